@@ -1,0 +1,113 @@
+"""What one comparison on a table found: plain values, no behaviour.
+
+Written by :mod:`gradfeat.tabular.compare`; read by plots, reports and the command line.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Literal
+
+import numpy as np
+
+Family = Literal["fixed", "learned", "reference"]
+
+
+@dataclass(frozen=True)
+class Interval:
+    """An estimate with the ends of its 95 % interval (bootstrap over test rows)."""
+
+    estimate: float
+    low: float
+    high: float
+
+
+@dataclass(frozen=True)
+class MethodResult:
+    """One row of the comparison.
+
+    `scores` maps a score's printed name (``R2``, ``RMSE``; ``accuracy``, ``log-loss``, ``AUC``)
+    to its interval; the first one ranks. `family` says whether the method's features are
+    ``fixed``, ``learned`` by gradients, or a ``reference`` outside that question (trees).
+    """
+
+    name: str
+    label: str
+    family: Family
+    scores: dict[str, Interval]
+    fit_seconds: float
+    rows_used: int
+    settings: dict[str, str]
+    error: str = ""
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """Does the best learned-feature method beat the best fixed-feature one? (paired bootstrap)."""
+
+    answer: Literal["yes", "no", "unclear"]
+    sentence: str
+    score: str
+    difference: Interval
+    learned: str
+    fixed: str
+
+
+@dataclass(frozen=True)
+class Directions:
+    """What the best learned-feature method reads from the inputs.
+
+    ``loadings`` (d, r) are in standardised encoded columns, ``folded`` (p, r) signed and summed
+    back to the p original columns, ``importances`` (p,) the share of AGOP on each of them.
+    ``eigenvalues`` (d,) of the AGOP, normalised to sum 1, decreasing, with bootstrap bands.
+    ``projections`` (n_test, 2) of the test rows on the first two directions.
+    """
+
+    method: str
+    encoded: tuple[str, ...]
+    columns: tuple[str, ...]
+    loadings: np.ndarray
+    folded: np.ndarray
+    importances: np.ndarray
+    eigenvalues: np.ndarray
+    eigenvalues_low: np.ndarray
+    eigenvalues_high: np.ndarray
+    n_effective: Interval
+    projections: np.ndarray
+
+
+@dataclass(frozen=True)
+class ColumnNote:
+    """One input column: what it holds and what was done to it."""
+
+    name: str
+    kind: Literal["number", "category", "text", "date", "yes/no", "dropped"]
+    distinct: int
+    missing: int
+    treatment: str
+
+
+@dataclass(frozen=True)
+class FitReport:
+    """Everything the report page and the terminal table show."""
+
+    data: str
+    target: str
+    task: Literal["regression", "classification"]
+    classes: tuple[str, ...]
+    n_rows: int
+    n_train: int
+    n_test: int
+    split: str
+    columns: tuple[ColumnNote, ...]
+    methods: tuple[MethodResult, ...]
+    verdict: Verdict | None
+    directions: Directions | None
+    best: str
+    y_true: np.ndarray
+    y_pred: np.ndarray
+    seed: int
+    versions: dict[str, str]
+    command: str
+    seconds: float
+    warnings: tuple[str, ...] = field(default=())
