@@ -1,1 +1,1 @@
-""""""
+"""Mathematics that knows no models: Hermite series, activations, ridge, gradients, blocks."""

@@ -1,0 +1,64 @@
+"""A training table as a weighted set of distinct rows, in an order of its own.
+
+Merging equal rows and sorting by content makes a fit independent of the order of the rows, and
+makes integer weights the same thing as repeated rows, also where rows are split for validation.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+_MULTIPLIER = np.uint64(0x9E3779B97F4A7C15)
+
+
+def _mix(h: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    """Finaliser of splitmix64 (Steele, Lea & Flood 2014)."""
+    h = (h ^ (h >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    h = (h ^ (h >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return h ^ (h >> np.uint64(31))
+
+
+def row_hashes(table: NDArray[np.float64], seed: int) -> NDArray[np.uint64]:
+    """64-bit hash of each row's values.
+
+    Examples
+    --------
+    >>> h = row_hashes(np.array([[0.0, 1.0], [1.0, 0.0], [-0.0, 1.0]]), seed=0)
+    >>> bool(h[0] == h[2]), bool(h[0] == h[1])
+    (True, False)
+    """
+    h = np.full(len(table), np.uint64(seed), dtype=np.uint64)
+    for column in table.T:
+        bits = np.ascontiguousarray(column + 0.0).view(np.uint64)
+        h = _mix(h * _MULTIPLIER + bits)
+    return h
+
+
+def distinct_rows(
+    X: NDArray[np.float64], y: NDArray[np.float64], w: NDArray[np.float64], seed: int
+) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
+    """Distinct rows (x, y) of positive weight, weights of equal rows summed, in hash order.
+
+    Parameters
+    ----------
+    X, y, w : arrays (n, d), (n, c), (n,)
+        Inputs, targets, non-negative weights.
+    seed : int
+        Varies the order (and with it every later split).
+
+    Examples
+    --------
+    >>> X, y = np.array([[1.0], [2.0], [1.0]]), np.zeros((3, 1))
+    >>> [a.ravel().tolist() for a in distinct_rows(X, y, np.array([1.0, 0.0, 2.0]), 0)]
+    [[1.0], [0.0], [3.0]]
+    """
+    keep = w > 0
+    X, y, w = X[keep], y[keep], w[keep]
+    order = np.argsort(row_hashes(np.hstack([X, y]), seed), kind="stable")
+    X, y, w = X[order], y[order], w[order]
+    if len(X) == 0:
+        return X, y, w
+    new = np.ones(len(X), dtype=bool)
+    new[1:] = (X[1:] != X[:-1]).any(1) | (y[1:] != y[:-1]).any(1)
+    return X[new], y[new], np.add.reduceat(w, np.flatnonzero(new))

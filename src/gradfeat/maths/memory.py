@@ -1,0 +1,80 @@
+"""Memory bounds: what will not fit is refused, with its bytes, before work starts."""
+
+from __future__ import annotations
+
+import os
+
+
+def available_memory() -> int:
+    """Bytes of physical memory that are free now, on the machine the call runs on.
+
+    Examples
+    --------
+    >>> available_memory() > 0
+    True
+    """
+    return os.sysconf("SC_AVPHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") + _reclaimable()
+
+
+def _reclaimable() -> int:
+    """Bytes of page cache that the kernel gives back on demand (Linux; 0 elsewhere)."""
+    try:
+        with open("/proc/meminfo", encoding="ascii") as handle:
+            fields = dict(line.split(":", 1) for line in handle)
+    except OSError:
+        return 0
+    return int(fields.get("Cached", "0 kB").split()[0]) * 1024
+
+
+def readable(n_bytes: float) -> str:
+    """`n_bytes` in the largest unit that keeps it above one.
+
+    Examples
+    --------
+    >>> readable(12.5e12)
+    '12.5 TB'
+    """
+    for unit in ("bytes", "kB", "MB", "GB", "TB"):
+        if n_bytes < 1000 or unit == "TB":
+            break
+        n_bytes /= 1000
+    return f"{n_bytes:.3g} {unit}"
+
+
+def refuse_beyond(needed: int, limit: int | None, what: str, instead: str) -> None:
+    """Raise before allocating when `needed` bytes exceed `limit`.
+
+    Parameters
+    ----------
+    needed : int
+        Bytes the computation is about to allocate.
+    limit : int or None
+        Bytes allowed; None is 80 % of the memory that is free now.
+    what, instead : str
+        The computation, and what to use instead; both go into the sentence.
+
+    Raises
+    ------
+    MemoryError
+        One sentence: the bytes needed, the bytes allowed and the alternative.
+
+    Examples
+    --------
+    >>> refuse_beyond(10**3, 10**6, "the kernel matrix", "fewer rows")
+    """
+    allowed = int(0.8 * available_memory()) if limit is None else limit
+    if needed > allowed:
+        raise MemoryError(
+            f"{what} needs {readable(needed)} and {readable(allowed)} are allowed: {instead}."
+        )
+
+
+def rows_per_block(bytes_per_row: int, limit: int) -> int:
+    """How many rows fit in `limit` bytes, at least one.
+
+    Examples
+    --------
+    >>> rows_per_block(8, 80)
+    10
+    """
+    return max(1, limit // max(1, bytes_per_row))

@@ -1,0 +1,110 @@
+"""The two abstract types of the layer: predictors are values, learners are specifications."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from ..maths.gradients import BLOCK_BYTES, agop
+
+
+class Predictor(ABC):
+    """A fitted function x -> R^c with its input gradient. Holds tensors, is never mutated."""
+
+    @abstractmethod
+    def __call__(self, X: Float[Tensor, "n d"]) -> Float[Tensor, "n c"]:
+        """Outputs at the rows of X."""
+
+    @abstractmethod
+    def gradient(self, X: Float[Tensor, "n d"]) -> Float[Tensor, "n c d"]:
+        """Gradient of each output with respect to the input, at each row."""
+
+    @abstractmethod
+    def scratch_per_row(self) -> int:
+        """Bytes of temporary memory that :meth:`gradient` needs for one row."""
+
+    @abstractmethod
+    def tensors(self) -> dict[str, Tensor]:
+        """All numbers that define the function, by name (for saving)."""
+
+    @abstractmethod
+    def spec(self) -> dict[str, Any]:
+        """JSON-able description of everything else (for saving)."""
+
+    def agop(
+        self,
+        X: Float[Tensor, "n d"],
+        *,
+        weights: Float[Tensor, " n"] | None = None,
+        centre: bool = False,
+        block_bytes: int = BLOCK_BYTES,
+    ) -> Float[Tensor, "d d"]:
+        """Average gradient outer product over the rows of X."""
+        return agop(
+            self.gradient,
+            X,
+            weights=weights,
+            centre=centre,
+            bytes_per_row=self.scratch_per_row(),
+            block_bytes=block_bytes,
+        )
+
+
+class Learner(ABC):
+    """A frozen specification of how to fit: hyper-parameters only, comparable and printable."""
+
+    @abstractmethod
+    def fit_path(
+        self,
+        X: Float[Tensor, "n d"],
+        y: Float[Tensor, "n c"],
+        *,
+        weights: Float[Tensor, " n"] | None = None,
+        seed: int = 0,
+    ) -> Iterator[Predictor]:
+        """Fitted predictors after each stage of the method, the final one last.
+
+        Randomness only from streams named under `seed`. Stop iterating to stop early.
+        """
+
+
+class Kernel(ABC):
+    """A positive definite function k(x, z), with the gradient of its expansions."""
+
+    @abstractmethod
+    def __call__(
+        self, X: Float[Tensor, "n d"], Z: Float[Tensor, "m d"]
+    ) -> Float[Tensor, "n m"]:
+        """Kernel matrix; ``Z is X`` gives an exactly symmetric matrix."""
+
+    @abstractmethod
+    def gradient(
+        self, X: Float[Tensor, "n d"], Z: Float[Tensor, "m d"], c: Float[Tensor, "m c"]
+    ) -> Float[Tensor, "n c d"]:
+        """Gradient at x_i of sum_j c_j k(x_i, z_j), for each output."""
+
+    @abstractmethod
+    def spec(self) -> Mapping[str, Any]:
+        """JSON-able description, restored by :func:`gradfeat.models.kernels.kernel_from_spec`."""
+
+
+def row_blocks(n: int, bytes_per_row: int, limit: int = BLOCK_BYTES) -> list[slice]:
+    """Consecutive slices of `n` rows, each within `limit` bytes of scratch.
+
+    Examples
+    --------
+    >>> row_blocks(5, 8, 16)
+    [slice(0, 2, None), slice(2, 4, None), slice(4, 5, None)]
+    """
+    step = max(1, limit // max(1, bytes_per_row))
+    return [slice(start, min(start + step, n)) for start in range(0, n, step)]
+
+
+def unit_weights(X: Tensor, weights: Tensor | None) -> Tensor:
+    """Row weights, all one when none are given."""
+    return torch.ones(len(X), dtype=X.dtype, device=X.device) if weights is None else weights

@@ -1,0 +1,175 @@
+"""Gradient-step learner: Algorithm 1 of Damian22, and more first-layer steps."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from typing import Literal, final
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from ..maths.activations import Activation, ReLU
+from ..maths.blocks import Block, FirstLayerGradient, Moments, collect
+from .base import Learner, unit_weights
+from .head import RidgeHead
+from .random_features import draw, draw_first_layer
+from .two_layer import TwoLayer
+
+
+@final
+@dataclass(frozen=True)
+class GradientStep(Learner):
+    """One gradient step finds the features, ridge uses them: alpha + beta.x + a.sigma(W1 x + b).
+
+    alpha = mean y, beta = (1/n) sum_i y_i x_i, r = y - alpha - beta.x;
+    W1 = -eta grad_W L = (2 eta/n) sum_i r_i a_j sigma'(w_j.x_i) x_i at the antisymmetric start
+    (f_0 = 0, W0 rows N(0, I/d), a_j = +-1, b = 0); b ~ N(0, 1) drawn anew; a by ridge on r.
+    Inputs should be centred and have about unit covariance.
+
+    Further steps (``n_steps`` > 1) start from the fitted net f:
+    ``update="agop"`` draws the rows of W from N(0, M / tr M), M the AGOP of f, which is the fixed
+    point that the neural feature ansatz W^T W ~ AGOP describes; ``update="gradient"`` takes a
+    gradient step W + eta G at the fitted head.
+
+    Parameters
+    ----------
+    width : int
+        Number of neurons, even.
+    activation : Activation
+        sigma.
+    n_steps : int
+        First-layer steps; 0 is random features with b ~ N(0, 1).
+    step_size : float, optional
+        eta; None gives each step rows of unit root-mean-square norm.
+    update : {"agop", "gradient"}
+        Rule of the steps after the first.
+    redraw_biases : bool
+        Draw b anew after each step, or keep b = 0.
+    linear : {"moment", "ridge", "none"}
+        beta as printed, by ridge with a leave-one-out penalty (for correlated inputs, or more
+        columns than rows), or no affine part beyond the head's.
+    head : RidgeHead
+        How a is fitted; no intercept as printed.
+
+    Raises
+    ------
+    ValueError
+        When `width` is odd (the antisymmetric start pairs neurons).
+
+    Source: Damian22, Algorithm 1; Rad24 for the AGOP update.
+
+    Examples
+    --------
+    >>> X = torch.randn(2000, 10, generator=torch.Generator().manual_seed(0)).double()
+    >>> y = (X[:, :1] ** 2 - 1) / 2**0.5
+    >>> net = GradientStep(width=200).fit(X, y)
+    >>> bool((net.W[:, 0].abs() / net.W.norm(dim=1)).median() > 0.9)
+    True
+    """
+
+    width: int = 1024
+    activation: Activation = field(default_factory=ReLU)
+    n_steps: int = 1
+    step_size: float | None = None
+    update: Literal["agop", "gradient"] = "agop"
+    redraw_biases: bool = True
+    linear: Literal["moment", "ridge", "none"] = "moment"
+    head: RidgeHead = field(default_factory=lambda: RidgeHead(intercept=False))
+
+    def __post_init__(self) -> None:
+        if self.width % 2 or self.width < 2:
+            raise ValueError(
+                f"width is {self.width}: the antisymmetric start pairs neurons, give an even number."
+            )
+
+    def fit(
+        self,
+        X: Float[Tensor, "n d"],
+        y: Float[Tensor, "n c"],
+        *,
+        weights: Float[Tensor, " n"] | None = None,
+        seed: int = 0,
+    ) -> TwoLayer:
+        """The net after all steps."""
+        *_, last = self.fit_path(X, y, weights=weights, seed=seed)
+        return last
+
+    def fit_path(
+        self,
+        X: Float[Tensor, "n d"],
+        y: Float[Tensor, "n c"],
+        *,
+        weights: Float[Tensor, " n"] | None = None,
+        seed: int = 0,
+    ) -> Iterator[TwoLayer]:
+        """The nets after 1, ..., `n_steps` steps (or after none), each with its fitted head."""
+        data = Block(X, y, unit_weights(X, weights))
+        start = net = self.start(data, seed)
+        if self.n_steps == 0:
+            yield self._random_features(start, data, seed)
+        for step in range(1, self.n_steps + 1):
+            W = self._next_rows(net, data, seed, step)
+            b = draw(X, seed, f"b{step}", self.width) if self.redraw_biases else start.b
+            net = self._with_head(replace(start, W=W, b=b), data, seed)
+            yield net
+
+    def start(self, data: Block, seed: int = 0) -> TwoLayer:
+        """The antisymmetric network (zero) plus the affine part alpha + beta.x."""
+        half = self.width // 2
+        W = draw_first_layer(data.X, half, "gaussian", seed).repeat(2, 1)
+        a = draw(data.X, seed, "a", half, data.y.shape[1]).sign()
+        b = data.X.new_zeros(self.width)
+        return TwoLayer(W, b, torch.cat([a, -a]), *self._affine(data), self.activation)
+
+    def _affine(self, data: Block) -> tuple[Tensor, Tensor]:
+        """alpha (c,) and beta (d, c)."""
+        if self.linear == "none":
+            zero = data.X.new_zeros(data.X.shape[1], data.y.shape[1])
+            return zero[0], zero
+        if self.linear == "ridge":
+            beta, alpha, _ = RidgeHead().fit(data.X, data.y, data.w)
+            return alpha, beta
+        m = collect(Moments(), [data])
+        return m.mean_y, m.xy / m.weight + torch.outer(m.mean_x, m.mean_y)
+
+    def _random_features(self, start: TwoLayer, data: Block, seed: int) -> TwoLayer:
+        W = draw_first_layer(data.X, self.width, "gaussian", seed)
+        b = draw(data.X, seed, "b", self.width)
+        return self._with_head(replace(start, W=W, b=b), data, seed)
+
+    def _next_rows(self, net: TwoLayer, data: Block, seed: int, step: int) -> Tensor:
+        if step == 1:
+            return self._sized(self._gradient(net, data))
+        if self.update == "gradient":
+            return net.W + self._sized(self._gradient(net, data))
+        return self._ansatz(net, data, seed, step)
+
+    def _gradient(self, net: TwoLayer, data: Block) -> Tensor:
+        """Minus the gradient of the mean squared error in W."""
+        gradient = FirstLayerGradient(
+            net.W, net.b, net.a, self.activation.derivative, lambda X, y: y - net(X)
+        )
+        sums = collect(gradient, [data])
+        return 2 * sums.W / sums.weight
+
+    def _sized(self, G: Tensor) -> Tensor:
+        if self.step_size is not None:
+            return self.step_size * G
+        size = G.square().sum(1).mean().sqrt()
+        return G / size if size > 0 else G
+
+    def _ansatz(self, net: TwoLayer, data: Block, seed: int, step: int) -> Tensor:
+        """Rows from N(0, M / tr M); a constant net keeps its rows."""
+        e, V = torch.linalg.eigh(net.agop(data.X, weights=data.w))
+        e = e.clamp(min=0)
+        if not e.sum() > 0:
+            return net.W
+        root = (V * (e / e.sum()).sqrt()) @ V.T
+        return draw(data.X, seed, f"W{step}", self.width, data.X.shape[1]) @ root
+
+    def _with_head(self, net: TwoLayer, data: Block, seed: int) -> TwoLayer:
+        affine = data.X @ net.beta + net.offset
+        a, intercept, _ = self.head.fit(net.features(data.X), data.y - affine, data.w, seed)
+        return replace(net, a=a, offset=net.offset + intercept)

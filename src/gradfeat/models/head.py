@@ -1,0 +1,72 @@
+"""The trained head of a two-layer net: ridge on its features, penalty by LOO, GCV or validation."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from ..maths.ridge import ridge_path
+from ..maths.streams import stream
+from .base import unit_weights
+
+
+@dataclass(frozen=True)
+class RidgeHead:
+    """argmin_a,b sum_i w_i |y_i - b - a.F_i|^2 + penalty |a|^2.
+
+    Parameters
+    ----------
+    penalty : float, optional
+        None chooses it from 25 log-spaced values.
+    select : {"loo", "gcv", "validation"}
+        How it is chosen: leave-one-out, generalised cross-validation, or a fifth of the rows
+        held out (then refitted on all).
+    intercept : bool
+        False fixes b = 0.
+
+    Examples
+    --------
+    >>> F = torch.arange(4.0).double()[:, None]
+    >>> a, b, penalty = RidgeHead(penalty=1e-9).fit(F, 2 * F + 1)
+    >>> round(float(a), 6), round(float(b), 6)
+    (2.0, 1.0)
+    """
+
+    penalty: float | None = None
+    select: Literal["loo", "gcv", "validation"] = "loo"
+    intercept: bool = True
+
+    def fit(
+        self,
+        F: Float[Tensor, "n m"],
+        y: Float[Tensor, "n c"],
+        weights: Float[Tensor, " n"] | None = None,
+        seed: int = 0,
+    ) -> tuple[Float[Tensor, "m c"], Float[Tensor, " c"], float]:
+        """Coefficients, intercepts and the penalty used."""
+        path, means = ridge_path(F, y, weights, intercept=self.intercept)
+        lam = self.penalty
+        if lam is None and self.select == "validation" and len(F) >= 5:
+            lam = self._by_validation(F, y, unit_weights(F, weights), path.grid(), seed)
+        elif lam is None:
+            lam = path.best(path.grid(), "gcv" if self.select == "gcv" else "loo")
+        a = path.coefficients(lam)
+        return a, path.offset - means @ a, lam
+
+    def _by_validation(
+        self, F: Tensor, y: Tensor, w: Tensor, lams: list[float], seed: int
+    ) -> float:
+        order = torch.randperm(len(F), generator=stream(seed, "head validation"))
+        held, kept = order[: len(F) // 5], order[len(F) // 5 :]
+        path, means = ridge_path(F[kept], y[kept], w[kept], intercept=self.intercept)
+
+        def loss(lam: float) -> float:
+            a = path.coefficients(lam)
+            error = y[held] - path.offset - (F[held] - means) @ a
+            return float((w[held, None] * error.square()).sum())
+
+        return min(sorted(lams, reverse=True), key=loss)

@@ -1,0 +1,251 @@
+"""Radial kernels: a profile of the squared distance, and its slope."""
+
+from __future__ import annotations
+
+import math
+from abc import abstractmethod
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from .base import Kernel
+
+
+def squared_distances(
+    X: Float[Tensor, "n d"], Z: Float[Tensor, "m d"]
+) -> Float[Tensor, "n m"]:
+    """|x_i - z_j|^2 by one matrix product, both sides centred first so that digits do not cancel.
+
+    ``Z is X`` gives exact zeros on the diagonal.
+
+    Examples
+    --------
+    >>> squared_distances(torch.tensor([[0.0], [3.0]]), torch.tensor([[3.0]]))[:, 0].tolist()
+    [9.0, 0.0]
+    """
+    centre = Z.mean(0)
+    same, X, Z = X is Z, X - centre, Z - centre
+    norms = Z.square().sum(1)
+    D = torch.addmm(norms, X, Z.T, alpha=-2).add_(X.square().sum(1, keepdim=True)).clamp_(min=0)
+    if same:
+        D.fill_diagonal_(0.0)
+    return D
+
+
+@dataclass(frozen=True)
+class RadialKernel(Kernel):
+    """k(x, z) = profile(|x - z|^2 / bandwidth^2).
+
+    Parameters
+    ----------
+    bandwidth : float
+        Length scale in the units of the inputs, positive.
+    """
+
+    bandwidth: float
+
+    @abstractmethod
+    def profile_(self, s: Tensor) -> Tensor:
+        """k as a function of s = |x - z|^2 / bandwidth^2; may overwrite s."""
+
+    @abstractmethod
+    def slope_(self, s: Tensor) -> Tensor:
+        """dk/ds, zero where s = 0 and k has a kink there; may overwrite s."""
+
+    @abstractmethod
+    def slope_from(self, s: Tensor, K: Tensor) -> Tensor:
+        """dk/ds from s and K = k(s) already at hand; may overwrite both."""
+
+    def scaled_distances(self, X: Tensor, Z: Tensor) -> Tensor:
+        """Return s = |x - z|^2 / bandwidth^2."""
+        return squared_distances(X, Z).mul_(1.0 / self.bandwidth**2)
+
+    def __call__(self, X: Tensor, Z: Tensor) -> Tensor:
+        return self.profile_(self.scaled_distances(X, Z))
+
+    def gradient(self, X: Tensor, Z: Tensor, c: Tensor) -> Tensor:
+        """2 / bandwidth^2 sum_j c_j k'(s_ij) (x_i - z_j)."""
+        return self.expansion_gradient(self.slope_(self.scaled_distances(X, Z)), X, Z, c)
+
+    def expansion_gradient(
+        self,
+        slope: Float[Tensor, "n m"],
+        X: Float[Tensor, "n d"],
+        Z: Float[Tensor, "m d"],
+        c: Float[Tensor, "m c"],
+    ) -> Float[Tensor, "n c d"]:
+        """The gradient when the slopes dk/ds are known: one product with [c, c * z] an output."""
+        centre = Z.mean(0)
+        X, Z = X - centre, Z - centre
+        total = slope @ c
+        pulled = torch.stack([slope @ (c[:, k : k + 1] * Z) for k in range(c.shape[1])], dim=1)
+        return (total[:, :, None] * X[:, None, :] - pulled) * (2.0 / self.bandwidth**2)
+
+    def spec(self) -> Mapping[str, Any]:
+        """Name and parameters."""
+        return {"name": type(self).__name__, **asdict(self)}
+
+
+@dataclass(frozen=True)
+class Laplace(RadialKernel):
+    """k(x, z) = exp(-|x - z| / bandwidth).
+
+    Examples
+    --------
+    >>> round(float(Laplace(2.0)(torch.zeros(1, 1), torch.ones(1, 1))), 4)
+    0.6065
+    """
+
+    def profile_(self, s: Tensor) -> Tensor:
+        """exp(-sqrt s)."""
+        return s.sqrt_().neg_().exp_()
+
+    def slope_(self, s: Tensor) -> Tensor:
+        """-exp(-r) / (2 r), r = sqrt s."""
+        return self.slope_from(s, s.sqrt().neg_().exp_())
+
+    def slope_from(self, s: Tensor, K: Tensor) -> Tensor:
+        """-K / (2 r)."""
+        return K.mul_(s.sqrt_().mul_(-2.0).reciprocal_().nan_to_num_(0.0, 0.0, 0.0))
+
+
+@dataclass(frozen=True)
+class Gaussian(RadialKernel):
+    """k(x, z) = exp(-|x - z|^2 / (2 bandwidth^2)).
+
+    Examples
+    --------
+    >>> round(float(Gaussian(1.0)(torch.zeros(1, 1), torch.ones(1, 1))), 4)
+    0.6065
+    """
+
+    def profile_(self, s: Tensor) -> Tensor:
+        """exp(-s / 2)."""
+        return s.mul_(-0.5).exp_()
+
+    def slope_(self, s: Tensor) -> Tensor:
+        """-exp(-s / 2) / 2."""
+        return s.mul_(-0.5).exp_().mul_(-0.5)
+
+    def slope_from(self, s: Tensor, K: Tensor) -> Tensor:
+        """-K / 2."""
+        del s
+        return K.mul_(-0.5)
+
+
+@dataclass(frozen=True)
+class Matern(RadialKernel):
+    """Matern kernel with smoothness nu = 1/2, 3/2 or 5/2 (t = sqrt(2 nu) |x - z| / bandwidth).
+
+    exp(-t) for nu = 1/2 (Laplace); (1 + t) exp(-t) for 3/2; (1 + t + t^2/3) exp(-t) for 5/2.
+
+    Raises
+    ------
+    ValueError
+        For any other nu.
+
+    Source: Rasmussen & Williams 2006, eq. 4.17.
+
+    Examples
+    --------
+    >>> round(float(Matern(1.0, 1.5)(torch.zeros(1, 1), torch.ones(1, 1))), 4)
+    0.4834
+    """
+
+    nu: float = 1.5
+
+    def __post_init__(self) -> None:
+        if self.nu not in (0.5, 1.5, 2.5):
+            raise ValueError(f"nu is {self.nu}: allowed are 0.5, 1.5 and 2.5.")
+
+    def profile_(self, s: Tensor) -> Tensor:
+        """Polynomial in t times exp(-t)."""
+        t = s.mul_(2 * self.nu).sqrt_()
+        decay = torch.exp(-t)
+        if self.nu == 0.5:
+            return decay
+        if self.nu == 1.5:
+            return t.add_(1).mul_(decay)
+        return t.square().div_(3).add_(t).add_(1).mul_(decay)
+
+    def slope_(self, s: Tensor) -> Tensor:
+        """-exp(-t)/(2 t), -3/2 exp(-t), -5/6 (1 + t) exp(-t)."""
+        t = s.mul_(2 * self.nu).sqrt_()
+        decay = torch.exp(-t)
+        if self.nu == 0.5:
+            return decay.mul_(t.mul_(-2).reciprocal_().nan_to_num_(0.0, 0.0, 0.0))
+        if self.nu == 1.5:
+            return decay.mul_(-1.5)
+        return t.add_(1).mul_(decay).mul_(-5.0 / 6.0)
+
+    def slope_from(self, s: Tensor, K: Tensor) -> Tensor:
+        """From s alone: K does not help here."""
+        del K
+        return self.slope_(s)
+
+
+def kernel(name: str, bandwidth: float) -> RadialKernel:
+    """Kernel by the name that estimators and the command line use.
+
+    Parameters
+    ----------
+    name : {"laplace", "gaussian", "matern12", "matern32", "matern52"}
+        Which kernel.
+    bandwidth : float
+        Length scale, positive.
+
+    Raises
+    ------
+    ValueError
+        For another name, or a bandwidth that is not positive and finite.
+
+    Examples
+    --------
+    >>> kernel("matern32", 2.0)
+    Matern(bandwidth=2.0, nu=1.5)
+    """
+    bandwidth = float(bandwidth)
+    if not (math.isfinite(bandwidth) and bandwidth > 0):
+        raise ValueError(f"bandwidth is {bandwidth}: give a positive number.")
+    match name:
+        case "laplace":
+            return Laplace(bandwidth)
+        case "gaussian":
+            return Gaussian(bandwidth)
+        case "matern12":
+            return Matern(bandwidth, 0.5)
+        case "matern32":
+            return Matern(bandwidth, 1.5)
+        case "matern52":
+            return Matern(bandwidth, 2.5)
+    raise ValueError(
+        f"kernel is {name!r}: allowed are 'laplace', 'gaussian', 'matern12', 'matern32' and "
+        "'matern52'."
+    )
+
+
+def kernel_from_spec(spec: Mapping[str, Any]) -> RadialKernel:
+    """Kernel from the dict that :meth:`RadialKernel.spec` wrote.
+
+    Raises
+    ------
+    ValueError
+        For a kernel that this version does not know.
+
+    Examples
+    --------
+    >>> kernel_from_spec(Gaussian(3.0).spec())
+    Gaussian(bandwidth=3.0)
+    """
+    match spec:
+        case {"name": "Laplace", "bandwidth": L}:
+            return Laplace(float(L))
+        case {"name": "Gaussian", "bandwidth": L}:
+            return Gaussian(float(L))
+        case {"name": "Matern", "bandwidth": L, "nu": nu}:
+            return Matern(float(L), float(nu))
+    raise ValueError(f"the kernel {dict(spec)!r} is not known to this version of gradfeat.")
