@@ -1,1 +1,19 @@
-""""""
+"""The scikit-learn face of gradfeat."""
+
+from .agop_transformer import AGOPTransformer
+from .gradient_features import GradientFeatureClassifier, GradientFeatureRegressor
+from .kernel import KernelClassifier, KernelRegressor
+from .random_features import RandomFeaturesClassifier, RandomFeaturesRegressor
+from .rfm import RFMClassifier, RFMRegressor
+
+__all__ = [
+    "AGOPTransformer",
+    "GradientFeatureClassifier",
+    "GradientFeatureRegressor",
+    "KernelClassifier",
+    "KernelRegressor",
+    "RFMClassifier",
+    "RFMRegressor",
+    "RandomFeaturesClassifier",
+    "RandomFeaturesRegressor",
+]

@@ -30,25 +30,25 @@ class SearchSpace:
         Setting to begin with; contains every axis.
     axes : mapping of name to values
         Tried one axis at a time, in this order, the others held at the best so far.
-    choose_stage : bool
-        Whether the number of stages (iterations, steps) is chosen as well.
+    stages : (str, int) or None
+        Where the number of stages (iterations, steps) is chosen too: the name it has in a
+        setting, and the number that the first stage of the path stands for.
     """
 
     make: Callable[[Point], Learner]
     start: Point
     axes: Mapping[str, Sequence[Any]]
-    choose_stage: bool
+    stages: tuple[str, int] | None
 
 
 @dataclass(frozen=True)
 class Trial:
-    """One setting on held-out rows: its loss, best stage, and the predictions there.
+    """One setting (its best stage included) on held-out rows: its loss and predictions.
 
     ``predictions``, ``y`` and ``w`` (n_held, c), (n_held, c), (n_held,) are those of all folds.
     """
 
     point: Point
-    stage: int
     loss: float
     predictions: Tensor
     y: Tensor
@@ -92,9 +92,11 @@ def evaluate(space: SearchSpace, point: Point, data: Block, seed: int, rows: int
     w = torch.cat([data.w[held] for held in held_rows])
     stages = [torch.cat(parts) for parts in by_stage]
     losses = [float((w @ (p - y).square()).sum() / w.sum()) for p in stages]
-    last = len(losses) - 1
-    stage = min(range(len(losses)), key=losses.__getitem__) if space.choose_stage else last
-    return Trial(point, stage, losses[stage], stages[stage], y, w)
+    if space.stages is None:
+        return Trial(point, losses[-1], stages[-1], y, w)
+    stage = min(range(len(losses)), key=losses.__getitem__)
+    name, first = space.stages
+    return Trial({**point, name: first + stage}, losses[stage], stages[stage], y, w)
 
 
 def search(
@@ -109,7 +111,7 @@ def search(
     for _ in range(sweeps):
         for axis, values in space.axes.items():
             for value in values:
-                point = {**best.point, axis: value}
+                point = {name: best.point[name] for name in space.start} | {axis: value}
                 if _key(point) in seen:
                     continue
                 seen.add(_key(point))

@@ -7,9 +7,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 
-def principal_angles(
-    U: Float[Tensor, "d r"], V: Float[Tensor, "d s"]
-) -> Float[Tensor, " k"]:
+def principal_angles(U: Float[Tensor, "d r"], V: Float[Tensor, "d s"]) -> Float[Tensor, " k"]:
     """Principal angles between the column spaces of U and V, ascending, in radians.
 
     cos theta_i = sigma_i(Q_U^T Q_V), with sines used for small angles so that equal spaces

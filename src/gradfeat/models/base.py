@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 import torch
 from jaxtyping import Float
@@ -55,7 +55,10 @@ class Predictor(ABC):
         )
 
 
-class Learner(ABC):
+PredictorT_co = TypeVar("PredictorT_co", bound=Predictor, covariant=True)
+
+
+class Learner(ABC, Generic[PredictorT_co]):
     """A frozen specification of how to fit: hyper-parameters only, comparable and printable."""
 
     @abstractmethod
@@ -66,20 +69,30 @@ class Learner(ABC):
         *,
         weights: Float[Tensor, " n"] | None = None,
         seed: int = 0,
-    ) -> Iterator[Predictor]:
+    ) -> Iterator[PredictorT_co]:
         """Fitted predictors after each stage of the method, the final one last.
 
         Randomness only from streams named under `seed`. Stop iterating to stop early.
         """
+
+    def fit(
+        self,
+        X: Float[Tensor, "n d"],
+        y: Float[Tensor, "n c"],
+        *,
+        weights: Float[Tensor, " n"] | None = None,
+        seed: int = 0,
+    ) -> PredictorT_co:
+        """The final predictor of :meth:`fit_path`."""
+        *_, last = self.fit_path(X, y, weights=weights, seed=seed)
+        return last
 
 
 class Kernel(ABC):
     """A positive definite function k(x, z), with the gradient of its expansions."""
 
     @abstractmethod
-    def __call__(
-        self, X: Float[Tensor, "n d"], Z: Float[Tensor, "m d"]
-    ) -> Float[Tensor, "n m"]:
+    def __call__(self, X: Float[Tensor, "n d"], Z: Float[Tensor, "m d"]) -> Float[Tensor, "n m"]:
         """Kernel matrix; ``Z is X`` gives an exactly symmetric matrix."""
 
     @abstractmethod

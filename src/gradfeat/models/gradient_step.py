@@ -20,7 +20,7 @@ from .two_layer import TwoLayer
 
 @final
 @dataclass(frozen=True)
-class GradientStep(Learner):
+class GradientStep(Learner[TwoLayer]):
     """One gradient step finds the features, ridge uses them: alpha + beta.x + a.sigma(W1 x + b).
 
     alpha = mean y, beta = (1/n) sum_i y_i x_i, r = y - alpha - beta.x;
@@ -83,18 +83,6 @@ class GradientStep(Learner):
             raise ValueError(
                 f"width is {self.width}: the antisymmetric start pairs neurons, give an even number."
             )
-
-    def fit(
-        self,
-        X: Float[Tensor, "n d"],
-        y: Float[Tensor, "n c"],
-        *,
-        weights: Float[Tensor, " n"] | None = None,
-        seed: int = 0,
-    ) -> TwoLayer:
-        """The net after all steps."""
-        *_, last = self.fit_path(X, y, weights=weights, seed=seed)
-        return last
 
     def fit_path(
         self,

@@ -31,7 +31,7 @@ def refuse_large_kernel(X: Tensor, copies: int, memory_limit: int | None) -> Non
 
 @final
 @dataclass(frozen=True)
-class KernelRidge(Learner):
+class KernelRidge(Learner[KernelMachine]):
     """(K + alpha W^{-1}) c = y - mean y; f(x) = mean y + sum_i c_i k(x, x_i).
 
     Minimises sum_i w_i |y_i - f(x_i)|^2 + alpha |f - mean y|_H^2.
@@ -72,21 +72,10 @@ class KernelRidge(Learner):
         weights: Float[Tensor, " n"] | None = None,
         seed: int = 0,
     ) -> Iterator[KernelMachine]:
-        """The fitted machine, the only stage."""
-        yield self.fit(X, y, weights=weights, seed=seed)
-
-    def fit(
-        self,
-        X: Float[Tensor, "n d"],
-        y: Float[Tensor, "n c"],
-        *,
-        weights: Float[Tensor, " n"] | None = None,
-        seed: int = 0,
-    ) -> KernelMachine:
         """Solve; `seed` is not used (nothing is random)."""
         del seed
         refuse_large_kernel(X, 2, self.memory_limit)
         w = unit_weights(X, weights)
         offset = (w @ y) / w.sum()
         c = solve_kernel_ridge(self.kernel(X, X), y - offset, self.alpha, weights)
-        return KernelMachine(self.kernel, X, c, offset, X.new_ones(X.shape[1]))
+        yield KernelMachine(self.kernel, X, c, offset, X.new_ones(X.shape[1]))

@@ -15,9 +15,7 @@ from torch import Tensor
 from .base import Kernel
 
 
-def squared_distances(
-    X: Float[Tensor, "n d"], Z: Float[Tensor, "m d"]
-) -> Float[Tensor, "n m"]:
+def squared_distances(X: Float[Tensor, "n d"], Z: Float[Tensor, "m d"]) -> Float[Tensor, "n m"]:
     """|x_i - z_j|^2 by one matrix product, both sides centred first so that digits do not cancel.
 
     ``Z is X`` gives exact zeros on the diagonal.

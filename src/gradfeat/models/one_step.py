@@ -21,7 +21,7 @@ from .two_layer import TwoLayer
 
 @final
 @dataclass(frozen=True)
-class OneStep(Learner):
+class OneStep(Learner[TwoLayer]):
     """W = W0 + eta G, G = (1/n) [(a r^T) o sigma'(W0 X^T)] X; then ridge on sigma(X~ W^T).
 
     a ~ N(0, I/N), W0 rows on the unit sphere, no biases, head
@@ -68,26 +68,14 @@ class OneStep(Learner):
         weights: Float[Tensor, " n"] | None = None,
         seed: int = 0,
     ) -> Iterator[TwoLayer]:
-        """The fitted machine, the only stage."""
-        yield self.fit(X, y, weights=weights, seed=seed)
-
-    def fit(
-        self,
-        X: Float[Tensor, "n d"],
-        y: Float[Tensor, "n c"],
-        *,
-        weights: Float[Tensor, " n"] | None = None,
-        seed: int = 0,
-    ) -> TwoLayer:
         """Fit on one sample; with ``sample="fresh"`` half of it is kept for the head."""
         w = unit_weights(X, weights)
-        if self.sample == "same":
-            return self.fit_head(self.step(X, y, weights=w, seed=seed), X, y, w)
-        order = torch.randperm(len(X), generator=stream(seed, "fresh half"))
-        one, two = order[: len(X) // 2], order[len(X) // 2 :]
-        return self.fit_head(
-            self.step(X[one], y[one], weights=w[one], seed=seed), X[two], y[two], w[two]
-        )
+        one = two = torch.arange(len(X))
+        if self.sample == "fresh":
+            order = torch.randperm(len(X), generator=stream(seed, "fresh half"))
+            one, two = order[: len(X) // 2], order[len(X) // 2 :]
+        net = self.step(X[one], y[one], weights=w[one], seed=seed)
+        yield self.fit_head(net, X[two], y[two], w[two])
 
     def step(
         self,

@@ -34,7 +34,7 @@ def draw_first_layer(X: Tensor, width: int, rows: Rows, seed: int) -> Tensor:
 
 @final
 @dataclass(frozen=True)
-class RandomFeatures(Learner):
+class RandomFeatures(Learner[TwoLayer]):
     """f(x) = offset + a.sigma(W0 x + b), W0 and b drawn, a by ridge.
 
     Parameters
@@ -74,21 +74,10 @@ class RandomFeatures(Learner):
         weights: Float[Tensor, " n"] | None = None,
         seed: int = 0,
     ) -> Iterator[TwoLayer]:
-        """The fitted machine, the only stage."""
-        yield self.fit(X, y, weights=weights, seed=seed)
-
-    def fit(
-        self,
-        X: Float[Tensor, "n d"],
-        y: Float[Tensor, "n c"],
-        *,
-        weights: Float[Tensor, " n"] | None = None,
-        seed: int = 0,
-    ) -> TwoLayer:
         """Draw the first layer, fit the head."""
         W = draw_first_layer(X, self.width, self.rows, seed)
         b = draw(X, seed, "b", self.width) if self.biases else X.new_zeros(self.width)
         F = self.activation(torch.addmm(b, X, W.T))
         a, offset, _ = self.head.fit(F, y, weights, seed)
         beta = X.new_zeros(X.shape[1], y.shape[1])
-        return TwoLayer(W, b, a, offset, beta, self.activation)
+        yield TwoLayer(W, b, a, offset, beta, self.activation)

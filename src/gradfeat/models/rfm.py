@@ -21,7 +21,7 @@ from .kernels import RadialKernel, squared_distances
 
 @final
 @dataclass(frozen=True)
-class RFM(Learner):
+class RFM(Learner[KernelMachine]):
     """Repeat from M = I: (K_M + alpha I) c = y - mean y; M <- AGOP of the fit; refit.
 
     K_M(x, z) = k(|x - z|_M), |u|_M^2 = u^T M u, AGOP = (1/n) sum_i grad f(x_i) grad f(x_i)^T
@@ -74,18 +74,6 @@ class RFM(Learner):
     normalisation: Literal["trace", "max"] = "trace"
     agop_rows: int | None = None
     memory_limit: int | None = None
-
-    def fit(
-        self,
-        X: Float[Tensor, "n d"],
-        y: Float[Tensor, "n c"],
-        *,
-        weights: Float[Tensor, " n"] | None = None,
-        seed: int = 0,
-    ) -> KernelMachine:
-        """Machine after `n_iter` updates of M."""
-        *_, last = self.fit_path(X, y, weights=weights, seed=seed)
-        return last
 
     def fit_path(
         self,

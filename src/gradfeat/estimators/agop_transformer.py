@@ -1,0 +1,126 @@
+"""Supervised dimension reduction onto the leading directions of the AGOP."""
+
+from __future__ import annotations
+
+from typing import Any, Literal, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.utils import Tags
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from .base import FLOATS
+from .checks import check_choice, check_count
+from .data import like, to_numpy
+from .rfm import RFMClassifier, RFMRegressor
+
+
+class AGOPTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+    """Project standardised inputs onto the leading eigenvectors of an RFM's AGOP.
+
+    transform(X) = ((X - mean) / scale) V_r, V_r the r leading eigenvectors of
+    (1/n) sum_i grad f(x_i) grad f(x_i)^T for the RFM f fitted to (X, y).
+
+    Parameters
+    ----------
+    n_components : int or None
+        r; None is the number of effective directions (95 % of the trace, at least one).
+    task : {"auto", "regression", "classification"}
+        What y is; "auto" takes numbers as regression targets and anything else as labels.
+    kernel, bandwidth, alpha, n_iter, search, device, dtype, random_state
+        Passed to :class:`RFMRegressor` or :class:`RFMClassifier`.
+
+    Attributes
+    ----------
+    model_ : RFMRegressor or RFMClassifier
+        The fitted machine.
+    components_ : array (r, d)
+        Directions in standardised inputs, orthonormal rows.
+    explained_ratio_ : array (r,)
+        Share of the AGOP's trace that each direction carries.
+
+    Source: Rad24; Constantine 2015 (active subspaces).
+
+    Examples
+    --------
+    >>> X = np.random.default_rng(0).standard_normal((300, 8))
+    >>> AGOPTransformer(n_components=1).fit_transform(X, X[:, 0] ** 2).shape
+    (300, 1)
+    """
+
+    def __init__(
+        self,
+        n_components: int | None = None,
+        *,
+        task: Literal["auto", "regression", "classification"] = "auto",
+        kernel: str | None = "laplace",
+        bandwidth: float | None = None,
+        alpha: float | None = None,
+        n_iter: int = 5,
+        search: str | None = "fast",
+        device: str | None = None,
+        dtype: str | None = None,
+        random_state: Any = None,
+    ) -> None:
+        self.n_components = n_components
+        self.task: Literal["auto", "regression", "classification"] = task
+        self.kernel = kernel
+        self.bandwidth = bandwidth
+        self.alpha = alpha
+        self.n_iter = n_iter
+        self.search = search
+        self.device = device
+        self.dtype = dtype
+        self.random_state = random_state
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.required = True
+        tags.array_api_support = True
+        return tags
+
+    def _model(self, y: NDArray[Any]) -> RFMRegressor | RFMClassifier:
+        numeric = y.dtype.kind in "iuf"
+        regression = self.task == "regression" or (self.task == "auto" and numeric)
+        make = RFMRegressor if regression else RFMClassifier
+        return make(
+            kernel=self.kernel,
+            bandwidth=self.bandwidth,
+            alpha=self.alpha,
+            n_iter=self.n_iter,
+            search=self.search,
+            device=self.device,
+            dtype=self.dtype,
+            random_state=self.random_state,
+        )
+
+    def fit(self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> Self:
+        """Fit the machine to X (n, d) and y, keep its leading directions.
+
+        Raises
+        ------
+        ValueError
+            For inputs or parameters that are not allowed, in one sentence.
+        """
+        check_choice("task", self.task, ("auto", "regression", "classification"))
+        check_count("n_components", self.n_components, allow_none=True)
+        X, y = validate_data(self, X, y, dtype=FLOATS, multi_output=True, ensure_min_samples=2)
+        self.model_ = self._model(to_numpy(y)).fit(X, y, sample_weight)
+        r = self.n_components or max(1, self.model_.n_effective_directions_)
+        if r > X.shape[1]:
+            raise ValueError(
+                f"n_components is {r} and X has {X.shape[1]} columns: ask for at most that many."
+            )
+        self.components_ = self.model_.leading_directions(r).T
+        total = self.model_.eigenvalues_.sum()
+        self.explained_ratio_ = self.model_.eigenvalues_[:r] / (total if total > 0 else 1.0)
+        self._n_features_out = r
+        return self
+
+    def transform(self, X: Any) -> Any:
+        """Coordinates (n, r) of the rows of X along the directions."""
+        check_is_fitted(self)
+        X = validate_data(self, X, reset=False, dtype=FLOATS)
+        Z = self.model_.standardised(to_numpy(X).astype(np.float64))
+        return like(Z @ self.components_.T, X)

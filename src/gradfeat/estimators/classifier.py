@@ -1,0 +1,102 @@
+"""The classifier face: one-vs-rest +-1 codes, calibrated probabilities."""
+
+from __future__ import annotations
+
+from abc import ABC
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import ClassifierMixin
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import column_or_1d, validate_data
+
+from .base import FLOATS, FeatureModel
+from .calibration import fit_calibration, log_probabilities
+from .data import TrainingData, like, to_numpy
+from .search import Trial
+
+
+def two_sided(decisions: NDArray[np.float64]) -> NDArray[np.float64]:
+    """One column per class: the single column f of two classes becomes (-f, f)."""
+    return np.hstack([-decisions, decisions]) if decisions.shape[1] == 1 else decisions
+
+
+class FeatureClassifier(ClassifierMixin, FeatureModel, ABC):
+    """Squared loss on +-1 codes; p = softmax(s f + t) with s, t fitted on held-out rows.
+
+    Attributes
+    ----------
+    classes_ : array (K,)
+        Labels as given, sorted.
+    """
+
+    classes_: NDArray[Any]
+
+    def fit(self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> Self:
+        """Fit to rows X (n, d) and labels y (n,).
+
+        Parameters
+        ----------
+        X : array-like (n, d)
+            Inputs, at least two rows, finite.
+        y : array-like (n,)
+            Labels of any kind; predictions come back in the same labels.
+        sample_weight : array-like (n,), optional
+            Non-negative; an integer weight equals repeating the row.
+
+        Returns
+        -------
+        self
+
+        Raises
+        ------
+        ValueError
+            For inputs or parameters that are not allowed, in one sentence.
+        MemoryError
+            Before work starts, when a direct solve cannot fit.
+        """
+        X, y = validate_data(self, X, y, dtype=FLOATS, ensure_min_samples=2)
+        labels = column_or_1d(to_numpy(y), warn=True)
+        check_classification_targets(labels)
+        self.classes_, index = np.unique(labels, return_inverse=True)
+        K = len(self.classes_)
+        codes = np.where(np.arange(K) == index[:, None], 1.0, -1.0)
+        codes = codes[:, 1:] if K == 2 else codes
+        data, seed = self._prepare(X, codes, sample_weight, scale_targets=False)
+        trial = self._learn(data, seed, need_held_out=K > 1)
+        self._calibrate(trial, data)
+        return self
+
+    def _calibrate(self, trial: Trial | None, data: TrainingData) -> None:
+        """Scale and shifts of the probabilities, from the held-out rows of the search."""
+        self._scale, self._shift = 1.0, np.zeros(len(self.classes_))
+        if trial is None:
+            return
+        held = data.outputs.inverse(trial.predictions.double().cpu().numpy())
+        codes = data.outputs.inverse(trial.y.double().cpu().numpy())
+        labels = two_sided(codes).argmax(axis=1)
+        weights = trial.w.double().cpu().numpy()
+        self._scale, self._shift = fit_calibration(two_sided(held), labels, weights)
+
+    def _log_probabilities(self, X: Any) -> tuple[Any, NDArray[np.float64]]:
+        X, out = self._outputs_at(X)
+        if len(self.classes_) == 1:
+            return X, np.zeros((len(out), 1))
+        return X, log_probabilities(two_sided(out), self._scale, self._shift)
+
+    def decision_function(self, X: Any) -> Any:
+        """Log-odds (n,) of the second of two classes; log-probabilities (n, K) of more."""
+        X, logp = self._log_probabilities(X)
+        return like(logp[:, 1] - logp[:, 0] if len(self.classes_) == 2 else logp, X)
+
+    def predict_proba(self, X: Any) -> Any:
+        """Probabilities (n, K), columns in the order of ``classes_``; rows sum to one."""
+        X, logp = self._log_probabilities(X)
+        return like(np.exp(logp), X)
+
+    def predict(self, X: Any) -> Any:
+        """Most probable label of each row."""
+        X, logp = self._log_probabilities(X)
+        labels = self.classes_[logp.argmax(axis=1)]
+        return like(labels, X) if labels.dtype.kind in "biuf" else labels

@@ -1,0 +1,64 @@
+"""The regressor face: fit, predict."""
+
+from __future__ import annotations
+
+from abc import ABC
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike
+from sklearn.base import RegressorMixin
+from sklearn.utils import Tags
+from sklearn.utils.validation import validate_data
+
+from .base import FLOATS, FeatureModel
+from .data import like, to_numpy
+
+
+class FeatureRegressor(RegressorMixin, FeatureModel, ABC):
+    """Regression on one or several targets, each standardised inside the fit."""
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.single_output = False
+        tags.target_tags.multi_output = True
+        return tags
+
+    def fit(self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> Self:
+        """Fit to rows X (n, d) and targets y (n,) or (n, c).
+
+        Parameters
+        ----------
+        X : array-like (n, d)
+            Inputs, at least two rows, finite.
+        y : array-like (n,) or (n, c)
+            Targets; predictions have the same shape.
+        sample_weight : array-like (n,), optional
+            Non-negative; an integer weight equals repeating the row.
+
+        Returns
+        -------
+        self
+
+        Raises
+        ------
+        ValueError
+            For inputs or parameters that are not allowed, in one sentence.
+        MemoryError
+            Before work starts, when a direct solve cannot fit.
+        """
+        X, y = validate_data(
+            self, X, y, dtype=FLOATS, multi_output=True, y_numeric=True, ensure_min_samples=2
+        )
+        target = to_numpy(y).astype(np.float64)
+        self._y_ndim = target.ndim
+        data, seed = self._prepare(
+            X, target.reshape(len(target), -1), sample_weight, scale_targets=True
+        )
+        self._learn(data, seed, need_held_out=False)
+        return self
+
+    def predict(self, X: Any) -> Any:
+        """Predictions (n,) or (n, c), shaped like the targets of the fit."""
+        X, out = self._outputs_at(X)
+        return like(out[:, 0] if self._y_ndim == 1 else out, X)

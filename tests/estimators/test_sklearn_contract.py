@@ -1,0 +1,40 @@
+"""All of scikit-learn's own estimator checks, with no expected failures."""
+
+from __future__ import annotations
+
+import pytest
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from gradfeat.estimators import (
+    AGOPTransformer,
+    GradientFeatureClassifier,
+    GradientFeatureRegressor,
+    KernelClassifier,
+    KernelRegressor,
+    RandomFeaturesClassifier,
+    RandomFeaturesRegressor,
+    RFMClassifier,
+    RFMRegressor,
+)
+
+NETS = [
+    GradientFeatureRegressor,
+    GradientFeatureClassifier,
+    RandomFeaturesRegressor,
+    RandomFeaturesClassifier,
+]
+ESTIMATORS = [
+    *(make(width=64) for make in NETS),
+    GradientFeatureRegressor(width=32, n_steps=None),
+    KernelRegressor(),
+    KernelClassifier(),
+    RFMRegressor(n_iter=2),
+    RFMClassifier(n_iter=2),
+    AGOPTransformer(n_iter=2),
+]
+
+
+@parametrize_with_checks(ESTIMATORS)
+@pytest.mark.filterwarnings("default")
+def test_scikit_learn_check(estimator, check):
+    check(estimator)
