@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from copy import copy
 from typing import Any, Literal, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils import Tags
+from sklearn.utils._array_api import check_same_namespace
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from .base import FLOATS
 from .checks import check_choice, check_count
-from .data import like, to_numpy
+from .data import float_types, like, to_numpy
 from .rfm import RFMClassifier, RFMRegressor
+from .state import Arrays, State, params_from, params_state
 
 
 class AGOPTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
@@ -105,22 +108,53 @@ class AGOPTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
         """
         check_choice("task", self.task, ("auto", "regression", "classification"))
         check_count("n_components", self.n_components, allow_none=True)
-        X, y = validate_data(self, X, y, dtype=FLOATS, multi_output=True, ensure_min_samples=2)
+        X, y = validate_data(
+            self, X, y, dtype=float_types(X), multi_output=True, ensure_min_samples=2
+        )
         self.model_ = self._model(to_numpy(y)).fit(X, y, sample_weight)
         r = self.n_components or max(1, self.model_.n_effective_directions_)
         if r > X.shape[1]:
             raise ValueError(
                 f"n_components is {r} and X has {X.shape[1]} columns: ask for at most that many."
             )
-        self.components_ = self.model_.leading_directions(r).T
-        total = self.model_.eigenvalues_.sum()
-        self.explained_ratio_ = self.model_.eigenvalues_[:r] / (total if total > 0 else 1.0)
-        self._n_features_out = r
+        self._describe(r, X)
         return self
+
+    def _describe(self, r: int, X: Any) -> None:
+        eigenvalues = to_numpy(self.model_.eigenvalues_)
+        total = eigenvalues.sum()
+        self.components_ = like(self.model_.leading_directions(r).T, X)
+        self.explained_ratio_ = like(eigenvalues[:r] / (total if total > 0 else 1.0), X)
+        self._n_features_out = r
 
     def transform(self, X: Any) -> Any:
         """Coordinates (n, r) of the rows of X along the directions."""
         check_is_fitted(self)
-        X = validate_data(self, X, reset=False, dtype=FLOATS)
+        check_same_namespace(X, self, attribute="components_", method="transform")
+        X = validate_data(self, X, reset=False, dtype=float_types(X))
         Z = self.model_.standardised(to_numpy(X).astype(np.float64))
-        return like(Z @ self.components_.T, X)
+        return like(Z @ to_numpy(self.components_).T, X)
+
+    def to_state(self) -> tuple[State, Arrays]:
+        """Parameters and the fitted machine, as JSON-able state and arrays (for saving)."""
+        inner, arrays = self.model_.to_state()
+        state = {"params": params_state(self), "model": inner, "r": self._n_features_out}
+        return {**state, "classifier": type(self.model_) is RFMClassifier}, arrays
+
+    @classmethod
+    def from_state(cls, state: State, arrays: Mapping[str, NDArray[Any]]) -> Self:
+        """Inverse of :meth:`to_state`, on the CPU."""
+        self = cls(**params_from(state["params"]))
+        make = RFMClassifier if state["classifier"] else RFMRegressor
+        self.model_ = make.from_state(state["model"], arrays)
+        self.n_features_in_ = self.model_.n_features_in_
+        if state["model"]["named"]:
+            self.feature_names_in_ = self.model_.feature_names_in_
+        self._describe(int(state["r"]), arrays["agop"])
+        return self
+
+    def to_device(self, device: str) -> Self:
+        """A copy whose machine lives on `device`."""
+        moved = copy(self)
+        moved.model_ = self.model_.to_device(device)
+        return moved

@@ -3,28 +3,48 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from copy import copy
 from dataclasses import replace
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 import torch
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator
 from sklearn.utils import Tags
+from sklearn.utils._array_api import check_same_namespace
 from sklearn.utils.validation import _check_feature_names_in, check_is_fitted, validate_data
+from torch import Tensor
 
 from ..maths.blocks import Block
 from ..maths.subspaces import leading_directions
 from ..models.base import Predictor
-from .data import Placement, TrainingData, placement, to_numpy, training_data, warn_ill_scaled
+from ..models.restore import predictor_from
+from .data import (
+    Placement,
+    TrainingData,
+    float_types,
+    like,
+    placement,
+    to_numpy,
+    training_data,
+    warn_ill_scaled,
+)
 from .scaling import Standardiser
 from .search import SEARCH_ROWS, SearchSpace, Trial, evaluate, search
+from .state import (
+    Arrays,
+    State,
+    as_arrays,
+    params_from,
+    params_state,
+    under_prefix,
+    with_prefix,
+)
 
 #: Share of the AGOP's trace that the effective directions carry together.
 EFFECTIVE_SHARE = 0.95
-
-#: Float types that validation leaves alone.
-FLOATS = (np.float64, np.float32)
 
 #: Rows over which the AGOP of a fitted model is averaged.
 AGOP_ROWS = 2000
@@ -130,7 +150,7 @@ class FeatureModel(BaseEstimator, ABC):
         )
         return data, seed
 
-    def _learn(self, data: TrainingData, seed: int, *, need_held_out: bool) -> Trial | None:
+    def _learn(self, X: Any, data: TrainingData, seed: int, *, need_held_out: bool) -> Trial | None:
         """Search, fit on all rows, summarise; the chosen setting on held-out rows, if any."""
         space = self._space(data.block)
         trial = self._tune(space, data.block, seed, need_held_out=need_held_out)
@@ -138,7 +158,7 @@ class FeatureModel(BaseEstimator, ABC):
         block, learner = data.block, space.make(self.settings_)
         self.predictor_ = learner.fit(block.X, block.y, weights=block.w, seed=seed)
         self._inputs, self._outputs = data.inputs, data.outputs
-        self._summarise(block)
+        self._summarise(block, X)
         return trial
 
     def _tune(
@@ -153,31 +173,89 @@ class FeatureModel(BaseEstimator, ABC):
             return evaluate(given, space.start, block, seed, rows)
         return search(space, block, seed, rows=rows, sweeps=2 if self.search == "full" else 1)
 
-    def _summarise(self, block: Block) -> None:
-        """AGOP over a sample of the rows, its directions and importances."""
+    def _summarise(self, block: Block, X: Any) -> None:
+        """AGOP over a sample of the rows, its directions and importances, in X's namespace."""
         M = self.predictor_.agop(block.X[:AGOP_ROWS], weights=block.w[:AGOP_ROWS])
-        values, vectors = leading_directions(M.double().cpu())
-        self.agop_, self.eigenvalues_ = M.double().cpu().numpy(), values.numpy()
+        self._describe(M.double().cpu(), X)
+
+    def _describe(self, M: Tensor, X: Any) -> None:
+        values, vectors = leading_directions(M)
         total = float(values.sum())
-        share = self.eigenvalues_.cumsum() / total if total > 0 else np.zeros(0)
+        share = values.numpy().cumsum() / total if total > 0 else np.zeros(0)
         r = int(np.searchsorted(share, EFFECTIVE_SHARE)) + 1 if total > 0 else 0
         self.n_effective_directions_ = r
-        self.directions_ = vectors.numpy()[:, :r]
-        self.importances_ = np.diag(self.agop_) / (total if total > 0 else 1.0)
+        self.agop_ = like(M.numpy(), X)
+        self.eigenvalues_ = like(values.numpy(), X)
+        self.directions_ = like(vectors.numpy()[:, :r], X)
+        self.importances_ = like(M.diagonal().numpy() / (total if total > 0 else 1.0), X)
 
     def leading_directions(self, r: int) -> NDArray[np.float64]:
         """The r leading eigenvectors (d, r) of ``agop_``, whatever share they carry."""
         check_is_fitted(self)
-        return leading_directions(torch.as_tensor(self.agop_))[1].numpy()[:, :r]
+        return leading_directions(torch.as_tensor(to_numpy(self.agop_)))[1].numpy()[:, :r]
 
     def standardised(self, X: NDArray[np.float64]) -> NDArray[np.float64]:
         """Inputs (n, d) in the units that directions and importances refer to."""
         check_is_fitted(self)
         return self._inputs(X)
 
-    def _outputs_at(self, X: Any) -> tuple[Any, NDArray[np.float64]]:
+    def to_state(self) -> tuple[State, Arrays]:
+        """Parameters and everything fitted, as JSON-able state and arrays (for saving)."""
+        arrays = {
+            "agop": to_numpy(self.agop_),
+            **with_prefix("predictor", as_arrays(self.predictor_.tensors())),
+            **with_prefix("inputs", self._inputs.arrays()),
+            **with_prefix("outputs", self._outputs.arrays()),
+        }
+        state = {
+            "params": params_state(self),
+            "predictor": self.predictor_.spec(),
+            "settings": self.settings_,
+            "dtype": str(self._where.dtype).removeprefix("torch."),
+            "n_features": self.n_features_in_,
+            "feature_names": [str(name) for name in _check_feature_names_in(self)],
+            "named": "feature_names_in_" in vars(self),
+            **self._extra_state(),
+        }
+        return state, arrays
+
+    @abstractmethod
+    def _extra_state(self) -> State:
+        """What the subclass adds to the state."""
+
+    @abstractmethod
+    def _restore_extra(self, state: State) -> None:
+        """Read back :meth:`_extra_state`."""
+
+    @classmethod
+    def from_state(cls, state: State, arrays: Mapping[str, NDArray[Any]]) -> Self:
+        """Inverse of :meth:`to_state`, on the CPU."""
+        self = cls(**params_from(state["params"]))
+        tensors = {k: torch.as_tensor(a) for k, a in under_prefix("predictor", arrays).items()}
+        self.predictor_ = predictor_from(state["predictor"], tensors)
+        self.settings_ = state["settings"]
+        self._where = placement(None, "cpu", state["dtype"])
+        self._inputs = Standardiser(**under_prefix("inputs", arrays))
+        self._outputs = Standardiser(**under_prefix("outputs", arrays))
+        self.n_features_in_ = state["n_features"]
+        if state["named"]:
+            self.feature_names_in_ = np.array(state["feature_names"], dtype=object)
+        self._describe(torch.as_tensor(arrays["agop"]), arrays["agop"])
+        self._restore_extra(state)
+        return self
+
+    def to_device(self, device: str) -> Self:
+        """A copy whose predictor lives on `device`."""
+        moved = copy(self)
+        moved._where = placement(None, device, str(self._where.dtype).removeprefix("torch."))
+        tensors = {k: t.to(moved._where.device) for k, t in self.predictor_.tensors().items()}
+        moved.predictor_ = predictor_from(self.predictor_.spec(), tensors)
+        return moved
+
+    def _outputs_at(self, X: Any, method: str) -> tuple[Any, NDArray[np.float64]]:
         """Validated X, and the outputs (n, c) in the units of the targets."""
         check_is_fitted(self)
-        X = validate_data(self, X, reset=False, dtype=FLOATS)
+        check_same_namespace(X, self, attribute="agop_", method=method)
+        X = validate_data(self, X, reset=False, dtype=float_types(X))
         Z = self._where.tensor(self._inputs(to_numpy(X).astype(np.float64)))
         return X, self._outputs.inverse(self.predictor_(Z).double().cpu().numpy())

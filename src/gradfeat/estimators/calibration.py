@@ -2,15 +2,40 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import minimize
 from scipy.special import log_softmax, logsumexp
 
 
+@dataclass(frozen=True)
+class Calibration:
+    """log p = log softmax(scale * f + shift).
+
+    Examples
+    --------
+    >>> np.exp(Calibration.none(2)(np.zeros((1, 2)))).tolist()
+    [[0.5, 0.5]]
+    """
+
+    scale: float
+    shift: tuple[float, ...]
+
+    @classmethod
+    def none(cls, K: int) -> Calibration:
+        """Plain softmax over K classes."""
+        return cls(1.0, (0.0,) * K)
+
+    def __call__(self, decisions: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Log-probabilities (n, K)."""
+        return log_softmax(self.scale * decisions + np.array(self.shift), axis=1)
+
+
 def fit_calibration(
     decisions: NDArray[np.float64], labels: NDArray[np.int64], w: NDArray[np.float64]
-) -> tuple[float, NDArray[np.float64]]:
+) -> Calibration:
     """Scale s > 0 and shifts t (K,) of p = softmax(s f + t), by penalised maximum likelihood.
 
     Minimises -sum_i w_i log p_i + (log s - 1)^2 / 2 + |t|^2 / 2; the weak penalty (one
@@ -30,8 +55,8 @@ def fit_calibration(
     Examples
     --------
     >>> f = np.array([[1.0, -1.0], [-1.0, 1.0]] * 50)
-    >>> s, t = fit_calibration(f, np.array([0, 1] * 50), np.ones(100))
-    >>> s > 1, np.allclose(t, 0, atol=1e-3)
+    >>> c = fit_calibration(f, np.array([0, 1] * 50), np.ones(100))
+    >>> c.scale > 1, np.allclose(c.shift, 0, atol=1e-3)
     (True, True)
     """
     n, K = decisions.shape
@@ -51,18 +76,4 @@ def fit_calibration(
     start = np.concatenate([[1.0], np.zeros(K)])
     bounds = [(-10.0, 10.0)] + [(None, None)] * K
     theta = minimize(loss, start, jac=True, method="L-BFGS-B", bounds=bounds).x
-    return float(np.exp(theta[0])), theta[1:]
-
-
-def log_probabilities(
-    decisions: NDArray[np.float64], scale: float, shift: NDArray[np.float64]
-) -> NDArray[np.float64]:
-    """log softmax(scale * f + shift), (n, K).
-
-    Examples
-    --------
-    >>> p = np.exp(log_probabilities(np.zeros((1, 2)), 1.0, np.zeros(2)))
-    >>> p.tolist()
-    [[0.5, 0.5]]
-    """
-    return log_softmax(scale * decisions + shift, axis=1)
+    return Calibration(float(np.exp(theta[0])), tuple(theta[1:].tolist()))

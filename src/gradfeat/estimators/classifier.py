@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC
+from dataclasses import asdict
 from typing import Any, Self
 
 import numpy as np
@@ -11,10 +12,11 @@ from sklearn.base import ClassifierMixin
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import column_or_1d, validate_data
 
-from .base import FLOATS, FeatureModel
-from .calibration import fit_calibration, log_probabilities
-from .data import TrainingData, like, to_numpy
+from .base import FeatureModel
+from .calibration import Calibration, fit_calibration
+from .data import TrainingData, float_types, like, to_numpy
 from .search import Trial
+from .state import State, labels_from, labels_state
 
 
 def two_sided(decisions: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -32,6 +34,7 @@ class FeatureClassifier(ClassifierMixin, FeatureModel, ABC):
     """
 
     classes_: NDArray[Any]
+    _calibration: Calibration
 
     def fit(self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> Self:
         """Fit to rows X (n, d) and labels y (n,).
@@ -56,7 +59,7 @@ class FeatureClassifier(ClassifierMixin, FeatureModel, ABC):
         MemoryError
             Before work starts, when a direct solve cannot fit.
         """
-        X, y = validate_data(self, X, y, dtype=FLOATS, ensure_min_samples=2)
+        X, y = validate_data(self, X, y, dtype=float_types(X), ensure_min_samples=2)
         labels = column_or_1d(to_numpy(y), warn=True)
         check_classification_targets(labels)
         self.classes_, index = np.unique(labels, return_inverse=True)
@@ -64,39 +67,47 @@ class FeatureClassifier(ClassifierMixin, FeatureModel, ABC):
         codes = np.where(np.arange(K) == index[:, None], 1.0, -1.0)
         codes = codes[:, 1:] if K == 2 else codes
         data, seed = self._prepare(X, codes, sample_weight, scale_targets=False)
-        trial = self._learn(data, seed, need_held_out=K > 1)
+        trial = self._learn(X, data, seed, need_held_out=K > 1)
         self._calibrate(trial, data)
         return self
 
     def _calibrate(self, trial: Trial | None, data: TrainingData) -> None:
         """Scale and shifts of the probabilities, from the held-out rows of the search."""
-        self._scale, self._shift = 1.0, np.zeros(len(self.classes_))
+        self._calibration = Calibration.none(len(self.classes_))
         if trial is None:
             return
         held = data.outputs.inverse(trial.predictions.double().cpu().numpy())
         codes = data.outputs.inverse(trial.y.double().cpu().numpy())
         labels = two_sided(codes).argmax(axis=1)
         weights = trial.w.double().cpu().numpy()
-        self._scale, self._shift = fit_calibration(two_sided(held), labels, weights)
+        self._calibration = fit_calibration(two_sided(held), labels, weights)
 
-    def _log_probabilities(self, X: Any) -> tuple[Any, NDArray[np.float64]]:
-        X, out = self._outputs_at(X)
+    def _log_probabilities(self, X: Any, method: str) -> tuple[Any, NDArray[np.float64]]:
+        X, out = self._outputs_at(X, method)
         if len(self.classes_) == 1:
             return X, np.zeros((len(out), 1))
-        return X, log_probabilities(two_sided(out), self._scale, self._shift)
+        return X, self._calibration(two_sided(out))
 
     def decision_function(self, X: Any) -> Any:
         """Log-odds (n,) of the second of two classes; log-probabilities (n, K) of more."""
-        X, logp = self._log_probabilities(X)
+        X, logp = self._log_probabilities(X, "decision_function")
         return like(logp[:, 1] - logp[:, 0] if len(self.classes_) == 2 else logp, X)
 
     def predict_proba(self, X: Any) -> Any:
         """Probabilities (n, K), columns in the order of ``classes_``; rows sum to one."""
-        X, logp = self._log_probabilities(X)
+        X, logp = self._log_probabilities(X, "predict_proba")
         return like(np.exp(logp), X)
 
     def predict(self, X: Any) -> Any:
         """Most probable label of each row."""
-        X, logp = self._log_probabilities(X)
+        X, logp = self._log_probabilities(X, "predict")
         labels = self.classes_[logp.argmax(axis=1)]
         return like(labels, X) if labels.dtype.kind in "biuf" else labels
+
+    def _extra_state(self) -> State:
+        return {"classes": labels_state(self.classes_), "calibration": asdict(self._calibration)}
+
+    def _restore_extra(self, state: State) -> None:
+        self.classes_ = labels_from(state["classes"])
+        calibration = state["calibration"]
+        self._calibration = Calibration(calibration["scale"], tuple(calibration["shift"]))

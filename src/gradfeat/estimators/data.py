@@ -10,7 +10,7 @@ import numpy as np
 import torch
 from numpy.typing import ArrayLike, NDArray
 from sklearn import get_config
-from sklearn.utils._array_api import get_namespace
+from sklearn.utils._array_api import _convert_to_numpy, device, get_namespace
 from sklearn.utils.validation import _check_sample_weight
 
 from ..maths.blocks import Block
@@ -30,7 +30,7 @@ class Placement:
         return torch.as_tensor(np.ascontiguousarray(a)).to(device=self.device, dtype=self.dtype)
 
 
-def placement(X: Any, device: str | None, dtype: str | None) -> Placement:
+def placement(X: Any, where: str | None, dtype: str | None) -> Placement:
     """Device and dtype of a fit: asked for, or those of a torch input, or float64 on the CPU.
 
     Raises
@@ -50,19 +50,34 @@ def placement(X: Any, device: str | None, dtype: str | None) -> Placement:
             kind = torch.float32
         case _:
             raise ValueError(f"dtype is {dtype!r}: allowed are None, 'float32' and 'float64'.")
-    where = torch.device(device) if device is not None else _device_of(X)
+    return Placement(_device_of(X) if where is None else _named_device(where), kind)
+
+
+def _named_device(name: str) -> torch.device:
+    try:
+        where = torch.device(name)
+    except (RuntimeError, TypeError):
+        raise ValueError(f"device is {name!r}: give a torch device such as 'cpu'.") from None
     if where.type == "cuda" and not torch.cuda.is_available():
-        raise ValueError(f"device is {device!r} and no CUDA device is here: use device='cpu'.")
-    return Placement(where, kind)
+        raise ValueError(f"device is {name!r} and no CUDA device is here: use device='cpu'.")
+    return where
 
 
 def _device_of(X: Any) -> torch.device:
     return X.device if type(X) is torch.Tensor else torch.device("cpu")
 
 
+def float_types(X: Any) -> tuple[Any, Any]:
+    """Float types that validation leaves alone, in the namespace of X."""
+    xp, _ = get_namespace(X)
+    return xp.float64, xp.float32
+
+
 def to_numpy(a: Any) -> NDArray[Any]:
     """Any validated array as NumPy (a torch tensor is copied to the CPU)."""
-    return a.detach().cpu().numpy() if type(a) is torch.Tensor else np.asarray(a)
+    if type(a) is torch.Tensor:
+        return a.detach().cpu().numpy()
+    return np.asarray(_convert_to_numpy(a, get_namespace(a)[0]))
 
 
 def like(values: NDArray[Any], X: Any) -> Any:
@@ -72,7 +87,7 @@ def like(values: NDArray[Any], X: Any) -> Any:
     if type(X) is torch.Tensor:
         return torch.as_tensor(values).to(X.device)
     xp, is_array_api = get_namespace(X)
-    return xp.asarray(values) if is_array_api else values
+    return xp.asarray(values, device=device(X)) if is_array_api else values
 
 
 @dataclass(frozen=True, eq=False)

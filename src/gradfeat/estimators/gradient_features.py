@@ -15,8 +15,8 @@ from .search import SearchSpace
 class GradientFeatureRegressor(FeatureRegressor):
     """Two-layer net whose first layer is learned by gradient steps, and whose head is ridge.
 
-    f(x) = alpha + beta.x + a.sigma(W x + b): the affine part by ridge, W by one step of the gradient
-    of the squared error at the antisymmetric initialisation, b drawn anew, a by ridge.
+    f(x) = alpha + beta.x + a.sigma(W x + b): the affine part by ridge, W by one step of the
+    gradient of the squared error at the antisymmetric start, b drawn anew, a by ridge.
 
     Parameters
     ----------
@@ -110,8 +110,8 @@ class GradientFeatureClassifier(FeatureClassifier):
 
     On +-1 codes, one column a class, with calibrated probabilities.
 
-    f(x) = alpha + beta.x + a.sigma(W x + b): the affine part by ridge, W by one step of the gradient
-    of the squared error at the antisymmetric initialisation, b drawn anew, a by ridge.
+    f(x) = alpha + beta.x + a.sigma(W x + b): the affine part by ridge, W by one step of the
+    gradient of the squared error at the antisymmetric start, b drawn anew, a by ridge.
 
     Parameters
     ----------

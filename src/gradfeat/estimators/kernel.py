@@ -26,9 +26,9 @@ class KernelRegressor(FeatureRegressor):
     standardise : bool
         Give every input zero mean and unit spread first.
     search : {"fast", "full"} or None
-        Validated search over everything left None (on at most 1,500 or 4,000 training rows, one or two
-        sweeps); None searches nothing: what is given is used as it is, and what is left None takes
-        its starting value.
+        Validated search over everything left None (on at most 1,500 or 4,000 training rows, one
+        or two sweeps); None searches nothing: what is given is used as it is, and what is left
+        None takes its starting value.
     memory_limit : int or None
         Bytes that kernel matrices may take (None: 80 % of free memory).
     device : str or None
@@ -96,9 +96,9 @@ class KernelClassifier(FeatureClassifier):
     standardise : bool
         Give every input zero mean and unit spread first.
     search : {"fast", "full"} or None
-        Validated search over everything left None (on at most 1,500 or 4,000 training rows, one or two
-        sweeps); None searches nothing: what is given is used as it is, and what is left None takes
-        its starting value.
+        Validated search over everything left None (on at most 1,500 or 4,000 training rows, one
+        or two sweeps); None searches nothing: what is given is used as it is, and what is left
+        None takes its starting value.
     memory_limit : int or None
         Bytes that kernel matrices may take (None: 80 % of free memory).
     device : str or None

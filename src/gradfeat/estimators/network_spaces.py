@@ -47,9 +47,7 @@ def random_features_space(options: HeadOptions) -> SearchSpace:
 
     def make(point: Point) -> RandomFeatures:
         del point
-        return RandomFeatures(
-            options.width, activation(options.activation), head=options.head()
-        )
+        return RandomFeatures(options.width, activation(options.activation), head=options.head())
 
     return SearchSpace(make, {}, {}, stages=None)
 

@@ -11,8 +11,9 @@ from sklearn.base import RegressorMixin
 from sklearn.utils import Tags
 from sklearn.utils.validation import validate_data
 
-from .base import FLOATS, FeatureModel
-from .data import like, to_numpy
+from .base import FeatureModel
+from .data import float_types, like, to_numpy
+from .state import State
 
 
 class FeatureRegressor(RegressorMixin, FeatureModel, ABC):
@@ -48,17 +49,29 @@ class FeatureRegressor(RegressorMixin, FeatureModel, ABC):
             Before work starts, when a direct solve cannot fit.
         """
         X, y = validate_data(
-            self, X, y, dtype=FLOATS, multi_output=True, y_numeric=True, ensure_min_samples=2
+            self,
+            X,
+            y,
+            dtype=float_types(X),
+            multi_output=True,
+            y_numeric=True,
+            ensure_min_samples=2,
         )
         target = to_numpy(y).astype(np.float64)
         self._y_ndim = target.ndim
         data, seed = self._prepare(
             X, target.reshape(len(target), -1), sample_weight, scale_targets=True
         )
-        self._learn(data, seed, need_held_out=False)
+        self._learn(X, data, seed, need_held_out=False)
         return self
 
     def predict(self, X: Any) -> Any:
         """Predictions (n,) or (n, c), shaped like the targets of the fit."""
-        X, out = self._outputs_at(X)
+        X, out = self._outputs_at(X, "predict")
         return like(out[:, 0] if self._y_ndim == 1 else out, X)
+
+    def _extra_state(self) -> State:
+        return {"y_ndim": self._y_ndim}
+
+    def _restore_extra(self, state: State) -> None:
+        self._y_ndim = int(state["y_ndim"])

@@ -41,9 +41,9 @@ class RFMRegressor(FeatureRegressor):
     standardise : bool
         Give every input zero mean and unit spread first.
     search : {"fast", "full"} or None
-        Validated search over everything left None (on at most 1,500 or 4,000 training rows, one or two
-        sweeps); None searches nothing: what is given is used as it is, and what is left None takes
-        its starting value.
+        Validated search over everything left None (on at most 1,500 or 4,000 training rows, one
+        or two sweeps); None searches nothing: what is given is used as it is, and what is left
+        None takes its starting value.
     memory_limit : int or None
         Bytes that kernel matrices may take (None: 80 % of free memory).
     device : str or None
@@ -147,9 +147,9 @@ class RFMClassifier(FeatureClassifier):
     standardise : bool
         Give every input zero mean and unit spread first.
     search : {"fast", "full"} or None
-        Validated search over everything left None (on at most 1,500 or 4,000 training rows, one or two
-        sweeps); None searches nothing: what is given is used as it is, and what is left None takes
-        its starting value.
+        Validated search over everything left None (on at most 1,500 or 4,000 training rows, one
+        or two sweeps); None searches nothing: what is given is used as it is, and what is left
+        None takes its starting value.
     memory_limit : int or None
         Bytes that kernel matrices may take (None: 80 % of free memory).
     device : str or None

@@ -44,6 +44,10 @@ class Standardiser:
         """Leaves d columns as they are."""
         return cls(np.zeros(d), np.ones(d))
 
+    def arrays(self) -> dict[str, NDArray[np.float64]]:
+        """The two arrays by name (for saving)."""
+        return {"mean": self.mean, "scale": self.scale}
+
     def __call__(self, X: NDArray[np.float64]) -> NDArray[np.float64]:
         """Standardised copy."""
         return (X - self.mean) / self.scale

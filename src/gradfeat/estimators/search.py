@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 import torch
@@ -70,10 +71,7 @@ def folds(n: int, rows: int) -> list[tuple[slice | list[int], slice]]:
         return [(slice(held, min(n, held + rows)), slice(0, held))]
     k = min(n, 5 if n <= 600 else 3)
     edges = [n * i // k for i in range(k + 1)]
-    return [
-        ([i for i in range(n) if not a <= i < b], slice(a, b))
-        for a, b in zip(edges[:-1], edges[1:], strict=True)
-    ]
+    return [([i for i in range(n) if not a <= i < b], slice(a, b)) for a, b in pairwise(edges)]
 
 
 def evaluate(space: SearchSpace, point: Point, data: Block, seed: int, rows: int) -> Trial:

@@ -199,7 +199,7 @@ def solve_kernel_ridge(
     K.diagonal().add_(noise)
     L, info = torch.linalg.cholesky_ex(K)
     if not info:
-        return torch.cholesky_solve(y, L)
+        return torch.cholesky_solve(y, L).contiguous()
     if K.dtype == torch.float64:
         raise torch.linalg.LinAlgError(
             f"the kernel matrix plus alpha = {lam:g} is not positive definite in float64: "

@@ -58,7 +58,7 @@ def first_gradient_test(
     learner : GradientStep, optional
         Activation and initialisation of the network tested.
 
-    Source: the null is exact by exchangeability (Fisher); the statistic is that of Damian22 Lemma 1.
+    Source: the null is exact by exchangeability (Fisher); the statistic is Damian22's Lemma 1.
 
     Examples
     --------

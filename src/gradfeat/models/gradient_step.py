@@ -81,7 +81,8 @@ class GradientStep(Learner[TwoLayer]):
     def __post_init__(self) -> None:
         if self.width % 2 or self.width < 2:
             raise ValueError(
-                f"width is {self.width}: the antisymmetric start pairs neurons, give an even number."
+                f"width is {self.width}: the antisymmetric start pairs neurons, give an even "
+                "number."
             )
 
     def fit_path(

@@ -130,7 +130,7 @@ class RFM(Learner[KernelMachine]):
         e, V = torch.linalg.eigh((G + G.T) / (2 * size))
         e = e.clamp(min=0) ** self.agop_power
         e = e * self._scale(e, (V * e) @ V.T)
-        return (V * e.sqrt()) @ V.T
+        return ((V * e.sqrt()) @ V.T).contiguous()
 
     def _scale(self, spectrum: Tensor, M: Tensor) -> Tensor:
         if self.normalisation == "max":

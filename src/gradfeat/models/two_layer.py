@@ -33,7 +33,8 @@ class TwoLayer(Predictor):
     --------
     >>> from gradfeat.maths.activations import ReLU
     >>> I = torch.eye(2)
-    >>> net = TwoLayer(I, torch.zeros(2), torch.ones(2, 1), torch.zeros(1), torch.zeros(2, 1), ReLU())
+    >>> zero = torch.zeros(2, 1)
+    >>> net = TwoLayer(I, zero[:, 0], torch.ones(2, 1), zero[0], zero, ReLU())
     >>> net(torch.tensor([[3.0, -4.0]])).tolist()
     [[3.0]]
     """

@@ -1,0 +1,137 @@
+"""The model file: one safetensors file with a JSON description, a version and a checksum."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import tempfile
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from safetensors import SafetensorError, safe_open
+from safetensors.numpy import save as to_bytes
+
+#: Version of the layout written; files of a later one are refused.
+FORMAT_VERSION = 1
+
+Arrays = Mapping[str, NDArray[Any]]
+
+
+class ModelFileError(ValueError):
+    """A model file that cannot be read or written; the message is one sentence for the user."""
+
+
+@dataclass(frozen=True)
+class Contents:
+    """What a model file holds: the kind of model, a JSON-able state, named arrays."""
+
+    kind: str
+    state: dict[str, Any]
+    arrays: Arrays
+
+
+def _checksum(kind: str, state: str, arrays: Arrays) -> str:
+    digest = hashlib.sha256(f"{FORMAT_VERSION}/{kind}/{state}".encode())
+    for name in sorted(arrays):
+        a = np.ascontiguousarray(arrays[name])
+        digest.update(f"{name}/{a.dtype.str}/{a.shape}".encode())
+        digest.update(a.tobytes())
+    return digest.hexdigest()
+
+
+def write(path: str | os.PathLike[str], contents: Contents) -> None:
+    """Write `contents` to `path`: complete, or not at all (an older file stays whole).
+
+    Raises
+    ------
+    ModelFileError
+        When the state cannot be described in JSON, or the disk refuses.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     write(f"{folder}/m", Contents("Demo", {"a": 1}, {"x": np.ones(2)}))
+    ...     read(f"{folder}/m").state
+    {'a': 1}
+    """
+    try:
+        state = json.dumps(contents.state, sort_keys=True)
+    except TypeError as error:
+        raise ModelFileError(f"{path}: this model cannot be saved ({error}).") from None
+    arrays = {name: np.array(a, order="C") for name, a in contents.arrays.items()}
+    metadata = {
+        "format": "gradfeat",
+        "format_version": str(FORMAT_VERSION),
+        "kind": contents.kind,
+        "state": state,
+        "sha256": _checksum(contents.kind, state, arrays),
+    }
+    _replace(Path(path), to_bytes(arrays, metadata=metadata))
+
+
+def _replace(path: Path, data: bytes) -> None:
+    """Write beside `path`, then move over it."""
+    temporary = None
+    try:
+        with tempfile.NamedTemporaryFile(
+            dir=path.parent, prefix=f".{path.name}.", delete=False
+        ) as handle:
+            temporary = Path(handle.name)
+            handle.write(data)
+            handle.flush()
+            os.fsync(handle.fileno())
+        temporary.replace(path)
+    except OSError as error:
+        if temporary is not None:
+            temporary.unlink(missing_ok=True)
+        raise ModelFileError(
+            f"{path} could not be written ({error.strerror or error}): what was there before is "
+            "unchanged; give a folder with room that you may write to."
+        ) from None
+
+
+def read(path: str | os.PathLike[str]) -> Contents:
+    """Read a model file.
+
+    Raises
+    ------
+    ModelFileError
+        One sentence for a file that is missing, truncated, not a gradfeat model, from a newer
+        version, or changed after it was saved.
+    """
+    metadata, arrays = _open(Path(path))
+    if metadata.get("format") != "gradfeat":
+        raise ModelFileError(f"{path} is not a gradfeat model: give a file that gradfeat saved.")
+    version = metadata.get("format_version", "")
+    if version != str(FORMAT_VERSION):
+        raise ModelFileError(
+            f"{path} has model format {version} and this gradfeat reads format "
+            f"{FORMAT_VERSION}: use the gradfeat version that saved it, or a newer one."
+        )
+    kind, state = metadata.get("kind", ""), metadata.get("state", "")
+    if metadata.get("sha256") != _checksum(kind, state, arrays):
+        raise ModelFileError(
+            f"{path} was changed after it was saved (its checksum differs): restore a good copy "
+            "or fit again."
+        )
+    return Contents(kind, json.loads(state), arrays)
+
+
+def _open(path: Path) -> tuple[dict[str, str], dict[str, NDArray[Any]]]:
+    try:
+        with safe_open(path, framework="numpy") as handle:
+            metadata = handle.metadata() or {}
+            return metadata, {name: handle.get_tensor(name) for name in handle.keys()}  # noqa: SIM118
+    except FileNotFoundError:
+        raise ModelFileError(f"{path} does not exist: give the path of a saved model.") from None
+    except (SafetensorError, OSError, ValueError) as error:
+        raise ModelFileError(
+            f"{path} cannot be read as a model ({error}): the file is damaged, cut short, or not "
+            "a gradfeat model; restore a good copy or fit again."
+        ) from None

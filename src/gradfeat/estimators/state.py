@@ -1,0 +1,74 @@
+"""Turning the parts of a fitted estimator into JSON and arrays, and back."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator
+
+from ..maths.activations import Activation, activation_from_spec
+
+State = dict[str, Any]
+Arrays = dict[str, NDArray[Any]]
+
+
+def params_state(estimator: BaseEstimator) -> State:
+    """Constructor parameters; an Activation by its description, a generator as None."""
+    return {name: _plain(value) for name, value in estimator.get_params(deep=False).items()}
+
+
+def _plain(value: Any) -> Any:
+    match value:
+        case None | bool() | int() | float() | str():
+            return value
+        case np.generic():
+            return value.item()
+        case torch.Tensor():
+            return value.item()
+        case Activation():
+            return {"activation": value.spec()}
+        case np.random.RandomState() | np.random.Generator():
+            return None
+    raise ValueError(f"the parameter {value!r} cannot be saved.")
+
+
+def params_from(state: State) -> State:
+    """Inverse of :func:`params_state`."""
+    return {name: _restored(value) for name, value in state.items()}
+
+
+def _restored(value: Any) -> Any:
+    match value:
+        case {"activation": spec}:
+            return activation_from_spec(spec)
+    return value
+
+
+def labels_state(labels: NDArray[Any]) -> State:
+    """Array of labels, with its type."""
+    return {"dtype": labels.dtype.str, "values": labels.tolist()}
+
+
+def labels_from(state: State) -> NDArray[Any]:
+    """Inverse of :func:`labels_state`."""
+    return np.array(state["values"], dtype=np.dtype(state["dtype"]))
+
+
+def as_arrays(tensors: Mapping[str, torch.Tensor]) -> Arrays:
+    """Tensors as NumPy arrays."""
+    return {name: t.detach().cpu().numpy() for name, t in tensors.items()}
+
+
+def with_prefix(prefix: str, arrays: Mapping[str, NDArray[Any]]) -> Arrays:
+    """Names put under `prefix`."""
+    return {f"{prefix}.{name}": a for name, a in arrays.items()}
+
+
+def under_prefix(prefix: str, arrays: Mapping[str, NDArray[Any]]) -> Arrays:
+    """The arrays whose names start with `prefix`, without it."""
+    start = f"{prefix}."
+    return {name.removeprefix(start): a for name, a in arrays.items() if name.startswith(start)}

@@ -1,0 +1,41 @@
+"""Predictors from the description and tensors that they were saved as."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from torch import Tensor
+
+from ..maths.activations import activation_from_spec
+from .base import Predictor
+from .kernel_machine import KernelMachine
+from .kernels import kernel_from_spec
+from .two_layer import TwoLayer
+
+
+def predictor_from(spec: Mapping[str, Any], tensors: Mapping[str, Tensor]) -> Predictor:
+    """Inverse of ``predictor.spec()`` and ``predictor.tensors()``.
+
+    Raises
+    ------
+    ValueError
+        For a type of predictor, kernel or activation that this version does not know.
+    KeyError
+        When a tensor is missing.
+
+    Examples
+    --------
+    >>> import torch
+    >>> from gradfeat.models.kernels import Gaussian
+    >>> one = torch.ones(1, 1)
+    >>> f = KernelMachine(Gaussian(1.0), one, one, one[0], one[0])
+    >>> predictor_from(f.spec(), f.tensors())(one).tolist()
+    [[2.0]]
+    """
+    match spec:
+        case {"type": "KernelMachine", "kernel": kernel}:
+            return KernelMachine(kernel_from_spec(kernel), **tensors)
+        case {"type": "TwoLayer", "activation": activation}:
+            return TwoLayer(**tensors, activation=activation_from_spec(activation))
+    raise ValueError(f"the predictor {dict(spec)!r} is not known to this version of gradfeat.")
