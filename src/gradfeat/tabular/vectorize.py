@@ -60,9 +60,7 @@ def fit_vectorizer(plans: tuple[ColumnPlan, ...], table: Table) -> TableVectoriz
             add_total_seconds=False, add_weekday=True, periodic_encoding="circular"
         ),
     )
-    vectorizer.fit(readable)
-    _forget_texts(vectorizer, readable)
-    return vectorizer
+    return vectorizer.fit(readable)
 
 
 def _forget_texts(vectorizer: TableVectorizer, readable: pd.DataFrame) -> None:
