@@ -1,0 +1,75 @@
+# gradfeat: `make demo` shows it at work, `make test` tests it, `make check` is the whole gate.
+# Everything is installed into .venv, once; nothing outside this folder is touched.
+
+VENV   := .venv
+BIN    := $(VENV)/bin
+NEWEST := import sys; sys.exit(sys.version_info < (3, 11))
+PYTHON ?= $(shell for p in python3.11 python3; do \
+	$$p -c '$(NEWEST)' 2>/dev/null && echo $$p && break; done)
+PIP    := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
+PYTEST := OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2
+
+.PHONY: help demo test test-all lint types layers check bench clean
+
+help:
+	@echo "make demo      fit the shipped table and write demo/report.html"
+	@echo "make test      the tests that take seconds each"
+	@echo "make test-all  every test, those that take minutes included"
+	@echo "make lint      ruff: rules and formatting"
+	@echo "make types     pyright"
+	@echo "make layers    import-linter: who may import whom"
+	@echo "make check     test, lint, types and layers"
+	@echo "make bench     the benchmark against xRFM"
+	@echo "make clean     remove .venv, demo and caches"
+
+demo: $(VENV)/.installed
+	$(BIN)/gradfeat fit examples/data/bikeshare.csv --target log_bikers --out demo --time 60
+
+test: $(VENV)/.test
+	$(PYTEST) -m "not slow"
+
+test-all: $(VENV)/.test
+	$(PYTEST)
+
+lint: $(VENV)/.dev
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+
+types: $(VENV)/.dev
+	$(BIN)/pyright --pythonpath $(BIN)/python
+
+layers: $(VENV)/.dev
+	$(BIN)/lint-imports
+
+check: test lint types layers
+
+bench: $(VENV)/.bench
+	OMP_NUM_THREADS=1 $(BIN)/python benchmarks/rfm_vs_xrfm.py
+
+clean:
+	rm -rf $(VENV) demo .pytest_cache .ruff_cache .hypothesis .import_linter_cache
+
+# One stamp for each thing installed, so that a second call installs nothing.
+$(VENV)/.created:
+	@$(or $(PYTHON),false) -c '$(NEWEST)' 2>/dev/null || { echo "gradfeat needs Python 3.11 or" \
+	  "newer and $(or $(PYTHON),python3) is older or missing: install it, or name one by" \
+	  "'make PYTHON=/path/to/python3.11'."; exit 1; }
+	$(PYTHON) -m venv --clear $(VENV)
+	@touch $@
+
+$(VENV)/.installed: $(VENV)/.created pyproject.toml constraints.txt
+	@echo "Installing gradfeat and PyTorch into $(VENV): a few minutes, once."
+	$(PIP) -e .
+	@touch $@
+
+$(VENV)/.test: $(VENV)/.installed
+	$(PIP) -e '.[test]'
+	@touch $@
+
+$(VENV)/.dev: $(VENV)/.installed
+	$(PIP) -e '.[dev]'
+	@touch $@
+
+$(VENV)/.bench: $(VENV)/.installed
+	$(PIP) -e '.[bench]'
+	@touch $@
