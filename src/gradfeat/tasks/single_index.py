@@ -18,7 +18,7 @@ from .base import Sample, Task, check_rows
 def he2_he4() -> HermiteSeries:
     """g = He_2 / 2 + He_4 / sqrt(48): E g^2 = 2/4 + 24/48 = 1, information exponent 2.
 
-    Source: Damian22, Section 6 (the target He_2/2 + He_p/sqrt(2 p!) at p = 4).
+    Source: Damian22, the experiments: He_2/2 + He_p/sqrt(2 p!) at p = 4.
 
     Examples
     --------
@@ -49,7 +49,7 @@ class SingleIndex(Task):
     ValueError
         When `d` is below 1, or `noise` is negative or not finite.
 
-    Source: Damian22, Section 2; Moniri24, Section 2.
+    Source: the single-index case of Damian22 and Moniri24.
 
     Examples
     --------
