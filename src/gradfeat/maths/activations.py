@@ -1,16 +1,397 @@
-"""Placeholder until the full module lands."""
-from dataclasses import dataclass
+"""Activations sigma: values, derivatives, Hermite coefficients."""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any, ClassVar, final
+
+import numpy as np
 import torch
-class Activation: ...
+from jaxtyping import Float
+from numpy.polynomial import hermite_e, polynomial
+from scipy import special
+from torch import Tensor
+
+from . import hermite
+
+#: E relu(Z) = 1/sqrt(2 pi).
+RELU_MEAN = 1 / math.sqrt(2 * math.pi)
+
+#: The names that `activation` resolves.
+NAMES = ("relu", "centred_relu", "truncated_relu", "tanh", "erf")
+
+
+class Activation(ABC):
+    """An elementwise function sigma with its derivative and Hermite coefficients.
+
+    Values and derivatives take a tensor of any shape, float dtype and device and keep all three;
+    Z ~ N(0, 1) throughout.
+    """
+
+    #: What the activation is called in a saved file.
+    name: ClassVar[str]
+
+    #: Points where sigma or its derivative jumps.
+    breakpoints: tuple[float, ...] = ()
+
+    @abstractmethod
+    def __call__(self, z: Float[Tensor, "*shape"]) -> Float[Tensor, "*shape"]:
+        """sigma(z)."""
+
+    @abstractmethod
+    def derivative(self, z: Float[Tensor, "*shape"]) -> Float[Tensor, "*shape"]:
+        """sigma'(z), zero at a kink."""
+
+    @abstractmethod
+    def hermite_coefficients(self, k_max: int) -> Float[np.ndarray, " k"]:
+        """c_k = E[sigma(Z) He_k(Z)] / k! for k = 0, ..., k_max."""
+
+    @abstractmethod
+    def second_moment(self) -> float:
+        """E sigma(Z)^2."""
+
+    @abstractmethod
+    def spec(self) -> dict[str, Any]:
+        """What `activation_from_spec` restores: a dict of JSON values."""
+
+
+@final
 @dataclass(frozen=True)
 class ReLU(Activation):
-    def __call__(self,z): return torch.relu(z)
-    def derivative(self,z): return (z>0).to(z.dtype)
-    def spec(self): return {"name":"relu"}
+    """sigma(z) = max(z, 0), with sigma'(0) = 0.
+
+    c_0 = phi(0), c_1 = 1/2, c_k = phi(0) He_{k-2}(0) / k! for k >= 2, phi the Gaussian density.
+
+    Source: Damian22 (c_k there is without 1/k!).
+
+    Examples
+    --------
+    >>> ReLU()(torch.tensor([-1.0, 2.0])).tolist()
+    [0.0, 2.0]
+    """
+
+    name: ClassVar[str] = "relu"
+    breakpoints: tuple[float, ...] = field(default=(0.0,), init=False, repr=False)
+
+    def __call__(self, z: Float[Tensor, "*shape"]) -> Float[Tensor, "*shape"]:
+        return torch.relu(z)
+
+    def derivative(self, z: Float[Tensor, "*shape"]) -> Float[Tensor, "*shape"]:
+        return (z > 0).to(z.dtype)
+
+    def hermite_coefficients(self, k_max: int) -> Float[np.ndarray, " k"]:
+        return hermite.ramp_coefficients(0.0, k_max)
+
+    def second_moment(self) -> float:
+        return 0.5
+
+    def spec(self) -> dict[str, Any]:
+        return {"name": self.name}
+
+
+@final
 @dataclass(frozen=True)
 class CentredReLU(Activation):
-    def __call__(self,z): return torch.relu(z)-0.3989422804014327
-    def derivative(self,z): return (z>0).to(z.dtype)
-    def spec(self): return {"name":"centred_relu"}
-def activation(s):
-    return ReLU() if s=="relu" else s
+    """sigma(z) = max(z, 0) - 1/sqrt(2 pi), so that E sigma(Z) = 0.
+
+    Source: Moniri24, where c_0 = 0 is assumed.
+
+    Examples
+    --------
+    >>> float(CentredReLU().hermite_coefficients(1)[0])
+    0.0
+    """
+
+    name: ClassVar[str] = "centred_relu"
+    breakpoints: tuple[float, ...] = field(default=(0.0,), init=False, repr=False)
+
+    def __call__(self, z: Float[Tensor, "*shape"]) -> Float[Tensor, "*shape"]:
+        return torch.relu(z) - RELU_MEAN
+
+    def derivative(self, z: Float[Tensor, "*shape"]) -> Float[Tensor, "*shape"]:
+        return (z > 0).to(z.dtype)
+
+    def hermite_coefficients(self, k_max: int) -> Float[np.ndarray, " k"]:
+        return np.r_[0.0, hermite.ramp_coefficients(0.0, k_max)[1:]]
+
+    def second_moment(self) -> float:
+        return 0.5 - RELU_MEAN**2
+
+    def spec(self) -> dict[str, Any]:
+        return {"name": self.name}
+
+
+@final
+@dataclass(frozen=True)
+class TruncatedReLU(Activation):
+    """sigma(z) = min(1, max(z, 0)), with sigma'(0) = sigma'(1) = 0.
+
+    Source: Shi22.
+
+    Examples
+    --------
+    >>> TruncatedReLU()(torch.tensor([-1.0, 0.5, 2.0])).tolist()
+    [0.0, 0.5, 1.0]
+    """
+
+    name: ClassVar[str] = "truncated_relu"
+    breakpoints: tuple[float, ...] = field(default=(0.0, 1.0), init=False, repr=False)
+
+    def __call__(self, z: Float[Tensor, "*shape"]) -> Float[Tensor, "*shape"]:
+        return z.clamp(0, 1)
+
+    def derivative(self, z: Float[Tensor, "*shape"]) -> Float[Tensor, "*shape"]:
+        return ((z > 0) & (z < 1)).to(z.dtype)
+
+    def hermite_coefficients(self, k_max: int) -> Float[np.ndarray, " k"]:
+        return hermite.ramp_coefficients(0.0, k_max) - hermite.ramp_coefficients(1.0, k_max)
+
+    def second_moment(self) -> float:
+        return 0.5 - RELU_MEAN * math.exp(-0.5)
+
+    def spec(self) -> dict[str, Any]:
+        return {"name": self.name}
+
+
+@final
+@dataclass(frozen=True)
+class Tanh(Activation):
+    """sigma(z) = tanh z.
+
+    Examples
+    --------
+    >>> Tanh().derivative(torch.tensor([0.0])).tolist()
+    [1.0]
+    """
+
+    name: ClassVar[str] = "tanh"
+
+    def __call__(self, z: Float[Tensor, "*shape"]) -> Float[Tensor, "*shape"]:
+        return torch.tanh(z)
+
+    def derivative(self, z: Float[Tensor, "*shape"]) -> Float[Tensor, "*shape"]:
+        return 1 - torch.tanh(z).square()
+
+    def hermite_coefficients(self, k_max: int) -> Float[np.ndarray, " k"]:
+        return hermite.hermite_coefficients(np.tanh, k_max)
+
+    def second_moment(self) -> float:
+        return float(hermite.hermite_coefficients(lambda z: np.tanh(z) ** 2, 0)[0])
+
+    def spec(self) -> dict[str, Any]:
+        return {"name": self.name}
+
+
+@final
+@dataclass(frozen=True)
+class Erf(Activation):
+    """sigma(z) = erf z = (2 / sqrt(pi)) int_0^z exp(-t^2) dt.
+
+    c_{2m+1} = (2 / sqrt(3 pi)) (-1/3)^m / (m! (2m + 1)), even c_k = 0.
+
+    Source: integration by parts; Williams 1997 for E sigma(Z)^2 = (2 / pi) arcsin(2/3).
+
+    Examples
+    --------
+    >>> Erf().hermite_coefficients(3).round(4).tolist()
+    [0.0, 0.6515, 0.0, -0.0724]
+    """
+
+    name: ClassVar[str] = "erf"
+
+    def __call__(self, z: Float[Tensor, "*shape"]) -> Float[Tensor, "*shape"]:
+        return torch.erf(z)
+
+    def derivative(self, z: Float[Tensor, "*shape"]) -> Float[Tensor, "*shape"]:
+        return 2 / math.sqrt(math.pi) * torch.exp(-z.square())
+
+    def hermite_coefficients(self, k_max: int) -> Float[np.ndarray, " k"]:
+        c = np.zeros(hermite.check_degree(k_max) + 1)
+        m = np.arange(len(c[1::2]))
+        magnitude = np.exp(-m * math.log(3) - special.gammaln(m + 1)) / (2 * m + 1)
+        c[1::2] = 2 / math.sqrt(3 * math.pi) * (-1.0) ** m * magnitude
+        return c
+
+    def second_moment(self) -> float:
+        return 2 / math.pi * math.asin(2 / 3)
+
+    def spec(self) -> dict[str, Any]:
+        return {"name": self.name}
+
+
+@final
+@dataclass(frozen=True)
+class Polynomial(Activation):
+    """sigma(z) = p_0 + p_1 z + p_2 z^2 + ...
+
+    Attributes
+    ----------
+    coefficients : tuple of float
+        p_0, p_1, ... in the power basis, low to high: at least one, all finite.
+
+    Raises
+    ------
+    ValueError
+        If the coefficients are none or not finite.
+
+    Examples
+    --------
+    >>> square = Polynomial((0.0, 0.0, 1.0))
+    >>> square(torch.tensor([3.0])).tolist(), square.hermite_coefficients(2).tolist()
+    ([9.0], [1.0, 0.0, 1.0])
+    """
+
+    name: ClassVar[str] = "polynomial"
+    coefficients: tuple[float, ...]
+
+    def __post_init__(self) -> None:
+        if not self.coefficients or not np.isfinite(self.coefficients).all():
+            raise ValueError(
+                f"Polynomial coefficients were {self.coefficients}; give at least one, all finite."
+            )
+
+    def __call__(self, z: Float[Tensor, "*shape"]) -> Float[Tensor, "*shape"]:
+        value = torch.full_like(z, self.coefficients[-1])
+        for p in reversed(self.coefficients[:-1]):
+            value = value * z + p
+        return value
+
+    def derivative(self, z: Float[Tensor, "*shape"]) -> Float[Tensor, "*shape"]:
+        return Polynomial(tuple(polynomial.polyder(self.coefficients).tolist()))(z)
+
+    def hermite_coefficients(self, k_max: int) -> Float[np.ndarray, " k"]:
+        size = hermite.check_degree(k_max) + 1
+        return np.r_[hermite_e.poly2herme(self.coefficients), np.zeros(size)][:size]
+
+    def second_moment(self) -> float:
+        c = hermite_e.poly2herme(self.coefficients)
+        return hermite.HermiteSeries(tuple(c.tolist())).norm_squared()
+
+    def spec(self) -> dict[str, Any]:
+        return {"name": self.name, "coefficients": [float(p) for p in self.coefficients]}
+
+
+@final
+@dataclass(frozen=True)
+class UserActivation(Activation):
+    """sigma = any elementwise torch function.
+
+    Attributes
+    ----------
+    function : callable
+        Tensor to tensor of the same shape and dtype; it is also called on float64 CPU tensors.
+    breakpoints : tuple of float
+        Where the function or its derivative jumps.
+    slope : callable or None
+        The derivative; None differentiates automatically (a kink has the value torch gives it).
+
+    Raises
+    ------
+    ValueError
+        If a breakpoint is not finite, the function changes shape or dtype, or `spec` is called.
+
+    Examples
+    --------
+    >>> UserActivation(torch.sin).derivative(torch.tensor([0.0])).tolist()
+    [1.0]
+    """
+
+    name: ClassVar[str] = "user"
+    function: Callable[[Tensor], Tensor]
+    breakpoints: tuple[float, ...] = ()
+    slope: Callable[[Tensor], Tensor] | None = None
+
+    def __post_init__(self) -> None:
+        hermite.check_breakpoints(self.breakpoints)
+
+    def __call__(self, z: Float[Tensor, "*shape"]) -> Float[Tensor, "*shape"]:
+        return _checked(self.function(z), z)
+
+    def derivative(self, z: Float[Tensor, "*shape"]) -> Float[Tensor, "*shape"]:
+        if self.slope is not None:
+            return _checked(self.slope(z), z)
+        pullback = torch.func.vjp(self, z)[1]
+        return pullback(torch.ones_like(z))[0]
+
+    def hermite_coefficients(self, k_max: int) -> Float[np.ndarray, " k"]:
+        return hermite.hermite_coefficients(
+            lambda z: self(torch.from_numpy(z)).detach().numpy(), k_max, self.breakpoints
+        )
+
+    def second_moment(self) -> float:
+        square = UserActivation(lambda z: self(z).square(), self.breakpoints)
+        return float(square.hermite_coefficients(0)[0])
+
+    def spec(self) -> dict[str, Any]:
+        raise ValueError(
+            "A UserActivation cannot be saved, for its function is code; use one of"
+            f" {', '.join(NAMES)} or Polynomial in a model that is to be saved."
+        )
+
+
+def activation(spec: str | Activation) -> Activation:
+    """The activation of that name; an `Activation` is returned as it is.
+
+    Raises
+    ------
+    ValueError
+        If the name is unknown.
+
+    Examples
+    --------
+    >>> activation("relu")
+    ReLU()
+    """
+    match spec:
+        case Activation():
+            return spec
+        case "relu":
+            return ReLU()
+        case "centred_relu":
+            return CentredReLU()
+        case "truncated_relu":
+            return TruncatedReLU()
+        case "tanh":
+            return Tanh()
+        case "erf":
+            return Erf()
+    raise ValueError(
+        f"Activation was {spec!r}; give one of {', '.join(NAMES)}, or an Activation object."
+    )
+
+
+def activation_from_spec(spec: dict[str, Any]) -> Activation:
+    """The activation whose `spec` this is.
+
+    Raises
+    ------
+    ValueError
+        If the dict describes no activation of this version.
+
+    Examples
+    --------
+    >>> activation_from_spec({"name": "polynomial", "coefficients": [0.0, 1.0]})
+    Polynomial(coefficients=(0.0, 1.0))
+    """
+    match spec:
+        case {"name": "polynomial", "coefficients": [*p]} if {*map(type, p)} <= {int, float}:
+            return Polynomial(tuple(map(float, p)))
+        case {"name": str(name)} if name in NAMES:
+            return activation(name)
+    raise ValueError(
+        f"A saved activation was {spec!r}; it must name one of {', '.join(NAMES)}, or polynomial"
+        " with a list of coefficients: save the model again with this version."
+    )
+
+
+def _checked(value: Tensor, z: Tensor) -> Tensor:
+    """`value`, refused unless it has z's shape and dtype."""
+    if (value.shape, value.dtype) != (z.shape, z.dtype):
+        raise ValueError(
+            f"An activation's function returned {value.dtype} of shape {tuple(value.shape)} for"
+            f" {z.dtype} of shape {tuple(z.shape)}; it must keep both and act on each entry alone."
+        )
+    return value
