@@ -1,0 +1,92 @@
+"""How numbers are written in figures, captions and tables: one way everywhere."""
+
+from __future__ import annotations
+
+import math
+
+from gradfeat.tabular.results import Interval
+
+MISSING = "–"
+
+
+def number(x: float, digits: int = 3) -> str:
+    """Three decimals near one, fewer for large numbers; a dash for nan.
+
+    Examples
+    --------
+    >>> number(0.93051), number(-12.3456), number(123456.7), number(0.00012), number(float("nan"))
+    ('0.931', '−12.35', '123,457', '0.00012', '–')
+    """
+    if not math.isfinite(x):
+        return MISSING if math.isnan(x) else ("∞" if x > 0 else "−∞")
+    size = abs(x)
+    if size >= 1000:
+        text = f"{x:,.0f}"
+    elif size >= 10:
+        text = f"{x:.{max(digits - 1, 0)}f}"
+    elif 0 < size < 0.01:
+        text = f"{x:.2g}"
+    else:
+        text = f"{x:.{digits}f}"
+    return text.replace("-", "−", 1) if x < 0 else text
+
+
+def span(interval: Interval, digits: int = 3) -> str:
+    """The 95 % interval alone: ``0.921 to 0.938``; empty where it is not known."""
+    if math.isnan(interval.low) or math.isnan(interval.high):
+        return ""
+    return f"{number(interval.low, digits)} to {number(interval.high, digits)}"
+
+
+def percent(share: float) -> str:
+    """A share in whole per cent; below 1 % and above 0 ``<1 %``.
+
+    Examples
+    --------
+    >>> percent(0.4149), percent(0.001), percent(0.0), percent(float("nan"))
+    ('41 %', '<1 %', '0 %', '–')
+    """
+    if math.isnan(share):
+        return MISSING
+    if 0 < share < 0.01:
+        return "<1 %"
+    return f"{100 * share:.0f} %"
+
+
+def signed(x: float) -> str:
+    """Two decimals with a sign.
+
+    Examples
+    --------
+    >>> signed(0.752), signed(-0.0032)
+    ('+0.75', '−0.00')
+    """
+    return f"{x:+.2f}".replace("-", "−")
+
+
+def seconds(value: float) -> str:
+    """A duration for people: ``0.04 s``, ``12.3 s``, ``3 min 5 s``.
+
+    Examples
+    --------
+    >>> seconds(0.0412), seconds(12.34), seconds(185), seconds(float("nan"))
+    ('0.04 s', '12.3 s', '3 min 5 s', '–')
+    """
+    if math.isnan(value):
+        return MISSING
+    if value < 10:
+        return f"{value:.2f} s"
+    if value < 120:
+        return f"{value:.1f} s"
+    return f"{round(value) // 60} min {round(value) % 60} s"
+
+
+def listed(items: list[str]) -> str:
+    """``a``, ``a and b``, ``a, b and c``."""
+    return " and ".join([", ".join(items[:-1]), items[-1]]) if len(items) > 1 else "".join(items)
+
+
+def count(n: int, noun: str) -> str:
+    """``1 row``, ``2,000 rows``, ``2 classes``."""
+    plural = f"{noun}es" if noun.endswith("s") else f"{noun}s"
+    return f"{n:,} {noun if n == 1 else plural}"

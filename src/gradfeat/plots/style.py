@@ -1,0 +1,117 @@
+"""Colours, markers and sizes of every figure, and the few strokes that make axes look alike.
+
+Nothing here reads or writes matplotlib's global settings: sizes and colours are given to each
+artist, so that a figure looks the same in a notebook, a script and the report.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from textwrap import fill
+from typing import Final, Literal
+
+from matplotlib.artist import Artist
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from gradfeat.tabular.results import Family
+
+# Okabe & Ito 2008: eight colours told apart with any of the common colour-vision deficiencies.
+ORANGE, SKY, GREEN, YELLOW = "#E69F00", "#56B4E9", "#009E73", "#F0E442"
+BLUE, VERMILLION, PURPLE, BLACK = "#0072B2", "#D55E00", "#CC79A7", "#000000"
+INK, QUIET, FAINT = "#1f2430", "#5b6472", "#dfe3e8"
+
+WIDTH: Final = 4.9  # inches: text of 9 points stays readable when 350 CSS pixels wide
+TITLE, TEXT, SMALL, TINY = 10.5, 9.0, 8.5, 7.8  # points
+DPI: Final = 200  # of rasterised points in a report
+MAX_POINTS: Final = 3_000  # drawn in one scatter
+
+
+@dataclass(frozen=True)
+class Mark:
+    """How one group of points is drawn: colour and marker, so that either alone suffices."""
+
+    label: str
+    color: str
+    marker: str
+
+
+FAMILIES: Final[dict[Family, Mark]] = {
+    "learned": Mark("learned features", VERMILLION, "D"),
+    "fixed": Mark("fixed features", BLUE, "o"),
+    "reference": Mark("reference", GREEN, "s"),
+}
+
+_CLASS_COLORS = (BLUE, VERMILLION, GREEN, PURPLE, ORANGE, SKY, BLACK)
+_CLASS_MARKERS = ("o", "D", "s", "^", "v", "P", "X", "<")
+
+
+def class_marks(classes: tuple[str, ...]) -> tuple[Mark, ...]:
+    """One mark a class; 7 colours by 8 markers give 56 different ones."""
+    return tuple(
+        Mark(short(name, 24), _CLASS_COLORS[i % 7], _CLASS_MARKERS[i % 8])
+        for i, name in enumerate(classes)
+    )
+
+
+def short(text: str, length: int = 28) -> str:
+    """`text` on one line, cut in its middle to at most `length` characters, safe to draw.
+
+    Characters that cannot be printed become U+FFFD; ``$`` is escaped so that it never starts
+    mathematics.
+
+    Examples
+    --------
+    >>> short("a_rather_long_name_of_a_column", 13)
+    'a_rath…column'
+    >>> print(short("price $"))
+    price \\$
+    """
+    line = " ".join(text.split()) or "(no name)"
+    line = "".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in line)
+    if len(line) > length:
+        head, tail = length // 2, (length - 1) // 2
+        line = f"{line[:head]}…{line[-tail:]}"
+    return line.replace("$", r"\$")
+
+
+def axes_or_new(ax: Axes | None, height: float) -> Axes:
+    """`ax` itself, or the axes of a new figure of the common width and `height` inches."""
+    if ax is not None:
+        return ax
+    return Figure(figsize=(WIDTH, height), layout="constrained").add_subplot()
+
+
+def dress(ax: Axes, title: str, x: str = "", y: str = "") -> Axes:
+    """Title on the left, axis labels, light spines and ticks."""
+    _headline(ax, fill(title, 54), 8)
+    ax.set_xlabel(x, fontsize=TEXT, color=QUIET)
+    ax.set_ylabel(y, fontsize=TEXT, color=QUIET)
+    ax.tick_params(labelsize=SMALL, labelcolor=INK, color=QUIET, length=2.5, width=0.6)
+    ax.spines[["top", "right"]].set_visible(False)
+    ax.spines[["left", "bottom"]].set(color=QUIET, linewidth=0.6)
+    ax.set_axisbelow(True)
+    return ax
+
+
+def _headline(ax: Axes, title: str, pad: float) -> None:
+    ax.set_title(title, loc="left", fontsize=TITLE, fontweight="bold", color=INK, pad=pad)
+
+
+def grid(ax: Axes, axis: Literal["both", "x", "y"] = "both") -> None:
+    """Faint lines behind the data along ``x``, ``y`` or ``both``."""
+    ax.grid(True, axis=axis, color=FAINT, linewidth=0.6)
+
+
+def key(ax: Axes, handles: list[Artist], columns: int = 4) -> None:
+    """Legend between title and axes, in rows of `columns`; the title moves up to make room."""
+    if not handles:
+        return
+    ax.legend(
+        handles=handles, ncols=min(columns, len(handles)), fontsize=SMALL, frameon=False,
+        labelcolor=INK,
+        loc="lower left", bbox_to_anchor=(0, 1), borderaxespad=0.2, borderpad=0,
+        handlelength=1.4, handletextpad=0.4, columnspacing=1.2, labelspacing=0.35,
+    )  # fmt: skip
+    lines = -(-len(handles) // columns)
+    _headline(ax, ax.get_title(loc="left"), 9 + 12.5 * lines)

@@ -1,0 +1,108 @@
+"""One self-contained HTML page from a report."""
+
+from __future__ import annotations
+
+import re
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+
+from gradfeat.plots.confusion import MAX_CLASSES
+from gradfeat.plots.numbers import count, number, percent, seconds, span
+from gradfeat.plots.ranking import failed, score_names
+from gradfeat.reports import answer, captions, cards, tables
+from gradfeat.tabular.results import FitReport
+
+# Characters that neither XML nor UTF-8 can hold: controls and lone halves of surrogate pairs.
+_UNPRINTABLE = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\ud800-\udfff]")
+
+
+def render(report: FitReport) -> str:
+    """The report as one HTML page that needs no network: figures, styles and text inside.
+
+    The same report gives the same text, byte for byte.
+
+    Parameters
+    ----------
+    report : FitReport
+
+    Returns
+    -------
+    str
+        HTML; write it as UTF-8.
+
+    Raises
+    ------
+    ValueError
+        If a label in `y_true` or `y_pred` is not in `report.classes`.
+    """
+    page = _environment().get_template("report.html.j2").render(_context(report))
+    return _UNPRINTABLE.sub("\N{REPLACEMENT CHARACTER}", page)
+
+
+def _environment() -> Environment:
+    environment = Environment(
+        loader=PackageLoader("gradfeat.reports"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters |= {
+        "number": number, "percent": percent, "seconds": seconds, "span": span,
+        "with_interval": answer.with_interval,
+    }  # fmt: skip
+    return environment
+
+
+def _context(report: FitReport) -> dict[str, object]:
+    return {
+        "report": report,
+        "answer": answer.answer(report),
+        "facts": _facts(report),
+        "score_names": score_names(report.methods),
+        "methods": tables.method_rows(report),
+        "failed": failed(report.methods),
+        "comparison": cards.comparison(report),
+        "directions": cards.directions(report),
+        "projections": cards.projections(report),
+        "quality": cards.quality(report),
+        "column_shares": tables.column_shares(report),
+        "direction_method": answer.label_of(report, report.directions.method)
+        if report.directions
+        else "",
+        **_confusion(report),
+    }
+
+
+def _facts(report: FitReport) -> list[tuple[str, str, str]]:
+    """Tiles under the answer: heading, value, detail."""
+    facts, best = [], answer.best_method(report)
+    if best:
+        name, value = next(iter(best.scores.items()))
+        detail = f"test {name} {answer.with_interval(value)}"
+        facts.append(("Best method", best.label, detail))
+    if report.verdict:
+        v = report.verdict
+        sign = "+" if v.difference.estimate > 0 else ""
+        detail = f"{v.score} {sign}{answer.with_interval(v.difference)}"
+        pair = f"{answer.label_of(report, v.learned)} minus {answer.label_of(report, v.fixed)}"
+        facts.append(("Does learning features help?", v.answer.capitalize(), f"{pair}: {detail}"))
+    if report.directions:
+        top = answer.leading_columns(report.directions)
+        detail = ", ".join(f"{column} {percent(share)}" for column, share in top)
+        n = report.directions.n_effective
+        columns = count(len(report.directions.columns), "column")
+        value = f"{number(n.estimate, 2)} effective directions, {columns}"
+        facts.append(("What it reads", value, detail or "no column stands out"))
+    return facts
+
+
+def _confusion(report: FitReport) -> dict[str, object]:
+    """The matrix as a table, or the worst confusions where it would be too large."""
+    known = report.task == "classification" and len(report.y_pred) > 0
+    many = len(report.classes) > MAX_CLASSES
+    return {
+        "confusion": tables.confusion_rows(report) if known and not many else [],
+        "worst": tables.worst_confusions(report) if known and many else [],
+        "confusion_caption": captions.confusion(report) if known and many else "",
+    }

@@ -1,0 +1,195 @@
+"""The page: complete, self-contained, escaped, true to the report, the same every time."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from functools import cache
+from itertools import pairwise
+
+import matplotlib as mpl
+import numpy as np
+import pytest
+
+from gradfeat.plots.numbers import number, percent, span
+from gradfeat.reports import render
+from reports.factory import HOSTILE, METHODS, VARIANTS, regression
+from reports.pages import Page, parse
+
+
+@cache
+def source(name: str) -> str:
+    return render(VARIANTS[name])
+
+
+@cache
+def page_of(name: str) -> Page:
+    return parse(source(name))
+
+
+def squeezed(text: str) -> str:
+    return " ".join(text.replace("\x07", "\ufffd").split())
+
+
+@pytest.mark.parametrize("name", VARIANTS)
+class TestEveryPage:
+    def test_tags_are_closed_in_order(self, name):
+        assert page_of(name).crossed == []
+        assert page_of(name).open == []
+
+    def test_nothing_is_loaded_from_anywhere(self, name):
+        for tag, attrs in page_of(name).tags:
+            for key in ("src", "href", "srcset", "data", "action", "poster"):
+                value = attrs.get(key) or ""
+                assert value == "" or value.startswith(("#", "data:image/png")), (tag, value)
+            assert tag not in {"script", "link", "iframe", "object", "embed"}
+        assert not re.search(r"@import|url\((?!#)", source(name))
+        assert "https://" not in source(name)
+        assert "http://" not in source(name)
+
+    def test_no_handler_runs(self, name):
+        assert not [k for _, attrs in page_of(name).tags for k in attrs if k.startswith("on")]
+
+    def test_ids_are_unique_and_references_resolve(self, name):
+        ids = [attrs["id"] for _, attrs in page_of(name).tags if attrs.get("id")]
+        assert len(ids) == len(set(ids))
+        html = source(name)
+        refs = re.findall(r'(?:url\(|href=")#([^)"]+)|aria-labelledby="([^"]+)"', html)
+        assert {a or b for a, b in refs} <= set(ids)
+
+    def test_headings_descend_without_gaps(self, name):
+        levels = [int(t[1]) for t, _ in page_of(name).tags if re.fullmatch(r"h[1-6]", t)]
+        assert levels.count(1) == 1
+        assert all(b - a <= 1 for a, b in pairwise(levels))
+
+    def test_language_viewport_and_alternative_texts(self, name):
+        page = page_of(name)
+        assert page.all("html") == [{"lang": "en"}]
+        assert {"name": "viewport", "content": "width=device-width, initial-scale=1"} in page.all(
+            "meta"
+        )
+        for attrs in page.all("svg"):
+            assert attrs["role"] == "img"
+            assert len(attrs["aria-label"] or "") > 40
+        assert len(page.all("figcaption")) == len(page.all("figure")) == len(page.all("svg"))
+
+    def test_every_table_stands_in_a_scroll_wrapper(self, name):
+        assert source(name).count("<table") == source(name).count('<div class="scroll"')
+
+    def test_every_column_and_class_is_named_in_full(self, name):
+        report = VARIANTS[name]
+        for text in (*(c.name for c in report.columns), *report.classes, report.target):
+            assert squeezed(text) in page_of(name).text
+
+    def test_every_method_has_its_scores_or_its_failure(self, name):
+        text = page_of(name).text
+        for method in VARIANTS[name].methods:
+            assert squeezed(method.label) in text
+            assert method.error in text
+            for value in method.scores.values():
+                assert f"{number(value.estimate)} {span(value)}".strip() in text
+
+    def test_how_to_repeat_it(self, name):
+        report, text = VARIANTS[name], page_of(name).text
+        assert squeezed(report.command) in text
+        assert f"Seed {report.seed}." in text
+        for package, version in report.versions.items():
+            assert f"{package} {version}" in text
+        for warning in report.warnings:
+            assert squeezed(warning) in text
+
+
+@pytest.mark.parametrize("name", ["hostile", "hostile-classes"])
+def test_what_users_name_is_text(name):
+    page = page_of(name)
+    assert page.all("script") == []
+    assert squeezed(HOSTILE) in page.text  # in particular {{ 7*7 }} is not computed
+    assert "\x07" not in source(name)
+    # in the figures too: names that are drawn are text elements
+    assert page.text.count("<script>") > 15
+
+
+def test_a_lone_surrogate_and_other_scripts_can_be_written():
+    report = regression(50)
+    names = ("\ud800", "温度", "ρ", *report.directions.columns[3:])
+    found = replace(report.directions, columns=names)
+    html = render(replace(report, target="自転車", directions=found))
+    assert "温度" in parse(html).text
+    html.encode("utf-8")
+
+
+@pytest.mark.parametrize("name", ["regression", "three"])
+def test_the_same_report_gives_the_same_bytes(name):
+    with mpl.rc_context({"font.size": 25, "axes.facecolor": "black", "svg.fonttype": "path"}):
+        again = render(VARIANTS[name])
+    assert again == source(name)
+
+
+def test_settings_of_matplotlib_stay():
+    before = dict(mpl.rcParams)
+    render(VARIANTS["tiny"])
+    assert dict(mpl.rcParams) == before
+
+
+def test_twenty_thousand_test_rows_stay_small():
+    assert len(source("large").encode()) < 2_000_000
+    assert "3,000 of 20,000 drawn" in page_of("large").text
+
+
+def test_the_answer_names_verdict_best_method_and_columns():
+    report, text = VARIANTS["regression"], page_of("regression").text
+    sentence = report.verdict.sentence.rstrip(".")
+    best = "Gradient-boosted trees predicts log1p(bikers) best, with test R2 0.944"
+    share = percent(float(report.directions.importances[0]))
+    assert f"{sentence}; {best} (95 % interval" in text
+    assert f"the columns that matter most are hr ({share})" in text
+
+
+def test_numbers_of_the_directions():
+    report, text = VARIANTS["regression"], page_of("regression").text
+    found = report.directions
+    assert "effective number of directions is 2.31 (95 % interval 2.11 to 2.57)" in text
+    assert f"The first direction carries {percent(found.eigenvalues[0])}" in text
+    for column, share in zip(found.columns, found.importances, strict=True):
+        assert re.search(rf"{column} (number|category|yes/no) .*?{percent(share)}", text)
+
+
+def test_numbers_of_the_predictions():
+    report, text = VARIANTS["regression"], page_of("regression").text
+    error = np.median(np.abs(report.y_true - report.y_pred))
+    assert f"half of all rows are predicted to within {number(error)}" in text
+    report, text = VARIANTS["twelve"], page_of("twelve").text
+    right = np.mean(report.y_true == report.y_pred)
+    assert f"is right in {percent(right)} of 2,400 test rows" in text
+
+
+def test_the_matrix_in_full_up_to_twenty_classes_and_the_worst_pairs_beyond():
+    assert "All counts and row percentages" in page_of("twelve").text
+    assert "The most frequent confusions among 40 classes" in page_of("forty").text
+    report = VARIANTS["forty"]
+    wrong = report.y_true != report.y_pred
+    pairs = list(zip(report.y_true[wrong], report.y_pred[wrong], strict=True))
+    worst = max(set(pairs), key=lambda pair: (pairs.count(pair), pair))
+    assert f"{worst[0]} {worst[1]} {pairs.count(worst)} " in page_of("forty").text
+
+
+def test_best_method_comes_first_in_the_table():
+    text = page_of("regression").text
+    table = text[text.index("Scores with 95 %") :]
+    places = [table.index(label) for _, label, *_ in sorted(METHODS, key=lambda m: -m[3])]
+    assert places == sorted(places)
+
+
+def test_parts_without_content_are_left_out():
+    assert "Which directions of the inputs matter" not in page_of("bare").text
+    assert "Which directions of the inputs matter" in page_of("regression").text
+    assert len(page_of("all-failed").all("svg")) == 0
+    assert len(page_of("one-column").all("svg")) == 6  # one direction, no plane
+    assert len(page_of("regression").all("svg")) == 8
+
+
+def test_light_dark_and_print():
+    html = source("regression")
+    assert "prefers-color-scheme: dark" in html
+    assert "@media print" in html
+    assert "default-src 'none'" in html

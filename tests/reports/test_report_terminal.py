@@ -1,0 +1,62 @@
+"""The comparison on a terminal: 80 columns, best first, nothing printed by itself."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from io import StringIO
+
+import pytest
+from rich.console import Console
+
+from gradfeat.plots.numbers import number, span
+from gradfeat.reports import terminal_table
+from reports.factory import VARIANTS
+
+
+def printed(report, width: int = 80) -> str:
+    out = StringIO()
+    Console(file=out, width=width).print(terminal_table(report))
+    return out.getvalue()
+
+
+@pytest.mark.parametrize("name", VARIANTS)
+def test_it_fits_eighty_columns_without_escape_codes(name):
+    text = printed(VARIANTS[name])
+    assert max(map(len, text.splitlines())) <= 80
+    assert "\x1b" not in text
+    for method in VARIANTS[name].methods:
+        for value in list(method.scores.values())[:1]:
+            assert number(value.estimate) in text
+            assert span(value) in text
+
+
+@pytest.mark.parametrize("name", ["regression", "three"])
+def test_methods_are_sorted_and_marked_by_family(name):
+    marks = {"learned": "*", "fixed": "o", "reference": "+"}
+    lines = [line for line in printed(VARIANTS[name]).splitlines() if " to 0." in line]
+    table = [line.strip() for line in lines if line.rstrip().endswith(" s")]
+    order = sorted(VARIANTS[name].methods, key=lambda m: -next(iter(m.scores.values())).estimate)
+    starts = [f"{marks[m.family]}  {m.label}"[:16] for m in order]
+    assert [line[:16] for line in table] == starts
+
+
+def test_the_verdict_stands_below():
+    report = VARIANTS["regression"]
+    text = " ".join(printed(report).split())
+    assert text.index(report.verdict.sentence.rstrip(".")) > text.index("Linear (ridge)")
+
+
+def test_failures_are_plain_lines():
+    text = " ".join(printed(VARIANTS["failure"]).split())
+    assert "Kernel ridge (Laplace) failed: Needs 97.6 GB and 16 GB are free." in text
+
+
+def test_markup_in_names_is_text():
+    report = VARIANTS["regression"]
+    named = replace(report.methods[0], label="[bold]odd[/]")
+    assert "[bold]odd[/]" in printed(replace(report, methods=(named,)))
+
+
+def test_nothing_is_printed_by_itself(capsys):
+    terminal_table(VARIANTS["three"])
+    assert capsys.readouterr() == ("", "")
