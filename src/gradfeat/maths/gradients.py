@@ -85,8 +85,9 @@ def agop(
 
     Examples
     --------
-    >>> X = torch.eye(2)
-    >>> agop(lambda X: autodiff_gradient(lambda X: X @ torch.tensor([3.0, 4.0]), X), X).tolist()
+    >>> X, beta = torch.eye(2), torch.tensor([3.0, 4.0])
+    >>> G = agop(lambda X: autodiff_gradient(lambda X: X @ beta, X), X)
+    >>> G.round(decimals=4).tolist()
     [[9.0, 12.0], [12.0, 16.0]]
     """
     weights = X.new_ones(len(X)) if weights is None else weights
