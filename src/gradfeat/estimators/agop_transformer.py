@@ -138,8 +138,15 @@ class AGOPTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
     def to_state(self) -> tuple[State, Arrays]:
         """Parameters and the fitted machine, as JSON-able state and arrays (for saving)."""
         inner, arrays = self.model_.to_state()
-        state = {"params": params_state(self), "model": inner, "r": self._n_features_out}
-        return {**state, "classifier": type(self.model_) is RFMClassifier}, arrays
+        named = "feature_names_in_" in vars(self)
+        state = {
+            "params": params_state(self),
+            "model": inner,
+            "r": self._n_features_out,
+            "classifier": type(self.model_) is RFMClassifier,
+            "feature_names": self.feature_names_in_.tolist() if named else None,
+        }
+        return state, arrays
 
     @classmethod
     def from_state(cls, state: State, arrays: Mapping[str, NDArray[Any]]) -> Self:
@@ -148,8 +155,8 @@ class AGOPTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
         make = RFMClassifier if state["classifier"] else RFMRegressor
         self.model_ = make.from_state(state["model"], arrays)
         self.n_features_in_ = self.model_.n_features_in_
-        if state["model"]["named"]:
-            self.feature_names_in_ = self.model_.feature_names_in_
+        if state["feature_names"] is not None:
+            self.feature_names_in_ = np.array(state["feature_names"], dtype=object)
         self._describe(int(state["r"]), arrays["agop"])
         return self
 

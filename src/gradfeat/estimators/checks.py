@@ -52,5 +52,9 @@ def check_choice(name: str, value: Any, allowed: Sequence[Any]) -> None:
     --------
     >>> check_choice("update", "agop", ("agop", "gradient"))
     """
-    if value not in allowed:
+    try:
+        good = value in allowed
+    except ValueError:  # an array has no one answer to ==
+        good = False
+    if not good:
         raise ValueError(f"{name} is {value!r}: allowed are {', '.join(map(repr, allowed))}.")

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import json
 import os
-import tempfile
+import secrets
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -76,24 +77,23 @@ def write(path: str | os.PathLike[str], contents: Contents) -> None:
 
 
 def _replace(path: Path, data: bytes) -> None:
-    """Write beside `path`, then move over it."""
-    temporary = None
+    """Write beside `path` (a link is followed), then move over it."""
+    final = Path(os.path.realpath(path))
+    temporary = final.with_name(f".{final.name}.{secrets.token_hex(4)}.tmp")
     try:
-        with tempfile.NamedTemporaryFile(
-            dir=path.parent, prefix=f".{path.name}.", delete=False
-        ) as handle:
-            temporary = Path(handle.name)
+        with temporary.open("xb") as handle:
             handle.write(data)
             handle.flush()
             os.fsync(handle.fileno())
-        temporary.replace(path)
+        os.replace(temporary, final)
     except OSError as error:
-        if temporary is not None:
-            temporary.unlink(missing_ok=True)
         raise ModelFileError(
             f"{path} could not be written ({error.strerror or error}): what was there before is "
             "unchanged; give a folder with room that you may write to."
         ) from None
+    finally:
+        with contextlib.suppress(OSError):
+            temporary.unlink()
 
 
 def read(path: str | os.PathLike[str]) -> Contents:

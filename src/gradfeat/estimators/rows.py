@@ -35,10 +35,24 @@ def row_hashes(table: NDArray[np.float64], seed: int) -> NDArray[np.uint64]:
     return h
 
 
+def ranks(table: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Rank of each entry among the distinct values of its column: free of shift and scale.
+
+    Examples
+    --------
+    >>> ranks(np.array([[5.0], [-1.0], [5.0]])).ravel().tolist()
+    [1.0, 0.0, 1.0]
+    """
+    columns = [np.unique(column, return_inverse=True)[1] for column in table.T]
+    return np.column_stack(columns).astype(np.float64)
+
+
 def distinct_rows(
     X: NDArray[np.float64], y: NDArray[np.float64], w: NDArray[np.float64], seed: int
 ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
     """Distinct rows (x, y) of positive weight, weights of equal rows summed, in hash order.
+
+    Targets enter the hash by their ranks: their unit and origin change no order.
 
     Parameters
     ----------
@@ -55,10 +69,10 @@ def distinct_rows(
     """
     keep = w > 0
     X, y, w = X[keep], y[keep], w[keep]
-    order = np.argsort(row_hashes(np.hstack([X, y]), seed), kind="stable")
-    X, y, w = X[order], y[order], w[order]
     if len(X) == 0:
         return X, y, w
+    order = np.argsort(row_hashes(np.hstack([X, ranks(y)]), seed), kind="stable")
+    X, y, w = X[order], y[order], w[order]
     new = np.ones(len(X), dtype=bool)
     new[1:] = (X[1:] != X[:-1]).any(1) | (y[1:] != y[:-1]).any(1)
     return X[new], y[new], np.add.reduceat(w, np.flatnonzero(new))
