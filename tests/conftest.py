@@ -4,4 +4,4 @@ from __future__ import annotations
 
 from jaxtyping import install_import_hook
 
-install_import_hook(["gradfeat.maths", "gradfeat.models"], "beartype.beartype")
+install_import_hook(["gradfeat.maths", "gradfeat.models"], "typecheck.checked")

@@ -1,0 +1,151 @@
+"""What every kernel and every learner must satisfy, and the lists that go through it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from gradfeat.maths.gradients import autodiff_gradient
+from gradfeat.models.base import Learner, Predictor
+from gradfeat.models.gradient_step import GradientStep
+from gradfeat.models.head import RidgeHead
+from gradfeat.models.kernel_ridge import KernelRidge
+from gradfeat.models.kernels import Gaussian, Laplace, Matern, RadialKernel
+from gradfeat.models.one_step import OneStep
+from gradfeat.models.random_features import RandomFeatures
+from gradfeat.models.restore import predictor_from
+from gradfeat.models.rfm import RFM
+from gradfeat.models.whitened import Whitened
+
+KERNELS: list[RadialKernel] = [
+    Laplace(2.0),
+    Gaussian(1.5),
+    Matern(2.0, 0.5),
+    Matern(2.0, 1.5),
+    Matern(2.0, 2.5),
+]
+HEAD = RidgeHead(penalty=0.5)
+BARE = RidgeHead(penalty=0.5, intercept=False)
+STEP = GradientStep(width=24, head=BARE)
+
+#: Learners with fixed penalties and no random split of the rows.
+LEARNERS: list[Learner] = [
+    *(KernelRidge(kernel, 0.1) for kernel in KERNELS),
+    RFM(Laplace(3.0), 0.1, n_iter=2),
+    RFM(Matern(3.0, 2.5), 0.1, n_iter=2, diagonal=True, centre_gradients=True),
+    RandomFeatures(width=24, head=HEAD),
+    RandomFeatures(width=24, rows="sphere", biases=False, head=HEAD),
+    STEP,
+    GradientStep(width=24, n_steps=3, head=HEAD, linear="none"),
+    GradientStep(width=24, n_steps=2, update="gradient", head=BARE),
+    OneStep(24, 3.0, 0.1, sample="same"),
+    OneStep(24, 3.0, 0.1, sample="same", residual="y - f0"),
+    Whitened(STEP, shrinkage=0.1),
+]
+
+
+@dataclass(frozen=True)
+class Data:
+    """A small weighted regression problem with two outputs."""
+
+    X: Tensor
+    y: Tensor
+    w: Tensor
+
+
+def data(n: int = 40, d: int = 4) -> Data:
+    """Standard normal inputs, targets with a linear and a quadratic part, weights in {1, 2, 3}."""
+    g = torch.Generator().manual_seed(7)
+    X = torch.randn(n, d, generator=g).double()
+    y = torch.stack([X[:, 0] ** 2 + X[:, 1], X[:, 0] * X[:, 2] + 2], 1)
+    return Data(X, y, torch.randint(1, 4, (n,), generator=g).double())
+
+
+def close(one: Tensor, other: Tensor, tolerance: float = 1e-10) -> None:
+    """Equal to `tolerance` of the largest entry."""
+    scale = float(other.abs().max()) + 1e-300
+    torch.testing.assert_close(one, other, rtol=0, atol=tolerance * scale)
+
+
+def check_gradient_is_the_derivative(f: Predictor) -> None:
+    """Closed form against automatic differentiation, away from the training rows' kinks."""
+    X = data(9).X + 0.123
+    close(f.gradient(X), autodiff_gradient(f, X))
+
+
+def check_agop_in_tiny_blocks(f: Predictor) -> None:
+    """One block or many, centred or not."""
+    X, w = data().X + 0.123, data().w
+    for centre in (False, True):
+        whole = f.agop(X, weights=w, centre=centre)
+        small = f.agop(X, weights=w, centre=centre, block_bytes=3 * f.scratch_per_row())
+        close(small, whole, 1e-11)
+
+
+def check_batches_equal_all_rows(f: Predictor) -> None:
+    """Predictions in batches of 1, 7, all; none at all."""
+    X = data().X
+    for size in (1, 7):
+        close(torch.cat([f(rows) for rows in X.split(size)]), f(X))
+    assert f(X[:0]).shape == (0, 2)
+
+
+def check_saved_description_restores(f: Predictor) -> None:
+    """Spec and tensors define the function."""
+    X = data().X
+    assert torch.equal(predictor_from(f.spec(), f.tensors())(X), f(X))
+
+
+def check_fit_repeats_and_leaves_global_state(learner: Learner) -> None:
+    """Same seed, same numbers; global generator and inputs untouched."""
+    state, one = torch.get_rng_state(), data()
+    f, g = (learner.fit(one.X, one.y, seed=3) for _ in range(2))
+    assert torch.equal(f(one.X), g(one.X))
+    assert torch.equal(state, torch.get_rng_state())
+    assert torch.equal(one.X, data().X)
+    assert torch.equal(one.y, data().y)
+
+
+def check_integer_weights_repeat_rows(learner: Learner) -> None:
+    """Weight k is k copies of the row."""
+    one = data()
+    times = one.w.long()
+    weighted = learner.fit(one.X, one.y, weights=one.w)
+    repeated = learner.fit(one.X.repeat_interleave(times, 0), one.y.repeat_interleave(times, 0))
+    close(weighted(one.X), repeated(one.X), 1e-8)
+
+
+def check_predictions_scale_with_targets(learner: Learner) -> None:
+    """Every method here is equivariant to the scale of y at a fixed penalty."""
+    one = data()
+    close(scaled(learner)(one.X, 8 * one.y), 8 * scaled(learner)(one.X, one.y), 1e-8)
+
+
+def scaled(learner: Learner) -> Callable[[Tensor, Tensor], Tensor]:
+    """Fitted values as a function of the data."""
+    return lambda X, y: learner.fit(X, y)(X)
+
+
+def check_constant_target_is_predicted(learner: Learner) -> None:
+    """A zero AGOP or gradient stays finite."""
+    one = data()
+    assert bool(torch.isfinite(learner.fit(one.X, 0 * one.y)(one.X)).all())
+    assert bool(torch.isfinite(learner.fit(one.X, 0 * one.y + 3)(one.X)).all())
+
+
+PREDICTOR_CHECKS = [
+    check_agop_in_tiny_blocks,
+    check_batches_equal_all_rows,
+    check_saved_description_restores,
+]
+LEARNER_CHECKS = [
+    check_fit_repeats_and_leaves_global_state,
+    check_integer_weights_repeat_rows,
+    check_constant_target_is_predicted,
+]
+NETS = [learner for learner in LEARNERS if not isinstance(learner, KernelRidge | RFM)]
+#: The step with residual y - f_0 and steps of given size are not equivariant: f_0 has no scale.
+EQUIVARIANT = [learner for learner in LEARNERS if not isinstance(learner, OneStep)]
