@@ -14,11 +14,15 @@ from torch import Tensor
 
 from .base import Kernel
 
+#: Squared distances up to this many rounding units of |x|^2 are noise of the matrix product.
+ROUNDING = 8.0
+
 
 def squared_distances(X: Float[Tensor, "n d"], Z: Float[Tensor, "m d"]) -> Float[Tensor, "n m"]:
     """|x_i - z_j|^2 by one matrix product, both sides centred first so that digits do not cancel.
 
-    ``Z is X`` gives exact zeros on the diagonal.
+    Distances that rounding cannot tell from zero are zero, so that equal rows are at distance 0
+    wherever they stand; ``Z is X`` gives an exactly symmetric matrix with a zero diagonal.
 
     Examples
     --------
@@ -28,10 +32,10 @@ def squared_distances(X: Float[Tensor, "n d"], Z: Float[Tensor, "m d"]) -> Float
     centre = Z.mean(0)
     same, X, Z = X is Z, X - centre, Z - centre
     norms = Z.square().sum(1)
-    D = torch.addmm(norms, X, Z.T, alpha=-2).add_(X.square().sum(1, keepdim=True)).clamp_(min=0)
-    if same:
-        D.fill_diagonal_(0.0)
-    return D
+    own = X.square().sum(1, keepdim=True)
+    D = torch.addmm(norms, X, Z.T, alpha=-2).add_(own)
+    D.masked_fill_(ROUNDING * torch.finfo(D.dtype).eps * own >= D, 0.0)
+    return (D + D.T).div_(2).fill_diagonal_(0.0) if same else D
 
 
 @dataclass(frozen=True)
