@@ -125,8 +125,8 @@ class TestComparison:
 class TestDirections:
     def test_the_line_is_at_the_number_of_effective_directions(self):
         ax = plots.eigenvalues(BIKES.directions)
-        assert any(np.allclose(line.get_xdata(), 2.31) for line in ax.lines)
-        assert texts(ax) == ["2.31 effective directions"]
+        assert any(np.allclose(line.get_xdata(), 3.5) for line in ax.lines)
+        assert texts(ax) == ["3 effective directions"]
 
     def test_unknown_bands_leave_the_eigenvalues(self):
         empty = np.full(12, np.nan)

@@ -54,7 +54,7 @@ def column_notes(names: dict[str, tuple[str, int, str]]) -> tuple[ColumnNote, ..
 
 
 def directions(
-    columns: tuple[str, ...], projections: np.ndarray, n_effective: float = 2.31
+    columns: tuple[str, ...], projections: np.ndarray, n_effective: float = 3
 ) -> Directions:
     """Decaying weights on `columns`, first columns largest."""
     p = len(columns)
@@ -76,7 +76,7 @@ def directions(
         eigenvalues=values,
         eigenvalues_low=values * 0.86,
         eigenvalues_high=values * 1.13,
-        n_effective=Interval(n_effective, n_effective - 0.2, n_effective + 0.26),
+        n_effective=Interval(n_effective, n_effective - 1, n_effective),
         projections=projections,
     )
 
@@ -171,10 +171,10 @@ def classification(n_classes: int = 3, n_test: int = 600, seed: int = 0) -> FitR
             "rfm",
             "kernel",
         ),
-        directions=directions(columns, z, 1.72),
+        directions=directions(columns, z, 2),
         best="rfm",
-        y_true=np.array(classes)[codes],
-        y_pred=np.array(classes)[pred],
+        y_true=codes,
+        y_pred=pred,
         command="gradfeat fit penguins.parquet --target species",
         warnings=(),
     )
@@ -219,7 +219,7 @@ def one_column(report: FitReport) -> FitReport:
     assert report.directions is not None
     z = report.directions.projections.copy()
     z[:, 1] = np.nan
-    found = directions(("temp",), z, 1.0)
+    found = directions((report.columns[1].name,), z, 1.0)
     found = replace(found, n_effective=Interval(1.0, 1.0, 1.0))
     return replace(report, columns=report.columns[1:2], directions=found)
 
@@ -238,18 +238,11 @@ def hostile(report: FitReport) -> FitReport:
     names = (HOSTILE, *report.directions.columns[1:])
     notes = (replace(report.columns[0], name=HOSTILE, treatment=HOSTILE), *report.columns[1:])
     classes = (HOSTILE, *report.classes[1:]) if report.classes else ()
-    y_true, y_pred = report.y_true, report.y_pred
-    if classes:
-        swap = dict(zip(report.classes, classes, strict=True))
-        y_true = np.array([swap[v] for v in y_true])
-        y_pred = np.array([swap[v] for v in y_pred])
     return replace(
         report,
         data=HOSTILE,
         target=HOSTILE,
         classes=classes,
-        y_true=y_true,
-        y_pred=y_pred,
         columns=notes,
         directions=replace(report.directions, columns=names),
         methods=tuple(replace(m, label=f"{m.label} {HOSTILE}") for m in report.methods),

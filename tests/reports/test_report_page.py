@@ -148,7 +148,7 @@ def test_the_answer_names_verdict_best_method_and_columns():
 def test_numbers_of_the_directions():
     report, text = VARIANTS["regression"], page_of("regression").text
     found = report.directions
-    assert "effective number of directions is 2.31 (95 % interval 2.11 to 2.57)" in text
+    assert "left of the orange line, is 3 (95 % interval 2 to 3)" in text
     assert f"The first direction carries {percent(found.eigenvalues[0])}" in text
     for column, share in zip(found.columns, found.importances, strict=True):
         assert re.search(rf"{column} (number|category|yes/no) .*?{percent(share)}", text)
@@ -170,7 +170,8 @@ def test_the_matrix_in_full_up_to_twenty_classes_and_the_worst_pairs_beyond():
     wrong = report.y_true != report.y_pred
     pairs = list(zip(report.y_true[wrong], report.y_pred[wrong], strict=True))
     worst = max(set(pairs), key=lambda pair: (pairs.count(pair), pair))
-    assert f"{worst[0]} {worst[1]} {pairs.count(worst)} " in page_of("forty").text
+    truth, taken = (report.classes[code] for code in worst)
+    assert f"{truth} {taken} {pairs.count(worst)} " in page_of("forty").text
 
 
 def test_best_method_comes_first_in_the_table():
@@ -185,7 +186,7 @@ def test_parts_without_content_are_left_out():
     assert "Which directions of the inputs matter" in page_of("regression").text
     assert len(page_of("all-failed").all("svg")) == 0
     assert len(page_of("one-column").all("svg")) == 6  # one direction, no plane
-    assert len(page_of("regression").all("svg")) == 8
+    assert len(page_of("regression").all("svg")) == 9  # three directions
 
 
 def test_light_dark_and_print():

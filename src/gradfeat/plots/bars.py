@@ -67,7 +67,8 @@ def _largest(columns: tuple[str, ...], values: np.ndarray) -> tuple[list[str], n
     """Names and values of the largest in size, then the sum of all others."""
     values = np.nan_to_num(values)
     order = np.argsort(-np.abs(values), kind="stable")
-    top, rest = order[:SHOWN], order[SHOWN:]
+    shown = SHOWN if len(order) > SHOWN + 1 else len(order)  # a sum of one says less than its name
+    top, rest = order[:shown], order[shown:]
     names = [style.short(columns[i], 22) for i in top]
     if not len(rest):
         return names, values[top]

@@ -18,7 +18,7 @@ def confusion_counts(
 
     Examples
     --------
-    >>> confusion_counts(np.array(["a", "b"]), np.array(["a", "a"]), ("a", "b")).tolist()
+    >>> confusion_counts(np.array([0, 1]), np.array([0, 0]), ("a", "b")).tolist()
     [[1, 0], [1, 0]]
     """
     counts = np.zeros((len(classes), len(classes)), dtype=int)
@@ -41,7 +41,7 @@ def confusion(
     Parameters
     ----------
     y_true, y_pred : ndarray (n,)
-        Labels, named as in `classes`.
+        Position in `classes` of each row's class.
     classes : tuple of str, at most 20
     ax : Axes, optional
         Where to draw; new axes if None.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 
 from gradfeat.tabular.results import Interval
 
@@ -31,11 +32,11 @@ def number(x: float, digits: int = 3) -> str:
     return text.replace("-", "−", 1) if x < 0 else text
 
 
-def span(interval: Interval, digits: int = 3) -> str:
+def span(interval: Interval, write: Callable[[float], str] = number) -> str:
     """The 95 % interval alone: ``0.921 to 0.938``; empty where it is not known."""
     if math.isnan(interval.low) or math.isnan(interval.high):
         return ""
-    return f"{number(interval.low, digits)} to {number(interval.high, digits)}"
+    return f"{write(interval.low)} to {write(interval.high)}"
 
 
 def percent(share: float) -> str:
@@ -51,6 +52,17 @@ def percent(share: float) -> str:
     if 0 < share < 0.01:
         return "<1 %"
     return f"{100 * share:.0f} %"
+
+
+def plain(x: float) -> str:
+    """At most three digits, none after the point that are zero: for counts and their intervals.
+
+    Examples
+    --------
+    >>> plain(3.0), plain(2.5), plain(float("nan"))
+    ('3', '2.5', '–')
+    """
+    return MISSING if math.isnan(x) else f"{x:.3g}"
 
 
 def signed(x: float) -> str:

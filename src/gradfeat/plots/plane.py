@@ -62,7 +62,7 @@ def class_plane(
     ----------
     projections : ndarray (n, 2)
     y : ndarray (n,)
-        Labels, named as in `classes`.
+        Position in `classes` of each row's class.
     classes : tuple of str
     target : str
     ax : Axes, optional

@@ -75,19 +75,19 @@ def explained(y_true: np.ndarray, y_pred: np.ndarray) -> float:
 
 
 def class_codes(y: np.ndarray, classes: tuple[str, ...]) -> np.ndarray:
-    """Position in `classes` of each label, compared as text.
+    """`y`, checked to hold positions in `classes`.
 
     Raises
     ------
     ValueError
-        If a label is not among the classes.
+        If y is not of integers from 0 to the number of classes less one.
     """
-    place = {name: i for i, name in enumerate(classes)}
-    labels = [str(value) for value in y.tolist()]
-    unknown = sorted(set(labels) - set(place))
-    if unknown:
+    codes = np.asarray(y)
+    if not len(codes):
+        return codes.astype(int)
+    if codes.dtype.kind not in "iu" or codes.min() < 0 or codes.max() >= len(classes):
         raise ValueError(
-            f"Label {unknown[0]!r} is not among the {len(classes)} classes; give the labels as "
-            "they are named in `classes`."
+            f"Classes were given as {codes.dtype} values, the first {codes[0]}; all must be "
+            f"integers from 0 to {len(classes) - 1}, positions in `classes`."
         )
-    return np.array([place[label] for label in labels], dtype=int)
+    return codes

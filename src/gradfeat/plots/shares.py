@@ -30,7 +30,7 @@ def class_shares(
     ----------
     projection : ndarray (n,)
     y : ndarray (n,)
-        Labels, named as in `classes`.
+        Position in `classes` of each row's class.
     classes : tuple of str
     target : str
     ax : Axes, optional

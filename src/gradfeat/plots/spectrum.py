@@ -9,7 +9,7 @@ from matplotlib.axes import Axes
 from matplotlib.ticker import MaxNLocator, PercentFormatter
 
 from gradfeat.plots import style
-from gradfeat.plots.numbers import number, span
+from gradfeat.plots.numbers import plain
 from gradfeat.tabular.results import Directions, Interval
 
 SHOWN = 16
@@ -18,8 +18,8 @@ SHOWN = 16
 def eigenvalues(directions: Directions, *, ax: Axes | None = None) -> Axes:
     """Eigenvalues of the AGOP as shares of their sum, with bootstrap bands and n_effective.
 
-    The first 16 are drawn. The vertical line and its shade are the number of effective
-    directions exp(H(p)) and its 95 % interval.
+    The first 16 are drawn. The effective directions lie left of the vertical line; its shade is
+    the 95 % interval of their number.
 
     Parameters
     ----------
@@ -63,16 +63,18 @@ def _bands(ax: Axes, x: np.ndarray, directions: Directions) -> None:
 
 
 def _effective(ax: Axes, n: Interval, shown: int) -> None:
-    if not math.isfinite(n.estimate) or n.estimate > shown + 0.6:
+    """A line after bar n: the effective directions are the bars left of it."""
+    if not math.isfinite(n.estimate) or n.estimate > shown:
         return
-    inside = span(n)
-    if inside:
-        ax.axvspan(n.low, n.high, color=style.VERMILLION, alpha=0.13, linewidth=0)
-    ax.axvline(n.estimate, color=style.VERMILLION, linewidth=1.3)
-    text = f"{number(n.estimate, 2)} effective directions"
-    right = n.estimate < 0.6 * max(shown, 3)
+    known = math.isfinite(n.low) and math.isfinite(n.high)
+    high = min(n.high, shown) if known else n.estimate
+    if known:
+        ax.axvspan(n.low + 0.5, high + 0.5, color=style.VERMILLION, alpha=0.13, linewidth=0)
+    ax.axvline(n.estimate + 0.5, color=style.VERMILLION, linewidth=1.3)
+    right = high < 0.6 * max(shown, 3)
     ax.annotate(
-        text, (n.high if inside and right else n.estimate, 0.97), (5 if right else -5, 0),
+        f"{plain(n.estimate)} effective direction{'' if n.estimate == 1 else 's'}",
+        ((high if right else n.estimate) + 0.5, 0.97), (5 if right else -5, 0),
         xycoords=("data", "axes fraction"), textcoords="offset points", va="top",
         ha="left" if right else "right", fontsize=style.SMALL, color=style.VERMILLION,
     )  # fmt: skip

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from gradfeat.plots.confusion import confusion_counts, row_shares
-from gradfeat.plots.numbers import count, listed, number, percent, signed, span
+from gradfeat.plots.numbers import count, listed, number, percent, plain, signed, span
 from gradfeat.plots.plane import NAMED
 from gradfeat.plots.points import (
     bin_labels,
@@ -53,10 +53,13 @@ def eigenvalues(directions: Directions) -> str:
     found = f"The first direction carries {percent(float(values[0]))}"
     if len(values) > 1:
         found += f", the first two {percent(float(values[:2].sum()))}"
-    inside = span(directions.n_effective, 2)
+    inside = span(directions.n_effective, plain)
     tail = f" (95 % interval {inside})" if inside else ""
-    effective = number(directions.n_effective.estimate, 2)
-    return f"{read} {found}; the effective number of directions is {effective}{tail}."
+    effective = plain(directions.n_effective.estimate)
+    return (
+        f"{read} {found}; the number of effective directions, left of the orange line, is "
+        f"{effective}{tail}."
+    )
 
 
 def direction(directions: Directions, index: int) -> str:

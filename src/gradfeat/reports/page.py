@@ -6,8 +6,9 @@ import re
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
+from gradfeat.estimators.base import EFFECTIVE_SHARE
 from gradfeat.plots.confusion import MAX_CLASSES
-from gradfeat.plots.numbers import count, number, percent, seconds, span
+from gradfeat.plots.numbers import count, number, percent, plain, seconds, span
 from gradfeat.plots.ranking import failed, score_names
 from gradfeat.reports import answer, captions, cards, tables
 from gradfeat.tabular.results import FitReport
@@ -33,7 +34,7 @@ def render(report: FitReport) -> str:
     Raises
     ------
     ValueError
-        If a label in `y_true` or `y_pred` is not in `report.classes`.
+        If `y_true` or `y_pred` of a classification are not positions in `report.classes`.
     """
     page = _environment().get_template("report.html.j2").render(_context(report))
     return _UNPRINTABLE.sub("\N{REPLACEMENT CHARACTER}", page)
@@ -57,6 +58,7 @@ def _environment() -> Environment:
 def _context(report: FitReport) -> dict[str, object]:
     return {
         "report": report,
+        "effective_share": EFFECTIVE_SHARE,
         "answer": answer.answer(report),
         "facts": _facts(report),
         "score_names": score_names(report.methods),
@@ -91,8 +93,9 @@ def _facts(report: FitReport) -> list[tuple[str, str, str]]:
         top = answer.leading_columns(report.directions)
         detail = ", ".join(f"{column} {percent(share)}" for column, share in top)
         n = report.directions.n_effective
+        directions = "direction" if n.estimate == 1 else "directions"
         columns = count(len(report.directions.columns), "column")
-        value = f"{number(n.estimate, 2)} effective directions, {columns}"
+        value = f"{plain(n.estimate)} effective {directions}, {columns}"
         facts.append(("What it reads", value, detail or "no column stands out"))
     return facts
 
