@@ -176,7 +176,7 @@ def test_case_11_fits_repeat_and_leave_global_state_alone(model: Any) -> None:
 @pytest.mark.parametrize(**named([*regressors(), *classifiers()]))
 def test_case_11_one_and_two_threads_agree(model: Any) -> None:
     """Row 11: 1 and 2 threads: the same numbers to rounding."""
-    X, y = binary(300)
+    X, y = binary(150)
     threads, out = torch.get_num_threads(), []
     try:
         for count in (1, 2):
@@ -231,7 +231,6 @@ def test_case_21_predictions_in_batches(model: Any) -> None:
         np.testing.assert_allclose(_in_batches(call, new, size), call(new), atol=1e-10)
 
 
-@pytest.mark.xfail(reason="|x - z|^2 of a row with itself is rounding, and its root is 1e-8")
 @pytest.mark.parametrize(**named([KernelRegressor(search=None), RFMRegressor(search=None)]))
 def test_case_21_training_rows_in_batches(model: Any) -> None:
     """Row 21: the same for the rows that the machine was fitted to."""
@@ -245,7 +244,7 @@ import random
 import numpy as np
 import gradfeat
 state = random.getstate()
-X = np.random.default_rng(0).standard_normal((60, 3))
+X = np.random.default_rng(0).standard_normal((40, 3))
 y = (X[:, 0] > 0).astype(int)
 for name in gradfeat.__all__:
     if name not in ("load", "save"):

@@ -204,7 +204,7 @@ def test_a_flipped_byte_is_found_anywhere(saved: Path) -> None:
     data = saved.read_bytes()
     end = 8 + int.from_bytes(data[:8], "little")
     rng = np.random.default_rng(0)
-    offsets = [*range(8), *rng.integers(8, end, 300), *rng.integers(end, len(data), 30)]
+    offsets = [*range(8), *rng.integers(8, end, 150), *rng.integers(end, len(data), 30)]
     body = data[8:end].rstrip()
     for offset in offsets:
         for mask in (1, 4, 32, 128, 255):

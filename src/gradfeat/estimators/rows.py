@@ -52,7 +52,7 @@ def distinct_rows(
 ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
     """Distinct rows (x, y) of positive weight, weights of equal rows summed, in hash order.
 
-    Targets enter the hash by their ranks: their unit and origin change no order.
+    Values enter the hash by their ranks: units and origins change no order.
 
     Parameters
     ----------
@@ -71,7 +71,7 @@ def distinct_rows(
     X, y, w = X[keep], y[keep], w[keep]
     if len(X) == 0:
         return X, y, w
-    order = np.argsort(row_hashes(np.hstack([X, ranks(y)]), seed), kind="stable")
+    order = np.argsort(row_hashes(ranks(np.hstack([X, y])), seed), kind="stable")
     X, y, w = X[order], y[order], w[order]
     new = np.ones(len(X), dtype=bool)
     new[1:] = (X[1:] != X[:-1]).any(1) | (y[1:] != y[:-1]).any(1)
