@@ -52,6 +52,10 @@ class AGOPTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
     (300, 1)
     """
 
+    model_: RFMRegressor | RFMClassifier
+    n_features_in_: int
+    feature_names_in_: NDArray[Any]
+
     def __init__(
         self,
         n_components: int | None = None,

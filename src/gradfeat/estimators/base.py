@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from copy import copy
-from dataclasses import replace
+from dataclasses import asdict, replace
 from typing import Any, Self
 
 import numpy as np
@@ -20,6 +20,7 @@ from torch import Tensor
 from ..maths.blocks import Block
 from ..maths.subspaces import leading_directions
 from ..models.base import Predictor
+from ..models.first_gradient import GradientTest, first_gradient_test
 from ..models.restore import predictor_from
 from .data import (
     Placement,
@@ -78,6 +79,12 @@ def seed_from(random_state: Any) -> int:
     )
 
 
+def column_names(estimator: BaseEstimator) -> list[str]:
+    """Names of the input columns; x0, x1, ... where the fit saw none."""
+    names = _check_feature_names_in(estimator)
+    return [str(name) for name in names] if names is not None else []
+
+
 class FeatureModel(BaseEstimator, ABC):
     """Base of the estimators: a search space over learners, one fitted predictor.
 
@@ -92,7 +99,10 @@ class FeatureModel(BaseEstimator, ABC):
     eigenvalues_ : array (d,)
         Eigenvalues of the AGOP, decreasing.
     n_effective_directions_ : int
-        Least number of directions that carry 95 % of the AGOP's trace; 0 for a constant fit.
+        Least number of directions that carry 95 % of the AGOP's trace; 0 for a constant fit,
+        and where the first gradient is not informative.
+    first_gradient_ : GradientTest or None
+        Gradient features only: is the first gradient step beyond chance (permutation test)?
     settings_ : dict
         The hyper-parameters used, those chosen by the search among them.
     predictor_ : Predictor
@@ -107,6 +117,9 @@ class FeatureModel(BaseEstimator, ABC):
 
     predictor_: Predictor
     settings_: dict[str, Any]
+    n_features_in_: int
+    feature_names_in_: NDArray[Any]
+    first_gradient_: GradientTest | None
     _inputs: Standardiser
     _outputs: Standardiser
     _where: Placement
@@ -137,7 +150,7 @@ class FeatureModel(BaseEstimator, ABC):
         self._where = placement(X, self.device, self.dtype)
         seed = seed_from(self.random_state)
         table = to_numpy(X).astype(np.float64)
-        names = [str(name) for name in _check_feature_names_in(self)]
+        names = column_names(self)
         warn_ill_scaled(table, names, standardise=self.standardise)
         data = training_data(
             table,
@@ -158,6 +171,9 @@ class FeatureModel(BaseEstimator, ABC):
         block, learner = data.block, space.make(self.settings_)
         self.predictor_ = learner.fit(block.X, block.y, weights=block.w, seed=seed)
         self._inputs, self._outputs = data.inputs, data.outputs
+        self.first_gradient_ = None
+        if space.first_gradient:
+            self.first_gradient_ = first_gradient_test(block.X, block.y, weights=block.w, seed=seed)
         self._summarise(block, X)
         return trial
 
@@ -182,7 +198,9 @@ class FeatureModel(BaseEstimator, ABC):
         values, vectors = leading_directions(M)
         total = float(values.sum())
         share = values.numpy().cumsum() / total if total > 0 else np.zeros(0)
-        r = int(np.searchsorted(share, EFFECTIVE_SHARE)) + 1 if total > 0 else 0
+        test = self.first_gradient_
+        found = total > 0 and (test is None or test.informative)
+        r = int(np.searchsorted(share, EFFECTIVE_SHARE)) + 1 if found else 0
         self.n_effective_directions_ = r
         self.agop_ = like(M.numpy(), X)
         self.eigenvalues_ = like(values.numpy(), X)
@@ -211,9 +229,12 @@ class FeatureModel(BaseEstimator, ABC):
             "params": params_state(self),
             "predictor": self.predictor_.spec(),
             "settings": self.settings_,
+            "first_gradient": None
+            if self.first_gradient_ is None
+            else asdict(self.first_gradient_),
             "dtype": str(self._where.dtype).removeprefix("torch."),
             "n_features": self.n_features_in_,
-            "feature_names": [str(name) for name in _check_feature_names_in(self)],
+            "feature_names": column_names(self),
             "named": "feature_names_in_" in vars(self),
             **self._extra_state(),
         }
@@ -240,6 +261,8 @@ class FeatureModel(BaseEstimator, ABC):
         self.n_features_in_ = state["n_features"]
         if state["named"]:
             self.feature_names_in_ = np.array(state["feature_names"], dtype=object)
+        test = state["first_gradient"]
+        self.first_gradient_ = None if test is None else GradientTest(**test)
         self._describe(torch.as_tensor(arrays["agop"]), arrays["agop"])
         self._restore_extra(state)
         return self

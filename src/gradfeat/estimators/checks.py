@@ -7,6 +7,14 @@ from collections.abc import Sequence
 from typing import Any
 
 
+def _as_float(value: Any) -> float:
+    """The number that `value` is; nan for what is none."""
+    try:
+        return float(value)
+    except (TypeError, ValueError, OverflowError):
+        return math.nan
+
+
 def check_positive(name: str, value: Any, *, allow_none: bool = True, zero: bool = False) -> None:
     """Raise ValueError unless `value` is a finite number > 0 (>= 0 with `zero`), or None.
 
@@ -16,10 +24,7 @@ def check_positive(name: str, value: Any, *, allow_none: bool = True, zero: bool
     """
     if value is None and allow_none:
         return
-    try:
-        number = float(value)
-    except (TypeError, ValueError):
-        number = math.nan
+    number = _as_float(value)
     if math.isfinite(number) and (number > 0 or (zero and number == 0)):
         return
     least = "non-negative" if zero else "positive"
@@ -36,11 +41,8 @@ def check_count(name: str, value: Any, *, least: int = 1, allow_none: bool = Fal
     """
     if value is None and allow_none:
         return
-    try:
-        good = int(value) == value and int(value) >= least
-    except (TypeError, ValueError, OverflowError):
-        good = False
-    if not good:
+    number = _as_float(value)
+    if not (number.is_integer() and number >= least):
         none = " or None" if allow_none else ""
         raise ValueError(f"{name} is {value!r}: give an integer of at least {least}{none}.")
 

@@ -81,4 +81,5 @@ def gradient_features_space(
 
     axes: dict[str, Sequence[Any]] = {"whiten": (False,)} if whiten is None else {}
     start = {"whiten": True if whiten is None else whiten}
-    return SearchSpace(make, start, axes, stages=("n_steps", 1) if n_steps is None else None)
+    stages = ("n_steps", 1) if n_steps is None else None
+    return SearchSpace(make, start, axes, stages, first_gradient=True)

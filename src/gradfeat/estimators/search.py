@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+import math
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
@@ -11,9 +15,30 @@ import torch
 from torch import Tensor
 
 from ..maths.blocks import Block
-from ..models.base import Learner
+from ..models.base import Learner, Predictor
 
 Point = dict[str, Any]
+
+_deadline: ContextVar[float] = ContextVar("deadline", default=math.inf)
+
+
+@contextmanager
+def search_deadline(seconds: float) -> Iterator[None]:
+    """Within the block, a search stops trying new settings `seconds` after its start.
+
+    For callers with a time budget; without it the result of a search depends on the data only.
+
+    Examples
+    --------
+    >>> with search_deadline(10.0):
+    ...     pass
+    """
+    token = _deadline.set(time.monotonic() + seconds)
+    try:
+        yield
+    finally:
+        _deadline.reset(token)
+
 
 #: Rows a search may train on, for ``search="fast"`` and ``"full"``.
 SEARCH_ROWS = {"fast": 1500, "full": 4000}
@@ -34,12 +59,15 @@ class SearchSpace:
     stages : (str, int) or None
         Where the number of stages (iterations, steps) is chosen too: the name it has in a
         setting, and the number that the first stage of the path stands for.
+    first_gradient : bool
+        Whether the method rests on the first gradient step, so that it is tested.
     """
 
     make: Callable[[Point], Learner]
     start: Point
     axes: Mapping[str, Sequence[Any]]
     stages: tuple[str, int] | None
+    first_gradient: bool = False
 
 
 @dataclass(frozen=True)
@@ -77,24 +105,36 @@ def folds(n: int, rows: int) -> list[tuple[slice | list[int], slice]]:
 def evaluate(space: SearchSpace, point: Point, data: Block, seed: int, rows: int) -> Trial:
     """Held-out loss of one setting, at its best stage."""
     learner = space.make(point)
-    by_stage: list[list[Tensor]] = []
+    by_fold: list[list[Tensor]] = []
     held_rows = []
     for train, held in folds(len(data.X), rows):
         held_rows.append(held)
         path = learner.fit_path(data.X[train], data.y[train], weights=data.w[train], seed=seed)
-        for stage, predictor in enumerate(path):
-            if stage == len(by_stage):
-                by_stage.append([])
-            by_stage[stage].append(predictor(data.X[held]))
+        stages = _predictions(path, data, held, early=space.stages is not None)
+        by_fold.append(stages)
     y = torch.cat([data.y[held] for held in held_rows])
     w = torch.cat([data.w[held] for held in held_rows])
-    stages = [torch.cat(parts) for parts in by_stage]
+    stages = [torch.cat(parts) for parts in zip(*by_fold, strict=False)]
     losses = [float((w @ (p - y).square()).sum() / w.sum()) for p in stages]
     if space.stages is None:
         return Trial(point, losses[-1], stages[-1], y, w)
     stage = min(range(len(losses)), key=losses.__getitem__)
     name, first = space.stages
     return Trial({**point, name: first + stage}, losses[stage], stages[stage], y, w)
+
+
+def _predictions(
+    path: Iterator[Predictor], data: Block, held: slice, *, early: bool
+) -> list[Tensor]:
+    """Held-out predictions of each stage; `early` stops once the loss is 5 % above its best."""
+    out, best = [], math.inf
+    for predictor in path:
+        out.append(predictor(data.X[held]))
+        loss = float((data.w[held] @ (out[-1] - data.y[held]).square()).sum())
+        if early and loss > 1.05 * best:
+            break
+        best = min(best, loss)
+    return out
 
 
 def search(
@@ -110,7 +150,7 @@ def search(
         for axis, values in space.axes.items():
             for value in values:
                 point = {name: best.point[name] for name in space.start} | {axis: value}
-                if _key(point) in seen:
+                if _key(point) in seen or time.monotonic() > _deadline.get():
                     continue
                 seen.add(_key(point))
                 trial = evaluate(space, point, data, seed, rows)

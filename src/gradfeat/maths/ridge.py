@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Literal
 
+import numpy as np
 import torch
 from jaxtyping import Float
 from torch import Tensor
@@ -201,7 +202,7 @@ def solve_kernel_ridge(
     if not info:
         return torch.cholesky_solve(y, L).contiguous()
     if K.dtype == torch.float64:
-        raise torch.linalg.LinAlgError(
+        raise np.linalg.LinAlgError(
             f"the kernel matrix plus alpha = {lam:g} is not positive definite in float64: "
             "raise alpha, or remove duplicated rows."
         )

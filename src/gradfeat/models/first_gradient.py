@@ -10,10 +10,12 @@ from torch import Tensor
 
 from ..maths.blocks import Block, FirstLayerGradient, Moments, collect
 from ..maths.streams import stream
+from .base import unit_weights
 from .gradient_step import GradientStep
+from .whitened import whitening
 
-#: Rows and neurons that the test looks at.
-TEST_ROWS, TEST_WIDTH = 5000, 256
+#: Rows, entries of X, and neurons that the test looks at.
+TEST_ROWS, TEST_NUMBERS, TEST_WIDTH = 5000, 250_000, 256
 
 
 @dataclass(frozen=True)
@@ -50,7 +52,7 @@ def first_gradient_test(
     Parameters
     ----------
     X, y : Tensor (n, d), (n, c)
-        Inputs of about unit covariance, and targets.
+        Inputs (whitened here), and targets.
     weights : Tensor (n,), optional
         Row weights.
     permutations, seed : int
@@ -67,8 +69,11 @@ def first_gradient_test(
     True
     """
     learner = GradientStep(TEST_WIDTH) if learner is None else learner
-    w = X.new_ones(len(X)) if weights is None else weights
-    X, y, w = X[:TEST_ROWS], y[:TEST_ROWS], w[:TEST_ROWS]
+    rows = max(500, min(TEST_ROWS, TEST_NUMBERS // X.shape[1]))
+    w = unit_weights(X, weights)[:rows]
+    X, y = X[:rows], y[:rows]
+    mean, P = whitening(Block(X, y, w))
+    X = (X - mean) @ P
     net = learner.start(Block(X, y, w), seed)
     residual = y - X @ net.beta - net.offset
     generator = stream(seed, "first gradient test")

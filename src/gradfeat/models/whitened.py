@@ -16,6 +16,24 @@ from .gradient_step import GradientStep
 from .two_layer import TwoLayer
 
 
+def whitening(data: Block, shrinkage: float | None = None) -> tuple[Tensor, Tensor]:
+    """Mean (d,) and symmetric (C + shrinkage tr(C)/d I)^{-1/2} (d, d) of the inputs.
+
+    Examples
+    --------
+    >>> X = torch.tensor([[2.0], [-2.0]])
+    >>> whitening(Block(X, X, torch.ones(2)), 0.0)[1].tolist()
+    [[0.5]]
+    """
+    moments = collect(Moments(), [data])
+    e, V = torch.linalg.eigh(moments.xx / moments.weight)
+    n, d = data.X.shape
+    share = min(1.0, max(1e-3, d / n)) if shrinkage is None else shrinkage
+    floor = share * e.clamp(min=0).mean()
+    scale = torch.where(e + floor > 0, e.clamp(min=0) + floor, 1.0).rsqrt()
+    return moments.mean_x, (V * scale) @ V.T
+
+
 @final
 @dataclass(frozen=True)
 class Whitened(Learner[TwoLayer]):
@@ -52,17 +70,7 @@ class Whitened(Learner[TwoLayer]):
         seed: int = 0,
     ) -> Iterator[TwoLayer]:
         """The inner learner's nets, in the coordinates of X."""
-        mean, P = self._map(X, y, unit_weights(X, weights))
+        mean, P = whitening(Block(X, y, unit_weights(X, weights)), self.shrinkage)
         for net in self.inner.fit_path((X - mean) @ P, y, weights=weights, seed=seed):
             W, beta = net.W @ P, P @ net.beta
             yield replace(net, W=W, beta=beta, b=net.b - W @ mean, offset=net.offset - mean @ beta)
-
-    def _map(self, X: Tensor, y: Tensor, w: Tensor) -> tuple[Tensor, Tensor]:
-        """Mean (d,) and symmetric whitening matrix (d, d)."""
-        moments = collect(Moments(), [Block(X, y, w)])
-        e, V = torch.linalg.eigh(moments.xx / moments.weight)
-        n, d = X.shape
-        share = min(1.0, max(1e-3, d / n)) if self.shrinkage is None else self.shrinkage
-        floor = share * e.clamp(min=0).mean()
-        scale = torch.where(e + floor > 0, e.clamp(min=0) + floor, 1.0).rsqrt()
-        return moments.mean_x, (V * scale) @ V.T

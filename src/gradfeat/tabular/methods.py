@@ -1,0 +1,131 @@
+"""The methods that a comparison fits, each with its own small validated search."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import torch
+from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
+from sklearn.linear_model import LogisticRegression, RidgeCV
+from sklearn.model_selection import GridSearchCV
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+from gradfeat.estimators import (
+    GradientFeatureClassifier,
+    GradientFeatureRegressor,
+    KernelClassifier,
+    KernelRegressor,
+    RandomFeaturesClassifier,
+    RandomFeaturesRegressor,
+    RFMClassifier,
+    RFMRegressor,
+)
+from gradfeat.tabular.results import Family
+
+
+@dataclass(frozen=True)
+class Situation:
+    """What a method is made for."""
+
+    classification: bool
+    seed: int
+    device: str | None
+
+
+@dataclass(frozen=True)
+class Method:
+    """A row of the comparison.
+
+    Attributes
+    ----------
+    name, label : str
+        On the command line, and printed.
+    family : {"fixed", "learned", "reference"}
+        What its features are.
+    make : callable (Situation) -> estimator
+        An unfitted estimator.
+    share : float
+        Its share of the time, relative to the others.
+    square : bool
+        Whether it forms matrices of rows x rows.
+    """
+
+    name: str
+    label: str
+    family: Family
+    make: Callable[[Situation], Any]
+    share: float
+    square: bool
+
+
+def _linear(s: Situation) -> Any:
+    if not s.classification:
+        return make_pipeline(StandardScaler(), RidgeCV(alphas=np.logspace(-3, 5, 17)))
+    grid = {"logisticregression__C": [1e-3, 1e-2, 1e-1, 1.0, 10.0]}
+    pipe = make_pipeline(StandardScaler(), LogisticRegression(max_iter=1000, tol=1e-3))
+    return GridSearchCV(pipe, grid, cv=3, scoring="neg_log_loss")
+
+
+def _boosting(s: Situation) -> Any:
+    make = HistGradientBoostingClassifier if s.classification else HistGradientBoostingRegressor
+    grid = {"learning_rate": [0.05, 0.15], "min_samples_leaf": [5, 20]}
+    scoring = "neg_log_loss" if s.classification else "neg_mean_squared_error"
+    model = make(random_state=s.seed, max_iter=200)
+    return GridSearchCV(model, grid, cv=3, scoring=scoring)
+
+
+def _random_features(s: Situation) -> Any:
+    make = RandomFeaturesClassifier if s.classification else RandomFeaturesRegressor
+    return make(random_state=s.seed, device=s.device)
+
+
+def _kernel(s: Situation) -> Any:
+    make = KernelClassifier if s.classification else KernelRegressor
+    return make(kernel=None, random_state=s.seed, device=s.device)
+
+
+def _gradient_features(s: Situation) -> Any:
+    make = GradientFeatureClassifier if s.classification else GradientFeatureRegressor
+    return make(n_steps=None, whiten=None, random_state=s.seed, device=s.device)
+
+
+def _rfm(s: Situation) -> Any:
+    make = RFMClassifier if s.classification else RFMRegressor
+    return make(kernel=None, random_state=s.seed, device=s.device)
+
+
+METHODS = (
+    Method("linear", "Linear model", "fixed", _linear, 1.0, False),
+    Method("random-features", "Random features", "fixed", _random_features, 1.0, False),
+    Method("kernel", "Kernel ridge", "fixed", _kernel, 2.0, True),
+    Method("gradient-features", "Gradient features", "learned", _gradient_features, 3.0, False),
+    Method("rfm", "Recursive feature machine", "learned", _rfm, 6.0, True),
+    Method("boosting", "Gradient boosting", "reference", _boosting, 2.0, False),
+)
+
+
+def direct_rows(seconds: float, columns: int, outputs: int) -> int:
+    """Rows that six direct solves with AGOP passes can take in about `seconds`, here and now.
+
+    One Cholesky factorisation of 1,000 rows is timed; the rest scales by counting operations.
+
+    Examples
+    --------
+    >>> direct_rows(10.0, 10, 1) > direct_rows(1.0, 10, 1)
+    True
+    """
+    K = torch.eye(1000, dtype=torch.float64)
+    torch.linalg.cholesky(K)
+    start = time.perf_counter()
+    torch.linalg.cholesky(K)
+    rate = 1e9 / 3 / max(time.perf_counter() - start, 1e-4)
+    per_pair = (60.0 + 4.0 * (columns + 1) * outputs + 4.0 * columns) / rate
+    n = 500
+    while 6 * ((1.1 * n) ** 3 / 3 / rate + (1.1 * n) ** 2 * per_pair) < seconds:
+        n = int(1.1 * n)
+    return n
