@@ -61,10 +61,21 @@ def write(path: str | os.PathLike[str], contents: Contents) -> None:
     ...     read(f"{folder}/m").state
     {'a': 1}
     """
+    _replace(Path(path), as_bytes(contents))
+
+
+def as_bytes(contents: Contents) -> bytes:
+    """What :func:`write` puts into the file.
+
+    Raises
+    ------
+    ModelFileError
+        When the state cannot be described in JSON.
+    """
     try:
         state = json.dumps(contents.state, sort_keys=True)
     except TypeError as error:
-        raise ModelFileError(f"{path}: this model cannot be saved ({error}).") from None
+        raise ModelFileError(f"This model cannot be saved ({error}).") from None
     arrays = {name: np.array(a, order="C") for name, a in contents.arrays.items()}
     metadata = {
         "format": "gradfeat",
@@ -73,7 +84,7 @@ def write(path: str | os.PathLike[str], contents: Contents) -> None:
         "state": state,
         "sha256": _checksum(contents.kind, state, arrays),
     }
-    _replace(Path(path), to_bytes(arrays, metadata=metadata))
+    return to_bytes(arrays, metadata=metadata)
 
 
 def _replace(path: Path, data: bytes) -> None:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from ..maths.blocks import Block
-from ..models.kernel_ridge import KernelRidge
+from ..models.kernel_ridge import KernelRidge, refuse_large_kernel
 from ..models.kernels import kernel
 from ..models.rfm import RFM
 from .bandwidth import median_distance
@@ -55,6 +55,7 @@ class KernelChoice:
 def kernel_ridge_space(choice: KernelChoice, data: Block, memory_limit: int | None) -> SearchSpace:
     """Kernel ridge over the open settings of `choice`."""
     choice.check()
+    refuse_large_kernel(data.X, 2, memory_limit)
     start, axes = choice.start_and_axes(data)
 
     def make(point: Point) -> KernelRidge:
@@ -88,6 +89,7 @@ def rfm_space(choice: KernelChoice, options: MetricOptions, data: Block) -> Sear
     """RFM over the open settings of `choice`, and the number of updates up to ``n_iter``."""
     choice.check()
     options.check()
+    refuse_large_kernel(data.X, 3, options.memory_limit)
     start, axes = choice.start_and_axes(data)
 
     def make(point: Point) -> RFM:

@@ -38,7 +38,8 @@ class HeadOptions:
 
     def head(self) -> RidgeHead:
         """The ridge head."""
-        return RidgeHead(self.alpha, self.penalty_by)
+        alpha = None if self.alpha is None else float(self.alpha)
+        return RidgeHead(alpha, self.penalty_by)
 
 
 def random_features_space(options: HeadOptions) -> SearchSpace:
@@ -47,7 +48,9 @@ def random_features_space(options: HeadOptions) -> SearchSpace:
 
     def make(point: Point) -> RandomFeatures:
         del point
-        return RandomFeatures(options.width, activation(options.activation), head=options.head())
+        return RandomFeatures(
+            int(options.width), activation(options.activation), head=options.head()
+        )
 
     return SearchSpace(make, {}, {}, stages=None)
 
@@ -69,10 +72,10 @@ def gradient_features_space(
     def make(point: Point) -> Learner[TwoLayer]:
         steps = MAX_STEPS if n_steps is None else n_steps
         inner = GradientStep(
-            options.width,
+            int(options.width),
             activation(options.activation),
             n_steps=point.get("n_steps", steps),
-            step_size=step_size,
+            step_size=None if step_size is None else float(step_size),
             update=update,
             linear="ridge",
             head=options.head(),

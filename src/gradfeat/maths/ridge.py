@@ -9,6 +9,7 @@ from typing import Literal
 import numpy as np
 import torch
 from jaxtyping import Float
+from scipy.linalg import get_lapack_funcs
 from torch import Tensor
 
 
@@ -195,17 +196,32 @@ def solve_kernel_ridge(
     >>> solve_kernel_ridge(torch.eye(2), torch.ones(2, 1), 1.0).tolist()
     [[0.5], [0.5]]
     """
-    noise = K.new_full((len(K),), lam) if weights is None else lam / weights
-    diagonal = K.diagonal().clone()
-    K.diagonal().add_(noise)
-    L, info = torch.linalg.cholesky_ex(K)
-    if not info:
-        return torch.cholesky_solve(y, L).contiguous()
+    diagonal = K.diagonal().double()
+    K.diagonal().add_(lam if weights is None else lam / weights)
+    solution = _cholesky_solve_(K, y)
+    if solution is not None:
+        return solution
     if K.dtype == torch.float64:
         raise np.linalg.LinAlgError(
             f"the kernel matrix plus alpha = {lam:g} is not positive definite in float64: "
             "raise alpha, or remove duplicated rows."
         )
-    K.diagonal().copy_(diagonal)
+    lower = K.double().tril(-1)
+    whole = (lower + lower.T).diagonal_scatter(diagonal)
     wide = None if weights is None else weights.double()
-    return solve_kernel_ridge(K.double(), y.double(), lam, wide).to(y.dtype)
+    return solve_kernel_ridge(whole, y.double(), lam, wide).to(y.dtype)
+
+
+def _cholesky_solve_(A: Tensor, y: Tensor) -> Tensor | None:
+    """A^{-1} y, or None where A is not positive definite. Overwrites the upper triangle of A.
+
+    On the CPU LAPACK works in place on A's own memory, with neither copies nor a cleared half.
+    """
+    if A.device.type != "cpu":
+        L, info = torch.linalg.cholesky_ex(A)
+        return None if info else torch.cholesky_solve(y, L).contiguous()
+    factor, solve = get_lapack_funcs(("potrf", "potrs"), (A.numpy(),))
+    L, info = factor(A.numpy().T, lower=1, clean=0, overwrite_a=1)
+    if info:
+        return None
+    return torch.from_numpy(np.ascontiguousarray(solve(L, y.numpy(), lower=1)[0]))

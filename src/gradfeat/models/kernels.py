@@ -29,13 +29,16 @@ def squared_distances(X: Float[Tensor, "n d"], Z: Float[Tensor, "m d"]) -> Float
     >>> squared_distances(torch.tensor([[0.0], [3.0]]), torch.tensor([[3.0]]))[:, 0].tolist()
     [9.0, 0.0]
     """
+    D = product_distances(X, Z)
+    return (D + D.T).div_(2).fill_diagonal_(0.0) if X is Z else D
+
+
+def product_distances(X: Float[Tensor, "n d"], Z: Float[Tensor, "m d"]) -> Float[Tensor, "n m"]:
+    """:func:`squared_distances` without the pass that makes ``Z is X`` exactly symmetric."""
     centre = Z.mean(0)
-    same, X, Z = X is Z, X - centre, Z - centre
-    norms = Z.square().sum(1)
-    own = X.square().sum(1, keepdim=True)
-    D = torch.addmm(norms, X, Z.T, alpha=-2).add_(own)
-    D.masked_fill_(ROUNDING * torch.finfo(D.dtype).eps * own >= D, 0.0)
-    return (D + D.T).div_(2).fill_diagonal_(0.0) if same else D
+    X, Z = X - centre, Z - centre
+    own = X.square().sum(1, keepdim=True) * (1 - ROUNDING * torch.finfo(X.dtype).eps)
+    return torch.addmm(Z.square().sum(1), X, Z.T, alpha=-2).add_(own).clamp_(min=0)
 
 
 @dataclass(frozen=True)

@@ -16,7 +16,7 @@ from ..maths.streams import stream
 from .base import Learner, row_blocks, unit_weights
 from .kernel_machine import KernelMachine, apply_metric
 from .kernel_ridge import refuse_large_kernel
-from .kernels import RadialKernel, squared_distances
+from .kernels import RadialKernel, product_distances
 
 
 @final
@@ -91,12 +91,11 @@ class RFM(Learner[KernelMachine]):
         A = X.new_ones(X.shape[1])
         for update in range(self.n_iter + 1):
             XA = apply_metric(X, A)
-            s = squared_distances(XA, XA).mul_(1 / self.kernel.bandwidth**2)
+            s = product_distances(XA, XA).mul_(1 / self.kernel.bandwidth**2)
             K = self.kernel.profile_(s.clone())
-            c = solve_kernel_ridge(K, y - offset, self.alpha, weights)
+            c = solve_kernel_ridge(K.clone(), y - offset, self.alpha, weights)
             yield KernelMachine(self.kernel, X, c, offset, A)
             if update < self.n_iter:
-                K.fill_diagonal_(1.0)
                 slope = self.kernel.slope_from(s, K)
                 A = self._next_metric(A, self._agop(slope, XA, c, w, rows))
 
