@@ -4,29 +4,32 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import math
 import os
 import shlex
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from enum import StrEnum
+from io import TextIOWrapper
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, cast
 
 import numpy as np
 import typer
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 from rich.table import Table
+from rich.text import Text
 
 from gradfeat.estimators.container import ModelFileError
-from gradfeat.plots.numbers import number
 from gradfeat.reports import render, terminal_table
-from gradfeat.tabular.atomic import write_atomic
+from gradfeat.reports.answer import with_interval
+from gradfeat.tabular.atomic import check_folder, write_atomic, write_folder
 from gradfeat.tabular.compare import Comparison, Request, compare
 from gradfeat.tabular.errors import TableError
 from gradfeat.tabular.methods import METHODS
 from gradfeat.tabular.read import read_table
-from gradfeat.tabular.results import FitReport
+from gradfeat.tabular.results import FitReport, Interval
 from gradfeat.tabular.table_model import TableModel, load_table_model
 
 app = typer.Typer(
@@ -35,6 +38,16 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     help="Feature learning on a table: fit and compare, predict, show what a model reads.",
 )
+
+
+#: What every generator in use takes.
+LARGEST_SEED = 2**32 - 1
+
+#: A week, in seconds.
+LONGEST = 604_800.0
+
+#: Of an option or argument that does not parse; typer exports only this subclass of it.
+USAGE_ERROR = typer.BadParameter.__mro__[1]
 
 
 class TaskName(StrEnum):
@@ -58,8 +71,12 @@ def fit(
     out: Annotated[Path, typer.Option(help="Folder for report, model and results.")] = Path(
         "gradfeat-out"
     ),
-    time: Annotated[float, typer.Option(help="Seconds to spend, about.", min=1.0)] = 60.0,
-    seed: Annotated[int, typer.Option(help="Of the split and every random draw.", min=0)] = 0,
+    time: Annotated[
+        float, typer.Option(help="Seconds to spend, about.", min=1.0, max=LONGEST)
+    ] = 60.0,
+    seed: Annotated[
+        int, typer.Option(help="Of the split and every random draw.", min=0, max=LARGEST_SEED)
+    ] = 0,
     time_column: Annotated[
         str | None, typer.Option(help="Ordered data: hold out the last rows by this column.")
     ] = None,
@@ -78,8 +95,8 @@ def fit(
         command="gradfeat " + " ".join(shlex.quote(word) for word in sys.argv[1:]),
     )
     console = Console(highlight=False)
+    check_folder(out)
     frame = read_table(data)
-    _make_folder(out)
     console.print(
         f"{data.name}: {len(frame):,} rows, {frame.shape[1]} columns; target {target}",
         markup=False,
@@ -101,7 +118,9 @@ def predict(
     predictions = table_model.predict(read_table(data))
     write_atomic(out, predictions.to_csv(index=False))
     Console(highlight=False).print(
-        f"{len(predictions):,} predictions of {table_model.target}: {out}", markup=False
+        f"{len(predictions):,} predictions of {table_model.target}: {out}",
+        markup=False,
+        soft_wrap=True,
     )
 
 
@@ -117,11 +136,8 @@ def show(
         f"{about['train_rows']:,} rows of {about['data']}, tested on {about['test_rows']:,}",
         markup=False,
     )
-    for name, (value, low, high) in about["scores"].items():
-        console.print(
-            f"  {name} {number(value)} (95 % interval {number(low)} to {number(high)})",
-            markup=False,
-        )
+    for name, *ends in about["scores"]:
+        console.print(f"  {name} {with_interval(Interval(*ends))}", markup=False)
     settings = ", ".join(f"{k} {v}" for k, v in about["settings"].items())
     console.print(f"  settings: {settings or 'none chosen'}; seed {about['seed']}", markup=False)
     console.print(_importances(table_model))
@@ -132,7 +148,8 @@ def _importances(model: TableModel) -> Table:
     share = np.asarray(model.estimator.importances_)
     leading = model.estimator.leading_directions(1)[:, 0]
     n = model.estimator.n_effective_directions_
-    table = Table(title=f"What it reads: {n} effective direction{'s' * (n != 1)}", box=None)
+    title = f"What it reads: {n} effective direction{'s' * (n != 1)}"
+    table = Table(title=title, title_justify="left", box=None)
     table.add_column("column")
     table.add_column("share of AGOP", justify="right")
     table.add_column("first direction", justify="right")
@@ -141,7 +158,7 @@ def _importances(model: TableModel) -> Table:
     rows = [(share[source == name].sum(), name) for name in names]
     for total, name in sorted(rows, reverse=True):
         part = leading[source == name]
-        table.add_row(name, f"{100 * total:.1f} %", f"{part[np.abs(part).argmax()]:+.3f}")
+        table.add_row(Text(name), f"{100 * total:.1f} %", f"{part[np.abs(part).argmax()]:+.3f}")
     return table
 
 
@@ -178,53 +195,84 @@ class _Progress:
             self._console.print(f"{elapsed:6.1f} s  {100 * done:3.0f} %  {label}", markup=False)
 
 
-def _make_folder(out: Path) -> None:
-    try:
-        out.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise TableError(
-            f"The folder {out} cannot be made ({error.strerror}): give one that you may write to."
-        ) from None
-
-
 def _write(found: Comparison, out: Path, console: Console) -> None:
+    """All files of a fit, or none of them."""
+    files: dict[str, str | bytes] = {
+        "results.json": json.dumps(_plain(found.report), indent=1, allow_nan=False),
+        "report.html": render(found.report),
+    }
     if found.model is not None:
-        found.model.save(out / "model.gradfeat")
-        console.print(f"\nModel:  {out / 'model.gradfeat'} ({found.model.about['method']})")
-    write_atomic(out / "results.json", json.dumps(_plain(found.report), indent=1))
-    write_atomic(out / "report.html", render(found.report))
-    console.print(f"Report: {out / 'report.html'}", markup=False)
+        files["model.gradfeat"] = found.model.to_bytes()
+    write_folder(out, files)
+    console.print(f"\nModel:  {_about_model(found.model, out)}", markup=False, soft_wrap=True)
+    console.print(f"Report: {out / 'report.html'}", markup=False, soft_wrap=True)
+
+
+def _about_model(model: TableModel | None, out: Path) -> str:
+    path = out / "model.gradfeat"
+    if model is not None:
+        return f"{path} ({model.about['method']})"
+    old = f"; {path} is of an earlier fit" if path.exists() else ""
+    return f"none of this fit: the linear model and boosting are not saved{old}"
 
 
 def _plain(report: FitReport) -> dict[str, Any]:
-    """The report without its arrays of rows, for other programs."""
+    """The report without its arrays of rows, for other programs; what is not finite is null."""
     record = dataclasses.asdict(dataclasses.replace(report, y_true=np.zeros(0), y_pred=np.zeros(0)))
     del record["y_true"], record["y_pred"]
     if record["directions"] is not None:
         del record["directions"]["projections"]
-    return json.loads(json.dumps(record, default=lambda a: a.tolist()))
+    return _finite(record)
 
 
-def guarded(run: Callable[[], Any]) -> int:
+def _finite(value: Any) -> Any:
+    match value:
+        case dict():
+            return {name: _finite(part) for name, part in value.items()}
+        case list() | tuple():
+            return [_finite(part) for part in value]
+        case np.ndarray() | np.generic():
+            return _finite(value.tolist())
+        case float() if not math.isfinite(value):
+            return None
+    return value
+
+
+def guarded(run: Callable[..., Any], arguments: Sequence[str] | None = None) -> int:
     """Run the command; what a person can put right becomes one sentence and exit code 2."""
     try:
-        run()
+        return run(args=arguments, prog_name="gradfeat", standalone_mode=False) or 0
+    except USAGE_ERROR as error:
+        return _refuse(_usage(error))
     except (TableError, ModelFileError, MemoryError) as error:
-        Console(stderr=True, highlight=False).print(
-            f"gradfeat: {error}", markup=False, soft_wrap=True
-        )
-        return 2
-    except KeyboardInterrupt:
-        Console(stderr=True).print("gradfeat: stopped; nothing was written.", markup=False)
+        return _refuse(str(error) or "the memory is used up: give fewer rows or columns.")
+    except (KeyboardInterrupt, typer.Abort):
+        _refuse("stopped; nothing was written.")
         return 130
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1
-    return 0
+
+
+def _refuse(sentence: str) -> int:
+    words = f"gradfeat: {' '.join(sentence.split())}"
+    Console(stderr=True, highlight=False).print(words, markup=False, soft_wrap=True)
+    return 2
+
+
+def _usage(error: Any) -> str:
+    """What is wrong with the words of the command, in one sentence."""
+    if error.ctx is not None and not str(error):
+        return f"say what to do: {error.ctx.command_path} --help lists it."
+    sentence = error.format_message().rstrip(".").replace("Value error, ", "")
+    more = error.ctx.command_path if error.ctx is not None else "gradfeat"
+    return f"{sentence}: see {more} --help."
 
 
 def main() -> None:
     """Entry point of the `gradfeat` command."""
+    for stream in (sys.stdout, sys.stderr):
+        cast(TextIOWrapper, stream).reconfigure(errors="replace")
     sys.exit(guarded(app))
 
 

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import secrets
+from collections.abc import Mapping
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 from gradfeat.tabular.errors import TableError
 
@@ -49,3 +52,62 @@ def _write_and_flush(path: Path, data: bytes) -> None:
         file.write(data)
         file.flush()
         os.fsync(file.fileno())
+
+
+def write_folder(folder: str | os.PathLike[str], files: Mapping[str, bytes | str]) -> None:
+    """Write all of `files` (name to content) into `folder`, or none of them.
+
+    The folder is made if need be. Everything is written and flushed beside the old files before
+    the first of them is replaced.
+
+    Raises
+    ------
+    TableError
+        Where the system refuses; the old files stay as they were.
+
+    Examples
+    --------
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as folder:
+    ...     write_folder(Path(folder) / "out", {"a.txt": "one", "b.txt": "two"})
+    ...     sorted(path.name for path in (Path(folder) / "out").iterdir())
+    ['a.txt', 'b.txt']
+    """
+    final = Path(os.path.realpath(folder))
+    new = [path for path in (final, *final.parents) if not path.exists()]
+    try:
+        final.mkdir(parents=True, exist_ok=True)
+        with TemporaryDirectory(prefix=".gradfeat-", dir=final) as beside:
+            for name, content in files.items():
+                data = content.encode() if isinstance(content, str) else content
+                _write_and_flush(Path(beside, name), data)
+            for name in files:
+                os.replace(Path(beside, name), os.path.realpath(final / name))
+    except OSError as error:
+        _remove_empty(new)
+        raise TableError(
+            f"Cannot write to the folder '{folder}' ({error.strerror or error}): what was there "
+            "is unchanged; free the disk or choose another folder with --out."
+        ) from error
+
+
+def _remove_empty(folders: list[Path]) -> None:
+    with contextlib.suppress(OSError):
+        for folder in folders:
+            folder.rmdir()
+
+
+def check_folder(folder: str | os.PathLike[str]) -> None:
+    """Refuse, before any work, a folder that could not be written to.
+
+    Raises
+    ------
+    TableError
+        Where it, or the nearest folder above it that exists, is a file or may not be written to.
+    """
+    final = Path(os.path.realpath(folder))
+    nearest = next(path for path in (final, *final.parents) if path.exists())
+    if not nearest.is_dir():
+        raise TableError(f"'{nearest}' is a file: give a folder, which is made if need be.")
+    if not os.access(nearest, os.W_OK | os.X_OK):
+        raise TableError(f"The folder '{nearest}' may not be written to: give another one.")

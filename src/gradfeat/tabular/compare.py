@@ -12,15 +12,16 @@ from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
+import torch
 from numpy.typing import NDArray
 
 from gradfeat.estimators.search import search_deadline
 from gradfeat.tabular.encode import TableEncoder
 from gradfeat.tabular.errors import TableError
 from gradfeat.tabular.interpret import directions
-from gradfeat.tabular.methods import METHODS, Method, Situation, direct_rows
+from gradfeat.tabular.methods import METHODS, Method, Situation, direct_rows, validation_folds
 from gradfeat.tabular.results import Directions, FitReport, MethodResult
-from gradfeat.tabular.scores import Predictions, interval, replicates, resamples
+from gradfeat.tabular.scores import Predictions, interval, merit, replicates, resamples
 from gradfeat.tabular.split import Split, parse_time, split_rows
 from gradfeat.tabular.table_model import TableModel, probabilities
 from gradfeat.tabular.target import Target, prepare_target
@@ -108,6 +109,28 @@ def chosen_methods(names: Sequence[str]) -> tuple[Method, ...]:
     return tuple(m for m in METHODS if m.name in names)
 
 
+def check_device(name: str | None) -> None:
+    """Refuse a device on which nothing can be computed here.
+
+    Raises
+    ------
+    TableError
+        With the devices that are here.
+
+    Examples
+    --------
+    >>> check_device("cpu")
+    """
+    try:
+        torch.zeros(1, dtype=torch.float64, device=name).item()
+    except (RuntimeError, AssertionError, TypeError, NotImplementedError):
+        here = "cpu and cuda" if torch.cuda.is_available() else "cpu"
+        raise TableError(
+            f"The device {name!r} cannot be used here: allowed {'is' if here == 'cpu' else 'are'} "
+            f"{here}."
+        ) from None
+
+
 def compare(frame: pd.DataFrame, request: Request, progress: Progress) -> Comparison:
     """Hold out test rows, fit and score every method, say what the best learner reads.
 
@@ -127,6 +150,7 @@ def compare(frame: pd.DataFrame, request: Request, progress: Progress) -> Compar
     """
     start = time.perf_counter()
     methods = chosen_methods(request.methods)
+    check_device(request.device)
     table = _prepare(frame, request)
     budget = _row_budget(methods, table, request)
     W = resamples(len(table.split.test), request.seed)
@@ -142,15 +166,22 @@ def compare(frame: pd.DataFrame, request: Request, progress: Progress) -> Compar
 def _prepare(frame: pd.DataFrame, request: Request) -> _Table:
     target = prepare_target(frame, request.target, request.task)
     frame = frame.iloc[target.rows]
-    inputs = frame.drop(columns=[c for c in frame.columns if str(c) == request.target])
-    when = None
-    if request.time_column is not None:
-        when = parse_time(frame, request.time_column)
-        inputs = inputs.drop(columns=[request.time_column], errors="ignore")
+    when = None if request.time_column is None else parse_time(frame, request.time_column)
+    inputs = _inputs(frame, {request.target, request.time_column})
     split = split_rows(len(frame), target.values, target.task, seed=request.seed, time=when)
     encoder = TableEncoder().fit(inputs.iloc[split.train])
     train, test = (encoder.transform(inputs.iloc[rows]) for rows in (split.train, split.test))
     return _Table(target, split, encoder, train, test)
+
+
+def _inputs(frame: pd.DataFrame, others: set[str | None]) -> pd.DataFrame:
+    inputs = frame.drop(columns=[c for c in frame.columns if str(c) in others])
+    if inputs.shape[1] == 0:
+        raise TableError(
+            "The table has no column beside the target and the time: give at least one to predict "
+            "from."
+        )
+    return inputs
 
 
 def _row_budget(methods: Sequence[Method], table: _Table, request: Request) -> int:
@@ -169,7 +200,10 @@ def _fit(
     if rows < len(X):
         fewer = split_rows(len(X), y, table.target.task, rows / len(X), request.seed)
         X, y = X[fewer.test], y[fewer.test]
-    situation = Situation(table.target.task == "classification", request.seed, request.device)
+    classification = table.target.task == "classification"
+    situation = Situation(
+        classification, request.seed, request.device, validation_folds(y, classification)
+    )
     start = time.perf_counter()
     try:
         with warnings.catch_warnings(), search_deadline(0.5 * seconds):
@@ -178,7 +212,7 @@ def _fit(
             said = _predict(estimator, table)
     except (ValueError, MemoryError, RuntimeError, np.linalg.LinAlgError) as error:
         lost = MethodResult(
-            method.name, method.label, method.family, {}, 0.0, len(X), {}, error=str(error)
+            method.name, method.label, method.family, {}, 0.0, len(X), {}, error=_sentence(error)
         )
         return _Fit(method, lost)
     took = time.perf_counter() - start
@@ -192,9 +226,25 @@ def _fit(
 
 def _predict(estimator: Any, table: _Table) -> Predictions:
     if not table.target.classes:
-        return Predictions(np.asarray(estimator.predict(table.test), dtype=float), None)
-    P = probabilities(estimator, table.test, len(table.target.classes))
+        values = np.asarray(estimator.predict(table.test), dtype=float)
+        return Predictions(_finite(values), None)
+    P = _finite(probabilities(estimator, table.test, len(table.target.classes)))
     return Predictions(P.argmax(axis=1).astype(float), P)
+
+
+def _finite(values: Floats) -> Floats:
+    if not np.isfinite(values).all():
+        raise ValueError(
+            "some of its predictions are not finite: look for values of extreme size in the table."
+        )
+    return values
+
+
+def _sentence(error: Exception) -> str:
+    """What a library says, without the traces and advice that follow it."""
+    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+    lines = lines or [type(error).__name__]
+    return lines[-1] if "Traceback" in str(error) else lines[0]
 
 
 def _settings(estimator: Any) -> dict[str, str]:
@@ -219,11 +269,14 @@ def _conclude(table: _Table, fits: list[_Fit], request: Request, seconds: float)
         reasons = "; ".join(f"{f.result.label}: {f.result.error}" for f in fits)
         raise TableError(f"No method could be fitted ({reasons}).")
     score = next(iter(fitted[0].draws))
-    best = max(fitted, key=lambda f: f.draws[score][0])
+
+    def worth(fit: _Fit) -> float:
+        return merit(score, fit.draws[score][0])
+
+    best = max(fitted, key=worth)
     ours = [f for f in fitted if "predictor_" in vars(f.estimator)]
     learned = [f for f in ours if f.method.family == "learned"] or ours
-    leader = max(learned, key=lambda f: f.draws[score][0], default=None)
-    kept = max(ours, key=lambda f: f.draws[score][0], default=None)
+    leader, kept = max(learned, key=worth, default=None), max(ours, key=worth, default=None)
     draws = {f.method.name: f.draws[score] for f in fitted}
     report = FitReport(
         data=request.data,
@@ -236,7 +289,7 @@ def _conclude(table: _Table, fits: list[_Fit], request: Request, seconds: float)
         split=table.split.description,
         columns=table.encoder.notes_,
         methods=tuple(f.result for f in fits),
-        verdict=verdict([f.method for f in fitted], draws, score),
+        verdict=verdict([f.method for f in fitted], draws, score, len(table.test)),
         directions=None if leader is None else _read(leader, table, request.seed),
         best=best.method.name,
         y_true=table.y_test,
@@ -288,7 +341,7 @@ def _table_model(kept: _Fit, table: _Table, request: Request) -> TableModel:
         "task": table.target.task,
         "train_rows": kept.result.rows_used,
         "test_rows": len(table.test),
-        "scores": {name: [s.estimate, s.low, s.high] for name, s in kept.result.scores.items()},
+        "scores": [[n, s.estimate, s.low, s.high] for n, s in kept.result.scores.items()],
         "settings": kept.result.settings,
         "seed": request.seed,
     }

@@ -9,11 +9,12 @@ from typing import Any
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
 from sklearn.linear_model import LogisticRegression, RidgeCV
-from sklearn.model_selection import GridSearchCV
+from sklearn.model_selection import BaseCrossValidator, GridSearchCV, KFold, StratifiedKFold
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
+from sklearn.preprocessing import MaxAbsScaler, StandardScaler
 
 from gradfeat.estimators import (
     GradientFeatureClassifier,
@@ -35,6 +36,7 @@ class Situation:
     classification: bool
     seed: int
     device: str | None
+    folds: BaseCrossValidator
 
 
 @dataclass(frozen=True)
@@ -63,20 +65,48 @@ class Method:
     square: bool
 
 
+def validation_folds(y: NDArray[Any], classification: bool) -> BaseCrossValidator:
+    """Three folds, fewer for fewer rows; classes in proportion where one has a row for each.
+
+    Examples
+    --------
+    >>> validation_folds(np.array([0, 0, 0, 1]), True).get_n_splits()
+    3
+    """
+    k = max(2, min(3, len(y)))
+    if classification and np.unique(y, return_counts=True)[1].max() >= k:
+        return StratifiedKFold(k)
+    return KFold(k)
+
+
+def log_likelihood(estimator: Any, X: NDArray[np.float64], y: NDArray[Any]) -> float:
+    """Mean log-probability of the labels; a class absent from the training fold has 1e-15.
+
+    Unlike scikit-learn's scorer it is defined for rare classes too.
+    """
+    P = np.clip(estimator.predict_proba(X), 1e-15, None)
+    owned = y[:, None] == estimator.classes_
+    return float(np.log(np.where(owned.any(axis=1), (P * owned).sum(axis=1), 1e-15)).mean())
+
+
 def _linear(s: Situation) -> Any:
+    """Columns are first brought to one, so that the squares of extreme values do not overflow."""
     if not s.classification:
-        return make_pipeline(StandardScaler(), RidgeCV(alphas=np.logspace(-3, 5, 17)))
+        return make_pipeline(
+            MaxAbsScaler(), StandardScaler(), RidgeCV(alphas=np.logspace(-3, 5, 17))
+        )
     grid = {"logisticregression__C": [1e-3, 1e-2, 1e-1, 1.0, 10.0]}
-    pipe = make_pipeline(StandardScaler(), LogisticRegression(max_iter=1000, tol=1e-3))
-    return GridSearchCV(pipe, grid, cv=3, scoring="neg_log_loss")
+    model = LogisticRegression(max_iter=1000, tol=1e-3)
+    pipe = make_pipeline(MaxAbsScaler(), StandardScaler(), model)
+    return GridSearchCV(pipe, grid, cv=s.folds, scoring=log_likelihood)
 
 
 def _boosting(s: Situation) -> Any:
     make = HistGradientBoostingClassifier if s.classification else HistGradientBoostingRegressor
     grid = {"learning_rate": [0.05, 0.15], "min_samples_leaf": [5, 20]}
-    scoring = "neg_log_loss" if s.classification else "neg_mean_squared_error"
+    scoring = log_likelihood if s.classification else "neg_mean_squared_error"
     model = make(random_state=s.seed, max_iter=200)
-    return GridSearchCV(model, grid, cv=3, scoring=scoring)
+    return GridSearchCV(model, grid, cv=s.folds, scoring=scoring)
 
 
 def _random_features(s: Situation) -> Any:

@@ -13,6 +13,12 @@ from gradfeat.tabular.results import Interval
 #: Bootstrap resamples of the test rows.
 RESAMPLES = 500
 
+#: A spread about the mean below this share of the squares is one of equal values, rounded.
+ROUNDING = 1e-10
+
+#: Scores of which the lower is the better.
+LOWER_IS_BETTER = frozenset({"RMSE", "log-loss"})
+
 Floats = NDArray[np.float64]
 
 
@@ -47,8 +53,9 @@ def resamples(n: int, seed: int) -> Floats:
 def replicates(y: Floats, said: Predictions, W: Floats) -> dict[str, tuple[float, Floats]]:
     """Each score on the test rows, and on each resample W (B, n).
 
-    Regression: R2 = 1 - sum (y - f)^2 / sum (y - mean y)^2 and RMSE. Classification: accuracy,
-    log-loss, and AUC for two classes (one-vs-rest average for more).
+    Regression: R2 = 1 - sum (y - f)^2 / sum (y - mean y)^2 where y varies, and RMSE.
+    Classification: accuracy, log-loss, and AUC for two classes (one-vs-rest average for more)
+    where y holds two classes.
 
     Examples
     --------
@@ -66,13 +73,18 @@ def replicates(y: Floats, said: Predictions, W: Floats) -> dict[str, tuple[float
 
 
 def _regression(y: Floats, f: Floats, W: Floats) -> dict[str, Floats]:
+    """In units of the largest residual or deviation, whose square cannot overflow."""
     total = W.sum(axis=1)
-    error = W @ (y - f) ** 2
-    centred = y - y.mean()
-    spread = W @ centred**2 - (W @ centred) ** 2 / total
-    with np.errstate(divide="ignore", invalid="ignore"):
-        r2 = np.where(spread > 0, 1 - error / spread, np.nan)
-    return {"R2": r2, "RMSE": np.sqrt(error / total)}
+    centred, residual = y - y.mean(), y - f
+    unit = max(np.abs(centred).max(), np.abs(residual).max()) or 1.0
+    error = W @ (residual / unit) ** 2
+    rmse = {"RMSE": unit * np.sqrt(error / total)}
+    if np.ptp(y) == 0:
+        return rmse
+    square = W @ (centred / unit) ** 2
+    spread = square - (W @ (centred / unit)) ** 2 / total
+    varies = spread > ROUNDING * square
+    return {"R2": 1 - error / np.where(varies, spread, np.nan), **rmse}
 
 
 def _classification(y: NDArray[np.int_], f: Floats, P: Floats, W: Floats) -> dict[str, Floats]:
@@ -101,6 +113,17 @@ def _one_auc(positive: NDArray[np.bool_], p: Floats, W: Floats) -> Floats:
     mass = up.sum(axis=1) * down.sum(axis=1)
     with np.errstate(divide="ignore", invalid="ignore"):
         return np.where(mass > 0, (up * below).sum(axis=1) / mass, np.nan)
+
+
+def merit(score: str, value: float) -> float:
+    """`value` with the sign that makes more of it better.
+
+    Examples
+    --------
+    >>> merit("RMSE", 2.0), merit("R2", 0.5)
+    (-2.0, 0.5)
+    """
+    return -value if score in LOWER_IS_BETTER else value
 
 
 def interval(estimate: float, draws: Floats) -> Interval:

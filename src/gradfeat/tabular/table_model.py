@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from gradfeat.estimators.container import Contents, ModelFileError, read, write
+from gradfeat.estimators.container import Contents, ModelFileError, as_bytes, read, write
 from gradfeat.estimators.persistence import contents_of, estimator_from
 from gradfeat.estimators.state import under_prefix, with_prefix
 from gradfeat.tabular.encode import TableEncoder
@@ -68,6 +68,13 @@ class TableModel:
         ModelFileError
             When the file cannot be written.
         """
+        write(path, self._contents())
+
+    def to_bytes(self) -> bytes:
+        """What :meth:`save` writes."""
+        return as_bytes(self._contents())
+
+    def _contents(self) -> Contents:
         inner = contents_of(self.estimator)
         encoder = np.frombuffer(self.encoder.to_bytes(), dtype=np.uint8)
         state = {
@@ -77,7 +84,7 @@ class TableModel:
             "about": dict(self.about),
         }
         arrays = {"encoder": encoder, **with_prefix("estimator", inner.arrays)}
-        write(path, Contents(KIND, state, arrays))
+        return Contents(KIND, state, arrays)
 
 
 def probabilities(estimator: Any, X: NDArray[np.float64], K: int) -> NDArray[np.float64]:

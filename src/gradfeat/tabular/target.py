@@ -116,6 +116,11 @@ def _check_values(target: str, column: pd.Series, text: pd.Series) -> None:
             f"The target {target!r} has {infinite} infinite value{'s' * (infinite > 1)}: put "
             "numbers there or leave the cells empty to drop the rows."
         )
+    if len(text) == 1:
+        raise TableError(
+            f"The target {target!r} is known in 1 row only, and at least 4 are needed to learn "
+            "from some and test on others: give more rows."
+        )
     if text.nunique() == 1:
         raise TableError(
             f"The target {target!r} is {text.iloc[0]!r} in all {len(text)} rows that have it: "

@@ -3,31 +3,37 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from gradfeat.tabular.methods import Method
 from gradfeat.tabular.results import Verdict
-from gradfeat.tabular.scores import interval
+from gradfeat.tabular.scores import interval, merit
+
+#: Of fewer test rows the resamples are too alike for an interval to mean anything.
+FEWEST_TEST_ROWS = 10
 
 Draws = Mapping[str, tuple[float, NDArray[np.float64]]]
 
 
-def verdict(methods: Sequence[Method], draws: Draws, score: str) -> Verdict | None:
+def verdict(methods: Sequence[Method], draws: Draws, score: str, rows: int) -> Verdict | None:
     """Compare the best learned with the best fixed method on the same resamples.
 
     The best of each family is taken anew in every resample, so that picking it does not
-    flatter either side.
+    flatter either side. Unclear for fewer than 10 test rows.
 
     Parameters
     ----------
     methods : sequence of Method
         Methods that were fitted.
     draws : mapping of name to (estimate, resampled estimates (B,))
-        Their score, higher is better.
+        Their score.
     score : str
-        Its name.
+        Its name, which says whether more or less of it is better.
+    rows : int
+        Number of test rows.
 
     Returns
     -------
@@ -40,11 +46,14 @@ def verdict(methods: Sequence[Method], draws: Draws, score: str) -> Verdict | No
     }
     if not (family["learned"] and family["fixed"]):
         return None
-    best = {k: max(ms, key=lambda m: draws[m.name][0]) for k, ms in family.items()}
-    top = {k: np.max([draws[m.name][1] for m in ms], axis=0) for k, ms in family.items()}
+    sign = merit(score, 1.0)
+    best = {k: max(ms, key=lambda m: sign * draws[m.name][0]) for k, ms in family.items()}
+    top = {
+        k: sign * np.max([sign * draws[m.name][1] for m in ms], axis=0) for k, ms in family.items()
+    }
     learned, fixed = best["learned"], best["fixed"]
     gap = interval(draws[learned.name][0] - draws[fixed.name][0], top["learned"] - top["fixed"])
-    answer = "yes" if gap.low > 0 else "no" if gap.high < 0 else "unclear"
+    answer = _answer(sign * gap.low, sign * gap.high, rows)
     rival = f"{fixed.label.lower()}, the best fixed-feature method"
     match answer:
         case "yes":
@@ -56,6 +65,19 @@ def verdict(methods: Sequence[Method], draws: Draws, score: str) -> Verdict | No
                 "These test rows do not decide whether learning features helps: "
                 f"{learned.label} against {rival}"
             )
-    words += f", by {gap.estimate:+.3f} in {score} "
-    words += f"(95 % interval {gap.low:+.3f} to {gap.high:+.3f})."
+    words += f", by {_signed(gap.estimate)} in {score} "
+    words += f"(95 % interval {_signed(gap.low)} to {_signed(gap.high)})."
     return Verdict(answer, words, score, gap, learned.name, fixed.name)
+
+
+def _answer(low: float, high: float, rows: int) -> Literal["yes", "no", "unclear"]:
+    if rows >= FEWEST_TEST_ROWS and min(low, high) > 0:
+        return "yes"
+    if rows >= FEWEST_TEST_ROWS and max(low, high) < 0:
+        return "no"
+    return "unclear"
+
+
+def _signed(value: float) -> str:
+    """Three decimals near one, three digits far from it; always a sign."""
+    return f"{value:+.3f}" if value == 0 or 1e-3 <= abs(value) < 1e4 else f"{value:+.2e}"
