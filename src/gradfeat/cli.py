@@ -47,7 +47,7 @@ LARGEST_SEED = 2**32 - 1
 LONGEST = 604_800.0
 
 #: Of an option or argument that does not parse; typer exports only this subclass of it.
-USAGE_ERROR = typer.BadParameter.__mro__[1]
+USAGE_ERROR = cast(type[Exception], typer.BadParameter.__mro__[1])
 
 
 class TaskName(StrEnum):

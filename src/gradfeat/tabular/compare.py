@@ -6,6 +6,7 @@ import platform
 import time
 import warnings
 from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from importlib.metadata import version
 from typing import Any, Literal
@@ -14,6 +15,7 @@ import numpy as np
 import pandas as pd
 import torch
 from numpy.typing import NDArray
+from threadpoolctl import threadpool_limits
 
 from gradfeat.estimators.search import search_deadline
 from gradfeat.tabular.encode import TableEncoder
@@ -206,7 +208,7 @@ def _fit(
     )
     start = time.perf_counter()
     try:
-        with warnings.catch_warnings(), search_deadline(0.5 * seconds):
+        with warnings.catch_warnings(), search_deadline(0.5 * seconds), _threads(method):
             warnings.simplefilter("ignore")
             estimator = method.make(situation).fit(X, y)
             said = _predict(estimator, table)
@@ -222,6 +224,13 @@ def _fit(
         method.name, method.label, method.family, scores, took, len(X), _settings(estimator)
     )
     return _Fit(method, result, estimator, said, draws)
+
+
+def _threads(method: Method) -> AbstractContextManager[Any]:
+    """Limit OpenMP threads where the method asks for it."""
+    if method.threads is None:
+        return nullcontext()
+    return threadpool_limits(limits=method.threads, user_api="openmp")
 
 
 def _predict(estimator: Any, table: _Table) -> Predictions:

@@ -17,6 +17,9 @@ Task = Literal["regression", "classification"]
 MOST_CLASSES = 100
 FEWEST_ROWS_OF_CLASS = 2
 
+#: Of a quantity: the squares that every score and figure takes stay finite.
+LARGEST = 1e150
+
 
 @dataclass(frozen=True)
 class Target:
@@ -155,7 +158,13 @@ def _quantity(target: str, column: pd.Series) -> np.ndarray:
             f"The target {target!r} is text (such as {as_text(column).iloc[0]!r}), which "
             "regression cannot predict: use --task classification or a target of numbers."
         )
-    return _numbers(column)
+    values = _numbers(column)
+    if np.abs(values).max() > LARGEST:
+        raise TableError(
+            f"The target {target!r} reaches {np.abs(values).max():.0e}, and its squares are beyond "
+            "floating-point numbers: give it in a larger unit or as a logarithm."
+        )
+    return values
 
 
 def _classes(target: str, column: pd.Series, text: pd.Series) -> tuple[str, ...]:

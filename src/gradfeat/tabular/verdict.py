@@ -79,5 +79,4 @@ def _answer(low: float, high: float, rows: int) -> Literal["yes", "no", "unclear
 
 
 def _signed(value: float) -> str:
-    """Three decimals near one, three digits far from it; always a sign."""
-    return f"{value:+.3f}" if value == 0 or 1e-3 <= abs(value) < 1e4 else f"{value:+.2e}"
+    return f"{value:+.3f}" if abs(value) < 1e4 else f"{value:+.2e}"
