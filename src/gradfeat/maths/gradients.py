@@ -8,10 +8,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from .memory import rows_per_block
-
-#: Bytes of scratch that one AGOP block may use unless the caller says otherwise.
-BLOCK_BYTES = 256 * 2**20
+from .memory import BLOCK_BYTES, rows_per_block
 
 
 def autodiff_gradient(

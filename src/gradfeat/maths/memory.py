@@ -5,6 +5,10 @@ from __future__ import annotations
 import os
 
 
+#: Bytes of scratch that one block of rows may use unless the caller says otherwise.
+BLOCK_BYTES = 256 * 2**20
+
+
 def available_memory() -> int:
     """Bytes of physical memory that are free now, on the machine the call runs on.
 

@@ -12,6 +12,8 @@ from jaxtyping import Float
 from scipy.linalg import get_lapack_funcs
 from torch import Tensor
 
+from .memory import BLOCK_BYTES, rows_per_block
+
 
 @dataclass(frozen=True)
 class RidgePath:
@@ -49,11 +51,25 @@ class RidgePath:
     def _projected(self) -> Float[Tensor, "k c"]:
         return self.U.T @ self.residual
 
-    def _errors(self, lam: float) -> tuple[Tensor, Tensor]:
-        """Scaled residuals (n, c) and leverages (n,) at one penalty."""
+    def _errors(self, lam: float) -> Float[Tensor, "n c"]:
+        """Scaled residuals at one penalty."""
         gain = self.e / (self.e + lam)
-        errors = self.residual - self.U @ (gain[:, None] * self._projected)
-        return errors, self.U.square() @ gain + self.leverage
+        return self.residual - self.U @ (gain[:, None] * self._projected)
+
+    def _leverages(self, lams: list[float]) -> Float[Tensor, "l n"]:
+        """Diagonals of the smoothers at all penalties: one pass over the squares of U."""
+        gains = torch.stack([self.e / (self.e + lam) for lam in lams], dim=1)
+        step = rows_per_block(self.U.shape[1] * self.U.element_size(), BLOCK_BYTES)
+        parts = [U.square() @ gains for U in self.U.split(step)]
+        return (torch.cat(parts) + self.leverage[:, None]).T
+
+    def _loo(self, lam: float, h: Tensor) -> float:
+        total = self.S.square().sum()
+        return float((self._errors(lam) / (1 - h)[:, None]).square().sum() / total)
+
+    def _gcv(self, lam: float, h: Tensor) -> float:
+        mean = self._errors(lam).square().sum() / self.S.square().sum()
+        return float(mean / (1 - h.mean()) ** 2)
 
     def coefficients(self, lam: float) -> Float[Tensor, "k c"]:
         """Solution at `lam`: a (m, c) in the primal problem, dual coefficients (n, c) otherwise."""
@@ -62,28 +78,29 @@ class RidgePath:
 
     def loo_predictions(self, lam: float) -> Float[Tensor, "n c"]:
         """What the fit without row i predicts at row i."""
-        errors, h = self._errors(lam)
+        h = self._leverages([lam])[0]
         truth = self.offset + self.residual / self.S[:, None]
-        return truth - errors / (self.S * (1 - h))[:, None]
+        return truth - self._errors(lam) / (self.S * (1 - h))[:, None]
 
     def loo(self, lam: float) -> float:
         """Weighted mean squared leave-one-out error, summed over outputs."""
-        errors, h = self._errors(lam)
-        return float((errors / (1 - h)[:, None]).square().sum() / self.S.square().sum())
+        return self._loo(lam, self._leverages([lam])[0])
 
     def gcv(self, lam: float) -> float:
         """Generalised cross-validation: mean squared residual / (1 - tr H / n)^2."""
-        errors, h = self._errors(lam)
-        return float(errors.square().sum() / self.S.square().sum() / (1 - h.mean()) ** 2)
+        return self._gcv(lam, self._leverages([lam])[0])
 
     def degrees_of_freedom(self, lam: float) -> float:
         """Trace of the smoother, intercept included."""
-        return float(self._errors(lam)[1].sum())
+        return float(self._leverages([lam]).sum())
 
     def best(self, lams: list[float], by: Literal["loo", "gcv"] = "loo") -> float:
         """The penalty of `lams` with the least criterion (the larger one of equals)."""
-        score = self.loo if by == "loo" else self.gcv
-        return min(sorted(lams, reverse=True), key=score)
+        score = self._loo if by == "loo" else self._gcv
+        largest_first = sorted(lams, reverse=True)
+        found = zip(largest_first, self._leverages(largest_first), strict=True)
+        scores = [score(lam, h) for lam, h in found]
+        return largest_first[scores.index(min(scores))]
 
     def grid(self, n: int = 25, low: float = 1e-10, high: float = 1e4) -> list[float]:
         """`n` penalties, log-spaced between `low` and `high` times the mean eigenvalue."""

@@ -110,7 +110,7 @@ def _boosting(s: Situation) -> Any:
     make = HistGradientBoostingClassifier if s.classification else HistGradientBoostingRegressor
     grid = {"learning_rate": [0.05, 0.15]}
     scoring = log_likelihood if s.classification else "neg_mean_squared_error"
-    model = make(random_state=s.seed, max_iter=300, early_stopping=True)
+    model = make(random_state=s.seed, max_iter=300).set_params(early_stopping=True)
     return GridSearchCV(model, grid, cv=s.folds, scoring=scoring)
 
 
