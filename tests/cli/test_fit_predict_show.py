@@ -1,0 +1,195 @@
+"""fit, predict and show on small tables: files, agreement, repetition, every method alone."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from cli.tables import QUICK, classes, gradfeat, quantity, results, written
+from gradfeat.cli import app, guarded
+from gradfeat.plots.numbers import number
+from gradfeat.tabular.methods import METHODS
+from gradfeat.tabular.table_model import load_table_model
+
+# The order of sums differs with the number of rows; a kernel sum of 45 terms is off by less.
+ROUNDING = 1e-10
+
+KINDS = {"quantity": quantity(), "two classes": classes(K=2), "three classes": classes(K=3)}
+
+
+@pytest.fixture(scope="module", params=KINDS)
+def fit(request, tmp_path_factory) -> tuple[pd.DataFrame, Path]:
+    """A table and the folder of its fit."""
+    folder, frame = tmp_path_factory.mktemp("fit"), KINDS[request.param]
+    table = written(frame, folder)
+    words = ["fit", str(table), "--target", "y", "--out", str(folder / "out"), *QUICK]
+    assert guarded(app, words) == 0
+    return frame, folder / "out"
+
+
+def test_all_files_are_written_and_nothing_else(fit):
+    _, out = fit
+    assert {p.name for p in out.iterdir()} == {"report.html", "results.json", "model.gradfeat"}
+    assert "</html>" in (out / "report.html").read_text()
+
+
+def test_results_describe_the_fit(fit):
+    frame, out = fit
+    found = results(out)
+    assert found["n_rows"] == len(frame) == found["n_train"] + found["n_test"]
+    assert [m["name"] for m in found["methods"]] == ["linear", "rfm"]
+    assert all(np.isfinite(m["fit_seconds"]) and not m["error"] for m in found["methods"])
+    assert sum(found["directions"]["importances"]) == pytest.approx(1.0)
+
+
+def test_predictions_are_those_of_python_in_any_batch(capsys, tmp_path, fit):
+    frame, out = fit
+    expected = load_table_model(out / "model.gradfeat").predict(frame)
+    for size in (1, 7, len(frame)):
+        table = written(frame.head(size), tmp_path)
+        ran = gradfeat(capsys, "predict", out / "model.gradfeat", table, "--out", tmp_path / "p")
+        assert (ran.code, ran.err) == (0, "")
+        found = pd.read_csv(tmp_path / "p")
+        pd.testing.assert_frame_equal(found, expected.head(size), atol=ROUNDING, check_dtype=False)
+
+
+def test_the_order_of_columns_and_further_ones_do_not_matter(capsys, tmp_path, fit):
+    frame, out = fit
+    for name, table in (("p", frame), ("q", frame[frame.columns[::-1]].assign(more=1))):
+        path = written(table, tmp_path)
+        words = ("predict", out / "model.gradfeat", path, "--out", tmp_path / name)
+        assert gradfeat(capsys, *words).code == 0
+    assert (tmp_path / "p").read_text() == (tmp_path / "q").read_text()
+
+
+def test_show_names_the_columns(capsys, fit):
+    _, out = fit
+    ran = gradfeat(capsys, "show", out / "model.gradfeat")
+    assert (ran.code, ran.err) == (0, "")
+    assert all(name in ran.out for name in ("a", "b", "kind", "when", "Recursive feature machine"))
+
+
+def test_the_terminal_agrees_with_the_results(capsys, tmp_path):
+    table = written(quantity(), tmp_path)
+    ran = gradfeat(capsys, "fit", table, "--target", "y", "--out", tmp_path / "out", *QUICK)
+    for method in results(tmp_path / "out")["methods"]:
+        line = next(part for part in ran.out.splitlines() if f"  {method['label']}  " in part)
+        for score in ("R2", "RMSE"):
+            assert number(method["scores"][score]["estimate"]) in line
+    assert all(len(part) <= 80 for part in ran.out.split("\nModel:")[0].splitlines())
+
+
+def untimed(value: Any) -> Any:
+    if isinstance(value, dict):
+        kept = {k: untimed(v) for k, v in value.items() if k not in ("seconds", "fit_seconds")}
+        return kept
+    return [untimed(v) for v in value] if isinstance(value, list) else value
+
+
+def test_the_same_command_gives_the_same_results(capsys, tmp_path):
+    table = written(quantity(40), tmp_path)
+    words = ("fit", table, "--target", "y", "--methods", "random-features,kernel", "--time", "600")
+    for name in ("one", "two"):
+        assert gradfeat(capsys, *words, "--out", tmp_path / name).code == 0
+    one, two = (untimed(results(tmp_path / name)) for name in ("one", "two"))
+    assert json.dumps(one) == json.dumps(two)
+    assert gradfeat(capsys, *words, "--out", tmp_path / "three", "--seed", "1").code == 0
+    assert untimed(results(tmp_path / "three"))["methods"] != one["methods"]
+
+
+@pytest.fixture
+def no_page(monkeypatch):
+    """Leave out the figures, which take most of the time of a small fit."""
+    monkeypatch.setattr("gradfeat.cli.render", lambda _: "<p>page</p>")
+
+
+@pytest.mark.parametrize("method", [m.name for m in METHODS])
+@pytest.mark.usefixtures("no_page")
+def test_every_method_alone(capsys, tmp_path, method):
+    table, out = written(quantity(40), tmp_path), tmp_path / "out"
+    words = ("fit", table, "--target", "y", "--methods", method, "--time", "1", "--out", out)
+    ran = gradfeat(capsys, *words)
+    assert (ran.code, ran.err) == (0, "")
+    found = results(out)
+    assert [(m["name"], m["error"]) for m in found["methods"]] == [(method, "")]
+    assert found["verdict"] is None
+    assert (out / "model.gradfeat").exists() == (method not in ("linear", "boosting"))
+
+
+@pytest.mark.usefixtures("no_page")
+def test_a_model_of_an_earlier_fit_is_pointed_out(capsys, tmp_path):
+    table, out = written(quantity(40), tmp_path), tmp_path / "out"
+    out.mkdir()
+    (out / "model.gradfeat").write_text("old")
+    ran = gradfeat(
+        capsys, "fit", table, "--target", "y", "--out", out, "--methods", "linear", "--time", "1"
+    )
+    assert "is of an earlier fit" in ran.out
+
+
+@pytest.mark.usefixtures("no_page")
+def test_time_column_holds_out_the_last_rows(capsys, tmp_path):
+    frame = quantity(40).assign(t=np.random.default_rng(1).permutation(40))
+    frame["y"] = np.where(frame["t"] < 30, frame["a"], frame["a"] + 100)
+    table, out = written(frame, tmp_path), tmp_path / "out"
+    words = ("--methods", "linear", "--time", "1", "--time-column", "t", "--out", out)
+    assert gradfeat(capsys, "fit", table, "--target", "y", *words).code == 0
+    found = results(out)
+    assert found["n_test"] == 10
+    assert found["methods"][0]["scores"]["RMSE"]["estimate"] > 90
+    assert "t" not in [c["name"] for c in found["columns"]]
+
+
+ODD = {
+    "a class after the cut only": (["u"] * 20 + ["v"] * 20 + ["w"] * 20, "--time-column=t"),
+    "one class after the cut": (["u"] * 30 + ["v"] * 30, "--time-column=t"),
+    "two rows a class": ([f"k{i // 2}" for i in range(60)], "--seed=1"),
+    "99 to 1": (["u"] * 58 + ["v"] * 2, f"--seed={2**31}"),
+    "truth values": ([True, False] * 30, "--seed=1"),
+    "few whole numbers": ([0, 1, 2, 3] * 15, "--seed=1"),
+    "zeros": ([0.0] * 57 + [1.5, 2.5, 3.5], "--seed=1"),
+    "gaps": ([None, 1.5, 2.5, 7.0] * 15, "--seed=1"),
+    "tiny": (list(np.linspace(1e-300, 2e-300, 60)), "--seed=1"),
+}
+
+
+@pytest.mark.parametrize("name", ODD)
+@pytest.mark.usefixtures("no_page")
+def test_odd_targets(capsys, tmp_path, name):
+    y, option = ODD[name]
+    table, out = written(quantity().assign(t=np.arange(60), y=y), tmp_path), tmp_path / "out"
+    words = ("--methods", "linear,random-features", "--time", "1", "--out", out, option)
+    ran = gradfeat(capsys, "fit", table, "--target", "y", *words)
+    assert (ran.code, ran.err) == (0, "")
+    assert [m["error"] for m in results(out)["methods"]] == ["", ""]
+    assert gradfeat(capsys, "predict", out / "model.gradfeat", table, "--out", out / "p").code == 0
+
+
+@pytest.mark.usefixtures("no_page")
+def test_odd_names_and_sizes_print_as_they_are(capsys, tmp_path):
+    frame = quantity().rename(columns={"a": "[bold] é", "b": "[/red]", "y": "[y] z"})
+    frame["[/red]"] *= 1e300
+    folder = tmp_path / "a folder"
+    folder.mkdir()
+    table = written(frame, folder, "my [1] table.csv")
+    words = ("--methods", "linear,random-features", "--time", "1", "--out", folder / "out [x]")
+    ran = gradfeat(capsys, "fit", table, "--target", "[y] z", *words)
+    assert (ran.code, ran.err) == (0, "")
+    assert "my [1] table.csv: 60 rows" in ran.out
+    assert "out [x]" in ran.out
+    shown = gradfeat(capsys, "show", folder / "out [x]" / "model.gradfeat").out
+    assert all(name in shown for name in ("[bold] é", "[/red]", "[y] z"))
+
+
+@pytest.mark.usefixtures("no_page")
+def test_dates_as_the_only_column(capsys, tmp_path):
+    frame = quantity()[["when", "y"]].assign(y=np.sin(np.arange(60) / 9))
+    table, out = written(frame, tmp_path), tmp_path / "out"
+    words = ("--methods", "random-features", "--time", "1", "--out", out)
+    assert gradfeat(capsys, "fit", table, "--target", "y", *words).code == 0
+    assert results(out)["directions"]["columns"] == ["when"]
