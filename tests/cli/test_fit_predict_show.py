@@ -74,6 +74,7 @@ def test_show_names_the_columns(capsys, fit):
     assert all(name in ran.out for name in ("a", "b", "kind", "when", "Recursive feature machine"))
 
 
+@pytest.mark.usefixtures("no_page")
 def test_the_terminal_agrees_with_the_results(capsys, tmp_path):
     table = written(quantity(), tmp_path)
     ran = gradfeat(capsys, "fit", table, "--target", "y", "--out", tmp_path / "out", *QUICK)
@@ -91,6 +92,7 @@ def untimed(value: Any) -> Any:
     return [untimed(v) for v in value] if isinstance(value, list) else value
 
 
+@pytest.mark.usefixtures("no_page")
 def test_the_same_command_gives_the_same_results(capsys, tmp_path):
     table = written(quantity(40), tmp_path)
     words = ("fit", table, "--target", "y", "--methods", "random-features,kernel", "--time", "600")

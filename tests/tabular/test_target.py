@@ -70,7 +70,7 @@ BAD = {
     "constant": ([1.5] * N, "auto", "'1.5' in all 12 rows"),
     "constant text": (["x"] * N, "auto", "nothing to predict"),
     "constant but for gaps": ([2.0, np.nan] * 6, "auto", "in all 6 rows"),
-    "one row": ([2.0], "auto", "in all 1 rows"),
+    "one row": ([2.0], "auto", "in 1 row only"),
     "all missing": ([np.nan] * N, "auto", "missing in every row"),
     "infinite": ([1.0, np.inf, -np.inf] * 4, "auto", "8 infinite values"),
     "dates": (pd.date_range("2020", periods=N), "auto", "datetime64"),

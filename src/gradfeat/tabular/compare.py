@@ -340,7 +340,19 @@ def _remarks(table: _Table, fits: list[_Fit]) -> tuple[str, ...]:
                 f"{fit.result.label} was fitted on {rows:,} of the {n:,} training rows, to keep "
                 "to the time asked for."
             )
-    return tuple(remarks)
+    return (*remarks, *_first_gradient(fits))
+
+
+def _first_gradient(fits: list[_Fit]) -> list[str]:
+    """Is the first gradient step beyond chance? In a sentence, where it was tested."""
+    tests = [vars(f.estimator).get("first_gradient_") for f in fits if f.estimator is not None]
+    return [
+        f"The first gradient step is {'informative' if test.informative else 'not informative'} "
+        f"here: permutation p-values {test.linear_p:.2g} for its linear part and "
+        f"{test.gradient_p:.2g} for what lies beyond it, over the training rows."
+        for test in tests
+        if test is not None
+    ]
 
 
 def _table_model(kept: _Fit, table: _Table, request: Request) -> TableModel:
