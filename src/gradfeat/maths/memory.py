@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 
-
 #: Bytes of scratch that one block of rows may use unless the caller says otherwise.
 BLOCK_BYTES = 256 * 2**20
 
