@@ -11,8 +11,16 @@ import pytest
 import gradfeat.estimators
 import gradfeat.maths
 import gradfeat.models
+import gradfeat.tabular
+import gradfeat.tasks
 
-PACKAGES = [gradfeat.maths, gradfeat.models, gradfeat.estimators]
+PACKAGES = [
+    gradfeat.maths,
+    gradfeat.models,
+    gradfeat.tasks,
+    gradfeat.estimators,
+    gradfeat.tabular,
+]
 MODULES = [
     f"{package.__name__}.{found.name}"
     for package in PACKAGES

@@ -16,7 +16,7 @@ def median_distance(X: Tensor) -> float:
 
     Examples
     --------
-    >>> median_distance(torch.tensor([[0.0], [3.0]]))
+    >>> round(median_distance(torch.tensor([[0.0], [3.0]])), 4)
     3.0
     """
     X = X[:ROWS]

@@ -210,8 +210,9 @@ def solve_kernel_ridge(
 
     Examples
     --------
-    >>> solve_kernel_ridge(torch.eye(2), torch.ones(2, 1), 1.0).tolist()
-    [[0.5], [0.5]]
+    >>> c = solve_kernel_ridge(torch.eye(2), torch.ones(2, 1), 1.0)
+    >>> bool((c - 0.5).abs().max() < 1e-6)
+    True
     """
     diagonal = K.diagonal().double()
     K.diagonal().add_(lam if weights is None else lam / weights)

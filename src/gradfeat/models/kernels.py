@@ -26,7 +26,8 @@ def squared_distances(X: Float[Tensor, "n d"], Z: Float[Tensor, "m d"]) -> Float
 
     Examples
     --------
-    >>> squared_distances(torch.tensor([[0.0], [3.0]]), torch.tensor([[3.0]]))[:, 0].tolist()
+    >>> D = squared_distances(torch.tensor([[0.0], [3.0]]), torch.tensor([[3.0]]))
+    >>> [round(value, 4) for value in D[:, 0].tolist()]
     [9.0, 0.0]
     """
     D = product_distances(X, Z)

@@ -13,10 +13,10 @@ class TableError(ValueError):
 
     Examples
     --------
-    >>> raise TableError("'a.csv' is empty: give a table with a header and at least one row.")
+    >>> raise TableError("'a.csv' is empty: give a table with rows.")
     Traceback (most recent call last):
     ...
-    gradfeat.tabular.errors.TableError: 'a.csv' is empty: give a table with a header and ...
+    gradfeat.tabular.errors.TableError: 'a.csv' is empty: give a table with rows.
     """
 
 
