@@ -25,10 +25,11 @@ from gradfeat.estimators.container import ModelFileError
 from gradfeat.reports import render, terminal_table
 from gradfeat.reports.answer import with_interval
 from gradfeat.tabular.atomic import check_folder, write_atomic, write_folder
-from gradfeat.tabular.compare import Comparison, Request, compare
+from gradfeat.tabular.compare import Comparison, compare
 from gradfeat.tabular.errors import TableError
 from gradfeat.tabular.methods import METHODS
 from gradfeat.tabular.read import read_table
+from gradfeat.tabular.request import Request
 from gradfeat.tabular.results import FitReport, Interval
 from gradfeat.tabular.table_model import TableModel, load_table_model
 

@@ -1,0 +1,58 @@
+"""From a table to encoded training and test rows."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from gradfeat.tabular.encode import TableEncoder
+from gradfeat.tabular.errors import TableError
+from gradfeat.tabular.request import Request
+from gradfeat.tabular.split import Split, parse_time, split_rows
+from gradfeat.tabular.target import Target, prepare_target
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class Prepared:
+    """Encoded training and test rows."""
+
+    target: Target
+    split: Split
+    encoder: TableEncoder
+    train: Floats
+    test: Floats
+
+    @property
+    def y_train(self) -> NDArray[Any]:
+        return self.target.values[self.split.train]
+
+    @property
+    def y_test(self) -> NDArray[Any]:
+        return self.target.values[self.split.test]
+
+
+def prepare(frame: pd.DataFrame, request: Request) -> Prepared:
+    target = prepare_target(frame, request.target, request.task)
+    frame = frame.iloc[target.rows]
+    when = None if request.time_column is None else parse_time(frame, request.time_column)
+    inputs = _inputs(frame, {request.target, request.time_column})
+    split = split_rows(len(frame), target.values, target.task, seed=request.seed, time=when)
+    encoder = TableEncoder().fit(inputs.iloc[split.train])
+    train, test = (encoder.transform(inputs.iloc[rows]) for rows in (split.train, split.test))
+    return Prepared(target, split, encoder, train, test)
+
+
+def _inputs(frame: pd.DataFrame, others: set[str | None]) -> pd.DataFrame:
+    inputs = frame.drop(columns=[c for c in frame.columns if str(c) in others])
+    if inputs.shape[1] == 0:
+        raise TableError(
+            "The table has no column beside the target and the time: give at least one to predict "
+            "from."
+        )
+    return inputs
