@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import contextlib
 import hashlib
 import json
 import os
-import secrets
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,6 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 from safetensors import SafetensorError, safe_open
 from safetensors.numpy import save as to_bytes
+
+from ..maths.files import replace_file
 
 #: Version of the layout written; files of a later one are refused.
 FORMAT_VERSION = 1
@@ -88,23 +88,14 @@ def as_bytes(contents: Contents) -> bytes:
 
 
 def _replace(path: Path, data: bytes) -> None:
-    """Write beside `path` (a link is followed), then move over it."""
-    final = Path(os.path.realpath(path))
-    temporary = final.with_name(f".{final.name}.{secrets.token_hex(4)}.tmp")
+    """Replace the file whole; a refusal of the system as one sentence."""
     try:
-        with temporary.open("xb") as handle:
-            handle.write(data)
-            handle.flush()
-            os.fsync(handle.fileno())
-        os.replace(temporary, final)
+        replace_file(path, data)
     except OSError as error:
         raise ModelFileError(
             f"{path} could not be written ({error.strerror or error}): what was there before is "
             "unchanged; give a folder with room that you may write to."
         ) from None
-    finally:
-        with contextlib.suppress(OSError):
-            temporary.unlink()
 
 
 def read(path: str | os.PathLike[str]) -> Contents:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import contextlib
 import os
-import secrets
 from collections.abc import Mapping
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+from gradfeat.maths.files import replace_file, write_and_flush
 from gradfeat.tabular.errors import TableError
 
 
@@ -33,25 +33,13 @@ def write_atomic(path: str | os.PathLike[str], content: bytes | str) -> None:
     '<p>done</p>'
     """
     data = content.encode() if isinstance(content, str) else content
-    final = Path(os.path.realpath(path))
-    temporary = final.with_name(f".{final.name}.{secrets.token_hex(4)}.tmp")
     try:
-        _write_and_flush(temporary, data)
-        os.replace(temporary, final)
+        replace_file(path, data)
     except OSError as error:
         raise TableError(
             f"Cannot write '{path}' ({error.strerror or error}): nothing was changed there; "
             "free the disk or choose another folder."
         ) from error
-    finally:
-        temporary.unlink(missing_ok=True)
-
-
-def _write_and_flush(path: Path, data: bytes) -> None:
-    with path.open("xb") as file:
-        file.write(data)
-        file.flush()
-        os.fsync(file.fileno())
 
 
 def write_folder(folder: str | os.PathLike[str], files: Mapping[str, bytes | str]) -> None:
@@ -80,7 +68,7 @@ def write_folder(folder: str | os.PathLike[str], files: Mapping[str, bytes | str
         with TemporaryDirectory(prefix=".gradfeat-", dir=final) as beside:
             for name, content in files.items():
                 data = content.encode() if isinstance(content, str) else content
-                _write_and_flush(Path(beside, name), data)
+                write_and_flush(Path(beside, name), data)
             for name in files:
                 os.replace(Path(beside, name), os.path.realpath(final / name))
     except OSError as error:
