@@ -12,7 +12,7 @@ import pytest
 
 from cli.tables import QUICK, classes, gradfeat, quantity, results, written
 from gradfeat.cli import app, guarded
-from gradfeat.plots.numbers import number
+from gradfeat.drawing.numbers import number
 from gradfeat.tabular.methods import METHODS
 from gradfeat.tabular.table_model import load_table_model
 

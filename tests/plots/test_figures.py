@@ -13,7 +13,8 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
 from gradfeat import plots
-from gradfeat.plots import style
+from gradfeat.drawing import style
+from gradfeat.plots.families import FAMILIES
 from gradfeat.tabular.results import Interval, MethodResult
 from reports.factory import HOSTILE, classification, hostile, one_column, regression, wide
 from reports.factory import with_failure as failing
@@ -95,11 +96,11 @@ class TestComparison:
             for line in ax.lines
             if len(line.get_xdata()) == 1
         }
-        marks = [(m.scores["R2"].estimate, style.FAMILIES[m.family]) for m in BIKES.methods]
+        marks = [(m.scores["R2"].estimate, FAMILIES[m.family]) for m in BIKES.methods]
         assert drawn == {(x, mark.marker, mark.color) for x, mark in marks}
 
     def test_families_differ_in_colour_and_in_marker(self):
-        marks = style.FAMILIES.values()
+        marks = FAMILIES.values()
         assert len({m.color for m in marks}) == len({m.marker for m in marks}) == 3
 
     def test_a_failed_method_is_named_as_failed(self):

@@ -12,10 +12,10 @@ from scipy.stats import binomtest
 from sklearn.metrics import confusion_matrix, r2_score
 
 import gradfeat.plots
+from gradfeat.drawing.style import MAX_POINTS
 from gradfeat.plots.confusion import confusion_counts
-from gradfeat.plots.numbers import count, listed, number, span
+from gradfeat.plots.intervals import span
 from gradfeat.plots.points import bin_labels, binned, class_codes, drawn_rows, explained, wilson
-from gradfeat.plots.style import MAX_POINTS
 from gradfeat.tabular.results import Interval
 
 
@@ -78,11 +78,6 @@ def test_class_codes_are_positions(y):
         class_codes(np.array(y), ("a", "b"))
 
 
-def test_words_for_numbers():
-    nan = float("nan")
-    assert number(0.0) == "0.000"
-    assert number(float("-inf")) == "−∞"
-    assert span(Interval(1.0, nan, 2.0)) == ""
-    assert listed([]) == ""
-    assert listed(["a", "b", "c"]) == "a, b and c"
-    assert (count(1, "class"), count(2_000, "class")) == ("1 class", "2,000 classes")
+def test_the_span_of_an_interval():
+    assert span(Interval(1.0, 0.5, 2.0)) == "0.500 to 2.000"
+    assert span(Interval(1.0, float("nan"), 2.0)) == ""

@@ -11,7 +11,8 @@ import matplotlib as mpl
 import numpy as np
 import pytest
 
-from gradfeat.plots.numbers import number, percent, span
+from gradfeat.drawing.numbers import number, percent
+from gradfeat.plots.intervals import span
 from gradfeat.reports import render
 from reports.factory import HOSTILE, METHODS, VARIANTS, regression
 from reports.pages import Page, parse

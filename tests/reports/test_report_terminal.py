@@ -8,7 +8,8 @@ from io import StringIO
 import pytest
 from rich.console import Console
 
-from gradfeat.plots.numbers import number, span
+from gradfeat.drawing.numbers import number
+from gradfeat.plots.intervals import span
 from gradfeat.reports import terminal_table
 from reports.factory import VARIANTS
 

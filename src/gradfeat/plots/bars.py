@@ -6,8 +6,8 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.ticker import PercentFormatter
 
-from gradfeat.plots import style
-from gradfeat.plots.numbers import count, percent, signed
+from gradfeat.drawing import style
+from gradfeat.drawing.numbers import count, percent, signed
 from gradfeat.tabular.results import Directions
 
 SHOWN = 12

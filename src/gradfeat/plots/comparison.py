@@ -10,8 +10,10 @@ from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
 
-from gradfeat.plots import style
-from gradfeat.plots.numbers import number, span
+from gradfeat.drawing import style
+from gradfeat.drawing.numbers import number
+from gradfeat.plots.families import FAMILIES
+from gradfeat.plots.intervals import span
 from gradfeat.plots.ranking import LOWER_IS_BETTER, failed, ranked, score_names
 from gradfeat.tabular.results import Interval, MethodResult
 
@@ -73,12 +75,12 @@ def _guide(ax: Axes, rows: list[MethodResult], score: str) -> None:
     """A line at the best fixed-feature method: what learned features have to pass."""
     fixed = [m.scores[score].estimate for m in rows if m.family == "fixed"]
     if fixed and math.isfinite(fixed[0]) and len(rows) > 1:
-        color = style.FAMILIES["fixed"].color
+        color = FAMILIES["fixed"].color
         ax.axvline(fixed[0], color=color, linewidth=0.9, linestyle=(0, (4, 3)), alpha=0.6)
 
 
 def _row(ax: Axes, y: float, method: MethodResult, score: str) -> None:
-    mark, value = style.FAMILIES[method.family], method.scores[score]
+    mark, value = FAMILIES[method.family], method.scores[score]
     left = ax.get_xlim()[0]
     ends = np.clip([value.low, value.high], left, None)  # nan ends draw nothing
     ax.plot(ends, [y, y], color=mark.color, linewidth=2.6, solid_capstyle="round", alpha=0.45)
@@ -114,10 +116,10 @@ def _finish(ax: Axes, rows: list[MethodResult], length: float, score: str) -> No
     style.grid(ax, "x")
     present = {m.family for m in rows}
     handles: list[Artist] = [
-        _handle(mark) for family, mark in style.FAMILIES.items() if family in present
+        _handle(mark) for family, mark in FAMILIES.items() if family in present
     ]
     if any(m.family == "fixed" for m in rows) and len(rows) > 1:
-        color = style.FAMILIES["fixed"].color
+        color = FAMILIES["fixed"].color
         kw = {"color": color, "linewidth": 0.9, "linestyle": (0, (4, 3))}
         handles.append(Line2D([], [], label="best fixed", **kw))
     style.key(ax, handles)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from matplotlib.axes import Axes
 
-from gradfeat.plots import style
+from gradfeat.drawing import style
 from gradfeat.plots.points import class_codes
 
 MAX_CLASSES = 20

@@ -7,7 +7,7 @@ from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
 
-from gradfeat.plots import style
+from gradfeat.drawing import style
 from gradfeat.plots.points import class_codes, drawn_rows
 
 NAMED = 20  # classes in the legend

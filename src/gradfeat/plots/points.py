@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from gradfeat.plots.style import MAX_POINTS
+from gradfeat.drawing.style import MAX_POINTS
 
 
 def drawn_rows(*arrays: np.ndarray) -> np.ndarray:

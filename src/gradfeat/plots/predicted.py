@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 from matplotlib.axes import Axes
 
-from gradfeat.plots import style
-from gradfeat.plots.numbers import number
+from gradfeat.drawing import style
+from gradfeat.drawing.numbers import number
 from gradfeat.plots.points import drawn_rows, explained
 
 

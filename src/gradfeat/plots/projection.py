@@ -6,7 +6,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.patheffects import withStroke
 
-from gradfeat.plots import style
+from gradfeat.drawing import style
 from gradfeat.plots.points import Bins, binned, drawn_rows
 
 X_LABEL = "projection on direction 1 (standard units)"

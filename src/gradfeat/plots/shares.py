@@ -6,7 +6,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.ticker import PercentFormatter
 
-from gradfeat.plots import style
+from gradfeat.drawing import style
 from gradfeat.plots.points import bin_labels, class_codes, drawn_rows, wilson
 from gradfeat.plots.projection import X_LABEL
 

@@ -8,8 +8,8 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.ticker import MaxNLocator, PercentFormatter
 
-from gradfeat.plots import style
-from gradfeat.plots.numbers import plain
+from gradfeat.drawing import style
+from gradfeat.drawing.numbers import plain
 from gradfeat.tabular.results import Directions, Interval
 
 SHOWN = 16

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from gradfeat.plots.numbers import listed, number, percent, span
+from gradfeat.drawing.numbers import listed, number, percent
+from gradfeat.plots.intervals import span
 from gradfeat.plots.ranking import ranked, score_names
 from gradfeat.tabular.results import Directions, FitReport, Interval, MethodResult
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from gradfeat.drawing.numbers import count, listed, number, percent, plain, signed
 from gradfeat.plots.confusion import confusion_counts, row_shares
-from gradfeat.plots.numbers import count, listed, number, percent, plain, signed, span
+from gradfeat.plots.intervals import span
 from gradfeat.plots.plane import NAMED
 from gradfeat.plots.points import (
     bin_labels,

@@ -6,9 +6,10 @@ import re
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
+from gradfeat.drawing.numbers import count, number, percent, plain, seconds
 from gradfeat.estimators.base import EFFECTIVE_SHARE
 from gradfeat.plots.confusion import MAX_CLASSES
-from gradfeat.plots.numbers import count, number, percent, plain, seconds, span
+from gradfeat.plots.intervals import span
 from gradfeat.plots.ranking import failed, score_names
 from gradfeat.reports import answer, captions, cards, tables
 from gradfeat.tabular.results import FitReport

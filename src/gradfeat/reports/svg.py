@@ -13,7 +13,7 @@ from markupsafe import Markup
 from matplotlib import style as mpl_style
 from matplotlib.axes import Axes
 
-from gradfeat.plots.style import DPI
+from gradfeat.drawing.style import DPI
 
 # Text stays text: it can be searched and selected, and the reader's fonts draw any script.
 _STYLE = {

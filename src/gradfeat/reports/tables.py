@@ -6,10 +6,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from gradfeat.drawing.numbers import number, percent, seconds
 from gradfeat.plots.confusion import confusion_counts, row_shares
-from gradfeat.plots.numbers import number, percent, seconds, span
+from gradfeat.plots.families import FAMILIES
+from gradfeat.plots.intervals import span
 from gradfeat.plots.ranking import ranked, score_names
-from gradfeat.plots.style import FAMILIES
 from gradfeat.tabular.results import FitReport, Interval
 
 WORST = 20

@@ -7,7 +7,8 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from gradfeat.plots.numbers import number, seconds, span
+from gradfeat.drawing.numbers import number, seconds
+from gradfeat.plots.intervals import span
 from gradfeat.plots.ranking import failed, ranked, score_names
 from gradfeat.reports.answer import answer
 from gradfeat.tabular.results import Family, FitReport, MethodResult

@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
-
-from gradfeat.tabular.results import Interval
 
 MISSING = "–"
 
@@ -30,13 +27,6 @@ def number(x: float, digits: int = 3) -> str:
     else:
         text = f"{x:.{digits}f}"
     return text.replace("-", "−", 1) if x < 0 else text
-
-
-def span(interval: Interval, write: Callable[[float], str] = number) -> str:
-    """The 95 % interval alone: ``0.921 to 0.938``; empty where it is not known."""
-    if math.isnan(interval.low) or math.isnan(interval.high):
-        return ""
-    return f"{write(interval.low)} to {write(interval.high)}"
 
 
 def percent(share: float) -> str:

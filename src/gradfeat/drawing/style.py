@@ -14,8 +14,6 @@ from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from gradfeat.tabular.results import Family
-
 # Okabe & Ito 2008: eight colours told apart with any of the common colour-vision deficiencies.
 ORANGE, SKY, GREEN, YELLOW = "#E69F00", "#56B4E9", "#009E73", "#F0E442"
 BLUE, VERMILLION, PURPLE, BLACK = "#0072B2", "#D55E00", "#CC79A7", "#000000"
@@ -35,12 +33,6 @@ class Mark:
     color: str
     marker: str
 
-
-FAMILIES: Final[dict[Family, Mark]] = {
-    "learned": Mark("learned features", VERMILLION, "D"),
-    "fixed": Mark("fixed features", BLUE, "o"),
-    "reference": Mark("reference", GREEN, "s"),
-}
 
 _CLASS_COLORS = (BLUE, VERMILLION, GREEN, PURPLE, ORANGE, SKY, BLACK)
 _CLASS_MARKERS = ("o", "D", "s", "^", "v", "P", "X", "<")
