@@ -11,6 +11,7 @@ from ..maths.activations import activation_from_spec
 from .base import Predictor
 from .kernel_machine import KernelMachine
 from .kernels import kernel_from_spec
+from .linearised import Linearised
 from .two_layer import TwoLayer
 
 
@@ -38,4 +39,10 @@ def predictor_from(spec: Mapping[str, Any], tensors: Mapping[str, Tensor]) -> Pr
             return KernelMachine(kernel_from_spec(kernel), **tensors)
         case {"type": "TwoLayer", "activation": activation}:
             return TwoLayer(**tensors, activation=activation_from_spec(activation))
+        case {"type": "Linearised", "start": start}:
+            moved = {name: tensors[name] for name in ("W", "b", "a")}
+            inner = {k.removeprefix("start."): v for k, v in tensors.items() if k not in moved}
+            return Linearised(
+                TwoLayer(**inner, activation=activation_from_spec(start["activation"])), **moved
+            )
     raise ValueError(f"the predictor {dict(spec)!r} is not known to this version of gradfeat.")

@@ -1,0 +1,109 @@
+"""The truncated ReLU averaged over Gaussian noise before the activation, in closed form."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any, ClassVar, final
+
+import numpy as np
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from . import hermite
+from .activations import Activation, TruncatedReLU
+
+
+@final
+@dataclass(frozen=True)
+class SmoothedTruncatedReLU(Activation):
+    """sigma_s(z) = E min(1, max(z + s xi, 0)), xi ~ N(0, 1): r(z) - r(z - 1).
+
+    r(z) = E max(z + s xi, 0) = z Phi(z/s) + s phi(z/s), and
+    sigma_s'(z) = Phi((1 - z)/s) - Phi(-z/s).
+
+    Attributes
+    ----------
+    noise : float
+        s, the standard deviation of the noise, above 0.
+
+    Raises
+    ------
+    ValueError
+        When `noise` is not a finite number above 0, or `spec` is called.
+
+    Source: Shi22, the smoothing noise of the first two steps.
+
+    Examples
+    --------
+    >>> SmoothedTruncatedReLU(0.1)(torch.tensor([0.5])).tolist()
+    [0.5]
+    """
+
+    name: ClassVar[str] = "smoothed_truncated_relu"
+    noise: float
+
+    def __post_init__(self) -> None:
+        if not (math.isfinite(self.noise) and self.noise > 0):
+            raise ValueError(
+                f"noise is {self.noise}: give a finite standard deviation above 0, or use"
+                " TruncatedReLU."
+            )
+
+    def _ramp(self, z: Tensor) -> Tensor:
+        u = z / self.noise
+        density = torch.exp(-u.square() / 2).mul_(self.noise / math.sqrt(2 * math.pi))
+        return density.addcmul_(z, torch.special.ndtr(u))
+
+    def __call__(self, z: Float[Tensor, "*shape"]) -> Float[Tensor, "*shape"]:
+        return self._ramp(z) - self._ramp(z - 1)
+
+    def derivative(self, z: Float[Tensor, "*shape"]) -> Float[Tensor, "*shape"]:
+        return torch.special.ndtr((1 - z) / self.noise) - torch.special.ndtr(-z / self.noise)
+
+    def hermite_coefficients(self, k_max: int) -> Float[np.ndarray, " k"]:
+        return hermite.hermite_coefficients(
+            lambda z: self(torch.from_numpy(z)).numpy(), k_max, self._sharp()
+        )
+
+    def second_moment(self) -> float:
+        def square(z: np.ndarray) -> np.ndarray:
+            return self(torch.from_numpy(z)).square().numpy()
+
+        return float(hermite.hermite_coefficients(square, 0, self._sharp())[0])
+
+    def _sharp(self) -> tuple[float, ...]:
+        """Where a small noise bends the function within a fraction of a unit."""
+        edges = [corner + side * self.noise for corner in (0, 1) for side in (-6, 0, 6)]
+        return tuple(sorted({*edges}))
+
+    def spec(self) -> dict[str, Any]:
+        raise ValueError(
+            "A smoothed activation is for training and is not saved: save the network with"
+            " TruncatedReLU, its limit without noise."
+        )
+
+
+def smoothed(activation: Activation, noise: float) -> Activation:
+    """`activation` averaged over noise of standard deviation `noise`; itself where that is 0.
+
+    Raises
+    ------
+    ValueError
+        When there is noise and the activation is not the truncated ReLU.
+
+    Examples
+    --------
+    >>> smoothed(TruncatedReLU(), 0.0)
+    TruncatedReLU()
+    """
+    match activation:
+        case _ if noise == 0:
+            return activation
+        case TruncatedReLU():
+            return SmoothedTruncatedReLU(noise)
+    raise ValueError(
+        f"noise is {noise} with {activation}: noise before the activation is for TruncatedReLU"
+        " alone, use 0 with others."
+    )

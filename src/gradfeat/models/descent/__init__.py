@@ -1,0 +1,1 @@
+"""Gradient descent on two-layer networks, stacked over seeds, gradients in closed form."""

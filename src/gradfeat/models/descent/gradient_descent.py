@@ -1,0 +1,128 @@
+"""Gradient descent on both layers as a learner of rows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Literal, final
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from ...maths.activations import Activation, ReLU
+from ...maths.streams import stream
+from ..base import Learner, Predictor, unit_weights
+from ..linearised import Linearised
+from ..losses import Loss, Squared
+from .layers import Layers, Start
+from .loop import Source, descend
+from .phases import Phase
+from .trained import AllLayers, HeadOnly, Linearisation, Rows, Trained
+
+Trains = Literal["all", "head", "linearisation"]
+
+
+@final
+@dataclass(frozen=True)
+class GradientDescent(Learner[Predictor]):
+    """f(x) = a^T sigma(W x + b) by gradient descent on (1/n) sum_i l(f(x_i), y_i) + penalties.
+
+    Parameters
+    ----------
+    width : int
+        Number of neurons.
+    activation : Activation
+        sigma.
+    loss : Loss
+        Squared for real targets; hinge or logistic for +-1.
+    phases : tuple of Phase
+        Steps, step sizes, weight decay, momentum, noise, batches.
+    start : Start
+        How W, b and a are drawn.
+    trains : {"all", "head", "linearisation"}
+        Both layers, the head alone (random features), or the expansion at the start (the neural
+        tangent kernel's function).
+
+    Source: Shi22, section 3 (hinge loss, two special steps); plain training otherwise.
+
+    Examples
+    --------
+    >>> X = torch.linspace(-1, 1, 40).double()[:, None]
+    >>> learner = GradientDescent(40, start=Start(std_b=1.0))
+    >>> bool((learner.fit(X, X**2)(X) - X**2).abs().mean() < 0.02)
+    True
+    """
+
+    width: int = 256
+    activation: Activation = field(default_factory=ReLU)
+    loss: Loss = field(default_factory=Squared)
+    phases: tuple[Phase, ...] = (Phase(500, 0.05, momentum=0.9),)
+    start: Start = field(default_factory=Start)
+    trains: Trains = "all"
+
+    def fit_path(
+        self,
+        X: Float[Tensor, "n d"],
+        y: Float[Tensor, "n c"],
+        *,
+        weights: Float[Tensor, " n"] | None = None,
+        seed: int = 0,
+    ) -> Iterator[Predictor]:
+        """The predictor after each step; the start where there is no step."""
+        start = self.start.draw(
+            self.width, X.shape[1], y.shape[1], seed, dtype=X.dtype, device=X.device
+        )
+        source = batches(X, y, unit_weights(X, weights), seed)
+        path = descend(
+            start, source, self.phases, self.loss, self.activation, trained(self.trains, start)
+        )
+        if not any(phase.steps for phase in self.phases):
+            yield self.predictor(start, start)
+        for state in path:
+            yield self.predictor(start, state.layers)
+
+    def predictor(self, start: Layers, now: Layers, i: int = 0) -> Predictor:
+        """Function number `i` of stacked parameters."""
+        if self.trains == "linearisation":
+            net = start.network(i, self.activation)
+            return Linearised(net, now.W[i], now.b[i], now.a[i])
+        return now.network(i, self.activation)
+
+
+def trained(trains: Trains, start: Layers) -> Trained:
+    """What the name stands for."""
+    match trains:
+        case "all":
+            return AllLayers()
+        case "head":
+            return HeadOnly()
+        case "linearisation":
+            return Linearisation(start)
+    raise ValueError(f"trains was {trains!r}; give 'all', 'head' or 'linearisation'.")
+
+
+def batches(X: Tensor, y: Tensor, w: Tensor, seed: int) -> Source:
+    """Rows of one table by step: all, or the next of a random order, drawn anew each time round.
+
+    Rows of weight 0 never come up; the last batch of an order may be short.
+    """
+    kept = w > 0
+    X, y, w = X[kept], y[kept], w[kept]
+    whole = _rows(X, y, w)
+    generator, order = stream(seed, "batches"), torch.empty(0, dtype=torch.long)
+
+    def rows(_: int, size: int | None) -> Rows:
+        nonlocal order
+        if size is None or size >= len(X):
+            return whole
+        if len(order) == 0:
+            order = torch.randperm(len(X), generator=generator)
+        chosen, order = order[:size], order[size:]
+        return _rows(X[chosen], y[chosen], w[chosen])
+
+    return rows
+
+
+def _rows(X: Tensor, y: Tensor, w: Tensor) -> Rows:
+    return Rows(X[None], y[None], (w / w.sum())[None, :, None])

@@ -1,0 +1,132 @@
+"""The parameters of several networks of one shape, stacked along a first axis."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import final
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from ...maths.activations import Activation
+from ...maths.streams import stream
+from ..two_layer import TwoLayer
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Layers:
+    """W, b, a of s networks f(x) = a^T sigma(W x + b).
+
+    Attributes
+    ----------
+    W, b, a : Tensor (s, m, d), (s, m), (s, m, c)
+        First layers, biases, heads.
+    """
+
+    W: Float[Tensor, "s m d"]
+    b: Float[Tensor, "s m"]
+    a: Float[Tensor, "s m c"]
+
+    def zeros(self) -> Layers:
+        """The same shapes, all zero."""
+        return Layers(torch.zeros_like(self.W), torch.zeros_like(self.b), torch.zeros_like(self.a))
+
+    def network(self, i: int, activation: Activation) -> TwoLayer:
+        """Network number `i`, without an affine part."""
+        d, c = self.W.shape[2], self.a.shape[2]
+        zero = self.W.new_zeros(d, c)
+        return TwoLayer(self.W[i], self.b[i], self.a[i], zero.new_zeros(c), zero, activation)
+
+
+def stack(layers: Sequence[Layers]) -> Layers:
+    """All networks of `layers`, one after the other."""
+    return Layers(
+        torch.cat([one.W for one in layers]),
+        torch.cat([one.b for one in layers]),
+        torch.cat([one.a for one in layers]),
+    )
+
+
+@final
+@dataclass(frozen=True)
+class Start:
+    """How a network is drawn: w ~ N(0, std_W^2 I), b ~ N(0, std_b^2), a ~ N(0, std_a^2).
+
+    Parameters
+    ----------
+    std_W, std_b, std_a : float
+        Standard deviations; None stands for 1/sqrt(d), 0 and 1/sqrt(m).
+    antisymmetric : bool
+        Neuron j and j + m/2 share w and b and have opposite a, so that f = 0.
+
+    Source: Shi22, section 3 (antisymmetric initialisation).
+
+    Examples
+    --------
+    >>> start = Start(std_b=0.1).draw(4, 3, 1, seed=0)
+    >>> bool((start.a[0, :2] == -start.a[0, 2:]).all())
+    True
+    """
+
+    std_W: float | None = None
+    std_b: float | None = None
+    std_a: float | None = None
+    antisymmetric: bool = True
+
+    def draw(
+        self,
+        m: int,
+        d: int,
+        c: int,
+        seed: int,
+        *,
+        dtype: torch.dtype = torch.float64,
+        device: torch.device | str = "cpu",
+    ) -> Layers:
+        """One network of `m` neurons, from streams "W0", "b0" and "a0" under `seed`.
+
+        Raises
+        ------
+        ValueError
+            When the start is antisymmetric and `m` is odd.
+        """
+        if self.antisymmetric and m % 2:
+            raise ValueError(
+                f"width is {m}: the antisymmetric start pairs neurons, give an even number."
+            )
+        own = m // 2 if self.antisymmetric else m
+        normal = _normal(seed, dtype, device)
+        W = normal("W0", own, d) * (d**-0.5 if self.std_W is None else self.std_W)
+        b = normal("b0", own, 1)[:, 0] * (0.0 if self.std_b is None else self.std_b)
+        a = normal("a0", own, c) * (m**-0.5 if self.std_a is None else self.std_a)
+        if self.antisymmetric:
+            W, b, a = W.repeat(2, 1), b.repeat(2), torch.cat([a, -a])
+        return Layers(W[None], b[None], a[None])
+
+
+def shi22_start(k: int, gamma: float, sigma: float) -> Start:
+    """Standard deviations 1/k, 1/k^2 and sigma~^2 / (gamma k^2), antisymmetric.
+
+    Source: Shi22, section 3, initialisation.
+
+    Examples
+    --------
+    >>> shi22_start(5, 0.25, 5.0)
+    Start(std_W=0.2, std_b=0.04, std_a=4.0, antisymmetric=True)
+    """
+    return Start(1 / k, 1 / k**2, sigma**2 / (gamma * k**2))
+
+
+def _normal(
+    seed: int, dtype: torch.dtype, device: torch.device | str
+) -> Callable[[str, int, int], Tensor]:
+    """Standard normal matrices by stream, drawn on the CPU in float64."""
+
+    def normal(name: str, rows: int, columns: int) -> Tensor:
+        z = torch.randn(rows, columns, generator=stream(seed, name), dtype=torch.float64)
+        return z.to(device=device, dtype=dtype)
+
+    return normal

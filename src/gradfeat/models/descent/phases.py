@@ -1,0 +1,108 @@
+"""Phases of training: how many steps, and what each does."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, fields
+from typing import Literal, final
+
+
+@final
+@dataclass(frozen=True)
+class Phase:
+    """`steps` gradient steps theta <- (1 - 2 eta lambda) theta - eta (momentum v + g).
+
+    Parameters
+    ----------
+    steps : int
+        How many, at least 0.
+    step_size : float
+        eta, at least 0.
+    decay_W, decay_a : float or "erase"
+        lambda of the penalties lambda |W|^2 and lambda |a|^2; "erase" is 1/(2 eta), which leaves
+        nothing of the old weights.
+    momentum : float
+        Share of the last step's direction that is kept, in [0, 1).
+    noise : float
+        Standard deviation of Gaussian noise before the activation (averaged in closed form).
+    batch : int, optional
+        Rows of a step; None takes all.
+
+    Raises
+    ------
+    ValueError
+        When a number is outside its range.
+
+    Examples
+    --------
+    >>> Phase(1, 0.5, decay_W="erase").keep("W")
+    0.0
+    """
+
+    steps: int
+    step_size: float
+    decay_W: float | Literal["erase"] = 0.0
+    decay_a: float | Literal["erase"] = 0.0
+    momentum: float = 0.0
+    noise: float = 0.0
+    batch: int | None = None
+
+    def __post_init__(self) -> None:
+        numbers = [v for f in fields(self) if (v := getattr(self, f.name)) not in (None, "erase")]
+        if not all(math.isfinite(v) and v >= 0 for v in numbers) or self.momentum >= 1:
+            raise ValueError(f"{self}: numbers must be finite, at least 0, and momentum below 1.")
+        if self.batch == 0:
+            raise ValueError(f"{self}: batch must be at least 1, or None for all rows.")
+
+    def keep(self, layer: Literal["W", "a"]) -> float:
+        """1 - 2 eta lambda, exactly 0 for "erase"."""
+        decay = self.decay_W if layer == "W" else self.decay_a
+        return 0.0 if decay == "erase" else 1 - 2 * self.step_size * decay
+
+
+def shi22_phases(
+    k: int,
+    n_steps: int,
+    *,
+    step_sizes: tuple[float, float, float] = (0.01, 12.0, 0.1),
+    momentum: float = 0.9,
+    first_batch: int | None = None,
+    batch: int | None = None,
+) -> tuple[Phase, Phase, Phase]:
+    """Two steps that erase the old weights, under noise k^(-3/2), then ordinary ones.
+
+    Step 1 keeps a (lambda_a = 0), step 2 erases both layers. The source leaves the sizes open up
+    to constants and powers of m; these were chosen so that after step 1 the outputs are small
+    (every row still has slope), and after step 2 the neurons' kinks spread over the counts.
+
+    Parameters
+    ----------
+    k : int
+        Relevant patterns (sets the noise).
+    n_steps : int
+        Steps in all, at least 2.
+    step_sizes : tuple of float
+        Of the first, the second and all later steps.
+    momentum : float
+        Of the later steps.
+    first_batch, batch : int, optional
+        Rows of the first two steps, and of the later ones.
+
+    Source: Shi22, section 3.1 and appendix on training.
+
+    Examples
+    --------
+    >>> [phase.steps for phase in shi22_phases(5, 100)]
+    [1, 1, 98]
+    """
+    if n_steps < 2:
+        raise ValueError(
+            f"n_steps is {n_steps}: the schedule has two special steps, give 2 or more."
+        )
+    one, two, later = step_sizes
+    noise = k**-1.5
+    return (
+        Phase(1, one, decay_W="erase", noise=noise, batch=first_batch),
+        Phase(1, two, decay_W="erase", decay_a="erase", noise=noise, batch=first_batch),
+        Phase(n_steps - 2, later, momentum=momentum, batch=batch),
+    )
