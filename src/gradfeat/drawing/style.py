@@ -76,17 +76,19 @@ def axes_or_new(ax: Axes | None, height: float) -> Axes:
 
 def dress(ax: Axes, title: str, x: str = "", y: str = "") -> Axes:
     """Title on the left, axis labels, light spines and ticks."""
-    _headline(ax, fill(title, 54), 8)
+    headline(ax, fill(title, 54))
     ax.set_xlabel(x, fontsize=TEXT, color=QUIET)
     ax.set_ylabel(y, fontsize=TEXT, color=QUIET)
     ax.tick_params(labelsize=SMALL, labelcolor=INK, color=QUIET, length=2.5, width=0.6)
+    ax.tick_params(which="minor", color=QUIET, length=1.5, width=0.5)
     ax.spines[["top", "right"]].set_visible(False)
     ax.spines[["left", "bottom"]].set(color=QUIET, linewidth=0.6)
     ax.set_axisbelow(True)
     return ax
 
 
-def _headline(ax: Axes, title: str, pad: float) -> None:
+def headline(ax: Axes, title: str, pad: float = 8) -> None:
+    """The title alone: bold, on the left, `pad` points above the axes."""
     ax.set_title(title, loc="left", fontsize=TITLE, fontweight="bold", color=INK, pad=pad)
 
 
@@ -106,4 +108,4 @@ def key(ax: Axes, handles: list[Artist], columns: int = 4) -> None:
         handlelength=1.4, handletextpad=0.4, columnspacing=1.2, labelspacing=0.35,
     )  # fmt: skip
     lines = -(-len(handles) // columns)
-    _headline(ax, ax.get_title(loc="left"), 9 + 12.5 * lines)
+    headline(ax, ax.get_title(loc="left"), 9 + 12.5 * lines)

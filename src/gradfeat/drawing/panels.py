@@ -1,0 +1,58 @@
+"""A figure of several panels: its grid, one key for all of them, a caption."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from textwrap import fill
+from typing import Final
+
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from gradfeat.drawing import style
+
+_LETTERS: Final = 14.0  # of a caption in one inch
+
+
+def panels(
+    n: int, columns: int = 3, size: tuple[float, float] = (3.4, 2.9)
+) -> tuple[Figure, list[Axes]]:
+    """A figure of `n` panels in rows of `columns`, each of `size` inches (width, height).
+
+    Raises
+    ------
+    ValueError
+        When `n` or `columns` is below 1.
+
+    Examples
+    --------
+    >>> figure, axes = panels(4, columns=3)
+    >>> len(axes), figure.get_size_inches().round(1).tolist()
+    (4, [10.2, 5.8])
+    """
+    if min(n, columns) < 1:
+        raise ValueError(f"{n} panels in {columns} columns were asked for: give at least 1 of each")
+    columns = min(n, columns)
+    rows = -(-n // columns)
+    figure = Figure(figsize=(size[0] * columns, size[1] * rows), layout="constrained")
+    return figure, [figure.add_subplot(rows, columns, place + 1) for place in range(n)]
+
+
+def shared_key(figure: Figure, axes: Sequence[Axes]) -> None:
+    """One legend under the panels, with each label of `axes` once: points first, then lines."""
+    found = {}
+    for ax in axes:
+        pairs = zip(*ax.get_legend_handles_labels(), strict=True)
+        for handle, label in sorted(pairs, key=lambda pair: pair[0] not in ax.containers):
+            found.setdefault(label, handle)
+    if found:
+        figure.legend(
+            list(found.values()), list(found), loc="outside lower center", ncols=len(found),
+            frameon=False, fontsize=style.SMALL, labelcolor=style.INK, handletextpad=0.5,
+        )  # fmt: skip
+
+
+def caption(figure: Figure, text: str) -> None:
+    """Wrapped words above the panels, on the left: what was run, what bars and lines mean."""
+    lines = fill(" ".join(text.split()), int(_LETTERS * figure.get_size_inches()[0]))
+    figure.suptitle(lines, x=0.012, ha="left", fontsize=style.SMALL, color=style.QUIET)

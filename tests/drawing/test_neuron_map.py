@@ -1,0 +1,89 @@
+"""The map of neurons: what is drawn where, and the film of it."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from gradfeat.drawing import animation
+from gradfeat.drawing.animation import animate
+from gradfeat.drawing.neuron_map import Shade, neuron_panels
+
+RNG = np.random.default_rng(0)
+LAYOUTS = [RNG.standard_normal((30, 2)) * size for size in (1.0, 2.0, 3.0)]
+TRUTH = np.array([[1.0, 4.0], [-1.0, -4.0]])
+TITLES = ["before", "after step 1", "after step 2"]
+SHADE = Shade([RNG.uniform(size=30) for _ in range(3)], "|cos|")
+
+
+def test_panels_share_limits_that_hold_every_point_and_star():
+    figure = neuron_panels(LAYOUTS, TITLES, SHADE, [None, TRUTH, TRUTH])
+    axes = figure.axes[:3]
+    every = np.concatenate([*LAYOUTS, TRUTH])
+    for ax in axes:
+        assert (ax.get_xlim(), ax.get_ylim()) == (axes[0].get_xlim(), axes[0].get_ylim())
+        (left, right), (bottom, top) = ax.get_xlim(), ax.get_ylim()
+        assert right - left == pytest.approx(top - bottom)
+        assert (every > [left, bottom]).all()
+        assert (every < [right, top]).all()
+    assert [ax.get_title(loc="left") for ax in axes] == TITLES
+
+
+def test_points_are_the_neurons_and_stars_lie_above_them():
+    figure = neuron_panels(LAYOUTS, TITLES, SHADE, [None, TRUTH, TRUTH])
+    for ax, layout, values, star in zip(
+        figure.axes, LAYOUTS, SHADE.values, [np.empty((0, 2)), TRUTH, TRUTH], strict=False
+    ):
+        dots, stars = ax.collections
+        assert np.array_equal(dots.get_offsets(), layout)
+        assert np.array_equal(dots.get_array(), values)
+        assert np.array_equal(stars.get_offsets(), star)
+        assert stars.get_zorder() > dots.get_zorder()
+    assert figure.axes[3].get_ylabel() == "|cos|"
+    assert [text.get_text() for text in figure.legends[0].get_texts()] == ["true direction"]
+
+
+def test_signs_have_two_hues_around_zero():
+    shade = Shade([np.array([-1.0, 1.0])], "sign of the head", -1, 1)
+    dots = neuron_panels([TRUTH], ["signs"], shade).axes[0].collections[0]
+    negative, positive = dots.cmap(dots.norm([-1.0, 1.0]))[:, :3]
+    assert negative[2] > negative[0]  # blue
+    assert positive[0] > positive[2]  # orange
+
+
+@pytest.mark.parametrize(
+    ("layouts", "titles", "shade", "message"),
+    [
+        (LAYOUTS, TITLES[:2], SHADE, "for 3, 2, 3 and 3 panels"),
+        ([], [], Shade([], "x"), "for 0, 0, 0 and 0 panels"),
+        ([LAYOUTS[0]], ["a"], Shade([np.zeros(4)], "x"), r"shape \(30, 2\) and values of shape"),
+        ([np.zeros((4, 3))], ["a"], Shade([np.zeros(4)], "x"), r"shape \(4, 3\) were given"),
+        ([np.full((4, 2), np.nan)], ["a"], Shade([np.zeros(4)], "x"), "must be .* finite"),
+    ],
+)
+def test_panels_that_do_not_fit_are_refused(layouts, titles, shade, message):
+    with pytest.raises(ValueError, match=message):
+        neuron_panels(layouts, titles, shade)
+
+
+def test_the_film_moves_and_is_the_same_every_time(tmp_path, monkeypatch):
+    monkeypatch.setattr(animation, "_STILL", 1)
+    monkeypatch.setattr(animation, "_MOVING", 3)
+    for name in ("a.gif", "b.gif"):
+        shade = Shade(SHADE.values[:2], SHADE.label)
+        animate(LAYOUTS[:2], TITLES[:2], shade, tmp_path / name, [TRUTH, TRUTH])
+    assert (tmp_path / "a.gif").read_bytes() == (tmp_path / "b.gif").read_bytes()
+    with Image.open(tmp_path / "a.gif") as film:
+        assert film.n_frames == 4  # one at rest, two on the way, two equal ones stored as one
+        first = np.array(film.convert("RGB"))
+        film.seek(film.n_frames - 1)
+        assert (first != np.array(film.convert("RGB"))).any()
+
+
+def test_a_film_needs_the_same_neurons_and_its_suffix(tmp_path):
+    with pytest.raises(ValueError, match=r"end the name in \.gif"):
+        animate(LAYOUTS, TITLES, SHADE, tmp_path / "a.mp4")
+    with pytest.raises(ValueError, match=r"\[30\] neurons and \[0, 2\] stars"):
+        animate(LAYOUTS, TITLES, SHADE, tmp_path / "a.gif", [None, TRUTH, TRUTH])
+    assert not list(tmp_path.iterdir())

@@ -1,0 +1,142 @@
+"""Means and intervals over seeds, and the strokes that show them."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from matplotlib.figure import Figure
+from pandas import DataFrame
+from scipy.stats import t
+
+from gradfeat.drawing.panels import caption, panels, shared_key
+from gradfeat.drawing.series import band, level, line, points, series_of
+from gradfeat.drawing.summary import summary
+
+CELLS = DataFrame(
+    {
+        "n": [20, 10, 10, 10, 10, 20],
+        "model": ["ntk", "net", "net", "net", "ntk", "net"],
+        "accuracy": [0.7, 0.8, 0.9, 0.94, 0.6, np.nan],
+    }
+)
+
+
+def test_the_interval_is_student_s():
+    found = summary(CELLS[CELLS["model"] == "net"], "n", "accuracy")
+    inside = t.interval(0.95, 2, loc=0.88, scale=np.std([0.8, 0.9, 0.94], ddof=1) / 3**0.5)
+    assert found.columns.tolist() == ["n", "mean", "low", "high", "seeds"]
+    assert found[["low", "high"]].to_numpy()[0] == pytest.approx(inside)
+    assert found["seeds"].tolist() == [3]  # a cell of nan alone is no point
+
+
+def test_one_seed_has_a_mean_and_no_interval():
+    row = summary(CELLS[CELLS["model"] == "ntk"], "n", "accuracy").iloc[0]
+    assert (row["n"], row["mean"], row["seeds"]) == (10, 0.6, 1)
+    assert np.isnan([row["low"], row["high"]]).all()
+
+
+def test_series_keep_the_order_of_the_table_and_rise_in_x():
+    ntk, net = series_of(CELLS, "n", "accuracy", "model", {"ntk": "NTK"})
+    assert (ntk.label, net.label) == ("NTK", "net")
+    assert ntk.x.tolist() == [10, 20]
+    assert ntk.mark.color != net.mark.color
+    assert ntk.mark.marker != net.mark.marker
+    assert series_of(CELLS.iloc[::-1], "n", "accuracy", "model")[0].x.tolist() == [10]
+
+
+def test_marks_follow_the_names_and_not_which_series_came_first():
+    names = {"net": "network", "rf": "random features", "ntk": "NTK"}
+    ntk, net = series_of(CELLS, "n", "accuracy", "model", names)
+    (alone,) = series_of(CELLS[CELLS["model"] == "ntk"], "n", "accuracy", "model", names)
+    assert alone.mark == ntk.mark != net.mark
+
+
+def test_a_column_that_is_not_there_is_named_with_those_that_are():
+    with pytest.raises(ValueError, match="no column 'width'; name one of these: n, model, acc"):
+        summary(CELLS, "width", "accuracy")
+
+
+def test_points_have_markers_and_bars_that_end_at_the_interval():
+    (ax,) = panels(1)[1]
+    net = series_of(CELLS, "n", "accuracy", "model")[1]
+    dots, caps, (bars,) = points(ax, net)
+    assert dots.get_linestyle() == "None"
+    assert dots.get_marker() == net.mark.marker
+    ends = bars.get_segments()[0][:, 1]
+    assert ends == pytest.approx([net.low[0], net.high[0]])
+    assert len(caps) == 2
+    assert ax.get_lines()[0].get_linestyle() != "-"
+
+
+def test_connected_points_have_one_line_more():
+    one, two = panels(2)[1]
+    net = series_of(CELLS, "n", "accuracy", "model")[1]
+    points(one, net)
+    points(two, net, connect=True)
+    assert len(two.get_lines()) == len(one.get_lines()) + 1
+
+
+def test_a_shift_moves_ink_and_not_the_limits():
+    one, two = panels(2)[1]
+    ntk = series_of(CELLS, "n", "accuracy", "model")[0]
+    still, moved = points(one, ntk)[0], points(two, ntk, shift=7.2)[0]
+    assert one.get_xlim() == two.get_xlim()
+    for ax in (one, two):
+        ax.set_position((0, 0, 1, 1))
+    at = [d.get_transform().transform((10, 0.6)) for d in (still, moved)]
+    assert at[1] - at[0] == pytest.approx([0.1 * one.figure.dpi, 0])  # 7.2 of 72 points an inch
+
+
+def test_theory_has_no_marker_and_lies_behind_the_points():
+    (ax,) = panels(1)[1]
+    drawn = line(ax, np.array([1.0, 2.0]), np.array([0.5, 0.6]), "theory", "#000000")
+    dots = points(ax, series_of(CELLS, "n", "accuracy", "model")[0])[0]
+    assert (drawn.get_marker(), drawn.get_linestyle()) == ("None", "-")
+    assert drawn.get_zorder() < dots.get_zorder()
+
+
+def test_a_level_is_named_inside_the_axes_above_or_below_it():
+    figure, (ax,) = panels(1)
+    ax.set_ylim(0, 1)
+    level(ax, 0.5, "half")
+    level(ax, 0.5, "below", below=True)
+    figure.draw_without_rendering()
+    frame, line_at = ax.get_window_extent(), ax.transData.transform((0, 0.5))[1]
+    above, under = (text.get_window_extent() for text in ax.texts)
+    assert under.y1 < line_at < above.y0 + 1  # one pixel: descent of the letters
+    assert all(frame.x0 < box.x0 < box.x1 < frame.x1 for box in (above, under))
+
+
+def test_the_shared_key_has_each_label_once_points_first():
+    figure, axes = panels(3, columns=2)
+    for ax in axes:
+        line(ax, np.array([10.0, 20.0]), np.array([0.5, 0.6]), "theory", "#000000")
+        band(ax, np.array([10.0, 20.0]), np.array([0.4, 0.5]), np.array([0.6, 0.7]), "#000000")
+        points(ax, series_of(CELLS, "n", "accuracy", "model")[0])
+    shared_key(figure, axes)
+    assert [text.get_text() for text in figure.legends[0].get_texts()] == ["ntk", "theory"]
+
+
+def test_words_and_key_leave_the_axes_alone():
+    figure, axes = panels(2)
+    for ax in axes:
+        points(ax, series_of(CELLS, "n", "accuracy", "model")[0])
+    shared_key(figure, axes)
+    caption(figure, "word " * 60)
+    figure.draw_without_rendering()
+    words = figure.get_suptitle()
+    assert max(map(len, words.splitlines())) <= 14 * 6.8
+    top = figure.texts[0].get_window_extent()
+    key = figure.legends[0].get_window_extent()
+    assert top.x1 < figure.bbox.x1
+    for ax in axes:
+        box = ax.get_tightbbox()
+        assert box is not None
+        assert key.y1 <= box.y0
+        assert box.y1 <= top.y0
+
+
+def test_no_panels_are_refused():
+    with pytest.raises(ValueError, match="0 panels in 3 columns"):
+        panels(0)
+    assert isinstance(panels(5, columns=9)[0], Figure)
