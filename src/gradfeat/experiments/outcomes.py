@@ -1,0 +1,151 @@
+"""What a trial returned, in the form that is stored: JSON numbers and compressed arrays."""
+
+from __future__ import annotations
+
+import json
+import math
+import zlib
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+#: SQLite takes blobs up to 10^9 bytes; compression is not relied on.
+LARGEST_ARRAY = 900_000_000
+
+
+@dataclass(frozen=True)
+class PackedArray:
+    """An array as compressed bytes."""
+
+    name: str
+    dtype: str
+    shape: tuple[int, ...]
+    blob: bytes
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """Result of one cell and seed: metrics (JSON) and arrays, or the text of its failure."""
+
+    metrics: str
+    arrays: tuple[PackedArray, ...]
+    error: str | None
+    seconds: float
+
+
+def pack(name: str, array: np.ndarray) -> PackedArray:
+    """Compress a real array, C order.
+
+    Raises
+    ------
+    ValueError
+        Of an array that is not of real numbers, or too large for a blob.
+
+    Examples
+    --------
+    >>> unpack(pack("a", np.arange(3.0)))
+    array([0., 1., 2.])
+    """
+    if array.dtype.kind not in "biuf":
+        raise ValueError(f"array {name!r} has dtype {array.dtype}: return real numbers.")
+    if array.nbytes > LARGEST_ARRAY:
+        raise ValueError(
+            f"array {name!r} takes {array.nbytes:,} bytes: return at most {LARGEST_ARRAY:,}."
+        )
+    blob = zlib.compress(np.ascontiguousarray(array).tobytes(), 1)
+    return PackedArray(name, array.dtype.str, array.shape, blob)
+
+
+def unpack(packed: PackedArray) -> np.ndarray:
+    """Return the array that was packed.
+
+    Examples
+    --------
+    >>> unpack(pack("a", np.zeros((2, 0)))).shape
+    (2, 0)
+    """
+    flat = np.frombuffer(zlib.decompress(packed.blob), dtype=packed.dtype)
+    return flat.reshape(packed.shape).copy()
+
+
+def encode_metrics(metrics: Mapping[str, int | float]) -> str:
+    """Return JSON that any reader takes: numbers that are not finite become their names.
+
+    Examples
+    --------
+    >>> encode_metrics({"a": 1.5, "b": float("nan")})
+    '{"a": 1.5, "b": "nan"}'
+    """
+    plain = {n: v if math.isfinite(v) else str(v) for n, v in metrics.items()}
+    return json.dumps(plain, allow_nan=False)
+
+
+def decode_metrics(text: str) -> dict[str, float]:
+    """Return the metrics that were encoded.
+
+    Examples
+    --------
+    >>> decode_metrics('{"a": 1.5, "b": "-inf"}')
+    {'a': 1.5, 'b': -inf}
+    """
+    return {n: float(v) if v.__class__ is str else v for n, v in json.loads(text).items()}
+
+
+def outcome_of(returned: Any, taken: Iterable[str], seconds: float) -> Outcome:
+    """Check what a trial returned and pack it.
+
+    Parameters
+    ----------
+    returned : mapping of str to number or array
+        Flat and not empty.
+    taken : iterable of str
+        Names that the result may not use: the factors and "seed".
+    seconds : float
+        Time of the trial.
+
+    Raises
+    ------
+    ValueError
+        One sentence, where it is something else.
+
+    Examples
+    --------
+    >>> outcome_of({"loss": 0.5}, ["n", "seed"], 0.1).metrics
+    '{"loss": 0.5}'
+    """
+    match returned:
+        case Mapping() if returned:
+            items = [_item(name, value, set(taken)) for name, value in returned.items()]
+        case _:
+            raise ValueError(
+                f"the trial returned {_described(returned)}: return a dict of numbers and NumPy "
+                "arrays by name, not empty."
+            )
+    metrics = {name: number for name, number, _ in items if number is not None}
+    arrays = tuple(pack(name, array) for name, _, array in items if array is not None)
+    return Outcome(encode_metrics(metrics), arrays, None, seconds)
+
+
+def _described(value: Any) -> str:
+    return repr(value) if value in (None, {}) else f"a {type(value).__name__}"
+
+
+def _item(name: Any, value: Any, taken: set[str]) -> tuple[str, int | float | None, Any]:
+    if name.__class__ is not str or not name or name in taken:
+        raise ValueError(f"the trial returned {name!r} as a name: use text that is no setting.")
+    match value:
+        case bool() | int() | np.bool_() | np.integer():
+            return name, int(value), None
+        case float() | np.floating():
+            return name, float(value), None
+        case np.ndarray() if value.ndim == 0:
+            return name, float(value), None
+        case np.ndarray():
+            return name, None, value
+        case _:
+            raise ValueError(
+                f"the trial returned a {type(value).__module__}.{type(value).__name__} as "
+                f"{name!r}: return a number, or a NumPy array (of a tensor: .numpy(force=True))."
+            )

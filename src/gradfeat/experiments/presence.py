@@ -1,0 +1,102 @@
+"""Who is alive: a run holds a lock on a small file, which the system drops when it dies."""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import os
+from abc import ABC, abstractmethod
+from pathlib import Path
+
+
+class Presence(ABC):
+    """Runs that are under way on a store."""
+
+    @abstractmethod
+    def enter(self, run: int) -> None:
+        """Announce a run."""
+
+    @abstractmethod
+    def leave(self, run: int) -> None:
+        """Take a run away; one that is away already is no error."""
+
+    @abstractmethod
+    def alive(self, run: int) -> bool:
+        """Whether the run was announced, and neither left nor died."""
+
+
+class MemoryPresence(Presence):
+    """Of a store in memory: all its runs live in this process."""
+
+    def __init__(self) -> None:
+        self._runs: set[int] = set()
+
+    def enter(self, run: int) -> None:
+        """Remember the run."""
+        self._runs.add(run)
+
+    def leave(self, run: int) -> None:
+        """Forget the run."""
+        self._runs.discard(run)
+
+    def alive(self, run: int) -> bool:
+        """Whether it is remembered."""
+        return run in self._runs
+
+
+class FilePresence(Presence):
+    """Of a store file: an flock on ``<store>.run-<number>`` beside it.
+
+    The lock belongs to the open file, so threads of one process exclude each other too, and the
+    system releases it at the latest when the process dies, however it dies. A file is locked
+    before it gets its name, so a file found unlocked is one of a dead run.
+    """
+
+    def __init__(self, store: Path) -> None:
+        self._store = store
+        self._held: dict[int, int] = {}
+
+    def _file(self, run: int) -> Path:
+        return self._store.with_name(f"{self._store.name}.run-{run}")
+
+    def enter(self, run: int) -> None:
+        """Create the locked file of a run, and remove those of dead ones."""
+        self._clean()
+        temporary = self._store.with_name(f"{self._store.name}.run-{run}.{os.getpid()}.new")
+        descriptor = os.open(temporary, os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o644)
+        fcntl.flock(descriptor, fcntl.LOCK_EX)
+        os.replace(temporary, self._file(run))
+        self._held[run] = descriptor
+
+    def leave(self, run: int) -> None:
+        """Remove the file and drop its lock."""
+        descriptor = self._held.pop(run, None)
+        if descriptor is not None:
+            with contextlib.suppress(OSError):
+                self._file(run).unlink()
+            os.close(descriptor)
+
+    def alive(self, run: int) -> bool:
+        """Whether the file of the run is locked."""
+        return run in self._held or _locked(self._file(run))
+
+    def _clean(self) -> None:
+        for path in self._store.parent.iterdir():
+            ours = path.name.startswith(f"{self._store.name}.run-") and path.suffix != ".new"
+            if ours and not _locked(path):
+                with contextlib.suppress(OSError):
+                    path.unlink()
+
+
+def _locked(path: Path) -> bool:
+    try:
+        descriptor = os.open(path, os.O_RDWR | os.O_CLOEXEC)
+    except FileNotFoundError:
+        return False
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return True
+    finally:
+        os.close(descriptor)
+    return False
