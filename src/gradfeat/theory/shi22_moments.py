@@ -1,0 +1,151 @@
+"""First and second moments of the first-layer gradient, exactly, for given neurons."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import product
+from math import comb
+
+import numpy as np
+
+from gradfeat.theory.patterns import PatternLaw
+from gradfeat.theory.smoothed_step import step_series
+
+#: Patterns of A are enumerated: 2^k of them, times some hundred frequencies.
+LARGEST_K = 14
+
+
+@dataclass(frozen=True, eq=False)
+class GradientMoments:
+    """Moments of X_j = y g(w.x + b) (phi_j - E phi_j)/sigma~ for m neurons.
+
+    Attributes
+    ----------
+    k : int
+        A is the first k columns.
+    T : ndarray (m, D)
+        E X_j: the population gradient is dL/dw_i = -a_i sum_j M_j T_ij.
+    variance : ndarray (m, D)
+        Var X_j; a mean of n rows has variance/n.
+    sum_variance : ndarray (m,)
+        Var sum_{j in A} X_j.
+    activity : ndarray (m,)
+        E[y g(w.x + b)]: dL/db_i = -a_i activity_i.
+    """
+
+    k: int
+    T: np.ndarray
+    variance: np.ndarray
+    sum_variance: np.ndarray
+    activity: np.ndarray
+
+
+def gradient_moments(law: PatternLaw, Q: np.ndarray, b: np.ndarray, s: float) -> GradientMoments:
+    """T_j = E[y g(z) (phi_j - E phi_j)/sigma~], z = sum_j q_j (phi_j - E phi_j)/sigma~ + b.
+
+    g is the derivative of the truncated ReLU smoothed by noise N(0, s^2); all rows count
+    (1{y f < 1} = 1, as at f = 0). The patterns of A are enumerated; those outside enter through
+    their characteristic function: E g(c + Z) = Re sum_n c_n e^{i t_n c} E e^{i t_n Z} with the
+    Fourier series of g. No approximation: errors are of rounding size, about 1e-14.
+
+    Parameters
+    ----------
+    law : PatternLaw
+    Q : ndarray (m, D)
+        q_ij = <M_j, w_i>, A in the first k columns.
+    b : ndarray (m,)
+    s : float
+        Noise standard deviation, > 0; time and memory grow as 1/s.
+
+    Returns
+    -------
+    GradientMoments
+
+    Raises
+    ------
+    ValueError
+        When shapes do not fit the law, s is not positive, or k is above 14.
+
+    Source: Shi22, Lemma 5 (step 1) and Lemma 6 (step 2), whose T_j are bounded there; exact here.
+
+    Examples
+    --------
+    >>> law = PatternLaw.hard_instance(D=100, k=5, p_o=0.5)
+    >>> q = np.random.default_rng(0).standard_normal((1, 100)) / 5
+    >>> moments = gradient_moments(law, q, np.zeros(1), s=0.1)
+    >>> bool(moments.T[0, :5].min() > 5 * np.abs(moments.T[0, 5:]).max())
+    True
+    """
+    check_neurons(law, Q, b, s)
+    phi = np.array(list(product([0, 1], repeat=law.k))) - law.rate
+    first = np.array([neuron_moment(law, phi, q, c, s, 1) for q, c in zip(Q, b, strict=True)])
+    second = np.array([neuron_moment(law, phi, q, c, s, 2) for q, c in zip(Q, b, strict=True)])
+    variance = np.maximum(second - first**2, 0)
+    D = law.D
+    return GradientMoments(law.k, first[:, :D], variance[:, :D], variance[:, D], first[:, D + 1])
+
+
+def neuron_moment(
+    law: PatternLaw, phi: np.ndarray, q: np.ndarray, b: float, s: float, power: int
+) -> np.ndarray:
+    """E X_j^power for j = 1..D, then of sum_A X_j, then E[(y g)^power]: (D + 2,)."""
+    t, c = step_series(s, reach(law, q, b), power)
+    inside = pattern_waves(law, phi, q, b, t, power)
+    alone, tilted = background_waves(law, q, t, power)
+    in_A = c @ (inside * alone[:, None])
+    outside = (c * inside[:, -1]) @ tilted
+    values = np.r_[in_A[: law.k], outside, in_A[law.k]].real / law.sigma**power
+    return np.r_[values, in_A[-1].real]
+
+
+def pattern_waves(
+    law: PatternLaw, phi: np.ndarray, q: np.ndarray, b: float, t: np.ndarray, power: int
+) -> np.ndarray:
+    """E[y^power e^{i t c} v^power], c = b + sum_A q_j phi_j/sigma~, v in (phi_A, sum_A phi, 1).
+
+    `phi` (2^k, k) holds the centred patterns of A; returns (T, k + 2).
+    """
+    s = np.rint(phi.sum(1) + law.k * law.rate).astype(int)
+    sizes = np.array([comb(law.k, r) for r in range(law.k + 1)])
+    weights = (np.array(law.probabilities) / sizes * np.array(law.labels) ** power)[s]
+    statistics = np.column_stack([phi, phi.sum(1), np.ones(len(phi))]) ** power
+    shift = b + phi @ q[: law.k] / law.sigma
+    return np.exp(1j * np.outer(t, shift)) @ (weights[:, None] * statistics)
+
+
+def background_waves(
+    law: PatternLaw, q: np.ndarray, t: np.ndarray, power: int
+) -> tuple[np.ndarray, np.ndarray]:
+    """E e^{i t Z} (T,) and E[(phi_j - p_o)^power e^{i t Z}] (T, D - k), Z the part outside A."""
+    p = law.p_o
+    angle = np.outer(t, q[law.k :] / law.sigma)
+    on, off = p * np.exp(1j * (1 - p) * angle), (1 - p) * np.exp(-1j * p * angle)
+    one = np.ones((len(t), 1))
+    before = np.cumprod(np.hstack([one, on + off]), axis=1)
+    after = np.cumprod(np.hstack([one, (on + off)[:, ::-1]]), axis=1)[:, ::-1]
+    return before[:, -1], ((1 - p) ** power * on + (-p) ** power * off) * before[:, :-1] * after[
+        :, 1:
+    ]
+
+
+def reach(law: PatternLaw, q: np.ndarray, b: float) -> float:
+    """|z| beyond which there is no mass: none at all, or less than exp(-50) by Hoeffding."""
+    steps = np.abs(q) / law.sigma
+    outside = min(steps[law.k :].sum(), 5 * np.linalg.norm(steps[law.k :]))
+    return float(abs(b) + steps[: law.k].sum() + outside)
+
+
+def check_neurons(law: PatternLaw, Q: np.ndarray, b: np.ndarray, s: float) -> None:
+    """Q (m, D), b (m,), finite, s > 0 and a k that can be enumerated; else ValueError."""
+    if Q.ndim != 2 or Q.shape[1] != law.D or b.shape != Q.shape[:1]:
+        raise ValueError(
+            f"Q has shape {Q.shape} and b {b.shape}: give (m, {law.D}) and (m,) for m neurons."
+        )
+    if not (np.isfinite(Q).all() and np.isfinite(b).all()):
+        raise ValueError("Q or b has a value that is not finite: give finite weights and biases.")
+    if not s > 0:
+        raise ValueError(f"s is {s}: give a positive noise deviation, say 0.01 for nearly none.")
+    if law.k > LARGEST_K:
+        raise ValueError(
+            f"k is {law.k}: all 2^k patterns of A are visited; give k up to {LARGEST_K}."
+        )
