@@ -62,47 +62,53 @@ class Phase:
 
 def shi22_phases(
     k: int,
+    m: int,
     n_steps: int,
     *,
-    step_sizes: tuple[float, float, float] = (0.01, 12.0, 0.1),
+    step_sizes: tuple[float, float, float] = (3.0, 12.0, 30.0),
     momentum: float = 0.9,
     first_batch: int | None = None,
     batch: int | None = None,
 ) -> tuple[Phase, Phase, Phase]:
     """Two steps that erase the old weights, under noise k^(-3/2), then ordinary ones.
 
-    Step 1 keeps a (lambda_a = 0), step 2 erases both layers. The source leaves the sizes open up
-    to constants and powers of m; these were chosen so that after step 1 the outputs are small
-    (every row still has slope), and after step 2 the neurons' kinks spread over the counts.
+    Step 1 keeps a (lambda_a = 0), step 2 erases both layers. The source gives the step sizes up to
+    constants; those here keep the outputs small after step 1 (every row still has a slope), spread
+    the neurons' corners over the counts after step 2, and do not depend on m.
 
     Parameters
     ----------
     k : int
         Relevant patterns (sets the noise).
+    m : int
+        Neurons.
     n_steps : int
         Steps in all, at least 2.
     step_sizes : tuple of float
-        Of the first, the second and all later steps.
+        m eta of the first step, eta of the second, m eta of all later steps.
     momentum : float
         Of the later steps.
     first_batch, batch : int, optional
         Rows of the first two steps, and of the later ones.
 
+    Raises
+    ------
+    ValueError
+        When there are fewer than two steps.
+
     Source: Shi22, section 3.1 and appendix on training.
 
     Examples
     --------
-    >>> [phase.steps for phase in shi22_phases(5, 100)]
+    >>> [phase.steps for phase in shi22_phases(5, 600, 100)]
     [1, 1, 98]
     """
     if n_steps < 2:
-        raise ValueError(
-            f"n_steps is {n_steps}: the schedule has two special steps, give 2 or more."
-        )
+        raise ValueError(f"n_steps is {n_steps}: two steps are special, give 2 or more.")
     one, two, later = step_sizes
     noise = k**-1.5
     return (
-        Phase(1, one, decay_W="erase", noise=noise, batch=first_batch),
+        Phase(1, one / m, decay_W="erase", noise=noise, batch=first_batch),
         Phase(1, two, decay_W="erase", decay_a="erase", noise=noise, batch=first_batch),
-        Phase(n_steps - 2, later, momentum=momentum, batch=batch),
+        Phase(n_steps - 2, later / m, momentum=momentum, batch=batch),
     )
