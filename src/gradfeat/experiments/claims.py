@@ -196,8 +196,9 @@ def greater(
 
     def check(table: pd.DataFrame) -> Verdict:
         more, less = by_seed(table, metric, where), by_seed(table, other, than_where)
-        common = more.index.intersection(less.index)
-        difference = more[common].to_numpy() - less[common].to_numpy()
+        difference = np.array(
+            [more[seed] - less[seed] for seed in more.index if seed in less.index]
+        )
         label = f"{metric} ({described(where)}) - {other} ({described(than_where)})"
         return _verdict(difference, statistic, label, f"bound {margin:.4g}", _over(margin))
 

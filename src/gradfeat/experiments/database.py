@@ -21,6 +21,8 @@ APPLICATION_ID = 0x67667374
 SCHEMA_VERSION = 1
 #: How long a statement waits for another process, in seconds.
 PATIENCE = 30.0
+#: Pages of 4 KiB that collect beside the file before they are moved into it, with a wait for disk.
+CHECKPOINT_PAGES = 4000
 
 SCHEMA = """
 CREATE TABLE provenance (id INTEGER PRIMARY KEY, facts TEXT NOT NULL UNIQUE);
@@ -174,6 +176,7 @@ def open_for_writing(path: Path | None) -> sqlite3.Connection:
 def _begin(connection: sqlite3.Connection) -> None:
     connection.execute("PRAGMA journal_mode = WAL")
     connection.execute("PRAGMA synchronous = NORMAL")
+    connection.execute(f"PRAGMA wal_autocheckpoint = {CHECKPOINT_PAGES}")
     create(connection)
 
 
