@@ -10,16 +10,18 @@ import pickle
 import pkgutil
 import struct
 import sys
+from io import BytesIO
 from pathlib import Path
 
 import numpy as np
 import pytest
-from scipy.io import savemat
+from scipy.io import loadmat, savemat
 from sklearn.datasets import load_digits
 
 from gradfeat.tasks import images
 from gradfeat.tasks.images import ImageFileError, read_images
 from gradfeat.tasks.images.collection import images_of
+from gradfeat.tasks.images.mat_arrays import mat_arrays
 
 RNG = np.random.default_rng(0)
 GREY = RNG.integers(0, 256, (6, 4, 5), dtype=np.uint8)  # h and w differ, so that a swap shows
@@ -240,6 +242,27 @@ class TestMat:
         savemat(path, {"Z": GREY})
         with pytest.raises(ImageFileError, match="has no X of shape"):
             read_images(path)
+
+    @pytest.mark.parametrize("compressed", [False, True])
+    def test_arrays_are_those_that_scipy_reads(self, compressed):
+        values = {"X": GREY, "y": LABELS.astype(float), "s": np.float32(0.5), "e": np.ones((0, 3))}
+        savemat(file := BytesIO(), values | {"t": "text"}, do_compression=compressed)
+        found, expected = mat_arrays(file.getvalue()), loadmat(file)
+        assert list(found) == list(values)
+        assert all(np.array_equal(found[name], expected[name]) for name in values)
+
+    def test_no_changed_byte_does_more_than_refuse(self, tmp_path):
+        path = tmp_path / "a.mat"
+        savemat(path, {"X": np.moveaxis(GREY, 0, 2), "y": LABELS})
+        data = path.read_bytes()
+        refused = 0
+        for place in range(124, 216):  # tags, flags, dimensions and names of both arrays
+            path.write_bytes(data[:place] + bytes([data[place] ^ 0x45]) + data[place + 1 :])
+            try:
+                read_images(path)
+            except ImageFileError:
+                refused += 1
+        assert refused > 30
 
 
 class TestBuiltIn:

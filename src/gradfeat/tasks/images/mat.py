@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
+import struct
 import zlib
 from pathlib import Path
 
 import numpy as np
-from scipy.io import loadmat
-from scipy.io.matlab import MatReadError
 
 from gradfeat.tasks.images.collection import ImageFileError, Images, images_of
+from gradfeat.tasks.images.mat_arrays import mat_arrays
 
 _NEW = b"MATLAB 7.3"
 
@@ -24,14 +24,14 @@ def read_mat(path: Path) -> Images:
 
     Source: Netzer et al. 2011, "Reading digits in natural images", format 2.
     """
-    with path.open("rb") as handle:
-        if handle.read(len(_NEW)) == _NEW:
-            raise ImageFileError(
-                f"'{path.name}' is a MAT file of version 7.3: save it again by save(..., '-v7')."
-            )
+    data = path.read_bytes()
+    if data.startswith(_NEW):
+        raise ImageFileError(
+            f"'{path.name}' is a MAT file of version 7.3: save it again by save(..., '-v7')."
+        )
     try:
-        found = loadmat(path, variable_names=["X", "y"])
-    except (MatReadError, ValueError, TypeError, EOFError, OSError, KeyError, zlib.error):
+        found = mat_arrays(data)
+    except (ValueError, KeyError, StopIteration, struct.error, zlib.error):
         raise ImageFileError(f"'{path.name}' is a damaged MAT file: get it again.") from None
     X, y = found.get("X"), found.get("y")
     if X is None or y is None or X.ndim not in (3, 4):
