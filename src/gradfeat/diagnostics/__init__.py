@@ -1,0 +1,1 @@
+"""What neurons and gradients look like: plain tensors in, plain values out."""
