@@ -1,6 +1,5 @@
 """Cells, keys and what an experiment refuses."""
 
-
 from __future__ import annotations
 
 import numpy as np

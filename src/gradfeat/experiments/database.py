@@ -47,7 +47,7 @@ SENTENCES = {
     sqlite3.SQLITE_FULL: "is on a full disk: free space and run again; what was finished is kept.",
     sqlite3.SQLITE_READONLY: "cannot be written to: allow writing to it and its folder.",
     sqlite3.SQLITE_PERM: "cannot be written to: allow writing to it and its folder.",
-    sqlite3.SQLITE_CANTOPEN: "cannot be opened: check that its folder is there and allows writing.",
+    sqlite3.SQLITE_CANTOPEN: "cannot be opened: allow reading and writing it and its folder.",
     sqlite3.SQLITE_BUSY: "is locked by another program for long: close that, or try again later.",
     sqlite3.SQLITE_LOCKED: "is locked by another program for long: close that, or try again later.",
     sqlite3.SQLITE_IOERR: "gave a disk error: check the disk and its free space, then run again.",
