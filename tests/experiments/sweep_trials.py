@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
+import torch
 
 from gradfeat.experiments import Experiment
 
@@ -57,7 +58,7 @@ def one_seed_fails(n: int, seeds: Sequence[int]) -> list[dict]:
 def dies(n: int, *, seed: int) -> dict:
     if n == 3:
         os._exit(9)
-    return {"value": float(n)}
+    return {"value": float(n), "threads": torch.get_num_threads()}
 
 
 def unbounded(n: int, *, seed: int) -> dict:

@@ -149,9 +149,11 @@ def test_processes_give_the_same_table(tmp_path):
         np.testing.assert_array_equal(ours, theirs)
 
 
-def test_a_trial_that_kills_its_worker_fails_alone():
+def test_a_trial_that_kills_its_worker_fails_alone(monkeypatch):
+    monkeypatch.setenv("OMP_NUM_THREADS", "3")
     table = run(make(dies, grids={"quick": {"n": range(5)}}, seeds=1), jobs=2)
     assert table["n"].tolist() == [0, 1, 2, 4]
+    assert table["threads"].tolist() == [1] * 4  # whatever the environment asks for
     assert [f["n"] for f in table.attrs["failures"]] == [3]
     assert "the worker process died twice at {'n': 3}" in table.attrs["failures"][0]["error"]
 

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import contextlib
 import os
+import signal
 import sqlite3
 import subprocess
+import time
 
 import pandas as pd
 import pytest
@@ -13,7 +15,7 @@ from sweep_trials import make, odd_fails
 
 from gradfeat.experiments import Store, StoreError, run
 from gradfeat.experiments.database import APPLICATION_ID, open_for_writing
-from gradfeat.experiments.presence import FilePresence
+from gradfeat.experiments.presence import _OPEN, FilePresence
 
 
 @contextlib.contextmanager
@@ -170,7 +172,9 @@ def test_status_failures_and_selection(tmp_path):
         assert status["running"] == 0
         assert store.failures("test")["n"].tolist() == [1]
         assert store.last_selection("test") == {
-            "scale": "quick", "seeds": [4], "device": "cpu",
+            "scale": "quick",
+            "seeds": [4],
+            "device": "cpu",
             "overrides": {"n": [1, 2]},
         }
         again = store.last_selection("test") or {}
@@ -207,6 +211,26 @@ def test_a_lease_is_honoured_while_its_run_lives_and_taken_over_after(tmp_path):
         assert theirs.status()["running"].tolist() == [6]
         ours._presence.leave(first)  # what the system does when a process dies
         assert theirs.claim(keys, second).mine == keys
+
+
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")  # forking where threads run, 3.12
+def test_a_forked_child_does_not_keep_its_dead_parent_alive(tmp_path):
+    presence = FilePresence(tmp_path / "s.db")
+    presence.enter(1)
+    child = os.fork()
+    if child == 0:
+        time.sleep(30)
+        os._exit(0)
+    try:
+        os.close(presence._held.pop(1))  # what the system does when the parent dies
+        deadline = time.monotonic() + 10  # for the child to get going
+        while presence.alive(1):
+            assert time.monotonic() < deadline
+            time.sleep(0.01)
+    finally:
+        os.kill(child, signal.SIGKILL)
+        os.waitpid(child, 0)
+        _OPEN.clear()
 
 
 def test_no_file_stays_beside_the_store(tmp_path):

@@ -8,6 +8,19 @@ import os
 from abc import ABC, abstractmethod
 from pathlib import Path
 
+#: Open lock files of this process.
+_OPEN: set[int] = set()
+
+
+def _let_go() -> None:
+    """In a forked child: close its copies, which would keep the locks when the parent dies."""
+    for descriptor in _OPEN:
+        os.close(descriptor)
+    _OPEN.clear()
+
+
+os.register_at_fork(after_in_child=_let_go)
+
 
 class Presence(ABC):
     """Runs that are under way on a store."""
@@ -67,6 +80,7 @@ class FilePresence(Presence):
         fcntl.flock(descriptor, fcntl.LOCK_EX)
         os.replace(temporary, self._file(run))
         self._held[run] = descriptor
+        _OPEN.add(descriptor)
 
     def leave(self, run: int) -> None:
         """Remove the file and drop its lock."""
@@ -74,6 +88,7 @@ class FilePresence(Presence):
         if descriptor is not None:
             with contextlib.suppress(OSError):
                 self._file(run).unlink()
+            _OPEN.discard(descriptor)
             os.close(descriptor)
 
     def alive(self, run: int) -> bool:
