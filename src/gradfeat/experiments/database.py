@@ -23,6 +23,8 @@ SCHEMA_VERSION = 1
 PATIENCE = 30.0
 #: Pages of 4 KiB that collect beside the file before they are moved into it, with a wait for disk.
 CHECKPOINT_PAGES = 4000
+#: Memory for pages: holds the index of keys of some hundred thousand results.
+CACHE_KIB = 32_000
 
 SCHEMA = """
 CREATE TABLE provenance (id INTEGER PRIMARY KEY, facts TEXT NOT NULL UNIQUE);
@@ -177,6 +179,7 @@ def _begin(connection: sqlite3.Connection) -> None:
     connection.execute("PRAGMA journal_mode = WAL")
     connection.execute("PRAGMA synchronous = NORMAL")
     connection.execute(f"PRAGMA wal_autocheckpoint = {CHECKPOINT_PAGES}")
+    connection.execute(f"PRAGMA cache_size = -{CACHE_KIB}")
     create(connection)
 
 
