@@ -105,9 +105,7 @@ def _train(
     return seen
 
 
-def _ridge(
-    learner: GradientDescent, start: Layers, i: int, seed: int, train: Sample
-) -> Predictor:
+def _ridge(learner: GradientDescent, start: Layers, i: int, seed: int, train: Sample) -> Predictor:
     """The best ridge fit of the same fixed features."""
     if learner.trains == "linearisation":
         ntk = TangentRidge(learner.width, learner.activation, learner.start)
@@ -120,7 +118,10 @@ def _ridge(
 def theory(method: str, structure: str, k: int, p_o: float) -> dict[str, float]:
     """No linear function of the patterns does better on the hard instance; 1/2 without it."""
     linear = best_linear_accuracy(k, p_o) if structure == "yes" else 0.5
-    return {"best_linear": linear, "accuracy": 1.0 if (method, structure) == ("network", "yes") else linear}
+    return {
+        "best_linear": linear,
+        "accuracy": 1.0 if (method, structure) == ("network", "yes") else linear,
+    }
 
 
 def _panel(ax: Axes, table: pd.DataFrame, structure: str, level: float) -> None:
@@ -146,7 +147,9 @@ def figure(table: pd.DataFrame, theory_table: pd.DataFrame | None) -> Figure:
     """Two panels: with structure and without."""
     fig, axes = panels(2, 2, (4.6, 3.4))
     titles = {"yes": "Inputs with structure", "no": "Uniform patterns: no structure"}
-    levels = theory_table.groupby("structure")["best_linear"].first() if theory_table is not None else {}
+    levels = (
+        theory_table.groupby("structure")["best_linear"].first() if theory_table is not None else {}
+    )
     for ax, (structure, title) in zip(axes, titles.items(), strict=True):
         style.dress(ax, title, "gradient step", "test accuracy")
         style.grid(ax, "y")

@@ -6,6 +6,9 @@ import math
 from dataclasses import dataclass, fields
 from typing import Literal, final
 
+#: m eta of step 1, eta of step 2, m eta of later steps, on inputs with E|x|^2 = 1.
+SHI22_STEP_SIZES = (0.5, 12.0, 30.0)
+
 
 @final
 @dataclass(frozen=True)
@@ -65,7 +68,7 @@ def shi22_phases(
     m: int,
     n_steps: int,
     *,
-    step_sizes: tuple[float, float, float] = (3.0, 12.0, 30.0),
+    step_sizes: tuple[float, float, float] = SHI22_STEP_SIZES,
     momentum: float = 0.9,
     first_batch: int | None = None,
     batch: int | None = None,
