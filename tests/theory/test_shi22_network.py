@@ -20,7 +20,7 @@ def test_hinge_loss_is_exactly_zero_for_every_P_at_every_pattern(k):
     phi = np.array(list(product([0, 1], repeat=k + 2)))
     s = phi[:, :k].sum(1)
     for keep in product([0, 1], repeat=k + 1):
-        law = PatternLaw.uniform(D=k + 2, k=k, P=np.flatnonzero(keep))
+        law = PatternLaw.uniform(D=k + 2, k=k, P=np.flatnonzero(keep).tolist())
         net = explicit_network(law)
         y = np.array(law.labels)[s]
         f = net(codes_of(law, phi))

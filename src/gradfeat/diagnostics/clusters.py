@@ -169,7 +169,7 @@ def resultant(U: Float[Tensor, "m d"]) -> float:
     return min(1.0, float(U.mean(0).norm())) if len(U) else math.nan
 
 
-def directed_rows(W: Float[Tensor, "m d"]) -> Float[Tensor, "m d"]:
+def directed_rows(W: Float[Tensor, "m d"]) -> Float[Tensor, "kept d"]:
     """Unit rows in double precision without zero rows; ValueError if none is left."""
     if W.ndim != 2 or not bool(torch.isfinite(W).all()):
         raise ValueError(

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 from math import comb, isclose, sqrt
-from typing import Self
 
 import numpy as np
 
@@ -64,7 +63,7 @@ class PatternLaw:
             raise ValueError(f"The labels are {self.labels}: give -1 or +1 for every s.")
 
     @classmethod
-    def hard_instance(cls, D: int, k: int, p_o: float) -> Self:
+    def hard_instance(cls, D: int, k: int, p_o: float) -> PatternLaw:
         """With weight p_o: phi_A uniform, y the parity of s; else all ones (+1) or all zeros (-1).
 
         The two of the second part have probability 1/2 each; odd s is +1, so k must be odd.
@@ -90,7 +89,7 @@ class PatternLaw:
         return cls(D, k, p_o, tuple(law.tolist()), labels_of(k, range(1, k + 1, 2)))
 
     @classmethod
-    def majority(cls, D: int, k: int, p_o: float) -> Self:
+    def majority(cls, D: int, k: int, p_o: float) -> PatternLaw:
         """phi_A uniform on {0,1}^k, y = +1 where s > k/2; gamma = C(k-1, (k-1)/2)/2^k for odd k.
 
         Examples
@@ -102,7 +101,7 @@ class PatternLaw:
         return cls(D, k, p_o, tuple(binomial(k).tolist()), labels_of(k, range(k // 2 + 1, k + 1)))
 
     @classmethod
-    def uniform(cls, D: int, k: int, P: Iterable[int]) -> Self:
+    def uniform(cls, D: int, k: int, P: Iterable[int]) -> PatternLaw:
         """All D patterns independent Bernoulli(1/2), y = +1 where s is in P: no structure.
 
         Examples

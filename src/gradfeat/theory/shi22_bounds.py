@@ -60,7 +60,7 @@ def fixed_feature_bound(D: int, k: int, p_o: float, N: ArrayLike, B: ArrayLike) 
             stacklevel=2,
         )
         return np.full(N.shape, np.nan)
-    return p_o * (1 - np.sqrt(2 * N) * B / 2**k)
+    return np.asarray(p_o * (1 - np.sqrt(2 * N) * B / 2**k))
 
 
 def query_bound(D: int, k: int) -> tuple[float, float]:
