@@ -30,7 +30,7 @@ def test_panels_share_limits_that_hold_every_point_and_star():
     assert [ax.get_title(loc="left") for ax in axes] == TITLES
 
 
-def test_points_are_the_neurons_and_stars_lie_above_them():
+def test_points_are_the_neurons_and_stars_lie_under_them():
     figure = neuron_panels(LAYOUTS, TITLES, SHADE, [None, TRUTH, TRUTH])
     for ax, layout, values, star in zip(
         figure.axes, LAYOUTS, SHADE.values, [np.empty((0, 2)), TRUTH, TRUTH], strict=False
@@ -39,7 +39,7 @@ def test_points_are_the_neurons_and_stars_lie_above_them():
         assert np.array_equal(dots.get_offsets(), layout)
         assert np.array_equal(dots.get_array(), values)
         assert np.array_equal(stars.get_offsets(), star)
-        assert stars.get_zorder() > dots.get_zorder()
+        assert stars.get_zorder() < dots.get_zorder()
     assert figure.axes[3].get_ylabel() == "|cos|"
     assert [text.get_text() for text in figure.legends[0].get_texts()] == ["true direction"]
 

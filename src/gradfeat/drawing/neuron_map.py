@@ -100,11 +100,11 @@ def draw_neurons(ax: Axes, layout: np.ndarray, values: np.ndarray, shade: Shade)
 
 
 def draw_stars(ax: Axes, stars: np.ndarray | None) -> PathCollection:
-    """Stars with a white edge above all points; none is a collection without points."""
+    """Large open stars under the points, which may all lie on one; none: no points."""
     at = np.empty((0, 2)) if stars is None else stars
     return ax.scatter(
-        *at.T, marker="*", s=150, color=style.VERMILLION, edgecolors="white", linewidths=1.1,
-        zorder=5, clip_on=False, label="true direction" if len(at) else "",
+        *at.T, marker="*", s=420, facecolors="#fbe3d5", edgecolors=style.VERMILLION,
+        linewidths=1.3, zorder=0.9, clip_on=False, label="true direction" if len(at) else "",
     )  # fmt: skip
 
 

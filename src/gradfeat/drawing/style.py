@@ -80,7 +80,10 @@ def dress(ax: Axes, title: str, x: str = "", y: str = "") -> Axes:
     ax.set_xlabel(x, fontsize=TEXT, color=QUIET)
     ax.set_ylabel(y, fontsize=TEXT, color=QUIET)
     ax.tick_params(labelsize=SMALL, labelcolor=INK, color=QUIET, length=2.5, width=0.6)
-    ax.tick_params(which="minor", color=QUIET, length=1.5, width=0.5)
+    ax.tick_params(which="minor", labelsize=TINY, labelcolor=INK, color=QUIET, length=1.5)
+    ax.tick_params(
+        which="minor", labelsize=TINY, labelcolor=INK, color=QUIET, length=1.5, width=0.5
+    )
     ax.spines[["top", "right"]].set_visible(False)
     ax.spines[["left", "bottom"]].set(color=QUIET, linewidth=0.6)
     ax.set_axisbelow(True)

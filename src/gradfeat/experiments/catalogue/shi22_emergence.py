@@ -170,21 +170,29 @@ def figure(table: pd.DataFrame, theory_table: pd.DataFrame | None) -> Figure:
         fig,
         f"Sparse coding, d = {first.d}, D = {first.D}, k = {first.k}, p_o = {first.p_o:g}, "
         f"{first.m} neurons. Points: mean over {table.seed.nunique()} seeds with 95 % intervals; "
-        "lines: theory. Maps: neurons placed by their pairwise angles, one seed, the largest n.",
+        f"lines: theory. Maps: neurons placed by their pairwise cosines, one seed{_at(table)}.",
     )
     return fig
 
 
+def _at(table: pd.DataFrame) -> str:
+    rows = _with_map(table)
+    return f", {_drawn(rows)['n']:,} samples in a gradient" if len(rows) else ""
+
+
+def _with_map(table: pd.DataFrame) -> pd.DataFrame:
+    rows = table[(table["seed"] == 0) & (table["structure"] == "yes")]
+    return rows.dropna(subset="map_points") if "map_points" in rows else rows.iloc[:0]
+
+
 def _draw_maps(fig: Figure, axes: list[Axes], table: pd.DataFrame) -> None:
-    with_map = table[(table["seed"] == 0) & (table["structure"] == "yes")].dropna(
-        subset="map_points"
-    )
+    with_map = _with_map(table)
     for ax, title in zip(axes, STAGES, strict=True):
         style.dress(ax, f"Neurons {title}")
         ax.set_axis_off()
     if with_map.empty:
         return
-    row = with_map.sort_values("n").iloc[-1]
+    row = _drawn(with_map)
     shade = Shade(list(row["map_cosines"]), "|cos| with the truth")
     ends = limits(list(row["map_points"]), list(row["map_stars"]))
     for i, (ax, title) in enumerate(zip(axes, STAGES, strict=True)):
@@ -192,7 +200,15 @@ def _draw_maps(fig: Figure, axes: list[Axes], table: pd.DataFrame) -> None:
         frame(ax, f"Neurons {title}", ends)
         draw_neurons(ax, row["map_points"][i], row["map_cosines"][i], shade)
         draw_stars(ax, row["map_stars"][i])
+        words = f"median |cos| {row[f'cosine_{i}']:.3f}"
+        ax.text(0.5, 0.03, words, transform=ax.transAxes, ha="center", fontsize=style.SMALL)
     color_bar(fig, axes, shade)
+
+
+def _drawn(rows: pd.DataFrame) -> pd.Series:
+    """The least n of 1,000 or more: with many samples all neurons of a side are one point."""
+    enough = rows[rows["n"] >= 1_000]
+    return (enough if len(enough) else rows).sort_values("n").iloc[0]
 
 
 YES = {"structure": "yes"}
