@@ -308,7 +308,7 @@ def test_a_full_disk_leaves_the_old_files_whole(capsys, tmp_path, monkeypatch, w
         real(handle)
 
     monkeypatch.setattr(os, "fsync", full)
-    monkeypatch.setattr("gradfeat.cli.render", lambda _: "<p>new</p>")
+    monkeypatch.setattr("gradfeat.cli.tool.render", lambda _: "<p>new</p>")
     words = ("--methods", "random-features", "--out", out)
     assert "No space left" in refused(capsys, tmp_path, "fit", table, "--target", "y", *words)
     assert len(done) == whole + 1

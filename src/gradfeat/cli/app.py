@@ -1,0 +1,42 @@
+"""The program: its commands in groups, and its entry point."""
+
+from __future__ import annotations
+
+import sys
+from io import TextIOWrapper
+from typing import cast
+
+import typer
+
+from gradfeat.cli import lab_commands as lab
+from gradfeat.cli import table_commands as table
+from gradfeat.cli.guard import guarded
+
+app = typer.Typer(
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    help="Feature learning: fit and compare on your table; run experiments and check claims.",
+)
+
+GROUPS = {
+    "Your table": {"fit": table.fit, "predict": table.predict},
+    "Lab": {
+        "list": lab.list_experiments,
+        "run": lab.run,
+        "status": lab.status,
+        "verify": lab.verify,
+        "export": lab.export,
+    },
+    "Both": {"show": lab.show},
+}
+for panel, commands in GROUPS.items():
+    for name, command in commands.items():
+        app.command(name, rich_help_panel=panel)(command)
+
+
+def main() -> None:
+    """Entry point of the `gradfeat` command."""
+    for stream in (sys.stdout, sys.stderr):
+        cast(TextIOWrapper, stream).reconfigure(errors="replace")
+    sys.exit(guarded(app))

@@ -1,0 +1,161 @@
+"""Words of the lab's commands and of `show`; what they do is imported when they run."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+STORE = Path("gradfeat.sqlite")
+FIGURES = Path("figures")
+
+_ONE = "Name of an experiment (see `gradfeat list`), or path of your own .py file."
+
+Name = Annotated[str, typer.Argument(help=_ONE)]
+Names = Annotated[list[str], typer.Argument(metavar="NAME", help=_ONE)]
+StoreFile = Annotated[Path, typer.Option("--store", help="File with the results.")]
+Settings = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--set",
+        metavar="NAME=VALUE,...",
+        help="Values of a setting in place of the grid's; may be given for several settings.",
+    ),
+]
+Seeds = Annotated[
+    int | None,
+    typer.Option(help="How many seeds, in place of the scale's number.", min=1, max=100_000),
+]
+Jobs = Annotated[int, typer.Option(help="Processes that compute.", min=1, max=512)]
+
+
+def list_experiments(
+    names: Annotated[
+        list[str] | None, typer.Argument(metavar="NAME", help=f"{_ONE} Left out: all.")
+    ] = None,
+) -> int:
+    """List experiments: name, question, settings x seeds of each scale."""
+    from gradfeat.cli.lab import list_them
+
+    return list_them(names or [])
+
+
+def run(
+    names: Names,
+    settings: Settings = None,
+    seeds: Seeds = None,
+    scale: Annotated[str, typer.Option(help="Which grid: quick, paper, ...")] = "quick",
+    jobs: Jobs = 1,
+    store: StoreFile = STORE,
+    device: Annotated[str, typer.Option(help="Torch device, e.g. cuda.")] = "cpu",
+    retry_failed: Annotated[
+        bool, typer.Option("--retry-failed", help="Compute failed cells again.")
+    ] = False,
+    figures: Annotated[Path, typer.Option(help="Folder for the figures.")] = FIGURES,
+    formats: Annotated[
+        str, typer.Option("--format", help="Of the figures, comma-separated: png, svg, pdf.")
+    ] = "png",
+    no_figure: Annotated[bool, typer.Option("--no-figure", help="Draw nothing.")] = False,
+) -> int:
+    """Run experiments: compute the cells that the store lacks, judge the claims, draw the figure.
+
+    A cell is settings and a seed. Every finished one is saved at once: after Ctrl-C or a crash
+    the same command goes on. Exit code 1 if cells failed.
+
+    A file of your own, say mine.py, is run by `gradfeat run mine.py`:
+
+    \b
+    from gradfeat.experiments import Experiment
+    def trial(n: int, *, seed: int):
+        return {"error": 1 / n}
+    grids = {"quick": {"n": [10, 20]}, "paper": {"n": [100, 200]}}
+    EXPERIMENT = Experiment("mine", "Does it fall?", trial, grids, seeds=5)
+    """
+    from gradfeat.cli.figures import Figures
+    from gradfeat.cli.lab import run_them
+    from gradfeat.cli.selection import Request, Selection, parsed
+
+    request = Request(Selection(scale, seeds, parsed(settings)), store, jobs, device, retry_failed)
+    return run_them(names, request, None if no_figure else Figures.of(figures, formats))
+
+
+def status(store: StoreFile = STORE) -> None:
+    """Count what is in the store: done, failed, running, time."""
+    from gradfeat.cli.lab import show_status
+
+    show_status(store)
+
+
+def verify(
+    names: Annotated[
+        list[str] | None, typer.Argument(metavar="NAME", help=f"{_ONE} Left out: all.")
+    ] = None,
+    scale: Annotated[str, typer.Option(help="Which grid: quick, paper, ...")] = "quick",
+    seeds: Seeds = None,
+    jobs: Jobs = 1,
+    store: StoreFile = STORE,
+    device: Annotated[str, typer.Option(help="Torch device, e.g. cuda.")] = "cpu",
+) -> int:
+    """Check the claims of experiments; exit code 1 if a claim fails or cells failed."""
+    from gradfeat.cli.lab import verify_them
+    from gradfeat.cli.selection import Request, Selection
+
+    return verify_them(names or [], Request(Selection(scale, seeds, {}), store, jobs, device))
+
+
+def export(
+    name: Name,
+    to: Annotated[
+        str,
+        typer.Option(help="FILE.csv, .parquet or .json; or csv, parquet or json, for NAME.csv."),
+    ],
+    store: StoreFile = STORE,
+    scale: Annotated[
+        str | None, typer.Option(help="Only the cells of this grid; left out: all stored.")
+    ] = None,
+    settings: Settings = None,
+    seeds: Seeds = None,
+) -> None:
+    """Write results as a table, a row for each settings and seed. CSV leaves arrays out."""
+    from gradfeat.cli.exporting import export_table
+    from gradfeat.cli.selection import Narrowed, parsed
+
+    export_table(name, to, store, Narrowed(scale, seeds, parsed(settings)))
+
+
+def show(
+    name: Annotated[
+        str,
+        typer.Argument(metavar="NAME|MODEL", help=f"{_ONE} Or a model that `gradfeat fit` wrote."),
+    ],
+    store: StoreFile = STORE,
+    scale: Annotated[
+        str | None, typer.Option(help="Which grid; left out: what the last run asked for.")
+    ] = None,
+    settings: Settings = None,
+    seeds: Seeds = None,
+    metrics: Annotated[
+        str | None, typer.Option(help="Columns of the table, comma-separated.")
+    ] = None,
+    failures: Annotated[
+        bool, typer.Option("--failures", help="Print tracebacks of failed cells.")
+    ] = False,
+    figure: Annotated[
+        Path | None, typer.Option(help="Draw the figure to this .png, .svg or .pdf file.")
+    ] = None,
+) -> None:
+    """Show results of an experiment, or what a fitted model reads.
+
+    Of an experiment: claims and means over seeds, with 95 % intervals; nothing is computed.
+    """
+    from gradfeat.cli.showing import View, is_model, show_experiment
+
+    if is_model(name):
+        from gradfeat.cli.show_model import show_model
+
+        return show_model(Path(name))
+    from gradfeat.cli.selection import Narrowed, parsed
+
+    view = View(metrics, failures, figure)
+    return show_experiment(name, store, Narrowed(scale, seeds, parsed(settings)), view)

@@ -1,0 +1,138 @@
+"""One experiment run with progress, and what is told of it."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import pandas as pd
+from rich.console import Console
+from rich.text import Text
+
+from gradfeat.cli.claims_table import Judged, claims_table
+from gradfeat.cli.guard import Stopped
+from gradfeat.cli.progress import CellBar
+from gradfeat.cli.selection import Request, command, store_option
+from gradfeat.experiments import Experiment, Store, judge, run
+from gradfeat.experiments.experiment import Point
+
+#: Failed cells that a run names.
+NAMED = 3
+
+
+@dataclass(frozen=True)
+class Ran:
+    """What came of an experiment; `shown` is the word that named it."""
+
+    shown: str
+    experiment: Experiment
+    points: list[Point]
+    table: pd.DataFrame
+    cached: int
+    seconds: float
+
+    @property
+    def failures(self) -> list[dict[str, Any]]:
+        """Settings, seed and error of each failed cell."""
+        return self.table.attrs["failures"]
+
+    def judged(self) -> Judged:
+        """Return the claims with their verdicts."""
+        return judge(self.experiment, self.table)
+
+
+def computed(
+    shown: str,
+    experiment: Experiment,
+    request: Request,
+    store: Store,
+    console: Console,
+    arrays: bool,
+) -> Ran:
+    """Compute what the store lacks.
+
+    Raises
+    ------
+    Stopped
+        Of Ctrl-C, after what is finished was saved.
+    """
+    start = time.monotonic()
+    selection = request.selection
+    with CellBar(console, experiment.name) as bar:
+        try:
+            table = run(
+                experiment,
+                store=store,
+                jobs=request.jobs,
+                scale=selection.scale,
+                seeds=selection.seeds,
+                device=request.device,
+                retry_failed=request.retry_failed,
+                arrays=arrays,
+                progress=bar.tell,
+                **selection.overrides,
+            )
+        except KeyboardInterrupt:
+            raise Stopped(_stopped(bar, request)) from None
+    cached = 0 if bar.last is None else bar.last.cached
+    points = selection.points(experiment)
+    return Ran(shown, experiment, points, table, cached, time.monotonic() - start)
+
+
+def _stopped(bar: CellBar, request: Request) -> str:
+    known = "what is finished is"
+    if bar.last is not None:
+        known = f"{bar.last.done:,} of {bar.last.total:,} cells are"
+    return f"stopped: {known} saved in {request.store}; the same command goes on from there."
+
+
+def print_claims(judged: Judged, console: Console) -> None:
+    """Print the table of claims where there are any."""
+    if judged:
+        console.print(claims_table(judged))
+
+
+def varying(points: Sequence[Point]) -> list[str]:
+    """Return the settings that differ between cells, all where there is but one cell.
+
+    Examples
+    --------
+    >>> varying([Point({"n": 1, "m": 5}, 0, "a"), Point({"n": 2, "m": 5}, 0, "b")])
+    ['n']
+    """
+    names = list(points[0].cell) if points else []
+    found = [name for name in names if len({point.cell[name] for point in points}) > 1]
+    return found or names
+
+
+def cell_in_words(failure: dict[str, Any], names: Sequence[str]) -> str:
+    """Return the settings and the seed of a failure.
+
+    Examples
+    --------
+    >>> cell_in_words({"n": 3, "seed": 1, "error": "..."}, ["n"])
+    'n=3, seed=1'
+    """
+    return ", ".join(f"{name}={failure[name]}" for name in [*names, "seed"])
+
+
+def print_failures(ran: Ran, request: Request, console: Console) -> None:
+    """Print how many cells failed, the first of them, and what to do."""
+    if not ran.failures:
+        return
+    n, total, names = len(ran.failures), len(ran.points), varying(ran.points)
+    console.print(Text(f"{n:,} of {total:,} cells failed:", style="bold red"))
+    for failure in ran.failures[:NAMED]:
+        last = failure["error"].strip().splitlines()[-1]
+        _line(f"  {cell_in_words(failure, names)}: {last}", console)
+    if n > NAMED:
+        _line(f"  and {n - NAMED:,} more", console)
+    words = [ran.shown, *store_option(request.store), *request.selection.options()]
+    _line(f"tracebacks: {command('show', *words, '--failures')}", console)
+    _line("try them again: the same command with --retry-failed", console)
+
+
+def _line(text: str, console: Console) -> None:
+    console.print(text, markup=False, soft_wrap=True)

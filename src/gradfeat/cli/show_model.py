@@ -1,0 +1,49 @@
+"""show MODEL: what a fitted model is, how well it did, which columns it reads."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from gradfeat.reports.answer import with_interval
+from gradfeat.tabular.results import Interval
+from gradfeat.tabular.table_model import TableModel, load_table_model
+
+
+def show_model(model: Path) -> None:
+    """Print what a model is, how well it did, and which columns it reads."""
+    table_model = load_table_model(model)
+    console, about = Console(highlight=False), table_model.about
+    console.print(
+        f"{about['method']} for {table_model.target} ({about['task']}), fitted on "
+        f"{about['train_rows']:,} rows of {about['data']}, tested on {about['test_rows']:,}",
+        markup=False,
+    )
+    for name, *ends in about["scores"]:
+        console.print(f"  {name} {with_interval(Interval(*ends))}", markup=False)
+    settings = ", ".join(f"{k} {v}" for k, v in about["settings"].items())
+    console.print(f"  settings: {settings or 'none chosen'}; seed {about['seed']}", markup=False)
+    console.print(_importances(table_model))
+
+
+def _importances(model: TableModel) -> Table:
+    """Share of the AGOP on each original column, and the leading direction, largest first."""
+    share = np.asarray(model.estimator.importances_)
+    leading = model.estimator.leading_directions(1)[:, 0]
+    n = model.estimator.n_effective_directions_
+    title = f"What it reads: {n} effective direction{'s' * (n != 1)}"
+    table = Table(title=title, title_justify="left", box=None)
+    table.add_column("column")
+    table.add_column("share of AGOP", justify="right")
+    table.add_column("first direction", justify="right")
+    source = np.array(model.encoder.source_)
+    names = [c for c in model.encoder.columns_ if c in model.encoder.source_]
+    rows = [(share[source == name].sum(), name) for name in names]
+    for total, name in sorted(rows, reverse=True):
+        part = leading[source == name]
+        table.add_row(Text(name), f"{100 * total:.1f} %", f"{part[np.abs(part).argmax()]:+.3f}")
+    return table

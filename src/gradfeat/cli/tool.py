@@ -1,0 +1,122 @@
+"""fit and predict: read a table, compare or predict, write files."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import math
+import shlex
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from rich.console import Console
+
+from gradfeat.cli.progress import TimeBar
+from gradfeat.cli.table_commands import TaskName
+from gradfeat.reports import render, terminal_table
+from gradfeat.tabular.atomic import check_folder, write_atomic, write_folder
+from gradfeat.tabular.compare import Comparison, compare
+from gradfeat.tabular.methods import METHODS
+from gradfeat.tabular.read import read_table
+from gradfeat.tabular.request import Request
+from gradfeat.tabular.results import FitReport
+from gradfeat.tabular.table_model import TableModel, load_table_model
+
+
+def _names(methods: str | None) -> tuple[str, ...]:
+    if methods is None:
+        return tuple(method.name for method in METHODS)
+    return tuple(name.strip() for name in methods.split(",") if name.strip())
+
+
+def fit_table(
+    data: Path,
+    target: str,
+    task: TaskName,
+    methods: str | None,
+    out: Path,
+    time: float,
+    seed: int,
+    time_column: str | None,
+    device: str | None,
+) -> None:
+    """Compare the methods on a table; write report, model and results to the folder `out`."""
+    request = Request(
+        data=data.name,
+        target=target,
+        task=task.value,
+        methods=_names(methods),
+        seconds=time,
+        seed=seed,
+        time_column=time_column,
+        device=device,
+        command="gradfeat " + " ".join(shlex.quote(word) for word in sys.argv[1:]),
+    )
+    console = Console(highlight=False)
+    check_folder(out)
+    frame = read_table(data)
+    console.print(
+        f"{data.name}: {len(frame):,} rows, {frame.shape[1]} columns; target {target}",
+        markup=False,
+    )
+    with TimeBar(console) as progress:
+        found = compare(frame, request, progress.tell)
+    console.print(terminal_table(found.report))
+    _write(found, out, console)
+
+
+def predict_table(model: Path, data: Path, out: Path) -> None:
+    """Write predictions for the rows of a table as CSV."""
+    table_model = load_table_model(model)
+    predictions = table_model.predict(read_table(data))
+    write_atomic(out, predictions.to_csv(index=False))
+    Console(highlight=False).print(
+        f"{len(predictions):,} predictions of {table_model.target}: {out}",
+        markup=False,
+        soft_wrap=True,
+    )
+
+
+def _write(found: Comparison, out: Path, console: Console) -> None:
+    """All files of a fit, or none of them."""
+    files: dict[str, str | bytes] = {
+        "results.json": json.dumps(_plain(found.report), indent=1, allow_nan=False),
+        "report.html": render(found.report),
+    }
+    if found.model is not None:
+        files["model.gradfeat"] = found.model.to_bytes()
+    write_folder(out, files)
+    console.print(f"\nModel:  {_about_model(found.model, out)}", markup=False, soft_wrap=True)
+    console.print(f"Report: {out / 'report.html'}", markup=False, soft_wrap=True)
+
+
+def _about_model(model: TableModel | None, out: Path) -> str:
+    path = out / "model.gradfeat"
+    if model is not None:
+        return f"{path} ({model.about['method']})"
+    old = f"; {path} is of an earlier fit" if path.exists() else ""
+    return f"none of this fit: the linear model and boosting are not saved{old}"
+
+
+def _plain(report: FitReport) -> dict[str, Any]:
+    """The report without its arrays of rows, for other programs; what is not finite is null."""
+    record = dataclasses.asdict(dataclasses.replace(report, y_true=np.zeros(0), y_pred=np.zeros(0)))
+    del record["y_true"], record["y_pred"]
+    if record["directions"] is not None:
+        del record["directions"]["projections"]
+    return _finite(record)
+
+
+def _finite(value: Any) -> Any:
+    match value:
+        case dict():
+            return {name: _finite(part) for name, part in value.items()}
+        case list() | tuple():
+            return [_finite(part) for part in value]
+        case np.ndarray() | np.generic():
+            return _finite(value.tolist())
+        case float() if not math.isfinite(value):
+            return None
+    return value
