@@ -58,6 +58,8 @@ def guarded(run: Callable[..., Any], arguments: Sequence[str] | None = None) -> 
 def refuse(sentence: str, code: int = 2) -> int:
     """Print the sentence on stderr, in one line; return the exit code."""
     words = f"gradfeat: {' '.join(sentence.split())}"
+    if words[-1] not in ".?!":
+        words += "."
     Console(stderr=True, highlight=False).print(words, markup=False, soft_wrap=True)
     return code
 

@@ -60,6 +60,7 @@ def computed(
     """
     start = time.monotonic()
     selection = request.selection
+    overrides: dict[str, Any] = dict(selection.overrides)
     with CellBar(console, experiment.name) as bar:
         try:
             table = run(
@@ -72,7 +73,7 @@ def computed(
                 retry_failed=request.retry_failed,
                 arrays=arrays,
                 progress=bar.tell,
-                **selection.overrides,
+                **overrides,
             )
         except KeyboardInterrupt:
             raise Stopped(_stopped(bar, request)) from None

@@ -71,7 +71,7 @@ def summarised(table: pd.DataFrame, asked: str | None) -> Summary:
         Where `asked` names something that is no metric.
     """
     metrics, factors = chosen_metrics(table, asked), factor_names(table)
-    names = [name for name in factors if table[name].nunique() > 1]
+    names = [name for name in factors if len(set(table[name])) > 1]
     shown = Table(box=box.SIMPLE_HEAD, show_edge=False, padding=(0, 1, 0, 0))
     for name in [*names, *metrics, "seeds"]:
         shown.add_column(Text(name), justify="left" if name in names else "right")

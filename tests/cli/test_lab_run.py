@@ -1,0 +1,214 @@
+"""run: what is computed, what is kept, what is printed; files of figures; Ctrl-C."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+
+from cli.lab_files import FAILS, GROWS, calls, grows, refused, stored, well
+from cli.tables import gradfeat
+
+
+def test_a_first_run_computes_and_a_second_one_computes_nothing(capsys, folder):
+    name = grows(folder)
+    out = well(capsys, "run", name)
+    assert len(calls(folder)) == 6
+    assert "grows: 6 of 6 cells" in out
+    again = well(capsys, "run", name)
+    assert len(calls(folder)) == 6
+    assert "6 were there before" in again
+    assert "Three is large." in again
+    assert "Theorem 1" in again
+    assert "holds" in again
+
+
+def test_a_run_goes_on_where_an_earlier_one_ended(capsys, folder):
+    name = grows(folder)
+    well(capsys, "run", name, "--seeds", 1)
+    well(capsys, "run", name, "--seeds", 3)
+    assert len(calls(folder)) == len(set(calls(folder))) == 9
+
+
+def test_set_replaces_values_and_reads_them_as_the_trial_has_them(capsys, folder):
+    name = grows(folder)
+    well(capsys, "run", name, "--set", "n=1e1, 20", "--set", "kind=x", "--set", "noise=0")
+    table = stored(folder)
+    assert table["n"].tolist() == [10, 10, 20, 20]
+    assert set(table["kind"]) == {"x"}
+    assert table["value"].tolist() == [10.0, 10.0, 20.0, 20.0]
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["--set", "m=1"], "'m' is no setting"),
+        (["--set", "nois=1"], "did you mean 'noise'"),
+        (["--set", "n=many"], "n is 'many': give a number"),
+        (["--set", "n=1.5"], "give a whole number"),
+        (["--set", "noise=nan"], "give a finite number"),
+        (["--set", "n"], "is not NAME=VALUE"),
+        (["--set", "n="], "is not NAME=VALUE"),
+        (["--set", "n=1,,2"], "is not NAME=VALUE"),
+        (["--set", "n=1", "--set", "n=2"], "gives 'n' twice"),
+        (["--set", "store=x"], "'store' is no setting"),
+        (["--set", "seed=1"], "'seed' is no setting"),
+        (["--scale", "papr"], "did you mean 'paper'"),
+        (["--seeds", "0"], "--seeds"),
+        (["--seeds", "many"], "--seeds"),
+        (["--jobs", "0"], "--jobs"),
+        (["--device", "abacus"], "'abacus'"),
+        (["--device", "meta"], "'meta'"),
+        (["--format", "png,jpg"], "'jpg'"),
+        (["--format", ""], "allowed are png, svg, pdf"),
+        (["--figures", "grows.py"], "is a file"),
+    ],
+)
+def test_a_request_that_makes_no_sense_computes_nothing(capsys, folder, words, said):
+    name = grows(folder)
+    assert said in refused(capsys, "run", name, *words)
+    assert [path.name for path in folder.iterdir()] == ["grows.py"]
+
+
+def test_two_jobs_give_the_numbers_of_one(capsys, folder):
+    name = grows(folder)
+    well(capsys, "run", name, "--jobs", 2, "--store", "two.db", "--no-figure")
+    well(capsys, "run", name, "--no-figure")
+    assert stored(folder, "two.db").equals(stored(folder))
+
+
+def test_failed_cells_are_told_kept_and_tried_again_on_request(capsys, folder):
+    name = grows(folder)
+    words = ("run", name, "--scale", "paper", "--no-figure")
+    ran = gradfeat(capsys, *words)
+    assert ran.code == 1
+    assert "2 of 6 cells failed" in ran.out
+    assert "n=9, seed=0: ArithmeticError: no nine with [seed] 0" in ran.out
+    hint = next(line for line in ran.out.splitlines() if line.startswith("tracebacks: gradfeat "))
+    shown = well(capsys, *hint.removeprefix("tracebacks: gradfeat ").split())
+    assert shown.count("Traceback (most recent call last)") == 2
+    assert "no nine with [seed] 1" in shown
+
+    (folder / "mended").touch()
+    assert gradfeat(capsys, *words).code == 1
+    assert len(calls(folder)) == 6
+    assert "failed" not in well(capsys, *words, "--retry-failed")
+    assert len(calls(folder)) == 8
+
+
+def test_many_failures_are_counted_not_listed(capsys, folder):
+    ran = gradfeat(capsys, "run", grows(folder), "--set", "n=9", "--seeds", 7)
+    assert ran.code == 1
+    assert ran.out.count("ArithmeticError") == 3
+    assert "and 4 more" in ran.out
+
+
+def test_claims_that_fail_do_not_change_the_exit_code(capsys, folder):
+    out = well(capsys, "run", grows(folder, FAILS))
+    assert "fails" in out
+    assert "bound 9" in out
+
+
+MAGIC = {"png": b"\x89PNG\r\n", "svg": b"<?xml", "pdf": b"%PDF"}
+
+
+def test_figures_in_each_format(capsys, folder):
+    out = well(capsys, "run", grows(folder), "--format", "png,SVG, pdf", "--figures", "a/b")
+    for kind, start in MAGIC.items():
+        path = folder / "a" / "b" / f"grows-quick.{kind}"
+        assert path.read_bytes().startswith(start)
+        assert f"a/b/grows-quick.{kind}" in out
+
+
+def test_no_figure_draws_none(capsys, folder):
+    assert "Figure" not in well(capsys, "run", grows(folder), "--no-figure")
+    assert not (folder / "figures").exists()
+
+
+@pytest.mark.parametrize(
+    ("body", "said"),
+    [("raise KeyError('no')", "KeyError"), ("return 3", "is a int"), ("return None", "NoneType")],
+)
+def test_a_figure_that_does_not_come_out_loses_no_results(capsys, folder, body, said):
+    name = grows(folder, GROWS.replace("drawn = Figure()", body))
+    ran = gradfeat(capsys, "run", name)
+    assert ran.code == 2
+    assert said in ran.err
+    assert "Traceback" not in ran.err
+    assert len(stored(folder)) == 6
+    assert "Three is large." in ran.out
+
+
+def test_a_claim_that_cannot_be_checked_is_one_sentence(capsys, folder):
+    name = grows(folder, GROWS.replace('above("value"', 'above("valu"'))
+    ran = gradfeat(capsys, "run", name, "--no-figure")
+    assert ran.code == 2
+    assert "'Three is large.'" in ran.err
+    assert "did you mean 'value'" in ran.err
+    assert len(stored(folder)) == 6
+
+
+def test_several_experiments_in_one_run(capsys, folder):
+    grows(folder)
+    (folder / "other.py").write_text(GROWS.replace('"grows"', '"other"'))
+    out = well(capsys, "run", "grows.py", "other.py", "grows.py")
+    assert out.count("grows: 6 of 6 cells") == 1
+    assert "other: 6 of 6 cells" in out
+
+
+def test_two_experiments_of_one_name_are_refused(capsys, folder):
+    grows(folder)
+    (folder / "other.py").write_text(GROWS)
+    assert "are both called 'grows'" in refused(capsys, "run", "grows.py", "other.py")
+    assert not (folder / "gradfeat.sqlite").exists()
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("", "has no EXPERIMENT"),
+        ("1 +", "line 1"),
+        ("import nothing_of_that_name", "ModuleNotFoundError"),
+        (GROWS.replace("n: int, noise", "n, jobs: int, noise"), "'jobs' cannot name a parameter"),
+        (GROWS.replace('"grows"', '"shi22-accuracy"'), "a shipped experiment"),
+    ],
+)
+def test_a_file_that_is_no_experiment(capsys, folder, text, said):
+    assert said in refused(capsys, "run", grows(folder, text))
+    assert said in refused(capsys, "list", "grows.py")
+
+
+def test_a_name_that_is_none(capsys, folder):
+    assert "did you mean 'shi22-accuracy'" in refused(capsys, "run", "shi22-acuracy")
+    assert "there is no file" in refused(capsys, "run", "absent.py")
+    assert list(folder.iterdir()) == []
+
+
+@pytest.mark.parametrize("jobs", ["1", "2"])
+def test_ctrl_c_keeps_what_is_finished_and_says_so(folder, jobs):
+    slow = GROWS.replace("    if n == 9", "    import time; time.sleep(0.1)\n    if n == 9")
+    name = grows(folder, slow)
+    words = [sys.executable, "-m", "gradfeat.cli", "run", name, "--seeds", "40", "--no-figure"]
+    process = subprocess.Popen(
+        [*words, "--jobs", jobs],
+        cwd=folder,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    )
+    deadline = time.monotonic() + 60
+    while len(calls(folder)) < 6:
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
+    os.killpg(process.pid, signal.SIGINT)
+    _, err = process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert len(err.splitlines()) == 1, err
+    done = len(stored(folder))
+    assert 0 < done < 120
+    assert f"stopped: {done} of 120 cells are saved in gradfeat.sqlite" in err

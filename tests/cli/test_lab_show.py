@@ -1,0 +1,177 @@
+"""show: of an experiment what the last run asked for, of a model what it reads; stores."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+
+import pytest
+
+from cli.lab_files import GROWS, calls, grows, refused, well
+from cli.tables import gradfeat
+from gradfeat.experiments import run
+from gradfeat.experiments.loading import experiment
+
+
+def test_show_prints_question_claims_and_means_and_computes_nothing(capsys, folder):
+    name = grows(folder)
+    well(capsys, "run", name, "--seeds", 3, "--set", "noise=0", "--no-figure")
+    out = well(capsys, "show", name)
+    assert out.startswith("Does it grow?")
+    assert "scale quick, 3 seeds, noise=0.0: 9 of 9 cells" in out
+    assert "Three is large." in out
+    assert [*"3", "3", "[3,", "3]", "6", "[6,", "6]", "3"] == out.splitlines()[-2].split()
+    assert "the same in all cells: noise=0, kind=plain" in out
+    assert len(calls(folder)) == 9
+    assert [path.name for path in folder.glob("*.p*")] == ["grows.py"]
+
+
+def test_show_follows_the_last_run_unless_told_otherwise(capsys, folder):
+    name = grows(folder)
+    well(capsys, "run", name, "--no-figure")
+    well(capsys, "run", name, "--set", "n=5", "--seeds", 1, "--no-figure")
+    assert "n=5: 1 of 1 cells" in well(capsys, "show", name)
+    assert "scale quick: 6 of 6 cells" in well(capsys, "show", name, "--scale", "quick")
+    out = well(capsys, "show", name, "--seeds", 3)
+    assert "1 of 3 cells, 2 not computed" in out
+    command = out.split("the rest is computed by: gradfeat ")[1].splitlines()[0]
+    well(capsys, *command.split(), "--no-figure")
+    assert "3 of 3 cells" in well(capsys, "show", name)
+
+
+def test_the_means_are_those_of_the_table(capsys, folder):
+    name = grows(folder)
+    well(capsys, "run", name, "--seeds", 4, "--no-figure")
+    table = run(experiment(name), seeds=4)
+    means = table.groupby("n")["value"].mean()
+    out = well(capsys, "show", name)
+    for n, mean in means.items():
+        assert f"{n}  {mean:.4g} [" in out
+
+
+def test_metrics_are_chosen_by_name(capsys, folder):
+    name = grows(folder)
+    well(capsys, "run", name, "--no-figure")
+    assert "twice" in well(capsys, "show", name)
+    out = well(capsys, "show", name, "--metrics", "value")
+    assert "choose with --metrics: twice" in out
+    assert "did you mean 'value'" in refused(capsys, "show", name, "--metrics", "valu")
+
+
+def test_failures_with_their_tracebacks(capsys, folder):
+    name = grows(folder)
+    gradfeat(capsys, "run", name, "--scale", "paper", "--no-figure")
+    plain = well(capsys, "show", name)
+    assert "4 of 6 cells, 2 failed" in plain
+    assert "Traceback" not in plain
+    assert "--failures" in plain
+    out = well(capsys, "show", name, "--failures")
+    assert out.count("Traceback (most recent call last)") == 2
+    assert 'raise ArithmeticError(f"no nine with [seed] {seed}")' in out
+    assert "n=9, seed=1" in out
+    assert "no cell failed" in well(capsys, "show", name, "--failures", "--set", "n=1")
+
+
+def test_all_cells_failed(capsys, folder):
+    name = grows(folder)
+    ran = gradfeat(capsys, "run", name, "--set", "n=9")
+    assert (ran.code, ran.err) == (1, "")
+    assert "0 of 2 cells, 2 failed" in well(capsys, "show", name)
+    assert "nothing is finished" in refused(capsys, "show", name, "--figure", "a.png")
+
+
+@pytest.mark.parametrize(("kind", "start"), [("png", b"\x89PNG"), ("pdf", b"%PDF")])
+def test_the_figure_to_a_file(capsys, folder, kind, start):
+    name = grows(folder)
+    well(capsys, "run", name, "--no-figure")
+    well(capsys, "show", name, "--figure", f"mine.{kind}")
+    assert (folder / f"mine.{kind}").read_bytes().startswith(start)
+
+
+@pytest.mark.parametrize("file", ["a.jpg", "figure", "no/a.png", "."])
+def test_a_figure_file_that_cannot_be(capsys, folder, file):
+    refused(capsys, "show", grows(folder), "--figure", file)
+
+
+def test_an_experiment_without_figure_says_so(capsys, folder):
+    name = grows(folder, GROWS.replace("figure=figure,", ""))
+    assert "Figure" not in well(capsys, "run", name)
+    assert "it has none" in refused(capsys, "show", name, "--figure", "a.png")
+
+
+def test_another_version_is_not_shown(capsys, folder):
+    name = grows(folder)
+    well(capsys, "run", name, "--no-figure")
+    grows(folder, GROWS.replace("seeds=2,", "seeds=2, version=2,"))
+    assert "gradfeat run grows.py makes one" in refused(capsys, "show", name)
+
+
+def test_neither_experiment_nor_model(capsys, folder):
+    said = refused(capsys, "show", "shi22-acuracy")
+    assert "does not exist" in said
+    assert "did you mean 'shi22-accuracy'" in said
+    assert "is a folder" in refused(capsys, "show", str(folder))
+
+
+def test_a_file_that_is_no_model(capsys, folder):
+    (folder / "bad.gradfeat").write_bytes(b"no")
+    assert "bad.gradfeat" in refused(capsys, "show", "bad.gradfeat")
+
+
+def test_a_name_that_ships_wins_over_a_file(capsys, folder):
+    (folder / "shi22-accuracy").write_bytes(b"no")
+    assert "store 'gradfeat.sqlite' does not exist" in refused(capsys, "show", "shi22-accuracy")
+
+
+# ---- stores that cannot be used
+
+
+def text(path):
+    path.write_text("These are words, not results. " * 50)
+
+
+def foreign(path):
+    with sqlite3.connect(path) as db:
+        db.execute("CREATE TABLE t (a)")
+    db.close()
+
+
+def newer(path):
+    with sqlite3.connect(path) as db:
+        db.execute("CREATE TABLE t (a)")
+        db.execute(f"PRAGMA application_id = {0x67667374}")
+        db.execute("PRAGMA user_version = 99")
+    db.close()
+
+
+def folder_there(path):
+    path.mkdir()
+
+
+BAD = [(text, "not an SQLite file"), (foreign, "another program"), (newer, "newer gradfeat")]
+
+
+@pytest.mark.parametrize(("make", "said"), [*BAD, (folder_there, "is a folder")])
+def test_a_store_that_is_not_ours(capsys, folder, make, said):
+    name, store = grows(folder), folder / "s"
+    make(store)
+    before = store.read_bytes() if store.is_file() else b""
+    for words in (["run", name], ["verify", name], ["show", name], ["status"]):
+        assert said in refused(capsys, *words, "--store", "s")
+    assert said in refused(capsys, "export", name, "--to", "csv", "--store", "s")
+    assert calls(folder) == []
+    assert (store.read_bytes() if store.is_file() else b"") == before
+    assert not (folder / "grows.csv").exists()
+
+
+def test_a_store_in_no_folder(capsys, folder):
+    name = grows(folder)
+    assert "create it first" in refused(capsys, "run", name, "--store", "no/s.db")
+    assert "does not exist" in refused(capsys, "show", name, "--store", "no/s.db")
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere")
+def test_a_folder_that_may_not_be_written_to(capsys, folder):
+    name = grows(folder)
+    (folder / "locked").mkdir(mode=0o555)
+    assert "allow writing" in refused(capsys, "run", name, "--store", "locked/s.db")

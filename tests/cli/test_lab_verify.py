@@ -1,0 +1,96 @@
+"""verify, status, list: exit codes, counts, what is left out."""
+
+from __future__ import annotations
+
+import pytest
+
+from cli.lab_files import FAILS, GROWS, UNDECIDED, calls, grows, refused, well
+from cli.tables import gradfeat
+from gradfeat.experiments import loading
+
+
+@pytest.mark.parametrize(
+    ("text", "code", "summary"),
+    [
+        (GROWS, 0, "2 claims: 2 hold"),
+        (FAILS, 1, "2 claims: 1 holds, 1 fails"),
+        (UNDECIDED, 0, "2 claims: 1 holds, 1 not enough evidence"),
+        (GROWS.replace("claims=(", "claims=() and ("), 0, "no claims"),
+    ],
+    ids=["hold", "fails", "undecided", "none"],
+)
+def test_the_exit_code_says_whether_a_claim_fails(capsys, folder, text, code, summary):
+    ran = gradfeat(capsys, "verify", grows(folder, text), "--seeds", 3)
+    assert (ran.code, ran.err) == (code, "")
+    words = " ".join(ran.out.split())
+    assert f"1 experiment, {summary}; 9 cells, 0 failed, 0 there before" in words
+
+
+def test_the_table_of_claims_has_text_source_verdict_estimate_and_seeds(capsys, folder):
+    out = well(capsys, "verify", grows(folder), "--seeds", 3, "--jobs", 2)
+    assert all(word in out for word in ("Three is large.", "Theorem 1", "holds", "[", "3"))
+    assert all(len(line) <= 80 for line in out.splitlines())
+
+
+def test_failed_cells_fail_the_verification(capsys, folder):
+    ran = gradfeat(capsys, "verify", grows(folder), "--scale", "paper")
+    assert ran.code == 1
+    assert "2 of 6 cells failed" in ran.out
+    assert "6 cells, 2 failed" in " ".join(ran.out.split())
+
+
+def test_what_is_stored_is_not_computed_again(capsys, folder):
+    name = grows(folder)
+    well(capsys, "run", name, "--no-figure")
+    out = " ".join(well(capsys, "verify", name).split())
+    assert "6 cells, 0 failed, 6 there before" in out
+    assert len(calls(folder)) == 6
+
+
+def test_without_names_it_is_all_that_ship_and_have_the_scale(capsys, folder, monkeypatch):
+    grows(folder)
+    (folder / "small.py").write_text(GROWS.replace('"grows"', '"small"').replace("quick", "tiny"))
+    monkeypatch.setattr("gradfeat.cli.lab.shipped", lambda: ["grows.py", "small.py"])
+    out = well(capsys, "verify")
+    assert "1 experiment, 2 claims" in " ".join(out.split())
+    assert "did you mean" not in out
+    assert "'quick' is no scale" in refused(capsys, "verify", "small.py")
+
+
+def test_a_claim_that_cannot_be_checked_is_code_two(capsys, folder):
+    ran = gradfeat(capsys, "verify", grows(folder, GROWS.replace('e("value"', 'e("valu"')))
+    assert ran.code == 2
+    assert "cannot be checked" in ran.err
+
+
+def test_status_counts(capsys, folder):
+    name = grows(folder)
+    gradfeat(capsys, "run", name, "--scale", "paper", "--no-figure")
+    row = well(capsys, "status").splitlines()[-1].split()
+    assert row[:5] == ["grows", "1", "4", "2", "0"]
+    assert row[-2:] == ["1", "s"]
+
+
+def test_status_of_an_empty_store_and_of_none(capsys, folder):
+    assert "does not exist" in refused(capsys, "status")
+    assert not (folder / "gradfeat.sqlite").exists()
+
+
+def test_list_shows_questions_and_sizes(capsys, folder):
+    out = well(capsys, "list", grows(folder))
+    assert "Does it grow?" in out
+    assert "quick 3 x 2" in out
+    assert "paper 3 x 2" in out
+
+
+def test_list_without_names_shows_all_that_ship(capsys):
+    out = well(capsys, "list")
+    assert all(name in out for name in loading.names())
+
+
+def test_list_shows_the_good_files_beside_a_bad_one(capsys, folder):
+    (folder / "bad.py").write_text("EXPERIMENT = 1")
+    ran = gradfeat(capsys, "list", grows(folder), "bad.py")
+    assert ran.code == 2
+    assert "Does it grow?" in ran.out
+    assert "'bad.py' has no EXPERIMENT" in ran.err
