@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import time
+from pathlib import Path
 
 import pytest
 
@@ -124,6 +125,28 @@ def test_figures_in_each_format(capsys, folder):
         assert f"a/b/grows-quick.{kind}" in out
 
 
+def test_a_run_says_how_to_see_its_numbers(capsys, folder):
+    name = grows(folder)
+    out = well(capsys, "run", name, "--seeds", 3, "--set", "n=4,5", "--store", "s.db")
+    command = out.split("Means over seeds: gradfeat ")[1].splitlines()[0]
+    assert "scale quick, 3 seeds, n=4,5: 6 of 6 cells" in well(capsys, *command.split())
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="of Linux only")
+def test_nowhere_to_print_to(folder):
+    name = grows(folder)
+    with open("/dev/full", "w") as full:
+        done = subprocess.run(
+            [sys.executable, "-m", "gradfeat.cli", "run", name],
+            cwd=folder,
+            stdout=full,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+    assert done.returncode == 2
+    assert done.stderr == "gradfeat: the disk is full: free space and run again.\n"
+
+
 def test_no_figure_draws_none(capsys, folder):
     assert "Figure" not in well(capsys, "run", grows(folder), "--no-figure")
     assert not (folder / "figures").exists()
@@ -205,10 +228,31 @@ def test_ctrl_c_keeps_what_is_finished_and_says_so(folder, jobs):
     while len(calls(folder)) < 6:
         assert time.monotonic() < deadline
         time.sleep(0.01)
-    os.killpg(process.pid, signal.SIGINT)
+    for _ in range(3):  # an impatient finger
+        os.killpg(process.pid, signal.SIGINT)
+        time.sleep(0.1)
     _, err = process.communicate(timeout=60)
     assert process.returncode == 130
     assert len(err.splitlines()) == 1, err
     done = len(stored(folder))
     assert 0 < done < 120
     assert f"stopped: {done} of 120 cells are saved in gradfeat.sqlite" in err
+
+
+@pytest.mark.parametrize(
+    ("where", "said"),
+    [("gradfeat.cli.lab.loaded", "nothing was written"), ("gradfeat.cli.lab.drawn", "are saved")],
+)
+def test_ctrl_c_before_and_after_the_cells_is_one_sentence(
+    capsys, folder, monkeypatch, where, said
+):
+    name = grows(folder)
+
+    def interrupted(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(where, interrupted)
+    ran = gradfeat(capsys, "run", name)
+    assert ran.code == 130
+    assert said in ran.err
+    assert len(ran.err.splitlines()) == 1

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 import sys
 from io import TextIOWrapper
 from typing import cast
@@ -10,7 +11,7 @@ import typer
 
 from gradfeat.cli import lab_commands as lab
 from gradfeat.cli import table_commands as table
-from gradfeat.cli.guard import guarded
+from gradfeat.cli.guard import guarded, interrupts_count_once
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -39,4 +40,7 @@ def main() -> None:
     """Entry point of the `gradfeat` command."""
     for stream in (sys.stdout, sys.stderr):
         cast(TextIOWrapper, stream).reconfigure(errors="replace")
-    sys.exit(guarded(app))
+    interrupts_count_once()
+    code = guarded(app)
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the interpreter ends undisturbed
+    sys.exit(code)

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import errno
+import math
 import os
+import signal
 import sys
+import time
 from collections.abc import Callable, Sequence
+from types import FrameType
 from typing import Any, cast
 
 import typer
@@ -12,6 +17,13 @@ from rich.console import Console
 
 #: Of an option or argument that does not parse; typer exports only this subclass of it.
 USAGE_ERROR = cast(type[Exception], typer.BadParameter.__mro__[1])
+
+#: Exit code of Ctrl-C; typer returns it where a command does not catch the interrupt.
+INTERRUPTED = 130
+NOTHING = "stopped; nothing was written."
+
+#: Seconds in which presses of Ctrl-C count as one.
+SETTLING = 3.0
 
 
 class Refused(Exception):
@@ -37,22 +49,51 @@ def guarded(run: Callable[..., Any], arguments: Sequence[str] | None = None) -> 
     What a person can put right is one sentence on stderr and code 2; Ctrl-C is code 130.
     """
     try:
-        return run(args=arguments, prog_name="gradfeat", standalone_mode=False) or 0
+        code = run(args=arguments, prog_name="gradfeat", standalone_mode=False) or 0
+        return refuse(NOTHING, INTERRUPTED) if code == INTERRUPTED else code
     except USAGE_ERROR as error:
         return refuse(_usage(error))
     except Refused as error:
         return refuse(str(error))
     except Stopped as stop:
-        return refuse(str(stop), 130)
+        return refuse(str(stop), INTERRUPTED)
     except (KeyboardInterrupt, typer.Abort):
-        return refuse("stopped; nothing was written.", 130)
+        return refuse(NOTHING, INTERRUPTED)
     except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 1
+        return _without_output()
     except MemoryError as error:
         return refuse(str(error) or "the memory is used up: give less at once.")
     except _sentences() as error:
         return refuse(str(error))
+    except OSError as error:
+        if error.errno != errno.ENOSPC:
+            raise
+        _without_output()
+        return refuse("the disk is full: free space and run again.")
+
+
+def _without_output() -> int:
+    """Nobody can read on: what is still to be written goes nowhere."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    return 1
+
+
+def interrupts_count_once() -> None:
+    """Ctrl-C pressed again within `SETTLING` seconds does not interrupt the tidying up.
+
+    Where the program was started with Ctrl-C ignored, it stays ignored.
+    """
+    if signal.getsignal(signal.SIGINT) is not signal.default_int_handler:
+        return
+    last = -math.inf
+
+    def stop(number: int, frame: FrameType | None) -> None:
+        nonlocal last
+        before, last = last, time.monotonic()
+        if last - before > SETTLING:
+            signal.default_int_handler(number, frame)
+
+    signal.signal(signal.SIGINT, stop)
 
 
 def refuse(sentence: str, code: int = 2) -> int:

@@ -15,7 +15,7 @@ from gradfeat.cli.claims_table import Judged, counted
 from gradfeat.cli.figures import Figures, drawn, saved
 from gradfeat.cli.guard import Refused, refuse
 from gradfeat.cli.progress import duration
-from gradfeat.cli.running import Ran, computed, print_claims, print_failures
+from gradfeat.cli.running import Ran, computed, opened, print_claims, print_failures, shown_by
 from gradfeat.cli.selection import Request
 from gradfeat.drawing.numbers import listed
 from gradfeat.experiments import Experiment, ExperimentError, Store
@@ -67,7 +67,7 @@ def run_them(names: Sequence[str], request: Request, figures: Figures | None) ->
     for _, experiment in experiments:
         request.check(experiment)
     console, codes = _console(), [0]
-    with Store.open(request.store) as store:
+    with opened(request.store) as store:
         for name, experiment in experiments:
             ran = computed(name, experiment, request, store, console, figures is not None)
             codes.append(_told(ran, request, console, figures))
@@ -96,6 +96,9 @@ def _told(ran: Ran, request: Request, console: Console, figures: Figures | None)
             _draw(ran, figures, request.selection.scale, console)
     except (Refused, ExperimentError) as error:
         code = refuse(str(error))
+    if not ran.table.empty:
+        text = f"Means over seeds: {shown_by(ran, request)}"
+        console.print(text, markup=False, soft_wrap=True)
     print_failures(ran, request, console)
     return code
 
@@ -121,7 +124,7 @@ def verify_them(names: Sequence[str], request: Request) -> int:
     for _, experiment in experiments:
         request.check(experiment)
     console, judged, runs, code = _console(), [], [], 0
-    with Store.open(request.store) as store:
+    with opened(request.store) as store:
         for name, experiment in experiments:
             ran = computed(name, experiment, request, store, console, arrays=True)
             runs.append(ran)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from rich.console import Console
@@ -86,7 +87,8 @@ def in_words(count: Count) -> str:
 class CellBar:
     """Of a run, by its cells; remembers the last count.
 
-    Plain lines come with the first count, then at most one in `PAUSE` seconds, and at the end.
+    Plain lines come with the first count, then at most one in `PAUSE` seconds, and at the end; on
+    a terminal the last count stays in place of the bar.
     """
 
     def __init__(self, console: Console, name: str) -> None:
@@ -109,6 +111,11 @@ class CellBar:
 
     def __exit__(self, *_: Any) -> None:
         self._bar.stop()
+        if self._console.is_terminal and self.last is not None:
+            self._say(in_words(replace(self.last, seconds_left=None)))
+
+    def _say(self, words: str) -> None:
+        self._console.print(f"{self._name}: {words}", markup=False, soft_wrap=True)
 
     def tell(self, count: Count) -> None:
         """At the start and after each commit."""
@@ -120,7 +127,7 @@ class CellBar:
             self._bar.update(self._task, completed=count.done, total=count.total, words=words)
         elif first or count.done == count.total or self._due():
             self._spoken = time.monotonic()
-            self._console.print(f"{self._name}: {words}", markup=False, soft_wrap=True)
+            self._say(words)
 
     def _due(self) -> bool:
         return time.monotonic() - self._spoken >= PAUSE

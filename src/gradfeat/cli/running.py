@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import pandas as pd
@@ -82,6 +84,22 @@ def computed(
     return Ran(shown, experiment, points, table, cached, time.monotonic() - start)
 
 
+@contextlib.contextmanager
+def opened(path: Path) -> Iterator[Store]:
+    """Give the store; Ctrl-C at any time between computing says that finished cells are kept.
+
+    Raises
+    ------
+    Stopped
+        Of Ctrl-C.
+    """
+    with Store.open(path) as store:
+        try:
+            yield store
+        except KeyboardInterrupt:
+            raise Stopped(f"stopped: finished cells are saved in {path}.") from None
+
+
 def _stopped(bar: CellBar, request: Request) -> str:
     known = "what is finished is"
     if bar.last is not None:
@@ -130,9 +148,14 @@ def print_failures(ran: Ran, request: Request, console: Console) -> None:
         _line(f"  {cell_in_words(failure, names)}: {last}", console)
     if n > NAMED:
         _line(f"  and {n - NAMED:,} more", console)
-    words = [ran.shown, *store_option(request.store), *request.selection.options()]
-    _line(f"tracebacks: {command('show', *words, '--failures')}", console)
+    _line(f"tracebacks: {shown_by(ran, request)} --failures", console)
     _line("try them again: the same command with --retry-failed", console)
+
+
+def shown_by(ran: Ran, request: Request) -> str:
+    """Return the command that shows what was run."""
+    words = [ran.shown, *store_option(request.store), *request.selection.options()]
+    return command("show", *words)
 
 
 def _line(text: str, console: Console) -> None:

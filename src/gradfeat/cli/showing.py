@@ -123,8 +123,9 @@ def _print_numbers(experiment: Experiment, stored: Stored, view: View, console: 
     if stored.table.empty:
         return
     summary = summarised(stored.table, view.metrics)
-    console.print()
-    print_claims(judge(experiment, stored.table), console)
+    if experiment.claims:
+        console.print()
+        print_claims(judge(experiment, stored.table), console)
     console.print()
     console.print(summary.table)
     for note in summary.notes:
