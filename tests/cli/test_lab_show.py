@@ -58,6 +58,27 @@ def test_metrics_are_chosen_by_name(capsys, folder):
     assert "did you mean 'value'" in refused(capsys, "show", name, "--metrics", "valu")
 
 
+def test_the_table_of_means_is_as_narrow_as_the_terminal(capsys, folder):
+    wide = GROWS.replace('"twice": 2.0 * n', '"a" * 30: seed / 7, "b" * 30: seed / 7')
+    name = grows(folder, wide)
+    well(capsys, "run", name, "--no-figure")
+    out = well(capsys, "show", name)
+    assert f"choose with --metrics: {'b' * 30}" in out
+    assert all(len(line) <= 80 for line in out.splitlines())
+    rows = [line for line in out.splitlines() if line.startswith(("1 ", "2 ", "3 "))]
+    assert len(rows) == 3
+    assert all(line.rstrip().endswith("2") for line in rows)
+
+
+def test_values_that_are_not_finite_are_told_apart(capsys, folder):
+    odd = GROWS.replace("2.0 * n", 'float("nan") if seed == 0 and n < 3 else 2.0')
+    name = grows(folder, odd)
+    well(capsys, "run", name, "--no-figure")
+    rows = well(capsys, "show", name, "--metrics", "twice").splitlines()
+    cells = {line.split()[0]: " ".join(line.split()[1:-1]) for line in rows if line[:1].isdigit()}
+    assert cells == {"1": "not finite in 1", "2": "not finite in 1", "3": "2 [2, 2]"}
+
+
 def test_failures_with_their_tracebacks(capsys, folder):
     name = grows(folder)
     gradfeat(capsys, "run", name, "--scale", "paper", "--no-figure")

@@ -122,7 +122,7 @@ def _counts(stored: Stored) -> str:
 def _print_numbers(experiment: Experiment, stored: Stored, view: View, console: Console) -> None:
     if stored.table.empty:
         return
-    summary = summarised(stored.table, view.metrics)
+    summary = summarised(stored.table, view.metrics, console)
     if experiment.claims:
         console.print()
         print_claims(judge(experiment, stored.table), console)

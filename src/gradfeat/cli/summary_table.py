@@ -8,17 +8,20 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 from rich import box
+from rich.console import Console
+from rich.measure import Measurement
 from rich.table import Table
 from rich.text import Text
 
 from gradfeat.cli.guard import Refused
+from gradfeat.drawing.numbers import MISSING
 from gradfeat.experiments.errors import choices
 from gradfeat.experiments.intervals import Limits, limits_of
 from gradfeat.experiments.rows import factor_names
 
 #: Rows that are printed; `gradfeat export` gives all.
 MOST_ROWS = 60
-#: Metrics that are printed unless they are named.
+#: Metrics that are printed at most, unless they are named.
 MOST_METRICS = 3
 #: Each side of a two-sided 95 % interval.
 SIDE = 0.975
@@ -44,17 +47,7 @@ def scalar_metrics(table: pd.DataFrame) -> list[str]:
     return [name for name in names if table[name].dtype != object]
 
 
-def chosen_metrics(table: pd.DataFrame, asked: str | None) -> list[str]:
-    """Return the metrics named, comma-separated; the first few where none is.
-
-    Raises
-    ------
-    Refused
-        Of a name that is none.
-    """
-    known = scalar_metrics(table)
-    if asked is None:
-        return known[:MOST_METRICS]
+def _named(asked: str, known: Sequence[str]) -> list[str]:
     names = list(dict.fromkeys(name.strip() for name in asked.split(",")))
     for name in names:
         if name not in known:
@@ -62,26 +55,48 @@ def chosen_metrics(table: pd.DataFrame, asked: str | None) -> list[str]:
     return names
 
 
-def summarised(table: pd.DataFrame, asked: str | None) -> Summary:
+def summarised(table: pd.DataFrame, asked: str | None, console: Console) -> Summary:
     """Return mean and 95 % t interval over seeds of each metric, for each cell.
+
+    Parameters
+    ----------
+    table : DataFrame
+        Of an experiment, not empty.
+    asked : str or None
+        Metrics, comma-separated; left out: the first ones, as many as fit the console.
+    console : Console
+        Where it is to be printed.
 
     Raises
     ------
     Refused
         Where `asked` names something that is no metric.
     """
-    metrics, factors = chosen_metrics(table, asked), factor_names(table)
+    known, factors = scalar_metrics(table), factor_names(table)
     names = [name for name in factors if len(set(table[name])) > 1]
+    parts = [p for _, p in table.groupby(names, sort=False)] if names else [table]
+    metrics = known[:MOST_METRICS] if asked is None else _named(asked, known)
+    shown = _rows(parts[:MOST_ROWS], names, metrics)
+    while asked is None and len(metrics) > 1 and _width(shown, console) > console.width:
+        metrics = metrics[:-1]
+        shown = _rows(parts[:MOST_ROWS], names, metrics)
+    notes = _same(table, [name for name in factors if name not in names])
+    return Summary(shown, notes + _left_out(table, metrics, len(parts)))
+
+
+def _width(table: Table, console: Console) -> int:
+    return Measurement.get(console, console.options.update(max_width=10_000), table).maximum
+
+
+def _rows(parts: Sequence[pd.DataFrame], names: Sequence[str], metrics: Sequence[str]) -> Table:
     shown = Table(box=box.SIMPLE_HEAD, show_edge=False, padding=(0, 1, 0, 0))
     for name in [*names, *metrics, "seeds"]:
         shown.add_column(Text(name), justify="left" if name in names else "right")
-    parts = [p for _, p in table.groupby(names, sort=False)] if names else [table]
-    for part in parts[:MOST_ROWS]:
+    for part in parts:
         cell = [_plain(part[name].iloc[0]) for name in names]
         numbers = [_mean(part[name].to_numpy(float)) for name in metrics]
         shown.add_row(*map(Text, [*cell, *numbers, str(len(part))]))
-    notes = _same(table, [name for name in factors if name not in names])
-    return Summary(shown, notes + _left_out(table, metrics, len(parts)))
+    return shown
 
 
 def _plain(value: object) -> str:
@@ -98,9 +113,10 @@ def _mean(values: np.ndarray) -> str:
         case Limits():
             return f"{limits.estimate:.4g} [{limits.low:.4g}, {limits.high:.4g}]"
         case _:
-            finite = values[np.isfinite(values)]
-            lost = len(values) - len(finite)
-            return f"{finite.mean():.4g}" if not lost and len(finite) else f"nan in {lost}"
+            lost = int((~np.isfinite(values)).sum())
+            if lost == len(values):
+                return MISSING
+            return f"not finite in {lost}" if lost else f"{values.mean():.4g}"
 
 
 def _same(table: pd.DataFrame, names: Sequence[str]) -> list[str]:
