@@ -53,8 +53,8 @@ class SmoothedTruncatedReLU(Activation):
 
     def _ramp(self, z: Tensor) -> Tensor:
         u = z / self.noise
-        density = torch.exp(-u.square() / 2).mul_(self.noise / math.sqrt(2 * math.pi))
-        return density.addcmul_(z, torch.special.ndtr(u))
+        density = torch.exp(-u.square() / 2) * (self.noise / math.sqrt(2 * math.pi))
+        return torch.addcmul(density, z, torch.special.ndtr(u))
 
     def __call__(self, z: Float[Tensor, "*shape"]) -> Float[Tensor, "*shape"]:
         return self._ramp(z) - self._ramp(z - 1)
