@@ -80,7 +80,7 @@ class ReLU(Activation):
         return torch.relu(z)
 
     def derivative(self, z: Float[Tensor, "*shape"]) -> Float[Tensor, "*shape"]:
-        return (z > 0).to(z.dtype)
+        return z.clone().gt_(0)  # in place: no pass over booleans, several times faster
 
     def hermite_coefficients(self, k_max: int) -> Float[np.ndarray, " k"]:
         return hermite.ramp_coefficients(0.0, k_max)
@@ -112,7 +112,7 @@ class CentredReLU(Activation):
         return torch.relu(z) - RELU_MEAN
 
     def derivative(self, z: Float[Tensor, "*shape"]) -> Float[Tensor, "*shape"]:
-        return (z > 0).to(z.dtype)
+        return z.clone().gt_(0)  # in place: no pass over booleans, several times faster
 
     def hermite_coefficients(self, k_max: int) -> Float[np.ndarray, " k"]:
         return np.r_[0.0, hermite.ramp_coefficients(0.0, k_max)[1:]]
@@ -144,7 +144,7 @@ class TruncatedReLU(Activation):
         return z.clamp(0, 1)
 
     def derivative(self, z: Float[Tensor, "*shape"]) -> Float[Tensor, "*shape"]:
-        return ((z > 0) & (z < 1)).to(z.dtype)
+        return z.addcmul(z, z, value=-1).gt_(0)  # z - z^2 > 0 exactly where 0 < z < 1
 
     def hermite_coefficients(self, k_max: int) -> Float[np.ndarray, " k"]:
         return hermite.ramp_coefficients(0.0, k_max) - hermite.ramp_coefficients(1.0, k_max)
