@@ -34,6 +34,10 @@ class Layers:
         """The same shapes, all zero."""
         return Layers(torch.zeros_like(self.W), torch.zeros_like(self.b), torch.zeros_like(self.a))
 
+    def part(self, networks: slice) -> Layers:
+        """Some of the networks."""
+        return Layers(self.W[networks], self.b[networks], self.a[networks])
+
     def network(self, i: int, activation: Activation) -> TwoLayer:
         """Network number `i`, without an affine part."""
         d, c = self.W.shape[2], self.a.shape[2]

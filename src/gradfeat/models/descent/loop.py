@@ -74,7 +74,7 @@ def descend(
             step += 1
             g, value = trained.gradients(layers, rows(step, phase.batch), loss, sigma)
             velocity = _add(velocity, phase.momentum, g)
-            layers = _move(layers, velocity, phase, trained.anchor(layers))
+            layers = _move(layers, velocity, phase, trained)
             yield Descended(step, layers, g, value)
 
 
@@ -88,8 +88,9 @@ def _add(velocity: Layers, momentum: float, g: Layers) -> Layers:
     )
 
 
-def _move(at: Layers, velocity: Layers, phase: Phase, anchor: Layers) -> Layers:
+def _move(at: Layers, velocity: Layers, phase: Phase, trained: Trained) -> Layers:
     eta = phase.step_size
+    anchor = at if phase.keep("W") == phase.keep("a") == 1 else trained.anchor(at)
     return Layers(
         torch.add(_shrunk(at.W, anchor.W, phase.keep("W")), velocity.W, alpha=-eta),
         torch.add(at.b, velocity.b, alpha=-eta),

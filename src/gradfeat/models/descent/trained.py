@@ -12,7 +12,11 @@ from torch import Tensor
 
 from ...maths.activations import Activation
 from ..losses import Loss
-from .layers import Layers
+from .layers import Layers, stack
+
+#: Pre-activations of the networks that go through a step together stay within these bytes on a
+#: CPU, so that they are still in its cache when they are read again.
+GROUP_BYTES = 2**19
 
 
 @dataclass(frozen=True, eq=False)
@@ -23,15 +27,37 @@ class Rows:
     y: Float[Tensor, "s n c"]
     w: Float[Tensor, "s n 1"]
 
+    def part(self, networks: slice) -> Rows:
+        """Those of some networks."""
+        return Rows(self.X[networks], self.y[networks], self.w[networks])
+
 
 class Trained(ABC):
     """A parametrised function of (W, b, a) with the gradient of its mean loss."""
 
-    @abstractmethod
     def gradients(
         self, at: Layers, rows: Rows, loss: Loss, activation: Activation
     ) -> tuple[Layers, Float[Tensor, " s"]]:
         """Gradient of sum_i w_i l(f(x_i), y_i), and that loss, for each network."""
+        step = _together(rows.X, at.b.shape[1])
+        groups = [slice(i, i + step) for i in range(0, len(at.b), step)]
+        found = [
+            self.part(group).gradients_at_once(at.part(group), rows.part(group), loss, activation)
+            for group in groups
+        ]
+        if len(found) == 1:
+            return found[0]
+        return stack([g for g, _ in found]), torch.cat([value for _, value in found])
+
+    @abstractmethod
+    def gradients_at_once(
+        self, at: Layers, rows: Rows, loss: Loss, activation: Activation
+    ) -> tuple[Layers, Float[Tensor, " s"]]:
+        """The same in one product over all networks."""
+
+    @abstractmethod
+    def part(self, networks: slice) -> Trained:
+        """What trains some of the networks."""
 
     @abstractmethod
     def anchor(self, at: Layers) -> Layers:
@@ -47,14 +73,20 @@ class AllLayers(Trained):
     sum_i w_i l'_i a_j sigma'(z_ij) x_i, grad b_j the same without x_i.
     """
 
-    def gradients(
+    def gradients_at_once(
         self, at: Layers, rows: Rows, loss: Loss, activation: Activation
     ) -> tuple[Layers, Float[Tensor, " s"]]:
         Z = _preactivations(at, rows.X)
         A = activation(Z)
         slope, value = _slope(loss, A @ at.a, rows)
-        W, b = _first_layer(activation.derivative(Z), slope, at.a, rows.X)
-        return Layers(W, b, A.mT @ slope), value
+        a = A.mT @ slope
+        Z, slope, X = _live(Z, slope, rows.X)
+        W, b = _first_layer(activation.derivative(Z), slope, X, at.a)
+        return Layers(W, b, a), value
+
+    def part(self, networks: slice) -> Trained:  # noqa: ARG002
+        """Itself: nothing here belongs to a network."""
+        return self
 
     def anchor(self, at: Layers) -> Layers:
         """Zero."""
@@ -66,12 +98,16 @@ class AllLayers(Trained):
 class HeadOnly(Trained):
     """Random features: W and b stay, a is trained."""
 
-    def gradients(
+    def gradients_at_once(
         self, at: Layers, rows: Rows, loss: Loss, activation: Activation
     ) -> tuple[Layers, Float[Tensor, " s"]]:
         A = activation(_preactivations(at, rows.X))
         slope, value = _slope(loss, A @ at.a, rows)
         return Layers(torch.zeros_like(at.W), torch.zeros_like(at.b), A.mT @ slope), value
+
+    def part(self, networks: slice) -> Trained:  # noqa: ARG002
+        """Itself: nothing here belongs to a network."""
+        return self
 
     def anchor(self, at: Layers) -> Layers:
         """Zero for the head; W and b stay where they are."""
@@ -91,7 +127,7 @@ class Linearisation(Trained):
 
     start: Layers
 
-    def gradients(
+    def gradients_at_once(
         self, at: Layers, rows: Rows, loss: Loss, activation: Activation
     ) -> tuple[Layers, Float[Tensor, " s"]]:
         Z = _preactivations(self.start, rows.X)
@@ -99,8 +135,13 @@ class Linearisation(Trained):
         moved = Layers(at.W - self.start.W, at.b - self.start.b, at.a)
         f = A @ at.a + (S * _preactivations(moved, rows.X)) @ self.start.a
         slope, value = _slope(loss, f, rows)
-        W, b = _first_layer(S, slope, self.start.a, rows.X)
-        return Layers(W, b, A.mT @ slope), value
+        a = A.mT @ slope
+        W, b = _first_layer(*_live(S, slope, rows.X), self.start.a)
+        return Layers(W, b, a), value
+
+    def part(self, networks: slice) -> Trained:
+        """The expansion of those networks."""
+        return Linearisation(self.start.part(networks))
 
     def anchor(self, at: Layers) -> Layers:  # noqa: ARG002
         """The start: the penalty is the kernel's norm of f - f_0."""
@@ -117,7 +158,27 @@ def _slope(loss: Loss, f: Tensor, rows: Rows) -> tuple[Tensor, Tensor]:
     return loss.slope(f, rows.y) * rows.w, value
 
 
-def _first_layer(S: Tensor, slope: Tensor, a: Tensor, X: Tensor) -> tuple[Tensor, Tensor]:
+def _together(X: Tensor, m: int) -> int:
+    """How many networks of width `m` go through a step at once: all, but on a CPU."""
+    if X.device.type != "cpu":
+        return max(1, len(X))
+    return max(1, GROUP_BYTES // max(1, X.shape[1] * m * X.element_size()))
+
+
+def _live(Z: Tensor, slope: Tensor, X: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    """The rows that have a slope, where networks go one by one: the others add exact zeros.
+
+    Whether rows are left out depends on the size of a network, not on what it is stacked with.
+    """
+    if len(X) > 1 or _together(X, Z.shape[2]) > 1 or X.device.type != "cpu":
+        return Z, slope, X
+    live = slope[0].any(1)
+    if bool(live.all()):
+        return Z, slope, X
+    return Z[:, live], slope[:, live], X[:, live]
+
+
+def _first_layer(S: Tensor, slope: Tensor, X: Tensor, a: Tensor) -> tuple[Tensor, Tensor]:
     """Gradients in W and b. **Overwrites S.** One output needs no product of slopes and heads."""
     if a.shape[2] == 1:
         V = S.mul_(slope)
