@@ -55,7 +55,7 @@ def duration(seconds: float) -> str:
     Examples
     --------
     >>> duration(0.2), duration(75), duration(4000), duration(200_000)
-    ('1 s', '1 min 15 s', '1 h 7 min', '2 d 8 h')
+    ('1 s', '1 min 15 s', '1 h 6 min', '2 d 7 h')
     """
     whole = max(1, round(seconds))
     if whole < 60:

@@ -1,0 +1,52 @@
+"""Progress: few plain lines, the last one always; a bar and its last count on a terminal."""
+
+from __future__ import annotations
+
+import doctest
+import importlib
+import io
+import pkgutil
+
+import pytest
+from rich.console import Console
+
+import gradfeat.cli
+from gradfeat.cli.progress import CellBar
+from gradfeat.experiments import Progress
+
+
+def told(terminal: bool, times: list[float], monkeypatch) -> str:
+    """What ten cells print, finished at these times."""
+    out, clock = io.StringIO(), iter(times)
+    now = [0.0]
+    monkeypatch.setattr("gradfeat.cli.progress.time.monotonic", lambda: now[0])
+    console = Console(file=out, force_terminal=terminal, width=80, highlight=False)
+    with CellBar(console, "demo [x]") as bar:
+        for done in range(11):
+            now[0] = next(clock)
+            bar.tell(Progress(done, 10, done // 5, 0, now[0], 100.0))
+    return out.getvalue()
+
+
+def test_quick_cells_print_the_first_and_the_last_line(monkeypatch):
+    lines = told(False, [0.1 * i for i in range(11)], monkeypatch).splitlines()
+    assert lines[0].startswith("demo [x]: 0 of 10 cells")
+    assert lines[1:] == ["demo [x]: 10 of 10 cells, 2 failed"]
+
+
+def test_slow_cells_print_a_line_every_few_seconds(monkeypatch):
+    lines = told(False, [3.0 * i for i in range(11)], monkeypatch).splitlines()
+    assert [line.split()[2] for line in lines] == ["0", "2", "4", "6", "8", "10"]
+    assert lines[1] == "demo [x]: 2 of 10 cells, about 1 min 40 s left"
+
+
+def test_a_terminal_keeps_the_last_count(monkeypatch):
+    monkeypatch.setenv("TERM", "xterm")
+    out = told(True, [0.1 * i for i in range(11)], monkeypatch)
+    assert "━" in out
+    assert out.endswith("demo [x]: 10 of 10 cells, 2 failed\n")
+
+
+@pytest.mark.parametrize("name", [m.name for m in pkgutil.iter_modules(gradfeat.cli.__path__)])
+def test_docstring_examples_print_what_they_say(name):
+    assert doctest.testmod(importlib.import_module(f"gradfeat.cli.{name}")).failed == 0
