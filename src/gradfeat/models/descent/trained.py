@@ -78,7 +78,7 @@ class AllLayers(Trained):
     ) -> tuple[Layers, Float[Tensor, " s"]]:
         Z = _preactivations(at, rows.X)
         A = activation(Z)
-        slope, value = _slope(loss, A @ at.a, rows)
+        slope, value = _slope(loss, _outputs(A, at.a), rows)
         a = A.mT @ slope
         Z, slope, X = _live(Z, slope, rows.X)
         W, b = _first_layer(activation.derivative(Z), slope, X, at.a)
@@ -102,7 +102,7 @@ class HeadOnly(Trained):
         self, at: Layers, rows: Rows, loss: Loss, activation: Activation
     ) -> tuple[Layers, Float[Tensor, " s"]]:
         A = activation(_preactivations(at, rows.X))
-        slope, value = _slope(loss, A @ at.a, rows)
+        slope, value = _slope(loss, _outputs(A, at.a), rows)
         return Layers(torch.zeros_like(at.W), torch.zeros_like(at.b), A.mT @ slope), value
 
     def part(self, networks: slice) -> Trained:  # noqa: ARG002
@@ -133,7 +133,8 @@ class Linearisation(Trained):
         Z = _preactivations(self.start, rows.X)
         A, S = activation(Z), activation.derivative(Z)
         moved = Layers(at.W - self.start.W, at.b - self.start.b, at.a)
-        f = A @ at.a + (S * _preactivations(moved, rows.X)) @ self.start.a
+        tangent = S * _preactivations(moved, rows.X)
+        f = _outputs(A, at.a) + _outputs(tangent, self.start.a)
         slope, value = _slope(loss, f, rows)
         a = A.mT @ slope
         W, b = _first_layer(*_live(S, slope, rows.X), self.start.a)
@@ -150,6 +151,11 @@ class Linearisation(Trained):
 
 def _preactivations(at: Layers, X: Tensor) -> Tensor:
     return torch.baddbmm(at.b[:, None], X, at.W.mT)
+
+
+def _outputs(A: Tensor, a: Tensor) -> Tensor:
+    """A a, transposed: a product with one column is rounded otherwise in a stack of one."""
+    return (a.mT @ A.mT).mT
 
 
 def _slope(loss: Loss, f: Tensor, rows: Rows) -> tuple[Tensor, Tensor]:
