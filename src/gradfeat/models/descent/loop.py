@@ -74,7 +74,7 @@ def descend(
         for _ in range(phase.steps):
             step += 1
             g, value = trained.gradients(layers, rows(step, phase.batch), loss, sigma)
-            velocity = _add(velocity, phase.momentum, g)
+            velocity = _add(velocity, phase.momentum, _penalised(g, layers, phase, trained))
             layers = _move(layers, velocity, phase, trained)
             yield Descended(step, layers, g, value)
 
@@ -89,18 +89,20 @@ def _add(velocity: Layers, momentum: float, g: Layers) -> Layers:
     )
 
 
+def _penalised(g: Layers, at: Layers, phase: Phase, trained: Trained) -> Layers:
+    """With the gradient of lambda |theta - anchor|^2."""
+    W, a = phase.pull("W"), phase.pull("a")
+    if W == a == 0:
+        return g
+    anchor = trained.anchor(at)
+    return Layers(g.W + W * (at.W - anchor.W), g.b, g.a + a * (at.a - anchor.a))
+
+
 def _move(at: Layers, velocity: Layers, phase: Phase, trained: Trained) -> Layers:
-    eta = phase.step_size
-    anchor = at if phase.keep("W") == phase.keep("a") == 1 else trained.anchor(at)
+    W, a, eta = phase.erases("W"), phase.erases("a"), phase.step_size
+    anchor = trained.anchor(at) if W or a else at
     return Layers(
-        torch.add(_shrunk(at.W, anchor.W, phase.keep("W")), velocity.W, alpha=-eta),
+        torch.add(anchor.W if W else at.W, velocity.W, alpha=-eta),
         torch.add(at.b, velocity.b, alpha=-eta),
-        torch.add(_shrunk(at.a, anchor.a, phase.keep("a")), velocity.a, alpha=-eta),
+        torch.add(anchor.a if a else at.a, velocity.a, alpha=-eta),
     )
-
-
-def _shrunk(theta: torch.Tensor, anchor: torch.Tensor, keep: float) -> torch.Tensor:
-    """`anchor` plus the part of theta - anchor that is kept; at 0 nothing of theta, even nan."""
-    if keep == 1:
-        return theta
-    return anchor if keep == 0 else anchor + keep * (theta - anchor)

@@ -13,7 +13,10 @@ SHI22_STEP_SIZES = (0.5, 12.0, 30.0)
 @final
 @dataclass(frozen=True)
 class Phase:
-    """`steps` gradient steps theta <- (1 - 2 eta lambda) theta - eta (momentum v + g).
+    """`steps` steps v <- momentum v + g + 2 lambda theta, theta <- theta - eta v.
+
+    These are the numbers of torch.optim.SGD, and they come to rest where the loss plus
+    lambda |theta|^2 is stationary.
 
     Parameters
     ----------
@@ -23,7 +26,7 @@ class Phase:
         eta, at least 0.
     decay_W, decay_a : float or "erase"
         lambda of the penalties lambda |W|^2 and lambda |a|^2; "erase" is 1/(2 eta), which leaves
-        nothing of the old weights.
+        nothing of the old weights: theta <- -eta (momentum v + g), exactly.
     momentum : float
         Share of the last step's direction that is kept, in [0, 1).
     noise : float
@@ -38,8 +41,8 @@ class Phase:
 
     Examples
     --------
-    >>> Phase(1, 0.5, decay_W="erase").keep("W")
-    0.0
+    >>> Phase(1, 0.5, decay_W="erase").erases("W"), Phase(1, 0.5, decay_W=0.1).pull("W")
+    (True, 0.2)
     """
 
     steps: int
@@ -57,10 +60,17 @@ class Phase:
         if self.batch == 0:
             raise ValueError(f"{self}: batch must be at least 1, or None for all rows.")
 
-    def keep(self, layer: Literal["W", "a"]) -> float:
-        """1 - 2 eta lambda, exactly 0 for "erase"."""
-        decay = self.decay_W if layer == "W" else self.decay_a
-        return 0.0 if decay == "erase" else 1 - 2 * self.step_size * decay
+    def pull(self, layer: Literal["W", "a"]) -> float:
+        """2 lambda, the penalty's part of the gradient; 0 for "erase"."""
+        decay = self._decay(layer)
+        return 0.0 if decay == "erase" else 2 * decay
+
+    def erases(self, layer: Literal["W", "a"]) -> bool:
+        """Whether nothing of the old weights is left."""
+        return self._decay(layer) == "erase"
+
+    def _decay(self, layer: Literal["W", "a"]) -> float | Literal["erase"]:
+        return self.decay_W if layer == "W" else self.decay_a
 
 
 def shi22_phases(
