@@ -8,8 +8,12 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
+from gradfeat.maths.activations import Tanh
 from gradfeat.maths.gradients import autodiff_gradient
 from gradfeat.models.base import Learner, Predictor
+from gradfeat.models.descent.gradient_descent import GradientDescent
+from gradfeat.models.descent.layers import Start
+from gradfeat.models.descent.phases import Phase
 from gradfeat.models.gradient_step import GradientStep
 from gradfeat.models.head import RidgeHead
 from gradfeat.models.kernel_ridge import KernelRidge
@@ -18,6 +22,7 @@ from gradfeat.models.one_step import OneStep
 from gradfeat.models.random_features import RandomFeatures
 from gradfeat.models.restore import predictor_from
 from gradfeat.models.rfm import RFM
+from gradfeat.models.tangent_ridge import TangentRidge
 from gradfeat.models.whitened import Whitened
 
 KERNELS: list[RadialKernel] = [
@@ -30,6 +35,9 @@ KERNELS: list[RadialKernel] = [
 HEAD = RidgeHead(penalty=0.5)
 BARE = RidgeHead(penalty=0.5, intercept=False)
 STEP = GradientStep(width=24, head=BARE)
+START = Start(std_b=0.5)
+PHASES = (Phase(5, 0.05, decay_W=0.1, decay_a=0.1), Phase(5, 0.05, momentum=0.5))
+DESCENT = GradientDescent(24, phases=PHASES, start=START)
 
 #: Learners with fixed penalties and no random split of the rows.
 LEARNERS: list[Learner] = [
@@ -44,24 +52,29 @@ LEARNERS: list[Learner] = [
     OneStep(24, 3.0, 0.1, sample="same"),
     OneStep(24, 3.0, 0.1, sample="same", residual="y - f0"),
     Whitened(STEP, shrinkage=0.1),
+    DESCENT,
+    GradientDescent(24, phases=PHASES, start=START, trains="head"),
+    GradientDescent(24, Tanh(), phases=PHASES, start=START, trains="linearisation"),
 ]
+#: Learners of one output, through the same contracts with the first column of y.
+SINGLE: list[Learner] = [TangentRidge(24, start=START, penalty=0.5)]
 
 
 @dataclass(frozen=True)
 class Data:
-    """A small weighted regression problem with two outputs."""
+    """A small weighted regression problem."""
 
     X: Tensor
     y: Tensor
     w: Tensor
 
 
-def data(n: int = 40, d: int = 4) -> Data:
+def data(n: int = 40, d: int = 4, c: int = 2) -> Data:
     """Standard normal inputs, targets with a linear and a quadratic part, weights in {1, 2, 3}."""
     g = torch.Generator().manual_seed(7)
     X = torch.randn(n, d, generator=g).double()
     y = torch.stack([X[:, 0] ** 2 + X[:, 1], X[:, 0] * X[:, 2] + 2], 1)
-    return Data(X, y, torch.randint(1, 4, (n,), generator=g).double())
+    return Data(X, y[:, :c], torch.randint(1, 4, (n,), generator=g).double())
 
 
 def close(one: Tensor, other: Tensor, tolerance: float = 1e-10) -> None:
@@ -90,7 +103,7 @@ def check_batches_equal_all_rows(f: Predictor) -> None:
     X = data().X
     for size in (1, 7):
         close(torch.cat([f(rows) for rows in X.split(size)]), f(X))
-    assert f(X[:0]).shape == (0, 2)
+    assert f(X[:0]).shape == (0, data().y.shape[1])
 
 
 def check_saved_description_restores(f: Predictor) -> None:
@@ -148,4 +161,7 @@ LEARNER_CHECKS = [
 ]
 NETS = [learner for learner in LEARNERS if not isinstance(learner, KernelRidge | RFM)]
 #: The step with residual y - f_0 and steps of given size are not equivariant: f_0 has no scale.
-EQUIVARIANT = [learner for learner in LEARNERS if not isinstance(learner, OneStep)]
+#: Descent on both layers is not, on either alone it is.
+EQUIVARIANT = [
+    learner for learner in LEARNERS if not isinstance(learner, OneStep) and learner != DESCENT
+]
