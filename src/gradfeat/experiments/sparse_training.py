@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import pandas as pd
 import torch
 from torch import Tensor
 
@@ -115,6 +116,15 @@ def float_type(name: str) -> torch.dtype:
         case "float64":
             return torch.float64
     raise ValueError(f"dtype is {name!r}: give 'float32' or 'float64'.")
+
+
+def described(table: pd.DataFrame) -> str:
+    """The setting of a table in words for a caption, from its first row."""
+    row = table.iloc[0]
+    return (
+        f"Sparse coding, d = {row['d']}, D = {row['D']}, k = {row['k']}, p_o = {row['p_o']:g}, "
+        f"{row['m']} neurons."
+    )
 
 
 def placed(sample: Sample, like: Tensor) -> Sample:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -17,8 +18,10 @@ from gradfeat.drawing import series, style
 from gradfeat.drawing.neuron_map import Shade, color_bar, draw_neurons, draw_stars, frame, limits
 from gradfeat.drawing.panels import caption, panels, shared_key
 from gradfeat.experiments.claims import Claim, above, agrees, below, each, every, greater
+from gradfeat.experiments.curves import metric_series, only, over_seeds
 from gradfeat.experiments.experiment import Experiment
 from gradfeat.experiments.sparse_training import (
+    described,
     float_type,
     fresh_rows,
     instance,
@@ -133,12 +136,10 @@ def _curves(
     marks = style.class_marks(tuple(names.values()))
     for mark, (key, _) in zip(marks, names.items(), strict=True):
         structure, step = key.split()
-        rows = table[table["structure"] == structure]
-        found = series.summary(rows, "n", f"{metric}_{step}")
-        columns = (found[c].to_numpy() for c in ("n", "mean", "low", "high"))
-        series.points(ax, series.Series(*columns, mark=mark))
+        rows = only(table, structure=structure)
+        series.points(ax, metric_series(rows, "n", f"{metric}_{step}", mark))
         if predicted is not None and structure == "yes":
-            line = predicted[predicted["structure"] == structure].sort_values("n")
+            line = only(predicted, structure=structure).sort_values("n")
             x, y = line["n"].to_numpy(), line[f"{metric}_{step}"].to_numpy()
             series.line(ax, x, y, f"theory, step {step}", mark.color)
     ax.set_xscale("log")
@@ -165,11 +166,9 @@ def figure(table: pd.DataFrame, theory_table: pd.DataFrame | None) -> Figure:
     _curves(axes[5], table, theory_table, "ratio", both)
     axes[5].set_yscale("log")
     shared_key(fig, axes)
-    first = table.iloc[0]
     caption(
         fig,
-        f"Sparse coding, d = {first.d}, D = {first.D}, k = {first.k}, p_o = {first.p_o:g}, "
-        f"{first.m} neurons. Points: mean over {table.seed.nunique()} seeds with 95 % intervals; "
+        f"{described(table)} Points: {over_seeds(table)}; "
         f"lines: theory. Maps: neurons placed by their pairwise cosines, one seed{_at(table)}.",
     )
     return fig
@@ -181,7 +180,7 @@ def _at(table: pd.DataFrame) -> str:
 
 
 def _with_map(table: pd.DataFrame) -> pd.DataFrame:
-    rows = table[(table["seed"] == 0) & (table["structure"] == "yes")]
+    rows = only(table, seed=0, structure="yes")
     return rows.dropna(subset="map_points") if "map_points" in rows else rows.iloc[:0]
 
 
@@ -205,10 +204,11 @@ def _draw_maps(fig: Figure, axes: list[Axes], table: pd.DataFrame) -> None:
     color_bar(fig, axes, shade)
 
 
-def _drawn(rows: pd.DataFrame) -> pd.Series:
+def _drawn(rows: pd.DataFrame) -> dict[str, Any]:
     """The least n of 1,000 or more: with many samples all neurons of a side are one point."""
-    enough = rows[rows["n"] >= 1_000]
-    return (enough if len(enough) else rows).sort_values("n").iloc[0]
+    enough = rows.loc[rows["n"] >= 1_000]
+    chosen = enough if len(enough) else rows
+    return chosen.iloc[int(np.argmin(chosen["n"]))].to_dict()
 
 
 YES = {"structure": "yes"}
