@@ -8,23 +8,12 @@ import pkgutil
 
 import pytest
 
-import gradfeat.estimators
-import gradfeat.maths
-import gradfeat.models
-import gradfeat.tabular
-import gradfeat.tasks
+import gradfeat
 
-PACKAGES = [
-    gradfeat.maths,
-    gradfeat.models,
-    gradfeat.tasks,
-    gradfeat.estimators,
-    gradfeat.tabular,
-]
 MODULES = [
-    f"{package.__name__}.{found.name}"
-    for package in PACKAGES
-    for found in pkgutil.iter_modules(package.__path__)
+    found.name
+    for found in pkgutil.walk_packages(gradfeat.__path__, "gradfeat.")
+    if not found.name.endswith("__main__")
 ]
 
 

@@ -2,15 +2,10 @@
 
 from __future__ import annotations
 
-import doctest
-import importlib
 import io
-import pkgutil
 
-import pytest
 from rich.console import Console
 
-import gradfeat.cli
 from gradfeat.cli.progress import CellBar
 from gradfeat.experiments import Progress
 
@@ -45,8 +40,3 @@ def test_a_terminal_keeps_the_last_count(monkeypatch):
     out = told(True, [0.1 * i for i in range(11)], monkeypatch)
     assert "━" in out
     assert out.endswith("demo [x]: 10 of 10 cells, 2 failed\n")
-
-
-@pytest.mark.parametrize("name", [m.name for m in pkgutil.iter_modules(gradfeat.cli.__path__)])
-def test_docstring_examples_print_what_they_say(name):
-    assert doctest.testmod(importlib.import_module(f"gradfeat.cli.{name}")).failed == 0

@@ -2,27 +2,16 @@
 
 from __future__ import annotations
 
-import doctest
-import importlib
-import pkgutil
-
 import numpy as np
 import pytest
 from scipy.stats import binomtest
 from sklearn.metrics import confusion_matrix, r2_score
 
-import gradfeat.plots
 from gradfeat.drawing.style import MAX_POINTS
 from gradfeat.plots.confusion import confusion_counts
 from gradfeat.plots.intervals import span
 from gradfeat.plots.points import bin_labels, binned, class_codes, drawn_rows, explained, wilson
 from gradfeat.tabular.results import Interval
-
-
-@pytest.mark.parametrize("name", [m.name for m in pkgutil.iter_modules(gradfeat.plots.__path__)])
-def test_docstring_examples_print_what_they_say(name):
-    module = importlib.import_module(f"gradfeat.plots.{name}")
-    assert doctest.testmod(module).failed == 0
 
 
 def test_every_finite_row_is_drawn_up_to_the_limit():

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import doctest
 import gzip
-import importlib
 import os
 import pickle
-import pkgutil
 import struct
 import sys
 from io import BytesIO
@@ -18,7 +15,6 @@ import pytest
 from scipy.io import loadmat, savemat
 from sklearn.datasets import load_digits
 
-from gradfeat.tasks import images
 from gradfeat.tasks.images import ImageFileError, read_images
 from gradfeat.tasks.images.collection import images_of
 from gradfeat.tasks.images.mat_arrays import mat_arrays
@@ -63,12 +59,6 @@ def assert_holds(found, pixels=COLOUR, labels=LABELS):
     everything = found.rows(np.ones(len(labels), bool))
     assert everything.dtype == np.float64
     assert np.array_equal(everything, pixels.reshape(len(labels), -1) / 255)
-
-
-@pytest.mark.parametrize("name", [m.name for m in pkgutil.iter_modules(images.__path__)])
-def test_docstring_examples_print_what_they_say(name):
-    module = importlib.import_module(f"gradfeat.tasks.images.{name}")
-    assert doctest.testmod(module).failed == 0
 
 
 class TestIdx:
