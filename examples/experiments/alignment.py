@@ -1,0 +1,65 @@
+"""An experiment of one's own: how near is X^T y / n to the true direction?
+
+Run it with `gradfeat run examples/experiments/alignment.py`, change it, run it again.
+"""
+
+from __future__ import annotations
+
+import math
+
+from gradfeat.drawing import series, style
+from gradfeat.drawing.panels import panels, shared_key
+from gradfeat.experiments import Claim, Experiment, above, agrees
+from gradfeat.experiments.curves import metric_series
+from gradfeat.maths.hermite import HermiteSeries
+from gradfeat.maths.streams import stream
+from gradfeat.tasks.single_index import SingleIndex
+
+SERIES = HermiteSeries((0.0, 1.0, 0.5))  # g = He_1 + He_2 / 2
+
+
+def trial(n: int, d: int = 100, noise: float = 0.5, *, seed: int) -> dict[str, float]:
+    """Draw n rows, return |cos| of their mean of y x with the true direction."""
+    task = SingleIndex(d, SERIES, noise, seed)
+    rows = task.sample(n, stream(seed, "train"))
+    beta = rows.X.T @ rows.y / n
+    return {"cosine": float((beta.T @ task.directions / beta.norm()).abs())}
+
+
+def theory(n: int, d: int, noise: float) -> dict[str, float]:
+    """|c_1| / sqrt(c_1^2 + (d/n) E y^2), the limit at d/n fixed (Moniri24)."""
+    second_moment = SERIES.norm_squared() + noise**2
+    return {"cosine": 1 / math.sqrt(1 + d / n * second_moment)}
+
+
+def figure(table, predicted):
+    """Points are simulation, the line is theory."""
+    (fig, (ax,)), (mark,) = panels(1, 1, (4.6, 3.4)), style.class_marks(("simulation",))
+    style.dress(ax, "Alignment of one gradient with the truth", "rows n", "|cos|")
+    series.points(ax, metric_series(table, "n", "cosine", mark))
+    series.line(ax, predicted["n"], predicted["cosine"], "theory", mark.color)
+    ax.set_xscale("log")
+    shared_key(fig, [ax])
+    return fig
+
+
+EXPERIMENT = Experiment(
+    name="alignment",
+    question="How many rows does the first gradient need to find the direction?",
+    trial=trial,
+    theory=theory,
+    figure=figure,
+    grids={
+        "quick": {"n": [100, 200, 400, 800, 1_600]},
+        "paper": {"n": [250, 500, 1_000, 2_000, 4_000], "d": 500},
+    },
+    seeds=40,
+    claims=(
+        Claim(
+            "Sixteen times d rows are enough for 0.9.",
+            "Moniri24",
+            above("cosine", 0.9, {"n": 1_600}),
+        ),
+        Claim("Simulation is at the limit.", "Moniri24", agrees("cosine", theory, margin=0.05)),
+    ),
+)
