@@ -122,11 +122,12 @@ def theory(structure: str, k: int, p_o: float) -> dict[str, float]:
 
 
 def _panel(ax: Axes, table: pd.DataFrame, structure: str, level: float) -> None:
-    for mark, method in zip(style.class_marks(tuple(NAMES.values())), NAMES, strict=True):
+    marks = style.class_marks(tuple(NAMES.values()))
+    for mark, method, shift in zip(marks, NAMES, (-3, 0, 3), strict=True):
         rows = only(table, structure=structure, method=method)
         if len(rows):
-            series.points(ax, path_series(rows, "step", "path", mark), connect=True)
-    series.level(ax, level, f"best linear: {level:.4g}", below=structure == "yes")
+            series.points(ax, path_series(rows, "step", "path", mark), connect=True, shift=shift)
+    series.level(ax, level, f"best linear: {level:.4g}")
 
 
 def figure(table: pd.DataFrame, theory_table: pd.DataFrame | None) -> Figure:
@@ -182,12 +183,12 @@ EXPERIMENT = Experiment(
             above("accuracy", 0.99, {"method": "network", "structure": "yes"}),
         ),
         Claim(
-            "Fixed features do not beat the best linear rule, 27/32 at k = 5, p_o = 1/2, by"
-            " descent or by ridge.",
+            "Fixed features do not beat the best linear rule, 27/32 at k = 5, p_o = 1/2, by more"
+            " than half a point, neither by descent nor by ridge.",
             "Shi22, Theorem 2 and the synthetic experiments",
             every(
-                each("method", below("accuracy", 27 / 32, FIXED), FIXED),
-                each("method", below("accuracy_ridge", 27 / 32, FIXED), FIXED),
+                each("method", below("accuracy", 27 / 32 + 0.005, FIXED), FIXED),
+                each("method", below("accuracy_ridge", 27 / 32 + 0.005, FIXED), FIXED),
             ),
         ),
         Claim(
