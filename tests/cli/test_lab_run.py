@@ -256,3 +256,31 @@ def test_ctrl_c_before_and_after_the_cells_is_one_sentence(
     assert ran.code == 130
     assert said in ran.err
     assert len(ran.err.splitlines()) == 1
+
+
+def test_a_figure_that_fails_only_when_written_is_one_sentence(capsys, folder):
+    late = "drawn = Figure(); drawn.savefig = lambda *a, **k: 1 / 0"
+    ran = gradfeat(capsys, "run", grows(folder, GROWS.replace("drawn = Figure()", late)))
+    assert ran.code == 2
+    assert "the figure of 'grows' failed (ZeroDivisionError" in ran.err
+    assert "Traceback" not in ran.err
+    assert len(stored(folder)) == 6
+
+
+def test_theory_of_a_figure_is_not_asked_about_failed_cells(capsys, folder):
+    asks = GROWS.replace(
+        "EXPERIMENT =",
+        "def ask(n):\n    return {'value': 1 / (9 - n)}\n\nEXPERIMENT =",
+    ).replace("seeds=2,", "seeds=2, theory=ask,")
+    ran = gradfeat(capsys, "run", grows(folder, asks), "--scale", "paper")
+    assert ran.code == 1
+    assert "Figure: " in ran.out
+    assert not ran.err.replace("\n", "").count("failed (")
+
+
+def test_a_reason_is_told_without_the_module_of_its_exception(capsys, folder):
+    module = "class Odd(Exception):\n    pass\n\ndef trial"
+    text = GROWS.replace("def trial", module).replace("ArithmeticError", "Odd")
+    ran = gradfeat(capsys, "run", grows(folder, text), "--set", "n=9", "--no-figure")
+    assert ": Odd: no nine with [seed] 0" in ran.out
+    assert "grows.Odd" not in ran.out

@@ -78,6 +78,8 @@ class Figures:
 def drawn(experiment: Experiment, table: pd.DataFrame, cells: Sequence[Cell]) -> Figure | None:
     """Return the figure of a table; None where the experiment has none, or the table no rows.
 
+    Theory is asked only about those of the cells that have a row in the table.
+
     Raises
     ------
     Refused
@@ -86,12 +88,11 @@ def drawn(experiment: Experiment, table: pd.DataFrame, cells: Sequence[Cell]) ->
     if experiment.figure is None or table.empty:
         return None
     try:
-        figure = experiment.figure(table, experiment.theory_table(cells))
+        there = set(zip(*(table[name] for name in experiment.factors), strict=True))
+        finished = [cell for cell in cells if tuple(cell.values()) in there]
+        figure = experiment.figure(table, experiment.theory_table(finished))
     except Exception as error:
-        raise Refused(
-            f"the figure of {experiment.name!r} failed ({type(error).__name__}: {error}): correct "
-            "its function; the results are kept."
-        ) from error
+        raise _failed(experiment, error) from error
     match figure:
         case Figure():
             return figure
@@ -102,13 +103,20 @@ def drawn(experiment: Experiment, table: pd.DataFrame, cells: Sequence[Cell]) ->
             )
 
 
-def saved(figure: Figure, paths: Sequence[Path]) -> None:
-    """Write a figure to each path; folders are made.
+def _failed(experiment: Experiment, error: Exception) -> Refused:
+    return Refused(
+        f"the figure of {experiment.name!r} failed ({type(error).__name__}: {error}): correct "
+        "its function; the results are kept."
+    )
+
+
+def saved(experiment: Experiment, figure: Figure, paths: Sequence[Path]) -> None:
+    """Write a figure of an experiment to each path; folders are made.
 
     Raises
     ------
     Refused
-        Where the system does not let.
+        Where the system does not let, or the figure cannot be drawn.
     """
     for path in paths:
         try:
@@ -119,3 +127,5 @@ def saved(figure: Figure, paths: Sequence[Path]) -> None:
                 f"the figure {os.fspath(path)!r} cannot be written ({error.strerror}): give "
                 "another place."
             ) from error
+        except Exception as error:  # some faults, such as a logarithm of no data, show only now
+            raise _failed(experiment, error) from error

@@ -108,7 +108,7 @@ def _draw(ran: Ran, figures: Figures, scale: str, console: Console) -> None:
     if figure is None:
         return
     paths = figures.paths(ran.experiment, scale)
-    saved(figure, paths)
+    saved(ran.experiment, figure, paths)
     console.print(f"Figure: {listed([str(p) for p in paths])}", markup=False, soft_wrap=True)
 
 

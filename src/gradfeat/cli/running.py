@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import re
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -137,6 +138,17 @@ def cell_in_words(failure: dict[str, Any], names: Sequence[str]) -> str:
     return ", ".join(f"{name}={failure[name]}" for name in [*names, "seed"])
 
 
+def reason(error: str) -> str:
+    """Return the last line of a traceback, without the module of the exception.
+
+    Examples
+    --------
+    >>> reason("Traceback ...\\nmine.errors.FileError: 'a.npz' is broken: give another.")
+    "FileError: 'a.npz' is broken: give another."
+    """
+    return re.sub(r"^(\w+\.)+(?=\w+(:|$))", "", error.strip().splitlines()[-1])
+
+
 def print_failures(ran: Ran, request: Request, console: Console) -> None:
     """Print how many cells failed, the first of them, and what to do."""
     if not ran.failures:
@@ -144,8 +156,7 @@ def print_failures(ran: Ran, request: Request, console: Console) -> None:
     n, total, names = len(ran.failures), len(ran.points), varying(ran.points)
     console.print(Text(f"{n:,} of {total:,} cells failed:", style="bold red"))
     for failure in ran.failures[:NAMED]:
-        last = failure["error"].strip().splitlines()[-1]
-        _line(f"  {cell_in_words(failure, names)}: {last}", console)
+        _line(f"  {cell_in_words(failure, names)}: {reason(failure['error'])}", console)
     if n > NAMED:
         _line(f"  and {n - NAMED:,} more", console)
     _line(f"tracebacks: {shown_by(ran, request)} --failures", console)

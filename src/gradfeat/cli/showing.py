@@ -154,7 +154,7 @@ def _draw(experiment: Experiment, stored: Stored, view: View, console: Console) 
     if figure is None:
         what = "nothing is finished" if experiment.figure else "it has none"
         raise Refused(f"there is no figure of {experiment.name!r} to draw: {what}.")
-    saved(figure, [view.figure])
+    saved(experiment, figure, [view.figure])
     _line(f"Figure: {view.figure}", console)
 
 
