@@ -84,5 +84,35 @@ def over_seeds(table: pd.DataFrame) -> str:
     --------
     >>> over_seeds(pd.DataFrame({"seed": [0, 1, 0]}))
     'mean over 2 seeds with 95 % intervals'
+    >>> over_seeds(pd.DataFrame({"seed": [7, 7]}))
+    'one seed'
     """
-    return f"mean over {table['seed'].nunique()} seeds with 95 % intervals"
+    seeds = table["seed"].nunique()
+    return "one seed" if seeds == 1 else f"mean over {seeds} seeds with 95 % intervals"
+
+
+def values_of(table: pd.DataFrame, name: str) -> str:
+    """The different values of a column, for a caption.
+
+    Examples
+    --------
+    >>> values_of(pd.DataFrame({"p_o": [0.5, 0.25, 0.5]}), "p_o")
+    '0.5 and 0.25'
+    """
+    match [str(value) for value in table[name].unique()]:
+        case [*most, last] if most:
+            return f"{', '.join(most)} and {last}"
+        case values:
+            return "".join(values)
+
+
+def averaged(table: pd.DataFrame, *names: str) -> str:
+    """A sentence on settings that a figure does not tell apart; nothing where each has one value.
+
+    Examples
+    --------
+    >>> averaged(pd.DataFrame({"m": [20, 30], "n": [5, 5]}), "m", "n")
+    ' Points average over m = 20 and 30.'
+    """
+    several = [f"{name} = {values_of(table, name)}" for name in names if table[name].nunique() > 1]
+    return f" Points average over {'; '.join(several)}." if several else ""

@@ -8,6 +8,8 @@ import pandas as pd
 import torch
 from torch import Tensor
 
+from gradfeat.experiments.checks import at_least, paired
+from gradfeat.experiments.curves import averaged, values_of
 from gradfeat.maths.activations import TruncatedReLU
 from gradfeat.maths.streams import stream
 from gradfeat.models.base import Predictor
@@ -45,7 +47,15 @@ def instance(structure: str, d: int, D: int, k: int, p_o: float, seed: int) -> S
 
 
 def start_of(k: int, D: int, p_o: float) -> Start:
-    """The source's initialisation with the constants of the hard instance, for both families."""
+    """The source's initialisation with the constants of the hard instance, for both families.
+
+    Raises
+    ------
+    ValueError
+        When p_o = 1: then gamma = 0, and the start divides by it.
+    """
+    if p_o == 1:
+        raise ValueError(f"p_o is {p_o}: the start divides by gamma = (1 - p_o)/2, give less.")
     hard = SparseCoding.hard(D, D, k, p_o)
     return shi22_start(k, hard.gamma, hard.sigma)
 
@@ -58,10 +68,13 @@ def learner_of(
     Raises
     ------
     ValueError
-        When the method is unknown.
+        When the method is unknown, a number is too small, or `m` odd.
     """
     if method not in TRAINS:
         raise ValueError(f"method is {method!r}: give one of {', '.join(TRAINS)}.")
+    paired(m)
+    at_least(2 if method == "network" else 1, steps=steps)
+    at_least(1, n_first=first_batch, n_batch=batch)
     plain = {"ntk": 0.06 / m, "random features": 60 / m}
     phases = (
         shi22_phases(k, m, steps, first_batch=first_batch, batch=batch)
@@ -119,12 +132,10 @@ def float_type(name: str) -> torch.dtype:
 
 
 def described(table: pd.DataFrame) -> str:
-    """The setting of a table in words for a caption, from its first row."""
-    row = table.iloc[0]
-    return (
-        f"Sparse coding, d = {row['d']}, D = {row['D']}, k = {row['k']}, p_o = {row['p_o']:g}, "
-        f"{row['m']} neurons."
-    )
+    """The setting of a table in words for a caption, and what is averaged over."""
+    pattern = ", ".join(f"{name} = {values_of(table, name)}" for name in ("d", "D", "k", "p_o"))
+    text = f"Sparse coding, {pattern}, {values_of(table, 'm')} neurons."
+    return f"{text}{averaged(table, 'd', 'D', 'k', 'p_o', 'm')}"
 
 
 def placed(sample: Sample, like: Tensor) -> Sample:

@@ -95,8 +95,10 @@ class SparseCoding(Task):
         Raises
         ------
         ValueError
-            When k is even (all ones would have label -1).
+            When k is even (all ones would have label -1), or p_o is no probability.
         """
+        if not 0 <= p_o <= 1:
+            raise ValueError(f"p_o is {p_o}: give a probability, from 0 to 1.")
         if k % 2 == 0:
             raise ValueError(f"k is {k}: the hard instance needs an odd number of patterns.")
         counts = p_o * np.array(_binomial(k))

@@ -15,6 +15,7 @@ from sklearn.svm import LinearSVC
 
 from gradfeat.drawing import series, style
 from gradfeat.drawing.panels import caption, panels, shared_key
+from gradfeat.experiments.checks import at_least, paired
 from gradfeat.experiments.claims import Claim, above, below, each
 from gradfeat.experiments.curves import only
 from gradfeat.experiments.experiment import Experiment
@@ -47,6 +48,8 @@ def trial(
     |w|^2/2 + C sum_i hinge; the bound holds for any weights, converged or not. "explicit" is the
     written-down network of Lemma 4, whose features depend on the task: no bound holds for it.
     """
+    _check(method, C, k, m)
+    at_least(1, n=n, n_test=n_test)
     D = 16 * k
     task = SparseCoding.hard(D, D, k, p_o, seed=seed)
     test = task.sample(n_test, stream(seed, "test"))
@@ -62,6 +65,8 @@ def trial(
             "excess": math.nan,
         }
     train = task.sample(n, stream(seed, "train"))
+    if len(train.y.unique()) == 1:
+        raise ValueError(f"n is {n} with one label among the rows: give more rows.")
     F, F_test = _features(method, task, m, seed, train.X.numpy(), test.X.numpy())
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
@@ -70,6 +75,17 @@ def trial(
     N, B = F.shape[1], float(np.linalg.norm(w))
     loss, bound = _hinge(F_test @ w, y), float(fixed_feature_bound(D, k, p_o, N, B))
     return {"loss": loss, "N": float(N), "B": B, "bound": bound, "excess": loss - max(bound, 0.0)}
+
+
+def _check(method: str, C: float, k: int, m: int) -> None:
+    if method not in METHODS and method != "explicit":
+        known = ", ".join(map(repr, ("explicit", *METHODS)))
+        raise ValueError(f"method is {method!r}: give one of {known}.")
+    if k < 5 or k % 2 == 0:
+        raise ValueError(f"k is {k}: the bound is proved for odd k of 5 or more, give one of them.")
+    if C <= 0:
+        raise ValueError(f"C is {C}: give a number above 0.")
+    paired(m)
 
 
 def _hinge(f: NDArray[np.float64], y: NDArray[np.float64]) -> float:
@@ -106,7 +122,7 @@ def _raw(method: str, net: TwoLayer, X: NDArray[np.float64]) -> NDArray[np.float
         case "ntk":
             S = np.where((Z > 0) & (Z < 1), a[own], 0.0)
             return np.hstack([F, S, (S[:, :, None] * X[:, None]).reshape(len(X), -1)])
-    raise ValueError(f"method is {method!r}: give 'explicit', {', '.join(map(repr, METHODS))}.")
+    raise ValueError(f"method is {method!r}: give one of {', '.join(map(repr, METHODS))}.")
 
 
 def theory(k: int) -> dict[str, float]:
@@ -131,7 +147,9 @@ def figure(table: pd.DataFrame, theory_table: pd.DataFrame | None) -> Figure:
         )
         for method, mark in marks.items():
             _method(ax, only(rows, method=method), mark)
-        ax.lines[-1].set_label("lower bound, same colour")
+        if ax.lines:
+            ax.lines[-1].set_label("lower bound, same colour")
+            ax.set_xscale("log")
         explicit = only(rows, method="explicit")["loss"]
         if len(explicit):
             series.level(
@@ -140,7 +158,6 @@ def figure(table: pd.DataFrame, theory_table: pd.DataFrame | None) -> Figure:
                 f"explicit network: {np.mean(explicit):.3g}",
                 below=True,
             )
-        ax.set_xscale("log")
         ax.set_ylim(-0.12, 1.15)
         style.grid(ax)
     shared_key(fig, axes)
@@ -175,11 +192,11 @@ EXPERIMENT = Experiment(
     grids={
         "quick": [
             {"method": list(METHODS), "C": [1e-4, 1e-3, 1e-2, 1e-1], "k": [5, 9], "m": 40},
-            {"method": "explicit", "C": 0.0, "k": [5, 9], "m": 40},
+            {"method": "explicit", "C": 1e-1, "k": [5, 9], "m": 40},
         ],
         "paper": [
             {"method": list(METHODS), "C": [1e-5, 1e-4, 1e-3, 1e-2, 1e-1, 1.0], "k": [5, 7, 9]},
-            {"method": "explicit", "C": 0.0, "k": [5, 7, 9]},
+            {"method": "explicit", "C": 1.0, "k": [5, 7, 9]},
         ],
     },
     seeds={"quick": 3, "paper": 10},

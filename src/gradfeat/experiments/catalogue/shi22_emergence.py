@@ -17,6 +17,7 @@ from gradfeat.diagnostics.pattern_signal import pattern_signal
 from gradfeat.drawing import series, style
 from gradfeat.drawing.neuron_map import Shade, color_bar, draw_neurons, draw_stars, frame, limits
 from gradfeat.drawing.panels import caption, panels, shared_key
+from gradfeat.experiments.checks import at_least
 from gradfeat.experiments.claims import Claim, above, agrees, below, each, every, greater
 from gradfeat.experiments.curves import metric_series, only, over_seeds
 from gradfeat.experiments.experiment import Experiment
@@ -60,6 +61,8 @@ def trial(
 
     The map of `map_neurons` neurons is made for seed 0 alone (0 makes none).
     """
+    at_least(1, n=n)
+    at_least(0, map_neurons=map_neurons)
     task = instance(structure, d, D, k, p_o, seed)
     learner = learner_of("network", k, D, p_o, m, 2, n, n)
     start = starts(learner, d, [seed], float_type(dtype), device)
@@ -137,46 +140,66 @@ def _curves(
     for mark, (key, _) in zip(marks, names.items(), strict=True):
         structure, step = key.split()
         rows = only(table, structure=structure)
+        if rows.empty:
+            continue
         series.points(ax, metric_series(rows, "n", f"{metric}_{step}", mark))
         if predicted is not None and structure == "yes":
             line = only(predicted, structure=structure).sort_values("n")
             x, y = line["n"].to_numpy(), line[f"{metric}_{step}"].to_numpy()
             series.line(ax, x, y, f"theory, step {step}", mark.color)
-    ax.set_xscale("log")
+    if ax.containers:
+        ax.set_xscale("log")
     style.grid(ax)
 
 
 def figure(table: pd.DataFrame, theory_table: pd.DataFrame | None) -> Figure:
-    """Above the map of neurons at three stages, below cosines and signal-to-noise against n."""
-    fig, axes = panels(6, 3, (3.5, 3.2))
+    """Above the map of neurons at three stages, below cosines and signal-to-noise against n.
+
+    The maps are left out where no row has one, what needs structure where no row has it.
+    """
+    mapped, structured = len(_with_map(table)) > 0, len(only(table, **YES)) > 0
+    curves = 3 if structured else 1
+    fig, axes = panels(curves + 3 * mapped, 3, (3.5, 3.2))
     names = {"yes 1": "step 1", "yes 2": "step 2", "no 2": "step 2, no structure"}
-    _draw_maps(fig, axes[:3], table)
-    style.dress(axes[3], "Alignment with the truth", "samples in a gradient", "median |cos|")
-    _curves(axes[3], table, theory_table, "cosine", names)
-    axes[3].set_ylim(0, 1.04)
-    style.dress(axes[4], "Distance from it", "samples in a gradient", "1 - median |cos|")
+    if mapped:
+        _draw_maps(fig, axes[:3], table)
+    _draw_curves(axes[-curves:], table, theory_table, names)
+    shared_key(fig, axes)
+    maps = " Maps: neurons placed by their pairwise cosines, one seed"
+    caption(
+        fig,
+        f"{described(table)} Points: {over_seeds(table)}"
+        f"{'; lines: theory' if structured else ''}.{maps + _at(table) if mapped else ''}",
+    )
+    return fig
+
+
+def _draw_curves(
+    axes: list[Axes],
+    table: pd.DataFrame,
+    theory_table: pd.DataFrame | None,
+    names: Mapping[str, str],
+) -> None:
+    style.dress(axes[0], "Alignment with the truth", "samples in a gradient", "median |cos|")
+    _curves(axes[0], table, theory_table, "cosine", names)
+    axes[0].set_ylim(0, 1.04)
+    if len(axes) == 1:
+        return
+    style.dress(axes[1], "Distance from it", "samples in a gradient", "1 - median |cos|")
     both = {key: names[key] for key in ("yes 1", "yes 2")}
     missing = {f"gap_{s}": 1 - table[f"cosine_{s}"] for s in (1, 2)}
     predicted = theory_table
     if predicted is not None:
         predicted = predicted.assign(**{f"gap_{s}": 1 - predicted[f"cosine_{s}"] for s in (1, 2)})
-    _curves(axes[4], table.assign(**missing), predicted, "gap", both)
-    axes[4].set_yscale("log")
-    style.dress(axes[5], "Signal against noise", "samples in a gradient", r"$|T_j|$ in A / outside")
-    _curves(axes[5], table, theory_table, "ratio", both)
-    axes[5].set_yscale("log")
-    shared_key(fig, axes)
-    caption(
-        fig,
-        f"{described(table)} Points: {over_seeds(table)}; "
-        f"lines: theory. Maps: neurons placed by their pairwise cosines, one seed{_at(table)}.",
-    )
-    return fig
+    _curves(axes[1], table.assign(**missing), predicted, "gap", both)
+    axes[1].set_yscale("log")
+    style.dress(axes[2], "Signal against noise", "samples in a gradient", r"$|T_j|$ in A / outside")
+    _curves(axes[2], table, theory_table, "ratio", both)
+    axes[2].set_yscale("log")
 
 
 def _at(table: pd.DataFrame) -> str:
-    rows = _with_map(table)
-    return f", {_drawn(rows)['n']:,} samples in a gradient" if len(rows) else ""
+    return f", {_drawn(_with_map(table))['n']:,} samples in a gradient."
 
 
 def _with_map(table: pd.DataFrame) -> pd.DataFrame:
@@ -185,17 +208,10 @@ def _with_map(table: pd.DataFrame) -> pd.DataFrame:
 
 
 def _draw_maps(fig: Figure, axes: list[Axes], table: pd.DataFrame) -> None:
-    with_map = _with_map(table)
-    for ax, title in zip(axes, STAGES, strict=True):
-        style.dress(ax, f"Neurons {title}")
-        ax.set_axis_off()
-    if with_map.empty:
-        return
-    row = _drawn(with_map)
+    row = _drawn(_with_map(table))
     shade = Shade(list(row["map_cosines"]), "|cos| with the truth")
     ends = limits(list(row["map_points"]), list(row["map_stars"]))
     for i, (ax, title) in enumerate(zip(axes, STAGES, strict=True)):
-        ax.set_axis_on()
         frame(ax, f"Neurons {title}", ends)
         draw_neurons(ax, row["map_points"][i], row["map_cosines"][i], shade)
         draw_stars(ax, row["map_stars"][i])

@@ -12,8 +12,16 @@ from gradfeat.diagnostics.neuron_map import neuron_maps
 from gradfeat.drawing import series, style
 from gradfeat.drawing.neuron_map import Shade, color_bar, draw_neurons, frame, limits
 from gradfeat.drawing.panels import caption, panels, shared_key
+from gradfeat.experiments.checks import at_least, paired
 from gradfeat.experiments.claims import Claim, above, each, greater
-from gradfeat.experiments.curves import file_name, only, over_seeds, path_series, settings
+from gradfeat.experiments.curves import (
+    averaged,
+    file_name,
+    only,
+    over_seeds,
+    path_series,
+    settings,
+)
 from gradfeat.experiments.experiment import Experiment
 from gradfeat.experiments.image_training import pair_of, shown_steps
 from gradfeat.experiments.sparse_training import accuracy
@@ -46,6 +54,10 @@ def trial(
     `source` is a built-in name or a file of images, `pair` two label numbers such as "0/1", `n`
     the most training rows; `k` sets the start and the noise as on sparse coding.
     """
+    paired(m)
+    at_least(2, steps=steps)
+    at_least(1, n=n, k=k)
+    at_least(0, map_neurons=map_neurons)
     train, test = pair_of(source, pair).split(0.25, stream(seed, "split"))
     rows = train.sample(min(n, len(train.y)), stream(seed, "train"))
     start = Start(1 / k, 1 / k**2, 4.0)
@@ -66,8 +78,8 @@ def trial(
         "step": np.array(list(stages), dtype=float),
         "concentrations": np.array([g.concentration for g in groups.values()]),
     }
-    for step in (*STAGES, steps):
-        name = "last" if step == steps else str(step)
+    named = {str(step): step for step in STAGES} | {"last": steps}
+    for name, step in named.items():
         found[f"concentration_{name}"] = groups[step].concentration
         found[f"silhouette_{name}"] = groups[step].silhouette
     drawn = seed == 0 and map_neurons > 0
@@ -95,7 +107,7 @@ def figure(table: pd.DataFrame, _: pd.DataFrame | None) -> Figure:
         fig,
         "Neurons placed by their pairwise cosines, coloured by the sign of their head; one seed. "
         r"Concentration: largest eigenvalue of the mean of $u u^T$ over unit neurons, 1 where all "
-        f"lie on one line. Points: {over_seeds(table)}.",
+        f"lie on one line. Points: {over_seeds(table)}.{averaged(table, 'm', 'steps', 'n', 'k')}",
     )
     return fig
 
@@ -128,7 +140,8 @@ def _curve(ax: Axes, rows: pd.DataFrame) -> None:
     last = int(np.max(rows["steps"]))
     ax.set_xscale("symlog", linthresh=2)
     ax.set_xlim(-0.4, 1.3 * last)
-    ax.set_xticks([0, 1, 2, 5, 10, 20, last], ["0", "1", "2", "5", "10", "20", str(last)])
+    ticks = [*(step for step in (0, 1, 2, 5, 10, 20) if step < last), last]
+    ax.set_xticks(ticks, [str(step) for step in ticks])
     ax.set_xticks([], minor=True)
     style.grid(ax, "y")
 

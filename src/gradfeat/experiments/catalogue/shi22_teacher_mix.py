@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 
 import numpy as np
 import pandas as pd
@@ -13,8 +13,16 @@ from torch import Tensor
 
 from gradfeat.drawing import series, style
 from gradfeat.drawing.panels import caption, panels, shared_key
+from gradfeat.experiments.checks import at_least
 from gradfeat.experiments.claims import Claim, each, greater
-from gradfeat.experiments.curves import file_name, only, over_seeds, path_series, settings
+from gradfeat.experiments.curves import (
+    averaged,
+    file_name,
+    only,
+    over_seeds,
+    path_series,
+    settings,
+)
 from gradfeat.experiments.experiment import Experiment
 from gradfeat.experiments.image_training import pair_of, shown_steps
 from gradfeat.maths.activations import ReLU
@@ -23,6 +31,7 @@ from gradfeat.models.base import Predictor
 from gradfeat.models.descent.gradient_descent import GradientDescent
 from gradfeat.models.descent.layers import Start
 from gradfeat.models.descent.phases import Phase
+from gradfeat.models.descent.trace import trace
 from gradfeat.models.losses import Logistic
 
 PARTS = {"real": "real images", "gaussian": "Gaussian inputs"}
@@ -46,6 +55,7 @@ def trial(
     so that both are balanced. Gaussian rows have the images' mean and total variance
     ("isotropic"), or their covariance as well ("matched").
     """
+    at_least(1, m=m, m_teacher=m_teacher, steps=steps, n_test=n_test)
     train, test = pair_of(source, pair).split(0.5, stream(seed, "split"))
     teacher = _learner(m_teacher, 300).fit(train.X, train.y, seed=seed)
     draw = _gaussian(gaussian, train.X)
@@ -57,17 +67,17 @@ def trial(
     )
     X = torch.cat([real[0], made[0]])
     y = torch.cat([real[1], made[1]])
-    shown = sorted(shown_steps(steps))
-    seen = [
-        (_accuracy(f, *real[2:]), _accuracy(f, *made[2:]))
-        for step, f in enumerate(_learner(m, steps).fit_path(X, y, seed=seed + 1), 1)
-        if step in shown
-    ]
-    paths = dict(zip(PARTS, np.array(seen).T, strict=True))
-    found: dict[str, float | np.ndarray] = {"step": np.array(shown, dtype=float)}
-    for part, path in paths.items():
-        found |= {f"path_{part}": path, f"accuracy_{part}": float(path[-1])}
-        found[f"steps_to_80_{part}"] = _first(shown, path, 0.8)
+    measures = {
+        "path_real": lambda f: _accuracy(f, *real[2:]),
+        "path_gaussian": lambda f: _accuracy(f, *made[2:]),
+    }
+    student = _learner(m, steps).fit_path(X, y, seed=seed + 1)
+    seen = trace(student, measures, shown_steps(steps))
+    found: dict[str, float | np.ndarray] = dict(seen)
+    for part in PARTS:
+        path = seen[f"path_{part}"]
+        found[f"accuracy_{part}"] = float(path[-1])
+        found[f"steps_to_80_{part}"] = _first(seen["step"], path, 0.8)
     return found
 
 
@@ -110,7 +120,7 @@ def _accuracy(f: Predictor, X: Tensor, y: Tensor) -> float:
     return float((_sign(f(X)) == y).double().mean())
 
 
-def _first(steps: Sequence[int], path: np.ndarray, level: float) -> float:
+def _first(steps: np.ndarray, path: np.ndarray, level: float) -> float:
     """First step looked at with at least `level`; twice the last where there is none."""
     reached = np.flatnonzero(path >= level)
     return float(steps[reached[0]] if len(reached) else 2 * steps[-1])
@@ -128,7 +138,8 @@ def figure(table: pd.DataFrame, _: pd.DataFrame | None) -> Figure:
     caption(
         fig,
         "Half of the training rows are images, half are Gaussian (isotropic, or with the images' "
-        f"covariance); one teacher labels both. Points: {over_seeds(table)}.",
+        f"covariance); one teacher labels both. Points: {over_seeds(table)}."
+        f"{averaged(table, 'm', 'm_teacher', 'steps', 'n_test')}",
     )
     return fig
 
