@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
 from gradfeat.drawing.saving import save_figure
@@ -26,7 +27,7 @@ NAMES = {
 }
 
 
-def table_of(name, seeds=1, **settings):
+def table_of(name: str, seeds: int | list[int] = 1, **settings):
     return run(experiment(name), seeds=seeds, arrays=True, **{**NAMES[name], **settings})
 
 
@@ -114,6 +115,13 @@ def test_a_caption_says_what_points_average_over(tmp_path):
         words.split()
     )
     assert "one seed" in words
+
+
+def test_theory_is_averaged_as_the_points_are(tmp_path):
+    table = table_of("shi22-emergence", p_o=[0.25, 0.5], map_neurons=0)
+    axes = drawn("shi22-emergence", table, tmp_path).axes
+    lines = [line for line in axes[0].lines if str(line.get_label()).startswith("theory")]
+    assert [len(np.asarray(line.get_xdata())) for line in lines] == [1, 1]
 
 
 def test_measures_after_step_2_are_there_where_it_is_the_last():

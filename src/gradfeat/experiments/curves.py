@@ -114,5 +114,5 @@ def averaged(table: pd.DataFrame, *names: str) -> str:
     >>> averaged(pd.DataFrame({"m": [20, 30], "n": [5, 5]}), "m", "n")
     ' Points average over m = 20 and 30.'
     """
-    several = [f"{name} = {values_of(table, name)}" for name in names if table[name].nunique() > 1]
+    several = [f"{name} = {values_of(table, name)}" for name in names if len({*table[name]}) > 1]
     return f" Points average over {'; '.join(several)}." if several else ""

@@ -144,8 +144,10 @@ def _curves(
             continue
         series.points(ax, metric_series(rows, "n", f"{metric}_{step}", mark))
         if predicted is not None and structure == "yes":
-            line = only(predicted, structure=structure).sort_values("n")
-            x, y = line["n"].to_numpy(), line[f"{metric}_{step}"].to_numpy()
+            line = only(predicted, structure=structure)
+            n, values = line["n"].to_numpy(), line[f"{metric}_{step}"].to_numpy()
+            x = np.unique(n)
+            y = np.array([values[n == one].mean() for one in x])
             series.line(ax, x, y, f"theory, step {step}", mark.color)
     if ax.containers:
         ax.set_xscale("log")
