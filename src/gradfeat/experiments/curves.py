@@ -87,7 +87,7 @@ def over_seeds(table: pd.DataFrame) -> str:
     >>> over_seeds(pd.DataFrame({"seed": [7, 7]}))
     'one seed'
     """
-    seeds = table["seed"].nunique()
+    seeds = len(set(table["seed"]))
     return "one seed" if seeds == 1 else f"mean over {seeds} seeds with 95 % intervals"
 
 
