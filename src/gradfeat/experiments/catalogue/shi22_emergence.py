@@ -231,6 +231,7 @@ def _drawn(rows: pd.DataFrame) -> dict[str, Any]:
 
 YES = {"structure": "yes"}
 ENOUGH = {"structure": "yes", "n": 10_000}
+FROM_1000 = {"structure": "yes", "n": [1_000, 3_000, 10_000, 30_000]}
 
 EXPERIMENT = Experiment(
     name="shi22-emergence",
@@ -244,7 +245,7 @@ EXPERIMENT = Experiment(
             "m": 300,
         },
         "paper": {
-            "n": [300, 1_000, 3_000, 10_000, 30_000, 100_000],
+            "n": [300, 1_000, 3_000, 10_000, 30_000],
             "structure": ["yes", "no"],
         },
     },
@@ -268,11 +269,12 @@ EXPERIMENT = Experiment(
             each("n", greater("ratio_2", YES, YES, than_metric="ratio_1"), YES),
         ),
         Claim(
-            "Cosines are those of the exact moments of the gradient, within 0.02.",
+            "Cosines are those of the exact moments of the gradient, within 0.02, from n = 1,000"
+            " on.",
             "derived from Shi22, Lemmas 5 and 6",
             every(
-                agrees("cosine_1", theory, YES, margin=0.02),
-                agrees("cosine_2", theory, YES, margin=0.02),
+                agrees("cosine_1", theory, FROM_1000, margin=0.02),
+                agrees("cosine_2", theory, FROM_1000, margin=0.02),
             ),
         ),
         Claim(
