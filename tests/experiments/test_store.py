@@ -181,6 +181,19 @@ def test_status_failures_and_selection(tmp_path):
         assert len(run(make(odd_fails), store=store, **again.pop("overrides"), **again)) == 1
 
 
+def test_a_request_with_nothing_left_to_compute_is_the_last_one(tmp_path):
+    path = tmp_path / "lab.sqlite"
+    experiment = make()
+    run(experiment, store=path, seeds=2)
+    run(experiment, store=path, seeds=1)
+    with Store.open(path) as store:
+        assert (store.last_selection("test") or {})["seeds"] == 1
+    runs = "SELECT count(*), count(finished) FROM runs"
+    run(experiment, store=path, seeds=1)
+    with contextlib.closing(sqlite3.connect(path)) as db:
+        assert db.execute(runs).fetchone() == (2, 2)
+
+
 def test_a_result_knows_what_made_it(tmp_path):
     with Store.open(tmp_path / "s.db") as store:
         run(make(), store=store)

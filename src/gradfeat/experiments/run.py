@@ -130,6 +130,8 @@ def run(
         sweep = Sweep(experiment, db, points, device, retry_failed, progress or (lambda _: None))
         if sweep.missing():
             sweep.go(lambda: workers(executor, jobs), asked)
+        else:
+            db.note(experiment, asked)
         return _table(experiment, db, points, arrays)
 
 

@@ -127,19 +127,31 @@ class Store:
 
     def begin(self, experiment: Experiment, selection: Mapping[str, Any]) -> int:
         """Enter a run of `experiment` with what was asked for; return its number."""
+        number = self._entered(experiment, selection)
+        with in_sentences(self._shown):
+            self._presence.enter(number)
+        return number
+
+    def note(self, experiment: Experiment, selection: Mapping[str, Any]) -> None:
+        """Remember what was asked for last, of a run that had nothing to compute, if possible."""
+        if self.last_selection(experiment) != json.loads(json.dumps(selection)):
+            with contextlib.suppress(StoreError):
+                self._entered(experiment, selection, finished=_now())
+
+    def _entered(
+        self, experiment: Experiment, selection: Mapping[str, Any], finished: str | None = None
+    ) -> int:
         facts = json.dumps(provenance(), sort_keys=True)
         with self._transaction() as db:
             db.execute("INSERT OR IGNORE INTO provenance (facts) VALUES (?)", (facts,))
             row = db.execute("SELECT id FROM provenance WHERE facts = ?", (facts,)).fetchone()
+            what = (experiment.name, experiment.version, json.dumps(selection), row[0])
             run = db.execute(
-                "INSERT INTO runs (experiment, version, selection, provenance, started)"
-                " VALUES (?, ?, ?, ?, ?)",
-                (experiment.name, experiment.version, json.dumps(selection), row[0], _now()),
+                "INSERT INTO runs (experiment, version, selection, provenance, started, finished)"
+                " VALUES (?, ?, ?, ?, ?, ?)",
+                (*what, _now(), finished),
             ).lastrowid
-        number = int(run or 0)
-        with in_sentences(self._shown):
-            self._presence.enter(number)
-        return number
+        return int(run or 0)
 
     def end(self, run: int) -> None:
         """Release what a run holds; what cannot be written now falls to the next run anyway."""
