@@ -85,6 +85,22 @@ def _under(bound: float) -> Callable[[Limits], Outcome]:
     return rule
 
 
+def _of_metric(
+    metric: str,
+    where: Where | None,
+    statistic: Statistic,
+    bound: str,
+    rule: Callable[[Limits], Outcome],
+) -> Check:
+    """Check one metric in the matched cells by a rule."""
+
+    def check(table: pd.DataFrame) -> Verdict:
+        values = by_seed(table, metric, where).to_numpy()
+        return _verdict(values, statistic, metric, bound, rule)
+
+    return check
+
+
 def above(
     metric: str, bound: float, where: Where | None = None, statistic: Statistic = "mean"
 ) -> Check:
@@ -101,11 +117,7 @@ def above(
     'mean accuracy 0.985 [0.9766, 0.9934] over 3 seeds; bound 0.9'
     """
 
-    def check(table: pd.DataFrame) -> Verdict:
-        values = by_seed(table, metric, where).to_numpy()
-        return _verdict(values, statistic, metric, f"bound {bound:.4g}", _over(bound))
-
-    return check
+    return _of_metric(metric, where, statistic, f"bound {bound:.4g}", _over(bound))
 
 
 def below(
@@ -122,11 +134,7 @@ def below(
     'holds'
     """
 
-    def check(table: pd.DataFrame) -> Verdict:
-        values = by_seed(table, metric, where).to_numpy()
-        return _verdict(values, statistic, metric, f"bound {bound:.4g}", _under(bound))
-
-    return check
+    return _of_metric(metric, where, statistic, f"bound {bound:.4g}", _under(bound))
 
 
 def within(
@@ -154,11 +162,7 @@ def within(
         sides = {_over(low)(limits), _under(high)(limits)}
         return next(outcome for outcome in SEVERITY if outcome in sides)
 
-    def check(table: pd.DataFrame) -> Verdict:
-        values = by_seed(table, metric, where).to_numpy()
-        return _verdict(values, statistic, metric, f"bounds {low:.4g} to {high:.4g}", rule)
-
-    return check
+    return _of_metric(metric, where, statistic, f"bounds {low:.4g} to {high:.4g}", rule)
 
 
 def greater(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -36,7 +37,6 @@ from gradfeat.models.descent.loop import Source, descend
 from gradfeat.models.head import RidgeHead
 from gradfeat.models.losses import Hinge
 from gradfeat.models.tangent_ridge import TangentRidge
-from gradfeat.models.two_layer import TwoLayer
 from gradfeat.tasks.base import Sample
 from gradfeat.theory.linear_accuracy import best_linear_accuracy
 
@@ -113,7 +113,7 @@ def _ridge(learner: GradientDescent, start: Layers, i: int, seed: int, train: Sa
         return ntk.fit(train.X, train.y, seed=seed)
     net = start.network(i, learner.activation)
     a, offset, _ = RidgeHead().fit(net.features(train.X).double(), train.y.double())
-    return TwoLayer(net.W, net.b, a.to(net.a), offset.to(net.a), net.beta, net.activation)
+    return replace(net, a=a.to(net.a), offset=offset.to(net.a))
 
 
 def theory(structure: str, k: int, p_o: float) -> dict[str, float]:
