@@ -23,7 +23,7 @@ from gradfeat.maths.subspaces import flat_cosine, leading_directions
 from gradfeat.models.gradient_step import GradientStep
 from gradfeat.models.head import RidgeHead
 from gradfeat.models.kernel_ridge import KernelRidge
-from gradfeat.models.kernels import Gaussian, Laplace, Matern
+from gradfeat.models.kernels.radial import Gaussian, Laplace, Matern
 from gradfeat.models.random_features import RandomFeatures
 from gradfeat.models.rfm import RFM
 from gradfeat.models.whitened import Whitened

@@ -17,7 +17,7 @@ from common import alternate, machine, median, r2
 from xrfm.rfm_src import RFM as XRFM
 
 from gradfeat.maths.streams import stream
-from gradfeat.models.kernels import Laplace
+from gradfeat.models.kernels.radial import Laplace
 from gradfeat.models.rfm import RFM
 from gradfeat.tasks.single_index import SingleIndex, he2_he4
 

@@ -17,7 +17,7 @@ from gradfeat.models.descent.phases import Phase
 from gradfeat.models.gradient_step import GradientStep
 from gradfeat.models.head import RidgeHead
 from gradfeat.models.kernel_ridge import KernelRidge
-from gradfeat.models.kernels import Gaussian, Laplace, Matern, RadialKernel
+from gradfeat.models.kernels.radial import Gaussian, Laplace, Matern, RadialKernel
 from gradfeat.models.one_step import OneStep
 from gradfeat.models.random_features import RandomFeatures
 from gradfeat.models.restore import predictor_from

@@ -24,7 +24,7 @@ from gradfeat.estimators import (
 )
 from gradfeat.models.first_gradient import first_gradient_test
 from gradfeat.models.kernel_ridge import KernelRidge
-from gradfeat.models.kernels import Laplace
+from gradfeat.models.kernels.radial import Laplace
 from gradfeat.models.rfm import RFM
 
 

@@ -14,7 +14,7 @@ from gradfeat.maths.ridge import ridge_path
 from gradfeat.models.gradient_step import GradientStep
 from gradfeat.models.head import RidgeHead
 from gradfeat.models.kernel_ridge import KernelRidge
-from gradfeat.models.kernels import Gaussian
+from gradfeat.models.kernels.radial import Gaussian
 from gradfeat.models.random_features import RandomFeatures
 from gradfeat.models.rfm import RFM
 

@@ -8,7 +8,7 @@ from sklearn.kernel_ridge import KernelRidge as Reference
 
 from contracts import KERNELS, close, data
 from gradfeat.models.kernel_ridge import KernelRidge
-from gradfeat.models.kernels import Gaussian
+from gradfeat.models.kernels.radial import Gaussian
 
 
 @pytest.mark.parametrize("kernel", KERNELS)

@@ -8,14 +8,9 @@ from sklearn.gaussian_process import kernels as gp
 from sklearn.metrics.pairwise import laplacian_kernel, rbf_kernel
 
 from contracts import KERNELS, data
-from gradfeat.models.kernels import (
-    Gaussian,
-    Laplace,
-    Matern,
-    kernel,
-    kernel_from_spec,
-    squared_distances,
-)
+from gradfeat.models.kernels.distances import squared_distances
+from gradfeat.models.kernels.named import kernel, kernel_from_spec
+from gradfeat.models.kernels.radial import Gaussian, Laplace, Matern
 
 X = data().X
 Z = data(9).X + 0.1

@@ -10,7 +10,7 @@ import torch
 
 from contracts import close, data
 from gradfeat.models.kernel_ridge import KernelRidge
-from gradfeat.models.kernels import Laplace
+from gradfeat.models.kernels.radial import Laplace
 from gradfeat.models.rfm import RFM
 
 BASE = RFM(Laplace(3.0), 0.1, n_iter=2)

@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 from ..maths.blocks import Block
 from ..models.kernel_ridge import KernelRidge, refuse_large_kernel
-from ..models.kernels import kernel
+from ..models.kernels.named import kernel
 from ..models.rfm import RFM
 from .bandwidth import median_distance
 from .checks import check_choice, check_count, check_positive

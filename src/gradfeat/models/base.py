@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
 import torch
@@ -88,12 +89,45 @@ class Learner(ABC, Generic[PredictorT_co]):
         return last
 
 
+#: Some rows of a matrix: consecutive ones, or any by their numbers.
+Rows = slice | Tensor
+
+
+@dataclass(frozen=True, eq=False)
+class Gram:
+    """A kernel's matrix of rows with themselves, and gradients of expansions in these rows.
+
+    Attributes
+    ----------
+    K : Tensor (n, n)
+        Kernel matrix; the caller must not change it before the last call of `gradient`, which may
+        spend it.
+    gradient : callable
+        (c (n, k), rows) -> gradients (rows, k, d) at `rows` of sum_j c_j k(., x_j).
+    bytes_per_row : int
+        Scratch of `gradient` for one row and one output.
+    """
+
+    K: Float[Tensor, "n n"]
+    gradient: Callable[[Tensor, Rows], Tensor]
+    bytes_per_row: int
+
+
 class Kernel(ABC):
-    """A positive definite function k(x, z), with the gradient of its expansions."""
+    """A positive semi-definite function k(x, z), with the gradient of its expansions."""
+
+    @property
+    @abstractmethod
+    def scratch(self) -> int:
+        """Matrices of the size of its result that a call or a gradient holds at once."""
 
     @abstractmethod
     def __call__(self, X: Float[Tensor, "n d"], Z: Float[Tensor, "m d"]) -> Float[Tensor, "n m"]:
         """Kernel matrix; ``Z is X`` gives an exactly symmetric matrix."""
+
+    @abstractmethod
+    def diagonal(self, X: Float[Tensor, "n d"]) -> Float[Tensor, " n"]:
+        """k(x_i, x_i), without the matrix."""
 
     @abstractmethod
     def gradient(
@@ -102,8 +136,21 @@ class Kernel(ABC):
         """Gradient at x_i of sum_j c_j k(x_i, z_j), for each output."""
 
     @abstractmethod
+    def gram(self, X: Float[Tensor, "n d"]) -> Gram:
+        """Matrix of X with itself, sharing work with the gradients that follow where it can."""
+
+    @abstractmethod
     def spec(self) -> Mapping[str, Any]:
-        """JSON-able description, restored by :func:`gradfeat.models.kernels.kernel_from_spec`."""
+        """JSON-able description, restored by ``kernels.named.kernel_from_spec``."""
+
+
+def plain_gram(k: Kernel, X: Float[Tensor, "n d"]) -> Gram:
+    """:meth:`Kernel.gram` of a kernel whose gradients are computed anew, row block by row block."""
+    return Gram(
+        k(X, X),
+        lambda c, rows: k.gradient(X[rows], X, c),
+        (k.scratch * len(X) + 3 * X.shape[1]) * X.element_size(),
+    )
 
 
 def row_blocks(n: int, bytes_per_row: int, limit: int = BLOCK_BYTES) -> list[slice]:

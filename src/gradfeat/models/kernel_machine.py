@@ -10,8 +10,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from .base import Predictor, row_blocks
-from .kernels import RadialKernel
+from .base import Kernel, Predictor, row_blocks
 
 
 def apply_metric(X: Float[Tensor, "n d"], A: Tensor) -> Float[Tensor, "n d"]:
@@ -32,7 +31,7 @@ class KernelMachine(Predictor):
 
     Attributes
     ----------
-    kernel : RadialKernel
+    kernel : Kernel
         k, on transformed inputs.
     Z : Tensor (m, d)
         Centres.
@@ -45,13 +44,13 @@ class KernelMachine(Predictor):
 
     Examples
     --------
-    >>> from gradfeat.models.kernels import Gaussian
+    >>> from gradfeat.models.kernels.radial import Gaussian
     >>> one = torch.ones(1, 1)
     >>> KernelMachine(Gaussian(1.0), 0 * one, 2 * one, one[0], one[0])(0 * one).tolist()
     [[3.0]]
     """
 
-    kernel: RadialKernel
+    kernel: Kernel
     Z: Float[Tensor, "m d"]
     c: Float[Tensor, "m k"]
     offset: Float[Tensor, " k"]
@@ -69,7 +68,7 @@ class KernelMachine(Predictor):
     def scratch_per_row(self) -> int:
         """Kernel row, slope row and one output's coefficients; the result's own row."""
         m, k = self.c.shape
-        return (4 * m + 3 * k * self.Z.shape[1]) * self.Z.element_size()
+        return (self.kernel.scratch * m + 3 * k * self.Z.shape[1]) * self.Z.element_size()
 
     def __call__(self, X: Float[Tensor, "n d"]) -> Float[Tensor, "n k"]:
         XA = apply_metric(X, self.A)

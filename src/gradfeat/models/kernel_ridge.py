@@ -11,9 +11,8 @@ from torch import Tensor
 
 from ..maths.memory import refuse_beyond
 from ..maths.ridge import solve_kernel_ridge
-from .base import Learner, unit_weights
+from .base import Kernel, Learner, unit_weights
 from .kernel_machine import KernelMachine
-from .kernels import RadialKernel
 
 #: What to do when a kernel matrix cannot be formed.
 INSTEAD = (
@@ -38,7 +37,7 @@ class KernelRidge(Learner[KernelMachine]):
 
     Parameters
     ----------
-    kernel : RadialKernel
+    kernel : Kernel
         k.
     alpha : float
         Penalty, >= 0.
@@ -53,14 +52,14 @@ class KernelRidge(Learner[KernelMachine]):
     Examples
     --------
     >>> import torch
-    >>> from gradfeat.models.kernels import Gaussian
+    >>> from gradfeat.models.kernels.radial import Gaussian
     >>> X = torch.linspace(0, 1, 5).double()[:, None]
     >>> f = KernelRidge(Gaussian(0.3), alpha=1e-8).fit(X, X**2)
     >>> bool((f(X) - X**2).abs().max() < 1e-4)
     True
     """
 
-    kernel: RadialKernel
+    kernel: Kernel
     alpha: float
     memory_limit: int | None = None
 

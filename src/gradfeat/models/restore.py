@@ -10,7 +10,7 @@ from torch import Tensor
 from ..maths.activations import activation_from_spec
 from .base import Predictor
 from .kernel_machine import KernelMachine
-from .kernels import kernel_from_spec
+from .kernels.named import kernel_from_spec
 from .linearised import Linearised
 from .two_layer import TwoLayer
 
@@ -28,7 +28,7 @@ def predictor_from(spec: Mapping[str, Any], tensors: Mapping[str, Tensor]) -> Pr
     Examples
     --------
     >>> import torch
-    >>> from gradfeat.models.kernels import Gaussian
+    >>> from gradfeat.models.kernels.radial import Gaussian
     >>> one = torch.ones(1, 1)
     >>> f = KernelMachine(Gaussian(1.0), one, one, one[0], one[0])
     >>> predictor_from(f.spec(), f.tensors())(one).tolist()

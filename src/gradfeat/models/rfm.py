@@ -13,10 +13,9 @@ from torch import Tensor
 from ..maths.gradients import BLOCK_BYTES, outer_product
 from ..maths.ridge import solve_kernel_ridge
 from ..maths.streams import stream
-from .base import Learner, row_blocks, unit_weights
+from .base import Gram, Kernel, Learner, row_blocks, unit_weights
 from .kernel_machine import KernelMachine, apply_metric
 from .kernel_ridge import refuse_large_kernel
-from .kernels import RadialKernel, product_distances
 
 
 @final
@@ -29,7 +28,7 @@ class RFM(Learner[KernelMachine]):
 
     Parameters
     ----------
-    kernel : RadialKernel
+    kernel : Kernel
         k.
     alpha : float
         Penalty of every solve.
@@ -58,14 +57,14 @@ class RFM(Learner[KernelMachine]):
 
     Examples
     --------
-    >>> from gradfeat.models.kernels import Laplace
+    >>> from gradfeat.models.kernels.radial import Laplace
     >>> X = torch.randn(200, 5, generator=torch.Generator().manual_seed(0)).double()
     >>> f = RFM(Laplace(4.0), alpha=1e-3, n_iter=3).fit(X, X[:, :1] ** 2)
     >>> bool(f.M[0, 0] > 0.9 * f.M.trace())
     True
     """
 
-    kernel: RadialKernel
+    kernel: Kernel
     alpha: float
     n_iter: int = 5
     diagonal: bool = False
@@ -91,30 +90,26 @@ class RFM(Learner[KernelMachine]):
         A = X.new_ones(X.shape[1])
         for update in range(self.n_iter + 1):
             XA = apply_metric(X, A)
-            s = product_distances(XA, XA).mul_(1 / self.kernel.bandwidth**2)
-            K = self.kernel.profile_(s.clone())
-            c = solve_kernel_ridge(K.clone(), y - offset, self.alpha, weights)
+            gram = self.kernel.gram(XA)
+            c = solve_kernel_ridge(gram.K.clone(), y - offset, self.alpha, weights)
             yield KernelMachine(self.kernel, X, c, offset, A)
             if update < self.n_iter:
-                slope = self.kernel.slope_from(s, K)
-                A = self._next_metric(A, self._agop(slope, XA, c, w, rows))
+                A = self._next_metric(A, self._agop(gram, c, w, rows, X.shape[1]))
+            del gram
 
     def _agop_rows(self, n: int, seed: int) -> Tensor | None:
         if self.agop_rows is None or self.agop_rows >= n:
             return None
         return torch.randperm(n, generator=stream(seed, "agop rows"))[: self.agop_rows]
 
-    def _agop(self, slope: Tensor, XA: Tensor, c: Tensor, w: Tensor, rows: Tensor | None) -> Tensor:
-        """AGOP in the transformed coordinates, in row blocks."""
-        if rows is not None:
-            slope, w = slope[rows], w[rows]
-        X = XA if rows is None else XA[rows]
-        size = c.shape[1] * X.shape[1] * 3 * X.element_size()
-        total, mean = X.new_zeros(X.shape[1], X.shape[1]), X.new_zeros(c.shape[1], X.shape[1])
-        for block in row_blocks(len(X), size, BLOCK_BYTES):
-            J = self.kernel.expansion_gradient(slope[block], X[block], XA, c)
-            total += outer_product(J, w[block]) * (w[block].sum() / w.sum())
-            mean += torch.einsum("n,ncd->cd", w[block] / w.sum(), J)
+    def _agop(self, gram: Gram, c: Tensor, w: Tensor, rows: Tensor | None, d: int) -> Tensor:
+        """AGOP at `rows` (None: all) in the transformed coordinates, in row blocks."""
+        share = w / w.sum() if rows is None else w[rows] / w[rows].sum()
+        total, mean = c.new_zeros(d, d), c.new_zeros(c.shape[1], d)
+        for block in row_blocks(len(share), c.shape[1] * gram.bytes_per_row, BLOCK_BYTES):
+            J = gram.gradient(c, block if rows is None else rows[block])
+            total += outer_product(J, share[block]) * share[block].sum()
+            mean += torch.einsum("n,ncd->cd", share[block], J)
         return total - mean.T @ mean if self.centre_gradients else total
 
     def _next_metric(self, A: Tensor, inner: Tensor) -> Tensor:

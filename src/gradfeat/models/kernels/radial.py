@@ -2,44 +2,18 @@
 
 from __future__ import annotations
 
-import math
 from abc import abstractmethod
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
+from functools import cache
 from typing import Any
 
 import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from .base import Kernel
-
-#: Squared distances up to this many rounding units of |x|^2 are noise of the matrix product.
-ROUNDING = 8.0
-
-
-def squared_distances(X: Float[Tensor, "n d"], Z: Float[Tensor, "m d"]) -> Float[Tensor, "n m"]:
-    """|x_i - z_j|^2 by one matrix product, both sides centred first so that digits do not cancel.
-
-    Distances that rounding cannot tell from zero are zero, so that equal rows are at distance 0
-    wherever they stand; ``Z is X`` gives an exactly symmetric matrix with a zero diagonal.
-
-    Examples
-    --------
-    >>> D = squared_distances(torch.tensor([[0.0], [3.0]]), torch.tensor([[3.0]]))
-    >>> [round(value, 4) for value in D[:, 0].tolist()]
-    [9.0, 0.0]
-    """
-    D = product_distances(X, Z)
-    return (D + D.T).div_(2).fill_diagonal_(0.0) if X is Z else D
-
-
-def product_distances(X: Float[Tensor, "n d"], Z: Float[Tensor, "m d"]) -> Float[Tensor, "n m"]:
-    """:func:`squared_distances` without the pass that makes ``Z is X`` exactly symmetric."""
-    centre = Z.mean(0)
-    X, Z = X - centre, Z - centre
-    own = X.square().sum(1, keepdim=True) * (1 - ROUNDING * torch.finfo(X.dtype).eps)
-    return torch.addmm(Z.square().sum(1), X, Z.T, alpha=-2).add_(own).clamp_(min=0)
+from ..base import Gram, Kernel, Rows
+from .distances import product_distances, squared_distances
 
 
 @dataclass(frozen=True)
@@ -70,8 +44,31 @@ class RadialKernel(Kernel):
         """Return s = |x - z|^2 / bandwidth^2."""
         return squared_distances(X, Z).mul_(1.0 / self.bandwidth**2)
 
+    @property
+    def scratch(self) -> int:
+        """Distances and what a profile or slope makes of them."""
+        return 4
+
     def __call__(self, X: Tensor, Z: Tensor) -> Tensor:
         return self.profile_(self.scaled_distances(X, Z))
+
+    def diagonal(self, X: Tensor) -> Tensor:
+        """k(x, x) = profile(0)."""
+        return self.profile_(X.new_zeros(len(X)))
+
+    def gram(self, X: Tensor) -> Gram:
+        """Distances once: the matrix and its slopes both come from them."""
+        s = product_distances(X, X).mul_(1.0 / self.bandwidth**2)
+        K = self.profile_(s.clone())
+
+        @cache
+        def slopes() -> Tensor:
+            return self.slope_from(s, K)
+
+        def gradient(c: Tensor, rows: Rows) -> Tensor:
+            return self.expansion_gradient(slopes()[rows], X[rows], X, c)
+
+        return Gram(K, gradient, 3 * X.shape[1] * X.element_size())
 
     def gradient(self, X: Tensor, Z: Tensor, c: Tensor) -> Tensor:
         """2 / bandwidth^2 sum_j c_j k'(s_ij) (x_i - z_j)."""
@@ -192,66 +189,3 @@ class Matern(RadialKernel):
         """From s alone: K does not help here."""
         del K
         return self.slope_(s)
-
-
-def kernel(name: str, bandwidth: float) -> RadialKernel:
-    """Kernel by the name that estimators and the command line use.
-
-    Parameters
-    ----------
-    name : {"laplace", "gaussian", "matern12", "matern32", "matern52"}
-        Which kernel.
-    bandwidth : float
-        Length scale, positive.
-
-    Raises
-    ------
-    ValueError
-        For another name, or a bandwidth that is not positive and finite.
-
-    Examples
-    --------
-    >>> kernel("matern32", 2.0)
-    Matern(bandwidth=2.0, nu=1.5)
-    """
-    bandwidth = float(bandwidth)
-    if not (math.isfinite(bandwidth) and bandwidth > 0):
-        raise ValueError(f"bandwidth is {bandwidth}: give a positive number.")
-    match name:
-        case "laplace":
-            return Laplace(bandwidth)
-        case "gaussian":
-            return Gaussian(bandwidth)
-        case "matern12":
-            return Matern(bandwidth, 0.5)
-        case "matern32":
-            return Matern(bandwidth, 1.5)
-        case "matern52":
-            return Matern(bandwidth, 2.5)
-    raise ValueError(
-        f"kernel is {name!r}: allowed are 'laplace', 'gaussian', 'matern12', 'matern32' and "
-        "'matern52'."
-    )
-
-
-def kernel_from_spec(spec: Mapping[str, Any]) -> RadialKernel:
-    """Kernel from the dict that :meth:`RadialKernel.spec` wrote.
-
-    Raises
-    ------
-    ValueError
-        For a kernel that this version does not know.
-
-    Examples
-    --------
-    >>> kernel_from_spec(Gaussian(3.0).spec())
-    Gaussian(bandwidth=3.0)
-    """
-    match spec:
-        case {"name": "Laplace", "bandwidth": L}:
-            return Laplace(float(L))
-        case {"name": "Gaussian", "bandwidth": L}:
-            return Gaussian(float(L))
-        case {"name": "Matern", "bandwidth": L, "nu": nu}:
-            return Matern(float(L), float(nu))
-    raise ValueError(f"the kernel {dict(spec)!r} is not known to this version of gradfeat.")
