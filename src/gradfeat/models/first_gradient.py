@@ -10,9 +10,9 @@ from torch import Tensor
 
 from ..maths.blocks import Block, FirstLayerGradient, Moments, collect
 from ..maths.streams import stream
+from ..maths.whitening import whitening
 from .base import unit_weights
 from .gradient_step import GradientStep
-from .whitened import whitening
 
 #: Rows, entries of X, and neurons that the test looks at.
 TEST_ROWS, TEST_NUMBERS, TEST_WIDTH = 5000, 250_000, 256

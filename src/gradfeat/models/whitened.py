@@ -6,32 +6,14 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import final
 
-import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from ..maths.blocks import Block, Moments, collect
+from ..maths.blocks import Block
+from ..maths.whitening import whitening
 from .base import Learner, unit_weights
 from .gradient_step import GradientStep
 from .two_layer import TwoLayer
-
-
-def whitening(data: Block, shrinkage: float | None = None) -> tuple[Tensor, Tensor]:
-    """Mean (d,) and symmetric (C + shrinkage tr(C)/d I)^{-1/2} (d, d) of the inputs.
-
-    Examples
-    --------
-    >>> X = torch.tensor([[2.0], [-2.0]])
-    >>> whitening(Block(X, X, torch.ones(2)), 0.0)[1].tolist()
-    [[0.5]]
-    """
-    moments = collect(Moments(), [data])
-    e, V = torch.linalg.eigh(moments.xx / moments.weight)
-    n, d = data.X.shape
-    share = min(1.0, max(1e-3, d / n)) if shrinkage is None else shrinkage
-    floor = share * e.clamp(min=0).mean()
-    scale = torch.where(e + floor > 0, e.clamp(min=0) + floor, 1.0).rsqrt()
-    return moments.mean_x, (V * scale) @ V.T
 
 
 @final
@@ -51,6 +33,7 @@ class Whitened(Learner[TwoLayer]):
 
     Examples
     --------
+    >>> import torch
     >>> X = torch.randn(500, 3, generator=torch.Generator().manual_seed(0)).double()
     >>> X[:, 1] += 5 * X[:, 0]
     >>> net = Whitened(GradientStep(width=64)).fit(X, X[:, :1])
