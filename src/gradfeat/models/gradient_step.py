@@ -11,10 +11,11 @@ from jaxtyping import Float
 from torch import Tensor
 
 from ..maths.activations import Activation, ReLU
-from ..maths.blocks import Block, FirstLayerGradient, Moments, collect
+from ..maths.blocks import Block, FirstLayerGradient, collect
 from .base import Learner, unit_weights
 from .head import RidgeHead
 from .random_features import draw, draw_first_layer
+from .refit import Linear, affine_part, with_head
 from .two_layer import TwoLayer
 
 
@@ -75,7 +76,7 @@ class GradientStep(Learner[TwoLayer]):
     step_size: float | None = None
     update: Literal["agop", "gradient"] = "agop"
     redraw_biases: bool = True
-    linear: Literal["moment", "ridge", "none"] = "moment"
+    linear: Linear = "moment"
     head: RidgeHead = field(default_factory=lambda: RidgeHead(intercept=False))
 
     def __post_init__(self) -> None:
@@ -101,7 +102,7 @@ class GradientStep(Learner[TwoLayer]):
         for step in range(1, self.n_steps + 1):
             W = self._next_rows(net, data, seed, step)
             b = draw(X, seed, f"b{step}", self.width) if self.redraw_biases else start.b
-            net = self._with_head(replace(start, W=W, b=b), data, seed)
+            net = with_head(replace(start, W=W, b=b), data, self.head, seed)
             yield net
 
     def start(self, data: Block, seed: int = 0) -> TwoLayer:
@@ -110,23 +111,12 @@ class GradientStep(Learner[TwoLayer]):
         W = draw_first_layer(data.X, half, "gaussian", seed).repeat(2, 1)
         a = draw(data.X, seed, "a", half, data.y.shape[1]).sign()
         b = data.X.new_zeros(self.width)
-        return TwoLayer(W, b, torch.cat([a, -a]), *self._affine(data), self.activation)
-
-    def _affine(self, data: Block) -> tuple[Tensor, Tensor]:
-        """alpha (c,) and beta (d, c)."""
-        if self.linear == "none":
-            zero = data.X.new_zeros(data.X.shape[1], data.y.shape[1])
-            return zero[0], zero
-        if self.linear == "ridge":
-            beta, alpha, _ = RidgeHead().fit(data.X, data.y, data.w)
-            return alpha, beta
-        m = collect(Moments(), [data])
-        return m.mean_y, m.xy / m.weight + torch.outer(m.mean_x, m.mean_y)
+        return TwoLayer(W, b, torch.cat([a, -a]), *affine_part(data, self.linear), self.activation)
 
     def _random_features(self, start: TwoLayer, data: Block, seed: int) -> TwoLayer:
         W = draw_first_layer(data.X, self.width, "gaussian", seed)
         b = draw(data.X, seed, "b", self.width)
-        return self._with_head(replace(start, W=W, b=b), data, seed)
+        return with_head(replace(start, W=W, b=b), data, self.head, seed)
 
     def _next_rows(self, net: TwoLayer, data: Block, seed: int, step: int) -> Tensor:
         if step == 1:
@@ -157,8 +147,3 @@ class GradientStep(Learner[TwoLayer]):
             return net.W
         root = (V * (e / e.sum()).sqrt()) @ V.T
         return draw(data.X, seed, f"W{step}", self.width, data.X.shape[1]) @ root
-
-    def _with_head(self, net: TwoLayer, data: Block, seed: int) -> TwoLayer:
-        affine = data.X @ net.beta + net.offset
-        a, intercept, _ = self.head.fit(net.features(data.X), data.y - affine, data.w, seed)
-        return replace(net, a=a, offset=net.offset + intercept)

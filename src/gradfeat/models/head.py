@@ -9,7 +9,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from ..maths.ridge import ridge_path
+from ..maths.ridge import RidgePath, ridge_path
 from ..maths.streams import stream
 from .base import unit_weights
 
@@ -48,14 +48,25 @@ class RidgeHead:
         seed: int = 0,
     ) -> tuple[Float[Tensor, "m c"], Float[Tensor, " c"], float]:
         """Coefficients, intercepts and the penalty used."""
+        path, means, lam = self.path(F, y, weights, seed)
+        a = path.coefficients(lam)
+        return a, path.offset - means @ a, lam
+
+    def path(
+        self,
+        F: Float[Tensor, "n m"],
+        y: Float[Tensor, "n c"],
+        weights: Float[Tensor, " n"] | None = None,
+        seed: int = 0,
+    ) -> tuple[RidgePath, Float[Tensor, " m"], float]:
+        """The ridge path of all rows, the feature means, and the penalty used."""
         path, means = ridge_path(F, y, weights, intercept=self.intercept)
         lam = self.penalty
         if lam is None and self.select == "validation" and len(F) >= 5:
             lam = self._by_validation(F, y, unit_weights(F, weights), path.grid(), seed)
         elif lam is None:
             lam = path.best(path.grid(), "gcv" if self.select == "gcv" else "loo")
-        a = path.coefficients(lam)
-        return a, path.offset - means @ a, lam
+        return path, means, lam
 
     def _by_validation(
         self, F: Tensor, y: Tensor, w: Tensor, lams: list[float], seed: int

@@ -1,0 +1,108 @@
+"""A new head on features that are kept: the last step of Algorithm 1, and of transfer."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Literal
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from ..maths.blocks import Block, Moments, collect
+from .base import unit_weights
+from .head import RidgeHead
+from .two_layer import TwoLayer
+
+#: How beta is found before the features are fitted to what is left.
+Linear = Literal["moment", "ridge", "none"]
+
+
+def affine_part(data: Block, linear: Linear) -> tuple[Float[Tensor, " c"], Float[Tensor, "d c"]]:
+    """alpha (c,) and beta (d, c) of alpha + beta.x, before anything else is fitted.
+
+    "moment": alpha = mean y, beta = (1/n) sum_i y_i x_i; "ridge": with a leave-one-out penalty;
+    "none": zero.
+
+    Source: Damian22, Algorithm 1, lines 2 and 3.
+
+    Examples
+    --------
+    >>> X = torch.tensor([[1.0], [-1.0]])
+    >>> [part.tolist() for part in affine_part(Block(X, 2 * X + 1, torch.ones(2)), "moment")]
+    [[1.0], [[2.0]]]
+    """
+    if linear == "none":
+        zero = data.X.new_zeros(data.X.shape[1], data.y.shape[1])
+        return zero[0], zero
+    if linear == "ridge":
+        beta, alpha, _ = RidgeHead().fit(data.X, data.y, data.w)
+        return alpha, beta
+    m = collect(Moments(), [data])
+    return m.mean_y, m.xy / m.weight + torch.outer(m.mean_x, m.mean_y)
+
+
+def with_head(net: TwoLayer, data: Block, head: RidgeHead, seed: int = 0) -> TwoLayer:
+    """`net` with a fitted to what its affine part leaves of y, and the head's intercept added.
+
+    Examples
+    --------
+    >>> from gradfeat.maths.activations import ReLU
+    >>> one, X = torch.ones(1, 1), torch.tensor([[1.0], [2.0]])
+    >>> net = TwoLayer(one, 0 * one[0], one, 0 * one[0], 0 * one, ReLU())
+    >>> new = with_head(net, Block(X, 3 * X, torch.ones(2)), RidgeHead(1e-9, intercept=False))
+    >>> round(float(new.a), 3)
+    3.0
+    """
+    rest = data.y - data.X @ net.beta - net.offset
+    a, intercept, _ = head.fit(net.features(data.X), rest, data.w, seed)
+    return replace(net, a=a, offset=net.offset + intercept)
+
+
+def refit_head(
+    net: TwoLayer,
+    X: Float[Tensor, "n d"],
+    y: Float[Tensor, "n k"],
+    head: RidgeHead,
+    *,
+    linear: Linear = "none",
+    weights: Float[Tensor, " n"] | None = None,
+    seed: int = 0,
+) -> TwoLayer:
+    """The features of `net` with a head of their own: sigma and (W, b) kept, the rest fitted anew.
+
+    min over a, intercept of sum_i w_i |y_i - alpha - beta.x_i - intercept - a.sigma(W x_i + b)|^2
+    + penalty |a|^2, with alpha + beta.x from the new rows as `linear` says. The number of outputs
+    may differ from that of `net`.
+
+    Parameters
+    ----------
+    net : TwoLayer
+        Where the first layer comes from.
+    X, y : Tensor (n, d), (n, k)
+        Rows and targets of the new problem.
+    head : RidgeHead
+        How a is fitted; with ``linear="none"`` it should have an intercept.
+    linear : {"moment", "ridge", "none"}
+        The affine part; one of d coefficients needs n of order d rows, which "none" does not.
+    weights : Tensor (n,), optional
+        Non-negative row weights.
+    seed : int
+        Of the rows that a head chosen by validation holds out.
+
+    Source: Damian22, Theorem 3: with features pretrained on a target of the same r directions,
+    a new target of degree p needs n of order r^p rows, whatever d is.
+
+    Examples
+    --------
+    >>> from gradfeat.models.gradient_step import GradientStep
+    >>> X = torch.randn(3000, 20, generator=torch.Generator().manual_seed(0)).double()
+    >>> net = GradientStep(width=200).fit(X, X[:, :1] ** 2)
+    >>> new = refit_head(net, X[:40], X[:40, :1].abs(), RidgeHead())
+    >>> bool((new(X) - X[:, :1].abs()).square().mean() < 0.05)
+    True
+    """
+    data = Block(X, y, unit_weights(X, weights))
+    alpha, beta = affine_part(data, linear)
+    start = replace(net, a=y.new_zeros(len(net.b), y.shape[1]), offset=alpha, beta=beta)
+    return with_head(start, data, head, seed)
