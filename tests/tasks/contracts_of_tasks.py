@@ -3,14 +3,32 @@
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 
+import numpy as np
 import torch
 from torch import Tensor
 
+from gradfeat.maths.links import FunctionLink
 from gradfeat.maths.streams import stream
 from gradfeat.tasks.base import Task
+from gradfeat.tasks.low_dimensional_support import LowDimensionalSupport
+from gradfeat.tasks.multi_index import MultiIndex
+from gradfeat.tasks.one_dimensional import OneDimensional, TruncatedPower, heaviside
 from gradfeat.tasks.single_index import SingleIndex, he2_he4
 from gradfeat.tasks.sparse_coding import SparseCoding
+from gradfeat.tasks.targets import GatedProduct, SumOfSines, he2_hep
+
+
+@dataclass(frozen=True)
+class Wave:
+    """A smooth function of two variables that is no sum over them."""
+
+    def __call__(self, z: np.ndarray) -> np.ndarray:
+        return np.cos(z[:, 0] + z[:, 1]) + np.tanh(z[:, 0])
+
+
+WAVE = Wave()
 
 TASKS: list[Task] = [
     SingleIndex(6, he2_he4(), noise=0.5, seed=1),
@@ -18,6 +36,15 @@ TASKS: list[Task] = [
     SparseCoding.parity(9, 9, 4, seed=2),
     SparseCoding.majority(10, 7, 5, 0.2, flip=0.2),
     SparseCoding(8, 6, 2, (0, 2), (0.2, 0.5, 0.3), 0.4),
+    MultiIndex(7, he2_hep(4, r=2), noise=0.5, noise_law="sign", seed=1),
+    MultiIndex(5, GatedProduct(0.5), noise=0.1, scale=0.5, aligned=True),
+    MultiIndex(4, SumOfSines(4, 1.5), scale=2.0),
+    MultiIndex(6, FunctionLink.projected(WAVE, 2), noise=0.2, seed=2),
+    LowDimensionalSupport(9, 2, WAVE, noise=0.3, seed=1),
+    LowDimensionalSupport(9, 2, WAVE, curvature=1.5, ambient=0.2, noise=0.3),
+    LowDimensionalSupport(2, 2, WAVE, curvature=1.0, ambient=1.0),
+    OneDimensional(heaviside(), noise=0.3),
+    OneDimensional(TruncatedPower(2), d=4, noise=0.1),
 ]
 
 #: A right statistic exceeds this many standard errors once in 1.7 million seeds.

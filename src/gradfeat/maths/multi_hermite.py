@@ -160,6 +160,11 @@ class MultiHermite:
         """Highest |alpha| with a non-zero coefficient; 0 for the zero function."""
         return max((sum(alpha) for alpha, c in self._terms() if c != 0), default=0)
 
+    @property
+    def series(self) -> MultiHermite:
+        """g itself: it is its own Hermite series (see `gradfeat.maths.links.Link`)."""
+        return self
+
     def __call__(self, z: Float[np.ndarray, "*shape r"]) -> Float[np.ndarray, "*shape"]:
         """Values of g at the points z (..., r)."""
         He = hermite(self._highest(), self._points(z))

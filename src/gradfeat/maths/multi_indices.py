@@ -83,7 +83,7 @@ def project(
     n = _nodes(check_variables(r), check_degree(k_max), n_nodes)
     z, w = gauss_hermite(n)
     grid = np.stack(np.meshgrid(*[z] * r, indexing="ij"), axis=-1)
-    c = _row_values(f, grid.reshape(-1, r)).reshape((n,) * r)
+    c = row_values(f, grid.reshape(-1, r)).reshape((n,) * r)
     basis = w[:, None] * orthonormal_hermite(k_max, z) / root_factorials(k_max)
     for _ in range(r):  # each pass contracts the first axis and appends its degrees
         c = np.tensordot(c, basis, axes=(0, 0))
@@ -111,6 +111,20 @@ def merge(*terms: Mapping[MultiDegree, float]) -> dict[MultiDegree, float]:
     return {a: total[a] for a in sorted(total, key=lambda a: (sum(a), [-i for i in a]))}
 
 
+def row_values(f: RealFunctionOfRows, z: np.ndarray) -> np.ndarray:
+    """f(z) of the rows z (p, r), or ValueError unless real, finite and one value a row."""
+    values = np.asarray(f(z))
+    if values.shape != z.shape[:1] or values.dtype.kind not in "biuf":
+        raise ValueError(
+            f"The function returned shape {values.shape} of type {values.dtype} for points of"
+            f" shape {z.shape}; return one real number for each row."
+        )
+    if not np.isfinite(values).all():
+        worst = z[~np.isfinite(values)][0].round(4).tolist()
+        raise ValueError(f"The function is not finite at z = {worst}; return finite values.")
+    return values
+
+
 def _nodes(r: int, k_max: int, n_nodes: int | None) -> int:
     """Nodes an axis, refused below k_max + 1 and where the grid has more than `MAX_POINTS`."""
     fitting = int(MAX_POINTS ** (1 / r) + 1e-9)
@@ -125,17 +139,3 @@ def _nodes(r: int, k_max: int, n_nodes: int | None) -> int:
             f" {MAX_POINTS} are allowed; give fewer nodes, a lower degree, or the exact polynomial."
         )
     return n
-
-
-def _row_values(f: RealFunctionOfRows, z: np.ndarray) -> np.ndarray:
-    """f(z), refused unless real, finite and one value a row."""
-    values = np.asarray(f(z))
-    if values.shape != z.shape[:1] or values.dtype.kind not in "biuf":
-        raise ValueError(
-            f"The function returned shape {values.shape} of type {values.dtype} for points of"
-            f" shape {z.shape}; return one real number for each row."
-        )
-    if not np.isfinite(values).all():
-        worst = z[~np.isfinite(values)][0].round(4).tolist()
-        raise ValueError(f"The function is not finite at z = {worst}; return finite values.")
-    return values

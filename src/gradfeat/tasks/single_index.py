@@ -12,7 +12,8 @@ from torch import Tensor
 
 from ..maths.hermite import HermiteSeries, RealFunction
 from ..maths.streams import stream
-from .base import Sample, Task, check_rows
+from .base import Sample, Task
+from .draws import check_inputs, check_noise, function_of_projection, normal, unit_noise
 
 
 def he2_he4() -> HermiteSeries:
@@ -49,6 +50,9 @@ class SingleIndex(Task):
     ValueError
         When `d` is below 1, or `noise` is negative or not finite.
 
+    The case r = 1 of `gradfeat.tasks.multi_index.MultiIndex` (the same u and samples to rounding)
+    for a function of one variable whose Hermite series is not needed.
+
     Source: the single-index case of Damian22 and Moniri24.
 
     Examples
@@ -65,24 +69,21 @@ class SingleIndex(Task):
     seed: int = 0
 
     def __post_init__(self) -> None:
-        if self.d < 1:
-            raise ValueError(f"d is {self.d}: a task needs at least 1 input.")
-        if not (math.isfinite(self.noise) and self.noise >= 0):
-            raise ValueError(f"noise is {self.noise}: give a finite standard deviation, 0 or more.")
+        check_inputs(self.d, 1)
+        check_noise(self.noise)
 
     @property
     def directions(self) -> Float[Tensor, "d 1"]:
         """u as a column, the same for the same `d` and `seed`."""
-        u = torch.randn(self.d, 1, generator=stream(self.seed, "directions"), dtype=torch.float64)
+        u = normal(self.d, 1, stream(self.seed, "directions"))
         return u / u.norm()
 
     def sample(self, n: int, generator: torch.Generator) -> Sample:
         """Inputs first, then noise: tasks that differ only in the noise share their inputs."""
-        X = torch.randn(check_rows(n), self.d, generator=generator, dtype=torch.float64)
-        eps = torch.randn(n, 1, generator=generator, dtype=torch.float64)
+        X = normal(n, self.d, generator)
+        eps = unit_noise(n, "gaussian", generator)
         return Sample(X, self.target(X) + self.noise * eps)
 
     def target(self, X: Float[Tensor, "n d"]) -> Float[Tensor, "n 1"]:
         """g(u.x)."""
-        z = (X.double() @ self.directions.to(X.device)).squeeze(1)
-        return torch.as_tensor(self.series(z.cpu().numpy())).to(X)[:, None]
+        return function_of_projection(lambda z: self.series(z[:, 0]), X, self.directions)

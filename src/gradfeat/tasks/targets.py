@@ -1,0 +1,216 @@
+"""Named link functions of the talks, for `MultiIndex`: z ~ N(0, I_r)."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import cached_property
+from typing import ClassVar, final
+
+import numpy as np
+from jaxtyping import Float
+
+from ..maths.hermite import HermiteSeries
+from ..maths.links import product_of_series, sum_of_series
+from ..maths.multi_hermite import MultiHermite
+
+
+def pure_hermite(p: int, r: int = 1) -> MultiHermite:
+    """g = sum_{i <= r} He_p(z_i) / sqrt(r p!): E g^2 = 1, information exponent p.
+
+    Degenerate for p >= 3 (E grad^2 g = 0). He_3 / sqrt(6) is the transfer target of Damian22.
+
+    Raises
+    ------
+    ValueError
+        When p or r is below 1.
+
+    Source: Damian22, section 5 and Theorem 2.
+
+    Examples
+    --------
+    >>> pure_hermite(3).information_exponent(), round(pure_hermite(3).norm_squared(), 12)
+    (3, 1.0)
+    """
+    return _alike([0.0] * _positive("p", p) + [1 / math.sqrt(math.factorial(p))], r)
+
+
+def he2_hep(p: int, r: int = 1) -> MultiHermite:
+    """g = sum_{i <= r} [He_2(z_i) / 2 + He_p(z_i) / sqrt(2 p!)] / sqrt(r), p > 2: E g^2 = 1.
+
+    Half of the variance is of degree 2, half of degree p. H = I / sqrt(r), so kappa = 1.
+
+    Raises
+    ------
+    ValueError
+        When p is below 3 or r below 1.
+
+    Source: Damian22, the experiments (r = 1).
+
+    Examples
+    --------
+    >>> he2_hep(4).coefficients == (1 / 2, 1 / math.sqrt(48))
+    True
+    """
+    if p < 3:
+        raise ValueError(f"p is {p}: give a degree above 2.")
+    last = 1 / math.sqrt(2 * math.factorial(p))
+    return _alike([0.0, 0.0, 1 / 2] + [0.0] * (p - 3) + [last], r)
+
+
+def he1() -> MultiHermite:
+    """g = He_1(z): setting 1 of Moniri24, to be used with noise 1.
+
+    Examples
+    --------
+    >>> he1()
+    MultiHermite(degrees=((1,),), coefficients=(1.0,))
+    """
+    return pure_hermite(1)
+
+
+def he1_he2() -> MultiHermite:
+    """g = He_1(z) + He_2(z) / sqrt(2): setting 2 of Moniri24, with E g^2 = 2 as printed.
+
+    Examples
+    --------
+    >>> round(he1_he2().norm_squared(), 12), he1_he2().information_exponent()
+    (2.0, 1)
+    """
+    return pure_hermite(1) + pure_hermite(2)
+
+
+def sum_of_squares(r: int) -> MultiHermite:
+    """g = sum_{i <= r} (z_i^2 - 1) / sqrt(2 r): E g^2 = 1, H = sqrt(2 / r) I, kappa = 1 / sqrt(2).
+
+    Raises
+    ------
+    ValueError
+        When r is below 1.
+
+    Examples
+    --------
+    >>> sum_of_squares(3).information_exponent()
+    2
+    """
+    return pure_hermite(2, r)
+
+
+def coordinate_product(r: int = 2, scale: float = 1.0) -> MultiHermite:
+    """g = scale^r z_1 ... z_r: the product of r inputs x_i = scale z_i. Information exponent r.
+
+    x_0 x_1 of Rad24 at r = 2, where H is non-degenerate; at r >= 3 it is zero.
+
+    Raises
+    ------
+    ValueError
+        When r is below 1, or `scale` is not finite.
+
+    Source: Rad24, the low-rank examples.
+
+    Examples
+    --------
+    >>> float(coordinate_product(2, 0.5)(np.array([2.0, 6.0])))
+    3.0
+    """
+    return MultiHermite(((1,) * _positive("r", r),), (float(scale**r),))
+
+
+@final
+@dataclass(frozen=True)
+class GatedProduct:
+    """g = x_0 x_1 1{x_2 > 0} at x = scale z: E g^2 = scale^4 / 2, information exponent 2.
+
+    H is degenerate: the gate appears at degree 3 only. Rad24 has the gate on x_5 and x ~ N(0, I/4):
+    `MultiIndex(20, GatedProduct(0.5), scale=0.5, aligned=True)` up to the order of the inputs.
+
+    Parameters
+    ----------
+    scale : float
+        Standard deviation of the inputs that are multiplied.
+
+    Source: Rad24, the low-rank examples.
+
+    Examples
+    --------
+    >>> GatedProduct()(np.array([[2.0, 3.0, 1.0], [2.0, 3.0, -1.0]])).tolist()
+    [6.0, 0.0]
+    """
+
+    scale: float = 1.0
+    r: ClassVar[int] = 3
+
+    @cached_property
+    def series(self) -> MultiHermite:
+        """Exact up to degree 9, by the coefficients of the step."""
+        identity = HermiteSeries((0.0, 1.0))
+        step = HermiteSeries.from_function(lambda z: z > 0, 7, (0.0,))
+        return self.scale**2 * product_of_series([identity, identity, step], 9)
+
+    def __call__(self, z: Float[np.ndarray, "p 3"]) -> Float[np.ndarray, " p"]:
+        """Values at the rows of z."""
+        return self.scale**2 * z[:, 0] * z[:, 1] * (z[:, 2] > 0)
+
+
+@final
+@dataclass(frozen=True)
+class SumOfSines:
+    """g = sum_{i <= r} sin(w z_i) / sqrt(r (1 - exp(-2 w^2)) / 2), w = frequency: E g^2 = 1.
+
+    Smooth, periodic and no polynomial: for a latent variable f(x) = g(Ux).
+
+    Parameters
+    ----------
+    r : int
+        Number of variables.
+    frequency : float
+        w, above 0; the larger, the higher the degrees that matter (about w^2).
+
+    Raises
+    ------
+    ValueError
+        When r is below 1, or `frequency` is not above 0 and finite.
+
+    Examples
+    --------
+    >>> g = SumOfSines(2, 1.0)
+    >>> g.series.information_exponent(), round(g.series.norm_squared(), 9)
+    (1, 1.0)
+    """
+
+    r: int
+    frequency: float
+
+    def __post_init__(self) -> None:
+        _positive("r", self.r)
+        if not (math.isfinite(self.frequency) and self.frequency > 0):
+            raise ValueError(f"frequency is {self.frequency}: give a finite number above 0.")
+
+    @property
+    def size(self) -> float:
+        """1 / sqrt(r (1 - exp(-2 w^2)) / 2): the height of each sine."""
+        return 1 / math.sqrt(self.r * -math.expm1(-2 * self.frequency**2) / 2)
+
+    @cached_property
+    def series(self) -> MultiHermite:
+        """Exact up to degree 15: sin(wz) has c_k = exp(-w^2 / 2) w^k sin(k pi / 2) / k!."""
+        w, first = self.frequency, self.size * math.exp(-(self.frequency**2) / 2)
+        signs = [0.0, 1.0, 0.0, -1.0] * 4
+        c = tuple(first * s * w**k / math.factorial(k) for k, s in enumerate(signs))
+        return sum_of_series([HermiteSeries(c)] * self.r)
+
+    def __call__(self, z: Float[np.ndarray, "p r"]) -> Float[np.ndarray, " p"]:
+        """Values at the rows of z."""
+        return self.size * np.sin(self.frequency * z).sum(axis=1)
+
+
+def _alike(coefficients: list[float], r: int) -> MultiHermite:
+    """The same series in each of r variables, over sqrt(r)."""
+    one = HermiteSeries(tuple(coefficients)) * (1 / math.sqrt(_positive("r", r)))
+    return sum_of_series([one] * r)
+
+
+def _positive(name: str, value: int) -> int:
+    if value < 1:
+        raise ValueError(f"{name} is {value}: give 1 or more.")
+    return value
