@@ -1,0 +1,223 @@
+"""Population gradient of the first layer on a multi-index target, as a Hermite series."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from jaxtyping import Float
+from numpy.typing import ArrayLike
+
+from ..maths.multi_hermite import MultiHermite
+from .activation_coefficients import NeuronCoefficients, relu_coefficients
+
+#: Largest entry of U^T U - I that is taken for rounding.
+_ORTHONORMAL = 1e-8
+
+
+def gradient_series(
+    g: MultiHermite,
+    U: Float[np.ndarray, "d r"],
+    W: Float[np.ndarray, "m d"],
+    b: ArrayLike = 0.0,
+    *,
+    coefficients: NeuronCoefficients = relu_coefficients,
+    order: int | None = None,
+) -> Float[np.ndarray, "m d"]:
+    """E[f*(x) x sigma'(w.x + b)] for f*(x) = g(U^T x), x ~ N(0, I_d), one row for each neuron.
+
+    With w = s u, |u| = 1, and sigma(s z + b) = sum_k c_k He_k(z), it is
+
+        (1/s) sum_{k>=0} [(k+1) c_{k+1} C_{k+1}(u^k, .) + (k+1)(k+2) c_{k+2} C_k(u^k) u],
+
+    C_k = E grad^k f*. It ends at k = degree of g, where it is exact. For unit w this is the
+    printed series (c_k there is k! c_k here). Derivation: h(z) = sigma(s z + b) has
+    h' = s sigma'(s z + b), so the left side is E[f* x h'(u.x)]/s; Stein's lemma makes it
+    E[grad f* h'(u.x)] + u E[f* h''(u.x)], and E[f* He_k(u.x)] = C_k(u^k).
+
+    Parameters
+    ----------
+    g : MultiHermite
+        Target on r directions.
+    U : array (d, r)
+        Orthonormal columns.
+    W : array (m, d)
+        First layer, no row zero.
+    b : array_like
+        Biases, broadcast to (m,).
+    coefficients : callable
+        c_k of each neuron; the ReLU by default, any other by `coefficients_of`.
+    order : int, optional
+        Last k of a partial sum; by default the degree of g.
+
+    Returns
+    -------
+    array (m, d)
+
+    Raises
+    ------
+    ValueError
+        When U is not orthonormal, shapes disagree, a row of W is zero, or order is negative.
+
+    Source: Damian22, Section 4 (proof of Lemma 1).
+
+    Examples
+    --------
+    >>> g, U = MultiHermite(((2,),), (0.5,)), np.eye(3)[:, :1]
+    >>> gradient_series(g, U, np.array([[0.6, 0.8, 0.0]]), order=1).round(4).tolist()
+    [[0.2394, 0.0, 0.0]]
+    """
+    scale, u, bias = neurons(g, U, W, b)
+    order = g.degree if order is None else order
+    if order < 0:
+        raise ValueError(f"The last order of the series was {order}: give 0 or more.")
+    c = coefficients(scale, bias, order + 2)
+    v = u @ U
+    inside, along = np.zeros_like(v), np.zeros(len(v))
+    for k in range(min(order, g.degree) + 1):
+        inside += (k + 1) * c[:, k + 1, None] * g.contract_to_vector(k + 1, v)
+        along += (k + 1) * (k + 2) * c[:, k + 2] * g.contract(k, v)
+    return (inside @ U.T + along[:, None] * u) / scale[:, None]
+
+
+def beyond_linear(g: MultiHermite) -> MultiHermite:
+    """g without its constant and linear part: what Algorithm 1 leaves in y.
+
+    Examples
+    --------
+    >>> beyond_linear(MultiHermite(((0,), (1,), (2,)), (1.0, 2.0, 3.0))).degrees
+    ((2,),)
+    """
+    kept = [
+        (alpha, c) for alpha, c in zip(g.degrees, g.coefficients, strict=True) if sum(alpha) > 1
+    ]
+    if not kept:
+        return g.part(0) * 0.0
+    alphas, values = zip(*kept, strict=True)
+    return MultiHermite(alphas, values)
+
+
+def population_gradient(
+    g: MultiHermite,
+    U: Float[np.ndarray, "d r"],
+    W: Float[np.ndarray, "m d"],
+    a: Float[np.ndarray, " m"],
+    b: ArrayLike = 0.0,
+    *,
+    coefficients: NeuronCoefficients = relu_coefficients,
+    order: int | None = None,
+) -> Float[np.ndarray, "m d"]:
+    """grad_W L = -2 a_j E[(f* - alpha - beta.x) x sigma'(w_j.x + b_j)], where the net is 0.
+
+    L = E (y - alpha - beta.x - f(x))^2, without 1/2, at Algorithm 1's antisymmetric start f = 0;
+    alpha = E f*, beta = E[f* x]. Label noise does not enter.
+
+    Parameters
+    ----------
+    a : array (m,)
+        Head. The others are those of `gradient_series`.
+
+    Returns
+    -------
+    array (m, d)
+
+    Raises
+    ------
+    ValueError
+        As `gradient_series`.
+
+    Source: Damian22, Algorithm 1 and Lemma 1.
+
+    Examples
+    --------
+    >>> g, U = MultiHermite(((2,),), (0.5,)), np.eye(3)[:, :1]
+    >>> population_gradient(g, U, np.array([[0.6, 0.8, 0.0]]), np.ones(1)).round(4).tolist()
+    [[-0.3926, 0.1149, -0.0]]
+    """
+    series = gradient_series(beyond_linear(g), U, W, b, coefficients=coefficients, order=order)
+    return -2 * np.asarray(a)[:, None] * series
+
+
+def leading_term(
+    g: MultiHermite,
+    U: Float[np.ndarray, "d r"],
+    W: Float[np.ndarray, "m d"],
+    a: Float[np.ndarray, " m"],
+) -> Float[np.ndarray, "m d"]:
+    """-2 a_j H u_j / sqrt(2 pi), H = E grad^2 f*, u_j = w_j/|w_j|: ReLU without bias.
+
+    The first non-zero term of `population_gradient` there. The gradient does not depend on |w|,
+    and so neither does its leading term: for rows of unit length this is the printed one.
+
+    Returns
+    -------
+    array (m, d)
+
+    Source: Damian22, Lemma 1.
+
+    Examples
+    --------
+    >>> g, U = MultiHermite(((2,),), (0.5,)), np.eye(3)[:, :1]
+    >>> leading_term(g, U, np.array([[0.6, 0.8, 0.0]]), np.ones(1)).round(4).tolist()
+    [[-0.4787, 0.0, 0.0]]
+    """
+    _, u, _ = neurons(g, U, W, 0.0)
+    return -2 * np.asarray(a)[:, None] * (u @ U) @ g.tensor(2) @ U.T / math.sqrt(2 * math.pi)
+
+
+def remainder_bound(
+    g: MultiHermite,
+    U: Float[np.ndarray, "d r"],
+    W: Float[np.ndarray, "m d"],
+    a: Float[np.ndarray, " m"],
+    b: ArrayLike = 0.0,
+    *,
+    coefficients: NeuronCoefficients = relu_coefficients,
+) -> Float[np.ndarray, " m"]:
+    """A bound on |grad_{w_j} L - its part of order 1|, for every neuron.
+
+    (2 |a_j|/s) sum_{k>=2} |v|^k [(k+1) |c_{k+1}| |C_{k+1}|_F + (k+1)(k+2) |c_{k+2}| |C_k|_F], with
+    v = U^T w/|w|, |v|^2 ~ r/d at the usual start; so O(|C_2|_F r/d) for the ReLU without bias.
+
+    Returns
+    -------
+    array (m,)
+
+    Source: |C_k(v, ..., v, .)| <= |C_k|_F |v|^{k-1}; compare O~(sqrt(r)/d) in Damian22, Lemma 1.
+
+    Examples
+    --------
+    >>> g, U = MultiHermite(((2,),), (0.5,)), np.eye(3)[:, :1]
+    >>> remainder_bound(g, U, np.array([[0.6, 0.8, 0.0]]), np.ones(1)).round(4).tolist()
+    [0.1436]
+    """
+    scale, u, bias = neurons(g, U, W, b)
+    c = np.abs(coefficients(scale, bias, g.degree + 2))
+    size = [math.sqrt(math.factorial(k) * g.part(k).norm_squared()) for k in range(g.degree + 2)]
+    length = np.linalg.norm(u @ U, axis=1)
+    total = np.zeros(len(u))
+    for k in range(2, g.degree + 1):
+        term = c[:, k + 1] * size[k + 1] + (k + 2) * c[:, k + 2] * size[k]
+        total += (k + 1) * length**k * term
+    return 2 * np.abs(a) * total / scale
+
+
+def neurons(
+    g: MultiHermite, U: np.ndarray, W: np.ndarray, b: ArrayLike
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """|w|, w/|w| and b of each neuron, (m,), (m, d), (m,)."""
+    if U.ndim != 2 or U.shape[1] != g.r or W.ndim != 2 or W.shape[1] != len(U):
+        raise ValueError(
+            f"U has shape {U.shape}, W {W.shape} and g {g.r} variables: give U (d, {g.r}) and"
+            " W (m, d)."
+        )
+    if np.abs(U.T @ U - np.eye(g.r)).max() > _ORTHONORMAL:
+        raise ValueError("The columns of U are not orthonormal: give those of a QR decomposition.")
+    scale = np.linalg.norm(W, axis=1)
+    if not (scale > 0).all():
+        raise ValueError(
+            f"Row {int(np.argmin(scale > 0))} of W is zero or not a number: the series needs"
+            " |w| > 0."
+        )
+    bias = np.broadcast_to(np.asarray(b, dtype=np.float64), scale.shape)
+    return scale, W / scale[:, None], bias

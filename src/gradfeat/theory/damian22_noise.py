@@ -1,0 +1,193 @@
+"""Sampling error of the first gradient at n rows, and the n at which it equals the signal."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from jaxtyping import Float
+from numpy.typing import ArrayLike
+from scipy.special import ndtr
+
+from ..maths.hermite import gauss_hermite, hermite
+from ..maths.multi_hermite import MultiHermite
+from .damian22_gradient import beyond_linear, gradient_series, neurons
+from .damian22_leading_error import product_rule
+
+#: Neurons of one block, so that (neurons x points) stays small.
+_BLOCK_NUMBERS = 2_000_000
+
+
+def sampling_variance(
+    g: MultiHermite,
+    U: Float[np.ndarray, "d r"],
+    W: Float[np.ndarray, "m d"],
+    b: ArrayLike = 0.0,
+    *,
+    noise: float = 0.0,
+    estimated: bool = True,
+) -> Float[np.ndarray, " m"]:
+    """V_j with E|G_n - G|^2 = 4 a_j^2 V_j / n for row j of the first-layer gradient; ReLU.
+
+    G_n = -(2 a_j/n) sum_i (y_i - alpha - beta.x_i) x_i 1{w_j.x_i + b_j > 0}, G its expectation,
+    y = f*(x) + noise. With alpha, beta known, V = E[(rho + eps)^2 |x|^2 1{.}] - |G|^2/(4 a_j^2),
+    rho = f* - alpha - beta.x, exact. With alpha = mean y, beta = (1/n) sum (y_i - alpha) x_i, as
+    in Algorithm 1, V is that of the linearised statistic
+
+        (rho + eps) x 1{.} - (y - alpha) s_1 u - (s_0 I + s_2 u u^T)((y - alpha) x - beta),
+
+    s_k = E[1{Z > t} He_k(Z)], u = w/|w|, t = -b/|w|. Without bias and linear part the two are
+    near d E(rho + eps)^2 / 2 and d E(rho + eps)^2 / 4: subtracting what was estimated halves the
+    noise.
+
+    Everything is Gaussian: given z = u.x, U^T x = v z + (I - v v^T)^{1/2} xi and
+    |x|^2 = z^2 + |xi|^2 + chi^2_{d-1-r}; polynomials in (z, xi) are integrated exactly, and
+    polynomials in z times the step by the Hermite coefficients of the step.
+
+    Regime: for ``estimated=True`` first order in 1/n (n well above d); otherwise every n.
+
+    Parameters
+    ----------
+    g, U, W, b
+        As in `gradient_series`.
+    noise : float
+        Standard deviation of the label noise, of any law with mean 0.
+    estimated : bool
+        Whether alpha and beta are estimated on the same rows.
+
+    Returns
+    -------
+    array (m,)
+
+    Raises
+    ------
+    ValueError
+        As `gradient_series`, or when noise is negative, or (p + 2)^r points are too many.
+
+    Source: the delta method; Damian22, Algorithm 1.
+
+    Examples
+    --------
+    >>> g, U = MultiHermite(((2,),), (0.5**0.5,)), np.eye(100)[:, :1]
+    >>> W = np.eye(100)[1:2]
+    >>> float(sampling_variance(g, U, W).round(1)[0])
+    25.8
+    >>> float(sampling_variance(g, U, W, estimated=False).round(1)[0])
+    52.0
+    """
+    if not noise >= 0:
+        raise ValueError(f"The noise was {noise}: give a standard deviation of 0 or more.")
+    scale, u, bias = neurons(g, U, W, b)
+    mean, s = _mean_and_step(g, U, u, bias / scale, estimated)
+    xi, weights = product_rule(g.degree + 2, g.r)
+    size = max(1, _BLOCK_NUMBERS // (len(xi) * (2 * g.degree + 3) * g.r))
+    second = [
+        _second_moment(
+            g,
+            (u @ U)[i : i + size],
+            s[i : i + size],
+            -(bias / scale)[i : i + size],
+            _Rule(xi, weights, len(U) - 1 - g.r, noise, estimated),
+        )
+        for i in range(0, len(u), size)
+    ]
+    return np.concatenate(second) - np.square(mean).sum(1)
+
+
+def informative_samples(
+    g: MultiHermite,
+    U: Float[np.ndarray, "d r"],
+    W: Float[np.ndarray, "m d"],
+    b: ArrayLike = 0.0,
+    *,
+    noise: float = 0.0,
+    estimated: bool = True,
+) -> float:
+    """n at which sum_j E|G_n - G|^2 = sum_j |G|^2 over the rows of W, |a_j| all equal.
+
+    The signal-to-noise ratio of the gradient at n rows is n over this. For the ReLU without bias
+    and f* without linear part it grows like (pi/2) d^2 E(f* + eps)^2 / |H|_F^2: Damian22's d^2,
+    with its constant.
+
+    Returns
+    -------
+    float
+        Infinite where the population gradient vanishes.
+
+    Raises
+    ------
+    ValueError
+        As `sampling_variance`.
+
+    Source: compare n >~ d^2 in Damian22, Theorem 1.
+
+    Examples
+    --------
+    >>> g, U = MultiHermite(((2,),), (0.5**0.5,)), np.eye(100)[:, :1]
+    >>> W = np.random.default_rng(0).standard_normal((2000, 100))
+    >>> round(informative_samples(g, U, W) / 100**2, 1)
+    0.9
+    """
+    variance = sampling_variance(g, U, W, b, noise=noise, estimated=estimated).sum()
+    signal = np.square(gradient_series(beyond_linear(g), U, W, b)).sum()
+    return float(variance / signal) if signal > 0 else math.inf
+
+
+@dataclass(frozen=True)
+class _Rule:
+    """Quadrature points of xi, and what the second moment needs of the problem."""
+
+    xi: np.ndarray
+    weights: np.ndarray
+    outside: int
+    noise: float
+    estimated: bool
+
+
+def _mean_and_step(
+    g: MultiHermite, U: np.ndarray, u: np.ndarray, bias: np.ndarray, estimated: bool
+) -> tuple[np.ndarray, np.ndarray]:
+    """Mean of the statistic before its constants, (m, d), and s_0, s_1, s_2, (m, 3)."""
+    mean = gradient_series(beyond_linear(g), U, u, bias)
+    density = np.exp(-(bias**2) / 2) / math.sqrt(2 * math.pi)
+    s = np.stack([ndtr(bias), density, -bias * density], 1) * estimated
+    beta = U @ g.tensor(1)
+    return mean - s[:, :1] * beta - (s[:, 2] * (u @ beta))[:, None] * u, s
+
+
+def _second_moment(
+    g: MultiHermite, v: np.ndarray, s: np.ndarray, t: np.ndarray, rule: _Rule
+) -> np.ndarray:
+    """E[A_0(Z)] + E[(A_1 - A_0)(Z) 1{Z > t}], A the conditional second moment given z."""
+    z, weights = gauss_hermite(2 * g.degree + 5)
+    A0, A1 = (_given(g, z, v, s, step, rule) for step in (0.0, 1.0))
+    K = 2 * g.degree + 2
+    factorials = np.cumprod(np.maximum(np.arange(K + 1.0), 1.0))
+    projected = (A1 - A0) @ (weights[:, None] * hermite(K, z)) / factorials
+    density = np.exp(-(t**2) / 2) / math.sqrt(2 * math.pi)
+    tails = np.concatenate([ndtr(-t)[:, None], density[:, None] * hermite(K - 1, t)], 1)
+    return A0 @ weights + np.sum(projected * tails, 1)
+
+
+def _given(
+    g: MultiHermite, z: np.ndarray, v: np.ndarray, s: np.ndarray, step: float, rule: _Rule
+) -> np.ndarray:
+    """E[|x P - u Q|^2 | z] where 1{.} = step: P = (rho+eps)(step - s_0) - s_0 beta.x,
+    Q = (y - alpha)(s_1 + s_2 z); (m, z).
+    """
+    inner = z[None, :, None, None] * v[:, None, None, :] + (rule.xi @ _root(v))[:, None]
+    rho, line = beyond_linear(g)(inner), inner @ g.tensor(1)
+    s0, gain = s[:, :1, None], (s[:, 1:2] + s[:, 2:] * z)[:, :, None]
+    P, Q, z = rho * (step - s0) - s0 * line, (rho + line) * gain, z[:, None]
+    eps_P, eps_Q = rule.noise * (step - s0), rule.noise * gain
+    radius = z**2 + np.square(rule.xi).sum(1) + rule.outside
+    square = radius * (P**2 + eps_P**2) - 2 * z * (P * Q + eps_P * eps_Q) + Q**2 + eps_Q**2
+    return square @ rule.weights
+
+
+def _root(v: np.ndarray) -> np.ndarray:
+    """(I - v v^T)^{1/2} for rows v of length at most 1: (m, r, r)."""
+    square = np.sum(v**2, 1)
+    factor = 1 / (1 + np.sqrt(np.maximum(1 - square, 0)))
+    return np.eye(v.shape[1]) - factor[:, None, None] * v[:, :, None] * v[:, None, :]
