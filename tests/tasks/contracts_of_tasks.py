@@ -39,7 +39,7 @@ TASKS: list[Task] = [
     MultiIndex(7, he2_hep(4, r=2), noise=0.5, noise_law="sign", seed=1),
     MultiIndex(5, GatedProduct(0.5), noise=0.1, scale=0.5, aligned=True),
     MultiIndex(4, SumOfSines(4, 1.5), scale=2.0),
-    MultiIndex(6, FunctionLink.projected(WAVE, 2), noise=0.2, seed=2),
+    MultiIndex(6, FunctionLink.projected(WAVE, 2, k_max=1), noise=0.2, seed=2),
     LowDimensionalSupport(9, 2, WAVE, noise=0.3, seed=1),
     LowDimensionalSupport(9, 2, WAVE, curvature=1.5, ambient=0.2, noise=0.3),
     LowDimensionalSupport(2, 2, WAVE, curvature=1.0, ambient=1.0),

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from functools import cached_property
-from typing import ClassVar, final
+from typing import final
 
 import numpy as np
 from jaxtyping import Float
 
-from ..maths.hermite import HermiteSeries
+from ..maths.hermite import HermiteSeries, hermite
 from ..maths.links import product_of_series, sum_of_series
 from ..maths.multi_hermite import MultiHermite
 
@@ -138,13 +137,18 @@ class GatedProduct:
     """
 
     scale: float = 1.0
-    r: ClassVar[int] = 3
 
-    @cached_property
+    @property
+    def r(self) -> int:
+        """Three: two factors and the gate."""
+        return 3
+
+    @property
     def series(self) -> MultiHermite:
-        """Exact up to degree 9, by the coefficients of the step."""
+        """Exact up to degree 9: the step has c_0 = 1/2, c_k = He_{k-1}(0) / (k! sqrt(2 pi))."""
+        He = hermite(6, 0.0) / math.sqrt(2 * math.pi)
+        step = HermiteSeries((1 / 2, *(float(h) / math.factorial(k + 1) for k, h in enumerate(He))))
         identity = HermiteSeries((0.0, 1.0))
-        step = HermiteSeries.from_function(lambda z: z > 0, 7, (0.0,))
         return self.scale**2 * product_of_series([identity, identity, step], 9)
 
     def __call__(self, z: Float[np.ndarray, "p 3"]) -> Float[np.ndarray, " p"]:
@@ -191,7 +195,7 @@ class SumOfSines:
         """1 / sqrt(r (1 - exp(-2 w^2)) / 2): the height of each sine."""
         return 1 / math.sqrt(self.r * -math.expm1(-2 * self.frequency**2) / 2)
 
-    @cached_property
+    @property
     def series(self) -> MultiHermite:
         """Exact up to degree 15: sin(wz) has c_k = exp(-w^2 / 2) w^k sin(k pi / 2) / k!."""
         w, first = self.frequency, self.size * math.exp(-(self.frequency**2) / 2)
