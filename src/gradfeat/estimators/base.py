@@ -103,6 +103,7 @@ class FeatureModel(BaseEstimator, ABC):
         and where the first gradient is not informative.
     first_gradient_ : GradientTest or None
         Gradient features only: is the first gradient step beyond chance (permutation test)?
+        None after `refit_head`, which takes no step.
     settings_ : dict
         The hyper-parameters used, those chosen by the search among them.
     predictor_ : Predictor

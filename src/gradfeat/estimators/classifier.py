@@ -11,11 +11,12 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import ClassifierMixin
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import column_or_1d, validate_data
+from torch import Tensor
 
 from .base import FeatureModel
 from .calibration import Calibration, fit_calibration
-from .data import TrainingData, float_types, like, to_numpy
-from .search import Trial
+from .data import float_types, like, to_numpy
+from .scaling import Standardiser
 from .state import State, labels_from, labels_state
 
 
@@ -59,28 +60,29 @@ class FeatureClassifier(ClassifierMixin, FeatureModel, ABC):
         MemoryError
             Before work starts, when a direct solve cannot fit.
         """
-        X, y = validate_data(self, X, y, dtype=float_types(X), ensure_min_samples=2)
+        X, codes = self._coded(X, y, reset=True)
+        data, seed = self._prepare(X, codes, sample_weight, scale_targets=False)
+        trial = self._learn(X, data, seed, need_held_out=len(self.classes_) > 1)
+        self._calibration = Calibration.none(len(self.classes_))
+        if trial is not None:
+            self._calibrate(trial.predictions, trial.y, trial.w, data.outputs)
+        return self
+
+    def _coded(self, X: Any, y: Any, *, reset: bool) -> tuple[Any, NDArray[np.float64]]:
+        """X (n, d) and the labels as +-1 codes: one column for two classes, else one a class."""
+        X, y = validate_data(self, X, y, reset=reset, dtype=float_types(X), ensure_min_samples=2)
         labels = column_or_1d(to_numpy(y), warn=True)
         check_classification_targets(labels)
         self.classes_, index = np.unique(labels, return_inverse=True)
         K = len(self.classes_)
         codes = np.where(np.arange(K) == index[:, None], 1.0, -1.0)
-        codes = codes[:, 1:] if K == 2 else codes
-        data, seed = self._prepare(X, codes, sample_weight, scale_targets=False)
-        trial = self._learn(X, data, seed, need_held_out=K > 1)
-        self._calibrate(trial, data)
-        return self
+        return X, codes[:, 1:] if K == 2 else codes
 
-    def _calibrate(self, trial: Trial | None, data: TrainingData) -> None:
-        """Scale and shifts of the probabilities, from the held-out rows of the search."""
-        self._calibration = Calibration.none(len(self.classes_))
-        if trial is None:
-            return
-        held = data.outputs.inverse(trial.predictions.double().cpu().numpy())
-        codes = data.outputs.inverse(trial.y.double().cpu().numpy())
+    def _calibrate(self, held: Tensor, y: Tensor, w: Tensor, outputs: Standardiser) -> None:
+        """Scale and shifts of the probabilities, from predictions of rows held out or left out."""
+        decisions, codes = (outputs.inverse(t.double().cpu().numpy()) for t in (held, y))
         labels = two_sided(codes).argmax(axis=1)
-        weights = trial.w.double().cpu().numpy()
-        self._calibration = fit_calibration(two_sided(held), labels, weights)
+        self._calibration = fit_calibration(two_sided(decisions), labels, w.double().cpu().numpy())
 
     def _log_probabilities(self, X: Any, method: str) -> tuple[Any, NDArray[np.float64]]:
         X, out = self._outputs_at(X, method)

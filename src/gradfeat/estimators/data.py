@@ -116,8 +116,9 @@ def training_data(
     *,
     standardise: bool,
     scale_targets: bool,
+    inputs: Standardiser | None = None,
 ) -> TrainingData:
-    """Merge equal rows, standardise, move.
+    """Merge equal rows, standardise (by `inputs`, where they were learnt before), move.
 
     Raises
     ------
@@ -128,7 +129,8 @@ def training_data(
     X, y, w = distinct_rows(X, y, w, seed)
     if len(X) == 0:
         raise ValueError("every sample_weight is zero: give at least one row a positive weight.")
-    inputs = Standardiser.fit(X, w) if standardise else Standardiser.identity(X.shape[1])
+    if inputs is None:
+        inputs = Standardiser.fit(X, w) if standardise else Standardiser.identity(X.shape[1])
     outputs = Standardiser.fit(y, w)
     if not scale_targets:
         outputs = Standardiser(outputs.mean, np.ones(y.shape[1]))

@@ -6,13 +6,12 @@ from typing import Any, Literal
 
 from ..maths.activations import Activation
 from ..maths.blocks import Block
-from .classifier import FeatureClassifier
+from .network import NetworkClassifier, NetworkRegressor
 from .network_spaces import HeadOptions, gradient_features_space
-from .regressor import FeatureRegressor
 from .search import SearchSpace
 
 
-class GradientFeatureRegressor(FeatureRegressor):
+class GradientFeatureRegressor(NetworkRegressor):
     """Two-layer net whose first layer is learned by gradient steps, and whose head is ridge.
 
     f(x) = alpha + beta.x + a.sigma(W x + b): the affine part by ridge, W by one step of the
@@ -66,6 +65,8 @@ class GradientFeatureRegressor(FeatureRegressor):
     0
     """
 
+    linear_part = True
+
     def __init__(
         self,
         *,
@@ -105,7 +106,7 @@ class GradientFeatureRegressor(FeatureRegressor):
         )
 
 
-class GradientFeatureClassifier(FeatureClassifier):
+class GradientFeatureClassifier(NetworkClassifier):
     """Two-layer net whose first layer is learned by gradient steps, and whose head is ridge.
 
     On +-1 codes, one column a class, with calibrated probabilities.
@@ -159,6 +160,8 @@ class GradientFeatureClassifier(FeatureClassifier):
     >>> GradientFeatureClassifier(width=64).fit(X, y).predict(X[:2]).tolist()
     [0, 0]
     """
+
+    linear_part = True
 
     def __init__(
         self,

@@ -6,13 +6,12 @@ from typing import Any, Literal
 
 from ..maths.activations import Activation
 from ..maths.blocks import Block
-from .classifier import FeatureClassifier
+from .network import NetworkClassifier, NetworkRegressor
 from .network_spaces import HeadOptions, random_features_space
-from .regressor import FeatureRegressor
 from .search import SearchSpace
 
 
-class RandomFeaturesRegressor(FeatureRegressor):
+class RandomFeaturesRegressor(NetworkRegressor):
     """Two-layer net with a frozen random first layer: f(x) = b0 + a.sigma(W0 x + b).
 
     Parameters
@@ -52,6 +51,8 @@ class RandomFeaturesRegressor(FeatureRegressor):
     (2,)
     """
 
+    linear_part = False
+
     def __init__(
         self,
         *,
@@ -82,7 +83,7 @@ class RandomFeaturesRegressor(FeatureRegressor):
         )
 
 
-class RandomFeaturesClassifier(FeatureClassifier):
+class RandomFeaturesClassifier(NetworkClassifier):
     """Two-layer net with a frozen random first layer: f(x) = b0 + a.sigma(W0 x + b).
 
     On +-1 codes, one column a class, with calibrated probabilities.
@@ -123,6 +124,8 @@ class RandomFeaturesClassifier(FeatureClassifier):
     >>> RandomFeaturesClassifier(width=200).fit(X, y).predict(X[:2]).tolist()
     [0, 0]
     """
+
+    linear_part = False
 
     def __init__(
         self,

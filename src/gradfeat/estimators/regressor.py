@@ -6,7 +6,7 @@ from abc import ABC
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 from sklearn.base import RegressorMixin
 from sklearn.utils import Tags
 from sklearn.utils.validation import validate_data
@@ -48,10 +48,18 @@ class FeatureRegressor(RegressorMixin, FeatureModel, ABC):
         MemoryError
             Before work starts, when a direct solve cannot fit.
         """
+        X, target = self._validated(X, y, reset=True)
+        data, seed = self._prepare(X, target, sample_weight, scale_targets=True)
+        self._learn(X, data, seed, need_held_out=False)
+        return self
+
+    def _validated(self, X: Any, y: Any, *, reset: bool) -> tuple[Any, NDArray[np.float64]]:
+        """X (n, d) and the targets (n, c), whose shape is kept for the predictions."""
         X, y = validate_data(
             self,
             X,
             y,
+            reset=reset,
             dtype=float_types(X),
             multi_output=True,
             y_numeric=True,
@@ -59,11 +67,7 @@ class FeatureRegressor(RegressorMixin, FeatureModel, ABC):
         )
         target = to_numpy(y).astype(np.float64)
         self._y_ndim = target.ndim
-        data, seed = self._prepare(
-            X, target.reshape(len(target), -1), sample_weight, scale_targets=True
-        )
-        self._learn(X, data, seed, need_held_out=False)
-        return self
+        return X, target.reshape(len(target), -1)
 
     def predict(self, X: Any) -> Any:
         """Predictions (n,) or (n, c), shaped like the targets of the fit."""
