@@ -1,0 +1,140 @@
+"""Learning curve of kernel ridge regression from the kernel's eigenvalues, at finite n and d."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy.optimize import brentq
+
+from .zonal_spectrum import ZonalSpectrum
+
+
+def ridge_risk(
+    spectrum: ZonalSpectrum,
+    shares: Sequence[float],
+    n: ArrayLike,
+    *,
+    ridge: float,
+    noise: float = 0.0,
+    beyond: float = 0.0,
+) -> np.ndarray:
+    """E (f(x) - f*(x))^2 of f(x) = k(x, X)(K + ridge I)^{-1} y on n rows: the smooth staircase.
+
+    n/(n - sum_k N_k L_k^2) [sum_k share_k (1 - L_k)^2 + beyond + noise^2] - noise^2, where
+    L_k = eigenvalue_k/(eigenvalue_k + kappa), N_k the multiplicities, and kappa > 0 solves
+    n = sum_k N_k L_k + (ridge + tail)/kappa.
+
+    Parameters
+    ----------
+    spectrum : ZonalSpectrum
+        Of the kernel; its tail acts as a ridge.
+    shares : sequence of float
+        E (part of degree k)^2 of f*: at most as many degrees as the spectrum.
+    n : array_like
+        Rows, above 0.
+    ridge : float
+        Penalty, 0 or more; above 0 where the tail is 0.
+    noise : float
+        Standard deviation of the label noise.
+    beyond : float
+        The part of E f*^2 outside every eigenfunction; it acts as noise and stays in the risk.
+
+    Returns
+    -------
+    ndarray, of n's shape
+
+    Regime: a deterministic equivalent: eigenfunctions as if Gaussian, n large. With d around 10
+    it meets simulations from n of a few tens on.
+
+    Raises
+    ------
+    ValueError
+        When an argument is out of its range.
+
+    Source: Simon et al. 2021, the eigenlearning equations; Bordelon, Canatar & Pehlevan 2020.
+
+    Examples
+    --------
+    >>> linear = ZonalSpectrum((1.0, 10.0), (0.0, 1.0))
+    >>> ridge_risk(linear, (0.0, 1.0), [20, 200], ridge=1e-9, noise=0.5).round(4).tolist()
+    [0.25, 0.0132]
+    """
+    n = np.asarray(n, dtype=np.float64)
+    _check(spectrum, shares, n, ridge, (noise, beyond))
+    N, eigenvalues = np.array(spectrum.multiplicities), np.array(spectrum.eigenvalues)
+    L = eigenvalues / (eigenvalues + effective_ridge(spectrum, n, ridge=ridge)[..., None])
+    left = 1 - L[..., : len(shares)]
+    bias = left**2 @ np.asarray(shares, dtype=np.float64)
+    return n / (n - L**2 @ N) * (bias + beyond + noise**2) - noise**2
+
+
+def effective_ridge(spectrum: ZonalSpectrum, n: ArrayLike, *, ridge: float) -> np.ndarray:
+    """kappa with n = sum_k N_k eigenvalue_k/(eigenvalue_k + kappa) + (ridge + tail)/kappa.
+
+    A degree is learnt where its eigenvalue is well above kappa.
+
+    Parameters
+    ----------
+    spectrum, n, ridge
+        As in `ridge_risk`.
+
+    Returns
+    -------
+    ndarray, of n's shape
+
+    Raises
+    ------
+    ValueError
+        As `ridge_risk`.
+
+    Source: Simon et al. 2021.
+
+    Examples
+    --------
+    >>> float(effective_ridge(ZonalSpectrum((10.0,), (1.0,)), 20, ridge=15.0).round(12))
+    1.0
+    """
+    n = np.asarray(n, dtype=np.float64)
+    _check(spectrum, (), n, ridge, ())
+    roots = [_root(spectrum, float(rows), ridge + spectrum.tail) for rows in n.ravel()]
+    return np.reshape(roots, n.shape)
+
+
+def _root(spectrum: ZonalSpectrum, n: float, penalty: float) -> float:
+    """The root lies between penalty/n and (penalty + trace)/n; solved in log kappa."""
+    N, eigenvalues = np.array(spectrum.multiplicities), np.array(spectrum.eigenvalues)
+
+    def excess(log_kappa: float) -> float:
+        kappa = np.exp(log_kappa)
+        return float(N @ (eigenvalues / (eigenvalues + kappa)) + penalty / kappa - n)
+
+    low, high = np.log(penalty / n), np.log((penalty + float(N @ eigenvalues)) / n)
+    root = brentq(excess, low - 1e-9, high + 1e-9, xtol=1e-14, full_output=True)[0]
+    return math.exp(root)
+
+
+def _check(
+    spectrum: ZonalSpectrum,
+    shares: Sequence[float],
+    n: np.ndarray,
+    ridge: float,
+    amounts: Sequence[float],
+) -> None:
+    if not (n > 0).all() or not min((0.0, *shares, *amounts)) >= 0:
+        raise ValueError(
+            f"n goes down to {n.min()}, the shares are {tuple(shares)} and the noise and the part"
+            f" beyond {tuple(amounts)}: give n > 0 and numbers of 0 or more."
+        )
+    if not (ridge >= 0 and ridge + spectrum.tail > 0):
+        raise ValueError(
+            f"The ridge is {ridge} and the tail of the spectrum {spectrum.tail}: give a ridge"
+            " above 0."
+        )
+    if len(shares) > len(spectrum.eigenvalues):
+        raise ValueError(
+            f"There are shares of {len(shares)} degrees and eigenvalues of"
+            f" {len(spectrum.eigenvalues)}: give a spectrum of as many degrees."
+        )
