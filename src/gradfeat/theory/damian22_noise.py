@@ -82,16 +82,9 @@ def sampling_variance(
     mean, s = _mean_and_step(g, U, u, bias / scale, estimated)
     xi, weights = product_rule(g.degree + 2, g.r)
     size = max(1, _BLOCK_NUMBERS // (len(xi) * (2 * g.degree + 3) * g.r))
-    second = [
-        _second_moment(
-            g,
-            (u @ U)[i : i + size],
-            s[i : i + size],
-            -(bias / scale)[i : i + size],
-            _Rule(xi, weights, len(U) - 1 - g.r, noise, estimated),
-        )
-        for i in range(0, len(u), size)
-    ]
+    rule, t = _Rule(xi, weights, len(U) - 1 - g.r, noise), -bias / scale
+    blocks = [slice(i, i + size) for i in range(0, len(u), size)]
+    second = [_second_moment(g, (u @ U)[part], s[part], t[part], rule) for part in blocks]
     return np.concatenate(second) - np.square(mean).sum(1)
 
 
@@ -142,7 +135,6 @@ class _Rule:
     weights: np.ndarray
     outside: int
     noise: float
-    estimated: bool
 
 
 def _mean_and_step(
@@ -160,8 +152,9 @@ def _second_moment(
     g: MultiHermite, v: np.ndarray, s: np.ndarray, t: np.ndarray, rule: _Rule
 ) -> np.ndarray:
     """E[A_0(Z)] + E[(A_1 - A_0)(Z) 1{Z > t}], A the conditional second moment given z."""
-    z, weights = gauss_hermite(2 * g.degree + 5)
-    A0, A1 = (_given(g, z, v, s, step, rule) for step in (0.0, 1.0))
+    z, weights = gauss_hermite(2 * g.degree + 3)
+    moments = _moments(g, z, v, rule)
+    A0, A1 = (_given(moments, z, s, step, rule.outside) for step in (0.0, 1.0))
     K = 2 * g.degree + 2
     factorials = np.cumprod(np.maximum(np.arange(K + 1.0), 1.0))
     projected = (A1 - A0) @ (weights[:, None] * hermite(K, z)) / factorials
@@ -170,20 +163,27 @@ def _second_moment(
     return A0 @ weights + np.sum(projected * tails, 1)
 
 
+def _moments(g: MultiHermite, z: np.ndarray, v: np.ndarray, rule: _Rule) -> np.ndarray:
+    """E[. | z] of q and of |xi|^2 q for q = (rho+eps)^2, rho beta.x, (beta.x)^2: (2, 3, m, z)."""
+    inner = z[None, :, None, None] * v[:, None, None, :] + (rule.xi @ _root(v))[:, None]
+    rho, line = beyond_linear(g)(inner), inner @ g.tensor(1)
+    squares = np.stack([rho**2 + rule.noise**2, rho * line, line**2])
+    radial = rule.weights * np.square(rule.xi).sum(1)
+    return np.moveaxis(squares @ np.stack([rule.weights, radial], 1), -1, 0)
+
+
 def _given(
-    g: MultiHermite, z: np.ndarray, v: np.ndarray, s: np.ndarray, step: float, rule: _Rule
+    moments: np.ndarray, z: np.ndarray, s: np.ndarray, step: float, outside: int
 ) -> np.ndarray:
     """E[|x P - u Q|^2 | z] where 1{.} = step: P = (rho+eps)(step - s_0) - s_0 beta.x,
     Q = (y - alpha)(s_1 + s_2 z); (m, z).
     """
-    inner = z[None, :, None, None] * v[:, None, None, :] + (rule.xi @ _root(v))[:, None]
-    rho, line = beyond_linear(g)(inner), inner @ g.tensor(1)
-    s0, gain = s[:, :1, None], (s[:, 1:2] + s[:, 2:] * z)[:, :, None]
-    P, Q, z = rho * (step - s0) - s0 * line, (rho + line) * gain, z[:, None]
-    eps_P, eps_Q = rule.noise * (step - s0), rule.noise * gain
-    radius = z**2 + np.square(rule.xi).sum(1) + rule.outside
-    square = radius * (P**2 + eps_P**2) - 2 * z * (P * Q + eps_P * eps_Q) + Q**2 + eps_Q**2
-    return square @ rule.weights
+    s0, gain = s[:, :1], s[:, 1:2] + s[:, 2:] * z
+    p = step - s0
+    plain, radial = (p**2 * rr - 2 * p * s0 * rl + s0**2 * ll for rr, rl, ll in moments)
+    rr, rl, ll = moments[0]
+    PQ = gain * (p * rr + (p - s0) * rl - s0 * ll)
+    return (z**2 + outside) * plain + radial - 2 * z * PQ + gain**2 * (rr + 2 * rl + ll)
 
 
 def _root(v: np.ndarray) -> np.ndarray:
