@@ -9,6 +9,7 @@ import pytest
 import torch
 from contracts_of_tasks import WAVE, Z, errors
 
+from gradfeat.maths.hermite import HermiteSeries
 from gradfeat.maths.links import FunctionLink
 from gradfeat.maths.memory import available_memory
 from gradfeat.maths.multi_hermite import MultiHermite
@@ -191,6 +192,16 @@ def test_rad24_target():
     X = task.sample(500, stream(0, "x")).X
     wanted = X[:, 0] * X[:, 1] * (X[:, 2] > 0)
     torch.testing.assert_close(task.target(X)[:, 0], wanted, rtol=1e-13, atol=1e-15)
+
+
+def test_gated_product_has_the_coefficients_of_its_step():
+    """By adaptive quadrature of the step, to degree 7."""
+    step = HermiteSeries.from_function(lambda z: z > 0, 7, (0.0,)).coefficients
+    series = GatedProduct(2.0).series
+    exact = dict(zip(series.degrees, series.coefficients, strict=True))
+    for k, c in enumerate(step):
+        assert exact.get((1, 1, k), 0.0) == pytest.approx(4 * c, abs=1e-12)
+    assert set(exact) <= {(1, 1, k) for k in range(8)}
 
 
 def test_sines_against_quadrature():
