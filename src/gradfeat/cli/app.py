@@ -12,6 +12,7 @@ import typer
 from gradfeat.cli import lab_commands as lab
 from gradfeat.cli import table_commands as table
 from gradfeat.cli.guard import guarded, interrupts_count_once
+from gradfeat.cli.refit_command import refit
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -21,7 +22,12 @@ app = typer.Typer(
 )
 
 GROUPS = {
-    "Your table": {"fit": table.fit, "predict": table.predict},
+    "Your table": {
+        "diagnose": table.diagnose,
+        "fit": table.fit,
+        "predict": table.predict,
+        "refit": refit,
+    },
     "Lab": {
         "list": lab.list_experiments,
         "run": lab.run,

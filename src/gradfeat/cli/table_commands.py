@@ -1,4 +1,4 @@
-"""Words of `fit` and `predict`; what they do is imported when they run."""
+"""Words of `diagnose`, `fit` and `predict`; what they do is imported when they run."""
 
 from __future__ import annotations
 
@@ -24,6 +24,21 @@ class TaskName(StrEnum):
     AUTO = "auto"
     REGRESSION = "regression"
     CLASSIFICATION = "classification"
+
+
+def diagnose(
+    data: Annotated[Path, typer.Argument(help="CSV, TSV (also .gz), Parquet or JSON lines.")],
+    target: Annotated[str, typer.Option(help="Column to predict.")],
+    task: Annotated[TaskName, typer.Option(help="What the target is.")] = TaskName.AUTO,
+    out: Annotated[Path, typer.Option(help="Folder for report and results.")] = Path(
+        "gradfeat-diagnosis"
+    ),
+    seed: Annotated[int, typer.Option(help="Of every random draw.", min=0, max=LARGEST_SEED)] = 0,
+) -> None:
+    """Say what kind of signal a table holds: its degrees, directions, and the rows it needs."""
+    from gradfeat.cli.diagnose_tool import diagnose_table
+
+    diagnose_table(data, target, task, out, seed)
 
 
 def fit(

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import json
-import math
 import shlex
 import sys
 from pathlib import Path
@@ -13,6 +12,7 @@ from typing import Any
 import numpy as np
 from rich.console import Console
 
+from gradfeat.cli.plain_values import finite
 from gradfeat.cli.progress import TimeBar
 from gradfeat.cli.table_commands import TaskName
 from gradfeat.reports import render, terminal_table
@@ -106,17 +106,4 @@ def _plain(report: FitReport) -> dict[str, Any]:
     del record["y_true"], record["y_pred"]
     if record["directions"] is not None:
         del record["directions"]["projections"]
-    return _finite(record)
-
-
-def _finite(value: Any) -> Any:
-    match value:
-        case dict():
-            return {name: _finite(part) for name, part in value.items()}
-        case list() | tuple():
-            return [_finite(part) for part in value]
-        case np.ndarray() | np.generic():
-            return _finite(value.tolist())
-        case float() if not math.isfinite(value):
-            return None
-    return value
+    return finite(record)

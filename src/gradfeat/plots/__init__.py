@@ -1,23 +1,30 @@
 """Figures from results: each takes ``ax=`` (or makes one) and returns the axes it drew on."""
 
-from gradfeat.plots.bars import direction, importances
+from gradfeat.plots.bars import direction, importances, loadings
 from gradfeat.plots.comparison import comparison
 from gradfeat.plots.confusion import confusion
+from gradfeat.plots.curvature import curvature
+from gradfeat.plots.degrees import degrees
 from gradfeat.plots.plane import class_plane, target_plane
 from gradfeat.plots.predicted import predicted
 from gradfeat.plots.projection import target_curve
 from gradfeat.plots.shares import class_shares
 from gradfeat.plots.spectrum import eigenvalues
+from gradfeat.plots.variance_parts import variance_parts
 
 __all__ = [
     "class_plane",
     "class_shares",
     "comparison",
     "confusion",
+    "curvature",
+    "degrees",
     "direction",
     "eigenvalues",
     "importances",
+    "loadings",
     "predicted",
     "target_curve",
     "target_plane",
+    "variance_parts",
 ]

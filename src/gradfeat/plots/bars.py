@@ -8,6 +8,7 @@ from matplotlib.ticker import PercentFormatter
 
 from gradfeat.drawing import style
 from gradfeat.drawing.numbers import count, percent, signed
+from gradfeat.tabular.diagnosis import FoundDirections
 from gradfeat.tabular.results import Directions
 
 SHOWN = 12
@@ -36,6 +37,33 @@ def direction(directions: Directions, index: int = 0, *, ax: Axes | None = None)
     ax.axvline(0, color=style.QUIET, linewidth=0.8)
     title = f"Direction {index + 1}: which columns it adds up"
     style.dress(ax, title, "weight (standardised columns, sign matters)")
+    _tidy(ax)
+    return ax
+
+
+def loadings(directions: FoundDirections, index: int = 0, *, ax: Axes | None = None) -> Axes:
+    """Correlation of the original columns with one direction: the 12 largest.
+
+    Parameters
+    ----------
+    directions : FoundDirections
+    index : int
+        Which direction, from 0.
+    ax : Axes, optional
+        Where to draw; new axes if None.
+
+    Returns
+    -------
+    Axes
+    """
+    values = np.nan_to_num(np.asarray(directions.loadings, dtype=float)[:, index])
+    order = np.argsort(-np.abs(values), kind="stable")[:SHOWN]
+    names = [style.short(directions.columns[i], 22) for i in order]
+    ax = style.axes_or_new(ax, 0.95 + 0.2 * len(names))
+    colors = [style.BLUE if values[i] >= 0 else style.VERMILLION for i in order]
+    _bars(ax, names, values[order], colors, [signed(float(values[i])) for i in order])
+    ax.axvline(0, color=style.QUIET, linewidth=0.8)
+    style.dress(ax, f"Direction {index + 1}: the columns that move with it", "correlation")
     _tidy(ax)
     return ax
 

@@ -37,7 +37,12 @@ def render(report: FitReport) -> str:
     ValueError
         If `y_true` or `y_pred` of a classification are not positions in `report.classes`.
     """
-    page = _environment().get_template("report.html.j2").render(_context(report))
+    return filled("report.html.j2", _context(report))
+
+
+def filled(template: str, context: dict[str, object]) -> str:
+    """A template of this package with its values, without characters that cannot be printed."""
+    page = _environment().get_template(template).render(context)
     return _UNPRINTABLE.sub("\N{REPLACEMENT CHARACTER}", page)
 
 

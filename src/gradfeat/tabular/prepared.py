@@ -41,14 +41,15 @@ def prepare(frame: pd.DataFrame, request: Request) -> Prepared:
     target = prepare_target(frame, request.target, request.task)
     frame = frame.iloc[target.rows]
     when = None if request.time_column is None else parse_time(frame, request.time_column)
-    inputs = _inputs(frame, {request.target, request.time_column})
+    inputs = input_columns(frame, {request.target, request.time_column})
     split = split_rows(len(frame), target.values, target.task, seed=request.seed, time=when)
     encoder = TableEncoder().fit(inputs.iloc[split.train])
     train, test = (encoder.transform(inputs.iloc[rows]) for rows in (split.train, split.test))
     return Prepared(target, split, encoder, train, test)
 
 
-def _inputs(frame: pd.DataFrame, others: set[str | None]) -> pd.DataFrame:
+def input_columns(frame: pd.DataFrame, others: set[str | None]) -> pd.DataFrame:
+    """The table without the columns named in `others`; a TableError where none is left."""
     inputs = frame.drop(columns=[c for c in frame.columns if str(c) in others])
     if inputs.shape[1] == 0:
         raise TableError(

@@ -1,0 +1,42 @@
+"""diagnose: read a table, test it, write a report."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import shlex
+import sys
+from pathlib import Path
+
+from rich.console import Console
+
+from gradfeat.cli.plain_values import finite
+from gradfeat.cli.progress import TimeBar
+from gradfeat.cli.table_commands import TaskName
+from gradfeat.reports.diagnosis_page import render_diagnosis
+from gradfeat.reports.diagnosis_terminal import diagnosis_text
+from gradfeat.tabular.atomic import check_folder, write_folder
+from gradfeat.tabular.diagnose import diagnose
+from gradfeat.tabular.diagnosis_rows import DiagnosisRequest
+from gradfeat.tabular.read import read_table
+
+
+def diagnose_table(data: Path, target: str, task: TaskName, out: Path, seed: int) -> None:
+    """Diagnose a table; write report and results to the folder `out`."""
+    command = "gradfeat " + " ".join(shlex.quote(word) for word in sys.argv[1:])
+    request = DiagnosisRequest(data.name, target, task.value, seed, command)
+    console = Console(highlight=False)
+    check_folder(out)
+    frame = read_table(data)
+    words = f"{data.name}: {len(frame):,} rows, {frame.shape[1]} columns; target {target}"
+    console.print(words, markup=False)
+    with TimeBar(console) as progress:
+        found = diagnose(frame, request, progress.tell)
+    console.print(diagnosis_text(found))
+    record = finite(dataclasses.asdict(found))
+    files: dict[str, str | bytes] = {
+        "results.json": json.dumps(record, indent=1, allow_nan=False),
+        "report.html": render_diagnosis(found),
+    }
+    write_folder(out, files)
+    console.print(f"\nReport: {out / 'report.html'}", markup=False, soft_wrap=True)

@@ -1,0 +1,81 @@
+"""What is left of targets once everything of lower degree is fitted."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from .hermite_features import axes_of, feature_count, hermite_features
+
+#: Lower degrees are fitted while their features are at most this share of the rows.
+MOST_FEATURES = 0.1
+
+#: A residual with less than this share of the variance is rounding.
+NOTHING = 1e-12
+
+
+@dataclass(frozen=True)
+class Residual:
+    """Targets minus the least-squares fit of all degrees up to `removed`.
+
+    Attributes
+    ----------
+    values : Tensor (n, c)
+        Zero where what is left is rounding.
+    basis : Tensor (n, p)
+        Orthonormal; spans the features of those degrees at the rows, constants included.
+    removed : int
+        Highest degree fitted, 0 for the mean alone.
+    """
+
+    values: Float[Tensor, "n c"]
+    basis: Float[Tensor, "n p"]
+    removed: int
+
+    def of(self, Y: Float[Tensor, "n b"]) -> Float[Tensor, "n b"]:
+        """Other targets minus the fit of the same degrees to them.
+
+        Shuffled residuals pass through it too: the statistics then see in the null what they see
+        in the target, whatever the correlation of their features with those of lower degree.
+
+        Source: Freedman & Lane 1983.
+        """
+        return Y - self.basis @ (self.basis.T @ Y)
+
+
+def residuals_by_degree(
+    Z: Float[Tensor, "n d"], y: Float[Tensor, "n c"], k_max: int
+) -> list[Residual]:
+    """Residuals to test degrees 1, ..., k_max on: degree k has degrees below k taken out.
+
+    On inputs that are not Gaussian the Hermite polynomials of different degree are correlated;
+    taking the lower ones out keeps a linear target from being seen at degree 2. Degrees whose
+    features would exceed a tenth of the rows are not taken out (the fit would follow the noise).
+
+    Examples
+    --------
+    >>> Z = torch.randn(200, 2, generator=torch.Generator().manual_seed(0)).double()
+    >>> [round(float(r.values.abs().max()), 8) for r in residuals_by_degree(Z, Z[:, :1], 3)][1:]
+    [0.0, 0.0]
+    """
+    n, d = Z.shape
+    features = torch.ones(n, 1, dtype=Z.dtype)
+    out = [_residual(features, y, 0)]
+    for k in range(1, k_max):
+        last = out[-1]
+        if last.removed < k - 1 or features.shape[1] + feature_count(d, k) > MOST_FEATURES * n:
+            out.append(last)
+            continue
+        features = torch.cat([last.basis, hermite_features(Z, axes_of(d, k)).T], dim=1)
+        out.append(_residual(features, y, k))
+    return out
+
+
+def _residual(features: Tensor, y: Tensor, removed: int) -> Residual:
+    basis = torch.linalg.qr(features)[0]
+    left = y - basis @ (basis.T @ y)
+    rounding = left.square().sum() <= NOTHING * (y - y.mean(0)).square().sum()
+    return Residual(torch.zeros_like(left) if rounding else left, basis, removed)

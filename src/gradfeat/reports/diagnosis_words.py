@@ -1,0 +1,125 @@
+"""What a diagnosis says, in sentences of its own numbers."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from gradfeat.drawing.numbers import count, listed, percent
+from gradfeat.tabular.diagnosis import Diagnosis, FoundDirections, Share
+
+DEGREE_NAMES = {1: "linear", 2: "quadratic", 3: "cubic", 4: "of degree 4"}
+
+#: A column is named for a direction from this correlation on.
+NAMED_FROM = 0.3
+
+
+def signal_sentence(found: Diagnosis) -> str:
+    """Is there a signal, and where does it start?"""
+    if found.exponent is None:
+        tested = listed([str(one.degree) for one in found.degrees])
+        return (
+            f"There is no evidence of a signal about {found.target} at degrees {tested} in "
+            f"{count(found.n_tested, 'row')}"
+        )
+    name = DEGREE_NAMES[found.exponent]
+    return (
+        f"The lowest-degree signal about {found.target} is {name} (information exponent "
+        f"{found.exponent})"
+    )
+
+
+def gradient_sentence(found: Diagnosis) -> str:
+    """Is the first gradient informative?"""
+    match found.exponent:
+        case None:
+            return "the first gradient step of a network has nothing to follow"
+        case 1 | 2:
+            return "the first gradient step of a network is informative"
+    return (
+        "the first gradient step of a network is not informative at usual sample sizes: the "
+        "signal is hidden from linear and quadratic views"
+    )
+
+
+def directions_sentence(found: Diagnosis) -> str:
+    """How many directions, and the columns of the first."""
+    directions = found.directions
+    if directions.number == 0:
+        return "no direction of the inputs stands out"
+    verb = "stands" if directions.number == 1 else "stand"
+    words = f"{count(directions.number, 'direction')} {verb} out of {found.n_inputs} inputs"
+    top = leading_columns(directions, 0)
+    lead = "it moves" if directions.number == 1 else "the first moves"
+    return f"{words}; {lead} with {listed(top)}" if top else words
+
+
+def leading_columns(directions: FoundDirections, index: int, most: int = 3) -> list[str]:
+    """Columns that move most with a direction, with no weak ones after the first."""
+    size = np.abs(directions.loadings[:, index])
+    order = np.argsort(-size, kind="stable")[:most]
+    return [directions.columns[i] for i in order if size[i] >= NAMED_FROM or i == order[0]]
+
+
+def shares_sentence(found: Diagnosis) -> str:
+    """Linear, quadratic, higher: in one sentence."""
+    words = {
+        "linear": "a linear model explains {}",
+        "quadratic": "quadratic terms add {}",
+        "higher": "a flexible model adds {}",
+    }
+    parts = [
+        words[part.name].format(percent(part.share.estimate))
+        for part in found.shares.parts
+        if part.found
+    ]
+    if not parts:
+        return "out of sample, none of the models explains any of the variance"
+    return f"out of sample, {listed(parts)} of the variance"
+
+
+def advice(found: Diagnosis) -> str:
+    """What follows for the choice of a method."""
+    linear, quadratic, higher = found.shares.parts
+    bent = quadratic.found or higher.found
+    if found.exponent is None and not bent and not linear.found:
+        return (
+            "Nothing here is beyond chance: more rows or other columns are needed before the "
+            "choice of a method matters."
+        )
+    if found.exponent is None:
+        return (
+            "The tests by degree see nothing, but the models do: trust the shares, and compare "
+            "methods with gradfeat fit."
+        )
+    if found.exponent > 2:
+        return (
+            "One gradient step will not find the directions with these rows by theory's rates: "
+            "expect more from methods that iterate (recursive feature machines, many steps), and "
+            "check it with gradfeat fit."
+        )
+    if not bent:
+        return (
+            "Nothing beyond the linear part could be shown: a linear model may do as well as any "
+            "other here."
+        )
+    return (
+        "Much of the way is open to methods that learn directions by gradients; gradfeat fit "
+        "tells whether they beat fixed features on these rows."
+    )
+
+
+def answer(found: Diagnosis) -> str:
+    """Signal, gradient and shares in two sentences."""
+    join = ", and" if found.exponent is None else ", so"
+    first = (
+        f"{signal_sentence(found)}{join} {gradient_sentence(found)}; {directions_sentence(found)}."
+    )
+    second = shares_sentence(found)
+    return f"{first} {second[0].upper()}{second[1:]}."
+
+
+def evidence(part: Share) -> str:
+    """``yes``, or what at most it could be."""
+    if part.found:
+        return "yes"
+    return f"no (at most {percent(max(0.0, part.share.high))})"
