@@ -8,15 +8,17 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from gradfeat.maths.activations import Tanh
+from gradfeat.maths.activations import CentredReLU, Erf, Tanh
 from gradfeat.maths.gradients import autodiff_gradient
-from gradfeat.models.base import Learner, Predictor
+from gradfeat.models.base import Kernel, Learner, Predictor
 from gradfeat.models.descent.gradient_descent import GradientDescent
 from gradfeat.models.descent.layers import Start
 from gradfeat.models.descent.phases import Phase
 from gradfeat.models.gradient_step import GradientStep
 from gradfeat.models.head import RidgeHead
 from gradfeat.models.kernel_ridge import KernelRidge
+from gradfeat.models.kernels.dot_product import polynomial
+from gradfeat.models.kernels.network import NetworkKernel
 from gradfeat.models.kernels.radial import Gaussian, Laplace, Matern, RadialKernel
 from gradfeat.models.one_step import OneStep
 from gradfeat.models.random_features import RandomFeatures
@@ -25,13 +27,26 @@ from gradfeat.models.rfm import RFM
 from gradfeat.models.tangent_ridge import TangentRidge
 from gradfeat.models.whitened import Whitened
 
-KERNELS: list[RadialKernel] = [
+RADIAL: list[RadialKernel] = [
     Laplace(2.0),
     Gaussian(1.5),
     Matern(2.0, 0.5),
     Matern(2.0, 1.5),
     Matern(2.0, 2.5),
 ]
+#: Functions of x.z, |x|^2 and |z|^2.
+ROTATION_INVARIANT = [
+    NetworkKernel(bias=0.5),
+    NetworkKernel(weight=1.2, bandwidth=2.0),
+    NetworkKernel(bias=0.5, trained="head"),
+    NetworkKernel(depth=3, weight=1.4, bias=0.3),
+    NetworkKernel(CentredReLU(), bias=0.5, trained="hidden"),
+    NetworkKernel(Erf(), bias=0.5),
+    NetworkKernel(Erf(), depth=2, trained="head"),
+    NetworkKernel(Tanh(), depth=2, bias=0.5),
+    polynomial(3, 0.5, 2.0),
+]
+KERNELS: list[Kernel] = [*RADIAL, *ROTATION_INVARIANT]
 HEAD = RidgeHead(penalty=0.5)
 BARE = RidgeHead(penalty=0.5, intercept=False)
 STEP = GradientStep(width=24, head=BARE)
@@ -41,9 +56,10 @@ DESCENT = GradientDescent(24, phases=PHASES, start=START)
 
 #: Learners with fixed penalties and no random split of the rows.
 LEARNERS: list[Learner] = [
-    *(KernelRidge(kernel, 0.1) for kernel in KERNELS),
+    *(KernelRidge(kernel, 0.1) for kernel in [*RADIAL, ROTATION_INVARIANT[0]]),
     RFM(Laplace(3.0), 0.1, n_iter=2),
     RFM(Matern(3.0, 2.5), 0.1, n_iter=2, diagonal=True, centre_gradients=True),
+    RFM(NetworkKernel(bias=0.5), 0.1, n_iter=2),
     RandomFeatures(width=24, head=HEAD),
     RandomFeatures(width=24, rows="sphere", biases=False, head=HEAD),
     STEP,

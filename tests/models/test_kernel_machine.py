@@ -7,7 +7,7 @@ import math
 import pytest
 import torch
 
-from contracts import KERNELS, close, data
+from contracts import RADIAL, close, data
 from gradfeat.maths.gradients import agop, autodiff_gradient
 from gradfeat.models.kernel_machine import KernelMachine
 
@@ -26,7 +26,7 @@ METRICS = [
 
 
 @pytest.mark.parametrize("A", METRICS, ids=["diagonal", "full"])
-@pytest.mark.parametrize(("kernel", "profile"), list(zip(KERNELS, PROFILES, strict=True)))
+@pytest.mark.parametrize(("kernel", "profile"), list(zip(RADIAL, PROFILES, strict=True)))
 def test_values_gradients_and_agop(kernel, profile, A):
     one = data()
     f = KernelMachine(kernel, one.X, one.y, one.y[0], A)
@@ -46,7 +46,7 @@ def test_values_gradients_and_agop(kernel, profile, A):
 def test_agop_stays_within_its_block():
     g = torch.Generator().manual_seed(0)
     Z, c = torch.randn(300, 20, generator=g).double(), torch.randn(300, 10, generator=g).double()
-    f = KernelMachine(KERNELS[0], Z, c, c[0], torch.ones(20).double())
+    f = KernelMachine(RADIAL[0], Z, c, c[0], torch.ones(20).double())
     rows = []
 
     def counting(X):

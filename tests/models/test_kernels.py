@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 import torch
 from sklearn.gaussian_process import kernels as gp
 from sklearn.metrics.pairwise import laplacian_kernel, rbf_kernel
 
-from contracts import KERNELS, data
+from contracts import KERNELS, RADIAL, data
 from gradfeat.models.kernels.distances import squared_distances
-from gradfeat.models.kernels.named import kernel, kernel_from_spec
+from gradfeat.models.kernels.named import NAMES, kernel, kernel_from_spec
 from gradfeat.models.kernels.radial import Gaussian, Laplace, Matern
 
 X = data().X
@@ -35,15 +36,42 @@ def test_agrees_with_pairwise():
     torch.testing.assert_close(Laplace(1.5)(X[:, :1], Z[:, :1]), one, rtol=1e-9, atol=1e-12)
 
 
-@pytest.mark.parametrize("k", KERNELS)
-def test_gram_matrix_is_symmetric_psd_with_unit_diagonal(k):
+@pytest.mark.parametrize("k", KERNELS, ids=repr)
+def test_gram_matrix_is_symmetric_and_psd(k):
     K = k(X, X)
     assert torch.equal(K, K.T)
-    assert torch.equal(K.diagonal(), torch.ones(len(X)).double())
-    assert float(torch.linalg.eigvalsh(K)[0]) > -1e-13 * len(X)
+    assert torch.equal(K.diagonal(), k.diagonal(X))
+    values = torch.linalg.eigvalsh(K)
+    assert float(values[0]) > -1e-13 * float(values[-1])
+    torch.testing.assert_close(k(X, X.clone()), K, rtol=1e-12, atol=1e-12)
 
 
-@pytest.mark.parametrize("k", KERNELS)
+@pytest.mark.parametrize("k", RADIAL)
+def test_radial_kernels_are_one_on_the_diagonal(k):
+    assert torch.equal(k(X, X).diagonal(), torch.ones(len(X)).double())
+
+
+@pytest.mark.parametrize("k", KERNELS, ids=repr)
+def test_gradient_is_the_derivative(k):
+    c = torch.randn(len(Z), 2, generator=torch.Generator().manual_seed(1)).double()
+    step, directions = 1e-5, torch.eye(4).double()
+    ends = [k(X + step * e, Z) @ c - k(X - step * e, Z) @ c for e in directions]
+    expected = torch.stack(ends, 2) / (2 * step)
+    # Central differences: h^2 of third derivatives (below 10^3 here) and rounding 1e-15 / h.
+    torch.testing.assert_close(k.gradient(X, Z, c), expected, rtol=1e-6, atol=2e-7)
+
+
+@pytest.mark.parametrize("k", KERNELS, ids=repr)
+def test_shared_gradients_are_those_of_the_expansion(k):
+    c = torch.randn(len(X), 2, generator=torch.Generator().manual_seed(1)).double()
+    gram = k.gram(X)
+    torch.testing.assert_close(gram.K, k(X, X), rtol=1e-12, atol=1e-12)
+    expected = k.gradient(X, X, c)[3:7]
+    # The kinks at coinciding points are left out; what is near them cancels to about 1e-8.
+    torch.testing.assert_close(gram.gradient(c, slice(3, 7)), expected, rtol=1e-6, atol=1e-7)
+
+
+@pytest.mark.parametrize("k", RADIAL)
 def test_slope_from_the_kernel_equals_slope(k):
     s = k.scaled_distances(X, X)
     K = k.profile_(s.clone())
@@ -67,7 +95,11 @@ def test_names_specs_and_refusals():
     for bad in (0.0, -1.0, float("nan"), float("inf")):
         with pytest.raises(ValueError, match="positive"):
             kernel("laplace", bad)
-    with pytest.raises(ValueError, match="allowed are"):
+    with pytest.raises(ValueError, match=r"allowed are.*'ntk'.*and 'polynomial3'"):
         kernel("cubic", 1.0)
+    assert len({kernel(name, 2.0) for name in NAMES}) == len(NAMES)
+    two = [kernel(name, 2) for name in NAMES]
+    for same in (2.0, np.float32(2), torch.tensor(2.0)):
+        assert [kernel(name, same) for name in NAMES] == two
     with pytest.raises(ValueError, match=r"0\.5, 1\.5 and 2\.5"):
         Matern(1.0, 3.5)

@@ -4,19 +4,33 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, SupportsFloat
 
-from .radial import Gaussian, Laplace, Matern, RadialKernel
+from ...maths.activations import Erf, activation_from_spec
+from ..base import Kernel
+from .dot_product import DotProduct, polynomial
+from .network import NetworkKernel
+from .radial import Gaussian, Laplace, Matern
+
+#: The names that `kernel` resolves.
+NAMES = (
+    "laplace", "gaussian", "matern12", "matern32", "matern52",
+    "ntk", "nngp", "erf-ntk", "polynomial2", "polynomial3",
+)  # fmt: skip
 
 
-def kernel(name: str, bandwidth: float) -> RadialKernel:
+def kernel(name: str, bandwidth: SupportsFloat) -> Kernel:
     """Kernel by the name that estimators and the command line use.
+
+    "ntk" and "nngp" are those of the two-layer ReLU network, "erf-ntk" that of the erf network,
+    all with weight and bias 1; "polynomial2" is (x.z / bandwidth^2 + 1)^2. For these the
+    bandwidth is the norm of inputs at which the constant 1 and x weigh the same.
 
     Parameters
     ----------
-    name : {"laplace", "gaussian", "matern12", "matern32", "matern52"}
-        Which kernel.
-    bandwidth : float
+    name : str
+        One of `NAMES`.
+    bandwidth : number
         Length scale, positive.
 
     Raises
@@ -29,28 +43,41 @@ def kernel(name: str, bandwidth: float) -> RadialKernel:
     >>> kernel("matern32", 2.0)
     Matern(bandwidth=2.0, nu=1.5)
     """
-    bandwidth = float(bandwidth)
-    if not (math.isfinite(bandwidth) and bandwidth > 0):
-        raise ValueError(f"bandwidth is {bandwidth}: give a positive number.")
+    L = float(bandwidth)
+    if not (math.isfinite(L) and L > 0):
+        raise ValueError(f"bandwidth is {L}: give a positive number.")
+    match name:
+        case "ntk":
+            return NetworkKernel(bias=1.0, bandwidth=L)
+        case "nngp":
+            return NetworkKernel(bias=1.0, trained="head", bandwidth=L)
+        case "erf-ntk":
+            return NetworkKernel(Erf(), bias=1.0, bandwidth=L)
+        case "polynomial2":
+            return polynomial(2, bandwidth=L)
+        case "polynomial3":
+            return polynomial(3, bandwidth=L)
+    return _radial(name, L)
+
+
+def _radial(name: str, L: float) -> Kernel:
     match name:
         case "laplace":
-            return Laplace(bandwidth)
+            return Laplace(L)
         case "gaussian":
-            return Gaussian(bandwidth)
+            return Gaussian(L)
         case "matern12":
-            return Matern(bandwidth, 0.5)
+            return Matern(L, 0.5)
         case "matern32":
-            return Matern(bandwidth, 1.5)
+            return Matern(L, 1.5)
         case "matern52":
-            return Matern(bandwidth, 2.5)
-    raise ValueError(
-        f"kernel is {name!r}: allowed are 'laplace', 'gaussian', 'matern12', 'matern32' and "
-        "'matern52'."
-    )
+            return Matern(L, 2.5)
+    allowed = ", ".join(map(repr, NAMES[:-1]))
+    raise ValueError(f"kernel is {name!r}: allowed are {allowed} and {NAMES[-1]!r}.")
 
 
-def kernel_from_spec(spec: Mapping[str, Any]) -> RadialKernel:
-    """Kernel from the dict that :meth:`RadialKernel.spec` wrote.
+def kernel_from_spec(spec: Mapping[str, Any]) -> Kernel:
+    """Kernel from the dict that :meth:`Kernel.spec` wrote.
 
     Raises
     ------
@@ -69,4 +96,9 @@ def kernel_from_spec(spec: Mapping[str, Any]) -> RadialKernel:
             return Gaussian(float(L))
         case {"name": "Matern", "bandwidth": L, "nu": nu}:
             return Matern(float(L), float(nu))
+        case {"name": "DotProduct", "coefficients": [*a], "bandwidth": L}:
+            return DotProduct(tuple(map(float, a)), L)
+        case {"name": "NetworkKernel", "activation": sigma, **rest}:
+            given = {k: v for k, v in rest.items() if k != "name"}
+            return NetworkKernel(activation_from_spec(sigma), **given)
     raise ValueError(f"the kernel {dict(spec)!r} is not known to this version of gradfeat.")

@@ -1,0 +1,175 @@
+"""Duals of activations: E sigma(U) sigma(V) and E sigma'(U) sigma'(V) for Gaussian (U, V)."""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from typing import final
+
+from torch import Tensor
+
+from ...maths.activations import RELU_MEAN
+from .pairs import Pairs, Side
+
+
+@dataclass(frozen=True)
+class Slopes:
+    """Derivatives of both moments: of the first in p; of the second in u and in p.
+
+    That of the first in u is the second (Price's theorem).
+    """
+
+    value_p: Tensor
+    slope_u: Tensor
+    slope_p: Tensor
+
+
+class Dual(ABC):
+    """Moments of an activation under U ~ N(0, p), V ~ N(0, q), E UV = u; p = a^2, q = b^2.
+
+    Source: Daniely, Frostig & Singer 2016 (dual activations).
+    """
+
+    @abstractmethod
+    def coefficients(self, norm: Tensor) -> Tensor:
+        """Hermite coefficients (n, K) of sigma(norm .); K = 0 where none are needed."""
+
+    @abstractmethod
+    def moments(self, s: Pairs) -> tuple[Tensor, Tensor]:
+        """E sigma(U) sigma(V) and E sigma'(U) sigma'(V)."""
+
+    @abstractmethod
+    def slopes(self, s: Pairs) -> Slopes:
+        """Derivatives of the moments, zero where they have a kink."""
+
+    @abstractmethod
+    def loss(self, s: Pairs, value: Tensor) -> Tensor:
+        """sqrt(E sigma(U)^2 E sigma(V)^2) - value, without cancellation where sigma has a kink."""
+
+    def side(self, norm: Tensor) -> Side:
+        """What is needed of rows of these norms."""
+        bare = Side(norm, norm, self.coefficients(norm))
+        return Side(norm, self.moments(Pairs.equal(bare))[0].clamp_(min=0), bare.coefficients)
+
+
+def cancelled(s: Pairs, value: Tensor) -> Tensor:
+    """:meth:`Dual.loss` as it is written: accurate enough where the second moment is smooth."""
+    return (s.left.own * s.right.own).sqrt_().sub_(value).clamp_(min=0)
+
+
+def none(norm: Tensor) -> Tensor:
+    """No coefficients."""
+    return norm.new_empty(len(norm), 0)
+
+
+@final
+@dataclass(frozen=True)
+class ReLUDual(Dual):
+    """sigma = max(z, 0): ab (sin t + (pi - t) cos t) / 2pi and (pi - t) / 2pi, t the angle.
+
+    Source: Cho & Saul 2009, degrees 1 and 0.
+
+    Examples
+    --------
+    >>> one = Pairs.equal(ReLUDual().side(torch.ones(1)))
+    >>> [round(float(m), 4) for m in ReLUDual().moments(one)]
+    [0.5, 0.5]
+    """
+
+    def coefficients(self, norm: Tensor) -> Tensor:
+        """Not needed."""
+        return none(norm)
+
+    def moments(self, s: Pairs) -> tuple[Tensor, Tensor]:
+        """With r = sqrt h: t = 2 asin r, sin t = 2 r sqrt(1 - h), cos t = 1 - 2h."""
+        r = s.h.sqrt()
+        slope = r.asin().mul_(-1 / math.pi).add_(0.5)
+        value = (1 - s.h).sqrt_().mul_(r).mul_(1 / math.pi)
+        value.add_(slope).addcmul_(slope, s.h, value=-2)
+        return value.mul_(s.b).mul_(s.a), slope
+
+    def slopes(self, s: Pairs) -> Slopes:
+        """b sin t / (4 pi a), 1 / (2 pi ab sin t), -b cos t / 2a times the latter."""
+        sine, ratio = s.sine(), (s.b / s.a).nan_to_num_(0.0, 0.0, 0.0)
+        slope_u = (sine * s.a * s.b).mul_(2 * math.pi).reciprocal_().nan_to_num_(0.0, 0.0, 0.0)
+        slope_p = (s.h - 0.5).mul_(ratio).mul_(slope_u)
+        return Slopes(sine.mul_(ratio).div_(4 * math.pi), slope_u, slope_p)
+
+    def loss(self, s: Pairs, value: Tensor) -> Tensor:
+        """ab (2 pi h + t cos t - sin t) / 2pi."""
+        del value
+        angle = s.h.sqrt().asin_().mul_(2)
+        g = s.h.mul(-2).add_(1).mul_(angle).sub_(s.sine()).div_(2 * math.pi).add_(s.h)
+        return g.clamp_(min=0).mul_(s.b).mul_(s.a)
+
+
+@final
+@dataclass(frozen=True)
+class CentredReLUDual(Dual):
+    """sigma = max(z, 0) - m, m = 1/sqrt(2pi): the value of ReLU less m^2 (a + b - 1).
+
+    Examples
+    --------
+    >>> round(float(CentredReLUDual().side(torch.ones(1)).own), 4)
+    0.3408
+    """
+
+    def coefficients(self, norm: Tensor) -> Tensor:
+        """Not needed."""
+        return none(norm)
+
+    def moments(self, s: Pairs) -> tuple[Tensor, Tensor]:
+        """E max(U, 0) = a m."""
+        value, slope = ReLUDual().moments(s)
+        return value.sub_(RELU_MEAN**2 * (s.a + s.b - 1)), slope
+
+    def slopes(self, s: Pairs) -> Slopes:
+        """d a / dp = 1 / 2a."""
+        ours = ReLUDual().slopes(s)
+        mean = (RELU_MEAN**2 / (2 * s.a)).nan_to_num(0.0, 0.0, 0.0)
+        return Slopes(ours.value_p - mean, ours.slope_u, ours.slope_p)
+
+    def loss(self, s: Pairs, value: Tensor) -> Tensor:
+        """As written."""
+        return cancelled(s, value)
+
+
+@final
+@dataclass(frozen=True)
+class ErfDual(Dual):
+    """sigma = erf: (2/pi) atan(2u / sqrt D) and (4/pi) / sqrt D, D = 1 + 2p + 2q + 4 (pq - u^2).
+
+    Source: Williams 1997, eq. 11, as asin(t) = atan(t / sqrt(1 - t^2)).
+
+    Examples
+    --------
+    >>> round(float(ErfDual().side(torch.ones(1)).own), 4)
+    0.4646
+    """
+
+    def coefficients(self, norm: Tensor) -> Tensor:
+        """Not needed."""
+        return none(norm)
+
+    def _root(self, s: Pairs) -> Tensor:
+        """1 / sqrt D, with pq - u^2 = 4 pq h (1 - h)."""
+        D = (1 - s.h).mul_(s.h).mul_(s.a.square() * 16).mul_(s.b.square())
+        return D.add_(s.a.square() * 2).add_(s.b.square() * 2 + 1).rsqrt_()
+
+    def moments(self, s: Pairs) -> tuple[Tensor, Tensor]:
+        """Both from 1 / sqrt D."""
+        root = self._root(s)
+        value = s.product().mul_(2).mul_(root).atan_().mul_(2 / math.pi)
+        return value, root.mul_(4 / math.pi)
+
+    def slopes(self, s: Pairs) -> Slopes:
+        """With r = E sigma' sigma': -u r / (1 + 2p), 4 u r / D, -r (1 + 2q) / D."""
+        root = self._root(s)
+        u, r, inverse = s.product(), root * (4 / math.pi), root.square()
+        value_p = -u * r / (1 + 2 * s.a.square())
+        return Slopes(value_p, 4 * u * r * inverse, -r * inverse * (1 + 2 * s.b.square()))
+
+    def loss(self, s: Pairs, value: Tensor) -> Tensor:
+        """As written."""
+        return cancelled(s, value)

@@ -1,0 +1,121 @@
+"""Pairs of inputs by their norms and angle, computed without losing small angles."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import final
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+#: Squared half chords below this many rounding units of the spread of directions are zero.
+ROUNDING = 4.0
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Side:
+    """What a kernel needs to know of each row at one layer, whatever it is paired with.
+
+    Attributes
+    ----------
+    norm : Tensor (n,)
+        Length of the row, the standard deviation of its pre-activations.
+    own : Tensor (n,)
+        E sigma(norm Z)^2.
+    coefficients : Tensor (n, K)
+        Hermite coefficients of sigma(norm .), K = 0 where there is a closed form.
+    """
+
+    norm: Tensor
+    own: Tensor
+    coefficients: Tensor
+
+    def part(self, rows: slice) -> Side:
+        """Some of the rows."""
+        return Side(self.norm[rows], self.own[rows], self.coefficients[rows])
+
+    def column(self) -> Side:
+        """The rows along the first axis of a matrix of pairs."""
+        return Side(self.norm[:, None], self.own[:, None], self.coefficients[:, None])
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Directions:
+    """Rows split into length and direction; a zero row has the direction 0.
+
+    Attributes
+    ----------
+    rows, unit : Tensor (n, D)
+        The rows, and rows / |row| less a centre that all rows of a kernel matrix share.
+    spread : Tensor (n,)
+        |unit|^2.
+    sides : tuple of Side
+        One a layer.
+    """
+
+    rows: Float[Tensor, "n D"]
+    unit: Float[Tensor, "n D"]
+    spread: Float[Tensor, " n"]
+    sides: tuple[Side, ...]
+
+    def part(self, rows: slice) -> Directions:
+        """Some of the rows."""
+        sides = tuple(side.part(rows) for side in self.sides)
+        return Directions(self.rows[rows], self.unit[rows], self.spread[rows], sides)
+
+
+def split(rows: Float[Tensor, "n D"]) -> tuple[Float[Tensor, " n"], Float[Tensor, "n D"]]:
+    """Norms and unit vectors, without overflow or underflow of the squares."""
+    tiny = torch.finfo(rows.dtype).tiny
+    largest = rows.abs().amax(1, keepdim=True).clamp_(min=tiny)
+    rows = rows / largest
+    norm = rows.norm(dim=1, keepdim=True)
+    return (norm * largest)[:, 0], rows / norm.clamp(min=tiny)
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Pairs:
+    """Inputs x (left) and z (right) at one layer, with h = sin^2(angle / 2); shapes broadcast."""
+
+    left: Side
+    right: Side
+    h: Tensor
+
+    @staticmethod
+    def equal(side: Side) -> Pairs:
+        """Each row with itself."""
+        return Pairs(side, side, torch.zeros_like(side.norm))
+
+    @property
+    def a(self) -> Tensor:
+        """|x|."""
+        return self.left.norm
+
+    @property
+    def b(self) -> Tensor:
+        """|z|."""
+        return self.right.norm
+
+    def product(self) -> Tensor:
+        """u = x.z = a b (1 - 2h)."""
+        return self.h.mul(-2).add_(1).mul_(self.b).mul_(self.a)
+
+    def sine(self) -> Tensor:
+        """Sine of the angle, 2 sqrt(h (1 - h))."""
+        return (1 - self.h).mul_(self.h).sqrt_().mul_(2)
+
+
+def half_angles(X: Directions, Z: Directions) -> Float[Tensor, "n m"]:
+    """h = |x/|x| - z/|z||^2 / 4 by one product of centred unit vectors.
+
+    Chords that rounding cannot tell from 0 or from the diameter are 0 or the diameter.
+    """
+    eps = ROUNDING * torch.finfo(X.unit.dtype).eps
+    up = 0.25 * (1 + 2 * eps)
+    own = (X.spread * (up * (1 - 2 * eps)))[:, None]
+    h = torch.addmm(Z.spread * up, X.unit, Z.unit.T, alpha=-2 * up)
+    return h.add_(own).clamp_(0, 1)

@@ -1,0 +1,149 @@
+"""Kernels of the inner products x.z, |x|^2, |z|^2, in blocks that stay in the cache."""
+
+from __future__ import annotations
+
+import math
+from abc import abstractmethod
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from ..base import Gram, Kernel, plain_gram
+from .pairs import Directions, Side, half_angles, split
+
+#: Entries of a block: small enough for a CPU core (its cache, one thread), large enough for a GPU.
+CPU_BLOCK, GPU_BLOCK = 2**15, 2**24
+
+
+@dataclass(frozen=True)
+class RotationInvariantKernel(Kernel):
+    """k(x, z) = function of u = x~.z~, p = |x~|^2, q = |z~|^2, where x~ = [x / scale, shift]."""
+
+    @abstractmethod
+    def scale(self, d: int) -> float:
+        """What inputs of d columns are divided by."""
+
+    @property
+    @abstractmethod
+    def shift(self) -> float:
+        """The last coordinate of x~; 0 for none."""
+
+    @abstractmethod
+    def sides(self, norm: Tensor) -> tuple[Side, ...]:
+        """What is needed of rows of these norms, layer by layer."""
+
+    @abstractmethod
+    def values_(self, left: Sequence[Side], right: Sequence[Side], h: Tensor) -> Tensor:
+        """k of these pairs; may overwrite h = sin^2(angle / 2)."""
+
+    @abstractmethod
+    def slopes(
+        self, left: Sequence[Side], right: Sequence[Side], h: Tensor
+    ) -> tuple[Tensor, Tensor]:
+        """dk/du and dk/dp, zero where k has a kink."""
+
+    @abstractmethod
+    def spec(self) -> Mapping[str, Any]:
+        """Name and parameters."""
+
+    @property
+    def scratch(self) -> int:
+        """The result, and the passes of a block where all of it is one block."""
+        return 12
+
+    def scaled(self, X: Tensor) -> Tensor:
+        """The rows x~."""
+        rows = X / self.scale(X.shape[1])
+        if self.shift == 0:
+            return rows
+        return torch.cat([rows, rows.new_full((len(X), 1), self.shift)], 1)
+
+    def directions(self, X: Tensor, Z: Tensor) -> tuple[Directions, Directions]:
+        """Both sets of rows, their unit vectors less the mean one of Z."""
+        rows = self.scaled(Z)
+        norm, unit = split(rows)
+        centre = unit.mean(0)
+
+        def centred(rows: Tensor, norm: Tensor, unit: Tensor) -> Directions:
+            unit = unit - centre
+            return Directions(rows, unit, unit.square().sum(1), self.sides(norm))
+
+        z = centred(rows, norm, unit)
+        return (z if X is Z else centred(other := self.scaled(X), *split(other))), z
+
+    def __call__(self, X: Tensor, Z: Tensor) -> Tensor:
+        x, z = self.directions(X, Z)
+        if X is Z:
+            return self._symmetric(x)
+        K = X.new_empty(len(X), len(Z))
+        for block in wide_blocks(X, len(Z)):
+            K[block] = self._block(x.part(block), z)
+        return K
+
+    def _block(self, x: Directions, z: Directions) -> Tensor:
+        left = [side.column() for side in x.sides]
+        return self.values_(left, z.sides, half_angles(x, z))
+
+    def _symmetric(self, x: Directions) -> Tensor:
+        """Blocks on and below the diagonal, the latter written twice."""
+        K = x.rows.new_empty(len(x.rows), len(x.rows))
+        blocks = square_blocks(K)
+        parts = [x.part(rows) for rows in blocks]
+        for i, rows in enumerate(blocks):
+            for j in range(i):
+                k = self._block(parts[i], parts[j])
+                K[rows, blocks[j]] = k
+                K[blocks[j], rows] = k.T
+            k = self._block(parts[i], parts[i])
+            K[rows, rows] = k.add(k.T).div_(2)
+        K.diagonal().copy_(self._own(x.sides))
+        return K
+
+    def _own(self, sides: Sequence[Side]) -> Tensor:
+        return self.values_(sides, sides, torch.zeros_like(sides[0].norm))
+
+    def diagonal(self, X: Tensor) -> Tensor:
+        """k(x, x): the angle is 0."""
+        return self._own(self.sides(split(self.scaled(X))[0]))
+
+    def gram(self, X: Tensor) -> Gram:
+        """Gradients are computed anew."""
+        return plain_gram(self, X)
+
+    def gradient(self, X: Tensor, Z: Tensor, c: Tensor) -> Tensor:
+        """sum_j c_j (dk/du z~_j + 2 dk/dp x~_i) / scale."""
+        x, z = self.directions(X, Z)
+        d = X.shape[1]
+        J = X.new_empty(len(X), c.shape[1], d)
+        weighted = [c[:, k : k + 1] * z.rows[:, :d] for k in range(c.shape[1])]
+        for block in wide_blocks(X, len(Z)):
+            part = x.part(block)
+            left = [side.column() for side in part.sides]
+            along, own = self.slopes(left, z.sides, half_angles(part, z))
+            pulled = torch.stack([along @ w for w in weighted], 1)
+            J[block] = pulled + 2 * (own @ c)[:, :, None] * part.rows[:, None, :d]
+        return J.mul_(1 / self.scale(d))
+
+
+def wide_blocks(X: Tensor, columns: int) -> list[slice]:
+    """Slices of the rows of X, each of about one block with this many columns."""
+    size = CPU_BLOCK if X.device.type == "cpu" else GPU_BLOCK
+    return _slices(len(X), max(1, size // max(1, columns)))
+
+
+def square_blocks(K: Tensor) -> list[slice]:
+    """Slices of the rows of K whose squares are about one block."""
+    return _slices(len(K), math.isqrt(CPU_BLOCK if K.device.type == "cpu" else GPU_BLOCK))
+
+
+def _slices(n: int, step: int) -> list[slice]:
+    return [slice(i, min(i + step, n)) for i in range(0, n, step)]
+
+
+def check_bandwidth(bandwidth: float | None) -> None:
+    """Raise ValueError unless it is None or positive and finite."""
+    if bandwidth is not None and not (math.isfinite(bandwidth) and bandwidth > 0):
+        raise ValueError(f"bandwidth is {bandwidth}: give a positive number.")
