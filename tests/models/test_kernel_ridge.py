@@ -9,6 +9,9 @@ from sklearn.kernel_ridge import KernelRidge as Reference
 from contracts import KERNELS, close, data
 from gradfeat.models.kernel_ridge import KernelRidge
 from gradfeat.models.kernels.radial import Gaussian
+from gradfeat.models.solvers.conjugate_gradients import ConjugateGradients
+from gradfeat.models.solvers.direct import Direct
+from gradfeat.models.solvers.nystrom import Nystrom
 
 
 @pytest.mark.parametrize("kernel", KERNELS)
@@ -31,8 +34,8 @@ def test_agrees_with_scikit_learn():
 @pytest.mark.parametrize("limit", [None, 10**9])
 def test_what_does_not_fit_is_refused_before_allocating(limit):
     X, y = torch.zeros(1, 94).expand(1_250_000, 94), torch.zeros(1, 1).expand(1_250_000, 1)
-    with pytest.raises(MemoryError, match=r"12\.5 TB.*random features"):
-        KernelRidge(Gaussian(1.0), 1.0, limit).fit(X, y)
+    with pytest.raises(MemoryError, match=r"6\.25 TB.*Nystrom.*random features"):
+        KernelRidge(Gaussian(1.0), 1.0, Direct(memory_limit=limit)).fit(X, y)
 
 
 def test_alpha_and_bandwidth_change_the_fit():
@@ -43,3 +46,12 @@ def test_alpha_and_bandwidth_change_the_fit():
     ]
     assert not torch.allclose(fits[0], fits[1])
     assert not torch.allclose(fits[0], fits[2])
+
+
+def test_the_solver_is_used_and_a_tolerance_not_reached_is_told():
+    one = data()
+    f = KernelRidge(Gaussian(1.5), 0.3, Nystrom(centres=9)).fit(one.X, one.y)
+    assert f.Z.shape == (9, 4)
+    short = KernelRidge(Gaussian(1.5), 0.3, ConjugateGradients(max_iter=2))
+    with pytest.warns(UserWarning, match=r"residual is .* after 2 iterations .*: raise max_iter"):
+        short.fit(one.X, one.y)

@@ -29,8 +29,12 @@ class KernelRegressor(FeatureRegressor):
         Validated search over everything left None (on at most 1,500 or 4,000 training rows, one
         or two sweeps); None searches nothing: what is given is used as it is, and what is left
         None takes its starting value.
+    solver : {"direct", "cg", "nystrom_cg", "eigenpro", "nystrom", "richardson"} or None
+        How the linear system is solved; None is direct where its matrix fits the memory limit,
+        else Nystrom centres. ``settings_["solver"]`` tells which one was used. A solver that did
+        not reach its tolerance warns, and says what to do.
     memory_limit : int or None
-        Bytes that kernel matrices may take (None: 80 % of free memory).
+        Bytes that the solver may take (None: 80 % of free memory).
     device : str or None
         Torch device; None is that of a torch input, else the CPU.
     dtype : {"float32", "float64"} or None
@@ -61,6 +65,7 @@ class KernelRegressor(FeatureRegressor):
         alpha: float | None = None,
         standardise: bool = True,
         search: str | None = "fast",
+        solver: str | None = None,
         memory_limit: int | None = None,
         device: str | None = None,
         dtype: str | None = None,
@@ -71,6 +76,7 @@ class KernelRegressor(FeatureRegressor):
         self.alpha = alpha
         self.standardise = standardise
         self.search = search
+        self.solver = solver
         self.memory_limit = memory_limit
         self.device = device
         self.dtype = dtype
@@ -78,7 +84,7 @@ class KernelRegressor(FeatureRegressor):
 
     def _space(self, data: Block) -> SearchSpace:
         choice = KernelChoice(self.kernel, self.bandwidth, self.alpha)
-        return kernel_ridge_space(choice, data, self.memory_limit)
+        return kernel_ridge_space(choice, self.solver, data, self.memory_limit)
 
 
 class KernelClassifier(FeatureClassifier):
@@ -99,8 +105,12 @@ class KernelClassifier(FeatureClassifier):
         Validated search over everything left None (on at most 1,500 or 4,000 training rows, one
         or two sweeps); None searches nothing: what is given is used as it is, and what is left
         None takes its starting value.
+    solver : {"direct", "cg", "nystrom_cg", "eigenpro", "nystrom", "richardson"} or None
+        How the linear system is solved; None is direct where its matrix fits the memory limit,
+        else Nystrom centres. ``settings_["solver"]`` tells which one was used. A solver that did
+        not reach its tolerance warns, and says what to do.
     memory_limit : int or None
-        Bytes that kernel matrices may take (None: 80 % of free memory).
+        Bytes that the solver may take (None: 80 % of free memory).
     device : str or None
         Torch device; None is that of a torch input, else the CPU.
     dtype : {"float32", "float64"} or None
@@ -131,6 +141,7 @@ class KernelClassifier(FeatureClassifier):
         alpha: float | None = None,
         standardise: bool = True,
         search: str | None = "fast",
+        solver: str | None = None,
         memory_limit: int | None = None,
         device: str | None = None,
         dtype: str | None = None,
@@ -141,6 +152,7 @@ class KernelClassifier(FeatureClassifier):
         self.alpha = alpha
         self.standardise = standardise
         self.search = search
+        self.solver = solver
         self.memory_limit = memory_limit
         self.device = device
         self.dtype = dtype
@@ -148,4 +160,4 @@ class KernelClassifier(FeatureClassifier):
 
     def _space(self, data: Block) -> SearchSpace:
         choice = KernelChoice(self.kernel, self.bandwidth, self.alpha)
-        return kernel_ridge_space(choice, data, self.memory_limit)
+        return kernel_ridge_space(choice, self.solver, data, self.memory_limit)

@@ -7,9 +7,14 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from ..maths.blocks import Block
+from ..maths.memory import allowed_bytes
 from ..models.kernel_ridge import KernelRidge, refuse_large_kernel
 from ..models.kernels.named import kernel
 from ..models.rfm import RFM
+from ..models.solvers.base import Solver
+from ..models.solvers.direct import Direct, direct_bytes
+from ..models.solvers.named import NAMES, solver
+from ..models.solvers.nystrom import Nystrom
 from .bandwidth import median_distance
 from .checks import check_choice, check_count, check_positive
 from .search import Point, SearchSpace
@@ -52,17 +57,35 @@ class KernelChoice:
         return start, axes
 
 
-def kernel_ridge_space(choice: KernelChoice, data: Block, memory_limit: int | None) -> SearchSpace:
-    """Kernel ridge over the open settings of `choice`."""
+def chosen_solver(name: str | None, data: Block, memory_limit: int | None) -> tuple[str, Solver]:
+    """Solver by name; None is direct where its matrix is allowed, else Nystrom centres.
+
+    Raises
+    ------
+    ValueError
+        For a name that is not known.
+    """
+    if name is not None:
+        check_choice("solver", name, (*NAMES, None))
+        return name, solver(name, memory_limit)
+    if direct_bytes(data.X, data.y) <= allowed_bytes(memory_limit):
+        return "direct", Direct(memory_limit=memory_limit)
+    return "nystrom", Nystrom(memory_limit=memory_limit)
+
+
+def kernel_ridge_space(
+    choice: KernelChoice, wanted: str | None, data: Block, memory_limit: int | None
+) -> SearchSpace:
+    """Kernel ridge over the open settings of `choice`; the setting tells the solver."""
     choice.check()
-    refuse_large_kernel(data.X, 2, memory_limit)
+    name, method = chosen_solver(wanted, data, memory_limit)
     start, axes = choice.start_and_axes(data)
 
     def make(point: Point) -> KernelRidge:
         k = kernel(point["kernel"], point["bandwidth"])
-        return KernelRidge(k, point["alpha"], memory_limit)
+        return KernelRidge(k, point["alpha"], method)
 
-    return SearchSpace(make, start, axes, stages=None)
+    return SearchSpace(make, {**start, "solver": name}, axes, stages=None)
 
 
 @dataclass(frozen=True)

@@ -44,6 +44,17 @@ def readable(n_bytes: float) -> str:
     return f"{n_bytes:.3g} {unit}"
 
 
+def allowed_bytes(limit: int | None) -> int:
+    """`limit`, or 80 % of the memory that is free now where it is None.
+
+    Examples
+    --------
+    >>> allowed_bytes(10**6)
+    1000000
+    """
+    return int(0.8 * available_memory()) if limit is None else limit
+
+
 def refuse_beyond(needed: int, limit: int | None, what: str, instead: str) -> None:
     """Raise before allocating when `needed` bytes exceed `limit`.
 
@@ -65,7 +76,7 @@ def refuse_beyond(needed: int, limit: int | None, what: str, instead: str) -> No
     --------
     >>> refuse_beyond(10**3, 10**6, "the kernel matrix", "fewer rows")
     """
-    allowed = int(0.8 * available_memory()) if limit is None else limit
+    allowed = allowed_bytes(limit)
     if needed > allowed:
         raise MemoryError(
             f"{what} needs {readable(needed)} and {readable(allowed)} are allowed: {instead}."

@@ -9,9 +9,9 @@ from typing import Literal
 import numpy as np
 import torch
 from jaxtyping import Float
-from scipy.linalg import get_lapack_funcs
 from torch import Tensor
 
+from .cholesky import cholesky_
 from .memory import BLOCK_BYTES, rows_per_block
 
 
@@ -216,9 +216,9 @@ def solve_kernel_ridge(
     """
     diagonal = K.diagonal().double()
     K.diagonal().add_(lam if weights is None else lam / weights)
-    solution = _cholesky_solve_(K, y)
-    if solution is not None:
-        return solution
+    solve = cholesky_(K)
+    if solve is not None:
+        return solve(y)
     if K.dtype == torch.float64:
         raise np.linalg.LinAlgError(
             f"the kernel matrix plus alpha = {lam:g} is not positive definite in float64: "
@@ -228,18 +228,3 @@ def solve_kernel_ridge(
     whole = (lower + lower.T).diagonal_scatter(diagonal)
     wide = None if weights is None else weights.double()
     return solve_kernel_ridge(whole, y.double(), lam, wide).to(y.dtype)
-
-
-def _cholesky_solve_(A: Tensor, y: Tensor) -> Tensor | None:
-    """A^{-1} y, or None where A is not positive definite. Overwrites the upper triangle of A.
-
-    On the CPU LAPACK works in place on A's own memory, with neither copies nor a cleared half.
-    """
-    if A.device.type != "cpu":
-        L, info = torch.linalg.cholesky_ex(A)
-        return None if info else torch.cholesky_solve(y, L).contiguous()
-    factor, solve = get_lapack_funcs(("potrf", "potrs"), (A.numpy(),))
-    L, info = factor(A.numpy().T, lower=1, clean=0, overwrite_a=1)
-    if info:
-        return None
-    return torch.from_numpy(np.ascontiguousarray(solve(L, y.numpy(), lower=1)[0]))

@@ -1,7 +1,8 @@
-"""Kernel ridge regression with an intercept, by a direct solve."""
+"""Kernel ridge regression with an intercept, by any solver."""
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import final
@@ -10,15 +11,10 @@ from jaxtyping import Float
 from torch import Tensor
 
 from ..maths.memory import refuse_beyond
-from ..maths.ridge import solve_kernel_ridge
 from .base import Kernel, Learner, unit_weights
 from .kernel_machine import KernelMachine
-
-#: What to do when a kernel matrix cannot be formed.
-INSTEAD = (
-    "fit on fewer rows, use dtype='float32', or use random features or gradient features, whose "
-    "memory does not grow with the square of the rows"
-)
+from .solvers.base import Solver, System
+from .solvers.direct import INSTEAD, Direct
 
 
 def refuse_large_kernel(X: Tensor, copies: int, memory_limit: int | None) -> None:
@@ -41,13 +37,19 @@ class KernelRidge(Learner[KernelMachine]):
         k.
     alpha : float
         Penalty, >= 0.
-    memory_limit : int, optional
-        Bytes that kernel matrices may take (default: 80 % of free memory).
+    solver : Solver
+        How, within which memory, to which tolerance. Nystrom centres give a machine on fewer
+        points.
 
     Raises
     ------
     MemoryError
-        Before anything is allocated, when the matrices do not fit.
+        Before anything is allocated, when the solver's matrices do not fit.
+
+    Warns
+    -----
+    UserWarning
+        When the solver's tolerance was not reached: what was reached and what to do.
 
     Examples
     --------
@@ -61,7 +63,7 @@ class KernelRidge(Learner[KernelMachine]):
 
     kernel: Kernel
     alpha: float
-    memory_limit: int | None = None
+    solver: Solver = Direct()
 
     def fit_path(
         self,
@@ -71,10 +73,12 @@ class KernelRidge(Learner[KernelMachine]):
         weights: Float[Tensor, " n"] | None = None,
         seed: int = 0,
     ) -> Iterator[KernelMachine]:
-        """Solve; `seed` is not used (nothing is random)."""
-        del seed
-        refuse_large_kernel(X, 2, self.memory_limit)
+        """Solve; `seed` is that of the solver."""
         w = unit_weights(X, weights)
         offset = (w @ y) / w.sum()
-        c = solve_kernel_ridge(self.kernel(X, X), y - offset, self.alpha, weights)
-        yield KernelMachine(self.kernel, X, c, offset, X.new_ones(X.shape[1]))
+        system = System(self.kernel, X, y - offset, self.alpha, weights)
+        solution = self.solver.solve(system, seed=seed)
+        if not solution.converged:
+            warnings.warn(solution.message, UserWarning, stacklevel=2)
+        c = solution.c.to(X.dtype)
+        yield KernelMachine(self.kernel, solution.Z, c, offset, X.new_ones(X.shape[1]))

@@ -1,0 +1,167 @@
+"""The interface of the solvers: a system, a solution with its trace, and what they cost."""
+
+from __future__ import annotations
+
+import math
+import time
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from ..base import Kernel
+
+
+@dataclass(frozen=True, eq=False)
+class System:
+    """(K + alpha W^{-1}) c = y, K = k(X, X), W = diag(weights).
+
+    Solvers work on the symmetric form (S K S + alpha I) b = S y, c = S b, S = W^{1/2}; there a row
+    of weight zero has coefficient zero.
+
+    Parameters
+    ----------
+    kernel : Kernel
+        k.
+    X, y : Tensor (n, d), (n, c)
+        Points and right-hand sides.
+    alpha : float
+        Penalty, >= 0.
+    weights : Tensor (n,), optional
+        Non-negative row weights (default: all one).
+
+    Raises
+    ------
+    ValueError
+        When alpha is negative or not finite, or the rows do not match.
+    """
+
+    kernel: Kernel
+    X: Float[Tensor, "n d"]
+    y: Float[Tensor, "n c"]
+    alpha: float
+    weights: Float[Tensor, " n"] | None = None
+
+    def __post_init__(self) -> None:
+        if not (math.isfinite(self.alpha) and self.alpha >= 0):
+            raise ValueError(f"alpha is {self.alpha}: give a number that is not negative.")
+        if len(self.X) == 0 or self.y.ndim != 2 or len(self.y) != len(self.X):
+            raise ValueError(
+                f"X has shape {tuple(self.X.shape)} and y {tuple(self.y.shape)}: give X (n, d) "
+                "and y (n, c) with at least one row."
+            )
+
+    @property
+    def root_weights(self) -> Float[Tensor, "n 1"] | None:
+        """S as a column; None when no weights are given."""
+        return None if self.weights is None else self.weights.to(self.X.dtype).sqrt()[:, None]
+
+
+@dataclass(frozen=True)
+class Progress:
+    """Where a solver stands.
+
+    Attributes
+    ----------
+    iteration : int
+        Iterations done.
+    residual : float
+        |S y - (S K S + alpha I) b| / |S y|, the largest over outputs (for Nystrom centres: of
+        their preconditioned normal equations).
+    seconds : float
+        Since the start of the solve.
+    passes : float
+        Products with the n x n matrix so far (parts of it count by their share of n^2).
+    evaluations : float
+        Kernel entries computed so far, in units of n^2: less than `passes` where symmetry or
+        kept tiles spare them.
+    bytes : int
+        Memory the solver has declared for itself so far (inputs not counted).
+    """
+
+    iteration: int
+    residual: float
+    seconds: float
+    passes: float
+    evaluations: float
+    bytes: int
+
+
+@dataclass(frozen=True, eq=False)
+class Solution:
+    """f(x) = sum_j c_j k(x, Z_j), and how it was reached.
+
+    Attributes
+    ----------
+    Z, c : Tensor (m, d), float64 Tensor (m, c)
+        Points and dual coefficients; Z is X but for Nystrom centres.
+    converged : bool
+        Whether the residual, measured in float64, is at the tolerance or below.
+    message : str
+        What to know of the way (a fallback, a tolerance that was not reached); "" when nothing.
+    trace : tuple of Progress
+        One an iteration; each measurement of the residual in float64 adds one.
+    """
+
+    Z: Float[Tensor, "m d"]
+    c: Float[Tensor, "m c"]
+    converged: bool
+    message: str
+    trace: tuple[Progress, ...]
+
+
+#: Called with each progress, the points Z and coefficients c so far; True ends the solve there.
+Watch = Callable[[Progress, Tensor, Tensor], bool]
+
+
+class Solver(ABC):
+    """A frozen specification of an algorithm and its limits."""
+
+    @abstractmethod
+    def solve(self, system: System, *, seed: int = 0, watch: Watch | None = None) -> Solution:
+        """Solve; what is random comes from streams named under `seed`.
+
+        Raises
+        ------
+        MemoryError
+            Before work starts, when the least memory the algorithm needs is not allowed.
+        """
+
+
+class Meter:
+    """Clock and counters of one solve, in units of the n x n kernel matrix."""
+
+    def __init__(self, n: int) -> None:
+        self.start = time.perf_counter()
+        self.square = float(n) * n
+        self.passes = 0.0
+        self.evaluations = 0.0
+        self.bytes = 0
+
+    def evaluated(self, entries: int) -> None:
+        """Count kernel entries computed."""
+        self.evaluations += entries / self.square
+
+    def multiplied(self, entries: int) -> None:
+        """Count entries of the matrix multiplied."""
+        self.passes += entries / self.square
+
+    def progress(self, iteration: int, residual: float) -> Progress:
+        """The counters now."""
+        seconds = time.perf_counter() - self.start
+        return Progress(iteration, residual, seconds, self.passes, self.evaluations, self.bytes)
+
+
+def safe_norms(V: Float[Tensor, "n c"]) -> Float[Tensor, " c"]:
+    """Column norms, one where a column is zero: what to divide by.
+
+    Examples
+    --------
+    >>> safe_norms(torch.tensor([[3.0, 0.0], [4.0, 0.0]])).tolist()
+    [5.0, 1.0]
+    """
+    norms = torch.linalg.vector_norm(V, dim=0)
+    return torch.where(norms > 0, norms, 1.0)

@@ -1,0 +1,165 @@
+"""Direct solve by Cholesky, with fallbacks that are told and never change the penalty."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import final
+
+import numpy as np
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from ...maths.cholesky import Solve, cholesky_
+from ...maths.memory import refuse_beyond
+from .base import Meter, Solution, Solver, System, Watch
+from .matrix import Operator
+from .refine import refine
+from .tiles import Tiles, tile_side
+
+#: What to do when a kernel matrix cannot be formed.
+INSTEAD = (
+    "fit on fewer rows, use solver Nystrom() or EigenPro(), or use random features or gradient "
+    "features, whose memory does not grow with the square of the rows"
+)
+#: Corrections of one solve; more than a few cannot help a factor that is not good enough.
+CORRECTIONS = 10
+#: Tiles that an evaluation holds.
+TILES = 12
+
+
+def direct_bytes(X: Float[Tensor, "n d"], y: Float[Tensor, "n c"]) -> int:
+    """Bytes that a direct solve declares: the matrix, a few tiles, vectors.
+
+    Examples
+    --------
+    >>> direct_bytes(torch.zeros(10, 2), torch.zeros(10, 1))
+    6160
+    """
+    n, tiles = len(X), TILES * min(len(X), tile_side(X)) ** 2
+    return (n * n + tiles) * X.element_size() + 12 * 8 * y.numel()
+
+
+@final
+@dataclass(frozen=True)
+class Direct(Solver):
+    """Cholesky of S K S + alpha I in place: n^3 / 3 multiplications, one n x n matrix.
+
+    Where float32 is not numerically positive definite the matrix is factorised in float64; where
+    float64 is not either, the answer is least squares over the eigenvectors above rounding. Both
+    are said in the message.
+
+    Parameters
+    ----------
+    tolerance : float, optional
+        Refine the solution with float64 residuals until |S y - A b| <= tolerance |S y| (None:
+        take it as the factorisation gives it; the trace still tells its residual).
+    memory_limit : int, optional
+        Bytes that the solve may take (None: 80 % of free memory).
+
+    Examples
+    --------
+    >>> from gradfeat.models.kernels.radial import Gaussian
+    >>> X = torch.arange(3.0).double()[:, None]
+    >>> solution = Direct().solve(System(Gaussian(0.1), X, X, 1.0))
+    >>> [round(value, 6) for value in solution.c[:, 0].tolist()]
+    [0.0, 0.5, 1.0]
+    """
+
+    tolerance: float | None = None
+    memory_limit: int | None = None
+
+    def solve(self, system: System, *, seed: int = 0, watch: Watch | None = None) -> Solution:
+        """Solve; `seed` is not used (nothing is random).
+
+        Raises
+        ------
+        MemoryError
+            Before anything is allocated, when the matrix (or that of a fallback) does not fit.
+        numpy.linalg.LinAlgError
+            When the kernel is not positive semi-definite beyond rounding.
+        """
+        del seed
+        X, meter = system.X, Meter(len(system.X))
+        refuse_direct(system, self.memory_limit)
+        solve, note = self._factor(system, meter)
+
+        def steps(r: Tensor) -> Iterator[tuple[Tensor, None]]:
+            yield solve(r), None
+
+        what = "a measurement of the residual"
+        measured = Operator(system, None, meter, what=what)
+        measured.tiles.budget = 0
+        return refine(
+            measured,
+            steps,
+            meter,
+            dtype=X.dtype,
+            tolerance=self.tolerance,
+            max_iter=CORRECTIONS,
+            watch=watch,
+            advice="raise alpha or the tolerance, or use float64",
+            note=note,
+        )
+
+    def _factor(self, system: System, meter: Meter) -> tuple[Solve, str]:
+        narrow = system.X.dtype
+        solve = cholesky_(self._matrix(system, narrow, meter))
+        if solve is not None:
+            return solve, ""
+        note = "the float32 matrix is not numerically positive definite: float64 was used."
+        if narrow != torch.float64:
+            solve = cholesky_(self._matrix(system, torch.float64, meter))
+            if solve is not None:
+                wide = solve
+                return lambda r: wide(r.double()).to(narrow), note
+        spectral, kept = self._least_squares(system, meter)
+        note = (
+            "the matrix is not numerically positive definite in float64: least squares over the "
+            f"{kept:,} of {len(system.X):,} eigenvectors above rounding was used."
+        )
+        return lambda r: spectral(r.double()).to(narrow), note
+
+    def _matrix(self, system: System, dtype: torch.dtype, meter: Meter) -> Tensor:
+        """S K S + alpha I in one piece."""
+        n, X = len(system.X), system.X.to(dtype)
+        size = 8 if dtype == torch.float64 else 4
+        if dtype != system.X.dtype:
+            self._refuse(n, size, n * n * size, "a float64 fallback of the direct solver")
+        meter.bytes = max(meter.bytes, n * n * size)
+        A = Tiles(system.kernel, X, X, meter, 0).fill_(X.new_empty(n, n))
+        S = system.root_weights
+        if S is not None:
+            A.mul_(S.to(dtype)).mul_(S.to(dtype).T)
+        A.diagonal().add_(system.alpha)
+        return A
+
+    def _least_squares(self, system: System, meter: Meter) -> tuple[Solve, int]:
+        """U e^{-1} U^T over eigenvalues above rounding."""
+        n = len(system.X)
+        self._refuse(n, 8, 4 * n * n * 8, "the eigenvectors after a failed Cholesky factorisation")
+        meter.bytes = max(meter.bytes, 4 * n * n * 8)
+        e, U = torch.linalg.eigh(self._matrix(system, torch.float64, meter))
+        # Rounding of the kernel's own entries, in the type of the points, and of the eigenvalues.
+        noise = n * torch.finfo(torch.float64).eps * float(e[-1])
+        if float(e[0]) < -1e4 * noise:
+            raise np.linalg.LinAlgError(
+                f"the kernel matrix plus alpha = {system.alpha:g} has eigenvalues from "
+                f"{float(e[0]):.2g} to {float(e[-1]):.2g}: the kernel is not positive "
+                "semi-definite; use another."
+            )
+        keep = e > noise
+        e, U = e[keep], U[:, keep]
+        return lambda r: U @ ((U.T @ r) / e[:, None]), int(keep.sum())
+
+    def _refuse(self, n: int, size: int, needed: int, name: str) -> None:
+        what = f"{name} on {n:,} rows (matrices of {n:,} x {n:,}, {size} bytes an entry)"
+        refuse_beyond(needed, self.memory_limit, what, INSTEAD)
+
+
+def refuse_direct(system: System, memory_limit: int | None) -> None:
+    """Raise MemoryError when the matrix of a direct solve is not allowed."""
+    X, n = system.X, len(system.X)
+    what = f"a direct kernel solver on {n:,} rows (a matrix of {n:,} x {n:,})"
+    refuse_beyond(direct_bytes(X, system.y), memory_limit, what, INSTEAD)

@@ -1,0 +1,193 @@
+"""Nystrom centres: kernel ridge on m points, by preconditioned conjugate gradients (FALKON)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import partial
+from typing import final
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from ...maths.memory import allowed_bytes, refuse_beyond
+from ...maths.streams import stream
+from .base import Meter, Solution, Solver, System, Watch
+from .conjugate_gradients import conjugate_gradients
+from .low_rank import Pivots, check_pivots, low_rank
+from .matrix import vector_bytes
+from .refine import refine
+from .tiles import Tiles, tile_scratch
+
+#: Candidates a centre, where centres are drawn as pivots.
+CANDIDATES = 4
+
+
+@final
+@dataclass(frozen=True)
+class Nystrom(Solver):
+    """min_c |W^{1/2} (K_nm c - y)|^2 + alpha c^T K_mm c over m centres among the points.
+
+    The normal equations (K_mn W K_nm + alpha K_mm) c = K_mn W y are solved by conjugate gradients
+    in b, c = T^{-1} A^{-1} b, with K_mm = T^T T and A^T A = (sum w / m) T T^T + alpha I. Jitter
+    that makes K_mm factorisable enters the preconditioner only, never the equations. Time n m an
+    iteration, memory m^2. With all points as centres this is full kernel ridge.
+
+    Parameters
+    ----------
+    centres : int, optional
+        m; None is 10 sqrt(n). All points when there are fewer.
+    pivots : {"uniform", "rpcholesky"}
+        How centres are drawn; "rpcholesky" draws pivots among 4 m points.
+    tolerance : float
+        On the relative residual of the preconditioned normal equations.
+    max_iter : int
+        Iterations allowed.
+    memory_limit : int, optional
+        Bytes that the solve may take (None: 80 % of free memory).
+
+    Source: Rudi, Carratino & Rosasco 2017 (FALKON, arXiv 1705.10958), algorithm 1.
+
+    Examples
+    --------
+    >>> from gradfeat.models.kernels.radial import Gaussian
+    >>> X = torch.linspace(0, 1, 200).double()[:, None]
+    >>> solution = Nystrom(centres=20).solve(System(Gaussian(0.5), X, X**2, 1e-6))
+    >>> solution.converged, len(solution.Z)
+    (True, 20)
+    """
+
+    centres: int | None = None
+    pivots: Pivots = "uniform"
+    tolerance: float = 1e-5
+    max_iter: int = 200
+    memory_limit: int | None = None
+
+    def solve(self, system: System, *, seed: int = 0, watch: Watch | None = None) -> Solution:
+        """Solve; `seed` draws the centres.
+
+        Raises
+        ------
+        MemoryError
+            When the matrices of the centres do not fit.
+        ValueError
+            For a rule of drawing that is not known.
+        """
+        check_pivots(self.pivots)
+        meter = Meter(len(system.X))
+        m = self.count(len(system.X))
+        needed = self.bytes(system)
+        what = f"Nystrom with {m:,} centres on {len(system.X):,} rows"
+        refuse_beyond(needed, self.memory_limit, what, "fit on fewer rows or with fewer centres")
+        meter.bytes = needed
+        Z = self._centres(system, m, seed, meter)
+        normal = _NormalEquations(system, Z, allowed_bytes(self.memory_limit) - needed, meter)
+        return refine(
+            normal,
+            partial(conjugate_gradients, normal, lambda r: r),
+            meter,
+            dtype=torch.float64,
+            tolerance=self.tolerance,
+            max_iter=self.max_iter,
+            watch=watch,
+            advice="raise max_iter, alpha or the tolerance, or draw centres by 'rpcholesky'",
+        )
+
+    def count(self, n: int) -> int:
+        """Centres on n points.
+
+        Examples
+        --------
+        >>> Nystrom().count(10_000), Nystrom().count(50), Nystrom(centres=20).count(10_000)
+        (1000, 50, 20)
+        """
+        return min(n, int(10 * n**0.5) if self.centres is None else self.centres)
+
+    def bytes(self, system: System) -> int:
+        """Bytes that the solve declares before it keeps any tile."""
+        X, m = system.X, self.count(len(system.X))
+        tiles = min(tile_scratch(system.kernel, X), len(X) ** 2 * 8 * system.kernel.scratch)
+        pivoting = CANDIDATES * 2 * m * m * 8 if self.pivots == "rpcholesky" else 0
+        return vector_bytes(system) + 3 * tiles + 4 * 8 * m * m + pivoting
+
+    def _centres(self, system: System, m: int, seed: int, meter: Meter) -> Tensor:
+        X, n = system.X, len(system.X)
+        if m == n:
+            return X
+        order = torch.randperm(n, generator=stream(seed, "centres")).to(X.device)
+        if self.pivots == "uniform":
+            return X[order[:m]]
+        candidates = X[order[: CANDIDATES * m]]
+        _, rows = low_rank(system.kernel, candidates, None, m, "rpcholesky", seed, meter)
+        return candidates[rows]
+
+
+class _NormalEquations:
+    """B^T (K_mn W K_nm + alpha K_mm) B b = B^T K_mn W y, B = T^{-1} A^{-1}."""
+
+    def __init__(self, system: System, Z: Tensor, budget: int, meter: Meter) -> None:
+        self.system, self.meter, self.Z = system, meter, Z
+        X, w, wide = system.X, system.weights, Z.double()
+        self._w = None if w is None else w.double()[:, None]
+        m, total = len(Z), float(len(X) if w is None else w.double().sum())
+        self._K = Tiles(system.kernel, wide, wide, meter, 0).fill_(wide.new_empty(m, m))
+        self._T = upper_factor(self._K)
+        self._A = upper_factor(self._T @ self._T.T * (total / m), system.alpha)
+        self.tiles = Tiles(system.kernel, X, Z, meter, budget)
+        self.right_side = self._remainder(self.tiles, system.y.new_zeros(m, system.y.shape[1]))
+
+    def _weighted(self, rows: slice, V: Tensor) -> Tensor:
+        return V if self._w is None else self._w[rows] * V
+
+    def coefficients(self, b: Float[Tensor, "m c"]) -> Float[Tensor, "m c"]:
+        """c = T^{-1} A^{-1} b."""
+        inner = torch.linalg.solve_triangular(self._A, b, upper=True)
+        return torch.linalg.solve_triangular(self._T, inner, upper=True)
+
+    def _back(self, V: Tensor) -> Tensor:
+        """A^{-T} T^{-T} V."""
+        inner = torch.linalg.solve_triangular(self._T.T, V, upper=False)
+        return torch.linalg.solve_triangular(self._A.T, inner, upper=False)
+
+    def __call__(self, b: Float[Tensor, "m c"]) -> Float[Tensor, "m c"]:
+        """The matrix of the equations times b."""
+        c = self.coefficients(b)
+        return self._back(self.tiles.sandwich(c, self._weighted) + self._penalty(c))
+
+    def _penalty(self, c: Tensor) -> Tensor:
+        return self.system.alpha * (self._K @ c)
+
+    def _remainder(self, tiles: Tiles, c: Tensor) -> Tensor:
+        """B^T (K_mn W (y - K_nm c) - alpha K_mm c)."""
+        y, c = self.system.y, c.double()
+
+        def errors(rows: slice, fit: Tensor) -> Tensor:
+            return self._weighted(rows, y[rows].double() - fit)
+
+        return self._back(tiles.sandwich(c, errors) - self._penalty(c))
+
+    def residual(self, b: Float[Tensor, "m c"]) -> Float[Tensor, "m c"]:
+        """What is left of the equations; kernels of float32 points in float64."""
+        X, tiles = self.system.X, self.tiles
+        if X.element_size() < 8:
+            tiles = Tiles(self.system.kernel, X.double(), self.Z.double(), self.meter, 0)
+        return self._remainder(tiles, self.coefficients(b))
+
+
+def upper_factor(K: Float[Tensor, "m m"], alpha: float = 0.0) -> Float[Tensor, "m m"]:
+    """Upper T with T^T T = K + alpha I, plus as little jitter as makes it factorisable.
+
+    Examples
+    --------
+    >>> upper_factor(4 * torch.eye(1)).tolist()
+    [[2.0]]
+    """
+    scale = float(K.diagonal().mean()) + alpha or 1.0
+    jitter, eps = 0.0, len(K) * torch.finfo(K.dtype).eps * scale
+    while True:
+        shifted = K.clone()
+        shifted.diagonal().add_(alpha + jitter)
+        T, failed = torch.linalg.cholesky_ex(shifted, upper=True)
+        if not failed:
+            return T
+        jitter = max(eps, 10 * jitter)

@@ -1,0 +1,105 @@
+"""Conjugate gradients preconditioned by a random low-rank factor of the matrix."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import partial
+from typing import final
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from .base import Meter, Solution, Solver, System, Watch
+from .conjugate_gradients import Apply, conjugate_gradients
+from .low_rank import Pivots, check_pivots, low_rank
+from .matrix import Operator
+from .refine import refine
+
+
+@final
+@dataclass(frozen=True)
+class NystromCG(Solver):
+    """Conjugate gradients on P^{-1} A with P from a rank-k Nystrom approximation of S K S.
+
+    With S K S ~ U Lambda U^T: P^{-1} = (lambda_k + alpha) U (Lambda + alpha)^{-1} U^T + I - U U^T.
+
+    Parameters
+    ----------
+    rank : int, optional
+        k; None is 3 sqrt(n).
+    pivots : {"rpcholesky", "uniform"}
+        How the columns are drawn.
+    tolerance : float
+        On |S y - A b| / |S y|.
+    max_iter : int
+        Iterations allowed.
+    memory_limit : int, optional
+        Bytes that the solve may take (None: 80 % of free memory).
+
+    Source: Frangella, Tropp & Udell 2021 (arXiv 2110.02820), eq. 1.3; Diaz, Epperly, Frangella,
+    Tropp & Webber 2023 (arXiv 2304.12465) for random pivots.
+
+    Examples
+    --------
+    >>> from gradfeat.models.kernels.radial import Gaussian
+    >>> X = torch.linspace(0, 1, 200).double()[:, None]
+    >>> solution = NystromCG().solve(System(Gaussian(0.5), X, X**2, 1e-6))
+    >>> solution.converged, solution.trace[-1].iteration < 20
+    (True, True)
+    """
+
+    rank: int | None = None
+    pivots: Pivots = "rpcholesky"
+    tolerance: float = 1e-5
+    max_iter: int = 500
+    memory_limit: int | None = None
+
+    def solve(self, system: System, *, seed: int = 0, watch: Watch | None = None) -> Solution:
+        """Solve; `seed` draws the columns.
+
+        Raises
+        ------
+        MemoryError
+            When the factor does not fit.
+        ValueError
+            For a rule of drawing that is not known.
+        """
+        check_pivots(self.pivots)
+        n, meter = len(system.X), Meter(len(system.X))
+        rank = min(n, int(3 * n**0.5) if self.rank is None else self.rank)
+        A = Operator(
+            system,
+            self.memory_limit,
+            meter,
+            what=f"preconditioned conjugate gradients of rank {rank:,}",
+            instead="lower the rank or raise memory_limit",
+            reserved=2 * n * rank * system.X.element_size() + 5 * 8 * rank**2,
+        )
+        F, _ = low_rank(
+            system.kernel, system.X, system.root_weights, rank, self.pivots, seed, meter
+        )
+        return refine(
+            A,
+            partial(conjugate_gradients, A, preconditioner(F, system.alpha)),
+            meter,
+            dtype=system.X.dtype,
+            tolerance=self.tolerance,
+            max_iter=self.max_iter,
+            watch=watch,
+            advice="raise the rank, max_iter, alpha or the tolerance",
+        )
+
+
+def preconditioner(F: Float[Tensor, "n k"], alpha: float) -> Apply:
+    """P^{-1} from the factor: r + F M F^T r, M = V ((lambda_k + alpha)/(Lambda + alpha) - 1)
+    Lambda^{-1} V^T with F^T F = V Lambda V^T, so that U is never formed.
+    """
+    if F.shape[1] == 0:
+        return lambda r: r
+    e, V = torch.linalg.eigh((F.T @ F).double())
+    keep = e > len(e) * torch.finfo(F.dtype).eps * e[-1]
+    e, V = e[keep], V[:, keep]
+    M = (V * (((e[0] + alpha) / (e + alpha) - 1) / e)) @ V.T
+    M = M.to(F.dtype)
+    return lambda r: r + F @ (M @ (F.T @ r))

@@ -1,0 +1,137 @@
+"""Iterative refinement: any iteration in the type of the data, residuals in float64."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Protocol, runtime_checkable
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from .base import Meter, Progress, Solution, Watch, safe_norms
+
+#: Relative residual of one correction below which rounding of the type leads the iteration.
+FLOOR = {torch.float32: 1e-5, torch.float64: 1e-12}
+
+#: Iterates of A x = r from x = 0: x, and the norms of r - A x by column where they are known.
+Steps = Callable[[Tensor], Iterator[tuple[Tensor, Tensor | None]]]
+
+
+@runtime_checkable
+class Equation(Protocol):
+    """A linear equation whose residuals can be measured in float64."""
+
+    @property
+    def Z(self) -> Tensor:
+        """Points of the coefficients."""
+        ...
+
+    @property
+    def right_side(self) -> Float[Tensor, "n c"]:
+        """The residual at zero."""
+        ...
+
+    def residual(self, b: Float[Tensor, "n c"]) -> Float[Tensor, "n c"]:
+        """The residual at b."""
+        ...
+
+    def coefficients(self, b: Float[Tensor, "n c"]) -> Float[Tensor, "m c"]:
+        """Dual coefficients of the solution b."""
+        ...
+
+
+class _Run:
+    """Trace and stopping rule of one solve."""
+
+    def __init__(
+        self,
+        equation: Equation,
+        meter: Meter,
+        tolerance: float | None,
+        max_iter: int,
+        watch: Watch | None,
+    ) -> None:
+        self.equation, self.meter, self.watch = equation, meter, watch
+        self.tolerance, self.max_iter = tolerance, max_iter
+        self.trace: list[Progress] = []
+        self.iteration = 0
+        self.stopped = False
+
+    def record(self, residual: float, b: Tensor) -> None:
+        progress = self.meter.progress(self.iteration, residual)
+        self.trace.append(progress)
+        if self.watch is not None:
+            c = self.equation.coefficients(b)
+            self.stopped |= bool(self.watch(progress, self.equation.Z, c))
+
+    @property
+    def over(self) -> bool:
+        return self.stopped or self.iteration >= self.max_iter
+
+    def correct(
+        self, steps: Steps, b: Tensor, r: Tensor, size: Tensor, dtype: torch.dtype
+    ) -> Tensor:
+        """Iterate on the remainder r until it is small enough; b with the correction."""
+        unit = safe_norms(r)
+        delta = torch.zeros_like(r, dtype=dtype)
+        for delta, norms in steps((r / unit).to(dtype)):
+            self.iteration += 1
+            if norms is not None:
+                left = norms.double()
+                residual = float((left * unit / size).max())
+                self.record(residual, b + delta.double() * unit)
+                if residual <= 0.7 * (self.tolerance or 0.0) or float(left.max()) < FLOOR[dtype]:
+                    break
+            if self.over:
+                break
+        return b + delta.double() * unit
+
+
+def refine(
+    equation: Equation,
+    steps: Steps,
+    meter: Meter,
+    *,
+    dtype: torch.dtype,
+    tolerance: float | None,
+    max_iter: int,
+    watch: Watch | None,
+    advice: str,
+    note: str = "",
+) -> Solution:
+    """b <- b + A^{-1}~ (y - A b), residuals in float64, until |y - A b| <= tolerance |y|.
+
+    A correction that does not halve the residual is the last one, and one that raises it is not
+    taken. `tolerance` None takes one correction as it is.
+
+    Source: Higham 2002, chapter 12 (iterative refinement in mixed precision).
+    """
+    run = _Run(equation, meter, tolerance, max_iter, watch)
+    r = equation.right_side
+    size, b = safe_norms(r), torch.zeros_like(r)
+    reached = float((torch.linalg.vector_norm(r, dim=0) / size).max())
+    while not run.over and reached > (tolerance or 0.0):
+        tried = run.correct(steps, b, r, size, dtype)
+        r = equation.residual(tried)
+        now = float((torch.linalg.vector_norm(r, dim=0) / size).max())
+        before, better = reached, now < reached
+        b, reached = (tried, now) if better else (b, reached)
+        run.record(reached, b)
+        if tolerance is None or not now < before / 2:
+            break
+    converged = tolerance is None or reached <= tolerance
+    said = "" if converged or run.stopped else _shortfall(run, reached, advice)
+    if run.stopped and not converged:
+        said = f"stopped by the caller at a residual of {reached:.2g}."
+    message = " ".join(part for part in (note, said) if part)
+    return Solution(equation.Z, equation.coefficients(b), converged, message, tuple(run.trace))
+
+
+def _shortfall(run: _Run, reached: float, advice: str) -> str:
+    many = run.iteration >= run.max_iter
+    why = f"max_iter = {run.max_iter:,} was reached" if many else "rounding ended the progress"
+    return (
+        f"the relative residual is {reached:.2g} after {run.iteration:,} iterations and "
+        f"{run.tolerance:.2g} was asked ({why}): {advice}."
+    )
