@@ -79,6 +79,18 @@ def test_in_many_dimensions_the_variance_is_a_half_or_a_quarter_of_the_energy(es
     np.testing.assert_allclose(V, d * (g.norm_squared() + NOISE**2) / share, rtol=0.01)
 
 
+@pytest.mark.parametrize("b", [0.0, 0.8, -1.5])
+def test_a_linear_target_by_hand(b):
+    # rho = 0: psi = -s_1 u (beta.x) - A (x x^T - I) beta, A = s_0 I + s_2 u u^T, and
+    # Cov[(x x^T - I) beta] = |beta|^2 I + beta beta^T.
+    u, beta = np.array([0.6, 0.8, 0.0]), np.array([1.5, 0.0, 0.0])
+    s0, s1, s2 = stats.norm.cdf(b), stats.norm.pdf(b), -b * stats.norm.pdf(b)
+    A = s0 * np.eye(3) + s2 * np.outer(u, u)
+    expected = 1.5**2 * (s1**2 + np.sum(A**2)) + np.sum((A @ beta) ** 2)
+    found = sampling_variance(MultiHermite(((1,),), (1.5,)), np.eye(3)[:, :1], u[None], b)
+    np.testing.assert_allclose(found, expected, rtol=1e-12)
+
+
 def test_all_directions_relevant_or_a_neuron_on_one_is_no_special_case():
     # The same law described by r = 1, and by r = d with a target of one variable.
     W = np.vstack([np.eye(3), [[0.3, -0.5, 2.0]]])
