@@ -29,7 +29,7 @@ def degrees(findings: Sequence[DegreeFinding], *, ax: Axes | None = None) -> Axe
         label = "chance, middle 95 %" if i == 0 else None
         height = one.null_high - one.null_low
         ax.bar(one.degree, height, 0.5, one.null_low, color=style.FAINT, linewidth=0, label=label)
-        label = "visible from here" if i == 0 else None
+        label = "visible from here" if i == 0 else ""
         ends = (one.degree - 0.25, one.degree + 0.25)
         ax.hlines(one.visible_from, *ends, color=style.QUIET, linewidth=1.2, label=label)
     for found, color, marker in ((False, style.QUIET, "o"), (True, style.VERMILLION, "D")):
