@@ -14,7 +14,7 @@ from torch import Tensor
 
 from ...maths.activations import Activation
 from ...maths.hermite import MAX_DEGREE, orthonormal_hermite
-from .duals import Dual, Slopes, cancelled
+from .duals import Dual, Slopes
 from .pairs import Pairs
 
 #: Rows at a time when coefficients are computed.
@@ -55,12 +55,12 @@ class HermiteDual(Dual):
         z, basis = (part.to(norm.device) for part in _quadrature())
         a = norm.double().clamp(min=SMALLEST).split(ROWS)
         c = torch.cat([self.activation(rows[:, None] * z) @ basis for rows in a] or [basis[:0]])
-        return c[:, : _kept(c)].to(norm.dtype)
+        return c[:, : _kept(c)]
 
     def _levels(self, side_norm: Tensor, c: Tensor, highest: int) -> list[Tensor]:
         """Coefficients of sigma, sigma', ...: E sigma'(aZ) h_k = sqrt(k + 1) c_{k+1} / a."""
         out = [c]
-        a = side_norm.clamp(min=SMALLEST)[..., None]
+        a = side_norm.double().clamp(min=SMALLEST)[..., None]
         for _ in range(highest):
             root = torch.arange(1, c.shape[-1], dtype=c.dtype, device=c.device).sqrt()
             c = c[..., 1:] * root / a
@@ -71,25 +71,29 @@ class HermiteDual(Dual):
         """The series of sigma and of sigma'."""
         A = self._levels(s.a, s.left.coefficients, 1)
         B = self._levels(s.b, s.right.coefficients, 1)
-        r = s.h.mul(-2).add_(1)
-        return series(r, A[0], B[0]), series(r, A[1], B[1])
+        return series(s.h, A[0], B[0]).to(s.h.dtype), series(s.h, A[1], B[1]).to(s.h.dtype)
 
     def slopes(self, s: Pairs) -> Slopes:
         """E sigma''(U) sigma(V) / 2, E sigma'' sigma'', E sigma''' sigma' / 2 (Price's theorem)."""
         A = self._levels(s.a, s.left.coefficients, 3)
         B = self._levels(s.b, s.right.coefficients, 2)
-        r = s.h.mul(-2).add_(1)
-        return Slopes(
-            series(r, A[2], B[0]).div_(2), series(r, A[2], B[2]), series(r, A[3], B[1]).div_(2)
-        )
+        orders = ((2, 0, 0.5), (2, 2, 1.0), (3, 1, 0.5))
+        return Slopes(*((series(s.h, A[i], B[j]) * w).to(s.h.dtype) for i, j, w in orders))
 
     def loss(self, s: Pairs, value: Tensor) -> Tensor:
-        """As written."""
-        return cancelled(s, value)
+        """As written, in double precision."""
+        del value
+        A, B = s.left.coefficients, s.right.coefficients
+        own, other = A.square().sum(-1), B.square().sum(-1)
+        return (own * other).sqrt_().sub(series(s.h, A, B)).clamp_(min=0).to(s.h.dtype)
 
 
-def series(r: Tensor, A: Tensor, B: Tensor) -> Tensor:
-    """sum_k r^k A_k B_k by Horner's rule, over as many terms as both have."""
+def series(h: Tensor, A: Tensor, B: Tensor) -> Tensor:
+    """sum_k r^k A_k B_k, r = 1 - 2h, over as many terms as both have, by Horner's rule.
+
+    In double precision: r^k has k times the rounding of r.
+    """
+    r = h.double().mul(-2).add_(1)
     total = torch.zeros_like(r)
     for k in reversed(range(min(A.shape[-1], B.shape[-1]))):
         total.mul_(r).addcmul_(A[..., k], B[..., k])

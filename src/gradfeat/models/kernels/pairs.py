@@ -11,6 +11,8 @@ from torch import Tensor
 
 #: Squared half chords below this many rounding units of the spread of directions are zero.
 ROUNDING = 4.0
+#: Rows of at most this many columns are compared by their differences, which lose nothing.
+FEW_COLUMNS = 4
 
 
 @final
@@ -110,12 +112,21 @@ class Pairs:
 
 
 def half_angles(X: Directions, Z: Directions) -> Float[Tensor, "n m"]:
-    """h = |x/|x| - z/|z||^2 / 4 by one product of centred unit vectors.
+    """h = |x/|x| - z/|z||^2 / 4, by one product of centred unit vectors where they are long.
 
     Chords that rounding cannot tell from 0 or from the diameter are 0 or the diameter.
     """
+    if X.unit.shape[1] <= FEW_COLUMNS:
+        return _half_angles_of_few(X.unit, Z.unit)
     eps = ROUNDING * torch.finfo(X.unit.dtype).eps
     up = 0.25 * (1 + 2 * eps)
     own = (X.spread * (up * (1 - 2 * eps)))[:, None]
     h = torch.addmm(Z.spread * up, X.unit, Z.unit.T, alpha=-2 * up)
     return h.add_(own).clamp_(0, 1)
+
+
+def _half_angles_of_few(X: Float[Tensor, "n D"], Z: Float[Tensor, "m D"]) -> Float[Tensor, "n m"]:
+    h = X.new_zeros(len(X), len(Z))
+    for x, z in zip(X.T, Z.T, strict=True):
+        h.add_((x[:, None] - z).square_())
+    return h.mul_(0.25 * (1 + 2 * ROUNDING * torch.finfo(h.dtype).eps)).clamp_(0, 1)

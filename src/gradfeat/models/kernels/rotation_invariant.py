@@ -12,7 +12,7 @@ import torch
 from torch import Tensor
 
 from ..base import Gram, Kernel, plain_gram
-from .pairs import Directions, Side, half_angles, split
+from .pairs import FEW_COLUMNS, Directions, Side, half_angles, split
 
 #: Entries of a block: small enough for a CPU core (its cache, one thread), large enough for a GPU.
 CPU_BLOCK, GPU_BLOCK = 2**15, 2**24
@@ -55,8 +55,9 @@ class RotationInvariantKernel(Kernel):
         return 12
 
     def scaled(self, X: Tensor) -> Tensor:
-        """The rows x~."""
-        rows = X / self.scale(X.shape[1])
+        """The rows x~; in double precision where they are short, for angles near 0 and pi."""
+        few = X.shape[1] + (self.shift != 0) <= FEW_COLUMNS
+        rows = (X.double() if few else X) / self.scale(X.shape[1])
         if self.shift == 0:
             return rows
         return torch.cat([rows, rows.new_full((len(X), 1), self.shift)], 1)
@@ -65,7 +66,7 @@ class RotationInvariantKernel(Kernel):
         """Both sets of rows, their unit vectors less the mean one of Z."""
         rows = self.scaled(Z)
         norm, unit = split(rows)
-        centre = unit.mean(0)
+        centre = unit.mean(0) if unit.shape[1] > FEW_COLUMNS else unit.new_zeros(())
 
         def centred(rows: Tensor, norm: Tensor, unit: Tensor) -> Directions:
             unit = unit - centre
@@ -77,7 +78,7 @@ class RotationInvariantKernel(Kernel):
     def __call__(self, X: Tensor, Z: Tensor) -> Tensor:
         x, z = self.directions(X, Z)
         if X is Z:
-            return self._symmetric(x)
+            return self._symmetric(X, x)
         K = X.new_empty(len(X), len(Z))
         for block in wide_blocks(X, len(Z)):
             K[block] = self._block(x.part(block), z)
@@ -87,9 +88,9 @@ class RotationInvariantKernel(Kernel):
         left = [side.column() for side in x.sides]
         return self.values_(left, z.sides, half_angles(x, z))
 
-    def _symmetric(self, x: Directions) -> Tensor:
+    def _symmetric(self, X: Tensor, x: Directions) -> Tensor:
         """Blocks on and below the diagonal, the latter written twice."""
-        K = x.rows.new_empty(len(x.rows), len(x.rows))
+        K = X.new_empty(len(X), len(X))
         blocks = square_blocks(K)
         parts = [x.part(rows) for rows in blocks]
         for i, rows in enumerate(blocks):
@@ -107,7 +108,7 @@ class RotationInvariantKernel(Kernel):
 
     def diagonal(self, X: Tensor) -> Tensor:
         """k(x, x): the angle is 0."""
-        return self._own(self.sides(split(self.scaled(X))[0]))
+        return self._own(self.sides(split(self.scaled(X))[0])).to(X.dtype)
 
     def gram(self, X: Tensor) -> Gram:
         """Gradients are computed anew."""
@@ -116,7 +117,7 @@ class RotationInvariantKernel(Kernel):
     def gradient(self, X: Tensor, Z: Tensor, c: Tensor) -> Tensor:
         """sum_j c_j (dk/du z~_j + 2 dk/dp x~_i) / scale."""
         x, z = self.directions(X, Z)
-        d = X.shape[1]
+        d, c = X.shape[1], c.to(z.rows.dtype)
         J = X.new_empty(len(X), c.shape[1], d)
         weighted = [c[:, k : k + 1] * z.rows[:, :d] for k in range(c.shape[1])]
         for block in wide_blocks(X, len(Z)):
