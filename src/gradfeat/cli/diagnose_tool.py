@@ -13,8 +13,7 @@ from rich.console import Console
 from gradfeat.cli.plain_values import finite
 from gradfeat.cli.progress import TimeBar
 from gradfeat.cli.table_commands import TaskName
-from gradfeat.reports.diagnosis_page import render_diagnosis
-from gradfeat.reports.diagnosis_terminal import diagnosis_text
+from gradfeat.reports import diagnosis_text, render_diagnosis
 from gradfeat.tabular.atomic import check_folder, write_folder
 from gradfeat.tabular.diagnose import diagnose
 from gradfeat.tabular.diagnosis_rows import DiagnosisRequest

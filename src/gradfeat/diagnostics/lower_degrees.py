@@ -43,7 +43,7 @@ class Residual:
 
         Source: Freedman & Lane 1983.
         """
-        return Y - self.basis @ (self.basis.T @ Y)
+        return torch.addmm(Y, self.basis, self.basis.T @ Y, alpha=-1)
 
 
 def residuals_by_degree(

@@ -93,9 +93,10 @@ def advice(found: Diagnosis) -> str:
         )
     if found.exponent > 2:
         return (
-            "One gradient step will not find the directions with these rows by theory's rates: "
-            "expect more from methods that iterate (recursive feature machines, many steps), and "
-            "check it with gradfeat fit."
+            f"Linear and quadratic views show nothing, so one gradient step sees the signal only "
+            f"with very many rows (theory: of the order of d^{found.exponent} = "
+            f"{found.n_inputs**found.exponent:,}; here {found.n_rows:,}). Methods that iterate, "
+            "such as the recursive feature machine, have better chances: compare with gradfeat fit."
         )
     if not bent:
         return (
@@ -103,8 +104,9 @@ def advice(found: Diagnosis) -> str:
             "other here."
         )
     return (
-        "Much of the way is open to methods that learn directions by gradients; gradfeat fit "
-        "tells whether they beat fixed features on these rows."
+        "There is more than a linear model can say, and a gradient can see where it starts: "
+        "methods that learn features are worth trying. gradfeat fit compares them with fixed "
+        "features on held-out rows."
     )
 
 

@@ -23,7 +23,7 @@ DEGREES = 4
 LEVEL = 0.01
 
 #: Shuffles and signs of a test of a degree, and of curvature and directions.
-DRAWS, FEWER_DRAWS = 999, 199
+DRAWS, FEWER_DRAWS = 499, 199
 
 
 @dataclass(frozen=True)

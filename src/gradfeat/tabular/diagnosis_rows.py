@@ -25,7 +25,7 @@ MOST_ROWS, FEWEST_ROWS = 5_000, 50
 MOST_CODES = 5
 
 #: Share of a column's values pulled in from which it is named.
-NAMED_FROM = 0.01
+NAMED_FROM = 0.001
 
 _NAMED = 5
 
@@ -134,8 +134,9 @@ def _about_inputs(inputs: StandardInputs, names: list[str]) -> list[str]:
     if far:
         more = f" and {len(far) - _NAMED} more" if len(far) > _NAMED else ""
         said.append(
-            f"Values further than {FAR:g} standard deviations from the mean were pulled in; this "
-            f"touches more than {percent(NAMED_FROM)} of {listed(far[:_NAMED])}{more}."
+            f"Values further than {FAR:g} spreads from the median were pulled in, in "
+            f"{listed(far[:_NAMED])}{more} (a spread is that of "
+            "a bell curve with the same middle 99 %)."
         )
     if inputs.pulled > NAMED_FROM:
         said.append(
