@@ -36,3 +36,19 @@ def cholesky_(A: Float[Tensor, "n n"]) -> Solve | None:
     if failed:
         return None
     return lambda y: torch.from_numpy(np.ascontiguousarray(solve(F, y.numpy(), lower=1)[0]))
+
+
+def upper_times_transpose(T: Float[Tensor, "n n"]) -> Float[Tensor, "n n"]:
+    """Upper triangle of T T^T for an upper triangular T (below it is not defined).
+
+    A sixth of the multiplications of the plain product on the CPU.
+
+    Examples
+    --------
+    >>> upper_times_transpose(torch.tensor([[1.0, 2.0], [0.0, 3.0]])).triu().tolist()
+    [[5.0, 6.0], [0.0, 9.0]]
+    """
+    if T.device.type != "cpu":
+        return T @ T.T
+    (lauum,) = get_lapack_funcs(("lauum",), (T.numpy(),))
+    return torch.from_numpy(np.ascontiguousarray(lauum(T.numpy().T, lower=1)[0].T))

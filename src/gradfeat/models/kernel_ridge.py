@@ -16,6 +16,9 @@ from .kernel_machine import KernelMachine
 from .solvers.base import Solver, System
 from .solvers.direct import INSTEAD, Direct
 
+#: The solver unless another is given.
+DIRECT = Direct()
+
 
 def refuse_large_kernel(X: Tensor, copies: int, memory_limit: int | None) -> None:
     """Raise MemoryError when `copies` n x n matrices of X's type would not fit."""
@@ -63,7 +66,7 @@ class KernelRidge(Learner[KernelMachine]):
 
     kernel: Kernel
     alpha: float
-    solver: Solver = Direct()
+    solver: Solver = DIRECT
 
     def fit_path(
         self,

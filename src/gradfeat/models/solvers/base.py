@@ -56,8 +56,8 @@ class System:
 
     @property
     def root_weights(self) -> Float[Tensor, "n 1"] | None:
-        """S as a column; None when no weights are given."""
-        return None if self.weights is None else self.weights.to(self.X.dtype).sqrt()[:, None]
+        """S as a float64 column; None when no weights are given."""
+        return None if self.weights is None else self.weights.double().sqrt()[:, None]
 
 
 @dataclass(frozen=True)

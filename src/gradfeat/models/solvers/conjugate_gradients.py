@@ -21,7 +21,7 @@ Apply = Callable[[Tensor], Tensor]
 @final
 @dataclass(frozen=True)
 class ConjugateGradients(Solver):
-    """Conjugate gradients on (S K S + alpha I) b = S y: n^2 an iteration, ~ sqrt(condition) of them.
+    """Conjugate gradients on (S K S + alpha I) b = S y: n^2 each, about sqrt(condition) of them.
 
     Every output has its own step sizes; the products are shared.
 

@@ -10,9 +10,10 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
+from ...maths.memory import refuse_beyond
 from ...maths.streams import stream
 from .base import Meter, Solution, Solver, System, Watch, safe_norms
-from .matrix import Operator
+from .matrix import Operator, least_bytes
 from .refine import refine
 from .tiles import tile_side
 
@@ -67,19 +68,16 @@ class EigenPro(Solver):
         The points that `watch` sees are X in that order.
         """
         n, meter = len(system.X), Meter(len(system.X))
+        size = min(n, 2000 if self.subsample is None else self.subsample)
+        q = min(size - 1, size // 10 if self.q is None else self.q)
+        what, instead = f"EigenPro with a subsample of {size:,}", "lower the subsample"
+        reserved = _reserved(system, size, q)
+        needed = least_bytes(system, reserved)
+        refuse_beyond(needed, self.memory_limit, f"{what} on {n:,} rows", instead)
         order = torch.randperm(n, generator=stream(seed, "batches")).to(system.X.device)
         weights = None if system.weights is None else system.weights[order]
         mixed = replace(system, X=system.X[order], y=system.y[order], weights=weights)
-        size = min(n, 2000 if self.subsample is None else self.subsample)
-        q = min(size - 1, size // 10 if self.q is None else self.q)
-        A = Operator(
-            mixed,
-            self.memory_limit,
-            meter,
-            what=f"EigenPro with a subsample of {size:,}",
-            instead="lower the subsample or raise memory_limit",
-            reserved=_reserved(system, size, q),
-        )
+        A = Operator(mixed, self.memory_limit, meter, what=what, instead=instead, reserved=reserved)
         solution = refine(
             A,
             _Batches(A, _damping(A, size, q)).epochs,
@@ -96,9 +94,10 @@ class EigenPro(Solver):
 
 
 def _reserved(system: System, size: int, q: int) -> int:
-    """Eigenvectors of the subsample, what batches see of them, one batch's columns."""
+    """Eigenvectors of the subsample, what batches see of them, one batch's columns, X mixed."""
     entry = system.X.element_size()
-    return 5 * 8 * size**2 + (len(system.X) * q + 3 * size * tile_side(system.X)) * entry
+    rows, tile = len(system.X) * (q + system.X.shape[1]), 3 * size * tile_side(system.X)
+    return 5 * 8 * size**2 + (rows + tile) * entry
 
 
 def _damping(A: Operator, size: int, q: int) -> Float[Tensor, "s q"]:

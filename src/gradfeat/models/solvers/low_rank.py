@@ -8,7 +8,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from ...maths.streams import numpy_stream, stream
+from ...maths.streams import stream
 from ..base import Kernel
 from .base import Meter
 from .tiles import Tiles
@@ -35,7 +35,7 @@ def low_rank(
     pivots: Pivots,
     seed: int,
     meter: Meter,
-) -> tuple[Float[Tensor, "n k"], Float[Tensor, " k"]]:
+) -> tuple[Float[Tensor, "n k"], Tensor]:
     """F with F F^T close to S K S from `rank` of its columns at most, and the rows chosen.
 
     "uniform": K_{:P} K_PP^+ K_{P:} for a uniform subset P. "rpcholesky": pivots drawn in
@@ -55,7 +55,7 @@ def low_rank(
     True
     """
     n = len(X)
-    rank = min(rank, n)
+    rank, S = min(rank, n), None if S is None else S.to(X.dtype)
     if pivots == "uniform":
         rows = torch.randperm(n, generator=stream(seed, "pivots"))[:rank].to(X.device)
         return _uniform(kernel, X, S, rows, meter), rows

@@ -28,6 +28,11 @@ def vector_bytes(system: System) -> int:
     return 8 * VECTORS * system.y.numel() + wide
 
 
+def least_bytes(system: System, reserved: int = 0) -> int:
+    """Bytes of an iteration that keeps no tile, and `reserved`."""
+    return reserved + vector_bytes(system) + 3 * tile_scratch(system.kernel, system.X)
+
+
 class Operator:
     """V -> (S K S + alpha I) V, and residuals in float64.
 
@@ -59,7 +64,7 @@ class Operator:
         reserved: int = 0,
     ) -> None:
         X = system.X
-        least = reserved + vector_bytes(system) + 3 * tile_scratch(system.kernel, X)
+        least = least_bytes(system, reserved)
         refuse_beyond(least, memory_limit, f"{what} on {len(X):,} rows", instead)
         meter.bytes += least
         self.system, self.meter = system, meter
@@ -103,13 +108,14 @@ class Operator:
             if columns.start < head:
                 first.append(tile)
         self.meter.multiplied(len(V_rows) * len(V))
-        image = total.T if self._S is None else self._S[rows] * total.T
+        image = total.T if self._S is None else self._S[rows].to(V) * total.T
         start = self._part(rows, slice(0, head), torch.cat(first, 1)[:, :head])
         return start, self._part(rows, rows, own), image + self.system.alpha * V_rows
 
     def _part(self, rows: slice, columns: slice, K: Float[Tensor, "a b"]) -> Tensor:
         """Rows and columns of A from those of K."""
-        out = K.clone() if self._S is None else self._S[rows] * K * self._S[columns].T
+        S = self._S
+        out = K.clone() if S is None else S[rows].to(K) * K * S[columns].T.to(K)
         out.diagonal(rows.start - columns.start).add_(self.system.alpha)
         return out
 

@@ -10,6 +10,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
+from ...maths.cholesky import upper_times_transpose
 from ...maths.memory import allowed_bytes, refuse_beyond
 from ...maths.streams import stream
 from .base import Meter, Solution, Solver, System, Watch
@@ -132,7 +133,7 @@ class _NormalEquations:
         m, total = len(Z), float(len(X) if w is None else w.double().sum())
         self._K = Tiles(system.kernel, wide, wide, meter, 0).fill_(wide.new_empty(m, m))
         self._T = upper_factor(self._K)
-        self._A = upper_factor(self._T @ self._T.T * (total / m), system.alpha)
+        self._A = upper_factor(upper_times_transpose(self._T) * (total / m), system.alpha)
         self.tiles = Tiles(system.kernel, X, Z, meter, budget)
         self.right_side = self._remainder(self.tiles, system.y.new_zeros(m, system.y.shape[1]))
 
@@ -176,6 +177,8 @@ class _NormalEquations:
 
 def upper_factor(K: Float[Tensor, "m m"], alpha: float = 0.0) -> Float[Tensor, "m m"]:
     """Upper T with T^T T = K + alpha I, plus as little jitter as makes it factorisable.
+
+    Only the upper triangle of K is read.
 
     Examples
     --------
