@@ -1,7 +1,7 @@
 """Forming NTK and NNGP matrices: gradfeat against neural-tangents, same precision, alternating.
 
 neural-tangents needs an older jax than other extras, so it runs in its own environment
-(`pip install neural-tangents==0.6.5 "jax==0.4.30" "jaxlib==0.4.30" "numpy<2" "scipy<1.14"`), named by
+(`pip install neural-tangents==0.6.5 jax==0.4.30 jaxlib==0.4.30 "numpy<2" "scipy<1.14"`), named by
 --peer; both processes stay up, and only one computes at a time.
 """
 
@@ -44,11 +44,10 @@ CASES = [("relu", ReLU(), "all", "ntk"), ("relu", ReLU(), "head", "nngp"),
 
 def start_peer(python: str, dtype: str, threads: int) -> subprocess.Popen[str]:
     """The other process, warm up to its first compilation."""
-    flags = f"--xla_cpu_multi_thread_eigen={'false' if threads == 1 else 'true'}"
+    one = "--xla_cpu_multi_thread_eigen=false intra_op_parallelism_threads=1"
+    flags = one if threads == 1 else ""
     env = {**os.environ, "TF_CPP_MIN_LOG_LEVEL": "3", "JAX_PLATFORMS": "cpu", "XLA_FLAGS": flags}
     command = [python, "-c", PEER, "ntk_inputs.npy", dtype, "ntk_peer.npy"]
-    if threads == 1:
-        command = ["taskset", "-c", "0", *command]
     peer = subprocess.Popen(
         command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
         text=True, env=env,

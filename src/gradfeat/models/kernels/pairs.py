@@ -112,17 +112,22 @@ class Pairs:
 
 
 def half_angles(X: Directions, Z: Directions) -> Float[Tensor, "n m"]:
-    """h = |x/|x| - z/|z||^2 / 4, by one product of centred unit vectors where they are long.
+    """h = |x/|x| - z/|z||^2 / 4: differences of short rows, :func:`raw_half_angles` of long ones.
 
     Chords that rounding cannot tell from 0 or from the diameter are 0 or the diameter.
     """
     if X.unit.shape[1] <= FEW_COLUMNS:
         return _half_angles_of_few(X.unit, Z.unit)
+    return raw_half_angles(X, Z).clamp_(0, 1)
+
+
+def raw_half_angles(X: Directions, Z: Directions) -> Float[Tensor, "n m"]:
+    """h before clamping, by one product of [-2 x, |x|^2, 1] and [z, 1, |z|^2]."""
     eps = ROUNDING * torch.finfo(X.unit.dtype).eps
     up = 0.25 * (1 + 2 * eps)
-    own = (X.spread * (up * (1 - 2 * eps)))[:, None]
-    h = torch.addmm(Z.spread * up, X.unit, Z.unit.T, alpha=-2 * up)
-    return h.add_(own).clamp_(0, 1)
+    one, other = X.spread.new_ones(len(X.unit), 1), Z.spread.new_ones(len(Z.unit), 1)
+    left = torch.cat([X.unit * (-2 * up), (X.spread * (up * (1 - 2 * eps)))[:, None], one], 1)
+    return left @ torch.cat([Z.unit, other, (Z.spread * up)[:, None]], 1).T
 
 
 def _half_angles_of_few(X: Float[Tensor, "n D"], Z: Float[Tensor, "m D"]) -> Float[Tensor, "n m"]:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 from abc import abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,10 +13,12 @@ import torch
 from torch import Tensor
 
 from ..base import Gram, Kernel, plain_gram
-from .pairs import FEW_COLUMNS, Directions, Side, half_angles, split
+from .pairs import FEW_COLUMNS, Directions, Side, half_angles, raw_half_angles, split
 
-#: Entries of a block: small enough for a CPU core (its cache, one thread), large enough for a GPU.
+#: Entries of a block: on a CPU within the cache and the work of one thread, large on a GPU.
 CPU_BLOCK, GPU_BLOCK = 2**15, 2**24
+#: Entries of a block of rows in gradients, which are matrix products.
+WIDE = 2**20
 
 
 @dataclass(frozen=True)
@@ -77,30 +80,29 @@ class RotationInvariantKernel(Kernel):
 
     def __call__(self, X: Tensor, Z: Tensor) -> Tensor:
         x, z = self.directions(X, Z)
+        few = x.unit.shape[1] <= FEW_COLUMNS
+        K = X.new_empty(len(X), len(Z)) if few else raw_half_angles(x, z)
+
+        def fill(block: tuple[slice, slice]) -> None:
+            rows, columns = block
+            one, other = x.part(rows), z.part(columns)
+            h = half_angles(one, other) if few else K[rows, columns].clamp(0, 1)
+            k = self.values_([side.column() for side in one.sides], other.sides, h)
+            K[rows, columns] = k
+            if X is Z:
+                K[columns, rows] = k.T if rows != columns else k.add(k.T).div_(2)
+
+        each(
+            fill,
+            [
+                (i, j)
+                for i in blocks(K, 0)
+                for j in blocks(K, 1)
+                if X is not Z or j.start <= i.start
+            ],
+        )
         if X is Z:
-            return self._symmetric(X, x)
-        K = X.new_empty(len(X), len(Z))
-        for block in wide_blocks(X, len(Z)):
-            K[block] = self._block(x.part(block), z)
-        return K
-
-    def _block(self, x: Directions, z: Directions) -> Tensor:
-        left = [side.column() for side in x.sides]
-        return self.values_(left, z.sides, half_angles(x, z))
-
-    def _symmetric(self, X: Tensor, x: Directions) -> Tensor:
-        """Blocks on and below the diagonal, the latter written twice."""
-        K = X.new_empty(len(X), len(X))
-        blocks = square_blocks(K)
-        parts = [x.part(rows) for rows in blocks]
-        for i, rows in enumerate(blocks):
-            for j in range(i):
-                k = self._block(parts[i], parts[j])
-                K[rows, blocks[j]] = k
-                K[blocks[j], rows] = k.T
-            k = self._block(parts[i], parts[i])
-            K[rows, rows] = k.add(k.T).div_(2)
-        K.diagonal().copy_(self._own(x.sides))
+            K.diagonal().copy_(self._own(x.sides))
         return K
 
     def _own(self, sides: Sequence[Side]) -> Tensor:
@@ -130,14 +132,24 @@ class RotationInvariantKernel(Kernel):
 
 
 def wide_blocks(X: Tensor, columns: int) -> list[slice]:
-    """Slices of the rows of X, each of about one block with this many columns."""
-    size = CPU_BLOCK if X.device.type == "cpu" else GPU_BLOCK
-    return _slices(len(X), max(1, size // max(1, columns)))
+    """Slices of the rows of X, each with this many columns a moderate matrix."""
+    return _slices(len(X), max(1, WIDE // max(1, columns)))
 
 
-def square_blocks(K: Tensor) -> list[slice]:
-    """Slices of the rows of K whose squares are about one block."""
-    return _slices(len(K), math.isqrt(CPU_BLOCK if K.device.type == "cpu" else GPU_BLOCK))
+def blocks(K: Tensor, axis: int) -> list[slice]:
+    """Slices along an axis of K, whose squares are blocks."""
+    return _slices(K.shape[axis], math.isqrt(CPU_BLOCK if K.device.type == "cpu" else GPU_BLOCK))
+
+
+def each(fill: Callable[[tuple[slice, slice]], None], parts: list[tuple[slice, slice]]) -> None:
+    """Call `fill` on every part, as many at a time as torch has threads on a CPU."""
+    workers = min(torch.get_num_threads(), len(parts) // 4)
+    if workers < 2:
+        for part in parts:
+            fill(part)
+        return
+    with ThreadPoolExecutor(workers) as pool:
+        list(pool.map(fill, parts))
 
 
 def _slices(n: int, step: int) -> list[slice]:
