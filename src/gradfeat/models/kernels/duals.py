@@ -72,6 +72,7 @@ class ReLUDual(Dual):
 
     Examples
     --------
+    >>> import torch
     >>> one = Pairs.equal(ReLUDual().side(torch.ones(1)))
     >>> [round(float(m), 4) for m in ReLUDual().moments(one)]
     [0.5, 0.5]
@@ -111,6 +112,7 @@ class CentredReLUDual(Dual):
 
     Examples
     --------
+    >>> import torch
     >>> round(float(CentredReLUDual().side(torch.ones(1)).own), 4)
     0.3408
     """
@@ -144,6 +146,7 @@ class ErfDual(Dual):
 
     Examples
     --------
+    >>> import torch
     >>> round(float(ErfDual().side(torch.ones(1)).own), 4)
     0.4646
     """
