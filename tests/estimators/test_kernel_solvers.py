@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 from small_fits import binary, regression
@@ -38,7 +40,7 @@ def test_nystrom_centres_are_fewer_and_survive_saving():
     X, y = binary(400)
     model = KernelClassifier(**FIXED, solver="nystrom").fit(X, y)
     assert len(model.predictor_.tensors()["Z"]) == 200
-    again = estimator_from(contents_of(model))
+    again: Any = estimator_from(contents_of(model))
     assert np.array_equal(again.predict_proba(X), model.predict_proba(X))
     assert again.get_params()["solver"] == "nystrom"
 

@@ -25,7 +25,7 @@ def test_stationarity(kernel):
 def test_agrees_with_scikit_learn():
     one = data()
     f = KernelRidge(Gaussian(1.5), 0.3).fit(one.X, one.y)
-    other = Reference(alpha=0.3, kernel="rbf", gamma=1 / (2 * 1.5**2))
+    other = Reference(alpha=0.3, kernel="rbf", gamma=1 / (2 * 1.5**2))  # pyright: ignore
     other.fit(one.X.numpy(), (one.y - one.y.mean(0)).numpy())
     X = data(9).X + 0.1
     close(f(X), torch.from_numpy(other.predict(X.numpy())) + one.y.mean(0))

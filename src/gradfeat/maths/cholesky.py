@@ -22,9 +22,9 @@ def cholesky_(A: Float[Tensor, "n n"]) -> Solve | None:
 
     Examples
     --------
-    >>> solve = cholesky_(2 * torch.eye(2))
+    >>> solve = cholesky_(4 * torch.eye(2))
     >>> None if solve is None else solve(torch.ones(2, 1)).tolist()
-    [[0.5], [0.5]]
+    [[0.25], [0.25]]
     >>> cholesky_(-torch.eye(2)) is None
     True
     """

@@ -63,8 +63,8 @@ class Direct(Solver):
     >>> from gradfeat.models.kernels.radial import Gaussian
     >>> X = torch.arange(3.0).double()[:, None]
     >>> solution = Direct().solve(System(Gaussian(0.1), X, X, 1.0))
-    >>> [round(value, 6) for value in solution.c[:, 0].tolist()]
-    [0.0, 0.5, 1.0]
+    >>> bool((solution.c - X / 2).abs().max() < 1e-12)
+    True
     """
 
     tolerance: float | None = None
