@@ -20,9 +20,11 @@ from gradfeat.experiments import (
     greater,
     judge,
     ordered,
+    slope,
     within,
 )
 from gradfeat.experiments.intervals import mean_limits
+from gradfeat.experiments.slopes import slopes_by_seed
 
 
 def table(values, n=1):
@@ -216,3 +218,26 @@ def test_judging_names_the_claim_that_cannot_be_checked():
     assert [(claim.text, verdict.outcome) for claim, verdict in judged] == [("Fine.", "holds")]
     with pytest.raises(ExperimentError, match=r"claim 'Odd.' of 'test' cannot be checked: 'b'"):
         judge(make(claims=(good, bad)), table([1.0, 1.1]))
+
+
+def test_slopes_are_those_of_powers_and_decided_by_their_interval():
+    rng = np.random.default_rng(0)
+    n = np.repeat([10, 100, 1000], 5)
+    seconds = 3e-6 * n**2.0 * np.exp(0.05 * rng.standard_normal(15))
+    rows = pd.DataFrame({"n": n, "seed": list(range(5)) * 3, "seconds": seconds})
+    assert slope("seconds", "n", 1.8, 2.2)(rows).outcome == "holds"
+    assert slope("seconds", "n", 2.5, 3.5)(rows).outcome == "fails"
+    assert slope("seconds", "n", 2.0, 2.2)(rows).outcome == "not enough evidence"
+    # Each seed is one straight line: that of NumPy's fit to its own points.
+    one = rows[rows["seed"] == 2]
+    expected = np.polyfit(np.log(one["n"]), np.log(one["seconds"]), 1)[0]
+    assert slopes_by_seed(rows, "seconds", "n").tolist()[2] == pytest.approx(expected, rel=1e-12)
+
+
+def test_a_slope_needs_positive_values_and_all_levels():
+    rows = pd.DataFrame({"n": [1, 2] * 3, "seed": [0, 0, 1, 1, 2, 2], "a": [1.0, 2] * 3})
+    assert len(slopes_by_seed(rows.iloc[:5], "a", "n")) == 2
+    rows.loc[0, "a"] = 0.0
+    assert "not finite for 1 of 3" in slope("a", "n", 0, 1)(rows).words
+    with pytest.raises(ExperimentError, match="'m' is no setting"):
+        slope("a", "m", 0, 1)(rows)

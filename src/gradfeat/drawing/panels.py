@@ -12,6 +12,7 @@ from matplotlib.figure import Figure
 from gradfeat.drawing import style
 
 _LETTERS: Final = 14.0  # of a caption in one inch
+_HANDLE: Final = 0.45  # inches of a legend entry beside its letters
 
 
 def panels(
@@ -47,9 +48,25 @@ def shared_key(figure: Figure, axes: Sequence[Axes]) -> None:
             found.setdefault(label, handle)
     if found:
         figure.legend(
-            list(found.values()), list(found), loc="outside lower center", ncols=len(found),
+            list(found.values()), list(found), loc="outside lower center",
+            ncols=key_columns(list(found), figure.get_size_inches()[0]),
             frameon=False, fontsize=style.SMALL, labelcolor=style.INK, handletextpad=0.5,
         )  # fmt: skip
+
+
+def key_columns(labels: Sequence[str], width: float) -> int:
+    """Most columns of a legend of these labels that fit `width` inches, at least 1.
+
+    Examples
+    --------
+    >>> key_columns(["network", "random features"], 6.0), key_columns(["network"] * 9, 3.0)
+    (2, 3)
+    """
+    for columns in range(len(labels), 1, -1):
+        longest = [max(map(len, labels[place::columns])) for place in range(columns)]
+        if sum(_HANDLE + letters / _LETTERS for letters in longest) <= width:
+            return columns
+    return 1
 
 
 def caption(figure: Figure, text: str) -> None:

@@ -13,6 +13,7 @@ from typing import Final, Literal
 from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
 # Okabe & Ito 2008: eight colours told apart with any of the common colour-vision deficiencies.
 ORANGE, SKY, GREEN, YELLOW = "#E69F00", "#56B4E9", "#009E73", "#F0E442"
@@ -23,6 +24,7 @@ WIDTH: Final = 4.9  # inches: text of 9 points stays readable when 350 CSS pixel
 TITLE, TEXT, SMALL, TINY = 10.5, 9.0, 8.5, 7.8  # points
 DPI: Final = 200  # of rasterised points in a report
 MAX_POINTS: Final = 3_000  # drawn in one scatter
+_LONG: Final = 300.0  # high/low of an axis that has enough powers of ten
 
 
 @dataclass(frozen=True)
@@ -98,6 +100,20 @@ def headline(ax: Axes, title: str, pad: float = 8) -> None:
 def grid(ax: Axes, axis: Literal["both", "x", "y"] = "both") -> None:
     """Faint lines behind the data along ``x``, ``y`` or ``both``."""
     ax.grid(True, axis=axis, color=FAINT, linewidth=0.6)
+
+
+def logarithmic(ax: Axes, axis: Literal["x", "y"]) -> None:
+    """A logarithmic axis with plain numbers at 1, 2, 5 times powers of ten where it is short.
+
+    To be called when the data are drawn: below two decades only the powers would carry numbers.
+    """
+    (ax.set_xscale if axis == "x" else ax.set_yscale)("log")
+    low, high = ax.get_xlim() if axis == "x" else ax.get_ylim()
+    if high / low < _LONG:
+        side = ax.xaxis if axis == "x" else ax.yaxis
+        side.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
+        side.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+        side.set_minor_formatter(NullFormatter())
 
 
 def key(ax: Axes, handles: list[Artist], columns: int = 4) -> None:

@@ -11,6 +11,7 @@ from gradfeat.experiments.claims import (
     greater,
     judge,
     ordered,
+    slope,
     within,
 )
 from gradfeat.experiments.errors import ExperimentError, StoreError
@@ -36,5 +37,6 @@ __all__ = [
     "judge",
     "ordered",
     "run",
+    "slope",
     "within",
 ]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 
 def at_least(least: int, **settings: int) -> None:
     """Refuse a setting below `least`.
@@ -40,3 +42,24 @@ def paired(m: int) -> None:
     """
     if m < 2 or m % 2:
         raise ValueError(f"m is {m}: neurons start in pairs, give an even number of 2 or more.")
+
+
+def one_of(choices: Iterable[str], **settings: str) -> None:
+    """Refuse a setting that is not among `choices`.
+
+    Raises
+    ------
+    ValueError
+        With its name and value.
+
+    Examples
+    --------
+    >>> one_of(("ntk", "network"), method="net")
+    Traceback (most recent call last):
+    ...
+    ValueError: method is 'net': give one of 'ntk', 'network'.
+    """
+    known = list(choices)
+    for name, value in settings.items():
+        if value not in known:
+            raise ValueError(f"{name} is {value!r}: give one of {', '.join(map(repr, known))}.")

@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 from gradfeat.experiments.agreement import agrees
 from gradfeat.experiments.intervals import Limits, Statistic, limits_of
 from gradfeat.experiments.rows import Where, by_seed, described, matching
+from gradfeat.experiments.slopes import slope
 from gradfeat.experiments.verdicts import (
     SEVERITY,
     UNDECIDED,
@@ -45,6 +46,7 @@ __all__ = [
     "greater",
     "judge",
     "ordered",
+    "slope",
     "within",
 ]
 
