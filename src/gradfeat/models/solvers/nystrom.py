@@ -39,7 +39,8 @@ class Nystrom(Solver):
     centres : int, optional
         m; None is 10 sqrt(n). All points when there are fewer.
     pivots : {"uniform", "rpcholesky"}
-        How centres are drawn; "rpcholesky" draws pivots among 4 m points.
+        How centres are drawn; "rpcholesky" draws pivots among 4 m points,
+        and fewer than m where only rounding is left of the kernel.
     tolerance : float
         On the relative residual of the preconditioned normal equations.
     max_iter : int
@@ -51,10 +52,9 @@ class Nystrom(Solver):
 
     Examples
     --------
-    >>> from gradfeat.models.kernels.radial import Gaussian
+    >>> from gradfeat.models.kernels.radial import Laplace
     >>> X = torch.linspace(0, 1, 200).double()[:, None]
-    >>> method = Nystrom(centres=20, pivots="rpcholesky")
-    >>> solution = method.solve(System(Gaussian(0.5), X, X**2, 1e-6))
+    >>> solution = Nystrom(centres=20).solve(System(Laplace(0.5), X, X**2, 1e-3))
     >>> solution.converged, len(solution.Z)
     (True, 20)
     """
