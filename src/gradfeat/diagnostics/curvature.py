@@ -98,8 +98,7 @@ def _spectra(Z: Tensor, residual: Residual, nulls: NullDraws) -> Tensor:
     """Eigenvalues, decreasing, of the targets, each shuffle and each sign: (1 + 2 draws, d)."""
     Y = []
     for r in residual.values.T:
-        some = torch.cat([r[:, None], nulls.shuffled(r), nulls.flipped(r)], dim=1)
-        Y.append(residual.of(some))
+        Y.append(torch.cat([r[:, None], *residual.targets(r, nulls)], dim=1))
     if len(Y) == 1:
         return torch.linalg.eigvalsh(hessian_means(Z, Y[0])).flip(1)
     squares = torch.stack([H @ H for H in (hessian_means(Z, one) for one in Y)]).sum(0)

@@ -82,8 +82,8 @@ def degree_test(
     draws = nulls.orders.shape[1]
     strengths = torch.zeros(1 + 2 * draws, dtype=Z.dtype)
     for r in residual.values.T:
-        Y = torch.cat([r[:, None], nulls.shuffled(r), nulls.flipped(r)], dim=1)
-        strengths += degree_strength(Z, residual.of(Y), k) / total
+        Y = torch.cat([r[:, None], *residual.targets(r, nulls)], dim=1)
+        strengths += degree_strength(Z, Y, k) / total
     strengths -= strengths[1 + draws :].mean()
     observed, null = float(strengths[0]), strengths[1:].reshape(2, draws)
     p = max(p_value(observed, one) for one in null)

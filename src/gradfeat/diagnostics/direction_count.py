@@ -104,7 +104,7 @@ def _gradient_products(Z: Tensor, residual: Residual, k: int, nulls: NullDraws) 
     width = d * feature_count(d, k - 1)
     out = Z.new_zeros(1 + nulls.signs.shape[1], d, d)
     for r in residual.values.T:
-        Y = residual.of(torch.cat([r[:, None], nulls.flipped(r)], dim=1))
+        Y = torch.cat([r[:, None], residual.targets(r, nulls)[1]], dim=1)
         c = degree_coefficients(Z, Y, k)
         for at in torch.arange(len(out)).split(max(1, AT_ONCE // width)):
             G = gradient_coefficients(c[:, at], d, k)

@@ -9,9 +9,13 @@ from jaxtyping import Float
 from torch import Tensor
 
 from .hermite_features import axes_of, feature_count, hermite_features
+from .null_draws import NullDraws
 
 #: Lower degrees are fitted while their features are at most this share of the rows.
 MOST_FEATURES = 0.1
+
+#: Of a row that the fit follows entirely, so much counts as left.
+LEAST_KEPT = 0.05
 
 #: A residual with less than this share of the variance is rounding.
 NOTHING = 1e-12
@@ -35,14 +39,24 @@ class Residual:
     basis: Float[Tensor, "n p"]
     removed: int
 
-    def of(self, Y: Float[Tensor, "n b"]) -> Float[Tensor, "n b"]:
-        """Other targets minus the fit of the same degrees to them.
+    def targets(
+        self, r: Float[Tensor, " n"], nulls: NullDraws
+    ) -> tuple[Float[Tensor, "n draws"], Float[Tensor, "n draws"]]:
+        """One output as it would be if the inputs said nothing: shuffled, and with random signs.
 
-        Shuffled residuals pass through it too: the statistics then see in the null what they see
-        in the target, whatever the correlation of their features with those of lower degree.
+        The fit of the same degrees is taken out of each draw, so that a null sees what the target
+        sees, whatever the correlation of its features with those of lower degree. That shrinks
+        row i by 1 - h_i, h_i its leverage, as it shrank the target's own error; so shuffles start
+        from r_i / sqrt(1 - h_i), of equal variance, and signs from r_i / (1 - h_i), the residual
+        of a fit without row i.
 
-        Source: Freedman & Lane 1983.
+        Source: Freedman & Lane 1983; MacKinnon & White 1985 (HC2, HC3); Davidson & Flachaire 2008.
         """
+        kept = (1 - self.basis.square().sum(1)).clamp(min=LEAST_KEPT)
+        return self._of(nulls.shuffled(r / kept.sqrt())), self._of(nulls.flipped(r / kept))
+
+    def _of(self, Y: Float[Tensor, "n b"]) -> Float[Tensor, "n b"]:
+        """Other targets minus the fit of the same degrees to them."""
         return torch.addmm(Y, self.basis, self.basis.T @ Y, alpha=-1)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from matplotlib.axes import Axes
-from matplotlib.ticker import MaxNLocator, PercentFormatter
+from matplotlib.ticker import MaxNLocator
 
 from gradfeat.drawing import style
 from gradfeat.tabular.diagnosis import DegreeFinding
@@ -29,7 +29,7 @@ def degrees(findings: Sequence[DegreeFinding], *, ax: Axes | None = None) -> Axe
         label = "chance, middle 95 %" if i == 0 else None
         height = one.null_high - one.null_low
         ax.bar(one.degree, height, 0.5, one.null_low, color=style.FAINT, linewidth=0, label=label)
-        label = "visible from here" if i == 0 else ""
+        label = "counts from here" if i == 0 else ""
         ends = (one.degree - 0.25, one.degree + 0.25)
         ax.hlines(one.visible_from, *ends, color=style.QUIET, linewidth=1.2, label=label)
     for found, color, marker in ((False, style.QUIET, "o"), (True, style.VERMILLION, "D")):
@@ -38,9 +38,8 @@ def degrees(findings: Sequence[DegreeFinding], *, ax: Axes | None = None) -> Axe
         ax.plot([one.degree for one in some], [one.strength for one in some], marker, color=color,
                 markersize=6.5, markeredgecolor="white", label=label)  # fmt: skip
     ax.axhline(0, color=style.QUIET, linewidth=0.6)
-    style.dress(ax, "Signal by degree", "degree", "strength (share of variance)")
+    style.dress(ax, "Signal by degree", "degree", "test strength")
     ax.xaxis.set_major_locator(MaxNLocator(integer=True))
-    ax.yaxis.set_major_formatter(PercentFormatter(1, decimals=0, symbol=" %"))
     style.grid(ax, "y")
     style.key(ax, list(ax.get_legend_handles_labels()[0]), columns=3)
     return ax

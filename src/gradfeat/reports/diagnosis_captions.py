@@ -26,17 +26,18 @@ def shares(found: Diagnosis) -> str:
 
 def degrees(found: Diagnosis) -> str:
     read = (
-        "Each point is the strength of one degree in the whitened inputs, about its share of the "
-        "variance where inputs are close to Gaussian, with lower degrees taken out. Grey is what "
+        "Each point is the test strength of one degree of the whitened inputs, with lower degrees "
+        "taken out; for Gaussian inputs it estimates a share of the variance, for others it is "
+        "evidence and no share. Grey is what "
         "shuffled and sign-flipped targets give; a point counts above the bar, which keeps the "
-        f"chance of any false signal to {percent(found.level)}."
+        f"chance of any signal where there is none to {percent(found.level)}."
     )
     seen = [DEGREE_NAMES[one.degree] for one in found.degrees if one.found]
     words = f"Beyond chance: {listed(seen)}." if seen else "No degree is beyond chance."
     blind = max(found.degrees, key=lambda one: one.visible_from)
     return (
         f"{read} {words} With {count(found.n_inputs, 'input')} and "
-        f"{count(found.n_tested, 'row')} a strength below {percent(blind.visible_from)} at degree "
+        f"{count(found.n_tested, 'row')} a strength below {number(blind.visible_from)} at degree "
         f"{blind.degree} would not be seen."
     )
 

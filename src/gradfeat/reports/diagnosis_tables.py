@@ -9,8 +9,8 @@ from gradfeat.tabular.diagnosis import Diagnosis
 
 #: Part, share, 95 % interval, evidence.
 SHARE_HEADINGS = ("part of the variance", "share", "95 % interval", "evidence")
-#: Degree, strength, from where it would be seen, p-value, evidence.
-DEGREE_HEADINGS = ("signal", "strength", "visible from", "p-value", "evidence")
+#: Degree, test strength, from where it counts, p-value, evidence.
+DEGREE_HEADINGS = ("signal", "strength", "counts from", "p-value", "evidence")
 #: Learner, rate, rows by theory, against the rows there are.
 SIZE_HEADINGS = ("by theory's rates", "rate", "rows", "here")
 
@@ -41,8 +41,8 @@ def degree_rows(found: Diagnosis) -> list[tuple[str, str, str, str, str]]:
     return [
         (
             DEGREE_NAMES[one.degree],
-            nonnegative(one.strength),
-            percent(one.visible_from),
+            number(one.strength),
+            number(one.visible_from),
             number(one.p_value),
             "yes" if one.found else "no",
         )
