@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import numpy as np
@@ -21,6 +22,10 @@ SMALL = {
     "shi22-real": {"pair": "0/1", "m": 30, "steps": 4, "n": 150},
     "shi22-bounds": {"k": 5, "C": 0.01, "m": 10, "n": 200, "n_test": 300},
     "shi22-teacher-mix": {"pair": "0/1", "m": 20, "steps": 8, "n_test": 100},
+    "damian22-samples": {"n": [40, 80], "d": 4, "m": 20, "n_test": 100},
+    "damian22-transfer": {"d": 4, "power": [-1, 0, 2], "N": [10, 20], "m": 20, "n_test": 100},
+    "damian22-gradient": {"d": [5, 8], "bias": [0.0, 0.5], "r": [1, 2], "m": 10, "n": 500},
+    "damian22-degenerate": {"d": [4, 6], "ratio": [1.0, 4.0], "p": 3, "m": 20, "n_test": 100},
 }  # fmt: skip
 
 
@@ -43,7 +48,9 @@ def test_a_file_holds_the_experiment_of_its_name_with_both_scales(name):
     assert found.name == name
     assert {"quick", "paper"} <= set(found.grids)
     assert found.question.endswith("?")
-    assert all(claim.text.endswith(".") and "Shi22" in claim.source for claim in found.claims)
+    assert all(claim.text.endswith(".") for claim in found.claims)
+    # A key of docs/notation or a name, with a year: Shi22, Ghorbani et al. 2021.
+    assert all(re.search(r"[A-Z]\w+.*\d\d|talk", claim.source) for claim in found.claims)
 
 
 @pytest.mark.parametrize("name", sorted(SMALL))

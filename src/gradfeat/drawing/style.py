@@ -25,6 +25,8 @@ TITLE, TEXT, SMALL, TINY = 10.5, 9.0, 8.5, 7.8  # points
 DPI: Final = 200  # of rasterised points in a report
 MAX_POINTS: Final = 3_000  # drawn in one scatter
 _LONG: Final = 300.0  # high/low of an axis that has enough powers of ten
+_SHORT: Final = 8.0  # high/low of an axis that needs more than 1, 2, 5
+_FEW, _MANY = (1.0, 2.0, 5.0), (1.0, 2.0, 3.0, 4.0, 6.0, 8.0)
 
 
 @dataclass(frozen=True)
@@ -103,15 +105,15 @@ def grid(ax: Axes, axis: Literal["both", "x", "y"] = "both") -> None:
 
 
 def logarithmic(ax: Axes, axis: Literal["x", "y"]) -> None:
-    """A logarithmic axis with plain numbers at 1, 2, 5 times powers of ten where it is short.
+    """A logarithmic axis that has plain numbers between the powers of ten where it is short.
 
-    To be called when the data are drawn: below two decades only the powers would carry numbers.
+    To be called when the data are drawn and limits set: it depends on them.
     """
     (ax.set_xscale if axis == "x" else ax.set_yscale)("log")
     low, high = ax.get_xlim() if axis == "x" else ax.get_ylim()
     if high / low < _LONG:
         side = ax.xaxis if axis == "x" else ax.yaxis
-        side.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
+        side.set_major_locator(LogLocator(subs=_FEW if high / low > _SHORT else _MANY))
         side.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
         side.set_minor_formatter(NullFormatter())
 

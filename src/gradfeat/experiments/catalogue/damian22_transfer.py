@@ -94,8 +94,8 @@ def figure(table: pd.DataFrame, theory_table: pd.DataFrame | None) -> Figure:
             if len(rows):
                 series.points(ax, metric_series(rows, "N", "loss", mark), connect=True)
         series.level(ax, 1.0, "nothing learned", below=True)
-        style.logarithmic(ax, "x")
         ax.set_xlim(np.min(table["N"]) / 1.4, np.max(table["N"]) * 1.4)
+        style.logarithmic(ax, "x")
         ax.set_ylim(0, 1.6)
     shared_key(fig, axes)
     p, q = int(table["p"].iloc[0]), int(table["q"].iloc[0])
