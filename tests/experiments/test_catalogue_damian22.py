@@ -51,7 +51,7 @@ def test_transfer_claims_fail_where_pretraining_does_nothing():
     late = np.where((table["N"] == 3_000) & (table["power"] > 1), 0.7, 1.0)
     table["loss"] = [good[power] for power in table["power"]] * late + jitter(table)
     assert outcomes("damian22-transfer", table) == ["holds"] * 5
-    table["loss"] = 0.6 + 0.2 * (table["d"] == 20) + jitter(table)
+    table["loss"] = 0.6 + 0.2 * (table["d"] == 20) + jitter(table)  # worse with more inputs
     assert outcomes("damian22-transfer", table)[0] == "fails"
     assert outcomes("damian22-transfer", table)[2] == "fails"
     assert outcomes("damian22-transfer", table)[4] == "fails"
@@ -118,7 +118,7 @@ def test_measured_gradients_meet_their_series_with_a_bias():
     table = run(found, seeds=30, d=6, bias=0.5, r=2, m=20, n=4_000)
     gap = table["noise_ratio"].to_numpy(float) - 1
     assert abs(gap.mean()) < 4 * gap.std(ddof=1) / math.sqrt(len(gap))
-    assert table["leading_error"].isna().all()
+    assert np.isnan(table["leading_error"].to_numpy(float)).all()
 
 
 def test_the_curve_of_the_kernel_falls_to_what_it_cannot_express():
