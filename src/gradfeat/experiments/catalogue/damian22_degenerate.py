@@ -15,7 +15,6 @@ from gradfeat.maths.streams import stream
 from gradfeat.models.gradient_step import GradientStep
 from gradfeat.tasks.multi_index import MultiIndex
 from gradfeat.tasks.targets import he2_hep, pure_hermite
-from gradfeat.theory.damian22_rates import query_samples
 
 NAMES = {"quadratic part": "He₂ + Heₚ", "degenerate": "Heₚ alone"}
 
@@ -47,11 +46,6 @@ def trial(
     cosines = (net.W @ task.directions.to(device)).abs().squeeze(1) / net.W.norm(dim=1)
     loss = (net(test.X.to(device)) - test.y.to(device)).square().mean()
     return {"loss": float(loss), "cosine": float(cosines.nanmedian())}
-
-
-def theory(d: int, p: int) -> dict[str, float]:
-    """Theorem 2: rows over d^2 that a learner by correlational queries needs for He_p, a rate."""
-    return {"query_ratio": query_samples(d, p) / d**2}
 
 
 def _times(ratio: float) -> str:
@@ -106,7 +100,6 @@ EXPERIMENT = Experiment(
         },
     },
     seeds={"quick": 6, "paper": 10},
-    theory=theory,
     figure=figure,
     claims=(
         Claim(
