@@ -76,8 +76,8 @@ def figure(table: pd.DataFrame, theory_table: pd.DataFrame | None) -> Figure:
     shared_key(fig, axes)
     caption(
         fig,
-        f"One gradient step on {int(table['m'].iloc[0])} neurons, n proportional to $d^2$. Targets of "
-        r"one direction u: $He_2/2 + He_p/\sqrt{2p!}$, and the degenerate $He_p/\sqrt{p!}$, whose "
+        f"One gradient step on {int(table['m'].iloc[0])} neurons, n proportional to $d^2$. Targets "
+        r"of one direction u: $He_2/2 + He_p/\sqrt{2p!}$, and the degenerate $He_p/\sqrt{p!}$, whose "
         f"average Hessian is zero. Points: {over_seeds(table)}.{averaged(table, 'm')}",
     )
     return fig
