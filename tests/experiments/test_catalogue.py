@@ -26,6 +26,9 @@ SMALL = {
     "damian22-transfer": {"d": 4, "power": [-1, 0, 2], "N": [10, 20], "m": 20, "n_test": 100},
     "damian22-gradient": {"d": [5, 8], "bias": [0.0, 0.5], "r": [1, 2], "m": 10, "n": 500},
     "damian22-degenerate": {"d": [4, 6], "ratio": [1.0, 4.0], "p": 3, "m": 20, "n_test": 100},
+    "adapt-support": {"d": [4, 6], "n": [30, 60], "m": 20, "n_test": 100},
+    "adapt-smooth": {"s": [0, 2], "n": [30, 60], "m": 20, "n_test": 100},
+    "adapt-latent": {"d": [4, 8], "n": 60, "m": 20, "n_test": 100},
 }  # fmt: skip
 
 
