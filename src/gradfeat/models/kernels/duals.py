@@ -7,6 +7,7 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import final
 
+import torch
 from torch import Tensor
 
 from ...maths.activations import RELU_MEAN
@@ -83,11 +84,9 @@ class ReLUDual(Dual):
         return none(norm)
 
     def moments(self, s: Pairs) -> tuple[Tensor, Tensor]:
-        """With r = sqrt h: t = 2 asin r, sin t = 2 r sqrt(1 - h), cos t = 1 - 2h."""
-        r = s.h.sqrt()
-        slope = r.asin().mul_(-1 / math.pi).add_(0.5)
-        value = (1 - s.h).sqrt_().mul_(r).mul_(1 / math.pi)
-        value.add_(slope).addcmul_(slope, s.h, value=-2)
+        """t = 2 asin sqrt h, sin t = 2 sqrt(h (1 - h)), cos t = 1 - 2h."""
+        slope = torch.rsub(s.h.sqrt().asin_(), 0.5, alpha=1 / math.pi)
+        value = s.half_sine().mul_(1 / math.pi).add_(slope).addcmul_(slope, s.h, value=-2)
         return value.mul_(s.b).mul_(s.a), slope
 
     def slopes(self, s: Pairs) -> Slopes:

@@ -104,30 +104,35 @@ class Pairs:
 
     def product(self) -> Tensor:
         """u = x.z = a b (1 - 2h)."""
-        return self.h.mul(-2).add_(1).mul_(self.b).mul_(self.a)
+        return torch.rsub(self.h, 1, alpha=2).mul_(self.b).mul_(self.a)
 
     def sine(self) -> Tensor:
         """Sine of the angle, 2 sqrt(h (1 - h))."""
-        return (1 - self.h).mul_(self.h).sqrt_().mul_(2)
+        return self.half_sine().mul_(2)
+
+    def half_sine(self) -> Tensor:
+        """sqrt(h (1 - h)); h of at most 1 keeps h - h^2 from losing digits near 0."""
+        return torch.addcmul(self.h, self.h, self.h, value=-1).sqrt_()
 
 
 def half_angles(X: Directions, Z: Directions) -> Float[Tensor, "n m"]:
-    """h = |x/|x| - z/|z||^2 / 4: differences of short rows, :func:`raw_half_angles` of long ones.
+    """h = |x/|x| - z/|z||^2 / 4: differences of short rows, one product of long ones.
 
     Chords that rounding cannot tell from 0 or from the diameter are 0 or the diameter.
     """
     if X.unit.shape[1] <= FEW_COLUMNS:
         return _half_angles_of_few(X.unit, Z.unit)
-    return raw_half_angles(X, Z).clamp_(0, 1)
+    left, right = factors(X, Z)
+    return (left @ right.T).clamp_(0, 1)
 
 
-def raw_half_angles(X: Directions, Z: Directions) -> Float[Tensor, "n m"]:
-    """h before clamping, by one product of [-2 x, |x|^2, 1] and [z, 1, |z|^2]."""
+def factors(X: Directions, Z: Directions) -> tuple[Float[Tensor, "n D2"], Float[Tensor, "m D2"]]:
+    """[-2 x, |x|^2, 1] and [z, 1, |z|^2] of unit vectors: their product is h before clamping."""
     eps = ROUNDING * torch.finfo(X.unit.dtype).eps
     up = 0.25 * (1 + 2 * eps)
     one, other = X.spread.new_ones(len(X.unit), 1), Z.spread.new_ones(len(Z.unit), 1)
     left = torch.cat([X.unit * (-2 * up), (X.spread * (up * (1 - 2 * eps)))[:, None], one], 1)
-    return left @ torch.cat([Z.unit, other, (Z.spread * up)[:, None]], 1).T
+    return left, torch.cat([Z.unit, other, (Z.spread * up)[:, None]], 1)
 
 
 def _half_angles_of_few(X: Float[Tensor, "n D"], Z: Float[Tensor, "m D"]) -> Float[Tensor, "n m"]:

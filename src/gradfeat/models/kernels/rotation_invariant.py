@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from abc import abstractmethod
 from collections.abc import Callable, Mapping, Sequence
@@ -9,11 +10,12 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 import torch
 from torch import Tensor
 
 from ..base import Gram, Kernel, plain_gram
-from .pairs import FEW_COLUMNS, Directions, Side, half_angles, raw_half_angles, split
+from .pairs import FEW_COLUMNS, Directions, Side, factors, half_angles, split
 
 #: Entries of a block: on a CPU within the cache and the work of one thread, large on a GPU.
 CPU_BLOCK, GPU_BLOCK = 2**15, 2**24
@@ -81,26 +83,20 @@ class RotationInvariantKernel(Kernel):
     def __call__(self, X: Tensor, Z: Tensor) -> Tensor:
         x, z = self.directions(X, Z)
         few = x.unit.shape[1] <= FEW_COLUMNS
-        K = X.new_empty(len(X), len(Z)) if few else raw_half_angles(x, z)
+        left, right = factors(x, z)
+        K = unwritten(len(X), len(Z), X)
 
         def fill(block: tuple[slice, slice]) -> None:
             rows, columns = block
             one, other = x.part(rows), z.part(columns)
-            h = half_angles(one, other) if few else K[rows, columns].clamp(0, 1)
+            h = half_angles(one, other) if few else (left[rows] @ right[columns].T).clamp_(0, 1)
             k = self.values_([side.column() for side in one.sides], other.sides, h)
             K[rows, columns] = k
             if X is Z:
                 K[columns, rows] = k.T if rows != columns else k.add(k.T).div_(2)
 
-        each(
-            fill,
-            [
-                (i, j)
-                for i in blocks(K, 0)
-                for j in blocks(K, 1)
-                if X is not Z or j.start <= i.start
-            ],
-        )
+        pairs = itertools.product(blocks(K, 0), blocks(K, 1))
+        each(fill, [(i, j) for i, j in pairs if X is not Z or j.start <= i.start])
         if X is Z:
             K.diagonal().copy_(self._own(x.sides))
         return K
@@ -129,6 +125,17 @@ class RotationInvariantKernel(Kernel):
             pulled = torch.stack([along @ w for w in weighted], 1)
             J[block] = pulled + 2 * (own @ c)[:, :, None] * part.rows[:, None, :d]
         return J.mul_(1 / self.scale(d))
+
+
+def unwritten(n: int, m: int, like: Tensor) -> Tensor:
+    """A matrix to be filled, of the type and device of `like`.
+
+    On a CPU NumPy allocates it: it asks the system for huge pages, without which the first write of
+    a large matrix costs as much as its exponentials.
+    """
+    if like.device.type != "cpu":
+        return like.new_empty(n, m)
+    return torch.from_numpy(np.empty((n, m), dtype=like.new_empty(0).numpy().dtype))
 
 
 def wide_blocks(X: Tensor, columns: int) -> list[slice]:
