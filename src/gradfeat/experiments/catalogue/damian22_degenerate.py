@@ -77,8 +77,8 @@ def figure(table: pd.DataFrame, theory_table: pd.DataFrame | None) -> Figure:
     caption(
         fig,
         f"One gradient step on {int(table['m'].iloc[0])} neurons, n proportional to $d^2$. Targets "
-        r"of one direction u: $He_2/2 + He_p/\sqrt{2p!}$, and the degenerate $He_p/\sqrt{p!}$, whose "
-        f"average Hessian is zero. Points: {over_seeds(table)}.{averaged(table, 'm')}",
+        r"of one direction u: $He_2/2 + He_p/\sqrt{2p!}$, and the degenerate $He_p/\sqrt{p!}$, "
+        f"whose average Hessian is zero. Points: {over_seeds(table)}.{averaged(table, 'm')}",
     )
     return fig
 
