@@ -126,20 +126,23 @@ def figure(table: pd.DataFrame, theory_table: pd.DataFrame | None) -> Figure:
                 series.points(ax, metric_series(rows, "n", "loss", mark))
                 if theory_table is not None:
                     _theory_line(ax, rows, mark.color)
+        levels = sorted({int(n) for n in table["n"]})
+        ax.set_xticks(levels, [f"{n:,}" for n in levels])
+        ax.minorticks_off()
     shared_key(fig, axes)
     caption(fig, _words(table))
     return fig
 
 
 def _theory_line(ax: Axes, rows: pd.DataFrame, color: str) -> None:
-    """The kernel's curve; for the network the power law through the last point."""
+    """The kernel's curve; for the network the power law through the middle of the points."""
     row = rows.iloc[0]
     s, n = int(row["s"]), np.geomspace(rows["n"].min(), rows["n"].max(), 40)
     if row["method"] == "kernel":
         series.line(ax, n, tuned_risk([_law(s)], n, float(row["noise"])), "", color)
         return
-    last = rows.loc[rows["n"] == rows["n"].max(), "loss"].mean()
-    series.line(ax, n, last * (n / n[-1]) ** -rate(s), "", color).set_linestyle((0, (1, 1.2)))
+    middle = np.exp(np.mean(np.log(rows["loss"]) + rate(s) * np.log(rows["n"])))
+    series.line(ax, n, middle * n ** -rate(s), "", color).set_linestyle((0, (1, 1.2)))
 
 
 def _words(table: pd.DataFrame) -> str:
@@ -148,7 +151,7 @@ def _words(table: pd.DataFrame) -> str:
         rf"$f^* = \max(x, 0)^s$ with variance 1, x uniform on [-1, 1], noise {row['noise']:g}; "
         f"penalties by leave-one-out; {int(row['m'])} neurons. Left, solid: what the kernel's "
         "eigenvalues predict at the best penalty. Right, dotted: only slopes are predicted, "
-        r"$n^{-2t/(2t+1)}$ with t = s + 1/2 derivatives, through the last point. "
+        r"$n^{-2t/(2t+1)}$ with t = s + 1/2 derivatives, at the height of the points. "
         f"Points: {over_seeds(table)}.{averaged(table, 'noise', 'm')}"
     )
 

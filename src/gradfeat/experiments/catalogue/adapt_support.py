@@ -110,8 +110,8 @@ def theory(
 def figure(table: pd.DataFrame, theory_table: pd.DataFrame | None) -> Figure:
     """Rows: kernel, network. Columns: loss against d at one n, against n at the largest d."""
     fig, axes = panels(4, 2, (4.6, 3.2))
-    counts = table["n"].tolist()
-    n, d = max(counts, key=counts.count), int(table["d"].max())
+    counts = [int(value) for value in table["n"]]
+    n, d = max(counts, key=counts.count), max(int(value) for value in table["d"])
     for row, (method, title) in enumerate(TITLES.items()):
         own = only(table, method=method)
         across, along = axes[2 * row : 2 * row + 2]
