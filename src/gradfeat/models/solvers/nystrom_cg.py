@@ -13,7 +13,7 @@ from torch import Tensor
 from .base import Meter, Solution, Solver, System, Watch
 from .conjugate_gradients import Apply, conjugate_gradients
 from .low_rank import Pivots, check_pivots, low_rank
-from .matrix import Operator
+from .matrix import Operator, least_bytes
 from .refine import refine
 
 
@@ -66,15 +66,14 @@ class NystromCG(Solver):
             For a rule of drawing that is not known.
         """
         check_pivots(self.pivots)
-        n, meter = len(system.X), Meter(len(system.X))
-        rank = min(n, int(3 * n**0.5) if self.rank is None else self.rank)
+        meter, rank = Meter(len(system.X)), self.columns(len(system.X))
         A = Operator(
             system,
             self.memory_limit,
             meter,
             what=f"preconditioned conjugate gradients of rank {rank:,}",
             instead="lower the rank or raise memory_limit",
-            reserved=2 * n * rank * system.X.element_size() + 5 * 8 * rank**2,
+            reserved=self._reserved(system),
         )
         F, _ = low_rank(
             system.kernel, system.X, system.root_weights, rank, self.pivots, seed, meter
@@ -89,6 +88,25 @@ class NystromCG(Solver):
             watch=watch,
             advice="raise the rank, max_iter, alpha or the tolerance",
         )
+
+    def columns(self, n: int) -> int:
+        """The rank asked for on n points.
+
+        Examples
+        --------
+        >>> NystromCG().columns(10_000), NystromCG(rank=20).columns(10)
+        (300, 10)
+        """
+        return min(n, int(3 * n**0.5) if self.rank is None else self.rank)
+
+    def bytes(self, system: System) -> int:
+        """The least `memory_limit`: bytes of a solve that keeps no tile of the matrix."""
+        return least_bytes(system, self._reserved(system))
+
+    def _reserved(self, system: System) -> int:
+        n, entry = len(system.X), system.X.element_size()
+        rank = self.columns(n)
+        return 2 * n * rank * entry + 5 * 8 * rank**2
 
 
 def preconditioner(F: Float[Tensor, "n k"], alpha: float) -> Apply:

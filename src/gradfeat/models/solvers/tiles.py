@@ -14,6 +14,8 @@ from .base import Meter
 #: Rows and columns of a tile: a tile of 1 MiB stays in the cache of a CPU, a GPU wants large ones.
 CPU_SIDE = {torch.float32: 512, torch.float64: 384}
 GPU_SIDE = 8192
+#: Columns of a wide tile, in sides of a square one.
+WIDTH = 4
 
 
 def tile_side(X: Tensor) -> int:
@@ -25,6 +27,21 @@ def tile_side(X: Tensor) -> int:
     512
     """
     return CPU_SIDE.get(X.dtype, 512) if X.device.type == "cpu" else GPU_SIDE
+
+
+def tile_shape(X: Tensor, m: int) -> tuple[int, int]:
+    """Rows and columns of a tile of k(X, Z), Z of m points: of the size of a square one, but wide.
+
+    Products with few rows read a wide tile up to twice as fast, and there are fewer of them.
+
+    Examples
+    --------
+    >>> tile_shape(torch.zeros(1, 1), 1000), tile_shape(torch.zeros(1, 1), 10_000)
+    ((262, 1000), (128, 2048))
+    """
+    side = tile_side(X)
+    width = min(m, WIDTH * side)
+    return max(1, side * side // width), width
 
 
 def blocks_of(n: int, side: int) -> list[slice]:
@@ -60,7 +77,8 @@ class Tiles:
         self.kernel, self.meter, self.budget = kernel, meter, budget
         self.symmetric = X is Z
         side = tile_side(X)
-        self.rows, self.columns = blocks_of(len(X), side), blocks_of(len(Z), side)
+        height, width = (side, side) if self.symmetric else tile_shape(X, len(Z))
+        self.rows, self.columns = blocks_of(len(X), height), blocks_of(len(Z), width)
         self._X = [X[rows] for rows in self.rows]
         self._Z = self._X if self.symmetric else [Z[rows] for rows in self.columns]
         self._kept: dict[tuple[int, int], Tensor] = {}
