@@ -172,8 +172,8 @@ EXPERIMENT = Experiment(
                  {"d": [4, 8, 16, FAR]}),
         ),
         Claim(
-            "From d = 8 on the kernel loses what its eigenvalues predict, within a factor of 1.6 (in"
-            " fewer inputs its own eigenfunctions are too far from Gaussian).",
+            "From d = 8 on the kernel loses what its eigenvalues predict, within a factor of 1.6"
+            " (in fewer inputs its own eigenfunctions are too far from Gaussian).",
             "Simon et al. 2021, the eigenlearning equations",
             agrees("log_loss", theory, {"method": "kernel", "d": [8, 16, FAR, 64]},
                    margin=math.log10(1.6)),
