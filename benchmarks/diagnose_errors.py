@@ -17,7 +17,7 @@ from collections import Counter
 import torch
 from common import machine
 
-from gradfeat.diagnostics.null_draws import p_value
+from gradfeat.maths.null_draws import p_value
 from gradfeat.maths.hermite import HermiteSeries
 from gradfeat.maths.streams import stream
 from gradfeat.tabular.degree_findings import LEVEL, Statistics, statistics

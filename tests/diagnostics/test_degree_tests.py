@@ -9,7 +9,7 @@ import torch
 
 from gradfeat.diagnostics.degree_tests import degree_test, information_exponent
 from gradfeat.diagnostics.lower_degrees import residuals_by_degree
-from gradfeat.diagnostics.null_draws import null_draws, p_value
+from gradfeat.maths.null_draws import null_draws, p_value
 
 
 def normal(*shape: int, seed: int = 0) -> torch.Tensor:

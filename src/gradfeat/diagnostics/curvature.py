@@ -9,8 +9,8 @@ from jaxtyping import Float
 from torch import Tensor
 
 from ..maths.memory import BLOCK_BYTES, rows_per_block
+from ..maths.null_draws import NullDraws, p_value
 from .lower_degrees import Residual
-from .null_draws import NullDraws, p_value
 
 
 @dataclass(frozen=True)
@@ -77,7 +77,7 @@ def curvature_test(
     Examples
     --------
     >>> from gradfeat.diagnostics.lower_degrees import residuals_by_degree
-    >>> from gradfeat.diagnostics.null_draws import null_draws
+    >>> from gradfeat.maths.null_draws import null_draws
     >>> Z = torch.randn(2000, 3, generator=torch.Generator().manual_seed(0)).double()
     >>> two = residuals_by_degree(Z, Z[:, :1] ** 2 / 2, 2)[1]
     >>> found = curvature_test(Z, two, null_draws(2000, 99, 0), 0.05)

@@ -8,9 +8,9 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
+from ..maths.null_draws import NullDraws, p_value
 from .degree_strength import degree_strength
 from .lower_degrees import Residual
-from .null_draws import NullDraws, p_value
 
 
 @dataclass(frozen=True)
@@ -72,7 +72,7 @@ def degree_test(
     Examples
     --------
     >>> from gradfeat.diagnostics.lower_degrees import residuals_by_degree
-    >>> from gradfeat.diagnostics.null_draws import null_draws
+    >>> from gradfeat.maths.null_draws import null_draws
     >>> Z = torch.randn(500, 3, generator=torch.Generator().manual_seed(0)).double()
     >>> y = Z[:, :1] ** 2 - 1
     >>> two = residuals_by_degree(Z, y, 2)[1]

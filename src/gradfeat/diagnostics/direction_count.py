@@ -9,9 +9,9 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
+from ..maths.null_draws import NullDraws, p_value
 from .hermite_features import degree_coefficients, feature_count, gradient_coefficients
 from .lower_degrees import Residual
-from .null_draws import NullDraws, p_value
 
 #: Degrees with more features than this are left out: their tensors are too large.
 MOST_FEATURES = 12_000
@@ -78,7 +78,7 @@ def count_directions(
     Examples
     --------
     >>> from gradfeat.diagnostics.lower_degrees import residuals_by_degree
-    >>> from gradfeat.diagnostics.null_draws import null_draws
+    >>> from gradfeat.maths.null_draws import null_draws
     >>> Z = torch.randn(800, 4, generator=torch.Generator().manual_seed(0)).double()
     >>> y = Z[:, :1] + Z[:, :1] * Z[:, 1:2]
     >>> left = residuals_by_degree(Z, y, 2)

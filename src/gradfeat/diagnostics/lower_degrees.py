@@ -8,8 +8,8 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
+from ..maths.null_draws import NullDraws
 from .hermite_features import axes_of, feature_count, hermite_features
-from .null_draws import NullDraws
 
 #: Lower degrees are fitted while their features are at most this share of the rows.
 MOST_FEATURES = 0.1

@@ -1,4 +1,4 @@
-"""Is the first gradient informative? A permutation test on its leading singular value."""
+"""Is the first gradient informative? A test of its leading singular value against chance."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from ..maths.blocks import Block, FirstLayerGradient, Moments, collect
-from ..maths.streams import stream
+from ..maths.null_draws import null_draws, p_value
 from ..maths.whitening import whitening
 from .base import unit_weights
 from .gradient_step import GradientStep
@@ -45,9 +45,11 @@ def first_gradient_test(
     seed: int = 0,
     learner: GradientStep | None = None,
 ) -> GradientTest:
-    """Permutation test of the first gradient step: targets are shuffled against the inputs.
+    """Test of the first gradient step against targets that say nothing of the inputs.
 
-    p = (1 + number of shuffles whose statistic is at least the observed one) / (1 + shuffles).
+    p = (1 + number of draws whose statistic is at least the observed one) / (1 + draws), the larger
+    one of shuffled targets and of targets with random signs: where y^2 depends on x, shuffles alone
+    find a gradient too often (see :class:`gradfeat.maths.null_draws.NullDraws`).
 
     Parameters
     ----------
@@ -56,11 +58,11 @@ def first_gradient_test(
     weights : Tensor (n,), optional
         Row weights.
     permutations, seed : int
-        Shuffles, and their seed.
+        Draws of each kind, and their seed.
     learner : GradientStep, optional
         Activation and initialisation of the network tested.
 
-    Source: the null is exact by exchangeability (Fisher); the statistic is Damian22's Lemma 1.
+    Source: shuffles are exact by exchangeability (Fisher); the statistic is Damian22's Lemma 1.
 
     Examples
     --------
@@ -76,7 +78,8 @@ def first_gradient_test(
     X = (X - mean) @ P
     net = learner.start(Block(X, y, w), seed)
     residual = y - X @ net.beta - net.offset
-    generator = stream(seed, "first gradient test")
+    centred = y - (w @ y) / w.sum()
+    nulls = null_draws(len(X), permutations, seed)
 
     def statistics(y: Tensor, r: Tensor) -> tuple[float, float]:
         """|beta| and the leading singular value of the gradient."""
@@ -87,10 +90,14 @@ def first_gradient_test(
         G = collect(step, [Block(X, r, w)]).W
         return float(linear), float(torch.linalg.eigvalsh(G.T @ G)[-1])
 
-    observed, exceed = statistics(y, residual), [1, 1]
-    for _ in range(permutations):
-        order = torch.randperm(len(X), generator=generator)
-        drawn = statistics(y[order], residual[order])
-        exceed = [e + (s >= o) for e, s, o in zip(exceed, drawn, observed, strict=True)]
-    linear_p, gradient_p = (e / (1 + permutations) for e in exceed)
+    observed = torch.tensor(statistics(centred, residual))
+    shuffled, flipped = (
+        torch.tensor([statistics(centred[i], residual[i]) for i in nulls.orders.T.to(X.device)]),
+        torch.tensor(
+            [statistics(s * centred, s * residual) for s in nulls.signs.T[:, :, None].to(X)]
+        ),
+    )
+    linear_p, gradient_p = (
+        max(p_value(float(observed[k]), null[:, k]) for null in (shuffled, flipped)) for k in (0, 1)
+    )
     return GradientTest(linear_p, gradient_p)

@@ -8,7 +8,7 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from ..maths.streams import stream
+from .streams import stream
 
 
 @dataclass(frozen=True)
