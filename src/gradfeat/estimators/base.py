@@ -102,7 +102,7 @@ class FeatureModel(BaseEstimator, ABC):
         Least number of directions that carry 95 % of the AGOP's trace; 0 for a constant fit,
         and where the first gradient is not informative.
     first_gradient_ : GradientTest or None
-        Gradient features only: is the first gradient step beyond chance (permutation test)?
+        Gradient features only: is the first gradient step beyond chance?
         None after `refit_head`, which takes no step.
     settings_ : dict
         The hyper-parameters used, those chosen by the search among them.

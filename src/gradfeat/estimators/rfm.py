@@ -19,7 +19,9 @@ class RFMRegressor(FeatureRegressor):
 
     Parameters
     ----------
-    kernel : {"laplace", "gaussian", "matern12", "matern32", "matern52"} or None
+    kernel : str or None
+        "laplace", "gaussian", "matern12", "matern32", "matern52", "ntk", "nngp", "erf-ntk",
+        "polynomial2" or "polynomial3" (:func:`gradfeat.models.kernels.named.kernel`).
         k; None is chosen among laplace, matern32 and gaussian.
     bandwidth : float or None
         Length scale in units of the standardised inputs; None is chosen around the median
@@ -125,7 +127,9 @@ class RFMClassifier(FeatureClassifier):
 
     Parameters
     ----------
-    kernel : {"laplace", "gaussian", "matern12", "matern32", "matern52"} or None
+    kernel : str or None
+        "laplace", "gaussian", "matern12", "matern32", "matern52", "ntk", "nngp", "erf-ntk",
+        "polynomial2" or "polynomial3" (:func:`gradfeat.models.kernels.named.kernel`).
         k; None is chosen among laplace, matern32 and gaussian.
     bandwidth : float or None
         Length scale in units of the standardised inputs; None is chosen around the median
