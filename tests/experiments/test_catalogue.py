@@ -29,6 +29,7 @@ SMALL = {
     "adapt-support": {"d": [4, 6], "n": [30, 60], "m": 20, "n_test": 100},
     "adapt-smooth": {"s": [0, 2], "n": [30, 60], "m": 20, "n_test": 100},
     "adapt-latent": {"d": [4, 8], "n": 60, "m": 20, "n_test": 100},
+    "kernel-cost": {"n": [60, 120], "d": 4, "bandwidth": 2.0, "penalty": 1e-3, "n_test": 100},
 }  # fmt: skip
 
 
