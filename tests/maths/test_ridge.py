@@ -131,3 +131,30 @@ def test_float32_matrix_that_is_not_positive_definite_is_solved_in_float64():
 def test_indefinite_matrix_is_refused_in_float64():
     with pytest.raises(np.linalg.LinAlgError, match="raise alpha"):
         solve_kernel_ridge(-torch.eye(2).double(), torch.ones(2, 1).double(), 0.5)
+
+
+@pytest.mark.parametrize(("n", "m"), [(300, 40), (30, 60)])
+def test_small_penalties_of_nearly_dependent_features_predict_as_least_squares_does(n, m):
+    """Ramps on a line: singular values down to rounding, a penalty far below the largest square."""
+    knots = torch.linspace(-1, 1, m, dtype=torch.float64) ** 3
+    x, new = (torch.linspace(-1, 1, k, dtype=torch.float64) for k in (n, 501))
+    F, G = ((t[:, None] - knots).clamp(min=0) for t in (x, new))
+    y = torch.sin(3 * x)[:, None]
+    path, means = ridge_path(F, y)
+    lam = 1e-11 * float(path.e.mean())
+    a = path.coefficients(lam)
+    # The augmented system [F - mean; sqrt(lam) I] a = [y - mean; 0], whose condition is the root of
+    # the normal equations': an independent solution that keeps its digits.
+    rows = np.vstack([(F - F.mean(0)).numpy(), np.sqrt(lam) * np.eye(m)])
+    right = np.vstack([(y - y.mean()).numpy(), np.zeros((m, 1))])
+    expected = torch.from_numpy(np.linalg.lstsq(rows, right, rcond=None)[0])
+    gap = (G - means) @ (a - expected)
+    assert float(gap.abs().max()) < 1e-8
+
+
+def test_features_that_do_not_vary_explain_nothing():
+    F = torch.full((50, 3), 0.1, dtype=torch.float64) + 1e6
+    y = torch.arange(50.0, dtype=torch.float64)[:, None]
+    path, _ = ridge_path(F, y)
+    assert len(path.e) == 0
+    torch.testing.assert_close(path.loo_predictions(1e-12).mean(), y.mean())

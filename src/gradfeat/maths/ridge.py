@@ -14,6 +14,9 @@ from torch import Tensor
 from .cholesky import cholesky_
 from .memory import BLOCK_BYTES, rows_per_block
 
+#: Singular values up to this many rounding units of the features' norm are rounding.
+ROUNDING = 8.0
+
 
 @dataclass(frozen=True)
 class RidgePath:
@@ -35,8 +38,9 @@ class RidgePath:
         Weighted mean of y.
     leverage : Tensor (n,)
         Leverage that the intercept alone gives a row (zero where it is held fixed).
-    features : Tensor (n, m) or None
-        S * (F - mean F) in the primal problem; None in the kernel problem.
+    V : Tensor (m, k) or None
+        Right singular vectors of S * (F - mean F) in the problem of features; None in that of a
+        kernel.
     """
 
     U: Float[Tensor, "n k"]
@@ -45,7 +49,7 @@ class RidgePath:
     residual: Float[Tensor, "n c"]
     offset: Float[Tensor, " c"]
     leverage: Float[Tensor, " n"]
-    features: Float[Tensor, "n m"] | None
+    V: Float[Tensor, "m k"] | None
 
     @cached_property
     def _projected(self) -> Float[Tensor, "k c"]:
@@ -72,9 +76,11 @@ class RidgePath:
         return float(mean / (1 - h.mean()) ** 2)
 
     def coefficients(self, lam: float) -> Float[Tensor, "k c"]:
-        """Solution at `lam`: a (m, c) in the primal problem, dual coefficients (n, c) otherwise."""
-        dual = self.U @ (self._projected / (self.e + lam)[:, None])
-        return self.S[:, None] * dual if self.features is None else self.features.T @ dual
+        """Solution at `lam`: a (m, c) for features, dual coefficients (n, c) for a kernel."""
+        if self.V is None:
+            dual = self.U @ (self._projected / (self.e + lam)[:, None])
+            return self.S[:, None] * dual
+        return self.V @ ((self.e.sqrt() / (self.e + lam))[:, None] * self._projected)
 
     def loo_predictions(self, lam: float) -> Float[Tensor, "n c"]:
         """What the fit without row i predicts at row i."""
@@ -119,6 +125,20 @@ def _spectrum(G: Tensor) -> tuple[Tensor, Tensor]:
     return e[keep], Q[:, keep]
 
 
+def _singular(A: Tensor, size: float) -> tuple[Tensor, Tensor, Tensor]:
+    """U, s, V of A = U diag(s) V^T without the part that is rounding.
+
+    `size` is the norm of what A was before it was centred: columns that do not vary leave rounding
+    of that size behind.
+    """
+    Q, R = torch.linalg.qr(A if len(A) > A.shape[1] else A.T)
+    U, s, Vh = torch.linalg.svd(R)
+    eps = torch.finfo(A.dtype).eps
+    keep = s > eps * max(max(A.shape) * float(s[0]) if len(s) else 0.0, ROUNDING * size)
+    left, right = Q @ U[:, keep], Vh.T[:, keep]
+    return (left, s[keep], right) if len(A) > A.shape[1] else (right, s[keep], left)
+
+
 def _scaled(y: Tensor, weights: Tensor | None) -> tuple[Tensor, Tensor]:
     """Weights and their square roots."""
     w = y.new_ones(len(y)) if weights is None else weights
@@ -134,7 +154,8 @@ def ridge_path(
 ) -> tuple[RidgePath, Float[Tensor, " m"]]:
     """Path of min_a,b sum_i w_i |y_i - b - a.F_i|^2 + lambda |a|^2, intercept not penalised.
 
-    The smaller of the two Gram matrices (m x m primal, n x n dual) is factorised once.
+    One singular value decomposition, by QR first. (The spectrum of a Gram matrix would cost half of
+    it, and lose the small singular values that small penalties need.)
 
     Parameters
     ----------
@@ -162,14 +183,9 @@ def ridge_path(
     w, S = _scaled(y, weights)
     share = w / w.sum() if intercept else torch.zeros_like(w)
     means, offset = share @ F, share @ y
-    Fc = S[:, None] * (F - means)
-    if len(F) <= F.shape[1]:
-        e, U = _spectrum(Fc @ Fc.T)
-    else:
-        e, Q = _spectrum(Fc.T @ Fc)
-        U = Fc @ (Q / e.sqrt())
+    U, s, V = _singular(S[:, None] * (F - means), float((S[:, None] * F).norm()))
     residual = S[:, None] * (y - offset)
-    return RidgePath(U, e, S, residual, offset, share, Fc), means
+    return RidgePath(U, s.square(), S, residual, offset, share, V), means
 
 
 def kernel_ridge_path(
