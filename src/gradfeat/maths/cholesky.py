@@ -38,6 +38,26 @@ def cholesky_(A: Float[Tensor, "n n"]) -> Solve | None:
     return lambda y: torch.from_numpy(np.ascontiguousarray(solve(F, y.numpy(), lower=1)[0]))
 
 
+def upper_cholesky_(A: Float[Tensor, "n n"]) -> Float[Tensor, "n n"] | None:
+    """Upper triangular T with T^T T = A, or None where A is not positive definite.
+
+    Reads the upper triangle of A. On the CPU T takes the memory of A: half the time of a factor in
+    memory of its own.
+
+    Examples
+    --------
+    >>> T = upper_cholesky_(torch.tensor([[4.0, 2.0], [2.0, 2.0]]))
+    >>> None if T is None else T.tolist()
+    [[2.0, 1.0], [0.0, 1.0]]
+    """
+    if A.device.type != "cpu":
+        T, failed = torch.linalg.cholesky_ex(A, upper=True)
+        return None if failed else T
+    (factor,) = get_lapack_funcs(("potrf",), (A.numpy(),))
+    F, failed = factor(A.numpy().T, lower=1, clean=1, overwrite_a=1)
+    return None if failed else torch.from_numpy(F.T)
+
+
 def upper_times_transpose(T: Float[Tensor, "n n"]) -> Float[Tensor, "n n"]:
     """Upper triangle of T T^T for an upper triangular T (below it is not defined).
 

@@ -10,7 +10,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from ...maths.cholesky import upper_times_transpose
+from ...maths.cholesky import upper_cholesky_, upper_times_transpose
 from ...maths.memory import allowed_bytes, refuse_beyond
 from ...maths.streams import stream
 from .base import Meter, Solution, Solver, System, Watch
@@ -191,7 +191,7 @@ def upper_factor(K: Float[Tensor, "m m"], alpha: float = 0.0) -> Float[Tensor, "
     while True:
         shifted = K.clone()
         shifted.diagonal().add_(alpha + jitter)
-        T, failed = torch.linalg.cholesky_ex(shifted, upper=True)
-        if not failed:
+        T = upper_cholesky_(shifted)
+        if T is not None:
             return T
         jitter *= 10
