@@ -8,9 +8,9 @@ import pytest
 import torch
 
 from gradfeat.experiments.adapt_training import (
-    ShiftedSines,
     gaussian_risk,
     network,
+    shifted_sines,
     steeper,
     tuned_gaussian,
 )
@@ -20,7 +20,7 @@ from gradfeat.maths.streams import stream
 
 @pytest.mark.parametrize("r", [1, 2])
 def test_the_series_of_the_target_is_its_projection(r):
-    g = ShiftedSines(r, 1.5)
+    g = shifted_sines(r, 1.5)
     projected = MultiHermite.from_function(g, r, 4, 60)
     for k in range(1, 5):
         np.testing.assert_allclose(g.series.tensor(k), projected.tensor(k), atol=1e-9)
@@ -30,14 +30,14 @@ def test_the_series_of_the_target_is_its_projection(r):
 
 def test_bad_targets_are_named():
     with pytest.raises(ValueError, match="r is 0: give 1 or more"):
-        ShiftedSines(0, 1.0)
+        shifted_sines(0, 1.0)
     with pytest.raises(ValueError, match="frequency is 0"):
-        ShiftedSines(1, 0.0)
+        shifted_sines(1, 0.0)
 
 
 def test_the_kernel_and_the_network_learn_one_smooth_input():
     X = torch.randn(300, 1, generator=stream(0, "train"), dtype=torch.float64)
-    g = ShiftedSines(1, 1.0)
+    g = shifted_sines(1, 1.0)
     y = torch.from_numpy(g(X.numpy()))[:, None]
     for f in (tuned_gaussian(1.0, X, y, 0), network(64, 1, X, y, 0), network(64, 3, X, y, 0)):
         inner = X.abs()[:, 0] < 2
@@ -45,7 +45,7 @@ def test_the_kernel_and_the_network_learn_one_smooth_input():
 
 
 def test_the_curse_is_in_the_number_of_inputs_with_spread():
-    g = ShiftedSines(1, 1.5)
+    g = shifted_sines(1, 1.5)
     near, far = (gaussian_risk(g, d, 300, d**0.5, 0.1) for d in (4, 32))
     flat = [gaussian_risk(g, d, 300, 1.0, 0.1, 0.0) for d in (4, 32)]
     assert far > 3 * near

@@ -204,8 +204,9 @@ def test_gated_product_has_the_coefficients_of_its_step():
     assert set(exact) <= {(1, 1, k) for k in range(8)}
 
 
-def test_sines_against_quadrature():
-    g = SumOfSines(2, 1.5)
+@pytest.mark.parametrize("phase", [0.0, 0.7, np.pi / 4])
+def test_sines_against_quadrature(phase):
+    g = SumOfSines(2, 1.5, phase)
     found = MultiHermite.from_function(g, 2, 7)
     exact = dict(zip(g.series.degrees, g.series.coefficients, strict=True))
     # |f He_7| integrates to about sqrt(7!).

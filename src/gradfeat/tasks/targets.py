@@ -159,9 +159,11 @@ class GatedProduct:
 @final
 @dataclass(frozen=True)
 class SumOfSines:
-    """g = sum_{i <= r} sin(w z_i) / sqrt(r (1 - exp(-2 w^2)) / 2), w = frequency: E g^2 = 1.
+    """g = sum_{i <= r} (sin(w z_i + phase) - m)/(v sqrt(r)), w = frequency: E g = 0, E g^2 = 1.
 
-    Smooth, periodic and no polynomial: for a latent variable f(x) = g(Ux).
+    m and v are mean and standard deviation of one sine. Smooth, periodic and no polynomial: for a
+    latent variable f(x) = g(Ux). At phase 0 all degrees are odd and H is degenerate; at pi/4 half
+    of the variance is of even degree and H has full rank.
 
     Parameters
     ----------
@@ -169,6 +171,8 @@ class SumOfSines:
         Number of variables.
     frequency : float
         w, above 0; the larger, the higher the degrees that matter (about w^2).
+    phase : float
+        In radians.
 
     Raises
     ------
@@ -184,6 +188,7 @@ class SumOfSines:
 
     r: int
     frequency: float
+    phase: float = 0.0
 
     def __post_init__(self) -> None:
         _positive("r", self.r)
@@ -191,21 +196,33 @@ class SumOfSines:
             raise ValueError(f"frequency is {self.frequency}: give a finite number above 0.")
 
     @property
-    def size(self) -> float:
-        """1 / sqrt(r (1 - exp(-2 w^2)) / 2): the height of each sine."""
-        return 1 / math.sqrt(self.r * -math.expm1(-2 * self.frequency**2) / 2)
+    def mean(self) -> float:
+        """m = exp(-w^2 / 2) sin(phase)."""
+        return math.exp(-(self.frequency**2) / 2) * math.sin(self.phase)
+
+    @property
+    def spread(self) -> float:
+        """v, v^2 = (1 - exp(-2 w^2) cos(2 phase)) / 2 - m^2."""
+        square = (1 - math.exp(-2 * self.frequency**2) * math.cos(2 * self.phase)) / 2
+        return math.sqrt(square - self.mean**2)
 
     @property
     def series(self) -> MultiHermite:
-        """Exact up to degree 15: sin(wz) has c_k = exp(-w^2 / 2) w^k sin(k pi / 2) / k!."""
-        w, first = self.frequency, self.size * math.exp(-(self.frequency**2) / 2)
-        signs = [0.0, 1.0, 0.0, -1.0] * 4
-        c = tuple(first * s * w**k / math.factorial(k) for k, s in enumerate(signs))
-        return sum_of_series([HermiteSeries(c)] * self.r)
+        """Exact up to degree 20: c_k = exp(-w^2/2) w^k sin(phase + k pi/2) / (k! v sqrt(r))."""
+        w, first = self.frequency, math.exp(-(self.frequency**2) / 2) / self.spread
+        quarter = (math.sin(self.phase), math.cos(self.phase))
+        signs = [quarter[k % 2] * (-1) ** (k // 2) for k in range(21)]
+        c = [first * s * w**k / math.factorial(k) for k, s in enumerate(signs)]
+        one = HermiteSeries((0.0, *c[1:])) * (1 / math.sqrt(self.r))
+        return sum_of_series([one] * self.r)
+
+    def single(self, z: Float[np.ndarray, " p"]) -> Float[np.ndarray, " p"]:
+        """One sine, of mean 0 and variance 1."""
+        return (np.sin(self.frequency * z + self.phase) - self.mean) / self.spread
 
     def __call__(self, z: Float[np.ndarray, "p r"]) -> Float[np.ndarray, " p"]:
         """Values at the rows of z."""
-        return self.size * np.sin(self.frequency * z).sum(axis=1)
+        return self.single(z).sum(axis=1) / math.sqrt(self.r)
 
 
 def _alike(coefficients: list[float], r: int) -> MultiHermite:

@@ -13,9 +13,9 @@ from torch import Tensor
 from gradfeat.drawing import series, style
 from gradfeat.drawing.panels import caption, panels, shared_key
 from gradfeat.experiments.adapt_training import (
-    ShiftedSines,
     gaussian_risk,
     network,
+    shifted_sines,
     tuned_gaussian,
 )
 from gradfeat.experiments.checks import at_least, one_of, paired
@@ -59,7 +59,7 @@ def trial(
     at_least(1, n_test=n_test, steps=steps, updates=updates)
     if not penalty > 0:
         raise ValueError(f"penalty is {penalty}: give a number above 0.")
-    task = MultiIndex(d, ShiftedSines(r, frequency), noise, seed=seed)
+    task = MultiIndex(d, shifted_sines(r, frequency), noise, seed=seed)
     train = task.sample(n, stream(seed, "train"))
     X, y = train.X.to(device), train.y.to(device)
     f = _fit(method, m, steps, updates, penalty, X, y, seed)
@@ -85,7 +85,7 @@ def theory(method: str, d: int, r: int, n: int, frequency: float, noise: float) 
     """The kernel's learning curve at the best bandwidth and penalty; nothing for the others."""
     if method != "kernel":
         return {"loss": math.nan, "log_loss": math.nan}
-    loss = gaussian_risk(ShiftedSines(r, frequency), d, n, math.sqrt(d), noise)
+    loss = gaussian_risk(shifted_sines(r, frequency), d, n, math.sqrt(d), noise)
     return {"loss": loss, "log_loss": math.log10(loss)}
 
 

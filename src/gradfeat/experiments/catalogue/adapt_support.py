@@ -13,9 +13,9 @@ from matplotlib.figure import Figure
 from gradfeat.drawing import series, style
 from gradfeat.drawing.panels import caption, panels, shared_key
 from gradfeat.experiments.adapt_training import (
-    ShiftedSines,
     gaussian_risk,
     network,
+    shifted_sines,
     steeper,
     tuned_gaussian,
 )
@@ -63,7 +63,7 @@ def trial(
     at_least(2, n=n)
     at_least(1, n_test=n_test)
     bent, spread = _shape(support, ambient)
-    g = ShiftedSines(r, frequency)
+    g = shifted_sines(r, frequency)
     task = LowDimensionalSupport(d, r, g, bent, spread, noise, seed)
     train = task.sample(n, stream(seed, "train"))
     X, y = train.X.to(device), train.y.to(device)
@@ -103,7 +103,7 @@ def theory(
         return {"loss": math.nan, "log_loss": math.nan}
     spread = _shape(support, ambient)[1]
     size, inputs = _size(d, r, 0.0, spread), d if spread > 0 else r
-    loss = gaussian_risk(ShiftedSines(r, frequency), inputs, n, size, noise, spread)
+    loss = gaussian_risk(shifted_sines(r, frequency), inputs, n, size, noise, spread)
     return {"loss": loss, "log_loss": math.log10(loss)}
 
 
