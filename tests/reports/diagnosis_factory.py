@@ -111,7 +111,10 @@ def cubic() -> Diagnosis:
 
 
 def linear() -> Diagnosis:
-    return replace(bikes(), shares=shares(0.6, 0.0, 0.0), directions=directions(1))
+    """A line and nothing else."""
+    degrees = (degree(1, 0.6, True), *map(_nothing, (2, 3, 4)))
+    found = replace(bikes(), shares=shares(0.6, 0.0, 0.0), degrees=degrees)
+    return replace(found, directions=directions(1))
 
 
 def classes() -> Diagnosis:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from functools import cache
 from io import StringIO
 from itertools import pairwise
@@ -95,12 +96,33 @@ def test_noise_is_called_no_evidence():
         ("cubic", "cubic (information exponent 3), so the first gradient step of a network is not"),
         ("cubic", "d^3 = 13,824; here 8,645"),
         ("linear", "a linear model may do as well"),
-        ("narrow", "1 direction stands out of 1 inputs"),
+        ("narrow", "1 direction stands out of 1 input;"),
+        ("cubic", "only with many more rows"),
+        ("bikes", "There is more than a linear model can say"),
     ],
 )
 def test_the_words_follow_the_numbers(name, said):
     found = DIAGNOSES[name]
     assert said in f"{answer(found)} {advice(found)}"
+
+
+def test_a_cubic_signal_with_rows_enough_is_not_called_hopeless():
+    few = replace(DIAGNOSES["cubic"], n_inputs=5)  # 5^3 = 125 rows by theory, 8,645 are there
+    words = f"{answer(few)} {advice(few)}"
+    assert "leading terms of a network's first gradient have nothing to follow" in words
+    assert (
+        "rows enough for one gradient step to see the signal (theory: of the order of d^3" in words
+    )
+    assert "only with" not in words
+
+
+def test_a_degree_that_no_model_could_use_is_not_called_linear():
+    seen = replace(DIAGNOSES["bikes"], shares=DIAGNOSES["noise"].shares)
+    assert "There is more than the linear part, and no model could use it" in advice(seen)
+
+
+def test_what_was_left_out_stands_in_the_terminal():
+    assert "The tests read 5,000 of the 8,645 rows" in " ".join(printed("bikes").split())
 
 
 def test_rows_are_compared_with_those_that_theory_asks_for():

@@ -69,6 +69,22 @@ def test_shares_are_those_of_the_target(name):
         assert found.total.estimate > 0.9
 
 
+@pytest.mark.parametrize("scale", [1.0, 1e-12])
+def test_where_a_line_is_all_there_is_nothing_else_counts(scale):
+    """Penalties leave shares of 1e-6 or so to the models after the first, in every row."""
+    X = np.random.default_rng(0).standard_normal((120, 3))
+    frame = pd.DataFrame(X, columns=list("abc")).assign(y=X[:, 0] * scale)
+    found = diagnose(frame, ASKED)
+    assert [part.found for part in found.shares.parts] == [True, False, False]
+
+
+@pytest.mark.usefixtures("without_shares")
+def test_the_rows_of_the_shares_are_said_where_they_are_fewer():
+    found = diagnose(gaussian("one", 3_100), ASKED)
+    assert found.notes[-1] == "The shares of the variance are of 3,000 of these rows."
+    assert "3,000" not in " ".join(diagnose(gaussian("one", 60), ASKED).notes)
+
+
 @pytest.mark.usefixtures("without_shares")
 def test_units_of_the_columns_do_not_matter():
     frame = gaussian("two", 600)

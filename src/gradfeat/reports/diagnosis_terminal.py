@@ -1,4 +1,4 @@
-"""A diagnosis for the terminal: three tables and the answer."""
+"""A diagnosis for the terminal: three tables, the answer and the notes."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from gradfeat.tabular.diagnosis import Diagnosis
 
 
 def diagnosis_text(found: Diagnosis) -> RenderableType:
-    """Shares, degrees, sample sizes; below them the answer and what follows from it.
+    """Shares, degrees, sample sizes; below them the answer, what follows, and what was left out.
 
     Nothing is printed: pass the result to a `rich.console.Console`. It fits 80 columns.
 
@@ -42,6 +42,7 @@ def diagnosis_text(found: Diagnosis) -> RenderableType:
     if found.sample_sizes:
         parts += [Text(""), _table(SIZE_HEADINGS, size_rows(found))]
     parts += [Text(f"\n{answer(found)}", style="bold"), Text(f"\n{advice(found)}")]
+    parts += [Text(f"\n{note}", style="dim") for note in found.notes]
     return Group(*parts)
 
 

@@ -35,10 +35,15 @@ def gradient_sentence(found: Diagnosis) -> str:
             return "the first gradient step of a network has nothing to follow"
         case 1 | 2:
             return "the first gradient step of a network is informative"
-    return (
-        "the first gradient step of a network is not informative at usual sample sizes: the "
-        "signal is hidden from linear and quadratic views"
-    )
+    hidden = "the signal is hidden from linear and quadratic views"
+    if _enough(found):
+        return f"the leading terms of a network's first gradient have nothing to follow: {hidden}"
+    return f"the first gradient step of a network is not informative with so few rows: {hidden}"
+
+
+def _enough(found: Diagnosis) -> bool:
+    """Whether one gradient step sees the lowest degree by theory's rate, d^k rows."""
+    return found.n_rows >= found.n_inputs ** (found.exponent or 1)
 
 
 def directions_sentence(found: Diagnosis) -> str:
@@ -47,7 +52,9 @@ def directions_sentence(found: Diagnosis) -> str:
     if directions.number == 0:
         return "no direction of the inputs stands out"
     verb = "stands" if directions.number == 1 else "stand"
-    words = f"{count(directions.number, 'direction')} {verb} out of {found.n_inputs} inputs"
+    words = (
+        f"{count(directions.number, 'direction')} {verb} out of {count(found.n_inputs, 'input')}"
+    )
     top = leading_columns(directions, 0)
     lead = "it moves" if directions.number == 1 else "the first moves"
     return f"{words}; {lead} with {listed(top)}" if top else words
@@ -92,11 +99,11 @@ def advice(found: Diagnosis) -> str:
             "methods with gradfeat fit."
         )
     if found.exponent > 2:
+        return _hidden(found, found.exponent)
+    if not bent and any(one.found and one.degree > 1 for one in found.degrees):
         return (
-            f"Linear and quadratic views show nothing, so one gradient step sees the signal only "
-            f"with very many rows (theory: of the order of d^{found.exponent} = "
-            f"{found.n_inputs**found.exponent:,}; here {found.n_rows:,}). Methods that iterate, "
-            "such as the recursive feature machine, have better chances: compare with gradfeat fit."
+            "There is more than the linear part, and no model could use it with so many rows: with "
+            "more of them, methods that learn features may. gradfeat fit compares them."
         )
     if not bent:
         return (
@@ -107,6 +114,21 @@ def advice(found: Diagnosis) -> str:
         "There is more than a linear model can say, and a gradient can see where it starts: "
         "methods that learn features are worth trying. gradfeat fit compares them with fixed "
         "features on held-out rows."
+    )
+
+
+def _hidden(found: Diagnosis, k: int) -> str:
+    """What follows where linear and quadratic views show nothing."""
+    theory = f"theory: of the order of d^{k} = {found.n_inputs**k:,}; here {found.n_rows:,}"
+    if _enough(found):
+        seen = f"and there are rows enough for one gradient step to see the signal ({theory})"
+        chances = "Methods that iterate may still need fewer"
+    else:
+        seen = f"and one gradient step sees the signal only with many more rows ({theory})"
+        chances = "Methods that iterate have better chances"
+    return (
+        f"Linear and quadratic views show nothing, {seen}. {chances}, such as the recursive "
+        "feature machine: compare with gradfeat fit."
     )
 
 

@@ -105,8 +105,12 @@ def diagnose(
         versions=_versions(),
         command=request.command,
         seconds=time.perf_counter() - start,
-        notes=table.notes,
+        notes=(*table.notes, *_about_shares(shares.rows, len(Z))),
     )
+
+
+def _about_shares(rows: int, tested: int) -> list[str]:
+    return [f"The shares of the variance are of {rows:,} of these rows."] if rows < tested else []
 
 
 def _directions(stats: Statistics, table: DiagnosisRows) -> FoundDirections:

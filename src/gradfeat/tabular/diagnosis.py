@@ -17,7 +17,7 @@ from gradfeat.tabular.results import ColumnNote, Interval
 class Share:
     """A part of the target's variance, out of sample.
 
-    `found` says whether the interval lies above zero.
+    `found` says whether the interval lies above zero, and the share is 0.1 % or more.
     """
 
     name: Literal["linear", "quadratic", "higher"]

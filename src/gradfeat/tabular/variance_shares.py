@@ -22,6 +22,10 @@ Floats = NDArray[np.float64]
 
 FOLDS = 3
 
+#: Of the variance: a share below it counts for nothing. Penalties and rounding of the models before
+#: leave such shares to the models after them, the more surely the less noise there is.
+LEAST = 1e-3
+
 #: Rows at most, and fewer where there are many quadratic features.
 MOST_ROWS, FEWER_ROWS, MANY_FEATURES = 3_000, 1_500, 1_000
 
@@ -98,11 +102,15 @@ def _shares(errors: Floats, seed: int, settings: tuple[str, ...]) -> Shares:
     left = sums / sums[:, :1]
     linear, quadratic, higher = (_interval(left[:, i] - left[:, i + 1]) for i in range(3))
     parts = (
-        Share("linear", linear, linear.low > 0),
-        Share("quadratic", quadratic, quadratic.low > 0),
-        Share("higher", higher, higher.low > 0),
+        Share("linear", linear, _counts(linear)),
+        Share("quadratic", quadratic, _counts(quadratic)),
+        Share("higher", higher, _counts(higher)),
     )
     return Shares(parts, _interval(1 - left[:, 3]), errors.shape[1], FOLDS, settings)
+
+
+def _counts(share: Interval) -> bool:
+    return share.low > 0 and share.estimate >= LEAST
 
 
 def _interval(draws: Floats) -> Interval:
