@@ -8,9 +8,7 @@ import zipfile
 import zlib
 from dataclasses import asdict, dataclass
 
-import skops.io
 import skrub
-from skops.io.exceptions import UnsupportedTypeException, UntrustedTypesFoundException
 from skrub import TableVectorizer
 
 from gradfeat.tabular.columns import ColumnPlan
@@ -64,6 +62,8 @@ class State:
 
 def dump(state: State, vectorizer: TableVectorizer | None) -> bytes:
     """Return a zip file of ``state.json`` and, where there is one, ``vectorizer.skops``."""
+    import skops.io  # seconds, which no command that saves nothing has to wait for
+
     about = {"format": FORMAT, "skrub": skrub.__version__} | asdict(state)
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
@@ -114,6 +114,9 @@ def _state(about: dict) -> State:
 def _vectorizer(data: bytes | None, written_by: str) -> TableVectorizer | None:
     if data is None:
         return None
+    import skops.io
+    from skops.io.exceptions import UnsupportedTypeException, UntrustedTypesFoundException
+
     try:
         vectorizer = skops.io.loads(data, trusted=TRUSTED)
     except UntrustedTypesFoundException as error:
