@@ -1,4 +1,9 @@
-"""Sample sizes and losses of Damian22's theorems as functions; rates, their constants unknown."""
+"""Sample sizes and losses of Damian22's theorems as functions; rates, their constants unknown.
+
+n ~ d^2 r + d r^p, d^p and d^{p/2} are as printed. The powers of kappa, the terms n^{-1/4} and
+N^{-1/4} and the conditions of Theorems 1 and 3, and d^k for one step at k >= 3, were not checked
+against print: use them as orders of magnitude; nothing else is built on them.
+"""
 
 from __future__ import annotations
 
