@@ -8,8 +8,10 @@ import numpy as np
 import pytest
 from small_fits import binary, regression
 
-from gradfeat import KernelClassifier, KernelRegressor
+from gradfeat import KernelClassifier, KernelRegressor, RFMRegressor
 from gradfeat.estimators.persistence import contents_of, estimator_from
+from gradfeat.estimators.worded import UNREACHED
+from gradfeat.models.solvers.named import NAMES
 
 FIXED = {"bandwidth": 2.0, "alpha": 1.0, "search": None}
 
@@ -49,3 +51,76 @@ def test_another_name_is_refused():
     X, y = regression(20)
     with pytest.raises(ValueError, match=r"solver is 'lu': allowed are 'direct', .*None"):
         KernelRegressor(solver="lu").fit(X, y)
+
+
+def test_a_tolerance_that_was_not_reached_is_said_once_in_the_words_of_the_options():
+    X, y = regression(60)
+    with pytest.warns(UserWarning, match=UNREACHED) as said:
+        KernelRegressor(kernel="ntk", bandwidth=2.0, solver="richardson").fit(X, y)
+    (one,) = said
+    assert "use solver='direct' or solver='nystrom_cg', or a larger alpha." in str(one.message)
+
+
+@pytest.mark.parametrize(
+    ("model", "instead"),
+    [
+        *((KernelRegressor(solver=name), "raise memory_limit") for name in NAMES[1:]),
+        (KernelRegressor(solver="direct"), "use solver='nystrom' or solver='eigenpro', or use"),
+        (KernelRegressor(), "raise memory_limit"),
+        (RFMRegressor(), "use gradient features"),
+    ],
+)
+def test_too_little_memory_is_said_in_the_words_of_the_options(model, instead):
+    X, y = regression(50)
+    with pytest.raises(MemoryError, match=rf"1 kB are allowed: fit on fewer rows.*{instead}"):
+        model.set_params(memory_limit=1000, search=None).fit(X, y)
+
+
+@pytest.mark.parametrize("limit", [0, -1, "1GB", "1e9", float("nan")])
+@pytest.mark.parametrize("kind", [KernelRegressor, RFMRegressor])
+def test_a_memory_limit_is_a_number_of_bytes(kind, limit):
+    X, y = regression(20)
+    with pytest.raises(ValueError, match=r"memory_limit is .*: give a positive number or None"):
+        kind(memory_limit=limit, search=None).fit(X, y)
+
+
+@pytest.mark.parametrize("value", ["", 0, []])
+def test_only_none_leaves_the_kernel_open(value):
+    X, y = regression(20)
+    with pytest.raises(ValueError, match=r"kernel is .*: allowed are 'laplace'"):
+        KernelRegressor(kernel=value).fit(X, y)
+
+
+KINDS = pytest.mark.parametrize(
+    "kernel", ["laplace", "matern52", "ntk", "nngp", "erf-ntk", "polynomial3"]
+)
+
+
+@KINDS
+@pytest.mark.parametrize(
+    ("dtype", "L"),
+    [
+        ("float32", 1e-4),
+        ("float32", 1e30),
+        ("float64", 1e-30),
+        ("float64", 1e-4),
+        ("float64", 1e90),
+    ],
+)
+def test_far_bandwidths_give_numbers(kernel, dtype, L):
+    X, y = regression(40)
+    model = KernelRegressor(kernel=kernel, bandwidth=L, alpha=1.0, search=None, dtype=dtype)
+    assert np.isfinite(model.fit(X, y).predict(X)).all()
+
+
+@KINDS
+@pytest.mark.parametrize(
+    ("dtype", "L"),
+    [("float32", 1e-15), ("float32", 1e-45), ("float64", 1e-90), ("float64", 1e-300),
+     ("float64", 1e300)],
+)  # fmt: skip
+def test_bandwidths_beyond_the_numbers_are_refused(kernel, dtype, L):
+    X, y = regression(40)
+    model = KernelRegressor(kernel=kernel, bandwidth=L, alpha=1.0, search=None, dtype=dtype)
+    with pytest.raises(ValueError, match=r"bandwidth is 1e[-+]\d+.*: give a"):
+        model.fit(X, y)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from copy import copy
@@ -43,6 +44,7 @@ from .state import (
     under_prefix,
     with_prefix,
 )
+from .worded import UNREACHED
 
 #: Share of the AGOP's trace that the effective directions carry together.
 EFFECTIVE_SHARE = 0.95
@@ -185,10 +187,12 @@ class FeatureModel(BaseEstimator, ABC):
         if len(block.X) < 2 or not (searched or need_held_out):
             return None
         rows = SEARCH_ROWS[self.search or "fast"]
-        if not searched:
-            given = replace(space, stages=None)
-            return evaluate(given, space.start, block, seed, rows)
-        return search(space, block, seed, rows=rows, sweeps=2 if self.search == "full" else 1)
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", UNREACHED)  # the fit itself says so, once
+            if not searched:
+                given = replace(space, stages=None)
+                return evaluate(given, space.start, block, seed, rows)
+            return search(space, block, seed, rows=rows, sweeps=2 if self.search == "full" else 1)
 
     def _summarise(self, block: Block, X: Any) -> None:
         """AGOP over a sample of the rows, its directions and importances, in X's namespace."""

@@ -10,9 +10,9 @@ from sklearn.utils.validation import _get_feature_names
 
 
 def _as_float(value: Any) -> float:
-    """The number that `value` is; nan for what is none."""
+    """The number that `value` is; nan for what is none, digits in quotes among it."""
     try:
-        return float(value)
+        return math.nan if type(value) is str else float(value)
     except (TypeError, ValueError, OverflowError):
         return math.nan
 

@@ -6,23 +6,30 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
+import torch
+from torch import Tensor
+
 from ..maths.blocks import Block
-from ..maths.memory import allowed_bytes
-from ..models.kernel_ridge import KernelRidge, refuse_large_kernel
-from ..models.kernels.named import kernel
+from ..maths.memory import allowed_bytes, refuse_beyond
+from ..models.base import Kernel
+from ..models.kernel_ridge import KernelRidge
+from ..models.kernels.named import NAMES, kernel
 from ..models.rfm import RFM
-from ..models.solvers.base import Solver
-from ..models.solvers.direct import Direct, direct_bytes
-from ..models.solvers.named import NAMES, solver
-from ..models.solvers.nystrom import Nystrom
+from ..models.solvers.direct import direct_bytes
+from ..models.solvers.named import NAMES as SOLVERS
+from ..models.solvers.named import solver
 from .bandwidth import median_distance
 from .checks import check_choice, check_count, check_positive
 from .search import Point, SearchSpace
+from .worded import Worded
 
 KERNELS = ("laplace", "matern32", "gaussian")
 FACTORS = (0.5, 2.0, 4.0)
 ALPHAS = (1e-4, 1e-3, 1e-1, 1.0, 10.0)
 START_ALPHA = 1e-2
+
+#: Bandwidths, in units of the standardised inputs; squares beyond are no floating-point numbers.
+LEAST_BANDWIDTH, LARGEST_BANDWIDTH = 1e-100, 1e100
 
 
 @dataclass(frozen=True)
@@ -35,15 +42,17 @@ class KernelChoice:
 
     def check(self) -> None:
         """Raise ValueError for a value that is not allowed."""
-        kernel(self.kernel or "laplace", 1.0)
+        check_choice("kernel", self.kernel, (*NAMES, None))
         check_positive("bandwidth", self.bandwidth)
+        if self.bandwidth is not None:
+            _check_bandwidth(float(self.bandwidth))
         check_positive("alpha", self.alpha, zero=True)
 
     def start_and_axes(self, data: Block) -> tuple[Point, dict[str, Sequence[Any]]]:
         """Where a search begins, and what it varies."""
         base = median_distance(data.X) if self.bandwidth is None else float(self.bandwidth)
         start: Point = {
-            "kernel": self.kernel or "laplace",
+            "kernel": "laplace" if self.kernel is None else self.kernel,
             "bandwidth": base,
             "alpha": START_ALPHA if self.alpha is None else float(self.alpha),
         }
@@ -57,20 +66,42 @@ class KernelChoice:
         return start, axes
 
 
-def chosen_solver(name: str | None, data: Block, memory_limit: int | None) -> tuple[str, Solver]:
+def _check_bandwidth(L: float) -> None:
+    if not LEAST_BANDWIDTH <= L <= LARGEST_BANDWIDTH:
+        raise ValueError(
+            f"bandwidth is {L}: give a number from {LEAST_BANDWIDTH:g} to {LARGEST_BANDWIDTH:g}, "
+            "in units of the standardised inputs."
+        )
+
+
+def _check_values(k: Kernel, point: Point, X: Tensor) -> None:
+    """Raise ValueError where the kernel of the longest row, or squares on the way, overflow."""
+    longest = X[X.norm(dim=1).argmax()][None]
+    K = k(longest, torch.cat([longest, X[:1]])).double()
+    scaled = float(longest.double().norm() / point["bandwidth"])
+    size = torch.stack([K.abs().max(), torch.tensor(scaled).double() ** 4]).max()
+    if not float(size) * len(X) < torch.finfo(X.dtype).max:
+        raise ValueError(
+            f"bandwidth is {point['bandwidth']} and kernel {point['kernel']!r}, whose values here "
+            f"are beyond {str(X.dtype).removeprefix('torch.')}: give a larger bandwidth"
+            f"{', or dtype float64' if X.dtype == torch.float32 else ''}."
+        )
+
+
+def chosen_solver(name: str | None, data: Block, memory_limit: int | None) -> Worded:
     """Solver by name; None is direct where its matrix is allowed, else Nystrom centres.
 
     Raises
     ------
     ValueError
-        For a name that is not known.
+        For a name that is not known, or a limit that is no number of bytes.
     """
-    if name is not None:
-        check_choice("solver", name, (*NAMES, None))
-        return name, solver(name, memory_limit)
-    if direct_bytes(data.X, data.y) <= allowed_bytes(memory_limit):
-        return "direct", Direct(memory_limit=memory_limit)
-    return "nystrom", Nystrom(memory_limit=memory_limit)
+    check_choice("solver", name, (*SOLVERS, None))
+    check_positive("memory_limit", memory_limit)
+    if name is None:
+        fits = direct_bytes(data.X, data.y) <= allowed_bytes(memory_limit)
+        name = "direct" if fits else "nystrom"
+    return Worded(name, solver(name, memory_limit))
 
 
 def kernel_ridge_space(
@@ -78,14 +109,22 @@ def kernel_ridge_space(
 ) -> SearchSpace:
     """Kernel ridge over the open settings of `choice`; the setting tells the solver."""
     choice.check()
-    name, method = chosen_solver(wanted, data, memory_limit)
+    method = chosen_solver(wanted, data, memory_limit)
     start, axes = choice.start_and_axes(data)
 
     def make(point: Point) -> KernelRidge:
         k = kernel(point["kernel"], point["bandwidth"])
         return KernelRidge(k, point["alpha"], method)
 
-    return SearchSpace(make, {**start, "solver": name}, axes, stages=None)
+    _check_values(make(start).kernel, start, data.X)
+    return SearchSpace(make, {**start, "solver": method.name}, axes, stages=None)
+
+
+#: Where the matrices of an RFM are not allowed.
+INSTEAD_OF_RFM = (
+    "fit on fewer rows or use gradient features, whose memory does not grow with the square of the "
+    "rows"
+)
 
 
 @dataclass(frozen=True)
@@ -112,7 +151,11 @@ def rfm_space(choice: KernelChoice, options: MetricOptions, data: Block) -> Sear
     """RFM over the open settings of `choice`, and the number of updates up to ``n_iter``."""
     choice.check()
     options.check()
-    refuse_large_kernel(data.X, 3, options.memory_limit)
+    check_positive("memory_limit", options.memory_limit)
+    n = len(data.X)
+    needed = 3 * n * n * data.X.element_size()
+    what = f"a recursive feature machine on {n:,} rows (3 matrices of {n:,} x {n:,})"
+    refuse_beyond(needed, options.memory_limit, what, INSTEAD_OF_RFM)
     start, axes = choice.start_and_axes(data)
 
     def make(point: Point) -> RFM:
@@ -128,4 +171,5 @@ def rfm_space(choice: KernelChoice, options: MetricOptions, data: Block) -> Sear
             memory_limit=options.memory_limit,
         )
 
+    _check_values(kernel(start["kernel"], start["bandwidth"]), start, data.X)
     return SearchSpace(make, start, axes, stages=("n_iter", 0) if options.n_iter > 0 else None)
