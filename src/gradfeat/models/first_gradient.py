@@ -8,7 +8,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from ..maths.blocks import Block, FirstLayerGradient, Moments, collect
+from ..maths.blocks import Block
 from ..maths.null_draws import null_draws, p_value
 from ..maths.whitening import whitening
 from .base import unit_weights
@@ -76,28 +76,27 @@ def first_gradient_test(
     X, y = X[:rows], y[:rows]
     mean, P = whitening(Block(X, y, w))
     X = (X - mean) @ P
-    net = learner.start(Block(X, y, w), seed)
-    residual = y - X @ net.beta - net.offset
-    centred = y - (w @ y) / w.sum()
+    start = learner.start(Block(X, y, w), seed)
+    # The second half of the neurons mirrors the first one.
+    half = len(start.b) // 2
+    slopes = learner.activation.derivative(torch.addmm(start.b[:half], X, start.W[:half].T))
+    parts = torch.stack([y - (w @ y) / w.sum(), y - X @ start.beta - start.offset])
+    weighted = w[:, None] * X
+
+    def statistics(parts: Tensor) -> tuple[float, float]:
+        """|beta| and the leading singular value of the gradient, squared."""
+        centred, residual = parts
+        pulled = (residual[:, :, None] * weighted[:, None, :]).flatten(1)
+        by_output = (slopes.T @ pulled).view(half, y.shape[1], -1)
+        G = torch.einsum("mcd,mc->md", by_output, start.a[:half])
+        return float((weighted.T @ centred).norm()), float(torch.linalg.eigvalsh(G.T @ G)[-1])
+
     nulls = null_draws(len(X), permutations, seed)
-
-    def statistics(y: Tensor, r: Tensor) -> tuple[float, float]:
-        """|beta| and the leading singular value of the gradient."""
-        linear = collect(Moments(), [Block(X, y, w)]).xy.norm()
-        step = FirstLayerGradient(
-            net.W, net.b, net.a, learner.activation.derivative, lambda _, target: target
-        )
-        G = collect(step, [Block(X, r, w)]).W
-        return float(linear), float(torch.linalg.eigvalsh(G.T @ G)[-1])
-
-    observed = torch.tensor(statistics(centred, residual))
-    shuffled, flipped = (
-        torch.tensor([statistics(centred[i], residual[i]) for i in nulls.orders.T.to(X.device)]),
-        torch.tensor(
-            [statistics(s * centred, s * residual) for s in nulls.signs.T[:, :, None].to(X)]
-        ),
-    )
+    observed = torch.tensor(statistics(parts))
+    shuffled = [statistics(parts[:, order]) for order in nulls.orders.T.to(X.device)]
+    flipped = [statistics(parts * sign[:, None]) for sign in nulls.signs.T.to(X)]
     linear_p, gradient_p = (
-        max(p_value(float(observed[k]), null[:, k]) for null in (shuffled, flipped)) for k in (0, 1)
+        max(p_value(float(observed[k]), torch.tensor(null)[:, k]) for null in (shuffled, flipped))
+        for k in (0, 1)
     )
     return GradientTest(linear_p, gradient_p)
