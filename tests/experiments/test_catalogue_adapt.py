@@ -96,7 +96,7 @@ REVERSED = {
         ("adapt-support", "support", "sphere", "support is 'sphere': give one of"),
         ("adapt-support", "n", 1, "n is 1: give 2 or more."),
         ("adapt-support", "m", 7, "m is 7: neurons start in pairs"),
-        ("adapt-support", "ambient", -1, "ambient are 0.0, -1.0: give finite numbers"),
+        ("adapt-support", "ambient", -1, "ambient is -1.0: give 0 or more."),
         ("adapt-support", "frequency", 0, "frequency is 0.0: give a finite number above 0."),
         ("adapt-smooth", "method", "nope", "method is 'nope': give one of 'kernel', 'network'."),
         ("adapt-smooth", "s", -1, "s is -1: give a finite power, 0 or more."),

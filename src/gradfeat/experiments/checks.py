@@ -2,10 +2,20 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 
+#: Rows that a cell may draw: 10 inputs of each are 800 MB.
+MOST_ROWS = 10_000_000
 
-def at_least(least: int, **settings: int) -> None:
+#: Degrees whose factorials and powers leave digits for an average over rows.
+MOST_DEGREE = 20
+
+#: Noise, of targets with variance 1, and frequencies that a sum of squares can take.
+LARGEST = 1e6
+
+
+def at_least(least: int, **settings: float) -> None:
     """Refuse a setting below `least`.
 
     Raises
@@ -23,6 +33,28 @@ def at_least(least: int, **settings: int) -> None:
     for name, value in settings.items():
         if value < least:
             raise ValueError(f"{name} is {value}: give {least} or more.")
+
+
+def at_most(most: float, **settings: float) -> None:
+    """Refuse a setting above `most`, and nan.
+
+    Raises
+    ------
+    ValueError
+        With its name and value.
+
+    Examples
+    --------
+    >>> at_most(20, p=41)
+    Traceback (most recent call last):
+    ...
+    ValueError: p is 41: give 20 or less.
+    """
+    for name, value in settings.items():
+        if not value <= most:
+            digits = 0 if math.isnan(value) or math.isinf(value) else int(math.log10(value))
+            words = f"about 10^{digits}" if digits > 15 else f"{value:,}"
+            raise ValueError(f"{name} is {words}: give {most:,} or less.")
 
 
 def paired(m: int) -> None:

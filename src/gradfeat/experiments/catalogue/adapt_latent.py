@@ -18,7 +18,7 @@ from gradfeat.experiments.adapt_training import (
     shifted_sines,
     tuned_gaussian,
 )
-from gradfeat.experiments.checks import at_least, one_of, paired
+from gradfeat.experiments.checks import LARGEST, MOST_ROWS, at_least, at_most, one_of, paired
 from gradfeat.experiments.claims import Claim, above, agrees, below, each, ordered
 from gradfeat.experiments.curves import averaged, metric_series, only, over_seeds, settings
 from gradfeat.experiments.experiment import Experiment
@@ -57,6 +57,8 @@ def trial(
     paired(m)
     at_least(2, n=n)
     at_least(1, n_test=n_test, steps=steps, updates=updates)
+    at_most(MOST_ROWS, n=n, n_test=n_test)
+    at_most(LARGEST, noise=noise, frequency=frequency, penalty=penalty)
     if not penalty > 0:
         raise ValueError(f"penalty is {penalty}: give a number above 0.")
     task = MultiIndex(d, shifted_sines(r, frequency), noise, seed=seed)

@@ -15,7 +15,15 @@ from torch import Tensor
 from gradfeat.drawing import series, style
 from gradfeat.drawing.panels import caption, panels, shared_key
 from gradfeat.experiments.adapt_training import steeper
-from gradfeat.experiments.checks import at_least, one_of, paired
+from gradfeat.experiments.checks import (
+    LARGEST,
+    MOST_DEGREE,
+    MOST_ROWS,
+    at_least,
+    at_most,
+    one_of,
+    paired,
+)
 from gradfeat.experiments.claims import Check, Claim, agrees, every, slope
 from gradfeat.experiments.curves import averaged, metric_series, only, over_seeds
 from gradfeat.experiments.experiment import Experiment
@@ -61,6 +69,9 @@ def trial(
     paired(m)
     at_least(2, n=n)
     at_least(1, n_test=n_test)
+    at_most(MOST_ROWS, n=n, n_test=n_test)
+    at_most(LARGEST, noise=noise)
+    at_most(MOST_DEGREE, s=s)
     task = OneDimensional(TruncatedPower(s), noise=noise)
     train = task.sample(n, stream(seed, "train"))
     X, y = train.X.to(device), train.y.to(device)

@@ -19,7 +19,7 @@ from gradfeat.experiments.adapt_training import (
     steeper,
     tuned_gaussian,
 )
-from gradfeat.experiments.checks import at_least, one_of, paired
+from gradfeat.experiments.checks import LARGEST, MOST_ROWS, at_least, at_most, one_of, paired
 from gradfeat.experiments.claims import Check, Claim, above, agrees, below, each, every, slope
 from gradfeat.experiments.curves import averaged, metric_series, only, over_seeds
 from gradfeat.experiments.experiment import Experiment
@@ -62,6 +62,9 @@ def trial(
     paired(m)
     at_least(2, n=n)
     at_least(1, n_test=n_test)
+    at_least(0, ambient=ambient)
+    at_most(MOST_ROWS, n=n, n_test=n_test)
+    at_most(LARGEST, noise=noise, frequency=frequency, ambient=ambient)
     bent, spread = _shape(support, ambient)
     g = shifted_sines(r, frequency)
     task = LowDimensionalSupport(d, r, g, bent, spread, noise, seed)

@@ -7,7 +7,7 @@ from matplotlib.figure import Figure
 
 from gradfeat.drawing import series, style
 from gradfeat.drawing.panels import caption, panels, shared_key
-from gradfeat.experiments.checks import at_least, one_of, paired
+from gradfeat.experiments.checks import MOST_DEGREE, MOST_ROWS, at_least, at_most, one_of, paired
 from gradfeat.experiments.claims import Claim, above, below, each, every, greater, ordered
 from gradfeat.experiments.curves import averaged, metric_series, only, over_seeds
 from gradfeat.experiments.experiment import Experiment
@@ -38,6 +38,8 @@ def trial(
     paired(m)
     at_least(1, d=d, n_test=n_test)
     at_least(3, p=p)
+    at_most(MOST_DEGREE, p=p)
+    at_most(MOST_ROWS, n_test=n_test, **{"ratio d^2": ratio * d**2})
     n = round(ratio * d**2)
     at_least(2, **{"ratio d^2": n})
     task = MultiIndex(d, he2_hep(p) if target != "degenerate" else pure_hermite(p), seed=seed)

@@ -13,7 +13,7 @@ from torch import Tensor
 
 from gradfeat.drawing import series, style
 from gradfeat.drawing.panels import caption, panels, shared_key
-from gradfeat.experiments.checks import at_least, paired
+from gradfeat.experiments.checks import MOST_DEGREE, MOST_ROWS, at_least, at_most, paired
 from gradfeat.experiments.claims import Claim, agrees, each, every, greater, slope
 from gradfeat.experiments.curves import averaged, metric_series, only, over_seeds, values_of
 from gradfeat.experiments.experiment import Experiment
@@ -28,6 +28,9 @@ from gradfeat.theory.damian22_leading_error import relative_error
 from gradfeat.theory.damian22_noise import sampling_variance
 
 #: Metrics of the leading term.
+#: Beyond it hardly a neuron of a sample is on at one end, or off at the other.
+LARGEST_BIAS = 4.0
+
 LEADING = ("leading_error", "measured_error", "noise_ratio_leading")
 
 
@@ -54,6 +57,9 @@ def trial(
     paired(m)
     at_least(1, d=d, r=r)
     at_least(10 * d, n=n)
+    at_most(MOST_ROWS, n=n)
+    at_most(MOST_DEGREE, p=p)
+    at_most(LARGEST_BIAS, **{"|bias|": abs(bias)})
     task = MultiIndex(d, he2_hep(p, r), seed=seed)
     net = GradientStep(m)
     rows = task.sample(n, stream(seed, "train"))

@@ -12,7 +12,15 @@ from torch import Tensor
 
 from gradfeat.drawing import series, style
 from gradfeat.drawing.panels import caption, panels, shared_key
-from gradfeat.experiments.checks import at_least, one_of, paired
+from gradfeat.experiments.checks import (
+    LARGEST,
+    MOST_DEGREE,
+    MOST_ROWS,
+    at_least,
+    at_most,
+    one_of,
+    paired,
+)
 from gradfeat.experiments.claims import Check, Claim, agrees, below, each, every, greater, within
 from gradfeat.experiments.curves import averaged, metric_series, only, over_seeds
 from gradfeat.experiments.experiment import Experiment
@@ -60,6 +68,10 @@ def trial(
     one_of(NAMES, method=method)
     paired(m)
     at_least(1, n=n, n_test=n_test)
+    at_least(0, ridge=ridge)
+    at_most(MOST_ROWS, n=n, n_test=n_test)
+    at_most(MOST_DEGREE, p=p)
+    at_most(LARGEST, noise=noise, ridge=ridge)
     task = MultiIndex(d, he2_hep(p), noise, "sign", seed=seed)
     train = task.sample(n, stream(seed, "train"))
     f = _fit(method, m, ridge, train.X.to(device), train.y.to(device), seed)
@@ -80,8 +92,8 @@ def _fit(method: str, m: int, ridge: float, X: Tensor, y: Tensor, seed: int) -> 
 
 
 def theory(method: str, n: int, d: int, p: int, noise: float, ridge: float) -> dict[str, float]:
-    """The learning curve of the NTK without bias; nothing is known of the others at finite n."""
-    if method != "ntk without bias":
+    """The learning curve of the NTK without bias, d > 1; nothing is known of the others."""
+    if method != "ntk without bias" or d < 2:
         return {"loss": math.nan}
     return {"loss": float(kernel_loss(np.array([n]), d, p, noise, ridge)[0])}
 
@@ -109,6 +121,8 @@ def _target(p: int) -> HermiteSeries:
 def _theory_line(ax: Axes, table: pd.DataFrame, color: str) -> None:
     for _, row in only(table, method="ntk without bias").iloc[:1].iterrows():
         d, p = int(row["d"]), int(row["p"])
+        if d < 2:  # no angles, no spectrum
+            return
         n = np.geomspace(table["n"].min(), table["n"].max(), 200)
         curve = kernel_loss(n, d, p, float(row["noise"]), float(row["ridge"]))
         series.line(ax, n, curve, "theory of the NTK without bias", color)

@@ -10,7 +10,7 @@ from matplotlib.figure import Figure
 
 from gradfeat.drawing import series, style
 from gradfeat.drawing.panels import caption, panels, shared_key
-from gradfeat.experiments.checks import at_least, paired
+from gradfeat.experiments.checks import MOST_DEGREE, MOST_ROWS, at_least, at_most, paired
 from gradfeat.experiments.claims import Check, Claim, above, below, every, greater, within
 from gradfeat.experiments.curves import averaged, metric_series, only, over_seeds
 from gradfeat.experiments.experiment import Experiment
@@ -44,7 +44,10 @@ def trial(
     """
     paired(m)
     at_least(-1, power=power)
-    at_least(1, n_test=n_test, q=q)
+    at_least(1, n_test=n_test, q=q, d=d)
+    at_most(MOST_DEGREE, p=p, q=q)
+    at_most(MOST_POWER, power=power)
+    at_most(MOST_ROWS, N=N, n_test=n_test, **{"d^power": d ** max(0, power)})
     at_least(2, N=N)
     target = MultiIndex(d, pure_hermite(q), seed=seed)
     rows, test = (target.sample(k, stream(seed, s)) for k, s in ((N, "target"), (n_test, "test")))
@@ -108,6 +111,9 @@ def figure(table: pd.DataFrame, theory_table: pd.DataFrame | None) -> Figure:
     )
     return fig
 
+
+#: Powers of d whose rows are counted at all.
+MOST_POWER = 12
 
 ROWS = [10, 30, 100, 300, 1_000, 3_000]
 PRETRAINED = {"d": 10, "power": [-1, 0, 1, 2, 3, 4]}
