@@ -6,9 +6,12 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from ..maths.memory import BLOCK_BYTES, rows_per_block
+from ..maths.memory import rows_per_block
 from .hermite_features import degree_coefficients, feature_count
 from .hermite_kernels import hermite_kernels
+
+#: Bytes of kernels that are held at once: larger blocks leave the cache and take half as long again.
+BLOCK_BYTES = 32 * 2**20
 
 
 def degree_strength(
