@@ -10,7 +10,7 @@ from ..maths.memory import rows_per_block
 from .hermite_features import degree_coefficients, feature_count
 from .hermite_kernels import hermite_kernels
 
-#: Bytes of kernels that are held at once: larger blocks leave the cache and take half as long again.
+#: Bytes of kernels held at once: larger blocks leave the cache and take half as long again.
 BLOCK_BYTES = 32 * 2**20
 
 
