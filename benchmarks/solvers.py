@@ -107,7 +107,7 @@ def small(repetitions: int) -> None:
 
 
 def large(kernels: list[str], names: list[str], sizes: list[int]) -> None:
-    """Two threads, float32, d = 20: direct at 20,000 rows, the others at more."""
+    """One thread (two spin on products this small), float32, d = 20: direct at 20,000 rows."""
     for kernel in kernels:
         for name in names:
             for n in [20_000] if name == "direct" else sizes:
@@ -120,7 +120,7 @@ def large(kernels: list[str], names: list[str], sizes: list[int]) -> None:
 
 def one(name: str, kernel: str, n: int) -> None:
     """One fit of `large`, with the errors on the way of a solver that iterates long."""
-    torch.set_num_threads(2)
+    torch.set_num_threads(1)
     k, alpha = KERNELS[kernel]
     told = error(k, alpha, SOLVERS[name], n, 20, torch.float32)
     print(json.dumps({key: round(value, 4) for key, value in told.items()}))
