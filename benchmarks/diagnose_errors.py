@@ -17,8 +17,8 @@ from collections import Counter
 import torch
 from common import machine
 
-from gradfeat.maths.null_draws import p_value
 from gradfeat.maths.hermite import HermiteSeries
+from gradfeat.maths.null_draws import p_value
 from gradfeat.maths.streams import stream
 from gradfeat.tabular.degree_findings import LEVEL, Statistics, statistics
 from gradfeat.tabular.standard_inputs import standard_inputs
