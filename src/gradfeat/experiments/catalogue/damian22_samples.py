@@ -213,8 +213,7 @@ EXPERIMENT = Experiment(
             every(_exceeds("ntk", "gradient step"), _exceeds("random features", "ntk")),
         ),
         Claim(
-            "From n = 10^3 on the NTK without bias loses what its eigenvalues predict, within"
-            " 0.1.",
+            "From n = 10^3 on the NTK without bias loses what its eigenvalues predict, within 0.1.",
             "Simon et al. 2021; Damian22, section 1 on kernels",
             agrees("loss", theory, {"method": "ntk without bias", **FROM_1000}, 2.0, 0.1),
         ),
