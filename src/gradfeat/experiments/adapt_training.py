@@ -11,11 +11,10 @@ import pandas as pd
 from torch import Tensor
 
 from gradfeat.experiments.claims import Check, Verdict
-from gradfeat.experiments.intervals import limits_of
+from gradfeat.experiments.decisions import decided, over
 from gradfeat.experiments.kernel_training import tuned_ridge
 from gradfeat.experiments.rows import Where, described
 from gradfeat.experiments.slopes import slopes_by_seed
-from gradfeat.experiments.verdicts import UNDECIDED, undecided
 from gradfeat.models.base import Predictor
 from gradfeat.models.gradient_step import GradientStep
 from gradfeat.models.kernels.radial import Gaussian
@@ -88,16 +87,6 @@ def steeper(
             f"slope of log {metric} on log {factor} ({described(than_where)}) - slope "
             f"({described(where)})"
         )
-        match limits_of(values, "mean") if len(values) else "no rows match":
-            case str() as reason:
-                return undecided(f"{label}: {reason}", len(values))
-            case limits:
-                numbers = f"{limits.estimate:.3g} [{limits.low:.3g}, {limits.high:.3g}]"
-                words = f"{label} {numbers} over {len(values)} seeds; bound {margin:g}"
-                below = "fails" if limits.high < margin else UNDECIDED
-                outcome = "holds" if limits.low >= margin else below
-                return Verdict(
-                    outcome, limits.estimate, limits.low, limits.high, words, len(values)
-                )
+        return decided(values, "mean", label, f"bound {margin:g}", over(margin))
 
     return check

@@ -16,15 +16,13 @@ from dataclasses import replace
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
 from gradfeat.experiments.agreement import agrees
-from gradfeat.experiments.intervals import Limits, Statistic, limits_of
+from gradfeat.experiments.decisions import between, decided, over, under
+from gradfeat.experiments.intervals import Limits, Statistic
 from gradfeat.experiments.rows import Where, by_seed, described, matching
 from gradfeat.experiments.slopes import slope
 from gradfeat.experiments.verdicts import (
-    SEVERITY,
-    UNDECIDED,
     Check,
     Claim,
     Outcome,
@@ -51,42 +49,6 @@ __all__ = [
 ]
 
 
-def _verdict(
-    values: NDArray[np.float64],
-    statistic: Statistic,
-    label: str,
-    bound: str,
-    rule: Callable[[Limits], Outcome],
-) -> Verdict:
-    n = len(values)
-    limits = limits_of(values, statistic) if n else "no rows match"
-    match limits:
-        case str():
-            return undecided(f"{label}: {limits}", n)
-        case _:
-            numbers = f"{limits.estimate:.4g} [{limits.low:.4g}, {limits.high:.4g}]"
-            words = f"{statistic} {label} {numbers} over {n} seeds; {bound}"
-            return Verdict(rule(limits), limits.estimate, limits.low, limits.high, words, n)
-
-
-def _over(bound: float) -> Callable[[Limits], Outcome]:
-    def rule(limits: Limits) -> Outcome:
-        if limits.low >= bound:
-            return "holds"
-        return "fails" if limits.high < bound else UNDECIDED
-
-    return rule
-
-
-def _under(bound: float) -> Callable[[Limits], Outcome]:
-    def rule(limits: Limits) -> Outcome:
-        if limits.high <= bound:
-            return "holds"
-        return "fails" if limits.low > bound else UNDECIDED
-
-    return rule
-
-
 def _of_metric(
     metric: str,
     where: Where | None,
@@ -98,7 +60,7 @@ def _of_metric(
 
     def check(table: pd.DataFrame) -> Verdict:
         values = by_seed(table, metric, where).to_numpy()
-        return _verdict(values, statistic, metric, bound, rule)
+        return decided(values, statistic, metric, bound, rule)
 
     return check
 
@@ -119,7 +81,7 @@ def above(
     'mean accuracy 0.985 [0.9766, 0.9934] over 3 seeds; bound 0.9'
     """
 
-    return _of_metric(metric, where, statistic, f"bound {bound:.4g}", _over(bound))
+    return _of_metric(metric, where, statistic, f"bound {bound:.4g}", over(bound))
 
 
 def below(
@@ -136,7 +98,7 @@ def below(
     'holds'
     """
 
-    return _of_metric(metric, where, statistic, f"bound {bound:.4g}", _under(bound))
+    return _of_metric(metric, where, statistic, f"bound {bound:.4g}", under(bound))
 
 
 def within(
@@ -160,11 +122,9 @@ def within(
     'holds'
     """
 
-    def rule(limits: Limits) -> Outcome:
-        sides = {_over(low)(limits), _under(high)(limits)}
-        return next(outcome for outcome in SEVERITY if outcome in sides)
-
-    return _of_metric(metric, where, statistic, f"bounds {low:.4g} to {high:.4g}", rule)
+    return _of_metric(
+        metric, where, statistic, f"bounds {low:.4g} to {high:.4g}", between(low, high)
+    )
 
 
 def greater(
@@ -206,7 +166,7 @@ def greater(
             [more[seed] - less[seed] for seed in more.index if seed in less.index]
         )
         label = f"{metric} ({described(where)}) - {other} ({described(than_where)})"
-        return _verdict(difference, statistic, label, f"bound {margin:.4g}", _over(margin))
+        return decided(difference, statistic, label, f"bound {margin:.4g}", over(margin))
 
     return check
 

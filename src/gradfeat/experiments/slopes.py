@@ -8,9 +8,9 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from gradfeat.experiments.intervals import limits_of
+from gradfeat.experiments.decisions import between, decided
 from gradfeat.experiments.rows import Where, described, matching
-from gradfeat.experiments.verdicts import UNDECIDED, Check, Verdict, undecided
+from gradfeat.experiments.verdicts import Check, Verdict
 
 
 def slopes_by_seed(
@@ -64,19 +64,8 @@ def slope(
 
     def check(table: pd.DataFrame) -> Verdict:
         values = slopes_by_seed(table, metric, factor, where).to_numpy()
-        limits = limits_of(values, "mean") if len(values) else "no rows match"
         label = f"slope of log {metric} on log {factor} ({described(where)})"
-        match limits:
-            case str():
-                return undecided(f"{label}: {limits}", len(values))
-            case _:
-                numbers = f"{limits.estimate:.3g} [{limits.low:.3g}, {limits.high:.3g}]"
-                words = f"{label} {numbers} over {len(values)} seeds; bounds {low:g} to {high:g}"
-                inside = limits.low >= low and limits.high <= high
-                outside = limits.high < low or limits.low > high
-                outcome = "holds" if inside else "fails" if outside else UNDECIDED
-                return Verdict(
-                    outcome, limits.estimate, limits.low, limits.high, words, len(values)
-                )
+        bounds = f"bounds {low:g} to {high:g}"
+        return decided(values, "mean", label, bounds, between(low, high))
 
     return check

@@ -15,6 +15,7 @@ from torch import Tensor
 
 from ..maths.streams import stream
 from .base import Sample, Task, check_rows
+from .draws import orthonormal_columns
 
 
 @final
@@ -162,10 +163,7 @@ class SparseCoding(Task):
     @cached_property
     def dictionary(self) -> Float[Tensor, "d D"]:
         """M, orthonormal columns, the same for the same `d`, `D` and `seed`."""
-        generator = stream(self.seed, "dictionary")
-        Z = torch.randn(self.d, self.D, generator=generator, dtype=torch.float64)
-        Q, R = torch.linalg.qr(Z)
-        return Q * R.diagonal().sign()
+        return orthonormal_columns(self.d, self.D, stream(self.seed, "dictionary"))
 
     @property
     def directions(self) -> Float[Tensor, "d 1"]:

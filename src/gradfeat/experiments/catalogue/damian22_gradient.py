@@ -20,6 +20,7 @@ from gradfeat.experiments.experiment import Experiment
 from gradfeat.maths.blocks import Block, FirstLayerGradient, collect
 from gradfeat.maths.streams import stream
 from gradfeat.models.gradient_step import GradientStep
+from gradfeat.models.refit import affine_part
 from gradfeat.tasks.base import Sample
 from gradfeat.tasks.multi_index import MultiIndex
 from gradfeat.tasks.targets import he2_hep
@@ -88,14 +89,15 @@ def trial(
 def _gradient(rows: Sample, W: Tensor, a: Tensor, bias: float) -> np.ndarray:
     """grad_W of the mean squared error at f = 0, on the rows less their own affine part."""
     X, y = rows.X, rows.y
-    alpha, beta = y.mean(0), X.T @ (y - y.mean(0)) / len(X)
+    ones = torch.ones_like(y[:, 0])
+    alpha, beta = affine_part(Block(X, y, ones), "moment")
     residual = y - alpha - X @ beta
     W, a = W.to(X), a.to(X)
     sums = collect(
         FirstLayerGradient(
             W, W.new_full((len(W),), bias), a, lambda z: (z > 0).to(z), lambda _, y: y
         ),
-        [Block(X, residual, torch.ones_like(y[:, 0]))],
+        [Block(X, residual, ones)],
     )
     return (-2 * sums.W / sums.weight).cpu().numpy()
 
