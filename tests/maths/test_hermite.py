@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from numpy.polynomial import hermite_e
 
@@ -169,6 +169,8 @@ def test_integrable_singularity_at_a_breakpoint() -> None:
 
 @settings(max_examples=25, deadline=None)
 @given(p=st.lists(st.floats(-3, 3), min_size=1, max_size=7))
+@example(p=[2.2250738585e-313])
+@example(p=[1e-300, 3e-310])
 def test_polynomial_coefficients(p: list[float]) -> None:
     found = hermite_coefficients(lambda z: np.polynomial.polynomial.polyval(z, p), 8)
     exact = np.zeros(9)

@@ -354,7 +354,9 @@ def _integrate(g: RealFunction, edges: np.ndarray) -> np.ndarray:
     """Integral of g over the panels, each halved until it agrees with its two halves."""
     left, right = edges[:-1], edges[1:]
     coarse = _gauss_legendre(g, left, right)
-    accepted = _TOLERANCE * _gauss_legendre(lambda z: np.abs(g(z)), left, right).sum(0)
+    size = _gauss_legendre(lambda z: np.abs(g(z)), left, right).sum(0)
+    # Subnormal numbers have no relative accuracy, so nothing is resolved below the normal ones.
+    accepted = np.maximum(_TOLERANCE * size, np.finfo(float).tiny)
     total = np.zeros(coarse.shape[1])
     for _ in range(_DEEPEST):
         middle = (left + right) / 2
