@@ -4,18 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import Literal, final
+from typing import Literal, final, get_args
 
 import torch
 from jaxtyping import Float
 from torch import Tensor
 
 from ..maths.activations import Activation, CentredReLU
-from ..maths.blocks import Block, FirstLayerGradient, collect
 from ..maths.streams import stream
 from .base import Learner, unit_weights
 from .head import RidgeHead
-from .random_features import draw, draw_first_layer
+from .step_sizes import Residual, check_name, first_step
 from .two_layer import TwoLayer
 
 
@@ -37,11 +36,21 @@ class OneStep(Learner[TwoLayer]):
         Ridge penalty.
     activation : Activation
         sigma; the theory wants c_0 = 0.
-    residual : {"y", "y - f0"}
-        r = y (the printed theory) or y - f_0 (the true gradient).
+    residual : {"y", "y - f0", "ba22"}
+        r = y (the printed theory), y - f_0 (the true gradient), or y - f_0 / sqrt(N) (the residual
+        of Ba22, whose output has this further factor), with f_0 = sigma(X W0^T) a.
     sample : {"fresh", "same"}
         Head on rows that the gradient has not seen (``fit`` splits its rows in halves), or on
         the same rows (the result differs several-fold).
+
+    Raises
+    ------
+    ValueError
+        Where `residual` or `sample` is another name.
+
+    See Also
+    --------
+    gradfeat.models.step_errors.step_errors : many step sizes from one gradient.
 
     Source: Moniri24, Section 2; Ba et al. 2022.
 
@@ -57,8 +66,12 @@ class OneStep(Learner[TwoLayer]):
     eta: float
     lam: float
     activation: Activation = field(default_factory=CentredReLU)
-    residual: Literal["y", "y - f0"] = "y"
+    residual: Residual = "y"
     sample: Literal["fresh", "same"] = "fresh"
+
+    def __post_init__(self) -> None:
+        check_name("residual", self.residual, get_args(Residual))
+        check_name("sample", self.sample, ("fresh", "same"))
 
     def fit_path(
         self,
@@ -86,18 +99,16 @@ class OneStep(Learner[TwoLayer]):
         seed: int = 0,
     ) -> TwoLayer:
         """The network after the gradient step: W0 + eta G with the initial head."""
-        a = draw(X, seed, "a", self.width, y.shape[1]) / self.width**0.5
-        W0, b = draw_first_layer(X, self.width, "sphere", seed), X.new_zeros(self.width)
-        zero = X.new_zeros(X.shape[1], y.shape[1])
-        start = TwoLayer(W0, b, a, zero[0], zero, self.activation)
-
-        def residual(X: Tensor, y: Tensor) -> Tensor:
-            return y if self.residual == "y" else y - start(X)
-
-        gradient = FirstLayerGradient(W0, b, a, self.activation.derivative, residual)
-        sums = collect(gradient, [Block(X, y, unit_weights(X, weights))])
-        W = W0 + self.eta * sums.W / sums.weight
-        return TwoLayer(W, b, a, zero[0], zero, self.activation)
+        begun = first_step(
+            X,
+            y,
+            width=self.width,
+            activation=self.activation,
+            residual=self.residual,
+            seed=seed,
+            weights=weights,
+        )
+        return begun.network(self.eta)
 
     def fit_head(
         self,

@@ -1,0 +1,161 @@
+"""One gradient step at many step sizes: the gradient and its products with rows are shared."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal, get_args
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from ..maths.activations import Activation
+from ..maths.blocks import Block, FirstLayerGradient, collect
+from ..maths.memory import BLOCK_BYTES
+from .base import row_blocks, unit_weights
+from .random_features import draw, draw_first_layer
+from .two_layer import TwoLayer
+
+#: What the gradient is weighted by: y, y - f_0, or y - f_0 / sqrt(N).
+Residual = Literal["y", "y - f0", "ba22"]
+
+
+def check_name(what: str, given: str, allowed: Sequence[str]) -> None:
+    """Raise ValueError with the allowed names where `given` is none of them.
+
+    Examples
+    --------
+    >>> check_name("sample", "fresh", ("fresh", "same"))
+    """
+    if given not in allowed:
+        names = " or ".join(map(repr, allowed))
+        raise ValueError(f"{what} is {given!r}: give {names}.")
+
+
+@dataclass(frozen=True, eq=False)
+class StepRows:
+    """Some rows seen by every W0 + eta G: sigma(P + eta Q), P = X W0^T, Q = X G^T.
+
+    Memory: P and Q, and F for each call of `features`; no further (n, N) matrix.
+    """
+
+    P: Float[Tensor, "n N"]
+    Q: Float[Tensor, "n N"]
+    activation: Activation
+
+    def features(self, eta: float) -> Float[Tensor, "n N"]:
+        """F = sigma(X (W0 + eta G)^T), by blocks of rows."""
+        F = torch.empty_like(self.P)
+        for rows in row_blocks(len(F), 3 * F.shape[1] * F.element_size(), BLOCK_BYTES):
+            F[rows] = self.activation(torch.add(self.P[rows], self.Q[rows], alpha=eta))
+        return F
+
+
+@dataclass(frozen=True, eq=False)
+class Step:
+    """A network at its start and its gradient: W = W0 + eta G for any eta.
+
+    Attributes
+    ----------
+    W0, a : Tensor (N, d), (N, c)
+        First layer, rows on the unit sphere, and head, a ~ N(0, I/N).
+    G : Tensor (N, d)
+        (1/n) [(a r^T) o sigma'(W0 X^T)] X.
+    beta : Tensor (d, c)
+        X^T r / n, the direction that the step writes into W: G is near c_1 a beta^T.
+    activation : Activation
+        sigma.
+    """
+
+    W0: Float[Tensor, "N d"]
+    a: Float[Tensor, "N c"]
+    G: Float[Tensor, "N d"]
+    beta: Float[Tensor, "d c"]
+    activation: Activation
+
+    def W(self, eta: float) -> Float[Tensor, "N d"]:
+        """W0 + eta G."""
+        return torch.add(self.W0, self.G, alpha=eta)
+
+    def network(self, eta: float) -> TwoLayer:
+        """The network after a step of size eta, its head still a."""
+        zero = torch.zeros_like(self.beta)
+        b = self.W0.new_zeros(len(self.W0))
+        return TwoLayer(self.W(eta), b, self.a, zero[0], zero, self.activation)
+
+    def rows(self, X: Float[Tensor, "n d"]) -> StepRows:
+        """Products of X with W0 and G, for the features at every eta."""
+        return StepRows(X @ self.W0.mT, X @ self.G.mT, self.activation)
+
+    def powers(self, X: Float[Tensor, "n d"], degree: int) -> Float[Tensor, "n degree"]:
+        """(X beta)^{ok} for k = 1, ..., degree, side by side: what large steps add to F_0.
+
+        Raises
+        ------
+        ValueError
+            Where y has several columns: there is no one beta then.
+        """
+        if self.beta.shape[1] != 1:
+            raise ValueError(
+                f"the step was made for {self.beta.shape[1]} targets: give first_step one target."
+            )
+        return (X @ self.beta) ** torch.arange(1, degree + 1, device=X.device)
+
+
+def first_step(
+    X: Float[Tensor, "n d"],
+    y: Float[Tensor, "n c"],
+    *,
+    width: int,
+    activation: Activation,
+    residual: Residual = "y",
+    seed: int = 0,
+    weights: Float[Tensor, " n"] | None = None,
+) -> Step:
+    """G = (1/n) [(a r^T) o sigma'(W0 X^T)] X and beta = X^T r / n, without a step size yet.
+
+    Parameters
+    ----------
+    X, y : Tensor (n, d), (n, c)
+        The rows of the gradient.
+    width : int
+        N.
+    activation : Activation
+        sigma.
+    residual : {"y", "y - f0", "ba22"}
+        r = y, y - f_0 or y - f_0 / sqrt(N), with f_0 = sigma(X W0^T) a.
+    seed : int
+        W0 and a are those of ``OneStep`` at this seed.
+    weights : Tensor (n,), optional
+        Row weights.
+
+    Raises
+    ------
+    ValueError
+        Where `residual` is another name.
+
+    Source: Moniri24, Section 2; Ba et al. 2022.
+
+    Examples
+    --------
+    >>> from gradfeat.maths.activations import CentredReLU
+    >>> X = torch.randn(400, 20, generator=torch.Generator().manual_seed(0)).double()
+    >>> step = first_step(X, X[:, :1], width=100, activation=CentredReLU())
+    >>> rows = step.rows(X)
+    >>> [tuple(rows.features(eta).shape) for eta in (0.0, 1.0, 20.0)]
+    [(400, 100), (400, 100), (400, 100)]
+    """
+    check_name("residual", residual, get_args(Residual))
+    a = draw(X, seed, "a", width, y.shape[1]) / width**0.5
+    W0, b = draw_first_layer(X, width, "sphere", seed), X.new_zeros(width)
+    zero = X.new_zeros(X.shape[1], y.shape[1])
+    r = y
+    if residual != "y":
+        f0 = TwoLayer(W0, b, a, zero[0], zero, activation)(X)
+        r = torch.sub(y, f0, alpha=width**-0.5 if residual == "ba22" else 1.0)
+    w = unit_weights(X, weights)
+    gradient = FirstLayerGradient(W0, b, a, activation.derivative, lambda _, r: r)
+    sums = collect(gradient, [Block(X, r, w)])
+    beta = X.mT @ (w[:, None] * r) / sums.weight
+    return Step(W0, a, sums.W / sums.weight, beta, activation)

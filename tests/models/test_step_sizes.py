@@ -1,0 +1,110 @@
+"""One gradient for many step sizes: the numbers of OneStep, whatever the residual."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+
+from contracts import close, data
+from gradfeat.maths.activations import CentredReLU, Erf
+from gradfeat.models.one_step import OneStep
+from gradfeat.models.step_errors import step_errors
+from gradfeat.models.step_sizes import Residual, check_name, first_step
+
+RESIDUALS: list[Residual] = ["y", "y - f0", "ba22"]
+
+
+def gaussian(n, d, name):
+    X = torch.randn(n, d, generator=torch.Generator().manual_seed(name), dtype=torch.float64)
+    return X, X[:, :1] + X[:, 1:2] ** 2 - 1
+
+
+@pytest.mark.parametrize("residual", RESIDUALS)
+@pytest.mark.parametrize("columns", [1, 2])
+def test_every_step_size_is_that_of_one_step(residual, columns):
+    one = data()
+    y = torch.cat([one.y[:, :1], one.X[:, :1]], 1)[:, :columns]
+    step = first_step(one.X, y, width=24, activation=Erf(), residual=residual, seed=3)
+    for eta in (0.0, 0.7, 30.0):
+        learner = OneStep(24, eta, 0.1, activation=Erf(), residual=residual)
+        net = learner.step(one.X, y, seed=3)
+        # The same sums in the same order, up to rounding of entries near 10.
+        assert float((step.W(eta) - net.W).abs().max()) < 1e-12
+        assert float((step.rows(one.X).features(eta) - net.features(one.X)).abs().max()) < 1e-12
+
+
+@pytest.mark.parametrize(("residual", "scale"), [("y", 0.0), ("y - f0", 1.0), ("ba22", 24**-0.5)])
+def test_the_gradient_and_beta_are_their_formulas(residual, scale):
+    one = data()
+    X, y = one.X, one.y[:, :1]
+    step = first_step(X, y, width=24, activation=Erf(), residual=residual)
+    Z = X @ step.W0.T
+    r = y - scale * torch.erf(Z) @ step.a
+    close(step.beta, X.T @ r / len(X))
+    close(step.G, ((r @ step.a.T) * torch.exp(-Z.square()) * 2 / torch.pi**0.5).T @ X / len(X))
+
+
+def test_features_by_blocks_of_rows_are_those_at_once(monkeypatch):
+    one = data()
+    step = first_step(one.X, one.y, width=24, activation=Erf())
+    rows = step.rows(one.X)
+    whole = rows.features(2.0)
+    monkeypatch.setattr("gradfeat.models.step_sizes.BLOCK_BYTES", 3 * 24 * 8 * 7)
+    assert torch.equal(rows.features(2.0), whole)
+
+
+def test_powers_are_those_of_x_beta():
+    one = data()
+    step = first_step(one.X, one.y[:, :1], width=24, activation=Erf())
+    z = (one.X @ step.beta)[:, 0]
+    close(step.powers(one.X, 3), torch.stack([z, z**2, z**3], 1))
+    several = first_step(one.X, torch.cat([one.y, one.y], 1), width=24, activation=Erf())
+    with pytest.raises(ValueError, match="give first_step one target"):
+        several.powers(one.X, 2)
+
+
+@pytest.mark.parametrize("same", [False, True])
+@pytest.mark.parametrize("width", [30, 90])
+def test_errors_are_those_of_separate_fits(same, width):
+    one, two, test = (gaussian(60, 8, name) for name in range(3))
+    found = step_errors(
+        one,
+        None if same else two,
+        test,
+        width=width,
+        activation=CentredReLU(),
+        residual="y - f0",
+        etas=[0.0, 3.0, 20.0],
+        lam=0.05,
+        seed=1,
+    )
+    X, y = one if same else two
+    for errors in found:
+        learner = OneStep(width, errors.eta, 0.05, residual="y - f0")
+        net = learner.fit_head(learner.step(*one, seed=1), X, y)
+        training = float((y - net(X)).square().mean())
+        # Condition up to 1e4 (largest square about 500 n, penalty .05 n) times rounding 1e-16.
+        loss = training + 0.05 * float(net.a.square().sum())
+        assert errors.training == pytest.approx(training, rel=1e-10)
+        assert errors.loss == pytest.approx(loss, rel=1e-10)
+        assert errors.test == pytest.approx(float((test[1] - net(test[0])).square().mean()), 1e-10)
+
+
+def test_single_precision_stays_single_and_agrees():
+    parts = [gaussian(60, 8, name) for name in range(3)]
+    halves = [(X.float(), y.float()) for X, y in parts]
+    settings = {"width": 30, "activation": Erf(), "etas": [2.0], "lam": 0.1}
+    (wide,), (narrow,) = step_errors(*parts, **settings), step_errors(*halves, **settings)
+    # Condition about 100 times rounding 6e-8.
+    assert narrow.test == pytest.approx(wide.test, rel=1e-4)
+    step = first_step(*halves[0], width=30, activation=Erf())
+    assert step.rows(halves[1][0]).features(2.0).dtype == torch.float32
+
+
+def test_the_residuals_differ_and_another_name_is_refused():
+    one = data()
+    steps = [first_step(one.X, one.y, width=24, activation=Erf(), residual=r) for r in RESIDUALS]
+    for i, j in ((0, 1), (0, 2), (1, 2)):
+        assert float((steps[i].G - steps[j].G).abs().max()) > 1e-4
+    with pytest.raises(ValueError, match="residual is 'f0': give 'y' or 'y - f0' or 'ba22'"):
+        check_name("residual", "f0", RESIDUALS)
