@@ -57,6 +57,18 @@ class Activation(ABC):
     def spec(self) -> dict[str, Any]:
         """What `activation_from_spec` restores: a dict of JSON values."""
 
+    def values(self, z: Float[np.ndarray, "*shape"]) -> Float[np.ndarray, "*shape"]:
+        """sigma(z) of a float64 NumPy array."""
+        return self(torch.from_numpy(np.ascontiguousarray(z))).detach().numpy()
+
+    def derivative_second_moment(self) -> float:
+        """E sigma'(Z)^2, by quadrature."""
+
+        def square(z: np.ndarray) -> np.ndarray:
+            return self.derivative(torch.from_numpy(z)).detach().numpy() ** 2
+
+        return float(hermite.hermite_coefficients(square, 0, self.breakpoints)[0])
+
 
 @final
 @dataclass(frozen=True)
@@ -317,9 +329,7 @@ class UserActivation(Activation):
         return pullback(torch.ones_like(z))[0]
 
     def hermite_coefficients(self, k_max: int) -> Float[np.ndarray, " k"]:
-        return hermite.hermite_coefficients(
-            lambda z: self(torch.from_numpy(z)).detach().numpy(), k_max, self.breakpoints
-        )
+        return hermite.hermite_coefficients(self.values, k_max, self.breakpoints)
 
     def second_moment(self) -> float:
         square = UserActivation(lambda z: self(z).square(), self.breakpoints)

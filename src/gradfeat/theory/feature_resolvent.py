@@ -1,0 +1,326 @@
+"""Limits of traces of the resolvent of random features, the edges and density of their spectrum.
+
+F_0 = sigma(X W0^T) is n x N with Gaussian rows of X in R^d, rows of W0 on the unit sphere and
+d/n -> phi, d/N -> psi. Given X its columns are independent with covariance
+Sigma = c_1^2 X X^T/d + c_{>1}^2 I, so K = F_0 F_0^T/N + z I has the deterministic equivalent
+K^{-1} ~ (z + g Sigma)^{-1} with 1/g = 1 + tr(Sigma K^{-1})/N.
+
+All of it is explicit in u = tr(a + c_1^2 X X^T/d)^{-1}/n, a = z/g + c_{>1}^2. With
+h = 1/(1 + c_1^2 u/phi):
+
+    a - c_{>1}^2 = 1/u - c_1^2 h - c_{>1}^2,    g = 1 - (psi/phi) u (c_1^2 h + c_{>1}^2),
+
+and z is their product. u > 0 belongs to z > 0; u < 0 to -z above the spectrum of F_0 F_0^T/N,
+whose edge is where z'(u) = 0.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy.optimize import elementwise
+
+
+@dataclass(frozen=True)
+class FeatureLimit:
+    """Random features in the limit: phi = d/n, psi = d/N and two moments of the activation.
+
+    Attributes
+    ----------
+    phi, psi : float or array
+        d/n and d/N, above 0.
+    linear, nonlinear : float or array
+        c_1^2 and c_{>1}^2 = E sigma^2 - c_0^2 - c_1^2, 0 or more and not both 0.
+
+    Raises
+    ------
+    ValueError
+        Where a number is out of its range.
+
+    Source: Moniri24, Section 4; the scalar form is the deterministic equivalent of sample
+    covariance matrices (Silverstein & Choi 1995), used twice.
+
+    Examples
+    --------
+    >>> FeatureLimit(0.5, 2 / 3, 0.25, 0.0909).traces(0.01).m1.round(3)
+    np.float64(26.406)
+    """
+
+    phi: ArrayLike
+    psi: ArrayLike
+    linear: ArrayLike
+    nonlinear: ArrayLike
+
+    def __post_init__(self) -> None:
+        shapes = np.broadcast_arrays(self.phi, self.psi, self.linear, self.nonlinear)
+        phi, psi, linear, nonlinear = (np.asarray(a, dtype=np.float64) for a in shapes)
+        if not (np.isfinite(shapes).all() and (phi > 0).all() and (psi > 0).all()):
+            raise ValueError(
+                f"phi is {self.phi} and psi {self.psi}: give d/n and d/N, finite and above 0."
+            )
+        if (np.minimum(linear, nonlinear) < 0).any() or (linear + nonlinear <= 0).any():
+            raise ValueError(
+                f"c_1^2 is {self.linear} and c_>1^2 {self.nonlinear}: give moments of 0 or more,"
+                " one of them above 0 (a constant activation has no features)."
+            )
+        for name, value in zip(
+            ("phi", "psi", "linear", "nonlinear"), (phi, psi, linear, nonlinear), strict=True
+        ):
+            object.__setattr__(self, name, value)
+
+    @property
+    def rows_per_neuron(self) -> np.ndarray:
+        """n/N = psi/phi."""
+        return np.divide(self.psi, self.phi)
+
+    def at(self, u: ArrayLike) -> CurvePoint:
+        """z, its parts and their slopes at u.
+
+        Examples
+        --------
+        >>> FeatureLimit(1.0, 1.0, 0.0, 1.0).at(0.5).z
+        np.float64(0.5)
+        """
+        u, q, v = np.asarray(u), np.asarray(self.linear), np.asarray(self.nonlinear)
+        k, ratio = q / self.phi, self.rows_per_neuron
+        h = 1 / (1 + k * u)
+        return CurvePoint(
+            u=u,
+            h=h,
+            g=1 - ratio * u * (q * h + v),
+            gap=1 / u - q * h - v,
+            dh=-k * h**2,
+            dg=-ratio * (q * h**2 + v),
+            dgap=q * k * h**2 - 1 / u**2,
+        )
+
+    def traces(self, penalty: ArrayLike) -> Traces:
+        """m_1, m_2 of K = F_0 F_0^T/N + penalty (psi/phi) I and their slopes in the penalty.
+
+        m_1 = lim tr K^{-1}/n and m_2 = lim tr(X^T K^{-1} X)/(n d).
+
+        Parameters
+        ----------
+        penalty : float or array
+            lambda of (1/n)|y - F a|^2 + lambda |a|^2, above 0.
+
+        Raises
+        ------
+        ValueError
+            When the penalty is not above 0 and finite.
+
+        Source: Moniri24, Proposition on m_1, m_2.
+
+        Examples
+        --------
+        >>> found = FeatureLimit(0.5, 0.5, 0.0, 1.0).traces(1.0)
+        >>> float((found.m1 * (1 + found.m1)).round(12))  # Marchenko-Pastur at n = N
+        1.0
+        """
+        penalty = np.asarray(penalty, dtype=np.float64)
+        if not (np.isfinite(penalty).all() and (penalty > 0).all()):
+            raise ValueError(
+                f"The penalty is {penalty}: give finite numbers above 0 (1e-8 stands for none)."
+            )
+        ratio = self.rows_per_neuron
+        z = penalty * ratio
+        total = np.add(self.linear, self.nonlinear)
+        low = 1 / (z + total * (1 + ratio))
+        high = np.minimum(np.minimum(self._root(ratio), self._root(np.ones_like(ratio))), 1 / z)
+        args = np.broadcast_arrays(z, self.phi, self.psi, self.linear, self.nonlinear)
+        found = elementwise.find_root(_excess, (low, high), args=tuple(args))
+        return self._traces_at(self.at(found.x), z)
+
+    def _traces_at(self, point: CurvePoint, z: np.ndarray) -> Traces:
+        """The smaller of g and z/g is a difference of nearly equal numbers: from the other one."""
+        ratio = self.rows_per_neuron
+        g = np.where(point.g < point.gap * ratio, z / point.gap, point.g)
+        m1 = point.u / g
+        slope = ratio / (point.dg * (z / g) + g * point.dgap)  # du/d penalty
+        dm1 = slope * (g - point.u * point.dg) / g**2
+        m2, dm2 = m1 * point.h, dm1 * point.h + m1 * point.dh * slope
+        return Traces(
+            m1, m2, g, dm1, dm2, point.dg * slope, np.asarray(ratio), np.asarray(self.linear)
+        )
+
+    def _root(self, ratio: np.ndarray) -> np.ndarray:
+        """The u > 0 where 1 = ratio u (c_1^2 h + c_{>1}^2); infinite where there is none."""
+        k = np.divide(self.linear, self.phi)
+        A, B = ratio * self.nonlinear * k, ratio * np.add(self.linear, self.nonlinear) - k
+        root = np.sqrt(B**2 + 4 * A)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            found = np.where(B >= 0, 2 / (B + root), (root - B) / (2 * A))
+        return np.where(np.isnan(found), np.inf, found)
+
+    def edge(self) -> np.ndarray:
+        """The u < 0 of the right edge of the spectrum of F_0 F_0^T/N, which is -z there.
+
+        Source: Silverstein & Choi 1995.
+
+        Examples
+        --------
+        >>> limit = FeatureLimit(1.0, 1.0, 0.0, 1.0)  # noise alone, n = N: edge at 4
+        >>> float(-limit.at(limit.edge()).z.round(12))
+        4.0
+        """
+        q, v, ratio = np.asarray(self.linear), np.asarray(self.nonlinear), self.rows_per_neuron
+        k = q / self.phi
+        with np.errstate(divide="ignore"):
+            low = np.maximum(-1 / (k + np.sqrt(q * k)), -2 / (v * np.sqrt(ratio)))
+        high = -0.01 / ((q + v) * (1 + ratio))
+        args = np.broadcast_arrays(self.phi, self.psi, q, v)
+        return elementwise.find_root(_slope, (low, high), args=tuple(args)).x
+
+    def largest_singular_value(self) -> np.ndarray:
+        """Right edge of the bulk of singular values of F_0/sqrt(n).
+
+        Examples
+        --------
+        >>> float(FeatureLimit(1.0, 1.0, 0.0, 1.0).largest_singular_value().round(12))
+        2.0
+        """
+        return np.sqrt(-self.at(self.edge()).z / self.rows_per_neuron)
+
+    def typical_largest(self, n: ArrayLike) -> np.ndarray:
+        """Mean of the largest bulk singular value of F_0/sqrt(n) at n rows: below the edge.
+
+        Near the edge E of F_0 F_0^T/N the density is s^{-3/2} sqrt(E - x)/pi, and the largest
+        eigenvalue is about E + s n^{-2/3} TW_1, E TW_1 = -1.2065 (Tracy-Widom).
+
+        Parameters
+        ----------
+        n : float or array
+            Rows.
+
+        Regime: leading order in n^{-2/3}, assuming edge universality.
+
+        Source: Tracy & Widom 1996; El Karoui 2007 for sample covariance matrices.
+
+        Examples
+        --------
+        >>> FeatureLimit(1.0, 1.0, 0.0, 1.0).typical_largest(1000).round(4)
+        np.float64(1.9924)
+        """
+        point = self.at(self.edge())
+        q, k = np.asarray(self.linear), np.divide(self.linear, self.phi)
+        bend = 2 * q * k * point.h**3
+        curvature = (
+            bend * self.rows_per_neuron * point.gap
+            + 2 * point.dg * point.dgap
+            + point.g * (2 / point.u**3 - k * bend)
+        )
+        rise = np.abs((point.g - point.u * point.dg) / point.g**2) * np.sqrt(2 / np.abs(curvature))
+        largest = -point.z - 1.2065336 * rise ** (-2 / 3) * np.asarray(n, float) ** (-2 / 3)
+        return np.sqrt(np.maximum(largest, 0.0) / self.rows_per_neuron)
+
+    def singular_value_density(self, values: ArrayLike) -> np.ndarray:
+        """Density of the min(n, N) singular values of F_0/sqrt(n) in the bulk; scalar limits only.
+
+        Parameters
+        ----------
+        values : array (p,)
+            Where, above 0.
+
+        Examples
+        --------
+        >>> quarter_circle = FeatureLimit(1.0, 1.0, 0.0, 1.0)
+        >>> quarter_circle.singular_value_density([1.0]).round(4)
+        array([0.5513])
+        """
+        sigma = np.asarray(values, dtype=np.float64)
+        ratio = float(self.rows_per_neuron)
+        heights = np.array([self._height(ratio * s**2) for s in sigma.ravel()])
+        weight = 2 * ratio * sigma * max(1.0, ratio)  # dx = 2 ratio sigma d sigma
+        return weight * heights.reshape(sigma.shape)
+
+    def _height(self, x: float) -> float:
+        """Density of F_0 F_0^T/N at x: Im m_1(x + i0)/pi, u a root of a quartic polynomial."""
+        parts = (self.linear, self.nonlinear, self.rows_per_neuron, self.phi)
+        q, v, ratio, phi = (float(np.asarray(part)) for part in parts)
+        k = q / phi
+        one = np.polynomial.Polynomial([1.0, k])
+        u = np.polynomial.Polynomial([0.0, 1.0])
+        inner = u * (q + v * one)
+        roots = ((one - ratio * inner) * (one - inner) + x * u * one**2).roots()
+        point = self.at(roots[np.abs(roots) > 1e-300])
+        return float(max(0.0, np.max(np.imag(point.u / point.g), initial=0.0))) / math.pi
+
+
+@dataclass(frozen=True)
+class CurvePoint:
+    """u, the parts of z(u) = g (a - c_{>1}^2) and their slopes in u."""
+
+    u: np.ndarray
+    h: np.ndarray
+    g: np.ndarray
+    gap: np.ndarray
+    dh: np.ndarray
+    dg: np.ndarray
+    dgap: np.ndarray
+
+    @property
+    def z(self) -> np.ndarray:
+        """The shift of K."""
+        return self.g * self.gap
+
+    @property
+    def dz(self) -> np.ndarray:
+        """z'(u)."""
+        return self.dg * self.gap + self.g * self.dgap
+
+
+@dataclass(frozen=True)
+class Traces:
+    """m_1, m_2 and g at a penalty, and their slopes in it.
+
+    Attributes
+    ----------
+    m1, m2, g : array
+        lim tr K^{-1}/n, lim tr(X^T K^{-1} X)/(n d), and 1/(1 + tr(Sigma K^{-1})/N).
+    dm1, dm2, dg : array
+        Their slopes in the penalty.
+    rows_per_neuron : array
+        psi/phi.
+    linear : array
+        c_1^2.
+    """
+
+    m1: np.ndarray
+    m2: np.ndarray
+    g: np.ndarray
+    dm1: np.ndarray
+    dm2: np.ndarray
+    dg: np.ndarray
+    rows_per_neuron: np.ndarray
+    linear: np.ndarray
+
+    @property
+    def s(self) -> np.ndarray:
+        """(psi/phi) m_1: weight of every component of the target beyond the linear one."""
+        return self.rows_per_neuron * self.m1
+
+    @property
+    def t(self) -> np.ndarray:
+        """(psi/phi) m_2: weight of the linear component."""
+        return self.rows_per_neuron * self.m2
+
+    @property
+    def ds(self) -> np.ndarray:
+        """Slope of s in the penalty."""
+        return self.rows_per_neuron * self.dm1
+
+    @property
+    def dt(self) -> np.ndarray:
+        """Slope of t in the penalty."""
+        return self.rows_per_neuron * self.dm2
+
+
+def _excess(u, z, phi, psi, linear, nonlinear):
+    return FeatureLimit(phi, psi, linear, nonlinear).at(u).z - z
+
+
+def _slope(u, phi, psi, linear, nonlinear):
+    return FeatureLimit(phi, psi, linear, nonlinear).at(u).dz

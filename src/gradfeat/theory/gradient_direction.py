@@ -1,0 +1,144 @@
+"""The direction that one gradient step writes into the first layer: its norm and alignment."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from ..maths.activations import Activation
+from .teacher import Teacher
+
+#: What the gradient is weighted by: y as printed in Moniri24, the true residual of a network with
+#: a ~ N(0, I/N), or that of Ba22, whose output has another factor 1/sqrt(N).
+Residual = Literal["y", "y - f0", "ba22"]
+
+RESIDUALS: tuple[Residual, ...] = ("y", "y - f0", "ba22")
+
+
+@dataclass(frozen=True)
+class GradientDirection:
+    """G ~ c_1 a beta^T with beta = X^T r/n, r the residual.
+
+    Attributes
+    ----------
+    norm_squared : array
+        |beta|^2: D for r = y, D_eff for r = y - f_0.
+    alignment : array
+        |cos(beta, b)| = rho, b the direction of the target.
+    initial : array
+        gamma c_1: the component of beta along -W0^T a, a direction that the features hold already.
+    residual_power : array
+        E r^2.
+    """
+
+    norm_squared: np.ndarray
+    alignment: np.ndarray
+    initial: np.ndarray
+    residual_power: np.ndarray
+
+
+def output_scale(residual: Residual, width: ArrayLike | None) -> np.ndarray:
+    """gamma, with r = y - gamma f_0 and f_0 = sigma(X W0^T) a: 0, 1, or 1/sqrt(N).
+
+    Raises
+    ------
+    ValueError
+        For another name, or where Ba22's scale has no width.
+
+    Examples
+    --------
+    >>> float(output_scale("ba22", 100))
+    0.1
+    """
+    match residual:
+        case "y":
+            return np.zeros(())
+        case "y - f0":
+            return np.ones(())
+        case "ba22" if width is not None:
+            return 1 / np.sqrt(np.asarray(width, dtype=np.float64))
+        case "ba22":
+            raise ValueError("Residual 'ba22' depends on the width: give the width N.")
+    raise ValueError(f"The residual is {residual!r}: give one of {', '.join(RESIDUALS)}.")
+
+
+def gradient_direction(
+    phi: ArrayLike,
+    activation: Activation,
+    teacher: Teacher,
+    residual: Residual = "y",
+    width: ArrayLike | None = None,
+) -> GradientDirection:
+    """|beta|^2 -> c_{*1}^2 + phi (c_*^2 + sigma_eps^2) + gamma^2 (c_1^2 + phi E sigma^2).
+
+    The alignment is |c_{*1}|/|beta|. gamma is 0 for the residual y, 1 for y - f_0 and 1/sqrt(N)
+    for Ba22's scaling.
+
+    Parameters
+    ----------
+    phi : float or array
+        d/n of the rows of the gradient, above 0.
+    activation : Activation
+        sigma.
+    teacher : Teacher
+        The target.
+    residual : {"y", "y - f0", "ba22"}
+        What weights the gradient.
+    width : float or array, optional
+        N; only Ba22's scaling needs it.
+
+    Raises
+    ------
+    ValueError
+        When phi is not above 0, the residual is unknown, or E sigma is not 0 and f_0 is in the
+        residual (the mean of f_0 is then random and does not settle).
+
+    Source: Moniri24, Lemma on beta; the terms of f_0 by its linear part c_1 X W0^T a and the rest.
+
+    Examples
+    --------
+    >>> from gradfeat.maths.activations import CentredReLU
+    >>> talk = Teacher((0.0, 1.0, 0.5**0.5))
+    >>> float(gradient_direction(0.5, CentredReLU(), talk).alignment.round(3))
+    0.707
+    >>> float(gradient_direction(0.5, CentredReLU(), talk, "y - f0").alignment.round(3))
+    0.643
+    """
+    phi = np.asarray(phi, dtype=np.float64)
+    if not (phi > 0).all():
+        raise ValueError(f"phi is {phi}: give d/n above 0.")
+    gamma = output_scale(residual, width)
+    mean, slope = activation.hermite_coefficients(1)
+    moment = activation.second_moment()
+    if residual != "y" and abs(mean) > 1e-9:
+        raise ValueError(
+            f"The activation has mean {mean:.4g}, so f_0 has a random mean that enters the"
+            " residual: centre the activation, or give the residual 'y'."
+        )
+    initial = gamma * slope
+    norm = teacher.linear**2 + phi * teacher.power + initial**2 + gamma**2 * phi * moment
+    with np.errstate(divide="ignore", invalid="ignore"):
+        alignment = np.abs(teacher.linear) / np.sqrt(norm)
+    return GradientDirection(norm, alignment, initial, teacher.power + gamma**2 * moment)
+
+
+def limit_degree(alpha: ArrayLike) -> np.ndarray:
+    """l with (l - 1)/(2 l) < alpha < l/(2 l + 2): how many powers of X beta a step n^alpha adds.
+
+    0 for alpha < 0; nan on the edges 0, 1/4, 1/3, ..., where terms of no vanishing size are added,
+    and from 1/2 on.
+
+    Source: Moniri24, Theorem on the spectrum of F.
+
+    Examples
+    --------
+    >>> limit_degree([-0.1, 0.1, 0.25, 0.3, 0.4, 0.5]).tolist()
+    [0.0, 1.0, nan, 2.0, 5.0, nan]
+    """
+    alpha = np.asarray(alpha, dtype=np.float64)
+    steps = 1 / (1 - 2 * np.where(alpha < 0.5, alpha, 0.0))
+    settled = (alpha < 0.5) & (np.abs(steps - np.round(steps)) > 1e-9)
+    return np.where(alpha < 0, 0.0, np.where(settled, np.floor(steps), np.nan))

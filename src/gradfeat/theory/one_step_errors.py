@@ -1,0 +1,209 @@
+"""Errors after one gradient step: the limit's staircase, and the prediction at finite step size.
+
+In the basis of columns P (see `step_spikes`) with weights v = (s, t, s, s, ...) and
+y_k = E[f* P_k] = sqrt(k!) c_{*k} rho^k, ridge on [F_0, P V^T] has
+
+    q = q_0 - b^T H^{-1} b,    b_k = v_k y_k,    H = diag(v) + (V^T V)^{-1}/g,
+
+because a head a = a_0 + V (V^T V)^{-1} c pays lambda c^T (V^T V)^{-1} c for coefficients c on the
+columns, and the feature that it uses up is itself noise of power 1/g - 1.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from ..maths.activations import Activation
+from .feature_resolvent import FeatureLimit
+from .gradient_direction import Residual, gradient_direction
+from .ridge_errors import RidgeErrors, errors_from, moments, plain_losses
+from .spike_gain import MOST_POWERS, column_gain, powers_added, spike_gain
+from .step_spikes import step_spikes
+from .teacher import Teacher
+
+
+def finite_step_errors(
+    phi: ArrayLike,
+    psi: ArrayLike,
+    penalty: ArrayLike,
+    activation: Activation,
+    teacher: Teacher,
+    *,
+    eta: ArrayLike,
+    n: ArrayLike,
+    residual: Residual = "y",
+) -> RidgeErrors:
+    """Errors of ridge on F = sigma(X~ (W0 + eta G)^T), a fresh sample, n rows and any step size.
+
+    Parameters
+    ----------
+    phi, psi, penalty : float or array
+        d/n, d/N and lambda.
+    activation, teacher
+        sigma and the target.
+    eta : float or array
+        Step size, 0 or more: n^alpha in the talk.
+    n : float or array
+        Rows of each of the two samples.
+    residual : {"y", "y - f0", "ba22"}
+        What weights the gradient.
+
+    Returns
+    -------
+    RidgeErrors
+        Arrays of the arguments' common shape.
+
+    Raises
+    ------
+    ValueError
+        When a number is out of its range, or f_0 has a random mean.
+
+    Regime: leading order in n; the spikes are kept to all orders in eta, the bulk's change as an
+    average over neurons.
+
+    Source: Moniri24, with spikes of finite size.
+
+    Examples
+    --------
+    >>> from gradfeat.maths.activations import CentredReLU
+    >>> talk = Teacher((0.0, 1.0, 0.5**0.5))
+    >>> found = finite_step_errors(
+    ...     0.5, 2 / 3, 0.01, CentredReLU(), talk, eta=[0.0, 2.0, 20.0], n=2400
+    ... )
+    >>> found.test_error.round(2).tolist()
+    [3.02, 2.85, 2.52]
+    """
+    width = np.multiply(n, phi) / np.asarray(psi)
+    direction = gradient_direction(phi, activation, teacher, residual, width)
+    spikes = step_spikes(activation, direction, eta, phi=phi, psi=psi, n=n)
+    traces = FeatureLimit(phi, psi, spikes.linear, spikes.nonlinear).traces(penalty)
+    q, dq = plain_losses(teacher, traces)
+    gain, slope = spike_gain(teacher, direction, spikes, traces)
+    return errors_from(q - gain, dq - slope, traces, penalty)
+
+
+def limit_errors(
+    phi: ArrayLike,
+    psi: ArrayLike,
+    penalty: ArrayLike,
+    activation: Activation,
+    teacher: Teacher,
+    *,
+    degree: ArrayLike,
+    residual: Residual = "y",
+) -> RidgeErrors:
+    """Errors of the network in the limit: its step adds (X~ beta)^{ok} for k <= l with c_k != 0.
+
+    At l = 1 the training loss falls by lambda (psi/phi) m_2 c_{*1}^4/|beta|^2, at l = 2 by
+    4 lambda (psi/phi) m_1 c_{*1}^4 c_{*2}^2/(3 |beta|^4) more. With f_0 in the residual beta has a
+    part along W0^T a; the head loses its component along a to the column, so the features hold that
+    part no longer and the formulas stay the same with |beta|^2 = D_eff.
+
+    Parameters
+    ----------
+    phi, psi, penalty : float or array
+        d/n, d/N and lambda.
+    activation, teacher
+        sigma and the target.
+    degree : int or array
+        l, see `limit_degree`; nan and l > 12 give nan.
+    residual : {"y", "y - f0", "ba22"}
+        What weights the gradient; the limit of "ba22" is that of "y".
+
+    Raises
+    ------
+    ValueError
+        When a number is out of its range, or f_0 has a random mean.
+
+    Source: Moniri24, Theorems on l = 1, 2; general l by elimination of the columns.
+
+    Examples
+    --------
+    >>> from gradfeat.maths.activations import CentredReLU
+    >>> talk = Teacher((0.0, 1.0, 0.5**0.5))
+    >>> found = limit_errors(0.5, 2 / 3, 0.01, CentredReLU(), talk, degree=[0, 1, 2])
+    >>> (found.training_loss[0] - found.training_loss).round(4).tolist()
+    [0.0, 0.0629, 0.1216]
+    >>> (found.test_error[0] - found.test_error).round(3).tolist()
+    [0.0, 0.361, 0.744]
+    """
+    asked = np.asarray(degree, dtype=np.float64)
+    if (asked < 0).any() or (asked[np.isfinite(asked)] % 1 != 0).any():
+        raise ValueError(f"The degree is {degree}: give whole numbers of 0 or more.")
+    _, linear, nonlinear = moments(activation)
+    traces = FeatureLimit(phi, psi, linear, nonlinear).traces(penalty)
+    gamma = "y" if residual == "ba22" else residual
+    direction = gradient_direction(phi, activation, teacher, gamma)
+    q, dq = plain_losses(teacher, traces)
+    shape = np.broadcast_shapes(np.shape(q), asked.shape, np.shape(direction.alignment))
+    gains = np.full((2, *shape), np.nan)
+    for l_max in np.unique(asked[asked <= MOST_POWERS]):
+        powers = powers_added(activation, int(l_max))
+        found = column_gain(teacher, direction, powers, traces) if powers else (q * 0, q * 0)
+        gains = np.where(
+            asked == l_max, np.stack([np.broadcast_to(one, shape) for one in found]), gains
+        )
+    return errors_from(q - gains[0], dq - gains[1], traces, penalty)
+
+
+def column_errors(
+    phi: ArrayLike,
+    psi: ArrayLike,
+    penalty: ArrayLike,
+    activation: Activation,
+    teacher: Teacher,
+    *,
+    powers: Sequence[int],
+    residual: Residual = "y",
+) -> RidgeErrors:
+    """Errors of ridge on F_0 and the unpenalised columns (X~ beta)^{ok}, k in `powers`.
+
+    q = q_0 - b^T G^{-1} b with z^k = sum_r zeta_kr He_r(z), G_jk = sum_r v_r r! zeta_jr zeta_kr,
+    b_k = sum_r v_r r! c_{*r} rho^r zeta_kr, v_1 = (psi/phi) m_2 and v_r = (psi/phi) m_1 otherwise.
+    With f_0 in the residual the part of beta along W0^T a is one that F_0 a holds already; its v_1
+    is kappa' = v_1 (1 + c_{>1}^2 s)/(1 + c_1^2 t + c_{>1}^2 s).
+
+    Parameters
+    ----------
+    phi, psi, penalty : float or array
+        d/n, d/N and lambda.
+    activation, teacher
+        sigma and the target.
+    powers : sequence of int
+        Different, 0 to 12; any of them, whatever the activation would add.
+    residual : {"y", "y - f0"}
+        r in beta = X^T r/n.
+
+    Raises
+    ------
+    ValueError
+        When a number is out of its range, or f_0 has a random mean.
+
+    Source: Moniri24, Theorems on l = 1, 2; general l and kappa' by block elimination.
+
+    Examples
+    --------
+    >>> from gradfeat.maths.activations import CentredReLU
+    >>> teacher = Teacher((0.0, 1.0, 0.5, 0.3), noise=0.5)
+    >>> losses = [
+    ...     column_errors(
+    ...         0.5, 2 / 3, 0.05, CentredReLU(), teacher, powers=range(1, l + 1)
+    ...     ).training_loss
+    ...     for l in range(4)
+    ... ]
+    >>> [float((losses[0] - loss).round(4)) for loss in losses[1:]]
+    [0.1038, 0.1399, 0.1672]
+    """
+    if len({*powers}) < len(powers) or not all(0 <= k <= MOST_POWERS for k in powers):
+        raise ValueError(f"The powers are {powers}: give different ones, 0 to {MOST_POWERS}.")
+    _, linear, nonlinear = moments(activation)
+    traces = FeatureLimit(phi, psi, linear, nonlinear).traces(penalty)
+    direction = gradient_direction(phi, activation, teacher, residual)
+    q, dq = plain_losses(teacher, traces)
+    if powers:
+        gain, slope = column_gain(teacher, direction, powers, traces, kept=1.0)
+        q, dq = q - gain, dq - slope
+    return errors_from(q, dq, traces, penalty)

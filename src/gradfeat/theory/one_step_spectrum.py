@@ -1,0 +1,243 @@
+"""Where the singular values of F and W leave the bulk after one gradient step."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy.optimize import brentq
+
+from ..maths.activations import Activation
+from .feature_resolvent import FeatureLimit
+from .gradient_direction import GradientDirection, Residual, gradient_direction
+from .step_spikes import StepSpikes, step_spikes
+from .teacher import Teacher
+
+
+@dataclass(frozen=True)
+class FeatureSpectrum:
+    """Singular values of F/sqrt(n) after the step: the bulk's right edge and those beyond it.
+
+    Attributes
+    ----------
+    limit : FeatureLimit
+        Of the bulk after the step.
+    edge : float
+        Right edge of the bulk.
+    outliers : array (k,)
+        Values beyond the edge, falling.
+    overlaps : array (k, 12)
+        cos^2 of each one's left singular vector with the columns he_0(u), ..., he_10(u),
+        u = X~ beta/|beta|, and (|x|^2 - d)/sqrt(2 d).
+    """
+
+    limit: FeatureLimit
+    edge: float
+    outliers: np.ndarray
+    overlaps: np.ndarray
+
+    def separated(self, margin: float = 0.1) -> int:
+        """How many lie at least `margin` times the edge beyond it, so that one size shows them."""
+        return int(np.sum(self.outliers > (1 + margin) * self.edge))
+
+
+def feature_spectrum(
+    phi: float,
+    psi: float,
+    activation: Activation,
+    teacher: Teacher,
+    *,
+    eta: float,
+    n: float,
+    residual: Residual = "y",
+) -> FeatureSpectrum:
+    """The singular values of F/sqrt(n), F = sigma(X~ (W0 + eta G)^T) on a fresh sample.
+
+    F = bulk + P V^T (see `step_spikes`), and -z is an eigenvalue of F F^T/N outside the bulk where
+    det[I + g(z) L^T diag(v(z)) L] = 0, V^T V = L L^T. With spikes that do not mix the k-th one
+    leaves the bulk where (psi/phi) |V_k|^2 |u| > 1 at the edge; in the limit its size is
+    |c_1^k c_k| eta^k |beta|^k sqrt((2k - 1)!!) N^{-(k-1)/2} times the norm of the column.
+
+    Parameters
+    ----------
+    phi, psi : float
+        d/n and d/N.
+    activation, teacher
+        sigma and the target.
+    eta, n : float
+        Step size and rows.
+    residual : {"y", "y - f0", "ba22"}
+        What weights the gradient.
+
+    Raises
+    ------
+    ValueError
+        When a number is out of its range, or f_0 has a random mean.
+
+    Regime: n large; the largest value of the bulk itself is below the edge by about n^{-2/3}.
+
+    Source: Moniri24, Theorem on the spectrum; the positions by the deterministic equivalent
+    (Benaych-Georges & Nadakuditi 2012 for low-rank perturbations).
+
+    Examples
+    --------
+    >>> from gradfeat.maths.activations import CentredReLU
+    >>> talk = Teacher((0.0, 1.0, 0.5**0.5))
+    >>> found = feature_spectrum(0.2, 2.0, CentredReLU(), talk, eta=4000**0.3, n=4000)
+    >>> found.separated()
+    2
+    """
+    width = n * phi / psi
+    direction = gradient_direction(phi, activation, teacher, residual, width)
+    spikes = step_spikes(activation, direction, eta, phi=phi, psi=psi, n=n)
+    limit = FeatureLimit(phi, psi, spikes.linear, spikes.nonlinear)
+    secular = _Secular.of(limit, direction, spikes)
+    u_edge = float(limit.edge())
+    roots = secular.roots(u_edge)
+    return FeatureSpectrum(
+        limit,
+        float(limit.largest_singular_value()),
+        np.array([_value(limit, u) for u in roots]),
+        np.array([secular.overlap(u) for u in roots]).reshape(len(roots), len(secular.root)),
+    )
+
+
+def _value(limit: FeatureLimit, u: float) -> float:
+    return float(np.sqrt(-limit.at(u).z / limit.rows_per_neuron))
+
+
+@dataclass(frozen=True)
+class _Secular:
+    """A(u) = I + g L^T diag(v) L, which is singular at an outlier; v g is explicit in u.
+
+    `shared` is the part of the features L^{-1} V^T F_0 along W0^T a, times that of beta.
+    """
+
+    limit: FeatureLimit
+    root: np.ndarray
+    shared: np.ndarray
+    ratio: float
+
+    @staticmethod
+    def of(limit: FeatureLimit, direction: GradientDirection, spikes: StepSpikes) -> _Secular:
+        e, U = np.linalg.eigh(spikes.gram)
+        size = np.sqrt(np.maximum(e, 0.0))
+        inverse = np.where(size > 0, 1 / np.where(size > 0, size, 1.0), 0.0)
+        L = U * size
+        share = float(direction.initial / np.sqrt(direction.norm_squared))
+        return _Secular(
+            limit, L, -share * inverse * (U.T @ spikes.turned), float(limit.rows_per_neuron)
+        )
+
+    def matrix(self, u: float) -> np.ndarray:
+        linear = float(self.limit.at(u).h)
+        return np.eye(len(self.root)) + self.ratio * u * self._weighted(linear)
+
+    def slope(self, u: float) -> np.ndarray:
+        """A'(u), for (u h)' = h^2."""
+        return self.ratio * self._weighted(float(self.limit.at(u).h) ** 2)
+
+    def _weighted(self, linear: float) -> np.ndarray:
+        along = self.root[1]
+        mixed = np.outer(along, self.shared)
+        return self.root.T @ self.root + (
+            (linear - 1) * np.outer(along, along) + linear * (mixed + mixed.T)
+        )
+
+    def roots(self, edge: float) -> list[float]:
+        """The u in (edge, 0) where an eigenvalue of A passes 0, from the largest value on."""
+        below = int(np.sum(np.linalg.eigvalsh(self.matrix(edge)) < 0))
+
+        def eigenvalue(j: int) -> Callable[[float], float]:
+            return lambda u: float(np.linalg.eigvalsh(self.matrix(u))[j])
+
+        return [_root(eigenvalue(j), edge) for j in range(below)]
+
+    def overlap(self, u: float) -> np.ndarray:
+        """cos^2 with each column, from the residue of the resolvent."""
+        point = self.limit.at(u)
+        _, vectors = np.linalg.eigh(self.matrix(u))
+        values = np.abs(np.linalg.eigvalsh(self.matrix(u)))
+        q = vectors[:, int(np.argmin(values))]
+        met = self.root @ q
+        met[1] = point.h * (met[1] + self.shared @ q)
+        size = -point.g * point.dz / (q @ self.slope(u) @ q) / self.ratio
+        return size * np.square(self.ratio * u / point.g * met)
+
+
+def _root(f: Callable[[float], float], edge: float) -> float:
+    return brentq(f, edge, edge * 1e-12, full_output=True)[0]
+
+
+def first_layer_outlier(
+    phi: ArrayLike,
+    psi: ArrayLike,
+    activation: Activation,
+    teacher: Teacher,
+    *,
+    eta: ArrayLike,
+    residual: Residual = "y",
+    width: ArrayLike | None = None,
+) -> np.ndarray:
+    """Largest singular value of W = W0 + eta G outside the bulk 1 + sqrt(N/d); nan where none is.
+
+    eta G is eta c_1 a beta^T to leading order, so the row a^T W has squared norm
+    1 + tau^2 = (1 - eta gamma c_1^2)^2 + eta^2 c_1^2 (|beta|^2 - gamma^2 c_1^2). With y = N/d the
+    value sqrt((1 + tau^2)(y + tau^2))/tau leaves the bulk where tau^2 > sqrt(y) (BBP).
+
+    Parameters
+    ----------
+    phi, psi : float or array
+        d/n and d/N.
+    activation, teacher
+        sigma and the target.
+    eta : float or array
+        Step size, of order 1.
+    residual : {"y", "y - f0", "ba22"}
+        What weights the gradient.
+    width : float or array, optional
+        N, for "ba22".
+
+    Source: Baik, Ben Arous & Peche 2005; Benaych-Georges & Nadakuditi 2012; Ba et al. 2022.
+
+    Examples
+    --------
+    >>> from gradfeat.maths.activations import CentredReLU
+    >>> talk = Teacher((0.0, 1.0, 0.5**0.5))
+    >>> first_layer_outlier(0.5, 0.5, CentredReLU(), talk, eta=[1.0, 4.0]).round(3).tolist()
+    [nan, 3.354]
+    """
+    direction = gradient_direction(phi, activation, teacher, residual, width)
+    slope = float(activation.hermite_coefficients(1)[1])
+    eta, ratio = np.asarray(eta, dtype=np.float64), 1 / np.asarray(psi, dtype=np.float64)
+    across = direction.norm_squared - direction.initial**2
+    strength = (1 - eta * slope * direction.initial) ** 2 + (eta * slope) ** 2 * across - 1
+    with np.errstate(divide="ignore", invalid="ignore"):
+        value = np.sqrt((1 + strength) * (ratio + strength) / strength)
+        return np.where(strength > np.sqrt(ratio), value, np.nan)
+
+
+def first_layer_threshold(
+    phi: ArrayLike, psi: ArrayLike, activation: Activation, teacher: Teacher
+) -> np.ndarray:
+    """The step size from which W has an outlier, residual y: eta c_1 |beta| = (N/d)^{1/4}.
+
+    Parameters
+    ----------
+    phi, psi, activation, teacher
+        As in `first_layer_outlier`.
+
+    Source: Baik, Ben Arous & Peche 2005; Ba et al. 2022.
+
+    Examples
+    --------
+    >>> from gradfeat.maths.activations import Tanh
+    >>> float(first_layer_threshold(0.5, 0.5, Tanh(), Teacher((0.0, 1.0))).round(3))
+    1.603
+    """
+    norm = np.sqrt(gradient_direction(phi, activation, teacher).norm_squared)
+    slope = abs(float(activation.hermite_coefficients(1)[1]))
+    with np.errstate(divide="ignore"):
+        return np.asarray(psi, dtype=np.float64) ** -0.25 / (slope * norm)

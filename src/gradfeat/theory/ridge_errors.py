@@ -1,0 +1,121 @@
+"""Training and test error of ridge on random features with extra columns, from one formula.
+
+With q the least training loss over lambda, the envelope theorem gives the training error
+-lambda^2 q'(lambda), and generalised cross-validation (exact in the limit; a few columns do not
+change a trace) the test error -q'(lambda)/s^2, s = (psi/phi) m_1.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from ..maths.activations import Activation
+from .feature_resolvent import FeatureLimit, Traces
+from .teacher import Teacher
+
+
+@dataclass(frozen=True)
+class RidgeErrors:
+    """What ridge regression on features loses, noise of the labels included.
+
+    Attributes
+    ----------
+    training_loss : array
+        (1/n)|y - F a|^2 + lambda |a|^2 at the minimum: L_tr.
+    training_error : array
+        (1/n)|y - F a|^2.
+    test_error : array
+        E (y - f(x))^2 on new rows: L_te.
+    """
+
+    training_loss: np.ndarray
+    training_error: np.ndarray
+    test_error: np.ndarray
+
+    def __sub__(self, other: RidgeErrors) -> RidgeErrors:
+        """The differences: what `other` gains."""
+        return RidgeErrors(
+            self.training_loss - other.training_loss,
+            self.training_error - other.training_error,
+            self.test_error - other.test_error,
+        )
+
+
+def errors_from(q: np.ndarray, dq: np.ndarray, traces: Traces, penalty: ArrayLike) -> RidgeErrors:
+    """Errors from q = training loss/lambda and its slope in lambda."""
+    penalty = np.asarray(penalty, dtype=np.float64)
+    return RidgeErrors(penalty * q, -(penalty**2) * dq, -dq / traces.s**2)
+
+
+def moments(activation: Activation) -> tuple[float, float, float]:
+    """c_0, c_1^2 and c_{>1}^2 = E sigma^2 - c_0^2 - c_1^2 of an activation.
+
+    Examples
+    --------
+    >>> from gradfeat.maths.activations import CentredReLU
+    >>> [round(m, 4) for m in moments(CentredReLU())]
+    [0.0, 0.25, 0.0908]
+    """
+    mean, slope = (float(c) for c in activation.hermite_coefficients(1))
+    rest = activation.second_moment() - mean**2 - slope**2
+    return mean, slope**2, max(rest, 0.0)
+
+
+def random_feature_errors(
+    phi: ArrayLike,
+    psi: ArrayLike,
+    penalty: ArrayLike,
+    activation: Activation,
+    teacher: Teacher,
+) -> RidgeErrors:
+    """L_tr and L_te of ridge on F_0 = sigma(X W0^T), rows of W0 on the unit sphere, in the limit.
+
+    L_te = c_{*1}^2 A + (E y^2 - c_{*1}^2) B, A = -t'/s^2, B = -s'/s^2;
+    L_tr = lambda [c_{*1}^2 t + (E y^2 - c_{*1}^2) s], with (s, t) = (psi/phi) (m_1, m_2).
+    An activation of mean c_0 != 0 carries an intercept, which takes c_{*0}^2 out of E y^2.
+
+    Parameters
+    ----------
+    phi, psi : float or array
+        d/n and d/N.
+    penalty : float or array
+        lambda of (1/n)|y - F a|^2 + lambda |a|^2, above 0; 1e-8 stands for none.
+    activation : Activation
+        sigma.
+    teacher : Teacher
+        The target.
+
+    Returns
+    -------
+    RidgeErrors
+        Arrays of the arguments' common shape.
+
+    Raises
+    ------
+    ValueError
+        When a number is out of its range.
+
+    Source: Moniri24, Section 4; Mei & Montanari 2022 for L_te.
+
+    Examples
+    --------
+    >>> from gradfeat.maths.activations import CentredReLU
+    >>> talk = Teacher((0.0, 1.0, 0.5**0.5))
+    >>> random_feature_errors(0.5, 2 / 3, 0.01, CentredReLU(), talk).test_error.round(3)
+    np.float64(3.021)
+    """
+    mean, linear, nonlinear = moments(activation)
+    traces = FeatureLimit(phi, psi, linear, nonlinear).traces(penalty)
+    return errors_from(*plain_losses(teacher, traces, abs(mean) > 1e-9), traces, penalty)
+
+
+def plain_losses(
+    teacher: Teacher, traces: Traces, intercept: bool = False
+) -> tuple[np.ndarray, np.ndarray]:
+    """q = c_{*1}^2 t + (E y^2 - c_{*1}^2) s and its slope; an intercept takes c_{*0}^2 away."""
+    rest = teacher.beyond_linear - (teacher.coefficients[0] ** 2 if intercept else 0.0)
+    linear = teacher.linear**2
+    return linear * traces.t + rest * traces.s, linear * traces.dt + rest * traces.ds
