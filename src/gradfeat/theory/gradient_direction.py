@@ -135,8 +135,8 @@ def limit_degree(alpha: ArrayLike) -> np.ndarray:
 
     Examples
     --------
-    >>> limit_degree([-0.1, 0.1, 0.25, 0.3, 0.4, 0.5]).tolist()
-    [0.0, 1.0, nan, 2.0, 5.0, nan]
+    >>> limit_degree([-0.1, 0.1, 0.25, 0.3, 0.42, 0.5]).tolist()
+    [0.0, 1.0, nan, 2.0, 6.0, nan]
     """
     alpha = np.asarray(alpha, dtype=np.float64)
     steps = 1 / (1 - 2 * np.where(alpha < 0.5, alpha, 0.0))

@@ -116,7 +116,8 @@ def spike_gain(
     """Gain over lambda of the spikes of a step of finite size, and its slope.
 
     With V^T V = L L^T: b^T L S^{-1} L^T b, S = L^T diag(v) L + I/g, plus, where f_0 is in the
-    residual, -t (gamma c_1/|beta|)(e_1 h^T + h e_1^T) in H, h = (V^T V)^{-1} V^T diag(c_1(theta)) a.
+    residual, -t (gamma c_1/|beta|)(e_1 h^T + h e_1^T) in H, h = (V^T V)^{-1} V^T diag(c_1(theta))
+    a.
     """
     e, U = np.linalg.eigh(spikes.gram)
     keep = e > ROUNDING * np.maximum(e[..., -1:], 1.0)
