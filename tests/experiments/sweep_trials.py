@@ -55,6 +55,20 @@ def one_seed_fails(n: int, seeds: Sequence[int]) -> list[dict]:
     return [{"value": float(n + seed)} for seed in seeds]
 
 
+def stepped(n: int, eta: float = 0.0, *, seed: int) -> dict:
+    note(f"one {n} {eta:g} {seed}")
+    if (n, eta, seed) == (2, 1.0, 1):
+        raise ArithmeticError("no such step")
+    if n == 4 and eta == 2.0:
+        os._exit(9)
+    return {"value": 100 * n + 10 * eta + seed, "draws": np.full(2, eta)}
+
+
+def stepped_together(n: int, eta: list[float], *, seeds: Sequence[int]) -> list[list[dict]]:
+    note(f"batch {n} {eta} {list(seeds)}")
+    return [[stepped(n, value, seed=seed) for value in eta] for seed in seeds]
+
+
 def dies(n: int, *, seed: int) -> dict:
     if n == 3:
         os._exit(9)
@@ -73,6 +87,12 @@ def make(trial=measured, **options) -> Experiment:
     """Return an experiment over n = 1, 2, 3 with two seeds unless told otherwise."""
     settings = {"grids": {"quick": {"n": [1, 2, 3]}, "paper": {"n": 10}}, "seeds": 2} | options
     return Experiment("test", "Does the engine work?", trial, **settings)
+
+
+def make_stepped(trial=stepped, batch=stepped_together, **options) -> Experiment:
+    """Return an experiment whose batch takes all values of eta."""
+    grids = {"quick": {"n": [1, 3], "eta": [0, 1, 2]}}
+    return make(trial, **{"grids": grids, "batch": batch, "along": "eta", "seeds": 3, **options})
 
 
 SLOW = make(slow, grids={"quick": {"n": range(20)}}, seeds=3)

@@ -49,6 +49,12 @@ class Point:
     key: str
 
 
+def _of_one(parameter: inspect.Parameter) -> inspect.Parameter:
+    """A parameter annotated as a sequence, annotated as one of its values."""
+    inside = str(parameter.annotation).partition("[")[2].removesuffix("]")
+    return parameter.replace(annotation=inside or parameter.annotation)
+
+
 @dataclass(frozen=True, eq=False)
 class Experiment:
     """trial(cell, seed) over a grid of cells and some seeds.
@@ -83,6 +89,10 @@ class Experiment:
         `trial` gives one by one, faster.
     batch_size : int
         Most seeds in one call of `batch`.
+    along : str, optional
+        A factor whose values are computed together: `batch` takes a list of its values in place of
+        one, and returns for each seed a list with one result for each value. It is asked only for
+        pairs of value and seed that are missing. `trial`, where it is given, takes one value.
     version : int
         Raise it when the numbers change; older results are then left aside.
 
@@ -110,6 +120,7 @@ class Experiment:
     figure: Callable[[pd.DataFrame, pd.DataFrame | None], Figure] | None = None
     batch: Callable[..., Sequence[Metrics]] | None = None
     batch_size: int = 8
+    along: str | None = None
     version: int = 1
     factors: Mapping[str, Factor] = field(init=False, repr=False)
     takes_device: bool = field(init=False, repr=False)
@@ -135,6 +146,8 @@ class Experiment:
                 f"trial takes {', '.join(kept[0])} and batch takes {', '.join(kept[-1])}: "
                 "give both the same parameters."
             )
+        if self.trial is None and self.along in found[0]:
+            found[0][self.along] = _of_one(found[0][self.along])
         factors = {n: factor_of(n, found[0][n], self._given(n)) for n in kept[0] if n != "device"}
         object.__setattr__(self, "factors", factors)
         object.__setattr__(self, "takes_device", "device" in kept[0])
@@ -155,6 +168,7 @@ class Experiment:
             )
         if self.batch_size < 1:
             raise ExperimentError(f"batch_size is {self.batch_size}: give 1 or more.")
+        self._check_along()
         for scale in self.grids:
             self.cells(scale)
             self.seed_list(scale)
@@ -162,6 +176,19 @@ class Experiment:
             raise ExperimentError(
                 f"theory takes {unknown[0]!r}, which is no setting"
                 f"{choices(unknown[0], self.factors)}"
+            )
+
+    def _check_along(self) -> None:
+        if self.along is None:
+            return
+        if self.along not in self.factors:
+            raise ExperimentError(
+                f"along is {self.along!r}, which is no setting{choices(self.along, self.factors)}"
+            )
+        if self.batch is None:
+            raise ExperimentError(
+                f"along is {self.along!r} and there is no batch: give one that takes its values "
+                "together."
             )
 
     def _theory_names(self) -> list[str]:

@@ -8,9 +8,10 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, Future, wait
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from itertools import groupby
+from itertools import chain
 from typing import Any
 
+from gradfeat.experiments.cells import Value
 from gradfeat.experiments.executors import Workers
 from gradfeat.experiments.experiment import Experiment, Point
 from gradfeat.experiments.outcomes import Outcome
@@ -50,20 +51,40 @@ class Progress:
 Unit = list[Point]
 
 
-def units_of(points: Sequence[Point], size: int) -> deque[Unit]:
-    """Group points in order: the seeds of one cell, at most `size` together.
+def units_of(points: Sequence[Point], size: int, along: str | None = None) -> deque[Unit]:
+    """Group points in order: at most `size` seeds of one cell together.
+
+    With `along`, cells that differ in this factor alone are one, and seeds that want the same
+    values of it come together, so that each unit is some values at some seeds, seed by seed.
 
     Examples
     --------
     >>> cells = [Point({"n": n}, seed, f"{n}{seed}") for n in (1, 2) for seed in range(3)]
     >>> [[point.key for point in unit] for unit in units_of(cells, 2)]
     [['10', '11'], ['12'], ['20', '21'], ['22']]
+    >>> [[point.key for point in unit] for unit in units_of(cells[1:], 2, "n")]
+    [['11', '21', '12', '22'], ['20']]
     """
+    cells: dict[tuple[Value, ...], dict[int, Unit]] = {}
+    for point in points:
+        rest = tuple(value for name, value in point.cell.items() if name != along)
+        cells.setdefault(rest, {}).setdefault(point.seed, []).append(point)
     units: deque[Unit] = deque()
-    for _, group in groupby(points, key=lambda point: point.cell):
-        seeds = list(group)
-        units.extend(seeds[start : start + size] for start in range(0, len(seeds), size))
+    for of_seeds in cells.values():
+        alike: dict[tuple[Value, ...], list[Unit]] = {}
+        for unit in of_seeds.values():
+            alike.setdefault(_values(unit, along), []).append(unit)
+        for together in alike.values():
+            starts = range(0, len(together), size)
+            units.extend(list(chain(*together[start : start + size])) for start in starts)
     return units
+
+
+def _values(unit: Unit, along: str | None) -> tuple[Value, ...]:
+    """The values of the factor `along`, at the first seed of a unit."""
+    if along is None:
+        return ()
+    return tuple(point.cell[along] for point in unit if point.seed == unit[0].seed)
 
 
 class Sweep:
@@ -115,10 +136,13 @@ class Sweep:
         missing = [point for point in self._points if point.key not in there]
         self._cached = len(there)
         self._failed = sum(status == "failed" for status in there.values())
-        size = 1 if self._experiment.batch is None else self._experiment.batch_size
-        self._units = units_of(missing, size)
+        self._units = self._grouped(missing)
         self._tell()
         return bool(missing)
+
+    def _grouped(self, points: Sequence[Point]) -> deque[Unit]:
+        e = self._experiment
+        return units_of(points, 1 if e.batch is None else e.batch_size, e.along)
 
     def _tell(self) -> None:
         done, total = self._cached + self._computed, len(self._points)
@@ -169,7 +193,9 @@ class Sweep:
             return
         while self._units and len(self._flying) < workers.in_flight and not self._suspects:
             if unit := self._claim(self._units.popleft()):
-                self._submit(workers, unit)
+                first, *others = self._grouped(unit)  # several where another run has some of it
+                self._units.extendleft(reversed(others))
+                self._submit(workers, first)
 
     def _claim(self, unit: Unit) -> Unit:
         """Return what of a unit is ours to compute; count or put off the rest."""
@@ -184,9 +210,10 @@ class Sweep:
 
     def _submit(self, workers: Workers, unit: Unit) -> None:
         e = self._experiment
-        seeds = tuple(point.seed for point in unit)
+        seeds = tuple(dict.fromkeys(point.seed for point in unit))
         device = self._device if e.takes_device else None
-        call = Call(e.trial, e.batch, unit[0].cell, seeds, device)
+        values = _values(unit, e.along)
+        call = Call(e.trial, e.batch, unit[0].cell, seeds, device, e.along, values)
         try:
             self._flying[workers.submit(compute, call)] = unit
         except BrokenExecutor:
