@@ -45,13 +45,13 @@ class Activation(ABC):
     def derivative(self, z: Float[Tensor, "*shape"]) -> Float[Tensor, "*shape"]:
         """sigma'(z), zero at a kink."""
 
-    @abstractmethod
     def hermite_coefficients(self, k_max: int) -> Float[np.ndarray, " k"]:
-        """c_k = E[sigma(Z) He_k(Z)] / k! for k = 0, ..., k_max."""
+        """c_k = E[sigma(Z) He_k(Z)] / k! for k = 0, ..., k_max; by quadrature unless known."""
+        return hermite.hermite_coefficients(self.values, k_max, self.breakpoints)
 
-    @abstractmethod
     def second_moment(self) -> float:
-        """E sigma(Z)^2."""
+        """E sigma(Z)^2; by quadrature unless known."""
+        return _mean_square(self.values, self.breakpoints)
 
     @abstractmethod
     def spec(self) -> dict[str, Any]:
@@ -64,10 +64,10 @@ class Activation(ABC):
     def derivative_second_moment(self) -> float:
         """E sigma'(Z)^2, by quadrature."""
 
-        def square(z: np.ndarray) -> np.ndarray:
-            return self.derivative(torch.from_numpy(z)).detach().numpy() ** 2
+        def slope(z: np.ndarray) -> np.ndarray:
+            return self.derivative(torch.from_numpy(z)).detach().numpy()
 
-        return float(hermite.hermite_coefficients(square, 0, self.breakpoints)[0])
+        return _mean_square(slope, self.breakpoints)
 
 
 @final
@@ -186,12 +186,6 @@ class Tanh(Activation):
 
     def derivative(self, z: Float[Tensor, "*shape"]) -> Float[Tensor, "*shape"]:
         return 1 - torch.tanh(z).square()
-
-    def hermite_coefficients(self, k_max: int) -> Float[np.ndarray, " k"]:
-        return hermite.hermite_coefficients(np.tanh, k_max)
-
-    def second_moment(self) -> float:
-        return float(hermite.hermite_coefficients(lambda z: np.tanh(z) ** 2, 0)[0])
 
     def spec(self) -> dict[str, Any]:
         return {"name": self.name}
@@ -328,13 +322,6 @@ class UserActivation(Activation):
         pullback = torch.func.vjp(self, z)[1]
         return pullback(torch.ones_like(z))[0]
 
-    def hermite_coefficients(self, k_max: int) -> Float[np.ndarray, " k"]:
-        return hermite.hermite_coefficients(self.values, k_max, self.breakpoints)
-
-    def second_moment(self) -> float:
-        square = UserActivation(lambda z: self(z).square(), self.breakpoints)
-        return float(square.hermite_coefficients(0)[0])
-
     def spec(self) -> dict[str, Any]:
         raise ValueError(
             "A UserActivation cannot be saved, for its function is code; use one of"
@@ -395,6 +382,11 @@ def activation_from_spec(spec: dict[str, Any]) -> Activation:
         f"A saved activation was {spec!r}; it must name one of {', '.join(NAMES)}, or polynomial"
         " with a list of coefficients: save the model again with this version."
     )
+
+
+def _mean_square(f: hermite.RealFunction, breakpoints: tuple[float, ...]) -> float:
+    """E f(Z)^2."""
+    return float(hermite.hermite_coefficients(lambda z: f(z) ** 2, 0, breakpoints)[0])
 
 
 def _checked(value: Tensor, z: Tensor) -> Tensor:

@@ -1,12 +1,8 @@
-"""Errors after one gradient step: the limit's staircase, and the prediction at finite step size.
+"""Errors after one gradient step: the limit's staircase, and ridge beside columns of powers.
 
-In the basis of columns P (see `step_spikes`) with weights v = (s, t, s, s, ...) and
-y_k = E[f* P_k] = sqrt(k!) c_{*k} rho^k, ridge on [F_0, P V^T] has
-
-    q = q_0 - b^T H^{-1} b,    b_k = v_k y_k,    H = diag(v) + (V^T V)^{-1}/g,
-
-because a head a = a_0 + V (V^T V)^{-1} c pays lambda c^T (V^T V)^{-1} c for coefficients c on the
-columns, and the feature that it uses up is itself noise of power 1/g - 1.
+In the basis he_k(u) = He_k(u)/sqrt(k!), u = X~ beta/|beta|, with weights v = (s, t, s, s, ...) and
+y_k = E[f* he_k(u)] = sqrt(k!) c_{*k} rho^k, ridge on F_0 and unpenalised columns Z of that basis
+has q = q_0 - b^T Z (Z^T diag(v) Z)^{-1} Z^T b, b_k = v_k y_k (see `ridge_errors` for q).
 """
 
 from __future__ import annotations
@@ -17,72 +13,12 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..maths.activations import Activation
+from .column_gain import MOST_POWERS, column_gain, powers_added
 from .feature_resolvent import FeatureLimit
+from .finite_step_errors import finite_step_errors as finite_step_errors
 from .gradient_direction import Residual, gradient_direction
 from .ridge_errors import RidgeErrors, errors_from, moments, plain_losses
-from .spike_gain import MOST_POWERS, column_gain, powers_added, spike_gain
-from .step_spikes import step_spikes
 from .teacher import Teacher
-
-
-def finite_step_errors(
-    phi: ArrayLike,
-    psi: ArrayLike,
-    penalty: ArrayLike,
-    activation: Activation,
-    teacher: Teacher,
-    *,
-    eta: ArrayLike,
-    n: ArrayLike,
-    residual: Residual = "y",
-) -> RidgeErrors:
-    """Errors of ridge on F = sigma(X~ (W0 + eta G)^T), a fresh sample, n rows and any step size.
-
-    Parameters
-    ----------
-    phi, psi, penalty : float or array
-        d/n, d/N and lambda.
-    activation, teacher
-        sigma and the target.
-    eta : float or array
-        Step size, 0 or more: n^alpha in the talk.
-    n : float or array
-        Rows of each of the two samples.
-    residual : {"y", "y - f0", "ba22"}
-        What weights the gradient.
-
-    Returns
-    -------
-    RidgeErrors
-        Arrays of the arguments' common shape.
-
-    Raises
-    ------
-    ValueError
-        When a number is out of its range, or f_0 has a random mean.
-
-    Regime: leading order in n; the spikes are kept to all orders in eta, the bulk's change as an
-    average over neurons.
-
-    Source: Moniri24, with spikes of finite size.
-
-    Examples
-    --------
-    >>> from gradfeat.maths.activations import CentredReLU
-    >>> talk = Teacher((0.0, 1.0, 0.5**0.5))
-    >>> found = finite_step_errors(
-    ...     0.5, 2 / 3, 0.01, CentredReLU(), talk, eta=[0.0, 2.0, 20.0], n=2400
-    ... )
-    >>> found.test_error.round(2).tolist()
-    [3.02, 2.85, 2.52]
-    """
-    width = np.multiply(n, phi) / np.asarray(psi)
-    direction = gradient_direction(phi, activation, teacher, residual, width)
-    spikes = step_spikes(activation, direction, eta, phi=phi, psi=psi, n=n)
-    traces = FeatureLimit(phi, psi, spikes.linear, spikes.nonlinear).traces(penalty)
-    q, dq = plain_losses(teacher, traces)
-    gain, slope = spike_gain(teacher, direction, spikes, traces)
-    return errors_from(q - gain, dq - slope, traces, penalty)
 
 
 def limit_errors(

@@ -26,8 +26,6 @@ class StepSpikes:
     ----------
     gram : array (..., 12, 12)
         V^T V.
-    head : array (..., 12)
-        V^T a.
     turned : array (..., 12)
         sum_j V_j a_j c_1(theta_j): the first layer's linear part along W0^T a.
     linear, nonlinear : array (...)
@@ -35,7 +33,6 @@ class StepSpikes:
     """
 
     gram: np.ndarray
-    head: np.ndarray
     turned: np.ndarray
     linear: np.ndarray
     nonlinear: np.ndarray
@@ -109,7 +106,6 @@ def step_spikes(
     odd = np.r_[degrees % 2, 0]
     mass = weights * width  # of both signs of a: only even products stay
     gram = np.einsum("sm,smj,smk->sjk", mass, V, V) * (odd[:, None] == odd)
-    head = np.einsum("sm,smk->sk", mass * a, V) * odd
     turned = np.einsum("sm,smk->sk", mass * a * c[..., 1] / Q, V) * odd
 
     def shaped(values: np.ndarray) -> np.ndarray:
@@ -117,7 +113,6 @@ def step_spikes(
 
     return StepSpikes(
         shaped(gram),
-        shaped(head),
         shaped(turned),
         shaped((weights * linear).sum(1)),
         shaped(np.maximum((weights * nonlinear).sum(1), 0.0)),

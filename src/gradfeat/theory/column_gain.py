@@ -12,14 +12,10 @@ from ..maths.activations import Activation
 from ..maths.hermite import root_factorials
 from .feature_resolvent import Traces
 from .gradient_direction import GradientDirection
-from .step_spikes import K_MAX, StepSpikes
 from .teacher import Teacher
 
 #: Powers of u whose span is still well conditioned.
 MOST_POWERS = 12
-
-#: Eigenvalues of V^T V below this share of the largest are rounding.
-ROUNDING = 1e-13
 
 
 @dataclass(frozen=True)
@@ -30,7 +26,7 @@ class _Weights:
     dv: np.ndarray
 
     @staticmethod
-    def of(traces: Traces, direction: GradientDirection, kept: np.ndarray, size: int) -> _Weights:
+    def of(traces: Traces, direction: GradientDirection, kept: float, size: int) -> _Weights:
         """t for the linear column, less what its part along W0^T a loses to F_0 a; s elsewhere.
 
         `kept` is the share of the feature F_0 a that stays among the features.
@@ -77,7 +73,7 @@ def column_gain(
     feature F_0 a that stays among the features: 0 for a network, 1 where the columns are extra.
     """
     size = max(*powers, len(teacher.coefficients) - 1, 1) + 1
-    weights = _Weights.of(traces, direction, np.asarray(kept), size)
+    weights = _Weights.of(traces, direction, kept, size)
     Z = _powers(powers, size)
     y = target_components(teacher, direction.alignment, size)
     b, db = (w * y for w in (weights.v, weights.dv))
@@ -105,46 +101,6 @@ def _powers(powers: Sequence[int], size: int) -> np.ndarray:
         series = hermite_e.poly2herme(np.eye(k + 1)[k])
         Z[: k + 1, column] = series * root_factorials(k)
     return np.linalg.qr(Z)[0]
-
-
-def spike_gain(
-    teacher: Teacher,
-    direction: GradientDirection,
-    spikes: StepSpikes,
-    traces: Traces,
-) -> tuple[np.ndarray, np.ndarray]:
-    """Gain over lambda of the spikes of a step of finite size, and its slope.
-
-    With V^T V = L L^T: b^T L S^{-1} L^T b, S = L^T diag(v) L + I/g, plus, where f_0 is in the
-    residual, -t (gamma c_1/|beta|)(e_1 h^T + h e_1^T) in H, h = (V^T V)^{-1} V^T diag(c_1(theta))
-    a.
-    """
-    e, U = np.linalg.eigh(spikes.gram)
-    keep = e > ROUNDING * np.maximum(e[..., -1:], 1.0)
-    root = np.sqrt(np.where(keep, e, 0.0))
-    inverse = np.where(keep, 1 / np.where(keep, root, 1.0), 0.0)
-    L = U * root[..., None, :]
-    along = (spikes.head[..., None, :] @ U)[..., 0, :] * inverse  # V^T a in the basis of L
-    kept = np.clip(1 - np.square(along).sum(-1), 0.0, 1.0)
-    size = K_MAX + 2
-    weights = _Weights.of(traces, direction, kept, size)
-    y = np.zeros((*np.shape(direction.alignment), size))
-    y[..., : K_MAX + 1] = target_components(teacher, np.asarray(direction.alignment), K_MAX + 1)
-    turned = (spikes.turned[..., None, :] @ U)[..., 0, :] * inverse
-    cross = -(direction.initial / np.sqrt(direction.norm_squared))[..., None, None] * (
-        L[..., 1, :, None] * turned[..., None, :]
-    )
-    cross = cross + np.swapaxes(cross, -1, -2)
-    eye = np.eye(size)
-
-    def inside(v: np.ndarray, t: np.ndarray, ridge: np.ndarray) -> np.ndarray:
-        main = np.einsum("...r,...rj,...rk->...jk", v, L, L)
-        return main + t[..., None, None] * cross + ridge[..., None, None] * eye
-
-    S = inside(weights.v, np.asarray(traces.t), 1 / traces.g)
-    dS = inside(weights.dv, np.asarray(traces.dt), -traces.dg / traces.g**2)
-    b, db = (np.einsum("...r,...rj->...j", w * y, L) for w in (weights.v, weights.dv))
-    return _form(b, db, S, dS)
 
 
 def _form(

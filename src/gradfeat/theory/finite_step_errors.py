@@ -1,0 +1,214 @@
+"""Training and test error after a gradient step of any size, to leading order in n."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.polynomial import hermite_e
+from numpy.typing import ArrayLike
+
+from ..maths.activations import Activation
+from ..maths.hermite import root_factorials
+from .feature_resolvent import FeatureLimit
+from .gradient_direction import Residual, gradient_direction
+from .ridge_errors import RidgeErrors, moments
+from .step_grid import K_MAX, StepGrid, step_grid
+from .step_resolvent import TINY, gamma, solve
+from .teacher import Teacher
+
+
+def finite_step_errors(
+    phi: ArrayLike,
+    psi: ArrayLike,
+    penalty: ArrayLike,
+    activation: Activation,
+    teacher: Teacher,
+    *,
+    eta: ArrayLike,
+    n: ArrayLike,
+    residual: Residual = "y",
+) -> RidgeErrors:
+    """Errors of ridge on F = sigma(X~ (W0 + eta G)^T), a fresh sample, n rows and any step size.
+
+    Parameters
+    ----------
+    phi, psi, penalty : float or array
+        d/n, d/N and lambda.
+    activation, teacher
+        sigma and the target.
+    eta : float or array
+        Step size, 0 or more: n^alpha in the talk.
+    n : float or array
+        Rows of each of the two samples.
+    residual : {"y", "y - f0", "ba22"}
+        What weights the gradient.
+
+    Returns
+    -------
+    RidgeErrors
+        Arrays of the arguments' common shape.
+
+    Raises
+    ------
+    ValueError
+        When a number is out of its range, or f_0 has a random mean.
+
+    Regime: leading order in n at fixed eta/sqrt(N): spikes of finite size, and rows and neurons
+    whose share of the bulk depends on u and a. The gradient's part beyond a beta^T is counted by
+    its size alone. It matters from about alpha = 0.3 on where both activation and target have a degree
+    2: its signal lowers the errors, its noise raises them, and simulations show about neither.
+
+    Source: Moniri24, Sections 3 and 4; finite steps by the deterministic equivalent of
+    `step_resolvent`.
+
+    Examples
+    --------
+    >>> from gradfeat.maths.activations import CentredReLU
+    >>> talk = Teacher((0.0, 1.0, 0.5**0.5))
+    >>> found = finite_step_errors(
+    ...     0.5, 2 / 3, 0.01, CentredReLU(), talk, eta=[0.0, 2.0, 20.0], n=2400
+    ... )
+    >>> found.test_error.round(2).tolist()
+    [3.02, 2.85, 2.52]
+    """
+    arrays = np.broadcast_arrays(phi, psi, penalty, eta, n, teacher.noise)
+    cells = zip(*(np.asarray(a, dtype=np.float64).ravel() for a in arrays), strict=True)
+    found = [
+        _errors(*cell[:5], activation, Teacher(teacher.coefficients, cell[5]), residual)
+        for cell in cells
+    ]
+    shape = arrays[0].shape
+    return RidgeErrors(*(np.reshape(part, shape) for part in zip(*found, strict=True)))
+
+
+def _errors(
+    phi: float,
+    psi: float,
+    penalty: float,
+    eta: float,
+    n: float,
+    activation: Activation,
+    teacher: Teacher,
+    residual: Residual,
+) -> tuple[float, float, float]:
+    """Training loss, training error and test error of one setting."""
+    _check(eta, n)
+    width, ratio = n * phi / psi, psi / phi
+    _, linear, nonlinear = moments(activation)
+    plain = FeatureLimit(phi, psi, linear, nonlinear).traces(penalty)
+    direction = gradient_direction(phi, activation, teacher, residual, width)
+    grid = step_grid(activation, direction, eta=eta, phi=phi, width=width)
+    length = float(np.sqrt(direction.norm_squared))
+    rho = teacher.linear / length if length > 0 else 0.0
+    form = _Form.of(grid, teacher, rho, float(direction.initial) / max(length, 1e-300), phi, psi, n)
+    solved = solve(grid, phi, ratio, penalty * ratio, (float(plain.m1), float(plain.g)))
+    r, g = solved.values
+    loss = float(form.value(r, g).real)
+    even = float(form.value(*solved.moved(np.ones_like(r))).imag) / TINY
+    left_out = float(form.value(*solved.moved(1 / r**2)).imag) / TINY
+    return penalty * loss, -(penalty**2) * ratio * even, -left_out / ratio
+
+
+@dataclass(frozen=True)
+class _Form:
+    """q = (psi/phi) y^T K^{-1} y/n as a function of r and g.
+
+    Columns P: he_k(u) and zeta he_k(u), zeta = the part of b.x beside u. With V the neurons'
+    weights on them, K has P M P^T/N on top of the bulk, M = N E_a[g V V^T], `outer` being N E[V V^T | a].
+
+    Attributes
+    ----------
+    y : array (2 K,)
+        The target in the columns P.
+    noise : array (U,)
+        What is left of E y^2 given u.
+    outer : array (A, 2 K, 2 K)
+        N E[V V^T | a].
+    """
+
+    grid: StepGrid
+    phi: float
+    ratio: float
+    y: np.ndarray
+    noise: np.ndarray
+    outer: np.ndarray
+
+    @staticmethod
+    def of(
+        grid: StepGrid,
+        teacher: Teacher,
+        rho: float,
+        initial: float,
+        phi: float,
+        psi: float,
+        n: float,
+    ) -> _Form:
+        y, across, noise = _target(grid, teacher, rho)
+        width, d = n * phi / psi, n * phi
+        return _Form(
+            grid,
+            phi,
+            psi / phi,
+            np.r_[y, across],
+            noise,
+            _outer(grid, rho, initial, width, d),
+        )
+
+    def value(self, r: np.ndarray, g: np.ndarray) -> np.ndarray:
+        """q, complex where r and g are."""
+        grid = self.grid
+        M = np.einsum("a,ajk->jk", g * grid.weights, self.outer)
+        inner = self.phi * gamma(grid, self.phi, r)
+        D = np.kron(np.eye(2), inner)
+        b = D @ self.y
+        learned = b @ M @ np.linalg.solve(np.eye(len(D)) + self.ratio * D @ M, b)
+        return self.ratio * ((self.noise * r) @ grid.mass + self.y @ b - self.ratio * learned)
+
+
+def _target(
+    grid: StepGrid, teacher: Teacher, rho: float
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """f* in he_k(u), in zeta he_k(u), and the variance of y given u that is left.
+
+    E[f* he_m(zeta)|u] is (1 - rho^2)^{m/2} times the sum over k of
+    k!/((k - m)! sqrt(m!)) c_{*k} rho^{k-m} He_{k-m}(u).
+    """
+    c = np.asarray(teacher.coefficients)
+    across, noise = (
+        np.sqrt(max(1 - rho**2, 0.0)),
+        np.full(len(grid.u), float(np.square(teacher.noise))),
+    )
+    projections = []
+    for m in range(len(c)):
+        k = np.arange(m, len(c))
+        falling = np.array([np.prod(np.arange(j - m + 1, j + 1, dtype=float)) for j in k])
+        series = across**m / root_factorials(m)[m] * falling * c[m:] * rho ** (k - m)
+        values = hermite_e.hermeval(grid.u, series)
+        if m > 1:
+            noise = noise + values**2
+            continue
+        kept = (grid.mass * values) @ grid.he
+        noise = noise + (values - grid.he @ kept) ** 2
+        projections.append(kept)
+    projections += [np.zeros(K_MAX + 1)] * (2 - len(projections))
+    return projections[0], projections[1], noise
+
+
+def _outer(grid: StepGrid, rho: float, initial: float, width: float, d: float) -> np.ndarray:
+    """N V V^T at each node of a, averaged over the neurons' components along beta and zeta."""
+    K, across = K_MAX + 1, np.sqrt(max(1 - rho**2, 0.0))
+    fixed, along, beside = np.zeros((3, len(grid.a), 2 * K))
+    fixed[:, :K] = grid.m - initial * grid.a[:, None] * grid.turned
+    if across > 0:  # w_j has no component of its own along b
+        fixed[:, K:] = initial * rho / across * grid.a[:, None] * grid.slope
+    along[:, :K], beside[:, K:] = grid.turned, grid.slope
+    squares = [v[:, :, None] * v[:, None, :] for v in (fixed, along, beside)]
+    return width * (squares[0] + grid.own[:, None, None] / d * (squares[1] + squares[2]))
+
+
+def _check(eta: float, n: float) -> None:
+    if not (np.isfinite(eta) and eta >= 0):
+        raise ValueError(f"The step size is {eta}: give a finite number of 0 or more.")
+    if not (np.isfinite(n) and n > 0):
+        raise ValueError(f"n is {n}: give a finite number of rows above 0.")

@@ -1,0 +1,123 @@
+"""Deterministic equivalent of K^{-1} after one step: r(u) for rows and g(a) for neurons.
+
+Given u the bulk of F has independent columns. Their covariance is c_1(a, u) c_1(a, u') own x.x'/d
+between rows, and rest(a, u) more of a row with itself. With C = E_a[g own c c^T] over the
+coefficients c of c_1(a, .) in he_0, he_1, ..., Gamma = E_u[r he he^T]/phi, Psi = (I + C Gamma)^{-1}:
+
+    1/r(u) = z(u) + E_a[g rest(a, u)] + he(u)^T Psi C he(u),
+    1/g(a) = 1 + (psi/phi) {E_u[rest(a, u) r] + phi own c^T Gamma Psi c}.
+
+At eta = 0 these are the equations of `feature_resolvent` with r = m_1.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from .step_grid import StepGrid
+
+#: Newton's method ends where no logarithm moves by more; it roughly squares the error of each step.
+TOLERANCE, MOST_STEPS = 1e-10, 60
+#: Step of derivatives in the complex plane: they carry no difference of nearly equal numbers.
+TINY = 1e-30
+
+
+@dataclass(frozen=True)
+class StepResolvent:
+    """The solution and how it moves with z, even functions of u and a.
+
+    Attributes
+    ----------
+    grid : StepGrid
+    phi, ratio : float
+        d/n and psi/phi = n/N.
+    logs : array (U/2 + A/2,)
+        log r and log g on the nodes above 0; both are even.
+    """
+
+    grid: StepGrid
+    phi: float
+    ratio: float
+    z: float
+    logs: np.ndarray
+
+    @property
+    def values(self) -> tuple[np.ndarray, np.ndarray]:
+        """r and g on all nodes: r is the diagonal of K^{-1} at rows with that u."""
+        return unfolded(self.grid, self.logs)
+
+    def moved(self, change: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """r and g at z + i TINY change(u): imaginary parts are derivatives times TINY."""
+        x = self.logs.astype(complex)
+        jacobian = _jacobian(self.grid, self.phi, self.ratio, self.z, self.logs)
+        wrong = _mismatch(self.grid, self.phi, self.ratio, self.z + 1j * TINY * change, x)
+        return unfolded(self.grid, x - 1j * np.linalg.solve(jacobian, np.imag(wrong)))
+
+
+def solve(
+    grid: StepGrid, phi: float, ratio: float, z: float, start: tuple[float, float]
+) -> StepResolvent:
+    """Solve for r and g from a constant start.
+
+    Parameters
+    ----------
+    grid : StepGrid
+    phi, ratio, z : float
+        d/n, n/N, and the shift (psi/phi) lambda.
+    start : (float, float)
+        r and g to start from: m_1 and g without a step.
+
+    Raises
+    ------
+    ArithmeticError
+        Where Newton's method does not settle.
+    """
+    x = np.log(np.repeat(start, (len(grid.u) // 2, len(grid.a) // 2)))
+    for _ in range(MOST_STEPS):
+        step = np.linalg.solve(_jacobian(grid, phi, ratio, z, x), _mismatch(grid, phi, ratio, z, x))
+        x = x - step / max(1.0, np.abs(step).max())
+        if np.abs(step).max() < TOLERANCE:
+            return StepResolvent(grid, phi, ratio, z, x)
+    raise ArithmeticError(
+        f"The equations of a step's resolvent do not settle at z = {z:.3g}: give a larger penalty."
+    )
+
+
+def _mismatch(
+    grid: StepGrid, phi: float, ratio: float, z: np.ndarray | float, x: np.ndarray
+) -> np.ndarray:
+    """log of left side over right side of both equations; x (..., U/2 + A/2)."""
+    r, g = unfolded(grid, x)
+    C, inner = bulk(grid, phi, r, g)
+    U, A = len(grid.u) // 2, len(grid.a) // 2
+    he, c, rest = grid.he[U:], grid.slope[A:], grid.rest
+    rows = ((he @ inner @ C) * he).sum(-1) + (g * grid.weights) @ rest[:, U:]
+    own = ((c @ gamma(grid, phi, r) @ inner) * c).sum(-1)
+    neurons = 1 + ratio * ((r * grid.mass) @ rest[A:].T + phi * grid.own[A:] * own)
+    shift = np.broadcast_to(z, len(grid.u))[U:]
+    return x + np.log(np.concatenate([shift + rows, neurons], axis=-1))
+
+
+def unfolded(grid: StepGrid, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """r and g on all nodes from their logarithms on those above 0."""
+    half = np.exp(x[..., : len(grid.u) // 2]), np.exp(x[..., len(grid.u) // 2 :])
+    r, g = (np.concatenate([values[..., ::-1], values], axis=-1) for values in half)
+    return r, g
+
+
+def gamma(grid: StepGrid, phi: float, r: np.ndarray) -> np.ndarray:
+    """Gamma = E_u[r he he^T]/phi."""
+    return (grid.he.T * (r * grid.mass)[..., None, :]) @ grid.he / phi
+
+
+def bulk(grid: StepGrid, phi: float, r: np.ndarray, g: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """C and Psi."""
+    C = (grid.slope.T * (g * grid.weights * grid.own)[..., None, :]) @ grid.slope
+    return C, np.linalg.inv(np.eye(C.shape[-1]) + C @ gamma(grid, phi, r))
+
+
+def _jacobian(grid: StepGrid, phi: float, ratio: float, z: float, x: np.ndarray) -> np.ndarray:
+    moved = x + 1j * TINY * np.eye(len(x))
+    return np.imag(_mismatch(grid, phi, ratio, z, moved)).T / TINY
