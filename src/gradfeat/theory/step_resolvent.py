@@ -2,7 +2,8 @@
 
 Given u the bulk of F has independent columns. Their covariance is c_1(a, u) c_1(a, u') own x.x'/d
 between rows, and rest(a, u) more of a row with itself. With C = E_a[g own c c^T] over the
-coefficients c of c_1(a, .) in he_0, he_1, ..., Gamma = E_u[r he he^T]/phi, Psi = (I + C Gamma)^{-1}:
+coefficients c of c_1(a, .) in he_0, he_1, ..., Gamma = E_u[r he he^T]/phi and
+Psi = (I + C Gamma)^{-1}:
 
     1/r(u) = z(u) + E_a[g rest(a, u)] + he(u)^T Psi C he(u),
     1/g(a) = 1 + (psi/phi) {E_u[rest(a, u) r] + phi own c^T Gamma Psi c}.
