@@ -76,8 +76,8 @@ def finite_step_errors(
     arrays = np.broadcast_arrays(phi, psi, penalty, eta, n, teacher.noise)
     cells = zip(*(np.asarray(a, dtype=np.float64).ravel() for a in arrays), strict=True)
     found = [
-        _errors(*cell, activation, Teacher(teacher.coefficients, noise), residual)
-        for *cell, noise in cells
+        _errors(p, q, lam, step, rows, activation, Teacher(teacher.coefficients, noise), residual)
+        for p, q, lam, step, rows, noise in cells
     ]
     shape = arrays[0].shape
     return RidgeErrors(*(np.reshape(part, shape) for part in zip(*found, strict=True)))
