@@ -30,6 +30,9 @@ SMALL = {
     "adapt-smooth": {"s": [0, 2], "n": [30, 60], "m": 20, "n_test": 100},
     "adapt-latent": {"d": [4, 8], "n": 60, "m": 20, "n_test": 100},
     "kernel-cost": {"n": [60, 120], "d": 4, "bandwidth": 2.0, "penalty": 1e-3, "n_test": 100},
+    "moniri24-spectrum": {
+        "alpha": [-0.1, 0.3], "activation": ["sine", "tanh"], "n": 200, "d": 40, "N": 20,
+    },
 }  # fmt: skip
 
 
