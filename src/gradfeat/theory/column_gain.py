@@ -70,13 +70,15 @@ def column_gain(
     """Gain of the unpenalised columns u^k, k in `powers`, over lambda, and its slope.
 
     b^T Z (Z^T diag(v) Z)^{-1} Z^T b with u^k = sum_r Z_rk he_r(u). `kept` is the share of the
-    feature F_0 a that stays among the features: 0 for a network, 1 where the columns are extra.
+    feature F_0 a that stays among the features: 0 for a network, 1 where the columns are extra. It
+    lowers v_1 in the form alone: b_1 = t c_{*1} rho is what u and the target share.
     """
     size = max(*powers, len(teacher.coefficients) - 1, 1) + 1
     weights = _Weights.of(traces, direction, kept, size)
+    plain = _Weights.of(traces, direction, 0.0, size)  # the target has no part along W0^T a
     Z = _powers(powers, size)
     y = target_components(teacher, direction.alignment, size)
-    b, db = (w * y for w in (weights.v, weights.dv))
+    b, db = (w * y for w in (plain.v, plain.dv))
     inner, slope = (np.einsum("...r,rj,rk->...jk", w, Z, Z) for w in (weights.v, weights.dv))
     return _form(b @ Z, db @ Z, inner, slope)
 

@@ -1,0 +1,169 @@
+"""What one gradient step will bring, before anything is trained."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from ..maths.activations import Activation
+from .finite_step_errors import finite_step_errors
+from .gradient_direction import Residual, gradient_direction, limit_degree
+from .one_step_errors import limit_errors
+from .reused_sample_errors import reused_sample_errors
+from .ridge_errors import RidgeErrors, random_feature_errors
+from .teacher import Teacher
+
+#: Rows of the head: new ones, or those of the gradient.
+SAMPLES = ("fresh", "same")
+
+
+@dataclass(frozen=True)
+class Prediction:
+    """Predicted errors of a two-layer network after one gradient step and ridge.
+
+    Attributes
+    ----------
+    alpha, eta : float
+        eta = n^alpha.
+    errors : RidgeErrors
+        At this step size and n.
+    limit : RidgeErrors
+        The stair of the limit n -> infinity at this alpha; nan on the edges between stairs.
+    random_features : RidgeErrors
+        Without the step.
+    best_linear : float
+        E y^2 - c_{*1}^2, test error of the best linear model at infinitely many rows.
+    degree : float
+        l, how many powers of X beta the step adds in the limit; nan where no l is settled.
+    alignment : float
+        |cos(beta, b)| of the step's direction and the target's.
+    regime : str
+        Where these numbers hold, or why one is nan: one sentence or two.
+    """
+
+    alpha: float
+    eta: float
+    errors: RidgeErrors
+    limit: RidgeErrors
+    random_features: RidgeErrors
+    best_linear: float
+    degree: float
+    alignment: float
+    regime: str
+
+
+def predict_error(
+    phi: float,
+    psi: float,
+    activation: Activation,
+    teacher: Teacher,
+    *,
+    n: float,
+    alpha: float,
+    penalty: float = 0.01,
+    residual: Residual = "y",
+    sample: str = "fresh",
+) -> Prediction:
+    """Training and test error of sigma(X (W0 + n^alpha G)^T) a by ridge, with their regime.
+
+    Parameters
+    ----------
+    phi, psi : float
+        d/n and d/N.
+    activation, teacher
+        sigma and the target, y = sum_k c_{*k} He_k(b.x) + noise.
+    n : float
+        Rows of the gradient, and of the head.
+    alpha : float
+        Exponent of the step size eta = n^alpha; -infinity is no step.
+    penalty : float
+        lambda of (1/n)|y - F a|^2 + lambda |a|^2.
+    residual : {"y", "y - f0", "ba22"}
+        What weights the gradient.
+    sample : {"fresh", "same"}
+        Whether the head has rows of its own.
+
+    Returns
+    -------
+    Prediction
+
+    Raises
+    ------
+    ValueError
+        When a number is out of its range, a name is unknown, or f_0 has a random mean.
+
+    Source: Moniri24; finite steps and reused rows are derived here.
+
+    Examples
+    --------
+    >>> from gradfeat.maths.activations import CentredReLU
+    >>> talk = Teacher((0.0, 1.0, 0.5**0.5))
+    >>> found = predict_error(0.5, 2 / 3, CentredReLU(), talk, n=2400, alpha=0.2)
+    >>> round(float(found.errors.test_error), 2), round(float(found.limit.test_error), 2)
+    (2.66, 2.66)
+    >>> found.degree, round(found.alignment, 3)
+    (1.0, 0.707)
+    """
+    if sample not in SAMPLES:
+        raise ValueError(f"The sample is {sample!r}: give one of {', '.join(SAMPLES)}.")
+    if math.isnan(alpha) or not n > 1 or math.isinf(n):
+        raise ValueError(f"n is {n} and alpha {alpha}: give a finite n above 1 and a number.")
+    eta, width = n**alpha, n * phi / psi
+    shape = (phi, psi, penalty, activation, teacher)
+    plain = random_feature_errors(*shape)
+    degree = float(limit_degree(alpha))
+    if sample == "fresh":
+        errors = finite_step_errors(*shape, eta=eta, n=n, residual=residual)
+        limit = limit_errors(*shape, degree=degree, residual=residual)
+    elif degree == 1:
+        errors = reused_sample_errors(*shape, eta=eta, residual=residual, width=width)
+        limit = reused_sample_errors(*shape, residual=residual)
+    else:
+        errors = limit = plain if degree == 0 else _unknown()
+    return Prediction(
+        alpha,
+        eta,
+        errors,
+        limit,
+        plain,
+        float(teacher.beyond_linear),
+        degree,
+        float(gradient_direction(phi, activation, teacher, residual, width).alignment),
+        _regime(alpha, degree, sample, n),
+    )
+
+
+def _unknown() -> RidgeErrors:
+    return RidgeErrors(*(np.full((), np.nan) for _ in range(3)))
+
+
+def _regime(alpha: float, degree: float, sample: str, n: float) -> str:
+    if sample == "same" and not degree <= 1:
+        return (
+            "With the gradient's own rows in the head the errors are derived for alpha < 1/4, where"
+            " the step adds one column; beyond, the powers of X beta hold the labels in a way that"
+            " no formula here follows."
+        )
+    if math.isnan(degree) and alpha < 0.5:
+        return (
+            f"alpha = {alpha:g} is an edge between two stairs of the limit, which is nan there; the"
+            " prediction at finite n holds."
+        )
+    if math.isnan(degree):
+        return (
+            f"alpha = {alpha:g} is 1/2 or more: the limit's expansion in powers of X beta does not"
+            " end, so the limit is nan. The prediction at finite n keeps all powers."
+        )
+    if degree == 0:
+        return "alpha < 0: the step is too small to change random features in the limit."
+    if degree > 12:
+        return f"The limit has l = {degree:g} powers; stairs above 12 are not computed (nan)."
+    powers = "the direction X beta" if degree == 1 else f"the powers 1 to {degree:g} of X beta"
+    low, high = (degree - 1) / (2 * degree), degree / (2 * degree + 2)
+    return (
+        f"{low:.3g} < alpha < {high:.3g}: the step adds {powers} where sigma has that degree. At"
+        f" n = {n:,.0f} the columns have a finite size, which the prediction keeps and the limit"
+        " does not."
+    )
