@@ -29,6 +29,10 @@ SMALL = {
     "adapt-support": {"d": [4, 6], "n": [30, 60], "m": 20, "n_test": 100},
     "adapt-smooth": {"s": [0, 2], "n": [30, 60], "m": 20, "n_test": 100},
     "adapt-latent": {"d": [4, 8], "n": 60, "m": 20, "n_test": 100},
+    "moniri24-equivalence": {
+        "phi": 0.5, "psi": [0.25, 1.0], "lam": [0.001, 0.1], "n": 40, "targets": 3, "n_test": 30,
+    },
+    "ba22-step-size": {"d": [5, 8], "n_test": 50},
     "kernel-cost": {"n": [60, 120], "d": 4, "bandwidth": 2.0, "penalty": 1e-3, "n_test": 100},
     "moniri24-spectrum": {
         "alpha": [-0.1, 0.3], "activation": ["sine", "tanh"], "n": 200, "d": 40, "N": 20,
