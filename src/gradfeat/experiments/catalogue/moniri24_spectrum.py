@@ -277,8 +277,8 @@ EXPERIMENT = Experiment(
             exactly(1, {**TWO, "activation": "tanh"}),
         ),
         Claim(
-            "At d/n = 1/2, d/N = 2/3 and n of 1,000 to 4,000 the centred ReLU's second value is still"
-            " inside the bulk at alpha = 0.3, as predicted: one is separated.",
+            "At d/n = 1/2, d/N = 2/3 and n of 1,000 to 4,000 the centred ReLU's second value is"
+            " still inside the bulk at alpha = 0.3, as predicted: one is separated.",
             "derived from Moniri24, Theorem on the spectrum, at finite n",
             each("residual", exactly(1, CLOSE), CLOSE),
         ),
