@@ -118,7 +118,7 @@ class Experiment:
     claims: tuple[Claim, ...] = ()
     theory: Callable[..., Mapping[str, float]] | None = None
     figure: Callable[[pd.DataFrame, pd.DataFrame | None], Figure] | None = None
-    batch: Callable[..., Sequence[Metrics]] | None = None
+    batch: Callable[..., Sequence[Metrics] | Sequence[Sequence[Metrics]]] | None = None
     batch_size: int = 8
     along: str | None = None
     version: int = 1
