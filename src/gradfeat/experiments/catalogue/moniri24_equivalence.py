@@ -307,10 +307,10 @@ EXPERIMENT = Experiment(
     trial=trial,
     grids={
         "quick": [
-            *({**grid, "n": 1_000, "n_test": 1_000} for grid in _points([0.5, 1.0], [0.1])),
+            *({**grid, "n": 1_000, "n_test": 1_000} for grid in _points([0.75, 1.0], [0.1])),
             {**DESCENT, "n": 800, "n_test": 1_000},
         ],
-        "paper": [*_points([0.5, 1.0, 1.5], [0.1, 0.3]), DESCENT],
+        "paper": [*_points([0.75, 1.0, 1.5], [0.1, 0.3]), DESCENT],
     },
     seeds={"quick": 10, "paper": 20},
     theory=theory,
