@@ -34,6 +34,7 @@ SMALL = {
     },
     "ba22-step-size": {"d": [5, 8], "n_test": 50},
     "kernel-cost": {"n": [60, 120], "d": 4, "bandwidth": 2.0, "penalty": 1e-3, "n_test": 100},
+    "moniri24-errors": {"alpha": [-0.2, 0.1, 0.3], "setting": [1, 2], "n": [60, 80]},
     "moniri24-spectrum": {
         "alpha": [-0.1, 0.3], "activation": ["sine", "tanh"], "n": 200, "d": 40, "N": 20,
     },
