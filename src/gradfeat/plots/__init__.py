@@ -10,6 +10,7 @@ from gradfeat.plots.predicted import predicted
 from gradfeat.plots.projection import target_curve
 from gradfeat.plots.shares import class_shares
 from gradfeat.plots.spectrum import eigenvalues
+from gradfeat.plots.step_errors import step_errors
 from gradfeat.plots.variance_parts import variance_parts
 
 __all__ = [
@@ -24,6 +25,7 @@ __all__ = [
     "importances",
     "loadings",
     "predicted",
+    "step_errors",
     "target_curve",
     "target_plane",
     "variance_parts",
