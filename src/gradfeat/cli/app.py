@@ -12,6 +12,7 @@ import typer
 from gradfeat.cli import lab_commands as lab
 from gradfeat.cli import table_commands as table
 from gradfeat.cli.guard import guarded, interrupts_count_once
+from gradfeat.cli.predict_command import predict_error
 from gradfeat.cli.refit_command import refit
 
 app = typer.Typer(
@@ -35,6 +36,7 @@ GROUPS = {
         "verify": lab.verify,
         "export": lab.export,
     },
+    "Theory": {"predict-error": predict_error},
     "Both": {"show": lab.show},
 }
 for panel, commands in GROUPS.items():

@@ -1,0 +1,241 @@
+"""What a prediction is asked about: sizes, network, target, step sizes; read from words."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from gradfeat.cli.guard import Refused
+from gradfeat.cli.plan_values import number, numbers, positive
+from gradfeat.experiments.errors import choices
+from gradfeat.experiments.step_spectra import ACTIVATIONS
+from gradfeat.maths.activations import NAMES, Activation, Polynomial
+from gradfeat.maths.activations import activation as named
+from gradfeat.theory.gradient_direction import RESIDUALS
+from gradfeat.theory.predicted_errors import Prediction, predict_error
+from gradfeat.theory.teacher import Teacher
+
+#: Rows where only ratios are given: those of the talk's figures.
+ROWS = 2400
+#: Rows and neurons that are predicted for, at most.
+MOST_ROWS = 10**12
+#: Largest exponent: eta = n.
+MOST_ALPHA = 1.0
+#: Targets of the talk.
+SETTINGS = {"setting-1": Teacher((0.0, 1.0), 1.0), "setting-2": Teacher((0.0, 1.0, 0.5**0.5))}
+
+_SIZES = "--phi and --psi (with --n), or --rows, --inputs and --width"
+
+
+@dataclass(frozen=True)
+class Sizes:
+    """phi = d/n, psi = d/N and n rows."""
+
+    phi: float
+    psi: float
+    n: int
+
+    @property
+    def inputs(self) -> float:
+        """d."""
+        return self.phi * self.n
+
+    @property
+    def width(self) -> float:
+        """N."""
+        return self.inputs / self.psi
+
+    @classmethod
+    def of(
+        cls,
+        phi: str | None,
+        psi: str | None,
+        n: int | None,
+        rows: int | None,
+        inputs: int | None,
+        width: int | None,
+    ) -> Sizes:
+        """Read ratios, or sizes.
+
+        Raises
+        ------
+        Refused
+            Of both, of half, and of numbers out of range.
+
+        Examples
+        --------
+        >>> Sizes.of(None, None, None, 1800, 900, 1200)
+        Sizes(phi=0.5, psi=0.75, n=1800)
+        """
+        ratios, counts = (phi, psi, n), (rows, inputs, width)
+        if any(r is not None for r in ratios) and any(c is not None for c in counts):
+            raise Refused(f"ratios and sizes are mixed: give either {_SIZES}")
+        if phi is not None and psi is not None:
+            n = _count("--n", ROWS if n is None else n)
+            return cls(positive("--phi", phi), positive("--psi", psi), n)
+        if rows is None or inputs is None or width is None:
+            raise Refused(f"the sizes are not all there: give {_SIZES}")
+        n, d = _count("--rows", rows), _count("--inputs", inputs, 1)
+        return cls(d / n, d / _count("--width", width, 1), n)
+
+
+def _count(option: str, value: int, least: int = 2) -> int:
+    if not least <= value <= MOST_ROWS:
+        raise Refused(f"{option} is {value}: give {least} to {MOST_ROWS:.0e}")
+    return value
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """Network, target and head, in words; no noise is that of the named setting, or 0."""
+
+    activation: str
+    teacher: str
+    noise: float | None
+    penalty: float
+    residual: str
+    sample: str
+
+
+@dataclass(frozen=True)
+class Plan:
+    """A network before its step: `predicted(alpha)` says what the step will bring."""
+
+    sizes: Sizes
+    wanted: Wanted
+    activation: Activation
+    teacher: Teacher
+
+    @classmethod
+    def of(cls, sizes: Sizes, wanted: Wanted) -> Plan:
+        """Read the words.
+
+        Raises
+        ------
+        Refused
+            Of an unknown name, of coefficients that are no numbers, and where y is always 0.
+        """
+        sigma, teacher = activation(wanted.activation), target(wanted.teacher, wanted.noise)
+        with np.errstate(over="ignore"):
+            power = float(teacher.power)
+        if not 0 < power < math.inf:
+            raise Refused(f"E y^2 is {power:g}: give a target and noise that make it finite, not 0")
+        return cls(sizes, wanted, sigma, teacher)
+
+    def predicted(self, alpha: float) -> Prediction:
+        """The prediction for eta = n^alpha.
+
+        Raises
+        ------
+        Refused
+            What the theory refuses, and where its equations cannot be solved.
+        """
+        sizes, wanted = self.sizes, self.wanted
+        try:
+            with np.errstate(over="raise", invalid="raise", divide="raise"):
+                return predict_error(
+                    sizes.phi,
+                    sizes.psi,
+                    self.activation,
+                    self.teacher,
+                    n=sizes.n,
+                    alpha=alpha,
+                    penalty=wanted.penalty,
+                    residual=next(name for name in RESIDUALS if name == wanted.residual),
+                    sample=wanted.sample,
+                )
+        except ValueError as error:
+            raise Refused(str(error)) from None
+        except ArithmeticError as error:
+            raise Refused(
+                f"the equations of theory cannot be solved at these numbers ({error}): give a "
+                "smaller step, a larger penalty, or ratios and coefficients nearer to 1"
+            ) from None
+
+
+def activation(text: str) -> Activation:
+    """An activation by its name, or `polynomial:` and coefficients of 1, z, z^2, ...
+
+    Raises
+    ------
+    Refused
+        Of an unknown name, or of coefficients that are no numbers.
+
+    Examples
+    --------
+    >>> activation("polynomial:0,1,0.5")
+    Polynomial(coefficients=(0.0, 1.0, 0.5))
+    """
+    kind, colon, coefficients = text.partition(":")
+    if kind == "polynomial" and colon:
+        parts = coefficients.split(",")
+        return Polynomial(tuple(number("--activation", part.strip()) for part in parts))
+    if text in NAMES:
+        return named(text)
+    if text == "sine":
+        return ACTIVATIONS[text]
+    known = choices(text, [*NAMES, "polynomial:P0,P1,...", "sine"])
+    raise Refused(f"--activation is {text!r}, which is none{known}")
+
+
+def target(text: str, noise: float | None) -> Teacher:
+    """A setting of the talk, or the target of these Hermite coefficients.
+
+    Raises
+    ------
+    Refused
+        Where it is neither, or the noise is negative or not finite.
+
+    Examples
+    --------
+    >>> target("0,1,1/2", None).coefficients, float(target("setting-1", 0.5).noise)
+    ((0.0, 1.0, 0.5), 0.5)
+    """
+    if text not in SETTINGS and not text.strip("0123456789.,/eE+-_ ") == "":
+        raise Refused(
+            f"--teacher is {text!r}: give Hermite coefficients such as 0,1,0.5, or one of "
+            f"{', '.join(SETTINGS)}"
+        )
+    known = SETTINGS.get(text)
+    try:
+        if known is None:
+            parts = (number("--teacher", part.strip()) for part in text.split(","))
+            return Teacher(tuple(parts), 0.0 if noise is None else noise)
+        return known if noise is None else Teacher(known.coefficients, noise)
+    except ValueError as error:
+        raise Refused(str(error)) from None
+
+
+def step_sizes(alpha: str | None, eta: str | None, n: int) -> list[float]:
+    """Exponents alpha of the step sizes n^alpha, given as such or by their sizes.
+
+    Raises
+    ------
+    Refused
+        Of both or none, and of a step below 0 or above n.
+
+    Examples
+    --------
+    >>> step_sizes(None, "0,10", 100)
+    [-inf, 0.5]
+    """
+    if (alpha is None) == (eta is None):
+        raise Refused("how large is the step? give one of --alpha (n^alpha) and --eta")
+    if alpha is not None:
+        found = numbers("--alpha", alpha)
+    else:
+        found = [_exponent(value, n) for value in numbers("--eta", eta or "")]
+    if max(found) > MOST_ALPHA + 1e-12:
+        raise Refused(
+            f"a step of n^{max(found):.3g} is asked for: give alpha of at most {MOST_ALPHA:g}, "
+            f"which is eta = {n}"
+        )
+    return found
+
+
+def _exponent(eta: float, n: int) -> float:
+    if eta < 0:
+        raise Refused(f"--eta is {eta:g}: give a step size of 0 or more")
+    return math.log(eta) / math.log(n) if eta > 0 else -math.inf

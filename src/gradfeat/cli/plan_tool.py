@@ -1,0 +1,181 @@
+"""predict-error: the prediction as text, JSON or CSV, and its figure."""
+
+from __future__ import annotations
+
+import csv
+import dataclasses
+import io
+import json
+import math
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import typer
+from rich import box
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from gradfeat.cli.figures import check_file
+from gradfeat.cli.guard import Refused
+from gradfeat.cli.plain_values import finite
+from gradfeat.cli.plan import Plan
+from gradfeat.cli.plan_words import advice, gain, header, regimes, steps
+from gradfeat.cli.predict_command import OutputName
+from gradfeat.drawing.numbers import MISSING, number, plain
+from gradfeat.drawing.saving import save_figure
+from gradfeat.theory.column_gain import MOST_POWERS
+from gradfeat.theory.predicted_errors import Prediction
+from gradfeat.theory.ridge_errors import RidgeErrors
+
+#: Step sizes along a curve, evenly; the middles of the limit's stairs come beside them.
+CURVE_POINTS = 21
+STAIRS = [0.25 * ((k - 1) / k + k / (k + 1)) for k in range(1, MOST_POWERS + 1)]
+#: Exponents that are always drawn: those of the theory of the limit.
+LOW, HIGH = 0.0, 0.5
+
+
+def tell(plan: Plan, alphas: Sequence[float], output: OutputName, figure: Path | None) -> None:
+    """Predict, draw where asked, and print.
+
+    Raises
+    ------
+    Refused
+        What cannot be predicted, drawn or written.
+    """
+    if figure is not None:
+        check_file(figure)
+    found = [plan.predicted(alpha) for alpha in alphas]
+    if figure is not None:
+        _draw(plan, found, figure)
+    match output:
+        case OutputName.JSON:
+            typer.echo(json.dumps(record(plan, found), indent=1, allow_nan=False))
+        case OutputName.CSV:
+            typer.echo(_csv(found), nl=False)
+        case OutputName.TEXT:
+            _print(plan, found, figure)
+
+
+def record(plan: Plan, found: Sequence[Prediction]) -> dict[str, Any]:
+    """All that is known, in JSON's own values."""
+    teacher, sizes, wanted = plan.teacher, plan.sizes, plan.wanted
+    return finite(
+        {
+            **dataclasses.asdict(sizes),
+            "inputs": sizes.inputs,
+            "width": sizes.width,
+            "activation": wanted.activation,
+            "teacher": list(teacher.coefficients),
+            "noise": float(np.asarray(teacher.noise)),
+            "power": float(teacher.power),
+            "linear_share": teacher.linear**2 / float(teacher.power),
+            "penalty": wanted.penalty,
+            "residual": wanted.residual,
+            "sample": wanted.sample,
+            "predictions": [
+                {**dataclasses.asdict(one), "gain_percent": 100 * gain(one)} for one in found
+            ],
+        }
+    )
+
+
+def _csv(found: Sequence[Prediction]) -> str:
+    rows = [_row(one) for one in found]
+    text = io.StringIO()
+    writer = csv.DictWriter(text, list(rows[0]), lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(rows)
+    return text.getvalue()
+
+
+def _row(one: Prediction) -> dict[str, Any]:
+    """A row of the table; what is not known is empty."""
+    cells = {
+        "alpha": one.alpha,
+        "eta": one.eta,
+        **_named("", one.errors),
+        **_named("limit_", one.limit),
+        **_named("random_features_", one.random_features),
+        "best_linear": one.best_linear,
+        "gain_percent": 100 * gain(one),
+        "degree": one.degree,
+        "alignment": one.alignment,
+    }
+    numbers = {name: "" if math.isnan(value) else value for name, value in cells.items()}
+    return {**numbers, "regime": one.regime}
+
+
+def _named(prefix: str, errors: RidgeErrors) -> dict[str, float]:
+    return {f"{prefix}{name}": float(value) for name, value in vars(errors).items()}
+
+
+def _print(plan: Plan, found: Sequence[Prediction], figure: Path | None) -> None:
+    console = Console(highlight=False)
+    console.print(Text(header(plan)))
+    console.print()
+    console.print(_table(found))
+    console.print()
+    for sentence in regimes(plan, found):
+        console.print(Text(f"- {sentence}"))
+    console.print()
+    console.print(Text(advice(plan, found), style="bold"))
+    if figure is not None:
+        console.print(f"Figure: {figure}", markup=False, soft_wrap=True)
+
+
+def _table(found: Sequence[Prediction]) -> Table:
+    shown = Table(box=box.SIMPLE_HEAD, show_edge=False, padding=(0, 1, 0, 0))
+    shown.add_column("alpha")
+    for head in (
+        "eta",
+        "training\nloss",
+        "training\nerror",
+        "test\nerror",
+        "gain",
+        "limit's\ntest",
+    ):
+        shown.add_column(Text(head), justify="right", no_wrap=True)
+    shown.add_column("l", justify="right")
+    for place, one in enumerate(found, 1):
+        shown.add_row(*_cells(one), end_section=place == len(found))
+    first = found[0]
+    shown.add_row("random features", "0", *_errors(first.random_features), "", "", "")
+    shown.add_row("best linear model", "", "", "", number(first.best_linear), "", "", "")
+    return shown
+
+
+def _cells(one: Prediction) -> list[str]:
+    size = f"{one.alpha:.4g}".replace("-inf", "-∞").replace("-", "−")
+    rounded = round(100 * gain(one), 1) + 0.0  # no -0.0
+    share = MISSING if math.isnan(rounded) else f"{number(rounded, 1)} %"
+    limit = number(float(one.limit.test_error))
+    return [size, steps(one.eta), *_errors(one.errors), share, limit, plain(one.degree)]
+
+
+def _errors(errors: RidgeErrors) -> list[str]:
+    return [number(float(value)) for value in vars(errors).values()]
+
+
+def _draw(plan: Plan, found: Sequence[Prediction], path: Path) -> None:
+    """Error against alpha, the steps asked for marked."""
+    from gradfeat.plots.step_errors import step_errors
+
+    there = [one for one in found if math.isfinite(one.alpha)]
+    curve = [plan.predicted(alpha) for alpha in _along([one.alpha for one in there])]
+    drawn = step_errors(curve, there, n=plan.sizes.n).figure
+    try:
+        save_figure(drawn.figure, path)
+    except OSError as error:
+        raise Refused(
+            f"the figure '{path}' cannot be written ({error.strerror}): give another place"
+        ) from error
+
+
+def _along(alphas: Sequence[float]) -> list[float]:
+    """Exponents of a curve over the theory's span, and over these."""
+    low, high = min(LOW, *alphas), max(HIGH, *alphas)
+    stairs = [alpha for alpha in STAIRS if low < alpha < high]
+    return sorted([*np.linspace(low, high, CURVE_POINTS).tolist(), *stairs])

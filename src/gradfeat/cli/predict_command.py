@@ -1,0 +1,96 @@
+"""predict-error: what one gradient step will bring, before anything is trained."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+#: lambda unless another is given: that of the talk's figures.
+PENALTY = 0.01
+
+
+class ResidualName(StrEnum):
+    """What weights the gradient."""
+
+    TARGET = "y"
+    TRUE = "y - f0"
+    BA22 = "ba22"
+
+
+class SampleName(StrEnum):
+    """Whose rows the head is fitted on."""
+
+    FRESH = "fresh"
+    SAME = "same"
+
+
+class OutputName(StrEnum):
+    """How the prediction is written."""
+
+    TEXT = "text"
+    JSON = "json"
+    CSV = "csv"
+
+
+def predict_error(
+    activation: Annotated[
+        str,
+        typer.Option(
+            help="relu, centred_relu, truncated_relu, tanh, erf, sine (sin z - cos z + e^-1/2), or "
+            "polynomial:P0,P1,... of 1, z, z^2, ..."
+        ),
+    ],
+    teacher: Annotated[
+        str,
+        typer.Option(help="Hermite coefficients of the target, 0,1,0.5; or setting-1, setting-2."),
+    ],
+    phi: Annotated[str | None, typer.Option(help="Inputs / rows: 0.5, 2/3.")] = None,
+    psi: Annotated[str | None, typer.Option(help="Inputs / neurons.")] = None,
+    n: Annotated[
+        int | None, typer.Option("--n", help="Rows, beside --phi and --psi; left out: 2400.")
+    ] = None,
+    rows: Annotated[int | None, typer.Option(help="Rows, in place of the ratios.")] = None,
+    inputs: Annotated[int | None, typer.Option(help="Inputs, beside --rows.")] = None,
+    width: Annotated[int | None, typer.Option(help="Neurons, beside --rows.")] = None,
+    alpha: Annotated[
+        str | None,
+        typer.Option(help="Step size n^alpha: 0.2, a list 0.1,0.3 or a range FIRST:LAST:COUNT."),
+    ] = None,
+    eta: Annotated[str | None, typer.Option(help="Step size itself, in place of --alpha.")] = None,
+    noise: Annotated[
+        float | None, typer.Option(help="Standard deviation; left out: the setting's, or 0.")
+    ] = None,
+    penalty: Annotated[
+        float, typer.Option(help="lambda of the ridge |y - Fa|^2/n + lambda |a|^2.")
+    ] = PENALTY,
+    residual: Annotated[
+        ResidualName, typer.Option(help="What weights the gradient.")
+    ] = ResidualName.TARGET,
+    sample: Annotated[
+        SampleName, typer.Option(help="Rows of the head: new, or the gradient's own.")
+    ] = SampleName.FRESH,
+    output: Annotated[
+        OutputName, typer.Option("--format", help="How it is written.")
+    ] = OutputName.TEXT,
+    figure: Annotated[
+        Path | None, typer.Option(help="Error against step size, to FILE.png, .svg or .pdf.")
+    ] = None,
+) -> None:
+    """Predict training and test error after one gradient step on the first layer; train nothing.
+
+    The inputs are Gaussian, the target a polynomial of one direction. For example:
+
+    \b
+    gradfeat predict-error --phi 1/2 --psi 2/3 --activation centred_relu \\
+        --teacher setting-2 --alpha 0.2
+    """
+    from gradfeat.cli.plan import Plan, Sizes, Wanted, step_sizes
+    from gradfeat.cli.plan_tool import tell
+
+    sizes = Sizes.of(phi, psi, n, rows, inputs, width)
+    wanted = Wanted(activation, teacher, noise, penalty, residual.value, sample.value)
+    plan = Plan.of(sizes, wanted)
+    tell(plan, step_sizes(alpha, eta, plan.sizes.n), output, figure)
