@@ -1,0 +1,327 @@
+"""Errors after a step of finite size: without a step, in the limit, and against simulation."""
+
+from __future__ import annotations
+
+import itertools
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from one_step_samples import SIGMAS, Sigma, gradient, on_sphere, ridge, target, z_score
+from test_feature_resolvent import by_quadrature
+
+from gradfeat.maths import hermite
+from gradfeat.maths.activations import CentredReLU, ReLU, Tanh
+from gradfeat.theory.feature_resolvent import FeatureLimit
+from gradfeat.theory.finite_step_errors import finite_step_errors
+from gradfeat.theory.gradient_direction import RESIDUALS, Residual, gradient_direction
+from gradfeat.theory.one_step_errors import limit_errors
+from gradfeat.theory.ridge_errors import moments, random_feature_errors
+from gradfeat.theory.scaled_activation import scaled_coefficients
+from gradfeat.theory.step_grid import step_grid
+from gradfeat.theory.step_resolvent import gamma, solve
+from gradfeat.theory.teacher import Teacher
+
+PHI, PSI, LAM = 0.5, 2 / 3, 0.01
+SETTING_1, SETTING_2 = Teacher((0.0, 1.0), 1.0), Teacher((0.0, 1.0, 0.5**0.5))
+CUBIC = Teacher((0.0, 1.0, 0.5, 0.3), 0.5)
+CENTRED = ("centred relu", "tanh", "erf", "wave")
+
+
+def parts(errors) -> np.ndarray:
+    return np.array([errors.training_loss, errors.training_error, errors.test_error])
+
+
+@pytest.mark.parametrize("residual", RESIDUALS)
+@pytest.mark.parametrize("name", CENTRED)
+def test_no_step_is_random_features(name, residual):
+    sigma = SIGMAS[name].activation
+    for phi, psi, lam in ((PHI, PSI, LAM), (2.0, 0.8, 0.3)):
+        found = finite_step_errors(phi, psi, lam, sigma, CUBIC, eta=0, n=900, residual=residual)
+        # The rule for E sigma^2 on fixed panels is good to 1e-9.
+        plain = random_feature_errors(phi, psi, lam, sigma, CUBIC)
+        np.testing.assert_allclose(parts(found), parts(plain), rtol=1e-8)
+
+
+@pytest.mark.parametrize("noise", [0.0, 0.8])
+def test_no_step_with_a_mean_of_the_activation(noise):
+    teacher = Teacher((0.4, 1.0, 0.5), noise)
+    found = finite_step_errors(PHI, PSI, LAM, ReLU(), teacher, eta=0, n=1e14)
+    plain = random_feature_errors(PHI, PSI, LAM, ReLU(), teacher)
+    # The constant is a spike of size c_0 sqrt(n) here, an intercept there.
+    np.testing.assert_allclose(parts(found), parts(plain), rtol=1e-9)
+
+
+@pytest.mark.parametrize("residual", RESIDUALS)
+@pytest.mark.parametrize(
+    ("name", "alpha", "degree"),
+    [("centred relu", 0.2, 1), ("wave", 0.2, 1), ("tanh", 0.2, 1), ("tanh", 0.3, 2),
+     ("erf", 0.36, 3)],
+)  # fmt: skip
+def test_huge_networks_are_on_the_staircase(name, alpha, degree, residual):
+    sigma, n = SIGMAS[name].activation, 1e14
+    found = finite_step_errors(PHI, PSI, LAM, sigma, CUBIC, eta=n**alpha, n=n, residual=residual)
+    limit = limit_errors(PHI, PSI, LAM, sigma, CUBIC, degree=degree, residual=residual)
+    # The next power and the inverse square of the last spike vanish like small powers of n.
+    np.testing.assert_allclose(parts(found), parts(limit), rtol=1e-3)
+
+
+@pytest.mark.parametrize("residual", ["y", "y - f0"])
+@pytest.mark.parametrize("name", ["centred relu", "wave"])
+def test_second_column_of_huge_networks_has_a_constant_of_the_rows_norms(name, residual):
+    # |w_j'|^2 - 1 = eta^2 a_j^2 phi E r^2 (E sigma'^2 - c_1^2) is of the order of theta_j^2: what
+    # comes with a^{o2} is u^2 + kappa, not u^2.
+    sigma, n = SIGMAS[name].activation, 1e20
+    _, linear, rest = moments(sigma)
+    beta = gradient_direction(PHI, sigma, CUBIC, residual)
+    bend = PHI * beta.residual_power * (sigma.derivative_second_moment() - linear)
+    kappa = float(bend / (linear * beta.norm_squared))
+    m1, m2, _ = by_quadrature(PHI, PSI, LAM, linear, rest)
+    s, t = PSI / PHI * m1, PSI / PHI * m2
+    v = np.array([s, t, 2 * s, 6 * s])
+    columns = np.array([[0, 1.0, 0, 0], [1 + kappa, 0, 1, 0]])
+    b = columns @ (v * np.array(CUBIC.coefficients) * float(beta.alignment) ** np.arange(4))
+    gain = LAM * b @ np.linalg.solve((columns * v) @ columns.T, b)
+    plain = random_feature_errors(PHI, PSI, LAM, sigma, CUBIC)
+    found = finite_step_errors(PHI, PSI, LAM, sigma, CUBIC, eta=n**0.3, n=n, residual=residual)
+    assert found.training_loss == pytest.approx(plain.training_loss - gain, rel=1e-3)
+    printed = limit_errors(PHI, PSI, LAM, sigma, CUBIC, degree=2, residual=residual)
+    # The printed columns u, u^2 find more of this target.
+    assert 1.005 < found.training_loss / printed.training_loss < 1.03
+
+
+def gains(
+    sigma: Sigma, teacher: Teacher, residual: Residual, alphas, n: int, seed: int
+) -> np.ndarray:
+    """What steps n^alpha gain in loss, training and test error on one draw: (alphas, 3)."""
+    rng, noise = np.random.default_rng(seed), float(teacher.noise)
+    d, N = round(n * PHI), round(n * PHI / PSI)
+    W, b, a = on_sphere(rng, N, d), on_sphere(rng, 1, d)[0], rng.standard_normal(N) / math.sqrt(N)
+    X0, X, new = rng.standard_normal((3, n, d))
+    y0, y, wanted = (target(teacher.coefficients, x @ b) for x in (X0, X, new))
+    y0, y = y0 + noise * rng.standard_normal(n), y + noise * rng.standard_normal(n)
+    scale = {"y": 0.0, "y - f0": 1.0, "ba22": 1 / math.sqrt(N)}[residual]
+    G = gradient(sigma, X0, W, a, y0 - scale * sigma.values(X0 @ W.T) @ a)
+
+    def lost(V: np.ndarray) -> np.ndarray:
+        F, later = sigma.values(X @ V.T), sigma.values(new @ V.T)
+        return ridge(F, y[:, None], LAM, later, wanted[:, None])[:, 0]
+
+    plain = lost(W)
+    return np.array([plain - lost(W + n**alpha * G) for alpha in alphas])
+
+
+def predicted_gains(name, teacher, residual, alphas, n) -> np.ndarray:
+    sigma, eta = SIGMAS[name].activation, n ** np.array(alphas)
+    found = finite_step_errors(PHI, PSI, LAM, sigma, teacher, eta=eta, n=n, residual=residual)
+    return parts(random_feature_errors(PHI, PSI, LAM, sigma, teacher) - found).T
+
+
+@pytest.mark.parametrize(
+    ("name", "teacher", "residual"),
+    [
+        ("centred relu", SETTING_1, "y"),
+        ("centred relu", SETTING_2, "y - f0"),
+        ("tanh", SETTING_2, "ba22"),
+    ],
+)
+def test_gains_are_those_of_simulated_networks(name, teacher, residual):
+    n, alphas = 500, (0.2, 0.3)
+    draws = np.array([gains(SIGMAS[name], teacher, residual, alphas, n, k) for k in range(14)])
+    expected = predicted_gains(name, teacher, residual, alphas, n)
+    # A draw spreads by some 40 % (of beta and of sum a_j^4), so that the mean is known to 10 %;
+    # the column's own fit adds to it a few times q/n, up to 10 % of the gain.
+    assert (z_score(draws, expected, 0.1) < 4).all()
+    # A step of no effect would be seen.
+    assert (z_score(draws[..., 0], 0.0) > 5).all()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("teacher", "residual"), list(itertools.product((SETTING_1, SETTING_2), ("y", "y - f0")))
+)
+def test_gains_at_1200_rows(teacher, residual):
+    n, alphas = 1200, (0.1, 0.2, 0.3)
+    draws = np.array(
+        [gains(SIGMAS["centred relu"], teacher, residual, alphas, n, k) for k in range(50)]
+    )
+    expected = predicted_gains("centred relu", teacher, residual, alphas, n)
+    # 50 draws know the mean to 5 %; see above for the column's own fit, here 5 %.
+    print((draws.mean(0) / expected - 1).round(3).tolist())  # noqa: T201
+    assert (z_score(draws, expected, 0.05) < 4).all()
+    assert np.abs(draws.mean(0) / expected - 1).max() < 0.25
+
+
+def shares(n: int, seed: int) -> list[float]:
+    """Mean of the diagonal of K^{-1} and its relative slope in u^2; the same of g_j and N a_j^2.
+
+    1 - f_j^T K^{-1} f_j/N is g of neuron j.
+    """
+    sigma, rng, d, N = SIGMAS["centred relu"], np.random.default_rng(seed), n // 2, 3 * n // 4
+    W, b, a = on_sphere(rng, N, d), on_sphere(rng, 1, d)[0], rng.standard_normal(N) / math.sqrt(N)
+    X0, X = rng.standard_normal((2, n, d))
+    y0 = target(SETTING_2.coefficients, X0 @ b)
+    F = sigma.values(X @ (W + n**0.4 * gradient(sigma, X0, W, a, y0)).T)
+    K = np.linalg.inv(F @ F.T / N + LAM * n / N * np.eye(n))
+    u = X @ (X0.T @ y0)
+    r, g = np.diag(K), 1 - ((K @ F) * F).sum(0) / N
+    across = np.polyfit(u**2 / np.mean(u**2), r, 1)[0]
+    return [r.mean(), across / r.mean(), g.mean(), np.mean((N * a**2 - 1) * g) / g.mean()]
+
+
+def test_rows_and_neurons_keep_their_share_of_the_bulk():
+    n, N, ratio = 400, 300, 4 / 3
+    direction = gradient_direction(PHI, CentredReLU(), SETTING_2)
+    grid = step_grid(CentredReLU(), direction, eta=n**0.4, phi=PHI, width=N)
+    _, linear, rest = moments(CentredReLU())
+    plain = FeatureLimit(PHI, PSI, linear, rest).traces(LAM)
+    r, g = solve(grid, PHI, ratio, LAM * ratio, (float(plain.m1), float(plain.g))).values
+    mean, level = grid.mass @ r, grid.weights @ g
+    across = np.polyfit(grid.u**2, r, 1, w=np.sqrt(grid.mass))[0] / mean
+    beside = (grid.weights * (N * grid.a**2 - 1)) @ g / level
+    draws = np.array([shares(n, k) for k in range(8)])
+    # Means are right to a few 1/n. Slopes: 15 % for |beta|^2, known to 5 % a draw, and the parts
+    # of the gradient that are counted by size.
+    assert draws[:, 0].mean() == pytest.approx(mean, rel=4 / n)
+    assert draws[:, 2].mean() == pytest.approx(level, rel=10 / n)
+    assert (z_score(draws[:, [1, 3]], np.array([across, beside]), 0.15) < 4).all()
+    assert mean < 0.98 * plain.m1  # the step grows the bulk
+    assert across < -0.02
+    assert beside < -0.1
+
+
+def test_resolvent_without_a_step_is_that_of_random_features():
+    direction = gradient_direction(PHI, Tanh(), SETTING_2)
+    grid = step_grid(Tanh(), direction, eta=0.0, phi=PHI, width=700)
+    _, linear, rest = moments(Tanh())
+    plain = FeatureLimit(PHI, PSI, linear, rest).traces(LAM)
+    solved = solve(grid, PHI, PSI / PHI, LAM * PSI / PHI, (1.0, 0.5))
+    r, g = solved.values
+    # The rule for E sigma^2 on fixed panels is good to 1e-9.
+    np.testing.assert_allclose(r, plain.m1, rtol=1e-8)
+    np.testing.assert_allclose(g, plain.g, rtol=1e-8)
+    moved = np.imag(solved.moved(np.ones_like(r))[0]) / 1e-30
+    np.testing.assert_allclose(moved, plain.dm1 * PHI / PSI, rtol=1e-7)
+    # he_0, ..., he_10 are orthonormal on the nodes.
+    np.testing.assert_allclose(gamma(grid, PHI, r), r[0] / PHI * np.eye(11), atol=1e-9 * r[0])
+
+
+@pytest.mark.parametrize("name", CENTRED)
+def test_grid_holds_the_conditional_moments_of_a_feature(name):
+    sigma, eta, width = SIGMAS[name], 12.0, 600
+    direction = gradient_direction(PHI, sigma.activation, SETTING_2)
+    grid = step_grid(sigma.activation, direction, eta=eta, phi=PHI, width=width)
+    z = np.linspace(-10, 10, 400_001)
+    weight = np.exp(-(z**2) / 2) / math.sqrt(2 * math.pi) * (z[1] - z[0])
+    slope = weight @ (sigma.values(z) * z)
+    bend = weight @ sigma.slope(z) ** 2 - slope**2
+    i, j = 15, 18
+    a, u = grid.a[i], grid.u[j]
+    own = 1 + (eta * a) ** 2 * PHI * 2.0 * bend  # E y^2 = 2
+    f = sigma.values(math.sqrt(own) * z + eta * slope * a * math.sqrt(2.0) * u)
+    m, linear, square = weight @ f, weight @ (f * z), weight @ f**2
+    # Steps of 5e-5: a kink between two of them costs 1e-9, a jump of the slope's square 1e-5.
+    assert grid.own[i] == pytest.approx(own, rel=1e-5)
+    assert grid.rest[i, j] == pytest.approx(square - m**2 - linear**2, rel=1e-4)
+    # Degrees up to 10 of a function of u: a kink at u = 0 leaves little.
+    assert grid.he[j] @ grid.m[i] == pytest.approx(m, abs=3e-3)
+    assert grid.he[j] @ grid.slope[i] == pytest.approx(linear / math.sqrt(own), abs=3e-2)
+
+
+@pytest.mark.parametrize("name", [*CENTRED, "relu"])
+@pytest.mark.parametrize(("scale", "shift"), [(1.0, 0.0), (0.3, 1.0), (2.5, -3.0)])
+def test_scaled_coefficients_equal_adaptive_quadrature(name, scale, shift):
+    sigma = SIGMAS[name]
+
+    def f(z: np.ndarray) -> np.ndarray:
+        return sigma.values(scale * z + shift)
+
+    breaks = tuple((b - shift) / scale for b in sigma.activation.breakpoints)
+    found, square = scaled_coefficients(
+        sigma.activation, np.array([scale, 9.0]), 6, np.array([shift, 0.0])
+    )
+    expected = hermite.hermite_coefficients(f, 6, breaks) * hermite.root_factorials(6)
+    power = hermite.hermite_coefficients(lambda z: f(z) ** 2, 0, breaks)[0]
+    # Panels of 8 nodes and length 1.2: 1e-7 for functions that bend on a scale of 0.4.
+    np.testing.assert_allclose(found[0], expected, atol=1e-6)
+    assert square[0] == pytest.approx(power, abs=1e-6)
+
+
+def test_training_error_is_the_slope_of_the_loss():
+    h = 1e-4
+    for eta, residual in itertools.product((0.0, 3.0, 15.0), ("y", "y - f0")):
+        found, up, down = (
+            finite_step_errors(
+                PHI, PSI, LAM * (1 + e), CentredReLU(), CUBIC, eta=eta, n=1000, residual=residual
+            )
+            for e in (0, h, -h)
+        )
+        slope = (up.training_loss / (1 + h) - down.training_loss / (1 - h)) / (2 * h)
+        # Second order in h, and Newton's 1e-10 over h.
+        assert found.training_error == pytest.approx(-slope, rel=1e-5)
+
+
+@given(eta=st.floats(0, 30), c=st.floats(0.1, 10), noise=st.floats(0, 2))
+@settings(max_examples=10, deadline=None)
+def test_scale_of_the_target_is_a_scale_of_the_step(eta, c, noise):
+    big = Teacher(tuple(c * k for k in CUBIC.coefficients), c * noise)
+    small = Teacher(CUBIC.coefficients, noise)
+    found = finite_step_errors(PHI, PSI, LAM, Tanh(), big, eta=eta / c, n=1000)
+    base = finite_step_errors(PHI, PSI, LAM, Tanh(), small, eta=eta, n=1000)
+    np.testing.assert_allclose(parts(found), c**2 * parts(base), rtol=1e-7)
+    more = finite_step_errors(
+        PHI, PSI, LAM, Tanh(), Teacher(CUBIC.coefficients, noise + 0.2), eta=eta, n=1000
+    )
+    assert (parts(more) > parts(base)).all()
+    assert base.training_error < base.training_loss < float(small.power)
+    assert base.test_error > noise**2
+
+
+def test_residual_and_width_change_the_prediction():
+    found = [
+        finite_step_errors(PHI, PSI, LAM, CentredReLU(), SETTING_2, eta=4, n=1000, residual=r)
+        for r in RESIDUALS
+    ]
+    losses = [float(f.training_loss) for f in found]
+    assert min(np.abs(np.diff([*losses, losses[0]]))) > 1e-5
+
+
+def test_arguments_broadcast_and_equal_single_calls():
+    eta, n = np.array([0.0, 2.0, 9.0]), np.array([[500.0], [5000.0]])
+    noise = np.array([0.0, 1.0])[:, None, None]
+    teacher = Teacher((0.0, 1.0, 0.5), noise)
+    found = finite_step_errors(PHI, PSI, LAM, CentredReLU(), teacher, eta=eta, n=n)
+    assert found.test_error.shape == (2, 2, 3)
+    for i, j, k in np.ndindex(2, 2, 3):
+        one = finite_step_errors(
+            PHI, PSI, LAM, CentredReLU(), Teacher((0.0, 1.0, 0.5), noise[i, 0, 0]),
+            eta=eta[k], n=n[j, 0],
+        )  # fmt: skip
+        np.testing.assert_array_equal(parts(found)[:, i, j, k], parts(one))
+    grid = finite_step_errors([0.5, 1.0], PSI, [[0.01], [0.1]], Tanh(), CUBIC, eta=1, n=900)
+    one = finite_step_errors(1.0, PSI, 0.01, Tanh(), CUBIC, eta=1, n=900)
+    np.testing.assert_array_equal(parts(grid)[:, 0, 1], parts(one))
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"eta": -1.0}, "The step size is -1.0: give a finite number of 0 or more"),
+        ({"eta": [0.0, math.inf]}, "The step size is inf"),
+        ({"n": 0}, "n is 0.0: give a finite number of rows above 0"),
+        ({"n": math.nan}, "n is nan"),
+        ({"residual": "f"}, "give one of y, y - f0, ba22"),
+        ({"penalty": 0.0}, "The penalty is 0.0"),
+        ({"phi": -0.5}, "phi is -0.5"),
+        ({"activation": ReLU(), "residual": "y - f0"}, "centre the activation"),
+    ],
+)
+def test_bad_numbers_are_named(change, words):
+    arguments = {
+        "phi": PHI, "psi": PSI, "penalty": LAM, "activation": Tanh(), "teacher": SETTING_1,
+        "eta": 1.0, "n": 1000.0,
+    }  # fmt: skip
+    with pytest.raises(ValueError, match=words):
+        finite_step_errors(**(arguments | change))
