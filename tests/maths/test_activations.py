@@ -250,3 +250,29 @@ def test_activations_are_values() -> None:
     assert repr(TruncatedReLU()) == "TruncatedReLU()"
     with pytest.raises(AttributeError):
         ReLU().breakpoints = ()  # type: ignore[misc]
+
+
+@every
+def test_values_are_those_of_the_tensor(sigma: Activation) -> None:
+    z = np.linspace(-3, 3, 24).reshape(2, 3, 4)
+    for array in (z, z[:, ::2], z.T, z[::-1]):  # strides of any kind
+        found = sigma.values(array)
+        assert found.shape == np.shape(array)
+        assert found.dtype == np.float64
+        np.testing.assert_array_equal(found, sigma(torch.tensor(np.array(array))).numpy())
+
+
+@every
+def test_derivative_second_moment_is_that_of_a_fine_grid(sigma: Activation) -> None:
+    z = np.linspace(-12, 12, 240_001)
+    slope = sigma.derivative(torch.from_numpy(z)).numpy()
+    mean = float(np.exp(-(z**2) / 2) @ slope**2) * 1e-4 / math.sqrt(2 * math.pi)
+    # Each jump of the slope by 1 between nodes 1e-4 apart costs half of that times the density.
+    assert sigma.derivative_second_moment() == pytest.approx(mean, abs=5e-5, rel=1e-9)
+
+
+def test_derivative_second_moments_in_closed_form() -> None:
+    assert ReLU().derivative_second_moment() == pytest.approx(0.5, rel=1e-13)
+    # E (4/pi) exp(-2 Z^2) = 4/(pi sqrt 5); E (1 - 4 Z)^2 = 17.
+    assert Erf().derivative_second_moment() == pytest.approx(4 / math.pi / 5**0.5, rel=1e-13)
+    assert Polynomial((3.0, 1.0, -2.0)).derivative_second_moment() == pytest.approx(17, rel=1e-12)
