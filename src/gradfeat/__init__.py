@@ -4,6 +4,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from .diagnostics.neural_feature_ansatz import neural_feature_ansatz
     from .estimators import (
         AGOPTransformer,
         GradientFeatureClassifier,
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
         RFMClassifier,
         RFMRegressor,
     )
+    from .estimators.agop_of import agop
     from .estimators.persistence import load, save
 
 __version__ = "0.1.0"
@@ -29,17 +31,26 @@ __all__ = [
     "RFMRegressor",
     "RandomFeaturesClassifier",
     "RandomFeaturesRegressor",
+    "agop",
     "load",
+    "neural_feature_ansatz",
     "save",
 ]
+
+#: Functions by the module they are in; all other names are estimators.
+_FUNCTIONS = {
+    "agop": ".estimators.agop_of",
+    "load": ".estimators.persistence",
+    "neural_feature_ansatz": ".diagnostics.neural_feature_ansatz",
+    "save": ".estimators.persistence",
+}
 
 
 def __getattr__(name: str) -> Any:
     """Import the estimators at their first use: the lab does without them and scikit-learn."""
     if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    where = ".estimators.persistence" if name in ("load", "save") else ".estimators"
-    return getattr(import_module(where, __name__), name)
+    return getattr(import_module(_FUNCTIONS.get(name, ".estimators"), __name__), name)
 
 
 def __dir__() -> list[str]:
