@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -49,7 +49,7 @@ def on_sphere(rng: np.random.Generator, rows: int, d: int) -> np.ndarray:
     return W / np.linalg.norm(W, axis=1, keepdims=True)
 
 
-def target(coefficients: tuple[float, ...], z: np.ndarray) -> np.ndarray:
+def target(coefficients: Sequence[float], z: np.ndarray) -> np.ndarray:
     """sum_k c_k He_k(z)."""
     return np.polynomial.hermite_e.hermeval(z, coefficients)
 
