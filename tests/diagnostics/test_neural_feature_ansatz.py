@@ -171,6 +171,7 @@ NET = network(nn.Linear(6, 2))
     ("module", "table", "options", "sentence"),
     [
         (nn.Sequential(nn.ReLU()), X, {}, "no nn.Linear"),
+        (torch.relu, X, {}, "is a builtin_function_or_method: give a torch.nn.Module"),
         (NET, X.long(), {}, "give finite floating numbers"),
         (NET, X / 0, {}, "give finite floating numbers"),
         (NET, np.zeros(6), {}, "give finite floating numbers"),

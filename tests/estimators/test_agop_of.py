@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+import polars as pl
 import pytest
 import torch
 from sklearn.compose import make_column_transformer
@@ -174,6 +175,17 @@ def test_a_pipeline_gets_the_data_frame_with_its_names() -> None:
     c = pipe[-1].coef_[[1, 0]]
     np.testing.assert_allclose(G[np.ix_([0, 3], [0, 3])], np.outer(c, c), rtol=1e-6, atol=1e-12)
     np.testing.assert_array_equal(G[1:3], 0)
+    np.testing.assert_allclose(agop(pipe, pl.DataFrame(frame.to_dict("list"))), G, rtol=1e-9)
+
+
+def test_fitted_functions_of_gradfeat_take_arrays_and_tensors() -> None:
+    fitted = RFMRegressor(search=None, n_iter=1).fit(Z, y)
+    G = fitted.predictor_.agop(torch.tensor(Z)).numpy()
+    np.testing.assert_allclose(agop(fitted.predictor_, Z, standardise=False), G, rtol=1e-9)
+    T = torch.tensor(Z).float()
+    result = agop(fitted.predictor_, T, standardise=False)
+    assert result.dtype == torch.float32
+    np.testing.assert_allclose(result.numpy(), G, rtol=1e-4, atol=1e-6)  # X is float32
 
 
 def test_regressors_of_gradfeat_agree_with_their_summary_in_other_units() -> None:
@@ -287,6 +299,7 @@ T32 = torch.tensor(Z).float()
         ("ridge", Z, "give an estimator"),
         (StandardScaler(), Z, "has no predict"),
         (SVC(), "words", "not a dense table"),
+        (np.real, Z * 1j, "not a dense table of real numbers"),
     ],
 )
 @pytest.mark.filterwarnings("ignore:invalid value")

@@ -84,8 +84,8 @@ def neural_feature_ansatz(
     Raises
     ------
     ValueError
-        When the module has no such layer, X or its outputs are not floating rows, `initial` has
-        other layers, or `power` or `batch_size` is not positive.
+        When the module is none or has no such layer, X or its outputs are not floating rows,
+        `initial` has other layers, or `power` or `batch_size` is not positive.
 
     Warns
     -----
@@ -117,6 +117,11 @@ def neural_feature_ansatz(
 
 def _layers(module: nn.Module) -> dict[str, Layer]:
     """The layers that the ansatz is about, by name."""
+    match module:
+        case nn.Module():
+            pass
+        case _:
+            raise ValueError(f"the module is a {type(module).__name__}: give a torch.nn.Module.")
     found: dict[str, Layer] = {}
     for name, part in module.named_modules():
         match part:

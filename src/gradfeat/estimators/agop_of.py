@@ -16,7 +16,7 @@ from ..maths import gradients
 from ..maths.memory import BLOCK_BYTES, refuse_beyond
 from ..maths.modules import evaluating
 from ..maths.streams import numpy_stream
-from .array_functions import numeric_table
+from .array_functions import numeric_table, pandas_or_same
 from .base import seed_from
 from .checks import check_count, check_positive
 from .model_slopes import Slopes, model_slopes
@@ -113,6 +113,7 @@ def agop(
     check_positive("step", step, allow_none=False)
     check_count("rows", rows, allow_none=True)
     check_count("batch_size", batch_size)
+    X = pandas_or_same(X)
     points = _points(model, X)
     d = points.shape[1]
     refuse_beyond(32 * d * d, None, f"the AGOP of {d} inputs", "give fewer inputs")

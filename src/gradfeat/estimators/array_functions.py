@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 import pandas as pd
@@ -13,6 +13,23 @@ from pandas.api.types import is_numeric_dtype
 from sklearn.base import BaseEstimator, is_classifier
 from sklearn.utils.validation import _check_response_method
 from torch import Tensor
+
+
+@runtime_checkable
+class PandasTable(Protocol):
+    """A table that can turn into a pandas data frame: polars, pyarrow."""
+
+    def to_pandas(self) -> pd.DataFrame:
+        """The same columns and names."""
+        ...
+
+
+def pandas_or_same(X: Any) -> Any:
+    """A polars or pyarrow table as a pandas data frame; anything else as it is."""
+    match X:
+        case PandasTable():
+            return X.to_pandas()
+    return X
 
 
 def numeric_table(X: Any) -> NDArray[np.float64]:
@@ -59,12 +76,15 @@ def _check_numeric(X: pd.DataFrame) -> None:
 
 def _as_floats(X: Any) -> NDArray[np.float64]:
     try:
-        return np.array(X, dtype=np.float64)
+        table = np.array(X)
+        if table.dtype.kind != "c":
+            return table.astype(np.float64)
     except (TypeError, ValueError):
-        raise ValueError(
-            f"X is a {type(X).__name__} that is not a dense table of numbers: give an array, a "
-            "pandas data frame or a tensor (n, d)."
-        ) from None
+        pass
+    raise ValueError(
+        f"X is a {type(X).__name__} that is not a dense table of real numbers: give an array, a "
+        "data frame or a tensor (n, d)."
+    )
 
 
 def _name(X: Any, column: int) -> str:

@@ -87,12 +87,8 @@ def model_slopes(
             return _autograd(model, points, np.shape(X)[1:], *float_place(model, points))
         case (type(), _):
             raise ValueError(f"model is the class {model.__name__}: give a fitted object of it.")
-        case (Predictor(), Tensor()):
-            return Slopes(
-                lambda rows: model.gradient(rows.to(X.dtype)).double(),
-                model(X[:1]).shape[1],
-                model.scratch_per_row(),
-            )
+        case (Predictor(), _):
+            return _of_predictor(model, points)
         case (Callable(), Tensor()):
             return _autograd(model, points, X.shape[1:], X.device, X.dtype)
         case (Callable(), _):
@@ -109,6 +105,13 @@ def _of_estimator(model: FeatureModel, X: Any) -> Slopes:
     validate_data(model, table, reset=False)
     scratch = model.predictor_.scratch_per_row()
     return Slopes(estimator_gradient(model), output_count(model), scratch)
+
+
+def _of_predictor(model: Predictor, points: Tensor) -> Slopes:
+    place = next(iter(model.tensors().values()))
+    outputs = model(points[:1].to(place)).shape[1]
+    scratch = model.scratch_per_row()
+    return Slopes(lambda rows: model.gradient(rows.to(place)).to(points), outputs, scratch)
 
 
 def _autograd(
