@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from one_step_samples import SIGMAS, on_sphere
-from scipy.optimize import brentq
+from scipy.optimize import bisect
 
 from gradfeat.theory.feature_resolvent import FeatureLimit
 from gradfeat.theory.ridge_errors import moments
@@ -52,7 +52,7 @@ def by_quadrature(phi, psi, lam, linear, rest) -> tuple[float, float, float]:
     def wrong(g: float) -> float:
         return g * (1 + psi / phi * float(weight @ (sigma / (z + g * sigma)))) - 1
 
-    g = brentq(wrong, 1e-14, 1.0, xtol=1e-18, rtol=1e-14)
+    g = float(np.asarray(bisect(wrong, 1e-14, 1.0, xtol=1e-18)))
     return float(weight @ (1 / (z + g * sigma))), float(weight @ (x / (z + g * sigma))), g
 
 

@@ -11,6 +11,7 @@ from one_step_samples import SIGMAS, gradient, on_sphere, target, z_score
 from gradfeat.maths.activations import CentredReLU, ReLU, Tanh
 from gradfeat.theory.gradient_direction import (
     RESIDUALS,
+    Residual,
     gradient_direction,
     limit_degree,
     output_scale,
@@ -20,7 +21,7 @@ from gradfeat.theory.teacher import Teacher
 TALK = Teacher((0.0, 1.0, 0.5**0.5))
 
 
-def draw(name, phi, psi, teacher, residual, seed, n=160) -> list[float]:
+def draw(name, phi, psi, teacher, residual, seed, n=160) -> list:
     """|beta|^2, its squared component along b, E r^2, the mean of |G_j|^2/a_j^2 and beta.W0^T a."""
     rng = np.random.default_rng(seed)
     d, N = round(n * phi), round(n * phi / psi)
@@ -66,7 +67,8 @@ def test_gradient_is_that_of_simulated_networks(name, phi, psi, teacher, residua
 
 
 def test_the_talk_aligns_by_707_as_printed_and_by_643_in_truth():
-    for residual, expected in (("y", 0.5**0.5), ("y - f0", 0.643)):
+    cases: tuple[tuple[Residual, float], ...] = (("y", 0.5**0.5), ("y - f0", 0.643))
+    for residual, expected in cases:
         n = 300
         draws = np.array(
             [draw("centred relu", 0.5, 2 / 3, TALK, residual, k, n)[:2] for k in range(30)]
@@ -78,10 +80,10 @@ def test_the_talk_aligns_by_707_as_printed_and_by_643_in_truth():
 
 
 def test_ba22_lies_between_and_tends_to_the_printed_scale():
-    norms = [
-        float(gradient_direction(0.5, Tanh(), TALK, r, w).norm_squared)
-        for r, w in (("y", 9), ("ba22", 1e12), ("ba22", 9), ("ba22", 1), ("y - f0", 9))
-    ]
+    scales: list[tuple[Residual, float]] = [
+        ("y", 9), ("ba22", 1e12), ("ba22", 9), ("ba22", 1), ("y - f0", 9)
+    ]  # fmt: skip
+    norms = [float(gradient_direction(0.5, Tanh(), TALK, r, w).norm_squared) for r, w in scales]
     assert norms == sorted(norms)
     assert norms[1] == pytest.approx(norms[0], rel=1e-11)
     assert norms[3] == pytest.approx(norms[4], rel=1e-14)
