@@ -7,9 +7,10 @@ import torch
 
 from contracts import close, data
 from gradfeat.maths.activations import CentredReLU, Erf
+from gradfeat.maths.residuals import Residual
 from gradfeat.models.one_step import OneStep
 from gradfeat.models.step_errors import step_errors
-from gradfeat.models.step_sizes import Residual, check_name, first_step
+from gradfeat.models.step_sizes import check_name, first_step
 
 RESIDUALS: list[Residual] = ["y", "y - f0", "ba22"]
 

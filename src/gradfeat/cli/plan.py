@@ -13,16 +13,12 @@ from gradfeat.experiments.errors import choices
 from gradfeat.experiments.step_spectra import ACTIVATIONS
 from gradfeat.maths.activations import NAMES, Activation, Polynomial
 from gradfeat.maths.activations import activation as named
-from gradfeat.theory.gradient_direction import RESIDUALS
-from gradfeat.theory.predicted_errors import Prediction, predict_error
+from gradfeat.maths.residuals import RESIDUALS
+from gradfeat.theory.predicted_errors import MOST_ALPHA, MOST_ROWS, Prediction, predict_error
 from gradfeat.theory.teacher import Teacher
 
 #: Rows where only ratios are given: those of the talk's figures.
 ROWS = 2400
-#: Rows and neurons that are predicted for, at most.
-MOST_ROWS = 10**12
-#: Largest exponent: eta = n.
-MOST_ALPHA = 1.0
 #: Targets of the talk.
 SETTINGS = {"setting-1": Teacher((0.0, 1.0), 1.0), "setting-2": Teacher((0.0, 1.0, 0.5**0.5))}
 

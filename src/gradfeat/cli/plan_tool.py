@@ -118,10 +118,10 @@ def _print(plan: Plan, found: Sequence[Prediction], figure: Path | None) -> None
     console.print()
     console.print(_table(found))
     console.print()
-    for sentence in regimes(plan, found):
+    for sentence in regimes(found):
         console.print(Text(f"- {sentence}"))
     console.print()
-    console.print(Text(advice(plan, found), style="bold"))
+    console.print(Text(advice(found), style="bold"))
     if figure is not None:
         console.print(f"Figure: {figure}", markup=False, soft_wrap=True)
 

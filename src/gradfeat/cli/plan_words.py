@@ -66,12 +66,12 @@ def _shares(plan: Plan) -> str:
     return f"E y^2 = {number(power)}: {listed(parts)}"
 
 
-def regimes(plan: Plan, found: Sequence[Prediction]) -> list[str]:
+def regimes(found: Sequence[Prediction]) -> list[str]:
     """Where it holds, each sentence once, those shared by several step sizes last."""
     different = dict.fromkeys(one.regime for one in found)
     parts = [part for regime in different for part in re.split(r"(?<=\.) (?=[A-Z])", regime)]
     own = sorted(dict.fromkeys(parts), key=lambda part: parts.count(part) > 1)
-    return [*_joined(own), _direction(found[0]), _assumed(plan, found[0])]
+    return [*_joined(own), _direction(found[0]), _assumed(found[0])]
 
 
 def _joined(sentences: Sequence[str]) -> list[str]:
@@ -100,19 +100,14 @@ def _direction(one: Prediction) -> str:
     )
 
 
-def _assumed(plan: Plan, one: Prediction) -> str:
+def _assumed(one: Prediction) -> str:
     return (
         "All of it is for x ~ N(0, I), first weights on the unit sphere and large sizes. The best "
-        f"linear model ({_linear(plan, one)}) is that of unlimited rows."
+        f"linear model ({number(one.best_linear)}) is that of unlimited rows, with an intercept."
     )
 
 
-def _linear(plan: Plan, one: Prediction) -> str:
-    intercept = ", without intercept" if plan.teacher.coefficients[0] else ""
-    return f"{number(one.best_linear)}{intercept}"
-
-
-def advice(plan: Plan, found: Sequence[Prediction]) -> str:
+def advice(found: Sequence[Prediction]) -> str:
     """What to do with it, in a sentence or two."""
     known = [one for one in found if math.isfinite(float(one.errors.test_error))]
     if not known:
@@ -125,7 +120,7 @@ def advice(plan: Plan, found: Sequence[Prediction]) -> str:
     if len(found) > 1:
         what = f"Of these steps eta = {steps(best.eta)} (alpha = {best.alpha:.3g})"
     effect = _effect(best, len(found) > 1)
-    return f"{what} is predicted to {effect} {_against_linear(best, _linear(plan, best))}"
+    return f"{what} is predicted to {effect} {_against_linear(best, number(best.best_linear))}"
 
 
 def _effect(best: Prediction, of_several: bool) -> str:

@@ -15,12 +15,14 @@ from gradfeat.experiments.checks import LARGEST, at_least, at_most, one_of
 from gradfeat.maths.activations import CentredReLU
 from gradfeat.maths.feature_ridge import RidgeFit, feature_ridge
 from gradfeat.maths.hermite import HermiteSeries
+from gradfeat.maths.residuals import RESIDUALS, Residual
 from gradfeat.maths.streams import stream
 from gradfeat.models.step_sizes import Step, StepRows, first_step
 from gradfeat.tasks.base import Sample
 from gradfeat.tasks.single_index import SingleIndex
-from gradfeat.theory.gradient_direction import RESIDUALS, Residual, limit_degree
-from gradfeat.theory.one_step_errors import column_errors, finite_step_errors, limit_errors
+from gradfeat.theory.finite_step_errors import finite_step_errors
+from gradfeat.theory.gradient_direction import limit_degree
+from gradfeat.theory.one_step_errors import column_errors, limit_errors
 from gradfeat.theory.reused_sample_errors import reused_sample_errors
 from gradfeat.theory.ridge_errors import RidgeErrors
 from gradfeat.theory.teacher import Teacher

@@ -4,17 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import Literal, final, get_args
+from typing import Literal, final
 
 import torch
 from jaxtyping import Float
 from torch import Tensor
 
 from ..maths.activations import Activation, CentredReLU
+from ..maths.residuals import RESIDUALS, Residual
 from ..maths.streams import stream
 from .base import Learner, unit_weights
 from .head import RidgeHead
-from .step_sizes import Residual, check_name, first_step
+from .step_sizes import check_name, first_step
 from .two_layer import TwoLayer
 
 
@@ -70,7 +71,7 @@ class OneStep(Learner[TwoLayer]):
     sample: Literal["fresh", "same"] = "fresh"
 
     def __post_init__(self) -> None:
-        check_name("residual", self.residual, get_args(Residual))
+        check_name("residual", self.residual, RESIDUALS)
         check_name("sample", self.sample, ("fresh", "same"))
 
     def fit_path(

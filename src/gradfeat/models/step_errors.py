@@ -10,7 +10,8 @@ from torch import Tensor
 
 from ..maths.activations import Activation
 from ..maths.feature_ridge import RidgeFit, ridge_fit
-from .step_sizes import Residual, Step, StepRows, first_step
+from ..maths.residuals import Residual
+from .step_sizes import Step, StepRows, first_step
 
 #: Inputs (n, d) and targets (n, c).
 Rows = tuple[Tensor, Tensor]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal, get_args
 
 import torch
 from jaxtyping import Float
@@ -13,12 +12,10 @@ from torch import Tensor
 from ..maths.activations import Activation
 from ..maths.blocks import Block, FirstLayerGradient, collect
 from ..maths.memory import BLOCK_BYTES
+from ..maths.residuals import RESIDUALS, Residual
 from .base import row_blocks, unit_weights
 from .random_features import draw, draw_first_layer
 from .two_layer import TwoLayer
-
-#: What the gradient is weighted by: y, y - f_0, or y - f_0 / sqrt(N).
-Residual = Literal["y", "y - f0", "ba22"]
 
 
 def check_name(what: str, given: str, allowed: Sequence[str]) -> None:
@@ -146,7 +143,7 @@ def first_step(
     >>> [tuple(rows.features(eta).shape) for eta in (0.0, 1.0, 20.0)]
     [(400, 100), (400, 100), (400, 100)]
     """
-    check_name("residual", residual, get_args(Residual))
+    check_name("residual", residual, RESIDUALS)
     a = draw(X, seed, "a", width, y.shape[1]) / width**0.5
     W0, b = draw_first_layer(X, width, "sphere", seed), X.new_zeros(width)
     zero = X.new_zeros(X.shape[1], y.shape[1])

@@ -10,8 +10,9 @@ from numpy.typing import ArrayLike
 
 from ..maths.activations import Activation
 from ..maths.hermite import root_factorials
+from ..maths.residuals import Residual
 from .feature_resolvent import FeatureLimit
-from .gradient_direction import Residual, gradient_direction
+from .gradient_direction import gradient_direction
 from .ridge_errors import RidgeErrors, moments
 from .step_grid import K_MAX, StepGrid, step_grid
 from .step_resolvent import TINY, gamma, solve

@@ -3,19 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from ..maths.activations import Activation
+from ..maths.residuals import RESIDUALS, Residual
 from .teacher import Teacher
-
-#: What the gradient is weighted by: y as printed in Moniri24, the true residual of a network with
-#: a ~ N(0, I/N), or that of Ba22, whose output has another factor 1/sqrt(N).
-Residual = Literal["y", "y - f0", "ba22"]
-
-RESIDUALS: tuple[Residual, ...] = ("y", "y - f0", "ba22")
 
 
 @dataclass(frozen=True)

@@ -13,10 +13,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..maths.activations import Activation
+from ..maths.residuals import Residual
 from .column_gain import MOST_POWERS, column_gain, powers_added
 from .feature_resolvent import FeatureLimit
-from .finite_step_errors import finite_step_errors as finite_step_errors
-from .gradient_direction import Residual, gradient_direction
+from .gradient_direction import gradient_direction
 from .ridge_errors import RidgeErrors, errors_from, moments, plain_losses
 from .teacher import Teacher
 

@@ -10,8 +10,9 @@ from numpy.typing import ArrayLike
 from scipy.optimize import brentq
 
 from ..maths.activations import Activation
+from ..maths.residuals import Residual
 from .feature_resolvent import FeatureLimit
-from .gradient_direction import GradientDirection, Residual, gradient_direction
+from .gradient_direction import GradientDirection, gradient_direction
 from .step_spikes import StepSpikes, step_spikes
 from .teacher import Teacher
 

@@ -8,8 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..maths.activations import Activation
+from ..maths.residuals import Residual
 from .finite_step_errors import finite_step_errors
-from .gradient_direction import Residual, gradient_direction, limit_degree
+from .gradient_direction import gradient_direction, limit_degree
 from .one_step_errors import limit_errors
 from .reused_sample_errors import reused_sample_errors
 from .ridge_errors import RidgeErrors, random_feature_errors
@@ -17,6 +18,9 @@ from .teacher import Teacher
 
 #: Rows of the head: new ones, or those of the gradient.
 SAMPLES = ("fresh", "same")
+
+#: What is predicted for: beyond, numbers lose their digits.
+MOST_ROWS, MOST_ALPHA, LEAST_PENALTY = 10**12, 1.0, 1e-10
 
 
 @dataclass(frozen=True)
@@ -34,7 +38,8 @@ class Prediction:
     random_features : RidgeErrors
         Without the step.
     best_linear : float
-        E y^2 - c_{*1}^2, test error of the best linear model at infinitely many rows.
+        E y^2 - c_{*0}^2 - c_{*1}^2, test error of the best linear model (with intercept) at
+        infinitely many rows.
     degree : float
         l, how many powers of X beta the step adds in the limit; nan where no l is settled.
     alignment : float
@@ -108,8 +113,15 @@ def predict_error(
     """
     if sample not in SAMPLES:
         raise ValueError(f"The sample is {sample!r}: give one of {', '.join(SAMPLES)}.")
-    if math.isnan(alpha) or not n > 1 or math.isinf(n):
-        raise ValueError(f"n is {n} and alpha {alpha}: give a finite n above 1 and a number.")
+    if not (1 < n <= MOST_ROWS and alpha <= MOST_ALPHA):
+        raise ValueError(
+            f"n is {n} and alpha {alpha}: give n above 1, at most {MOST_ROWS:.0e}, and alpha of at"
+            f" most {MOST_ALPHA:g} (eta = n)."
+        )
+    if 0 < penalty < LEAST_PENALTY:
+        raise ValueError(
+            f"The penalty is {penalty}: give {LEAST_PENALTY:g} or more, which stands for none."
+        )
     eta, width = n**alpha, n * phi / psi
     shape = (phi, psi, penalty, activation, teacher)
     plain = random_feature_errors(*shape)
@@ -128,7 +140,7 @@ def predict_error(
         errors,
         limit,
         plain,
-        float(teacher.beyond_linear),
+        float(teacher.beyond_linear) - teacher.coefficients[0] ** 2,
         degree,
         float(gradient_direction(phi, activation, teacher, residual, width).alignment),
         _regime(alpha, degree, sample, n),

@@ -8,8 +8,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..maths.activations import Activation
+from ..maths.residuals import Residual
 from .feature_resolvent import FeatureLimit, Traces
-from .gradient_direction import GradientDirection, Residual, gradient_direction
+from .gradient_direction import GradientDirection, gradient_direction
 from .ridge_errors import RidgeErrors, moments
 from .teacher import Teacher
 

@@ -43,7 +43,7 @@ from gradfeat.maths.streams import stream
 from gradfeat.models.step_sizes import first_step
 from gradfeat.tasks.base import Sample
 from gradfeat.tasks.single_index import SingleIndex
-from gradfeat.theory.one_step_errors import finite_step_errors
+from gradfeat.theory.finite_step_errors import finite_step_errors
 from gradfeat.theory.ridge_errors import random_feature_errors
 from gradfeat.theory.teacher import Teacher
 

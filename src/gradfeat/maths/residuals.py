@@ -1,0 +1,11 @@
+"""What weights the gradient of the first layer: the label, or what the network leaves of it."""
+
+from __future__ import annotations
+
+from typing import Literal, get_args
+
+#: y as printed in Moniri24; y - f_0 is the true residual of a network with a ~ N(0, I/N);
+#: y - f_0/sqrt(N) is that of Ba22, whose output has another factor 1/sqrt(N).
+Residual = Literal["y", "y - f0", "ba22"]
+
+RESIDUALS: tuple[Residual, ...] = get_args(Residual)
