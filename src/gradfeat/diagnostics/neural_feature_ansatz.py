@@ -233,7 +233,8 @@ def _root(W: Tensor, D: Tensor, power: float) -> Tensor:
 
 def _cosine_of_squares(A: Tensor, B: Tensor) -> float:
     """Cosine of AᵀA and BᵀB as vectors, |A Bᵀ|² / (|AᵀA| |BᵀB|); nan if one is zero."""
-    return float((A @ B.T).square().sum() / (_square_norm(A) * _square_norm(B)))
+    cosine = (A @ B.T).square().sum() / (_square_norm(A) * _square_norm(B))
+    return float(cosine.clamp(max=1.0))
 
 
 def _square_norm(A: Tensor) -> Tensor:
