@@ -88,7 +88,9 @@ def test_second_column_of_huge_networks_has_a_constant_of_the_rows_norms(name, r
     plain = random_feature_errors(PHI, PSI, LAM, sigma, CUBIC)
     found = finite_step_errors(PHI, PSI, LAM, sigma, CUBIC, eta=n**0.3, n=n, residual=residual)
     assert found.training_loss == pytest.approx(plain.training_loss - gain, rel=1e-3)
-    printed = limit_errors(PHI, PSI, LAM, sigma, CUBIC, degree=2, residual=residual)
+    limit = limit_errors(PHI, PSI, LAM, sigma, CUBIC, degree=2, residual=residual)
+    assert limit.training_loss == pytest.approx(plain.training_loss - gain, rel=1e-9)
+    printed = limit_errors(PHI, PSI, LAM, sigma, CUBIC, degree=2, residual=residual, printed=True)
     # The printed columns u, u^2 find more of this target.
     assert 1.005 < found.training_loss / printed.training_loss < 1.03
 

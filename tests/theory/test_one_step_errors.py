@@ -59,10 +59,10 @@ def powers_gain(rho: float, lam: float, coefficients: tuple[float, ...], powers)
 
 
 def test_known_values_of_the_talk():
-    loss, _, test = gains(limit_errors, SETTING_2, degree=[1, 2])
+    loss, _, test = gains(limit_errors, SETTING_2, degree=[1, 2], printed=True)
     np.testing.assert_allclose(loss, [0.0629, 0.1216], atol=5e-5)
     np.testing.assert_allclose(test, [0.361, 0.744], atol=5e-4)
-    loss = gains(limit_errors, CUBIC, degree=[1, 2, 3], lam=0.05)[0]
+    loss = gains(limit_errors, CUBIC, degree=[1, 2, 3], lam=0.05, printed=True)[0]
     np.testing.assert_allclose(loss[:2], [0.1038, 0.1399], atol=5e-5)
     loss = [gains(column_errors, CUBIC, powers=range(1, k + 1), lam=0.05)[0] for k in (1, 2, 3)]
     np.testing.assert_allclose(loss, [0.1038, 0.1399, 0.1672], atol=5e-5)
@@ -77,7 +77,7 @@ def test_first_two_steps_equal_the_printed_forms(teacher, lam):
     slopes = np.subtract(weights(lam * (1 + h)), weights(lam * (1 - h))) / (2 * h * lam)
     B, A = -slopes / s**2
     D = c1**2 + PHI * power
-    loss, _, test = gains(limit_errors, teacher, degree=[1, 2], lam=lam)
+    loss, _, test = gains(limit_errors, teacher, degree=[1, 2], lam=lam, printed=True)
     first, second = lam * c1**4 * t / D, 4 * lam * c1**4 * c2**2 * s / (3 * D**2)
     np.testing.assert_allclose(loss, [first, first + second], rtol=1e-8)
     first, second = A * c1**4 / D, 4 * B * c1**4 * c2**2 / (3 * D**2)
@@ -98,7 +98,7 @@ def test_first_two_steps_of_the_true_gradient_equal_their_closed_forms():
         network = lam * c1**4 * t / D_eff
         for first, errors_of, more in (
             (column, column_errors, ({"powers": [1]}, {"powers": [2, 1]})),
-            (network, limit_errors, ({"degree": 1}, {"degree": 2})),
+            (network, limit_errors, [{"degree": k, "printed": True} for k in (1, 2)]),
         ):
             found = [gains(errors_of, teacher, residual="y - f0", lam=lam, **m)[0] for m in more]
             np.testing.assert_allclose(found, [first, first + second], rtol=1e-8)

@@ -166,11 +166,11 @@ class StepSetup:
             return dict.fromkeys([*METRICS], math.nan)
         return _named(_finite(self, 0.0) - _reused(self, self.n**alpha))
 
-    def limit_gain(self, degree: float) -> Numbers:
-        """Gains of the network in the limit, `degree` powers added."""
+    def limit_gain(self, degree: float, printed: bool = False) -> Numbers:
+        """Gains of the network in the limit, `degree` columns added; or as in print."""
         found = limit_errors(
             self.phi, self.psi, self.lam, CentredReLU(), self.teacher,
-            degree=[0, degree], residual=self.weighting,
+            degree=[0, degree], residual=self.weighting, printed=printed,
         )  # fmt: skip
         return {name: values[0] - values[1] for name, values in _named_arrays(found).items()}
 

@@ -59,7 +59,7 @@ class Activation(ABC):
 
     def values(self, z: Float[np.ndarray, "*shape"]) -> Float[np.ndarray, "*shape"]:
         """sigma(z) of a float64 NumPy array."""
-        return self(torch.from_numpy(np.ascontiguousarray(z))).detach().numpy()
+        return self(torch.from_numpy(np.array(z, dtype=np.float64))).detach().numpy()
 
     def derivative_second_moment(self) -> float:
         """E sigma'(Z)^2, by quadrature."""

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.polynomial import hermite_e
+from numpy.typing import ArrayLike
 
 from ..maths.activations import Activation
 from ..maths.hermite import root_factorials
@@ -66,21 +68,44 @@ def column_gain(
     powers: Sequence[int],
     traces: Traces,
     kept: float = 0.0,
+    spread: ArrayLike = 0.0,
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Gain of the unpenalised columns u^k, k in `powers`, over lambda, and its slope.
+    """Gain over lambda of unpenalised columns E_xi (u + sqrt(spread) xi)^k, and its slope.
 
-    b^T Z (Z^T diag(v) Z)^{-1} Z^T b with u^k = sum_r Z_rk he_r(u). `kept` is the share of the
-    feature F_0 a that stays among the features: 0 for a network, 1 where the columns are extra. It
-    lowers v_1 in the form alone: b_1 = t c_{*1} rho is what u and the target share.
+    b^T Z (Z^T diag(v) Z)^{-1} Z^T b with the columns sum_r Z_rk he_r(u). `kept` is the share of
+    the feature F_0 a that stays among the features: 0 for a network, 1 where the columns are extra.
+    It lowers v_1 in the form alone: b_1 = t c_{*1} rho is what u and the target share.
     """
     size = max(*powers, len(teacher.coefficients) - 1, 1) + 1
     weights = _Weights.of(traces, direction, kept, size)
     plain = _Weights.of(traces, direction, 0.0, size)  # the target has no part along W0^T a
-    Z = _powers(powers, size)
+    Z = _columns(powers, size, np.asarray(spread, dtype=np.float64))
     y = target_components(teacher, direction.alignment, size)
     b, db = (w * y for w in (plain.v, plain.dv))
-    inner, slope = (np.einsum("...r,rj,rk->...jk", w, Z, Z) for w in (weights.v, weights.dv))
-    return _form(b @ Z, db @ Z, inner, slope)
+    b, db = (np.einsum("...r,...rj->...j", side, Z) for side in (b, db))
+    inner, slope = (np.einsum("...r,...rj,...rk->...jk", w, Z, Z) for w in (weights.v, weights.dv))
+    return _form(b, db, inner, slope)
+
+
+def own_spread(phi: ArrayLike, direction: GradientDirection, activation: Activation) -> np.ndarray:
+    """phi E r^2 (E sigma'^2 - c_1^2)/(c_1^2 |beta|^2): power of a gradient row beside c_1 a_j beta.
+
+    It has a direction of its own in each neuron, and its square adds to the column of a^{o2} as
+    much as u^2 does: that column is u^2 + spread. 0 where c_1 = 0.
+
+    Examples
+    --------
+    >>> from gradfeat.maths.activations import CentredReLU
+    >>> from gradfeat.theory.gradient_direction import gradient_direction
+    >>> beta = gradient_direction(0.5, CentredReLU(), Teacher((0.0, 1.0), noise=1.0))
+    >>> float(own_spread(0.5, beta, CentredReLU()).round(12))
+    0.5
+    """
+    square = float(activation.hermite_coefficients(1)[1]) ** 2
+    if square == 0:
+        return np.zeros(np.shape(direction.norm_squared))
+    excess = activation.derivative_second_moment() / square - 1
+    return np.asarray(phi) * direction.residual_power * excess / direction.norm_squared
 
 
 def powers_added(activation: Activation, degree: int) -> list[int]:
@@ -96,12 +121,18 @@ def powers_added(activation: Activation, degree: int) -> list[int]:
     return np.flatnonzero(np.abs(c) > 1e-9).tolist()
 
 
-def _powers(powers: Sequence[int], size: int) -> np.ndarray:
-    """An orthonormal basis (size, l) of u^k, k in `powers`, in he_0, he_1, ..."""
-    Z = np.zeros((size, len(powers)))
+def _columns(powers: Sequence[int], size: int, spread: np.ndarray) -> np.ndarray:
+    """An orthonormal basis (..., size, l) of the columns in he_0, he_1, ..., over spread's shape.
+
+    E_xi (u + sqrt(spread) xi)^k = sum_j k!/((k - 2j)! j!) (spread/2)^j u^{k - 2j}.
+    """
+    Z = np.zeros((*spread.shape, size, len(powers)))
     for column, k in enumerate(powers):
-        series = hermite_e.poly2herme(np.eye(k + 1)[k])
-        Z[: k + 1, column] = series * root_factorials(k)
+        for j in range(k // 2 + 1):
+            series = hermite_e.poly2herme(np.eye(k + 1)[k - 2 * j])
+            share = math.factorial(k) / (math.factorial(k - 2 * j) * math.factorial(j))
+            scale = share * (spread[..., None] / 2) ** j
+            Z[..., : len(series), column] += scale * series * root_factorials(len(series) - 1)
     return np.linalg.qr(Z)[0]
 
 

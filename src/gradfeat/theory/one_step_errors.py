@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike
 
 from ..maths.activations import Activation
 from ..maths.residuals import Residual
-from .column_gain import MOST_POWERS, column_gain, powers_added
+from .column_gain import MOST_POWERS, column_gain, own_spread, powers_added
 from .feature_resolvent import FeatureLimit
 from .gradient_direction import gradient_direction
 from .ridge_errors import RidgeErrors, errors_from, moments, plain_losses
@@ -30,11 +30,15 @@ def limit_errors(
     *,
     degree: ArrayLike,
     residual: Residual = "y",
+    printed: bool = False,
 ) -> RidgeErrors:
-    """Errors of the network in the limit: its step adds (X~ beta)^{ok} for k <= l with c_k != 0.
+    """Errors of the network in the limit: its step adds l columns, those k with c_k != 0.
 
-    At l = 1 the training loss falls by lambda (psi/phi) m_2 c_{*1}^4/|beta|^2, at l = 2 by
-    4 lambda (psi/phi) m_1 c_{*1}^4 c_{*2}^2/(3 |beta|^4) more. With f_0 in the residual beta has a
+    At l = 1 the training loss falls by lambda (psi/phi) m_2 c_{*1}^4/|beta|^2. In print the k-th
+    column is (X~ beta)^{ok}, and l = 2 takes 4 lambda (psi/phi) m_1 c_{*1}^4 c_{*2}^2/(3 |beta|^4)
+    more off. But squares of the rows of G beside c_1 a beta^T are of the same order. They make the
+    column E_xi (u + sqrt(kappa) xi)^k, kappa of `own_spread`, as simulations of the second singular
+    vector show; 3 in the formula becomes 2 + (1 + kappa)^2. With f_0 in the residual beta has a
     part along W0^T a; the head loses its component along a to the column, so the features hold that
     part no longer and the formulas stay the same with |beta|^2 = D_eff.
 
@@ -48,6 +52,8 @@ def limit_errors(
         l, see `limit_degree`; nan and l > 12 give nan.
     residual : {"y", "y - f0", "ba22"}
         What weights the gradient; the limit of "ba22" is that of "y".
+    printed : bool
+        The columns as printed, kappa = 0; the same at l = 1.
 
     Raises
     ------
@@ -62,6 +68,11 @@ def limit_errors(
     >>> talk = Teacher((0.0, 1.0, 0.5**0.5))
     >>> found = limit_errors(0.5, 2 / 3, 0.01, CentredReLU(), talk, degree=[0, 1, 2])
     >>> (found.training_loss[0] - found.training_loss).round(4).tolist()
+    [0.0, 0.0629, 0.1044]
+    >>> found = limit_errors(
+    ...     0.5, 2 / 3, 0.01, CentredReLU(), talk, degree=[0, 1, 2], printed=True
+    ... )
+    >>> (found.training_loss[0] - found.training_loss).round(4).tolist()
     [0.0, 0.0629, 0.1216]
     >>> (found.test_error[0] - found.test_error).round(3).tolist()
     [0.0, 0.361, 0.744]
@@ -73,12 +84,17 @@ def limit_errors(
     traces = FeatureLimit(phi, psi, linear, nonlinear).traces(penalty)
     gamma = "y" if residual == "ba22" else residual
     direction = gradient_direction(phi, activation, teacher, gamma)
+    spread = 0.0 if printed else own_spread(phi, direction, activation)
     q, dq = plain_losses(teacher, traces)
     shape = np.broadcast_shapes(np.shape(q), asked.shape, np.shape(direction.alignment))
     gains = np.full((2, *shape), np.nan)
     for l_max in np.unique(asked[asked <= MOST_POWERS]):
         powers = powers_added(activation, int(l_max))
-        found = column_gain(teacher, direction, powers, traces) if powers else (q * 0, q * 0)
+        found = (
+            column_gain(teacher, direction, powers, traces, spread=spread)
+            if powers
+            else (q * 0, q * 0)
+        )
         gains = np.where(
             asked == l_max, np.stack([np.broadcast_to(one, shape) for one in found]), gains
         )

@@ -146,7 +146,8 @@ def _gained(ax: Axes, rows: pd.DataFrame, metric: str, theory_too: bool) -> None
         if theory_too and setup.sample == "fresh":
             predicted = np.array([setup.finite_gain(a)[metric] for a in alphas])
             series.line(ax, alphas, predicted, f"setting {s}, predicted at this n", mark.color)
-            _stairs(ax, setup, alphas, metric, mark.color)
+            _stairs(ax, setup, alphas, metric, mark.color, printed=True)
+            _stairs(ax, setup, alphas, metric, mark.color, printed=False)
         _columns(ax, own, metric, mark)
         series.points(ax, metric_series(own, "alpha", f"{metric}_gain", mark), shift=4 * place - 2)
     ax.set_ylim(bottom=0)
@@ -160,15 +161,18 @@ def _gained(ax: Axes, rows: pd.DataFrame, metric: str, theory_too: bool) -> None
             )  # fmt: skip
 
 
-def _stairs(ax: Axes, setup: StepSetup, alphas: np.ndarray, metric: str, color: str) -> None:
+def _stairs(
+    ax: Axes, setup: StepSetup, alphas: np.ndarray, metric: str, color: str, *, printed: bool
+) -> None:
     """The limit: one level between each two edges (l - 1)/(2 l) and l/(2 l + 2)."""
-    label = f"setting {setup.setting}, limit"
+    label = f"setting {setup.setting}, limit {'in print' if printed else 'of the network'}"
+    dashes = (0, (4, 2)) if printed else (0, (1, 1.5))
     for degree in range(DRAWN):
         low, high = max(_edges(degree)[0], alphas[0]), min(_edges(degree)[1], alphas[-1])
         if low < high:
-            level = setup.limit_gain(degree)[metric]
+            level = setup.limit_gain(degree, printed)[metric]
             ax.plot(
-                [low, high], [level, level], color=color, linewidth=1.3, linestyle=(0, (4, 2)),
+                [low, high], [level, level], color=color, linewidth=1.3, linestyle=dashes,
                 label=label, zorder=1.7,
             )  # fmt: skip
 
@@ -226,7 +230,8 @@ def _words(rows: pd.DataFrame) -> str:
         r"2: $y = He_1 + He_2/\sqrt{2}$. Gains are over random features of the same seed, whose "
         f"training loss is {setup.plain()['loss']:.3f} and test error {setup.plain()['test']:.3f}. "
         "Columns: ridge on $F_0$ and $(X\\beta)^{\\circ k}$ without penalty, k up to the limit's. "
-        f"Points: {over_seeds(rows)}; solid: prediction; dashed: limit, jumping at dotted edges."
+        f"Points: {over_seeds(rows)}; solid: prediction; dashed: limit, its columns as printed; "
+        "dotted: with the constant that a network adds to its squares."
     )
 
 
