@@ -191,6 +191,13 @@ def test_bad_numbers_are_named(numbers, words):
         FeatureLimit(*numbers)
 
 
+def test_penalties_below_the_rounding_of_the_moments_have_traces():
+    # n << N, noise alone: K is c_{>1}^2 (1 + psi/phi) I but for a part of order psi/phi = 1e-6
+    found = FeatureLimit(1e3, 1e-3, 0.0, 6.0).traces(1e-10)
+    assert float(found.m1) == pytest.approx(1 / 6, rel=1e-5)
+    assert float(found.g) == pytest.approx(1.0, rel=1e-5)
+
+
 @pytest.mark.parametrize("lam", [0.0, -1.0, math.nan, math.inf])
 def test_a_penalty_has_to_be_above_0(lam):
     with pytest.raises(ValueError, match="1e-8 stands for none"):

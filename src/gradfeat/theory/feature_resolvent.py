@@ -131,13 +131,14 @@ class FeatureLimit:
         low = 1 / (z + total * (1 + ratio))
         high = np.minimum(np.minimum(self._root(ratio), self._root(np.ones_like(ratio))), 1 / z)
         args = np.broadcast_arrays(z, self.phi, self.psi, self.linear, self.nonlinear)
-        found = elementwise.find_root(_excess, (low, high), args=tuple(args))
-        return self._traces_at(self.at(found.x), z)
+        found = elementwise.find_root(_excess, (low, high), args=tuple(args)).x
+        return self._traces_at(self.at(np.where(np.isnan(found), high, found)), z)
 
     def _traces_at(self, point: CurvePoint, z: np.ndarray) -> Traces:
         """The smaller of g and z/g is a difference of nearly equal numbers: from the other one."""
         ratio = self.rows_per_neuron
-        g = np.where(point.g < point.gap * ratio, z / point.gap, point.g)
+        with np.errstate(divide="ignore"):
+            g = np.where(point.g < point.gap * ratio, z / point.gap, point.g)
         m1 = point.u / g
         slope = ratio / (point.dg * (z / g) + g * point.dgap)  # du/d penalty
         dm1 = slope * (g - point.u * point.dg) / g**2
