@@ -85,7 +85,7 @@ def differs(
     """The metric in some cells less `times` that in others, paired by seed, by a rule.
 
     Rule: as given, on limits that are one-sided at 95 %. The words have the p of a paired t
-    test of no difference, two-sided.
+    test of no difference, two-sided, where there are values for one.
 
     Examples
     --------
@@ -101,7 +101,11 @@ def differs(
         label = f"{metric} ({described(more)}) - {factor}{metric} ({described(less)})"
         verdict = decided(gap, "mean", label, bound, rule)
         p = _p_of_none(gap)
-        return replace(verdict, words=f"{verdict.words}; p = {p:.2g} of none")
+        return (
+            verdict
+            if np.isnan(p)
+            else replace(verdict, words=f"{verdict.words}; p = {p:.2g} of none")
+        )
 
     return check
 
