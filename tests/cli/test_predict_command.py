@@ -197,6 +197,7 @@ BAD = [
     ("--alpha 0.1 --teacher setting-3", "setting-1, setting-2"),
     ("--alpha 0.1 --teacher 0,0", "E y^2 is 0"),
     ("--alpha 0.1 --teacher 0,1e200", "E y^2 is inf"),
+    ("--alpha 0.1 --activation relu --teacher 1", "Nothing of y is left"),
     ("--alpha 0.1 --activation rellu", "did you mean 'relu'"),
     ("--alpha 0.1 --activation polynomial:0,x", "--activation has 'x'"),
     ("--alpha 0.1 --activation polynomial:1", "no features"),

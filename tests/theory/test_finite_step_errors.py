@@ -306,6 +306,8 @@ def test_arguments_broadcast_and_equal_single_calls():
     grid = finite_step_errors([0.5, 1.0], PSI, [[0.01], [0.1]], Tanh(), CUBIC, eta=1, n=900)
     one = finite_step_errors(1.0, PSI, 0.01, Tanh(), CUBIC, eta=1, n=900)
     np.testing.assert_array_equal(parts(grid)[:, 0, 1], parts(one))
+    none = finite_step_errors(PHI, PSI, LAM, Tanh(), CUBIC, eta=np.zeros((0, 3)), n=900)
+    assert parts(none).shape == (3, 0, 3)
 
 
 @pytest.mark.parametrize(
@@ -318,6 +320,8 @@ def test_arguments_broadcast_and_equal_single_calls():
         ({"residual": "f"}, "give one of y, y - f0, ba22"),
         ({"penalty": 0.0}, "The penalty is 0.0"),
         ({"phi": -0.5}, "phi is -0.5"),
+        ({"phi": 0.0}, "phi is 0.0"),
+        ({"psi": 0.0}, "psi 0.0: give d/n and d/N"),
         ({"activation": ReLU(), "residual": "y - f0"}, "centre the activation"),
     ],
 )

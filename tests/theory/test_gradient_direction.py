@@ -129,9 +129,12 @@ def test_degree_below_0_and_from_a_half_on():
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        ((0.0, Tanh(), TALK), "phi is 0.0: give d/n above 0"),
+        ((0.0, Tanh(), TALK), "phi is 0.0: give d/n, finite and above 0"),
+        ((math.inf, Tanh(), TALK), "phi is inf: give d/n, finite and above 0"),
         ((0.5, Tanh(), TALK, "f"), "give one of y, y - f0, ba22"),
         ((0.5, Tanh(), TALK, "ba22"), "give the width N"),
+        ((0.5, Tanh(), TALK, "ba22", 0), "The width is 0: give N above 0"),
+        ((0.5, Tanh(), TALK, "ba22", math.nan), "The width is nan: give N above 0"),
         ((0.5, ReLU(), TALK, "y - f0"), "mean 0.3989, so f_0 has a random mean"),
         ((0.5, ReLU(), TALK, "ba22", 100), "centre the activation"),
     ],

@@ -287,6 +287,16 @@ def test_a_mean_of_the_activation_adds_the_constant():
     np.testing.assert_allclose(parts(shifted)[:, 0], parts(plain), rtol=1e-9)
 
 
+def test_columns_beside_features_with_a_mean_have_the_constant():
+    teacher = Teacher((0.7, 1.0, 0.5), 0.3)
+    plain = random_feature_errors(PHI, PSI, LAM, ReLU(), teacher)
+    found = column_errors(PHI, PSI, LAM, ReLU(), teacher, powers=[])
+    np.testing.assert_allclose(parts(found), parts(plain), rtol=1e-9)
+    limit = limit_errors(PHI, PSI, LAM, ReLU(), teacher, degree=1, printed=True)
+    found = column_errors(PHI, PSI, LAM, ReLU(), teacher, powers=[1])
+    np.testing.assert_allclose(parts(found), parts(limit), rtol=1e-9)
+
+
 def test_ba22_has_the_limit_of_the_printed_residual():
     found = [
         parts(limit_errors(PHI, PSI, LAM, SIGMA, CUBIC, degree=2, residual=r))
@@ -336,7 +346,7 @@ def test_bad_degrees_are_named(degree):
         limit_errors(PHI, PSI, LAM, SIGMA, CUBIC, degree=degree)
 
 
-@pytest.mark.parametrize("powers", [[1, 1], [-1], [13]])
+@pytest.mark.parametrize("powers", [[1, 1], [-1], [13], [0.5]])
 def test_bad_powers_are_named(powers):
     with pytest.raises(ValueError, match="give different ones, 0 to 12"):
         column_errors(PHI, PSI, LAM, SIGMA, CUBIC, powers=powers)

@@ -94,6 +94,8 @@ def _joined(sentences: Sequence[str]) -> list[str]:
 
 
 def _direction(one: Prediction) -> str:
+    if math.isnan(one.alignment):
+        return "The training loss has the ridge term in it."
     return (
         "The alignment |cos| of the step's direction with the target's is "
         f"{number(one.alignment)}; the training loss has the ridge term in it."

@@ -33,7 +33,7 @@ class _Weights:
 
         `kept` is the share of the feature F_0 a that stays among the features.
         """
-        share = kept * direction.initial**2 / direction.norm_squared
+        share = kept * _over(direction.initial**2, direction.norm_squared)
         left, dleft = _partial(traces)
         linear = traces.t + share * (left - traces.t)
         dlinear = traces.dt + share * (dleft - traces.dt)
@@ -41,6 +41,12 @@ class _Weights:
         v, dv = (np.repeat(np.broadcast_to(a, shape)[..., None], size, -1) for a in _s(traces))
         v[..., 1], dv[..., 1] = linear, dlinear
         return _Weights(v, dv)
+
+
+def _over(above: ArrayLike, norm_squared: ArrayLike) -> np.ndarray:
+    """The quotient, and 0 where beta is 0: a target of zeros has no column."""
+    above, below = np.broadcast_arrays(above, norm_squared)
+    return np.divide(above, below, out=np.zeros(below.shape), where=below > 0)
 
 
 def _s(traces: Traces) -> tuple[np.ndarray, np.ndarray]:
@@ -59,7 +65,8 @@ def _partial(traces: Traces) -> tuple[np.ndarray, np.ndarray]:
 
 def target_components(teacher: Teacher, alignment: np.ndarray, size: int) -> np.ndarray:
     """y_k = E[f* he_k(u)] = sqrt(k!) c_{*k} rho^k for k < size, up to the sign of beta."""
-    return teacher.components(size - 1) * alignment[..., None] ** np.arange(size)
+    rho = np.nan_to_num(alignment)  # nan for a target of zeros
+    return teacher.components(size - 1) * rho[..., None] ** np.arange(size)
 
 
 def column_gain(
@@ -105,11 +112,13 @@ def own_spread(phi: ArrayLike, direction: GradientDirection, activation: Activat
     if square == 0:
         return np.zeros(np.shape(direction.norm_squared))
     excess = activation.derivative_second_moment() / square - 1
-    return np.asarray(phi) * direction.residual_power * excess / direction.norm_squared
+    return _over(np.asarray(phi) * direction.residual_power * excess, direction.norm_squared)
 
 
 def powers_added(activation: Activation, degree: int) -> list[int]:
     """The powers k <= degree that F has: those with c_k != 0, the constant even without a step.
+
+    Where c_1 = 0 the gradient has no part along beta, and the step adds no power.
 
     Examples
     --------
@@ -117,8 +126,8 @@ def powers_added(activation: Activation, degree: int) -> list[int]:
     >>> powers_added(CentredReLU(), 4)
     [1, 2, 4]
     """
-    c = activation.hermite_coefficients(max(degree, 1))[: degree + 1]
-    return np.flatnonzero(np.abs(c) > 1e-9).tolist()
+    there = np.abs(activation.hermite_coefficients(max(degree, 1))) > 1e-9
+    return np.flatnonzero(there[: degree + 1 if there[1] else 1]).tolist()
 
 
 def _columns(powers: Sequence[int], size: int, spread: np.ndarray) -> np.ndarray:

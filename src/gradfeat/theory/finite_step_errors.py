@@ -81,7 +81,7 @@ def finite_step_errors(
         for p, q, lam, step, rows, noise in cells
     ]
     shape = arrays[0].shape
-    return RidgeErrors(*(np.reshape(part, shape) for part in zip(*found, strict=True)))
+    return RidgeErrors(*np.reshape(found, (-1, 3)).T.reshape(3, *shape))
 
 
 def _errors(
@@ -96,9 +96,9 @@ def _errors(
 ) -> tuple[float, float, float]:
     """Training loss, training error and test error of one setting."""
     _check(eta, n)
-    width, ratio = n * phi / psi, psi / phi
     _, linear, nonlinear = moments(activation)
     plain = FeatureLimit(phi, psi, linear, nonlinear).traces(penalty)
+    width, ratio = n * phi / psi, psi / phi
     direction = gradient_direction(phi, activation, teacher, residual, width)
     grid = step_grid(activation, direction, eta=eta, phi=phi, width=width)
     length = float(np.sqrt(direction.norm_squared))

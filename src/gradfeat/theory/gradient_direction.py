@@ -40,7 +40,7 @@ def output_scale(residual: Residual, width: ArrayLike | None) -> np.ndarray:
     Raises
     ------
     ValueError
-        For another name, or where Ba22's scale has no width.
+        For another name, or where Ba22's scale has no width above 0.
 
     Examples
     --------
@@ -53,7 +53,10 @@ def output_scale(residual: Residual, width: ArrayLike | None) -> np.ndarray:
         case "y - f0":
             return np.ones(())
         case "ba22" if width is not None:
-            return 1 / np.sqrt(np.asarray(width, dtype=np.float64))
+            N = np.asarray(width, dtype=np.float64)
+            if not (N > 0).all():
+                raise ValueError(f"The width is {width}: give N above 0.")
+            return 1 / np.sqrt(N)
         case "ba22":
             raise ValueError("Residual 'ba22' depends on the width: give the width N.")
     raise ValueError(f"The residual is {residual!r}: give one of {', '.join(RESIDUALS)}.")
@@ -87,8 +90,8 @@ def gradient_direction(
     Raises
     ------
     ValueError
-        When phi is not above 0, the residual is unknown, or E sigma is not 0 and f_0 is in the
-        residual (the mean of f_0 is then random and does not settle).
+        When phi or the width is not above 0, the residual is unknown, or E sigma is not 0 and f_0
+        is in the residual (the mean of f_0 is then random and does not settle).
 
     Source: Moniri24, Lemma on beta; the terms of f_0 by its linear part c_1 X W0^T a and the rest.
 
@@ -102,8 +105,8 @@ def gradient_direction(
     0.643
     """
     phi = np.asarray(phi, dtype=np.float64)
-    if not (phi > 0).all():
-        raise ValueError(f"phi is {phi}: give d/n above 0.")
+    if not (np.isfinite(phi) & (phi > 0)).all():
+        raise ValueError(f"phi is {phi}: give d/n, finite and above 0.")
     gamma = output_scale(residual, width)
     mean, slope = activation.hermite_coefficients(1)
     moment = activation.second_moment()

@@ -34,6 +34,7 @@ def limit_errors(
 ) -> RidgeErrors:
     """Errors of the network in the limit: its step adds l columns, those k with c_k != 0.
 
+    Where c_1 = 0 the gradient writes no direction and the step adds none.
     At l = 1 the training loss falls by lambda (psi/phi) m_2 c_{*1}^4/|beta|^2. In print the k-th
     column is (X~ beta)^{ok}, and l = 2 takes 4 lambda (psi/phi) m_1 c_{*1}^4 c_{*2}^2/(3 |beta|^4)
     more off. But squares of the rows of G beside c_1 a beta^T are of the same order. They make the
@@ -125,7 +126,8 @@ def column_errors(
     activation, teacher
         sigma and the target.
     powers : sequence of int
-        Different, 0 to 12; any of them, whatever the activation would add.
+        Different, 0 to 12; any of them, whatever the activation would add. An activation of mean
+        c_0 != 0 carries the constant, power 0, itself.
     residual : {"y", "y - f0"}
         r in beta = X^T r/n.
 
@@ -149,13 +151,14 @@ def column_errors(
     >>> [float((losses[0] - loss).round(4)) for loss in losses[1:]]
     [0.1038, 0.1399, 0.1672]
     """
-    if len({*powers}) < len(powers) or not all(0 <= k <= MOST_POWERS for k in powers):
+    if len({*powers}) < len(powers) or not all(k in range(MOST_POWERS + 1) for k in powers):
         raise ValueError(f"The powers are {powers}: give different ones, 0 to {MOST_POWERS}.")
-    _, linear, nonlinear = moments(activation)
+    mean, linear, nonlinear = moments(activation)
     traces = FeatureLimit(phi, psi, linear, nonlinear).traces(penalty)
     direction = gradient_direction(phi, activation, teacher, residual)
     q, dq = plain_losses(teacher, traces)
-    if powers:
-        gain, slope = column_gain(teacher, direction, powers, traces, kept=1.0)
+    columns = {int(k) for k in powers} | ({0} if abs(mean) > 1e-9 else set())
+    if columns:
+        gain, slope = column_gain(teacher, direction, sorted(columns), traces, kept=1.0)
         q, dq = q - gain, dq - slope
     return errors_from(q, dq, traces, penalty)

@@ -22,6 +22,11 @@ SAMPLES = ("fresh", "same")
 #: What is predicted for: beyond, numbers lose their digits.
 MOST_ROWS, MOST_ALPHA, LEAST_PENALTY = 10**12, 1.0, 1e-10
 
+_UNDIRECTED = (
+    "The activation's c_1 is 0: the step writes no direction into the features, and no more than"
+    " noise at finite n."
+)
+
 
 @dataclass(frozen=True)
 class Prediction:
@@ -43,7 +48,8 @@ class Prediction:
     degree : float
         l, how many powers of X beta the step adds in the limit; nan where no l is settled.
     alignment : float
-        |cos(beta, b)| of the step's direction and the target's.
+        |cos(beta, b)| of the step's direction and the target's; nan where the activation's c_1 is
+        0, for the step then follows no direction.
     regime : str
         Where these numbers hold, or why one is nan: one sentence or two.
     """
@@ -97,7 +103,8 @@ def predict_error(
     Raises
     ------
     ValueError
-        When a number is out of its range, a name is unknown, or f_0 has a random mean.
+        When a number is out of its range, a name is unknown, f_0 has a random mean, or nothing of
+        y is left to predict.
 
     Source: Moniri24; finite steps and reused rows are derived here.
 
@@ -122,10 +129,12 @@ def predict_error(
         raise ValueError(
             f"The penalty is {penalty}: give {LEAST_PENALTY:g} or more, which stands for none."
         )
-    eta, width = n**alpha, n * phi / psi
+    _check_target(activation, teacher)
     shape = (phi, psi, penalty, activation, teacher)
     plain = random_feature_errors(*shape)
+    eta, width = n**alpha, n * phi / psi
     degree = float(limit_degree(alpha))
+    directed = abs(float(activation.hermite_coefficients(1)[1])) > 1e-9
     if sample == "fresh":
         errors = finite_step_errors(*shape, eta=eta, n=n, residual=residual)
         limit = limit_errors(*shape, degree=degree, residual=residual)
@@ -142,9 +151,23 @@ def predict_error(
         plain,
         float(teacher.beyond_linear) - teacher.coefficients[0] ** 2,
         degree,
-        float(gradient_direction(phi, activation, teacher, residual, width).alignment),
-        _regime(alpha, degree, sample, n),
+        float(gradient_direction(phi, activation, teacher, residual, width).alignment)
+        if directed
+        else math.nan,
+        _regime(alpha, degree, sample, n) if directed else _UNDIRECTED,
     )
+
+
+def _check_target(activation: Activation, teacher: Teacher) -> None:
+    if np.ndim(teacher.noise) > 0:
+        raise ValueError(f"The noise has shape {np.shape(teacher.noise)}: give one number.")
+    carried = abs(float(activation.hermite_coefficients(0)[0])) > 1e-9
+    power = float(teacher.power)
+    if not power - carried * teacher.coefficients[0] ** 2 > 1e-12 * power:
+        raise ValueError(
+            "Nothing of y is left to predict beside the constant, if any, that the activation's"
+            " mean carries: give a target that varies, or noise."
+        )
 
 
 def _unknown() -> RidgeErrors:

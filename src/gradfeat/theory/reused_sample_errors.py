@@ -76,7 +76,7 @@ def reused_sample_errors(
         own = Teacher(teacher.coefficients, noise)
         direction = gradient_direction(p, activation, own, residual, N)
         found.append(_Forms.of(p, q, lam, activation, own, direction, step).errors(lam))
-    return RidgeErrors(*(np.reshape(part, arrays[0].shape) for part in zip(*found, strict=True)))
+    return RidgeErrors(*np.reshape(found, (-1, 3)).T.reshape(3, *arrays[0].shape))
 
 
 @dataclass(frozen=True)
@@ -139,7 +139,7 @@ class _Forms:
         y, f, R, K2 = self.target, self.feature, self.R, self.squared
         v, w, ratio = self.column, self.against, float(self.traces.rows_per_neuron)
         inner = y @ (R * v**2) + f @ (R * w**2) + self.size**2 / ratio
-        b = y @ (R * v) / inner
+        b = y @ (R * v) / inner if inner > 0 else 0.0  # no label, no column
         loss = y @ R - b * (y @ (R * v))
         left = 1 - b * v
         training = y @ (K2 * left**2) + b**2 * (f @ (K2 * w**2))

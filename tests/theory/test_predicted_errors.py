@@ -1,0 +1,59 @@
+"""What is predicted where a step writes no direction, and where nothing is left to learn."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from gradfeat.maths.activations import CentredReLU, Polynomial, ReLU
+from gradfeat.theory.finite_step_errors import finite_step_errors
+from gradfeat.theory.one_step_errors import column_errors, limit_errors
+from gradfeat.theory.predicted_errors import predict_error
+from gradfeat.theory.reused_sample_errors import reused_sample_errors
+from gradfeat.theory.ridge_errors import RidgeErrors, random_feature_errors
+from gradfeat.theory.teacher import Teacher
+
+PHI, PSI, LAM, SIGMA = 0.5, 2 / 3, 0.05, CentredReLU()
+CUBIC = Teacher((0.0, 1.0, 0.5, 0.3), noise=0.5)
+
+
+def parts(found: RidgeErrors) -> np.ndarray:
+    return np.array([found.training_loss, found.training_error, found.test_error])
+
+
+def test_a_step_without_a_direction_changes_nothing_in_the_limit():
+    square, n = Polynomial((-1.0, 0.0, 1.0)), 10**10  # c_1 = 0
+    plain = random_feature_errors(PHI, PSI, LAM, square, CUBIC)
+    found = limit_errors(PHI, PSI, LAM, square, CUBIC, degree=[1, 2, 3])
+    for place in range(3):
+        np.testing.assert_array_equal(parts(found)[:, place], parts(plain))
+    near = finite_step_errors(PHI, PSI, LAM, square, CUBIC, eta=n**0.3, n=n)
+    # what is left is (eta a)^2 times |w_j'|^2 beyond 1, n^-0.4 = 1e-4 of it
+    np.testing.assert_allclose(parts(near), parts(plain), rtol=1e-3)
+    told = predict_error(PHI, PSI, square, CUBIC, n=1000, alpha=0.3)
+    assert "c_1 is 0" in told.regime
+    assert np.isnan(told.alignment)
+
+
+def test_a_target_of_zeros_has_no_error_and_no_prediction():
+    zero = Teacher((0.0,))
+    np.testing.assert_array_equal(
+        parts(limit_errors(PHI, PSI, LAM, SIGMA, zero, degree=[0, 1, 2])), 0.0
+    )
+    np.testing.assert_array_equal(
+        parts(column_errors(PHI, PSI, LAM, SIGMA, zero, powers=[0, 1])), 0.0
+    )
+    for activation, teacher in ((SIGMA, zero), (ReLU(), Teacher((0.3,)))):
+        with pytest.raises(ValueError, match="give a target that varies, or noise"):
+            predict_error(PHI, PSI, activation, teacher, n=1000, alpha=0.2)
+    with pytest.raises(ValueError, match="noise has shape"):
+        predict_error(PHI, PSI, SIGMA, Teacher((0.0, 1.0), [0.0, 1.0]), n=1000, alpha=0.2)
+    with pytest.raises(ValueError, match="psi 0: give d/n and d/N"):
+        predict_error(PHI, 0, SIGMA, CUBIC, n=1000, alpha=0.2)
+
+
+def test_reused_rows_broadcast_to_nothing_and_learn_nothing_from_zeros():
+    none = reused_sample_errors(PHI, PSI, np.zeros((0, 3)), SIGMA, CUBIC)
+    assert parts(none).shape == (3, 0, 3)
+    carried = reused_sample_errors(PHI, PSI, LAM, ReLU(), Teacher((1.0,)))
+    np.testing.assert_array_equal(parts(carried), 0.0)
