@@ -121,6 +121,12 @@ def test_simulation_meets_theory_at_300_rows(activation):
         assert abs(gap.mean()) < 5 * gap.std(ddof=1) / np.sqrt(len(gap)) + 0.02, metric
 
 
+def test_claims_are_open_where_every_cell_failed():
+    empty = pd.DataFrame(columns=[*equivalence.KEYS, "targets", "n_test", "seed"])
+    verdicts = [claim.check(empty) for claim in experiment(NAME).claims]
+    assert {verdict.outcome for verdict in verdicts} == {"not enough evidence"}
+
+
 def test_a_part_of_the_grid_is_drawn_with_and_without_theory(tmp_path):
     found = experiment(NAME)
     cell = {"activation": ["tanh", "erf"], "phi": 0.5, "psi": 0.5, "lam": 0.1}

@@ -89,6 +89,7 @@ def test_the_p_of_a_difference_is_that_of_scipy():
     table = pd.DataFrame({"m": [1] * 7 + [2] * 7, "seed": [*range(7)] * 2, "a": values.ravel()})
     words = differs("a", {"m": 1}, {"m": 2}, over(0.0), "bound 0")(table).words
     assert words.endswith(f"p = {stats.ttest_rel(*values)[1]:.2g} of none")
+    assert "p =" not in differs("a", {"m": 1}, {"m": 3}, over(0.0), "bound 0")(table).words
 
 
 @pytest.mark.parametrize(

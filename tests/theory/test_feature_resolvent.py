@@ -191,6 +191,16 @@ def test_bad_numbers_are_named(numbers, words):
         FeatureLimit(*numbers)
 
 
+def test_bad_rows_and_values_are_named():
+    limit = FeatureLimit(1.0, 1.0, 0.0, 1.0)
+    for n in (0, -1, math.nan):
+        with pytest.raises(ValueError, match="give rows above 0"):
+            limit.typical_largest(n)
+    with pytest.raises(ValueError, match="singular values are nan: give finite"):
+        limit.singular_value_density(math.nan)
+    assert limit.singular_value_density(-1.0) == 0
+
+
 def test_penalties_below_the_rounding_of_the_moments_have_traces():
     # n << N, noise alone: K is c_{>1}^2 (1 + psi/phi) I but for a part of order psi/phi = 1e-6
     found = FeatureLimit(1e3, 1e-3, 0.0, 6.0).traces(1e-10)

@@ -226,7 +226,7 @@ def test_first_layer_leaves_the_bulk_at_its_threshold():
     [
         ({"eta": -1.0}, "give finite numbers of 0 or more"),
         ({"eta": math.nan}, "The step size is"),
-        ({"n": -3.0}, "give numbers above 0"),
+        ({"n": -3.0}, "n -3.0: give d/n, d/N and rows, finite and above 0"),
         ({"phi": 0.0}, "phi is 0.0"),
         ({"residual": "f"}, "give one of y, y - f0, ba22"),
         ({"activation": ReLU(), "residual": "y - f0"}, "centre the activation"),
@@ -236,3 +236,18 @@ def test_bad_numbers_are_named(change, words):
     arguments = {"phi": 0.5, "psi": 0.5, "activation": Tanh(), "teacher": TALK}
     with pytest.raises(ValueError, match=words):
         feature_spectrum(**(arguments | {"eta": 1.0, "n": 1000.0} | change))
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"psi": 0.0}, "psi 0.0 and n 900"),
+        ({"psi": np.inf}, "psi inf"),
+        ({"n": np.nan}, "n nan"),
+        ({"teacher": Teacher((0.0,))}, "y is always 0"),
+    ],
+)
+def test_a_spectrum_of_nothing_is_refused(change, words):
+    cell = {"phi": 0.5, "psi": 0.5, "teacher": Teacher((0.0, 1.0)), "n": 900}
+    with pytest.raises(ValueError, match=words):
+        feature_spectrum(activation=CentredReLU(), eta=2.0, **(cell | change))

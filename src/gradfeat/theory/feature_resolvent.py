@@ -194,7 +194,12 @@ class FeatureLimit:
         Parameters
         ----------
         n : float or array
-            Rows.
+            Rows, above 0.
+
+        Raises
+        ------
+        ValueError
+            When n is not above 0.
 
         Regime: leading order in n^{-2/3}, assuming edge universality.
 
@@ -205,6 +210,8 @@ class FeatureLimit:
         >>> FeatureLimit(1.0, 1.0, 0.0, 1.0).typical_largest(1000).round(4)
         np.float64(1.9924)
         """
+        if not (np.asarray(n, float) > 0).all():
+            raise ValueError(f"n is {n}: give rows above 0.")
         point = self.at(self.edge())
         q, k = np.asarray(self.linear), np.divide(self.linear, self.phi)
         bend = 2 * q * k * point.h**3
@@ -223,7 +230,12 @@ class FeatureLimit:
         Parameters
         ----------
         values : array (p,)
-            Where, above 0.
+            Where; the density is 0 below 0.
+
+        Raises
+        ------
+        ValueError
+            When a value is not finite.
 
         Examples
         --------
@@ -232,9 +244,11 @@ class FeatureLimit:
         array([0.5513])
         """
         sigma = np.asarray(values, dtype=np.float64)
+        if not np.isfinite(sigma).all():
+            raise ValueError(f"The singular values are {values}: give finite numbers.")
         ratio = float(self.rows_per_neuron)
         heights = np.array([self._height(ratio * s**2) for s in sigma.ravel()])
-        weight = 2 * ratio * sigma * max(1.0, ratio)  # dx = 2 ratio sigma d sigma
+        weight = 2 * ratio * np.maximum(sigma, 0.0) * max(1.0, ratio)  # dx = 2 ratio sigma d sigma
         return weight * heights.reshape(sigma.shape)
 
     def _height(self, x: float) -> float:

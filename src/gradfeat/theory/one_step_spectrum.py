@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -75,7 +76,7 @@ def feature_spectrum(
     Raises
     ------
     ValueError
-        When a number is out of its range, or f_0 has a random mean.
+        When a number is out of its range, f_0 has a random mean, or y is always 0.
 
     Regime: n large; the largest value of the bulk itself is below the edge by about n^{-2/3}.
 
@@ -90,8 +91,14 @@ def feature_spectrum(
     >>> found.separated()
     2
     """
+    if not all(math.isfinite(value) and value > 0 for value in (phi, psi, n)):
+        raise ValueError(
+            f"phi is {phi}, psi {psi} and n {n}: give d/n, d/N and rows, finite and above 0."
+        )
     width = n * phi / psi
     direction = gradient_direction(phi, activation, teacher, residual, width)
+    if not direction.norm_squared > 0:
+        raise ValueError("y is always 0, so the step has no direction: give another target.")
     spikes = step_spikes(activation, direction, eta, phi=phi, psi=psi, n=n)
     limit = FeatureLimit(phi, psi, spikes.linear, spikes.nonlinear)
     secular = _Secular.of(limit, direction, spikes)

@@ -21,6 +21,7 @@ from gradfeat.experiments.claims import Check, Claim, Verdict, agrees, every, gr
 from gradfeat.experiments.curves import averaged, metric_series, only, over_seeds, values_of
 from gradfeat.experiments.experiment import Experiment
 from gradfeat.experiments.rows import Where
+from gradfeat.experiments.verdicts import worst
 from gradfeat.maths.activations import Activation
 from gradfeat.maths.activations import activation as activation_of
 from gradfeat.maths.feature_ridge import ridge_fit
@@ -154,7 +155,7 @@ def _near(metric: str, where: Where, margin: float) -> Check:
     check = agrees(metric, lambda: {metric: 1.0}, where, 2.0, margin)
 
     def checked(table: pd.DataFrame) -> Verdict:
-        return check(relative(table))
+        return worst([]) if table.empty else check(relative(table))
 
     return checked
 
@@ -164,6 +165,8 @@ def _alike(metric: str, where: Where, margin: float) -> Check:
     check = agrees(metric, lambda: {metric: 0.0}, where, 2.0, margin)
 
     def checked(table: pd.DataFrame) -> Verdict:
+        if table.empty:
+            return worst([])
         ratio = relative(table)
         return check(table.assign(**{metric: ratio[EQUIVALENT + metric] - ratio[metric]}))
 
