@@ -53,10 +53,11 @@ def test_another_name_is_refused():
         KernelRegressor(solver="lu").fit(X, y)
 
 
-def test_a_tolerance_that_was_not_reached_is_said_once_in_the_words_of_the_options():
+@pytest.mark.parametrize("search", [None, pytest.param("fast", marks=pytest.mark.slow)])
+def test_a_tolerance_that_was_not_reached_is_said_once_in_the_words_of_the_options(search):
     X, y = regression(60)
     with pytest.warns(UserWarning, match=UNREACHED) as said:
-        KernelRegressor(kernel="ntk", bandwidth=2.0, solver="richardson").fit(X, y)
+        KernelRegressor(kernel="ntk", bandwidth=2.0, solver="richardson", search=search).fit(X, y)
     (one,) = said
     assert "use solver='direct' or solver='nystrom_cg', or a larger alpha." in str(one.message)
 

@@ -88,6 +88,7 @@ def test_only_the_bad_value_of_a_batch_fails(trial, tmp_path):
     assert (seen[-1].done, seen[-1].failed) == (9, 1)
 
 
+@pytest.mark.slow
 def test_only_the_value_that_kills_its_worker_fails():
     table = run(make_stepped(seeds=2), n=[3, 4], jobs=2)
     assert len(table) == 10

@@ -6,6 +6,7 @@ import re
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from gradfeat.drawing.saving import save_figure
@@ -28,7 +29,7 @@ SMALL = {
     "damian22-degenerate": {"d": [4, 6], "ratio": [1.0, 4.0], "p": 3, "m": 20, "n_test": 100},
     "adapt-support": {"d": [4, 6], "n": [30, 60], "m": 20, "n_test": 100},
     "adapt-smooth": {"s": [0, 2], "n": [30, 60], "m": 20, "n_test": 100},
-    "adapt-latent": {"d": [4, 8], "n": 60, "m": 20, "n_test": 100},
+    "adapt-latent": {"d": [4, 8], "n": 40, "m": 10, "steps": 2, "updates": 1, "n_test": 50},
     "moniri24-equivalence": {
         "phi": 0.5, "psi": [0.25, 1.0], "lam": [0.001, 0.1], "n": 40, "targets": 3, "n_test": 30,
     },
@@ -43,11 +44,14 @@ SMALL = {
 
 @pytest.fixture(scope="module")
 def tables():
-    """One small run of each experiment."""
-    return {
-        name: run(experiment(name), seeds=2, arrays=True, **settings)
-        for name, settings in SMALL.items()
-    }
+    """One small run of each experiment, when first asked for."""
+    return SmallTables()
+
+
+class SmallTables(dict):
+    def __missing__(self, name: str) -> pd.DataFrame:
+        self[name] = run(experiment(name), seeds=2, arrays=True, **SMALL[name])
+        return self[name]
 
 
 def test_every_experiment_is_run_here():
