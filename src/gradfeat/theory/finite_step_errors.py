@@ -13,7 +13,7 @@ from ..maths.hermite import root_factorials
 from ..maths.residuals import Residual
 from .feature_resolvent import FeatureLimit
 from .gradient_direction import gradient_direction
-from .ridge_errors import RidgeErrors, moments
+from .ridge_errors import RidgeErrors, moments, random_feature_errors
 from .step_grid import K_MAX, StepGrid, step_grid
 from .step_resolvent import TINY, gamma, solve
 from .teacher import Teacher
@@ -96,7 +96,10 @@ def _errors(
 ) -> tuple[float, float, float]:
     """Training loss, training error and test error of one setting."""
     _check(eta, n)
-    _, linear, nonlinear = moments(activation)
+    mean, linear, nonlinear = moments(activation)
+    if eta == 0 and mean == 0:
+        known = random_feature_errors(phi, psi, penalty, activation, teacher)
+        return float(known.training_loss), float(known.training_error), float(known.test_error)
     plain = FeatureLimit(phi, psi, linear, nonlinear).traces(penalty)
     width, ratio = n * phi / psi, psi / phi
     direction = gradient_direction(phi, activation, teacher, residual, width)
