@@ -247,21 +247,29 @@ class FeatureLimit:
         if not np.isfinite(sigma).all():
             raise ValueError(f"The singular values are {values}: give finite numbers.")
         ratio = float(self.rows_per_neuron)
-        heights = np.array([self._height(ratio * s**2) for s in sigma.ravel()])
         weight = 2 * ratio * np.maximum(sigma, 0.0) * max(1.0, ratio)  # dx = 2 ratio sigma d sigma
-        return weight * heights.reshape(sigma.shape)
+        return weight * self._heights(ratio * sigma**2)
 
-    def _height(self, x: float) -> float:
-        """Density of F_0 F_0^T/N at x: Im m_1(x + i0)/pi, u a root of a quartic polynomial."""
+    def _heights(self, x: np.ndarray) -> np.ndarray:
+        """Density of F_0 F_0^T/N at x: Im m_1(x + i0)/pi, 1/u a root of a monic quartic polynomial.
+
+        z(u) = -x times u (1 + k u)^2 is a polynomial of u with value 1 at 0.
+        """
         parts = (self.linear, self.nonlinear, self.rows_per_neuron, self.phi)
         q, v, ratio, phi = (float(np.asarray(part)) for part in parts)
-        k = q / phi
-        one = np.polynomial.Polynomial([1.0, k])
+        one = np.polynomial.Polynomial([1.0, q / phi])
         u = np.polynomial.Polynomial([0.0, 1.0])
         inner = u * (q + v * one)
-        roots = ((one - ratio * inner) * (one - inner) + x * u * one**2).roots()
-        point = self.at(roots[np.abs(roots) > 1e-300])
-        return float(max(0.0, np.max(np.imag(point.u / point.g), initial=0.0))) / math.pi
+        fixed, moved = (one - ratio * inner) * (one - inner), u * one**2
+        falling = np.zeros((*x.shape, 4, 4))
+        for part, scale in ((fixed, np.ones_like(x)), (moved, x)):
+            falling[..., 0, : len(part.coef) - 1] -= scale[..., None] * part.coef[1:]
+        falling[..., [1, 2, 3], [0, 1, 2]] = 1.0
+        w = np.linalg.eigvals(falling)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            point = self.at(1 / np.where(np.abs(w) > 1e-12, w, np.nan))
+            heights = np.imag(point.u / point.g)
+        return np.nanmax(np.maximum(heights, 0.0), axis=-1, initial=0.0) / math.pi
 
 
 @dataclass(frozen=True)
