@@ -1,0 +1,79 @@
+"""Errors with a reused sample against simulations of the head's problem in the limit of l = 1."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from one_step_samples import SIGMAS, Sigma, on_sphere, target
+
+from gradfeat.theory.gradient_direction import Residual
+from gradfeat.theory.one_step_errors import limit_errors
+from gradfeat.theory.reused_sample_errors import reused_sample_errors
+from gradfeat.theory.ridge_errors import random_feature_errors
+from gradfeat.theory.teacher import Teacher
+
+PHI, PSI, LAM, N_ROWS, DRAWS = 0.5, 2 / 3, 0.05, 500, 12
+
+
+def drawn(
+    sigma: Sigma, teacher: Teacher, residual: Residual, seed: int, alpha: float
+) -> list[float]:
+    """Training loss, training error, test error of one network on its own rows.
+
+    At infinite alpha: F_0 and one huge column, (P + mu) r a^T, which is x.beta a^T on new rows.
+    """
+    rng, n = np.random.default_rng(seed), N_ROWS
+    d, N = round(n * PHI), round(n * PHI / PSI)
+    W, b, a = on_sphere(rng, N, d), on_sphere(rng, 1, d)[0], rng.standard_normal(N) / math.sqrt(N)
+    X, new = rng.standard_normal((n, d)), rng.standard_normal((2 * n, d))
+    noise = float(np.asarray(teacher.noise))
+    y, wanted = (
+        target(teacher.coefficients, x @ b) + noise * rng.standard_normal(len(x)) for x in (X, new)
+    )
+    r = y - sigma.values(X @ W.T) @ a if residual == "y - f0" else y
+    beta = X.T @ r / n
+    if math.isinf(alpha):
+        slope = float(sigma.activation.hermite_coefficients(1)[1])
+        mu = PHI * (sigma.activation.derivative_second_moment() / slope**2 - 1)
+        F = sigma.values(X @ W.T) + 1e4 * np.outer(X @ beta + mu * r, a)
+        later = sigma.values(new @ W.T) + 1e4 * np.outer(new @ beta, a)
+    else:
+        G = ((sigma.slope(X @ W.T) * r[:, None]) * a).T @ X / n
+        F, later = (sigma.values(x @ (W + n**alpha * G).T) for x in (X, new))
+    head = np.linalg.solve(F.T @ F / n + LAM * np.eye(N), F.T @ y / n)
+    left = np.mean((y - F @ head) ** 2)
+    return [left + LAM * head @ head, left, np.mean((wanted - later @ head) ** 2)]
+
+
+@pytest.mark.parametrize("residual", ["y", "y - f0"])
+@pytest.mark.parametrize(
+    ("name", "teacher", "alpha", "bias"),
+    [
+        # Four standard errors, and a bias of order 1/n; a finite step bends a row's own features.
+        ("centred relu", Teacher((0.0, 1.0), 1.0), math.inf, 0.03),
+        ("tanh", Teacher((0.0, 1.0, 0.5), 0.3), math.inf, 0.03),
+        ("centred relu", Teacher((0.0, 1.0), 1.0), 0.1, 0.06),
+    ],
+)
+def test_errors_are_those_of_simulated_networks(name, teacher, alpha, bias, residual):
+    sigma = SIGMAS[name]
+    found = np.array([drawn(sigma, teacher, residual, seed, alpha) for seed in range(DRAWS)])
+    predicted = reused_sample_errors(
+        PHI, PSI, LAM, sigma.activation, teacher, eta=N_ROWS**alpha, residual=residual
+    )
+    expected = [predicted.training_loss, predicted.training_error, predicted.test_error]
+    error = found.std(0, ddof=1) / math.sqrt(DRAWS)
+    assert (np.abs(found.mean(0) - expected) < 4 * error + bias * np.array(expected)).all()
+
+
+def test_a_vanishing_step_is_random_features_and_own_rows_gain_more_than_fresh_ones():
+    sigma, teacher = SIGMAS["centred relu"].activation, Teacher((0.0, 1.0), 1.0)
+    plain = random_feature_errors(PHI, PSI, LAM, sigma, teacher)
+    none = reused_sample_errors(PHI, PSI, LAM, sigma, teacher, eta=1e-8)
+    for part in ("training_loss", "training_error", "test_error"):
+        assert getattr(none, part) == pytest.approx(getattr(plain, part), rel=1e-6)
+    own = reused_sample_errors(PHI, PSI, LAM, sigma, teacher)
+    fresh = limit_errors(PHI, PSI, LAM, sigma, teacher, degree=1)
+    assert own.training_loss < 0.6 * fresh.training_loss
