@@ -105,7 +105,9 @@ def limit(alpha: float, **cell: Any) -> Numbers:
 def figure(table: pd.DataFrame, theory_table: pd.DataFrame | None) -> Figure:
     """Gains in training and test error against alpha; right: the share of the limit against n."""
     rows = _shown(table)
-    fig, axes = panels(3, 3, (4.4, 4.0))
+    shared = _one_column(table, rows)
+    many = 3 if len(shared) else 2
+    fig, axes = panels(many, many, (4.4, 4.0))
     for ax, metric, title in (
         (axes[0], "loss", "Training loss: settings part after 1/4"),
         (axes[1], "test", "The test error parts there too"),
@@ -113,7 +115,8 @@ def figure(table: pd.DataFrame, theory_table: pd.DataFrame | None) -> Figure:
         label = f"{'training loss' if metric == 'loss' else 'test error'} gained"
         style.dress(ax, title, r"$\alpha$, step size $\eta = n^\alpha$", label)
         _gained(ax, rows, metric, theory_table is not None)
-    _shares(axes[2], table, rows, theory_table is not None)
+    if len(shared):
+        _shares(axes[2], shared, theory_table is not None)
     shared_key(fig, axes)
     caption(fig, _words(rows))
     return fig
@@ -197,19 +200,22 @@ def _columns(ax: Axes, rows: pd.DataFrame, metric: str, mark: Mark) -> None:
         series.points(ax, metric_series(placed, "middle", f"column_{metric}_gain", shape))
 
 
-def _shares(ax: Axes, table: pd.DataFrame, rows: pd.DataFrame, theory_too: bool) -> None:
-    """Setting 1 over n, at the steps that add one column in the limit."""
+def _one_column(table: pd.DataFrame, rows: pd.DataFrame) -> pd.DataFrame:
+    """The first setting over n, at the steps that add one column in the limit."""
+    same = {name: rows[name].iloc[0] for name in SETUP if name != "n"}
+    own = only(table, **same, setting=rows["setting"].min())
+    return own.loc[own["alpha"].map(columns_at) == 1]
+
+
+def _shares(ax: Axes, own: pd.DataFrame, theory_too: bool) -> None:
     title = "At these n the limit is far"
     style.dress(ax, title, "rows n", "training loss gained, of the column's")
     style.grid(ax, "y")
-    same = {name: rows[name].iloc[0] for name in SETUP if name != "n"}
-    own = only(table, **same, setting=rows["setting"].min())
-    own = own.loc[own["alpha"].map(columns_at) == 1]
     alphas = sorted({*own["alpha"]})
     marks = style.class_marks(("", "", *(f"step n^{a:g}" for a in alphas)))[2:]
     for a, mark in zip(alphas, marks, strict=True):
         points = only(own, alpha=a)
-        if theory_too and same["sample"] == "fresh":
+        if theory_too and points["sample"].iloc[0] == "fresh":
             n = np.geomspace(points["n"].min() / 1.2, points["n"].max() * 1.2, 12).round()
             cells = [_setup(points, n=int(one)) for one in n]
             share = [m.finite_gain(a)["loss"] / m.column_gain(1)["loss"] for m in cells]
@@ -217,8 +223,7 @@ def _shares(ax: Axes, table: pd.DataFrame, rows: pd.DataFrame, theory_too: bool)
         series.points(ax, metric_series(points, "n", "loss_share", mark))
     style.logarithmic(ax, "x")
     ax.set_ylim(0, 1.1)
-    if alphas:
-        series.level(ax, 1.0, "limit", below=True)
+    series.level(ax, 1.0, "limit", below=True)
 
 
 def _words(rows: pd.DataFrame) -> str:
