@@ -39,6 +39,9 @@ SMALL = {
     "moniri24-spectrum": {
         "alpha": [-0.1, 0.3], "activation": ["sine", "tanh"], "n": 200, "d": 40, "N": 20,
     },
+    "rad24-lowrank": {
+        "round": [0, 1, 2], "d": 6, "n": 60, "bandwidth": 5.0, "n_test": 50,
+    },
 }  # fmt: skip
 
 
