@@ -142,11 +142,11 @@ def _error_panel(
         series.points(
             ax, metric_series(_rows(own, group), "round", "mse", marks[group]), connect=True
         )
-    start = float(own.loc[own["round"] == own["round"].min(), "mse"].mean())
-    if own["round"].min() == 0:
+    first = only(own, round=0)
+    if len(first):
         ax.axvspan(-0.35, 0.35, color=style.FAINT, alpha=0.6, linewidth=0, zorder=0.5)
         ax.annotate(
-            "kernel ridge", (0.4, start), (2, 0), textcoords="offset points", va="center",
+            "kernel ridge", (0.4, float(first["mse"].mean())), (2, 0), textcoords="offset points", va="center",
             fontsize=style.SMALL, color=style.QUIET,
         )  # fmt: skip
     ax.xaxis.set_major_locator(MaxNLocator(integer=True))
