@@ -122,8 +122,8 @@ def _groups(table: pd.DataFrame) -> list[Group]:
 
 
 def _labels(table: pd.DataFrame) -> tuple[str, ...]:
-    """d is left out: a label is short, and the titles have it."""
-    return tuple(f"{name}, {how}, n = {n}" for name, how, _, n in _groups(table))
+    """Without d, which the titles have: at most 24 letters."""
+    return tuple(f"{name}, {how}, n={n}" for name, how, _, n in _groups(table))
 
 
 def _rows(table: pd.DataFrame, group: Group) -> pd.DataFrame:
@@ -142,12 +142,12 @@ def _error_panel(
         series.points(
             ax, metric_series(_rows(own, group), "round", "mse", marks[group]), connect=True
         )
-    first = only(own, round=0)
+    first = only(own, round=0)["mse"].to_numpy(float)
     if len(first):
         ax.axvspan(-0.35, 0.35, color=style.FAINT, alpha=0.6, linewidth=0, zorder=0.5)
         ax.annotate(
-            "kernel ridge", (0.4, float(first["mse"].mean())), (2, 0), textcoords="offset points", va="center",
-            fontsize=style.SMALL, color=style.QUIET,
+            "kernel ridge", (0.4, first.mean()), (2, 0), textcoords="offset points",
+            va="center", fontsize=style.SMALL, color=style.QUIET,
         )  # fmt: skip
     ax.xaxis.set_major_locator(MaxNLocator(integer=True))
     style.logarithmic(ax, "y")
