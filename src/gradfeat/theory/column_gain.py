@@ -38,7 +38,9 @@ class _Weights:
         linear = traces.t + share * (left - traces.t)
         dlinear = traces.dt + share * (dleft - traces.dt)
         shape = np.broadcast_shapes(np.shape(linear), np.shape(traces.s))
-        v, dv = (np.repeat(np.broadcast_to(a, shape)[..., None], size, -1) for a in _s(traces))
+        v, dv = (
+            np.repeat(np.broadcast_to(a, shape)[..., None], size, -1) for a in (traces.s, traces.ds)
+        )
         v[..., 1], dv[..., 1] = linear, dlinear
         return _Weights(v, dv)
 
@@ -47,10 +49,6 @@ def _over(above: ArrayLike, norm_squared: ArrayLike) -> np.ndarray:
     """The quotient, and 0 where beta is 0: a target of zeros has no column."""
     above, below = np.broadcast_arrays(above, norm_squared)
     return np.divide(above, below, out=np.zeros(below.shape), where=below > 0)
-
-
-def _s(traces: Traces) -> tuple[np.ndarray, np.ndarray]:
-    return np.asarray(traces.s), np.asarray(traces.ds)
 
 
 def _partial(traces: Traces) -> tuple[np.ndarray, np.ndarray]:

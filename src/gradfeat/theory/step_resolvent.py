@@ -14,6 +14,7 @@ At eta = 0 these are the equations of `feature_resolvent` with r = m_1.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -52,9 +53,12 @@ class StepResolvent:
     def moved(self, change: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """r and g at z + i TINY change(u): imaginary parts are derivatives times TINY."""
         x = self.logs.astype(complex)
-        jacobian = _jacobian(self.grid, self.phi, self.ratio, self.z, self.logs)
         wrong = _mismatch(self.grid, self.phi, self.ratio, self.z + 1j * TINY * change, x)
-        return unfolded(self.grid, x - 1j * np.linalg.solve(jacobian, np.imag(wrong)))
+        return unfolded(self.grid, x - 1j * np.linalg.solve(self._jacobian, np.imag(wrong)))
+
+    @cached_property
+    def _jacobian(self) -> np.ndarray:
+        return _jacobian(self.grid, self.phi, self.ratio, self.z, self.logs)
 
 
 def solve(
