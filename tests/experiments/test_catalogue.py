@@ -39,6 +39,9 @@ SMALL = {
     "moniri24-spectrum": {
         "alpha": [-0.1, 0.3], "activation": ["sine", "tanh"], "n": 200, "d": 40, "N": 20,
     },
+    "rad24-features": {
+        "layers": [2, 3], "pair": ["3/8"], "n": 60, "width": 20, "steps": 40, "rounds": 2,
+    },
     "rad24-lowrank": {
         "round": [0, 1, 2], "d": 6, "n": 60, "bandwidth": 5.0, "n_test": 50,
     },
