@@ -26,6 +26,7 @@ from gradfeat.models.first_gradient import first_gradient_test
 from gradfeat.models.kernel_ridge import KernelRidge
 from gradfeat.models.kernels.radial import Laplace
 from gradfeat.models.rfm import RFM
+from gradfeat.models.solvers.direct import Direct
 
 
 def _outputs(model: Any, X: Any) -> np.ndarray:
@@ -199,7 +200,7 @@ def test_case_11_the_order_of_the_rows_does_not_matter(model: Any) -> None:
 def test_case_16_a_direct_solver_on_a_million_rows_is_refused() -> None:
     """Row 16: n = 1,250,000, d = 94: refused before allocating, with bytes and what to use."""
     X = torch.zeros(1, 94, dtype=torch.float64).expand(1_250_000, 94)
-    for learner in (KernelRidge(Laplace(1.0), 1.0), RFM(Laplace(1.0), 1.0)):
+    for learner in (KernelRidge(Laplace(1.0), 1.0), RFM(Laplace(1.0), 1.0, 0, solver=Direct())):
         with pytest.raises(MemoryError, match=r"needs [\d.]+ TB .*random features") as caught:
             learner.fit(X, X[:, :1])
         assert "1,250,000 rows" in str(caught.value)

@@ -12,6 +12,9 @@ from contracts import close, data
 from gradfeat.models.kernel_ridge import KernelRidge
 from gradfeat.models.kernels.radial import Laplace
 from gradfeat.models.rfm import RFM
+from gradfeat.models.solvers.adaptive import Adaptive
+from gradfeat.models.solvers.direct import Direct
+from gradfeat.models.solvers.nystrom import Nystrom
 
 BASE = RFM(Laplace(3.0), 0.1, n_iter=2)
 
@@ -65,7 +68,45 @@ def test_every_option_changes_the_fit(option):
     assert float((changed - BASE.fit(one.X, one.y)(one.X)).abs().max()) > 1e-4
 
 
+def large() -> tuple[torch.Tensor, torch.Tensor]:
+    """Two directions of eight, 900 rows in float32: several tiles."""
+    X = torch.randn(900, 8, generator=torch.Generator().manual_seed(1))
+    return X, (X[:, :1] * X[:, 1:2]).sin()
+
+
+def test_iterated_rounds_agree_with_factorised_ones():
+    X, y = large()
+    base = RFM(Laplace(5.0), 1e-2, n_iter=3, solver=Adaptive(1e-3, few=100))
+    exact = replace(base, solver=Direct(), rough=None).fit(X.double(), y.double())
+    for rough, tolerance in ((None, 1e-3), (Adaptive(1e-2, few=100), 1e-2)):
+        f = replace(base, rough=rough).fit(X, y)
+        fit, expected = f(X).double(), exact(X.double())
+        # |error of the last round| <= tolerance |y|, those before move M by as much each.
+        assert float((fit - expected).norm() / y.norm()) < 4 * tolerance
+        assert float((f.M.double() - exact.M).norm() / exact.M.norm()) < 4 * tolerance
+
+
+def test_nystrom_centres_make_a_smaller_machine_of_the_same_metric():
+    X, y = large()
+    base = RFM(Laplace(5.0), 1e-2, n_iter=3)
+    few = Nystrom(centres=300)
+    f, g = replace(base, solver=few, rough=few).fit(X, y), base.fit(X, y)
+    assert len(f.c) == 300
+    directions = [torch.linalg.eigh(one.M)[1][:, -2:] for one in (f, g)]
+    # Cosine of the largest angle between both planes: 0.97 for the relevant ones, 0.3 at random.
+    assert float(torch.linalg.svdvals(directions[0].T @ directions[1])[-1]) > 0.95
+
+
+def test_a_float32_matrix_without_digits_left_is_solved():
+    """Laplace in float32, penalty at rounding: residuals in float64 tell, and correct."""
+    X, y = large()
+    f = RFM(Laplace(500.0), 1e-6, n_iter=0).fit(X, y)
+    g = RFM(Laplace(500.0), 1e-6, n_iter=0).fit(X.double(), y.double())
+    assert float((f(X).double() - g(X.double())).norm() / y.norm()) < 2e-3
+
+
 def test_what_does_not_fit_is_refused():
-    X, y = torch.zeros(1, 94).expand(1_250_000, 94), torch.zeros(1, 1).expand(1_250_000, 1)
-    with pytest.raises(MemoryError, match=r"18\.8 TB"):
-        BASE.fit(X, y)
+    one = data()
+    tight = Adaptive(memory_limit=1000)
+    with pytest.raises(MemoryError, match=r"needs [\d.]+ MB and 1 kB are allowed"):
+        replace(BASE, solver=tight, rough=None).fit(one.X, one.y)

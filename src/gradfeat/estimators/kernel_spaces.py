@@ -15,6 +15,7 @@ from ..models.base import Kernel
 from ..models.kernel_ridge import KernelRidge
 from ..models.kernels.named import NAMES, kernel
 from ..models.rfm import RFM
+from ..models.solvers.adaptive import Adaptive
 from ..models.solvers.direct import direct_bytes
 from ..models.solvers.named import NAMES as SOLVERS
 from ..models.solvers.named import solver
@@ -168,7 +169,8 @@ def rfm_space(choice: KernelChoice, options: MetricOptions, data: Block) -> Sear
             centre_gradients=options.centre_gradients,
             normalisation=options.normalisation,
             agop_rows=options.agop_rows,
-            memory_limit=options.memory_limit,
+            solver=Adaptive(memory_limit=options.memory_limit),
+            rough=Adaptive(1e-2, 1500, memory_limit=options.memory_limit),
         )
 
     _check_values(kernel(start["kernel"], start["bandwidth"]), start, data.X)

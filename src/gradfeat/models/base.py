@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, Protocol, TypeVar, runtime_checkable
 
 import torch
 from jaxtyping import Float
@@ -89,28 +89,15 @@ class Learner(ABC, Generic[PredictorT_co]):
         return last
 
 
-#: Some rows of a matrix: consecutive ones, or any by their numbers.
-Rows = slice | Tensor
+@runtime_checkable
+class OwnTiles(Protocol):
+    """k(X, X) by tiles (i, j): rows `rows[i]` with rows `rows[j]`; the caller changes none."""
 
+    rows: list[slice]
 
-@dataclass(frozen=True, eq=False)
-class Gram:
-    """A kernel's matrix of rows with themselves, and gradients of expansions in these rows.
-
-    Attributes
-    ----------
-    K : Tensor (n, n)
-        Kernel matrix; the caller must not change it before the last call of `gradient`, which may
-        spend it.
-    gradient : callable
-        (c (n, k), rows) -> gradients (rows, k, d) at `rows` of sum_j c_j k(., x_j).
-    bytes_per_row : int
-        Scratch of `gradient` for one row and one output.
-    """
-
-    K: Float[Tensor, "n n"]
-    gradient: Callable[[Tensor, Rows], Tensor]
-    bytes_per_row: int
+    def __call__(self, i: int, j: int) -> Float[Tensor, "a b"]:
+        """Tile (i, j)."""
+        ...
 
 
 class Kernel(ABC):
@@ -136,21 +123,22 @@ class Kernel(ABC):
         """Gradient at x_i of sum_j c_j k(x_i, z_j), for each output."""
 
     @abstractmethod
-    def gram(self, X: Float[Tensor, "n d"]) -> Gram:
-        """Matrix of X with itself, sharing work with the gradients that follow where it can."""
+    def own_gradient(
+        self, X: Float[Tensor, "n d"], c: Float[Tensor, "n c"], tiles: OwnTiles
+    ) -> Float[Tensor, "n c d"]:
+        """:meth:`gradient` at the points of the expansion, with the tiles of k(X, X) at hand."""
 
     @abstractmethod
     def spec(self) -> Mapping[str, Any]:
         """JSON-able description, restored by ``kernels.named.kernel_from_spec``."""
 
 
-def plain_gram(k: Kernel, X: Float[Tensor, "n d"]) -> Gram:
-    """:meth:`Kernel.gram` of a kernel whose gradients are computed anew, row block by row block."""
-    return Gram(
-        k(X, X),
-        lambda c, rows: k.gradient(X[rows], X, c),
-        (k.scratch * len(X) + 3 * X.shape[1]) * X.element_size(),
-    )
+def block_gradient(
+    k: Kernel, X: Float[Tensor, "n d"], Z: Float[Tensor, "m d"], c: Float[Tensor, "m c"]
+) -> Float[Tensor, "n c d"]:
+    """:meth:`Kernel.gradient`, row block by row block within a bounded scratch."""
+    per_row = (k.scratch * len(Z) + 3 * c.shape[1] * X.shape[1]) * X.element_size()
+    return torch.cat([k.gradient(X[rows], Z, c) for rows in row_blocks(len(X), per_row)])
 
 
 def row_blocks(n: int, bytes_per_row: int, limit: int = BLOCK_BYTES) -> list[slice]:

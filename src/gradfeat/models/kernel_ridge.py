@@ -10,21 +10,13 @@ from typing import final
 from jaxtyping import Float
 from torch import Tensor
 
-from ..maths.memory import refuse_beyond
 from .base import Kernel, Learner, unit_weights
 from .kernel_machine import KernelMachine
 from .solvers.base import Solver, System
-from .solvers.direct import INSTEAD, Direct
+from .solvers.direct import Direct
 
 #: The solver unless another is given.
 DIRECT = Direct()
-
-
-def refuse_large_kernel(X: Tensor, copies: int, memory_limit: int | None) -> None:
-    """Raise MemoryError when `copies` n x n matrices of X's type would not fit."""
-    n = len(X)
-    what = f"a direct kernel solver on {n:,} rows ({copies} matrices of {n:,} x {n:,})"
-    refuse_beyond(copies * n * n * X.element_size(), memory_limit, what, INSTEAD)
 
 
 @final

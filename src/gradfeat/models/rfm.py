@@ -10,12 +10,20 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from ..maths.gradients import BLOCK_BYTES, outer_product
-from ..maths.ridge import solve_kernel_ridge
+from ..maths.gradients import agop, outer_product
 from ..maths.streams import stream
-from .base import Gram, Kernel, Learner, row_blocks, unit_weights
+from .base import Kernel, Learner, unit_weights
 from .kernel_machine import KernelMachine, apply_metric
-from .kernel_ridge import refuse_large_kernel
+from .solvers.adaptive import Adaptive
+from .solvers.base import Solution, Solver, System
+from .solvers.tiles import own_tiles
+
+#: The solver unless another is given.
+ADAPTIVE = Adaptive()
+#: The solver of the rounds before the last.
+ROUGH = Adaptive(tolerance=1e-2, few=1500)
+#: Entries of the gradients at all rows that may be held at once.
+LARGEST = 2**26
 
 
 @final
@@ -45,13 +53,16 @@ class RFM(Learner[KernelMachine]):
         non-finite AGOP leaves M as it was.
     agop_rows : int, optional
         Average over a random subset of this many rows (default: all).
-    memory_limit : int, optional
-        Bytes that kernel matrices may take (default: 80 % of free memory).
+    solver : Solver
+        How the last round is solved, within which memory. Nystrom centres make it a machine of
+        fewer points for any number of rows.
+    rough : Solver or None
+        How the rounds before are solved, to fewer digits: those of an AGOP. None: as the last.
 
     Raises
     ------
     MemoryError
-        Before anything is allocated, when the matrices do not fit.
+        Before anything is allocated, when the solver's matrices do not fit.
 
     Source: Rad24, Algorithm 1 (RFM).
 
@@ -72,7 +83,8 @@ class RFM(Learner[KernelMachine]):
     centre_gradients: bool = False
     normalisation: Literal["trace", "max"] = "trace"
     agop_rows: int | None = None
-    memory_limit: int | None = None
+    solver: Solver = ADAPTIVE
+    rough: Solver | None = ROUGH
 
     def fit_path(
         self,
@@ -83,34 +95,49 @@ class RFM(Learner[KernelMachine]):
         seed: int = 0,
     ) -> Iterator[KernelMachine]:
         """The machines after 0, 1, ..., `n_iter` updates; stop iterating to stop early."""
-        refuse_large_kernel(X, 3, self.memory_limit)
         w = unit_weights(X, weights)
         offset = (w @ y) / w.sum()
         rows = self._agop_rows(len(X), seed)
         A = X.new_ones(X.shape[1])
         for update in range(self.n_iter + 1):
             XA = apply_metric(X, A)
-            gram = self.kernel.gram(XA)
-            c = solve_kernel_ridge(gram.K.clone(), y - offset, self.alpha, weights)
-            yield KernelMachine(self.kernel, X, c, offset, A)
+            system = System(
+                self.kernel,
+                XA,
+                y - offset,
+                self.alpha,
+                weights,
+                None if update == self.n_iter else {},
+            )
+            rough = self.rough if update < self.n_iter else None
+            solution = (rough or self.solver).solve(system, seed=seed)
+            c = solution.c.to(X.dtype)
+            Z = X if solution.index is None else X[solution.index]
+            yield KernelMachine(self.kernel, Z, c, offset, A)
             if update < self.n_iter:
-                A = self._next_metric(A, self._agop(gram, c, w, rows, X.shape[1]))
-            del gram
+                A = self._next_metric(A, self._agop(system, solution, w, rows))
+            del system
 
     def _agop_rows(self, n: int, seed: int) -> Tensor | None:
         if self.agop_rows is None or self.agop_rows >= n:
             return None
         return torch.randperm(n, generator=stream(seed, "agop rows"))[: self.agop_rows]
 
-    def _agop(self, gram: Gram, c: Tensor, w: Tensor, rows: Tensor | None, d: int) -> Tensor:
-        """AGOP at `rows` (None: all) in the transformed coordinates, in row blocks."""
-        share = w / w.sum() if rows is None else w[rows] / w[rows].sum()
-        total, mean = c.new_zeros(d, d), c.new_zeros(c.shape[1], d)
-        for block in row_blocks(len(share), c.shape[1] * gram.bytes_per_row, BLOCK_BYTES):
-            J = gram.gradient(c, block if rows is None else rows[block])
-            total += outer_product(J, share[block]) * share[block].sum()
-            mean += torch.einsum("n,ncd->cd", share[block], J)
-        return total - mean.T @ mean if self.centre_gradients else total
+    def _agop(self, system: System, solution: Solution, w: Tensor, rows: Tensor | None) -> Tensor:
+        """AGOP at `rows` (None: all) in the transformed coordinates."""
+        X, c = system.X, solution.c.to(system.X.dtype)
+        if rows is None and solution.index is None and c.shape[1] * X.numel() <= LARGEST:
+            tiles = own_tiles(system)
+            return outer_product(
+                self.kernel.own_gradient(X, c, tiles), w, centre=self.centre_gradients
+            )
+        return agop(
+            lambda block: self.kernel.gradient(block, solution.Z, c),
+            X if rows is None else X[rows],
+            weights=w if rows is None else w[rows],
+            centre=self.centre_gradients,
+            bytes_per_row=self.kernel.scratch * len(solution.Z) * X.element_size(),
+        )
 
     def _next_metric(self, A: Tensor, inner: Tensor) -> Tensor:
         """Square root of the normalised AGOP^power; `inner` is the AGOP in coordinates A x."""

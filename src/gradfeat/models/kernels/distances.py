@@ -10,11 +10,14 @@ from torch import Tensor
 ROUNDING = 8.0
 
 
-def squared_distances(X: Float[Tensor, "n d"], Z: Float[Tensor, "m d"]) -> Float[Tensor, "n m"]:
+def squared_distances(
+    X: Float[Tensor, "n d"], Z: Float[Tensor, "m d"], out: Float[Tensor, "n m"] | None = None
+) -> Float[Tensor, "n m"]:
     """|x_i - z_j|^2 by one matrix product, both sides centred first so that digits do not cancel.
 
     Distances that rounding cannot tell from zero are zero, so that equal rows are at distance 0
-    wherever they stand; ``Z is X`` gives an exactly symmetric matrix with a zero diagonal.
+    wherever they stand; ``Z is X`` gives an exactly symmetric matrix with a zero diagonal. `out` is
+    memory for the result.
 
     Examples
     --------
@@ -22,13 +25,8 @@ def squared_distances(X: Float[Tensor, "n d"], Z: Float[Tensor, "m d"]) -> Float
     >>> [round(value, 4) for value in D[:, 0].tolist()]
     [9.0, 0.0]
     """
-    D = product_distances(X, Z)
-    return (D + D.T).div_(2).fill_diagonal_(0.0) if X is Z else D
-
-
-def product_distances(X: Float[Tensor, "n d"], Z: Float[Tensor, "m d"]) -> Float[Tensor, "n m"]:
-    """:func:`squared_distances` without the pass that makes ``Z is X`` exactly symmetric."""
-    centre = Z.mean(0)
+    centre, same = Z.mean(0), X is Z
     X, Z = X - centre, Z - centre
     own = X.square().sum(1, keepdim=True) * (1 - ROUNDING * torch.finfo(X.dtype).eps)
-    return torch.addmm(Z.square().sum(1), X, Z.T, alpha=-2).add_(own).clamp_(min=0)
+    D = torch.addmm(Z.square().sum(1), X, Z.T, alpha=-2, out=out).add_(own).clamp_(min=0)
+    return torch.div(D + D.T, 2, out=out).fill_diagonal_(0.0) if same else D

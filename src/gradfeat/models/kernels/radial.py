@@ -5,15 +5,15 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
-from functools import cache
 from typing import Any
 
 import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from ..base import Gram, Kernel, Rows
-from .distances import product_distances, squared_distances
+from ..base import Kernel, OwnTiles
+from .distances import squared_distances
+from .tile_gradient import tile_gradient
 
 
 @dataclass(frozen=True)
@@ -38,11 +38,11 @@ class RadialKernel(Kernel):
 
     @abstractmethod
     def slope_from(self, s: Tensor, K: Tensor) -> Tensor:
-        """dk/ds from s and K = k(s) already at hand; may overwrite both."""
+        """dk/ds from s and K = k(s) already at hand; may overwrite s."""
 
-    def scaled_distances(self, X: Tensor, Z: Tensor) -> Tensor:
-        """Return s = |x - z|^2 / bandwidth^2."""
-        return squared_distances(X, Z).mul_(1.0 / self.bandwidth**2)
+    def scaled_distances(self, X: Tensor, Z: Tensor, out: Tensor | None = None) -> Tensor:
+        """Return s = |x - z|^2 / bandwidth^2, in the memory of `out` if there is one."""
+        return squared_distances(X, Z, out).mul_(1.0 / self.bandwidth**2)
 
     @property
     def scratch(self) -> int:
@@ -56,19 +56,13 @@ class RadialKernel(Kernel):
         """k(x, x) = profile(0)."""
         return self.profile_(X.new_zeros(len(X)))
 
-    def gram(self, X: Tensor) -> Gram:
-        """Distances once: the matrix and its slopes both come from them."""
-        s = product_distances(X, X).mul_(1.0 / self.bandwidth**2)
-        K = self.profile_(s.clone())
+    def own_gradient(self, X: Tensor, c: Tensor, tiles: OwnTiles) -> Tensor:
+        """Each slope once, for both of its points, from the kernel's value at hand."""
 
-        @cache
-        def slopes() -> Tensor:
-            return self.slope_from(s, K)
+        def slopes(left: Tensor, right: Tensor, K: Tensor, out: Tensor) -> Tensor:
+            return self.slope_from(self.scaled_distances(left, right, out), K)
 
-        def gradient(c: Tensor, rows: Rows) -> Tensor:
-            return self.expansion_gradient(slopes()[rows], X[rows], X, c)
-
-        return Gram(K, gradient, 3 * X.shape[1] * X.element_size())
+        return tile_gradient(slopes, X, c, tiles).mul_(1.0 / self.bandwidth**2)
 
     def gradient(self, X: Tensor, Z: Tensor, c: Tensor) -> Tensor:
         """2 / bandwidth^2 sum_j c_j k'(s_ij) (x_i - z_j)."""
@@ -113,7 +107,7 @@ class Laplace(RadialKernel):
 
     def slope_from(self, s: Tensor, K: Tensor) -> Tensor:
         """-K / (2 r)."""
-        return K.mul_(s.sqrt_().mul_(-2.0).reciprocal_().nan_to_num_(0.0, 0.0, 0.0))
+        return s.rsqrt_().nan_to_num_(posinf=0.0).mul_(K).mul_(-0.5)
 
 
 @dataclass(frozen=True)
@@ -136,8 +130,7 @@ class Gaussian(RadialKernel):
 
     def slope_from(self, s: Tensor, K: Tensor) -> Tensor:
         """-K / 2."""
-        del s
-        return K.mul_(-0.5)
+        return torch.mul(K, -0.5, out=s)
 
 
 @dataclass(frozen=True)

@@ -10,11 +10,11 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
 import torch
 from torch import Tensor
 
-from ..base import Gram, Kernel, plain_gram
+from ...maths.unwritten import unwritten
+from ..base import Kernel, OwnTiles, block_gradient
 from .pairs import FEW_COLUMNS, Directions, Side, factors, half_angles, split
 
 #: Entries of a block: on a CPU within the cache and the work of one thread, large on a GPU.
@@ -108,9 +108,10 @@ class RotationInvariantKernel(Kernel):
         """k(x, x): the angle is 0."""
         return self._own(self.sides(split(self.scaled(X))[0])).to(X.dtype)
 
-    def gram(self, X: Tensor) -> Gram:
-        """Gradients are computed anew."""
-        return plain_gram(self, X)
+    def own_gradient(self, X: Tensor, c: Tensor, tiles: OwnTiles) -> Tensor:
+        """The tiles do not help: row blocks, computed anew."""
+        del tiles
+        return block_gradient(self, X, X, c)
 
     def gradient(self, X: Tensor, Z: Tensor, c: Tensor) -> Tensor:
         """sum_j c_j (dk/du z~_j + 2 dk/dp x~_i) / scale."""
@@ -125,17 +126,6 @@ class RotationInvariantKernel(Kernel):
             pulled = torch.stack([along @ w for w in weighted], 1)
             J[block] = pulled + 2 * (own @ c)[:, :, None] * part.rows[:, None, :d]
         return J.mul_(1 / self.scale(d))
-
-
-def unwritten(n: int, m: int, like: Tensor) -> Tensor:
-    """A matrix to be filled, of the type and device of `like`.
-
-    On a CPU NumPy allocates it: it asks the system for huge pages, without which the first write of
-    a large matrix costs as much as its exponentials.
-    """
-    if like.device.type != "cpu":
-        return like.new_empty(n, m)
-    return torch.from_numpy(np.empty((n, m), dtype=like.new_empty(0).numpy().dtype))
 
 
 def wide_blocks(X: Tensor, columns: int) -> list[slice]:

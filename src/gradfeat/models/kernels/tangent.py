@@ -11,7 +11,7 @@ from torch import Tensor, nn
 from torch.func import functional_call, grad, jacrev, vmap
 
 from ...maths.memory import BLOCK_BYTES, rows_per_block
-from ..base import Gram, Kernel, plain_gram
+from ..base import Kernel, OwnTiles, block_gradient
 from ..tangent_ridge import tangent_kernel
 from ..two_layer import TwoLayer
 
@@ -103,9 +103,10 @@ class TwoLayerTangent(Kernel):
                 J[rows, k] = inner @ net.W + S @ gamma[k]
         return J
 
-    def gram(self, X: Tensor) -> Gram:
-        """Gradients are computed anew."""
-        return plain_gram(self, X)
+    def own_gradient(self, X: Tensor, c: Tensor, tiles: OwnTiles) -> Tensor:
+        """The tiles do not help: row blocks, computed anew."""
+        del tiles
+        return block_gradient(self, X, X, c)
 
     def spec(self) -> Mapping[str, Any]:
         """Refused."""
@@ -222,9 +223,10 @@ class ModuleTangent(Kernel):
     def _sum_of_output(self, theta: dict[str, Tensor], X: Tensor, o: int) -> Tensor:
         return self._outputs(theta, X)[:, o].sum()
 
-    def gram(self, X: Tensor) -> Gram:
-        """Gradients are computed anew."""
-        return plain_gram(self, X)
+    def own_gradient(self, X: Tensor, c: Tensor, tiles: OwnTiles) -> Tensor:
+        """The tiles do not help: row blocks, computed anew."""
+        del tiles
+        return block_gradient(self, X, X, c)
 
     def spec(self) -> Mapping[str, Any]:
         """Refused."""

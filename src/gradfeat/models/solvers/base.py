@@ -32,6 +32,8 @@ class System:
         Penalty, >= 0.
     weights : Tensor (n,), optional
         Non-negative row weights (default: all one).
+    kept : dict, optional
+        Where solvers leave tiles of K for whoever works with the same system afterwards.
 
     Raises
     ------
@@ -44,6 +46,7 @@ class System:
     y: Float[Tensor, "n c"]
     alpha: float
     weights: Float[Tensor, " n"] | None = None
+    kept: dict[tuple[int, int], Tensor] | None = None
 
     def __post_init__(self) -> None:
         if not (math.isfinite(self.alpha) and self.alpha >= 0):
@@ -104,6 +107,8 @@ class Solution:
         What to know of the way (a fallback, a tolerance that was not reached); "" when nothing.
     trace : tuple of Progress
         One an iteration; each measurement of the residual in float64 adds one.
+    index : Tensor (m,), optional
+        The rows of X that Z is; None: all.
     """
 
     Z: Float[Tensor, "m d"]
@@ -111,6 +116,7 @@ class Solution:
     converged: bool
     message: str
     trace: tuple[Progress, ...]
+    index: Tensor | None = None
 
 
 #: Called with each progress, the points Z and coefficients c so far; True ends the solve there.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import final
 
 import numpy as np
@@ -12,9 +12,10 @@ from jaxtyping import Float
 from torch import Tensor
 
 from ...maths.cholesky import Solve, cholesky_
-from ...maths.memory import refuse_beyond
+from ...maths.memory import allowed_bytes, refuse_beyond
+from ...maths.unwritten import unwritten
 from .base import Meter, Solution, Solver, System, Watch
-from .matrix import Operator
+from .matrix import Operator, residual_rows
 from .refine import refine
 from .tiles import Tiles, tile_side
 
@@ -57,6 +58,9 @@ class Direct(Solver):
         take it as the factorisation gives it; the trace still tells its residual).
     memory_limit : int, optional
         Bytes that the solve may take (None: 80 % of free memory).
+    sampled : bool
+        Estimate the residual from a sample of rows, and measure it on all only where that is above
+        the tolerance.
 
     Examples
     --------
@@ -69,9 +73,10 @@ class Direct(Solver):
 
     tolerance: float | None = None
     memory_limit: int | None = None
+    sampled: bool = False
 
     def solve(self, system: System, *, seed: int = 0, watch: Watch | None = None) -> Solution:
-        """Solve; `seed` is not used (nothing is random).
+        """Solve; `seed` draws the rows of an estimated residual.
 
         Raises
         ------
@@ -80,7 +85,6 @@ class Direct(Solver):
         numpy.linalg.LinAlgError
             When the kernel is not positive semi-definite beyond rounding.
         """
-        del seed
         X, meter = system.X, Meter(len(system.X))
         refuse_direct(system, self.memory_limit)
         solve, note = self._factor(system, meter)
@@ -89,7 +93,7 @@ class Direct(Solver):
             yield solve(r), None
 
         what = "a measurement of the residual"
-        measured = Operator(system, None, meter, what=what)
+        measured = Operator(replace(system, kept=None), None, meter, what=what)
         measured.tiles.budget = 0
         return refine(
             measured,
@@ -101,6 +105,7 @@ class Direct(Solver):
             watch=watch,
             advice="raise alpha or the tolerance, or use float64",
             note=note,
+            sample=residual_rows(len(X), seed) if self.sampled else None,
         )
 
     def _factor(self, system: System, meter: Meter) -> tuple[Solve, str]:
@@ -128,7 +133,9 @@ class Direct(Solver):
         if dtype != system.X.dtype:
             self._refuse(n, size, n * n * size, "a float64 fallback of the direct solver")
         meter.bytes = max(meter.bytes, n * n * size)
-        A = Tiles(system.kernel, X, X, meter, 0).fill_(X.new_empty(n, n))
+        kept = system.kept if dtype == system.X.dtype else None
+        budget = 0 if kept is None else allowed_bytes(self.memory_limit) - meter.bytes
+        A = Tiles(system.kernel, X, X, meter, budget, kept).fill_(unwritten(n, n, X))
         S = system.root_weights
         if S is not None:
             A.mul_(S.to(dtype)).mul_(S.to(dtype).T)

@@ -7,11 +7,14 @@ from jaxtyping import Float
 from torch import Tensor
 
 from ...maths.memory import allowed_bytes, refuse_beyond
+from ...maths.streams import stream
 from .base import Meter, System
 from .tiles import Tiles, tile_scratch
 
 #: n x c vectors in float64 that an iteration and its measurement hold at once.
 VECTORS = 10
+#: Rows from which a residual is estimated: to a tenth of its norm, about.
+RESIDUAL_ROWS = 256
 
 
 def vector_bytes(system: System) -> int:
@@ -31,6 +34,17 @@ def vector_bytes(system: System) -> int:
 def least_bytes(system: System, reserved: int = 0) -> int:
     """Bytes of an iteration that keeps no tile, and `reserved`."""
     return reserved + vector_bytes(system) + 3 * tile_scratch(system.kernel, system.X)
+
+
+def residual_rows(n: int, seed: int) -> Tensor:
+    """Rows from which a residual is estimated.
+
+    Examples
+    --------
+    >>> len(residual_rows(10, 0)), len(residual_rows(1000, 0))
+    (10, 256)
+    """
+    return torch.randperm(n, generator=stream(seed, "residual rows"))[:RESIDUAL_ROWS]
 
 
 class Operator:
@@ -69,7 +83,7 @@ class Operator:
         meter.bytes += least
         self.system, self.meter = system, meter
         budget = allowed_bytes(memory_limit) - least
-        self.tiles = Tiles(system.kernel, X, X, meter, budget)
+        self.tiles = Tiles(system.kernel, X, X, meter, budget, system.kept)
         self._S = system.root_weights
 
     @property
@@ -127,3 +141,11 @@ class Operator:
             wide = X.double()
             tiles = Tiles(self.system.kernel, wide, wide, self.meter, 0)
         return self.right_side - self._apply(tiles, b)
+
+    def residual_at(self, b: Float[Tensor, "n c"], rows: Tensor) -> Float[Tensor, "r c"]:
+        """:meth:`residual` at some rows alone."""
+        X, c = self.system.X.double(), self.coefficients(b)
+        total = Tiles(self.system.kernel, X[rows], X, self.meter, 0).times(c)
+        if self._S is not None:
+            total = self._S[rows] * total
+        return self.right_side[rows] - total - self.system.alpha * b[rows]

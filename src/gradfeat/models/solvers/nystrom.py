@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import final
 
@@ -82,9 +82,10 @@ class Nystrom(Solver):
         what = f"Nystrom with {m:,} centres on {len(system.X):,} rows"
         refuse_beyond(needed, self.memory_limit, what, "fit on fewer rows or with fewer centres")
         meter.bytes = needed
-        Z = self._centres(system, m, seed, meter)
+        rows = self._centres(system, m, seed, meter)
+        Z = system.X if rows is None else system.X[rows]
         normal = _NormalEquations(system, Z, allowed_bytes(self.memory_limit) - needed, meter)
-        return refine(
+        solution = refine(
             normal,
             partial(conjugate_gradients, normal, lambda r: r),
             meter,
@@ -94,6 +95,7 @@ class Nystrom(Solver):
             watch=watch,
             advice="raise max_iter, alpha or the tolerance, or draw centres by 'rpcholesky'",
         )
+        return replace(solution, index=rows)
 
     def count(self, n: int) -> int:
         """Centres on n points.
@@ -112,15 +114,16 @@ class Nystrom(Solver):
         pivoting = CANDIDATES * 2 * m * m * 8 if self.pivots == "rpcholesky" else 0
         return vector_bytes(system) + 3 * tiles + 4 * 8 * m * m + pivoting
 
-    def _centres(self, system: System, m: int, seed: int, meter: Meter) -> Tensor:
+    def _centres(self, system: System, m: int, seed: int, meter: Meter) -> Tensor | None:
+        """Rows of the centres; None: all."""
         X, n = system.X, len(system.X)
         if m == n:
-            return X
+            return None
         order = torch.randperm(n, generator=stream(seed, "centres")).to(X.device)
         if self.pivots == "uniform":
-            return X[order[:m]]
-        candidates = X[order[: CANDIDATES * m]]
-        _, rows = low_rank(system.kernel, candidates, None, m, "rpcholesky", seed, meter)
+            return order[:m]
+        candidates = order[: CANDIDATES * m]
+        _, rows = low_rank(system.kernel, X[candidates], None, m, "rpcholesky", seed, meter)
         return candidates[rows]
 
 
@@ -167,6 +170,10 @@ class _NormalEquations:
             return self._weighted(rows, y[rows].double() - fit)
 
         return self._back(tiles.sandwich(c, errors) - self._penalty(c))
+
+    def residual_at(self, b: Float[Tensor, "m c"], rows: Tensor) -> Float[Tensor, "r c"]:
+        """The residual at some centres; all are computed."""
+        return self.residual(b)[rows]
 
     def residual(self, b: Float[Tensor, "m c"]) -> Float[Tensor, "m c"]:
         """What is left of the equations; kernels of float32 points in float64."""

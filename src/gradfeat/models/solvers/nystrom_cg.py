@@ -13,7 +13,7 @@ from torch import Tensor
 from .base import Meter, Solution, Solver, System, Watch
 from .conjugate_gradients import Apply, conjugate_gradients
 from .low_rank import Pivots, check_pivots, low_rank
-from .matrix import Operator, least_bytes
+from .matrix import Operator, least_bytes, residual_rows
 from .refine import refine
 
 
@@ -36,6 +36,9 @@ class NystromCG(Solver):
         Iterations allowed.
     memory_limit : int, optional
         Bytes that the solve may take (None: 80 % of free memory).
+    sampled : bool
+        Estimate the residual in float64 from a sample of rows first, and measure it on all only
+        where that is above the tolerance.
 
     Source: Frangella, Tropp & Udell 2021 (arXiv 2110.02820), eq. 1.3; Diaz, Epperly, Frangella,
     Tropp & Webber 2023 (arXiv 2304.12465) for random pivots.
@@ -54,6 +57,7 @@ class NystromCG(Solver):
     tolerance: float = 1e-5
     max_iter: int = 500
     memory_limit: int | None = None
+    sampled: bool = False
 
     def solve(self, system: System, *, seed: int = 0, watch: Watch | None = None) -> Solution:
         """Solve; `seed` draws the columns.
@@ -87,6 +91,7 @@ class NystromCG(Solver):
             max_iter=self.max_iter,
             watch=watch,
             advice="raise the rank, max_iter, alpha or the tolerance",
+            sample=residual_rows(len(system.X), seed) if self.sampled else None,
         )
 
     def columns(self, n: int) -> int:

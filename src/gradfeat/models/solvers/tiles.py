@@ -8,14 +8,17 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
+from ...maths.unwritten import Shelf
 from ..base import Kernel
-from .base import Meter
+from .base import Meter, System
 
 #: Rows and columns of a tile: a tile of 1 MiB stays in the cache of a CPU, a GPU wants large ones.
 CPU_SIDE = {torch.float32: 512, torch.float64: 384}
 GPU_SIDE = 8192
 #: Columns of a wide tile, in sides of a square one.
 WIDTH = 4
+#: Entries of a piece of memory that holds kept tiles.
+PIECE = 2**24
 
 
 def tile_side(X: Tensor) -> int:
@@ -60,6 +63,11 @@ def tile_scratch(kernel: Kernel, X: Tensor) -> int:
     return kernel.scratch * tile_side(X) ** 2 * X.element_size()
 
 
+def own_tiles(system: System) -> Tiles:
+    """k(X, X) of a system by tiles, those that a solver kept among them."""
+    return Tiles(system.kernel, system.X, system.X, Meter(len(system.X)), 0, system.kept)
+
+
 class Tiles:
     """k(X, Z) by tiles (i, j). ``Z is X`` makes tile (j, i) the transpose of (i, j), bit for bit.
 
@@ -71,9 +79,19 @@ class Tiles:
         Counts evaluations, and the bytes of the tiles kept.
     budget : int
         Bytes of tiles that may be kept for the next time.
+    kept : dict, optional
+        Tiles kept before, of the same matrix by the same tiles; new ones are added.
     """
 
-    def __init__(self, kernel: Kernel, X: Tensor, Z: Tensor, meter: Meter, budget: int) -> None:
+    def __init__(
+        self,
+        kernel: Kernel,
+        X: Tensor,
+        Z: Tensor,
+        meter: Meter,
+        budget: int,
+        kept: dict[tuple[int, int], Tensor] | None = None,
+    ) -> None:
         self.kernel, self.meter, self.budget = kernel, meter, budget
         self.symmetric = X is Z
         side = tile_side(X)
@@ -81,7 +99,8 @@ class Tiles:
         self.rows, self.columns = blocks_of(len(X), height), blocks_of(len(Z), width)
         self._X = [X[rows] for rows in self.rows]
         self._Z = self._X if self.symmetric else [Z[rows] for rows in self.columns]
-        self._kept: dict[tuple[int, int], Tensor] = {}
+        self._kept = {} if kept is None else kept
+        self._shelf = Shelf(min(PIECE, len(X) * len(Z)))
 
     def __call__(self, i: int, j: int) -> Float[Tensor, "a b"]:
         """Tile (i, j); the caller must not change it."""
@@ -97,7 +116,7 @@ class Tiles:
         if size <= self.budget:
             self.budget -= size
             self.meter.bytes += size
-            self._kept[i, j] = tile
+            tile = self._kept[i, j] = self._shelf.keep(tile)
         return tile
 
     def fill_(self, out: Float[Tensor, "n m"]) -> Float[Tensor, "n m"]:

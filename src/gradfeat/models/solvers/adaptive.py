@@ -1,0 +1,70 @@
+"""The solver that suits the number of rows."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import final
+
+from ...maths.memory import allowed_bytes
+from .base import Solution, Solver, System, Watch
+from .direct import Direct, direct_bytes
+from .nystrom_cg import NystromCG
+
+
+@final
+@dataclass(frozen=True)
+class Adaptive(Solver):
+    """Cholesky of few rows; of many, conjugate gradients on a randomly pivoted low-rank factor.
+
+    Where these do not reach the tolerance and the matrix fits, Cholesky after all. Residuals are
+    estimated in float64 from a sample of rows, and corrected where that shows a need.
+
+    Parameters
+    ----------
+    tolerance : float
+        Relative residual of an iteration. The fitted values are off by no more than this share of
+        the targets' norm, as K <= K + alpha I.
+    few : int
+        Rows up to which Cholesky is used.
+    max_iter : int
+        Iterations allowed before Cholesky is tried.
+    memory_limit : int, optional
+        Bytes that the solve may take (None: 80 % of free memory).
+
+    Examples
+    --------
+    >>> import torch
+    >>> from gradfeat.models.kernels.radial import Laplace
+    >>> X = torch.linspace(0, 1, 200).double()[:, None]
+    >>> Adaptive(few=100).solve(System(Laplace(0.5), X, X**2, 1e-3)).converged
+    True
+    """
+
+    tolerance: float = 1e-3
+    few: int = 10_000
+    max_iter: int = 150
+    memory_limit: int | None = None
+
+    def solve(self, system: System, *, seed: int = 0, watch: Watch | None = None) -> Solution:
+        """Solve; `seed` draws pivots and the rows of estimated residuals.
+
+        Raises
+        ------
+        MemoryError
+            When not even the vectors of the iteration fit.
+        """
+        n = len(system.X)
+        fits = direct_bytes(system.X, system.y) <= allowed_bytes(self.memory_limit)
+        direct = Direct(self.tolerance, self.memory_limit, sampled=True)
+        if n <= self.few and fits:
+            return direct.solve(system, seed=seed, watch=watch)
+        solution = NystromCG(
+            rank=int(3 * n**0.5),
+            tolerance=self.tolerance,
+            max_iter=self.max_iter,
+            memory_limit=self.memory_limit,
+            sampled=True,
+        ).solve(system, seed=seed, watch=watch)
+        if solution.converged or not fits:
+            return solution
+        return direct.solve(system, seed=seed, watch=watch)
