@@ -1,0 +1,250 @@
+"""Kernel logistic and softmax regression with a free intercept."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import final
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from ..maths.memory import refuse_beyond
+from .base import Kernel, Learner, unit_weights
+from .kernel_machine import KernelMachine
+from .likelihoods import Likelihood, ManyClasses, TwoClasses
+from .softmax_newton import Point, Problem, minimise
+
+#: Matrices of the size of K that a fit holds: K, its factor, and what makes either of them.
+MATRICES = 3
+#: What to do when they do not fit.
+INSTEAD = "fit on fewer rows, or use the squared loss with solver Nystrom() or EigenPro()"
+
+
+@dataclass(frozen=True, eq=False)
+class LogisticFit:
+    """Minimiser of a kernel logistic regression.
+
+    Attributes
+    ----------
+    c : Tensor (n, c)
+        Coefficients of the logits; columns of sum zero, and rows too for more than two classes.
+    offset : Tensor (c,)
+        Intercepts of the logits.
+    converged : bool
+        Whether the tolerance was reached.
+    residual : float
+        |loss'(f) + alpha c| over that of the best constant logits.
+    """
+
+    c: Float[Tensor, "n c"]
+    offset: Float[Tensor, " c"]
+    converged: bool
+    residual: float
+
+
+def logistic_coefficients(
+    K: Float[Tensor, "n n"],
+    codes: Float[Tensor, "n c"],
+    alpha: float,
+    *,
+    weights: Float[Tensor, " n"] | None = None,
+    start: tuple[Tensor, Tensor] | None = None,
+    tolerance: float = 1e-6,
+    max_iter: int = 50,
+) -> LogisticFit:
+    """min over f = offset + K c of sum_i w_i loss(y_i, f_i) + (alpha / 2) tr(c^T K c).
+
+    One column: loss = log(1 + exp(-y f)), so that p(y = 1) = sigmoid(f). More: loss = -log
+    softmax(f)[class]. At the minimum alpha c = -w loss'(f), so rows of weight zero have c = 0.
+    A class without weight in these rows has no finite best intercept: its logit is the constant
+    -log(1 + sum w), which gives it a probability of at most about one in sum w.
+
+    Parameters
+    ----------
+    K : Tensor (n, n)
+        Kernel matrix, float32 or float64; sums and c are float64 within.
+    codes : Tensor (n, c)
+        +-1: one column for two classes, else one +1 a row.
+    alpha : float
+        Penalty, > 0.
+    weights : Tensor (n,), optional
+        Non-negative row weights.
+    start : tuple of Tensor (n, c) and Tensor (c,), optional
+        c and offset to begin with, as of a similar K; taken where better than constant logits.
+    tolerance : float
+        On the residual |loss'(f) + alpha c| as a share of that of the best constant logits.
+    max_iter : int
+        Newton steps allowed.
+
+    Returns
+    -------
+    LogisticFit
+        In the type of K.
+
+    Raises
+    ------
+    ValueError
+        If alpha is not positive.
+    numpy.linalg.LinAlgError
+        When K is not positive semi-definite beyond rounding.
+
+    Source: Rasmussen & Williams 2006, sections 3.4 and 3.5; Boehning 1992.
+
+    Examples
+    --------
+    >>> y = torch.tensor([[1.0], [-1.0], [-1.0]])
+    >>> fit = logistic_coefficients(torch.eye(3), y, 1.0)
+    >>> p = torch.sigmoid(fit.c[:, 0] + fit.offset)
+    >>> torch.allclose(fit.c[:, 0], torch.tensor([1.0, 0.0, 0.0]) - p, atol=1e-6)
+    True
+    """
+    if not alpha > 0:
+        raise ValueError(f"alpha is {alpha}: logistic regression needs one above 0; raise it.")
+    w = unit_weights(K, weights).double()
+    c, offset = torch.zeros_like(codes, dtype=torch.float64), absent_logits(codes, w)
+    rows, columns = (w > 0).nonzero(), learnable(codes, w).nonzero()[:, 0]
+    residual = 0.0
+    if len(columns):
+        kept = K if len(rows) == len(K) else K[rows, rows[:, 0]]
+        problem = Problem(likelihood(codes[rows, columns], w[rows[:, 0]]), kept, alpha, K.dtype)
+        first = None if start is None else (start[0][rows, columns], start[1][columns])
+        at, residual = minimise(problem, starting_point(problem, first), tolerance, max_iter)
+        c[rows, columns], offset[columns] = at.c, at.offset
+    return LogisticFit(c.to(K.dtype), offset.to(K.dtype), residual <= tolerance, residual)
+
+
+def likelihood(codes: Float[Tensor, "n c"], w: Float[Tensor, " n"]) -> Likelihood:
+    """That of +-1 codes, in the type of the weights."""
+    y = codes.to(w)
+    return TwoClasses(w, y) if y.shape[1] == 1 else ManyClasses(w, (1 + y) / 2)
+
+
+def learnable(codes: Float[Tensor, "n c"], w: Float[Tensor, " n"]) -> Float[Tensor, " c"]:
+    """1 for the columns that something can be learnt of.
+
+    The one column of two classes that both have weight; else those of classes with weight, where
+    there are two.
+
+    Examples
+    --------
+    >>> learnable(torch.tensor([[1.0, -1, -1], [-1, 1, -1]]), torch.ones(2)).tolist()
+    [1.0, 1.0, 0.0]
+    """
+    up = (w @ (codes > 0).to(w) > 0).to(w)
+    down = (w @ (codes < 0).to(w) > 0).to(w)
+    if codes.shape[1] == 1:
+        return up * down
+    return up if float(up.sum()) > 1 else 0 * up
+
+
+def absent_logits(codes: Float[Tensor, "n c"], w: Float[Tensor, " n"]) -> Float[Tensor, " c"]:
+    """Intercepts as far as absent classes decide them: 0 for the others.
+
+    -log(1 + sum w) for a class without weight; two classes in one column: that much away from it.
+
+    Examples
+    --------
+    >>> one = torch.ones(1)
+    >>> absent_logits(torch.ones(1, 1), one).tolist() == one.log1p().tolist()
+    True
+    """
+    lacks_up = (w @ (codes > 0).to(w) == 0).to(w)
+    lacks_down = (w @ (codes < 0).to(w) == 0).to(w)
+    if codes.shape[1] > 1:
+        lacks_down = 0 * lacks_down
+    return (lacks_down - lacks_up) * w.sum().log1p()
+
+
+def starting_point(problem: Problem, start: tuple[Tensor, Tensor] | None) -> Point:
+    """The better of the best constant logits and `start` (c, offset), brought into the gauge."""
+    f = problem.loss.constant()
+    constant = Point(torch.zeros_like(f), f[0], f)
+    if start is None:
+        return constant
+    c, offset = start[0].to(f), start[1].to(f)
+    c = c - c.mean(0)
+    if f.shape[1] > 1:
+        c, offset = c - c.mean(1, keepdim=True), offset - offset.mean()
+    given = problem.point(c, offset)
+    return given if problem.value(given) < problem.value(constant) else constant
+
+
+@final
+@dataclass(frozen=True)
+class KernelLogistic(Learner[KernelMachine]):
+    """Logits f(x) = offset + sum_i c_i k(x, x_i) by penalised maximum likelihood.
+
+    Minimises sum_i w_i loss(y_i, f(x_i)) + (alpha / 2) |f - offset|_H^2: loss = log(1 + exp(-y f))
+    of one column, -log softmax(f)[class] of more. Probabilities are sigmoid(f) and softmax(f).
+
+    Parameters
+    ----------
+    kernel : Kernel
+        k.
+    alpha : float
+        Penalty, > 0.
+    tolerance : float
+        On the residual of the stationarity condition.
+    max_iter : int
+        Newton steps allowed.
+    memory_limit : int, optional
+        Bytes that kernel matrices may take (default: 80 % of free memory).
+
+    Raises
+    ------
+    MemoryError
+        Before anything is allocated, when the matrices do not fit.
+
+    Warns
+    -----
+    UserWarning
+        When the tolerance was not reached: what was reached and what to do.
+
+    Source: Rasmussen & Williams 2006, chapter 3.
+
+    Examples
+    --------
+    >>> from gradfeat.models.kernels.radial import Gaussian
+    >>> X = torch.linspace(-1, 1, 6).double()[:, None]
+    >>> f = KernelLogistic(Gaussian(1.0), alpha=0.1).fit(X, X.sign())
+    >>> bool((f(X).sign() == X.sign()).all())
+    True
+    """
+
+    kernel: Kernel
+    alpha: float
+    tolerance: float = 1e-6
+    max_iter: int = 50
+    memory_limit: int | None = None
+
+    def fit_path(
+        self,
+        X: Float[Tensor, "n d"],
+        y: Float[Tensor, "n c"],
+        *,
+        weights: Float[Tensor, " n"] | None = None,
+        seed: int = 0,
+    ) -> Iterator[KernelMachine]:
+        """Fit codes y = +-1, one column for two classes, else one a class; no randomness."""
+        del seed
+        n = len(X)
+        what = f"kernel logistic regression on {n:,} rows ({MATRICES} matrices of {n:,} x {n:,})"
+        refuse_beyond(MATRICES * n * n * X.element_size(), self.memory_limit, what, INSTEAD)
+        fit = logistic_coefficients(
+            self.kernel(X, X),
+            y,
+            self.alpha,
+            weights=weights,
+            tolerance=self.tolerance,
+            max_iter=self.max_iter,
+        )
+        if not fit.converged:
+            told = (
+                f"kernel logistic regression stopped at a residual of {fit.residual:.2g}, above "
+                f"the tolerance {self.tolerance:g}: raise alpha, max_iter or the tolerance."
+            )
+            warnings.warn(told, UserWarning, stacklevel=2)
+        yield KernelMachine(self.kernel, X, fit.c, fit.offset, X.new_ones(X.shape[1]))
