@@ -47,10 +47,11 @@ def figure(table: pd.DataFrame, _: pd.DataFrame | None) -> Figure:
         ax.remove()
     for ax, k in zip(last[:2], depths, strict=False):
         rows = only(table, layers=k)
-        _by_pair(ax, rows, COSINES, 0)
+        _by_pair(ax, rows, COSINES, len(depths))
         style.headline(ax, f"{k} layers: cosine {_range(rows, 'cosine')}")
         ax.set_ylabel("cosine with the RFM's M", fontsize=style.TEXT, color=style.QUIET)
         ax.set_ylim(-0.05, 1.05)
+        ax.legend(loc="center left", fontsize=style.SMALL, frameon=False, labelcolor=style.INK)
     _ansatz(last[2], table, depths)
     _accuracies(last[3], table, depths)
     shared_key(fig, [*axes[3:-_COLUMNS:_COLUMNS], *(ax for ax in last if ax in fig.axes)])
@@ -70,7 +71,7 @@ def _row(axes: list[Axes], rows: pd.DataFrame, depths: list[int]) -> None:
         _picture(ax, title, only(drawn, layers=k), "picture_net")
     style.dress(axes[3], _peak(rows), "training loss", "cosine with M")
     for mark, k in zip(
-        style.class_marks(tuple(f"{k} layers" for k in depths)), depths, strict=True
+        style.class_marks(tuple(f"network, {k} layers" for k in depths)), depths, strict=True
     ):
         series.points(
             axes[3], path_series(only(rows, layers=k), "level", "cosines", mark), connect=True
@@ -125,7 +126,7 @@ def _by_pair(ax: Axes, rows: pd.DataFrame, names: dict[str, str], first: int) ->
 
 def _ansatz(ax: Axes, table: pd.DataFrame, depths: list[int]) -> None:
     rows = table.copy()
-    names = {f"ansatz_{k}": f"{k} layers" for k in depths}
+    names = {f"ansatz_{k}": f"network, {k} layers" for k in depths}
     for k in depths:
         rows[f"ansatz_{k}"] = rows["ansatz"].where(rows["layers"] == k)
     _by_pair(ax, rows, names, 0)
@@ -162,5 +163,5 @@ def _words(table: pd.DataFrame) -> str:
         f"bandwidth {row['bandwidth']:g}, penalty {row['penalty']:g}, {row['rounds']} updates. "
         "Cosines are of matrices as vectors: plain is with $W_1^T W_1$, permuted with M of labels "
         f"in random order. Thresholded: {row['keep']:.0%} of the pixels. Points: "
-        f"{over_seeds(table)}.{averaged(table, 'n', 'until', 'width', 'scale', 'penalty')}"
+        f"{over_seeds(table)}.{averaged(table, 'n', 'until', 'width', 'initial', 'penalty')}"
     )
