@@ -18,6 +18,7 @@ from gradfeat.models.gradient_step import GradientStep
 from gradfeat.models.head import RidgeHead
 from gradfeat.models.kernel_ridge import KernelRidge
 from gradfeat.models.kernels.dot_product import polynomial
+from gradfeat.models.kernels.generalised_laplace import GeneralisedLaplace
 from gradfeat.models.kernels.network import NetworkKernel
 from gradfeat.models.kernels.radial import Gaussian, Laplace, Matern, RadialKernel
 from gradfeat.models.one_step import OneStep
@@ -34,6 +35,12 @@ RADIAL: list[RadialKernel] = [
     Matern(2.0, 1.5),
     Matern(2.0, 2.5),
 ]
+#: Functions of any norm; not all are invariant under rotations.
+NORMS = [
+    GeneralisedLaplace(2.0, q=0.7),
+    GeneralisedLaplace(3.0, p=1.0),
+    GeneralisedLaplace(3.0, p=1.5, q=1.2),
+]
 #: Functions of x.z, |x|^2 and |z|^2.
 ROTATION_INVARIANT = [
     NetworkKernel(bias=0.5),
@@ -46,7 +53,7 @@ ROTATION_INVARIANT = [
     NetworkKernel(Tanh(), depth=2, bias=0.5),
     polynomial(3, 0.5, 2.0),
 ]
-KERNELS: list[Kernel] = [*RADIAL, *ROTATION_INVARIANT]
+KERNELS: list[Kernel] = [*RADIAL, *NORMS, *ROTATION_INVARIANT]
 HEAD = RidgeHead(penalty=0.5)
 BARE = RidgeHead(penalty=0.5, intercept=False)
 STEP = GradientStep(width=24, head=BARE)
@@ -60,6 +67,7 @@ LEARNERS: list[Learner] = [
     RFM(Laplace(3.0), 0.1, n_iter=2),
     RFM(Matern(3.0, 2.5), 0.1, n_iter=2, diagonal=True, centre_gradients=True),
     RFM(NetworkKernel(bias=0.5), 0.1, n_iter=2),
+    RFM(GeneralisedLaplace(3.0, p=1.0), 0.1, n_iter=2),
     RandomFeatures(width=24, head=HEAD),
     RandomFeatures(width=24, rows="sphere", biases=False, head=HEAD),
     STEP,

@@ -9,12 +9,14 @@ from typing import Any, SupportsFloat
 from ...maths.activations import Erf, activation_from_spec
 from ..base import Kernel
 from .dot_product import DotProduct, polynomial
+from .generalised_laplace import GeneralisedLaplace
 from .network import NetworkKernel
 from .radial import Gaussian, Laplace, Matern
 
 #: The names that `kernel` resolves.
 NAMES = (
-    "laplace", "gaussian", "matern12", "matern32", "matern52",
+    "laplace", "laplace-0.7", "laplace-1.4", "laplace-l1", "laplace-l1-0.7",
+    "gaussian", "matern12", "matern32", "matern52",
     "ntk", "nngp", "erf-ntk", "polynomial2", "polynomial3",
 )  # fmt: skip
 
@@ -25,6 +27,8 @@ def kernel(name: str, bandwidth: SupportsFloat) -> Kernel:
     "ntk" and "nngp" are those of the two-layer ReLU network, "erf-ntk" that of the erf network,
     all with weight and bias 1; "polynomial2" is (x.z / bandwidth^2 + 1)^2. For these the
     bandwidth is the norm of inputs at which the constant 1 and x weigh the same.
+    "laplace-0.7" and "laplace-1.4" are exp(-(|x - z| / bandwidth)^q) with that q, "laplace-l1" and
+    "laplace-l1-0.7" the same of the distance sum_k |x_k - z_k| with q = 1 and 0.7.
 
     Parameters
     ----------
@@ -64,6 +68,14 @@ def _radial(name: str, L: float) -> Kernel:
     match name:
         case "laplace":
             return Laplace(L)
+        case "laplace-0.7":
+            return GeneralisedLaplace(L, q=0.7)
+        case "laplace-1.4":
+            return GeneralisedLaplace(L, q=1.4)
+        case "laplace-l1":
+            return GeneralisedLaplace(L, p=1.0)
+        case "laplace-l1-0.7":
+            return GeneralisedLaplace(L, p=1.0, q=0.7)
         case "gaussian":
             return Gaussian(L)
         case "matern12":
@@ -96,6 +108,8 @@ def kernel_from_spec(spec: Mapping[str, Any]) -> Kernel:
             return Gaussian(float(L))
         case {"name": "Matern", "bandwidth": L, "nu": nu}:
             return Matern(float(L), float(nu))
+        case {"name": "GeneralisedLaplace", "bandwidth": L, "p": p, "q": q}:
+            return GeneralisedLaplace(float(L), float(p), float(q))
         case {"name": "DotProduct", "coefficients": [*a], "bandwidth": L}:
             return DotProduct(tuple(map(float, a)), L)
         case {"name": "NetworkKernel", "activation": sigma, **rest}:
