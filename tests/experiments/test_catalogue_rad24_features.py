@@ -173,6 +173,7 @@ def test_pictures_run_and_are_drawn(tmp_path, colour):
     )  # fmt: skip
     assert not table.attrs["failures"]
     assert table["picture_rfm"].iloc[0].shape == (4, 4)
+    assert EXPERIMENT.figure is not None
     save_figure(EXPERIMENT.figure(table, None), tmp_path / "figure.png")
 
 

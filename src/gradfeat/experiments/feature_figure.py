@@ -54,7 +54,7 @@ def figure(table: pd.DataFrame, _: pd.DataFrame | None) -> Figure:
         ax.legend(loc="center left", fontsize=style.SMALL, frameon=False, labelcolor=style.INK)
     _ansatz(last[2], table, depths)
     _accuracies(last[3], table, depths)
-    shared_key(fig, [*axes[3:-_COLUMNS:_COLUMNS], *(ax for ax in last if ax in fig.axes)])
+    shared_key(fig, [axes[3], *last[2:]])
     caption(fig, _words(table))
     return fig
 
@@ -144,14 +144,15 @@ def _accuracies(ax: Axes, table: pd.DataFrame, depths: list[int]) -> None:
     for metric in ACCURACIES:
         rows[metric] = rows[metric].where(shared)
     _by_pair(ax, rows, names, 0)
-    better = float(rows["accuracy_rfm"].mean() - table["accuracy_network"].mean())
+    better = np.nanmean(rows["accuracy_rfm"]) - np.mean(table["accuracy_network"].to_numpy(float))
     style.headline(ax, f"RFM - network: {100 * better:+.1f} points")
     ax.set_ylabel("test accuracy", fontsize=style.TEXT, color=style.QUIET)
 
 
 def _range(rows: pd.DataFrame, metric: str) -> str:
-    means = rows.groupby(["source", "pair", "layers"])[metric].mean()
-    return f"{means.min():.2f} to {means.max():.2f}"
+    parts = rows.groupby(["source", "pair", "layers"])[metric]
+    means = [float(np.mean(part.to_numpy(float))) for _, part in parts]
+    return f"{min(means):.2f} to {max(means):.2f}"
 
 
 def _words(table: pd.DataFrame) -> str:

@@ -6,6 +6,7 @@ import copy
 import itertools
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import cast
 
 import torch
 from jaxtyping import Float, Int
@@ -57,11 +58,11 @@ def relu_net(d: int, layers: int, width: int, scale: float, seed: int) -> nn.Seq
     generator = stream(seed, "initial weights")
     sizes = [d, *[width] * (layers - 1), 1]
     parts: list[nn.Module] = []
-    for inputs, outputs in itertools.pairwise(sizes):
+    for place, (inputs, outputs) in enumerate(itertools.pairwise(sizes), start=1):
         W = torch.randn(outputs, inputs, generator=generator)
-        spread = scale * ((1 if outputs == 1 else 2) / inputs) ** 0.5
+        spread = scale * ((1 if place == layers else 2) / inputs) ** 0.5
         # skip_init: nn.Linear itself would draw from the global generator.
-        part = nn.utils.skip_init(nn.Linear, inputs, outputs, bias=False)
+        part = cast("nn.Linear", nn.utils.skip_init(nn.Linear, inputs, outputs, bias=False))
         with torch.no_grad():
             part.weight.copy_(spread * W)
         parts += [part, nn.ReLU()]
