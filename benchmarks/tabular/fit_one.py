@@ -27,6 +27,8 @@ def main() -> None:
     method = next(m for m in METHODS if m.name == sys.argv[1])
     problem = Problem.load(Path(sys.argv[2]))
     importlib.import_module(method.module)
+    import sklearn.kernel_approximation
+    import sklearn.linear_model
     import sklearn.metrics
     import sklearn.model_selection  # noqa: F401
 

@@ -23,15 +23,13 @@ class Method:
 
 
 METHODS = (
-    Method("gradfeat", recursive.gradfeat, "gradfeat", "gradfeat"),
-    Method("gradfeat-full", recursive.gradfeat_full, "gradfeat", "gradfeat"),
+    Method("gradfeat", recursive.gradfeat, "gradfeat.estimators", "gradfeat"),
+    Method("gradfeat-full", recursive.gradfeat_full, "gradfeat.estimators", "gradfeat"),
     Method("xrfm", recursive.xrfm, "xrfm", "xrfm"),
     Method("xrfm-search", recursive.xrfm_search, "xrfm", "xrfm"),
     Method("kernel-ridge", kernels.kernel_ridge, "sklearn.kernel_ridge", "scikit-learn"),
-    Method(
-        "random-features", kernels.random_features, "sklearn.kernel_approximation", "scikit-learn"
-    ),
-    Method("nystroem", kernels.nystroem, "sklearn.kernel_approximation", "scikit-learn"),
+    Method("random-features", kernels.random_features, "sklearn.pipeline", "scikit-learn"),
+    Method("nystroem", kernels.nystroem, "sklearn.pipeline", "scikit-learn"),
     Method("mlp", networks.mlp, "sklearn.neural_network", "scikit-learn"),
     Method("hist", trees.hist, "sklearn.ensemble", "scikit-learn"),
     Method("hist-search", trees.hist_search, "sklearn.ensemble", "scikit-learn"),
