@@ -1,7 +1,7 @@
 """Fit every method to every table of the suite; one line of JSON a fit, resumable.
 
     python benchmarks/tabular/run.py --out FILE.jsonl [--tables a,b] [--methods m,n]
-        [--splits 5] [--rows 4000] [--jobs 2] [--limit 300] [--redo METHOD]
+        [--splits 5] [--rows 4000] [--jobs 2] [--limit 900] [--redo METHOD]
 
 What is in the file is not fitted again; `--redo METHOD` (a comma between several) drops its lines
 first. Every fit has one thread and a process of its own. A fit that fails or takes more processor
@@ -78,7 +78,7 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--splits", type=int, default=5)
     parser.add_argument("--rows", type=int, default=4000)
     parser.add_argument("--jobs", type=int, default=1)
-    parser.add_argument("--limit", type=float, default=300.0)
+    parser.add_argument("--limit", type=float, default=900.0)
     parser.add_argument("--redo", type=lambda text: text.split(","), default=[])
     return parser.parse_args()
 
