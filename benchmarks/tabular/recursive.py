@@ -24,20 +24,20 @@ STEPS = (
 )
 
 
-def _gradfeat(problem: Problem, search: str) -> Fitted:
+def _gradfeat(problem: Problem, settings: Settings) -> Fitted:
     from gradfeat import RFMClassifier, RFMRegressor
 
     make = RFMClassifier if problem.classes else RFMRegressor
-    model: Any = make(search=search).fit(problem.X, problem.y)
+    model: Any = make(**settings).fit(problem.X, problem.y)
     return model.predict_proba if problem.classes else model.predict
 
 
 def gradfeat(problem: Problem) -> Fitted:
-    return _gradfeat(problem, "fast")
+    return _gradfeat(problem, {})
 
 
 def gradfeat_full(problem: Problem) -> Fitted:
-    return _gradfeat(problem, "full")
+    return _gradfeat(problem, {"search": "full"})
 
 
 def _xrfm(held: Problem, settings: Settings, rounds: int, *, choose: bool) -> tuple[Fitted, int]:
