@@ -6,8 +6,8 @@ import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from copy import copy
-from dataclasses import asdict, replace
-from typing import Any, Self
+from dataclasses import asdict
+from typing import Any, ClassVar, Self
 
 import numpy as np
 import torch
@@ -34,7 +34,7 @@ from .data import (
     warn_ill_scaled,
 )
 from .scaling import Standardiser
-from .search import SEARCH_ROWS, SearchSpace, Trial, evaluate, search
+from .search import SEARCH_ROWS, Space, Trial
 from .state import (
     Arrays,
     State,
@@ -118,6 +118,9 @@ class FeatureModel(BaseEstimator, ABC):
     standardise: bool
     search: str | None
 
+    #: Rows beyond which a fit is in float32 unless `dtype` says otherwise; None: never.
+    _narrow_beyond: ClassVar[int | None] = None
+
     predictor_: Predictor
     settings_: dict[str, Any]
     n_features_in_: int
@@ -128,7 +131,7 @@ class FeatureModel(BaseEstimator, ABC):
     _where: Placement
 
     @abstractmethod
-    def _space(self, data: Block) -> SearchSpace:
+    def _space(self, data: Block) -> Space:
         """What to search over for this training data; raises ValueError for bad parameters."""
 
     def __sklearn_tags__(self) -> Tags:
@@ -150,7 +153,7 @@ class FeatureModel(BaseEstimator, ABC):
                 f"search is {self.search!r}: allowed are 'fast', 'full' and None (every setting "
                 "given, nothing chosen)."
             )
-        self._where = placement(X, self.device, self.dtype)
+        self._where = placement(X, self.device, self._float_type(len(X)))
         seed = seed_from(self.random_state)
         table = to_numpy(X).astype(np.float64)
         names = column_names(self)
@@ -166,12 +169,16 @@ class FeatureModel(BaseEstimator, ABC):
         )
         return data, seed
 
+    def _float_type(self, n: int) -> str | None:
+        many = self._narrow_beyond is not None and n > self._narrow_beyond
+        return "float32" if self.dtype is None and many else self.dtype
+
     def _learn(self, X: Any, data: TrainingData, seed: int, *, need_held_out: bool) -> Trial | None:
         """Search, fit on all rows, summarise; the chosen setting on held-out rows, if any."""
         space = self._space(data.block)
         trial = self._tune(space, data.block, seed, need_held_out=need_held_out)
         self.settings_ = space.start if trial is None or self.search is None else trial.point
-        block, learner = data.block, space.make(self.settings_)
+        block, learner = data.block, space.learner(self.settings_)
         self.predictor_ = learner.fit(block.X, block.y, weights=block.w, seed=seed)
         self._inputs, self._outputs = data.inputs, data.outputs
         self.first_gradient_ = None
@@ -180,19 +187,16 @@ class FeatureModel(BaseEstimator, ABC):
         self._summarise(block, X)
         return trial
 
-    def _tune(
-        self, space: SearchSpace, block: Block, seed: int, *, need_held_out: bool
-    ) -> Trial | None:
-        searched = self.search is not None and (space.axes or space.stages is not None)
+    def _tune(self, space: Space, block: Block, seed: int, *, need_held_out: bool) -> Trial | None:
+        searched = self.search is not None and space.open
         if len(block.X) < 2 or not (searched or need_held_out):
             return None
         rows = SEARCH_ROWS[self.search or "fast"]
         with warnings.catch_warnings():
             warnings.filterwarnings("ignore", UNREACHED)  # the fit itself says so, once
             if not searched:
-                given = replace(space, stages=None)
-                return evaluate(given, space.start, block, seed, rows)
-            return search(space, block, seed, rows=rows, sweeps=2 if self.search == "full" else 1)
+                return space.given(block, seed, rows)
+            return space.best(block, seed, rows, sweeps=2 if self.search == "full" else 1)
 
     def _summarise(self, block: Block, X: Any) -> None:
         """AGOP over a sample of the rows, its directions and importances, in X's namespace."""

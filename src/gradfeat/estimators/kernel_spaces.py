@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from ..maths.blocks import Block
-from ..maths.memory import allowed_bytes, refuse_beyond
+from ..maths.memory import allowed_bytes
 from ..models.base import Kernel
 from ..models.kernel_ridge import KernelRidge
 from ..models.kernels.named import NAMES, kernel
@@ -21,6 +21,7 @@ from ..models.solvers.named import NAMES as SOLVERS
 from ..models.solvers.named import solver
 from .bandwidth import median_distance
 from .checks import check_choice, check_count, check_positive
+from .rfm_space import RFMSpace
 from .search import Point, SearchSpace
 from .worded import Worded
 
@@ -28,6 +29,10 @@ KERNELS = ("laplace", "matern32", "gaussian")
 FACTORS = (0.5, 2.0, 4.0)
 ALPHAS = (1e-4, 1e-3, 1e-1, 1.0, 10.0)
 START_ALPHA = 1e-2
+#: Penalties of the rounds of an RFM: the last fit has one of its own.
+METRIC_ALPHA, METRIC_ALPHAS = 1e-3, (1e-1,)
+#: Rows that the metric of an RFM is learnt from, at most.
+METRIC_ROWS = 20_000
 
 #: Bandwidths, in units of the standardised inputs; squares beyond are no floating-point numbers.
 LEAST_BANDWIDTH, LARGEST_BANDWIDTH = 1e-100, 1e100
@@ -121,19 +126,12 @@ def kernel_ridge_space(
     return SearchSpace(make, {**start, "solver": method.name}, axes, stages=None)
 
 
-#: Where the matrices of an RFM are not allowed.
-INSTEAD_OF_RFM = (
-    "fit on fewer rows or use gradient features, whose memory does not grow with the square of the "
-    "rows"
-)
-
-
 @dataclass(frozen=True)
 class MetricOptions:
     """How RFM updates its metric (see :class:`gradfeat.models.rfm.RFM`)."""
 
     n_iter: int
-    diagonal: bool
+    diagonal: bool | None
     agop_power: float
     centre_gradients: bool
     normalisation: Literal["trace", "max"]
@@ -148,30 +146,48 @@ class MetricOptions:
         check_count("agop_rows", self.agop_rows, allow_none=True)
 
 
-def rfm_space(choice: KernelChoice, options: MetricOptions, data: Block) -> SearchSpace:
-    """RFM over the open settings of `choice`, and the number of updates up to ``n_iter``."""
+def rfm_space(
+    choice: KernelChoice,
+    options: MetricOptions,
+    directions: int | str | None,
+    data: Block,
+    *,
+    thorough: bool,
+) -> RFMSpace:
+    """RFM over the open settings of `choice`, the number of updates, and the last fit.
+
+    The bandwidth of the rounds is searched only by a `thorough` search, or where it is that of the
+    last fit too.
+    """
     choice.check()
     options.check()
     check_positive("memory_limit", options.memory_limit)
-    n = len(data.X)
-    needed = 3 * n * n * data.X.element_size()
-    what = f"a recursive feature machine on {n:,} rows (3 matrices of {n:,} x {n:,})"
-    refuse_beyond(needed, options.memory_limit, what, INSTEAD_OF_RFM)
+    if directions != "auto":
+        check_count("directions", directions, allow_none=True)
     start, axes = choice.start_and_axes(data)
+    last = Adaptive(memory_limit=options.memory_limit)
+    start = {**start, "diagonal": bool(options.diagonal)}
+    if choice.alpha is None:
+        start, axes = {**start, "alpha": METRIC_ALPHA}, {**axes, "alpha": METRIC_ALPHAS}
+    if not thorough and directions is not None:
+        axes.pop("bandwidth", None)
+    if not thorough and choice.kernel is None:
+        axes["kernel"] = ("gaussian",)
+    tried = {**({"diagonal": [True]} if options.diagonal is None else {}), **axes}
 
     def make(point: Point) -> RFM:
         return RFM(
             kernel(point["kernel"], point["bandwidth"]),
             point["alpha"],
-            n_iter=point.get("n_iter", options.n_iter),
-            diagonal=options.diagonal,
+            n_iter=point["n_iter"],
+            diagonal=point["diagonal"],
             agop_power=float(options.agop_power),
             centre_gradients=options.centre_gradients,
             normalisation=options.normalisation,
             agop_rows=options.agop_rows,
-            solver=Adaptive(memory_limit=options.memory_limit),
+            solver=last,
             rough=Adaptive(1e-2, 1500, memory_limit=options.memory_limit),
         )
 
     _check_values(kernel(start["kernel"], start["bandwidth"]), start, data.X)
-    return SearchSpace(make, start, axes, stages=("n_iter", 0) if options.n_iter > 0 else None)
+    return RFMSpace(make, start, tried, options.n_iter, directions, last, METRIC_ROWS)

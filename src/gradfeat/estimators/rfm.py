@@ -8,7 +8,10 @@ from ..maths.blocks import Block
 from .classifier import FeatureClassifier
 from .kernel_spaces import KernelChoice, MetricOptions, rfm_space
 from .regressor import FeatureRegressor
-from .search import SearchSpace
+from .search import Space
+
+#: Rows beyond which matrices of rows x rows are in float32.
+NARROW_BEYOND = 3000
 
 
 class RFMRegressor(FeatureRegressor):
@@ -22,16 +25,16 @@ class RFMRegressor(FeatureRegressor):
     kernel : str or None
         "laplace", "gaussian", "matern12", "matern32", "matern52", "ntk", "nngp", "erf-ntk",
         "polynomial2" or "polynomial3" (:func:`gradfeat.models.kernels.named.kernel`).
-        k; None is chosen among laplace, matern32 and gaussian.
+        k of the rounds; None is chosen among laplace and gaussian, matern32 too in a full search.
     bandwidth : float or None
-        Length scale in units of the standardised inputs; None is chosen around the median
-        distance between rows.
+        Length scale of the rounds in units of the standardised inputs; None is the median distance
+        between rows, half to four times that in a full search.
     alpha : float or None
-        Penalty; None is chosen from 1e-4 to 10.
+        Penalty of the rounds; None is 1e-3, or 1e-1 where that does better on noisy targets.
     n_iter : int
         Updates of M; with a search, the best number up to this one is taken.
-    diagonal : bool
-        Learn a scale for each input instead of a full matrix.
+    diagonal : bool or None
+        Learn a scale for each input instead of a full matrix; None is chosen.
     agop_power : float
         M = AGOP^power.
     centre_gradients : bool
@@ -40,18 +43,23 @@ class RFMRegressor(FeatureRegressor):
         Scale of M: trace d, or largest entry 1.
     agop_rows : int or None
         Average the AGOP over a random subset of so many rows.
+    directions : "auto", int or None
+        Leading directions of M in which the last fit is made, with a kernel, bandwidth and penalty
+        of its own. "auto": how many, if any, is chosen on held-out rows, as all that is searched;
+        None: the last round of the RFM itself.
     standardise : bool
         Give every input zero mean and unit spread first.
     search : {"fast", "full"} or None
-        Validated search over everything left None (on at most 1,500 or 4,000 training rows, one
-        or two sweeps); None searches nothing: what is given is used as it is, and what is left
-        None takes its starting value.
+        Validated search over everything left None, and of the last fit (see `directions`): folds
+        up to 1,500 or 4,000 rows, beyond these a fifth held out and the rounds on at most 3,000 or
+        10,000 of the rest; the settings found are then fitted to all rows. None searches nothing:
+        what is given is used as it is, and what is left None takes its starting value.
     memory_limit : int or None
         Bytes that kernel matrices may take (None: 80 % of free memory).
     device : str or None
         Torch device; None is that of a torch input, else the CPU.
     dtype : {"float32", "float64"} or None
-        Float type of the fit; None is float64.
+        Float type of the fit; None is float64 up to 3,000 rows and float32 beyond.
     random_state : int, RandomState, Generator or None
         Seed of the named random streams; None is 0, so that equal estimators give equal fits.
 
@@ -71,18 +79,21 @@ class RFMRegressor(FeatureRegressor):
     (0, 1)
     """
 
+    _narrow_beyond = NARROW_BEYOND
+
     def __init__(
         self,
         *,
-        kernel: str | None = "laplace",
+        kernel: str | None = None,
         bandwidth: float | None = None,
         alpha: float | None = None,
         n_iter: int = 5,
-        diagonal: bool = False,
+        diagonal: bool | None = None,
         agop_power: float = 1.0,
         centre_gradients: bool = False,
         normalisation: Literal["trace", "max"] = "trace",
         agop_rows: int | None = None,
+        directions: int | str | None = "auto",
         standardise: bool = True,
         search: str | None = "fast",
         memory_limit: int | None = None,
@@ -99,6 +110,7 @@ class RFMRegressor(FeatureRegressor):
         self.centre_gradients = centre_gradients
         self.normalisation: Literal["trace", "max"] = normalisation
         self.agop_rows = agop_rows
+        self.directions = directions
         self.standardise = standardise
         self.search = search
         self.memory_limit = memory_limit
@@ -106,7 +118,7 @@ class RFMRegressor(FeatureRegressor):
         self.dtype = dtype
         self.random_state = random_state
 
-    def _space(self, data: Block) -> SearchSpace:
+    def _space(self, data: Block) -> Space:
         options = MetricOptions(
             self.n_iter,
             self.diagonal,
@@ -116,7 +128,9 @@ class RFMRegressor(FeatureRegressor):
             self.agop_rows,
             self.memory_limit,
         )
-        return rfm_space(KernelChoice(self.kernel, self.bandwidth, self.alpha), options, data)
+        choice = KernelChoice(self.kernel, self.bandwidth, self.alpha)
+        thorough = self.search == "full"
+        return rfm_space(choice, options, self.directions, data, thorough=thorough)
 
 
 class RFMClassifier(FeatureClassifier):
@@ -130,16 +144,16 @@ class RFMClassifier(FeatureClassifier):
     kernel : str or None
         "laplace", "gaussian", "matern12", "matern32", "matern52", "ntk", "nngp", "erf-ntk",
         "polynomial2" or "polynomial3" (:func:`gradfeat.models.kernels.named.kernel`).
-        k; None is chosen among laplace, matern32 and gaussian.
+        k of the rounds; None is chosen among laplace and gaussian, matern32 too in a full search.
     bandwidth : float or None
-        Length scale in units of the standardised inputs; None is chosen around the median
-        distance between rows.
+        Length scale of the rounds in units of the standardised inputs; None is the median distance
+        between rows, half to four times that in a full search.
     alpha : float or None
-        Penalty; None is chosen from 1e-4 to 10.
+        Penalty of the rounds; None is 1e-3, or 1e-1 where that does better on noisy targets.
     n_iter : int
         Updates of M; with a search, the best number up to this one is taken.
-    diagonal : bool
-        Learn a scale for each input instead of a full matrix.
+    diagonal : bool or None
+        Learn a scale for each input instead of a full matrix; None is chosen.
     agop_power : float
         M = AGOP^power.
     centre_gradients : bool
@@ -148,18 +162,23 @@ class RFMClassifier(FeatureClassifier):
         Scale of M: trace d, or largest entry 1.
     agop_rows : int or None
         Average the AGOP over a random subset of so many rows.
+    directions : "auto", int or None
+        Leading directions of M in which the last fit is made, with a kernel, bandwidth and penalty
+        of its own. "auto": how many, if any, is chosen on held-out rows, as all that is searched;
+        None: the last round of the RFM itself.
     standardise : bool
         Give every input zero mean and unit spread first.
     search : {"fast", "full"} or None
-        Validated search over everything left None (on at most 1,500 or 4,000 training rows, one
-        or two sweeps); None searches nothing: what is given is used as it is, and what is left
-        None takes its starting value.
+        Validated search over everything left None, and of the last fit (see `directions`): folds
+        up to 1,500 or 4,000 rows, beyond these a fifth held out and the rounds on at most 3,000 or
+        10,000 of the rest; the settings found are then fitted to all rows. None searches nothing:
+        what is given is used as it is, and what is left None takes its starting value.
     memory_limit : int or None
         Bytes that kernel matrices may take (None: 80 % of free memory).
     device : str or None
         Torch device; None is that of a torch input, else the CPU.
     dtype : {"float32", "float64"} or None
-        Float type of the fit; None is float64.
+        Float type of the fit; None is float64 up to 3,000 rows and float32 beyond.
     random_state : int, RandomState, Generator or None
         Seed of the named random streams; None is 0, so that equal estimators give equal fits.
 
@@ -178,18 +197,21 @@ class RFMClassifier(FeatureClassifier):
     [0, 0]
     """
 
+    _narrow_beyond = NARROW_BEYOND
+
     def __init__(
         self,
         *,
-        kernel: str | None = "laplace",
+        kernel: str | None = None,
         bandwidth: float | None = None,
         alpha: float | None = None,
         n_iter: int = 5,
-        diagonal: bool = False,
+        diagonal: bool | None = None,
         agop_power: float = 1.0,
         centre_gradients: bool = False,
         normalisation: Literal["trace", "max"] = "trace",
         agop_rows: int | None = None,
+        directions: int | str | None = "auto",
         standardise: bool = True,
         search: str | None = "fast",
         memory_limit: int | None = None,
@@ -206,6 +228,7 @@ class RFMClassifier(FeatureClassifier):
         self.centre_gradients = centre_gradients
         self.normalisation: Literal["trace", "max"] = normalisation
         self.agop_rows = agop_rows
+        self.directions = directions
         self.standardise = standardise
         self.search = search
         self.memory_limit = memory_limit
@@ -213,7 +236,7 @@ class RFMClassifier(FeatureClassifier):
         self.dtype = dtype
         self.random_state = random_state
 
-    def _space(self, data: Block) -> SearchSpace:
+    def _space(self, data: Block) -> Space:
         options = MetricOptions(
             self.n_iter,
             self.diagonal,
@@ -223,4 +246,6 @@ class RFMClassifier(FeatureClassifier):
             self.agop_rows,
             self.memory_limit,
         )
-        return rfm_space(KernelChoice(self.kernel, self.bandwidth, self.alpha), options, data)
+        choice = KernelChoice(self.kernel, self.bandwidth, self.alpha)
+        thorough = self.search == "full"
+        return rfm_space(choice, options, self.directions, data, thorough=thorough)

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import math
 import time
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Any
 
@@ -40,13 +41,44 @@ def search_deadline(seconds: float) -> Iterator[None]:
         _deadline.reset(token)
 
 
+def deadline_passed() -> bool:
+    """Whether the time of :func:`search_deadline` is over."""
+    return time.monotonic() > _deadline.get()
+
+
 #: Rows a search may train on, for ``search="fast"`` and ``"full"``.
 SEARCH_ROWS = {"fast": 1500, "full": 4000}
 
 
+class Space(ABC):
+    """Settings of a method: where a search begins, and how it finds the best."""
+
+    #: Setting that is used where nothing is searched.
+    start: Point
+    #: Whether the method rests on the first gradient step, so that it is tested.
+    first_gradient: bool = False
+
+    @property
+    @abstractmethod
+    def open(self) -> bool:
+        """Whether there is anything to search."""
+
+    @abstractmethod
+    def learner(self, point: Point) -> Learner[Predictor]:
+        """The method at one setting."""
+
+    @abstractmethod
+    def given(self, data: Block, seed: int, rows: int) -> Trial:
+        """The start, as it is, on held-out rows."""
+
+    @abstractmethod
+    def best(self, data: Block, seed: int, rows: int, sweeps: int) -> Trial:
+        """The best setting found."""
+
+
 @dataclass(frozen=True)
-class SearchSpace:
-    """What a search varies.
+class SearchSpace(Space):
+    """One axis at a time over a grid of settings.
 
     Attributes
     ----------
@@ -63,11 +95,28 @@ class SearchSpace:
         Whether the method rests on the first gradient step, so that it is tested.
     """
 
-    make: Callable[[Point], Learner]
+    make: Callable[[Point], Learner[Predictor]]
     start: Point
     axes: Mapping[str, Sequence[Any]]
     stages: tuple[str, int] | None
     first_gradient: bool = False
+
+    @property
+    def open(self) -> bool:
+        """Axes, or a number of stages."""
+        return bool(self.axes) or self.stages is not None
+
+    def learner(self, point: Point) -> Learner[Predictor]:
+        """What `make` makes."""
+        return self.make(point)
+
+    def given(self, data: Block, seed: int, rows: int) -> Trial:
+        """The start with all of its stages."""
+        return evaluate(replace(self, stages=None), self.start, data, seed, rows)
+
+    def best(self, data: Block, seed: int, rows: int, sweeps: int) -> Trial:
+        """By :func:`search`."""
+        return search(self, data, seed, rows=rows, sweeps=sweeps)
 
 
 @dataclass(frozen=True)
@@ -102,6 +151,13 @@ def folds(n: int, rows: int) -> list[tuple[slice | list[int], slice]]:
     return [([i for i in range(n) if not a <= i < b], slice(a, b)) for a, b in pairwise(edges)]
 
 
+def evaluate_point(
+    learner: Learner[Predictor], point: Point, data: Block, seed: int, rows: int
+) -> Trial:
+    """Held-out loss of a learner as it is, at its last stage."""
+    return evaluate(SearchSpace(lambda _: learner, point, {}, stages=None), point, data, seed, rows)
+
+
 def evaluate(space: SearchSpace, point: Point, data: Block, seed: int, rows: int) -> Trial:
     """Held-out loss of one setting, at its best stage."""
     learner = space.make(point)
@@ -126,15 +182,27 @@ def evaluate(space: SearchSpace, point: Point, data: Block, seed: int, rows: int
 def _predictions(
     path: Iterator[Predictor], data: Block, held: slice, *, early: bool
 ) -> list[Tensor]:
-    """Held-out predictions of each stage; `early` stops once the loss is 5 % above its best."""
-    out, best = [], math.inf
+    """Held-out predictions of each stage; `early` ends with stages that :func:`gains` no more."""
+    out, losses = [], []
     for predictor in path:
         out.append(predictor(data.X[held]))
-        loss = float((data.w[held] @ (out[-1] - data.y[held]).square()).sum())
-        if early and loss > 1.05 * best:
+        losses.append(float((data.w[held] @ (out[-1] - data.y[held]).square()).sum()))
+        if early and not gains(losses):
             break
-        best = min(best, loss)
     return out
+
+
+def gains(losses: Sequence[float]) -> bool:
+    """Whether stages still help: not 5 % above the best, nor twice within .2 % of a best before.
+
+    Examples
+    --------
+    >>> gains([1.0, 0.9]), gains([1.0, 1.06]), gains([1.0, 1.0, 0.999])
+    (True, False, False)
+    """
+    if losses[-1] > 1.05 * min(losses):
+        return False
+    return len(losses) < 3 or min(losses[-2:]) < 0.998 * min(losses[:-2])
 
 
 def search(
@@ -150,7 +218,7 @@ def search(
         for axis, values in space.axes.items():
             for value in values:
                 point = {name: best.point[name] for name in space.start} | {axis: value}
-                if _key(point) in seen or time.monotonic() > _deadline.get():
+                if _key(point) in seen or deadline_passed():
                     continue
                 seen.add(_key(point))
                 trial = evaluate(space, point, data, seed, rows)

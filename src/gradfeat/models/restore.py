@@ -12,6 +12,7 @@ from .base import Predictor
 from .kernel_machine import KernelMachine
 from .kernels.named import kernel_from_spec
 from .linearised import Linearised
+from .projected import Projected
 from .two_layer import TwoLayer
 
 
@@ -37,6 +38,9 @@ def predictor_from(spec: Mapping[str, Any], tensors: Mapping[str, Tensor]) -> Pr
     match spec:
         case {"type": "KernelMachine", "kernel": kernel}:
             return KernelMachine(kernel_from_spec(kernel), **tensors)
+        case {"type": "Projected", "inner": inner}:
+            parts = {k.removeprefix("inner."): t for k, t in tensors.items() if k != "B"}
+            return Projected(predictor_from(inner, parts), tensors["B"])
         case {"type": "TwoLayer", "activation": activation}:
             return TwoLayer(**tensors, activation=activation_from_spec(activation))
         case {"type": "Linearised", "start": start}:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import cache, partial
 from typing import Literal, final
 
 import torch
@@ -95,28 +96,44 @@ class RFM(Learner[KernelMachine]):
         seed: int = 0,
     ) -> Iterator[KernelMachine]:
         """The machines after 0, 1, ..., `n_iter` updates; stop iterating to stop early."""
+        for _, machine in self._rounds(X, y, weights, seed):
+            yield machine()
+
+    def metrics(
+        self,
+        X: Float[Tensor, "n d"],
+        y: Float[Tensor, "n c"],
+        *,
+        weights: Float[Tensor, " n"] | None = None,
+        seed: int = 0,
+    ) -> Iterator[Tensor]:
+        """The square roots A of M after 0, 1, ..., `n_iter` updates, without the last solve."""
+        for A, _ in self._rounds(X, y, weights, seed):
+            yield A
+
+    def _rounds(
+        self, X: Tensor, y: Tensor, weights: Tensor | None, seed: int
+    ) -> Iterator[tuple[Tensor, Callable[[], KernelMachine]]]:
+        """A and, where it is called for, the machine in its metric."""
         w = unit_weights(X, weights)
         offset = (w @ y) / w.sum()
         rows = self._agop_rows(len(X), seed)
         A = X.new_ones(X.shape[1])
         for update in range(self.n_iter + 1):
-            XA = apply_metric(X, A)
-            system = System(
-                self.kernel,
-                XA,
-                y - offset,
-                self.alpha,
-                weights,
-                None if update == self.n_iter else {},
-            )
-            rough = self.rough if update < self.n_iter else None
-            solution = (rough or self.solver).solve(system, seed=seed)
-            c = solution.c.to(X.dtype)
-            Z = X if solution.index is None else X[solution.index]
-            yield KernelMachine(self.kernel, Z, c, offset, A)
-            if update < self.n_iter:
-                A = self._next_metric(A, self._agop(system, solution, w, rows))
-            del system
+            last = update == self.n_iter
+            XA, kept = apply_metric(X, A), None if last else {}
+            system = System(self.kernel, XA, y - offset, self.alpha, weights, kept)
+            solver = self.solver if last or self.rough is None else self.rough
+            solve = cache(partial(solver.solve, system, seed=seed))
+
+            def machine(A: Tensor = A, solve: Callable[[], Solution] = solve) -> KernelMachine:
+                solution = solve()
+                Z = X if solution.index is None else X[solution.index]
+                return KernelMachine(self.kernel, Z, solution.c.to(X.dtype), offset, A)
+
+            yield A, machine
+            if not last:
+                A = self._next_metric(A, self._agop(system, solve(), w, rows))
 
     def _agop_rows(self, n: int, seed: int) -> Tensor | None:
         if self.agop_rows is None or self.agop_rows >= n:

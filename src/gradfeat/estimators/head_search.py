@@ -1,0 +1,216 @@
+"""Which directions, kernel and penalty the last fit of an RFM should take, on held-out rows."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from jaxtyping import Float
+from torch import Tensor
+
+from ..maths.blocks import Block
+from ..maths.cholesky import cholesky_
+from ..models.kernel_ridge import KernelRidge
+from ..models.kernels.named import kernel
+from ..models.solvers.base import Solver
+from ..models.subspace_refit import leading_metric, unit_spread
+from .search import deadline_passed
+
+#: What is tried, one axis at a time, in this order.
+DIRECTIONS = (1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64)
+POWERS = (0.0, 0.25, 1.0)
+KERNELS = ("laplace", "matern52", "gaussian")
+MOST_CLIMBS = 3
+ALPHAS = (1e-6, 1e-5, 1e-4, 1e-3, 1e-2, 1e-1, 1.0)
+#: Losses within this share of each other count as equal.
+ALIKE = 0.01
+
+
+@dataclass(frozen=True)
+class Head:
+    """The last fit: a kernel on B^T x, B = V_r diag(e^power) of total variance 1.
+
+    Attributes
+    ----------
+    directions : int or None
+        r; None is all.
+    power : float
+        How far the eigenvalues of M weigh the directions.
+    kernel : str
+        Its name.
+    bandwidth : float
+        In standard deviations of the projected rows.
+    alpha : float
+        Penalty.
+    """
+
+    directions: int | None = None
+    power: float = 0.5
+    kernel: str = "matern32"
+    bandwidth: float = 1.0
+    alpha: float = 1e-3
+
+
+@dataclass(frozen=True, eq=False)
+class Split:
+    """Training and held-out rows, and the square root A of M that the training rows taught."""
+
+    train: Block
+    held: Block
+    A: Tensor
+
+
+@dataclass(frozen=True, eq=False)
+class HeadTrial:
+    """A head, its held-out loss, and its predictions on each split."""
+
+    head: Head
+    loss: float
+    predictions: tuple[Float[Tensor, "h c"], ...]
+
+
+def held_out_loss(splits: Sequence[Split], predictions: Sequence[Tensor]) -> float:
+    """Weighted mean squared error over the held-out rows of all splits, summed over outputs."""
+    total = mass = 0.0
+    for split, f in zip(splits, predictions, strict=True):
+        total += float((split.held.w @ (f - split.held.y).square()).sum())
+        mass += float(split.held.w.sum())
+    return total / mass if math.isfinite(total) else math.inf
+
+
+def penalty_path(split: Split, head: Head, alphas: Sequence[float]) -> list[Tensor | None]:
+    """Held-out predictions at several penalties: one kernel matrix, a factorisation each.
+
+    None where the matrix is not numerically positive definite.
+    """
+    train, held = split.train, split.held
+    B = unit_spread(leading_metric(split.A, head.directions, head.power), train.X, train.w)
+    k, P = kernel(head.kernel, head.bandwidth), train.X @ B
+    K, across = k(P, P), k(held.X @ B, P)
+    offset = (train.w @ train.y) / train.w.sum()
+    out: list[Tensor | None] = []
+    for alpha in alphas:
+        A = K.clone()
+        A.diagonal().add_(alpha / train.w)
+        solve = cholesky_(A)
+        out.append(None if solve is None else across @ solve(train.y - offset) + offset)
+    return out
+
+
+def fit_head(split: Split, head: Head, solver: Solver) -> Float[Tensor, "h c"]:
+    """Held-out predictions of a head fitted to the training rows by this solver."""
+    train, held = split.train, split.held
+    B = unit_spread(leading_metric(split.A, head.directions, head.power), train.X, train.w)
+    learner = KernelRidge(kernel(head.kernel, head.bandwidth), head.alpha, solver)
+    return learner.fit(train.X @ B, train.y, weights=train.w)(held.X @ B)
+
+
+def evaluate_head(splits: Sequence[Split], head: Head, alphas: Sequence[float]) -> HeadTrial:
+    """The head with the best of these penalties."""
+    paths = [penalty_path(split, head, alphas) for split in splits]
+    best = HeadTrial(head, math.inf, ())
+    for alpha, predictions in zip(alphas, zip(*paths, strict=True), strict=True):
+        whole = tuple(f for f in predictions if f is not None)
+        if len(whole) == len(splits):
+            loss = held_out_loss(splits, whole)
+            if loss < best.loss:
+                best = HeadTrial(replace(head, alpha=alpha), loss, whole)
+    return best
+
+
+def nearby(alpha: float, alphas: Sequence[float]) -> tuple[float, ...]:
+    """The penalties of a grid from a tenth of this one to ten times."""
+    return tuple(a for a in alphas if alpha / 11 <= a <= 11 * alpha)
+
+
+class HeadSearch:
+    """Best head over directions, kernels, bandwidths, powers and penalties, one axis at a time.
+
+    The penalty is searched with each; the numbers of directions near the best once more at the
+    end. Of heads within 1 % of the least loss the one of fewest directions is taken.
+
+    Parameters
+    ----------
+    splits : sequence of Split
+        Where heads are fitted and compared.
+    directions : sequence of int or None
+        Numbers of directions, increasing, None (all) last.
+    alphas : sequence of float
+        Penalties allowed.
+    """
+
+    def __init__(
+        self,
+        splits: Sequence[Split],
+        directions: Sequence[int | None],
+        alphas: Sequence[float],
+    ) -> None:
+        self.splits, self.directions, self.alphas = splits, directions, alphas
+        self._trials: list[HeadTrial] = []
+
+    def run(self) -> HeadTrial:
+        """The trial of the head chosen."""
+        start = Head(self.directions[-1])
+        self._try(start, self.alphas)
+        for r in self.directions[:-1]:
+            self._try(replace(start, directions=r), nearby(self._best.head.alpha, self.alphas))
+        for name in KERNELS:
+            self._try(replace(self._best.head, kernel=name), self.alphas)
+        self._climb(2.0)
+        self._climb(0.5)
+        for power in POWERS:
+            head = self._best.head
+            self._try(replace(head, power=power), nearby(head.alpha, self.alphas))
+        self._neighbours()
+        return self._fewest()
+
+    @property
+    def _best(self) -> HeadTrial:
+        return min(self._trials, key=lambda trial: trial.loss)
+
+    def _try(self, head: Head, alphas: Sequence[float]) -> None:
+        if not self._trials or not deadline_passed():
+            self._trials.append(evaluate_head(self.splits, head, alphas))
+
+    def _climb(self, factor: float) -> None:
+        """Bandwidths times a factor for as long as that helps."""
+        for _ in range(MOST_CLIMBS):
+            head = self._best.head
+            self._try(replace(head, bandwidth=factor * head.bandwidth), self.alphas)
+            if self._trials[-1] is not self._best:
+                break
+
+    def _neighbours(self) -> None:
+        """One number of directions fewer, one more, and all."""
+        head, last = self._best.head, len(self.directions) - 1
+        at = list(self.directions).index(head.directions)
+        for i in sorted({max(0, at - 1), min(last, at + 1), last} - {at}):
+            changed = replace(head, directions=self.directions[i])
+            self._try(changed, nearby(head.alpha, self.alphas))
+
+    def _fewest(self) -> HeadTrial:
+        close = [trial for trial in self._trials if trial.loss <= (1 + ALIKE) * self._best.loss]
+        order = list(self.directions)
+        return min(close, key=lambda t: (order.index(t.head.directions), t.loss))
+
+
+def first_rows(block: Block, rows: int) -> Block:
+    """At most so many of the rows, in float64 (they come in hash order: a random sample)."""
+    return Block(block.X[:rows].double(), block.y[:rows].double(), block.w[:rows].double())
+
+
+def candidate_directions(d: int, learnt: bool) -> list[int | None]:
+    """Numbers of directions worth a try among d, "all" last; only that where M is not learnt.
+
+    Examples
+    --------
+    >>> candidate_directions(5, True), candidate_directions(5, False)
+    ([1, 2, 3, 4, None], [None])
+    """
+    return [*(r for r in DIRECTIONS if r < d and learnt), None]
+
+
+def is_learnt(A: Tensor) -> bool:
+    """Whether A differs from the identity that it began as."""
+    return A.ndim == 2 or bool((A != 1).any())
