@@ -6,6 +6,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+import torch
 from jaxtyping import Float
 from torch import Tensor
 
@@ -23,8 +24,10 @@ POWERS = (0.0, 0.25, 1.0)
 KERNELS = ("laplace", "matern52", "gaussian")
 MOST_CLIMBS = 3
 ALPHAS = (1e-6, 1e-5, 1e-4, 1e-3, 1e-2, 1e-1, 1.0)
-#: Losses within this share of each other count as equal.
-ALIKE = 0.01
+#: Losses may count as alike within this share of the best and this share of that of the mean.
+ALIKE, NEGLIGIBLE = 0.005, 1e-4
+#: Kernels of the last fit, the smoothest first.
+SMOOTHNESS = ("gaussian", "matern52", "matern32", "laplace")
 
 
 @dataclass(frozen=True)
@@ -128,7 +131,12 @@ class HeadSearch:
     """Best head over directions, kernels, bandwidths, powers and penalties, one axis at a time.
 
     The penalty is searched with each; the numbers of directions near the best once more at the
-    end. Of heads within 1 % of the least loss the one of fewest directions is taken.
+    end. Of heads that the best does not beat by more than one standard error of the paired
+    differences, nor by more than half a percent of its loss, the simplest is taken: the smoothest
+    kernel, then the fewest directions, then the largest bandwidth. (Held-out rows say little of
+    what lies beyond the training rows; smooth fits go on there, others bend back to the mean.)
+
+    Source: Breiman, Friedman, Olshen & Stone 1984, section 3.4.3 (the one-standard-error rule).
 
     Parameters
     ----------
@@ -162,8 +170,16 @@ class HeadSearch:
         for power in POWERS:
             head = self._best.head
             self._try(replace(head, power=power), nearby(head.alpha, self.alphas))
-        self._neighbours()
-        return self._fewest()
+        self._fewer()
+        self._smoother()
+        return self._simplest()
+
+    def around(self, head: Head) -> HeadTrial:
+        """The trial chosen among this head, kernels a step smoother or rougher, and penalties."""
+        at = SMOOTHNESS.index(head.kernel)
+        for name in SMOOTHNESS[max(0, at - 1) : at + 2]:
+            self._try(replace(head, kernel=name), nearby(head.alpha, self.alphas))
+        return self._simplest()
 
     @property
     def _best(self) -> HeadTrial:
@@ -181,22 +197,51 @@ class HeadSearch:
             if self._trials[-1] is not self._best:
                 break
 
-    def _neighbours(self) -> None:
-        """One number of directions fewer, one more, and all."""
-        head, last = self._best.head, len(self.directions) - 1
-        at = list(self.directions).index(head.directions)
-        for i in sorted({max(0, at - 1), min(last, at + 1), last} - {at}):
-            changed = replace(head, directions=self.directions[i])
-            self._try(changed, nearby(head.alpha, self.alphas))
+    def _fewer(self) -> None:
+        """Every smaller number of directions with what else was found, and the next larger."""
+        head, order = self._best.head, list(self.directions)
+        for r in order[: order.index(head.directions) + 2]:
+            if r != head.directions:
+                self._try(replace(head, directions=r), nearby(head.alpha, self.alphas))
 
-    def _fewest(self) -> HeadTrial:
-        close = [trial for trial in self._trials if trial.loss <= (1 + ALIKE) * self._best.loss]
-        order = list(self.directions)
-        return min(close, key=lambda t: (order.index(t.head.directions), t.loss))
+    def _smoother(self) -> None:
+        """Smoother kernels with what else was found, also twice as wide."""
+        head = self._best.head
+        for name in SMOOTHNESS[: SMOOTHNESS.index(head.kernel)]:
+            for factor in (1.0, 2.0):
+                self._try(
+                    replace(head, kernel=name, bandwidth=factor * head.bandwidth), self.alphas
+                )
+
+    def _simplest(self) -> HeadTrial:
+        """Of the trials not worse than the best by more than chance: few directions, smooth."""
+        best, order = self._best, list(self.directions)
+        errors = self._errors(best)
+        mean = held_out_loss(self.splits, [s.held.y.mean(0) for s in self.splits])
+        alike = [best]
+        for trial in self._trials:
+            excess = trial.loss - best.loss
+            if 0 < excess <= ALIKE * best.loss + NEGLIGIBLE * mean:
+                spread = (self._errors(trial) - errors).std() / len(errors) ** 0.5
+                alike += [trial] if excess <= float(spread) else []
+        return min(
+            alike,
+            key=lambda t: (
+                SMOOTHNESS.index(t.head.kernel),
+                order.index(t.head.directions),
+                -t.head.bandwidth,
+                t.loss,
+            ),
+        )
+
+    def _errors(self, trial: HeadTrial) -> Float[Tensor, " n"]:
+        """Weighted squared error of each held-out row."""
+        pairs = zip(self.splits, trial.predictions, strict=True)
+        return torch.cat([s.held.w * (f - s.held.y).square().sum(1) for s, f in pairs])
 
 
 def first_rows(block: Block, rows: int) -> Block:
-    """At most so many of the rows, in float64 (they come in hash order: a random sample)."""
+    """At most so many of the rows, in float64 (any run of them is a fair sample)."""
     return Block(block.X[:rows].double(), block.y[:rows].double(), block.w[:rows].double())
 
 

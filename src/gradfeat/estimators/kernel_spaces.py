@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import torch
@@ -14,7 +14,7 @@ from ..maths.memory import allowed_bytes
 from ..models.base import Kernel
 from ..models.kernel_ridge import KernelRidge
 from ..models.kernels.named import NAMES, kernel
-from ..models.rfm import RFM
+from ..models.rfm import RFM, ROUGH
 from ..models.solvers.adaptive import Adaptive
 from ..models.solvers.direct import direct_bytes
 from ..models.solvers.named import NAMES as SOLVERS
@@ -31,8 +31,8 @@ ALPHAS = (1e-4, 1e-3, 1e-1, 1.0, 10.0)
 START_ALPHA = 1e-2
 #: Penalties of the rounds of an RFM: the last fit has one of its own.
 METRIC_ALPHA, METRIC_ALPHAS = 1e-3, (1e-1,)
-#: Rows that the metric of an RFM is learnt from, at most.
-METRIC_ROWS = 20_000
+#: Rows that the metric of an RFM is learnt from, at most, in a thorough search and else.
+METRIC_ROWS = {False: 3_000, True: 20_000}
 
 #: Bandwidths, in units of the standardised inputs; squares beyond are no floating-point numbers.
 LEAST_BANDWIDTH, LARGEST_BANDWIDTH = 1e-100, 1e100
@@ -186,8 +186,8 @@ def rfm_space(
             normalisation=options.normalisation,
             agop_rows=options.agop_rows,
             solver=last,
-            rough=Adaptive(1e-2, 1500, memory_limit=options.memory_limit),
+            rough=replace(ROUGH, memory_limit=options.memory_limit),
         )
 
     _check_values(kernel(start["kernel"], start["bandwidth"]), start, data.X)
-    return RFMSpace(make, start, tried, options.n_iter, directions, last, METRIC_ROWS)
+    return RFMSpace(make, start, tried, options.n_iter, directions, last, METRIC_ROWS[thorough])

@@ -51,9 +51,10 @@ class RFMRegressor(FeatureRegressor):
         Give every input zero mean and unit spread first.
     search : {"fast", "full"} or None
         Validated search over everything left None, and of the last fit (see `directions`): folds
-        up to 1,500 or 4,000 rows, beyond these a fifth held out and the rounds on at most 3,000 or
-        10,000 of the rest; the settings found are then fitted to all rows. None searches nothing:
-        what is given is used as it is, and what is left None takes its starting value.
+        up to 1,500 or 4,000 rows, beyond these a third held out (at most 2,000) and the rounds
+        on at most 2,500 or 10,000 of the rest; the settings found are then fitted to all rows.
+        None searches nothing: what is given is used as it is, and what is left None takes its
+        starting value.
     memory_limit : int or None
         Bytes that kernel matrices may take (None: 80 % of free memory).
     device : str or None
@@ -170,9 +171,10 @@ class RFMClassifier(FeatureClassifier):
         Give every input zero mean and unit spread first.
     search : {"fast", "full"} or None
         Validated search over everything left None, and of the last fit (see `directions`): folds
-        up to 1,500 or 4,000 rows, beyond these a fifth held out and the rounds on at most 3,000 or
-        10,000 of the rest; the settings found are then fitted to all rows. None searches nothing:
-        what is given is used as it is, and what is left None takes its starting value.
+        up to 1,500 or 4,000 rows, beyond these a third held out (at most 2,000) and the rounds
+        on at most 2,500 or 10,000 of the rest; the settings found are then fitted to all rows.
+        None searches nothing: what is given is used as it is, and what is left None takes its
+        starting value.
     memory_limit : int or None
         Bytes that kernel matrices may take (None: 80 % of free memory).
     device : str or None

@@ -33,17 +33,18 @@ from .head_search import (
 from .search import Point, Space, Trial, deadline_passed, evaluate_point, folds, gains
 
 #: Of many rows: held out at most, and their share; training rows of a path at most.
-HELD_ROWS, HELD_SHARE = 2000, 0.2
-PATH_ROWS = {1: 3000, 2: 10_000}
+HELD_ROWS, HELD_SHARE = 2000, 1 / 3
+PATH_ROWS = {1: 2500, 2: 10_000}
 #: Least penalty of a last fit in float32: below it rounding of the kernel leads.
 LEAST_ALPHA = 1e-3
 #: Rows that the many small fits of a head search train on, and are held out, at most.
-HEAD_ROWS = {1: 800, 2: 2000}
+HEAD_ROWS = {1: 700, 2: 2000}
 #: Paths up to so many times the least loss have their heads searched.
 WORTH_A_HEAD = 1.25
 #: A path is given up where a round's loss is so many times that of the best path's same round.
 HOPELESS = 1.25
-#: A round that gains less than this share of the loss of the mean is the last of its path.
+#: A round that gains less than this share of the loss of the mean is the last of its path, and
+#: with no more loss than that no other path is tried.
 ENOUGH = 1e-3
 #: Share of the loss of the mean below which the targets have too little noise for large penalties.
 LITTLE = 0.1
@@ -145,18 +146,27 @@ class RFMSpace(Space):
         if self.directions is None:
             return own
         heads = [
-            (path, number, self._head(path.stages[number], HEAD_ROWS[sweeps]))
-            for path in paths[: 1 + sweeps]
-            if path.loss <= WORTH_A_HEAD * top.loss
-            for number in sorted({path.best, len(path.stages) - 1})
-            if not deadline_passed() or path is top
+            self._finalist(path, number, sweeps) for path, number in _candidates(paths, sweeps)
         ]
-        path, number, found = min(heads, key=lambda one: one[2].loss)
-        found = _with_all_rows(path.stages[number].splits, found)
-        if self.directions == "auto" and not found.loss < own.loss:
+        stage, point, found = min(heads, key=lambda one: one[2].loss)
+        found = self._settled(stage, found)
+        sampled = self.metric_rows is not None and self.metric_rows < len(data.X)
+        if self.directions == "auto" and not found.loss < own.loss and not sampled:
             return own
-        point = {**path.point, "n_iter": number, **named(found.head)}
-        return _trial(point, path.stages[number], found)
+        return _trial({**point, **named(found.head)}, stage, found)
+
+    def _finalist(self, path: Path, number: int, sweeps: int) -> tuple[Stage, Point, HeadTrial]:
+        """The best head in the metric of a round, fitted to all training rows of its splits."""
+        stage = path.stages[number]
+        found = _with_all_rows(stage.splits, self._head(stage, HEAD_ROWS[sweeps]))
+        return stage, {**path.point, "n_iter": number}, found
+
+    def _settled(self, stage: Stage, found: HeadTrial) -> HeadTrial:
+        """Kernel and penalty once more with all training rows, where the search used some."""
+        if not _has_more(stage.splits) or not math.isfinite(found.loss):
+            return found
+        search = HeadSearch(stage.splits, [found.head.directions], _penalties(stage.splits[0].A))
+        return search.around(found.head)
 
     def _paths(self, parts: list[tuple[Block, Block]], seed: int, sweeps: int) -> list[Path]:
         """Paths of the settings tried, the best first."""
@@ -167,7 +177,7 @@ class RFMSpace(Space):
                 for value in values:
                     best = min(paths, key=lambda path: path.loss)
                     point = {**best.point, axis: value}
-                    if point in seen or deadline_passed() or not _worth(axis, best):
+                    if point in seen or deadline_passed() or not _worth(axis, value, best):
                         continue
                     seen.append(point)
                     paths.append(self._path(point, parts, seed, best))
@@ -193,7 +203,7 @@ class RFMSpace(Space):
     def _head(self, stage: Stage, rows: int) -> HeadTrial:
         """The best head on at most `rows` training and held-out rows of a split."""
         small = [
-            Split(first_rows(s.train, rows), first_rows(s.held, rows), s.A.double())
+            Split(first_rows(s.train, rows), first_rows(s.held, 2 * rows), s.A.double())
             for s in stage.splits
         ]
         A = stage.splits[0].A
@@ -201,9 +211,15 @@ class RFMSpace(Space):
             tried = candidate_directions(len(A), is_learnt(A))
         else:
             tried = [int(str(self.directions))]
-        narrow = A.dtype == torch.float32
-        alphas = [a for a in ALPHAS if a >= LEAST_ALPHA or not narrow]
-        return HeadSearch(small, tried, alphas).run()
+        return HeadSearch(small, tried, _penalties(A)).run()
+
+
+def _candidates(paths: list[Path], sweeps: int) -> list[tuple[Path, int]]:
+    """Rounds whose metrics get heads: best and last of the best path, the best of those close."""
+    top = paths[0]
+    close = [path for path in paths[1 : 1 + sweeps] if path.loss <= WORTH_A_HEAD * top.loss]
+    last = [(top, len(top.stages) - 1)] if top.best < len(top.stages) - 1 else []
+    return [(top, top.best), *last, *((path, path.best) for path in close)]
 
 
 def _part(data: Block, rows: slice | list[int]) -> Block:
@@ -211,7 +227,7 @@ def _part(data: Block, rows: slice | list[int]) -> Block:
 
 
 def _splits(data: Block, rows: int, sweeps: int) -> list[tuple[slice | list[int], slice]]:
-    """The folds of few rows; of many one split that holds out a fifth, at most 2,000 rows."""
+    """The folds of few rows; of many one split that holds out a third, at most 2,000 rows."""
     n = len(data.X)
     if n <= rows:
         return list(folds(n, rows))
@@ -219,10 +235,11 @@ def _splits(data: Block, rows: int, sweeps: int) -> list[tuple[slice | list[int]
     return [(slice(held, min(n, held + PATH_ROWS[sweeps])), slice(0, held))]
 
 
-def _worth(axis: str, best: Path) -> bool:
-    """Larger penalties are tried where some noise may be left to smooth."""
+def _worth(axis: str, value: Any, best: Path) -> bool:
+    """Nothing where all is explained; larger penalties where noise may be left to smooth."""
     mean = _loss_of_mean([split.held for split in best.stages[0].splits])
-    return axis != "alpha" or best.loss > LITTLE * mean
+    larger = axis == "alpha" and value > best.point["alpha"]
+    return best.loss > (LITTLE if larger else ENOUGH) * mean
 
 
 def _loss_of_mean(blocks: list[Block]) -> float:
@@ -246,14 +263,20 @@ def _behind(stages: list[Stage], rival: Path | None) -> bool:
 
 def _with_all_rows(splits: Sequence[Split], found: HeadTrial) -> HeadTrial:
     """The head fitted to all training rows of its splits, where the search used some."""
-    if not math.isfinite(found.loss):
-        return found
-    if all(len(f) == len(s.held.X) for f, s in zip(found.predictions, splits, strict=True)) and all(
-        len(s.train.X) <= min(HEAD_ROWS.values()) for s in splits
-    ):
+    if not _has_more(splits) or not math.isfinite(found.loss):
         return found
     predictions = tuple(fit_head(split, found.head, Adaptive()) for split in splits)
     return HeadTrial(found.head, held_out_loss(splits, predictions), predictions)
+
+
+def _has_more(splits: Sequence[Split]) -> bool:
+    """Whether splits have more rows than a head search uses."""
+    return any(len(split.train.X) > min(HEAD_ROWS.values()) for split in splits)
+
+
+def _penalties(A: Tensor) -> list[float]:
+    """Those of the last fit that its float type allows."""
+    return [a for a in ALPHAS if a >= LEAST_ALPHA or A.dtype == torch.float64]
 
 
 def _trial(point: Point, stage: Stage, found: HeadTrial | None = None) -> Trial:

@@ -22,7 +22,7 @@ from .solvers.tiles import own_tiles
 #: The solver unless another is given.
 ADAPTIVE = Adaptive()
 #: The solver of the rounds before the last.
-ROUGH = Adaptive(tolerance=1e-2, few=1500)
+ROUGH = Adaptive(tolerance=1e-2, few=4000)
 #: Entries of the gradients at all rows that may be held at once.
 LARGEST = 2**26
 

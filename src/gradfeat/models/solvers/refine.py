@@ -110,7 +110,8 @@ def refine(
 
     A correction that does not halve the residual is the last one, and one that raises it is not
     taken. `tolerance` None takes one correction as it is. With `sample`, the residual of the first
-    correction is estimated from these rows, and measured on all only where that is too large.
+    correction is estimated from these rows, and measured on all only where that is too large and
+    iterations are left.
 
     Source: Higham 2002, chapter 12 (iterative refinement in mixed precision).
     """
@@ -122,7 +123,7 @@ def refine(
         tried = run.correct(steps, b, r, size, dtype)
         if sample is not None and run.iteration > 0:
             guess = _estimate(equation.residual_at(tried, sample), len(tried), size)
-            if guess <= (tolerance or math.inf):
+            if run.over or guess <= (tolerance or math.inf):
                 b, reached = tried, guess
                 run.record(reached, b)
                 break
