@@ -1,0 +1,95 @@
+"""The search of the last fit: what it finds, what it must not see, and its rule of choice."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+
+from gradfeat.estimators.head_search import (
+    ALPHAS,
+    Head,
+    HeadSearch,
+    Split,
+    evaluate_head,
+    fit_head,
+    held_out_loss,
+)
+from gradfeat.estimators.rows import spread
+from gradfeat.maths.blocks import Block
+from gradfeat.models.solvers.direct import Direct
+
+
+def block(n: int, seed: int, noise: float = 0.0) -> Block:
+    g = torch.Generator().manual_seed(seed)
+    X = torch.randn(n, 6, generator=g).double()
+    y = (1.5 * X[:, :1]).sin() + noise * torch.randn(n, 1, generator=g).double()
+    return Block(X, y, torch.ones(n).double())
+
+
+def split(noise: float = 0.0) -> Split:
+    """M knows that the first input is all that matters, nearly."""
+    A = torch.diag(torch.tensor([1.0, 0.05, 0.04, 0.03, 0.02, 0.01]).double())
+    return Split(block(150, 0, noise), block(150, 1, noise), A)
+
+
+def run(one: Split, directions=(1, 2, 4, None)):
+    return HeadSearch([one], list(directions), ALPHAS).run()
+
+
+def test_one_direction_is_found_and_fitted():
+    found = run(split())
+    assert found.head.directions == 1
+    # The target's variance is 0.45; a kernel on all six inputs leaves a few percent of it.
+    assert found.loss < 1e-4
+
+
+def test_the_loss_is_that_of_the_same_head_fitted_by_a_solver():
+    one = split(0.3)
+    found = run(one)
+    again = fit_head(one, found.head, Direct())
+    assert held_out_loss([one], [again]) == pytest.approx(found.loss, rel=1e-6)
+    torch.testing.assert_close(again, found.predictions[0], rtol=1e-6, atol=1e-8)
+
+
+def test_noise_raises_the_penalty():
+    assert run(split(0.5)).head.alpha > run(split()).head.alpha
+
+
+def test_held_out_targets_do_not_enter_the_predictions():
+    one = split(0.3)
+    other = Split(one.train, Block(one.held.X, -one.held.y, one.held.w), one.A)
+    head = Head(2)
+    first, second = (evaluate_head([s], head, [1e-2]) for s in (one, other))
+    assert torch.equal(first.predictions[0], second.predictions[0])
+    assert first.loss != second.loss
+
+
+def test_among_heads_that_are_alike_the_simplest_is_taken():
+    """Where more directions change nothing, one is taken; where they help, they are kept."""
+    one = split()
+    flat = Split(one.train, one.held, torch.diag(torch.tensor([1.0] + [1e-7] * 5).double()))
+    assert run(flat).head.directions == 1
+    blind = torch.diag(torch.tensor([0.1, 1.0, 0.01, 0.01, 0.01, 0.01]).double())
+    assert run(Split(one.train, one.held, blind)).head.directions != 1
+
+
+def test_a_penalty_that_cannot_be_factorised_is_passed_over():
+    one = split()
+    narrow = Split(
+        *(Block(b.X.float(), b.y.float(), b.w.float()) for b in (one.train, one.held)),
+        one.A.float(),
+    )
+    trial = evaluate_head([narrow], Head(1, kernel="gaussian", bandwidth=8.0), [0.0, 1e-2])
+    assert trial.head.alpha == 1e-2
+
+
+@pytest.mark.parametrize("n", [10, 97, 1000])
+def test_every_run_of_rows_is_a_fair_sample_of_the_targets(n):
+    y = torch.randn(n, 1, generator=torch.Generator().manual_seed(n)).double().numpy() ** 3
+    order = spread(y, 3)
+    assert sorted(order.tolist()) == list(range(n))
+    ranks = y[order, 0].argsort().argsort()
+    held = ranks[: n // 3]
+    # Low discrepancy: the share of ranks below any level is within 2 log(n)/len of the level.
+    counted = [abs((held < level * n).mean() - level) for level in (0.1, 0.5, 0.9)]
+    assert max(counted) < 2.0 / len(held) * max(1.0, n**0.25)
