@@ -17,7 +17,8 @@ class KernelRegressor(FeatureRegressor):
     Parameters
     ----------
     kernel : str or None
-        "laplace", "gaussian", "matern12", "matern32", "matern52", "ntk", "nngp", "erf-ntk",
+        "laplace", "laplace-0.7", "laplace-1.4", "laplace-l1", "laplace-l1-0.7", "gaussian",
+        "matern12", "matern32", "matern52", "ntk", "nngp", "erf-ntk",
         "polynomial2" or "polynomial3" (:func:`gradfeat.models.kernels.named.kernel`).
         k; None is chosen among laplace, matern32 and gaussian.
     bandwidth : float or None
@@ -95,7 +96,8 @@ class KernelClassifier(FeatureClassifier):
     Parameters
     ----------
     kernel : str or None
-        "laplace", "gaussian", "matern12", "matern32", "matern52", "ntk", "nngp", "erf-ntk",
+        "laplace", "laplace-0.7", "laplace-1.4", "laplace-l1", "laplace-l1-0.7", "gaussian",
+        "matern12", "matern32", "matern52", "ntk", "nngp", "erf-ntk",
         "polynomial2" or "polynomial3" (:func:`gradfeat.models.kernels.named.kernel`).
         k; None is chosen among laplace, matern32 and gaussian.
     bandwidth : float or None

@@ -23,10 +23,10 @@ def _reclaimable() -> int:
     """Bytes of page cache that the kernel gives back on demand (Linux; 0 elsewhere)."""
     try:
         with open("/proc/meminfo", encoding="ascii") as handle:
-            fields = dict(line.split(":", 1) for line in handle)
+            found = [line.split()[1] for line in handle if line.startswith("Cached:")]
     except OSError:
         return 0
-    return int(fields.get("Cached", "0 kB").split()[0]) * 1024
+    return int(found[0]) * 1024 if found else 0
 
 
 def readable(n_bytes: float) -> str:
