@@ -33,6 +33,11 @@ class Calibration:
         return log_softmax(self.scale * decisions + np.array(self.shift), axis=1)
 
 
+def two_sided(decisions: NDArray[np.float64]) -> NDArray[np.float64]:
+    """One column per class: the single column f of two classes becomes (-f, f)."""
+    return np.hstack([-decisions, decisions]) if decisions.shape[1] == 1 else decisions
+
+
 def fit_calibration(
     decisions: NDArray[np.float64], labels: NDArray[np.int64], w: NDArray[np.float64]
 ) -> Calibration:
@@ -77,3 +82,18 @@ def fit_calibration(
     bounds = [(-10.0, 10.0)] + [(None, None)] * K
     theta = minimize(loss, start, jac=True, method="L-BFGS-B", bounds=bounds).x
     return Calibration(float(np.exp(theta[0])), tuple(theta[1:].tolist()))
+
+
+def calibrated_loss(
+    decisions: NDArray[np.float64], labels: NDArray[np.int64], w: NDArray[np.float64]
+) -> float:
+    """Weighted mean of -log p of the labels, p calibrated on these same rows.
+
+    Examples
+    --------
+    >>> f = np.zeros((4, 2))
+    >>> round(calibrated_loss(f, np.array([0, 1, 0, 1]), np.ones(4)), 4)  # log 2
+    0.6931
+    """
+    logp = fit_calibration(decisions, labels, w)(decisions)
+    return float(-(w @ logp[np.arange(len(labels)), labels]) / w.sum())

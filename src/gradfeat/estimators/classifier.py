@@ -10,19 +10,15 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import ClassifierMixin
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import column_or_1d, validate_data
+from sklearn.utils.validation import _check_sample_weight, column_or_1d, validate_data
 from torch import Tensor
 
 from .base import FeatureModel
-from .calibration import Calibration, fit_calibration
+from .calibration import Calibration, fit_calibration, two_sided
+from .class_weights import with_class_weights
 from .data import float_types, like, to_numpy
 from .scaling import Standardiser
 from .state import State, labels_from, labels_state
-
-
-def two_sided(decisions: NDArray[np.float64]) -> NDArray[np.float64]:
-    """One column per class: the single column f of two classes becomes (-f, f)."""
-    return np.hstack([-decisions, decisions]) if decisions.shape[1] == 1 else decisions
 
 
 class FeatureClassifier(ClassifierMixin, FeatureModel, ABC):
@@ -33,6 +29,9 @@ class FeatureClassifier(ClassifierMixin, FeatureModel, ABC):
     classes_ : array (K,)
         Labels as given, sorted.
     """
+
+    #: Weights of the classes, of those estimators that have the parameter.
+    class_weight: Any = None
 
     classes_: NDArray[Any]
     _calibration: Calibration
@@ -61,7 +60,8 @@ class FeatureClassifier(ClassifierMixin, FeatureModel, ABC):
             Before work starts, when a direct solve cannot fit.
         """
         X, codes = self._coded(X, y, reset=True)
-        data, seed = self._prepare(X, codes, sample_weight, scale_targets=False)
+        weights = self._row_weights(X, codes, sample_weight)
+        data, seed = self._prepare(X, codes, weights, scale_targets=False)
         trial = self._learn(X, data, seed, need_held_out=len(self.classes_) > 1)
         self._calibration = Calibration.none(len(self.classes_))
         if trial is not None:
@@ -77,6 +77,18 @@ class FeatureClassifier(ClassifierMixin, FeatureModel, ABC):
         K = len(self.classes_)
         codes = np.where(np.arange(K) == index[:, None], 1.0, -1.0)
         return X, codes[:, 1:] if K == 2 else codes
+
+    def _row_weights(
+        self, X: Any, codes: NDArray[np.float64], sample_weight: ArrayLike | None
+    ) -> ArrayLike | None:
+        """Weights (n,) of the rows times those of their classes; as they came without these."""
+        if self.class_weight is None:
+            return sample_weight
+        given = None if sample_weight is None else to_numpy(sample_weight)
+        w = _check_sample_weight(given, to_numpy(X), dtype=np.float64, ensure_non_negative=True)
+        columns = two_sided(codes) if len(self.classes_) == 2 else codes
+        labels = self.classes_[columns.argmax(axis=1)]
+        return with_class_weights(self.class_weight, labels, w)
 
     def _calibrate(self, held: Tensor, y: Tensor, w: Tensor, outputs: Standardiser) -> None:
         """Scale and shifts of the probabilities, from predictions of rows held out or left out."""

@@ -10,7 +10,8 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from .base import FeatureModel
-from .classifier import FeatureClassifier, two_sided
+from .calibration import two_sided
+from .classifier import FeatureClassifier
 
 
 def estimator_gradient(model: FeatureModel) -> Callable[[Tensor], Tensor]:

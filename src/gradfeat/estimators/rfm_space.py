@@ -137,6 +137,10 @@ class RFMSpace(Space):
 
     def best(self, data: Block, seed: int, rows: int, sweeps: int) -> Trial:
         """The best of the paths' rounds and of the heads in the metrics of the two best paths."""
+        return self.chosen(data, seed, rows, sweeps)[0]
+
+    def chosen(self, data: Block, seed: int, rows: int, sweeps: int) -> tuple[Trial, Stage]:
+        """The best setting, and the round whose metric it is in."""
         parts = [
             (_part(data, train), _part(data, held)) for train, held in _splits(data, rows, sweeps)
         ]
@@ -144,7 +148,7 @@ class RFMSpace(Space):
         top = paths[0]
         own = _trial({**top.point, "n_iter": top.best}, top.stages[top.best])
         if self.directions is None:
-            return own
+            return own, top.stages[top.best]
         heads = [
             self._finalist(path, number, sweeps) for path, number in _candidates(paths, sweeps)
         ]
@@ -152,8 +156,8 @@ class RFMSpace(Space):
         found = self._settled(stage, found)
         sampled = self.metric_rows is not None and self.metric_rows < len(data.X)
         if self.directions == "auto" and not found.loss < own.loss and not sampled:
-            return own
-        return _trial({**point, **named(found.head)}, stage, found)
+            return own, top.stages[top.best]
+        return _trial({**point, **named(found.head)}, stage, found), stage
 
     def _finalist(self, path: Path, number: int, sweeps: int) -> tuple[Stage, Point, HeadTrial]:
         """The best head in the metric of a round, fitted to all training rows of its splits."""
@@ -280,11 +284,15 @@ def _penalties(A: Tensor) -> list[float]:
 
 
 def _trial(point: Point, stage: Stage, found: HeadTrial | None = None) -> Trial:
-    y = torch.cat([split.held.y for split in stage.splits])
-    w = torch.cat([split.held.w for split in stage.splits])
+    y, w = joined(stage.splits)
     if found is None:
         return Trial(point, stage.loss, torch.cat(stage.predictions), y, w)
     return Trial(point, found.loss, torch.cat(found.predictions), y, w)
+
+
+def joined(splits: Sequence[Split]) -> tuple[Tensor, Tensor]:
+    """Targets (n, c) and weights (n,) of the held-out rows of all splits."""
+    return torch.cat([s.held.y for s in splits]), torch.cat([s.held.w for s in splits])
 
 
 def named(head: Head) -> dict[str, Any]:

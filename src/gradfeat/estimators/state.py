@@ -17,7 +17,7 @@ Arrays = dict[str, NDArray[Any]]
 
 
 def params_state(estimator: BaseEstimator) -> State:
-    """Constructor parameters; an Activation by its description, a generator as None."""
+    """Constructor parameters: an Activation is its description, a dict pairs, a generator None."""
     return {name: _plain(value) for name, value in estimator.get_params(deep=False).items()}
 
 
@@ -33,6 +33,8 @@ def _plain(value: Any) -> Any:
             return {"activation": value.spec()}
         case np.random.RandomState() | np.random.Generator():
             return None
+        case dict():
+            return {"pairs": [[_plain(key), _plain(item)] for key, item in value.items()]}
     raise ValueError(f"the parameter {value!r} cannot be saved.")
 
 
@@ -45,6 +47,8 @@ def _restored(value: Any) -> Any:
     match value:
         case {"activation": spec}:
             return activation_from_spec(spec)
+        case {"pairs": pairs}:
+            return dict(pairs)
     return value
 
 

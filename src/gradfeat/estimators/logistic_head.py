@@ -1,0 +1,112 @@
+"""Kernel logistic regression as the last fit of an RFM on codes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import final
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from ..models.base import Learner
+from ..models.kernel_logistic import KernelLogistic
+from ..models.kernel_machine import KernelMachine, apply_metric
+from ..models.rfm import RFM
+
+
+def codes_of(y: Float[Tensor, "n c"]) -> tuple[Float[Tensor, "n c"], Float[Tensor, " c"]]:
+    """+-1 codes, and what was subtracted from them to give y (a constant between -1 and 1).
+
+    Examples
+    --------
+    >>> codes_of(torch.tensor([[0.5], [-1.5]]))
+    (tensor([[ 1.],
+            [-1.]]), tensor([0.5000]))
+    """
+    codes = torch.where(y > 0, 1.0, -1.0).to(y)
+    return codes, (codes - y)[0]
+
+
+def share(c: int) -> float:
+    """What decisions are of logits: half of the one of two classes, softmax(-f/2, f/2)_2."""
+    return 0.5 if c == 1 else 1.0
+
+
+@final
+@dataclass(frozen=True)
+class ShiftedLogistic(Learner[KernelMachine]):
+    """Kernel logistic regression on codes of which a constant was subtracted, as y - mean y.
+
+    That constant is subtracted from the logits too, so that adding it gives logits: f of several
+    classes, and (-f, f) those of two.
+
+    Attributes
+    ----------
+    logistic : KernelLogistic
+        The fit to the codes themselves.
+
+    Examples
+    --------
+    >>> from gradfeat.models.kernels.radial import Gaussian
+    >>> X = torch.linspace(-1, 1, 6).double()[:, None]
+    >>> f = ShiftedLogistic(KernelLogistic(Gaussian(1.0), alpha=0.1)).fit(X, X.sign() - 0.3)
+    >>> bool(((f(X) + 0.3).sign() == X.sign()).all())
+    True
+    """
+
+    logistic: KernelLogistic
+
+    def fit_path(
+        self,
+        X: Float[Tensor, "n d"],
+        y: Float[Tensor, "n c"],
+        *,
+        weights: Float[Tensor, " n"] | None = None,
+        seed: int = 0,
+    ) -> Iterator[KernelMachine]:
+        """One stage; no randomness."""
+        codes, shift = codes_of(y)
+        f, half = self.logistic.fit(X, codes, weights=weights, seed=seed), share(y.shape[1])
+        yield replace(f, c=half * f.c, offset=half * f.offset - shift)
+
+
+@final
+@dataclass(frozen=True)
+class LastRound(Learner[KernelMachine]):
+    """Learn M = A^2 by `rfm`, then fit `head` on A x in place of its last round.
+
+    Attributes
+    ----------
+    rfm : RFM
+        How M is learnt.
+    head : Learner
+        What is fitted.
+
+    Examples
+    --------
+    >>> from gradfeat.models.kernel_ridge import KernelRidge
+    >>> from gradfeat.models.kernels.radial import Laplace
+    >>> X = torch.randn(50, 3, generator=torch.Generator().manual_seed(0)).double()
+    >>> y, rfm = X[:, :1].sign(), RFM(Laplace(3.0), alpha=0.1, n_iter=2)
+    >>> f = LastRound(rfm, KernelRidge(Laplace(3.0), 0.1)).fit(X, y)
+    >>> torch.allclose(f(X), rfm.fit(X, y)(X))
+    True
+    """
+
+    rfm: RFM
+    head: Learner[KernelMachine]
+
+    def fit_path(
+        self,
+        X: Float[Tensor, "n d"],
+        y: Float[Tensor, "n c"],
+        *,
+        weights: Float[Tensor, " n"] | None = None,
+        seed: int = 0,
+    ) -> Iterator[KernelMachine]:
+        """One stage."""
+        *_, A = self.rfm.metrics(X, y, weights=weights, seed=seed)
+        inner = self.head.fit(apply_metric(X, A), y, weights=weights, seed=seed)
+        yield replace(inner, Z=X, A=A)
