@@ -153,7 +153,7 @@ class FeatureModel(BaseEstimator, ABC):
                 f"search is {self.search!r}: allowed are 'fast', 'full' and None (every setting "
                 "given, nothing chosen)."
             )
-        self._where = placement(X, self.device, self._float_type(len(X)))
+        self._where = placement(X, self.device, self._float_type(X.shape[0]))
         seed = seed_from(self.random_state)
         table = to_numpy(X).astype(np.float64)
         names = column_names(self)
