@@ -22,7 +22,7 @@ from .rfm_space import RFMSpace, Stage, joined
 from .search import Point, Space, Trial, deadline_passed, evaluate_point
 
 #: Penalties tried, from the largest down for as long as that helps; that of no search.
-ALPHAS, START_ALPHA = (1.0, 1e-1, 1e-2, 1e-3, 1e-4), 1e-1
+ALPHAS, START_ALPHA = (1.0, 1e-1, 1e-2, 1e-3, 1e-4), 1e-2
 #: Training rows of a split that the penalties are tried on at most.
 PATH_ROWS = 2500
 #: Rows up to which the logistic loss is tried where the loss is to be chosen.
