@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
+import numpy as np
 import torch
 from torch import Tensor
 
@@ -33,6 +34,9 @@ START_ALPHA = 1e-2
 METRIC_ALPHA, METRIC_ALPHAS = 1e-3, (1e-1,)
 #: Rows that the metric of an RFM is learnt from, at most, in a thorough search and else.
 METRIC_ROWS = {False: 3_000, True: 20_000}
+#: Rows beyond which the last fit has Nystrom centres, and the rounds before, where the last fit is
+#: that of the RFM itself, learn from a sample.
+EVERY_ROW = 20_000
 
 #: Bandwidths, in units of the standardised inputs; squares beyond are no floating-point numbers.
 LEAST_BANDWIDTH, LARGEST_BANDWIDTH = 1e-100, 1e100
@@ -144,6 +148,30 @@ class MetricOptions:
         check_positive("agop_power", self.agop_power, allow_none=False)
         check_choice("normalisation", self.normalisation, ("trace", "max"))
         check_count("agop_rows", self.agop_rows, allow_none=True)
+        check_choice("diagonal", self.diagonal, (True, False, None))
+        check_choice("centre_gradients", self.centre_gradients, (True, False))
+
+
+def checked_directions(value: Any) -> int | str | None:
+    """A number of directions as an int, or "auto" or None.
+
+    Raises
+    ------
+    ValueError
+        For anything else.
+
+    Examples
+    --------
+    >>> checked_directions(2.0), checked_directions("auto")
+    (2, 'auto')
+    """
+    match value:
+        case None | "auto":
+            return value
+        case int() | float() | np.integer() if type(value) is not bool:
+            if float(value).is_integer() and value >= 1:
+                return int(value)
+    raise ValueError(f"directions is {value!r}: give an integer of at least 1, 'auto' or None.")
 
 
 def rfm_space(
@@ -162,10 +190,9 @@ def rfm_space(
     choice.check()
     options.check()
     check_positive("memory_limit", options.memory_limit)
-    if directions != "auto":
-        check_count("directions", directions, allow_none=True)
+    directions = checked_directions(directions)
     start, axes = choice.start_and_axes(data)
-    last = Adaptive(memory_limit=options.memory_limit)
+    last = Adaptive(most=EVERY_ROW, memory_limit=options.memory_limit)
     start = {**start, "diagonal": bool(options.diagonal)}
     if choice.alpha is None:
         start, axes = {**start, "alpha": METRIC_ALPHA}, {**axes, "alpha": METRIC_ALPHAS}
@@ -185,6 +212,7 @@ def rfm_space(
             centre_gradients=options.centre_gradients,
             normalisation=options.normalisation,
             agop_rows=options.agop_rows,
+            metric_rows=EVERY_ROW,
             solver=last,
             rough=replace(ROUGH, memory_limit=options.memory_limit),
         )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import torch
@@ -97,7 +97,7 @@ class RFMSpace(Space):
     solver : Solver
         Of the last fit.
     metric_rows : int, optional
-        Rows that M is learnt from at most.
+        Rows that M is learnt from at most, where the last fit is another than the RFM's own.
     """
 
     make: Callable[[Point], RFM]
@@ -129,7 +129,7 @@ class RFMSpace(Space):
             kernel(point["head_kernel"], point["head_bandwidth"]), point["head_alpha"], self.solver
         )
         r, power = point["directions"], point["head_power"]
-        return SubspaceRefit(rfm, head, r, power, self.metric_rows)
+        return SubspaceRefit(replace(rfm, metric_rows=self.metric_rows), head, r, power)
 
     def given(self, data: Block, seed: int, rows: int) -> Trial:
         """The start on held-out rows."""

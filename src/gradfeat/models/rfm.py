@@ -54,6 +54,9 @@ class RFM(Learner[KernelMachine]):
         non-finite AGOP leaves M as it was.
     agop_rows : int, optional
         Average over a random subset of this many rows (default: all).
+    metric_rows : int, optional
+        Learn M from a random subset of so many rows (default: all); the last round, after
+        `n_iter` updates, is fitted to all rows.
     solver : Solver
         How the last round is solved, within which memory. Nystrom centres make it a machine of
         fewer points for any number of rows.
@@ -84,6 +87,7 @@ class RFM(Learner[KernelMachine]):
     centre_gradients: bool = False
     normalisation: Literal["trace", "max"] = "trace"
     agop_rows: int | None = None
+    metric_rows: int | None = None
     solver: Solver = ADAPTIVE
     rough: Solver | None = ROUGH
 
@@ -115,30 +119,29 @@ class RFM(Learner[KernelMachine]):
         self, X: Tensor, y: Tensor, weights: Tensor | None, seed: int
     ) -> Iterator[tuple[Tensor, Callable[[], KernelMachine]]]:
         """A and, where it is called for, the machine in its metric."""
-        w = unit_weights(X, weights)
-        offset = (w @ y) / w.sum()
-        rows = self._agop_rows(len(X), seed)
+        every, subset = (X, y, weights), _some(self.metric_rows, len(X), "metric rows", seed)
         A = X.new_ones(X.shape[1])
         for update in range(self.n_iter + 1):
             last = update == self.n_iter
+            X, y, weights = every if last or subset is None else _rows(every, subset)
+            w = unit_weights(X, weights)
+            offset = (w @ y) / w.sum()
+            rows = _some(self.agop_rows, len(X), "agop rows", seed)
             XA, kept = apply_metric(X, A), None if last else {}
             system = System(self.kernel, XA, y - offset, self.alpha, weights, kept)
             solver = self.solver if last or self.rough is None else self.rough
             solve = cache(partial(solver.solve, system, seed=seed))
 
-            def machine(A: Tensor = A, solve: Callable[[], Solution] = solve) -> KernelMachine:
-                solution = solve()
-                Z = X if solution.index is None else X[solution.index]
-                return KernelMachine(self.kernel, Z, solution.c.to(X.dtype), offset, A)
-
-            yield A, machine
+            yield A, partial(self._machine, X, A, offset, solve)
             if not last:
                 A = self._next_metric(A, self._agop(system, solve(), w, rows))
 
-    def _agop_rows(self, n: int, seed: int) -> Tensor | None:
-        if self.agop_rows is None or self.agop_rows >= n:
-            return None
-        return torch.randperm(n, generator=stream(seed, "agop rows"))[: self.agop_rows]
+    def _machine(
+        self, X: Tensor, A: Tensor, offset: Tensor, solve: Callable[[], Solution]
+    ) -> KernelMachine:
+        solution = solve()
+        Z = X if solution.index is None else X[solution.index]
+        return KernelMachine(self.kernel, Z, solution.c.to(X.dtype), offset, A)
 
     def _agop(self, system: System, solution: Solution, w: Tensor, rows: Tensor | None) -> Tensor:
         """AGOP at `rows` (None: all) in the transformed coordinates."""
@@ -174,3 +177,17 @@ class RFM(Learner[KernelMachine]):
         if self.normalisation == "max":
             return 1 / M.abs().max()
         return len(spectrum) / spectrum.sum()
+
+
+def _some(most: int | None, n: int, name: str, seed: int) -> Tensor | None:
+    """At most so many of n rows, by the stream of that name; None: all."""
+    if most is None or most >= n:
+        return None
+    return torch.randperm(n, generator=stream(seed, name))[:most]
+
+
+def _rows(
+    data: tuple[Tensor, Tensor, Tensor | None], rows: Tensor
+) -> tuple[Tensor, Tensor, Tensor | None]:
+    X, y, weights = data
+    return X[rows], y[rows], None if weights is None else weights[rows]

@@ -10,7 +10,6 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from ..maths.streams import stream
 from .base import Learner, unit_weights
 from .kernel_machine import KernelMachine
 from .projected import Projected
@@ -66,15 +65,13 @@ class SubspaceRefit(Learner[Projected]):
     Parameters
     ----------
     rfm : RFM
-        How M is learnt: after its `n_iter` updates.
+        How M is learnt, and from how many rows: after its `n_iter` updates.
     head : Learner
-        What is fitted to the projected rows; its bandwidth is in units of their standard deviation.
+        What is fitted to all projected rows; its bandwidth is in units of their standard deviation.
     directions : int, optional
         r; None: all that are not rounding.
     power : float
         How far the eigenvalues of M weigh its directions.
-    metric_rows : int, optional
-        Learn M from a random subset of so many rows; the head is fitted to all of them.
 
     Source: Rad24, Algorithm 1; Constantine 2015, chapter 4 (response surfaces in the active
     variables).
@@ -95,7 +92,6 @@ class SubspaceRefit(Learner[Projected]):
     head: Learner[KernelMachine]
     directions: int | None = None
     power: float = 0.5
-    metric_rows: int | None = None
 
     def fit_path(
         self,
@@ -106,12 +102,7 @@ class SubspaceRefit(Learner[Projected]):
         seed: int = 0,
     ) -> Iterator[Projected]:
         """One stage."""
-        n = len(X)
-        rows = torch.arange(n, device=X.device)
-        if self.metric_rows is not None and self.metric_rows < n:
-            rows = torch.randperm(n, generator=stream(seed, "metric rows"))[: self.metric_rows]
-        some = None if weights is None else weights[rows]
-        *_, A = self.rfm.metrics(X[rows], y[rows], weights=some, seed=seed)
+        *_, A = self.rfm.metrics(X, y, weights=weights, seed=seed)
         B = leading_metric(A, self.directions, self.power)
         B = unit_spread(B, X, unit_weights(X, weights))
         yield Projected(self.head.fit(X @ B, y, weights=weights, seed=seed), B)

@@ -9,6 +9,7 @@ from ...maths.memory import allowed_bytes
 from .base import Solution, Solver, System, Watch
 from .direct import Direct, direct_bytes
 from .nystrom_cg import NystromCG
+from .nystrom_direct import NystromDirect
 
 #: A factorisation of n rows takes the time of about n / 150 products, on CPUs and in float32.
 LEAST_ITER, ROWS_PER_ITER = 20, 150
@@ -19,8 +20,9 @@ LEAST_ITER, ROWS_PER_ITER = 20, 150
 class Adaptive(Solver):
     """Cholesky of few rows; of many, conjugate gradients on a randomly pivoted low-rank factor.
 
-    Where these do not reach the tolerance and the matrix fits, Cholesky after all. Residuals are
-    estimated in float64 from a sample of rows, and corrected where that shows a need.
+    Beyond `most` rows Nystrom centres: an answer on fewer points, in time that grows with n alone.
+    Where the iterations do not reach the tolerance and the matrix fits, Cholesky after all.
+    Residuals are estimated in float64 from a sample of rows, and corrected where that shows a need.
 
     Parameters
     ----------
@@ -29,6 +31,8 @@ class Adaptive(Solver):
         the targets' norm, as K <= K + alpha I.
     few : int
         Rows up to which Cholesky is used.
+    most : int, optional
+        Rows beyond which Nystrom centres are used (None: never).
     max_iter : int, optional
         Iterations allowed before Cholesky is tried; None: about as many as take its time.
     memory_limit : int, optional
@@ -45,6 +49,7 @@ class Adaptive(Solver):
 
     tolerance: float = 1e-3
     few: int = 6000
+    most: int | None = None
     max_iter: int | None = None
     memory_limit: int | None = None
 
@@ -57,6 +62,9 @@ class Adaptive(Solver):
             When not even the vectors of the iteration fit.
         """
         n = len(system.X)
+        if self.most is not None and n > self.most:
+            centres = NystromDirect(memory_limit=self.memory_limit)
+            return centres.solve(system, seed=seed, watch=watch)
         fits = direct_bytes(system.X, system.y) <= allowed_bytes(self.memory_limit)
         direct = Direct(self.tolerance, self.memory_limit, sampled=True)
         if n <= self.few and fits:

@@ -47,7 +47,8 @@ def direct_bytes(X: Float[Tensor, "n d"], y: Float[Tensor, "n c"]) -> int:
 class Direct(Solver):
     """Cholesky of S K S + alpha I in place: n^3 / 3 multiplications, one n x n matrix.
 
-    Where float32 is not numerically positive definite the matrix is factorised in float64; where
+    Where float32 is not numerically positive definite, or its factor too rough to be refined to the
+    tolerance, the matrix is factorised in float64 (in the second case if memory allows); where
     float64 is not either, the answer is least squares over the eigenvectors above rounding. Both
     are said in the message.
 
@@ -87,8 +88,25 @@ class Direct(Solver):
         """
         X, meter = system.X, Meter(len(system.X))
         refuse_direct(system, self.memory_limit)
-        solve, note = self._factor(system, meter)
+        solution = self._refined(system, *self._factor(system, meter), meter, seed, watch)
+        wide_bytes = direct_bytes(X.double(), system.y) if X.element_size() < 8 else None
+        if solution.converged or wide_bytes is None:
+            return solution
+        if wide_bytes > allowed_bytes(self.memory_limit):
+            return solution
+        wide = replace(system, X=X.double(), kept=None)
+        wider = self._refined(wide, *self._factor(wide, meter), meter, seed, watch)
+        return replace(wider, Z=X)
 
+    def _refined(
+        self,
+        system: System,
+        solve: Solve,
+        note: str,
+        meter: Meter,
+        seed: int,
+        watch: Watch | None,
+    ) -> Solution:
         def steps(r: Tensor) -> Iterator[tuple[Tensor, None]]:
             yield solve(r), None
 
@@ -99,13 +117,13 @@ class Direct(Solver):
             measured,
             steps,
             meter,
-            dtype=X.dtype,
+            dtype=system.X.dtype,
             tolerance=self.tolerance,
             max_iter=CORRECTIONS,
             watch=watch,
             advice="raise alpha or the tolerance, or use float64",
             note=note,
-            sample=residual_rows(len(X), seed) if self.sampled else None,
+            sample=residual_rows(len(system.X), seed) if self.sampled else None,
         )
 
     def _factor(self, system: System, meter: Meter) -> tuple[Solve, str]:
