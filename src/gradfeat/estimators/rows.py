@@ -19,8 +19,10 @@ def _mix(h: NDArray[np.uint64]) -> NDArray[np.uint64]:
     return h ^ (h >> np.uint64(31))
 
 
-def row_hashes(table: NDArray[np.float64], seed: int) -> NDArray[np.uint64]:
-    """64-bit hash of each row's values.
+def row_hashes(
+    table: NDArray[np.float64], seed: int, h: NDArray[np.uint64] | None = None
+) -> NDArray[np.uint64]:
+    """64-bit hash of each row's values; `h` is that of further columns before.
 
     Examples
     --------
@@ -28,7 +30,7 @@ def row_hashes(table: NDArray[np.float64], seed: int) -> NDArray[np.uint64]:
     >>> bool(h[0] == h[2]), bool(h[0] == h[1])
     (True, False)
     """
-    h = np.full(len(table), np.uint64(seed), dtype=np.uint64)
+    h = np.full(len(table), np.uint64(seed), dtype=np.uint64) if h is None else h
     for column in table.T:
         bits = np.ascontiguousarray(column + 0.0).view(np.uint64)
         h = _mix(h * _MULTIPLIER + bits)
@@ -88,14 +90,41 @@ def distinct_rows(
     >>> [a.ravel().tolist() for a in distinct_rows(X, y, np.array([1.0, 0.0, 2.0]), 0)]
     [[1.0], [0.0], [3.0]]
     """
-    keep = w > 0
-    X, y, w = X[keep], y[keep], w[keep]
+    if not (w > 0).all():
+        keep = w > 0
+        X, y, w = X[keep], y[keep], w[keep]
     if len(X) == 0:
         return X, y, w
-    order = np.argsort(row_hashes(ranks(np.hstack([X, y])), seed), kind="stable")
-    X, y, w = X[order], y[order], w[order]
-    new = np.ones(len(X), dtype=bool)
-    new[1:] = (X[1:] != X[:-1]).any(1) | (y[1:] != y[:-1]).any(1)
-    X, y, w = X[new], y[new], np.add.reduceat(w, np.flatnonzero(new))
-    order = spread(y, seed)
+    X, y, w = _merged(X, y, w, seed)
+    order = _by_content(X, y, seed)
+    order = order[spread(y[order], seed)]
     return X[order], y[order], w[order]
+
+
+def _merged(
+    X: NDArray[np.float64], y: NDArray[np.float64], w: NDArray[np.float64], seed: int
+) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
+    """Equal rows once, in any order; where there are none, what came in."""
+    h = row_hashes(y, seed, row_hashes(X, seed))
+    order = np.argsort(h)
+    same = np.flatnonzero(h[order[1:]] == h[order[:-1]])
+    if len(same) == 0:
+        return X, y, w
+    order = np.lexsort((*y.T, *X.T, h))
+    new = np.ones(len(X), dtype=bool)
+    new[1:] = (X[order[1:]] != X[order[:-1]]).any(1) | (y[order[1:]] != y[order[:-1]]).any(1)
+    rows = order[new]
+    return X[rows], y[rows], np.add.reduceat(w[order], np.flatnonzero(new))
+
+
+def _by_content(X: NDArray[np.float64], y: NDArray[np.float64], seed: int) -> NDArray[np.int64]:
+    """Rows in the order of their hashes, as far as that shows: among rows of equal targets."""
+    along = np.lexsort(y.T[::-1])
+    same = (y[along[1:]] == y[along[:-1]]).all(1)
+    tied = np.append(same, False) | np.insert(same, 0, False)
+    few = along[tied]
+    h = np.full(len(few), np.uint64(seed))
+    for column in (*X[few].T, *y[few].T):
+        h = row_hashes(ranks(column[:, None]), seed, h)
+    along[tied] = few[np.argsort(h, kind="stable")]
+    return along
