@@ -69,6 +69,7 @@ class LossSpace(Space):
         if "head_kernel" not in point:
             return LastRound(rfm, head)
         r, power = point["directions"], point["head_power"]
+        rfm = replace(rfm, metric_rows=self.rounds.metric_rows)
         return SubspaceRefit(rfm, head, r, power)
 
     def given(self, data: Block, seed: int, rows: int) -> Trial:
