@@ -34,8 +34,9 @@ START_ALPHA = 1e-2
 METRIC_ALPHA, METRIC_ALPHAS = 1e-3, (1e-1,)
 #: Rows that the metric of an RFM is learnt from, at most, in a thorough search and else.
 METRIC_ROWS = {False: 3_000, True: 20_000}
-#: Rows beyond which the last fit has Nystrom centres, and the rounds before, where the last fit is
-#: that of the RFM itself, learn from a sample.
+#: The same where the last fit is that of the RFM itself.
+OWN_METRIC_ROWS = 10_000
+#: Rows beyond which the last fit has Nystrom centres.
 EVERY_ROW = 20_000
 
 #: Bandwidths, in units of the standardised inputs; squares beyond are no floating-point numbers.
@@ -212,7 +213,7 @@ def rfm_space(
             centre_gradients=options.centre_gradients,
             normalisation=options.normalisation,
             agop_rows=options.agop_rows,
-            metric_rows=EVERY_ROW,
+            metric_rows=OWN_METRIC_ROWS,
             solver=last,
             rough=replace(ROUGH, memory_limit=options.memory_limit),
         )

@@ -48,7 +48,10 @@ class RFMRegressor(FeatureRegressor):
     directions : "auto", int or None
         Leading directions of M in which the last fit is made, with a kernel, bandwidth and penalty
         of its own. "auto": how many, if any, is chosen on held-out rows, as all that is searched;
-        None: the last round of the RFM itself.
+        None: the last round of the RFM itself. M is learnt from at most 3,000 rows, drawn at
+        random (20,000 in a full search, 10,000 for the RFM itself); the last fit has all rows,
+        beyond 20,000 by at most 2,000 Nystrom centres, fewer beyond 250,000 rows (1,000 at a
+        million) and where `memory_limit` says so.
     standardise : bool
         Give every input zero mean and unit spread first.
     search : {"fast", "full"} or None
@@ -168,7 +171,10 @@ class RFMClassifier(FeatureClassifier):
     directions : "auto", int or None
         Leading directions of M in which the last fit is made, with a kernel, bandwidth and penalty
         of its own. "auto": how many, if any, is chosen on held-out rows, as all that is searched;
-        None: the last round of the RFM itself.
+        None: the last round of the RFM itself. M is learnt from at most 3,000 rows, drawn at
+        random (20,000 in a full search, 10,000 for the RFM itself); the last fit has all rows,
+        beyond 20,000 by at most 2,000 Nystrom centres, fewer beyond 250,000 rows (1,000 at a
+        million) and where `memory_limit` says so.
     loss : {"squared", "logistic"} or None
         Of the last fit; the rounds are of squared loss always. With "logistic" the penalty of the
         last fit is chosen from 1e-4 to 1 by held-out log loss, its directions, kernel and
