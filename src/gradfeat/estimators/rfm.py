@@ -25,7 +25,8 @@ class RFMRegressor(FeatureRegressor):
     Parameters
     ----------
     kernel : str or None
-        "laplace", "gaussian", "matern12", "matern32", "matern52", "ntk", "nngp", "erf-ntk",
+        "laplace", "laplace-0.7", "laplace-1.4", "laplace-l1", "laplace-l1-0.7", "gaussian",
+        "matern12", "matern32", "matern52", "ntk", "nngp", "erf-ntk",
         "polynomial2" or "polynomial3" (:func:`gradfeat.models.kernels.named.kernel`).
         k of the rounds; None is chosen among laplace and gaussian, matern32 too in a full search.
     bandwidth : float or None
@@ -148,7 +149,8 @@ class RFMClassifier(FeatureClassifier):
     Parameters
     ----------
     kernel : str or None
-        "laplace", "gaussian", "matern12", "matern32", "matern52", "ntk", "nngp", "erf-ntk",
+        "laplace", "laplace-0.7", "laplace-1.4", "laplace-l1", "laplace-l1-0.7", "gaussian",
+        "matern12", "matern32", "matern52", "ntk", "nngp", "erf-ntk",
         "polynomial2" or "polynomial3" (:func:`gradfeat.models.kernels.named.kernel`).
         k of the rounds; None is chosen among laplace and gaussian, matern32 too in a full search.
     bandwidth : float or None

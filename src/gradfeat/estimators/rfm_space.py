@@ -37,6 +37,8 @@ HELD_ROWS, HELD_SHARE = 2000, 1 / 3
 PATH_ROWS = {1: 2500, 2: 10_000}
 #: Least penalty of a last fit in float32: below it rounding of the kernel leads.
 LEAST_ALPHA = 1e-3
+#: Folds of few rows: each takes a path of rounds and dozens of heads.
+FOLDS = 3
 #: Rows that the many small fits of a head search train on, and are held out, at most.
 HEAD_ROWS = {1: 700, 2: 2000}
 #: Paths up to so many times the least loss have their heads searched.
@@ -234,7 +236,7 @@ def _splits(data: Block, rows: int, sweeps: int) -> list[tuple[slice | list[int]
     """The folds of few rows; of many one split that holds out a third, at most 2,000 rows."""
     n = len(data.X)
     if n <= rows:
-        return list(folds(n, rows))
+        return list(folds(n, rows, FOLDS))
     held = min(int(HELD_SHARE * n), HELD_ROWS)
     return [(slice(held, min(n, held + PATH_ROWS[sweeps])), slice(0, held))]
 

@@ -133,8 +133,8 @@ class Trial:
     w: Tensor
 
 
-def folds(n: int, rows: int) -> list[tuple[slice | list[int], slice]]:
-    """Training and held-out rows: 5 folds to 600 rows, 3 to `rows`, then one split.
+def folds(n: int, rows: int, most: int = 5) -> list[tuple[slice | list[int], slice]]:
+    """Training and held-out rows: 5 folds to 600 rows (or `most`), 3 to `rows`, then one split.
 
     Consecutive rows are a fair sample of the targets (estimators.rows.spread).
 
@@ -146,7 +146,7 @@ def folds(n: int, rows: int) -> list[tuple[slice | list[int], slice]]:
     if n > rows:
         held = min(n // 4, rows)
         return [(slice(held, min(n, held + rows)), slice(0, held))]
-    k = min(n, 5 if n <= 600 else 3)
+    k = min(n, most if n <= 600 else 3)
     edges = [n * i // k for i in range(k + 1)]
     return [([i for i in range(n) if not a <= i < b], slice(a, b)) for a, b in pairwise(edges)]
 
