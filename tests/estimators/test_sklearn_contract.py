@@ -28,9 +28,9 @@ ESTIMATORS = [
     GradientFeatureRegressor(width=32, n_steps=None),
     KernelRegressor(),
     KernelClassifier(),
-    RFMRegressor(n_iter=2),
-    RFMClassifier(n_iter=2),
-    AGOPTransformer(n_iter=2),
+    RFMRegressor(n_iter=1, kernel="laplace", diagonal=False),
+    RFMClassifier(n_iter=1, kernel="laplace", diagonal=False),
+    AGOPTransformer(n_iter=1, kernel="laplace"),
 ]
 
 

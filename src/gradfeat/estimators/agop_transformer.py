@@ -96,6 +96,7 @@ class AGOPTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
             bandwidth=self.bandwidth,
             alpha=self.alpha,
             n_iter=self.n_iter,
+            directions=None,
             search=self.search,
             device=self.device,
             dtype=self.dtype,
