@@ -43,7 +43,7 @@ def single_index(seed: int, n: int) -> tuple[Arrays, np.ndarray]:
 def diamonds(seed: int) -> tuple[Arrays, None]:
     """Training and test rows."""
     from splits import problem
-    from tables import TABLES
+    from table_list import TABLES
 
     table = next(table for table in TABLES if table.name == "diamonds-10k")
     p = problem(table, seed, 10_000)

@@ -13,7 +13,7 @@ from figure import draw
 from lines import Line, read_lines
 from score_tables import bold, grid, score_table
 from summary import complete, cost, far_below, grouped, mean_ranks
-from tables import TABLES
+from table_list import TABLES
 
 HERE = Path(__file__).parent
 MARGIN = 0.05

@@ -26,7 +26,7 @@ from typing import Any
 
 from lines import Key, dropped, key, read_lines
 from methods import METHODS, Method
-from tables import TABLES, Table
+from table_list import TABLES, Table
 
 HERE = Path(__file__).parent
 HUNG = 20  # wall seconds to a processor second after which a fit is given up

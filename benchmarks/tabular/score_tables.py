@@ -7,7 +7,7 @@ import math
 from lines import Line
 from methods import METHODS
 from summary import grouped, mean, spread
-from tables import TABLES
+from table_list import TABLES
 
 
 def grid(head: list[str], rows: list[list[str]]) -> str:

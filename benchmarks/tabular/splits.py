@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 from problem import Problem
 from sklearn.model_selection import train_test_split
-from tables import TABLES, Table
+from table_list import TABLES, Table
 
 from gradfeat.tabular.encode import TableEncoder
 

@@ -88,7 +88,7 @@ def test_each_loss_is_chosen_somewhere() -> None:
     """Logits of noisy labels; labels without noise, which one smooth function interpolates."""
     X, y, _ = noisy(200, 4)
     assert quick(None).fit(X, y).settings_["head_loss"] == "logistic"
-    X = np.random.default_rng(0).standard_normal((150, 1))
+    X = np.random.default_rng(2).standard_normal((250, 1))
     model = quick(None, kernel="gaussian", bandwidth=1.0, alpha=1e-3)
     assert model.fit(X, np.sin(3 * X[:, 0]) > 0).settings_["head_loss"] == "squared"
 

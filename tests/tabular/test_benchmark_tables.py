@@ -22,7 +22,7 @@ from search import best_of  # noqa: E402
 from splits import problem, sizes  # noqa: E402
 from standardised import column_scale, least_squares  # noqa: E402
 from summary import complete, cost, far_below, mean_ranks  # noqa: E402
-from tables import TABLES, Table  # noqa: E402
+from table_list import TABLES, Table  # noqa: E402
 
 
 def line(method: str, score: float | None, table: str = "concrete", split: int = 0) -> dict:

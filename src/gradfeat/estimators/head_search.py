@@ -23,7 +23,7 @@ DIRECTIONS = (1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64)
 POWERS = (0.0, 0.25, 1.0)
 KERNELS = ("laplace", "matern52", "gaussian")
 MOST_CLIMBS = 3
-ALPHAS = (1e-6, 1e-5, 1e-4, 1e-3, 1e-2, 1e-1, 1.0)
+ALPHAS = (1e-6, 1e-5, 1e-4, 1e-3, 1e-2, 1e-1, 1.0, 10.0)
 #: Losses may count as alike within this share of the best and this share of that of the mean.
 ALIKE, NEGLIGIBLE = 0.005, 1e-4
 #: Kernels of the last fit, the smoothest first.

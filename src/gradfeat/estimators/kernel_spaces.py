@@ -195,7 +195,7 @@ def rfm_space(
     start, axes = choice.start_and_axes(data)
     last = Adaptive(most=EVERY_ROW, memory_limit=options.memory_limit)
     start = {**start, "diagonal": bool(options.diagonal)}
-    if choice.alpha is None:
+    if choice.alpha is None and directions is not None:
         start, axes = {**start, "alpha": METRIC_ALPHA}, {**axes, "alpha": METRIC_ALPHAS}
     if not thorough and directions is not None:
         axes.pop("bandwidth", None)

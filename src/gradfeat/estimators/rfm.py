@@ -33,7 +33,8 @@ class RFMRegressor(FeatureRegressor):
         Length scale of the rounds in units of the standardised inputs; None is the median distance
         between rows, half to four times that in a full search.
     alpha : float or None
-        Penalty of the rounds; None is 1e-3, or 1e-1 where that does better on noisy targets.
+        Penalty of the rounds; None is 1e-3, or 1e-1 where that does better on noisy targets;
+        with directions=None it is chosen from 1e-4 to 10.
     n_iter : int
         Updates of M; with a search, the best number up to this one is taken.
     diagonal : bool or None
@@ -157,7 +158,8 @@ class RFMClassifier(FeatureClassifier):
         Length scale of the rounds in units of the standardised inputs; None is the median distance
         between rows, half to four times that in a full search.
     alpha : float or None
-        Penalty of the rounds; None is 1e-3, or 1e-1 where that does better on noisy targets.
+        Penalty of the rounds; None is 1e-3, or 1e-1 where that does better on noisy targets;
+        with directions=None it is chosen from 1e-4 to 10.
     n_iter : int
         Updates of M; with a search, the best number up to this one is taken.
     diagonal : bool or None

@@ -5,12 +5,17 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import final
 
-from ...maths.memory import allowed_bytes
+from ...maths.memory import allowed_bytes, refuse_beyond
 from .base import Solution, Solver, System, Watch
 from .direct import Direct, direct_bytes
 from .nystrom_cg import NystromCG
 from .nystrom_direct import NystromDirect
 
+#: Where not even an iteration fits.
+INSTEAD = (
+    "fit on fewer rows, raise memory_limit, or use gradient features, whose memory does not grow "
+    "with the square of the rows"
+)
 #: A factorisation of n rows takes the time of about n / 150 products, on CPUs and in float32.
 LEAST_ITER, ROWS_PER_ITER = 20, 150
 
@@ -69,7 +74,7 @@ class Adaptive(Solver):
         direct = Direct(self.tolerance, self.memory_limit, sampled=True)
         if n <= self.few and fits:
             return direct.solve(system, seed=seed, watch=watch)
-        solution = NystromCG(
+        quick = NystromCG(
             rank=int(3 * n**0.5),
             tolerance=self.tolerance,
             max_iter=max(LEAST_ITER, n // ROWS_PER_ITER)
@@ -77,7 +82,10 @@ class Adaptive(Solver):
             else self.max_iter,
             memory_limit=self.memory_limit,
             sampled=True,
-        ).solve(system, seed=seed, watch=watch)
+        )
+        what = f"kernel ridge on {n:,} rows"
+        refuse_beyond(quick.bytes(system), self.memory_limit, what, INSTEAD)
+        solution = quick.solve(system, seed=seed, watch=watch)
         if solution.converged or not fits:
             return solution
         return direct.solve(system, seed=seed, watch=watch)
