@@ -12,7 +12,7 @@ from gradfeat.models.kernel_ridge import KernelRidge
 from gradfeat.models.kernels.radial import Gaussian, Laplace
 from gradfeat.models.projected import Projected
 from gradfeat.models.rfm import RFM
-from gradfeat.models.subspace_refit import SubspaceRefit, leading_metric, unit_spread
+from gradfeat.models.subspace_refit import SubspaceRefit, eigenpairs, leading_metric, unit_spread
 
 
 def sample(n: int = 120, d: int = 4) -> tuple[torch.Tensor, torch.Tensor]:
@@ -31,7 +31,7 @@ def symmetric(seed: int, d: int = 5) -> torch.Tensor:
 
 def test_all_directions_at_power_one_half_are_the_metric():
     A = symmetric(0)
-    B = leading_metric(A, None, 0.5)
+    B = leading_metric(*eigenpairs(A), None, 0.5)
     M = A @ A
     close(B @ B.T, M / torch.linalg.eigvalsh(M)[-1], 1e-8)
 
@@ -40,7 +40,7 @@ def test_all_directions_at_power_one_half_are_the_metric():
 def test_columns_are_leading_eigenvectors_times_powers(power):
     A = symmetric(1)
     e, V = torch.linalg.eigh(A @ A)
-    B = leading_metric(A, 2, power)
+    B = leading_metric(*eigenpairs(A), 2, power)
     scale = (e.flip(0)[:2] / e[-1]) ** power
     close(B.T @ B, torch.diag(scale**2), 1e-8)
     close((V.flip(1)[:, :2].T @ B).abs(), torch.diag(scale), 1e-8)
@@ -48,14 +48,14 @@ def test_columns_are_leading_eigenvectors_times_powers(power):
 
 def test_eigenvalues_at_rounding_are_no_directions():
     u = torch.ones(3, 1).double() / 3**0.5
-    assert leading_metric(u @ u.T, None, 0.5).shape == (3, 1)
-    assert leading_metric(u @ u.T, 2, 0.0).shape == (3, 1)
+    assert leading_metric(*eigenpairs(u @ u.T), None, 0.5).shape == (3, 1)
+    assert leading_metric(*eigenpairs(u @ u.T), 2, 0.0).shape == (3, 1)
 
 
 def test_projected_rows_have_unit_total_variance_whatever_the_weights():
     X, _ = sample()
     w = torch.rand(len(X), generator=torch.Generator().manual_seed(0)).double()
-    P, p = X @ unit_spread(leading_metric(symmetric(2, 4), 3, 0.5), X, w), w / w.sum()
+    P, p = X @ unit_spread(leading_metric(*eigenpairs(symmetric(2, 4)), 3, 0.5), X, w), w / w.sum()
     assert float((p @ (P - p @ P) ** 2).sum()) == pytest.approx(1.0, rel=1e-12)
 
 
@@ -63,7 +63,7 @@ def test_the_head_is_kernel_ridge_in_the_learnt_metric():
     """With the rounds' kernel, all directions and the scale undone it is the RFM itself."""
     X, y = sample()
     machine = ROUNDS.fit(X, y)
-    B = leading_metric(machine.A, None, 0.5)
+    B = leading_metric(*eigenpairs(machine.A), None, 0.5)
     largest = float(torch.linalg.eigvalsh(machine.M)[-1]) ** 0.5
     scale = float((unit_spread(B, X, torch.ones(len(X)).double()) / B).nanmean())
     head = KernelRidge(Laplace(3.0 * scale / largest), ROUNDS.alpha)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import torch
 from jaxtyping import Float
@@ -15,13 +16,12 @@ from ..maths.cholesky import cholesky_
 from ..models.kernel_ridge import KernelRidge
 from ..models.kernels.named import kernel
 from ..models.solvers.base import Solver
-from ..models.subspace_refit import leading_metric, unit_spread
+from ..models.subspace_refit import eigenpairs, leading_metric, unit_spread
 from .search import deadline_passed
 
 #: What is tried, one axis at a time, in this order.
 DIRECTIONS = (1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64)
 POWERS = (0.0, 0.25, 1.0)
-KERNELS = ("laplace", "matern52", "gaussian")
 MOST_CLIMBS = 3
 ALPHAS = (1e-6, 1e-5, 1e-4, 1e-3, 1e-2, 1e-1, 1.0, 10.0)
 #: Losses may count as alike within this share of the best and this share of that of the mean.
@@ -63,6 +63,15 @@ class Split:
     held: Block
     A: Tensor
 
+    @cached_property
+    def _eigenpairs(self) -> tuple[Tensor, Tensor]:
+        return eigenpairs(self.A)
+
+    def projection(self, directions: int | None, power: float) -> Float[Tensor, "d r"]:
+        """B of a last fit to the training rows."""
+        B = leading_metric(*self._eigenpairs, directions, power)
+        return unit_spread(B, self.train.X, self.train.w)
+
 
 @dataclass(frozen=True, eq=False)
 class HeadTrial:
@@ -88,7 +97,7 @@ def penalty_path(split: Split, head: Head, alphas: Sequence[float]) -> list[Tens
     None where the matrix is not numerically positive definite.
     """
     train, held = split.train, split.held
-    B = unit_spread(leading_metric(split.A, head.directions, head.power), train.X, train.w)
+    B = split.projection(head.directions, head.power)
     k, P = kernel(head.kernel, head.bandwidth), train.X @ B
     K, across = k(P, P), k(held.X @ B, P)
     offset = (train.w @ train.y) / train.w.sum()
@@ -104,7 +113,7 @@ def penalty_path(split: Split, head: Head, alphas: Sequence[float]) -> list[Tens
 def fit_head(split: Split, head: Head, solver: Solver) -> Float[Tensor, "h c"]:
     """Held-out predictions of a head fitted to the training rows by this solver."""
     train, held = split.train, split.held
-    B = unit_spread(leading_metric(split.A, head.directions, head.power), train.X, train.w)
+    B = split.projection(head.directions, head.power)
     learner = KernelRidge(kernel(head.kernel, head.bandwidth), head.alpha, solver)
     return learner.fit(train.X @ B, train.y, weights=train.w)(held.X @ B)
 
@@ -163,8 +172,9 @@ class HeadSearch:
         self._try(start, self.alphas)
         for r in self.directions[:-1]:
             self._try(replace(start, directions=r), nearby(self._best.head.alpha, self.alphas))
-        for name in KERNELS:
-            self._try(replace(self._best.head, kernel=name), self.alphas)
+        for name in reversed(SMOOTHNESS):
+            if name != start.kernel:
+                self._try(replace(self._best.head, kernel=name), self.alphas)
         self._climb(2.0)
         self._climb(0.5)
         for power in POWERS:

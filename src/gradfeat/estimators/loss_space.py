@@ -14,12 +14,11 @@ from ..models.base import Kernel, Learner, Predictor
 from ..models.kernel_logistic import KernelLogistic, logistic_coefficients
 from ..models.kernel_machine import apply_metric
 from ..models.kernels.named import kernel
-from ..models.subspace_refit import SubspaceRefit, leading_metric, unit_spread
 from .calibration import calibrated_loss, two_sided
 from .head_search import Split
 from .logistic_head import LastRound, ShiftedLogistic, codes_of, share
 from .rfm_space import RFMSpace, Stage, joined
-from .search import Point, Space, Trial, deadline_passed, evaluate_point
+from .search import Point, Space, Trial, deadline_passed
 
 #: Penalties tried, from the largest down for as long as that helps; that of no search.
 ALPHAS, START_ALPHA = (1.0, 1e-1, 1e-2, 1e-3, 1e-4), 1e-2
@@ -65,16 +64,9 @@ class LossSpace(Space):
             return self.rounds.learner(point)
         k, alpha = _kernel(point), point["head_alpha"]
         head = ShiftedLogistic(KernelLogistic(k, alpha, memory_limit=self.memory_limit))
-        rfm = self.rounds.make(point)
         if "head_kernel" not in point:
-            return LastRound(rfm, head)
-        r, power = point["directions"], point["head_power"]
-        rfm = replace(rfm, metric_rows=self.rounds.metric_rows)
-        return SubspaceRefit(rfm, head, r, power)
-
-    def given(self, data: Block, seed: int, rows: int) -> Trial:
-        """The start on held-out rows."""
-        return evaluate_point(self.learner(self.start), self.start, data, seed, rows)
+            return LastRound(self.rounds.make(point), head)
+        return self.rounds.inside(point, head)
 
     def best(self, data: Block, seed: int, rows: int, sweeps: int) -> Trial:
         """The rounds' best setting, its last fit made with the better of the losses."""
@@ -155,6 +147,5 @@ def _coordinates(split: Split, point: Point) -> tuple[Tensor, Tensor]:
     train, held, A = split.train, split.held, split.A
     if "head_kernel" not in point:
         return apply_metric(train.X, A), apply_metric(held.X, A)
-    B = leading_metric(A, point["directions"], point["head_power"])
-    B = unit_spread(B, train.X, train.w)
+    B = split.projection(point["directions"], point["head_power"])
     return train.X @ B, held.X @ B

@@ -12,6 +12,7 @@ from torch import Tensor
 
 from ..maths.blocks import Block
 from ..models.base import Learner, Predictor
+from ..models.kernel_machine import KernelMachine
 from ..models.kernel_ridge import KernelRidge
 from ..models.kernels.named import kernel
 from ..models.rfm import RFM
@@ -30,7 +31,7 @@ from .head_search import (
     held_out_loss,
     is_learnt,
 )
-from .search import Point, Space, Trial, deadline_passed, evaluate_point, folds, gains
+from .search import Point, Space, Trial, deadline_passed, folds, gains
 
 #: Of many rows: held out at most, and their share; training rows of a path at most.
 HELD_ROWS, HELD_SHARE = 2000, 1 / 3
@@ -124,18 +125,15 @@ class RFMSpace(Space):
 
     def learner(self, point: Point) -> Learner[Predictor]:
         """RFM, or an RFM and the fit inside its directions."""
-        rfm = self.make(point)
         if "head_kernel" not in point:
-            return rfm
-        head = KernelRidge(
-            kernel(point["head_kernel"], point["head_bandwidth"]), point["head_alpha"], self.solver
-        )
-        r, power = point["directions"], point["head_power"]
-        return SubspaceRefit(replace(rfm, metric_rows=self.metric_rows), head, r, power)
+            return self.make(point)
+        k = kernel(point["head_kernel"], point["head_bandwidth"])
+        return self.inside(point, KernelRidge(k, point["head_alpha"], self.solver))
 
-    def given(self, data: Block, seed: int, rows: int) -> Trial:
-        """The start on held-out rows."""
-        return evaluate_point(self.learner(self.start), self.start, data, seed, rows)
+    def inside(self, point: Point, head: Learner[KernelMachine]) -> SubspaceRefit:
+        """The rounds of a setting, and `head` in its directions."""
+        rfm = replace(self.make(point), metric_rows=self.metric_rows)
+        return SubspaceRefit(rfm, head, point["directions"], point["head_power"])
 
     def best(self, data: Block, seed: int, rows: int, sweeps: int) -> Trial:
         """The best of the paths' rounds and of the heads in the metrics of the two best paths."""
@@ -155,7 +153,7 @@ class RFMSpace(Space):
             self._finalist(path, number, sweeps) for path, number in _candidates(paths, sweeps)
         ]
         stage, point, found = min(heads, key=lambda one: one[2].loss)
-        found = self._settled(stage, found)
+        found = self._settled(stage, found, HEAD_ROWS[sweeps])
         sampled = self.metric_rows is not None and self.metric_rows < len(data.X)
         if self.directions == "auto" and not found.loss < own.loss and not sampled:
             return own, top.stages[top.best]
@@ -164,12 +162,13 @@ class RFMSpace(Space):
     def _finalist(self, path: Path, number: int, sweeps: int) -> tuple[Stage, Point, HeadTrial]:
         """The best head in the metric of a round, fitted to all training rows of its splits."""
         stage = path.stages[number]
-        found = _with_all_rows(stage.splits, self._head(stage, HEAD_ROWS[sweeps]))
+        rows = HEAD_ROWS[sweeps]
+        found = _with_all_rows(stage.splits, self._head(stage, rows), rows)
         return stage, {**path.point, "n_iter": number}, found
 
-    def _settled(self, stage: Stage, found: HeadTrial) -> HeadTrial:
+    def _settled(self, stage: Stage, found: HeadTrial, rows: int) -> HeadTrial:
         """Kernel and penalty once more with all training rows, where the search used some."""
-        if not _has_more(stage.splits) or not math.isfinite(found.loss):
+        if not _has_more(stage.splits, rows) or not math.isfinite(found.loss):
             return found
         search = HeadSearch(stage.splits, [found.head.directions], _penalties(stage.splits[0].A))
         return search.around(found.head)
@@ -267,17 +266,17 @@ def _behind(stages: list[Stage], rival: Path | None) -> bool:
     return stages[-1].loss > HOPELESS * same
 
 
-def _with_all_rows(splits: Sequence[Split], found: HeadTrial) -> HeadTrial:
-    """The head fitted to all training rows of its splits, where the search used some."""
-    if not _has_more(splits) or not math.isfinite(found.loss):
+def _with_all_rows(splits: Sequence[Split], found: HeadTrial, rows: int) -> HeadTrial:
+    """The head fitted to all training rows of its splits, where the search used `rows`."""
+    if not _has_more(splits, rows) or not math.isfinite(found.loss):
         return found
     predictions = tuple(fit_head(split, found.head, Adaptive()) for split in splits)
     return HeadTrial(found.head, held_out_loss(splits, predictions), predictions)
 
 
-def _has_more(splits: Sequence[Split]) -> bool:
-    """Whether splits have more rows than a head search uses."""
-    return any(len(split.train.X) > min(HEAD_ROWS.values()) for split in splits)
+def _has_more(splits: Sequence[Split], rows: int) -> bool:
+    """Whether splits have more training rows than these."""
+    return any(len(split.train.X) > rows for split in splits)
 
 
 def _penalties(A: Tensor) -> list[float]:

@@ -8,7 +8,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
@@ -67,9 +67,10 @@ class Space(ABC):
     def learner(self, point: Point) -> Learner[Predictor]:
         """The method at one setting."""
 
-    @abstractmethod
     def given(self, data: Block, seed: int, rows: int) -> Trial:
-        """The start, as it is, on held-out rows."""
+        """The start, as it is with all of its stages, on held-out rows."""
+        plain = SearchSpace(self.learner, self.start, {}, stages=None)
+        return evaluate(plain, self.start, data, seed, rows)
 
     @abstractmethod
     def best(self, data: Block, seed: int, rows: int, sweeps: int) -> Trial:
@@ -110,10 +111,6 @@ class SearchSpace(Space):
         """What `make` makes."""
         return self.make(point)
 
-    def given(self, data: Block, seed: int, rows: int) -> Trial:
-        """The start with all of its stages."""
-        return evaluate(replace(self, stages=None), self.start, data, seed, rows)
-
     def best(self, data: Block, seed: int, rows: int, sweeps: int) -> Trial:
         """By :func:`search`."""
         return search(self, data, seed, rows=rows, sweeps=sweeps)
@@ -149,13 +146,6 @@ def folds(n: int, rows: int, most: int = 5) -> list[tuple[slice | list[int], sli
     k = min(n, most if n <= 600 else 3)
     edges = [n * i // k for i in range(k + 1)]
     return [([i for i in range(n) if not a <= i < b], slice(a, b)) for a, b in pairwise(edges)]
-
-
-def evaluate_point(
-    learner: Learner[Predictor], point: Point, data: Block, seed: int, rows: int
-) -> Trial:
-    """Held-out loss of a learner as it is, at its last stage."""
-    return evaluate(SearchSpace(lambda _: learner, point, {}, stages=None), point, data, seed, rows)
 
 
 def evaluate(space: SearchSpace, point: Point, data: Block, seed: int, rows: int) -> Trial:

@@ -16,23 +16,34 @@ from .projected import Projected
 from .rfm import RFM
 
 
-def leading_metric(A: Tensor, directions: int | None, power: float) -> Float[Tensor, "d r"]:
-    """V_r diag(e_1^power, ..., e_r^power): the leading eigenpairs of M = A^2, e_1 = 1.
-
-    Power 1/2 is the metric M cut to rank r, power 0 gives all r directions the same weight. Of a
-    diagonal M (A of shape (d,)) the directions are inputs. Eigenvalues at rounding are left out.
+def eigenpairs(A: Tensor) -> tuple[Float[Tensor, " d"], Float[Tensor, "d d"]]:
+    """Eigenvalues of M = A^2, decreasing, and vectors; of a diagonal M (A of shape (d,)) inputs.
 
     Examples
     --------
-    >>> leading_metric(torch.tensor([1.0, 3.0, 2.0]), 2, 0.0).tolist()
-    [[0.0, 0.0], [1.0, 0.0], [0.0, 1.0]]
+    >>> eigenpairs(torch.tensor([1.0, 3.0]))[0].tolist()
+    [9.0, 1.0]
     """
     if A.ndim == 1:
         order = A.argsort(descending=True, stable=True)
-        e, V = A[order].square(), torch.eye(len(A), dtype=A.dtype, device=A.device)[:, order]
-    else:
-        root, V = torch.linalg.eigh(A.double())
-        e, V = root.flip(0).clamp(min=0).square().to(A), V.flip(1).to(A)
+        return A[order].square(), torch.eye(len(A), dtype=A.dtype, device=A.device)[:, order]
+    root, V = torch.linalg.eigh(A.double())
+    return root.flip(0).clamp(min=0).square().to(A), V.flip(1).to(A)
+
+
+def leading_metric(
+    e: Float[Tensor, " d"], V: Float[Tensor, "d d"], directions: int | None, power: float
+) -> Float[Tensor, "d r"]:
+    """V_r diag(e_1^power, ..., e_r^power): the leading :func:`eigenpairs`, with e_1 = 1.
+
+    Power 1/2 is the metric M cut to rank r, power 0 gives all r directions the same weight.
+    Eigenvalues at rounding are left out.
+
+    Examples
+    --------
+    >>> leading_metric(*eigenpairs(torch.tensor([1.0, 3.0, 2.0])), 2, 0.0).tolist()
+    [[0.0, 0.0], [1.0, 0.0], [0.0, 1.0]]
+    """
     r = int((e > torch.finfo(e.dtype).eps * len(e) * e[0]).sum())
     r = max(1, r if directions is None else min(r, directions))
     return V[:, :r] * (e[:r] / e[0]) ** power
@@ -103,6 +114,6 @@ class SubspaceRefit(Learner[Projected]):
     ) -> Iterator[Projected]:
         """One stage."""
         *_, A = self.rfm.metrics(X, y, weights=weights, seed=seed)
-        B = leading_metric(A, self.directions, self.power)
+        B = leading_metric(*eigenpairs(A), self.directions, self.power)
         B = unit_spread(B, X, unit_weights(X, weights))
         yield Projected(self.head.fit(X @ B, y, weights=weights, seed=seed), B)
