@@ -10,6 +10,7 @@ from .classifier import FeatureClassifier
 from .kernel_spaces import KernelChoice, MetricOptions, rfm_space
 from .loss_space import LossSpace, allowed_losses
 from .regressor import FeatureRegressor
+from .rfm_space import RFMSpace
 from .search import Space
 
 #: Rows beyond which matrices of rows x rows are in float32.
@@ -127,18 +128,7 @@ class RFMRegressor(FeatureRegressor):
         self.random_state = random_state
 
     def _space(self, data: Block) -> Space:
-        options = MetricOptions(
-            self.n_iter,
-            self.diagonal,
-            self.agop_power,
-            self.centre_gradients,
-            self.normalisation,
-            self.agop_rows,
-            self.memory_limit,
-        )
-        choice = KernelChoice(self.kernel, self.bandwidth, self.alpha)
-        thorough = self.search == "full"
-        return rfm_space(choice, options, self.directions, data, thorough=thorough)
+        return _rounds(self, data)
 
 
 class RFMClassifier(FeatureClassifier):
@@ -263,17 +253,22 @@ class RFMClassifier(FeatureClassifier):
         self.random_state = random_state
 
     def _space(self, data: Block) -> Space:
-        options = MetricOptions(
-            self.n_iter,
-            self.diagonal,
-            self.agop_power,
-            self.centre_gradients,
-            self.normalisation,
-            self.agop_rows,
-            self.memory_limit,
-        )
-        choice = KernelChoice(self.kernel, self.bandwidth, self.alpha)
-        thorough = self.search == "full"
         check_choice("loss", self.loss, ("squared", "logistic", None))
-        rounds = rfm_space(choice, options, self.directions, data, thorough=thorough)
-        return LossSpace(rounds, allowed_losses(self.loss, len(data.X)), self.memory_limit)
+        return LossSpace(
+            _rounds(self, data), allowed_losses(self.loss, len(data.X)), self.memory_limit
+        )
+
+
+def _rounds(model: RFMRegressor | RFMClassifier, data: Block) -> RFMSpace:
+    """The search that the parameters of an estimator describe."""
+    options = MetricOptions(
+        model.n_iter,
+        model.diagonal,
+        model.agop_power,
+        model.centre_gradients,
+        model.normalisation,
+        model.agop_rows,
+        model.memory_limit,
+    )
+    choice = KernelChoice(model.kernel, model.bandwidth, model.alpha)
+    return rfm_space(choice, options, model.directions, data, thorough=model.search == "full")

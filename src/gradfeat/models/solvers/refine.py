@@ -109,9 +109,9 @@ def refine(
     """b <- b + A^{-1}~ (y - A b), residuals in float64, until |y - A b| <= tolerance |y|.
 
     A correction that does not halve the residual is the last one, and one that raises it is not
-    taken. `tolerance` None takes one correction as it is. With `sample`, the residual of the first
-    correction is estimated from these rows, and measured on all only where that is too large and
-    iterations are left.
+    taken. `tolerance` None takes one correction as it is. With `sample`, residuals are
+    estimated from these rows, and measured on all only where that is too large and iterations are
+    left.
 
     Source: Higham 2002, chapter 12 (iterative refinement in mixed precision).
     """
