@@ -9,6 +9,7 @@ from gradfeat.estimators.head_search import (
     ALPHAS,
     Head,
     HeadSearch,
+    HeadTrial,
     Split,
     evaluate_head,
     fit_head,
@@ -64,12 +65,47 @@ def test_held_out_targets_do_not_enter_the_predictions():
     assert first.loss != second.loss
 
 
-def test_among_heads_that_are_alike_the_simplest_is_taken():
-    """Where more directions change nothing, one is taken; where they help, they are kept."""
+def trial(one: Split, head: Head, spread: float, seed: int) -> HeadTrial:
+    """A head whose held-out errors are +-spread, each with a sign of its own."""
+    signs = torch.randint(0, 2, one.held.y.shape, generator=torch.Generator().manual_seed(seed))
+    f = one.held.y + spread * (1 + 0.1 * signs)
+    return HeadTrial(head, held_out_loss([one], [f]), (f,))
+
+
+def test_of_heads_that_chance_may_order_the_smoothest_of_fewest_directions_is_taken():
     one = split()
-    flat = Split(one.train, one.held, torch.diag(torch.tensor([1.0] + [1e-7] * 5).double()))
-    assert run(flat).head.directions == 1
+    search = HeadSearch([one], [1, 2, None], ALPHAS)
+    best = trial(one, Head(None, kernel="laplace"), 1.0, 0)
+    # Errors of 1 to 1.1 squared: a standard error of .012 in the difference of two heads.
+    alike = [
+        trial(one, Head(2, kernel="laplace"), 1.001, 1),
+        trial(one, Head(1, kernel="laplace"), 1.001, 1),
+        trial(one, Head(2, kernel="gaussian"), 1.001, 1),
+        trial(one, Head(2, kernel="gaussian", bandwidth=2.0), 1.001, 1),
+    ]
+    # Too much worse; and a little worse on every row, which is no chance.
+    worse = trial(one, Head(1, kernel="gaussian", bandwidth=8.0), 1.1, 1)
+    surely = trial(one, Head(1, kernel="gaussian", bandwidth=8.0), 1.002, 0)
+    search.tried += [best, worse, surely]
+    assert search.simplest() is best
+    for number, head in enumerate(alike):
+        search.tried.append(head)
+        assert search.simplest() is alike[number]
+
+
+def test_a_tie_goes_to_the_simplest():
+    one = split()
+    search = HeadSearch([one], [1, None], ALPHAS)
+    search.tried += [trial(one, Head(r), 1.0, 0) for r in (None, 1)]
+    assert search.simplest().head.directions == 1
+
+
+def test_more_directions_are_taken_where_they_help():
     blind = torch.diag(torch.tensor([0.1, 1.0, 0.01, 0.01, 0.01, 0.01]).double())
+    one = split()
+    assert (
+        run(Split(one.train, one.held, torch.diag(torch.eye(6).double()[0]))).head.directions == 1
+    )
     assert run(Split(one.train, one.held, blind)).head.directions != 1
 
 

@@ -155,6 +155,11 @@ class HeadSearch:
         Numbers of directions, increasing, None (all) last.
     alphas : sequence of float
         Penalties allowed.
+
+    Attributes
+    ----------
+    tried : list of HeadTrial
+        Every head so far.
     """
 
     def __init__(
@@ -164,7 +169,7 @@ class HeadSearch:
         alphas: Sequence[float],
     ) -> None:
         self.splits, self.directions, self.alphas = splits, directions, alphas
-        self._trials: list[HeadTrial] = []
+        self.tried: list[HeadTrial] = []
 
     def run(self) -> HeadTrial:
         """The trial of the head chosen."""
@@ -182,29 +187,29 @@ class HeadSearch:
             self._try(replace(head, power=power), nearby(head.alpha, self.alphas))
         self._fewer()
         self._smoother()
-        return self._simplest()
+        return self.simplest()
 
     def around(self, head: Head) -> HeadTrial:
         """The trial chosen among this head, kernels a step smoother or rougher, and penalties."""
         at = SMOOTHNESS.index(head.kernel)
         for name in SMOOTHNESS[max(0, at - 1) : at + 2]:
             self._try(replace(head, kernel=name), nearby(head.alpha, self.alphas))
-        return self._simplest()
+        return self.simplest()
 
     @property
     def _best(self) -> HeadTrial:
-        return min(self._trials, key=lambda trial: trial.loss)
+        return min(self.tried, key=lambda trial: trial.loss)
 
     def _try(self, head: Head, alphas: Sequence[float]) -> None:
-        if not self._trials or not deadline_passed():
-            self._trials.append(evaluate_head(self.splits, head, alphas))
+        if not self.tried or not deadline_passed():
+            self.tried.append(evaluate_head(self.splits, head, alphas))
 
     def _climb(self, factor: float) -> None:
         """Bandwidths times a factor for as long as that helps."""
         for _ in range(MOST_CLIMBS):
             head = self._best.head
             self._try(replace(head, bandwidth=factor * head.bandwidth), self.alphas)
-            if self._trials[-1] is not self._best:
+            if self.tried[-1] is not self._best:
                 break
 
     def _fewer(self) -> None:
@@ -223,19 +228,22 @@ class HeadSearch:
                     replace(head, kernel=name, bandwidth=factor * head.bandwidth), self.alphas
                 )
 
-    def _simplest(self) -> HeadTrial:
+    def simplest(self) -> HeadTrial:
         """Of the trials not worse than the best by more than chance: few directions, smooth."""
         best, order = self._best, list(self.directions)
+        if not best.predictions:
+            return best
         errors = self._errors(best)
         mean = held_out_loss(self.splits, [s.held.y.mean(0) for s in self.splits])
-        alike = [best]
-        for trial in self._trials:
-            excess = trial.loss - best.loss
-            if 0 < excess <= ALIKE * best.loss + NEGLIGIBLE * mean:
-                spread = (self._errors(trial) - errors).std() / len(errors) ** 0.5
-                alike += [trial] if excess <= float(spread) else []
+        bound = best.loss + ALIKE * best.loss + NEGLIGIBLE * mean
+        close = [trial for trial in self.tried if trial.loss <= bound]
+
+        def by_chance(trial: HeadTrial) -> bool:
+            spread = (self._errors(trial) - errors).std() / len(errors) ** 0.5
+            return trial is best or trial.loss - best.loss <= float(spread)
+
         return min(
-            alike,
+            filter(by_chance, close),
             key=lambda t: (
                 SMOOTHNESS.index(t.head.kernel),
                 order.index(t.head.directions),
