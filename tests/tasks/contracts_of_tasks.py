@@ -12,9 +12,12 @@ from torch import Tensor
 from gradfeat.maths.links import FunctionLink
 from gradfeat.maths.streams import stream
 from gradfeat.tasks.base import Task
+from gradfeat.tasks.gaussian_mixture import GaussianMixture
+from gradfeat.tasks.linear_labels import LinearLabels
 from gradfeat.tasks.low_dimensional_support import LowDimensionalSupport
 from gradfeat.tasks.multi_index import MultiIndex
 from gradfeat.tasks.one_dimensional import OneDimensional, TruncatedPower, heaviside
+from gradfeat.tasks.parity_blocks import ParityBlocks
 from gradfeat.tasks.single_index import SingleIndex, he2_he4
 from gradfeat.tasks.sparse_coding import SparseCoding
 from gradfeat.tasks.targets import GatedProduct, SumOfSines, he2_hep
@@ -45,6 +48,13 @@ TASKS: list[Task] = [
     LowDimensionalSupport(2, 2, WAVE, curvature=1.0, ambient=1.0),
     OneDimensional(heaviside(), noise=0.3),
     OneDimensional(TruncatedPower(2), d=4, noise=0.1),
+    GaussianMixture(7, 3, 2.0, seed=1),
+    GaussianMixture(6, 2, 1.5, 0.8, 0.5, (2.0, -0.5), (0.3, 0.7)),
+    ParityBlocks(12, 10, 3, 3, 0.4, 0.3, seed=1),
+    ParityBlocks(9, 9, 5, 1, 0.5),
+    ParityBlocks.uniform(8, 7, 3),
+    LinearLabels(6, flip=0.1, seed=1),
+    LinearLabels(5, "real", noise=0.4),
 ]
 
 #: A right statistic exceeds this many standard errors once in 1.7 million seeds.

@@ -1,0 +1,99 @@
+"""Gaussian inputs with a linear target or the sign of one."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Literal, final
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from ..maths.streams import stream
+from .base import Sample, Task
+from .draws import check_inputs, check_noise, normal, orthonormal_columns, uniform
+
+#: y = sign(u.x), or y = u.x.
+LinearKind = Literal["sign", "real"]
+
+
+@final
+@dataclass(frozen=True)
+class LinearLabels(Task):
+    """x ~ N(0, I_d), y = sign(u.x), or y = u.x + noise * eps with eps ~ N(0, 1); |u| = 1.
+
+    Parameters
+    ----------
+    d : int
+        Number of inputs.
+    kind : {"sign", "real"}
+        Labels -1 and +1, or the linear function itself.
+    flip : float
+        Probability that a sign is turned over, in [0, 1/2]; 1/2 leaves no structure.
+    noise : float
+        Standard deviation of the noise on a real y.
+    seed : int
+        Chooses u.
+
+    Raises
+    ------
+    ValueError
+        When a parameter is outside its range, or belongs to the other kind.
+
+    Source: Shi23, section 4 (linear data; truth u).
+
+    Examples
+    --------
+    >>> task = LinearLabels(10, flip=0.1)
+    >>> sample = task.sample(4, stream(0, "train"))
+    >>> sample.X.shape, sorted(set(task.target(sample.X)[:, 0].tolist()))
+    (torch.Size([4, 10]), [-0.8, 0.8])
+    """
+
+    d: int
+    kind: LinearKind = "sign"
+    flip: float = 0.0
+    noise: float = 0.0
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        check_inputs(self.d, 1)
+        check_noise(self.noise)
+        if self.kind not in ("sign", "real"):
+            raise ValueError(f"kind is {self.kind!r}: give 'sign' or 'real'.")
+        if not 0 <= self.flip <= 0.5:
+            raise ValueError(f"flip is {self.flip}: give a probability in [0, 0.5].")
+        if self.kind == "sign" and self.noise > 0:
+            raise ValueError(f"noise is {self.noise} with signs as labels: give flip instead.")
+        if self.kind == "real" and self.flip > 0:
+            raise ValueError(f"flip is {self.flip} with real labels: give noise instead.")
+
+    @property
+    def directions(self) -> Float[Tensor, "d 1"]:
+        """u, the same for the same `d` and `seed`."""
+        return self._direction
+
+    @cached_property
+    def _direction(self) -> Float[Tensor, "d 1"]:
+        return orthonormal_columns(self.d, 1, stream(self.seed, "directions"))
+
+    def sample(self, n: int, generator: torch.Generator) -> Sample:
+        """Inputs first: tasks that differ in kind, flip or noise share them."""
+        X = normal(n, self.d, generator)
+        along = X @ self.directions
+        if self.kind == "real":
+            return Sample(X, along + self.noise * normal(n, 1, generator))
+        turned = uniform(n, 1, generator) < self.flip
+        return Sample(X, torch.where(turned, -_sign(along), _sign(along)))
+
+    def target(self, X: Float[Tensor, "n d"]) -> Float[Tensor, "n 1"]:
+        """u.x, or (1 - 2 flip) sign(u.x)."""
+        along = X.double() @ self.directions.to(X.device)
+        mean = along if self.kind == "real" else (1 - 2 * self.flip) * _sign(along)
+        return mean.to(X.dtype)
+
+
+def _sign(z: Tensor) -> Tensor:
+    """+1 at 0 too: labels are -1 or +1."""
+    return torch.where(z < 0, -1.0, 1.0).to(z)
