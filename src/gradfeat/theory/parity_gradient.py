@@ -1,0 +1,157 @@
+"""G(w, b) = E[y x 1{w.x > b}] of parity blocks, exactly, by two enumerations that meet."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from itertools import product
+
+import numpy as np
+from jaxtyping import Float
+from numpy.typing import ArrayLike
+
+#: 2^(r k) patterns of the blocks and 3^(D - r k) outside are visited.
+LARGEST_BLOCKS, LARGEST_OUTSIDE = 15, 10
+
+
+@dataclass(frozen=True)
+class BlockLaw:
+    """The law of phi in {-1, 0, +1}^D and its labels y = sign(sum_j prod_{i in A_j} phi_i).
+
+    With probability p_uniform, r blocks of k entries uniform on {-1, +1}; with (1 - p_uniform)/(2r)
+    each, block j all +1 or all -1 and the other blocks 0. Outside, +1 and -1 with p_o each, else 0.
+
+    Attributes
+    ----------
+    D, k, r : int
+        Patterns, size and number of blocks (both odd), r k <= D; the blocks come first.
+    p_uniform, p_o : float
+        In [0, 1] and [0, 1/2].
+
+    Raises
+    ------
+    ValueError
+        When a parameter is outside its range, or there are too many patterns to visit.
+
+    Source: Shi23, section 4.2.
+
+    Examples
+    --------
+    >>> BlockLaw(D=9, k=3, r=1, p_uniform=0.5, p_o=0.25).second_moment
+    6.0
+    """
+
+    D: int
+    k: int
+    r: int
+    p_uniform: float
+    p_o: float
+
+    def __post_init__(self) -> None:
+        n = self.r * self.k
+        if not (self.k > 0 and self.r > 0 and self.k % 2 and self.r % 2 and n <= self.D):
+            raise ValueError(
+                f"k, r, D are {self.k}, {self.r}, {self.D}: give odd k and r with r k <= D."
+            )
+        if not (0 <= self.p_uniform <= 1 and 0 <= self.p_o <= 0.5):
+            raise ValueError(
+                f"p_uniform, p_o are {self.p_uniform}, {self.p_o}: give p_uniform in [0, 1],"
+                " p_o in [0, 0.5]."
+            )
+        if n > LARGEST_BLOCKS or self.D - n > LARGEST_OUTSIDE:
+            raise ValueError(
+                f"r k, D - r k are {n}, {self.D - n}: all patterns are visited; give at most"
+                f" {LARGEST_BLOCKS} and {LARGEST_OUTSIDE}, or sample."
+            )
+
+    @property
+    def second_moment(self) -> float:
+        """E|phi|^2."""
+        inside = self.k * (1 + (self.r - 1) * self.p_uniform)
+        return inside + 2 * self.p_o * (self.D - self.r * self.k)
+
+    def blocks(self) -> tuple[np.ndarray, np.ndarray]:
+        """phi of the blocks (N, r k) and y times its probability (N,)."""
+        signs = np.array(list(product([-1.0, 1.0], repeat=self.r * self.k)))
+        y = np.sign(signs.reshape(-1, self.r, self.k).prod(2).sum(1))
+        ones = np.repeat(np.eye(self.r), self.k, axis=1)
+        planted = np.repeat([1.0, -1.0], self.r) * (1 - self.p_uniform) / (2 * self.r)
+        mass = np.r_[y * self.p_uniform / len(y), planted]
+        return np.vstack([signs, ones, -ones]), mass
+
+    def outside(self) -> tuple[np.ndarray, np.ndarray]:
+        """phi outside the blocks (N, D - r k) and its probability (N,)."""
+        n = self.D - self.r * self.k
+        phi = np.array(list(product([-1.0, 0.0, 1.0], repeat=n)))
+        size = np.abs(phi).sum(1)
+        return phi, self.p_o**size * (1 - 2 * self.p_o) ** (n - size)
+
+
+def parity_gradient(
+    law: BlockLaw,
+    M: Float[np.ndarray, "d D"],
+    W: Float[np.ndarray, "m d"],
+    b: ArrayLike = 0.0,
+    *,
+    scale: float | None = None,
+) -> Float[np.ndarray, "m d"]:
+    """G(w, b) for x = scale M phi: no approximation, errors of rounding size.
+
+    With q = scale M^T w, the patterns of the blocks are visited one by one; for each, the mean of
+    (1, phi) over {outside : q.phi > b} is read off cumulative sums of the patterns outside in
+    order of q.phi. Where w.x = b has positive probability, rounding decides which side it is on.
+
+    Parameters
+    ----------
+    law : BlockLaw
+    M : array (d, D)
+        Orthonormal columns, the blocks first.
+    W : array (m, d)
+        Neurons.
+    b : array_like
+        Thresholds, broadcast to (m,).
+    scale : float, optional
+        sqrt(d / E|phi|^2) by default, for which E|x|^2 = d.
+
+    Returns
+    -------
+    array (m, d)
+
+    Raises
+    ------
+    ValueError
+        When shapes disagree.
+
+    Source: Shi23, section 4.2 (bounded there); exact here.
+
+    Examples
+    --------
+    >>> law = BlockLaw(D=4, k=3, r=1, p_uniform=0.0, p_o=0.25)
+    >>> parity_gradient(law, np.eye(4), np.array([[1.0, 1.0, 1.0, 0.1]]), 0.5).round(4).tolist()
+    [[0.5345, 0.5345, 0.5345, 0.0]]
+    """
+    if M.ndim != 2 or W.ndim != 2 or M.shape[1] != law.D or W.shape[1] != len(M):
+        raise ValueError(f"M has shape {M.shape}, W {W.shape}: give M (d, {law.D}) and W (m, d).")
+    scale = math.sqrt(len(M) / law.second_moment) if scale is None else scale
+    bias = np.broadcast_to(np.asarray(b, dtype=float), len(W))
+    parts = (law.blocks(), law.outside())
+    means = [_mean(*parts, q, c) for q, c in zip(scale * W @ M, bias, strict=True)]
+    return scale * np.array(means).reshape(len(W), law.D) @ M.T
+
+
+def _mean(
+    blocks: tuple[np.ndarray, np.ndarray],
+    outside: tuple[np.ndarray, np.ndarray],
+    q: np.ndarray,
+    b: float,
+) -> np.ndarray:
+    """E[y phi 1{q.phi > b}] (D,)."""
+    (inner, mass), (outer, probability) = blocks, outside
+    n = inner.shape[1]
+    value = outer @ q[n:]
+    order = np.argsort(value)[::-1]
+    beyond = np.column_stack([np.ones(len(outer)), outer])[order] * probability[order, None]
+    beyond = np.vstack([np.zeros(beyond.shape[1]), np.cumsum(beyond, axis=0)])
+    count = np.searchsorted(-value[order], inner @ q[:n] - b, side="left")
+    tail = beyond[count]
+    return np.r_[(mass * tail[:, 0]) @ inner, mass @ tail[:, 1:]]
