@@ -50,6 +50,7 @@ TASKS: list[Task] = [
     OneDimensional(TruncatedPower(2), d=4, noise=0.1),
     GaussianMixture(7, 3, 2.0, seed=1),
     GaussianMixture(6, 2, 1.5, 0.8, 0.5, (2.0, -0.5), (0.3, 0.7)),
+    GaussianMixture(6, 2, 1.5, 0.6, mirrored=True),
     ParityBlocks(12, 10, 3, 3, 0.4, 0.3, seed=1),
     ParityBlocks(9, 9, 5, 1, 0.5),
     ParityBlocks.uniform(8, 7, 3),

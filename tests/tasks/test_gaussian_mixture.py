@@ -52,6 +52,36 @@ def test_the_posterior_is_bayes_rule_with_densities_of_scipy():
     torch.testing.assert_close(one.posterior(X), expected, rtol=0, atol=1e-12)
 
 
+def test_twins_share_a_component_and_its_posterior():
+    """The average of two mixtures, at mu_j and at -mu_j, that know nothing of each other."""
+    one, plain = task(mirrored=True), task()
+    X = one.sample(200, stream(0, "x")).X
+    a = X @ one.directions
+
+    def density(a):
+        # p_j N(x; mu_j, Sigma_j) up to what all components share.
+        inside = a.square() - ((a - 2.0) / 1.5).square()
+        return torch.tensor([0.2, 0.3, 0.5], dtype=torch.float64) * torch.exp(inside / (2 * 0.49))
+
+    both = density(a) + density(-a)
+    expected = both / both.sum(1, keepdim=True)
+    torch.testing.assert_close(one.posterior(X), expected, rtol=0, atol=1e-12)
+    torch.testing.assert_close(one.posterior(-X), expected, rtol=0, atol=1e-12)
+    assert not torch.allclose(plain.posterior(X), expected)
+
+
+def test_twins_are_fair_and_around_both_means():
+    one = task(mirrored=True, scale=0.1)
+    sample = one.sample(N, stream(0, "x"))
+    for j, p in enumerate(one.component_weights):
+        chosen = sample.y[:, 0] == j + 1
+        along = sample.X[chosen] @ one.directions[:, j : j + 1]
+        assert errors(chosen.double()[:, None], p) < Z
+        assert errors(along.sign()) < Z
+        assert errors(along.abs(), 2.0) < Z  # 20 standard deviations from 0
+    assert errors(sample.y * sample.X) < Z
+
+
 def test_the_posterior_stays_finite_far_away():
     one = task(scale=1e-3)
     X = 100 * one.sample(50, stream(0, "x")).X
@@ -91,6 +121,7 @@ def test_defaults_are_alternating_labels_and_equal_weights():
         {"along": 1.0},
         {"labels": (1.0, 2.0, 2.5)},
         {"weights": None},
+        {"mirrored": True},
         {"seed": 2},
         {"r": 2, "labels": (1.0, 2.0), "weights": (0.2, 0.8)},
     ],

@@ -82,7 +82,7 @@ def test_y_x_has_the_mean_that_is_planted():
     """E[y phi_i] = (1 - p_uniform)/r in every block, 0 outside."""
     one = task()
     sample, phi = one.sample(N, stream(0, "x")), one.patterns(N, stream(0, "x"))
-    expected = torch.tensor([0.2] * 9 + [0.0] * 3).double()
+    expected = torch.tensor([0.2] * 9 + [0.0] * 3, dtype=torch.float64)
     assert errors(sample.y * phi, expected) < Z
 
 

@@ -25,6 +25,7 @@ def closed(task: GaussianMixture, W: np.ndarray, b: np.ndarray) -> np.ndarray:
         weights=task.component_weights,
         scale=task.scale,
         along=task.along,
+        mirrored=task.mirrored,
     )
 
 
@@ -38,6 +39,7 @@ TASKS = [
     GaussianMixture(4, 2, 1.0, 1.0, 2.0, (1.5, -0.5), (0.3, 0.7)),
     GaussianMixture(4, 4, 1.5, 0.5, 0.3, seed=1),
     GaussianMixture(3, 1, 1.0, 0.8, 1.3),
+    GaussianMixture(5, 3, 1.5, 0.6, 1.4, weights=(0.2, 0.3, 0.5), mirrored=True),
 ]
 
 
@@ -100,6 +102,14 @@ def test_a_low_threshold_leaves_the_mean_of_y_x():
     np.testing.assert_allclose(found, np.tile(expected, (4, 1)), atol=1e-14)
 
 
+def test_twins_leave_nothing_linear_and_both_signs_of_the_threshold_alike():
+    """y is even in x: G(w, -b) = G(w, b), and G(w, b) -> E[y x] = 0 at low b."""
+    task = TASKS[4]
+    W, b = neurons(6, 5)
+    np.testing.assert_allclose(closed(task, W, -b), closed(task, W, b), rtol=0, atol=1e-14)
+    assert np.abs(closed(task, W, b - 1e3)).max() < 1e-14
+
+
 def test_the_length_of_w_and_b_does_not_matter():
     W, b = neurons(5, 5)
     np.testing.assert_allclose(
@@ -118,6 +128,7 @@ def test_each_option_counts():
         {"weights": (0.4, 0.6)},
         {"scale": 1.0},
         {"along": math.sqrt(2)},
+        {"mirrored": True},
     ]
     for change in changes:
         other = mixture_gradient(U, W, b, **(given | change))

@@ -24,7 +24,9 @@ class GaussianMixture(Task):
     Sigma_j = scale^2 (I + (along^2 - 1) u_j u_j^T), u_1..u_r orthonormal. So the likelihoods differ
     through U^T x alone, and E[y|x] is a function of it; widths that differ between components at
     right angles to U would put labels into |x| and are not offered. E|x|^2 = separation^2 +
-    scale^2 (d - 1 + along^2). Separation 0 with along 1 leaves no structure.
+    scale^2 (d - 1 + along^2). Separation 0 with along 1 leaves no structure. `mirrored` gives each
+    component a twin of the same label at -mu_j, half of p_j each: then E[y x] = 0, no linear
+    function of x says anything about y, and r = 2 is the XOR of Gaussians.
 
     Parameters
     ----------
@@ -41,6 +43,8 @@ class GaussianMixture(Task):
         y_j, any reals; +1, -1, +1, ... by default.
     weights : tuple of float, optional
         p_j, above 0; 1/r each by default.
+    mirrored : bool
+        Means at +mu_j and -mu_j.
     seed : int
         Chooses U: tasks of equal d, r and seed share their directions.
 
@@ -66,6 +70,7 @@ class GaussianMixture(Task):
     along: float = 1.0
     labels: tuple[float, ...] | None = None
     weights: tuple[float, ...] | None = None
+    mirrored: bool = False
     seed: int = 0
 
     def __post_init__(self) -> None:
@@ -106,25 +111,32 @@ class GaussianMixture(Task):
 
     def sample(self, n: int, generator: torch.Generator) -> Sample:
         """Components first, then noise: the sizes and labels do not change the draws."""
-        drawn = uniform(n, 1, generator)[:, 0]
+        drawn, side = uniform(n, 2, generator).T.contiguous()
         edges = torch.tensor(self.component_weights, dtype=torch.float64).cumsum(0)[:-1]
         j = torch.bucketize(drawn, edges, right=True)
         xi, u = normal(n, self.d, generator), self.directions.T[j]
         xi += (self.along - 1) * (xi * u).sum(1, keepdim=True) * u
         y = torch.tensor(self.component_labels, dtype=torch.float64)[j]
-        return Sample(self.separation * u + self.scale * xi, y[:, None])
+        at = self.separation * torch.where((side < 0.5) & self.mirrored, -u.T, u.T).T
+        return Sample(at + self.scale * xi, y[:, None])
 
     def posterior(self, X: Float[Tensor, "n d"]) -> Float[Tensor, "n r"]:
         """Pr[component j | x], float64: a softmax of log-likelihoods in a = U^T x.
 
-        log p_j - log along + [a_j^2 - (a_j - separation)^2/along^2]/(2 scale^2) + const.
+        log p_j + [a_j^2 - (a_j - separation)^2/along^2]/(2 scale^2) + const; with twins, the log
+        of the sum of both exponentials.
         """
         a = X.double() @ self.directions.to(X.device)
-        beside = a.square() - ((a - self.separation) / self.along).square()
         p = torch.tensor(self.component_weights, dtype=torch.float64, device=X.device)
-        return torch.softmax(p.log() + beside / (2 * self.scale**2), 1)
+        inside = self._exponent(a, self.separation)
+        if self.mirrored:
+            inside = torch.logaddexp(inside, self._exponent(a, -self.separation))
+        return torch.softmax(p.log() + inside, 1)
 
     def target(self, X: Float[Tensor, "n d"]) -> Float[Tensor, "n 1"]:
         """sum_j Pr[j|x] y_j."""
         y = torch.tensor(self.component_labels, dtype=torch.float64, device=X.device)
         return (self.posterior(X) @ y).to(X.dtype)[:, None]
+
+    def _exponent(self, a: Tensor, mean: float) -> Tensor:
+        return (a.square() - ((a - mean) / self.along).square()) / (2 * self.scale**2)

@@ -20,6 +20,7 @@ def mixture_gradient(
     weights: ArrayLike,
     scale: float = 1.0,
     along: float = 1.0,
+    mirrored: bool = False,
 ) -> Float[np.ndarray, "m d"]:
     """G(w, b) for x ~ N(mu_j, Sigma_j), y = y_j, with probability p_j: mu_j = separation * u_j.
 
@@ -28,9 +29,10 @@ def mixture_gradient(
 
         G(w, b) = sum_j p_j y_j [mu_j Phi(t_j) + Sigma_j w phi(t_j)/s_j].
 
-    Exact. Where components are narrow, G is the sum of p_j y_j mu_j over those beyond b. For
-    centred labels give y_j - sum_i p_i y_i. Zero for all w, b where separation is 0, along is 1
-    and sum_j p_j y_j = 0.
+    Exact. With twins at -mu_j (`mirrored`) G is the mean over mu_j and -mu_j. Where components are
+    narrow, G is the sum of p_j y_j mu_j over those beyond b. For centred labels give
+    y_j - sum_i p_i y_i. Zero for all w, b where separation is 0, along is 1 and
+    sum_j p_j y_j = 0.
 
     Parameters
     ----------
@@ -46,6 +48,8 @@ def mixture_gradient(
         y_j, any reals, and p_j.
     scale, along : float
         Standard deviation of a component across its mean; that along it, in units of `scale`.
+    mirrored : bool
+        Half of each component is around -mu_j.
 
     Returns
     -------
@@ -72,10 +76,10 @@ def mixture_gradient(
             f"labels have shape {y.shape}, weights {p.shape}: give one of each a column of U,"
             f" {U.shape[1:]}."
         )
-    q = W @ U
-    square = (W**2).sum(1, keepdims=True)
-    s = scale * np.sqrt(square + (along**2 - 1) * q**2)
-    t = (separation * q - bias[:, None]) / s
-    share, density = p * y * ndtr(t), p * y * normal_density(t) * scale**2 / s
-    inside = separation * share + (along**2 - 1) * density * q
-    return inside @ U.T + density.sum(1, keepdims=True) * W
+    q, spread = W @ U, along**2 - 1
+    s = scale * np.sqrt((W**2).sum(1, keepdims=True) + spread * q**2)
+    means = (separation, -separation) if mirrored else (separation,)
+    t = [(mean * q - bias[:, None]) / s for mean in means]
+    share = p * y * sum(mean * ndtr(z) for mean, z in zip(means, t, strict=True)) / len(t)
+    density = p * y * sum(map(normal_density, t)) / len(t) * scale**2 / s
+    return (share + spread * density * q) @ U.T + density.sum(1, keepdims=True) * W
