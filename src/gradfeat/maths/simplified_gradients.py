@@ -1,0 +1,101 @@
+"""Simplified gradient vectors of many neurons from samples, in blocks of rows."""
+
+from __future__ import annotations
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from .memory import rows_per_block
+
+#: Scratch of one block: small enough to stay in a processor's cache, which is faster than larger.
+BLOCK_BYTES = 4 * 2**20
+
+
+def simplified_gradients(
+    X: Float[Tensor, "n d"],
+    y: Float[Tensor, "n c"],
+    W: Float[Tensor, "m d"],
+    b: Float[Tensor, " m"],
+    *,
+    weights: Float[Tensor, " n"] | None = None,
+    block_bytes: int = BLOCK_BYTES,
+) -> Float[Tensor, "c m d"]:
+    """G_j = sum_i v_i y_i x_i 1{w_j.x_i > b_j} / sum_i v_i, for every output and neuron.
+
+    The bias is subtracted (the neuron is relu(w.x - b)); v are the weights, 1/n each without them.
+    Two matrix products a block of rows.
+
+    Parameters
+    ----------
+    X, y : Tensor (n, d), (n, c)
+        Inputs and targets, used as they are: centre y before, where a constant says nothing.
+    W, b : Tensor (m, d), (m,)
+        First layer.
+    weights : Tensor (n,), optional
+        Row weights, not negative, not all 0; their scale does not matter.
+    block_bytes : int
+        Scratch of one block; the result, c m d numbers, comes on top.
+
+    Returns
+    -------
+    Tensor (c, m, d)
+        In the type of X and on its device; units of y times units of x.
+
+    Raises
+    ------
+    ValueError
+        When shapes do not fit, there are no rows, or weights are negative or all 0.
+
+    Source: Shi23, the simplified gradient vector G(w, b) = E[y x 1{w.x > b}].
+
+    Examples
+    --------
+    >>> X = torch.tensor([[1.0, 0.0], [-1.0, 2.0]])
+    >>> W, b = torch.eye(2), torch.zeros(2)
+    >>> simplified_gradients(X, torch.tensor([[1.0], [3.0]]), W, b).tolist()
+    [[[0.5, 0.0], [-1.5, 3.0]]]
+    """
+    check_rows(X, y, weights)
+    _check_neurons(X, W, b)
+    v = torch.ones_like(X[:, 0]) if weights is None else weights.to(X)
+    W, b, y = W.to(X), b.to(X), y.to(X) * (v / v.sum())[:, None]
+    (n, d), c, m = X.shape, y.shape[1], len(W)
+    G = X.new_zeros(m, c * d)
+    step = rows_per_block((m + c * d) * X.element_size(), block_bytes)
+    for start in range(0, n, step):
+        rows = X[start : start + step]
+        fires = (rows @ W.T).gt_(b)
+        pulled = y[start : start + step, :, None] * rows[:, None, :]
+        G.addmm_(fires.T, pulled.flatten(1))
+    return G.view(m, c, d).transpose(0, 1)
+
+
+def check_rows(X: Tensor, y: Tensor, weights: Tensor | None) -> None:
+    """ValueError unless X (n, d) and y (n, c) share n >= 1 rows and weights say something.
+
+    Examples
+    --------
+    >>> check_rows(torch.ones(2, 3), torch.ones(2, 1), None)
+    """
+    if not (X.ndim == y.ndim == 2 and len(X) == len(y) > 0):
+        raise ValueError(
+            f"X and y have shapes {tuple(X.shape)} and {tuple(y.shape)}: give (n, d) and (n, c) "
+            "with the same rows, at least one."
+        )
+    if weights is not None and (
+        weights.shape != X.shape[:1] or not bool((weights >= 0).all() & (weights.sum() > 0))
+    ):
+        raise ValueError(
+            f"weights have shape {tuple(weights.shape)}, negative values, or are all 0: give "
+            f"{len(X)} weights that are not negative, some above 0."
+        )
+
+
+def _check_neurons(X: Tensor, W: Tensor, b: Tensor) -> None:
+    """W (m, d) with the inputs of X and one bias a neuron."""
+    if W.ndim != 2 or W.shape[1] != X.shape[1] or b.shape != W.shape[:1]:
+        raise ValueError(
+            f"W and b have shapes {tuple(W.shape)} and {tuple(b.shape)}: give (m, {X.shape[1]}) "
+            "and (m,)."
+        )
