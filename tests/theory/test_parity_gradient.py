@@ -54,6 +54,15 @@ def test_it_is_the_sum_over_all_patterns(law):
     np.testing.assert_allclose(parity_gradient(law, M, W, b), expected, rtol=0, atol=1e-13)
 
 
+def test_a_neuron_at_its_threshold_does_not_fire():
+    """Whole weights and thresholds: w.x = b happens and is computed without rounding."""
+    law, M = BlockLaw(D=5, k=3, r=1, p_uniform=0.5, p_o=0.25), np.eye(5)
+    W, b = np.array([[1.0, 2.0, -1.0, 1.0, 2.0]] * 4), np.array([-2.0, 0.0, 1.0, 2.0])
+    above = parity_gradient(law, M, W, b + 0.5, scale=1.0)
+    np.testing.assert_allclose(parity_gradient(law, M, W, b, scale=1.0), above, atol=1e-15)
+    assert np.abs(parity_gradient(law, M, W, b - 0.5, scale=1.0) - above).max(1).min() > 1e-3
+
+
 @pytest.mark.parametrize(("r", "D"), [(1, 13), (3, 15)])
 def test_it_is_the_monte_carlo_mean_of_the_task(r, D):
     task, N = ParityBlocks(20, D, 3, r, 0.5, 0.2), 200_000
