@@ -104,7 +104,7 @@ def test_lower_bound_is_the_dual_value_at_the_slopes(loss, offset):
     conjugate = (u * f - loss(*torch.broadcast_tensors(f, y[w > 0]))).amax(0)
     pulled = F.T @ (v * fit.slopes)
     dual = -float(v[w > 0] @ conjugate) - 0.4 * float(pulled.abs().sum())
-    # The grid misses the supremum by up to a quarter of the step squared, 1e-6, on the squared loss.
+    # The grid misses the supremum by up to a quarter of the step squared (squared loss): 1e-6.
     assert fit.lower == pytest.approx(dual, abs=2e-6)
     assert abs(float(v @ fit.slopes)) < 1e-12 or not offset
 

@@ -1,0 +1,165 @@
+"""The network that gradient features induce: found directions, a grid of biases, a convex head."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import final
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from ..maths.activations import ReLU
+from ..maths.blocks import Block
+from .base import Learner, unit_weights
+from .gradient_feature_set import gradient_feature_set
+from .head import RidgeHead
+from .losses import Loss, Squared
+from .neuron_grid import SignedDirections, grid_neurons
+from .norm_bounded import bounded_head
+from .refit import Linear, affine_part
+from .two_layer import TwoLayer
+
+
+@final
+@dataclass(frozen=True)
+class InducedNetwork(Learner[TwoLayer]):
+    """f(x) = offset + sum_j a_j relu(<w_j, x> - b_j), w_j = +-D for gradient features (D, s).
+
+    D and s are found on the training rows (:func:`gradient_feature_set`) or given; the b_j lie on
+    a grid of sign s (:func:`grid_neurons`); a minimises the mean loss under |a_j| <= B_a1,
+    |a|_2 <= B_a2, each output by itself. Without bounds a is fitted by ridge (squared loss). Where
+    no feature is found the network is the mean of y (plus the linear part): there is nothing else
+    that it could honestly say.
+
+    Parameters
+    ----------
+    loss : Loss
+        Squared, hinge or logistic (labels +-1).
+    p, width, least_norm, neurons, bias_scale
+        As in :func:`gradient_feature_set`.
+    biases : int
+        Points of the grid for each w.
+    B_a1, B_a2, B_b : float
+        Bounds of the class; infinite for none.
+    linear : {"none", "moment", "ridge"}
+        Whether alpha + beta.x is fitted first (squared loss); "none" leaves the offset alone.
+    head : RidgeHead
+        Penalty where there are no bounds; its `intercept` says in both cases whether there is an
+        offset.
+    directions : SignedDirections, optional
+        Given ones, in place of those found.
+    tolerance : float
+        Certified gap of the bounded head, as a share of the loss of a = 0.
+
+    Raises
+    ------
+    ValueError
+        When neither bound is finite, or a linear part is asked for, with another loss than the
+        squared one.
+
+    Source: Shi23, the gradient-feature-induced networks (definition); the grid is ours.
+
+    Examples
+    --------
+    >>> X = torch.randn(2000, 10, generator=torch.Generator().manual_seed(0)).double()
+    >>> y = torch.relu(X[:, :1]) + X[:, :1]
+    >>> f = InducedNetwork(biases=8).fit(X, y)
+    >>> bool((f(X) - y).square().mean() < 0.05 * y.var())
+    True
+    """
+
+    loss: Loss = field(default_factory=Squared)
+    p: float = 0.02
+    width: float = 0.1
+    least_norm: tuple[float, float] | None = None
+    neurons: int = 2000
+    bias_scale: float = 2.0
+    biases: int = 16
+    B_a1: float = math.inf
+    B_a2: float = math.inf
+    B_b: float = math.inf
+    linear: Linear = "none"
+    head: RidgeHead = field(default_factory=RidgeHead)
+    directions: SignedDirections | None = None
+    tolerance: float = 1e-4
+
+    def __post_init__(self) -> None:
+        if self.loss == Squared():
+            return
+        if not self._bounded or self.linear != "none":
+            raise ValueError(
+                f"the loss is {self.loss!r}, B_a1, B_a2 are {self.B_a1}, {self.B_a2} and linear is "
+                f"{self.linear!r}: give a finite bound and linear='none', or the squared loss."
+            )
+
+    @property
+    def _bounded(self) -> bool:
+        return math.isfinite(min(self.B_a1, self.B_a2))
+
+    def fit_path(
+        self,
+        X: Float[Tensor, "n d"],
+        y: Float[Tensor, "n c"],
+        *,
+        weights: Float[Tensor, " n"] | None = None,
+        seed: int = 0,
+    ) -> Iterator[TwoLayer]:
+        """One network: the features, their grid, the head."""
+        w = unit_weights(X, weights)
+        found = self.found(X, y, weights=weights, seed=seed)
+        W, b = grid_neurons(found, X, biases=self.biases, B_b=self.B_b, weights=w)
+        alpha, beta = affine_part(Block(X, y, w), self.linear)
+        rest = y - X @ beta - alpha
+        F = torch.relu(torch.addmm(-b, X, W.T))
+        a, offset = self._head(F, rest, w, seed)
+        yield TwoLayer(W, -b, a, alpha + offset, beta, ReLU())
+
+    def found(
+        self,
+        X: Float[Tensor, "n d"],
+        y: Float[Tensor, "n c"],
+        *,
+        weights: Float[Tensor, " n"] | None = None,
+        seed: int = 0,
+    ) -> SignedDirections:
+        """The directions that :meth:`fit` uses on these rows."""
+        if self.directions is not None:
+            return self.directions
+        found = gradient_feature_set(
+            X,
+            y,
+            p=self.p,
+            width=self.width,
+            least_norm=self.least_norm,
+            neurons=self.neurons,
+            bias_scale=self.bias_scale,
+            weights=weights,
+            seed=seed,
+        )
+        return SignedDirections.of(found)
+
+    def _head(self, F: Tensor, y: Tensor, w: Tensor, seed: int) -> tuple[Tensor, Tensor]:
+        """a (m, c) and the offsets (c,)."""
+        if F.shape[1] == 0:
+            mean = w @ y / w.sum()
+            return y.new_zeros(0, y.shape[1]), mean if self.head.intercept else 0 * mean
+        if not self._bounded:
+            a, offset, _ = self.head.fit(F, y, w, seed)
+            return a, offset
+        fits = [
+            bounded_head(
+                F,
+                column,
+                self.loss,
+                B1=self.B_a1,
+                B2=self.B_a2,
+                weights=w,
+                offset=self.head.intercept,
+                tolerance=self.tolerance,
+            )
+            for column in y.T
+        ]
+        return torch.stack([fit.a.to(F) for fit in fits], 1), y.new_tensor([f.offset for f in fits])

@@ -1,0 +1,275 @@
+"""OPT: the least loss of a gradient-feature-induced class, between two certified numbers."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from ..maths.activations import ReLU
+from ..maths.box_ball import check_bounds
+from .base import unit_weights
+from .bias_search import steepest
+from .head_sets import Simplex
+from .interior_point import BoundedFit, head_problem
+from .losses import Loss
+from .neuron_grid import SignedDirections, grid_neurons
+from .norm_bounded import bounded_head
+from .two_layer import TwoLayer
+
+#: Times that neurons beyond the grid are added where the dual point says they are missing.
+ROUNDS = 4
+#: Up to this many neurons each is exchanged for a better one in turn, in so many passes.
+EXCHANGED, PASSES = 16, 2
+
+
+@dataclass(frozen=True, eq=False)
+class OptBounds:
+    """lower <= OPT <= upper on the rows given.
+
+    Attributes
+    ----------
+    upper : float
+        Upper bound of OPT: the loss of `network`, a member of the class.
+    lower : float
+        Lower bound of OPT: no member, whatever its biases in the range, has a smaller loss.
+    hull : float
+        Loss of a sum of any number of neurons with sum |a_i| <= min(r B_a1, sqrt(r) B_a2), which
+        contains the class: what more neurons at the same total could reach.
+    network : TwoLayer
+        r neurons; some may be equal.
+    """
+
+    upper: float
+    lower: float
+    hull: float
+    network: TwoLayer
+
+
+def opt_bounds(
+    X: Float[Tensor, "n d"],
+    y: Float[Tensor, " n"],
+    directions: SignedDirections,
+    loss: Loss,
+    *,
+    r: int,
+    B_a1: float = math.inf,
+    B_a2: float = math.inf,
+    B_b: float,
+    biases: int = 16,
+    weights: Float[Tensor, " n"] | None = None,
+    tolerance: float = 1e-3,
+) -> OptBounds:
+    """OPT = min mean l(f(x), y) over f = sum_{i<=r} a_i relu(<w_i, x> - b_i), between two bounds.
+
+    The class: w_i one of the given unit directions D up to sign, b_i of the direction's sign with
+    |b_i| <= B_b, neurons may repeat, |a_i| <= B_a1, |a|_2 <= B_a2 (no offset).
+
+    *Upper bound of OPT*: the convex fit over the hull of the class shares out the r neurons (few
+    of them are then exchanged one by one while that helps), their head is fitted under the bounds;
+    the result is in the class. *Lower bound*: for every dual
+    point u and f in the class, loss(f) >= -mean l*(u) + mean(u f), and |mean(u f)| <= M max over
+    (D, b) of |mean(u relu(<D, x> - b))|, M = min(r B_a1, sqrt(r) B_a2), which r equal neurons
+    reach. In b that mean is piecewise linear with kinks at the projections of the rows, so its
+    maximum over the whole range of b is exact. Neurons at the maximum are added to the grid.
+
+    Parameters
+    ----------
+    X, y : Tensor (n, d), (n,)
+        Rows and targets (+-1 for hinge and logistic loss).
+    directions : SignedDirections
+        D and the signs of the biases.
+    loss : Loss
+        Squared, hinge or logistic.
+    r : int
+        Number of neurons.
+    B_a1, B_a2, B_b : float
+        Bounds of |a_i|, |a|_2 and |b_i|; one of the first two and the last finite.
+    biases : int
+        Points of the first grid for each direction and sign.
+    weights : Tensor (n,), optional
+        Non-negative row weights.
+    tolerance : float
+        Of both fits, as a share of the loss of f = 0.
+
+    Raises
+    ------
+    ValueError
+        When there is no direction, r is below 1, or a bound is not positive or not finite where
+        it must be.
+
+    Source: Shi23, the definition of OPT; duality as in Rockafellar 1970, section 31.
+
+    Examples
+    --------
+    >>> from gradfeat.models.losses import Squared
+    >>> X = torch.linspace(-1, 1, 101).double()[:, None]
+    >>> one = SignedDirections(torch.ones(1, 1).double(), torch.tensor([1]))
+    >>> opt = opt_bounds(X, X[:, 0].abs(), one, Squared(), r=2, B_a1=1.0, B_b=1.0)
+    >>> opt.lower <= 0.001 and opt.upper <= 0.001
+    True
+    """
+    M = _mass(r, B_a1, B_a2, B_b, directions)
+    grid = grid_neurons(directions, X, biases=biases, B_b=B_b, weights=weights)
+    hull = hull_fit(X, y, directions, loss, M, B_b, grid, weights, tolerance)
+    kept = torch.repeat_interleave(shared_out(hull.a.abs(), r))
+    problem = _Members(X, y, directions, loss, B_a1, B_a2, B_b, weights, tolerance)
+    W, b, fit = problem.exchanged(hull.W[kept], hull.b[kept])
+    beta = X.new_zeros(X.shape[1], 1)
+    network = TwoLayer(W, -b, fit.a.to(X)[:, None], beta[0], beta, ReLU())
+    return OptBounds(fit.value, min(hull.lower, fit.value), hull.value, network)
+
+
+@dataclass(frozen=True, eq=False)
+class _Members:
+    """The class with its rows: heads of given neurons, and better neurons."""
+
+    X: Tensor
+    y: Tensor
+    directions: SignedDirections
+    loss: Loss
+    B_a1: float
+    B_a2: float
+    B_b: float
+    weights: Tensor | None
+    tolerance: float
+
+    def fitted(self, W: Tensor, b: Tensor) -> BoundedFit:
+        """The head of these neurons."""
+        return bounded_head(
+            _features(self.X, W, b),
+            self.y,
+            self.loss,
+            B1=self.B_a1,
+            B2=self.B_a2,
+            weights=self.weights,
+            tolerance=self.tolerance,
+        )
+
+    def exchanged(self, W: Tensor, b: Tensor) -> tuple[Tensor, Tensor, BoundedFit]:
+        """These neurons, or few of them with each in turn exchanged for one of a lower loss."""
+        fit, r = self.fitted(W, b), len(b)
+        for i in [*range(r)] * PASSES if 1 < r <= EXCHANGED else []:
+            others = torch.arange(r, device=W.device) != i
+            tried_W, tried_b = self._joined(W[others], b[others])
+            tried = self.fitted(tried_W, tried_b)
+            if tried.value < fit.value:
+                W, b, fit = tried_W, tried_b, tried
+        return W, b, fit
+
+    def _joined(self, W: Tensor, b: Tensor) -> tuple[Tensor, Tensor]:
+        """These neurons, first the one along which the loss falls fastest at their fit."""
+        pulls = _pulls(self.fitted(W, b).slopes, self.weights)
+        rows, biases, sizes = steepest(self.directions, self.X, self.B_b, pulls)
+        at = int(sizes.argmax())
+        return torch.cat([rows[at : at + 1], W]), torch.cat([biases[at : at + 1], b])
+
+
+@dataclass(frozen=True, eq=False)
+class HullFit:
+    """sum_j a_j relu(<W_j, x> - b_j) with sum |a_j| <= M: its loss, and what none goes below."""
+
+    W: Float[Tensor, "m d"]
+    b: Float[Tensor, " m"]
+    a: Float[Tensor, " m"]
+    value: float
+    lower: float
+
+
+def hull_fit(
+    X: Float[Tensor, "n d"],
+    y: Float[Tensor, " n"],
+    directions: SignedDirections,
+    loss: Loss,
+    M: float,
+    B_b: float,
+    grid: tuple[Float[Tensor, "m d"], Float[Tensor, " m"]],
+    weights: Float[Tensor, " n"] | None = None,
+    tolerance: float = 1e-3,
+) -> HullFit:
+    """The best of all sums of neurons with sum |a_j| <= M, from the grid's neurons on.
+
+    While a neuron beyond the grid could lower the dual bound by more than the tolerance, the
+    best one of each direction joins the grid.
+    """
+    (W, b), lower = grid, 0.0
+    found = _on_grid(X, y, loss, M, W, b, weights, tolerance)
+    for _ in range(ROUNDS):
+        new_W, new_b, sizes = steepest(directions, X, B_b, found.pulls)
+        missed = M * max(0.0, float(sizes.max()) - found.largest)
+        lower = max(lower, found.fit.lower - missed)
+        if missed <= found.fit.tolerance:
+            break
+        better = sizes > found.largest
+        W, b = torch.cat([W, new_W[better]]), torch.cat([b, new_b[better]])
+        found = _on_grid(X, y, loss, M, W, b, weights, tolerance)
+    up, down = found.fit.a.chunk(2)
+    return HullFit(W, b, up - down, found.fit.value, lower)
+
+
+class _OnGrid(NamedTuple):
+    """The fit on a grid, w_i u_i / sum w, and the largest |sum_i pulls_i F_ij| on the grid."""
+
+    fit: BoundedFit
+    pulls: Tensor
+    largest: float
+
+
+def _on_grid(
+    X: Tensor,
+    y: Tensor,
+    loss: Loss,
+    M: float,
+    W: Tensor,
+    b: Tensor,
+    weights: Tensor | None,
+    tolerance: float,
+) -> _OnGrid:
+    F = _features(X, W, b).double()
+    fit = head_problem(torch.cat([F, -F], 1), y, loss, weights).minimise(Simplex(M), tolerance)
+    pulls = _pulls(fit.slopes, weights)
+    return _OnGrid(fit, pulls, float((F.T @ pulls).abs().max()))
+
+
+def _mass(r: int, B_a1: float, B_a2: float, B_b: float, directions: SignedDirections) -> float:
+    """M = min(r B_a1, sqrt(r) B_a2), the largest sum of |a_i|."""
+    check_bounds(B_a1, B_a2)
+    M = min(r * B_a1, math.sqrt(r) * B_a2) if r >= 1 else 0.0
+    if r < 1 or not directions.D.shape[1] or not (math.isfinite(M) and 0 < B_b < math.inf):
+        raise ValueError(
+            f"r, B_a1, B_a2, B_b are {r}, {B_a1}, {B_a2}, {B_b} with {directions.D.shape[1]} "
+            "directions: give one direction or more, r >= 1, a finite bound of a and a finite "
+            "B_b > 0."
+        )
+    return M
+
+
+def _features(X: Tensor, W: Tensor, b: Tensor) -> Tensor:
+    return torch.relu(torch.addmm(-b, X, W.T))
+
+
+def _pulls(slopes: Tensor, weights: Tensor | None) -> Tensor:
+    """w_i u_i / sum w."""
+    w = unit_weights(slopes, weights).double()
+    return w * slopes / w.sum()
+
+
+def shared_out(sizes: Float[Tensor, " m"], r: int) -> Tensor:
+    """r places in proportion to sizes, by largest remainders: whole numbers with sum r.
+
+    Examples
+    --------
+    >>> shared_out(torch.tensor([3.0, 1.0, 0.1]), 4).tolist()
+    [3, 1, 0]
+    """
+    total = float(sizes.sum())
+    quota = r * sizes / total if total > 0 else torch.full_like(sizes, r / len(sizes))
+    places = quota.floor()
+    left = r - int(places.sum())
+    order = (quota - places).argsort(descending=True, stable=True)
+    places[order[:left]] += 1
+    return places.long()
