@@ -1,0 +1,207 @@
+"""Gradient feature sets: the directions that first gradients point along, with their mass."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import torch
+from jaxtyping import Bool, Float
+from scipy.special import betaincinv
+from torch import Tensor
+
+from .direction_clusters import direction_clusters
+
+#: Share of p that a candidate needs among the neurons that propose directions.
+PROPOSED = 0.5
+
+
+@dataclass(frozen=True, eq=False)
+class GradientFeature:
+    """A member (D, s) of the set, and what was measured of it.
+
+    Attributes
+    ----------
+    direction : Tensor (d,)
+        D, of length 1; its own sign means nothing (the largest entry is positive).
+    sign : int
+        s = sign of the neurons' b, +1 or -1.
+    mass : float
+        Share of all neurons with this sign, |G| >= B_G and |<G, D>| > (1 - g)|G|.
+    low, high : float
+        95 % interval of the mass over the draw of neurons (Clopper-Pearson), the rows being given.
+    norm : float
+        Median |G| of these neurons. Over B_G it says how far they are above the rows' noise.
+    """
+
+    direction: Tensor
+    sign: int
+    mass: float
+    low: float
+    high: float
+    norm: float
+
+
+@dataclass(frozen=True, eq=False)
+class GradientFeatureSet:
+    """S_{p,g,B_G}: the features found, largest mass first, and what was asked for.
+
+    Attributes
+    ----------
+    features : tuple of GradientFeature
+        (D, +1) and (D, -1) are two of them.
+    p, width : float
+        Least mass p and the cone's width g.
+    least_norm : tuple of float
+        B_G for s = +1 and for s = -1.
+    unexplained : float
+        Share of neurons with |G| >= B_G in no feature's cone; a mean over outputs.
+    short : float
+        Share of neurons with |G| < B_G; a mean over outputs.
+    d : int
+        Inputs.
+    """
+
+    features: tuple[GradientFeature, ...]
+    p: float
+    width: float
+    least_norm: tuple[float, float]
+    unexplained: float
+    short: float
+    d: int
+
+    @property
+    def directions(self) -> Tensor:
+        """(d, q): distinct up to the sign of x and of b, largest mass first."""
+        kept: list[Tensor] = []
+        for feature in self.features:
+            if all(abs(float(feature.direction @ D)) <= 1 - self.width for D in kept):
+                kept.append(feature.direction)
+        return torch.stack(kept, dim=1) if kept else torch.zeros(self.d, 0, dtype=torch.float64)
+
+
+def clustered(
+    G: Float[Tensor, "m d"],
+    b: Float[Tensor, " m"],
+    *,
+    p: float,
+    width: float,
+    least_norm: tuple[float, float],
+) -> GradientFeatureSet:
+    """Directions D with Pr[|<G, D>| > (1 - g)|G|, |G| >= B_G, sign b = s] >= p, both s apart.
+
+    Candidates come from the first half of the neurons, masses from the second half, and those with
+    mass >= p there are kept: the search cannot flatter the masses. Cones overlap where directions
+    are close, and a neuron in both then counts for both.
+
+    Parameters
+    ----------
+    G, b : Tensor (m, d), (m,)
+        Simplified gradients of neurons drawn independently, and their biases.
+    p, width : float
+        Least mass and the cone's g, both in (0, 1).
+    least_norm : tuple of float
+        B_G for b >= 0 and for b < 0, in the units of G, above 0; twice the same for one B_G.
+
+    Raises
+    ------
+    ValueError
+        When shapes do not fit, a number is outside its range, or there are fewer than 4/p neurons.
+
+    Source: Shi23, the gradient feature set.
+
+    Examples
+    --------
+    >>> g = torch.Generator().manual_seed(0)
+    >>> G = torch.eye(3)[torch.randint(3, (900,), generator=g)]
+    >>> found = clustered(G, torch.ones(900), p=0.2, width=0.1, least_norm=(0.5, 0.5))
+    >>> len(found.features), found.unexplained, found.short
+    (3, 0.0, 0.0)
+    """
+    _check_gradients(G, b, least_norm)
+    check_question(p, width, len(G))
+    G, b, half = G.double().cpu(), b.cpu(), len(G) // 2
+    norms = G.norm(dim=1)
+    bound = torch.tensor(least_norm, dtype=G.dtype)[(b < 0).long()]
+    U, long = G / norms.clamp(min=1e-300)[:, None], norms >= bound
+    least = max(1, math.ceil(PROPOSED * p * half))
+    features, explained = [], torch.zeros(len(G) - half, dtype=torch.bool)
+    for sign in (1, -1):
+        mine = long & ((b < 0) == (sign < 0))
+        D = direction_clusters(U[:half][mine[:half]], width, least)
+        inside = ((U[half:] @ D.T).abs() > 1 - width) & mine[half:, None]
+        for v, members in zip(D, inside.T, strict=True):
+            feature = _measured(v, sign, members, norms[half:])
+            if feature.mass >= p:
+                features.append(feature)
+                explained |= members
+    unexplained = float((long[half:] & ~explained).double().mean())
+    short = float((~long[half:]).double().mean())
+    ranked = tuple(sorted(features, key=lambda f: -f.mass))
+    return GradientFeatureSet(ranked, p, width, least_norm, unexplained, short, G.shape[1])
+
+
+def _measured(
+    v: Float[Tensor, " d"], sign: int, members: Bool[Tensor, " m"], norms: Float[Tensor, " m"]
+) -> GradientFeature:
+    """One direction with the share of its members, the share's interval, and their norm."""
+    count, total = int(members.sum()), len(members)
+    low = betaincinv(count, total - count + 1, 0.025) if count else 0.0
+    high = betaincinv(count + 1, total - count, 0.975) if count < total else 1.0
+    norm = float(norms[members].median()) if count else math.nan
+    v = v * torch.sign(v[v.abs().argmax()])
+    return GradientFeature(v, sign, count / total, float(low), float(high), norm)
+
+
+def united(sets: Sequence[GradientFeatureSet]) -> GradientFeatureSet:
+    """One set of several outputs: a direction that two of them find has the larger of its masses.
+
+    Raises
+    ------
+    ValueError
+        When there is no set.
+
+    Examples
+    --------
+    >>> G, b = torch.tensor([[1.0, 0.0]]).expand(90, 2), torch.ones(90)
+    >>> one = clustered(G, b, p=0.2, width=0.1, least_norm=(0.5, 0.5))
+    >>> len(united([one, one]).features)
+    1
+    """
+    if not sets:
+        raise ValueError("there are no sets to unite: give at least one.")
+    kept: list[GradientFeature] = []
+    for new in sorted((f for one in sets for f in one.features), key=lambda f: -f.mass):
+        cone = 1 - sets[0].width
+        if all(new.sign != f.sign or abs(float(new.direction @ f.direction)) <= cone for f in kept):
+            kept.append(new)
+    unexplained = sum(one.unexplained for one in sets) / len(sets)
+    short = sum(one.short for one in sets) / len(sets)
+    return replace(sets[0], features=tuple(kept), unexplained=unexplained, short=short)
+
+
+def check_question(p: float, width: float, neurons: int) -> None:
+    """ValueError unless p and width are in (0, 1) and half of the neurons can show a mass of p.
+
+    Examples
+    --------
+    >>> check_question(0.02, 0.1, 2000)
+    """
+    if not (0 < p < 1 and 0 < width < 1):
+        raise ValueError(f"p is {p} and width {width}: give both between 0 and 1.")
+    if neurons * p < 4:
+        raise ValueError(
+            f"{neurons} neurons cannot show a mass of {p}: give at least {math.ceil(4 / p)}."
+        )
+
+
+def _check_gradients(G: Tensor, b: Tensor, least_norm: tuple[float, float]) -> None:
+    """Shapes, finite values, positive norms."""
+    if G.ndim != 2 or b.shape != G.shape[:1] or not bool(torch.isfinite(G).all()):
+        raise ValueError(
+            f"G and b have shapes {tuple(G.shape)} and {tuple(b.shape)}, or G has values that are "
+            "not finite: give finite (m, d) and (m,)."
+        )
+    if not min(least_norm) > 0:
+        raise ValueError(f"least_norm is {least_norm}: give two norms above 0.")

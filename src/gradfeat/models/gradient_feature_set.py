@@ -1,0 +1,137 @@
+"""Gradient features of a sample: what first gradients from random neurons point along."""
+
+from __future__ import annotations
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from ..maths.simplified_gradients import BLOCK_BYTES, check_rows, simplified_gradients
+from ..maths.streams import stream
+from .gradient_cones import GradientFeatureSet, check_question, clustered, united
+from .gradient_null import null_norm
+
+
+def first_neurons(
+    m: int, d: int, generator: torch.Generator, *, weight_scale: float, bias_scale: float
+) -> tuple[Float[Tensor, "m d"], Float[Tensor, " m"]]:
+    """w ~ N(0, weight_scale^2 I), b = +bias_scale and -bias_scale in turn: neurons relu(w.x - b).
+
+    One size of b, so that all neurons of a sign fire about equally often and one B_G a sign can
+    tell their gradients from noise; under b ~ N(0, s^2) the noise of those that nearly always fire
+    hides the gradients of those that rarely do, which hold the features.
+
+    Parameters
+    ----------
+    m, d : int
+        Neurons and inputs.
+    generator : torch.Generator
+        On the CPU.
+    weight_scale, bias_scale : float
+        Only their ratio matters: a neuron with b > 0 fires where w.x/weight_scale is above it.
+
+    Examples
+    --------
+    >>> W, b = first_neurons(4, 3, stream(0, "W0"), weight_scale=1.0, bias_scale=2.0)
+    >>> W.shape, b.tolist()
+    (torch.Size([4, 3]), [2.0, -2.0, 2.0, -2.0])
+    """
+    W = weight_scale * torch.randn(m, d, generator=generator, dtype=torch.float64)
+    b = torch.full((m,), bias_scale, dtype=torch.float64)
+    b[1::2] *= -1
+    return W, b
+
+
+def gradient_feature_set(
+    X: Float[Tensor, "n d"],
+    y: Float[Tensor, "n c"],
+    *,
+    p: float = 0.02,
+    width: float = 0.1,
+    least_norm: tuple[float, float] | None = None,
+    neurons: int = 2000,
+    weight_scale: float | None = None,
+    bias_scale: float = 2.0,
+    weights: Float[Tensor, " n"] | None = None,
+    seed: int = 0,
+    block_bytes: int = BLOCK_BYTES,
+) -> GradientFeatureSet:
+    """S_{p,g,B_G} = {(D, s): Pr_{w,b}[|<G, D>| > (1-g)|G|, |G| >= B_G, sign b = s] >= p}.
+
+    G(w, b) = mean of r x 1{w.x > b} with r = y at mean 0 and standard deviation 1 (each output;
+    several give the union of their sets). X is used as it is, in its own inner product: give
+    standardised columns, and whitened ones where correlated columns should not pull G towards
+    their common direction (D is then a direction of the whitened inputs).
+
+    Neurons with b < 0 fire nearly always, so their G is about E[r x]: (D, -1) with D along E[r x]
+    belongs to the set wherever y has a linear part; neurons with b > 0 fire on the few rows
+    furthest along w and so single out parts of the data. The cosine of D to its limit at many rows
+    is about (1 - (B_G/norm)^2)^{1/2} or more.
+
+    Parameters
+    ----------
+    X, y : Tensor (n, d), (n, c)
+        Inputs and targets.
+    p, width : float
+        Least mass and the cone's g.
+    least_norm : tuple of float, optional
+        B_G for s = +1 and s = -1, in units of x (y has unit spread). None:
+        :func:`gradfeat.models.gradient_null.null_norm`, by which a sample without structure has a
+        feature in at most 5 % of samples.
+    neurons : int
+        Drawn; half of them propose directions, the other half measures masses. At least 4/p.
+    weight_scale : float, optional
+        Of w; None is 1/(mean |x|^2)^{1/2}, so that w.x has unit spread.
+    bias_scale : float
+        |b|. Larger: fewer rows a neuron, sharper directions of smaller mass, more noise.
+    weights : Tensor (n,), optional
+        Row weights; a row of weight 0 is as one that is not there.
+    seed : int
+        Of neurons and null draws.
+    block_bytes : int
+        Scratch of one block of rows.
+
+    Raises
+    ------
+    ValueError
+        From :func:`simplified_gradients` and :func:`clustered`, for the same reasons.
+
+    Source: Shi23 (definition); size of b, B_G and clustering are ours.
+
+    Examples
+    --------
+    >>> X = torch.randn(1000, 5, generator=torch.Generator().manual_seed(0)).double()
+    >>> found = gradient_feature_set(X, X[:, :1].sign(), neurons=400)
+    >>> [f.sign for f in found.features][:1], bool(found.directions[0, 0].abs() > 0.95)
+    ([-1], True)
+    """
+    check_rows(X, y, weights)
+    check_question(p, width, neurons)
+    v = torch.ones_like(X[:, 0]) if weights is None else weights.to(X)
+    X, r, v = X[v > 0], standardised(y[v > 0].to(X), v[v > 0]), v[v > 0]
+    spread = float((v @ X.square()).sum() / v.sum()) ** 0.5
+    scale = 1 / max(spread, 1e-300) if weight_scale is None else weight_scale
+    draw = stream(seed, "gradient feature neurons")
+    W, b = first_neurons(neurons, X.shape[1], draw, weight_scale=scale, bias_scale=bias_scale)
+    W, b = W.to(X), b.to(X)
+    G = simplified_gradients(X, r, W, b, weights=v, block_bytes=block_bytes)
+    if least_norm is None:
+        least_norm = null_norm(X, r, W, b, p=p, weights=v, seed=seed, block_bytes=block_bytes)
+    return united([clustered(g, b, p=p, width=width, least_norm=least_norm) for g in G])
+
+
+def standardised(y: Float[Tensor, "n c"], v: Float[Tensor, " n"]) -> Float[Tensor, "n c"]:
+    """(y - weighted mean)/weighted standard deviation; a constant output becomes 0.
+
+    Examples
+    --------
+    >>> standardised(torch.tensor([[1.0, 7.0], [3.0, 7.0]]), torch.ones(2)).tolist()
+    [[-1.0, 0.0], [1.0, 0.0]]
+    """
+    share = v / v.sum()
+    mean = share @ y
+    r = y - mean
+    r = r - share @ r  # what rounding of a large mean left
+    spread = (share @ r.square()).sqrt()
+    varies = spread > torch.finfo(y.dtype).eps * mean.abs()
+    return torch.where(varies, r / spread.where(varies, 1), 0)
