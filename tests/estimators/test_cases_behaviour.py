@@ -22,6 +22,7 @@ from gradfeat.estimators import (
     RandomFeaturesRegressor,
     RFMRegressor,
 )
+from gradfeat.maths.blocks import Block
 from gradfeat.models.first_gradient import first_gradient_test
 from gradfeat.models.kernel_ridge import KernelRidge
 from gradfeat.models.kernels.radial import Laplace
@@ -109,6 +110,17 @@ def test_case_10_every_option_changes_the_result(model: Any, first: Any, second:
     assert np.abs(one - two).max() > 1e-9
 
 
+def test_a_full_search_tries_powers_of_the_agop_unless_one_is_given() -> None:
+    """The powers stand in the axes of a full search alone."""
+    X, y = regression(30)
+    block = Block(torch.as_tensor(X), torch.as_tensor(y)[:, None], torch.ones(30).double())
+    for search, power, tried in (("full", None, True), ("full", 0.5, False), ("fast", None, False)):
+        space = RFMRegressor(search=search, agop_power=power)._space(block)
+        assert ("agop_power" in space.axes) is tried
+        assert space.start["agop_power"] == (power or 1.0)
+        assert space.learner({**space.start, "agop_power": 0.25}).agop_power == 0.25
+
+
 def test_case_10_full_search_uses_more_rows_than_fast() -> None:
     """Row 10: search "fast" holds out a part of 1,600 rows, "full" all: other probabilities."""
     X, y = binary(1600, d=2)
@@ -128,7 +140,7 @@ BAD_PARAMETERS = [
     (KernelRegressor(random_state=-1), "random_state is -1: give None, a non-negative integer"),
     (RFMRegressor(n_iter=-1), "n_iter is -1: give an integer of at least 0."),
     (RFMRegressor(n_iter=1.5), "n_iter is 1.5"),
-    (RFMRegressor(agop_power=0), "agop_power is 0: give a positive number."),
+    (RFMRegressor(agop_power=0), "agop_power is 0: give a positive number or None."),
     (RFMRegressor(agop_rows=0), "agop_rows is 0: give an integer of at least 1 or None."),
     (RFMRegressor(normalisation="sum"), "normalisation is 'sum': allowed are 'trace', 'max'."),
     (GradientFeatureRegressor(width=0), "width is 0: give an integer of at least 1."),

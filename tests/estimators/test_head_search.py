@@ -7,6 +7,7 @@ import torch
 
 from gradfeat.estimators.head_search import (
     ALPHAS,
+    SMOOTHNESS,
     Head,
     HeadSearch,
     HeadTrial,
@@ -129,3 +130,37 @@ def test_every_run_of_rows_is_a_fair_sample_of_the_targets(n):
     # Low discrepancy: the share of ranks below any level is within 2 log(n)/len of the level.
     counted = [abs((held < level * n).mean() - level) for level in (0.1, 0.5, 0.9)]
     assert max(counted) < 2.0 / len(held) * max(1.0, n**0.25)
+
+
+def steps(n: int, seed: int) -> Block:
+    """A sum of steps, one for each of three columns: rough, and of the columns as they are."""
+    g = torch.Generator().manual_seed(seed)
+    X = torch.randn(n, 6, generator=g).double()
+    return Block(X, X[:, :3].sign().sum(1, keepdim=True), torch.ones(n).double())
+
+
+def test_steps_of_single_columns_take_the_kernel_of_single_columns():
+    one = Split(steps(200, 0), steps(200, 1), torch.ones(6).double())
+    found = run(one, [None])
+    assert found.head.kernel == "laplace-l1"
+    radial = [
+        evaluate_head([one], Head(None, kernel=name, bandwidth=factor), ALPHAS).loss
+        for name in SMOOTHNESS
+        for factor in (0.5, 1.0, 2.0, 4.0)
+    ]
+    # Kernels that see only distances leave a quarter more.
+    assert found.loss < 0.8 * min(radial)
+
+
+def test_a_given_number_of_directions_leaves_the_columns():
+    one = Split(steps(100, 0), steps(100, 1), torch.diag(torch.ones(6)).double())
+    search = HeadSearch([one], [2], ALPHAS)
+    search.run()
+    assert all(trial.head.kernel != "laplace-l1" for trial in search.tried)
+
+
+def test_the_kernel_of_single_columns_has_no_neighbours():
+    one = Split(steps(60, 0), steps(60, 1), torch.ones(6).double())
+    search = HeadSearch([one], [None], ALPHAS)
+    search.around(Head(None, kernel="laplace-l1", bandwidth=2.0))
+    assert [trial.head.kernel for trial in search.tried] == ["laplace-l1"]

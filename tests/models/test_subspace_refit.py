@@ -48,8 +48,18 @@ def test_columns_are_leading_eigenvectors_times_powers(power):
 
 def test_eigenvalues_at_rounding_are_no_directions():
     u = torch.ones(3, 1).double() / 3**0.5
-    assert leading_metric(*eigenpairs(u @ u.T), None, 0.5).shape == (3, 1)
+    close(leading_metric(*eigenpairs(u @ u.T), None, 0.5), u @ u.T, 1e-12)
     assert leading_metric(*eigenpairs(u @ u.T), 2, 0.0).shape == (3, 1)
+
+
+def test_all_directions_keep_the_coordinates_of_the_inputs():
+    """M^power itself, of the same distances as V diag(e^power), at every power."""
+    e, V = eigenpairs(symmetric(1, 4))
+    for power in (0.0, 0.25, 1.0):
+        whole, rotated = leading_metric(e, V, None, power), leading_metric(e, V, 4, power)
+        close(whole, whole.T, 1e-12)
+        close(whole @ whole.T, rotated @ rotated.T, 1e-12)
+    close(leading_metric(e, V, None, 0.0), torch.eye(4).double(), 1e-12)
 
 
 def test_projected_rows_have_unit_total_variance_whatever_the_weights():

@@ -28,6 +28,8 @@ ALPHAS = (1e-6, 1e-5, 1e-4, 1e-3, 1e-2, 1e-1, 1.0, 10.0)
 ALIKE, NEGLIGIBLE = 0.005, 1e-4
 #: Kernels of the last fit, the smoothest first.
 SMOOTHNESS = ("gaussian", "matern52", "matern32", "laplace")
+#: Rougher than these, and the one that knows the columns: a product of kernels of one column each.
+BY_COLUMN = "laplace-l1"
 
 
 @dataclass(frozen=True)
@@ -180,6 +182,7 @@ class HeadSearch:
         for name in reversed(SMOOTHNESS):
             if name != start.kernel:
                 self._try(replace(self._best.head, kernel=name), self.alphas)
+        self._by_column()
         self._climb(2.0)
         self._climb(0.5)
         for power in POWERS:
@@ -189,10 +192,15 @@ class HeadSearch:
         self._smoother()
         return self.simplest()
 
+    def _by_column(self) -> None:
+        """The product over columns; its distance sums d of them, so its bandwidth is longer."""
+        if self.directions[-1] is None:
+            wide = len(self.splits[0].A) ** 0.5
+            self._try(Head(None, kernel=BY_COLUMN, bandwidth=wide), self.alphas)
+
     def around(self, head: Head) -> HeadTrial:
         """The trial chosen among this head, kernels a step smoother or rougher, and penalties."""
-        at = SMOOTHNESS.index(head.kernel)
-        for name in SMOOTHNESS[max(0, at - 1) : at + 2]:
+        for name in _neighbours(head.kernel):
             self._try(replace(head, kernel=name), nearby(head.alpha, self.alphas))
         return self.simplest()
 
@@ -222,7 +230,7 @@ class HeadSearch:
     def _smoother(self) -> None:
         """Smoother kernels with what else was found, also twice as wide."""
         head = self._best.head
-        for name in SMOOTHNESS[: SMOOTHNESS.index(head.kernel)]:
+        for name in SMOOTHNESS[: _roughness(head.kernel)] if head.kernel != BY_COLUMN else ():
             for factor in (1.0, 2.0):
                 self._try(
                     replace(head, kernel=name, bandwidth=factor * head.bandwidth), self.alphas
@@ -245,7 +253,7 @@ class HeadSearch:
         return min(
             filter(by_chance, close),
             key=lambda t: (
-                SMOOTHNESS.index(t.head.kernel),
+                _roughness(t.head.kernel),
                 order.index(t.head.directions),
                 -t.head.bandwidth,
                 t.loss,
@@ -256,6 +264,19 @@ class HeadSearch:
         """Weighted squared error of each held-out row."""
         pairs = zip(self.splits, trial.predictions, strict=True)
         return torch.cat([s.held.w * (f - s.held.y).square().sum(1) for s, f in pairs])
+
+
+def _roughness(name: str) -> int:
+    """Rank of a kernel, the smoothest 0."""
+    return (*SMOOTHNESS, BY_COLUMN).index(name)
+
+
+def _neighbours(name: str) -> tuple[str, ...]:
+    """A kernel and those a step smoother and rougher, of the same distance."""
+    if name == BY_COLUMN:
+        return (name,)
+    at = SMOOTHNESS.index(name)
+    return SMOOTHNESS[max(0, at - 1) : at + 2]
 
 
 def first_rows(block: Block, rows: int) -> Block:

@@ -27,6 +27,10 @@ from .search import Point, SearchSpace
 from .worded import Worded
 
 KERNELS = ("laplace", "matern32", "gaussian")
+#: What a full search of an RFM tries beyond these: products of kernels of single columns.
+BY_COLUMN = ("laplace-l1", "laplace-l1-0.7")
+#: Powers of the AGOP that a full search tries beside 1.
+AGOP_POWERS = (0.5, 0.25)
 FACTORS = (0.5, 2.0, 4.0)
 ALPHAS = (1e-4, 1e-3, 1e-1, 1.0, 10.0)
 START_ALPHA = 1e-2
@@ -137,7 +141,7 @@ class MetricOptions:
 
     n_iter: int
     diagonal: bool | None
-    agop_power: float
+    agop_power: float | None
     centre_gradients: bool
     normalisation: Literal["trace", "max"]
     agop_rows: int | None
@@ -146,7 +150,7 @@ class MetricOptions:
     def check(self) -> None:
         """Raise ValueError for a value that is not allowed."""
         check_count("n_iter", self.n_iter, least=0)
-        check_positive("agop_power", self.agop_power, allow_none=False)
+        check_positive("agop_power", self.agop_power)
         check_choice("normalisation", self.normalisation, ("trace", "max"))
         check_count("agop_rows", self.agop_rows, allow_none=True)
         check_choice("diagonal", self.diagonal, (True, False, None))
@@ -194,13 +198,16 @@ def rfm_space(
     directions = checked_directions(directions)
     start, axes = choice.start_and_axes(data)
     last = Adaptive(most=EVERY_ROW, memory_limit=options.memory_limit)
-    start = {**start, "diagonal": bool(options.diagonal)}
+    power = 1.0 if options.agop_power is None else float(options.agop_power)
+    start = {**start, "diagonal": bool(options.diagonal), "agop_power": power}
     if choice.alpha is None and directions is not None:
         start, axes = {**start, "alpha": METRIC_ALPHA}, {**axes, "alpha": METRIC_ALPHAS}
     if not thorough and directions is not None:
         axes.pop("bandwidth", None)
-    if not thorough and choice.kernel is None:
-        axes["kernel"] = ("gaussian",)
+    if choice.kernel is None:
+        axes["kernel"] = (*KERNELS, *BY_COLUMN) if thorough else ("gaussian", "laplace-l1")
+    if thorough and options.agop_power is None:
+        axes["agop_power"] = AGOP_POWERS
     tried = {**({"diagonal": [True]} if options.diagonal is None else {}), **axes}
 
     def make(point: Point) -> RFM:
@@ -209,7 +216,7 @@ def rfm_space(
             point["alpha"],
             n_iter=point["n_iter"],
             diagonal=point["diagonal"],
-            agop_power=float(options.agop_power),
+            agop_power=point["agop_power"],
             centre_gradients=options.centre_gradients,
             normalisation=options.normalisation,
             agop_rows=options.agop_rows,

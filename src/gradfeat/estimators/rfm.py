@@ -29,7 +29,8 @@ class RFMRegressor(FeatureRegressor):
         "laplace", "laplace-0.7", "laplace-1.4", "laplace-l1", "laplace-l1-0.7", "gaussian",
         "matern12", "matern32", "matern52", "ntk", "nngp", "erf-ntk",
         "polynomial2" or "polynomial3" (:func:`gradfeat.models.kernels.named.kernel`).
-        k of the rounds; None is chosen among laplace and gaussian, matern32 too in a full search.
+        k of the rounds; None is chosen among laplace, gaussian and laplace-l1; in a full search
+        matern32 and laplace-l1-0.7 too.
     bandwidth : float or None
         Length scale of the rounds in units of the standardised inputs; None is the median distance
         between rows, half to four times that in a full search.
@@ -40,8 +41,8 @@ class RFMRegressor(FeatureRegressor):
         Updates of M; with a search, the best number up to this one is taken.
     diagonal : bool or None
         Learn a scale for each input instead of a full matrix; None is chosen.
-    agop_power : float
-        M = AGOP^power.
+    agop_power : float or None
+        M = AGOP^power; None is 1, and 1/2 and 1/4 are tried too in a full search.
     centre_gradients : bool
         Covariance of the gradients instead of their second moment.
     normalisation : {"trace", "max"}
@@ -98,7 +99,7 @@ class RFMRegressor(FeatureRegressor):
         alpha: float | None = None,
         n_iter: int = 5,
         diagonal: bool | None = None,
-        agop_power: float = 1.0,
+        agop_power: float | None = None,
         centre_gradients: bool = False,
         normalisation: Literal["trace", "max"] = "trace",
         agop_rows: int | None = None,
@@ -143,7 +144,8 @@ class RFMClassifier(FeatureClassifier):
         "laplace", "laplace-0.7", "laplace-1.4", "laplace-l1", "laplace-l1-0.7", "gaussian",
         "matern12", "matern32", "matern52", "ntk", "nngp", "erf-ntk",
         "polynomial2" or "polynomial3" (:func:`gradfeat.models.kernels.named.kernel`).
-        k of the rounds; None is chosen among laplace and gaussian, matern32 too in a full search.
+        k of the rounds; None is chosen among laplace, gaussian and laplace-l1; in a full search
+        matern32 and laplace-l1-0.7 too.
     bandwidth : float or None
         Length scale of the rounds in units of the standardised inputs; None is the median distance
         between rows, half to four times that in a full search.
@@ -154,8 +156,8 @@ class RFMClassifier(FeatureClassifier):
         Updates of M; with a search, the best number up to this one is taken.
     diagonal : bool or None
         Learn a scale for each input instead of a full matrix; None is chosen.
-    agop_power : float
-        M = AGOP^power.
+    agop_power : float or None
+        M = AGOP^power; None is 1, and 1/2 and 1/4 are tried too in a full search.
     centre_gradients : bool
         Covariance of the gradients instead of their second moment.
     normalisation : {"trace", "max"}
@@ -219,7 +221,7 @@ class RFMClassifier(FeatureClassifier):
         alpha: float | None = None,
         n_iter: int = 5,
         diagonal: bool | None = None,
-        agop_power: float = 1.0,
+        agop_power: float | None = None,
         centre_gradients: bool = False,
         normalisation: Literal["trace", "max"] = "trace",
         agop_rows: int | None = None,

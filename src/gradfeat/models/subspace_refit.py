@@ -37,7 +37,8 @@ def leading_metric(
     """V_r diag(e_1^power, ..., e_r^power): the leading :func:`eigenpairs`, with e_1 = 1.
 
     Power 1/2 is the metric M cut to rank r, power 0 gives all r directions the same weight.
-    Eigenvalues at rounding are left out.
+    Eigenvalues at rounding are left out. Of all directions it is M^power itself: V diag(e^power)
+    V^T, the same distances in the coordinates of the inputs.
 
     Examples
     --------
@@ -46,7 +47,8 @@ def leading_metric(
     """
     r = int((e > torch.finfo(e.dtype).eps * len(e) * e[0]).sum())
     r = max(1, r if directions is None else min(r, directions))
-    return V[:, :r] * (e[:r] / e[0]) ** power
+    B = V[:, :r] * (e[:r] / e[0]) ** power
+    return B @ V[:, :r].T if directions is None else B
 
 
 def unit_spread(
