@@ -123,3 +123,13 @@ def test_norms_are_compared_in_double_precision():
     assert clustered(G, b, **(ASK | {"least_norm": (1.0, 1.0 + 1e-12)})).short > 0.3
     zero = clustered(0 * G, b, **(ASK | {"least_norm": (1e-308, 1e-308)}))
     assert zero.short == 1.0
+
+
+@pytest.mark.parametrize(("d", "features"), [(3, True), (12, False)])
+def test_directions_without_clusters_are_features_only_where_a_cone_holds_the_mass(d, features):
+    # Evenly spread, the cone of g = .1 has mass .1 for d = 3 and 3e-5 for d = 12.
+    G = torch.randn(2000, d, generator=torch.Generator().manual_seed(0)).double()
+    found = clustered(G, torch.ones(2000).double(), p=0.05, width=0.1, least_norm=(1e-9, 1e-9))
+    assert bool(found.features) == features
+    # Standard error of a share of 1,000: .0095; directions follow chance in the other half only.
+    assert all(f.mass == pytest.approx(0.1, abs=0.04) for f in found.features)

@@ -93,7 +93,9 @@ def clustered(
 
     Candidates come from the first half of the neurons, masses from the second half, and those with
     mass >= p there are kept: the search cannot flatter the masses. Cones overlap where directions
-    are close, and a neuron in both then counts for both.
+    are close, and a neuron in both then counts for both. Where G spreads without clusters, only
+    cones that still hold p are features, and of those a choice that does not overlap: in few
+    inputs that is no high bar (evenly spread directions have mass g in any cone for d = 3).
 
     Parameters
     ----------

@@ -83,7 +83,11 @@ def gradient_feature_set(
     weight_scale : float, optional
         Of w; None is 1/(mean |x|^2)^{1/2}, so that w.x has unit spread.
     bias_scale : float
-        |b|. Larger: fewer rows a neuron, sharper directions of smaller mass, more noise.
+        |b|. Larger: fewer rows a neuron, sharper directions of smaller mass, more noise. At 2 and
+        the other defaults all planted directions come within cosine .95 for four Gaussian
+        components (orthogonal means of length 4, d = 20, n = 5,000; 5, d = 50, n = 10,000);
+        where features are weak beside the rest of x, as for three parity blocks half uniform,
+        1.5 finds them and 2 does not.
     weights : Tensor (n,), optional
         Row weights; a row of weight 0 is as one that is not there.
     seed : int
