@@ -119,6 +119,16 @@ def test_nearly_collinear_features_of_a_grid_are_certified_too(loss):
         assert bounded_head(F, y.double(), loss, B1=B1, B2=B2).converged
 
 
+@pytest.mark.parametrize(("n", "size", "B2"), [(5, 1e2, 1e-3), (30, 1e4, 0.1)])
+def test_steep_features_do_not_throw_the_logistic_fit_off(n, size, B2):
+    """Whole Newton steps would leave the loss where it is flat."""
+    g = torch.Generator().manual_seed(1)
+    z = torch.randn(n, 1, generator=g).double()
+    F = size * torch.relu(z - torch.linspace(-2, 2, 20).double())
+    y = torch.randn(n, generator=g).double().sign()
+    assert bounded_head(F, y, Logistic(), B2=B2, offset=True).converged
+
+
 def test_hinge_loss_in_a_box_is_a_linear_programme():
     F, y, w = problem(Hinge(), n=200, r=8)
     v = (w / w.sum()).numpy()

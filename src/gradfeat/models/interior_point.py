@@ -18,6 +18,8 @@ from .row_losses import RowLoss, longest, row_loss
 
 #: Newton steps allowed, and the part of the way to the boundary that a step may go.
 MAX_STEPS, PART = 100, 0.99
+#: Times that a step is halved.
+HALVINGS = 12
 
 
 @dataclass(frozen=True, eq=False)
@@ -172,7 +174,26 @@ class HeadProblem:
         centre = mean * (float(ahead.mean()) / mean) ** 3 if mean > 0 else 0.0
         step = self._direction(point, bounds, solve, none + centre - change.prod(0))
         reach = longest(now, self._pairs(point.moved(step, 1.0)) - now)
-        return point.moved(step, min(1.0, PART * reach))
+        return self._damped(point, step, min(1.0, PART * reach), bounds)
+
+    def _damped(self, point: Point, step: Point, s: float, bounds: Bounds) -> Point:
+        """The step, shorter where a curved loss would leave the gradients further from balance."""
+        before = self._imbalance(point, bounds)[0]
+        for _ in range(HALVINGS):
+            moved = point.moved(step, s)
+            after, size = self._imbalance(moved, bounds)
+            if after <= max(before, 0.1 * size):
+                return moved
+            s /= 2
+        return point.moved(step, s)
+
+    def _imbalance(self, point: Point, bounds: Bounds) -> tuple[float, float]:
+        """Norms of the sum of the loss's gradient and the multipliers' pull, and of the latter."""
+        pull = bounds.pull(point.a[: self.r], point.lam)
+        g = self.A.T @ self.rows.pull(point.state, point.f)
+        size = float(pull.norm())
+        g[: self.r] += pull
+        return float(g.norm()), size
 
     def _pairs(self, point: Point) -> Float[Tensor, "2 k"]:
         """All slacks, and their multipliers in the same order."""
@@ -216,8 +237,8 @@ class HeadProblem:
 
 def _better(one: BoundedFit, other: BoundedFit) -> BoundedFit:
     """The point of the lower loss with the higher lower bound: both hold for the problem."""
-    low = one if one.value < other.value else other
-    dual = one if one.lower > other.lower else other
+    low = other if other.value < one.value else one
+    dual = other if other.lower > one.lower else one
     return replace(low, lower=dual.lower, slopes=dual.slopes)
 
 
