@@ -208,7 +208,10 @@ def rfm_space(
         axes["kernel"] = (*KERNELS, *BY_COLUMN) if thorough else ("gaussian", "laplace-l1")
     if thorough and options.agop_power is None:
         axes["agop_power"] = AGOP_POWERS
-    tried = {**({"diagonal": [True]} if options.diagonal is None else {}), **axes}
+    if options.diagonal is None:
+        axes["diagonal"] = (True,)
+    order = ("kernel", "diagonal", "bandwidth", "agop_power", "alpha")
+    tried = {name: axes[name] for name in order if name in axes}
 
     def make(point: Point) -> RFM:
         return RFM(
