@@ -12,10 +12,11 @@ import numpy as np
 import pytest
 import torch
 from sklearn.base import clone, is_classifier
-from small_fits import binary, classifiers, named, regression, regressors, transformer
+from small_fits import FINE, binary, classifiers, named, regression, regressors, transformer
 
 from gradfeat.estimators import (
     GradientFeatureRegressor,
+    InducedNetworkRegressor,
     KernelClassifier,
     KernelRegressor,
     RandomFeaturesClassifier,
@@ -50,6 +51,7 @@ def test_case_09_a_diagonal_metric_changes_every_iteration() -> None:
 
 RFM_BASE = RFMRegressor(search=None, n_iter=3)
 NET_BASE = GradientFeatureRegressor(width=64, n_steps=2)
+INDUCED_BASE = InducedNetworkRegressor(**FINE)
 OPTIONS = [
     (RFM_BASE, {"agop_power": 0.25}, {"agop_power": 0.5}),
     (RFM_BASE, {"agop_power": 0.5}, {"agop_power": 1.0}),
@@ -92,6 +94,25 @@ OPTIONS = [
     (RandomFeaturesRegressor(width=64), {"random_state": 0}, {"random_state": 1}),
     (RandomFeaturesRegressor(width=64), {"penalty_by": "loo"}, {"penalty_by": "gcv"}),
     (RandomFeaturesRegressor(width=64), {"standardise": True}, {"standardise": False}),
+    (INDUCED_BASE, {"p": 0.02}, {"p": 0.2}),
+    (INDUCED_BASE, {"width": 0.05}, {"width": 0.2}),
+    (INDUCED_BASE, {"bias_scale": 0.5}, {"bias_scale": 1.5}),
+    (INDUCED_BASE, {"least_norm": 1e-3}, {"least_norm": None}),
+    (INDUCED_BASE, {"neurons": 400}, {"neurons": 600}),
+    (INDUCED_BASE, {"feature_rows": 50}, {"feature_rows": 150}),
+    (INDUCED_BASE, {"biases": 4}, {"biases": 16}),
+    (INDUCED_BASE, {"linear": "ridge"}, {"linear": "none"}),
+    (INDUCED_BASE, {"linear": "ridge"}, {"linear": "moment"}),
+    (INDUCED_BASE, {"whiten": True}, {"whiten": False}),
+    (INDUCED_BASE, {"alpha": 1e-2}, {"alpha": 10.0}),
+    (InducedNetworkRegressor(search=None), {"penalty_by": "loo"}, {"penalty_by": "validation"}),
+    (INDUCED_BASE, {"B_a1": None}, {"B_a1": 0.1}),
+    (INDUCED_BASE, {"B_a2": 0.5}, {"B_a2": 1.0}),
+    (INDUCED_BASE, {"B_b": None}, {"B_b": 1.0}),
+    (INDUCED_BASE, {"standardise": True, "whiten": False}, {"standardise": False, "whiten": False}),
+    (INDUCED_BASE, {"search": None}, {"search": "fast"}),
+    (INDUCED_BASE, {"dtype": "float64"}, {"dtype": "float32"}),
+    (INDUCED_BASE, {"random_state": 0}, {"random_state": 1}),
 ]
 
 
@@ -150,6 +171,16 @@ BAD_PARAMETERS = [
     (GradientFeatureRegressor(update="newton"), "update is 'newton': allowed are"),
     (GradientFeatureRegressor(penalty_by="aic"), "penalty_by is 'aic': allowed are"),
     (GradientFeatureRegressor(whiten="yes"), "whiten is 'yes': allowed are True, False, None."),
+    (InducedNetworkRegressor(p=2), "p is 2.0"),
+    (InducedNetworkRegressor(p=None), "p is None: give a positive number."),
+    (InducedNetworkRegressor(width=1.5, search=None), "width 1.5: give both between 0 and 1."),
+    (InducedNetworkRegressor(bias_scale=0), "bias_scale is 0: give a positive number or None."),
+    (InducedNetworkRegressor(neurons=10), "10 neurons cannot show a mass of 0.02: give at least"),
+    (InducedNetworkRegressor(feature_rows=1), "feature_rows is 1: give an integer of at least 2."),
+    (InducedNetworkRegressor(biases=1), "biases is 1: give an integer of at least 2."),
+    (InducedNetworkRegressor(linear="cubic"), "linear is 'cubic': allowed are"),
+    (InducedNetworkRegressor(whiten="yes"), "whiten is 'yes': allowed are True, False, None."),
+    (InducedNetworkRegressor(B_a2=-1.0), "B_a2 is -1.0: give a positive number or None."),
     (transformer().set_params(n_components=5), "n_components is 5 and X has 4 columns"),
     (transformer().set_params(n_components=0), "n_components is 0"),
     (transformer().set_params(task="ranking"), "task is 'ranking': allowed are"),

@@ -9,6 +9,8 @@ from gradfeat.estimators import (
     AGOPTransformer,
     GradientFeatureClassifier,
     GradientFeatureRegressor,
+    InducedNetworkClassifier,
+    InducedNetworkRegressor,
     KernelClassifier,
     KernelRegressor,
     RandomFeaturesClassifier,
@@ -26,6 +28,8 @@ NETS = [
 ESTIMATORS = [
     *(make(width=64) for make in NETS),
     GradientFeatureRegressor(width=32, n_steps=None),
+    InducedNetworkRegressor(neurons=200, search=None),
+    InducedNetworkClassifier(neurons=200, search=None),
     KernelRegressor(),
     KernelClassifier(),
     RFMRegressor(n_iter=1, kernel="laplace", diagonal=False),

@@ -2,6 +2,7 @@
 
 from .agop_transformer import AGOPTransformer
 from .gradient_features import GradientFeatureClassifier, GradientFeatureRegressor
+from .induced import InducedNetworkClassifier, InducedNetworkRegressor
 from .kernel import KernelClassifier, KernelRegressor
 from .random_features import RandomFeaturesClassifier, RandomFeaturesRegressor
 from .rfm import RFMClassifier, RFMRegressor
@@ -10,6 +11,8 @@ __all__ = [
     "AGOPTransformer",
     "GradientFeatureClassifier",
     "GradientFeatureRegressor",
+    "InducedNetworkClassifier",
+    "InducedNetworkRegressor",
     "KernelClassifier",
     "KernelRegressor",
     "RFMClassifier",

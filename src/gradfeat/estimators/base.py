@@ -33,6 +33,7 @@ from .data import (
     training_data,
     warn_ill_scaled,
 )
+from .found_features import FoundFeatures
 from .scaling import Standardiser
 from .search import SEARCH_ROWS, Space, Trial
 from .state import (
@@ -106,6 +107,8 @@ class FeatureModel(BaseEstimator, ABC):
     first_gradient_ : GradientTest or None
         Gradient features only: is the first gradient step beyond chance?
         None after `refit_head`, which takes no step.
+    gradient_features_ : FoundFeatures or None
+        Induced networks only: the gradient feature set of the training rows.
     settings_ : dict
         The hyper-parameters used, those chosen by the search among them.
     predictor_ : Predictor
@@ -126,6 +129,7 @@ class FeatureModel(BaseEstimator, ABC):
     n_features_in_: int
     feature_names_in_: NDArray[Any]
     first_gradient_: GradientTest | None
+    gradient_features_: FoundFeatures | None
     _inputs: Standardiser
     _outputs: Standardiser
     _where: Placement
@@ -178,14 +182,24 @@ class FeatureModel(BaseEstimator, ABC):
         space = self._space(data.block)
         trial = self._tune(space, data.block, seed, need_held_out=need_held_out)
         self.settings_ = space.start if trial is None or self.search is None else trial.point
-        block, learner = data.block, space.learner(self.settings_)
-        self.predictor_ = learner.fit(block.X, block.y, weights=block.w, seed=seed)
+        block = data.block
+        self._fit_predictor(space, block, seed)
         self._inputs, self._outputs = data.inputs, data.outputs
         self.first_gradient_ = None
         if space.first_gradient:
             self.first_gradient_ = first_gradient_test(block.X, block.y, weights=block.w, seed=seed)
         self._summarise(block, X)
         return trial
+
+    def _fit_predictor(self, space: Space, block: Block, seed: int) -> None:
+        """Fit at the chosen setting; keep the gradient features of a method made of them."""
+        X, y, w, settings = block.X, block.y, block.w, self.settings_
+        self.gradient_features_ = None
+        if space.features is None:
+            self.predictor_ = space.learner(settings).fit(X, y, weights=w, seed=seed)
+            return
+        learner = space.features(settings)
+        self.predictor_, self.gradient_features_ = learner.with_features(X, y, weights=w, seed=seed)
 
     def _tune(self, space: Space, block: Block, seed: int, *, need_held_out: bool) -> Trial | None:
         searched = self.search is not None and space.open
@@ -228,11 +242,13 @@ class FeatureModel(BaseEstimator, ABC):
 
     def to_state(self) -> tuple[State, Arrays]:
         """Parameters and everything fitted, as JSON-able state and arrays (for saving)."""
+        found = self.gradient_features_
         arrays = {
             "agop": to_numpy(self.agop_),
             **with_prefix("predictor", as_arrays(self.predictor_.tensors())),
             **with_prefix("inputs", self._inputs.arrays()),
             **with_prefix("outputs", self._outputs.arrays()),
+            **with_prefix("gradient_features", {} if found is None else found.arrays()),
         }
         state = {
             "params": params_state(self),
@@ -241,6 +257,7 @@ class FeatureModel(BaseEstimator, ABC):
             "first_gradient": None
             if self.first_gradient_ is None
             else asdict(self.first_gradient_),
+            "gradient_features": None if found is None else found.numbers(),
             "dtype": str(self._where.dtype).removeprefix("torch."),
             "n_features": self.n_features_in_,
             "feature_names": column_names(self),
@@ -272,6 +289,9 @@ class FeatureModel(BaseEstimator, ABC):
             self.feature_names_in_ = np.array(state["feature_names"], dtype=object)
         test = state["first_gradient"]
         self.first_gradient_ = None if test is None else GradientTest(**test)
+        found = state.get("gradient_features")
+        held = under_prefix("gradient_features", arrays)
+        self.gradient_features_ = None if found is None else FoundFeatures.restored(found, held)
         self._describe(torch.as_tensor(arrays["agop"]), arrays["agop"])
         self._restore_extra(state)
         return self

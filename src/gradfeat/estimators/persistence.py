@@ -11,6 +11,7 @@ from .agop_transformer import AGOPTransformer
 from .base import FeatureModel
 from .container import Contents, ModelFileError, read, write
 from .gradient_features import GradientFeatureClassifier, GradientFeatureRegressor
+from .induced import InducedNetworkClassifier, InducedNetworkRegressor
 from .kernel import KernelClassifier, KernelRegressor
 from .random_features import RandomFeaturesClassifier, RandomFeaturesRegressor
 from .rfm import RFMClassifier, RFMRegressor
@@ -21,6 +22,8 @@ CLASSES: tuple[type[Saved], ...] = (
     AGOPTransformer,
     GradientFeatureClassifier,
     GradientFeatureRegressor,
+    InducedNetworkClassifier,
+    InducedNetworkRegressor,
     KernelClassifier,
     KernelRegressor,
     RandomFeaturesClassifier,

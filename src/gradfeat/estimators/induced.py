@@ -1,0 +1,285 @@
+"""Networks that gradient features induce (Shi23) as scikit-learn estimators."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+from ..maths.blocks import Block
+from .classifier import FeatureClassifier
+from .induced_space import InducedOptions, induced_space
+from .regressor import FeatureRegressor
+from .search import SearchSpace
+
+
+class InducedNetworkRegressor(FeatureRegressor):
+    """The network that the gradient features of the training rows induce.
+
+    f(x) = alpha + beta.x + sum_j a_j relu(+-w_j.x - b_j): what one gradient step of a wide network
+    would find in the training rows (the directions w that the gradients of many random neurons
+    share), each with a grid of kinks, and a convex head. No neuron is trained, so it says what the
+    first gradients alone are worth. Where no direction is found f is the mean (and linear part).
+
+    Parameters
+    ----------
+    p : float
+        Least share of random neurons whose gradient has to point along a direction, in (0, 1).
+    width : float or None
+        Half-width of a direction's cone, |cos| > 1 - width, in (0, 1); None is chosen.
+    bias_scale : float or None
+        |b| of the random neurons, in spreads of w.x: a neuron with b > 0 fires on the rows furthest
+        along w. Larger: sharper directions of smaller mass, more noise. None is chosen.
+    least_norm : float or None
+        Length B_G that a gradient needs to count, for inputs and targets of unit spread. None is
+        the level that nothing reaches, in 95 % of samples, when targets are shuffled.
+    neurons : int
+        Random neurons: half of them propose directions, half measure masses. At least 4/p.
+    feature_rows : int
+        Rows that gradients are averaged over at most; the head is fitted to all rows.
+    biases : int
+        Kinks for each direction, sign and side at most.
+    linear : {"ridge", "moment", "none"} or None
+        Linear part beta.x, fitted before the neurons; None is chosen (ridge or none).
+    whiten : bool or None
+        Find directions in whitened inputs, in which correlated columns do not pull them together;
+        None is chosen.
+    alpha : float or None
+        Penalty of the head, sum_i w_i (y_i - f_i)^2 + alpha |a|^2, without bounds; None is chosen.
+    penalty_by : {"loo", "gcv", "validation"}
+        How it is chosen.
+    B_a1, B_a2 : float or None
+        Bounds |a_j| <= B_a1 and |a|_2 <= B_a2 of each output's head, in place of the penalty.
+    B_b : float or None
+        Bound of |b_j| of the network, in standardised (or whitened) units; None is none.
+    standardise : bool
+        Give every input zero mean and unit spread first.
+    search : {"fast", "full"} or None
+        Validated search over width, bias_scale, linear and whiten where they are None (on at most
+        1,500 or 4,000 training rows, one or two sweeps; each trial finds the directions anew on
+        its own training rows); None searches nothing and takes the starting values.
+    device : str or None
+        Torch device; None is that of a torch input, else the CPU.
+    dtype : {"float32", "float64"} or None
+        Float type of the fit; None is float64.
+    random_state : int, RandomState, Generator or None
+        Seed of the named random streams; None is 0, so that equal estimators give equal fits.
+
+    Attributes
+    ----------
+    gradient_features_ : FoundFeatures
+        The gradient feature set of the training rows: directions, signs, masses, intervals.
+    directions_, importances_, eigenvalues_, agop_, n_effective_directions_, settings_
+        What the fit reads from the inputs; see :class:`gradfeat.estimators.base.FeatureModel`.
+
+    Source: Shi23, gradient-feature-induced networks.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> X = np.random.default_rng(0).standard_normal((1000, 8))
+    >>> model = InducedNetworkRegressor(neurons=400).fit(X, np.maximum(X[:, 0], 0.0))
+    >>> model.gradient_features_.n_directions, int(model.importances_.argmax())
+    (1, 0)
+    """
+
+    def __init__(
+        self,
+        *,
+        p: float = 0.02,
+        width: float | None = None,
+        bias_scale: float | None = None,
+        least_norm: float | None = None,
+        neurons: int = 2000,
+        feature_rows: int = 5000,
+        biases: int = 16,
+        linear: Literal["ridge", "moment", "none"] | None = None,
+        whiten: bool | None = None,
+        alpha: float | None = None,
+        penalty_by: Literal["loo", "gcv", "validation"] = "loo",
+        B_a1: float | None = None,
+        B_a2: float | None = None,
+        B_b: float | None = None,
+        standardise: bool = True,
+        search: str | None = "fast",
+        device: str | None = None,
+        dtype: str | None = None,
+        random_state: Any = None,
+    ) -> None:
+        self.p = p
+        self.width = width
+        self.bias_scale = bias_scale
+        self.least_norm = least_norm
+        self.neurons = neurons
+        self.feature_rows = feature_rows
+        self.biases = biases
+        self.linear: Literal["ridge", "moment", "none"] | None = linear
+        self.whiten = whiten
+        self.alpha = alpha
+        self.penalty_by: Literal["loo", "gcv", "validation"] = penalty_by
+        self.B_a1 = B_a1
+        self.B_a2 = B_a2
+        self.B_b = B_b
+        self.standardise = standardise
+        self.search = search
+        self.device = device
+        self.dtype = dtype
+        self.random_state = random_state
+
+    def _space(self, data: Block) -> SearchSpace:
+        del data
+        options = InducedOptions(
+            self.p,
+            self.width,
+            self.bias_scale,
+            self.least_norm,
+            self.neurons,
+            self.feature_rows,
+            self.biases,
+            self.linear,
+            self.whiten,
+            self.alpha,
+            self.penalty_by,
+            self.B_a1,
+            self.B_a2,
+            self.B_b,
+        )
+        return induced_space(options)
+
+
+class InducedNetworkClassifier(FeatureClassifier):
+    """The network that the gradient features of the training rows induce.
+
+    On +-1 codes, one column a class, with calibrated probabilities.
+
+    f(x) = alpha + beta.x + sum_j a_j relu(+-w_j.x - b_j): what one gradient step of a wide network
+    would find in the training rows (the directions w that the gradients of many random neurons
+    share), each with a grid of kinks, and a convex head. No neuron is trained, so it says what the
+    first gradients alone are worth. Where no direction is found f is the mean (and linear part).
+
+    Parameters
+    ----------
+    p : float
+        Least share of random neurons whose gradient has to point along a direction, in (0, 1).
+    width : float or None
+        Half-width of a direction's cone, |cos| > 1 - width, in (0, 1); None is chosen.
+    bias_scale : float or None
+        |b| of the random neurons, in spreads of w.x: a neuron with b > 0 fires on the rows furthest
+        along w. Larger: sharper directions of smaller mass, more noise. None is chosen.
+    least_norm : float or None
+        Length B_G that a gradient needs to count, for inputs and targets of unit spread. None is
+        the level that nothing reaches, in 95 % of samples, when targets are shuffled.
+    neurons : int
+        Random neurons: half of them propose directions, half measure masses. At least 4/p.
+    feature_rows : int
+        Rows that gradients are averaged over at most; the head is fitted to all rows.
+    biases : int
+        Kinks for each direction, sign and side at most.
+    linear : {"ridge", "moment", "none"} or None
+        Linear part beta.x, fitted before the neurons; None is chosen (ridge or none).
+    whiten : bool or None
+        Find directions in whitened inputs, in which correlated columns do not pull them together;
+        None is chosen.
+    alpha : float or None
+        Penalty of the head, sum_i w_i (y_i - f_i)^2 + alpha |a|^2, without bounds; None is chosen.
+    penalty_by : {"loo", "gcv", "validation"}
+        How it is chosen.
+    B_a1, B_a2 : float or None
+        Bounds |a_j| <= B_a1 and |a|_2 <= B_a2 of each output's head, in place of the penalty.
+    B_b : float or None
+        Bound of |b_j| of the network, in standardised (or whitened) units; None is none.
+    loss : {"squared", "logistic"}
+        Of the head on +-1 codes; "logistic" needs a bound B_a1 or B_a2 and no linear part.
+    standardise : bool
+        Give every input zero mean and unit spread first.
+    search : {"fast", "full"} or None
+        Validated search over width, bias_scale, linear and whiten where they are None (on at most
+        1,500 or 4,000 training rows, one or two sweeps; each trial finds the directions anew on
+        its own training rows); None searches nothing and takes the starting values.
+    device : str or None
+        Torch device; None is that of a torch input, else the CPU.
+    dtype : {"float32", "float64"} or None
+        Float type of the fit; None is float64.
+    random_state : int, RandomState, Generator or None
+        Seed of the named random streams; None is 0, so that equal estimators give equal fits.
+
+    Attributes
+    ----------
+    gradient_features_ : FoundFeatures
+        The gradient feature set of the training rows: directions, signs, masses, intervals.
+    directions_, importances_, eigenvalues_, agop_, n_effective_directions_, settings_
+        What the fit reads from the inputs; see :class:`gradfeat.estimators.base.FeatureModel`.
+
+    Source: Shi23, gradient-feature-induced networks.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> X, y = load_iris(return_X_y=True)
+    >>> InducedNetworkClassifier(neurons=400).fit(X, y).predict(X[:2]).tolist()
+    [0, 0]
+    """
+
+    def __init__(
+        self,
+        *,
+        p: float = 0.02,
+        width: float | None = None,
+        bias_scale: float | None = None,
+        least_norm: float | None = None,
+        neurons: int = 2000,
+        feature_rows: int = 5000,
+        biases: int = 16,
+        linear: Literal["ridge", "moment", "none"] | None = None,
+        whiten: bool | None = None,
+        alpha: float | None = None,
+        penalty_by: Literal["loo", "gcv", "validation"] = "loo",
+        B_a1: float | None = None,
+        B_a2: float | None = None,
+        B_b: float | None = None,
+        loss: Literal["squared", "logistic"] = "squared",
+        standardise: bool = True,
+        search: str | None = "fast",
+        device: str | None = None,
+        dtype: str | None = None,
+        random_state: Any = None,
+    ) -> None:
+        self.p = p
+        self.width = width
+        self.bias_scale = bias_scale
+        self.least_norm = least_norm
+        self.neurons = neurons
+        self.feature_rows = feature_rows
+        self.biases = biases
+        self.linear: Literal["ridge", "moment", "none"] | None = linear
+        self.whiten = whiten
+        self.alpha = alpha
+        self.penalty_by: Literal["loo", "gcv", "validation"] = penalty_by
+        self.B_a1 = B_a1
+        self.B_a2 = B_a2
+        self.B_b = B_b
+        self.loss: Literal["squared", "logistic"] = loss
+        self.standardise = standardise
+        self.search = search
+        self.device = device
+        self.dtype = dtype
+        self.random_state = random_state
+
+    def _space(self, data: Block) -> SearchSpace:
+        del data
+        options = InducedOptions(
+            self.p,
+            self.width,
+            self.bias_scale,
+            self.least_norm,
+            self.neurons,
+            self.feature_rows,
+            self.biases,
+            self.linear,
+            self.whiten,
+            self.alpha,
+            self.penalty_by,
+            self.B_a1,
+            self.B_a2,
+            self.B_b,
+            self.loss,
+        )
+        return induced_space(options)
