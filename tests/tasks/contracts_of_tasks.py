@@ -13,11 +13,13 @@ from gradfeat.maths.links import FunctionLink
 from gradfeat.maths.streams import stream
 from gradfeat.tasks.base import Task
 from gradfeat.tasks.gaussian_mixture import GaussianMixture
+from gradfeat.tasks.gaussian_parity import GaussianParity
 from gradfeat.tasks.linear_labels import LinearLabels
 from gradfeat.tasks.low_dimensional_support import LowDimensionalSupport
 from gradfeat.tasks.multi_index import MultiIndex
 from gradfeat.tasks.one_dimensional import OneDimensional, TruncatedPower, heaviside
 from gradfeat.tasks.parity_blocks import ParityBlocks
+from gradfeat.tasks.simple_and_complex import SimpleAndComplex
 from gradfeat.tasks.single_index import SingleIndex, he2_he4
 from gradfeat.tasks.sparse_coding import SparseCoding
 from gradfeat.tasks.targets import GatedProduct, SumOfSines, he2_hep
@@ -56,6 +58,9 @@ TASKS: list[Task] = [
     ParityBlocks.uniform(8, 7, 3),
     LinearLabels(6, flip=0.1, seed=1),
     LinearLabels(5, "real", noise=0.4),
+    SimpleAndComplex(6, 3, 0.9, seed=1),
+    SimpleAndComplex(5, 4, noise=0.3),
+    GaussianParity(5, 4, 3, seed=1),
 ]
 
 #: A right statistic exceeds this many standard errors once in 1.7 million seeds.
