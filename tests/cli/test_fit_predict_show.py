@@ -124,6 +124,20 @@ def test_every_method_alone(capsys, tmp_path, method):
 
 
 @pytest.mark.usefixtures("no_page")
+def test_results_hold_what_a_first_step_finds(capsys, tmp_path):
+    table, out = written(quantity(400), tmp_path), tmp_path / "out"
+    words = ("fit", table, "--target", "y", "--methods", "induced-network", "--time", "1")
+    ran = gradfeat(capsys, *words, "--out", out)
+    assert (ran.code, ran.err) == (0, "")
+    step = results(out)["first_step"]
+    assert step["columns"] == ["a", "b", "kind", "when"]
+    assert np.shape(step["folded"]) == (4, len(step["mass"]))
+    assert abs(step["folded"][1][0]) > 0.8  # b, which y is linear in
+    assert set(step["mass"][0]) == {"estimate", "low", "high"}
+    assert f"would find {len(step['mass'])} direction" in ran.out
+
+
+@pytest.mark.usefixtures("no_page")
 def test_a_model_of_an_earlier_fit_is_pointed_out(capsys, tmp_path):
     table, out = written(quantity(40), tmp_path), tmp_path / "out"
     out.mkdir()

@@ -16,7 +16,15 @@ from gradfeat import plots
 from gradfeat.drawing import style
 from gradfeat.plots.families import FAMILIES
 from gradfeat.tabular.results import Interval, MethodResult
-from reports.factory import HOSTILE, classification, hostile, one_column, regression, wide
+from reports.factory import (
+    HOSTILE,
+    classification,
+    first_step,
+    hostile,
+    one_column,
+    regression,
+    wide,
+)
 from reports.factory import with_failure as failing
 
 BIKES, SPECIES = regression(300), classification(3, 300)
@@ -33,6 +41,7 @@ def figures(bikes=BIKES, species=SPECIES):
         "eigenvalues": lambda ax: plots.eigenvalues(found, ax=ax),
         "direction": lambda ax: plots.direction(found, 0, ax=ax),
         "importances": lambda ax: plots.importances(found, ax=ax),
+        "first_step": lambda ax: plots.first_step(bikes.first_step, ax=ax),
         "target_curve": lambda ax: plots.target_curve(x, y, target=bikes.target, ax=ax),
         "target_plane": lambda ax: plots.target_plane(
             found.projections, y, target=bikes.target, ax=ax
@@ -65,7 +74,7 @@ class TestEveryFigure:
         ax = figures()[name](None)
         assert ax.get_title(loc="left")
         assert ax.get_xlabel()
-        assert ax.get_ylabel() or name in {"comparison", "direction", "importances"}
+        assert ax.get_ylabel() or name in {"comparison", "direction", "importances", "first_step"}
 
     def test_it_leaves_global_settings_alone(self, name):
         before = dict(mpl.rcParams)
@@ -155,6 +164,30 @@ class TestDirections:
         found = one_column(BIKES).directions
         assert len(plots.direction(found).patches) == 1
         assert plots.eigenvalues(found).has_data()
+
+
+class TestFirstStep:
+    def test_bars_are_masses_with_their_intervals_and_p(self):
+        found = BIKES.first_step
+        ax = plots.first_step(found)
+        widths = [bar.get_width() for bar in ax.patches]
+        assert widths == pytest.approx([m.estimate for m in found.mass])
+        ends = [np.asarray(line.get_xdata()).tolist() for line in ax.lines]
+        assert ends[:2] == [[m.low, m.high] for m in found.mass]
+        assert ends[2] == [0.02, 0.02]
+        assert ax.get_xlim()[1] > max(m.high for m in found.mass)
+
+    def test_the_largest_weights_name_a_direction(self):
+        found = BIKES.first_step
+        at = int(np.abs(found.folded[:, 1]).argmax())
+        assert any(
+            t.startswith(f"2: {found.columns[at]} +0.") for t in texts(plots.first_step(found))
+        )
+
+    def test_the_first_eight_of_many(self):
+        columns = BIKES.first_step.columns
+        assert len(plots.first_step(first_step(columns, 12)).patches) == 8
+        assert plots.first_step(first_step(columns, 0)).get_xlim()[1] == pytest.approx(0.105)
 
 
 class TestTargets:

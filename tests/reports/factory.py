@@ -10,6 +10,7 @@ from gradfeat.tabular.results import (
     ColumnNote,
     Directions,
     Family,
+    FirstStep,
     FitReport,
     Interval,
     MethodResult,
@@ -36,6 +37,7 @@ METHODS: tuple[tuple[str, str, Family, float, float, int], ...] = (
     ("linear", "Linear (ridge)", "fixed", 0.48, 0.03, 6_800),
     ("random-features", "Random features", "fixed", 0.58, 1.2, 6_800),
     ("kernel", "Kernel ridge (Laplace)", "fixed", 0.62, 2.9, 1_500),
+    ("induced-network", "Induced network", "learned", 0.57, 1.4, 6_800),
     ("gradient-features", "Gradient features (two-layer net)", "learned", 0.81, 3.4, 6_800),
     ("rfm", "Recursive feature machine", "learned", 0.931, 11.8, 1_500),
     ("boosting", "Gradient-boosted trees", "reference", 0.944, 0.9, 6_800),
@@ -81,6 +83,26 @@ def directions(
     )
 
 
+def first_step(columns: tuple[str, ...], n: int = 2) -> FirstStep:
+    """`n` directions of falling mass, each mainly of one column."""
+    p, rng = len(columns), np.random.default_rng(2)
+    folded = 0.2 * rng.standard_normal((p, n))
+    folded[np.arange(n) % p, np.arange(n)] += 1.0
+    mass = 0.03 + 0.45 * 0.6 ** np.arange(n)
+    return FirstStep(
+        method="induced-network",
+        columns=columns,
+        folded=folded / np.linalg.norm(folded, axis=0),
+        mass=tuple(Interval(float(m), 0.8 * float(m), 1.25 * float(m)) for m in mass),
+        parts=tuple(("both", "few", "most")[k % 3] for k in range(n)),
+        p=0.02,
+        width=0.1,
+        unexplained=0.11,
+        short=0.32,
+        rows=5_000,
+    )
+
+
 def regression(n_test: int = 1_729, seed: int = 0) -> FitReport:
     """Hourly bike rentals: a wave in the first direction, a slope in the second."""
     rng = np.random.default_rng(seed)
@@ -118,6 +140,7 @@ def regression(n_test: int = 1_729, seed: int = 0) -> FitReport:
         command="gradfeat fit examples/data/bikeshare.csv --target bikers --seed 0",
         seconds=64.2,
         warnings=("Column 'day': values above 300 do not occur in training rows.",),
+        first_step=first_step(names),
     )
 
 
@@ -177,6 +200,7 @@ def classification(n_classes: int = 3, n_test: int = 600, seed: int = 0) -> FitR
         y_pred=pred,
         command="gradfeat fit penguins.parquet --target species",
         warnings=(),
+        first_step=first_step(columns, 12 if n_classes == 12 else 0),
     )
 
 
@@ -211,7 +235,8 @@ def wide(report: FitReport, p: int = 100) -> FitReport:
     names = (*tuple(f"measurement_{i:03d}" for i in range(p - 1)), "very_long_name_" * 8)
     notes = column_notes(dict.fromkeys(names, ("number", 900, "scaled to mean 0, sd 1")))
     z = report.directions.projections if report.directions else np.empty((0, 2))
-    return replace(report, columns=notes, directions=directions(names, z))
+    found = first_step(names, 4)
+    return replace(report, columns=notes, directions=directions(names, z), first_step=found)
 
 
 def one_column(report: FitReport) -> FitReport:
@@ -221,12 +246,16 @@ def one_column(report: FitReport) -> FitReport:
     z[:, 1] = np.nan
     found = directions((report.columns[1].name,), z, 1.0)
     found = replace(found, n_effective=Interval(1.0, 1.0, 1.0))
-    return replace(report, columns=report.columns[1:2], directions=found)
+    columns = report.columns[1:2]
+    return replace(
+        report, columns=columns, directions=found, first_step=first_step(found.columns, 1)
+    )
 
 
 def bare(report: FitReport) -> FitReport:
     """One method, no verdict, no directions."""
-    return replace(report, methods=report.methods[:1], best="linear", verdict=None, directions=None)
+    alone = replace(report, methods=report.methods[:1], best="linear", verdict=None)
+    return replace(alone, directions=None, first_step=None)
 
 
 HOSTILE = "<script>alert(\"x\")</script>$\\frac{1}{$ & 'quoted'\x07\n--> {{ 7*7 }}"
@@ -245,6 +274,7 @@ def hostile(report: FitReport) -> FitReport:
         classes=classes,
         columns=notes,
         directions=replace(report.directions, columns=names),
+        first_step=first_step(names, 2),
         methods=tuple(replace(m, label=f"{m.label} {HOSTILE}") for m in report.methods),
         command=HOSTILE,
         warnings=(HOSTILE,),

@@ -186,8 +186,36 @@ def test_parts_without_content_are_left_out():
     assert "Which directions of the inputs matter" not in page_of("bare").text
     assert "Which directions of the inputs matter" in page_of("regression").text
     assert len(page_of("all-failed").all("svg")) == 0
-    assert len(page_of("one-column").all("svg")) == 6  # one direction, no plane
-    assert len(page_of("regression").all("svg")) == 9  # three directions
+    assert len(page_of("one-column").all("svg")) == 8  # one direction, no plane, one first step
+    assert len(page_of("regression").all("svg")) == 12  # three directions, two of a first step
+
+
+def test_what_a_first_step_finds_stands_beside_what_training_finds():
+    report, text = VARIANTS["regression"], page_of("regression").text
+    assert "What a first gradient step would find" in text
+    assert "would find 2 directions: mainly hr" in text
+    mass = report.first_step.mass[1]
+    assert f"{percent(mass.estimate)} of random neurons point along it (95 % interval" in text
+    own, others = text.index("Induced network, whose neurons read these directions"), "step by step"
+    assert "test R2 0.570" in text[own : own + 120]
+    assert text[text.index(others) :].startswith(
+        "step by step: Recursive feature machine R2 0.931 (95 % interval"
+    )
+
+
+def test_a_first_step_that_finds_nothing_says_so_without_figures():
+    text = page_of("three").text
+    assert "A first gradient step would find none: no direction is shared by 2 %" in text
+    assert "no direction to read and so is linear or constant: test accuracy" in text
+    assert "Where the first gradients point" not in text
+
+
+def test_many_directions_of_a_first_step_are_counted():
+    text = page_of("twelve").text
+    assert "would find 12 directions: " in text
+    assert "; and 9 more." in text
+    assert "Where the first gradients point (the first 8 of 12)" in text
+    assert "What a first gradient step" not in page_of("bare").text
 
 
 def test_light_dark_and_print():

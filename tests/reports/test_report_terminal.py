@@ -47,6 +47,18 @@ def test_the_verdict_stands_below():
     assert text.index(report.verdict.sentence.rstrip(".")) > text.index("Linear (ridge)")
 
 
+def test_a_line_for_each_direction_of_a_first_step():
+    text = " ".join(printed(VARIANTS["regression"]).split())
+    assert "A first gradient step would find 2 directions: mainly hr" in text
+    assert "1. 48 % of random neurons (38 % to 60 %): hr +0.9" in text
+    assert "Induced network, whose neurons read these directions alone" in text
+    many = " ".join(printed(VARIANTS["twelve"]).split())
+    assert "8. " in many
+    assert "9. " not in many
+    assert "and 4 more" in many
+    assert "first gradient" not in printed(VARIANTS["bare"])
+
+
 def test_failures_are_plain_lines():
     text = " ".join(printed(VARIANTS["failure"]).split())
     assert "Kernel ridge (Laplace) failed: Needs 97.6 GB and 16 GB are free." in text

@@ -1,10 +1,11 @@
 """Figures from results: each takes ``ax=`` (or makes one) and returns the axes it drew on."""
 
-from gradfeat.plots.bars import direction, importances, loadings
+from gradfeat.plots.bars import column_weights, direction, importances, loadings
 from gradfeat.plots.comparison import comparison
 from gradfeat.plots.confusion import confusion
 from gradfeat.plots.curvature import curvature
 from gradfeat.plots.degrees import degrees
+from gradfeat.plots.first_step import first_step
 from gradfeat.plots.plane import class_plane, target_plane
 from gradfeat.plots.predicted import predicted
 from gradfeat.plots.projection import target_curve
@@ -16,12 +17,14 @@ from gradfeat.plots.variance_parts import variance_parts
 __all__ = [
     "class_plane",
     "class_shares",
+    "column_weights",
     "comparison",
     "confusion",
     "curvature",
     "degrees",
     "direction",
     "eigenvalues",
+    "first_step",
     "importances",
     "loadings",
     "predicted",

@@ -30,12 +30,32 @@ def direction(directions: Directions, index: int = 0, *, ax: Axes | None = None)
     Axes
     """
     weights = np.asarray(directions.folded, dtype=float)[:, index]
-    names, values = _largest(directions.columns, weights)
+    title = f"Direction {index + 1}: which columns it adds up"
+    return column_weights(directions.columns, weights, title, ax=ax)
+
+
+def column_weights(
+    columns: tuple[str, ...], weights: np.ndarray, title: str, *, ax: Axes | None = None
+) -> Axes:
+    """Signed weights (p,) of original columns: the 12 largest, the rest summed.
+
+    Parameters
+    ----------
+    columns : tuple of str
+    weights : array (p,)
+    title : str
+    ax : Axes, optional
+        Where to draw; new axes if None.
+
+    Returns
+    -------
+    Axes
+    """
+    names, values = _largest(columns, weights)
     ax = style.axes_or_new(ax, 0.95 + 0.2 * len(names))
     colors = [style.BLUE if v >= 0 else style.VERMILLION for v in values]
     _bars(ax, names, values, colors, [signed(v) for v in values])
     ax.axvline(0, color=style.QUIET, linewidth=0.8)
-    title = f"Direction {index + 1}: which columns it adds up"
     style.dress(ax, title, "weight (standardised columns, sign matters)")
     _tidy(ax)
     return ax

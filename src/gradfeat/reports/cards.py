@@ -13,8 +13,9 @@ from matplotlib.axes import Axes
 from gradfeat import plots
 from gradfeat.plots.confusion import MAX_CLASSES
 from gradfeat.reports import captions
+from gradfeat.reports import first_step as step_words
 from gradfeat.reports.svg import inline_svg
-from gradfeat.tabular.results import Directions, FitReport
+from gradfeat.tabular.results import Directions, FirstStep, FitReport
 
 
 @dataclass(frozen=True)
@@ -57,6 +58,23 @@ def _direction(found: Directions, k: int) -> Card:
     return card(
         f"direction{k + 1}", partial(plots.direction, found, k), captions.direction(found, k)
     )
+
+
+def first_step(report: FitReport) -> list[Card]:
+    """Masses of the directions that first gradients find, then the columns of the first three."""
+    found = report.first_step
+    if found is None or not found.mass:
+        return []
+    masses = card("first-step", partial(plots.first_step, found), step_words.caption(found))
+    shown = range(min(len(found.mass), step_words.TOLD))
+    return [masses, *(_step_direction(found, k) for k in shown)]
+
+
+def _step_direction(found: FirstStep, k: int) -> Card:
+    weights = np.asarray(found.folded, dtype=float)[:, k]
+    title = f"Direction {k + 1} of the first gradients"
+    draw = partial(plots.column_weights, found.columns, weights, title)
+    return card(f"step-direction{k + 1}", draw, step_words.direction(found, k))
 
 
 def projections(report: FitReport) -> list[Card]:

@@ -11,7 +11,7 @@ from gradfeat.estimators.base import EFFECTIVE_SHARE
 from gradfeat.plots.confusion import MAX_CLASSES
 from gradfeat.plots.intervals import span
 from gradfeat.plots.ranking import failed, score_names
-from gradfeat.reports import answer, captions, cards, tables
+from gradfeat.reports import answer, captions, cards, first_step, tables
 from gradfeat.tabular.results import FitReport
 
 # Characters that neither XML nor UTF-8 can hold: controls and lone halves of surrogate pairs.
@@ -78,7 +78,18 @@ def _context(report: FitReport) -> dict[str, object]:
         "direction_method": answer.label_of(report, report.directions.method)
         if report.directions
         else "",
+        **_first_step(report),
         **_confusion(report),
+    }
+
+
+def _first_step(report: FitReport) -> dict[str, object]:
+    """Sentences and figures; nothing where no method was made of gradient features."""
+    found = report.first_step
+    return {
+        "first_step": first_step.sentence(found) if found else "",
+        "first_step_scores": first_step.scores(report, found) if found else "",
+        "first_step_cards": cards.first_step(report),
     }
 
 

@@ -10,8 +10,9 @@ from rich.text import Text
 from gradfeat.drawing.numbers import number, seconds
 from gradfeat.plots.intervals import span
 from gradfeat.plots.ranking import failed, ranked, score_names
+from gradfeat.reports import first_step
 from gradfeat.reports.answer import answer
-from gradfeat.tabular.results import Family, FitReport, MethodResult
+from gradfeat.tabular.results import Family, FirstStep, FitReport, MethodResult
 
 _MARKS: dict[Family, tuple[str, str]] = {
     "learned": ("*", "yellow"),
@@ -40,6 +41,8 @@ def terminal_table(report: FitReport) -> RenderableType:
         parts += [_table(report, names), Text(_KEY, style="dim")]
     parts += [_lost(m) for m in failed(report.methods)]
     parts.append(Text(f"\n{answer(report)}", style="bold"))
+    if report.first_step:
+        parts += [Text(line) for line in _first_step(report, report.first_step)]
     return Group(*parts)
 
 
@@ -64,6 +67,12 @@ def _cells(method: MethodResult, names: list[str]) -> list[Text]:
     words = [number(first.estimate), span(first), *others, seconds(method.fit_seconds)]
     label = " ".join(method.label.split())
     return [Text(mark, style=color), Text(label), *(Text(word) for word in words)]
+
+
+def _first_step(report: FitReport, found: FirstStep) -> list[str]:
+    """What the first gradients find: the sentence, a line a direction, the scores."""
+    told = [f"  {line}" for line in first_step.lines(found)]
+    return [f"\n{first_step.sentence(found)}", *told, first_step.scores(report, found)]
 
 
 def _lost(method: MethodResult) -> Text:

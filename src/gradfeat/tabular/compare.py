@@ -14,6 +14,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from gradfeat.tabular.errors import TableError
+from gradfeat.tabular.first_step import first_step
 from gradfeat.tabular.fitting import Fitted, fit_method
 from gradfeat.tabular.interpret import directions
 from gradfeat.tabular.methods import Method, direct_rows
@@ -113,6 +114,7 @@ def _conclude(table: Prepared, fits: list[Fitted], request: Request, seconds: fl
         command=request.command,
         seconds=seconds,
         warnings=_remarks(table, fits),
+        first_step=first_step(fitted, table),
     )
     model = None if kept is None else _table_model(kept, table, request)
     return Comparison(report, model)

@@ -20,6 +20,8 @@ from sklearn.preprocessing import MaxAbsScaler, StandardScaler
 from gradfeat.estimators import (
     GradientFeatureClassifier,
     GradientFeatureRegressor,
+    InducedNetworkClassifier,
+    InducedNetworkRegressor,
     KernelClassifier,
     KernelRegressor,
     RandomFeaturesClassifier,
@@ -129,6 +131,11 @@ def _gradient_features(s: Situation) -> Any:
     return make(n_steps=None, whiten=None, random_state=s.seed, device=s.device)
 
 
+def _induced(s: Situation) -> Any:
+    make = InducedNetworkClassifier if s.classification else InducedNetworkRegressor
+    return make(random_state=s.seed, device=s.device)
+
+
 def _rfm(s: Situation) -> Any:
     make = RFMClassifier if s.classification else RFMRegressor
     return make(kernel=None, random_state=s.seed, device=s.device)
@@ -140,6 +147,7 @@ METHODS = (
     Method("linear", "Linear model", "fixed", _linear, 1.0, False),
     Method("random-features", "Random features", "fixed", _random_features, 1.0, False),
     Method("kernel", "Kernel ridge", "fixed", _kernel, 2.0, True),
+    Method("induced-network", "Induced network", "learned", _induced, 2.0, False),
     Method("gradient-features", "Gradient features", "learned", _gradient_features, 3.0, False),
     Method("rfm", "Recursive feature machine", "learned", _rfm, 6.0, True),
     Method("boosting", "Gradient boosting", "reference", _boosting, 2.0, False, TREE_THREADS),

@@ -12,6 +12,9 @@ import numpy as np
 
 Family = Literal["fixed", "learned", "reference"]
 
+#: Rows that the neurons fire on which find a direction.
+Part = Literal["most", "few", "both"]
+
 
 @dataclass(frozen=True)
 class Interval:
@@ -77,6 +80,30 @@ class Directions:
 
 
 @dataclass(frozen=True)
+class FirstStep:
+    """What the first gradients of random neurons point along, in the training rows.
+
+    One entry a direction, largest mass first: ``folded`` (p, q) signed weights of the standardised
+    columns in what a neuron reads, summed back to the p original columns; ``mass`` the share of
+    random neurons that point along it, with its 95 % interval over neurons; ``parts`` the rows
+    that these neurons fire on. ``p`` and ``width`` are the least mass and the cone asked for,
+    ``short`` and ``unexplained`` the shares of neurons with too short a gradient and in no cone,
+    ``rows`` the training rows looked at, ``method`` the one whose set it is.
+    """
+
+    method: str
+    columns: tuple[str, ...]
+    folded: np.ndarray
+    mass: tuple[Interval, ...]
+    parts: tuple[Part, ...]
+    p: float
+    width: float
+    unexplained: float
+    short: float
+    rows: int
+
+
+@dataclass(frozen=True)
 class ColumnNote:
     """One input column: what it holds and what was done to it."""
 
@@ -111,3 +138,4 @@ class FitReport:
     command: str
     seconds: float
     warnings: tuple[str, ...] = field(default=())
+    first_step: FirstStep | None = None
