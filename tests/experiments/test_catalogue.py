@@ -45,6 +45,14 @@ SMALL = {
     "rad24-lowrank": {
         "round": [0, 1, 2], "d": 6, "n": 60, "bandwidth": 5.0, "n_test": 50,
     },
+    "shi23-shift": {
+        "p_uniform": 1.0, "d": 8, "D": 6, "k": 3, "m": 8, "steps": 4, "n_first": 60, "n_batch": 20,
+        "neurons": 200, "n_test": 50,
+    },
+    "shi23-simplicity": {
+        "predictive": [0.5, 0.9, 1.0], "d": 4, "m": 8, "steps": 4, "n_batch": 20, "n_mass": 60,
+        "neurons": 200, "n_test": 50,
+    },
 }  # fmt: skip
 
 
