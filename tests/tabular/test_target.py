@@ -100,3 +100,8 @@ def test_absent_target():
         prepare_target(frame([1, 2]), "tarjet")
     with pytest.raises(TableError, match="its columns are 'other', 'target'"):
         prepare_target(frame([1, 2]), "zzz")
+
+
+def test_outputs_are_one_for_a_quantity_and_two_classes_and_else_one_a_class():
+    for values, outputs in (([1.5, 2.5, 3.5], 1), (list("abab"), 1), (list("abcabc"), 3)):
+        assert prepare_target(pd.DataFrame({"y": values}), "y").outputs == outputs

@@ -7,7 +7,7 @@ from gradfeat.plots.first_step import DIRECTIONS, named_columns
 from gradfeat.plots.intervals import span
 from gradfeat.plots.ranking import ranked, score_names
 from gradfeat.reports.answer import first_score
-from gradfeat.tabular.results import FirstStep, FitReport, Part
+from gradfeat.tabular.results import FirstStep, FitReport, MethodResult, Part
 
 #: Directions that the sentence describes, and that get a figure of their own.
 TOLD = 3
@@ -46,19 +46,21 @@ def scores(report: FitReport, found: FirstStep) -> str:
     if own is None:
         return ""
     trained = [m for m in rows if m.family == "learned" and m.name != found.method]
-    words = f"{own.label}, {_made_of(len(found.mass))}: test {first_score(own)}."
+    words = f"{own.label}, {_made_of(own, len(found.mass))}: test {first_score(own)}."
     if not trained:
         return words
     others = listed([f"{m.label} {first_score(m)}" for m in trained])
     return f"{words} With directions learned step by step: {others}."
 
 
-def _made_of(n: int) -> str:
+def _made_of(own: MethodResult, n: int) -> str:
     """What the induced network is, with n directions."""
+    linear = own.settings.get("linear", "none") != "none"
     if n == 0:
-        return "which has no direction to read and so is linear or constant"
+        return f"which has no direction to read and so is {'linear' if linear else 'constant'}"
     those = "this direction" if n == 1 else "these directions"
-    return f"whose neurons read {those} alone and are never trained"
+    beside = ", beside a linear part" if linear else ""
+    return f"whose neurons read {those} alone and are never trained{beside}"
 
 
 def lines(found: FirstStep) -> list[str]:

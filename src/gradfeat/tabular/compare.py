@@ -74,8 +74,7 @@ def compare(frame: pd.DataFrame, request: Request, progress: Progress) -> Compar
 def _row_budget(methods: Sequence[Method], table: Prepared, request: Request) -> int:
     """Rows that a direct method may take, from half of the time of the slowest one."""
     share = max(m.share for m in methods) / sum(m.share for m in methods)
-    outputs = max(1, len(table.target.classes) if len(table.target.classes) > 2 else 1)
-    return direct_rows(0.5 * share * request.seconds, table.train.shape[1], outputs)
+    return direct_rows(0.5 * share * request.seconds, table.train.shape[1], table.target.outputs)
 
 
 def _conclude(table: Prepared, fits: list[Fitted], request: Request, seconds: float) -> Comparison:

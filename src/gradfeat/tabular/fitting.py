@@ -46,7 +46,13 @@ def fit_method(
         X, y = X[fewer.test], y[fewer.test]
     classification = table.target.task == "classification"
     situation = Situation(
-        classification, request.seed, request.device, validation_folds(y, classification)
+        classification,
+        request.seed,
+        request.device,
+        validation_folds(y, classification),
+        X.shape[1],
+        table.target.outputs,
+        seconds,
     )
     start = time.perf_counter()
     try:

@@ -29,17 +29,21 @@ from gradfeat.estimators import (
     RFMClassifier,
     RFMRegressor,
 )
+from gradfeat.tabular.gradient_rows import gradient_rows
 from gradfeat.tabular.results import Family
 
 
 @dataclass(frozen=True)
 class Situation:
-    """What a method is made for."""
+    """What a method is made for; `outputs` is the number of quantities or codes predicted."""
 
     classification: bool
     seed: int
     device: str | None
     folds: BaseCrossValidator
+    columns: int
+    outputs: int
+    seconds: float
 
 
 @dataclass(frozen=True)
@@ -133,7 +137,8 @@ def _gradient_features(s: Situation) -> Any:
 
 def _induced(s: Situation) -> Any:
     make = InducedNetworkClassifier if s.classification else InducedNetworkRegressor
-    return make(random_state=s.seed, device=s.device)
+    rows = gradient_rows(s.seconds, s.columns, s.outputs)
+    return make(feature_rows=rows, random_state=s.seed, device=s.device)
 
 
 def _rfm(s: Situation) -> Any:

@@ -48,6 +48,11 @@ class Target:
     rows_dropped: int
     note: str
 
+    @property
+    def outputs(self) -> int:
+        """Columns that a fit predicts: one, or one a class where there are more than two."""
+        return len(self.classes) if len(self.classes) > 2 else 1
+
 
 def prepare_target(
     frame: pd.DataFrame, target: str, task: Literal["auto", "regression", "classification"] = "auto"
