@@ -45,6 +45,12 @@ SMALL = {
     "rad24-lowrank": {
         "round": [0, 1, 2], "d": 6, "n": 60, "bandwidth": 5.0, "n_test": 50,
     },
+    "shi23-cases": {
+        "d": 22, "n": 500, "neurons": 1_100, "m": 8, "steps": 5, "n_test": 50, "n_opt": 40,
+    },
+    "shi23-lottery": {
+        "share": [0.1, 0.5], "n": 200, "neurons": 1_100, "m": 8, "steps": 5, "n_test": 50,
+    },
     "shi23-shift": {
         "p_uniform": 1.0, "d": 8, "D": 6, "k": 3, "m": 8, "steps": 4, "n_first": 60, "n_batch": 20,
         "neurons": 200, "n_test": 50,
