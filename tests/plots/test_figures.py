@@ -184,6 +184,14 @@ class TestFirstStep:
             t.startswith(f"2: {found.columns[at]} +0.") for t in texts(plots.first_step(found))
         )
 
+    def test_columns_of_a_direction_without_the_sum_of_the_rest(self):
+        found = wide(BIKES).first_step
+        weights = found.folded[:, 0]
+        ax = plots.column_weights(found.columns, weights, "Direction 1")
+        assert len(ax.patches) == 12
+        assert abs(ax.patches[0].get_width()) == pytest.approx(np.abs(weights).max())
+        assert ax.get_title(loc="left") == "Direction 1 (the 12 largest of 100)"
+
     def test_the_first_eight_of_many(self):
         columns = BIKES.first_step.columns
         assert len(plots.first_step(first_step(columns, 12)).patches) == 8

@@ -218,6 +218,13 @@ def test_many_directions_of_a_first_step_are_counted():
     assert "What a first gradient step" not in page_of("bare").text
 
 
+def test_a_direction_of_many_columns_is_not_called_mainly_that_of_three():
+    found = VARIANTS["regression"].first_step
+    even = replace(found, folded=np.full(found.folded.shape, len(found.columns) ** -0.5))
+    text = parse(render(replace(VARIANTS["tiny"], first_step=even))).text
+    assert "2 directions: spread over many columns, led by hr, temp and atemp; spread" in text
+
+
 def test_light_dark_and_print():
     html = source("regression")
     assert "prefers-color-scheme: dark" in html

@@ -30,14 +30,14 @@ def direction(directions: Directions, index: int = 0, *, ax: Axes | None = None)
     Axes
     """
     weights = np.asarray(directions.folded, dtype=float)[:, index]
-    title = f"Direction {index + 1}: which columns it adds up"
-    return column_weights(directions.columns, weights, title, ax=ax)
+    names, values = _largest(directions.columns, weights)
+    return _weights(names, values, f"Direction {index + 1}: which columns it adds up", ax)
 
 
 def column_weights(
     columns: tuple[str, ...], weights: np.ndarray, title: str, *, ax: Axes | None = None
 ) -> Axes:
-    """Signed weights (p,) of original columns: the 12 largest, the rest summed.
+    """Signed weights (p,) of original columns: the 12 largest alone.
 
     Parameters
     ----------
@@ -51,7 +51,14 @@ def column_weights(
     -------
     Axes
     """
-    names, values = _largest(columns, weights)
+    order = np.argsort(-np.abs(weights), kind="stable")[:SHOWN]
+    part = f" (the {SHOWN} largest of {len(columns):,})" if len(columns) > SHOWN else ""
+    names = [style.short(columns[i], 22) for i in order]
+    return _weights(names, np.asarray(weights)[order], f"{title}{part}", ax)
+
+
+def _weights(names: list[str], values: np.ndarray, title: str, ax: Axes | None) -> Axes:
+    """Signed bars with their numbers."""
     ax = style.axes_or_new(ax, 0.95 + 0.2 * len(names))
     colors = [style.BLUE if v >= 0 else style.VERMILLION for v in values]
     _bars(ax, names, values, colors, [signed(v) for v in values])

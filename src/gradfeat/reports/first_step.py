@@ -11,6 +11,8 @@ from gradfeat.tabular.results import FirstStep, FitReport, MethodResult, Part
 
 #: Directions that the sentence describes, and that get a figure of their own.
 TOLD = 3
+#: Share of a direction (of its squared weights) that its named columns have where it is theirs.
+HALF = 0.5
 
 _WHERE: dict[Part, str] = {
     "most": "they fire on most rows: an overall trend",
@@ -34,8 +36,13 @@ def sentence(found: FirstStep) -> str:
 
 def _columns(found: FirstStep, k: int) -> str:
     """``mainly temp and hr`` of one direction."""
-    names = [name for name, _ in named_columns(found, k)]
-    return f"mainly {listed(names)}" if len(found.columns) > 1 else names[0]
+    named = named_columns(found, k)
+    names = listed([name for name, _ in named])
+    if len(found.columns) == 1:
+        return names
+    if sum(weight**2 for _, weight in named) < HALF:
+        return f"spread over many columns, led by {names}"
+    return f"mainly {names}"
 
 
 def scores(report: FitReport, found: FirstStep) -> str:
