@@ -125,12 +125,12 @@ def changed(hoped: Metrics, where: Callable[[dict[str, Any]], bool], **values: f
         (
             "shi23-shift",
             changed(structure_first, lambda c: c["p_uniform"] == 0.25, step_learnt=700.0),
-            0,
+            1,
         ),
         (
             "shi23-shift",
             changed(structure_first, lambda c: c["inputs"] == "gaussian", accuracy=0.7),
-            2,
+            3,
         ),
     ],
 )

@@ -1,4 +1,10 @@
-"""One labelling rule, inputs from several distributions: how long does each take to learn?"""
+"""One labelling rule, inputs from several distributions: how long does each take to learn?
+
+Between all rows planted and half of them the order is weak: the majority of the block's entries, a
+linear rule, is right on 1 - 5 p_uniform/16 of rows for k = 5, 92 % at p_uniform = 1/4. It is found
+at once and left again for a while as the parity is learnt, of which planted rows say nothing. So
+structure gives the direction; the rest takes rows without it.
+"""
 
 from __future__ import annotations
 
@@ -35,7 +41,7 @@ from gradfeat.tasks.base import Sample, Task
 from gradfeat.tasks.gaussian_parity import GaussianParity
 from gradfeat.tasks.parity_blocks import ParityBlocks
 
-#: Share of own test rows, from then on right, that counts as learnt.
+#: Share of own test rows that is right from then on, where the rule counts as learnt.
 LEARNT = 0.9
 #: Scale of the first layer's weights after step 1, in units of the gradient; standard deviation of
 #: the head at the start. One gradient feature then has |w| of about 2, against biases of about 1.
@@ -65,7 +71,7 @@ def trial(
     seed: int,
     device: str = "cpu",
 ) -> dict[str, float | np.ndarray]:
-    """Descent on fresh rows of one distribution: step from which 90 % of its test rows are right.
+    """Descent on fresh rows of one distribution: step from which 90 % of tests are right.
 
     Step 1 replaces W by its gradient on `n_first` rows, the later ones train all. The mass is that
     of the direction sum_{i in A} M_i on the rows of step 1, both signs of b = +-`bias` together. A
@@ -142,14 +148,17 @@ def _groups(table: pd.DataFrame) -> list[tuple[style.Mark, pd.DataFrame]]:
 def _learning(ax: Axes, table: pd.DataFrame) -> None:
     style.dress(ax, "Learning curves by distribution", "gradient step", "accuracy on own test rows")
     for mark, rows in _groups(table):
-        later = rows.assign(
-            step=rows["step"].map(lambda s: s[1:]), path=rows["path"].map(lambda p: p[1:])
-        )
+        later = rows.assign(step=rows["step"].map(_thinned), path=rows["path"].map(_thinned))
         series.points(ax, path_series(later, "step", "path", mark), connect=True)
     series.level(ax, LEARNT, "learnt")
     ax.set_xscale("log")
     ax.set_ylim(0.4, 1.04)
     style.grid(ax, "y")
+
+
+def _thinned(values: np.ndarray) -> np.ndarray:
+    """Every fourth look, the last among them, without the start."""
+    return values[:0:-4][::-1]
 
 
 def _times(ax: Axes, table: pd.DataFrame) -> None:
@@ -204,6 +213,7 @@ def figure(table: pd.DataFrame, theory_table: pd.DataFrame | None) -> Figure:  #
 
 TALK = "Shi23, the talk's part on different input distributions"
 PATTERNS = {"inputs": "patterns"}
+DISTANT = [0.0, 0.5, 0.75, 0.9, 1.0]
 LARGE = {"d": 100, "D": 100, "m": 200, "steps": 2_000, "n_first": 10_000, "neurons": 4_000}
 
 
@@ -230,14 +240,18 @@ EXPERIMENT = Experiment(
     figure=figure,
     claims=(
         Claim(
-            "More structure, fewer steps: each step of p_uniform from 0 to 1 takes longer than the"
-            " one before, in more than half of the seeds.",
+            "Less structure, more steps: p_uniform = 0, 1/2, 3/4, 9/10 and 1 are learnt in this"
+            " order, each two in more than half of the seeds.",
             TALK,
-            earlier_along("step_learnt", "p_uniform", PATTERNS),
+            earlier_along("step_learnt", "p_uniform", PATTERNS | {"p_uniform": DISTANT}),
         ),
         Claim(
-            "The steps follow the share of structure (rank correlation with p_uniform of 0.9 or"
-            " more).",
+            "So it is for p_uniform = 1/4 between 0 and 1/2.",
+            TALK,
+            earlier_along("step_learnt", "p_uniform", PATTERNS | {"p_uniform": [0.0, 0.25, 0.5]}),
+        ),
+        Claim(
+            "The steps follow p_uniform (rank correlation of 0.9 or more, over all patterns).",
             TALK,
             ranked("step_learnt", "p_uniform", 0.9, PATTERNS),
         ),
@@ -253,7 +267,7 @@ EXPERIMENT = Experiment(
             earlier("step_learnt", PATTERNS | {"p_uniform": 0.9}, {"inputs": "gaussian"}),
         ),
         Claim(
-            "The mass of the planted gradient feature before training predicts the steps (rank"
+            "The mass of the planted gradient feature before training predicts these steps (rank"
             " correlation of -0.9 or less over all distributions).",
             "Shi23, the gradient feature set",
             ranked("step_learnt", "mass", 0.9, None, falling=True),
