@@ -52,9 +52,11 @@ def column_weights(
     Axes
     """
     order = np.argsort(-np.abs(weights), kind="stable")[:SHOWN]
-    part = f" (the {SHOWN} largest of {len(columns):,})" if len(columns) > SHOWN else ""
     names = [style.short(columns[i], 22) for i in order]
-    return _weights(names, np.asarray(weights)[order], f"{title}{part}", ax)
+    ax = _weights(names, np.asarray(weights)[order], title, ax)
+    if len(columns) > SHOWN:
+        ax.set_xlabel(f"weight (standardised columns, {SHOWN} largest of {len(columns):,})")
+    return ax
 
 
 def _weights(names: list[str], values: np.ndarray, title: str, ax: Axes | None) -> Axes:
