@@ -47,6 +47,7 @@ SMALL = {
     },
     "shi23-cases": {
         "d": 22, "n": 500, "neurons": 1_100, "m": 8, "steps": 5, "n_test": 50, "n_opt": 40,
+        "units": 1,
     },
     "shi23-lottery": {
         "share": [0.1, 0.5], "n": 200, "neurons": 1_100, "m": 8, "steps": 5, "n_test": 50,
