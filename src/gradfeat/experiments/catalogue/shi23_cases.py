@@ -45,6 +45,11 @@ from gradfeat.theory.shi23_bound import LossBound, loss_bound
 
 #: How a method trains, and what its metrics end in.
 METHODS: dict[str, Trains] = {"network": "all", "features": "head", "ntk": "linearisation"}
+#: What is nan where nothing is trained, and the terms also where there is no feature.
+OF_TRAINING = (
+    *(f"{what}_{name}" for name in METHODS for what in ("loss", "error")),
+    *("opt_upper", "opt_lower", "gap", "cone", "sampling", "bound", "slack"),
+)
 
 
 def trial(
@@ -86,7 +91,7 @@ def trial(
         case, task.directions, train, p=p, width=width, B_G=B_G, bias=bias, neurons=neurons,
         seed=seed,
     )  # fmt: skip
-    seen = _seen(found)
+    seen = dict.fromkeys(OF_TRAINING, math.nan) | _seen(found)
     if structure == "no" or steps == 0:
         return seen
     start, phases = start_of(m, d, bias, seed), schedule(steps, step_size, n_batch)
@@ -171,7 +176,7 @@ def _theory(**cell: Any) -> dict[str, float]:
 def figure(table: pd.DataFrame, theory_table: pd.DataFrame | None) -> Figure:
     """Masses against p on the left; losses, OPT and the bound on the right where trained."""
     table = _placed(table)
-    trained = _placed(table.dropna(subset="bound") if "bound" in table else table.iloc[:0])
+    trained = _placed(table.dropna(subset="bound"))
     fig, axes = panels(2 if len(trained) else 1, 2, (5.0, 4.2))
     _draw_masses(axes[0], table, None if theory_table is None else _placed(theory_table))
     if len(trained):
