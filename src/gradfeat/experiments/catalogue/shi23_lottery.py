@@ -253,7 +253,7 @@ EXPERIMENT = Experiment(
             {**PARITY, "trains": "all layers", "share": SHARES, "rewind": [0, 1, 10], "m": 600},
         ],
     },
-    seeds={"quick": 20, "paper": 40},
+    seeds={"quick": 12, "paper": 40},
     figure=figure,
     claims=(
         Claim(
