@@ -15,7 +15,7 @@ from gradfeat.estimators.found_features import FoundFeatures
 from gradfeat.estimators.induced_fit import InducedFit
 from gradfeat.maths.blocks import Block
 from gradfeat.maths.whitening import whitening
-from gradfeat.models.induced import InducedNetwork
+from gradfeat.models.induced.network import InducedNetwork
 
 QUICK: dict[str, Any] = {"neurons": 400, "search": None}
 

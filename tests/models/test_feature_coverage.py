@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 import torch
 
-from gradfeat.models.feature_coverage import coverage
-from gradfeat.models.gradient_cones import clustered
+from gradfeat.models.gradient_features.cones import clustered
+from gradfeat.models.gradient_features.coverage import coverage
 
 
 def gradients(m=600, d=4):

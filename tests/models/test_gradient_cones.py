@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 import torch
 
-from gradfeat.models.gradient_cones import clustered, united
+from gradfeat.models.gradient_features.cones import clustered, united
 
 ASK = {"p": 0.1, "width": 0.1, "least_norm": (0.5, 0.5)}
 

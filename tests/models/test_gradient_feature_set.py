@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 import torch
 
-from gradfeat.models.gradient_feature_set import (
+from gradfeat.models.gradient_features.feature_set import (
     first_neurons,
     gradient_feature_set,
     standardised,

@@ -11,9 +11,9 @@ import torch
 import contracts
 from contracts import HEAD, LEARNER_CHECKS, PREDICTOR_CHECKS, close, data
 from gradfeat.models.head import RidgeHead
-from gradfeat.models.induced import InducedNetwork
+from gradfeat.models.induced.network import InducedNetwork
+from gradfeat.models.induced.neuron_grid import SignedDirections, grid_neurons
 from gradfeat.models.losses import Hinge, Logistic, Squared
-from gradfeat.models.neuron_grid import SignedDirections, grid_neurons
 from gradfeat.models.random_features import RandomFeatures
 
 GIVEN = SignedDirections(torch.eye(4).double()[:, :2], torch.tensor([1, -1]))

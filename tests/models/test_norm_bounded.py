@@ -10,8 +10,8 @@ import torch
 from scipy.optimize import linprog, minimize
 
 from gradfeat.maths.box_ball import project
+from gradfeat.models.bounded.norm_bounded import bounded_head
 from gradfeat.models.losses import Hinge, Logistic, Loss, Squared
-from gradfeat.models.norm_bounded import bounded_head
 
 LOSSES = [Squared(), Logistic(), Hinge()]
 BOTH = (0.3, 0.6)

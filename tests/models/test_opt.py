@@ -10,10 +10,10 @@ import torch
 from scipy.optimize import minimize
 
 from gradfeat.maths.box_ball import project
-from gradfeat.models.bias_search import steepest, steepest_bias
+from gradfeat.models.induced.bias_search import steepest, steepest_bias
+from gradfeat.models.induced.neuron_grid import SignedDirections, grid_neurons
+from gradfeat.models.induced.opt import opt_bounds, shared_out
 from gradfeat.models.losses import Hinge, Logistic, Squared
-from gradfeat.models.neuron_grid import SignedDirections, grid_neurons
-from gradfeat.models.opt import opt_bounds, shared_out
 
 LOSSES = [Squared(), Logistic(), Hinge()]
 B_B = 1.5

@@ -11,7 +11,7 @@ from jaxtyping import Float
 from numpy.typing import NDArray
 from torch import Tensor
 
-from ..models.gradient_cones import GradientFeatureSet
+from ..models.gradient_features.cones import GradientFeatureSet
 from .state import Arrays, State
 
 

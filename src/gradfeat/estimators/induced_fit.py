@@ -12,10 +12,10 @@ from torch import Tensor
 from ..maths.blocks import Block
 from ..maths.whitening import whitening
 from ..models.base import Learner, unit_weights
-from ..models.gradient_feature_set import gradient_feature_set
-from ..models.induced import InducedNetwork
+from ..models.gradient_features.feature_set import gradient_feature_set
+from ..models.induced.network import InducedNetwork
+from ..models.induced.neuron_grid import SignedDirections
 from ..models.losses import Squared
-from ..models.neuron_grid import SignedDirections
 from ..models.two_layer import TwoLayer
 from .found_features import FoundFeatures
 from .logistic_head import codes_of, share

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from ..models.head import RidgeHead
-from ..models.induced import InducedNetwork
+from ..models.induced.network import InducedNetwork
 from ..models.losses import Logistic, Loss, Squared
 from .checks import check_choice, check_count, check_positive
 from .induced_fit import InducedFit

@@ -19,9 +19,9 @@ from gradfeat.models.descent.layers import Layers
 from gradfeat.models.descent.loop import Source, descend
 from gradfeat.models.descent.phases import Phase
 from gradfeat.models.descent.trained import AllLayers
-from gradfeat.models.feature_coverage import coverage
-from gradfeat.models.gradient_feature_set import first_neurons, standardised
-from gradfeat.models.gradient_null import null_norm
+from gradfeat.models.gradient_features.coverage import coverage
+from gradfeat.models.gradient_features.feature_set import first_neurons, standardised
+from gradfeat.models.gradient_features.null import null_norm
 from gradfeat.models.losses import Logistic
 from gradfeat.tasks.base import Sample
 

@@ -19,8 +19,8 @@ from gradfeat.models.descent.gradient_descent import Trains, batches, trained
 from gradfeat.models.descent.layers import Layers
 from gradfeat.models.descent.loop import descend
 from gradfeat.models.descent.phases import Phase
-from gradfeat.models.gradient_cones import GradientFeature
-from gradfeat.models.gradient_feature_set import first_neurons, gradient_feature_set
+from gradfeat.models.gradient_features.cones import GradientFeature
+from gradfeat.models.gradient_features.feature_set import first_neurons, gradient_feature_set
 from gradfeat.models.linearised import Linearised
 from gradfeat.models.losses import Hinge
 from gradfeat.tasks.base import Sample, Task

@@ -7,8 +7,8 @@ import time
 import torch
 
 from gradfeat.maths.streams import stream
-from gradfeat.models.gradient_feature_set import first_neurons
-from gradfeat.models.gradient_null import null_norm
+from gradfeat.models.gradient_features.feature_set import first_neurons
+from gradfeat.models.gradient_features.null import null_norm
 
 #: Rows that are timed, and the fewest and most that are allowed.
 TIMED, FEWEST, MOST = 100, 500, 5000

@@ -37,9 +37,9 @@ from gradfeat.maths.streams import stream
 from gradfeat.models.descent.gradient_descent import Trains
 from gradfeat.models.descent.layers import Layers
 from gradfeat.models.descent.phases import Phase
+from gradfeat.models.induced.neuron_grid import SignedDirections
+from gradfeat.models.induced.opt import OptBounds, opt_bounds
 from gradfeat.models.losses import Hinge
-from gradfeat.models.neuron_grid import SignedDirections
-from gradfeat.models.opt import OptBounds, opt_bounds
 from gradfeat.tasks.base import Sample
 from gradfeat.theory.shi23_bound import LossBound, loss_bound
 

@@ -34,8 +34,8 @@ from gradfeat.maths.streams import stream
 from gradfeat.models.descent.gradient_descent import Trains
 from gradfeat.models.descent.layers import Layers
 from gradfeat.models.descent.phases import Phase
-from gradfeat.models.gradient_cones import GradientFeature
-from gradfeat.models.gradient_feature_set import standardised
+from gradfeat.models.gradient_features.cones import GradientFeature
+from gradfeat.models.gradient_features.feature_set import standardised
 from gradfeat.tasks.base import Sample
 
 #: How neurons to keep are chosen, and what a figure says.

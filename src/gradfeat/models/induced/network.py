@@ -11,16 +11,16 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from ..maths.activations import ReLU
-from ..maths.blocks import Block
-from .base import Learner, unit_weights
-from .gradient_feature_set import gradient_feature_set
-from .head import RidgeHead
-from .losses import Loss, Squared
+from ...maths.activations import ReLU
+from ...maths.blocks import Block
+from ..base import Learner, unit_weights
+from ..bounded.norm_bounded import bounded_head
+from ..gradient_features.feature_set import gradient_feature_set
+from ..head import RidgeHead
+from ..losses import Loss, Squared
+from ..refit import Linear, affine_part
+from ..two_layer import TwoLayer
 from .neuron_grid import SignedDirections, grid_neurons
-from .norm_bounded import bounded_head
-from .refit import Linear, affine_part
-from .two_layer import TwoLayer
 
 
 @final

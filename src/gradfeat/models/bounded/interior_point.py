@@ -9,11 +9,11 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from ..maths.cholesky import Solve, cholesky_
-from ..maths.ridge import ridge_path
-from .base import row_blocks, unit_weights
+from ...maths.cholesky import Solve, cholesky_
+from ...maths.ridge import ridge_path
+from ..base import row_blocks, unit_weights
+from ..losses import Loss, Squared
 from .head_sets import Bounds
-from .losses import Loss, Squared
 from .row_losses import RowLoss, longest, row_loss
 
 #: Newton steps allowed, and the part of the way to the boundary that a step may go.

@@ -6,10 +6,10 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from ..maths.simplified_gradients import BLOCK_BYTES, check_rows, simplified_gradients
-from ..maths.streams import stream
-from .gradient_cones import GradientFeatureSet, check_question, clustered, united
-from .gradient_null import null_norm
+from ...maths.simplified_gradients import BLOCK_BYTES, check_rows, simplified_gradients
+from ...maths.streams import stream
+from .cones import GradientFeatureSet, check_question, clustered, united
+from .null import null_norm
 
 
 def first_neurons(
@@ -76,8 +76,8 @@ def gradient_feature_set(
         Least mass and the cone's g.
     least_norm : tuple of float, optional
         B_G for s = +1 and s = -1, in units of x (y has unit spread). None:
-        :func:`gradfeat.models.gradient_null.null_norm`, by which a sample without structure has a
-        feature in at most 5 % of samples.
+        :func:`gradfeat.models.gradient_features.null.null_norm`, by which at most 5 % of samples
+        without structure have a feature.
     neurons : int
         Drawn; half of them propose directions, the other half measures masses. At least 4/p.
     weight_scale : float, optional

@@ -8,8 +8,8 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from ..maths.null_draws import null_draws
-from ..maths.simplified_gradients import BLOCK_BYTES, simplified_gradients
+from ...maths.null_draws import null_draws
+from ...maths.simplified_gradients import BLOCK_BYTES, simplified_gradients
 
 #: Null data sets of each kind: the largest level of 39 is passed by chance in 1/40 = 2.5 % of data
 #: sets, for each sign of b.

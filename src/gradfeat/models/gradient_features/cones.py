@@ -11,7 +11,7 @@ from jaxtyping import Bool, Float
 from scipy.special import betaincinv
 from torch import Tensor
 
-from .direction_clusters import direction_clusters
+from .clusters import direction_clusters
 
 #: Share of p that a candidate needs among the neurons that propose directions.
 PROPOSED = 0.5

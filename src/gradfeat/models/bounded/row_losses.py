@@ -11,7 +11,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from .losses import Hinge, Logistic, Loss, Squared
+from ..losses import Hinge, Logistic, Loss, Squared
 
 
 @dataclass(frozen=True, eq=False)

@@ -11,7 +11,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from ..maths import box_ball
+from ...maths import box_ball
 
 
 class Bounds(ABC):

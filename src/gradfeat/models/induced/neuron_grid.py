@@ -9,8 +9,8 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from .base import unit_weights
-from .gradient_cones import GradientFeatureSet
+from ..base import unit_weights
+from ..gradient_features.cones import GradientFeatureSet
 
 
 @dataclass(frozen=True, eq=False)

@@ -8,10 +8,10 @@ import warnings
 from jaxtyping import Float
 from torch import Tensor
 
-from ..maths.box_ball import check_bounds
+from ...maths.box_ball import check_bounds
+from ..losses import Loss, Squared
 from .head_sets import BoxBall
 from .interior_point import BoundedFit, head_problem
-from .losses import Loss, Squared
 
 
 def bounded_head(

@@ -10,16 +10,16 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from ..maths.activations import ReLU
-from ..maths.box_ball import check_bounds
-from .base import unit_weights
+from ...maths.activations import ReLU
+from ...maths.box_ball import check_bounds
+from ..base import unit_weights
+from ..bounded.head_sets import Simplex
+from ..bounded.interior_point import BoundedFit, head_problem
+from ..bounded.norm_bounded import bounded_head
+from ..losses import Loss
+from ..two_layer import TwoLayer
 from .bias_search import steepest
-from .head_sets import Simplex
-from .interior_point import BoundedFit, head_problem
-from .losses import Loss
 from .neuron_grid import SignedDirections, grid_neurons
-from .norm_bounded import bounded_head
-from .two_layer import TwoLayer
 
 #: Times that neurons beyond the grid are added where the dual point says they are missing.
 ROUNDS = 4

@@ -1,0 +1,1 @@
+"""Convex heads under norm bounds, with a certified gap."""

@@ -1,0 +1,1 @@
+"""Directions that the first gradients of random neurons agree on (Shi23)."""
