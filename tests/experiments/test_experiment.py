@@ -50,6 +50,23 @@ def test_a_grid_of_products_is_their_union_without_doubles():
 
 
 @pytest.mark.parametrize(
+    ("asked", "wanted"),
+    [
+        ("a", [(1, "a"), (2, "a")]),
+        (["b", "a"], [(1, "a"), (2, "b"), (2, "a")]),
+        ("plain", [(7, "plain")]),  # the default of a product that does not name it
+        ("new", [(1, "new"), (2, "new"), (7, "new")]),
+        (["a", "new"], [(n, kind) for n in (1, 2, 7) for kind in ("a", "new")]),
+    ],
+)
+def test_names_asked_for_keep_the_products_that_have_them(asked, wanted):
+    """Sizes belong to names; a name that no product has goes with the sizes of each."""
+    grid = [{"n": 1, "kind": "a"}, {"n": 2, "kind": ["a", "b"]}, {"n": 7}]
+    cells = make(grids={"quick": grid}).cells("quick", {"kind": asked})
+    assert [(c["n"], c["kind"]) for c in cells] == wanted
+
+
+@pytest.mark.parametrize(
     ("overrides", "words"),
     [
         ({"nose": 1}, "'nose' is no setting; did you mean 'noise'? There are n, noise, kind."),

@@ -176,7 +176,9 @@ def expand(
     factors : mapping
         All factors, in the order in which a cell holds them.
     overrides : mapping, optional
-        Values that replace those of the grid, in every product.
+        Values that replace those of the grid, in every product. Of a factor that names things
+        (text), products with other names are left out where some product has the names asked for:
+        each keeps the sizes that were chosen for it.
 
     Raises
     ------
@@ -188,15 +190,40 @@ def expand(
     >>> factors = {"n": Factor(int, None), "eta": Factor(float, 1.0)}
     >>> expand({"n": [1, 2]}, factors, {"eta": 2})
     [{'n': 1, 'eta': 2.0}, {'n': 2, 'eta': 2.0}]
+    >>> union = [{"case": "a", "n": 1}, {"case": ["b", "c"], "n": 2}]
+    >>> factors = {"case": Factor(str, None), "n": Factor(int, None)}
+    >>> expand(union, factors, {"case": "b"})
+    [{'case': 'b', 'n': 2}]
     """
     cells: dict[tuple[Value, ...], Cell] = {}
-    for product in products(grid):
-        settings = {**product, **(overrides or {})}
+    for settings in _overridden(products(grid), factors, overrides or {}):
         check_names(settings, factors)
         axes = [_axis(name, factor, settings) for name, factor in factors.items()]
         for values in itertools.product(*axes):
             cells.setdefault(values, dict(zip(factors, values, strict=True)))
     return list(cells.values())
+
+
+def _overridden(
+    grid: list[Product], factors: Mapping[str, Factor], overrides: Mapping[str, Any]
+) -> list[Product]:
+    """The products with the values asked for; of names, those products that have them."""
+    for name, asked in overrides.items():
+        names = [str(value) for value in listed(asked)]
+        has = [_names(name, factors.get(name), product) for product in grid]
+        if names and set(names) <= {value for values in has for value in values}:
+            kept = [[v for v in names if v in values] for values in has]
+            grid = [{**p, name: v} for p, v in zip(grid, kept, strict=True) if v]
+        else:
+            grid = [{**product, name: asked} for product in grid]
+    return grid
+
+
+def _names(name: str, factor: Factor | None, product: Product) -> list[str]:
+    """The text values that a product gives to a factor; none of one that is a number."""
+    if factor is None or factor.kind is not str:
+        return []
+    return [str(value) for value in listed(product.get(name, factor.default or []))]
 
 
 def _axis(name: str, factor: Factor, settings: Mapping[str, Any]) -> list[Value]:
