@@ -15,7 +15,10 @@ LARGEST_SEED = 2**32 - 1
 LONGEST = 604_800.0
 
 #: Names that --methods takes, without importing them; a test compares.
-METHODS = "linear, random-features, kernel, induced-network, gradient-features, rfm, boosting"
+METHODS = (
+    "linear, random-features, kernel, induced-network, gradient-features, rfm, trained-network, "
+    "boosting"
+)
 
 
 class TaskName(StrEnum):

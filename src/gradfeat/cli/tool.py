@@ -97,7 +97,8 @@ def _about_model(model: TableModel | None, out: Path) -> str:
     if model is not None:
         return f"{path} ({model.about['method']})"
     old = f"; {path} is of an earlier fit" if path.exists() else ""
-    return f"none of this fit: the linear model and boosting are not saved{old}"
+    unsaved = "the linear model, the trained network and boosting"
+    return f"none of this fit: {unsaved} are not saved{old}"
 
 
 def _plain(report: FitReport) -> dict[str, Any]:

@@ -46,6 +46,8 @@ def fit_method(
         X, y = X[fewer.test], y[fewer.test]
     classification = table.target.task == "classification"
     situation = Situation(
+        len(X),
+        int(np.unique(y, return_counts=True)[1].min()) if classification else len(X),
         classification,
         request.seed,
         request.device,

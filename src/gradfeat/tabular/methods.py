@@ -11,9 +11,11 @@ from typing import Any
 import numpy as np
 import torch
 from numpy.typing import NDArray
+from sklearn.compose import TransformedTargetRegressor
 from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
 from sklearn.linear_model import LogisticRegression, RidgeCV
 from sklearn.model_selection import BaseCrossValidator, GridSearchCV, KFold, StratifiedKFold
+from sklearn.neural_network import MLPClassifier, MLPRegressor
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MaxAbsScaler, StandardScaler
 
@@ -29,14 +31,21 @@ from gradfeat.estimators import (
     RFMClassifier,
     RFMRegressor,
 )
+from gradfeat.tabular.epochs import epochs
 from gradfeat.tabular.gradient_rows import gradient_rows
 from gradfeat.tabular.results import Family
 
 
 @dataclass(frozen=True)
 class Situation:
-    """What a method is made for; `outputs` is the number of quantities or codes predicted."""
+    """What a method is made for.
 
+    `rows` are those of the fit, `outputs` the number of quantities or codes predicted, and `fewest`
+    the rows of the rarest class (all rows of a regression).
+    """
+
+    rows: int
+    fewest: int
     classification: bool
     seed: int
     device: str | None
@@ -146,6 +155,25 @@ def _rfm(s: Situation) -> Any:
     return make(kernel=None, random_state=s.seed, device=s.device)
 
 
+def _trained_network(s: Situation) -> Any:
+    """Both layers by Adam; a tenth of the rows says when to stop, where there are enough."""
+    hidden = 256
+    options: dict[str, Any] = {
+        "hidden_layer_sizes": (hidden,),
+        "alpha": 1e-3,
+        "early_stopping": s.fewest >= HELD_OUT_ROWS,
+        "max_iter": epochs(s.seconds, s.rows, s.columns, s.outputs, hidden),
+        "random_state": s.seed,
+    }
+    if s.classification:
+        return make_pipeline(MaxAbsScaler(), StandardScaler(), MLPClassifier(**options))
+    network = make_pipeline(MaxAbsScaler(), StandardScaler(), MLPRegressor(**options))
+    return TransformedTargetRegressor(network, transformer=StandardScaler())
+
+
+#: Rows of the rarest class from which on some are held out to stop the training of a network.
+HELD_OUT_ROWS = 30
+
 TREE_THREADS = max(1, (os.cpu_count() or 1) // 4)
 
 METHODS = (
@@ -155,6 +183,7 @@ METHODS = (
     Method("induced-network", "Induced network", "learned", _induced, 2.0, False),
     Method("gradient-features", "Gradient features", "learned", _gradient_features, 3.0, False),
     Method("rfm", "Recursive feature machine", "learned", _rfm, 6.0, True),
+    Method("trained-network", "Trained network (Adam)", "reference", _trained_network, 2.0, False),
     Method("boosting", "Gradient boosting", "reference", _boosting, 2.0, False, TREE_THREADS),
 )
 
