@@ -43,7 +43,7 @@ def test_no_member_with_any_biases_is_below_the_lower_bound(loss, B_a1, B_a2):
     r, g = 8, torch.Generator().manual_seed(1)
     opt = opt_bounds(X, y, DIRECTIONS, loss, r=r, B_a1=B_a1, B_a2=B_a2, B_b=B_B, biases=4)
     assert opt.lower <= opt.hull <= opt.upper + 1e-3 * float(loss(0 * y, y).mean())
-    for _ in range(60):
+    for _ in range(20):
         W, b = member(r, g)
         # A convex fit of the head, roughly: a few projected gradient steps.
         F = torch.relu(X @ W.T - b)

@@ -22,7 +22,7 @@ from gradfeat.theory.parity_gradient import BlockLaw, parity_gradient
 from gradfeat.theory.simplified_gradient import normal_density, sign_gradient
 
 #: Neurons of the fixed draw; parity visits all patterns for each.
-NEURONS, PARITY_NEURONS = 20_000, 4_000
+NEURONS, PARITY_NEURONS = 20_000, 2_000
 
 
 @cache
@@ -32,7 +32,7 @@ def exact_masses(
     """Mean over the expected directions of the mass for s = +1 and for s = -1, at exact G.
 
     Neurons w ~ N(0, I/d), b = +-bias of one fixed draw: a mass has the standard error of a share
-    of 20,000 of them (4,000 for parity). Labels have mean 0 and standard deviation 1.
+    of 20,000 of them (2,000 for parity). Labels have mean 0 and standard deviation 1.
     """
     count = PARITY_NEURONS if case == "parity" else NEURONS
     W = np.random.default_rng(0).standard_normal((count, d)) / math.sqrt(d)
