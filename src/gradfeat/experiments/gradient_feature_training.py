@@ -116,9 +116,8 @@ class Found:
         Features with |cos| <= .95 to all expected directions of their sign.
     mass_plus, mass_minus : float
         Mean over the expected directions of the mass of s = +1 and s = -1 (0 where under p/4).
-    least_mass, other_mass : float
-        The least over planted directions of the larger of both signs' masses; the largest mass of
-        anything not expected (0 where under p/4).
+    other_mass : float
+        The largest mass of anything not expected (0 where under p/4).
     """
 
     features: tuple[GradientFeature, ...]
@@ -126,7 +125,6 @@ class Found:
     others: int
     mass_plus: float
     mass_minus: float
-    least_mass: float
     other_mass: float
 
 
@@ -172,7 +170,6 @@ def found_features(
         sum(mass >= p for mass in strange),
         float(masses[1].mean()),
         float(masses[-1].mean()),
-        float(best.min()),
         max(strange, default=0.0),
     )
 

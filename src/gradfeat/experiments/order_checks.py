@@ -1,4 +1,4 @@
-"""Checks of order over seeds: which of two comes first, and do ranks go together."""
+"""Checks that count seeds: which of two comes first, do ranks go together, is there no other."""
 
 from __future__ import annotations
 
@@ -67,11 +67,60 @@ def _share_above_half(gap: NDArray[np.float64], label: str) -> Verdict:
     n, wins = len(gap), int((gap > 0).sum())
     if n == 0:
         return undecided(f"{label}: no rows match")
-    low = float(stats.beta.ppf(0.05, wins, n - wins + 1)) if wins else 0.0
-    high = float(stats.beta.ppf(0.95, wins + 1, n - wins)) if wins < n else 1.0
-    limits = Limits(wins / n, low, high)
-    words = f"{label} in {wins} of {n} seeds [{low:.3g}, {high:.3g}]{_with_p(gap, 'either first')}"
-    return Verdict(over(0.5)(limits), wins / n, low, high, words, n)
+    limits = share_limits(wins, n)
+    words = f"{label} {_counted(wins, n, limits)}{_with_p(gap, 'either first')}"
+    return Verdict(over(0.5)(limits), limits.estimate, limits.low, limits.high, words, n)
+
+
+def share_limits(count: int, n: int) -> Limits:
+    """Share count/n with limits that are one-sided at 95 % (Clopper-Pearson).
+
+    Examples
+    --------
+    >>> limits = share_limits(0, 20)
+    >>> limits.estimate, limits.low, round(limits.high, 3)
+    (0.0, 0.0, 0.139)
+    """
+    low = float(stats.beta.ppf(0.05, count, n - count + 1)) if count else 0.0
+    high = float(stats.beta.ppf(0.95, count + 1, n - count)) if count < n else 1.0
+    return Limits(count / n, low, high)
+
+
+def _counted(count: int, n: int, limits: Limits) -> str:
+    return f"in {count} of {n} seeds [{limits.low:.3g}, {limits.high:.3g}]"
+
+
+def never(metric: str, where: Where | None = None) -> Check:
+    """Is the metric 0 in every matched cell of every seed?
+
+    Rule: fails if it is another number in any seed, holds if it is 0 in all of 2 seeds or more. One
+    seed is enough to contradict "in every seed", so no limit decides; the estimate is the share of
+    seeds where it is not 0, with the interval of `earlier`. A nan is no 0: it leaves open what no
+    other seed contradicts.
+
+    Examples
+    --------
+    >>> table = pd.DataFrame({"seed": range(20), "missed": [0.0] * 19 + [1.0]})
+    >>> never("missed")(table).outcome, never("missed", {})(table.head(19)).outcome
+    ('fails', 'holds')
+    """
+
+    def check(table: pd.DataFrame) -> Verdict:
+        # Of sizes, so that values of opposite signs do not make a mean of 0.
+        sizes = table.assign(**{metric: table[metric].abs()}) if metric in table else table
+        values = by_seed(sizes, metric, where).to_numpy()
+        n, unknown = len(values), int(np.isnan(values).sum())
+        others = int((values != 0).sum()) - unknown
+        if n < 2:
+            return undecided(f"{metric}: {n or 'no'} seed, and at least 2 are needed", n)
+        if unknown and not others:
+            return undecided(f"{metric}: nan for {unknown} of {n} seeds", n)
+        limits = share_limits(others, n)
+        words = f"{metric} is not 0 {_counted(others, n, limits)}"
+        outcome = "fails" if others else "holds"
+        return Verdict(outcome, limits.estimate, limits.low, limits.high, words, n)
+
+    return check
 
 
 def earlier_along(metric: str, factor: str, where: Where | None = None) -> Check:

@@ -33,6 +33,7 @@ from gradfeat.experiments.gradient_feature_training import (
     schedule,
     start_of,
 )
+from gradfeat.experiments.order_checks import never
 from gradfeat.maths.streams import stream
 from gradfeat.models.descent.gradient_descent import Trains
 from gradfeat.models.descent.layers import Layers
@@ -78,10 +79,11 @@ def trial(
     """Gradient features of n rows, and with structure and steps > 0 what networks make of them.
 
     All methods have the same neurons, start, batches and steps (hinge loss; all steps alike: the
-    source erases the start in the first one). Fixed features are given the best of their path on
+    source erases the start in the first one). Fixed features are given the best of four steps on
     the test rows, the network its last step. OPT, of `units` neurons with |a_j| <= B_a1 and
-    |b_j| <= B_b on the found (D, s), is that of n_opt other rows. `bound` is the theorem's total
-    with constant 1 and eps = 0, `cone` and `sampling` its two parts under the root.
+    |b_j| <= B_b on the found (D, s), is that of n_opt other rows. `bound` is OPT's lower bound
+    and the theorem's terms with constant 1 and eps = 0, `cone` and `sampling` its two parts under
+    the root.
     """
     at_least(1, n_test=n_test, n_opt=n_opt)
     at_least(0, steps=steps)
@@ -105,7 +107,7 @@ def trial(
     )  # fmt: skip
     lengths = rows.X.norm(dim=1)
     bound = loss_bound(
-        opt.upper, r=units, B_a1=B_a1, B_x1=float(lengths.mean()),
+        opt.lower, r=units, B_a1=B_a1, B_x1=float(lengths.mean()),
         B_x2=float(lengths.square().mean()), width=width, B_G=B_G, n=n,
     )  # fmt: skip
     return seen | _guarantee(seen["loss_network"], opt, bound)
@@ -149,7 +151,6 @@ def _seen(found: Found) -> dict[str, float]:
         "features": float(len(found.features)),
         "mass_plus": found.mass_plus,
         "mass_minus": found.mass_minus,
-        "least_mass": found.least_mass,
         "other_mass": found.other_mass,
     }
 
@@ -277,6 +278,9 @@ def _draw_losses(ax: Axes, table: pd.DataFrame) -> None:
 YES, NO = {"structure": "yes"}, {"structure": "no"}
 TRAINED = {"structure": "yes", "r": [1, 4]}  # three blocks are not
 AHEAD = {**TRAINED, "case": ["mixture", "parity", "single-index"]}
+#: Chosen on seeds 100 to 107, which no grid has: |b| where planted masses are largest against all
+#: others, B_G above the lengths of gradients that shuffled labels reach, units, B_a1 and B_b such
+#: that OPT of the class is near 0 or the Bayes loss.
 SIZES: dict[str, dict[str, Any]] = {
     "mixture": {"r": 4, "d": 30, "bias": 1.7, "B_G": 0.25, "units": 8, "B_a1": 0.5, "B_b": 4.0},
     "parity": {"bias": 1.0, "B_G": 0.25, "units": 6, "B_a1": 2.2},
@@ -304,25 +308,26 @@ EXPERIMENT = Experiment(
     seeds={"quick": 20, "paper": 20},
     theory=theory,
     figure=figure,
+    version=2,
     claims=(
         Claim(
             "Every planted direction is a gradient feature (|cos| > 0.95, mass at least p) in every"
             " seed: four mirrored pairs of components, one and three parity blocks, sign labels,"
             " an even single index.",
             "Shi23, section 4, the case studies",
-            each("case", below("missed", 0, YES)),
+            each("case", never("missed", YES)),
         ),
         Claim(
             "Nothing else has mass p in any seed: no other direction for b > 0, and for b < 0 none"
             " but E[y x] where there is a linear part (that of three blocks is their sum).",
             "Shi23, section 4, the case studies",
-            each("case", below("others", 0, YES)),
+            each("case", never("others", YES)),
         ),
         Claim(
             "Without structure nothing is found in any seed (components at 0, uniform patterns,"
             " labels at random, labels of information exponent 3).",
             "Shi23, section 4, the case studies",
-            each("case", below("features", 0, NO)),
+            each("case", never("features", NO)),
         ),
         Claim(
             "Masses for b > 0 are those of exact gradients within 15 % (not computed for three"
@@ -331,8 +336,9 @@ EXPERIMENT = Experiment(
             near("mass_plus", _theory, 0.15, TRAINED),
         ),
         Claim(
-            "The trained loss is at most OPT + the theorem's terms (constant 1, eps = 0): true, and"
-            " loose, for the bound is above the loss of f = 0 in every case.",
+            "The trained loss is at most OPT + the theorem's terms (constant 1, eps = 0), even with"
+            " OPT's lower bound: true, and loose, for this is above the loss of f = 0 in every"
+            " case.",
             "Shi23, main theorem",
             each("case", every(above("slack", 0, TRAINED), above("bound", 1, TRAINED)), TRAINED),
         ),
@@ -343,8 +349,8 @@ EXPERIMENT = Experiment(
         ),
         Claim(
             "On mixtures of eight clusters, parity and an even single index the network's loss and"
-            " error are below those of its own random features and of its linearisation at their"
-            " best step (no claim where labels are linear).",
+            " error are below those of its own random features and of its linearisation at the"
+            " best of four steps (no claim where labels are linear).",
             "Shi23, section 4, comparisons with fixed features",
             each(
                 "case",
