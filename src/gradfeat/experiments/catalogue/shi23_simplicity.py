@@ -230,7 +230,7 @@ EXPERIMENT = Experiment(
             ),
         ),
         Claim(
-            "The reason is there before training: the mass of the simple gradient feature exceeds"
+            "Already before training the mass of the simple gradient feature is larger: it exceeds"
             " that of the complex one by 0.5 or more of all neurons.",
             "Shi23, the gradient feature set",
             _in_each(greater("mass_simple", None, None, 0.5, than_metric="mass_complex"), USEFUL),
