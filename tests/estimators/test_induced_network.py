@@ -10,11 +10,12 @@ import torch
 from small_fits import FINE, binary, classifiers, named, regression, regressors
 
 from gradfeat import load, save
-from gradfeat.estimators import InducedNetworkClassifier, InducedNetworkRegressor, induced_fit
+from gradfeat.estimators import InducedNetworkClassifier, InducedNetworkRegressor
 from gradfeat.estimators.found_features import FoundFeatures
 from gradfeat.estimators.induced_fit import InducedFit
 from gradfeat.maths.blocks import Block
 from gradfeat.maths.whitening import whitening
+from gradfeat.models.induced import network
 from gradfeat.models.induced.network import InducedNetwork
 
 QUICK: dict[str, Any] = {"neurons": 400, "search": None}
@@ -132,13 +133,13 @@ def test_whitened_it_is_the_network_of_the_whitened_inputs():
 def test_a_search_finds_directions_on_its_own_training_rows_alone(monkeypatch):
     X, y = regression(100)
     rows: list[Any] = []
-    find = induced_fit.gradient_feature_set
+    find = network.gradient_feature_set
 
     def recorded(Z: Any, *rest: Any, **options: Any) -> Any:
         rows.append(len(Z))
         return find(Z, *rest, **options)
 
-    monkeypatch.setattr(induced_fit, "gradient_feature_set", recorded)
+    monkeypatch.setattr(network, "gradient_feature_set", recorded)
     InducedNetworkRegressor(neurons=200, width=0.1, bias_scale=1.0, linear="none").fit(X, y)
     assert rows == [80] * 10 + [100]  # 5 folds, whitened and not; then the fit
 

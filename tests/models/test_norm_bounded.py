@@ -190,3 +190,13 @@ def test_what_cannot_be_fitted_is_refused():
         bounded_head(F[:, :0], y, Hinge(), B1=1.0)
     with pytest.raises(ValueError, match="give positive numbers"):
         bounded_head(F, y, Hinge(), B1=0.0)
+
+
+@pytest.mark.parametrize("value", [0.0, 1 / 3, -1e6])
+def test_a_constant_target_is_fitted_by_its_offset(value):
+    """The loss of the mean is rounding; a gap that asks for less than rounding is never reached."""
+    F = torch.randn(60, 4, generator=torch.Generator().manual_seed(0)).double()
+    y = torch.full((60,), value).double()
+    fit = bounded_head(F, y, Squared(), B1=1.0, offset=True)
+    assert fit.converged
+    assert fit.offset == pytest.approx(value, abs=1e-3 * abs(value) + 1e-12)

@@ -122,3 +122,9 @@ def test_multi_index_is_the_monte_carlo_mean():
 def test_bad_input_is_named(gradient, u, W, words):
     with pytest.raises(ValueError, match=words):
         gradient(u, W)
+
+
+@pytest.mark.parametrize("flip", [-0.1, 1.5])
+def test_a_flip_is_a_probability(flip):
+    with pytest.raises(ValueError, match=f"flip is {flip}: give a probability"):
+        sign_gradient(np.array([1.0, 0.0]), np.array([[0.0, 2.0]]), flip=flip)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import Any, Self
 
@@ -11,7 +12,9 @@ from jaxtyping import Float
 from numpy.typing import NDArray
 from torch import Tensor
 
+from ..models.base import Learner
 from ..models.gradient_features.cones import GradientFeatureSet
+from ..models.two_layer import TwoLayer
 from .state import Arrays, State
 
 
@@ -117,3 +120,18 @@ def _unit_columns(W: NDArray[np.float64]) -> NDArray[np.float64]:
     norms = np.linalg.norm(W, axis=0)
     largest = np.take_along_axis(W, np.abs(W).argmax(0)[None], axis=0)[0]
     return W / np.where(norms > 0, norms, 1.0) * np.where(largest < 0, -1.0, 1.0)
+
+
+class FeatureLearner(Learner[TwoLayer], ABC):
+    """A learner whose networks are made of gradient features that are worth keeping."""
+
+    @abstractmethod
+    def with_features(
+        self,
+        X: Float[Tensor, "n d"],
+        y: Float[Tensor, "n c"],
+        *,
+        weights: Float[Tensor, " n"] | None = None,
+        seed: int = 0,
+    ) -> tuple[TwoLayer, FoundFeatures]:
+        """The network, and its features in the coordinates of X."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, Literal
 
 from ..maths.blocks import Block
+from ..models.gradient_features.feature_set import LEAST_MASS, NEURONS
 from .classifier import FeatureClassifier
 from .induced_space import InducedOptions, induced_space
 from .regressor import FeatureRegressor
@@ -84,11 +85,11 @@ class InducedNetworkRegressor(FeatureRegressor):
     def __init__(
         self,
         *,
-        p: float = 0.02,
+        p: float = LEAST_MASS,
         width: float | None = None,
         bias_scale: float | None = None,
         least_norm: float | None = None,
-        neurons: int = 2000,
+        neurons: int = NEURONS,
         feature_rows: int = 5000,
         biases: int = 16,
         linear: Literal["ridge", "moment", "none"] | None = None,
@@ -127,20 +128,20 @@ class InducedNetworkRegressor(FeatureRegressor):
     def _space(self, data: Block) -> SearchSpace:
         del data
         options = InducedOptions(
-            self.p,
-            self.width,
-            self.bias_scale,
-            self.least_norm,
-            self.neurons,
-            self.feature_rows,
-            self.biases,
-            self.linear,
-            self.whiten,
-            self.alpha,
-            self.penalty_by,
-            self.B_a1,
-            self.B_a2,
-            self.B_b,
+            p=self.p,
+            width=self.width,
+            bias_scale=self.bias_scale,
+            least_norm=self.least_norm,
+            neurons=self.neurons,
+            feature_rows=self.feature_rows,
+            biases=self.biases,
+            linear=self.linear,
+            whiten=self.whiten,
+            alpha=self.alpha,
+            penalty_by=self.penalty_by,
+            B_a1=self.B_a1,
+            B_a2=self.B_a2,
+            B_b=self.B_b,
         )
         return induced_space(options)
 
@@ -221,11 +222,11 @@ class InducedNetworkClassifier(FeatureClassifier):
     def __init__(
         self,
         *,
-        p: float = 0.02,
+        p: float = LEAST_MASS,
         width: float | None = None,
         bias_scale: float | None = None,
         least_norm: float | None = None,
-        neurons: int = 2000,
+        neurons: int = NEURONS,
         feature_rows: int = 5000,
         biases: int = 16,
         linear: Literal["ridge", "moment", "none"] | None = None,
@@ -266,20 +267,20 @@ class InducedNetworkClassifier(FeatureClassifier):
     def _space(self, data: Block) -> SearchSpace:
         del data
         options = InducedOptions(
-            self.p,
-            self.width,
-            self.bias_scale,
-            self.least_norm,
-            self.neurons,
-            self.feature_rows,
-            self.biases,
-            self.linear,
-            self.whiten,
-            self.alpha,
-            self.penalty_by,
-            self.B_a1,
-            self.B_a2,
-            self.B_b,
-            self.loss,
+            p=self.p,
+            width=self.width,
+            bias_scale=self.bias_scale,
+            least_norm=self.least_norm,
+            neurons=self.neurons,
+            feature_rows=self.feature_rows,
+            biases=self.biases,
+            linear=self.linear,
+            whiten=self.whiten,
+            alpha=self.alpha,
+            penalty_by=self.penalty_by,
+            B_a1=self.B_a1,
+            B_a2=self.B_a2,
+            B_b=self.B_b,
+            loss=self.loss,
         )
         return induced_space(options)

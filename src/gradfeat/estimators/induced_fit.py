@@ -11,19 +11,18 @@ from torch import Tensor
 
 from ..maths.blocks import Block
 from ..maths.whitening import whitening
-from ..models.base import Learner, unit_weights
-from ..models.gradient_features.feature_set import gradient_feature_set
+from ..models.base import unit_weights
 from ..models.induced.network import InducedNetwork
 from ..models.induced.neuron_grid import SignedDirections
 from ..models.losses import Squared
 from ..models.two_layer import TwoLayer
-from .found_features import FoundFeatures
+from .found_features import FeatureLearner, FoundFeatures
 from .logistic_head import codes_of, share
 
 
 @final
 @dataclass(frozen=True)
-class InducedFit(Learner[TwoLayer]):
+class InducedFit(FeatureLearner):
     """The induced network of the rows, and the gradient feature set that it is made of.
 
     Attributes
@@ -83,17 +82,7 @@ class InducedFit(Learner[TwoLayer]):
         self, Z: Tensor, y: Tensor, w: Tensor, P: Tensor | None, seed: int
     ) -> tuple[TwoLayer, FoundFeatures]:
         first = slice(0, self.rows)
-        found = gradient_feature_set(
-            Z[first],
-            y[first],
-            p=self.inner.p,
-            width=self.inner.width,
-            least_norm=self.inner.least_norm,
-            neurons=self.inner.neurons,
-            bias_scale=self.inner.bias_scale,
-            weights=w[first],
-            seed=seed,
-        )
+        found = self.inner.feature_set(Z[first], y[first], weights=w[first], seed=seed)
         learner = replace(self.inner, directions=SignedDirections.of(found))
         net = self._net(learner, Z, y, w, seed)
         return net, FoundFeatures.of(found, P, len(Z[first]))

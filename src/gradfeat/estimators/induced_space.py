@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 from ..models.head import RidgeHead
 from ..models.induced.network import InducedNetwork
-from ..models.losses import Logistic, Loss, Squared
+from ..models.losses import loss
 from .checks import check_choice, check_count, check_positive
 from .induced_fit import InducedFit
 from .search import Point, SearchSpace
@@ -22,8 +22,8 @@ TRIED: dict[str, Sequence[Any]] = {
     "width": (0.05, 0.2),
     "linear": ("none",),
 }
-#: Losses of the head by name.
-LOSSES: dict[str, Loss] = {"squared": Squared(), "logistic": Logistic()}
+#: Losses of the head.
+LOSSES = ("squared", "logistic")
 
 
 @dataclass(frozen=True)
@@ -57,7 +57,7 @@ class InducedOptions:
         check_choice("linear", self.linear, ("ridge", "moment", "none", None))
         check_choice("whiten", self.whiten, (True, False, None))
         check_choice("penalty_by", self.penalty_by, ("loo", "gcv", "validation"))
-        check_choice("loss", self.loss, tuple(LOSSES))
+        check_choice("loss", self.loss, LOSSES)
 
     def given(self) -> Point:
         """Those of the searched settings that are not None."""
@@ -75,7 +75,7 @@ class InducedOptions:
         least, limits = self.least_norm, (self.B_a1, self.B_a2, self.B_b)
         B_a1, B_a2, B_b = (math.inf if bound is None else float(bound) for bound in limits)
         inner = InducedNetwork(
-            LOSSES[self.loss],
+            loss(self.loss),
             p=float(self.p),
             width=float(point["width"]),
             least_norm=None if least is None else (float(least), float(least)),

@@ -22,13 +22,17 @@ from ..models.solvers.named import NAMES as SOLVERS
 from ..models.solvers.named import solver
 from .bandwidth import median_distance
 from .checks import check_choice, check_count, check_positive
+from .head_search import BY_COLUMN
 from .rfm_space import RFMSpace
 from .search import Point, SearchSpace
 from .worded import Worded
 
 KERNELS = ("laplace", "matern32", "gaussian")
-#: What a full search of an RFM tries beyond these: products of kernels of single columns.
-BY_COLUMN = ("laplace-l1", "laplace-l1-0.7")
+#: What a search of an RFM tries beyond "laplace": a fast one, a full one.
+RFM_KERNELS = {
+    False: ("gaussian", BY_COLUMN),
+    True: (*KERNELS, BY_COLUMN, "laplace-l1-0.7"),
+}
 #: Powers of the AGOP that a full search tries beside 1.
 AGOP_POWERS = (0.5, 0.25)
 FACTORS = (0.5, 2.0, 4.0)
@@ -205,7 +209,7 @@ def rfm_space(
     if not thorough and directions is not None:
         axes.pop("bandwidth", None)
     if choice.kernel is None:
-        axes["kernel"] = (*KERNELS, *BY_COLUMN) if thorough else ("gaussian", "laplace-l1")
+        axes["kernel"] = RFM_KERNELS[thorough]
     if thorough and options.agop_power is None:
         axes["agop_power"] = AGOP_POWERS
     if options.diagonal is None:

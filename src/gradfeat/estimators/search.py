@@ -17,7 +17,7 @@ from torch import Tensor
 
 from ..maths.blocks import Block
 from ..models.base import Learner, Predictor
-from .induced_fit import InducedFit
+from .found_features import FeatureLearner
 
 Point = dict[str, Any]
 
@@ -59,7 +59,7 @@ class Space(ABC):
     #: Whether the method rests on the first gradient step, so that it is tested.
     first_gradient: bool = False
     #: The method at one setting, where it is made of gradient features, which are kept.
-    features: Callable[[Point], InducedFit] | None = None
+    features: Callable[[Point], FeatureLearner] | None = None
 
     @property
     @abstractmethod
@@ -97,7 +97,7 @@ class SearchSpace(Space):
         setting, and the number that the first stage of the path stands for.
     first_gradient : bool
         Whether the method rests on the first gradient step, so that it is tested.
-    features : callable (point) -> InducedFit, optional
+    features : callable (point) -> FeatureLearner, optional
         `make` again, where the method is made of gradient features, which are kept.
     """
 
@@ -106,7 +106,7 @@ class SearchSpace(Space):
     axes: Mapping[str, Sequence[Any]]
     stages: tuple[str, int] | None
     first_gradient: bool = False
-    features: Callable[[Point], InducedFit] | None = None
+    features: Callable[[Point], FeatureLearner] | None = None
 
     @property
     def open(self) -> bool:

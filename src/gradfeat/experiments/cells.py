@@ -177,8 +177,9 @@ def expand(
         All factors, in the order in which a cell holds them.
     overrides : mapping, optional
         Values that replace those of the grid, in every product. Of a factor that names things
-        (text), products with other names are left out where some product has the names asked for:
-        each keeps the sizes that were chosen for it.
+        (text), products with other names are left out where every name asked for is one of some
+        product, so that each keeps the sizes chosen for it; with a name that none has, all names
+        asked for go with the sizes of each.
 
     Raises
     ------

@@ -46,7 +46,7 @@ def _columns(found: FirstStep, k: int) -> str:
 
 
 def scores(report: FitReport, found: FirstStep) -> str:
-    """The induced network's test score beside those of the methods that train."""
+    """The induced network's test score beside those of the methods that learn directions."""
     names = score_names(report.methods)
     rows = ranked(report.methods, names[0]) if names else []
     own = next((m for m in rows if m.name == found.method), None)

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import math
 import time
 
 import torch
 
 from gradfeat.maths.streams import stream
-from gradfeat.models.gradient_features.feature_set import first_neurons
-from gradfeat.models.gradient_features.null import null_norm
+from gradfeat.models.gradient_features.feature_set import LEAST_MASS, first_neurons
+from gradfeat.models.gradient_features.null import MEMBERS, null_norm
 
 #: Rows that are timed, and the fewest and most that are allowed.
 TIMED, FEWEST, MOST = 100, 500, 5000
@@ -29,8 +30,10 @@ def gradient_rows(seconds: float, columns: int, outputs: int) -> int:
     """
     draw = stream(0, "rows to time")
     X = torch.randn(TIMED, columns, generator=draw, dtype=torch.float64)
-    W, b = first_neurons(100, columns, draw, weight_scale=columns**-0.5, bias_scale=1.0)
+    W, b = first_neurons(
+        math.ceil(MEMBERS / LEAST_MASS), columns, draw, weight_scale=columns**-0.5, bias_scale=1.0
+    )
     start = time.perf_counter()
-    null_norm(X, X[:, :1], W, b, p=0.02)
+    null_norm(X, X[:, :1], W, b, p=LEAST_MASS)
     one_row = COST * (time.perf_counter() - start) / TIMED
     return min(MOST, max(FEWEST, int(seconds / (4 * outputs * one_row))))

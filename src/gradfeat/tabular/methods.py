@@ -155,14 +155,19 @@ def _rfm(s: Situation) -> Any:
     return make(kernel=None, random_state=s.seed, device=s.device)
 
 
+#: Neurons and weight decay of the trained network: usual sizes, not searched.
+HIDDEN, WEIGHT_DECAY = 256, 1e-3
+#: Rows of the rarest class from which on some are held out to stop its training.
+HELD_OUT_ROWS = 30
+
+
 def _trained_network(s: Situation) -> Any:
     """Both layers by Adam; a tenth of the rows says when to stop, where there are enough."""
-    hidden = 256
     options: dict[str, Any] = {
-        "hidden_layer_sizes": (hidden,),
-        "alpha": 1e-3,
+        "hidden_layer_sizes": (HIDDEN,),
+        "alpha": WEIGHT_DECAY,
         "early_stopping": s.fewest >= HELD_OUT_ROWS,
-        "max_iter": epochs(s.seconds, s.rows, s.columns, s.outputs, hidden),
+        "max_iter": epochs(s.seconds, s.rows, s.columns, s.outputs, HIDDEN),
         "random_state": s.seed,
     }
     if s.classification:
@@ -170,9 +175,6 @@ def _trained_network(s: Situation) -> Any:
     network = make_pipeline(MaxAbsScaler(), StandardScaler(), MLPRegressor(**options))
     return TransformedTargetRegressor(network, transformer=StandardScaler())
 
-
-#: Rows of the rarest class from which on some are held out to stop the training of a network.
-HELD_OUT_ROWS = 30
 
 TREE_THREADS = max(1, (os.cpu_count() or 1) // 4)
 
@@ -188,10 +190,15 @@ METHODS = (
 )
 
 
+#: Direct solves in all rows that a fit is taken to cost.
+SOLVES = 2
+
+
 def direct_rows(seconds: float, columns: int, outputs: int) -> int:
-    """Rows that six direct solves with AGOP passes can take in about `seconds`, here and now.
+    """Rows that two direct solves with AGOP passes can take in about `seconds`, here and now.
 
     One Cholesky factorisation of 1,000 rows is timed; the rest scales by counting operations.
+    Kernel ridge and RFM solve once in all rows, and search on a few thousand of them.
 
     Examples
     --------
@@ -205,6 +212,6 @@ def direct_rows(seconds: float, columns: int, outputs: int) -> int:
     rate = 1e9 / 3 / max(time.perf_counter() - start, 1e-4)
     per_pair = (60.0 + 4.0 * (columns + 1) * outputs + 4.0 * columns) / rate
     n = 500
-    while 6 * ((1.1 * n) ** 3 / 3 / rate + (1.1 * n) ** 2 * per_pair) < seconds:
+    while SOLVES * ((1.1 * n) ** 3 / 3 / rate + (1.1 * n) ** 2 * per_pair) < seconds:
         n = int(1.1 * n)
     return n

@@ -81,7 +81,7 @@ def sign_gradient(
     Raises
     ------
     ValueError
-        When u is no unit vector, shapes disagree or a row of W is zero.
+        When u is no unit vector, shapes disagree, a row of W is zero or flip is no probability.
 
     Source: Shi23, section 4 (linear data); E[x f(x)] = E grad f(x) with jumps as densities.
 
@@ -91,6 +91,8 @@ def sign_gradient(
     [[0.3989, 0.0]]
     """
     bias = check_neurons(u[:, None], W, b)
+    if not 0 <= flip <= 1:
+        raise ValueError(f"flip is {flip}: give a probability, from 0 to 1.")
     v, t = _units(W, bias)
     c = (v @ u)[:, None]
     s = np.linalg.norm(u - c * v, axis=1, keepdims=True)

@@ -46,7 +46,8 @@ def bounded_head(
     offset : bool
         Fit a free constant too.
     tolerance : float
-        The gap at which to stop, as a share of the loss of a = 0.
+        The gap at which to stop, as a share of the loss of a = 0 (with an offset, of the mean of
+        y), which is taken to be at least a billionth of the loss of f = 0.
 
     Returns
     -------

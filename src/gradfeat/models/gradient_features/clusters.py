@@ -12,6 +12,10 @@ from torch import Tensor
 ROUNDS, STILL = 50, 1e-12
 #: Two cones that overlap are two where at most this share of the rarer one lies between them.
 VALLEY = 0.5
+#: Rounds in which each direction moves to the vectors nearest to it, at the end.
+MOVES = 5
+#: Cosines held at a time.
+COSINES = 2**20
 
 
 def direction_clusters(U: Float[Tensor, "k d"], width: float, least: int) -> Float[Tensor, "q d"]:
@@ -65,7 +69,7 @@ def _neighbours(
     U: Float[Tensor, "k d"], Z: Float[Tensor, "l d"], cosine: float
 ) -> Float[Tensor, " k"]:
     """How many rows of Z lie within the cone about each row of U, in blocks of rows."""
-    rows = max(1, 2**20 // max(1, len(Z)))
+    rows = max(1, COSINES // max(1, len(Z)))
     counts = [((part @ Z.T).abs() > cosine).sum(1) for part in U.split(rows)]
     return torch.cat(counts).to(U) if counts else U.new_zeros(0)
 
@@ -110,7 +114,7 @@ def _to_their_members(
     if not len(D):
         return D
     moved = D
-    for _ in range(5):
+    for _ in range(MOVES):
         along = U @ moved.T
         best, nearest = along.abs().max(1)
         mine: Bool[Tensor, "k q"] = torch.nn.functional.one_hot(nearest, len(D)).bool()

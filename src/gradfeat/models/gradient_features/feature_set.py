@@ -11,6 +11,9 @@ from ...maths.streams import stream
 from .cones import GradientFeatureSet, check_question, clustered, united
 from .null import null_norm
 
+#: Defaults: the least mass p, neurons drawn.
+LEAST_MASS, NEURONS = 0.02, 2000
+
 
 def first_neurons(
     m: int, d: int, generator: torch.Generator, *, weight_scale: float, bias_scale: float
@@ -46,10 +49,10 @@ def gradient_feature_set(
     X: Float[Tensor, "n d"],
     y: Float[Tensor, "n c"],
     *,
-    p: float = 0.02,
+    p: float = LEAST_MASS,
     width: float = 0.1,
     least_norm: tuple[float, float] | None = None,
-    neurons: int = 2000,
+    neurons: int = NEURONS,
     weight_scale: float | None = None,
     bias_scale: float = 2.0,
     weights: Float[Tensor, " n"] | None = None,

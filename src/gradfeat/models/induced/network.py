@@ -15,7 +15,8 @@ from ...maths.activations import ReLU
 from ...maths.blocks import Block
 from ..base import Learner, unit_weights
 from ..bounded.norm_bounded import bounded_head
-from ..gradient_features.feature_set import gradient_feature_set
+from ..gradient_features.cones import GradientFeatureSet
+from ..gradient_features.feature_set import LEAST_MASS, NEURONS, gradient_feature_set
 from ..head import RidgeHead
 from ..losses import Loss, Squared
 from ..refit import Linear, affine_part
@@ -72,10 +73,10 @@ class InducedNetwork(Learner[TwoLayer]):
     """
 
     loss: Loss = field(default_factory=Squared)
-    p: float = 0.02
+    p: float = LEAST_MASS
     width: float = 0.1
     least_norm: tuple[float, float] | None = None
-    neurons: int = 2000
+    neurons: int = NEURONS
     bias_scale: float = 2.0
     biases: int = 16
     B_a1: float = math.inf
@@ -128,7 +129,18 @@ class InducedNetwork(Learner[TwoLayer]):
         """The directions that :meth:`fit` uses on these rows."""
         if self.directions is not None:
             return self.directions
-        found = gradient_feature_set(
+        return SignedDirections.of(self.feature_set(X, y, weights=weights, seed=seed))
+
+    def feature_set(
+        self,
+        X: Float[Tensor, "n d"],
+        y: Float[Tensor, "n c"],
+        *,
+        weights: Float[Tensor, " n"] | None = None,
+        seed: int = 0,
+    ) -> GradientFeatureSet:
+        """The gradient feature set of these rows at this learner's settings."""
+        return gradient_feature_set(
             X,
             y,
             p=self.p,
@@ -139,7 +151,6 @@ class InducedNetwork(Learner[TwoLayer]):
             weights=weights,
             seed=seed,
         )
-        return SignedDirections.of(found)
 
     def _head(self, F: Tensor, y: Tensor, w: Tensor, seed: int) -> tuple[Tensor, Tensor]:
         """a (m, c) and the offsets (c,)."""
