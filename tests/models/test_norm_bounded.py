@@ -194,7 +194,7 @@ def test_what_cannot_be_fitted_is_refused():
 
 @pytest.mark.parametrize("value", [0.0, 1 / 3, -1e6])
 def test_a_constant_target_is_fitted_by_its_offset(value):
-    """The loss of the mean is rounding; a gap that asks for less than rounding is never reached."""
+    """The loss of the mean, which the gap is a share of, is nothing but rounding."""
     F = torch.randn(60, 4, generator=torch.Generator().manual_seed(0)).double()
     y = torch.full((60,), value).double()
     fit = bounded_head(F, y, Squared(), B1=1.0, offset=True)

@@ -18,8 +18,6 @@ from .row_losses import RowLoss, longest, row_loss
 
 #: Newton steps allowed, and the part of the way to the boundary that a step may go.
 MAX_STEPS, PART = 100, 0.99
-#: Least scale of a tolerance, as a share of the loss of f = 0: below it rounding leads.
-ROUNDING = 1e-9
 #: Times that a step is halved.
 HALVINGS = 12
 
@@ -139,9 +137,7 @@ class HeadProblem:
         """A first point, and the loss of a = 0 (with the mean of y as offset)."""
         a, y = bounds.start(self.A[:, : self.r]), self.rows.y
         mean = (self.rows.v @ y)[None] if self.offset else y[:0]
-        nothing = self.value(torch.zeros_like(y))
-        scale = self.value(mean.expand_as(y)) if self.offset else nothing
-        scale = max(scale, ROUNDING * nothing)
+        scale = self.value(mean.expand_as(y) if self.offset else torch.zeros_like(y))
         slacks = bounds.slacks(a)
         lam = (scale or 1.0) / (max(1, len(slacks)) * slacks)
         a = torch.cat([a, mean])

@@ -47,7 +47,7 @@ def bounded_head(
         Fit a free constant too.
     tolerance : float
         The gap at which to stop, as a share of the loss of a = 0 (with an offset, of the mean of
-        y), which is taken to be at least a billionth of the loss of f = 0.
+        y).
 
     Returns
     -------
