@@ -1,4 +1,4 @@
-"""Order over seeds: which comes first and which ranks go together, with limits and p."""
+"""Counts of seeds: which comes first, which ranks go together, what never happens."""
 
 from __future__ import annotations
 
@@ -8,7 +8,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from gradfeat.experiments.order_checks import earlier, earlier_along, ranked, sign_p
+from gradfeat.experiments.errors import ExperimentError
+from gradfeat.experiments.order_checks import earlier, earlier_along, never, ranked, sign_p
 
 BOTH = {"than_metric": "b"}
 
@@ -79,3 +80,39 @@ def test_rank_correlation_with_ties_is_that_of_mean_ranks():
     # Ranks 1.5, 1.5, 3 against 1, 2, 3: 1.5 / (1.5 * 2)^(1/2).
     tied = grid(lambda p, s: s + float(p == 1.0))
     assert ranked("t", "p", 0.5)(tied).estimate == pytest.approx(1.5 / 3**0.5)
+
+
+def counts(values, cells: int = 1) -> pd.DataFrame:
+    """A row for each seed and each of `cells` cells; the values are those of cell 0, else 0."""
+    rows = [
+        {"n": n, "seed": seed, "missed": float(value) if n == 0 else 0.0}
+        for n in range(cells)
+        for seed, value in enumerate(values)
+    ]
+    return pd.DataFrame(rows)
+
+
+def test_one_bad_seed_of_twenty_contradicts_never():
+    assert never("missed")(counts([0] * 20)).outcome == "holds"
+    found = never("missed")(counts([0] * 19 + [1]))
+    assert (found.outcome, found.estimate, found.n) == ("fails", 1 / 20, 20)
+    # Pr[no bad seed of 20] = (1 - q)^20 is 95 % at the lower limit q.
+    assert found.low == pytest.approx(1 - 0.95 ** (1 / 20))
+    assert "missed is not 0 in 1 of 20 seeds" in found.words
+
+
+def test_never_looks_at_every_cell_and_only_at_matched_ones():
+    one = counts([0] * 19 + [2], cells=3)
+    assert never("missed")(one).outcome == "fails"
+    assert never("missed", {"n": [1, 2]})(one).outcome == "holds"
+    opposite = one.assign(missed=one["missed"].where(one["n"] != 1, -one["seed"] // 19 * 2.0))
+    assert never("missed")(opposite).outcome == "fails"
+
+
+def test_nan_is_no_0_and_one_seed_or_none_says_nothing_of_never():
+    assert never("missed")(counts([0] * 19 + [np.nan])).outcome == "not enough evidence"
+    assert never("missed")(counts([np.nan, 1, 0])).outcome == "fails"
+    assert never("missed")(counts([0])).outcome == "not enough evidence"
+    assert never("missed", {"n": 7})(counts([0, 0])).outcome == "not enough evidence"
+    with pytest.raises(ExperimentError, match="'lost' is no metric"):
+        never("lost")(counts([0, 0]))
