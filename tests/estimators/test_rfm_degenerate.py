@@ -176,3 +176,14 @@ def test_a_whole_float_is_a_number_of_directions() -> None:
     options: list[dict[str, Any]] = [{"directions": 2}, {"directions": 2.0}]
     two = [RFMRegressor(**one).fit(X, target(X)).predict(T) for one in options]
     assert np.array_equal(*two)
+
+
+def test_a_prediction_does_not_depend_on_the_rows_beside_it():
+    """Coefficients of hundreds cancel in it, which float32 would do in the order of the block."""
+    rng = np.random.default_rng(0)
+    X, Z = rng.uniform(-1, 1, (1500, 4)), rng.uniform(-1, 1, (100, 4))
+    y = rng.standard_normal(1500)
+    model = RFMRegressor(search=None, directions=1, dtype="float32").fit(X, y)
+    alone = np.concatenate([model.predict(z[None]) for z in Z])
+    # The sum is in float64; its result is rounded to float32.
+    assert np.abs(model.predict(Z) - alone).max() <= 1e-6 * np.abs(alone).max()

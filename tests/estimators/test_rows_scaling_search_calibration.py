@@ -12,6 +12,7 @@ import torch
 from scipy.special import log_softmax
 from torch import Tensor
 
+from gradfeat.estimators import KernelRegressor
 from gradfeat.estimators.calibration import Calibration, fit_calibration
 from gradfeat.estimators.checks import check_choice, check_count, check_positive
 from gradfeat.estimators.data import placement, to_numpy, training_data, warn_ill_scaled
@@ -347,3 +348,9 @@ def test_the_warning_of_scale_speaks_only_where_it_matters(table: Any) -> None:
     warn_ill_scaled(np.zeros((5, 3)), names, standardise=False)
     with pytest.warns(UserWarning, match=r"^c spreads over 10,000 times"):
         warn_ill_scaled(X * [1, 1, 1e6], names, standardise=False)
+
+
+def test_one_weight_for_all_rows_is_none():
+    X = np.random.default_rng(0).standard_normal((40, 2))
+    fits = [KernelRegressor(search=None).fit(X, X[:, 0], sample_weight=w) for w in (None, 1.0)]
+    assert np.array_equal(fits[0].predict(X), fits[1].predict(X))

@@ -363,3 +363,9 @@ def test_rewinding_to_a_later_step_changes_the_result():
     )
     assert early["accuracy_full"] == late["accuracy_full"]
     assert early["accuracy_random"] != late["accuracy_random"]
+
+
+def test_a_diverged_network_is_a_failed_cell():
+    settings = {"case": "linear", "d": 6, "n": 200, "neurons": 1_100, "m": 8, "steps": 10}
+    with pytest.raises(ValueError, match="training diverged"):
+        shi23_cases.trial(**settings, step_size=1e9, n_test=50, n_opt=40, units=1, seed=0)

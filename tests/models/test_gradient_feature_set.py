@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import pytest
 import torch
 
@@ -211,3 +213,21 @@ def test_feature_set_refusals(change, message):
     X, y = small()
     with pytest.raises(ValueError, match=message):
         gradient_feature_set(X, y, **(SMALL | change))
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [({"bias_scale": 0.0}, "bias_scale is 0"), ({"weight_scale": math.nan}, "weight_scale is nan")],
+)
+def test_a_scale_that_is_no_size_is_refused(options, words):
+    X = torch.randn(50, 3, generator=torch.Generator().manual_seed(0)).double()
+    with pytest.raises(ValueError, match=words):
+        gradient_feature_set(X, X[:, :1], neurons=400, **options)
+
+
+@pytest.mark.parametrize("at", ["X", "y"])
+def test_rows_that_are_not_finite_are_refused(at):
+    rows = {"X": torch.ones(50, 3), "y": torch.ones(50, 1)}
+    rows[at][0, 0] = math.inf
+    with pytest.raises(ValueError, match="X or y has values that are not finite"):
+        gradient_feature_set(rows["X"], rows["y"], neurons=400)

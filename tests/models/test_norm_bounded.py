@@ -200,3 +200,21 @@ def test_a_constant_target_is_fitted_by_its_offset(value):
     fit = bounded_head(F, y, Squared(), B1=1.0, offset=True)
     assert fit.converged
     assert fit.offset == pytest.approx(value, abs=1e-3 * abs(value) + 1e-12)
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"w": -1.0}, "weights have negative values"),
+        ({"w": math.nan}, "values that are not finite"),
+        ({"y": math.inf}, "values that are not finite"),
+        ({"F": math.nan}, "values that are not finite"),
+    ],
+)
+def test_rows_that_void_the_certificate_are_refused(change, words):
+    g = torch.Generator().manual_seed(0)
+    rows = {"F": torch.randn(20, 2, generator=g), "y": torch.ones(20), "w": torch.ones(20)}
+    for name, value in change.items():
+        rows[name][0] = value
+    with pytest.raises(ValueError, match=words):
+        bounded_head(rows["F"], rows["y"], Squared(), B1=1.0, weights=rows["w"])

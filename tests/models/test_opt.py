@@ -153,3 +153,16 @@ def test_what_has_no_opt_is_refused():
     for change in ({"r": 0}, {"B_a1": math.inf}, {"B_b": math.inf}):
         with pytest.raises(ValueError, match="a finite bound of a and a finite B_b"):
             opt_bounds(X, y, DIRECTIONS, Squared(), **({"r": 2, "B_a1": 1.0, "B_b": 1.0} | change))
+
+
+def test_rows_that_void_the_bounds_are_refused():
+    X, y = data(Squared())
+    ask = {"r": 2, "B_a1": 1.0, "B_b": 1.0}
+    w = torch.ones(len(y)).double()
+    w[0] = -1
+    with pytest.raises(ValueError, match="negative"):
+        opt_bounds(X, y, DIRECTIONS, Squared(), **ask, weights=w)
+    with pytest.raises(ValueError, match="not finite"):
+        opt_bounds(X * math.nan, y, DIRECTIONS, Squared(), **ask)
+    with pytest.raises(ValueError, match=r"give \(n, 4\) and \(n,\)"):
+        opt_bounds(X[:, :3], y, DIRECTIONS, Squared(), **ask)

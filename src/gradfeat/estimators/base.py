@@ -27,6 +27,7 @@ from .data import (
     Placement,
     TrainingData,
     float_types,
+    given_weights,
     like,
     placement,
     to_numpy,
@@ -165,7 +166,7 @@ class FeatureModel(BaseEstimator, ABC):
         data = training_data(
             table,
             y,
-            None if sample_weight is None else to_numpy(sample_weight),
+            given_weights(sample_weight),
             self._where,
             seed,
             standardise=self.standardise,

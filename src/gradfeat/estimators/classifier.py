@@ -16,7 +16,7 @@ from torch import Tensor
 from .base import FeatureModel
 from .calibration import Calibration, fit_calibration, two_sided
 from .class_weights import with_class_weights
-from .data import float_types, like, to_numpy
+from .data import float_types, given_weights, like, to_numpy
 from .scaling import Standardiser
 from .state import State, labels_from, labels_state
 
@@ -84,7 +84,7 @@ class FeatureClassifier(ClassifierMixin, FeatureModel, ABC):
         """Weights (n,) of the rows times those of their classes; as they came without these."""
         if self.class_weight is None:
             return sample_weight
-        given = None if sample_weight is None else to_numpy(sample_weight)
+        given = given_weights(sample_weight)
         w = _check_sample_weight(given, to_numpy(X), dtype=np.float64, ensure_non_negative=True)
         columns = two_sided(codes) if len(self.classes_) == 2 else codes
         labels = self.classes_[columns.argmax(axis=1)]

@@ -80,6 +80,21 @@ def to_numpy(a: Any) -> NDArray[Any]:
     return np.asarray(_convert_to_numpy(a, get_namespace(a)[0]))
 
 
+def given_weights(sample_weight: Any) -> Any:
+    """Row weights as scikit-learn's check takes them: None, one number for all rows, or an array.
+
+    Examples
+    --------
+    >>> given_weights(None), given_weights(2.0), given_weights([1, 2]).tolist()
+    (None, 2.0, [1, 2])
+    """
+    match sample_weight:
+        case None | int() | float():
+            return sample_weight
+        case _:
+            return to_numpy(sample_weight)
+
+
 def like(values: NDArray[Any], X: Any) -> Any:
     """`values` in the namespace and on the device of X where array-API dispatch is on."""
     if not get_config()["array_api_dispatch"]:

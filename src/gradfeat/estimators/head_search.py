@@ -117,7 +117,8 @@ def fit_head(split: Split, head: Head, solver: Solver) -> Float[Tensor, "h c"]:
     train, held = split.train, split.held
     B = split.projection(head.directions, head.power)
     learner = KernelRidge(kernel(head.kernel, head.bandwidth), head.alpha, solver)
-    return learner.fit(train.X @ B, train.y, weights=train.w)(held.X @ B)
+    f = learner.fit(train.X @ B, train.y, weights=train.w).in_float64()
+    return f((held.X @ B).double()).to(held.y)
 
 
 def evaluate_head(splits: Sequence[Split], head: Head, alphas: Sequence[float]) -> HeadTrial:

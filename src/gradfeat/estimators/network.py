@@ -19,7 +19,7 @@ from .base import FeatureModel, seed_from
 from .calibration import Calibration
 from .checks import check_columns
 from .classifier import FeatureClassifier
-from .data import TrainingData, float_types, like, to_numpy, training_data
+from .data import TrainingData, float_types, given_weights, like, to_numpy, training_data
 from .network_spaces import HeadOptions
 from .regressor import FeatureRegressor
 
@@ -54,7 +54,7 @@ def refit(
     data = training_data(
         to_numpy(X).astype(np.float64),
         y,
-        None if sample_weight is None else to_numpy(sample_weight),
+        given_weights(sample_weight),
         model._where,
         seed,
         standardise=model.standardise,

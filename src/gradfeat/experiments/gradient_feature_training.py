@@ -10,7 +10,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from gradfeat.experiments.checks import at_least, one_of, paired
+from gradfeat.experiments.checks import at_least, at_most, one_of, paired
+from gradfeat.experiments.sparse_training import finite_outputs
 from gradfeat.maths.activations import ReLU
 from gradfeat.maths.simplified_gradients import simplified_gradients
 from gradfeat.maths.streams import stream
@@ -144,6 +145,7 @@ def found_features(
 
     It is asked for masses of p/4, so that what stays under p is seen too.
     """
+    at_most(1, p=p, width=width)
     wide = gradient_feature_set(
         train.X,
         train.y,
@@ -244,7 +246,13 @@ def function_of(start: Layers, now: Layers, trains: Trains) -> Predictor:
 
 
 def loss_and_error(f: Predictor, rows: Sample) -> tuple[float, float]:
-    """Mean hinge loss, and share of rows whose output has not the sign of the label."""
-    F = f(rows.X)
+    """Mean hinge loss, and share of rows whose output has not the sign of the label.
+
+    Raises
+    ------
+    ValueError
+        When outputs are not finite: training diverged.
+    """
+    F = finite_outputs(f, rows)
     wrong = (F * rows.y <= 0).double().mean()
     return float(Hinge()(F, rows.y).double().mean()), float(wrong)

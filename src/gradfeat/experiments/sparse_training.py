@@ -144,8 +144,22 @@ def placed(sample: Sample, like: Tensor) -> Sample:
 
 
 def accuracy(f: Predictor, sample: Sample) -> float:
-    """Share of rows whose output has the sign of the label; an output of 0 is wrong."""
-    return float((f(sample.X).sign() == sample.y).double().mean())
+    """Share of rows whose output has the sign of the label; an output of 0 is wrong.
+
+    Raises
+    ------
+    ValueError
+        When outputs are not finite: training diverged.
+    """
+    return float((finite_outputs(f, sample).sign() == sample.y).double().mean())
+
+
+def finite_outputs(f: Predictor, sample: Sample) -> Tensor:
+    """f at the rows of a sample; ValueError where training diverged."""
+    F = f(sample.X)
+    if not bool(torch.isfinite(F).all()):
+        raise ValueError("training diverged (outputs are not finite): give a smaller step_size.")
+    return F
 
 
 def evaluation_steps(steps: int, points: int = 12) -> list[int]:

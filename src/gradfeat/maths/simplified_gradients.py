@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import torch
 from jaxtyping import Float
 from torch import Tensor
@@ -72,23 +74,26 @@ def simplified_gradients(
 
 
 def check_rows(X: Tensor, y: Tensor, weights: Tensor | None) -> None:
-    """ValueError unless X (n, d) and y (n, c) share n >= 1 rows and weights say something.
+    """ValueError unless finite X (n, d) and y (n, c) share n >= 1 rows and weights say something.
 
     Examples
     --------
     >>> check_rows(torch.ones(2, 3), torch.ones(2, 1), None)
     """
-    if not (X.ndim == y.ndim == 2 and len(X) == len(y) > 0):
+    if not (X.ndim == y.ndim == 2 and len(X) == len(y) > 0 and X.shape[1] > 0 and y.shape[1] > 0):
         raise ValueError(
             f"X and y have shapes {tuple(X.shape)} and {tuple(y.shape)}: give (n, d) and (n, c) "
-            "with the same rows, at least one."
+            "with the same rows, at least one, and a column each."
         )
-    if weights is not None and (
-        weights.shape != X.shape[:1] or not bool((weights >= 0).all() & (weights.sum() > 0))
-    ):
+    if not bool(torch.isfinite(X).all() and torch.isfinite(y).all()):
+        raise ValueError("X or y has values that are not finite: drop these rows or fill them.")
+    if weights is None:
+        return
+    total = float(weights.sum())
+    if weights.shape != X.shape[:1] or bool((weights < 0).any()) or not 0 < total < math.inf:
         raise ValueError(
-            f"weights have shape {tuple(weights.shape)}, negative values, or are all 0: give "
-            f"{len(X)} weights that are not negative, some above 0."
+            f"weights have shape {tuple(weights.shape)}, negative or infinite values, or are all "
+            f"0: give {len(X)} weights that are not negative, some above 0."
         )
 
 

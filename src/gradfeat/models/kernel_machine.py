@@ -81,6 +81,15 @@ class KernelMachine(Predictor):
         J = self.kernel.gradient(apply_metric(X, self.A), self._ZA, self.c)
         return apply_metric(J.flatten(0, 1), self.A).view_as(J)
 
+    def in_float64(self) -> KernelMachine:
+        """The same function, evaluated in float64.
+
+        Coefficients of a smooth kernel with a small penalty are large and cancel: their sum in
+        float32 loses digits, and differs from one block of rows to another.
+        """
+        wide = {name: tensor.double() for name, tensor in self.tensors().items()}
+        return KernelMachine(self.kernel, **wide)
+
     def tensors(self) -> dict[str, Tensor]:
         """Centres, coefficients, offset, metric."""
         return {"Z": self.Z, "c": self.c, "offset": self.offset, "A": self.A}

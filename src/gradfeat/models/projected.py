@@ -14,7 +14,9 @@ from .base import Predictor
 @final
 @dataclass(frozen=True, eq=False)
 class Projected(Predictor):
-    """f(x) = inner(B^T x), gradient B grad inner(B^T x).
+    """f(x) = inner(B^T x), gradient B grad inner(B^T x), in the float type of B.
+
+    Results are in that of x.
 
     Attributes
     ----------
@@ -43,11 +45,11 @@ class Projected(Predictor):
         return self.inner.scratch_per_row() + 2 * self.B.numel() * self.B.element_size()
 
     def __call__(self, X: Float[Tensor, "n d"]) -> Float[Tensor, "n c"]:
-        return self.inner(X @ self.B)
+        return self.inner(X.to(self.B.dtype) @ self.B).to(X.dtype)
 
     def gradient(self, X: Float[Tensor, "n d"]) -> Float[Tensor, "n c d"]:
         """The chain rule."""
-        return self.inner.gradient(X @ self.B) @ self.B.T
+        return (self.inner.gradient(X.to(self.B.dtype) @ self.B) @ self.B.T).to(X.dtype)
 
     def tensors(self) -> dict[str, Tensor]:
         """The directions, and the inner function's."""

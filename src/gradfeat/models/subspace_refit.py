@@ -73,7 +73,7 @@ class SubspaceRefit(Learner[Projected]):
     """Learn M by `rfm`, then fit `head` on B^T x, B = V_r diag(e^power) of M, of total variance 1.
 
     A kernel fit in all d inputs pays for each of them even where M says which few matter: a smooth
-    kernel on these few does not.
+    kernel on these few does not. The result is evaluated in float64 whatever the fit was in.
 
     Parameters
     ----------
@@ -118,4 +118,5 @@ class SubspaceRefit(Learner[Projected]):
         *_, A = self.rfm.metrics(X, y, weights=weights, seed=seed)
         B = leading_metric(*eigenpairs(A), self.directions, self.power)
         B = unit_spread(B, X, unit_weights(X, weights))
-        yield Projected(self.head.fit(X @ B, y, weights=weights, seed=seed), B)
+        head = self.head.fit(X @ B, y, weights=weights, seed=seed)
+        yield Projected(head.in_float64(), B.double())

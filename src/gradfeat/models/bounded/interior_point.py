@@ -64,8 +64,25 @@ def head_problem(
     weights: Float[Tensor, " n"] | None = None,
     offset: bool = False,
 ) -> HeadProblem:
-    """The rows with weight, in float64, and the constant column where there is an offset."""
+    """The rows with weight, in float64, and the constant column where there is an offset.
+
+    Raises
+    ------
+    ValueError
+        When shapes do not fit, values are not finite, or a weight is negative or all are 0.
+    """
     w = unit_weights(F, weights).double()
+    if y.shape != F.shape[:1] or w.shape != y.shape:
+        raise ValueError(
+            f"F, y and weights have shapes {tuple(F.shape)}, {tuple(y.shape)} and "
+            f"{tuple(w.shape)}: give (n, r), (n,) and (n,)."
+        )
+    if not bool(torch.isfinite(F).all() and torch.isfinite(y).all() and torch.isfinite(w).all()):
+        raise ValueError(
+            "F, y or weights have values that are not finite: drop these rows or fill them."
+        )
+    if bool((w < 0).any()):
+        raise ValueError("weights have negative values: give weights of 0 or more.")
     kept = w > 0
     if not bool(kept.any()):
         raise ValueError(f"none of the {len(F)} rows has positive weight: give at least one.")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import torch
 from jaxtyping import Float
 from torch import Tensor
@@ -114,6 +116,9 @@ def gradient_feature_set(
     """
     check_rows(X, y, weights)
     check_question(p, width, neurons)
+    for name, size in (("weight_scale", weight_scale), ("bias_scale", bias_scale)):
+        if size is not None and not 0 < size < math.inf:
+            raise ValueError(f"{name} is {size}: give a finite number above 0.")
     v = torch.ones_like(X[:, 0]) if weights is None else weights.to(X)
     X, r, v = X[v > 0], standardised(y[v > 0].to(X), v[v > 0]), v[v > 0]
     spread = float((v @ X.square()).sum() / v.sum()) ** 0.5

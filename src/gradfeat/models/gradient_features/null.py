@@ -16,6 +16,9 @@ from ...maths.simplified_gradients import BLOCK_BYTES, simplified_gradients
 DRAWS = 39
 #: Neurons looked at in units of 1/p: so many of them lie above the quantile.
 MEMBERS = 2
+#: The level is raised by so much: of few rows a null data set is often the sample itself over
+#: again, and must not be passed by rounding.
+ABOVE = 1 + 1e-5
 
 
 def null_norm(
@@ -78,7 +81,7 @@ def null_norm(
             centred = drawn - (v @ drawn) / v.sum()
             G = simplified_gradients(X, centred, W, b, weights=v, block_bytes=block_bytes)
             levels = torch.maximum(levels, _levels(G.norm(dim=2), b, math.ceil(p * few)))
-    plus, minus = levels.amax(1).tolist()
+    plus, minus = (levels.amax(1) * ABOVE).tolist()
     return plus, minus
 
 

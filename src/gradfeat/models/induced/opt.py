@@ -12,6 +12,7 @@ from torch import Tensor
 
 from ...maths.activations import ReLU
 from ...maths.box_ball import check_bounds
+from ...maths.simplified_gradients import check_rows
 from ..base import unit_weights
 from ..bounded.head_sets import Simplex
 from ..bounded.interior_point import BoundedFit, head_problem
@@ -113,6 +114,12 @@ def opt_bounds(
     >>> opt.lower <= 0.001 and opt.upper <= 0.001
     True
     """
+    if y.ndim != 1 or X.ndim != 2 or X.shape != (len(y), len(directions.D)):
+        raise ValueError(
+            f"X and y have shapes {tuple(X.shape)} and {tuple(y.shape)}: give "
+            f"(n, {len(directions.D)}) and (n,)."
+        )
+    check_rows(X, y[:, None], weights)
     M = _mass(r, B_a1, B_a2, B_b, directions)
     grid = grid_neurons(directions, X, biases=biases, B_b=B_b, weights=weights)
     hull = hull_fit(X, y, directions, loss, M, B_b, grid, weights, tolerance)
@@ -121,7 +128,9 @@ def opt_bounds(
     W, b, fit = problem.exchanged(hull.W[kept], hull.b[kept])
     beta = X.new_zeros(X.shape[1], 1)
     network = TwoLayer(W, -b, fit.a.to(X)[:, None], beta[0], beta, ReLU())
-    return OptBounds(fit.value, min(hull.lower, fit.value), hull.value, network)
+    # Both are of a class that contains the network; each fit has its own tolerance.
+    lower, hull_value = (min(value, fit.value) for value in (hull.lower, hull.value))
+    return OptBounds(fit.value, lower, hull_value, network)
 
 
 @dataclass(frozen=True, eq=False)
