@@ -6,22 +6,18 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import torch
 from jaxtyping import Float
 from torch import Tensor
 
 from gradfeat.diagnostics.alignment import cosines
 from gradfeat.maths.activations import ReLU
-from gradfeat.maths.simplified_gradients import simplified_gradients
-from gradfeat.maths.streams import stream
 from gradfeat.models.base import Predictor
 from gradfeat.models.descent.layers import Layers
 from gradfeat.models.descent.loop import Source, descend
 from gradfeat.models.descent.phases import Phase
 from gradfeat.models.descent.trained import AllLayers
 from gradfeat.models.gradient_features.coverage import coverage
-from gradfeat.models.gradient_features.feature_set import first_neurons, standardised
-from gradfeat.models.gradient_features.null import null_norm
+from gradfeat.models.gradient_features.feature_set import LEAST_MASS, first_gradients
 from gradfeat.models.losses import Logistic
 from gradfeat.tasks.base import Sample
 
@@ -48,6 +44,7 @@ def aligned_shares(
 
     Examples
     --------
+    >>> import torch
     >>> net = Layers(torch.eye(2)[None], torch.zeros(1, 2), torch.tensor([[[3.0], [-1.0]]]))
     >>> aligned_shares(net, 0, torch.eye(2)).tolist()
     [0.75, 0.25]
@@ -133,7 +130,7 @@ def start_masses(
     weight_scale: float,
     bias_scale: float,
     seed: int,
-    p: float = 0.02,
+    p: float = LEAST_MASS,
     width: float = 0.1,
 ) -> list[float]:
     """Mass of (D, +1) and (D, -1) together for each direction D, at neurons before training.
@@ -145,19 +142,21 @@ def start_masses(
 
     Examples
     --------
-    >>> X = torch.randn(500, 4, generator=stream(0, "X")).double()
+    >>> import torch
+    >>> X = torch.randn(500, 4, generator=torch.Generator().manual_seed(0)).double()
     >>> one = Sample(X, X[:, :1].sign())
     >>> law = {"weight_scale": 0.5, "bias_scale": 0.5, "seed": 0}
     >>> [mass > 0.8 for mass in start_masses(one, torch.eye(4)[:, :2], neurons=400, **law)]
     [True, False]
     """
-    X, y = sample.X.double(), sample.y.double()
-    r = standardised(y, torch.ones_like(X[:, 0]))
-    draw = stream(seed, "gradient feature neurons")
-    W, b = first_neurons(
-        neurons, X.shape[1], draw, weight_scale=weight_scale, bias_scale=bias_scale
+    first = first_gradients(
+        sample.X.double(),
+        sample.y.double(),
+        p=p,
+        neurons=neurons,
+        weight_scale=weight_scale,
+        bias_scale=bias_scale,
+        seed=seed,
     )
-    (G,) = simplified_gradients(X, r, W, b)
-    least = null_norm(X, r, W, b, p=p, seed=seed)
-    found = coverage(G, b, directions, widths=[width], norms=least)
+    found = coverage(first.G[0], first.b, directions, widths=[width], norms=first.least_norm)
     return (found[:, 0, 0, 0] + found[:, 1, 0, 1]).tolist()

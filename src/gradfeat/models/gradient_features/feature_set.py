@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 
 import torch
 from jaxtyping import Float
@@ -119,6 +120,62 @@ def gradient_feature_set(
     for name, size in (("weight_scale", weight_scale), ("bias_scale", bias_scale)):
         if size is not None and not 0 < size < math.inf:
             raise ValueError(f"{name} is {size}: give a finite number above 0.")
+    first = first_gradients(
+        X,
+        y,
+        p=p,
+        least_norm=least_norm,
+        neurons=neurons,
+        weight_scale=weight_scale,
+        bias_scale=bias_scale,
+        weights=weights,
+        seed=seed,
+        block_bytes=block_bytes,
+    )
+    sets = [clustered(g, first.b, p=p, width=width, least_norm=first.least_norm) for g in first.G]
+    return united(sets)
+
+
+@dataclass(frozen=True, eq=False)
+class FirstGradients:
+    """What a set is read from.
+
+    Attributes
+    ----------
+    G : Tensor (c, m, d)
+        Simplified gradients of random neurons, for each output.
+    b : Tensor (m,)
+        Their biases.
+    least_norm : tuple of float
+        B_G for s = +1 and s = -1.
+    """
+
+    G: Float[Tensor, "c m d"]
+    b: Float[Tensor, " m"]
+    least_norm: tuple[float, float]
+
+
+def first_gradients(
+    X: Float[Tensor, "n d"],
+    y: Float[Tensor, "n c"],
+    *,
+    p: float,
+    least_norm: tuple[float, float] | None = None,
+    neurons: int,
+    weight_scale: float | None = None,
+    bias_scale: float,
+    weights: Float[Tensor, " n"] | None = None,
+    seed: int = 0,
+    block_bytes: int = BLOCK_BYTES,
+) -> FirstGradients:
+    """G(w, b) of random neurons and the least norm, with the meanings of `gradient_feature_set`.
+
+    Examples
+    --------
+    >>> X = torch.randn(100, 3, generator=torch.Generator().manual_seed(0))
+    >>> first_gradients(X, X[:, :1], p=0.1, neurons=40, bias_scale=1.0).G.shape
+    torch.Size([1, 40, 3])
+    """
     v = torch.ones_like(X[:, 0]) if weights is None else weights.to(X)
     X, r, v = X[v > 0], standardised(y[v > 0].to(X), v[v > 0]), v[v > 0]
     spread = float((v @ X.square()).sum() / v.sum()) ** 0.5
@@ -129,7 +186,7 @@ def gradient_feature_set(
     G = simplified_gradients(X, r, W, b, weights=v, block_bytes=block_bytes)
     if least_norm is None:
         least_norm = null_norm(X, r, W, b, p=p, weights=v, seed=seed, block_bytes=block_bytes)
-    return united([clustered(g, b, p=p, width=width, least_norm=least_norm) for g in G])
+    return FirstGradients(G, b, least_norm)
 
 
 def standardised(y: Float[Tensor, "n c"], v: Float[Tensor, " n"]) -> Float[Tensor, "n c"]:
