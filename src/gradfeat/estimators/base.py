@@ -34,7 +34,7 @@ from .data import (
     training_data,
     warn_ill_scaled,
 )
-from .found_features import FoundFeatures
+from .found_features import FeatureLearner, FoundFeatures
 from .scaling import Standardiser
 from .search import SEARCH_ROWS, Space, Trial
 from .state import (
@@ -194,13 +194,14 @@ class FeatureModel(BaseEstimator, ABC):
 
     def _fit_predictor(self, space: Space, block: Block, seed: int) -> None:
         """Fit at the chosen setting; keep the gradient features of a method made of them."""
-        X, y, w, settings = block.X, block.y, block.w, self.settings_
-        self.gradient_features_ = None
-        if space.features is None:
-            self.predictor_ = space.learner(settings).fit(X, y, weights=w, seed=seed)
-            return
-        learner = space.features(settings)
-        self.predictor_, self.gradient_features_ = learner.with_features(X, y, weights=w, seed=seed)
+        X, y, w = block.X, block.y, block.w
+        match space.learner(self.settings_):
+            case FeatureLearner() as learner:
+                fitted = learner.with_features(X, y, weights=w, seed=seed)
+                self.predictor_, self.gradient_features_ = fitted
+            case learner:
+                self.predictor_ = learner.fit(X, y, weights=w, seed=seed)
+                self.gradient_features_ = None
 
     def _tune(self, space: Space, block: Block, seed: int, *, need_held_out: bool) -> Trial | None:
         searched = self.search is not None and space.open

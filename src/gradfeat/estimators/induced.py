@@ -127,23 +127,7 @@ class InducedNetworkRegressor(FeatureRegressor):
 
     def _space(self, data: Block) -> SearchSpace:
         del data
-        options = InducedOptions(
-            p=self.p,
-            width=self.width,
-            bias_scale=self.bias_scale,
-            least_norm=self.least_norm,
-            neurons=self.neurons,
-            feature_rows=self.feature_rows,
-            biases=self.biases,
-            linear=self.linear,
-            whiten=self.whiten,
-            alpha=self.alpha,
-            penalty_by=self.penalty_by,
-            B_a1=self.B_a1,
-            B_a2=self.B_a2,
-            B_b=self.B_b,
-        )
-        return induced_space(options)
+        return _searched(self, "squared")
 
 
 class InducedNetworkClassifier(FeatureClassifier):
@@ -266,21 +250,26 @@ class InducedNetworkClassifier(FeatureClassifier):
 
     def _space(self, data: Block) -> SearchSpace:
         del data
-        options = InducedOptions(
-            p=self.p,
-            width=self.width,
-            bias_scale=self.bias_scale,
-            least_norm=self.least_norm,
-            neurons=self.neurons,
-            feature_rows=self.feature_rows,
-            biases=self.biases,
-            linear=self.linear,
-            whiten=self.whiten,
-            alpha=self.alpha,
-            penalty_by=self.penalty_by,
-            B_a1=self.B_a1,
-            B_a2=self.B_a2,
-            B_b=self.B_b,
-            loss=self.loss,
-        )
-        return induced_space(options)
+        return _searched(self, self.loss)
+
+
+def _searched(model: InducedNetworkRegressor | InducedNetworkClassifier, loss: str) -> SearchSpace:
+    """The search that the parameters of an estimator describe."""
+    options = InducedOptions(
+        p=model.p,
+        width=model.width,
+        bias_scale=model.bias_scale,
+        least_norm=model.least_norm,
+        neurons=model.neurons,
+        feature_rows=model.feature_rows,
+        biases=model.biases,
+        linear=model.linear,
+        whiten=model.whiten,
+        alpha=model.alpha,
+        penalty_by=model.penalty_by,
+        B_a1=model.B_a1,
+        B_a2=model.B_a2,
+        B_b=model.B_b,
+        loss=loss,
+    )
+    return induced_space(options)

@@ -104,4 +104,4 @@ def induced_space(options: InducedOptions) -> SearchSpace:
     start = {**START, **given}
     options.learner(start)  # refuses what does not go together before anything is computed
     axes = {name: values for name, values in TRIED.items() if name not in given}
-    return SearchSpace(options.learner, start, axes, stages=None, features=options.learner)
+    return SearchSpace(options.learner, start, axes, stages=None)

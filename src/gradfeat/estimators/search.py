@@ -17,7 +17,6 @@ from torch import Tensor
 
 from ..maths.blocks import Block
 from ..models.base import Learner, Predictor
-from .found_features import FeatureLearner
 
 Point = dict[str, Any]
 
@@ -58,8 +57,6 @@ class Space(ABC):
     start: Point
     #: Whether the method rests on the first gradient step, so that it is tested.
     first_gradient: bool = False
-    #: The method at one setting, where it is made of gradient features, which are kept.
-    features: Callable[[Point], FeatureLearner] | None = None
 
     @property
     @abstractmethod
@@ -97,8 +94,6 @@ class SearchSpace(Space):
         setting, and the number that the first stage of the path stands for.
     first_gradient : bool
         Whether the method rests on the first gradient step, so that it is tested.
-    features : callable (point) -> FeatureLearner, optional
-        `make` again, where the method is made of gradient features, which are kept.
     """
 
     make: Callable[[Point], Learner[Predictor]]
@@ -106,7 +101,6 @@ class SearchSpace(Space):
     axes: Mapping[str, Sequence[Any]]
     stages: tuple[str, int] | None
     first_gradient: bool = False
-    features: Callable[[Point], FeatureLearner] | None = None
 
     @property
     def open(self) -> bool:

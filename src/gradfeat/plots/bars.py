@@ -12,6 +12,7 @@ from gradfeat.tabular.diagnosis import FoundDirections
 from gradfeat.tabular.results import Directions
 
 SHOWN = 12
+WEIGHT = "weight (standardised columns, sign matters)"
 
 
 def direction(directions: Directions, index: int = 0, *, ax: Axes | None = None) -> Axes:
@@ -31,7 +32,9 @@ def direction(directions: Directions, index: int = 0, *, ax: Axes | None = None)
     """
     weights = np.asarray(directions.folded, dtype=float)[:, index]
     names, values = _largest(directions.columns, weights)
-    return _weights(names, values, f"Direction {index + 1}: which columns it adds up", ax)
+    return _signed_bars(
+        names, values, f"Direction {index + 1}: which columns it adds up", WEIGHT, ax
+    )
 
 
 def column_weights(
@@ -51,21 +54,20 @@ def column_weights(
     -------
     Axes
     """
-    order = np.argsort(-np.abs(weights), kind="stable")[:SHOWN]
-    names = [style.short(columns[i], 22) for i in order]
-    ax = _weights(names, np.asarray(weights)[order], title, ax)
-    if len(columns) > SHOWN:
-        ax.set_xlabel(f"weight (standardised columns, {SHOWN} largest of {len(columns):,})")
-    return ax
+    few = len(columns) <= SHOWN
+    label = f"weight (standardised columns, {SHOWN} largest of {len(columns):,})"
+    return _signed_bars(*_leading(columns, weights), title, WEIGHT if few else label, ax)
 
 
-def _weights(names: list[str], values: np.ndarray, title: str, ax: Axes | None) -> Axes:
+def _signed_bars(
+    names: list[str], values: np.ndarray, title: str, label: str, ax: Axes | None
+) -> Axes:
     """Signed bars with their numbers."""
     ax = style.axes_or_new(ax, 0.95 + 0.2 * len(names))
     colors = [style.BLUE if v >= 0 else style.VERMILLION for v in values]
-    _bars(ax, names, values, colors, [signed(v) for v in values])
+    _bars(ax, names, values, colors, [signed(float(v)) for v in values])
     ax.axvline(0, color=style.QUIET, linewidth=0.8)
-    style.dress(ax, title, "weight (standardised columns, sign matters)")
+    style.dress(ax, title, label)
     _tidy(ax)
     return ax
 
@@ -86,15 +88,8 @@ def loadings(directions: FoundDirections, index: int = 0, *, ax: Axes | None = N
     Axes
     """
     values = np.nan_to_num(np.asarray(directions.loadings, dtype=float)[:, index])
-    order = np.argsort(-np.abs(values), kind="stable")[:SHOWN]
-    names = [style.short(directions.columns[i], 22) for i in order]
-    ax = style.axes_or_new(ax, 0.95 + 0.2 * len(names))
-    colors = [style.BLUE if values[i] >= 0 else style.VERMILLION for i in order]
-    _bars(ax, names, values[order], colors, [signed(float(values[i])) for i in order])
-    ax.axvline(0, color=style.QUIET, linewidth=0.8)
-    style.dress(ax, f"Direction {index + 1}: the columns that move with it", "correlation")
-    _tidy(ax)
-    return ax
+    title = f"Direction {index + 1}: the columns that move with it"
+    return _signed_bars(*_leading(directions.columns, values), title, "correlation", ax)
 
 
 def importances(directions: Directions, *, ax: Axes | None = None) -> Axes:
@@ -118,6 +113,12 @@ def importances(directions: Directions, *, ax: Axes | None = None) -> Axes:
     ax.xaxis.set_major_formatter(PercentFormatter(1, decimals=0, symbol=" %"))
     _tidy(ax)
     return ax
+
+
+def _leading(columns: tuple[str, ...], values: np.ndarray) -> tuple[list[str], np.ndarray]:
+    """Names and values of the 12 largest in size."""
+    order = np.argsort(-np.abs(values), kind="stable")[:SHOWN]
+    return [style.short(columns[i], 22) for i in order], np.asarray(values)[order]
 
 
 def _largest(columns: tuple[str, ...], values: np.ndarray) -> tuple[list[str], np.ndarray]:

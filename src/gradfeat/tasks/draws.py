@@ -26,6 +26,17 @@ def uniform(n: int, d: int, generator: torch.Generator) -> Float[Tensor, "n d"]:
     return torch.rand(check_rows(n), d, generator=generator, dtype=torch.float64)
 
 
+def side(z: Tensor) -> Tensor:
+    """The side of 0 that z lies on: -1, or +1, at 0 too.
+
+    Examples
+    --------
+    >>> side(torch.tensor([-2.0, 0.0])).tolist()
+    [-1.0, 1.0]
+    """
+    return torch.where(z < 0, -1.0, 1.0).to(z)
+
+
 def unit_noise(n: int, law: NoiseLaw, generator: torch.Generator) -> Float[Tensor, "n 1"]:
     """n values of eps; those of the law "sign" are the signs of those of "gaussian"."""
     eps = normal(n, 1, generator)

@@ -12,7 +12,7 @@ from torch import Tensor
 
 from ..maths.streams import stream
 from .base import Sample, Task
-from .draws import check_inputs, normal, orthonormal_columns
+from .draws import check_inputs, normal, orthonormal_columns, side
 
 
 @final
@@ -74,4 +74,4 @@ class GaussianParity(Task):
     def target(self, X: Float[Tensor, "n d"]) -> Float[Tensor, "n 1"]:
         """The label."""
         along = X.double() @ self.directions.to(X.device)
-        return torch.where(along < 0, -1.0, 1.0).prod(1, keepdim=True).to(X)
+        return side(along).prod(1, keepdim=True).to(X)

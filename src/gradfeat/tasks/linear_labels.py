@@ -12,7 +12,7 @@ from torch import Tensor
 
 from ..maths.streams import stream
 from .base import Sample, Task
-from .draws import check_inputs, check_noise, normal, orthonormal_columns, uniform
+from .draws import check_inputs, check_noise, normal, orthonormal_columns, side, uniform
 
 #: y = sign(u.x), or y = u.x.
 LinearKind = Literal["sign", "real"]
@@ -85,15 +85,10 @@ class LinearLabels(Task):
         if self.kind == "real":
             return Sample(X, along + self.noise * normal(n, 1, generator))
         turned = uniform(n, 1, generator) < self.flip
-        return Sample(X, torch.where(turned, -_sign(along), _sign(along)))
+        return Sample(X, torch.where(turned, -side(along), side(along)))
 
     def target(self, X: Float[Tensor, "n d"]) -> Float[Tensor, "n 1"]:
         """u.x, or (1 - 2 flip) sign(u.x)."""
         along = X.double() @ self.directions.to(X.device)
-        mean = along if self.kind == "real" else (1 - 2 * self.flip) * _sign(along)
+        mean = along if self.kind == "real" else (1 - 2 * self.flip) * side(along)
         return mean.to(X.dtype)
-
-
-def _sign(z: Tensor) -> Tensor:
-    """+1 at 0 too: labels are -1 or +1."""
-    return torch.where(z < 0, -1.0, 1.0).to(z)

@@ -13,7 +13,7 @@ from torch import Tensor
 
 from ..maths.streams import stream
 from .base import Sample, Task
-from .draws import check_inputs, check_noise, normal, orthonormal_columns, uniform
+from .draws import check_inputs, check_noise, normal, orthonormal_columns, side, uniform
 
 
 @final
@@ -117,7 +117,7 @@ class SimpleAndComplex(Task):
     def simple_signs(self, X: Float[Tensor, "n d"]) -> Float[Tensor, "n 1"]:
         """s: +1 or -1, the side of 0 that u.x lies on."""
         along = X.double() @ self.directions.to(X.device)[:, :1]
-        return torch.where(along < 0, -1.0, 1.0).to(X)
+        return side(along).to(X)
 
     def _places(self) -> Float[Tensor, " K"]:
         return torch.arange(self.slabs, dtype=torch.float64) - (self.slabs - 1) / 2
