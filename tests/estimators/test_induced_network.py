@@ -13,7 +13,8 @@ from gradfeat import load, save
 from gradfeat.estimators import InducedNetworkClassifier, InducedNetworkRegressor
 from gradfeat.estimators.found_features import FoundFeatures
 from gradfeat.estimators.induced_fit import InducedFit
-from gradfeat.maths.blocks import Block
+from gradfeat.maths.blocks import Block, collect
+from gradfeat.maths.statistics.moments import Moments
 from gradfeat.maths.whitening import whitening
 from gradfeat.models.induced import network
 from gradfeat.models.induced.network import InducedNetwork
@@ -123,7 +124,7 @@ def _one(found: FoundFeatures) -> np.ndarray:
 def test_whitened_it_is_the_network_of_the_whitened_inputs():
     X, y = (torch.as_tensor(a) for a in correlated(300))
     y, inner = y[:, None], InducedNetwork(neurons=400)
-    mean, P = whitening(Block(X, y, torch.ones(300).double()))
+    mean, P = whitening(collect(Moments(), [Block(X, y, torch.ones(300).double())]))
     net = InducedFit(inner, True, 300).fit(X, y)
     inside = inner.fit((X - mean) @ P, y)
     # Whitening multiplies rounding by the condition of the inputs, about 20.

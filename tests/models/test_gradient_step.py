@@ -17,6 +17,7 @@ from gradfeat.models.kernel_ridge import KernelRidge
 from gradfeat.models.kernels.radial import Gaussian
 from gradfeat.models.random_features import RandomFeatures
 from gradfeat.models.rfm import RFM
+from gradfeat.models.training_rows import InMemory
 
 BASE = GradientStep(width=24, n_steps=2, head=BARE)
 
@@ -25,8 +26,8 @@ def test_first_step_is_minus_eta_times_the_autograd_gradient():
     one = data()
     learner = replace(BASE, n_steps=1, step_size=0.7)
     net = learner.fit(one.X, one.y, seed=5)
-    W0 = learner.start(one_block(), seed=5).W.clone().requires_grad_(True)
-    a = learner.start(one_block(), seed=5).a
+    W0 = learner.start(InMemory(one_block()), seed=5).W.clone().requires_grad_(True)
+    a = learner.start(InMemory(one_block()), seed=5).a
     assert bool((a[:12] == -a[12:]).all())
     assert bool((a.abs() == 1).all())
     residual = one.y - one.y.mean(0) - one.X @ (one.X.T @ one.y / len(one.X))

@@ -23,6 +23,8 @@ from ..maths.subspaces import leading_directions
 from ..models.base import Predictor
 from ..models.first_gradient import GradientTest, first_gradient_test
 from ..models.restore import predictor_from
+from ..models.rows_learner import RowsLearner
+from ..passes.rows import Rows
 from .data import (
     Placement,
     TrainingData,
@@ -35,6 +37,7 @@ from .data import (
     warn_ill_scaled,
 )
 from .found_features import FeatureLearner, FoundFeatures
+from .rows_data import FirstPass, first_pass
 from .scaling import Standardiser
 from .search import SEARCH_ROWS, Space, Trial
 from .state import (
@@ -144,6 +147,13 @@ class FeatureModel(BaseEstimator, ABC):
         tags.array_api_support = True
         return tags
 
+    def _check_search(self) -> None:
+        if self.search not in ("fast", "full", None):
+            raise ValueError(
+                f"search is {self.search!r}: allowed are 'fast', 'full' and None (every setting "
+                "given, nothing chosen)."
+            )
+
     def _prepare(
         self,
         X: Any,
@@ -153,11 +163,7 @@ class FeatureModel(BaseEstimator, ABC):
         scale_targets: bool,
     ) -> tuple[TrainingData, int]:
         """Validated X (n, d) and targets (n, c) as training data; also the seed."""
-        if self.search not in ("fast", "full", None):
-            raise ValueError(
-                f"search is {self.search!r}: allowed are 'fast', 'full' and None (every setting "
-                "given, nothing chosen)."
-            )
+        self._check_search()
         self._where = placement(X, self.device, self._float_type(X.shape[0]))
         seed = seed_from(self.random_state)
         table = to_numpy(X).astype(np.float64)
@@ -178,13 +184,43 @@ class FeatureModel(BaseEstimator, ABC):
         many = self._narrow_beyond is not None and n > self._narrow_beyond
         return "float32" if self.dtype is None and many else self.dtype
 
-    def _learn(self, X: Any, data: TrainingData, seed: int, *, need_held_out: bool) -> Trial | None:
-        """Search, fit on all rows, summarise; the chosen setting on held-out rows, if any."""
+    def _prepare_rows(self, rows: Rows, target: Any, sample_weight: Any) -> FirstPass:
+        """The first pass over rows that carry their targets and weights."""
+        self._check_search()
+        if target is not None or sample_weight is not None:
+            raise ValueError(
+                "y or sample_weight came beside rows that are passed over, which carry their own: "
+                "name the columns when the rows are opened, as in from_parquet(path, target=...)."
+            )
+        names = rows.columns.inputs
+        vars(self).pop("feature_names_in_", None)
+        if names != tuple(f"x{i}" for i in range(len(names))):
+            self.feature_names_in_ = np.array(names, dtype=object)
+        self.n_features_in_ = rows.template.X.shape[1]
+        found = first_pass(rows, seed_from(self.random_state))
+        n = int(found.moments.count)
+        self._where = placement(None, self.device, self._float_type(n))
+        return found
+
+    def _learn(
+        self,
+        X: Any,
+        data: TrainingData,
+        seed: int,
+        *,
+        need_held_out: bool,
+        rows: Rows | None = None,
+    ) -> Trial | None:
+        """Search, fit on all rows, summarise; the chosen setting on held-out rows, if any.
+
+        With `rows` the data are a sample of them: settings are chosen and the fit is summarised on
+        the sample, and the fit itself passes over the rows.
+        """
         space = self._space(data.block)
         trial = self._tune(space, data.block, seed, need_held_out=need_held_out)
         self.settings_ = space.start if trial is None or self.search is None else trial.point
         block = data.block
-        self._fit_predictor(space, block, seed)
+        self._fit_predictor(space, block, seed, rows)
         self._inputs, self._outputs = data.inputs, data.outputs
         self.first_gradient_ = None
         if space.first_gradient:
@@ -192,16 +228,24 @@ class FeatureModel(BaseEstimator, ABC):
         self._summarise(block, X)
         return trial
 
-    def _fit_predictor(self, space: Space, block: Block, seed: int) -> None:
+    def _fit_predictor(self, space: Space, block: Block, seed: int, rows: Rows | None) -> None:
         """Fit at the chosen setting; keep the gradient features of a method made of them."""
         X, y, w = block.X, block.y, block.w
-        match space.learner(self.settings_):
-            case FeatureLearner() as learner:
+        self.gradient_features_ = None
+        match (rows, space.learner(self.settings_)):
+            case (Rows(), RowsLearner() as learner):
+                self.predictor_ = learner.fit_rows(rows, sample=block, seed=seed)
+            case (Rows(), _):
+                raise ValueError(
+                    f"{type(self).__name__} with these parameters needs its rows in memory: give "
+                    "arrays, or fit a linear model, random features, gradient features, a kernel "
+                    "machine or an RFM of squared loss to rows that are passed over."
+                )
+            case (_, FeatureLearner() as learner):
                 fitted = learner.with_features(X, y, weights=w, seed=seed)
                 self.predictor_, self.gradient_features_ = fitted
-            case learner:
+            case (_, learner):
                 self.predictor_ = learner.fit(X, y, weights=w, seed=seed)
-                self.gradient_features_ = None
 
     def _tune(self, space: Space, block: Block, seed: int, *, need_held_out: bool) -> Trial | None:
         searched = self.search is not None and space.open

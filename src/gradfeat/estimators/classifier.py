@@ -13,10 +13,13 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight, column_or_1d, validate_data
 from torch import Tensor
 
-from .base import FeatureModel
+from ..passes.rows import Rows
+from .base import FeatureModel, seed_from
 from .calibration import Calibration, fit_calibration, two_sided
 from .class_weights import with_class_weights
 from .data import float_types, given_weights, like, to_numpy
+from .regressor import NUMPY
+from .rows_data import class_codes, labels_of, passed_rows
 from .scaling import Standardiser
 from .state import State, labels_from, labels_state
 
@@ -36,13 +39,15 @@ class FeatureClassifier(ClassifierMixin, FeatureModel, ABC):
     classes_: NDArray[Any]
     _calibration: Calibration
 
-    def fit(self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> Self:
+    def fit(self, X: Any, y: Any = None, sample_weight: ArrayLike | None = None) -> Self:
         """Fit to rows X (n, d) and labels y (n,).
 
         Parameters
         ----------
-        X : array-like (n, d)
-            Inputs, at least two rows, finite.
+        X : array-like (n, d), or Rows
+            Inputs, at least two rows, finite. Rows that are passed over
+            (:func:`gradfeat.passes.from_parquet` and others) carry their labels, as numbers, and
+            weights: settings are then chosen on a sample of them, and the fit passes over all.
         y : array-like (n,)
             Labels of any kind; predictions come back in the same labels.
         sample_weight : array-like (n,), optional
@@ -59,6 +64,9 @@ class FeatureClassifier(ClassifierMixin, FeatureModel, ABC):
         MemoryError
             Before work starts, when a direct solve cannot fit.
         """
+        match X:
+            case Rows():
+                return self._fit_rows(X, y, sample_weight)
         X, codes = self._coded(X, y, reset=True)
         weights = self._row_weights(X, codes, sample_weight)
         data, seed = self._prepare(X, codes, weights, scale_targets=False)
@@ -66,6 +74,21 @@ class FeatureClassifier(ClassifierMixin, FeatureModel, ABC):
         self._calibration = Calibration.none(len(self.classes_))
         if trial is not None:
             self._calibrate(trial.predictions, trial.y, trial.w, data.outputs)
+        return self
+
+    def _fit_rows(self, rows: Rows, y: Any, sample_weight: Any) -> Self:
+        found, seed = self._prepare_rows(rows, y, sample_weight), seed_from(self.random_state)
+        codes = class_codes(found, self.class_weight)
+        self.classes_ = labels_of(codes.classes.numpy())
+        passed = passed_rows(
+            rows, found, self._where, seed, standardise=self.standardise, codes=codes
+        )
+        trial = self._learn(
+            NUMPY, passed.data, seed, need_held_out=len(self.classes_) > 1, rows=passed.rows
+        )
+        self._calibration = Calibration.none(len(self.classes_))
+        if trial is not None:
+            self._calibrate(trial.predictions, trial.y, trial.w, passed.data.outputs)
         return self
 
     def _coded(self, X: Any, y: Any, *, reset: bool) -> tuple[Any, NDArray[np.float64]]:

@@ -9,7 +9,8 @@ from typing import final
 from jaxtyping import Float
 from torch import Tensor
 
-from ..maths.blocks import Block
+from ..maths.blocks import Block, collect
+from ..maths.statistics.moments import Moments
 from ..maths.whitening import whitening
 from ..models.base import unit_weights
 from ..models.induced.network import InducedNetwork
@@ -72,7 +73,7 @@ class InducedFit(FeatureLearner):
         w = unit_weights(X, weights)
         if not self.whiten:
             return self._fitted(X, y, w, None, seed)
-        mean, P = whitening(Block(X, y, w))
+        mean, P = whitening(collect(Moments(), [Block(X, y, w)]))
         net, found = self._fitted((X - mean) @ P, y, w, P, seed)
         W, beta = net.W @ P, P @ net.beta
         moved = replace(net, W=W, beta=beta, b=net.b - W @ mean, offset=net.offset - mean @ beta)

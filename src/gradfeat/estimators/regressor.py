@@ -11,9 +11,14 @@ from sklearn.base import RegressorMixin
 from sklearn.utils import Tags
 from sklearn.utils.validation import validate_data
 
-from .base import FeatureModel
+from ..passes.rows import Rows
+from .base import FeatureModel, seed_from
 from .data import float_types, like, to_numpy
+from .rows_data import passed_rows
 from .state import State
+
+#: In whose namespace fitted arrays are where rows came from no array.
+NUMPY = np.zeros((0, 0))
 
 
 class FeatureRegressor(RegressorMixin, FeatureModel, ABC):
@@ -25,13 +30,15 @@ class FeatureRegressor(RegressorMixin, FeatureModel, ABC):
         tags.target_tags.multi_output = True
         return tags
 
-    def fit(self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> Self:
+    def fit(self, X: Any, y: Any = None, sample_weight: ArrayLike | None = None) -> Self:
         """Fit to rows X (n, d) and targets y (n,) or (n, c).
 
         Parameters
         ----------
-        X : array-like (n, d)
-            Inputs, at least two rows, finite.
+        X : array-like (n, d), or Rows
+            Inputs, at least two rows, finite. Rows that are passed over
+            (:func:`gradfeat.passes.from_parquet` and others) carry their targets and weights:
+            settings are then chosen on a sample of them, and the fit passes over all.
         y : array-like (n,) or (n, c)
             Targets; predictions have the same shape.
         sample_weight : array-like (n,), optional
@@ -48,9 +55,21 @@ class FeatureRegressor(RegressorMixin, FeatureModel, ABC):
         MemoryError
             Before work starts, when a direct solve cannot fit.
         """
+        match X:
+            case Rows():
+                return self._fit_rows(X, y, sample_weight)
         X, target = self._validated(X, y, reset=True)
         data, seed = self._prepare(X, target, sample_weight, scale_targets=True)
         self._learn(X, data, seed, need_held_out=False)
+        return self
+
+    def _fit_rows(self, rows: Rows, y: Any, sample_weight: Any) -> Self:
+        found, seed = self._prepare_rows(rows, y, sample_weight), seed_from(self.random_state)
+        self._y_ndim = 1 if len(found.moments.mean_y) == 1 else 2
+        passed = passed_rows(
+            rows, found, self._where, seed, standardise=self.standardise, codes=None
+        )
+        self._learn(NUMPY, passed.data, seed, need_held_out=False, rows=passed.rows)
         return self
 
     def _validated(self, X: Any, y: Any, *, reset: bool) -> tuple[Any, NDArray[np.float64]]:

@@ -9,14 +9,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-_MULTIPLIER = np.uint64(0x9E3779B97F4A7C15)
-
-
-def _mix(h: NDArray[np.uint64]) -> NDArray[np.uint64]:
-    """Finaliser of splitmix64 (Steele, Lea & Flood 2014)."""
-    h = (h ^ (h >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    h = (h ^ (h >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return h ^ (h >> np.uint64(31))
+from ..maths.row_hash import column_hash
 
 
 def row_hashes(
@@ -32,8 +25,7 @@ def row_hashes(
     """
     h = np.full(len(table), np.uint64(seed), dtype=np.uint64) if h is None else h
     for column in table.T:
-        bits = np.ascontiguousarray(column + 0.0).view(np.uint64)
-        h = _mix(h * _MULTIPLIER + bits)
+        h = column_hash(column, h)
     return h
 
 

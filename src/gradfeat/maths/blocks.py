@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import reduce as fold
 from typing import Generic, TypeVar
@@ -11,6 +11,9 @@ from typing import Generic, TypeVar
 import torch
 from jaxtyping import Float
 from torch import Tensor
+
+#: Bytes of scratch in which a statistic works on some rows of a block: about a processor's cache.
+CHUNK_BYTES = 4 * 2**20
 
 
 @dataclass(frozen=True)
@@ -21,31 +24,76 @@ class Block:
     y: Float[Tensor, "n c"]
     w: Float[Tensor, " n"]
 
+    def chunks(self, bytes_per_row: int, limit: int = CHUNK_BYTES) -> Iterator[Block]:
+        """The block in pieces of rows, each within `limit` bytes of scratch (at least one row).
 
-#: A source of rows that can be iterated more than once; in memory it is a list of one block.
-Rows = Iterable[Block]
+        Examples
+        --------
+        >>> rows = Block(torch.ones(5, 2), torch.ones(5, 1), torch.ones(5))
+        >>> [len(chunk.X) for chunk in rows.chunks(8, 16)]
+        [2, 2, 1]
+        """
+        step = max(1, limit // max(1, bytes_per_row))
+        for start in range(0, len(self.X), step):
+            rows = slice(start, start + step)
+            yield Block(self.X[rows], self.y[rows], self.w[rows])
+
 
 State = TypeVar("State")
+Result_co = TypeVar("Result_co", covariant=True)
 
 
-class Statistic(ABC, Generic[State]):
-    """A sum over rows: the state of a block, and how two states merge.
+class Statistic(ABC, Generic[State, Result_co]):
+    """A sum over rows: the state of no rows, of some more rows, of two sets of rows; the result.
 
-    ``merge`` is associative, so blocks, files and workers may be combined in any grouping;
-    the result is the same up to rounding.
+    ``merge`` is associative up to rounding, so blocks, files and workers may be combined in any
+    grouping. A state belongs to whoever holds it: ``update`` and ``merge`` may write to the memory
+    of their first argument, and callers go on with what is returned. States are accumulated in
+    float64 whatever the float type of the rows.
     """
 
     @abstractmethod
-    def of(self, block: Block) -> State:
-        """State of one block."""
+    def init(self, block: Block) -> State:
+        """The state of no rows, for rows like those of `block` (none of them is counted)."""
+
+    @abstractmethod
+    def update(self, state: State, block: Block) -> State:
+        """The state with the rows of `block` added."""
 
     @abstractmethod
     def merge(self, one: State, other: State) -> State:
         """State of the union of two disjoint sets of rows."""
 
+    @abstractmethod
+    def finish(self, state: State) -> Result_co:
+        """What the statistic is wanted for."""
 
-def collect(statistic: Statistic[State], rows: Rows) -> State:
-    """State over all blocks of `rows`.
+    @abstractmethod
+    def pack(self, state: State) -> dict[str, Tensor]:
+        """The state as few numbers as it takes, by name: to send, and to keep on disk."""
+
+    @abstractmethod
+    def unpack(self, packed: Mapping[str, Tensor]) -> State:
+        """Inverse of :meth:`pack`; owns its memory."""
+
+
+def state_of(statistic: Statistic[State, Result_co], blocks: Iterable[Block]) -> State:
+    """State of all blocks, one after the other.
+
+    Raises
+    ------
+    ValueError
+        When there is no block.
+    """
+    blocks = iter(blocks)
+    first = next(blocks, None)
+    if first is None:
+        raise ValueError("there are no rows to fit on: give at least one block of rows.")
+    return fold(statistic.update, blocks, statistic.update(statistic.init(first), first))
+
+
+def collect(statistic: Statistic[State, Result_co], blocks: Iterable[Block]) -> Result_co:
+    """The statistic of all blocks, here and now.
 
     Raises
     ------
@@ -54,103 +102,20 @@ def collect(statistic: Statistic[State], rows: Rows) -> State:
 
     Examples
     --------
+    >>> from gradfeat.maths.statistics.moments import Moments
     >>> one = Block(torch.ones(2, 1), torch.ones(2, 1), torch.ones(2))
     >>> float(collect(Moments(), [one, one]).weight)
     4.0
     """
-    states = [statistic.of(block) for block in rows]
-    if not states:
-        raise ValueError("there are no rows to fit on: give at least one block of rows.")
-    return fold(statistic.merge, states)
+    return statistic.finish(state_of(statistic, blocks))
 
 
-@dataclass(frozen=True)
-class MomentState:
-    """Total weight, means, and centred second moments (sums, not divided by the weight)."""
+def accumulator(*shape: int, like: Tensor) -> Tensor:
+    """Zeros to add to: float64, on the device of `like`.
 
-    weight: Float[Tensor, ""]
-    mean_x: Float[Tensor, " d"]
-    mean_y: Float[Tensor, " c"]
-    xx: Float[Tensor, "d d"]
-    xy: Float[Tensor, "d c"]
-    yy: Float[Tensor, " c"]
-
-
-@dataclass(frozen=True)
-class Moments(Statistic[MomentState]):
-    """First and second moments of [x, y], merged by Chan's update so that no digits cancel.
-
-    Applied to features instead of inputs (``map``) these are the centred normal equations of
-    ridge regression: a = (xx + lambda I)^{-1} xy, intercept mean_y - mean_x . a.
-
-    Source: Chan, Golub & LeVeque 1983.
+    Examples
+    --------
+    >>> accumulator(2, like=torch.ones(1)).tolist()
+    [0.0, 0.0]
     """
-
-    map: Callable[[Tensor], Tensor] | None = None
-
-    def of(self, block: Block) -> MomentState:
-        """Moments of one block."""
-        X = block.X if self.map is None else self.map(block.X)
-        total = block.w.sum()
-        mean_x, mean_y = block.w @ X / total, block.w @ block.y / total
-        Xc, yc = X - mean_x, block.y - mean_y
-        Xw = Xc * block.w[:, None]
-        yy = (block.w[:, None] * yc.square()).sum(0)
-        return MomentState(total, mean_x, mean_y, Xw.T @ Xc, Xw.T @ yc, yy)
-
-    def merge(self, one: MomentState, other: MomentState) -> MomentState:
-        """Moments of the union."""
-        total = one.weight + other.weight
-        share, dx, dy = other.weight / total, other.mean_x - one.mean_x, other.mean_y - one.mean_y
-        scale = one.weight * share
-        return MomentState(
-            total,
-            one.mean_x + share * dx,
-            one.mean_y + share * dy,
-            one.xx + other.xx + scale * torch.outer(dx, dx),
-            one.xy + other.xy + scale * torch.outer(dx, dy),
-            one.yy + other.yy + scale * dy.square(),
-        )
-
-
-@dataclass(frozen=True)
-class GradientState:
-    """Total weight and the gradients of the loss in W and b, as sums over rows."""
-
-    weight: Float[Tensor, ""]
-    W: Float[Tensor, "m d"]
-    b: Float[Tensor, " m"]
-
-
-@dataclass(frozen=True)
-class FirstLayerGradient(Statistic[GradientState]):
-    """Gradient step of a two-layer net as a sum over rows.
-
-    G_j = sum_i w_i (a_j . residual_i) sigma'(w_j . x_i + b_j) x_i, and the same without x_i for
-    b_j: minus one half of the gradient of sum_i w_i |f(x_i) - y_i|^2, where residual = y - f.
-
-    Attributes
-    ----------
-    W, b, a : Tensor (m, d), (m,), (m, c)
-        The first layer and the head.
-    derivative : callable
-        sigma'.
-    residual : callable (X, y) -> (n, c)
-        What the gradient is weighted by: y - f_0, or y (the printed theory).
-    """
-
-    W: Float[Tensor, "m d"]
-    b: Float[Tensor, " m"]
-    a: Float[Tensor, "m c"]
-    derivative: Callable[[Tensor], Tensor]
-    residual: Callable[[Tensor, Tensor], Tensor]
-
-    def of(self, block: Block) -> GradientState:
-        """Gradient sums of one block."""
-        pull = (block.w[:, None] * self.residual(block.X, block.y)) @ self.a.T
-        pull *= self.derivative(block.X @ self.W.T + self.b)
-        return GradientState(block.w.sum(), pull.T @ block.X, pull.sum(0))
-
-    def merge(self, one: GradientState, other: GradientState) -> GradientState:
-        """Sum."""
-        return GradientState(one.weight + other.weight, one.W + other.W, one.b + other.b)
+    return torch.zeros(shape, dtype=torch.float64, device=like.device)

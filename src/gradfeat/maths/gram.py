@@ -25,3 +25,37 @@ def smaller_gram(F: Float[Tensor, "n m"]) -> Float[Tensor, "k k"]:
     columns = F.contiguous().numpy().T  # in the order of columns: BLAS takes it without a copy
     (syrk,) = get_blas_funcs(("syrk",), (columns,))
     return torch.from_numpy(syrk(1.0, columns, trans=0 if tall else 1, lower=1).T)
+
+
+def add_gram(total: Float[Tensor, "m m"], F: Float[Tensor, "n m"]) -> None:
+    """Add F^T F to `total` (float64) in place. **Only its upper triangle is defined.**
+
+    On the CPU by the symmetric rank-k update of BLAS, in float64 on the memory of `total`.
+
+    Examples
+    --------
+    >>> total = torch.zeros(2, 2).double()
+    >>> add_gram(total, torch.tensor([[1.0, 2.0]]).double())
+    >>> total.triu().tolist()
+    [[1.0, 2.0], [0.0, 4.0]]
+    """
+    if F.device.type != "cpu" or F.dtype != torch.float64:
+        total.add_(smaller_gram(F) if F.shape[1] <= F.shape[0] else F.mT @ F)
+        return
+    columns = F.contiguous().numpy().T
+    # Row-major `total` is its transpose to BLAS: the lower triangle there is the upper one here.
+    (syrk,) = get_blas_funcs(("syrk",), (columns,))
+    syrk(1.0, columns, beta=1.0, c=total.numpy().T, lower=1, overwrite_c=1)
+
+
+def mirrored(A: Float[Tensor, "m m"]) -> Float[Tensor, "m m"]:
+    """`A` with its upper triangle copied below, in place.
+
+    Examples
+    --------
+    >>> mirrored(torch.tensor([[1.0, 2.0], [0.0, 3.0]])).tolist()
+    [[1.0, 2.0], [2.0, 3.0]]
+    """
+    for i in range(1, len(A)):
+        A[i, :i] = A[:i, i]
+    return A

@@ -110,8 +110,21 @@ class RidgePath:
 
     def grid(self, n: int = 25, low: float = 1e-10, high: float = 1e4) -> list[float]:
         """`n` penalties, log-spaced between `low` and `high` times the mean eigenvalue."""
-        scale = float(self.e.mean()) if len(self.e) and float(self.e.max()) > 0 else 1.0
-        return [scale * float(x) for x in torch.logspace(_log10(low), _log10(high), n)]
+        return penalty_grid(self.e, n, low, high)
+
+
+def penalty_grid(
+    e: Float[Tensor, " k"], n: int = 25, low: float = 1e-10, high: float = 1e4
+) -> list[float]:
+    """`n` penalties, log-spaced between `low` and `high` times the mean of the eigenvalues e.
+
+    Examples
+    --------
+    >>> penalty_grid(torch.tensor([2.0]), n=2, low=1.0, high=100.0)
+    [2.0, 200.0]
+    """
+    scale = float(e.mean()) if len(e) and float(e.max()) > 0 else 1.0
+    return [scale * float(x) for x in torch.logspace(_log10(low), _log10(high), n)]
 
 
 def _log10(x: float) -> float:

@@ -8,27 +8,29 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from .blocks import Block, Moments, collect
+from .statistics.moments import MomentState
 
 #: Principal directions with less than this share of the mean variance count as constant.
 NO_VARIANCE = 1e-6
 
 
 def whitening(
-    data: Block, shrinkage: float | None = None
+    moments: MomentState, shrinkage: float | None = None
 ) -> tuple[Float[Tensor, " d"], Float[Tensor, "d d"]]:
-    """Mean (d,) and symmetric (C + shrinkage tr(C)/d I)^{-1/2} (d, d) of the inputs.
+    """Mean (d,) and symmetric (C + shrinkage tr(C)/d I)^{-1/2} (d, d) of inputs x, C = cov(x).
+
+    `shrinkage` None is d/n, between 1e-3 and 1, for n rows.
 
     Examples
     --------
+    >>> from gradfeat.maths.blocks import Block, collect
+    >>> from gradfeat.maths.statistics.moments import Moments
     >>> X = torch.tensor([[2.0], [-2.0]])
-    >>> whitening(Block(X, X, torch.ones(2)), 0.0)[1].tolist()
+    >>> whitening(collect(Moments(), [Block(X, X, torch.ones(2))]), 0.0)[1].tolist()
     [[0.5]]
     """
-    moments = collect(Moments(), [data])
     e, V = torch.linalg.eigh(moments.xx / moments.weight)
-    n, d = data.X.shape
-    share = min(1.0, max(1e-3, d / n)) if shrinkage is None else shrinkage
+    share = min(1.0, max(1e-3, len(e) / float(moments.count))) if shrinkage is None else shrinkage
     floor = share * e.clamp(min=0).mean()
     scale = torch.where(e + floor > 0, e.clamp(min=0) + floor, 1.0).rsqrt()
     return moments.mean_x, (V * scale) @ V.T

@@ -8,11 +8,13 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from ..maths.blocks import Block
+from ..maths.blocks import Block, collect
 from ..maths.null_draws import null_draws, p_value
+from ..maths.statistics.moments import Moments
 from ..maths.whitening import whitening
 from .base import unit_weights
 from .gradient_step import GradientStep
+from .training_rows import InMemory
 
 #: Rows, entries of X, and neurons that the test looks at.
 TEST_ROWS, TEST_NUMBERS, TEST_WIDTH = 5000, 250_000, 256
@@ -74,9 +76,9 @@ def first_gradient_test(
     rows = max(500, min(TEST_ROWS, TEST_NUMBERS // X.shape[1]))
     w = unit_weights(X, weights)[:rows]
     X, y = X[:rows], y[:rows]
-    mean, P = whitening(Block(X, y, w))
+    mean, P = whitening(collect(Moments(), [Block(X, y, w)]))
     X = (X - mean) @ P
-    start = learner.start(Block(X, y, w), seed)
+    start = learner.start(InMemory(Block(X, y, w)), seed)
     # The second half of the neurons mirrors the first one.
     half = len(start.b) // 2
     slopes = learner.activation.derivative(torch.addmm(start.b[:half], X, start.W[:half].T))

@@ -11,17 +11,21 @@ from jaxtyping import Float
 from torch import Tensor
 
 from ..maths.activations import Activation, ReLU
-from ..maths.blocks import Block, FirstLayerGradient, collect
-from .base import Learner, unit_weights
+from ..maths.blocks import Block
+from ..maths.statistics.first_layer_gradient import FirstLayerGradient
+from ..maths.statistics.gradient_outer_products import GradientOuterProducts
+from .base import unit_weights
+from .first_layers import draw, draw_first_layer
 from .head import RidgeHead
-from .random_features import draw, draw_first_layer
-from .refit import Linear, affine_part, with_head
+from .refit import AffineRest, Linear, NetworkRest, affine_part, with_head
+from .rows_learner import PassLearner
+from .training_rows import InMemory, TrainingRows
 from .two_layer import TwoLayer
 
 
 @final
 @dataclass(frozen=True)
-class GradientStep(Learner[TwoLayer]):
+class GradientStep(PassLearner[TwoLayer]):
     """One gradient step finds the features, ridge uses them: alpha + beta.x + a.sigma(W1 x + b).
 
     alpha = mean y, beta = (1/n) sum_i y_i x_i, r = y - alpha - beta.x;
@@ -95,43 +99,53 @@ class GradientStep(Learner[TwoLayer]):
         seed: int = 0,
     ) -> Iterator[TwoLayer]:
         """The nets after 1, ..., `n_steps` steps (or after none), each with its fitted head."""
-        data = Block(X, y, unit_weights(X, weights))
+        return self.path(InMemory(Block(X, y, unit_weights(X, weights))), seed)
+
+    def path(self, data: TrainingRows, seed: int = 0) -> Iterator[TwoLayer]:
+        """:meth:`fit_path` on rows in memory or passed over."""
         start = net = self.start(data, seed)
         if self.n_steps == 0:
             yield self._random_features(start, data, seed)
         for step in range(1, self.n_steps + 1):
             W = self._next_rows(net, data, seed, step)
-            b = draw(X, seed, f"b{step}", self.width) if self.redraw_biases else start.b
+            b = start.b
+            if self.redraw_biases:
+                b = draw(data.template.X, seed, f"b{step}", self.width)
             net = with_head(replace(start, W=W, b=b), data, self.head, seed)
             yield net
 
-    def start(self, data: Block, seed: int = 0) -> TwoLayer:
+    def start(self, data: TrainingRows, seed: int = 0) -> TwoLayer:
         """The antisymmetric network (zero) plus the affine part alpha + beta.x."""
-        half = self.width // 2
-        W = draw_first_layer(data.X, half, "gaussian", seed).repeat(2, 1)
-        a = draw(data.X, seed, "a", half, data.y.shape[1]).sign()
-        b = data.X.new_zeros(self.width)
+        none, half = data.template, self.width // 2
+        W = draw_first_layer(none.X, half, "gaussian", seed).repeat(2, 1)
+        a = draw(none.X, seed, "a", half, none.y.shape[1]).sign()
+        b = none.X.new_zeros(self.width)
         return TwoLayer(W, b, torch.cat([a, -a]), *affine_part(data, self.linear), self.activation)
 
-    def _random_features(self, start: TwoLayer, data: Block, seed: int) -> TwoLayer:
-        W = draw_first_layer(data.X, self.width, "gaussian", seed)
-        b = draw(data.X, seed, "b", self.width)
+    def _random_features(self, start: TwoLayer, data: TrainingRows, seed: int) -> TwoLayer:
+        none = data.template
+        W = draw_first_layer(none.X, self.width, "gaussian", seed)
+        b = draw(none.X, seed, "b", self.width)
         return with_head(replace(start, W=W, b=b), data, self.head, seed)
 
-    def _next_rows(self, net: TwoLayer, data: Block, seed: int, step: int) -> Tensor:
+    def _next_rows(self, net: TwoLayer, data: TrainingRows, seed: int, step: int) -> Tensor:
         if step == 1:
-            return self._sized(self._gradient(net, data))
+            return self._sized(self._gradient(net, data, mirrored=True))
         if self.update == "gradient":
-            return net.W + self._sized(self._gradient(net, data))
+            return net.W + self._sized(self._gradient(net, data, mirrored=False))
         return self._ansatz(net, data, seed, step)
 
-    def _gradient(self, net: TwoLayer, data: Block) -> Tensor:
-        """Minus the gradient of the mean squared error in W."""
-        gradient = FirstLayerGradient(
-            net.W, net.b, net.a, self.activation.derivative, lambda X, y: y - net(X)
-        )
-        sums = collect(gradient, [data])
-        return 2 * sums.W / sums.weight
+    def _gradient(self, net: TwoLayer, data: TrainingRows, *, mirrored: bool) -> Tensor:
+        """Minus the gradient of the mean squared error in W.
+
+        A `mirrored` start is zero, and the gradient of its second half is minus that of its first.
+        """
+        half = slice(None, self.width // 2 if mirrored else None)
+        rest = AffineRest(net.offset, net.beta) if mirrored else NetworkRest(net)
+        gradient = FirstLayerGradient(net.W[half], net.b[half], net.a[half], self.activation, rest)
+        sums = data.collect(gradient, "gradient")
+        G = (2 * sums.WT.T / sums.weight).to(net.W)
+        return torch.cat([G, -G]) if mirrored else G
 
     def _sized(self, G: Tensor) -> Tensor:
         if self.step_size is not None:
@@ -139,11 +153,13 @@ class GradientStep(Learner[TwoLayer]):
         size = G.square().sum(1).mean().sqrt()
         return G / size if size > 0 else G
 
-    def _ansatz(self, net: TwoLayer, data: Block, seed: int, step: int) -> Tensor:
+    def _ansatz(self, net: TwoLayer, data: TrainingRows, seed: int, step: int) -> Tensor:
         """Rows from N(0, M / tr M); a constant net keeps its rows."""
-        e, V = torch.linalg.eigh(net.agop(data.X, weights=data.w))
+        products = GradientOuterProducts(net.gradient, net.scratch_per_row())
+        e, V = torch.linalg.eigh(data.collect(products, f"gradients after step {step - 1}"))
         e = e.clamp(min=0)
         if not e.sum() > 0:
             return net.W
         root = (V * (e / e.sum()).sqrt()) @ V.T
-        return draw(data.X, seed, f"W{step}", self.width, data.X.shape[1]) @ root
+        X = data.template.X
+        return draw(X, seed, f"W{step}", self.width, X.shape[1]) @ root.to(X)

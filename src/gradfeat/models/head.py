@@ -27,6 +27,8 @@ class RidgeHead:
         held out (then refitted on all).
     intercept : bool
         False fixes b = 0.
+    mean : bool
+        Whether `penalty` is that of the mean over rows: it is multiplied by sum_i w_i.
 
     Examples
     --------
@@ -39,6 +41,17 @@ class RidgeHead:
     penalty: float | None = None
     select: Literal["loo", "gcv", "validation"] = "loo"
     intercept: bool = True
+    mean: bool = False
+
+    def given(self, weight: float) -> float | None:
+        """The penalty that was given, for rows of this total weight; None: it is to be chosen.
+
+        Examples
+        --------
+        >>> RidgeHead(0.5).given(10.0), RidgeHead(0.5, mean=True).given(10.0)
+        (0.5, 5.0)
+        """
+        return self.penalty * weight if self.penalty is not None and self.mean else self.penalty
 
     def fit(
         self,
@@ -61,7 +74,7 @@ class RidgeHead:
     ) -> tuple[RidgePath, Float[Tensor, " m"], float]:
         """The ridge path of all rows, the feature means, and the penalty used."""
         path, means = ridge_path(F, y, weights, intercept=self.intercept)
-        lam = self.penalty
+        lam = self.given(float(unit_weights(F, weights).sum()))
         if lam is None and self.select == "validation" and len(F) >= 5:
             lam = self._by_validation(F, y, unit_weights(F, weights), path.grid(), seed)
         elif lam is None:

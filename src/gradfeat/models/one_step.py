@@ -6,22 +6,24 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Literal, final
 
-import torch
 from jaxtyping import Float
 from torch import Tensor
 
 from ..maths.activations import Activation, CentredReLU
+from ..maths.blocks import Block
 from ..maths.residuals import RESIDUALS, Residual
-from ..maths.streams import stream
-from .base import Learner, unit_weights
+from .base import unit_weights
 from .head import RidgeHead
-from .step_sizes import check_name, first_step
+from .refit import with_head
+from .rows_learner import PassLearner
+from .step_sizes import check_name, step_on
+from .training_rows import InMemory, TrainingRows
 from .two_layer import TwoLayer
 
 
 @final
 @dataclass(frozen=True)
-class OneStep(Learner[TwoLayer]):
+class OneStep(PassLearner[TwoLayer]):
     """W = W0 + eta G, G = (1/n) [(a r^T) o sigma'(W0 X^T)] X; then ridge on sigma(X~ W^T).
 
     a ~ N(0, I/N), W0 rows on the unit sphere, no biases, head
@@ -57,6 +59,7 @@ class OneStep(Learner[TwoLayer]):
 
     Examples
     --------
+    >>> import torch
     >>> X = torch.randn(400, 20, generator=torch.Generator().manual_seed(0)).double()
     >>> net = OneStep(width=100, eta=20.0, lam=0.01).fit(X, X[:, :1])
     >>> net.W.shape
@@ -83,13 +86,13 @@ class OneStep(Learner[TwoLayer]):
         seed: int = 0,
     ) -> Iterator[TwoLayer]:
         """Fit on one sample; with ``sample="fresh"`` half of it is kept for the head."""
-        w = unit_weights(X, weights)
-        one = two = torch.arange(len(X))
-        if self.sample == "fresh":
-            order = torch.randperm(len(X), generator=stream(seed, "fresh half"))
-            one, two = order[: len(X) // 2], order[len(X) // 2 :]
-        net = self.step(X[one], y[one], weights=w[one], seed=seed)
-        yield self.fit_head(net, X[two], y[two], w[two])
+        return self.path(InMemory(Block(X, y, unit_weights(X, weights))), seed)
+
+    def path(self, data: TrainingRows, seed: int = 0) -> Iterator[TwoLayer]:
+        """:meth:`fit_path` on rows in memory or passed over (halves are then by hash)."""
+        one, two = data.halves(seed) if self.sample == "fresh" else (data, data)
+        step = step_on(one, self.width, self.activation, self.residual, seed)
+        yield self._with_head(step.network(self.eta), two)
 
     def step(
         self,
@@ -100,16 +103,8 @@ class OneStep(Learner[TwoLayer]):
         seed: int = 0,
     ) -> TwoLayer:
         """The network after the gradient step: W0 + eta G with the initial head."""
-        begun = first_step(
-            X,
-            y,
-            width=self.width,
-            activation=self.activation,
-            residual=self.residual,
-            seed=seed,
-            weights=weights,
-        )
-        return begun.network(self.eta)
+        data = InMemory(Block(X, y, unit_weights(X, weights)))
+        return step_on(data, self.width, self.activation, self.residual, seed).network(self.eta)
 
     def fit_head(
         self,
@@ -119,7 +114,8 @@ class OneStep(Learner[TwoLayer]):
         weights: Float[Tensor, " n"] | None = None,
     ) -> TwoLayer:
         """Ridge on the features of `net` at (X, y)."""
-        total = float(unit_weights(X, weights).sum())
-        head = RidgeHead(penalty=self.lam * total, intercept=False)
-        a, _, _ = head.fit(net.features(X), y, weights)
-        return TwoLayer(net.W, net.b, a, net.offset, net.beta, net.activation)
+        return self._with_head(net, InMemory(Block(X, y, unit_weights(X, weights))))
+
+    def _with_head(self, net: TwoLayer, data: TrainingRows) -> TwoLayer:
+        """The penalty is that of a mean over rows; the initial head leaves no trace."""
+        return with_head(net, data, RidgeHead(self.lam, intercept=False, mean=True))

@@ -4,37 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import Literal, final
+from typing import final
 
-import torch
 from jaxtyping import Float
 from torch import Tensor
 
 from ..maths.activations import Activation, ReLU
-from ..maths.streams import stream
-from .base import Learner
+from ..maths.blocks import Block
+from .base import unit_weights
+from .first_layers import Rows, draw, draw_first_layer
 from .head import RidgeHead
+from .refit import with_head
+from .rows_learner import PassLearner
+from .training_rows import InMemory, TrainingRows
 from .two_layer import TwoLayer
-
-Rows = Literal["gaussian", "sphere"]
-
-
-def draw(X: Tensor, seed: int, name: str, *shape: int) -> Tensor:
-    """Standard normal numbers of X's type from the stream `name`, drawn on the CPU in float64."""
-    z = torch.randn(*shape, generator=stream(seed, name), dtype=torch.float64)
-    return z.to(device=X.device, dtype=X.dtype)
-
-
-def draw_first_layer(X: Tensor, width: int, rows: Rows, seed: int) -> Tensor:
-    """W0 (width, d): rows N(0, I/d), or uniform on the unit sphere."""
-    d = X.shape[1]
-    W = draw(X, seed, "W0", width, d)
-    return W / d**0.5 if rows == "gaussian" else W / W.norm(dim=1, keepdim=True)
 
 
 @final
 @dataclass(frozen=True)
-class RandomFeatures(Learner[TwoLayer]):
+class RandomFeatures(PassLearner[TwoLayer]):
     """f(x) = offset + a.sigma(W0 x + b), W0 and b drawn, a by ridge.
 
     Parameters
@@ -54,6 +42,7 @@ class RandomFeatures(Learner[TwoLayer]):
 
     Examples
     --------
+    >>> import torch
     >>> X = torch.linspace(-1, 1, 50).double()[:, None]
     >>> f = RandomFeatures(width=100).fit(X, X**2)
     >>> bool((f(X) - X**2).abs().max() < 1e-2)
@@ -75,9 +64,16 @@ class RandomFeatures(Learner[TwoLayer]):
         seed: int = 0,
     ) -> Iterator[TwoLayer]:
         """Draw the first layer, fit the head."""
-        W = draw_first_layer(X, self.width, self.rows, seed)
-        b = draw(X, seed, "b", self.width) if self.biases else X.new_zeros(self.width)
-        F = self.activation(torch.addmm(b, X, W.T))
-        a, offset, _ = self.head.fit(F, y, weights, seed)
-        beta = X.new_zeros(X.shape[1], y.shape[1])
-        yield TwoLayer(W, b, a, offset, beta, self.activation)
+        return self.path(InMemory(Block(X, y, unit_weights(X, weights))), seed)
+
+    def path(self, data: TrainingRows, seed: int = 0) -> Iterator[TwoLayer]:
+        """:meth:`fit_path` on rows in memory or passed over."""
+        yield with_head(self.start(data.template, seed), data, self.head, seed)
+
+    def start(self, none: Block, seed: int = 0) -> TwoLayer:
+        """The net with its first layer drawn, zero so far; `none` says the widths and the type."""
+        (_, d), c = none.X.shape, none.y.shape[1]
+        W = draw_first_layer(none.X, self.width, self.rows, seed)
+        zero = none.X.new_zeros
+        b = draw(none.X, seed, "b", self.width) if self.biases else zero(self.width)
+        return TwoLayer(W, b, zero(self.width, c), zero(c), zero(d, c), self.activation)

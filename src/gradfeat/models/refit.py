@@ -2,23 +2,67 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Literal
 
 import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from ..maths.blocks import Block, Moments, collect
+from ..maths.blocks import Block
+from ..maths.statistics.moments import Moments
 from .base import unit_weights
 from .head import RidgeHead
+from .training_rows import INPUTS, InMemory, Mapping, TrainingRows
 from .two_layer import TwoLayer
 
 #: How beta is found before the features are fitted to what is left.
 Linear = Literal["moment", "ridge", "none"]
 
 
-def affine_part(data: Block, linear: Linear) -> tuple[Float[Tensor, " c"], Float[Tensor, "d c"]]:
+@dataclass(frozen=True)
+class AffineRest:
+    """y less alpha + beta.x, in the place of y."""
+
+    offset: Float[Tensor, " c"]
+    beta: Float[Tensor, "d c"]
+
+    def __call__(self, rows: Block) -> Block:
+        """Rows with what is left of their targets."""
+        return Block(rows.X, rows.y - rows.X @ self.beta - self.offset, rows.w)
+
+
+@dataclass(frozen=True)
+class NetworkRest:
+    """y less what a network says, in the place of y."""
+
+    net: TwoLayer
+
+    def __call__(self, rows: Block) -> Block:
+        """Rows with what is left of their targets."""
+        return Block(rows.X, rows.y - self.net(rows.X), rows.w)
+
+
+@dataclass(frozen=True)
+class FeatureRows:
+    """Features of a network in the place of x, and what its affine part leaves in that of y."""
+
+    net: TwoLayer
+
+    def __call__(self, rows: Block) -> Block:
+        """Mapped rows."""
+        rest = rows.y - rows.X @ self.net.beta - self.net.offset
+        return Block(self.net.features(rows.X), rest, rows.w)
+
+
+def features_of(net: TwoLayer) -> Mapping:
+    """The features of `net`, with the scratch of a row."""
+    return Mapping(FeatureRows(net), 2 * len(net.b) * net.W.element_size())
+
+
+def affine_part(
+    data: TrainingRows, linear: Linear
+) -> tuple[Float[Tensor, " c"], Float[Tensor, "d c"]]:
     """alpha (c,) and beta (d, c) of alpha + beta.x, before anything else is fitted.
 
     "moment": alpha = mean y, beta = (1/n) sum_i y_i x_i; "ridge": with a leave-one-out penalty;
@@ -29,20 +73,22 @@ def affine_part(data: Block, linear: Linear) -> tuple[Float[Tensor, " c"], Float
     Examples
     --------
     >>> X = torch.tensor([[1.0], [-1.0]])
-    >>> [part.tolist() for part in affine_part(Block(X, 2 * X + 1, torch.ones(2)), "moment")]
+    >>> rows = InMemory(Block(X, 2 * X + 1, torch.ones(2)))
+    >>> [part.tolist() for part in affine_part(rows, "moment")]
     [[1.0], [[2.0]]]
     """
+    none = data.template
     if linear == "none":
-        zero = data.X.new_zeros(data.X.shape[1], data.y.shape[1])
-        return zero[0], zero
+        return none.X.new_zeros(none.y.shape[1]), none.X.new_zeros(none.X.shape[1], none.y.shape[1])
     if linear == "ridge":
-        beta, alpha, _ = RidgeHead().fit(data.X, data.y, data.w)
+        beta, alpha, _ = data.ridge(INPUTS, RidgeHead(), 0, "linear part")
         return alpha, beta
-    m = collect(Moments(), [data])
-    return m.mean_y, m.xy / m.weight + torch.outer(m.mean_x, m.mean_y)
+    m = data.collect(Moments(), "moments")
+    beta = m.xy / m.weight + torch.outer(m.mean_x, m.mean_y)
+    return m.mean_y.to(none.X), beta.to(none.X)
 
 
-def with_head(net: TwoLayer, data: Block, head: RidgeHead, seed: int = 0) -> TwoLayer:
+def with_head(net: TwoLayer, data: TrainingRows, head: RidgeHead, seed: int = 0) -> TwoLayer:
     """`net` with a fitted to what its affine part leaves of y, and the head's intercept added.
 
     Examples
@@ -50,12 +96,12 @@ def with_head(net: TwoLayer, data: Block, head: RidgeHead, seed: int = 0) -> Two
     >>> from gradfeat.maths.activations import ReLU
     >>> one, X = torch.ones(1, 1), torch.tensor([[1.0], [2.0]])
     >>> net = TwoLayer(one, 0 * one[0], one, 0 * one[0], 0 * one, ReLU())
-    >>> new = with_head(net, Block(X, 3 * X, torch.ones(2)), RidgeHead(1e-9, intercept=False))
+    >>> rows = InMemory(Block(X, 3 * X, torch.ones(2)))
+    >>> new = with_head(net, rows, RidgeHead(1e-9, intercept=False))
     >>> round(float(new.a), 3)
     3.0
     """
-    rest = data.y - data.X @ net.beta - net.offset
-    a, intercept, _ = head.fit(net.features(data.X), rest, data.w, seed)
+    a, intercept, _ = data.ridge(features_of(net), head, seed, "normal equations")
     return replace(net, a=a, offset=net.offset + intercept)
 
 
@@ -102,7 +148,7 @@ def refit_head(
     >>> bool((new(X) - X[:, :1].abs()).square().mean() < 0.05)
     True
     """
-    data = Block(X, y, unit_weights(X, weights))
+    data = InMemory(Block(X, y, unit_weights(X, weights)))
     alpha, beta = affine_part(data, linear)
     start = replace(net, a=y.new_zeros(len(net.b), y.shape[1]), offset=alpha, beta=beta)
     return with_head(start, data, head, seed)

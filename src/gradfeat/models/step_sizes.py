@@ -9,12 +9,15 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from ..maths.activations import Activation
-from ..maths.blocks import Block, FirstLayerGradient, collect
+from ..maths.activations import Activation, Polynomial
+from ..maths.blocks import Block
 from ..maths.memory import BLOCK_BYTES
 from ..maths.residuals import RESIDUALS, Residual
+from ..maths.statistics.first_layer_gradient import FirstLayerGradient
+from ..maths.statistics.joint import Joint
 from .base import row_blocks, unit_weights
-from .random_features import draw, draw_first_layer
+from .first_layers import draw, draw_first_layer
+from .training_rows import InMemory, TrainingRows
 from .two_layer import TwoLayer
 
 
@@ -143,16 +146,38 @@ def first_step(
     >>> [tuple(rows.features(eta).shape) for eta in (0.0, 1.0, 20.0)]
     [(400, 100), (400, 100), (400, 100)]
     """
+    data = InMemory(Block(X, y, unit_weights(X, weights)))
+    return step_on(data, width, activation, residual, seed)
+
+
+@dataclass(frozen=True)
+class ScaledRest:
+    """y - scale f(x) in the place of y."""
+
+    net: TwoLayer
+    scale: float
+
+    def __call__(self, rows: Block) -> Block:
+        """Rows with what is left of their targets."""
+        return Block(rows.X, torch.sub(rows.y, self.net(rows.X), alpha=self.scale), rows.w)
+
+
+def step_on(
+    data: TrainingRows, width: int, activation: Activation, residual: Residual, seed: int
+) -> Step:
+    """:func:`first_step` on rows in memory or passed over, in one pass."""
     check_name("residual", residual, RESIDUALS)
-    a = draw(X, seed, "a", width, y.shape[1]) / width**0.5
+    X, c = data.template.X, data.template.y.shape[1]
+    a = draw(X, seed, "a", width, c) / width**0.5
     W0, b = draw_first_layer(X, width, "sphere", seed), X.new_zeros(width)
-    zero = X.new_zeros(X.shape[1], y.shape[1])
-    r = y
+    zero = X.new_zeros(X.shape[1], c)
+    net = TwoLayer(W0, b, a, zero[0], zero, activation)
+    rest = None
     if residual != "y":
-        f0 = TwoLayer(W0, b, a, zero[0], zero, activation)(X)
-        r = torch.sub(y, f0, alpha=width**-0.5 if residual == "ba22" else 1.0)
-    w = unit_weights(X, weights)
-    gradient = FirstLayerGradient(W0, b, a, activation.derivative, lambda _, r: r)
-    sums = collect(gradient, [Block(X, r, w)])
-    beta = X.mT @ (w[:, None] * r) / sums.weight
-    return Step(W0, a, sums.W / sums.weight, beta, activation)
+        rest = ScaledRest(net, width**-0.5 if residual == "ba22" else 1.0)
+    # X^T r is the gradient of c linear neurons, one for each output.
+    linear = FirstLayerGradient(zero.T, zero[0], torch.eye(c).to(X), Polynomial((0.0, 1.0)), rest)
+    gradient = FirstLayerGradient(W0, b, a, activation, rest)
+    sums, products = data.collect(Joint((gradient, linear)), "gradient")
+    G, beta = sums.WT.T / sums.weight, products.WT / sums.weight
+    return Step(W0, a, G.to(X), beta.to(X), activation)

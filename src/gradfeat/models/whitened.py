@@ -10,15 +10,30 @@ from jaxtyping import Float
 from torch import Tensor
 
 from ..maths.blocks import Block
+from ..maths.statistics.moments import Moments
 from ..maths.whitening import whitening
-from .base import Learner, unit_weights
+from .base import unit_weights
 from .gradient_step import GradientStep
+from .rows_learner import PassLearner
+from .training_rows import InMemory, TrainingRows
 from .two_layer import TwoLayer
+
+
+@dataclass(frozen=True)
+class LinearMap:
+    """(x - mean) P in the place of x."""
+
+    mean: Float[Tensor, " d"]
+    P: Float[Tensor, "d q"]
+
+    def __call__(self, rows: Block) -> Block:
+        """Mapped rows."""
+        return Block((rows.X - self.mean) @ self.P, rows.y, rows.w)
 
 
 @final
 @dataclass(frozen=True)
-class Whitened(Learner[TwoLayer]):
+class Whitened(PassLearner[TwoLayer]):
     """Fit `inner` on z = (C + shrinkage tr(C)/d I)^{-1/2} (x - mean x); C is the covariance of x.
 
     The theory of the gradient step is for isotropic inputs; on correlated ones the step follows
@@ -53,7 +68,13 @@ class Whitened(Learner[TwoLayer]):
         seed: int = 0,
     ) -> Iterator[TwoLayer]:
         """The inner learner's nets, in the coordinates of X."""
-        mean, P = whitening(Block(X, y, unit_weights(X, weights)), self.shrinkage)
-        for net in self.inner.fit_path((X - mean) @ P, y, weights=weights, seed=seed):
+        return self.path(InMemory(Block(X, y, unit_weights(X, weights))), seed)
+
+    def path(self, data: TrainingRows, seed: int = 0) -> Iterator[TwoLayer]:
+        """:meth:`fit_path` on rows in memory or passed over."""
+        X = data.template.X
+        found = whitening(data.collect(Moments(), "moments"), self.shrinkage)
+        mean, P = (t.to(X) for t in found)
+        for net in self.inner.path(data.mapped(LinearMap(mean, P)), seed):
             W, beta = net.W @ P, P @ net.beta
             yield replace(net, W=W, beta=beta, b=net.b - W @ mean, offset=net.offset - mean @ beta)

@@ -17,10 +17,13 @@ from gradfeat.experiments.checks import MOST_DEGREE, MOST_ROWS, at_least, at_mos
 from gradfeat.experiments.claims import Claim, agrees, each, every, greater, slope
 from gradfeat.experiments.curves import averaged, metric_series, only, over_seeds, values_of
 from gradfeat.experiments.experiment import Experiment
-from gradfeat.maths.blocks import Block, FirstLayerGradient, collect
+from gradfeat.maths.activations import ReLU
+from gradfeat.maths.blocks import Block, collect
+from gradfeat.maths.statistics.first_layer_gradient import FirstLayerGradient
 from gradfeat.maths.streams import stream
 from gradfeat.models.gradient_step import GradientStep
 from gradfeat.models.refit import affine_part
+from gradfeat.models.training_rows import InMemory
 from gradfeat.tasks.base import Sample
 from gradfeat.tasks.multi_index import MultiIndex
 from gradfeat.tasks.targets import he2_hep
@@ -66,7 +69,7 @@ def trial(
     rows = task.sample(n, stream(seed, "train"))
     halves = [Sample(rows.X[i::2].to(device), rows.y[i::2].to(device)) for i in (0, 1)]
     g, U = task.g.series, task.directions.numpy()
-    start = net.start(Block(rows.X, rows.y, torch.ones(n, dtype=torch.float64)), seed)
+    start = net.start(InMemory(Block(rows.X, rows.y, torch.ones(n, dtype=torch.float64))), seed)
     W, a = start.W[: m // 2].numpy(), start.a[: m // 2, 0].numpy()
     measured = [_gradient(half, start.W[: m // 2], start.a[: m // 2], bias) for half in halves]
     G = population_gradient(g, U, W, a, bias)
@@ -90,16 +93,12 @@ def _gradient(rows: Sample, W: Tensor, a: Tensor, bias: float) -> np.ndarray:
     """grad_W of the mean squared error at f = 0, on the rows less their own affine part."""
     X, y = rows.X, rows.y
     ones = torch.ones_like(y[:, 0])
-    alpha, beta = affine_part(Block(X, y, ones), "moment")
+    alpha, beta = affine_part(InMemory(Block(X, y, ones)), "moment")
     residual = y - alpha - X @ beta
     W, a = W.to(X), a.to(X)
-    sums = collect(
-        FirstLayerGradient(
-            W, W.new_full((len(W),), bias), a, lambda z: (z > 0).to(z), lambda _, y: y
-        ),
-        [Block(X, residual, ones)],
-    )
-    return (-2 * sums.W / sums.weight).cpu().numpy()
+    gradient = FirstLayerGradient(W, W.new_full((len(W),), bias), a, ReLU())
+    sums = collect(gradient, [Block(X, residual, ones)])
+    return (-2 * sums.WT.T / sums.weight).cpu().numpy()
 
 
 def theory(d: int, bias: float, r: int, p: int) -> dict[str, float]:

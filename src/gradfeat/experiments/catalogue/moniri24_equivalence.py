@@ -25,7 +25,7 @@ from gradfeat.experiments.verdicts import worst
 from gradfeat.maths.activations import Activation
 from gradfeat.maths.activations import activation as activation_of
 from gradfeat.maths.feature_ridge import ridge_fit
-from gradfeat.models.random_features import draw, draw_first_layer
+from gradfeat.models.first_layers import draw, draw_first_layer
 from gradfeat.theory.ridge_errors import moments, random_feature_errors
 from gradfeat.theory.teacher import Teacher
 

@@ -20,6 +20,7 @@ from ..gradient_features.feature_set import LEAST_MASS, NEURONS, gradient_featur
 from ..head import RidgeHead
 from ..losses import Loss, Squared
 from ..refit import Linear, affine_part
+from ..training_rows import InMemory
 from ..two_layer import TwoLayer
 from .neuron_grid import SignedDirections, grid_neurons
 
@@ -112,7 +113,7 @@ class InducedNetwork(Learner[TwoLayer]):
         w = unit_weights(X, weights)
         found = self.found(X, y, weights=weights, seed=seed)
         W, b = grid_neurons(found, X, biases=self.biases, B_b=self.B_b, weights=w)
-        alpha, beta = affine_part(Block(X, y, w), self.linear)
+        alpha, beta = affine_part(InMemory(Block(X, y, w)), self.linear)
         rest = y - X @ beta - alpha
         F = torch.relu(torch.addmm(-b, X, W.T))
         a, offset = self._head(F, rest, w, seed)

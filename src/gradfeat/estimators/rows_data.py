@@ -1,0 +1,213 @@
+"""Training rows that are passed over: scales, classes and a sample of them, in one pass."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import torch
+from jaxtyping import Float
+from numpy.typing import NDArray
+from torch import Tensor
+
+from ..maths.blocks import Block
+from ..maths.statistics.joint import Joint
+from ..maths.statistics.moments import Moments, MomentState
+from ..maths.statistics.sample import RowSample
+from ..maths.statistics.value_counts import CountState, ValueCounts
+from ..passes.errors import SourceError
+from ..passes.rows import Rows
+from .class_weights import with_class_weights
+from .data import Placement, TrainingData
+from .rows import distinct_rows
+from .scaling import Standardiser
+
+#: Rows of the sample that settings are chosen on, and the numbers that it may hold.
+SAMPLE_ROWS, SAMPLE_NUMBERS = 22_000, 2**25
+
+#: Spread of a column, relative to its size, up to which it is constant.
+CONSTANT = 1e-12
+
+
+@dataclass(frozen=True)
+class Standardise:
+    """x and y in the units of a fit, on its device and in its float type.
+
+    A fit on several devices leaves the rows where they are (`device` None).
+    """
+
+    x_mean: Float[Tensor, " d"]
+    x_scale: Float[Tensor, " d"]
+    y_mean: Float[Tensor, " c"]
+    y_scale: Float[Tensor, " c"]
+    dtype: torch.dtype
+    device: torch.device | None
+
+    def __call__(self, rows: Block) -> Block:
+        """Standardised rows."""
+        where = rows.X.device if self.device is None else self.device
+
+        def move(values: Tensor, mean: Tensor, scale: Tensor) -> Tensor:
+            values = values.to(where, torch.float64)
+            return ((values - mean.to(where)) / scale.to(where)).to(self.dtype)
+
+        X = move(rows.X, self.x_mean, self.x_scale)
+        y = move(rows.y, self.y_mean, self.y_scale)
+        return Block(X, y, rows.w.to(where, self.dtype))
+
+
+@dataclass(frozen=True)
+class ClassCodes:
+    """+-1 codes of class labels in the place of y, and class weights times the rows' weights.
+
+    Examples
+    --------
+    >>> rows = Block(torch.ones(2, 1), torch.tensor([[5.0], [3.0]]), torch.ones(2))
+    >>> ClassCodes(torch.tensor([3.0, 5.0]), torch.ones(2))(rows).y.tolist()
+    [[1.0], [-1.0]]
+    """
+
+    classes: Float[Tensor, " K"]
+    factors: Float[Tensor, " K"]
+
+    def __call__(self, rows: Block) -> Block:
+        """One column for two classes, else one a class."""
+        hit = rows.y[:, :1] == self.classes.to(rows.y)
+        codes = torch.where(hit, 1.0, -1.0).to(rows.X)
+        w = rows.w * (hit.to(rows.w) @ self.factors.to(rows.w))
+        return Block(rows.X, codes[:, 1:] if len(self.classes) == 2 else codes, w)
+
+
+@dataclass(frozen=True, eq=False)
+class PassedRows:
+    """Rows in the units of the fit, with a standardised sample of them.
+
+    Attributes
+    ----------
+    rows : Rows
+        Standardised as they are passed over.
+    data : TrainingData
+        The sample, in the order that rows in memory would have, and the scales.
+    """
+
+    rows: Rows
+    data: TrainingData
+
+
+@dataclass(frozen=True, eq=False)
+class FirstPass:
+    """What one pass tells of the rows as they come."""
+
+    moments: MomentState
+    sample: Block
+    labels: CountState
+
+
+def first_pass(rows: Rows, seed: int) -> FirstPass:
+    """Moments, a sample, and the labels, as far as they are few.
+
+    Raises
+    ------
+    SourceError
+        Where the squares of a column are beyond floating-point numbers, or there are under 2 rows.
+    """
+    d = rows.template.X.shape[1]
+    size = max(2, min(SAMPLE_ROWS, SAMPLE_NUMBERS // d))
+    parts = Joint((Moments(), RowSample(size, seed), ValueCounts()))
+    m, sample, labels = rows.collect(parts, "moments")
+    if m.count < 2:
+        raise SourceError(
+            f"there {'is 1 row' if m.count == 1 else 'are 0 rows'} of positive weight, and at "
+            "least 2 are needed to fit: give more rows."
+        )
+    wrong = (~(m.xx.diagonal().isfinite() & m.mean_x.isfinite())).nonzero().flatten().tolist()
+    if wrong:
+        raise SourceError(
+            f"the squares of input {_name(rows, wrong[0])} are beyond floating-point numbers: give "
+            "it in a larger unit."
+        )
+    if not bool((m.yy.isfinite() & m.mean_y.isfinite()).all()):
+        raise SourceError(
+            "the squares of the target are beyond floating-point numbers: give it in a larger unit."
+        )
+    return FirstPass(m, sample, labels)
+
+
+def _name(rows: Rows, column: int) -> str:
+    names = rows.columns.inputs
+    return repr(names[column]) if names else f"number {column + 1}"
+
+
+def class_codes(found: FirstPass, class_weight: Any) -> ClassCodes:
+    """The classes among the labels, and the weight of each.
+
+    Raises
+    ------
+    SourceError
+        Where there are too many to be classes.
+    ValueError
+        For class weights that are not allowed.
+    """
+    values, weights = found.labels.values, found.labels.weights
+    if len(values) > ValueCounts().most:
+        raise SourceError(
+            f"the target has more than {ValueCounts().most:,} distinct values: use a regressor, or "
+            "give a target of fewer classes."
+        )
+    w = weights.numpy()
+    factors = with_class_weights(class_weight, labels_of(values.numpy()), w) / w
+    return ClassCodes(values, torch.as_tensor(factors))
+
+
+def labels_of(values: NDArray[np.float64]) -> NDArray[Any]:
+    """Whole numbers as integers.
+
+    Examples
+    --------
+    >>> labels_of(np.array([0.0, 1.0])).tolist()
+    [0, 1]
+    """
+    whole = values.astype(np.int64)
+    return whole if (whole == values).all() else values
+
+
+def passed_rows(
+    rows: Rows,
+    found: FirstPass,
+    where: Placement,
+    seed: int,
+    *,
+    standardise: bool,
+    codes: ClassCodes | None,
+) -> PassedRows:
+    """Rows and sample in the units of a fit: from the moments, without another pass."""
+    m, d = found.moments, len(found.moments.mean_x)
+    inputs = _standardiser(m.mean_x, m.xx.diagonal() / m.weight)
+    if not standardise:
+        inputs = Standardiser.identity(d)
+    outputs = _standardiser(m.mean_y, m.yy / m.weight)
+    sample = found.sample
+    if codes is not None:
+        rows, sample = rows.mapped(codes), codes(sample)
+        outputs = _code_means(codes, found.labels)
+    X, y, w = (t.double().numpy() for t in (sample.X, sample.y, sample.w))
+    X, y, w = distinct_rows(X, y, w, seed)
+    block = Block(where.tensor(inputs(X)), where.tensor(outputs(y)), where.tensor(w))
+    scales = [torch.as_tensor(a) for s in (inputs, outputs) for a in (s.mean, s.scale)]
+    scaled = rows.mapped(Standardise(*scales, dtype=where.dtype, device=where.device))
+    return PassedRows(scaled, TrainingData(block, inputs, outputs))
+
+
+def _standardiser(mean: Tensor, variance: Tensor) -> Standardiser:
+    scale = variance.sqrt().numpy()
+    size = np.abs(mean.numpy()) + scale
+    return Standardiser(mean.numpy(), np.where(scale > CONSTANT * size, scale, 1.0))
+
+
+def _code_means(codes: ClassCodes, labels: CountState) -> Standardiser:
+    """Means of the codes under the class weights; classes keep the unit of their codes."""
+    w = labels.weights * codes.factors
+    means = (2 * w / w.sum() - 1).numpy()
+    means = means[1:] if len(means) == 2 else means
+    return Standardiser(means, np.ones(len(means)))

@@ -1,0 +1,98 @@
+"""The gradient step of a two-layer network as a sum over rows."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from ..activations import Activation
+from ..blocks import Block, Statistic, accumulator
+from .moments import RowMap
+
+
+@dataclass
+class GradientState:
+    """Total weight and the gradients of the loss in W (transposed) and b, as sums over rows."""
+
+    weight: Float[Tensor, ""]
+    WT: Float[Tensor, "d m"]
+    b: Float[Tensor, " m"]
+
+
+@dataclass(frozen=True)
+class FirstLayerGradient(Statistic[GradientState, GradientState]):
+    """G_j = sum_i w_i (a_j . r_i) sigma'(w_j . x_i + b_j) x_i, and without x_i for b_j.
+
+    Minus one half of the gradient of sum_i w_i |f(x_i) - y_i|^2 where r_i = y_i - f(x_i). The
+    gradient is summed transposed, (d, m): that product is the faster one of the two.
+
+    Attributes
+    ----------
+    W, b, a : Tensor (m, d), (m,), (m, c)
+        The first layer and the head.
+    activation : Activation
+        sigma.
+    map : callable (Block) -> Block, optional
+        Puts the residual r in the place of y, chunk by chunk; left out: r = y (the printed
+        theory).
+
+    Examples
+    --------
+    >>> from gradfeat.maths.activations import ReLU
+    >>> from gradfeat.maths.blocks import collect
+    >>> one = torch.ones(1, 1).double()
+    >>> g = collect(FirstLayerGradient(one, one[0], one, ReLU()), [Block(2 * one, 3 * one, one[0])])
+    >>> g.WT.tolist(), g.b.tolist()
+    ([[6.0]], [3.0])
+    """
+
+    W: Float[Tensor, "m d"]
+    b: Float[Tensor, " m"]
+    a: Float[Tensor, "m c"]
+    activation: Activation
+    map: RowMap | None = None
+
+    def init(self, block: Block) -> GradientState:
+        """Zeros."""
+        m, d = self.W.shape
+        return GradientState(*(accumulator(*s, like=block.X) for s in ((), (d, m), (m,))))
+
+    def update(self, state: GradientState, block: Block) -> GradientState:
+        """Add rows, chunk by chunk."""
+        W, b, a = (t.to(block.X) for t in (self.W, self.b, self.a))
+        for chunk in block.chunks(2 * len(W) * W.element_size()):
+            rows = chunk if self.map is None else self.map(chunk)
+            pull = self.activation.derivative(torch.addmm(b, rows.X, W.T))
+            r = rows.w[:, None] * rows.y
+            if r.shape[1] == 1:  # a_j factors out of the sum over rows
+                state.WT.add_((rows.X * r).T @ pull * a[:, 0])
+                state.b.add_((r.T @ pull)[0] * a[:, 0])
+            else:
+                pull *= r @ a.T
+                state.WT.add_(rows.X.T @ pull)
+                state.b.add_(pull.sum(0, dtype=torch.float64))
+            state.weight.add_(rows.w.sum(dtype=torch.float64))
+        return state
+
+    def merge(self, one: GradientState, other: GradientState) -> GradientState:
+        """Sum."""
+        one.weight.add_(other.weight)
+        one.WT.add_(other.WT)
+        one.b.add_(other.b)
+        return one
+
+    def finish(self, state: GradientState) -> GradientState:
+        """As it is."""
+        return state
+
+    def pack(self, state: GradientState) -> dict[str, Tensor]:
+        """As it is."""
+        return vars(state)
+
+    def unpack(self, packed: Mapping[str, Tensor]) -> GradientState:
+        """As it was."""
+        return GradientState(**{name: values.clone() for name, values in packed.items()})

@@ -1,0 +1,92 @@
+"""The average gradient outer product as a sum over rows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from ..blocks import Block, Statistic, accumulator
+from ..gram import add_gram, mirrored
+from .packing import from_triangle, to_triangle
+
+
+@dataclass
+class OuterState:
+    """Total weight, sum of w_i J_i^T J_i (upper triangle), and sum of w_i J_i."""
+
+    weight: Float[Tensor, ""]
+    total: Float[Tensor, "d d"]
+    mean: Float[Tensor, "c d"]
+
+
+@dataclass(frozen=True)
+class GradientOuterProducts(Statistic[OuterState, Tensor]):
+    """AGOP = sum_i w_i J_i^T J_i / sum_i w_i, J_i (c, d) the gradients at row i.
+
+    Attributes
+    ----------
+    gradient : callable (n, d) -> (n, c, d)
+        Such as ``predictor.gradient``.
+    row_bytes : int
+        Scratch that it takes for one row.
+    centre : bool
+        Covariance of the gradients instead of their second moment.
+
+    Source: Rad24, the AGOP of "Neural feature ansatz".
+
+    Examples
+    --------
+    >>> from gradfeat.maths.blocks import collect
+    >>> X = torch.tensor([[1.0], [3.0]]).double()
+    >>> rows = [Block(X[:1], X[:1], X[0]), Block(X[1:], X[1:], X[0])]
+    >>> collect(GradientOuterProducts(lambda X: X[:, None], 8), rows).tolist()
+    [[5.0]]
+    """
+
+    gradient: Callable[[Tensor], Tensor]
+    row_bytes: int
+    centre: bool = False
+
+    def init(self, block: Block) -> OuterState:
+        """Zeros."""
+        d = block.X.shape[1]
+        c = self.gradient(block.X.new_zeros(1, d)).shape[1]
+        return OuterState(*(accumulator(*s, like=block.X) for s in ((), (d, d), (c, d))))
+
+    def update(self, state: OuterState, block: Block) -> OuterState:
+        """Add rows, chunk by chunk."""
+        for rows in block.chunks(max(self.row_bytes, 4 * block.X[:1].nbytes)):
+            J = self.gradient(rows.X)
+            scaled = J * rows.w.sqrt()[:, None, None]
+            add_gram(state.total, scaled.flatten(0, 1))
+            state.mean.add_(torch.einsum("n,ncd->cd", rows.w, J))
+            state.weight.add_(rows.w.sum(dtype=torch.float64))
+        return state
+
+    def merge(self, one: OuterState, other: OuterState) -> OuterState:
+        """Sum."""
+        one.weight.add_(other.weight)
+        one.total.add_(other.total)
+        one.mean.add_(other.mean)
+        return one
+
+    def finish(self, state: OuterState) -> Float[Tensor, "d d"]:
+        """The mean (d, d), less the outer product of the mean gradient where it is centred."""
+        G = mirrored(state.total / state.weight)
+        if self.centre:
+            mean = state.mean / state.weight
+            G = G - mean.T @ mean
+        return G
+
+    def pack(self, state: OuterState) -> dict[str, Tensor]:
+        """One triangle."""
+        return vars(state) | {"total": to_triangle(state.total)}
+
+    def unpack(self, packed: Mapping[str, Tensor]) -> OuterState:
+        """The square again."""
+        weight, mean = packed["weight"].clone(), packed["mean"].clone()
+        return OuterState(weight, from_triangle(packed["total"]), mean)

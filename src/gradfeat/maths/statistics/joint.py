@@ -1,0 +1,58 @@
+"""Several statistics in one pass."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from torch import Tensor
+
+from ..blocks import Block, Statistic
+
+
+@dataclass(frozen=True)
+class Joint(Statistic[list[Any], list[Any]]):
+    """The statistics `parts` of the same rows, which are read once.
+
+    Examples
+    --------
+    >>> import torch
+    >>> from gradfeat.maths.blocks import collect
+    >>> from gradfeat.maths.statistics.moments import Moments
+    >>> one = torch.ones(2, 1).double()
+    >>> a, b = collect(Joint((Moments(), Moments())), [Block(one, one, one[:, 0])])
+    >>> float(a.weight), float(b.weight)
+    (2.0, 2.0)
+    """
+
+    parts: tuple[Statistic[Any, Any], ...]
+
+    def init(self, block: Block) -> list[Any]:
+        """That of each part."""
+        return [part.init(block) for part in self.parts]
+
+    def update(self, state: list[Any], block: Block) -> list[Any]:
+        """Each part."""
+        return [part.update(s, block) for part, s in zip(self.parts, state, strict=True)]
+
+    def merge(self, one: list[Any], other: list[Any]) -> list[Any]:
+        """Each part."""
+        return [p.merge(a, b) for p, a, b in zip(self.parts, one, other, strict=True)]
+
+    def finish(self, state: list[Any]) -> list[Any]:
+        """A list of results, in the order of the parts."""
+        return [part.finish(s) for part, s in zip(self.parts, state, strict=True)]
+
+    def pack(self, state: list[Any]) -> dict[str, Tensor]:
+        """Names with the number of the part before them."""
+        packed = [part.pack(s) for part, s in zip(self.parts, state, strict=True)]
+        return {f"{i}.{name}": t for i, of in enumerate(packed) for name, t in of.items()}
+
+    def unpack(self, packed: Mapping[str, Tensor]) -> list[Any]:
+        """By the numbers before the names."""
+        return [part.unpack(_under(f"{i}.", packed)) for i, part in enumerate(self.parts)]
+
+
+def _under(start: str, packed: Mapping[str, Tensor]) -> dict[str, Tensor]:
+    return {n.removeprefix(start): t for n, t in packed.items() if n.startswith(start)}

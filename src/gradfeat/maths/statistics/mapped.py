@@ -1,0 +1,77 @@
+"""A statistic of rows that are mapped first."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+from torch import Tensor
+
+from ..blocks import Block, Statistic
+from .moments import RowMap
+
+State = TypeVar("State")
+Result = TypeVar("Result")
+
+
+@dataclass(frozen=True)
+class OnMapped(Statistic[State, Result]):
+    """`inner` of map(rows), a whole block at a time (a map that keeps the size of a row).
+
+    Examples
+    --------
+    >>> import torch
+    >>> from gradfeat.maths.blocks import collect
+    >>> from gradfeat.maths.statistics.moments import Moments
+    >>> X = torch.ones(2, 1).double()
+    >>> double = lambda rows: Block(2 * rows.X, rows.y, rows.w)
+    >>> float(collect(OnMapped(Moments(), double), [Block(X, X, X[:, 0])]).mean_x)
+    2.0
+    """
+
+    inner: Statistic[State, Result]
+    map: RowMap
+
+    def init(self, block: Block) -> State:
+        """For mapped rows."""
+        return self.inner.init(self.map(block))
+
+    def update(self, state: State, block: Block) -> State:
+        """Map, then update."""
+        return self.inner.update(state, self.map(block))
+
+    def merge(self, one: State, other: State) -> State:
+        """As of mapped rows."""
+        return self.inner.merge(one, other)
+
+    def finish(self, state: State) -> Result:
+        """As of mapped rows."""
+        return self.inner.finish(state)
+
+    def pack(self, state: State) -> dict[str, Any]:
+        """As of mapped rows."""
+        return self.inner.pack(state)
+
+    def unpack(self, packed: Mapping[str, Tensor]) -> State:
+        """As of mapped rows."""
+        return self.inner.unpack(packed)
+
+
+@dataclass(frozen=True)
+class Chain:
+    """One row map after another.
+
+    Examples
+    --------
+    >>> Chain((len, str))([0, 0])
+    '2'
+    """
+
+    maps: tuple[Any, ...]
+
+    def __call__(self, rows: Any) -> Any:
+        """The last map of ... of the first map of the rows."""
+        for each in self.maps:
+            rows = each(rows)
+        return rows

@@ -1,0 +1,161 @@
+"""Means and second moments: standardisation, the affine part, and normal equations."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from ..blocks import Block, Statistic, accumulator
+from ..gram import add_gram, mirrored
+from .packing import from_triangle, to_triangle
+
+#: Rows to other rows, such as inputs to features; must not depend on which rows come together.
+RowMap = Callable[[Block], Block]
+
+
+@dataclass
+class MomentState:
+    """Rows, total weight, means, and centred second moments (sums, not divided by the weight).
+
+    `count` is the number of rows with positive weight. Of `xx` the upper triangle alone is defined
+    until the statistic is finished.
+    """
+
+    count: Float[Tensor, ""]
+    weight: Float[Tensor, ""]
+    mean_x: Float[Tensor, " d"]
+    mean_y: Float[Tensor, " c"]
+    xx: Float[Tensor, "d d"]
+    xy: Float[Tensor, "d c"]
+    yy: Float[Tensor, " c"]
+
+
+@dataclass(frozen=True)
+class Moments(Statistic[MomentState, MomentState]):
+    """First and second moments of [x, y], merged by Chan's update so that no digits cancel.
+
+    Of features instead of inputs (`map`) these are the centred normal equations of ridge
+    regression: a = (xx + lambda I)^{-1} xy, intercept mean_y - mean_x . a. Rows are mapped and
+    centred in chunks that stay in the processor's cache; the cross term of Chan's update goes into
+    the product as one more row, and only half of the symmetric matrix is computed and sent.
+
+    Attributes
+    ----------
+    map : callable (Block) -> Block, optional
+        What is done to some rows before they are counted.
+    row_bytes : int
+        Scratch that a mapped row takes, for the size of the chunks; 0: that of a row as it comes.
+
+    Source: Chan, Golub & LeVeque 1983.
+
+    Examples
+    --------
+    >>> from gradfeat.maths.blocks import collect
+    >>> X = torch.tensor([[1.0], [3.0]]).double()
+    >>> m = collect(Moments(), [Block(X[:1], X[:1], X[:1, 0] * 0 + 1), Block(X[1:], X[1:], X[0])])
+    >>> float(m.mean_x), round(float(m.xx), 12)
+    (2.0, 2.0)
+    """
+
+    map: RowMap | None = None
+    row_bytes: int = 0
+
+    def init(self, block: Block) -> MomentState:
+        """Zeros in the number of (mapped) columns."""
+        rows = self._mapped(Block(block.X[:0], block.y[:0], block.w[:0]))
+        d, c = rows.X.shape[1], rows.y.shape[1]
+        shapes = ((), (), (d,), (c,), (d, d), (d, c), (c,))
+        return MomentState(*(accumulator(*shape, like=rows.X) for shape in shapes))
+
+    def _mapped(self, block: Block) -> Block:
+        return block if self.map is None else self.map(block)
+
+    def update(self, state: MomentState, block: Block) -> MomentState:
+        """Add rows, chunk by chunk."""
+        own = 2 * block.X.shape[1] * block.X.element_size()
+        for chunk in block.chunks(self.row_bytes or own):
+            _add(state, self._mapped(chunk))
+        return state
+
+    def merge(self, one: MomentState, other: MomentState) -> MomentState:
+        """Moments of the union."""
+        total = one.weight + other.weight
+        share = other.weight / torch.where(total > 0, total, 1.0)
+        dx, dy = other.mean_x - one.mean_x, other.mean_y - one.mean_y
+        scale = one.weight * share
+        one.xx.add_(other.xx).addr_(scale * dx, dx)
+        one.xy.add_(other.xy).addr_(scale * dx, dy)
+        one.yy.add_(other.yy).add_(scale * dy.square())
+        one.mean_x.add_(share * dx)
+        one.mean_y.add_(share * dy)
+        one.weight.copy_(total)
+        one.count.add_(other.count)
+        return one
+
+    def finish(self, state: MomentState) -> MomentState:
+        """Both halves of the symmetric matrix."""
+        mirrored(state.xx)
+        return state
+
+    def pack(self, state: MomentState) -> dict[str, Tensor]:
+        """One triangle."""
+        return vars(state) | {"xx": to_triangle(state.xx)}
+
+    def unpack(self, packed: Mapping[str, Tensor]) -> MomentState:
+        """The square again, its lower half zero."""
+        tensors = {name: values.clone() for name, values in packed.items() if name != "xx"}
+        return MomentState(**tensors, xx=from_triangle(packed["xx"]))
+
+
+def raw(m: MomentState) -> MomentState:
+    """Moments about zero instead of the means (which become zero), of a finished statistic.
+
+    Examples
+    --------
+    >>> from gradfeat.maths.blocks import collect
+    >>> X = torch.tensor([[1.0], [3.0]]).double()
+    >>> float(raw(collect(Moments(), [Block(X, X, X[:, 0] * 0 + 1)])).xx)
+    10.0
+    """
+    return MomentState(
+        m.count,
+        m.weight,
+        torch.zeros_like(m.mean_x),
+        torch.zeros_like(m.mean_y),
+        m.xx + m.weight * torch.outer(m.mean_x, m.mean_x),
+        m.xy + m.weight * torch.outer(m.mean_x, m.mean_y),
+        m.yy + m.weight * m.mean_y.square(),
+    )
+
+
+def _add(state: MomentState, rows: Block) -> None:
+    """Add mapped rows: centre them by their own mean, and append the difference of the means."""
+    w = rows.w.double()
+    weight = w.sum()
+    if not weight > 0:
+        return
+    total = state.weight + weight
+    p = (w / weight).to(rows.X)
+    mean_x, mean_y = (p @ rows.X).double(), (p @ rows.y).double()
+    dx, dy = mean_x - state.mean_x, mean_y - state.mean_y
+    cross = (state.weight * weight / total).sqrt()
+    root = rows.w.sqrt()[:, None]
+    F = _with_row((rows.X - mean_x.to(rows.X)) * root, cross * dx)
+    t = _with_row((rows.y - mean_y.to(rows.y)) * root, cross * dy)
+    add_gram(state.xx, F)
+    state.xy.add_(F.T @ t)
+    state.yy.add_(t.square().sum(0, dtype=torch.float64))
+    state.mean_x.add_(dx * (weight / total))
+    state.mean_y.add_(dy * (weight / total))
+    state.weight.copy_(total)
+    state.count.add_((rows.w > 0).sum())
+
+
+def _with_row(A: Tensor, row: Tensor) -> Tensor:
+    out = A.new_empty(len(A) + 1, A.shape[1])
+    out[:-1], out[-1] = A, row
+    return out

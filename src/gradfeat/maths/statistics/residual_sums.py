@@ -1,0 +1,93 @@
+"""How well a function predicts the targets of rows: sums from which scores follow."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from ..blocks import Block, Statistic, accumulator
+from .moments import Moments, MomentState
+
+
+@dataclass(frozen=True)
+class Scores:
+    """Of predictions f of targets y, column by column.
+
+    Attributes
+    ----------
+    weight : float
+        Sum of the row weights.
+    mse : Tensor (c,)
+        Weighted mean of (y - f)^2.
+    r2 : Tensor (c,)
+        1 - sum w (y - f)^2 / sum w (y - mean y)^2; nan where y does not vary.
+    """
+
+    weight: float
+    mse: Float[Tensor, " c"]
+    r2: Float[Tensor, " c"]
+
+
+@dataclass(frozen=True)
+class ResidualSums(Statistic[MomentState, Scores]):
+    """Mean squared error and R^2 of `predict` on the rows.
+
+    Attributes
+    ----------
+    predict : callable (n, d) -> (n, c)
+        Predictions in the units of y.
+    row_bytes : int
+        Scratch that it takes for one row.
+
+    Examples
+    --------
+    >>> from gradfeat.maths.blocks import collect
+    >>> X = torch.tensor([[1.0], [3.0]]).double()
+    >>> found = collect(ResidualSums(lambda X: X, 8), [Block(X, 2 * X, torch.ones(2).double())])
+    >>> found.mse.tolist(), found.r2.tolist()
+    ([5.0], [-0.25])
+    """
+
+    predict: Callable[[Tensor], Tensor]
+    row_bytes: int
+
+    def _pairs(self, block: Block) -> Block:
+        """Squared residuals as inputs beside the targets."""
+        return Block((block.y - self.predict(block.X)).square(), block.y, block.w)
+
+    @property
+    def _moments(self) -> Moments:
+        return Moments(self._pairs, self.row_bytes)
+
+    def init(self, block: Block) -> MomentState:
+        """Zeros."""
+        c = block.y.shape[1]
+        shapes = ((), (), (c,), (c,), (c, c), (c, c), (c,))
+        return MomentState(*(accumulator(*s, like=block.X) for s in shapes))
+
+    def update(self, state: MomentState, block: Block) -> MomentState:
+        """Add rows."""
+        return self._moments.update(state, block)
+
+    def merge(self, one: MomentState, other: MomentState) -> MomentState:
+        """Both."""
+        return self._moments.merge(one, other)
+
+    def finish(self, state: MomentState) -> Scores:
+        """Mean squared error and R^2."""
+        varies = state.yy > 0
+        spread = torch.where(varies, state.yy, 1.0) / state.weight
+        r2 = torch.where(varies, 1 - state.mean_x / spread, torch.nan)
+        return Scores(float(state.weight), state.mean_x, r2)
+
+    def pack(self, state: MomentState) -> dict[str, Tensor]:
+        """Those of the moments."""
+        return self._moments.pack(state)
+
+    def unpack(self, packed: Mapping[str, Tensor]) -> MomentState:
+        """Those of the moments."""
+        return self._moments.unpack(packed)

@@ -1,0 +1,89 @@
+"""Rows of a source, as an engine passes over them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any, TypeVar
+
+from ..maths.blocks import Block, Statistic
+from ..maths.statistics.mapped import Chain, OnMapped
+from ..maths.statistics.moments import RowMap
+from .engine import Engine
+from .errors import SourceError
+from .in_process import InProcess
+from .source import Columns
+from .sources.numeric import NumericSource
+
+Result = TypeVar("Result")
+
+
+@dataclass(frozen=True, eq=False)
+class Rows:
+    """Rows (x, y, w) that are passed over instead of held: what estimators take in place of X.
+
+    Attributes
+    ----------
+    source : NumericSource
+        Where they come from.
+    engine : Engine
+        What computes.
+    maps : tuple of callables (Block) -> Block
+        What is done to every block after it is read.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from gradfeat.maths.statistics.moments import Moments
+    >>> from gradfeat.passes import from_arrays
+    >>> rows = from_arrays(np.arange(6.0).reshape(3, 2), np.ones(3))
+    >>> rows.collect(Moments()).mean_x.tolist()
+    [2.0, 3.0]
+    """
+
+    source: NumericSource
+    engine: Engine = field(default_factory=InProcess)
+    maps: tuple[RowMap, ...] = ()
+
+    @property
+    def columns(self) -> Columns:
+        """Names of inputs and targets."""
+        return self.source.columns
+
+    def on(self, engine: Engine) -> Rows:
+        """The same rows, passed over by another engine."""
+        return replace(self, engine=engine)
+
+    def mapped(self, map: RowMap) -> Rows:
+        """The rows after one more map, which must treat each row by itself."""
+        return replace(self, maps=(*self.maps, map))
+
+    def collect(self, statistic: Statistic[Any, Result], label: str = "pass") -> Result:
+        """The statistic of all rows, in one pass.
+
+        Raises
+        ------
+        SourceError
+            When rows cannot be read, or there are none.
+        EngineError
+            When workers or the cluster fail.
+        """
+        over: Statistic[Any, Result] = statistic
+        if self.maps:
+            over = OnMapped(statistic, Chain(self.maps))
+        return over.finish(self.engine.state(over, self.source, label))
+
+    @cached_property
+    def template(self) -> Block:
+        """No row: a block of the right widths and types.
+
+        Raises
+        ------
+        SourceError
+            When there is no block to see them from.
+        """
+        for piece in self.source.pieces():
+            for block in piece.read():
+                none = Block(block.X[:0], block.y[:0], block.w[:0])
+                return Chain(self.maps)(none)
+        raise SourceError("there are no rows: give a source with at least one row.")

@@ -1,0 +1,84 @@
+"""Sources of rows: numbered pieces that can be read again, anywhere, in any order."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Generic, TypeVar
+
+Chunk_co = TypeVar("Chunk_co", covariant=True)
+
+#: Rows of a piece, unless a source is told otherwise: large enough that sums cost nothing.
+PIECE_ROWS = 2**16
+
+
+class Piece(ABC, Generic[Chunk_co]):
+    """Some rows of a source, not read yet: what a worker is sent, and computes again when lost."""
+
+    @property
+    @abstractmethod
+    def name(self) -> str:
+        """Where the rows are, in words: ``'a.parquet', row group 3``."""
+
+    @abstractmethod
+    def read(self) -> Iterator[Chunk_co]:
+        """The rows, in one or several chunks that each fit in memory; at each call the same.
+
+        Raises
+        ------
+        SourceError
+            In one sentence with :attr:`name`.
+        """
+
+
+@dataclass(frozen=True)
+class Columns:
+    """What the rows of a numeric source consist of: names of inputs and targets."""
+
+    inputs: tuple[str, ...]
+    targets: tuple[str, ...]
+
+
+class Source(ABC, Generic[Chunk_co]):
+    """Rows in numbered pieces. The sum over rows is defined by this numbering alone.
+
+    Sources are picklable where their pieces are read by other processes. Chunks are
+    :class:`gradfeat.maths.blocks.Block` of a numeric source, data frames of a table.
+    """
+
+    @abstractmethod
+    def pieces(self) -> Iterator[Piece[Chunk_co]]:
+        """All pieces in order; at each call the same."""
+
+    @property
+    @abstractmethod
+    def count(self) -> int | None:
+        """How many pieces there are; None where only reading tells."""
+
+    @property
+    @abstractmethod
+    def fingerprint(self) -> str:
+        """Text that changes when the rows may have changed (paths, sizes, times, columns)."""
+
+    @property
+    def parallel(self) -> bool:
+        """Whether pieces are cheap to send: files are, rows held in memory are not."""
+        return True
+
+
+@dataclass(frozen=True)
+class Listed(Piece[Chunk_co]):
+    """Rows that are held in memory."""
+
+    chunks: Sequence[Chunk_co]
+    name_: str = "rows in memory"
+
+    @property
+    def name(self) -> str:
+        """As given."""
+        return self.name_
+
+    def read(self) -> Iterator[Chunk_co]:
+        """The chunks."""
+        return iter(self.chunks)

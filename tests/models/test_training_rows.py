@@ -1,0 +1,183 @@
+"""Learners on rows that are passed over give what they give in memory."""
+
+from __future__ import annotations
+
+import pickle
+
+import pytest
+import torch
+
+from gradfeat.maths.activations import Tanh
+from gradfeat.maths.blocks import Block
+from gradfeat.models.gradient_step import GradientStep
+from gradfeat.models.head import RidgeHead
+from gradfeat.models.linear import LinearRidge
+from gradfeat.models.one_step import OneStep
+from gradfeat.models.random_features import RandomFeatures
+from gradfeat.models.rows_learner import PassLearner
+from gradfeat.models.training_rows import INPUTS, HashPart, InMemory, Streamed
+from gradfeat.models.two_layer import TwoLayer
+from gradfeat.models.whitened import Whitened
+from gradfeat.passes.rows import Rows
+from gradfeat.passes.sources.arrays import ArrayRows
+
+HEAD = RidgeHead(penalty=0.5)
+LEARNERS: list[PassLearner[TwoLayer]] = [
+    LinearRidge(HEAD),
+    LinearRidge(),
+    RandomFeatures(24, head=HEAD),
+    RandomFeatures(24, Tanh(), rows="sphere", head=RidgeHead(select="gcv")),
+    GradientStep(24, head=RidgeHead(0.5, intercept=False)),
+    GradientStep(24, linear="ridge", head=RidgeHead()),
+    GradientStep(24, n_steps=0, head=HEAD),
+    GradientStep(24, n_steps=3, linear="none", head=HEAD),
+    GradientStep(24, n_steps=2, update="gradient", head=HEAD),
+    OneStep(24, 3.0, 0.1, sample="same"),
+    OneStep(24, 3.0, 0.1, sample="same", residual="y - f0"),
+    Whitened(GradientStep(24, head=HEAD), shrinkage=0.1),
+    Whitened(GradientStep(24, head=HEAD)),
+]
+
+
+def data(n=120, d=4, outputs=2, seed=0):
+    G = torch.Generator().manual_seed(seed)
+    X = torch.randn(n, d, generator=G).double()
+    y = torch.stack([X[:, 0] ** 2 - X[:, 1], X[:, 2].sin()][:outputs], dim=1)
+    y = y + 0.2 * torch.randn(n, outputs, generator=G).double()
+    return Block(X, y, torch.rand(n, generator=G).double() + 0.5)
+
+
+def passed(block: Block, piece_rows: int, order=None) -> Rows:
+    i = torch.arange(len(block.X)) if order is None else order
+    return Rows(ArrayRows(block.X[i], block.y[i], block.w[i], piece_rows=piece_rows))
+
+
+@pytest.mark.parametrize("outputs", [1, 2])
+@pytest.mark.parametrize("learner", LEARNERS, ids=str)
+def test_passes_give_the_fit_in_memory(learner, outputs):
+    block = data(outputs=outputs)
+    whole = learner.fit(block.X, block.y, weights=block.w, seed=3)
+    shuffled = torch.randperm(120, generator=torch.Generator().manual_seed(0))
+    for rows in (passed(block, 120), passed(block, 17), passed(block, 17, shuffled)):
+        found = learner.fit_rows(rows, seed=3)
+        for name, values in whole.tensors().items():
+            # Rounding of sums of 120 terms times the condition of the heads, up to 1e4 here.
+            torch.testing.assert_close(found.tensors()[name], values, rtol=1e-9, atol=1e-10)
+
+
+@pytest.mark.parametrize("learner", LEARNERS, ids=str)
+def test_integer_weights_are_repeated_rows(learner):
+    block = data()
+    times = torch.arange(120) % 3
+    again = torch.repeat_interleave(torch.arange(120), times)
+    weighted = passed(Block(block.X, block.y, times.double()), 50)
+    repeated = passed(Block(block.X[again], block.y[again], torch.ones(len(again)).double()), 50)
+    if learner in LEARNERS[1:2] + LEARNERS[3:4] + LEARNERS[5:6]:
+        pytest.skip("a penalty that is chosen counts rows, not weights")
+    if learner == LEARNERS[12]:
+        pytest.skip("the shrinkage d/n counts rows")
+    one, two = (learner.fit_rows(rows, seed=1) for rows in (weighted, repeated))
+    torch.testing.assert_close(one(block.X), two(block.X), rtol=1e-9, atol=1e-9)
+
+
+@pytest.mark.parametrize("select", ["loo", "gcv"])
+@pytest.mark.parametrize("intercept", [True, False])
+def test_the_penalty_chosen_is_that_chosen_in_memory(select, intercept):
+    block = data(n=60, d=12)
+    head = RidgeHead(select=select, intercept=intercept)
+    _, _, lam = InMemory(block).ridge(INPUTS, head, 0, "")
+    _, _, found = Streamed(passed(block, 25)).ridge(INPUTS, head, 0, "")
+    assert found == pytest.approx(lam, rel=1e-9)
+
+
+def test_validation_holds_out_a_fifth_of_the_rows_and_fits_all():
+    block = data(n=60, d=40)
+    rows = Streamed(passed(block, 25))
+    a, offset, lam = rows.ridge(INPUTS, RidgeHead(select="validation"), 0, "")
+    refitted = RidgeHead(lam).fit(block.X, block.y, block.w)
+    torch.testing.assert_close(a, refitted[0], rtol=1e-9, atol=1e-10)
+    torch.testing.assert_close(offset, refitted[1], rtol=1e-9, atol=1e-10)
+    held, kept = HashPart((0,), 5, 0)(block), HashPart((1, 2, 3, 4), 5, 0)(block)
+
+    def loss(penalty):
+        b, c, _ = RidgeHead(penalty).fit(kept.X, kept.y, kept.w)
+        return float((held.w @ (held.y - held.X @ b - c).square()).sum())
+
+    assert loss(lam) < min(loss(lam * 4), loss(lam / 4))
+
+
+def test_halves_have_no_row_in_common_and_make_the_whole():
+    block = data(n=300)
+    one, two = Streamed(passed(block, 70)).halves(5)
+    parts = [HashPart((part,), 2, 5)(block).X for part in (0, 1)]
+    assert 100 < len(parts[0]) < 200
+    both = torch.cat(parts)
+    assert both[both[:, 0].argsort()].equal(block.X[block.X[:, 0].argsort()])
+    for rows, X in zip((one, two), parts, strict=True):
+        beta = rows.ridge(INPUTS, HEAD, 0, "")[0]
+        part = [i for i in range(300) if (block.X[i] == X).all(1).any()]
+        expected = HEAD.fit(block.X[part], block.y[part], block.w[part])[0]
+        torch.testing.assert_close(beta, expected, rtol=1e-9, atol=1e-10)
+
+
+def test_fresh_halves_of_one_step_are_step_and_head():
+    block, learner = data(n=300, d=6), OneStep(24, 3.0, 0.1)
+    one, two = (HashPart((part,), 2, 4)(block) for part in (0, 1))
+    net = learner.step(one.X, one.y, weights=one.w, seed=4)
+    expected = learner.fit_head(net, two.X, two.y, two.w)
+    found = learner.fit_rows(passed(block, 70), seed=4)
+    torch.testing.assert_close(found.W, expected.W, rtol=1e-10, atol=1e-11)
+    torch.testing.assert_close(found.a, expected.a, rtol=1e-9, atol=1e-10)
+
+
+def test_float32_rows_are_fitted_in_float32_from_float64_sums():
+    block = data(n=3000)
+    narrow = Block(block.X.float(), block.y.float(), block.w.float())
+    exact = LEARNERS[4].fit(block.X, block.y, weights=block.w)
+    rows = Rows(ArrayRows(narrow.X, narrow.y, narrow.w, piece_rows=500, dtype=torch.float32))
+    found = LEARNERS[4].fit_rows(rows)
+    assert found.W.dtype == torch.float32
+    # Features are rounded to 6e-8; the head's condition is of order 1e3.
+    torch.testing.assert_close(found(narrow.X).double(), exact(block.X), rtol=1e-3, atol=1e-3)
+
+
+def test_penalty_of_a_mean_is_that_of_the_sum():
+    block = data()
+    total = float(block.w.sum())
+    for rows in (InMemory(block), Streamed(passed(block, 50))):
+        mean = rows.ridge(INPUTS, RidgeHead(0.1, mean=True), 0, "")
+        whole = rows.ridge(INPUTS, RidgeHead(0.1 * total), 0, "")
+        torch.testing.assert_close(mean[0], whole[0])
+        assert mean[2] == pytest.approx(0.1 * total)
+
+
+@pytest.mark.parametrize("learner", LEARNERS, ids=str)
+def test_what_passes_compute_can_be_sent(learner):
+    """Every statistic of a fit survives plain pickle."""
+    seen = []
+
+    class Watching(Streamed.__mro__[1]):  # the abstract class
+        def __init__(self, inner):
+            self.inner = inner
+
+        @property
+        def template(self):
+            return self.inner.template
+
+        def collect(self, statistic, label):
+            seen.append(pickle.loads(pickle.dumps(statistic)))
+            return self.inner.collect(statistic, label)
+
+        def ridge(self, features, head, seed, label):
+            seen.append(pickle.loads(pickle.dumps(features)))
+            return self.inner.ridge(features, head, seed, label)
+
+        def mapped(self, map):
+            return Watching(self.inner.mapped(pickle.loads(pickle.dumps(map))))
+
+        def halves(self, seed):
+            return tuple(map(Watching, self.inner.halves(seed)))
+
+    *_, net = learner.path(Watching(InMemory(data())), 0)
+    assert seen
+    assert net.W.isfinite().all()
