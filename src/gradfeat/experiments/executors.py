@@ -3,22 +3,17 @@
 from __future__ import annotations
 
 import contextlib
-import multiprocessing
 import os
 import pickle
-import signal
 import sys
-import threading
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
-from concurrent.futures import BrokenExecutor, Executor, Future, ProcessPoolExecutor
-from multiprocessing.connection import Connection, wait
+from concurrent.futures import Executor, Future
 from typing import Any
 
-import torch
-from threadpoolctl import threadpool_limits
-
 from gradfeat.experiments.errors import ExperimentError
+from gradfeat.passes.errors import EngineError
+from gradfeat.passes.workers import Processes
 
 
 class SerialExecutor(Executor):
@@ -81,69 +76,33 @@ class GivenWorkers(Workers):
 
 
 class PoolWorkers(Workers):
-    """A pool of fresh ("spawn") processes with one BLAS and torch thread each.
-
-    Workers ignore Ctrl-C, and die when this process closes its end of a pipe or dies itself.
-    """
+    """A pool of fresh processes with one BLAS and torch thread each, that end with this one."""
 
     def __init__(self, jobs: int) -> None:
         self.in_flight = 2 * jobs
-        self._jobs = jobs
-        self._start()
-
-    def _start(self) -> None:
-        context = multiprocessing.get_context("spawn")
-        self._leash, self._hand = context.Pipe(duplex=False)
-        self._pool = ProcessPoolExecutor(self._jobs, context, _enter_worker, (self._leash,))
-        try:
-            self.submit(os.getpid).result()
-        except BrokenExecutor as error:
-            self.close()
-            raise ExperimentError(
-                "worker processes could not start: in a script, call run under "
-                '`if __name__ == "__main__":`; elsewhere use jobs=1.'
-            ) from error
+        with _one_sentence():
+            self._processes = Processes(jobs)
 
     def submit(self, call: Callable[..., Any], *values: Any) -> Future[Any]:
         """Start a call, and a process for it where there are too few."""
-        with _interrupts_held():
-            return self._pool.submit(call, *values)
+        return self._processes.submit(call, *values)
 
     def restart(self) -> None:
         """Replace the pool."""
-        self.close()
-        self._start()
+        with _one_sentence():
+            self._processes.restart()
 
     def close(self) -> None:
         """End the workers, whatever they are doing."""
-        self._pool.shutdown(wait=False, cancel_futures=True)
-        self._hand.close()
-        self._pool.shutdown(wait=True)
-        self._leash.close()
+        self._processes.close()
 
 
 @contextlib.contextmanager
-def _interrupts_held() -> Iterator[None]:
-    """Processes started inside get no Ctrl-C while they start; for us it comes afterwards."""
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+def _one_sentence() -> Iterator[None]:
     try:
         yield
-    finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, before)
-
-
-def _enter_worker(leash: Connection) -> None:
-    """Set up a fresh worker process; it is ours alone, so its settings are too."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
-    threadpool_limits(1)
-    torch.set_num_threads(1)
-    threading.Thread(target=_die_with, args=(leash,), daemon=True).start()
-
-
-def _die_with(leash: Connection) -> None:
-    wait([leash])
-    os._exit(1)
+    except EngineError as error:
+        raise ExperimentError(str(error)) from error
 
 
 def check_picklable(name: str, *functions: Callable[..., Any] | None) -> None:

@@ -1,0 +1,151 @@
+"""Lanes: pairs of threads, one that reads and one that computes, over one stream of segments."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Generator, Iterable, Iterator
+from contextlib import ExitStack
+from queue import SimpleQueue
+from typing import Any, TypeAlias
+
+from ..maths.blocks import Statistic
+from .ahead import Ahead
+from .folding import Folded, Item, read
+from .tree import Segment
+
+#: What a lane makes of the items that it reads; runs in the thread of the lane.
+Compute: TypeAlias = Callable[[Statistic[Any, Any], Iterable[Item]], Iterator[Folded[Any]]]
+
+#: What is done to the items as they are read; runs in the reading thread.
+Prepare: TypeAlias = Callable[[Iterator[Item]], Iterator[Item]]
+
+Lane: TypeAlias = tuple[Prepare, Compute]
+
+
+class Feed:
+    """Segments handed out in order to several threads, not too far ahead of the last one finished.
+
+    Parameters
+    ----------
+    segments : iterator of Segment
+    width : int
+        How many segments may be handed out and unfinished, counted from the oldest of them.
+    """
+
+    def __init__(self, segments: Iterator[Segment], width: int) -> None:
+        self._segments = segments
+        self._width = width
+        self._out: dict[int, int] = {}  # by first piece: how many segments came before
+        self._count = 0
+        self._stopped = False
+        self._change = threading.Condition()
+
+    def __iter__(self) -> Iterator[Segment]:
+        """Segments for one of the threads; waits while others are too far behind."""
+        while (segment := self._next()) is not None:
+            yield segment
+            del segment
+
+    def _next(self) -> Segment | None:
+        with self._change:
+            self._change.wait_for(self._open)
+            if self._stopped or (segment := next(self._segments, None)) is None:
+                return None
+            self._out[segment.first] = self._count
+            self._count += 1
+            return segment
+
+    def _open(self) -> bool:
+        oldest = min(self._out.values(), default=self._count)
+        return self._stopped or self._count - oldest < self._width
+
+    def done(self, first: int) -> None:
+        """The segment that begins with this piece is finished."""
+        with self._change:
+            del self._out[first]
+            self._change.notify_all()
+
+    def stop(self) -> None:
+        """Hand out nothing more."""
+        with self._change:
+            self._stopped = True
+            self._change.notify_all()
+
+
+class _Pair:
+    """A thread that computes what another one reads for it."""
+
+    def __init__(self, items: Ahead[Item], out: SimpleQueue[Any]) -> None:
+        self._items = items
+        self._out = out
+        self._thread: threading.Thread | None = None
+
+    def start(self, compute: Callable[[Iterable[Item]], Iterator[Folded[Any]]]) -> None:
+        self._thread = threading.Thread(
+            target=self._run, args=(compute,), name="gradfeat-lane", daemon=True
+        )
+        self._thread.start()
+
+    def _run(self, compute: Callable[[Iterable[Item]], Iterator[Folded[Any]]]) -> None:
+        end: BaseException | None = None
+        try:
+            for folded in compute(self._items):
+                self._out.put(folded)
+                del folded
+        except BaseException as error:
+            end = error
+        self._out.put(end)
+
+    def close(self) -> None:
+        """Stop reading, and wait for both threads."""
+        self._items.close()
+        if self._thread is not None:
+            self._thread.join()
+
+
+def run_lanes(
+    statistic: Statistic[Any, Any],
+    segments: Iterator[Segment],
+    prefetch: int,
+    lanes: list[Lane],
+) -> Generator[Folded[Any], None, None]:
+    """Segments summed by several lanes, as they are finished; no thread is left at the end.
+
+    Parameters
+    ----------
+    statistic : Statistic
+    segments : iterator of Segment
+    prefetch : int
+        Blocks that each lane reads ahead.
+    lanes : list of Lane
+        What each prepares and computes.
+    """
+    feed = Feed(segments, width=4 * len(lanes))
+    out = SimpleQueue[Any]()
+    with ExitStack() as stack:
+        for prepare, compute in lanes:
+            lane = _Pair(Ahead(_prepared(feed, prepare), prefetch), out)
+            stack.callback(lane.close)
+            lane.start(lambda items, compute=compute: compute(statistic, items))
+        stack.callback(feed.stop)
+        yield from _arrivals(feed, out, len(lanes))
+
+
+def _prepared(feed: Feed, prepare: Prepare) -> Generator[Item, None, None]:
+    yield from prepare(read(feed))
+
+
+def _arrivals(
+    feed: Feed, out: SimpleQueue[Any], running: int
+) -> Generator[Folded[Any], None, None]:
+    while running:
+        match out.get():
+            case None:
+                running -= 1
+            case Folded() as folded:
+                first = folded.first
+                yield folded
+                del folded
+                feed.done(first)
+            case error:
+                raise error
