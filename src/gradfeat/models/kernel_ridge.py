@@ -10,8 +10,12 @@ from typing import final
 from jaxtyping import Float
 from torch import Tensor
 
-from .base import Kernel, Learner, unit_weights
+from ..maths.blocks import Block
+from ..passes.rows import Rows
+from .base import Kernel, unit_weights
 from .kernel_machine import KernelMachine
+from .nystrom_rows import centres_of, sampled
+from .rows_learner import RowsLearner
 from .solvers.base import Solver, System
 from .solvers.direct import Direct
 
@@ -21,7 +25,7 @@ DIRECT = Direct()
 
 @final
 @dataclass(frozen=True)
-class KernelRidge(Learner[KernelMachine]):
+class KernelRidge(RowsLearner[KernelMachine]):
     """(K + alpha W^{-1}) c = y - mean y; f(x) = mean y + sum_i c_i k(x, x_i).
 
     Minimises sum_i w_i |y_i - f(x_i)|^2 + alpha |f - mean y|_H^2.
@@ -34,7 +38,8 @@ class KernelRidge(Learner[KernelMachine]):
         Penalty, >= 0.
     solver : Solver
         How, within which memory, to which tolerance. Nystrom centres give a machine on fewer
-        points.
+        points. Rows passed over need a solver with centres (NystromDirect; Nystrom and Adaptive
+        come to the same there).
 
     Raises
     ------
@@ -77,3 +82,18 @@ class KernelRidge(Learner[KernelMachine]):
             warnings.warn(solution.message, UserWarning, stacklevel=2)
         c = solution.c.to(X.dtype)
         yield KernelMachine(self.kernel, solution.Z, c, offset, X.new_ones(X.shape[1]))
+
+    def fit_rows(self, rows: Rows, *, sample: Block | None = None, seed: int = 0) -> KernelMachine:
+        """Nystrom centres among `sample` (left out: 20,000 rows, in a pass), solved in one pass.
+
+        Raises
+        ------
+        ValueError
+            For a solver without centres.
+        MemoryError
+            When not even the matrices of ten centres fit.
+        """
+        solver = centres_of(self.solver)
+        data = sampled(rows, sample, seed=seed)
+        A = data.sample.X.new_ones(data.sample.X.shape[1])
+        return data.ridge(self.kernel, self.alpha, solver, A, "normal equations")

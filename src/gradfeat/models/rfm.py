@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache, partial
 from typing import Literal, final
 
@@ -11,12 +11,17 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
+from ..maths.blocks import Block
 from ..maths.gradients import agop, outer_product
 from ..maths.streams import stream
-from .base import Kernel, Learner, unit_weights
+from ..passes.rows import Rows
+from .base import Kernel, unit_weights
 from .kernel_machine import KernelMachine, apply_metric
+from .nystrom_rows import NystromRows, centres_of, first_rows, sampled
+from .rows_learner import RowsLearner
 from .solvers.adaptive import Adaptive
 from .solvers.base import Solution, Solver, System
+from .solvers.nystrom_direct import CANDIDATES, NystromDirect
 from .solvers.tiles import own_tiles
 
 #: The solver unless another is given.
@@ -29,7 +34,7 @@ LARGEST = 2**26
 
 @final
 @dataclass(frozen=True)
-class RFM(Learner[KernelMachine]):
+class RFM(RowsLearner[KernelMachine]):
     """Repeat from M = I: (K_M + alpha I) c = y - mean y; M <- AGOP of the fit; refit.
 
     K_M(x, z) = k(|x - z|_M), |u|_M^2 = u^T M u, AGOP = (1/n) sum_i grad f(x_i) grad f(x_i)^T
@@ -53,15 +58,18 @@ class RFM(Learner[KernelMachine]):
         Scale M to trace d (the bandwidth keeps its meaning) or to largest entry 1. A zero or
         non-finite AGOP leaves M as it was.
     agop_rows : int, optional
-        Average over a random subset of this many rows (default: all).
+        Average over a random subset of this many rows (default: all); of rows passed over, over so
+        many of the sample.
     metric_rows : int, optional
         Learn M from a random subset of so many rows (default: all); the last round, after
-        `n_iter` updates, is fitted to all rows.
+        `n_iter` updates, is fitted to all rows. Of rows passed over, they are those of the sample,
+        and the rounds take no pass.
     solver : Solver
         How the last round is solved, within which memory. Nystrom centres make it a machine of
-        fewer points for any number of rows.
+        fewer points for any number of rows, and are needed for rows passed over.
     rough : Solver or None
-        How the rounds before are solved, to fewer digits: those of an AGOP. None: as the last.
+        How the rounds before are solved, to fewer digits: those of an AGOP. None: as the last
+        (and so for an Adaptive on rows passed over).
 
     Raises
     ------
@@ -114,6 +122,50 @@ class RFM(Learner[KernelMachine]):
         """The square roots A of M after 0, 1, ..., `n_iter` updates, without the last solve."""
         for A, _ in self._rounds(X, y, weights, seed):
             yield A
+
+    def fit_rows(self, rows: Rows, *, sample: Block | None = None, seed: int = 0) -> KernelMachine:
+        """Nystrom centres in every round: two passes an update, and one for the last fit.
+
+        Raises
+        ------
+        ValueError
+            For a solver without centres.
+        MemoryError
+            When not even the matrices of ten centres fit.
+        """
+        solver = centres_of(self.solver)
+        data = self.sampled(rows, sample, seed)
+        return data.ridge(self.kernel, self.alpha, solver, self.metric(data), "last fit")
+
+    def sampled(self, rows: Rows, sample: Block | None, seed: int) -> NystromRows:
+        """Rows with a sample that is large enough, unless one is given."""
+        size = max(CANDIDATES, self.agop_rows or 0, self.metric_rows or 0)
+        return sampled(rows, sample, size, seed)
+
+    def metric(self, data: NystromRows) -> Tensor:
+        """Square root A of M after `n_iter` updates, from passes over rows; no last solve."""
+        if self.metric_rows is not None:
+            few = first_rows(data.sample, self.metric_rows)
+            inner = replace(self, metric_rows=None)
+            *_, A = inner.metrics(few.X, few.y, weights=few.w, seed=data.seed)
+            return A
+        rough, A = self._rough(), data.sample.X.new_ones(data.sample.X.shape[1])
+        for update in range(self.n_iter):
+            name = f"round {update + 1} of {self.n_iter}"
+            machine = data.ridge(self.kernel, self.alpha, rough, A, f"{name}: fit")
+            inner = data.agop(
+                machine, self.agop_rows, centre=self.centre_gradients, label=f"{name}: gradients"
+            )
+            A = self._next_metric(A.double(), inner).to(A)
+        return A
+
+    def _rough(self) -> NystromDirect:
+        """How rounds are solved in passes: an Adaptive names no centres, the last solver may."""
+        match self.rough:
+            case None | Adaptive():
+                return centres_of(self.solver)
+            case rough:
+                return centres_of(rough)
 
     def _rounds(
         self, X: Tensor, y: Tensor, weights: Tensor | None, seed: int

@@ -10,10 +10,15 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
+from ..maths.blocks import Block
+from ..maths.statistics.moments import Moments
+from ..passes.rows import Rows
 from .base import Learner, unit_weights
 from .kernel_machine import KernelMachine
+from .nystrom_maps import OntoDirections
 from .projected import Projected
 from .rfm import RFM
+from .rows_learner import RowsLearner
 
 
 def eigenpairs(A: Tensor) -> tuple[Float[Tensor, " d"], Float[Tensor, "d d"]]:
@@ -63,13 +68,16 @@ def unit_spread(
     [[0.5]]
     """
     P, p = X @ B, w / w.sum()
-    total = float((p @ (P - p @ P).square()).sum())
-    return B / total**0.5 if total > 0 else B
+    return _scaled(B, float((p @ (P - p @ P).square()).sum()))
+
+
+def _scaled(B: Tensor, variance: float) -> Tensor:
+    return B / variance**0.5 if variance > 0 else B
 
 
 @final
 @dataclass(frozen=True)
-class SubspaceRefit(Learner[Projected]):
+class SubspaceRefit(RowsLearner[Projected]):
     """Learn M by `rfm`, then fit `head` on B^T x, B = V_r diag(e^power) of M, of total variance 1.
 
     A kernel fit in all d inputs pays for each of them even where M says which few matter: a smooth
@@ -81,6 +89,7 @@ class SubspaceRefit(Learner[Projected]):
         How M is learnt, and from how many rows: after its `n_iter` updates.
     head : Learner
         What is fitted to all projected rows; its bandwidth is in units of their standard deviation.
+        For rows passed over a RowsLearner.
     directions : int, optional
         r; None: all that are not rounding.
     power : float
@@ -120,3 +129,31 @@ class SubspaceRefit(Learner[Projected]):
         B = unit_spread(B, X, unit_weights(X, weights))
         head = self.head.fit(X @ B, y, weights=weights, seed=seed)
         yield Projected(head.in_float64(), B.double())
+
+    def fit_rows(self, rows: Rows, *, sample: Block | None = None, seed: int = 0) -> Projected:
+        """The passes of the metric, one for the spread, and those of the head.
+
+        Raises
+        ------
+        ValueError
+            For a head that needs its rows in memory, or a solver without centres.
+        MemoryError
+            When not even the matrices of ten centres fit.
+        """
+        head = self._head_in_passes()
+        data = self.rfm.sampled(rows, sample, seed)
+        B = leading_metric(*eigenpairs(self.rfm.metric(data)), self.directions, self.power)
+        spread = rows.mapped(OntoDirections(B)).collect(Moments(), "spread in the directions")
+        B = _scaled(B, float(spread.xx.trace() / spread.weight))
+        onto = OntoDirections(B)
+        machine = head.fit_rows(rows.mapped(onto), sample=onto(data.sample), seed=seed)
+        return Projected(machine.in_float64(), B.double())
+
+    def _head_in_passes(self) -> RowsLearner[KernelMachine]:
+        match self.head:
+            case RowsLearner():
+                return self.head
+        raise ValueError(
+            f"the head {type(self.head).__name__} needs all rows in memory, and they are passed "
+            "over: use KernelRidge with solver=NystromDirect(centres=...)."
+        )

@@ -74,37 +74,44 @@ class NystromDirect(Solver):
         what = f"Nystrom with {m:,} centres on {n:,} rows"
         refuse_beyond(needed, self.memory_limit, what, "fit on fewer rows or raise memory_limit")
         meter.bytes = needed
-        rows = _pivots(system, m, seed, meter)
+        rows = pivots(system, m, seed, meter)
         T, H, g = _features(system, system.X[rows].double(), meter)
-        R = upper_factor(H, system.alpha)
-        theta = _solve(R, _solve(R.T, g, upper=False))
-        left = g - H.triu() @ theta - H.triu(1).T @ theta - system.alpha * theta
-        residual = float((left.norm(dim=0) / safe_norms(g)).max())
-        c, last = _solve(T, theta), meter.progress(1, residual)
+        c, residual = expansion(T, H, g, system.alpha)
+        last = meter.progress(1, residual)
         if watch is not None:
             watch(last, system.X[rows], c)
         return Solution(system.X[rows], c, True, "", (last,), rows)
 
-    def count(self, system: System) -> int:
-        """Centres at most: those asked for, all points, what memory allows."""
-        n = len(system.X)
+    def count(self, system: System, n: int | None = None, squares: int = SQUARES) -> int:
+        """Centres at most: those asked for, all points, what memory allows.
+
+        Parameters
+        ----------
+        system : System
+            Where the centres are drawn.
+        n : int, optional
+            Rows of the fit; None: those of the system.
+        squares : int
+            m x m matrices in float64 held at once.
+        """
+        n = len(system.X) if n is None else n
         usual = min(int(10 * n**0.5), MOST, int((WORK / n) ** 0.5))
         asked = min(n, usual if self.centres is None else self.centres)
         free = max(0, allowed_bytes(self.memory_limit) - self.bytes(system, 0))
-        linear, square = self._pivot_bytes(system), 8 * SQUARES
+        linear, square = self._pivot_bytes(system), 8 * squares
         fit = ((linear**2 + 4 * square * free) ** 0.5 - linear) / (2 * square)
         return min(asked, max(FEWEST, int(fit)))
 
-    def bytes(self, system: System, m: int) -> int:
+    def bytes(self, system: System, m: int, squares: int = SQUARES) -> int:
         """Bytes that the solve with m centres declares."""
-        return m * (8 * SQUARES * m + self._pivot_bytes(system)) + SCRATCH + 16 * system.y.numel()
+        return m * (8 * squares * m + self._pivot_bytes(system)) + SCRATCH + 16 * system.y.numel()
 
     def _pivot_bytes(self, system: System) -> int:
         """For each centre."""
         return 3 * min(len(system.X), CANDIDATES) * system.X.element_size()
 
 
-def _pivots(system: System, m: int, seed: int, meter: Meter) -> Tensor:
+def pivots(system: System, m: int, seed: int, meter: Meter) -> Tensor:
     """Rows of at most m centres."""
     X = system.X
     order = torch.randperm(len(X), generator=stream(seed, "centres")).to(X.device)
@@ -113,15 +120,19 @@ def _pivots(system: System, m: int, seed: int, meter: Meter) -> Tensor:
     return candidates[rows] if len(rows) else candidates[:1]
 
 
+def centre_factor(system: System, Z: Float[Tensor, "m d"]) -> Float[Tensor, "m m"]:
+    """Upper T with T^T T = k(Z, Z) + jitter, that of the rounding of the points' own type."""
+    K = system.kernel(Z, Z)
+    return upper_factor(K, 10 * torch.finfo(system.X.dtype).eps * float(K.diagonal().mean()))
+
+
 def _features(
     system: System, Z: Float[Tensor, "m d"], meter: Meter
 ) -> tuple[Float[Tensor, "m m"], Float[Tensor, "m m"], Float[Tensor, "m c"]]:
     """T, and Phi^T W Phi and Phi^T W y over all rows."""
     k, X, w, m = system.kernel, system.X, system.weights, len(Z)
-    K = k(Z, Z)
-    jitter = 10 * torch.finfo(X.dtype).eps * float(K.diagonal().mean())
-    T = upper_factor(K, jitter)
-    H, g = torch.zeros_like(K), Z.new_zeros(m, system.y.shape[1])
+    T = centre_factor(system, Z)
+    H, g = Z.new_zeros(m, m), Z.new_zeros(m, system.y.shape[1])
     side = rows_per_block((k.scratch + 3) * 8 * m, SCRATCH)
     for start in range(0, len(X), side):
         rows = slice(start, start + side)
@@ -133,6 +144,25 @@ def _features(
     meter.evaluated(m * len(X))
     meter.multiplied(m * len(X))
     return T, H, g
+
+
+def expansion(
+    T: Float[Tensor, "m m"], H: Float[Tensor, "m m"], g: Float[Tensor, "m c"], alpha: float
+) -> tuple[Float[Tensor, "m c"], float]:
+    """c = T^{-1} theta of (H + alpha I) theta = g, and the relative residual of theta.
+
+    Only the upper triangle of H is read.
+
+    Examples
+    --------
+    >>> one = torch.ones(1, 1).double()
+    >>> float(expansion(2 * one, 3 * one, 8 * one, 1.0)[0])
+    1.0
+    """
+    R = upper_factor(H, alpha)
+    theta = _solve(R, _solve(R.T, g, upper=False))
+    left = g - H.triu() @ theta - H.triu(1).T @ theta - alpha * theta
+    return _solve(T, theta), float((left.norm(dim=0) / safe_norms(g)).max())
 
 
 def _solve(T: Tensor, V: Tensor, *, upper: bool = True) -> Tensor:

@@ -1,0 +1,220 @@
+"""Kernel machines on Nystrom centres, fitted to rows that are passed over."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import final
+
+from jaxtyping import Float
+from torch import Tensor
+
+from ..maths.blocks import CHUNK_BYTES, Block, collect
+from ..maths.memory import refuse_beyond
+from ..maths.statistics.gradient_outer_products import GradientOuterProducts
+from ..maths.statistics.joint import Joint
+from ..maths.statistics.moments import Moments, raw
+from ..maths.statistics.sample import RowSample
+from ..passes.errors import SourceError
+from ..passes.rows import Rows
+from .base import Kernel
+from .kernel_machine import KernelMachine, apply_metric
+from .nystrom_maps import ExpansionGradient, NystromFeatures
+from .solvers.adaptive import Adaptive
+from .solvers.base import Meter, Solver, System
+from .solvers.nystrom import Nystrom
+from .solvers.nystrom_direct import (
+    CANDIDATES,
+    SCRATCH,
+    SQUARES,
+    NystromDirect,
+    centre_factor,
+    expansion,
+    pivots,
+)
+
+#: Rows that products with all centres are made for at once, where scratch allows.
+LEAST_ROWS = 256
+#: Pieces of a source that does not tell how many there are.
+UNKNOWN_PIECES = 2**10
+
+
+def centres_of(solver: Solver) -> NystromDirect:
+    """What a solver comes to on rows that are passed over: centres, solved from sums over rows.
+
+    Raises
+    ------
+    ValueError
+        For a solver that works on the n x n matrix.
+
+    Examples
+    --------
+    >>> centres_of(Nystrom(centres=50))
+    NystromDirect(centres=50, memory_limit=None)
+    """
+    match solver:
+        case NystromDirect():
+            return solver
+        case Nystrom(centres=centres, memory_limit=limit):
+            return NystromDirect(centres, limit)
+        case Adaptive(memory_limit=limit):
+            return NystromDirect(memory_limit=limit)
+    raise ValueError(
+        f"the solver {type(solver).__name__} needs all n x n kernel values, which rows passed over "
+        "do not allow: use solver=NystromDirect(centres=...), or hold the rows in memory."
+    )
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class NystromRows:
+    """Rows that are passed over, and those of them among which centres are drawn.
+
+    Attributes
+    ----------
+    rows : Rows
+        All.
+    sample : Block
+        A random sample of them, on the CPU, in their float type.
+    known : int, optional
+        Number of rows, where it was counted.
+    seed : int
+        Draws the centres.
+
+    Examples
+    --------
+    >>> import torch
+    >>> from gradfeat.models.kernels.radial import Laplace
+    >>> from gradfeat.passes.sources.arrays import ArrayRows
+    >>> X = torch.linspace(0, 1, 200).double()[:, None]
+    >>> rows = Rows(ArrayRows(X, 2 * X, piece_rows=50))
+    >>> data = sampled(rows, None, 100)
+    >>> f = data.ridge(Laplace(1.0), 1e-6, NystromDirect(20), torch.ones(1).double(), "fit")
+    >>> len(f.Z), data.count, bool((f(X) - 2 * X).abs().max() < 0.1)
+    (20, 200, True)
+    """
+
+    rows: Rows
+    sample: Block
+    known: int | None
+    seed: int
+
+    @cached_property
+    def count(self) -> int:
+        """Number of rows of positive weight; takes a pass where it is not known."""
+        if self.known is not None:
+            return self.known
+        return int(self.rows.collect(Moments(one_column), "number of rows").count)
+
+    def ridge(
+        self, kernel: Kernel, alpha: float, solver: NystromDirect, A: Tensor, label: str
+    ) -> KernelMachine:
+        """min_c sum_i w_i |y_i - mean y - sum_j c_j k(A z_j, A x_i)|^2 + alpha c^T K_mm c.
+
+        One pass. With K_mm = T^T T and features phi(x) = T^{-T} k(Z, x): (Phi^T W Phi + alpha I)
+        theta = Phi^T W (y - mean y), c = T^{-1} theta; centres Z by randomly pivoted Cholesky
+        among the sample.
+
+        Parameters
+        ----------
+        kernel, alpha : Kernel, float
+            As in kernel ridge regression.
+        solver : NystromDirect
+            How many centres, within which memory.
+        A : Tensor (d, d) or (d,)
+            Square root of the metric.
+        label : str
+            Name of the pass.
+
+        Raises
+        ------
+        ValueError
+            When alpha is negative or not finite.
+        MemoryError
+            Before the pass, when not even the matrices of ten centres fit.
+        """
+        system = System(kernel, apply_metric(self.sample.X, A), self.sample.y, alpha)
+        chosen = pivots(system, self._centres(system, solver), self.seed, Meter(len(system.X)))
+        Z = self.sample.X[chosen]
+        wide = apply_metric(Z.double(), A.double())
+        features = NystromFeatures(kernel, wide, centre_factor(system, wide), A.double())
+        m = self.rows.collect(Moments(features, row_bytes(features.scratch_per_row())), label)
+        c, _ = expansion(features.T, raw(m).xx, m.xy, alpha)
+        return KernelMachine(kernel, Z, c.to(Z), m.mean_y.to(Z), A)
+
+    def _centres(self, system: System, solver: NystromDirect) -> int:
+        """How many at most; the states of pieces that wait to be merged count as memory."""
+        squares = SQUARES + (self.rows.source.count or UNKNOWN_PIECES).bit_length() + 1
+        n = self.count if solver.centres is None else None
+        m = solver.count(system, n, squares)
+        what = f"Nystrom with {m:,} centres on rows passed over"
+        instead = "ask for fewer centres or raise memory_limit"
+        refuse_beyond(solver.bytes(system, m, squares), solver.memory_limit, what, instead)
+        return m
+
+    def agop(
+        self, machine: KernelMachine, most: int | None, *, centre: bool, label: str
+    ) -> Float[Tensor, "d d"]:
+        """AGOP of `machine` in coordinates A x: over all rows in one pass, or `most` of the sample.
+
+        float64.
+        """
+        gradient = ExpansionGradient(
+            machine.kernel, apply_metric(machine.Z, machine.A), machine.c, machine.A
+        )
+        scratch = row_bytes(machine.scratch_per_row())
+        products = GradientOuterProducts(gradient, scratch, centre)
+        if most is None:
+            return self.rows.collect(products, label)
+        return collect(products, [first_rows(self.sample, most)])
+
+
+def sampled(rows: Rows, sample: Block | None, size: int = CANDIDATES, seed: int = 0) -> NystromRows:
+    """Rows and a sample of them: the one given, or `size` rows by their hash, in a pass.
+
+    Raises
+    ------
+    SourceError
+        When no row has a positive weight.
+    """
+    known, found = None, sample
+    if found is None:
+        both = Joint((RowSample(size, seed), Moments(one_column)))
+        found, moments = rows.collect(both, "sample")
+        known = int(moments.count)
+    if not len(found.X):
+        raise SourceError("no row has a positive weight: give at least one.")
+    return NystromRows(rows, Block(found.X.cpu(), found.y.cpu(), found.w.cpu()), known, seed)
+
+
+def first_rows(rows: Block, most: int) -> Block:
+    """The first rows, at most so many.
+
+    Examples
+    --------
+    >>> import torch
+    >>> X = torch.ones(3, 1)
+    >>> len(first_rows(Block(X, X, X[:, 0]), 2).X)
+    2
+    """
+    return Block(rows.X[:most], rows.y[:most], rows.w[:most])
+
+
+def one_column(rows: Block) -> Block:
+    """Rows with their first input alone: to count them."""
+    return Block(rows.X[:, :1], rows.y, rows.w)
+
+
+def row_bytes(scratch: int) -> int:
+    """Bytes that a statistic is told a row takes, which takes `scratch`.
+
+    Products with many centres are slow for few rows: where as many as fit in a processor's cache
+    are fewer than 256, there are 256 in a chunk, or what 64 MB hold.
+
+    Examples
+    --------
+    >>> CHUNK_BYTES // row_bytes(100), CHUNK_BYTES // row_bytes(10**5)
+    (41943, 256)
+    """
+    rows = max(1, CHUNK_BYTES // scratch, min(LEAST_ROWS, SCRATCH // scratch))
+    return CHUNK_BYTES // rows
