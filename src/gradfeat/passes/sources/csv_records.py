@@ -1,0 +1,125 @@
+"""Where the records of delimited text begin, quoted line ends understood."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import BinaryIO
+
+import numpy as np
+
+from ..errors import SourceError
+
+_BLOCK = 2**24
+_LONGEST_RECORD = 2**26
+
+
+@dataclass(frozen=True)
+class Span:
+    """Some whole records: where they are, and which line of the file the first one is on."""
+
+    offset: int
+    length: int
+    line: int
+    rows: int
+
+
+def record_ends(data: bytes, delimiter: str) -> tuple[np.ndarray, int | None]:
+    """Offsets after the line end of each record, and where a quote opens that is not closed.
+
+    Examples
+    --------
+    >>> ends, open_quote = record_ends(b'a,"b\\nc"\\n1,2\\n', ",")
+    >>> ends.tolist(), open_quote
+    ([8, 12], None)
+    """
+    ends = np.flatnonzero(np.frombuffer(data, np.uint8) == ord("\n")) + 1
+    if b'"' not in data:
+        return ends, None
+    before = re.escape(delimiter).encode()
+    quoted = re.compile(rb"(?:(?<=[\n" + before + rb'])|\A)"(?:[^"]++|"")*+("|\Z)')
+    spans = [m for m in quoted.finditer(data) if not m[1] or data.find(b"\n", *m.span()) >= 0]
+    if not spans:
+        return ends, None
+    starts, stops = (np.array([edge(m) for m in spans]) for edge in (re.Match.start, re.Match.end))
+    nearest = np.searchsorted(starts, ends - 1, side="right") - 1
+    inside = (nearest >= 0) & (ends - 1 < stops[np.maximum(nearest, 0)])
+    return ends[~inside], None if spans[-1][1] else spans[-1].start()
+
+
+def spans(
+    stream: BinaryIO, rows: int, delimiter: str, name: str, offset: int, line: int
+) -> Iterator[tuple[Span, bytes]]:
+    """All records from here on, `rows` at a time (blank lines are no records), with their bytes.
+
+    Parameters
+    ----------
+    stream : binary file
+        At the beginning of a record.
+    rows : int
+        Records of a span; the last one may have less.
+    delimiter, name : str
+        Of the fields; of the file, for messages.
+    offset, line : int
+        Of the stream's position, from 0 and from 1.
+
+    Raises
+    ------
+    SourceError
+        For a quote that is never closed.
+
+    Examples
+    --------
+    >>> import io
+    >>> [s for s, _ in spans(io.BytesIO(b"1\\n\\n2\\n3"), 2, ",", "a.csv", 0, 1)]
+    [Span(offset=0, length=5, line=1, rows=2), Span(offset=5, length=1, line=4, rows=1)]
+    """
+    held, size = b"", _BLOCK
+    while True:
+        block = stream.read(size)
+        data = held + block
+        ends, open_quote = record_ends(data, delimiter)
+        _refuse_open(data, ends, open_quote, not block, name, line)
+        if not block and data and not data.endswith(b"\n"):
+            ends = np.append(ends, len(data))
+        full = _not_blank(data, ends)
+        cuts = full[rows - 1 :: rows]
+        left = len(full) - rows * len(cuts)
+        start = 0
+        for cut, number in _with_rest(cuts.tolist(), rows, len(data), left if not block else 0):
+            yield Span(offset, cut - start, line, number), data[start:cut]
+            offset, line = offset + cut - start, line + data.count(b"\n", start, cut)
+            start = cut
+        if not block:
+            return
+        held = data[start:]
+        size = max(_BLOCK, 2 * len(held))
+
+
+def _with_rest(cuts: list[int], rows: int, end: int, left: int) -> Iterator[tuple[int, int]]:
+    yield from ((cut, rows) for cut in cuts)
+    if left:
+        yield end, left
+
+
+def _not_blank(data: bytes, ends: np.ndarray) -> np.ndarray:
+    if not len(ends):
+        return ends
+    values = np.frombuffer(data, np.uint8)
+    starts = np.concatenate([[0], ends[:-1]])
+    length = ends - starts
+    line_end = np.isin(values[starts], (ord("\r"), ord("\n")))
+    return ends[~(line_end & (length <= 2))]
+
+
+def _refuse_open(
+    data: bytes, ends: np.ndarray, open_quote: int | None, at_end: bool, name: str, line: int
+) -> None:
+    last = int(ends[-1]) if len(ends) else 0
+    if open_quote is None or not (at_end or len(data) - last > _LONGEST_RECORD):
+        return
+    number = line + data.count(b"\n", 0, open_quote)
+    raise SourceError(
+        f"'{name}', line {number:,}: a quote opens there that is never closed: mend that line."
+    )

@@ -1,0 +1,250 @@
+"""The files of a path: one file, a folder, a glob or a list; here or on any fsspec file system."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, cast
+
+from fsspec import AbstractFileSystem
+from fsspec.core import has_magic, url_to_fs
+
+from ..errors import SourceError
+from .words import near_names
+
+#: A path or URL, or several.
+Paths = str | os.PathLike[str] | Sequence[str | os.PathLike[str]]
+
+_STAMPS = ("mtime", "ETag", "etag", "LastModified", "last_modified", "updated", "created")
+
+
+@dataclass(frozen=True)
+class FoundFile:
+    """One file as it was when it was found.
+
+    Attributes
+    ----------
+    fs : fsspec.AbstractFileSystem
+        Where it lies.
+    path : str
+        Its path there.
+    name : str
+        The path as it was given, for messages.
+    below : str
+        The path below the folder that was given: the part that may name partitions (``a=1/``).
+    size : int
+        Bytes.
+    stamp : str
+        Time of the last change, or tag of the contents.
+    """
+
+    fs: AbstractFileSystem
+    path: str
+    name: str
+    below: str
+    size: int
+    stamp: str
+
+    @property
+    def fingerprint(self) -> str:
+        """Text that changes when the file does."""
+        return f"{self.fs.unstrip_protocol(self.path)} {self.size} {self.stamp}"
+
+    def refuse_changed(self) -> None:
+        """Look whether the file is still the one that was found.
+
+        Raises
+        ------
+        SourceError
+            Where its size or time has changed, or it is gone.
+        """
+        self.fs.invalidate_cache(self.path)
+        with reading(self.name):
+            info = self.fs.info(self.path)
+        if (info["size"], _stamp(info)) != (self.size, self.stamp):
+            raise SourceError(
+                f"'{self.name}' has changed since it was opened: start again, and leave the file "
+                "as it is until the end."
+            )
+
+    def bytes(self, start: int, end: int) -> bytes:
+        """Bytes `start` up to `end`.
+
+        Raises
+        ------
+        SourceError
+            Where they cannot be read.
+        """
+        with reading(self.name):
+            return cast(bytes, self.fs.cat_file(self.path, start=start, end=end))
+
+
+def find_files(
+    path: Paths, storage_options: Mapping[str, Any] | None = None
+) -> tuple[FoundFile, ...]:
+    """All files of a path, in order of their names (numbers in names count as numbers).
+
+    Below a folder, what begins with ``.`` or ``_`` is left out.
+
+    Parameters
+    ----------
+    path : path, URL or glob, or several of them
+        ``data.parquet``, ``data/``, ``data/*.parquet``, ``s3://bucket/data``.
+    storage_options : mapping, optional
+        Given to the file system (see fsspec).
+
+    Raises
+    ------
+    SourceError
+        Where there is no file, it cannot be read, or it has no bytes.
+
+    Examples
+    --------
+    >>> import fsspec
+    >>> fsspec.filesystem("memory").pipe({"/found/a10": b"1", "/found/a9": b"1", "/found/_b": b""})
+    >>> [file.below for file in find_files("memory://found")]
+    ['a9', 'a10']
+    """
+    match path:
+        case str() | os.PathLike():
+            files = _files_of(os.fspath(path), storage_options or {})
+        case _:
+            several = (_files_of(os.fspath(one), storage_options or {}) for one in path)
+            files = [file for found in several for file in found]
+            if not files:
+                raise SourceError("the list of files is empty: give at least one path.")
+    for file in files:
+        if not file.size:
+            raise SourceError(f"'{file.name}' is empty (0 bytes): write it again, or remove it.")
+    return tuple(files)
+
+
+@contextmanager
+def reading(name: str) -> Iterator[None]:
+    """Errors of a file system as one sentence.
+
+    Raises
+    ------
+    SourceError
+        For any OSError inside.
+
+    Examples
+    --------
+    >>> with reading("a.csv"):
+    ...     pass
+    """
+    try:
+        yield
+    except FileNotFoundError as error:
+        raise SourceError(f"'{name}' is not there any more: start again with the file.") from error
+    except OSError as error:
+        raise SourceError(
+            f"'{name}' cannot be read ({error.strerror or error or type(error).__name__}): "
+            "check its permissions and the connection."
+        ) from error
+
+
+def _files_of(given: str, storage_options: Mapping[str, Any]) -> list[FoundFile]:
+    fs, root = _file_system(given, storage_options)
+    if has_magic(root) and not fs.exists(root):
+        return _globbed(fs, given, root)
+    try:
+        info = fs.info(root)
+    except FileNotFoundError as error:
+        raise SourceError(
+            f"there is no file or folder '{given}'{near_names(_last(root), _siblings(fs, root))}"
+        ) from error
+    except OSError as error:
+        raise SourceError(
+            f"'{given}' cannot be read ({error.strerror or error}): check its permissions."
+        ) from error
+    if info["type"] != "directory":
+        return [_found(fs, info, given, "")]
+    files = _inside(fs, given, root)
+    if not files:
+        raise SourceError(
+            f"the folder '{given}' holds no files: give a folder with at least one "
+            "(names beginning with '.' or '_' are left out)."
+        )
+    return files
+
+
+def _file_system(given: str, storage_options: Mapping[str, Any]) -> tuple[AbstractFileSystem, str]:
+    try:
+        fs, root = url_to_fs(given, **storage_options)
+    except (ImportError, ValueError) as error:
+        raise SourceError(f"'{given}' cannot be opened: {str(error).rstrip('.')}.") from error
+    return fs, str(root)
+
+
+def _globbed(fs: AbstractFileSystem, given: str, pattern: str) -> list[FoundFile]:
+    base = re.split(r"[*?\[]", pattern)[0].rpartition("/")[0]
+    found = cast(dict[str, Any], fs.glob(pattern, detail=True))
+    files = []
+    for path, info in sorted(found.items(), key=lambda item: _natural(item[0])):
+        if info["type"] == "directory":
+            files += _inside(fs, path, base, path)
+        else:
+            files.append(_found(fs, info, path, _below(path, base)))
+    if not files:
+        raise SourceError(f"no file matches '{given}': check the pattern.")
+    return files
+
+
+def _inside(
+    fs: AbstractFileSystem, given: str, root: str, start: str | None = None
+) -> list[FoundFile]:
+    """The visible files below a folder (below `start`, named from `root` on)."""
+    top = root if start is None else start
+    with reading(given):
+        walk = list(cast(Iterable[Any], fs.walk(top, detail=True, on_error="raise")))
+    infos = {info["name"]: info for _, _, files in walk for info in files.values()}
+    prefix = given.rstrip("/") if start is None else root
+    return [
+        _found(fs, infos[path], f"{prefix}/{_below(path, root)}", _below(path, root))
+        for path in sorted(infos, key=_natural)
+        if _visible(_below(path, root))
+    ]
+
+
+def _found(fs: AbstractFileSystem, info: Mapping[str, Any], name: str, below: str) -> FoundFile:
+    return FoundFile(fs, info["name"], name, below, info["size"], _stamp(info))
+
+
+def _stamp(info: Mapping[str, Any]) -> str:
+    stamp = next((info[key] for key in _STAMPS if key in info), "")
+    match stamp:
+        case datetime():
+            return str(stamp.timestamp())
+        case _:
+            return str(stamp)
+
+
+def _visible(below: str) -> bool:
+    return not any(part.startswith((".", "_")) for part in below.split("/"))
+
+
+def _below(path: str, root: str) -> str:
+    return path.removeprefix(root.rstrip("/")).lstrip("/")
+
+
+def _natural(path: str) -> list[tuple[bool, int, str]]:
+    """A sort key by which a9 comes before a10."""
+    parts = re.split(r"(\d+)", path)
+    return [(part.isdecimal(), int(part) if part.isdecimal() else 0, part) for part in parts]
+
+
+def _last(path: str) -> str:
+    return path.rstrip("/").rpartition("/")[2]
+
+
+def _siblings(fs: AbstractFileSystem, path: str) -> Iterable[str]:
+    parent = path.rstrip("/").rpartition("/")[0]
+    try:
+        return [_last(name) for name in fs.ls(parent, detail=False)]
+    except OSError:
+        return []

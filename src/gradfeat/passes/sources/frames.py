@@ -1,0 +1,105 @@
+"""Data frames in memory as a table in pieces."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator, Sequence
+
+import pandas as pd
+from pandas.core.util.hashing import hash_pandas_object
+
+from ..errors import SourceError
+from ..source import PIECE_ROWS, Listed
+from .numeric import range_count, ranges
+from .tables import Tables, selected
+from .words import checked_piece_rows, listing, refuse_repeated, refuse_unknown
+
+
+class FrameTables(Tables):
+    """Slices of data frames, at most `piece_rows` rows each; frames are not put together.
+
+    Parameters
+    ----------
+    frames : DataFrame, or several
+        With the same columns; frames without rows are passed over.
+    piece_rows : int
+        Rows of a piece at most.
+
+    Raises
+    ------
+    SourceError
+        For repeated names, columns that one frame lacks, or no rows at all.
+
+    Examples
+    --------
+    >>> table = FrameTables(pd.DataFrame({"x": range(5)}), piece_rows=2)
+    >>> [len(frame) for piece in table.pieces() for frame in piece.read()]
+    [2, 2, 1]
+    """
+
+    def __init__(
+        self, frames: pd.DataFrame | Sequence[pd.DataFrame], piece_rows: int = PIECE_ROWS
+    ) -> None:
+        match frames:
+            case pd.DataFrame():
+                self.frames: Sequence[pd.DataFrame] = (frames,)
+            case _:
+                self.frames = tuple(frames)
+        self.piece_rows = checked_piece_rows(piece_rows)
+        if not self.rows:
+            raise SourceError("the data frames have no rows: give at least one row.")
+        refuse_repeated("the data frame", self.names)
+        for number, frame in enumerate(self.frames):
+            lacking = [name for name in self.names if name not in frame.columns]
+            if lacking:
+                raise SourceError(
+                    f"data frame {number} has no column {listing(lacking)}, which data frame 0 "
+                    "has: give frames with the same columns."
+                )
+
+    @property
+    def name(self) -> str:
+        """Data frames."""
+        return "the data frame" if len(self.frames) == 1 else f"{len(self.frames)} data frames"
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Columns of the first frame."""
+        return tuple(self.frames[0].columns)
+
+    @property
+    def rows(self) -> int:
+        """Rows of all frames."""
+        return sum(len(frame) for frame in self.frames)
+
+    @property
+    def count(self) -> int:
+        """Number of slices."""
+        return sum(range_count(len(frame), self.piece_rows) for frame in self.frames)
+
+    @property
+    def fingerprint(self) -> str:
+        """A digest of the contents (some seconds a gigabyte)."""
+        summed = hashlib.blake2b(digest_size=16)
+        for frame in self.frames:
+            summed.update(repr([*frame.dtypes.astype(str).items()]).encode())
+            summed.update(hash_pandas_object(frame, index=False).to_numpy().tobytes())
+        return f"frames {summed.hexdigest()} {self.piece_rows}"
+
+    @property
+    def parallel(self) -> bool:
+        """No: rows would have to be sent."""
+        return False
+
+    def select(self, columns: Sequence[str]) -> FrameTables:
+        """The same rows with these columns alone."""
+        refuse_unknown(self.name, columns, self.names)
+        return FrameTables([selected(frame, columns) for frame in self.frames], self.piece_rows)
+
+    def pieces(self) -> Iterator[Listed[pd.DataFrame]]:
+        """Slices with the columns of the first frame."""
+        names = self.names
+        for number, frame in enumerate(self.frames):
+            for rows in ranges(len(frame), self.piece_rows):
+                place = f"data frame {number}, {rows.name}"
+                yield Listed((selected(frame.iloc[rows.of], names),), place)

@@ -1,0 +1,167 @@
+"""Memory-mapped ``.npy`` files as a source of blocks."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+
+from ...maths.blocks import Block
+from ..errors import SourceError
+from ..source import PIECE_ROWS, Columns, Piece
+from .files import FoundFile, find_files
+from .numeric import (
+    NumericSource,
+    RowRange,
+    as_tensor,
+    checked_block,
+    checked_dtype,
+    checked_shapes,
+    numbered,
+    range_count,
+    ranges,
+)
+from .words import checked_piece_rows
+
+
+@dataclass(frozen=True)
+class NpyFiles:
+    """The files of inputs, targets and perhaps weights."""
+
+    X: FoundFile
+    y: FoundFile
+    w: FoundFile | None
+
+    def __iter__(self) -> Iterator[FoundFile]:
+        """Those that there are."""
+        return (file for file in (self.X, self.y, self.w) if file is not None)
+
+
+@dataclass(frozen=True)
+class NpyPiece(Piece[Block]):
+    """Some rows of the files: paths and a range."""
+
+    files: NpyFiles
+    rows: RowRange
+    dtype: torch.dtype
+
+    @property
+    def name(self) -> str:
+        """The file of the inputs and the rows."""
+        return f"'{self.files.X.name}', {self.rows.name}"
+
+    def read(self) -> Iterator[Block]:
+        """One block.
+
+        Raises
+        ------
+        SourceError
+            For a file that has changed, values missing or infinite, negative weights.
+        """
+        for file in self.files:
+            file.refuse_changed()
+        X, y = self._tensor(self.files.X, "X"), self._tensor(self.files.y, "y")
+        w = None if self.files.w is None else self._tensor(self.files.w, "w")
+        yield checked_block(X, y, w, self.name)
+
+    def _tensor(self, file: FoundFile, what: str) -> torch.Tensor:
+        mapped = _mapped(file)
+        return as_tensor(np.array(mapped[self.rows.of]), what, self.dtype)
+
+
+def _mapped(file: FoundFile) -> np.ndarray:
+    try:
+        return np.load(file.path, mmap_mode="r", allow_pickle=False)
+    except PermissionError as error:
+        raise SourceError(f"'{file.name}' cannot be read: check its permissions.") from error
+    except (ValueError, EOFError, OSError) as error:
+        raise SourceError(
+            f"'{file.name}' is not a whole .npy file of numbers: write it again with numpy.save."
+        ) from error
+
+
+class NpyRows(NumericSource):
+    """Rows of ``.npy`` files that are mapped, not loaded; pieces are paths and ranges.
+
+    Parameters
+    ----------
+    X, y : path
+        Files of shape (n, d), and (n,) or (n, c), on this machine.
+    w : path, optional
+        File of weights (n,); left out: 1.
+    piece_rows : int
+        Rows of a piece.
+    dtype : torch.dtype
+        float64 or float32, of the blocks.
+
+    Raises
+    ------
+    SourceError
+        Where files cannot be read, or their shapes do not go together.
+
+    Examples
+    --------
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as folder:
+    ...     np.save(f"{folder}/X.npy", np.ones((5, 2)))
+    ...     np.save(f"{folder}/y.npy", np.ones(5))
+    ...     source = NpyRows(f"{folder}/X.npy", f"{folder}/y.npy", piece_rows=2)
+    ...     [len(block.X) for piece in source.pieces() for block in piece.read()]
+    [2, 2, 1]
+    """
+
+    def __init__(
+        self,
+        X: str | os.PathLike[str],
+        y: str | os.PathLike[str],
+        w: str | os.PathLike[str] | None = None,
+        piece_rows: int = PIECE_ROWS,
+        dtype: torch.dtype = torch.float64,
+    ) -> None:
+        self.files = NpyFiles(_file(X), _file(y), None if w is None else _file(w))
+        self.piece_rows, self.dtype = checked_piece_rows(piece_rows), checked_dtype(dtype)
+        mapped = [_mapped(file) for file in self.files]
+        for file, values in zip(self.files, mapped, strict=True):
+            as_tensor(values[:1] if values.ndim else values, f"'{file.name}'", dtype)
+        shapes: list[tuple[int, ...]] = [values.shape for values in mapped]
+        checked_shapes(shapes[0], shapes[1], shapes[2] if w is not None else None)
+        if not shapes[0][0]:
+            raise SourceError(f"'{self.files.X.name}' has no rows: give at least one.")
+        self.length, self.inputs = shapes[0]
+        self.targets = 1 if len(shapes[1]) == 1 else shapes[1][1]
+
+    @property
+    def columns(self) -> Columns:
+        """x0, x1, ... and y."""
+        return numbered(self.inputs, self.targets)
+
+    @property
+    def rows(self) -> int:
+        """Length of the arrays."""
+        return self.length
+
+    @property
+    def count(self) -> int:
+        """Number of ranges."""
+        return range_count(self.length, self.piece_rows)
+
+    @property
+    def fingerprint(self) -> str:
+        """Files with size and time, and rows of a piece."""
+        files = [file.fingerprint for file in self.files]
+        return "\n".join([*files, f"{self.piece_rows} {self.dtype}"])
+
+    def pieces(self) -> Iterator[NpyPiece]:
+        """Ranges of rows."""
+        for rows in ranges(self.rows, self.piece_rows):
+            yield NpyPiece(self.files, rows, self.dtype)
+
+
+def _file(path: str | os.PathLike[str]) -> FoundFile:
+    found = list(find_files(path))
+    if len(found) > 1:
+        raise SourceError(f"'{os.fspath(path)}' is {len(found)} files: give one .npy file.")
+    return found[0]

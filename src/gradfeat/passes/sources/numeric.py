@@ -1,0 +1,246 @@
+"""Sources of blocks: numbers of any origin as checked tensors."""
+
+from __future__ import annotations
+
+import hashlib
+from abc import abstractmethod
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from ...maths.blocks import Block
+from ..errors import SourceError
+from ..source import Columns, Piece, Source
+from .words import counted
+
+#: What a source of numbers accepts.
+Numbers = np.ndarray | Tensor
+
+_FLOATS = (torch.float32, torch.float64)
+
+
+class NumericSource(Source[Block]):
+    """Inputs, targets and weights in pieces; its chunks are blocks of one float type."""
+
+    @property
+    @abstractmethod
+    def columns(self) -> Columns:
+        """Names of the inputs and targets."""
+
+    @property
+    @abstractmethod
+    def rows(self) -> int | None:
+        """How many rows there are; None where only reading tells."""
+
+
+def numbered(inputs: int, targets: int) -> Columns:
+    """Names of columns that have none.
+
+    Examples
+    --------
+    >>> numbered(2, 1)
+    Columns(inputs=('x0', 'x1'), targets=('y',))
+    """
+    y = ("y",) if targets == 1 else tuple(f"y{i}" for i in range(targets))
+    return Columns(tuple(f"x{i}" for i in range(inputs)), y)
+
+
+def checked_dtype(dtype: torch.dtype) -> torch.dtype:
+    """The float type of the blocks.
+
+    Raises
+    ------
+    SourceError
+        For any but float64 and float32.
+
+    Examples
+    --------
+    >>> checked_dtype(torch.float64)
+    torch.float64
+    """
+    if dtype not in _FLOATS:
+        raise SourceError(f"dtype is {dtype}: give torch.float64 or torch.float32.")
+    return dtype
+
+
+def as_tensor(numbers: Numbers, what: str, dtype: torch.dtype) -> Tensor:
+    """A tensor of float type `dtype` on the device of `numbers`.
+
+    Raises
+    ------
+    SourceError
+        For text, dates, complex numbers and other objects.
+
+    Examples
+    --------
+    >>> as_tensor(np.arange(2), "X", torch.float64)
+    tensor([0., 1.], dtype=torch.float64)
+    """
+    match numbers:
+        case Tensor():
+            real, tensor = not numbers.is_complex(), numbers.detach()
+        case _:
+            real = numbers.dtype.kind in "biuf"
+            target = np.float32 if dtype == torch.float32 else np.float64
+            tensor = torch.from_numpy(np.require(numbers, target, ["C", "W"])) if real else None
+    if tensor is None or not real:
+        raise SourceError(
+            f"{what} is of type {numbers.dtype}: give real numbers (encode text and dates)."
+        )
+    return tensor.to(dtype).contiguous()
+
+
+def checked_shapes(X: tuple[int, ...], y: tuple[int, ...], w: tuple[int, ...] | None) -> None:
+    """Refuse shapes that do not go together: X (n, d), y (n,) or (n, c), w (n,) or None.
+
+    Raises
+    ------
+    SourceError
+        Naming the shapes that came.
+
+    Examples
+    --------
+    >>> checked_shapes((5, 2), (5,), None)
+    """
+    if len(X) != 2 or not X[1]:
+        raise SourceError(f"X has shape {X}: give rows and columns (n, d), at least one column.")
+    if len(y) not in (1, 2) or (len(y) == 2 and not y[1]):
+        raise SourceError(f"y has shape {y}: give one target (n,) or several (n, c).")
+    if w is not None and len(w) != 1:
+        raise SourceError(f"w has shape {w}: give one weight a row, (n,).")
+    if y[0] != X[0]:
+        raise SourceError(f"X has {X[0]:,} rows and y has {y[0]:,}: give as many of both.")
+    if w is not None and w[0] != X[0]:
+        raise SourceError(f"X has {X[0]:,} rows and w has {w[0]:,}: give as many of both.")
+
+
+def checked_block(X: Tensor, y: Tensor, w: Tensor | None, where: str) -> Block:
+    """The rows as a block: y (n,) as one column, weights 1 where there are none.
+
+    Raises
+    ------
+    SourceError
+        For values that are missing or infinite, and for negative weights.
+
+    Examples
+    --------
+    >>> one = torch.ones(2, 1)
+    >>> checked_block(one, one[:, 0], None, "rows").w.tolist()
+    [1.0, 1.0]
+    """
+    y = y[:, None] if y.ndim == 1 else y
+    weights = torch.ones(len(X), dtype=X.dtype, device=X.device) if w is None else w
+    for what, values in (("X", X), ("y", y), ("w", weights)):
+        if not all_finite(values):
+            bad = int((~values.isfinite()).sum())
+            raise SourceError(
+                f"{where}: {what} has {counted(bad, 'value')} missing or infinite: fill them, or "
+                "drop those rows."
+            )
+    if w is not None and bool((w < 0).any()):
+        raise SourceError(f"{where}: w has negative weights: give weights of 0 or more.")
+    return Block(X, y, weights)
+
+
+def all_finite(values: Tensor) -> bool:
+    """Whether no value is missing or infinite; one sum says so of most data.
+
+    Examples
+    --------
+    >>> all_finite(torch.tensor([1.0, float("nan")]))
+    False
+    """
+    return bool(values.sum().isfinite()) or bool(values.isfinite().all())
+
+
+@dataclass(frozen=True)
+class RowRange:
+    """Rows `start` up to `stop` of some array."""
+
+    start: int
+    stop: int
+
+    @property
+    def name(self) -> str:
+        """The first and the last row, counted from 0."""
+        return f"rows {self.start:,} to {self.stop - 1:,}"
+
+    @property
+    def of(self) -> slice:
+        """As an index."""
+        return slice(self.start, self.stop)
+
+
+def ranges(rows: int, piece_rows: int) -> Iterator[RowRange]:
+    """All rows, `piece_rows` at a time.
+
+    Examples
+    --------
+    >>> [(r.start, r.stop) for r in ranges(5, 2)]
+    [(0, 2), (2, 4), (4, 5)]
+    """
+    for start in range(0, rows, piece_rows):
+        yield RowRange(start, min(start + piece_rows, rows))
+
+
+def range_count(rows: int, piece_rows: int) -> int:
+    """How many ranges :func:`ranges` gives.
+
+    Examples
+    --------
+    >>> range_count(5, 2)
+    3
+    """
+    return -(-rows // piece_rows)
+
+
+def digest(arrays: Iterable[Numbers]) -> str:
+    """A short text of the contents of arrays in memory (about a second a gigabyte).
+
+    Examples
+    --------
+    >>> digest([np.zeros(2)]) == digest([np.zeros(3)])
+    False
+    """
+    summed = hashlib.blake2b(digest_size=16)
+    for array in arrays:
+        match array:
+            case Tensor():
+                held = array.detach().cpu().numpy()
+            case _:
+                held = array
+        summed.update(f"{held.dtype} {held.shape}".encode())
+        for rows in ranges(len(held), 2**16):
+            summed.update(np.ascontiguousarray(held[rows.of]).data)
+    return summed.hexdigest()
+
+
+@dataclass(frozen=True)
+class BlockPiece(Piece[Block]):
+    """Rows of arrays in memory, converted and checked when read."""
+
+    X: Numbers
+    y: Numbers
+    w: Numbers | None
+    dtype: torch.dtype
+    place: str
+
+    @property
+    def name(self) -> str:
+        """Where the rows are."""
+        return self.place
+
+    def read(self) -> Iterator[Block]:
+        """One block.
+
+        Raises
+        ------
+        SourceError
+            For values that are missing or infinite, and for negative weights.
+        """
+        X, y = (as_tensor(a, what, self.dtype) for a, what in ((self.X, "X"), (self.y, "y")))
+        w = None if self.w is None else as_tensor(self.w, "w", self.dtype)
+        yield checked_block(X, y, w, self.place)

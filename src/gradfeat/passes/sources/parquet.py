@@ -1,0 +1,209 @@
+"""Parquet files as a table in pieces of whole row groups."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import pandas as pd
+import pyarrow as pa
+
+from ..errors import SourceError
+from ..source import PIECE_ROWS, Piece
+from .files import FoundFile, Paths, find_files
+from .parquet_footers import Footer, common_schema, open_parquet, read_footers
+from .tables import Tables
+from .words import checked_piece_rows
+
+
+@dataclass(frozen=True)
+class RowGroup:
+    """One row group of one file, not read yet."""
+
+    file: FoundFile
+    number: int
+    rows: int
+    keys: tuple[tuple[str, object], ...]
+
+    @property
+    def name(self) -> str:
+        """The file and the number of the row group."""
+        return f"'{self.file.name}', row group {self.number}"
+
+    def tables(self, schema: pa.Schema, most: int) -> Iterator[pa.Table]:
+        """The rows, at most `most` at a time, with the columns and types of `schema`.
+
+        Raises
+        ------
+        SourceError
+            Where the row group is damaged, or the file is not the one that was found.
+        """
+        self.file.refuse_changed()
+        keys = dict(self.keys)
+        inside = [name for name in schema.names if name not in keys]
+        seen = 0
+        try:
+            with open_parquet(self.file) as parquet:
+                for batch in parquet.iter_batches(most, row_groups=[self.number], columns=inside):
+                    seen += len(batch)
+                    yield _typed(batch, schema, keys)
+        except (pa.ArrowException, OSError) as error:
+            raise SourceError(_damaged(self.name, str(error))) from error
+        if seen != self.rows:
+            raise SourceError(_damaged(self.name, f"{seen} rows where {self.rows} were announced"))
+
+
+def _damaged(name: str, why: str) -> str:
+    reason = why.strip().splitlines()[0][:120].rstrip(".") if why.strip() else "unreadable"
+    return f"{name} is damaged ({reason}): write the file again, or leave it out."
+
+
+def _typed(batch: pa.RecordBatch, schema: pa.Schema, keys: Mapping[str, object]) -> pa.Table:
+    batch.validate(full=True)
+    columns = [
+        pa.repeat(pa.scalar(keys[field.name], field.type), len(batch))
+        if field.name in keys
+        else batch.column(field.name).cast(field.type)
+        for field in schema
+    ]
+    return pa.Table.from_arrays(columns, schema=schema)
+
+
+@dataclass(frozen=True)
+class ParquetPiece(Piece[pd.DataFrame]):
+    """Some consecutive row groups: one chunk together, or one large row group in several."""
+
+    groups: tuple[RowGroup, ...]
+    schema: pa.Schema
+    piece_rows: int
+
+    @property
+    def name(self) -> str:
+        """The row groups, first to last."""
+        first, last = self.groups[0], self.groups[-1]
+        if first == last:
+            return first.name
+        if first.file == last.file:
+            return f"'{first.file.name}', row groups {first.number} to {last.number}"
+        return f"{first.name} to {last.name}"
+
+    def read(self) -> Iterator[pd.DataFrame]:
+        """The rows as data frames of at most `piece_rows` rows.
+
+        Raises
+        ------
+        SourceError
+            Naming the file and the row group that cannot be read.
+        """
+        tables = (t for group in self.groups for t in group.tables(self.schema, self.piece_rows))
+        if sum(group.rows for group in self.groups) <= self.piece_rows:
+            tables = iter([pa.concat_tables(tables)])
+        for table in tables:
+            yield table.to_pandas(ignore_metadata=True)
+
+
+class ParquetTables(Tables):
+    """A Parquet file, folder, glob, list of them, or fsspec URL; footers are read once, here.
+
+    Small row groups that follow each other, also over files, make one piece of at most
+    `piece_rows` rows; a larger row group is one piece that is read in several chunks, so that
+    memory stays bounded. Folders ``a=1/`` are columns; files without rows are passed over. A
+    column stored as codes of categories is read as its values; types that differ in width alone
+    are read as the widest. A damaged page is certain to be noticed only where the file has page
+    checksums (``write_page_checksum=True`` of pyarrow).
+
+    Parameters
+    ----------
+    path : path, URL or glob, or several of them
+        What to read; below a folder, names that begin with ``.`` or ``_`` are left out.
+    columns : sequence of str, optional
+        Columns to read; left out: all of the first file.
+    piece_rows : int
+        Rows of a chunk at most.
+    storage_options : mapping, optional
+        Given to the fsspec file system.
+
+    Raises
+    ------
+    SourceError
+        Where files cannot be found or read, or do not go together.
+
+    Examples
+    --------
+    >>> import fsspec, pandas as pd
+    >>> with fsspec.open("memory://doc/a.parquet", "wb") as file:
+    ...     pd.DataFrame({"x": range(5), "y": range(5)}).to_parquet(file, row_group_size=2)
+    >>> table = ParquetTables("memory://doc/a.parquet", columns=["x"], piece_rows=4)
+    >>> table.rows, table.count, [len(frame) for p in table.pieces() for frame in p.read()]
+    (5, 2, [4, 1])
+    """
+
+    def __init__(
+        self,
+        path: Paths,
+        columns: Sequence[str] | None = None,
+        piece_rows: int = PIECE_ROWS,
+        storage_options: Mapping[str, Any] | None = None,
+    ) -> None:
+        self.piece_rows = checked_piece_rows(piece_rows)
+        self.footers: Sequence[Footer] = read_footers(find_files(path, storage_options))
+        self.schema = common_schema(self.footers, columns)
+        if not self.rows:
+            raise SourceError(f"{self.name} has no rows: give a table with at least one row.")
+
+    @property
+    def name(self) -> str:
+        """The first file, and how many more there are."""
+        more = len(self.footers) - 1
+        return f"'{self.footers[0].file.name}'" + (f" and {more} more" if more else "")
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The columns that are read."""
+        return tuple(self.schema.names)
+
+    @property
+    def rows(self) -> int:
+        """Rows of all files."""
+        return sum(sum(footer.groups) for footer in self.footers)
+
+    @property
+    def count(self) -> int:
+        """Number of pieces."""
+        return sum(1 for _ in self.pieces())
+
+    @property
+    def fingerprint(self) -> str:
+        """Files with size and time, row groups, columns and rows of a piece."""
+        files = [f"{footer.file.fingerprint} {footer.groups}" for footer in self.footers]
+        return "\n".join([*files, str(self.schema), str(self.piece_rows)])
+
+    def select(self, columns: Sequence[str]) -> ParquetTables:
+        """The same rows with these columns alone."""
+        chosen = object.__new__(ParquetTables)
+        chosen.piece_rows, chosen.footers = self.piece_rows, self.footers
+        chosen.schema = common_schema(self.footers, columns)
+        return chosen
+
+    def pieces(self) -> Iterator[ParquetPiece]:
+        """Row groups put together up to `piece_rows` rows."""
+        waiting: list[RowGroup] = []
+        rows = 0
+        for group in self._row_groups():
+            if waiting and rows + group.rows > self.piece_rows:
+                yield self._piece(waiting)
+                waiting, rows = [], 0
+            waiting.append(group)
+            rows += group.rows
+        if waiting:
+            yield self._piece(waiting)
+
+    def _piece(self, groups: Sequence[RowGroup]) -> ParquetPiece:
+        return ParquetPiece(tuple(groups), self.schema, self.piece_rows)
+
+    def _row_groups(self) -> Iterator[RowGroup]:
+        for footer in self.footers:
+            for number, rows in enumerate(footer.groups):
+                if rows:
+                    yield RowGroup(footer.file, number, rows, footer.keys)

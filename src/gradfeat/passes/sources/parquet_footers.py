@@ -1,0 +1,195 @@
+"""What the footers of Parquet files say: rows of each row group, and columns common to all."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from functools import lru_cache
+from urllib.parse import unquote
+
+import pyarrow as pa
+import pyarrow.dataset as ds
+import pyarrow.parquet as pq
+import pyarrow.types as kinds
+
+from ..errors import SourceError
+from .files import FoundFile
+from .words import listing, refuse_repeated, refuse_unknown
+
+#: Bytes read at a time of each column, so that a large row group is never held compressed.
+_BUFFER = 2**20
+_READERS = 8
+
+
+@dataclass(frozen=True)
+class Footer:
+    """Of one file: its row groups' rows, its columns, and the values its path gives.
+
+    Attributes
+    ----------
+    file : FoundFile
+        The file.
+    groups : tuple of int
+        Rows of each row group.
+    schema : pyarrow.Schema
+        The columns in the file and those of its path.
+    keys : tuple of (str, object)
+        Columns that the path gives (``a=1/``), and their value in this file.
+    """
+
+    file: FoundFile
+    groups: tuple[int, ...]
+    schema: pa.Schema
+    keys: tuple[tuple[str, object], ...]
+
+
+def open_parquet(file: FoundFile) -> pq.ParquetFile:
+    """The file, opened (the footer is kept in this process); pages with checksums are checked."""
+    return pq.ParquetFile(
+        file.path,
+        filesystem=file.fs,
+        metadata=_metadata(file),
+        buffer_size=_BUFFER,
+        page_checksum_verification=True,
+    )
+
+
+@lru_cache(maxsize=8)
+def _metadata(file: FoundFile) -> pq.FileMetaData:
+    return pq.ParquetFile(file.path, filesystem=file.fs).metadata
+
+
+def read_footers(files: Sequence[FoundFile]) -> list[Footer]:
+    """The footers of all files.
+
+    Raises
+    ------
+    SourceError
+        For a file that is not Parquet, is cut short or damaged, or repeats a name.
+    """
+    with ThreadPoolExecutor(min(_READERS, len(files))) as threads:
+        opened = list(threads.map(_opened, files))
+    partitioning = _partitioning(files)
+    return [
+        _footer(file, rows, schema, partitioning)
+        for file, (rows, schema) in zip(files, opened, strict=True)
+    ]
+
+
+def _opened(file: FoundFile) -> tuple[tuple[int, ...], pa.Schema]:
+    try:
+        parquet = pq.ParquetFile(file.path, filesystem=file.fs)
+    except (pa.ArrowException, OSError) as error:
+        raise SourceError(_what_is_wrong(file, error)) from error
+    with parquet:
+        footer, schema = parquet.metadata, parquet.schema_arrow
+        rows = tuple(footer.row_group(i).num_rows for i in range(footer.num_row_groups))
+    refuse_repeated(f"'{file.name}'", schema.names)
+    return rows, schema
+
+
+def _what_is_wrong(file: FoundFile, error: Exception) -> str:
+    match error:
+        case PermissionError() | FileNotFoundError():
+            return f"'{file.name}' cannot be read ({error.strerror}): check its permissions."
+    match file.bytes(0, 4):
+        case b"PAR1":
+            return f"'{file.name}' is cut short or damaged (no footer at its end): write it again."
+        case b"PARE":
+            return f"'{file.name}' is an encrypted Parquet file: decrypt it first."
+    return f"'{file.name}' is not a Parquet file: give Parquet files alone (a glob selects some)."
+
+
+def _partitioning(files: Sequence[FoundFile]) -> ds.Partitioning:
+    """The names in the files' paths; whole numbers are such in all of them, or text."""
+    values: dict[str, set[str]] = {}
+    for file in files:
+        for part in file.below.split("/")[:-1]:
+            name, equals, value = part.partition("=")
+            if equals:
+                values.setdefault(unquote(name), set()).add(value)
+    whole = re.compile(r"-?\d{1,18}|__HIVE_DEFAULT_PARTITION__")
+    types = {
+        name: pa.int64() if all(map(whole.fullmatch, found)) else pa.string()
+        for name, found in values.items()
+    }
+    return ds.partitioning(pa.schema(list(types.items())), flavor="hive")
+
+
+def _footer(
+    file: FoundFile, rows: tuple[int, ...], schema: pa.Schema, partitioning: ds.Partitioning
+) -> Footer:
+    given = ds.get_partition_keys(partitioning.parse(file.below))
+    keys = {name: value for name, value in given.items() if name not in schema.names}
+    for name in keys:
+        schema = schema.append(partitioning.schema.field(name))
+    return Footer(file, rows, schema.remove_metadata(), tuple(keys.items()))
+
+
+def common_schema(footers: Sequence[Footer], columns: Sequence[str] | None) -> pa.Schema:
+    """The columns asked for (all of the first file where none are), of types that hold all files.
+
+    Raises
+    ------
+    SourceError
+        For a column that is missing in a file, or holds numbers in one and text in another.
+    """
+    first = footers[0]
+    known = [name for name in first.schema.names if not name.startswith("__index_level_")]
+    names = known if columns is None else list(columns)
+    refuse_repeated("the selection", names)
+    refuse_unknown(f"'{first.file.name}'", names, known)
+    for footer in footers[1:]:
+        _refuse_other(first, footer, names)
+    return pa.schema([_common_field(name, footers) for name in names])
+
+
+def _refuse_other(first: Footer, other: Footer, names: Iterable[str]) -> None:
+    there = set(other.schema.names)
+    missing = [name for name in names if name not in there]
+    if missing:
+        raise SourceError(
+            f"'{other.file.name}' has no column {listing(missing)}, which '{first.file.name}' "
+            "has: give files with the same columns, or select columns that all of them have."
+        )
+
+
+def _common_field(name: str, footers: Sequence[Footer]) -> pa.Field:
+    first = footers[0]
+    for footer in footers:
+        was, now = (_kind(f.schema.field(name).type) for f in (first, footer))
+        if was == "nothing":
+            first = footer
+        elif now not in (was, "nothing"):
+            raise SourceError(
+                f"column {name!r} holds {was} in '{first.file.name}' and {now} in "
+                f"'{footer.file.name}': write it with the same type in all files."
+            )
+    types = dict.fromkeys(_plain(footer.schema.field(name).type) for footer in footers)
+    schemas = [pa.schema([(name, type_)]) for type_ in types]
+    try:
+        return pa.unify_schemas(schemas, promote_options="permissive").field(name)
+    except pa.ArrowException as error:
+        raise SourceError(
+            f"column {name!r} has types that do not go together "
+            f"({' and '.join(str(type_) for type_ in types)}): write it with one type in all files."
+        ) from error
+
+
+def _plain(type_: pa.DataType) -> pa.DataType:
+    """The type of the values, where a column is stored as codes of them."""
+    return type_.value_type if kinds.is_dictionary(type_) else type_
+
+
+def _kind(type_: pa.DataType) -> str:
+    plain = _plain(type_)
+    tests = {
+        "nothing": kinds.is_null,
+        "truth values": kinds.is_boolean,
+        "numbers": lambda t: kinds.is_integer(t) or kinds.is_floating(t) or kinds.is_decimal(t),
+        "text": lambda t: kinds.is_string(t) or kinds.is_large_string(t) or kinds.is_string_view(t),
+        "times": kinds.is_temporal,
+    }
+    return next((kind for kind, test in tests.items() if test(plain)), f"values of type {plain}")

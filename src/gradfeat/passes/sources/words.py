@@ -1,0 +1,105 @@
+"""Names in sentences."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from difflib import get_close_matches
+
+from ..errors import SourceError
+
+
+def listing(names: Iterable[object], most: int = 5) -> str:
+    """The names quoted and joined, the first `most` of them and the number left out.
+
+    Examples
+    --------
+    >>> listing("abc", most=2)
+    "'a', 'b' and 1 more"
+    """
+    quoted = [repr(name) for name in names]
+    rest = len(quoted) - most
+    return ", ".join(quoted[:most]) + (f" and {rest} more" if rest > 0 else "")
+
+
+def near_names(name: str, names: Iterable[str]) -> str:
+    """The end of a sentence: ``"; did you mean 'a' or 'b'?"``, or ``"."`` where none is close.
+
+    Examples
+    --------
+    >>> near_names("biker", ["bikers", "temp"])
+    "; did you mean 'bikers'?"
+    """
+    by_lower = {other.lower(): other for other in names}
+    close = get_close_matches(name.lower(), by_lower, n=3, cutoff=0.6)
+    if not close:
+        return "."
+    return "; did you mean " + " or ".join(repr(by_lower[key]) for key in close) + "?"
+
+
+def counted(number: int, noun: str) -> str:
+    """A number of things.
+
+    Examples
+    --------
+    >>> counted(1, "row"), counted(2000, "row")
+    ('1 row', '2,000 rows')
+    """
+    return f"{number:,} {noun}{'s' * (number != 1)}"
+
+
+def refuse_repeated(where: str, names: Iterable[str]) -> None:
+    """Refuse columns of the same name.
+
+    Raises
+    ------
+    SourceError
+        With the names that occur twice.
+
+    Examples
+    --------
+    >>> refuse_repeated("'a.csv'", ["x", "y"])
+    """
+    names = list(names)
+    twice = [name for name in dict.fromkeys(names) if names.count(name) > 1]
+    if twice:
+        raise SourceError(
+            f"{where} has more than one column named {listing(twice)}: "
+            "give each column its own name."
+        )
+
+
+def refuse_unknown(where: str, wanted: Iterable[str], names: Iterable[str]) -> None:
+    """Refuse columns that are not there.
+
+    Raises
+    ------
+    SourceError
+        With the first one, and the names closest to it.
+
+    Examples
+    --------
+    >>> refuse_unknown("'a.csv'", ["x"], ["x", "y"])
+    """
+    names = list(names)
+    known = set(names)
+    for name in wanted:
+        if name not in known:
+            raise SourceError(f"{where} has no column {name!r}{near_names(str(name), names)}")
+
+
+def checked_piece_rows(piece_rows: int) -> int:
+    """The number of rows a piece may have.
+
+    Raises
+    ------
+    SourceError
+        Below one.
+
+    Examples
+    --------
+    >>> checked_piece_rows(10)
+    10
+    """
+    if piece_rows < 1:
+        raise SourceError(f"piece_rows is {piece_rows}: give a whole number of rows, at least 1.")
+    return piece_rows
