@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+from collections.abc import Generator
 from dataclasses import replace
 from typing import Any
 
@@ -33,10 +34,15 @@ from gradfeat.models.solvers.nystrom_cg import NystromCG
 from gradfeat.models.solvers.nystrom_direct import NystromDirect
 from gradfeat.models.solvers.richardson import Richardson
 from gradfeat.models.subspace_refit import SubspaceRefit
+from gradfeat.passes.checkpoint import Checkpoint
+from gradfeat.passes.engine import Work
 from gradfeat.passes.errors import SourceError
+from gradfeat.passes.folding import Folded
+from gradfeat.passes.in_process import InProcess
 from gradfeat.passes.rows import Rows
 from gradfeat.passes.sources.arrays import ArrayRows
 from gradfeat.passes.threads import Threads
+from gradfeat.passes.wire import dumps, loads
 
 #: Sums of n rows and solves with K_mm and Phi^T Phi + alpha I in float64: 2e-16 times conditions
 #: of 1e4 or less for these kernels (smooth ones get what is said there).
@@ -300,6 +306,38 @@ def test_the_fit_inside_does_not_depend_on_pieces():
     one = data()
     fits = [INSIDE.fit_rows(over(one, pieces)) for pieces in (1, 7)]
     close(fits[0](one.X), fits[1](one.X), 1e-7)
+
+
+def test_a_finished_fit_is_taken_from_its_checkpoint(tmp_path):
+    """Every pass asks for the same statistic again: centres and factors are the same bits."""
+    one, read = data(), []
+    engine = InProcess(report=lambda tick: read.append(tick.rows), checkpoint=Checkpoint(tmp_path))
+    first = INSIDE.fit_rows(over(one).on(engine))
+    assert max(read) == 300
+    read.clear()
+    again = INSIDE.fit_rows(over(one).on(engine))
+    assert len(read) == 7  # sample, two rounds of two, spread, last fit
+    assert max(read) == 0
+    assert torch.equal(first(one.X), again(one.X))
+
+
+class Sent(InProcess):
+    """As if the statistic went to another process."""
+
+    def folds(self, work: Work) -> Generator[Folded[Any], None, None]:
+        sent = loads(dumps(work.statistic, "the statistic"), "the statistic")
+        return super().folds(replace(work, statistic=sent))
+
+
+@pytest.mark.parametrize(
+    "learner", [RIDGE, ROUNDS, replace(ROUNDS, diagonal=True), INSIDE], ids=str
+)
+def test_other_processes_give_the_same_bits(learner):
+    """Tensors are sent in the order of rows; in another one products round in another way."""
+    one = data(1500, 8, c=2)
+    here, there = learner.fit_rows(over(one)), learner.fit_rows(over(one).on(Sent()))
+    for name, values in here.tensors().items():
+        assert torch.equal(values, there.tensors()[name])
 
 
 def test_a_head_that_needs_its_rows_is_refused():

@@ -140,7 +140,8 @@ class NystromRows:
         features = NystromFeatures(kernel, wide, centre_factor(system, wide), A.double())
         m = self.rows.collect(Moments(features, row_bytes(features.scratch_per_row())), label)
         c, _ = expansion(features.T, raw(m).xx, m.xy, alpha)
-        return KernelMachine(kernel, Z, c.to(Z), m.mean_y.to(Z), A)
+        # In the order of rows, as other processes get it: the order decides on rounding.
+        return KernelMachine(kernel, Z, c.to(Z).contiguous(), m.mean_y.to(Z), A)
 
     def _centres(self, system: System, solver: NystromDirect) -> int:
         """How many at most; the states of pieces that wait to be merged count as memory."""

@@ -142,7 +142,9 @@ class SubspaceRefit(RowsLearner[Projected]):
         """
         head = self._head_in_passes()
         data = self.rfm.sampled(rows, sample, seed)
-        B = leading_metric(*eigenpairs(self.rfm.metric(data)), self.directions, self.power)
+        e, V = eigenpairs(self.rfm.metric(data))
+        # In the order of rows, as other processes get it: the order decides on rounding.
+        B = leading_metric(e, V, self.directions, self.power).contiguous()
         spread = rows.mapped(OntoDirections(B)).collect(Moments(), "spread in the directions")
         B = _scaled(B, float(spread.xx.trace() / spread.weight))
         onto = OntoDirections(B)
