@@ -95,13 +95,17 @@ class _Run:
 
     def folds(self) -> Generator[Folded[Any], None, None]:
         """Submit and collect until nothing is left."""
-        while self._fill():
-            for future in self._done():
-                if (folded := self._arrived(future)) is not None:
-                    del self._flying[future]
-                    future.release()
-                    yield unpack_folded(self._work.statistic, folded)
-                    del folded
+        try:
+            while self._fill():
+                for future in self._done():
+                    if (folded := self._arrived(future)) is not None:
+                        del self._flying[future]
+                        future.release()
+                        yield unpack_folded(self._work.statistic, folded)
+                        del folded
+        finally:
+            for future in (*self._flying, self._statistic):
+                future.release()
 
     def _fill(self) -> bool:
         """Keep about two segments for each worker in flight."""

@@ -8,6 +8,8 @@ from contextlib import ExitStack
 from queue import SimpleQueue
 from typing import Any, TypeAlias
 
+import torch
+
 from ..maths.blocks import Statistic
 from .ahead import Ahead
 from .folding import Folded, Item, read
@@ -78,6 +80,7 @@ class _Pair:
     def __init__(self, items: Ahead[Item], out: SimpleQueue[Any]) -> None:
         self._items = items
         self._out = out
+        self._gradients = torch.is_grad_enabled()  # each thread has its own
         self._thread: threading.Thread | None = None
 
     def start(self, compute: Callable[[Iterable[Item]], Iterator[Folded[Any]]]) -> None:
@@ -89,9 +92,10 @@ class _Pair:
     def _run(self, compute: Callable[[Iterable[Item]], Iterator[Folded[Any]]]) -> None:
         end: BaseException | None = None
         try:
-            for folded in compute(self._items):
-                self._out.put(folded)
-                del folded
+            with torch.set_grad_enabled(self._gradients):
+                for folded in compute(self._items):
+                    self._out.put(folded)
+                    del folded
         except BaseException as error:
             end = error
         self._out.put(end)
@@ -126,8 +130,8 @@ def run_lanes(
         for prepare, compute in lanes:
             lane = _Pair(Ahead(_prepared(feed, prepare), prefetch), out)
             stack.callback(lane.close)
+            stack.callback(feed.stop)  # called before any lane is closed
             lane.start(lambda items, compute=compute: compute(statistic, items))
-        stack.callback(feed.stop)
         yield from _arrivals(feed, out, len(lanes))
 
 
