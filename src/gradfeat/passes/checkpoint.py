@@ -156,13 +156,13 @@ class Checkpoint:
     >>> from tempfile import TemporaryDirectory
     >>> import numpy as np
     >>> from gradfeat.maths.statistics.moments import Moments
-    >>> from gradfeat.passes import from_arrays
+    >>> from gradfeat.passes.sources.open import from_arrays
     >>> from gradfeat.passes.in_process import InProcess
     >>> ticks = []
     >>> rows = from_arrays(np.ones((4, 1)), np.ones(4), piece_rows=2)
     >>> with TemporaryDirectory() as folder:
-    ...     rows = rows.on(InProcess(report=ticks.append, checkpoint=Checkpoint(folder)))
-    ...     _ = rows.collect(Moments()), rows.collect(Moments())
+    ...     engine = InProcess(report=ticks.append, checkpoint=Checkpoint(folder))
+    ...     _ = engine.state(Moments(), rows), engine.state(Moments(), rows)
     >>> [(tick.pieces, tick.rows) for tick in ticks]
     [(0, 0), (1, 2), (2, 4), (2, 0)]
     """

@@ -50,7 +50,7 @@ class DaskEngine(Engine):
     --------
     >>> from gradfeat.passes.dask_client import local_cluster
     >>> with local_cluster(2) as client:  # doctest: +SKIP
-    ...     rows.on(DaskEngine(client)).collect(statistic)
+    ...     DaskEngine(client).state(statistic, source)
     """
 
     cluster: Any

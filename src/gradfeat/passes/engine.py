@@ -79,9 +79,9 @@ class Work:
         Examples
         --------
         >>> from gradfeat.maths.statistics.moments import Moments
-        >>> from gradfeat.passes import from_arrays
+        >>> from gradfeat.passes.sources.open import from_arrays
         >>> import numpy as np
-        >>> source = from_arrays(np.ones((128, 1)), np.ones(128), piece_rows=1).source
+        >>> source = from_arrays(np.ones((128, 1)), np.ones(128), piece_rows=1)
         >>> Work(Moments(), source, 0).level_for(2)
         3
         """

@@ -28,9 +28,9 @@ class InProcess(Engine):
     --------
     >>> import numpy as np
     >>> from gradfeat.maths.statistics.moments import Moments
-    >>> from gradfeat.passes import from_arrays
-    >>> rows = from_arrays(np.arange(6.0).reshape(3, 2), np.ones(3)).on(InProcess(prefetch=1))
-    >>> rows.collect(Moments()).mean_x.tolist()
+    >>> from gradfeat.passes.sources.open import from_arrays
+    >>> rows = from_arrays(np.arange(6.0).reshape(3, 2), np.ones(3))
+    >>> InProcess(prefetch=1).state(Moments(), rows).mean_x.tolist()
     [2.0, 3.0]
     """
 

@@ -59,10 +59,10 @@ class Pool(Engine):
     --------
     >>> import numpy as np
     >>> from gradfeat.maths.statistics.moments import Moments
-    >>> from gradfeat.passes import from_arrays
+    >>> from gradfeat.passes.sources.open import from_arrays
     >>> rows = from_arrays(np.arange(6.0).reshape(3, 2), np.ones(3))
     >>> with Pool(1) as pool:
-    ...     rows.on(pool).collect(Moments()).mean_x.tolist()
+    ...     pool.state(Moments(), rows).mean_x.tolist()
     [2.0, 3.0]
     """
 

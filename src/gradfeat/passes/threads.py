@@ -37,9 +37,9 @@ class Threads(Engine):
     --------
     >>> import numpy as np
     >>> from gradfeat.maths.statistics.moments import Moments
-    >>> from gradfeat.passes import from_arrays
+    >>> from gradfeat.passes.sources.open import from_arrays
     >>> rows = from_arrays(np.arange(6.0).reshape(3, 2), np.ones(3), piece_rows=1)
-    >>> rows.on(Threads(2)).collect(Moments()).mean_x.tolist()
+    >>> Threads(2).state(Moments(), rows).mean_x.tolist()
     [2.0, 3.0]
     """
 
