@@ -72,6 +72,9 @@ def test_a_quote_inside_a_field_opens_nothing():
     ends, open_quote = record_ends(b'5" pipe,1\n6" pipe,2\n', ",")
     assert ends.tolist() == [10, 20]
     assert open_quote is None
+    ends, open_quote = record_ends(b'5" pipe,"a\nb"\n"c""\nd",6" pipe\n"open\n', ",")
+    assert ends.tolist() == [14, 30]
+    assert open_quote == 30
 
 
 def test_a_gz_file_is_read_from_its_start_and_gives_the_same(tmp_path):

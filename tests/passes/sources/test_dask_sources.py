@@ -98,6 +98,20 @@ def test_values_missing_are_refused_naming_the_chunk():
         chunks(source)
 
 
+def test_partitions_that_a_cluster_holds_are_read_here_and_on_its_workers():
+    distributed = pytest.importorskip("distributed")
+    options = {"n_workers": 1, "threads_per_worker": 1, "dashboard_address": ":0"}
+    with (
+        distributed.LocalCluster(processes=False, **options) as cluster,
+        distributed.Client(cluster) as client,
+    ):
+        pieces = list(DaskTables(client.persist(dd.from_pandas(FRAME, npartitions=3))).pieces())
+        here = [sum(len(chunk) for chunk in piece.read()) for piece in pieces]
+        there = client.map(lambda p: sum(len(c) for c in p.read()), pieces, pure=False)
+        assert client.gather(there) == here
+        assert sum(here) == len(FRAME)
+
+
 def test_what_is_no_dask_frame_and_dask_that_is_not_there_are_refused(monkeypatch):
     with pytest.raises(SourceError, match="a DataFrame came where a Dask DataFrame is wanted"):
         DaskTables(FRAME)

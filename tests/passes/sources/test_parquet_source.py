@@ -85,6 +85,21 @@ def test_chunks_are_never_longer_than_piece_rows_and_small_row_groups_are_put_to
     pd.testing.assert_frame_equal(joined(table), frame)
 
 
+def test_a_large_row_group_is_never_held_as_a_whole(tmp_path):
+    numbers = np.random.default_rng(0).standard_normal((500_000, 2))
+    table = pa.table({"a": numbers[:, 0], "b": numbers[:, 1]})
+    pq.write_table(table, tmp_path / "a.parquet", row_group_size=500_000, use_dictionary=False)
+    del table
+    (piece,) = ParquetTables(tmp_path, piece_rows=1000).pieces()
+    before = pa.total_allocated_bytes()
+    reader = piece.read()
+    chunk = next(reader)
+    # A page of 1 MB and a buffer of 1 MB for each of two columns of 4 MB.
+    assert pa.total_allocated_bytes() - before < numbers.nbytes / 2
+    assert len(chunk) == 1000
+    assert sum(len(rest) for rest in reader) == 499_000
+
+
 def test_sources_and_pieces_survive_pickling_and_pieces_are_small(tmp_path):
     frame = frame_of()
     frame.to_parquet(tmp_path / "a.parquet", row_group_size=10)

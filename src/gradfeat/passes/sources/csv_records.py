@@ -34,18 +34,32 @@ def record_ends(data: bytes, delimiter: str) -> tuple[np.ndarray, int | None]:
     >>> ends.tolist(), open_quote
     ([8, 12], None)
     """
-    ends = np.flatnonzero(np.frombuffer(data, np.uint8) == ord("\n")) + 1
-    if b'"' not in data:
+    values = np.frombuffer(data, np.uint8)
+    ends = np.flatnonzero(values == ord("\n")) + 1
+    quotes = np.flatnonzero(values == ord('"'))
+    if not len(quotes):
         return ends, None
+    opening = quotes[::2]
+    before = values[np.maximum(opening - 1, 0)]
+    if (np.isin(before, list(f'{delimiter}\n"'.encode())) | (opening == 0)).all():
+        inside = np.searchsorted(quotes, ends - 1) % 2 == 1
+        return ends[~inside], int(quotes[-1]) if len(quotes) % 2 else None
+    return _ends_beside_stray_quotes(data, ends, delimiter)
+
+
+def _ends_beside_stray_quotes(
+    data: bytes, ends: np.ndarray, delimiter: str
+) -> tuple[np.ndarray, int | None]:
+    """As :func:`record_ends`, field by field: quotes in the middle of fields open nothing."""
     before = re.escape(delimiter).encode()
     quoted = re.compile(rb"(?:(?<=[\n" + before + rb'])|\A)"(?:[^"]++|"")*+("|\Z)')
-    spans = [m for m in quoted.finditer(data) if not m[1] or data.find(b"\n", *m.span()) >= 0]
-    if not spans:
+    fields = [m for m in quoted.finditer(data) if not m[1] or data.find(b"\n", *m.span()) >= 0]
+    if not fields:
         return ends, None
-    starts, stops = (np.array([edge(m) for m in spans]) for edge in (re.Match.start, re.Match.end))
+    starts, stops = (np.array([edge(m) for m in fields]) for edge in (re.Match.start, re.Match.end))
     nearest = np.searchsorted(starts, ends - 1, side="right") - 1
     inside = (nearest >= 0) & (ends - 1 < stops[np.maximum(nearest, 0)])
-    return ends[~inside], None if spans[-1][1] else spans[-1].start()
+    return ends[~inside], None if fields[-1][1] else fields[-1].start()
 
 
 def spans(

@@ -72,9 +72,19 @@ def _fetched(graph: Mapping[Any, Any]) -> dict[Any, Any]:
 def _result(node: Any, distributed: Any) -> Any:
     match node:
         case distributed.Future():
-            return node.result()
+            return node.result() if node.client else _from_worker(node, distributed)
         case _:
             return node
+
+
+def _from_worker(future: Any, distributed: Any) -> Any:
+    """What a future stands for, asked for inside a task: another task brings it here."""
+    with distributed.worker_client() as client:
+        return client.submit(_same, future, pure=False).result()
+
+
+def _same(result: Any) -> Any:
+    return result
 
 
 def parts(collection: Any) -> Iterator[Part]:

@@ -44,7 +44,7 @@ class RowGroup:
         inside = [name for name in schema.names if name not in keys]
         seen = 0
         try:
-            with open_parquet(self.file) as parquet:
+            with open_parquet(self.file, self.rows <= most) as parquet:
                 for batch in parquet.iter_batches(most, row_groups=[self.number], columns=inside):
                     seen += len(batch)
                     yield _typed(batch, schema, keys)

@@ -45,13 +45,22 @@ class Footer:
     keys: tuple[tuple[str, object], ...]
 
 
-def open_parquet(file: FoundFile) -> pq.ParquetFile:
-    """The file, opened (the footer is kept in this process); pages with checksums are checked."""
+def open_parquet(file: FoundFile, ahead: bool) -> pq.ParquetFile:
+    """The file, opened (its footer is kept in this process); pages with checksums are checked.
+
+    Parameters
+    ----------
+    file : FoundFile
+        The file.
+    ahead : bool
+        Whether to fetch whole row groups at once, which must then fit in memory.
+    """
     return pq.ParquetFile(
         file.path,
         filesystem=file.fs,
         metadata=_metadata(file),
         buffer_size=_BUFFER,
+        pre_buffer=ahead,
         page_checksum_verification=True,
     )
 

@@ -16,14 +16,19 @@ from ...maths.blocks import Block
 from ..errors import SourceError
 from ..source import Columns, Piece
 from .numeric import NumericSource, all_finite, checked_dtype
-from .tables import Tables, selected
+from .tables import Tables
 from .words import counted, listing, refuse_repeated, refuse_unknown
 
 #: What to do with rows whose target is missing.
 Missing = Literal["refuse", "drop"]
 
-_BITS = ("8", "16", "32", "64")
-_PLAIN = {kind + bits for kind in ("int", "uint", "float") for bits in _BITS}
+_PLAIN = {np.dtype(kind) for kind in "bhilqBHILQefd"}
+_WORDS = {
+    "string": "text",
+    "empty": "text",
+    "categorical": "categories",
+    "complex": "complex numbers",
+}
 _NUMBERS = {"decimal", "boolean", "integer", "floating", "mixed-integer-float", "empty"}
 
 
@@ -116,40 +121,32 @@ def numbers_of(frame: pd.DataFrame, names: Sequence[str], where: str, dtype: tor
     >>> numbers_of(frame, ["b", "a"], "rows", torch.float64).tolist()
     [[1.0, 1.0], [0.0, nan]]
     """
-    chosen = selected(frame, names)
-    for name, column in chosen.items():
-        _refuse_other(str(name), column, where)
     target = np.float32 if dtype == torch.float32 else np.float64
-    if set(chosen.dtypes.astype(str)) <= _PLAIN:
-        return torch.from_numpy(np.array(chosen.to_numpy(), dtype=target, order="C"))
-    values = np.empty((len(chosen), len(names)), target)
-    for number, (_, column) in enumerate(chosen.items()):
-        values[:, number] = _floats(column)
+    values = np.empty((len(frame), len(names)), target)
+    for number, name in enumerate(names):
+        values[:, number] = _floats(frame[name], where)
     return torch.from_numpy(values)
 
 
-def _floats(column: pd.Series) -> np.ndarray:
+def _floats(column: pd.Series, where: str) -> np.ndarray:
+    if column.dtype in _PLAIN:
+        return column.to_numpy()
+    _refuse_other(column, where)
     if column.dtype == object:
         column = column.map(float, na_action="ignore")
     return column.to_numpy(dtype=np.float64, na_value=np.nan)
 
 
-def _refuse_other(name: str, column: pd.Series, where: str) -> None:
-    kind = column.dtype.kind
-    if kind in "biuf" and column.dtype != "category":
-        return
+def _refuse_other(column: pd.Series, where: str) -> None:
     content = infer_dtype(column, skipna=True)
-    if kind == "O" and column.dtype == object and content in _NUMBERS:
+    if column.dtype == object and content in _NUMBERS:
         return
-    what = {
-        "string": "text",
-        "empty": "text",
-        "categorical": "categories",
-        "complex": "complex numbers",
-    }
+    if column.dtype != "category" and column.dtype.kind in "biuf":
+        return
+    what = _WORDS.get(content, content)
     raise SourceError(
-        f"{where}: column {name!r} holds {what.get(content, content)}: encode it as numbers, or "
-        "leave it out with inputs=..."
+        f"{where}: column {column.name!r} holds {what}: encode it as numbers, or leave it out with "
+        "inputs=..."
     )
 
 
