@@ -169,6 +169,8 @@ def test_a_number_of_any_kind_may_follow_whole_ones(tmp_path, monkeypatch):
     [
         ("", r"is empty \(0 bytes\)"),
         (" \n\n", "is blank"),
+        ('{"x": 1}\n{"x": 2}\n', "is JSON, HTML or XML"),
+        ("\n<!DOCTYPE html><p>x,y\n", "is JSON, HTML or XML"),
         ("x,x\n1,2\n", "more than one column named 'x'"),
         ("x,y\n1,2\n3\n", "line 3 has 1 field where the header has 2"),
         ('x,y\n1,2\n3,"4\n5,6\n', "line 3: a quote opens there that is never closed"),

@@ -172,6 +172,8 @@ def test_paths_that_lead_to_no_file_are_refused(tmp_path):
             ParquetTables(tmp_path / folder)
     with pytest.raises(SourceError, match="no file matches"):
         ParquetTables(tmp_path / "*.pq")
+    with pytest.raises(SourceError, match="the path is empty"):
+        ParquetTables("")
     with pytest.raises(SourceError, match="the list of files is empty"):
         ParquetTables([])
     with pytest.raises(SourceError, match="'nowhere://a' cannot be opened"):

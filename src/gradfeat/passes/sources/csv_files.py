@@ -18,6 +18,7 @@ from .files import FoundFile, reading
 from .words import refuse_repeated
 
 _SAMPLE = 200_000
+_NO_TABLE = ("<!doctype", "<html", "<?xml", '{"', "[{")
 _BOM = b"\xef\xbb\xbf"
 
 
@@ -126,6 +127,10 @@ def _decoded(file: FoundFile, sample: bytes) -> str:
         ) from error
     if not text.strip():
         raise SourceError(f"'{file.name}' is blank: give a table with a header and rows.")
+    if text.lstrip().lower().startswith(_NO_TABLE):
+        raise SourceError(
+            f"'{file.name}' is JSON, HTML or XML: give CSV or TSV, or write it as Parquet."
+        )
     if "\n" not in text and "\r" in text.strip():
         raise SourceError(
             f"'{file.name}' ends its lines with carriage returns alone: convert it with "

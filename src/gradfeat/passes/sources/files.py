@@ -149,6 +149,8 @@ def reading(name: str) -> Iterator[None]:
 
 
 def _files_of(given: str, storage_options: Mapping[str, Any]) -> list[FoundFile]:
+    if not given:
+        raise SourceError("the path is empty: give a file, a folder, a glob or a URL.")
     fs, root = _file_system(given, storage_options)
     if has_magic(root) and not fs.exists(root):
         return _globbed(fs, given, root)

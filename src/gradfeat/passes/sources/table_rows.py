@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, cast
 
 import numpy as np
 import pandas as pd
@@ -28,6 +28,9 @@ _WORDS = {
     "empty": "text",
     "categorical": "categories",
     "complex": "complex numbers",
+    "datetime64": "dates",
+    "datetime": "dates",
+    "date": "dates",
 }
 _NUMBERS = {"decimal", "boolean", "integer", "floating", "mixed-integer-float", "empty"}
 
@@ -124,7 +127,7 @@ def numbers_of(frame: pd.DataFrame, names: Sequence[str], where: str, dtype: tor
     target = np.float32 if dtype == torch.float32 else np.float64
     values = np.empty((len(frame), len(names)), target)
     for number, name in enumerate(names):
-        values[:, number] = _floats(frame[name], where)
+        values[:, number] = _floats(cast(pd.Series, frame[name]), where)
     return torch.from_numpy(values)
 
 
