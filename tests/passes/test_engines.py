@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 import weakref
 from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -205,6 +206,8 @@ def test_threads_compute_with_one_torch_thread_each_and_restore():
     Threads(2).state(statistic, drawn(8))
     assert statistic.seen == {1}
     assert torch.get_num_threads() == 3
+    with ThreadPoolExecutor(1) as fresh:  # a thread that starts later takes the process's setting
+        assert fresh.submit(torch.get_num_threads).result() == 3
     with pytest.raises(SourceError):
         Threads(2).state(statistic, with_piece(drawn(8), 3, Bad))
     assert torch.get_num_threads() == 3
