@@ -4,6 +4,7 @@ from .agop_transformer import AGOPTransformer
 from .gradient_features import GradientFeatureClassifier, GradientFeatureRegressor
 from .induced import InducedNetworkClassifier, InducedNetworkRegressor
 from .kernel import KernelClassifier, KernelRegressor
+from .linear import LinearClassifier, LinearRegressor
 from .random_features import RandomFeaturesClassifier, RandomFeaturesRegressor
 from .rfm import RFMClassifier, RFMRegressor
 
@@ -15,6 +16,8 @@ __all__ = [
     "InducedNetworkRegressor",
     "KernelClassifier",
     "KernelRegressor",
+    "LinearClassifier",
+    "LinearRegressor",
     "RFMClassifier",
     "RFMRegressor",
     "RandomFeaturesClassifier",

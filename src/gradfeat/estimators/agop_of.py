@@ -16,6 +16,8 @@ from ..maths import gradients
 from ..maths.memory import BLOCK_BYTES, refuse_beyond
 from ..maths.modules import evaluating
 from ..maths.streams import numpy_stream
+from ..passes.rows import Rows
+from .agop_rows import agop_over_rows
 from .array_functions import numeric_table, pandas_or_same
 from .base import seed_from
 from .checks import check_count, check_positive
@@ -54,9 +56,10 @@ def agop(
 
         Of a classifier, the function is its probabilities, else its decision values; of two
         classes only the second one's. Give ``model.decision_function`` to choose.
-    X : array, data frame or tensor (n, d)
-        Points to average over, finite numbers. For modules and callables of tensors also
-        (n, ...), in which case d counts the entries of a row.
+    X : array, data frame, tensor (n, d), or Rows
+        Points to average over, finite numbers. Rows that are passed over carry their weights. For
+        modules and callables of tensors also (n, ...), in which case d counts the entries of a
+        row.
     weights : array (n,), optional
         Non-negative row weights.
     centre : bool
@@ -113,6 +116,10 @@ def agop(
     check_positive("step", step, allow_none=False)
     check_count("rows", rows, allow_none=True)
     check_count("batch_size", batch_size)
+    match X:
+        case Rows():
+            options = (weights, centre, standardise, float(step), rows, int(batch_size))
+            return _of_rows(model, X, *options, seed_from(random_state))
     X = pandas_or_same(X)
     points = _points(model, X)
     d = points.shape[1]
@@ -131,6 +138,35 @@ def agop(
             bytes_per_row=_row_bytes(slopes, d, int(batch_size)),
         )
     return _like(scale[:, None] * G * scale if standardise else G, X)
+
+
+def _of_rows(
+    model: Any,
+    X: Rows,
+    weights: Any,
+    centre: bool,
+    standardise: bool,
+    step: float,
+    rows: int | None,
+    batch_size: int,
+    seed: int,
+) -> Any:
+    if weights is not None:
+        raise ValueError(
+            "weights came beside rows that are passed over, which carry their own: name the column "
+            "when the rows are opened, as in from_parquet(path, target=..., weight=...)."
+        )
+    with _looked_at(model):
+        G, scale = agop_over_rows(
+            model,
+            X,
+            centre=centre,
+            step=step,
+            count=rows,
+            batch_size=batch_size,
+            seed=seed,
+        )
+    return (scale[:, None] * G * scale if standardise else G).cpu().numpy()
 
 
 def _like(G: Tensor, X: Any) -> Any:

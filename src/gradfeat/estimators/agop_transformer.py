@@ -13,8 +13,9 @@ from sklearn.utils import Tags
 from sklearn.utils._array_api import check_same_namespace
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from ..passes.rows import Rows
 from .checks import check_choice, check_count
-from .data import float_types, like, to_numpy
+from .data import NUMPY, float_types, like, to_numpy
 from .rfm import RFMClassifier, RFMRegressor
 from .state import Arrays, State, params_from, params_state
 
@@ -103,8 +104,11 @@ class AGOPTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
             random_state=self.random_state,
         )
 
-    def fit(self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> Self:
+    def fit(self, X: Any, y: Any = None, sample_weight: ArrayLike | None = None) -> Self:
         """Fit the machine to X (n, d) and y, keep its leading directions.
+
+        X may be Rows that are passed over, with targets and weights of their own; they are numbers,
+        and classes only where `task` says so.
 
         Raises
         ------
@@ -113,17 +117,31 @@ class AGOPTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
         """
         check_choice("task", self.task, ("auto", "regression", "classification"))
         check_count("n_components", self.n_components, allow_none=True)
-        X, y = validate_data(
-            self, X, y, dtype=float_types(X), multi_output=True, ensure_min_samples=2
-        )
-        self.model_ = self._model(to_numpy(y)).fit(X, y, sample_weight)
+        match X:
+            case Rows():
+                self.model_ = self._model(NUMPY).fit(X, y, sample_weight)
+                self._take_names()
+                X = NUMPY
+            case _:
+                X, y = validate_data(
+                    self, X, y, dtype=float_types(X), multi_output=True, ensure_min_samples=2
+                )
+                self.model_ = self._model(to_numpy(y)).fit(X, y, sample_weight)
         r = self.n_components or max(1, self.model_.n_effective_directions_)
-        if r > X.shape[1]:
+        if r > self.n_features_in_:
             raise ValueError(
-                f"n_components is {r} and X has {X.shape[1]} columns: ask for at most that many."
+                f"n_components is {r} and X has {self.n_features_in_} columns: ask for at most "
+                "that many."
             )
         self._describe(r, X)
         return self
+
+    def _take_names(self) -> None:
+        """Number and names of the inputs, from the machine."""
+        self.n_features_in_ = self.model_.n_features_in_
+        vars(self).pop("feature_names_in_", None)
+        if "feature_names_in_" in vars(self.model_):
+            self.feature_names_in_ = self.model_.feature_names_in_
 
     def _describe(self, r: int, X: Any) -> None:
         eigenvalues = to_numpy(self.model_.eigenvalues_)

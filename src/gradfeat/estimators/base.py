@@ -137,6 +137,7 @@ class FeatureModel(BaseEstimator, ABC):
     _inputs: Standardiser
     _outputs: Standardiser
     _where: Placement
+    _passing: bool = False
 
     @abstractmethod
     def _space(self, data: Block) -> Space:
@@ -164,6 +165,7 @@ class FeatureModel(BaseEstimator, ABC):
     ) -> tuple[TrainingData, int]:
         """Validated X (n, d) and targets (n, c) as training data; also the seed."""
         self._check_search()
+        self._passing = False
         self._where = placement(X, self.device, self._float_type(X.shape[0]))
         seed = seed_from(self.random_state)
         table = to_numpy(X).astype(np.float64)
@@ -187,15 +189,15 @@ class FeatureModel(BaseEstimator, ABC):
     def _prepare_rows(self, rows: Rows, target: Any, sample_weight: Any) -> FirstPass:
         """The first pass over rows that carry their targets and weights."""
         self._check_search()
+        self._passing = True
         if target is not None or sample_weight is not None:
             raise ValueError(
                 "y or sample_weight came beside rows that are passed over, which carry their own: "
                 "name the columns when the rows are opened, as in from_parquet(path, target=...)."
             )
-        names = rows.columns.inputs
         vars(self).pop("feature_names_in_", None)
-        if names != tuple(f"x{i}" for i in range(len(names))):
-            self.feature_names_in_ = np.array(names, dtype=object)
+        if rows.named:
+            self.feature_names_in_ = np.array(rows.columns.inputs, dtype=object)
         self.n_features_in_ = rows.template.X.shape[1]
         found = first_pass(rows, seed_from(self.random_state))
         n = int(found.moments.count)

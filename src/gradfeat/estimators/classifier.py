@@ -10,16 +10,22 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import ClassifierMixin
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import _check_sample_weight, column_or_1d, validate_data
+from sklearn.utils.validation import (
+    _check_sample_weight,
+    check_is_fitted,
+    column_or_1d,
+    validate_data,
+)
 from torch import Tensor
 
+from ..maths.statistics.class_sums import ClassScores, ClassSums
 from ..passes.rows import Rows
-from .base import FeatureModel, seed_from
+from .base import FeatureModel, column_names, seed_from
 from .calibration import Calibration, fit_calibration, two_sided
 from .class_weights import with_class_weights
-from .data import float_types, given_weights, like, to_numpy
-from .regressor import NUMPY
+from .data import NUMPY, float_types, given_weights, like, to_numpy
 from .rows_data import class_codes, labels_of, passed_rows
+from .rows_predictions import RowPredictions, RowProbabilities, check_rows
 from .scaling import Standardiser
 from .state import State, labels_from, labels_state
 
@@ -140,6 +146,22 @@ class FeatureClassifier(ClassifierMixin, FeatureModel, ABC):
         X, logp = self._log_probabilities(X, "predict")
         labels = self.classes_[logp.argmax(axis=1)]
         return like(labels, X) if labels.dtype.kind in "biuf" else labels
+
+    def score_rows(self, rows: Rows) -> ClassScores:
+        """Accuracy and log-loss on rows that are passed over, in one pass.
+
+        Raises
+        ------
+        ValueError
+            Where the rows have other columns than those of the fit.
+        SourceError, EngineError
+            As of a fit.
+        """
+        check_is_fitted(self)
+        check_rows(rows, column_names(self), self.n_features_in_, "feature_names_in_" in vars(self))
+        outputs = RowPredictions(self.predictor_, self._inputs, self._outputs, self._where.dtype)
+        said = RowProbabilities(outputs, self._calibration, self.classes_)
+        return rows.collect(ClassSums(said, self.predictor_.scratch_per_row()), "scores")
 
     def _extra_state(self) -> State:
         return {"classes": labels_state(self.classes_), "calibration": asdict(self._calibration)}

@@ -17,6 +17,9 @@ from ..maths.blocks import Block
 from .rows import distinct_rows
 from .scaling import Standardiser
 
+#: In whose namespace fitted arrays are where rows came from no array.
+NUMPY = np.zeros((0, 0))
+
 
 @dataclass(frozen=True)
 class Placement:

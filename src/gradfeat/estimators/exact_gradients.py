@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from dataclasses import dataclass
 
 import numpy as np
 import torch
@@ -14,7 +14,8 @@ from .calibration import two_sided
 from .classifier import FeatureClassifier
 
 
-def estimator_gradient(model: FeatureModel) -> Callable[[Tensor], Tensor]:
+@dataclass(frozen=True, eq=False)
+class EstimatorGradient:
     """x (n, d) -> gradients (n, c, d): of the predictions, or of the classes' probabilities.
 
     With f the fitted function of standardised inputs z, dy_c/dx_j is df_c/dz_j times
@@ -22,7 +23,11 @@ def estimator_gradient(model: FeatureModel) -> Callable[[Tensor], Tensor]:
     of two classes only the second, which the first one mirrors.
     """
 
-    def gradient(X: Tensor) -> Tensor:
+    model: FeatureModel
+
+    def __call__(self, X: Tensor) -> Tensor:
+        """Gradients at the rows of X."""
+        model = self.model
         Z = model._where.tensor(model._inputs(X.numpy()))
         J = model.predictor_.gradient(Z).double().cpu().numpy()
         J = J * (model._outputs.scale[:, None] / model._inputs.scale)
@@ -30,8 +35,6 @@ def estimator_gradient(model: FeatureModel) -> Callable[[Tensor], Tensor]:
             case FeatureClassifier():
                 J = _of_probabilities(model, Z, J)
         return torch.from_numpy(J)
-
-    return gradient
 
 
 def _of_probabilities(
@@ -47,7 +50,7 @@ def _of_probabilities(
 
 
 def output_count(model: FeatureModel) -> int:
-    """How many functions :func:`estimator_gradient` differentiates."""
+    """How many functions :class:`EstimatorGradient` differentiates."""
     match model:
         case FeatureClassifier():
             return max(1, len(model.classes_) - (len(model.classes_) == 2))

@@ -73,7 +73,7 @@ class InducedFit(FeatureLearner):
         w = unit_weights(X, weights)
         if not self.whiten:
             return self._fitted(X, y, w, None, seed)
-        mean, P = whitening(collect(Moments(), [Block(X, y, w)]))
+        mean, P = (t.to(X) for t in whitening(collect(Moments(), [Block(X, y, w)])))
         net, found = self._fitted((X - mean) @ P, y, w, P, seed)
         W, beta = net.W @ P, P @ net.beta
         moved = replace(net, W=W, beta=beta, b=net.b - W @ mean, offset=net.offset - mean @ beta)

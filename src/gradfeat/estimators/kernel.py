@@ -34,8 +34,9 @@ class KernelRegressor(FeatureRegressor):
         None takes its starting value.
     solver : {"direct", "cg", "nystrom_cg", "eigenpro", "nystrom", "richardson"} or None
         How the linear system is solved; None is direct where its matrix fits the memory limit,
-        else Nystrom centres. ``settings_["solver"]`` tells which one was used. A solver that did
-        not reach its tolerance warns, and says what to do.
+        else Nystrom centres, which rows that are passed over always have.
+        ``settings_["solver"]`` tells which one was used. A solver that did not reach its
+        tolerance warns, and says what to do.
     memory_limit : int or None
         Bytes that the solver may take (None: 80 % of free memory).
     device : str or None
@@ -87,7 +88,9 @@ class KernelRegressor(FeatureRegressor):
 
     def _space(self, data: Block) -> SearchSpace:
         choice = KernelChoice(self.kernel, self.bandwidth, self.alpha)
-        return kernel_ridge_space(choice, self.solver, data, self.memory_limit)
+        return kernel_ridge_space(
+            choice, self.solver, data, self.memory_limit, passing=self._passing
+        )
 
 
 class KernelClassifier(FeatureClassifier):
@@ -113,8 +116,9 @@ class KernelClassifier(FeatureClassifier):
         None takes its starting value.
     solver : {"direct", "cg", "nystrom_cg", "eigenpro", "nystrom", "richardson"} or None
         How the linear system is solved; None is direct where its matrix fits the memory limit,
-        else Nystrom centres. ``settings_["solver"]`` tells which one was used. A solver that did
-        not reach its tolerance warns, and says what to do.
+        else Nystrom centres, which rows that are passed over always have.
+        ``settings_["solver"]`` tells which one was used. A solver that did not reach its
+        tolerance warns, and says what to do.
     memory_limit : int or None
         Bytes that the solver may take (None: 80 % of free memory).
     device : str or None
@@ -166,4 +170,6 @@ class KernelClassifier(FeatureClassifier):
 
     def _space(self, data: Block) -> SearchSpace:
         choice = KernelChoice(self.kernel, self.bandwidth, self.alpha)
-        return kernel_ridge_space(choice, self.solver, data, self.memory_limit)
+        return kernel_ridge_space(
+            choice, self.solver, data, self.memory_limit, passing=self._passing
+        )

@@ -17,9 +17,11 @@ from ..models.kernel_ridge import KernelRidge
 from ..models.kernels.named import NAMES, kernel
 from ..models.rfm import RFM, ROUGH
 from ..models.solvers.adaptive import Adaptive
+from ..models.solvers.base import Solver
 from ..models.solvers.direct import direct_bytes
 from ..models.solvers.named import NAMES as SOLVERS
 from ..models.solvers.named import solver
+from ..models.solvers.nystrom_direct import NystromDirect
 from .bandwidth import median_distance
 from .checks import check_choice, check_count, check_positive
 from .head_search import BY_COLUMN
@@ -123,12 +125,39 @@ def chosen_solver(name: str | None, data: Block, memory_limit: int | None) -> Wo
     return Worded(name, solver(name, memory_limit))
 
 
+def passing_solver(name: str | None, memory_limit: int | None) -> NystromDirect:
+    """The solver for rows that are passed over.
+
+    Raises
+    ------
+    ValueError
+        For any name but "nystrom", or a limit that is no number of bytes.
+    """
+    check_positive("memory_limit", memory_limit)
+    if name not in (None, "nystrom"):
+        raise ValueError(
+            f"solver is {name!r}, which needs its rows in memory: give arrays, or solver='nystrom' "
+            "for rows that are passed over."
+        )
+    return NystromDirect(memory_limit=memory_limit)
+
+
 def kernel_ridge_space(
-    choice: KernelChoice, wanted: str | None, data: Block, memory_limit: int | None
+    choice: KernelChoice,
+    wanted: str | None,
+    data: Block,
+    memory_limit: int | None,
+    *,
+    passing: bool,
 ) -> SearchSpace:
     """Kernel ridge over the open settings of `choice`; the setting tells the solver."""
     choice.check()
-    method = chosen_solver(wanted, data, memory_limit)
+    method: Solver
+    if passing:
+        method, name = passing_solver(wanted, memory_limit), "nystrom"
+    else:
+        method = chosen_solver(wanted, data, memory_limit)
+        name = method.name
     start, axes = choice.start_and_axes(data)
 
     def make(point: Point) -> KernelRidge:
@@ -136,7 +165,7 @@ def kernel_ridge_space(
         return KernelRidge(k, point["alpha"], method)
 
     _check_values(make(start).kernel, start, data.X)
-    return SearchSpace(make, {**start, "solver": method.name}, axes, stages=None)
+    return SearchSpace(make, {**start, "solver": name}, axes, stages=None)
 
 
 @dataclass(frozen=True)

@@ -20,7 +20,7 @@ from ..models.base import Predictor
 from .array_functions import array_function, response
 from .base import FeatureModel
 from .data import to_numpy
-from .exact_gradients import estimator_gradient, output_count
+from .exact_gradients import EstimatorGradient, output_count
 
 #: Least step of finite differences relative to the column's largest value: some roundings.
 LEAST_STEP = 16 * np.finfo(np.float64).eps
@@ -104,7 +104,7 @@ def _of_estimator(model: FeatureModel, X: Any) -> Slopes:
     table: Any = to_numpy(X) if type(X) is Tensor else X
     validate_data(model, table, reset=False)
     scratch = model.predictor_.scratch_per_row()
-    return Slopes(estimator_gradient(model), output_count(model), scratch)
+    return Slopes(EstimatorGradient(model), output_count(model), scratch)
 
 
 def _of_predictor(model: Predictor, points: Tensor) -> Slopes:

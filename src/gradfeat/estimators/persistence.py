@@ -13,6 +13,7 @@ from .container import Contents, ModelFileError, read, write
 from .gradient_features import GradientFeatureClassifier, GradientFeatureRegressor
 from .induced import InducedNetworkClassifier, InducedNetworkRegressor
 from .kernel import KernelClassifier, KernelRegressor
+from .linear import LinearClassifier, LinearRegressor
 from .random_features import RandomFeaturesClassifier, RandomFeaturesRegressor
 from .rfm import RFMClassifier, RFMRegressor
 
@@ -26,6 +27,8 @@ CLASSES: tuple[type[Saved], ...] = (
     InducedNetworkRegressor,
     KernelClassifier,
     KernelRegressor,
+    LinearClassifier,
+    LinearRegressor,
     RandomFeaturesClassifier,
     RandomFeaturesRegressor,
     RFMClassifier,

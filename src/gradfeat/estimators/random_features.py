@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Any, Literal, Self, cast
+
+from numpy.typing import ArrayLike
 
 from ..maths.activations import Activation
 from ..maths.blocks import Block
+from ..models.rows_learner import SumsLearner
 from .network import NetworkClassifier, NetworkRegressor
 from .network_spaces import HeadOptions, random_features_space
+from .partial import NO_ROWS, add_rows
 from .search import SearchSpace
 
 
@@ -81,6 +85,28 @@ class RandomFeaturesRegressor(NetworkRegressor):
         return random_features_space(
             HeadOptions(self.width, self.activation, self.alpha, self.penalty_by)
         )
+
+    def partial_fit(self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> Self:
+        """Add rows: the same fit as to all rows so far at once, whatever the batches.
+
+        Parameters
+        ----------
+        X, y, sample_weight
+            As of `fit`; one row is enough.
+
+        Returns
+        -------
+        self
+
+        Raises
+        ------
+        ValueError
+            Where it would not be exact: give ``standardise=False``, and ``alpha`` or
+            ``penalty_by="gcv"``; or after `fit`.
+        """
+        learner = self._space(NO_ROWS).learner({})
+        add_rows(self, cast(SumsLearner, learner), X, y, sample_weight)
+        return self
 
 
 class RandomFeaturesClassifier(NetworkClassifier):

@@ -9,20 +9,22 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import RegressorMixin
 from sklearn.utils import Tags
-from sklearn.utils.validation import validate_data
+from sklearn.utils.validation import check_is_fitted, validate_data
 
+from ..maths.statistics.residual_sums import ResidualSums, Scores
 from ..passes.rows import Rows
-from .base import FeatureModel, seed_from
-from .data import float_types, like, to_numpy
+from .base import FeatureModel, column_names, seed_from
+from .data import NUMPY, float_types, like, to_numpy
 from .rows_data import passed_rows
+from .rows_predictions import RowPredictions, check_rows
 from .state import State
-
-#: In whose namespace fitted arrays are where rows came from no array.
-NUMPY = np.zeros((0, 0))
 
 
 class FeatureRegressor(RegressorMixin, FeatureModel, ABC):
     """Regression on one or several targets, each standardised inside the fit."""
+
+    #: Sums that partial_fit adds to; only where it was called.
+    _sums: Any
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
@@ -58,6 +60,7 @@ class FeatureRegressor(RegressorMixin, FeatureModel, ABC):
         match X:
             case Rows():
                 return self._fit_rows(X, y, sample_weight)
+        vars(self).pop("_sums", None)
         X, target = self._validated(X, y, reset=True)
         data, seed = self._prepare(X, target, sample_weight, scale_targets=True)
         self._learn(X, data, seed, need_held_out=False)
@@ -65,6 +68,7 @@ class FeatureRegressor(RegressorMixin, FeatureModel, ABC):
 
     def _fit_rows(self, rows: Rows, y: Any, sample_weight: Any) -> Self:
         found, seed = self._prepare_rows(rows, y, sample_weight), seed_from(self.random_state)
+        vars(self).pop("_sums", None)
         self._y_ndim = 1 if len(found.moments.mean_y) == 1 else 2
         passed = passed_rows(
             rows, found, self._where, seed, standardise=self.standardise, codes=None
@@ -72,7 +76,9 @@ class FeatureRegressor(RegressorMixin, FeatureModel, ABC):
         self._learn(NUMPY, passed.data, seed, need_held_out=False, rows=passed.rows)
         return self
 
-    def _validated(self, X: Any, y: Any, *, reset: bool) -> tuple[Any, NDArray[np.float64]]:
+    def _validated(
+        self, X: Any, y: Any, *, reset: bool, least: int = 2
+    ) -> tuple[Any, NDArray[np.float64]]:
         """X (n, d) and the targets (n, c), whose shape is kept for the predictions."""
         X, y = validate_data(
             self,
@@ -82,7 +88,7 @@ class FeatureRegressor(RegressorMixin, FeatureModel, ABC):
             dtype=float_types(X),
             multi_output=True,
             y_numeric=True,
-            ensure_min_samples=2,
+            ensure_min_samples=least,
         )
         target = to_numpy(y).astype(np.float64)
         self._y_ndim = target.ndim
@@ -92,6 +98,22 @@ class FeatureRegressor(RegressorMixin, FeatureModel, ABC):
         """Predictions (n,) or (n, c), shaped like the targets of the fit."""
         X, out = self._outputs_at(X, "predict")
         return like(out[:, 0] if self._y_ndim == 1 else out, X)
+
+    def score_rows(self, rows: Rows) -> Scores:
+        """Mean squared error and R^2 on rows that are passed over, in one pass.
+
+        Raises
+        ------
+        ValueError
+            Where the rows have other columns than those of the fit.
+        SourceError, EngineError
+            As of a fit.
+        """
+        check_is_fitted(self)
+        check_rows(rows, column_names(self), self.n_features_in_, "feature_names_in_" in vars(self))
+        predict = RowPredictions(self.predictor_, self._inputs, self._outputs, self._where.dtype)
+        scratch = self.predictor_.scratch_per_row()
+        return rows.collect(ResidualSums(predict, scratch), "scores")
 
     def _extra_state(self) -> State:
         return {"y_ndim": self._y_ndim}

@@ -76,7 +76,7 @@ def first_gradient_test(
     rows = max(500, min(TEST_ROWS, TEST_NUMBERS // X.shape[1]))
     w = unit_weights(X, weights)[:rows]
     X, y = X[:rows], y[:rows]
-    mean, P = whitening(collect(Moments(), [Block(X, y, w)]))
+    mean, P = (t.to(X) for t in whitening(collect(Moments(), [Block(X, y, w)])))
     X = (X - mean) @ P
     start = learner.start(InMemory(Block(X, y, w)), seed)
     # The second half of the neurons mirrors the first one.

@@ -13,14 +13,14 @@ from ..maths.activations import ReLU
 from ..maths.blocks import Block
 from .base import unit_weights
 from .head import RidgeHead
-from .rows_learner import PassLearner
-from .training_rows import INPUTS, InMemory, TrainingRows
+from .rows_learner import SumsLearner
+from .training_rows import INPUTS, InMemory, Mapping
 from .two_layer import TwoLayer
 
 
 @final
 @dataclass(frozen=True)
-class LinearRidge(PassLearner[TwoLayer]):
+class LinearRidge(SumsLearner):
     """f(x) = offset + beta.x, sum_i w_i |y_i - f(x_i)|^2 + penalty |beta|^2 at its minimum.
 
     The least of fixed features: what they can do without any.
@@ -51,9 +51,16 @@ class LinearRidge(PassLearner[TwoLayer]):
         """One ridge."""
         return self.path(InMemory(Block(X, y, unit_weights(X, weights))), seed)
 
-    def path(self, data: TrainingRows, seed: int = 0) -> Iterator[TwoLayer]:
-        """:meth:`fit_path` on rows in memory or passed over."""
-        beta, offset, _ = data.ridge(INPUTS, self.head, seed, "linear model")
-        none = beta.new_zeros
-        d, c = beta.shape
-        yield TwoLayer(none(0, d), none(0), none(0, c), offset, beta, ReLU())
+    def features(self, none: Block, seed: int) -> Mapping:
+        """The inputs as they are."""
+        del none, seed
+        return INPUTS
+
+    def network(
+        self, none: Block, a: Float[Tensor, "d c"], offset: Float[Tensor, " c"], seed: int
+    ) -> TwoLayer:
+        """The net without neurons."""
+        del none, seed
+        zero = a.new_zeros
+        d, c = a.shape
+        return TwoLayer(zero(0, d), zero(0), zero(0, c), offset, a, ReLU())

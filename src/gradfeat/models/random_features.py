@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import final
 
 from jaxtyping import Float
@@ -14,15 +14,15 @@ from ..maths.blocks import Block
 from .base import unit_weights
 from .first_layers import Rows, draw, draw_first_layer
 from .head import RidgeHead
-from .refit import with_head
-from .rows_learner import PassLearner
-from .training_rows import InMemory, TrainingRows
+from .refit import features_of
+from .rows_learner import SumsLearner
+from .training_rows import InMemory, Mapping
 from .two_layer import TwoLayer
 
 
 @final
 @dataclass(frozen=True)
-class RandomFeatures(PassLearner[TwoLayer]):
+class RandomFeatures(SumsLearner):
     """f(x) = offset + a.sigma(W0 x + b), W0 and b drawn, a by ridge.
 
     Parameters
@@ -66,14 +66,19 @@ class RandomFeatures(PassLearner[TwoLayer]):
         """Draw the first layer, fit the head."""
         return self.path(InMemory(Block(X, y, unit_weights(X, weights))), seed)
 
-    def path(self, data: TrainingRows, seed: int = 0) -> Iterator[TwoLayer]:
-        """:meth:`fit_path` on rows in memory or passed over."""
-        yield with_head(self.start(data.template, seed), data, self.head, seed)
+    def features(self, none: Block, seed: int) -> Mapping:
+        """sigma(W0 x + b)."""
+        return features_of(self._drawn(none, seed))
 
-    def start(self, none: Block, seed: int = 0) -> TwoLayer:
-        """The net with its first layer drawn, zero so far; `none` says the widths and the type."""
-        (_, d), c = none.X.shape, none.y.shape[1]
+    def network(
+        self, none: Block, a: Float[Tensor, "m c"], offset: Float[Tensor, " c"], seed: int
+    ) -> TwoLayer:
+        """The net with these coefficients."""
+        return replace(self._drawn(none, seed), a=a, offset=offset)
+
+    def _drawn(self, none: Block, seed: int) -> TwoLayer:
+        """The net with its first layer drawn, zero so far."""
+        (_, d), c, zero = none.X.shape, none.y.shape[1], none.X.new_zeros
         W = draw_first_layer(none.X, self.width, self.rows, seed)
-        zero = none.X.new_zeros
         b = draw(none.X, seed, "b", self.width) if self.biases else zero(self.width)
         return TwoLayer(W, b, zero(self.width, c), zero(c), zero(d, c), self.activation)

@@ -5,10 +5,15 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Iterator
 
+from jaxtyping import Float
+from torch import Tensor
+
 from ..maths.blocks import Block
 from ..passes.rows import Rows
 from .base import Learner, PredictorT_co
-from .training_rows import Streamed, TrainingRows
+from .head import RidgeHead
+from .training_rows import Mapping, Streamed, TrainingRows
+from .two_layer import TwoLayer
 
 
 class RowsLearner(Learner[PredictorT_co]):
@@ -48,3 +53,26 @@ class PassLearner(RowsLearner[PredictorT_co]):
         del sample
         *_, last = self.path(Streamed(rows), seed)
         return last
+
+
+class SumsLearner(PassLearner[TwoLayer]):
+    """Ridge on features that no row can change: its sums may be added to, row by row."""
+
+    head: RidgeHead
+
+    @abstractmethod
+    def features(self, none: Block, seed: int) -> Mapping:
+        """Rows to features; `none` says the widths and the type."""
+
+    @abstractmethod
+    def network(
+        self, none: Block, a: Float[Tensor, "m c"], offset: Float[Tensor, " c"], seed: int
+    ) -> TwoLayer:
+        """The net with these coefficients of the features."""
+
+    def path(self, data: TrainingRows, seed: int = 0) -> Iterator[TwoLayer]:
+        """One ridge."""
+        none = data.template
+        mapping = self.features(none, seed)
+        a, offset, _ = data.ridge(mapping, self.head, seed, "normal equations")
+        yield self.network(none, a, offset, seed)

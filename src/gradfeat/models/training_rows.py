@@ -19,6 +19,7 @@ from ..maths.statistics.leave_one_out import LeaveOneOut
 from ..maths.statistics.mapped import OnMapped
 from ..maths.statistics.moments import Moments, MomentState, RowMap
 from ..maths.streams import stream
+from ..passes.errors import SourceError
 from ..passes.rows import Rows
 from .head import RidgeHead
 
@@ -155,22 +156,16 @@ class Streamed(TrainingRows):
         if head.penalty is None and head.select == "validation":
             return self._validated(features, head, seed, label)
         m = self.collect(Moments(features.map, features.row_bytes), label)
-        lam = head.given(float(m.weight))
-        if lam is not None and lam > 0:
-            a = solve_gram(m, lam, intercept=head.intercept)
-            return self._like(a, m.mean_y - m.mean_x @ a, lam, head.intercept)
+        if not m.weight > 0:
+            raise SourceError("no row has a positive weight: give rows to fit on.")
+        if head.penalty is not None or head.select == "gcv":
+            return self._like(ridge_of(m, head))
         path = gram_ridge(m, intercept=head.intercept)
-        if lam is None:
-            lam = path.best() if head.select == "gcv" else self._by_loo(path, features, label)
-        return self._fitted(path, lam)
+        return self._like(_solution(path, self._by_loo(path, features, label)))
 
-    def _fitted(self, path: GramRidge, lam: float) -> Head:
-        a = path.coefficients(lam)
-        return self._like(a, path.offset - path.means @ a, lam, True)
-
-    def _like(self, a: Tensor, offset: Tensor, lam: float, intercept: bool) -> Head:
+    def _like(self, found: Head) -> Head:
         X = self.template.X
-        return a.to(X), (offset if intercept else torch.zeros_like(offset)).to(X), lam
+        return found[0].to(X), found[1].to(X), found[2]
 
     def _by_loo(self, path: GramRidge, features: Mapping, label: str) -> float:
         lams = tuple(sorted(path.grid(), reverse=True))
@@ -185,7 +180,7 @@ class Streamed(TrainingRows):
         path = gram_ridge(kept, intercept=head.intercept)
         whole = gram_ridge(moments.merge(deepcopy(kept), held), intercept=head.intercept)
         lam = min(sorted(path.grid(), reverse=True), key=lambda lam: _loss(path, lam, held))
-        return self._fitted(whole, lam)
+        return self._like(_solution(whole, lam))
 
     def mapped(self, map: RowMap) -> Streamed:
         """One more map."""
@@ -194,6 +189,31 @@ class Streamed(TrainingRows):
     def halves(self, seed: int) -> tuple[Streamed, Streamed]:
         """By the hash of the rows: equal rows fall into the same half."""
         return self.mapped(HashPart((0,), 2, seed)), self.mapped(HashPart((1,), 2, seed))
+
+
+def ridge_of(m: MomentState, head: RidgeHead) -> Head:
+    """Ridge from the moments of features and targets alone: at a given penalty, or GCV's.
+
+    Examples
+    --------
+    >>> from gradfeat.maths.blocks import Block, collect
+    >>> F = torch.arange(4.0).double()[:, None]
+    >>> m = collect(Moments(), [Block(F, 2 * F + 1, torch.ones(4).double())])
+    >>> [round(float(part), 6) for part in ridge_of(m, RidgeHead(1e-9))[:2]]
+    [2.0, 1.0]
+    """
+    lam = head.given(float(m.weight))
+    if lam is not None and lam > 0:
+        a = solve_gram(m, lam, intercept=head.intercept)
+        offset = m.mean_y - m.mean_x @ a
+        return a, offset if head.intercept else torch.zeros_like(offset), lam
+    path = gram_ridge(m, intercept=head.intercept)
+    return _solution(path, path.best() if lam is None else lam)
+
+
+def _solution(path: GramRidge, lam: float) -> Head:
+    a = path.coefficients(lam)
+    return a, path.offset - path.means @ a, lam
 
 
 def _loss(path: GramRidge, lam: float, held: MomentState) -> float:

@@ -1,1 +1,71 @@
-"""Passes over rows that need not fit in memory: sources of blocks, and engines that sum them."""
+"""Passes over rows that need not fit in memory: sources of blocks, and engines that sum them.
+
+Rows are opened by what they are in (``from_parquet``, ``from_csv``, ``from_npy``, ``from_arrays``,
+``from_frames``, ``from_dask``, ``from_iterator``) and given to an estimator in place of X; an engine
+(``InProcess``, ``Threads``, ``Pool``, ``DaskEngine``, ``Devices``) is chosen by ``rows.on(engine)``.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from .checkpoint import Checkpoint
+    from .dask_engine import DaskEngine
+    from .devices import Devices
+    from .errors import EngineError, SourceError
+    from .in_process import InProcess
+    from .opening import (
+        from_arrays,
+        from_csv,
+        from_dask,
+        from_frames,
+        from_iterator,
+        from_npy,
+        from_parquet,
+    )
+    from .pool import Pool
+    from .rows import Rows
+    from .threads import Threads
+
+__all__ = [
+    "Checkpoint",
+    "DaskEngine",
+    "Devices",
+    "EngineError",
+    "InProcess",
+    "Pool",
+    "Rows",
+    "SourceError",
+    "Threads",
+    "from_arrays",
+    "from_csv",
+    "from_dask",
+    "from_frames",
+    "from_iterator",
+    "from_npy",
+    "from_parquet",
+]
+
+#: Modules of what is not opened.
+_MODULES = {
+    "Checkpoint": ".checkpoint",
+    "DaskEngine": ".dask_engine",
+    "Devices": ".devices",
+    "EngineError": ".errors",
+    "InProcess": ".in_process",
+    "Pool": ".pool",
+    "Rows": ".rows",
+    "SourceError": ".errors",
+    "Threads": ".threads",
+}
+
+
+def __getattr__(name: str) -> Any:
+    """Import at first use: files, data frames and clusters are only needed by those who ask."""
+    if name not in __all__:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(_MODULES.get(name, ".opening"), __name__), name)
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -50,6 +50,12 @@ class Rows:
         """Names of inputs and targets."""
         return self.source.columns
 
+    @property
+    def named(self) -> bool:
+        """Whether the inputs have names of their own."""
+        names = self.columns.inputs
+        return names != tuple(f"x{i}" for i in range(len(names)))
+
     def on(self, engine: Engine) -> Rows:
         """The same rows, passed over by another engine."""
         return replace(self, engine=engine)
