@@ -81,7 +81,7 @@ class PoolWorkers(Workers):
     def __init__(self, jobs: int) -> None:
         self.in_flight = 2 * jobs
         with _one_sentence():
-            self._processes = Processes(jobs)
+            self._processes = Processes(jobs, "use jobs=1")
 
     def submit(self, call: Callable[..., Any], *values: Any) -> Future[Any]:
         """Start a call, and a process for it where there are too few."""

@@ -27,6 +27,8 @@ class Processes:
     ----------
     jobs : int
         How many.
+    instead : str
+        What to do where processes cannot be started, for the error.
 
     Raises
     ------
@@ -34,8 +36,9 @@ class Processes:
         When they cannot start.
     """
 
-    def __init__(self, jobs: int) -> None:
+    def __init__(self, jobs: int, instead: str = "compute with InProcess or Threads") -> None:
         self._jobs = jobs
+        self._instead = instead
         self._start()
 
     def _start(self) -> None:
@@ -48,7 +51,7 @@ class Processes:
             self.close()
             raise EngineError(
                 "worker processes could not start: in a script, begin the work under "
-                '`if __name__ == "__main__":`; elsewhere use jobs=1.'
+                f'`if __name__ == "__main__":`; elsewhere {self._instead}.'
             ) from error
 
     def submit(self, call: Callable[..., Any], *values: Any) -> Future[Any]:
