@@ -38,9 +38,10 @@ def _sentences() -> tuple[type[Exception], ...]:
     """Errors whose message is for the person at the keyboard; imported once one was raised."""
     from gradfeat.estimators.container import ModelFileError
     from gradfeat.experiments.errors import ExperimentError, StoreError
+    from gradfeat.passes.errors import EngineError, SourceError
     from gradfeat.tabular.errors import TableError
 
-    return TableError, ModelFileError, ExperimentError, StoreError
+    return TableError, ModelFileError, ExperimentError, StoreError, SourceError, EngineError
 
 
 def guarded(run: Callable[..., Any], arguments: Sequence[str] | None = None) -> int:

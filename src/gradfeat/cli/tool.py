@@ -14,14 +14,18 @@ from rich.console import Console
 
 from gradfeat.cli.plain_values import finite
 from gradfeat.cli.progress import TimeBar
+from gradfeat.cli.streamed_tool import Means, fit_in_passes, opened
 from gradfeat.cli.table_commands import TaskName
+from gradfeat.passes.checkpoint import Checkpoint
 from gradfeat.reports import render, terminal_table
-from gradfeat.tabular.atomic import check_folder, write_atomic, write_folder
+from gradfeat.tabular.atomic import check_folder, write_folder
 from gradfeat.tabular.compare import Comparison, compare
 from gradfeat.tabular.methods import METHODS
 from gradfeat.tabular.read import read_table
 from gradfeat.tabular.request import Request
 from gradfeat.tabular.results import FitReport
+from gradfeat.tabular.streamed.decide import why_passed_over
+from gradfeat.tabular.streamed.predict import predicted_pieces, write_predictions
 from gradfeat.tabular.table_model import TableModel, load_table_model
 
 
@@ -31,49 +35,53 @@ def _names(methods: str | None) -> tuple[str, ...]:
     return tuple(name.strip() for name in methods.split(",") if name.strip())
 
 
-def fit_table(
-    data: Path,
-    target: str,
-    task: TaskName,
-    methods: str | None,
-    out: Path,
-    time: float,
-    seed: int,
-    time_column: str | None,
-    device: str | None,
-) -> None:
+def fit_table(data: str, request: Request, means: Means, out: Path) -> None:
     """Compare the methods on a table; write report, model and results to the folder `out`."""
-    request = Request(
-        data=data.name,
-        target=target,
-        task=task.value,
-        methods=_names(methods),
-        seconds=time,
-        seed=seed,
-        time_column=time_column,
-        device=device,
-        command="gradfeat " + " ".join(shlex.quote(word) for word in sys.argv[1:]),
-    )
     console = Console(highlight=False)
     check_folder(out)
+    if means.why(data):
+        found = fit_in_passes(data, request, means, console)
+    else:
+        found = _fit_in_memory(Path(data), request, console)
+    console.print(terminal_table(found.report))
+    _write(found, out, console)
+    Checkpoint(means.checkpoint).clear()
+
+
+def _fit_in_memory(data: Path, request: Request, console: Console) -> Comparison:
     frame = read_table(data)
     console.print(
-        f"{data.name}: {len(frame):,} rows, {frame.shape[1]} columns; target {target}",
+        f"{data.name}: {len(frame):,} rows, {frame.shape[1]} columns; target {request.target}",
         markup=False,
     )
     with TimeBar(console) as progress:
-        found = compare(frame, request, progress.tell)
-    console.print(terminal_table(found.report))
-    _write(found, out, console)
+        return compare(frame, request, progress.tell)
 
 
-def predict_table(model: Path, data: Path, out: Path) -> None:
-    """Write predictions for the rows of a table as CSV."""
-    table_model = load_table_model(model)
-    predictions = table_model.predict(read_table(data))
-    write_atomic(out, predictions.to_csv(index=False))
-    Console(highlight=False).print(
-        f"{len(predictions):,} predictions of {table_model.target}: {out}",
+def request_of(
+    data: str, target: str, task: TaskName, methods: str | None, **options: Any
+) -> Request:
+    """What the words of the command ask for."""
+    return Request(
+        data=Path(data).name,
+        target=target,
+        task=task.value,
+        methods=_names(methods),
+        command="gradfeat " + " ".join(shlex.quote(word) for word in sys.argv[1:]),
+        **options,
+    )
+
+
+def predict_table(model: Path, data: str, out: Path) -> None:
+    """Write predictions for the rows of a table as CSV, or Parquet where `out` says so."""
+    table_model, console = load_table_model(model), Console(highlight=False)
+    if why := why_passed_over(data):
+        frames = predicted_pieces(table_model, opened(data, console, why))
+    else:
+        frames = iter([table_model.predict(read_table(data))])
+    rows = write_predictions(frames, out)
+    console.print(
+        f"{rows:,} predictions of {table_model.target}: {out}",
         markup=False,
         soft_wrap=True,
     )

@@ -11,7 +11,7 @@ from gradfeat.estimators.base import EFFECTIVE_SHARE
 from gradfeat.plots.confusion import MAX_CLASSES
 from gradfeat.plots.intervals import span
 from gradfeat.plots.ranking import failed, score_names
-from gradfeat.reports import answer, captions, cards, first_step, tables
+from gradfeat.reports import answer, captions, cards, first_step, passes, tables
 from gradfeat.tabular.results import FitReport
 
 # Characters that neither XML nor UTF-8 can hold: controls and lone halves of surrogate pairs.
@@ -79,6 +79,7 @@ def _context(report: FitReport) -> dict[str, object]:
         if report.directions
         else "",
         **_first_step(report),
+        **_passes(report),
         **_confusion(report),
     }
 
@@ -90,6 +91,15 @@ def _first_step(report: FitReport) -> dict[str, object]:
         "first_step": first_step.sentence(found) if found else "",
         "first_step_scores": first_step.scores(report, found) if found else "",
         "first_step_cards": cards.first_step(report),
+    }
+
+
+def _passes(report: FitReport) -> dict[str, object]:
+    """How rows were passed over; nothing where they were held."""
+    found = report.streaming
+    return {
+        "passes": passes.sentence(report, found) if found else "",
+        "pass_lines": passes.lines(found) if found else [],
     }
 
 

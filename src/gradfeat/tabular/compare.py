@@ -68,7 +68,7 @@ def compare(frame: pd.DataFrame, request: Request, progress: Progress) -> Compar
         )
         done += method.share
     progress("Summary", 1.0, time.perf_counter() - start)
-    return _conclude(table, fits, request, time.perf_counter() - start)
+    return conclude(table, fits, request, time.perf_counter() - start)
 
 
 def _row_budget(methods: Sequence[Method], table: Prepared, request: Request) -> int:
@@ -77,7 +77,14 @@ def _row_budget(methods: Sequence[Method], table: Prepared, request: Request) ->
     return direct_rows(0.5 * share * request.seconds, table.train.shape[1], table.target.outputs)
 
 
-def _conclude(table: Prepared, fits: list[Fitted], request: Request, seconds: float) -> Comparison:
+def conclude(table: Prepared, fits: list[Fitted], request: Request, seconds: float) -> Comparison:
+    """The report of fitted methods, and the best gradfeat model.
+
+    Raises
+    ------
+    TableError
+        Where none was fitted.
+    """
     fitted = [f for f in fits if f.predictions is not None]
     if not fitted:
         reasons = "; ".join(f"{f.result.label}: {f.result.error}" for f in fits)

@@ -55,24 +55,43 @@ def fit_method(
         X.shape[1],
         table.target.outputs,
         seconds,
+        request.width,
     )
     start = time.perf_counter()
     try:
         with warnings.catch_warnings(), search_deadline(0.5 * seconds), _threads(method):
             warnings.simplefilter("ignore")
             estimator = method.make(situation).fit(X, y)
-            said = _predict(estimator, table)
+            said = predictions(estimator, table)
     except (ValueError, MemoryError, RuntimeError, np.linalg.LinAlgError) as error:
-        lost = MethodResult(
-            method.name, method.label, method.family, {}, 0.0, len(X), {}, error=_sentence(error)
-        )
-        return Fitted(method, lost)
+        return failed(method, len(X), error)
     took = time.perf_counter() - start
-    draws = replicates(table.y_test.astype(float), said, W)
-    scores = {name: interval(value, many) for name, (value, many) in draws.items()}
-    result = MethodResult(
-        method.name, method.label, method.family, scores, took, len(X), _settings(estimator)
+    return scored(
+        method, estimator, said, replicates(table.y_test.astype(float), said, W), took, len(X)
     )
+
+
+def failed(method: Method, rows: int, error: Exception) -> Fitted:
+    """A method that could not be fitted."""
+    sentence = _sentence(error)
+    return Fitted(
+        method,
+        MethodResult(method.name, method.label, method.family, {}, 0.0, rows, {}, error=sentence),
+    )
+
+
+def scored(
+    method: Method,
+    estimator: Any,
+    said: Predictions,
+    draws: dict[str, tuple[float, Floats]],
+    seconds: float,
+    rows: int,
+) -> Fitted:
+    """A method with its scores."""
+    scores = {name: interval(value, many) for name, (value, many) in draws.items()}
+    settings = _settings(estimator)
+    result = MethodResult(method.name, method.label, method.family, scores, seconds, rows, settings)
     return Fitted(method, result, estimator, said, draws)
 
 
@@ -83,7 +102,8 @@ def _threads(method: Method) -> AbstractContextManager[Any]:
     return threadpool_limits(limits=method.threads, user_api="openmp")
 
 
-def _predict(estimator: Any, table: Prepared) -> Predictions:
+def predictions(estimator: Any, table: Prepared) -> Predictions:
+    """What a fitted estimator says about the test rows."""
     if not table.target.classes:
         values = np.asarray(estimator.predict(table.test), dtype=float)
         return Predictions(_finite(values), None)

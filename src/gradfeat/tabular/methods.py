@@ -35,13 +35,17 @@ from gradfeat.tabular.epochs import epochs
 from gradfeat.tabular.gradient_rows import gradient_rows
 from gradfeat.tabular.results import Family
 
+#: Neurons of random features and gradient features, unless asked otherwise.
+WIDTH = 1024
+
 
 @dataclass(frozen=True)
 class Situation:
     """What a method is made for.
 
-    `rows` are those of the fit, `outputs` the number of quantities or codes predicted, and `fewest`
-    the rows of the rarest class (all rows of a regression).
+    `rows` are those of the fit, `outputs` the number of quantities or codes predicted, `fewest`
+    the rows of the rarest class (all rows of a regression), and `width` the neurons of random
+    features and gradient features.
     """
 
     rows: int
@@ -53,6 +57,7 @@ class Situation:
     columns: int
     outputs: int
     seconds: float
+    width: int = WIDTH
 
 
 @dataclass(frozen=True)
@@ -131,7 +136,7 @@ def _boosting(s: Situation) -> Any:
 
 def _random_features(s: Situation) -> Any:
     make = RandomFeaturesClassifier if s.classification else RandomFeaturesRegressor
-    return make(random_state=s.seed, device=s.device)
+    return make(width=s.width, random_state=s.seed, device=s.device)
 
 
 def _kernel(s: Situation) -> Any:
@@ -141,7 +146,7 @@ def _kernel(s: Situation) -> Any:
 
 def _gradient_features(s: Situation) -> Any:
     make = GradientFeatureClassifier if s.classification else GradientFeatureRegressor
-    return make(n_steps=None, whiten=None, random_state=s.seed, device=s.device)
+    return make(width=s.width, n_steps=None, whiten=None, random_state=s.seed, device=s.device)
 
 
 def _induced(s: Situation) -> Any:

@@ -9,7 +9,7 @@ from typing import Literal
 import torch
 
 from gradfeat.tabular.errors import TableError
-from gradfeat.tabular.methods import METHODS, Method
+from gradfeat.tabular.methods import METHODS, WIDTH, Method
 
 
 @dataclass(frozen=True)
@@ -25,6 +25,9 @@ class Request:
     time_column: str | None = None
     device: str | None = None
     command: str = ""
+    missing_target: Literal["drop", "refuse"] = "drop"
+    ignore: tuple[str, ...] = ()
+    width: int = WIDTH
 
 
 def chosen_methods(names: Sequence[str]) -> tuple[Method, ...]:

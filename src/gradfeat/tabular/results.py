@@ -115,6 +115,31 @@ class ColumnNote:
 
 
 @dataclass(frozen=True)
+class PassTaken:
+    """One pass over the rows: what for, and how many rows in how many seconds.
+
+    No row where a pass was finished in an earlier run, which was interrupted.
+    """
+
+    label: str
+    rows: int
+    seconds: float
+
+
+@dataclass(frozen=True)
+class Streaming:
+    """How rows were passed over: in how many pieces, by what, and what of them was held.
+
+    `sample` are the rows by which columns are encoded and settings are chosen.
+    """
+
+    pieces: int
+    engine: str
+    sample: int
+    passes: tuple[PassTaken, ...]
+
+
+@dataclass(frozen=True)
 class FitReport:
     """Everything the report page and the terminal table show."""
 
@@ -139,3 +164,4 @@ class FitReport:
     seconds: float
     warnings: tuple[str, ...] = field(default=())
     first_step: FirstStep | None = None
+    streaming: Streaming | None = None

@@ -82,7 +82,7 @@ def prepare_target(
     column, text = column.loc[kept], text.loc[kept]
     _check_values(target, column, text)
     chosen = _task(column, text) if task == "auto" else task
-    note = _note(target, chosen, task, int(text.nunique()), int((~kept).sum()))
+    note = decision(target, chosen, task, str(text.nunique()), int((~kept).sum()))
     rows = np.flatnonzero(kept)
     if chosen == "regression":
         values = _quantity(target, column)
@@ -90,6 +90,25 @@ def prepare_target(
     classes = _classes(target, column, text)
     codes = text.map({label: code for code, label in enumerate(classes)}).to_numpy(dtype=np.int64)
     return Target(codes, chosen, classes, rows, int((~kept).sum()), note)
+
+
+def refuse_missing(target: str, missing: int, rows: int) -> None:
+    """Refuse rows without a target, where that was asked for.
+
+    Raises
+    ------
+    TableError
+        With their number.
+
+    Examples
+    --------
+    >>> refuse_missing("y", 0, 5)
+    """
+    if missing:
+        raise TableError(
+            f"The target {target!r} is missing in {missing:,} of {rows:,} rows: fill it in, or "
+            "leave such rows out with --missing-target drop."
+        )
 
 
 def _column(frame: pd.DataFrame, target: str) -> pd.Series:
@@ -145,7 +164,14 @@ def _task(column: pd.Series, text: pd.Series) -> Task:
     return "classification" if whole and text.nunique() == 2 else "regression"
 
 
-def _note(target: str, chosen: Task, asked: str, distinct: int, dropped: int) -> str:
+def decision(target: str, chosen: Task, asked: str, distinct: str, dropped: int) -> str:
+    """What was decided about a target of so many `distinct` values, and how to have it otherwise.
+
+    Examples
+    --------
+    >>> decision("y", "classification", "classification", "3", 0)
+    "'y' has 3 classes: classification (as asked)."
+    """
     what = f"{distinct} classes" if chosen == "classification" else f"{distinct} distinct values"
     other = "regression" if chosen == "classification" else "classification"
     hint = f" (--task {other} to have it otherwise)" if asked == "auto" else " (as asked)"

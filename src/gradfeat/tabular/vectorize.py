@@ -84,13 +84,12 @@ def encode_columns(
     """Encode every planned column of a frame with at least one row; nan where missing."""
     parts = {p.name: _encode_number(p, table[p.name]) for p in plans if p.name not in _keys(plans)}
     if vectorizer is not None:
-        readable = _readable(plans, table)
-        output = vectorizer.transform(readable)
-        _forget_texts(vectorizer, readable)
-        parts |= {
-            name: _encode_read(readable.loc[:, key], vectorizer, output)
-            for name, key in _keys(plans).items()
-        }
+        values, places = _distinct(_readable(plans, table))
+        output = vectorizer.transform(values)
+        _forget_texts(vectorizer, values)
+        for name, key in _keys(plans).items():
+            found = _encode_read(values.loc[:, key], vectorizer, output)
+            parts[name] = {part: encoded[places[key]] for part, encoded in found.items()}
     return tuple(Block(plan.name, parts[plan.name]) for plan in plans)
 
 
@@ -105,6 +104,22 @@ def _readable(plans: tuple[ColumnPlan, ...], table: Table) -> pd.DataFrame:
     levels = {keys[p.name]: read_levels(table[p.name]) for p in plans if p.reading == "levels"}
     dates = {keys[p.name]: read_date(p, table[p.name]) for p in plans if p.reading == "date"}
     return pd.DataFrame(levels | dates)
+
+
+def _distinct(readable: pd.DataFrame) -> tuple[pd.DataFrame, dict[str, np.ndarray]]:
+    """The distinct values of each column, repeated to the same length; where each row has its own.
+
+    A value is encoded the same whatever stands beside it, so each is encoded once.
+    """
+    found = {
+        str(key): pd.factorize(column, use_na_sentinel=False) for key, column in readable.items()
+    }
+    most = max(len(values) for _, values in found.values())
+    rows = np.arange(most)
+    columns = {
+        key: values.take(np.minimum(rows, len(values) - 1)) for key, (_, values) in found.items()
+    }
+    return pd.DataFrame(columns), {key: codes for key, (codes, _) in found.items()}
 
 
 def _encode_number(plan: ColumnPlan, column: pd.Series) -> dict[str, np.ndarray]:

@@ -1,0 +1,116 @@
+"""fit and predict on tables that are passed over: engines, progress, checkpoints."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from rich.console import Console
+
+from gradfeat.cli.guard import Refused, Stopped
+from gradfeat.cli.pass_bar import PassBar
+from gradfeat.passes.checkpoint import Checkpoint
+from gradfeat.passes.dask_client import local_cluster
+from gradfeat.passes.dask_engine import DaskEngine
+from gradfeat.passes.engine import Engine
+from gradfeat.passes.pool import Pool
+from gradfeat.passes.sources.open import tables
+from gradfeat.passes.sources.tables import Tables
+from gradfeat.passes.threads import Threads
+from gradfeat.tabular.compare import Comparison
+from gradfeat.tabular.request import Request
+from gradfeat.tabular.streamed.compare import Passes, Passing, compare_in_passes
+from gradfeat.tabular.streamed.decide import why_passed_over
+
+
+@dataclass(frozen=True)
+class Means:
+    """How rows are passed over (the options of `gradfeat fit`).
+
+    Attributes
+    ----------
+    stream : bool or None
+        Asked for or not; None: where the table is large.
+    jobs : int or None
+        Processes; None: threads.
+    dask : str or None
+        Address of a scheduler, or ``local``.
+    checkpoint : Path
+        Folder in which passes are kept.
+    """
+
+    stream: bool | None
+    jobs: int | None
+    dask: str | None
+    checkpoint: Path
+
+    def why(self, data: str) -> str:
+        """Why the rows are passed over; empty where the table is held in memory.
+
+        Raises
+        ------
+        Refused
+            For options that contradict each other.
+        """
+        spread = self.dask is not None or (self.jobs or 1) > 1
+        if spread and self.stream is False:
+            raise Refused(
+                "--jobs and --dask spread passes over the rows, and --no-stream asks for none: "
+                "leave one of them out."
+            )
+        return why_passed_over(data, True if spread else self.stream)
+
+
+def opened(data: str, console: Console, why: str) -> Tables:
+    """The table, with a line that says what it is."""
+    table = tables(data)
+    rows = "rows not counted yet" if table.rows is None else f"{table.rows:,} rows"
+    pieces = "" if table.count is None else f", in {table.count:,} pieces"
+    console.print(
+        f"{Path(data).name}: {rows}, {len(table.names)} columns; passed over{pieces} ({why})",
+        markup=False,
+        soft_wrap=True,
+    )
+    return table
+
+
+def fit_in_passes(data: str, request: Request, means: Means, console: Console) -> Comparison:
+    """Compare the methods by passes over the rows of a table.
+
+    Raises
+    ------
+    Stopped
+        At Ctrl-C, with what is kept.
+    """
+    table = opened(data, console, means.why(data))
+    with PassBar(console) as bar:
+        passes = Passes(bar.tell)
+        try:
+            with _engine(means, passes) as (engine, words):
+                return compare_in_passes(table, request, Passing(engine, passes, words))
+        except KeyboardInterrupt:
+            raise Stopped(
+                f"stopped; the passes so far are kept in '{means.checkpoint}', and the same "
+                "command goes on from there."
+            ) from None
+
+
+@contextmanager
+def _engine(means: Means, passes: Passes) -> Iterator[tuple[Engine, str]]:
+    kept = Checkpoint(means.checkpoint)
+    match means:
+        case Means(dask="local"):
+            jobs = means.jobs or Threads().n
+            with local_cluster(jobs) as client:
+                engine = DaskEngine(cluster=client, report=passes, checkpoint=kept)
+                yield engine, f"a Dask cluster of {jobs} processes on this machine"
+        case Means(dask=str(address)):
+            yield DaskEngine(cluster=address, report=passes, checkpoint=kept), f"Dask at {address}"
+        case Means(jobs=int(jobs)):
+            with Pool(jobs=jobs, report=passes, checkpoint=kept) as pool:
+                yield pool, f"{jobs} process{'es' * (jobs != 1)}"
+        case _:
+            threads = Threads(report=passes, checkpoint=kept)
+            yield threads, f"{threads.n} thread{'s' * (threads.n != 1)}"
