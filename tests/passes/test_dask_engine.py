@@ -94,7 +94,9 @@ def test_a_killed_worker_costs_its_segments_and_nothing_is_counted_twice(client,
 def test_a_segment_that_kills_again_and_again_is_named(client, tmp_path, monkeypatch):
     monkeypatch.setattr(client.cluster.scheduler, "allowed_failures", 0)
     (tmp_path / "kill-1").touch()
-    source = with_piece(drawn(5, tmp_path / "log"), 2, Deadly)
+    source = with_piece(
+        drawn(4, tmp_path / "log"), 2, Deadly
+    )  # one group: Dask blames all on a worker
     with pytest.raises(EngineError, match="died again and again while they summed piece 0 to piec"):
         DaskEngine(client).state(Moments(), source)
 
