@@ -18,6 +18,8 @@ from gradfeat.models.rows_learner import PassLearner
 from gradfeat.models.training_rows import INPUTS, HashPart, InMemory, Streamed
 from gradfeat.models.two_layer import TwoLayer
 from gradfeat.models.whitened import Whitened
+from gradfeat.passes.engine import Engine
+from gradfeat.passes.in_process import InProcess
 from gradfeat.passes.rows import Rows
 from gradfeat.passes.sources.arrays import ArrayRows
 
@@ -168,6 +170,9 @@ def test_what_passes_compute_can_be_sent(learner):
             seen.append(pickle.loads(pickle.dumps(statistic)))
             return self.inner.collect(statistic, label)
 
+        def moments(self, label):
+            return self.inner.moments(label)
+
         def ridge(self, features, head, seed, label):
             seen.append(pickle.loads(pickle.dumps(features)))
             return self.inner.ridge(features, head, seed, label)
@@ -181,3 +186,49 @@ def test_what_passes_compute_can_be_sent(learner):
     *_, net = learner.path(Watching(InMemory(data())), 0)
     assert seen
     assert net.W.isfinite().all()
+
+
+class Counting(Engine):
+    """Counts passes."""
+
+    def __init__(self):
+        super().__init__()
+        object.__setattr__(self, "labels", [])
+
+    def folds(self, work):
+        raise NotImplementedError
+
+    def state(self, statistic, source, label="pass"):
+        self.labels.append(label)
+        return InProcess().state(statistic, source, label)
+
+
+@pytest.mark.parametrize(
+    ("learner", "labels"),
+    [
+        (LinearRidge(RidgeHead(select="gcv")), []),
+        (LinearRidge(), ["normal equations, left out"]),
+        (RandomFeatures(24, head=HEAD), ["normal equations"]),
+        (GradientStep(24, head=HEAD), ["gradient", "normal equations"]),
+        (
+            Whitened(GradientStep(24, linear="ridge", head=RidgeHead(select="gcv"))),
+            ["gradient", "normal equations"],
+        ),
+        (GradientStep(24), ["gradient", "normal equations", "normal equations, left out"]),
+        (
+            GradientStep(24, n_steps=2, head=HEAD),
+            ["gradient", "normal equations", "gradients after step 1", "normal equations"],
+        ),
+    ],
+    ids=str,
+)
+def test_moments_that_are_known_save_a_pass(learner, labels):
+    block, engine = data(), Counting()
+    rows = passed(block, 50).on(engine)
+    plain = learner.fit_rows(rows)
+    known = rows.knowing(rows.moments())
+    engine.labels.clear()
+    again = learner.fit_rows(known)
+    assert engine.labels == labels
+    # The same moments by another road: rounding times the head's condition.
+    torch.testing.assert_close(again(block.X), plain(block.X), rtol=1e-9, atol=1e-9)

@@ -13,7 +13,7 @@ from torch import Tensor
 
 from ..maths.blocks import Block
 from ..maths.statistics.joint import Joint
-from ..maths.statistics.moments import Moments, MomentState
+from ..maths.statistics.moments import AffineMap, Moments, MomentState, moved
 from ..maths.statistics.sample import RowSample
 from ..maths.statistics.value_counts import CountState, ValueCounts
 from ..passes.errors import SourceError
@@ -31,7 +31,7 @@ CONSTANT = 1e-12
 
 
 @dataclass(frozen=True)
-class Standardise:
+class Standardise(AffineMap):
     """x and y in the units of a fit, on its device and in its float type.
 
     A fit on several devices leaves the rows where they are (`device` None).
@@ -55,6 +55,11 @@ class Standardise:
         X = move(rows.X, self.x_mean, self.x_scale)
         y = move(rows.y, self.y_mean, self.y_scale)
         return Block(X, y, rows.w.to(where, self.dtype))
+
+    def moments(self, m: MomentState) -> MomentState:
+        """Of standardised rows."""
+        P = torch.diag(1 / self.x_scale)
+        return moved(m, self.x_mean, P, self.y_mean, self.y_scale)
 
 
 @dataclass(frozen=True)
@@ -188,6 +193,7 @@ def passed_rows(
         inputs = Standardiser.identity(d)
     outputs = _standardiser(m.mean_y, m.yy / m.weight)
     sample = found.sample
+    rows = rows.knowing(m)
     if codes is not None:
         rows, sample = rows.mapped(codes), codes(sample)
         outputs = _code_means(codes, found.labels)

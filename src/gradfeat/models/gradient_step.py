@@ -53,8 +53,8 @@ class GradientStep(PassLearner[TwoLayer]):
     redraw_biases : bool
         Draw b anew after each step, or keep b = 0.
     linear : {"moment", "ridge", "none"}
-        beta as printed, by ridge with a leave-one-out penalty (for correlated inputs, or more
-        columns than rows), or no affine part beyond the head's.
+        beta as printed, by ridge with a penalty chosen as the head's (for correlated inputs, or
+        more columns than rows), or no affine part beyond the head's.
     head : RidgeHead
         How a is fitted; no intercept as printed.
 
@@ -120,7 +120,13 @@ class GradientStep(PassLearner[TwoLayer]):
         W = draw_first_layer(none.X, half, "gaussian", seed).repeat(2, 1)
         a = draw(none.X, seed, "a", half, none.y.shape[1]).sign()
         b = none.X.new_zeros(self.width)
-        return TwoLayer(W, b, torch.cat([a, -a]), *affine_part(data, self.linear), self.activation)
+        return TwoLayer(
+            W,
+            b,
+            torch.cat([a, -a]),
+            *affine_part(data, self.linear, self.head.select),
+            self.activation,
+        )
 
     def _random_features(self, start: TwoLayer, data: TrainingRows, seed: int) -> TwoLayer:
         none = data.template

@@ -13,6 +13,9 @@ from ..maths.ridge import RidgePath, ridge_path
 from ..maths.streams import stream
 from .base import unit_weights
 
+#: How a penalty is chosen.
+Select = Literal["loo", "gcv", "validation"]
+
 
 @dataclass(frozen=True)
 class RidgeHead:
@@ -39,7 +42,7 @@ class RidgeHead:
     """
 
     penalty: float | None = None
-    select: Literal["loo", "gcv", "validation"] = "loo"
+    select: Select = "loo"
     intercept: bool = True
     mean: bool = False
 

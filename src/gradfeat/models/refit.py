@@ -10,9 +10,8 @@ from jaxtyping import Float
 from torch import Tensor
 
 from ..maths.blocks import Block
-from ..maths.statistics.moments import Moments
 from .base import unit_weights
-from .head import RidgeHead
+from .head import RidgeHead, Select
 from .training_rows import INPUTS, InMemory, Mapping, TrainingRows
 from .two_layer import TwoLayer
 
@@ -61,12 +60,12 @@ def features_of(net: TwoLayer) -> Mapping:
 
 
 def affine_part(
-    data: TrainingRows, linear: Linear
+    data: TrainingRows, linear: Linear, select: Select = "loo"
 ) -> tuple[Float[Tensor, " c"], Float[Tensor, "d c"]]:
     """alpha (c,) and beta (d, c) of alpha + beta.x, before anything else is fitted.
 
-    "moment": alpha = mean y, beta = (1/n) sum_i y_i x_i; "ridge": with a leave-one-out penalty;
-    "none": zero.
+    "moment": alpha = mean y, beta = (1/n) sum_i y_i x_i; "ridge": with a penalty chosen as
+    `select` says; "none": zero.
 
     Source: Damian22, Algorithm 1, lines 2 and 3.
 
@@ -81,9 +80,9 @@ def affine_part(
     if linear == "none":
         return none.X.new_zeros(none.y.shape[1]), none.X.new_zeros(none.X.shape[1], none.y.shape[1])
     if linear == "ridge":
-        beta, alpha, _ = data.ridge(INPUTS, RidgeHead(), 0, "linear part")
+        beta, alpha, _ = data.ridge(INPUTS, RidgeHead(select=select), 0, "linear part")
         return alpha, beta
-    m = data.collect(Moments(), "moments")
+    m = data.moments("moments")
     beta = m.xy / m.weight + torch.outer(m.mean_x, m.mean_y)
     return m.mean_y.to(none.X), beta.to(none.X)
 

@@ -53,6 +53,10 @@ class TrainingRows(ABC):
         """A statistic of all rows."""
 
     @abstractmethod
+    def moments(self, label: str) -> MomentState:
+        """Moments of inputs and targets."""
+
+    @abstractmethod
     def ridge(self, features: Mapping, head: RidgeHead, seed: int, label: str) -> Head:
         """Ridge on features of the rows."""
 
@@ -89,6 +93,11 @@ class InMemory(TrainingRows):
         """Here and now."""
         del label
         return collect(statistic, [self.block])
+
+    def moments(self, label: str) -> MomentState:
+        """Here and now."""
+        del label
+        return collect(Moments(), [self.block])
 
     def ridge(self, features: Mapping, head: RidgeHead, seed: int, label: str) -> Head:
         """By singular value decomposition of all features at once."""
@@ -151,11 +160,18 @@ class Streamed(TrainingRows):
         """One pass."""
         return self.rows.collect(statistic, label)
 
+    def moments(self, label: str) -> MomentState:
+        """Those known, or one pass."""
+        return self.rows.moments(label)
+
     def ridge(self, features: Mapping, head: RidgeHead, seed: int, label: str) -> Head:
         """By the normal equations."""
         if head.penalty is None and head.select == "validation":
             return self._validated(features, head, seed, label)
-        m = self.collect(Moments(features.map, features.row_bytes), label)
+        if features == INPUTS:
+            m = self.moments(label)
+        else:
+            m = self.collect(Moments(features.map, features.row_bytes), label)
         if not m.weight > 0:
             raise SourceError("no row has a positive weight: give rows to fit on.")
         if head.penalty is not None or head.select == "gcv":

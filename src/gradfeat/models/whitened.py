@@ -6,11 +6,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import final
 
+import torch
 from jaxtyping import Float
 from torch import Tensor
 
 from ..maths.blocks import Block
-from ..maths.statistics.moments import Moments
+from ..maths.statistics.moments import AffineMap, MomentState, moved
 from ..maths.whitening import whitening
 from .base import unit_weights
 from .gradient_step import GradientStep
@@ -20,7 +21,7 @@ from .two_layer import TwoLayer
 
 
 @dataclass(frozen=True)
-class LinearMap:
+class LinearMap(AffineMap):
     """(x - mean) P in the place of x."""
 
     mean: Float[Tensor, " d"]
@@ -29,6 +30,11 @@ class LinearMap:
     def __call__(self, rows: Block) -> Block:
         """Mapped rows."""
         return Block((rows.X - self.mean) @ self.P, rows.y, rows.w)
+
+    def moments(self, m: MomentState) -> MomentState:
+        """Of mapped rows."""
+        same = torch.zeros_like(m.mean_y)
+        return moved(m, self.mean.double(), self.P.double(), same, same + 1)
 
 
 @final
@@ -73,7 +79,7 @@ class Whitened(PassLearner[TwoLayer]):
     def path(self, data: TrainingRows, seed: int = 0) -> Iterator[TwoLayer]:
         """:meth:`fit_path` on rows in memory or passed over."""
         X = data.template.X
-        found = whitening(data.collect(Moments(), "moments"), self.shrinkage)
+        found = whitening(data.moments("moments"), self.shrinkage)
         mean, P = (t.to(X) for t in found)
         for net in self.inner.path(data.mapped(LinearMap(mean, P)), seed):
             W, beta = net.W @ P, P @ net.beta

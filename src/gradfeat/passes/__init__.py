@@ -1,8 +1,9 @@
 """Passes over rows that need not fit in memory: sources of blocks, and engines that sum them.
 
 Rows are opened by what they are in (``from_parquet``, ``from_csv``, ``from_npy``, ``from_arrays``,
-``from_frames``, ``from_dask``, ``from_iterator``) and given to an estimator in place of X; an engine
-(``InProcess``, ``Threads``, ``Pool``, ``DaskEngine``, ``Devices``) is chosen by ``rows.on(engine)``.
+``from_frames``, ``from_dask``, ``from_iterator``) and given to an estimator in place of X. An
+engine (``InProcess``, ``Threads``, ``Pool``, ``DaskEngine``, ``Devices``) is chosen by
+``rows.on(engine)``.
 """
 
 from importlib import import_module

@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 
 from ..maths.blocks import Block, Statistic
 from ..maths.statistics.mapped import Chain, OnMapped
-from ..maths.statistics.moments import RowMap
+from ..maths.statistics.moments import AffineMap, Moments, MomentState, RowMap
 from .engine import Engine
 from .errors import SourceError
 from .in_process import InProcess
@@ -30,6 +30,8 @@ class Rows:
         What computes.
     maps : tuple of callables (Block) -> Block
         What is done to every block after it is read.
+    known : MomentState, optional
+        Finished moments of the rows, where a pass has given them: they need no other one.
 
     Examples
     --------
@@ -44,6 +46,7 @@ class Rows:
     source: NumericSource
     engine: Engine = field(default_factory=InProcess)
     maps: tuple[RowMap, ...] = ()
+    known: MomentState | None = None
 
     @property
     def columns(self) -> Columns:
@@ -62,7 +65,20 @@ class Rows:
 
     def mapped(self, map: RowMap) -> Rows:
         """The rows after one more map, which must treat each row by itself."""
-        return replace(self, maps=(*self.maps, map))
+        match (map, self.known):
+            case (AffineMap(), MomentState()):
+                known = map.moments(self.known)
+            case _:
+                known = None
+        return replace(self, maps=(*self.maps, map), known=known)
+
+    def knowing(self, moments: MomentState) -> Rows:
+        """The same rows, whose finished moments are these."""
+        return replace(self, known=moments)
+
+    def moments(self, label: str = "moments") -> MomentState:
+        """Moments of the rows: those known, else by a pass."""
+        return self.collect(Moments(), label) if self.known is None else self.known
 
     def collect(self, statistic: Statistic[Any, Result], label: str = "pass") -> Result:
         """The statistic of all rows, in one pass.
