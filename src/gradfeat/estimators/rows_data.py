@@ -12,8 +12,9 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from ..maths.blocks import Block
+from ..maths.statistics.affine import Affine
 from ..maths.statistics.joint import Joint
-from ..maths.statistics.moments import AffineMap, Moments, MomentState, moved
+from ..maths.statistics.moments import Moments, MomentState
 from ..maths.statistics.sample import RowSample
 from ..maths.statistics.value_counts import CountState, ValueCounts
 from ..passes.errors import SourceError
@@ -28,38 +29,6 @@ SAMPLE_ROWS, SAMPLE_NUMBERS = 22_000, 2**25
 
 #: Spread of a column, relative to its size, up to which it is constant.
 CONSTANT = 1e-12
-
-
-@dataclass(frozen=True)
-class Standardise(AffineMap):
-    """x and y in the units of a fit, on its device and in its float type.
-
-    A fit on several devices leaves the rows where they are (`device` None).
-    """
-
-    x_mean: Float[Tensor, " d"]
-    x_scale: Float[Tensor, " d"]
-    y_mean: Float[Tensor, " c"]
-    y_scale: Float[Tensor, " c"]
-    dtype: torch.dtype
-    device: torch.device | None
-
-    def __call__(self, rows: Block) -> Block:
-        """Standardised rows."""
-        where = rows.X.device if self.device is None else self.device
-
-        def move(values: Tensor, mean: Tensor, scale: Tensor) -> Tensor:
-            values = values.to(where, torch.float64)
-            return ((values - mean.to(where)) / scale.to(where)).to(self.dtype)
-
-        X = move(rows.X, self.x_mean, self.x_scale)
-        y = move(rows.y, self.y_mean, self.y_scale)
-        return Block(X, y, rows.w.to(where, self.dtype))
-
-    def moments(self, m: MomentState) -> MomentState:
-        """Of standardised rows."""
-        P = torch.diag(1 / self.x_scale)
-        return moved(m, self.x_mean, P, self.y_mean, self.y_scale)
 
 
 @dataclass(frozen=True)
@@ -200,8 +169,8 @@ def passed_rows(
     X, y, w = (t.double().numpy() for t in (sample.X, sample.y, sample.w))
     X, y, w = distinct_rows(X, y, w, seed)
     block = Block(where.tensor(inputs(X)), where.tensor(outputs(y)), where.tensor(w))
-    scales = [torch.as_tensor(a) for s in (inputs, outputs) for a in (s.mean, s.scale)]
-    scaled = rows.mapped(Standardise(*scales, dtype=where.dtype, device=where.device))
+    of_x, of_y = ((torch.as_tensor(s.mean), torch.as_tensor(s.scale)) for s in (inputs, outputs))
+    scaled = rows.mapped(Affine(of_x[0], 1 / of_x[1], *of_y, where.dtype, where.device))
     return PassedRows(scaled, TrainingData(block, inputs, outputs))
 
 

@@ -6,35 +6,17 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import final
 
-import torch
 from jaxtyping import Float
 from torch import Tensor
 
 from ..maths.blocks import Block
-from ..maths.statistics.moments import AffineMap, MomentState, moved
+from ..maths.statistics.affine import inputs_only
 from ..maths.whitening import whitening
 from .base import unit_weights
 from .gradient_step import GradientStep
 from .rows_learner import PassLearner
 from .training_rows import InMemory, TrainingRows
 from .two_layer import TwoLayer
-
-
-@dataclass(frozen=True)
-class LinearMap(AffineMap):
-    """(x - mean) P in the place of x."""
-
-    mean: Float[Tensor, " d"]
-    P: Float[Tensor, "d q"]
-
-    def __call__(self, rows: Block) -> Block:
-        """Mapped rows."""
-        return Block((rows.X - self.mean) @ self.P, rows.y, rows.w)
-
-    def moments(self, m: MomentState) -> MomentState:
-        """Of mapped rows."""
-        same = torch.zeros_like(m.mean_y)
-        return moved(m, self.mean.double(), self.P.double(), same, same + 1)
 
 
 @final
@@ -78,9 +60,9 @@ class Whitened(PassLearner[TwoLayer]):
 
     def path(self, data: TrainingRows, seed: int = 0) -> Iterator[TwoLayer]:
         """:meth:`fit_path` on rows in memory or passed over."""
-        X = data.template.X
+        X, c = data.template.X, data.template.y.shape[1]
         found = whitening(data.moments("moments"), self.shrinkage)
         mean, P = (t.to(X) for t in found)
-        for net in self.inner.path(data.mapped(LinearMap(mean, P)), seed):
+        for net in self.inner.path(data.mapped(inputs_only(mean, P, c)), seed):
             W, beta = net.W @ P, P @ net.beta
             yield replace(net, W=W, beta=beta, b=net.b - W @ mean, offset=net.offset - mean @ beta)

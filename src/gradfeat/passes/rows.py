@@ -7,8 +7,9 @@ from functools import cached_property
 from typing import Any, TypeVar
 
 from ..maths.blocks import Block, Statistic
+from ..maths.statistics.affine import Affine
 from ..maths.statistics.mapped import Chain, OnMapped
-from ..maths.statistics.moments import AffineMap, Moments, MomentState, RowMap
+from ..maths.statistics.moments import Moments, MomentState, RowMap
 from .engine import Engine
 from .errors import SourceError
 from .in_process import InProcess
@@ -65,12 +66,11 @@ class Rows:
 
     def mapped(self, map: RowMap) -> Rows:
         """The rows after one more map, which must treat each row by itself."""
-        match (map, self.known):
-            case (AffineMap(), MomentState()):
-                known = map.moments(self.known)
-            case _:
-                known = None
-        return replace(self, maps=(*self.maps, map), known=known)
+        match map:
+            case Affine():
+                known = None if self.known is None else map.moments(self.known)
+                return replace(self, maps=_with_affine(self.maps, map), known=known)
+        return replace(self, maps=(*self.maps, map), known=None)
 
     def knowing(self, moments: MomentState) -> Rows:
         """The same rows, whose finished moments are these."""
@@ -109,3 +109,11 @@ class Rows:
                 none = Block(block.X[:0], block.y[:0], block.w[:0])
                 return Chain(self.maps)(none)
         raise SourceError("there are no rows: give a source with at least one row.")
+
+
+def _with_affine(maps: tuple[RowMap, ...], map: Affine) -> tuple[RowMap, ...]:
+    """One more affine map; two in a row are one."""
+    match maps[-1] if maps else None:
+        case Affine() as last:
+            return (*maps[:-1], last.then(map))
+    return (*maps, map)

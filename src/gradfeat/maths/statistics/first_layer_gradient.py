@@ -63,19 +63,23 @@ class FirstLayerGradient(Statistic[GradientState, GradientState]):
 
     def update(self, state: GradientState, block: Block) -> GradientState:
         """Add rows, chunk by chunk."""
-        W, b, a = (t.to(block.X) for t in (self.W, self.b, self.a))
-        for chunk in block.chunks(2 * len(W) * W.element_size()):
+        a = self.a.to(block.X)
+        WT = torch.cat([self.W, self.b[:, None]], dim=1).to(block.X).T
+        sums = torch.zeros(WT.shape, dtype=torch.float64, device=WT.device)
+        for chunk in block.chunks(4 * len(a) * a.element_size()):
             rows = chunk if self.map is None else self.map(chunk)
-            pull = self.activation.derivative(torch.addmm(b, rows.X, W.T))
+            X = _with_ones(rows.X)  # b is the weight of a column of ones, and so is its gradient
+            pull = self.activation.derivative(X @ WT)
             r = rows.w[:, None] * rows.y
-            if r.shape[1] == 1:  # a_j factors out of the sum over rows
-                state.WT.add_((rows.X * r).T @ pull * a[:, 0])
-                state.b.add_((r.T @ pull)[0] * a[:, 0])
+            if r.shape[1] == 1:
+                sums.add_(X.mul_(r).T @ pull)
             else:
-                pull *= r @ a.T
-                state.WT.add_(rows.X.T @ pull)
-                state.b.add_(pull.sum(0, dtype=torch.float64))
+                sums.add_(X.T @ pull.mul_(r @ a.T))
             state.weight.add_(rows.w.sum(dtype=torch.float64))
+        if a.shape[1] == 1:  # a_j factors out of the sum over rows
+            sums *= a[:, 0]
+        state.WT.add_(sums[:-1])
+        state.b.add_(sums[-1])
         return state
 
     def merge(self, one: GradientState, other: GradientState) -> GradientState:
@@ -96,3 +100,10 @@ class FirstLayerGradient(Statistic[GradientState, GradientState]):
     def unpack(self, packed: Mapping[str, Tensor]) -> GradientState:
         """As it was."""
         return GradientState(**{name: values.clone() for name, values in packed.items()})
+
+
+def _with_ones(X: Float[Tensor, "n d"]) -> Float[Tensor, "n e"]:
+    """X with a column of ones after the last one: e = d + 1."""
+    out = X.new_ones(len(X), X.shape[1] + 1)
+    out[:, :-1] = X
+    return out

@@ -17,7 +17,9 @@ Result = TypeVar("Result")
 
 @dataclass(frozen=True)
 class OnMapped(Statistic[State, Result]):
-    """`inner` of map(rows), a whole block at a time (a map that keeps the size of a row).
+    """`inner` of map(rows), in chunks that stay in the processor's cache.
+
+    A map that makes rows much larger belongs into `inner`, which knows what it makes of them.
 
     Examples
     --------
@@ -38,8 +40,10 @@ class OnMapped(Statistic[State, Result]):
         return self.inner.init(self.map(block))
 
     def update(self, state: State, block: Block) -> State:
-        """Map, then update."""
-        return self.inner.update(state, self.map(block))
+        """Map, then update, chunk by chunk."""
+        for chunk in block.chunks(4 * block.X.shape[1] * block.X.element_size()):
+            state = self.inner.update(state, self.map(chunk))
+        return state
 
     def merge(self, one: State, other: State) -> State:
         """As of mapped rows."""

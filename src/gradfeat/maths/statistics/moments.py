@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
@@ -130,47 +129,6 @@ def raw(m: MomentState) -> MomentState:
         m.xx + m.weight * torch.outer(m.mean_x, m.mean_x),
         m.xy + m.weight * torch.outer(m.mean_x, m.mean_y),
         m.yy + m.weight * m.mean_y.square(),
-    )
-
-
-class AffineMap(ABC):
-    """A row map whose rows' moments follow from those of the rows before it."""
-
-    @abstractmethod
-    def __call__(self, rows: Block) -> Block:
-        """Mapped rows."""
-
-    @abstractmethod
-    def moments(self, m: MomentState) -> MomentState:
-        """Finished moments of mapped rows, from those of the rows."""
-
-
-def moved(
-    m: MomentState,
-    shift: Float[Tensor, " d"],
-    P: Float[Tensor, "d q"],
-    y_shift: Float[Tensor, " c"],
-    y_scale: Float[Tensor, " c"],
-) -> MomentState:
-    """Finished moments of (x - shift) P and (y - y_shift) / y_scale, from those of x and y.
-
-    Examples
-    --------
-    >>> from gradfeat.maths.blocks import collect
-    >>> X, one = torch.tensor([[1.0], [3.0]]).double(), torch.ones(1).double()
-    >>> m = collect(Moments(), [Block(X, X, torch.ones(2).double())])
-    >>> new = moved(m, one, torch.tensor([[2.0]]).double(), one, one)
-    >>> float(new.mean_x), float(new.mean_y), round(float(new.xx), 6)
-    (2.0, 1.0, 8.0)
-    """
-    return MomentState(
-        m.count,
-        m.weight,
-        (m.mean_x - shift) @ P,
-        (m.mean_y - y_shift) / y_scale,
-        P.T @ m.xx @ P,
-        P.T @ m.xy / y_scale,
-        m.yy / y_scale.square(),
     )
 
 
