@@ -11,11 +11,13 @@ from rich.console import Console
 
 from gradfeat.cli.guard import Refused, Stopped
 from gradfeat.cli.pass_bar import PassBar
+from gradfeat.drawing.numbers import count
 from gradfeat.passes.checkpoint import Checkpoint
 from gradfeat.passes.dask_client import local_cluster
 from gradfeat.passes.dask_engine import DaskEngine
 from gradfeat.passes.engine import Engine
 from gradfeat.passes.pool import Pool
+from gradfeat.passes.source import PIECE_ROWS
 from gradfeat.passes.sources.open import tables
 from gradfeat.passes.sources.tables import Tables
 from gradfeat.passes.threads import Threads
@@ -23,6 +25,9 @@ from gradfeat.tabular.compare import Comparison
 from gradfeat.tabular.request import Request
 from gradfeat.tabular.streamed.compare import Passes, Passing, compare_in_passes
 from gradfeat.tabular.streamed.decide import why_passed_over
+
+#: Values of a table that are read at once, by each thread or process.
+PIECE_NUMBERS = 2**22
 
 
 @dataclass(frozen=True)
@@ -64,37 +69,49 @@ class Means:
 
 
 def opened(data: str, console: Console, why: str) -> Tables:
-    """The table, with a line that says what it is."""
+    """The table, with a line that says what it is; fewer rows at a time where they are wide."""
     table = tables(data)
+    at_once = max(1024, PIECE_NUMBERS // len(table.names))
+    if at_once < PIECE_ROWS:
+        table = tables(data, piece_rows=at_once)
     rows = "rows not counted yet" if table.rows is None else f"{table.rows:,} rows"
-    pieces = "" if table.count is None else f", in {table.count:,} pieces"
+    pieces = "" if table.count is None else f" in {count(table.count, 'piece')}"
     console.print(
-        f"{Path(data).name}: {rows}, {len(table.names)} columns; passed over{pieces} ({why})",
+        f"{Path(data).name}: {rows}, {len(table.names)} columns; passed over{pieces}: {why}",
         markup=False,
         soft_wrap=True,
     )
     return table
 
 
-def fit_in_passes(data: str, request: Request, means: Means, console: Console) -> Comparison:
-    """Compare the methods by passes over the rows of a table.
+def fit_in_passes(
+    data: str, why: str, request: Request, means: Means, console: Console
+) -> Comparison:
+    """Compare the methods by passes over the rows of a table; `why` is said in the first line."""
+    table = opened(data, console, why)
+    with PassBar(console) as bar:
+        passes = Passes(bar.tell)
+        with _engine(means, passes) as (engine, words):
+            return compare_in_passes(table, request, Passing(engine, passes, words))
+
+
+@contextmanager
+def kept_until_done(checkpoint: Path) -> Iterator[None]:
+    """Passes that are kept within the block are removed at its end.
 
     Raises
     ------
     Stopped
         At Ctrl-C, with what is kept.
     """
-    table = opened(data, console, means.why(data))
-    with PassBar(console) as bar:
-        passes = Passes(bar.tell)
-        try:
-            with _engine(means, passes) as (engine, words):
-                return compare_in_passes(table, request, Passing(engine, passes, words))
-        except KeyboardInterrupt:
-            raise Stopped(
-                f"stopped; the passes so far are kept in '{means.checkpoint}', and the same "
-                "command goes on from there."
-            ) from None
+    try:
+        yield
+    except KeyboardInterrupt:
+        raise Stopped(
+            f"stopped; the passes so far are kept in '{checkpoint}', and the same command goes on "
+            "from there."
+        ) from None
+    Checkpoint(checkpoint).clear()
 
 
 @contextmanager
@@ -105,12 +122,12 @@ def _engine(means: Means, passes: Passes) -> Iterator[tuple[Engine, str]]:
             jobs = means.jobs or Threads().n
             with local_cluster(jobs) as client:
                 engine = DaskEngine(cluster=client, report=passes, checkpoint=kept)
-                yield engine, f"a Dask cluster of {jobs} processes on this machine"
+                yield engine, f"a Dask cluster of {count(jobs, 'process')} on this machine"
         case Means(dask=str(address)):
             yield DaskEngine(cluster=address, report=passes, checkpoint=kept), f"Dask at {address}"
         case Means(jobs=int(jobs)):
             with Pool(jobs=jobs, report=passes, checkpoint=kept) as pool:
-                yield pool, f"{jobs} process{'es' * (jobs != 1)}"
+                yield pool, count(jobs, "process")
         case _:
             threads = Threads(report=passes, checkpoint=kept)
-            yield threads, f"{threads.n} thread{'s' * (threads.n != 1)}"
+            yield threads, count(threads.n, "thread")

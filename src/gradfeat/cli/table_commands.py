@@ -106,7 +106,7 @@ def fit(
     ] = None,
     checkpoint: Annotated[
         Path | None,
-        typer.Option(help="Folder where interrupted passes are kept; left out: OUT/checkpoint."),
+        typer.Option(help="Folder of its own for interrupted passes; left out: OUT/checkpoint."),
     ] = None,
 ) -> None:
     """Fit learned and fixed features to a table, compare them on held-out rows, write a report.

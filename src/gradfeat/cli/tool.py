@@ -14,9 +14,8 @@ from rich.console import Console
 
 from gradfeat.cli.plain_values import finite
 from gradfeat.cli.progress import TimeBar
-from gradfeat.cli.streamed_tool import Means, fit_in_passes, opened
+from gradfeat.cli.streamed_tool import Means, fit_in_passes, kept_until_done, opened
 from gradfeat.cli.table_commands import TaskName
-from gradfeat.passes.checkpoint import Checkpoint
 from gradfeat.reports import render, terminal_table
 from gradfeat.tabular.atomic import check_folder, write_folder
 from gradfeat.tabular.compare import Comparison, compare
@@ -39,13 +38,16 @@ def fit_table(data: str, request: Request, means: Means, out: Path) -> None:
     """Compare the methods on a table; write report, model and results to the folder `out`."""
     console = Console(highlight=False)
     check_folder(out)
-    if means.why(data):
-        found = fit_in_passes(data, request, means, console)
+    if why := means.why(data):
+        with kept_until_done(means.checkpoint):
+            _conclude(fit_in_passes(data, why, request, means, console), out, console)
     else:
-        found = _fit_in_memory(Path(data), request, console)
+        _conclude(_fit_in_memory(Path(data), request, console), out, console)
+
+
+def _conclude(found: Comparison, out: Path, console: Console) -> None:
     console.print(terminal_table(found.report))
     _write(found, out, console)
-    Checkpoint(means.checkpoint).clear()
 
 
 def _fit_in_memory(data: Path, request: Request, console: Console) -> Comparison:

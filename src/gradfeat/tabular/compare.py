@@ -77,8 +77,14 @@ def _row_budget(methods: Sequence[Method], table: Prepared, request: Request) ->
     return direct_rows(0.5 * share * request.seconds, table.train.shape[1], table.target.outputs)
 
 
-def conclude(table: Prepared, fits: list[Fitted], request: Request, seconds: float) -> Comparison:
-    """The report of fitted methods, and the best gradfeat model.
+def conclude(
+    table: Prepared,
+    fits: list[Fitted],
+    request: Request,
+    seconds: float,
+    rows: str = "the training rows",
+) -> Comparison:
+    """The report of fitted methods, and the best gradfeat model; `rows` are those of tests.
 
     Raises
     ------
@@ -119,7 +125,7 @@ def conclude(table: Prepared, fits: list[Fitted], request: Request, seconds: flo
         versions=_versions(),
         command=request.command,
         seconds=seconds,
-        warnings=_remarks(table, fits),
+        warnings=_remarks(table, fits, rows),
         first_step=first_step(fitted, table),
     )
     model = None if kept is None else _table_model(kept, table, request)
@@ -144,7 +150,7 @@ def _read(leader: Fitted, table: Prepared, seed: int) -> Directions | None:
     )
 
 
-def _remarks(table: Prepared, fits: list[Fitted]) -> tuple[str, ...]:
+def _remarks(table: Prepared, fits: list[Fitted], tested: str) -> tuple[str, ...]:
     remarks = [table.target.note] if table.target.note else []
     for fit in fits:
         n, rows = len(table.train), fit.result.rows_used
@@ -153,16 +159,16 @@ def _remarks(table: Prepared, fits: list[Fitted]) -> tuple[str, ...]:
                 f"{fit.result.label} was fitted on {rows:,} of the {n:,} training rows, to keep "
                 "to the time asked for."
             )
-    return (*remarks, *_first_gradient(fits))
+    return (*remarks, *_first_gradient(fits, tested))
 
 
-def _first_gradient(fits: list[Fitted]) -> list[str]:
+def _first_gradient(fits: list[Fitted], rows: str) -> list[str]:
     """Is the first gradient step beyond chance? In a sentence, where it was tested."""
     tests = [vars(f.estimator).get("first_gradient_") for f in fits if f.estimator is not None]
     return [
         f"The first gradient step is {'informative' if test.informative else 'not informative'} "
         f"here: permutation p-values {test.linear_p:.2g} for its linear part and "
-        f"{test.gradient_p:.2g} for what lies beyond it, over the training rows."
+        f"{test.gradient_p:.2g} for what lies beyond it, over {rows}."
         for test in tests
         if test is not None
     ]

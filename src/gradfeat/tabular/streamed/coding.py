@@ -69,7 +69,7 @@ class Coding:
         """Targets (n,), or codes of classes."""
         if self.classes:
             codes = {label: float(code) for code, label in enumerate(self.classes)}
-            return as_text(column).map(codes).to_numpy(dtype=np.float64)
+            return np.array(as_text(column).map(codes), dtype=np.float64)
         return np.array(pd.to_numeric(column), dtype=np.float64)
 
     def inputs(self, frame: pd.DataFrame) -> Floats:

@@ -21,6 +21,9 @@ from gradfeat.tabular.streamed.methods import left_out, methods_in_passes
 from gradfeat.tabular.streamed.parts import Parts, parts, sketch_size
 from gradfeat.tabular.streamed.rows import EncodedRows
 
+#: What the first gradient is tested on.
+_SAMPLE = "a sample of the training rows"
+
 #: Told how far a pass is, and which method it is for.
 Progress = Callable[[str, Tick], None]
 
@@ -112,7 +115,8 @@ def compare_in_passes(table: Tables, request: Request, passing: Passing) -> Comp
         seconds = request.seconds * method.share / total
         fits.append(fit_in_passes(method, rows, found, request, seconds))
     passing.passes.begin("")
-    comparison = conclude(found.held, fits, request, time.perf_counter() - start)
+    took = time.perf_counter() - start
+    comparison = conclude(found.held, fits, request, took, _SAMPLE)
     return replace(comparison, report=_report(comparison.report, found, table, request, passing))
 
 

@@ -31,7 +31,7 @@ from gradfeat.tabular.target import (
 TEST_ROWS, SAMPLE_ROWS = 50_000, 22_000
 
 #: Bytes that a look may hold.
-SKETCH_BYTES = 2**28
+SKETCH_BYTES = 2**26
 
 #: Values of a hash.
 HASHES = 2**63
@@ -62,15 +62,16 @@ class Parts:
 
 
 def sketch_size(frame: pd.DataFrame) -> int:
-    """Rows that a look keeps of a table with such rows: 72,000, fewer of many columns.
+    """Rows that a look keeps of a table with such rows: 72,000, fewer where they are large.
 
     Examples
     --------
     >>> sketch_size(pd.DataFrame({"x": [1.0]}))
     72000
     """
-    row = sum(64 if dtype.kind not in "biufmM" else 8 for dtype in frame.dtypes) + 16
-    return max(1000, min(TEST_ROWS + SAMPLE_ROWS, SKETCH_BYTES // row))
+    rows = frame.head(1000)
+    size = float(rows.memory_usage(index=False, deep=True).sum()) / max(1, len(rows))
+    return max(1000, min(TEST_ROWS + SAMPLE_ROWS, int(SKETCH_BYTES / (size + 16))))
 
 
 def parts(seen: Seen, request: Request, size: int) -> Parts:
@@ -83,7 +84,7 @@ def parts(seen: Seen, request: Request, size: int) -> Parts:
     """
     target = _target(seen, request)
     _enough(seen)
-    n_test = test_rows(seen, size)
+    n_test = held_out(seen, size)
     sample = seen.sample
     test = sample.rows(0, n_test, TEST_ROWS)
     train = sample.rows(n_test, len(sample.hash), SAMPLE_ROWS)
@@ -101,7 +102,7 @@ def parts(seen: Seen, request: Request, size: int) -> Parts:
     return Parts(held, coding, seen.known, seen.known - tested, len(test), fewest)
 
 
-def test_rows(seen: Seen, size: int) -> int:
+def held_out(seen: Seen, size: int) -> int:
     """Distinct rows that are tested on: a quarter, and no more than `TEST_ROWS` rows in all."""
     sample = seen.sample
     distinct = len(sample.hash)

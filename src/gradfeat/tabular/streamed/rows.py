@@ -13,6 +13,9 @@ from gradfeat.passes.sources.numeric import NumericSource, numbered
 from gradfeat.passes.sources.tables import Tables
 from gradfeat.tabular.streamed.coding import Coding
 
+#: Bytes of encoded rows in a block, and rows that are encoded at once in any case.
+BLOCK_BYTES, LEAST_ROWS = 2**25, 1024
+
 
 @dataclass(frozen=True)
 class EncodedPiece(Piece[Block]):
@@ -27,15 +30,17 @@ class EncodedPiece(Piece[Block]):
         return self.piece.name
 
     def read(self) -> Iterator[Block]:
-        """One block of training rows for each frame.
+        """Blocks of training rows, so many at a time that they take at most `BLOCK_BYTES`.
 
         Raises
         ------
         SourceError
             For rows that cannot be read or encoded.
         """
+        step = max(LEAST_ROWS, BLOCK_BYTES // (8 * len(self.coding.encoder.feature_names_)))
         for frame in self.piece.read():
-            yield self.coding.training(frame, self.name)
+            for start in range(0, len(frame), step):
+                yield self.coding.training(frame.iloc[start : start + step], self.name)
 
 
 class EncodedRows(NumericSource):
