@@ -88,7 +88,7 @@ def local_cluster(n: int) -> Iterator[Any]:
         n_workers=n,
         threads_per_worker=1,
         processes=True,
-        dashboard_address=None,
+        dashboard_address=":0",  # any free port: none at all still takes 8787
         silence_logs=logging.CRITICAL,
     )
     with workers, dask.Client(workers, set_as_default=False) as client:
