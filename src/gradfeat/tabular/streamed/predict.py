@@ -20,7 +20,7 @@ from gradfeat.tabular.read import PARQUET_ENDINGS
 from gradfeat.tabular.table_model import TableModel
 
 #: Rows that are predicted at once.
-AT_ONCE = 8192
+AT_ONCE = 2**15
 
 
 def predicted_pieces(model: TableModel, table: Tables) -> Iterator[pd.DataFrame]:

@@ -14,7 +14,7 @@ from gradfeat.passes.sources.tables import Tables
 from gradfeat.tabular.streamed.coding import Coding
 
 #: Bytes of encoded rows in a block, and rows that are encoded at once in any case.
-BLOCK_BYTES, LEAST_ROWS = 2**25, 1024
+BLOCK_BYTES, LEAST_ROWS = 2**26, 1024
 
 
 @dataclass(frozen=True)
