@@ -7,6 +7,8 @@ from jaxtyping import Float
 from scipy.linalg import get_blas_funcs
 from torch import Tensor
 
+from .syrk import add_gram_
+
 
 def smaller_gram(F: Float[Tensor, "n m"]) -> Float[Tensor, "k k"]:
     """F^T F where m <= n, else F F^T: k = min(n, m). **Only the upper triangle is defined.**
@@ -30,7 +32,8 @@ def smaller_gram(F: Float[Tensor, "n m"]) -> Float[Tensor, "k k"]:
 def add_gram(total: Float[Tensor, "m m"], F: Float[Tensor, "n m"]) -> None:
     """Add F^T F to `total` (float64) in place. **Only its upper triangle is defined.**
 
-    On the CPU by the symmetric rank-k update of BLAS, in float64 on the memory of `total`.
+    On the CPU by the symmetric rank-k update of BLAS, in float64 on the memory of `total`, while
+    other threads run.
 
     Examples
     --------
@@ -39,13 +42,14 @@ def add_gram(total: Float[Tensor, "m m"], F: Float[Tensor, "n m"]) -> None:
     >>> total.triu().tolist()
     [[1.0, 2.0], [0.0, 4.0]]
     """
-    if F.device.type != "cpu" or F.dtype != torch.float64:
-        total.add_(smaller_gram(F) if F.shape[1] <= F.shape[0] else F.mT @ F)
-        return
-    columns = F.contiguous().numpy().T
-    # Row-major `total` is its transpose to BLAS: the lower triangle there is the upper one here.
-    (syrk,) = get_blas_funcs(("syrk",), (columns,))
-    syrk(1.0, columns, beta=1.0, c=total.numpy().T, lower=1, overwrite_c=1)
+    if F.device.type != "cpu":
+        total.add_(F.mT @ F)
+    elif F.dtype == total.dtype:
+        add_gram_(total, F.contiguous())
+    else:
+        own = F.new_zeros(total.shape)
+        add_gram_(own, F.contiguous())
+        total.add_(own)
 
 
 def mirrored(A: Float[Tensor, "m m"]) -> Float[Tensor, "m m"]:

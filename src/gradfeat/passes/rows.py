@@ -12,9 +12,9 @@ from ..maths.statistics.mapped import Chain, OnMapped
 from ..maths.statistics.moments import Moments, MomentState, RowMap
 from .engine import Engine
 from .errors import SourceError
-from .in_process import InProcess
 from .source import Columns
 from .sources.numeric import NumericSource
+from .threads import Threads
 
 Result = TypeVar("Result")
 
@@ -28,7 +28,7 @@ class Rows:
     source : NumericSource
         Where they come from.
     engine : Engine
-        What computes.
+        What computes; threads of this process unless told otherwise.
     maps : tuple of callables (Block) -> Block
         What is done to every block after it is read.
     known : MomentState, optional
@@ -45,7 +45,7 @@ class Rows:
     """
 
     source: NumericSource
-    engine: Engine = field(default_factory=InProcess)
+    engine: Engine = field(default_factory=Threads)
     maps: tuple[RowMap, ...] = ()
     known: MomentState | None = None
 
