@@ -12,6 +12,7 @@ import typer
 from gradfeat.cli import lab_commands as lab
 from gradfeat.cli import table_commands as table
 from gradfeat.cli.guard import guarded, interrupts_count_once
+from gradfeat.cli.plan_command import plan
 from gradfeat.cli.predict_command import predict_error
 from gradfeat.cli.refit_command import refit
 
@@ -28,6 +29,7 @@ GROUPS = {
         "fit": table.fit,
         "predict": table.predict,
         "refit": refit,
+        "plan": plan,
     },
     "Lab": {
         "list": lab.list_experiments,

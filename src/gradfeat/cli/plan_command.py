@@ -1,0 +1,106 @@
+"""plan: what a fit to rows that are passed over will take, before it starts."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import Annotated
+
+import typer
+
+
+class MethodName(StrEnum):
+    """Methods that pass over rows."""
+
+    GRADIENT_FEATURES = "gradient-features"
+    RANDOM_FEATURES = "random-features"
+    LINEAR = "linear"
+    RFM = "rfm"
+    KERNEL = "kernel"
+
+
+class PenaltyName(StrEnum):
+    """How the penalty of a ridge head is chosen."""
+
+    GCV = "gcv"
+    LOO = "loo"
+
+
+class PlanFormat(StrEnum):
+    """How the plan is written."""
+
+    TEXT = "text"
+    JSON = "json"
+
+
+def plan(
+    rows: Annotated[str, typer.Option(help="Rows: 1e9, 10M, 1_000_000.")],
+    columns: Annotated[int, typer.Option(help="Numeric inputs, as they reach the fit.")],
+    width: Annotated[
+        int | None,
+        typer.Option(
+            help="Neurons, or Nystrom centres; left out: 1024, or as many as a fit takes."
+        ),
+    ] = None,
+    workers: Annotated[
+        int, typer.Option(help="1: this process; more: workers of a Dask cluster.")
+    ] = 1,
+    outputs: Annotated[int, typer.Option(help="Targets, or classes beyond two.")] = 1,
+    threads_per_worker: Annotated[int, typer.Option(help="Threads that compute in each.")] = 1,
+    float_bytes: Annotated[int, typer.Option(help="Stored bytes of a number.")] = 4,
+    piece_rows: Annotated[int, typer.Option(help="Rows of a piece.")] = 65_536,
+    method: Annotated[MethodName, typer.Option(help="What is fitted.")] = (
+        MethodName.GRADIENT_FEATURES
+    ),
+    steps: Annotated[int, typer.Option(help="First-layer steps of gradient features.")] = 1,
+    penalty_by: Annotated[
+        PenaltyName, typer.Option(help="How the head's penalty is chosen.")
+    ] = PenaltyName.GCV,
+    gpu: Annotated[
+        str | None, typer.Option(help="Card in every worker: v100, a100, h100, h200, l40s, mi300x.")
+    ] = None,
+    rate: Annotated[
+        float | None, typer.Option(help="GFLOPS of float64 products of one thread of a worker.")
+    ] = None,
+    read: Annotated[
+        float | None, typer.Option(help="MB/s that storage delivers to all workers together.")
+    ] = None,
+    network: Annotated[float | None, typer.Option(help="MB/s of one link.")] = None,
+    memory: Annotated[float | None, typer.Option(help="GB that a worker may take.")] = None,
+    calibration: Annotated[
+        bool, typer.Option(help="Measure this machine for about 5 seconds.")
+    ] = True,
+    output: Annotated[
+        PlanFormat, typer.Option("--format", help="How the plan is written.")
+    ] = PlanFormat.TEXT,
+) -> None:
+    """Plan a fit by passes: time, memory, reading and traffic of each, and what bounds it.
+
+    Rates are measured here, or given. For example:
+
+    \b
+    gradfeat plan --rows 1e9 --columns 200 --width 2048 --workers 64 --network 1200
+    """
+    from gradfeat.cli.scale_plan import Wanted, tell_plan
+
+    tell_plan(
+        Wanted(
+            rows=rows,
+            columns=columns,
+            width=width,
+            outputs=outputs,
+            method=method.value,
+            steps=steps,
+            penalty_by=penalty_by.value,
+            workers=workers,
+            threads=threads_per_worker,
+            float_bytes=float_bytes,
+            piece_rows=piece_rows,
+            gpu=gpu,
+            rate=rate,
+            read=read,
+            network=network,
+            memory=memory,
+            calibration=calibration,
+        ),
+        as_json=output == PlanFormat.JSON,
+    )

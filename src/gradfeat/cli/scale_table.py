@@ -1,0 +1,169 @@
+"""A plan as tables and sentences for a terminal."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from rich.console import RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from gradfeat.maths.memory import readable
+from gradfeat.planning.figures import Figure
+from gradfeat.planning.job import Job
+from gradfeat.planning.plan import PassPlan, Plan
+
+_UNITS = ((86400.0, "d"), (3600.0, "h"), (60.0, "min"))
+
+#: Seconds below which it does not matter how many.
+LEAST = 1e-3
+
+
+def lasting(seconds: float) -> str:
+    """Seconds in the unit that suits them.
+
+    Examples
+    --------
+    >>> lasting(0.0123), lasting(75.0), lasting(9000.0), lasting(3e5), lasting(1e-9)
+    ('0.012 s', '75 s', '2.5 h', '3.47 d', '< 1 ms')
+    """
+    for unit, name in _UNITS:
+        if seconds >= 2 * unit:
+            return f"{seconds / unit:.3g} {name}"
+    if 0 < seconds < LEAST:
+        return "< 1 ms"
+    return f"{seconds:.0f} s" if seconds >= 10 or seconds == 0 else f"{seconds:.2g} s"
+
+
+def many(value: float) -> str:
+    """A count in three digits.
+
+    Examples
+    --------
+    >>> many(954.0), many(15_259.0), many(3.2e7), many(4e15)
+    ('954', '15.3 k', '32 M', '4 P')
+    """
+    for size, letter in ((1e15, "P"), (1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k")):
+        if value >= size:
+            return f"{value / size:.3g} {letter}"
+    return f"{value:.3g}"
+
+
+def plan_text(plan: Plan) -> Iterator[RenderableType]:
+    """All parts, in order."""
+    yield Text(_header(plan))
+    yield ""
+    yield _times(plan)
+    yield ""
+    yield _sizes(plan)
+    yield ""
+    yield Text(_total(plan))
+    for sentence in plan.warnings:
+        yield Text(f"Warning: {sentence}", style="bold")
+    yield ""
+    yield _figures(plan)
+    yield ""
+    yield Text("Assumed: " + " ".join(plan.assumptions))
+
+
+def _header(plan: Plan) -> str:
+    job = plan.job
+    width = f", width {job.m:,}" if job.m else ""
+    by = f", penalty by {job.penalty_by}" if job.method not in ("rfm", "kernel") else ""
+    return (
+        f"{job.method}{width}{by}: {job.rows:,} rows x {job.columns:,} columns, "
+        f"{readable(job.stored_bytes)} a pass, {_place(job)}"
+        f"{'' if plan.card is None else f', cards: {plan.card.name}'}."
+    )
+
+
+def _place(job: Job) -> str:
+    threads = f"{job.threads} thread{'s' if job.threads > 1 else ''}"
+    if not job.on_cluster:
+        return f"in this process with {threads}"
+    return f"on {job.workers:,} workers of {threads}"
+
+
+def _table(*columns: str) -> Table:
+    table = Table(box=None, pad_edge=False, padding=(0, 1, 0, 0))
+    table.add_column(columns[0], overflow="fold")
+    for name in columns[1:]:
+        table.add_column(name, justify="right", no_wrap=True)
+    return table
+
+
+def _times(plan: Plan) -> Table:
+    card = plan.card is not None
+    table = _table(
+        "pass",
+        "time",
+        "compute",
+        "read",
+        *(["copy"] if card else []),
+        "reduce",
+        "driver",
+        "bound by",
+    )
+    for one in plan.passes:
+        t = one.times
+        spent = (t.total, t.compute, t.read, *([t.copy] if card else []), t.reduce, t.driver)
+        table.add_row(one.label, *map(lasting, spent), t.bound)
+    table.add_row("beside the passes", lasting(plan.other))
+    return table
+
+
+def _sizes(plan: Plan) -> Table:
+    table = _table("pass", "flop", "of peak", "rows/s", "sent", "tasks", "a worker")
+    for one in plan.passes:
+        table.add_row(one.label, *_size(plan, one))
+    return table
+
+
+def _size(plan: Plan, one: PassPlan) -> tuple[str, ...]:
+    return (
+        many(one.flops),
+        f"{one.share:.0%}",
+        many(plan.rows_a_second(one)),
+        readable(one.traffic.network) if one.traffic.network else "-",
+        f"{one.traffic.tasks:,}" if one.traffic.tasks else "-",
+        readable(one.memory),
+    )
+
+
+def _total(plan: Plan) -> str:
+    asks = f", {readable(plan.asking)} here" if plan.job.on_cluster else ""
+    return (
+        f"Together {lasting(plan.seconds)}, {many(plan.job.rows / plan.seconds)} rows/s; "
+        f"{readable(plan.memory)} a worker{asks}."
+    )
+
+
+def _figures(plan: Plan) -> Table:
+    table = _table("figure", "value", "origin")
+    for name, figure in plan.figures.listed().items():
+        table.add_row(
+            f"{name} ({figure.about})" if figure.about else name, _value(figure), figure.origin
+        )
+    if plan.card is not None:
+        table.add_row(
+            f"{plan.card.name}: float64, memory, bus",
+            f"{plan.card.float64 / 1e12:.3g} Tflop/s, {plan.card.memory_rate / 1e12:.2g} TB/s, "
+            f"{plan.card.bus / 1e9:g} GB/s",
+            "published",
+        )
+    return table
+
+
+def _value(figure: Figure) -> str:
+    match figure.unit:
+        case "operations/s":
+            return f"{figure.value / 1e9:.3g} Gflop/s"
+        case "bytes/s":
+            return f"{readable(figure.value)}/s"
+        case "bytes":
+            return readable(figure.value)
+        case "s/row":
+            return f"{many(1 / figure.value)} rows/s"
+        case "s/side^3":
+            return f"{lasting(figure.value * 1000**3)} at 1,000"
+    return lasting(figure.value)

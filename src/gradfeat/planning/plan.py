@@ -1,0 +1,229 @@
+"""The plan of a fit: each pass with its bounds, totals, warnings, and what is assumed."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from .cards import EFFICIENCY, Card
+from .figures import Figures
+from .job import Job
+from .memory import asking_bytes, worker_bytes
+from .passes import PlannedPass, passes_of
+from .times import LOOKS, Times, pass_figures, times_of
+from .traffic import Traffic, traffic_of
+from .warnings import warnings_of
+
+
+@dataclass(frozen=True)
+class PassPlan:
+    """One pass.
+
+    Attributes
+    ----------
+    label : str
+        Its name, as engines report it.
+    flops : float
+        Of its matrix products over all rows.
+    share : float
+        Of the peak that they reach.
+    read : int
+        Bytes.
+    state : int
+        Bytes of a state as it is sent.
+    traffic : Traffic
+        Segments, merges, bytes between processes, tasks.
+    memory : float
+        Bytes of a worker.
+    asking : float
+        Bytes of the process that asks.
+    times : Times
+        Seconds.
+    """
+
+    label: str
+    flops: float
+    share: float
+    read: int
+    state: int
+    traffic: Traffic
+    memory: float
+    asking: float
+    times: Times
+
+
+@dataclass(frozen=True)
+class Plan:
+    """All passes of a fit.
+
+    Attributes
+    ----------
+    job : Job
+        What is planned.
+    card : Card or None
+        In every worker.
+    figures : Figures
+        What the plan is made of.
+    passes : tuple of PassPlan
+        In order.
+    other : float
+        Seconds beside the passes: the sample, and looks at the first piece.
+    warnings, assumptions : tuple of str
+        Sentences.
+    """
+
+    job: Job
+    card: Card | None
+    figures: Figures
+    passes: tuple[PassPlan, ...]
+    other: float
+    warnings: tuple[str, ...]
+    assumptions: tuple[str, ...]
+
+    @property
+    def seconds(self) -> float:
+        """Of the whole fit at settings that are given."""
+        return sum(one.times.total for one in self.passes) + self.other
+
+    @property
+    def memory(self) -> float:
+        """Bytes of a worker in the pass that takes most."""
+        return max(one.memory for one in self.passes)
+
+    @property
+    def asking(self) -> float:
+        """Bytes of the process that asks."""
+        return max(one.asking for one in self.passes)
+
+    def rows_a_second(self, one: PassPlan) -> float:
+        """Of a pass."""
+        return self.job.rows / one.times.total
+
+    def as_json(self) -> dict[str, Any]:
+        """Everything, of JSON's own types; SI units, bytes and seconds.
+
+        Examples
+        --------
+        >>> from gradfeat.planning.calibration import Given, assumed
+        >>> job = Job(rows=1000, columns=3, method="linear")
+        >>> sorted(plan_of(job, assumed(job, Given(peak=1e10))).as_json())[:4]
+        ['asking_memory_bytes', 'assumptions', 'bytes_read', 'card']
+        """
+        return {
+            "job": asdict(self.job) | {"features": self.job.m, "pieces": self.job.pieces},
+            "card": None if self.card is None else asdict(self.card),
+            "figures": {name: asdict(f) for name, f in self.figures.listed().items()},
+            "passes": [self._pass_json(one) for one in self.passes],
+            "other_seconds": self.other,
+            "seconds": self.seconds,
+            "rows_a_second": self.job.rows / self.seconds,
+            "worker_memory_bytes": self.memory,
+            "asking_memory_bytes": self.asking,
+            "flops": sum(one.flops for one in self.passes),
+            "bytes_read": sum(one.read for one in self.passes),
+            "network_bytes": sum(one.traffic.network for one in self.passes),
+            "tasks": sum(one.traffic.tasks for one in self.passes),
+            "warnings": list(self.warnings),
+            "assumptions": list(self.assumptions),
+        }
+
+    def _pass_json(self, one: PassPlan) -> dict[str, Any]:
+        return {
+            "pass": one.label,
+            "flops": one.flops,
+            "share_of_peak": one.share,
+            "bytes_read": one.read,
+            "state_bytes": one.state,
+            "network_bytes": one.traffic.network,
+            "merges": one.traffic.merges,
+            "segments": one.traffic.folds,
+            "tasks": one.traffic.tasks,
+            "worker_memory_bytes": one.memory,
+            "seconds": asdict(one.times),
+            "bound": one.times.bound,
+            "rows_a_second": self.rows_a_second(one),
+        }
+
+
+def plan_of(
+    job: Job, figures: Figures, card: Card | None = None, memory: float | None = None
+) -> Plan:
+    """The plan of a job.
+
+    Parameters
+    ----------
+    job : Job
+        What is to be fitted, and by whom.
+    figures : Figures
+        Measured, given or assumed.
+    card : Card, optional
+        A graphics card in every worker.
+    memory : float, optional
+        Bytes that a worker may take; None: what is free here.
+    """
+    passes = tuple(_pass(job, one, figures, card) for one in passes_of(job))
+    looks = LOOKS * min(job.rows, job.piece_rows) * figures.read_row.value
+    found = warnings_of(
+        job,
+        max(one.memory for one in passes),
+        max(one.asking for one in passes),
+        passes[-1].traffic,
+        figures.free.value,
+        memory,
+    )
+    if card is not None and (largest := _on_card(job)) > card.memory:
+        found = (
+            *found,
+            f"a {card.name} has {card.memory / 1e9:g} GB and the sums take {largest / 1e9:.0f} GB: "
+            "give a smaller width.",
+        )
+    return Plan(
+        job, card, figures, passes, figures.sample.value + looks, found, assumptions(job, card)
+    )
+
+
+def _pass(job: Job, one: PlannedPass, figures: Figures, card: Card | None) -> PassPlan:
+    traffic, base = traffic_of(job, one), figures.base.value
+    return PassPlan(
+        one.label,
+        float(job.rows) * one.kind.flops(one.shape),
+        pass_figures(one, figures, card).share,
+        job.stored_bytes,
+        one.kind.packed(one.shape),
+        traffic,
+        worker_bytes(job, one, traffic, base),
+        asking_bytes(job, one, traffic, base),
+        times_of(job, one, traffic, figures, card),
+    )
+
+
+def _on_card(job: Job) -> float:
+    """Bytes of three states and the statistic."""
+    passes = passes_of(job)
+    return float(max(3 * p.kind.held(p.shape) + p.kind.sent(p.shape) for p in passes))
+
+
+def assumptions(job: Job, card: Card | None) -> tuple[str, ...]:
+    """What the numbers rest on, in sentences."""
+    said = [
+        "Nothing else runs on the machines: rates here are of processor time. Time of a pass is "
+        "linear in rows; pieces are spread evenly, and the last wave of them is "
+        "as long as the others.",
+        "The settings of the fit are given or chosen on the sample: a search is not counted.",
+    ]
+    if job.on_cluster:
+        said += [
+            "Every thread of a worker computes as one thread of this machine does; it reads and "
+            "computes in turn, and workers merge sums while others compute.",
+            "Storage delivers what all workers can parse, unless --read says what it delivers.",
+        ]
+    else:
+        said.append(
+            "One process reads ahead while it computes, and shares the processors of this machine."
+        )
+    if card is not None:
+        said.append(
+            f"The {card.name} is not measured: products reach {EFFICIENCY:.0%} of its published "
+            "float64 peak, and the first pass, which draws the sample, stays on the processor."
+        )
+    return tuple(said)

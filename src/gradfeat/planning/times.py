@@ -1,0 +1,159 @@
+"""Seconds of a pass by what they are spent on."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import ceil, log2
+
+from .cards import Card, card_figures, copy_row
+from .figures import Figures, PassFigures
+from .job import Job
+from .network_kinds import FirstPass
+from .passes import PlannedPass
+from .traffic import Traffic
+
+#: Seconds of Dask's scheduler for a task.
+#: Source: Dask documentation, "Best practices": about a millisecond at most.
+TASK = 1e-3
+
+#: Bytes a second at which a worker unpickles the statistic of a task.
+LOADING = 2e9
+
+#: How often a fit reads the first piece to see what its rows look like.
+LOOKS = 4
+
+
+@dataclass(frozen=True)
+class Times:
+    """Seconds of one pass.
+
+    Attributes
+    ----------
+    compute : float
+        Of the busiest thread, with the merges that it makes.
+    read : float
+        Of the same thread, or of the storage where that is slower.
+    copy : float
+        To the graphics card.
+    reduce : float
+        States on their way, and their merges in the process that asks; the scheduler.
+    driver : float
+        After the pass, in the process that asks.
+    total : float
+        All of it, with what overlaps counted once.
+    """
+
+    compute: float
+    read: float
+    copy: float
+    reduce: float
+    driver: float
+    total: float
+
+    @property
+    def bound(self) -> str:
+        """What takes longest."""
+        parts = {
+            "compute": self.compute,
+            "reading": self.read,
+            "copy to the card": self.copy,
+            "reduction": self.reduce,
+            "driver": self.driver,
+        }
+        return max(parts, key=lambda name: parts[name])
+
+
+@dataclass(frozen=True)
+class Share:
+    """What the busiest thread does: segments, pieces, rows."""
+
+    segments: int
+    pieces: int
+    rows: int
+
+
+def busiest(job: Job, traffic: Traffic) -> Share:
+    """Segments are spread evenly, and the last wave is as long as the others.
+
+    Examples
+    --------
+    >>> busiest(Job(rows=10**5, columns=5, threads=2), Traffic(0, 2, 2, 1, 0, 0, 0, 0))
+    Share(segments=1, pieces=1, rows=65536)
+    """
+    segments = ceil(traffic.folds / job.slots)
+    pieces = min(job.pieces, segments << traffic.level)
+    return Share(segments, pieces, min(job.rows, pieces * job.piece_rows))
+
+
+def times_of(
+    job: Job, one: PlannedPass, traffic: Traffic, figures: Figures, card: Card | None
+) -> Times:
+    """Of one pass, by all bounds."""
+    share, found = busiest(job, traffic), pass_figures(one, figures, card)
+    on_card = card is not None and one.kind != FirstPass()
+    copy = 0.0 if card is None or not on_card else share.rows * copy_row(card, one.shape)
+    compute = _compute(job, one, traffic, found, share)
+    read, parse = share.rows * figures.read_row.value, share.rows * figures.read_row_cpu.value
+    storage = 0.0 if figures.storage is None else job.stored_bytes / figures.storage.value
+    reduce = _reduce(job, one, traffic, figures, found)
+    if job.on_cluster:  # a worker reads and computes in turn, on a processor for each thread
+        read = max(min(read, parse) if job.threads > 1 else read, storage)
+        work = compute + read + copy
+    else:
+        cores = max(1, figures.cores)
+        shared = 0.0 if on_card else (compute + parse) * min(job.threads, cores) / cores
+        read = max(read, storage)
+        work = max(compute, read, copy, shared)
+    driver = _driver(one, figures, found)
+    total = max(work, reduce) + _tail(job, one, figures, found) + driver
+    return Times(compute, read, copy, reduce, driver, total)
+
+
+def pass_figures(one: PlannedPass, figures: Figures, card: Card | None) -> PassFigures:
+    """Of a pass where it is computed: a first pass stays on the processor."""
+    here = figures.passes[one.kind, one.shape]
+    if card is None or one.kind == FirstPass():
+        return here
+    return card_figures(card, one.kind, one.shape, here)
+
+
+def _compute(
+    job: Job, one: PlannedPass, traffic: Traffic, found: PassFigures, share: Share
+) -> float:
+    rows = share.rows * found.row + share.pieces * found.start
+    if not job.on_cluster:
+        return rows
+    inside = (share.pieces - share.segments) * found.merge + share.segments * found.pack
+    joins = ceil((traffic.folds - traffic.groups) / job.slots) * _join(found)
+    loads = share.segments * one.kind.sent(one.shape) / LOADING
+    return rows + inside + joins + loads
+
+
+def _join(found: PassFigures) -> float:
+    return 2 * found.unpack + found.merge + found.pack
+
+
+def _reduce(
+    job: Job, one: PlannedPass, traffic: Traffic, figures: Figures, found: PassFigures
+) -> float:
+    """The slowest of the link of the process that asks, those of the workers, the scheduler."""
+    if not job.on_cluster:
+        return traffic.merges * found.merge
+    link = figures.link
+    client = traffic.arriving / link + traffic.groups * (found.unpack + found.merge)
+    between = traffic.moved / link / job.workers
+    first = one.kind.sent(one.shape) / link * ceil(log2(job.workers + 1))
+    return first + max(client, between, traffic.tasks * TASK)
+
+
+def _tail(job: Job, one: PlannedPass, figures: Figures, found: PassFigures) -> float:
+    """From the last row to the last sum."""
+    if not job.on_cluster:
+        return found.merge
+    way = one.kind.packed(one.shape) / figures.link
+    return 2 * (_join(found) + way) + way + found.unpack + found.merge
+
+
+def _driver(one: PlannedPass, figures: Figures, found: PassFigures) -> float:
+    spectra = sum(side**3 for side in one.spectra) * figures.spectrum.value
+    return spectra + one.products / figures.peak.value + found.pack + found.unpack

@@ -1,0 +1,104 @@
+"""How a pass is divided among workers, and what they send: the rules of the engines themselves."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from ..maths.blocks import Block
+from ..maths.statistics.moments import Moments
+from ..passes.dask_engine import GROUP_LEVEL
+from ..passes.engine import Work
+from ..passes.source import Piece, Source
+from .job import Job
+from .passes import PlannedPass
+
+
+class _Numbered(Source[Block]):
+    """So many pieces, of which nothing else is known."""
+
+    def __init__(self, count: int) -> None:
+        self._count = count
+
+    def pieces(self) -> Iterator[Piece[Block]]:
+        """None to be read."""
+        return iter(())
+
+    @property
+    def count(self) -> int:
+        """As given."""
+        return self._count
+
+    @property
+    def fingerprint(self) -> str:
+        """Empty."""
+        return ""
+
+
+@dataclass(frozen=True)
+class Traffic:
+    """Segments, merges, bytes and tasks of a pass.
+
+    Attributes
+    ----------
+    level : int
+        A segment, which is summed in one go, has 2^level pieces.
+    folds : int
+        Segments.
+    groups : int
+        Sums that arrive where the plan is made, each of several segments on a cluster.
+    merges : int
+        Of two states, wherever.
+    moved, arriving, sent : int
+        Bytes between workers at most, to the process that asks, and of the statistic to workers.
+    tasks : int
+        That the scheduler of a cluster handles.
+    """
+
+    level: int
+    folds: int
+    groups: int
+    merges: int
+    moved: int
+    arriving: int
+    sent: int
+    tasks: int
+
+    @property
+    def network(self) -> int:
+        """All bytes between processes."""
+        return self.moved + self.arriving + self.sent
+
+
+def traffic_of(job: Job, one: PlannedPass) -> Traffic:
+    """Of one pass.
+
+    Examples
+    --------
+    >>> from gradfeat.planning.passes import passes_of
+    >>> job = Job(rows=10**7, columns=50, workers=4)
+    >>> found = traffic_of(job, passes_of(job)[-1])
+    >>> found.level, found.folds, found.groups, found.merges
+    (2, 39, 10, 152)
+    """
+    pieces = job.pieces
+    if not job.on_cluster:
+        return Traffic(0, pieces, pieces, pieces - 1, 0, 0, 0, 0)
+    level = Work(Moments(), _Numbered(pieces), 0).level_for(job.slots)
+    folds, groups = _blocks(pieces, level), _blocks(pieces, level + GROUP_LEVEL)
+    packed, sent = one.kind.packed(one.shape), one.kind.sent(one.shape)
+    between = folds - groups
+    return Traffic(
+        level,
+        folds,
+        groups,
+        pieces - 1,
+        between * packed,
+        groups * packed,
+        sent * job.workers,
+        1 + folds + between,
+    )
+
+
+def _blocks(pieces: int, level: int) -> int:
+    return -(-pieces // (1 << level))

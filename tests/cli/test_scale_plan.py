@@ -1,0 +1,128 @@
+"""plan: tables and JSON, numbers as people write them, refusals in one sentence."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from cli.tables import gradfeat
+from gradfeat.cli.plan_command import MethodName, PenaltyName
+from gradfeat.cli.scale_plan import row_count
+from gradfeat.passes.source import PIECE_ROWS
+from gradfeat.planning import calibration
+from gradfeat.planning.cards import CARDS
+from gradfeat.planning.job import METHODS, WIDTH, PlanError
+
+SIZES = ("plan", "--rows", "1e9", "--columns", 200, "--width", 2048, "--workers", 64)
+RATES = ("--no-calibration", "--rate", 20, "--network", 1200)
+
+
+@pytest.mark.parametrize("width", [80, 120])
+@pytest.mark.parametrize("more", [(), ("--gpu", "h100"), ("--penalty-by", "loo")])
+def test_the_table_fits_the_terminal(capsys, monkeypatch, width, more):
+    monkeypatch.setenv("COLUMNS", str(width))
+    ran = gradfeat(capsys, *SIZES, *RATES, *more)
+    assert (ran.code, ran.err) == (0, "")
+    assert max(len(line.rstrip()) for line in ran.out.splitlines()) <= width
+    assert "1,000,000,000 rows" in ran.out
+    assert "..." not in ran.out
+    assert "…" not in ran.out
+    for word in ("moments", "gradient", "normal equations", "bound by", "Together", "Assumed"):
+        assert word in ran.out
+
+
+def test_json_holds_the_plan(capsys):
+    ran = gradfeat(capsys, *SIZES, *RATES, "--format", "json")
+    found = json.loads(ran.out)
+    assert found["job"]["rows"] == 10**9
+    assert found["job"]["width"] == 2048
+    assert found["figures"]["network"]["value"] == 1.2e9
+    assert [one["pass"] for one in found["passes"]] == ["moments", "gradient", "normal equations"]
+
+
+@pytest.mark.parametrize(
+    ("option", "key", "value"),
+    [
+        (("--outputs", 3), "outputs", 3),
+        (("--steps", 2), "steps", 2),
+        (("--threads-per-worker", 2), "threads", 2),
+        (("--float-bytes", 8), "float_bytes", 8),
+        (("--piece-rows", 1000), "piece_rows", 1000),
+        (("--method", "kernel"), "method", "kernel"),
+        (("--penalty-by", "loo"), "penalty_by", "loo"),
+    ],
+)
+def test_every_option_changes_the_plan(capsys, option, key, value):
+    plain = json.loads(gradfeat(capsys, *SIZES, *RATES, "--format", "json").out)
+    found = json.loads(gradfeat(capsys, *SIZES, *RATES, *option, "--format", "json").out)
+    assert found["job"][key] == value
+    assert found["passes"] != plain["passes"]
+
+
+def test_storage_and_memory_are_given(capsys):
+    ran = gradfeat(capsys, *SIZES, *RATES, "--read", 100, "--memory", 0.5)
+    assert "reading" in ran.out
+    assert "Warning: a worker needs" in ran.out
+
+
+def test_this_machine_is_measured_unless_told_otherwise(capsys, monkeypatch):
+    monkeypatch.setattr(calibration.calibrate, "__defaults__", (calibration.Given(), 0.01))
+    words = ("plan", "--rows", "2_000", "--columns", 3, "--width", 8)
+    found = json.loads(gradfeat(capsys, *words, "--format", "json").out)
+    assert {figure["origin"] for figure in found["figures"].values()} == {"measured"}
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("--rows", "0"), "rows is 0: give a whole number from 2 to"),
+        (("--rows", "many"), "rows is 'many': give a whole number, such as 1e9, 10M"),
+        (("--workers", "0"), "workers is 0: give a whole number from 1"),
+        (("--width", "7"), "width is 7: gradient features pair their neurons"),
+        (("--gpu", "abacus"), "gpu is 'abacus': give one of v100, a100, h100"),
+        (("--rate", "0"), "--rate is 0: give a positive number."),
+        (("--read", "-1"), "--read is -1: give a positive number."),
+        (("--network", "nan"), "--network is nan: give a positive number."),
+        (("--memory", "0"), "--memory is 0: give a positive number."),
+        (("--columns", "0"), "columns is 0: give a whole number from 1"),
+    ],
+)
+def test_bad_words_are_refused_in_one_sentence(capsys, words, said):
+    ran = gradfeat(capsys, *SIZES, *RATES, *words)
+    assert (ran.code, ran.out) == (2, "")
+    assert ran.err.replace("\n", " ").startswith(f"gradfeat: {said}")
+
+
+def test_without_calibration_rates_are_asked_for(capsys):
+    ran = gradfeat(capsys, *SIZES, "--no-calibration")
+    assert ran.code == 2
+    assert "give --rate" in ran.err
+
+
+@pytest.mark.parametrize(
+    ("words", "value"),
+    [("1e9", 10**9), ("10M", 10**7), ("1_000_000", 10**6), ("2.5k", 2500), (" 3 B ", 3 * 10**9)],
+)
+def test_rows_are_read_as_people_write_them(words, value):
+    assert row_count(words) == value
+
+
+@pytest.mark.parametrize("words", ["", "-5", "1.5", "1e", "0x10", "ten", "1e-3", "nan"])
+def test_other_rows_are_refused(words):
+    with pytest.raises(PlanError, match="give a whole number"):
+        row_count(words)
+
+
+def test_the_words_of_the_command_are_those_of_the_planner():
+    assert tuple(name.value for name in MethodName) == METHODS
+    assert [name.value for name in PenaltyName] == ["gcv", "loo"]
+    from inspect import signature
+
+    from gradfeat.cli.plan_command import plan
+
+    parameters = signature(plan).parameters
+    assert parameters["piece_rows"].default == PIECE_ROWS
+    help_of = {name: p.annotation for name, p in parameters.items()}
+    assert all(card in str(help_of["gpu"]) for card in CARDS)
+    assert f"left out: {WIDTH}" in str(help_of["width"])

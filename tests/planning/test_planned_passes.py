@@ -1,0 +1,88 @@
+"""The passes that are planned are those that fits make, with the statistics that they take."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import pytest
+
+from gradfeat import GradientFeatureRegressor, KernelRegressor, RFMRegressor
+from gradfeat.estimators.linear import LinearRegressor
+from gradfeat.estimators.random_features import RandomFeaturesRegressor
+from gradfeat.maths.statistics.joint import Joint
+from gradfeat.maths.statistics.mapped import OnMapped
+from gradfeat.passes import InProcess, from_arrays
+from gradfeat.planning.job import Job
+from gradfeat.planning.passes import passes_of
+
+D, N, WIDTH = 4, 300, 16
+
+
+@dataclass(frozen=True, kw_only=True)
+class Counting(InProcess):
+    """Keeps the labels and statistics of its passes."""
+
+    seen: list[tuple[str, Any]] = field(default_factory=list)
+
+    def state(self, statistic: Any, source: Any, label: str = "pass") -> Any:
+        self.seen.append((label, statistic))
+        return InProcess.state(self, statistic, source, label)
+
+
+def made_of(statistic: Any) -> Any:
+    """The kinds of a statistic, from the outermost to the innermost."""
+    match statistic:
+        case OnMapped(inner=inner):
+            return ["on mapped", made_of(inner)]
+        case Joint(parts=parts):
+            return [made_of(part) for part in parts]
+    return type(statistic).__name__
+
+
+def fitted(model: Any, outputs: int = 1) -> list[tuple[str, Any]]:
+    X = np.random.default_rng(0).standard_normal((N, D))
+    Y = np.stack([X[:, 0] ** 2, X[:, 1]], axis=1)[:, :outputs]
+    engine = Counting()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)  # few rows
+        model.fit(from_arrays(X, Y, piece_rows=100).on(engine))
+    return engine.seen
+
+
+CASES = [
+    (LinearRegressor(penalty_by="gcv"), "linear", "gcv", 1),
+    (LinearRegressor(penalty_by="loo"), "linear", "loo", 1),
+    (RandomFeaturesRegressor(width=WIDTH, penalty_by="gcv"), "random-features", "gcv", 1),
+    (RandomFeaturesRegressor(width=WIDTH, penalty_by="loo"), "random-features", "loo", 1),
+    (GradientFeatureRegressor(width=WIDTH, penalty_by="gcv"), "gradient-features", "gcv", 1),
+    (GradientFeatureRegressor(width=WIDTH, penalty_by="loo"), "gradient-features", "loo", 1),
+    (
+        GradientFeatureRegressor(width=WIDTH, penalty_by="loo", n_steps=3),
+        "gradient-features",
+        "loo",
+        3,
+    ),
+    (KernelRegressor(), "kernel", "gcv", 1),
+    (RFMRegressor(directions=2), "rfm", "gcv", 1),
+]
+
+
+@pytest.mark.parametrize(("model", "method", "by", "steps"), CASES)
+@pytest.mark.parametrize("outputs", [1, 2])
+def test_planned_passes_are_those_of_a_fit(model, method, by, steps, outputs):
+    seen = fitted(model.set_params(search=None), outputs)
+    job = Job(
+        rows=N,
+        columns=D,
+        method=method,
+        width=WIDTH,
+        outputs=outputs,
+        penalty_by=by,
+        steps=steps,
+        piece_rows=100,
+    )
+    planned = [(one.label, made_of(one.kind.statistic(one.shape))) for one in passes_of(job)]
+    assert planned == [(label, made_of(statistic)) for label, statistic in seen]
