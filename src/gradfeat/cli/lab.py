@@ -12,6 +12,7 @@ from rich.table import Table
 from rich.text import Text
 
 from gradfeat.cli.claims_table import Judged, counted
+from gradfeat.cli.dask_workers import hired
 from gradfeat.cli.figures import Figures, drawn, saved
 from gradfeat.cli.guard import Refused, refuse
 from gradfeat.cli.progress import duration
@@ -67,9 +68,10 @@ def run_them(names: Sequence[str], request: Request, figures: Figures | None) ->
     for _, experiment in experiments:
         request.check(experiment)
     console, codes = _console(), [0]
-    with opened(request.store) as store:
+    arrays = figures is not None
+    with hired(request.dask, request.jobs) as executor, opened(request.store) as store:
         for name, experiment in experiments:
-            ran = computed(name, experiment, request, store, console, figures is not None)
+            ran = computed(name, experiment, request, store, console, arrays, executor)
             codes.append(_told(ran, request, console, figures))
     return max(codes)
 

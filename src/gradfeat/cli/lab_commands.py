@@ -28,6 +28,13 @@ Seeds = Annotated[
     typer.Option(help="How many seeds, in place of the scale's number.", min=1, max=100_000),
 ]
 Jobs = Annotated[int, typer.Option(help="Processes that compute.", min=1, max=512)]
+Dask = Annotated[
+    str | None,
+    typer.Option(
+        metavar="ADDRESS|local",
+        help="Compute on a Dask cluster, e.g. tcp://host:8786; local: one of --jobs workers here.",
+    ),
+]
 
 
 def list_experiments(
@@ -47,6 +54,7 @@ def run(
     seeds: Seeds = None,
     scale: Annotated[str, typer.Option(help="Which grid: quick, paper, ...")] = "quick",
     jobs: Jobs = 1,
+    dask: Dask = None,
     store: StoreFile = STORE,
     device: Annotated[str, typer.Option(help="Torch device, e.g. cuda.")] = "cpu",
     retry_failed: Annotated[
@@ -76,7 +84,8 @@ def run(
     from gradfeat.cli.lab import run_them
     from gradfeat.cli.selection import Request, Selection, parsed
 
-    request = Request(Selection(scale, seeds, parsed(settings)), store, jobs, device, retry_failed)
+    selection = Selection(scale, seeds, parsed(settings))
+    request = Request(selection, store, jobs, device, retry_failed, dask)
     return run_them(names, request, None if no_figure else Figures.of(figures, formats))
 
 

@@ -6,6 +6,7 @@ import contextlib
 import re
 import time
 from collections.abc import Iterator, Sequence
+from concurrent.futures import Executor
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -53,8 +54,9 @@ def computed(
     store: Store,
     console: Console,
     arrays: bool,
+    executor: Executor | None = None,
 ) -> Ran:
-    """Compute what the store lacks.
+    """Compute what the store lacks: on the executor, or as the request says.
 
     Raises
     ------
@@ -69,6 +71,7 @@ def computed(
             table = run(
                 experiment,
                 store=store,
+                executor=executor,
                 jobs=request.jobs,
                 scale=selection.scale,
                 seeds=selection.seeds,

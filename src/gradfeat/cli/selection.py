@@ -136,6 +136,7 @@ class Request:
     jobs: int = 1
     device: str = "cpu"
     retry_failed: bool = False
+    dask: str | None = None
 
     def check(self, experiment: Experiment) -> None:
         """Refuse, before any work, what this experiment cannot do.
@@ -146,19 +147,20 @@ class Request:
             One sentence.
         """
         self.selection.points(experiment)
-        _check_device(self.device)
+        _check_device(self.device, here=self.dask in (None, "local"))
         if self.device != "cpu" and not experiment.takes_device:
             raise Refused(
                 f"experiment {experiment.name!r} runs on the CPU only: leave out --device."
             )
 
 
-def _check_device(name: str) -> None:
+def _check_device(name: str, here: bool) -> None:
+    """Refuse what is no device, or none of this machine where it computes `here`."""
     try:
         kind = torch.device(name).type
     except RuntimeError:
         raise Refused(f"--device is {name!r}: give a torch device such as cpu or cuda.") from None
-    if kind == "cuda" and not torch.cuda.is_available():
+    if here and kind == "cuda" and not torch.cuda.is_available():
         raise Refused(f"--device is {name!r}, and no CUDA device is here: leave it out.")
     if kind not in ("cpu", "cuda", "mps", "xpu"):
         raise Refused(f"--device is {name!r}: give one that computes, such as cpu or cuda.")

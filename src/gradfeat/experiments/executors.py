@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import Executor, Future
 from typing import Any
 
+from gradfeat.experiments.dask_executor import DaskExecutor
 from gradfeat.experiments.errors import ExperimentError
 from gradfeat.passes.errors import EngineError
 from gradfeat.passes.workers import Processes
@@ -73,6 +74,27 @@ class GivenWorkers(Workers):
 
     def close(self) -> None:
         """Leave it to its owner."""
+
+
+class ClusterWorkers(Workers):
+    """Workers of a Dask cluster, who come and go."""
+
+    def __init__(self, executor: DaskExecutor) -> None:
+        self.in_flight = 2
+        self._executor = executor
+
+    def submit(self, call: Callable[..., Any], *values: Any) -> Future[Any]:
+        """Start a call."""
+        future = self._executor.submit(call, *values)
+        self.in_flight = max(2, 2 * self._executor.threads)
+        return future
+
+    def restart(self) -> None:
+        """Nothing: the cluster replaces workers that die."""
+
+    def close(self) -> None:
+        """Drop what is in flight; the cluster stays."""
+        self._executor.drop()
 
 
 class PoolWorkers(Workers):
@@ -144,11 +166,18 @@ def workers(executor: Executor | None, jobs: int) -> Iterator[Workers]:
     jobs : int
         Processes of a pool of ours; with `executor`, about how many workers it has.
     """
-    if executor is not None:
-        found: Workers = GivenWorkers(executor, 2 * max(jobs, os.cpu_count() or 1))
-    else:
-        found = PoolWorkers(jobs) if jobs > 1 else GivenWorkers(SerialExecutor(), 1)
+    found = _workers(executor, jobs)
     try:
         yield found
     finally:
         found.close()
+
+
+def _workers(executor: Executor | None, jobs: int) -> Workers:
+    match executor:
+        case None:
+            return PoolWorkers(jobs) if jobs > 1 else GivenWorkers(SerialExecutor(), 1)
+        case DaskExecutor():
+            return ClusterWorkers(executor)
+        case _:
+            return GivenWorkers(executor, 2 * max(jobs, os.cpu_count() or 1))

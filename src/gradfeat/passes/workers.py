@@ -56,7 +56,7 @@ class Processes:
 
     def submit(self, call: Callable[..., Any], *values: Any) -> Future[Any]:
         """Start a call, and a process for it where there are too few."""
-        with _interrupts_held():
+        with interrupts_held():
             return self._pool.submit(call, *values)
 
     def restart(self) -> None:
@@ -73,7 +73,7 @@ class Processes:
 
 
 @contextlib.contextmanager
-def _interrupts_held() -> Iterator[None]:
+def interrupts_held() -> Iterator[None]:
     """Processes started inside get no Ctrl-C while they start; for us it comes afterwards."""
     before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     try:
