@@ -10,6 +10,7 @@ from typing import Any
 import torch
 
 from ..maths.blocks import Block, Statistic
+from ..maths.moving import moved
 from .engine import Engine, Work
 from .errors import EngineError
 from .folding import Folded, Item, fold
@@ -24,8 +25,9 @@ LEVEL = 3
 class Devices(Engine):
     """Computes on several devices of this host; states are merged on the CPU.
 
-    Each device has a thread that reads blocks into pinned memory, and one that copies a block on a
-    stream of its own while the block before it is computed.
+    The statistic, with the maps of rows and the networks in it, is moved to each device once a
+    pass. Each device has a thread that reads blocks into pinned memory, and one that copies a block
+    on a stream of its own while the block before it is computed.
 
     Attributes
     ----------
@@ -82,11 +84,12 @@ def lane_of(device: torch.device) -> Lane:
 def _on_host(
     device: torch.device, statistic: Statistic[Any, Any], items: Iterable[Item]
 ) -> Iterator[Folded[Any]]:
-    for folded in fold(statistic, _moved(items, device)):
-        yield unpack_folded(statistic, pack_folded(statistic, folded))
+    there = moved(statistic, device)
+    for folded in fold(there, _blocks(items, device)):
+        yield unpack_folded(statistic, pack_folded(there, folded))
 
 
-def _moved(items: Iterable[Item], device: torch.device) -> Iterator[Item]:
+def _blocks(items: Iterable[Item], device: torch.device) -> Iterator[Item]:
     for item in items:
         match item:
             case Block(X, y, w):
@@ -108,8 +111,9 @@ def _on_cuda(
     device: torch.device, statistic: Statistic[Any, Any], items: Iterable[Item]
 ) -> Iterator[Folded[Any]]:
     with torch.cuda.device(device):
-        for folded in fold(statistic, _streamed(items, device)):
-            yield unpack_folded(statistic, pack_folded(statistic, folded))
+        there = moved(statistic, device)
+        for folded in fold(there, _streamed(items, device)):
+            yield unpack_folded(statistic, pack_folded(there, folded))
 
 
 def _streamed(items: Iterable[Item], device: torch.device) -> Iterator[Item]:
