@@ -55,6 +55,13 @@ def test_pass_of_one_thread_takes_the_larger_of_compute_and_reading():
         assert one.times.total - one.times.driver == pytest.approx(slower, rel=1e-2)
 
 
+def test_nothing_is_computed_before_the_first_piece_has_come():
+    job = replace(BASE, workers=1, rows=BASE.piece_rows)
+    figures = assumed(job, GIVEN)
+    for one in plan_of(job, figures).passes:
+        assert one.times.total >= one.times.compute + one.times.read
+
+
 def test_threads_on_all_processors_share_them_with_reading():
     job = replace(BASE, workers=1, threads=2)
     figures = replace(assumed(job, GIVEN), cores=2)

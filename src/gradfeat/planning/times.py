@@ -103,7 +103,8 @@ def times_of(
         cores = max(1, figures.cores)
         shared = 0.0 if on_card else (compute + parse) * min(job.threads, cores) / cores
         read = max(read, storage)
-        work = max(compute, read, copy, shared)
+        first = job.block_rows * figures.read_row.value  # nothing to compute before it has come
+        work = max(compute, read, copy, shared) + first
     driver = _driver(one, figures, found)
     total = max(work, reduce) + _tail(job, one, figures, found) + driver
     return Times(compute, read, copy, reduce, driver, total)
