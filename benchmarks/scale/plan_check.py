@@ -1,12 +1,13 @@
 """Planned against measured seconds of each pass, at three sizes and two widths, on this machine.
 
-    OMP_NUM_THREADS=1 python benchmarks/scale/plan_check.py /tmp/plan --rows 100000 300000 1000000
+    OMP_NUM_THREADS=1 python benchmarks/scale/plan_check.py FOLDER --rows 100000 300000 1000000
 
 Gradient features with whitening and a penalty by GCV on Parquet folders of benchmarks/scale/data.py
 in the page cache, in one thread beside the one that reads. Before each fit the machine is
 calibrated anew; planned and measured alternate, and medians are compared. Plans are for machines of
 their own: where others use this one, seconds by the clock are longer, so processor seconds of the
-process are compared too, with what is planned for computing and reading together.
+process are compared too, with what is planned for computing and reading together. Those of
+workers of a cluster (--workers) are not seen from here: compare the clock alone.
 """
 
 from __future__ import annotations
