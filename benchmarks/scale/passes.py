@@ -3,8 +3,8 @@
     python benchmarks/scale/data.py /tmp/rows7 --rows 10000000
     python benchmarks/scale/passes.py /tmp/rows7
 
-Gradient features (Algorithm 1) of width 1,024 with whitening and a penalty by GCV: three passes. The
-peak is that of products of 2,048 x 2,048 float64 matrices by as many threads of one BLAS thread
+Gradient features (Algorithm 1) of width 1,024 with whitening and a penalty by GCV: three passes.
+The peak is that of products of 2,048 x 2,048 float64 matrices by as many threads of one BLAS thread
 each as the fit has, measured before and after the fit. Memory is the largest resident size of the
 process.
 """
