@@ -8,7 +8,10 @@ import re
 import statistics
 import subprocess
 from pathlib import Path
+from typing import Any
 
+import numpy as np
+import pandas as pd
 import pytest
 
 import gradfeat
@@ -42,13 +45,27 @@ def tracked_files() -> list[Path]:
 
 
 def test_python_example_runs_and_prints_a_score():
-    (example,) = code_blocks("python")
+    example, _ = code_blocks("python")
     printed = io.StringIO()
     with contextlib.redirect_stdout(printed):
         exec(compile(example, "README.md", "exec"), {})
     score, importances = printed.getvalue().split(maxsplit=1)
     assert 0 < float(score) < 1
     assert "'bmi'" in importances
+
+
+def test_python_example_of_a_folder_runs(tmp_path, monkeypatch):
+    rng = np.random.default_rng(0)
+    (tmp_path / "parts").mkdir()
+    for part in range(3):
+        X = rng.standard_normal((300, 4))
+        frame = pd.DataFrame(X, columns=list("abcd")).assign(y=X[:, 0] ** 2)
+        frame.to_parquet(tmp_path / "parts" / f"{part}.parquet", index=False)
+    monkeypatch.chdir(tmp_path)
+    _, example = code_blocks("python")
+    names: dict[str, Any] = {}
+    exec(compile(example, "README.md", "exec"), names)
+    assert names["model"].importances_.argmax() == 0
 
 
 def test_make_commands_are_targets():
@@ -61,7 +78,7 @@ def test_make_commands_are_targets():
 
 def test_demo_is_the_command_that_the_readme_shows():
     makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
-    (shown,) = re.findall(r"^gradfeat (fit .*)$", "\n".join(code_blocks("bash")), re.MULTILINE)
+    (shown,) = re.findall(r"^gradfeat (fit .* --out demo .*)$", "\n".join(code_blocks("bash")), re.MULTILINE)
     assert shown in makefile
 
 

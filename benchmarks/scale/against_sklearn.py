@@ -1,8 +1,8 @@
 """Gradient features in passes against scikit-learn's road for files larger than memory.
 
-    python benchmarks/scale/data.py /tmp/rows5 --rows 100000
-    python benchmarks/scale/data.py /tmp/rows6 --rows 1000000
-    OMP_NUM_THREADS=1 python benchmarks/scale/against_sklearn.py /tmp/rows6 --tune /tmp/rows5
+    python benchmarks/scale/data.py rows5 --rows 100000
+    python benchmarks/scale/data.py rows6 --rows 1000000
+    OMP_NUM_THREADS=1 python benchmarks/scale/against_sklearn.py rows6 --tune rows5
 
 scikit-learn: StandardScaler and SGDRegressor by partial_fit, batch by batch of the same Parquet
 folder, on 1,024 random Fourier features (RBFSampler) or on all products of two

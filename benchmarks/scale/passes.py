@@ -1,7 +1,7 @@
 """Time, memory and share of the machine's peak of the passes of one fit to a Parquet folder.
 
-    python benchmarks/scale/data.py /tmp/rows7 --rows 10000000
-    python benchmarks/scale/passes.py /tmp/rows7
+    python benchmarks/scale/data.py rows7 --rows 10000000
+    python benchmarks/scale/passes.py rows7
 
 Gradient features (Algorithm 1) of width 1,024 with whitening and a penalty by GCV: three passes.
 The peak is that of products of 2,048 x 2,048 float64 matrices by as many threads of one BLAS thread

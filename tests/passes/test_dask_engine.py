@@ -114,6 +114,7 @@ def test_what_cannot_be_sent_is_refused(client):
         DaskEngine(client).state(Moments(local), drawn(3))
 
 
+@pytest.mark.slow
 def test_a_killed_scheduler_is_one_sentence_and_the_checkpoint_goes_on(client, tmp_path):
     command = [sys.executable, "-c", SCHEDULER]
     here = Path(__file__).parent

@@ -37,6 +37,7 @@ def test_a_killed_worker_costs_its_segments_and_nothing_is_counted_twice(pool, t
     assert len(reads(log)) <= 40 + 4 * 2  # at most four segments of two pieces were in flight
 
 
+@pytest.mark.slow
 def test_a_segment_that_kills_again_and_again_is_named(pool, tmp_path):
     for i in range(9):
         (tmp_path / f"kill-{i}").touch()
@@ -80,6 +81,7 @@ def test_what_cannot_be_sent_is_refused(pool):
         pool.state(Moments(local), drawn(3))
 
 
+@pytest.mark.slow
 def test_an_interrupted_pass_ends_the_workers():
     def report(tick):
         if tick.pieces:
@@ -91,6 +93,7 @@ def test_an_interrupted_pass_ends_the_workers():
     assert stopped._staff._processes is None
 
 
+@pytest.mark.slow
 def test_a_worker_killed_from_outside_is_replaced():
     left = [signal.SIGKILL]
 

@@ -44,6 +44,7 @@ def test_a_view_is_sent_without_the_rows_around_it():
     assert torch.equal(X[:10], block.X)
 
 
+@pytest.mark.slow
 def test_bytes_are_those_of_another_process():
     run = [sys.executable, "-c", GRADIENT]
     found = {subprocess.run(run, capture_output=True, text=True, check=True).stdout}
