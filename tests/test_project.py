@@ -78,7 +78,9 @@ def test_make_commands_are_targets():
 
 def test_demo_is_the_command_that_the_readme_shows():
     makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
-    (shown,) = re.findall(r"^gradfeat (fit .* --out demo .*)$", "\n".join(code_blocks("bash")), re.MULTILINE)
+    (shown,) = re.findall(
+        r"^gradfeat (fit .* --out demo .*)$", "\n".join(code_blocks("bash")), re.MULTILINE
+    )
     assert shown in makefile
 
 
