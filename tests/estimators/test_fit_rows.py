@@ -243,6 +243,8 @@ def test_what_cannot_be_fitted_is_said_in_a_sentence():
         KernelRegressor(solver="eigenpro").fit(passed(X, y))
     with pytest.raises(SourceError, match="more than 1,000 distinct values: use a regressor"):
         LinearClassifier().fit(passed(*table(1500)))
+    with pytest.raises(SourceError, match=r"such as 0.5, which are no classes"):
+        LinearClassifier().fit(passed(X, (y > 1) / 2))
     with pytest.raises(SourceError, match="squares of input 'x1'"):
         LinearRegressor().fit(passed(X * [1, 1e200, 1, 1, 1], y))
     with pytest.raises(SourceError, match="squares of the target"):
@@ -261,3 +263,75 @@ def test_constant_columns_and_targets_are_fitted():
     np.testing.assert_allclose(model.fit(passed(X, y)).predict(X), said, rtol=1e-8, atol=1e-8)
     flat = LinearRegressor(alpha=1.0).fit(passed(X, np.full(400, 3.0)))
     np.testing.assert_allclose(flat.predict(X), 3.0, rtol=1e-12)
+
+
+def test_partial_fit_keeps_its_features_whatever_the_random_state():
+    X, y = table()
+    X = (X - X.mean(0)) / X.std(0)
+    options = {"width": 64, "standardise": False, "alpha": 1e-3}
+    model = RandomFeaturesRegressor(**options, random_state=np.random.RandomState(0))
+    for rows in (slice(0, 150), slice(150, 400)):
+        model.partial_fit(X[rows], y[rows])
+    assert model.score(X, y) > 0.5
+    with pytest.raises(ValueError, match="parameter of the features was changed"):
+        model.set_params(activation="tanh").partial_fit(X, y)
+    model.set_params(activation="relu", alpha=10.0).partial_fit(X, y)  # the head may change
+
+
+def test_float32_labels_and_gradients_are_read_as_they_are():
+    X, y = table()
+    labels = np.where(y > 1, 1.0, 3.0)
+    rows = passed(X, labels, dtype=torch.float32)
+    model = LinearClassifier().fit(X, labels)
+    assert model.score_rows(rows).accuracy == pytest.approx(model.score(X, labels))
+    fit = GradientFeatureRegressor(width=32, alpha=1.0).fit(X, y)
+    # Rows are rounded to 6e-8 of their size.
+    np.testing.assert_allclose(
+        agop(fit, passed(X, y, dtype=torch.float32)), agop(fit, X), rtol=1e-4, atol=1e-6
+    )
+
+
+def test_scores_of_nothing_and_of_text():
+    X, y = table()
+    none = passed(X, y, np.zeros(400))
+    assert LinearRegressor().fit(X, y).score_rows(none).mse.isnan().all()
+    labels = np.where(y > 1, "a", "b")
+    model = LinearClassifier().fit(X, labels)
+    with pytest.raises(ValueError, match="the classes are text"):
+        model.score_rows(passed(X, y))
+    numbers = LinearClassifier().fit(X, (y > 1).astype(int))
+    assert np.isnan(numbers.score_rows(none).accuracy)
+
+
+def test_two_rows_hold_none_out():
+    X, y = np.array([[0.0], [1.0]]), np.array([0.0, 3.0])
+    model = LinearRegressor(penalty_by="validation").fit(passed(X, y))
+    np.testing.assert_allclose(model.predict(X), y, atol=0.5)
+
+
+def test_a_random_state_draws_once_a_fit():
+    X, y = table()
+    make = RandomFeaturesRegressor(width=32, alpha=1.0)
+    fits = [
+        make.set_params(random_state=np.random.RandomState(3)).fit(*data).predict(X)
+        for data in ((X, y), (passed(X, y),))
+    ]
+    np.testing.assert_allclose(fits[1], fits[0], rtol=1e-8, atol=1e-8)
+
+
+def test_the_first_piece_is_looked_at_once():
+    from gradfeat.passes import from_iterator
+
+    X, y = table()
+    calls = []
+
+    def factory():
+        calls.append(1)
+        yield X[:200], y[:200]
+        yield X[200:], y[200:]
+
+    GradientFeatureRegressor(width=32, alpha=1.0, whiten=True, search=None).fit(
+        from_iterator(factory)
+    )
+    # The source and the rows look once each; moments, linear part left out, gradient, equations.
+    assert len(calls) == 6

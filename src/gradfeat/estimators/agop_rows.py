@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import pandas as pd
@@ -49,14 +50,14 @@ def agop_over_rows(
     return G, scale
 
 
+@dataclass(frozen=True, eq=False)
 class _Doubled:
-    """Gradients of and to float64, whatever the rows are in."""
+    """Gradients of and to float64 on the CPU, whatever and wherever the rows are."""
 
-    def __init__(self, slopes: Slopes) -> None:
-        self.gradient = slopes.gradient
+    slopes: Slopes
 
     def __call__(self, X: Tensor) -> Tensor:
-        return self.gradient(X.double())
+        return self.slopes.gradient(X.double().cpu()).to(X.device)
 
 
 def _table(points: Tensor, rows: Rows) -> Any:

@@ -38,6 +38,7 @@ from .data import (
 )
 from .found_features import FeatureLearner, FoundFeatures
 from .rows_data import FirstPass, first_pass
+from .rows_predictions import RowPredictions, check_rows
 from .scaling import Standardiser
 from .search import SEARCH_ROWS, Space, Trial
 from .state import (
@@ -186,7 +187,7 @@ class FeatureModel(BaseEstimator, ABC):
         many = self._narrow_beyond is not None and n > self._narrow_beyond
         return "float32" if self.dtype is None and many else self.dtype
 
-    def _prepare_rows(self, rows: Rows, target: Any, sample_weight: Any) -> FirstPass:
+    def _prepare_rows(self, rows: Rows, target: Any, sample_weight: Any, seed: int) -> FirstPass:
         """The first pass over rows that carry their targets and weights."""
         self._check_search()
         self._passing = True
@@ -199,7 +200,7 @@ class FeatureModel(BaseEstimator, ABC):
         if rows.named:
             self.feature_names_in_ = np.array(rows.columns.inputs, dtype=object)
         self.n_features_in_ = rows.template.X.shape[1]
-        found = first_pass(rows, seed_from(self.random_state))
+        found = first_pass(rows, seed)
         n = int(found.moments.count)
         self._where = placement(None, self.device, self._float_type(n))
         return found
@@ -351,6 +352,16 @@ class FeatureModel(BaseEstimator, ABC):
         tensors = {k: t.to(moved._where.device) for k, t in self.predictor_.tensors().items()}
         moved.predictor_ = predictor_from(self.predictor_.spec(), tensors)
         return moved
+
+    def _row_predictions(self, rows: Rows) -> RowPredictions:
+        """Predictions for passes over `rows`, which must have the columns of the fit."""
+        check_is_fitted(self)
+        named = "feature_names_in_" in vars(self)
+        check_rows(rows, column_names(self), self.n_features_in_, named)
+        where = self._where
+        return RowPredictions(
+            self.predictor_, self._inputs, self._outputs, where.dtype, where.device
+        )
 
     def _outputs_at(self, X: Any, method: str) -> tuple[Any, NDArray[np.float64]]:
         """Validated X, and the outputs (n, c) in the units of the targets."""

@@ -12,7 +12,6 @@ from sklearn.base import ClassifierMixin
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import (
     _check_sample_weight,
-    check_is_fitted,
     column_or_1d,
     validate_data,
 )
@@ -20,12 +19,12 @@ from torch import Tensor
 
 from ..maths.statistics.class_sums import ClassScores, ClassSums
 from ..passes.rows import Rows
-from .base import FeatureModel, column_names, seed_from
+from .base import FeatureModel, seed_from
 from .calibration import Calibration, fit_calibration, two_sided
 from .class_weights import with_class_weights
 from .data import NUMPY, float_types, given_weights, like, to_numpy
 from .rows_data import class_codes, labels_of, passed_rows
-from .rows_predictions import RowPredictions, RowProbabilities, check_rows
+from .rows_predictions import RowProbabilities
 from .scaling import Standardiser
 from .state import State, labels_from, labels_state
 
@@ -83,7 +82,8 @@ class FeatureClassifier(ClassifierMixin, FeatureModel, ABC):
         return self
 
     def _fit_rows(self, rows: Rows, y: Any, sample_weight: Any) -> Self:
-        found, seed = self._prepare_rows(rows, y, sample_weight), seed_from(self.random_state)
+        seed = seed_from(self.random_state)
+        found = self._prepare_rows(rows, y, sample_weight, seed)
         codes = class_codes(found, self.class_weight)
         self.classes_ = labels_of(codes.classes.numpy())
         passed = passed_rows(
@@ -157,9 +157,12 @@ class FeatureClassifier(ClassifierMixin, FeatureModel, ABC):
         SourceError, EngineError
             As of a fit.
         """
-        check_is_fitted(self)
-        check_rows(rows, column_names(self), self.n_features_in_, "feature_names_in_" in vars(self))
-        outputs = RowPredictions(self.predictor_, self._inputs, self._outputs, self._where.dtype)
+        outputs = self._row_predictions(rows)
+        if self.classes_.dtype.kind not in "biuf":
+            raise ValueError(
+                f"the classes are text (such as {self.classes_[0]!r}), and rows that are passed "
+                "over have numbers: give score the arrays, or fit to labels that are numbers."
+            )
         said = RowProbabilities(outputs, self._calibration, self.classes_)
         return rows.collect(ClassSums(said, self.predictor_.scratch_per_row()), "scores")
 

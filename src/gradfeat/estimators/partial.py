@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -28,6 +28,8 @@ NO_ROWS = Block(torch.zeros(0, 0), torch.zeros(0, 0), torch.zeros(0))
 class Sums:
     """Sums over all rows so far, with the widths of the rows."""
 
+    learner: SumsLearner
+    seed: int
     statistic: Statistic[Any, Any]
     state: Any
     none: Block
@@ -53,13 +55,12 @@ def add_rows(
             "the same targets in every call."
         )
     block = _block(model, X, target, sample_weight)
-    seed = seed_from(model.random_state)
-    sums = _begin(learner, block, seed) if begun is None else begun
+    sums = begun or _begin(learner, block, seed_from(model.random_state))
     sums.state = sums.statistic.update(sums.state, block)
     model._sums = sums
     m, sample = sums.statistic.finish(sums.state)
     a, offset, _ = ridge_of(m, learner.head)
-    model.predictor_ = learner.network(sums.none, a.to(block.X), offset.to(block.X), seed)
+    model.predictor_ = learner.network(sums.none, a.to(block.X), offset.to(block.X), sums.seed)
     d, c = block.X.shape[1], block.y.shape[1]
     model._inputs, model._outputs = Standardiser.identity(d), Standardiser.identity(c)
     model.settings_, model.first_gradient_, model.gradient_features_ = {}, None, None
@@ -76,6 +77,11 @@ def _check_exact(model: FeatureRegressor, learner: SumsLearner, begun: Sums | No
         raise ValueError(
             f"the penalty is to be chosen by {learner.head.select!r}, which needs the rows again: "
             "give alpha, or penalty_by='gcv'."
+        )
+    if begun is not None and replace(learner, head=begun.learner.head) != begun.learner:  # type: ignore[type-var]
+        raise ValueError(
+            "a parameter of the features was changed after the first rows had come, whose sums "
+            "are of the old features: begin with a new estimator."
         )
     if begun is None and "predictor_" in vars(model):
         raise ValueError(
@@ -98,4 +104,4 @@ def _begin(learner: SumsLearner, block: Block, seed: int) -> Sums:
     mapping = learner.features(none, seed)
     moments = Moments(mapping.map, mapping.row_bytes)
     statistic = Joint((moments, RowSample(AGOP_ROWS, seed)))
-    return Sums(statistic, statistic.init(none), none)
+    return Sums(learner, seed, statistic, statistic.init(none), none)

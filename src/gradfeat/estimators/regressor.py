@@ -9,14 +9,13 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import RegressorMixin
 from sklearn.utils import Tags
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import validate_data
 
 from ..maths.statistics.residual_sums import ResidualSums, Scores
 from ..passes.rows import Rows
-from .base import FeatureModel, column_names, seed_from
+from .base import FeatureModel, seed_from
 from .data import NUMPY, float_types, like, to_numpy
 from .rows_data import passed_rows
-from .rows_predictions import RowPredictions, check_rows
 from .state import State
 
 
@@ -67,7 +66,8 @@ class FeatureRegressor(RegressorMixin, FeatureModel, ABC):
         return self
 
     def _fit_rows(self, rows: Rows, y: Any, sample_weight: Any) -> Self:
-        found, seed = self._prepare_rows(rows, y, sample_weight), seed_from(self.random_state)
+        seed = seed_from(self.random_state)
+        found = self._prepare_rows(rows, y, sample_weight, seed)
         vars(self).pop("_sums", None)
         self._y_ndim = 1 if len(found.moments.mean_y) == 1 else 2
         passed = passed_rows(
@@ -109,9 +109,7 @@ class FeatureRegressor(RegressorMixin, FeatureModel, ABC):
         SourceError, EngineError
             As of a fit.
         """
-        check_is_fitted(self)
-        check_rows(rows, column_names(self), self.n_features_in_, "feature_names_in_" in vars(self))
-        predict = RowPredictions(self.predictor_, self._inputs, self._outputs, self._where.dtype)
+        predict = self._row_predictions(rows)
         scratch = self.predictor_.scratch_per_row()
         return rows.collect(ResidualSums(predict, scratch), "scores")
 

@@ -119,7 +119,7 @@ def class_codes(found: FirstPass, class_weight: Any) -> ClassCodes:
     Raises
     ------
     SourceError
-        Where there are too many to be classes.
+        Where there are too many to be classes, or they are no whole numbers.
     ValueError
         For class weights that are not allowed.
     """
@@ -128,6 +128,12 @@ def class_codes(found: FirstPass, class_weight: Any) -> ClassCodes:
         raise SourceError(
             f"the target has more than {ValueCounts().most:,} distinct values: use a regressor, or "
             "give a target of fewer classes."
+        )
+    part = values[values != values.round()]
+    if len(part):
+        raise SourceError(
+            f"the target has values such as {float(part[0]):g}, which are no classes: give whole "
+            "numbers as labels, or use a regressor."
         )
     w = weights.numpy()
     factors = with_class_weights(class_weight, labels_of(values.numpy()), w) / w
@@ -142,8 +148,7 @@ def labels_of(values: NDArray[np.float64]) -> NDArray[Any]:
     >>> labels_of(np.array([0.0, 1.0])).tolist()
     [0, 1]
     """
-    whole = values.astype(np.int64)
-    return whole if (whole == values).all() else values
+    return values.astype(np.int64)
 
 
 def passed_rows(

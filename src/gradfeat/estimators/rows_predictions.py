@@ -24,16 +24,17 @@ class RowPredictions:
     inputs: Standardiser
     outputs: Standardiser
     dtype: torch.dtype
+    device: torch.device
 
     def __call__(self, X: Float[Tensor, "n d"]) -> Float[Tensor, "n c"]:
         """Predictions, in the float type of X."""
         mean, scale, y_mean, y_scale = (
-            torch.as_tensor(values, device=X.device)
+            torch.as_tensor(values, device=self.device)
             for s in (self.inputs, self.outputs)
             for values in (s.mean, s.scale)
         )
-        Z = ((X.double() - mean) / scale).to(self.dtype)
-        return (self.predictor(Z).double() * y_scale + y_mean).to(X.dtype)
+        Z = ((X.to(self.device, torch.float64) - mean) / scale).to(self.dtype)
+        return (self.predictor(Z).double() * y_scale + y_mean).to(X)
 
 
 @dataclass(frozen=True, eq=False)

@@ -19,7 +19,7 @@ from .first_layers import draw, draw_first_layer
 from .head import RidgeHead
 from .refit import AffineRest, Linear, NetworkRest, affine_part, with_head
 from .rows_learner import PassLearner
-from .training_rows import InMemory, TrainingRows
+from .training_rows import InMemory, TrainingRows, check_rows_came
 from .two_layer import TwoLayer
 
 
@@ -150,6 +150,7 @@ class GradientStep(PassLearner[TwoLayer]):
         rest = AffineRest(net.offset, net.beta) if mirrored else NetworkRest(net)
         gradient = FirstLayerGradient(net.W[half], net.b[half], net.a[half], self.activation, rest)
         sums = data.collect(gradient, "gradient")
+        check_rows_came(sums.weight)
         G = (2 * sums.WT.T / sums.weight).to(net.W)
         return torch.cat([G, -G]) if mirrored else G
 

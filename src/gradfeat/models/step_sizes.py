@@ -17,7 +17,7 @@ from ..maths.statistics.first_layer_gradient import FirstLayerGradient
 from ..maths.statistics.joint import Joint
 from .base import row_blocks, unit_weights
 from .first_layers import draw, draw_first_layer
-from .training_rows import InMemory, TrainingRows
+from .training_rows import InMemory, TrainingRows, check_rows_came
 from .two_layer import TwoLayer
 
 
@@ -179,5 +179,6 @@ def step_on(
     linear = FirstLayerGradient(zero.T, zero[0], torch.eye(c).to(X), Polynomial((0.0, 1.0)), rest)
     gradient = FirstLayerGradient(W0, b, a, activation, rest)
     sums, products = data.collect(Joint((gradient, linear)), "gradient")
+    check_rows_came(sums.weight)
     G, beta = sums.WT.T / sums.weight, products.WT / sums.weight
     return Step(W0, a, G.to(X), beta.to(X), activation)

@@ -62,7 +62,7 @@ class TrainingRows(ABC):
 
     @abstractmethod
     def mapped(self, map: RowMap) -> TrainingRows:
-        """The rows after a map that keeps their size."""
+        """The rows after a map that treats each row by itself (and may leave some out)."""
 
     @abstractmethod
     def halves(self, seed: int) -> tuple[TrainingRows, TrainingRows]:
@@ -172,8 +172,7 @@ class Streamed(TrainingRows):
             m = self.moments(label)
         else:
             m = self.collect(Moments(features.map, features.row_bytes), label)
-        if not m.weight > 0:
-            raise SourceError("no row has a positive weight: give rows to fit on.")
+        check_rows_came(m.weight)
         if head.penalty is not None or head.select == "gcv":
             return self._like(ridge_of(m, head))
         path = gram_ridge(m, intercept=head.intercept)
@@ -186,15 +185,20 @@ class Streamed(TrainingRows):
     def _by_loo(self, path: GramRidge, features: Mapping, label: str) -> float:
         lams = tuple(sorted(path.grid(), reverse=True))
         loo = LeaveOneOut(path, lams, features.map, features.row_bytes)
-        return lams[int(self.collect(loo, f"{label}, left out").argmin())]
+        errors = self.collect(loo, f"{label}, left out")
+        return lams[int(errors.nan_to_num(nan=torch.inf).argmin())]
 
     def _validated(self, features: Mapping, head: RidgeHead, seed: int, label: str) -> Head:
         moments = Moments(features.map, features.row_bytes)
         parts = (HashPart((0,), 5, seed), HashPart((1, 2, 3, 4), 5, seed))
         both = Joint(tuple(OnMapped(moments, part) for part in parts))
         held, kept = self.collect(both, label)
+        every = moments.merge(deepcopy(kept), held)
+        check_rows_came(every.weight)
+        whole = gram_ridge(every, intercept=head.intercept)
+        if not (held.weight > 0 and kept.weight > 0):  # too few rows to hold any out
+            return self._like(_solution(whole, whole.best()))
         path = gram_ridge(kept, intercept=head.intercept)
-        whole = gram_ridge(moments.merge(deepcopy(kept), held), intercept=head.intercept)
         lam = min(sorted(path.grid(), reverse=True), key=lambda lam: _loss(path, lam, held))
         return self._like(_solution(whole, lam))
 
@@ -205,6 +209,24 @@ class Streamed(TrainingRows):
     def halves(self, seed: int) -> tuple[Streamed, Streamed]:
         """By the hash of the rows: equal rows fall into the same half."""
         return self.mapped(HashPart((0,), 2, seed)), self.mapped(HashPart((1,), 2, seed))
+
+
+def check_rows_came(weight: Tensor) -> None:
+    """Refuse sums over no row.
+
+    Raises
+    ------
+    SourceError
+        In one sentence.
+
+    Examples
+    --------
+    >>> check_rows_came(torch.tensor(1.0))
+    """
+    if not weight > 0:
+        raise SourceError(
+            "no row has a positive weight (or none is in a random half of them): give more rows."
+        )
 
 
 def ridge_of(m: MomentState, head: RidgeHead) -> Head:

@@ -63,6 +63,6 @@ class Whitened(PassLearner[TwoLayer]):
         X, c = data.template.X, data.template.y.shape[1]
         found = whitening(data.moments("moments"), self.shrinkage)
         mean, P = (t.to(X) for t in found)
-        for net in self.inner.path(data.mapped(inputs_only(mean, P, c)), seed):
+        for net in self.inner.path(data.mapped(inputs_only(*found, c)), seed):
             W, beta = net.W @ P, P @ net.beta
             yield replace(net, W=W, beta=beta, b=net.b - W @ mean, offset=net.offset - mean @ beta)

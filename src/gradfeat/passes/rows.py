@@ -33,6 +33,8 @@ class Rows:
         What is done to every block after it is read.
     known : MomentState, optional
         Finished moments of the rows, where a pass has given them: they need no other one.
+    none : Block, optional
+        A block of no row after the maps, where one was seen.
 
     Examples
     --------
@@ -48,6 +50,7 @@ class Rows:
     engine: Engine = field(default_factory=Threads)
     maps: tuple[RowMap, ...] = ()
     known: MomentState | None = None
+    none: Block | None = None
 
     @property
     def columns(self) -> Columns:
@@ -69,12 +72,14 @@ class Rows:
         match map:
             case Affine():
                 known = None if self.known is None else map.moments(self.known)
-                return replace(self, maps=_with_affine(self.maps, map), known=known)
-        return replace(self, maps=(*self.maps, map), known=None)
+                maps = _with_affine(self.maps, map)
+            case _:
+                known, maps = None, (*self.maps, map)
+        return replace(self, maps=maps, known=known, none=map(self.template))
 
     def knowing(self, moments: MomentState) -> Rows:
         """The same rows, whose finished moments are these."""
-        return replace(self, known=moments)
+        return replace(self, known=moments, none=self.template)
 
     def moments(self, label: str = "moments") -> MomentState:
         """Moments of the rows: those known, else by a pass."""
@@ -104,6 +109,8 @@ class Rows:
         SourceError
             When there is no block to see them from.
         """
+        if self.none is not None:
+            return self.none
         for piece in self.source.pieces():
             for block in piece.read():
                 none = Block(block.X[:0], block.y[:0], block.w[:0])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Protocol, runtime_checkable
@@ -73,7 +74,7 @@ class ClassSums(Statistic[Tensor, ClassScores]):
         labels = self.said.labels()
         for rows in block.chunks(max(self.row_bytes, 16 * len(labels))):
             logp, w = self.said(rows.X), rows.w.double().cpu()
-            truth = rows.y[:, :1].double().cpu() == labels
+            truth = rows.y[:, :1].cpu() == labels.to("cpu", rows.y.dtype)
             hit = truth[torch.arange(len(truth)), logp.argmax(1)]
             p = (logp.exp() * truth).sum(1).clamp(min=LEAST)
             state += torch.stack([w.sum(), w @ hit.double(), -(w @ p.log())])
@@ -84,8 +85,10 @@ class ClassSums(Statistic[Tensor, ClassScores]):
         return one.add_(other)
 
     def finish(self, state: Tensor) -> ClassScores:
-        """Means."""
+        """Means; nan where no row has a weight."""
         weight = float(state[0])
+        if weight == 0:
+            return ClassScores(0.0, math.nan, math.nan)
         return ClassScores(weight, float(state[1]) / weight, float(state[2]) / weight)
 
     def pack(self, state: Tensor) -> dict[str, Tensor]:

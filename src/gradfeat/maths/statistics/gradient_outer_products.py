@@ -61,9 +61,10 @@ class GradientOuterProducts(Statistic[OuterState, Tensor]):
         """Add rows, chunk by chunk."""
         for rows in block.chunks(max(self.row_bytes, 4 * block.X[:1].nbytes)):
             J = self.gradient(rows.X)
-            scaled = J * rows.w.sqrt()[:, None, None]
+            w = rows.w.to(J)
+            scaled = J * w.sqrt()[:, None, None]
             add_gram(state.total, scaled.flatten(0, 1))
-            state.mean.add_(torch.einsum("n,ncd->cd", rows.w, J))
+            state.mean.add_(torch.einsum("n,ncd->cd", w, J))
             state.weight.add_(rows.w.sum(dtype=torch.float64))
         return state
 

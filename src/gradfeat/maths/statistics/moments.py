@@ -139,8 +139,8 @@ def _add(state: MomentState, rows: Block) -> None:
     if not weight > 0:
         return
     total = state.weight + weight
-    p = (w / weight).to(rows.X)
-    mean_x, mean_y = (p @ rows.X).double(), (p @ rows.y).double()
+    p = w / weight
+    mean_x, mean_y = p @ rows.X.double(), p @ rows.y.double()
     dx, dy = mean_x - state.mean_x, mean_y - state.mean_y
     cross = (state.weight * weight / total).sqrt()
     root = rows.w.sqrt()[:, None]

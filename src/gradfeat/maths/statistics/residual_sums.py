@@ -78,11 +78,13 @@ class ResidualSums(Statistic[MomentState, Scores]):
         return self._moments.merge(one, other)
 
     def finish(self, state: MomentState) -> Scores:
-        """Mean squared error and R^2."""
+        """Mean squared error and R^2; nan where no row has a weight."""
         varies = state.yy > 0
         spread = torch.where(varies, state.yy, 1.0) / state.weight
         r2 = torch.where(varies, 1 - state.mean_x / spread, torch.nan)
-        return Scores(float(state.weight), state.mean_x, r2)
+        some = state.weight > 0
+        mse, r2 = (torch.where(some, values, torch.nan) for values in (state.mean_x, r2))
+        return Scores(float(state.weight), mse, r2)
 
     def pack(self, state: MomentState) -> dict[str, Tensor]:
         """Those of the moments."""
