@@ -210,6 +210,15 @@ def test_items_unlike_the_first_are_refused(item, sentence):
         blocks(source)
 
 
+def test_one_target_is_not_taken_for_two():
+    source = IteratorRows(lambda: iter([(X, X), (X, Y)]))
+    with pytest.raises(SourceError, match=r"item 1 has 2 inputs and y of shape \(5,\) where"):
+        blocks(source)
+    for y in ((Y, Y[:, None]), (Y[:, None], Y)):  # one target, in either shape
+        read = blocks(IteratorRows(lambda y=y: iter([(X, y[0]), (X, y[1])])))
+        assert [tuple(block.y.shape) for block in read] == [(5, 1), (5, 1)]
+
+
 def test_frames_of_an_iterator_need_the_columns_of_the_first():
     frame = pd.DataFrame({"a": [1], "b": [2]})
     table = IteratorTables(lambda: iter([frame, frame[["b", "a"]]])).select(["b", "a"])

@@ -139,7 +139,8 @@ class IteratorRows(NumericSource):
         """
         for number, item in enumerate(self.passes.all()):
             X, y, w = _arrays(item, number)
-            if X.shape[1] != self.inputs or y.shape[1:] not in ((self.targets,), ()):
+            targets = 1 if y.ndim == 1 else y.shape[1]
+            if (X.shape[1], targets) != (self.inputs, self.targets):
                 raise SourceError(
                     f"item {number} has {X.shape[1]} inputs and y of shape {tuple(y.shape)} where "
                     f"the first has {self.inputs} and {self.targets}: give the same columns."
