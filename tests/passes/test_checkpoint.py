@@ -8,13 +8,16 @@ import subprocess
 import sys
 from dataclasses import dataclass, replace
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 import torch
 from engine_rows import Bad, Deadly, Empty, drawn, reads, with_piece
 
 from gradfeat.maths.activations import ReLU
+from gradfeat.maths.blocks import Block
 from gradfeat.maths.statistics.first_layer_gradient import FirstLayerGradient
+from gradfeat.maths.statistics.mapped import Chain, OnMapped
 from gradfeat.maths.statistics.moments import Moments, MomentState
 from gradfeat.passes import written
 from gradfeat.passes.checkpoint import Checkpoint
@@ -29,6 +32,7 @@ GRADIENT = FirstLayerGradient(W, W[:, 0], W[:, 1:2], ReLU())
 KILLED = """
 import sys
 from pathlib import Path
+from types import ModuleType
 from test_checkpoint import GRADIENT, deadly
 from gradfeat.passes.checkpoint import Checkpoint
 from gradfeat.passes.in_process import InProcess
@@ -240,3 +244,45 @@ def test_clear_removes_what_is_kept_and_nothing_else(kept, tmp_path):
     kept.clear()
     assert not (tmp_path / "kept").exists()
     kept.clear()
+
+
+def test_passes_of_another_that_shares_the_folder_stay(kept):
+    InProcess(checkpoint=kept).state(Moments(), drawn(3))
+    other = Checkpoint(kept.folder)
+    InProcess(checkpoint=other).state(Moments(), drawn(4))
+    there = set(Path(kept.folder).iterdir())
+    other.clear_opened()
+    (left,) = Path(kept.folder).iterdir()
+    assert left in there
+    kept.clear_opened()
+    assert not Path(kept.folder).exists()
+
+
+FUNCTION = """
+def change(block):
+    return Block(block.X * SCALE, block.y, block.w)
+"""
+CALLED = """
+@dataclass(frozen=True)
+class Change:
+    shift: float = 1.0
+    def __call__(self, block):
+        return Block(block.X * SCALE + self.shift, block.y, block.w)
+change = Change()
+"""
+
+
+@pytest.mark.parametrize("text", [FUNCTION, CALLED])
+def test_an_edited_map_is_another_pass(kept, tmp_path, monkeypatch, text):
+    """Pickle writes a function or class by name."""
+    module = ModuleType("maps_of_mine")
+    monkeypatch.setitem(sys.modules, "maps_of_mine", module)
+    vars(module).update(Block=Block, dataclass=dataclass)
+    log, found = tmp_path / "log", []
+    for scale in ("1.0", "1.0", "2.0"):
+        exec(text.replace("SCALE", scale), vars(module))
+        statistic = OnMapped(Moments(), Chain((module.change,)))
+        found.append(InProcess(checkpoint=kept).state(statistic, drawn(3, log)))
+    assert len(reads(log)) == 6
+    assert agree(found[0], found[1])
+    assert not torch.equal(found[1].mean_x, found[2].mean_x)

@@ -42,14 +42,14 @@ class Means:
         Processes; None: threads.
     dask : str or None
         Address of a scheduler, or ``local``.
-    checkpoint : Path
-        Folder in which passes are kept.
+    checkpoint : Checkpoint
+        Where passes are kept.
     """
 
     stream: bool | None
     jobs: int | None
     dask: str | None
-    checkpoint: Path
+    checkpoint: Checkpoint
 
     def why(self, data: str) -> str:
         """Why the rows are passed over; empty where the table is held in memory.
@@ -96,8 +96,8 @@ def fit_in_passes(
 
 
 @contextmanager
-def kept_until_done(checkpoint: Path) -> Iterator[None]:
-    """Passes that are kept within the block are removed at its end.
+def kept_until_done(checkpoint: Checkpoint) -> Iterator[None]:
+    """Passes that are kept within the block are removed at its end; others in the folder stay.
 
     Raises
     ------
@@ -108,15 +108,15 @@ def kept_until_done(checkpoint: Path) -> Iterator[None]:
         yield
     except KeyboardInterrupt:
         raise Stopped(
-            f"stopped; the passes so far are kept in '{checkpoint}', and the same command goes on "
-            "from there."
+            f"stopped; the passes so far are kept in '{checkpoint.folder}', and the same command "
+            "goes on from there."
         ) from None
-    Checkpoint(checkpoint).clear()
+    checkpoint.clear_opened()
 
 
 @contextmanager
 def _engine(means: Means, passes: Passes) -> Iterator[tuple[Engine, str]]:
-    kept = Checkpoint(means.checkpoint)
+    kept = means.checkpoint
     match means:
         case Means(dask="local"):
             jobs = means.jobs or Threads().n

@@ -115,6 +115,7 @@ def fit(
     """
     from gradfeat.cli.streamed_tool import Means
     from gradfeat.cli.tool import fit_table, request_of
+    from gradfeat.passes.checkpoint import Checkpoint
 
     request = request_of(
         data,
@@ -129,7 +130,8 @@ def fit(
         missing_target=missing_target.value,
         width=width,
     )
-    fit_table(data, request, Means(stream, jobs, dask, checkpoint or out / "checkpoint"), out)
+    kept = Checkpoint(checkpoint or out / "checkpoint")
+    fit_table(data, request, Means(stream, jobs, dask, kept), out)
 
 
 def predict(

@@ -6,7 +6,7 @@ import contextlib
 import shutil
 import time
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from hashlib import blake2b
 from importlib.metadata import version
 from pathlib import Path
@@ -16,7 +16,7 @@ from ..maths.blocks import Block, Statistic
 from .errors import EngineError
 from .source import Source
 from .tree import Assembler, Node
-from .wire import Packed, dumps, pack, unpack
+from .wire import Packed, dumps, identity_of, pack, unpack
 from .written import Entry, Manifest, States
 
 State = TypeVar("State")
@@ -141,6 +141,8 @@ class Checkpoint:
 
     A pass goes on when it has the same source (its fingerprint), statistic and label, with any
     engine and any number of workers; a finished one is not computed again. Others are left alone.
+    Functions and classes of one's own in a statistic or map count with their code, but not with
+    what they call or read from their module: clear the folder when that has changed.
     Ctrl-C and errors save once more; a killed process loses at most `every` seconds of merged
     pieces, and what was in flight.
 
@@ -169,6 +171,7 @@ class Checkpoint:
 
     folder: str | Path
     every: float = 10.0
+    _opened: set[Path] = field(default_factory=set, init=False, repr=False, compare=False)
 
     def record(
         self, statistic: Statistic[State, Any], source: Source[Block], label: str
@@ -181,15 +184,26 @@ class Checkpoint:
             When the folder cannot be written, or what is in it is damaged.
         """
         named = (version("gradfeat"), label, source.fingerprint, repr(source.count))
-        identity = blake2b(dumps(named, "the source") + dumps(statistic, "the statistic"))
+        identity = blake2b(dumps(named, "the source") + identity_of(statistic, "the statistic"))
         folder = Path(self.folder) / f"pass-{identity.hexdigest()[:32]}"
-        return Kept(statistic, States.made(folder), self.every)
+        states = States.made(folder)
+        self._opened.add(folder)
+        return Kept(statistic, states, self.every)
 
     def clear(self) -> None:
         """Remove all that is kept here."""
+        self._remove(set(Path(self.folder).glob("pass-*")))
+
+    def clear_opened(self) -> None:
+        """Remove the passes that this object opened; the folder may be shared with others."""
+        self._remove(self._opened)
+        self._opened.clear()
+
+    def _remove(self, passes: set[Path]) -> None:
         try:
-            for folder in Path(self.folder).glob("pass-*"):
-                shutil.rmtree(folder)
+            for folder in passes:
+                if folder.exists():
+                    shutil.rmtree(folder)
         except OSError as error:
             raise EngineError(
                 f"the checkpoint {str(self.folder)!r} cannot be removed ({error.strerror}): remove "

@@ -6,6 +6,7 @@ import io
 import pickle
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from types import FunctionType
 from typing import Any, TypeVar
 
 import numpy as np
@@ -13,6 +14,7 @@ import torch
 from torch import Tensor
 
 from ..maths.blocks import Block, Statistic
+from .definitions import Defined, code_of
 from .errors import EngineError
 from .folding import Folded
 from .source import Piece
@@ -25,12 +27,22 @@ Packed = dict[str, np.ndarray]
 
 
 class _Pickler(pickle.Pickler):
-    """Plain pickle with tensors as arrays: only the rows in view, and the same bytes each time."""
+    """Plain pickle with tensors as arrays: only the rows in view, and the same bytes each time.
+
+    Functions and classes, which it writes by name, are listed in `defined`.
+    """
+
+    def __init__(self, out: io.BytesIO) -> None:
+        super().__init__(out, protocol=5)
+        self.defined: list[Defined] = []
 
     def reducer_override(self, obj: Any) -> Any:
         """How a tensor is built again; all else as usual."""
-        if type(obj) is Tensor and not obj.requires_grad:
-            return _tensor, (to_array(obj), str(obj.device))
+        match obj:
+            case Tensor() if type(obj) is Tensor and not obj.requires_grad:
+                return _tensor, (to_array(obj), str(obj.device))
+            case FunctionType() | type():
+                self.defined.append(obj)
         return NotImplemented
 
 
@@ -66,15 +78,40 @@ def dumps(value: Any, what: str) -> bytes:
     ...
     gradfeat.passes.errors.EngineError: the function cannot be sent or kept (...): ...
     """
+    return _dumped(value, what)[0]
+
+
+def identity_of(value: Any, what: str) -> bytes:
+    """Bytes that are the same for the same value with the same code of functions and classes.
+
+    Functions and classes outside gradfeat are pickled by name: here their own code is added, but
+    not what they call or read from their module.
+
+    Raises
+    ------
+    EngineError
+        As :func:`dumps`.
+
+    Examples
+    --------
+    >>> identity_of(torch.ones(2), "the tensor") == identity_of(torch.ones(2), "the tensor")
+    True
+    """
+    data, defined = _dumped(value, what)
+    return b"".join((data, *map(code_of, defined)))
+
+
+def _dumped(value: Any, what: str) -> tuple[bytes, list[Defined]]:
     out = io.BytesIO()
+    pickler = _Pickler(out)
     try:
-        _Pickler(out, protocol=5).dump(value)
+        pickler.dump(value)
     except (pickle.PicklingError, AttributeError, TypeError) as error:
         raise EngineError(
             f"{what} cannot be sent or kept ({error}): build it of functions and classes at the "
             "top level of a module, or compute in this process without a checkpoint."
         ) from None
-    return out.getvalue()
+    return out.getvalue(), pickler.defined
 
 
 def loads(data: bytes, what: str) -> Any:
