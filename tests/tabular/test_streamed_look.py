@@ -11,6 +11,7 @@ from gradfeat.tabular.errors import TableError
 from gradfeat.tabular.streamed.contents import frame_hash
 from gradfeat.tabular.streamed.look import Look, Seen
 from gradfeat.tabular.streamed.parts import HASHES, held_out
+from gradfeat.tabular.streamed.target_values import TargetValues
 from tabular.streamed_tables import looked, mixed, parted
 
 
@@ -132,3 +133,11 @@ def test_classes_have_their_counts_and_order():
     assert found.held.target.classes == ("a small", "big")
     assert found.fewest == (frame["a"] > 1).sum()
     assert "2 classes" in found.held.target.note
+
+
+def test_a_piece_without_targets_adds_no_zero():
+    full = TargetValues.of(pd.Series(np.linspace(5.0, 9.0, 200)))
+    none = TargetValues.of(pd.Series([np.nan, np.nan]))
+    for both in (full.union(none), none.union(full)):
+        assert (both.least, both.greatest, both.missing) == (5.0, 9.0, 2)
+        assert both.examples().min() == 5.0

@@ -134,4 +134,8 @@ def tell_plan(wanted: Wanted, *, as_json: bool) -> None:
         console.print(json.dumps(finite(plan.as_json()), indent=1), markup=False, soft_wrap=True)
         return
     for part in plan_text(plan):
-        console.print(part, markup=False) if isinstance(part, str) else console.print(part)
+        match part:
+            case str():
+                console.print(part, markup=False)
+            case _:
+                console.print(part)

@@ -56,11 +56,13 @@ def as_text(column: pd.Series) -> pd.Series:
     >>> as_text(pd.Series([1.0, None, 2.5])).tolist()
     ['1', None, '2.5']
     """
-    if isinstance(column.dtype, pd.StringDtype):
-        codes, levels = pd.factorize(column)  # each distinct string is looked at once
-        found = np.array([*_texts(pd.Series(levels)), None], dtype=object)
-        return pd.Series(found[codes], index=column.index, dtype=object, name=column.name)
-    return _texts(column)
+    match column.dtype:
+        case pd.StringDtype():
+            codes, levels = pd.factorize(column)  # each distinct string is looked at once
+            found = np.array([*_texts(pd.Series(levels)), None], dtype=object)
+            return pd.Series(found[codes], index=column.index, dtype=object, name=column.name)
+        case _:
+            return _texts(column)
 
 
 def _texts(column: pd.Series) -> pd.Series:

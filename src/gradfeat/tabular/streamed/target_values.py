@@ -25,7 +25,7 @@ class TargetValues:
     missing, infinite : int
         Rows without a value, and with an infinite one.
     least, greatest : float
-        Of numbers that are not infinite; 0 where there are none.
+        Of numbers that are not infinite; inf and -inf where there are none.
     table : DataFrame
         ``key`` (increasing: the number or the text), ``value`` as it came, ``count``; the first
         `MOST_VALUES` of all.
@@ -51,10 +51,12 @@ class TargetValues:
         key = column.astype(np.float64) if numbers else as_text(column)
         known = key.notna()
         key, value = key.loc[known], column.loc[known]
-        if isinstance(value.dtype, pd.StringDtype):
-            value = key
+        match value.dtype:
+            case pd.StringDtype():
+                value = key
         finite = key.loc[np.isfinite(key)] if numbers else key.iloc[:0]
-        least, greatest = (float(finite.min()), float(finite.max())) if len(finite) else (0.0, 0.0)
+        least = float(finite.min()) if len(finite) else np.inf
+        greatest = float(finite.max()) if len(finite) else -np.inf
         infinite = len(key) - len(finite) if numbers else 0
         table = pd.DataFrame({"key": key, "value": value, "count": 1})
         return cls(int((~known).sum()), infinite, least, greatest, _distinct(table))
