@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections import Counter, deque
 from collections.abc import Generator
 from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, Future, wait
@@ -12,6 +11,7 @@ from typing import Any
 from .engine import Engine, Work
 from .errors import EngineError
 from .folding import Folded, fold_segment
+from .processors import processors
 from .tree import Segment
 from .wire import dumps, loads, pack_folded, segment_bytes, unpack_folded
 from .workers import Processes
@@ -49,7 +49,7 @@ class Pool(Engine):
     Attributes
     ----------
     jobs : int
-        Processes; left out: one for each processor.
+        Processes; left out: one for each processor that this process may use.
     report : callable (Tick) -> None
         Told after each segment.
     checkpoint : Checkpoint, optional
@@ -66,7 +66,7 @@ class Pool(Engine):
     [2.0, 3.0]
     """
 
-    jobs: int = field(default_factory=lambda: os.cpu_count() or 1)
+    jobs: int = field(default_factory=processors)
     _staff: _Staff = field(default_factory=_Staff, init=False, repr=False, compare=False)
 
     def folds(self, work: Work) -> Generator[Folded[Any], None, None]:

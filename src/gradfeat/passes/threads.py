@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Generator, Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
@@ -13,6 +12,7 @@ from .engine import Engine, Work
 from .errors import EngineError
 from .folding import Folded, Item, fold
 from .lanes import Lane, run_lanes
+from .processors import processors
 
 
 @dataclass(frozen=True)
@@ -25,7 +25,7 @@ class Threads(Engine):
     Attributes
     ----------
     n : int
-        Threads that compute; left out: one for each processor.
+        Threads that compute; left out: one for each processor that this process may use.
     prefetch : int
         Blocks read ahead for each.
     report : callable (Tick) -> None
@@ -43,7 +43,7 @@ class Threads(Engine):
     [2.0, 3.0]
     """
 
-    n: int = field(default_factory=lambda: os.cpu_count() or 1)
+    n: int = field(default_factory=processors)
     prefetch: int = 1
 
     def folds(self, work: Work) -> Generator[Folded[Any], None, None]:
