@@ -54,6 +54,14 @@ class Deadly(Drawn):
 
 
 @dataclass(frozen=True)
+class Late(Drawn):
+    """Is not read in time."""
+
+    def read(self) -> Iterator[Block]:
+        raise TimeoutError("the store is slow")
+
+
+@dataclass(frozen=True)
 class Bad(Drawn):
     """Cannot be read."""
 

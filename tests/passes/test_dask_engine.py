@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 import torch
-from engine_rows import Bad, Deadly, Pieces, Slow, drawn, reads, with_piece
+from engine_rows import Bad, Deadly, Late, Pieces, Slow, drawn, reads, with_piece
 
 from gradfeat.maths.activations import ReLU
 from gradfeat.maths.blocks import Block
@@ -59,6 +59,11 @@ def test_same_bits_as_in_process(client, statistic, count):
     found = DaskEngine(client, report=ticks.append).state(statistic, drawn(count))
     assert same(numbers(statistic, found), expected)
     assert (ticks[-1].pieces, ticks[-1].rows) == (count, 13 * count)
+
+
+def test_an_error_of_a_task_is_not_taken_for_a_slow_arrival(client):
+    with pytest.raises(TimeoutError, match="the store is slow"):
+        DaskEngine(client).state(Moments(), with_piece(drawn(5), 3, Late))
 
 
 def test_rows_in_memory_are_sent_to_an_address(client):

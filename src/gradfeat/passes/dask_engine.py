@@ -166,9 +166,12 @@ class _Run:
         EngineError
             When the scheduler is gone, or workers die of this group.
         """
+        failed = future.status == "error"  # nothing is on its way: its own error is raised
         try:
             return future.result(timeout=ARRIVAL)
         except TimeoutError:
+            if failed:
+                raise
             return None
         except (CancelledError, self._dask.comm.CommClosedError):
             raise self._gone() from None

@@ -55,6 +55,18 @@ def test_a_task_that_fails_is_named_with_its_partition():
         list(pieces[2].read())
 
 
+@pytest.mark.parametrize("error", [MemoryError, ConnectionResetError])
+def test_memory_and_connections_are_not_faults_of_the_graph(error):
+    def fail(part):
+        del part
+        raise error("gone")
+
+    frame = dd.from_pandas(FRAME, npartitions=1).map_partitions(fail, meta=FRAME)
+    (piece,) = DaskTables(frame).pieces()
+    with pytest.raises(error, match="gone"):
+        list(piece.read())
+
+
 @pytest.mark.parametrize("weights", [None, np.ones(20)])
 def test_arrays_are_read_by_row_chunks_with_all_columns(weights):
     w = None if weights is None else da.from_array(weights, chunks=20)

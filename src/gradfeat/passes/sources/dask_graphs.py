@@ -48,12 +48,12 @@ class Part:
         Raises
         ------
         SourceError
-            Where a task fails, whatever its error, naming the part.
+            Where a task fails, naming the part; MemoryError and OSError are raised as they are.
         """
         dask = dask_module()
         try:
             return dask.get(_fetched(self.graph), self.key)
-        except SourceError:
+        except (SourceError, MemoryError, OSError):  # not the graph: memory, files, connections
             raise
         except Exception as error:
             raise SourceError(
