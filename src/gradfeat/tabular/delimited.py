@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Iterator
 
 import pandas as pd
 
+from gradfeat.passes.sources.csv_layout import find_delimiter
 from gradfeat.tabular.errors import TableError, listing
 
-DELIMITERS = (",", ";", "\t", "|")
 _SAMPLE = 200_000
 _DECIMAL_COMMA = r"\s*[+-]?\d+(?:,\d+)?(?:[eE][+-]?\d+)?\s*"
 
@@ -23,7 +22,7 @@ def parse_delimited(name: str, text: str) -> pd.DataFrame:
     TableError
         For rows of other lengths than the header, names that occur twice, and open quotes.
     """
-    delimiter = find_delimiter(text)
+    delimiter = find_delimiter(_sample(text))
     _check_rows(name, text, delimiter)
     try:
         frame = pd.read_csv(
@@ -40,37 +39,12 @@ def parse_delimited(name: str, text: str) -> pd.DataFrame:
     return pd.DataFrame({name: _with_decimal_comma(column) for name, column in frame.items()})
 
 
-def find_delimiter(text: str) -> str:
-    """Return the delimiter that splits the rows into the same number of fields, two at least.
-
-    Where several do, the one with most fields; where none does, the one that splits most rows
-    as it splits the header. Text of a single column: a delimiter that does not occur in it.
-
-    Examples
-    --------
-    >>> find_delimiter('a;b\\n"1;2";3,5\\n')
-    ';'
-    """
+def _sample(text: str) -> str:
+    """The first rows, whole."""
     sample = text[:_SAMPLE]
     if len(text) > _SAMPLE:
         sample = sample[: sample.rfind("\n") + 1] or sample
-    return max(DELIMITERS, key=lambda delimiter: _score(sample, delimiter))
-
-
-def _score(sample: str, delimiter: str) -> tuple[bool, float, int]:
-    """Rank a delimiter: does it split the header, how many rows agree, into how many fields."""
-    try:
-        widths = [len(row) for row in _rows(sample, delimiter) if row]
-    except csv.Error:
-        return (False, 0.0, 0)
-    if not widths:
-        return (False, 0.0, 0)
-    agreeing = sum(width == widths[0] for width in widths) / len(widths)
-    return (widths[0] > 1, agreeing, widths[0])
-
-
-def _rows(text: str, delimiter: str) -> Iterator[list[str]]:
-    return csv.reader(io.StringIO(text, newline=""), delimiter=delimiter)
+    return sample
 
 
 def _check_rows(name: str, text: str, delimiter: str) -> None:
