@@ -61,7 +61,7 @@ def kinds_of(job: Job) -> list[tuple[Kind, Shape]]:
 
 
 def calibrate(job: Job, given: Given = Given(), seconds: float = SECONDS) -> Figures:
-    """Measure what is not given: the real statistics on rows of no meaning, one thread each.
+    """Measure what is not given: the real statistics on random rows, one thread each.
 
     Sides beyond 2,048 are tried at 2,048 and scaled by the formulas of the passes.
 

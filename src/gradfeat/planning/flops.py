@@ -108,7 +108,7 @@ def nystrom(d: int, m: int) -> int:
 
 
 def eigenvalues(m: int) -> float:
-    """9 m^3: all eigenvalues and vectors of a symmetric matrix, on the machine that asks.
+    """9 m^3: all eigenvalues and vectors of a symmetric matrix, on the driver.
 
     The time of one is measured, and grows as m^3; 9 is the usual count of the divide-and-conquer
     method with its reduction and back-transformation.

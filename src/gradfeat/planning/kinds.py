@@ -57,7 +57,7 @@ class Kind(ABC):
 
     @abstractmethod
     def statistic(self, s: Shape) -> Statistic[Any, Any]:
-        """A statistic of the kind with numbers of no meaning, to measure it."""
+        """A statistic of the kind with random numbers, to measure it."""
 
 
 def triangle(m: int) -> int:

@@ -1,4 +1,4 @@
-"""Bytes of memory that a worker, and the process that asks, need in a pass."""
+"""Bytes of memory that a worker, and the driver, need in a pass."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ def worker_bytes(job: Job, one: PlannedPass, traffic: Traffic, base: float) -> f
 
 
 def asking_bytes(job: Job, one: PlannedPass, traffic: Traffic, base: float) -> float:
-    """Of the process that asks, merges the last sums and solves."""
+    """Of the driver, which merges the last sums and solves."""
     if not job.on_cluster:
         return worker_bytes(job, one, traffic, base)
     return base + max(merging_bytes(job, one, traffic.groups), solving_bytes(one))

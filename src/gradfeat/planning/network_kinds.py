@@ -32,7 +32,7 @@ HASHING = 25
 
 
 def numbers(*shape: int) -> Tensor:
-    """Numbers of no meaning, of unit spread; always the same."""
+    """Random numbers of unit spread; always the same."""
     return torch.randn(*shape, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
 
 

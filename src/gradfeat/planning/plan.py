@@ -36,7 +36,7 @@ class PassPlan:
     memory : float
         Bytes of a worker.
     asking : float
-        Bytes of the process that asks.
+        Bytes of the driver.
     times : Times
         Seconds.
     """
@@ -92,7 +92,7 @@ class Plan:
 
     @property
     def asking(self) -> float:
-        """Bytes of the process that asks."""
+        """Bytes of the driver."""
         return max(one.asking for one in self.passes)
 
     def rows_a_second(self, one: PassPlan) -> float:

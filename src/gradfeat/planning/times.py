@@ -36,9 +36,9 @@ class Times:
     copy : float
         To the graphics card.
     reduce : float
-        States on their way, and their merges in the process that asks; the scheduler.
+        States on their way, and their merges in the driver; the scheduler.
     driver : float
-        After the pass, in the process that asks.
+        After the pass, in the driver.
     total : float
         All of it, with what overlaps counted once.
     """
@@ -137,7 +137,7 @@ def _join(found: PassFigures) -> float:
 def _reduce(
     job: Job, one: PlannedPass, traffic: Traffic, figures: Figures, found: PassFigures
 ) -> float:
-    """The slowest of the link of the process that asks, those of the workers, the scheduler."""
+    """The slowest of the link of the driver, those of the workers, the scheduler."""
     if not job.on_cluster:
         return traffic.merges * found.merge
     link = figures.link

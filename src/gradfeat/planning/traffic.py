@@ -50,7 +50,7 @@ class Traffic:
     merges : int
         Of two states, wherever.
     moved, arriving, sent : int
-        Bytes between workers at most, to the process that asks, and of the statistic to workers.
+        Bytes between workers at most, to the driver, and of the statistic to workers.
     tasks : int
         That the scheduler of a cluster handles.
     """

@@ -1,4 +1,4 @@
-"""A kind of pass tried on rows of no meaning: seconds a row, and of a state."""
+"""A kind of pass tried on random rows: seconds a row, and of a state."""
 
 from __future__ import annotations
 

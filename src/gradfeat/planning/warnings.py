@@ -1,4 +1,4 @@
-"""What stands against a plan, and what to change: sentences."""
+"""Warnings of a plan: what is too large or idle, and what to change."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def warnings_of(
     ----------
     job : Job
     needed, asking : float
-        Bytes of a worker, and of the process that asks.
+        Bytes of a worker, and of the driver.
     traffic : Traffic
         Of the last pass.
     free : float
@@ -45,8 +45,8 @@ def warnings_of(
         )
     if job.on_cluster and asking > free:
         said.append(
-            f"the process that asks needs {readable(asking)} to merge and solve, and "
-            f"{readable(free)} are free here: give a smaller width, or ask from a larger machine."
+            f"the driver needs {readable(asking)} to merge and solve, and "
+            f"{readable(free)} are free here: give a smaller width, or run it on a larger machine."
         )
     if traffic.folds < job.slots:
         said.append(
