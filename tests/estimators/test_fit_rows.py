@@ -335,3 +335,24 @@ def test_the_first_piece_is_looked_at_once():
     )
     # The source and the rows look once each; moments, linear part left out, gradient, equations.
     assert len(calls) == 6
+
+
+def test_small_units_and_large_labels_are_refused():
+    X, y = table()
+    with pytest.raises(SourceError, match="input 'x0' are below floating-point numbers"):
+        LinearRegressor().fit(passed(X * [1e-162, 1, 1, 1, 1], y))
+    with pytest.raises(SourceError, match="squares of the target are below"):
+        LinearRegressor().fit(passed(X, y * 1e-170))
+    with pytest.raises(SourceError, match="no room for all whole numbers"):
+        LinearClassifier().fit(passed(X, 2.0**24 + (y > 1), dtype=torch.float32))
+
+
+def test_other_targets_and_predictions_of_rows_are_refused():
+    X, y = table()
+    model = LinearRegressor().fit(X, y)
+    with pytest.raises(ValueError, match="rows have 2 targets and the estimator was fitted to 1"):
+        model.score_rows(passed(X, np.stack([y, y], 1)))
+    with pytest.raises(ValueError, match="predict takes arrays: use score_rows"):
+        model.predict(passed(X, y))
+    flat = model.fit(X, np.full(400, 0.1)).score_rows(passed(X, np.full(400, 0.1)))
+    assert flat.r2.isnan().all()

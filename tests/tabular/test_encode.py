@@ -281,3 +281,11 @@ def test_foreign_types_are_refused():
     junk = altered(data, "vectorizer.skops", b"junk")
     with pytest.raises(TableError, match="cannot be read"):
         TableEncoder.from_bytes(junk)
+
+
+def test_dates_with_a_zone_are_read_back():
+    times = pd.date_range("2024-01-01", periods=50, freq="7h", tz="Europe/Paris")
+    frame = pd.DataFrame({"t": times, "a": np.arange(50.0)})
+    encoder = TableEncoder().fit(frame)
+    again = TableEncoder.from_bytes(encoder.to_bytes())
+    np.testing.assert_array_equal(again.transform(frame), encoder.transform(frame))

@@ -366,6 +366,12 @@ class FeatureModel(BaseEstimator, ABC):
     def _outputs_at(self, X: Any, method: str) -> tuple[Any, NDArray[np.float64]]:
         """Validated X, and the outputs (n, c) in the units of the targets."""
         check_is_fitted(self)
+        match X:
+            case Rows():
+                raise ValueError(
+                    f"rows that are passed over came, and {method} takes arrays: use score_rows "
+                    "for scores, or `gradfeat predict` for files."
+                )
         check_same_namespace(X, self, attribute="agop_", method=method)
         X = validate_data(self, X, reset=False, dtype=float_types(X))
         Z = self._where.tensor(self._inputs(to_numpy(X).astype(np.float64)))

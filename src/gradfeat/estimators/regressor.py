@@ -109,7 +109,12 @@ class FeatureRegressor(RegressorMixin, FeatureModel, ABC):
         SourceError, EngineError
             As of a fit.
         """
-        predict = self._row_predictions(rows)
+        predict, c = self._row_predictions(rows), len(self._outputs.scale)
+        if len(rows.columns.targets) != c:
+            raise ValueError(
+                f"the rows have {len(rows.columns.targets)} targets and the estimator was fitted "
+                f"to {c}: open them with the targets of the fit."
+            )
         scratch = self.predictor_.scratch_per_row()
         return rows.collect(ResidualSums(predict, scratch), "scores")
 

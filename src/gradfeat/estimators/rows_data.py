@@ -27,6 +27,9 @@ from .scaling import Standardiser
 #: Rows of the sample that settings are chosen on, and the numbers that it may hold.
 SAMPLE_ROWS, SAMPLE_NUMBERS = 22_000, 2**25
 
+#: Below it a square has few digits, or none.
+LEAST_SQUARE = 1e-290
+
 #: Spread of a column, relative to its size, up to which it is constant.
 CONSTANT = 1e-12
 
@@ -105,7 +108,22 @@ def first_pass(rows: Rows, seed: int) -> FirstPass:
         raise SourceError(
             "the squares of the target are beyond floating-point numbers: give it in a larger unit."
         )
+    small = _vanishing(m.mean_x, m.xx.diagonal() / m.weight).nonzero().flatten().tolist()
+    if small:
+        raise SourceError(
+            f"the squares of input {_name(rows, small[0])} are below floating-point numbers: give "
+            "it in a smaller unit."
+        )
+    if bool(_vanishing(m.mean_y, m.yy / m.weight).any()):
+        raise SourceError(
+            "the squares of the target are below floating-point numbers: give it in a smaller unit."
+        )
     return FirstPass(m, sample, labels)
+
+
+def _vanishing(mean: Tensor, variance: Tensor) -> Tensor:
+    """Columns whose values are so small that nothing is left of their squares."""
+    return (variance < LEAST_SQUARE) & (mean != 0) & (mean.abs() < LEAST_SQUARE**0.5)
 
 
 def _name(rows: Rows, column: int) -> str:
@@ -128,6 +146,12 @@ def class_codes(found: FirstPass, class_weight: Any) -> ClassCodes:
         raise SourceError(
             f"the target has more than {ValueCounts().most:,} distinct values: use a regressor, or "
             "give a target of fewer classes."
+        )
+    exact = 2.0**24 if found.sample.y.dtype == torch.float32 else 2.0**53
+    if len(values) and float(values.abs().max()) >= exact:
+        raise SourceError(
+            f"the target reaches {float(values.abs().max()):.4g}, where {found.sample.y.dtype} has "
+            "no room for all whole numbers: give labels that are smaller."
         )
     part = values[values != values.round()]
     if len(part):

@@ -22,6 +22,7 @@ FORMAT = 1
 # builds these and nothing else: a file that names any other type is refused.
 TRUSTED = [
     "numpy.dtype",
+    "pandas.DatetimeTZDtype",
     "skrub._apply_to_each_col.ApplyToEachCol",
     "skrub._check_input.CheckInputDataFrame",
     "skrub._clean_categories.CleanCategories",
@@ -35,6 +36,7 @@ TRUSTED = [
     "skrub._duration_to_float.DurationToFloat",
     "skrub._minhash_encoder.MinHashEncoder",
     "skrub._table_vectorizer.PassThrough",
+    "zoneinfo.ZoneInfo",
     "skrub._table_vectorizer.ShortReprDict",
     "skrub._table_vectorizer.TableVectorizer",
     "skrub._table_vectorizer._created_by_predicate",

@@ -12,6 +12,9 @@ from torch import Tensor
 from ..blocks import Block, Statistic, accumulator
 from .moments import Moments, MomentState
 
+#: Spread relative to the mean up to which a target is constant.
+ROUNDING = 1e-12
+
 
 @dataclass(frozen=True)
 class Scores:
@@ -79,7 +82,8 @@ class ResidualSums(Statistic[MomentState, Scores]):
 
     def finish(self, state: MomentState) -> Scores:
         """Mean squared error and R^2; nan where no row has a weight."""
-        varies = state.yy > 0
+        # What rounding leaves of a constant target is no spread.
+        varies = state.yy > ROUNDING**2 * state.weight * state.mean_y.square()
         spread = torch.where(varies, state.yy, 1.0) / state.weight
         r2 = torch.where(varies, 1 - state.mean_x / spread, torch.nan)
         some = state.weight > 0

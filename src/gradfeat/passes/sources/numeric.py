@@ -85,7 +85,8 @@ def as_tensor(numbers: Numbers, what: str, dtype: torch.dtype) -> Tensor:
         case _:
             real = numbers.dtype.kind in "biuf"
             target = np.float32 if dtype == torch.float32 else np.float64
-            tensor = torch.from_numpy(np.require(numbers, target, ["C", "W"])) if real else None
+            rows = np.ascontiguousarray(numbers, target) if real else None
+            tensor = None if rows is None else torch.from_numpy(np.require(rows, None, ["W"]))
     if tensor is None or not real:
         raise SourceError(
             f"{what} is of type {numbers.dtype}: give real numbers (encode text and dates)."

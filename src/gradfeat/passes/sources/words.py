@@ -100,6 +100,7 @@ def checked_piece_rows(piece_rows: int) -> int:
     >>> checked_piece_rows(10)
     10
     """
-    if piece_rows < 1:
-        raise SourceError(f"piece_rows is {piece_rows}: give a whole number of rows, at least 1.")
-    return piece_rows
+    match piece_rows:
+        case int() if piece_rows >= 1 and piece_rows is not True:
+            return piece_rows
+    raise SourceError(f"piece_rows is {piece_rows!r}: give a whole number of rows, at least 1.")
