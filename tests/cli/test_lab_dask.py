@@ -33,6 +33,7 @@ def test_a_cluster_gives_the_numbers_of_one_process(capsys, folder):
     pd.testing.assert_frame_equal(stored(folder, "far.db"), stored(folder), check_like=True)
 
 
+@pytest.mark.slow
 def test_ctrl_c_keeps_what_is_finished_and_says_so(folder):
     words = ["run", grows(folder, SLOW), "--seeds", "40", "--no-figure", "--dask", "local"]
     process = subprocess.Popen(

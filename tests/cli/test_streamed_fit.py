@@ -91,7 +91,11 @@ def test_predictions_in_passes_are_those_in_memory(capsys, tmp_path):
     ("words", "engine"),
     [
         (("--jobs", "2"), "2 processes"),
-        (("--dask", "local", "--jobs", "1"), "a Dask cluster of 1 process on this machine"),
+        pytest.param(
+            ("--dask", "local", "--jobs", "1"),
+            "a Dask cluster of 1 process on this machine",
+            marks=pytest.mark.slow,
+        ),
     ],
 )
 def test_processes_give_what_threads_give(capsys, tmp_path, words, engine):
@@ -180,7 +184,9 @@ def test_an_empty_folder_is_one_sentence(capsys, tmp_path):
     assert ran.err.count("\n") == 1
 
 
-@pytest.mark.parametrize("ending", [signal.SIGINT, signal.SIGKILL])
+@pytest.mark.parametrize(
+    "ending", [signal.SIGINT, pytest.param(signal.SIGKILL, marks=pytest.mark.slow)]
+)
 def test_an_interrupted_fit_goes_on_from_its_passes(capsys, tmp_path, ending):
     folder, out = folder_of(quantity(600), tmp_path / "rows"), tmp_path / "out"
     words = ["fit", str(folder), "--target", "y", "--out", str(out), *QUICK]

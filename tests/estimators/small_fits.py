@@ -15,8 +15,6 @@ from gradfeat.estimators import (
     InducedNetworkRegressor,
     KernelClassifier,
     KernelRegressor,
-    LinearClassifier,
-    LinearRegressor,
     RandomFeaturesClassifier,
     RandomFeaturesRegressor,
     RFMClassifier,
@@ -33,8 +31,6 @@ def regressors() -> list[Any]:
     """Every regressor, each at a setting that fits 100 rows in a fraction of a second."""
     return [
         GradientFeatureRegressor(width=64),
-        LinearRegressor(),
-        LinearRegressor(),
         RandomFeaturesRegressor(width=64),
         KernelRegressor(search=None),
         RFMRegressor(search=None, n_iter=2),
@@ -46,8 +42,6 @@ def classifiers() -> list[Any]:
     """Every classifier, likewise."""
     return [
         GradientFeatureClassifier(width=64),
-        LinearClassifier(),
-        LinearClassifier(),
         RandomFeaturesClassifier(width=64),
         KernelClassifier(search=None),
         RFMClassifier(search=None, n_iter=2),

@@ -85,19 +85,19 @@ def test_a_classifier_is_the_same(model, classes):
 @pytest.mark.parametrize(
     "model",
     [
-        RFMRegressor(n_iter=2, kernel="laplace", diagonal=False),
+        RFMRegressor(n_iter=1, kernel="laplace", diagonal=False, directions=2),
         KernelRegressor(kernel="gaussian"),
         RFMClassifier(n_iter=1, kernel="laplace", diagonal=False, directions=2),
     ],
     ids=str,
 )
 def test_kernel_machines_learn_from_rows(model):
-    X, y = table(1500)
+    X, y = table(800)
     target = y if "Regressor" in type(model).__name__ else (y > 0.5).astype(int)
-    memory = model.fit(X[:1000], target[:1000]).score(X[1000:], target[1000:])
-    rows = model.fit(passed(X[:1000], target[:1000], piece_rows=300))
+    memory = model.fit(X[:500], target[:500]).score(X[500:], target[500:])
+    rows = model.fit(passed(X[:500], target[:500], piece_rows=200))
     # Centres in place of all points, and a head without their search on the same splits.
-    assert rows.score(X[1000:], target[1000:]) > memory - 0.05
+    assert rows.score(X[500:], target[500:]) > memory - 0.05
 
 
 def test_class_weights_count():
@@ -189,10 +189,13 @@ def test_partial_fit_is_the_fit_to_all_rows(make):
 
 def test_partial_fit_is_refused_where_it_would_not_be_exact():
     X, y = table()
-    with pytest.raises(ValueError, match="standardise is True"):
-        LinearRegressor(alpha=1.0).partial_fit(X, y)
-    with pytest.raises(ValueError, match="chosen by 'loo', which needs the rows again"):
-        LinearRegressor(standardise=False).partial_fit(X, y)
+    for model, reason in (
+        (LinearRegressor(alpha=1.0), "standardise is True"),
+        (LinearRegressor(standardise=False), "chosen by 'loo', which needs the rows again"),
+    ):
+        with pytest.raises(AttributeError) as raised:
+            model.partial_fit(X, y)
+        assert reason in str(raised.value.__cause__)
     given = LinearRegressor(alpha=1.0, standardise=False)
     with pytest.raises(ValueError, match="keeps no sums"):
         given.fit(X, y).partial_fit(X, y)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, Literal, Self, cast
 
 from numpy.typing import ArrayLike
+from sklearn.utils.metaestimators import available_if
 
 from ..maths.blocks import Block
 from ..models.head import RidgeHead
@@ -12,7 +13,7 @@ from ..models.linear import LinearRidge
 from ..models.rows_learner import SumsLearner
 from .checks import check_choice, check_positive
 from .classifier import FeatureClassifier
-from .partial import NO_ROWS, add_rows
+from .partial import NO_ROWS, add_rows, exact_in_parts
 from .regressor import FeatureRegressor
 from .search import Point, SearchSpace
 
@@ -78,6 +79,7 @@ class LinearRegressor(FeatureRegressor):
         del data
         return _ridge(self.alpha, self.penalty_by)
 
+    @available_if(exact_in_parts)
     def partial_fit(self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> Self:
         """Add rows: the same fit as to all rows so far at once, whatever the batches.
 
@@ -90,11 +92,13 @@ class LinearRegressor(FeatureRegressor):
         -------
         self
 
+        Only where that is exact: with ``standardise=False``, and ``alpha`` or
+        ``penalty_by="gcv"``.
+
         Raises
         ------
         ValueError
-            Where it would not be exact: give ``standardise=False``, and ``alpha`` or
-            ``penalty_by="gcv"``; or after `fit`.
+            After `fit`, or where a parameter of the features was changed between calls.
         """
         learner = self._space(NO_ROWS).learner({})
         add_rows(self, cast(SumsLearner, learner), X, y, sample_weight)

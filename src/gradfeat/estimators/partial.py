@@ -35,6 +35,27 @@ class Sums:
     none: Block
 
 
+def exact_in_parts(model: Any) -> bool:
+    """Whether rows may be added one after the other with the result of all at once.
+
+    Raises
+    ------
+    AttributeError
+        With the reason, where they may not.
+    """
+    if model.standardise:
+        raise AttributeError(
+            "standardise is True, and partial_fit cannot know the spread of rows to come: scale "
+            "the inputs yourself and give standardise=False, or fit to rows that are passed over."
+        )
+    if model.alpha is None and model.penalty_by != "gcv":
+        raise AttributeError(
+            f"the penalty is to be chosen by {model.penalty_by!r}, which needs the rows again: "
+            "give alpha, or penalty_by='gcv'."
+        )
+    return True
+
+
 def add_rows(
     model: FeatureRegressor, learner: SumsLearner, X: Any, y: Any, sample_weight: Any
 ) -> None:
@@ -43,11 +64,10 @@ def add_rows(
     Raises
     ------
     ValueError
-        Where the result would depend on how the rows were cut: inputs standardised by rows that
-        have not come yet, a penalty chosen by rows that are gone; or after another fit.
+        Where features were changed between calls, or the estimator was fitted otherwise.
     """
     begun: Sums | None = vars(model).get("_sums")
-    _check_exact(model, learner, begun)
+    _check_begun(model, learner, begun)
     X, target = model._validated(X, y, reset=begun is None, least=1)
     if begun is not None and target.shape[1] != begun.none.y.shape[1]:
         raise ValueError(
@@ -67,17 +87,7 @@ def add_rows(
     model._summarise(sample, X)
 
 
-def _check_exact(model: FeatureRegressor, learner: SumsLearner, begun: Sums | None) -> None:
-    if model.standardise:
-        raise ValueError(
-            "standardise is True, and partial_fit cannot know the spread of rows to come: scale "
-            "the inputs yourself and give standardise=False, or fit to rows that are passed over."
-        )
-    if learner.head.penalty is None and learner.head.select != "gcv":
-        raise ValueError(
-            f"the penalty is to be chosen by {learner.head.select!r}, which needs the rows again: "
-            "give alpha, or penalty_by='gcv'."
-        )
+def _check_begun(model: FeatureRegressor, learner: SumsLearner, begun: Sums | None) -> None:
     if begun is not None and replace(learner, head=begun.learner.head) != begun.learner:  # type: ignore[type-var]
         raise ValueError(
             "a parameter of the features was changed after the first rows had come, whose sums "

@@ -5,13 +5,14 @@ from __future__ import annotations
 from typing import Any, Literal, Self, cast
 
 from numpy.typing import ArrayLike
+from sklearn.utils.metaestimators import available_if
 
 from ..maths.activations import Activation
 from ..maths.blocks import Block
 from ..models.rows_learner import SumsLearner
 from .network import NetworkClassifier, NetworkRegressor
 from .network_spaces import HeadOptions, random_features_space
-from .partial import NO_ROWS, add_rows
+from .partial import NO_ROWS, add_rows, exact_in_parts
 from .search import SearchSpace
 
 
@@ -86,6 +87,7 @@ class RandomFeaturesRegressor(NetworkRegressor):
             HeadOptions(self.width, self.activation, self.alpha, self.penalty_by)
         )
 
+    @available_if(exact_in_parts)
     def partial_fit(self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> Self:
         """Add rows: the same fit as to all rows so far at once, whatever the batches.
 
@@ -98,11 +100,13 @@ class RandomFeaturesRegressor(NetworkRegressor):
         -------
         self
 
+        Only where that is exact: with ``standardise=False``, and ``alpha`` or
+        ``penalty_by="gcv"``.
+
         Raises
         ------
         ValueError
-            Where it would not be exact: give ``standardise=False``, and ``alpha`` or
-            ``penalty_by="gcv"``; or after `fit`.
+            After `fit`, or where a parameter of the features was changed between calls.
         """
         learner = self._space(NO_ROWS).learner({})
         add_rows(self, cast(SumsLearner, learner), X, y, sample_weight)
