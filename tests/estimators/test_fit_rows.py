@@ -227,10 +227,10 @@ def test_agop_over_rows_is_that_over_arrays():
 
 
 def test_directions_of_rows():
-    X, y = table(1000)
-    rows = passed(X, y, piece_rows=300)
-    found = AGOPTransformer(2, kernel="laplace", n_iter=2).fit(rows)
-    assert found.transform(X).shape == (1000, 2)
+    X, y = table(500)
+    rows = passed(X, y, piece_rows=200)
+    found = AGOPTransformer(2, kernel="laplace", n_iter=1).fit(rows)
+    assert found.transform(X).shape == (500, 2)
     assert set(np.abs(found.components_).argmax(1)) == {0, 1}
     labels = AGOPTransformer(1, task="classification", kernel="laplace", n_iter=1)
     assert labels.fit(passed(X, (X[:, 0] > 0).astype(int))).model_.classes_.tolist() == [0, 1]

@@ -76,6 +76,7 @@ def test_who_computes_changes_no_bit(table, tmp_path):
                 np.testing.assert_array_equal(values, whole[name])
 
 
+@pytest.mark.slow
 def test_a_cluster_changes_no_bit(table, tmp_path):
     pytest.importorskip("distributed")
     from gradfeat.passes import DaskEngine

@@ -55,6 +55,10 @@ class Doubled:
 """
 
 
+#: Each starts clusters; `gradfeat run --dask local` is among the quick tests of the program.
+pytestmark = pytest.mark.slow
+
+
 @pytest.fixture(scope="module")
 def client():
     import dask
@@ -99,7 +103,6 @@ def test_a_cell_that_kills_its_workers_fails_and_the_others_do_not(client):
     assert "worker process died" in failure["error"]
 
 
-@pytest.mark.slow
 def test_an_executor_says_who_died_and_serves_again(client):
     executor = DaskExecutor(client)
     with pytest.raises(BrokenExecutor):
@@ -163,7 +166,6 @@ def test_another_version_on_a_worker_is_refused(client, monkeypatch):
         run(make(measured), executor=DaskExecutor(client))
 
 
-@pytest.mark.slow
 def test_a_killed_scheduler_is_one_sentence_and_what_is_finished_is_kept(tmp_path):
     command = [sys.executable, "-c", SCHEDULER]
     with subprocess.Popen(

@@ -78,6 +78,7 @@ def test_an_interrupted_pass_goes_on_where_it_was(kept, tmp_path, engine, stop):
     assert (ticks[0].pieces, ticks[-1].pieces, ticks[-1].rows) == (stop, 11, (11 - stop) * 13)
 
 
+@pytest.mark.slow
 def test_a_pool_goes_on_too(kept):
     with pytest.raises(KeyboardInterrupt):
         InProcess(report=stop_after(5), checkpoint=kept).state(Moments(), drawn(40))

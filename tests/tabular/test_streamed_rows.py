@@ -60,6 +60,7 @@ def test_levels_that_the_sample_lacks_and_gaps_are_encoded_as_in_memory():
     assert found.coding.encoder.transform(frame).tolist()[0] in block.X.tolist()
 
 
+@pytest.mark.slow
 def test_a_source_is_read_by_other_processes():
     source, _ = source_of(mixed())
     copy = pickle.loads(pickle.dumps(source))

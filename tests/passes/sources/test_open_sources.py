@@ -43,7 +43,7 @@ def assert_same(source, frame):
     np.testing.assert_array_equal(w, np.ones(ROWS))
 
 
-@pytest.mark.parametrize("pieces", [1, 7, 1000])
+@pytest.mark.parametrize("pieces", [1, 7, pytest.param(1000, marks=pytest.mark.slow)])
 def test_files_and_memory_give_the_same_rows_in_any_number_of_pieces(tmp_path, frame, pieces):
     rows = -(-ROWS // pieces)
     X, y = frame[INPUTS].to_numpy(), frame["y"].to_numpy()
