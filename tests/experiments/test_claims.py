@@ -82,6 +82,7 @@ def rate(make_check, statistic, outcome, n, repetitions, draw):
     return outcomes.count(outcome) / repetitions
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("statistic", "n"), [("mean", 5), ("median", 25)])
 @pytest.mark.parametrize("outcome", ["holds", "fails"])
 def test_a_claim_at_its_bound_is_decided_in_five_percent(statistic, n, outcome):

@@ -47,6 +47,7 @@ def wait_for(log, count):
         time.sleep(0.005)
 
 
+@pytest.mark.slow
 def test_two_sweeps_at_once_do_the_work_once(tmp_path):
     log = tmp_path / "log"
     processes = [start(tmp_path, log) for _ in range(2)]
