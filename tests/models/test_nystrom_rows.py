@@ -13,6 +13,7 @@ from torch import Tensor
 
 from contracts import KERNELS, close
 from gradfeat.maths.blocks import Block, Statistic, collect
+from gradfeat.maths.statistics.affine import inputs_only
 from gradfeat.maths.statistics.gradient_outer_products import GradientOuterProducts
 from gradfeat.maths.statistics.moments import Moments
 from gradfeat.maths.statistics.sample import RowSample
@@ -20,7 +21,7 @@ from gradfeat.models.base import Learner
 from gradfeat.models.kernel_machine import KernelMachine
 from gradfeat.models.kernel_ridge import KernelRidge
 from gradfeat.models.kernels.radial import Gaussian, Laplace
-from gradfeat.models.nystrom_maps import ExpansionGradient, NystromFeatures, OntoDirections
+from gradfeat.models.nystrom_maps import ExpansionGradient, NystromFeatures
 from gradfeat.models.nystrom_rows import centres_of, row_bytes, sampled
 from gradfeat.models.rfm import RFM
 from gradfeat.models.rows_learner import RowsLearner
@@ -364,7 +365,7 @@ def test_statistics_of_the_passes_survive_plain_pickle():
         sent = pickle.loads(pickle.dumps(statistic))
         for name, values in statistic.pack(statistic.update(statistic.init(one), one)).items():
             assert torch.equal(sent.pack(sent.update(sent.init(one), one))[name], values)
-    onto = OntoDirections(one.X[:5, :2])
+    onto = inputs_only(one.X[0], one.X[:5, :2], one.y.shape[1])
     assert torch.equal(pickle.loads(pickle.dumps(onto))(one).X, onto(one).X)
     assert len(pickle.dumps(features)) < 2 * 8 * (36 + 30 + 25) + 2000
 

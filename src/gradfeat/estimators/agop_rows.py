@@ -6,18 +6,17 @@ from dataclasses import dataclass
 from typing import Any
 
 import pandas as pd
-import torch
 from torch import Tensor
 
 from ..maths import gradients
 from ..maths.blocks import Block
 from ..maths.statistics.gradient_outer_products import GradientOuterProducts
 from ..maths.statistics.joint import Joint
-from ..maths.statistics.moments import Moments, MomentState
+from ..maths.statistics.moments import Moments
 from ..maths.statistics.sample import RowSample
 from ..passes.rows import Rows
 from .model_slopes import TRIAL_ROWS, Slopes, model_slopes
-from .rows_data import CONSTANT
+from .rows_data import spreads
 
 
 def agop_over_rows(
@@ -37,7 +36,7 @@ def agop_over_rows(
     """
     size = TRIAL_ROWS if count is None else max(count, TRIAL_ROWS)
     m, sample = rows.collect(Joint((Moments(), RowSample(size, seed))), "moments")
-    scale, points = _spread(m), sample.X.double()
+    scale, points = spreads(m.mean_x, m.xx.diagonal() / m.weight), sample.X.double()
     slopes = model_slopes(model, _table(points, rows), points, scale, step, batch_size)
     row_bytes = slopes.bytes_per_row + 32 * slopes.outputs * points.shape[1]
     if count is None:
@@ -65,8 +64,3 @@ def _table(points: Tensor, rows: Rows) -> Any:
     if not rows.named:
         return points.numpy()
     return pd.DataFrame(points.numpy(), columns=pd.Index(rows.columns.inputs))
-
-
-def _spread(m: MomentState) -> Tensor:
-    scale = (m.xx.diagonal() / m.weight).sqrt()
-    return torch.where(scale > CONSTANT * (m.mean_x.abs() + scale), scale, 0.0)

@@ -187,7 +187,9 @@ class FeatureModel(BaseEstimator, ABC):
         many = self._narrow_beyond is not None and n > self._narrow_beyond
         return "float32" if self.dtype is None and many else self.dtype
 
-    def _prepare_rows(self, rows: Rows, target: Any, sample_weight: Any, seed: int) -> FirstPass:
+    def _prepare_rows(
+        self, rows: Rows, target: Any, sample_weight: Any, seed: int, *, labelled: bool
+    ) -> FirstPass:
         """The first pass over rows that carry their targets and weights."""
         self._check_search()
         self._passing = True
@@ -200,7 +202,7 @@ class FeatureModel(BaseEstimator, ABC):
         if rows.named:
             self.feature_names_in_ = np.array(rows.columns.inputs, dtype=object)
         self.n_features_in_ = rows.template.X.shape[1]
-        found = first_pass(rows, seed)
+        found = first_pass(rows, seed, labelled=labelled)
         n = int(found.moments.count)
         self._where = placement(None, self.device, self._float_type(n))
         return found

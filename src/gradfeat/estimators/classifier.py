@@ -83,7 +83,7 @@ class FeatureClassifier(ClassifierMixin, FeatureModel, ABC):
 
     def _fit_rows(self, rows: Rows, y: Any, sample_weight: Any) -> Self:
         seed = seed_from(self.random_state)
-        found = self._prepare_rows(rows, y, sample_weight, seed)
+        found = self._prepare_rows(rows, y, sample_weight, seed, labelled=True)
         codes = class_codes(found, self.class_weight)
         self.classes_ = labels_of(codes.classes.numpy())
         passed = passed_rows(

@@ -67,7 +67,7 @@ class FeatureRegressor(RegressorMixin, FeatureModel, ABC):
 
     def _fit_rows(self, rows: Rows, y: Any, sample_weight: Any) -> Self:
         seed = seed_from(self.random_state)
-        found = self._prepare_rows(rows, y, sample_weight, seed)
+        found = self._prepare_rows(rows, y, sample_weight, seed, labelled=False)
         vars(self).pop("_sums", None)
         self._y_ndim = 1 if len(found.moments.mean_y) == 1 else 2
         passed = passed_rows(

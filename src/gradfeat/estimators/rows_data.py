@@ -27,6 +27,9 @@ from .scaling import Standardiser
 #: Rows of the sample that settings are chosen on, and the numbers that it may hold.
 SAMPLE_ROWS, SAMPLE_NUMBERS = 22_000, 2**25
 
+#: Of rows whose targets are quantities.
+NO_LABELS = CountState(torch.zeros(0), torch.zeros(0))
+
 #: Below it a square has few digits, or none.
 LEAST_SQUARE = 1e-290
 
@@ -81,8 +84,8 @@ class FirstPass:
     labels: CountState
 
 
-def first_pass(rows: Rows, seed: int) -> FirstPass:
-    """Moments, a sample, and the labels, as far as they are few.
+def first_pass(rows: Rows, seed: int, *, labelled: bool) -> FirstPass:
+    """Moments, a sample and, where rows are `labelled`, the labels, as far as they are few.
 
     Raises
     ------
@@ -91,8 +94,8 @@ def first_pass(rows: Rows, seed: int) -> FirstPass:
     """
     d = rows.template.X.shape[1]
     size = max(2, min(SAMPLE_ROWS, SAMPLE_NUMBERS // d))
-    parts = Joint((Moments(), RowSample(size, seed), ValueCounts()))
-    m, sample, labels = rows.collect(parts, "moments")
+    parts = (Moments(), RowSample(size, seed), *([ValueCounts()] if labelled else []))
+    m, sample, *counts = rows.collect(Joint(parts), "moments")
     if m.count < 2:
         raise SourceError(
             f"there {'is 1 row' if m.count == 1 else 'are 0 rows'} of positive weight, and at "
@@ -118,7 +121,7 @@ def first_pass(rows: Rows, seed: int) -> FirstPass:
         raise SourceError(
             "the squares of the target are below floating-point numbers: give it in a smaller unit."
         )
-    return FirstPass(m, sample, labels)
+    return FirstPass(m, sample, *(counts or [NO_LABELS]))
 
 
 def _vanishing(mean: Tensor, variance: Tensor) -> Tensor:
@@ -203,10 +206,21 @@ def passed_rows(
     return PassedRows(scaled, TrainingData(block, inputs, outputs))
 
 
+def spreads(mean: Tensor, variance: Tensor) -> Tensor:
+    """Standard deviations of columns; 0 for a constant one, whatever its size.
+
+    Examples
+    --------
+    >>> spreads(torch.tensor([0.0, 1e9]), torch.tensor([4.0, 1e-9])).tolist()
+    [2.0, 0.0]
+    """
+    scale = variance.sqrt()
+    return torch.where(scale > CONSTANT * (mean.abs() + scale), scale, 0.0)
+
+
 def _standardiser(mean: Tensor, variance: Tensor) -> Standardiser:
-    scale = variance.sqrt().numpy()
-    size = np.abs(mean.numpy()) + scale
-    return Standardiser(mean.numpy(), np.where(scale > CONSTANT * size, scale, 1.0))
+    scale = spreads(mean, variance).numpy()
+    return Standardiser(mean.numpy(), np.where(scale > 0, scale, 1.0))
 
 
 def _code_means(codes: ClassCodes, labels: CountState) -> Standardiser:

@@ -100,22 +100,3 @@ class ExpansionGradient:
     def __call__(self, X: Float[Tensor, "n d"]) -> Float[Tensor, "n k d"]:
         """Gradients at the rows of X."""
         return self.kernel.gradient(apply_metric(X, self.A.to(X)), self.Z.to(X), self.c.to(X))
-
-
-@final
-@dataclass(frozen=True, eq=False)
-class OntoDirections:
-    """B^T x in the place of x.
-
-    Examples
-    --------
-    >>> X = torch.tensor([[2.0, 3.0]])
-    >>> OntoDirections(torch.tensor([[1.0], [0.0]]))(Block(X, X, X[:, 0])).X.tolist()
-    [[2.0]]
-    """
-
-    B: Float[Tensor, "d r"]
-
-    def __call__(self, rows: Block) -> Block:
-        """Mapped rows."""
-        return Block(rows.X @ self.B.to(rows.X), rows.y, rows.w)

@@ -104,6 +104,8 @@ class NystromRows:
         """Number of rows of positive weight; takes a pass where it is not known."""
         if self.known is not None:
             return self.known
+        if self.rows.known is not None:
+            return int(self.rows.known.count)
         return int(self.rows.collect(Moments(one_column), "number of rows").count)
 
     def ridge(

@@ -11,11 +11,10 @@ from jaxtyping import Float
 from torch import Tensor
 
 from ..maths.blocks import Block
-from ..maths.statistics.moments import Moments
+from ..maths.statistics.affine import Affine, inputs_only
 from ..passes.rows import Rows
 from .base import Learner, unit_weights
 from .kernel_machine import KernelMachine
-from .nystrom_maps import OntoDirections
 from .projected import Projected
 from .rfm import RFM
 from .rows_learner import RowsLearner
@@ -145,9 +144,9 @@ class SubspaceRefit(RowsLearner[Projected]):
         e, V = eigenpairs(self.rfm.metric(data))
         # In the order of rows, as other processes get it: the order decides on rounding.
         B = leading_metric(e, V, self.directions, self.power).contiguous()
-        spread = rows.mapped(OntoDirections(B)).collect(Moments(), "spread in the directions")
-        B = _scaled(B, float(spread.xx.trace() / spread.weight))
-        onto = OntoDirections(B)
+        moments = rows.mapped(_onto(B, rows)).moments("spread in the directions")
+        B = _scaled(B, float(moments.xx.trace() / moments.weight))
+        onto = _onto(B, rows)
         machine = head.fit_rows(rows.mapped(onto), sample=onto(data.sample), seed=seed)
         return Projected(machine.in_float64(), B.double())
 
@@ -159,3 +158,9 @@ class SubspaceRefit(RowsLearner[Projected]):
             f"the head {type(self.head).__name__} needs all rows in memory, and they are passed "
             "over: use KernelRidge with solver=NystromDirect(centres=...)."
         )
+
+
+def _onto(B: Tensor, rows: Rows) -> Affine:
+    """B^T x in the place of x."""
+    none = rows.template
+    return inputs_only(B.new_zeros(len(B)), B, none.y.shape[1])

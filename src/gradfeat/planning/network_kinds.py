@@ -18,9 +18,8 @@ from ..maths.statistics.gradient_outer_products import GradientOuterProducts
 from ..maths.statistics.joint import Joint
 from ..maths.statistics.leave_one_out import LeaveOneOut
 from ..maths.statistics.mapped import Chain, OnMapped
-from ..maths.statistics.moments import Moments, RowMap
+from ..maths.statistics.moments import Moments
 from ..maths.statistics.sample import RowSample
-from ..maths.statistics.value_counts import ValueCounts
 from ..models.refit import AffineRest, features_of
 from ..models.training_rows import INPUTS
 from ..models.two_layer import TwoLayer
@@ -52,9 +51,9 @@ def affine_bytes(s: Shape) -> int:
     return WIDE * (s.d * (s.d if s.whitened else 1) + s.d + 2 * s.c)
 
 
-def on_scaled(inner: Statistic[Any, Any], s: Shape, *more: RowMap) -> OnMapped[Any, Any]:
+def on_scaled(inner: Statistic[Any, Any], s: Shape) -> OnMapped[Any, Any]:
     """A statistic as passes take it: of the rows in the units of the fit."""
-    return OnMapped(inner, Chain((scaled(s), *more)))
+    return OnMapped(inner, Chain((scaled(s),)))
 
 
 def net(s: Shape) -> TwoLayer:
@@ -77,14 +76,14 @@ def sample_rows(s: Shape) -> int:
 @final
 @dataclass(frozen=True)
 class FirstPass(Kind):
-    """Moments of the rows as they come, a sample of them, and the labels."""
+    """Moments of the rows as they come, and a sample of them."""
 
     def flops(self, s: Shape, *, full: bool = False) -> int:
         """Of the moments."""
         return flops.moments(s.d, s.c, full=full)
 
     def packed(self, s: Shape) -> int:
-        """Moments, the sample with hashes and weights, and up to 1,001 labels with weights."""
+        """Moments, and the sample with hashes and weights."""
         return moment_bytes(s.d, s.c, packed=True) + self._sample(s)
 
     def held(self, s: Shape) -> int:
@@ -92,7 +91,7 @@ class FirstPass(Kind):
         return moment_bytes(s.d, s.c, packed=False) + self._sample(s)
 
     def _sample(self, s: Shape) -> int:
-        return WIDE * (sample_rows(s) * (s.d + s.c + 2) + 2 * (ValueCounts().most + 1))
+        return WIDE * sample_rows(s) * (s.d + s.c + 2)
 
     def sent(self, s: Shape) -> int:
         """Next to nothing."""
@@ -105,7 +104,7 @@ class FirstPass(Kind):
 
     def statistic(self, s: Shape) -> Joint:
         """As fits take it."""
-        return Joint((Moments(), RowSample(sample_rows(s), 0), ValueCounts()))
+        return Joint((Moments(), RowSample(sample_rows(s), 0)))
 
 
 @final

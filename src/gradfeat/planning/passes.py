@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from ..models.solvers.nystrom_direct import CANDIDATES
 from . import flops
 from .job import Job
-from .kernel_kinds import Count, NystromEquations, Spread
+from .kernel_kinds import NystromEquations
 from .kinds import Kind, Shape
 from .network_kinds import FirstPass, Gradient, Gradients, LeftOut, NormalEquations
 
@@ -96,12 +96,9 @@ def _gradient_features(job: Job) -> tuple[PlannedPass, ...]:
 
 def _kernel(job: Job) -> tuple[PlannedPass, ...]:
     """An RFM is planned with its last fit inside directions; these are found in the sample."""
-    inside, shape = job.method == "rfm", Shape(job.columns, job.outputs, job.m)
-    spread = [PlannedPass("spread in the directions", Spread(), shape)] if inside else []
+    shape = Shape(job.columns, job.outputs, job.m, whitened=job.method == "rfm")
     factors = flops.pivots(job.columns, job.m, min(job.rows, CANDIDATES)) + flops.factor(job.m)
     return (
         _first(job),
-        *spread,
-        PlannedPass("number of rows", Count(inside), shape),
-        PlannedPass("normal equations", NystromEquations(inside), shape, products=factors),
+        PlannedPass("normal equations", NystromEquations(), shape, products=factors),
     )
