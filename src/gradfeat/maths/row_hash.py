@@ -26,6 +26,30 @@ def mixed(h: NDArray[np.uint64]) -> NDArray[np.uint64]:
     return h ^ (h >> np.uint64(31))
 
 
+def started(n: int, seed: int) -> NDArray[np.uint64]:
+    """Hashes of n rows before any of their values.
+
+    Examples
+    --------
+    >>> one, other = started(2, seed=1).tolist()
+    >>> one == other
+    True
+    """
+    return mixed(np.full(n, np.uint64(seed), dtype=np.uint64) + _MULTIPLIER)
+
+
+def with_bits(h: NDArray[np.uint64], bits: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    """`h` with one more column mixed in, given as 64 bits a row.
+
+    Examples
+    --------
+    >>> one, other = with_bits(started(2, 0), np.array([0, 1], dtype=np.uint64)).tolist()
+    >>> one == other
+    False
+    """
+    return mixed(h * _MULTIPLIER + bits)
+
+
 def column_hash(values: NDArray[np.float64], h: NDArray[np.uint64]) -> NDArray[np.uint64]:
     """`h` with one more column of values (n,) mixed in; 0.0 and -0.0 are the same value.
 
@@ -36,8 +60,7 @@ def column_hash(values: NDArray[np.float64], h: NDArray[np.uint64]) -> NDArray[n
     >>> one == other
     False
     """
-    bits = np.ascontiguousarray(values + 0.0).view(np.uint64)
-    return mixed(h * _MULTIPLIER + bits)
+    return with_bits(h, np.ascontiguousarray(values + 0.0).view(np.uint64))
 
 
 def row_hash(X: Float[Tensor, "n d"], y: Float[Tensor, "n c"], seed: int) -> Int[Tensor, " n"]:
@@ -50,7 +73,7 @@ def row_hash(X: Float[Tensor, "n d"], y: Float[Tensor, "n c"], seed: int) -> Int
     >>> bool(h[0] == h[2]), bool(h[0] == h[1])
     (True, False)
     """
-    h = mixed(np.full(len(X), np.uint64(seed), dtype=np.uint64) + _MULTIPLIER)
+    h = started(len(X), seed)
     for part in (X, y):
         for column in part.double().cpu().numpy().T:
             h = column_hash(column, h)

@@ -15,7 +15,7 @@ from .csv_layout import Layout, infer_layout
 from .csv_records import Span
 from .files import FoundFile, Paths, find_files
 from .tables import Tables
-from .words import checked_piece_rows, listing
+from .words import checked_piece_rows, first_and_more, listing
 
 #: Rows from which the kinds of the columns are decided.
 SAMPLE_ROWS = 20_000
@@ -126,8 +126,7 @@ class CsvTables(Tables):
     @property
     def name(self) -> str:
         """The first file, and how many more there are."""
-        more = len(self.files) - 1
-        return f"'{self.files[0].file.name}'" + (f" and {more} more" if more else "")
+        return first_and_more(self.files[0].file.name, len(self.files))
 
     @property
     def names(self) -> tuple[str, ...]:

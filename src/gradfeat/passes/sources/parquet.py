@@ -14,7 +14,7 @@ from ..source import PIECE_ROWS, Piece
 from .files import FoundFile, Paths, find_files
 from .parquet_footers import Footer, common_schema, open_parquet, read_footers
 from .tables import Tables
-from .words import checked_piece_rows
+from .words import checked_piece_rows, first_and_more
 
 
 @dataclass(frozen=True)
@@ -155,8 +155,7 @@ class ParquetTables(Tables):
     @property
     def name(self) -> str:
         """The first file, and how many more there are."""
-        more = len(self.footers) - 1
-        return f"'{self.footers[0].file.name}'" + (f" and {more} more" if more else "")
+        return first_and_more(self.footers[0].file.name, len(self.footers))
 
     @property
     def names(self) -> tuple[str, ...]:

@@ -14,8 +14,9 @@ from torch import Tensor
 
 from ...maths.blocks import Block
 from ..errors import SourceError
-from ..source import Columns, Piece
-from .numeric import NumericSource, all_finite, checked_dtype
+from ..source import Columns
+from .numeric import all_finite, checked_dtype
+from .over_tables import Convert, OverTables
 from .tables import Tables
 from .words import counted, listing, refuse_repeated, refuse_unknown
 
@@ -69,9 +70,15 @@ class NumericColumns:
         self._refuse_infinite(X, self.inputs, "input", where)
         return Block(X, y, self._weights(frame, where))
 
-    def gaps(self, frame: pd.DataFrame, where: str) -> Tensor:
-        """Per row, whether a target is missing."""
-        return numbers_of(frame, self.targets, where, self.dtype).isnan().any(1)
+    def blocks(self, frame: pd.DataFrame, where: str) -> Iterator[Block]:
+        """:meth:`block`, as sources over tables give it."""
+        yield self.block(frame, where)
+
+    def gap_blocks(self, frame: pd.DataFrame, where: str) -> Iterator[Block]:
+        """X and y are 1 for each row with a missing target, 0 for others."""
+        absent = numbers_of(frame, self.targets, where, self.dtype).isnan().any(1)
+        gaps = absent[:, None].to(self.dtype)
+        yield Block(gaps, gaps, torch.ones_like(gaps[:, 0]))
 
     def _refuse_missing(self, y: Tensor, where: str) -> None:
         if self.missing == "drop":
@@ -153,56 +160,7 @@ def _refuse_other(column: pd.Series, where: str) -> None:
     )
 
 
-@dataclass(frozen=True)
-class TablePiece(Piece[Block]):
-    """A piece of a table, converted when read."""
-
-    piece: Piece[pd.DataFrame]
-    columns: NumericColumns
-
-    @property
-    def name(self) -> str:
-        """Where the rows are."""
-        return self.piece.name
-
-    def read(self) -> Iterator[Block]:
-        """One block for each data frame.
-
-        Raises
-        ------
-        SourceError
-            For rows that are not numbers.
-        """
-        for frame in self.piece.read():
-            yield self.columns.block(frame, self.name)
-
-
-@dataclass(frozen=True)
-class GapPiece(Piece[Block]):
-    """A piece of a table: 1 for each row with a missing target, 0 for others."""
-
-    piece: Piece[pd.DataFrame]
-    columns: NumericColumns
-
-    @property
-    def name(self) -> str:
-        """Where the rows are."""
-        return self.piece.name
-
-    def read(self) -> Iterator[Block]:
-        """One block for each data frame: X and y are the 0s and 1s.
-
-        Raises
-        ------
-        SourceError
-            For targets that are not numbers.
-        """
-        for frame in self.piece.read():
-            gaps = self.columns.gaps(frame, self.name)[:, None].to(self.columns.dtype)
-            yield Block(gaps, gaps, torch.ones_like(gaps[:, 0]))
-
-
-class TableRows(NumericSource):
+class TableRows(OverTables):
     """Numeric columns of a table: numbers and truth values, as they are.
 
     Parameters
@@ -281,30 +239,21 @@ class TableRows(NumericSource):
         return self.tables.rows
 
     @property
-    def count(self) -> int | None:
-        """That of the table."""
-        return self.tables.count
-
-    @property
     def fingerprint(self) -> str:
         """That of the table, and the columns' parts."""
         return f"{self.tables.fingerprint}\n{self.numeric}"
 
     @property
-    def parallel(self) -> bool:
-        """As the table."""
-        return self.tables.parallel
-
-    def pieces(self) -> Iterator[TablePiece]:
-        """Those of the table."""
-        return (TablePiece(piece, self.numeric) for piece in self.tables.pieces())
+    def convert(self) -> Convert:
+        """One block for each data frame."""
+        return self.numeric.blocks
 
     def gaps(self) -> Gaps:
         """Where targets are missing: a source to count dropped rows with."""
         return Gaps(self.tables.select(list(self.numeric.targets)), self.numeric)
 
 
-class Gaps(NumericSource):
+class Gaps(OverTables):
     """1 for each row with a missing target, 0 for others; the targets alone are read.
 
     Summed by any engine with :class:`~gradfeat.passes.sources.dropped_rows.DroppedRows`.
@@ -324,20 +273,11 @@ class Gaps(NumericSource):
         return self.tables.rows
 
     @property
-    def count(self) -> int | None:
-        """That of the table."""
-        return self.tables.count
-
-    @property
     def fingerprint(self) -> str:
         """That of the table."""
         return f"gaps {self.tables.fingerprint}\n{self.numeric}"
 
     @property
-    def parallel(self) -> bool:
-        """As the table."""
-        return self.tables.parallel
-
-    def pieces(self) -> Iterator[GapPiece]:
-        """Those of the table."""
-        return (GapPiece(piece, self.numeric) for piece in self.tables.pieces())
+    def convert(self) -> Convert:
+        """One block for each data frame."""
+        return self.numeric.gap_blocks

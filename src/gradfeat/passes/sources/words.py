@@ -87,6 +87,17 @@ def refuse_unknown(where: str, wanted: Iterable[str], names: Iterable[str]) -> N
             raise SourceError(f"{where} has no column {name!r}{near_names(str(name), names)}")
 
 
+def first_and_more(name: str, count: int) -> str:
+    """The name of the first of several files, and how many more there are.
+
+    Examples
+    --------
+    >>> first_and_more("a.csv", 1), first_and_more("a.csv", 3)
+    ("'a.csv'", "'a.csv' and 2 more")
+    """
+    return f"'{name}'" + (f" and {count - 1} more" if count > 1 else "")
+
+
 def checked_piece_rows(piece_rows: int) -> int:
     """The number of rows a piece may have.
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from copy import deepcopy
 from dataclasses import dataclass
 
@@ -18,6 +19,9 @@ from gradfeat.tabular.errors import TableError
 from gradfeat.tabular.streamed.contents import column_of, frame_hash, has_value
 
 Floats = NDArray[np.float64]
+
+#: Bytes of encoded rows in a block, and rows that are encoded at once in any case.
+BLOCK_BYTES, LEAST_ROWS = 2**26, 1024
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,6 +50,18 @@ class Coding:
     seed: int
     threshold: int
     signature: str
+
+    def blocks(self, frame: pd.DataFrame, where: str) -> Iterator[Block]:
+        """Training rows, so many at a time that they take at most `BLOCK_BYTES`.
+
+        Raises
+        ------
+        SourceError
+            As of :meth:`training`.
+        """
+        step = max(LEAST_ROWS, BLOCK_BYTES // (8 * len(self.encoder.feature_names_)))
+        for start in range(0, len(frame), step):
+            yield self.training(frame.iloc[start : start + step], where)
 
     def training(self, frame: pd.DataFrame, where: str) -> Block:
         """The training rows of a frame: those with a target that are not test rows.

@@ -10,10 +10,8 @@ from numpy.typing import NDArray
 from pandas.api import types
 from pandas.core.util.hashing import hash_pandas_object
 
-from gradfeat.maths.row_hash import mixed
+from gradfeat.maths.row_hash import started, with_bits
 from gradfeat.tabular.columns import as_text
-
-_MULTIPLIER = np.uint64(0x9E3779B97F4A7C15)
 
 
 def frame_hash(frame: pd.DataFrame, seed: int) -> NDArray[np.int64]:
@@ -28,9 +26,9 @@ def frame_hash(frame: pd.DataFrame, seed: int) -> NDArray[np.int64]:
     >>> bool((one == frame_hash(pd.DataFrame({"x": [1.0, 2.0]}), 0)).all())
     True
     """
-    h = mixed(np.full(len(frame), np.uint64(seed), dtype=np.uint64) + _MULTIPLIER)
+    h = started(len(frame), seed)
     for _, column in frame.items():
-        h = mixed(h * _MULTIPLIER + _column_hash(column))
+        h = with_bits(h, _column_hash(column))
     return (h >> np.uint64(1)).astype(np.int64)
 
 

@@ -9,7 +9,8 @@ import pandas as pd
 import torch
 
 from gradfeat.maths.blocks import Block
-from gradfeat.passes.source import Piece, Source
+from gradfeat.passes.source import Columns
+from gradfeat.passes.sources.over_tables import Convert, OverTables
 from gradfeat.passes.sources.tables import Tables
 
 
@@ -32,30 +33,7 @@ class FrameBlock(Block):
         return cls(none, none, torch.ones(len(frame), dtype=torch.float64), frame)
 
 
-@dataclass(frozen=True)
-class FramePiece(Piece[Block]):
-    """A piece of a table."""
-
-    piece: Piece[pd.DataFrame]
-
-    @property
-    def name(self) -> str:
-        """Where the rows are."""
-        return self.piece.name
-
-    def read(self) -> Iterator[FrameBlock]:
-        """Its frames.
-
-        Raises
-        ------
-        SourceError
-            Where they cannot be read.
-        """
-        for frame in self.piece.read():
-            yield FrameBlock.of(frame)
-
-
-class FrameRows(Source[Block]):
+class FrameRows(OverTables):
     """A table as a source of :class:`FrameBlock`.
 
     Examples
@@ -68,21 +46,27 @@ class FrameRows(Source[Block]):
     def __init__(self, tables: Tables) -> None:
         self.tables = tables
 
-    def pieces(self) -> Iterator[FramePiece]:
-        """One for each piece of the table."""
-        return (FramePiece(piece) for piece in self.tables.pieces())
+    @property
+    def convert(self) -> Convert:
+        """Frames as blocks."""
+        return _frame_blocks
 
     @property
-    def count(self) -> int | None:
+    def columns(self) -> Columns:
+        """None of numbers."""
+        return Columns((), ())
+
+    @property
+    def rows(self) -> int | None:
         """As of the table."""
-        return self.tables.count
+        return self.tables.rows
 
     @property
     def fingerprint(self) -> str:
         """As of the table."""
         return f"frames of {self.tables.fingerprint}"
 
-    @property
-    def parallel(self) -> bool:
-        """As of the table."""
-        return self.tables.parallel
+
+def _frame_blocks(frame: pd.DataFrame, where: str) -> Iterator[FrameBlock]:
+    del where
+    yield FrameBlock.of(frame)
