@@ -28,7 +28,7 @@ from torch import Tensor
 
 from gradfeat.drawing import panels, style
 from gradfeat.drawing.saving import save_figure
-from gradfeat.experiments.intervals import Limits, mean_limits
+from gradfeat.lab.intervals import Limits, mean_limits
 from gradfeat.maths.streams import numpy_stream
 from gradfeat.maths.subspaces import flat_cosine, leading_directions, principal_angles
 from gradfeat.models.gradient_step import GradientStep

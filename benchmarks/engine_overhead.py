@@ -15,8 +15,8 @@ from pathlib import Path
 
 from common import machine
 
-from gradfeat.experiments import Experiment, Progress, Store, run
-from gradfeat.experiments.outcomes import Outcome
+from gradfeat.lab import Experiment, Progress, Store, run
+from gradfeat.lab.outcomes import Outcome
 
 
 def trial(n: int, *, seed: int) -> dict[str, float]:

@@ -23,7 +23,7 @@ from pathlib import Path
 
 import numpy as np
 
-from gradfeat.experiments import Experiment, Progress, Store, run
+from gradfeat.lab import Experiment, Progress, Store, run
 
 LOG = "GRADFEAT_KILL_RESUME_LOG"
 

@@ -27,7 +27,7 @@ from gradfeat.models.kernels.radial import Gaussian, Laplace, Matern
 from gradfeat.models.random_features import RandomFeatures
 from gradfeat.models.rfm import RFM
 from gradfeat.models.whitened import Whitened
-from gradfeat.tabular.encode import TableEncoder
+from gradfeat.table.encode import TableEncoder
 from gradfeat.tasks.single_index import SingleIndex, he2_he4
 
 BIKESHARE = Path(__file__).parents[1] / "examples" / "data" / "bikeshare.csv"

@@ -30,7 +30,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import PolynomialFeatures, StandardScaler
 
 from gradfeat import GradientFeatureRegressor, LinearRegressor, RandomFeaturesRegressor
-from gradfeat.passes import Threads, from_parquet
+from gradfeat.rows import Threads, from_parquet
 
 WIDTH, TEST_ROWS = 1024, 100_000
 STEPS = (1e-4, 1e-3, 1e-2)

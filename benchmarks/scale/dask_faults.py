@@ -28,7 +28,7 @@ import numpy as np
 from threadpoolctl import threadpool_limits
 
 from gradfeat import GradientFeatureRegressor
-from gradfeat.passes import (
+from gradfeat.rows import (
     Checkpoint,
     DaskEngine,
     EngineError,
@@ -37,13 +37,13 @@ from gradfeat.passes import (
     Threads,
     from_parquet,
 )
-from gradfeat.passes.dask_client import local_cluster
-from gradfeat.passes.engine import Engine, Tick
+from gradfeat.rows.dask_client import local_cluster
+from gradfeat.rows.engine import Engine, Tick
 
 PASSES = ("moments", "gradient", "normal equations")
 SCHEDULER = """
 import sys
-from gradfeat.passes.dask_client import local_cluster
+from gradfeat.rows.dask_client import local_cluster
 if __name__ == "__main__":
     with local_cluster(2) as client:
         print(client.scheduler.address, flush=True)

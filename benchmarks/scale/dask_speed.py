@@ -18,9 +18,9 @@ import data
 import numpy as np
 
 from gradfeat import GradientFeatureRegressor
-from gradfeat.passes import DaskEngine, Rows, from_parquet
-from gradfeat.passes.dask_client import local_cluster
-from gradfeat.passes.engine import Tick
+from gradfeat.rows import DaskEngine, Rows, from_parquet
+from gradfeat.rows.dask_client import local_cluster
+from gradfeat.rows.engine import Tick
 
 
 def seconds(rows: Rows, client: Any, width: int) -> dict[str, float]:

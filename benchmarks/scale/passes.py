@@ -25,8 +25,8 @@ import torch
 from threadpoolctl import threadpool_limits
 
 from gradfeat import GradientFeatureRegressor
-from gradfeat.passes import InProcess, Pool, Rows, Threads, from_parquet
-from gradfeat.passes.engine import Tick
+from gradfeat.rows import InProcess, Pool, Rows, Threads, from_parquet
+from gradfeat.rows.engine import Tick
 
 TEST_ROWS = 100_000
 

@@ -21,12 +21,12 @@ from pathlib import Path
 import data
 
 from gradfeat import GradientFeatureRegressor
-from gradfeat.passes import DaskEngine, Rows, Threads, from_parquet
-from gradfeat.passes.dask_client import local_cluster
-from gradfeat.passes.engine import Engine, Tick
 from gradfeat.planning.calibration import SECONDS, calibrate
 from gradfeat.planning.job import Job
 from gradfeat.planning.plan import Plan, plan_of
+from gradfeat.rows import DaskEngine, Rows, Threads, from_parquet
+from gradfeat.rows.dask_client import local_cluster
+from gradfeat.rows.engine import Engine, Tick
 
 COLUMNS = 50
 TOGETHER = "all"

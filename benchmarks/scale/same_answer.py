@@ -24,16 +24,8 @@ import pyarrow.parquet as pq
 from threadpoolctl import threadpool_limits
 
 from gradfeat import GradientFeatureRegressor
-from gradfeat.passes import (
-    DaskEngine,
-    InProcess,
-    Pool,
-    Rows,
-    Threads,
-    from_arrays,
-    from_parquet,
-)
-from gradfeat.passes.dask_client import local_cluster
+from gradfeat.rows import DaskEngine, InProcess, Pool, Rows, Threads, from_arrays, from_parquet
+from gradfeat.rows.dask_client import local_cluster
 
 N, COLUMNS, WIDTH = 200_000, 20, 256
 

@@ -11,7 +11,7 @@ from problem import Problem
 from sklearn.model_selection import train_test_split
 from table_list import TABLES, Table
 
-from gradfeat.tabular.encode import TableEncoder
+from gradfeat.table.encode import TableEncoder
 
 TEST_ROWS = 4000
 TEST_SHARE = 0.25

@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import math
 
+from gradfeat.catalogue.shared.curves import metric_series
 from gradfeat.drawing import series, style
 from gradfeat.drawing.panels import panels, shared_key
-from gradfeat.experiments import Claim, Experiment, above, agrees
-from gradfeat.experiments.curves import metric_series
+from gradfeat.lab import Claim, Experiment, above, agrees
 from gradfeat.maths.hermite import HermiteSeries
 from gradfeat.maths.streams import stream
 from gradfeat.tasks.single_index import SingleIndex

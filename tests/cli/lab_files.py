@@ -8,13 +8,13 @@ from typing import Any
 import pandas as pd
 
 from cli.tables import Ran, gradfeat
-from gradfeat.experiments import Store
+from gradfeat.lab import Store
 
 #: Three settings x two seeds; the trial notes each call, n = 9 fails until it is mended.
 GROWS = """
 import pathlib, random
 from matplotlib.figure import Figure
-from gradfeat.experiments import Claim, Experiment, above, below
+from gradfeat.lab import Claim, Experiment, above, below
 
 HERE = pathlib.Path(__file__).parent
 

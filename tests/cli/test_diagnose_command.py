@@ -15,7 +15,7 @@ from reports.diagnosis_factory import shares
 def without_models(monkeypatch):
     """Leave out the models, which take most of the time; `tests/tabular` fits them."""
     fixed = shares(0.1, 0.0, 0.0)
-    monkeypatch.setattr("gradfeat.tabular.diagnose.variance_shares", lambda *_: fixed)
+    monkeypatch.setattr("gradfeat.table.diagnose.variance_shares", lambda *_: fixed)
 
 
 def diagnosed(capsys, tmp_path, frame: pd.DataFrame, *options: object):

@@ -13,8 +13,8 @@ import pytest
 from cli.tables import QUICK, classes, gradfeat, quantity, results, written
 from gradfeat.cli import app, guarded
 from gradfeat.drawing.numbers import number
-from gradfeat.tabular.methods import METHODS
-from gradfeat.tabular.table_model import load_table_model
+from gradfeat.table.methods import METHODS
+from gradfeat.table.table_model import load_table_model
 
 # The order of sums differs with the number of rows; a kernel sum of 45 terms is off by less.
 ROUNDING = 1e-10

@@ -12,7 +12,7 @@ import pandas as pd
 import pytest
 
 from cli.lab_files import GROWS, calls, grows, refused, stored, well
-from gradfeat.passes import dask_client
+from gradfeat.rows import dask_client
 
 pytest.importorskip("distributed")
 

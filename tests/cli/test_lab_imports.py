@@ -8,7 +8,7 @@ import sys
 
 from cli.lab_files import grows
 from cli.tables import gradfeat
-from gradfeat.tabular.methods import METHODS
+from gradfeat.table.methods import METHODS
 
 PROGRAM = """
 import sys

@@ -7,7 +7,7 @@ import io
 from rich.console import Console
 
 from gradfeat.cli.progress import CellBar
-from gradfeat.experiments import Progress
+from gradfeat.lab import Progress
 
 
 def told(terminal: bool, times: list[float], monkeypatch) -> str:

@@ -9,8 +9,8 @@ import pytest
 
 from cli.lab_files import GROWS, calls, grows, refused, well
 from cli.tables import gradfeat
-from gradfeat.experiments import run
-from gradfeat.experiments.loading import experiment
+from gradfeat.lab import run
+from gradfeat.lab.loading import experiment
 
 
 def test_show_prints_question_claims_and_means_and_computes_nothing(capsys, folder):

@@ -6,7 +6,7 @@ import pytest
 
 from cli.lab_files import FAILS, GROWS, UNDECIDED, calls, grows, refused, well
 from cli.tables import gradfeat
-from gradfeat.experiments import loading
+from gradfeat.lab import loading
 
 
 @pytest.mark.parametrize(

@@ -18,9 +18,9 @@ from gradfeat.cli import plan_tool
 from gradfeat.cli.plan import SETTINGS, activation
 from gradfeat.cli.plan_values import numbers
 from gradfeat.cli.predict_command import ResidualName, SampleName
+from gradfeat.figures.step_errors import step_errors
 from gradfeat.maths.activations import NAMES, CentredReLU
 from gradfeat.maths.residuals import RESIDUALS
-from gradfeat.plots.step_errors import step_errors
 from gradfeat.theory.predicted_errors import SAMPLES, predict_error
 from gradfeat.theory.teacher import Teacher
 

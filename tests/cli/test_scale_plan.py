@@ -9,10 +9,10 @@ import pytest
 from cli.tables import gradfeat
 from gradfeat.cli.plan_command import MethodName, PenaltyName
 from gradfeat.cli.scale_plan import row_count
-from gradfeat.passes.source import PIECE_ROWS
 from gradfeat.planning import calibration
 from gradfeat.planning.cards import CARDS
 from gradfeat.planning.job import METHODS, WIDTH, PlanError
+from gradfeat.rows.source import PIECE_ROWS
 
 SIZES = ("plan", "--rows", "1e9", "--columns", 200, "--width", 2048, "--workers", 64)
 RATES = ("--no-calibration", "--rate", 20, "--network", 1200)

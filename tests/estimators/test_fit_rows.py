@@ -23,11 +23,11 @@ from gradfeat.estimators import (
 )
 from gradfeat.estimators.agop_of import agop
 from gradfeat.estimators.persistence import load, save
-from gradfeat.passes.errors import SourceError
-from gradfeat.passes.rows import Rows
-from gradfeat.passes.sources.arrays import ArrayRows
-from gradfeat.passes.sources.open import from_frames
-from gradfeat.passes.threads import Threads
+from gradfeat.rows.errors import SourceError
+from gradfeat.rows.rows import Rows
+from gradfeat.rows.sources.arrays import ArrayRows
+from gradfeat.rows.sources.open import from_frames
+from gradfeat.rows.threads import Threads
 
 REGRESSORS = [
     LinearRegressor(),
@@ -323,7 +323,7 @@ def test_a_random_state_draws_once_a_fit():
 
 
 def test_the_first_piece_is_looked_at_once():
-    from gradfeat.passes import from_iterator
+    from gradfeat.rows import from_iterator
 
     X, y = table()
     calls = []

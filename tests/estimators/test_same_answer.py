@@ -10,7 +10,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from gradfeat import GradientFeatureRegressor
-from gradfeat.passes import InProcess, Pool, Rows, Threads, from_arrays, from_npy, from_parquet
+from gradfeat.rows import InProcess, Pool, Rows, Threads, from_arrays, from_npy, from_parquet
 
 N, D = 2000, 5
 
@@ -79,8 +79,8 @@ def test_who_computes_changes_no_bit(table, tmp_path):
 @pytest.mark.slow
 def test_a_cluster_changes_no_bit(table, tmp_path):
     pytest.importorskip("distributed")
-    from gradfeat.passes import DaskEngine
-    from gradfeat.passes.dask_client import local_cluster
+    from gradfeat.rows import DaskEngine
+    from gradfeat.rows.dask_client import local_cluster
 
     X, y = table
     rows = written(tmp_path, X, y, 7)

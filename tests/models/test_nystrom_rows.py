@@ -35,15 +35,15 @@ from gradfeat.models.solvers.nystrom_cg import NystromCG
 from gradfeat.models.solvers.nystrom_direct import NystromDirect
 from gradfeat.models.solvers.richardson import Richardson
 from gradfeat.models.subspace_refit import SubspaceRefit
-from gradfeat.passes.checkpoint import Checkpoint
-from gradfeat.passes.engine import Work
-from gradfeat.passes.errors import SourceError
-from gradfeat.passes.folding import Folded
-from gradfeat.passes.in_process import InProcess
-from gradfeat.passes.rows import Rows
-from gradfeat.passes.sources.arrays import ArrayRows
-from gradfeat.passes.threads import Threads
-from gradfeat.passes.wire import dumps, loads
+from gradfeat.rows.checkpoint import Checkpoint
+from gradfeat.rows.engine import Work
+from gradfeat.rows.errors import SourceError
+from gradfeat.rows.folding import Folded
+from gradfeat.rows.in_process import InProcess
+from gradfeat.rows.rows import Rows
+from gradfeat.rows.sources.arrays import ArrayRows
+from gradfeat.rows.threads import Threads
+from gradfeat.rows.wire import dumps, loads
 
 #: Sums of n rows and solves with K_mm and Phi^T Phi + alpha I in float64: 2e-16 times conditions
 #: of 1e4 or less for these kernels (smooth ones get what is said there).

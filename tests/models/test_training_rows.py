@@ -18,10 +18,10 @@ from gradfeat.models.rows_learner import PassLearner
 from gradfeat.models.training_rows import INPUTS, HashPart, InMemory, Streamed
 from gradfeat.models.two_layer import TwoLayer
 from gradfeat.models.whitened import Whitened
-from gradfeat.passes.engine import Engine
-from gradfeat.passes.in_process import InProcess
-from gradfeat.passes.rows import Rows
-from gradfeat.passes.sources.arrays import ArrayRows
+from gradfeat.rows.engine import Engine
+from gradfeat.rows.in_process import InProcess
+from gradfeat.rows.rows import Rows
+from gradfeat.rows.sources.arrays import ArrayRows
 
 HEAD = RidgeHead(penalty=0.5)
 LEARNERS: list[PassLearner[TwoLayer]] = [

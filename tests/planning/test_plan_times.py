@@ -9,9 +9,6 @@ from itertools import pairwise
 
 import pytest
 
-from gradfeat.passes.dask_engine import GROUP_LEVEL
-from gradfeat.passes.source import Listed
-from gradfeat.passes.tree import segmented
 from gradfeat.planning.calibration import Given, assumed, calibrate, kinds_of
 from gradfeat.planning.cards import CARDS, card_of
 from gradfeat.planning.job import METHODS, Job, PlanError
@@ -19,6 +16,9 @@ from gradfeat.planning.passes import passes_of
 from gradfeat.planning.plan import Plan, plan_of
 from gradfeat.planning.times import busiest
 from gradfeat.planning.traffic import traffic_of
+from gradfeat.rows.dask_engine import GROUP_LEVEL
+from gradfeat.rows.source import Listed
+from gradfeat.rows.tree import segmented
 
 GIVEN = Given(peak=2e10, network=1e9)
 BASE = Job(rows=10**8, columns=50, width=512, workers=8)

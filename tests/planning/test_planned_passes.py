@@ -14,9 +14,9 @@ from gradfeat.estimators.linear import LinearRegressor
 from gradfeat.estimators.random_features import RandomFeaturesRegressor
 from gradfeat.maths.statistics.joint import Joint
 from gradfeat.maths.statistics.mapped import OnMapped
-from gradfeat.passes import InProcess, from_arrays
 from gradfeat.planning.job import Job
 from gradfeat.planning.passes import passes_of
+from gradfeat.rows import InProcess, from_arrays
 
 D, N, WIDTH = 4, 300, 16
 

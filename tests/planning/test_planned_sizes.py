@@ -10,7 +10,6 @@ import torch
 from torch.utils.flop_counter import FlopCounterMode
 
 from gradfeat.maths.ridge import penalty_grid
-from gradfeat.passes.wire import dumps, pack
 from gradfeat.planning import flops
 from gradfeat.planning.kernel_kinds import NystromEquations
 from gradfeat.planning.kinds import Kind, Shape
@@ -23,6 +22,7 @@ from gradfeat.planning.network_kinds import (
     sample_rows,
 )
 from gradfeat.planning.trial import rows_of, try_kind
+from gradfeat.rows.wire import dumps, pack
 
 ROWS = 64
 SHAPES = [Shape(20, 1, 200), Shape(20, 3, 200, whitened=True)]

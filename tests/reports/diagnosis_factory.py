@@ -7,7 +7,7 @@ from typing import Literal
 
 import numpy as np
 
-from gradfeat.tabular.diagnosis import (
+from gradfeat.table.diagnosis import (
     Curvature,
     DegreeFinding,
     Diagnosis,
@@ -16,7 +16,7 @@ from gradfeat.tabular.diagnosis import (
     Share,
     Shares,
 )
-from gradfeat.tabular.results import ColumnNote, Interval
+from gradfeat.table.results import ColumnNote, Interval
 from reports.factory import HOSTILE
 
 COLUMNS = ("hr", "temp", "atemp", "hum", "a_column_with_a_very_long_name_indeed", "season")

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from gradfeat.tabular.results import (
+from gradfeat.table.results import (
     ColumnNote,
     Directions,
     Family,

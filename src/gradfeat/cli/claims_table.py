@@ -11,7 +11,7 @@ from rich.console import Group
 from rich.table import Table
 from rich.text import Text
 
-from gradfeat.experiments.verdicts import SEVERITY, Claim, Outcome, Verdict
+from gradfeat.lab.verdicts import SEVERITY, Claim, Outcome, Verdict
 
 Judged = Sequence[tuple[Claim, Verdict]]
 

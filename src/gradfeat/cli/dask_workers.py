@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from gradfeat.cli.guard import Refused
 
 if TYPE_CHECKING:
-    from gradfeat.experiments.dask_executor import DaskExecutor
+    from gradfeat.lab.dask_executor import DaskExecutor
 
 #: What `--dask` calls a cluster of this machine.
 LOCAL = "local"
@@ -42,8 +42,8 @@ def hired(dask: str | None, jobs: int) -> Iterator[DaskExecutor | None]:
             f"--jobs is {jobs} and the cluster at {dask!r} has workers of its own: leave --jobs "
             "out, or give --dask local."
         )
-    from gradfeat.experiments.dask_executor import DaskExecutor
-    from gradfeat.passes.dask_client import client_of, quiet
+    from gradfeat.lab.dask_executor import DaskExecutor
+    from gradfeat.rows.dask_client import client_of, quiet
 
     opened = _started(jobs) if dask == LOCAL else client_of(dask)
     with quiet(), opened as client:
@@ -56,8 +56,8 @@ def _started(jobs: int) -> Iterator[Any]:
 
     Dask would give a cell to several workers before it blames the cell; the sweep knows better.
     """
-    from gradfeat.passes.dask_client import distributed, local_cluster
-    from gradfeat.passes.workers import interrupts_held
+    from gradfeat.rows.dask_client import distributed, local_cluster
+    from gradfeat.rows.workers import interrupts_held
 
     distributed()
     from dask.config import set as setting

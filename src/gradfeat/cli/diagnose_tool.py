@@ -14,10 +14,10 @@ from gradfeat.cli.plain_values import finite
 from gradfeat.cli.progress import TimeBar
 from gradfeat.cli.table_commands import TaskName
 from gradfeat.reports import diagnosis_text, render_diagnosis
-from gradfeat.tabular.atomic import check_folder, write_folder
-from gradfeat.tabular.diagnose import diagnose
-from gradfeat.tabular.diagnosis_rows import DiagnosisRequest
-from gradfeat.tabular.read import read_table
+from gradfeat.table.atomic import check_folder, write_folder
+from gradfeat.table.diagnose import diagnose
+from gradfeat.table.diagnosis_rows import DiagnosisRequest
+from gradfeat.table.read import read_table
 
 
 def diagnose_table(data: Path, target: str, task: TaskName, out: Path, seed: int) -> None:

@@ -12,11 +12,11 @@ from gradfeat.cli.figures import file_stem
 from gradfeat.cli.guard import Refused
 from gradfeat.cli.selection import Narrowed
 from gradfeat.cli.showing import selected
-from gradfeat.experiments import Store
-from gradfeat.experiments.errors import choices
-from gradfeat.experiments.export import FORMATS, export
-from gradfeat.experiments.loading import experiment as loaded
-from gradfeat.experiments.loading import names as shipped
+from gradfeat.lab import Store
+from gradfeat.lab.errors import choices
+from gradfeat.lab.export import FORMATS, export
+from gradfeat.lab.loading import experiment as loaded
+from gradfeat.lab.loading import names as shipped
 
 
 def target(to: str, name: str) -> tuple[Path, str]:

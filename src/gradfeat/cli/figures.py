@@ -13,9 +13,9 @@ from matplotlib.figure import Figure
 
 from gradfeat.cli.guard import Refused
 from gradfeat.drawing.saving import check_suffix, save_figure
-from gradfeat.experiments.cells import Cell
-from gradfeat.experiments.experiment import Experiment
-from gradfeat.tabular.atomic import check_folder
+from gradfeat.lab.cells import Cell
+from gradfeat.lab.experiment import Experiment
+from gradfeat.table.atomic import check_folder
 
 FORMATS = (".png", ".svg", ".pdf")
 

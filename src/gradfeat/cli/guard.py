@@ -37,9 +37,9 @@ class Stopped(Exception):
 def _sentences() -> tuple[type[Exception], ...]:
     """Errors whose message is for the person at the keyboard; imported once one was raised."""
     from gradfeat.estimators.container import ModelFileError
-    from gradfeat.experiments.errors import ExperimentError, StoreError
-    from gradfeat.passes.errors import EngineError, SourceError
-    from gradfeat.tabular.errors import TableError
+    from gradfeat.lab.errors import ExperimentError, StoreError
+    from gradfeat.rows.errors import EngineError, SourceError
+    from gradfeat.table.errors import TableError
 
     return TableError, ModelFileError, ExperimentError, StoreError, SourceError, EngineError
 

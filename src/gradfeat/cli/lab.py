@@ -19,9 +19,9 @@ from gradfeat.cli.progress import duration
 from gradfeat.cli.running import Ran, computed, opened, print_claims, print_failures, shown_by
 from gradfeat.cli.selection import Request
 from gradfeat.drawing.numbers import listed
-from gradfeat.experiments import Experiment, ExperimentError, Store
-from gradfeat.experiments.loading import experiment as loaded
-from gradfeat.experiments.loading import names as shipped
+from gradfeat.lab import Experiment, ExperimentError, Store
+from gradfeat.lab.loading import experiment as loaded
+from gradfeat.lab.loading import names as shipped
 
 
 def _console() -> Console:

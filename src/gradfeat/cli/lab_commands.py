@@ -74,7 +74,7 @@ def run(
     A file of your own, say mine.py, is run by `gradfeat run mine.py`:
 
     \b
-    from gradfeat.experiments import Experiment
+    from gradfeat.lab import Experiment
     def trial(n: int, *, seed: int):
         return {"error": 1 / n}
     grids = {"quick": {"n": [10, 20]}, "paper": {"n": [100, 200]}}

@@ -9,7 +9,7 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn
 
 from gradfeat.cli.progress import PAUSE, duration
-from gradfeat.passes.engine import Tick
+from gradfeat.rows.engine import Tick
 
 
 def in_words(tick: Tick, begun_at: int) -> str:

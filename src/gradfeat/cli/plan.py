@@ -7,10 +7,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from gradfeat.catalogue.shared.step_spectra import ACTIVATIONS
 from gradfeat.cli.guard import Refused
 from gradfeat.cli.plan_values import number, numbers, positive
-from gradfeat.experiments.errors import choices
-from gradfeat.experiments.step_spectra import ACTIVATIONS
+from gradfeat.lab.errors import choices
 from gradfeat.maths.activations import NAMES, Activation, Polynomial
 from gradfeat.maths.activations import activation as named
 from gradfeat.maths.residuals import RESIDUALS

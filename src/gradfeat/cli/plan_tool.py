@@ -161,7 +161,7 @@ def _errors(errors: RidgeErrors) -> list[str]:
 
 def _draw(plan: Plan, found: Sequence[Prediction], path: Path) -> None:
     """Error against alpha, the steps asked for marked."""
-    from gradfeat.plots.step_errors import step_errors
+    from gradfeat.figures.step_errors import step_errors
 
     there = [one for one in found if math.isfinite(one.alpha)]
     curve = [plan.predicted(alpha) for alpha in _along([one.alpha for one in there])]

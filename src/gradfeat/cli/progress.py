@@ -10,7 +10,7 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
 if TYPE_CHECKING:
-    from gradfeat.experiments import Progress as Count
+    from gradfeat.lab import Progress as Count
 
 #: Seconds between plain lines.
 PAUSE = 5.0
@@ -72,7 +72,7 @@ def in_words(count: Count) -> str:
 
     Examples
     --------
-    >>> from gradfeat.experiments import Progress
+    >>> from gradfeat.lab import Progress
     >>> in_words(Progress(3, 8, 1, 0, 6.0, 10.0))
     '3 of 8 cells, 1 failed, about 10 s left'
     """

@@ -21,11 +21,11 @@ def refit(
     from rich.console import Console
 
     from gradfeat.reports.answer import with_interval
-    from gradfeat.tabular.atomic import write_atomic
-    from gradfeat.tabular.read import read_table
-    from gradfeat.tabular.refit import refit_model
-    from gradfeat.tabular.results import Interval
-    from gradfeat.tabular.table_model import load_table_model
+    from gradfeat.table.atomic import write_atomic
+    from gradfeat.table.read import read_table
+    from gradfeat.table.refit import refit_model
+    from gradfeat.table.results import Interval
+    from gradfeat.table.table_model import load_table_model
 
     source = load_table_model(model)
     new = refit_model(source, read_table(data), target, data=data.name, seed=seed)

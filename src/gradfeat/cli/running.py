@@ -19,8 +19,8 @@ from gradfeat.cli.claims_table import Judged, claims_table
 from gradfeat.cli.guard import Stopped
 from gradfeat.cli.progress import CellBar
 from gradfeat.cli.selection import Request, command, store_option
-from gradfeat.experiments import Experiment, Store, judge, run
-from gradfeat.experiments.experiment import Point
+from gradfeat.lab import Experiment, Store, judge, run
+from gradfeat.lab.experiment import Point
 
 #: Failed cells that a run names.
 NAMED = 3

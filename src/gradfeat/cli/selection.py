@@ -12,9 +12,9 @@ import torch
 
 from gradfeat.cli.guard import Refused
 from gradfeat.cli.lab_commands import STORE
-from gradfeat.experiments.cells import check_names
-from gradfeat.experiments.errors import ExperimentError
-from gradfeat.experiments.experiment import Experiment, Point
+from gradfeat.lab.cells import check_names
+from gradfeat.lab.errors import ExperimentError
+from gradfeat.lab.experiment import Experiment, Point
 
 Overrides = Mapping[str, Sequence[Any]]
 

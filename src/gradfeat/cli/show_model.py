@@ -10,8 +10,8 @@ from rich.table import Table
 from rich.text import Text
 
 from gradfeat.reports.answer import with_interval
-from gradfeat.tabular.results import Interval
-from gradfeat.tabular.table_model import TableModel, load_table_model
+from gradfeat.table.results import Interval
+from gradfeat.table.table_model import TableModel, load_table_model
 
 
 def show_model(model: Path) -> None:

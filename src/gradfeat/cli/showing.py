@@ -14,11 +14,11 @@ from gradfeat.cli.guard import Refused
 from gradfeat.cli.running import cell_in_words, print_claims, varying
 from gradfeat.cli.selection import Narrowed, Selection, command, store_option
 from gradfeat.cli.summary_table import summarised
-from gradfeat.experiments import Experiment, Store, judge
-from gradfeat.experiments.errors import choices
-from gradfeat.experiments.experiment import Point
-from gradfeat.experiments.loading import experiment as loaded
-from gradfeat.experiments.loading import names as shipped
+from gradfeat.lab import Experiment, Store, judge
+from gradfeat.lab.errors import choices
+from gradfeat.lab.experiment import Point
+from gradfeat.lab.loading import experiment as loaded
+from gradfeat.lab.loading import names as shipped
 
 
 @dataclass(frozen=True)

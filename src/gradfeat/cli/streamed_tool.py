@@ -12,19 +12,19 @@ from rich.console import Console
 from gradfeat.cli.guard import Refused, Stopped
 from gradfeat.cli.pass_bar import PassBar
 from gradfeat.drawing.numbers import count
-from gradfeat.passes.checkpoint import Checkpoint
-from gradfeat.passes.dask_client import local_cluster
-from gradfeat.passes.dask_engine import DaskEngine
-from gradfeat.passes.engine import Engine
-from gradfeat.passes.pool import Pool
-from gradfeat.passes.source import PIECE_ROWS
-from gradfeat.passes.sources.open import tables
-from gradfeat.passes.sources.tables import Tables
-from gradfeat.passes.threads import Threads
-from gradfeat.tabular.compare import Comparison
-from gradfeat.tabular.request import Request
-from gradfeat.tabular.streamed.compare import Passes, Passing, compare_in_passes
-from gradfeat.tabular.streamed.decide import why_passed_over
+from gradfeat.rows.checkpoint import Checkpoint
+from gradfeat.rows.dask_client import local_cluster
+from gradfeat.rows.dask_engine import DaskEngine
+from gradfeat.rows.engine import Engine
+from gradfeat.rows.pool import Pool
+from gradfeat.rows.source import PIECE_ROWS
+from gradfeat.rows.sources.open import tables
+from gradfeat.rows.sources.tables import Tables
+from gradfeat.rows.threads import Threads
+from gradfeat.table.compare import Comparison
+from gradfeat.table.request import Request
+from gradfeat.table.streamed.compare import Passes, Passing, compare_in_passes
+from gradfeat.table.streamed.decide import why_passed_over
 
 #: Values of a table that are read at once, by each thread or process.
 PIECE_NUMBERS = 2**22

@@ -15,9 +15,9 @@ from rich.text import Text
 
 from gradfeat.cli.guard import Refused
 from gradfeat.drawing.numbers import MISSING
-from gradfeat.experiments.errors import choices
-from gradfeat.experiments.intervals import Limits, limits_of
-from gradfeat.experiments.rows import factor_names
+from gradfeat.lab.errors import choices
+from gradfeat.lab.intervals import Limits, limits_of
+from gradfeat.lab.rows import factor_names
 
 #: Rows that are printed; `gradfeat export` gives all.
 MOST_ROWS = 60

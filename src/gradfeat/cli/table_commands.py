@@ -115,7 +115,7 @@ def fit(
     """
     from gradfeat.cli.streamed_tool import Means
     from gradfeat.cli.tool import fit_table, request_of
-    from gradfeat.passes.checkpoint import Checkpoint
+    from gradfeat.rows.checkpoint import Checkpoint
 
     request = request_of(
         data,

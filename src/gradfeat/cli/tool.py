@@ -17,15 +17,15 @@ from gradfeat.cli.progress import TimeBar
 from gradfeat.cli.streamed_tool import Means, fit_in_passes, kept_until_done, opened
 from gradfeat.cli.table_commands import TaskName
 from gradfeat.reports import render, terminal_table
-from gradfeat.tabular.atomic import check_folder, write_folder
-from gradfeat.tabular.compare import Comparison, compare
-from gradfeat.tabular.methods import METHODS
-from gradfeat.tabular.read import read_table
-from gradfeat.tabular.request import Request
-from gradfeat.tabular.results import FitReport
-from gradfeat.tabular.streamed.decide import why_passed_over
-from gradfeat.tabular.streamed.predict import predicted_pieces, write_predictions
-from gradfeat.tabular.table_model import TableModel, load_table_model
+from gradfeat.table.atomic import check_folder, write_folder
+from gradfeat.table.compare import Comparison, compare
+from gradfeat.table.methods import METHODS
+from gradfeat.table.read import read_table
+from gradfeat.table.request import Request
+from gradfeat.table.results import FitReport
+from gradfeat.table.streamed.decide import why_passed_over
+from gradfeat.table.streamed.predict import predicted_pieces, write_predictions
+from gradfeat.table.table_model import TableModel, load_table_model
 
 
 def _names(methods: str | None) -> tuple[str, ...]:

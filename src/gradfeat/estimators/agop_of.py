@@ -16,7 +16,7 @@ from ..maths import gradients
 from ..maths.memory import BLOCK_BYTES, refuse_beyond
 from ..maths.modules import evaluating
 from ..maths.streams import numpy_stream
-from ..passes.rows import Rows
+from ..rows.rows import Rows
 from .agop_rows import agop_over_rows
 from .array_functions import numeric_table, pandas_or_same
 from .base import seed_from

@@ -14,7 +14,7 @@ from ..maths.statistics.gradient_outer_products import GradientOuterProducts
 from ..maths.statistics.joint import Joint
 from ..maths.statistics.moments import Moments
 from ..maths.statistics.sample import RowSample
-from ..passes.rows import Rows
+from ..rows.rows import Rows
 from .model_slopes import TRIAL_ROWS, Slopes, model_slopes
 from .rows_data import spreads
 

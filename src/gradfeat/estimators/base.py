@@ -24,7 +24,7 @@ from ..models.base import Predictor
 from ..models.first_gradient import GradientTest, first_gradient_test
 from ..models.restore import predictor_from
 from ..models.rows_learner import RowsLearner
-from ..passes.rows import Rows
+from ..rows.rows import Rows
 from .data import (
     Placement,
     TrainingData,

@@ -18,7 +18,7 @@ from sklearn.utils.validation import (
 from torch import Tensor
 
 from ..maths.statistics.class_sums import ClassScores, ClassSums
-from ..passes.rows import Rows
+from ..rows.rows import Rows
 from .base import FeatureModel, seed_from
 from .calibration import Calibration, fit_calibration, two_sided
 from .class_weights import with_class_weights
@@ -51,7 +51,7 @@ class FeatureClassifier(ClassifierMixin, FeatureModel, ABC):
         ----------
         X : array-like (n, d), or Rows
             Inputs, at least two rows, finite. Rows that are passed over
-            (:func:`gradfeat.passes.from_parquet` and others) carry their labels, as numbers, and
+            (:func:`gradfeat.rows.from_parquet` and others) carry their labels, as numbers, and
             weights: settings are then chosen on a sample of them, and the fit passes over all.
         y : array-like (n,)
             Labels of any kind; predictions come back in the same labels.

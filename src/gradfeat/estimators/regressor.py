@@ -12,7 +12,7 @@ from sklearn.utils import Tags
 from sklearn.utils.validation import validate_data
 
 from ..maths.statistics.residual_sums import ResidualSums, Scores
-from ..passes.rows import Rows
+from ..rows.rows import Rows
 from .base import FeatureModel, seed_from
 from .data import NUMPY, float_types, like, to_numpy
 from .rows_data import passed_rows
@@ -38,7 +38,7 @@ class FeatureRegressor(RegressorMixin, FeatureModel, ABC):
         ----------
         X : array-like (n, d), or Rows
             Inputs, at least two rows, finite. Rows that are passed over
-            (:func:`gradfeat.passes.from_parquet` and others) carry their targets and weights:
+            (:func:`gradfeat.rows.from_parquet` and others) carry their targets and weights:
             settings are then chosen on a sample of them, and the fit passes over all.
         y : array-like (n,) or (n, c)
             Targets; predictions have the same shape.

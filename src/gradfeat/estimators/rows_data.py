@@ -17,8 +17,8 @@ from ..maths.statistics.joint import Joint
 from ..maths.statistics.moments import Moments, MomentState
 from ..maths.statistics.sample import RowSample
 from ..maths.statistics.value_counts import CountState, ValueCounts
-from ..passes.errors import SourceError
-from ..passes.rows import Rows
+from ..rows.errors import SourceError
+from ..rows.rows import Rows
 from .class_weights import with_class_weights
 from .data import Placement, TrainingData
 from .rows import distinct_rows

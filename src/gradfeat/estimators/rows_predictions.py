@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from ..models.base import Predictor
-from ..passes.rows import Rows
+from ..rows.rows import Rows
 from .calibration import Calibration, two_sided
 from .scaling import Standardiser
 

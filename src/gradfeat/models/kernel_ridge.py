@@ -11,7 +11,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from ..maths.blocks import Block
-from ..passes.rows import Rows
+from ..rows.rows import Rows
 from .base import Kernel, unit_weights
 from .kernel_machine import KernelMachine
 from .nystrom_rows import centres_of, sampled

@@ -15,8 +15,8 @@ from ..maths.statistics.gradient_outer_products import GradientOuterProducts
 from ..maths.statistics.joint import Joint
 from ..maths.statistics.moments import Moments, raw
 from ..maths.statistics.sample import RowSample
-from ..passes.errors import SourceError
-from ..passes.rows import Rows
+from ..rows.errors import SourceError
+from ..rows.rows import Rows
 from .base import Kernel
 from .kernel_machine import KernelMachine, apply_metric
 from .nystrom_maps import ExpansionGradient, NystromFeatures
@@ -85,7 +85,7 @@ class NystromRows:
     --------
     >>> import torch
     >>> from gradfeat.models.kernels.radial import Laplace
-    >>> from gradfeat.passes.sources.arrays import ArrayRows
+    >>> from gradfeat.rows.sources.arrays import ArrayRows
     >>> X = torch.linspace(0, 1, 200).double()[:, None]
     >>> rows = Rows(ArrayRows(X, 2 * X, piece_rows=50))
     >>> data = sampled(rows, None, 100)

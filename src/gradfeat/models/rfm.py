@@ -14,7 +14,7 @@ from torch import Tensor
 from ..maths.blocks import Block
 from ..maths.gradients import agop, outer_product
 from ..maths.streams import stream
-from ..passes.rows import Rows
+from ..rows.rows import Rows
 from .base import Kernel, unit_weights
 from .kernel_machine import KernelMachine, apply_metric
 from .nystrom_rows import NystromRows, centres_of, first_rows, sampled

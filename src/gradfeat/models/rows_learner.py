@@ -9,7 +9,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from ..maths.blocks import Block
-from ..passes.rows import Rows
+from ..rows.rows import Rows
 from .base import Learner, PredictorT_co
 from .head import RidgeHead
 from .training_rows import Mapping, Streamed, TrainingRows

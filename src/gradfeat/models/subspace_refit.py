@@ -12,7 +12,7 @@ from torch import Tensor
 
 from ..maths.blocks import Block
 from ..maths.statistics.affine import Affine, inputs_only
-from ..passes.rows import Rows
+from ..rows.rows import Rows
 from .base import Learner, unit_weights
 from .kernel_machine import KernelMachine
 from .projected import Projected

@@ -19,8 +19,8 @@ from ..maths.statistics.leave_one_out import LeaveOneOut
 from ..maths.statistics.mapped import OnMapped
 from ..maths.statistics.moments import Moments, MomentState, RowMap
 from ..maths.streams import stream
-from ..passes.errors import SourceError
-from ..passes.rows import Rows
+from ..rows.errors import SourceError
+from ..rows.rows import Rows
 from .head import RidgeHead
 
 Result = TypeVar("Result")

@@ -6,7 +6,7 @@ import os
 from dataclasses import dataclass
 
 from ..maths.memory import available_memory
-from ..passes.blas import one_thread
+from ..rows.blas import one_thread
 from . import flops
 from .figures import Figure, Figures, PassFigures
 from .job import Job, PlanError

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal, get_args
 
-from ..passes.source import PIECE_ROWS
+from ..rows.source import PIECE_ROWS
 
 #: Methods that pass over rows.
 Method = Literal["gradient-features", "random-features", "linear", "rfm", "kernel"]

@@ -18,7 +18,7 @@ import torch
 
 from ..estimators.rows import distinct_rows
 from ..models.first_gradient import TEST_NUMBERS, TEST_ROWS, first_gradient_test
-from ..passes.opening import from_parquet
+from ..rows.opening import from_parquet
 from .job import Job
 from .kinds import Shape
 from .network_kinds import sample_rows

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 from ..maths.blocks import Block
 from ..maths.statistics.moments import Moments
-from ..passes.dask_engine import GROUP_LEVEL
-from ..passes.engine import Work
-from ..passes.source import Piece, Source
+from ..rows.dask_engine import GROUP_LEVEL
+from ..rows.engine import Work
+from ..rows.source import Piece, Source
 from .job import Job
 from .passes import PlannedPass
 

@@ -8,7 +8,7 @@ from typing import Any
 import torch
 
 from ..maths.blocks import CHUNK_BYTES, Block, Statistic
-from ..passes.wire import pack, unpack
+from ..rows.wire import pack, unpack
 from .figures import PassFigures
 from .kinds import Kind, Shape
 from .measure import timed

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from gradfeat.drawing.numbers import listed, number, percent
-from gradfeat.plots.intervals import span
-from gradfeat.plots.ranking import ranked, score_names
-from gradfeat.tabular.results import Directions, FitReport, Interval, MethodResult
+from gradfeat.figures.intervals import span
+from gradfeat.figures.ranking import ranked, score_names
+from gradfeat.table.results import Directions, FitReport, Interval, MethodResult
 
 
 def best_method(report: FitReport) -> MethodResult | None:

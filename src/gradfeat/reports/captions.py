@@ -5,19 +5,13 @@ from __future__ import annotations
 import numpy as np
 
 from gradfeat.drawing.numbers import count, listed, number, percent, plain, signed
-from gradfeat.plots.confusion import confusion_counts, row_shares
-from gradfeat.plots.intervals import span
-from gradfeat.plots.plane import NAMED
-from gradfeat.plots.points import (
-    bin_labels,
-    binned,
-    class_codes,
-    drawn_rows,
-    explained,
-)
-from gradfeat.plots.shares import SHOWN
+from gradfeat.figures.confusion import confusion_counts, row_shares
+from gradfeat.figures.intervals import span
+from gradfeat.figures.plane import NAMED
+from gradfeat.figures.points import bin_labels, binned, class_codes, drawn_rows, explained
+from gradfeat.figures.shares import SHOWN
 from gradfeat.reports.answer import best_method, best_of, first_score, label_of, leading_columns
-from gradfeat.tabular.results import Directions, FitReport
+from gradfeat.table.results import Directions, FitReport
 
 _FEW = 60  # rows: with fewer, bins follow single rows and explain them by construction
 

@@ -10,12 +10,12 @@ import numpy as np
 from markupsafe import Markup
 from matplotlib.axes import Axes
 
-from gradfeat import plots
-from gradfeat.plots.confusion import MAX_CLASSES
+from gradfeat import figures
+from gradfeat.figures.confusion import MAX_CLASSES
 from gradfeat.reports import captions
 from gradfeat.reports import first_step as step_words
 from gradfeat.reports.svg import inline_svg
-from gradfeat.tabular.results import Directions, FirstStep, FitReport
+from gradfeat.table.results import Directions, FirstStep, FitReport
 
 
 @dataclass(frozen=True)
@@ -33,7 +33,7 @@ def card(key: str, draw: Callable[[], Axes], caption: str) -> Card:
 def comparison(report: FitReport) -> Card | None:
     if not any(m.scores for m in report.methods):
         return None
-    draw = partial(plots.comparison, report.methods)
+    draw = partial(figures.comparison, report.methods)
     return card("comparison", draw, captions.comparison(report))
 
 
@@ -42,8 +42,8 @@ def directions(report: FitReport) -> list[Card]:
     found = report.directions
     if found is None:
         return []
-    spectrum = card("eigenvalues", partial(plots.eigenvalues, found), captions.eigenvalues(found))
-    shares = card("importances", partial(plots.importances, found), captions.importances(found))
+    spectrum = card("eigenvalues", partial(figures.eigenvalues, found), captions.eigenvalues(found))
+    shares = card("importances", partial(figures.importances, found), captions.importances(found))
     leading = [_direction(found, k) for k in range(n_shown(found))]
     return [spectrum, shares, *leading]
 
@@ -56,7 +56,7 @@ def n_shown(found: Directions) -> int:
 
 def _direction(found: Directions, k: int) -> Card:
     return card(
-        f"direction{k + 1}", partial(plots.direction, found, k), captions.direction(found, k)
+        f"direction{k + 1}", partial(figures.direction, found, k), captions.direction(found, k)
     )
 
 
@@ -65,7 +65,7 @@ def first_step(report: FitReport) -> list[Card]:
     found = report.first_step
     if found is None or not found.mass:
         return []
-    masses = card("first-step", partial(plots.first_step, found), step_words.caption(found))
+    masses = card("first-step", partial(figures.first_step, found), step_words.caption(found))
     shown = range(min(len(found.mass), step_words.TOLD))
     return [masses, *(_step_direction(found, k) for k in shown)]
 
@@ -73,7 +73,7 @@ def first_step(report: FitReport) -> list[Card]:
 def _step_direction(found: FirstStep, k: int) -> Card:
     weights = np.asarray(found.folded, dtype=float)[:, k]
     title = f"Direction {k + 1} of the first gradients"
-    draw = partial(plots.column_weights, found.columns, weights, title)
+    draw = partial(figures.column_weights, found.columns, weights, title)
     return card(f"step-direction{k + 1}", draw, step_words.direction(found, k))
 
 
@@ -91,12 +91,12 @@ def _numeric(report: FitReport, z: np.ndarray, both: bool) -> list[Card]:
     y, name = np.asarray(report.y_true, dtype=float), report.target
     first = card(
         "curve",
-        partial(plots.target_curve, z[:, 0], y, target=name),
+        partial(figures.target_curve, z[:, 0], y, target=name),
         captions.target_curve(z[:, 0], y, name),
     )
     if not both:
         return [first]
-    draw = partial(plots.target_plane, z, y, target=name)
+    draw = partial(figures.target_plane, z, y, target=name)
     return [first, card("plane", draw, captions.target_plane(z, y, name))]
 
 
@@ -104,12 +104,12 @@ def _classes(report: FitReport, z: np.ndarray, both: bool) -> list[Card]:
     y, names, target = report.y_true, report.classes, report.target
     first = card(
         "shares",
-        partial(plots.class_shares, z[:, 0], y, classes=names, target=target),
+        partial(figures.class_shares, z[:, 0], y, classes=names, target=target),
         captions.class_shares(z[:, 0], y, names),
     )
     if not both:
         return [first]
-    draw = partial(plots.class_plane, z, y, classes=names, target=target)
+    draw = partial(figures.class_plane, z, y, classes=names, target=target)
     return [first, card("plane", draw, captions.class_plane(z, y, names))]
 
 
@@ -120,9 +120,9 @@ def quality(report: FitReport) -> Card | None:
     y, p = report.y_true, report.y_pred
     if report.task == "regression":
         y, p = np.asarray(y, dtype=float), np.asarray(p, dtype=float)
-        draw = partial(plots.predicted, y, p, target=report.target)
+        draw = partial(figures.predicted, y, p, target=report.target)
         return card("predicted", draw, captions.predicted(report))
     if len(report.classes) > MAX_CLASSES:
         return None
-    draw = partial(plots.confusion, y, p, classes=report.classes)
+    draw = partial(figures.confusion, y, p, classes=report.classes)
     return card("confusion", draw, captions.confusion(report))

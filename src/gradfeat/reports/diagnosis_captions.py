@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from gradfeat.drawing.numbers import count, listed, number, percent, signed
-from gradfeat.plots.curvature import beyond_chance
-from gradfeat.plots.intervals import span
+from gradfeat.figures.curvature import beyond_chance
+from gradfeat.figures.intervals import span
 from gradfeat.reports.diagnosis_tables import nonnegative
 from gradfeat.reports.diagnosis_words import DEGREE_NAMES
-from gradfeat.tabular.diagnosis import Diagnosis
+from gradfeat.table.diagnosis import Diagnosis
 
 
 def shares(found: Diagnosis) -> str:

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from functools import partial
 
-from gradfeat import plots
-from gradfeat.plots.intervals import span
+from gradfeat import figures
+from gradfeat.figures.intervals import span
 from gradfeat.reports import diagnosis_captions as captions
 from gradfeat.reports import diagnosis_words as words
 from gradfeat.reports.cards import Card, card
 from gradfeat.reports.diagnosis_tables import degree_rows, nonnegative, share_rows, size_rows
 from gradfeat.reports.page import filled
-from gradfeat.tabular.diagnosis import Diagnosis
+from gradfeat.table.diagnosis import Diagnosis
 
 #: Directions drawn at most.
 DRAWN = 4
@@ -66,15 +66,15 @@ def _facts(found: Diagnosis) -> list[tuple[str, str, str]]:
 
 
 def _shares(found: Diagnosis) -> Card:
-    return card("shares", partial(plots.variance_parts, found.shares), captions.shares(found))
+    return card("shares", partial(figures.variance_parts, found.shares), captions.shares(found))
 
 
 def _degrees(found: Diagnosis) -> Card:
-    return card("degrees", partial(plots.degrees, found.degrees), captions.degrees(found))
+    return card("degrees", partial(figures.degrees, found.degrees), captions.degrees(found))
 
 
 def _curvature(found: Diagnosis) -> Card:
-    draw = partial(plots.curvature, found.curvature)
+    draw = partial(figures.curvature, found.curvature)
     return card("curvature", draw, captions.curvature(found))
 
 
@@ -82,7 +82,7 @@ def _directions(found: Diagnosis) -> list[Card]:
     return [
         card(
             f"loadings{k + 1}",
-            partial(plots.loadings, found.directions, k),
+            partial(figures.loadings, found.directions, k),
             captions.direction(found, k),
         )
         for k in range(min(DRAWN, found.directions.number))

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from gradfeat.drawing.numbers import number, percent
-from gradfeat.plots.intervals import span
+from gradfeat.figures.intervals import span
 from gradfeat.reports.diagnosis_words import DEGREE_NAMES, evidence
-from gradfeat.tabular.diagnosis import Diagnosis
+from gradfeat.table.diagnosis import Diagnosis
 
 #: Part, share, 95 % interval, evidence.
 SHARE_HEADINGS = ("part of the variance", "share", "95 % interval", "evidence")

@@ -18,7 +18,7 @@ from gradfeat.reports.diagnosis_tables import (
     size_rows,
 )
 from gradfeat.reports.diagnosis_words import advice, answer
-from gradfeat.tabular.diagnosis import Diagnosis
+from gradfeat.table.diagnosis import Diagnosis
 
 
 def diagnosis_text(found: Diagnosis) -> RenderableType:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from gradfeat.drawing.numbers import count, listed, percent
-from gradfeat.tabular.diagnosis import Diagnosis, FoundDirections, Share
+from gradfeat.table.diagnosis import Diagnosis, FoundDirections, Share
 
 DEGREE_NAMES = {1: "linear", 2: "quadratic", 3: "cubic", 4: "of degree 4"}
 

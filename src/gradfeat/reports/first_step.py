@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from gradfeat.drawing.numbers import count, listed, percent, signed
-from gradfeat.plots.first_step import DIRECTIONS, named_columns
-from gradfeat.plots.intervals import span
-from gradfeat.plots.ranking import ranked, score_names
+from gradfeat.figures.first_step import DIRECTIONS, named_columns
+from gradfeat.figures.intervals import span
+from gradfeat.figures.ranking import ranked, score_names
 from gradfeat.reports.answer import first_score
-from gradfeat.tabular.results import FirstStep, FitReport, MethodResult, Part
+from gradfeat.table.results import FirstStep, FitReport, MethodResult, Part
 
 #: Directions that the sentence describes, and that get a figure of their own.
 TOLD = 3

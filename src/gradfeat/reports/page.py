@@ -8,11 +8,11 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from gradfeat.drawing.numbers import count, number, percent, plain, seconds
 from gradfeat.estimators.base import EFFECTIVE_SHARE
-from gradfeat.plots.confusion import MAX_CLASSES
-from gradfeat.plots.intervals import span
-from gradfeat.plots.ranking import failed, score_names
+from gradfeat.figures.confusion import MAX_CLASSES
+from gradfeat.figures.intervals import span
+from gradfeat.figures.ranking import failed, score_names
 from gradfeat.reports import answer, captions, cards, first_step, passes, tables
-from gradfeat.tabular.results import FitReport
+from gradfeat.table.results import FitReport
 
 # Characters that neither XML nor UTF-8 can hold: controls and lone halves of surrogate pairs.
 _UNPRINTABLE = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\ud800-\udfff]")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from gradfeat.drawing.numbers import MISSING, count, seconds
-from gradfeat.tabular.results import FitReport, PassTaken, Streaming
+from gradfeat.table.results import FitReport, PassTaken, Streaming
 
 
 def sentence(report: FitReport, found: Streaming) -> str:

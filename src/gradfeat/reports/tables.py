@@ -7,11 +7,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from gradfeat.drawing.numbers import number, percent, seconds
-from gradfeat.plots.confusion import confusion_counts, row_shares
-from gradfeat.plots.families import FAMILIES
-from gradfeat.plots.intervals import span
-from gradfeat.plots.ranking import ranked, score_names
-from gradfeat.tabular.results import FitReport, Interval
+from gradfeat.figures.confusion import confusion_counts, row_shares
+from gradfeat.figures.families import FAMILIES
+from gradfeat.figures.intervals import span
+from gradfeat.figures.ranking import ranked, score_names
+from gradfeat.table.results import FitReport, Interval
 
 WORST = 20
 

@@ -8,11 +8,11 @@ from rich.table import Table
 from rich.text import Text
 
 from gradfeat.drawing.numbers import number, seconds
-from gradfeat.plots.intervals import span
-from gradfeat.plots.ranking import failed, ranked, score_names
+from gradfeat.figures.intervals import span
+from gradfeat.figures.ranking import failed, ranked, score_names
 from gradfeat.reports import first_step
 from gradfeat.reports.answer import answer
-from gradfeat.tabular.results import Family, FirstStep, FitReport, MethodResult
+from gradfeat.table.results import Family, FirstStep, FitReport, MethodResult
 
 _MARKS: dict[Family, tuple[str, str]] = {
     "learned": ("*", "yellow"),

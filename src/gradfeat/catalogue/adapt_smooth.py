@@ -1,0 +1,229 @@
+"""Loss against rows for targets of growing smoothness on one input: a kernel and a network."""
+
+from __future__ import annotations
+
+import math
+from functools import cache
+
+import numpy as np
+import pandas as pd
+import torch
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from torch import Tensor
+
+from gradfeat.catalogue.shared.adapt_training import steeper
+from gradfeat.catalogue.shared.checks import (
+    LARGEST,
+    MOST_DEGREE,
+    MOST_ROWS,
+    at_least,
+    at_most,
+    one_of,
+    paired,
+)
+from gradfeat.catalogue.shared.curves import averaged, metric_series, only, over_seeds
+from gradfeat.drawing import series, style
+from gradfeat.drawing.panels import caption, panels, shared_key
+from gradfeat.lab.claims import Check, Claim, agrees, every, slope
+from gradfeat.lab.experiment import Experiment
+from gradfeat.maths.streams import stream
+from gradfeat.models.base import Kernel, Predictor
+from gradfeat.models.gradient_step import GradientStep
+from gradfeat.models.head import RidgeHead
+from gradfeat.models.kernel_machine import KernelMachine
+from gradfeat.models.kernels.radial import Matern
+from gradfeat.tasks.one_dimensional import OneDimensional, TruncatedPower
+from gradfeat.theory.interval_spectrum import interval_law, minimax_exponent
+from gradfeat.theory.kernel_law import KernelLaw, tuned_risk
+
+TITLES = {"kernel": "Matérn-5/2 kernel", "network": "Network after a gradient step"}
+TARGETS = {
+    0: "s = 0: a step",
+    1: "s = 1: a kink",
+    2: "s = 2: kinked slope",
+    3: "s = 3: kinked bend",
+}
+CENTRES = 400
+FINEST = 1e-11
+
+
+def trial(
+    method: str,
+    s: int,
+    n: int,
+    noise: float = 0.3,
+    m: int = 256,
+    n_test: int = 4_000,
+    *,
+    seed: int,
+    device: str = "cpu",
+) -> dict[str, float]:
+    """E (f - f*)^2 on fresh rows, x uniform on [-1, 1], f* = max(x, 0)^s at mean 0, variance 1.
+
+    The kernel is Matern's of smoothness 5/2 and bandwidth 1, whose own space has order 3: more
+    than any target is smooth but the last. Its penalty is chosen by leave-one-out. So is that of
+    the head of the network: m ReLU neurons after one gradient step. Labels have Gaussian noise.
+    """
+    one_of(TITLES, method=method)
+    paired(m)
+    at_least(2, n=n)
+    at_least(1, n_test=n_test)
+    at_most(MOST_ROWS, n=n, n_test=n_test)
+    at_most(LARGEST, noise=noise)
+    at_most(MOST_DEGREE, s=s)
+    task = OneDimensional(TruncatedPower(s), noise=noise)
+    train = task.sample(n, stream(seed, "train"))
+    X, y = train.X.to(device), train.y.to(device)
+    match method:
+        case "kernel":
+            f = centred_ridge(Matern(1.0, 2.5), X, y)
+        case _:
+            f = GradientStep(m).fit(X, y, seed=seed)
+    X = task.sample(n_test, stream(seed, "test")).X.to(device)
+    loss = float((f(X) - task.target(X)).square().mean())
+    return {"loss": loss, "log_loss": math.log10(loss)}
+
+
+def centred_ridge(kernel: Kernel, X: Tensor, y: Tensor) -> Predictor:
+    """Ridge on the span of `CENTRES` kernels on a grid of [-1, 1], penalty by leave-one-out.
+
+    Without eigenvalues below `FINEST` of the largest, which rounding would spoil and no penalty
+    chosen from noisy rows lets through: the kernel machine at the cost of a linear fit.
+    """
+    Z = torch.linspace(-1, 1, CENTRES, dtype=X.dtype, device=X.device)[:, None]
+    e, V = torch.linalg.eigh(kernel(Z, Z))
+    kept = e > FINEST * e[-1]
+    root = V[:, kept] / e[kept].sqrt()
+    a, offset, _ = RidgeHead().fit(kernel(X, Z) @ root, y)
+    return KernelMachine(kernel, Z, root @ a, offset, X.new_ones(1))
+
+
+def theory(method: str, s: int, n: int, noise: float) -> dict[str, float]:
+    """The kernel's learning curve at the best penalty; of the network only the slope is known."""
+    if method != "kernel":
+        return {"loss": math.nan, "log_loss": math.nan}
+    loss = float(tuned_risk([_law(s)], n, noise))
+    return {"loss": loss, "log_loss": math.log10(loss)}
+
+
+@cache
+def _law(s: int) -> KernelLaw:
+    """Of exp(-t)(1 + t + t^2/3), t = sqrt(5) |x - z|."""
+
+    def matern(distance: np.ndarray) -> np.ndarray:
+        t = math.sqrt(5) * distance
+        return np.exp(-t) * (1 + t + t**2 / 3)
+
+    return interval_law(matern, TruncatedPower(s))
+
+
+def rate(s: int) -> float:
+    """2 t/(2 t + 1), t = s + 1/2: the loss falls like n to minus this."""
+    return minimax_exponent(TruncatedPower(s).sobolev_order)
+
+
+def figure(table: pd.DataFrame, theory_table: pd.DataFrame | None) -> Figure:
+    """A panel a method, a colour a target; curves for the kernel, slopes for the network."""
+    fig, axes = panels(2, 2, (4.8, 3.9))
+    for ax, (method, title) in zip(axes, TITLES.items(), strict=True):
+        style.dress(ax, title, "number of training rows n", r"test loss $E(f-f^*)^2$")
+        style.grid(ax)
+        ax.set_xscale("log")
+        ax.set_yscale("log")
+        for mark, s in zip(style.class_marks(tuple(TARGETS.values())), TARGETS, strict=True):
+            rows = only(table, method=method, s=s)
+            if len(rows):
+                series.points(ax, metric_series(rows, "n", "loss", mark))
+                if theory_table is not None:
+                    _theory_line(ax, rows, mark.color)
+        levels = sorted({int(n) for n in table["n"]})
+        ax.set_xticks(levels, [f"{n:,}" for n in levels])
+        ax.minorticks_off()
+    shared_key(fig, axes)
+    caption(fig, _words(table))
+    return fig
+
+
+def _theory_line(ax: Axes, rows: pd.DataFrame, color: str) -> None:
+    """The kernel's curve; for the network the power law through the middle of the points."""
+    row = rows.iloc[0]
+    s, n = int(row["s"]), np.geomspace(rows["n"].min(), rows["n"].max(), 40)
+    if row["method"] == "kernel":
+        series.line(ax, n, tuned_risk([_law(s)], n, float(row["noise"])), "", color)
+        return
+    middle = np.exp(np.mean(np.log(rows["loss"]) + rate(s) * np.log(rows["n"])))
+    series.line(ax, n, middle * n ** -rate(s), "", color).set_linestyle((0, (1, 1.2)))
+
+
+def _words(table: pd.DataFrame) -> str:
+    row = table.iloc[0]
+    return (
+        rf"$f^* = \max(x, 0)^s$ with variance 1, x uniform on [-1, 1], noise {row['noise']:g}; "
+        f"penalties by leave-one-out; {int(row['m'])} neurons. Left, solid: what the kernel's "
+        "eigenvalues predict at the best penalty. Right, dotted: only slopes are predicted, "
+        r"$n^{-2t/(2t+1)}$ with t = s + 1/2 derivatives, at the height of the points. "
+        f"Points: {over_seeds(table)}.{averaged(table, 'noise', 'm')}"
+    )
+
+
+def _steeper(margin: float) -> Check:
+    """Than the step, for each other target and method."""
+    steps = (
+        steeper("loss", "n", {"s": s, "method": method}, {"s": 0, "method": method}, margin)
+        for method in TITLES
+        for s in TARGETS
+        if s > 0
+    )
+    return every(*steps)
+
+
+def _slopes(method: str) -> Check:
+    return every(
+        *(
+            slope("loss", "n", -rate(s) - 0.25, -rate(s) + 0.25, {"method": method, "s": s})
+            for s in TARGETS
+        )
+    )
+
+
+EXPERIMENT = Experiment(
+    name="adapt-smooth",
+    question="Does the loss fall faster with n the smoother the target, with no one saying how?",
+    trial=trial,
+    grids={
+        "quick": {"method": list(TITLES), "s": list(TARGETS), "n": [128, 256, 512, 1_024, 2_048]},
+        "paper": {
+            "method": list(TITLES),
+            "s": list(TARGETS),
+            "n": [128, 256, 512, 1_024, 2_048, 4_096],
+            "m": 512,
+        },
+    },
+    seeds={"quick": 32, "paper": 60},
+    theory=theory,
+    figure=figure,
+    claims=(
+        Claim(
+            "The loss falls faster with n where the target is continuous than at a step, by 0.1 or"
+            " more in the slope, for kernel and network.",
+            "the fourth talk, smoothness; Stone 1982",
+            _steeper(0.1),
+        ),
+        Claim(
+            "The kernel's slopes are those of n^(-2t/(2t+1)), t = s + 1/2, within 0.25.",
+            "Stone 1982; Caponnetto & De Vito 2007",
+            _slopes("kernel"),
+        ),
+        Claim(
+            "The network's slopes are, too.",
+            "the fourth talk, smoothness; Stone 1982",
+            _slopes("network"),
+        ),
+        Claim(
+            "The kernel loses what its eigenvalues predict, within a factor of 2.",
+            "Simon et al. 2021, the eigenlearning equations",
+            agrees("log_loss", theory, {"method": "kernel"}, margin=math.log10(2)),
+        ),
+    ),
+)

@@ -1,0 +1,261 @@
+"""Loss in growing dimension on inputs of few degrees of freedom, and on full-dimensional ones."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from gradfeat.catalogue.shared.adapt_training import (
+    gaussian_risk,
+    network,
+    shifted_sines,
+    steeper,
+    tuned_gaussian,
+)
+from gradfeat.catalogue.shared.checks import LARGEST, MOST_ROWS, at_least, at_most, one_of, paired
+from gradfeat.catalogue.shared.curves import averaged, metric_series, only, over_seeds
+from gradfeat.drawing import series, style
+from gradfeat.drawing.panels import caption, panels, shared_key
+from gradfeat.lab.claims import Check, Claim, above, agrees, below, each, every, slope
+from gradfeat.lab.experiment import Experiment
+from gradfeat.maths.streams import stream
+from gradfeat.tasks.low_dimensional_support import LowDimensionalSupport
+
+TITLES = {"kernel": "Gaussian kernel", "network": "Network"}
+SUPPORTS = {
+    "subspace": "plane",
+    "manifold": "curved surface",
+    "near": "near the plane",
+    "full": "all of space",
+}
+
+
+def trial(
+    method: str,
+    support: str,
+    d: int,
+    n: int = 500,
+    r: int = 2,
+    ambient: float = 0.05,
+    frequency: float = 2.0,
+    noise: float = 0.2,
+    m: int = 256,
+    n_test: int = 5_000,
+    *,
+    seed: int,
+    device: str = "cpu",
+) -> dict[str, float]:
+    """E (f - f*)^2 on fresh rows, f* = r sines of r of d inputs' directions, E f*^2 = 1.
+
+    Inputs lie on an r-dimensional subspace, on a curved manifold over it, near the subspace (noise
+    `ambient` in each other direction), or are N(0, I_d). The Gaussian kernel chooses its bandwidth,
+    in units of the inputs' norm, and its penalty by leave-one-out; the network has m neurons and
+    one gradient step. Labels have Gaussian noise.
+    """
+    one_of(TITLES, method=method)
+    one_of(SUPPORTS, support=support)
+    paired(m)
+    at_least(2, n=n)
+    at_least(1, n_test=n_test)
+    at_least(0, ambient=ambient)
+    at_most(MOST_ROWS, n=n, n_test=n_test)
+    at_most(LARGEST, noise=noise, frequency=frequency, ambient=ambient)
+    bent, spread = _shape(support, ambient)
+    g = shifted_sines(r, frequency)
+    task = LowDimensionalSupport(d, r, g, bent, spread, noise, seed)
+    train = task.sample(n, stream(seed, "train"))
+    X, y = train.X.to(device), train.y.to(device)
+    match method:
+        case "kernel":
+            f = tuned_gaussian(_size(d, r, bent, spread), X, y, seed)
+        case _:
+            f = network(m, 1, X, y, seed)
+    X = task.sample(n_test, stream(seed, "test")).X.to(device)
+    loss = float((f(X) - task.target(X)).square().mean())
+    return {"loss": loss, "log_loss": math.log10(loss)}
+
+
+def _shape(support: str, ambient: float) -> tuple[float, float]:
+    """Curvature, and the spread in the directions that do not matter."""
+    spread = {"near": ambient, "full": 1.0}.get(support, 0.0)
+    return float(support == "manifold"), spread
+
+
+def _size(d: int, r: int, curvature: float, spread: float) -> float:
+    """Root-mean-square norm of the inputs."""
+    return math.sqrt(r * (1 + curvature**2) + (d - r) * spread**2)
+
+
+def theory(
+    method: str,
+    support: str,
+    d: int,
+    n: int,
+    r: int,
+    ambient: float,
+    frequency: float,
+    noise: float,
+) -> dict[str, float]:
+    """The kernel's learning curve where inputs are Gaussian; nothing for a surface or a network."""
+    if method != "kernel" or support == "manifold":
+        return {"loss": math.nan, "log_loss": math.nan}
+    spread = _shape(support, ambient)[1]
+    size, inputs = _size(d, r, 0.0, spread), d if spread > 0 else r
+    loss = gaussian_risk(shifted_sines(r, frequency), inputs, n, size, noise, spread)
+    return {"loss": loss, "log_loss": math.log10(loss)}
+
+
+def figure(table: pd.DataFrame, theory_table: pd.DataFrame | None) -> Figure:
+    """Rows: kernel, network. Columns: loss against d at one n, against n at the largest d."""
+    fig, axes = panels(4, 2, (4.6, 3.2))
+    counts = [int(value) for value in table["n"]]
+    n, d = max(counts, key=counts.count), max(int(value) for value in table["d"])
+    for row, (method, title) in enumerate(TITLES.items()):
+        own = only(table, method=method)
+        across, along = axes[2 * row : 2 * row + 2]
+        _panel(across, only(own, n=n), "d", f"{title}, n = {n:,}", theory_table is not None)
+        _panel(along, only(own, d=d), "n", f"{title}, d = {d}", theory_table is not None)
+    shared_key(fig, axes)
+    caption(fig, _words(table))
+    return fig
+
+
+AXES = {"d": "number of inputs d", "n": "number of training rows n"}
+
+
+def _panel(ax: Axes, rows: pd.DataFrame, x: str, title: str, lines: bool) -> None:
+    style.dress(ax, title, AXES[x], r"test loss $E(f-f^*)^2$")
+    style.grid(ax)
+    ax.set_xscale("log", base=2)
+    ax.set_yscale("log")
+    marks = style.class_marks(tuple(SUPPORTS.values()))
+    for mark, support, shift in zip(marks, SUPPORTS, (-2, 0, 2, 0), strict=True):
+        own = only(rows, support=support)
+        if len(own):
+            series.points(ax, metric_series(own, x, "loss", mark), connect=True, shift=shift)
+            if lines and support != "manifold" and own["method"].iloc[0] == "kernel":
+                _theory_line(ax, own, x, mark.color)
+    levels = sorted({*rows[x]})
+    ax.set_xticks(levels, [f"{level:,}" for level in levels])
+    ax.minorticks_off()
+
+
+def _theory_line(ax: Axes, rows: pd.DataFrame, x: str, color: str) -> None:
+    row: dict[str, Any] = {str(name): rows[name].iloc[0] for name in rows.columns}
+    names = ("method", "support", "d", "n", "r", "ambient", "frequency", "noise")
+    at = np.unique(np.geomspace(rows[x].min(), rows[x].max(), 9).astype(int))
+    curve = [theory(**{**{name: row[name] for name in names}, x: int(one)})["loss"] for one in at]
+    series.line(ax, at, np.array(curve), "", color)
+
+
+def _words(table: pd.DataFrame) -> str:
+    row = table.iloc[0]
+    r = int(row["r"])
+    return (
+        f"A function of {r} coordinates (sines of frequency {row['frequency']:g}, noise "
+        f"{row['noise']:g}), inputs on a {r}-dimensional plane or curved surface in $R^d$, near "
+        f"the plane ({row['ambient']:g} in each other direction), or N(0, I). Kernel: "
+        "bandwidth and penalty by leave-one-out; lines: what its eigenvalues predict, for Gaussian "
+        "inputs, as if eigenfunctions were Gaussian, which in few dimensions promises too much. "
+        f"Network: {int(row['m'])} neurons, one gradient step. "
+        f"Points: {over_seeds(table)}.{averaged(table, 'r', 'ambient', 'frequency', 'noise', 'm')}"
+    )
+
+
+LOW = ("subspace", "manifold")
+FAR = 32
+EACH = {"n": 500}
+
+
+def _slopes(factor: str, low: float, high: float, where: dict[str, Any]) -> Check:
+    """For kernel and network on supports of low dimension."""
+    return every(
+        *(
+            slope("loss", factor, low, high, {"method": method, "support": support, **where})
+            for method in TITLES
+            for support in LOW
+        )
+    )
+
+
+def _steeper_than_full(margin: float) -> Check:
+    return every(
+        *(
+            steeper("loss", "n", {"support": s, **own}, {"support": "full", **own}, margin)
+            for own in ({"method": method, "d": FAR} for method in TITLES)
+            for s in LOW
+        )
+    )
+
+
+EXPERIMENT = Experiment(
+    name="adapt-support",
+    question="Is it the number of inputs that costs rows, or the dimension of where they lie?",
+    trial=trial,
+    grids={
+        "quick": [
+            {"method": list(TITLES), "support": list(SUPPORTS), "d": [4, 8, 16], "n": 500},
+            {"method": list(TITLES), "support": list(SUPPORTS), "d": FAR,
+             "n": [125, 250, 500, 1_000]},
+        ],
+        "paper": [
+            {"method": list(TITLES), "support": list(SUPPORTS), "d": [4, 8, 16, FAR, 64],
+             "n": [500, 2_000], "m": 512},
+            {"method": list(TITLES), "support": list(SUPPORTS), "d": FAR,
+             "n": [125, 250, 1_000, 4_000], "m": 512},
+        ],
+    },
+    seeds={"quick": 10, "paper": 20},
+    theory=theory,
+    figure=figure,
+    claims=(
+        Claim(
+            "On a plane or a curved surface the loss does not grow with d, for kernel and network"
+            " (slope of log loss on log d below 0.25).",
+            "the fourth talk, low-dimensional support",
+            _slopes("d", -math.inf, 0.25, EACH),
+        ),
+        Claim(
+            "On full-dimensional inputs the kernel's loss grows with d (slope above 1).",
+            "the fourth talk, the curse of dimensionality",
+            slope("loss", "d", 1.0, math.inf, {"method": "kernel", "support": "full", **EACH}),
+        ),
+        Claim(
+            f"Of {FAR} inputs near a plane both lose below 0.05; the kernel loses above 0.8 of"
+            " full-dimensional ones.",
+            "the fourth talk, low-dimensional support",
+            every(
+                each("method", below("loss", 0.05, {"support": "near", "d": FAR, **EACH})),
+                above("loss", 0.8, {"method": "kernel", "support": "full", "d": FAR, **EACH}),
+            ),
+        ),
+        Claim(
+            f"In {FAR} inputs the loss on a plane or a curved surface falls with n faster than on"
+            " full-dimensional inputs, by 0.3 or more in the slope, for kernel and network.",
+            "the fourth talk, low-dimensional support",
+            _steeper_than_full(0.3),
+        ),
+        Claim(
+            f"The kernel's slope in n on a plane in {FAR} inputs is that of 2 inputs, about 1/n for"
+            " a smooth function (-1.25 to -0.6).",
+            "the fourth talk, low-dimensional support",
+            slope("loss", "n", -1.25, -0.6, {"method": "kernel", "support": "subspace", "d": FAR}),
+        ),
+        Claim(
+            "On full-dimensional inputs, from d = 8 on, the kernel loses what its eigenvalues"
+            " predict, within 0.1 in log10.",
+            "Simon et al. 2021, the eigenlearning equations",
+            agrees(
+                "log_loss",
+                theory,
+                {"method": "kernel", "support": "full", "d": [8, 16, FAR, 64]},
+                margin=0.1,
+            ),
+        ),
+    ),
+)  # fmt: skip

@@ -1,0 +1,146 @@
+"""Degenerate targets: without a quadratic part, n = d^2 rows do not show the direction."""
+
+from __future__ import annotations
+
+import pandas as pd
+from matplotlib.figure import Figure
+
+from gradfeat.catalogue.shared.checks import (
+    MOST_DEGREE,
+    MOST_ROWS,
+    at_least,
+    at_most,
+    one_of,
+    paired,
+)
+from gradfeat.catalogue.shared.curves import averaged, metric_series, only, over_seeds
+from gradfeat.drawing import series, style
+from gradfeat.drawing.panels import caption, panels, shared_key
+from gradfeat.lab.claims import Claim, above, below, each, every, greater, ordered
+from gradfeat.lab.experiment import Experiment
+from gradfeat.maths.streams import stream
+from gradfeat.models.gradient_step import GradientStep
+from gradfeat.tasks.multi_index import MultiIndex
+from gradfeat.tasks.targets import he2_hep, pure_hermite
+
+NAMES = {"quadratic part": "He₂ + Heₚ", "degenerate": "Heₚ alone"}
+
+
+def trial(
+    target: str,
+    d: int,
+    ratio: float,
+    p: int = 4,
+    m: int = 512,
+    n_test: int = 10_000,
+    *,
+    seed: int,
+    device: str = "cpu",
+) -> dict[str, float]:
+    """Algorithm 1 on n = ratio d^2 rows of one direction u: loss (E f*^2 = 1), median |cos(w, u)|.
+
+    The target is He_2/2 + He_p/sqrt(2 p!), or He_p/sqrt(p!) alone, whose H = E grad^2 f* is zero.
+    """
+    one_of(NAMES, target=target)
+    paired(m)
+    at_least(1, d=d, n_test=n_test)
+    at_least(3, p=p)
+    at_most(MOST_DEGREE, p=p)
+    at_most(MOST_ROWS, n_test=n_test, **{"ratio d^2": ratio * d**2})
+    n = round(ratio * d**2)
+    at_least(2, **{"ratio d^2": n})
+    task = MultiIndex(d, he2_hep(p) if target != "degenerate" else pure_hermite(p), seed=seed)
+    rows, test = (task.sample(k, stream(seed, s)) for k, s in ((n, "train"), (n_test, "test")))
+    net = GradientStep(m).fit(rows.X.to(device), rows.y.to(device), seed=seed)
+    cosines = (net.W @ task.directions.to(device)).abs().squeeze(1) / net.W.norm(dim=1)
+    loss = (net(test.X.to(device)) - test.y.to(device)).square().mean()
+    return {"loss": float(loss), "cosine": float(cosines.nanmedian())}
+
+
+def _times(ratio: float) -> str:
+    return "" if ratio == 1 else f"{ratio:g} "
+
+
+def figure(table: pd.DataFrame, theory_table: pd.DataFrame | None) -> Figure:
+    """Loss and alignment over d at each n/d^2: a row of panels for each p."""
+    del theory_table
+    powers, ratios = sorted({*table["p"]}), sorted({*table["ratio"]})
+    fig, axes = panels(2 * len(powers), 2, (5.2, 3.4))
+    names = {(t, c): f"{NAMES[t]}, n = {_times(c)}d²" for t in NAMES for c in ratios}
+    marks = dict(zip(names, style.class_marks(tuple(names.values())), strict=True))
+    for i, p in enumerate(powers):
+        left, right = axes[2 * i], axes[2 * i + 1]
+        style.dress(left, f"Loss, p = {p}", "number of inputs d", r"test loss $E(f-f^*)^2$")
+        style.dress(right, f"Direction found, p = {p}", "number of inputs d", "median |cos(w, u)|")
+        for (target, ratio), mark in marks.items():
+            rows = only(table, p=p, target=target, ratio=ratio)
+            for ax, metric in ((left, "loss"), (right, "cosine")) if len(rows) else ():
+                series.points(ax, metric_series(rows, "d", metric, mark), connect=True)
+        series.level(left, 1.0, "nothing learned")
+        left.set_ylim(0, 1.4)
+        right.set_ylim(0, 1.03)
+        for ax in (left, right):
+            style.grid(ax, "y")
+            style.logarithmic(ax, "x")
+    shared_key(fig, axes)
+    caption(
+        fig,
+        f"One gradient step on {int(table['m'].iloc[0])} neurons, n proportional to $d^2$. Targets "
+        r"of one direction u: $He_2/2 + He_p/\sqrt{2p!}$, and the degenerate $He_p/\sqrt{p!}$, "
+        f"whose average Hessian is zero. Points: {over_seeds(table)}.{averaged(table, 'm')}",
+    )
+    return fig
+
+
+DIMENSIONS = [10, 20, 40]
+LARGE = {"d": 40, "ratio": 4.0}
+
+EXPERIMENT = Experiment(
+    name="damian22-degenerate",
+    question="What does one gradient step find where the average Hessian is zero?",
+    trial=trial,
+    grids={
+        "quick": {"target": list(NAMES), "p": [3, 4], "d": DIMENSIONS, "ratio": [1.0, 4.0]},
+        "paper": {
+            "target": list(NAMES),
+            "p": [3, 4],
+            "d": [*DIMENSIONS, 80],
+            "ratio": [0.25, 1.0, 4.0, 16.0],
+        },
+    },
+    seeds={"quick": 6, "paper": 10},
+    figure=figure,
+    claims=(
+        Claim(
+            "At n = 4 d^2, d = 40, the target with a quadratic part is learned (loss below 0.5) and"
+            " its direction found (median |cos| above 0.65).",
+            "Damian22, Theorem 1",
+            every(
+                each("p", below("loss", 0.5), {"target": "quadratic part", **LARGE}),
+                each("p", above("cosine", 0.65), {"target": "quadratic part", **LARGE}),
+            ),
+        ),
+        Claim(
+            "There the degenerate target loses more by at least 0.4, and its direction is not found"
+            " (median |cos| below 0.4).",
+            "Damian22, Assumption 2 and Theorem 2",
+            every(
+                each(
+                    "p",
+                    greater("loss", {"target": "degenerate"}, {"target": "quadratic part"}, 0.4),
+                    LARGE,
+                ),
+                each("p", below("cosine", 0.4), {"target": "degenerate", **LARGE}),
+            ),
+        ),
+        Claim(
+            "At n = 4 d^2 the degenerate target's direction fades as d grows.",
+            "Damian22, Theorem 2",
+            each(
+                "p",
+                ordered("cosine", "d", increasing=False),
+                {"target": "degenerate", "ratio": 4.0, "d": [10, 40]},
+            ),
+        ),
+    ),
+)

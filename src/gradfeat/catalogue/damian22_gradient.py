@@ -1,0 +1,230 @@
+"""The first gradient: its leading term and its whole Hermite series against measured gradients."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pandas as pd
+import torch
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from torch import Tensor
+
+from gradfeat.catalogue.shared.checks import MOST_DEGREE, MOST_ROWS, at_least, at_most, paired
+from gradfeat.catalogue.shared.curves import averaged, metric_series, only, over_seeds, values_of
+from gradfeat.drawing import series, style
+from gradfeat.drawing.panels import caption, panels, shared_key
+from gradfeat.lab.claims import Claim, agrees, each, every, greater, slope
+from gradfeat.lab.experiment import Experiment
+from gradfeat.maths.activations import ReLU
+from gradfeat.maths.blocks import Block, collect
+from gradfeat.maths.statistics.first_layer_gradient import FirstLayerGradient
+from gradfeat.maths.streams import stream
+from gradfeat.models.gradient_step import GradientStep
+from gradfeat.models.refit import affine_part
+from gradfeat.models.training_rows import InMemory
+from gradfeat.tasks.base import Sample
+from gradfeat.tasks.multi_index import MultiIndex
+from gradfeat.tasks.targets import he2_hep
+from gradfeat.theory.damian22_gradient import leading_term, population_gradient
+from gradfeat.theory.damian22_leading_error import relative_error
+from gradfeat.theory.damian22_noise import sampling_variance
+
+#: Metrics of the leading term.
+#: Beyond it hardly a neuron of a sample is on at one end, or off at the other.
+LARGEST_BIAS = 4.0
+
+LEADING = ("leading_error", "measured_error", "noise_ratio_leading")
+
+
+def trial(
+    d: int,
+    bias: float = 0.0,
+    r: int = 1,
+    p: int = 4,
+    m: int = 200,
+    n: int = 200_000,
+    *,
+    seed: int,
+    device: str = "cpu",
+) -> dict[str, float]:
+    """Gradient of Algorithm 1 at its start on n rows of He_2/2 + He_p/sqrt(2 p!) in r directions.
+
+    leading_error = |G - L|/|L| over the m neurons: G the population gradient by its series, L the
+    leading term -2 a_j H w_j/(|w_j| sqrt(2 pi)); measured_error is the same with the gradients of
+    two halves of the rows in place of G, <G_1 - L, G_2 - L> having no bias. noise_ratio is
+    |G_n - G|^2 over its expectation, so 1 where the series is right; noise_ratio_leading has L in
+    place of G. The leading term is that of a net without bias. Its measured error is left out where
+    sampling noise hides it, n < 16 d^2.
+    """
+    paired(m)
+    at_least(1, d=d, r=r)
+    at_least(10 * d, n=n)
+    at_most(MOST_ROWS, n=n)
+    at_most(MOST_DEGREE, p=p)
+    at_most(LARGEST_BIAS, **{"|bias|": abs(bias)})
+    task = MultiIndex(d, he2_hep(p, r), seed=seed)
+    net = GradientStep(m)
+    rows = task.sample(n, stream(seed, "train"))
+    halves = [Sample(rows.X[i::2].to(device), rows.y[i::2].to(device)) for i in (0, 1)]
+    g, U = task.g.series, task.directions.numpy()
+    start = net.start(InMemory(Block(rows.X, rows.y, torch.ones(n, dtype=torch.float64))), seed)
+    W, a = start.W[: m // 2].numpy(), start.a[: m // 2, 0].numpy()
+    measured = [_gradient(half, start.W[: m // 2], start.a[: m // 2], bias) for half in halves]
+    G = population_gradient(g, U, W, a, bias)
+    V = 4 * np.sum(a**2 * sampling_variance(g, U, W, bias)) / n
+    mean = (measured[0] + measured[1]) / 2
+    found = {"noise_ratio": float(np.square(mean - G).sum() / V)}
+    if bias != 0:
+        return found | dict.fromkeys(LEADING, math.nan)
+    L = leading_term(g, U, W, a)
+    size = np.square(L).sum()
+    square = float(np.sum((measured[0] - L) * (measured[1] - L)) / size)
+    values = (
+        math.sqrt(np.square(G - L).sum() / size),
+        math.copysign(math.sqrt(abs(square)), square) if 16 * d**2 <= n else math.nan,
+        float(np.square(mean - L).sum() / V),
+    )
+    return found | dict(zip(LEADING, values, strict=True))
+
+
+def _gradient(rows: Sample, W: Tensor, a: Tensor, bias: float) -> np.ndarray:
+    """grad_W of the mean squared error at f = 0, on the rows less their own affine part."""
+    X, y = rows.X, rows.y
+    ones = torch.ones_like(y[:, 0])
+    alpha, beta = affine_part(InMemory(Block(X, y, ones)), "moment")
+    residual = y - alpha - X @ beta
+    W, a = W.to(X), a.to(X)
+    gradient = FirstLayerGradient(W, W.new_full((len(W),), bias), a, ReLU())
+    sums = collect(gradient, [Block(X, residual, ones)])
+    return (-2 * sums.WT.T / sums.weight).cpu().numpy()
+
+
+def theory(d: int, bias: float, r: int, p: int) -> dict[str, float]:
+    """The leading term's error over the start, exact; 1 for what is in units of noise."""
+    error = relative_error(he2_hep(p, r), d) if bias == 0 else math.nan
+    return {"leading_error": error, "measured_error": error, "noise_ratio": 1.0}
+
+
+def figure(table: pd.DataFrame, theory_table: pd.DataFrame | None) -> Figure:
+    """Left: error of the leading term over d. Right: what is left of the measured gradient."""
+    fig, axes = panels(2, 2, (5.2, 4.0))
+    plain = only(table, bias=0.0)
+    several = sorted({*plain["r"]})
+    _errors(axes[0], plain, several, theory_table is not None)
+    _ratios(axes[1], table, several)
+    shared_key(fig, axes)
+    p = int(table["p"].iloc[0])
+    caption(
+        fig,
+        rf"Gradient of {int(table['m'].iloc[0])} ReLU neurons at Algorithm 1's start; "
+        rf"$f^* = [He_2/2 + He_{p}/\sqrt{{2\cdot {p}!}}]/\sqrt{{r}}$ summed over r directions, "
+        f"n = {values_of(table, 'n')} rows. Points: {over_seeds(table)}."
+        f"{averaged(table, 'p', 'm', 'n')}",
+    )
+    return fig
+
+
+def _errors(ax: Axes, rows: pd.DataFrame, several: list[int], theory_too: bool) -> None:
+    style.dress(ax, "The leading term's error falls with d", "number of inputs d", "relative error")
+    style.grid(ax)
+    names = [f"r = {r}, {what}" for r in several for what in ("by the series", "measured")]
+    marks = iter(style.class_marks(tuple(names)))
+    for r in several:
+        own = only(rows, r=r)
+        exact = next(marks)
+        if theory_too and len(own):
+            d = np.unique(np.geomspace(own["d"].min(), own["d"].max(), 40).round().astype(int))
+            predicted = [relative_error(he2_hep(int(own["p"].iloc[0]), r), int(k)) for k in d]
+            series.line(ax, d, np.array(predicted), f"r = {r}, theory", exact.color)
+        series.points(ax, metric_series(own, "d", "leading_error", exact), shift=-3)
+        seen = own.dropna(subset=["measured_error"])
+        if len(seen):
+            series.points(ax, metric_series(seen, "d", "measured_error", next(marks)), shift=3)
+    style.logarithmic(ax, "x")
+    style.logarithmic(ax, "y")
+
+
+def _ratios(ax: Axes, table: pd.DataFrame, several: list[int]) -> None:
+    title = "Only the whole series leaves nothing but noise"
+    style.dress(ax, title, "number of inputs d", r"$|G_n - $prediction$|^2$ / sampling variance")
+    style.grid(ax)
+    plain = only(table, bias=0.0, r=several[0]) if several else table
+    cells = [
+        ("leading term alone", plain, "noise_ratio_leading"),
+        ("series", plain, "noise_ratio"),
+        *(
+            (f"series, bias {bias:g}", only(table, bias=bias), "noise_ratio")
+            for bias in sorted({*table["bias"]} - {0.0})
+        ),
+    ]
+    marks = style.class_marks(tuple(name for name, _, _ in cells))
+    for place, (mark, (_, rows, metric)) in enumerate(zip(marks, cells, strict=True)):
+        if len(rows):
+            series.points(ax, metric_series(rows, "d", metric, mark), shift=3 * place - 6)
+    series.level(ax, 1.0, "sampling noise alone", below=True)
+    style.logarithmic(ax, "x")
+    style.logarithmic(ax, "y")
+
+
+DIMENSIONS = [20, 50, 100, 200, 500]
+PLAIN = {"bias": 0.0}
+
+EXPERIMENT = Experiment(
+    name="damian22-gradient",
+    question="Is the first gradient the Hessian times the weights, and what else is in it?",
+    trial=trial,
+    grids={
+        "quick": [
+            {"d": DIMENSIONS, "r": 1, "n": 50_000},
+            {"d": DIMENSIONS[:3], "r": 3, "n": 50_000},
+            {"d": 20, "bias": [-1.0, 0.5, 2.0], "r": 1, "n": 50_000},
+        ],
+        "paper": [
+            {"d": DIMENSIONS, "r": [1, 3]},
+            {"d": [20, 100], "bias": [-1.0, 0.5, 2.0], "r": [1, 3]},
+        ],
+    },
+    seeds={"quick": 8, "paper": 20},
+    theory=theory,
+    figure=figure,
+    claims=(
+        Claim(
+            "The leading term's relative error falls like d^(-1/2): slope -0.6 to -0.45 on"
+            " d = 20 to 500.",
+            "Damian22, Lemma 1",
+            slope("leading_error", "d", -0.6, -0.45, {**PLAIN, "r": 1}),
+        ),
+        Claim(
+            "It is what theory says, by the series and measured: nothing contradicts it within 4"
+            " standard errors.",
+            "Damian22, Lemma 1",
+            every(
+                agrees("leading_error", theory, PLAIN, z=4.0),
+                agrees("measured_error", theory, {**PLAIN, "d": [20, 50]}, z=4.0),
+            ),
+        ),
+        Claim(
+            "Measured gradients differ from the whole series by their sampling noise alone, with"
+            " and without bias.",
+            "Damian22, section 4: the Hermite expansion of the gradient",
+            agrees("noise_ratio", theory, z=4.0),
+        ),
+        Claim(
+            "The leading term alone leaves more than noise at d = 20.",
+            "Damian22, Lemma 1",
+            each(
+                "r",
+                greater(
+                    "noise_ratio_leading",
+                    {**PLAIN, "d": 20},
+                    {**PLAIN, "d": 20},
+                    margin=1.0,
+                    than_metric="noise_ratio",
+                ),
+                {**PLAIN, "d": 20},
+            ),
+        ),
+    ),
+)

@@ -1,0 +1,221 @@
+"""Loss against the number of rows: one gradient step, random features, the infinite-width NTK."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from torch import Tensor
+
+from gradfeat.catalogue.shared.checks import (
+    LARGEST,
+    MOST_DEGREE,
+    MOST_ROWS,
+    at_least,
+    at_most,
+    one_of,
+    paired,
+)
+from gradfeat.catalogue.shared.curves import averaged, metric_series, only, over_seeds
+from gradfeat.catalogue.shared.kernel_training import tuned_ridge
+from gradfeat.drawing import series, style
+from gradfeat.drawing.panels import caption, panels, shared_key
+from gradfeat.lab.claims import Check, Claim, agrees, below, each, every, greater, within
+from gradfeat.lab.experiment import Experiment
+from gradfeat.maths.hermite import HermiteSeries
+from gradfeat.maths.streams import stream
+from gradfeat.models.base import Predictor
+from gradfeat.models.gradient_step import GradientStep
+from gradfeat.models.kernel_ridge import KernelRidge
+from gradfeat.models.kernels.network import NetworkKernel
+from gradfeat.models.random_features import RandomFeatures
+from gradfeat.tasks.multi_index import MultiIndex
+from gradfeat.tasks.targets import he2_hep
+from gradfeat.theory.kernel_curve import ridge_risk
+from gradfeat.theory.zonal_spectrum import ZonalSpectrum, homogeneous_shares, zonal_spectrum
+
+NAMES = {
+    "gradient step": "one gradient step",
+    "ntk": "NTK, infinite width",
+    "random features": "random features",
+    "ntk without bias": "NTK without bias",
+}
+
+
+def trial(
+    method: str,
+    n: int,
+    d: int = 10,
+    p: int = 4,
+    m: int = 512,
+    noise: float = 0.0,
+    ridge: float = 1e-3,
+    n_test: int = 10_000,
+    *,
+    seed: int,
+    device: str = "cpu",
+) -> dict[str, float]:
+    """E (f - f*)^2 / E f*^2 on fresh rows, f* = He_2/2 + He_p/sqrt(2 p!) of one direction.
+
+    Both means are over the same rows: E f*^2 = 1, but the tails of f* make its mean over rows vary,
+    and that of the error with it.
+
+    Both networks have m neurons, biases N(0, 1) and a head by ridge with leave-one-out penalty.
+    The NTK is that of a ReLU network with biases N(0, 1), its penalty chosen by leave-one-out;
+    without bias it has the penalty `ridge`, so that theory knows it. Labels have noise uniform on
+    {-noise, noise}.
+    """
+    one_of(NAMES, method=method)
+    paired(m)
+    at_least(1, n=n, n_test=n_test)
+    at_least(0, ridge=ridge)
+    at_most(MOST_ROWS, n=n, n_test=n_test)
+    at_most(MOST_DEGREE, p=p)
+    at_most(LARGEST, noise=noise, ridge=ridge)
+    task = MultiIndex(d, he2_hep(p), noise, "sign", seed=seed)
+    train = task.sample(n, stream(seed, "train"))
+    f = _fit(method, m, ridge, train.X.to(device), train.y.to(device), seed)
+    X = task.sample(n_test, stream(seed, "test")).X.to(device)
+    target = task.target(X)
+    return {"loss": float((f(X) - target).square().mean() / target.square().mean())}
+
+
+def _fit(method: str, m: int, ridge: float, X: Tensor, y: Tensor, seed: int) -> Predictor:
+    match method:
+        case "gradient step":
+            return GradientStep(m).fit(X, y, seed=seed)
+        case "random features":
+            return RandomFeatures(m).fit(X, y, seed=seed)
+        case "ntk":
+            return tuned_ridge([NetworkKernel(bias=1.0)], X, y, seed)
+        case _:
+            return KernelRidge(NetworkKernel(), ridge).fit(X, y)
+
+
+def theory(method: str, n: int, d: int, p: int, noise: float, ridge: float) -> dict[str, float]:
+    """The learning curve of the NTK without bias, d > 1; nothing is known of the others."""
+    if method != "ntk without bias" or d < 2:
+        return {"loss": math.nan}
+    return {"loss": float(kernel_loss(np.array([n]), d, p, noise, ridge)[0])}
+
+
+def kernel_loss(n: np.ndarray, d: int, p: int, noise: float, ridge: float) -> np.ndarray:
+    """E (f - f*)^2 of ridge with the ReLU's NTK without bias at each n: eigenvalues and shares."""
+    shares, beyond = homogeneous_shares(_target(p), d)
+    return ridge_risk(_spectrum(d), shares, n, ridge=ridge, noise=noise, beyond=beyond)
+
+
+def _spectrum(d: int) -> ZonalSpectrum:
+    """Of k(x, z)/(|x||z|/d) = [sin t + 2 (pi - t) cos t]/(2 pi), t the angle of x and z."""
+
+    def h(cosine: np.ndarray) -> np.ndarray:
+        t = np.arccos(cosine)
+        return (np.sin(t) + 2 * (math.pi - t) * np.cos(t)) / (2 * math.pi)
+
+    return zonal_spectrum(h, d)
+
+
+def _target(p: int) -> HermiteSeries:
+    return HermiteSeries((0.0, 0.0, 0.5, *[0.0] * (p - 3), 1 / math.sqrt(2 * math.factorial(p))))
+
+
+def _theory_line(ax: Axes, table: pd.DataFrame, color: str) -> None:
+    for _, row in only(table, method="ntk without bias").iloc[:1].iterrows():
+        d, p = int(row["d"]), int(row["p"])
+        if d < 2:  # no angles, no spectrum
+            return
+        n = np.geomspace(table["n"].min(), table["n"].max(), 200)
+        curve = kernel_loss(n, d, p, float(row["noise"]), float(row["ridge"]))
+        series.line(ax, n, curve, "theory of the NTK without bias", color)
+
+
+def figure(table: pd.DataFrame, theory_table: pd.DataFrame | None) -> Figure:
+    """Loss against n, a colour a method; edges d^2 and d^p of the kernels' staircase."""
+    fig, (ax,) = panels(1, 1, (6.4, 4.2))
+    style.dress(
+        ax, "What n rows teach", "number of training rows n", r"test loss $E(f-f^*)^2 / E f^{*2}$"
+    )
+    style.grid(ax)
+    marks = dict(zip(NAMES, style.class_marks(tuple(NAMES.values())), strict=True))
+    for method, mark in marks.items():
+        rows = only(table, method=method)
+        if len(rows):
+            series.points(ax, metric_series(rows, "n", "loss", mark), connect=True)
+    if theory_table is not None:
+        _theory_line(ax, table, marks["ntk without bias"].color)
+    style.logarithmic(ax, "x")
+    ax.set_ylim(0, 1.2)
+    series.level(ax, 0.5, "degree 2 learned, no more", below=True)
+    shared_key(fig, [ax])
+    caption(fig, _words(table))
+    return fig
+
+
+def _words(table: pd.DataFrame) -> str:
+    row = table.iloc[0]
+    d, p = int(row["d"]), int(row["p"])
+    return (
+        rf"$f^* = He_2/2 + He_{p}/\sqrt{{2\cdot {p}!}}$ of one direction of {d} Gaussian inputs, "
+        f"networks of {int(row['m'])} neurons. Kernels need about $d^2$ = {d**2:,} rows for degree "
+        f"2 and $d^{p}$ = {d**p:,} for degree {p}; one gradient step needs about $d^2$ for both. "
+        f"Points: {over_seeds(table)}.{averaged(table, 'd', 'p', 'm', 'noise', 'ridge')}"
+    )
+
+
+LATE = {"n": [3_162, 10_000]}
+FROM_1000 = {"n": [1_000, 3_162, 10_000]}
+
+
+def _exceeds(more: str, less: str) -> Check:
+    return every(
+        *(greater("loss", {"method": more, "n": n}, {"method": less, "n": n}) for n in LATE["n"])
+    )
+
+
+EXPERIMENT = Experiment(
+    name="damian22-samples",
+    question="How many rows does one gradient step need, and how many do fixed features?",
+    trial=trial,
+    grids={
+        "quick": [
+            {"method": list(NAMES), "n": [100, 316, 1_000, 3_162]},
+            {"method": [*NAMES][:3], "n": 10_000},
+        ],
+        "paper": {
+            "method": list(NAMES),
+            "n": [32, 100, 316, 1_000, 1_778, 3_162, 5_623, 10_000, 17_783],
+        },
+    },
+    seeds={"quick": 6, "paper": 10},
+    theory=theory,
+    figure=figure,
+    claims=(
+        Claim(
+            "After one gradient step the loss is below 0.1 at n = 10^4.",
+            "Damian22, Theorem 1 and the experiments",
+            below("loss", 0.1, {"method": "gradient step", "n": 10_000}),
+        ),
+        Claim(
+            "Random features stay near 1/2 from n = 10^3.5 on (median between 0.35 and 0.8).",
+            "Damian22, the experiments",
+            each(
+                "n",
+                within("loss", 0.35, 0.8, {"method": "random features"}, "median"),
+                {"method": "random features", **LATE},
+            ),
+        ),
+        Claim(
+            "From n = 10^3.5 on the infinite-width NTK lies between the two.",
+            "Damian22, the experiments",
+            every(_exceeds("ntk", "gradient step"), _exceeds("random features", "ntk")),
+        ),
+        Claim(
+            "From n = 10^3 on the NTK without bias loses what its eigenvalues predict, within 0.1.",
+            "Simon et al. 2021; Damian22, section 1 on kernels",
+            agrees("loss", theory, {"method": "ntk without bias", **FROM_1000}, 2.0, 0.1),
+        ),
+    ),
+)

@@ -1,0 +1,188 @@
+"""Features learned on one target serve another: loss against N after pretraining on n rows."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+import numpy as np
+import pandas as pd
+from matplotlib.figure import Figure
+
+from gradfeat.catalogue.shared.checks import MOST_DEGREE, MOST_ROWS, at_least, at_most, paired
+from gradfeat.catalogue.shared.curves import averaged, metric_series, only, over_seeds
+from gradfeat.drawing import series, style
+from gradfeat.drawing.panels import caption, panels, shared_key
+from gradfeat.lab.claims import Check, Claim, above, below, every, greater, within
+from gradfeat.lab.experiment import Experiment
+from gradfeat.maths.streams import stream
+from gradfeat.models.gradient_step import GradientStep
+from gradfeat.models.head import RidgeHead
+from gradfeat.models.random_features import RandomFeatures
+from gradfeat.models.refit import refit_head
+from gradfeat.models.two_layer import TwoLayer
+from gradfeat.tasks.multi_index import MultiIndex
+from gradfeat.tasks.targets import he2_hep, pure_hermite
+
+
+def trial(
+    power: int,
+    N: int,
+    d: int = 10,
+    p: int = 4,
+    q: int = 3,
+    m: int = 512,
+    n_test: int = 10_000,
+    *,
+    seed: int,
+    device: str = "cpu",
+) -> dict[str, float]:
+    """Loss on He_q(u.x)/sqrt(q!) of a head fitted to N rows, E f*^2 = 1.
+
+    The first layer is that of Algorithm 1 on n = d^power rows of He_2/2 + He_p/sqrt(2 p!) of the
+    same direction u; the head is ridge on its features with leave-one-out penalty. power = -1 is
+    no pretraining: random features.
+    """
+    paired(m)
+    at_least(-1, power=power)
+    at_least(1, n_test=n_test, q=q, d=d)
+    at_most(MOST_DEGREE, p=p, q=q)
+    at_most(MOST_POWER, power=power)
+    at_most(MOST_ROWS, N=N, n_test=n_test, **{"d^power": d ** max(0, power)})
+    at_least(2, N=N)
+    target = MultiIndex(d, pure_hermite(q), seed=seed)
+    rows, test = (target.sample(k, stream(seed, s)) for k, s in ((N, "target"), (n_test, "test")))
+    X, y = rows.X.to(device), rows.y.to(device)
+    U = target.directions.to(device)
+    if power < 0:
+        f = RandomFeatures(m).fit(X, y, seed=seed)
+    else:
+        f = refit_head(_pretrained(power, d, p, m, seed, device), X, y, RidgeHead(), seed=seed)
+    cosines = (f.W @ U).norm(dim=1) / f.W.norm(dim=1)
+    loss = (f(test.X.to(device)) - test.y.to(device)).square().mean()
+    return {"loss": float(loss), "cosine": float(cosines.nanmedian())}
+
+
+@lru_cache(maxsize=32)  # cells that differ only in N share it
+def _pretrained(power: int, d: int, p: int, m: int, seed: int, device: str) -> TwoLayer:
+    source = MultiIndex(d, he2_hep(p), seed=seed).sample(d**power, stream(seed, "source"))
+    return GradientStep(m).fit(source.X.to(device), source.y.to(device), seed=seed)
+
+
+def _names(table: pd.DataFrame) -> dict[int, str]:
+    """What the legend calls each amount of pretraining."""
+    return {power: _name(power) for power in sorted({*table["power"]})}
+
+
+def _name(power: int) -> str:
+    return "no pretraining" if power < 0 else f"n = d{_raised(power)}"
+
+
+def _raised(power: int) -> str:
+    return str(power).translate(str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹"))
+
+
+def figure(table: pd.DataFrame, theory_table: pd.DataFrame | None) -> Figure:
+    """Loss on the new target against N, a colour for each number of pretraining rows."""
+    del theory_table
+    dimensions = sorted({*table["d"]})
+    fig, axes = panels(len(dimensions), 2, (5.6, 4.0))
+    names = _names(table)
+    marks = dict(zip(names, style.class_marks(tuple(names.values())), strict=True))
+    for ax, d in zip(axes, dimensions, strict=True):
+        title = f"{d} inputs: a new target on old features"
+        style.dress(ax, title, "rows N of the new target", r"test loss $E(f-f^*)^2$")
+        style.grid(ax)
+        for power, mark in marks.items():
+            rows = only(table, d=d, power=power)
+            if len(rows):
+                series.points(ax, metric_series(rows, "N", "loss", mark), connect=True)
+        series.level(ax, 1.0, "nothing learned", below=True)
+        ax.set_xlim(np.min(table["N"]) / 1.4, np.max(table["N"]) * 1.4)
+        style.logarithmic(ax, "x")
+        ax.set_ylim(0, 1.6)
+    shared_key(fig, axes)
+    p, q = int(table["p"].iloc[0]), int(table["q"].iloc[0])
+    caption(
+        fig,
+        rf"First layer: one gradient step on n rows of $He_2/2 + He_{p}/\sqrt{{2\cdot {p}!}}$. New "
+        rf"target: $He_{q}/\sqrt{{{q}!}}$ of the same direction; only the head is fitted to its N "
+        f"rows. {int(table['m'].iloc[0])} neurons. Points: {over_seeds(table)}."
+        f"{averaged(table, 'p', 'q', 'm')}",
+    )
+    return fig
+
+
+#: Powers of d whose rows are counted at all.
+MOST_POWER = 12
+
+ROWS = [10, 30, 100, 300, 1_000, 3_000]
+PRETRAINED = {"d": 10, "power": [-1, 0, 1, 2, 3, 4]}
+
+
+def _less_with_more(N: int) -> Check:
+    """Each power of d above 1 leaves less than the one before."""
+    return every(
+        *(
+            greater("loss", {"d": 10, "power": k, "N": N}, {"d": 10, "power": k + 1, "N": N})
+            for k in (1, 2, 3)
+        )
+    )
+
+
+EXPERIMENT = Experiment(
+    name="damian22-transfer",
+    question="How many rows does a new target need once its direction has been learned?",
+    trial=trial,
+    grids={
+        "quick": [
+            {**PRETRAINED, "N": ROWS},
+            {"d": 20, "power": [1, 2, 3], "N": ROWS},
+        ],
+        "paper": [
+            {**PRETRAINED, "N": [*ROWS, 10_000]},
+            {"d": 20, "power": [-1, 0, 1, 2, 3], "N": [*ROWS, 10_000]},
+        ],
+    },
+    seeds={"quick": 8, "paper": 10},
+    figure=figure,
+    claims=(
+        Claim(
+            "Pretrained on n = 1 or n = d rows, the features learn nothing of the new target from"
+            " N = 100 to 3,000 (loss above 0.9).",
+            "Damian22, the transfer experiment",
+            every(
+                *(above("loss", 0.9, {"d": 10, "power": k, "N": N}) for k in (0, 1) for N in ROWS)
+            ),
+        ),
+        Claim(
+            "Pretrained on n = d^2 rows, the loss is between 0.35 and 0.85 at N = 300 and below"
+            " 0.45 at N = 3,000.",
+            "Damian22, the transfer experiment",
+            every(
+                within("loss", 0.35, 0.85, {"d": 10, "power": 2, "N": 300}),
+                below("loss", 0.45, {"d": 10, "power": 2, "N": 3_000}),
+            ),
+        ),
+        Claim(
+            "Pretrained on n = d^4 rows, the loss is below 0.1 at N = 300.",
+            "Damian22, the transfer experiment",
+            below("loss", 0.1, {"d": 10, "power": 4, "N": 300}),
+        ),
+        Claim(
+            "From n = d on, more pretraining leaves less at N = 300 and at N = 3,000.",
+            "Damian22, the transfer experiment",
+            every(_less_with_more(300), _less_with_more(3_000)),
+        ),
+        Claim(
+            "N does not grow with d: at N = 300 twice the inputs lose no more (by 0.03), both"
+            " pretrained on n = d^3 rows.",
+            "Damian22, Theorem 3",
+            greater(
+                "loss",
+                {"d": 10, "power": 3, "N": 300},
+                {"d": 20, "power": 3, "N": 300},
+                margin=-0.03,
+            ),
+        ),
+    ),
+)

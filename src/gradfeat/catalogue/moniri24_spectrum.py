@@ -1,0 +1,331 @@
+"""Singular values of the features and of the first layer after one gradient step eta = n^alpha."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from gradfeat.catalogue.shared.curves import metric_series, only, over_seeds, settings
+from gradfeat.catalogue.shared.step_spectra import (
+    ACTIVATIONS,
+    MARGIN,
+    StepModel,
+    measured,
+    predicted,
+    step_size,
+)
+from gradfeat.drawing import series, style
+from gradfeat.drawing.panels import caption, panels, shared_key
+from gradfeat.lab.claims import Check, Claim, agrees, each, every, within
+from gradfeat.lab.experiment import Experiment
+from gradfeat.lab.rows import Where
+from gradfeat.theory.gradient_direction import limit_degree
+
+NAMES = {"centred_relu": "centred ReLU", "sine": "sine", "tanh": "tanh"}
+
+#: What a network is, alpha aside.
+MODEL = ("activation", "n", "d", "N", "residual")
+
+#: What a histogram shows, by how many values are separated.
+FOUND = {0.0: "the bulk alone", 1.0: "one value leaves it", 2.0: "two values leave it"}
+
+#: Degrees of u that the leading left singular vectors follow.
+SHAPES = ("a line", "a parabola")
+
+DENSITY = "density of the bulk, theory"
+
+
+def batch(
+    alpha: Sequence[float],
+    activation: str = "sine",
+    n: int = 4_000,
+    d: int = 800,
+    N: int = 400,
+    residual: str = "y",
+    *,
+    seeds: Sequence[int],
+    device: str = "cpu",
+) -> list[Any]:
+    """Singular values of F = sigma(X~ (W_0 + eta G)^T), eta = n^alpha, on n rows new to G.
+
+    All in units of the bulk's predicted edge: `first` and `second` of F, how many are at least 10 %
+    beyond the edge (`separated`), the largest one of F_0 (`start_bulk`), that of W (`first_layer`,
+    in units of 1 + sqrt(N/d)). cos^2 of the left singular vectors with he_1(u), he_2(u) and the
+    constant, u = X~ beta/|beta|; alignment |cos(beta, b)| and `norm` |beta|^2. The target is
+    setting 2, y = He_1(b.x) + He_2(b.x)/sqrt(2) without noise. For each seed the metrics at each
+    alpha.
+    """
+    model = StepModel(activation, n, d, N, residual)
+    return [measured(model, alpha, seed, device) for seed in seeds]
+
+
+def theory(
+    alpha: float, activation: str, n: int, d: int, N: int, residual: str
+) -> dict[str, float]:
+    """The same at finite eta; nan for what is not separated."""
+    return predicted(StepModel(activation, n, d, N, residual), step_size(n, alpha))
+
+
+def figure(table: pd.DataFrame, theory_table: pd.DataFrame | None) -> Figure:
+    """Histograms of one network by regime, its singular vectors against u, values against alpha."""
+    drawn, theory_too = _drawn(table), theory_table is not None
+    last = drawn[-1] if drawn else None
+    vectors = len(last["vectors"]) if last else 0
+    fig, axes = panels(len(drawn) + vectors + 1, 3, (3.7, 3.0))
+    for ax, row in zip(axes, drawn, strict=False):
+        _histogram(ax, row, theory_too)
+    for k in range(vectors):
+        _vector(axes[len(drawn) + k], drawn[-1], k, theory_too)
+    _positions(axes[-1], table, theory_too)
+    shared_key(fig, axes)
+    caption(fig, _words(table, drawn))
+    return fig
+
+
+def _drawn(table: pd.DataFrame) -> list[dict[str, Any]]:
+    """The largest step of each regime of one network with arrays: the first in NAMES."""
+    rows = table.dropna(subset="values") if "values" in table else table.iloc[:0]
+    known = [only(rows, activation=name) for name in NAMES]
+    own = next((part for part in known if len(part)), rows)
+    for model in settings(own, *MODEL)[:1]:
+        own = only(own, **dict(zip(MODEL, model, strict=True))).sort_values("alpha")
+        degrees = limit_degree(own["alpha"].to_numpy(float))
+        last = [np.flatnonzero(degrees == k)[-1:] for k in range(3)]
+        return own.iloc[np.concatenate(last)].to_dict("records")
+    return []
+
+
+def _model(row: Mapping[str, Any]) -> StepModel:
+    return StepModel(**{name: row[name] for name in MODEL})
+
+
+def _histogram(ax: Axes, row: dict[str, Any], theory_too: bool) -> None:
+    found = FOUND.get(row["separated"], f"{row['separated']:.0f} values leave it")
+    title = rf"$\eta = n^{{{row['alpha']:g}}}$: {found}"
+    style.dress(ax, title, "singular value / bulk edge", "density of values")
+    values = row["values"]
+    inside, beyond = values[values <= 1 + MARGIN], values[values > 1 + MARGIN]
+    bins = max(8, min(40, len(values) // 10))
+    ax.hist(inside, bins, density=True, color=style.SKY, alpha=0.55, label="singular values of F")
+    if theory_too:
+        _theory_of_histogram(ax, row)
+    floor = np.full(len(beyond), 0.06 * ax.get_ylim()[1])
+    ax.plot(beyond, floor, "v", color=style.BLUE, markersize=7, label="those beyond the bulk")
+
+
+def _theory_of_histogram(ax: Axes, row: dict[str, Any]) -> None:
+    spectrum = _model(row).spectrum(step_size(row["n"], row["alpha"]))
+    x = np.linspace(0.002, 1.0, 300)
+    density = spectrum.edge * spectrum.limit.singular_value_density(x * spectrum.edge)
+    series.line(ax, x, density, DENSITY, style.VERMILLION)
+    ax.set_ylim(0, 1.3 * float(np.quantile(density, 0.99)))
+    ax.axvline(1.0, color=style.INK, linewidth=1.0, linestyle=":", label="edge of the bulk, theory")
+    for value in spectrum.outliers[: spectrum.separated(MARGIN)] / spectrum.edge:
+        ax.axvline(
+            value, color=style.VERMILLION, linewidth=1.2, linestyle=(0, (4, 2)),
+            label="values beyond it, theory",
+        )  # fmt: skip
+
+
+def _vector(ax: Axes, row: dict[str, Any], k: int, theory_too: bool) -> None:
+    """One left singular vector times sqrt(n) against u, and the mean that overlaps predict."""
+    title = f"Left singular vector {k + 1} is {SHAPES[k]}"
+    style.dress(
+        ax, title, r"$u = \tilde x\cdot\beta/|\beta|$", r"entry of the vector $\cdot\sqrt{n}$"
+    )
+    style.grid(ax)
+    ax.scatter(
+        row["projection"], row["vectors"][k], s=7, color=style.BLUE, alpha=0.5, linewidths=0,
+        label="rows of F",
+    )  # fmt: skip
+    if theory_too:
+        found = predicted(_model(row), step_size(row["n"], row["alpha"]))
+        u = np.linspace(row["projection"].min(), row["projection"].max(), 100)
+        parabola = np.sqrt(found["overlap_parabola"]) * (u**2 - 1) / np.sqrt(2)
+        curves = (np.sqrt(found["overlap_line"]) * u, np.sqrt(found["overlap_constant"]) + parabola)
+        series.line(ax, u, curves[k], "mean given u, theory", style.VERMILLION)
+
+
+def _positions(ax: Axes, table: pd.DataFrame, theory_too: bool) -> None:
+    """Measured values beyond the bulk of the networks of one size, against alpha."""
+    size = settings(table, *MODEL[1:])[0]
+    rows = only(table, **dict(zip(MODEL[1:], size, strict=True)))
+    title = "No quadratic part, no second value"
+    style.dress(ax, title, r"$\alpha$, $\eta = n^\alpha$", "singular value / bulk edge")
+    style.grid(ax)
+    used = [name for name in NAMES if name in set(rows["activation"])]
+    labels = tuple(f"{NAMES[name]}, {order}" for name in used for order in ("first", "second"))
+    marks = iter(style.class_marks(labels))
+    for name in used:
+        own = only(rows, activation=name)
+        for k, order in enumerate(("first", "second")):
+            mark = next(marks)
+            seen = own.dropna(subset=f"{order}_error")
+            if len(seen):
+                series.points(ax, metric_series(seen, "alpha", order, mark))
+            if theory_too and len(seen):
+                alphas, values = _predicted_line(own, k)
+                series.line(ax, alphas, values, "theory, colour of its points", mark.color)
+    ax.set_ylim(bottom=0.6)
+    series.level(ax, 1.0, "edge of the bulk", below=True)
+
+
+def _predicted_line(rows: pd.DataFrame, k: int) -> tuple[np.ndarray, np.ndarray]:
+    """The k-th outlier over the edge along alpha, nan where there is none."""
+    alphas = np.linspace(rows["alpha"].min(), rows["alpha"].max(), 25)
+    row = rows.iloc[0].to_dict()
+    found = [_model(row).spectrum(step_size(row["n"], alpha)) for alpha in alphas]
+    values = [s.outliers[k] / s.edge if len(s.outliers) > k else np.nan for s in found]
+    return alphas, np.array(values)
+
+
+def _words(table: pd.DataFrame, drawn: list[dict[str, Any]]) -> str:
+    n, d, N, residual = settings(table, *MODEL[1:])[0]
+    one = f" Histograms and vectors: {NAMES[drawn[0]['activation']]}, one draw." if drawn else ""
+    return (
+        rf"F = $\sigma(\tilde{{X}}(W_0+\eta{{}}G)^T)$ on n = {n} fresh rows, d = {d}, N = {N}; "
+        rf"target $He_1+He_2/\sqrt{{2}}$, gradient of residual {residual}. "
+        rf"Sine: $\sin(z)-\cos(z)+e^{{-1/2}}$. Points: {over_seeds(table)}.{one}"
+    )
+
+
+#: Where spikes are far from the edge, and where theory says that the second one is not there.
+APART = {"N": 400, "residual": "y"}
+NONE = {**APART, "alpha": -0.1}
+CLOSE = {"N": [750, 3_000]}
+ONE, TWO = {**APART, "alpha": [0.15, 0.2]}, {**APART, "alpha": 0.3}
+CURVED = {**TWO, "activation": ["sine", "centred_relu"]}
+
+
+def exactly(count: int, where: Where, metric: str = "separated") -> Check:
+    """In each matched network the metric is `count` at every alpha."""
+    one = each("alpha", within(metric, count, count))
+    return each("activation", one, where)
+
+
+EXPERIMENT = Experiment(
+    name="moniri24-spectrum",
+    question="How many singular values does a step of size n^alpha lift out of the bulk?",
+    batch=batch,
+    along="alpha",
+    grids={
+        "quick": [
+            {"alpha": [-0.1, 0.15, 0.2, 0.28, 0.3], "activation": list(ACTIVATIONS)},
+            {
+                "alpha": 0.3,
+                "activation": "centred_relu",
+                "n": 1_000,
+                "d": 500,
+                "N": 750,
+                "residual": ["y", "y - f0"],
+            },
+        ],
+        "paper": [
+            {
+                "alpha": [-0.1, 0.05, 0.1, 0.15, 0.2, 0.24, 0.26, 0.28, 0.3, 0.32],
+                "activation": list(ACTIVATIONS),
+            },
+            {
+                "alpha": 0.3,
+                "activation": "centred_relu",
+                "d": 2_000,
+                "N": 3_000,
+                "residual": ["y", "y - f0"],
+            },
+        ],
+    },
+    seeds={"quick": 20, "paper": 20},
+    theory=theory,
+    figure=figure,
+    claims=(
+        Claim(
+            "Without a step, and after one of n^-0.1, no singular value of F is separated from the"
+            " bulk (10 % beyond its edge).",
+            "Moniri24, Theorem on the spectrum, l = 0",
+            every(
+                exactly(0, NONE, "start_separated"),
+                exactly(0, NONE),
+            ),
+        ),
+        Claim(
+            "For 0 < alpha < 1/4 exactly one is (alpha = 0.15 and 0.2; n = 4,000, d = 800,"
+            " N = 400).",
+            "Moniri24, Theorem on the spectrum, l = 1",
+            exactly(1, ONE),
+        ),
+        Claim(
+            "For 1/4 < alpha < 1/3 exactly two are where c_1 and c_2 are not 0: sine and centred"
+            " ReLU at alpha = 0.3.",
+            "Moniri24, Theorem on the spectrum, l = 2",
+            exactly(2, CURVED),
+        ),
+        Claim(
+            "tanh has c_2 = 0 and no second one.",
+            "Moniri24, Theorem on the spectrum: k counts where c_k is not 0",
+            exactly(1, {**TWO, "activation": "tanh"}),
+        ),
+        Claim(
+            "At d/n = 1/2, d/N = 2/3 and n of 1,000 to 4,000 the centred ReLU's second value is"
+            " still inside the bulk at alpha = 0.3, as predicted: one is separated.",
+            "derived from Moniri24, Theorem on the spectrum, at finite n",
+            each("residual", exactly(1, CLOSE), CLOSE),
+        ),
+        Claim(
+            "The largest singular value of F_0 is within 1 % of its prediction, the edge less a"
+            " shift of order n^(-2/3), and within 1.5 % of the edge itself.",
+            "derived from Moniri24: the deterministic equivalent of F_0; Tracy and Widom 1996",
+            every(
+                agrees("start_bulk", theory, NONE, margin=0.01),
+                each("activation", within("start_bulk", 0.985, 1.015), NONE),
+            ),
+        ),
+        Claim(
+            "The separated values are where theory says, the first within 4 % and the second"
+            " within 6 %.",
+            "derived from Moniri24, Theorem on the spectrum, at finite step size",
+            every(
+                *(each("activation", within("first_error", -0.04, 0.04), w) for w in (ONE, TWO)),
+                each("activation", within("second_error", -0.06, 0.06), CURVED),
+            ),
+        ),
+        Claim(
+            "Left singular vectors follow he_1(u), then he_2(u) and the constant, as much as theory"
+            " says: cos^2 within 0.03 for one and 0.05 for two (they mix at finite N).",
+            "Moniri24, Theorem on the spectrum: left singular space",
+            every(
+                agrees("overlap_line", theory, ONE, margin=0.03),
+                agrees("overlap_line", theory, TWO, margin=0.05),
+                agrees("overlap_parabola", theory, CURVED, margin=0.05),
+                agrees("overlap_constant", theory, CURVED, margin=0.05),
+            ),
+        ),
+        Claim(
+            "At d/n = 1/2 beta has cosine 0.707 with the target's direction for the residual y and"
+            " 0.643 for the true gradient, both within 0.03, and the length that theory says.",
+            "Moniri24, Lemma on beta; derived for y - f0",
+            every(
+                agrees("alignment", theory, CLOSE, margin=0.03),
+                agrees("norm", theory, CLOSE, z=4.0),
+            ),
+        ),
+        Claim(
+            "W has a singular value beyond its bulk only above the threshold eta c_1 |beta| ="
+            " (N/d)^(1/4), and it is where theory says within 4 %.",
+            "Baik, Ben Arous and Peche 2005; Ba et al. 2022",
+            every(
+                exactly(0, NONE, "first_layer_separated"),
+                exactly(1, ONE, "first_layer_separated"),
+                exactly(1, TWO, "first_layer_separated"),
+                *(
+                    each("activation", within("first_layer_error", -0.04, 0.04), w)
+                    for w in (ONE, TWO)
+                ),
+            ),
+        ),
+    ),
+)

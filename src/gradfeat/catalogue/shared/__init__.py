@@ -1,0 +1,1 @@
+"""What several experiments share: trials, curves, figures and claims of one kind."""

@@ -1,0 +1,92 @@
+"""What the experiments on adaptivity share: a target, a kernel and its theory, a network."""
+
+from __future__ import annotations
+
+import math
+from functools import cache
+from typing import Final
+
+import numpy as np
+import pandas as pd
+from torch import Tensor
+
+from gradfeat.catalogue.shared.kernel_training import tuned_ridge
+from gradfeat.lab.claims import Check, Verdict
+from gradfeat.lab.decisions import decided, over
+from gradfeat.lab.rows import Where, described
+from gradfeat.lab.slopes import slopes_by_seed
+from gradfeat.models.base import Predictor
+from gradfeat.models.gradient_step import GradientStep
+from gradfeat.models.kernels.radial import Gaussian
+from gradfeat.tasks.targets import SumOfSines
+from gradfeat.theory.gaussian_spectrum import gaussian_law
+from gradfeat.theory.kernel_law import tuned_risk
+
+#: Bandwidths between which the kernel chooses, times the root-mean-square norm of the inputs.
+BANDWIDTHS: Final = (0.5, 1.0)
+
+
+def shifted_sines(r: int, frequency: float) -> SumOfSines:
+    """Sines at phase pi/4: H has full rank, so nothing hides a direction from a gradient step.
+
+    Examples
+    --------
+    >>> shifted_sines(2, 1.0).series.information_exponent()
+    1
+    """
+    return SumOfSines(r, frequency, math.pi / 4)
+
+
+def tuned_gaussian(size: float, X: Tensor, y: Tensor, seed: int) -> Predictor:
+    """Ridge with the Gaussian kernel; bandwidth (times `size`) and penalty by leave-one-out."""
+    return tuned_ridge([Gaussian(size * b) for b in BANDWIDTHS], X, y, seed)
+
+
+def network(m: int, steps: int, X: Tensor, y: Tensor, seed: int) -> Predictor:
+    """A gradient step on m ReLU neurons, then `steps` - 1 updates by AGOP; the head by ridge."""
+    return GradientStep(m, n_steps=steps).fit(X, y, seed=seed)
+
+
+@cache
+def gaussian_risk(
+    g: SumOfSines, d: int, n: int, size: float, noise: float, ambient: float = 1.0
+) -> float:
+    """E (f - f*)^2 of `tuned_gaussian` on n rows x ~ N(0, I_r) x N(0, ambient^2 I_{d-r}).
+
+    Examples
+    --------
+    >>> near, far = (gaussian_risk(shifted_sines(1, 1.0), d, 200, d**0.5, 0.1) for d in (2, 20))
+    >>> near < 0.02 < 0.2 < far
+    True
+    """
+    laws = [gaussian_law(g.single, g.r, d, size * b, ambient=ambient) for b in BANDWIDTHS]
+    return float(tuned_risk(laws, n, noise))
+
+
+def steeper(
+    metric: str, factor: str, where: Where, than_where: Where, margin: float = 0.0
+) -> Check:
+    """Does log metric fall faster along log factor in some cells than in others, by `margin`?
+
+    Rule: the difference of the least-squares slopes of a seed; holds if the lower one-sided 95 %
+    limit over seeds (Student's t) is at least the margin, fails if the upper one is below it.
+
+    Examples
+    --------
+    >>> table = pd.DataFrame({"s": [0, 0, 1, 1] * 2, "n": [1, 4] * 4, "seed": [0] * 4 + [1] * 4,
+    ...     "loss": [1.0, 0.5, 1.0, 0.25, 1.0, 0.5, 1.0, 0.24]})
+    >>> steeper("loss", "n", {"s": 1}, {"s": 0}, 0.3)(table).outcome
+    'holds'
+    """
+
+    def check(table: pd.DataFrame) -> Verdict:
+        fast = slopes_by_seed(table, metric, factor, where)
+        slow = slopes_by_seed(table, metric, factor, than_where)
+        values = np.array([slow[s] - fast[s] for s in fast.index if s in slow.index])
+        label = (
+            f"slope of log {metric} on log {factor} ({described(than_where)}) - slope "
+            f"({described(where)})"
+        )
+        return decided(values, "mean", label, f"bound {margin:g}", over(margin))
+
+    return check

@@ -1,0 +1,168 @@
+"""Feature matrices as pictures, with cosines and accuracies by pair of classes."""
+
+from __future__ import annotations
+
+from typing import Final
+
+import numpy as np
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from gradfeat.catalogue.shared.curves import (
+    averaged,
+    file_name,
+    only,
+    over_seeds,
+    path_series,
+    settings,
+)
+from gradfeat.drawing import series, style
+from gradfeat.drawing.panels import caption, panels, shared_key
+from gradfeat.drawing.summary import summary
+
+COSINES: Final = {
+    "cosine": "initial removed",
+    "cosine_plain": "plain",
+    "cosine_permuted": "M of permuted labels",
+    "cosine_inputs": "inputs' second moment",
+}
+ACCURACIES: Final = {
+    "accuracy_rfm": "RFM",
+    "accuracy_ridge": "kernel ridge (M = I)",
+    "accuracy_thresholded": "thresholded RFM",
+}
+_COLUMNS: Final = 4
+
+
+def figure(table: pd.DataFrame, _: pd.DataFrame | None) -> Figure:
+    """A row a pair: leading eigenvectors, and the cosine as training goes on; then all pairs."""
+    pairs, depths = settings(table, "source", "pair"), sorted({*table["layers"]})[:2]
+    fig, axes = panels(_COLUMNS * (len(pairs) + 1), _COLUMNS, (3.5, 2.7))
+    for i, (source, pair) in enumerate(pairs):
+        own = only(table, source=source, pair=pair)
+        _row(axes[_COLUMNS * i : _COLUMNS * (i + 1)], own, depths)
+    last = axes[-_COLUMNS:]
+    for ax in last[len(depths) : 2]:
+        ax.remove()
+    for ax, k in zip(last[:2], depths, strict=False):
+        rows = only(table, layers=k)
+        _by_pair(ax, rows, COSINES, len(depths))
+        style.headline(ax, f"{k} layers: cosine {_range(rows, 'cosine')}")
+        ax.set_ylabel("cosine with the RFM's M", fontsize=style.TEXT, color=style.QUIET)
+        ax.set_ylim(-0.05, 1.05)
+        ax.legend(loc="center left", fontsize=style.SMALL, frameon=False, labelcolor=style.INK)
+    _ansatz(last[2], table, depths)
+    _accuracies(last[3], table, depths)
+    shared_key(fig, [axes[3], *last[2:]])
+    caption(fig, _words(table))
+    return fig
+
+
+def _row(axes: list[Axes], rows: pd.DataFrame, depths: list[int]) -> None:
+    source, pair = rows["source"].iloc[0], rows["pair"].iloc[0]
+    drawn = rows.loc[rows["picture_rfm"].notna()] if "picture_rfm" in rows else rows.iloc[:0]
+    _picture(axes[0], f"{file_name(source)} {pair}: RFM's M", drawn, "picture_rfm")
+    for ax in axes[1 + len(depths) : 3]:
+        ax.remove()
+    for ax, k in zip(axes[1:3], depths, strict=False):
+        mean = only(rows, layers=k)["cosine"].mean()
+        title = f"{k} layers: cosine {mean:.2f}"
+        _picture(ax, title, only(drawn, layers=k), "picture_net")
+    style.dress(axes[3], _peak(rows), "training loss", "cosine with M")
+    for mark, k in zip(
+        style.class_marks(tuple(f"network, {k} layers" for k in depths)), depths, strict=True
+    ):
+        series.points(
+            axes[3], path_series(only(rows, layers=k), "level", "cosines", mark), connect=True
+        )
+    axes[3].set_ylim(0, 1.05)
+    style.logarithmic(axes[3], "x")
+    axes[3].invert_xaxis()
+    style.grid(axes[3], "y")
+
+
+def _picture(ax: Axes, title: str, rows: pd.DataFrame, name: str) -> None:
+    style.dress(ax, title)
+    ax.set_axis_off()
+    if len(rows):
+        image = np.asarray(rows[name].iloc[0], dtype=float)
+        most = float(np.abs(image).max()) or 1.0
+        ax.imshow(image, cmap="RdBu_r", vmin=-most, vmax=most, interpolation="nearest")
+
+
+def _peak(rows: pd.DataFrame) -> str:
+    """Where along training the agreement is best, averaged over networks and seeds."""
+    paths = np.stack([np.asarray(path, float) for path in rows["cosines"]])
+    whole = np.isfinite(paths).all(0)
+    if not whole.any():
+        return "Agreement while training"
+    means = np.where(whole, np.where(np.isfinite(paths), paths, 0).mean(0), -1)
+    level = np.asarray(rows["level"].iloc[0], float)[means.argmax()]
+    return f"Agreement is best at loss {level:g}"
+
+
+def _by_pair(ax: Axes, rows: pd.DataFrame, names: dict[str, str], first: int) -> None:
+    """Mean and interval of several metrics at each pair."""
+    pairs = settings(rows, "source", "pair")
+    place = {pair: float(i) for i, pair in enumerate(pairs)}
+    keys = zip(rows["source"], rows["pair"], strict=True)
+    rows = rows.assign(place=[place[key] for key in keys])
+    marks = style.class_marks(("",) * first + tuple(names.values()))[first:]
+    style.dress(ax, "", "pair of classes")
+    for i, (metric, mark) in enumerate(zip(names, marks, strict=True)):
+        found = summary(rows, "place", metric)
+        points = (found[c].to_numpy() for c in ("place", "mean", "low", "high"))
+        series.points(ax, series.Series(*points, mark=mark), shift=5 * (i - (len(names) - 1) / 2))
+    several = len({source for source, _ in pairs}) > 1
+    words = [
+        f"{pair}\n{style.short(file_name(source), 9)}" if several else str(pair)
+        for source, pair in pairs
+    ]
+    ax.set_xticks(list(place.values()), words)
+    ax.set_xlim(-0.5, len(pairs) - 0.5)
+    style.grid(ax, "y")
+
+
+def _ansatz(ax: Axes, table: pd.DataFrame, depths: list[int]) -> None:
+    rows = table.copy()
+    names = {f"ansatz_{k}": f"network, {k} layers" for k in depths}
+    for k in depths:
+        rows[f"ansatz_{k}"] = rows["ansatz"].where(rows["layers"] == k)
+    _by_pair(ax, rows, names, 0)
+    style.headline(ax, f"The ansatz: cosine {_range(table, 'ansatz')}")
+    ax.set_ylabel("cosine of AGOP and W'W", fontsize=style.TEXT, color=style.QUIET)
+    ax.set_ylim(0, 1.05)
+
+
+def _accuracies(ax: Axes, table: pd.DataFrame, depths: list[int]) -> None:
+    rows = table.copy()
+    names = {f"network_{k}": f"network, {k} layers" for k in depths} | ACCURACIES
+    for k in depths:
+        rows[f"network_{k}"] = rows["accuracy_network"].where(rows["layers"] == k)
+    shared = rows["layers"] == depths[0]
+    for metric in ACCURACIES:
+        rows[metric] = rows[metric].where(shared)
+    _by_pair(ax, rows, names, 0)
+    better = np.nanmean(rows["accuracy_rfm"]) - np.mean(table["accuracy_network"].to_numpy(float))
+    style.headline(ax, f"RFM - network: {100 * better:+.1f} points")
+    ax.set_ylabel("test accuracy", fontsize=style.TEXT, color=style.QUIET)
+
+
+def _range(rows: pd.DataFrame, metric: str) -> str:
+    parts = rows.groupby(["source", "pair", "layers"])[metric]
+    means = [float(np.mean(part.to_numpy(float))) for _, part in parts]
+    return f"{min(means):.2f} to {max(means):.2f}"
+
+
+def _words(table: pd.DataFrame) -> str:
+    row = table.iloc[0]
+    return (
+        "Pictures: leading eigenvector of the RFM's M and of the first layers' change "
+        r"$(W_1 - W_0)^T (W_1 - W_0)$, largest entry positive; seed 0. Networks are compared at "
+        f"training loss {row['until']:g} (labels -1 and 1), the RFM has a Laplace kernel of "
+        f"bandwidth {row['bandwidth']:g}, penalty {row['penalty']:g}, {row['rounds']} updates. "
+        "Cosines are of matrices as vectors: plain is with $W_1^T W_1$, permuted with M of labels "
+        f"in random order. Thresholded: {row['keep']:.0%} of the pixels. Points: "
+        f"{over_seeds(table)}.{averaged(table, 'n', 'until', 'width', 'initial', 'penalty')}"
+    )

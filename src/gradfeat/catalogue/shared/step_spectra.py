@@ -1,0 +1,300 @@
+"""Singular values and vectors of a network at many step sizes, beside what theory says of them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Final
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from gradfeat.catalogue.shared.checks import MOST_ROWS, at_least, at_most, one_of
+from gradfeat.maths.activations import Activation, CentredReLU, Tanh, UserActivation
+from gradfeat.maths.leading_singular import leading_singular, singular_values
+from gradfeat.maths.streams import stream
+from gradfeat.models.step_sizes import Step, StepRows, first_step
+from gradfeat.tasks.multi_index import MultiIndex
+from gradfeat.tasks.targets import he1_he2
+from gradfeat.theory.gradient_direction import (
+    RESIDUALS,
+    GradientDirection,
+    Residual,
+    gradient_direction,
+)
+from gradfeat.theory.one_step_spectrum import (
+    FeatureSpectrum,
+    feature_spectrum,
+    first_layer_outlier,
+)
+from gradfeat.theory.teacher import Teacher
+
+#: A value is separated where it is this share of the predicted edge beyond it, in simulation and
+#: in theory. The bulk's own largest value is within 1 % of the edge at n = 1,000 and more, and
+#: spikes vary by a few percent over seeds, so one draw tells the two apart.
+MARGIN: Final = 0.1
+
+#: Rows of which singular vectors are kept for a figure.
+DRAWN: Final = 500
+
+#: The largest exponent: the step n^{1/2} is that of Ba22, where theory ends.
+MOST_ALPHA: Final = 0.5
+
+#: y = He_1(b.x) + He_2(b.x)/sqrt(2), setting 2 of the talk: E y^2 = 2.
+TEACHER: Final = Teacher((0.0, 1.0, 0.5**0.5))
+
+
+def sine(z: Tensor) -> Tensor:
+    """sin z - cos z + e^{-1/2}: mean 0, c_1 = e^{-1/2}, c_2 = e^{-1/2}/2, all slopes bounded.
+
+    Source: sin z = Im e^{iz} and E e^{iZ} = e^{-1/2}.
+
+    Examples
+    --------
+    >>> [round(c, 3) for c in ACTIVATIONS["sine"].hermite_coefficients(2)[1:].tolist()]
+    [0.607, 0.303]
+    """
+    return torch.sin(z) - torch.cos(z) + math.exp(-0.5)
+
+
+def _sine_slope(z: Tensor) -> Tensor:
+    return torch.cos(z) + torch.sin(z)
+
+
+ACTIVATIONS: Final[dict[str, Activation]] = {
+    "sine": UserActivation(sine, (), _sine_slope),
+    "centred_relu": CentredReLU(),
+    "tanh": Tanh(),
+}
+
+
+@dataclass(frozen=True)
+class StepModel:
+    """Setting 2 of the talk, a network of N neurons and one gradient on n rows of d inputs.
+
+    Attributes
+    ----------
+    activation : str
+        A name of `ACTIVATIONS`.
+    n, d, N : int
+        Rows (of the gradient, and as many fresh ones of F), inputs, neurons.
+    residual : {"y", "y - f0", "ba22"}
+        What weights the gradient.
+
+    Raises
+    ------
+    ValueError
+        Where a setting cannot be, by its name.
+
+    Examples
+    --------
+    >>> model = StepModel("centred_relu", 4_000, 800, 400, "y")
+    >>> model.spectrum(4_000**0.3).separated(MARGIN)
+    2
+    """
+
+    activation: str
+    n: int
+    d: int
+    N: int
+    residual: str
+
+    def __post_init__(self) -> None:
+        one_of(ACTIVATIONS, activation=self.activation)
+        one_of(RESIDUALS, residual=self.residual)
+        at_least(2, n=self.n, d=self.d, N=self.N)
+        at_most(MOST_ROWS, n=self.n, d=self.d, N=self.N)
+
+    @property
+    def sigma(self) -> Activation:
+        """The activation itself."""
+        return ACTIVATIONS[self.activation]
+
+    @property
+    def weighting(self) -> Residual:
+        """The residual, as one of its names."""
+        return next(name for name in RESIDUALS if name == self.residual)
+
+    @property
+    def ratios(self) -> tuple[float, float]:
+        """phi = d/n and psi = d/N."""
+        return self.d / self.n, self.d / self.N
+
+    @property
+    def first_layer_edge(self) -> float:
+        """1 + sqrt(N/d): right edge of the singular values of W_0."""
+        return 1 + math.sqrt(self.N / self.d)
+
+    def direction(self) -> GradientDirection:
+        """|beta|^2 and alignment in the limit."""
+        return gradient_direction(self.ratios[0], self.sigma, TEACHER, self.weighting, self.N)
+
+    def spectrum(self, eta: float) -> FeatureSpectrum:
+        """Edge and outliers of F/sqrt(n) after a step, kept for the next time it is asked for."""
+        return _spectrum(self, eta)
+
+    def first_layer(self, eta: float) -> float:
+        """The outlier of W over its bulk's edge, nan where there is none."""
+        found = first_layer_outlier(
+            *self.ratios, self.sigma, TEACHER, eta=eta, residual=self.weighting, width=self.N
+        )
+        return float(found) / self.first_layer_edge
+
+
+@lru_cache(512)
+def _spectrum(model: StepModel, eta: float) -> FeatureSpectrum:
+    return feature_spectrum(
+        *model.ratios, model.sigma, TEACHER, eta=eta, n=model.n, residual=model.weighting
+    )
+
+
+def step_size(n: int, alpha: float) -> float:
+    """eta = n^alpha.
+
+    Raises
+    ------
+    ValueError
+        When alpha is above 1/2 or nan.
+
+    Examples
+    --------
+    >>> step_size(10_000, 0.25)
+    10.0
+    """
+    at_most(MOST_ALPHA, alpha=alpha)
+    return float(n) ** alpha
+
+
+def predicted(model: StepModel, eta: float) -> dict[str, float]:
+    """The limits of the metrics of `measured`, nan for a value or vector that is not separated.
+
+    Examples
+    --------
+    >>> found = predicted(StepModel("tanh", 4_000, 800, 400, "y"), 4_000**0.3)
+    >>> found["separated"], round(found["first"], 2), found["second"]
+    (1.0, 4.33, nan)
+    """
+    spectrum, start = model.spectrum(eta), model.spectrum(0.0)
+    count, direction = spectrum.separated(MARGIN), model.direction()
+    values = (spectrum.outliers / spectrum.edge).tolist()
+    seen, overlaps = count >= 1, spectrum.overlaps
+    both, W = count >= 2, model.first_layer(eta)
+    return {
+        "separated": float(count),
+        "start_separated": 0.0,
+        "first": values[0] if seen else math.nan,
+        "second": values[1] if both else math.nan,
+        "start_bulk": float(start.limit.typical_largest(model.n)) / start.edge,
+        "overlap_line": float(overlaps[0, 1]) if seen else math.nan,
+        "overlap_parabola": float(overlaps[1, 2]) if both else math.nan,
+        "overlap_constant": float(overlaps[1, 0]) if both else math.nan,
+        "alignment": float(direction.alignment),
+        "norm": float(direction.norm_squared),
+        "first_layer": W,
+        "first_layer_separated": float(W > 1 + MARGIN),
+    }
+
+
+def measured(
+    model: StepModel, alphas: Sequence[float], seed: int, device: str
+) -> list[dict[str, float | np.ndarray]]:
+    """The metrics of one network at each alpha, singular values in units of the predicted edge.
+
+    `first_error` and its like are measured/predicted - 1. Arrays for a figure come with seed 0.
+
+    Examples
+    --------
+    >>> model = StepModel("sine", 60, 12, 6, "y")
+    >>> [sorted(found)[:2] for found in measured(model, [-0.1, 0.3], 1, "cpu")]
+    [['alignment', 'first'], ['alignment', 'first']]
+    """
+    etas = [step_size(model.n, alpha) for alpha in alphas]
+    task = MultiIndex(model.d, he1_he2(), 0.0, seed=seed)
+    train = task.sample(model.n, stream(seed, "train"))
+    X = task.sample(model.n, stream(seed, "test")).X.to(device)
+    step = first_step(
+        train.X.to(device), train.y.to(device), width=model.N, activation=model.sigma,
+        residual=model.weighting, seed=seed,
+    )  # fmt: skip
+    rows, u = step.rows(X), (X @ step.beta)[:, 0] / step.beta.norm()
+    shared = _direction(step, task.directions.to(X)) | _start(model, rows)
+    return [
+        shared | _first_layer(model, step, eta) | _features(model, rows.features(eta), u, eta, seed)
+        for eta in etas
+    ]
+
+
+def _direction(step: Step, b: Tensor) -> dict[str, float]:
+    along, norm = float((step.beta.mT @ b).abs()), float(step.beta.norm())
+    return {"alignment": along / norm, "norm": norm**2}
+
+
+def _start(model: StepModel, rows: StepRows) -> dict[str, float]:
+    """F_0: its largest singular value, and how many are beyond the bulk."""
+    values = _values(rows.features(0.0)) / model.spectrum(0.0).edge
+    return {"start_bulk": float(values[0]), "start_separated": _separated(values)}
+
+
+def _first_layer(model: StepModel, step: Step, eta: float) -> dict[str, float]:
+    values, _ = leading_singular(step.W(eta), 1)
+    largest, expected = float(values[0]) / model.first_layer_edge, model.first_layer(eta)
+    return {
+        "first_layer": largest,
+        "first_layer_separated": float(largest > 1 + MARGIN),
+        "first_layer_error": largest / expected - 1,
+    }
+
+
+def _features(
+    model: StepModel, F: Tensor, u: Tensor, eta: float, seed: int
+) -> dict[str, float | np.ndarray]:
+    spectrum = model.spectrum(eta)
+    values = _values(F) / spectrum.edge
+    seen = min(spectrum.separated(MARGIN), 2)
+    expected = (*(spectrum.outliers[:seen] / spectrum.edge), math.nan, math.nan)
+    vectors = leading_singular(F, seen)[1].mT if seen else F.new_empty(0, len(F))
+    found = {
+        "separated": _separated(values),
+        "first": float(values[0]),
+        "second": float(values[1]),
+        "first_error": float(values[0] / expected[0]) - 1,
+        "second_error": float(values[1] / expected[1]) - 1,
+        **_overlaps(vectors, u),
+    }
+    return found | (_arrays(values, vectors, u) if seed == 0 else {})
+
+
+def _values(F: Tensor) -> np.ndarray:
+    """All singular values of F/sqrt(n), falling."""
+    return singular_values(F).cpu().numpy() / math.sqrt(len(F))
+
+
+def _separated(values: np.ndarray) -> float:
+    return float(np.sum(values > 1 + MARGIN))
+
+
+def _overlaps(vectors: Tensor, u: Tensor) -> dict[str, float]:
+    """cos^2 of the left singular vectors with he_1(u), then with he_2(u) and the constant."""
+    columns = torch.stack([torch.ones_like(u), u, u**2 - 1])
+    cosines = vectors @ torch.nn.functional.normalize(columns, dim=1).mT
+    squares = [*cosines.square().tolist(), [math.nan] * 3, [math.nan] * 3]
+    return {
+        "overlap_line": squares[0][1],
+        "overlap_parabola": squares[1][2],
+        "overlap_constant": squares[1][0],
+    }
+
+
+def _arrays(values: np.ndarray, vectors: Tensor, u: Tensor) -> dict[str, np.ndarray]:
+    """What a figure draws: all values, and sqrt(n) times the vectors at some rows, signs fixed."""
+    shapes = torch.stack([u, u**2 - 1])[: len(vectors)]
+    signs = (shapes * vectors).sum(1, keepdim=True).sign()
+    some = (signs * vectors * math.sqrt(len(u)))[:, :DRAWN]
+    return {
+        "values": values,
+        "projection": u[:DRAWN].cpu().numpy(),
+        "vectors": some.cpu().numpy(),
+    }

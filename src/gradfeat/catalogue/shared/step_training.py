@@ -1,0 +1,260 @@
+"""Ridge after one gradient step, of many sizes: what a seed gains, and what theory says of it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Final, final
+
+import numpy as np
+from torch import Tensor
+
+from gradfeat.catalogue.shared.checks import LARGEST, at_least, at_most, one_of
+from gradfeat.maths.activations import CentredReLU
+from gradfeat.maths.feature_ridge import RidgeFit, feature_ridge
+from gradfeat.maths.hermite import HermiteSeries
+from gradfeat.maths.residuals import RESIDUALS, Residual
+from gradfeat.maths.streams import stream
+from gradfeat.models.step_sizes import Step, StepRows, first_step
+from gradfeat.tasks.base import Sample
+from gradfeat.tasks.single_index import SingleIndex
+from gradfeat.theory.finite_step_errors import finite_step_errors
+from gradfeat.theory.gradient_direction import limit_degree
+from gradfeat.theory.one_step_errors import column_errors, limit_errors
+from gradfeat.theory.reused_sample_errors import reused_sample_errors
+from gradfeat.theory.ridge_errors import RidgeErrors
+from gradfeat.theory.teacher import Teacher
+
+#: Hermite coefficients of y and the standard deviation of its noise. 1 and 2 are the talk's
+#: settings; 3 has a third degree, for a third column.
+SETTINGS: Final[Mapping[int, tuple[tuple[float, ...], float]]] = {
+    1: ((0.0, 1.0), 1.0),
+    2: ((0.0, 1.0, math.sqrt(0.5)), 0.0),
+    3: ((0.0, 1.0, 0.5, 0.3), 0.5),
+}
+
+#: What is measured of a fit, in the order of the fields of `RidgeErrors`.
+METRICS: Final = ("loss", "training", "test")
+
+#: Powers of X beta beyond it are left out: in the limit they gain next to nothing.
+MOST_COLUMNS: Final = 4
+
+#: Rows of which one matrix of features has 15 GB at the talk's ratios.
+MOST_N: Final = 50_000
+
+Numbers = dict[str, float]
+
+
+def columns_at(alpha: float) -> int:
+    """How many powers of X beta a step n^alpha adds in the limit; 0 on the edges and beyond 4.
+
+    Examples
+    --------
+    >>> [columns_at(alpha) for alpha in (-0.5, 0.1, 0.25, 0.3, 0.36, 0.45)]
+    [0, 1, 0, 2, 3, 0]
+    """
+    degree = float(limit_degree(alpha))
+    return int(degree) if degree <= MOST_COLUMNS else 0
+
+
+def _positive(name: str, value: float) -> None:
+    if not 1e-8 <= value <= LARGEST:
+        raise ValueError(f"{name} is {value}: give a number from 1e-8 to {LARGEST:g}.")
+
+
+@final
+@dataclass(frozen=True)
+class StepSetup:
+    """A target, sizes and penalty; centred ReLU, rows of W0 on the unit sphere, a ~ N(0, I/N).
+
+    Attributes
+    ----------
+    setting : int
+        Of `SETTINGS`.
+    n : int
+        Rows of the gradient, as many of the head and for the test.
+    residual : {"y", "y - f0", "ba22"}
+        What weights the gradient.
+    sample : {"fresh", "same"}
+        Whether the head has rows of its own or those of the gradient.
+    phi, psi : float
+        d/n and d/N, to rounding.
+    lam : float
+        Ridge penalty.
+
+    Raises
+    ------
+    ValueError
+        One sentence, where a setting cannot be.
+    """
+
+    setting: int
+    n: int
+    residual: str
+    sample: str
+    phi: float
+    psi: float
+    lam: float
+
+    def __post_init__(self) -> None:
+        one_of([str(k) for k in SETTINGS], setting=str(self.setting))
+        one_of(RESIDUALS, residual=self.residual)
+        one_of(("fresh", "same"), sample=self.sample)
+        at_least(1, n=self.n)
+        for name in ("phi", "psi", "lam"):
+            _positive(name, getattr(self, name))
+        at_most(MOST_N, n=self.n, d=self.d, N=self.N)
+        at_least(1, d=self.d, N=self.N)
+
+    @property
+    def d(self) -> int:
+        """Inputs."""
+        return round(self.phi * self.n)
+
+    @property
+    def N(self) -> int:
+        """Neurons."""
+        return round(self.d / self.psi)
+
+    @property
+    def teacher(self) -> Teacher:
+        """The target in numbers."""
+        return Teacher(*SETTINGS[self.setting])
+
+    @property
+    def weighting(self) -> Residual:
+        """The residual, as one of its names."""
+        return next(name for name in RESIDUALS if name == self.residual)
+
+    def seed(self, seed: int, device: str) -> StepSeed:
+        """Draw a seed: settings share direction, inputs, first layer and test rows.
+
+        Examples
+        --------
+        >>> models = [StepSetup(s, 60, "y", "fresh", 0.5, 2 / 3, 0.01) for s in (1, 2)]
+        >>> one, two = (model.seed(0, "cpu").head for model in models)
+        >>> bool((one.X == two.X).all()), bool((one.y == two.y).all())
+        (True, False)
+        """
+        coefficients, noise = SETTINGS[self.setting]
+        task = SingleIndex(self.d, HermiteSeries(coefficients), noise, seed)
+        names = ("gradient", "head" if self.sample == "fresh" else "gradient", "test")
+        rows = [task.sample(self.n, stream(seed, name)) for name in names]
+        rows[2] = Sample(rows[2].X, task.target(rows[2].X))
+        gradient, head, test = (Sample(part.X.to(device), part.y.to(device)) for part in rows)
+        step = first_step(
+            gradient.X,
+            gradient.y,
+            width=self.N,
+            activation=CentredReLU(),
+            residual=self.weighting,
+            seed=seed,
+        )
+        seen = step.rows(head.X), step.rows(test.X)
+        return StepSeed(step, head, test, seen, noise, self.lam, self.residual == "y")
+
+    def finite_gain(self, alpha: float) -> Numbers:
+        """Gains over random features predicted at this n and step size n^alpha.
+
+        With the same rows nan outside 0 < alpha < 1/4: one column is all that theory follows there.
+        """
+        if self.sample == "fresh":
+            return _named(_finite(self, 0.0) - _finite(self, self.n**alpha))
+        if not 0 < alpha < 1 / 4:
+            return dict.fromkeys([*METRICS], math.nan)
+        return _named(_finite(self, 0.0) - _reused(self, self.n**alpha))
+
+    def limit_gain(self, degree: float, printed: bool = False) -> Numbers:
+        """Gains of the network in the limit, `degree` columns added; or as in print."""
+        found = limit_errors(
+            self.phi, self.psi, self.lam, CentredReLU(), self.teacher,
+            degree=[0, degree], residual=self.weighting, printed=printed,
+        )  # fmt: skip
+        return {name: values[0] - values[1] for name, values in _named_arrays(found).items()}
+
+    def column_gain(self, degree: int) -> Numbers:
+        """Gains of the unpenalised columns (X beta)^{ok}, k <= degree, beside F_0 in the limit."""
+        residual = "y" if self.weighting == "ba22" else self.weighting
+        plain, beside = (
+            column_errors(
+                self.phi, self.psi, self.lam, CentredReLU(), self.teacher,
+                powers=range(1, most + 1), residual=residual,
+            )
+            for most in (0, degree)
+        )  # fmt: skip
+        return _named(plain - beside)
+
+    def plain(self) -> Numbers:
+        """Errors of random features in the limit."""
+        return _named(_finite(self, 0.0))
+
+
+@lru_cache(4096)
+def _finite(setup: StepSetup, eta: float) -> RidgeErrors:
+    return finite_step_errors(
+        setup.phi, setup.psi, setup.lam, CentredReLU(), setup.teacher,
+        eta=eta, n=setup.n, residual=setup.weighting,
+    )  # fmt: skip
+
+
+def _reused(setup: StepSetup, eta: float) -> RidgeErrors:
+    return reused_sample_errors(
+        setup.phi, setup.psi, setup.lam, CentredReLU(), setup.teacher,
+        eta=eta, residual=setup.weighting, width=setup.N,
+    )  # fmt: skip
+
+
+def _mean(errors: Sequence[Numbers]) -> Numbers:
+    return {name: sum(one[name] for one in errors) / len(errors) for name in errors[0]}
+
+
+def _named_arrays(errors: RidgeErrors) -> dict[str, np.ndarray]:
+    values = (errors.training_loss, errors.training_error, errors.test_error)
+    return dict(zip(METRICS, values, strict=True))
+
+
+def _named(errors: RidgeErrors) -> Numbers:
+    return {name: float(value) for name, value in _named_arrays(errors).items()}
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class StepSeed:
+    """A step, the rows of its head, and test rows whose y has no noise, of one seed.
+
+    With the residual y the gradient is odd in the head a that it starts from, so -eta is the step
+    of -a and has the same law: `mirrored` means over both, which cancels most of the noise of small
+    steps.
+    """
+
+    step: Step
+    head: Sample
+    test: Sample
+    seen: tuple[StepRows, StepRows]
+    noise: float
+    lam: float
+    mirrored: bool
+
+    def networks(self, etas: Sequence[float]) -> list[Numbers]:
+        """Errors of ridge on sigma(X (W0 + eta G)^T) for each eta; one gradient for all."""
+        signs = (1, -1) if self.mirrored else (1,)
+        return [_mean([self._network(sign * eta) for sign in signs]) for eta in etas]
+
+    def _network(self, eta: float) -> Numbers:
+        head, test = self.seen
+        fit = feature_ridge(head.features(eta), self.lam).fit(self.head.y)
+        return self._errors(fit, test.features(eta) @ fit.a)
+
+    def columns(self, degree: int) -> list[Numbers]:
+        """Errors of ridge on F_0 and no power of X beta, the first, ..., all up to `degree`."""
+        F, F_test = (rows.features(0.0) for rows in self.seen)
+        U, U_test = (self.step.powers(rows.X, degree) for rows in (self.head, self.test))
+        fits = feature_ridge(F, self.lam).fit_nested(U, self.head.y)
+        return [self._errors(fit, F_test @ fit.a + U_test[:, : len(fit.b)] @ fit.b) for fit in fits]
+
+    def _errors(self, fit: RidgeFit, predicted: Tensor) -> Numbers:
+        """The noise of test rows counts by its variance: it need not be drawn."""
+        test = float((self.test.y - predicted).square().mean()) + self.noise**2
+        return dict(zip(METRICS, (float(fit.loss), float(fit.error), test), strict=True))

@@ -1,0 +1,217 @@
+"""Lower bounds for fixed features as numbers, beside measured losses of fixed features."""
+
+from __future__ import annotations
+
+import math
+import warnings
+
+import numpy as np
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from numpy.typing import NDArray
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.svm import LinearSVC
+
+from gradfeat.catalogue.shared.checks import at_least, paired
+from gradfeat.catalogue.shared.curves import only
+from gradfeat.catalogue.shared.sparse_training import start_of
+from gradfeat.drawing import series, style
+from gradfeat.drawing.panels import caption, panels, shared_key
+from gradfeat.lab.claims import Claim, above, below, each
+from gradfeat.lab.experiment import Experiment
+from gradfeat.maths.activations import TruncatedReLU
+from gradfeat.maths.streams import stream
+from gradfeat.models.two_layer import TwoLayer
+from gradfeat.tasks.sparse_coding import SparseCoding
+from gradfeat.theory.patterns import PatternLaw
+from gradfeat.theory.shi22_bounds import fixed_feature_bound, query_bound
+from gradfeat.theory.shi22_network import explicit_network
+
+METHODS = {"linear": "inputs", "random features": "random features", "ntk": "NTK features"}
+
+
+def trial(
+    method: str,
+    C: float,
+    k: int = 5,
+    p_o: float = 0.5,
+    m: int = 100,
+    n: int = 2_000,
+    n_test: int = 20_000,
+    *,
+    seed: int,
+) -> dict[str, float]:
+    """Hinge loss of N fixed features in [-1, 1] with weights |w| = B, beside the bound at (N, B).
+
+    D = d = 16 k, the edge of the theorem's regime. The weights minimise
+    |w|^2/2 + C sum_i hinge; the bound holds for any weights, converged or not. "explicit" is the
+    written-down network of Lemma 4, whose features depend on the task: no bound holds for it.
+    """
+    _check(method, C, k, m)
+    at_least(1, n=n, n_test=n_test)
+    D = 16 * k
+    task = SparseCoding.hard(D, D, k, p_o, seed=seed)
+    test = task.sample(n_test, stream(seed, "test"))
+    y = test.y[:, 0].numpy()
+    if method == "explicit":
+        net = explicit_network(PatternLaw.hard_instance(D, k, p_o))
+        f = net((test.X @ task.dictionary).numpy())
+        return {
+            "loss": _hinge(f, y),
+            "N": math.nan,
+            "B": math.nan,
+            "bound": 0.0,
+            "excess": math.nan,
+        }
+    train = task.sample(n, stream(seed, "train"))
+    if len(train.y.unique()) == 1:
+        raise ValueError(f"n is {n} with one label among the rows: give more rows.")
+    F, F_test = _features(method, task, m, seed, train.X.numpy(), test.X.numpy())
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        fit = LinearSVC(loss="hinge", C=C, fit_intercept=False, max_iter=2_000, random_state=0)
+        w = fit.fit(F, train.y[:, 0].numpy()).coef_[0]
+    N, B = F.shape[1], float(np.linalg.norm(w))
+    loss, bound = _hinge(F_test @ w, y), float(fixed_feature_bound(D, k, p_o, N, B))
+    return {"loss": loss, "N": float(N), "B": B, "bound": bound, "excess": loss - max(bound, 0.0)}
+
+
+def _check(method: str, C: float, k: int, m: int) -> None:
+    if method not in METHODS and method != "explicit":
+        known = ", ".join(map(repr, ("explicit", *METHODS)))
+        raise ValueError(f"method is {method!r}: give one of {known}.")
+    if k < 5 or k % 2 == 0:
+        raise ValueError(f"k is {k}: the bound is proved for odd k of 5 or more, give one of them.")
+    if C <= 0:
+        raise ValueError(f"C is {C}: give a number above 0.")
+    paired(m)
+
+
+def _hinge(f: NDArray[np.float64], y: NDArray[np.float64]) -> float:
+    return float(np.maximum(0, 1 - y * f).mean())
+
+
+def _features(
+    method: str,
+    task: SparseCoding,
+    m: int,
+    seed: int,
+    X: NDArray[np.float64],
+    Z: NDArray[np.float64],
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """A constant and the method's features at X and Z, divided by one number to lie in [-1, 1]."""
+    start = start_of(task.k, task.D, task.p_o)
+    net = start.draw(m, task.d, 1, seed).network(0, TruncatedReLU())
+    found = [_raw(method, net, rows) for rows in (X, Z)]
+    largest = max(np.abs(F).max() for F in found)
+    one = [np.c_[np.ones(len(F)), F / largest] for F in found]
+    return one[0], one[1]
+
+
+def _raw(method: str, net: TwoLayer, X: NDArray[np.float64]) -> NDArray[np.float64]:
+    W, b, a = net.W.numpy(), net.b.numpy(), net.a[:, 0].numpy()
+    own = slice(0, len(W) // 2)  # the second half repeats W and b
+    Z = X @ W[own].T + b[own]
+    F = np.clip(Z, 0, 1)
+    match method:
+        case "linear":
+            return X
+        case "random features":
+            return F
+        case "ntk":
+            S = np.where((Z > 0) & (Z < 1), a[own], 0.0)
+            return np.hstack([F, S, (S[:, :, None] * X[:, None]).reshape(len(X), -1)])
+    raise ValueError(f"method is {method!r}: give one of {', '.join(map(repr, METHODS))}.")
+
+
+def theory(k: int) -> dict[str, float]:
+    """Theorem 3: queries that a learner by statistical queries needs to beat chance."""
+    error, queries = query_bound(16 * k, k)
+    return {"sq_error": error, "sq_queries": queries}
+
+
+def figure(table: pd.DataFrame, theory_table: pd.DataFrame | None) -> Figure:
+    """A panel for each k: measured losses against B, and the bound at the same N."""
+    values = sorted(table["k"].unique())
+    fig, axes = panels(len(values), len(values), (4.2, 3.4))
+    marks = dict(zip(METHODS, style.class_marks(tuple(METHODS.values())), strict=True))
+    for ax, k in zip(axes, values, strict=True):
+        rows = only(table, k=k)
+        needed = ""
+        if theory_table is not None:
+            queries = only(theory_table, k=k)["sq_queries"].iloc[0]
+            needed = f"; SQ queries at least {queries:,.0f}"
+        style.dress(
+            ax, f"k = {k}, D = {16 * k}{needed}", "norm B of the weights", "test hinge loss"
+        )
+        for method, mark in marks.items():
+            _method(ax, only(rows, method=method), mark)
+        if ax.lines:
+            ax.lines[-1].set_label("lower bound, same colour")
+            ax.set_xscale("log")
+        explicit = only(rows, method="explicit")["loss"]
+        if len(explicit):
+            series.level(
+                ax,
+                float(np.mean(explicit)),
+                f"explicit network: {np.mean(explicit):.3g}",
+                below=True,
+            )
+        ax.set_ylim(-0.12, 1.15)
+        style.grid(ax)
+    shared_key(fig, axes)
+    caption(
+        fig,
+        "Points: losses measured with N fixed features in [-1, 1] and weights of norm B, one a "
+        r"seed. Lines: the lower bound $p_o (1 - \sqrt{2N} B / 2^k)$ at the N of the points of the "
+        "same colour, 0 where it says nothing.",
+    )
+    return fig
+
+
+def _method(ax: Axes, rows: pd.DataFrame, mark: style.Mark) -> None:
+    if rows.empty:
+        return
+    ax.plot(
+        rows["B"], rows["loss"], linestyle="", marker=mark.marker, color=mark.color,
+        markersize=5, markeredgecolor="white", markeredgewidth=0.4, label=mark.label,
+    )  # fmt: skip
+    N, k, p_o = rows["N"].iloc[0], int(rows["k"].iloc[0]), float(rows["p_o"].iloc[0])
+    B = np.geomspace(rows["B"].min() / 3, rows["B"].max() * 1.5, 200)
+    bound = np.maximum(fixed_feature_bound(16 * k, k, p_o, N, B), 0)
+    series.line(ax, B, bound, "", mark.color)
+
+
+FIXED = {"method": list(METHODS)}
+
+EXPERIMENT = Experiment(
+    name="shi22-bounds",
+    question="How much must fixed features lose, and how much do they lose?",
+    trial=trial,
+    grids={
+        "quick": [
+            {"method": list(METHODS), "C": [1e-4, 1e-3, 1e-2, 1e-1], "k": [5, 9], "m": 40},
+            {"method": "explicit", "C": 1e-1, "k": [5, 9], "m": 40},
+        ],
+        "paper": [
+            {"method": list(METHODS), "C": [1e-5, 1e-4, 1e-3, 1e-2, 1e-1, 1.0], "k": [5, 7, 9]},
+            {"method": "explicit", "C": 1.0, "k": [5, 7, 9]},
+        ],
+    },
+    seeds={"quick": 3, "paper": 10},
+    theory=theory,
+    figure=figure,
+    claims=(
+        Claim(
+            "No fixed features lose less than p_o (1 - (2N)^(1/2) B/2^k).",
+            "Shi22, Theorem 2",
+            each("k", each("method", each("C", above("excess", 0.0)), FIXED)),
+        ),
+        Claim(
+            "The explicit network of 3(k+1) neurons along the truth has no loss.",
+            "Shi22, Lemma 4",
+            each("k", below("loss", 0.0, {"method": "explicit"})),
+        ),
+    ),
+)

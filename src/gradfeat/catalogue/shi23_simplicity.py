@@ -1,0 +1,274 @@
+"""A simple and a complex feature in the same inputs: which do neurons align with first?"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import torch
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from torch import Tensor
+
+from gradfeat.catalogue.shared.alignment_training import (
+    Watched,
+    first_step,
+    followed,
+    spaced_steps,
+    start_masses,
+)
+from gradfeat.catalogue.shared.checks import at_least, paired
+from gradfeat.catalogue.shared.curves import averaged, metric_series, only, over_seeds, path_series
+from gradfeat.catalogue.shared.curves import values_of as values
+from gradfeat.catalogue.shared.order_checks import earlier, earlier_along
+from gradfeat.catalogue.shared.sparse_training import float_type, fresh_rows
+from gradfeat.drawing import series, style
+from gradfeat.drawing.panels import caption, panels, shared_key
+from gradfeat.lab.claims import Claim, above, each, every, greater, within
+from gradfeat.lab.experiment import Experiment
+from gradfeat.maths.streams import stream
+from gradfeat.models.base import Predictor
+from gradfeat.models.descent.layers import Start
+from gradfeat.models.descent.phases import Phase
+from gradfeat.tasks.simple_and_complex import SimpleAndComplex
+
+#: A small start, so that neurons turn to features before their outputs matter.
+SMALL = 0.05
+START = Start(std_W=SMALL, std_b=SMALL, std_a=0.2)
+#: Share of the network's weight in a cone that counts as aligned; at random it is below 1e-6.
+ALIGNED = 0.05
+#: Share of rows on which the output has a feature's sign that counts as following it.
+FOLLOWS = 0.9
+FEATURES = ("simple", "complex")
+
+
+def trial(
+    slabs: int,
+    predictive: float,
+    d: int = 20,
+    m: int = 100,
+    steps: int = 800,
+    n_batch: int = 500,
+    step_size: float = 1.0,
+    jitter: float = 0.2,
+    noise: float = 1.0,
+    n_mass: int = 4_000,
+    neurons: int = 1_000,
+    n_test: int = 2_000,
+    dtype: str = "float32",
+    *,
+    seed: int,
+    device: str = "cpu",
+) -> dict[str, float | np.ndarray]:
+    """Descent on fresh rows; by step, weight along each feature and how far the output follows it.
+
+    Following is measured on rows in which the two features are independent. A step that is never
+    reached is `steps` + 1. Masses are those of both signs of b together, before training.
+    """
+    paired(m)
+    at_least(1, steps=steps, n_batch=n_batch, n_mass=n_mass, n_test=n_test)
+    at_least(200, neurons=neurons)
+    task = SimpleAndComplex(d, slabs, predictive, jitter, noise, seed)
+    kind = float_type(dtype)
+    start = START.draw(m, d, 1, seed, dtype=kind, device=device)
+    rows = fresh_rows([task], [seed], kind, device)
+    watched = Watched(task.directions, FEATURES, following(task, n_test, seed, start.W))
+    phases = [Phase(steps, step_size, batch=n_batch)]
+    (path,) = followed(start, rows, phases, [watched], spaced_steps(steps))
+    masses = start_masses(
+        task.sample(n_mass, stream(seed, "mass")), task.directions, neurons=neurons,
+        weight_scale=SMALL, bias_scale=SMALL, seed=seed,
+    )  # fmt: skip
+    named = {f"mass_{name}": mass for name, mass in zip(FEATURES, masses, strict=True)}
+    return named | summarised(path) | path
+
+
+def following(
+    task: SimpleAndComplex, n: int, seed: int, like: Tensor
+) -> Callable[[Predictor], dict[str, float]]:
+    """Shares of n rows, in which features are independent, where the output has each one's sign."""
+    apart = replace(task, predictive=0.5)
+    sample = apart.sample(n, stream(seed, "test"))
+    signs = torch.cat([apart.simple_signs(sample.X), sample.y], 1).to(like)
+    X = sample.X.to(like)
+
+    def measured(f: Predictor) -> dict[str, float]:
+        shares = (f(X).sign() == signs).double().mean(0).tolist()
+        return {f"follows_{name}": share for name, share in zip(FEATURES, shares, strict=True)}
+
+    return measured
+
+
+def summarised(path: dict[str, np.ndarray]) -> dict[str, float]:
+    """For each feature the step at which it is aligned with, and followed, and the last share."""
+    step, found = path["step"], {}
+    for name in FEATURES:
+        follows = path[f"follows_{name}"]
+        found |= {
+            f"step_aligned_{name}": first_step(step, path[f"aligned_{name}"], ALIGNED),
+            f"step_follows_{name}": first_step(step, follows, FOLLOWS),
+            f"last_follows_{name}": float(follows[-1]),
+        }
+    return found
+
+
+def _paths(ax: Axes, rows: pd.DataFrame, path: str, title: str, y: str) -> None:
+    """Both features along training."""
+    style.dress(ax, title, "gradient step", y)
+    for mark, name in zip(_marks(), FEATURES, strict=True):
+        later = rows.assign(step=rows["step"].map(lambda s: s[1:])).assign(
+            path=rows[f"{path}_{name}"].map(lambda p: p[1:])
+        )
+        series.points(ax, path_series(later, "step", "path", mark), connect=True)
+    ax.set_xscale("log")
+    style.grid(ax, "y")
+
+
+def _marks() -> tuple[style.Mark, ...]:
+    return style.class_marks(tuple(f"{name} feature" for name in FEATURES))
+
+
+def _masses(ax: Axes, rows: pd.DataFrame, slabs: Any) -> None:
+    style.dress(
+        ax, f"Mass before training, {slabs} slabs",
+        "share of rows in which the simple one is right", "mass of the gradient feature",
+    )  # fmt: skip
+    for mark, name in zip(_marks(), FEATURES, strict=True):
+        series.points(ax, metric_series(rows, "predictive", f"mass_{name}", mark))
+    style.grid(ax, "y")
+
+
+def _steps(ax: Axes, table: pd.DataFrame, predictive: float) -> None:
+    """When each is followed, against the number of slabs."""
+    rows = only(table, predictive=predictive)
+    title = f"Steps by slabs, simple {predictive:.0%} right"
+    style.dress(ax, title, "slabs of the complex feature", "first step that 90 % of rows follow")
+    for mark, name in zip(_marks(), FEATURES, strict=True):
+        series.points(ax, metric_series(rows, "slabs", f"step_follows_{name}", mark))
+    ax.set_yscale("log")
+    ax.set_xticks(sorted({*rows["slabs"]}))
+    style.grid(ax, "y")
+
+
+def figure(table: pd.DataFrame, theory_table: pd.DataFrame | None) -> Figure:  # noqa: ARG001
+    """Alignment and following by step for each share; masses; steps against slabs."""
+    several = [k for k in sorted({*table["slabs"]}) if k > 2] or sorted({*table["slabs"]})
+    rows = only(table, slabs=several[0])
+    shares = sorted({*rows["predictive"]}, reverse=True)
+    fig, axes = panels(2 * len(shares) + len(several) + 1, max(2, len(shares)), (4.0, 3.1))
+    for i, share in enumerate(shares):
+        part, right = only(rows, predictive=share), f"simple right in {share:.0%}"
+        _paths(axes[i], part, "aligned", f"Neurons: {right}", "share of weight in its cone")
+        axis = axes[len(shares) + i]
+        _paths(axis, part, "follows", f"Output: {right}", "share of rows followed")
+        series.level(axis, 0.5, "chance")
+    for slabs, axis in zip(several, axes[2 * len(shares) :], strict=False):
+        _masses(axis, only(table, slabs=slabs), slabs)
+    some = [share for share in shares if 0.5 < share < 1] or shares
+    _steps(axes[-1], table, some[0])
+    shared_key(fig, axes)
+    caption(
+        fig,
+        f"Above: sign and {several[0]} slabs; d = {values(table, 'd')},"
+        f" {values(table, 'm')} neurons. Rows that say which feature is followed have the two"
+        " independent. Points:"
+        f" {over_seeds(table)}; never reached counts as the last step + 1."
+        f"{averaged(table, 'd', 'm', 'step_size', 'jitter', 'noise')}",
+    )
+    return fig
+
+
+TALK = "Shi23, the talk's account of simplicity bias"
+HARDER = {"slabs": [3, 5]}
+USEFUL = HARDER | {"predictive": [0.9, 1.0]}
+ALONE = HARDER | {"predictive": 0.5}
+LATEST = {"slabs": 3, "predictive": 0.9}
+ALIKE = {"slabs": 2, "predictive": 1.0}
+LONG = {"d": 30, "m": 200, "steps": 3_000, "neurons": 4_000, "n_mass": 10_000}
+
+
+def _in_each(check: Any, where: dict[str, Any]) -> Any:
+    """A check at each number of slabs and each share among the cells."""
+    return each("slabs", each("predictive", check), where)
+
+
+EXPERIMENT = Experiment(
+    name="shi23-simplicity",
+    question="Of a simple and a complex feature that both tell the label, which is learnt first?",
+    trial=trial,
+    grids={
+        "quick": [
+            {"slabs": [3, 5], "predictive": [1.0, 0.9, 0.5]},
+            {"slabs": 2, "predictive": 1.0},
+        ],
+        "paper": [
+            {"slabs": [3, 5], "predictive": [1.0, 0.95, 0.9, 0.8, 0.5], **LONG},
+            {"slabs": 2, "predictive": 1.0, **LONG},
+        ],
+    },
+    seeds={"quick": 12, "paper": 20},
+    figure=figure,
+    claims=(
+        Claim(
+            "Neurons align with the simple feature before the complex one (3 and 5 slabs, simple"
+            " right in 90 % and 100 % of rows).",
+            TALK,
+            _in_each(
+                earlier("step_aligned_simple", None, None, than_metric="step_aligned_complex"),
+                USEFUL,
+            ),
+        ),
+        Claim(
+            "The network's output follows the simple feature before the complex one.",
+            TALK,
+            _in_each(
+                earlier("step_follows_simple", None, None, than_metric="step_follows_complex"),
+                USEFUL,
+            ),
+        ),
+        Claim(
+            "Already before training the mass of the simple gradient feature is larger: it exceeds"
+            " that of the complex one by 0.5 or more of all neurons.",
+            "Shi23, the gradient feature set",
+            _in_each(greater("mass_simple", None, None, 0.5, than_metric="mass_complex"), USEFUL),
+        ),
+        Claim(
+            "It is no matter of ability: where the simple feature says nothing, the same network"
+            " learns the complex one (followed in 95 % of rows).",
+            TALK,
+            each("slabs", above("last_follows_complex", 0.95), ALONE),
+        ),
+        Claim(
+            "Where the simple feature is always right, the complex one is not learnt at all (its"
+            " sign on 45 to 55 % of rows).",
+            "Shah et al. 2020, extreme simplicity bias",
+            each("slabs", within("last_follows_complex", 0.45, 0.55), HARDER | {"predictive": 1.0}),
+        ),
+        Claim(
+            "Where it is right in 90 % of rows, the simple feature is given up in the end for 3"
+            " slabs, which are always right (they have the sign of 95 % of rows, it of 40 to 60).",
+            TALK,
+            every(
+                above("last_follows_complex", 0.95, LATEST),
+                within("last_follows_simple", 0.4, 0.6, LATEST),
+            ),
+        ),
+        Claim(
+            "The more complex, the later: 5 slabs are followed after 3 (no simple feature).",
+            TALK,
+            earlier_along("step_follows_complex", "slabs", ALONE),
+        ),
+        Claim(
+            "Two slabs, as simple as the other feature, are learnt beside it: the output has the"
+            " sign of each on 62.5 to 87.5 % of rows (75 % of both, 100 % and 50 % of one alone).",
+            TALK,
+            every(
+                within("last_follows_simple", 0.625, 0.875, ALIKE),
+                within("last_follows_complex", 0.625, 0.875, ALIKE),
+            ),
+        ),
+    ),
+)

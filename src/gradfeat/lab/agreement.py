@@ -1,0 +1,106 @@
+"""Does simulation agree with theory?"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from scipy import stats
+
+from gradfeat.lab.intervals import Limits, limits_of
+from gradfeat.lab.rows import Where, by_seed, described, factor_names, matching
+from gradfeat.lab.verdicts import UNDECIDED, Check, Outcome, Verdict, undecided, worst
+
+#: Rounding of values that do not vary over seeds, relative to the predicted one.
+ROUNDING = 1e-9
+
+Theory = Callable[..., Mapping[str, float]] | str
+
+
+def _predicted(theory: Theory, metric: str, row: Mapping[str, Any]) -> float:
+    match theory:
+        case str():
+            return float(row[theory])
+        case _:
+            names = inspect.signature(theory).parameters
+            takes_all = any(p.kind is p.VAR_KEYWORD for p in names.values())
+            own = {name: row[name] for name in row if takes_all or name in names}
+            return float(theory(**own)[metric])
+
+
+def _rule(limits: Limits, margin: float | None, slack: float) -> Outcome:
+    if limits.low - slack > (margin or 0.0) or limits.high + slack < -(margin or 0.0):
+        return "fails"
+    inside = margin is None or max(-limits.low, limits.high) <= margin + slack
+    return "holds" if inside else UNDECIDED
+
+
+def agrees(
+    metric: str,
+    theory: Theory,
+    where: Where | None = None,
+    z: float = 3.0,
+    margin: float | None = None,
+) -> Check:
+    """Is the mean of the metric what theory predicts, in every matched cell?
+
+    Rule: in each cell the interval of mean - prediction, with Student's t at the level of ±`z`
+    normal standard errors. Without `margin` it holds if the interval contains 0 and fails if not:
+    it says that nothing contradicts, not how near the two are. With `margin` it holds if the
+    interval lies within ±margin, fails if it lies outside, and is undecided between. The worst
+    cell is shown, the largest deviation among equals.
+
+    Parameters
+    ----------
+    metric : str
+    theory : callable or str
+        ``theory(**factors it names) -> {metric: float}``, or the column that holds the prediction.
+    where : mapping, optional
+    z : float
+        Standard errors; 3 is wrong in 0.3 % of true cells.
+    margin : float, optional
+        How near is near enough, in units of the metric.
+
+    Examples
+    --------
+    >>> table = pd.DataFrame({"n": [1, 1, 1], "seed": range(3), "loss": [0.9, 1.0, 1.1]})
+    >>> agrees("loss", lambda n: {"loss": 1.01 / n})(table).outcome
+    'holds'
+    """
+    level = float(stats.norm.cdf(z))
+
+    def check(table: pd.DataFrame) -> Verdict:
+        rows = matching(table, where)
+        factors = factor_names(table)
+        parts = [rows] if not factors else [part for _, part in rows.groupby(factors, sort=False)]
+        verdicts = [_cell(part, metric, theory, level, margin) for part in parts if len(part)]
+        return worst(sorted(verdicts, key=lambda v: -abs(v.estimate)))
+
+    return check
+
+
+def _cell(
+    part: pd.DataFrame, metric: str, theory: Theory, level: float, margin: float | None
+) -> Verdict:
+    values = by_seed(part, metric, None).to_numpy()
+    row = {str(name): part[name].iloc[0] for name in part.columns}
+    predicted = _predicted(theory, metric, row)
+    cell = described({name: row[name] for name in factor_names(part)})
+    limits = limits_of(values - predicted, "mean", level)
+    if not np.isfinite(predicted):
+        return undecided(f"theory says {predicted} of {metric} at {cell}", len(values))
+    match limits:
+        case str():
+            return undecided(f"{metric} at {cell}: {limits}", len(values))
+        case _:
+            slack = ROUNDING * max(1.0, abs(predicted))
+            numbers = f"{limits.estimate:+.4g} [{limits.low:.4g}, {limits.high:.4g}]"
+            words = (
+                f"mean {metric} - theory ({predicted:.4g}) {numbers} over {len(values)} seeds "
+                f"at {cell}; bound {margin or 0.0:.4g}"
+            )
+            outcome = _rule(limits, margin, slack)
+            return Verdict(outcome, limits.estimate, limits.low, limits.high, words, len(values))

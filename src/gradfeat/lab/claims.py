@@ -1,0 +1,237 @@
+"""Checks of claims, each with its statistical rule.
+
+A check takes the table of an experiment and returns a :class:`Verdict`. It reduces
+the rows to one value a seed (the mean over the matched cells, of seeds that have every one of
+them), since seeds are independent and cells of one seed need not be. Nothing is decided from one
+seed, from rows that are missing, or from values that are not finite.
+
+In ``where`` a factor has one value or a list of them.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+
+from gradfeat.lab.agreement import agrees
+from gradfeat.lab.decisions import between, decided, over, under
+from gradfeat.lab.intervals import Limits, Statistic
+from gradfeat.lab.rows import Where, by_seed, described, matching
+from gradfeat.lab.slopes import slope
+from gradfeat.lab.verdicts import Check, Claim, Outcome, Verdict, judge, undecided, worst
+
+__all__ = [
+    "Check",
+    "Claim",
+    "Verdict",
+    "above",
+    "agrees",
+    "below",
+    "each",
+    "every",
+    "greater",
+    "judge",
+    "ordered",
+    "slope",
+    "within",
+]
+
+
+def _of_metric(
+    metric: str,
+    where: Where | None,
+    statistic: Statistic,
+    bound: str,
+    rule: Callable[[Limits], Outcome],
+) -> Check:
+    """Check one metric in the matched cells by a rule."""
+
+    def check(table: pd.DataFrame) -> Verdict:
+        values = by_seed(table, metric, where).to_numpy()
+        return decided(values, statistic, metric, bound, rule)
+
+    return check
+
+
+def above(
+    metric: str, bound: float, where: Where | None = None, statistic: Statistic = "mean"
+) -> Check:
+    """Is the metric at least `bound`?
+
+    Rule: holds if the lower one-sided 95 % limit over seeds is at least the bound, fails if the
+    upper one is below it. At the bound itself each happens with probability 5 %. Limits are
+    Student's t for the mean, bootstrap percentiles for the median.
+
+    Examples
+    --------
+    >>> table = pd.DataFrame({"seed": range(3), "accuracy": [0.98, 0.99, 0.985]})
+    >>> above("accuracy", 0.9)(table).words
+    'mean accuracy 0.985 [0.9766, 0.9934] over 3 seeds; bound 0.9'
+    """
+
+    return _of_metric(metric, where, statistic, f"bound {bound:.4g}", over(bound))
+
+
+def below(
+    metric: str, bound: float, where: Where | None = None, statistic: Statistic = "mean"
+) -> Check:
+    """Is the metric at most `bound`?
+
+    Rule: as `above`, with the sides exchanged.
+
+    Examples
+    --------
+    >>> table = pd.DataFrame({"seed": range(3), "loss": [0.0, 0.0, 0.0]})
+    >>> below("loss", 0.0)(table).outcome
+    'holds'
+    """
+
+    return _of_metric(metric, where, statistic, f"bound {bound:.4g}", under(bound))
+
+
+def within(
+    metric: str,
+    low: float,
+    high: float,
+    where: Where | None = None,
+    statistic: Statistic = "mean",
+) -> Check:
+    """Does the metric lie between `low` and `high`?
+
+    Rule: holds if the 90 % interval, whose limits are one-sided at 95 %, lies inside (two one-sided
+    tests); fails if one of its limits contradicts the nearer bound, as in `above` and `below`.
+
+    Source: Schuirmann, J. Pharmacokin. Biopharm. 15 (1987), 657, for the test of equivalence.
+
+    Examples
+    --------
+    >>> table = pd.DataFrame({"seed": range(3), "accuracy": [0.501, 0.499, 0.5]})
+    >>> within("accuracy", 0.48, 0.52)(table).outcome
+    'holds'
+    """
+
+    return _of_metric(
+        metric, where, statistic, f"bounds {low:.4g} to {high:.4g}", between(low, high)
+    )
+
+
+def greater(
+    metric: str,
+    where: Where | None,
+    than_where: Where | None,
+    margin: float = 0.0,
+    than_metric: str | None = None,
+    statistic: Statistic = "mean",
+) -> Check:
+    """Does the metric in some cells exceed that in others by at least `margin`?
+
+    Rule: as `above`, for the differences of seeds that both sides have (paired by seed).
+
+    Parameters
+    ----------
+    metric, where
+        The greater side.
+    than_where, than_metric
+        The smaller side; `than_metric` is `metric` where left out.
+    margin : float
+        By how much.
+    statistic : {"mean", "median"}
+        Of the differences.
+
+    Examples
+    --------
+    >>> table = pd.DataFrame(
+    ...     {"m": ["net", "net", "rf", "rf"], "seed": [0, 1, 0, 1], "acc": [1.0, 0.99, 0.8, 0.79]}
+    ... )
+    >>> greater("acc", {"m": "net"}, {"m": "rf"}, margin=0.1)(table).outcome
+    'holds'
+    """
+    other = than_metric or metric
+
+    def check(table: pd.DataFrame) -> Verdict:
+        more, less = by_seed(table, metric, where), by_seed(table, other, than_where)
+        difference = np.array(
+            [more[seed] - less[seed] for seed in more.index if seed in less.index]
+        )
+        label = f"{metric} ({described(where)}) - {other} ({described(than_where)})"
+        return decided(difference, statistic, label, f"bound {margin:.4g}", over(margin))
+
+    return check
+
+
+def ordered(
+    metric: str,
+    factor: str,
+    where: Where | None = None,
+    increasing: bool = True,
+    margin: float = 0.0,
+) -> Check:
+    """Does the metric increase (or decrease) along a factor, by at least `margin` each step?
+
+    Rule: `greater` for each two neighbouring values of the factor, paired by seed; the worst step
+    is shown.
+
+    Examples
+    --------
+    >>> table = pd.DataFrame({"n": [1, 1, 2, 2], "seed": [0, 1] * 2, "a": [0.1, 0.2, 0.5, 0.6]})
+    >>> ordered("a", "n")(table).outcome
+    'holds'
+    """
+
+    def check(table: pd.DataFrame) -> Verdict:
+        matching(table, {factor: []})
+        rows = matching(table, where)
+        levels = sorted(rows[factor].unique(), reverse=not increasing)
+        steps = [
+            greater(metric, {factor: more}, {factor: less}, margin)(rows)
+            for less, more in itertools.pairwise(levels)
+        ]
+        few = f"{len(levels)} value of {factor}, and at least 2 are needed"
+        return worst(steps) if steps else undecided(few)
+
+    return check
+
+
+def every(*checks: Check) -> Check:
+    """Do all the checks hold?
+
+    Rule: the worst verdict is shown, the first of its kind. All must hold, so "holds" needs no
+    correction for their number; "fails" comes from any, and with many checks at their bounds it
+    comes more often than from one.
+
+    Examples
+    --------
+    >>> table = pd.DataFrame({"seed": range(3), "a": [1.0, 1.1, 1.2]})
+    >>> every(above("a", 0), below("a", 1))(table).outcome
+    'not enough evidence'
+    """
+
+    def check(table: pd.DataFrame) -> Verdict:
+        return worst([check(table) for check in checks])
+
+    return check
+
+
+def each(factor: str, check: Check, where: Where | None = None) -> Check:
+    """Does the check hold at each value of a factor among the matched rows?
+
+    Rule: as `every`.
+
+    Examples
+    --------
+    >>> table = pd.DataFrame({"n": [1, 1, 2, 2], "seed": [0, 1] * 2, "a": [1.0, 1.1, 0.0, 0.1]})
+    >>> each("n", above("a", 0.5))(table).words
+    'mean a 0.05 [-0.2657, 0.3657] over 2 seeds; bound 0.5 at n=2'
+    """
+
+    def checked(table: pd.DataFrame) -> Verdict:
+        matching(table, {factor: []})
+        parts = matching(table, where).groupby(factor, sort=False)
+        verdicts = [(value, check(part)) for value, part in parts]
+        return worst([replace(v, words=f"{v.words} at {factor}={value}") for value, v in verdicts])
+
+    return checked

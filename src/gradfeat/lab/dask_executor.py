@@ -1,0 +1,204 @@
+"""An executor on the workers of a Dask cluster, which outlives them."""
+
+from __future__ import annotations
+
+import threading
+import time
+import uuid
+from collections.abc import Callable
+from concurrent.futures import (
+    BrokenExecutor,
+    CancelledError,
+    Executor,
+    Future,
+    InvalidStateError,
+)
+from contextlib import suppress
+from importlib.metadata import version
+from typing import Any
+
+from gradfeat.lab.errors import ExperimentError
+from gradfeat.lab.sending import call_bytes, made
+from gradfeat.rows.blas import one_thread
+from gradfeat.rows.dask_client import distributed
+
+#: Seconds between two looks at the workers.
+LOOK = 2.0
+
+
+class DaskExecutor(Executor):
+    """Computes on the workers of a Dask cluster, each call with one BLAS and torch thread.
+
+    Dask computes again what was lost with a worker. A call that workers die of again and again
+    ends with `BrokenExecutor`, and others go on. Functions of the user's own files are sent with
+    what they use of the files beside them; packages must be installed on the workers.
+
+    Parameters
+    ----------
+    client : distributed.Client
+        Its cluster computes; it is not closed.
+    patience : float
+        Seconds that the cluster may be without any worker.
+
+    Examples
+    --------
+    >>> from gradfeat.lab import run
+    >>> from gradfeat.rows.dask_client import local_cluster
+    >>> with local_cluster(2) as client:  # doctest: +SKIP
+    ...     run(experiment, store="results.sqlite", executor=DaskExecutor(client))
+    """
+
+    def __init__(self, client: Any, patience: float = 300.0) -> None:
+        self._client = client
+        self._patience = patience
+        self._name = f"gradfeat-{uuid.uuid4().hex[:12]}"
+        self._count = 0
+        self._flying: dict[Future[Any], Any] = {}
+        self._change = threading.Lock()
+        self._dropped = threading.Event()
+        self._looking: threading.Thread | None = None
+        self._threads = 0
+
+    @property
+    def threads(self) -> int:
+        """Threads of all workers, when they were last looked at."""
+        return self._threads
+
+    def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
+        """Start a call.
+
+        Raises
+        ------
+        ExperimentError
+            When it cannot be sent, or the scheduler is gone.
+        """
+        if kwargs:
+            raise ExperimentError("calls on a cluster take no keywords: give values by position.")
+        self._look()
+        data = call_bytes(fn, args)
+        future: Future[Any] = Future()
+        self._count += 1
+        try:
+            task = self._client.submit(
+                _computed, version("gradfeat"), data, key=f"{self._name}-{self._count}", pure=False
+            )
+        except distributed().client.ClosedClientError:
+            raise _gone() from None
+        with self._change:
+            self._flying[future] = task
+        task.add_done_callback(lambda task: self._land(future, task))
+        return future
+
+    def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
+        """Drop what is in flight; the cluster stays."""
+        del wait, cancel_futures
+        self.drop()
+
+    def drop(self) -> None:
+        """Cancel what is in flight; other calls may follow."""
+        self._dropped.set()
+        with self._change:
+            flying, self._flying = self._flying, {}
+        for future in flying:
+            future.cancel()
+        if flying and self._client.status == "running":
+            with suppress(OSError, CancelledError, TimeoutError):
+                self._client.cancel(list(flying.values()), force=True)
+        if self._looking is not None:
+            self._looking.join()
+            self._looking = None
+
+    def _land(self, future: Future[Any], task: Any) -> None:
+        """Bring the result here; runs in the thread of Dask's callbacks."""
+        with self._change:
+            known = self._flying.pop(future, None) is not None
+        if not known:
+            return
+        try:
+            result = task.result()
+        except BaseException as error:
+            _fail(future, self._in_words(error))
+        else:
+            with suppress(InvalidStateError):
+                future.set_result(result)
+        finally:
+            task.release()
+
+    def _in_words(self, error: BaseException) -> BaseException:
+        dask = distributed()
+        match error:
+            case dask.KilledWorker():
+                return BrokenExecutor("workers of the cluster died of this call again and again")
+            case CancelledError() | dask.comm.CommClosedError():
+                return _gone()
+            case ImportError():
+                return ExperimentError(
+                    f"the workers of the cluster lack something ({error}): install gradfeat there "
+                    "as here."
+                )
+        return error
+
+    def _look(self) -> None:
+        """Look at the workers now at the first call, and every few seconds from then on."""
+        if self._client.status != "running":
+            raise _gone()
+        if self._looking is None:
+            self._threads = self._count_threads()
+            self._dropped.clear()
+            self._looking = threading.Thread(
+                target=self._watch, name="gradfeat-workers", daemon=True
+            )
+            self._looking.start()
+
+    def _count_threads(self) -> int:
+        try:
+            return sum(self._client.nthreads().values())
+        except (OSError, CancelledError, TimeoutError):
+            return 0
+
+    def _watch(self) -> None:
+        """End what is in flight when there has been no worker for too long."""
+        seen = time.monotonic()
+        while not self._dropped.wait(LOOK):
+            self._threads = self._count_threads()
+            if self._threads:
+                seen = time.monotonic()
+            elif time.monotonic() - seen > self._patience:
+                self._give_up()
+                return
+
+    def _give_up(self) -> None:
+        with self._change:
+            flying, self._flying = self._flying, {}
+        for future in flying:
+            _fail(
+                future,
+                ExperimentError(
+                    f"the Dask cluster has had no worker for {self._patience:.0f} seconds: what "
+                    "was finished is kept; start workers with `dask worker ADDRESS` and run again "
+                    "to go on."
+                ),
+            )
+
+
+def _fail(future: Future[Any], error: BaseException) -> None:
+    with suppress(InvalidStateError):
+        future.set_exception(error)
+
+
+def _gone() -> ExperimentError:
+    return ExperimentError(
+        "the Dask scheduler is gone or was restarted: what was finished is kept; start the cluster "
+        "and run again to go on."
+    )
+
+
+def _computed(wanted: str, data: bytes) -> Any:
+    """What a worker does: numbers are the same only where the program is."""
+    if (here := version("gradfeat")) != wanted:
+        raise ExperimentError(
+            f"a worker of the cluster has gradfeat {here}, and {wanted} is used here: install the "
+            "same version on both."
+        )
+    with one_thread():
+        return made(data)

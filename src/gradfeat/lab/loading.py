@@ -1,0 +1,120 @@
+"""Find an experiment: a shipped one by name, a user's own by the path of its file."""
+
+from __future__ import annotations
+
+import importlib
+import pkgutil
+import sys
+import traceback
+from importlib.util import find_spec
+from pathlib import Path
+from types import ModuleType
+
+from gradfeat.lab.errors import ExperimentError, choices
+from gradfeat.lab.experiment import Experiment
+
+
+def names() -> list[str]:
+    """Return the names of the shipped experiments: the files in ``catalogue/``, without importing.
+
+    A file whose name starts with an underscore is none.
+
+    Examples
+    --------
+    >>> "" in names()
+    False
+    """
+    folder = Path(__file__).parents[1] / "catalogue"
+    files = (module.name for module in pkgutil.iter_modules([str(folder)]) if not module.ispkg)
+    return sorted(name.replace("_", "-") for name in files if not name.startswith("_"))
+
+
+def experiment(name_or_path: str) -> Experiment:
+    """Return the ``EXPERIMENT`` of a shipped file (by name) or of a user's file (ends in .py).
+
+    Only that file is imported. The folder of a user's file joins `sys.path`, at its end, so that
+    worker processes can import the file by its name.
+
+    Raises
+    ------
+    ExperimentError
+        One sentence: an unknown name, no such file, a file that does not run (with the line), a
+        name that clashes with an installed module, no EXPERIMENT.
+
+    Examples
+    --------
+    >>> experiment("no-such")  # doctest: +ELLIPSIS
+    Traceback (most recent call last):
+    ...
+    gradfeat.lab.errors.ExperimentError: 'no-such' is no experiment; ...
+    """
+    if name_or_path.endswith(".py"):
+        return _of_file(Path(name_or_path))
+    if name_or_path not in names():
+        raise ExperimentError(
+            f"{name_or_path!r} is no experiment{choices(name_or_path, names())} A file of your own "
+            "is given by its path, ending in .py."
+        )
+    module = name_or_path.replace("-", "_")
+    return _experiment_in(importlib.import_module(f"gradfeat.catalogue.{module}"), name_or_path)
+
+
+def _experiment_in(module: ModuleType, shown: str) -> Experiment:
+    match vars(module).get("EXPERIMENT"):
+        case Experiment() as found:
+            return found
+        case _:
+            raise ExperimentError(f"{shown!r} has no EXPERIMENT: set it to an Experiment.")
+
+
+def _of_file(path: Path) -> Experiment:
+    if not path.is_file():
+        raise ExperimentError(f"there is no file {str(path)!r}: check the path.")
+    found = _experiment_in(_import_file(path.resolve(), str(path)), str(path))
+    if found.name in names():
+        raise ExperimentError(
+            f"{str(path)!r} calls itself {found.name!r}, a shipped experiment: give it another "
+            "name, so that results are not taken for those."
+        )
+    return found
+
+
+def _import_file(path: Path, shown: str) -> ModuleType:
+    """Import a file by its stem, anew each time."""
+    _check_free(path, shown)
+    if str(path.parent) not in sys.path:
+        sys.path.append(str(path.parent))
+    sys.modules.pop(path.stem, None)
+    importlib.invalidate_caches()
+    try:
+        return importlib.import_module(path.stem)
+    except (Exception, SystemExit) as error:
+        sys.modules.pop(path.stem, None)
+        raise ExperimentError(_what_failed(error, path, shown)) from error
+
+
+def _check_free(path: Path, shown: str) -> None:
+    """Refuse a file that `import` would not find under its stem."""
+    if "." in path.stem:
+        raise ExperimentError(f"{shown!r} has a dot in its name: rename it, to be importable.")
+    loaded = sys.modules.get(path.stem)
+    if loaded is not None:
+        origin = vars(loaded).get("__file__")
+    else:
+        spec = find_spec(path.stem)
+        origin = str(path) if spec is None else spec.origin
+    if origin is None or Path(origin).resolve() != path:
+        raise ExperimentError(
+            f"{shown!r} has the name of another module ({path.stem}): rename the file."
+        )
+
+
+def _what_failed(error: BaseException, path: Path, shown: str) -> str:
+    match error:
+        case SyntaxError() if error.filename and Path(error.filename) == path:
+            return f"{shown!r} does not run: line {error.lineno}: {error.msg}."
+        case _:
+            frames = traceback.extract_tb(error.__traceback__)
+            lines = [frame.lineno for frame in frames if Path(frame.filename) == path]
+            where = f" line {lines[-1]}:" if lines else ""
+            return f"{shown!r} does not run:{where} {type(error).__name__}: {error}"

@@ -1,0 +1,87 @@
+"""Rows of a table that a check is about, reduced to one value a seed."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from gradfeat.lab.errors import ExperimentError, choices
+
+Where = Mapping[str, Any]
+
+
+def factor_names(table: pd.DataFrame) -> list[str]:
+    """Return the factors of a table: its columns before "seed".
+
+    Examples
+    --------
+    >>> factor_names(pd.DataFrame(columns=["n", "seed", "loss"]))
+    ['n']
+    """
+    return list(table.columns[: list(table.columns).index("seed")])
+
+
+def matching(table: pd.DataFrame, where: Where | None) -> pd.DataFrame:
+    """Return the rows whose factors have the values of `where`.
+
+    Raises
+    ------
+    ExperimentError
+        Where a name is no factor.
+
+    Examples
+    --------
+    >>> table = pd.DataFrame({"n": [1, 2, 3], "seed": 0})
+    >>> matching(table, {"n": [1, 3]})["n"].tolist()
+    [1, 3]
+    """
+    factors = factor_names(table)
+    for name, values in (where or {}).items():
+        if name not in factors:
+            raise ExperimentError(f"{name!r} is no setting{choices(name, factors)}")
+        chosen = [values] if np.ndim(values) == 0 else list(values)
+        table = table.loc[table[name].isin(chosen)]
+    return table
+
+
+def by_seed(table: pd.DataFrame, metric: str, where: Where | None) -> pd.Series:
+    """Return the mean over the matched cells for each seed that has all of them.
+
+    Raises
+    ------
+    ExperimentError
+        Where the metric is no column, or `where` names no factor.
+
+    Examples
+    --------
+    >>> table = pd.DataFrame({"n": [1, 2, 1], "seed": [0, 0, 1], "loss": [1.0, 3.0, 5.0]})
+    >>> by_seed(table, "loss", None).to_dict()
+    {0: 2.0}
+    """
+    rows = matching(table, where)
+    if rows.empty:
+        return pd.Series(dtype=float)
+    if metric not in table.columns:
+        metrics = table.columns[len(factor_names(table)) + 1 :]
+        raise ExperimentError(f"{metric!r} is no metric{choices(metric, map(str, metrics))}")
+    factors = factor_names(table)
+    cells = rows.groupby(factors).ngroups if factors else 1
+    values = {seed: part[metric].to_numpy(float) for seed, part in rows.groupby("seed")}
+    return pd.Series(
+        {seed: float(np.mean(own)) for seed, own in values.items() if len(own) == cells},
+        dtype=float,
+    )
+
+
+def described(where: Where | None) -> str:
+    """Return the cells of `where` in words.
+
+    Examples
+    --------
+    >>> described({"n": 1}), described(None)
+    ('n=1', 'all cells')
+    """
+    return ", ".join(f"{name}={value}" for name, value in (where or {}).items()) or "all cells"

@@ -1,0 +1,144 @@
+"""Run an experiment: compute what is missing, save each result at once, return the table."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Executor
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from gradfeat.lab.cells import coerced, listed
+from gradfeat.lab.errors import ExperimentError
+from gradfeat.lab.executors import check_picklable, workers
+from gradfeat.lab.experiment import Experiment, Point
+from gradfeat.lab.store import Store
+from gradfeat.lab.sweep import Progress, Sweep
+
+
+@contextlib.contextmanager
+def _opened(store: Store | str | os.PathLike[str] | None) -> Iterator[Store]:
+    """Give the store; one opened here is closed here."""
+    match store:
+        case Store():
+            yield store
+        case _:
+            with Store.open(store) as own:
+                yield own
+
+
+def _check_device(experiment: Experiment, device: str) -> None:
+    if device != "cpu" and not experiment.takes_device:
+        raise ExperimentError(
+            f"experiment {experiment.name!r} runs on the CPU only, and device is {device!r}: leave "
+            "device out."
+        )
+
+
+def _selection(
+    scale: str, seeds: int | Sequence[int] | None, device: str, overrides: dict[str, Any]
+) -> dict[str, Any]:
+    """Return what was asked for, as plain values that go into `run` again."""
+    plain = None if seeds is None else np.asarray(seeds, dtype=int).tolist()
+    return {"scale": scale, "seeds": plain, "device": device, "overrides": overrides}
+
+
+def _plain(experiment: Experiment, overrides: dict[str, Any]) -> dict[str, Any]:
+    factors = experiment.factors
+    return {n: [coerced(n, factors[n].kind, v) for v in listed(vs)] for n, vs in overrides.items()}
+
+
+def run(
+    experiment: Experiment,
+    *,
+    store: Store | str | os.PathLike[str] | None = None,
+    executor: Executor | None = None,
+    jobs: int = 1,
+    scale: str = "quick",
+    seeds: int | Sequence[int] | None = None,
+    device: str = "cpu",
+    retry_failed: bool = False,
+    arrays: bool = False,
+    progress: Callable[[Progress], None] | None = None,
+    **overrides: Any,
+) -> pd.DataFrame:
+    """Return the table of the requested cells, computing those that the store lacks.
+
+    Every finished result is committed at once: a run that is interrupted or killed goes on where it
+    was. A trial that raises is a failure kept in the store with its traceback; the rest goes on.
+    Several runs may share a store; none computes what another has or is computing.
+
+    Parameters
+    ----------
+    experiment : Experiment
+        What to run.
+    store : Store, path or None
+        Where results are kept; None keeps them in memory for this call.
+    executor : concurrent.futures.Executor, optional
+        Computes the trials; it is not shut down. Left out: this thread, or processes with `jobs`.
+    jobs : int
+        Worker processes, with one BLAS thread each; with `executor`, about how many workers it has.
+    scale : str
+        Which grid.
+    seeds : int or sequence of int, optional
+        How many, or which, instead of those of the scale.
+    device : str
+        Handed to trials that take it.
+    retry_failed : bool
+        Compute earlier failures again.
+    arrays : bool
+        Add the arrays to the table, as columns of NumPy arrays.
+    progress : callable, optional
+        Called with a `Progress` at the start and after each commit.
+    **overrides : value or sequence of values
+        Settings that replace those of the grid.
+
+    Returns
+    -------
+    DataFrame
+        A row for each finished cell and seed, in the order of the grid: factors, ``seed``, metrics.
+        ``attrs`` hold "experiment", "version", "factors" and "failures" (a list of dicts).
+
+    Raises
+    ------
+    ExperimentError
+        Of a request that makes no sense: one sentence.
+    StoreError
+        Of a store that cannot be used: one sentence; what was finished is kept.
+    KeyboardInterrupt
+        Of Ctrl-C, after saving what is finished.
+
+    Examples
+    --------
+    >>> def trial(n: int, *, seed: int) -> dict[str, float]:
+    ...     return {"sum": n + seed}
+    >>> demo = Experiment("demo", "What is it?", trial, {"quick": {"n": [1, 2]}}, seeds=2)
+    >>> run(demo, n=[1, 5])["sum"].tolist()
+    [1, 2, 5, 6]
+    """
+    if jobs < 1:
+        raise ExperimentError(f"jobs is {jobs}: give 1 or more.")
+    _check_device(experiment, device)
+    points = experiment.points(scale, seeds, overrides)
+    if executor is None and jobs > 1:
+        check_picklable(experiment.name, experiment.trial, experiment.batch)
+    asked = _selection(scale, seeds, device, _plain(experiment, overrides))
+    with _opened(store) as db:
+        sweep = Sweep(experiment, db, points, device, retry_failed, progress or (lambda _: None))
+        if sweep.missing():
+            sweep.go(lambda: workers(executor, jobs), asked)
+        else:
+            db.note(experiment, asked)
+        return _table(experiment, db, points, arrays)
+
+
+def _table(
+    experiment: Experiment, store: Store, points: Sequence[Point], arrays: bool
+) -> pd.DataFrame:
+    keys = [point.key for point in points]
+    table = store.table(experiment, keys, arrays)
+    table.attrs["failures"] = store.failures(experiment, keys).to_dict("records")
+    return table

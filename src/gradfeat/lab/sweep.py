@@ -1,0 +1,266 @@
+"""The sweep: claim what is missing, keep the workers busy, commit what comes back."""
+
+from __future__ import annotations
+
+import time
+from collections import deque
+from collections.abc import Callable, Sequence
+from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, Future, wait
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from itertools import chain
+from typing import Any
+
+from gradfeat.lab.cells import Value
+from gradfeat.lab.executors import Workers
+from gradfeat.lab.experiment import Experiment, Point
+from gradfeat.lab.outcomes import Outcome
+from gradfeat.lab.store import Store
+from gradfeat.lab.work import Call, broken, compute
+
+#: How often a run asks for cells that another run computes, in seconds.
+POLL = 0.2
+
+
+@dataclass(frozen=True)
+class Progress:
+    """How far a run is.
+
+    Attributes
+    ----------
+    done, total : int
+        Results that are there, and that were asked for; failures count as done.
+    failed : int
+        Failures among them.
+    cached : int
+        Results that were there before, or that another run computed.
+    elapsed : float
+        Seconds since the start.
+    seconds_left : float or None
+        At the pace of this run so far; None before its first result.
+    """
+
+    done: int
+    total: int
+    failed: int
+    cached: int
+    elapsed: float
+    seconds_left: float | None
+
+
+Unit = list[Point]
+
+
+def units_of(points: Sequence[Point], size: int, along: str | None = None) -> deque[Unit]:
+    """Group points in order: at most `size` seeds of one cell together.
+
+    With `along`, cells that differ in this factor alone are one, and seeds that want the same
+    values of it come together, so that each unit is some values at some seeds, seed by seed.
+
+    Examples
+    --------
+    >>> cells = [Point({"n": n}, seed, f"{n}{seed}") for n in (1, 2) for seed in range(3)]
+    >>> [[point.key for point in unit] for unit in units_of(cells, 2)]
+    [['10', '11'], ['12'], ['20', '21'], ['22']]
+    >>> [[point.key for point in unit] for unit in units_of(cells[1:], 2, "n")]
+    [['11', '21', '12', '22'], ['20']]
+    """
+    cells: dict[tuple[Value, ...], dict[int, Unit]] = {}
+    for point in points:
+        rest = tuple(value for name, value in point.cell.items() if name != along)
+        cells.setdefault(rest, {}).setdefault(point.seed, []).append(point)
+    units: deque[Unit] = deque()
+    for of_seeds in cells.values():
+        alike: dict[tuple[Value, ...], list[Unit]] = {}
+        for unit in of_seeds.values():
+            alike.setdefault(_values(unit, along), []).append(unit)
+        for together in alike.values():
+            starts = range(0, len(together), size)
+            units.extend(list(chain(*together[start : start + size])) for start in starts)
+    return units
+
+
+def _values(unit: Unit, along: str | None) -> tuple[Value, ...]:
+    """The values of the factor `along`, at the first seed of a unit."""
+    if along is None:
+        return ()
+    return tuple(point.cell[along] for point in unit if point.seed == unit[0].seed)
+
+
+class Sweep:
+    """One run over points, on one store.
+
+    Parameters
+    ----------
+    experiment : Experiment
+    store : Store
+        Open for writing.
+    points : sequence of Point
+        What is wanted.
+    device : str
+    retry_failed : bool
+        Whether earlier failures are missing results.
+    report : callable (Progress) -> None
+        Called after each commit.
+    """
+
+    def __init__(
+        self,
+        experiment: Experiment,
+        store: Store,
+        points: Sequence[Point],
+        device: str,
+        retry_failed: bool,
+        report: Callable[[Progress], None],
+    ) -> None:
+        self._experiment = experiment
+        self._store = store
+        self._points = points
+        self._device = device
+        self._retry_up_to = store.last_row() if retry_failed else 0
+        self._report = report
+        self._start = time.monotonic()
+        self._run = 0
+        self._flying: dict[Future[Any], Unit] = {}
+        self._elsewhere: list[Unit] = []
+        self._suspects: deque[Unit] = deque()
+        self._computed = 0
+        self._units: deque[Unit] = deque()
+        self._cached = self._failed = 0
+
+    def missing(self) -> bool:
+        """Find what is missing and say so; whether it is anything."""
+        statuses = self._store.statuses([point.key for point in self._points])
+        settled = ("done",) if self._retry_up_to else ("done", "failed")
+        there = {key: status for key, status in statuses.items() if status in settled}
+        missing = [point for point in self._points if point.key not in there]
+        self._cached = len(there)
+        self._failed = sum(status == "failed" for status in there.values())
+        self._units = self._grouped(missing)
+        self._tell()
+        return bool(missing)
+
+    def _grouped(self, points: Sequence[Point]) -> deque[Unit]:
+        e = self._experiment
+        return units_of(points, 1 if e.batch is None else e.batch_size, e.along)
+
+    def _tell(self) -> None:
+        done, total = self._cached + self._computed, len(self._points)
+        elapsed = time.monotonic() - self._start
+        left = elapsed / self._computed * (total - done) if self._computed else None
+        self._report(Progress(done, total, self._failed, self._cached, elapsed, left))
+
+    def go(
+        self, hire: Callable[[], AbstractContextManager[Workers]], selection: dict[str, Any]
+    ) -> None:
+        """Compute all that is missing.
+
+        Parameters
+        ----------
+        hire : callable
+            Gives the workers; called once.
+        selection : dict
+            What was asked for, for the record.
+        """
+        self._run = self._store.begin(self._experiment, selection)
+        try:
+            with hire() as workers:
+                try:
+                    self._loop(workers)
+                except BaseException:
+                    self._abandon()
+                    raise
+        finally:
+            self._store.end(self._run)
+
+    def _loop(self, workers: Workers) -> None:
+        while self._units or self._flying or self._elsewhere or self._suspects:
+            self._fill(workers)
+            if self._flying:
+                wait(self._flying, POLL if self._elsewhere else None, FIRST_COMPLETED)
+            elif self._elsewhere and not self._units:
+                time.sleep(POLL)
+            self._collect(workers)
+            if not self._units:
+                self._units.extend(self._elsewhere)
+                self._elsewhere.clear()
+
+    def _fill(self, workers: Workers) -> None:
+        """Keep enough calls in flight; a suspect of killing its worker flies alone."""
+        if self._suspects:
+            if not self._flying:
+                self._submit(workers, self._suspects[0])
+            return
+        while self._units and len(self._flying) < workers.in_flight and not self._suspects:
+            if unit := self._claim(self._units.popleft()):
+                first, *others = self._grouped(unit)  # several where another run has some of it
+                self._units.extendleft(reversed(others))
+                self._submit(workers, first)
+
+    def _claim(self, unit: Unit) -> Unit:
+        """Return what of a unit is ours to compute; count or put off the rest."""
+        claimed = self._store.claim([p.key for p in unit], self._run, self._retry_up_to)
+        self._cached += len(claimed.done) + len(claimed.failed)
+        self._failed += len(claimed.failed)
+        if claimed.done or claimed.failed:
+            self._tell()
+        if claimed.others:
+            self._elsewhere.append([p for p in unit if p.key in claimed.others])
+        return [p for p in unit if p.key in claimed.mine]
+
+    def _submit(self, workers: Workers, unit: Unit) -> None:
+        e = self._experiment
+        seeds = tuple(dict.fromkeys(point.seed for point in unit))
+        device = self._device if e.takes_device else None
+        values = _values(unit, e.along)
+        call = Call(e.trial, e.batch, unit[0].cell, seeds, device, e.along, values)
+        try:
+            self._flying[workers.submit(compute, call)] = unit
+        except BrokenExecutor:
+            self._recover(workers, [unit])
+
+    def _collect(self, workers: Workers) -> None:
+        lost: list[Unit] = []
+        for future in [future for future in self._flying if future.done()]:
+            unit = self._flying.pop(future)
+            try:
+                outcomes = future.result()
+            except BrokenExecutor:
+                lost.append(unit)
+                continue
+            self._save(unit, outcomes)
+        if lost:
+            self._recover(workers, lost)
+
+    def _recover(self, workers: Workers, lost: list[Unit]) -> None:
+        """A worker died: what was in flight flies again, alone; a second death is a failure."""
+        wait(self._flying)
+        flying, self._flying = self._flying, {}
+        for future, unit in flying.items():
+            if future.exception() is None:
+                self._save(unit, future.result())
+            else:
+                lost.append(unit)
+        if self._suspects and lost == [self._suspects[0]]:
+            self._save(lost[0], [broken(lost[0][0].cell, lost[0][0].seed)])
+        else:
+            self._suspects.extend([point] for unit in lost for point in unit)
+        workers.restart()
+
+    def _save(self, unit: Unit, outcomes: list[Outcome]) -> None:
+        self._store.save(
+            self._experiment, self._run, list(zip(unit, outcomes, strict=True)), self._device
+        )
+        if self._suspects and unit == self._suspects[0]:
+            self._suspects.popleft()
+        self._computed += len(outcomes)
+        self._failed += sum(outcome.error is not None for outcome in outcomes)
+        self._tell()
+
+    def _abandon(self) -> None:
+        """Save what is finished, cancel the rest."""
+        for future in self._flying:
+            future.cancel()
+        for future, unit in self._flying.items():
+            if future.done() and not future.cancelled() and future.exception() is None:
+                self._save(unit, future.result())

@@ -1,0 +1,128 @@
+"""Claims and verdicts: a sentence of the source, and whether a table bears it out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+import numpy as np
+import pandas as pd
+
+from gradfeat.lab.errors import ExperimentError
+
+if TYPE_CHECKING:
+    from gradfeat.lab.experiment import Experiment
+
+Outcome = Literal["holds", "fails", "not enough evidence"]
+
+UNDECIDED: Outcome = "not enough evidence"
+#: From worst to best.
+SEVERITY: tuple[Outcome, ...] = ("fails", UNDECIDED, "holds")
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """Whether a claim holds, with the number it rests on.
+
+    Attributes
+    ----------
+    outcome : {"holds", "fails", "not enough evidence"}
+    estimate, low, high : float
+        The number and its interval (each limit one-sided at 95 % unless the check says otherwise);
+        nan where there is none.
+    words : str
+        All of it in a phrase.
+    n : int
+        Seeds it rests on.
+    """
+
+    outcome: Outcome
+    estimate: float
+    low: float
+    high: float
+    words: str
+    n: int
+
+
+Check = Callable[[pd.DataFrame], Verdict]
+
+
+@dataclass(frozen=True)
+class Claim:
+    """A sentence of the source that the experiment checks.
+
+    Attributes
+    ----------
+    text : str
+        The sentence.
+    source : str
+        Where it stands, to the theorem, figure or page.
+    check : callable (DataFrame) -> Verdict
+        See `above`, `below`, `within`, `greater`, `ordered`, `agrees`, `each`, `every`.
+
+    Examples
+    --------
+    >>> from gradfeat.lab.claims import above
+    >>> table = pd.DataFrame({"n": [1, 1], "seed": [0, 1], "accuracy": [0.99, 0.992]})
+    >>> Claim("It learns.", "Fig. 1", above("accuracy", 0.9)).check(table).outcome
+    'holds'
+    """
+
+    text: str
+    source: str
+    check: Check
+
+
+def undecided(words: str, n: int = 0) -> Verdict:
+    """Return a verdict of not enough evidence.
+
+    Examples
+    --------
+    >>> undecided("no rows").outcome
+    'not enough evidence'
+    """
+    return Verdict(UNDECIDED, np.nan, np.nan, np.nan, words, n)
+
+
+def worst(verdicts: Sequence[Verdict]) -> Verdict:
+    """Return the first of the worst verdicts; of none, not enough evidence.
+
+    Examples
+    --------
+    >>> worst([]).words
+    'no rows match'
+    """
+    if not verdicts:
+        return undecided("no rows match")
+    return min(verdicts, key=lambda verdict: SEVERITY.index(verdict.outcome))
+
+
+def judge(experiment: Experiment, table: pd.DataFrame) -> list[tuple[Claim, Verdict]]:
+    """Return each claim of an experiment with the verdict of a table.
+
+    Raises
+    ------
+    ExperimentError
+        Where a check cannot be made of this table, with the text of its claim.
+
+    Examples
+    --------
+    >>> from gradfeat.lab import Experiment, above, run
+    >>> def trial(n: int, *, seed: int) -> dict[str, float]:
+    ...     return {"sum": n + seed}
+    >>> claims = (Claim("Sums are positive.", "arithmetic", above("sum", 0)),)
+    >>> demo = Experiment("demo", "?", trial, {"quick": {"n": 10}}, seeds=5, claims=claims)
+    >>> [verdict.words for _, verdict in judge(demo, run(demo))]
+    ['mean sum 12 [10.49, 13.51] over 5 seeds; bound 0']
+    """
+    return [(claim, _judged(experiment, claim, table)) for claim in experiment.claims]
+
+
+def _judged(experiment: Experiment, claim: Claim, table: pd.DataFrame) -> Verdict:
+    try:
+        return claim.check(table)
+    except Exception as error:
+        raise ExperimentError(
+            f"claim {claim.text!r} of {experiment.name!r} cannot be checked: {error}"
+        ) from error

@@ -1,0 +1,213 @@
+"""Passes kept on disk: one that was interrupted goes on from its last merged state."""
+
+from __future__ import annotations
+
+import contextlib
+import shutil
+import time
+from abc import ABC, abstractmethod
+from dataclasses import dataclass, field
+from hashlib import blake2b
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any, Generic, TypeVar
+
+from ..maths.blocks import Block, Statistic
+from .errors import EngineError
+from .source import Source
+from .tree import Assembler, Node
+from .wire import Packed, dumps, identity_of, pack, unpack
+from .written import Entry, Manifest, States
+
+State = TypeVar("State")
+
+
+class Record(ABC, Generic[State]):
+    """What is kept of one pass."""
+
+    @abstractmethod
+    def total(self) -> State | None:
+        """State of all rows, where the pass was finished before."""
+
+    @abstractmethod
+    def nodes(self) -> tuple[Node[State], ...]:
+        """Nodes of the first pieces, where the pass was begun before."""
+
+    @abstractmethod
+    def keep(self, sums: Assembler[State]) -> None:
+        """Save the nodes of the first pieces, when it is time to."""
+
+    @abstractmethod
+    def rescue(self, sums: Assembler[State], error: BaseException) -> None:
+        """Save once more, on the way out."""
+
+    @abstractmethod
+    def finish(self, total: State) -> None:
+        """Save the state of all rows in the place of the nodes."""
+
+
+class Unkept(Record[State]):
+    """Nothing is kept."""
+
+    def total(self) -> State | None:
+        """Never."""
+        return None
+
+    def nodes(self) -> tuple[Node[State], ...]:
+        """None."""
+        return ()
+
+    def keep(self, sums: Assembler[State]) -> None:
+        """Nothing."""
+
+    def rescue(self, sums: Assembler[State], error: BaseException) -> None:
+        """Nothing."""
+
+    def finish(self, total: State) -> None:
+        """Nothing."""
+
+
+class Kept(Record[State]):
+    """A pass in a folder of its own: a file for each node, and a manifest that is replaced whole.
+
+    Parameters
+    ----------
+    statistic : Statistic
+    states : States
+        The folder.
+    every : float
+        Seconds between two savings.
+    """
+
+    def __init__(self, statistic: Statistic[State, Any], states: States, every: float) -> None:
+        self._statistic = statistic
+        self._states = states
+        self._every = every
+        self._manifest = states.manifest()
+        self._saved_at = time.monotonic()
+
+    def total(self) -> State | None:
+        """The state of all rows."""
+        entry = self._manifest.total
+        return None if entry is None else self._state(entry)
+
+    def nodes(self) -> tuple[Node[State], ...]:
+        """The nodes that were saved last."""
+        return tuple(Node(e.level, e.index, self._state(e)) for e in self._manifest.nodes)
+
+    def _state(self, entry: Entry) -> State | None:
+        packed = self._states.load(entry)
+        return None if packed is None else unpack(self._statistic, packed)
+
+    def keep(self, sums: Assembler[State]) -> None:
+        """Save, when `every` seconds have passed."""
+        if time.monotonic() - self._saved_at >= self._every:
+            self._save(sums.prefix)
+            self._saved_at = time.monotonic()
+
+    def rescue(self, sums: Assembler[State], error: BaseException) -> None:
+        """Save unless states were being merged; when it fails, the error says that too."""
+        if not sums.whole:
+            return
+        try:
+            self._save(sums.prefix)
+        except EngineError as failed:
+            error.add_note(str(failed))
+
+    def _save(self, nodes: tuple[Node[State], ...]) -> None:
+        there = {(e.level, e.index): e for e in self._manifest.nodes}
+        entries = [
+            there.get((n.level, n.index)) or self._write(n.level, n.index, n.state) for n in nodes
+        ]
+        self._replace(Manifest(tuple(entries), None))
+
+    def _write(self, level: int, index: int, state: State | None) -> Entry:
+        packed: Packed | None = None if state is None else pack(self._statistic, state)
+        return self._states.save(level, index, packed)
+
+    def _replace(self, manifest: Manifest) -> None:
+        if manifest != self._manifest:
+            self._states.replace(manifest)
+            self._manifest = manifest
+
+    def finish(self, total: State) -> None:
+        """Save the sum."""
+        self._replace(Manifest((), self._write(-1, 0, total)))
+
+
+@dataclass(frozen=True)
+class Checkpoint:
+    """A folder in which passes are kept, so that one that was interrupted goes on where it was.
+
+    A pass goes on when it has the same source (its fingerprint), statistic and label, with any
+    engine and any number of workers; a finished one is not computed again. Others are left alone.
+    Functions and classes of one's own in a statistic or map count with their code, but not with
+    what they call or read from their module: clear the folder when that has changed.
+    Ctrl-C and errors save once more; a killed process loses at most `every` seconds of merged
+    pieces, and what was in flight.
+
+    Attributes
+    ----------
+    folder : str or Path
+        Made where it is missing.
+    every : float
+        Seconds between two savings.
+
+    Examples
+    --------
+    >>> from tempfile import TemporaryDirectory
+    >>> import numpy as np
+    >>> from gradfeat.maths.statistics.moments import Moments
+    >>> from gradfeat.rows.sources.open import from_arrays
+    >>> from gradfeat.rows.in_process import InProcess
+    >>> ticks = []
+    >>> rows = from_arrays(np.ones((4, 1)), np.ones(4), piece_rows=2)
+    >>> with TemporaryDirectory() as folder:
+    ...     engine = InProcess(report=ticks.append, checkpoint=Checkpoint(folder))
+    ...     _ = engine.state(Moments(), rows), engine.state(Moments(), rows)
+    >>> [(tick.pieces, tick.rows) for tick in ticks]
+    [(0, 0), (1, 2), (2, 4), (2, 0)]
+    """
+
+    folder: str | Path
+    every: float = 10.0
+    _opened: set[Path] = field(default_factory=set, init=False, repr=False, compare=False)
+
+    def record(
+        self, statistic: Statistic[State, Any], source: Source[Block], label: str
+    ) -> Record[State]:
+        """What is kept of this pass.
+
+        Raises
+        ------
+        EngineError
+            When the folder cannot be written, or what is in it is damaged.
+        """
+        named = (version("gradfeat"), label, source.fingerprint, repr(source.count))
+        identity = blake2b(dumps(named, "the source") + identity_of(statistic, "the statistic"))
+        folder = Path(self.folder) / f"pass-{identity.hexdigest()[:32]}"
+        states = States.made(folder)
+        self._opened.add(folder)
+        return Kept(statistic, states, self.every)
+
+    def clear(self) -> None:
+        """Remove all that is kept here."""
+        self._remove(set(Path(self.folder).glob("pass-*")))
+
+    def clear_opened(self) -> None:
+        """Remove the passes that this object opened; the folder may be shared with others."""
+        self._remove(self._opened)
+        self._opened.clear()
+
+    def _remove(self, passes: set[Path]) -> None:
+        try:
+            for folder in passes:
+                if folder.exists():
+                    shutil.rmtree(folder)
+        except OSError as error:
+            raise EngineError(
+                f"the checkpoint {str(self.folder)!r} cannot be removed ({error.strerror}): remove "
+                "it by hand."
+            ) from error
+        with contextlib.suppress(OSError):  # other things are in it, or it was never made
+            Path(self.folder).rmdir()

@@ -1,0 +1,149 @@
+"""Passes on the GPUs of this host: blocks are copied while those before them are computed."""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Iterable, Iterator
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import torch
+
+from ..maths.blocks import Block, Statistic
+from ..maths.moving import moved
+from .engine import Engine, Work
+from .errors import EngineError
+from .folding import Folded, Item, fold
+from .lanes import Lane, run_lanes
+from .wire import pack_folded, unpack_folded
+
+#: Pieces that are summed on a device before their state comes back, as a power of two.
+LEVEL = 3
+
+
+@dataclass(frozen=True)
+class Devices(Engine):
+    """Computes on several devices of this host; states are merged on the CPU.
+
+    The statistic, with the maps of rows and the networks in it, is moved to each device once a
+    pass. Each device has a thread that reads blocks into pinned memory, and one that copies a block
+    on a stream of its own while the block before it is computed.
+
+    Attributes
+    ----------
+    names : tuple of str
+        Such as ``("cuda:0", "cuda:1")``.
+    prefetch : int
+        Blocks read ahead for each device.
+    report : callable (Tick) -> None
+        Told after each few pieces.
+    checkpoint : Checkpoint, optional
+        Where the pass is kept.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from gradfeat.maths.statistics.moments import Moments
+    >>> from gradfeat.rows.sources.open import from_arrays
+    >>> rows = from_arrays(np.arange(6.0).reshape(3, 2), np.ones(3), piece_rows=1)
+    >>> Devices(("cpu", "cpu")).state(Moments(), rows).mean_x.tolist()
+    [2.0, 3.0]
+    """
+
+    names: tuple[str, ...]
+    prefetch: int = 2
+
+    def folds(self, work: Work) -> Generator[Folded[Any], None, None]:
+        """Segments as they are finished."""
+        lanes = [lane_of(_device(name)) for name in self.names]
+        if not lanes:
+            raise EngineError('no device is named: give some, such as ("cuda:0",).')
+        level = min(LEVEL, work.level_for(len(lanes)))
+        yield from run_lanes(work.statistic, work.segments(level), self.prefetch, lanes)
+
+
+def _device(name: str) -> torch.device:
+    try:
+        device = torch.device(name)
+        torch.empty(0, device=device)
+    except (RuntimeError, AssertionError) as error:  # torch without CUDA asserts
+        reason = str(error).splitlines()[0]
+        raise EngineError(
+            f"device {name!r} cannot be used ({reason}): name one that PyTorch sees here."
+        ) from None
+    return device
+
+
+def lane_of(device: torch.device) -> Lane:
+    """How blocks are prepared for a device, and computed on it."""
+    if device.type != "cuda":
+        return iter, partial(_on_host, device)
+    return _pinned, partial(_on_cuda, device)
+
+
+def _on_host(
+    device: torch.device, statistic: Statistic[Any, Any], items: Iterable[Item]
+) -> Iterator[Folded[Any]]:
+    there = moved(statistic, device)
+    for folded in fold(there, _blocks(items, device)):
+        yield unpack_folded(statistic, pack_folded(there, folded))
+
+
+def _blocks(items: Iterable[Item], device: torch.device) -> Iterator[Item]:
+    for item in items:
+        match item:
+            case Block(X, y, w):
+                yield Block(X.to(device), y.to(device), w.to(device))
+            case _:
+                yield item
+
+
+def _pinned(items: Iterator[Item]) -> Iterator[Item]:
+    for item in items:
+        match item:
+            case Block(X, y, w):
+                yield Block(X.pin_memory(), y.pin_memory(), w.pin_memory())
+            case _:
+                yield item
+
+
+def _on_cuda(
+    device: torch.device, statistic: Statistic[Any, Any], items: Iterable[Item]
+) -> Iterator[Folded[Any]]:
+    with torch.cuda.device(device):
+        there = moved(statistic, device)
+        for folded in fold(there, _streamed(items, device)):
+            yield unpack_folded(statistic, pack_folded(there, folded))
+
+
+def _streamed(items: Iterable[Item], device: torch.device) -> Iterator[Item]:
+    """Blocks on the device; the copy of the next is under way while one is computed."""
+    side, ahead = torch.cuda.Stream(device), None
+    for item in items:
+        coming = _copy(item, device, side)
+        if ahead is not None:
+            yield _arrived(*ahead)
+        ahead = coming
+    if ahead is not None:
+        yield _arrived(*ahead)
+
+
+def _copy(item: Item, device: torch.device, side: torch.cuda.Stream) -> tuple[Item, Any]:
+    match item:
+        case Block():
+            with torch.cuda.stream(side):
+                parts = (t.to(device, non_blocking=True) for t in (item.X, item.y, item.w))
+                return Block(*parts), side.record_event()
+        case _:
+            return item, None
+
+
+def _arrived(item: Item, event: Any) -> Item:
+    """The item, for the stream that computes: it waits for the copy, and keeps the memory."""
+    match item:
+        case Block() if event is not None:
+            here = torch.cuda.current_stream(item.X.device)
+            here.wait_event(event)
+            for t in (item.X, item.y, item.w):
+                t.record_stream(here)
+    return item

@@ -1,0 +1,164 @@
+"""What takes a statistic over a source, and the loop that all engines share."""
+
+from __future__ import annotations
+
+import time
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Generator, Iterator
+from contextlib import closing
+from dataclasses import dataclass
+from itertools import islice
+from typing import Any, TypeVar
+
+from ..maths.blocks import Block, Statistic
+from .checkpoint import Checkpoint, Record, Unkept
+from .errors import SourceError
+from .folding import Folded
+from .source import Source
+from .tree import Assembler, Segment, segmented
+from .wire import pack, unpack
+
+State = TypeVar("State")
+
+#: Most pieces of a segment that is sent to a worker, as a power of two.
+MOST_LEVEL = 4
+
+#: Segments for each worker that are aimed at, so that none waits long for the last one.
+SEGMENTS_EACH = 8
+
+
+@dataclass(frozen=True)
+class Tick:
+    """How far a pass is.
+
+    Attributes
+    ----------
+    label : str
+        Name of the pass.
+    pieces : int
+        Pieces whose rows are in the sum.
+    of : int or None
+        All pieces, where that is known.
+    seconds : float
+        Since the start of the pass.
+    rows : int
+        Rows summed so far in this process's pass (those taken over from a checkpoint left out).
+    """
+
+    label: str
+    pieces: int
+    of: int | None
+    seconds: float
+    rows: int
+
+
+#: Told after each piece or group of pieces.
+Report = Callable[[Tick], None]
+
+
+def silent(tick: Tick) -> None:
+    """Nobody listens."""
+    del tick
+
+
+@dataclass(frozen=True)
+class Work:
+    """What an engine is to sum: the pieces of a source from number `first` on."""
+
+    statistic: Statistic[Any, Any]
+    source: Source[Block]
+    first: int
+
+    def segments(self, level: int) -> Iterator[Segment]:
+        """The pieces in segments of at most ``2^level``."""
+        return segmented(islice(self.source.pieces(), self.first, None), self.first, level)
+
+    def level_for(self, workers: int) -> int:
+        """Level that gives each worker several segments; the sum does not depend on it.
+
+        Examples
+        --------
+        >>> from gradfeat.maths.statistics.moments import Moments
+        >>> from gradfeat.rows.sources.open import from_arrays
+        >>> import numpy as np
+        >>> source = from_arrays(np.ones((128, 1)), np.ones(128), piece_rows=1)
+        >>> Work(Moments(), source, 0).level_for(2)
+        3
+        """
+        count = self.source.count
+        if count is None:
+            return 0
+        each = max(1, (count - self.first) // (SEGMENTS_EACH * workers))
+        return min(MOST_LEVEL, each.bit_length() - 1)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Engine(ABC):
+    """Sums statistics over sources: here, in threads, in processes, on a cluster.
+
+    Every engine merges the states of pieces in one binary tree over their numbers (see
+    :mod:`gradfeat.rows.tree`), so the result does not depend on who computed what, or when.
+
+    Attributes
+    ----------
+    report : callable (Tick) -> None
+        Told how far a pass is.
+    checkpoint : Checkpoint, optional
+        Where passes are kept, to go on after an interruption.
+    """
+
+    report: Report = silent
+    checkpoint: Checkpoint | None = None
+
+    @abstractmethod
+    def folds(self, work: Work) -> Generator[Folded[Any], None, None]:
+        """Segments summed, in any order; closing the generator ends all that it started."""
+
+    def state(
+        self, statistic: Statistic[State, Any], source: Source[Block], label: str = "pass"
+    ) -> State:
+        """State of all rows (not finished), on the CPU.
+
+        Raises
+        ------
+        SourceError
+            When rows cannot be read, or there are none.
+        EngineError
+            When workers, cluster or checkpoint fail; what the checkpoint has is kept.
+        """
+        kept: Record[State] = Unkept()
+        if self.checkpoint is not None:
+            kept = self.checkpoint.record(statistic, source, label)
+        if (total := kept.total()) is None:
+            total = self._computed(Assembler(statistic, kept.nodes()), kept, source, label)
+            total = unpack(statistic, pack(statistic, total))
+            kept.finish(total)
+        else:
+            self.report(Tick(label, source.count or 0, source.count, 0.0, 0))
+        return total
+
+    def _computed(
+        self, sums: Assembler[State], kept: Record[State], source: Source[Block], label: str
+    ) -> State:
+        try:
+            self._sum(sums, kept, source, label)
+        except BaseException as error:
+            kept.rescue(sums, error)
+            raise
+        if (total := sums.total()) is None:
+            raise SourceError("there are no rows to sum: give a source with at least one row.")
+        return total
+
+    def _sum(
+        self, sums: Assembler[State], kept: Record[State], source: Source[Block], label: str
+    ) -> None:
+        start, rows = time.monotonic(), 0
+        pieces = sums.prefix[-1].stop if sums.prefix else 0
+        self.report(Tick(label, pieces, source.count, 0.0, 0))
+        with closing(self.folds(Work(sums.statistic, source, pieces))) as folds:
+            for folded in folds:
+                sums.take(folded.nodes)
+                rows, pieces = rows + folded.rows, pieces + folded.pieces
+                del folded
+                kept.keep(sums)
+                self.report(Tick(label, pieces, source.count, time.monotonic() - start, rows))

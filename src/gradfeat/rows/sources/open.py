@@ -1,0 +1,227 @@
+"""Sources by what the rows are in: arrays, files, data frames, Dask collections, iterators."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any
+
+import pandas as pd
+import torch
+
+from ..errors import SourceError
+from ..source import PIECE_ROWS
+from .arrays import ArrayRows
+from .csv import CsvTables
+from .dask_arrays import DaskArrayRows
+from .dask_frames import DaskTables
+from .files import Paths, find_files
+from .frames import FrameTables
+from .iterator import IteratorRows, IteratorTables
+from .npy import NpyRows
+from .numeric import Numbers, NumericSource
+from .parquet import ParquetTables
+from .table_rows import Missing, TableRows
+from .tables import Tables
+
+_PARQUET = (b"PAR1", b"PARE")
+
+
+def tables(
+    path: Paths,
+    columns: Sequence[str] | None = None,
+    piece_rows: int = PIECE_ROWS,
+    storage_options: Mapping[str, Any] | None = None,
+) -> Tables:
+    """A table by what its first file begins with: Parquet, or delimited text (gz too).
+
+    Parameters
+    ----------
+    path : path, URL or glob, or several of them
+        A file, a folder, ``s3://...``.
+    columns : sequence of str, optional
+        Columns to read; left out: all.
+    piece_rows : int
+        Rows of a chunk at most.
+    storage_options : mapping, optional
+        Given to the fsspec file system.
+
+    Raises
+    ------
+    SourceError
+        For what cannot be read as a table.
+
+    Examples
+    --------
+    >>> import fsspec
+    >>> fsspec.filesystem("memory").pipe("/doc/t.tsv", b"x\\ty\\n1\\t2\\n")
+    >>> tables("memory://doc/t.tsv").names
+    ('x', 'y')
+    """
+    first = find_files(path, storage_options)[0]
+    start = first.bytes(0, 4)
+    if start in _PARQUET or first.path.lower().endswith((".parquet", ".pq")):
+        return ParquetTables(path, columns, piece_rows, storage_options)
+    if start.startswith(b"\x93NUM"):
+        raise SourceError(f"'{first.name}' is a .npy file: give it to from_npy(X_path, y_path).")
+    return CsvTables(path, columns, piece_rows, storage_options)
+
+
+def from_arrays(
+    X: Numbers,
+    y: Numbers,
+    w: Numbers | None = None,
+    piece_rows: int = PIECE_ROWS,
+    dtype: torch.dtype = torch.float64,
+) -> NumericSource:
+    """Arrays or tensors in memory: see :class:`~gradfeat.rows.sources.arrays.ArrayRows`.
+
+    Examples
+    --------
+    >>> from_arrays(torch.ones(5, 2), torch.ones(5), piece_rows=2).count
+    3
+    """
+    return ArrayRows(X, y, w, piece_rows, dtype)
+
+
+def from_npy(
+    X_path: str | os.PathLike[str],
+    y_path: str | os.PathLike[str],
+    w_path: str | os.PathLike[str] | None = None,
+    piece_rows: int = PIECE_ROWS,
+    dtype: torch.dtype = torch.float64,
+) -> NumericSource:
+    """Memory-mapped files: see :class:`~gradfeat.rows.sources.npy.NpyRows`.
+
+    Examples
+    --------
+    >>> from_npy("X.npy", "y.npy")
+    Traceback (most recent call last):
+    ...
+    gradfeat.rows.errors.SourceError: there is no file or folder 'X.npy'.
+    """
+    return NpyRows(X_path, y_path, w_path, piece_rows, dtype)
+
+
+def from_parquet(
+    path: Paths,
+    target: str | Sequence[str],
+    inputs: Sequence[str] | None = None,
+    weight: str | None = None,
+    missing: Missing = "refuse",
+    piece_rows: int = PIECE_ROWS,
+    dtype: torch.dtype = torch.float64,
+    storage_options: Mapping[str, Any] | None = None,
+) -> TableRows:
+    """Numeric columns of Parquet files: see ``ParquetTables`` and ``TableRows``.
+
+    Examples
+    --------
+    >>> import fsspec
+    >>> with fsspec.open("memory://doc/p.parquet", "wb") as file:
+    ...     pd.DataFrame({"x": [1.0], "y": [2.0]}).to_parquet(file)
+    >>> from_parquet("memory://doc/p.parquet", "y").columns
+    Columns(inputs=('x',), targets=('y',))
+    """
+    table = ParquetTables(path, None, piece_rows, storage_options)
+    return TableRows(table, target, inputs, weight, missing, dtype)
+
+
+def from_csv(
+    path: Paths,
+    target: str | Sequence[str],
+    inputs: Sequence[str] | None = None,
+    weight: str | None = None,
+    missing: Missing = "refuse",
+    piece_rows: int = PIECE_ROWS,
+    dtype: torch.dtype = torch.float64,
+    storage_options: Mapping[str, Any] | None = None,
+) -> TableRows:
+    """Numeric columns of delimited text: see ``CsvTables`` and ``TableRows``.
+
+    Examples
+    --------
+    >>> import fsspec
+    >>> fsspec.filesystem("memory").pipe("/doc/n.csv", b"x,y\\n1,2\\n")
+    >>> from_csv("memory://doc/n.csv", "y").columns
+    Columns(inputs=('x',), targets=('y',))
+    """
+    table = CsvTables(path, None, piece_rows, storage_options)
+    return TableRows(table, target, inputs, weight, missing, dtype)
+
+
+def from_frames(
+    frames: pd.DataFrame | Sequence[pd.DataFrame],
+    target: str | Sequence[str],
+    inputs: Sequence[str] | None = None,
+    weight: str | None = None,
+    missing: Missing = "refuse",
+    piece_rows: int = PIECE_ROWS,
+    dtype: torch.dtype = torch.float64,
+) -> TableRows:
+    """Numeric columns of data frames in memory: see ``FrameTables`` and ``TableRows``.
+
+    Examples
+    --------
+    >>> from_frames(pd.DataFrame({"x": [1.0], "y": [2.0]}), "y").count
+    1
+    """
+    return TableRows(FrameTables(frames, piece_rows), target, inputs, weight, missing, dtype)
+
+
+def from_dask(
+    data: Any,
+    y: Any = None,
+    w: Any = None,
+    *,
+    target: str | Sequence[str] | None = None,
+    inputs: Sequence[str] | None = None,
+    weight: str | None = None,
+    missing: Missing = "refuse",
+    dtype: torch.dtype = torch.float64,
+) -> NumericSource:
+    """A Dask DataFrame with the name of a target, or Dask arrays X, y and perhaps w.
+
+    Raises
+    ------
+    SourceError
+        Where neither a target nor y is given, or both; for what is not a Dask collection.
+
+    Examples
+    --------
+    >>> from_dask(None)
+    Traceback (most recent call last):
+    ...
+    gradfeat.rows.errors.SourceError: from_dask needs one of the two: target= with a Dask \
+DataFrame, or y with a Dask Array.
+    """
+    if (target is None) == (y is None):
+        raise SourceError(
+            "from_dask needs one of the two: target= with a Dask DataFrame, or y with a Dask Array."
+        )
+    if target is None:
+        return DaskArrayRows(data, y, w, dtype)
+    return TableRows(DaskTables(data), target, inputs, weight, missing, dtype)
+
+
+def from_iterator(
+    factory: Callable[[], Iterable[Any]],
+    target: str | Sequence[str] | None = None,
+    inputs: Sequence[str] | None = None,
+    weight: str | None = None,
+    missing: Missing = "refuse",
+    dtype: torch.dtype = torch.float64,
+    fingerprint: str = "",
+) -> NumericSource:
+    """A function that gives a new iterator each time: of (X, y[, w]), or of frames with `target`.
+
+    Examples
+    --------
+    >>> source = from_iterator(lambda: iter([pd.DataFrame({"x": [1.0], "y": [2.0]})]), target="y")
+    >>> source.columns
+    Columns(inputs=('x',), targets=('y',))
+    """
+    if target is None:
+        return IteratorRows(factory, dtype, fingerprint)
+    frames = IteratorTables(factory, fingerprint=fingerprint)
+    return TableRows(frames, target, inputs, weight, missing, dtype)

@@ -1,0 +1,283 @@
+"""Numeric columns of a table as a source of blocks."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Literal, cast
+
+import numpy as np
+import pandas as pd
+import torch
+from pandas.api.types import infer_dtype
+from torch import Tensor
+
+from ...maths.blocks import Block
+from ..errors import SourceError
+from ..source import Columns
+from .numeric import all_finite, checked_dtype
+from .over_tables import Convert, OverTables
+from .tables import Tables
+from .words import counted, listing, refuse_repeated, refuse_unknown
+
+#: What to do with rows whose target is missing.
+Missing = Literal["refuse", "drop"]
+
+_PLAIN = {np.dtype(kind) for kind in "bhilqBHILQefd"}
+_WORDS = {
+    "string": "text",
+    "empty": "text",
+    "categorical": "categories",
+    "complex": "complex numbers",
+    "datetime64": "dates",
+    "datetime": "dates",
+    "date": "dates",
+}
+_NUMBERS = {"decimal", "boolean", "integer", "floating", "mixed-integer-float", "empty"}
+
+
+@dataclass(frozen=True)
+class NumericColumns:
+    """Which columns of a table are inputs, targets and weights, and what may be missing."""
+
+    inputs: tuple[str, ...]
+    targets: tuple[str, ...]
+    weight: str | None
+    missing: Missing
+    dtype: torch.dtype
+
+    @property
+    def all(self) -> list[str]:
+        """Every column that is read."""
+        names = [*self.inputs, *self.targets, *([] if self.weight is None else [self.weight])]
+        return list(dict.fromkeys(names))
+
+    def block(self, frame: pd.DataFrame, where: str) -> Block:
+        """The rows of a frame, those without target left out where asked.
+
+        Raises
+        ------
+        SourceError
+            For text and dates, values missing or infinite, and negative weights.
+        """
+        y = numbers_of(frame, self.targets, where, self.dtype)
+        absent = y.isnan().any(1)
+        if bool(absent.any()):
+            self._refuse_missing(y, where)
+            frame, y = frame.loc[~absent.numpy()], y[~absent]
+        self._refuse_infinite(y, self.targets, "target", where)
+        X = numbers_of(frame, self.inputs, where, self.dtype)
+        self._refuse_infinite(X, self.inputs, "input", where)
+        return Block(X, y, self._weights(frame, where))
+
+    def blocks(self, frame: pd.DataFrame, where: str) -> Iterator[Block]:
+        """:meth:`block`, as sources over tables give it."""
+        yield self.block(frame, where)
+
+    def gap_blocks(self, frame: pd.DataFrame, where: str) -> Iterator[Block]:
+        """X and y are 1 for each row with a missing target, 0 for others."""
+        absent = numbers_of(frame, self.targets, where, self.dtype).isnan().any(1)
+        gaps = absent[:, None].to(self.dtype)
+        yield Block(gaps, gaps, torch.ones_like(gaps[:, 0]))
+
+    def _refuse_missing(self, y: Tensor, where: str) -> None:
+        if self.missing == "drop":
+            return
+        name, bad = _worst(self.targets, y.isnan())
+        raise SourceError(
+            f"{where}: target {name!r} is missing in {counted(bad, 'row')}: fill it, or drop such "
+            "rows with missing='drop'."
+        )
+
+    def _refuse_infinite(self, values: Tensor, names: Sequence[str], what: str, where: str) -> None:
+        if all_finite(values):
+            return
+        name, bad = _worst(names, ~values.isfinite())
+        raise SourceError(
+            f"{where}: {what} {name!r} has {counted(bad, 'value')} missing or infinite: fill them, "
+            "or leave the column out with inputs=..."
+        )
+
+    def _weights(self, frame: pd.DataFrame, where: str) -> Tensor:
+        if self.weight is None:
+            return torch.ones(len(frame), dtype=self.dtype)
+        w = numbers_of(frame, [self.weight], where, self.dtype)[:, 0]
+        bad = int((~(w.isfinite() & (w >= 0))).sum())
+        if bad:
+            raise SourceError(
+                f"{where}: weight {self.weight!r} has {counted(bad, 'value')} missing, infinite or "
+                "negative: give weights of 0 or more."
+            )
+        return w
+
+
+def _worst(names: Sequence[str], bad: Tensor) -> tuple[str, int]:
+    """The first column with bad values, and how many it has."""
+    number = int(bad.any(0).int().argmax())
+    return names[number], int(bad[:, number].sum())
+
+
+def numbers_of(frame: pd.DataFrame, names: Sequence[str], where: str, dtype: torch.dtype) -> Tensor:
+    """Columns as a tensor (n, len(names)) that owns its memory; NaN where values are missing.
+
+    Raises
+    ------
+    SourceError
+        For a column that is not numbers.
+
+    Examples
+    --------
+    >>> frame = pd.DataFrame({"a": [1, None], "b": [True, False]})
+    >>> numbers_of(frame, ["b", "a"], "rows", torch.float64).tolist()
+    [[1.0, 1.0], [0.0, nan]]
+    """
+    target = np.float32 if dtype == torch.float32 else np.float64
+    values = np.empty((len(frame), len(names)), target)
+    for number, name in enumerate(names):
+        values[:, number] = _floats(cast(pd.Series, frame[name]), where)
+    return torch.from_numpy(values)
+
+
+def _floats(column: pd.Series, where: str) -> np.ndarray:
+    if column.dtype in _PLAIN:
+        return column.to_numpy()
+    _refuse_other(column, where)
+    if column.dtype == object:
+        column = column.map(float, na_action="ignore")
+    return column.to_numpy(dtype=np.float64, na_value=np.nan)
+
+
+def _refuse_other(column: pd.Series, where: str) -> None:
+    content = infer_dtype(column, skipna=True)
+    if column.dtype == object and content in _NUMBERS:
+        return
+    if column.dtype != "category" and column.dtype.kind in "biuf":
+        return
+    what = _WORDS.get(content, content)
+    raise SourceError(
+        f"{where}: column {column.name!r} holds {what}: encode it as numbers, or leave it out with "
+        "inputs=..."
+    )
+
+
+class TableRows(OverTables):
+    """Numeric columns of a table: numbers and truth values, as they are.
+
+    Parameters
+    ----------
+    tables : Tables
+        Rows with names.
+    targets : str or sequence of str
+        Columns to predict.
+    inputs : sequence of str, optional
+        Columns to predict from; left out: all others.
+    weight : str, optional
+        Column of weights; left out: 1.
+    missing : {"refuse", "drop"}
+        What to do with rows without a target; :meth:`gaps` counts them.
+    dtype : torch.dtype
+        float64 or float32, of the blocks.
+
+    Raises
+    ------
+    SourceError
+        For columns that are not there, or no input.
+
+    Examples
+    --------
+    >>> from gradfeat.rows.sources.frames import FrameTables
+    >>> frame = pd.DataFrame({"a": [1.0, 2.0], "b": [3, 4], "y": [5.0, None]})
+    >>> rows = TableRows(FrameTables(frame), "y", missing="drop")
+    >>> [block.X.tolist() for piece in rows.pieces() for block in piece.read()]
+    [[[1.0, 3.0]]]
+    """
+
+    def __init__(
+        self,
+        tables: Tables,
+        targets: str | Sequence[str],
+        inputs: Sequence[str] | None = None,
+        weight: str | None = None,
+        missing: Missing = "refuse",
+        dtype: torch.dtype = torch.float64,
+    ) -> None:
+        if missing not in ("refuse", "drop"):
+            raise SourceError(f"missing is {missing!r}: give 'refuse' or 'drop'.")
+        match targets:
+            case str():
+                wanted: tuple[str, ...] = (targets,)
+            case _:
+                wanted = tuple(targets)
+        other = {*wanted, weight}
+        chosen = tuple(n for n in tables.names if n not in other) if inputs is None else (*inputs,)
+        self.numeric = NumericColumns(chosen, wanted, weight, missing, checked_dtype(dtype))
+        self._refuse_roles(tables)
+        self.tables = tables.select(self.numeric.all)
+
+    def _refuse_roles(self, tables: Tables) -> None:
+        columns = self.numeric
+        if not (columns.targets and columns.inputs):
+            lacking = "input" if columns.targets else "target"
+            raise SourceError(f"{tables.name} is left without {lacking}: name at least one column.")
+        both = [n for n in columns.inputs if n in {*columns.targets, columns.weight}]
+        if both:
+            raise SourceError(
+                f"{listing(both)} would be an input and a target or weight: give each column one "
+                "part."
+            )
+        refuse_repeated("the selection", [*columns.inputs, *columns.targets])
+        refuse_unknown(tables.name, columns.all, tables.names)
+
+    @property
+    def columns(self) -> Columns:
+        """As named in the table."""
+        return Columns(self.numeric.inputs, self.numeric.targets)
+
+    @property
+    def rows(self) -> int | None:
+        """Those of the table, dropped ones counted."""
+        return self.tables.rows
+
+    @property
+    def fingerprint(self) -> str:
+        """That of the table, and the columns' parts."""
+        return f"{self.tables.fingerprint}\n{self.numeric}"
+
+    @property
+    def convert(self) -> Convert:
+        """One block for each data frame."""
+        return self.numeric.blocks
+
+    def gaps(self) -> Gaps:
+        """Where targets are missing: a source to count dropped rows with."""
+        return Gaps(self.tables.select(list(self.numeric.targets)), self.numeric)
+
+
+class Gaps(OverTables):
+    """1 for each row with a missing target, 0 for others; the targets alone are read.
+
+    Summed by any engine with :class:`~gradfeat.rows.sources.dropped_rows.DroppedRows`.
+    """
+
+    def __init__(self, tables: Tables, numeric: NumericColumns) -> None:
+        self.tables, self.numeric = tables, numeric
+
+    @property
+    def columns(self) -> Columns:
+        """One of each."""
+        return Columns(("missing",), ("missing",))
+
+    @property
+    def rows(self) -> int | None:
+        """Those of the table."""
+        return self.tables.rows
+
+    @property
+    def fingerprint(self) -> str:
+        """That of the table."""
+        return f"gaps {self.tables.fingerprint}\n{self.numeric}"
+
+    @property
+    def convert(self) -> Convert:
+        """One block for each data frame."""
+        return self.numeric.gap_blocks

@@ -1,0 +1,183 @@
+"""Statistics, pieces and states as bytes and numbers that any process can take."""
+
+from __future__ import annotations
+
+import io
+import pickle
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from types import FunctionType
+from typing import Any, TypeVar
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from ..maths.blocks import Block, Statistic
+from .definitions import Defined, code_of
+from .errors import EngineError
+from .folding import Folded
+from .source import Piece
+from .tree import Node, Segment
+
+State = TypeVar("State")
+
+#: A state between processes: the packed numbers by name.
+Packed = dict[str, np.ndarray]
+
+
+class _Pickler(pickle.Pickler):
+    """Plain pickle with tensors as arrays: only the rows in view, and the same bytes each time.
+
+    Functions and classes, which it writes by name, are listed in `defined`.
+    """
+
+    def __init__(self, out: io.BytesIO) -> None:
+        super().__init__(out, protocol=5)
+        self.defined: list[Defined] = []
+
+    def reducer_override(self, obj: Any) -> Any:
+        """How a tensor is built again; all else as usual."""
+        match obj:
+            case Tensor() if type(obj) is Tensor and not obj.requires_grad:
+                return _tensor, (to_array(obj), str(obj.device))
+            case FunctionType() | type():
+                self.defined.append(obj)
+        return NotImplemented
+
+
+def to_array(values: Tensor) -> np.ndarray:
+    """The numbers, on the CPU, without those around a view."""
+    return np.array(values.detach().cpu().numpy(), order="C")
+
+
+def _tensor(values: np.ndarray, device: str) -> Tensor:
+    return torch.from_numpy(np.require(values, requirements="W")).to(device)
+
+
+def dumps(value: Any, what: str) -> bytes:
+    """A value as bytes.
+
+    Parameters
+    ----------
+    value : object
+    what : str
+        Its name in the error.
+
+    Raises
+    ------
+    EngineError
+        When it holds something that other processes cannot be sent.
+
+    Examples
+    --------
+    >>> loads(dumps(torch.arange(4.0)[1:3], "the tensor"), "the tensor")
+    tensor([1., 2.])
+    >>> dumps(lambda: 0, "the function")  # doctest: +ELLIPSIS
+    Traceback (most recent call last):
+    ...
+    gradfeat.rows.errors.EngineError: the function cannot be sent or kept (...): ...
+    """
+    return _dumped(value, what)[0]
+
+
+def identity_of(value: Any, what: str) -> bytes:
+    """Bytes that are the same for the same value with the same code of functions and classes.
+
+    Functions and classes outside gradfeat are pickled by name: here their own code is added, but
+    not what they call or read from their module.
+
+    Raises
+    ------
+    EngineError
+        As :func:`dumps`.
+
+    Examples
+    --------
+    >>> identity_of(torch.ones(2), "the tensor") == identity_of(torch.ones(2), "the tensor")
+    True
+    """
+    data, defined = _dumped(value, what)
+    return b"".join((data, *map(code_of, defined)))
+
+
+def _dumped(value: Any, what: str) -> tuple[bytes, list[Defined]]:
+    out = io.BytesIO()
+    pickler = _Pickler(out)
+    try:
+        pickler.dump(value)
+    except (pickle.PicklingError, AttributeError, TypeError) as error:
+        raise EngineError(
+            f"{what} cannot be sent or kept ({error}): build it of functions and classes at the "
+            "top level of a module, or compute in this process without a checkpoint."
+        ) from None
+    return out.getvalue(), pickler.defined
+
+
+def loads(data: bytes, what: str) -> Any:
+    """A value from its bytes.
+
+    Raises
+    ------
+    EngineError
+        When this process cannot import what it is made of.
+    """
+    try:
+        return pickle.loads(data)
+    except (ImportError, AttributeError) as error:
+        raise EngineError(
+            f"{what} cannot be loaded by a worker process ({error}): put what it is made of in a "
+            "module that workers can import, or compute in this process."
+        ) from None
+
+
+@dataclass(frozen=True)
+class Copied(Piece[Block]):
+    """Rows copied out of memory, to be sent."""
+
+    name_: str
+    blocks: tuple[Block, ...]
+
+    @property
+    def name(self) -> str:
+        """As it was."""
+        return self.name_
+
+    def read(self) -> Iterator[Block]:
+        """The rows."""
+        return iter(self.blocks)
+
+
+def segment_bytes(segment: Segment, parallel: bool) -> bytes:
+    """A segment to send; where other processes cannot read its pieces, they are read here."""
+    if not parallel:
+        copies = tuple(Copied(piece.name, tuple(piece.read())) for piece in segment.pieces)
+        segment = replace(segment, pieces=copies)
+    return dumps(segment, segment.name)
+
+
+def pack(statistic: Statistic[State, Any], state: State) -> Packed:
+    """A state as arrays on the CPU."""
+    return {name: to_array(values) for name, values in statistic.pack(state).items()}
+
+
+def unpack(statistic: Statistic[State, Any], packed: Packed) -> State:
+    """A state of arrays, on the CPU."""
+    return statistic.unpack({name: _tensor(values, "cpu") for name, values in packed.items()})
+
+
+def _each(folded: Folded[Any], change: Callable[[Any], Any]) -> Folded[Any]:
+    nodes = (
+        Node(n.level, n.index, None if n.state is None else change(n.state)) for n in folded.nodes
+    )
+    return replace(folded, nodes=tuple(nodes))
+
+
+def pack_folded(statistic: Statistic[State, Any], folded: Folded[State]) -> Folded[Packed]:
+    """With packed states."""
+    return _each(folded, lambda state: pack(statistic, state))
+
+
+def unpack_folded(statistic: Statistic[State, Any], folded: Folded[Packed]) -> Folded[State]:
+    """With states."""
+    return _each(folded, lambda packed: unpack(statistic, packed))

@@ -1,0 +1,146 @@
+"""From a table to the whitened rows and target codes that a diagnosis reads."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+import pandas as pd
+import torch
+from torch import Tensor
+
+from gradfeat.drawing.numbers import count, listed, percent
+from gradfeat.maths.streams import numpy_stream
+from gradfeat.table.encode import TableEncoder
+from gradfeat.table.errors import TableError
+from gradfeat.table.prepared import input_columns
+from gradfeat.table.standard_inputs import FAR, StandardInputs, standard_inputs
+from gradfeat.table.target import Target, prepare_target
+
+#: Rows that the tests read at most, and at least.
+MOST_ROWS, FEWEST_ROWS = 5_000, 50
+
+#: Classes whose 0/1 codes are targets at most: the most frequent ones.
+MOST_CODES = 5
+
+#: Share of a column's values pulled in from which it is named.
+NAMED_FROM = 0.001
+
+_NAMED = 5
+
+
+@dataclass(frozen=True)
+class DiagnosisRequest:
+    """What a diagnosis is asked for (the options of `gradfeat diagnose`)."""
+
+    data: str
+    target: str
+    task: Literal["auto", "regression", "classification"] = "auto"
+    seed: int = 0
+    command: str = ""
+
+
+@dataclass(frozen=True)
+class DiagnosisRows:
+    """Rows to diagnose.
+
+    Attributes
+    ----------
+    target : Target
+    encoder : TableEncoder
+    source : tuple of str
+        The original column of each of the encoded columns in `inputs`.
+    inputs : StandardInputs
+    y : Tensor (n, c)
+        The target, or 0/1 codes of classes (one column for two classes).
+    notes : tuple of str
+        What was done to the rows, in sentences.
+    """
+
+    target: Target
+    encoder: TableEncoder
+    source: tuple[str, ...]
+    inputs: StandardInputs
+    y: Tensor
+    notes: tuple[str, ...]
+
+
+def diagnosis_rows(frame: pd.DataFrame, request: DiagnosisRequest) -> DiagnosisRows:
+    """Encode the table as `gradfeat fit` does, take rows at random, whiten them.
+
+    Raises
+    ------
+    TableError
+        For a table or target that cannot be used, and for fewer than 50 rows.
+    """
+    target = prepare_target(frame, request.target, request.task)
+    n = len(target.values)
+    if n < FEWEST_ROWS:
+        raise TableError(
+            f"The target {request.target!r} is known in {count(n, 'row')}, and a diagnosis needs "
+            f"at least {FEWEST_ROWS} to tell a signal from chance: give more rows."
+        )
+    table = input_columns(frame.iloc[target.rows], {request.target})
+    encoder = TableEncoder().fit(table)
+    rows = numpy_stream(request.seed, "diagnosis rows").permutation(n)[:MOST_ROWS]
+    X, y = encoder.transform(table.iloc[rows]), _codes(target, rows, request.target)
+    varies = np.ptp(X, axis=0) > 0
+    inputs = standard_inputs(X[:, varies])
+    kept = np.flatnonzero(varies)
+    names = [encoder.feature_names_[i] for i in kept]
+    source = tuple(encoder.source_[i] for i in kept)
+    notes = (*_about_rows(target, len(rows)), *_about_inputs(inputs, names))
+    return DiagnosisRows(target, encoder, source, inputs, y, notes)
+
+
+def _codes(target: Target, rows: np.ndarray, name: str) -> Tensor:
+    """Columns of numbers whose squared errors are counted."""
+    values = target.values[rows]
+    if np.ptp(values) == 0:
+        raise TableError(
+            f"The target {name!r} is the same in all {len(rows):,} rows that were drawn: give a "
+            "target that varies more often."
+        )
+    if not target.classes:
+        size = np.abs(values).max()
+        return torch.as_tensor(values / size)[:, None]
+    codes = np.argsort(-np.bincount(values), kind="stable")[:MOST_CODES]
+    codes = codes[:1] if len(target.classes) == 2 else codes
+    return torch.as_tensor(values[:, None] == codes).double()
+
+
+def _about_rows(target: Target, rows: int) -> list[str]:
+    said = [target.note] if target.note else []
+    if rows < len(target.values):
+        said.append(f"The tests read {rows:,} of the {len(target.values):,} rows, drawn at random.")
+    if len(target.classes) > MOST_CODES:
+        said.append(
+            f"Of the {len(target.classes)} classes the {MOST_CODES} most frequent ones are looked "
+            "at, each against all others."
+        )
+    return said
+
+
+def _about_inputs(inputs: StandardInputs, names: list[str]) -> list[str]:
+    said, q = [], inputs.whitened.shape[1]
+    if q < inputs.varying:
+        said.append(
+            f"The {q} principal directions with the largest variance are looked at, of "
+            f"{inputs.varying}: more than that cannot be told from chance with so many rows."
+        )
+    order = np.argsort(-inputs.clipped, kind="stable")
+    far = [names[i] for i in order if inputs.clipped[i] > NAMED_FROM]
+    if far:
+        more = f" and {len(far) - _NAMED} more" if len(far) > _NAMED else ""
+        said.append(
+            f"Values further than {FAR:g} spreads from the median were pulled in, in "
+            f"{listed(far[:_NAMED])}{more} (a spread is that of "
+            "a bell curve with the same middle 99 %)."
+        )
+    if inputs.pulled > NAMED_FROM:
+        said.append(
+            f"Rows far from all others once the inputs are whitened ({percent(inputs.pulled)}) "
+            "were pulled in, so that they do not decide alone."
+        )
+    return said

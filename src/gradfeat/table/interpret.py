@@ -1,0 +1,111 @@
+"""What a fitted model reads from the original columns of a table."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from gradfeat.estimators.base import EFFECTIVE_SHARE
+from gradfeat.maths.streams import numpy_stream
+from gradfeat.table.results import Directions, Interval
+
+Floats = NDArray[np.float64]
+
+#: Rows whose gradients are resampled, and resamples, for the bands of the spectrum.
+BAND_ROWS, BAND_RESAMPLES = 500, 200
+
+#: Directions drawn at most.
+MAX_DIRECTIONS = 3
+
+
+def fold(values: Floats, source: tuple[str, ...], columns: tuple[str, ...]) -> Floats:
+    """Signed loadings (d, r) of encoded columns as loadings (p, r) of the original ones.
+
+    The size is the norm over a column's encoded parts, so squares still sum to one; the sign is
+    that of its largest part.
+
+    Examples
+    --------
+    >>> fold(np.array([[0.6], [-0.8], [0.0]]), ("a", "a", "b"), ("a", "b")).ravel().tolist()
+    [-1.0, 0.0]
+    """
+    out = np.zeros((len(columns), values.shape[1]))
+    owner = np.array(source)
+    for i, name in enumerate(columns):
+        part = values[owner == name]
+        if len(part):
+            largest = np.take_along_axis(part, np.abs(part).argmax(0)[None], axis=0)[0]
+            out[i] = np.sign(largest) * np.sqrt((part**2).sum(axis=0))
+    return out
+
+
+def effective_number(eigenvalues: Floats) -> int:
+    """Least number of eigenvalues that carry 95 % of the sum; 0 for a zero spectrum."""
+    total = eigenvalues.sum()
+    if total <= 0:
+        return 0
+    return int(np.searchsorted(np.cumsum(eigenvalues) / total, EFFECTIVE_SHARE)) + 1
+
+
+def spectrum_bands(model: Any, X: Floats, seed: int) -> tuple[Floats, Floats, Floats, Interval]:
+    """Eigenvalues of the AGOP as shares, 95 % bands, and the number of effective directions.
+
+    The model is held fixed and the rows that the gradients are averaged over are resampled.
+    """
+    Z = torch.as_tensor(model.standardised(X[:BAND_ROWS]))
+    parameter = next(iter(model.predictor_.tensors().values()))
+    J = model.predictor_.gradient(Z.to(parameter)).double().cpu().numpy()
+    rng = numpy_stream(seed, "spectrum bootstrap")
+
+    def shares(weights: Floats) -> Floats:
+        scaled = (np.sqrt(weights / weights.sum())[:, None, None] * J).reshape(-1, J.shape[2])
+        values = np.clip(np.linalg.eigvalsh(scaled.T @ scaled)[::-1], 0, None)
+        return np.asarray(values / values.sum() if values.sum() > 0 else values, dtype=np.float64)
+
+    centre = shares(np.ones(len(J)))
+    n = len(J)
+    draws = rng.multinomial(n, np.full(n, 1 / n), size=BAND_RESAMPLES).astype(np.float64)
+    spectra = np.array([shares(w) for w in draws])
+    counts = [effective_number(values) for values in spectra]
+    low, high = np.quantile(spectra, [0.025, 0.975], axis=0)
+    r_low, r_high = np.quantile(counts, [0.025, 0.975])
+    return centre, low, high, Interval(effective_number(centre), float(r_low), float(r_high))
+
+
+def directions(
+    name: str,
+    model: Any,
+    X: Floats,
+    encoded: tuple[str, ...],
+    source: tuple[str, ...],
+    columns: tuple[str, ...],
+    seed: int,
+) -> Directions | None:
+    """Directions of a fitted gradfeat estimator on test rows X (n, d); None for a constant fit."""
+    values, low, high, number = spectrum_bands(model, X, seed)
+    if number.estimate == 0:
+        return None
+    r = int(min(X.shape[1], max(2, min(MAX_DIRECTIONS, number.estimate))))
+    loadings = model.leading_directions(r)
+    Z = model.standardised(X) @ loadings[:, :2]
+    if Z.shape[1] == 1:
+        Z = np.column_stack([Z, np.full(len(Z), np.nan)])
+    share = np.asarray(model.importances_, dtype=np.float64)
+    owner = np.array(source)
+    importances = np.array([share[owner == column].sum() for column in columns])
+    return Directions(
+        method=name,
+        encoded=encoded,
+        columns=columns,
+        loadings=loadings,
+        folded=fold(loadings, source, columns),
+        importances=importances,
+        eigenvalues=values,
+        eigenvalues_low=low,
+        eigenvalues_high=high,
+        n_effective=number,
+        projections=Z,
+    )

@@ -1,0 +1,98 @@
+"""The features of a saved table model with a head for another column."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+
+from gradfeat.estimators.network import NetworkClassifier, NetworkRegressor
+from gradfeat.table.errors import TableError
+from gradfeat.table.scores import Predictions, interval, replicates, resamples
+from gradfeat.table.split import split_rows
+from gradfeat.table.table_model import TableModel, probabilities
+from gradfeat.table.target import Target, Task, prepare_target
+
+
+def refit_model(
+    model: TableModel, frame: pd.DataFrame, target: str, *, data: str, seed: int = 0
+) -> TableModel:
+    """Refit the head on training rows of `frame`, score it on the rows held out.
+
+    The encoding of the columns and the first layer stay those of `model`.
+
+    Parameters
+    ----------
+    model : TableModel
+        Of gradient features or random features.
+    frame : pandas.DataFrame
+        The columns that the model reads, and the new target.
+    target : str
+        The column to predict; of the kind (a quantity, or classes) that the model predicts.
+    data : str
+        Name of the table, for ``about``.
+    seed : int
+        Of the split and of the bootstrap.
+
+    Raises
+    ------
+    TableError
+        For a model without a head of its own, a target that the model reads as an input or that
+        is of the other kind, and for tables that `gradfeat fit` would refuse.
+    """
+    source = _source(model)
+    found = _target(model, frame, target)
+    split = split_rows(len(found.values), found.values, found.task, seed=seed)
+    X = model.encoder.transform(frame.iloc[found.rows])
+    estimator = source.refit_head(X[split.train], found.values[split.train])
+    said = _predictions(estimator, X[split.test], len(found.classes))
+    W = resamples(len(split.test), seed)
+    drawn = replicates(found.values[split.test].astype(float), said, W).items()
+    scores = [(name, interval(value, many)) for name, (value, many) in drawn]
+    about = {
+        **model.about,
+        "data": data,
+        "train_rows": len(split.train),
+        "test_rows": len(split.test),
+        "scores": [[name, s.estimate, s.low, s.high] for name, s in scores],
+        "seed": seed,
+    }
+    return TableModel(model.encoder, estimator, target, found.classes, about)
+
+
+def _source(model: TableModel) -> NetworkRegressor | NetworkClassifier:
+    match model.estimator:
+        case NetworkRegressor() | NetworkClassifier() as source:
+            return source
+    raise TableError(
+        f"The model ({model.about['method']}) has no features apart from its fit: give one that "
+        "`gradfeat fit --methods gradient-features` wrote."
+    )
+
+
+def _target(model: TableModel, frame: pd.DataFrame, target: str) -> Target:
+    """The new target, as the kind that the model predicts."""
+    if target in model.encoder.columns_:
+        raise TableError(
+            f"The model reads the column {target!r} as an input: give a target that it does not."
+        )
+    task: Task = "classification" if model.classes else "regression"
+    found = prepare_target(frame, target)
+    if found.task == task:
+        return found
+    try:
+        return prepare_target(frame, target, task)
+    except TableError:
+        kinds = {"classification": "classes", "regression": "quantities"}
+        raise TableError(
+            f"The target {target!r} holds {kinds[found.task]} and the model predicts "
+            f"{kinds[task]}: give a target of its kind, or a model fitted with --task {found.task}."
+        ) from None
+
+
+def _predictions(
+    estimator: NetworkRegressor | NetworkClassifier, X: np.ndarray, K: int
+) -> Predictions:
+    if K == 0:
+        return Predictions(np.asarray(estimator.predict(X), dtype=float), None)
+    P = probabilities(estimator, X, K)
+    return Predictions(P.argmax(axis=1).astype(float), P)

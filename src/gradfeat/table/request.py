@@ -1,0 +1,75 @@
+"""What a comparison is asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import torch
+
+from gradfeat.table.errors import TableError
+from gradfeat.table.methods import METHODS, WIDTH, Method
+
+
+@dataclass(frozen=True)
+class Request:
+    """What a comparison is asked for (the options of `gradfeat fit`)."""
+
+    data: str
+    target: str
+    task: Literal["auto", "regression", "classification"] = "auto"
+    methods: tuple[str, ...] = tuple(m.name for m in METHODS)
+    seconds: float = 60.0
+    seed: int = 0
+    time_column: str | None = None
+    device: str | None = None
+    command: str = ""
+    missing_target: Literal["drop", "refuse"] = "drop"
+    ignore: tuple[str, ...] = ()
+    width: int = WIDTH
+
+
+def chosen_methods(names: Sequence[str]) -> tuple[Method, ...]:
+    """Methods by name, in the order of the comparison.
+
+    Raises
+    ------
+    TableError
+        For a name that is not a method, with the names that are.
+
+    Examples
+    --------
+    >>> [m.label for m in chosen_methods(["rfm", "linear"])]
+    ['Linear model', 'Recursive feature machine']
+    """
+    known = [m.name for m in METHODS]
+    unknown = [name for name in names if name not in known]
+    if unknown or not names:
+        raise TableError(
+            f"The methods asked for include {', '.join(map(repr, unknown)) or 'none'}: allowed are "
+            f"{', '.join(known)}."
+        )
+    return tuple(m for m in METHODS if m.name in names)
+
+
+def check_device(name: str | None) -> None:
+    """Refuse a device on which nothing can be computed here.
+
+    Raises
+    ------
+    TableError
+        With the devices that are here.
+
+    Examples
+    --------
+    >>> check_device("cpu")
+    """
+    try:
+        torch.zeros(1, dtype=torch.float64, device=name).item()
+    except (RuntimeError, AssertionError, TypeError, NotImplementedError):
+        here = "cpu and cuda" if torch.cuda.is_available() else "cpu"
+        raise TableError(
+            f"The device {name!r} cannot be used here: allowed {'is' if here == 'cpu' else 'are'} "
+            f"{here}."
+        ) from None

@@ -1,0 +1,167 @@
+"""What one comparison on a table found: plain values, no behaviour.
+
+Written by :mod:`gradfeat.table.compare`; read by plots, reports and the command line.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Literal
+
+import numpy as np
+
+Family = Literal["fixed", "learned", "reference"]
+
+#: Rows that the neurons fire on which find a direction.
+Part = Literal["most", "few", "both"]
+
+
+@dataclass(frozen=True)
+class Interval:
+    """An estimate with the ends of its 95 % interval (bootstrap over test rows)."""
+
+    estimate: float
+    low: float
+    high: float
+
+
+@dataclass(frozen=True)
+class MethodResult:
+    """One row of the comparison.
+
+    `scores` maps a score's printed name (``R2``, ``RMSE``; ``accuracy``, ``log-loss``, ``AUC``)
+    to its interval; the first one ranks. `family` says whether the method's features are
+    ``fixed``, ``learned`` by gradients, or a ``reference`` outside that question (trees).
+    """
+
+    name: str
+    label: str
+    family: Family
+    scores: dict[str, Interval]
+    fit_seconds: float
+    rows_used: int
+    settings: dict[str, str]
+    error: str = ""
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """Does the best learned-feature method beat the best fixed-feature one? (paired bootstrap)."""
+
+    answer: Literal["yes", "no", "unclear"]
+    sentence: str
+    score: str
+    difference: Interval
+    learned: str
+    fixed: str
+
+
+@dataclass(frozen=True)
+class Directions:
+    """What the best learned-feature method reads from the inputs.
+
+    ``loadings`` (d, r) are in standardised encoded columns, ``folded`` (p, r) signed and summed
+    back to the p original columns, ``importances`` (p,) the share of AGOP on each of them.
+    ``eigenvalues`` (d,) of the AGOP, normalised to sum 1, decreasing, with bootstrap bands.
+    ``projections`` (n_test, 2) of the test rows on the first two directions.
+    """
+
+    method: str
+    encoded: tuple[str, ...]
+    columns: tuple[str, ...]
+    loadings: np.ndarray
+    folded: np.ndarray
+    importances: np.ndarray
+    eigenvalues: np.ndarray
+    eigenvalues_low: np.ndarray
+    eigenvalues_high: np.ndarray
+    n_effective: Interval
+    projections: np.ndarray
+
+
+@dataclass(frozen=True)
+class FirstStep:
+    """What the first gradients of random neurons point along, in the training rows.
+
+    One entry a direction, largest mass first: ``folded`` (p, q) signed weights of the standardised
+    columns in what a neuron reads, summed back to the p original columns; ``mass`` the share of
+    random neurons that point along it, with its 95 % interval over neurons; ``parts`` the rows
+    that these neurons fire on. ``p`` and ``width`` are the least mass and the cone asked for,
+    ``short`` and ``unexplained`` the shares of neurons with too short a gradient and in no cone,
+    ``rows`` the training rows looked at, ``method`` the one whose set it is.
+    """
+
+    method: str
+    columns: tuple[str, ...]
+    folded: np.ndarray
+    mass: tuple[Interval, ...]
+    parts: tuple[Part, ...]
+    p: float
+    width: float
+    unexplained: float
+    short: float
+    rows: int
+
+
+@dataclass(frozen=True)
+class ColumnNote:
+    """One input column: what it holds and what was done to it."""
+
+    name: str
+    kind: Literal["number", "category", "text", "date", "yes/no", "dropped"]
+    distinct: int
+    missing: int
+    treatment: str
+
+
+@dataclass(frozen=True)
+class PassTaken:
+    """One pass over the rows: what for, and how many rows in how many seconds.
+
+    No row where a pass was finished in an earlier run, which was interrupted.
+    """
+
+    label: str
+    rows: int
+    seconds: float
+
+
+@dataclass(frozen=True)
+class Streaming:
+    """How rows were passed over: in how many pieces, by what, and what of them was held.
+
+    `sample` are the rows by which columns are encoded and settings are chosen.
+    """
+
+    pieces: int
+    engine: str
+    sample: int
+    passes: tuple[PassTaken, ...]
+
+
+@dataclass(frozen=True)
+class FitReport:
+    """Everything the report page and the terminal table show."""
+
+    data: str
+    target: str
+    task: Literal["regression", "classification"]
+    classes: tuple[str, ...]
+    n_rows: int
+    n_train: int
+    n_test: int
+    split: str
+    columns: tuple[ColumnNote, ...]
+    methods: tuple[MethodResult, ...]
+    verdict: Verdict | None
+    directions: Directions | None
+    best: str
+    y_true: np.ndarray
+    y_pred: np.ndarray
+    seed: int
+    versions: dict[str, str]
+    command: str
+    seconds: float
+    warnings: tuple[str, ...] = field(default=())
+    first_step: FirstStep | None = None
+    streaming: Streaming | None = None

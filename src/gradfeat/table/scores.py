@@ -1,0 +1,141 @@
+"""Test scores with bootstrap intervals, from one matrix of resampled row weights."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gradfeat.maths.streams import numpy_stream
+from gradfeat.table.results import Interval
+
+#: Bootstrap resamples of the test rows.
+RESAMPLES = 500
+
+#: A spread about the mean below this share of the squares is one of equal values, rounded.
+ROUNDING = 1e-10
+
+#: Scores of which the lower is the better.
+LOWER_IS_BETTER = frozenset({"RMSE", "log-loss"})
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class Predictions:
+    """What one method says about the test rows.
+
+    Attributes
+    ----------
+    values : array (n,)
+        Predicted target, or predicted class code.
+    probabilities : array (n, K) or None
+        Of the K classes; None for regression.
+    """
+
+    values: NDArray[np.float64]
+    probabilities: Floats | None
+
+
+def resamples(n: int, seed: int) -> Floats:
+    """Multinomial weights (RESAMPLES, n) of the bootstrap: how often each row is drawn.
+
+    Examples
+    --------
+    >>> bool((resamples(5, 0).sum(axis=1) == 5).all())
+    True
+    """
+    rng = numpy_stream(seed, "test bootstrap")
+    return rng.multinomial(n, np.full(n, 1 / n), size=RESAMPLES).astype(np.float64)
+
+
+def replicates(y: Floats, said: Predictions, W: Floats) -> dict[str, tuple[float, Floats]]:
+    """Each score on the test rows, and on each resample W (B, n).
+
+    Regression: R2 = 1 - sum (y - f)^2 / sum (y - mean y)^2 where y varies, and RMSE.
+    Classification: accuracy, log-loss, and AUC for two classes (one-vs-rest average for more)
+    where y holds two classes.
+
+    Examples
+    --------
+    >>> y = np.array([0.0, 1.0, 2.0])
+    >>> replicates(y, Predictions(y, None), np.ones((1, 3)))["R2"][0]
+    1.0
+    """
+    one = np.ones((1, len(y)))
+    every = np.vstack([one, W])
+    if said.probabilities is None:
+        table = _regression(y, said.values, every)
+    else:
+        table = _classification(y.astype(int), said.values, said.probabilities, every)
+    return {name: (float(values[0]), values[1:]) for name, values in table.items()}
+
+
+def _regression(y: Floats, f: Floats, W: Floats) -> dict[str, Floats]:
+    """In units of the largest residual or deviation, whose square cannot overflow."""
+    total = W.sum(axis=1)
+    centred, residual = y - y.mean(), y - f
+    unit = max(np.abs(centred).max(), np.abs(residual).max()) or 1.0
+    error = W @ (residual / unit) ** 2
+    rmse = {"RMSE": unit * np.sqrt(error / total)}
+    if np.ptp(y) == 0:
+        return rmse
+    square = W @ (centred / unit) ** 2
+    spread = square - (W @ (centred / unit)) ** 2 / total
+    varies = spread > ROUNDING * square
+    return {"R2": 1 - error / np.where(varies, spread, np.nan), **rmse}
+
+
+def _classification(y: NDArray[np.int_], f: Floats, P: Floats, W: Floats) -> dict[str, Floats]:
+    total = W.sum(axis=1)
+    loss = -np.log(np.clip(P[np.arange(len(y)), y], 1e-15, None))
+    scores = {"accuracy": W @ (y == f) / total, "log-loss": W @ loss / total}
+    if len(np.unique(y)) > 1:
+        scores["AUC"] = _auc(y, P, W)
+    return scores
+
+
+def _auc(y: NDArray[np.int_], P: Floats, W: Floats) -> Floats:
+    """Weighted one-vs-rest AUC of each resample; nan where a resample lacks a class."""
+    present = [k for k in range(P.shape[1]) if 0 < (y == k).sum() < len(y)]
+    present = present[-1:] if P.shape[1] == 2 else present
+    return np.mean([_one_auc(y == k, P[:, k], W) for k in present], axis=0)
+
+
+def _one_auc(positive: NDArray[np.bool_], p: Floats, W: Floats) -> Floats:
+    """Pr[p of a positive > p of a negative] + 1/2 Pr[equal], by ranks, for every resample."""
+    order = np.argsort(p, kind="stable")
+    _, start = np.unique(p[order], return_index=True)
+    up, down = W[:, order] * positive[order], W[:, order] * ~positive[order]
+    up, down = np.add.reduceat(up, start, axis=1), np.add.reduceat(down, start, axis=1)
+    below = np.cumsum(down, axis=1) - down / 2
+    mass = up.sum(axis=1) * down.sum(axis=1)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.where(mass > 0, (up * below).sum(axis=1) / mass, np.nan)
+
+
+def merit(score: str, value: float) -> float:
+    """`value` with the sign that makes more of it better.
+
+    Examples
+    --------
+    >>> merit("RMSE", 2.0), merit("R2", 0.5)
+    (-2.0, 0.5)
+    """
+    return -value if score in LOWER_IS_BETTER else value
+
+
+def interval(estimate: float, draws: Floats) -> Interval:
+    """Estimate with the 2.5 % and 97.5 % quantiles of the resamples that are finite.
+
+    Examples
+    --------
+    >>> interval(0.5, np.linspace(0, 1, 101)).low
+    0.025
+    """
+    draws = draws[np.isfinite(draws)]
+    if len(draws) < 2:
+        return Interval(estimate, float("nan"), float("nan"))
+    low, high = np.quantile(draws, [0.025, 0.975])
+    return Interval(estimate, float(low), float(high))

@@ -1,0 +1,154 @@
+"""Which rows are learned from and which are held out."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+import pandas as pd
+
+from gradfeat.table.columns import plan_column, read_date, read_number
+from gradfeat.table.errors import TableError, near_names
+
+FEWEST_ROWS = 4
+
+
+@dataclass(frozen=True)
+class Split:
+    """Positions of the `train` and `test` rows, increasing, and how they were chosen."""
+
+    train: np.ndarray
+    test: np.ndarray
+    description: str
+
+
+def split_rows(
+    n: int,
+    y: np.ndarray,
+    task: Literal["regression", "classification"],
+    test_size: float = 0.25,
+    seed: int = 0,
+    time: np.ndarray | None = None,
+) -> Split:
+    """Hold out about ``test_size * n`` of n rows.
+
+    With `time` the last rows; rows of equal time stay on one side. Otherwise at random; for
+    classification the same share of each class, at least one row of each on both sides.
+
+    Parameters
+    ----------
+    n : int
+        Number of rows, at least 4.
+    y : numpy.ndarray of shape (n,)
+        Target values or class codes.
+    task : {"regression", "classification"}
+        Decides whether classes are kept in proportion.
+    test_size : float
+        Share of the rows held out, above 0 and below 1.
+    seed : int
+        Of a generator of its own: global random state is neither read nor changed.
+    time : numpy.ndarray of shape (n,), optional
+        Order of the rows, from `parse_time`.
+
+    Raises
+    ------
+    TableError
+        Too few rows, a share outside (0, 1), a single time, or one class before the cut.
+
+    Examples
+    --------
+    >>> split = split_rows(8, np.zeros(8), "regression", time=np.arange(8.0))
+    >>> split.train.tolist(), split.test.tolist()
+    ([0, 1, 2, 3, 4, 5], [6, 7])
+    """
+    if n < FEWEST_ROWS:
+        raise TableError(
+            f"The table has {n} usable row{'s' * (n != 1)}, and at least {FEWEST_ROWS} are needed "
+            "to learn from some and test on others: give more rows."
+        )
+    if not 0 < test_size < 1:
+        raise TableError(f"The test share is {test_size}: give a number above 0 and below 1.")
+    if time is not None:
+        return _ordered(time, y, task, test_size)
+    generator = np.random.default_rng(seed)
+    if task == "regression":
+        test = generator.permutation(n)[: _held_out(n, test_size)]
+        return _split(n, test, f"random, seed {seed}")
+    rows = [generator.permutation(np.flatnonzero(y == label)) for label in np.unique(y)]
+    test = np.concatenate([of_class[: _held_out(len(of_class), test_size)] for of_class in rows])
+    return _split(n, test, f"random within each class, seed {seed}")
+
+
+def _held_out(n: int, test_size: float) -> int:
+    return min(max(round(test_size * n), 1), n - 1)
+
+
+def _split(n: int, test: np.ndarray, how: str) -> Split:
+    held = np.zeros(n, dtype=bool)
+    held[test] = True
+    share = f"{held.sum():,} of {n:,} rows held out: "
+    return Split(np.flatnonzero(~held), np.flatnonzero(held), share + how)
+
+
+def _ordered(time: np.ndarray, y: np.ndarray, task: str, test_size: float) -> Split:
+    n = len(time)
+    in_order = np.sort(time)
+    cut = in_order[n - _held_out(n, test_size)]
+    if cut == in_order[0]:
+        later = in_order[in_order > cut]
+        if not later.size:
+            raise TableError(
+                "The time column has the same value in every row: give one that orders the rows, "
+                "or leave out --time-column."
+            )
+        cut = later[0]
+    train = time < cut
+    if task == "classification" and np.unique(y[train]).size < 2:
+        raise TableError(
+            "The earlier rows by the time column hold a single class, so nothing can be learned "
+            "from them: leave out --time-column or give rows of every class."
+        )
+    return _split(n, np.flatnonzero(~train), "the last by the time column")
+
+
+def parse_time(frame: pd.DataFrame, column: str) -> np.ndarray:
+    """Return what orders the rows: (n,) float64, the numbers or the seconds since 1970.
+
+    Raises
+    ------
+    TableError
+        Where the column is absent, has gaps, or holds neither numbers nor dates.
+
+    Examples
+    --------
+    >>> parse_time(pd.DataFrame({"when": ["1970-01-02", "1970-01-01"]}), "when").tolist()
+    [86400.0, 0.0]
+    """
+    columns = {str(name): values for name, values in frame.items()}
+    if column not in columns:
+        raise TableError(f"The table has no time column {column!r}{near_names(column, columns)}")
+    values = columns[column]
+    time = _time(column, values)
+    missing = int(np.isnan(time).sum())
+    if missing:
+        raise TableError(
+            f"The time column {column!r} is missing in {missing} row{'s' * (missing > 1)}: "
+            "fill it in, or drop those rows."
+        )
+    return time
+
+
+def _time(name: str, values: pd.Series) -> np.ndarray:
+    plan = plan_column(name, values)
+    if plan.reading == "number":
+        return read_number(plan, values)
+    if plan.reading == "date":
+        dates = read_date(plan, values)
+        zero = pd.Timestamp(0, tz=dates.dt.tz)
+        return (dates - zero).dt.total_seconds().to_numpy(dtype=float)
+    example = values.dropna().iloc[0]
+    raise TableError(
+        f"The time column {name!r} holds neither numbers nor dates of one format "
+        f"(such as {str(example)!r}): write dates as 2024-01-31 or 2024-01-31 18:00."
+    )

@@ -1,0 +1,104 @@
+"""Predictions for the rows of a table, piece after piece, to a file that appears when complete."""
+
+from __future__ import annotations
+
+import os
+import secrets
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import BinaryIO
+
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from gradfeat.rows.errors import SourceError
+from gradfeat.rows.sources.tables import Tables
+from gradfeat.table.errors import TableError
+from gradfeat.table.read import PARQUET_ENDINGS
+from gradfeat.table.table_model import TableModel
+
+#: Rows that are predicted at once.
+AT_ONCE = 2**15
+
+
+def predicted_pieces(model: TableModel, table: Tables) -> Iterator[pd.DataFrame]:
+    """Predictions for all rows, in order.
+
+    Raises
+    ------
+    TableError
+        When the columns are not those of the training table.
+    SourceError
+        For rows that cannot be read, and values that the columns did not have.
+    """
+    names = set(table.names)
+    wanted = [name for name in model.encoder.columns_ if name in names]
+    if len(wanted) < len(model.encoder.columns_):
+        model.encoder.transform(pd.DataFrame(columns=list(names)))  # says which are missing
+    for piece in table.select(wanted).pieces():
+        for frame in piece.read():
+            for start in range(0, len(frame), AT_ONCE):
+                yield _predicted(model, frame.iloc[start : start + AT_ONCE], piece.name)
+
+
+def _predicted(model: TableModel, frame: pd.DataFrame, where: str) -> pd.DataFrame:
+    try:
+        return model.predict(frame)
+    except TableError as error:
+        raise SourceError(f"{where}: {str(error)[0].lower()}{str(error)[1:]}") from error
+
+
+def write_predictions(frames: Iterable[pd.DataFrame], out: Path) -> int:
+    """Write CSV, or Parquet where the name says so, whole or not at all; return the rows.
+
+    Raises
+    ------
+    TableError
+        Where the file cannot be written; an old one stays as it was.
+    """
+    write = _write_parquet if out.suffix.lower() in PARQUET_ENDINGS else _write_csv
+    with _beside(out) as handle:
+        return write(frames, handle)
+
+
+def _write_csv(frames: Iterable[pd.DataFrame], handle: BinaryIO) -> int:
+    rows, first = 0, True
+    for frame in frames:
+        handle.write(frame.to_csv(index=False, header=first).encode())
+        rows, first = rows + len(frame), False
+    return rows
+
+
+def _write_parquet(frames: Iterable[pd.DataFrame], handle: BinaryIO) -> int:
+    rows, writer = 0, None
+    for frame in frames:
+        table = pa.Table.from_pandas(frame, preserve_index=False)
+        writer = writer or pq.ParquetWriter(handle, table.schema)
+        writer.write_table(table.cast(writer.schema))
+        rows += len(frame)
+    if writer is not None:
+        writer.close()
+    return rows
+
+
+@contextmanager
+def _beside(out: Path) -> Iterator[BinaryIO]:
+    """A new file in the same folder that takes the place of `out` when all went well."""
+    final = Path(os.path.realpath(out))
+    temporary = final.with_name(f".{final.name}.{secrets.token_hex(4)}.tmp")
+    try:
+        with temporary.open("xb") as handle:
+            yield handle
+            handle.flush()
+            os.fsync(handle.fileno())
+        os.replace(temporary, final)
+    except OSError as error:
+        raise TableError(
+            f"Cannot write '{out}' ({error.strerror or error}): nothing was changed there; free "
+            "the disk or choose another folder."
+        ) from error
+    finally:
+        with suppress(OSError):
+            temporary.unlink()

@@ -1,0 +1,120 @@
+"""How much of a target's variance is linear, quadratic, higher: cross-fitted, with intervals."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from gradfeat.diagnostics.hermite_features import axes_of, feature_count, hermite_features
+from gradfeat.estimators import RFMRegressor
+from gradfeat.maths.ridge import ridge_path
+from gradfeat.maths.streams import numpy_stream
+from gradfeat.table.diagnosis import Share, Shares
+from gradfeat.table.results import Interval
+from gradfeat.table.scores import interval, resamples
+from gradfeat.table.standard_inputs import StandardInputs
+
+Floats = NDArray[np.float64]
+
+FOLDS = 3
+
+#: Of the variance: a share below it counts for nothing. Penalties and rounding of the models before
+#: leave such shares to the models after them, the more surely the less noise there is.
+LEAST = 1e-3
+
+#: Rows at most, and fewer where there are many quadratic features.
+MOST_ROWS, FEWER_ROWS, MANY_FEATURES = 3_000, 1_500, 1_000
+
+
+def variance_shares(
+    inputs: StandardInputs, y: Tensor, seed: int, tell: Callable[[int], None]
+) -> Shares:
+    """Shares of Var y that a linear, a quadratic and a flexible model add, on rows left out.
+
+    In each of 3 folds: ridge on the whitened inputs; ridge on their Hermite polynomials of degree
+    2, fitted to what the linear model leaves; a recursive feature machine fitted to what both
+    leave. "Leaves" is what the fit without the row leaves (exact leave-one-out), so that no model
+    is fitted to residuals that an earlier one has shrunk by overfitting. A share is the fall of
+    the out-of-fold squared error over that of the mean; its interval is a paired bootstrap over
+    rows with the models held fixed.
+
+    Parameters
+    ----------
+    inputs : StandardInputs
+    y : Tensor (n, c)
+        Targets (class codes: squared errors add up over classes).
+    seed : int
+        Of folds and bootstrap.
+    tell : callable (int)
+        Told the number of each fold before its work.
+    """
+    n, q = inputs.whitened.shape
+    most = FEWER_ROWS if feature_count(q, 2) > MANY_FEATURES else MOST_ROWS
+    rows = numpy_stream(seed, "share rows").permutation(n)[:most]
+    X, Z, y = inputs.columns[rows], inputs.whitened[rows], y[rows]
+    errors, settings = np.empty((4, len(rows))), []
+    for fold in range(FOLDS):
+        tell(fold)
+        held = np.flatnonzero(np.arange(len(rows)) % FOLDS == fold)
+        steps, setting = _predictions(X, Z, y, held, seed)
+        errors[:, held] = [(y[held] - f).square().sum(1).numpy() for f in steps]
+        settings.append(setting)
+    return _shares(errors, seed, tuple(settings))
+
+
+def _predictions(
+    X: Floats, Z: Tensor, y: Tensor, held: NDArray[np.intp], seed: int
+) -> tuple[list[Tensor], str]:
+    """Of the held-out rows by the mean and the three models, and the last one's settings."""
+    train = np.setdiff1d(np.arange(len(X)), held)
+    mean = y[train].mean(0)
+    quadratic = hermite_features(Z, axes_of(Z.shape[1], 2)).T
+    linear, left = _ridge(Z[train], y[train], Z[held])
+    bent, left = _ridge(quadratic[train], left, quadratic[held])
+    model = RFMRegressor(
+        kernel="laplace", n_iter=3, bandwidth=_bandwidth(X), directions=None, random_state=seed
+    )
+    model.fit(X[train], left.numpy())
+    rest = torch.as_tensor(model.predict(X[held])).reshape(bent.shape)
+    told = {k: v for k, v in model.settings_.items() if k in ("bandwidth", "alpha", "n_iter")}
+    chosen = ", ".join(f"{k} = {v:.4g}" for k, v in told.items())
+    return [mean.expand_as(linear), linear, linear + bent, linear + bent + rest], chosen
+
+
+def _bandwidth(X: Floats) -> float:
+    """About the median distance between standardised rows."""
+    return float(np.sqrt(2.0 * X.shape[1]))
+
+
+def _ridge(F: Tensor, y: Tensor, held: Tensor) -> tuple[Tensor, Tensor]:
+    """Predictions at `held`, and what the fit without each training row leaves of it."""
+    path, means = ridge_path(F, y)
+    lam = path.best(path.grid())
+    predicted = path.offset + (held - means) @ path.coefficients(lam)
+    return predicted, y - path.loo_predictions(lam)
+
+
+def _shares(errors: Floats, seed: int, settings: tuple[str, ...]) -> Shares:
+    """From squared errors (4, n) of the mean and the three models."""
+    W = np.vstack([np.ones(errors.shape[1]), resamples(errors.shape[1], seed)])
+    sums = W @ errors.T
+    left = sums / sums[:, :1]
+    linear, quadratic, higher = (_interval(left[:, i] - left[:, i + 1]) for i in range(3))
+    parts = (
+        Share("linear", linear, _counts(linear)),
+        Share("quadratic", quadratic, _counts(quadratic)),
+        Share("higher", higher, _counts(higher)),
+    )
+    return Shares(parts, _interval(1 - left[:, 3]), errors.shape[1], FOLDS, settings)
+
+
+def _counts(share: Interval) -> bool:
+    return share.low > 0 and share.estimate >= LEAST
+
+
+def _interval(draws: Floats) -> Interval:
+    return interval(float(draws[0]), draws[1:])

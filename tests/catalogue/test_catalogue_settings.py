@@ -1,0 +1,136 @@
+"""Settings that nobody should give, or that leave much of a grid out: reasons and figures."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from gradfeat.drawing.saving import save_figure
+from gradfeat.lab import run
+from gradfeat.lab.loading import experiment
+
+SPARSE = {"d": 24, "D": 16, "k": 3, "m": 8}
+ACCURACY = {
+    **SPARSE, "method": "network", "structure": "yes", "steps": 3, "n_first": 20, "n_batch": 20,
+    "n_test": 20,
+}  # fmt: skip
+EMERGENCE = {**SPARSE, "n": 60, "structure": "yes", "map_neurons": 4}
+BOUNDS = {"method": "linear", "k": 5, "C": 0.01, "m": 6, "n": 60, "n_test": 60}
+REAL = {"pair": "0/1", "m": 10, "steps": 3, "n": 100}
+MIX = {"pair": "0/1", "gaussian": "isotropic", "m": 6, "steps": 2, "n_test": 20}
+NAMES = {
+    "shi22-accuracy": ACCURACY,
+    "shi22-emergence": EMERGENCE,
+    "shi22-bounds": BOUNDS,
+    "shi22-real": REAL,
+    "shi22-teacher-mix": MIX,
+}
+
+
+def table_of(name: str, seeds: int | list[int] = 1, **settings):
+    return run(experiment(name), seeds=seeds, arrays=True, **{**NAMES[name], **settings})
+
+
+def drawn(name, table, tmp_path):
+    found = experiment(name)
+    assert found.figure is not None
+    cells = table[list(found.factors)].drop_duplicates().to_dict("records")
+    figure = found.figure(table, found.theory_table(cells))
+    save_figure(figure, tmp_path / "figure.png")  # some faults show only now
+    return figure
+
+
+@pytest.mark.parametrize(
+    ("name", "setting", "value", "said"),
+    [
+        ("shi22-accuracy", "steps", -1, "steps is -1: give 2 or more."),
+        ("shi22-accuracy", "n_batch", 0, "n_batch is 0: give 1 or more."),
+        ("shi22-accuracy", "m", 7, "m is 7: neurons start in pairs, give an even number"),
+        ("shi22-accuracy", "p_o", 2, "p_o is 2.0: give a probability"),
+        ("shi22-accuracy", "method", "nope", "method is 'nope'"),
+        ("shi22-emergence", "n", -5, "n is -5: give 1 or more."),
+        ("shi22-emergence", "k", 4, "k is 4: the hard instance needs an odd number"),
+        ("shi22-emergence", "D", 40, "1 <= k <= D <= d is needed"),
+        ("shi22-emergence", "p_o", 1, "p_o is 1.0: "),
+        ("shi22-emergence", "structure", "maybe", "structure is 'maybe'"),
+        ("shi22-emergence", "map_neurons", -3, "map_neurons is -3: give 0 or more."),
+        ("shi22-bounds", "C", 0, "C is 0.0: give a number above 0."),
+        ("shi22-bounds", "k", 3, "k is 3: the bound is proved for odd k of 5 or more"),
+        ("shi22-bounds", "m", 7, "m is 7: "),
+        ("shi22-bounds", "p_o", 0, "p_o is 0.0"),
+        ("shi22-bounds", "n", -1, "n is -1: give 1 or more."),
+        ("shi22-bounds", "n", 1, "n is 1 with one label"),
+        ("shi22-bounds", "method", "kitchen", "method is 'kitchen'"),
+        ("shi22-real", "steps", 1, "steps is 1: give 2 or more."),
+        ("shi22-real", "pair", "7/7", "choose two that differ"),
+        ("shi22-real", "source", "missing.npz", "There is no 'missing.npz'"),
+        ("shi22-teacher-mix", "n_test", 0, "n_test is 0: give 1 or more."),
+        ("shi22-teacher-mix", "gaussian", "odd", "gaussian is 'odd'"),
+    ],
+)
+def test_a_setting_that_cannot_be_fails_with_its_name_in_the_last_line(name, setting, value, said):
+    table = table_of(name, **{setting: value})
+    assert table.empty
+    (failure,) = table.attrs["failures"]
+    assert said in failure["error"].splitlines()[-1]
+
+
+@pytest.mark.parametrize(
+    ("name", "settings"),
+    [
+        ("shi22-accuracy", {}),
+        ("shi22-accuracy", {"structure": "no", "method": "ntk", "n_fixed": 30}),
+        ("shi22-emergence", {}),
+        ("shi22-emergence", {"structure": "no"}),
+        ("shi22-emergence", {"map_neurons": 0}),
+        ("shi22-bounds", {"method": "explicit"}),
+        ("shi22-bounds", {"method": "ntk"}),
+        ("shi22-real", {"map_neurons": 0}),
+        ("shi22-real", {"steps": 2}),
+        ("shi22-teacher-mix", {}),
+    ],
+)
+def test_a_figure_of_one_seed_and_a_part_of_the_grid_is_drawn(name, settings, tmp_path):
+    table = table_of(name, **settings)
+    assert not table.attrs["failures"]
+    drawn(name, table, tmp_path)
+
+
+def test_only_seed_5_is_drawn_without_a_map(tmp_path):
+    table = table_of("shi22-emergence", seeds=[5])
+    assert len(drawn("shi22-emergence", table, tmp_path).axes) == 3
+
+
+def test_maps_are_left_out_where_there_are_none_and_panels_of_structure_too(tmp_path):
+    table = table_of("shi22-emergence", structure=["yes", "no"])
+    without = table.loc[table["structure"] == "no"]
+    assert len(drawn("shi22-emergence", table, tmp_path).axes) == 7  # 6 panels, colour bar
+    assert len(drawn("shi22-emergence", without, tmp_path).axes) == 1
+
+
+def test_a_caption_says_what_points_average_over(tmp_path):
+    table = table_of("shi22-accuracy", p_o=[0.25, 0.5])
+    words = drawn("shi22-accuracy", table, tmp_path).get_suptitle()
+    assert "p_o = 0.25 and 0.5, 8 neurons. Points average over p_o = 0.25 and 0.5." in " ".join(
+        words.split()
+    )
+    assert "one seed" in words
+
+
+def test_theory_is_averaged_as_the_points_are(tmp_path):
+    table = table_of("shi22-emergence", p_o=[0.25, 0.5], map_neurons=0)
+    axes = drawn("shi22-emergence", table, tmp_path).axes
+    lines = [line for line in axes[0].lines if str(line.get_label()).startswith("theory")]
+    assert [len(np.asarray(line.get_xdata())) for line in lines] == [1, 1]
+
+
+def test_measures_after_step_2_are_there_where_it_is_the_last():
+    row = table_of("shi22-real", steps=2).iloc[0]
+    assert row["concentration_2"] == row["concentration_last"]
+
+
+@pytest.mark.parametrize("scale", ["quick", "paper"])
+def test_no_method_chosen_alone_gets_the_settings_of_another(scale):
+    cells = experiment("shi22-bounds").cells(scale, {"method": "ntk"})
+    alone = [c for c in experiment("shi22-bounds").cells(scale) if c["method"] == "ntk"]
+    assert cells == alone

@@ -1,0 +1,244 @@
+"""Verdicts: rules, symmetry, calibration, and what is not decided."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sweep_trials import make
+
+from gradfeat.lab import (
+    Claim,
+    ExperimentError,
+    above,
+    agrees,
+    below,
+    each,
+    every,
+    greater,
+    judge,
+    ordered,
+    slope,
+    within,
+)
+from gradfeat.lab.intervals import mean_limits
+from gradfeat.lab.slopes import slopes_by_seed
+
+
+def table(values, n=1):
+    """Return rows of one cell, or of cells n = 0, 1, ... where values are lists."""
+    rows = values if isinstance(values[0], list) else [values]
+    return pd.DataFrame(
+        [{"n": n + i, "seed": s, "a": v} for i, row in enumerate(rows) for s, v in enumerate(row)]
+    )
+
+
+@pytest.mark.parametrize(
+    ("values", "outcome"),
+    [
+        ([1.0, 1.1, 1.2], "holds"),
+        ([0.0, 0.1, 0.2], "fails"),
+        ([0.4, 0.5, 0.6], "not enough evidence"),
+    ],
+)
+def test_above_decides_by_one_sided_limits(values, outcome):
+    verdict = above("a", 0.5)(table(values))
+    limits = mean_limits(np.array(values))
+    assert verdict.outcome == outcome
+    assert (verdict.estimate, verdict.low, verdict.high, verdict.n) == (
+        *(limits.estimate, limits.low, limits.high),
+        3,
+    )
+
+
+numbers = st.lists(st.floats(-10, 10), min_size=2, max_size=8)
+
+
+@settings(max_examples=50, deadline=None)
+@given(numbers, st.floats(-10, 10))
+def test_a_claim_of_the_negative_is_the_same_claim(values, bound):
+    negative = [-value for value in values]
+    assert above("a", bound)(table(values)).outcome == below("a", -bound)(table(negative)).outcome
+    swapped = within("a", -bound - 1, -bound)(table(negative)).outcome
+    assert within("a", bound, bound + 1)(table(values)).outcome == swapped
+
+
+@settings(max_examples=50, deadline=None)
+@given(numbers, st.floats(-10, 10))
+def test_above_and_below_never_both_hold_or_both_fail_unless_at_a_point(values, bound):
+    one, other = above("a", bound)(table(values)), below("a", bound)(table(values))
+    if one.low < one.high:
+        assert (one.outcome, other.outcome) not in [("holds", "holds"), ("fails", "fails")]
+    if one.outcome == "fails":
+        assert other.outcome == "holds"
+
+
+def rate(make_check, statistic, outcome, n, repetitions, draw):
+    rng = np.random.default_rng(0)
+    check = make_check(statistic)
+    outcomes = [check(table(list(draw(rng, n)))).outcome for _ in range(repetitions)]
+    return outcomes.count(outcome) / repetitions
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("statistic", "n"), [("mean", 5), ("median", 25)])
+@pytest.mark.parametrize("outcome", ["holds", "fails"])
+def test_a_claim_at_its_bound_is_decided_in_five_percent(statistic, n, outcome):
+    repetitions = 600
+    # 3 standard errors of a share of 5 %; bootstrapped medians are a few points off at n = 25.
+    slack = 3 * (0.05 * 0.95 / repetitions) ** 0.5 + (0.03 if statistic == "median" else 0.0)
+    found = rate(
+        *(lambda s: above("a", 0.0, statistic=s), statistic, outcome, n, repetitions),
+        lambda rng, n: rng.standard_normal(n),
+    )
+    assert abs(found - 0.05) < slack
+
+
+def test_equivalence_at_its_bound_holds_in_five_percent():
+    found = rate(
+        *(lambda s: within("a", -9.0, 0.0, statistic=s), "mean", "holds", 6, 600),
+        lambda rng, n: rng.standard_normal(n),
+    )
+    assert abs(found - 0.05) < 3 * (0.05 * 0.95 / 600) ** 0.5
+
+
+@pytest.mark.parametrize(
+    ("values", "words"),
+    [
+        ([1.0], "a: 1 seed, and at least 2 are needed"),
+        ([1.0, np.nan, np.inf], "a: not finite for 2 of 3 seeds"),
+    ],
+)
+def test_too_little_is_not_enough_evidence(values, words):
+    for check in (above("a", 0), below("a", 0), within("a", 0, 1)):
+        verdict = check(table(values))
+        assert (verdict.outcome, verdict.words) == ("not enough evidence", words)
+        assert np.isnan(verdict.estimate)
+
+
+def test_no_rows_is_not_enough_evidence_but_wrong_names_are_errors():
+    assert above("a", 0, {"n": 7})(table([1.0, 2.0])).words == "a: no rows match"
+    empty = pd.DataFrame(columns=["n", "seed"])
+    checks = [above("a", 0), each("n", above("a", 0)), ordered("a", "n"), agrees("a", "b")]
+    for check in [*checks, greater("a", {"n": 1}, {"n": 2}), every()]:
+        assert check(empty).outcome == "not enough evidence"
+    for check in [above("a", 0, {"m": 1}), ordered("a", "m"), each("m", above("a", 0))]:
+        with pytest.raises(ExperimentError, match="'m' is no setting; there are n"):
+            check(table([1.0, 2.0]))
+    with pytest.raises(ExperimentError, match="'b' is no metric; there are a"):
+        above("b", 0)(table([1.0, 2.0]))
+
+
+def test_a_median_needs_five_seeds_and_ignores_one_outlier():
+    values = [1.0, 1.1, 1.2, 1.3, 1.4, 1.5, 1.6, 1.7, -99.0]
+    assert above("a", 0.9, statistic="median")(table(values[:4])).outcome == "not enough evidence"
+    assert above("a", 0.9, statistic="median")(table(values)).outcome == "holds"
+    assert above("a", 0.9)(table(values)).outcome == "not enough evidence"
+
+
+def test_values_without_spread_are_a_point():
+    verdict = above("a", 0.1)(table([0.1] * 3))
+    assert (verdict.outcome, verdict.low, verdict.high) == ("holds", 0.1, 0.1)
+    assert below("a", 0.1)(table([0.1] * 3)).outcome == "holds"
+
+
+def test_cells_of_a_seed_are_averaged_and_incomplete_seeds_left_out():
+    rows = table([[1.0, 2.0, 3.0], [3.0, 4.0]])
+    verdict = above("a", 0)(rows)
+    assert (verdict.n, verdict.estimate) == (2, 2.5)
+    assert above("a", 0, {"n": [1]})(rows).n == 3
+
+
+def test_pairing_by_seed_sees_what_two_samples_would_not():
+    rng = np.random.default_rng(0)
+    common = 100 * rng.standard_normal(5)
+    low = list(common + 0.1 * rng.standard_normal(5))
+    high = list(common + 1 + 0.1 * rng.standard_normal(5))
+    rows = table([low, high])
+    assert greater("a", {"n": 2}, {"n": 1})(rows).outcome == "holds"
+    assert greater("a", {"n": 1}, {"n": 2})(rows).outcome == "fails"
+    assert greater("a", {"n": 2}, {"n": 1}, margin=2)(rows).outcome == "fails"
+    assert ordered("a", "n")(rows).outcome == "holds"
+    assert ordered("a", "n", increasing=False)(rows).outcome == "fails"
+    assert ordered("a", "n", {"n": 1})(rows).outcome == "not enough evidence"
+    rows["b"] = rows["a"] - 1
+    assert greater("a", {"n": 1}, {"n": 1}, 0.5, "b")(rows).outcome == "holds"
+
+
+def test_the_worst_of_several_is_shown():
+    rows = table([[1.0, 1.1], [5.0, 5.1]])
+    verdict = each("n", below("a", 4))(rows)
+    assert verdict.outcome == "fails"
+    assert verdict.words.endswith("at n=2")
+    assert each("n", below("a", 4), {"n": 1})(rows).outcome == "holds"
+    open_, holds = above("a", 3), above("a", 0)
+    assert every(holds, open_)(rows) == open_(rows)
+
+
+def test_theory_is_held_against_every_cell():
+    rng = np.random.default_rng(1)
+    rows = table([list(n + 0.1 * rng.standard_normal(6)) for n in (1, 2, 3)])
+
+    def right(n):
+        return {"a": float(n)}
+
+    def wrong_at_two(n):
+        return {"a": float(n) + (n == 2)}
+
+    assert agrees("a", right)(rows).outcome == "holds"
+    verdict = agrees("a", wrong_at_two)(rows)
+    assert verdict.outcome == "fails"
+    assert "at n=2" in verdict.words
+    assert agrees("a", wrong_at_two, {"n": [1, 3]})(rows).outcome == "holds"
+    assert agrees("a", right, margin=0.01)(rows).outcome == "not enough evidence"
+    assert agrees("a", right, margin=1.0)(rows).outcome == "holds"
+    assert agrees("a", lambda n: {"a": np.nan})(rows).outcome == "not enough evidence"  # noqa: ARG005
+    rows["theory"] = rows["n"] + 0.5
+    assert agrees("a", "theory")(rows).outcome == "fails"
+
+
+def test_agreement_without_spread_allows_rounding():
+    rows = table([0.1 + 0.2] * 3)
+    assert agrees("a", lambda **cell: {"a": 0.3})(rows).outcome == "holds"  # noqa: ARG005
+    assert agrees("a", lambda **cell: {"a": 0.3001})(rows).outcome == "fails"  # noqa: ARG005
+
+
+def test_a_true_theory_is_contradicted_about_as_often_as_its_level_says():
+    rng, repetitions = np.random.default_rng(0), 500
+    check = agrees("a", lambda n: {"a": 0.0}, z=2.0)  # noqa: ARG005
+    failed = [check(table(list(rng.standard_normal(5)))).outcome for _ in range(repetitions)]
+    share, true = failed.count("fails") / repetitions, 0.0455
+    assert abs(share - true) < 3 * (true * (1 - true) / repetitions) ** 0.5
+
+
+def test_judging_names_the_claim_that_cannot_be_checked():
+    good, bad = Claim("Fine.", "p. 1", above("a", 0)), Claim("Odd.", "p. 2", above("b", 0))
+    judged = judge(make(claims=(good,)), table([1.0, 1.1]))
+    assert [(claim.text, verdict.outcome) for claim, verdict in judged] == [("Fine.", "holds")]
+    with pytest.raises(ExperimentError, match=r"claim 'Odd.' of 'test' cannot be checked: 'b'"):
+        judge(make(claims=(good, bad)), table([1.0, 1.1]))
+
+
+def test_slopes_are_those_of_powers_and_decided_by_their_interval():
+    rng = np.random.default_rng(0)
+    n = np.repeat([10, 100, 1000], 5)
+    seconds = 3e-6 * n**2.0 * np.exp(0.05 * rng.standard_normal(15))
+    rows = pd.DataFrame({"n": n, "seed": list(range(5)) * 3, "seconds": seconds})
+    assert slope("seconds", "n", 1.8, 2.2)(rows).outcome == "holds"
+    assert slope("seconds", "n", 2.5, 3.5)(rows).outcome == "fails"
+    assert slope("seconds", "n", 2.0, 2.2)(rows).outcome == "not enough evidence"
+    # Each seed is one straight line: that of NumPy's fit to its own points.
+    one = rows[rows["seed"] == 2]
+    expected = np.polyfit(np.log(one["n"]), np.log(one["seconds"]), 1)[0]
+    assert slopes_by_seed(rows, "seconds", "n").tolist()[2] == pytest.approx(expected, rel=1e-12)
+
+
+def test_a_slope_needs_positive_values_and_all_levels():
+    rows = pd.DataFrame({"n": [1, 2] * 3, "seed": [0, 0, 1, 1, 2, 2], "a": [1.0, 2] * 3})
+    assert len(slopes_by_seed(rows.iloc[:5], "a", "n")) == 2
+    rows.loc[0, "a"] = 0.0
+    assert "not finite for 1 of 3" in slope("a", "n", 0, 1)(rows).words
+    with pytest.raises(ExperimentError, match="'m' is no setting"):
+        slope("a", "m", 0, 1)(rows)

@@ -1,0 +1,212 @@
+"""Delimited text: byte ranges give the rows of the whole, and every fault names its line."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import pickle
+
+import fsspec
+import numpy as np
+import pandas as pd
+import pytest
+
+from gradfeat.rows.errors import SourceError
+from gradfeat.rows.sources.csv import CsvTables
+from gradfeat.rows.sources.csv_records import record_ends, spans
+
+
+def chunks(table):
+    return [chunk for piece in table.pieces() for chunk in piece.read()]
+
+
+def joined(table):
+    return pd.concat(chunks(table), ignore_index=True)
+
+
+def written(tmp_path, text, name="a.csv"):
+    path = tmp_path / name
+    path.write_bytes(text if isinstance(text, bytes) else text.encode())
+    return path
+
+
+def frame_of(rows=50):
+    generator = np.random.default_rng(1)
+    texts = ["plain", 'with "quotes"', "two\nlines", "a;b,c\td", "\r\n", '"']
+    return pd.DataFrame(
+        {
+            "x": generator.standard_normal(rows) * 10.0 ** generator.integers(-300, 300, rows),
+            "t": [texts[i % len(texts)] for i in range(rows)],
+            "f": [i % 2 == 0 for i in range(rows)],
+        }
+    )
+
+
+@pytest.mark.parametrize("delimiter", [",", ";", "\t", "|"])
+@pytest.mark.parametrize("piece_rows", [1, 7, 1000])
+@pytest.mark.parametrize("end", ["\n", "\r\n"])
+def test_every_delimiter_and_piece_size_gives_the_same_numbers_and_text(
+    tmp_path, delimiter, piece_rows, end
+):
+    frame = frame_of()
+    path = tmp_path / "a.csv"
+    frame.to_csv(path, sep=delimiter, index=False, lineterminator=end)
+    table = CsvTables(path, piece_rows=piece_rows)
+    assert table.rows == 50
+    assert table.count == -(-50 // piece_rows)
+    assert max(len(chunk) for chunk in chunks(table)) <= piece_rows
+    pd.testing.assert_frame_equal(joined(table), frame, check_exact=True)
+
+
+def test_blocks_that_end_anywhere_give_the_same_records(monkeypatch):
+    data = frame_of().to_csv(index=False, lineterminator="\r\n").encode()
+    whole = list(spans(io.BytesIO(data), 3, ",", "a.csv", 0, 1))
+    assert sum(span.rows for span, _ in whole) == 51
+    assert b"".join(text for _, text in whole) == data
+    for size in (1, 2, 5, 17):
+        monkeypatch.setattr("gradfeat.rows.sources.csv_records._BLOCK", size)
+        assert list(spans(io.BytesIO(data), 3, ",", "a.csv", 0, 1)) == whole
+
+
+def test_a_quote_inside_a_field_opens_nothing():
+    ends, open_quote = record_ends(b'5" pipe,1\n6" pipe,2\n', ",")
+    assert ends.tolist() == [10, 20]
+    assert open_quote is None
+    ends, open_quote = record_ends(b'5" pipe,"a\nb"\n"c""\nd",6" pipe\n"open\n', ",")
+    assert ends.tolist() == [14, 30]
+    assert open_quote == 30
+
+
+def test_a_gz_file_is_read_from_its_start_and_gives_the_same(tmp_path):
+    frame = frame_of()
+    path = tmp_path / "a.csv.gz"
+    frame.to_csv(path, index=False)
+    table = CsvTables(path, piece_rows=7)
+    assert (table.rows, table.count, table.parallel) == (None, None, False)
+    assert [len(chunk) for chunk in chunks(table)] == [7] * 7 + [1]
+    pd.testing.assert_frame_equal(joined(table), frame, check_exact=True)
+
+
+def test_sources_and_pieces_survive_pickling_and_may_be_read_in_any_order(tmp_path):
+    frame = frame_of()
+    frame.to_csv(tmp_path / "a.csv", index=False)
+    table = pickle.loads(pickle.dumps(CsvTables(tmp_path / "a.csv", piece_rows=9)))
+    sent = [pickle.dumps(piece) for piece in table.pieces()]
+    assert max(map(len, sent)) < 2000
+    read = [chunk for data in reversed(sent) for chunk in pickle.loads(data).read()]
+    pd.testing.assert_frame_equal(pd.concat(read[::-1], ignore_index=True), frame)
+
+
+def test_folders_and_urls_are_read_and_a_header_alone_has_no_rows():
+    memory = fsspec.filesystem("memory")
+    memory.pipe(
+        {
+            "/csv-source/b.csv": b"\xef\xbb\xbfx,y\n1,2\n",
+            "/csv-source/c.csv": b"x,y\n",
+            "/csv-source/d.csv": b"\n\nx,y\n\n3,4",
+        }
+    )
+    table = CsvTables("memory://csv-source")
+    assert joined(table).to_dict("list") == {"x": [1.0, 3.0], "y": [2.0, 4.0]}
+    assert table.select(["y"]).names == ("y",)
+    assert list(joined(CsvTables("memory://csv-source", columns=["y"]))) == ["y"]
+    with pytest.raises(SourceError, match=r"c\.csv' has no rows"):
+        CsvTables("memory://csv-source/c.csv")
+
+
+def test_a_decimal_comma_is_understood_where_the_comma_does_not_delimit(tmp_path):
+    path = written(tmp_path, "x;k;t\n1,5;1;a,b\n-2,5e3;2;c\n;3,5;d\n")
+    read = joined(CsvTables(path))
+    assert read.x.tolist()[:2] == [1.5, -2500.0]
+    assert np.isnan(read.x[2])
+    assert read.k.tolist() == [1, 2, 3.5]
+    assert read.t.tolist() == ["a,b", "c", "d"]
+
+
+def test_missing_values_are_those_of_pandas(tmp_path):
+    read = joined(CsvTables(written(tmp_path, "x,t\n1,a\nNA,n/a\n,\n nan ,None\n")))
+    assert read.x.isna().tolist() == [False, True, True, True]
+    assert read.t.isna().tolist() == [False, True, True, True]
+
+
+def late(tmp_path, monkeypatch, text, sampled=2, **keywords):
+    """A table whose kinds were decided before the last lines."""
+    monkeypatch.setattr("gradfeat.rows.sources.csv.SAMPLE_ROWS", sampled)
+    monkeypatch.setattr("gradfeat.rows.sources.csv_files._SAMPLE", 12)
+    return CsvTables(written(tmp_path, text), **keywords)
+
+
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [
+        (
+            "x,y\n1,2\n3,4\n\n5,abc\n",
+            r"a\.csv', line 5: column 'y' holds 'abc' where its first 2 r",
+        ),
+        ('x,t\n1,"a\nb"\n3,u\nz,v\n', r"a\.csv', line 5: column 'x' holds 'z' .* numbers"),
+        ("x;y\n1,5;2\n3;4\n5;x\n", r"a\.csv', line 4: column 'y' holds 'x' .* decimal comma"),
+        ("x,f\n1,True\n2,False\n3,maybe\n", r"a\.csv', line 4: column 'f' holds 'maybe' .* truth"),
+        ("x,y\n1,2\n3,4\n5\n", r"a\.csv', line 4 has 1 field where the header has 2"),
+        ("x,y\n1,2\n3,4\n5,6,7\n", r"a\.csv', line 4 has 3 fields where the header has 2"),
+        (b"x,t\n1,a\n2,b\n3,\xff\n4,c\n", r"a\.csv', line 4 is not UTF-8 text"),
+    ],
+)
+@pytest.mark.parametrize("piece_rows", [1, 1000])
+def test_a_later_line_that_does_not_fit_is_named(tmp_path, monkeypatch, text, sentence, piece_rows):
+    table = late(tmp_path, monkeypatch, text, piece_rows=piece_rows)
+    with pytest.raises(SourceError, match=sentence):
+        chunks(table)
+
+
+def test_a_number_of_any_kind_may_follow_whole_ones(tmp_path, monkeypatch):
+    table = late(tmp_path, monkeypatch, "x\n1\n2\n2.5\n\n+3e1\n", piece_rows=2)
+    assert [chunk.x.tolist() for chunk in chunks(table)] == [[1, 2], [2.5, 30]]
+    assert {chunk.x.dtype for chunk in chunks(table)} == {np.dtype(float)}
+
+
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [
+        ("", r"is empty \(0 bytes\)"),
+        (" \n\n", "is blank"),
+        ('{"x": 1}\n{"x": 2}\n', "is JSON, HTML or XML"),
+        ("\n<!DOCTYPE html><p>x,y\n", "is JSON, HTML or XML"),
+        ("x,x\n1,2\n", "more than one column named 'x'"),
+        ("x,y\n1,2\n3\n", "line 3 has 1 field where the header has 2"),
+        ('x,y\n1,2\n3,"4\n5,6\n', "line 3: a quote opens there that is never closed"),
+        (b"x,y\n1,\xe9\n", r"is not UTF-8 text \(byte 0xe9 at offset 6\)"),
+        ("x,y\n1,2\n".encode("utf-16"), "binary data or UTF-16"),
+        ("x,y\r1,2\r", "carriage returns alone"),
+        (gzip.compress(b"x,y\n" + b"1,2\n" * 1000, mtime=0)[:40], "gzip file that is cut short"),
+    ],
+)
+def test_text_that_cannot_be_a_table_is_refused(tmp_path, text, sentence):
+    with pytest.raises(SourceError, match=r"a\.csv'.*" + sentence):
+        CsvTables(written(tmp_path, text))
+
+
+def test_a_gz_file_cut_short_late_is_refused_when_it_is_read(tmp_path):
+    generator = np.random.default_rng(0)
+    text = pd.DataFrame({"x": generator.standard_normal(40_000)}).to_csv(index=False)
+    path = written(tmp_path, gzip.compress(text.encode(), mtime=0)[:-1000], "a.csv.gz")
+    with pytest.raises(SourceError, match=r"a\.csv\.gz' is a gzip file that is cut short"):
+        chunks(CsvTables(path))
+
+
+def test_headers_that_differ_are_refused_naming_both_files(tmp_path):
+    written(tmp_path, "x,y\n1,2\n")
+    written(tmp_path, "x,z\n1,2\n", "b.csv")
+    with pytest.raises(SourceError, match=r"'.*b\.csv' \('x', 'z'\) is not that of '.*a\.csv'"):
+        CsvTables(tmp_path)
+
+
+@pytest.mark.parametrize("name", ["a.csv", "a.csv.gz"])
+def test_a_file_that_changes_between_passes_is_refused(tmp_path, name):
+    path = tmp_path / name
+    frame_of(5).to_csv(path, index=False)
+    table = CsvTables(path)
+    before = table.fingerprint
+    frame_of(6).to_csv(path, index=False)
+    with pytest.raises(SourceError, match="has changed since it was opened"):
+        chunks(table)
+    assert CsvTables(path).fingerprint != before

@@ -1,0 +1,177 @@
+"""A diagnosis of whole tables: known exponents, odd columns, refusals, invariance."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from gradfeat.table.diagnose import diagnose
+from gradfeat.table.diagnosis_rows import DiagnosisRequest, diagnosis_rows
+from gradfeat.table.errors import TableError
+from gradfeat.table.standard_inputs import FAR, standard_inputs
+
+ASKED = DiagnosisRequest("table.csv", "y")
+
+TARGETS = {
+    "noise": (lambda _, e: e, None, 0),
+    "one": (lambda z, _: z + z**2 / 2, 1, 1),
+    "two": (lambda z, _: (z**2 - 1) / 2 + (z**4 - 6 * z**2 + 3) / 48**0.5, 2, 1),
+    "three": (lambda z, _: z**3 - 3 * z, 3, 1),
+    "four": (lambda z, _: z**4 - 6 * z**2 + 3, 4, 1),
+}
+
+
+def gaussian(name: str, n: int = 2000, d: int = 5, seed: int = 0) -> pd.DataFrame:
+    """d columns on other scales, mixed, and a target of one direction of them."""
+    rng = np.random.default_rng(seed)
+    X = rng.standard_normal((n, d))
+    u = rng.standard_normal(d)
+    y = TARGETS[name][0](X @ u / np.linalg.norm(u), rng.standard_normal(n))
+    mixed = X @ (np.eye(d) + 0.5 * rng.standard_normal((d, d))) * 10.0 ** np.arange(d)
+    return pd.DataFrame(mixed, columns=[f"x{i}" for i in range(d)]).assign(y=y)
+
+
+@pytest.fixture
+def without_shares(monkeypatch):
+    """Leave out the models, which take most of the time."""
+    from reports.diagnosis_factory import shares
+
+    fixed = shares(0.1, 0.0, 0.0)
+    monkeypatch.setattr("gradfeat.table.diagnose.variance_shares", lambda *_: fixed)
+
+
+@pytest.mark.usefixtures("without_shares")
+@pytest.mark.parametrize("name", TARGETS)
+def test_exponent_and_number_of_directions_are_named(name):
+    found = diagnose(gaussian(name), ASKED)
+    _, exponent, directions = TARGETS[name]
+    assert (found.exponent, found.directions.number) == (exponent, directions)
+    assert found.informative == (exponent in (1, 2))
+    assert found.directions.loadings.shape == (5, directions)
+    assert [d.degree for d in found.degrees] == [1, 2, 3, 4]
+
+
+@pytest.mark.parametrize("name", ["one", "noise"])
+def test_shares_are_those_of_the_target(name):
+    """y = z + z^2/2: 1 and 1/2 of 1.5 at degrees 1 and 2; six standard errors of a variance."""
+    found = diagnose(gaussian(name, 240, 3), ASKED).shares
+    linear, quadratic, _ = found.parts
+    if name == "noise":
+        assert not any(part.found for part in found.parts)
+        assert abs(found.total.estimate) < 0.1
+    else:
+        assert linear.found
+        assert quadratic.found
+        assert abs(linear.share.estimate - 2 / 3) < 6 * np.sqrt(2 / 240)
+        assert found.total.estimate > 0.9
+
+
+@pytest.mark.parametrize("scale", [1.0, 1e-12])
+def test_where_a_line_is_all_there_is_nothing_else_counts(scale):
+    """Penalties leave shares of 1e-6 or so to the models after the first, in every row."""
+    X = np.random.default_rng(0).standard_normal((120, 3))
+    frame = pd.DataFrame(X, columns=list("abc")).assign(y=X[:, 0] * scale)
+    found = diagnose(frame, ASKED)
+    assert [part.found for part in found.shares.parts] == [True, False, False]
+
+
+@pytest.mark.usefixtures("without_shares")
+def test_the_rows_of_the_shares_are_said_where_they_are_fewer():
+    found = diagnose(gaussian("one", 3_100), ASKED)
+    assert found.notes[-1] == "The shares of the variance are of 3,000 of these rows."
+    assert "3,000" not in " ".join(diagnose(gaussian("one", 60), ASKED).notes)
+
+
+@pytest.mark.usefixtures("without_shares")
+def test_units_of_the_columns_do_not_matter():
+    frame = gaussian("two", 600)
+    other = frame.assign(x1=frame["x1"] * -1e6 + 5, y=frame["y"] * 1e-9)
+    one, two = diagnose(frame, ASKED), diagnose(other, ASKED)
+    assert [d.p_value for d in one.degrees] == [d.p_value for d in two.degrees]
+    # Rounding of 1e-16 times the condition of the mixed inputs, below 1e4, and sums of 600 rows.
+    assert np.allclose(one.curvature.eigenvalues, two.curvature.eigenvalues, atol=1e-9)
+
+
+@pytest.mark.usefixtures("without_shares")
+def test_the_seed_changes_the_draws_and_nothing_else_does():
+    frame = gaussian("noise", 200)
+    same = [replace(diagnose(frame, ASKED), seconds=0.0) for _ in range(2)]
+    assert repr(same[0]) == repr(same[1])
+    other = diagnose(frame, replace(ASKED, seed=1))
+    assert other.degrees != same[0].degrees
+
+
+@pytest.mark.usefixtures("without_shares")
+def test_categories_gaps_and_far_values():
+    rng = np.random.default_rng(0)
+    n = 400
+    frame = pd.DataFrame(
+        {
+            "kind": rng.choice(list("abcd"), n),
+            "far": rng.standard_cauchy(n) ** 3,
+            "x": rng.standard_normal(n),
+            "rare": np.r_[1.0, np.zeros(n - 1)],
+        }
+    )
+    frame["y"] = frame["x"] + (frame["kind"] == "a")
+    frame.loc[::9, "x"] = None
+    found = diagnose(frame, ASKED)
+    assert found.exponent == 1
+    assert found.n_inputs < found.n_encoded, "levels of a category sum to one"
+    assert any("pulled in" in note and "far" in note for note in found.notes)
+    assert all(np.isfinite(d.strength) for d in found.degrees)
+
+
+@pytest.mark.usefixtures("without_shares")
+def test_classes_are_told_apart():
+    frame = gaussian("one", 900)
+    codes = pd.qcut(frame["y"], 3, labels=False)
+    found = diagnose(frame.assign(y=[f"class {c}" for c in codes]), ASKED)
+    assert found.task == "classification"
+    assert found.exponent == 1
+    assert not found.curvature.signed
+
+
+def test_two_classes_are_one_output_and_many_are_five():
+    frame = gaussian("one", 600)
+    for k, outputs in ((2, 1), (3, 3), (8, 5)):
+        codes = pd.qcut(frame["y"], k, labels=False)
+        rows = diagnosis_rows(frame.assign(y=[f"c{c}" for c in codes]), ASKED)
+        assert rows.y.shape == (600, outputs)
+
+
+@pytest.mark.usefixtures("without_shares")
+def test_more_columns_than_rows():
+    X = np.random.default_rng(0).standard_normal((60, 80))
+    found = diagnose(pd.DataFrame(X).assign(y=X[:, 0]), ASKED)
+    assert found.n_inputs == 12
+    assert any("principal directions" in note for note in found.notes)
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        (lambda f: f.head(49), "49 rows"),
+        (lambda f: f.assign(y=1.0), "nothing to predict"),
+        (lambda f: f[["y"]], "no column beside the target"),
+        (lambda f: f.rename(columns={"y": "z"}), "no column 'y'"),
+        (lambda f: f[["y"]].assign(a=1), "No input column varies"),
+    ],
+)
+def test_tables_that_cannot_be_used(change, said):
+    with pytest.raises(TableError, match=said):
+        diagnose(change(gaussian("one", 100)), ASKED)
+
+
+def test_inputs_have_unit_covariance_and_no_far_values():
+    X = np.random.default_rng(0).standard_normal((500, 3))
+    X[0] = 1e9
+    found = standard_inputs(X)
+    # Of 500 rows the outer 1 % moves the quantiles by less than a fifth.
+    assert np.abs(found.columns).max() < 1.2 * FAR
+    assert found.clipped == pytest.approx([1 / 500] * 3)
+    assert found.varying == 3
+    assert float(found.whitened.norm(dim=1).max()) <= 3**0.5 + 3 + 1e-12

@@ -1,0 +1,77 @@
+"""What a model reads, folded back to the original columns."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from gradfeat.estimators import RFMRegressor
+from gradfeat.table.interpret import directions, effective_number, fold, spectrum_bands
+
+# Sums of a few squares of order one.
+ROUNDING = 1e-12
+
+
+@pytest.fixture(scope="module")
+def fitted():
+    X = np.random.default_rng(0).normal(size=(120, 4))
+    given = RFMRegressor(n_iter=2, bandwidth=3.0, alpha=1e-2, search=None, random_state=0)
+    model = given.fit(X[:90], X[:90, 0] ** 2 + 0.5 * X[:90, 1])
+    return model, X[90:]
+
+
+def test_fold_keeps_the_norm_and_the_sign_of_the_largest_part():
+    values = np.linalg.qr(np.random.default_rng(1).normal(size=(5, 2)))[0]
+    owner = ("a", "a", "b", "c", "c")
+    found = fold(values, owner, ("a", "b", "c"))
+    np.testing.assert_allclose((found**2).sum(axis=0), 1.0, atol=ROUNDING)
+    np.testing.assert_allclose(found[1], values[2], atol=ROUNDING)
+    for j in range(2):
+        largest = values[:2, j][np.abs(values[:2, j]).argmax()]
+        assert np.sign(found[0, j]) == np.sign(largest)
+
+
+def test_effective_number():
+    assert effective_number(np.array([0.96, 0.04])) == 1
+    assert effective_number(np.array([0.9, 0.06, 0.04])) == 2
+    assert effective_number(np.zeros(3)) == 0
+
+
+def test_bands_contain_the_spectrum_which_is_the_models_own(fitted):
+    model, X = fitted
+    values, low, high, number = spectrum_bands(model, X, 0)
+    assert values.sum() == pytest.approx(1.0)
+    assert (np.diff(values) <= 0).all()
+    assert (low[:2] <= values[:2]).all()
+    assert (values[:2] <= high[:2]).all()
+    assert number.low <= number.estimate <= number.high
+    M = model.predictor_.agop(_tensor(model.standardised(X))).numpy()
+    own = np.linalg.eigvalsh(M)[::-1]
+    np.testing.assert_allclose(values, own / own.sum(), atol=1e-10)
+
+
+def _tensor(Z: np.ndarray):
+    import torch
+
+    return torch.as_tensor(Z)
+
+
+def test_directions_of_original_columns(fitted):
+    model, X = fitted
+    owner = ("a", "b", "c", "c")
+    found = directions("rfm", model, X, ("a", "b", "c_p", "c_q"), owner, ("a", "b", "c"), 0)
+    assert found is not None
+    assert found.importances.sum() == pytest.approx(1.0)
+    assert found.importances.argmax() == 0
+    assert found.folded.shape == (3, found.loadings.shape[1])
+    assert found.projections.shape == (30, 2)
+
+
+def test_one_input_and_a_constant_fit():
+    X = np.random.default_rng(2).normal(size=(40, 1))
+    model = RFMRegressor(random_state=0).fit(X, X[:, 0])
+    found = directions("rfm", model, X, ("a",), ("a",), ("a",), 0)
+    assert found is not None
+    assert np.isnan(found.projections[:, 1]).all()
+    constant = RFMRegressor(random_state=0).fit(X, np.zeros(40))
+    assert directions("rfm", constant, X, ("a",), ("a",), ("a",), 0) is None

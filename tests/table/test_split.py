@@ -1,0 +1,99 @@
+"""Held-out rows: disjoint, in proportion, in order, and independent of global state."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from gradfeat.table.errors import TableError
+from gradfeat.table.split import parse_time, split_rows
+
+
+def check_whole(split, n):
+    assert np.array_equal(np.sort(np.concatenate([split.train, split.test])), np.arange(n))
+
+
+@pytest.mark.parametrize(("n", "share", "held"), [(100, 0.25, 25), (4, 0.25, 1), (10, 0.5, 5)])
+def test_random(n, share, held):
+    split = split_rows(n, np.zeros(n), "regression", share)
+    check_whole(split, n)
+    assert len(split.test) == held
+    assert f"{held} of {n} rows" in split.description
+
+
+def test_stratified_with_rare_classes():
+    y = np.array([0] * 80 + [1] * 18 + [2] * 2)
+    split = split_rows(100, y, "classification")
+    check_whole(split, 100)
+    # a quarter of 80; of 18 to the nearest even whole number; of 2, one
+    assert np.bincount(y[split.test]).tolist() == [20, 4, 1]
+
+
+def test_seed_and_global_state():
+    before = np.random.get_state()[1].copy()
+    first, again, other = (split_rows(50, np.zeros(50), "regression", seed=s) for s in (0, 0, 1))
+    assert np.array_equal(first.test, again.test)
+    assert not np.array_equal(first.test, other.test)
+    assert np.array_equal(before, np.random.get_state()[1])
+
+
+def test_ordered_takes_the_last_rows():
+    time = np.random.default_rng(0).permutation(40).astype(float)
+    split = split_rows(40, np.zeros(40), "regression", time=time)
+    check_whole(split, 40)
+    assert time[split.train].max() < time[split.test].min()
+    assert len(split.test) == 10
+
+
+@pytest.mark.parametrize("time", [[0, 0, 1, 1, 1, 1, 2, 2], [0, 0, 0, 0, 0, 0, 0, 1]])
+def test_equal_times_stay_on_one_side(time):
+    time = np.array(time, dtype=float)
+    split = split_rows(8, np.zeros(8), "regression", test_size=0.4, time=time)
+    check_whole(split, 8)
+    assert set(time[split.train]).isdisjoint(time[split.test])
+    assert len(split.train)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "expected"),
+    [
+        ({"n": 1}, "1 usable row,"),
+        ({"n": 3}, "3 usable rows"),
+        ({"test_size": 0.0}, "above 0 and below 1"),
+        ({"test_size": 1.0}, "above 0 and below 1"),
+        ({"time": np.zeros(8)}, "same value in every row"),
+        ({"time": np.arange(8.0), "task": "classification"}, "a single class"),
+    ],
+)
+def test_bad_splits(arguments, expected):
+    given = {"n": 8, "task": "regression"} | arguments
+    y = np.repeat([0, 1], [6, 2])[: given["n"]]
+    with pytest.raises(TableError, match=expected):
+        split_rows(y=y, **given)
+
+
+def test_parse_time_reads_dates_and_numbers():
+    dates = pd.date_range("2024-01-01", periods=3, freq="90min")
+    expected = [1704067200.0, 1704072600.0, 1704078000.0]
+    for values in (dates, dates.astype(str), dates.tz_localize("UTC"), expected):
+        assert parse_time(pd.DataFrame({"when": values}), "when").tolist() == expected
+
+
+@pytest.mark.parametrize(
+    ("values", "expected"),
+    [
+        (["a", "b", "c"], "neither numbers nor dates"),
+        (["yes", "no", "no"], "neither numbers nor dates"),
+        ([1.0, np.nan, np.nan], "missing in 2 rows"),
+        (["2024-01-01", None, "2024-01-02"], "missing in 1 row:"),
+        ([None, None, None], "missing in 3 rows"),
+        ([1.0, np.inf, 2.0], "1 infinite value:"),
+    ],
+)
+def test_bad_time_columns(values, expected):
+    with pytest.raises(TableError, match=expected):
+        parse_time(pd.DataFrame({"when": values}), "when")
+
+
+def test_absent_time_column():
+    with pytest.raises(TableError, match="did you mean 'when'"):
+        parse_time(pd.DataFrame({"when": [1]}), "wehn")

@@ -1,0 +1,127 @@
+"""Comparisons by passes: numbers of rows, methods that cannot, failures that end the run."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+
+import pandas as pd
+import pytest
+
+from gradfeat.reports import render
+from gradfeat.rows.errors import SourceError
+from gradfeat.rows.source import Piece
+from gradfeat.rows.sources.frames import FrameTables
+from gradfeat.rows.sources.tables import Tables
+from gradfeat.rows.threads import Threads
+from gradfeat.table.compare import Comparison
+from gradfeat.table.errors import TableError
+from gradfeat.table.request import Request
+from gradfeat.table.streamed.compare import Passes, Passing, compare_in_passes
+from gradfeat.table.streamed.decide import why_passed_over
+from table.streamed_tables import mixed
+
+QUICK = ("linear", "random-features")
+
+
+def compared(table: Tables, methods: tuple[str, ...] = QUICK, **options) -> Comparison:
+    request = Request("table", "y", methods=methods, width=32, seconds=2.0, **options)
+    passes = Passes(lambda *_: None)
+    return compare_in_passes(table, request, Passing(Threads(1, report=passes), passes, "1 thread"))
+
+
+def test_the_report_counts_all_rows_and_tells_every_pass():
+    frame = mixed()
+    frame.loc[::10, "y"] = None
+    report = compared(FrameTables(frame, 50)).report
+    assert (report.n_rows, report.n_train, report.n_test) == (360, 270, 90)
+    assert report.streaming is not None
+    assert report.streaming.pieces == 8
+    taken = {each.label: each.rows for each in report.streaming.passes}
+    assert taken["Look: rows and target"] == 400
+    assert taken["Random features: normal equations"] == 270
+    assert report.directions is not None
+    assert "a" in report.directions.columns
+    page = render(report)
+    assert "passed over in 8 pieces by 1 thread" in page
+    assert "every fit is to all 270" in page
+
+
+def test_a_report_of_rows_in_memory_has_no_word_of_passes():
+    report = compared(FrameTables(mixed(), 50)).report
+    assert "passed over" not in render(replace(report, streaming=None))
+
+
+def test_methods_that_need_all_rows_are_left_out_or_refused():
+    with pytest.raises(TableError, match=r"boosting cannot be fitted by passes .* linear, random"):
+        compared(FrameTables(mixed()), ("linear", "boosting"))
+
+
+def test_columns_to_be_ignored_are_not_read():
+    report = compared(FrameTables(mixed()), ignore=("a", "name")).report
+    assert {note.name for note in report.columns} == {"b", "whole", "kind", "when", "flag"}
+    with pytest.raises(TableError, match="no column 'nam' to ignore; did you mean 'name'"):
+        compared(FrameTables(mixed()), ignore=("nam",))
+
+
+def test_a_time_column_needs_the_rows_in_memory():
+    with pytest.raises(TableError, match="--time-column"):
+        compared(FrameTables(mixed()), time_column="when")
+
+
+@dataclass(frozen=True)
+class Torn(Piece[pd.DataFrame]):
+    """Rows that cannot be read."""
+
+    @property
+    def name(self) -> str:
+        return "piece 3"
+
+    def read(self) -> Iterator[pd.DataFrame]:
+        raise SourceError("piece 3 is damaged: write it again.")
+
+
+class TornLater(Tables):
+    """A table of pieces one of which goes bad after the first pass."""
+
+    def __init__(self, table: FrameTables) -> None:
+        self.table, self.passes = table, 0
+
+    name = property(lambda self: self.table.name)
+    names = property(lambda self: self.table.names)
+    rows = property(lambda self: self.table.rows)
+    count = property(lambda self: self.table.count)
+    fingerprint = property(lambda self: self.table.fingerprint)
+
+    def select(self, columns: Sequence[str]) -> TornLater:
+        del columns
+        return self
+
+    def pieces(self) -> Iterator[Piece[pd.DataFrame]]:
+        found = list(self.table.pieces())
+        self.passes += 1
+        return iter([*found[:3], Torn(), *found[4:]] if self.passes > 2 else found)
+
+
+def test_rows_that_cannot_be_read_end_the_run():
+    with pytest.raises(SourceError, match="piece 3 is damaged"):
+        compared(TornLater(FrameTables(mixed(), 50)))
+
+
+def test_tables_are_passed_over_when_they_are_many_files_or_large(tmp_path, monkeypatch):
+    frame, file = mixed(), tmp_path / "t.parquet"
+    frame.to_parquet(file)
+    frame.to_csv(tmp_path / "t.csv", index=False)
+    small = [str(file), str(tmp_path / "t.csv")]
+    assert [why_passed_over(path) for path in small] == ["", ""]
+    assert [why_passed_over(path, True) for path in small] == ["as asked"] * 2
+    assert "folder" in why_passed_over(str(tmp_path))
+    assert "pattern" in why_passed_over(str(tmp_path / "*.csv"))
+    monkeypatch.setattr("gradfeat.table.streamed.decide.MOST_ROWS", 399)
+    assert [why_passed_over(path) for path in small] == ["it has more than 399 rows"] * 2
+    assert why_passed_over(str(file), False) == ""
+    monkeypatch.setattr("gradfeat.table.streamed.decide.MOST_ROWS", 10_000)
+    monkeypatch.setattr("gradfeat.table.streamed.decide.available_memory", lambda: 4096)
+    assert all("in memory, more than a quarter" in why_passed_over(path) for path in small)
+    with pytest.raises(TableError, match="JSON lines, which are read whole"):
+        why_passed_over("a.jsonl", True)

@@ -1,0 +1,127 @@
+"""Encoded rows of a table: the training rows, encoded as in memory, whatever the pieces."""
+
+from __future__ import annotations
+
+import pickle
+
+import numpy as np
+import pandas as pd
+import pytest
+import torch
+
+from gradfeat.maths.blocks import Block
+from gradfeat.rows.errors import SourceError
+from gradfeat.rows.in_process import InProcess
+from gradfeat.rows.rows import Rows
+from gradfeat.rows.sources.frames import FrameTables
+from gradfeat.rows.threads import Threads
+from gradfeat.table.methods import Situation
+from gradfeat.table.request import Request
+from gradfeat.table.scores import Predictions, replicates, resamples
+from gradfeat.table.streamed.fit import resampled, situation
+from gradfeat.table.streamed.methods import methods_in_passes
+from gradfeat.table.streamed.rows import EncodedRows
+from table.streamed_tables import mixed, parted
+
+# Ridge on at most 64 features of some hundred rows: rounding times a condition of about 1e4.
+ROUNDING = 1e-9
+
+
+def source_of(frame: pd.DataFrame, piece_rows: int = 50, **options):
+    found = parted(frame, **options)
+    return EncodedRows(FrameTables(frame, piece_rows), found.coding, found.n_train), found
+
+
+def blocks(source: EncodedRows) -> list[Block]:
+    return [block for piece in source.pieces() for block in piece.read()]
+
+
+def in_order(X: np.ndarray, y: np.ndarray) -> np.ndarray:
+    table = np.column_stack([X, y])
+    return table[np.lexsort(table.T)]
+
+
+def test_the_pieces_hold_the_training_rows_as_they_are_encoded_in_memory():
+    frame = mixed()
+    frame.loc[::10, "y"] = None
+    source, found = source_of(frame)
+    held = blocks(source)
+    X, y = (torch.cat([getattr(b, name) for b in held]).numpy() for name in ("X", "y"))
+    assert len(X) == found.n_train == source.rows
+    assert (in_order(X, y) == in_order(found.held.train, found.held.y_train)).all()
+    assert not set(map(tuple, X)) & set(map(tuple, found.held.test))
+
+
+def test_levels_that_the_sample_lacks_and_gaps_are_encoded_as_in_memory():
+    _source, found = source_of(mixed())
+    frame = mixed(40, seed=5).assign(kind="unseen", name=None, flag=None, whole=None)
+    block = found.coding.training(frame, "here")
+    assert len(block.X) > 20
+    assert found.coding.encoder.transform(frame).tolist()[0] in block.X.tolist()
+
+
+@pytest.mark.slow
+def test_a_source_is_read_by_other_processes():
+    source, _ = source_of(mixed())
+    copy = pickle.loads(pickle.dumps(source))
+    assert copy.fingerprint == source.fingerprint
+    for one, other in zip(blocks(copy), blocks(source), strict=True):
+        assert torch.equal(one.X, other.X)
+        assert torch.equal(one.y, other.y)
+
+
+def test_the_fingerprint_follows_target_seed_and_rows():
+    prints = {
+        source_of(frame, seed=seed)[0].fingerprint
+        for frame, seed in ((mixed(), 0), (mixed(), 1), (mixed(399), 0), (mixed(), 0))
+    }
+    assert len(prints) == 3
+
+
+def test_text_among_numbers_names_the_piece():
+    _source, found = source_of(mixed())
+    odd = mixed(40).astype({"a": object})
+    odd.loc[20:, "a"] = "n/a"
+    with pytest.raises(SourceError, match=r"part 7: column 'a' held numbers .* has 'n/a'"):
+        found.coding.training(odd, "part 7")
+
+
+@pytest.mark.parametrize("name", ["linear", "random-features"])
+@pytest.mark.parametrize("classes", [False, True])
+def test_a_fit_in_passes_is_the_fit_in_memory(name, classes):
+    frame = mixed()
+    if classes:
+        frame["y"] = np.where(frame["a"] > 0.5, "yes", "no")
+    source, found = source_of(frame)
+    (method,) = methods_in_passes((name,))
+    made_for: Situation = situation(found, Request("t", "y", width=64), 5.0)
+    passed = method.make(made_for).fit(Rows(source).on(Threads(2)))
+    held = method.make(made_for).fit(found.held.train, found.held.y_train)
+    if classes:
+        one, other = (m.decision_function(found.held.test) for m in (passed, held))
+    else:
+        one, other = (m.predict(found.held.test) for m in (passed, held))
+    np.testing.assert_allclose(one, other, atol=ROUNDING * np.abs(other).max())
+
+
+def test_threads_and_pieces_give_the_same_fit():
+    frame = mixed()
+    (method,) = methods_in_passes(("random-features",))
+    said = []
+    for piece_rows, engine in ((50, InProcess()), (50, Threads(3)), (400, InProcess())):
+        source, found = source_of(frame, piece_rows)
+        model = method.make(situation(found, Request("t", "y", width=32), 5.0))
+        said.append(model.fit(Rows(source).on(engine)).predict(found.held.test))
+    np.testing.assert_allclose(said[0], said[1], atol=ROUNDING)
+    np.testing.assert_allclose(said[0], said[2], atol=ROUNDING)
+
+
+def test_resamples_drawn_a_few_at_a_time_are_the_same(monkeypatch):
+    y = np.arange(30.0)
+    said = Predictions(y + np.sin(y), None)
+    monkeypatch.setattr("gradfeat.table.streamed.fit.RESAMPLED", 30 * 7)
+    found, expected = resampled(y, said, 3), replicates(y, said, resamples(30, 3))
+    assert found.keys() == expected.keys()
+    for name, (value, draws) in expected.items():
+        assert found[name][0] == value
+        np.testing.assert_allclose(found[name][1], draws, rtol=1e-13)  # sums of 30 terms

@@ -1,0 +1,64 @@
+"""A table model predicts from tables, and comes back from its file as it was."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from gradfeat import save
+from gradfeat.estimators import KernelClassifier, KernelRegressor
+from gradfeat.estimators.container import ModelFileError
+from gradfeat.table.encode import TableEncoder
+from gradfeat.table.errors import TableError
+from gradfeat.table.table_model import TableModel, load_table_model, probabilities
+
+
+def table(n: int = 40) -> pd.DataFrame:
+    rng = np.random.default_rng(0)
+    return pd.DataFrame({"a": rng.normal(size=n), "kind": rng.choice(list("pqr"), n)})
+
+
+def model(y: np.ndarray, classes: tuple[str, ...]) -> TableModel:
+    encoder = TableEncoder().fit(table())
+    make = KernelClassifier if classes else KernelRegressor
+    estimator = make(random_state=0).fit(encoder.transform(table()), y)
+    return TableModel(encoder, estimator, "y", classes, {"method": "Kernel ridge"})
+
+
+@pytest.fixture(scope="module")
+def classifier() -> TableModel:
+    """Of three classes, of which the training rows have the first and the last."""
+    return model(np.where(table()["a"] > 0, 2, 0), ("low", "mid", "high"))
+
+
+def test_a_class_without_training_rows_has_probability_zero(classifier):
+    P = probabilities(classifier.estimator, classifier.encoder.transform(table()), 3)
+    np.testing.assert_allclose(P.sum(axis=1), 1.0, atol=1e-12)
+    assert (P[:, 1] == 0).all()
+    said = classifier.predict(table())
+    assert set(said["predicted_y"]) == {"low", "high"}
+    assert list(said.columns[1:]) == [f"probability_{c}" for c in ("low", "mid", "high")]
+    assert len(classifier.predict(table().head(0))) == 0
+
+
+def test_the_file_gives_the_same_model(classifier, tmp_path):
+    for kept in (classifier, model(table()["a"].to_numpy(), ())):
+        kept.save(tmp_path / "m")
+        (tmp_path / "bytes").write_bytes(kept.to_bytes())
+        again = load_table_model(tmp_path / "bytes").predict(table())
+        pd.testing.assert_frame_equal(again, kept.predict(table()))
+        back = load_table_model(tmp_path / "m")
+        pd.testing.assert_frame_equal(back.predict(table()), kept.predict(table()))
+        assert (back.target, back.classes, back.about) == (kept.target, kept.classes, kept.about)
+
+
+def test_other_columns_are_refused(classifier):
+    with pytest.raises(TableError, match="lacks 'kind'"):
+        classifier.predict(table()[["a"]])
+
+
+def test_a_bare_estimator_is_no_table_model(classifier, tmp_path):
+    save(classifier.estimator, tmp_path / "m")
+    with pytest.raises(ModelFileError, match="without its table encoding"):
+        load_table_model(tmp_path / "m")
