@@ -13,6 +13,9 @@ from types import ModuleType
 from gradfeat.lab.errors import ExperimentError, choices
 from gradfeat.lab.experiment import Experiment
 
+#: The package of the shipped experiments: above this one, so that its files may import it.
+CATALOGUE = "gradfeat.catalogue"
+
 
 def names() -> list[str]:
     """Return the names of the shipped experiments: the files in ``catalogue/``, without importing.
@@ -24,8 +27,8 @@ def names() -> list[str]:
     >>> "" in names()
     False
     """
-    folder = Path(__file__).parents[1] / "catalogue"
-    files = (module.name for module in pkgutil.iter_modules([str(folder)]) if not module.ispkg)
+    folder = importlib.import_module(CATALOGUE).__path__
+    files = (module.name for module in pkgutil.iter_modules(folder) if not module.ispkg)
     return sorted(name.replace("_", "-") for name in files if not name.startswith("_"))
 
 
@@ -56,7 +59,7 @@ def experiment(name_or_path: str) -> Experiment:
             "is given by its path, ending in .py."
         )
     module = name_or_path.replace("-", "_")
-    return _experiment_in(importlib.import_module(f"gradfeat.catalogue.{module}"), name_or_path)
+    return _experiment_in(importlib.import_module(f"{CATALOGUE}.{module}"), name_or_path)
 
 
 def _experiment_in(module: ModuleType, shown: str) -> Experiment:
