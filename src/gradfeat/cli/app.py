@@ -13,7 +13,7 @@ from gradfeat.cli import lab_commands as lab
 from gradfeat.cli import table_commands as table
 from gradfeat.cli.guard import guarded, interrupts_count_once
 from gradfeat.cli.plan_command import plan
-from gradfeat.cli.predict_command import predict_error
+from gradfeat.cli.predict_error.command import predict_error
 from gradfeat.cli.refit_command import refit
 
 app = typer.Typer(

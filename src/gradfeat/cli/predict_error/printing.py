@@ -21,9 +21,8 @@ from rich.text import Text
 from gradfeat.cli.figures import check_file
 from gradfeat.cli.guard import Refused
 from gradfeat.cli.plain_values import finite
-from gradfeat.cli.plan import Plan
-from gradfeat.cli.plan_words import advice, gain, header, regimes, steps
-from gradfeat.cli.predict_command import OutputName
+from gradfeat.cli.predict_error.sentences import advice, gain, header, regimes, steps
+from gradfeat.cli.predict_error.setting import Setting
 from gradfeat.drawing.numbers import MISSING, number, plain
 from gradfeat.drawing.saving import save_figure
 from gradfeat.theory.column_gain import MOST_POWERS
@@ -37,7 +36,7 @@ STAIRS = [0.25 * ((k - 1) / k + k / (k + 1)) for k in range(1, MOST_POWERS + 1)]
 LOW, HIGH = 0.0, 0.5
 
 
-def tell(plan: Plan, alphas: Sequence[float], output: OutputName, figure: Path | None) -> None:
+def tell(setting: Setting, alphas: Sequence[float], output: str, figure: Path | None) -> None:
     """Predict, draw where asked, and print.
 
     Raises
@@ -47,34 +46,34 @@ def tell(plan: Plan, alphas: Sequence[float], output: OutputName, figure: Path |
     """
     if figure is not None:
         check_file(figure)
-    found = [plan.predicted(alpha) for alpha in alphas]
+    found = [setting.predicted(alpha) for alpha in alphas]
     if figure is not None:
-        _draw(plan, found, figure)
+        _draw(setting, found, figure)
     match output:
-        case OutputName.JSON:
-            typer.echo(json.dumps(record(plan, found), indent=1, allow_nan=False))
-        case OutputName.CSV:
+        case "json":
+            typer.echo(json.dumps(record(setting, found), indent=1, allow_nan=False))
+        case "csv":
             typer.echo(_csv(found), nl=False)
-        case OutputName.TEXT:
-            _print(plan, found, figure)
+        case _:
+            _print(setting, found, figure)
 
 
-def record(plan: Plan, found: Sequence[Prediction]) -> dict[str, Any]:
+def record(setting: Setting, found: Sequence[Prediction]) -> dict[str, Any]:
     """All that is known, in JSON's own values."""
-    teacher, sizes, wanted = plan.teacher, plan.sizes, plan.wanted
+    teacher, sizes, options = setting.teacher, setting.sizes, setting.options
     return finite(
         {
             **dataclasses.asdict(sizes),
             "inputs": sizes.inputs,
             "width": sizes.width,
-            "activation": wanted.activation,
+            "activation": options.activation,
             "teacher": list(teacher.coefficients),
             "noise": float(np.asarray(teacher.noise)),
             "power": float(teacher.power),
             "linear_share": teacher.linear**2 / float(teacher.power),
-            "penalty": wanted.penalty,
-            "residual": wanted.residual,
-            "sample": wanted.sample,
+            "penalty": options.penalty,
+            "residual": options.residual,
+            "sample": options.sample,
             "predictions": [
                 {**dataclasses.asdict(one), "gain_percent": 100 * gain(one)} for one in found
             ],
@@ -112,9 +111,9 @@ def _named(prefix: str, errors: RidgeErrors) -> dict[str, float]:
     return {f"{prefix}{name}": float(value) for name, value in vars(errors).items()}
 
 
-def _print(plan: Plan, found: Sequence[Prediction], figure: Path | None) -> None:
+def _print(setting: Setting, found: Sequence[Prediction], figure: Path | None) -> None:
     console = Console(highlight=False)
-    console.print(Text(header(plan)))
+    console.print(Text(header(setting)))
     console.print()
     console.print(_table(found))
     console.print()
@@ -159,13 +158,13 @@ def _errors(errors: RidgeErrors) -> list[str]:
     return [number(float(value)) for value in vars(errors).values()]
 
 
-def _draw(plan: Plan, found: Sequence[Prediction], path: Path) -> None:
+def _draw(setting: Setting, found: Sequence[Prediction], path: Path) -> None:
     """Error against alpha, the steps asked for marked."""
     from gradfeat.figures.step_errors import step_errors
 
     there = [one for one in found if math.isfinite(one.alpha)]
-    curve = [plan.predicted(alpha) for alpha in _along([one.alpha for one in there])]
-    drawn = step_errors(curve, there, n=plan.sizes.n).figure
+    curve = [setting.predicted(alpha) for alpha in _along([one.alpha for one in there])]
+    drawn = step_errors(curve, there, n=setting.sizes.n).figure
     try:
         save_figure(drawn.figure, path)
     except OSError as error:

@@ -87,10 +87,10 @@ def predict_error(
     gradfeat predict-error --phi 1/2 --psi 2/3 --activation centred_relu \\
         --teacher setting-2 --alpha 0.2
     """
-    from gradfeat.cli.plan import Plan, Sizes, Wanted, step_sizes
-    from gradfeat.cli.plan_tool import tell
+    from gradfeat.cli.predict_error.printing import tell
+    from gradfeat.cli.predict_error.setting import Options, Setting, Sizes, step_sizes
 
     sizes = Sizes.of(phi, psi, n, rows, inputs, width)
-    wanted = Wanted(activation, teacher, noise, penalty, residual.value, sample.value)
-    plan = Plan.of(sizes, wanted)
-    tell(plan, step_sizes(alpha, eta, plan.sizes.n), output, figure)
+    options = Options(activation, teacher, noise, penalty, residual.value, sample.value)
+    setting = Setting.of(sizes, options)
+    tell(setting, step_sizes(alpha, eta, setting.sizes.n), output.value, figure)

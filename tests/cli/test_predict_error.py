@@ -14,10 +14,10 @@ import pytest
 
 from cli.lab_files import refused, well
 from cli.tables import gradfeat
-from gradfeat.cli import plan_tool
-from gradfeat.cli.plan import SETTINGS, activation
-from gradfeat.cli.plan_values import numbers
-from gradfeat.cli.predict_command import ResidualName, SampleName
+from gradfeat.cli.predict_error import printing
+from gradfeat.cli.predict_error.command import ResidualName, SampleName
+from gradfeat.cli.predict_error.setting import SETTINGS, activation
+from gradfeat.cli.predict_error.values import numbers
 from gradfeat.figures.step_errors import step_errors
 from gradfeat.maths.activations import NAMES, CentredReLU
 from gradfeat.maths.residuals import RESIDUALS
@@ -122,11 +122,11 @@ def test_the_advice_follows_the_prediction(capsys, words, advice):
 
 
 def test_the_figure_is_a_file_beside_the_numbers(capsys, folder, monkeypatch):
-    monkeypatch.setattr(plan_tool, "CURVE_POINTS", 2)
+    monkeypatch.setattr(printing, "CURVE_POINTS", 2)
     words = (*SIZES, *NET, *SAME, "--alpha", 0.2, "--figure")
     assert record(capsys, *words, "a.svg")["n"] == 2400
     assert (folder / "a.svg").read_text().startswith("<?xml")
-    monkeypatch.setattr(plan_tool, "_draw", lambda *_: None)
+    monkeypatch.setattr(printing, "_draw", lambda *_: None)
     assert "Figure: b.png" in said(capsys, *words, "b.png")
 
 

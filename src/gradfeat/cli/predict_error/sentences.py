@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from gradfeat.cli.plan import Plan
+from gradfeat.cli.predict_error.setting import Setting
 from gradfeat.drawing.numbers import count, listed, number, percent
 from gradfeat.theory.predicted_errors import Prediction
 
@@ -39,21 +39,21 @@ def gain(one: Prediction) -> float:
     return 1 - float(one.errors.test_error) / plain
 
 
-def header(plan: Plan) -> str:
+def header(setting: Setting) -> str:
     """What is predicted: network, rows, step, head and target."""
-    sizes, wanted = plan.sizes, plan.wanted
-    head = "as many new rows" if wanted.sample == "fresh" else "the same rows"
+    sizes, options = setting.sizes, setting.options
+    head = "as many new rows" if options.sample == "fresh" else "the same rows"
     return (
-        f"A network of {count(round(sizes.width), 'neuron')} ({wanted.activation}) on "
+        f"A network of {count(round(sizes.width), 'neuron')} ({options.activation}) on "
         f"{count(round(sizes.inputs), 'Gaussian input')}, phi = d/n = {steps(sizes.phi)} and psi = "
         f"d/N = {steps(sizes.psi)}: one gradient step of size eta = n^alpha on n = {sizes.n:,} "
-        f"rows, the gradient weighted by {_RESIDUALS[wanted.residual]}; then ridge, lambda = "
-        f"{wanted.penalty:g}, on {head}. The target has {_shares(plan)}."
+        f"rows, the gradient weighted by {_RESIDUALS[options.residual]}; then ridge, lambda = "
+        f"{options.penalty:g}, on {head}. The target has {_shares(setting)}."
     )
 
 
-def _shares(plan: Plan) -> str:
-    teacher = plan.teacher
+def _shares(setting: Setting) -> str:
+    teacher = setting.teacher
     power, noise = float(teacher.power), float(np.square(teacher.noise))
     constant = teacher.coefficients[0] ** 2
     beyond = power - constant - teacher.linear**2 - noise

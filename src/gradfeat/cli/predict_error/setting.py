@@ -9,7 +9,7 @@ import numpy as np
 
 from gradfeat.catalogue.shared.step_spectra import ACTIVATIONS
 from gradfeat.cli.guard import Refused
-from gradfeat.cli.plan_values import number, numbers, positive
+from gradfeat.cli.predict_error.values import number, numbers, positive
 from gradfeat.lab.errors import choices
 from gradfeat.maths.activations import NAMES, Activation, Polynomial
 from gradfeat.maths.activations import activation as named
@@ -84,7 +84,7 @@ def _count(option: str, value: int, least: int = 2) -> int:
 
 
 @dataclass(frozen=True)
-class Wanted:
+class Options:
     """Network, target and head, in words; no noise is that of the named setting, or 0."""
 
     activation: str
@@ -96,16 +96,16 @@ class Wanted:
 
 
 @dataclass(frozen=True)
-class Plan:
+class Setting:
     """A network before its step: `predicted(alpha)` says what the step will bring."""
 
     sizes: Sizes
-    wanted: Wanted
+    options: Options
     activation: Activation
     teacher: Teacher
 
     @classmethod
-    def of(cls, sizes: Sizes, wanted: Wanted) -> Plan:
+    def of(cls, sizes: Sizes, options: Options) -> Setting:
         """Read the words.
 
         Raises
@@ -113,12 +113,12 @@ class Plan:
         Refused
             Of an unknown name, of coefficients that are no numbers, and where y is always 0.
         """
-        sigma, teacher = activation(wanted.activation), target(wanted.teacher, wanted.noise)
+        sigma, teacher = activation(options.activation), target(options.teacher, options.noise)
         with np.errstate(over="ignore"):
             power = float(teacher.power)
         if not 0 < power < math.inf:
             raise Refused(f"E y^2 is {power:g}: give a target and noise that make it finite, not 0")
-        return cls(sizes, wanted, sigma, teacher)
+        return cls(sizes, options, sigma, teacher)
 
     def predicted(self, alpha: float) -> Prediction:
         """The prediction for eta = n^alpha.
@@ -128,7 +128,7 @@ class Plan:
         Refused
             What the theory refuses, and where its equations cannot be solved.
         """
-        sizes, wanted = self.sizes, self.wanted
+        sizes, options = self.sizes, self.options
         try:
             with np.errstate(over="raise", invalid="raise", divide="raise"):
                 return predict_error(
@@ -138,9 +138,9 @@ class Plan:
                     self.teacher,
                     n=sizes.n,
                     alpha=alpha,
-                    penalty=wanted.penalty,
-                    residual=next(name for name in RESIDUALS if name == wanted.residual),
-                    sample=wanted.sample,
+                    penalty=options.penalty,
+                    residual=next(name for name in RESIDUALS if name == options.residual),
+                    sample=options.sample,
                 )
         except ValueError as error:
             raise Refused(str(error)) from None

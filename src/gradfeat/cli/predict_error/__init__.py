@@ -1,0 +1,1 @@
+"""`gradfeat predict-error`: what one gradient step will bring, before anything is trained."""
