@@ -5,7 +5,9 @@ from __future__ import annotations
 import pytest
 import torch
 
-from gradfeat.estimators.head_search import (
+from gradfeat.estimators.rows import spread
+from gradfeat.maths.blocks import Block
+from gradfeat.models.search.head_search import (
     ALPHAS,
     SMOOTHNESS,
     Head,
@@ -16,8 +18,6 @@ from gradfeat.estimators.head_search import (
     fit_head,
     held_out_loss,
 )
-from gradfeat.estimators.rows import spread
-from gradfeat.maths.blocks import Block
 from gradfeat.models.solvers.direct import Direct
 
 

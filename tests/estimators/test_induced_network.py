@@ -11,13 +11,13 @@ from small_fits import FINE, binary, classifiers, named, regression, regressors
 
 from gradfeat import load, save
 from gradfeat.estimators import InducedNetworkClassifier, InducedNetworkRegressor
-from gradfeat.estimators.found_features import FoundFeatures
-from gradfeat.estimators.induced_fit import InducedFit
 from gradfeat.maths.blocks import Block, collect
 from gradfeat.maths.statistics.moments import Moments
 from gradfeat.maths.whitening import whitening
 from gradfeat.models.induced import network
 from gradfeat.models.induced.network import InducedNetwork
+from gradfeat.models.search.found_features import FoundFeatures
+from gradfeat.models.search.induced_fit import InducedFit
 
 QUICK: dict[str, Any] = {"neurons": 400, "search": None}
 

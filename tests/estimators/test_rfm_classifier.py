@@ -11,11 +11,11 @@ from sklearn.metrics import log_loss
 
 from gradfeat import RFMClassifier
 from gradfeat.estimators.class_weights import with_class_weights
-from gradfeat.estimators.logistic_head import LastRound, ShiftedLogistic, codes_of
-from gradfeat.estimators.loss_space import CHOICE_ROWS, allowed_losses
 from gradfeat.models.kernel_logistic import KernelLogistic
 from gradfeat.models.kernels.radial import Laplace
 from gradfeat.models.rfm import RFM
+from gradfeat.models.search.logistic_head import LastRound, ShiftedLogistic, codes_of
+from gradfeat.models.search.loss_space import CHOICE_ROWS, allowed_losses
 
 
 def noisy(n: int, seed: int, d: int = 5, classes: int = 2) -> tuple[Any, Any, Any]:

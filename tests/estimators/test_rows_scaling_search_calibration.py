@@ -13,13 +13,13 @@ from scipy.special import log_softmax
 from torch import Tensor
 
 from gradfeat.estimators import KernelRegressor
-from gradfeat.estimators.calibration import Calibration, fit_calibration
-from gradfeat.estimators.checks import check_choice, check_count, check_positive
 from gradfeat.estimators.data import placement, to_numpy, training_data, warn_ill_scaled
 from gradfeat.estimators.rows import distinct_rows, ranks, row_hashes
 from gradfeat.estimators.scaling import Standardiser
-from gradfeat.estimators.search import SearchSpace, evaluate, folds, search
 from gradfeat.maths.blocks import Block
+from gradfeat.models.search.calibration import Calibration, fit_calibration
+from gradfeat.models.search.checks import check_choice, check_count, check_positive
+from gradfeat.models.search.search import SearchSpace, evaluate, folds, search
 
 
 @pytest.fixture

@@ -16,11 +16,11 @@ from ..maths import gradients
 from ..maths.memory import BLOCK_BYTES, refuse_beyond
 from ..maths.modules import evaluating
 from ..maths.streams import numpy_stream
+from ..models.search.checks import check_count, check_positive
 from ..rows.rows import Rows
 from .agop_rows import agop_over_rows
 from .array_functions import numeric_table, pandas_or_same
 from .base import seed_from
-from .checks import check_count, check_positive
 from .model_slopes import Slopes, model_slopes
 
 #: Spread of a column, relative to its largest value, up to which it is constant.

@@ -24,6 +24,9 @@ from ..models.base import Predictor
 from ..models.first_gradient import GradientTest, first_gradient_test
 from ..models.restore import predictor_from
 from ..models.rows_learner import RowsLearner
+from ..models.search.found_features import FeatureLearner, FoundFeatures
+from ..models.search.search import SEARCH_ROWS, Space, Trial
+from ..models.search.worded import UNREACHED
 from ..rows.rows import Rows
 from .data import (
     Placement,
@@ -36,11 +39,9 @@ from .data import (
     training_data,
     warn_ill_scaled,
 )
-from .found_features import FeatureLearner, FoundFeatures
 from .rows_data import FirstPass, first_pass
 from .rows_predictions import RowPredictions, check_rows
 from .scaling import Standardiser
-from .search import SEARCH_ROWS, Space, Trial
 from .state import (
     Arrays,
     State,
@@ -50,7 +51,6 @@ from .state import (
     under_prefix,
     with_prefix,
 )
-from .worded import UNREACHED
 
 #: Share of the AGOP's trace that the effective directions carry together.
 EFFECTIVE_SHARE = 0.95

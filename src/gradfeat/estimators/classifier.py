@@ -18,9 +18,9 @@ from sklearn.utils.validation import (
 from torch import Tensor
 
 from ..maths.statistics.class_sums import ClassScores, ClassSums
+from ..models.search.calibration import Calibration, fit_calibration, two_sided
 from ..rows.rows import Rows
 from .base import FeatureModel, seed_from
-from .calibration import Calibration, fit_calibration, two_sided
 from .class_weights import with_class_weights
 from .data import NUMPY, float_types, given_weights, like, to_numpy
 from .rows_data import class_codes, labels_of, passed_rows

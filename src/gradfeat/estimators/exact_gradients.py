@@ -9,8 +9,8 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from ..models.search.calibration import two_sided
 from .base import FeatureModel
-from .calibration import two_sided
 from .classifier import FeatureClassifier
 
 

@@ -6,9 +6,9 @@ from typing import Any, Literal
 
 from ..maths.activations import Activation
 from ..maths.blocks import Block
+from ..models.search.network_spaces import HeadOptions, gradient_features_space
+from ..models.search.search import SearchSpace
 from .network import NetworkClassifier, NetworkRegressor
-from .network_spaces import HeadOptions, gradient_features_space
-from .search import SearchSpace
 
 
 class GradientFeatureRegressor(NetworkRegressor):

@@ -6,10 +6,10 @@ from typing import Any, Literal
 
 from ..maths.blocks import Block
 from ..models.gradient_features.feature_set import LEAST_MASS, NEURONS
+from ..models.search.induced_space import InducedOptions, induced_space
+from ..models.search.search import SearchSpace
 from .classifier import FeatureClassifier
-from .induced_space import InducedOptions, induced_space
 from .regressor import FeatureRegressor
-from .search import SearchSpace
 
 
 class InducedNetworkRegressor(FeatureRegressor):

@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from ..maths.blocks import Block
+from ..models.search.kernel_spaces import KernelChoice, kernel_ridge_space
+from ..models.search.search import SearchSpace
 from .classifier import FeatureClassifier
-from .kernel_spaces import KernelChoice, kernel_ridge_space
 from .regressor import FeatureRegressor
-from .search import SearchSpace
 
 
 class KernelRegressor(FeatureRegressor):

@@ -11,11 +11,11 @@ from ..maths.blocks import Block
 from ..models.head import RidgeHead
 from ..models.linear import LinearRidge
 from ..models.rows_learner import SumsLearner
-from .checks import check_choice, check_positive
+from ..models.search.checks import check_choice, check_positive
+from ..models.search.search import Point, SearchSpace
 from .classifier import FeatureClassifier
 from .partial import NO_ROWS, add_rows, exact_in_parts
 from .regressor import FeatureRegressor
-from .search import Point, SearchSpace
 
 
 class LinearRegressor(FeatureRegressor):

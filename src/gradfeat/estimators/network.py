@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC
+from collections.abc import Sequence
 from copy import copy
 from typing import Any, ClassVar, Literal, Self, cast
 
@@ -10,18 +11,45 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils._array_api import check_same_namespace
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import _get_feature_names, check_is_fitted, validate_data
 
 from ..maths.activations import Activation
+from ..models.search.calibration import Calibration
+from ..models.search.network_spaces import HeadOptions
 from ..models.transfer import Transfer, transfer
 from ..models.two_layer import TwoLayer
 from .base import FeatureModel, seed_from
-from .calibration import Calibration
-from .checks import check_columns
 from .classifier import FeatureClassifier
 from .data import TrainingData, float_types, given_weights, like, to_numpy, training_data
-from .network_spaces import HeadOptions
 from .regressor import FeatureRegressor
+
+
+def check_columns(X: Any, learnt_on: Sequence[str] | None) -> None:
+    """Raise ValueError unless the columns of a data frame X are those `learnt_on`, in order.
+
+    None, or an X without names, passes.
+
+    Examples
+    --------
+    >>> check_columns([[1.0, 2.0]], ["a", "b"])
+    """
+    names = _get_feature_names(X)
+    if names is None or learnt_on is None or list(names) == list(learnt_on):
+        return
+    lacking = [name for name in learnt_on if name not in set(names)]
+    further = [name for name in names if name not in set(learnt_on)]
+    faults = [f"lacks {_some(lacking)}"] * bool(lacking) + [f"adds {_some(further)}"] * bool(
+        further
+    )
+    raise ValueError(
+        f"X {' and '.join(faults) or 'has its columns in another order'}: give the columns that "
+        "the features were learnt on, in that order."
+    )
+
+
+def _some(names: Sequence[str], most: int = 5) -> str:
+    more = f" and {len(names) - most} more" if len(names) > most else ""
+    return ", ".join(map(repr, names[:most])) + more
 
 
 def learned_features(model: FeatureModel, X: Any) -> Any:

@@ -10,10 +10,10 @@ from sklearn.utils.metaestimators import available_if
 from ..maths.activations import Activation
 from ..maths.blocks import Block
 from ..models.rows_learner import SumsLearner
+from ..models.search.network_spaces import HeadOptions, random_features_space
+from ..models.search.search import SearchSpace
 from .network import NetworkClassifier, NetworkRegressor
-from .network_spaces import HeadOptions, random_features_space
 from .partial import NO_ROWS, add_rows, exact_in_parts
-from .search import SearchSpace
 
 
 class RandomFeaturesRegressor(NetworkRegressor):

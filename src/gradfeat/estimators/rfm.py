@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import Any, Literal
 
 from ..maths.blocks import Block
-from .checks import check_choice
+from ..models.search.checks import check_choice
+from ..models.search.kernel_spaces import KernelChoice, MetricOptions, rfm_space
+from ..models.search.loss_space import LossSpace, allowed_losses
+from ..models.search.rfm_space import RFMSpace
+from ..models.search.search import Space
 from .classifier import FeatureClassifier
-from .kernel_spaces import KernelChoice, MetricOptions, rfm_space
-from .loss_space import LossSpace, allowed_losses
 from .regressor import FeatureRegressor
-from .rfm_space import RFMSpace
-from .search import Space
 
 #: Rows beyond which matrices of rows x rows are in float32.
 NARROW_BEYOND = 3000

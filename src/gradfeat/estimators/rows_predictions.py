@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from ..models.base import Predictor
+from ..models.search.calibration import Calibration, two_sided
 from ..rows.rows import Rows
-from .calibration import Calibration, two_sided
 from .scaling import Standardiser
 
 

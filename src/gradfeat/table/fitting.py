@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
-from gradfeat.estimators.search import search_deadline
+from gradfeat.models.search.search import search_deadline
 from gradfeat.table.methods import Method, Situation, validation_folds
 from gradfeat.table.prepared import Prepared
 from gradfeat.table.request import Request

@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from gradfeat.estimators.search import search_deadline
 from gradfeat.maths.streams import numpy_stream
+from gradfeat.models.search.search import search_deadline
 from gradfeat.rows.errors import EngineError, SourceError
 from gradfeat.rows.rows import Rows
 from gradfeat.table.fitting import Fitted, Floats, failed, predictions, scored

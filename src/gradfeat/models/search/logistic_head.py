@@ -10,10 +10,10 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from ..models.base import Learner
-from ..models.kernel_logistic import KernelLogistic
-from ..models.kernel_machine import KernelMachine, apply_metric
-from ..models.rfm import RFM
+from ..base import Learner
+from ..kernel_logistic import KernelLogistic
+from ..kernel_machine import KernelMachine, apply_metric
+from ..rfm import RFM
 
 
 def codes_of(y: Float[Tensor, "n c"]) -> tuple[Float[Tensor, "n c"], Float[Tensor, " c"]]:

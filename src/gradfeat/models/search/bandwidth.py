@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from ..models.kernels.distances import squared_distances
+from ..kernels.distances import squared_distances
 
 #: Rows whose pairwise distances are looked at.
 ROWS = 500

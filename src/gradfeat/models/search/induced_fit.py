@@ -9,14 +9,14 @@ from typing import final
 from jaxtyping import Float
 from torch import Tensor
 
-from ..maths.blocks import Block, collect
-from ..maths.statistics.moments import Moments
-from ..maths.whitening import whitening
-from ..models.base import unit_weights
-from ..models.induced.network import InducedNetwork
-from ..models.induced.neuron_grid import SignedDirections
-from ..models.losses import Squared
-from ..models.two_layer import TwoLayer
+from ...maths.blocks import Block, collect
+from ...maths.statistics.moments import Moments
+from ...maths.whitening import whitening
+from ..base import unit_weights
+from ..induced.network import InducedNetwork
+from ..induced.neuron_grid import SignedDirections
+from ..losses import Squared
+from ..two_layer import TwoLayer
 from .found_features import FeatureLearner, FoundFeatures
 from .logistic_head import codes_of, share
 

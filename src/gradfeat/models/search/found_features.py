@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 import torch
@@ -12,10 +12,9 @@ from jaxtyping import Float
 from numpy.typing import NDArray
 from torch import Tensor
 
-from ..models.base import Learner
-from ..models.gradient_features.cones import GradientFeatureSet
-from ..models.two_layer import TwoLayer
-from .state import Arrays, State
+from ..base import Learner
+from ..gradient_features.cones import GradientFeatureSet
+from ..two_layer import TwoLayer
 
 
 @dataclass(frozen=True, eq=False)
@@ -95,16 +94,16 @@ class FoundFeatures:
             rows=rows,
         )
 
-    def arrays(self) -> Arrays:
+    def arrays(self) -> dict[str, NDArray[Any]]:
         """The arrays by name (for saving)."""
         return {name: a for name, a in vars(self).items() if name not in _NUMBERS}
 
-    def numbers(self) -> State:
+    def numbers(self) -> dict[str, Any]:
         """Everything else."""
         return {name: vars(self)[name] for name in _NUMBERS}
 
     @classmethod
-    def restored(cls, numbers: State, arrays: Arrays) -> Self:
+    def restored(cls, numbers: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> FoundFeatures:
         """Inverse of :meth:`numbers` and :meth:`arrays`."""
         values: dict[str, Any] = {**numbers, **arrays}
         return cls(**values)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import final
 
-from ..models.solvers.base import Solution, Solver, System, Watch
+from ..solvers.base import Solution, Solver, System, Watch
 
 #: How the warning about a tolerance that was not reached begins, as a regular expression.
 UNREACHED = r"solver='\w+' stopped at a relative residual"

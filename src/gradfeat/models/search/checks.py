@@ -6,8 +6,6 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-from sklearn.utils.validation import _get_feature_names
-
 
 def _as_float(value: Any) -> float:
     """The number that `value` is; nan for what is none, digits in quotes among it."""
@@ -62,31 +60,3 @@ def check_choice(name: str, value: Any, allowed: Sequence[Any]) -> None:
         good = False
     if not good:
         raise ValueError(f"{name} is {value!r}: allowed are {', '.join(map(repr, allowed))}.")
-
-
-def check_columns(X: Any, learnt_on: Sequence[str] | None) -> None:
-    """Raise ValueError unless the columns of a data frame X are those `learnt_on`, in order.
-
-    None, or an X without names, passes.
-
-    Examples
-    --------
-    >>> check_columns([[1.0, 2.0]], ["a", "b"])
-    """
-    names = _get_feature_names(X)
-    if names is None or learnt_on is None or list(names) == list(learnt_on):
-        return
-    lacking = [name for name in learnt_on if name not in set(names)]
-    further = [name for name in names if name not in set(learnt_on)]
-    faults = [f"lacks {_some(lacking)}"] * bool(lacking) + [f"adds {_some(further)}"] * bool(
-        further
-    )
-    raise ValueError(
-        f"X {' and '.join(faults) or 'has its columns in another order'}: give the columns that "
-        "the features were learnt on, in that order."
-    )
-
-
-def _some(names: Sequence[str], most: int = 5) -> str:
-    more = f" and {len(names) - most} more" if len(names) > most else ""
-    return ", ".join(map(repr, names[:most])) + more

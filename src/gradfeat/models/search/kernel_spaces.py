@@ -4,24 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 import torch
 from torch import Tensor
 
-from ..maths.blocks import Block
-from ..maths.memory import allowed_bytes
-from ..models.base import Kernel
-from ..models.kernel_ridge import KernelRidge
-from ..models.kernels.named import NAMES, kernel
-from ..models.rfm import RFM, ROUGH
-from ..models.solvers.adaptive import Adaptive
-from ..models.solvers.base import Solver
-from ..models.solvers.direct import direct_bytes
-from ..models.solvers.named import NAMES as SOLVERS
-from ..models.solvers.named import solver
-from ..models.solvers.nystrom_direct import NystromDirect
+from ...maths.blocks import Block
+from ...maths.memory import allowed_bytes
+from ..base import Kernel
+from ..kernel_ridge import KernelRidge
+from ..kernels.named import NAMES, kernel
+from ..rfm import RFM, ROUGH
+from ..solvers.adaptive import Adaptive
+from ..solvers.base import Solver
+from ..solvers.direct import direct_bytes
+from ..solvers.named import NAMES as SOLVERS
+from ..solvers.named import solver
+from ..solvers.nystrom_direct import NystromDirect
 from .bandwidth import median_distance
 from .checks import check_choice, check_count, check_positive
 from .head_search import BY_COLUMN
@@ -57,9 +57,9 @@ LEAST_BANDWIDTH, LARGEST_BANDWIDTH = 1e-100, 1e100
 class KernelChoice:
     """Kernel, bandwidth and penalty: values given are kept, None is searched."""
 
-    kernel: str | None
-    bandwidth: float | None
-    alpha: float | None
+    kernel: Any
+    bandwidth: Any
+    alpha: Any
 
     def check(self) -> None:
         """Raise ValueError for a value that is not allowed."""
@@ -109,7 +109,7 @@ def _check_values(k: Kernel, point: Point, X: Tensor) -> None:
         )
 
 
-def chosen_solver(name: str | None, data: Block, memory_limit: int | None) -> Worded:
+def chosen_solver(name: Any, data: Block, memory_limit: Any) -> Worded:
     """Solver by name; None is direct where its matrix is allowed, else Nystrom centres.
 
     Raises
@@ -125,7 +125,7 @@ def chosen_solver(name: str | None, data: Block, memory_limit: int | None) -> Wo
     return Worded(name, solver(name, memory_limit))
 
 
-def passing_solver(name: str | None, memory_limit: int | None) -> NystromDirect:
+def passing_solver(name: Any, memory_limit: Any) -> NystromDirect:
     """The solver for rows that are passed over.
 
     Raises
@@ -144,9 +144,9 @@ def passing_solver(name: str | None, memory_limit: int | None) -> NystromDirect:
 
 def kernel_ridge_space(
     choice: KernelChoice,
-    wanted: str | None,
+    wanted: Any,
     data: Block,
-    memory_limit: int | None,
+    memory_limit: Any,
     *,
     passing: bool,
 ) -> SearchSpace:
@@ -172,13 +172,13 @@ def kernel_ridge_space(
 class MetricOptions:
     """How RFM updates its metric (see :class:`gradfeat.models.rfm.RFM`)."""
 
-    n_iter: int
-    diagonal: bool | None
-    agop_power: float | None
-    centre_gradients: bool
-    normalisation: Literal["trace", "max"]
-    agop_rows: int | None
-    memory_limit: int | None
+    n_iter: Any
+    diagonal: Any
+    agop_power: Any
+    centre_gradients: Any
+    normalisation: Any
+    agop_rows: Any
+    memory_limit: Any
 
     def check(self) -> None:
         """Raise ValueError for a value that is not allowed."""
@@ -215,7 +215,7 @@ def checked_directions(value: Any) -> int | str | None:
 def rfm_space(
     choice: KernelChoice,
     options: MetricOptions,
-    directions: int | str | None,
+    directions: Any,
     data: Block,
     *,
     thorough: bool,

@@ -5,11 +5,11 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any
 
-from ..models.head import RidgeHead
-from ..models.induced.network import InducedNetwork
-from ..models.losses import loss
+from ..head import RidgeHead
+from ..induced.network import InducedNetwork
+from ..losses import loss
 from .checks import check_choice, check_count, check_positive
 from .induced_fit import InducedFit
 from .search import Point, SearchSpace
@@ -30,20 +30,20 @@ LOSSES = ("squared", "logistic")
 class InducedOptions:
     """Parameters of the estimators; what is None and stands in `TRIED` is searched."""
 
-    p: float
-    width: float | None
-    bias_scale: float | None
-    least_norm: float | None
-    neurons: int
-    feature_rows: int
-    biases: int
-    linear: Literal["ridge", "moment", "none"] | None
-    whiten: bool | None
-    alpha: float | None
-    penalty_by: Literal["loo", "gcv", "validation"]
-    B_a1: float | None
-    B_a2: float | None
-    B_b: float | None
+    p: Any
+    width: Any
+    bias_scale: Any
+    least_norm: Any
+    neurons: Any
+    feature_rows: Any
+    biases: Any
+    linear: Any
+    whiten: Any
+    alpha: Any
+    penalty_by: Any
+    B_a1: Any
+    B_a2: Any
+    B_b: Any
     loss: str = "squared"
 
     def check(self) -> None:

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any
 
-from ..maths.activations import Activation, activation
-from ..models.base import Learner
-from ..models.gradient_step import GradientStep
-from ..models.head import RidgeHead
-from ..models.random_features import RandomFeatures
-from ..models.two_layer import TwoLayer
-from ..models.whitened import Whitened
+from ...maths.activations import activation
+from ..base import Learner
+from ..gradient_step import GradientStep
+from ..head import RidgeHead
+from ..random_features import RandomFeatures
+from ..two_layer import TwoLayer
+from ..whitened import Whitened
 from .checks import check_choice, check_count, check_positive
 from .search import Point, SearchSpace
 
@@ -24,10 +24,10 @@ MAX_STEPS = 8
 class HeadOptions:
     """Width, activation and head of a two-layer net."""
 
-    width: int
-    activation: str | Activation
-    alpha: float | None
-    penalty_by: Literal["loo", "gcv", "validation"]
+    width: Any
+    activation: Any
+    alpha: Any
+    penalty_by: Any
 
     def check(self) -> None:
         """Raise ValueError for a value that is not allowed."""
@@ -57,10 +57,10 @@ def random_features_space(options: HeadOptions) -> SearchSpace:
 
 def gradient_features_space(
     options: HeadOptions,
-    n_steps: int | None,
-    step_size: float | None,
-    update: Literal["agop", "gradient"],
-    whiten: bool | None,
+    n_steps: Any,
+    step_size: Any,
+    update: Any,
+    whiten: Any,
 ) -> SearchSpace:
     """Number of steps and whitening where they are None; the head chooses its penalty itself."""
     options.check()

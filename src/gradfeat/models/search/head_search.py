@@ -11,12 +11,12 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from ..maths.blocks import Block
-from ..maths.cholesky import cholesky_
-from ..models.kernel_ridge import KernelRidge
-from ..models.kernels.named import kernel
-from ..models.solvers.base import Solver
-from ..models.subspace_refit import eigenpairs, leading_metric, unit_spread
+from ...maths.blocks import Block
+from ...maths.cholesky import cholesky_
+from ..kernel_ridge import KernelRidge
+from ..kernels.named import kernel
+from ..solvers.base import Solver
+from ..subspace_refit import eigenpairs, leading_metric, unit_spread
 from .search import deadline_passed
 
 #: What is tried, one axis at a time, in this order.
@@ -81,7 +81,7 @@ class HeadTrial:
 
     head: Head
     loss: float
-    predictions: tuple[Float[Tensor, "h c"], ...]
+    predictions: tuple[Tensor, ...]
 
 
 def held_out_loss(splits: Sequence[Split], predictions: Sequence[Tensor]) -> float:

@@ -9,11 +9,11 @@ from dataclasses import dataclass, replace
 import torch
 from torch import Tensor
 
-from ..maths.blocks import Block
-from ..models.base import Kernel, Learner, Predictor
-from ..models.kernel_logistic import KernelLogistic, logistic_coefficients
-from ..models.kernel_machine import apply_metric
-from ..models.kernels.named import kernel
+from ...maths.blocks import Block
+from ..base import Kernel, Learner, Predictor
+from ..kernel_logistic import KernelLogistic, logistic_coefficients
+from ..kernel_machine import apply_metric
+from ..kernels.named import kernel
 from .calibration import calibrated_loss, two_sided
 from .head_search import Split
 from .logistic_head import LastRound, ShiftedLogistic, codes_of, share

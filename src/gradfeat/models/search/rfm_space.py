@@ -10,15 +10,15 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from ..maths.blocks import Block
-from ..models.base import Learner, Predictor
-from ..models.kernel_machine import KernelMachine
-from ..models.kernel_ridge import KernelRidge
-from ..models.kernels.named import kernel
-from ..models.rfm import RFM
-from ..models.solvers.adaptive import Adaptive
-from ..models.solvers.base import Solver
-from ..models.subspace_refit import SubspaceRefit
+from ...maths.blocks import Block
+from ..base import Learner, Predictor
+from ..kernel_machine import KernelMachine
+from ..kernel_ridge import KernelRidge
+from ..kernels.named import kernel
+from ..rfm import RFM
+from ..solvers.adaptive import Adaptive
+from ..solvers.base import Solver
+from ..subspace_refit import SubspaceRefit
 from .head_search import (
     ALPHAS,
     Head,

@@ -15,8 +15,8 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from ..maths.blocks import Block
-from ..models.base import Learner, Predictor
+from ...maths.blocks import Block
+from ..base import Learner, Predictor
 
 Point = dict[str, Any]
 

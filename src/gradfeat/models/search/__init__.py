@@ -1,0 +1,1 @@
+"""Which hyper-parameters suit the rows: validated searches over typed settings."""
