@@ -5,8 +5,8 @@
     python tools/journeys.py rfm --deepest    # and the calls that stand on the stack at its deepest
 
 Counted are calls of functions under `src/gradfeat`, in every thread; not what a module or a class
-body runs when it is imported. Comprehensions have frames of their own before Python 3.12 and count there. Each
-journey has a process of its own.
+body runs when it is imported. Comprehensions have frames of their own before Python 3.12, and count
+there. Each journey has a process of its own.
 """
 
 from __future__ import annotations
