@@ -12,6 +12,7 @@ from gradfeat.maths.blocks import Block, collect, state_of
 from gradfeat.maths.statistics.first_layer_gradient import FirstLayerGradient
 from gradfeat.maths.statistics.gradient_outer_products import GradientOuterProducts
 from gradfeat.maths.statistics.joint import Joint
+from gradfeat.maths.statistics.mapped import OnMapped
 from gradfeat.maths.statistics.moments import Moments
 from gradfeat.maths.statistics.residual_sums import ResidualSums
 from gradfeat.maths.statistics.sample import RowSample
@@ -196,3 +197,17 @@ def test_float32_rows_far_from_zero_keep_their_moments():
     torch.testing.assert_close(m.mean_x, exact.mean_x, rtol=1e-12, atol=0)
     # Deviations are rounded to float32 near 1e5: 0.008 at most in each.
     torch.testing.assert_close(m.xx, exact.xx, rtol=1e-3, atol=0)
+
+
+def test_a_map_sees_every_row_once():
+    seen = []
+
+    def counted(rows: Block) -> Block:
+        seen.append(len(rows.X))
+        return rows
+
+    parts = [Block(X[r], y[r], w[r]) for r in (slice(0, 30), slice(30, 50))]
+    for statistic in (OnMapped(Moments(), counted), OnMapped(Joint((Moments(),)), counted)):
+        seen.clear()
+        collect(statistic, parts)
+        assert sum(seen) == len(X)

@@ -110,7 +110,7 @@ def _block(model: FeatureRegressor, X: Any, target: Any, sample_weight: Any) -> 
 
 
 def _begin(learner: SumsLearner, block: Block, seed: int) -> Sums:
-    none = Block(block.X[:0], block.y[:0], block.w[:0])
+    none = block.none
     mapping = learner.features(none, seed)
     moments = Moments(mapping.map, mapping.row_bytes)
     statistic = Joint((moments, RowSample(AGOP_ROWS, seed)))

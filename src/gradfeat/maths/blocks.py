@@ -24,6 +24,17 @@ class Block:
     y: Float[Tensor, "n c"]
     w: Float[Tensor, " n"]
 
+    @property
+    def none(self) -> Block:
+        """No row of it: the widths, types and device alone.
+
+        Examples
+        --------
+        >>> Block(torch.ones(5, 2), torch.ones(5, 1), torch.ones(5)).none.X.shape
+        torch.Size([0, 2])
+        """
+        return Block(self.X[:0], self.y[:0], self.w[:0])
+
     def chunks(self, bytes_per_row: int, limit: int = CHUNK_BYTES) -> Iterator[Block]:
         """The block in pieces of rows, each within `limit` bytes of scratch (at least one row).
 

@@ -87,7 +87,7 @@ class InMemory(TrainingRows):
     @property
     def template(self) -> Block:
         """No row of the block."""
-        return Block(self.block.X[:0], self.block.y[:0], self.block.w[:0])
+        return self.block.none
 
     def collect(self, statistic: Statistic[Any, Result], label: str) -> Result:
         """Here and now."""

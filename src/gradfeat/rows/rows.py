@@ -113,8 +113,7 @@ class Rows:
             return self.none
         for piece in self.source.pieces():
             for block in piece.read():
-                none = Block(block.X[:0], block.y[:0], block.w[:0])
-                return Chain(self.maps)(none)
+                return Chain(self.maps)(block.none)
         raise SourceError("there are no rows: give a source with at least one row.")
 
 

@@ -36,8 +36,8 @@ class OnMapped(Statistic[State, Result]):
     map: RowMap
 
     def init(self, block: Block) -> State:
-        """For mapped rows."""
-        return self.inner.init(self.map(block))
+        """For mapped rows, of which none is needed: widths and types are those of no row mapped."""
+        return self.inner.init(self.map(block.none))
 
     def update(self, state: State, block: Block) -> State:
         """Map, then update, chunk by chunk."""

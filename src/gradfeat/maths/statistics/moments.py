@@ -66,7 +66,7 @@ class Moments(Statistic[MomentState, MomentState]):
 
     def init(self, block: Block) -> MomentState:
         """Zeros in the number of (mapped) columns."""
-        rows = self._mapped(Block(block.X[:0], block.y[:0], block.w[:0]))
+        rows = self._mapped(block.none)
         d, c = rows.X.shape[1], rows.y.shape[1]
         shapes = ((), (), (d,), (c,), (d, d), (d, c), (c,))
         return MomentState(*(accumulator(*shape, like=rows.X) for shape in shapes))
