@@ -1,0 +1,172 @@
+"""The house rules: each gives who breaks it, a line for each offence.
+
+Those who break a rule today stand in `known/RULE.txt`. A line that is not there fails, and so does
+a line there that is not needed: `python tests/house/tighten.py` takes such lines out.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections import Counter
+from collections.abc import Callable, Iterator
+from typing import Final
+
+import house_reach
+from house_tree import ROOT, SRC, Module, circles, imported, importers, modules
+
+#: A module of fewer lines is small: with one importer it needs a reason to be apart.
+SMALL: Final = 100
+
+#: How the reason is written.
+APART: Final = re.compile(r"^# Apart: \S+ \S+", re.MULTILINE)
+
+#: Where a type is asked for on purpose, and why. By file and function.
+BOUNDARIES: Final[dict[str, str]] = {}
+
+
+def import_circles() -> Iterator[str]:
+    """Files that import each other, also in functions; imports for types only do not run."""
+    graph = {name: imported(name, types_too=False) for name in modules()}
+    for group in circles(graph):
+        for name in group:
+            yield f"{modules()[name].file}"
+
+
+def class_names() -> Iterator[str]:
+    """Classes of one name in several places."""
+    places = Counter(
+        node.name
+        for module in modules().values()
+        for node in module.nodes
+        if isinstance(node, ast.ClassDef)
+    )
+    for name, count in places.items():
+        if count > 1:
+            yield f"{name} {count}"
+
+
+def small_modules() -> Iterator[str]:
+    """Modules of under 100 lines that one module imports, without `# Apart: why`."""
+    for name, module in modules().items():
+        single = len(importers()[name]) == 1 and not module.is_package
+        if single and module.lines < SMALL and not APART.search(module.text):
+            yield module.file
+
+
+def unreached() -> Iterator[str]:
+    """Public functions, classes and modules that neither the command line, the public API nor an
+    experiment reaches; see `house_reach`."""
+    yield from house_reach.unreached()
+
+
+def type_dispatch() -> Iterator[str]:
+    """Behaviour chosen by asking for a type: `case T():`, isinstance, issubclass, hasattr, vars."""
+    yield from _counted(_asks_for_type)
+
+
+def one_armed_matches() -> Iterator[str]:
+    """A `match` of one case, or of one case and `_`: an `if` in disguise."""
+    yield from _counted(_is_one_armed)
+
+
+def _counted(offends: Callable[[ast.AST], bool]) -> Iterator[str]:
+    for module in modules().values():
+        for where, count in sorted(Counter(_offences(module, offends)).items()):
+            if f"{module.file}:{where}" not in BOUNDARIES:
+                yield f"{module.file}:{where} {count}"
+
+
+def _offences(module: Module, offends: Callable[[ast.AST], bool]) -> Iterator[str]:
+    """The function or class in which each offence stands."""
+    for node in module.tree.body:
+        for part, where in _parts(node):
+            for one in ast.walk(part):
+                if offends(one):
+                    yield where
+
+
+def _parts(node: ast.stmt) -> Iterator[tuple[ast.AST, str]]:
+    match node:
+        case ast.ClassDef(name=name, body=body):
+            for inner in body:
+                yield inner, f"{name}.{getattr(inner, 'name', '')}".rstrip(".")
+        case ast.FunctionDef(name=name):
+            yield node, name
+        case _:
+            yield node, ""
+
+
+def _asks_for_type(node: ast.AST) -> bool:
+    match node:
+        case ast.MatchClass(patterns=[], kwd_patterns=[]):
+            return True
+        case ast.Call(func=ast.Name(id="isinstance" | "issubclass" | "hasattr" | "vars")):
+            return True
+    return False
+
+
+def _is_one_armed(node: ast.AST) -> bool:
+    match node:
+        case ast.Match(cases=[_]):
+            return True
+        case ast.Match(cases=[_, ast.match_case(pattern=ast.MatchAs(pattern=None))]):
+            return True
+    return False
+
+
+def short_docstrings() -> Iterator[str]:
+    """Docstrings of one line and at most four words, which repeat the name."""
+    for module in modules().values():
+        for node in module.nodes:
+            match node:
+                case ast.FunctionDef() | ast.ClassDef() | ast.Module():
+                    said = ast.get_docstring(node)
+                    if said is not None and "\n" not in said and len(said.split()) <= 4:
+                        yield f"{module.file}:{getattr(node, 'name', '')}"
+
+
+def words() -> Iterator[str]:
+    """Words that docs/vocabulary.md replaces, in source and documentation."""
+    files = [module.path for module in modules().values()]
+    files += [*(ROOT / "docs").glob("*.md"), ROOT / "README.md", ROOT / "CONTRIBUTING.md"]
+    files += (SRC / "gradfeat" / "reports" / "templates").rglob("*.*")
+    for path in files:
+        if path.name == "vocabulary.md":
+            continue
+        text = path.read_text(encoding="utf-8")
+        for word, pattern in replaced():
+            if count := len(pattern.findall(text)):
+                yield f"{path.relative_to(ROOT).as_posix()}: {word} {count}"
+
+
+def replaced() -> list[tuple[str, re.Pattern[str]]]:
+    """What the vocabulary forbids: everything in backticks in its last column.
+
+    A word with a capital is a name and stands alone; others are found in any case and across lines.
+    """
+    text = (ROOT / "docs" / "vocabulary.md").read_text(encoding="utf-8")
+    rows = [line.split("|") for line in text.splitlines() if line.startswith("|")]
+    found = [word for row in rows for word in re.findall(r"`([^`]+)`", row[3])]
+    return [(word, _pattern(word)) for word in dict.fromkeys(found)]
+
+
+def _pattern(word: str) -> re.Pattern[str]:
+    any_case = 0 if word != word.lower() else re.IGNORECASE
+    phrase = r"[\s#]+".join(re.escape(part) for part in word.split())
+    return re.compile(rf"(?<![\w.]){phrase}(?!\w)", any_case)
+
+
+RULES: Final[dict[str, Callable[[], Iterator[str]]]] = {
+    rule.__name__: rule
+    for rule in (
+        import_circles,
+        class_names,
+        small_modules,
+        unreached,
+        type_dispatch,
+        one_armed_matches,
+        short_docstrings,
+        words,
+    )
+}
