@@ -36,6 +36,7 @@ from gradfeat.models.head import RidgeHead
 from gradfeat.models.kernels.named import kernel
 from gradfeat.models.rfm import RFM
 from gradfeat.models.whitened import Whitened
+from gradfeat.rows.rows import in_memory
 
 FIGURE = Path(__file__).with_suffix(".png")
 SIZES = (100, 200, 400, 800, 1500)
@@ -76,7 +77,7 @@ def chosen(name: str, X: Tensor, y: Tensor) -> dict[str, tuple[float, float, int
     errors: dict[tuple[float, float, int], float] = {}
     for factor, alpha in itertools.product((0.5, 1.0, 2.0), (1e-4, 1e-2)):
         L = KERNELS[name] * factor
-        path = RFM(kernel(name, L), alpha, n_iter=ROUNDS).fit_path(X[fit], y[fit])
+        path = RFM(kernel(name, L), alpha, n_iter=ROUNDS).fit_path(in_memory(X[fit], y[fit]))
         for round_, f in enumerate(path):
             errors[L, alpha, round_] = float((f(X[held]) - y[held]).square().mean())
     fixed = {setting: error for setting, error in errors.items() if setting[2] == 0}
@@ -127,11 +128,11 @@ def cell(n: int, seed: int) -> list[dict[str, float | str]]:
     for name in KERNELS:
         start = time.perf_counter()
         for label, (L, alpha, rounds) in chosen(name, X[train], y[train]).items():
-            f = RFM(kernel(name, L), alpha, n_iter=rounds).fit(X[train], y[train])
+            f = RFM(kernel(name, L), alpha, n_iter=rounds).fit(in_memory(X[train], y[train]))
             add(label, f.agop(X[train]), r2(y[test], f(X[test])), start)
     start = time.perf_counter()
     net = Whitened(GradientStep(n_steps=6, linear="ridge", head=RidgeHead()))
-    f = net.fit(X[train], y[train], seed=seed)
+    f = net.fit(in_memory(X[train], y[train]), seed=seed)
     add("Algorithm 1, 5 AGOP steps", f.agop(X[train]), r2(y[test], f(X[test])), start)
     start = time.perf_counter()
     b = torch.linalg.lstsq(X[train], y[train]).solution

@@ -25,7 +25,7 @@ from gradfeat.maths.streams import stream
 from gradfeat.models.descent.layers import Layers, Start, stack
 from gradfeat.models.descent.loop import descend
 from gradfeat.models.descent.phases import Phase
-from gradfeat.models.descent.trained import AllLayers, Rows
+from gradfeat.models.descent.trained import AllLayers, Batch
 from gradfeat.models.losses import Hinge
 from gradfeat.tasks.sparse_coding import SparseCoding
 
@@ -52,7 +52,7 @@ SIZES = {
 }
 
 
-def cells(size: Size) -> list[tuple[Layers, Rows]]:
+def cells(size: Size) -> list[tuple[Layers, Batch]]:
     """A start and rows for each network, float32."""
     task = SparseCoding.hard(size.d, size.D, size.k)
     start, found = Start(1 / size.k, 0.2, 1.0), []
@@ -60,7 +60,7 @@ def cells(size: Size) -> list[tuple[Layers, Rows]]:
         sample = task.sample(size.n, stream(seed, "train"))
         X, y = sample.X.float()[None], sample.y.float()[None]
         layers = start.draw(size.m, size.d, 1, seed, dtype=torch.float32)
-        found.append((layers, Rows(X, y, torch.full_like(y, 1 / size.n))))
+        found.append((layers, Batch(X, y, torch.full_like(y, 1 / size.n))))
     return found
 
 
@@ -69,7 +69,7 @@ def step_size(m: int) -> float:
     return 10.0 / m
 
 
-def ours(layers: Layers, rows: Rows, steps: int) -> list[Tensor]:
+def ours(layers: Layers, rows: Batch, steps: int) -> list[Tensor]:
     """W of each network after `steps` steps in closed form."""
     phase = Phase(steps, step_size(layers.W.shape[1]), momentum=MOMENTUM)
     path = descend(layers, lambda *_: rows, [phase], Hinge(), TruncatedReLU(), AllLayers())
@@ -77,11 +77,11 @@ def ours(layers: Layers, rows: Rows, steps: int) -> list[Tensor]:
     return list(last.layers.W)
 
 
-def stacked(found: list[tuple[Layers, Rows]]) -> tuple[Layers, Rows]:
+def stacked(found: list[tuple[Layers, Batch]]) -> tuple[Layers, Batch]:
     """All networks in one."""
     rows = [one for _, one in found]
     joined = [torch.cat([getattr(one, name) for one in rows]) for name in ("X", "y", "w")]
-    return stack([layers for layers, _ in found]), Rows(*joined)
+    return stack([layers for layers, _ in found]), Batch(*joined)
 
 
 def hinge(W: Tensor, b: Tensor, a: Tensor, X: Tensor, y: Tensor) -> Tensor:
@@ -89,12 +89,12 @@ def hinge(W: Tensor, b: Tensor, a: Tensor, X: Tensor, y: Tensor) -> Tensor:
     return torch.relu(1 - y * (torch.addmm(b, X, W.T).clamp(0, 1) @ a)).mean()
 
 
-def parts(layers: Layers, rows: Rows) -> tuple[list[Tensor], Tensor, Tensor]:
+def parts(layers: Layers, rows: Batch) -> tuple[list[Tensor], Tensor, Tensor]:
     """Parameters of a single network, its inputs and labels."""
     return [layers.W[0].clone(), layers.b[0].clone(), layers.a[0].clone()], rows.X[0], rows.y[0]
 
 
-def plain(layers: Layers, rows: Rows, steps: int) -> Tensor:
+def plain(layers: Layers, rows: Batch, steps: int) -> Tensor:
     """The usual training loop."""
     theta, X, y = parts(layers, rows)
     theta = [p.requires_grad_() for p in theta]
@@ -114,7 +114,7 @@ def whole_step(theta: list[Tensor], v: list[Tensor], X: Tensor, y: Tensor) -> li
     return [[p - eta * q for p, q in zip(theta, v, strict=True)], v]
 
 
-def compiled(step: Callable, layers: Layers, rows: Rows, steps: int) -> Tensor:
+def compiled(step: Callable, layers: Layers, rows: Batch, steps: int) -> Tensor:
     """The loop around a compiled step."""
     theta, X, y = parts(layers, rows)
     v = [torch.zeros_like(p) for p in theta]
@@ -123,7 +123,7 @@ def compiled(step: Callable, layers: Layers, rows: Rows, steps: int) -> Tensor:
     return theta[0]
 
 
-def ready(found: list[tuple[Layers, Rows]]) -> tuple[Callable | None, float]:
+def ready(found: list[tuple[Layers, Batch]]) -> tuple[Callable | None, float]:
     """The compiled step and the seconds it took, None where no compiler works."""
     torch.compiler.reset()
     step, start = torch.compile(whole_step, fullgraph=True, dynamic=False), time.perf_counter()
@@ -135,7 +135,7 @@ def ready(found: list[tuple[Layers, Rows]]) -> tuple[Callable | None, float]:
     return step, time.perf_counter() - start
 
 
-def methods(found: list[tuple[Layers, Rows]], steps: int, step: Callable | None) -> dict:
+def methods(found: list[tuple[Layers, Batch]], steps: int, step: Callable | None) -> dict:
     """Every way to train all cells."""
     whole = stacked(found)
     runs: dict[str, Callable[[], list[Tensor]]] = {

@@ -27,6 +27,7 @@ from gradfeat.models.kernels.radial import Gaussian, Laplace, Matern
 from gradfeat.models.random_features import RandomFeatures
 from gradfeat.models.rfm import RFM
 from gradfeat.models.whitened import Whitened
+from gradfeat.rows.rows import in_memory
 from gradfeat.table.encode import TableEncoder
 from gradfeat.tasks.single_index import SingleIndex, he2_he4
 
@@ -59,7 +60,7 @@ def bikeshare() -> None:
         encoder = TableEncoder().fit(frame.iloc[train])
         X = standardised(encoder.transform(frame), train)
         for name, learner in paths.items():
-            path = learner.fit_path(X[train], y[train], seed=seed)
+            path = learner.fit_path(in_memory(X[train], y[train]), seed=seed)
             found[name].append([r2(y[test], f(X[test])) for f in path])
     for name, rows in found.items():
         print(f"bikeshare  {name:30s}", *[f"{v:.3f}" for v in np.mean(rows, axis=0)])
@@ -79,7 +80,7 @@ def airfoil() -> None:
     J = torch.as_tensor(slopes * table[train, :-1].std(0))
     truth = J.T @ J
     for kernel in (Laplace(20.0), Matern(10.0, 1.5), Gaussian(5.0)):
-        path = RFM(kernel, 1e-3, n_iter=8).fit_path(X[train], y[train])
+        path = RFM(kernel, 1e-3, n_iter=8).fit_path(in_memory(X[train], y[train]))
         scores = [(r2(y[test], f(X[test])), flat_cosine(f.agop(X[train]), truth)) for f in path]
         name = str(kernel)
         print(f"airfoil    {name:32s} R2    ", *[f"{s:.3f}" for s, _ in scores])
@@ -98,7 +99,7 @@ def single_index() -> None:
         "RFM": RFM(Laplace(6.0), 1e-3),
     }
     for name, learner in learners.items():
-        f = learner.fit(one.X, one.y)
+        f = learner.fit(in_memory(one.X, one.y))
         loss = float((f(two.X) - two.y).square().mean())
         v = leading_directions(f.agop(one.X))[1][:, 0]
         cosine = abs(float(v @ task.directions[:, 0]))

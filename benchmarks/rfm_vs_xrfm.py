@@ -21,6 +21,7 @@ from xrfm.rfm_src import RFM as XRFM
 from gradfeat.maths.streams import stream
 from gradfeat.models.kernels.radial import Laplace
 from gradfeat.models.rfm import RFM
+from gradfeat.rows.rows import in_memory
 from gradfeat.tasks.single_index import SingleIndex, he2_he4
 
 BANDWIDTH, PENALTY, ROUNDS = 10.0, 1e-3, 5
@@ -40,7 +41,7 @@ def ours(sets: list[tuple[torch.Tensor, torch.Tensor]]) -> float:
     """Test R2 of gradfeat's RFM, its round chosen on the held-out rows."""
     (X, y), (Xv, yv), (Xt, yt) = sets
     learner = RFM(Laplace(BANDWIDTH), PENALTY, n_iter=ROUNDS, normalisation="max")
-    best = min(learner.fit_path(X, y), key=lambda f: float((f(Xv) - yv).square().mean()))
+    best = min(learner.fit_path(in_memory(X, y)), key=lambda f: float((f(Xv) - yv).square().mean()))
     return r2(yt, best(Xt))
 
 

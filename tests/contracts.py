@@ -27,6 +27,7 @@ from gradfeat.models.restore import predictor_from
 from gradfeat.models.rfm import RFM
 from gradfeat.models.tangent_ridge import TangentRidge
 from gradfeat.models.whitened import Whitened
+from gradfeat.rows.rows import in_memory
 
 RADIAL: list[RadialKernel] = [
     Laplace(2.0),
@@ -139,7 +140,7 @@ def check_saved_description_restores(f: Predictor) -> None:
 def check_fit_repeats_and_leaves_global_state(learner: Learner) -> None:
     """Same seed, same numbers; global generator and inputs untouched."""
     state, one = torch.get_rng_state(), data()
-    f, g = (learner.fit(one.X, one.y, seed=3) for _ in range(2))
+    f, g = (learner.fit(in_memory(one.X, one.y), seed=3) for _ in range(2))
     assert torch.equal(f(one.X), g(one.X))
     assert torch.equal(state, torch.get_rng_state())
     assert torch.equal(one.X, data().X)
@@ -150,8 +151,10 @@ def check_integer_weights_repeat_rows(learner: Learner) -> None:
     """Weight k is k copies of the row."""
     one = data()
     times = one.w.long()
-    weighted = learner.fit(one.X, one.y, weights=one.w)
-    repeated = learner.fit(one.X.repeat_interleave(times, 0), one.y.repeat_interleave(times, 0))
+    weighted = learner.fit(in_memory(one.X, one.y, one.w))
+    repeated = learner.fit(
+        in_memory(one.X.repeat_interleave(times, 0), one.y.repeat_interleave(times, 0))
+    )
     close(weighted(one.X), repeated(one.X), 1e-8)
 
 
@@ -163,14 +166,14 @@ def check_predictions_scale_with_targets(learner: Learner) -> None:
 
 def scaled(learner: Learner) -> Callable[[Tensor, Tensor], Tensor]:
     """Fitted values as a function of the data."""
-    return lambda X, y: learner.fit(X, y)(X)
+    return lambda X, y: learner.fit(in_memory(X, y))(X)
 
 
 def check_constant_target_is_predicted(learner: Learner) -> None:
     """A zero AGOP or gradient stays finite."""
     one = data()
-    assert bool(torch.isfinite(learner.fit(one.X, 0 * one.y)(one.X)).all())
-    assert bool(torch.isfinite(learner.fit(one.X, 0 * one.y + 3)(one.X)).all())
+    assert bool(torch.isfinite(learner.fit(in_memory(one.X, 0 * one.y))(one.X)).all())
+    assert bool(torch.isfinite(learner.fit(in_memory(one.X, 0 * one.y + 3))(one.X)).all())
 
 
 PREDICTOR_CHECKS = [

@@ -25,6 +25,7 @@ from gradfeat.lab import judge, run
 from gradfeat.lab.loading import experiment
 from gradfeat.maths.streams import stream
 from gradfeat.models.step_sizes import first_step
+from gradfeat.rows.rows import in_memory
 from gradfeat.tasks.multi_index import MultiIndex
 from gradfeat.tasks.targets import he1_he2
 
@@ -116,7 +117,9 @@ def test_values_and_overlaps_are_those_of_a_plain_decomposition(name):
     (found,) = measured(model, [alpha], seed, "cpu")
     task = MultiIndex(d, he1_he2(), 0.0, seed=seed)
     rows, X = task.sample(n, stream(seed, "train")), task.sample(n, stream(seed, "test")).X
-    step = first_step(rows.X, rows.y, width=N, activation=model.sigma, residual="y - f0", seed=seed)
+    step = first_step(
+        in_memory(rows.X, rows.y), width=N, activation=model.sigma, residual="y - f0", seed=seed
+    )
     W = step.W0 + n**alpha * step.G
     spectrum = model.spectrum(n**alpha)
     U, s, _ = torch.linalg.svd(model.sigma(X @ W.T) / n**0.5, full_matrices=False)

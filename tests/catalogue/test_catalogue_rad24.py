@@ -13,6 +13,7 @@ from gradfeat.lab import judge
 from gradfeat.maths.streams import stream
 from gradfeat.models.kernel_ridge import KernelRidge
 from gradfeat.models.kernels.radial import Laplace
+from gradfeat.rows.rows import in_memory
 from gradfeat.tasks.multi_index import MultiIndex
 from gradfeat.tasks.targets import GatedProduct
 
@@ -81,7 +82,7 @@ def test_round_0_is_kernel_ridge_and_rounds_do_not_depend_on_which_are_asked():
     assert several[1] == alone
     task = MultiIndex(5, GatedProduct(0.5), scale=0.5, aligned=True)
     train, test = task.sample(80, stream(4, "train")), task.sample(200, stream(4, "test"))
-    f = KernelRidge(Laplace(5.0), 1e-3).fit(train.X, train.y)
+    f = KernelRidge(Laplace(5.0), 1e-3).fit(in_memory(train.X, train.y))
     mse = float((f(test.X) - test.y).square().mean())
     # The same system, distances summed in another order: rounding of float64 alone.
     assert several[0]["mse"] == pytest.approx(mse, rel=1e-6)

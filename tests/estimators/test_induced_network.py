@@ -18,6 +18,7 @@ from gradfeat.models.induced import network
 from gradfeat.models.induced.network import InducedNetwork
 from gradfeat.models.search.found_features import FoundFeatures
 from gradfeat.models.search.induced_fit import InducedFit
+from gradfeat.rows.rows import in_memory
 
 QUICK: dict[str, Any] = {"neurons": 400, "search": None}
 
@@ -111,8 +112,8 @@ def test_without_whitening_it_is_the_network_of_the_learner():
     X, y = regression(200)
     Z, t = torch.as_tensor(X), torch.as_tensor(y)[:, None]
     inner = InducedNetwork(neurons=400, linear="ridge")
-    net, found = InducedFit(inner, False, 200).with_features(Z, t, seed=1)
-    assert torch.equal(net(Z), inner.fit(Z, t, seed=1)(Z))
+    net, found = InducedFit(inner, False, 200).with_features(in_memory(Z, t), seed=1)
+    assert torch.equal(net(Z), inner.fit(in_memory(Z, t), seed=1)(Z))
     np.testing.assert_array_equal(np.unique(np.abs(net.W.numpy()), axis=0).T, abs(_one(found)))
 
 
@@ -125,8 +126,8 @@ def test_whitened_it_is_the_network_of_the_whitened_inputs():
     X, y = (torch.as_tensor(a) for a in correlated(300))
     y, inner = y[:, None], InducedNetwork(neurons=400)
     mean, P = whitening(collect(Moments(), [Block(X, y, torch.ones(300).double())]))
-    net = InducedFit(inner, True, 300).fit(X, y)
-    inside = inner.fit((X - mean) @ P, y)
+    net = InducedFit(inner, True, 300).fit(in_memory(X, y))
+    inside = inner.fit(in_memory((X - mean) @ P, y))
     # Whitening multiplies rounding by the condition of the inputs, about 20.
     torch.testing.assert_close(net(X), inside((X - mean) @ P), rtol=1e-9, atol=1e-9)
 

@@ -16,6 +16,7 @@ from gradfeat.models.kernels.radial import Laplace
 from gradfeat.models.rfm import RFM
 from gradfeat.models.search.logistic_head import LastRound, ShiftedLogistic, codes_of
 from gradfeat.models.search.loss_space import CHOICE_ROWS, allowed_losses
+from gradfeat.rows.rows import in_memory
 
 
 def noisy(n: int, seed: int, d: int = 5, classes: int = 2) -> tuple[Any, Any, Any]:
@@ -106,8 +107,8 @@ def test_probabilities_are_those_of_logits() -> None:
     X, y, _ = noisy(60, 6)
     X, y = torch.from_numpy(X), torch.from_numpy(2.0 * y[:, None] - 1)
     logistic = KernelLogistic(Laplace(2.0), 0.1)
-    shifted = ShiftedLogistic(logistic).fit(X, y - 0.4)
-    torch.testing.assert_close(2 * (shifted(X) + 0.4), logistic.fit(X, y)(X))
+    shifted = ShiftedLogistic(logistic).fit(in_memory(X, y - 0.4))
+    torch.testing.assert_close(2 * (shifted(X) + 0.4), logistic.fit(in_memory(X, y))(X))
     codes, shift = codes_of(y - 0.4)
     assert torch.equal(codes, y)
     torch.testing.assert_close(shift, torch.tensor([0.4]).double())
@@ -118,8 +119,8 @@ def test_the_last_round_is_in_the_metric_of_the_rounds() -> None:
     X, y, _ = noisy(60, 7)
     X, y = torch.from_numpy(X), torch.from_numpy(2.0 * y[:, None] - 1)
     rfm = RFM(Laplace(2.0), alpha=0.1, n_iter=2)
-    f = LastRound(rfm, KernelLogistic(Laplace(2.0), 0.3, tolerance=1e-9)).fit(X, y)
-    *_, A = rfm.metrics(X, y)
+    f = LastRound(rfm, KernelLogistic(Laplace(2.0), 0.3, tolerance=1e-9)).fit(in_memory(X, y))
+    *_, A = rfm.metrics(in_memory(X, y))
     assert torch.equal(f.A, A)
     slope = -y * torch.sigmoid(-y * f(X))
     # Residual 1e-9 of |loss'| at the constant, about sqrt(60) / 2.

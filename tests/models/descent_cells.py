@@ -12,7 +12,7 @@ from gradfeat.maths.streams import stream
 from gradfeat.models.descent.layers import Layers, Start, stack
 from gradfeat.models.descent.loop import Descended, Source, descend
 from gradfeat.models.descent.phases import Phase
-from gradfeat.models.descent.trained import Rows, Trained
+from gradfeat.models.descent.trained import Batch, Trained
 from gradfeat.models.losses import Loss
 
 Theta = tuple[Tensor, Tensor, Tensor]
@@ -28,17 +28,17 @@ def networks(
 
 def rows(
     s: int = 3, n: int = 24, d: int = 4, c: int = 1, dtype: torch.dtype = torch.float64
-) -> Rows:
+) -> Batch:
     """Normal inputs, labels +-1 of a product, weights of which one in eight is zero."""
     X = torch.randn(s, n, d, generator=stream(1, "X"), dtype=torch.float64)
     y = torch.where(X[..., :c] * X[..., -1:] > 0, 1.0, -1.0).double()
     w = torch.rand(s, n, 1, generator=stream(1, "w"), dtype=torch.float64)
     w[:, ::8] = 0
     w = w / w.sum(1, keepdim=True)
-    return Rows(X.to(dtype), y.to(dtype), w.to(dtype))
+    return Batch(X.to(dtype), y.to(dtype), w.to(dtype))
 
 
-def always(found: Rows) -> Source:
+def always(found: Batch) -> Source:
     """The same rows at every step."""
     return lambda *_: found
 

@@ -18,12 +18,13 @@ from contracts import (
     check_predictions_scale_with_targets,
     data,
 )
+from gradfeat.rows.rows import in_memory
 
 
 @pytest.mark.parametrize("check", PREDICTOR_CHECKS)
 @pytest.mark.parametrize("learner", LEARNERS, ids=repr)
 def test_predictor(learner, check):
-    check(learner.fit(data().X, data().y, weights=data().w))
+    check(learner.fit(in_memory(data().X, data().y, data().w)))
 
 
 @pytest.mark.parametrize("check", LEARNER_CHECKS)
@@ -39,7 +40,7 @@ def test_scale_of_targets(learner):
 
 @pytest.mark.parametrize("learner", NETS, ids=repr)
 def test_gradient_of_networks(learner):
-    check_gradient_is_the_derivative(learner.fit(data().X, data().y))
+    check_gradient_is_the_derivative(learner.fit(in_memory(data().X, data().y)))
 
 
 one_output = partial(data, c=1)
@@ -54,7 +55,7 @@ class TestLearnersOfOneOutput:
     @pytest.mark.parametrize("check", PREDICTOR_CHECKS)
     def test_predictor(self, learner, check):
         one = one_output()
-        check(learner.fit(one.X, one.y, weights=one.w))
+        check(learner.fit(in_memory(one.X, one.y, one.w)))
 
     @pytest.mark.parametrize("check", LEARNER_CHECKS)
     def test_learner(self, learner, check):
@@ -64,4 +65,4 @@ class TestLearnersOfOneOutput:
         check_predictions_scale_with_targets(learner)
 
     def test_gradient(self, learner):
-        check_gradient_is_the_derivative(learner.fit(one_output().X, one_output().y))
+        check_gradient_is_the_derivative(learner.fit(in_memory(one_output().X, one_output().y)))

@@ -13,7 +13,7 @@ from gradfeat.maths.activations import CentredReLU, Polynomial, ReLU, Tanh, Trun
 from gradfeat.maths.smoothing import SmoothedTruncatedReLU
 from gradfeat.models.descent import trained as module
 from gradfeat.models.descent.layers import Layers
-from gradfeat.models.descent.trained import AllLayers, HeadOnly, Linearisation, Rows
+from gradfeat.models.descent.trained import AllLayers, Batch, HeadOnly, Linearisation
 from gradfeat.models.losses import Hinge, Logistic, Squared
 
 from .descent_cells import Theta, networks, rows, theta, written_out
@@ -37,7 +37,7 @@ def away(at: Layers) -> Layers:
     return Layers(at.W + 0.1 * at.W.sin(), at.b + 0.2, at.a - 0.3 * at.a.cos())
 
 
-def autograd(f, at: Layers, given: Rows, loss, i: int) -> tuple[Theta, Tensor]:
+def autograd(f, at: Layers, given: Batch, loss, i: int) -> tuple[Theta, Tensor]:
     """Gradient in W, b, a, and the loss, of network `i`."""
     variables = cast(Theta, tuple(t.clone().requires_grad_() for t in theta(at, i)))
     value = (given.w[i] * loss(f(variables, given.X[i]), given.y[i])).sum()
@@ -127,14 +127,14 @@ def test_rows_without_slope_are_left_out_of_large_networks(monkeypatch):
 def test_no_row_with_a_slope_is_a_zero_gradient(monkeypatch):
     monkeypatch.setattr(module, "GROUP_BYTES", 1)
     at, given = networks(), rows()
-    sure = Rows(given.X, torch.sign(_outputs(at, given)), given.w)
+    sure = Batch(given.X, torch.sign(_outputs(at, given)), given.w)
     at = Layers(at.W, at.b, 1e6 * at.a)
     found, value = AllLayers().gradients(at, sure, Hinge(), Tanh())
     assert not value.any()
     assert not any(bool(t.any()) for t in (found.W, found.b, found.a))
 
 
-def _outputs(at: Layers, given: Rows) -> Tensor:
+def _outputs(at: Layers, given: Batch) -> Tensor:
     return torch.stack([written_out(theta(at, i), given.X[i], Tanh()) for i in range(3)])
 
 

@@ -11,13 +11,15 @@ from torch import Tensor
 
 from contracts import close, data
 from gradfeat.maths.activations import Polynomial, ReLU, Tanh, TruncatedReLU
+from gradfeat.maths.blocks import Block
 from gradfeat.models.descent.gradient_descent import GradientDescent, batches
 from gradfeat.models.descent.layers import Start
 from gradfeat.models.descent.phases import Phase
-from gradfeat.models.descent.trained import Rows
+from gradfeat.models.descent.trained import Batch
 from gradfeat.models.head import RidgeHead
 from gradfeat.models.losses import Logistic
 from gradfeat.models.tangent_ridge import TangentRidge
+from gradfeat.rows.rows import in_memory
 
 START = Start(std_b=0.5)
 BASE = GradientDescent(8, Tanh(), phases=(Phase(30, 0.02, momentum=0.5),), start=START)
@@ -30,10 +32,10 @@ LONG = (Phase(600, 0.05, decay_W=LAM, decay_a=LAM, momentum=0.9),)
 def test_head_only_converges_to_the_ridge_head():
     """mean_w |y - F a|^2 + lambda |a|^2: the sum's penalty is lambda times the total weight."""
     one = data()
-    net = replace(BASE, trains="head", phases=LONG).fit(one.X, one.y, weights=one.w)
-    start: Any = replace(BASE, phases=()).fit(one.X, one.y)
+    net = replace(BASE, trains="head", phases=LONG).fit(in_memory(one.X, one.y, one.w))
+    start: Any = replace(BASE, phases=()).fit(in_memory(one.X, one.y))
     head = RidgeHead(penalty=LAM * float(one.w.sum()), intercept=False)
-    a, _, _ = head.fit(start.features(one.X), one.y, one.w)
+    a, _, _ = head.fit(in_memory(start.features(one.X), one.y, one.w))
     close(net(one.X), start.features(one.X) @ a, 1e-8)
 
 
@@ -46,9 +48,9 @@ def test_linearisation_is_optimal_as_tangent_ridge_is():
     y = one.y[:, :1]
     phases = (Phase(800, 0.1, decay_W=LAM, decay_a=LAM, momentum=0.9),)
     learner = replace(BASE, width=4, trains="linearisation", phases=phases)
-    line: Any = learner.fit(one.X, y, weights=one.w)
+    line: Any = learner.fit(in_memory(one.X, y, one.w))
     ridge = TangentRidge(4, Tanh(), START, LAM * float(one.w.sum()))
-    moved: Any = ridge.fit(one.X, y, weights=one.w)
+    moved: Any = ridge.fit(in_memory(one.X, y, one.w))
     penalised = stationarity(moved, one.X, y, one.w)
     free = stationarity(line, one.X, y, one.w)
     for name in ("W", "a"):
@@ -76,22 +78,22 @@ def test_a_linear_activation_converges_to_least_squares():
     X1 = torch.cat([one.X, torch.ones(len(one.X), 1)], 1).double()
     exact = X1 @ torch.linalg.lstsq(X1, y).solution
     # Linear convergence: 600 steps with a factor of about sqrt(.9) leave 1e-13 of slow terms.
-    close(learner.fit(one.X, y)(one.X), exact, 1e-6)
+    close(learner.fit(in_memory(one.X, y))(one.X), exact, 1e-6)
 
 
 def test_the_path_has_one_predictor_a_step_and_begins_after_the_first():
     one = data()
-    path = [f(one.X) for f in BASE.fit_path(one.X, one.y)]
+    path = [f(one.X) for f in BASE.fit_path(in_memory(one.X, one.y))]
     assert len(path) == 30
-    close(path[9], replace(BASE, phases=(replace(BASE.phases[0], steps=10),)).fit(one.X, one.y)(
-        one.X), 1e-15)  # fmt: skip
+    ten = replace(BASE, phases=(replace(BASE.phases[0], steps=10),))
+    close(path[9], ten.fit(in_memory(one.X, one.y))(one.X), 1e-15)
 
 
 @pytest.mark.parametrize("how", ["all", "head", "linearisation"])
 def test_without_steps_the_start_is_returned(how):
     one = data()
     # The antisymmetric start is the zero function to rounding.
-    f = replace(BASE, phases=(), trains=how).fit(one.X, one.y)
+    f = replace(BASE, phases=(), trains=how).fit(in_memory(one.X, one.y))
     assert float(f(one.X).abs().max()) < 1e-14
 
 
@@ -100,33 +102,32 @@ def chosen(source, step: int, size: int | None) -> list[int]:
     return source(step, size).X[0, :, 0].long().tolist()
 
 
-def numbered(n: int) -> tuple[Tensor, Tensor, Tensor]:
+def numbered(n: int) -> Block:
     X = torch.arange(n).double()[:, None]
-    return X, 10 * X, 1 + X[:, 0]
+    return Block(X, 10 * X, 1 + X[:, 0])
 
 
 def test_batches_bring_each_row_once_an_epoch():
-    source = batches(*numbered(10), seed=0)
+    source = batches(numbered(10), seed=0)
     epochs = [[chosen(source, t, 4) for t in range(3)] for _ in range(3)]
     for epoch in epochs:
         assert [len(batch) for batch in epoch] == [4, 4, 2]
         assert sorted(i for batch in epoch for i in batch) == list(range(10))
     assert epochs[0] != epochs[1]
-    assert epochs[0][0] != chosen(batches(*numbered(10), seed=1), 0, 4)
+    assert epochs[0][0] != chosen(batches(numbered(10), seed=1), 0, 4)
 
 
 def test_batches_carry_their_targets_and_normalised_weights():
-    found: Rows = batches(*numbered(10), seed=0)(1, 4)
+    found: Batch = batches(numbered(10), seed=0)(1, 4)
     assert torch.equal(found.y, 10 * found.X)
     close(found.w, (1 + found.X) / (1 + found.X).sum(), 1e-15)
     assert {tuple(t.shape) for t in (found.X, found.y, found.w)} == {(1, 4, 1)}
 
 
 def test_rows_without_weight_never_come():
-    X, y, _ = numbered(10)
     w = torch.ones(10).double()
     w[[2, 5]] = 0
-    source = batches(X, y, w, seed=0)
+    source = batches(replace(numbered(10), w=w), seed=0)
     came = [i for t in range(4) for i in chosen(source, t, 4)]
     assert sorted(came) == sorted(2 * [0, 1, 3, 4, 6, 7, 8, 9])
     assert chosen(source, 0, None) == [0, 1, 3, 4, 6, 7, 8, 9]
@@ -136,16 +137,16 @@ def test_rows_without_weight_never_come():
 def test_a_batch_of_all_rows_is_the_full_batch(size):
     one = data()
     phase = replace(BASE.phases[0], batch=size)
-    f = replace(BASE, phases=(phase,)).fit(one.X, one.y)
-    assert torch.equal(f(one.X), BASE.fit(one.X, one.y)(one.X))
+    f = replace(BASE, phases=(phase,)).fit(in_memory(one.X, one.y))
+    assert torch.equal(f(one.X), BASE.fit(in_memory(one.X, one.y))(one.X))
 
 
 def test_float32_follows_the_data():
     one = data()
-    f: Any = BASE.fit(one.X.float(), one.y.float())
+    f: Any = BASE.fit(in_memory(one.X.float(), one.y.float()))
     assert {t.dtype for t in f.tensors().values()} == {torch.float32}
     # Thirty steps of rounding 6e-8 each.
-    close(f(one.X.float()).double(), BASE.fit(one.X, one.y)(one.X), 1e-4)
+    close(f(one.X.float()).double(), BASE.fit(in_memory(one.X, one.y))(one.X), 1e-4)
 
 
 @pytest.mark.parametrize(
@@ -167,13 +168,13 @@ def test_float32_follows_the_data():
 def test_every_option_changes_the_fit(option):
     one = data()
     y = one.y.sign()
-    changed = replace(BASE, **option).fit(one.X, y)(one.X)
-    assert float((changed - BASE.fit(one.X, y)(one.X)).abs().max()) > 1e-4
+    changed = replace(BASE, **option).fit(in_memory(one.X, y))(one.X)
+    assert float((changed - BASE.fit(in_memory(one.X, y))(one.X)).abs().max()) > 1e-4
 
 
 def test_seed_and_batches_change_the_fit():
     one = data()
-    f, g = (BASE.fit(one.X, one.y, seed=seed)(one.X) for seed in (0, 1))
+    f, g = (BASE.fit(in_memory(one.X, one.y), seed=seed)(one.X) for seed in (0, 1))
     assert float((f - g).abs().max()) > 1e-4
 
 
@@ -181,12 +182,12 @@ def test_noise_needs_the_truncated_relu():
     one = data()
     learner = replace(BASE, phases=(Phase(1, 0.1, noise=0.1),))
     with pytest.raises(ValueError, match="noise before the activation is for TruncatedReLU"):
-        learner.fit(one.X, one.y)
-    f: Any = replace(learner, activation=TruncatedReLU()).fit(one.X, one.y)
+        learner.fit(in_memory(one.X, one.y))
+    f: Any = replace(learner, activation=TruncatedReLU()).fit(in_memory(one.X, one.y))
     assert f.activation == TruncatedReLU()
 
 
 def test_an_odd_width_is_refused():
     one = data()
     with pytest.raises(ValueError, match="width is 3: the antisymmetric start"):
-        replace(BASE, width=3).fit(one.X, one.y)
+        replace(BASE, width=3).fit(in_memory(one.X, one.y))

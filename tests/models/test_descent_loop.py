@@ -11,7 +11,7 @@ from contracts import close
 from gradfeat.maths.activations import Activation, ReLU, Tanh, TruncatedReLU
 from gradfeat.models.descent.layers import Layers, Start, shi22_start, stack
 from gradfeat.models.descent.phases import Phase, shi22_phases
-from gradfeat.models.descent.trained import AllLayers, HeadOnly, Linearisation, Rows, Trained
+from gradfeat.models.descent.trained import AllLayers, Batch, HeadOnly, Linearisation, Trained
 from gradfeat.models.losses import Hinge, Logistic, Loss, Squared
 
 from .descent_cells import always, networks, rows, run, theta, written_out
@@ -21,7 +21,7 @@ TRAINS: list[Trained] = [AllLayers(), HeadOnly(), Linearisation(networks())]
 trains = pytest.mark.parametrize("how", TRAINS, ids=lambda t: type(t).__name__)
 
 
-def last(start: Layers, given: Rows, *phases: Phase, **options) -> Layers:
+def last(start: Layers, given: Batch, *phases: Phase, **options) -> Layers:
     """Where the steps end; by default everything is trained, tanh, logistic loss."""
     settings = {"loss": Logistic(), "sigma": Tanh(), "trained": AllLayers()} | options
     return run(start, always(given), phases, **settings)[-1].layers
@@ -74,7 +74,7 @@ def test_decay_draws_to_the_anchor(how):
     start = networks()
     far = Layers(start.W + 1, start.b, start.a + 1)
     given = rows()
-    nothing = Rows(given.X, given.y, torch.zeros_like(given.w))
+    nothing = Batch(given.X, given.y, torch.zeros_like(given.w))
     phase = Phase(1, 0.1, decay_W=2.0, decay_a=1.0)
     found, to = last(far, nothing, phase, trained=how), how.anchor(far)
     close(found.W, to.W + 0.6 * (far.W - to.W), 1e-15)
@@ -153,7 +153,7 @@ def test_path_turns_with_the_inputs(how):
     Q = torch.linalg.qr(torch.randn(4, 4, generator=generator).double())[0]
     turned = Layers(start.W @ Q, start.b, start.a)
     other = Linearisation(turned) if isinstance(how, Linearisation) else how
-    found = last(turned, Rows(given.X @ Q, given.y, given.w), PHASE, trained=other)
+    found = last(turned, Batch(given.X @ Q, given.y, given.w), PHASE, trained=other)
     plain = last(start, given, PHASE, trained=how)
     # A product with an orthogonal matrix, then twenty steps of rounding.
     same(found, Layers(plain.W @ Q, plain.b, plain.a), 1e-12)
@@ -233,6 +233,6 @@ def test_antisymmetric_start_is_the_zero_function():
 
 def test_loss_can_be_any_loss_of_real_targets():
     given = rows()
-    real = Rows(given.X, given.X[..., :1].sin(), given.w)
+    real = Batch(given.X, given.X[..., :1].sin(), given.w)
     path = run(networks(), always(real), [Phase(200, 0.1)], Squared(), Tanh(), AllLayers())
     assert bool((path[-1].loss < 0.2 * path[0].loss).all())

@@ -15,6 +15,7 @@ from gradfeat.models.kernels.minkowski import power_distances
 from gradfeat.models.kernels.named import kernel, kernel_from_spec
 from gradfeat.models.kernels.radial import Gaussian, Laplace
 from gradfeat.models.rfm import RFM
+from gradfeat.rows.rows import in_memory
 
 X = data().X
 Z = data(9).X + 0.1
@@ -150,5 +151,7 @@ def test_is_not_positive_definite_beyond_what_is_allowed():
 def test_rfm_finds_the_columns_that_matter():
     g = torch.Generator().manual_seed(0)
     rows = torch.randn(200, 5, generator=g).double()
-    f = RFM(GeneralisedLaplace(8.0, 1.0), 1e-3, n_iter=3).fit(rows, rows[:, :1] * rows[:, 1:2])
+    f = RFM(GeneralisedLaplace(8.0, 1.0), 1e-3, n_iter=3).fit(
+        in_memory(rows, rows[:, :1] * rows[:, 1:2])
+    )
     assert float(f.M.diagonal()[:2].sum()) > 0.9 * float(f.M.trace())

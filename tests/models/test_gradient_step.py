@@ -17,7 +17,7 @@ from gradfeat.models.kernel_ridge import KernelRidge
 from gradfeat.models.kernels.radial import Gaussian
 from gradfeat.models.random_features import RandomFeatures
 from gradfeat.models.rfm import RFM
-from gradfeat.models.training_rows import InMemory
+from gradfeat.rows.rows import in_memory, of_block
 
 BASE = GradientStep(width=24, n_steps=2, head=BARE)
 
@@ -25,9 +25,9 @@ BASE = GradientStep(width=24, n_steps=2, head=BARE)
 def test_first_step_is_minus_eta_times_the_autograd_gradient():
     one = data()
     learner = replace(BASE, n_steps=1, step_size=0.7)
-    net = learner.fit(one.X, one.y, seed=5)
-    W0 = learner.start(InMemory(one_block()), seed=5).W.clone().requires_grad_(True)
-    a = learner.start(InMemory(one_block()), seed=5).a
+    net = learner.fit(in_memory(one.X, one.y), seed=5)
+    W0 = learner.start(of_block(one_block()), seed=5).W.clone().requires_grad_(True)
+    a = learner.start(of_block(one_block()), seed=5).a
     assert bool((a[:12] == -a[12:]).all())
     assert bool((a.abs() == 1).all())
     residual = one.y - one.y.mean(0) - one.X @ (one.X.T @ one.y / len(one.X))
@@ -44,7 +44,7 @@ def one_block():
 
 def test_head_is_stationary():
     one = data()
-    net = BASE.fit(one.X, one.y, weights=one.w)
+    net = BASE.fit(in_memory(one.X, one.y, one.w))
     error = one.w[:, None] * (one.y - net(one.X))
     # Rounding times cond(F), which the spectrum's cut at n eps bounds by 1 / sqrt(40 eps) = 1e7.
     close(net.features(one.X).T @ error, 0.5 * net.a, 1e-8)
@@ -52,14 +52,14 @@ def test_head_is_stationary():
 
 def test_no_step_is_random_features():
     one = data()
-    net = replace(BASE, n_steps=0, linear="none", head=HEAD).fit(one.X, one.y, seed=2)
-    close(net(one.X), RandomFeatures(24, head=HEAD).fit(one.X, one.y, seed=2)(one.X))
+    net = replace(BASE, n_steps=0, linear="none", head=HEAD).fit(in_memory(one.X, one.y), seed=2)
+    close(net(one.X), RandomFeatures(24, head=HEAD).fit(in_memory(one.X, one.y), seed=2)(one.X))
 
 
 def test_linear_activation_is_linear_ridge_on_the_first_layer():
     one = data()
     learner = replace(BASE, activation=Polynomial((0.0, 1.0)), linear="none", head=HEAD)
-    net = learner.fit(one.X, one.y)
+    net = learner.fit(in_memory(one.X, one.y))
     path, means = ridge_path(one.X @ net.W.T, one.y)
     close(net(one.X), path.offset + (one.X @ net.W.T - means) @ path.coefficients(0.5), 1e-8)
 
@@ -81,8 +81,8 @@ def test_linear_activation_is_linear_ridge_on_the_first_layer():
 )
 def test_every_option_changes_the_fit(option):
     one = data()
-    changed = replace(BASE, **option).fit(one.X, one.y)(one.X)
-    assert float((changed - BASE.fit(one.X, one.y)(one.X)).abs().max()) > 1e-4
+    changed = replace(BASE, **option).fit(in_memory(one.X, one.y))(one.X)
+    assert float((changed - BASE.fit(in_memory(one.X, one.y))(one.X)).abs().max()) > 1e-4
 
 
 def test_odd_width_is_refused():
@@ -100,15 +100,15 @@ def single_index(n, d=20):
 def test_only_learners_of_features_recover_the_direction():
     (X, y), (X_new, y_new) = single_index(3000), single_index(2000)
     learned = [
-        GradientStep(512).fit(X, y),
-        RFM(Gaussian(4.0), 1e-2, n_iter=3).fit(X, y),
+        GradientStep(512).fit(in_memory(X, y)),
+        RFM(Gaussian(4.0), 1e-2, n_iter=3).fit(in_memory(X, y)),
     ]
     for f in learned:
         u = torch.linalg.eigh(f.agop(X_new)).eigenvectors[:, -1]
         assert float(u[0].abs()) > 0.99
     fixed = [
-        KernelRidge(Gaussian(4.0), 1e-2).fit(X, y),
-        RandomFeatures(512, head=RidgeHead(select="gcv")).fit(X, y),
+        KernelRidge(Gaussian(4.0), 1e-2).fit(in_memory(X, y)),
+        RandomFeatures(512, head=RidgeHead(select="gcv")).fit(in_memory(X, y)),
     ]
     for f in fixed:
         assert float((f(X_new) - y_new).square().mean()) > 0.4

@@ -15,6 +15,7 @@ from gradfeat.models.induced.network import InducedNetwork
 from gradfeat.models.induced.neuron_grid import SignedDirections, grid_neurons
 from gradfeat.models.losses import Hinge, Logistic, Squared
 from gradfeat.models.random_features import RandomFeatures
+from gradfeat.rows.rows import in_memory
 
 GIVEN = SignedDirections(torch.eye(4).double()[:, :2], torch.tensor([1, -1]))
 RIDGE = InducedNetwork(directions=GIVEN, biases=6, head=HEAD)
@@ -32,7 +33,7 @@ def mixture(n, generator, d=30, spread=0.35):
 @pytest.mark.parametrize("check", [*PREDICTOR_CHECKS, *LEARNER_CHECKS])
 def test_contract_of_the_ridge_head(check):
     one = data()
-    check(RIDGE if check in LEARNER_CHECKS else RIDGE.fit(one.X, one.y, weights=one.w))
+    check(RIDGE if check in LEARNER_CHECKS else RIDGE.fit(in_memory(one.X, one.y, one.w)))
 
 
 def test_predictions_scale_with_targets():
@@ -66,10 +67,10 @@ def test_rows_without_weight_do_not_move_the_grid():
 
 def test_bounded_head_stays_inside_its_bounds_and_each_output_is_its_own():
     one = data()
-    f = BOUNDED.fit(one.X, one.y, weights=one.w)
+    f = BOUNDED.fit(in_memory(one.X, one.y, one.w))
     assert float(f.a.abs().max()) <= 0.5
     assert float(f.a.norm(dim=0).max()) <= 1 + 1e-12
-    alone = BOUNDED.fit(one.X, one.y[:, 1:], weights=one.w)
+    alone = BOUNDED.fit(in_memory(one.X, one.y[:, 1:], one.w))
     torch.testing.assert_close(f(one.X)[:, 1:], alone(one.X), rtol=0, atol=1e-12)
 
 
@@ -77,7 +78,7 @@ def test_wide_bounds_tend_to_the_unpenalised_head():
     one = data(120)
     few = replace(RIDGE, biases=2, head=RidgeHead(1e-12))
     wide = replace(BOUNDED, biases=2, B_a1=math.inf, B_a2=1e4)
-    losses = [(g.fit(one.X, one.y)(one.X) - one.y).square().mean(0) for g in (few, wide)]
+    losses = [(g.fit(in_memory(one.X, one.y))(one.X) - one.y).square().mean(0) for g in (few, wide)]
     torch.testing.assert_close(*losses, rtol=1e-5, atol=0)
 
 
@@ -97,7 +98,9 @@ def test_wide_bounds_tend_to_the_unpenalised_head():
 )
 def test_every_option_changes_the_fit(change):
     one = data()
-    base, other = (g.fit(one.X, one.y)(one.X) for g in (BOUNDED, replace(BOUNDED, **change)))
+    base, other = (
+        g.fit(in_memory(one.X, one.y))(one.X) for g in (BOUNDED, replace(BOUNDED, **change))
+    )
     assert float((base - other).abs().max()) > 1e-6
 
 
@@ -108,11 +111,11 @@ def test_found_features_beat_random_features_on_a_mixture(loss):
     X_new, y_new = mixture(2000, g)
     B_a2 = math.inf if loss == Squared() else 20.0
     learner = InducedNetwork(loss, biases=8, neurons=1000, B_a2=B_a2)
-    f = learner.fit(X, y)
+    f = learner.fit(in_memory(X, y))
     U = torch.eye(30).double()[:, :2]
     # Every neuron is close to one of the planted directions.
     assert float((f.W @ U).abs().amax(1).min()) > 0.95
-    random = RandomFeatures(width=len(f.b)).fit(X, y)
+    random = RandomFeatures(width=len(f.b)).fit(in_memory(X, y))
     errors = [float((net(X_new).sign() != y_new).double().mean()) for net in (f, random)]
     # Standard error of the difference is at most (1/2000)^{1/2} = 0.022: five of them.
     assert errors[0] < errors[1] - 5 * 0.022
@@ -121,7 +124,9 @@ def test_found_features_beat_random_features_on_a_mixture(loss):
 
 def test_float32_rows_give_a_float32_network_near_that_of_float64():
     one = data()
-    wide, narrow = (BOUNDED.fit(one.X.to(t), one.y.to(t)) for t in (torch.float64, torch.float32))
+    wide, narrow = (
+        BOUNDED.fit(in_memory(one.X.to(t), one.y.to(t))) for t in (torch.float64, torch.float32)
+    )
     assert {x.dtype for x in narrow.tensors().values()} == {torch.float32}
     # Features are rounded to 1e-7, and the kinks of the grid with them.
     torch.testing.assert_close(narrow(one.X.float()).double(), wide(one.X), rtol=0, atol=1e-4)
@@ -131,7 +136,7 @@ def test_without_structure_the_network_is_the_mean():
     g = torch.Generator().manual_seed(3)
     X = torch.randn(800, 10, generator=g).double()
     y = torch.randn(800, 1, generator=g).double() + 5
-    f = InducedNetwork(neurons=600).fit(X, y)
+    f = InducedNetwork(neurons=600).fit(in_memory(X, y))
     assert len(f.b) == 0
     close(f(X), y.mean().expand(800, 1))
     assert f.gradient(X).shape == (800, 1, 10)
@@ -141,12 +146,12 @@ def test_without_structure_the_network_is_the_mean():
 def test_search_options_reach_the_search():
     X, y = mixture(1500, torch.Generator().manual_seed(0))
     base = InducedNetwork(neurons=1000)
-    assert base.found(X, y).D.shape[1] > 0
+    assert base.found(in_memory(X, y)).D.shape[1] > 0
     for change in ({"p": 0.9}, {"least_norm": (9.0, 9.0)}):
-        assert replace(base, **change).found(X, y).D.shape[1] == 0
+        assert replace(base, **change).found(in_memory(X, y)).D.shape[1] == 0
     moved = [{"neurons": 600}, {"width": 0.05}, {"bias_scale": 1.0}]
     for other in (replace(base, **change) for change in moved):
-        D, E = base.found(X, y).D, other.found(X, y).D
+        D, E = base.found(in_memory(X, y)).D, other.found(in_memory(X, y)).D
         assert D.shape != E.shape or not torch.equal(D, E)
 
 

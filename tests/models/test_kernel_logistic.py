@@ -14,6 +14,7 @@ import contracts
 from contracts import PREDICTOR_CHECKS, close, data
 from gradfeat.models.kernel_logistic import KernelLogistic, logistic_coefficients
 from gradfeat.models.kernels.radial import Gaussian, Laplace
+from gradfeat.rows.rows import in_memory
 
 CLASSES = [2, 3, 6]
 #: Newton converges quadratically: what is left is rounding of K c (|c| about 1 / alpha).
@@ -96,9 +97,11 @@ def test_integer_weights_repeat_rows(classes):
     X, _, codes = labelled(classes)
     w = weights_of(60)
     learner = KernelLogistic(Gaussian(2.0), 0.1, tolerance=EXACT)
-    weighted = learner.fit(X, codes, weights=w)
+    weighted = learner.fit(in_memory(X, codes, w))
     times = w.long()
-    repeated = learner.fit(X.repeat_interleave(times, 0), codes.repeat_interleave(times, 0))
+    repeated = learner.fit(
+        in_memory(X.repeat_interleave(times, 0), codes.repeat_interleave(times, 0))
+    )
     close(weighted(X), repeated(X), 1e-8)
 
 
@@ -224,25 +227,25 @@ def test_a_kernel_that_is_none_is_told():
 def test_a_tolerance_not_reached_is_told():
     X, _, codes = labelled(3)
     with pytest.warns(UserWarning, match=r"residual of .* above the tolerance 1e-06: raise"):
-        KernelLogistic(Laplace(3.0), 1e-3, max_iter=1).fit(X, codes)
+        KernelLogistic(Laplace(3.0), 1e-3, max_iter=1).fit(in_memory(X, codes))
 
 
 def test_what_does_not_fit_is_refused():
     X, y = torch.zeros(1, 94).expand(1_250_000, 94), torch.zeros(1, 1).expand(1_250_000, 1)
     with pytest.raises(MemoryError, match=r"18\.8 TB"):
-        KernelLogistic(Laplace(1.0), 1.0).fit(X, y)
+        KernelLogistic(Laplace(1.0), 1.0).fit(in_memory(X, y))
 
 
 @pytest.mark.parametrize("check", PREDICTOR_CHECKS)
 def test_the_machine_keeps_the_contract_of_predictors(check, monkeypatch):
     X, _, codes = labelled(2)
     monkeypatch.setattr(contracts, "data", partial(data, c=1))
-    check(KernelLogistic(Laplace(3.0), 0.1).fit(X, codes))
+    check(KernelLogistic(Laplace(3.0), 0.1).fit(in_memory(X, codes)))
 
 
 def test_gradient_of_the_logits():
     X, _, codes = labelled(3)
-    f = KernelLogistic(Laplace(3.0), 0.1).fit(X, codes)
+    f = KernelLogistic(Laplace(3.0), 0.1).fit(in_memory(X, codes))
     at, h = X[:5] + 0.1, 1e-6
     for j, step in enumerate(h * torch.eye(4).double()):
         # Central differences: h^2 of truncation and 1e-16 / h of rounding.
@@ -252,7 +255,7 @@ def test_gradient_of_the_logits():
 def test_penalty_and_kernel_change_the_fit():
     X, _, codes = labelled(3)
     fits = [
-        KernelLogistic(Laplace(s), alpha).fit(X, codes)(X)
+        KernelLogistic(Laplace(s), alpha).fit(in_memory(X, codes))(X)
         for s, alpha in ((3.0, 0.1), (2.0, 0.1), (3.0, 0.2))
     ]
     assert not torch.allclose(fits[0], fits[1], atol=1e-2)

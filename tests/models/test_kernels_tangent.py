@@ -16,6 +16,7 @@ from gradfeat.models.kernels.tangent import ModuleTangent, TwoLayerTangent
 from gradfeat.models.rfm import RFM
 from gradfeat.models.tangent_ridge import tangent_kernel
 from gradfeat.models.two_layer import TwoLayer
+from gradfeat.rows.rows import in_memory
 
 from .descent_cells import networks
 
@@ -88,7 +89,7 @@ def test_gradient_is_the_derivative_and_rfm_follows_it(k):
     close(k.gradient(X, Z, C), torch.stack(ends, 2) / (2 * step), 1e-7)
     values = torch.linalg.eigvalsh(k(X, X))
     assert float(values[0]) > -1e-13 * float(values[-1])
-    first, second = RFM(k, 0.1, n_iter=1).fit_path(X, data(12).y)
+    first, second = RFM(k, 0.1, n_iter=1).fit_path(in_memory(X, data(12).y))
     G = first.agop(X)
     close(second.M, 4 * G / G.trace(), 1e-8)
     machine = KernelMachine(k, Z, C, C[0], torch.ones(4).double())

@@ -15,6 +15,7 @@ from gradfeat.models.solvers.adaptive import Adaptive
 from gradfeat.models.solvers.base import System
 from gradfeat.models.solvers.direct import Direct
 from gradfeat.models.solvers.nystrom_direct import NystromDirect
+from gradfeat.rows.rows import in_memory
 
 
 def rows(n: int, d: int = 3, seed: int = 0) -> tuple[torch.Tensor, torch.Tensor]:
@@ -25,8 +26,8 @@ def rows(n: int, d: int = 3, seed: int = 0) -> tuple[torch.Tensor, torch.Tensor]
 def test_all_points_as_centres_are_kernel_ridge():
     """The jitter of T, 10 roundings, times the condition of the whitened equations, n / alpha."""
     X, y = rows(150)
-    f = KernelRidge(Laplace(2.0), 1e-2, NystromDirect(centres=150)).fit(X, y)
-    close(f(X), KernelRidge(Laplace(2.0), 1e-2).fit(X, y)(X), 1e-8)
+    f = KernelRidge(Laplace(2.0), 1e-2, NystromDirect(centres=150)).fit(in_memory(X, y))
+    close(f(X), KernelRidge(Laplace(2.0), 1e-2).fit(in_memory(X, y))(X), 1e-8)
 
 
 @pytest.mark.parametrize("weighted", [False, True])
@@ -50,7 +51,7 @@ def test_a_smooth_kernel_keeps_its_digits(dtype):
     """A Gaussian kernel on a line has few functions above rounding: few centres, a good fit."""
     X, _ = rows(2000, 1)
     y = (2 * X).sin()
-    f = KernelRidge(Gaussian(1.0), 1e-3, NystromDirect()).fit(X.to(dtype), y.to(dtype))
+    f = KernelRidge(Gaussian(1.0), 1e-3, NystromDirect()).fit(in_memory(X.to(dtype), y.to(dtype)))
     assert len(f.Z) < 40
     # What is left is the penalty's bias and the rounding of the coefficients, 1e-4 in float32.
     assert float((f(X.to(dtype)) - y).norm() / y.norm()) < 2e-3
@@ -94,14 +95,14 @@ def test_adaptive_takes_centres_beyond_most_rows():
 def test_a_metric_learnt_from_some_rows_is_used_on_all():
     X, y = rows(400)
     rfm = RFM(Laplace(3.0), 1e-2, n_iter=2)
-    f = replace(rfm, metric_rows=100).fit(X, y)
+    f = replace(rfm, metric_rows=100).fit(in_memory(X, y))
     assert len(f.Z) == 400
-    close(replace(rfm, metric_rows=400).fit(X, y)(X), rfm.fit(X, y)(X))
-    *_, A = replace(rfm, metric_rows=100).metrics(X, y)
+    close(replace(rfm, metric_rows=400).fit(in_memory(X, y))(X), rfm.fit(in_memory(X, y))(X))
+    *_, A = replace(rfm, metric_rows=100).metrics(in_memory(X, y))
     assert torch.equal(f.A, A)
-    assert float((f.A - rfm.fit(X, y).A).abs().max()) > 1e-3
+    assert float((f.A - rfm.fit(in_memory(X, y)).A).abs().max()) > 1e-3
     # The last round is kernel ridge on all rows in that metric.
-    close(f(X), KernelRidge(Laplace(3.0), 1e-2).fit(X @ A, y)(X @ A))
+    close(f(X), KernelRidge(Laplace(3.0), 1e-2).fit(in_memory(X @ A, y))(X @ A))
 
 
 @pytest.mark.parametrize("solver", [Adaptive(), Adaptive(few=100)])

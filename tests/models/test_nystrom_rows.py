@@ -18,13 +18,13 @@ from gradfeat.maths.statistics.gradient_outer_products import GradientOuterProdu
 from gradfeat.maths.statistics.moments import Moments
 from gradfeat.maths.statistics.sample import RowSample
 from gradfeat.models.base import Learner
+from gradfeat.models.kernel_logistic import KernelLogistic
 from gradfeat.models.kernel_machine import KernelMachine
 from gradfeat.models.kernel_ridge import KernelRidge
 from gradfeat.models.kernels.radial import Gaussian, Laplace
 from gradfeat.models.nystrom_maps import ExpansionGradient, NystromFeatures
 from gradfeat.models.nystrom_rows import centres_of, row_bytes, sampled
 from gradfeat.models.rfm import RFM
-from gradfeat.models.rows_learner import RowsLearner
 from gradfeat.models.solvers.adaptive import Adaptive
 from gradfeat.models.solvers.base import Solver
 from gradfeat.models.solvers.conjugate_gradients import ConjugateGradients
@@ -40,7 +40,7 @@ from gradfeat.rows.engine import Work
 from gradfeat.rows.errors import SourceError
 from gradfeat.rows.folding import Folded
 from gradfeat.rows.in_process import InProcess
-from gradfeat.rows.rows import Rows
+from gradfeat.rows.rows import Rows, in_memory
 from gradfeat.rows.sources.arrays import ArrayRows
 from gradfeat.rows.threads import Threads
 from gradfeat.rows.wire import dumps, loads
@@ -68,7 +68,7 @@ def over(one: Block, pieces: int = 3) -> Rows:
 
 
 def memory(learner: Learner[KernelMachine], one: Block, seed: int = 0) -> KernelMachine:
-    return learner.fit(one.X, one.y, weights=one.w, seed=seed)
+    return learner.fit(in_memory(one.X, one.y, one.w), seed=seed)
 
 
 def ordered(one: Block, order: Tensor) -> Block:
@@ -84,7 +84,7 @@ def by_hash(one: Block) -> Block:
 def test_equals_the_fit_in_memory_with_the_same_centres(c):
     """A sample of all rows in their order draws the centres that the solver draws in memory."""
     one = data(c=c)
-    inside, passed = memory(RIDGE, one), RIDGE.fit_rows(over(one), sample=one)
+    inside, passed = memory(RIDGE, one), RIDGE.fit(over(one).with_sample(one))
     assert torch.equal(passed.Z, inside.Z)
     close(passed.c, inside.c, ROUNDING)
     close(passed.offset, inside.offset, ROUNDING)
@@ -95,14 +95,14 @@ def test_every_kernel_passes(kernel):
     """Smooth kernels lose digits: jitter at rounding leaves a condition of 1e14 for K_mm."""
     one = data(120, 3)
     learner = KernelRidge(kernel, 1e-1, NystromDirect(20))
-    inside, passed = memory(learner, one), learner.fit_rows(over(one), sample=one)
+    inside, passed = memory(learner, one), learner.fit(over(one).with_sample(one))
     close(passed(one.X), inside(one.X), 1e-7)
 
 
 def test_all_rows_as_centres_are_kernel_ridge():
     one = data(80)
     exact = memory(replace(RIDGE, solver=Direct()), one)
-    passed = replace(RIDGE, solver=NystromDirect(80)).fit_rows(over(one))
+    passed = replace(RIDGE, solver=NystromDirect(80)).fit(over(one))
     assert len(passed.Z) == 80
     # The jitter of 2e-15 of the diagonal, over the least eigenvalue (1e-2) of K_mm and of alpha.
     close(passed(one.X), exact(one.X), ROUNDING)
@@ -111,7 +111,7 @@ def test_all_rows_as_centres_are_kernel_ridge():
 def test_the_fit_is_optimal_among_the_centres():
     """Phi^T W (y - f) = alpha theta, in the coefficients: K_mn W (y - f) = alpha K_mm c."""
     one = data(c=2)
-    f = RIDGE.fit_rows(over(one))
+    f = RIDGE.fit(over(one))
     k, w = f.kernel, one.w[:, None]
     left = k(f.Z, one.X) @ (w * (one.y - f(one.X)))
     close(left, RIDGE.alpha * k(f.Z, f.Z) @ f.c, 1e-8)  # sums of 300 terms that cancel
@@ -123,10 +123,10 @@ def test_pieces_order_and_engine_do_not_matter(learner):
     """Centres are the same rows; sums in another order differ by rounding times condition."""
     one = data()
     shuffled = ordered(one, torch.randperm(300, generator=torch.Generator().manual_seed(1)))
-    base = learner.fit_rows(over(one, 1), seed=3)
+    base = learner.fit(over(one, 1), seed=3)
     ways = [over(one, 3), over(one, 7), over(shuffled, 7), over(one, 7).on(Threads(2))]
     for rows in ways:
-        f = learner.fit_rows(rows, seed=3)
+        f = learner.fit(rows, seed=3)
         assert torch.equal(f.Z, base.Z)
         close(f.c, base.c, 1e-9)
         close(f.A, base.A, 1e-9)
@@ -140,7 +140,7 @@ def test_weights_are_repeated_rows():
     repeated = ordered(one, torch.repeat_interleave(torch.arange(100), times))
     repeated = Block(repeated.X, repeated.y, torch.ones(len(repeated.X)).double())
     for learner in (RIDGE, replace(ROUNDS, solver=NystromDirect(40))):
-        f, g = learner.fit_rows(over(weighted)), learner.fit_rows(over(repeated))
+        f, g = learner.fit(over(weighted)), learner.fit(over(repeated))
         assert torch.equal(f.Z, g.Z)
         close(f(one.X), g(one.X), ROUNDING)
 
@@ -148,22 +148,22 @@ def test_weights_are_repeated_rows():
 def test_rows_of_weight_zero_are_left_out():
     one = data(100)
     w = (torch.arange(100) % 3 > 0).double()
-    f = RIDGE.fit_rows(over(Block(one.X, one.y, w)))
-    close(f(one.X), RIDGE.fit_rows(over(ordered(Block(one.X, one.y, w), w.nonzero()[:, 0])))(one.X))
+    f = RIDGE.fit(over(Block(one.X, one.y, w)))
+    close(f(one.X), RIDGE.fit(over(ordered(Block(one.X, one.y, w), w.nonzero()[:, 0])))(one.X))
     with pytest.raises(SourceError, match="no row has a positive weight"):
-        RIDGE.fit_rows(over(Block(one.X, one.y, 0 * w)))
+        RIDGE.fit(over(Block(one.X, one.y, 0 * w)))
 
 
 def test_float32_rows_are_summed_in_float64():
     one = data()
     few = Block(one.X.float(), one.y.float(), one.w.float())
-    f = RIDGE.fit_rows(over(few))
+    f = RIDGE.fit(over(few))
     assert {t.dtype for t in f.tensors().values()} == {torch.float32}
     wide = Block(few.X.double(), few.y.double(), few.w.double())
-    g = RIDGE.fit_rows(over(wide))
+    g = RIDGE.fit(over(wide))
     # Float32 rounding of inputs, coefficients and predictions: 1e-7 times sums of 30 terms.
     close(f(few.X).double(), g(wide.X), 1e-4)
-    a, b = (RIDGE.fit_rows(over(few, pieces)) for pieces in (1, 7))
+    a, b = (RIDGE.fit(over(few, pieces)) for pieces in (1, 7))
     close(a.c, b.c, 2e-7)  # the sums differ in float64 alone, and are rounded at the end
 
 
@@ -181,7 +181,7 @@ def test_rfm_equals_the_rounds_in_memory_with_the_same_centres(options):
     """A sample of all rows in their order, and as many centres: every round draws the same."""
     one = data(c=2)
     learner = replace(ROUNDS, rough=None, **options)
-    inside, passed = memory(learner, one), learner.fit_rows(over(one), sample=one)
+    inside, passed = memory(learner, one), learner.fit(over(one).with_sample(one))
     assert torch.equal(passed.Z, inside.Z)
     close(passed.M, inside.M, 1e-9)
     close(passed(one.X), inside(one.X), 1e-9)
@@ -191,18 +191,18 @@ def test_gradients_of_few_rows_are_those_of_the_first_of_the_sample():
     one = data()
     sample = by_hash(one)
     learner = replace(ROUNDS, n_iter=1, agop_rows=40)
-    before = replace(learner, n_iter=0).fit_rows(over(one), sample=sample)
+    before = replace(learner, n_iter=0).fit(over(one).with_sample(sample))
     G = before.agop(sample.X[:40], weights=sample.w[:40])
-    close(learner.fit_rows(over(one), sample=sample).M, 5 * G / G.trace(), ROUNDING)
+    close(learner.fit(over(one).with_sample(sample)).M, 5 * G / G.trace(), ROUNDING)
 
 
 def test_rfm_finds_the_direction():
     one = data(2000, 8)
-    f = replace(ROUNDS, n_iter=4, solver=NystromDirect(200)).fit_rows(over(one, 7))
+    f = replace(ROUNDS, n_iter=4, solver=NystromDirect(200)).fit(over(one, 7))
     top = torch.linalg.eigh(f.M).eigenvectors[:, -1]
     assert float((top[0] + top[1]).abs() / 2**0.5) > 0.95
     # In all eight inputs the same centres miss more of the target than in its direction.
-    plain = KernelRidge(Laplace(4.0), 1e-2, NystromDirect(200)).fit_rows(over(one, 7))
+    plain = KernelRidge(Laplace(4.0), 1e-2, NystromDirect(200)).fit(over(one, 7))
     new = data(500, 8, seed=9)
     errors = [float((g(new.X) - new.y).square().mean()) for g in (f, plain)]
     assert errors[0] < 0.5 * errors[1]
@@ -210,8 +210,8 @@ def test_rfm_finds_the_direction():
 
 def test_no_update_is_kernel_ridge():
     one = data()
-    f = replace(ROUNDS, n_iter=0).fit_rows(over(one))
-    ridge = KernelRidge(ROUNDS.kernel, ROUNDS.alpha, ROUNDS.solver).fit_rows(over(one))
+    f = replace(ROUNDS, n_iter=0).fit(over(one))
+    ridge = KernelRidge(ROUNDS.kernel, ROUNDS.alpha, ROUNDS.solver).fit(over(one))
     assert torch.equal(f.c, ridge.c)
 
 
@@ -219,31 +219,31 @@ def test_rounds_on_few_rows_are_those_in_memory_and_the_last_fit_takes_all():
     one = data()
     sample = by_hash(one)
     learner = replace(ROUNDS, metric_rows=50)
-    f = learner.fit_rows(over(one), sample=sample)
-    *_, A = replace(ROUNDS).metrics(sample.X[:50], sample.y[:50], weights=sample.w[:50])
+    f = learner.fit(over(one).with_sample(sample))
+    *_, A = replace(ROUNDS).metrics(in_memory(sample.X[:50], sample.y[:50], sample.w[:50]))
     assert torch.equal(f.A, A)
     assert len(f.Z) == 60
-    assert torch.equal(learner.fit_rows(over(one)).A, A)  # the sample in a pass is the same
+    assert torch.equal(learner.fit(over(one)).A, A)  # the sample in a pass is the same
 
 
 def test_the_number_of_centres_follows_the_rule_of_the_rows():
     """10 sqrt(n) of the rows, not of the sample; and a limit of memory cuts it."""
     one = data(400)
-    fit = KernelRidge(Laplace(2.0), 1e-2, NystromDirect()).fit_rows
-    assert len(fit(over(one), sample=by_hash(one)).Z) == 200
+    fit = KernelRidge(Laplace(2.0), 1e-2, NystromDirect()).fit
+    assert len(fit(over(one).with_sample(by_hash(one))).Z) == 200
     assert len(fit(over(one)).Z) == 200
-    assert len(fit(over(one), sample=ordered(one, torch.arange(50))).Z) == 50
+    assert len(fit(over(one).with_sample(ordered(one, torch.arange(50)))).Z) == 50
     # 5 squares and those of 3 pieces, 50 x 50; three columns of 400 candidates; 64 MB of features.
     least = 50 * (8 * 8 * 50 + 3 * 400 * 8) + 64 * 2**20 + 16 * 400
     limited = replace(RIDGE, solver=NystromDirect(200, memory_limit=least))
-    assert len(limited.fit_rows(over(one)).Z) == 50
-    with pytest.raises(MemoryError, match="Nystrom with 10 centres on rows passed over needs"):
-        replace(RIDGE, solver=NystromDirect(memory_limit=1000)).fit_rows(over(one))
+    assert len(limited.fit(over(one)).Z) == 50
+    with pytest.raises(MemoryError, match="Nystrom with 10 centres on streamed rows needs"):
+        replace(RIDGE, solver=NystromDirect(memory_limit=1000)).fit(over(one))
 
 
 def test_the_seed_draws_the_centres():
     one = data()
-    assert not torch.equal(RIDGE.fit_rows(over(one)).Z, RIDGE.fit_rows(over(one), seed=1).Z)
+    assert not torch.equal(RIDGE.fit(over(one)).Z, RIDGE.fit(over(one), seed=1).Z)
 
 
 @pytest.mark.parametrize(
@@ -269,21 +269,21 @@ def test_solvers_of_the_whole_matrix_are_refused(solver):
         replace(ROUNDS, rough=solver),
     ):
         with pytest.raises(ValueError, match=f"{type(solver).__name__} needs all n x n .*centres="):
-            learner.fit_rows(rows)
+            learner.fit(rows)
 
 
 def test_rounds_in_memory_may_use_any_solver_and_rough_centres_count():
     one = data()
-    exact = replace(ROUNDS, metric_rows=50, rough=Direct()).fit_rows(over(one))
+    exact = replace(ROUNDS, metric_rows=50, rough=Direct()).fit(over(one))
     assert len(exact.Z) == 60
-    few = replace(ROUNDS, rough=NystromDirect(10)).fit_rows(over(one))
-    assert float((few.M - ROUNDS.fit_rows(over(one)).M).abs().max()) > 1e-4
+    few = replace(ROUNDS, rough=NystromDirect(10)).fit(over(one))
+    assert float((few.M - ROUNDS.fit(over(one)).M).abs().max()) > 1e-4
     assert len(few.Z) == 60
 
 
 def test_a_negative_penalty_is_refused():
     with pytest.raises(ValueError, match=r"alpha is -1\.0: give a number that is not negative"):
-        replace(RIDGE, alpha=-1.0).fit_rows(over(data(20)))
+        replace(RIDGE, alpha=-1.0).fit(over(data(20)))
 
 
 HEAD = KernelRidge(Gaussian(0.5), 1e-2, NystromDirect(40))
@@ -292,8 +292,8 @@ INSIDE = SubspaceRefit(replace(ROUNDS, rough=None), HEAD, directions=2)
 
 def test_the_fit_inside_the_directions_equals_that_in_memory():
     one = data()
-    inside = INSIDE.fit(one.X, one.y, weights=one.w)
-    passed = INSIDE.fit_rows(over(one), sample=one)
+    inside = INSIDE.fit(in_memory(one.X, one.y, one.w))
+    passed = INSIDE.fit(over(one).with_sample(one))
     sign = (passed.B * inside.B).sum(0).sign()
     close(passed.B, inside.B * sign, 1e-8)
     # The Gaussian in two directions leaves a condition of 1e10 or so for K_mm.
@@ -305,7 +305,7 @@ def test_the_fit_inside_the_directions_equals_that_in_memory():
 
 def test_the_fit_inside_does_not_depend_on_pieces():
     one = data()
-    fits = [INSIDE.fit_rows(over(one, pieces)) for pieces in (1, 7)]
+    fits = [INSIDE.fit(over(one, pieces)) for pieces in (1, 7)]
     close(fits[0](one.X), fits[1](one.X), 1e-7)
 
 
@@ -313,10 +313,10 @@ def test_a_finished_fit_is_taken_from_its_checkpoint(tmp_path):
     """Every pass asks for the same statistic again: centres and factors are the same bits."""
     one, read = data(), []
     engine = InProcess(report=lambda tick: read.append(tick.rows), checkpoint=Checkpoint(tmp_path))
-    first = INSIDE.fit_rows(over(one).on(engine))
+    first = INSIDE.fit(over(one).on(engine))
     assert max(read) == 300
     read.clear()
-    again = INSIDE.fit_rows(over(one).on(engine))
+    again = INSIDE.fit(over(one).on(engine))
     assert len(read) == 7  # sample, two rounds of two, spread, last fit
     assert max(read) == 0
     assert torch.equal(first(one.X), again(one.X))
@@ -336,22 +336,14 @@ class Sent(InProcess):
 def test_other_processes_give_the_same_bits(learner):
     """Tensors are sent in the order of rows; in another one products round in another way."""
     one = data(1500, 8, c=2)
-    here, there = learner.fit_rows(over(one)), learner.fit_rows(over(one).on(Sent()))
+    here, there = learner.fit(over(one)), learner.fit(over(one).on(Sent()))
     for name, values in here.tensors().items():
         assert torch.equal(values, there.tensors()[name])
 
 
 def test_a_head_that_needs_its_rows_is_refused():
-    class InMemoryOnly(Learner[KernelMachine]):
-        def fit_path(self, X, y, *, weights=None, seed=0):
-            yield RIDGE.fit(X, y, weights=weights, seed=seed)
-
-    with pytest.raises(ValueError, match="head InMemoryOnly needs all rows in memory"):
-        replace(INSIDE, head=InMemoryOnly()).fit_rows(over(data(20)))
-
-
-def test_learners_say_that_they_fit_rows():
-    assert all(isinstance(learner, RowsLearner) for learner in (RIDGE, ROUNDS, INSIDE))
+    with pytest.raises(ValueError, match="kernel logistic regression needs its rows in memory"):
+        replace(INSIDE, head=KernelLogistic(ROUNDS.kernel, 0.1)).fit(over(data(20)))
 
 
 def test_statistics_of_the_passes_survive_plain_pickle():
@@ -373,12 +365,12 @@ def test_statistics_of_the_passes_survive_plain_pickle():
 def test_features_are_those_of_the_metric():
     """phi(x).phi(z) = k(A x, A z) where z is a centre."""
     one = data(40)
-    f = sampled(over(one), None).ridge(
+    f = sampled(over(one)).ridge(
         Laplace(2.0), 1e-2, NystromDirect(40), torch.diag(torch.arange(5.0).double()), "fit"
     )
     close(
         f(one.X),
-        KernelRidge(Laplace(2.0), 1e-2).fit(one.X * torch.arange(5.0), one.y, weights=one.w)(
+        KernelRidge(Laplace(2.0), 1e-2).fit(in_memory(one.X * torch.arange(5.0), one.y, one.w))(
             one.X * torch.arange(5.0)
         ),
         ROUNDING,

@@ -12,6 +12,7 @@ from gradfeat.maths.activations import Erf
 from gradfeat.models.head import RidgeHead
 from gradfeat.models.one_step import OneStep
 from gradfeat.models.random_features import RandomFeatures
+from gradfeat.rows.rows import in_memory
 
 BASE = OneStep(24, 3.0, 0.1, activation=Erf())
 
@@ -20,8 +21,8 @@ BASE = OneStep(24, 3.0, 0.1, activation=Erf())
 def test_step_is_the_matrix_formula(residual):
     one = data()
     X, y = one.X, one.y[:, :1]
-    net = replace(BASE, residual=residual).step(X, y)
-    W0, a = replace(BASE, eta=0.0).step(X, y).W, net.a
+    net = replace(BASE, residual=residual).step(in_memory(X, y))
+    W0, a = replace(BASE, eta=0.0).step(in_memory(X, y)).W, net.a
     Z = W0 @ X.T
     r = a @ y.T - (a @ a.T @ torch.erf(Z) if residual == "y - f0" else 0)
     G = (r * torch.exp(-Z.square()) * 2 / torch.pi**0.5) @ X / len(X)
@@ -33,8 +34,8 @@ def test_zero_step_is_ridge_on_sphere_features():
     one = data()
     head = RidgeHead(penalty=0.1 * len(one.X), intercept=False)
     other = RandomFeatures(24, Erf(), rows="sphere", biases=False, head=head)
-    net = replace(BASE, eta=0.0, sample="same").fit(one.X, one.y)
-    close(net(one.X), other.fit(one.X, one.y)(one.X))
+    net = replace(BASE, eta=0.0, sample="same").fit(in_memory(one.X, one.y))
+    close(net(one.X), other.fit(in_memory(one.X, one.y))(one.X))
 
 
 @pytest.mark.parametrize(
@@ -50,5 +51,5 @@ def test_zero_step_is_ridge_on_sphere_features():
 )
 def test_every_option_changes_the_fit(option):
     one = data()
-    changed = replace(BASE, **option).fit(one.X, one.y)(one.X)
-    assert float((changed - BASE.fit(one.X, one.y)(one.X)).abs().max()) > 1e-4
+    changed = replace(BASE, **option).fit(in_memory(one.X, one.y))(one.X)
+    assert float((changed - BASE.fit(in_memory(one.X, one.y))(one.X)).abs().max()) > 1e-4

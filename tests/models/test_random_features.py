@@ -10,6 +10,7 @@ import torch
 from contracts import HEAD, data
 from gradfeat.maths.activations import Erf, ReLU
 from gradfeat.models.random_features import RandomFeatures
+from gradfeat.rows.rows import in_memory
 
 BASE = RandomFeatures(24, head=HEAD)
 N = 20_000
@@ -31,7 +32,7 @@ def arc_sine(C, norms):
 @pytest.mark.parametrize("biases", [True, False])
 def test_gram_matrix_is_within_five_standard_errors_of_its_kernel(activation, closed, biases):
     X, y = data(8).X, data(8).y
-    F = RandomFeatures(N, activation, biases=biases, head=HEAD).fit(X, y).features(X)
+    F = RandomFeatures(N, activation, biases=biases, head=HEAD).fit(in_memory(X, y)).features(X)
     C = X @ X.T / X.shape[1] + float(biases)
     products = F[:, None] * F
     z = (products.mean(2) - closed(C, C.diagonal().sqrt())) / (products.std(2) / N**0.5)
@@ -39,7 +40,7 @@ def test_gram_matrix_is_within_five_standard_errors_of_its_kernel(activation, cl
 
 
 def test_sphere_rows_are_unit_and_isotropic():
-    W = RandomFeatures(N, rows="sphere", head=HEAD).fit(data(8).X, data(8).y).W
+    W = RandomFeatures(N, rows="sphere", head=HEAD).fit(in_memory(data(8).X, data(8).y)).W
     torch.testing.assert_close(W.norm(dim=1), torch.ones(N).double())
     # Var(w_i w_j) <= 3 / (d (d + 2)) = 1/8 at d = 4.
     error = (W.T @ W / N - torch.eye(4) / 4).abs().max()
@@ -51,5 +52,5 @@ def test_sphere_rows_are_unit_and_isotropic():
 )
 def test_every_option_changes_the_fit(option):
     one = data()
-    changed = replace(BASE, **option).fit(one.X, one.y)(one.X)
-    assert float((changed - BASE.fit(one.X, one.y)(one.X)).abs().max()) > 1e-4
+    changed = replace(BASE, **option).fit(in_memory(one.X, one.y))(one.X)
+    assert float((changed - BASE.fit(in_memory(one.X, one.y))(one.X)).abs().max()) > 1e-4

@@ -13,6 +13,7 @@ from gradfeat.models.head import RidgeHead
 from gradfeat.models.random_features import RandomFeatures
 from gradfeat.models.refit import Linear, refit_head
 from gradfeat.models.transfer import transfer
+from gradfeat.rows.rows import in_memory
 
 LEARNER = GradientStep(width=24, head=BARE)
 #: Rounding times cond(F), which the spectrum's cut at n eps bounds by 1 / sqrt(40 eps) = 1e7.
@@ -21,20 +22,20 @@ STATIONARY = 1e-8
 
 def source():
     one = data()
-    return LEARNER.fit(one.X, one.y[:, :1], weights=one.w, seed=3)
+    return LEARNER.fit(in_memory(one.X, one.y[:, :1], one.w), seed=3)
 
 
 @pytest.mark.parametrize("linear", ["moment", "ridge", "none"])
 def test_the_same_rows_and_target_give_back_the_net(linear: Linear):
     one, learner = data(), replace(LEARNER, linear=linear)
-    net = learner.fit(one.X, one.y, weights=one.w, seed=3)
-    again = refit_head(net, one.X, one.y, learner.head, linear=linear, weights=one.w, seed=3)
+    net = learner.fit(in_memory(one.X, one.y, one.w), seed=3)
+    again = refit_head(net, in_memory(one.X, one.y, one.w), learner.head, linear=linear, seed=3)
     assert all(torch.equal(t, again.tensors()[name]) for name, t in net.tensors().items())
 
 
 def test_transfer_without_linear_part_gives_back_random_features():
     one = data()
-    net = RandomFeatures(24, head=HEAD).fit(one.X, one.y, weights=one.w)
+    net = RandomFeatures(24, head=HEAD).fit(in_memory(one.X, one.y, one.w))
     found = transfer(net, one.X, one.y, HEAD, linear=False, weights=one.w)
     close(found.net(one.X), net(one.X))
     assert (found.penalty, found.linear) == (0.5, 0.0)
@@ -44,7 +45,7 @@ def test_transfer_without_linear_part_gives_back_random_features():
 def test_heads_are_stationary_with_fewer_or_more_rows_than_neurons(n: int):
     one, net = data(n), source()
     for new in (
-        refit_head(net, one.X, one.y, HEAD, weights=one.w),
+        refit_head(net, in_memory(one.X, one.y, one.w), HEAD),
         transfer(net, one.X, one.y, HEAD, linear=False, weights=one.w).net,
     ):
         error = one.w[:, None] * (one.y - new(one.X))
@@ -95,12 +96,12 @@ def refit_repeated(net, X, y, s):
 
 def test_every_option_changes_the_head():
     one, net = data(), source()
-    base = refit_head(net, one.X, one.y, HEAD)(one.X)
+    base = refit_head(net, in_memory(one.X, one.y), HEAD)(one.X)
     for other in (
-        refit_head(net, one.X, one.y, RidgeHead(penalty=5.0)),
-        refit_head(net, one.X, one.y, HEAD, linear="moment"),
-        refit_head(net, one.X, one.y, HEAD, linear="ridge"),
-        refit_head(net, one.X, one.y, HEAD, weights=one.w),
+        refit_head(net, in_memory(one.X, one.y), RidgeHead(penalty=5.0)),
+        refit_head(net, in_memory(one.X, one.y), HEAD, linear="moment"),
+        refit_head(net, in_memory(one.X, one.y), HEAD, linear="ridge"),
+        refit_head(net, in_memory(one.X, one.y, one.w), HEAD),
         transfer(net, one.X, one.X[:, :1], HEAD).net,
     ):
         assert float((other(one.X) - base).abs().max()) > 1e-3
@@ -133,11 +134,11 @@ def _errors(seed: int) -> list[float]:
     g = torch.Generator().manual_seed(seed)
     X, Z = (torch.randn(n, 50, generator=g).double() for n in (2500, 1030))
     learner = GradientStep(width=128, linear="ridge", head=RidgeHead())
-    net = learner.fit(X, X[:, :1] ** 2, seed=seed)
+    net = learner.fit(in_memory(X, X[:, :1] ** 2), seed=seed)
     train, y, test, t = Z[:30], Z[:30, :1].abs(), Z[30:], Z[30:, :1].abs()
     nets = (
         transfer(net, train, y, RidgeHead()).net,
-        refit_head(net, train, y, RidgeHead(), linear="moment"),
-        learner.fit(train, y, seed=seed),
+        refit_head(net, in_memory(train, y), RidgeHead(), linear="moment"),
+        learner.fit(in_memory(train, y), seed=seed),
     )
     return [float((f(test) - t).square().mean() / t.var()) for f in nets]

@@ -11,6 +11,7 @@ from gradfeat.maths.residuals import Residual
 from gradfeat.models.one_step import OneStep
 from gradfeat.models.step_errors import step_errors
 from gradfeat.models.step_sizes import check_name, first_step
+from gradfeat.rows.rows import in_memory
 
 RESIDUALS: list[Residual] = ["y", "y - f0", "ba22"]
 
@@ -25,10 +26,10 @@ def gaussian(n, d, name):
 def test_every_step_size_is_that_of_one_step(residual, columns):
     one = data()
     y = torch.cat([one.y[:, :1], one.X[:, :1]], 1)[:, :columns]
-    step = first_step(one.X, y, width=24, activation=Erf(), residual=residual, seed=3)
+    step = first_step(in_memory(one.X, y), width=24, activation=Erf(), residual=residual, seed=3)
     for eta in (0.0, 0.7, 30.0):
         learner = OneStep(24, eta, 0.1, activation=Erf(), residual=residual)
-        net = learner.step(one.X, y, seed=3)
+        net = learner.step(in_memory(one.X, y), seed=3)
         # The same sums in the same order, up to rounding of entries near 10.
         assert float((step.W(eta) - net.W).abs().max()) < 1e-12
         assert float((step.rows(one.X).features(eta) - net.features(one.X)).abs().max()) < 1e-12
@@ -38,7 +39,7 @@ def test_every_step_size_is_that_of_one_step(residual, columns):
 def test_the_gradient_and_beta_are_their_formulas(residual, scale):
     one = data()
     X, y = one.X, one.y[:, :1]
-    step = first_step(X, y, width=24, activation=Erf(), residual=residual)
+    step = first_step(in_memory(X, y), width=24, activation=Erf(), residual=residual)
     Z = X @ step.W0.T
     r = y - scale * torch.erf(Z) @ step.a
     close(step.beta, X.T @ r / len(X))
@@ -47,7 +48,7 @@ def test_the_gradient_and_beta_are_their_formulas(residual, scale):
 
 def test_features_by_blocks_of_rows_are_those_at_once(monkeypatch):
     one = data()
-    step = first_step(one.X, one.y, width=24, activation=Erf())
+    step = first_step(in_memory(one.X, one.y), width=24, activation=Erf())
     rows = step.rows(one.X)
     whole = rows.features(2.0)
     monkeypatch.setattr("gradfeat.models.step_sizes.BLOCK_BYTES", 3 * 24 * 8 * 7)
@@ -56,10 +57,10 @@ def test_features_by_blocks_of_rows_are_those_at_once(monkeypatch):
 
 def test_powers_are_those_of_x_beta():
     one = data()
-    step = first_step(one.X, one.y[:, :1], width=24, activation=Erf())
+    step = first_step(in_memory(one.X, one.y[:, :1]), width=24, activation=Erf())
     z = (one.X @ step.beta)[:, 0]
     close(step.powers(one.X, 3), torch.stack([z, z**2, z**3], 1))
-    several = first_step(one.X, torch.cat([one.y, one.y], 1), width=24, activation=Erf())
+    several = first_step(in_memory(one.X, torch.cat([one.y, one.y], 1)), width=24, activation=Erf())
     with pytest.raises(ValueError, match="give first_step one target"):
         several.powers(one.X, 2)
 
@@ -82,7 +83,7 @@ def test_errors_are_those_of_separate_fits(same, width):
     X, y = one if same else two
     for errors in found:
         learner = OneStep(width, errors.eta, 0.05, residual="y - f0")
-        net = learner.fit_head(learner.step(*one, seed=1), X, y)
+        net = learner.fit_head(learner.step(in_memory(*one), seed=1), in_memory(X, y))
         training = float((y - net(X)).square().mean())
         # Condition up to 1e4 (largest square about 500 n, penalty .05 n) times rounding 1e-16.
         loss = training + 0.05 * float(net.a.square().sum())
@@ -98,13 +99,16 @@ def test_single_precision_stays_single_and_agrees():
     (wide,), (narrow,) = step_errors(*parts, **settings), step_errors(*halves, **settings)
     # Condition about 100 times rounding 6e-8.
     assert narrow.test == pytest.approx(wide.test, rel=1e-4)
-    step = first_step(*halves[0], width=30, activation=Erf())
+    step = first_step(in_memory(*halves[0]), width=30, activation=Erf())
     assert step.rows(halves[1][0]).features(2.0).dtype == torch.float32
 
 
 def test_the_residuals_differ_and_another_name_is_refused():
     one = data()
-    steps = [first_step(one.X, one.y, width=24, activation=Erf(), residual=r) for r in RESIDUALS]
+    steps = [
+        first_step(in_memory(one.X, one.y), width=24, activation=Erf(), residual=r)
+        for r in RESIDUALS
+    ]
     for i, j in ((0, 1), (0, 2), (1, 2)):
         assert float((steps[i].G - steps[j].G).abs().max()) > 1e-4
     with pytest.raises(ValueError, match="residual is 'f0': give 'y' or 'y - f0' or 'ba22'"):

@@ -13,6 +13,7 @@ from gradfeat.models.kernels.radial import Gaussian, Laplace
 from gradfeat.models.projected import Projected
 from gradfeat.models.rfm import RFM
 from gradfeat.models.subspace_refit import SubspaceRefit, eigenpairs, leading_metric, unit_spread
+from gradfeat.rows.rows import in_memory
 
 
 def sample(n: int = 120, d: int = 4) -> tuple[torch.Tensor, torch.Tensor]:
@@ -72,17 +73,17 @@ def test_projected_rows_have_unit_total_variance_whatever_the_weights():
 def test_the_head_is_kernel_ridge_in_the_learnt_metric():
     """With the rounds' kernel, all directions and the scale undone it is the RFM itself."""
     X, y = sample()
-    machine = ROUNDS.fit(X, y)
+    machine = ROUNDS.fit(in_memory(X, y))
     B = leading_metric(*eigenpairs(machine.A), None, 0.5)
     largest = float(torch.linalg.eigvalsh(machine.M)[-1]) ** 0.5
     scale = float((unit_spread(B, X, torch.ones(len(X)).double()) / B).nanmean())
     head = KernelRidge(Laplace(3.0 * scale / largest), ROUNDS.alpha)
-    close(SubspaceRefit(ROUNDS, head).fit(X, y)(X), machine(X), 1e-6)
+    close(SubspaceRefit(ROUNDS, head).fit(in_memory(X, y))(X), machine(X), 1e-6)
 
 
 def test_gradient_is_the_derivative():
     X, y = sample()
-    f = BASE.fit(X, y)
+    f = BASE.fit(in_memory(X, y))
     h, at = 1e-5, X[:7]
     steps = [(f(at + h * e) - f(at - h * e)) / (2 * h) for e in torch.eye(4).double()]
     # Central differences: h^2 of third derivatives and rounding / h.
@@ -93,7 +94,7 @@ def test_gradient_is_the_derivative():
 def test_predictions_turn_with_the_inputs():
     X, y = sample()
     Q = torch.linalg.qr(symmetric(3, 4))[0]
-    close(BASE.fit(X @ Q, y)(X @ Q), BASE.fit(X, y)(X), 1e-6)
+    close(BASE.fit(in_memory(X @ Q, y))(X @ Q), BASE.fit(in_memory(X, y))(X), 1e-6)
 
 
 def test_noise_is_smoothed_better_inside_the_direction_than_in_all_inputs():
@@ -102,8 +103,8 @@ def test_noise_is_smoothed_better_inside_the_direction_than_in_all_inputs():
     noise = torch.randn(300, 1, generator=torch.Generator().manual_seed(6)).double()
     new, noisy = slice(300, None), y + 0.5 * noise
     head = KernelRidge(Gaussian(1.0), 1.0)
-    inside = replace(BASE, directions=1, head=head).fit(X, noisy)(X_new[new])
-    outside = KernelRidge(Gaussian(3.0), 1.0).fit(X, noisy)(X_new[new])
+    inside = replace(BASE, directions=1, head=head).fit(in_memory(X, noisy))(X_new[new])
+    outside = KernelRidge(Gaussian(3.0), 1.0).fit(in_memory(X, noisy))(X_new[new])
     errors = [float((f - y_new[new]).square().mean()) for f in (inside, outside)]
     assert errors[0] < 0.5 * errors[1]
 
@@ -120,5 +121,5 @@ def test_noise_is_smoothed_better_inside_the_direction_than_in_all_inputs():
 )
 def test_every_option_changes_the_fit(option):
     X, y = sample()
-    changed = replace(BASE, **option).fit(X, y)(X)
-    assert float((changed - BASE.fit(X, y)(X)).abs().max()) > 1e-4
+    changed = replace(BASE, **option).fit(in_memory(X, y))(X)
+    assert float((changed - BASE.fit(in_memory(X, y))(X)).abs().max()) > 1e-4

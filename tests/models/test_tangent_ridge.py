@@ -18,6 +18,7 @@ from gradfeat.maths.smoothing import SmoothedTruncatedReLU
 from gradfeat.models.descent.layers import Start
 from gradfeat.models.tangent_ridge import SHARES, TangentRidge, tangent_kernel
 from gradfeat.models.two_layer import TwoLayer
+from gradfeat.rows.rows import in_memory
 
 from .descent_cells import networks, written_out
 
@@ -56,7 +57,7 @@ def test_kernel_is_the_product_of_jacobians(sigma):
 def test_parameters_are_stationary(weighted):
     one = data()
     w = one.w if weighted else torch.ones_like(one.w)
-    f: Any = BASE.fit(one.X, y(), weights=one.w if weighted else None)
+    f: Any = BASE.fit(in_memory(one.X, y(), one.w if weighted else None))
     theta = [p.clone().requires_grad_() for p in (f.W, f.b, f.a)]
     start = (f.start.W, f.start.b, f.start.a)
     g = replace(f, W=theta[0], b=theta[1], a=theta[2])
@@ -75,7 +76,9 @@ def _norm(theta, start) -> Tensor:
 def test_agrees_with_scikit_learn():
     one = data()
     X, Z = one.X, data(9).X + 0.1
-    f: Any = replace(BASE, start=Start(std_b=0.5, antisymmetric=False)).fit(X, y(), weights=one.w)
+    f: Any = replace(BASE, start=Start(std_b=0.5, antisymmetric=False)).fit(
+        in_memory(X, y(), one.w)
+    )
     other = sklearn.kernel_ridge.KernelRidge(alpha=0.3, kernel="precomputed")
     K = tangent_kernel(f.start, X, X).numpy()
     other.fit(K, (y() - f.start(X)).numpy(), sample_weight=one.w.numpy())
@@ -86,13 +89,18 @@ def test_agrees_with_scikit_learn():
 def test_weights_are_repeated_rows_and_zeros_are_dropped():
     one = data()
     times = one.w.long()
-    weighted = BASE.fit(one.X, y(), weights=one.w)
-    repeated = BASE.fit(one.X.repeat_interleave(times, 0), y().repeat_interleave(times, 0))
+    weighted = BASE.fit(in_memory(one.X, y(), one.w))
+    repeated = BASE.fit(
+        in_memory(one.X.repeat_interleave(times, 0), y().repeat_interleave(times, 0))
+    )
     close(weighted(one.X), repeated(one.X), 1e-9)
     w = one.w.clone()
     w[::3] = 0
     kept = w > 0
-    some, fewer = BASE.fit(one.X, y(), weights=w), BASE.fit(one.X[kept], y()[kept], weights=w[kept])
+    some, fewer = (
+        BASE.fit(in_memory(one.X, y(), w)),
+        BASE.fit(in_memory(one.X[kept], y()[kept], w[kept])),
+    )
     assert torch.equal(some(one.X), fewer(one.X))
 
 
@@ -100,17 +108,17 @@ def test_a_small_penalty_interpolates_and_a_large_one_stays_at_the_start():
     one = data()
     wide = replace(BASE, width=200)
     # Residuals are penalty (K + penalty)^{-1} y, with eigenvalues of K above 1e-2.
-    close(replace(wide, penalty=1e-8).fit(one.X, y())(one.X), y(), 1e-5)
-    assert float(replace(wide, penalty=1e8).fit(one.X, y())(one.X).abs().max()) < 1e-3
+    close(replace(wide, penalty=1e-8).fit(in_memory(one.X, y()))(one.X), y(), 1e-5)
+    assert float(replace(wide, penalty=1e8).fit(in_memory(one.X, y()))(one.X).abs().max()) < 1e-3
 
 
 def test_penalty_is_chosen_among_the_shares_and_matters():
     one = data()
-    free: Any = replace(BASE, penalty=None).fit(one.X, y())
-    fits = [replace(BASE, penalty=share).fit(one.X, y())(one.X) for share in SHARES]
+    free: Any = replace(BASE, penalty=None).fit(in_memory(one.X, y()))
+    fits = [replace(BASE, penalty=share).fit(in_memory(one.X, y()))(one.X) for share in SHARES]
     assert all(float((a - b).abs().max()) > 1e-3 for a, b in pairwise(fits))
     noise = torch.randn(40, 1, generator=torch.Generator().manual_seed(0)).double()
-    strict: Any = replace(BASE, penalty=None).fit(one.X, noise)
+    strict: Any = replace(BASE, penalty=None).fit(in_memory(one.X, noise))
     # Pure noise asks for more penalty than a quadratic target: it is fitted less closely.
     left = [float((f(one.X) - t).square().mean() / t.square().mean())
             for f, t in ((free, y()), (strict, noise))]  # fmt: skip
@@ -122,7 +130,9 @@ def test_signs_and_their_multiples_are_both_learned():
     one = data(200)
     labels = torch.sign(y(200) - 1)
     learner = replace(BASE, penalty=None)
-    signs, doubled = (learner.fit(one.X, t * labels, seed=3)(one.X) / t for t in (1.0, 2.0))
+    signs, doubled = (
+        learner.fit(in_memory(one.X, t * labels), seed=3)(one.X) / t for t in (1.0, 2.0)
+    )
     assert float((signs.sign() == labels).double().mean()) > 0.75
     assert float((doubled.sign() == labels).double().mean()) > 0.75
 
@@ -132,28 +142,28 @@ def test_signs_and_their_multiples_are_both_learned():
 )
 def test_every_option_changes_the_fit(option):
     one = data()
-    changed = replace(BASE, **option).fit(one.X, y())(one.X)
-    assert float((changed - BASE.fit(one.X, y())(one.X)).abs().max()) > 1e-4
+    changed = replace(BASE, **option).fit(in_memory(one.X, y()))(one.X)
+    assert float((changed - BASE.fit(in_memory(one.X, y()))(one.X)).abs().max()) > 1e-4
 
 
 def test_float32_follows_the_data():
     one = data()
-    f: Any = BASE.fit(one.X.float(), y().float())
+    f: Any = BASE.fit(in_memory(one.X.float(), y().float()))
     assert {t.dtype for t in f.tensors().values()} == {torch.float32}
     # Rounding 6e-8 times a condition number of about 1e3.
-    close(f(one.X.float()).double(), BASE.fit(one.X, y())(one.X), 1e-4)
+    close(f(one.X.float()).double(), BASE.fit(in_memory(one.X, y()))(one.X), 1e-4)
 
 
 def test_refusals():
     one = data()
     with pytest.raises(ValueError, match="y has 2 columns: the tangent kernel is for one output"):
-        BASE.fit(one.X, one.y)
+        BASE.fit(in_memory(one.X, one.y))
     many = torch.zeros(1, 1).double().expand(10_000_000, 1)
     with pytest.raises(MemoryError, match="the tangent kernel of 10,000,000 rows"):
-        BASE.fit(many, many)
+        BASE.fit(in_memory(many, many))
 
 
 def test_global_generator_is_left_alone():
     state, one = torch.get_rng_state(), data()
-    replace(BASE, penalty=None).fit(one.X, y())
+    replace(BASE, penalty=None).fit(in_memory(one.X, y()))
     assert torch.equal(state, torch.get_rng_state())

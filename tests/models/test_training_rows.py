@@ -9,22 +9,21 @@ import torch
 
 from gradfeat.maths.activations import Tanh
 from gradfeat.maths.blocks import Block
+from gradfeat.models.base import Learner
 from gradfeat.models.gradient_step import GradientStep
 from gradfeat.models.head import RidgeHead
 from gradfeat.models.linear import LinearRidge
 from gradfeat.models.one_step import OneStep
 from gradfeat.models.random_features import RandomFeatures
-from gradfeat.models.rows_learner import PassLearner
-from gradfeat.models.training_rows import INPUTS, HashPart, InMemory, Streamed
 from gradfeat.models.two_layer import TwoLayer
 from gradfeat.models.whitened import Whitened
 from gradfeat.rows.engine import Engine
 from gradfeat.rows.in_process import InProcess
-from gradfeat.rows.rows import Rows
+from gradfeat.rows.rows import HashPart, Rows, in_memory, of_block
 from gradfeat.rows.sources.arrays import ArrayRows
 
 HEAD = RidgeHead(penalty=0.5)
-LEARNERS: list[PassLearner[TwoLayer]] = [
+LEARNERS: list[Learner[TwoLayer]] = [
     LinearRidge(HEAD),
     LinearRidge(),
     RandomFeatures(24, head=HEAD),
@@ -58,10 +57,10 @@ def passed(block: Block, piece_rows: int, order=None) -> Rows:
 @pytest.mark.parametrize("learner", LEARNERS, ids=str)
 def test_passes_give_the_fit_in_memory(learner, outputs):
     block = data(outputs=outputs)
-    whole = learner.fit(block.X, block.y, weights=block.w, seed=3)
+    whole = learner.fit(in_memory(block.X, block.y, block.w), seed=3)
     shuffled = torch.randperm(120, generator=torch.Generator().manual_seed(0))
     for rows in (passed(block, 120), passed(block, 17), passed(block, 17, shuffled)):
-        found = learner.fit_rows(rows, seed=3)
+        found = learner.fit(rows, seed=3)
         for name, values in whole.tensors().items():
             # Rounding of sums of 120 terms times the condition of the heads, up to 1e4 here.
             torch.testing.assert_close(found.tensors()[name], values, rtol=1e-9, atol=1e-10)
@@ -78,7 +77,7 @@ def test_integer_weights_are_repeated_rows(learner):
         pytest.skip("a penalty that is chosen counts rows, not weights")
     if learner == LEARNERS[12]:
         pytest.skip("the shrinkage d/n counts rows")
-    one, two = (learner.fit_rows(rows, seed=1) for rows in (weighted, repeated))
+    one, two = (learner.fit(rows, seed=1) for rows in (weighted, repeated))
     torch.testing.assert_close(one(block.X), two(block.X), rtol=1e-9, atol=1e-9)
 
 
@@ -87,22 +86,22 @@ def test_integer_weights_are_repeated_rows(learner):
 def test_the_penalty_chosen_is_that_chosen_in_memory(select, intercept):
     block = data(n=60, d=12)
     head = RidgeHead(select=select, intercept=intercept)
-    _, _, lam = InMemory(block).ridge(INPUTS, head, 0, "")
-    _, _, found = Streamed(passed(block, 25)).ridge(INPUTS, head, 0, "")
+    _, _, lam = head.fit(of_block(block))
+    _, _, found = head.fit(passed(block, 25))
     assert found == pytest.approx(lam, rel=1e-9)
 
 
 def test_validation_holds_out_a_fifth_of_the_rows_and_fits_all():
     block = data(n=60, d=40)
-    rows = Streamed(passed(block, 25))
-    a, offset, lam = rows.ridge(INPUTS, RidgeHead(select="validation"), 0, "")
-    refitted = RidgeHead(lam).fit(block.X, block.y, block.w)
+    rows = passed(block, 25)
+    a, offset, lam = RidgeHead(select="validation").fit(rows)
+    refitted = RidgeHead(lam).fit(in_memory(block.X, block.y, block.w))
     torch.testing.assert_close(a, refitted[0], rtol=1e-9, atol=1e-10)
     torch.testing.assert_close(offset, refitted[1], rtol=1e-9, atol=1e-10)
     held, kept = HashPart((0,), 5, 0)(block), HashPart((1, 2, 3, 4), 5, 0)(block)
 
     def loss(penalty):
-        b, c, _ = RidgeHead(penalty).fit(kept.X, kept.y, kept.w)
+        b, c, _ = RidgeHead(penalty).fit(in_memory(kept.X, kept.y, kept.w))
         return float((held.w @ (held.y - held.X @ b - c).square()).sum())
 
     assert loss(lam) < min(loss(lam * 4), loss(lam / 4))
@@ -110,24 +109,24 @@ def test_validation_holds_out_a_fifth_of_the_rows_and_fits_all():
 
 def test_halves_have_no_row_in_common_and_make_the_whole():
     block = data(n=300)
-    one, two = Streamed(passed(block, 70)).halves(5)
+    one, two = passed(block, 70).halves(5)
     parts = [HashPart((part,), 2, 5)(block).X for part in (0, 1)]
     assert 100 < len(parts[0]) < 200
     both = torch.cat(parts)
     assert both[both[:, 0].argsort()].equal(block.X[block.X[:, 0].argsort()])
     for rows, X in zip((one, two), parts, strict=True):
-        beta = rows.ridge(INPUTS, HEAD, 0, "")[0]
+        beta = HEAD.fit(rows)[0]
         part = [i for i in range(300) if (block.X[i] == X).all(1).any()]
-        expected = HEAD.fit(block.X[part], block.y[part], block.w[part])[0]
+        expected = HEAD.fit(in_memory(block.X[part], block.y[part], block.w[part]))[0]
         torch.testing.assert_close(beta, expected, rtol=1e-9, atol=1e-10)
 
 
 def test_fresh_halves_of_one_step_are_step_and_head():
     block, learner = data(n=300, d=6), OneStep(24, 3.0, 0.1)
     one, two = (HashPart((part,), 2, 4)(block) for part in (0, 1))
-    net = learner.step(one.X, one.y, weights=one.w, seed=4)
-    expected = learner.fit_head(net, two.X, two.y, two.w)
-    found = learner.fit_rows(passed(block, 70), seed=4)
+    net = learner.step(in_memory(one.X, one.y, one.w), seed=4)
+    expected = learner.fit_head(net, in_memory(two.X, two.y, two.w))
+    found = learner.fit(passed(block, 70), seed=4)
     torch.testing.assert_close(found.W, expected.W, rtol=1e-10, atol=1e-11)
     torch.testing.assert_close(found.a, expected.a, rtol=1e-9, atol=1e-10)
 
@@ -135,9 +134,9 @@ def test_fresh_halves_of_one_step_are_step_and_head():
 def test_float32_rows_are_fitted_in_float32_from_float64_sums():
     block = data(n=3000)
     narrow = Block(block.X.float(), block.y.float(), block.w.float())
-    exact = LEARNERS[4].fit(block.X, block.y, weights=block.w)
+    exact = LEARNERS[4].fit(in_memory(block.X, block.y, block.w))
     rows = Rows(ArrayRows(narrow.X, narrow.y, narrow.w, piece_rows=500, dtype=torch.float32))
-    found = LEARNERS[4].fit_rows(rows)
+    found = LEARNERS[4].fit(rows)
     assert found.W.dtype == torch.float32
     # Features are rounded to 6e-8; the head's condition is of order 1e3.
     torch.testing.assert_close(found(narrow.X).double(), exact(block.X), rtol=1e-3, atol=1e-3)
@@ -146,9 +145,9 @@ def test_float32_rows_are_fitted_in_float32_from_float64_sums():
 def test_penalty_of_a_mean_is_that_of_the_sum():
     block = data()
     total = float(block.w.sum())
-    for rows in (InMemory(block), Streamed(passed(block, 50))):
-        mean = rows.ridge(INPUTS, RidgeHead(0.1, mean=True), 0, "")
-        whole = rows.ridge(INPUTS, RidgeHead(0.1 * total), 0, "")
+    for rows in (of_block(block), passed(block, 50)):
+        mean = RidgeHead(0.1, mean=True).fit(rows)
+        whole = RidgeHead(0.1 * total).fit(rows)
         torch.testing.assert_close(mean[0], whole[0])
         assert mean[2] == pytest.approx(0.1 * total)
 
@@ -158,32 +157,20 @@ def test_what_passes_compute_can_be_sent(learner):
     """Every statistic of a fit survives plain pickle."""
     seen = []
 
-    class Watching(Streamed.__mro__[1]):  # the abstract class
-        def __init__(self, inner):
-            self.inner = inner
+    class Sent(Rows):
+        """Statistics and maps as other processes get them."""
 
-        @property
-        def template(self):
-            return self.inner.template
-
-        def collect(self, statistic, label):
-            seen.append(pickle.loads(pickle.dumps(statistic)))
-            return self.inner.collect(statistic, label)
-
-        def moments(self, label):
-            return self.inner.moments(label)
-
-        def ridge(self, features, head, seed, label):
-            seen.append(pickle.loads(pickle.dumps(features)))
-            return self.inner.ridge(features, head, seed, label)
+        def collect(self, statistic, label="pass"):
+            seen.append(label)
+            return super().collect(pickle.loads(pickle.dumps(statistic)), label)
 
         def mapped(self, map):
-            return Watching(self.inner.mapped(pickle.loads(pickle.dumps(map))))
+            return sent(super().mapped(pickle.loads(pickle.dumps(map))))
 
-        def halves(self, seed):
-            return tuple(map(Watching, self.inner.halves(seed)))
+    def sent(rows):
+        return Sent(**{name: getattr(rows, name) for name in Rows.__dataclass_fields__})
 
-    *_, net = learner.path(Watching(InMemory(data())), 0)
+    net = learner.fit(sent(passed(data(), 50)))
     assert seen
     assert net.W.isfinite().all()
 
@@ -225,10 +212,10 @@ class Counting(Engine):
 def test_moments_that_are_known_save_a_pass(learner, labels):
     block, engine = data(), Counting()
     rows = passed(block, 50).on(engine)
-    plain = learner.fit_rows(rows)
+    plain = learner.fit(rows)
     known = rows.knowing(rows.moments())
     engine.labels.clear()
-    again = learner.fit_rows(known)
+    again = learner.fit(known)
     assert engine.labels == labels
     # The same moments by another road: rounding times the head's condition.
     torch.testing.assert_close(again(block.X), plain(block.X), rtol=1e-9, atol=1e-9)

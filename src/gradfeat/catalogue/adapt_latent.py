@@ -26,6 +26,7 @@ from gradfeat.maths.streams import stream
 from gradfeat.models.base import Predictor
 from gradfeat.models.kernels.radial import Gaussian
 from gradfeat.models.rfm import RFM
+from gradfeat.rows.rows import in_memory
 from gradfeat.tasks.multi_index import MultiIndex
 
 NAMES = {"kernel": "Gaussian kernel", "network": "network", "rfm": "RFM"}
@@ -80,7 +81,7 @@ def _fit(
         case "network":
             return network(m, steps, X, y, seed)
         case _:
-            return RFM(Gaussian(size), penalty, updates).fit(X, y, seed=seed)
+            return RFM(Gaussian(size), penalty, updates).fit(in_memory(X, y), seed=seed)
 
 
 def theory(method: str, d: int, r: int, n: int, frequency: float, noise: float) -> dict[str, float]:

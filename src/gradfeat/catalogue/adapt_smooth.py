@@ -33,6 +33,7 @@ from gradfeat.models.gradient_step import GradientStep
 from gradfeat.models.head import RidgeHead
 from gradfeat.models.kernel_machine import KernelMachine
 from gradfeat.models.kernels.radial import Matern
+from gradfeat.rows.rows import in_memory
 from gradfeat.tasks.one_dimensional import OneDimensional, TruncatedPower
 from gradfeat.theory.interval_spectrum import interval_law, minimax_exponent
 from gradfeat.theory.kernel_law import KernelLaw, tuned_risk
@@ -79,7 +80,7 @@ def trial(
         case "kernel":
             f = centred_ridge(Matern(1.0, 2.5), X, y)
         case _:
-            f = GradientStep(m).fit(X, y, seed=seed)
+            f = GradientStep(m).fit(in_memory(X, y), seed=seed)
     X = task.sample(n_test, stream(seed, "test")).X.to(device)
     loss = float((f(X) - task.target(X)).square().mean())
     return {"loss": loss, "log_loss": math.log10(loss)}
@@ -95,7 +96,7 @@ def centred_ridge(kernel: Kernel, X: Tensor, y: Tensor) -> Predictor:
     e, V = torch.linalg.eigh(kernel(Z, Z))
     kept = e > FINEST * e[-1]
     root = V[:, kept] / e[kept].sqrt()
-    a, offset, _ = RidgeHead().fit(kernel(X, Z) @ root, y)
+    a, offset, _ = RidgeHead().fit(in_memory(kernel(X, Z) @ root, y))
     return KernelMachine(kernel, Z, root @ a, offset, X.new_ones(1))
 
 

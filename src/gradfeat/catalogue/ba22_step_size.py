@@ -31,6 +31,7 @@ from gradfeat.maths.feature_ridge import ridge_fit
 from gradfeat.maths.hermite import HermiteSeries
 from gradfeat.maths.streams import stream
 from gradfeat.models.step_sizes import first_step
+from gradfeat.rows.rows import in_memory
 from gradfeat.tasks.base import Sample
 from gradfeat.tasks.single_index import SingleIndex
 from gradfeat.theory.finite_step_errors import finite_step_errors
@@ -91,7 +92,7 @@ def trial(
     parts = [head.X, held.X.to(device), test.X.to(device)]
     if method != "linear":
         step = first_step(
-            first.X, first.y, width=N, activation=activation_of(activation),
+            in_memory(first.X, first.y), width=N, activation=activation_of(activation),
             residual="ba22", seed=seed,
         )  # fmt: skip
         eta = eta_of(method, n, step_scale)

@@ -20,6 +20,7 @@ from gradfeat.lab.claims import Claim, above, below, each, every, greater, order
 from gradfeat.lab.experiment import Experiment
 from gradfeat.maths.streams import stream
 from gradfeat.models.gradient_step import GradientStep
+from gradfeat.rows.rows import in_memory
 from gradfeat.tasks.multi_index import MultiIndex
 from gradfeat.tasks.targets import he2_hep, pure_hermite
 
@@ -51,7 +52,7 @@ def trial(
     at_least(2, **{"ratio d^2": n})
     task = MultiIndex(d, he2_hep(p) if target != "degenerate" else pure_hermite(p), seed=seed)
     rows, test = (task.sample(k, stream(seed, s)) for k, s in ((n, "train"), (n_test, "test")))
-    net = GradientStep(m).fit(rows.X.to(device), rows.y.to(device), seed=seed)
+    net = GradientStep(m).fit(in_memory(rows.X.to(device), rows.y.to(device)), seed=seed)
     cosines = (net.W @ task.directions.to(device)).abs().squeeze(1) / net.W.norm(dim=1)
     loss = (net(test.X.to(device)) - test.y.to(device)).square().mean()
     return {"loss": float(loss), "cosine": float(cosines.nanmedian())}

@@ -23,7 +23,7 @@ from gradfeat.maths.statistics.first_layer_gradient import FirstLayerGradient
 from gradfeat.maths.streams import stream
 from gradfeat.models.gradient_step import GradientStep
 from gradfeat.models.refit import affine_part
-from gradfeat.models.training_rows import InMemory
+from gradfeat.rows.rows import in_memory
 from gradfeat.tasks.base import Sample
 from gradfeat.tasks.multi_index import MultiIndex
 from gradfeat.tasks.targets import he2_hep
@@ -69,7 +69,7 @@ def trial(
     rows = task.sample(n, stream(seed, "train"))
     halves = [Sample(rows.X[i::2].to(device), rows.y[i::2].to(device)) for i in (0, 1)]
     g, U = task.g.series, task.directions.numpy()
-    start = net.start(InMemory(Block(rows.X, rows.y, torch.ones(n, dtype=torch.float64))), seed)
+    start = net.start(in_memory(rows.X, rows.y), seed)
     W, a = start.W[: m // 2].numpy(), start.a[: m // 2, 0].numpy()
     measured = [_gradient(half, start.W[: m // 2], start.a[: m // 2], bias) for half in halves]
     G = population_gradient(g, U, W, a, bias)
@@ -93,7 +93,7 @@ def _gradient(rows: Sample, W: Tensor, a: Tensor, bias: float) -> np.ndarray:
     """grad_W of the mean squared error at f = 0, on the rows less their own affine part."""
     X, y = rows.X, rows.y
     ones = torch.ones_like(y[:, 0])
-    alpha, beta = affine_part(InMemory(Block(X, y, ones)), "moment")
+    alpha, beta = affine_part(in_memory(X, y, ones), "moment")
     residual = y - alpha - X @ beta
     W, a = W.to(X), a.to(X)
     gradient = FirstLayerGradient(W, W.new_full((len(W),), bias), a, ReLU())

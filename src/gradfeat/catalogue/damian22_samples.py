@@ -32,6 +32,7 @@ from gradfeat.models.gradient_step import GradientStep
 from gradfeat.models.kernel_ridge import KernelRidge
 from gradfeat.models.kernels.network import NetworkKernel
 from gradfeat.models.random_features import RandomFeatures
+from gradfeat.rows.rows import in_memory
 from gradfeat.tasks.multi_index import MultiIndex
 from gradfeat.tasks.targets import he2_hep
 from gradfeat.theory.kernel_curve import ridge_risk
@@ -86,13 +87,13 @@ def trial(
 def _fit(method: str, m: int, ridge: float, X: Tensor, y: Tensor, seed: int) -> Predictor:
     match method:
         case "gradient step":
-            return GradientStep(m).fit(X, y, seed=seed)
+            return GradientStep(m).fit(in_memory(X, y), seed=seed)
         case "random features":
-            return RandomFeatures(m).fit(X, y, seed=seed)
+            return RandomFeatures(m).fit(in_memory(X, y), seed=seed)
         case "ntk":
             return tuned_ridge([NetworkKernel(bias=1.0)], X, y, seed)
         case _:
-            return KernelRidge(NetworkKernel(), ridge).fit(X, y)
+            return KernelRidge(NetworkKernel(), ridge).fit(in_memory(X, y))
 
 
 def theory(method: str, n: int, d: int, p: int, noise: float, ridge: float) -> dict[str, float]:

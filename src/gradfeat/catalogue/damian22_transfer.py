@@ -20,6 +20,7 @@ from gradfeat.models.head import RidgeHead
 from gradfeat.models.random_features import RandomFeatures
 from gradfeat.models.refit import refit_head
 from gradfeat.models.two_layer import TwoLayer
+from gradfeat.rows.rows import in_memory
 from gradfeat.tasks.multi_index import MultiIndex
 from gradfeat.tasks.targets import he2_hep, pure_hermite
 
@@ -54,9 +55,11 @@ def trial(
     X, y = rows.X.to(device), rows.y.to(device)
     U = target.directions.to(device)
     if power < 0:
-        f = RandomFeatures(m).fit(X, y, seed=seed)
+        f = RandomFeatures(m).fit(in_memory(X, y), seed=seed)
     else:
-        f = refit_head(_pretrained(power, d, p, m, seed, device), X, y, RidgeHead(), seed=seed)
+        f = refit_head(
+            _pretrained(power, d, p, m, seed, device), in_memory(X, y), RidgeHead(), seed=seed
+        )
     cosines = (f.W @ U).norm(dim=1) / f.W.norm(dim=1)
     loss = (f(test.X.to(device)) - test.y.to(device)).square().mean()
     return {"loss": float(loss), "cosine": float(cosines.nanmedian())}
@@ -65,7 +68,7 @@ def trial(
 @lru_cache(maxsize=32)  # cells that differ only in N share it
 def _pretrained(power: int, d: int, p: int, m: int, seed: int, device: str) -> TwoLayer:
     source = MultiIndex(d, he2_hep(p), seed=seed).sample(d**power, stream(seed, "source"))
-    return GradientStep(m).fit(source.X.to(device), source.y.to(device), seed=seed)
+    return GradientStep(m).fit(in_memory(source.X.to(device), source.y.to(device)), seed=seed)
 
 
 def _names(table: pd.DataFrame) -> dict[int, str]:

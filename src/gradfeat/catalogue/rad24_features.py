@@ -26,6 +26,7 @@ from gradfeat.maths.streams import stream
 from gradfeat.maths.subspaces import flat_cosine, leading_directions
 from gradfeat.models.kernels.radial import Laplace
 from gradfeat.models.rfm import RFM
+from gradfeat.rows.rows import in_memory
 from gradfeat.tasks.base import Sample
 from gradfeat.tasks.images import ImagePair
 
@@ -129,9 +130,9 @@ def _machine(
     learner: RFM, train: Sample, test: Sample, keep: float, seed: int
 ) -> tuple[dict[str, Any], Tensor]:
     """Accuracies of the RFM, of kernel ridge (M = I) and of the RFM on few coordinates."""
-    ridge, *_, last = learner.fit_path(train.X, train.y, seed=seed)
+    ridge, *_, last = learner.fit_path(in_memory(train.X, train.y), seed=seed)
     kept = leading_coordinates(last.M, keep)
-    few = learner.fit(train.X[:, kept], train.y, seed=seed)
+    few = learner.fit(in_memory(train.X[:, kept], train.y), seed=seed)
     return {
         "accuracy_rfm": accuracy(last, test),
         "accuracy_ridge": accuracy(ridge, test),
@@ -143,7 +144,7 @@ def _machine(
 def _permuted(learner: RFM, train: Sample, seed: int) -> Tensor:
     """M where the labels say nothing."""
     order = torch.randperm(len(train.y), generator=stream(seed, "permuted labels"))
-    return learner.fit(train.X, train.y[order.to(train.y.device)], seed=seed).M
+    return learner.fit(in_memory(train.X, train.y[order.to(train.y.device)]), seed=seed).M
 
 
 def _at(stages: Sequence[Stage], level: float) -> Stage:

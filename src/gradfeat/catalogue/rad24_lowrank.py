@@ -24,6 +24,7 @@ from gradfeat.maths.subspaces import leading_directions, principal_angles
 from gradfeat.models.kernel_machine import KernelMachine
 from gradfeat.models.kernels.radial import Laplace
 from gradfeat.models.rfm import RFM
+from gradfeat.rows.rows import in_memory
 from gradfeat.tasks.multi_index import MultiIndex
 from gradfeat.tasks.targets import GatedProduct, coordinate_product
 
@@ -79,7 +80,7 @@ def _of_seed(
 ) -> list[dict[str, float]]:
     train, test = (task.sample(k, stream(seed, s)) for k, s in ((n, "train"), (n_test, "test")))
     X, y, U = test.X.to(device), test.y.to(device), task.directions.to(device)
-    path = rfm.fit_path(train.X.to(device), train.y.to(device), seed=seed)
+    path = rfm.fit_path(in_memory(train.X.to(device), train.y.to(device)), seed=seed)
     wanted = {t: _errors(f, X, y, U, t > 0) for t, f in enumerate(path) if t in rounds}
     return [wanted[t] for t in rounds]
 

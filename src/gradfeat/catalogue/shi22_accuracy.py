@@ -37,6 +37,7 @@ from gradfeat.models.descent.loop import Source, descend
 from gradfeat.models.head import RidgeHead
 from gradfeat.models.losses import Hinge
 from gradfeat.models.tangent_ridge import TangentRidge
+from gradfeat.rows.rows import in_memory
 from gradfeat.tasks.base import Sample
 from gradfeat.theory.linear_accuracy import best_linear_accuracy
 
@@ -110,9 +111,9 @@ def _ridge(learner: GradientDescent, start: Layers, i: int, seed: int, train: Sa
     """The best ridge fit of the same fixed features."""
     if learner.trains == "linearisation":
         ntk = TangentRidge(learner.width, learner.activation, learner.start)
-        return ntk.fit(train.X, train.y, seed=seed)
+        return ntk.fit(in_memory(train.X, train.y), seed=seed)
     net = start.network(i, learner.activation)
-    a, offset, _ = RidgeHead().fit(net.features(train.X).double(), train.y.double())
+    a, offset, _ = RidgeHead().fit(in_memory(net.features(train.X).double(), train.y.double()))
     return replace(net, a=a.to(net.a), offset=offset.to(net.a))
 
 

@@ -26,6 +26,7 @@ from gradfeat.drawing.panels import caption, panels, shared_key
 from gradfeat.lab.claims import Claim, above, each, greater
 from gradfeat.lab.experiment import Experiment
 from gradfeat.maths.activations import TruncatedReLU
+from gradfeat.maths.blocks import Block
 from gradfeat.maths.streams import stream
 from gradfeat.models.descent.gradient_descent import GradientDescent, batches
 from gradfeat.models.descent.layers import Layers, Start
@@ -65,7 +66,7 @@ def trial(
         m, TruncatedReLU(), Hinge(), shi22_phases(k, m, steps, momentum=0.0), start
     )
     layers = learner.start.draw(m, rows.X.shape[1], 1, seed)
-    source_rows = batches(rows.X, rows.y, rows.y.new_ones(len(rows.y)), seed)
+    source_rows = batches(Block(rows.X, rows.y, rows.y.new_ones(len(rows.y))), seed)
     stages = {0: layers}
     path = descend(layers, source_rows, learner.phases, learner.loss, TruncatedReLU(), AllLayers())
     for state in path:

@@ -33,6 +33,7 @@ from gradfeat.models.descent.layers import Start
 from gradfeat.models.descent.phases import Phase
 from gradfeat.models.descent.trace import trace
 from gradfeat.models.losses import Logistic
+from gradfeat.rows.rows import in_memory
 
 PARTS = {"real": "real images", "gaussian": "Gaussian inputs"}
 
@@ -57,7 +58,7 @@ def trial(
     """
     at_least(1, m=m, m_teacher=m_teacher, steps=steps, n_test=n_test)
     train, test = pair_of(source, pair).split(0.5, stream(seed, "split"))
-    teacher = _learner(m_teacher, 300).fit(train.X, train.y, seed=seed)
+    teacher = _learner(m_teacher, 300).fit(in_memory(train.X, train.y), seed=seed)
     draw = _gaussian(gaussian, train.X)
     real = _labelled(teacher, train.X, test.X)
     made = _labelled(
@@ -71,7 +72,7 @@ def trial(
         "path_real": lambda f: _accuracy(f, *real[2:]),
         "path_gaussian": lambda f: _accuracy(f, *made[2:]),
     }
-    student = _learner(m, steps).fit_path(X, y, seed=seed + 1)
+    student = _learner(m, steps).fit_path(in_memory(X, y), seed=seed + 1)
     seen = trace(student, measures, shown_steps(steps))
     found: dict[str, float | np.ndarray] = dict(seen)
     for part in PARTS:

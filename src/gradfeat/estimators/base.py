@@ -23,11 +23,10 @@ from ..maths.subspaces import leading_directions
 from ..models.base import Predictor
 from ..models.first_gradient import GradientTest, first_gradient_test
 from ..models.restore import predictor_from
-from ..models.rows_learner import RowsLearner
 from ..models.search.found_features import FeatureLearner, FoundFeatures
 from ..models.search.search import SEARCH_ROWS, Space, Trial
 from ..models.search.worded import UNREACHED
-from ..rows.rows import Rows
+from ..rows.rows import Rows, of_block
 from .data import (
     Placement,
     TrainingData,
@@ -235,22 +234,14 @@ class FeatureModel(BaseEstimator, ABC):
 
     def _fit_predictor(self, space: Space, block: Block, seed: int, rows: Rows | None) -> None:
         """Fit at the chosen setting; keep the gradient features of a method made of them."""
-        X, y, w = block.X, block.y, block.w
+        training = of_block(block) if rows is None else rows.with_sample(block)
         self.gradient_features_ = None
-        match (rows, space.learner(self.settings_)):
-            case (Rows(), RowsLearner() as learner):
-                self.predictor_ = learner.fit_rows(rows, sample=block, seed=seed)
-            case (Rows(), _):
-                raise ValueError(
-                    f"{type(self).__name__} with these parameters needs its rows in memory: give "
-                    "arrays, or fit a linear model, random features, gradient features, a kernel "
-                    "machine or an RFM of squared loss to rows that are passed over."
-                )
-            case (_, FeatureLearner() as learner):
-                fitted = learner.with_features(X, y, weights=w, seed=seed)
+        match space.learner(self.settings_):
+            case FeatureLearner() as learner:
+                fitted = learner.with_features(training, seed=seed)
                 self.predictor_, self.gradient_features_ = fitted
-            case (_, learner):
-                self.predictor_ = learner.fit(X, y, weights=w, seed=seed)
+            case learner:
+                self.predictor_ = learner.fit(training, seed=seed)
 
     def _tune(self, space: Space, block: Block, seed: int, *, need_held_out: bool) -> Trial | None:
         searched = self.search is not None and space.open

@@ -8,9 +8,9 @@ from numpy.typing import ArrayLike
 from sklearn.utils.metaestimators import available_if
 
 from ..maths.blocks import Block
+from ..models.fixed_features import FixedFeatures
 from ..models.head import RidgeHead
 from ..models.linear import LinearRidge
-from ..models.rows_learner import SumsLearner
 from ..models.search.checks import check_choice, check_positive
 from ..models.search.search import Point, SearchSpace
 from .classifier import FeatureClassifier
@@ -101,7 +101,7 @@ class LinearRegressor(FeatureRegressor):
             After `fit`, or where a parameter of the features was changed between calls.
         """
         learner = self._space(NO_ROWS).learner({})
-        add_rows(self, cast(SumsLearner, learner), X, y, sample_weight)
+        add_rows(self, cast(FixedFeatures, learner), X, y, sample_weight)
         return self
 
 

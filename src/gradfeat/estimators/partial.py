@@ -13,8 +13,8 @@ from ..maths.blocks import Block, Statistic
 from ..maths.statistics.joint import Joint
 from ..maths.statistics.moments import Moments
 from ..maths.statistics.sample import RowSample
-from ..models.rows_learner import SumsLearner
-from ..models.training_rows import ridge_of
+from ..models.fixed_features import FixedFeatures
+from ..models.head import ridge_of
 from .base import AGOP_ROWS, seed_from
 from .data import given_weights, placement, to_numpy
 from .regressor import FeatureRegressor
@@ -28,7 +28,7 @@ NO_ROWS = Block(torch.zeros(0, 0), torch.zeros(0, 0), torch.zeros(0))
 class Sums:
     """Sums over all rows so far, with the widths of the rows."""
 
-    learner: SumsLearner
+    learner: FixedFeatures
     seed: int
     statistic: Statistic[Any, Any]
     state: Any
@@ -57,7 +57,7 @@ def exact_in_parts(model: Any) -> bool:
 
 
 def add_rows(
-    model: FeatureRegressor, learner: SumsLearner, X: Any, y: Any, sample_weight: Any
+    model: FeatureRegressor, learner: FixedFeatures, X: Any, y: Any, sample_weight: Any
 ) -> None:
     """Add rows to the sums that `model` keeps, and solve: the fit to all rows so far.
 
@@ -87,7 +87,7 @@ def add_rows(
     model._summarise(sample, X)
 
 
-def _check_begun(model: FeatureRegressor, learner: SumsLearner, begun: Sums | None) -> None:
+def _check_begun(model: FeatureRegressor, learner: FixedFeatures, begun: Sums | None) -> None:
     if begun is not None and replace(learner, head=begun.learner.head) != begun.learner:  # type: ignore[type-var]
         raise ValueError(
             "a parameter of the features was changed after the first rows had come, whose sums "
@@ -109,7 +109,7 @@ def _block(model: FeatureRegressor, X: Any, target: Any, sample_weight: Any) -> 
     return Block(*(model._where.tensor(values) for values in (table, target, w)))
 
 
-def _begin(learner: SumsLearner, block: Block, seed: int) -> Sums:
+def _begin(learner: FixedFeatures, block: Block, seed: int) -> Sums:
     none = block.none
     mapping = learner.features(none, seed)
     moments = Moments(mapping.map, mapping.row_bytes)

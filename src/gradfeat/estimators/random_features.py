@@ -9,7 +9,7 @@ from sklearn.utils.metaestimators import available_if
 
 from ..maths.activations import Activation
 from ..maths.blocks import Block
-from ..models.rows_learner import SumsLearner
+from ..models.fixed_features import FixedFeatures
 from ..models.search.network_spaces import HeadOptions, random_features_space
 from ..models.search.search import SearchSpace
 from .network import NetworkClassifier, NetworkRegressor
@@ -109,7 +109,7 @@ class RandomFeaturesRegressor(NetworkRegressor):
             After `fit`, or where a parameter of the features was changed between calls.
         """
         learner = self._space(NO_ROWS).learner({})
-        add_rows(self, cast(SumsLearner, learner), X, y, sample_weight)
+        add_rows(self, cast(FixedFeatures, learner), X, y, sample_weight)
         return self
 
 

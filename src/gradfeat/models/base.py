@@ -11,6 +11,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from ..maths.gradients import BLOCK_BYTES, agop
+from ..rows.rows import Rows
 
 
 class Predictor(ABC):
@@ -62,29 +63,31 @@ class Learner(ABC, Generic[PredictorT_co]):
     """A frozen specification of how to fit: hyper-parameters only, comparable and printable."""
 
     @abstractmethod
-    def fit_path(
-        self,
-        X: Float[Tensor, "n d"],
-        y: Float[Tensor, "n c"],
-        *,
-        weights: Float[Tensor, " n"] | None = None,
-        seed: int = 0,
-    ) -> Iterator[PredictorT_co]:
+    def fit_path(self, rows: Rows, *, seed: int = 0) -> Iterator[PredictorT_co]:
         """Fitted predictors after each stage of the method, the final one last.
 
         Randomness only from streams named under `seed`. Stop iterating to stop early.
+
+        Parameters
+        ----------
+        rows : Rows
+            Held in memory (:func:`gradfeat.rows.in_memory`) or streamed.
+        seed : int
+            Of every random draw.
+
+        Raises
+        ------
+        ValueError
+            Where the method needs its rows in memory and they are streamed.
+        SourceError
+            When streamed rows cannot be read, or there are none.
+        EngineError
+            When workers or the cluster fail.
         """
 
-    def fit(
-        self,
-        X: Float[Tensor, "n d"],
-        y: Float[Tensor, "n c"],
-        *,
-        weights: Float[Tensor, " n"] | None = None,
-        seed: int = 0,
-    ) -> PredictorT_co:
+    def fit(self, rows: Rows, *, seed: int = 0) -> PredictorT_co:
         """The final predictor of :meth:`fit_path`."""
-        *_, last = self.fit_path(X, y, weights=weights, seed=seed)
+        *_, last = self.fit_path(rows, seed=seed)
         return last
 
 

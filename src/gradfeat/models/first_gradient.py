@@ -12,9 +12,9 @@ from ..maths.blocks import Block, collect
 from ..maths.null_draws import null_draws, p_value
 from ..maths.statistics.moments import Moments
 from ..maths.whitening import whitening
+from ..rows.rows import in_memory
 from .base import unit_weights
 from .gradient_step import GradientStep
-from .training_rows import InMemory
 
 #: Rows, entries of X, and neurons that the test looks at.
 TEST_ROWS, TEST_NUMBERS, TEST_WIDTH = 5000, 250_000, 256
@@ -78,7 +78,7 @@ def first_gradient_test(
     X, y = X[:rows], y[:rows]
     mean, P = (t.to(X) for t in whitening(collect(Moments(), [Block(X, y, w)])))
     X = (X - mean) @ P
-    start = learner.start(InMemory(Block(X, y, w)), seed)
+    start = learner.start(in_memory(X, y, w), seed)
     # The second half of the neurons mirrors the first one.
     half = len(start.b) // 2
     slopes = learner.activation.derivative(torch.addmm(start.b[:half], X, start.W[:half].T))

@@ -9,7 +9,7 @@ from torch import Tensor
 
 from ..maths.streams import stream
 
-Rows = Literal["gaussian", "sphere"]
+RowLaw = Literal["gaussian", "sphere"]
 
 
 def draw(X: Tensor, seed: int, name: str, *shape: int) -> Tensor:
@@ -18,7 +18,7 @@ def draw(X: Tensor, seed: int, name: str, *shape: int) -> Tensor:
     return z.to(device=X.device, dtype=X.dtype)
 
 
-def draw_first_layer(X: Tensor, width: int, rows: Rows, seed: int) -> Tensor:
+def draw_first_layer(X: Tensor, width: int, rows: RowLaw, seed: int) -> Tensor:
     """W0 (width, d): rows N(0, I/d), or uniform on the unit sphere."""
     d = X.shape[1]
     W = draw(X, seed, "W0", width, d)

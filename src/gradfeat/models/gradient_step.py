@@ -7,25 +7,22 @@ from dataclasses import dataclass, field, replace
 from typing import Literal, final
 
 import torch
-from jaxtyping import Float
 from torch import Tensor
 
 from ..maths.activations import Activation, ReLU
-from ..maths.blocks import Block
 from ..maths.statistics.first_layer_gradient import FirstLayerGradient
 from ..maths.statistics.gradient_outer_products import GradientOuterProducts
-from .base import unit_weights
+from ..rows.rows import Rows
+from .base import Learner
 from .first_layers import draw, draw_first_layer
-from .head import RidgeHead
+from .head import RidgeHead, check_rows_came
 from .refit import AffineRest, Linear, NetworkRest, affine_part, with_head
-from .rows_learner import PassLearner
-from .training_rows import InMemory, TrainingRows, check_rows_came
 from .two_layer import TwoLayer
 
 
 @final
 @dataclass(frozen=True)
-class GradientStep(PassLearner[TwoLayer]):
+class GradientStep(Learner[TwoLayer]):
     """One gradient step finds the features, ridge uses them: alpha + beta.x + a.sigma(W1 x + b).
 
     alpha = mean y, beta = (1/n) sum_i y_i x_i, r = y - alpha - beta.x;
@@ -67,9 +64,10 @@ class GradientStep(PassLearner[TwoLayer]):
 
     Examples
     --------
+    >>> from gradfeat.rows import in_memory
     >>> X = torch.randn(2000, 10, generator=torch.Generator().manual_seed(0)).double()
     >>> y = (X[:, :1] ** 2 - 1) / 2**0.5
-    >>> net = GradientStep(width=200).fit(X, y)
+    >>> net = GradientStep(width=200).fit(in_memory(X, y))
     >>> bool((net.W[:, 0].abs() / net.W.norm(dim=1)).median() > 0.9)
     True
     """
@@ -90,33 +88,22 @@ class GradientStep(PassLearner[TwoLayer]):
                 "number."
             )
 
-    def fit_path(
-        self,
-        X: Float[Tensor, "n d"],
-        y: Float[Tensor, "n c"],
-        *,
-        weights: Float[Tensor, " n"] | None = None,
-        seed: int = 0,
-    ) -> Iterator[TwoLayer]:
+    def fit_path(self, rows: Rows, *, seed: int = 0) -> Iterator[TwoLayer]:
         """The nets after 1, ..., `n_steps` steps (or after none), each with its fitted head."""
-        return self.path(InMemory(Block(X, y, unit_weights(X, weights))), seed)
-
-    def path(self, data: TrainingRows, seed: int = 0) -> Iterator[TwoLayer]:
-        """:meth:`fit_path` on rows in memory or passed over."""
-        start = net = self.start(data, seed)
+        start = net = self.start(rows, seed)
         if self.n_steps == 0:
-            yield self._random_features(start, data, seed)
+            yield self._random_features(start, rows, seed)
         for step in range(1, self.n_steps + 1):
-            W = self._next_rows(net, data, seed, step)
+            W = self._next_rows(net, rows, seed, step)
             b = start.b
             if self.redraw_biases:
-                b = draw(data.template.X, seed, f"b{step}", self.width)
-            net = with_head(replace(start, W=W, b=b), data, self.head, seed)
+                b = draw(rows.template.X, seed, f"b{step}", self.width)
+            net = with_head(replace(start, W=W, b=b), rows, self.head, seed)
             yield net
 
-    def start(self, data: TrainingRows, seed: int = 0) -> TwoLayer:
+    def start(self, rows: Rows, seed: int = 0) -> TwoLayer:
         """The antisymmetric network (zero) plus the affine part alpha + beta.x."""
-        none, half = data.template, self.width // 2
+        none, half = rows.template, self.width // 2
         W = draw_first_layer(none.X, half, "gaussian", seed).repeat(2, 1)
         a = draw(none.X, seed, "a", half, none.y.shape[1]).sign()
         b = none.X.new_zeros(self.width)
@@ -124,24 +111,24 @@ class GradientStep(PassLearner[TwoLayer]):
             W,
             b,
             torch.cat([a, -a]),
-            *affine_part(data, self.linear, self.head.select),
+            *affine_part(rows, self.linear, self.head.select),
             self.activation,
         )
 
-    def _random_features(self, start: TwoLayer, data: TrainingRows, seed: int) -> TwoLayer:
-        none = data.template
+    def _random_features(self, start: TwoLayer, rows: Rows, seed: int) -> TwoLayer:
+        none = rows.template
         W = draw_first_layer(none.X, self.width, "gaussian", seed)
         b = draw(none.X, seed, "b", self.width)
-        return with_head(replace(start, W=W, b=b), data, self.head, seed)
+        return with_head(replace(start, W=W, b=b), rows, self.head, seed)
 
-    def _next_rows(self, net: TwoLayer, data: TrainingRows, seed: int, step: int) -> Tensor:
+    def _next_rows(self, net: TwoLayer, rows: Rows, seed: int, step: int) -> Tensor:
         if step == 1:
-            return self._sized(self._gradient(net, data, mirrored=True))
+            return self._sized(self._gradient(net, rows, mirrored=True))
         if self.update == "gradient":
-            return net.W + self._sized(self._gradient(net, data, mirrored=False))
-        return self._ansatz(net, data, seed, step)
+            return net.W + self._sized(self._gradient(net, rows, mirrored=False))
+        return self._ansatz(net, rows, seed, step)
 
-    def _gradient(self, net: TwoLayer, data: TrainingRows, *, mirrored: bool) -> Tensor:
+    def _gradient(self, net: TwoLayer, rows: Rows, *, mirrored: bool) -> Tensor:
         """Minus the gradient of the mean squared error in W.
 
         A `mirrored` start is zero, and the gradient of its second half is minus that of its first.
@@ -149,7 +136,7 @@ class GradientStep(PassLearner[TwoLayer]):
         half = slice(None, self.width // 2 if mirrored else None)
         rest = AffineRest(net.offset, net.beta) if mirrored else NetworkRest(net)
         gradient = FirstLayerGradient(net.W[half], net.b[half], net.a[half], self.activation, rest)
-        sums = data.collect(gradient, "gradient")
+        sums = rows.collect(gradient, "gradient")
         check_rows_came(sums.weight)
         G = (2 * sums.WT.T / sums.weight).to(net.W)
         return torch.cat([G, -G]) if mirrored else G
@@ -160,13 +147,13 @@ class GradientStep(PassLearner[TwoLayer]):
         size = G.square().sum(1).mean().sqrt()
         return G / size if size > 0 else G
 
-    def _ansatz(self, net: TwoLayer, data: TrainingRows, seed: int, step: int) -> Tensor:
+    def _ansatz(self, net: TwoLayer, rows: Rows, seed: int, step: int) -> Tensor:
         """Rows from N(0, M / tr M); a constant net keeps its rows."""
         products = GradientOuterProducts(net.gradient, net.scratch_per_row())
-        e, V = torch.linalg.eigh(data.collect(products, f"gradients after step {step - 1}"))
+        e, V = torch.linalg.eigh(rows.collect(products, f"gradients after step {step - 1}"))
         e = e.clamp(min=0)
         if not e.sum() > 0:
             return net.W
         root = (V * (e / e.sum()).sqrt()) @ V.T
-        X = data.template.X
+        X = rows.template.X
         return draw(X, seed, f"W{step}", self.width, X.shape[1]) @ root.to(X)

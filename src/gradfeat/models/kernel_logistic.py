@@ -12,6 +12,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from ..maths.memory import refuse_beyond
+from ..rows.rows import Rows
 from .base import Kernel, Learner, unit_weights
 from .kernel_machine import KernelMachine
 from .likelihoods import Likelihood, ManyClasses, TwoClasses
@@ -208,8 +209,9 @@ class KernelLogistic(Learner[KernelMachine]):
     Examples
     --------
     >>> from gradfeat.models.kernels.radial import Gaussian
+    >>> from gradfeat.rows import in_memory
     >>> X = torch.linspace(-1, 1, 6).double()[:, None]
-    >>> f = KernelLogistic(Gaussian(1.0), alpha=0.1).fit(X, X.sign())
+    >>> f = KernelLogistic(Gaussian(1.0), alpha=0.1).fit(in_memory(X, X.sign()))
     >>> bool((f(X).sign() == X.sign()).all())
     True
     """
@@ -220,24 +222,18 @@ class KernelLogistic(Learner[KernelMachine]):
     max_iter: int = 50
     memory_limit: int | None = None
 
-    def fit_path(
-        self,
-        X: Float[Tensor, "n d"],
-        y: Float[Tensor, "n c"],
-        *,
-        weights: Float[Tensor, " n"] | None = None,
-        seed: int = 0,
-    ) -> Iterator[KernelMachine]:
+    def fit_path(self, rows: Rows, *, seed: int = 0) -> Iterator[KernelMachine]:
         """Fit codes y = +-1, one column for two classes, else one a class; no randomness."""
         del seed
-        n = len(X)
+        block = rows.block("kernel logistic regression")
+        X, n = block.X, len(block.X)
         what = f"kernel logistic regression on {n:,} rows ({MATRICES} matrices of {n:,} x {n:,})"
         refuse_beyond(MATRICES * n * n * X.element_size(), self.memory_limit, what, INSTEAD)
         fit = logistic_coefficients(
             self.kernel(X, X),
-            y,
+            block.y,
             self.alpha,
-            weights=weights,
+            weights=block.w,
             tolerance=self.tolerance,
             max_iter=self.max_iter,
         )

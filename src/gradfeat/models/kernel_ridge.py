@@ -7,15 +7,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import final
 
-from jaxtyping import Float
-from torch import Tensor
-
-from ..maths.blocks import Block
 from ..rows.rows import Rows
-from .base import Kernel, unit_weights
+from .base import Kernel, Learner
 from .kernel_machine import KernelMachine
 from .nystrom_rows import centres_of, sampled
-from .rows_learner import RowsLearner
 from .solvers.base import Solver, System
 from .solvers.direct import Direct
 
@@ -25,7 +20,7 @@ DIRECT = Direct()
 
 @final
 @dataclass(frozen=True)
-class KernelRidge(RowsLearner[KernelMachine]):
+class KernelRidge(Learner[KernelMachine]):
     """(K + alpha W^{-1}) c = y - mean y; f(x) = mean y + sum_i c_i k(x, x_i).
 
     Minimises sum_i w_i |y_i - f(x_i)|^2 + alpha |f - mean y|_H^2.
@@ -38,11 +33,13 @@ class KernelRidge(RowsLearner[KernelMachine]):
         Penalty, >= 0.
     solver : Solver
         How, within which memory, to which tolerance. Nystrom centres give a machine on fewer
-        points. Rows passed over need a solver with centres (NystromDirect; Nystrom and Adaptive
+        points. Streamed rows need a solver with centres (NystromDirect; Nystrom and Adaptive
         come to the same there).
 
     Raises
     ------
+    ValueError
+        For streamed rows and a solver without centres.
     MemoryError
         Before anything is allocated, when the solver's matrices do not fit.
 
@@ -55,8 +52,9 @@ class KernelRidge(RowsLearner[KernelMachine]):
     --------
     >>> import torch
     >>> from gradfeat.models.kernels.radial import Gaussian
+    >>> from gradfeat.rows import in_memory
     >>> X = torch.linspace(0, 1, 5).double()[:, None]
-    >>> f = KernelRidge(Gaussian(0.3), alpha=1e-8).fit(X, X**2)
+    >>> f = KernelRidge(Gaussian(0.3), alpha=1e-8).fit(in_memory(X, X**2))
     >>> bool((f(X) - X**2).abs().max() < 1e-4)
     True
     """
@@ -65,35 +63,25 @@ class KernelRidge(RowsLearner[KernelMachine]):
     alpha: float
     solver: Solver = DIRECT
 
-    def fit_path(
-        self,
-        X: Float[Tensor, "n d"],
-        y: Float[Tensor, "n c"],
-        *,
-        weights: Float[Tensor, " n"] | None = None,
-        seed: int = 0,
-    ) -> Iterator[KernelMachine]:
-        """Solve; `seed` is that of the solver."""
-        w = unit_weights(X, weights)
+    def fit_path(self, rows: Rows, *, seed: int = 0) -> Iterator[KernelMachine]:
+        """Solve; `seed` is that of the solver.
+
+        Streamed rows: Nystrom centres among the sample of the rows (20,000 of them in a pass,
+        where they carry none), solved in one pass.
+        """
+        if rows.held is None:
+            yield self._streamed(rows, seed)
+            return
+        X, y, w = rows.held.X, rows.held.y, rows.held.w
         offset = (w @ y) / w.sum()
-        system = System(self.kernel, X, y - offset, self.alpha, weights)
-        solution = self.solver.solve(system, seed=seed)
+        solution = self.solver.solve(System(self.kernel, X, y - offset, self.alpha, w), seed=seed)
         if not solution.converged:
             warnings.warn(solution.message, UserWarning, stacklevel=2)
         c = solution.c.to(X.dtype)
         yield KernelMachine(self.kernel, solution.Z, c, offset, X.new_ones(X.shape[1]))
 
-    def fit_rows(self, rows: Rows, *, sample: Block | None = None, seed: int = 0) -> KernelMachine:
-        """Nystrom centres among `sample` (left out: 20,000 rows, in a pass), solved in one pass.
-
-        Raises
-        ------
-        ValueError
-            For a solver without centres.
-        MemoryError
-            When not even the matrices of ten centres fit.
-        """
+    def _streamed(self, rows: Rows, seed: int) -> KernelMachine:
         solver = centres_of(self.solver)
-        data = sampled(rows, sample, seed=seed)
+        data = sampled(rows, seed=seed)
         A = data.sample.X.new_ones(data.sample.X.shape[1])
         return data.ridge(self.kernel, self.alpha, solver, A, "normal equations")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import final
 
@@ -11,16 +10,14 @@ from torch import Tensor
 
 from ..maths.activations import ReLU
 from ..maths.blocks import Block
-from .base import unit_weights
-from .head import RidgeHead
-from .rows_learner import SumsLearner
-from .training_rows import INPUTS, InMemory, Mapping
+from .fixed_features import FixedFeatures
+from .head import INPUTS, Features, RidgeHead
 from .two_layer import TwoLayer
 
 
 @final
 @dataclass(frozen=True)
-class LinearRidge(SumsLearner):
+class LinearRidge(FixedFeatures):
     """f(x) = offset + beta.x, sum_i w_i |y_i - f(x_i)|^2 + penalty |beta|^2 at its minimum.
 
     The least of fixed features: what they can do without any.
@@ -33,25 +30,15 @@ class LinearRidge(SumsLearner):
     Examples
     --------
     >>> import torch
+    >>> from gradfeat.rows import in_memory
     >>> X = torch.arange(4.0).double()[:, None]
-    >>> round(float(LinearRidge(RidgeHead(1e-9)).fit(X, 2 * X + 1)(X)[3]), 6)
+    >>> round(float(LinearRidge(RidgeHead(1e-9)).fit(in_memory(X, 2 * X + 1))(X)[3]), 6)
     7.0
     """
 
     head: RidgeHead = field(default_factory=RidgeHead)
 
-    def fit_path(
-        self,
-        X: Float[Tensor, "n d"],
-        y: Float[Tensor, "n c"],
-        *,
-        weights: Float[Tensor, " n"] | None = None,
-        seed: int = 0,
-    ) -> Iterator[TwoLayer]:
-        """One ridge."""
-        return self.path(InMemory(Block(X, y, unit_weights(X, weights))), seed)
-
-    def features(self, none: Block, seed: int) -> Mapping:
+    def features(self, none: Block, seed: int) -> Features:
         """The inputs as they are."""
         del none, seed
         return INPUTS

@@ -1,4 +1,4 @@
-"""Kernel machines on Nystrom centres, fitted to rows that are passed over."""
+"""Kernel machines on Nystrom centres, fitted to rows that are streamed."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ UNKNOWN_PIECES = 2**10
 
 
 def centres_of(solver: Solver) -> NystromDirect:
-    """What a solver comes to on rows that are passed over: centres, solved from sums over rows.
+    """What a solver comes to on rows that are streamed: centres, solved from sums over rows.
 
     Raises
     ------
@@ -60,7 +60,7 @@ def centres_of(solver: Solver) -> NystromDirect:
         case Adaptive(memory_limit=limit):
             return NystromDirect(memory_limit=limit)
     raise ValueError(
-        f"the solver {type(solver).__name__} needs all n x n kernel values, which rows passed over "
+        f"the solver {type(solver).__name__} needs all n x n kernel values, which streamed rows "
         "do not allow: use solver=NystromDirect(centres=...), or hold the rows in memory."
     )
 
@@ -68,7 +68,7 @@ def centres_of(solver: Solver) -> NystromDirect:
 @final
 @dataclass(frozen=True, eq=False)
 class NystromRows:
-    """Rows that are passed over, and those of them among which centres are drawn.
+    """Rows that are streamed, and those of them among which centres are drawn.
 
     Attributes
     ----------
@@ -88,7 +88,7 @@ class NystromRows:
     >>> from gradfeat.rows.sources.arrays import ArrayRows
     >>> X = torch.linspace(0, 1, 200).double()[:, None]
     >>> rows = Rows(ArrayRows(X, 2 * X, piece_rows=50))
-    >>> data = sampled(rows, None, 100)
+    >>> data = sampled(rows, 100)
     >>> f = data.ridge(Laplace(1.0), 1e-6, NystromDirect(20), torch.ones(1).double(), "fit")
     >>> len(f.Z), data.count, bool((f(X) - 2 * X).abs().max() < 0.1)
     (20, 200, True)
@@ -150,7 +150,7 @@ class NystromRows:
         squares = SQUARES + (self.rows.source.count or UNKNOWN_PIECES).bit_length() + 1
         n = self.count if solver.centres is None else None
         m = solver.count(system, n, squares)
-        what = f"Nystrom with {m:,} centres on rows passed over"
+        what = f"Nystrom with {m:,} centres on streamed rows"
         instead = "ask for fewer centres or raise memory_limit"
         refuse_beyond(solver.bytes(system, m, squares), solver.memory_limit, what, instead)
         return m
@@ -172,15 +172,15 @@ class NystromRows:
         return collect(products, [first_rows(self.sample, most)])
 
 
-def sampled(rows: Rows, sample: Block | None, size: int = CANDIDATES, seed: int = 0) -> NystromRows:
-    """Rows and a sample of them: the one given, or `size` rows by their hash, in a pass.
+def sampled(rows: Rows, size: int = CANDIDATES, seed: int = 0) -> NystromRows:
+    """Rows and a sample of them: the one they carry, or `size` rows by their hash, in a pass.
 
     Raises
     ------
     SourceError
         When no row has a positive weight.
     """
-    known, found = None, sample
+    known, found = None, rows.sample
     if found is None:
         both = Joint((RowSample(size, seed), Moments(one_column)))
         found, moments = rows.collect(both, "sample")

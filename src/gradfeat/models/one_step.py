@@ -6,24 +6,19 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Literal, final
 
-from jaxtyping import Float
-from torch import Tensor
-
 from ..maths.activations import Activation, CentredReLU
-from ..maths.blocks import Block
 from ..maths.residuals import RESIDUALS, Residual
-from .base import unit_weights
+from ..rows.rows import Rows
+from .base import Learner
 from .head import RidgeHead
 from .refit import with_head
-from .rows_learner import PassLearner
-from .step_sizes import check_name, step_on
-from .training_rows import InMemory, TrainingRows
+from .step_sizes import check_name, first_step
 from .two_layer import TwoLayer
 
 
 @final
 @dataclass(frozen=True)
-class OneStep(PassLearner[TwoLayer]):
+class OneStep(Learner[TwoLayer]):
     """W = W0 + eta G, G = (1/n) [(a r^T) o sigma'(W0 X^T)] X; then ridge on sigma(X~ W^T).
 
     a ~ N(0, I/N), W0 rows on the unit sphere, no biases, head
@@ -60,8 +55,9 @@ class OneStep(PassLearner[TwoLayer]):
     Examples
     --------
     >>> import torch
+    >>> from gradfeat.rows import in_memory
     >>> X = torch.randn(400, 20, generator=torch.Generator().manual_seed(0)).double()
-    >>> net = OneStep(width=100, eta=20.0, lam=0.01).fit(X, X[:, :1])
+    >>> net = OneStep(width=100, eta=20.0, lam=0.01).fit(in_memory(X, X[:, :1]))
     >>> net.W.shape
     torch.Size([100, 20])
     """
@@ -77,45 +73,21 @@ class OneStep(PassLearner[TwoLayer]):
         check_name("residual", self.residual, RESIDUALS)
         check_name("sample", self.sample, ("fresh", "same"))
 
-    def fit_path(
-        self,
-        X: Float[Tensor, "n d"],
-        y: Float[Tensor, "n c"],
-        *,
-        weights: Float[Tensor, " n"] | None = None,
-        seed: int = 0,
-    ) -> Iterator[TwoLayer]:
+    def fit_path(self, rows: Rows, *, seed: int = 0) -> Iterator[TwoLayer]:
         """Fit on one sample; with ``sample="fresh"`` half of it is kept for the head."""
-        return self.path(InMemory(Block(X, y, unit_weights(X, weights))), seed)
+        one, two = rows.halves(seed) if self.sample == "fresh" else (rows, rows)
+        yield self.fit_head(self.step(one, seed=seed), two)
 
-    def path(self, data: TrainingRows, seed: int = 0) -> Iterator[TwoLayer]:
-        """:meth:`fit_path` on rows in memory or passed over (halves are then by hash)."""
-        one, two = data.halves(seed) if self.sample == "fresh" else (data, data)
-        step = step_on(one, self.width, self.activation, self.residual, seed)
-        yield self._with_head(step.network(self.eta), two)
-
-    def step(
-        self,
-        X: Float[Tensor, "n d"],
-        y: Float[Tensor, "n c"],
-        *,
-        weights: Float[Tensor, " n"] | None = None,
-        seed: int = 0,
-    ) -> TwoLayer:
+    def step(self, rows: Rows, *, seed: int = 0) -> TwoLayer:
         """The network after the gradient step: W0 + eta G with the initial head."""
-        data = InMemory(Block(X, y, unit_weights(X, weights)))
-        return step_on(data, self.width, self.activation, self.residual, seed).network(self.eta)
+        step = first_step(
+            rows, width=self.width, activation=self.activation, residual=self.residual, seed=seed
+        )
+        return step.network(self.eta)
 
-    def fit_head(
-        self,
-        net: TwoLayer,
-        X: Float[Tensor, "n d"],
-        y: Float[Tensor, "n c"],
-        weights: Float[Tensor, " n"] | None = None,
-    ) -> TwoLayer:
-        """Ridge on the features of `net` at (X, y)."""
-        return self._with_head(net, InMemory(Block(X, y, unit_weights(X, weights))))
+    def fit_head(self, net: TwoLayer, rows: Rows) -> TwoLayer:
+        """Ridge on the features of `net` at the rows; the initial head leaves no trace.
 
-    def _with_head(self, net: TwoLayer, data: TrainingRows) -> TwoLayer:
-        """The penalty is that of a mean over rows; the initial head leaves no trace."""
-        return with_head(net, data, RidgeHead(self.lam, intercept=False, mean=True))
+        The penalty is that of a mean over rows.
+        """
+        return with_head(net, rows, RidgeHead(self.lam, intercept=False, mean=True))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from typing import final
 
@@ -11,18 +10,16 @@ from torch import Tensor
 
 from ..maths.activations import Activation, ReLU
 from ..maths.blocks import Block
-from .base import unit_weights
-from .first_layers import Rows, draw, draw_first_layer
-from .head import RidgeHead
+from .first_layers import RowLaw, draw, draw_first_layer
+from .fixed_features import FixedFeatures
+from .head import Features, RidgeHead
 from .refit import features_of
-from .rows_learner import SumsLearner
-from .training_rows import InMemory, Mapping
 from .two_layer import TwoLayer
 
 
 @final
 @dataclass(frozen=True)
-class RandomFeatures(SumsLearner):
+class RandomFeatures(FixedFeatures):
     """f(x) = offset + a.sigma(W0 x + b), W0 and b drawn, a by ridge.
 
     Parameters
@@ -43,30 +40,20 @@ class RandomFeatures(SumsLearner):
     Examples
     --------
     >>> import torch
+    >>> from gradfeat.rows import in_memory
     >>> X = torch.linspace(-1, 1, 50).double()[:, None]
-    >>> f = RandomFeatures(width=100).fit(X, X**2)
+    >>> f = RandomFeatures(width=100).fit(in_memory(X, X**2))
     >>> bool((f(X) - X**2).abs().max() < 1e-2)
     True
     """
 
     width: int = 1024
     activation: Activation = field(default_factory=ReLU)
-    rows: Rows = "gaussian"
+    rows: RowLaw = "gaussian"
     biases: bool = True
     head: RidgeHead = field(default_factory=RidgeHead)
 
-    def fit_path(
-        self,
-        X: Float[Tensor, "n d"],
-        y: Float[Tensor, "n c"],
-        *,
-        weights: Float[Tensor, " n"] | None = None,
-        seed: int = 0,
-    ) -> Iterator[TwoLayer]:
-        """Draw the first layer, fit the head."""
-        return self.path(InMemory(Block(X, y, unit_weights(X, weights))), seed)
-
-    def features(self, none: Block, seed: int) -> Mapping:
+    def features(self, none: Block, seed: int) -> Features:
         """sigma(W0 x + b)."""
         return features_of(self._drawn(none, seed))
 

@@ -10,9 +10,8 @@ from jaxtyping import Float
 from torch import Tensor
 
 from ..maths.blocks import Block
-from .base import unit_weights
-from .head import RidgeHead, Select
-from .training_rows import INPUTS, InMemory, Mapping, TrainingRows
+from ..rows.rows import Rows
+from .head import Features, RidgeHead, Select
 from .two_layer import TwoLayer
 
 #: How beta is found before the features are fitted to what is left.
@@ -54,13 +53,13 @@ class FeatureRows:
         return Block(self.net.features(rows.X), rest, rows.w)
 
 
-def features_of(net: TwoLayer) -> Mapping:
+def features_of(net: TwoLayer) -> Features:
     """The features of `net`, with the scratch of a row."""
-    return Mapping(FeatureRows(net), 2 * len(net.b) * net.W.element_size())
+    return Features(FeatureRows(net), 2 * len(net.b) * net.W.element_size())
 
 
 def affine_part(
-    data: TrainingRows, linear: Linear, select: Select = "loo"
+    rows: Rows, linear: Linear, select: Select = "loo"
 ) -> tuple[Float[Tensor, " c"], Float[Tensor, "d c"]]:
     """alpha (c,) and beta (d, c) of alpha + beta.x, before anything else is fitted.
 
@@ -71,47 +70,47 @@ def affine_part(
 
     Examples
     --------
+    >>> from gradfeat.rows import in_memory
     >>> X = torch.tensor([[1.0], [-1.0]])
-    >>> rows = InMemory(Block(X, 2 * X + 1, torch.ones(2)))
+    >>> rows = in_memory(X, 2 * X + 1)
     >>> [part.tolist() for part in affine_part(rows, "moment")]
     [[1.0], [[2.0]]]
     """
-    none = data.template
+    none = rows.template
     if linear == "none":
         return none.X.new_zeros(none.y.shape[1]), none.X.new_zeros(none.X.shape[1], none.y.shape[1])
     if linear == "ridge":
-        beta, alpha, _ = data.ridge(INPUTS, RidgeHead(select=select), 0, "linear part")
+        beta, alpha, _ = RidgeHead(select=select).fit(rows, label="linear part")
         return alpha, beta
-    m = data.moments("moments")
+    m = rows.moments()
     beta = m.xy / m.weight + torch.outer(m.mean_x, m.mean_y)
     return m.mean_y.to(none.X), beta.to(none.X)
 
 
-def with_head(net: TwoLayer, data: TrainingRows, head: RidgeHead, seed: int = 0) -> TwoLayer:
+def with_head(net: TwoLayer, rows: Rows, head: RidgeHead, seed: int = 0) -> TwoLayer:
     """`net` with a fitted to what its affine part leaves of y, and the head's intercept added.
 
     Examples
     --------
     >>> from gradfeat.maths.activations import ReLU
+    >>> from gradfeat.rows import in_memory
     >>> one, X = torch.ones(1, 1), torch.tensor([[1.0], [2.0]])
     >>> net = TwoLayer(one, 0 * one[0], one, 0 * one[0], 0 * one, ReLU())
-    >>> rows = InMemory(Block(X, 3 * X, torch.ones(2)))
+    >>> rows = in_memory(X, 3 * X)
     >>> new = with_head(net, rows, RidgeHead(1e-9, intercept=False))
     >>> round(float(new.a), 3)
     3.0
     """
-    a, intercept, _ = data.ridge(features_of(net), head, seed, "normal equations")
+    a, intercept, _ = head.fit(rows, features_of(net), seed=seed)
     return replace(net, a=a, offset=net.offset + intercept)
 
 
 def refit_head(
     net: TwoLayer,
-    X: Float[Tensor, "n d"],
-    y: Float[Tensor, "n k"],
+    rows: Rows,
     head: RidgeHead,
     *,
     linear: Linear = "none",
-    weights: Float[Tensor, " n"] | None = None,
     seed: int = 0,
 ) -> TwoLayer:
     """The features of `net` with a head of their own: sigma and (W, b) kept, the rest fitted anew.
@@ -124,14 +123,12 @@ def refit_head(
     ----------
     net : TwoLayer
         Where the first layer comes from.
-    X, y : Tensor (n, d), (n, k)
+    rows : Rows
         Rows and targets of the new problem.
     head : RidgeHead
         How a is fitted; with ``linear="none"`` it should have an intercept.
     linear : {"moment", "ridge", "none"}
         The affine part; one of d coefficients needs n of order d rows, which "none" does not.
-    weights : Tensor (n,), optional
-        Non-negative row weights.
     seed : int
         Of the rows that a head chosen by validation holds out.
 
@@ -141,13 +138,13 @@ def refit_head(
     Examples
     --------
     >>> from gradfeat.models.gradient_step import GradientStep
+    >>> from gradfeat.rows import in_memory
     >>> X = torch.randn(3000, 20, generator=torch.Generator().manual_seed(0)).double()
-    >>> net = GradientStep(width=200).fit(X, X[:, :1] ** 2)
-    >>> new = refit_head(net, X[:40], X[:40, :1].abs(), RidgeHead())
+    >>> net = GradientStep(width=200).fit(in_memory(X, X[:, :1] ** 2))
+    >>> new = refit_head(net, in_memory(X[:40], X[:40, :1].abs()), RidgeHead())
     >>> bool((new(X) - X[:, :1].abs()).square().mean() < 0.05)
     True
     """
-    data = InMemory(Block(X, y, unit_weights(X, weights)))
-    alpha, beta = affine_part(data, linear)
-    start = replace(net, a=y.new_zeros(len(net.b), y.shape[1]), offset=alpha, beta=beta)
-    return with_head(start, data, head, seed)
+    alpha, beta = affine_part(rows, linear)
+    a = alpha.new_zeros(len(net.b), len(alpha))
+    return with_head(replace(net, a=a, offset=alpha, beta=beta), rows, head, seed)

@@ -8,17 +8,15 @@ from functools import cache, partial
 from typing import Literal, final
 
 import torch
-from jaxtyping import Float
 from torch import Tensor
 
 from ..maths.blocks import Block
 from ..maths.gradients import agop, outer_product
 from ..maths.streams import stream
-from ..rows.rows import Rows
-from .base import Kernel, unit_weights
+from ..rows.rows import Rows, of_block
+from .base import Kernel, Learner
 from .kernel_machine import KernelMachine, apply_metric
 from .nystrom_rows import NystromRows, centres_of, first_rows, sampled
-from .rows_learner import RowsLearner
 from .solvers.adaptive import Adaptive
 from .solvers.base import Solution, Solver, System
 from .solvers.nystrom_direct import CANDIDATES, NystromDirect
@@ -34,7 +32,7 @@ LARGEST = 2**26
 
 @final
 @dataclass(frozen=True)
-class RFM(RowsLearner[KernelMachine]):
+class RFM(Learner[KernelMachine]):
     """Repeat from M = I: (K_M + alpha I) c = y - mean y; M <- AGOP of the fit; refit.
 
     K_M(x, z) = k(|x - z|_M), |u|_M^2 = u^T M u, AGOP = (1/n) sum_i grad f(x_i) grad f(x_i)^T
@@ -58,21 +56,23 @@ class RFM(RowsLearner[KernelMachine]):
         Scale M to trace d (the bandwidth keeps its meaning) or to largest entry 1. A zero or
         non-finite AGOP leaves M as it was.
     agop_rows : int, optional
-        Average over a random subset of this many rows (default: all); of rows passed over, over so
+        Average over a random subset of this many rows (default: all); of streamed rows, over so
         many of the sample.
     metric_rows : int, optional
         Learn M from a random subset of so many rows (default: all); the last round, after
-        `n_iter` updates, is fitted to all rows. Of rows passed over, they are those of the sample,
+        `n_iter` updates, is fitted to all rows. Of streamed rows, they are those of the sample,
         and the rounds take no pass.
     solver : Solver
         How the last round is solved, within which memory. Nystrom centres make it a machine of
-        fewer points for any number of rows, and are needed for rows passed over.
+        fewer points for any number of rows, and are needed for streamed rows.
     rough : Solver or None
         How the rounds before are solved, to fewer digits: those of an AGOP. None: as the last
-        (and so for an Adaptive on rows passed over).
+        (and so for an Adaptive on streamed rows).
 
     Raises
     ------
+    ValueError
+        For streamed rows and a solver without centres.
     MemoryError
         Before anything is allocated, when the solver's matrices do not fit.
 
@@ -81,8 +81,9 @@ class RFM(RowsLearner[KernelMachine]):
     Examples
     --------
     >>> from gradfeat.models.kernels.radial import Laplace
+    >>> from gradfeat.rows import in_memory
     >>> X = torch.randn(200, 5, generator=torch.Generator().manual_seed(0)).double()
-    >>> f = RFM(Laplace(4.0), alpha=1e-3, n_iter=3).fit(X, X[:, :1] ** 2)
+    >>> f = RFM(Laplace(4.0), alpha=1e-3, n_iter=3).fit(in_memory(X, X[:, :1] ** 2))
     >>> bool(f.M[0, 0] > 0.9 * f.M.trace())
     True
     """
@@ -99,57 +100,41 @@ class RFM(RowsLearner[KernelMachine]):
     solver: Solver = ADAPTIVE
     rough: Solver | None = ROUGH
 
-    def fit_path(
-        self,
-        X: Float[Tensor, "n d"],
-        y: Float[Tensor, "n c"],
-        *,
-        weights: Float[Tensor, " n"] | None = None,
-        seed: int = 0,
-    ) -> Iterator[KernelMachine]:
-        """The machines after 0, 1, ..., `n_iter` updates; stop iterating to stop early."""
-        for _, machine in self._rounds(X, y, weights, seed):
+    def fit_path(self, rows: Rows, *, seed: int = 0) -> Iterator[KernelMachine]:
+        """The machines after 0, 1, ..., `n_iter` updates; stop iterating to stop early.
+
+        Of streamed rows the last one alone: Nystrom centres in every round, two passes an update
+        and one for the last fit.
+        """
+        if rows.held is None:
+            solver, data = centres_of(self.solver), self.sampled(rows, seed)
+            *_, A = self._streamed_metrics(data)
+            yield data.ridge(self.kernel, self.alpha, solver, A, "last fit")
+            return
+        for _, machine in self._rounds(rows.held, seed):
             yield machine()
 
-    def metrics(
-        self,
-        X: Float[Tensor, "n d"],
-        y: Float[Tensor, "n c"],
-        *,
-        weights: Float[Tensor, " n"] | None = None,
-        seed: int = 0,
-    ) -> Iterator[Tensor]:
+    def metrics(self, rows: Rows, *, seed: int = 0) -> Iterator[Tensor]:
         """The square roots A of M after 0, 1, ..., `n_iter` updates, without the last solve."""
-        for A, _ in self._rounds(X, y, weights, seed):
+        if rows.held is None:
+            yield from self._streamed_metrics(self.sampled(rows, seed))
+            return
+        for A, _ in self._rounds(rows.held, seed):
             yield A
 
-    def fit_rows(self, rows: Rows, *, sample: Block | None = None, seed: int = 0) -> KernelMachine:
-        """Nystrom centres in every round: two passes an update, and one for the last fit.
-
-        Raises
-        ------
-        ValueError
-            For a solver without centres.
-        MemoryError
-            When not even the matrices of ten centres fit.
-        """
-        solver = centres_of(self.solver)
-        data = self.sampled(rows, sample, seed)
-        return data.ridge(self.kernel, self.alpha, solver, self.metric(data), "last fit")
-
-    def sampled(self, rows: Rows, sample: Block | None, seed: int) -> NystromRows:
-        """Rows with a sample that is large enough, unless one is given."""
+    def sampled(self, rows: Rows, seed: int) -> NystromRows:
+        """Streamed rows with a sample that is large enough, unless they carry one."""
         size = max(CANDIDATES, self.agop_rows or 0, self.metric_rows or 0)
-        return sampled(rows, sample, size, seed)
+        return sampled(rows, size, seed)
 
-    def metric(self, data: NystromRows) -> Tensor:
-        """Square root A of M after `n_iter` updates, from passes over rows; no last solve."""
+    def _streamed_metrics(self, data: NystromRows) -> Iterator[Tensor]:
+        """:meth:`metrics` from passes over rows, or from the sample where `metric_rows` says so."""
         if self.metric_rows is not None:
-            few = first_rows(data.sample, self.metric_rows)
-            inner = replace(self, metric_rows=None)
-            *_, A = inner.metrics(few.X, few.y, weights=few.w, seed=data.seed)
-            return A
+            few = of_block(first_rows(data.sample, self.metric_rows))
+            yield from replace(self, metric_rows=None).metrics(few, seed=data.seed)
+            return
         rough, A = self._rough(), data.sample.X.new_ones(data.sample.X.shape[1])
+        yield A
         for update in range(self.n_iter):
             name = f"round {update + 1} of {self.n_iter}"
             machine = data.ridge(self.kernel, self.alpha, rough, A, f"{name}: fit")
@@ -157,7 +142,7 @@ class RFM(RowsLearner[KernelMachine]):
                 machine, self.agop_rows, centre=self.centre_gradients, label=f"{name}: gradients"
             )
             A = self._next_metric(A.double(), inner).to(A)
-        return A
+            yield A
 
     def _rough(self) -> NystromDirect:
         """How rounds are solved in passes: an Adaptive names no centres, the last solver may."""
@@ -168,19 +153,19 @@ class RFM(RowsLearner[KernelMachine]):
                 return centres_of(rough)
 
     def _rounds(
-        self, X: Tensor, y: Tensor, weights: Tensor | None, seed: int
+        self, every: Block, seed: int
     ) -> Iterator[tuple[Tensor, Callable[[], KernelMachine]]]:
         """A and, where it is called for, the machine in its metric."""
-        every, subset = (X, y, weights), _some(self.metric_rows, len(X), "metric rows", seed)
-        A = X.new_ones(X.shape[1])
+        subset = _some(self.metric_rows, len(every.X), "metric rows", seed)
+        A = every.X.new_ones(every.X.shape[1])
         for update in range(self.n_iter + 1):
             last = update == self.n_iter
-            X, y, weights = every if last or subset is None else _rows(every, subset)
-            w = unit_weights(X, weights)
+            block = every if last or subset is None else _rows(every, subset)
+            X, y, w = block.X, block.y, block.w
             offset = (w @ y) / w.sum()
             rows = _some(self.agop_rows, len(X), "agop rows", seed)
             XA, kept = apply_metric(X, A), None if last else {}
-            system = System(self.kernel, XA, y - offset, self.alpha, weights, kept)
+            system = System(self.kernel, XA, y - offset, self.alpha, w, kept)
             solver = self.solver if last or self.rough is None else self.rough
             solve = cache(partial(solver.solve, system, seed=seed))
 
@@ -238,8 +223,5 @@ def _some(most: int | None, n: int, name: str, seed: int) -> Tensor | None:
     return torch.randperm(n, generator=stream(seed, name))[:most]
 
 
-def _rows(
-    data: tuple[Tensor, Tensor, Tensor | None], rows: Tensor
-) -> tuple[Tensor, Tensor, Tensor | None]:
-    X, y, weights = data
-    return X[rows], y[rows], None if weights is None else weights[rows]
+def _rows(block: Block, rows: Tensor) -> Block:
+    return Block(block.X[rows], block.y[rows], block.w[rows])

@@ -11,6 +11,7 @@ from torch import Tensor
 from ..maths.activations import Activation
 from ..maths.feature_ridge import RidgeFit, ridge_fit
 from ..maths.residuals import Residual
+from ..rows.rows import in_memory
 from .step_sizes import Step, StepRows, first_step
 
 #: Inputs (n, d) and targets (n, c).
@@ -87,7 +88,9 @@ def step_errors(
     >>> errors[1].test < errors[0].test
     True
     """
-    step = first_step(*gradient, width=width, activation=activation, residual=residual, seed=seed)
+    step = first_step(
+        in_memory(*gradient), width=width, activation=activation, residual=residual, seed=seed
+    )
     fits = _fits(step, gradient if head is None else head, etas, lam)
     rows = step.rows(test[0])
     return [

@@ -15,9 +15,10 @@ from ..maths.memory import BLOCK_BYTES
 from ..maths.residuals import RESIDUALS, Residual
 from ..maths.statistics.first_layer_gradient import FirstLayerGradient
 from ..maths.statistics.joint import Joint
-from .base import row_blocks, unit_weights
+from ..rows.rows import Rows
+from .base import row_blocks
 from .first_layers import draw, draw_first_layer
-from .training_rows import InMemory, TrainingRows, check_rows_came
+from .head import check_rows_came
 from .two_layer import TwoLayer
 
 
@@ -103,53 +104,6 @@ class Step:
         return (X @ self.beta) ** torch.arange(1, degree + 1, device=X.device)
 
 
-def first_step(
-    X: Float[Tensor, "n d"],
-    y: Float[Tensor, "n c"],
-    *,
-    width: int,
-    activation: Activation,
-    residual: Residual = "y",
-    seed: int = 0,
-    weights: Float[Tensor, " n"] | None = None,
-) -> Step:
-    """G = (1/n) [(a r^T) o sigma'(W0 X^T)] X and beta = X^T r / n, without a step size yet.
-
-    Parameters
-    ----------
-    X, y : Tensor (n, d), (n, c)
-        The rows of the gradient.
-    width : int
-        N.
-    activation : Activation
-        sigma.
-    residual : {"y", "y - f0", "ba22"}
-        r = y, y - f_0 or y - f_0 / sqrt(N), with f_0 = sigma(X W0^T) a.
-    seed : int
-        W0 and a are those of ``OneStep`` at this seed.
-    weights : Tensor (n,), optional
-        Row weights.
-
-    Raises
-    ------
-    ValueError
-        Where `residual` is another name.
-
-    Source: Moniri24, Section 2; Ba et al. 2022.
-
-    Examples
-    --------
-    >>> from gradfeat.maths.activations import CentredReLU
-    >>> X = torch.randn(400, 20, generator=torch.Generator().manual_seed(0)).double()
-    >>> step = first_step(X, X[:, :1], width=100, activation=CentredReLU())
-    >>> rows = step.rows(X)
-    >>> [tuple(rows.features(eta).shape) for eta in (0.0, 1.0, 20.0)]
-    [(400, 100), (400, 100), (400, 100)]
-    """
-    data = InMemory(Block(X, y, unit_weights(X, weights)))
-    return step_on(data, width, activation, residual, seed)
-
-
 @dataclass(frozen=True)
 class ScaledRest:
     """y - scale f(x) in the place of y."""
@@ -162,12 +116,48 @@ class ScaledRest:
         return Block(rows.X, torch.sub(rows.y, self.net(rows.X), alpha=self.scale), rows.w)
 
 
-def step_on(
-    data: TrainingRows, width: int, activation: Activation, residual: Residual, seed: int
+def first_step(
+    rows: Rows,
+    *,
+    width: int,
+    activation: Activation,
+    residual: Residual = "y",
+    seed: int = 0,
 ) -> Step:
-    """:func:`first_step` on rows in memory or passed over, in one pass."""
+    """G = (1/n) [(a r^T) o sigma'(W0 X^T)] X and beta = X^T r / n, without a step size yet.
+
+    Parameters
+    ----------
+    rows : Rows
+        The rows of the gradient; one pass.
+    width : int
+        N.
+    activation : Activation
+        sigma.
+    residual : {"y", "y - f0", "ba22"}
+        r = y, y - f_0 or y - f_0 / sqrt(N), with f_0 = sigma(X W0^T) a.
+    seed : int
+        W0 and a are those of ``OneStep`` at this seed.
+
+    Raises
+    ------
+    ValueError
+        Where `residual` is another name.
+
+    Source: Moniri24, Section 2; Ba et al. 2022.
+
+    Examples
+    --------
+    >>> from gradfeat.maths.activations import CentredReLU
+    >>> from gradfeat.rows import in_memory
+    >>> X = torch.randn(400, 20, generator=torch.Generator().manual_seed(0)).double()
+    >>> step = first_step(in_memory(X, X[:, :1]), width=100, activation=CentredReLU())
+    >>> products = step.rows(X)
+    >>> [tuple(products.features(eta).shape) for eta in (0.0, 1.0, 20.0)]
+    [(400, 100), (400, 100), (400, 100)]
+    """
     check_name("residual", residual, RESIDUALS)
-    X, c = data.template.X, data.template.y.shape[1]
+    X, c = rows.template.X, rows.template.y.shape[1]
     a = draw(X, seed, "a", width, c) / width**0.5
     W0, b = draw_first_layer(X, width, "sphere", seed), X.new_zeros(width)
     zero = X.new_zeros(X.shape[1], c)
@@ -178,7 +168,7 @@ def step_on(
     # X^T r is the gradient of c linear neurons, one for each output.
     linear = FirstLayerGradient(zero.T, zero[0], torch.eye(c).to(X), Polynomial((0.0, 1.0)), rest)
     gradient = FirstLayerGradient(W0, b, a, activation, rest)
-    sums, products = data.collect(Joint((gradient, linear)), "gradient")
+    sums, products = rows.collect(Joint((gradient, linear)), "gradient")
     check_rows_came(sums.weight)
     G, beta = sums.WT.T / sums.weight, products.WT / sums.weight
     return Step(W0, a, G.to(X), beta.to(X), activation)

@@ -10,14 +10,12 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from ..maths.blocks import Block
 from ..maths.statistics.affine import Affine, inputs_only
 from ..rows.rows import Rows
-from .base import Learner, unit_weights
+from .base import Learner
 from .kernel_machine import KernelMachine
 from .projected import Projected
 from .rfm import RFM
-from .rows_learner import RowsLearner
 
 
 def eigenpairs(A: Tensor) -> tuple[Float[Tensor, " d"], Float[Tensor, "d d"]]:
@@ -76,7 +74,7 @@ def _scaled(B: Tensor, variance: float) -> Tensor:
 
 @final
 @dataclass(frozen=True)
-class SubspaceRefit(RowsLearner[Projected]):
+class SubspaceRefit(Learner[Projected]):
     """Learn M by `rfm`, then fit `head` on B^T x, B = V_r diag(e^power) of M, of total variance 1.
 
     A kernel fit in all d inputs pays for each of them even where M says which few matter: a smooth
@@ -88,7 +86,6 @@ class SubspaceRefit(RowsLearner[Projected]):
         How M is learnt, and from how many rows: after its `n_iter` updates.
     head : Learner
         What is fitted to all projected rows; its bandwidth is in units of their standard deviation.
-        For rows passed over a RowsLearner.
     directions : int, optional
         r; None: all that are not rounding.
     power : float
@@ -101,10 +98,12 @@ class SubspaceRefit(RowsLearner[Projected]):
     --------
     >>> from gradfeat.models.kernel_ridge import KernelRidge
     >>> from gradfeat.models.kernels.radial import Gaussian, Laplace
+    >>> from gradfeat.rows import in_memory
     >>> X = torch.randn(400, 8, generator=torch.Generator().manual_seed(0)).double()
     >>> y = (X[:, :1] + X[:, 1:2]).sin()
     >>> rfm = RFM(Laplace(4.0), alpha=1e-3, n_iter=3)
-    >>> f = SubspaceRefit(rfm, KernelRidge(Gaussian(0.5), 1e-4), directions=1).fit(X, y)
+    >>> f = SubspaceRefit(rfm, KernelRidge(Gaussian(0.5), 1e-4), directions=1)
+    >>> f = f.fit(in_memory(X, y))
     >>> float((f(X) - y).square().mean() / y.var()) < 1e-2
     True
     """
@@ -114,50 +113,25 @@ class SubspaceRefit(RowsLearner[Projected]):
     directions: int | None = None
     power: float = 0.5
 
-    def fit_path(
-        self,
-        X: Float[Tensor, "n d"],
-        y: Float[Tensor, "n c"],
-        *,
-        weights: Float[Tensor, " n"] | None = None,
-        seed: int = 0,
-    ) -> Iterator[Projected]:
-        """One stage."""
-        *_, A = self.rfm.metrics(X, y, weights=weights, seed=seed)
-        B = leading_metric(*eigenpairs(A), self.directions, self.power)
-        B = unit_spread(B, X, unit_weights(X, weights))
-        head = self.head.fit(X @ B, y, weights=weights, seed=seed)
-        yield Projected(head.in_float64(), B.double())
-
-    def fit_rows(self, rows: Rows, *, sample: Block | None = None, seed: int = 0) -> Projected:
-        """The passes of the metric, one for the spread, and those of the head.
+    def fit_path(self, rows: Rows, *, seed: int = 0) -> Iterator[Projected]:
+        """One stage: the passes of the metric, one for the spread, and those of the head.
 
         Raises
         ------
         ValueError
-            For a head that needs its rows in memory, or a solver without centres.
+            Where rows are streamed and the head needs them in memory, or its solver has no centres.
         MemoryError
             When not even the matrices of ten centres fit.
         """
-        head = self._head_in_passes()
-        data = self.rfm.sampled(rows, sample, seed)
-        e, V = eigenpairs(self.rfm.metric(data))
+        if rows.held is None:
+            rows = rows.with_sample(self.rfm.sampled(rows, seed).sample)
+        *_, A = self.rfm.metrics(rows, seed=seed)
         # In the order of rows, as other processes get it: the order decides on rounding.
-        B = leading_metric(e, V, self.directions, self.power).contiguous()
+        B = leading_metric(*eigenpairs(A), self.directions, self.power).contiguous()
         moments = rows.mapped(_onto(B, rows)).moments("spread in the directions")
         B = _scaled(B, float(moments.xx.trace() / moments.weight))
-        onto = _onto(B, rows)
-        machine = head.fit_rows(rows.mapped(onto), sample=onto(data.sample), seed=seed)
-        return Projected(machine.in_float64(), B.double())
-
-    def _head_in_passes(self) -> RowsLearner[KernelMachine]:
-        match self.head:
-            case RowsLearner():
-                return self.head
-        raise ValueError(
-            f"the head {type(self.head).__name__} needs all rows in memory, and they are passed "
-            "over: use KernelRidge with solver=NystromDirect(centres=...)."
-        )
+        head = self.head.fit(rows.mapped(_onto(B, rows)), seed=seed)
+        yield Projected(head.in_float64(), B.double())
 
 
 def _onto(B: Tensor, rows: Rows) -> Affine:

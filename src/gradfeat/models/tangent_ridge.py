@@ -15,7 +15,8 @@ from ..maths.activations import Activation, ReLU
 from ..maths.memory import refuse_beyond
 from ..maths.ridge import solve_kernel_ridge
 from ..maths.streams import stream
-from .base import Learner, unit_weights
+from ..rows.rows import Rows
+from .base import Learner
 from .descent.layers import Start
 from .linearised import Linearised
 from .two_layer import TwoLayer
@@ -76,8 +77,9 @@ class TangentRidge(Learner[Linearised]):
 
     Examples
     --------
+    >>> from gradfeat.rows import in_memory
     >>> X = torch.linspace(-1, 1, 40).double()[:, None]
-    >>> f = TangentRidge(200, start=Start(std_b=1.0), penalty=1e-3).fit(X, X.abs())
+    >>> f = TangentRidge(200, start=Start(std_b=1.0), penalty=1e-3).fit(in_memory(X, X.abs()))
     >>> bool((f(X) - X.abs()).abs().max() < 0.1)
     True
     """
@@ -87,14 +89,7 @@ class TangentRidge(Learner[Linearised]):
     start: Start = field(default_factory=Start)
     penalty: float | None = None
 
-    def fit_path(
-        self,
-        X: Float[Tensor, "n d"],
-        y: Float[Tensor, "n c"],
-        *,
-        weights: Float[Tensor, " n"] | None = None,
-        seed: int = 0,
-    ) -> Iterator[Linearised]:
+    def fit_path(self, rows: Rows, *, seed: int = 0) -> Iterator[Linearised]:
         """One stage.
 
         Raises
@@ -104,6 +99,8 @@ class TangentRidge(Learner[Linearised]):
         MemoryError
             When the n x n kernel does not fit.
         """
+        block = rows.block("ridge with the tangent kernel")
+        X, y, w = block.X, block.y, block.w
         if y.shape[1] != 1:
             raise ValueError(f"y has {y.shape[1]} columns: the tangent kernel is for one output.")
         refuse_beyond(
@@ -113,7 +110,6 @@ class TangentRidge(Learner[Linearised]):
         net = self.start.draw(
             self.width, X.shape[1], 1, seed, dtype=X.dtype, device=X.device
         ).network(0, self.activation)
-        w = unit_weights(X, weights)
         kept = w > 0
         X, y, w = X[kept], y[kept], w[kept]
         lam = self._chosen(net, X, y, w, seed) if self.penalty is None else self.penalty

@@ -76,8 +76,9 @@ def transfer(
     Examples
     --------
     >>> from gradfeat.models.gradient_step import GradientStep
+    >>> from gradfeat.rows import in_memory
     >>> X = torch.randn(3000, 50, generator=torch.Generator().manual_seed(0)).double()
-    >>> net = GradientStep(width=200).fit(X, X[:, :1] ** 2)
+    >>> net = GradientStep(width=200).fit(in_memory(X, X[:, :1] ** 2))
     >>> found = transfer(net, X[:40], X[:40, :1].abs(), RidgeHead())
     >>> bool((found.net(X) - X[:, :1].abs()).square().mean() < 0.15)
     True

@@ -20,8 +20,8 @@ from ..maths.statistics.leave_one_out import LeaveOneOut
 from ..maths.statistics.mapped import Chain, OnMapped
 from ..maths.statistics.moments import Moments
 from ..maths.statistics.sample import RowSample
+from ..models.head import INPUTS
 from ..models.refit import AffineRest, features_of
-from ..models.training_rows import INPUTS
 from ..models.two_layer import TwoLayer
 from . import flops
 from .kinds import WIDE, Kind, Shape, moment_bytes

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
         from_parquet,
     )
     from .pool import Pool
-    from .rows import Rows
+    from .rows import Rows, in_memory
     from .threads import Threads
 
 __all__ = [
@@ -45,6 +45,7 @@ __all__ = [
     "from_iterator",
     "from_npy",
     "from_parquet",
+    "in_memory",
 ]
 
 #: Modules of what is not opened.
@@ -57,6 +58,7 @@ _MODULES = {
     "Pool": ".pool",
     "Rows": ".rows",
     "SourceError": ".errors",
+    "in_memory": ".rows",
     "Threads": ".threads",
 }
 

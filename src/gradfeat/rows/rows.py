@@ -1,19 +1,25 @@
-"""Rows of a source, as an engine passes over them."""
+"""Rows (x, y, w): held in memory as one block, or streamed from a source by an engine."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, TypeVar
 
-from ..maths.blocks import Block, Statistic
+import torch
+from torch import Tensor
+
+from ..maths.blocks import Block, Statistic, collect
+from ..maths.row_hash import row_hash
 from ..maths.statistics.affine import Affine
 from ..maths.statistics.mapped import Chain, OnMapped
 from ..maths.statistics.moments import Moments, MomentState, RowMap
+from ..maths.streams import stream
 from .engine import Engine
 from .errors import SourceError
-from .source import Columns
-from .sources.numeric import NumericSource
+from .source import Columns, Listed
+from .sources.numeric import NumericSource, digest, numbered
 from .threads import Threads
 
 Result = TypeVar("Result")
@@ -21,7 +27,10 @@ Result = TypeVar("Result")
 
 @dataclass(frozen=True, eq=False)
 class Rows:
-    """Rows (x, y, w) that are passed over instead of held: what estimators take in place of X.
+    """Rows (x, y, w) of a source, which an engine streams: what learners are fitted to.
+
+    Rows that are held in memory as one block (:func:`in_memory`) are rows too: maps and statistics
+    are computed on the block at once.
 
     Attributes
     ----------
@@ -31,8 +40,12 @@ class Rows:
         What computes; threads of this process unless told otherwise.
     maps : tuple of callables (Block) -> Block
         What is done to every block after it is read.
+    held : Block, optional
+        All rows, maps applied, where they are held in memory.
     known : MomentState, optional
         Finished moments of the rows, where a pass has given them: they need no other one.
+    sample : Block, optional
+        A random sample of the rows, maps applied, where one was drawn.
     none : Block, optional
         A block of no row after the maps, where one was seen.
 
@@ -49,7 +62,9 @@ class Rows:
     source: NumericSource
     engine: Engine = field(default_factory=Threads)
     maps: tuple[RowMap, ...] = ()
+    held: Block | None = None
     known: MomentState | None = None
+    sample: Block | None = None
     none: Block | None = None
 
     @property
@@ -64,22 +79,29 @@ class Rows:
         return names != tuple(f"x{i}" for i in range(len(names)))
 
     def on(self, engine: Engine) -> Rows:
-        """The same rows, passed over by another engine."""
-        return replace(self, engine=engine)
+        """The same rows, streamed by another engine (also where they are held in memory)."""
+        return replace(self, engine=engine, held=None)
 
     def mapped(self, map: RowMap) -> Rows:
-        """The rows after one more map, which must treat each row by itself."""
+        """The rows after one more map, which must treat each row by itself (or leave it out)."""
+        if self.held is not None:
+            return of_block(map(self.held))
+        sample = None if self.sample is None else map(self.sample)
         match map:
             case Affine():
                 known = None if self.known is None else map.moments(self.known)
                 maps = _with_affine(self.maps, map)
             case _:
                 known, maps = None, (*self.maps, map)
-        return replace(self, maps=maps, known=known, none=map(self.template))
+        return replace(self, maps=maps, known=known, sample=sample, none=map(self.template))
 
     def knowing(self, moments: MomentState) -> Rows:
         """The same rows, whose finished moments are these."""
         return replace(self, known=moments, none=self.template)
+
+    def with_sample(self, sample: Block) -> Rows:
+        """The same rows, of which a random sample was drawn."""
+        return replace(self, sample=sample)
 
     def moments(self, label: str = "moments") -> MomentState:
         """Moments of the rows: those known, else by a pass."""
@@ -95,6 +117,8 @@ class Rows:
         EngineError
             When workers or the cluster fail.
         """
+        if self.held is not None:
+            return collect(statistic, [self.held])
         over: Statistic[Any, Result] = statistic
         if self.maps:
             over = OnMapped(statistic, Chain(self.maps))
@@ -102,7 +126,7 @@ class Rows:
 
     @cached_property
     def template(self) -> Block:
-        """No row: a block of the right widths and types.
+        """No row: a block of the right widths, type and device.
 
         Raises
         ------
@@ -111,10 +135,118 @@ class Rows:
         """
         if self.none is not None:
             return self.none
+        if self.held is not None:
+            return self.held.none
         for piece in self.source.pieces():
             for block in piece.read():
                 return Chain(self.maps)(block.none)
         raise SourceError("there are no rows: give a source with at least one row.")
+
+    def block(self, method: str) -> Block:
+        """All rows as one block, for a method that needs them at once.
+
+        Raises
+        ------
+        ValueError
+            Where the rows are streamed.
+        """
+        if self.held is None:
+            raise ValueError(
+                f"{method} needs its rows in memory: give arrays, or fit a linear model, random "
+                "features, gradient features, a kernel machine or an RFM of squared loss to rows "
+                "that are streamed."
+            )
+        return self.held
+
+    def halves(self, seed: int) -> tuple[Rows, Rows]:
+        """Two random halves without a row in common.
+
+        In memory by a random permutation; of a stream by the hash of the rows, where equal rows
+        fall into the same half.
+        """
+        if self.held is None:
+            return self.mapped(HashPart((0,), 2, seed)), self.mapped(HashPart((1,), 2, seed))
+        X, y, w = self.held.X, self.held.y, self.held.w
+        order = torch.randperm(len(X), generator=stream(seed, "fresh half"))
+        one, two = order[: len(X) // 2], order[len(X) // 2 :]
+        return in_memory(X[one], y[one], w[one]), in_memory(X[two], y[two], w[two])
+
+
+def in_memory(X: Tensor, y: Tensor, w: Tensor | None = None) -> Rows:
+    """Rows that are held in memory: inputs (n, d), targets (n, c), weights (n,) (left out: 1).
+
+    Examples
+    --------
+    >>> X = torch.arange(4.0)[:, None]
+    >>> float(in_memory(X, 2 * X).moments().mean_y)
+    3.0
+    """
+    weights = torch.ones(len(X), dtype=X.dtype, device=X.device) if w is None else w
+    return of_block(Block(X, y, weights))
+
+
+def of_block(block: Block) -> Rows:
+    """:func:`in_memory` of a block."""
+    return Rows(BlockSource(block), held=block)
+
+
+@dataclass(frozen=True, eq=False)
+class BlockSource(NumericSource):
+    """One block of rows in memory, as it is."""
+
+    block: Block
+
+    @property
+    def columns(self) -> Columns:
+        """x0, x1, ... and y."""
+        return numbered(self.block.X.shape[1], self.block.y.shape[1])
+
+    @property
+    def rows(self) -> int:
+        """Length of the block."""
+        return len(self.block.X)
+
+    @property
+    def count(self) -> int:
+        """One piece."""
+        return 1
+
+    @property
+    def fingerprint(self) -> str:
+        """A digest of the contents: takes about a second a gigabyte."""
+        return f"block {digest([self.block.X, self.block.y, self.block.w])}"
+
+    @property
+    def parallel(self) -> bool:
+        """No: rows would have to be sent."""
+        return False
+
+    def pieces(self) -> Iterator[Listed[Block]]:
+        """The block."""
+        yield Listed([self.block])
+
+
+@dataclass(frozen=True)
+class HashPart:
+    """The rows whose hash, modulo `of`, is among `parts`: a random part of the distinct rows.
+
+    Examples
+    --------
+    >>> X = torch.arange(100.0)[:, None]
+    >>> one, two = (HashPart((part,), 2, 0)(Block(X, X, X[:, 0])).X for part in (0, 1))
+    >>> sorted([*one[:, 0].tolist(), *two[:, 0].tolist()]) == X[:, 0].tolist(), 30 < len(one) < 70
+    (True, True)
+    """
+
+    parts: tuple[int, ...]
+    of: int
+    seed: int
+
+    def __call__(self, block: Block) -> Block:
+        """The rows of the part; the others are left out."""
+        h = row_hash(block.X, block.y, self.seed) % self.of
+        kept = torch.isin(h, torch.tensor(self.parts)).nonzero().flatten().to(block.X.device)
+        return Block(block.X[kept], block.y[kept], block.w[kept])
 
 
 def _with_affine(maps: tuple[RowMap, ...], map: Affine) -> tuple[RowMap, ...]:

@@ -18,6 +18,7 @@ from gradfeat.lab.slopes import slopes_by_seed
 from gradfeat.models.base import Predictor
 from gradfeat.models.gradient_step import GradientStep
 from gradfeat.models.kernels.radial import Gaussian
+from gradfeat.rows.rows import in_memory
 from gradfeat.tasks.targets import SumOfSines
 from gradfeat.theory.gaussian_spectrum import gaussian_law
 from gradfeat.theory.kernel_law import tuned_risk
@@ -44,7 +45,7 @@ def tuned_gaussian(size: float, X: Tensor, y: Tensor, seed: int) -> Predictor:
 
 def network(m: int, steps: int, X: Tensor, y: Tensor, seed: int) -> Predictor:
     """A gradient step on m ReLU neurons, then `steps` - 1 updates by AGOP; the head by ridge."""
-    return GradientStep(m, n_steps=steps).fit(X, y, seed=seed)
+    return GradientStep(m, n_steps=steps).fit(in_memory(X, y), seed=seed)
 
 
 @cache

@@ -82,8 +82,9 @@ def even_gradient(u: np.ndarray, W: np.ndarray, b: np.ndarray) -> np.ndarray:
 
     Examples
     --------
-    >>> even_gradient(np.array([1.0, 0.0]), np.array([[0.0, 1.0]]), np.zeros(1)).round(6).tolist()
-    [[0.0, 0.0]]
+    >>> G = even_gradient(np.array([1.0, 0.0]), np.array([[0.0, 1.0]]), np.zeros(1))
+    >>> bool(abs(G).max() < 1e-6)
+    True
     """
     length = np.linalg.norm(W, axis=1)
     c, t = (W @ u / length)[:, None], (b / length)[:, None]

@@ -13,6 +13,7 @@ from torch import Tensor
 from gradfeat.catalogue.shared.checks import at_least, at_most, one_of, paired
 from gradfeat.catalogue.shared.sparse_training import finite_outputs
 from gradfeat.maths.activations import ReLU
+from gradfeat.maths.blocks import Block
 from gradfeat.maths.simplified_gradients import simplified_gradients
 from gradfeat.maths.streams import stream
 from gradfeat.models.base import Predictor
@@ -220,7 +221,7 @@ def path(
     start: Layers, trains: Trains, train: Sample, phases: tuple[Phase, ...], seed: int
 ) -> Iterator[tuple[int, Layers]]:
     """Step and parameters; hinge loss, batches of the training rows, the same for all methods."""
-    source = batches(train.X, train.y, torch.ones(len(train.X)), seed)
+    source = batches(Block(train.X, train.y, torch.ones(len(train.X))), seed)
     what = trained(trains, start)
     for state in descend(start, source, phases, Hinge(), ReLU(), what):
         yield state.step, state.layers

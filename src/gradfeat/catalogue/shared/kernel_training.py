@@ -13,6 +13,7 @@ from gradfeat.maths.streams import stream
 from gradfeat.models.base import Kernel
 from gradfeat.models.kernel_machine import KernelMachine
 from gradfeat.models.kernel_ridge import KernelRidge
+from gradfeat.rows.rows import in_memory
 
 #: Rows on which penalties are compared; a spectrum of more costs more than the fit.
 CHOICE_ROWS = 2_000
@@ -57,4 +58,4 @@ def tuned_ridge(
     True
     """
     kernel, penalty = tuned_penalty(kernels, X, y, seed)
-    return KernelRidge(kernel, penalty).fit(X, y)
+    return KernelRidge(kernel, penalty).fit(in_memory(X, y))

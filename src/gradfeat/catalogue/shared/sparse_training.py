@@ -17,7 +17,7 @@ from gradfeat.models.descent.gradient_descent import GradientDescent, Trains
 from gradfeat.models.descent.layers import Layers, Start, shi22_start, stack
 from gradfeat.models.descent.loop import Source
 from gradfeat.models.descent.phases import Phase, shi22_phases
-from gradfeat.models.descent.trained import Rows
+from gradfeat.models.descent.trained import Batch
 from gradfeat.models.losses import Hinge
 from gradfeat.tasks.base import Sample, Task
 from gradfeat.tasks.sparse_coding import SparseCoding
@@ -101,7 +101,7 @@ def fresh_rows(
     What a step reads does not depend on how many rows another step took.
     """
 
-    def rows(step: int, size: int | None) -> Rows:
+    def rows(step: int, size: int | None) -> Batch:
         if size is None:
             raise ValueError("fresh rows need a batch size: give every phase one.")
         drawn = [
@@ -110,7 +110,7 @@ def fresh_rows(
         ]
         X = torch.stack([sample.X for sample in drawn]).to(device=device, dtype=dtype)
         y = torch.stack([sample.y for sample in drawn]).to(device=device, dtype=dtype)
-        return Rows(X, y, torch.full_like(y, 1 / size))
+        return Batch(X, y, torch.full_like(y, 1 / size))
 
     return rows
 

@@ -17,6 +17,7 @@ from gradfeat.maths.activations import Activation, CentredReLU, Tanh, UserActiva
 from gradfeat.maths.leading_singular import leading_singular, singular_values
 from gradfeat.maths.streams import stream
 from gradfeat.models.step_sizes import Step, StepRows, first_step
+from gradfeat.rows.rows import in_memory
 from gradfeat.tasks.multi_index import MultiIndex
 from gradfeat.tasks.targets import he1_he2
 from gradfeat.theory.gradient_direction import (
@@ -216,7 +217,7 @@ def measured(
     train = task.sample(model.n, stream(seed, "train"))
     X = task.sample(model.n, stream(seed, "test")).X.to(device)
     step = first_step(
-        train.X.to(device), train.y.to(device), width=model.N, activation=model.sigma,
+        in_memory(train.X.to(device), train.y.to(device)), width=model.N, activation=model.sigma,
         residual=model.weighting, seed=seed,
     )  # fmt: skip
     rows, u = step.rows(X), (X @ step.beta)[:, 0] / step.beta.norm()

@@ -18,6 +18,7 @@ from gradfeat.maths.hermite import HermiteSeries
 from gradfeat.maths.residuals import RESIDUALS, Residual
 from gradfeat.maths.streams import stream
 from gradfeat.models.step_sizes import Step, StepRows, first_step
+from gradfeat.rows.rows import in_memory
 from gradfeat.tasks.base import Sample
 from gradfeat.tasks.single_index import SingleIndex
 from gradfeat.theory.finite_step_errors import finite_step_errors
@@ -145,8 +146,7 @@ class StepSetup:
         rows[2] = Sample(rows[2].X, task.target(rows[2].X))
         gradient, head, test = (Sample(part.X.to(device), part.y.to(device)) for part in rows)
         step = first_step(
-            gradient.X,
-            gradient.y,
+            in_memory(gradient.X, gradient.y),
             width=self.N,
             activation=CentredReLU(),
             residual=self.weighting,

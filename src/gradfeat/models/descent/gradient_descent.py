@@ -7,18 +7,19 @@ from dataclasses import dataclass, field
 from typing import Literal, final
 
 import torch
-from jaxtyping import Float
 from torch import Tensor
 
 from ...maths.activations import Activation, ReLU
+from ...maths.blocks import Block
 from ...maths.streams import stream
-from ..base import Learner, Predictor, unit_weights
+from ...rows.rows import Rows
+from ..base import Learner, Predictor
 from ..linearised import Linearised
 from ..losses import Loss, Squared
 from .layers import Layers, Start
 from .loop import Source, descend
 from .phases import Phase
-from .trained import AllLayers, HeadOnly, Linearisation, Rows, Trained
+from .trained import AllLayers, Batch, HeadOnly, Linearisation, Trained
 
 Trains = Literal["all", "head", "linearisation"]
 
@@ -48,9 +49,10 @@ class GradientDescent(Learner[Predictor]):
 
     Examples
     --------
+    >>> from gradfeat.rows import in_memory
     >>> X = torch.linspace(-1, 1, 40).double()[:, None]
     >>> learner = GradientDescent(40, start=Start(std_b=1.0))
-    >>> bool((learner.fit(X, X**2)(X) - X**2).abs().mean() < 0.02)
+    >>> bool((learner.fit(in_memory(X, X**2))(X) - X**2).abs().mean() < 0.02)
     True
     """
 
@@ -61,19 +63,14 @@ class GradientDescent(Learner[Predictor]):
     start: Start = field(default_factory=Start)
     trains: Trains = "all"
 
-    def fit_path(
-        self,
-        X: Float[Tensor, "n d"],
-        y: Float[Tensor, "n c"],
-        *,
-        weights: Float[Tensor, " n"] | None = None,
-        seed: int = 0,
-    ) -> Iterator[Predictor]:
+    def fit_path(self, rows: Rows, *, seed: int = 0) -> Iterator[Predictor]:
         """The predictor after each step; the start where there is no step."""
+        block = rows.block("gradient descent")
+        X, y = block.X, block.y
         start = self.start.draw(
             self.width, X.shape[1], y.shape[1], seed, dtype=X.dtype, device=X.device
         )
-        source = batches(X, y, unit_weights(X, weights), seed)
+        source = batches(block, seed)
         path = descend(
             start, source, self.phases, self.loss, self.activation, trained(self.trains, start)
         )
@@ -102,17 +99,17 @@ def trained(trains: Trains, start: Layers) -> Trained:
     raise ValueError(f"trains was {trains!r}; give 'all', 'head' or 'linearisation'.")
 
 
-def batches(X: Tensor, y: Tensor, w: Tensor, seed: int) -> Source:
+def batches(block: Block, seed: int) -> Source:
     """Rows of one table by step: all, or the next of a random order, drawn anew each time round.
 
     Rows of weight 0 never come up; the last batch of an order may be short.
     """
-    kept = w > 0
-    X, y, w = X[kept], y[kept], w[kept]
+    kept = block.w > 0
+    X, y, w = block.X[kept], block.y[kept], block.w[kept]
     whole = _rows(X, y, w)
     generator, order = stream(seed, "batches"), torch.empty(0, dtype=torch.long)
 
-    def rows(_: int, size: int | None) -> Rows:
+    def rows(_: int, size: int | None) -> Batch:
         nonlocal order
         if size is None or size >= len(X):
             return whole
@@ -124,5 +121,5 @@ def batches(X: Tensor, y: Tensor, w: Tensor, seed: int) -> Source:
     return rows
 
 
-def _rows(X: Tensor, y: Tensor, w: Tensor) -> Rows:
-    return Rows(X[None], y[None], (w / w.sum())[None, :, None])
+def _rows(X: Tensor, y: Tensor, w: Tensor) -> Batch:
+    return Batch(X[None], y[None], (w / w.sum())[None, :, None])

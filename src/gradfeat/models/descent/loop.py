@@ -12,10 +12,10 @@ from ...maths.smoothing import smoothed
 from ..losses import Loss
 from .layers import Layers
 from .phases import Phase
-from .trained import Rows, Trained
+from .trained import Batch, Trained
 
 #: Rows of step t (from 1), as many as asked for; None asks for all.
-Source = Callable[[int, int | None], Rows]
+Source = Callable[[int, int | None], Batch]
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,7 +60,7 @@ def descend(
     >>> from gradfeat.models.descent.trained import AllLayers
     >>> from gradfeat.models.losses import Squared
     >>> X = torch.linspace(-1, 1, 20).double()[None, :, None]
-    >>> data = Rows(X, X.abs(), torch.full_like(X, 1 / 20))
+    >>> data = Batch(X, X.abs(), torch.full_like(X, 1 / 20))
     >>> start = Start(std_b=0.5).draw(20, 1, 1, seed=0)
     >>> *_, last = descend(
     ...     start, lambda step, size: data, [Phase(300, 0.1)], Squared(), ReLU(), AllLayers()

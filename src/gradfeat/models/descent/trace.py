@@ -41,10 +41,11 @@ def trace(
     --------
     >>> import torch
     >>> from gradfeat.models.descent.gradient_descent import GradientDescent
+    >>> from gradfeat.rows import in_memory
     >>> X = torch.linspace(-1, 1, 20).double()[:, None]
     >>> learner = GradientDescent(width=20)
     >>> error = lambda f: float((f(X) - X).square().mean())
-    >>> found = trace(learner.fit_path(X, X), {"error": error}, at=[1, 100])
+    >>> found = trace(learner.fit_path(in_memory(X, X)), {"error": error}, at=[1, 100])
     >>> found["step"].tolist(), bool(found["error"][1] < found["error"][0])
     ([1, 100], True)
     """

@@ -20,23 +20,23 @@ GROUP_BYTES = 2**19
 
 
 @dataclass(frozen=True, eq=False)
-class Rows:
+class Batch:
     """Stacked rows of one step: X (s, n, d), y (s, n, c), weights (s, n, 1) that add to one."""
 
     X: Float[Tensor, "s n d"]
     y: Float[Tensor, "s n c"]
     w: Float[Tensor, "s n 1"]
 
-    def part(self, networks: slice) -> Rows:
+    def part(self, networks: slice) -> Batch:
         """Those of some networks."""
-        return Rows(self.X[networks], self.y[networks], self.w[networks])
+        return Batch(self.X[networks], self.y[networks], self.w[networks])
 
 
 class Trained(ABC):
     """A parametrised function of (W, b, a) with the gradient of its mean loss."""
 
     def gradients(
-        self, at: Layers, rows: Rows, loss: Loss, activation: Activation
+        self, at: Layers, rows: Batch, loss: Loss, activation: Activation
     ) -> tuple[Layers, Float[Tensor, " s"]]:
         """Gradient of sum_i w_i l(f(x_i), y_i), and that loss, for each network."""
         step = _together(rows.X, at.b.shape[1])
@@ -51,7 +51,7 @@ class Trained(ABC):
 
     @abstractmethod
     def gradients_at_once(
-        self, at: Layers, rows: Rows, loss: Loss, activation: Activation
+        self, at: Layers, rows: Batch, loss: Loss, activation: Activation
     ) -> tuple[Layers, Float[Tensor, " s"]]:
         """The same in one product over all networks."""
 
@@ -74,7 +74,7 @@ class AllLayers(Trained):
     """
 
     def gradients_at_once(
-        self, at: Layers, rows: Rows, loss: Loss, activation: Activation
+        self, at: Layers, rows: Batch, loss: Loss, activation: Activation
     ) -> tuple[Layers, Float[Tensor, " s"]]:
         Z = _preactivations(at, rows.X)
         A = activation(Z)
@@ -99,7 +99,7 @@ class HeadOnly(Trained):
     """Random features: W and b stay, a is trained."""
 
     def gradients_at_once(
-        self, at: Layers, rows: Rows, loss: Loss, activation: Activation
+        self, at: Layers, rows: Batch, loss: Loss, activation: Activation
     ) -> tuple[Layers, Float[Tensor, " s"]]:
         A = activation(_preactivations(at, rows.X))
         slope, value = _slope(loss, _outputs(A, at.a), rows)
@@ -128,7 +128,7 @@ class Linearisation(Trained):
     start: Layers
 
     def gradients_at_once(
-        self, at: Layers, rows: Rows, loss: Loss, activation: Activation
+        self, at: Layers, rows: Batch, loss: Loss, activation: Activation
     ) -> tuple[Layers, Float[Tensor, " s"]]:
         Z = _preactivations(self.start, rows.X)
         A, S = activation(Z), activation.derivative(Z)
@@ -158,7 +158,7 @@ def _outputs(A: Tensor, a: Tensor) -> Tensor:
     return (a.mT @ A.mT).mT
 
 
-def _slope(loss: Loss, f: Tensor, rows: Rows) -> tuple[Tensor, Tensor]:
+def _slope(loss: Loss, f: Tensor, rows: Batch) -> tuple[Tensor, Tensor]:
     """Weighted slopes (s, n, c) and the mean loss of each network."""
     value = (loss(f, rows.y) * rows.w).sum((1, 2))
     return loss.slope(f, rows.y) * rows.w, value

@@ -8,19 +8,17 @@ from dataclasses import dataclass, field
 from typing import final
 
 import torch
-from jaxtyping import Float
 from torch import Tensor
 
 from ...maths.activations import ReLU
-from ...maths.blocks import Block
-from ..base import Learner, unit_weights
+from ...rows.rows import Rows, in_memory
+from ..base import Learner
 from ..bounded.norm_bounded import bounded_head
 from ..gradient_features.cones import GradientFeatureSet
 from ..gradient_features.feature_set import LEAST_MASS, NEURONS, gradient_feature_set
 from ..head import RidgeHead
 from ..losses import Loss, Squared
 from ..refit import Linear, affine_part
-from ..training_rows import InMemory
 from ..two_layer import TwoLayer
 from .neuron_grid import SignedDirections, grid_neurons
 
@@ -68,7 +66,7 @@ class InducedNetwork(Learner[TwoLayer]):
     --------
     >>> X = torch.randn(2000, 10, generator=torch.Generator().manual_seed(0)).double()
     >>> y = torch.relu(X[:, :1]) + X[:, :1]
-    >>> f = InducedNetwork(biases=8).fit(X, y)
+    >>> f = InducedNetwork(biases=8).fit(in_memory(X, y))
     >>> bool((f(X) - y).square().mean() < 0.05 * y.var())
     True
     """
@@ -101,55 +99,36 @@ class InducedNetwork(Learner[TwoLayer]):
     def _bounded(self) -> bool:
         return math.isfinite(min(self.B_a1, self.B_a2))
 
-    def fit_path(
-        self,
-        X: Float[Tensor, "n d"],
-        y: Float[Tensor, "n c"],
-        *,
-        weights: Float[Tensor, " n"] | None = None,
-        seed: int = 0,
-    ) -> Iterator[TwoLayer]:
+    def fit_path(self, rows: Rows, *, seed: int = 0) -> Iterator[TwoLayer]:
         """One network: the features, their grid, the head."""
-        w = unit_weights(X, weights)
-        found = self.found(X, y, weights=weights, seed=seed)
+        block = rows.block("an induced network")
+        X, y, w = block.X, block.y, block.w
+        found = self.found(rows, seed=seed)
         W, b = grid_neurons(found, X, biases=self.biases, B_b=self.B_b, weights=w)
-        alpha, beta = affine_part(InMemory(Block(X, y, w)), self.linear)
+        alpha, beta = affine_part(rows, self.linear)
         rest = y - X @ beta - alpha
         F = torch.relu(torch.addmm(-b, X, W.T))
         a, offset = self._head(F, rest, w, seed)
         yield TwoLayer(W, -b, a, alpha + offset, beta, ReLU())
 
-    def found(
-        self,
-        X: Float[Tensor, "n d"],
-        y: Float[Tensor, "n c"],
-        *,
-        weights: Float[Tensor, " n"] | None = None,
-        seed: int = 0,
-    ) -> SignedDirections:
+    def found(self, rows: Rows, *, seed: int = 0) -> SignedDirections:
         """The directions that :meth:`fit` uses on these rows."""
         if self.directions is not None:
             return self.directions
-        return SignedDirections.of(self.feature_set(X, y, weights=weights, seed=seed))
+        return SignedDirections.of(self.feature_set(rows, seed=seed))
 
-    def feature_set(
-        self,
-        X: Float[Tensor, "n d"],
-        y: Float[Tensor, "n c"],
-        *,
-        weights: Float[Tensor, " n"] | None = None,
-        seed: int = 0,
-    ) -> GradientFeatureSet:
+    def feature_set(self, rows: Rows, *, seed: int = 0) -> GradientFeatureSet:
         """The gradient feature set of these rows at this learner's settings."""
+        block = rows.block("an induced network")
         return gradient_feature_set(
-            X,
-            y,
+            block.X,
+            block.y,
             p=self.p,
             width=self.width,
             least_norm=self.least_norm,
             neurons=self.neurons,
             bias_scale=self.bias_scale,
-            weights=weights,
+            weights=block.w,
             seed=seed,
         )
 
@@ -159,7 +138,7 @@ class InducedNetwork(Learner[TwoLayer]):
             mean = w @ y / w.sum()
             return y.new_zeros(0, y.shape[1]), mean if self.head.intercept else 0 * mean
         if not self._bounded:
-            a, offset, _ = self.head.fit(F, y, w, seed)
+            a, offset, _ = self.head.fit(in_memory(F, y, w), seed=seed)
             return a, offset
         fits = [
             bounded_head(

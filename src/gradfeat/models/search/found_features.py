@@ -12,6 +12,7 @@ from jaxtyping import Float
 from numpy.typing import NDArray
 from torch import Tensor
 
+from ...rows.rows import Rows
 from ..base import Learner
 from ..gradient_features.cones import GradientFeatureSet
 from ..two_layer import TwoLayer
@@ -125,12 +126,5 @@ class FeatureLearner(Learner[TwoLayer], ABC):
     """A learner whose networks are made of gradient features that are worth keeping."""
 
     @abstractmethod
-    def with_features(
-        self,
-        X: Float[Tensor, "n d"],
-        y: Float[Tensor, "n c"],
-        *,
-        weights: Float[Tensor, " n"] | None = None,
-        seed: int = 0,
-    ) -> tuple[TwoLayer, FoundFeatures]:
+    def with_features(self, rows: Rows, *, seed: int = 0) -> tuple[TwoLayer, FoundFeatures]:
         """The network, and its features in the coordinates of X."""

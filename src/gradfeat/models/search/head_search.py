@@ -13,6 +13,7 @@ from torch import Tensor
 
 from ...maths.blocks import Block
 from ...maths.cholesky import cholesky_
+from ...rows.rows import in_memory
 from ..kernel_ridge import KernelRidge
 from ..kernels.named import kernel
 from ..solvers.base import Solver
@@ -117,7 +118,7 @@ def fit_head(split: Split, head: Head, solver: Solver) -> Float[Tensor, "h c"]:
     train, held = split.train, split.held
     B = split.projection(head.directions, head.power)
     learner = KernelRidge(kernel(head.kernel, head.bandwidth), head.alpha, solver)
-    f = learner.fit(train.X @ B, train.y, weights=train.w).in_float64()
+    f = learner.fit(in_memory(train.X @ B, train.y, train.w)).in_float64()
     return f((held.X @ B).double()).to(held.y)
 
 

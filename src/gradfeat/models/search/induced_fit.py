@@ -6,16 +6,15 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import final
 
-from jaxtyping import Float
 from torch import Tensor
 
-from ...maths.blocks import Block, collect
-from ...maths.statistics.moments import Moments
+from ...maths.blocks import Block
 from ...maths.whitening import whitening
-from ..base import unit_weights
+from ...rows.rows import Rows, in_memory, of_block
 from ..induced.network import InducedNetwork
 from ..induced.neuron_grid import SignedDirections
 from ..losses import Squared
+from ..nystrom_rows import first_rows
 from ..two_layer import TwoLayer
 from .found_features import FeatureLearner, FoundFeatures
 from .logistic_head import codes_of, share
@@ -41,7 +40,8 @@ class InducedFit(FeatureLearner):
     --------
     >>> import torch
     >>> X = torch.randn(500, 3, generator=torch.Generator().manual_seed(0)).double()
-    >>> net, found = InducedFit(InducedNetwork(neurons=400), True, 500).with_features(X, X[:, :1])
+    >>> rows = in_memory(X, X[:, :1])
+    >>> net, found = InducedFit(InducedNetwork(neurons=400), True, 500).with_features(rows)
     >>> float(found.mass[0]), bool(abs(found.directions[0, 0]) > 0.99)
     (0.5, True)
     """
@@ -50,48 +50,33 @@ class InducedFit(FeatureLearner):
     whiten: bool
     rows: int
 
-    def fit_path(
-        self,
-        X: Float[Tensor, "n d"],
-        y: Float[Tensor, "n c"],
-        *,
-        weights: Float[Tensor, " n"] | None = None,
-        seed: int = 0,
-    ) -> Iterator[TwoLayer]:
+    def fit_path(self, rows: Rows, *, seed: int = 0) -> Iterator[TwoLayer]:
         """One network."""
-        yield self.with_features(X, y, weights=weights, seed=seed)[0]
+        yield self.with_features(rows, seed=seed)[0]
 
-    def with_features(
-        self,
-        X: Float[Tensor, "n d"],
-        y: Float[Tensor, "n c"],
-        *,
-        weights: Float[Tensor, " n"] | None = None,
-        seed: int = 0,
-    ) -> tuple[TwoLayer, FoundFeatures]:
+    def with_features(self, rows: Rows, *, seed: int = 0) -> tuple[TwoLayer, FoundFeatures]:
         """The network, and its features in the coordinates of X."""
-        w = unit_weights(X, weights)
+        block = rows.block("an induced network")
         if not self.whiten:
-            return self._fitted(X, y, w, None, seed)
-        mean, P = (t.to(X) for t in whitening(collect(Moments(), [Block(X, y, w)])))
-        net, found = self._fitted((X - mean) @ P, y, w, P, seed)
+            return self._fitted(block, None, seed)
+        mean, P = (t.to(block.X) for t in whitening(rows.moments()))
+        whitened = Block((block.X - mean) @ P, block.y, block.w)
+        net, found = self._fitted(whitened, P, seed)
         W, beta = net.W @ P, P @ net.beta
         moved = replace(net, W=W, beta=beta, b=net.b - W @ mean, offset=net.offset - mean @ beta)
         return moved, found
 
-    def _fitted(
-        self, Z: Tensor, y: Tensor, w: Tensor, P: Tensor | None, seed: int
-    ) -> tuple[TwoLayer, FoundFeatures]:
-        first = slice(0, self.rows)
-        found = self.inner.feature_set(Z[first], y[first], weights=w[first], seed=seed)
+    def _fitted(self, block: Block, P: Tensor | None, seed: int) -> tuple[TwoLayer, FoundFeatures]:
+        first = first_rows(block, self.rows)
+        found = self.inner.feature_set(of_block(first), seed=seed)
         learner = replace(self.inner, directions=SignedDirections.of(found))
-        net = self._net(learner, Z, y, w, seed)
-        return net, FoundFeatures.of(found, P, len(Z[first]))
+        return self._net(learner, block, seed), FoundFeatures.of(found, P, len(first.X))
 
-    def _net(self, learner: InducedNetwork, Z: Tensor, y: Tensor, w: Tensor, seed: int) -> TwoLayer:
+    def _net(self, learner: InducedNetwork, block: Block, seed: int) -> TwoLayer:
         """The head by the squared loss, or by another one on the +-1 codes behind y."""
         if learner.loss == Squared():
-            return learner.fit(Z, y, weights=w, seed=seed)
-        codes, shift = codes_of(y)
-        f, half = learner.fit(Z, codes, weights=w, seed=seed), share(y.shape[1])
+            return learner.fit(of_block(block), seed=seed)
+        codes, shift = codes_of(block.y)
+        f = learner.fit(in_memory(block.X, codes, block.w), seed=seed)
+        half = share(codes.shape[1])
         return replace(f, a=half * f.a, offset=half * f.offset - shift)

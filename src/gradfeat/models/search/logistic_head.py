@@ -10,6 +10,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
+from ...rows.rows import Rows, in_memory
 from ..base import Learner
 from ..kernel_logistic import KernelLogistic
 from ..kernel_machine import KernelMachine, apply_metric
@@ -50,25 +51,22 @@ class ShiftedLogistic(Learner[KernelMachine]):
     Examples
     --------
     >>> from gradfeat.models.kernels.radial import Gaussian
+    >>> from gradfeat.rows import in_memory
     >>> X = torch.linspace(-1, 1, 6).double()[:, None]
-    >>> f = ShiftedLogistic(KernelLogistic(Gaussian(1.0), alpha=0.1)).fit(X, X.sign() - 0.3)
+    >>> f = ShiftedLogistic(KernelLogistic(Gaussian(1.0), alpha=0.1))
+    >>> f = f.fit(in_memory(X, X.sign() - 0.3))
     >>> bool(((f(X) + 0.3).sign() == X.sign()).all())
     True
     """
 
     logistic: KernelLogistic
 
-    def fit_path(
-        self,
-        X: Float[Tensor, "n d"],
-        y: Float[Tensor, "n c"],
-        *,
-        weights: Float[Tensor, " n"] | None = None,
-        seed: int = 0,
-    ) -> Iterator[KernelMachine]:
+    def fit_path(self, rows: Rows, *, seed: int = 0) -> Iterator[KernelMachine]:
         """One stage; no randomness."""
-        codes, shift = codes_of(y)
-        f, half = self.logistic.fit(X, codes, weights=weights, seed=seed), share(y.shape[1])
+        block = rows.block("logistic loss")
+        codes, shift = codes_of(block.y)
+        f = self.logistic.fit(in_memory(block.X, codes, block.w), seed=seed)
+        half = share(codes.shape[1])
         yield replace(f, c=half * f.c, offset=half * f.offset - shift)
 
 
@@ -88,25 +86,21 @@ class LastRound(Learner[KernelMachine]):
     --------
     >>> from gradfeat.models.kernel_ridge import KernelRidge
     >>> from gradfeat.models.kernels.radial import Laplace
+    >>> from gradfeat.rows import in_memory
     >>> X = torch.randn(50, 3, generator=torch.Generator().manual_seed(0)).double()
     >>> y, rfm = X[:, :1].sign(), RFM(Laplace(3.0), alpha=0.1, n_iter=2)
-    >>> f = LastRound(rfm, KernelRidge(Laplace(3.0), 0.1)).fit(X, y)
-    >>> torch.allclose(f(X), rfm.fit(X, y)(X))
+    >>> rows = in_memory(X, y)
+    >>> f = LastRound(rfm, KernelRidge(Laplace(3.0), 0.1)).fit(rows)
+    >>> torch.allclose(f(X), rfm.fit(rows)(X))
     True
     """
 
     rfm: RFM
     head: Learner[KernelMachine]
 
-    def fit_path(
-        self,
-        X: Float[Tensor, "n d"],
-        y: Float[Tensor, "n c"],
-        *,
-        weights: Float[Tensor, " n"] | None = None,
-        seed: int = 0,
-    ) -> Iterator[KernelMachine]:
+    def fit_path(self, rows: Rows, *, seed: int = 0) -> Iterator[KernelMachine]:
         """One stage."""
-        *_, A = self.rfm.metrics(X, y, weights=weights, seed=seed)
-        inner = self.head.fit(apply_metric(X, A), y, weights=weights, seed=seed)
-        yield replace(inner, Z=X, A=A)
+        block = rows.block("an RFM with another last round")
+        *_, A = self.rfm.metrics(rows, seed=seed)
+        last = in_memory(apply_metric(block.X, A), block.y, block.w)
+        yield replace(self.head.fit(last, seed=seed), Z=block.X, A=A)

@@ -11,6 +11,7 @@ import torch
 from torch import Tensor
 
 from ...maths.blocks import Block
+from ...rows.rows import of_block
 from ..base import Learner, Predictor
 from ..kernel_machine import KernelMachine
 from ..kernel_ridge import KernelRidge
@@ -193,7 +194,7 @@ class RFMSpace(Space):
     ) -> Path:
         """Rounds on every split, until they gain no more or fall behind the rival's."""
         rfm = self.make({**point, "n_iter": self.n_iter})
-        runs = [rfm.fit_path(t.X, t.y, weights=t.w, seed=seed) for t, _ in parts]
+        runs = [rfm.fit_path(of_block(t), seed=seed) for t, _ in parts]
         stages: list[Stage] = []
         mean = _loss_of_mean([held for _, held in parts])
         for machines in zip(*runs, strict=True):

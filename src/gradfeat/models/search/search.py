@@ -16,6 +16,7 @@ import torch
 from torch import Tensor
 
 from ...maths.blocks import Block
+from ...rows.rows import in_memory
 from ..base import Learner, Predictor
 
 Point = dict[str, Any]
@@ -155,7 +156,7 @@ def evaluate(space: SearchSpace, point: Point, data: Block, seed: int, rows: int
     held_rows = []
     for train, held in folds(len(data.X), rows):
         held_rows.append(held)
-        path = learner.fit_path(data.X[train], data.y[train], weights=data.w[train], seed=seed)
+        path = learner.fit_path(in_memory(data.X[train], data.y[train], data.w[train]), seed=seed)
         stages = _predictions(path, data, held, early=space.stages is not None)
         by_fold.append(stages)
     y = torch.cat([data.y[held] for held in held_rows])
