@@ -14,7 +14,9 @@ from matplotlib.figure import Figure
 
 from gradfeat import figures
 from gradfeat.drawing import style
-from gradfeat.figures.families import FAMILIES
+from gradfeat.figures.predictions import predicted_figure
+from gradfeat.figures.scores import FAMILIES
+from gradfeat.figures.spectrum import eigenvalues_figure
 from gradfeat.table.results import Interval, MethodResult
 from reports.factory import (
     HOSTILE,
@@ -248,3 +250,22 @@ class TestNames:
     def test_what_cannot_be_printed_is_replaced(self):
         assert "\x07" not in style.short(HOSTILE, 200)
         assert style.short(" \n ") == "(no name)"
+
+
+class TestCaptions:
+    def test_bands_and_lines_that_are_not_drawn_are_not_spoken_of(self):
+        found = BIKES.directions
+        assert "dark line its 95 % bootstrap" in eigenvalues_figure(found).caption
+        assert "left of the orange line, is 3 (95 %" in eigenvalues_figure(found).caption
+        nan = float("nan")
+        empty = np.full(12, nan)
+        unknown = replace(found, eigenvalues_low=empty, eigenvalues_high=empty)
+        caption = eigenvalues_figure(replace(unknown, n_effective=Interval(nan, nan, nan))).caption
+        assert "bootstrap" not in caption
+        assert "the number of effective directions is –." in caption
+
+    def test_a_figure_draws_the_plot_that_it_speaks_of(self):
+        figure = predicted_figure(BIKES)
+        assert figure.draw().get_ylabel() == "predicted log1p(bikers)"
+        r2 = next(text for text in texts(figure.draw()) if text.startswith("R² = "))
+        assert f"reaches R2 {r2.removeprefix('R² = ')};" in figure.caption

@@ -9,7 +9,7 @@ import pytest
 from rich.console import Console
 
 from gradfeat.drawing.numbers import number
-from gradfeat.figures.intervals import span
+from gradfeat.figures.scores import span
 from gradfeat.reports import terminal_table
 from reports.factory import VARIANTS
 

@@ -43,13 +43,13 @@ def test_the_report_counts_all_rows_and_tells_every_pass():
     assert report.directions is not None
     assert "a" in report.directions.columns
     page = render(report)
-    assert "passed over in 8 pieces by 1 thread" in page
+    assert "streamed in 8 pieces by 1 thread" in page
     assert "every fit is to all 270" in page
 
 
 def test_a_report_of_rows_in_memory_has_no_word_of_passes():
     report = compared(FrameTables(mixed(), 50)).report
-    assert "passed over" not in render(replace(report, streaming=None))
+    assert "streamed" not in render(replace(report, streaming=None))
 
 
 def test_methods_that_need_all_rows_are_left_out_or_refused():

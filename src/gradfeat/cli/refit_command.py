@@ -20,7 +20,7 @@ def refit(
     """Keep the features of a model, fit its head to another target, score it on held-out rows."""
     from rich.console import Console
 
-    from gradfeat.reports.answer import with_interval
+    from gradfeat.figures.scores import with_interval
     from gradfeat.table.atomic import write_atomic
     from gradfeat.table.read import read_table
     from gradfeat.table.refit import refit_model

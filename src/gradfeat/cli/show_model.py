@@ -9,7 +9,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from gradfeat.reports.answer import with_interval
+from gradfeat.figures.scores import with_interval
 from gradfeat.table.results import Interval
 from gradfeat.table.table_model import TableModel, load_table_model
 

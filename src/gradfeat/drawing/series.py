@@ -122,7 +122,7 @@ def band(
 
 def level(ax: Axes, y: float, text: str, *, below: bool = False) -> Line2D:
     """A reference level: dashed, grey, named at its right end above the line, or below it."""
-    drawn = ax.axhline(y, color=style.QUIET, linewidth=0.9, linestyle=(0, (4, 3)), zorder=1.5)
+    drawn = ax.axhline(y, color=style.QUIET, linewidth=0.9, linestyle=style.DASHES, zorder=1.5)
     ax.annotate(
         text, (1, y), (-3, -2.5 if below else 2.5), xycoords=ax.get_yaxis_transform(),
         textcoords="offset points", ha="right", va="top" if below else "bottom",

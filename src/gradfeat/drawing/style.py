@@ -12,8 +12,9 @@ from typing import Final, Literal
 
 from matplotlib.artist import Artist
 from matplotlib.axes import Axes
+from matplotlib.axis import Axis
 from matplotlib.figure import Figure
-from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
+from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter, PercentFormatter
 
 # Okabe & Ito 2008: eight colours told apart with any of the common colour-vision deficiencies.
 ORANGE, SKY, GREEN, YELLOW = "#E69F00", "#56B4E9", "#009E73", "#F0E442"
@@ -24,6 +25,8 @@ WIDTH: Final = 4.9  # inches: text of 9 points stays readable when 350 CSS pixel
 TITLE, TEXT, SMALL, TINY = 10.5, 9.0, 8.5, 7.8  # points
 DPI: Final = 200  # of rasterised points in a report
 MAX_POINTS: Final = 3_000  # drawn in one scatter
+DASHES: Final = (0, (4, 3))  # of a level that others are compared with
+BACKING: Final = {"facecolor": "white", "edgecolor": "none", "pad": 0.8}  # words over a grid
 _LONG: Final = 300.0  # high/low of an axis that has enough powers of ten
 _SHORT: Final = 8.0  # high/low of an axis that needs more than 1, 2, 5
 _FEW, _MANY = (1.0, 2.0, 5.0), (1.0, 2.0, 3.0, 4.0, 6.0, 8.0)
@@ -102,6 +105,18 @@ def headline(ax: Axes, title: str, pad: float = 8) -> None:
 def grid(ax: Axes, axis: Literal["both", "x", "y"] = "both") -> None:
     """Faint lines behind the data along ``x``, ``y`` or ``both``."""
     ax.grid(True, axis=axis, color=FAINT, linewidth=0.6)
+
+
+def percents(axis: Axis) -> None:
+    """Shares are written in whole per cent along this axis."""
+    axis.set_major_formatter(PercentFormatter(1, decimals=0, symbol=" %"))
+
+
+def rows_of_bars(ax: Axes) -> None:
+    """Bars or points in rows: lines of the grid across them, nothing at their left side."""
+    ax.spines["left"].set_visible(False)
+    ax.tick_params(axis="y", length=0)
+    grid(ax, "x")
 
 
 def logarithmic(ax: Axes, axis: Literal["x", "y"]) -> None:

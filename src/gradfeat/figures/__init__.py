@@ -1,15 +1,15 @@
-"""Figures from results: each takes ``ax=`` (or makes one) and returns the axes it drew on."""
+"""Figures from results: each takes ``ax=`` (or makes one) and returns the axes it drew on.
+
+Beside each plot stands its ``..._figure``: the same plot with its caption, for reports.
+"""
 
 from gradfeat.figures.bars import column_weights, direction, importances, loadings
 from gradfeat.figures.comparison import comparison
-from gradfeat.figures.confusion import confusion
-from gradfeat.figures.curvature import curvature
-from gradfeat.figures.degrees import degrees
+from gradfeat.figures.first_direction import class_shares, target_curve
 from gradfeat.figures.first_step import first_step
 from gradfeat.figures.plane import class_plane, target_plane
-from gradfeat.figures.predicted import predicted
-from gradfeat.figures.projection import target_curve
-from gradfeat.figures.shares import class_shares
+from gradfeat.figures.predictions import confusion, predicted
+from gradfeat.figures.signal import curvature, degrees
 from gradfeat.figures.spectrum import eigenvalues
 from gradfeat.figures.step_errors import step_errors
 from gradfeat.figures.variance_parts import variance_parts

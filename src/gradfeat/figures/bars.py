@@ -2,17 +2,31 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 from matplotlib.axes import Axes
-from matplotlib.ticker import PercentFormatter
 
 from gradfeat.drawing import style
-from gradfeat.drawing.numbers import count, percent, signed
+from gradfeat.drawing.numbers import count, listed, percent, signed
+from gradfeat.figures.captioned import CaptionedFigure
 from gradfeat.table.diagnosis import FoundDirections
 from gradfeat.table.results import Directions
 
 SHOWN = 12
 WEIGHT = "weight (standardised columns, sign matters)"
+
+
+def direction_figure(found: Directions, index: int) -> CaptionedFigure:
+    """A direction of the AGOP: its weights, its share, the columns that it rests on."""
+    weights = np.nan_to_num(np.asarray(found.folded, dtype=float)[:, index])
+    share = percent(float(found.eigenvalues[index]))
+    caption = (
+        "Columns with bars to the right (blue) raise a row's position along this direction, those "
+        f"to the left (orange) lower it. Direction {index + 1} carries {share} of the AGOP and "
+        f"rests mainly on {_top(found.columns, weights)}."
+    )
+    return CaptionedFigure(f"direction{index + 1}", partial(direction, found, index), caption)
 
 
 def direction(directions: Directions, index: int = 0, *, ax: Axes | None = None) -> Axes:
@@ -25,10 +39,6 @@ def direction(directions: Directions, index: int = 0, *, ax: Axes | None = None)
         Which direction, from 0.
     ax : Axes, optional
         Where to draw; new axes if None.
-
-    Returns
-    -------
-    Axes
     """
     weights = np.asarray(directions.folded, dtype=float)[:, index]
     names, values = _largest(directions.columns, weights)
@@ -49,14 +59,106 @@ def column_weights(
     title : str
     ax : Axes, optional
         Where to draw; new axes if None.
-
-    Returns
-    -------
-    Axes
     """
     few = len(columns) <= SHOWN
     label = f"weight (standardised columns, {SHOWN} largest of {len(columns):,})"
     return _signed_bars(*_leading(columns, weights), title, WEIGHT if few else label, ax)
+
+
+def loadings_figure(found: FoundDirections, index: int) -> CaptionedFigure:
+    """A direction of a diagnosis: correlations, and the columns that move most with it."""
+    caption = (
+        "Correlation of each column with a row's position along this direction; the sign of a "
+        "whole direction has no meaning. It moves most with "
+        f"{_top(found.columns, found.loadings[:, index])}."
+    )
+    return CaptionedFigure(f"loadings{index + 1}", partial(loadings, found, index), caption)
+
+
+def loadings(directions: FoundDirections, index: int = 0, *, ax: Axes | None = None) -> Axes:
+    """Correlation of the original columns with one direction: the 12 largest.
+
+    Parameters
+    ----------
+    directions : FoundDirections
+    index : int
+        Which direction, from 0.
+    ax : Axes, optional
+        Where to draw; new axes if None.
+    """
+    values = np.nan_to_num(np.asarray(directions.loadings, dtype=float)[:, index])
+    title = f"Direction {index + 1}: the columns that move with it"
+    return _signed_bars(*_leading(directions.columns, values), title, "correlation", ax)
+
+
+def importances_figure(found: Directions) -> CaptionedFigure:
+    """Every column's share of the AGOP, and what the leading ones carry together."""
+    top = leading_columns(found)
+    names, total = listed([name for name, _ in top]), sum(share for _, share in top)
+    said = f"Here {names} {'carry' if len(top) > 1 else 'carries'} {percent(total)}."
+    if not top:
+        said = "No column carries as much as 1 %."
+    caption = (
+        "How much of the learned function's squared slope falls on each original column, the "
+        f"parts of an encoded column added up. {said}"
+    )
+    return CaptionedFigure("importances", partial(importances, found), caption)
+
+
+def importances(directions: Directions, *, ax: Axes | None = None) -> Axes:
+    """Share of the AGOP on each original column: the 12 largest, the rest summed.
+
+    Parameters
+    ----------
+    directions : Directions
+    ax : Axes, optional
+        Where to draw; new axes if None.
+    """
+    names, values = _largest(directions.columns, np.asarray(directions.importances, dtype=float))
+    ax = style.axes_or_new(ax, 0.95 + 0.2 * len(names))
+    _bars(ax, names, values, [style.GREEN] * len(names), [percent(v) for v in values])
+    style.dress(ax, "How much each column matters", "share of AGOP, all directions together")
+    style.percents(ax.xaxis)
+    _tidy(ax)
+    return ax
+
+
+def leading_columns(directions: Directions, most: int = 3) -> list[tuple[str, float]]:
+    """Original columns with the largest shares of AGOP, and these shares; none below 1 %."""
+    share = np.nan_to_num(np.asarray(directions.importances, dtype=float))
+    return [
+        (directions.columns[i], float(share[i])) for i in order(share)[:most] if share[i] >= 0.01
+    ]
+
+
+def order(values: np.ndarray) -> np.ndarray:
+    """Indices by size, largest first, without regard to sign."""
+    return np.argsort(-np.abs(values), kind="stable")
+
+
+def _top(columns: tuple[str, ...], weights: np.ndarray) -> str:
+    """``hr (+0.80), temp (−0.41) and hum (+0.12)``: the three largest weights."""
+    return listed([f"{columns[i]} ({signed(float(weights[i]))})" for i in order(weights)[:3]])
+
+
+def _leading(columns: tuple[str, ...], values: np.ndarray) -> tuple[list[str], np.ndarray]:
+    """Names and values of the 12 largest in size."""
+    top = order(values)[:SHOWN]
+    return [style.short(columns[i], 22) for i in top], np.asarray(values)[top]
+
+
+def _largest(columns: tuple[str, ...], values: np.ndarray) -> tuple[list[str], np.ndarray]:
+    """Names and values of the largest in size, then the sum of all others."""
+    values = np.nan_to_num(values)
+    sorted_ = order(values)
+    # a sum of one says less than its name
+    shown = SHOWN if len(sorted_) > SHOWN + 1 else len(sorted_)
+    top, rest = sorted_[:shown], sorted_[shown:]
+    names = [style.short(columns[i], 22) for i in top]
+    if not len(rest):
+        return names, values[top]
+    names.append(f"sum of {count(len(rest), 'other')}")
+    return names, np.append(values[top], values[rest].sum())
 
 
 def _signed_bars(
@@ -70,68 +172,6 @@ def _signed_bars(
     style.dress(ax, title, label)
     _tidy(ax)
     return ax
-
-
-def loadings(directions: FoundDirections, index: int = 0, *, ax: Axes | None = None) -> Axes:
-    """Correlation of the original columns with one direction: the 12 largest.
-
-    Parameters
-    ----------
-    directions : FoundDirections
-    index : int
-        Which direction, from 0.
-    ax : Axes, optional
-        Where to draw; new axes if None.
-
-    Returns
-    -------
-    Axes
-    """
-    values = np.nan_to_num(np.asarray(directions.loadings, dtype=float)[:, index])
-    title = f"Direction {index + 1}: the columns that move with it"
-    return _signed_bars(*_leading(directions.columns, values), title, "correlation", ax)
-
-
-def importances(directions: Directions, *, ax: Axes | None = None) -> Axes:
-    """Share of the AGOP on each original column: the 12 largest, the rest summed.
-
-    Parameters
-    ----------
-    directions : Directions
-    ax : Axes, optional
-        Where to draw; new axes if None.
-
-    Returns
-    -------
-    Axes
-    """
-    names, values = _largest(directions.columns, np.asarray(directions.importances, dtype=float))
-    ax = style.axes_or_new(ax, 0.95 + 0.2 * len(names))
-    colors = [style.GREEN] * len(names)
-    _bars(ax, names, values, colors, [percent(v) for v in values])
-    style.dress(ax, "How much each column matters", "share of AGOP, all directions together")
-    ax.xaxis.set_major_formatter(PercentFormatter(1, decimals=0, symbol=" %"))
-    _tidy(ax)
-    return ax
-
-
-def _leading(columns: tuple[str, ...], values: np.ndarray) -> tuple[list[str], np.ndarray]:
-    """Names and values of the 12 largest in size."""
-    order = np.argsort(-np.abs(values), kind="stable")[:SHOWN]
-    return [style.short(columns[i], 22) for i in order], np.asarray(values)[order]
-
-
-def _largest(columns: tuple[str, ...], values: np.ndarray) -> tuple[list[str], np.ndarray]:
-    """Names and values of the largest in size, then the sum of all others."""
-    values = np.nan_to_num(values)
-    order = np.argsort(-np.abs(values), kind="stable")
-    shown = SHOWN if len(order) > SHOWN + 1 else len(order)  # a sum of one says less than its name
-    top, rest = order[:shown], order[shown:]
-    names = [style.short(columns[i], 22) for i in top]
-    if not len(rest):
-        return names, values[top]
-    names.append(f"sum of {count(len(rest), 'other')}")
-    return names, np.append(values[top], values[rest].sum())
 
 
 def _bars(
@@ -155,6 +195,4 @@ def _tidy(ax: Axes) -> None:
     low, high = ax.get_xlim()
     room = 0.13 * (high - low)
     ax.set_xlim(low - room if low < 0 else 0, high + room if high > 0 else 0)
-    ax.spines["left"].set_visible(False)
-    ax.tick_params(axis="y", length=0)
-    style.grid(ax, "x")
+    style.rows_of_bars(ax)

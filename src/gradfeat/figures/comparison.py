@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from functools import partial
 
 import numpy as np
 from matplotlib.artist import Artist
@@ -11,15 +12,42 @@ from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
 
 from gradfeat.drawing import style
-from gradfeat.drawing.numbers import number
-from gradfeat.figures.families import FAMILIES
-from gradfeat.figures.intervals import span
-from gradfeat.figures.ranking import LOWER_IS_BETTER, failed, ranked, score_names
-from gradfeat.table.results import Interval, MethodResult
+from gradfeat.drawing.numbers import count, number
+from gradfeat.figures.captioned import CaptionedFigure
+from gradfeat.figures.scores import (
+    FAMILIES,
+    LOWER_IS_BETTER,
+    best_method,
+    failed,
+    first_score,
+    ranked,
+    score_names,
+    span,
+)
+from gradfeat.table.results import FitReport, Interval, MethodResult
 
-# Behind words, so that lines of the grid do not cross them.
-_PLAIN = {"facecolor": "white", "edgecolor": "none", "pad": 0.8}
 _FLOOR = {"R2": -0.05}  # far below it a method is useless, and the others would be squeezed
+_BEST_FIXED = {"color": FAMILIES["fixed"].color, "linewidth": 0.9, "linestyle": style.DASHES}
+
+
+def comparison_figure(report: FitReport) -> CaptionedFigure:
+    """Every method's first score, and which ones lead."""
+    return CaptionedFigure("comparison", partial(comparison, report.methods), _caption(report))
+
+
+def _caption(report: FitReport) -> str:
+    read = (
+        f"Each point is a method's score on the same {count(report.n_test, 'test row')}, the bar "
+        "its 95 % bootstrap interval."
+    )
+    best = best_method(report)
+    found = [f"{best.label} leads with {first_score(best)}."] if best else []
+    for family in ("learned", "fixed"):
+        method = next((m for m in ranked(report.methods) if m.family == family), None)
+        if method and best and method.name != best.name:
+            words = FAMILIES[family].label
+            found.append(f"The best method with {words} is {method.label}: {first_score(method)}.")
+    return " ".join([read, *found])
 
 
 def comparison(
@@ -34,10 +62,6 @@ def comparison(
         One of the printed names in `MethodResult.scores`; the first one if None.
     ax : Axes, optional
         Where to draw; new axes if None.
-
-    Returns
-    -------
-    Axes
 
     Examples
     --------
@@ -75,8 +99,7 @@ def _guide(ax: Axes, rows: list[MethodResult], score: str) -> None:
     """A line at the best fixed-feature method: what learned features have to pass."""
     fixed = [m.scores[score].estimate for m in rows if m.family == "fixed"]
     if fixed and math.isfinite(fixed[0]) and len(rows) > 1:
-        color = FAMILIES["fixed"].color
-        ax.axvline(fixed[0], color=color, linewidth=0.9, linestyle=(0, (4, 3)), alpha=0.6)
+        ax.axvline(fixed[0], alpha=0.6, **_BEST_FIXED)
 
 
 def _row(ax: Axes, y: float, method: MethodResult, score: str) -> None:
@@ -92,13 +115,11 @@ def _row(ax: Axes, y: float, method: MethodResult, score: str) -> None:
 
 
 def _words(ax: Axes, y: float, label: str, value: Interval) -> None:
-    line = ax.get_yaxis_transform()
-    name = style.short(label, 34)
-    ax.text(0, y + 0.24, name, transform=line, bbox=_PLAIN, fontsize=style.TEXT, color=style.INK)
+    line = {"transform": ax.get_yaxis_transform(), "bbox": style.BACKING}
+    ax.text(0, y + 0.24, style.short(label, 34), fontsize=style.TEXT, color=style.INK, **line)
     inside = span(value)
     text = f"{number(value.estimate)}  ({inside})" if inside else number(value.estimate)
-    kw = {"ha": "right", "fontsize": style.SMALL, "color": style.QUIET, "bbox": _PLAIN}
-    ax.text(1, y + 0.24, text, transform=line, **kw)
+    ax.text(1, y + 0.24, text, ha="right", fontsize=style.SMALL, color=style.QUIET, **line)
 
 
 def _lost(ax: Axes, y: float, method: MethodResult) -> None:
@@ -112,16 +133,13 @@ def _finish(ax: Axes, rows: list[MethodResult], length: float, score: str) -> No
     style.dress(ax, f"Test {score} of every method", f"test {score} ({way} is better)")
     ax.set_ylim(-length + 0.5, 0.62)
     ax.set_yticks([])
-    ax.spines["left"].set_visible(False)
-    style.grid(ax, "x")
+    style.rows_of_bars(ax)
     present = {m.family for m in rows}
     handles: list[Artist] = [
         _handle(mark) for family, mark in FAMILIES.items() if family in present
     ]
-    if any(m.family == "fixed" for m in rows) and len(rows) > 1:
-        color = FAMILIES["fixed"].color
-        kw = {"color": color, "linewidth": 0.9, "linestyle": (0, (4, 3))}
-        handles.append(Line2D([], [], label="best fixed", **kw))
+    if "fixed" in present and len(rows) > 1:
+        handles.append(Line2D([], [], label="best fixed", **_BEST_FIXED))
     style.key(ax, handles)
 
 

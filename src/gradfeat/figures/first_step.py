@@ -2,19 +2,53 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 from matplotlib.axes import Axes
-from matplotlib.ticker import PercentFormatter
 
 from gradfeat.drawing import style
-from gradfeat.drawing.numbers import percent, signed
-from gradfeat.figures.intervals import span
-from gradfeat.table.results import FirstStep
+from gradfeat.drawing.numbers import count, percent, signed
+from gradfeat.figures.bars import column_weights, order
+from gradfeat.figures.captioned import CaptionedFigure
+from gradfeat.figures.scores import span
+from gradfeat.table.results import FirstStep, Part
 
 #: Directions drawn, and columns that name each.
 DIRECTIONS, NAMED = 8, 3
-# Behind words, so that lines do not cross them.
-_PLAIN = {"facecolor": "white", "edgecolor": "none", "pad": 0.8}
+
+_WHERE: dict[Part, str] = {
+    "most": "they fire on most rows: an overall trend",
+    "few": "they fire on few rows: something that part of the rows shows, not an overall trend",
+    "both": "some fire on most rows and some on few: an overall trend, seen in parts of them too",
+}
+
+
+def first_step_figure(found: FirstStep) -> CaptionedFigure:
+    """Masses of all directions, and of the neurons that point along none."""
+    caption = (
+        "Before any training, each neuron of a wide random network is asked which way its first "
+        f"gradient points, over {count(found.rows, 'training row')}. A bar is the share of neurons "
+        "that agree on one direction (up to sign), with its 95 % interval. Shuffled targets, which "
+        "say nothing about the inputs, have a bar beyond the dashed line in 5 % of cases. Of all "
+        f"neurons, {percent(found.short)} have a gradient too short to tell from chance, and "
+        f"{percent(found.unexplained)} point elsewhere without agreeing."
+    )
+    return CaptionedFigure("first-step", partial(first_step, found), caption)
+
+
+def step_direction_figure(found: FirstStep, k: int) -> CaptionedFigure:
+    """The columns of direction k, its mass, and the rows that its neurons fire on."""
+    weights = np.asarray(found.folded, dtype=float)[:, k]
+    title = f"Direction {k + 1} of the first gradients"
+    mass = found.mass[k]
+    caption = (
+        f"What direction {k + 1} adds up (blue raises it, orange lowers it). "
+        f"{percent(mass.estimate)} of random neurons point along it (95 % interval "
+        f"{span(mass, percent)}); {_WHERE[found.parts[k]]}."
+    )
+    draw = partial(column_weights, found.columns, weights, title)
+    return CaptionedFigure(f"step-direction{k + 1}", draw, caption)
 
 
 def first_step(found: FirstStep, *, ax: Axes | None = None) -> Axes:
@@ -25,10 +59,6 @@ def first_step(found: FirstStep, *, ax: Axes | None = None) -> Axes:
     found : FirstStep
     ax : Axes, optional
         Where to draw; new axes if None.
-
-    Returns
-    -------
-    Axes
     """
     shown = found.mass[:DIRECTIONS]
     ax = style.axes_or_new(ax, 1.25 + 0.45 * max(len(shown), 1))
@@ -38,7 +68,7 @@ def first_step(found: FirstStep, *, ax: Axes | None = None) -> Axes:
         _words(ax, k, f"{k + 1}: {_name(found, k)}", text)
     if not shown:
         _words(ax, 0, "no direction", "")
-    ax.axvline(found.p, color=style.INK, linewidth=0.9, linestyle=(0, (4, 3)))
+    ax.axvline(found.p, color=style.INK, linewidth=0.9, linestyle=style.DASHES)
     ax.annotate(
         f"least share that counts: {percent(found.p)}", (found.p, 0), (4, 3),
         xycoords=("data", "axes fraction"), textcoords="offset points",
@@ -51,12 +81,12 @@ def first_step(found: FirstStep, *, ax: Axes | None = None) -> Axes:
     return ax
 
 
-def named_columns(found: FirstStep, k: int, most: int = NAMED) -> list[tuple[str, float]]:
+def named_columns(found: FirstStep, k: int) -> list[tuple[str, float]]:
     """The columns of direction k with the largest weights, at least a quarter of the largest."""
     weights = np.asarray(found.folded, dtype=float)[:, k]
-    order = np.argsort(-np.abs(weights), kind="stable")[:most]
-    least = 0.25 * abs(weights[order[0]])
-    return [(found.columns[i], float(weights[i])) for i in order if abs(weights[i]) >= least]
+    top = order(weights)[:NAMED]
+    least = 0.25 * abs(weights[top[0]])
+    return [(found.columns[i], float(weights[i])) for i in top if abs(weights[i]) >= least]
 
 
 def _name(found: FirstStep, k: int) -> str:
@@ -70,11 +100,9 @@ def _bar(ax: Axes, k: int, mass: float, ends: tuple[float, float]) -> None:
 
 
 def _words(ax: Axes, k: int, name: str, text: str) -> None:
-    line = ax.get_yaxis_transform()
-    kw = {"fontsize": style.SMALL, "color": style.INK, "bbox": _PLAIN}
-    ax.text(0, -k + 0.15, name, transform=line, **kw)
-    kw = {"ha": "right", "fontsize": style.TINY, "color": style.QUIET, "bbox": _PLAIN}
-    ax.text(1, -k + 0.15, text, transform=line, **kw)
+    line = {"transform": ax.get_yaxis_transform(), "bbox": style.BACKING}
+    ax.text(0, -k + 0.15, name, fontsize=style.SMALL, color=style.INK, **line)
+    ax.text(1, -k + 0.15, text, ha="right", fontsize=style.TINY, color=style.QUIET, **line)
 
 
 def _finish(ax: Axes, total: int) -> None:
@@ -84,7 +112,6 @@ def _finish(ax: Axes, total: int) -> None:
         f"Where the first gradients point{more}",
         "share of random neurons, with 95 % interval",
     )
-    ax.xaxis.set_major_formatter(PercentFormatter(1, decimals=0, symbol=" %"))
+    style.percents(ax.xaxis)
     ax.set_yticks([])
-    ax.spines["left"].set_visible(False)
-    style.grid(ax, "x")
+    style.rows_of_bars(ax)

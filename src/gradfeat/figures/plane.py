@@ -2,16 +2,31 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
-from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
 
 from gradfeat.drawing import style
-from gradfeat.figures.points import class_codes, drawn_rows
+from gradfeat.drawing.numbers import number
+from gradfeat.figures.captioned import CaptionedFigure
+from gradfeat.figures.first_direction import X_LABEL
+from gradfeat.figures.points import class_codes, drawn_rows, inner_limits, most_of, points_drawn
 
 NAMED = 20  # classes in the legend
-_X, _Y = "projection on direction 1 (standard units)", "projection on direction 2"
+
+
+def target_plane_figure(z: np.ndarray, y: np.ndarray, target: str) -> CaptionedFigure:
+    """Where the highest and the lowest quarter lie."""
+    low, high = np.nanquantile(y, [0.25, 0.75])
+    bottom, top = np.nanmean(z[y <= low], axis=0), np.nanmean(z[y >= high], axis=0)
+    caption = (
+        f"{points_drawn(z[:, 0], z[:, 1], y)} Bright dots have a high value of {target}. The "
+        f"highest quarter centres at ({number(top[0], 2)}, {number(top[1], 2)}), the lowest at "
+        f"({number(bottom[0], 2)}, {number(bottom[1], 2)})."
+    )
+    return CaptionedFigure("plane", partial(target_plane, z, y, target=target), caption)
 
 
 def target_plane(
@@ -26,10 +41,6 @@ def target_plane(
     target : str
     ax : Axes, optional
         Where to draw; new axes if None.
-
-    Returns
-    -------
-    Axes
     """
     ax = style.axes_or_new(ax, 3.7)
     rows = drawn_rows(projections[:, 0], projections[:, 1], y)
@@ -46,6 +57,31 @@ def target_plane(
     bar.outline.set_visible(False)  # pyright: ignore[reportCallIssue]
     bar.solids.set(alpha=1)  # pyright: ignore[reportOptionalMemberAccess]
     return ax
+
+
+def class_plane_figure(
+    z: np.ndarray, y: np.ndarray, classes: tuple[str, ...], target: str
+) -> CaptionedFigure:
+    """Which two classes lie furthest apart."""
+    draw = partial(class_plane, z, y, classes=classes, target=target)
+    return CaptionedFigure("plane", draw, _class_caption(z, y, classes))
+
+
+def _class_caption(z: np.ndarray, y: np.ndarray, classes: tuple[str, ...]) -> str:
+    most = most_of(NAMED, len(classes), "first classes")
+    read = f"{points_drawn(z[:, 0], z[:, 1])} Colour and marker tell the class{most}."
+    codes = class_codes(y, classes)
+    present = np.unique(codes)
+    if len(present) < 2:
+        return f"{read} Only one class occurs."
+    centres = np.array([np.nanmean(z[codes == c], axis=0) for c in present])
+    apart = np.linalg.norm(centres[:, None] - centres, axis=-1)
+    a, b = np.unravel_index(apart.argmax(), apart.shape)
+    first, second = classes[present[a]], classes[present[b]]
+    return (
+        f"{read} Of all pairs of classes {first} and {second} lie furthest apart: "
+        f"{number(float(apart.max()), 2)} standard units between their centres."
+    )
 
 
 def class_plane(
@@ -67,10 +103,6 @@ def class_plane(
     target : str
     ax : Axes, optional
         Where to draw; new axes if None.
-
-    Returns
-    -------
-    Axes
     """
     ax = style.axes_or_new(ax, 3.7 + 0.16 * (max(len(classes), 1) // 4))
     codes, marks = class_codes(y, classes), style.class_marks(classes)
@@ -93,19 +125,15 @@ def _size(n: int) -> float:
 
 
 def _finish(ax: Axes, name: str, points: np.ndarray) -> None:
-    style.dress(ax, f"{name} over the first two directions", _X, _Y)
+    style.dress(ax, f"{name} over the first two directions", X_LABEL, "projection on direction 2")
     style.grid(ax)
-    if not len(points):
-        return
-    for values, set_limits in zip(points.T, (ax.set_xlim, ax.set_ylim), strict=True):
-        low, high = np.quantile(values, [0.002, 0.998])
-        room = 0.05 * (high - low) or 0.5
-        set_limits(low - room, high + room)
+    if len(points):
+        ax.set(xlim=inner_limits(points[:, 0]), ylim=inner_limits(points[:, 1]))
 
 
 def _legend(ax: Axes, marks: list[style.Mark]) -> None:
-    handles: list[Artist] = [
+    handles = [
         Line2D([], [], linestyle="", marker=m.marker, color=m.color, label=m.label, markersize=5)
         for m in marks[:NAMED]
     ]
-    style.key(ax, handles)
+    style.key(ax, [*handles])

@@ -20,6 +20,26 @@ def drawn_rows(*arrays: np.ndarray) -> np.ndarray:
     return np.sort(np.random.default_rng(0).permutation(finite)[:MAX_POINTS])
 
 
+def points_drawn(*arrays: np.ndarray) -> str:
+    """``Each dot is a test row (3,000 of 20,000 drawn).``"""
+    shown, total = len(drawn_rows(*arrays)), len(arrays[0])
+    if shown == total:
+        return "Each dot is a test row."
+    return f"Each dot is a test row ({shown:,} of {total:,} drawn)."
+
+
+def most_of(shown: int, total: int, noun: str) -> str:
+    """`` (the 7 most frequent classes of 12)``, and nothing where all are shown."""
+    return f" (the {shown} {noun} of {total})" if total > shown else ""
+
+
+def inner_limits(values: np.ndarray) -> tuple[float, float]:
+    """Limits that a few far points cannot stretch: the central 99.6 %, with room."""
+    low, high = np.quantile(values, [0.002, 0.998])
+    room = 0.05 * (high - low) or 0.5
+    return low - room, high + room
+
+
 @dataclass(frozen=True)
 class Bins:
     """Means in bins of equally many points: `low`, `high` hold 95 % for the mean,

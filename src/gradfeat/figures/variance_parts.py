@@ -2,17 +2,32 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 from matplotlib.axes import Axes
-from matplotlib.ticker import PercentFormatter
 
 from gradfeat.drawing import style
-from gradfeat.drawing.numbers import percent
+from gradfeat.drawing.numbers import count, percent
+from gradfeat.figures.captioned import CaptionedFigure
+from gradfeat.figures.scores import span
 from gradfeat.table.diagnosis import Share, Shares
 from gradfeat.table.results import Interval
 
 #: Colour of each part, and of what no model explains.
 COLORS = {"linear": style.BLUE, "quadratic": style.VERMILLION, "higher": style.GREEN}
+
+
+def variance_parts_figure(found: Shares) -> CaptionedFigure:
+    """What each class of functions adds, and all of them together."""
+    caption = (
+        "What a linear model explains of rows it has not seen, what quadratic terms add, and what "
+        "a flexible model (a recursive feature machine) adds to both; lines are 95 % bootstrap "
+        f"intervals over {count(found.rows, 'row')} in {found.folds} folds. Together they explain "
+        f"{nonnegative(found.total.estimate)} ({span(found.total, nonnegative)}); the rest is "
+        "noise, or beyond these models and rows."
+    )
+    return CaptionedFigure("shares", partial(variance_parts, found), caption)
 
 
 def variance_parts(shares: Shares, *, ax: Axes | None = None) -> Axes:
@@ -23,10 +38,6 @@ def variance_parts(shares: Shares, *, ax: Axes | None = None) -> Axes:
     shares : Shares
     ax : Axes, optional
         Where to draw; new axes if None.
-
-    Returns
-    -------
-    Axes
     """
     ax = style.axes_or_new(ax, 2.3)
     for place, part in enumerate(shares.parts):
@@ -37,12 +48,21 @@ def variance_parts(shares: Shares, *, ax: Axes | None = None) -> Axes:
     ax.set_yticks(-np.arange(len(names), dtype=float), labels=names)
     style.dress(ax, "Where the target's variance lies", "share of the variance, out of sample")
     ax.set_xlim(0, 1.14)
-    ax.xaxis.set_major_formatter(PercentFormatter(1, decimals=0, symbol=" %"))
+    style.percents(ax.xaxis)
     ax.set_xticks([0, 0.25, 0.5, 0.75, 1])
-    ax.spines["left"].set_visible(False)
-    ax.tick_params(axis="y", length=0)
-    style.grid(ax, "x")
+    style.rows_of_bars(ax)
     return ax
+
+
+def nonnegative(share: float) -> str:
+    """An estimated share of a variance, as per cent; below zero it is noise around none.
+
+    Examples
+    --------
+    >>> nonnegative(0.25), nonnegative(-0.01)
+    ('25 %', '0 %')
+    """
+    return percent(max(0.0, share))
 
 
 def share_words(part: Share) -> str:

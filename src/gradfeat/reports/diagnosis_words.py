@@ -5,9 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from gradfeat.drawing.numbers import count, listed, percent
+from gradfeat.figures.signal import DEGREE_NAMES
 from gradfeat.table.diagnosis import Diagnosis, FoundDirections, Share
-
-DEGREE_NAMES = {1: "linear", 2: "quadratic", 3: "cubic", 4: "of degree 4"}
 
 #: A column is named for a direction from this correlation on.
 NAMED_FROM = 0.3

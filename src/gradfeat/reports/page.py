@@ -1,52 +1,42 @@
-"""One self-contained HTML page from a report."""
+"""One self-contained HTML page: a template, its values, and figures as SVG inside it."""
 
 from __future__ import annotations
 
 import re
+import warnings
+from collections.abc import Callable
+from io import StringIO
+from typing import cast
+from xml.dom import minidom
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup
+from matplotlib import style as mpl_style
+from matplotlib.axes import Axes
 
-from gradfeat.drawing.numbers import count, number, percent, plain, seconds
-from gradfeat.estimators.base import EFFECTIVE_SHARE
-from gradfeat.figures.confusion import MAX_CLASSES
-from gradfeat.figures.intervals import span
-from gradfeat.figures.ranking import failed, score_names
-from gradfeat.reports import answer, captions, cards, first_step, passes, tables
-from gradfeat.table.results import FitReport
+from gradfeat.drawing.numbers import percent, seconds
+from gradfeat.drawing.style import DPI
+from gradfeat.figures.captioned import CaptionedFigure
 
 # Characters that neither XML nor UTF-8 can hold: controls and lone halves of surrogate pairs.
 _UNPRINTABLE = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\ud800-\udfff]")
 
+# Text stays text: it can be searched and selected, and the reader's fonts draw any script.
+_STYLE = {
+    "svg.fonttype": "none",
+    "svg.hashsalt": "gradfeat",
+    "font.family": ["DejaVu Sans"],
+    "figure.facecolor": "none",
+    "savefig.facecolor": "none",
+}
+_NO_METADATA = dict.fromkeys(("Creator", "Date", "Format", "Type"))
 
-def render(report: FitReport) -> str:
-    """The report as one HTML page that needs no network: figures, styles and text inside.
 
-    The same report gives the same text, byte for byte.
+def page(template: str, context: dict[str, object]) -> str:
+    """A template of this package with its values, without characters that cannot be printed.
 
-    Parameters
-    ----------
-    report : FitReport
-
-    Returns
-    -------
-    str
-        HTML; write it as UTF-8.
-
-    Raises
-    ------
-    ValueError
-        If `y_true` or `y_pred` of a classification are not positions in `report.classes`.
+    All values are escaped. In templates the filter ``svg`` draws a `CaptionedFigure`.
     """
-    return filled("report.html.j2", _context(report))
-
-
-def filled(template: str, context: dict[str, object]) -> str:
-    """A template of this package with its values, without characters that cannot be printed."""
-    page = _environment().get_template(template).render(context)
-    return _UNPRINTABLE.sub("\N{REPLACEMENT CHARACTER}", page)
-
-
-def _environment() -> Environment:
     environment = Environment(
         loader=PackageLoader("gradfeat.reports"),
         autoescape=True,
@@ -54,85 +44,53 @@ def _environment() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters |= {
-        "number": number, "percent": percent, "seconds": seconds, "span": span,
-        "with_interval": answer.with_interval,
-    }  # fmt: skip
-    return environment
+    environment.filters |= {"percent": percent, "seconds": seconds, "svg": inline_svg}
+    html = environment.get_template(template).render(context)
+    return _UNPRINTABLE.sub("\N{REPLACEMENT CHARACTER}", html)
 
 
-def _context(report: FitReport) -> dict[str, object]:
-    return {
-        "report": report,
-        "effective_share": EFFECTIVE_SHARE,
-        "answer": answer.answer(report),
-        "facts": _facts(report),
-        "score_names": score_names(report.methods),
-        "methods": tables.method_rows(report),
-        "failed": failed(report.methods),
-        "comparison": cards.comparison(report),
-        "directions": cards.directions(report),
-        "projections": cards.projections(report),
-        "quality": cards.quality(report),
-        "column_shares": tables.column_shares(report),
-        "direction_method": answer.label_of(report, report.directions.method)
-        if report.directions
-        else "",
-        **_first_step(report),
-        **_passes(report),
-        **_confusion(report),
-    }
+def inline_svg(figure: CaptionedFigure) -> Markup:
+    """Draw under fixed settings and return one ``<svg>`` element, the same bytes every time.
+
+    Ids begin with the figure's name, so that figures on one page do not share any; the caption
+    is there for readers who do not see the figure.
+    """
+    root = cast(minidom.Element, minidom.parseString(_saved(figure.draw)).documentElement)
+    for defs in root.getElementsByTagName("defs"):
+        for rule in defs.getElementsByTagName("style"):  # it would apply to the whole page
+            defs.removeChild(rule)
+    for node in [root, *root.getElementsByTagName("*")]:
+        _localise(node, figure.name)
+    _describe(root, f"Figure. {figure.caption}")
+    return Markup(root.toxml())
 
 
-def _first_step(report: FitReport) -> dict[str, object]:
-    """Sentences and figures; nothing where no method was made of gradient features."""
-    found = report.first_step
-    return {
-        "first_step": first_step.sentence(found) if found else "",
-        "first_step_scores": first_step.scores(report, found) if found else "",
-        "first_step_cards": cards.first_step(report),
-    }
+def _saved(draw: Callable[[], Axes]) -> str:
+    buffer = StringIO()
+    with mpl_style.context(["default", _STYLE]), warnings.catch_warnings():
+        # Only measured here; the reader's browser draws the letters.
+        warnings.filterwarnings("ignore", message="Glyph .* missing from font")
+        figure = draw().get_figure(root=True)
+        figure.savefig(buffer, format="svg", dpi=DPI, metadata=_NO_METADATA)  # pyright: ignore
+    return buffer.getvalue()
 
 
-def _passes(report: FitReport) -> dict[str, object]:
-    """How rows were passed over; nothing where they were held."""
-    found = report.streaming
-    return {
-        "passes": passes.sentence(report, found) if found else "",
-        "pass_lines": passes.lines(found) if found else [],
-    }
+def _localise(node: minidom.Element, key: str) -> None:
+    """Prefix ids and references to them; plain ``href`` for ``xlink:href``."""
+    for name, value in list(node.attributes.items()):
+        if name == "id":
+            node.setAttribute(name, f"{key}-{value}")
+        elif "url(#" in value:
+            node.setAttribute(name, re.sub(r"url\(#", f"url(#{key}-", value))
+        elif name == "xlink:href":
+            node.removeAttribute(name)
+            node.setAttribute("href", re.sub(r"^#", f"#{key}-", value))
 
 
-def _facts(report: FitReport) -> list[tuple[str, str, str]]:
-    """Tiles under the answer: heading, value, detail."""
-    facts, best = [], answer.best_method(report)
-    if best:
-        name, value = next(iter(best.scores.items()))
-        detail = f"test {name} {answer.with_interval(value)}"
-        facts.append(("Best method", best.label, detail))
-    if report.verdict:
-        v = report.verdict
-        sign = "+" if v.difference.estimate > 0 else ""
-        detail = f"{v.score} {sign}{answer.with_interval(v.difference)}"
-        pair = f"{answer.label_of(report, v.learned)} minus {answer.label_of(report, v.fixed)}"
-        facts.append(("Does learning features help?", v.answer.capitalize(), f"{pair}: {detail}"))
-    if report.directions:
-        top = answer.leading_columns(report.directions)
-        detail = ", ".join(f"{column} {percent(share)}" for column, share in top)
-        n = report.directions.n_effective
-        directions = "direction" if n.estimate == 1 else "directions"
-        columns = count(len(report.directions.columns), "column")
-        value = f"{plain(n.estimate)} effective {directions}, {columns}"
-        facts.append(("What it reads", value, detail or "no column stands out"))
-    return facts
-
-
-def _confusion(report: FitReport) -> dict[str, object]:
-    """The matrix as a table, or the worst confusions where it would be too large."""
-    known = report.task == "classification" and len(report.y_pred) > 0
-    many = len(report.classes) > MAX_CLASSES
-    return {
-        "confusion": tables.confusion_rows(report) if known and not many else [],
-        "worst": tables.worst_confusions(report) if known and many else [],
-        "confusion_caption": captions.confusion(report) if known and many else "",
-    }
+def _describe(root: minidom.Element, alt: str) -> None:
+    for name in ("width", "height", "version", "xmlns", "xmlns:xlink"):
+        if root.getAttribute(name):
+            root.removeAttribute(name)
+    root.setAttribute("role", "img")
+    root.setAttribute("aria-label", " ".join(alt.split()))
+    root.setAttribute("style", "stroke-linejoin:round;stroke-linecap:butt")

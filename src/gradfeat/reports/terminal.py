@@ -1,6 +1,8 @@
-"""The comparison as a table for the terminal."""
+"""A comparison and a diagnosis as text for the terminal."""
 
 from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
 
 from rich import box
 from rich.console import Group, RenderableType
@@ -8,10 +10,10 @@ from rich.table import Table
 from rich.text import Text
 
 from gradfeat.drawing.numbers import number, seconds
-from gradfeat.figures.intervals import span
-from gradfeat.figures.ranking import failed, ranked, score_names
-from gradfeat.reports import first_step
-from gradfeat.reports.answer import answer
+from gradfeat.figures.scores import failed, ranked, score_names, span
+from gradfeat.reports import diagnosis_words, fit_words
+from gradfeat.reports.diagnosis import degree_rows, share_rows, size_rows
+from gradfeat.table.diagnosis import Diagnosis
 from gradfeat.table.results import Family, FirstStep, FitReport, MethodResult
 
 _MARKS: dict[Family, tuple[str, str]] = {
@@ -20,6 +22,10 @@ _MARKS: dict[Family, tuple[str, str]] = {
     "reference": ("+", "green"),
 }
 _KEY = "* learned features   o fixed features   + reference"
+
+_SHARES = ("part of the variance", "share", "95 % interval", "evidence")
+_DEGREES = ("signal", "strength", "counts from", "p-value", "evidence")
+_SIZES = ("by theory's rates", "rate", "rows", "here")
 
 
 def terminal_table(report: FitReport) -> RenderableType:
@@ -38,24 +44,66 @@ def terminal_table(report: FitReport) -> RenderableType:
     names = score_names(report.methods)
     parts: list[RenderableType] = []
     if names:
-        parts += [_table(report, names), Text(_KEY, style="dim")]
-    parts += [_lost(m) for m in failed(report.methods)]
-    parts.append(Text(f"\n{answer(report)}", style="bold"))
+        parts += [_methods(report, names), Text(_KEY, style="dim")]
+    parts += [Text(f"{m.label} failed: {m.error}", style="red") for m in failed(report.methods)]
+    parts.append(Text(f"\n{fit_words.answer(report)}", style="bold"))
     if report.first_step:
         parts += [Text(line) for line in _first_step(report, report.first_step)]
     return Group(*parts)
 
 
-def _table(report: FitReport, names: list[str]) -> Table:
+def diagnosis_text(found: Diagnosis) -> RenderableType:
+    """Shares, degrees, sample sizes; below them the answer, what follows, and what was left out.
+
+    Nothing is printed: pass the result to a `rich.console.Console`. It fits 80 columns.
+
+    Parameters
+    ----------
+    found : Diagnosis
+
+    Returns
+    -------
+    RenderableType
+    """
+    parts: list[RenderableType] = [
+        _diagnosis_table(_SHARES, share_rows(found)),
+        Text(""),
+        _diagnosis_table(_DEGREES, degree_rows(found)),
+    ]
+    if found.sample_sizes:
+        parts += [Text(""), _diagnosis_table(_SIZES, size_rows(found))]
+    parts.append(Text(f"\n{diagnosis_words.answer(found)}", style="bold"))
+    parts.append(Text(f"\n{diagnosis_words.advice(found)}"))
+    parts += [Text(f"\n{note}", style="dim") for note in found.notes]
+    return Group(*parts)
+
+
+def plain_table(
+    headings: Iterable[str], right: Sequence[int] = (), fold: Sequence[int] = (0,)
+) -> Table:
+    """A table without a frame, to be filled row by row.
+
+    Columns `right` are flush right; all but those in `fold` keep their text on one line.
+    """
     table = Table(box=box.SIMPLE_HEAD, show_edge=False, padding=(0, 1, 0, 0))
-    table.add_column("")
-    table.add_column("method")
-    table.add_column(Text(names[0]), justify="right", no_wrap=True)
-    table.add_column("95 % interval", no_wrap=True)
-    for name in names[1:]:
-        table.add_column(Text(name), justify="right", no_wrap=True)
-    table.add_column("fit", justify="right", no_wrap=True)
-    for method in ranked(report.methods, names[0]):
+    for place, heading in enumerate(headings):
+        side = "right" if place in right else "left"
+        table.add_column(Text(heading), justify=side, no_wrap=place not in fold)
+    return table
+
+
+def _diagnosis_table(headings: Sequence[str], rows: Sequence[Sequence[str]]) -> Table:
+    table = plain_table(headings, right=range(1, len(headings) - 1))
+    for row in rows:
+        table.add_row(*map(Text, row))
+    return table
+
+
+def _methods(report: FitReport, names: list[str]) -> Table:
+    headings = ("", "method", names[0], "95 % interval", *names[1:], "fit")
+    right = (2, *range(4, len(headings)))
+    table = plain_table(headings, right=right, fold=(0, 1))
+    for method in ranked(report.methods):
         table.add_row(*_cells(method, names), style="bold" if method.name == report.best else "")
     return table
 
@@ -66,14 +114,11 @@ def _cells(method: MethodResult, names: list[str]) -> list[Text]:
     others = [number(method.scores[n].estimate) if n in method.scores else "" for n in names[1:]]
     words = [number(first.estimate), span(first), *others, seconds(method.fit_seconds)]
     label = " ".join(method.label.split())
-    return [Text(mark, style=color), Text(label), *(Text(word) for word in words)]
+    return [Text(mark, style=color), Text(label), *map(Text, words)]
 
 
 def _first_step(report: FitReport, found: FirstStep) -> list[str]:
     """What the first gradients find: the sentence, a line a direction, the scores."""
-    told = [f"  {line}" for line in first_step.lines(found)]
-    return [f"\n{first_step.sentence(found)}", *told, first_step.scores(report, found)]
-
-
-def _lost(method: MethodResult) -> Text:
-    return Text(f"{method.label} failed: {method.error}", style="red")
+    told = [f"  {line}" for line in fit_words.first_step_lines(found)]
+    sentence = fit_words.first_step_sentence(found)
+    return [f"\n{sentence}", *told, fit_words.first_step_scores(report, found)]

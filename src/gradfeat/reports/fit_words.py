@@ -1,27 +1,42 @@
-"""What a first gradient step would find, in words: the sentence, the scores, the captions."""
+"""What a comparison says, in sentences of its own numbers, for the page and the terminal."""
 
 from __future__ import annotations
 
-from gradfeat.drawing.numbers import count, listed, percent, signed
+from gradfeat.drawing.numbers import count, listed, percent, seconds, signed
+from gradfeat.figures.bars import leading_columns
 from gradfeat.figures.first_step import DIRECTIONS, named_columns
-from gradfeat.figures.intervals import span
-from gradfeat.figures.ranking import ranked, score_names
-from gradfeat.reports.answer import first_score
-from gradfeat.table.results import FirstStep, FitReport, MethodResult, Part
+from gradfeat.figures.scores import best_method, first_score, ranked, span
+from gradfeat.table.results import Directions, FirstStep, FitReport, MethodResult, Streaming
 
-#: Directions that the sentence describes, and that get a figure of their own.
+#: Directions of a first step that are described, and that get a figure of their own.
 TOLD = 3
 #: Share of a direction (of its squared weights) that its named columns have where it is theirs.
 HALF = 0.5
 
-_WHERE: dict[Part, str] = {
-    "most": "they fire on most rows: an overall trend",
-    "few": "they fire on few rows: something that part of the rows shows, not an overall trend",
-    "both": "some fire on most rows and some on few: an overall trend, seen in parts of them too",
-}
+
+def answer(report: FitReport) -> str:
+    """Verdict, best method and its score, columns that matter most: one sentence."""
+    parts = [report.verdict.sentence.rstrip(". ")] if report.verdict else []
+    best = best_method(report)
+    if best:
+        parts.append(f"{best.label} predicts {report.target} best, with test {first_score(best)}")
+    else:
+        parts.append(f"No method could be fitted to predict {report.target}, for the reasons below")
+    if report.directions:
+        parts.append(columns_sentence(report.directions))
+    return "; ".join(parts) + "."
 
 
-def sentence(found: FirstStep) -> str:
+def columns_sentence(directions: Directions) -> str:
+    """``the columns that matter most are hr (41 %) and temp (22 %)``."""
+    top = leading_columns(directions)
+    if not top:
+        return "no original column stands out"
+    words = listed([f"{name} ({percent(share)})" for name, share in top])
+    return f"the columns that matter most are {words}" if len(top) > 1 else f"only {words} matters"
+
+
+def first_step_sentence(found: FirstStep) -> str:
     """``A first gradient step would find 2 directions: temp and hr; hum.``"""
     if not found.mass:
         return (
@@ -45,10 +60,9 @@ def _columns(found: FirstStep, k: int) -> str:
     return f"mainly {names}"
 
 
-def scores(report: FitReport, found: FirstStep) -> str:
+def first_step_scores(report: FitReport, found: FirstStep) -> str:
     """The induced network's test score beside those of the methods that learn directions."""
-    names = score_names(report.methods)
-    rows = ranked(report.methods, names[0]) if names else []
+    rows = ranked(report.methods)
     own = next((m for m in rows if m.name == found.method), None)
     if own is None:
         return ""
@@ -70,7 +84,7 @@ def _made_of(own: MethodResult, n: int) -> str:
     return f"whose neurons read {those} alone and are never trained{beside}"
 
 
-def lines(found: FirstStep) -> list[str]:
+def first_step_lines(found: FirstStep) -> list[str]:
     """A line a direction: its mass, interval and columns."""
     out = [
         f"{k + 1}. {percent(mass.estimate)} of random neurons ({span(mass, percent)}): "
@@ -81,25 +95,13 @@ def lines(found: FirstStep) -> list[str]:
     return [*out, f"and {rest} more"] if rest > 0 else out
 
 
-def caption(found: FirstStep) -> str:
-    """Under the figure of masses."""
-    read = (
-        "Before any training, each neuron of a wide random network is asked which way its first "
-        f"gradient points, over {count(found.rows, 'training row')}. A bar is the share of neurons "
-        "that agree on one direction (up to sign), with its 95 % interval. Shuffled targets, which "
-        "say nothing about the inputs, have a bar beyond the dashed line in 5 % of cases."
-    )
+def streaming_sentence(report: FitReport, found: Streaming) -> str:
+    """Pieces, who computed, how long all passes took, and what was held."""
+    taken = [each for each in found.passes if each.rows]
+    pieces = f"in {count(found.pieces, 'piece')} " if found.pieces else ""
     return (
-        f"{read} Of all neurons, {percent(found.short)} have a gradient too short to tell from "
-        f"chance, and {percent(found.unexplained)} point elsewhere without agreeing."
-    )
-
-
-def direction(found: FirstStep, k: int) -> str:
-    """Under the columns of one direction."""
-    mass = found.mass[k]
-    return (
-        f"What direction {k + 1} adds up (blue raises it, orange lowers it). "
-        f"{percent(mass.estimate)} of random neurons point along it (95 % interval "
-        f"{span(mass, percent)}); {_WHERE[found.parts[k]]}."
+        f"The rows were not held in memory but streamed {pieces}by {found.engine}: "
+        f"{count(len(taken), 'pass')} in {seconds(sum(each.seconds for each in taken))}. "
+        f"Columns are encoded and settings chosen by a sample of {found.sample:,} training rows; "
+        f"every fit is to all {report.n_train:,}."
     )

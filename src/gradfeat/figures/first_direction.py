@@ -1,0 +1,208 @@
+"""The target along the first direction: the mean of numbers, or the share of each class."""
+
+from __future__ import annotations
+
+from functools import partial
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.patheffects import withStroke
+
+from gradfeat.drawing import style
+from gradfeat.drawing.numbers import number, percent
+from gradfeat.figures.captioned import CaptionedFigure
+from gradfeat.figures.points import (
+    Bins,
+    bin_labels,
+    binned,
+    class_codes,
+    drawn_rows,
+    explained,
+    inner_limits,
+    most_of,
+    points_drawn,
+    wilson,
+)
+
+X_LABEL = "projection on direction 1 (standard units)"
+#: Classes with a curve.
+SHOWN = 7
+_FEW = 60  # rows: with fewer, bins follow single rows and explain them by construction
+
+
+def target_curve_figure(x: np.ndarray, y: np.ndarray, target: str) -> CaptionedFigure:
+    """From where to where the mean runs, and what the direction accounts for."""
+    draw = partial(target_curve, x, y, target=target)
+    return CaptionedFigure("curve", draw, _curve_caption(x, y, target))
+
+
+def _curve_caption(x: np.ndarray, y: np.ndarray, target: str) -> str:
+    known = np.isfinite(x) & np.isfinite(y)
+    read = f"{points_drawn(x, y)} The line is the mean of neighbouring rows."
+    if not known.any():
+        return f"{read} No row has both values."
+    x, y = x[known], y[known]
+    bins = binned(x, y)
+    low, high = int(bins.mean.argmin()), int(bins.mean.argmax())
+    found = (
+        f"{read} The mean of {target} runs from {number(bins.mean[low])} (at "
+        f"{number(bins.x[low], 2)}) to {number(bins.mean[high])} (at {number(bins.x[high], 2)})"
+    )
+    if len(y) < _FEW:
+        return f"{found}."
+    share = percent(explained(y, bins.mean[bin_labels(x)]))
+    return f"{found}; where a row lies on this one direction accounts for {share} of the variance."
+
+
+def target_curve(
+    projection: np.ndarray, y: np.ndarray, *, target: str = "target", ax: Axes | None = None
+) -> Axes:
+    """A numeric target against a projection: points, mean in bins, 95 % and middle-80 % bands.
+
+    Parameters
+    ----------
+    projection, y : ndarray (n,)
+        Rows that are not finite are left out; at most 3,000 are drawn, all count in the curve.
+    target : str
+        Name of y, with its unit if it has one.
+    ax : Axes, optional
+        Where to draw; new axes if None.
+
+    Examples
+    --------
+    >>> x = np.linspace(-2, 2, 200)
+    >>> target_curve(x, x**2, target="rentals").get_ylabel()
+    'rentals'
+    """
+    ax = style.axes_or_new(ax, 3.3)
+    rows = drawn_rows(projection, y)
+    alpha = float(np.clip(260 / max(len(rows), 1), 0.16, 0.6))
+    kw = {"s": 9, "color": style.BLUE, "alpha": alpha, "linewidths": 0, "rasterized": True}
+    ax.scatter(projection[rows], y[rows], **kw)
+    finite = np.isfinite(projection) & np.isfinite(y)
+    if finite.any():
+        _mean(ax, binned(projection[finite], y[finite]))
+        ax.set_xlim(inner_limits(projection[finite]))
+        ax.set_ylim(inner_limits(y[finite]))
+    name = style.short(target, 30)
+    style.dress(ax, f"{name} along the first learned direction", X_LABEL, name)
+    style.grid(ax)
+    style.key(ax, ax.get_legend_handles_labels()[0])
+    return ax
+
+
+def _mean(ax: Axes, bins: Bins) -> None:
+    color = style.VERMILLION
+    ax.fill_between(
+        bins.x, bins.q10, bins.q90, color=style.ORANGE, alpha=0.2, linewidth=0,
+        label="middle 80 % of rows",
+    )  # fmt: skip
+    ax.fill_between(
+        bins.x, bins.low, bins.high, color=color, alpha=0.4, linewidth=0, label="95 % for the mean"
+    )
+    halo = [withStroke(linewidth=4.2, foreground="white")]
+    ax.plot(bins.x, bins.mean, color=color, linewidth=2.2, path_effects=halo, label="mean")
+    ax.plot(bins.x, bins.mean, "o", color=color, markersize=4, markeredgecolor="white")
+
+
+def class_shares_figure(
+    x: np.ndarray, y: np.ndarray, classes: tuple[str, ...], target: str
+) -> CaptionedFigure:
+    """The commonest class at either end."""
+    draw = partial(class_shares, x, y, classes=classes, target=target)
+    return CaptionedFigure("shares", draw, _shares_caption(x, y, classes))
+
+
+def _shares_caption(x: np.ndarray, y: np.ndarray, classes: tuple[str, ...]) -> str:
+    most = most_of(SHOWN, len(classes), "most frequent classes")
+    read = (
+        f"{points_drawn(x)} Each curve is the share of one class among neighbouring rows, with "
+        f"its 95 % band{most}."
+    )
+    codes, known = class_codes(y, classes), np.isfinite(x)
+    if not known.any():
+        return f"{read} No row has a projection."
+    labels, codes = bin_labels(x[known]), codes[known]
+    ends = [_commonest(codes[labels == b], classes) for b in (0, labels.max())]
+    return f"{read} Most frequent at the left end is {ends[0]}, at the right end {ends[1]}."
+
+
+def _commonest(codes: np.ndarray, classes: tuple[str, ...]) -> str:
+    counts = np.bincount(codes, minlength=len(classes))
+    return f"{classes[counts.argmax()]} ({percent(counts.max() / counts.sum())})"
+
+
+def class_shares(
+    projection: np.ndarray,
+    y: np.ndarray,
+    *,
+    classes: tuple[str, ...],
+    target: str = "class",
+    ax: Axes | None = None,
+) -> Axes:
+    """Share of each class in bins of a projection, with Wilson's 95 % bands.
+
+    The seven most frequent classes are drawn. Below the curves each row is a point in its
+    class's colour.
+
+    Parameters
+    ----------
+    projection : ndarray (n,)
+    y : ndarray (n,)
+        Position in `classes` of each row's class.
+    classes : tuple of str
+    target : str
+    ax : Axes, optional
+        Where to draw; new axes if None.
+    """
+    ax = style.axes_or_new(ax, 3.5)
+    codes, marks = class_codes(y, classes), style.class_marks(classes)
+    counts = np.bincount(codes, minlength=len(classes))
+    shown = sorted(np.argsort(-counts, kind="stable")[:SHOWN].tolist())
+    finite = np.isfinite(projection)
+    if finite.any():
+        _curves(ax, projection[finite], codes[finite], marks, shown)
+        _strip(ax, projection, codes, marks, shown)
+    title = f"Classes of {style.short(target, 24)} along the first learned direction"
+    style.dress(ax, title, X_LABEL, "share of rows in this class")
+    ax.set_ylim(-0.31, 1.02)
+    ax.set_yticks([0, 0.25, 0.5, 0.75, 1])
+    style.percents(ax.yaxis)
+    style.grid(ax)
+    style.key(ax, ax.get_legend_handles_labels()[0])
+    return ax
+
+
+def _curves(
+    ax: Axes, x: np.ndarray, codes: np.ndarray, marks: tuple[style.Mark, ...], shown: list[int]
+) -> None:
+    labels = bin_labels(x)
+    counts = np.bincount(labels)
+    middle = np.array([np.median(x[labels == b]) for b in range(len(counts))])
+    for c in shown:
+        share = np.bincount(labels, weights=codes == c, minlength=len(counts)) / counts
+        low, high = wilson(share, counts)
+        color = marks[c].color
+        ax.fill_between(middle, low, high, color=color, alpha=0.16, linewidth=0)
+        kw = {
+            "markersize": 4.5,
+            "markeredgecolor": "white",
+            "linewidth": 1.8,
+            "markevery": np.flatnonzero(share > 0.01),
+        }
+        ax.plot(middle, share, color=color, marker=marks[c].marker, label=marks[c].label, **kw)
+
+
+def _strip(
+    ax: Axes, x: np.ndarray, codes: np.ndarray, marks: tuple[style.Mark, ...], shown: list[int]
+) -> None:
+    """One thin row of points for each class, under the curves."""
+    rows = drawn_rows(x)
+    height = 0.24 / len(shown)
+    jitter = np.random.default_rng(0).uniform(-0.38, 0.38, len(rows)) * height
+    for place, c in enumerate(shown):
+        mine = codes[rows] == c
+        y = -0.05 - height * (place + 0.5) + jitter[mine]
+        kw = {"s": 5, "alpha": 0.35, "linewidths": 0, "rasterized": True}
+        ax.scatter(x[rows][mine], y, color=marks[c].color, **kw)
+    ax.set_xlim(inner_limits(x[rows]))

@@ -1,0 +1,247 @@
+"""A comparison as one HTML page: which figures and tables it shows."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from gradfeat.drawing.numbers import MISSING, count, number, percent, plain, seconds
+from gradfeat.estimators.base import EFFECTIVE_SHARE
+from gradfeat.figures.bars import direction_figure, importances_figure, leading_columns
+from gradfeat.figures.captioned import CaptionedFigure
+from gradfeat.figures.comparison import comparison_figure
+from gradfeat.figures.first_direction import class_shares_figure, target_curve_figure
+from gradfeat.figures.first_step import first_step_figure, step_direction_figure
+from gradfeat.figures.plane import class_plane_figure, target_plane_figure
+from gradfeat.figures.predictions import (
+    MAX_CLASSES,
+    confusion_caption,
+    confusion_counts,
+    confusion_figure,
+    predicted_figure,
+    row_shares,
+)
+from gradfeat.figures.scores import (
+    FAMILIES,
+    best_method,
+    failed,
+    label_of,
+    ranked,
+    score_names,
+    span,
+    with_interval,
+)
+from gradfeat.figures.spectrum import eigenvalues_figure
+from gradfeat.reports import fit_words
+from gradfeat.reports.page import page
+from gradfeat.table.results import Directions, FitReport, Interval, MethodResult, PassTaken
+
+#: Pairs in the list of confusions that stands for a matrix too large to read.
+WORST = 20
+_UNKNOWN = Interval(float("nan"), float("nan"), float("nan"))
+
+
+def render(report: FitReport) -> str:
+    """The report as one HTML page that needs no network: figures, styles and text inside.
+
+    The same report gives the same text, byte for byte.
+
+    Parameters
+    ----------
+    report : FitReport
+
+    Returns
+    -------
+    str
+        HTML; write it as UTF-8.
+
+    Raises
+    ------
+    ValueError
+        If `y_true` or `y_pred` of a classification are not positions in `report.classes`.
+    """
+    names = score_names(report.methods)
+    context = {
+        "report": report,
+        "effective_share": EFFECTIVE_SHARE,
+        "answer": fit_words.answer(report),
+        "facts": _facts(report),
+        "score_names": names,
+        "methods": [_method_row(report, m, names) for m in ranked(report.methods)],
+        "failed": failed(report.methods),
+        "comparison": comparison_figure(report) if names else None,
+        "projections": _projections(report),
+        "columns": _columns(report),
+        "notes": report.warnings,
+        **_directions(report),
+        **_first_step(report),
+        **_quality(report),
+        **_streaming(report),
+    }
+    return page("report.html.j2", context)
+
+
+def _facts(report: FitReport) -> list[tuple[str, str, str]]:
+    """Tiles under the answer: heading, value, detail."""
+    facts, best = [], best_method(report)
+    if best:
+        name, value = next(iter(best.scores.items()))
+        facts.append(("Best method", best.label, f"test {name} {with_interval(value)}"))
+    if report.verdict:
+        v = report.verdict
+        sign = "+" if v.difference.estimate > 0 else ""
+        pair = f"{label_of(report, v.learned)} minus {label_of(report, v.fixed)}"
+        detail = f"{pair}: {v.score} {sign}{with_interval(v.difference)}"
+        facts.append(("Does learning features help?", v.answer.capitalize(), detail))
+    if report.directions:
+        facts.append(("What it reads", *_read(report.directions)))
+    return facts
+
+
+def _read(found: Directions) -> tuple[str, str]:
+    """``3 effective directions, 12 columns``, and the columns that matter most."""
+    n = found.n_effective.estimate
+    directions = "direction" if n == 1 else "directions"
+    columns = count(len(found.columns), "column")
+    top = [f"{column} {percent(share)}" for column, share in leading_columns(found)]
+    detail = ", ".join(top) or "no column stands out"
+    return f"{plain(n)} effective {directions}, {columns}", detail
+
+
+def _method_row(report: FitReport, method: MethodResult, names: list[str]) -> dict[str, object]:
+    """A line of the table of methods; every score with its interval."""
+    scores = [method.scores.get(name, _UNKNOWN) for name in names]
+    settings = ", ".join(f"{k} = {v}" for k, v in method.settings.items())
+    return {
+        "label": method.label,
+        "family": method.family,
+        "family_label": FAMILIES[method.family].label,
+        "scores": [(number(score.estimate), span(score)) for score in scores],
+        "seconds": seconds(method.fit_seconds),
+        "rows": f"{method.rows_used:,}",
+        "settings": settings or "defaults",
+        "best": method.name == report.best,
+    }
+
+
+def _directions(report: FitReport) -> dict[str, object]:
+    """Eigenvalues, importances, then the leading two or three directions."""
+    found = report.directions
+    if found is None:
+        return {"directions": [], "direction_method": ""}
+    leading = [direction_figure(found, k) for k in range(_shown(found))]
+    return {
+        "directions": [eigenvalues_figure(found), importances_figure(found), *leading],
+        "direction_method": label_of(report, found.method),
+    }
+
+
+def _shown(found: Directions) -> int:
+    """Directions worth a figure: the effective ones, at least two and at most three."""
+    estimate = np.nan_to_num(found.n_effective.estimate)
+    return min(found.folded.shape[1], int(np.clip(round(float(estimate)), 2, 3)))
+
+
+def _projections(report: FitReport) -> list[CaptionedFigure]:
+    """The target on the first direction and, where there is a second, on both."""
+    if report.directions is None or not len(report.y_true):
+        return []
+    z = np.asarray(report.directions.projections, dtype=float)
+    draw = {"regression": _of_numbers, "classification": _of_classes}[report.task]
+    both = z.shape[1] > 1 and bool(np.isfinite(z[:, 1]).any())
+    return draw(report, z, both)
+
+
+def _of_numbers(report: FitReport, z: np.ndarray, both: bool) -> list[CaptionedFigure]:
+    y, target = np.asarray(report.y_true, dtype=float), report.target
+    first = target_curve_figure(z[:, 0], y, target)
+    return [first, target_plane_figure(z, y, target)] if both else [first]
+
+
+def _of_classes(report: FitReport, z: np.ndarray, both: bool) -> list[CaptionedFigure]:
+    y, names, target = report.y_true, report.classes, report.target
+    first = class_shares_figure(z[:, 0], y, names, target)
+    return [first, class_plane_figure(z, y, names, target)] if both else [first]
+
+
+def _first_step(report: FitReport) -> dict[str, object]:
+    """Sentences and figures; nothing where no method was made of gradient features."""
+    found = report.first_step
+    if found is None:
+        return {"first_step": "", "first_step_scores": "", "first_step_figures": []}
+    told = [step_direction_figure(found, k) for k in range(min(len(found.mass), fit_words.TOLD))]
+    return {
+        "first_step": fit_words.first_step_sentence(found),
+        "first_step_scores": fit_words.first_step_scores(report, found),
+        "first_step_figures": [first_step_figure(found), *told] if told else [],
+    }
+
+
+def _quality(report: FitReport) -> dict[str, object]:
+    """Predicted against true, the confusion matrix, or its worst pairs where it is too large."""
+    shown: dict[str, object] = {
+        "quality": None, "confusion": [], "confusion_caption": "", "worst": [],
+    }  # fmt: skip
+    if not len(report.y_pred):
+        return shown
+    if report.task == "regression":
+        return shown | {"quality": predicted_figure(report)}
+    if len(report.classes) <= MAX_CLASSES:
+        return shown | {"quality": confusion_figure(report), "confusion": _confusion_rows(report)}
+    return shown | {
+        "confusion_caption": confusion_caption(report),
+        "worst": _worst_confusions(report),
+    }
+
+
+def _confusion_rows(report: FitReport) -> list[tuple[str, list[tuple[int, str]]]]:
+    """For each true class with test rows, count and row percentage for every predicted class."""
+    counts = confusion_counts(report.y_true, report.y_pred, report.classes)
+    shares = row_shares(counts)
+    return [
+        (name, [(int(n), percent(s)) for n, s in zip(counts[i], shares[i], strict=True)])
+        for i, name in enumerate(report.classes)
+    ]
+
+
+def _worst_confusions(report: FitReport) -> list[tuple[str, str, str, str]]:
+    """The most frequent wrong pairs: true class, predicted class, rows, share of the true class."""
+    counts = confusion_counts(report.y_true, report.y_pred, report.classes)
+    shares, wrong = row_shares(counts), counts - np.diag(np.diag(counts))
+    largest = np.argsort(-wrong.ravel(), kind="stable")[:WORST]
+    pairs = [divmod(int(k), len(counts)) for k in largest if wrong.ravel()[k]]
+    c = report.classes
+    return [(c[i], c[j], f"{wrong[i, j]:,}", percent(float(shares[i, j]))) for i, j in pairs]
+
+
+def _columns(report: FitReport) -> list[tuple[str, ...]]:
+    """Input columns, with their shares of the AGOP where directions are known."""
+    found = report.directions
+    share = {
+        column: percent(float(value))
+        for column, value in (zip(found.columns, found.importances, strict=True) if found else ())
+    }
+    return [
+        (
+            *(c.name, c.kind, f"{c.distinct:,}", f"{c.missing:,}"),
+            *([share.get(c.name, MISSING)] if found else []),
+            c.treatment,
+        )
+        for c in report.columns
+    ]
+
+
+def _streaming(report: FitReport) -> dict[str, object]:
+    """How rows were streamed; nothing where they were held."""
+    found = report.streaming
+    return {
+        "streaming": fit_words.streaming_sentence(report, found) if found else "",
+        "passes": [_pass_row(each) for each in found.passes] if found else [],
+    }
+
+
+def _pass_row(each: PassTaken) -> tuple[str, str, str, str]:
+    """What for, rows, seconds, rows a second."""
+    if not each.rows:
+        return each.label, "as found before", MISSING, MISSING
+    rate = f"{each.rows / each.seconds:,.0f}" if each.seconds else MISSING
+    return each.label, f"{each.rows:,}", seconds(each.seconds), rate
