@@ -7,14 +7,15 @@ import json
 import os
 from pathlib import Path
 
+import fsspec
 import numpy as np
 import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gradfeat.table.delimited import find_delimiter, parse_delimited
-from gradfeat.table.errors import TableError
+from gradfeat.rows.errors import SourceError
+from gradfeat.rows.sources.csv import find_delimiter
 from gradfeat.table.read import read_table
 
 FRAME = pd.DataFrame(
@@ -29,7 +30,7 @@ def written(folder: Path, name: str, data: bytes | str) -> Path:
 
 
 def sentence(path: Path) -> str:
-    with pytest.raises(TableError) as caught:
+    with pytest.raises(SourceError) as caught:
         read_table(path)
     message = str(caught.value)
     assert "\n" not in message
@@ -43,7 +44,7 @@ def test_delimited_text_with_quotes(tmp_path, delimiter, compressed):
     data = FRAME.to_csv(index=False, sep=delimiter).encode()
     data = gzip.compress(data) if compressed else data
     path = written(tmp_path, "t.csv.gz" if compressed else "t.txt", data)
-    pd.testing.assert_frame_equal(read_table(path), FRAME)
+    pd.testing.assert_frame_equal(read_table(path), FRAME.astype({"n": float}))
 
 
 def test_parquet_and_json_lines(tmp_path):
@@ -94,7 +95,8 @@ def test_any_quoted_cells_come_back(rows, delimiter):
     writer = csv.writer(buffer, delimiter=delimiter, quoting=csv.QUOTE_ALL)
     writer.writerows([header, *(["x" + cell for cell in row] for row in rows)])
     assert find_delimiter(buffer.getvalue()) == delimiter
-    frame = parse_delimited("t.csv", buffer.getvalue())
+    fsspec.filesystem("memory").pipe("/any/t.csv", buffer.getvalue().encode())
+    frame = read_table("memory://any/t.csv")
     assert frame.to_numpy().tolist() == [["x" + cell for cell in row] for row in rows]
 
 
@@ -114,18 +116,18 @@ BAD = {
     "html": ("t.csv", b"\n<!DOCTYPE html><html><body>a,b</body></html>", "HTML"),
     "latin-1": ("t.csv", "a,b\n1,caf\xe9\n".encode("latin-1"), "0xe9 at offset 9"),
     "utf-16": ("t.csv", "a,b\n1,2\n".encode("utf-16"), "UTF-16"),
-    "row too long": ("t.csv", b"a,b\n1,2\n1,2,3\n", "Line 3"),
-    "row too short": ("t.csv", b"a,b,c\n1,2,3\n\n1,2\n", "Line 4"),
-    "open quote": ("t.csv", b'a,b\n1,2\n"3,4\n', "Line 3"),
+    "row too long": ("t.csv", b"a,b\n1,2\n1,2,3\n", "line 3"),
+    "row too short": ("t.csv", b"a,b,c\n1,2,3\n\n1,2\n", "line 4"),
+    "open quote": ("t.csv", b'a,b\n1,2\n"3,4\n', "line 3"),
     "open quote at the end": ("t.csv", b'a,b\n1,2\n3,"4\n', "never closed"),
     "endless field": ("t.csv", b'a,b\n1,2\n"' + b"x" * 200_000, "never closed"),
     "twice": ("t.csv", b"a,b,a\n1,2,3\n", "more than one column named 'a'"),
     "twice with blanks": ("t.tsv", b"a\tb\ta \n1\t2\t3\n", "more than one column named 'a'"),
     "gz cut": ("t.csv.gz", ZIPPED[:2000], "cut short or damaged"),
     "gz altered": ("t.csv.gz", ZIPPED[:-8] + bytes(8), "cut short or damaged"),
-    "parquet cut": ("t.parquet", PARQUET.getvalue()[:300], "not a Parquet file"),
+    "parquet cut": ("t.parquet", PARQUET.getvalue()[:300], "cut short or damaged"),
     "text as parquet": ("t.parquet", b"a,b\n1,2\n", "not a Parquet file"),
-    "json broken": ("t.jsonl", b'{"a": 1}\n{"a": \n', "Line 2"),
+    "json broken": ("t.jsonl", b'{"a": 1}\n{"a": \n', "line 2"),
     "json list": ("t.json", b'[{"a": 1}]\n', "one object"),
     "json deep": ("t.json", b"[" * 100_000, "not a JSON object"),
     "json name twice": ("t.jsonl", b'{"a": 1, "a": 2}\n', "'a' twice"),
@@ -155,17 +157,21 @@ def test_missing_file_suggests_near_names(tmp_path):
 
 
 def test_folder(tmp_path):
-    assert "is a folder" in sentence(tmp_path)
+    (tmp_path / "empty").mkdir()
+    assert "holds no files" in sentence(tmp_path / "empty")
+    for name in ("1.csv", "2.csv"):
+        written(tmp_path / "empty", name, f"a,b\n{name[0]},x\n")
+    assert read_table(tmp_path / "empty")["a"].tolist() == [1, 2]
 
 
 def test_unreadable(tmp_path, monkeypatch):
     path = written(tmp_path, "t.csv", "a\n1\n")
 
-    def refuse(self):
-        raise PermissionError(13, "Permission denied", str(self))
+    def refuse(_, path, **__):
+        raise PermissionError(13, "Permission denied", path)
 
     if os.geteuid() == 0:
-        monkeypatch.setattr(Path, "read_bytes", refuse)
+        monkeypatch.setattr("fsspec.implementations.local.LocalFileSystem.cat_file", refuse)
     else:
         path.chmod(0)
     assert "Permission denied" in sentence(path)
@@ -173,7 +179,7 @@ def test_unreadable(tmp_path, monkeypatch):
 
 def test_lines_are_counted_as_an_editor_counts_them(tmp_path):
     text = 'a,b\n"two\nlines",1\n2\n'
-    assert "Line 4" in sentence(written(tmp_path, "t.csv", text))
+    assert "line 4" in sentence(written(tmp_path, "t.csv", text))
 
 
 def test_json_lines_with_absent_names(tmp_path):

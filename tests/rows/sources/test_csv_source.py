@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import io
 import pickle
+from functools import partial
 
 import fsspec
 import numpy as np
@@ -12,8 +13,9 @@ import pandas as pd
 import pytest
 
 from gradfeat.rows.errors import SourceError
-from gradfeat.rows.sources.csv import CsvTables
-from gradfeat.rows.sources.csv_records import record_ends, spans
+from gradfeat.rows.sources.csv import csv_tables
+from gradfeat.rows.sources.records import record_ends, spans
+from gradfeat.rows.sources.tables import held
 
 
 def chunks(table):
@@ -51,7 +53,7 @@ def test_every_delimiter_and_piece_size_gives_the_same_numbers_and_text(
     frame = frame_of()
     path = tmp_path / "a.csv"
     frame.to_csv(path, sep=delimiter, index=False, lineterminator=end)
-    table = CsvTables(path, piece_rows=piece_rows)
+    table = csv_tables(path, piece_rows=piece_rows)
     assert table.rows == 50
     assert table.count == -(-50 // piece_rows)
     assert max(len(chunk) for chunk in chunks(table)) <= piece_rows
@@ -60,12 +62,18 @@ def test_every_delimiter_and_piece_size_gives_the_same_numbers_and_text(
 
 def test_blocks_that_end_anywhere_give_the_same_records(monkeypatch):
     data = frame_of().to_csv(index=False, lineterminator="\r\n").encode()
-    whole = list(spans(io.BytesIO(data), 3, ",", "a.csv", 0, 1))
+
+    def found():
+        return list(
+            spans(io.BytesIO(data).read, partial(record_ends, delimiter=","), 3, "a.csv", 0, 1)
+        )
+
+    whole = found()
     assert sum(span.rows for span, _ in whole) == 51
     assert b"".join(text for _, text in whole) == data
     for size in (1, 2, 5, 17):
-        monkeypatch.setattr("gradfeat.rows.sources.csv_records._BLOCK", size)
-        assert list(spans(io.BytesIO(data), 3, ",", "a.csv", 0, 1)) == whole
+        monkeypatch.setattr("gradfeat.rows.sources.records._BLOCK", size)
+        assert found() == whole
 
 
 def test_a_quote_inside_a_field_opens_nothing():
@@ -81,7 +89,7 @@ def test_a_gz_file_is_read_from_its_start_and_gives_the_same(tmp_path):
     frame = frame_of()
     path = tmp_path / "a.csv.gz"
     frame.to_csv(path, index=False)
-    table = CsvTables(path, piece_rows=7)
+    table = csv_tables(path, piece_rows=7)
     assert (table.rows, table.count, table.parallel) == (None, None, False)
     assert [len(chunk) for chunk in chunks(table)] == [7] * 7 + [1]
     pd.testing.assert_frame_equal(joined(table), frame, check_exact=True)
@@ -90,7 +98,7 @@ def test_a_gz_file_is_read_from_its_start_and_gives_the_same(tmp_path):
 def test_sources_and_pieces_survive_pickling_and_may_be_read_in_any_order(tmp_path):
     frame = frame_of()
     frame.to_csv(tmp_path / "a.csv", index=False)
-    table = pickle.loads(pickle.dumps(CsvTables(tmp_path / "a.csv", piece_rows=9)))
+    table = pickle.loads(pickle.dumps(csv_tables(tmp_path / "a.csv", piece_rows=9)))
     sent = [pickle.dumps(piece) for piece in table.pieces()]
     assert max(map(len, sent)) < 2000
     read = [chunk for data in reversed(sent) for chunk in pickle.loads(data).read()]
@@ -106,17 +114,52 @@ def test_folders_and_urls_are_read_and_a_header_alone_has_no_rows():
             "/csv-source/d.csv": b"\n\nx,y\n\n3,4",
         }
     )
-    table = CsvTables("memory://csv-source")
+    table = csv_tables("memory://csv-source")
     assert joined(table).to_dict("list") == {"x": [1.0, 3.0], "y": [2.0, 4.0]}
     assert table.select(["y"]).names == ("y",)
-    assert list(joined(CsvTables("memory://csv-source", columns=["y"]))) == ["y"]
+    assert list(joined(csv_tables("memory://csv-source", columns=["y"]))) == ["y"]
     with pytest.raises(SourceError, match=r"c\.csv' has no rows"):
-        CsvTables("memory://csv-source/c.csv")
+        csv_tables("memory://csv-source/c.csv")
+
+
+@pytest.mark.parametrize("name", ["a.csv", "a.csv.gz"])
+def test_lines_may_end_in_carriage_returns_alone(tmp_path, name):
+    data = b'x,t\r1,a\r\r2,"b\rc"\r'
+    path = written(tmp_path, gzip.compress(data) if name.endswith("gz") else data, name)
+    assert joined(csv_tables(path, piece_rows=1)).to_dict("list") == {
+        "x": [1, 2],
+        "t": ["a", "b\nc"],
+    }
+
+
+IMPOSED = "x;f;t\n1,5;True;01\n 2;maybe;1A\n0x12;;7\n"
+
+
+@pytest.mark.parametrize("piece_rows", [1, 1000])
+def test_cells_are_read_as_told_whatever_stands_beside_them(tmp_path, piece_rows):
+    table = csv_tables(written(tmp_path, IMPOSED), piece_rows=piece_rows)
+    assert dict(table.cells) == dict.fromkeys("xft", "text")
+    read = joined(table.read_as({"x": "numbers", "f": "truth values"}))
+    assert read.x.map(str).str.strip().tolist() == ["1.5", "2" if piece_rows > 1 else "2.0", "0x12"]
+    assert read.f.map(str).tolist()[:2] == ["True", "maybe"]
+    assert read.t.tolist() == ["01", "1A", "7"]
+    alone = csv_tables(written(tmp_path, "x;f;t\n1,5;True;01\n", "b.csv"))
+    assert dict(alone.cells) == {"x": "numbers", "f": "truth values", "t": "numbers"}
+    assert joined(alone.read_as(table.cells)).t.tolist() == ["01"]
+
+
+def test_rows_that_are_held_decide_what_all_cells_of_a_column_are(tmp_path, monkeypatch):
+    table = late(tmp_path, monkeypatch, "x,f,y\n01,True,1\n02,False,2\n1A,maybe,3\n", piece_rows=2)
+    assert dict(table.cells) == {"x": "numbers", "f": "truth values", "y": "numbers"}
+    frame = held(table)
+    assert frame.x.tolist() == ["01", "02", "1A"]
+    assert frame.f.tolist() == ["True", "False", "maybe"]
+    assert frame.y.tolist() == [1.0, 2.0, 3.0]
 
 
 def test_a_decimal_comma_is_understood_where_the_comma_does_not_delimit(tmp_path):
     path = written(tmp_path, "x;k;t\n1,5;1;a,b\n-2,5e3;2;c\n;3,5;d\n")
-    read = joined(CsvTables(path))
+    read = joined(csv_tables(path))
     assert read.x.tolist()[:2] == [1.5, -2500.0]
     assert np.isnan(read.x[2])
     assert read.k.tolist() == [1, 2, 3.5]
@@ -124,7 +167,7 @@ def test_a_decimal_comma_is_understood_where_the_comma_does_not_delimit(tmp_path
 
 
 def test_missing_values_are_those_of_pandas(tmp_path):
-    read = joined(CsvTables(written(tmp_path, "x,t\n1,a\nNA,n/a\n,\n nan ,None\n")))
+    read = joined(csv_tables(written(tmp_path, "x,t\n1,a\nNA,n/a\n,\n nan ,None\n")))
     assert read.x.isna().tolist() == [False, True, True, True]
     assert read.t.isna().tolist() == [False, True, True, True]
 
@@ -132,8 +175,8 @@ def test_missing_values_are_those_of_pandas(tmp_path):
 def late(tmp_path, monkeypatch, text, sampled=2, **keywords):
     """A table whose kinds were decided before the last lines."""
     monkeypatch.setattr("gradfeat.rows.sources.csv.SAMPLE_ROWS", sampled)
-    monkeypatch.setattr("gradfeat.rows.sources.csv_files._SAMPLE", 12)
-    return CsvTables(written(tmp_path, text), **keywords)
+    monkeypatch.setattr("gradfeat.rows.sources.text.SAMPLE_BYTES", 12)
+    return csv_tables(written(tmp_path, text), **keywords)
 
 
 @pytest.mark.parametrize(
@@ -169,20 +212,19 @@ def test_a_number_of_any_kind_may_follow_whole_ones(tmp_path, monkeypatch):
     [
         ("", r"is empty \(0 bytes\)"),
         (" \n\n", "is blank"),
-        ('{"x": 1}\n{"x": 2}\n', "is JSON, HTML or XML"),
-        ("\n<!DOCTYPE html><p>x,y\n", "is JSON, HTML or XML"),
+        ('{"x": 1}\n{"x": 2}\n', "is JSON: "),
+        ("\n<!DOCTYPE html><p>x,y\n", "an HTML or XML page"),
         ("x,x\n1,2\n", "more than one column named 'x'"),
         ("x,y\n1,2\n3\n", "line 3 has 1 field where the header has 2"),
         ('x,y\n1,2\n3,"4\n5,6\n', "line 3: a quote opens there that is never closed"),
         (b"x,y\n1,\xe9\n", r"is not UTF-8 text \(byte 0xe9 at offset 6\)"),
-        ("x,y\n1,2\n".encode("utf-16"), "binary data or UTF-16"),
-        ("x,y\r1,2\r", "carriage returns alone"),
+        ("x,y\n1,2\n".encode("utf-16"), "is UTF-16 text"),
         (gzip.compress(b"x,y\n" + b"1,2\n" * 1000, mtime=0)[:40], "gzip file that is cut short"),
     ],
 )
 def test_text_that_cannot_be_a_table_is_refused(tmp_path, text, sentence):
     with pytest.raises(SourceError, match=r"a\.csv'.*" + sentence):
-        CsvTables(written(tmp_path, text))
+        csv_tables(written(tmp_path, text))
 
 
 def test_a_gz_file_cut_short_late_is_refused_when_it_is_read(tmp_path):
@@ -190,23 +232,23 @@ def test_a_gz_file_cut_short_late_is_refused_when_it_is_read(tmp_path):
     text = pd.DataFrame({"x": generator.standard_normal(40_000)}).to_csv(index=False)
     path = written(tmp_path, gzip.compress(text.encode(), mtime=0)[:-1000], "a.csv.gz")
     with pytest.raises(SourceError, match=r"a\.csv\.gz' is a gzip file that is cut short"):
-        chunks(CsvTables(path))
+        chunks(csv_tables(path))
 
 
 def test_headers_that_differ_are_refused_naming_both_files(tmp_path):
     written(tmp_path, "x,y\n1,2\n")
     written(tmp_path, "x,z\n1,2\n", "b.csv")
     with pytest.raises(SourceError, match=r"'.*b\.csv' \('x', 'z'\) is not that of '.*a\.csv'"):
-        CsvTables(tmp_path)
+        csv_tables(tmp_path)
 
 
 @pytest.mark.parametrize("name", ["a.csv", "a.csv.gz"])
 def test_a_file_that_changes_between_passes_is_refused(tmp_path, name):
     path = tmp_path / name
     frame_of(5).to_csv(path, index=False)
-    table = CsvTables(path)
+    table = csv_tables(path)
     before = table.fingerprint
     frame_of(6).to_csv(path, index=False)
     with pytest.raises(SourceError, match="has changed since it was opened"):
         chunks(table)
-    assert CsvTables(path).fingerprint != before
+    assert csv_tables(path).fingerprint != before

@@ -8,7 +8,6 @@ import pytest
 import torch
 
 from gradfeat.rows.errors import SourceError
-from gradfeat.rows.sources.csv import CsvTables
 from gradfeat.rows.sources.open import (
     from_arrays,
     from_csv,
@@ -20,6 +19,7 @@ from gradfeat.rows.sources.open import (
     tables,
 )
 from gradfeat.rows.sources.parquet import ParquetTables
+from gradfeat.rows.sources.text import TextTables
 
 ROWS = 1000
 INPUTS = ["a", "b", "c"]
@@ -99,7 +99,7 @@ def test_paths_are_opened_by_what_they_begin_with(tmp_path, frame):
     assert type(tables(tmp_path / "table")) is ParquetTables
     assert type(tables(tmp_path / "folder")) is ParquetTables
     text = tables(tmp_path / "text.txt", columns=["b"], piece_rows=10)
-    assert type(text) is CsvTables
+    assert type(text) is TextTables
     assert (text.names, text.count) == (("b",), 100)
 
 

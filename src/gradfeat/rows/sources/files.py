@@ -124,8 +124,8 @@ def find_files(
 
 
 @contextmanager
-def reading(name: str) -> Iterator[None]:
-    """Errors of a file system as one sentence.
+def reading(name: str, but: type[OSError] | tuple[()] = ()) -> Iterator[None]:
+    """Errors of a file system as one sentence, `but` those that say more.
 
     Raises
     ------
@@ -139,6 +139,8 @@ def reading(name: str) -> Iterator[None]:
     """
     try:
         yield
+    except but:
+        raise
     except FileNotFoundError as error:
         raise SourceError(f"'{name}' is not there any more: start again with the file.") from error
     except OSError as error:

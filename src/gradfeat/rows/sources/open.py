@@ -12,18 +12,21 @@ import torch
 from ..errors import SourceError
 from ..source import PIECE_ROWS
 from .arrays import ArrayRows
-from .csv import CsvTables
+from .csv import csv_tables
 from .dask_arrays import DaskArrayRows
 from .dask_frames import DaskTables
 from .files import Paths, find_files
 from .frames import FrameTables
 from .iterator import IteratorRows, IteratorTables
+from .json_lines import json_tables
 from .npy import NpyRows
 from .numeric import Numbers, NumericSource
 from .parquet import ParquetTables
 from .table_rows import Missing, TableRows
 from .tables import Tables
 
+PARQUET_ENDINGS = (".parquet", ".pq")
+JSON_ENDINGS = (".jsonl", ".ndjson", ".json")
 _PARQUET = (b"PAR1", b"PARE")
 
 
@@ -33,7 +36,9 @@ def tables(
     piece_rows: int = PIECE_ROWS,
     storage_options: Mapping[str, Any] | None = None,
 ) -> Tables:
-    """A table by what its first file begins with: Parquet, or delimited text (gz too).
+    """A table by its first file: Parquet, JSON lines by their ending, or delimited text.
+
+    Text may be gz.
 
     Parameters
     ----------
@@ -60,11 +65,14 @@ def tables(
     """
     first = find_files(path, storage_options)[0]
     start = first.bytes(0, 4)
-    if start in _PARQUET or first.path.lower().endswith((".parquet", ".pq")):
+    if start in _PARQUET or first.path.lower().endswith(PARQUET_ENDINGS):
         return ParquetTables(path, columns, piece_rows, storage_options)
     if start.startswith(b"\x93NUM"):
         raise SourceError(f"'{first.name}' is a .npy file: give it to from_npy(X_path, y_path).")
-    return CsvTables(path, columns, piece_rows, storage_options)
+    make = (
+        json_tables if first.path.lower().removesuffix(".gz").endswith(JSON_ENDINGS) else csv_tables
+    )
+    return make(path, columns, piece_rows, storage_options)
 
 
 def from_arrays(
@@ -137,7 +145,7 @@ def from_csv(
     dtype: torch.dtype = torch.float64,
     storage_options: Mapping[str, Any] | None = None,
 ) -> TableRows:
-    """Numeric columns of delimited text: see ``CsvTables`` and ``TableRows``.
+    """Numeric columns of delimited text: see ``csv_tables`` and ``TableRows``.
 
     Examples
     --------
@@ -146,7 +154,7 @@ def from_csv(
     >>> from_csv("memory://doc/n.csv", "y").columns
     Columns(inputs=('x',), targets=('y',))
     """
-    table = CsvTables(path, None, piece_rows, storage_options)
+    table = csv_tables(path, None, piece_rows, storage_options)
     return TableRows(table, target, inputs, weight, missing, dtype)
 
 

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 import pandas as pd
 import pyarrow as pa
 
@@ -24,7 +25,9 @@ class RowGroup:
     file: FoundFile
     number: int
     rows: int
+    before: int
     keys: tuple[tuple[str, object], ...]
+    count: tuple[str, int, int] | None
 
     @property
     def name(self) -> str:
@@ -40,18 +43,26 @@ class RowGroup:
             Where the row group is damaged, or the file is not the one that was found.
         """
         self.file.refuse_changed()
-        keys = dict(self.keys)
-        inside = [name for name in schema.names if name not in keys]
+        given = {*dict(self.keys), *(self.count or ())[:1]}
+        inside = [name for name in schema.names if name not in given]
         seen = 0
         try:
             with open_parquet(self.file, self.rows <= most) as parquet:
                 for batch in parquet.iter_batches(most, row_groups=[self.number], columns=inside):
+                    yield _typed(batch, schema, self._given(self.before + seen, len(batch)))
                     seen += len(batch)
-                    yield _typed(batch, schema, keys)
         except (pa.ArrowException, OSError) as error:
             raise SourceError(_damaged(self.name, str(error))) from error
         if seen != self.rows:
             raise SourceError(_damaged(self.name, f"{seen} rows where {self.rows} were announced"))
+
+    def _given(self, first: int, rows: int) -> dict[str, pa.Array]:
+        """Columns that are not in the file, for some rows of it."""
+        columns = {name: pa.repeat(pa.scalar(value), rows) for name, value in self.keys}
+        if self.count is not None:
+            name, start, step = self.count
+            columns[name] = pa.array(start + step * np.arange(first, first + rows))
+        return columns
 
 
 def _damaged(name: str, why: str) -> str:
@@ -59,12 +70,10 @@ def _damaged(name: str, why: str) -> str:
     return f"{name} is damaged ({reason}): write the file again, or leave it out."
 
 
-def _typed(batch: pa.RecordBatch, schema: pa.Schema, keys: Mapping[str, object]) -> pa.Table:
+def _typed(batch: pa.RecordBatch, schema: pa.Schema, given: Mapping[str, pa.Array]) -> pa.Table:
     batch.validate(full=True)
     columns = [
-        pa.repeat(pa.scalar(keys[field.name], field.type), len(batch))
-        if field.name in keys
-        else batch.column(field.name).cast(field.type)
+        (given[field.name] if field.name in given else batch.column(field.name)).cast(field.type)
         for field in schema
     ]
     return pa.Table.from_arrays(columns, schema=schema)
@@ -203,6 +212,8 @@ class ParquetTables(Tables):
 
     def _row_groups(self) -> Iterator[RowGroup]:
         for footer in self.footers:
+            before = 0
             for number, rows in enumerate(footer.groups):
                 if rows:
-                    yield RowGroup(footer.file, number, rows, footer.keys)
+                    yield RowGroup(footer.file, number, rows, before, footer.keys, footer.count)
+                before += rows

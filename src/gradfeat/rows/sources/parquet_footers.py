@@ -37,12 +37,15 @@ class Footer:
         The columns in the file and those of its path.
     keys : tuple of (str, object)
         Columns that the path gives (``a=1/``), and their value in this file.
+    count : tuple of (str, int, int), optional
+        A column that pandas wrote as a rule: its name, first value and step.
     """
 
     file: FoundFile
     groups: tuple[int, ...]
     schema: pa.Schema
     keys: tuple[tuple[str, object], ...]
+    count: tuple[str, int, int] | None
 
 
 def open_parquet(file: FoundFile, ahead: bool) -> pq.ParquetFile:
@@ -134,7 +137,19 @@ def _footer(
     keys = {name: value for name, value in given.items() if name not in schema.names}
     for name in keys:
         schema = schema.append(partitioning.schema.field(name))
-    return Footer(file, rows, schema.remove_metadata(), tuple(keys.items()))
+    count = _count(schema)
+    if count is not None:
+        schema = schema.insert(0, pa.field(count[0], pa.int64()))
+    return Footer(file, rows, schema.remove_metadata(), tuple(keys.items()), count)
+
+
+def _count(schema: pa.Schema) -> tuple[str, int, int] | None:
+    """The rows' numbers by a rule, where pandas wrote an index of them that has a name."""
+    for index in (schema.pandas_metadata or {}).get("index_columns", ()):
+        match index:
+            case {"kind": "range", "name": str(name), "start": int(start), "step": int(step)}:
+                return None if name in schema.names else (name, start, step)
+    return None
 
 
 def common_schema(footers: Sequence[Footer], columns: Sequence[str] | None) -> pa.Schema:

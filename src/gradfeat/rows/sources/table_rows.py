@@ -16,8 +16,7 @@ from ...maths.blocks import Block
 from ..errors import SourceError
 from ..source import Columns
 from .numeric import all_finite, checked_dtype
-from .over_tables import Convert, OverTables
-from .tables import Tables
+from .tables import Convert, OverTables, Tables
 from .words import counted, listing, refuse_repeated, refuse_unknown
 
 #: What to do with rows whose target is missing.

@@ -1,14 +1,23 @@
-"""Sources of data frames: what all of them can say and do."""
+"""Tables of named columns: what all of them can say and do, and all of their rows at once."""
 
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Sequence
-from typing import cast
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal, cast
 
 import pandas as pd
 
-from ..source import Source
+from ...maths.blocks import Block
+from ..source import Piece, Source
+from .numeric import NumericSource
+
+#: What the cells of a column of text are read as.
+Cells = Literal["numbers", "truth values", "text"]
+
+#: A data frame and where its rows are, to blocks; picklable where pieces are sent.
+Convert = Callable[[pd.DataFrame, str], Iterator[Block]]
 
 
 class Tables(Source[pd.DataFrame]):
@@ -39,6 +48,20 @@ class Tables(Source[pd.DataFrame]):
             For a column that is not there.
         """
 
+    @property
+    def cells(self) -> Mapping[str, Cells]:
+        """What the cells of each column are read as, where they are text without types."""
+        return {}
+
+    def read_as(self, cells: Mapping[str, Cells]) -> Tables:
+        """The same rows with cells of text read as told; other columns as before.
+
+        A cell is read by itself. A chunk with a cell that cannot be read so has the whole column
+        as text, which is for the caller to judge.
+        """
+        del cells
+        return self
+
 
 def selected(frame: pd.DataFrame, columns: Sequence[str]) -> pd.DataFrame:
     """Some columns of a frame, in this order.
@@ -49,3 +72,107 @@ def selected(frame: pd.DataFrame, columns: Sequence[str]) -> pd.DataFrame:
     ['b']
     """
     return cast(pd.DataFrame, frame[list(columns)])
+
+
+def unlike(cells: Mapping[str, Cells], chunk: pd.DataFrame) -> list[str]:
+    """Columns of a chunk that hold text where something else was to be read.
+
+    Examples
+    --------
+    >>> unlike({"a": "numbers", "b": "text"}, pd.DataFrame({"a": ["1", "x"], "b": ["u", "v"]}))
+    ['a']
+    """
+    text = {str(name) for name, dtype in chunk.dtypes.items() if dtype == "str"}
+    return [name for name, kind in cells.items() if kind != "text" and name in text]
+
+
+def held(table: Tables, imposed: Mapping[str, Cells] | None = None) -> pd.DataFrame:
+    """All rows in one frame; a column of text is one of numbers where every cell of it is one.
+
+    Parameters
+    ----------
+    table : Tables
+        Where the rows are.
+    imposed : mapping, optional
+        Columns for which it was decided before what their cells are read as.
+
+    Raises
+    ------
+    SourceError
+        For rows that cannot be read.
+
+    Examples
+    --------
+    >>> from gradfeat.rows.sources.frames import FrameTables
+    >>> held(FrameTables(pd.DataFrame({"x": range(3)}), piece_rows=2))["x"].tolist()
+    [0, 1, 2]
+    """
+    imposed = imposed or {}
+    cells = {name: kind for name, kind in table.cells.items() if name not in imposed}
+    chunks = _chunks(table.read_as({**cells, **imposed}))
+    text = list(dict.fromkeys(name for chunk in chunks for name in unlike(cells, chunk)))
+    frame = _joined(chunks)
+    del chunks
+    if text:
+        as_text = table.select(text).read_as(dict.fromkeys(text, "text"))
+        frame[text] = _joined(_chunks(as_text))
+    return frame
+
+
+def _chunks(table: Tables) -> list[pd.DataFrame]:
+    return [chunk for piece in table.pieces() for chunk in piece.read()]
+
+
+def _joined(chunks: Sequence[pd.DataFrame]) -> pd.DataFrame:
+    if len(chunks) == 1:
+        return chunks[0].reset_index(drop=True)
+    return pd.concat(chunks, ignore_index=True)
+
+
+@dataclass(frozen=True)
+class ConvertedPiece(Piece[Block]):
+    """A piece of a table, converted when read."""
+
+    piece: Piece[pd.DataFrame]
+    convert: Convert
+
+    @property
+    def name(self) -> str:
+        """Where the rows are."""
+        return self.piece.name
+
+    def read(self) -> Iterator[Block]:
+        """The blocks of each data frame.
+
+        Raises
+        ------
+        SourceError
+            For rows that cannot be read or converted.
+        """
+        for frame in self.piece.read():
+            yield from self.convert(frame, self.name)
+
+
+class OverTables(NumericSource):
+    """Blocks made of the data frames of `tables`, one piece for each of theirs."""
+
+    tables: Tables
+
+    @property
+    @abstractmethod
+    def convert(self) -> Convert:
+        """What a data frame is turned into."""
+
+    @property
+    def count(self) -> int | None:
+        """As of the table."""
+        return self.tables.count
+
+    @property
+    def parallel(self) -> bool:
+        """As of the table."""
+        return self.tables.parallel
+
+    def pieces(self) -> Iterator[ConvertedPiece]:
+        """One for each piece of the table."""
+        return (ConvertedPiece(piece, self.convert) for piece in self.tables.pieces())

@@ -10,8 +10,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from gradfeat.maths.memory import available_memory, readable
+from gradfeat.rows.sources.open import JSON_ENDINGS, PARQUET_ENDINGS
 from gradfeat.table.errors import TableError
-from gradfeat.table.read import JSON_ENDINGS, PARQUET_ENDINGS
 
 #: Rows beyond which a table is passed over, and the share of the free memory that it may take.
 MOST_ROWS, MOST_SHARE = 1_000_000, 0.25

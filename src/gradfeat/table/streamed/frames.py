@@ -10,8 +10,7 @@ import torch
 
 from gradfeat.maths.blocks import Block
 from gradfeat.rows.source import Columns
-from gradfeat.rows.sources.over_tables import Convert, OverTables
-from gradfeat.rows.sources.tables import Tables
+from gradfeat.rows.sources.tables import Convert, OverTables, Tables
 
 
 @dataclass(frozen=True)

@@ -14,9 +14,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from gradfeat.rows.errors import SourceError
+from gradfeat.rows.sources.open import PARQUET_ENDINGS
 from gradfeat.rows.sources.tables import Tables
 from gradfeat.table.errors import TableError
-from gradfeat.table.read import PARQUET_ENDINGS
 from gradfeat.table.table_model import TableModel
 
 #: Rows that are predicted at once.

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from gradfeat.rows.source import Columns
 from gradfeat.rows.sources.numeric import numbered
-from gradfeat.rows.sources.over_tables import Convert, OverTables
-from gradfeat.rows.sources.tables import Tables
+from gradfeat.rows.sources.tables import Convert, OverTables, Tables
 from gradfeat.table.streamed.coding import Coding
 
 

@@ -1,15 +1,17 @@
-"""Where the records of delimited text begin, quoted line ends understood."""
+"""Where the records of a text begin, quoted line ends understood."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import BinaryIO
 
 import numpy as np
 
 from ..errors import SourceError
+
+#: Offsets after each record of some bytes, and where a quote opens that is not closed.
+FindEnds = Callable[[bytes], tuple[np.ndarray, int | None]]
 
 _BLOCK = 2**24
 _LONGEST_RECORD = 2**26
@@ -23,6 +25,17 @@ class Span:
     length: int
     line: int
     rows: int
+
+
+def line_ends(data: bytes) -> tuple[np.ndarray, None]:
+    """Offsets after each line, for records without quoted line ends.
+
+    Examples
+    --------
+    >>> line_ends(b"a\\nb\\n")[0].tolist()
+    [2, 4]
+    """
+    return np.flatnonzero(np.frombuffer(data, np.uint8) == ord("\n")) + 1, None
 
 
 def record_ends(data: bytes, delimiter: str) -> tuple[np.ndarray, int | None]:
@@ -63,20 +76,22 @@ def _ends_beside_stray_quotes(
 
 
 def spans(
-    stream: BinaryIO, rows: int, delimiter: str, name: str, offset: int, line: int
+    read: Callable[[int], bytes], find: FindEnds, rows: int, name: str, offset: int, line: int
 ) -> Iterator[tuple[Span, bytes]]:
     """All records from here on, `rows` at a time (blank lines are no records), with their bytes.
 
     Parameters
     ----------
-    stream : binary file
-        At the beginning of a record.
+    read : callable (int) -> bytes
+        The next bytes of a file, from the beginning of a record on.
+    find : callable
+        Such as :func:`record_ends` for a delimiter, or :func:`line_ends`.
     rows : int
         Records of a span; the last one may have less.
-    delimiter, name : str
-        Of the fields; of the file, for messages.
+    name : str
+        Of the file, for messages.
     offset, line : int
-        Of the stream's position, from 0 and from 1.
+        Of the first record, from 0 and from 1.
 
     Raises
     ------
@@ -86,14 +101,14 @@ def spans(
     Examples
     --------
     >>> import io
-    >>> [s for s, _ in spans(io.BytesIO(b"1\\n\\n2\\n3"), 2, ",", "a.csv", 0, 1)]
+    >>> [s for s, _ in spans(io.BytesIO(b"1\\n\\n2\\n3").read, line_ends, 2, "a.csv", 0, 1)]
     [Span(offset=0, length=5, line=1, rows=2), Span(offset=5, length=1, line=4, rows=1)]
     """
     held, size = b"", _BLOCK
     while True:
-        block = stream.read(size)
+        block = read(size)
         data = held + block
-        ends, open_quote = record_ends(data, delimiter)
+        ends, open_quote = find(data)
         _refuse_open(data, ends, open_quote, not block, name, line)
         if not block and data and not data.endswith(b"\n"):
             ends = np.append(ends, len(data))

@@ -1,0 +1,177 @@
+"""JSON lines: one object a line, whose names are the columns; absent names are missing values."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from ..errors import SourceError
+from ..source import PIECE_ROWS
+from .files import Paths, find_files
+from .records import line_ends
+from .tables import Cells
+from .text import BOM, Layout, TextFile, TextTables, open_text, records
+from .words import first_and_more, refuse_repeated, refuse_unknown
+
+
+class _RepeatedName(ValueError):
+    pass
+
+
+@dataclass(frozen=True)
+class JsonLayout(Layout):
+    """The columns of JSON lines; each value has the type that JSON gives it.
+
+    Attributes
+    ----------
+    names : tuple of str
+        All columns, in the order in which they occur.
+    selected : tuple of str
+        Those that are wanted.
+    """
+
+    names: tuple[str, ...]
+    selected: tuple[str, ...]
+
+    @property
+    def chosen(self) -> tuple[str, ...]:
+        """Columns in the order asked for."""
+        return self.selected
+
+    @property
+    def cells(self) -> Mapping[str, Cells]:
+        """Values have types."""
+        return {}
+
+    def select(self, columns: Sequence[str], where: str) -> JsonLayout:
+        """With these columns alone.
+
+        Raises
+        ------
+        SourceError
+            For a column that is not there.
+        """
+        refuse_repeated("the selection", columns)
+        refuse_unknown(where, columns, self.names)
+        return replace(self, selected=tuple(columns))
+
+    def read_as(self, cells: Mapping[str, Cells]) -> JsonLayout:
+        """Values keep their types."""
+        del cells
+        return self
+
+    def record_ends(self, data: bytes) -> tuple[np.ndarray, int | None]:
+        """Every line end: JSON writes those in text as ``\\n``."""
+        return line_ends(data)
+
+    def frame(self, data: bytes, name: str, line: int) -> pd.DataFrame:
+        """The objects, one a row; they were checked when the names were found."""
+        del name, line
+        return pd.DataFrame(json.loads(_list(data)), columns=list(self.selected))
+
+
+def json_tables(
+    path: Paths,
+    columns: Sequence[str] | None = None,
+    piece_rows: int = PIECE_ROWS,
+    storage_options: Mapping[str, Any] | None = None,
+) -> TextTables:
+    """JSON lines: a file, folder, glob, list, or fsspec URL, gz too.
+
+    All of it is read once here, for the names of the columns.
+
+    Parameters
+    ----------
+    path, columns, piece_rows, storage_options
+        As of :func:`~gradfeat.rows.sources.csv.csv_tables`.
+
+    Raises
+    ------
+    SourceError
+        For a line that is not an object, or names a column twice.
+
+    Examples
+    --------
+    >>> import fsspec
+    >>> fsspec.filesystem("memory").pipe("/doc/a.jsonl", b'{"a": 1}\\n{"a": 2, "b": "x"}\\n')
+    >>> json_tables("memory://doc/a.jsonl").names
+    ('a', 'b')
+    """
+    found = find_files(path, storage_options)
+    files = []
+    for file in found:
+        text, sample = open_text(file)
+        files.append(replace(text, body=len(BOM) if sample.startswith(BOM) else 0))
+    names = _names(files)
+    where = first_and_more(found[0].name, len(found))
+    if not names:
+        raise SourceError(f"{where} has no rows: give a table with at least one row.")
+    layout = JsonLayout(names, names)
+    if columns is not None:
+        layout = layout.select(columns, where)
+    return TextTables(files, layout, piece_rows)
+
+
+def _names(files: Sequence[TextFile]) -> tuple[str, ...]:
+    names: dict[str, None] = {}
+    for file in files:
+        for span, data in records(file, JsonLayout((), ()), PIECE_ROWS):
+            for record in _objects(data, file.file.name, span.line):
+                if record.keys() - names.keys():
+                    names.update(dict.fromkeys(record))
+    return tuple(names)
+
+
+def _list(data: bytes) -> bytes:
+    """Lines as one JSON list, which is read in one go."""
+    return b"[%b]" % b",".join(text for text in data.split(b"\n") if text.strip())
+
+
+def _objects(data: bytes, name: str, line: int) -> list[dict[str, Any]]:
+    """All objects, in one go where no name can occur twice, else line by line."""
+    lines = [(number, text) for number, text in enumerate(data.split(b"\n"), line) if text.strip()]
+    try:
+        found = json.loads(_list(data))
+    except (ValueError, RecursionError):
+        found = []
+    plain = len(found) == len(lines) and all(type(record) is dict for record in found)
+    if plain and data.count(b'":') == sum(map(len, found)):
+        return found
+    return [_object(f"'{name}', line {number:,}", text) for number, text in lines]
+
+
+def _object(where: str, text: bytes) -> dict[str, Any]:
+    try:
+        record = json.loads(text, object_pairs_hook=_distinct)
+    except _RepeatedName as error:
+        raise SourceError(
+            f"{where} names the column {error} twice: give each column its own name."
+        ) from error
+    except UnicodeDecodeError as error:
+        raise SourceError(f"{where} is not UTF-8 text: convert the file with iconv.") from error
+    except (ValueError, RecursionError) as error:
+        raise _no_object(where) from error
+    match record:
+        case {**fields}:
+            return fields
+    raise _no_object(where)
+
+
+def _no_object(where: str) -> SourceError:
+    return SourceError(
+        f"{where} is not a JSON object: give JSON lines, that is one object such as "
+        '{"a": 1, "b": "x"} on each line.'
+    )
+
+
+def _distinct(pairs: list[tuple[str, object]]) -> dict[str, object]:
+    record = dict(pairs)
+    if len(record) < len(pairs):
+        names = [key for key, _ in pairs]
+        raise _RepeatedName(repr(next(key for key in names if names.count(key) > 1)))
+    return record

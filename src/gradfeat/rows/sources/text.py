@@ -1,0 +1,304 @@
+"""Tables of text: records of plain or gz files, as ranges of bytes read in any order."""
+
+from __future__ import annotations
+
+import gzip
+import zlib
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import BinaryIO, Literal, cast
+
+import numpy as np
+import pandas as pd
+
+from ..errors import SourceError
+from ..source import Piece
+from .files import FoundFile, reading
+from .records import Span, spans
+from .tables import Cells, Tables
+from .words import checked_piece_rows, first_and_more
+
+#: Bytes from which it is told whether a file is such text at all.
+SAMPLE_BYTES = 200_000
+
+#: Byte order mark of UTF-8.
+BOM = b"\xef\xbb\xbf"
+
+_OTHERS = {
+    b"\x89PNG": "a PNG image",
+    b"\xff\xd8\xff": "a JPEG image",
+    b"%PDF": "a PDF",
+    b"PK\x03\x04": "a zip archive or Excel workbook",
+    b"\xd0\xcf\x11\xe0": "an old Excel or Word file",
+    b"SQLite format 3": "an SQLite database",
+    b"\x80\x04\x95": "a pickle",
+}
+_PAGES = (b"<!doctype", b"<html", b"<?xml", b"<svg")
+
+
+@dataclass(frozen=True)
+class TextFile:
+    """A file of text, and where its first record is.
+
+    Attributes
+    ----------
+    file : FoundFile
+        The file.
+    zipped : bool
+        Whether it is gz, and so can be read from the start alone.
+    line_ends : {"feed", "return"}
+        What ends its lines; carriage returns are read as line feeds.
+    body, line : int
+        Offset of the first byte of the records, and its line (from 1).
+    """
+
+    file: FoundFile
+    zipped: bool
+    line_ends: Literal["feed", "return"]
+    body: int = 0
+    line: int = 1
+
+    @contextmanager
+    def opened(self) -> Iterator[BinaryIO]:
+        """The text as a stream.
+
+        Raises
+        ------
+        SourceError
+            Where it cannot be read.
+        """
+        name = self.file.name
+        try:
+            with reading(name, but=gzip.BadGzipFile), self.file.fs.open(self.file.path) as raw:
+                if not self.zipped:
+                    yield cast(BinaryIO, raw)
+                    return
+                with gzip.open(cast(BinaryIO, raw)) as text:
+                    yield cast(BinaryIO, text)
+        except (EOFError, zlib.error, gzip.BadGzipFile) as error:
+            raise SourceError(
+                f"'{name}' is a gzip file that is cut short or damaged: fetch or compress it again."
+            ) from error
+
+    def in_line_feeds(self, data: bytes) -> bytes:
+        """Bytes of the file with lines that end as records do."""
+        return data.replace(b"\r", b"\n") if self.line_ends == "return" else data
+
+
+def open_text(file: FoundFile) -> tuple[TextFile, bytes]:
+    """A file of UTF-8 text, perhaps gz, and its first bytes.
+
+    Raises
+    ------
+    SourceError
+        For what is not such text.
+    """
+    text = TextFile(file, file.bytes(0, 2) == b"\x1f\x8b", "feed")
+    with text.opened() as stream:
+        sample = stream.read(SAMPLE_BYTES)
+    _refuse_others(file.name, sample)
+    _refuse_undecodable(file.name, sample)
+    if not sample.removeprefix(BOM).strip():
+        raise SourceError(f"'{file.name}' is blank: give a table with a header and rows.")
+    if b"\n" not in sample and b"\r" in sample.strip():
+        text = TextFile(file, text.zipped, "return")
+    return text, text.in_line_feeds(sample)
+
+
+def _refuse_others(name: str, data: bytes) -> None:
+    if data[:2] in (b"\xff\xfe", b"\xfe\xff"):
+        raise SourceError(
+            f"'{name}' is UTF-16 text: convert it, for example with "
+            "`iconv -f utf-16 -t utf-8 OLD > NEW`."
+        )
+    what = next((what for start, what in _OTHERS.items() if data.startswith(start)), "")
+    if data[:2000].lstrip().lower().startswith(_PAGES):
+        what = "an HTML or XML page"
+    if not what and _is_binary(data):
+        what = "binary data"
+    if what:
+        raise SourceError(
+            f"'{name}' is not a table but {what}: give CSV, TSV, Parquet or JSON lines."
+        )
+
+
+def _is_binary(data: bytes) -> bool:
+    """Whether control characters, which text does not use, are present."""
+    control = bytes(set(range(32)) - set(b"\t\n\r\f\v\x1a\x1b")) + b"\x7f"
+    sample = data[:65536]
+    found = len(sample) - len(sample.translate(None, control))
+    return b"\0" in data or found > len(sample) // 100
+
+
+def _refuse_undecodable(name: str, sample: bytes) -> None:
+    whole = sample if len(sample) < SAMPLE_BYTES else sample[: sample.rfind(b"\n") + 1] or sample
+    try:
+        whole.decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise SourceError(
+            f"'{name}' is not UTF-8 text (byte {whole[error.start]:#04x} at offset {error.start}): "
+            "convert it, for example with `iconv -f latin1 -t utf-8 OLD > NEW`."
+        ) from error
+
+
+class Layout(ABC):
+    """How the records of a text are found and what their fields are: the same for all pieces."""
+
+    @property
+    @abstractmethod
+    def chosen(self) -> tuple[str, ...]:
+        """The columns that are read."""
+
+    @property
+    @abstractmethod
+    def cells(self) -> Mapping[str, Cells]:
+        """What the text of each of them is read as; empty where the format has types."""
+
+    @abstractmethod
+    def select(self, columns: Sequence[str], where: str) -> Layout:
+        """With these columns alone; a SourceError for one that is not there."""
+
+    @abstractmethod
+    def read_as(self, cells: Mapping[str, Cells]) -> Layout:
+        """As :meth:`~gradfeat.rows.sources.tables.Tables.read_as`."""
+
+    @abstractmethod
+    def record_ends(self, data: bytes) -> tuple[np.ndarray, int | None]:
+        """Offsets after each record, and where a quote opens that is not closed."""
+
+    @abstractmethod
+    def frame(self, data: bytes, name: str, line: int) -> pd.DataFrame:
+        """Some records as a data frame; a SourceError that names the line of one that is wrong."""
+
+
+@dataclass(frozen=True)
+class TextPiece(Piece[pd.DataFrame]):
+    """Some records of a file: a range of bytes, or the bytes of a file read from its start."""
+
+    file: TextFile
+    span: Span
+    layout: Layout
+    data: bytes | None = None
+
+    @property
+    def name(self) -> str:
+        """The file and its first line."""
+        return f"'{self.file.file.name}', from line {self.span.line:,}"
+
+    def read(self) -> Iterator[pd.DataFrame]:
+        """One data frame.
+
+        Raises
+        ------
+        SourceError
+            Naming the line of a record that does not fit, or a file that has changed.
+        """
+        file, data = self.file.file, self.data
+        if data is None:
+            file.refuse_changed()
+            data = file.bytes(self.span.offset, self.span.offset + self.span.length)
+            data = self.file.in_line_feeds(data)
+        yield self.layout.frame(data, file.name, self.span.line)
+
+
+class TextTables(Tables):
+    """Text files of one layout in pieces of at most `piece_rows` records.
+
+    Plain files are scanned once, here, and are then ranges of bytes that can be read in any order;
+    a gz file is read from its start each time, in one process.
+    """
+
+    def __init__(self, files: Sequence[TextFile], layout: Layout, piece_rows: int) -> None:
+        self.piece_rows = checked_piece_rows(piece_rows)
+        self.files, self.layout = tuple(files), layout
+        zipped = any(file.zipped for file in files)
+        self.spans = None if zipped else tuple(self._scanned(file) for file in files)
+
+    def _scanned(self, file: TextFile) -> tuple[Span, ...]:
+        return tuple(span for span, _ in records(file, self.layout, self.piece_rows))
+
+    @property
+    def name(self) -> str:
+        """The first file, and how many more there are."""
+        return first_and_more(self.files[0].file.name, len(self.files))
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The columns that are read."""
+        return self.layout.chosen
+
+    @property
+    def rows(self) -> int | None:
+        """Records of all files; None where one of them is gz."""
+        if self.spans is None:
+            return None
+        return sum(span.rows for found in self.spans for span in found)
+
+    @property
+    def count(self) -> int | None:
+        """Ranges of bytes; None where one of the files is gz."""
+        return None if self.spans is None else sum(len(found) for found in self.spans)
+
+    @property
+    def fingerprint(self) -> str:
+        """Files with size and time, kinds of columns, and rows of a piece."""
+        files = [file.file.fingerprint for file in self.files]
+        return "\n".join([*files, str(self.layout), str(self.piece_rows)])
+
+    @property
+    def parallel(self) -> bool:
+        """Whether no file is gz."""
+        return self.spans is not None
+
+    @property
+    def cells(self) -> Mapping[str, Cells]:
+        """As decided from the first rows, or imposed."""
+        return self.layout.cells
+
+    def select(self, columns: Sequence[str]) -> TextTables:
+        """The same rows with these columns alone."""
+        return self._with(self.layout.select(columns, self.name))
+
+    def read_as(self, cells: Mapping[str, Cells]) -> TextTables:
+        """The same rows, whose cells are read so."""
+        return self._with(self.layout.read_as(cells))
+
+    def _with(self, layout: Layout) -> TextTables:
+        same = object.__new__(TextTables)
+        same.piece_rows, same.files, same.spans = self.piece_rows, self.files, self.spans
+        same.layout = layout
+        return same
+
+    def pieces(self) -> Iterator[TextPiece]:
+        """Ranges of bytes; where a file is gz, the text itself as it is read."""
+        if self.spans is None:
+            yield from self._read_through()
+            return
+        for file, found in zip(self.files, self.spans, strict=True):
+            for span in found:
+                yield TextPiece(file, span, self.layout)
+
+    def _read_through(self) -> Iterator[TextPiece]:
+        for file in self.files:
+            file.file.refuse_changed()
+            for span, data in records(file, self.layout, self.piece_rows):
+                yield TextPiece(file, span, self.layout, data)
+
+
+def records(file: TextFile, layout: Layout, rows: int) -> Iterator[tuple[Span, bytes]]:
+    """The records of a file, `rows` at a time, with their bytes.
+
+    Raises
+    ------
+    SourceError
+        Where the file cannot be read, or a quote is never closed.
+    """
+    with file.opened() as stream:
+        stream.read(file.body)
+
+        def read(size: int) -> bytes:
+            return file.in_line_feeds(stream.read(size))
+
+        yield from spans(read, layout.record_ends, rows, file.file.name, file.body, file.line)
