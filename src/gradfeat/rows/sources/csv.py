@@ -12,7 +12,7 @@ from typing import Any, Literal, cast
 import numpy as np
 import pandas as pd
 import pyarrow as pa
-import pyarrow.compute as pc
+import pyarrow.compute
 import pyarrow.csv as pacsv
 
 from ..errors import SourceError
@@ -22,6 +22,9 @@ from .records import record_ends
 from .tables import Cells
 from .text import BOM, SAMPLE_BYTES, Layout, TextFile, TextTables, open_text, records
 from .words import first_and_more, listing, refuse_repeated, refuse_unknown
+
+#: Its functions are made when it is imported, which no type checker sees.
+pc: Any = pyarrow.compute
 
 DELIMITERS = (",", ";", "\t", "|")
 

@@ -108,14 +108,14 @@ def held(table: Tables, imposed: Mapping[str, Cells] | None = None) -> pd.DataFr
     [0, 1, 2]
     """
     imposed = imposed or {}
-    cells = {name: kind for name, kind in table.cells.items() if name not in imposed}
+    cells: dict[str, Cells] = {n: k for n, k in table.cells.items() if n not in imposed}
     chunks = _chunks(table.read_as({**cells, **imposed}))
     text = list(dict.fromkeys(name for chunk in chunks for name in unlike(cells, chunk)))
     frame = _joined(chunks)
     del chunks
     if text:
-        as_text = table.select(text).read_as(dict.fromkeys(text, "text"))
-        frame[text] = _joined(_chunks(as_text))
+        as_text: dict[str, Cells] = dict.fromkeys(text, "text")
+        frame[text] = _joined(_chunks(table.select(text).read_as(as_text)))
     return frame
 
 
