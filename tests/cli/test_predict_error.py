@@ -16,8 +16,7 @@ from cli.lab_files import refused, well
 from cli.tables import gradfeat
 from gradfeat.cli.predict_error import printing
 from gradfeat.cli.predict_error.command import ResidualName, SampleName
-from gradfeat.cli.predict_error.setting import SETTINGS, activation
-from gradfeat.cli.predict_error.values import numbers
+from gradfeat.cli.predict_error.read import SETTINGS, activation, numbers
 from gradfeat.figures.step_errors import step_errors
 from gradfeat.maths.activations import NAMES, CentredReLU
 from gradfeat.maths.residuals import RESIDUALS

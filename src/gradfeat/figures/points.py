@@ -42,7 +42,7 @@ def inner_limits(values: np.ndarray) -> tuple[float, float]:
 
 @dataclass(frozen=True)
 class Bins:
-    """Means in bins of equally many points: `low`, `high` hold 95 % for the mean,
+    """Averages in bins of equally many points: `low`, `high` hold 95 % for the mean,
     `q10`, `q90` hold the middle 80 % of the points."""
 
     x: np.ndarray

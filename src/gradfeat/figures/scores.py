@@ -36,7 +36,6 @@ def ranked(methods: Sequence[MethodResult], score: str | None = None) -> list[Me
 
 
 def failed(methods: Sequence[MethodResult]) -> list[MethodResult]:
-    """Methods without any score."""
     return [m for m in methods if not m.scores]
 
 
@@ -46,7 +45,6 @@ def best_method(report: FitReport) -> MethodResult | None:
 
 
 def label_of(report: FitReport, name: str) -> str:
-    """A method's printed name."""
     return next((m.label for m in report.methods if m.name == name), name)
 
 

@@ -33,7 +33,7 @@ from gradfeat.figures.scores import (
 from gradfeat.figures.spectrum import eigenvalues_figure
 from gradfeat.reports import fit_words
 from gradfeat.reports.page import page
-from gradfeat.table.results import Directions, FitReport, Interval, MethodResult, PassTaken
+from gradfeat.table.results import Directions, FitReport, Interval, MethodResult
 
 #: Pairs in the list of confusions that stands for a matrix too large to read.
 WORST = 20
@@ -235,13 +235,12 @@ def _streaming(report: FitReport) -> dict[str, object]:
     found = report.streaming
     return {
         "streaming": fit_words.streaming_sentence(report, found) if found else "",
-        "passes": [_pass_row(each) for each in found.passes] if found else [],
+        "passes": [_pass_row(p.label, p.rows, p.seconds) for p in found.passes] if found else [],
     }
 
 
-def _pass_row(each: PassTaken) -> tuple[str, str, str, str]:
+def _pass_row(label: str, rows: int, taken: float) -> tuple[str, str, str, str]:
     """What for, rows, seconds, rows a second."""
-    if not each.rows:
-        return each.label, "as found before", MISSING, MISSING
-    rate = f"{each.rows / each.seconds:,.0f}" if each.seconds else MISSING
-    return each.label, f"{each.rows:,}", seconds(each.seconds), rate
+    if not rows:
+        return label, "as found before", MISSING, MISSING
+    return label, f"{rows:,}", seconds(taken), f"{rows / taken:,.0f}" if taken else MISSING

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
-from rich import box
 from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
 from gradfeat.drawing.numbers import number, seconds
+from gradfeat.drawing.text_tables import text_table
 from gradfeat.figures.scores import failed, ranked, score_names, span
 from gradfeat.reports import diagnosis_words, fit_words
 from gradfeat.reports.diagnosis import degree_rows, share_rows, size_rows
@@ -78,22 +78,8 @@ def diagnosis_text(found: Diagnosis) -> RenderableType:
     return Group(*parts)
 
 
-def plain_table(
-    headings: Iterable[str], right: Sequence[int] = (), fold: Sequence[int] = (0,)
-) -> Table:
-    """A table without a frame, to be filled row by row.
-
-    Columns `right` are flush right; all but those in `fold` keep their text on one line.
-    """
-    table = Table(box=box.SIMPLE_HEAD, show_edge=False, padding=(0, 1, 0, 0))
-    for place, heading in enumerate(headings):
-        side = "right" if place in right else "left"
-        table.add_column(Text(heading), justify=side, no_wrap=place not in fold)
-    return table
-
-
 def _diagnosis_table(headings: Sequence[str], rows: Sequence[Sequence[str]]) -> Table:
-    table = plain_table(headings, right=range(1, len(headings) - 1))
+    table = text_table(headings, right=range(1, len(headings) - 1))
     for row in rows:
         table.add_row(*map(Text, row))
     return table
@@ -102,7 +88,7 @@ def _diagnosis_table(headings: Sequence[str], rows: Sequence[Sequence[str]]) -> 
 def _methods(report: FitReport, names: list[str]) -> Table:
     headings = ("", "method", names[0], "95 % interval", *names[1:], "fit")
     right = (2, *range(4, len(headings)))
-    table = plain_table(headings, right=right, fold=(0, 1))
+    table = text_table(headings, right=right, fold=(0, 1))
     for method in ranked(report.methods):
         table.add_row(*_cells(method, names), style="bold" if method.name == report.best else "")
     return table

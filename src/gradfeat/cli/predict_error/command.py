@@ -1,5 +1,7 @@
 """predict-error: what one gradient step will bring, before anything is trained."""
 
+# Apart: options are read and help is shown without the theory, which takes seconds to import.
+
 from __future__ import annotations
 
 from enum import StrEnum
@@ -13,8 +15,6 @@ PENALTY = 0.01
 
 
 class ResidualName(StrEnum):
-    """What weights the gradient."""
-
     TARGET = "y"
     TRUE = "y - f0"
     BA22 = "ba22"
@@ -88,7 +88,8 @@ def predict_error(
         --teacher setting-2 --alpha 0.2
     """
     from gradfeat.cli.predict_error.printing import tell
-    from gradfeat.cli.predict_error.setting import Options, Setting, Sizes, step_sizes
+    from gradfeat.cli.predict_error.read import step_sizes
+    from gradfeat.cli.predict_error.setting import Options, Setting, Sizes
 
     sizes = Sizes.of(phi, psi, n, rows, inputs, width)
     options = Options(activation, teacher, noise, penalty, residual.value, sample.value)

@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import csv
-import dataclasses
 import io
 import json
 import math
 from collections.abc import Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import typer
-from rich import box
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
@@ -25,6 +24,7 @@ from gradfeat.cli.predict_error.sentences import advice, gain, header, regimes, 
 from gradfeat.cli.predict_error.setting import Setting
 from gradfeat.drawing.numbers import MISSING, number, plain
 from gradfeat.drawing.saving import save_figure
+from gradfeat.drawing.text_tables import text_table
 from gradfeat.theory.column_gain import MOST_POWERS
 from gradfeat.theory.predicted_errors import Prediction
 from gradfeat.theory.ridge_errors import RidgeErrors
@@ -37,13 +37,7 @@ LOW, HIGH = 0.0, 0.5
 
 
 def tell(setting: Setting, alphas: Sequence[float], output: str, figure: Path | None) -> None:
-    """Predict, draw where asked, and print.
-
-    Raises
-    ------
-    Refused
-        What cannot be predicted, drawn or written.
-    """
+    """Predict, draw where asked, and print; `Refused` of what cannot be drawn or written."""
     if figure is not None:
         check_file(figure)
     found = [setting.predicted(alpha) for alpha in alphas]
@@ -63,7 +57,7 @@ def record(setting: Setting, found: Sequence[Prediction]) -> dict[str, Any]:
     teacher, sizes, options = setting.teacher, setting.sizes, setting.options
     return finite(
         {
-            **dataclasses.asdict(sizes),
+            **asdict(sizes),
             "inputs": sizes.inputs,
             "width": sizes.width,
             "activation": options.activation,
@@ -74,9 +68,7 @@ def record(setting: Setting, found: Sequence[Prediction]) -> dict[str, Any]:
             "penalty": options.penalty,
             "residual": options.residual,
             "sample": options.sample,
-            "predictions": [
-                {**dataclasses.asdict(one), "gain_percent": 100 * gain(one)} for one in found
-            ],
+            "predictions": [{**asdict(one), "gain_percent": 100 * gain(one)} for one in found],
         }
     )
 
@@ -108,7 +100,7 @@ def _row(one: Prediction) -> dict[str, Any]:
 
 
 def _named(prefix: str, errors: RidgeErrors) -> dict[str, float]:
-    return {f"{prefix}{name}": float(value) for name, value in vars(errors).items()}
+    return {f"{prefix}{name}": float(value) for name, value in asdict(errors).items()}
 
 
 def _print(setting: Setting, found: Sequence[Prediction], figure: Path | None) -> None:
@@ -126,18 +118,9 @@ def _print(setting: Setting, found: Sequence[Prediction], figure: Path | None) -
 
 
 def _table(found: Sequence[Prediction]) -> Table:
-    shown = Table(box=box.SIMPLE_HEAD, show_edge=False, padding=(0, 1, 0, 0))
-    shown.add_column("alpha")
-    for head in (
-        "eta",
-        "training\nloss",
-        "training\nerror",
-        "test\nerror",
-        "gain",
-        "limit's\ntest",
-    ):
-        shown.add_column(Text(head), justify="right", no_wrap=True)
-    shown.add_column("l", justify="right")
+    errors = ("training\nloss", "training\nerror", "test\nerror")
+    headings = ("alpha", "eta", *errors, "gain", "limit's\ntest", "l")
+    shown = text_table(headings, right=range(1, len(headings)), fold=(0, 7))
     for place, one in enumerate(found, 1):
         shown.add_row(*_cells(one), end_section=place == len(found))
     first = found[0]
@@ -155,7 +138,7 @@ def _cells(one: Prediction) -> list[str]:
 
 
 def _errors(errors: RidgeErrors) -> list[str]:
-    return [number(float(value)) for value in vars(errors).values()]
+    return [number(float(value)) for value in asdict(errors).values()]
 
 
 def _draw(setting: Setting, found: Sequence[Prediction], path: Path) -> None:

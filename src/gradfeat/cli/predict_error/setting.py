@@ -1,4 +1,4 @@
-"""What a prediction is asked about: sizes, network, target, step sizes; read from words."""
+"""What a prediction is asked about: sizes, network and target."""
 
 from __future__ import annotations
 
@@ -7,27 +7,22 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from gradfeat.catalogue.shared.step_spectra import ACTIVATIONS
 from gradfeat.cli.guard import Refused
-from gradfeat.cli.predict_error.values import number, numbers, positive
-from gradfeat.lab.errors import choices
-from gradfeat.maths.activations import NAMES, Activation, Polynomial
-from gradfeat.maths.activations import activation as named
+from gradfeat.cli.predict_error.read import activation, positive, target
+from gradfeat.maths.activations import Activation
 from gradfeat.maths.residuals import RESIDUALS
-from gradfeat.theory.predicted_errors import MOST_ALPHA, MOST_ROWS, Prediction, predict_error
+from gradfeat.theory.predicted_errors import MOST_ROWS, Prediction, predict_error
 from gradfeat.theory.teacher import Teacher
 
 #: Rows where only ratios are given: those of the talk's figures.
 ROWS = 2400
-#: Targets of the talk.
-SETTINGS = {"setting-1": Teacher((0.0, 1.0), 1.0), "setting-2": Teacher((0.0, 1.0, 0.5**0.5))}
 
 _SIZES = "--phi and --psi (with --n), or --rows, --inputs and --width"
 
 
 @dataclass(frozen=True)
 class Sizes:
-    """phi = d/n, psi = d/N and n rows."""
+    """phi = d/n, psi = d/N and n rows; d inputs and N neurons."""
 
     phi: float
     psi: float
@@ -35,12 +30,10 @@ class Sizes:
 
     @property
     def inputs(self) -> float:
-        """d."""
         return self.phi * self.n
 
     @property
     def width(self) -> float:
-        """N."""
         return self.inputs / self.psi
 
     @classmethod
@@ -53,12 +46,7 @@ class Sizes:
         inputs: int | None,
         width: int | None,
     ) -> Sizes:
-        """Read ratios, or sizes.
-
-        Raises
-        ------
-        Refused
-            Of both, of half, and of numbers out of range.
+        """Read ratios, or sizes; of both, of half, and of numbers out of range `Refused`.
 
         Examples
         --------
@@ -108,10 +96,7 @@ class Setting:
     def of(cls, sizes: Sizes, options: Options) -> Setting:
         """Read the words.
 
-        Raises
-        ------
-        Refused
-            Of an unknown name, of coefficients that are no numbers, and where y is always 0.
+        `Refused` of an unknown name, of coefficients that are no numbers, and where y is always 0.
         """
         sigma, teacher = activation(options.activation), target(options.teacher, options.noise)
         with np.errstate(over="ignore"):
@@ -123,10 +108,7 @@ class Setting:
     def predicted(self, alpha: float) -> Prediction:
         """The prediction for eta = n^alpha.
 
-        Raises
-        ------
-        Refused
-            What the theory refuses, and where its equations cannot be solved.
+        `Refused` of what the theory refuses, and where its equations cannot be solved.
         """
         sizes, options = self.sizes, self.options
         try:
@@ -149,89 +131,3 @@ class Setting:
                 f"the equations of theory cannot be solved at these numbers ({error}): give a "
                 "smaller step, a larger penalty, or ratios and coefficients nearer to 1"
             ) from None
-
-
-def activation(text: str) -> Activation:
-    """An activation by its name, or `polynomial:` and coefficients of 1, z, z^2, ...
-
-    Raises
-    ------
-    Refused
-        Of an unknown name, or of coefficients that are no numbers.
-
-    Examples
-    --------
-    >>> activation("polynomial:0,1,0.5")
-    Polynomial(coefficients=(0.0, 1.0, 0.5))
-    """
-    kind, colon, coefficients = text.partition(":")
-    if kind == "polynomial" and colon:
-        parts = coefficients.split(",")
-        return Polynomial(tuple(number("--activation", part.strip()) for part in parts))
-    if text in NAMES:
-        return named(text)
-    if text == "sine":
-        return ACTIVATIONS[text]
-    known = choices(text, [*NAMES, "polynomial:P0,P1,...", "sine"])
-    raise Refused(f"--activation is {text!r}, which is none{known}")
-
-
-def target(text: str, noise: float | None) -> Teacher:
-    """A setting of the talk, or the target of these Hermite coefficients.
-
-    Raises
-    ------
-    Refused
-        Where it is neither, or the noise is negative or not finite.
-
-    Examples
-    --------
-    >>> target("0,1,1/2", None).coefficients, float(target("setting-1", 0.5).noise)
-    ((0.0, 1.0, 0.5), 0.5)
-    """
-    if text not in SETTINGS and not text.strip("0123456789.,/eE+-_ ") == "":
-        raise Refused(
-            f"--teacher is {text!r}: give Hermite coefficients such as 0,1,0.5, or one of "
-            f"{', '.join(SETTINGS)}"
-        )
-    known = SETTINGS.get(text)
-    try:
-        if known is None:
-            parts = (number("--teacher", part.strip()) for part in text.split(","))
-            return Teacher(tuple(parts), 0.0 if noise is None else noise)
-        return known if noise is None else Teacher(known.coefficients, noise)
-    except ValueError as error:
-        raise Refused(str(error)) from None
-
-
-def step_sizes(alpha: str | None, eta: str | None, n: int) -> list[float]:
-    """Exponents alpha of the step sizes n^alpha, given as such or by their sizes.
-
-    Raises
-    ------
-    Refused
-        Of both or none, and of a step below 0 or above n.
-
-    Examples
-    --------
-    >>> step_sizes(None, "0,10", 100)
-    [-inf, 0.5]
-    """
-    if (alpha is None) == (eta is None):
-        raise Refused("how large is the step? give one of --alpha (n^alpha) and --eta")
-    if alpha is not None:
-        found = numbers("--alpha", alpha)
-    else:
-        found = [_exponent(value, n) for value in numbers("--eta", eta or "")]
-    if max(found) > MOST_ALPHA + 1e-12:
-        raise Refused(
-            f"a step of n^{max(found):.3g} is asked for: give alpha of at most {MOST_ALPHA:g}, "
-            f"which is eta = {n}"
-        )
-    return found
-
-
-def _exponent(eta: float, n: int) -> float:
-    if eta < 0:
-        raise Refused(f"--eta is {eta:g}: give a step size of 0 or more")
-    return math.log(eta) / math.log(n) if eta > 0 else -math.inf

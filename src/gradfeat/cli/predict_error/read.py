@@ -1,0 +1,147 @@
+"""The words of the command, read: numbers, lists, ranges, activations, targets, step sizes."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from gradfeat.catalogue.shared.step_spectra import ACTIVATIONS
+from gradfeat.cli.guard import Refused
+from gradfeat.lab.errors import choices
+from gradfeat.maths.activations import NAMES, Activation, Polynomial
+from gradfeat.maths.activations import activation as named
+from gradfeat.theory.predicted_errors import MOST_ALPHA
+from gradfeat.theory.teacher import Teacher
+
+#: Values in a list or range, at most.
+MOST_VALUES = 200
+#: Targets of the talk.
+SETTINGS = {"setting-1": Teacher((0.0, 1.0), 1.0), "setting-2": Teacher((0.0, 1.0, 0.5**0.5))}
+
+
+def number(option: str, text: str) -> float:
+    """A finite number, or a fraction of two; of anything else `Refused`.
+
+    Examples
+    --------
+    >>> number("--phi", "0.5"), round(number("--psi", "2/3"), 3)
+    (0.5, 0.667)
+    """
+    try:
+        above, *below = (float(part) for part in text.split("/", 1))
+        value = above / below[0] if below else above
+    except (ValueError, ZeroDivisionError):
+        value = math.nan
+    if not math.isfinite(value):
+        raise Refused(f"{option} has {text!r}: give a finite number such as 0.5, or a fraction 2/3")
+    return value
+
+
+def positive(option: str, text: str) -> float:
+    """A number above 0; of any other `Refused`."""
+    if (value := number(option, text)) <= 0:
+        raise Refused(f"{option} is {text}: give a number above 0, such as 0.5 or 2/3")
+    return value
+
+
+def numbers(option: str, text: str) -> list[float]:
+    """Numbers in a list, `0.1,0.2`, or COUNT of them evenly from FIRST to LAST.
+
+    `Refused` where a part is no number, or there are too many.
+
+    Examples
+    --------
+    >>> numbers("--alpha", "0.1,1/4"), numbers("--alpha", "0:0.4:3")
+    ([0.1, 0.25], [0.0, 0.2, 0.4])
+    """
+    if ":" not in text:
+        found = [number(option, part.strip()) for part in text.split(",")]
+        if len(found) > MOST_VALUES:
+            raise Refused(f"{option} has {len(found)} values: give at most {MOST_VALUES}")
+        return found
+    parts = text.split(":")
+    if len(parts) != 3 or not parts[2].strip().isdecimal():
+        raise Refused(f"{option} is {text!r}: a range is FIRST:LAST:COUNT, such as 0:0.45:10")
+    count = int(parts[2])
+    if not 2 <= count <= MOST_VALUES:
+        raise Refused(f"{option} is a range with COUNT {count}: give 2 to {MOST_VALUES}")
+    first, last = (number(option, part) for part in parts[:2])
+    return np.linspace(first, last, count).tolist()
+
+
+def activation(text: str) -> Activation:
+    """An activation by its name, or `polynomial:` and coefficients of 1, z, z^2, ...
+
+    `Refused` of an unknown name, or of coefficients that are no numbers.
+
+    Examples
+    --------
+    >>> activation("polynomial:0,1,0.5")
+    Polynomial(coefficients=(0.0, 1.0, 0.5))
+    """
+    kind, colon, coefficients = text.partition(":")
+    if kind == "polynomial" and colon:
+        parts = coefficients.split(",")
+        return Polynomial(tuple(number("--activation", part.strip()) for part in parts))
+    if text in NAMES:
+        return named(text)
+    if text == "sine":
+        return ACTIVATIONS[text]
+    known = choices(text, [*NAMES, "polynomial:P0,P1,...", "sine"])
+    raise Refused(f"--activation is {text!r}, which is none{known}")
+
+
+def target(text: str, noise: float | None) -> Teacher:
+    """A setting of the talk, or the target of these Hermite coefficients.
+
+    `Refused` where it is neither, or the noise is negative or not finite.
+
+    Examples
+    --------
+    >>> target("0,1,1/2", None).coefficients, float(target("setting-1", 0.5).noise)
+    ((0.0, 1.0, 0.5), 0.5)
+    """
+    if text not in SETTINGS and not text.strip("0123456789.,/eE+-_ ") == "":
+        raise Refused(
+            f"--teacher is {text!r}: give Hermite coefficients such as 0,1,0.5, or one of "
+            f"{', '.join(SETTINGS)}"
+        )
+    known = SETTINGS.get(text)
+    try:
+        if known is None:
+            parts = (number("--teacher", part.strip()) for part in text.split(","))
+            return Teacher(tuple(parts), 0.0 if noise is None else noise)
+        return known if noise is None else Teacher(known.coefficients, noise)
+    except ValueError as error:
+        raise Refused(str(error)) from None
+
+
+def step_sizes(alpha: str | None, eta: str | None, n: int) -> list[float]:
+    """Exponents alpha of the step sizes n^alpha, given as such or by their sizes.
+
+    `Refused` of both or none, and of a step below 0 or above n.
+
+    Examples
+    --------
+    >>> step_sizes(None, "0,10", 100)
+    [-inf, 0.5]
+    """
+    if (alpha is None) == (eta is None):
+        raise Refused("how large is the step? give one of --alpha (n^alpha) and --eta")
+    if alpha is not None:
+        found = numbers("--alpha", alpha)
+    else:
+        found = [_exponent(value, n) for value in numbers("--eta", eta or "")]
+    if max(found) > MOST_ALPHA + 1e-12:
+        raise Refused(
+            f"a step of n^{max(found):.3g} is asked for: give alpha of at most {MOST_ALPHA:g}, "
+            f"which is eta = {n}"
+        )
+    return found
+
+
+def _exponent(eta: float, n: int) -> float:
+    if eta < 0:
+        raise Refused(f"--eta is {eta:g}: give a step size of 0 or more")
+    return math.log(eta) / math.log(n) if eta > 0 else -math.inf
