@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from gradfeat.diagnostics.degree_tests import degree_test, information_exponent
-from gradfeat.diagnostics.lower_degrees import residuals_by_degree
+from gradfeat.diagnostics.hermite_degrees import residuals_by_degree
 from gradfeat.maths.null_draws import null_draws, p_value
 
 

@@ -7,8 +7,7 @@ import torch
 
 from gradfeat.diagnostics.curvature import curvature_test, hessian_means
 from gradfeat.diagnostics.direction_count import MOST_FEATURES, count_directions
-from gradfeat.diagnostics.hermite_features import feature_count
-from gradfeat.diagnostics.lower_degrees import residuals_by_degree
+from gradfeat.diagnostics.hermite_degrees import feature_count, residuals_by_degree
 from gradfeat.maths.null_draws import null_draws
 from gradfeat.maths.subspaces import principal_angles
 

@@ -7,15 +7,19 @@ import math
 import pytest
 import torch
 
-from gradfeat.diagnostics.degree_strength import _through_features, _through_kernel, degree_strength
-from gradfeat.diagnostics.hermite_features import (
+from gradfeat.diagnostics.degree_tests import (
+    _through_features,
+    _through_kernel,
+    degree_strength,
+    hermite_kernels,
+)
+from gradfeat.diagnostics.hermite_degrees import (
     axes_of,
     degree_coefficients,
     feature_count,
     gradient_coefficients,
     hermite_features,
 )
-from gradfeat.diagnostics.hermite_kernels import hermite_kernels
 from gradfeat.maths.hermite import hermite
 from gradfeat.maths.multi_indices import multi_indices
 

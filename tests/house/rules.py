@@ -143,7 +143,7 @@ def words() -> Iterator[str]:
 def replaced() -> list[tuple[str, re.Pattern[str]]]:
     """What the vocabulary forbids: everything in backticks in its last column.
 
-    A word with a capital is a name and stands alone; others are found in any case and across lines.
+    A word with a capital is the name of a class; others are found in any case and across lines.
     """
     text = (ROOT / "docs" / "vocabulary.md").read_text(encoding="utf-8")
     rows = [line.split("|") for line in text.splitlines() if line.startswith("|")]
@@ -152,9 +152,10 @@ def replaced() -> list[tuple[str, re.Pattern[str]]]:
 
 
 def _pattern(word: str) -> re.Pattern[str]:
-    any_case = 0 if word != word.lower() else re.IGNORECASE
+    if word != word.lower():
+        return re.compile(rf"(?:class |import |: |-> |\[|, ){word}\b|(?<![\w.]){word}\(")
     phrase = r"[\s#]+".join(re.escape(part) for part in word.split())
-    return re.compile(rf"(?<![\w.]){phrase}(?!\w)", any_case)
+    return re.compile(rf"(?<![\w.]){phrase}(?!\w)", re.IGNORECASE)
 
 
 RULES: Final[dict[str, Callable[[], Iterator[str]]]] = {

@@ -53,9 +53,10 @@ def test_one_armed(code: str, one: bool):
 
 def test_words_are_found_across_lines_and_names_alone():
     assert _pattern("passed over").search("rows that are Passed\n    over")
-    assert not _pattern("Look").search("look at Looks, self.Look")
+    assert not _pattern("Look").search("Look at Looks, self.Look")
     assert _pattern("Look").search("x: Look = 3")
+    assert _pattern("Look").search("seen = Look()")
 
 
 def test_counts_follow_a_file_that_moved():
-    assert _counts(["a/one.py:f 2", "b/one.py:f 1"]) == {"one.py:f": 3}
+    assert _counts(["a/one.py:f 2", "b/two.py:f 1", "a/one.py"]) == {"f": 3, "one.py": 1}

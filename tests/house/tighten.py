@@ -1,4 +1,4 @@
-"""Take out of `known/` who breaks a rule no more, and follow files that moved to another folder.
+"""Take out of `known/` who breaks a rule no more, and follow what moved to other files.
 
     python tests/house/tighten.py
 
@@ -15,10 +15,11 @@ from rules import RULES
 
 
 def _who(line: str) -> tuple[str, int]:
-    """Who offends, without the folder of the file, and how often."""
+    """Who offends, without the file where a function or word is named, and how often."""
     who, _, count = line.rpartition(" ")
     who, times = (who, int(count)) if who and count.isdigit() else (line, 1)
-    return who.rpartition("/")[2], times
+    file, _, inside = who.partition(":")
+    return inside or file.rpartition("/")[2], times
 
 
 def _counts(lines: Iterable[str]) -> Counter[str]:

@@ -14,8 +14,8 @@ from gradfeat.maths.statistics.gradient_outer_products import GradientOuterProdu
 from gradfeat.maths.statistics.joint import Joint
 from gradfeat.maths.statistics.mapped import OnMapped
 from gradfeat.maths.statistics.moments import Moments
-from gradfeat.maths.statistics.residual_sums import ResidualSums
 from gradfeat.maths.statistics.sample import RowSample
+from gradfeat.maths.statistics.score_sums import ResidualSums
 
 G = torch.Generator().manual_seed(0)
 X, y = torch.randn(50, 3, generator=G).double() + 1e3, torch.randn(50, 2, generator=G).double()

@@ -7,7 +7,7 @@ import math
 import pytest
 import torch
 
-from gradfeat.models.gradient_features.clusters import direction_clusters
+from gradfeat.models.gradient_features.cones import direction_clusters
 
 
 def around(D, each, noise, g):

@@ -15,12 +15,12 @@ from test_feature_resolvent import by_quadrature
 from gradfeat.maths import hermite
 from gradfeat.maths.activations import CentredReLU, ReLU, Tanh
 from gradfeat.maths.residuals import RESIDUALS, Residual
+from gradfeat.theory.activation_coefficients import scaled_coefficients
 from gradfeat.theory.feature_resolvent import FeatureLimit
 from gradfeat.theory.finite_step_errors import finite_step_errors
 from gradfeat.theory.gradient_direction import gradient_direction
 from gradfeat.theory.one_step_errors import limit_errors
 from gradfeat.theory.ridge_errors import moments, random_feature_errors
-from gradfeat.theory.scaled_activation import scaled_coefficients
 from gradfeat.theory.step_grid import step_grid
 from gradfeat.theory.step_resolvent import gamma, solve
 from gradfeat.theory.teacher import Teacher

@@ -9,7 +9,7 @@ import pytest
 
 from gradfeat.maths.hermite import gauss_hermite
 from gradfeat.theory.gaussian_spectrum import GaussianLine, gaussian_law
-from gradfeat.theory.kernel_law import KernelLaw, tuned_risk
+from gradfeat.theory.kernel_curve import KernelLaw, tuned_risk
 
 
 def centred_sine(x):

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from gradfeat.theory.interval_spectrum import interval_law, minimax_exponent
-from gradfeat.theory.kernel_law import tuned_risk
+from gradfeat.theory.kernel_curve import tuned_risk
 
 
 def exponential(distance):

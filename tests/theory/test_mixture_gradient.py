@@ -12,7 +12,7 @@ from scipy import stats
 from gradfeat.maths.simplified_gradients import simplified_gradients
 from gradfeat.maths.streams import stream
 from gradfeat.tasks.gaussian_mixture import GaussianMixture
-from gradfeat.theory.mixture_gradient import mixture_gradient
+from gradfeat.theory.label_gradients import mixture_gradient
 
 
 def closed(task: GaussianMixture, W: np.ndarray, b: np.ndarray) -> np.ndarray:

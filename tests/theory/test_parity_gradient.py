@@ -10,7 +10,7 @@ import pytest
 
 from gradfeat.maths.streams import stream
 from gradfeat.tasks.parity_blocks import ParityBlocks
-from gradfeat.theory.parity_gradient import BlockLaw, parity_gradient
+from gradfeat.theory.label_gradients import BlockLaw, parity_gradient
 
 LAWS = [
     BlockLaw(D=8, k=3, r=1, p_uniform=0.6, p_o=0.2),

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from gradfeat.theory.patterns import PatternLaw
-from gradfeat.theory.shi22_network import explicit_network
+from gradfeat.theory.shi22_bounds import explicit_network
 
 
 def codes_of(law: PatternLaw, phi: np.ndarray) -> np.ndarray:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from gradfeat.theory.activation_coefficients import smoothed_step
 from gradfeat.theory.patterns import PatternLaw
 from gradfeat.theory.shi22_moments import gradient_moments
 from gradfeat.theory.shi22_signal import (
@@ -13,7 +14,6 @@ from gradfeat.theory.shi22_signal import (
     predicted_cosine,
     signal_to_noise,
 )
-from gradfeat.theory.smoothed_step import smoothed_step
 
 K = 5
 NOISE = K**-1.5

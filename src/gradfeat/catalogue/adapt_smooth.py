@@ -36,7 +36,7 @@ from gradfeat.models.kernels.radial import Matern
 from gradfeat.rows.rows import in_memory
 from gradfeat.tasks.one_dimensional import OneDimensional, TruncatedPower
 from gradfeat.theory.interval_spectrum import interval_law, minimax_exponent
-from gradfeat.theory.kernel_law import KernelLaw, tuned_risk
+from gradfeat.theory.kernel_curve import KernelLaw, tuned_risk
 
 TITLES = {"kernel": "Matérn-5/2 kernel", "network": "Network after a gradient step"}
 TARGETS = {

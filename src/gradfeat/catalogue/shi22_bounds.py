@@ -25,8 +25,7 @@ from gradfeat.maths.streams import stream
 from gradfeat.models.two_layer import TwoLayer
 from gradfeat.tasks.sparse_coding import SparseCoding
 from gradfeat.theory.patterns import PatternLaw
-from gradfeat.theory.shi22_bounds import fixed_feature_bound, query_bound
-from gradfeat.theory.shi22_network import explicit_network
+from gradfeat.theory.shi22_bounds import explicit_network, fixed_feature_bound, query_bound
 
 METHODS = {"linear": "inputs", "random features": "random features", "ntk": "NTK features"}
 

@@ -30,8 +30,8 @@ from gradfeat.maths.streams import stream
 from gradfeat.models.base import Predictor
 from gradfeat.models.descent.gradient_descent import GradientDescent
 from gradfeat.models.descent.layers import Start
+from gradfeat.models.descent.loop import trace
 from gradfeat.models.descent.phases import Phase
-from gradfeat.models.descent.trace import trace
 from gradfeat.models.losses import Logistic
 from gradfeat.rows.rows import in_memory
 

@@ -10,7 +10,7 @@ from torch import Tensor
 
 from ..maths.memory import BLOCK_BYTES, rows_per_block
 from ..maths.null_draws import NullDraws, p_value
-from .lower_degrees import Residual
+from .hermite_degrees import Residual
 
 
 @dataclass(frozen=True)
@@ -76,7 +76,7 @@ def curvature_test(
 
     Examples
     --------
-    >>> from gradfeat.diagnostics.lower_degrees import residuals_by_degree
+    >>> from gradfeat.diagnostics.hermite_degrees import residuals_by_degree
     >>> from gradfeat.maths.null_draws import null_draws
     >>> Z = torch.randn(2000, 3, generator=torch.Generator().manual_seed(0)).double()
     >>> two = residuals_by_degree(Z, Z[:, :1] ** 2 / 2, 2)[1]

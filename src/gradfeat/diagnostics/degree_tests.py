@@ -1,4 +1,4 @@
-"""Which Hermite degrees of a target are beyond chance, and the lowest of them."""
+"""Which Hermite degrees of a target are beyond chance, by the variance that sits at each."""
 
 from __future__ import annotations
 
@@ -8,9 +8,111 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
+from ..maths.memory import rows_per_block
 from ..maths.null_draws import NullDraws, p_value
-from .degree_strength import degree_strength
-from .lower_degrees import Residual
+from .hermite_degrees import Residual, degree_coefficients, feature_count
+
+
+def hermite_kernels(
+    s: Float[Tensor, "*shape"],
+    squares: Float[Tensor, "*shape"],
+    d: int,
+    k_max: int,
+) -> list[Float[Tensor, "*shape"]]:
+    """h_k(x, z) = sum_{|alpha| = k} He_alpha(x) He_alpha(z) / alpha! for k = 0, ..., k_max.
+
+    A polynomial in s = x.z and A = |x|^2 + |z|^2 by
+    (k+1) h_{k+1} = s h_k + (2(k-1) + d - A) h_{k-1} + s h_{k-2} - (k-3+d) h_{k-3},
+    which is Mehler's kernel sum_k rho^k h_k differentiated in rho. For x, z ~ N(0, I_d) and any f,
+    E f(x) f(z) h_k(x, z) is the part of E f^2 at degree k.
+
+    Parameters
+    ----------
+    s, squares : Tensor (...)
+        x.z, and |x|^2 + |z|^2.
+    d : int
+        Dimension of x and z.
+    k_max : int
+        Highest degree.
+
+    Returns
+    -------
+    list of k_max + 1 Tensors (...)
+
+    Source: Mehler 1866.
+
+    Examples
+    --------
+    >>> x, z = torch.tensor(2.0), torch.tensor(3.0)
+    >>> [float(h) for h in hermite_kernels(x * z, x**2 + z**2, 1, 2)]
+    [1.0, 6.0, 12.0]
+    """
+    h = [torch.ones_like(s)]
+    for k in range(k_max):
+        total = s * h[k]
+        if k >= 1:
+            total += (2 * (k - 1) + d - squares) * h[k - 1]
+        if k >= 2:
+            total += s * h[k - 2]
+        if k >= 3:
+            total -= (k - 3 + d) * h[k - 3]
+        h.append(total / (k + 1))
+    return h
+
+
+#: Bytes of kernels held at once: larger blocks leave the cache and take half as long again.
+BLOCK_BYTES = 32 * 2**20
+
+
+def degree_strength(
+    Z: Float[Tensor, "n d"], Y: Float[Tensor, "n b"], k: int
+) -> Float[Tensor, " b"]:
+    """T_k = sum_{i != j} y_i y_j h_k(z_i, z_j) / (n (n - 1)) for each column y of Y.
+
+    For z ~ N(0, I) it estimates sum_{|alpha| = k} E[y phi_alpha(z)]^2, the part of E y^2 at degree
+    k, without bias. It does not change when z is rotated. The sum over pairs goes through the
+    C(d + k - 1, k) features where they are fewer than rows, else through blocks of the kernel.
+
+    Parameters
+    ----------
+    Z : Tensor (n, d)
+        Whitened inputs, n >= 2.
+    Y : Tensor (n, b)
+        Centred targets.
+    k : int
+        Degree, at least 1.
+
+    Source: science key Damian22 (C_k, the Hermite tensors); Hoeffding 1948 (U-statistics).
+
+    Examples
+    --------
+    >>> Z = torch.randn(2000, 3, generator=torch.Generator().manual_seed(0)).double()
+    >>> strengths = [float(degree_strength(Z, Z[:, :1], k)) for k in (1, 2)]
+    >>> [round(t, 1) for t in strengths]
+    [1.0, 0.0]
+    """
+    n, d = Z.shape
+    squares = Z.square().sum(1)
+    own = hermite_kernels(squares, 2 * squares, d, k)[k]
+    by_features = feature_count(d, k) <= n
+    sums = _through_features(Z, Y, k) if by_features else _through_kernel(Z, Y, k)
+    return (sums - own @ Y.square()) / (n * (n - 1))
+
+
+def _through_features(Z: Tensor, Y: Tensor, k: int) -> Tensor:
+    """Sum over all pairs, as n^2 |c|^2."""
+    return len(Z) ** 2 * degree_coefficients(Z, Y, k).square().sum(0)
+
+
+def _through_kernel(Z: Tensor, Y: Tensor, k: int) -> Tensor:
+    """Sum over all pairs, some rows of the kernel matrix at a time."""
+    n, d = Z.shape
+    squares, total = Z.square().sum(1), Y.new_zeros(Y.shape[1])
+    step = rows_per_block((k + 3) * n * Z.element_size(), BLOCK_BYTES)
+    for rows in torch.arange(n).split(step):
+        s, A = Z[rows] @ Z.T, squares[rows, None] + squares
+        total += (Y[rows] * (hermite_kernels(s, A, d, k)[k] @ Y)).sum(0)
+    return total
 
 
 @dataclass(frozen=True)
@@ -56,7 +158,7 @@ def degree_test(
     Z : Tensor (n, d)
         Whitened inputs.
     residual : Residual
-        Targets without lower degrees (`gradfeat.diagnostics.lower_degrees`).
+        Targets without lower degrees (`gradfeat.diagnostics.hermite_degrees`).
     total : float
         Variance of the targets, summed over outputs.
     k : int
@@ -71,7 +173,7 @@ def degree_test(
 
     Examples
     --------
-    >>> from gradfeat.diagnostics.lower_degrees import residuals_by_degree
+    >>> from gradfeat.diagnostics.hermite_degrees import residuals_by_degree
     >>> from gradfeat.maths.null_draws import null_draws
     >>> Z = torch.randn(500, 3, generator=torch.Generator().manual_seed(0)).double()
     >>> y = Z[:, :1] ** 2 - 1

@@ -10,8 +10,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from ..maths.null_draws import NullDraws, p_value
-from .hermite_features import degree_coefficients, feature_count, gradient_coefficients
-from .lower_degrees import Residual
+from .hermite_degrees import Residual, degree_coefficients, feature_count, gradient_coefficients
 
 #: Degrees with more features than this are left out: their tensors are too large.
 MOST_FEATURES = 12_000
@@ -77,7 +76,7 @@ def count_directions(
 
     Examples
     --------
-    >>> from gradfeat.diagnostics.lower_degrees import residuals_by_degree
+    >>> from gradfeat.diagnostics.hermite_degrees import residuals_by_degree
     >>> from gradfeat.maths.null_draws import null_draws
     >>> Z = torch.randn(800, 4, generator=torch.Generator().manual_seed(0)).double()
     >>> y = Z[:, :1] + Z[:, :1] * Z[:, 1:2]

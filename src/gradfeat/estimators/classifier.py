@@ -17,7 +17,7 @@ from sklearn.utils.validation import (
 )
 from torch import Tensor
 
-from ..maths.statistics.class_sums import ClassScores, ClassSums
+from ..maths.statistics.score_sums import ClassScores, ClassSums
 from ..models.search.calibration import Calibration, fit_calibration, two_sided
 from ..rows.rows import Rows
 from .base import FeatureModel, seed_from

@@ -11,7 +11,7 @@ from sklearn.base import RegressorMixin
 from sklearn.utils import Tags
 from sklearn.utils.validation import validate_data
 
-from ..maths.statistics.residual_sums import ResidualSums, Scores
+from ..maths.statistics.score_sums import ResidualSums, Scores
 from ..rows.rows import Rows
 from .base import FeatureModel, seed_from
 from .data import NUMPY, float_types, like, to_numpy

@@ -1,13 +1,77 @@
-"""The smaller of the two Gram matrices of a tall or wide matrix."""
+"""Gram matrices, of which only one triangle is computed."""
 
 from __future__ import annotations
+
+import ctypes
+from collections.abc import Callable
+from importlib import import_module
+from typing import Any
 
 import torch
 from jaxtyping import Float
 from scipy.linalg import get_blas_funcs
 from torch import Tensor
 
-from .syrk import add_gram_
+_POINTER = ctypes.c_void_p
+
+
+def _function(name: str) -> Callable[..., None]:
+    """A function of ten pointers that SciPy exports to compiled code, as one to call.
+
+    (SciPy's own wrapper keeps other threads of Python waiting while it computes.)
+    """
+    capsule = import_module("scipy.linalg.cython_blas").__pyx_capi__[name]
+    get_name = ctypes.pythonapi.PyCapsule_GetName
+    get_name.restype, get_name.argtypes = ctypes.c_char_p, [ctypes.py_object]
+    get_pointer = ctypes.pythonapi.PyCapsule_GetPointer
+    get_pointer.restype, get_pointer.argtypes = _POINTER, [ctypes.py_object, ctypes.c_char_p]
+    address = get_pointer(capsule, get_name(capsule))
+    return ctypes.CFUNCTYPE(None, *[_POINTER] * 10)(address)
+
+
+#: By float type: the update, and the type of its numbers.
+_UPDATES: dict[torch.dtype, tuple[Callable[..., None], Any]] = {
+    torch.float64: (_function("dsyrk"), ctypes.c_double),
+    torch.float32: (_function("ssyrk"), ctypes.c_float),
+}
+
+
+def add_gram_(C: Float[Tensor, "m m"], F: Float[Tensor, "n m"]) -> None:
+    """Add F^T F to the upper triangle of C, in place; both contiguous, of one type, on the CPU.
+
+    Half the multiplications of the plain product. Other threads run meanwhile.
+
+    Raises
+    ------
+    ValueError
+        For other tensors: their memory would be read as what it is not.
+
+    Examples
+    --------
+    >>> C = torch.zeros(2, 2).double()
+    >>> add_gram_(C, torch.tensor([[1.0, 2.0]]).double())
+    >>> C.tolist()
+    [[1.0, 2.0], [0.0, 4.0]]
+    """
+    for A in (C, F):
+        if A.dtype not in _UPDATES or A.device.type != "cpu" or not A.is_contiguous():
+            raise ValueError(
+                f"a tensor of {A.dtype} on {A.device} came: give contiguous ones of float64 or "
+                "float32 on the CPU."
+            )
+    if C.dtype != F.dtype:
+        raise ValueError(f"C is of {C.dtype} and F of {F.dtype}: give both of one type.")
+    if F.numel():
+        _update(C, F)
+
+
+def _update(C: Tensor, F: Tensor) -> None:
+    """Row-major matrices are their transposes to BLAS: its lower triangle is the upper one here."""
+    (n, m), (update, number) = F.shape, _UPDATES[F.dtype]
+    sizes, one = [ctypes.c_int(m), ctypes.c_int(n)], number(1.0)
+    letters = [ctypes.c_char(letter) for letter in (b"L", b"N")]
+    lower, plain, m_, n_, scale = (ctypes.addressof(value) for value in (*letters, *sizes, one))
+    update(lower, plain, m_, n_, scale, F.data_ptr(), m_, scale, C.data_ptr(), m_)
 
 
 def smaller_gram(F: Float[Tensor, "n m"]) -> Float[Tensor, "k k"]:

@@ -1,8 +1,13 @@
-"""Memory bounds: what will not fit is refused, with its bytes, before work starts."""
+"""Memory: what will not fit is refused with its bytes; large matrices before they are filled."""
 
 from __future__ import annotations
 
 import os
+
+import numpy as np
+import torch
+from jaxtyping import Float
+from torch import Tensor
 
 #: Bytes of scratch that one block of rows may use unless the caller says otherwise.
 BLOCK_BYTES = 256 * 2**20
@@ -92,3 +97,47 @@ def rows_per_block(bytes_per_row: int, limit: int) -> int:
     10
     """
     return max(1, limit // max(1, bytes_per_row))
+
+
+def unwritten(n: int, m: int, like: Tensor) -> Float[Tensor, "n m"]:
+    """A matrix to be filled, of the type and device of `like`.
+
+    On a CPU NumPy allocates it: it asks the system for huge pages, without which the first write of
+    a large matrix costs as much as its exponentials.
+
+    Examples
+    --------
+    >>> unwritten(2, 3, torch.zeros(1).double()).shape
+    torch.Size([2, 3])
+    """
+    if like.device.type != "cpu":
+        return like.new_empty(n, m)
+    return torch.from_numpy(np.empty((n, m), dtype=like.new_empty(0).numpy().dtype))
+
+
+class Shelf:
+    """Room for many small matrices, taken from few large pieces of memory.
+
+    Parameters
+    ----------
+    entries : int
+        Numbers in a piece; a larger matrix gets a piece of its own.
+
+    Examples
+    --------
+    >>> shelf = Shelf(100)
+    >>> shelf.keep(torch.ones(2, 2)).tolist()
+    [[1.0, 1.0], [1.0, 1.0]]
+    """
+
+    def __init__(self, entries: int = 2**24) -> None:
+        self._entries = entries
+        self._piece = torch.empty(0)
+
+    def keep(self, A: Float[Tensor, "n m"]) -> Float[Tensor, "n m"]:
+        """A copy of A on the shelf."""
+        size = A.numel()
+        if size > len(self._piece) or self._piece.dtype != A.dtype:
+            self._piece = unwritten(1, max(size, self._entries), A)[0]
+        room, self._piece = self._piece[:size], self._piece[size:]
+        return room.view(A.shape).copy_(A)

@@ -1,10 +1,13 @@
-"""Comparing directions and subspaces."""
+"""Comparing directions and subspaces; singular values without what is not needed."""
 
 from __future__ import annotations
 
 import torch
 from jaxtyping import Float
 from torch import Tensor
+
+from .gram import smaller_gram
+from .streams import stream
 
 
 def principal_angles(U: Float[Tensor, "d r"], V: Float[Tensor, "d s"]) -> Float[Tensor, " k"]:
@@ -85,3 +88,93 @@ def effective_rank(values: Float[Tensor, " d"]) -> float:
         return 0.0
     p = values / total
     return round(float(torch.special.entr(p).sum().exp()), 12)
+
+
+#: Columns of a block beyond those asked for.
+EXTRA = 2
+
+
+def singular_values(F: Float[Tensor, "n m"]) -> Float[Tensor, " k"]:
+    """All k = min(n, m) singular values, largest first, from the smaller Gram matrix.
+
+    Squares lose half of the digits: values below sqrt(eps) times the largest are rounding.
+
+    Examples
+    --------
+    >>> singular_values(torch.tensor([[3.0, 0.0], [0.0, 4.0], [0.0, 0.0]]).double()).tolist()
+    [4.0, 3.0]
+    """
+    return torch.linalg.eigvalsh(smaller_gram(F), UPLO="U").clamp(min=0).sqrt().flip(0)
+
+
+def leading_singular(
+    F: Float[Tensor, "n m"], k: int, tol: float | None = None
+) -> tuple[Float[Tensor, " k"], Float[Tensor, "n k"]]:
+    """The k largest singular values and left vectors: s_i^2 u_i = F F^T u_i.
+
+    Block Lanczos with full orthogonalisation: products of F with k + 2 columns, on every device,
+    until each |A v - s^2 v| <= tol s_1^2 (A the smaller of F^T F and F F^T, not formed). Values
+    apart from the rest take a few steps; the basis ends at all of the space, so it always ends.
+
+    Parameters
+    ----------
+    F : Tensor (n, m)
+    k : int
+        From 1 to min(n, m).
+    tol : float, optional
+        Default 1e6 rounding units. The relative error of a value is about tol^2 over its relative
+        gap to the next, that of a vector tol over it.
+
+    Returns
+    -------
+    Tensor (k,), Tensor (n, k)
+        Largest first. Signs of vectors are arbitrary, but the same at every call.
+
+    Raises
+    ------
+    ValueError
+        Where there are no k of them.
+
+    Source: Golub & Underwood 1977.
+
+    Examples
+    --------
+    >>> s, u = leading_singular(torch.diag(torch.arange(50.0).double()), 2)
+    >>> [round(float(x), 9) for x in s], round(abs(float(u[49, 0])), 9)
+    ([49.0, 48.0], 1.0)
+    """
+    small = min(F.shape)
+    if not 1 <= k <= small:
+        raise ValueError(
+            f"{k} singular values of a matrix of {F.shape[0]} x {F.shape[1]} were asked for: "
+            f"give 1 to {small}."
+        )
+    tall = F.shape[1] <= F.shape[0]
+    A = F.mT if tall else F  # (small, large); its left vectors are found
+    squares, V = _leading(A, k, 1e6 * torch.finfo(F.dtype).eps if tol is None else tol)
+    # Columns of F V are orthogonal: QR scales them, also where a value is zero.
+    return squares.clamp(min=0).sqrt(), torch.linalg.qr(F @ V)[0] if tall else V
+
+
+def _leading(A: Tensor, k: int, tol: float) -> tuple[Tensor, Tensor]:
+    """Leading eigenvalues and vectors of A A^T. A basis is rows: BLAS is fastest so."""
+    small = len(A)
+    start = torch.randn(small, min(k + EXTRA, small), generator=stream(0, "block Lanczos"))
+    Q = _orthonormal(start.to(A).mT)
+    AQ = (Q @ A) @ A.mT
+    while True:
+        values, S = torch.linalg.eigh(AQ @ Q.mT)
+        values, S = values[-k:].flip(0), S[:, -k:].flip(1).mT
+        rest = S @ AQ - values[:, None] * (S @ Q)
+        if len(Q) == small or bool((rest.norm(dim=1) <= tol * values[0]).all()):
+            return values, (S @ Q).mT
+        for _ in range(max(1, len(Q) // (4 * start.shape[1]))):  # few, ever larger checks
+            new = AQ[-start.shape[1] :]
+            for _ in range(3):  # once more than enough, for a block that lies in the basis
+                new = _orthonormal(new - (new @ Q.mT) @ Q)
+            new = new[: small - len(Q)]
+            Q, AQ = torch.cat([Q, new]), torch.cat([AQ, (new @ A) @ A.mT])
+
+
+def _orthonormal(rows: Tensor) -> Tensor:
+    return torch.linalg.qr(rows.mT)[0].mT

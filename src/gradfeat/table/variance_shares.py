@@ -9,7 +9,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from gradfeat.diagnostics.hermite_features import axes_of, feature_count, hermite_features
+from gradfeat.diagnostics.hermite_degrees import axes_of, feature_count, hermite_features
 from gradfeat.estimators import RFMRegressor
 from gradfeat.maths.ridge import ridge_path
 from gradfeat.maths.streams import numpy_stream

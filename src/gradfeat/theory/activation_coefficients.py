@@ -1,4 +1,4 @@
-"""Hermite coefficients of z -> sigma(scale z + bias), one neuron a row."""
+"""Hermite coefficients and Gaussian moments of z -> sigma(scale z + bias), one neuron a row."""
 
 from __future__ import annotations
 
@@ -7,9 +7,11 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 from jaxtyping import Float
+from scipy import special
 from scipy.special import ndtr
 
-from ..maths.hermite import RealFunction, hermite, hermite_coefficients
+from ..maths.activations import Activation
+from ..maths.hermite import RealFunction, hermite, hermite_coefficients, orthonormal_hermite
 
 #: (scale (m,), bias (m,), k_max) -> c_0, ..., c_{k_max} of each neuron, (m, k_max + 1).
 NeuronCoefficients = Callable[[np.ndarray, np.ndarray, int], np.ndarray]
@@ -87,3 +89,118 @@ def coefficients_of(sigma: RealFunction, breakpoints: Sequence[float] = ()) -> N
 
 def _factorials(k_max: int) -> np.ndarray:
     return np.cumprod(np.maximum(np.arange(k_max + 1.0), 1.0))
+
+
+#: Beyond it the Gaussian weight of a feature's square is below 1e-30.
+REACH = 12.0
+PANELS, NODES = 20, 8
+
+
+def scaled_coefficients(
+    activation: Activation,
+    scales: Float[np.ndarray, " m"],
+    k_max: int,
+    shifts: Float[np.ndarray, " m"] | float = 0.0,
+) -> tuple[Float[np.ndarray, "m k"], Float[np.ndarray, " m"]]:
+    """E[sigma(Q Z + s) He_k(Z)]/sqrt(k!) for k = 0, ..., k_max, and E sigma(Q Z + s)^2.
+
+    Gauss-Legendre panels between -12, the breakpoints (b - s)/Q, and 12; Z ~ N(0, 1).
+
+    Parameters
+    ----------
+    activation : Activation
+        sigma.
+    scales : array (m,)
+        Q, above 0.
+    k_max : int
+        Highest degree.
+    shifts : array (m,)
+        s.
+
+    Examples
+    --------
+    >>> from gradfeat.maths.activations import ReLU
+    >>> found, square = scaled_coefficients(ReLU(), np.array([2.0]), 1)
+    >>> found.round(10).tolist(), square.round(10).tolist()
+    ([[0.7978845608, 1.0]], [2.0])
+    """
+    shifts = np.broadcast_to(shifts, scales.shape)
+    z, weights = _rule(activation, scales, shifts)
+    values = activation.values(scales[:, None] * z + shifts[:, None])
+    weighted = weights * values
+    basis = orthonormal_hermite(k_max, z)
+    return np.einsum("mq,mqk->mk", weighted, basis), (weighted * values).sum(1)
+
+
+def _rule(
+    activation: Activation, scales: Float[np.ndarray, " m"], shifts: Float[np.ndarray, " m"]
+) -> tuple[Float[np.ndarray, "m q"], Float[np.ndarray, "m q"]]:
+    """Nodes and weights of E f(Z) for f with the activation's breaks where Q z + s meets them."""
+    breaks = np.sort(np.asarray(activation.breakpoints, dtype=np.float64))
+    inner = np.clip((breaks - shifts[:, None]) / scales[:, None], -REACH, REACH)
+    ends = np.pad(inner, ((0, 0), (1, 1)), constant_values=((0, 0), (-REACH, REACH)))
+    left, length = ends[:, :-1, None, None], np.diff(ends)[:, :, None, None] / PANELS
+    nodes, weights = special.roots_legendre(NODES)
+    place = np.arange(PANELS)[:, None] + (nodes + 1) / 2
+    z = (left + length * place).reshape(len(scales), -1)
+    w = np.broadcast_to(length * weights / 2, (len(scales), ends.shape[1] - 1, PANELS, NODES))
+    return z, w.reshape(z.shape) * np.exp(-(z**2) / 2) / np.sqrt(2 * np.pi)
+
+
+#: Beyond `EDGE` noise deviations the smoothed step is 0 in double precision.
+EDGE = 9.0
+#: The spectrum of the step and of its square ends before t = `BAND`/s: exp(-BAND^2/4) < 1e-15.
+BAND = 12.0
+
+
+def smoothed_step(z: np.ndarray, s: float) -> np.ndarray:
+    """g(z) = E 1{0 < z + s xi < 1} = Phi((1 - z)/s) - Phi(-z/s), xi ~ N(0, 1).
+
+    The derivative of E min(1, max(0, z + s xi)).
+
+    Source: Shi22, Section 4 (noise inside the activation).
+
+    Examples
+    --------
+    >>> smoothed_step(np.array([-1.0, 0.0, 0.5, 2.0]), s=0.01).tolist()
+    [0.0, 0.5, 1.0, 0.0]
+    """
+    return ndtr((1 - z) / s) - ndtr(-z / s)
+
+
+def step_series(s: float, reach: float, power: int) -> tuple[np.ndarray, np.ndarray]:
+    """Frequencies t and coefficients c with g(z)^power = Re sum_n c_n exp(i t_n z), |z| <= reach.
+
+    The period is long enough that no copy of g meets [-reach, reach], the band wide enough that
+    what it leaves out is below rounding; c_0 counts once, the others for both signs of t.
+
+    Parameters
+    ----------
+    s : float
+        Standard deviation of the noise, > 0.
+    reach : float
+        Largest |z| at which the series is used.
+    power : int
+        1 or 2.
+
+    Returns
+    -------
+    t : ndarray (T,)
+        T is about 2 (reach + 1)/s.
+    c : ndarray (T,), complex
+
+    Examples
+    --------
+    >>> t, c = step_series(s=0.1, reach=2.0, power=1)
+    >>> z = np.array([-2.0, 0.1, 0.5, 2.0])
+    >>> series = (np.exp(1j * np.outer(z, t)) @ c).real
+    >>> bool(np.abs(series - smoothed_step(z, 0.1)).max() < 1e-13)
+    True
+    """
+    period = reach + 1 + 2 * EDGE * s
+    nodes = 2 * math.ceil(BAND * period / (2 * math.pi * s))
+    start = (1 - period) / 2
+    z = start + period / nodes * np.arange(nodes)
+    t = 2 * np.pi / period * np.arange(nodes // 2)
+    coefficients = np.fft.rfft(smoothed_step(z, s) ** power)[: nodes // 2] / nodes
+    return t, coefficients * np.exp(-1j * t * start) * np.where(t > 0, 2, 1)

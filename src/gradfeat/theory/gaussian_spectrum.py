@@ -19,7 +19,7 @@ import numpy as np
 from scipy import special
 
 from ..maths.hermite import RealFunction, gauss_hermite, orthonormal_hermite
-from .kernel_law import KernelLaw
+from .kernel_curve import KernelLaw
 from .zonal_spectrum import ZonalSpectrum
 
 #: Nodes of a standard normal input: enough for the degrees below and smooth functions.

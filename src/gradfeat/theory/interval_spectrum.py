@@ -8,7 +8,7 @@ import numpy as np
 from scipy import special
 
 from ..maths.hermite import RealFunction
-from .kernel_law import KernelLaw
+from .kernel_curve import KernelLaw
 from .zonal_spectrum import ZonalSpectrum
 
 #: Nodes on either side of 0, where a target may jump.

@@ -8,8 +8,8 @@ from math import comb
 
 import numpy as np
 
+from gradfeat.theory.activation_coefficients import step_series
 from gradfeat.theory.patterns import PatternLaw
-from gradfeat.theory.smoothed_step import step_series
 
 #: Patterns of A are enumerated: 2^k of them, times some hundred frequencies.
 LARGEST_K = 14

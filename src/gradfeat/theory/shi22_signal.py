@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from gradfeat.theory.activation_coefficients import step_series
 from gradfeat.theory.patterns import PatternLaw
 from gradfeat.theory.shi22_moments import (
     GradientMoments,
@@ -12,7 +13,6 @@ from gradfeat.theory.shi22_moments import (
     gradient_moments,
     reach,
 )
-from gradfeat.theory.smoothed_step import step_series
 
 #: A second moment below this is rounding: the neuron is dead, its direction undefined.
 DEAD = 1e-12

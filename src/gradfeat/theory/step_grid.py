@@ -9,8 +9,8 @@ import numpy as np
 
 from ..maths.activations import Activation
 from ..maths.hermite import gauss_hermite, orthonormal_hermite
+from .activation_coefficients import scaled_coefficients
 from .gradient_direction import GradientDirection
-from .scaled_activation import scaled_coefficients
 
 #: Degrees of u that are kept; nodes of averages over u and over sqrt(N) a.
 K_MAX, U_NODES, A_NODES = 10, 32, 24

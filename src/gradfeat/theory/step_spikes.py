@@ -9,8 +9,8 @@ from numpy.typing import ArrayLike
 
 from ..maths.activations import Activation
 from ..maths.hermite import gauss_hermite
+from .activation_coefficients import scaled_coefficients
 from .gradient_direction import GradientDirection
-from .scaled_activation import scaled_coefficients
 
 #: Degrees of u that are kept, and nodes of the average over the head's entries.
 K_MAX, NODES = 10, 32

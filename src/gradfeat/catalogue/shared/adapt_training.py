@@ -21,7 +21,7 @@ from gradfeat.models.kernels.radial import Gaussian
 from gradfeat.rows.rows import in_memory
 from gradfeat.tasks.targets import SumOfSines
 from gradfeat.theory.gaussian_spectrum import gaussian_law
-from gradfeat.theory.kernel_law import tuned_risk
+from gradfeat.theory.kernel_curve import tuned_risk
 
 #: Bandwidths between which the kernel chooses, times the root-mean-square norm of the inputs.
 BANDWIDTHS: Final = (0.5, 1.0)

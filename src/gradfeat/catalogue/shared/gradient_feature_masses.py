@@ -17,8 +17,7 @@ from gradfeat.catalogue.shared.gradient_feature_training import (
     even_labels,
     parity_law,
 )
-from gradfeat.theory.mixture_gradient import mixture_gradient
-from gradfeat.theory.parity_gradient import BlockLaw, parity_gradient
+from gradfeat.theory.label_gradients import BlockLaw, mixture_gradient, parity_gradient
 from gradfeat.theory.simplified_gradient import normal_density, sign_gradient
 
 #: Neurons of the fixed draw; parity visits all patterns for each.

@@ -14,8 +14,8 @@ from torch import Tensor
 
 from gradfeat.catalogue.shared.checks import MOST_ROWS, at_least, at_most, one_of
 from gradfeat.maths.activations import Activation, CentredReLU, Tanh, UserActivation
-from gradfeat.maths.leading_singular import leading_singular, singular_values
 from gradfeat.maths.streams import stream
+from gradfeat.maths.subspaces import leading_singular, singular_values
 from gradfeat.models.step_sizes import Step, StepRows, first_step
 from gradfeat.rows.rows import in_memory
 from gradfeat.tasks.multi_index import MultiIndex

@@ -12,8 +12,7 @@ import torch
 from torch import Tensor
 
 from ...maths.activations import Activation, CentredReLU, Erf, ReLU
-from .duals import CentredReLUDual, Dual, ErfDual, ReLUDual
-from .hermite_dual import HermiteDual
+from .duals import CentredReLUDual, Dual, ErfDual, HermiteDual, ReLUDual
 from .pairs import Pairs, Side
 from .rotation_invariant import RotationInvariantKernel, check_bandwidth
 

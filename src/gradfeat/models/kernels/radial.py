@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -12,8 +12,70 @@ from jaxtyping import Float
 from torch import Tensor
 
 from ..base import Kernel, OwnTiles
-from .distances import squared_distances
-from .tile_gradient import tile_gradient
+
+#: Squared distances up to this many rounding units of |x|^2 are noise of the matrix product.
+ROUNDING = 8.0
+
+
+def squared_distances(
+    X: Float[Tensor, "n d"], Z: Float[Tensor, "m d"], out: Float[Tensor, "n m"] | None = None
+) -> Float[Tensor, "n m"]:
+    """|x_i - z_j|^2 by one matrix product, both sides centred first so that digits do not cancel.
+
+    Distances that rounding cannot tell from zero are zero, so that equal rows are at distance 0
+    wherever they stand; ``Z is X`` gives an exactly symmetric matrix with a zero diagonal. `out` is
+    memory for the result.
+
+    Examples
+    --------
+    >>> D = squared_distances(torch.tensor([[0.0], [3.0]]), torch.tensor([[3.0]]))
+    >>> [round(value, 4) for value in D[:, 0].tolist()]
+    [9.0, 0.0]
+    """
+    centre, same = Z.mean(0), X is Z
+    X, Z = X - centre, Z - centre
+    own = X.square().sum(1, keepdim=True) * (1 - ROUNDING * torch.finfo(X.dtype).eps)
+    D = torch.addmm(Z.square().sum(1), X, Z.T, alpha=-2, out=out).add_(own).clamp_(min=0)
+    return torch.div(D + D.T, 2, out=out).fill_diagonal_(0.0) if same else D
+
+
+#: (X_i, X_j, k(X_i, X_j), memory for the result) -> dk/ds at these pairs.
+Slopes = Callable[[Tensor, Tensor, Tensor, Tensor], Tensor]
+
+
+def tile_gradient(
+    slopes: Slopes, X: Float[Tensor, "n d"], c: Float[Tensor, "n c"], tiles: OwnTiles
+) -> Float[Tensor, "n c d"]:
+    """G_i = 2 sum_j s_ij c_j (x_i - x_j) for symmetric slopes s_ij, each evaluated once.
+
+    With W = [c, c x] the sums over j are one product s W of 1 + d columns an output; a tile of s
+    serves its own rows and, transposed, those of its mirror image.
+
+    Examples
+    --------
+    >>> class One:
+    ...     rows = [slice(0, 2)]
+    ...     def __call__(self, i, j):
+    ...         return torch.ones(2, 2)
+    >>> X = torch.tensor([[0.0], [1.0]])
+    >>> tile_gradient(lambda x, z, K, out: K, X, torch.ones(2, 1), One())[:, 0, 0].tolist()
+    [-2.0, 2.0]
+    """
+    k, d = c.shape[1], X.shape[1]
+    centred = X - X.mean(0)
+    W = torch.cat([c, (c[:, :, None] * centred[:, None, :]).flatten(1)], 1).T.contiguous()
+    room = X.new_empty(max(rows.stop - rows.start for rows in tiles.rows) ** 2)
+    parts, out = [X[rows] for rows in tiles.rows], torch.zeros_like(W)
+    for i, rows in enumerate(tiles.rows):
+        for j in range(i, len(tiles.rows)):
+            columns = tiles.rows[j]
+            K = tiles(i, j)
+            s = slopes(parts[i], parts[j], K, room[: K.numel()].view(K.shape))
+            out[:, rows].addmm_(W[:, columns], s.T)
+            if j > i:
+                out[:, columns].addmm_(W[:, rows], s)
+    total, pulled = out[:k].T, out[k:].view(k, d, -1).permute(2, 0, 1)
+    return 2 * (total[:, :, None] * centred[:, None, :] - pulled)
 
 
 @dataclass(frozen=True)

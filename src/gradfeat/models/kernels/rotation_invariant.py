@@ -13,7 +13,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from ...maths.unwritten import unwritten
+from ...maths.memory import unwritten
 from ..base import Kernel, OwnTiles, block_gradient
 from .pairs import FEW_COLUMNS, Directions, Side, factors, half_angles, split
 

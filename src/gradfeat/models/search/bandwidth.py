@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from ..kernels.distances import squared_distances
+from ..kernels.radial import squared_distances
 
 #: Rows whose pairwise distances are looked at.
 ROWS = 500

@@ -12,8 +12,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from ...maths.cholesky import Solve, cholesky_
-from ...maths.memory import allowed_bytes, refuse_beyond
-from ...maths.unwritten import unwritten
+from ...maths.memory import allowed_bytes, refuse_beyond, unwritten
 from .base import Meter, Solution, Solver, System, Watch
 from .matrix import Operator, residual_rows
 from .refine import refine

@@ -8,7 +8,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from ...maths.unwritten import Shelf
+from ...maths.memory import Shelf
 from ..base import Kernel
 from .base import Meter, System
 
