@@ -19,23 +19,23 @@ class Room(NamedTuple):
 
 
 #: All rooms together.
-HOUSE: Final = Room(63_900, 497)
+HOUSE: Final = Room(63_400, 459)
 
 ROOMS: Final = {
     "": Room(100, 1),
     "catalogue": Room(8_600, 42),
-    "cli": Room(3_600, 33),
-    "diagnostics": Room(1_550, 14),
-    "drawing": Room(900, 10),
-    "estimators": Room(4_450, 28),
-    "figures": Room(1_660, 14),
+    "cli": Room(3_550, 33),
+    "diagnostics": Room(1_500, 11),
+    "drawing": Room(950, 11),
+    "estimators": Room(4_400, 28),
+    "figures": Room(1_750, 15),
     "lab": Room(3_800, 26),
-    "maths": Room(4_950, 44),
-    "models": Room(13_150, 100),
+    "maths": Room(4_900, 40),
+    "models": Room(12_700, 92),
     "planning": Room(2_100, 18),
-    "reports": Room(830, 7),
-    "rows": Room(6_200, 46),
-    "table": Room(5_500, 50),
-    "tasks": Room(2_800, 27),
-    "theory": Room(5_600, 38),
+    "reports": Room(850, 8),
+    "rows": Room(6_800, 45),
+    "table": Room(5_250, 48),
+    "tasks": Room(2_750, 23),
+    "theory": Room(5_550, 33),
 }
