@@ -186,9 +186,9 @@ def dask(folder: Path) -> Road:
     """a Parquet file through gradient features on Dask"""
     import distributed
     import pandas as pd
+    from gradfeat.models.training_rows import Streamed
 
     from gradfeat.models.gradient_step import GradientStep
-    from gradfeat.models.training_rows import Streamed
     from gradfeat.rows import DaskEngine, from_parquet
 
     X, y = _table(400, 5)

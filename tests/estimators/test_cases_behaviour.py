@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from dataclasses import replace
 from functools import partial
 from itertools import pairwise
 from typing import Any
@@ -29,7 +30,9 @@ from gradfeat.models.first_gradient import first_gradient_test
 from gradfeat.models.kernel_ridge import KernelRidge
 from gradfeat.models.kernels.radial import Laplace
 from gradfeat.models.rfm import RFM
+from gradfeat.models.search.rfm_space import RFMSetting
 from gradfeat.models.solvers.direct import Direct
+from gradfeat.rows.rows import in_memory
 
 
 def _outputs(model: Any, X: Any) -> np.ndarray:
@@ -40,8 +43,8 @@ def test_case_09_a_diagonal_metric_changes_every_iteration() -> None:
     """Row 9: RFM with diagonal M, three iterations: M changes each time, and is not full M."""
     X, f = regression(150)
     Z, y = torch.tensor(X), torch.tensor(f)[:, None]
-    path = [m.M for m in RFM(Laplace(3.0), 1e-2, n_iter=3, diagonal=True).fit_path(Z, y)]
-    full = RFM(Laplace(3.0), 1e-2, n_iter=3).fit(Z, y).M
+    path = [m.M for m in RFM(Laplace(3.0), 1e-2, n_iter=3, diagonal=True).fit_path(in_memory(Z, y))]
+    full = RFM(Laplace(3.0), 1e-2, n_iter=3).fit(in_memory(Z, y)).M
     assert len(path) == 4
     # An update moves M by percents; 1e-3 of its trace is far above rounding.
     moves = [(b - a).abs().max() for a, b in pairwise(path)]
@@ -142,8 +145,9 @@ def test_a_full_search_tries_powers_of_the_agop_unless_one_is_given() -> None:
     for search, power, tried in (("full", None, True), ("full", 0.5, False), ("fast", None, False)):
         space = RFMRegressor(search=search, agop_power=power)._space(block)
         assert ("agop_power" in space.axes) is tried
-        assert space.start["agop_power"] == (power or 1.0)
-        assert space.learner({**space.start, "agop_power": 0.25}).agop_power == 0.25
+        assert space.start.rounds.agop_power == (power or 1.0)
+        rounds = replace(space.start.rounds, agop_power=0.25)
+        assert space.learner(RFMSetting(rounds)).agop_power == 0.25
 
 
 def test_case_10_full_search_uses_more_rows_than_fast() -> None:
@@ -249,7 +253,7 @@ def test_case_16_a_direct_solver_on_a_million_rows_is_refused() -> None:
     X = torch.zeros(1, 94, dtype=torch.float64).expand(1_250_000, 94)
     for learner in (KernelRidge(Laplace(1.0), 1.0), RFM(Laplace(1.0), 1.0, 0, solver=Direct())):
         with pytest.raises(MemoryError, match=r"needs [\d.]+ TB .*random features") as caught:
-            learner.fit(X, X[:, :1])
+            learner.fit(in_memory(X, X[:, :1]))
         assert "1,250,000 rows" in str(caught.value)
 
 

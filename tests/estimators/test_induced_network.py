@@ -14,10 +14,10 @@ from gradfeat.estimators import InducedNetworkClassifier, InducedNetworkRegresso
 from gradfeat.maths.blocks import Block, collect
 from gradfeat.maths.statistics.moments import Moments
 from gradfeat.maths.whitening import whitening
+from gradfeat.models.gradient_features.found_features import FoundFeatures
 from gradfeat.models.induced import network
 from gradfeat.models.induced.network import InducedNetwork
-from gradfeat.models.search.found_features import FoundFeatures
-from gradfeat.models.search.induced_fit import InducedFit
+from gradfeat.models.search.induced import InducedFit
 from gradfeat.rows.rows import in_memory
 
 QUICK: dict[str, Any] = {"neurons": 400, "search": None}

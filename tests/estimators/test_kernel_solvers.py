@@ -10,7 +10,7 @@ from small_fits import binary, regression
 
 from gradfeat import KernelClassifier, KernelRegressor, RFMRegressor
 from gradfeat.estimators.persistence import contents_of, estimator_from
-from gradfeat.models.search.worded import UNREACHED
+from gradfeat.models.search.kernel_space import UNREACHED
 from gradfeat.models.solvers.named import NAMES
 
 FIXED = {"bandwidth": 2.0, "alpha": 1.0, "search": None}

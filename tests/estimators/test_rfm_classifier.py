@@ -14,8 +14,13 @@ from gradfeat.estimators.class_weights import with_class_weights
 from gradfeat.models.kernel_logistic import KernelLogistic
 from gradfeat.models.kernels.radial import Laplace
 from gradfeat.models.rfm import RFM
-from gradfeat.models.search.logistic_head import LastRound, ShiftedLogistic, codes_of
-from gradfeat.models.search.loss_space import CHOICE_ROWS, allowed_losses
+from gradfeat.models.search.calibration import codes_of
+from gradfeat.models.search.rfm_losses import (
+    CHOICE_ROWS,
+    LastRound,
+    ShiftedLogistic,
+    allowed_losses,
+)
 from gradfeat.rows.rows import in_memory
 
 

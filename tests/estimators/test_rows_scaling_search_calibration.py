@@ -10,16 +10,15 @@ import numpy as np
 import pytest
 import torch
 from scipy.special import log_softmax
-from torch import Tensor
 
 from gradfeat.estimators import KernelRegressor
+from gradfeat.estimators.checks import check_choice, check_count, check_positive
 from gradfeat.estimators.data import placement, to_numpy, training_data, warn_ill_scaled
 from gradfeat.estimators.rows import distinct_rows, ranks, row_hashes
 from gradfeat.estimators.scaling import Standardiser
 from gradfeat.maths.blocks import Block
 from gradfeat.models.search.calibration import Calibration, fit_calibration
-from gradfeat.models.search.checks import check_choice, check_count, check_positive
-from gradfeat.models.search.search import SearchSpace, evaluate, folds, search
+from gradfeat.models.search.search import FAST, Effort, GridSpace, Setting, Stages, evaluate, folds
 
 
 @pytest.fixture
@@ -137,10 +136,8 @@ class _Constant:
     value: int
     staged: bool = False
 
-    def fit_path(
-        self, X: Tensor, y: Tensor, *, weights: Any = None, seed: int = 0
-    ) -> Iterator[Any]:
-        del X, y, weights, seed
+    def fit_path(self, rows: Any, *, seed: int = 0) -> Iterator[Any]:
+        del rows, seed
         for value in range(self.value + 1) if self.staged else [self.value]:
             yield lambda Z, value=value: torch.full((len(Z), 1), float(value))
 
@@ -171,11 +168,21 @@ def test_folds_beyond_the_limit_are_one_split_of_bounded_size(n: int) -> None:
     assert train.stop <= n
 
 
+@dataclasses.dataclass(frozen=True)
+class _Sum(Setting):
+    a: int = 0
+    b: int = 0
+    stage: int | None = None
+
+    def named(self) -> dict[str, Any]:
+        return dataclasses.asdict(self)
+
+
 def test_search_finds_the_best_value_of_each_axis() -> None:
-    make = lambda point: _Constant(point["a"] + point["b"])  # noqa: E731
-    space = SearchSpace(make, {"a": 0, "b": 0}, {"a": [10, 20], "b": [1, 2, 3]}, None)  # type: ignore[arg-type]
-    trial = search(space, _targets(22.0), 0)
-    assert trial.point == {"a": 20, "b": 2}
+    make = lambda at: _Constant(at.a + at.b)  # noqa: E731
+    space = GridSpace(make, _Sum(), {"a": [10, 20], "b": [1, 2, 3]})  # type: ignore[arg-type]
+    trial = space.best(_targets(22.0), 0, FAST)
+    assert trial.setting == _Sum(20, 2)
     assert trial.loss == 0.0
     assert trial.predictions.shape == trial.y.shape == (20, 1)
 
@@ -183,30 +190,30 @@ def test_search_finds_the_best_value_of_each_axis() -> None:
 def test_search_keeps_the_start_on_ties_and_tries_nothing_twice() -> None:
     tried = []
 
-    def make(point: Any) -> Any:
-        tried.append(dict(point))
+    def make(at: _Sum) -> Any:
+        tried.append(at.a)
         return _Constant(1)
 
-    space = SearchSpace(make, {"a": 0}, {"a": [0, 1, 2]}, None)
-    assert search(space, _targets(3.0), 0, sweeps=3).point == {"a": 0}
-    assert tried == [{"a": 0}, {"a": 1}, {"a": 2}]
+    space = GridSpace(make, _Sum(), {"a": [0, 1, 2]})
+    assert space.best(_targets(3.0), 0, Effort(1500, 3)).setting == _Sum()
+    assert tried == [0, 1, 2]
 
 
 def test_the_best_stage_is_named_in_the_setting() -> None:
-    space = SearchSpace(lambda _: _Constant(5, staged=True), {}, {}, ("n_iter", 0))  # type: ignore[arg-type]
-    trial = evaluate(space, {}, _targets(3.0), 0, 1500)
-    assert (trial.point, trial.loss) == ({"n_iter": 3}, 0.0)
-    from_one = SearchSpace(space.make, {}, {}, ("n_steps", 1))
-    assert evaluate(from_one, {}, _targets(3.0), 0, 1500).point == {"n_steps": 4}
-    last = SearchSpace(space.make, {}, {}, None)
-    assert evaluate(last, {}, _targets(3.0), 0, 1500).loss == 4.0
+    space = GridSpace(lambda _: _Constant(5, staged=True), _Sum(), {}, Stages("stage", 0))  # type: ignore[arg-type]
+    trial = evaluate(space, _Sum(), _targets(3.0), 0, 1500)
+    assert (trial.setting, trial.loss) == (_Sum(stage=3), 0.0)
+    from_one = GridSpace(space.make, _Sum(), {}, Stages("stage", 1))
+    assert evaluate(from_one, _Sum(), _targets(3.0), 0, 1500).setting == _Sum(stage=4)
+    last = GridSpace(space.make, _Sum())
+    assert evaluate(last, _Sum(), _targets(3.0), 0, 1500).loss == 4.0
 
 
 def test_held_out_loss_is_weighted() -> None:
     y = torch.tensor([[0.0], [1.0]]).repeat(10, 1)
     block = Block(torch.zeros(20, 1), y, torch.tensor([3.0, 1.0]).repeat(10))
-    space = SearchSpace(lambda _: _Constant(0), {}, {}, None)  # type: ignore[arg-type]
-    assert evaluate(space, {}, block, 0, 1500).loss == 0.25
+    space = GridSpace(lambda _: _Constant(0), _Sum())  # type: ignore[arg-type]
+    assert evaluate(space, _Sum(), block, 0, 1500).loss == 0.25
 
 
 # calibration

@@ -16,11 +16,11 @@ from ..maths import gradients
 from ..maths.memory import BLOCK_BYTES, refuse_beyond
 from ..maths.modules import evaluating
 from ..maths.streams import numpy_stream
-from ..models.search.checks import check_count, check_positive
 from ..rows.rows import Rows
 from .agop_rows import agop_over_rows
 from .array_functions import numeric_table, pandas_or_same
 from .base import seed_from
+from .checks import check_count, check_positive
 from .model_slopes import Slopes, model_slopes
 
 #: Spread of a column, relative to its largest value, up to which it is constant.
@@ -113,7 +113,7 @@ def agop(
     >>> agop(lambda T: 3 * T[:, 0] + T[:, 1], T, standardise=False).tolist()
     [[9.0, 3.0], [3.0, 1.0]]
     """
-    check_positive("step", step, allow_none=False)
+    step = check_positive("step", step, allow_none=False)
     check_count("rows", rows, allow_none=True)
     check_count("batch_size", batch_size)
     match X:

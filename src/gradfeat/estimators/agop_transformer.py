@@ -13,8 +13,8 @@ from sklearn.utils import Tags
 from sklearn.utils._array_api import check_same_namespace
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from ..models.search.checks import check_choice, check_count
 from ..rows.rows import Rows
+from .checks import check_choice, check_count
 from .data import NUMPY, float_types, like, to_numpy
 from .rfm import RFMClassifier, RFMRegressor
 from .state import Arrays, State, params_from, params_state

@@ -21,11 +21,11 @@ from torch import Tensor
 from ..maths.blocks import Block
 from ..maths.subspaces import leading_directions
 from ..models.base import Predictor
-from ..models.first_gradient import GradientTest, first_gradient_test
+from ..models.first_gradient import GradientTest
+from ..models.gradient_features.found_features import FoundFeatures
 from ..models.restore import predictor_from
-from ..models.search.found_features import FeatureLearner, FoundFeatures
-from ..models.search.search import SEARCH_ROWS, Space, Trial
-from ..models.search.worded import UNREACHED
+from ..models.search.kernel_space import UNREACHED
+from ..models.search.search import FAST, FULL, SettingT, Space, Trial
 from ..rows.rows import Rows, of_block
 from .data import (
     Placement,
@@ -140,7 +140,7 @@ class FeatureModel(BaseEstimator, ABC):
     _passing: bool = False
 
     @abstractmethod
-    def _space(self, data: Block) -> Space:
+    def _space(self, data: Block) -> Space[Any]:
         """What to search over for this training data; raises ValueError for bad parameters."""
 
     def __sklearn_tags__(self) -> Tags:
@@ -214,45 +214,36 @@ class FeatureModel(BaseEstimator, ABC):
         *,
         need_held_out: bool,
         rows: Rows | None = None,
-    ) -> Trial | None:
+    ) -> Trial[Any] | None:
         """Search, fit on all rows, summarise; the chosen setting on held-out rows, if any.
 
         With `rows` the data are a sample of them: settings are chosen and the fit is summarised on
         the sample, and the fit itself passes over the rows.
         """
-        space = self._space(data.block)
-        trial = self._tune(space, data.block, seed, need_held_out=need_held_out)
-        self.settings_ = space.start if trial is None or self.search is None else trial.point
-        block = data.block
-        self._fit_predictor(space, block, seed, rows)
+        space, block = self._space(data.block), data.block
+        trial = self._tune(space, block, seed, need_held_out=need_held_out)
+        setting = space.start if trial is None or self.search is None else trial.setting
+        training = of_block(block) if rows is None else rows.with_sample(block)
+        fitted = space.fit(setting, training, seed)
+        self.settings_, self.predictor_ = setting.named(), fitted.predictor
+        self.first_gradient_ = fitted.first_gradient
+        self.gradient_features_ = fitted.gradient_features
         self._inputs, self._outputs = data.inputs, data.outputs
-        self.first_gradient_ = None
-        if space.first_gradient:
-            self.first_gradient_ = first_gradient_test(block.X, block.y, weights=block.w, seed=seed)
         self._summarise(block, X)
         return trial
 
-    def _fit_predictor(self, space: Space, block: Block, seed: int, rows: Rows | None) -> None:
-        """Fit at the chosen setting; keep the gradient features of a method made of them."""
-        training = of_block(block) if rows is None else rows.with_sample(block)
-        self.gradient_features_ = None
-        match space.learner(self.settings_):
-            case FeatureLearner() as learner:
-                fitted = learner.with_features(training, seed=seed)
-                self.predictor_, self.gradient_features_ = fitted
-            case learner:
-                self.predictor_ = learner.fit(training, seed=seed)
-
-    def _tune(self, space: Space, block: Block, seed: int, *, need_held_out: bool) -> Trial | None:
+    def _tune(
+        self, space: Space[SettingT], block: Block, seed: int, *, need_held_out: bool
+    ) -> Trial[SettingT] | None:
         searched = self.search is not None and space.open
         if len(block.X) < 2 or not (searched or need_held_out):
             return None
-        rows = SEARCH_ROWS[self.search or "fast"]
+        effort = FULL if self.search == "full" else FAST
         with warnings.catch_warnings():
             warnings.filterwarnings("ignore", UNREACHED)  # the fit itself says so, once
             if not searched:
-                return space.given(block, seed, rows)
-            return space.best(block, seed, rows, sweeps=2 if self.search == "full" else 1)
+                return space.given(block, seed, effort.rows)
+            return space.best(block, seed, effort)
 
     def _summarise(self, block: Block, X: Any) -> None:
         """AGOP over a sample of the rows, its directions and importances, in X's namespace."""

@@ -29,7 +29,6 @@ class Placement:
     dtype: torch.dtype
 
     def tensor(self, a: NDArray[np.float64]) -> torch.Tensor:
-        """Array to tensor."""
         return torch.as_tensor(np.ascontiguousarray(a)).to(device=self.device, dtype=self.dtype)
 
 

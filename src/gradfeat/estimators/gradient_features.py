@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from typing import Any, Literal
 
-from ..maths.activations import Activation
+from ..maths.activations import Activation, activation
 from ..maths.blocks import Block
-from ..models.search.network_spaces import HeadOptions, gradient_features_space
-from ..models.search.search import SearchSpace
+from ..models.gradient_step import GradientStep
+from ..models.search.network_space import StepSetting, gradient_step_space
+from ..models.search.search import GridSpace
+from .checks import check_choice, check_count, check_head, check_positive
 from .network import NetworkClassifier, NetworkRegressor
 
 
@@ -98,12 +100,9 @@ class GradientFeatureRegressor(NetworkRegressor):
         self.dtype = dtype
         self.random_state = random_state
 
-    def _space(self, data: Block) -> SearchSpace:
+    def _space(self, data: Block) -> GridSpace[StepSetting]:
         del data
-        options = HeadOptions(self.width, self.activation, self.alpha, self.penalty_by)
-        return gradient_features_space(
-            options, self.n_steps, self.step_size, self.update, self.whiten
-        )
+        return _space(self)
 
 
 class GradientFeatureClassifier(NetworkClassifier):
@@ -194,9 +193,23 @@ class GradientFeatureClassifier(NetworkClassifier):
         self.dtype = dtype
         self.random_state = random_state
 
-    def _space(self, data: Block) -> SearchSpace:
+    def _space(self, data: Block) -> GridSpace[StepSetting]:
         del data
-        options = HeadOptions(self.width, self.activation, self.alpha, self.penalty_by)
-        return gradient_features_space(
-            options, self.n_steps, self.step_size, self.update, self.whiten
-        )
+        return _space(self)
+
+
+def _space(model: GradientFeatureRegressor | GradientFeatureClassifier) -> GridSpace[StepSetting]:
+    width, sigma = check_count("width", model.width), activation(model.activation)
+    head = check_head(model.alpha, model.penalty_by)
+    n_steps = check_count("n_steps", model.n_steps, least=0, allow_none=True)
+    inner = GradientStep(
+        width,
+        sigma,
+        step_size=check_positive("step_size", model.step_size),
+        update=check_choice("update", model.update, ("agop", "gradient")),
+        linear="ridge",
+        head=head,
+    )
+    return gradient_step_space(
+        inner, n_steps, check_choice("whiten", model.whiten, (True, False, None))
+    )

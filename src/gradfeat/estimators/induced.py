@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any, Literal
 
 from ..maths.blocks import Block
 from ..models.gradient_features.feature_set import LEAST_MASS, NEURONS
-from ..models.search.induced_space import InducedOptions, induced_space
-from ..models.search.search import SearchSpace
+from ..models.induced.network import InducedNetwork
+from ..models.losses import Squared, loss
+from ..models.search.induced import InducedSetting, induced_space
+from ..models.search.search import GridSpace
+from .checks import check_choice, check_count, check_head, check_positive
 from .classifier import FeatureClassifier
 from .regressor import FeatureRegressor
 
@@ -125,7 +129,7 @@ class InducedNetworkRegressor(FeatureRegressor):
         self.dtype = dtype
         self.random_state = random_state
 
-    def _space(self, data: Block) -> SearchSpace:
+    def _space(self, data: Block) -> GridSpace[InducedSetting]:
         del data
         return _searched(self, "squared")
 
@@ -248,28 +252,48 @@ class InducedNetworkClassifier(FeatureClassifier):
         self.dtype = dtype
         self.random_state = random_state
 
-    def _space(self, data: Block) -> SearchSpace:
+    def _space(self, data: Block) -> GridSpace[InducedSetting]:
         del data
         return _searched(self, self.loss)
 
 
-def _searched(model: InducedNetworkRegressor | InducedNetworkClassifier, loss: str) -> SearchSpace:
+def _searched(
+    model: InducedNetworkRegressor | InducedNetworkClassifier, loss_name: str
+) -> GridSpace[InducedSetting]:
     """The search that the parameters of an estimator describe."""
-    options = InducedOptions(
-        p=model.p,
-        width=model.width,
-        bias_scale=model.bias_scale,
-        least_norm=model.least_norm,
-        neurons=model.neurons,
-        feature_rows=model.feature_rows,
-        biases=model.biases,
-        linear=model.linear,
-        whiten=model.whiten,
-        alpha=model.alpha,
-        penalty_by=model.penalty_by,
-        B_a1=model.B_a1,
-        B_a2=model.B_a2,
-        B_b=model.B_b,
-        loss=loss,
+    p = check_positive("p", model.p, allow_none=False)
+    width = check_positive("width", model.width)
+    bias_scale = check_positive("bias_scale", model.bias_scale)
+    least = check_positive("least_norm", model.least_norm)
+    B_a1, B_a2, B_b = (check_positive(name, value) for name, value in _bounds(model))
+    neurons = check_count("neurons", model.neurons)
+    feature_rows = check_count("feature_rows", model.feature_rows, least=2)
+    biases = check_count("biases", model.biases, least=2)
+    linear = check_choice("linear", model.linear, ("ridge", "moment", "none", None))
+    whiten = check_choice("whiten", model.whiten, (True, False, None))
+    head = check_head(model.alpha, model.penalty_by)
+    of_head = loss(check_choice("loss", loss_name, ("squared", "logistic")))
+    if linear is None and of_head != Squared():
+        linear = "none"
+    asked = {"whiten": whiten, "bias_scale": bias_scale, "width": width, "linear": linear}
+    given = {name: value for name, value in asked.items() if value is not None}
+    start = InducedSetting(**given)
+    inner = InducedNetwork(
+        of_head,
+        p=p,
+        least_norm=None if least is None else (least, least),
+        neurons=neurons,
+        biases=biases,
+        B_a1=math.inf if B_a1 is None else B_a1,
+        B_a2=math.inf if B_a2 is None else B_a2,
+        B_b=math.inf if B_b is None else B_b,
+        linear=start.linear,
+        head=head,
     )
-    return induced_space(options)
+    return induced_space(start, inner, feature_rows, [name for name in asked if name not in given])
+
+
+def _bounds(
+    model: InducedNetworkRegressor | InducedNetworkClassifier,
+) -> tuple[tuple[str, Any], ...]:
+    return ("B_a1", model.B_a1), ("B_a2", model.B_a2), ("B_b", model.B_b)

@@ -5,8 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from ..maths.blocks import Block
-from ..models.search.kernel_spaces import KernelChoice, kernel_ridge_space
-from ..models.search.search import SearchSpace
+from ..models.search.kernel_space import KernelSetting, kernel_ridge_space
+from ..models.search.search import GridSpace
+from ..models.solvers.named import NAMES
+from .checks import check_bytes, check_choice, check_kernel
 from .classifier import FeatureClassifier
 from .regressor import FeatureRegressor
 
@@ -86,11 +88,8 @@ class KernelRegressor(FeatureRegressor):
         self.dtype = dtype
         self.random_state = random_state
 
-    def _space(self, data: Block) -> SearchSpace:
-        choice = KernelChoice(self.kernel, self.bandwidth, self.alpha)
-        return kernel_ridge_space(
-            choice, self.solver, data, self.memory_limit, passing=self._passing
-        )
+    def _space(self, data: Block) -> GridSpace[KernelSetting]:
+        return _space(self, data)
 
 
 class KernelClassifier(FeatureClassifier):
@@ -168,8 +167,12 @@ class KernelClassifier(FeatureClassifier):
         self.dtype = dtype
         self.random_state = random_state
 
-    def _space(self, data: Block) -> SearchSpace:
-        choice = KernelChoice(self.kernel, self.bandwidth, self.alpha)
-        return kernel_ridge_space(
-            choice, self.solver, data, self.memory_limit, passing=self._passing
-        )
+    def _space(self, data: Block) -> GridSpace[KernelSetting]:
+        return _space(self, data)
+
+
+def _space(model: KernelRegressor | KernelClassifier, data: Block) -> GridSpace[KernelSetting]:
+    choice = check_kernel(model.kernel, model.bandwidth, model.alpha)
+    solver = check_choice("solver", model.solver, (*NAMES, None))
+    limit = check_bytes(model.memory_limit)
+    return kernel_ridge_space(choice, solver, data, limit, streamed=model._passing)

@@ -9,10 +9,10 @@ from sklearn.utils.metaestimators import available_if
 
 from ..maths.blocks import Block
 from ..models.fixed_features import FixedFeatures
-from ..models.head import RidgeHead
 from ..models.linear import LinearRidge
-from ..models.search.checks import check_choice, check_positive
-from ..models.search.search import Point, SearchSpace
+from ..models.search.network_space import NoSetting, fixed_space
+from ..models.search.search import GridSpace
+from .checks import check_head
 from .classifier import FeatureClassifier
 from .partial import NO_ROWS, add_rows, exact_in_parts
 from .regressor import FeatureRegressor
@@ -75,9 +75,9 @@ class LinearRegressor(FeatureRegressor):
         self.dtype = dtype
         self.random_state = random_state
 
-    def _space(self, data: Block) -> SearchSpace:
+    def _space(self, data: Block) -> GridSpace[NoSetting]:
         del data
-        return _ridge(self.alpha, self.penalty_by)
+        return fixed_space(LinearRidge(check_head(self.alpha, self.penalty_by)))
 
     @available_if(exact_in_parts)
     def partial_fit(self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> Self:
@@ -100,7 +100,7 @@ class LinearRegressor(FeatureRegressor):
         ValueError
             After `fit`, or where a parameter of the features was changed between calls.
         """
-        learner = self._space(NO_ROWS).learner({})
+        learner = self._space(NO_ROWS).learner(NoSetting())
         add_rows(self, cast(FixedFeatures, learner), X, y, sample_weight)
         return self
 
@@ -162,18 +162,6 @@ class LinearClassifier(FeatureClassifier):
         self.dtype = dtype
         self.random_state = random_state
 
-    def _space(self, data: Block) -> SearchSpace:
+    def _space(self, data: Block) -> GridSpace[NoSetting]:
         del data
-        return _ridge(self.alpha, self.penalty_by)
-
-
-def _ridge(alpha: float | None, by: Literal["loo", "gcv", "validation"]) -> SearchSpace:
-    check_positive("alpha", alpha)
-    check_choice("penalty_by", by, ("loo", "gcv", "validation"))
-    head = RidgeHead(None if alpha is None else float(alpha), by)
-
-    def make(point: Point) -> LinearRidge:
-        del point
-        return LinearRidge(head)
-
-    return SearchSpace(make, {}, {}, stages=None)
+        return fixed_space(LinearRidge(check_head(self.alpha, self.penalty_by)))

@@ -14,11 +14,12 @@ from sklearn.utils._array_api import check_same_namespace
 from sklearn.utils.validation import _get_feature_names, check_is_fitted, validate_data
 
 from ..maths.activations import Activation
+from ..models.head import RidgeHead
 from ..models.search.calibration import Calibration
-from ..models.search.network_spaces import HeadOptions
 from ..models.transfer import Transfer, transfer
 from ..models.two_layer import TwoLayer
 from .base import FeatureModel, seed_from
+from .checks import check_head
 from .classifier import FeatureClassifier
 from .data import TrainingData, float_types, given_weights, like, to_numpy, training_data
 from .regressor import FeatureRegressor
@@ -62,13 +63,12 @@ def learned_features(model: FeatureModel, X: Any) -> Any:
 
 
 def network(model: FeatureModel) -> TwoLayer:
-    """The fitted net."""
     return cast(TwoLayer, model.predictor_)
 
 
 def refit(
     model: FeatureModel,
-    head: HeadOptions,
+    head: RidgeHead,
     X: Any,
     y: NDArray[np.float64],
     sample_weight: ArrayLike | None,
@@ -77,7 +77,6 @@ def refit(
     scale_targets: bool,
 ) -> tuple[Transfer, TrainingData]:
     """Give `model` (a copy of the source) a head for targets y (n, c) at validated rows X."""
-    head.check()
     seed = seed_from(model.random_state)
     data = training_data(
         to_numpy(X).astype(np.float64),
@@ -90,7 +89,7 @@ def refit(
         inputs=model._inputs,
     )
     Z, t, w = data.block.X, data.block.y, data.block.w
-    found = transfer(network(model), Z, t, head.head(), linear=linear, weights=w, seed=seed)
+    found = transfer(network(model), Z, t, head, linear=linear, weights=w, seed=seed)
     model.predictor_, model._outputs = found.net, data.outputs
     model.first_gradient_ = None
     model._summarise(data.block, X)
@@ -153,7 +152,7 @@ class NetworkRegressor(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Featur
         check_columns(X, vars(self).get("feature_names_in_"))
         new = copy(self)
         X, target = new._validated(X, y, reset=False)
-        head = HeadOptions(new.width, new.activation, new.alpha, new.penalty_by)
+        head = check_head(new.alpha, new.penalty_by)
         refit(new, head, X, target, sample_weight, linear=new.linear_part, scale_targets=True)
         return new
 
@@ -215,7 +214,7 @@ class NetworkClassifier(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Featu
         check_columns(X, vars(self).get("feature_names_in_"))
         new = copy(self)
         X, codes = new._coded(X, y, reset=False)
-        head = HeadOptions(new.width, new.activation, new.alpha, new.penalty_by)
+        head = check_head(new.alpha, new.penalty_by)
         found, data = refit(
             new, head, X, codes, sample_weight, linear=new.linear_part, scale_targets=False
         )

@@ -7,11 +7,13 @@ from typing import Any, Literal, Self, cast
 from numpy.typing import ArrayLike
 from sklearn.utils.metaestimators import available_if
 
-from ..maths.activations import Activation
+from ..maths.activations import Activation, activation
 from ..maths.blocks import Block
 from ..models.fixed_features import FixedFeatures
-from ..models.search.network_spaces import HeadOptions, random_features_space
-from ..models.search.search import SearchSpace
+from ..models.random_features import RandomFeatures
+from ..models.search.network_space import NoSetting, fixed_space
+from ..models.search.search import GridSpace
+from .checks import check_count, check_head
 from .network import NetworkClassifier, NetworkRegressor
 from .partial import NO_ROWS, add_rows, exact_in_parts
 
@@ -81,11 +83,9 @@ class RandomFeaturesRegressor(NetworkRegressor):
         self.dtype = dtype
         self.random_state = random_state
 
-    def _space(self, data: Block) -> SearchSpace:
+    def _space(self, data: Block) -> GridSpace[NoSetting]:
         del data
-        return random_features_space(
-            HeadOptions(self.width, self.activation, self.alpha, self.penalty_by)
-        )
+        return _space(self)
 
     @available_if(exact_in_parts)
     def partial_fit(self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> Self:
@@ -108,7 +108,7 @@ class RandomFeaturesRegressor(NetworkRegressor):
         ValueError
             After `fit`, or where a parameter of the features was changed between calls.
         """
-        learner = self._space(NO_ROWS).learner({})
+        learner = self._space(NO_ROWS).learner(NoSetting())
         add_rows(self, cast(FixedFeatures, learner), X, y, sample_weight)
         return self
 
@@ -180,8 +180,12 @@ class RandomFeaturesClassifier(NetworkClassifier):
         self.dtype = dtype
         self.random_state = random_state
 
-    def _space(self, data: Block) -> SearchSpace:
+    def _space(self, data: Block) -> GridSpace[NoSetting]:
         del data
-        return random_features_space(
-            HeadOptions(self.width, self.activation, self.alpha, self.penalty_by)
-        )
+        return _space(self)
+
+
+def _space(model: RandomFeaturesRegressor | RandomFeaturesClassifier) -> GridSpace[NoSetting]:
+    width, sigma = check_count("width", model.width), activation(model.activation)
+    head = check_head(model.alpha, model.penalty_by)
+    return fixed_space(RandomFeatures(width, sigma, head=head))

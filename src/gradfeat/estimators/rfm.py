@@ -2,17 +2,31 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any, Literal
 
 from ..maths.blocks import Block
-from ..models.search.checks import check_choice
-from ..models.search.kernel_spaces import KernelChoice, MetricOptions, rfm_space
-from ..models.search.loss_space import LossSpace, allowed_losses
-from ..models.search.rfm_space import RFMSpace
+from ..models.kernels.radial import Laplace
+from ..models.rfm import RFM, ROUGH
+from ..models.search.rfm_losses import RFMLossSetting, rfm_loss_space
+from ..models.search.rfm_space import RFMSetting, RFMSpace, rfm_space
 from ..models.search.search import Space
+from ..models.solvers.adaptive import Adaptive
+from .checks import (
+    check_bytes,
+    check_choice,
+    check_count,
+    check_directions,
+    check_kernel,
+    check_positive,
+)
 from .classifier import FeatureClassifier
 from .regressor import FeatureRegressor
 
+#: Rows that M is learnt from at most where the last fit is that of the RFM itself.
+OWN_METRIC_ROWS = 10_000
+#: Rows beyond which the last fit has Nystrom centres.
+EVERY_ROW = 20_000
 #: Rows beyond which matrices of rows x rows are in float32.
 NARROW_BEYOND = 3000
 
@@ -128,7 +142,7 @@ class RFMRegressor(FeatureRegressor):
         self.dtype = dtype
         self.random_state = random_state
 
-    def _space(self, data: Block) -> Space:
+    def _space(self, data: Block) -> Space[RFMSetting]:
         return _rounds(self, data)
 
 
@@ -254,23 +268,33 @@ class RFMClassifier(FeatureClassifier):
         self.dtype = dtype
         self.random_state = random_state
 
-    def _space(self, data: Block) -> Space:
-        check_choice("loss", self.loss, ("squared", "logistic", None))
-        return LossSpace(
-            _rounds(self, data), allowed_losses(self.loss, len(data.X)), self.memory_limit
-        )
+    def _space(self, data: Block) -> Space[RFMLossSetting]:
+        loss = check_choice("loss", self.loss, ("squared", "logistic", None))
+        rounds, limit = _rounds(self, data), check_bytes(self.memory_limit)
+        return rfm_loss_space(rounds, loss, len(data.X), limit)
 
 
 def _rounds(model: RFMRegressor | RFMClassifier, data: Block) -> RFMSpace:
     """The search that the parameters of an estimator describe."""
-    options = MetricOptions(
-        model.n_iter,
-        model.diagonal,
-        model.agop_power,
-        model.centre_gradients,
-        model.normalisation,
-        model.agop_rows,
-        model.memory_limit,
+    choice = check_kernel(model.kernel, model.bandwidth, model.alpha)
+    n_iter = check_count("n_iter", model.n_iter, least=0)
+    power = check_positive("agop_power", model.agop_power)
+    normalisation = check_choice("normalisation", model.normalisation, ("trace", "max"))
+    agop_rows = check_count("agop_rows", model.agop_rows, allow_none=True)
+    diagonal = check_choice("diagonal", model.diagonal, (True, False, None))
+    centre = check_choice("centre_gradients", model.centre_gradients, (True, False))
+    limit = check_bytes(model.memory_limit)
+    directions = check_directions(model.directions)
+    rfm = RFM(
+        Laplace(1.0),
+        alpha=0.0,
+        n_iter=n_iter,
+        centre_gradients=centre,
+        normalisation=normalisation,
+        agop_rows=agop_rows,
+        metric_rows=OWN_METRIC_ROWS,
+        solver=Adaptive(most=EVERY_ROW, memory_limit=limit),
+        rough=replace(ROUGH, memory_limit=limit),
     )
-    choice = KernelChoice(model.kernel, model.bandwidth, model.alpha)
-    return rfm_space(choice, options, model.directions, data, thorough=model.search == "full")
+    thorough = model.search == "full"
+    return rfm_space(rfm, choice, diagonal, power, directions, data, thorough=thorough)

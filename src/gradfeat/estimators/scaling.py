@@ -49,7 +49,6 @@ class Standardiser:
         return {"mean": self.mean, "scale": self.scale}
 
     def __call__(self, X: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Standardised copy."""
         return (X - self.mean) / self.scale
 
     def inverse(self, Z: NDArray[np.float64]) -> NDArray[np.float64]:

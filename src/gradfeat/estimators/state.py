@@ -39,7 +39,6 @@ def _plain(value: Any) -> Any:
 
 
 def params_from(state: State) -> State:
-    """Inverse of :func:`params_state`."""
     return {name: _restored(value) for name, value in state.items()}
 
 
@@ -58,17 +57,14 @@ def labels_state(labels: NDArray[Any]) -> State:
 
 
 def labels_from(state: State) -> NDArray[Any]:
-    """Inverse of :func:`labels_state`."""
     return np.array(state["values"], dtype=np.dtype(state["dtype"]))
 
 
 def as_arrays(tensors: Mapping[str, torch.Tensor]) -> Arrays:
-    """Tensors as NumPy arrays."""
     return {name: t.detach().cpu().numpy() for name, t in tensors.items()}
 
 
 def with_prefix(prefix: str, arrays: Mapping[str, NDArray[Any]]) -> Arrays:
-    """Names put under `prefix`."""
     return {f"{prefix}.{name}": a for name, a in arrays.items()}
 
 

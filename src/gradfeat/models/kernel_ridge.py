@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import final
 
+from jaxtyping import Float
+from torch import Tensor
+
+from ..maths.cholesky import cholesky_
 from ..rows.rows import Rows
 from .base import Kernel, Learner
 from .kernel_machine import KernelMachine
@@ -85,3 +89,28 @@ class KernelRidge(Learner[KernelMachine]):
         data = sampled(rows, seed=seed)
         A = data.sample.X.new_ones(data.sample.X.shape[1])
         return data.ridge(self.kernel, self.alpha, solver, A, "normal equations")
+
+
+def penalty_path(
+    K: Float[Tensor, "n n"],
+    y: Float[Tensor, "n c"],
+    w: Float[Tensor, " n"],
+    alphas: Sequence[float],
+) -> Iterator[Float[Tensor, "n c"] | None]:
+    """c of (K + alpha W^{-1}) c = y for each alpha: one kernel matrix, a factorisation each.
+
+    None where the matrix is not numerically positive definite. (One eigendecomposition of K would
+    serve all penalties, and takes as long as 10 to 16 factorisations.)
+
+    Examples
+    --------
+    >>> import torch
+    >>> one = torch.ones(1, 1)
+    >>> [None if c is None else float(c) for c in penalty_path(one, one, one[0], (3.0, 15.0))]
+    [0.25, 0.0625]
+    """
+    for alpha in alphas:
+        A = K.clone()
+        A.diagonal().add_(alpha / w)
+        solve = cholesky_(A)
+        yield None if solve is None else solve(y)

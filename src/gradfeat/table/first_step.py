@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from gradfeat.models.search.found_features import FoundFeatures
+from gradfeat.models.gradient_features.found_features import FoundFeatures
 from gradfeat.table.fitting import Fitted
 from gradfeat.table.interpret import fold
 from gradfeat.table.prepared import Prepared

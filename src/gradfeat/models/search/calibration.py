@@ -1,13 +1,16 @@
-"""Probabilities from decision values, fitted on held-out rows."""
+"""Class codes, and probabilities from decision values, fitted on held-out rows."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
 import numpy as np
+import torch
+from jaxtyping import Float
 from numpy.typing import NDArray
 from scipy.optimize import minimize
 from scipy.special import log_softmax, logsumexp
+from torch import Tensor
 
 
 @dataclass(frozen=True)
@@ -29,7 +32,6 @@ class Calibration:
         return cls(1.0, (0.0,) * K)
 
     def __call__(self, decisions: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Log-probabilities (n, K)."""
         return log_softmax(self.scale * decisions + np.array(self.shift), axis=1)
 
 
@@ -97,3 +99,21 @@ def calibrated_loss(
     """
     logp = fit_calibration(decisions, labels, w)(decisions)
     return float(-(w @ logp[np.arange(len(labels)), labels]) / w.sum())
+
+
+def codes_of(y: Float[Tensor, "n c"]) -> tuple[Float[Tensor, "n c"], Float[Tensor, " c"]]:
+    """+-1 codes, and what was subtracted from them to give y (a constant between -1 and 1).
+
+    Examples
+    --------
+    >>> codes_of(torch.tensor([[0.5], [-1.5]]))
+    (tensor([[ 1.],
+            [-1.]]), tensor([0.5000]))
+    """
+    codes = torch.where(y > 0, 1.0, -1.0).to(y)
+    return codes, (codes - y)[0]
+
+
+def logit_share(c: int) -> float:
+    """What decisions are of logits: half of the one of two classes, softmax(-f/2, f/2)_2."""
+    return 0.5 if c == 1 else 1.0

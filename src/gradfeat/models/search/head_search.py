@@ -4,18 +4,19 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from functools import cached_property
+from typing import Any
 
 import torch
 from jaxtyping import Float
 from torch import Tensor
 
 from ...maths.blocks import Block
-from ...maths.cholesky import cholesky_
 from ...rows.rows import in_memory
-from ..kernel_ridge import KernelRidge
+from ..kernel_ridge import KernelRidge, penalty_path
 from ..kernels.named import kernel
+from ..nystrom_rows import first_rows
 from ..solvers.base import Solver
 from ..subspace_refit import eigenpairs, leading_metric, unit_spread
 from .search import deadline_passed
@@ -57,6 +58,18 @@ class Head:
     bandwidth: float = 1.0
     alpha: float = 1e-3
 
+    def named(self) -> dict[str, Any]:
+        """Settings under the names that they have beside those of the rounds.
+
+        Examples
+        --------
+        >>> list(Head(3).named())
+        ['directions', 'head_power', 'head_kernel', 'head_bandwidth', 'head_alpha']
+        """
+        values = asdict(self)
+        directions = values.pop("directions")
+        return {"directions": directions, **{f"head_{k}": v for k, v in values.items()}}
+
 
 @dataclass(frozen=True, eq=False)
 class Split:
@@ -74,6 +87,18 @@ class Split:
         """B of a last fit to the training rows."""
         B = leading_metric(*self._eigenpairs, directions, power)
         return unit_spread(B, self.train.X, self.train.w)
+
+    def first(self, rows: int) -> Split:
+        """In float64, at most so many training and twice as many held-out rows.
+
+        Any run of the rows is a fair sample of them.
+        """
+        train, held = first_rows(self.train, rows), first_rows(self.held, 2 * rows)
+        return Split(_in_float64(train), _in_float64(held), self.A.double())
+
+
+def _in_float64(rows: Block) -> Block:
+    return Block(rows.X.double(), rows.y.double(), rows.w.double())
 
 
 @dataclass(frozen=True, eq=False)
@@ -94,23 +119,19 @@ def held_out_loss(splits: Sequence[Split], predictions: Sequence[Tensor]) -> flo
     return total / mass if math.isfinite(total) else math.inf
 
 
-def penalty_path(split: Split, head: Head, alphas: Sequence[float]) -> list[Tensor | None]:
-    """Held-out predictions at several penalties: one kernel matrix, a factorisation each.
+def predictions_by_penalty(
+    split: Split, head: Head, alphas: Sequence[float]
+) -> list[Tensor | None]:
+    """Held-out predictions of a head at several penalties, from one kernel matrix.
 
     None where the matrix is not numerically positive definite.
     """
     train, held = split.train, split.held
     B = split.projection(head.directions, head.power)
     k, P = kernel(head.kernel, head.bandwidth), train.X @ B
-    K, across = k(P, P), k(held.X @ B, P)
-    offset = (train.w @ train.y) / train.w.sum()
-    out: list[Tensor | None] = []
-    for alpha in alphas:
-        A = K.clone()
-        A.diagonal().add_(alpha / train.w)
-        solve = cholesky_(A)
-        out.append(None if solve is None else across @ solve(train.y - offset) + offset)
-    return out
+    across, offset = k(held.X @ B, P), (train.w @ train.y) / train.w.sum()
+    solutions = penalty_path(k(P, P), train.y - offset, train.w, alphas)
+    return [None if c is None else across @ c + offset for c in solutions]
 
 
 def fit_head(split: Split, head: Head, solver: Solver) -> Float[Tensor, "h c"]:
@@ -124,7 +145,7 @@ def fit_head(split: Split, head: Head, solver: Solver) -> Float[Tensor, "h c"]:
 
 def evaluate_head(splits: Sequence[Split], head: Head, alphas: Sequence[float]) -> HeadTrial:
     """The head with the best of these penalties."""
-    paths = [penalty_path(split, head, alphas) for split in splits]
+    paths = [predictions_by_penalty(split, head, alphas) for split in splits]
     best = HeadTrial(head, math.inf, ())
     for alpha, predictions in zip(alphas, zip(*paths, strict=True), strict=True):
         whole = tuple(f for f in predictions if f is not None)
@@ -281,20 +302,19 @@ def _neighbours(name: str) -> tuple[str, ...]:
     return SMOOTHNESS[max(0, at - 1) : at + 2]
 
 
-def first_rows(block: Block, rows: int) -> Block:
-    """At most so many of the rows, in float64 (any run of them is a fair sample)."""
-    return Block(block.X[:rows].double(), block.y[:rows].double(), block.w[:rows].double())
+def candidate_directions(asked: int | str | None, d: int, learnt: bool) -> Sequence[int | None]:
+    """Numbers of directions to try: that asked for, or those worth it among d, "all" last.
 
-
-def candidate_directions(d: int, learnt: bool) -> list[int | None]:
-    """Numbers of directions worth a try among d, "all" last; only that where M is not learnt.
+    Only all where M is not learnt.
 
     Examples
     --------
-    >>> candidate_directions(5, True), candidate_directions(5, False)
+    >>> candidate_directions("auto", 5, True), candidate_directions("auto", 5, False)
     ([1, 2, 3, 4, None], [None])
     """
-    return [*(r for r in DIRECTIONS if r < d and learnt), None]
+    if asked == "auto":
+        return [*(r for r in DIRECTIONS if r < d and learnt), None]
+    return [int(str(asked))]
 
 
 def is_learnt(A: Tensor) -> bool:

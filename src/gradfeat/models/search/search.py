@@ -8,18 +8,18 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from itertools import pairwise
-from typing import Any
+from typing import Any, Generic, TypeVar, final
 
 import torch
 from torch import Tensor
 
 from ...maths.blocks import Block
-from ...rows.rows import in_memory
+from ...rows.rows import Rows, in_memory
 from ..base import Learner, Predictor
-
-Point = dict[str, Any]
+from ..first_gradient import GradientTest
+from ..gradient_features.found_features import FoundFeatures
 
 _deadline: ContextVar[float] = ContextVar("deadline", default=math.inf)
 
@@ -47,17 +47,76 @@ def deadline_passed() -> bool:
     return time.monotonic() > _deadline.get()
 
 
-#: Rows a search may train on, for ``search="fast"`` and ``"full"``.
-SEARCH_ROWS = {"fast": 1500, "full": 4000}
+@dataclass(frozen=True)
+class Setting(ABC):
+    """The hyper-parameters of a method that a search may vary."""
+
+    @abstractmethod
+    def named(self) -> dict[str, Any]:
+        """Their values by the names that users know them by."""
 
 
-class Space(ABC):
+SettingT = TypeVar("SettingT", bound=Setting)
+
+
+@dataclass(frozen=True)
+class Effort:
+    """How much a search may do.
+
+    Attributes
+    ----------
+    rows : int
+        Rows that one fit may train on.
+    sweeps : int
+        Passes over the axes.
+    """
+
+    rows: int
+    sweeps: int
+
+
+@dataclass(frozen=True, eq=False)
+class Fitted:
+    """A predictor, and what else its fit tells.
+
+    Attributes
+    ----------
+    predictor : Predictor
+        Fitted to all rows.
+    first_gradient : GradientTest, optional
+        Of methods that rest on the first gradient step: is it beyond chance?
+    gradient_features : FoundFeatures, optional
+        Of methods made of them: the gradient feature set of the rows.
+    """
+
+    predictor: Predictor
+    first_gradient: GradientTest | None = None
+    gradient_features: FoundFeatures | None = None
+
+
+#: Effort of ``search="fast"`` and ``"full"``.
+FAST, FULL = Effort(1500, 1), Effort(4000, 2)
+
+
+@dataclass(frozen=True)
+class Trial(Generic[SettingT]):
+    """One setting (its best stage included) on held-out rows: its loss and predictions.
+
+    ``predictions``, ``y`` and ``w`` (n_held, c), (n_held, c), (n_held,) are those of all folds.
+    """
+
+    setting: SettingT
+    loss: float
+    predictions: Tensor
+    y: Tensor
+    w: Tensor
+
+
+class Space(ABC, Generic[SettingT]):
     """Settings of a method: where a search begins, and how it finds the best."""
 
-    #: Setting that is used where nothing is searched.
-    start: Point
-    #: Whether the method rests on the first gradient step, so that it is tested.
-    first_gradient: bool = False
+    #: The setting that is used where nothing is searched.
+    start: SettingT
 
     @property
     @abstractmethod
@@ -65,70 +124,98 @@ class Space(ABC):
         """Whether there is anything to search."""
 
     @abstractmethod
-    def learner(self, point: Point) -> Learner[Predictor]:
+    def learner(self, setting: SettingT) -> Learner[Predictor]:
         """The method at one setting."""
 
-    def given(self, data: Block, seed: int, rows: int) -> Trial:
-        """The start, as it is with all of its stages, on held-out rows."""
-        plain = SearchSpace(self.learner, self.start, {}, stages=None)
-        return evaluate(plain, self.start, data, seed, rows)
+    @abstractmethod
+    def fit(self, setting: SettingT, rows: Rows, seed: int) -> Fitted:
+        """The method at one setting, fitted to all rows."""
 
     @abstractmethod
-    def best(self, data: Block, seed: int, rows: int, sweeps: int) -> Trial:
+    def best(self, data: Block, seed: int, effort: Effort) -> Trial[SettingT]:
         """The best setting found."""
+
+    def given(self, data: Block, seed: int, rows: int) -> Trial[SettingT]:
+        """The start, as it is with all of its stages, on held-out rows."""
+        return evaluate(GridSpace(self.learner, self.start), self.start, data, seed, rows)
 
 
 @dataclass(frozen=True)
-class SearchSpace(Space):
+class Stages:
+    """Where the number of stages of a fit (iterations, steps) is chosen too.
+
+    Attributes
+    ----------
+    name : str
+        The field of the setting that it is.
+    first : int
+        The number that the first stage of the path stands for.
+    """
+
+    name: str
+    first: int
+
+
+def plain_fit(learner: Learner[Predictor], rows: Rows, seed: int) -> Fitted:
+    return Fitted(learner.fit(rows, seed=seed))
+
+
+@final
+@dataclass(frozen=True)
+class GridSpace(Space[SettingT]):
     """One axis at a time over a grid of settings.
 
     Attributes
     ----------
-    make : callable (point) -> Learner
+    make : callable (setting) -> Learner
         The method at one setting.
-    start : dict
-        Setting to begin with; contains every axis.
+    start : SettingT
+        Setting to begin with.
     axes : mapping of name to values
-        Tried one axis at a time, in this order, the others held at the best so far.
-    stages : (str, int) or None
-        Where the number of stages (iterations, steps) is chosen too: the name it has in a
-        setting, and the number that the first stage of the path stands for.
-    first_gradient : bool
-        Whether the method rests on the first gradient step, so that it is tested.
+        Fields of the setting, tried one at a time in this order, the others held at the best so
+        far.
+    stages : Stages, optional
+        Where the number of stages is chosen too.
+    finish : callable (learner, rows, seed) -> Fitted
+        The fit to all rows, with what else it tells.
     """
 
-    make: Callable[[Point], Learner[Predictor]]
-    start: Point
-    axes: Mapping[str, Sequence[Any]]
-    stages: tuple[str, int] | None
-    first_gradient: bool = False
+    make: Callable[[SettingT], Learner[Predictor]]
+    start: SettingT
+    axes: Mapping[str, Sequence[Any]] = field(default_factory=dict)
+    stages: Stages | None = None
+    finish: Callable[[Any, Rows, int], Fitted] = plain_fit
 
     @property
     def open(self) -> bool:
         """Axes, or a number of stages."""
         return bool(self.axes) or self.stages is not None
 
-    def learner(self, point: Point) -> Learner[Predictor]:
-        """What `make` makes."""
-        return self.make(point)
+    def learner(self, setting: SettingT) -> Learner[Predictor]:
+        return self.make(setting)
 
-    def best(self, data: Block, seed: int, rows: int, sweeps: int) -> Trial:
-        """By :func:`search`."""
-        return search(self, data, seed, rows=rows, sweeps=sweeps)
+    def fit(self, setting: SettingT, rows: Rows, seed: int) -> Fitted:
+        return self.finish(self.make(setting), rows, seed)
 
+    def best(self, data: Block, seed: int, effort: Effort) -> Trial[SettingT]:
+        """By passes over the axes; each setting is fitted once, ties go to the one tried first."""
+        best = evaluate(self, self.start, data, seed, effort.rows)
+        seen = {self.start}
+        for _ in range(effort.sweeps):
+            for axis, values in self.axes.items():
+                for value in values:
+                    setting = self._at_all_stages(replace(best.setting, **{axis: value}))
+                    if setting in seen or deadline_passed():
+                        continue
+                    seen.add(setting)
+                    trial = evaluate(self, setting, data, seed, effort.rows)
+                    best = trial if trial.loss < best.loss else best
+        return best
 
-@dataclass(frozen=True)
-class Trial:
-    """One setting (its best stage included) on held-out rows: its loss and predictions.
-
-    ``predictions``, ``y`` and ``w`` (n_held, c), (n_held, c), (n_held,) are those of all folds.
-    """
-
-    point: Point
-    loss: float
-    predictions: Tensor
-    y: Tensor
-    w: Tensor
+    def _at_all_stages(self, setting: SettingT) -> SettingT:
+        if self.stages is None:
+            return setting
+        return replace(setting, **{self.stages.name: getattr(self.start, self.stages.name)})
 
 
 def folds(n: int, rows: int, most: int = 5) -> list[tuple[slice | list[int], slice]]:
@@ -149,25 +236,26 @@ def folds(n: int, rows: int, most: int = 5) -> list[tuple[slice | list[int], sli
     return [([i for i in range(n) if not a <= i < b], slice(a, b)) for a, b in pairwise(edges)]
 
 
-def evaluate(space: SearchSpace, point: Point, data: Block, seed: int, rows: int) -> Trial:
+def evaluate(
+    space: GridSpace[SettingT], setting: SettingT, data: Block, seed: int, rows: int
+) -> Trial[SettingT]:
     """Held-out loss of one setting, at its best stage."""
-    learner = space.make(point)
+    learner = space.make(setting)
     by_fold: list[list[Tensor]] = []
     held_rows = []
     for train, held in folds(len(data.X), rows):
         held_rows.append(held)
         path = learner.fit_path(in_memory(data.X[train], data.y[train], data.w[train]), seed=seed)
-        stages = _predictions(path, data, held, early=space.stages is not None)
-        by_fold.append(stages)
+        by_fold.append(_predictions(path, data, held, early=space.stages is not None))
     y = torch.cat([data.y[held] for held in held_rows])
     w = torch.cat([data.w[held] for held in held_rows])
     stages = [torch.cat(parts) for parts in zip(*by_fold, strict=False)]
     losses = [float((w @ (p - y).square()).sum() / w.sum()) for p in stages]
     if space.stages is None:
-        return Trial(point, losses[-1], stages[-1], y, w)
+        return Trial(setting, losses[-1], stages[-1], y, w)
     stage = min(range(len(losses)), key=losses.__getitem__)
-    name, first = space.stages
-    return Trial({**point, name: first + stage}, losses[stage], stages[stage], y, w)
+    chosen = replace(setting, **{space.stages.name: space.stages.first + stage})
+    return Trial(chosen, losses[stage], stages[stage], y, w)
 
 
 def _predictions(
@@ -194,28 +282,3 @@ def gains(losses: Sequence[float]) -> bool:
     if losses[-1] > 1.05 * min(losses):
         return False
     return len(losses) < 3 or min(losses[-2:]) < 0.998 * min(losses[:-2])
-
-
-def search(
-    space: SearchSpace, data: Block, seed: int, *, rows: int = 1500, sweeps: int = 1
-) -> Trial:
-    """Best setting found by `sweeps` passes over the axes, one axis at a time.
-
-    Each setting is fitted once; ties go to the setting tried first.
-    """
-    best = evaluate(space, space.start, data, seed, rows)
-    seen = {_key(space.start)}
-    for _ in range(sweeps):
-        for axis, values in space.axes.items():
-            for value in values:
-                point = {name: best.point[name] for name in space.start} | {axis: value}
-                if _key(point) in seen or deadline_passed():
-                    continue
-                seen.add(_key(point))
-                trial = evaluate(space, point, data, seed, rows)
-                best = trial if trial.loss < best.loss else best
-    return best
-
-
-def _key(point: Point) -> tuple[tuple[str, Any], ...]:
-    return tuple(sorted(point.items()))

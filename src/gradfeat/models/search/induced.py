@@ -1,28 +1,31 @@
-"""An induced network as a fit of standardised tables: whitening, the rows to search, codes."""
+"""Induced networks as a fit of standardised tables, and what a search of them varies."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass, replace
-from typing import final
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass, replace
+from typing import Any, final
 
 from torch import Tensor
 
 from ...maths.blocks import Block
 from ...maths.whitening import whitening
 from ...rows.rows import Rows, in_memory, of_block
+from ..base import Learner
+from ..gradient_features.found_features import FoundFeatures
 from ..induced.network import InducedNetwork
 from ..induced.neuron_grid import SignedDirections
 from ..losses import Squared
 from ..nystrom_rows import first_rows
+from ..refit import Linear
 from ..two_layer import TwoLayer
-from .found_features import FeatureLearner, FoundFeatures
-from .logistic_head import codes_of, share
+from .calibration import codes_of, logit_share
+from .search import Fitted, GridSpace, Setting
 
 
 @final
 @dataclass(frozen=True)
-class InducedFit(FeatureLearner):
+class InducedFit(Learner[TwoLayer]):
     """The induced network of the rows, and the gradient feature set that it is made of.
 
     Attributes
@@ -40,8 +43,8 @@ class InducedFit(FeatureLearner):
     --------
     >>> import torch
     >>> X = torch.randn(500, 3, generator=torch.Generator().manual_seed(0)).double()
-    >>> rows = in_memory(X, X[:, :1])
-    >>> net, found = InducedFit(InducedNetwork(neurons=400), True, 500).with_features(rows)
+    >>> learner = InducedFit(InducedNetwork(neurons=400), True, 500)
+    >>> net, found = learner.with_features(in_memory(X, X[:, :1]))
     >>> float(found.mass[0]), bool(abs(found.directions[0, 0]) > 0.99)
     (0.5, True)
     """
@@ -51,7 +54,6 @@ class InducedFit(FeatureLearner):
     rows: int
 
     def fit_path(self, rows: Rows, *, seed: int = 0) -> Iterator[TwoLayer]:
-        """One network."""
         yield self.with_features(rows, seed=seed)[0]
 
     def with_features(self, rows: Rows, *, seed: int = 0) -> tuple[TwoLayer, FoundFeatures]:
@@ -78,5 +80,48 @@ class InducedFit(FeatureLearner):
             return learner.fit(of_block(block), seed=seed)
         codes, shift = codes_of(block.y)
         f = learner.fit(in_memory(block.X, codes, block.w), seed=seed)
-        half = share(codes.shape[1])
+        half = logit_share(codes.shape[1])
         return replace(f, a=half * f.a, offset=half * f.offset - shift)
+
+
+@final
+@dataclass(frozen=True)
+class InducedSetting(Setting):
+    """Coordinates and sizes of the gradient features, and the linear part."""
+
+    whiten: bool = True
+    bias_scale: float = 1.0
+    width: float = 0.1
+    linear: Linear = "ridge"
+
+    def named(self) -> dict[str, Any]:
+        return asdict(self)
+
+
+#: What a search tries beside the start.
+TRIED: dict[str, Sequence[Any]] = {
+    "whiten": (False,),
+    "bias_scale": (0.5, 1.5, 2.0),
+    "width": (0.05, 0.2),
+    "linear": ("none",),
+}
+
+
+def induced_space(
+    start: InducedSetting, inner: InducedNetwork, feature_rows: int, searched: Sequence[str]
+) -> GridSpace[InducedSetting]:
+    """Induced networks like `inner`, over the fields of the setting that are `searched`."""
+
+    def make(setting: InducedSetting) -> InducedFit:
+        network = replace(
+            inner, width=setting.width, bias_scale=setting.bias_scale, linear=setting.linear
+        )
+        return InducedFit(network, setting.whiten, feature_rows)
+
+    axes = {name: values for name, values in TRIED.items() if name in searched}
+    return GridSpace(make, start, axes, finish=_with_features)
+
+
+def _with_features(learner: InducedFit, rows: Rows, seed: int) -> Fitted:
+    net, found = learner.with_features(rows, seed=seed)
+    return Fitted(net, gradient_features=found)

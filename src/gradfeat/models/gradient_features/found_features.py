@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,10 +11,7 @@ from jaxtyping import Float
 from numpy.typing import NDArray
 from torch import Tensor
 
-from ...rows.rows import Rows
-from ..base import Learner
-from ..gradient_features.cones import GradientFeatureSet
-from ..two_layer import TwoLayer
+from .cones import GradientFeatureSet
 
 
 @dataclass(frozen=True, eq=False)
@@ -100,7 +96,6 @@ class FoundFeatures:
         return {name: a for name, a in vars(self).items() if name not in _NUMBERS}
 
     def numbers(self) -> dict[str, Any]:
-        """Everything else."""
         return {name: vars(self)[name] for name in _NUMBERS}
 
     @classmethod
@@ -120,11 +115,3 @@ def _unit_columns(W: NDArray[np.float64]) -> NDArray[np.float64]:
     norms = np.linalg.norm(W, axis=0)
     largest = np.take_along_axis(W, np.abs(W).argmax(0)[None], axis=0)[0]
     return W / np.where(norms > 0, norms, 1.0) * np.where(largest < 0, -1.0, 1.0)
-
-
-class FeatureLearner(Learner[TwoLayer], ABC):
-    """A learner whose networks are made of gradient features that are worth keeping."""
-
-    @abstractmethod
-    def with_features(self, rows: Rows, *, seed: int = 0) -> tuple[TwoLayer, FoundFeatures]:
-        """The network, and its features in the coordinates of X."""

@@ -1,0 +1,195 @@
+"""What a search of kernel ridge varies: kernel, bandwidth and penalty; and by which solver."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, replace
+from typing import Any, final
+
+import torch
+from torch import Tensor
+
+from ...maths.blocks import Block
+from ...maths.memory import allowed_bytes
+from ..base import Kernel
+from ..kernel_ridge import KernelRidge
+from ..kernels.named import kernel
+from ..kernels.radial import squared_distances
+from ..solvers.base import Solution, Solver, System, Watch
+from ..solvers.direct import direct_bytes
+from ..solvers.named import solver
+from ..solvers.nystrom_direct import NystromDirect
+from .search import GridSpace, Setting
+
+KERNELS = ("laplace", "matern32", "gaussian")
+FACTORS = (0.5, 2.0, 4.0)
+ALPHAS = (1e-4, 1e-3, 1e-1, 1.0, 10.0)
+START_ALPHA = 1e-2
+#: Rows whose pairwise distances tell the length scale of the data.
+MEDIAN_ROWS = 500
+
+
+@final
+@dataclass(frozen=True)
+class KernelSetting(Setting):
+    """Kernel, bandwidth and penalty of kernel ridge, and the name of its solver."""
+
+    kernel: str
+    bandwidth: float
+    alpha: float
+    solver: str
+
+    def named(self) -> dict[str, Any]:
+        return asdict(self)
+
+
+@dataclass(frozen=True)
+class KernelChoice:
+    """Kernel, bandwidth and penalty that were asked for; None is searched."""
+
+    kernel: str | None
+    bandwidth: float | None
+    alpha: float | None
+
+    def started(self, X: Tensor) -> tuple[str, float, float]:
+        """Kernel, bandwidth and penalty that a search of these rows begins with."""
+        name = "laplace" if self.kernel is None else self.kernel
+        bandwidth = median_distance(X) if self.bandwidth is None else self.bandwidth
+        check_values(kernel(name, bandwidth), name, bandwidth, X)
+        return name, bandwidth, START_ALPHA if self.alpha is None else self.alpha
+
+    def axes(self, bandwidth: float) -> dict[str, Sequence[Any]]:
+        """What is varied, beginning with this bandwidth."""
+        axes: dict[str, Sequence[Any]] = {}
+        if self.alpha is None:
+            axes["alpha"] = ALPHAS
+        if self.kernel is None:
+            axes["kernel"] = KERNELS
+        if self.bandwidth is None:
+            axes["bandwidth"] = [bandwidth * factor for factor in FACTORS]
+        return axes
+
+
+def kernel_ridge_space(
+    choice: KernelChoice,
+    wanted: str | None,
+    data: Block,
+    memory_limit: int | None,
+    *,
+    streamed: bool,
+) -> GridSpace[KernelSetting]:
+    """Kernel ridge over the open settings of `choice`; the setting tells the solver.
+
+    Raises
+    ------
+    ValueError
+        For kernel values beyond floating-point numbers, or a solver that cannot stream rows.
+    """
+    method: Solver
+    if streamed:
+        method, name = streaming_solver(wanted, memory_limit), "nystrom"
+    else:
+        method = chosen_solver(wanted, data, memory_limit)
+        name = method.name
+
+    def make(setting: KernelSetting) -> KernelRidge:
+        return KernelRidge(kernel(setting.kernel, setting.bandwidth), setting.alpha, method)
+
+    start = KernelSetting(*choice.started(data.X), name)
+    return GridSpace(make, start, choice.axes(start.bandwidth))
+
+
+def median_distance(X: Tensor) -> float:
+    """Median distance between two rows (of the first 500); one when all rows are equal.
+
+    Examples
+    --------
+    >>> round(median_distance(torch.tensor([[0.0], [3.0]])), 4)
+    3.0
+    """
+    X = X[:MEDIAN_ROWS]
+    upper = torch.triu_indices(len(X), len(X), 1)
+    squares = squared_distances(X, X)[upper[0], upper[1]]
+    positive = squares[squares > 0]
+    return float(positive.median().sqrt()) if len(positive) else 1.0
+
+
+def check_values(k: Kernel, name: str, bandwidth: float, X: Tensor) -> None:
+    """Raise ValueError where the kernel of the longest row, or squares on the way, overflow."""
+    longest = X[X.norm(dim=1).argmax()][None]
+    K = k(longest, torch.cat([longest, X[:1]])).double()
+    scaled = float(longest.double().norm() / bandwidth)
+    size = torch.stack([K.abs().max(), torch.tensor(scaled).double() ** 4]).max()
+    if not float(size) * len(X) < torch.finfo(X.dtype).max:
+        raise ValueError(
+            f"bandwidth is {bandwidth} and kernel {name!r}, whose values here "
+            f"are beyond {str(X.dtype).removeprefix('torch.')}: give a larger bandwidth"
+            f"{', or dtype float64' if X.dtype == torch.float32 else ''}."
+        )
+
+
+#: How the warning about a tolerance that was not reached begins, as a regular expression.
+UNREACHED = r"solver='\w+' stopped at a relative residual"
+
+#: Where the memory that is allowed does not do.
+WITH_MATRIX = (
+    "fit on fewer rows, use solver='nystrom' or solver='eigenpro', or use random features or "
+    "gradient features, whose memory does not grow with the square of the rows"
+)
+WITHOUT_MATRIX = "fit on fewer rows or raise memory_limit"
+
+
+@final
+@dataclass(frozen=True)
+class NamedSolver(Solver):
+    """A solver chosen by name, whose advice is in the words of those who give names.
+
+    Examples
+    --------
+    >>> NamedSolver("richardson", solver("richardson")).name
+    'richardson'
+    """
+
+    name: str
+    inner: Solver
+
+    def solve(self, system: System, *, seed: int = 0, watch: Watch | None = None) -> Solution:
+        try:
+            found = self.inner.solve(system, seed=seed, watch=watch)
+        except MemoryError as error:
+            instead = WITH_MATRIX if self.name == "direct" else WITHOUT_MATRIX
+            raise MemoryError(f"{str(error).partition(': ')[0]}: {instead}.") from error
+        return found if found.converged else replace(found, message=self._shortfall(found))
+
+    def _shortfall(self, found: Solution) -> str:
+        others = [f"solver={name!r}" for name in ("direct", "nystrom_cg") if name != self.name]
+        last = found.trace[-1]
+        return (
+            f"solver={self.name!r} stopped at a relative residual of {last.residual:.2g} after "
+            f"{last.iteration:,} iterations, short of its tolerance, so the fit is not quite that "
+            f"of the kernel and alpha: use {' or '.join(others)}, or a larger alpha."
+        )
+
+
+def chosen_solver(name: str | None, data: Block, memory_limit: int | None) -> NamedSolver:
+    """Solver by name; None is direct where its matrix is allowed, else Nystrom centres."""
+    if name is None:
+        fits = direct_bytes(data.X, data.y) <= allowed_bytes(memory_limit)
+        name = "direct" if fits else "nystrom"
+    return NamedSolver(name, solver(name, memory_limit))
+
+
+def streaming_solver(name: str | None, memory_limit: int | None) -> NystromDirect:
+    """The solver for rows that are streamed.
+
+    Raises
+    ------
+    ValueError
+        For any name but "nystrom".
+    """
+    if name not in (None, "nystrom"):
+        raise ValueError(
+            f"solver is {name!r}, which needs its rows in memory: give arrays, or solver='nystrom' "
+            "for rows that are streamed."
+        )
+    return NystromDirect(memory_limit=memory_limit)

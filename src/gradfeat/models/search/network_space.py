@@ -1,0 +1,79 @@
+"""What a search of the two-layer networks, and of ridge on the inputs, varies."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any, final
+
+from ...rows.rows import Rows
+from ..base import Learner
+from ..first_gradient import first_gradient_test
+from ..gradient_step import GradientStep
+from ..two_layer import TwoLayer
+from ..whitened import Whitened
+from .search import Fitted, GridSpace, Setting, Stages
+
+#: Most first-layer steps that a search tries.
+MAX_STEPS = 8
+
+
+@final
+@dataclass(frozen=True)
+class NoSetting(Setting):
+    """Of methods in which nothing is searched: their head chooses its penalty itself."""
+
+    def named(self) -> dict[str, Any]:
+        return {}
+
+
+def fixed_space(learner: Learner[TwoLayer]) -> GridSpace[NoSetting]:
+    """Nothing to search.
+
+    Examples
+    --------
+    >>> from gradfeat.models.linear import LinearRidge
+    >>> fixed_space(LinearRidge()).open
+    False
+    """
+    return GridSpace(lambda _: learner, NoSetting())
+
+
+@final
+@dataclass(frozen=True)
+class StepSetting(Setting):
+    """Whether steps are taken in whitened inputs, and how many; None: as many as are allowed."""
+
+    whiten: bool
+    n_steps: int | None = None
+
+    def named(self) -> dict[str, Any]:
+        """Both, the number where it was chosen."""
+        chosen = {} if self.n_steps is None else {"n_steps": self.n_steps}
+        return {"whiten": self.whiten, **chosen}
+
+
+def gradient_step_space(
+    inner: GradientStep, n_steps: int | None, whiten: bool | None
+) -> GridSpace[StepSetting]:
+    """Number of steps and whitening where they are None; the head chooses its penalty itself."""
+    most = MAX_STEPS if n_steps is None else n_steps
+
+    def make(setting: StepSetting) -> Learner[TwoLayer]:
+        steps = most if setting.n_steps is None else setting.n_steps
+        learner = replace(inner, n_steps=steps)
+        return Whitened(learner) if setting.whiten else learner
+
+    axes: dict[str, Sequence[Any]] = {"whiten": (False,)} if whiten is None else {}
+    start = StepSetting(True if whiten is None else whiten)
+    stages = Stages("n_steps", 1) if n_steps is None else None
+    return GridSpace(make, start, axes, stages, _with_gradient_test)
+
+
+def _with_gradient_test(learner: Learner[TwoLayer], rows: Rows, seed: int) -> Fitted:
+    """The net, and whether the first gradient of the rows (or of a sample of them) is noise."""
+    block = rows.held or rows.sample
+    if block is None:
+        block = rows.block("a test of the first gradient")
+    test = first_gradient_test(block.X, block.y, weights=block.w, seed=seed)
+    return Fitted(learner.fit(rows, seed=seed), test)

@@ -1,0 +1,230 @@
+"""The last fit of an RFM on class codes: by squared or logistic loss, and which of them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, final
+
+import torch
+from torch import Tensor
+
+from ...maths.blocks import Block
+from ...rows.rows import Rows, in_memory
+from ..base import Learner, Predictor
+from ..kernel_logistic import KernelLogistic, logistic_coefficients
+from ..kernel_machine import KernelMachine, apply_metric
+from ..nystrom_rows import first_rows
+from ..rfm import RFM
+from .calibration import calibrated_loss, codes_of, logit_share, two_sided
+from .head_search import Split
+from .rfm_space import RFMSetting, RFMSpace, joined
+from .rounds import Round
+from .search import Effort, Fitted, Setting, Space, Trial, deadline_passed, plain_fit
+
+#: Penalties tried, from the largest down for as long as that helps; that of no search.
+ALPHAS, START_ALPHA = (1.0, 1e-1, 1e-2, 1e-3, 1e-4), 1e-2
+#: Training rows of a split that the penalties are tried on at most.
+PATH_ROWS = 2500
+#: Rows up to which the logistic loss is tried where the loss is to be chosen.
+CHOICE_ROWS = 3000
+#: Residual of the fits that penalties are compared by.
+ROUGH = 1e-3
+
+
+@final
+@dataclass(frozen=True)
+class ShiftedLogistic(Learner[KernelMachine]):
+    """Kernel logistic regression on codes of which a constant was subtracted, as y - mean y.
+
+    That constant is subtracted from the logits too, so that adding it gives logits: f of several
+    classes, and (-f, f) those of two.
+
+    Attributes
+    ----------
+    logistic : KernelLogistic
+        The fit to the codes themselves.
+
+    Examples
+    --------
+    >>> from gradfeat.models.kernels.radial import Gaussian
+    >>> from gradfeat.rows import in_memory
+    >>> X = torch.linspace(-1, 1, 6).double()[:, None]
+    >>> f = ShiftedLogistic(KernelLogistic(Gaussian(1.0), alpha=0.1))
+    >>> f = f.fit(in_memory(X, X.sign() - 0.3))
+    >>> bool(((f(X) + 0.3).sign() == X.sign()).all())
+    True
+    """
+
+    logistic: KernelLogistic
+
+    def fit_path(self, rows: Rows, *, seed: int = 0) -> Iterator[KernelMachine]:
+        block = rows.block("logistic loss")
+        codes, shift = codes_of(block.y)
+        f = self.logistic.fit(in_memory(block.X, codes, block.w), seed=seed)
+        half = logit_share(codes.shape[1])
+        yield replace(f, c=half * f.c, offset=half * f.offset - shift)
+
+
+@final
+@dataclass(frozen=True)
+class LastRound(Learner[KernelMachine]):
+    """Learn M = A^2 by `rfm`, then fit `head` on A x in place of its last round.
+
+    Attributes
+    ----------
+    rfm : RFM
+        How M is learnt.
+    head : Learner
+        What is fitted.
+
+    Examples
+    --------
+    >>> from gradfeat.models.kernel_ridge import KernelRidge
+    >>> from gradfeat.models.kernels.radial import Laplace
+    >>> from gradfeat.rows import in_memory
+    >>> X = torch.randn(50, 3, generator=torch.Generator().manual_seed(0)).double()
+    >>> y, rfm = X[:, :1].sign(), RFM(Laplace(3.0), alpha=0.1, n_iter=2)
+    >>> rows = in_memory(X, y)
+    >>> f = LastRound(rfm, KernelRidge(Laplace(3.0), 0.1)).fit(rows)
+    >>> torch.allclose(f(X), rfm.fit(rows)(X))
+    True
+    """
+
+    rfm: RFM
+    head: Learner[KernelMachine]
+
+    def fit_path(self, rows: Rows, *, seed: int = 0) -> Iterator[KernelMachine]:
+        block = rows.block("an RFM with another last round")
+        *_, A = self.rfm.metrics(rows, seed=seed)
+        last = in_memory(apply_metric(block.X, A), block.y, block.w)
+        yield replace(self.head.fit(last, seed=seed), Z=block.X, A=A)
+
+
+@final
+@dataclass(frozen=True)
+class RFMLossSetting(Setting):
+    """An RFM, and the penalty of a logistic last fit; None: its last fit is of squared loss."""
+
+    rfm: RFMSetting
+    logistic_alpha: float | None
+
+    def named(self) -> dict[str, Any]:
+        """Of the RFM, with loss and penalty of the last fit."""
+        if self.logistic_alpha is None:
+            return self.rfm.named() | {"head_loss": "squared"}
+        return self.rfm.named() | {"head_alpha": self.logistic_alpha, "head_loss": "logistic"}
+
+
+@final
+@dataclass(frozen=True)
+class RFMLossSpace(Space[RFMLossSetting]):
+    """An RFM's search, whose last fit is then made with other losses.
+
+    Attributes
+    ----------
+    start : RFMLossSetting
+        That of the rounds, with the first loss.
+    rounds : RFMSpace
+        The search, by squared loss.
+    losses : sequence of "squared" and "logistic"
+        Losses of the last fit: the first, or in a search that of least log loss once calibrated.
+    memory_limit : int, optional
+        Bytes that kernel matrices may take.
+    """
+
+    start: RFMLossSetting
+    rounds: RFMSpace
+    losses: Sequence[str]
+    memory_limit: int | None
+
+    @property
+    def open(self) -> bool:
+        """The rounds, a choice of losses, or the penalty of a logistic fit."""
+        return self.rounds.open or "logistic" in self.losses
+
+    def learner(self, setting: RFMLossSetting) -> Learner[Predictor]:
+        """The rounds, and the last fit by the loss of the setting."""
+        rfm, alpha = setting.rfm, setting.logistic_alpha
+        if alpha is None:
+            return self.rounds.learner(rfm)
+        last = ShiftedLogistic(
+            KernelLogistic(rfm.last_kernel, alpha, memory_limit=self.memory_limit)
+        )
+        if rfm.head is None:
+            return LastRound(self.rounds.at(rfm.rounds), last)
+        return self.rounds.inside(rfm.rounds, rfm.head, last)
+
+    def fit(self, setting: RFMLossSetting, rows: Rows, seed: int) -> Fitted:
+        return plain_fit(self.learner(setting), rows, seed)
+
+    def best(self, data: Block, seed: int, effort: Effort) -> Trial[RFMLossSetting]:
+        """The rounds' best setting, its last fit made with the better of the losses."""
+        found, last = self.rounds.chosen(data, seed, effort)
+        squared = Trial(
+            RFMLossSetting(found.setting, None), found.loss, found.predictions, found.y, found.w
+        )
+        if "logistic" not in self.losses or (len(self.losses) > 1 and deadline_passed()):
+            return squared
+        trials = {"squared": squared, "logistic": best_logistic(found.setting, last)}
+        return min((trials[name] for name in self.losses), key=log_loss)
+
+
+def rfm_loss_space(
+    rounds: RFMSpace, loss: str | None, n: int, memory_limit: int | None
+) -> RFMLossSpace:
+    """The search of `rounds`, with the losses that n rows are worth."""
+    losses = allowed_losses(loss, n)
+    start = RFMLossSetting(rounds.start, START_ALPHA if losses[0] == "logistic" else None)
+    return RFMLossSpace(start, rounds, losses, memory_limit)
+
+
+def allowed_losses(loss: str | None, n: int) -> tuple[str, ...]:
+    """Losses to choose from: of many rows only the squared one, unless the other was asked for.
+
+    Examples
+    --------
+    >>> allowed_losses(None, 100), allowed_losses(None, 10_000), allowed_losses("logistic", 10_000)
+    (('squared', 'logistic'), ('squared',), ('logistic',))
+    """
+    if loss is None:
+        return ("squared", "logistic") if n <= CHOICE_ROWS else ("squared",)
+    return (loss,)
+
+
+def log_loss(trial: Trial[RFMLossSetting]) -> float:
+    """Held-out log loss of a setting's decisions once calibrated."""
+    codes, shift = codes_of(trial.y)
+    decisions, labels = (two_sided(t.double().cpu().numpy()) for t in (trial.predictions, codes))
+    shifted = decisions + two_sided(shift[None].double().cpu().numpy())
+    return calibrated_loss(shifted, labels.argmax(axis=1), trial.w.double().cpu().numpy())
+
+
+def best_logistic(setting: RFMSetting, last: Round) -> Trial[RFMLossSetting]:
+    """The logistic last fit in a setting's metric, at the penalty of least log loss."""
+    paths = [logistic_path(split, setting, ALPHAS) for split in last.splits]
+    y, w = joined(last.splits)
+    best = Trial(RFMLossSetting(setting, None), math.inf, y, y, w)
+    for alpha, predictions in zip(ALPHAS, zip(*paths, strict=True), strict=True):
+        trial = Trial(RFMLossSetting(setting, alpha), math.inf, torch.cat(predictions), y, w)
+        trial = replace(trial, loss=log_loss(trial))
+        if trial.loss >= best.loss:
+            break
+        best = trial
+        if deadline_passed():
+            break
+    return best
+
+
+def logistic_path(split: Split, setting: RFMSetting, alphas: Sequence[float]) -> Iterator[Tensor]:
+    """Held-out decisions at falling penalties, each fit begun at the last: one kernel matrix."""
+    train = first_rows(split.train, PATH_ROWS)
+    P, Q = setting.coordinates(replace(split, train=train))
+    k = setting.last_kernel
+    K, across = k(P, P), k(Q, P)
+    (codes, shift), half, start = codes_of(train.y), logit_share(train.y.shape[1]), None
+    for alpha in alphas:
+        fit = logistic_coefficients(K, codes, alpha, weights=train.w, start=start, tolerance=ROUGH)
+        start = fit.c, fit.offset
+        yield half * (across @ fit.c + fit.offset) - shift

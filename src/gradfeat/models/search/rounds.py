@@ -1,0 +1,147 @@
+"""The rounds of a recursive feature machine at several settings, each followed round by round."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from ...maths.blocks import Block
+from ...rows.rows import of_block
+from ..rfm import RFM
+from .head_search import Split, held_out_loss
+from .search import Effort, deadline_passed, folds, gains
+
+#: Of many rows: held out at most, and their share; training rows of a path at most, by sweeps.
+HELD_ROWS, HELD_SHARE = 2000, 1 / 3
+PATH_ROWS = {1: 2500, 2: 10_000}
+#: Folds of few rows: each takes a path of rounds and dozens of heads.
+FOLDS = 3
+#: A path is given up where a round's loss is so many times that of the best path's same round.
+HOPELESS = 1.25
+#: A round that gains less than this share of the loss of the mean is the last of its path, and
+#: with no more loss than that no other path is tried.
+ENOUGH = 1e-3
+#: Share of the loss of the mean below which the targets have too little noise for large penalties.
+LITTLE = 0.1
+
+
+@dataclass(frozen=True)
+class Rounds:
+    """What the rounds of an RFM are made with, and how many updates of M they are (at most)."""
+
+    kernel: str
+    bandwidth: float
+    alpha: float
+    diagonal: bool
+    agop_power: float
+    n_iter: int
+
+
+@dataclass(frozen=True, eq=False)
+class Round:
+    """A round of an RFM on every split: the splits with its A, and predictions of held rows."""
+
+    splits: list[Split]
+    predictions: list[Tensor]
+    loss: float
+
+
+@dataclass(frozen=True, eq=False)
+class Path:
+    """All rounds at one setting."""
+
+    setting: Rounds
+    rounds: list[Round]
+
+    @property
+    def best(self) -> int:
+        """The round with the least loss."""
+        return min(range(len(self.rounds)), key=lambda i: self.rounds[i].loss)
+
+    @property
+    def loss(self) -> float:
+        return self.rounds[self.best].loss
+
+    def until(self, number: int) -> Rounds:
+        """The setting that ends with this round."""
+        return replace(self.setting, n_iter=number)
+
+
+def search_rounds(
+    make: Callable[[Rounds], RFM],
+    start: Rounds,
+    axes: Mapping[str, Sequence[Any]],
+    data: Block,
+    seed: int,
+    effort: Effort,
+) -> list[Path]:
+    """Paths of the settings tried, one axis at a time, the best first."""
+    parts = _splits(data, effort)
+    mean = loss_of_mean([held for _, held in parts])
+    paths, seen = [_path(make, start, parts, mean, seed, None)], [start]
+    for _ in range(effort.sweeps):
+        for axis, values in axes.items():
+            for value in values:
+                best = min(paths, key=lambda path: path.loss)
+                setting = replace(best.setting, **{axis: value})
+                larger = setting.alpha > best.setting.alpha
+                worth = best.loss > (LITTLE if larger else ENOUGH) * mean
+                if setting in seen or deadline_passed() or not worth:
+                    continue
+                seen.append(setting)
+                paths.append(_path(make, setting, parts, mean, seed, best))
+    return sorted(paths, key=lambda path: path.loss)
+
+
+def _splits(data: Block, effort: Effort) -> list[tuple[Block, Block]]:
+    """The folds of few rows; of many one split that holds out a third, at most 2,000 rows."""
+    n = len(data.X)
+    held = min(int(HELD_SHARE * n), HELD_ROWS)
+    parts = [(slice(held, min(n, held + PATH_ROWS[effort.sweeps])), slice(0, held))]
+    if n <= effort.rows:
+        parts = folds(n, effort.rows, FOLDS)
+    return [(_part(data, train), _part(data, held)) for train, held in parts]
+
+
+def _part(data: Block, rows: slice | list[int]) -> Block:
+    return Block(data.X[rows], data.y[rows], data.w[rows])
+
+
+def loss_of_mean(blocks: list[Block]) -> float:
+    """Loss of the constant that suits these rows best."""
+    y, w = torch.cat([b.y for b in blocks]), torch.cat([b.w for b in blocks])
+    return float((w @ (y - (w @ y) / w.sum()).square()).sum() / w.sum())
+
+
+def _path(
+    make: Callable[[Rounds], RFM],
+    setting: Rounds,
+    parts: list[tuple[Block, Block]],
+    mean: float,
+    seed: int,
+    rival: Path | None,
+) -> Path:
+    """Rounds on every split, until they gain no more or fall behind the rival's."""
+    runs = [make(setting).fit_path(of_block(train), seed=seed) for train, _ in parts]
+    rounds: list[Round] = []
+    for machines in zip(*runs, strict=True):
+        splits = [Split(t, h, f.A) for (t, h), f in zip(parts, machines, strict=True)]
+        predictions = [f(h.X) for (_, h), f in zip(parts, machines, strict=True)]
+        rounds.append(Round(splits, predictions, held_out_loss(splits, predictions)))
+        losses = [one.loss for one in rounds]
+        little = len(losses) > 1 and losses[-2] - losses[-1] < ENOUGH * mean
+        if not gains(losses) or little or _behind(rounds, rival):
+            break
+    return Path(setting, rounds)
+
+
+def _behind(rounds: list[Round], rival: Path | None) -> bool:
+    """Whether the last round is hopelessly worse than the rival's was at the same number."""
+    if rival is None or len(rounds) < 2:
+        return False
+    same = rival.rounds[min(len(rounds), len(rival.rounds)) - 1].loss
+    return rounds[-1].loss > HOPELESS * same
