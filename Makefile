@@ -14,8 +14,8 @@ PYTEST := OMP_NUM_THREADS=1 SCIPY_ARRAY_API=1 $(BIN)/python -m pytest -n 2
 
 help:
 	@echo "make demo      fit the shipped table and write demo/report.html"
-	@echo "make test      the tests that take seconds each"
-	@echo "make test-all  every test, those that take minutes included"
+	@echo "make test      the tests that take seconds each, with fixed draws"
+	@echo "make test-all  every test, those that take minutes included, with random draws"
 	@echo "make lint      ruff: rules and formatting"
 	@echo "make types     pyright"
 	@echo "make layers    import-linter: who may import whom"
@@ -32,7 +32,7 @@ test: $(VENV)/.test
 	$(PYTEST) -m "not slow"
 
 test-all: $(VENV)/.test
-	$(PYTEST)
+	$(PYTEST) --hypothesis-profile random
 
 lint: $(VENV)/.dev
 	$(BIN)/ruff check .

@@ -56,7 +56,7 @@ def test_above_decides_by_one_sided_limits(values, outcome):
 numbers = st.lists(st.floats(-10, 10), min_size=2, max_size=8)
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 @given(numbers, st.floats(-10, 10))
 def test_a_claim_of_the_negative_is_the_same_claim(values, bound):
     negative = [-value for value in values]
@@ -65,7 +65,7 @@ def test_a_claim_of_the_negative_is_the_same_claim(values, bound):
     assert within("a", bound, bound + 1)(table(values)).outcome == swapped
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 @given(numbers, st.floats(-10, 10))
 def test_above_and_below_never_both_hold_or_both_fail_unless_at_a_point(values, bound):
     one, other = above("a", bound)(table(values)), below("a", bound)(table(values))

@@ -136,7 +136,7 @@ def test_centred_relu_is_centred_exactly() -> None:
     )
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 @given(p=st.lists(st.floats(-3, 3), min_size=1, max_size=7), k_max=st.integers(0, 9))
 def test_polynomial_series_is_the_polynomial(p: list[float], k_max: int) -> None:
     c = Polynomial(tuple(p)).hermite_coefficients(max(k_max, len(p) - 1))

@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 import torch
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy.optimize import minimize
 
@@ -34,7 +34,6 @@ def by_bisection(v, B1, B2):
     return clipped_to_ball(v, high, B1)
 
 
-@settings(deadline=None)
 @given(VECTORS, BOUNDS, BOUNDS)
 def test_projection_is_the_one_by_bisection(values, B1, B2):
     v = torch.tensor(values, dtype=torch.float64)
@@ -42,7 +41,6 @@ def test_projection_is_the_one_by_bisection(values, B1, B2):
     torch.testing.assert_close(project(v, B1, B2), by_bisection(v, B1, B2), rtol=0, atol=1e-9)
 
 
-@settings(deadline=None)
 @given(VECTORS, VECTORS, BOUNDS, BOUNDS)
 def test_projection_satisfies_its_variational_inequality(values, others, B1, B2):
     v = torch.tensor(values, dtype=torch.float64)
@@ -53,7 +51,6 @@ def test_projection_satisfies_its_variational_inequality(values, others, B1, B2)
     assert float((v - a) @ (b - a)) <= 1e-12
 
 
-@settings(deadline=None)
 @given(VECTORS, VECTORS, BOUNDS, BOUNDS)
 def test_support_is_reached_and_not_exceeded(values, others, B1, B2):
     v = torch.tensor(values, dtype=torch.float64)

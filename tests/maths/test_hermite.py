@@ -167,19 +167,21 @@ def test_integrable_singularity_at_a_breakpoint() -> None:
     assert abs(found / (2**-0.125 * math.gamma(0.375) / math.sqrt(math.pi)) - 1) < SMOOTH
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(p=st.lists(st.floats(-3, 3), min_size=1, max_size=7))
 @example(p=[2.2250738585e-313])
 @example(p=[1e-300, 3e-310])
+@example(p=[1.0, 0.0])
 def test_polynomial_coefficients(p: list[float]) -> None:
     found = hermite_coefficients(lambda z: np.polynomial.polynomial.polyval(z, p), 8)
     exact = np.zeros(9)
-    exact[: len(p)] = hermite_e.poly2herme(p)[:9]
+    series = hermite_e.poly2herme(p)  # NumPy leaves out zeros at the end
+    exact[: len(series)] = series
     # |f He_8| integrates to about 1e3 sqrt(8!) at the largest coefficients.
     assert error(found, exact) < 1e-11
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(c=coefficients)
 def test_parseval(c: tuple[float, ...]) -> None:
     g = HermiteSeries(c)
@@ -188,7 +190,7 @@ def test_parseval(c: tuple[float, ...]) -> None:
     assert g.norm_squared() == pytest.approx(float(w @ g(z) ** 2), rel=1e-11, abs=1e-300)
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(c=coefficients)
 def test_projection_returns_the_series(c: tuple[float, ...]) -> None:
     g = HermiteSeries(c)
@@ -198,7 +200,7 @@ def test_projection_returns_the_series(c: tuple[float, ...]) -> None:
     assert error(found, exact) <= SMOOTH * (1 + math.sqrt(g.norm_squared()))
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(c=coefficients, e=coefficients, s=st.floats(-3, 3))
 def test_sums_and_multiples_act_pointwise(
     c: tuple[float, ...], e: tuple[float, ...], s: float

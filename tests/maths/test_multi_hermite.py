@@ -59,7 +59,7 @@ def test_multi_indices_are_all_of_them() -> None:
         assert len(found) == math.comb(k + r - 1, k)
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(c=st.lists(st.floats(-2, 2, width=32), min_size=1, max_size=6).map(tuple))
 def test_one_variable_is_the_series(c: tuple[float, ...]) -> None:
     series = HermiteSeries(c)
@@ -73,7 +73,7 @@ def test_one_variable_is_the_series(c: tuple[float, ...]) -> None:
         assert float(g.tensor(k).ravel()[0]) == pytest.approx(math.factorial(k) * c_k, rel=1e-14)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(monomials=polynomials)
 def test_polynomials_keep_their_values(monomials: dict[tuple[int, int], float]) -> None:
     z = points(2)
@@ -90,7 +90,7 @@ def test_coefficients_of_a_known_polynomial() -> None:
     }  # fmt: skip
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=20)
 @given(seed=seeds)
 def test_gradient_against_differences(seed: int) -> None:
     g, z, h = drawn(seed, r=3), points(3), 1e-4
@@ -100,7 +100,7 @@ def test_gradient_against_differences(seed: int) -> None:
         np.testing.assert_allclose(g.gradient(z)[:, i], slope, atol=1e-5)
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 @given(monomials=polynomials)
 def test_tensor_is_the_mean_of_derivatives(monomials: dict[tuple[int, int], float]) -> None:
     """By exact quadrature of derivatives that know nothing of Hermite polynomials."""
@@ -131,7 +131,7 @@ def test_tensors_against_monte_carlo() -> None:
         assert abs(values.mean() - g.tensor(len(axes))[axes]) < Z * error, axes
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=20)
 @given(seed=seeds, k=st.integers(0, 5))
 def test_contractions_equal_those_of_the_tensor(seed: int, k: int) -> None:
     g, w = drawn(seed, r=3), points(3)
@@ -143,7 +143,7 @@ def test_contractions_equal_those_of_the_tensor(seed: int, k: int) -> None:
         np.testing.assert_allclose(g.contract_to_vector(k, w), vectors, atol=ROUNDING)
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=20)
 @given(seed=seeds)
 def test_tensor_is_symmetric(seed: int) -> None:
     C = drawn(seed, r=3).tensor(3)
@@ -151,7 +151,7 @@ def test_tensor_is_symmetric(seed: int) -> None:
         np.testing.assert_array_equal(C, C.transpose(order))
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=20)
 @given(seed=seeds)
 def test_rotated_inputs_rotate_the_tensors(seed: int) -> None:
     """g(Q z) has the tensor C_k(Q ., Q .), found here by projecting values alone."""
@@ -189,7 +189,7 @@ def test_too_few_nodes_are_seen() -> None:
     assert abs(MultiHermite.from_function(cubic, 1, 1, 3).coefficients[1]) < 1e-12
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=20)
 @given(seed=seeds, s=st.floats(-3, 3))
 def test_sums_multiples_and_parts(seed: int, s: float) -> None:
     f, g, z = drawn(seed), drawn(seed + 1, degree=2), points(2)
@@ -202,7 +202,7 @@ def test_sums_multiples_and_parts(seed: int, s: float) -> None:
     assert f.part(9) == MultiHermite(((0, 0),), (0.0,))
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=20)
 @given(seed=seeds, lowest=st.integers(0, 3))
 def test_random_functions(seed: int, lowest: int) -> None:
     g = drawn(seed, r=3, degree=3, lowest=lowest)

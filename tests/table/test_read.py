@@ -87,7 +87,7 @@ ROWS = st.integers(2, 4).flatmap(
 )
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(rows=ROWS, delimiter=st.sampled_from(",;\t|"))
 def test_any_quoted_cells_come_back(rows, delimiter):
     header = [f"c{position}" for position in range(len(rows[0]))]

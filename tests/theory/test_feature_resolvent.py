@@ -147,7 +147,7 @@ def test_density_is_zero_beyond_the_edge_and_the_quarter_circle_for_square_noise
 
 
 @given(phi=ranges, psi=ranges, linear=st.floats(0, 4), rest=st.floats(0.01, 4), lam=ranges)
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 def test_traces_fall_with_the_penalty_and_scale_with_the_activation(phi, psi, linear, rest, lam):
     found = FeatureLimit(phi, psi, linear, rest).traces([lam, 2 * lam])
     for values in (found.m1, found.m2):

@@ -267,7 +267,7 @@ def test_training_error_is_the_slope_of_the_loss():
 
 
 @given(eta=st.floats(0, 30), c=st.floats(0.1, 10), noise=st.floats(0, 2))
-@settings(max_examples=5, deadline=None)
+@settings(max_examples=5)
 def test_scale_of_the_target_is_a_scale_of_the_step(eta, c, noise):
     big = Teacher(tuple(c * k for k in CUBIC.coefficients), c * noise)
     small = Teacher(CUBIC.coefficients, noise)

@@ -323,7 +323,7 @@ def test_unknown_degrees_are_nan_and_arguments_broadcast():
 
 
 @given(lam=st.floats(0.01, 5), phi=st.floats(0.1, 5), psi=st.floats(0.1, 5), c=st.floats(0.1, 10))
-@settings(max_examples=10, deadline=None)
+@settings(max_examples=10)
 def test_losses_fall_along_the_staircase_and_scale_with_the_target(lam, phi, psi, c):
     small = limit_errors(phi, psi, lam, SIGMA, CUBIC, degree=[0, 1, 2, 4])
     assert (np.diff(small.training_loss) <= 0).all()

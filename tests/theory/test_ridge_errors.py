@@ -113,7 +113,7 @@ def test_errors_equal_the_printed_form_over_the_marchenko_pastur_law(phi, psi, l
 
 
 @given(phi=ranges, psi=ranges, lam=st.floats(0.01, 10), noise=st.floats(0, 3), c=ranges)
-@settings(max_examples=10, deadline=None)
+@settings(max_examples=10)
 def test_scale_noise_and_order_of_the_errors(phi, psi, lam, noise, c):
     def at(scale: float, spread: float) -> np.ndarray:
         teacher = Teacher(tuple(scale * k for k in COEFFICIENTS), spread)

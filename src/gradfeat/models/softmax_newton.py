@@ -236,7 +236,8 @@ def minimise(problem: Problem, at: Point, tolerance: float, max_iter: int) -> tu
             break
         if short:
             problem = replace(problem, work=torch.float64)
-            at, stalled = problem.point(at.c, at.offset), 0
+            # Residuals of float32 hold for float64 no more: rounding may have made them too small.
+            at, stalled, least = problem.point(at.c, at.offset), 0, float("inf")
         if short or solves > RENEW_AFTER:
             del M
             M = problem.factor(at)

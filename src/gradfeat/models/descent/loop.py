@@ -41,8 +41,8 @@ def descend(
     """Gradient descent of all networks of `start` at once, one yield a step.
 
     Each network reads its own rows and draws nothing here, so a network comes out the same
-    whichever others are stacked with it: bit for bit on a CPU where the numbers of rows, inputs and
-    neurons are multiples of 8, up to the rounding of products elsewhere.
+    whichever others are stacked with it, up to the rounding of products: BLAS may sum those of a
+    stack in another order than one alone.
 
     Parameters
     ----------
