@@ -7,11 +7,22 @@ come with ``--hypothesis-profile random``, as in `make test-all`; what they find
 
 from __future__ import annotations
 
+import pytest
 from hypothesis import settings
-from jaxtyping import install_import_hook
 
-install_import_hook(["gradfeat.maths", "gradfeat.models"], "typecheck.checked")
+import typecheck
+
+typecheck.install("gradfeat.maths", "gradfeat.models")
 
 settings.register_profile("gate", derandomize=True, database=None, deadline=None)
 settings.register_profile("random", deadline=None, print_blob=True)
 settings.load_profile("gate")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    if config.getoption("--hypothesis-profile") == "random":
+        typecheck.budget.check_all()
+
+
+def pytest_runtest_setup() -> None:
+    typecheck.budget.begin_test()

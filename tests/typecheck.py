@@ -1,7 +1,69 @@
-"""The type checker of the import hook: an int is accepted where a float is asked for."""
+"""The import hook's checker of annotations: how a value is checked, and how often in a test.
+
+Checks take as long as the code that they check. Loops call one function hundreds of times with the
+same shapes, so `make test` checks the first calls of every function in every test; with random
+draws, as in `make test-all`, every call is checked.
+"""
 
 from __future__ import annotations
 
+import functools
+import inspect
+import math
+from collections.abc import Callable
+from typing import Any
+
+import jaxtyping
 from beartype import BeartypeConf, beartype
 
+#: An int is accepted where a float is asked for.
 checked = beartype(conf=BeartypeConf(is_pep484_tower=True))
+every_call = jaxtyping.jaxtyped
+
+
+class Budget:
+    """How many calls of a function are checked in a test, and which test runs."""
+
+    calls: float = 16
+    test = 0
+
+    def begin_test(self) -> None:
+        """Check every function's first calls anew."""
+        self.test += 1
+
+    def check_all(self) -> None:
+        """Check every call from now on."""
+        self.calls = math.inf
+
+
+budget = Budget()
+
+
+def first_calls(*, typechecker: Callable) -> Callable:
+    """In place of ``jaxtyping.jaxtyped``, which the hook puts on functions and classes."""
+
+    def decorate(fn: Any) -> Any:
+        wrapped = every_call(fn, typechecker=typechecker)
+        if not inspect.isfunction(fn):
+            return wrapped
+        test, calls = budget.test, 0
+
+        @functools.wraps(wrapped)
+        def called(*args: Any, **kwargs: Any) -> Any:
+            nonlocal test, calls
+            if test != budget.test:
+                test, calls = budget.test, 0
+            if calls >= budget.calls:
+                return fn(*args, **kwargs)
+            calls += 1
+            return wrapped(*args, **kwargs)
+
+        return called
+
+    return decorate
+
+
+def install(*packages: str) -> None:
+    """Check what these packages annotate; before they are imported."""
+    jaxtyping.jaxtyped = first_calls
+    jaxtyping.install_import_hook(packages, "typecheck.checked")

@@ -21,23 +21,31 @@ from gradfeat.estimators import (
     RFMRegressor,
 )
 
-NETS = [
-    GradientFeatureRegressor,
-    GradientFeatureClassifier,
-    RandomFeaturesRegressor,
-    RandomFeaturesClassifier,
-]
+#: Every class, quick to fit: checks call `fit` some hundred times each.
 ESTIMATORS = [
-    *(make(width=64) for make in NETS),
-    GradientFeatureRegressor(width=32, n_steps=None),
+    GradientFeatureRegressor(width=32),
+    GradientFeatureClassifier(width=32, search=None),
+    RandomFeaturesRegressor(width=32),
+    RandomFeaturesRegressor(width=32, alpha=1.0, standardise=False),
+    RandomFeaturesClassifier(width=32),
     InducedNetworkRegressor(neurons=200, search=None),
     InducedNetworkClassifier(neurons=200, search=None),
-    KernelRegressor(),
-    KernelClassifier(),
+    KernelRegressor(search=None),
+    KernelClassifier(search=None),
     LinearRegressor(),
     LinearRegressor(alpha=1.0, standardise=False),
     LinearClassifier(),
-    RandomFeaturesRegressor(width=64, alpha=1.0, standardise=False),
+    RFMRegressor(n_iter=1, search=None),
+    RFMClassifier(n_iter=1, search=None),
+    AGOPTransformer(n_iter=1, search=None),
+]
+#: The same classes where they search: what is checked stands above, the search in
+#: test_cases_behaviour.py and test_head_search.py.
+SEARCHING = [
+    GradientFeatureRegressor(width=32, n_steps=None),
+    GradientFeatureClassifier(width=64),
+    KernelRegressor(),
+    KernelClassifier(),
     RFMRegressor(n_iter=1, kernel="laplace", diagonal=False),
     RFMClassifier(n_iter=1, kernel="laplace", diagonal=False),
     AGOPTransformer(n_iter=1, kernel="laplace"),
@@ -55,4 +63,11 @@ def refused_on_purpose(estimator):
 @parametrize_with_checks(ESTIMATORS, expected_failed_checks=refused_on_purpose)
 @pytest.mark.filterwarnings("default")
 def test_scikit_learn_check(estimator, check):
+    check(estimator)
+
+
+@pytest.mark.slow
+@parametrize_with_checks(SEARCHING)
+@pytest.mark.filterwarnings("default")
+def test_scikit_learn_check_where_settings_are_searched(estimator, check):
     check(estimator)
