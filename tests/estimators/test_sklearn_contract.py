@@ -36,7 +36,7 @@ ESTIMATORS = [
     LinearRegressor(alpha=1.0, standardise=False),
     LinearClassifier(),
     RFMRegressor(n_iter=1, search=None),
-    RFMClassifier(n_iter=1, search=None),
+    RFMClassifier(n_iter=1, search=None, alpha=1e-2),
     AGOPTransformer(n_iter=1, search=None),
 ]
 #: The same classes where they search: what is checked stands above, the search in
