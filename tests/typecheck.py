@@ -48,7 +48,7 @@ def first_calls(*, typechecker: Callable) -> Callable:
             return wrapped
         test, calls = budget.test, 0
 
-        @functools.wraps(wrapped)
+        @functools.wraps(fn)
         def called(*args: Any, **kwargs: Any) -> Any:
             nonlocal test, calls
             if test != budget.test:
