@@ -30,16 +30,7 @@ def direction_figure(found: Directions, index: int) -> CaptionedFigure:
 
 
 def direction(directions: Directions, index: int = 0, *, ax: Axes | None = None) -> Axes:
-    """Signed weights of one direction on the original columns: the 12 largest, the rest summed.
-
-    Parameters
-    ----------
-    directions : Directions
-    index : int
-        Which direction, from 0.
-    ax : Axes, optional
-        Where to draw; new axes if None.
-    """
+    """Signed weights of direction `index` (from 0) on the columns: 12 largest, the rest summed."""
     weights = np.asarray(directions.folded, dtype=float)[:, index]
     names, values = _largest(directions.columns, weights)
     return _signed_bars(
@@ -50,16 +41,7 @@ def direction(directions: Directions, index: int = 0, *, ax: Axes | None = None)
 def column_weights(
     columns: tuple[str, ...], weights: np.ndarray, title: str, *, ax: Axes | None = None
 ) -> Axes:
-    """Signed weights (p,) of original columns: the 12 largest alone.
-
-    Parameters
-    ----------
-    columns : tuple of str
-    weights : array (p,)
-    title : str
-    ax : Axes, optional
-        Where to draw; new axes if None.
-    """
+    """Signed weights (p,) of original columns: the 12 largest alone."""
     few = len(columns) <= SHOWN
     label = f"weight (standardised columns, {SHOWN} largest of {len(columns):,})"
     return _signed_bars(*_leading(columns, weights), title, WEIGHT if few else label, ax)
@@ -76,16 +58,7 @@ def loadings_figure(found: FoundDirections, index: int) -> CaptionedFigure:
 
 
 def loadings(directions: FoundDirections, index: int = 0, *, ax: Axes | None = None) -> Axes:
-    """Correlation of the original columns with one direction: the 12 largest.
-
-    Parameters
-    ----------
-    directions : FoundDirections
-    index : int
-        Which direction, from 0.
-    ax : Axes, optional
-        Where to draw; new axes if None.
-    """
+    """Correlation of the original columns with direction `index` (from 0): the 12 largest."""
     values = np.nan_to_num(np.asarray(directions.loadings, dtype=float)[:, index])
     title = f"Direction {index + 1}: the columns that move with it"
     return _signed_bars(*_leading(directions.columns, values), title, "correlation", ax)
@@ -106,14 +79,7 @@ def importances_figure(found: Directions) -> CaptionedFigure:
 
 
 def importances(directions: Directions, *, ax: Axes | None = None) -> Axes:
-    """Share of the AGOP on each original column: the 12 largest, the rest summed.
-
-    Parameters
-    ----------
-    directions : Directions
-    ax : Axes, optional
-        Where to draw; new axes if None.
-    """
+    """Share of the AGOP on each original column: the 12 largest, the rest summed."""
     names, values = _largest(directions.columns, np.asarray(directions.importances, dtype=float))
     ax = style.axes_or_new(ax, 0.95 + 0.2 * len(names))
     _bars(ax, names, values, [style.GREEN] * len(names), [percent(v) for v in values])

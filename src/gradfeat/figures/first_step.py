@@ -30,8 +30,8 @@ def first_step_figure(found: FirstStep) -> CaptionedFigure:
         "Before any training, each neuron of a wide random network is asked which way its first "
         f"gradient points, over {count(found.rows, 'training row')}. A bar is the share of neurons "
         "that agree on one direction (up to sign), with its 95 % interval. Shuffled targets, which "
-        "say nothing about the inputs, have a bar beyond the dashed line in 5 % of cases. Of all "
-        f"neurons, {percent(found.short)} have a gradient too short to tell from chance, and "
+        "say nothing about the inputs, have a bar beyond the dashed line in at most 5 % of cases. "
+        f"Of all neurons, {percent(found.short)} have a gradient too short to tell from chance, and "
         f"{percent(found.unexplained)} point elsewhere without agreeing."
     )
     return CaptionedFigure("first-step", partial(first_step, found), caption)
@@ -52,14 +52,7 @@ def step_direction_figure(found: FirstStep, k: int) -> CaptionedFigure:
 
 
 def first_step(found: FirstStep, *, ax: Axes | None = None) -> Axes:
-    """Share of random neurons whose first gradient points along each direction, with p.
-
-    Parameters
-    ----------
-    found : FirstStep
-    ax : Axes, optional
-        Where to draw; new axes if None.
-    """
+    """Share of random neurons whose first gradient points along each direction, with p."""
     shown = found.mass[:DIRECTIONS]
     ax = style.axes_or_new(ax, 1.25 + 0.45 * max(len(shown), 1))
     for k, mass in enumerate(shown):

@@ -6,6 +6,7 @@ from functools import partial
 
 import numpy as np
 from matplotlib.axes import Axes
+from matplotlib.patheffects import withStroke
 
 from gradfeat.drawing import style
 from gradfeat.drawing.numbers import count, number, percent
@@ -67,8 +68,9 @@ def _identity(ax: Axes, x: np.ndarray, y: np.ndarray) -> None:
     ax.set(xlim=ends, ylim=ends)
     ax.text(
         ends[1] - room, ends[1] - room, "perfect prediction", ha="right", rotation=45,
-        rotation_mode="anchor",
-        va="bottom", transform_rotates_text=True, fontsize=style.SMALL, color=style.VERMILLION,
+        rotation_mode="anchor", va="bottom", transform_rotates_text=True,
+        fontsize=style.SMALL, color=style.VERMILLION,
+        path_effects=[withStroke(linewidth=2.5, foreground="white")],
     )  # fmt: skip
 
 

@@ -35,14 +35,7 @@ def degrees_figure(found: Diagnosis) -> CaptionedFigure:
 
 
 def degrees(findings: Sequence[DegreeFinding], *, ax: Axes | None = None) -> Axes:
-    """A point for each degree over the band of chance, and the strength that would count.
-
-    Parameters
-    ----------
-    findings : sequence of DegreeFinding
-    ax : Axes, optional
-        Where to draw; new axes if None.
-    """
+    """A point for each degree over the band of chance, and the strength that would count."""
     ax = style.axes_or_new(ax, 2.9)
     for i, one in enumerate(findings):
         label = "chance, middle 95 %" if i == 0 else None
@@ -82,14 +75,7 @@ def curvature_figure(found: Curvature) -> CaptionedFigure:
 
 
 def curvature(found: Curvature, *, ax: Axes | None = None) -> Axes:
-    """Eigenvalues of H in order, the band that chance gives each, and the threshold for any.
-
-    Parameters
-    ----------
-    found : Curvature
-    ax : Axes, optional
-        Where to draw; new axes if None.
-    """
+    """Eigenvalues of H in order, the band that chance gives each, and the threshold for any."""
     ax = style.axes_or_new(ax, 2.9)
     x, beyond = np.arange(1, len(found.eigenvalues) + 1), beyond_chance(found)
     edges = np.r_[x[0] - 0.5, x + 0.5]

@@ -40,12 +40,6 @@ def eigenvalues(directions: Directions, *, ax: Axes | None = None) -> Axes:
 
     The first 16 are drawn. The effective directions lie left of the vertical line; its shade is
     the 95 % interval of their number.
-
-    Parameters
-    ----------
-    directions : Directions
-    ax : Axes, optional
-        Where to draw; new axes if None.
     """
     ax = style.axes_or_new(ax, 2.7)
     values = np.asarray(directions.eigenvalues, dtype=float)[:SHOWN]

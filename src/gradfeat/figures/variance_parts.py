@@ -31,14 +31,7 @@ def variance_parts_figure(found: Shares) -> CaptionedFigure:
 
 
 def variance_parts(shares: Shares, *, ax: Axes | None = None) -> Axes:
-    """Share of the variance that each part adds, with its 95 % interval; the rest in grey.
-
-    Parameters
-    ----------
-    shares : Shares
-    ax : Axes, optional
-        Where to draw; new axes if None.
-    """
+    """Share of the variance that each part adds, with its 95 % interval; the rest in grey."""
     ax = style.axes_or_new(ax, 2.3)
     for place, part in enumerate(shares.parts):
         _bar(ax, -place, part.share, COLORS[part.name], share_words(part))
