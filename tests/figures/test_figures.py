@@ -269,3 +269,9 @@ class TestCaptions:
         assert figure.draw().get_ylabel() == "predicted log1p(bikers)"
         r2 = next(text for text in texts(figure.draw()) if text.startswith("R² = "))
         assert f"reaches R2 {r2.removeprefix('R² = ')};" in figure.caption
+
+    def test_names_over_a_bar_end_before_its_number(self):
+        columns = tuple(f"a_long_name_of_{i}" for i in range(6))
+        even = replace(first_step(columns, 1), folded=np.full((6, 1), 6**-0.5))
+        (name,) = [text for text in texts(figures.first_step(even)) if text.startswith("1: ")]
+        assert name.count("+0.41") == 2

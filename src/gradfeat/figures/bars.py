@@ -33,9 +33,7 @@ def direction(directions: Directions, index: int = 0, *, ax: Axes | None = None)
     """Signed weights of direction `index` (from 0) on the columns: 12 largest, the rest summed."""
     weights = np.asarray(directions.folded, dtype=float)[:, index]
     names, values = _largest(directions.columns, weights)
-    return _signed_bars(
-        names, values, f"Direction {index + 1}: which columns it adds up", WEIGHT, ax
-    )
+    return _signed_bars(names, values, f"Direction {index + 1}: columns it adds up", WEIGHT, ax)
 
 
 def column_weights(
@@ -60,7 +58,7 @@ def loadings_figure(found: FoundDirections, index: int) -> CaptionedFigure:
 def loadings(directions: FoundDirections, index: int = 0, *, ax: Axes | None = None) -> Axes:
     """Correlation of the original columns with direction `index` (from 0): the 12 largest."""
     values = np.nan_to_num(np.asarray(directions.loadings, dtype=float)[:, index])
-    title = f"Direction {index + 1}: the columns that move with it"
+    title = f"Direction {index + 1}: what moves with it"
     return _signed_bars(*_leading(directions.columns, values), title, "correlation", ax)
 
 

@@ -16,6 +16,7 @@ from gradfeat.table.results import FirstStep, Part
 
 #: Directions drawn, and columns that name each.
 DIRECTIONS, NAMED = 8, 3
+_LETTERS = 48  # of the names over a bar
 
 _WHERE: dict[Part, str] = {
     "most": "they fire on most rows: an overall trend",
@@ -31,8 +32,8 @@ def first_step_figure(found: FirstStep) -> CaptionedFigure:
         f"gradient points, over {count(found.rows, 'training row')}. A bar is the share of neurons "
         "that agree on one direction (up to sign), with its 95 % interval. Shuffled targets, which "
         "say nothing about the inputs, have a bar beyond the dashed line in at most 5 % of cases. "
-        f"Of all neurons, {percent(found.short)} have a gradient too short to tell from chance, and "
-        f"{percent(found.unexplained)} point elsewhere without agreeing."
+        f"Of all neurons, {percent(found.short)} have a gradient too short to tell from chance, "
+        f"and {percent(found.unexplained)} point elsewhere without agreeing."
     )
     return CaptionedFigure("first-step", partial(first_step, found), caption)
 
@@ -83,8 +84,13 @@ def named_columns(found: FirstStep, k: int) -> list[tuple[str, float]]:
 
 
 def _name(found: FirstStep, k: int) -> str:
-    names = named_columns(found, k)
-    return ", ".join(f"{style.short(name, 14)} {signed(weight)}" for name, weight in names)
+    """The columns of direction k, as many as the line holds beside the mass."""
+    names = [
+        f"{style.short(name, 14)} {signed(weight)}" for name, weight in named_columns(found, k)
+    ]
+    while len(", ".join(names)) > _LETTERS:
+        names.pop()
+    return ", ".join(names)
 
 
 def _bar(ax: Axes, k: int, mass: float, ends: tuple[float, float]) -> None:

@@ -6,7 +6,6 @@ from functools import partial
 
 import numpy as np
 from matplotlib.axes import Axes
-from matplotlib.patheffects import withStroke
 
 from gradfeat.drawing import style
 from gradfeat.drawing.numbers import count, number, percent
@@ -56,6 +55,7 @@ def predicted(
     title = "Predicted against true values, rows never trained on"
     style.dress(ax, title, f"true {name}", f"predicted {name}")
     style.grid(ax)
+    style.key(ax, ax.get_legend_handles_labels()[0])
     return ax
 
 
@@ -64,14 +64,9 @@ def _identity(ax: Axes, x: np.ndarray, y: np.ndarray) -> None:
     high = float(max(x.max(), y.max()))
     room = 0.04 * (high - low) or 0.5
     ends = (low - room, high + room)
-    ax.plot(ends, ends, color=style.VERMILLION, linewidth=1.2, linestyle=(0, (5, 3)))
+    line = {"color": style.VERMILLION, "linewidth": 1.2, "linestyle": (0, (5, 3))}
+    ax.plot(ends, ends, label="perfect prediction", **line)
     ax.set(xlim=ends, ylim=ends)
-    ax.text(
-        ends[1] - room, ends[1] - room, "perfect prediction", ha="right", rotation=45,
-        rotation_mode="anchor", va="bottom", transform_rotates_text=True,
-        fontsize=style.SMALL, color=style.VERMILLION,
-        path_effects=[withStroke(linewidth=2.5, foreground="white")],
-    )  # fmt: skip
 
 
 def _r2(ax: Axes, y_true: np.ndarray, y_pred: np.ndarray) -> None:

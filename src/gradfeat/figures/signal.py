@@ -60,14 +60,12 @@ def degrees(findings: Sequence[DegreeFinding], *, ax: Axes | None = None) -> Axe
 def curvature_figure(found: Curvature) -> CaptionedFigure:
     """How many eigenvalues are beyond chance, and the largest."""
     many = int(beyond_chance(found).sum())
-    sign = (
-        "positive ones bend up, negative ones down"
-        if found.signed
-        else "summed over classes, without sign"
-    )
+    sign, lines = "summed over classes, without sign", "line"
+    if found.signed:
+        sign, lines = "positive ones bend up, negative ones down", "lines"
     caption = (
         "Eigenvalues of H, the second derivative of the target averaged over the inputs, in "
-        f"standard units; {sign}. Grey is what chance gives each in order, the dashed lines what "
+        f"standard units; {sign}. Grey is what chance gives each in order, the dashed {lines} what "
         f"the largest of them reaches by chance. {many or 'None'} of {len(found.eigenvalues)} "
         f"beyond; the largest is {number(float(max(found.eigenvalues, key=abs)))}."
     )
