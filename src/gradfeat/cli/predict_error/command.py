@@ -89,9 +89,9 @@ def predict_error(
     """
     from gradfeat.cli.predict_error.printing import tell
     from gradfeat.cli.predict_error.read import step_sizes
-    from gradfeat.cli.predict_error.setting import Options, Setting, Sizes
+    from gradfeat.cli.predict_error.setting import Options, PredictionSetting, Sizes
 
     sizes = Sizes.of(phi, psi, n, rows, inputs, width)
     options = Options(activation, teacher, noise, penalty, residual.value, sample.value)
-    setting = Setting.of(sizes, options)
+    setting = PredictionSetting.of(sizes, options)
     tell(setting, step_sizes(alpha, eta, setting.sizes.n), output.value, figure)

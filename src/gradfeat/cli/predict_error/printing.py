@@ -21,7 +21,7 @@ from gradfeat.cli.figures import check_file
 from gradfeat.cli.guard import Refused
 from gradfeat.cli.plain_values import finite
 from gradfeat.cli.predict_error.sentences import advice, gain, header, regimes, steps
-from gradfeat.cli.predict_error.setting import Setting
+from gradfeat.cli.predict_error.setting import PredictionSetting
 from gradfeat.drawing.numbers import MISSING, number, plain
 from gradfeat.drawing.saving import save_figure
 from gradfeat.drawing.text_tables import text_table
@@ -36,7 +36,9 @@ STAIRS = [0.25 * ((k - 1) / k + k / (k + 1)) for k in range(1, MOST_POWERS + 1)]
 LOW, HIGH = 0.0, 0.5
 
 
-def tell(setting: Setting, alphas: Sequence[float], output: str, figure: Path | None) -> None:
+def tell(
+    setting: PredictionSetting, alphas: Sequence[float], output: str, figure: Path | None
+) -> None:
     """Predict, draw where asked, and print; `Refused` of what cannot be drawn or written."""
     if figure is not None:
         check_file(figure)
@@ -52,7 +54,7 @@ def tell(setting: Setting, alphas: Sequence[float], output: str, figure: Path | 
             _print(setting, found, figure)
 
 
-def record(setting: Setting, found: Sequence[Prediction]) -> dict[str, Any]:
+def record(setting: PredictionSetting, found: Sequence[Prediction]) -> dict[str, Any]:
     """All that is known, in JSON's own values."""
     teacher, sizes, options = setting.teacher, setting.sizes, setting.options
     return finite(
@@ -103,7 +105,7 @@ def _named(prefix: str, errors: RidgeErrors) -> dict[str, float]:
     return {f"{prefix}{name}": float(value) for name, value in asdict(errors).items()}
 
 
-def _print(setting: Setting, found: Sequence[Prediction], figure: Path | None) -> None:
+def _print(setting: PredictionSetting, found: Sequence[Prediction], figure: Path | None) -> None:
     console = Console(highlight=False)
     console.print(Text(header(setting)))
     console.print()
@@ -141,7 +143,7 @@ def _errors(errors: RidgeErrors) -> list[str]:
     return [number(float(value)) for value in asdict(errors).values()]
 
 
-def _draw(setting: Setting, found: Sequence[Prediction], path: Path) -> None:
+def _draw(setting: PredictionSetting, found: Sequence[Prediction], path: Path) -> None:
     """Error against alpha, the steps asked for marked."""
     from gradfeat.figures.step_errors import step_errors
 

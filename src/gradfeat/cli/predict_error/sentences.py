@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from gradfeat.cli.predict_error.setting import Setting
+from gradfeat.cli.predict_error.setting import PredictionSetting
 from gradfeat.drawing.numbers import count, listed, number, percent
 from gradfeat.theory.predicted_errors import Prediction
 
@@ -39,7 +39,7 @@ def gain(one: Prediction) -> float:
     return 1 - float(one.errors.test_error) / plain
 
 
-def header(setting: Setting) -> str:
+def header(setting: PredictionSetting) -> str:
     """What is predicted: network, rows, step, head and target."""
     sizes, options = setting.sizes, setting.options
     head = "as many new rows" if options.sample == "fresh" else "the same rows"
@@ -52,7 +52,7 @@ def header(setting: Setting) -> str:
     )
 
 
-def _shares(setting: Setting) -> str:
+def _shares(setting: PredictionSetting) -> str:
     teacher = setting.teacher
     power, noise = float(teacher.power), float(np.square(teacher.noise))
     constant = teacher.coefficients[0] ** 2

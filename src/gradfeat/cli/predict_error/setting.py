@@ -84,7 +84,7 @@ class Options:
 
 
 @dataclass(frozen=True)
-class Setting:
+class PredictionSetting:
     """A network before its step: `predicted(alpha)` says what the step will bring."""
 
     sizes: Sizes
@@ -93,7 +93,7 @@ class Setting:
     teacher: Teacher
 
     @classmethod
-    def of(cls, sizes: Sizes, options: Options) -> Setting:
+    def of(cls, sizes: Sizes, options: Options) -> PredictionSetting:
         """Read the words.
 
         `Refused` of an unknown name, of coefficients that are no numbers, and where y is always 0.
