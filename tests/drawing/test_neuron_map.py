@@ -1,13 +1,10 @@
-"""The map of neurons: what is drawn where, and the film of it."""
+"""The map of neurons: what is drawn where."""
 
 from __future__ import annotations
 
 import numpy as np
 import pytest
-from PIL import Image
 
-from gradfeat.drawing import animation
-from gradfeat.drawing.animation import animate
 from gradfeat.drawing.neuron_map import Shade, neuron_panels
 
 RNG = np.random.default_rng(0)
@@ -65,25 +62,3 @@ def test_signs_have_two_hues_around_zero():
 def test_panels_that_do_not_fit_are_refused(layouts, titles, shade, message):
     with pytest.raises(ValueError, match=message):
         neuron_panels(layouts, titles, shade)
-
-
-def test_the_film_moves_and_is_the_same_every_time(tmp_path, monkeypatch):
-    monkeypatch.setattr(animation, "_STILL", 1)
-    monkeypatch.setattr(animation, "_MOVING", 3)
-    for name in ("a.gif", "b.gif"):
-        shade = Shade(SHADE.values[:2], SHADE.label)
-        animate(LAYOUTS[:2], TITLES[:2], shade, tmp_path / name, [TRUTH, TRUTH])
-    assert (tmp_path / "a.gif").read_bytes() == (tmp_path / "b.gif").read_bytes()
-    with Image.open(tmp_path / "a.gif") as film:
-        assert film.n_frames == 4  # one at rest, two on the way, two equal ones stored as one
-        first = np.array(film.convert("RGB"))
-        film.seek(film.n_frames - 1)
-        assert (first != np.array(film.convert("RGB"))).any()
-
-
-def test_a_film_needs_the_same_neurons_and_its_suffix(tmp_path):
-    with pytest.raises(ValueError, match=r"end the name in \.gif"):
-        animate(LAYOUTS, TITLES, SHADE, tmp_path / "a.mp4")
-    with pytest.raises(ValueError, match=r"\[30\] neurons and \[0, 2\] stars"):
-        animate(LAYOUTS, TITLES, SHADE, tmp_path / "a.gif", [None, TRUTH, TRUTH])
-    assert not list(tmp_path.iterdir())

@@ -9,12 +9,11 @@ from matplotlib.figure import Figure
 
 from gradfeat.drawing.panels import panels
 from gradfeat.drawing.saving import save_figure
-from gradfeat.drawing.series import band
 
 
 def example() -> Figure:
     figure, (ax,) = panels(1)
-    band(ax, np.arange(3.0), np.zeros(3), np.ones(3), "#0072B2")
+    ax.fill_between(np.arange(3.0), np.zeros(3), np.ones(3), color="#0072B2", alpha=0.18)
     ax.scatter(np.arange(3.0), np.ones(3))
     return figure
 

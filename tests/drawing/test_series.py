@@ -8,8 +8,10 @@ from matplotlib.figure import Figure
 from pandas import DataFrame
 from scipy.stats import t
 
+from gradfeat.catalogue.shared.curves import metric_series
+from gradfeat.drawing import style
 from gradfeat.drawing.panels import caption, panels, shared_key
-from gradfeat.drawing.series import band, level, line, points, series_of
+from gradfeat.drawing.series import Series, level, line, points
 from gradfeat.drawing.summary import summary
 
 CELLS = DataFrame(
@@ -19,6 +21,13 @@ CELLS = DataFrame(
         "accuracy": [0.7, 0.8, 0.9, 0.94, 0.6, np.nan],
     }
 )
+
+
+MARKS = dict(zip(("ntk", "net"), style.class_marks(("ntk", "net")), strict=True))
+
+
+def _series(model: str) -> Series:
+    return metric_series(CELLS[CELLS["model"] == model], "n", "accuracy", MARKS[model])
 
 
 def test_the_interval_is_student_s():
@@ -35,22 +44,6 @@ def test_one_seed_has_a_mean_and_no_interval():
     assert np.isnan([row["low"], row["high"]]).all()
 
 
-def test_series_keep_the_order_of_the_table_and_rise_in_x():
-    ntk, net = series_of(CELLS, "n", "accuracy", "model", {"ntk": "NTK"})
-    assert (ntk.label, net.label) == ("NTK", "net")
-    assert ntk.x.tolist() == [10, 20]
-    assert ntk.mark.color != net.mark.color
-    assert ntk.mark.marker != net.mark.marker
-    assert series_of(CELLS.iloc[::-1], "n", "accuracy", "model")[0].x.tolist() == [10]
-
-
-def test_marks_follow_the_names_and_not_which_series_came_first():
-    names = {"net": "network", "rf": "random features", "ntk": "NTK"}
-    ntk, net = series_of(CELLS, "n", "accuracy", "model", names)
-    (alone,) = series_of(CELLS[CELLS["model"] == "ntk"], "n", "accuracy", "model", names)
-    assert alone.mark == ntk.mark != net.mark
-
-
 def test_a_column_that_is_not_there_is_named_with_those_that_are():
     with pytest.raises(ValueError, match="no column 'width'; name one of these: n, model, acc"):
         summary(CELLS, "width", "accuracy")
@@ -58,7 +51,7 @@ def test_a_column_that_is_not_there_is_named_with_those_that_are():
 
 def test_points_have_markers_and_bars_that_end_at_the_interval():
     (ax,) = panels(1)[1]
-    net = series_of(CELLS, "n", "accuracy", "model")[1]
+    net = _series("net")
     dots, caps, (bars,) = points(ax, net)
     assert dots.get_linestyle() == "None"
     assert dots.get_marker() == net.mark.marker
@@ -70,7 +63,7 @@ def test_points_have_markers_and_bars_that_end_at_the_interval():
 
 def test_connected_points_have_one_line_more():
     one, two = panels(2)[1]
-    net = series_of(CELLS, "n", "accuracy", "model")[1]
+    net = _series("net")
     points(one, net)
     points(two, net, connect=True)
     assert len(two.get_lines()) == len(one.get_lines()) + 1
@@ -78,7 +71,7 @@ def test_connected_points_have_one_line_more():
 
 def test_a_shift_moves_ink_and_not_the_limits():
     one, two = panels(2)[1]
-    ntk = series_of(CELLS, "n", "accuracy", "model")[0]
+    ntk = _series("ntk")
     still, moved = points(one, ntk)[0], points(two, ntk, shift=7.2)[0]
     assert one.get_xlim() == two.get_xlim()
     for ax in (one, two):
@@ -90,7 +83,7 @@ def test_a_shift_moves_ink_and_not_the_limits():
 def test_theory_has_no_marker_and_lies_behind_the_points():
     (ax,) = panels(1)[1]
     drawn = line(ax, np.array([1.0, 2.0]), np.array([0.5, 0.6]), "theory", "#000000")
-    dots = points(ax, series_of(CELLS, "n", "accuracy", "model")[0])[0]
+    dots = points(ax, _series("ntk"))[0]
     assert (drawn.get_marker(), drawn.get_linestyle()) == ("None", "-")
     assert drawn.get_zorder() < dots.get_zorder()
 
@@ -111,8 +104,7 @@ def test_the_shared_key_has_each_label_once_points_first():
     figure, axes = panels(3, columns=2)
     for ax in axes:
         line(ax, np.array([10.0, 20.0]), np.array([0.5, 0.6]), "theory", "#000000")
-        band(ax, np.array([10.0, 20.0]), np.array([0.4, 0.5]), np.array([0.6, 0.7]), "#000000")
-        points(ax, series_of(CELLS, "n", "accuracy", "model")[0])
+        points(ax, _series("ntk"))
     shared_key(figure, axes)
     assert [text.get_text() for text in figure.legends[0].get_texts()] == ["ntk", "theory"]
 
@@ -120,7 +112,7 @@ def test_the_shared_key_has_each_label_once_points_first():
 def test_words_and_key_leave_the_axes_alone():
     figure, axes = panels(2)
     for ax in axes:
-        points(ax, series_of(CELLS, "n", "accuracy", "model")[0])
+        points(ax, _series("ntk"))
     shared_key(figure, axes)
     caption(figure, "word " * 60)
     figure.draw_without_rendering()

@@ -19,6 +19,21 @@ from house_tree import ROOT, Module, imports, modules
 PROGRAM: Final = ("gradfeat.cli:main", "gradfeat.cli.__main__:")
 EXPERIMENT: Final = "EXPERIMENT"
 
+#: Files for those who write Python, and what they give that no command or experiment uses.
+LIBRARY: Final = {
+    "gradfeat.maths.links": "links of one's own for the tasks",
+    "gradfeat.tasks.targets": "named targets for the tasks",
+    "gradfeat.tasks.single_index": "named targets for the tasks",
+    "gradfeat.tasks.one_dimensional": "named targets for the tasks",
+    "gradfeat.models.one_step": "the learner of Moniri24",
+    "gradfeat.models.step_errors": "the learner of Moniri24 at many step sizes",
+    "gradfeat.models.kernels.random_maps": "random features of a kernel",
+    "gradfeat.models.kernels.tangent": "kernels of finite networks and of torch modules",
+    "gradfeat.theory.staircase": "Ghorbani 2021, Theorem 4",
+    "gradfeat.theory.damian22_rates": "Damian22, rates",
+    "gradfeat.theory.simplified_gradient": "exact gradients of linear labels",
+}
+
 #: A thing is MODULE:NAME; what a module runs when it is imported is MODULE: without a name.
 Thing = str
 
@@ -128,6 +143,8 @@ def _roots() -> Iterator[Thing]:
         if module.is_package:
             for node in _definitions(name).get("__all__", []):
                 yield from (f"{name}:{one}" for one in _strings(node))
+    for name in LIBRARY:
+        yield from (f"{name}:{own}" for own in _definitions(name) if not own.startswith("_"))
     for path in sorted((ROOT / "examples").rglob("*.py")):
         example = Module(f"examples.{path.stem}", path)
         for one in imports(example):

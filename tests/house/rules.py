@@ -21,8 +21,17 @@ SMALL: Final = 100
 #: How the reason is written.
 APART: Final = re.compile(r"^# Apart: \S+ \S+", re.MULTILINE)
 
+#: One to four words and nothing else.
+PLAIN: Final = re.compile(r"\w[a-z'-]*(?:,? \w[a-z'-]*){0,3}\.?")
+
 #: Where a type is asked for on purpose, and why. By file and function.
-BOUNDARIES: Final[dict[str, str]] = {}
+BOUNDARIES: Final[dict[str, str]] = {
+    "maths/activations.py:activation": "users give a name or an activation",
+    "maths/modules.py:_floating_rows": "outputs of a user's module may be anything",
+    "maths/moving.py:_moved": "goes through values of Python's own types",
+    "maths/moving.py:_dataclass": "forgets what `functools.cached_property` keeps",
+    "diagnostics/neural_feature_ansatz.py:_layers": "layers of a user's module are torch's classes",
+}
 
 
 def import_circles() -> Iterator[str]:
@@ -116,14 +125,13 @@ def _is_one_armed(node: ast.AST) -> bool:
 
 
 def short_docstrings() -> Iterator[str]:
-    """Docstrings of one line and at most four words, which repeat the name."""
+    """Docstrings of one to four plain words, which repeat the name; formulas say more."""
     for module in modules().values():
         for node in module.nodes:
             match node:
-                case ast.FunctionDef() | ast.ClassDef() | ast.Module():
-                    said = ast.get_docstring(node)
-                    if said is not None and "\n" not in said and len(said.split()) <= 4:
-                        yield f"{module.file}:{getattr(node, 'name', '')}"
+                case ast.FunctionDef(name=name) | ast.ClassDef(name=name):
+                    if len(name) > 2 and PLAIN.fullmatch(ast.get_docstring(node) or ""):
+                        yield f"{module.file}:{name}"
 
 
 def words() -> Iterator[str]:

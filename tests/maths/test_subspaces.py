@@ -10,7 +10,6 @@ import torch
 from scipy.linalg import subspace_angles
 
 from gradfeat.maths.subspaces import (
-    effective_rank,
     flat_cosine,
     leading_directions,
     principal_angles,
@@ -44,8 +43,3 @@ def test_leading_directions_rebuild_the_matrix():
     torch.testing.assert_close((V * e) @ V.T, B @ B.T, rtol=1e-12, atol=1e-12)
     assert bool((e.diff() <= 0).all())
     assert bool((V.gather(0, V.abs().argmax(0, keepdim=True)) > 0).all())
-
-
-def test_effective_rank_counts_equal_eigenvalues():
-    assert effective_rank(torch.tensor([2.0, 2.0, 2.0, 0.0])) == pytest.approx(3, rel=1e-6)
-    assert effective_rank(torch.zeros(3)) == 0

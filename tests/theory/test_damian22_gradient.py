@@ -16,7 +16,6 @@ from gradfeat.theory.damian22_gradient import (
     gradient_series,
     leading_term,
     population_gradient,
-    remainder_bound,
 )
 
 BIASES = (-1.0, 0.0, 0.5, 2.0)
@@ -153,30 +152,6 @@ def test_beyond_linear_removes_constant_and_linear_part_only():
     expected = g(z) - g.part(0)(z) - g.part(1)(z)
     np.testing.assert_allclose(rest(z), expected, atol=1e-14)
     assert beyond_linear(g.part(1)).norm_squared() == 0
-
-
-@pytest.mark.parametrize("b", BIASES)
-def test_remainder_is_within_its_bound_which_falls_like_one_over_d(b):
-    rng = np.random.default_rng(5)
-    g, a = MultiHermite.random(2, 4, rng), np.ones(200)
-    typical = []
-    for d in (1000, 10_000):
-        U, W = directions(d, 2, rng), rng.normal(size=(200, d)) / math.sqrt(d)
-        W /= np.linalg.norm(W, axis=1, keepdims=True)
-        rest = population_gradient(g, U, W, a, b) - population_gradient(g, U, W, a, b, order=1)
-        bound = remainder_bound(g, U, W, a, b)
-        assert (np.linalg.norm(rest, axis=1) <= bound * (1 + 1e-12)).all()
-        typical.append(np.median(bound))
-    # 1/d; medians of 200 chi^2 draws are known to about 10 % each, higher orders add |v| = 5 %.
-    assert typical[0] / typical[1] == pytest.approx(10, rel=0.5)
-
-
-def test_remainder_bound_is_reached_by_a_neuron_along_a_pure_direction():
-    # r = 1, w = u, g = He_2: every inequality used is an equality.
-    g, U = MultiHermite(((2,),), (0.5,)), np.eye(3)[:, :1]
-    a, W = np.array([-2.0]), np.eye(3)[:1]
-    rest = population_gradient(g, U, W, a) - leading_term(g, U, W, a)
-    np.testing.assert_allclose(np.linalg.norm(rest), remainder_bound(g, U, W, a)[0], rtol=1e-12)
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,6 @@ from gradfeat.maths.multi_hermite import MultiHermite
 from gradfeat.theory.activation_coefficients import coefficients_of
 from gradfeat.theory.damian22_gradient import leading_term, population_gradient
 from gradfeat.theory.damian22_leading_error import (
-    asymptotic_relative_error,
     expected_squares,
     relative_error,
 )
@@ -51,20 +50,6 @@ def test_gaussian_start_without_bias_has_the_same_squares():
     g, W = MultiHermite.random(2, 4, rng), rng.normal(size=(20_000, 12)) / math.sqrt(12)
     for drawn, exact in zip(squares(g, 12, 0.0, W), expected_squares(g, 12), strict=True):
         assert abs(drawn.mean() - exact) < 4 * drawn.std() / math.sqrt(len(W))
-
-
-@pytest.mark.parametrize("b", [0.0, 0.5, -1.0])
-def test_asymptotic_error_is_the_limit_at_rate_one_over_d(b):
-    g = MultiHermite.random(2, 5, np.random.default_rng(1))
-    off = [relative_error(g, d, b) / asymptotic_relative_error(g, d, b) - 1 for d in (2000, 4000)]
-    assert abs(off[1]) < 0.05
-    assert off[0] / off[1] == pytest.approx(2, rel=0.05)  # the next order, 1/d^2
-
-
-def test_asymptotic_error_of_a_pure_quadratic_by_hand():
-    # H = diag(2, 2, 0): (2 + 16/8)/(4 d) = 1/d.
-    g = MultiHermite(((2, 0), (0, 2)), (1.0, 1.0))
-    assert asymptotic_relative_error(g, 100) == pytest.approx(0.1, rel=1e-12)
 
 
 TALK = MultiHermite(((2,), (4,)), (1 / 2, 1 / math.sqrt(48)))

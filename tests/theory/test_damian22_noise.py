@@ -10,7 +10,7 @@ from scipy import stats
 
 from gradfeat.maths.multi_hermite import MultiHermite
 from gradfeat.theory.damian22_gradient import beyond_linear, gradient_series
-from gradfeat.theory.damian22_noise import informative_samples, sampling_variance
+from gradfeat.theory.damian22_noise import sampling_variance
 
 NOISE = 0.7
 
@@ -97,23 +97,6 @@ def test_all_directions_relevant_or_a_neuron_on_one_is_no_special_case():
     one = sampling_variance(MultiHermite(((3,),), (0.4,)), np.eye(3)[:, :1], W, 0.3, noise=0.2)
     g = MultiHermite(((3, 0, 0),), (0.4,))
     np.testing.assert_allclose(sampling_variance(g, np.eye(3), W, 0.3, noise=0.2), one, rtol=1e-11)
-
-
-def test_informative_samples_grow_like_d_squared_with_their_constant():
-    g, n = MultiHermite(((2, 0), (0, 2)), (0.5, 0.4)), []
-    for d in (200, 800):
-        W = np.random.default_rng(d).normal(size=(4000, d))
-        n.append(informative_samples(g, np.eye(d)[:, :2], W, noise=NOISE) / d**2)
-    H2 = float(np.sum(g.tensor(2) ** 2))
-    limit = math.pi / 2 * (g.norm_squared() + NOISE**2) / H2
-    # sum |G|^2 over 4000 neurons is known to about 2 %; corrections are of order 10/d.
-    np.testing.assert_allclose(n, limit, rtol=0.12)
-    assert abs(n[1] / limit - 1) < 0.08
-
-
-def test_a_linear_target_is_never_informative():
-    g = MultiHermite(((1,),), (1.0,))
-    assert informative_samples(g, np.eye(4)[:, :1], np.eye(4), noise=1.0) == math.inf
 
 
 def test_bad_noise_is_named():

@@ -16,7 +16,7 @@ from one_step_samples import SIGMAS, dual, on_sphere, target, z_score
 from test_feature_resolvent import by_quadrature
 
 from gradfeat.maths.activations import CentredReLU, Erf, ReLU, Tanh
-from gradfeat.maths.feature_ridge import ridge_with_columns
+from gradfeat.maths.feature_ridge import feature_ridge
 from gradfeat.theory.column_gain import powers_added
 from gradfeat.theory.one_step_errors import column_errors, limit_errors
 from gradfeat.theory.ridge_errors import moments, random_feature_errors
@@ -182,7 +182,7 @@ def test_library_ridge_beside_columns_agrees_with_the_elimination():
     beta = X0.T @ target(SETTING_2.coefficients, X0 @ b)
     u = torch.from_numpy(X @ (beta / np.linalg.norm(beta)))
     y = torch.from_numpy(target(SETTING_2.coefficients, X @ b))
-    losses = [ridge_with_columns(F, U, y, 0.05).loss.item() for U in (u[:, :0], u)]
+    losses = [feature_ridge(F, 0.05).fit_with(U, y).loss.item() for U in (u[:, :0], u)]
     # Noise of 0 is drawn too, after X: the numbers before it are the same.
     assert losses[0] - losses[1] == pytest.approx(found[1], rel=1e-9)
 

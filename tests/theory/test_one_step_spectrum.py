@@ -16,7 +16,6 @@ from gradfeat.theory.one_step_spectrum import (
     FeatureSpectrum,
     feature_spectrum,
     first_layer_outlier,
-    first_layer_threshold,
 )
 from gradfeat.theory.ridge_errors import moments
 from gradfeat.theory.step_spikes import K_MAX, step_spikes
@@ -208,15 +207,13 @@ def test_outlier_of_the_first_layer_is_a_simulated_one(residual):
 
 
 def test_first_layer_leaves_the_bulk_at_its_threshold():
-    eta = float(first_layer_threshold(0.5, 0.5, CentredReLU(), NOISY))
-    assert eta * 0.5 * math.sqrt(2.0) == pytest.approx(2**0.25, rel=1e-12)
+    eta = 2 * 2**0.25 / math.sqrt(2.0)
     below, above, far = first_layer_outlier(
         0.5, 0.5, CentredReLU(), NOISY, eta=[0.999 * eta, 1.001 * eta, 50 * eta]
     )
     assert np.isnan(below)
     assert above == pytest.approx(1 + math.sqrt(2), rel=1e-5)  # continuous: at the edge
     assert far == pytest.approx(50 * 2**0.25, rel=0.01)
-    assert np.isinf(first_layer_threshold(0.5, 0.5, CentredReLU(), Teacher((0.0,))))
     value = first_layer_outlier([[0.5], [1.0]], 0.5, Tanh(), NOISY, eta=[2.0, 4.0, 8.0])
     assert value.shape == (2, 3)
 

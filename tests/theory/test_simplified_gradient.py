@@ -8,10 +8,8 @@ import numpy as np
 import pytest
 from scipy import special, stats
 
-from gradfeat.maths.multi_hermite import MultiHermite
 from gradfeat.theory.simplified_gradient import (
     linear_gradient,
-    multi_index_gradient,
     sign_gradient,
 )
 
@@ -93,21 +91,6 @@ def test_a_low_threshold_leaves_all_and_a_high_one_nothing():
         assert np.abs(high).max() < 1e-15
         both = gradient(E1, W, 0.3) + gradient(E1, -W, -0.3)
         np.testing.assert_allclose(both, low, atol=1e-15)  # one of w.x > b, -w.x > -b holds
-
-
-@pytest.mark.parametrize("b", BIASES)
-def test_multi_index_of_a_linear_function_is_the_linear_gradient(b):
-    W = np.random.default_rng(2).standard_normal((6, 3))
-    found = multi_index_gradient(MultiHermite(((1,),), (1.0,)), E1[:, None], W, b)
-    np.testing.assert_allclose(found, linear_gradient(E1, W, b), rtol=0, atol=1e-14)
-
-
-def test_multi_index_is_the_monte_carlo_mean():
-    rng = np.random.default_rng(3)
-    g, U = MultiHermite.random(2, 3, rng), np.linalg.qr(rng.standard_normal((4, 2)))[0]
-    x, W, b = rng.standard_normal((200_000, 4)), rng.standard_normal((5, 4)), np.array(BIASES)
-    found = multi_index_gradient(g, U, W, b)
-    assert np.abs(z_scores(found, W, b, x, g(x @ U))).max() < 4  # 20 entries
 
 
 @pytest.mark.parametrize("gradient", [linear_gradient, sign_gradient])

@@ -8,7 +8,6 @@ dashed grey line with its name at the right end.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -17,10 +16,8 @@ from matplotlib.container import ErrorbarContainer
 from matplotlib.lines import Line2D
 from matplotlib.patheffects import withStroke
 from matplotlib.transforms import ScaledTranslation
-from pandas import DataFrame
 
 from gradfeat.drawing import style
-from gradfeat.drawing.summary import summary
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,51 +35,7 @@ class Series:
 
     @property
     def label(self) -> str:
-        """What the legend says."""
         return self.mark.label
-
-
-def series_of(
-    table: DataFrame, x: str, metric: str, by: str, names: Mapping[object, str] | None = None
-) -> tuple[Series, ...]:
-    """One series for each value of column `by`: mean and t interval over seeds at each `x`.
-
-    Parameters
-    ----------
-    table : DataFrame
-        One row a cell and seed.
-    x, metric, by : str
-        Columns: horizontal axis, what is averaged, what tells series apart.
-    names : mapping, optional
-        From values of `by` to what the legend says; the value itself where it is not there.
-        Marks are given in the order of `names`, so that panels with the same `names` agree.
-
-    Returns
-    -------
-    tuple of Series
-        In the order in which they come in `table`.
-
-    Raises
-    ------
-    ValueError
-        When a column named is not in `table`.
-
-    Examples
-    --------
-    >>> cells = DataFrame(
-    ...     {"n": [10, 10, 10], "model": ["net", "net", "ntk"], "accuracy": [0.9, 1.0, 0.8]}
-    ... )
-    >>> [(s.label, s.mean.round(2).tolist()) for s in series_of(cells, "n", "accuracy", "model")]
-    [('net', [0.95]), ('ntk', [0.8])]
-    """
-    found = summary(table, x, metric, [by])
-    groups = list(found.groupby(by, sort=False, dropna=False))
-    labels = dict(names or {}) | {v: str(v) for v, _ in groups if v not in (names or {})}
-    marks = dict(zip(labels, style.class_marks(tuple(labels.values())), strict=True))
-    return tuple(
-        Series(*(rows[c].to_numpy() for c in (x, "mean", "low", "high")), mark=marks[value])
-        for value, rows in groups
-    )
 
 
 def points(
@@ -111,13 +64,6 @@ def points(
 def line(ax: Axes, x: np.ndarray, y: np.ndarray, label: str, color: str) -> Line2D:
     """A theory: solid, no markers, behind the points."""
     return ax.plot(x, y, color=color, linewidth=1.6, label=label, zorder=1.8)[0]
-
-
-def band(
-    ax: Axes, x: np.ndarray, low: np.ndarray, high: np.ndarray, color: str, label: str = ""
-) -> None:
-    """A region between two curves, behind everything; in the legend where it has a label."""
-    ax.fill_between(x, low, high, color=color, alpha=0.18, linewidth=0, label=label, zorder=1)
 
 
 def level(ax: Axes, y: float, text: str, *, below: bool = False) -> Line2D:

@@ -153,19 +153,3 @@ def ridge_fit(F: Float[Tensor, "n m"], y: Float[Tensor, "n c"], lam: float) -> R
     [0.5, 0.0]
     """
     return feature_ridge(F, lam).fit(y)
-
-
-def ridge_with_columns(
-    F: Float[Tensor, "n m"], U: Float[Tensor, "n l"], y: Float[Tensor, "n c"], lam: float
-) -> RidgeFit:
-    """argmin_{a,b} (1/n) |y - F a - U b|^2 + lam |a|^2: the columns U are not penalised.
-
-    ``feature_ridge(F, lam).fit_nested(U, y)`` gives all nested sets of columns for the same work.
-
-    Examples
-    --------
-    >>> F, one = torch.eye(3).double()[:, :1], torch.ones(3, 1).double()
-    >>> round(float(ridge_with_columns(F, one, 2 * one, 0.1).b), 9)
-    2.0
-    """
-    return feature_ridge(F, lam).fit_with(U, y)

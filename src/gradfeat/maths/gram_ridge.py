@@ -47,7 +47,6 @@ class GramRidge:
     intercept: bool
 
     def coefficients(self, lam: float) -> Float[Tensor, "m c"]:
-        """a at one penalty."""
         return self.V @ (self.projected / (self.e + lam)[:, None])
 
     def grid(self) -> list[float]:

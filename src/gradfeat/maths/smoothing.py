@@ -98,11 +98,10 @@ def smoothed(activation: Activation, noise: float) -> Activation:
     >>> smoothed(TruncatedReLU(), 0.0)
     TruncatedReLU()
     """
-    match activation:
-        case _ if noise == 0:
-            return activation
-        case TruncatedReLU():
-            return SmoothedTruncatedReLU(noise)
+    if noise == 0:
+        return activation
+    if activation == TruncatedReLU():
+        return SmoothedTruncatedReLU(noise)
     raise ValueError(
         f"noise is {noise} with {activation}: noise before the activation is for TruncatedReLU"
         " alone, use 0 with others."

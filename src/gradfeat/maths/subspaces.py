@@ -71,25 +71,6 @@ def leading_directions(
     return values, vectors * torch.where(largest < 0, -1.0, 1.0)
 
 
-def effective_rank(values: Float[Tensor, " d"]) -> float:
-    """Number of effective directions exp(H(p)), p = eigenvalues / sum; 0 for a zero spectrum.
-
-    r equal eigenvalues give r; a spectrum that decays counts its tail by its weight.
-
-    Source: Roy & Vetterli 2007 (effective rank).
-
-    Examples
-    --------
-    >>> effective_rank(torch.tensor([1.0, 1.0, 0.0]))
-    2.0
-    """
-    total = values.sum()
-    if total <= 0:
-        return 0.0
-    p = values / total
-    return round(float(torch.special.entr(p).sum().exp()), 12)
-
-
 #: Columns of a block beyond those asked for.
 EXTRA = 2
 

@@ -55,7 +55,6 @@ class PrincipalWhitening:
     varying: int
 
     def __call__(self, X: Float[Tensor, "n d"]) -> Float[Tensor, "n q"]:
-        """Whitened rows."""
         return (X - self.mean) @ self.map
 
 

@@ -72,6 +72,5 @@ class GaussianParity(Task):
         return Sample(X, self.target(X))
 
     def target(self, X: Float[Tensor, "n d"]) -> Float[Tensor, "n 1"]:
-        """The label."""
         along = X.double() @ self.directions.to(X.device)
         return side(along).prod(1, keepdim=True).to(X)

@@ -114,7 +114,6 @@ class OneDimensional(Task):
 
     @property
     def directions(self) -> Float[Tensor, "d 1"]:
-        """The first coordinate axis."""
         return torch.eye(self.d, 1, dtype=torch.float64)
 
     def sample(self, n: int, generator: torch.Generator) -> Sample:

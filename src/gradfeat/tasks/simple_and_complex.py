@@ -82,7 +82,6 @@ class SimpleAndComplex(Task):
 
     @property
     def directions(self) -> Float[Tensor, "d 2"]:
-        """u, then v."""
         return self._frame
 
     @cached_property

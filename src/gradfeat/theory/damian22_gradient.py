@@ -165,43 +165,6 @@ def leading_term(
     return -2 * np.asarray(a)[:, None] * (u @ U) @ g.tensor(2) @ U.T / math.sqrt(2 * math.pi)
 
 
-def remainder_bound(
-    g: MultiHermite,
-    U: Float[np.ndarray, "d r"],
-    W: Float[np.ndarray, "m d"],
-    a: Float[np.ndarray, " m"],
-    b: ArrayLike = 0.0,
-    *,
-    coefficients: NeuronCoefficients = relu_coefficients,
-) -> Float[np.ndarray, " m"]:
-    """A bound on |grad_{w_j} L - its part of order 1|, for every neuron.
-
-    (2 |a_j|/s) sum_{k>=2} |v|^k [(k+1) |c_{k+1}| |C_{k+1}|_F + (k+1)(k+2) |c_{k+2}| |C_k|_F], with
-    v = U^T w/|w|, |v|^2 ~ r/d at the usual start; so O(|C_2|_F r/d) for the ReLU without bias.
-
-    Returns
-    -------
-    array (m,)
-
-    Source: |C_k(v, ..., v, .)| <= |C_k|_F |v|^{k-1}; compare O~(sqrt(r)/d) in Damian22, Lemma 1.
-
-    Examples
-    --------
-    >>> g, U = MultiHermite(((2,),), (0.5,)), np.eye(3)[:, :1]
-    >>> remainder_bound(g, U, np.array([[0.6, 0.8, 0.0]]), np.ones(1)).round(4).tolist()
-    [0.1436]
-    """
-    scale, u, bias = neurons(g, U, W, b)
-    c = np.abs(coefficients(scale, bias, g.degree + 2))
-    size = [math.sqrt(math.factorial(k) * g.part(k).norm_squared()) for k in range(g.degree + 2)]
-    length = np.linalg.norm(u @ U, axis=1)
-    total = np.zeros(len(u))
-    for k in range(2, g.degree + 1):
-        term = c[:, k + 1] * size[k + 1] + (k + 2) * c[:, k + 2] * size[k]
-        total += (k + 1) * length**k * term
-    return 2 * np.abs(a) * total / scale
-
-
 def neurons(
     g: MultiHermite, U: np.ndarray, W: np.ndarray, b: ArrayLike
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

@@ -102,40 +102,6 @@ def relative_error(
     return math.sqrt(rest / _nonzero(lead))
 
 
-def asymptotic_relative_error(
-    g: MultiHermite,
-    d: int,
-    bias: float = 0.0,
-    *,
-    coefficients: NeuronCoefficients = relu_coefficients,
-) -> float:
-    """Leading order in d of `relative_error`: for the ReLU without bias it is
-
-    sqrt((2 + (tr H)^2/|H|_F^2) / (4 d)),
-
-    and with a bias 9 c_3^2 (2 |C_3|_F^2 + |tr C_3|^2) joins 144 c_4^2 (2 |H|_F^2 + (tr H)^2), over
-    4 c_2^2 |H|_F^2 d; (tr C_3)_i = sum_j (C_3)_{ijj}.
-
-    Regime: d large beside r and the degree; the relative correction is of order 1/d.
-
-    Raises
-    ------
-    ValueError
-        Where H = 0.
-
-    Examples
-    --------
-    >>> round(asymptotic_relative_error(MultiHermite(((2,),), (0.5,)), d=100), 4)
-    0.0866
-    """
-    c = coefficients(np.ones(1), np.array([float(bias)]), 4)[0]
-    H, C3 = g.tensor(2), g.tensor(3)
-    along = 144 * c[4] ** 2 * (2 * np.sum(H**2) + np.trace(H) ** 2)
-    inside = 9 * c[3] ** 2 * (2 * np.sum(C3**2) + np.sum(np.einsum("ijj->i", C3) ** 2))
-    lead = float(4 * c[2] ** 2 * np.sum(H**2))
-    return math.sqrt((along + inside) / (_nonzero(lead) * d))
-
-
 def _nonzero(lead: float) -> float:
     if lead == 0:
         raise ValueError(

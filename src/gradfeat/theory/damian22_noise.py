@@ -88,45 +88,6 @@ def sampling_variance(
     return np.concatenate(second) - np.square(mean).sum(1)
 
 
-def informative_samples(
-    g: MultiHermite,
-    U: Float[np.ndarray, "d r"],
-    W: Float[np.ndarray, "m d"],
-    b: ArrayLike = 0.0,
-    *,
-    noise: float = 0.0,
-    estimated: bool = True,
-) -> float:
-    """n at which sum_j E|G_n - G|^2 = sum_j |G|^2 over the rows of W, |a_j| all equal.
-
-    The signal-to-noise ratio of the gradient at n rows is n over this. For the ReLU without bias
-    and f* without linear part it grows like (pi/2) d^2 E(f* + eps)^2 / |H|_F^2: Damian22's d^2,
-    with its constant.
-
-    Returns
-    -------
-    float
-        Infinite where the population gradient vanishes.
-
-    Raises
-    ------
-    ValueError
-        As `sampling_variance`.
-
-    Source: compare n >~ d^2 in Damian22, Theorem 1.
-
-    Examples
-    --------
-    >>> g, U = MultiHermite(((2,),), (0.5**0.5,)), np.eye(100)[:, :1]
-    >>> W = np.random.default_rng(0).standard_normal((2000, 100))
-    >>> round(informative_samples(g, U, W) / 100**2, 1)
-    0.9
-    """
-    variance = sampling_variance(g, U, W, b, noise=noise, estimated=estimated).sum()
-    signal = np.square(gradient_series(beyond_linear(g), U, W, b)).sum()
-    return float(variance / signal) if signal > 0 else math.inf
-
-
 @dataclass(frozen=True)
 class _Rule:
     """Quadrature points of xi, and what the second moment needs of the problem."""

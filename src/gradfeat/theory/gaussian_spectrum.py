@@ -73,12 +73,10 @@ class GaussianLine:
 
     @property
     def first(self) -> float:
-        """The largest eigenvalue."""
         return math.sqrt(2 * self._a / (self._a + self._b + self._c))
 
     @property
     def ratio(self) -> float:
-        """B."""
         return self._b / (self._a + self._b + self._c)
 
     def projections(self, g: RealFunction, k_max: int) -> np.ndarray:

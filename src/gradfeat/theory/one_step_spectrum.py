@@ -225,27 +225,3 @@ def first_layer_outlier(
     with np.errstate(divide="ignore", invalid="ignore"):
         value = np.sqrt((1 + strength) * (ratio + strength) / strength)
         return np.where(strength > np.sqrt(ratio), value, np.nan)
-
-
-def first_layer_threshold(
-    phi: ArrayLike, psi: ArrayLike, activation: Activation, teacher: Teacher
-) -> np.ndarray:
-    """The step size from which W has an outlier, residual y: eta c_1 |beta| = (N/d)^{1/4}.
-
-    Parameters
-    ----------
-    phi, psi, activation, teacher
-        As in `first_layer_outlier`.
-
-    Source: Baik, Ben Arous & Peche 2005; Ba et al. 2022.
-
-    Examples
-    --------
-    >>> from gradfeat.maths.activations import Tanh
-    >>> float(first_layer_threshold(0.5, 0.5, Tanh(), Teacher((0.0, 1.0))).round(3))
-    1.603
-    """
-    norm = np.sqrt(gradient_direction(phi, activation, teacher).norm_squared)
-    slope = abs(float(activation.hermite_coefficients(1)[1]))
-    with np.errstate(divide="ignore"):
-        return np.asarray(psi, dtype=np.float64) ** -0.25 / (slope * norm)

@@ -4,14 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from gradfeat.theory.activation_coefficients import step_series
 from gradfeat.theory.patterns import PatternLaw
 from gradfeat.theory.shi22_moments import (
     GradientMoments,
-    background_waves,
-    check_neurons,
     gradient_moments,
-    reach,
 )
 
 #: A second moment below this is rounding: the neuron is dead, its direction undefined.
@@ -49,45 +45,6 @@ def signal_to_noise(T: np.ndarray, k: int) -> np.ndarray:
     signal, noise = np.abs(T[:, :k]).mean(1), np.sqrt((T[:, k:] ** 2).mean(1))
     with np.errstate(divide="ignore", invalid="ignore"):
         return signal / noise
-
-
-def leading_signal(law: PatternLaw, Q: np.ndarray, b: np.ndarray, s: float) -> np.ndarray:
-    """T_j ~ (gamma/sigma~) Pr[0 < z_bg < 1], j in A, z_bg = b + sum_{not A} q_j (phi_j-p_o)/sigma~.
-
-    The patterns of A are left out of the pre-activation, so that activity and label are
-    independent; the noise N(0, s^2) is inside the probability.
-
-    Regime: first-order: |q_j| small against sigma~ for j in A. :func:`gradient_moments` is exact.
-
-    Parameters
-    ----------
-    law, Q, b, s
-        As in :func:`gradient_moments`.
-
-    Returns
-    -------
-    ndarray (m,)
-
-    Raises
-    ------
-    ValueError
-        As :func:`gradient_moments`.
-
-    Source: Shi22, Lemma 5 (there beta gamma/sigma~, beta the probability).
-
-    Examples
-    --------
-    >>> law = PatternLaw.hard_instance(D=100, k=5, p_o=0.5)
-    >>> leading_signal(law, np.zeros((1, 100)), np.array([0.5]), s=0.01).round(12).tolist()
-    [0.05]
-    """
-    check_neurons(law, Q, b, s)
-    active = np.empty(len(b))
-    for i, (q, c) in enumerate(zip(Q, b, strict=True)):
-        t, coefficients = step_series(s, reach(law, q, c), 1)
-        alone, _ = background_waves(law, q, t, 1)
-        active[i] = (coefficients @ (np.exp(1j * t * c) * alone)).real
-    return law.gamma / law.sigma * active
 
 
 def predicted_cosine(moments: GradientMoments, n: float) -> np.ndarray:

@@ -9,9 +9,6 @@ from jaxtyping import Float
 from numpy.typing import ArrayLike
 from scipy.special import erf, ndtr
 
-from ..maths.multi_hermite import MultiHermite
-from .damian22_gradient import gradient_series
-
 
 def linear_gradient(
     u: Float[np.ndarray, " d"], W: Float[np.ndarray, "m d"], b: ArrayLike = 0.0
@@ -100,45 +97,6 @@ def sign_gradient(
         ratio = np.divide(t, s, out=np.zeros_like(t), where=t != 0)
     along = normal_density(t) * erf(c * ratio / math.sqrt(2)) * v
     return (1 - 2 * flip) * (math.sqrt(2 / math.pi) * ndtr(-ratio) * u + along)
-
-
-def multi_index_gradient(
-    g: MultiHermite,
-    U: Float[np.ndarray, "d r"],
-    W: Float[np.ndarray, "m d"],
-    b: ArrayLike = 0.0,
-) -> Float[np.ndarray, "m d"]:
-    """G(w, b) for x ~ N(0, I_d), y = g(U^T x) + noise: the series of the ReLU at bias -b.
-
-    Exact for polynomials g; `gradient_series` has the terms.
-
-    Parameters
-    ----------
-    g : MultiHermite
-        Target on r directions.
-    U : array (d, r)
-        Orthonormal columns.
-    W, b
-        As `linear_gradient`.
-
-    Returns
-    -------
-    array (m, d)
-
-    Raises
-    ------
-    ValueError
-        When U is not orthonormal, shapes disagree or a row of W is zero.
-
-    Source: Damian22, Section 4; Shi23, section 4 (multi-index model).
-
-    Examples
-    --------
-    >>> g = MultiHermite(((1,),), (1.0,))
-    >>> multi_index_gradient(g, np.eye(2)[:, :1], np.array([[0.0, 2.0]])).round(12).tolist()
-    [[0.5, 0.0]]
-    """
-    return gradient_series(g, U, W, -np.asarray(b, dtype=float))
 
 
 def normal_density(t: np.ndarray) -> np.ndarray:

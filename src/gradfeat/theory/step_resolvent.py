@@ -118,7 +118,6 @@ def gamma(grid: StepGrid, phi: float, r: np.ndarray) -> np.ndarray:
 
 
 def bulk(grid: StepGrid, phi: float, r: np.ndarray, g: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """C and Psi."""
     C = (grid.slope.T * (g * grid.weights * grid.own)[..., None, :]) @ grid.slope
     return C, np.linalg.inv(np.eye(C.shape[-1]) + C @ gamma(grid, phi, r))
 

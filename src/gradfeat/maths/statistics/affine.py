@@ -50,7 +50,6 @@ class Affine:
     device: torch.device | None = None
 
     def __call__(self, rows: Block) -> Block:
-        """Mapped rows."""
         where = rows.X.device if self.device is None else self.device
         kind = rows.X.dtype if self.dtype is None else self.dtype
         shift, P, y_shift, y_scale = (

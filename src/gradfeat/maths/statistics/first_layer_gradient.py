@@ -57,7 +57,6 @@ class FirstLayerGradient(Statistic[GradientState, GradientState]):
     map: RowMap | None = None
 
     def init(self, block: Block) -> GradientState:
-        """Zeros."""
         m, d = self.W.shape
         return GradientState(*(accumulator(*s, like=block.X) for s in ((), (d, m), (m,))))
 
@@ -83,22 +82,18 @@ class FirstLayerGradient(Statistic[GradientState, GradientState]):
         return state
 
     def merge(self, one: GradientState, other: GradientState) -> GradientState:
-        """Sum."""
         one.weight.add_(other.weight)
         one.WT.add_(other.WT)
         one.b.add_(other.b)
         return one
 
     def finish(self, state: GradientState) -> GradientState:
-        """As it is."""
         return state
 
     def pack(self, state: GradientState) -> dict[str, Tensor]:
-        """As it is."""
         return vars(state)
 
     def unpack(self, packed: Mapping[str, Tensor]) -> GradientState:
-        """As it was."""
         return GradientState(**{name: values.clone() for name, values in packed.items()})
 
 

@@ -52,7 +52,6 @@ class GradientOuterProducts(Statistic[OuterState, Tensor]):
     centre: bool = False
 
     def init(self, block: Block) -> OuterState:
-        """Zeros."""
         d = block.X.shape[1]
         c = self.gradient(block.X.new_zeros(1, d)).shape[1]
         return OuterState(*(accumulator(*s, like=block.X) for s in ((), (d, d), (c, d))))
@@ -69,7 +68,6 @@ class GradientOuterProducts(Statistic[OuterState, Tensor]):
         return state
 
     def merge(self, one: OuterState, other: OuterState) -> OuterState:
-        """Sum."""
         one.weight.add_(other.weight)
         one.total.add_(other.total)
         one.mean.add_(other.mean)
@@ -84,10 +82,8 @@ class GradientOuterProducts(Statistic[OuterState, Tensor]):
         return G
 
     def pack(self, state: OuterState) -> dict[str, Tensor]:
-        """One triangle."""
         return vars(state) | {"total": to_triangle(state.total)}
 
     def unpack(self, packed: Mapping[str, Tensor]) -> OuterState:
-        """The square again."""
         weight, mean = packed["weight"].clone(), packed["mean"].clone()
         return OuterState(weight, from_triangle(packed["total"]), mean)

@@ -29,15 +29,12 @@ class Joint(Statistic[list[Any], list[Any]]):
     parts: tuple[Statistic[Any, Any], ...]
 
     def init(self, block: Block) -> list[Any]:
-        """That of each part."""
         return [part.init(block) for part in self.parts]
 
     def update(self, state: list[Any], block: Block) -> list[Any]:
-        """Each part."""
         return [part.update(s, block) for part, s in zip(self.parts, state, strict=True)]
 
     def merge(self, one: list[Any], other: list[Any]) -> list[Any]:
-        """Each part."""
         return [p.merge(a, b) for p, a, b in zip(self.parts, one, other, strict=True)]
 
     def finish(self, state: list[Any]) -> list[Any]:

@@ -88,7 +88,6 @@ class LeaveOneOut(Statistic[list[Tensor], Tensor]):
         return torch.einsum("n,nlc->l", rows.w.double(), error.double().square())
 
     def merge(self, one: list[Tensor], other: list[Tensor]) -> list[Tensor]:
-        """Sums."""
         return [a.add_(b) for a, b in zip(one, other, strict=True)]
 
     def finish(self, state: list[Tensor]) -> Float[Tensor, " l"]:
@@ -96,9 +95,7 @@ class LeaveOneOut(Statistic[list[Tensor], Tensor]):
         return state[1] / state[0]
 
     def pack(self, state: list[Tensor]) -> dict[str, Tensor]:
-        """By name."""
         return {"weight": state[0], "errors": state[1]}
 
     def unpack(self, packed: Mapping[str, Tensor]) -> list[Tensor]:
-        """From names."""
         return [packed["weight"].clone(), packed["errors"].clone()]

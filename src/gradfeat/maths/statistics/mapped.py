@@ -46,19 +46,15 @@ class OnMapped(Statistic[State, Result]):
         return state
 
     def merge(self, one: State, other: State) -> State:
-        """As of mapped rows."""
         return self.inner.merge(one, other)
 
     def finish(self, state: State) -> Result:
-        """As of mapped rows."""
         return self.inner.finish(state)
 
     def pack(self, state: State) -> dict[str, Any]:
-        """As of mapped rows."""
         return self.inner.pack(state)
 
     def unpack(self, packed: Mapping[str, Tensor]) -> State:
-        """As of mapped rows."""
         return self.inner.unpack(packed)
 
 

@@ -82,7 +82,6 @@ class Moments(Statistic[MomentState, MomentState]):
         return state
 
     def merge(self, one: MomentState, other: MomentState) -> MomentState:
-        """Moments of the union."""
         total = one.weight + other.weight
         share = other.weight / torch.where(total > 0, total, 1.0)
         dx, dy = other.mean_x - one.mean_x, other.mean_y - one.mean_y
@@ -102,7 +101,6 @@ class Moments(Statistic[MomentState, MomentState]):
         return state
 
     def pack(self, state: MomentState) -> dict[str, Tensor]:
-        """One triangle."""
         return vars(state) | {"xx": to_triangle(state.xx)}
 
     def unpack(self, packed: Mapping[str, Tensor]) -> MomentState:

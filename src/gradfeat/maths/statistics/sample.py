@@ -54,7 +54,6 @@ class RowSample(Statistic[SampleState, Block]):
     seed: int = 0
 
     def init(self, block: Block) -> SampleState:
-        """No row."""
         empty = torch.zeros(0, dtype=torch.int64)
         return SampleState(empty, block.X[:0].cpu(), block.y[:0].cpu(), block.w[:0].double().cpu())
 
@@ -92,9 +91,7 @@ class RowSample(Statistic[SampleState, Block]):
         return Block(state.X, state.y, state.w.to(state.X.dtype))
 
     def pack(self, state: SampleState) -> dict[str, Tensor]:
-        """As it is."""
         return vars(state)
 
     def unpack(self, packed: Mapping[str, Tensor]) -> SampleState:
-        """As it was."""
         return SampleState(**packed)

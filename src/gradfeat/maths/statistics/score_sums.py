@@ -69,17 +69,14 @@ class ResidualSums(Statistic[MomentState, Scores]):
         return Moments(self._pairs, self.row_bytes)
 
     def init(self, block: Block) -> MomentState:
-        """Zeros."""
         c = block.y.shape[1]
         shapes = ((), (), (c,), (c,), (c, c), (c, c), (c,))
         return MomentState(*(accumulator(*s, like=block.X) for s in shapes))
 
     def update(self, state: MomentState, block: Block) -> MomentState:
-        """Add rows."""
         return self._moments.update(state, block)
 
     def merge(self, one: MomentState, other: MomentState) -> MomentState:
-        """Both."""
         return self._moments.merge(one, other)
 
     def finish(self, state: MomentState) -> Scores:
@@ -93,11 +90,9 @@ class ResidualSums(Statistic[MomentState, Scores]):
         return Scores(float(state.weight), mse, r2)
 
     def pack(self, state: MomentState) -> dict[str, Tensor]:
-        """Those of the moments."""
         return self._moments.pack(state)
 
     def unpack(self, packed: Mapping[str, Tensor]) -> MomentState:
-        """Those of the moments."""
         return self._moments.unpack(packed)
 
 
@@ -169,7 +164,6 @@ class ClassSums(Statistic[Tensor, ClassScores]):
         return state
 
     def merge(self, one: Tensor, other: Tensor) -> Tensor:
-        """Sum."""
         return one.add_(other)
 
     def finish(self, state: Tensor) -> ClassScores:
@@ -180,9 +174,7 @@ class ClassSums(Statistic[Tensor, ClassScores]):
         return ClassScores(weight, float(state[1]) / weight, float(state[2]) / weight)
 
     def pack(self, state: Tensor) -> dict[str, Tensor]:
-        """As it is."""
         return {"sums": state}
 
     def unpack(self, packed: Mapping[str, Tensor]) -> Tensor:
-        """As it was."""
         return packed["sums"].clone()

@@ -41,12 +41,10 @@ class ValueCounts(Statistic[CountState, CountState]):
     most: int = 1000
 
     def init(self, block: Block) -> CountState:
-        """No value."""
         del block
         return CountState(*(torch.zeros(0, dtype=torch.float64) for _ in range(2)))
 
     def update(self, state: CountState, block: Block) -> CountState:
-        """Count."""
         kept = block.w > 0
         y, w = block.y[kept, 0].double().cpu(), block.w[kept].double().cpu()
         return self.merge(state, CountState(y, w))
@@ -60,13 +58,10 @@ class ValueCounts(Statistic[CountState, CountState]):
         return CountState(values[: self.most + 1], weights[: self.most + 1])
 
     def finish(self, state: CountState) -> CountState:
-        """As it is."""
         return state
 
     def pack(self, state: CountState) -> dict[str, Tensor]:
-        """As it is."""
         return vars(state)
 
     def unpack(self, packed: Mapping[str, Tensor]) -> CountState:
-        """As it was."""
         return CountState(**packed)

@@ -125,7 +125,6 @@ class HeadProblem:
         return self.A.shape[1] - self.offset
 
     def value(self, f: Float[Tensor, " n"]) -> float:
-        """Mean loss."""
         return float(self.rows.v @ self.loss(f, self.rows.y))
 
     def minimise(self, bounds: Bounds, tolerance: float) -> BoundedFit:

@@ -31,7 +31,7 @@ class RowLoss(ABC):
 
     @abstractmethod
     def begin(self, f: Float[Tensor, " n"]) -> Float[Tensor, "k n"]:
-        """A first state."""
+        """The state that `pull` starts from, at predictions f."""
 
     @abstractmethod
     def pull(self, state: Float[Tensor, "k n"], f: Float[Tensor, " n"]) -> Float[Tensor, " n"]:
@@ -66,7 +66,7 @@ class SmoothRows(RowLoss):
 
     @abstractmethod
     def slopes(self, f: Float[Tensor, " n"]) -> tuple[Float[Tensor, " n"], Float[Tensor, " n"]]:
-        """l' and l''."""
+        """l'(f) and l''(f), row by row."""
 
     def begin(self, f: Float[Tensor, " n"]) -> Float[Tensor, "k n"]:
         return f.new_zeros(0, len(f))
@@ -198,6 +198,9 @@ def longest(x: Float[Tensor, "*shape"], dx: Float[Tensor, "*shape"]) -> float:
     return float((x[falling] / -dx[falling]).min()) if bool(falling.any()) else math.inf
 
 
+_OF_ROWS = {Squared(): SquaredRows, Hinge(): HingeRows, Logistic(): LogisticRows}
+
+
 def row_loss(loss: Loss, y: Float[Tensor, " n"], v: Float[Tensor, " n"]) -> RowLoss:
     """The loss of these targets and weights.
 
@@ -216,11 +219,6 @@ def row_loss(loss: Loss, y: Float[Tensor, " n"], v: Float[Tensor, " n"]) -> RowL
     """
     if loss != Squared() and not bool((y.abs() == 1).all()):
         raise ValueError(f"the targets of {loss!r} must be +1 and -1: code the two classes so.")
-    match loss:
-        case Squared():
-            return SquaredRows(y, v)
-        case Hinge():
-            return HingeRows(y, v)
-        case Logistic():
-            return LogisticRows(y, v)
-    raise ValueError(f"{loss!r} has no conjugate here: give Squared(), Hinge() or Logistic().")
+    if loss not in _OF_ROWS:
+        raise ValueError(f"{loss!r} has no conjugate here: give Squared(), Hinge() or Logistic().")
+    return _OF_ROWS[loss](y, v)

@@ -35,7 +35,6 @@ class Layers:
         return Layers(torch.zeros_like(self.W), torch.zeros_like(self.b), torch.zeros_like(self.a))
 
     def part(self, networks: slice) -> Layers:
-        """Some of the networks."""
         return Layers(self.W[networks], self.b[networks], self.a[networks])
 
     def network(self, i: int, activation: Activation) -> TwoLayer:

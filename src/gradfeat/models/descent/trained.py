@@ -28,7 +28,6 @@ class Batch:
     w: Float[Tensor, "s n 1"]
 
     def part(self, networks: slice) -> Batch:
-        """Those of some networks."""
         return Batch(self.X[networks], self.y[networks], self.w[networks])
 
 
@@ -89,7 +88,6 @@ class AllLayers(Trained):
         return self
 
     def anchor(self, at: Layers) -> Layers:
-        """Zero."""
         return at.zeros()
 
 

@@ -53,20 +53,16 @@ class DotProduct(RotationInvariantKernel):
         check_bandwidth(self.bandwidth)
 
     def scale(self, d: int) -> float:
-        """The bandwidth."""
         return math.sqrt(d) if self.bandwidth is None else self.bandwidth
 
     @property
     def shift(self) -> float:
-        """None."""
         return 0.0
 
     def sides(self, norm: Tensor) -> tuple[Side, ...]:
-        """Norms alone."""
         return (Side(norm, norm, none(norm)),)
 
     def values_(self, left: Sequence[Side], right: Sequence[Side], h: Tensor) -> Tensor:
-        """Horner's rule."""
         return _horner(self.coefficients, Pairs(left[0], right[0], h).product())
 
     def slopes(
@@ -77,7 +73,6 @@ class DotProduct(RotationInvariantKernel):
         return _horner(powers, Pairs(left[0], right[0], h).product()), torch.zeros_like(h)
 
     def spec(self) -> Mapping[str, Any]:
-        """Name and parameters."""
         return {
             "name": "DotProduct",
             "coefficients": list(self.coefficients),

@@ -64,7 +64,6 @@ def cancelled(s: Pairs, value: Tensor) -> Tensor:
 
 
 def none(norm: Tensor) -> Tensor:
-    """No coefficients."""
     return norm.new_empty(len(norm), 0)
 
 
@@ -84,7 +83,6 @@ class ReLUDual(Dual):
     """
 
     def coefficients(self, norm: Tensor) -> Tensor:
-        """Not needed."""
         return none(norm)
 
     def moments(self, s: Pairs) -> tuple[Tensor, Tensor]:
@@ -121,7 +119,6 @@ class CentredReLUDual(Dual):
     """
 
     def coefficients(self, norm: Tensor) -> Tensor:
-        """Not needed."""
         return none(norm)
 
     def moments(self, s: Pairs) -> tuple[Tensor, Tensor]:
@@ -136,7 +133,6 @@ class CentredReLUDual(Dual):
         return Slopes(ours.value_p - mean, ours.slope_u, ours.slope_p)
 
     def loss(self, s: Pairs, value: Tensor) -> Tensor:
-        """As written."""
         return cancelled(s, value)
 
 
@@ -155,7 +151,6 @@ class ErfDual(Dual):
     """
 
     def coefficients(self, norm: Tensor) -> Tensor:
-        """Not needed."""
         return none(norm)
 
     def _root(self, s: Pairs) -> Tensor:
@@ -177,7 +172,6 @@ class ErfDual(Dual):
         return Slopes(value_p, 4 * u * r * inverse, -r * inverse * (1 + 2 * s.b.square()))
 
     def loss(self, s: Pairs, value: Tensor) -> Tensor:
-        """As written."""
         return cancelled(s, value)
 
 

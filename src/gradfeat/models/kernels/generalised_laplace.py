@@ -190,7 +190,6 @@ class GeneralisedLaplace(Kernel):
         return self._road(X, Z)
 
     def diagonal(self, X: Tensor) -> Tensor:
-        """1."""
         return self._road.diagonal(X)
 
     def gradient(self, X: Tensor, Z: Tensor, c: Tensor) -> Tensor:
@@ -202,7 +201,6 @@ class GeneralisedLaplace(Kernel):
         return self._road.own_gradient(X, c, tiles)
 
     def spec(self) -> Mapping[str, Any]:
-        """Name and parameters."""
         return {"name": "GeneralisedLaplace", **asdict(self)}
 
 

@@ -101,7 +101,6 @@ class NetworkKernel(RotationInvariantKernel):
         return tuple(sides)
 
     def values_(self, left: Sequence[Side], right: Sequence[Side], h: Tensor) -> Tensor:
-        """The recursion over layers."""
         dual, w2, b2 = dual_of(self.activation), self.weight**2, self.bias**2
         tangent = Pairs(left[0], right[0], h).product()
         for here, below in itertools.pairwise(zip(left, right, strict=True)):
@@ -176,16 +175,17 @@ class NetworkKernel(RotationInvariantKernel):
         }
 
 
+_CLOSED: tuple[tuple[Activation, Dual], ...] = (
+    (ReLU(), ReLUDual()),
+    (CentredReLU(), CentredReLUDual()),
+    (Erf(), ErfDual()),
+)
+
+
 def dual_of(activation: Activation) -> Dual:
-    """Closed form where there is one."""
-    match activation:
-        case ReLU():
-            return ReLUDual()
-        case CentredReLU():
-            return CentredReLUDual()
-        case Erf():
-            return ErfDual()
-    return HermiteDual(activation)
+    """Closed form where there is one, else the Hermite series."""
+    closed = (dual for own, dual in _CLOSED if own == activation)
+    return next(closed, HermiteDual(activation))
 
 
 def _growth(dual: Dual, side: Side) -> Tensor:

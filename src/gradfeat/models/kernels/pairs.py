@@ -35,7 +35,6 @@ class Side:
     coefficients: Tensor
 
     def part(self, rows: slice) -> Side:
-        """Some of the rows."""
         return Side(self.norm[rows], self.own[rows], self.coefficients[rows])
 
     def column(self) -> Side:
@@ -64,7 +63,6 @@ class Directions:
     sides: tuple[Side, ...]
 
     def part(self, rows: slice) -> Directions:
-        """Some of the rows."""
         sides = tuple(side.part(rows) for side in self.sides)
         return Directions(self.rows[rows], self.unit[rows], self.spread[rows], sides)
 
@@ -89,7 +87,6 @@ class Pairs:
 
     @staticmethod
     def equal(side: Side) -> Pairs:
-        """Each row with itself."""
         return Pairs(side, side, torch.zeros_like(side.norm))
 
     @property

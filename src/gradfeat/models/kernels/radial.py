@@ -145,7 +145,6 @@ class RadialKernel(Kernel):
         return (total[:, :, None] * X[:, None, :] - pulled) * (2.0 / self.bandwidth**2)
 
     def spec(self) -> Mapping[str, Any]:
-        """Name and parameters."""
         return {"name": type(self).__name__, **asdict(self)}
 
 

@@ -22,7 +22,7 @@ class RandomMap(ABC):
 
     @abstractmethod
     def __call__(self, X: Float[Tensor, "n d"]) -> Float[Tensor, "n D"]:
-        """phi at each row."""
+        """phi(x), one row of features for each row of X."""
 
 
 @final

@@ -52,7 +52,7 @@ class RotationInvariantKernel(Kernel):
 
     @abstractmethod
     def spec(self) -> Mapping[str, Any]:
-        """Name and parameters."""
+        """Name and parameters, as `kernel_from_spec` takes them."""
 
     @property
     def scratch(self) -> int:

@@ -109,7 +109,6 @@ class TwoLayerTangent(Kernel):
         return block_gradient(self, X, X, c)
 
     def spec(self) -> Mapping[str, Any]:
-        """Refused."""
         raise ValueError(UNSAVED)
 
 
@@ -229,7 +228,6 @@ class ModuleTangent(Kernel):
         return block_gradient(self, X, X, c)
 
     def spec(self) -> Mapping[str, Any]:
-        """Refused."""
         raise ValueError(UNSAVED)
 
 

@@ -148,7 +148,6 @@ class Meter:
         self.bytes = 0
 
     def evaluated(self, entries: int) -> None:
-        """Count kernel entries computed."""
         self.evaluations += entries / self.square
 
     def multiplied(self, entries: int) -> None:
@@ -156,7 +155,6 @@ class Meter:
         self.passes += entries / self.square
 
     def progress(self, iteration: int, residual: float) -> Progress:
-        """The counters now."""
         seconds = time.perf_counter() - self.start
         return Progress(iteration, residual, seconds, self.passes, self.evaluations, self.bytes)
 

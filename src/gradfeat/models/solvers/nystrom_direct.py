@@ -107,7 +107,6 @@ class NystromDirect(Solver):
         return m * (8 * squares * m + self._pivot_bytes(system)) + SCRATCH + 16 * system.y.numel()
 
     def _pivot_bytes(self, system: System) -> int:
-        """For each centre."""
         return 3 * min(len(system.X), CANDIDATES) * system.X.element_size()
 
 
