@@ -14,6 +14,8 @@ from gradfeat.table.results import (
     FitReport,
     Interval,
     MethodResult,
+    PassTaken,
+    Streaming,
     Verdict,
 )
 
@@ -290,6 +292,12 @@ def all_failed(report: FitReport) -> FitReport:
     )
 
 
+def streamed(report: FitReport) -> FitReport:
+    """Rows that were not held; one pass was finished before an interruption."""
+    passes = (PassTaken("Look: rows and target", 8_000, 1.6), PassTaken("AGOP", 0, 0.0))
+    return replace(report, streaming=Streaming(8, "2 threads <b>", 500, passes))
+
+
 VARIANTS = {
     "regression": regression(),
     "three": classification(3),
@@ -305,4 +313,5 @@ VARIANTS = {
     "tiny": regression(3),
     "large": regression(20_000),
     "all-failed": all_failed(regression()),
+    "streamed": streamed(bare(regression(50))),
 }

@@ -1,9 +1,14 @@
-"""An HTML page taken apart for tests."""
+"""The pages of all made-up reports and diagnoses, taken apart for tests."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import cache
 from html.parser import HTMLParser
+
+from gradfeat.reports import render, render_diagnosis
+from reports.diagnosis_factory import DIAGNOSES
+from reports.factory import VARIANTS
 
 VOID = {"meta", "br", "hr", "img", "input", "link"}
 
@@ -49,3 +54,24 @@ def parse(html: str) -> Page:
     page.feed(html)
     page.close()
     return page
+
+
+#: By a name: what renders, and what is rendered.
+PAGES = {name: (render, report) for name, report in VARIANTS.items()} | {
+    f"diagnosis of {name}": (render_diagnosis, found) for name, found in DIAGNOSES.items()
+}
+
+
+@cache
+def source(name: str) -> str:
+    draw, shown = PAGES[name]
+    return draw(shown)
+
+
+@cache
+def page_of(name: str) -> Page:
+    return parse(source(name))
+
+
+def squeezed(text: str) -> str:
+    return " ".join(text.replace("\x07", "\ufffd").split())

@@ -1,31 +1,24 @@
-"""The diagnosis as page and terminal text: complete, escaped, true, the same every time."""
+"""The diagnosis as page and terminal text: complete, escaped, true."""
 
 from __future__ import annotations
 
 import re
 from dataclasses import replace
-from functools import cache
 from io import StringIO
-from itertools import pairwise
 
 import pytest
 from rich.console import Console
 
-from gradfeat.reports import diagnosis_text, render_diagnosis
+from gradfeat.reports import diagnosis_text
 from gradfeat.reports.diagnosis_words import advice, answer
+from reports import pages
 from reports.diagnosis_factory import DIAGNOSES, bikes
 from reports.factory import HOSTILE
-from reports.pages import Page, parse
+from reports.pages import Page
 
 
-@cache
-def source(name: str) -> str:
-    return render_diagnosis(DIAGNOSES[name])
-
-
-@cache
 def page_of(name: str) -> Page:
-    return parse(source(name))
+    return pages.page_of(f"diagnosis of {name}")
 
 
 def printed(name: str) -> str:
@@ -36,45 +29,25 @@ def printed(name: str) -> str:
 
 @pytest.mark.parametrize("name", DIAGNOSES)
 class TestEveryDiagnosis:
-    def test_the_page_is_whole_and_loads_nothing(self, name):
-        page = page_of(name)
-        assert page.crossed == page.open == []
-        assert not {"script", "link", "iframe", "object", "embed"} & {tag for tag, _ in page.tags}
-        assert not re.search(r"@import|url\((?!#)|https?://", source(name))
-        assert not [k for _, attrs in page.tags for k in attrs if k.startswith("on")]
-
-    def test_ids_are_unique_and_headings_descend(self, name):
-        page = page_of(name)
-        ids = [attrs["id"] for _, attrs in page.tags if attrs.get("id")]
-        assert len(ids) == len(set(ids))
-        levels = [int(t[1]) for t, _ in page.tags if re.fullmatch(r"h[1-6]", t)]
-        assert levels.count(1) == 1
-        assert all(b - a <= 1 for a, b in pairwise(levels))
-
-    def test_every_figure_has_a_text(self, name):
+    def test_every_figure_is_there(self, name):
         svgs = page_of(name).all("svg")
         assert len(svgs) == 3 + min(4, DIAGNOSES[name].directions.number)
-        assert all(attrs["aria-label"] for attrs in svgs)
-
-    def test_the_same_diagnosis_gives_the_same_page(self, name):
-        assert render_diagnosis(DIAGNOSES[name]) == source(name)
 
     def test_page_and_terminal_say_the_same(self, name):
         found = DIAGNOSES[name]
         for words in (answer(found), advice(found)):
-            squeezed = " ".join(words.replace("\x07", "\ufffd").split())
-            assert squeezed in page_of(name).text
+            assert pages.squeezed(words) in page_of(name).text
             if name != "hostile":
-                assert squeezed in " ".join(printed(name).split())
+                assert pages.squeezed(words) in " ".join(printed(name).split())
 
     def test_the_terminal_fits(self, name):
         assert all(len(line) <= 80 for line in printed(name).splitlines())
 
 
 def test_hostile_words_are_text():
-    assert HOSTILE.split("$")[0] not in source("hostile")
-    assert "&lt;script&gt;" in source("hostile")
-    assert "49" not in re.findall(r"\{\{.*?\}\}|49 --", source("hostile"))
+    assert HOSTILE.split("$")[0] not in pages.source("diagnosis of hostile")
+    assert "&lt;script&gt;" in pages.source("diagnosis of hostile")
+    assert "49" not in re.findall(r"\{\{.*?\}\}|49 --", pages.source("diagnosis of hostile"))
 
 
 def test_noise_is_called_no_evidence():
