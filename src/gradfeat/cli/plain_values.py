@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import math
+import json
 from typing import Any
-
-import numpy as np
 
 
 def finite(value: Any) -> Any:
@@ -13,16 +11,9 @@ def finite(value: Any) -> Any:
 
     Examples
     --------
-    >>> finite({"a": np.array([1.0, np.nan])})
-    {'a': [1.0, None]}
+    >>> import numpy as np
+    >>> finite({"a": np.array([1.0, np.nan]), "b": (np.float32(0.5), np.int64(2), -np.inf)})
+    {'a': [1.0, None], 'b': [0.5, 2, None]}
     """
-    match value:
-        case dict():
-            return {name: finite(part) for name, part in value.items()}
-        case list() | tuple():
-            return [finite(part) for part in value]
-        case np.ndarray() | np.generic():
-            return finite(value.tolist())
-        case float() if not math.isfinite(value):
-            return None
-    return value
+    text = json.dumps(value, default=lambda array: array.tolist())
+    return json.loads(text, parse_constant=lambda _: None)
