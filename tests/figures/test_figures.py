@@ -14,6 +14,7 @@ from matplotlib.figure import Figure
 
 from gradfeat import figures
 from gradfeat.drawing import style
+from gradfeat.figures.comparison import comparison_figure
 from gradfeat.figures.predictions import predicted_figure
 from gradfeat.figures.scores import FAMILIES
 from gradfeat.figures.spectrum import eigenvalues_figure
@@ -263,6 +264,13 @@ class TestCaptions:
         caption = eigenvalues_figure(replace(unknown, n_effective=Interval(nan, nan, nan))).caption
         assert "bootstrap" not in caption
         assert "the number of effective directions is –." in caption
+
+    def test_intervals_that_are_not_known_are_not_spoken_of(self):
+        nan = float("nan")
+        methods = [replace(m, scores={"R2": Interval(0.5, nan, nan)}) for m in BIKES.methods]
+        caption = comparison_figure(replace(BIKES, methods=tuple(methods))).caption
+        assert "bar" not in caption
+        assert "the bar its 95 % bootstrap interval." in comparison_figure(BIKES).caption
 
     def test_a_figure_draws_the_plot_that_it_speaks_of(self):
         figure = predicted_figure(BIKES)

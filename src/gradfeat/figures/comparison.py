@@ -36,10 +36,10 @@ def comparison_figure(report: FitReport) -> CaptionedFigure:
 
 
 def _caption(report: FitReport) -> str:
-    read = (
-        f"Each point is a method's score on the same {count(report.n_test, 'test row')}, the bar "
-        "its 95 % bootstrap interval."
-    )
+    known = any(span(next(iter(m.scores.values()))) for m in ranked(report.methods))
+    bar = ", the bar its 95 % bootstrap interval" if known else ""
+    rows = count(report.n_test, "test row")
+    read = f"Each point is a method's score on the same {rows}{bar}."
     best = best_method(report)
     found = [f"{best.label} leads with {first_score(best)}."] if best else []
     for family in ("learned", "fixed"):
