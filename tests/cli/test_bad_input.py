@@ -51,6 +51,12 @@ def fit_refused(capsys, tmp_path, frame: pd.DataFrame, *options: object) -> str:
     )
 
 
+@pytest.fixture
+def no_page(monkeypatch):
+    """Leave out the figures, which take most of the time of a small fit."""
+    monkeypatch.setattr("gradfeat.cli.tool.render", lambda _: "<p>page</p>")
+
+
 def fitted(capsys, tmp_path, frame: pd.DataFrame, *options: object) -> tuple[Path, Ran]:
     out = tmp_path / "out"
     table = written(frame, tmp_path)
@@ -75,14 +81,23 @@ def test_the_program_exits_with_two_and_one_sentence(tmp_path):
     assert list(tmp_path.iterdir()) == []
 
 
+def are_plain(lines: str) -> bool:
+    return "\x1b" not in lines and "\r" not in lines and "100 %  Summary" in lines
+
+
+@pytest.mark.slow
 def test_the_program_writes_plain_lines_into_a_pipe(tmp_path):
     written(quantity(), tmp_path)
     done = run_program(tmp_path, "fit", "table.csv", "--target", "y", *QUICK)
     assert (done.returncode, done.stderr) == (0, "")
-    assert "\x1b" not in done.stdout
-    assert "\r" not in done.stdout
-    assert "100 %  Summary" in done.stdout
+    assert are_plain(done.stdout)
     assert (tmp_path / "gradfeat-out" / "report.html").exists()
+
+
+def test_lines_are_plain_where_there_is_no_terminal(capsys, tmp_path):
+    out, ran = fitted(capsys, tmp_path, quantity())
+    assert are_plain(ran.out)
+    assert "</html>" in (out / "report.html").read_text()
 
 
 # ---- the words of the command
@@ -200,6 +215,7 @@ def note(out: Path, column: str) -> dict:
     return next(c for c in results(out)["columns"] if c["name"] == column)
 
 
+@pytest.mark.usefixtures("no_page")
 def test_a_column_without_values_is_dropped_and_said(capsys, tmp_path):
     out, _ = fitted(capsys, tmp_path, quantity().assign(empty=np.nan, same=5))
     assert note(out, "empty")["kind"] == note(out, "same")["kind"] == "dropped"
@@ -207,6 +223,7 @@ def test_a_column_without_values_is_dropped_and_said(capsys, tmp_path):
     assert "same value" in note(out, "same")["treatment"]
 
 
+@pytest.mark.usefixtures("no_page")
 def test_more_columns_than_rows(capsys, tmp_path):
     X = np.random.default_rng(0).normal(size=(30, 80))
     frame = pd.DataFrame(X, columns=[f"x{i}" for i in range(80)]).assign(y=X[:, 0])
@@ -214,6 +231,7 @@ def test_more_columns_than_rows(capsys, tmp_path):
     assert all(not m["error"] for m in results(out)["methods"])
 
 
+@pytest.mark.usefixtures("no_page")
 def test_ten_thousand_categories(capsys, tmp_path):
     n = 10_000
     frame = pd.DataFrame({"a": np.arange(n) % 97, "id": [f"c{i}" for i in range(n)]})
@@ -222,6 +240,7 @@ def test_ten_thousand_categories(capsys, tmp_path):
     assert results(out)["n_rows"] == n
 
 
+@pytest.mark.usefixtures("no_page")
 def test_text_with_two_classes(capsys, tmp_path):
     out, ran = fitted(capsys, tmp_path, classes())
     assert results(out)["task"] == "classification"
@@ -238,7 +257,9 @@ def model(tmp_path_factory) -> Path:
     folder = tmp_path_factory.mktemp("fit")
     table = written(quantity(), folder)
     words = ["fit", str(table), "--target", "y", "--out", str(folder / "out"), *QUICK]
-    assert guarded(app, words) == 0
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("gradfeat.cli.tool.render", lambda _: "<p>page</p>")
+        assert guarded(app, words) == 0
     return folder / "out" / "model.gradfeat"
 
 

@@ -249,8 +249,8 @@ def test_case_11_the_order_of_the_rows_does_not_matter(model: Any) -> None:
 
 
 def test_case_16_a_direct_solver_on_a_million_rows_is_refused() -> None:
-    """Row 16: n = 1,250,000, d = 94: refused before allocating, with bytes and what to use."""
-    X = torch.zeros(1, 94, dtype=torch.float64).expand(1_250_000, 94)
+    """Row 16: n = 1,250,000: refused before allocating, with bytes and what to use."""
+    X = torch.zeros(1, 2, dtype=torch.float64).expand(1_250_000, 2)
     for learner in (KernelRidge(Laplace(1.0), 1.0), RFM(Laplace(1.0), 1.0, 0, solver=Direct())):
         with pytest.raises(MemoryError, match=r"needs [\d.]+ TB .*random features") as caught:
             learner.fit(in_memory(X, X[:, :1]))
@@ -296,7 +296,7 @@ import random
 import numpy as np
 import gradfeat
 state = random.getstate()
-X = np.random.default_rng(0).standard_normal((40, 3))
+X = np.random.default_rng(0).standard_normal((20, 2))
 y = (X[:, 0] > 0).astype(int)
 for name in gradfeat.__all__:
     if name[0].isupper():

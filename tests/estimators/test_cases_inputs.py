@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -22,6 +23,20 @@ from gradfeat.estimators import (
 
 #: float32 inputs are widened before anything is computed, so only the sum order can differ.
 ROUNDING = 1e-10
+
+
+@cache
+def fitted_to_binary(model: Any) -> Any:
+    """`model` fitted to 100 rows, once for all tests that only ask it something."""
+    X, y = binary()
+    return clone(model).fit(pd.DataFrame(X, columns=list("abcd")), y)
+
+
+@cache
+def predicted_on_regression(model: Any) -> np.ndarray:
+    """What `model` says of the rows that it is fitted to, computed once."""
+    X, y = regression()
+    return clone(model).fit(X, y).predict(X)
 
 
 @pytest.mark.parametrize(**named(regressors()))
@@ -83,10 +98,10 @@ def test_case_04_a_value_that_is_not_finite_is_refused(model: Any, bad: float) -
     says = "contains NaN" if np.isnan(bad) else "contains infinity"
     with pytest.raises(ValueError, match=says):
         clone(model).fit(spoilt, y)
-    fitted = clone(model).fit(X, y)
+    fitted = fitted_to_binary(model)
     use = getattr(fitted, "predict", None) or fitted.transform
     with pytest.raises(ValueError, match=says):
-        use(spoilt)
+        use(pd.DataFrame(spoilt, columns=list("abcd")))
 
 
 @pytest.mark.parametrize(**named(regressors()))
@@ -114,17 +129,25 @@ CONTAINERS = {
 }
 
 
+WHOLE = np.random.default_rng(0).integers(-5, 6, (80, 4)).astype(float)
+ABOVE = (WHOLE[:, 0] > WHOLE[:, 1]).astype(int)
+
+
+@cache
+def said_of_whole_numbers(model: Any) -> np.ndarray:
+    """What `model` says of the float64 array that it is fitted to, computed once."""
+    fitted = clone(model).fit(WHOLE, ABOVE)
+    return (getattr(fitted, "predict", None) or fitted.transform)(WHOLE)
+
+
 @pytest.mark.parametrize("container", CONTAINERS)
 @pytest.mark.parametrize(**named([regressors()[0], classifiers()[2], transformer()]))
 def test_case_04_every_container_gives_the_same_answer(model: Any, container: str) -> None:
     """Row 4: whole numbers as float64, float32, float16, int8, object, lists, torch, frames."""
-    whole = np.random.default_rng(0).integers(-5, 6, (80, 4)).astype(float)
-    y = (whole[:, 0] > whole[:, 1]).astype(int)
-    X = CONTAINERS[container](whole)
-    fitted = clone(model).fit(X, y)
-    method = "transform" if type(model) is type(transformer()) else "predict"
-    reference = getattr(clone(model).fit(whole, y), method)(whole)
-    np.testing.assert_allclose(getattr(fitted, method)(X), reference, atol=ROUNDING)
+    X = CONTAINERS[container](WHOLE)
+    fitted = clone(model).fit(X, ABOVE)
+    out = getattr(fitted, "predict", None) or fitted.transform
+    np.testing.assert_allclose(out(X), said_of_whole_numbers(model), atol=ROUNDING)
 
 
 @pytest.mark.parametrize(
@@ -187,7 +210,7 @@ def test_case_06_a_constant_target_is_predicted(model: Any) -> None:
 def test_case_06_shift_and_scale_of_the_target(model: Any, shift: float, scale: float) -> None:
     """Row 6: y with mean 1e6 and sd 1; y times 1e-6: the fit moves along, nothing else changes."""
     X, y = regression()
-    expected = clone(model).fit(X, y).predict(X)
+    expected = predicted_on_regression(model)
     out = (clone(model).fit(X, shift + scale * y).predict(X) - shift) / scale
     # 1e6 + y rounds y to 1e-10; solves multiply that by their condition, at most 1e4 here.
     np.testing.assert_allclose(out, expected, atol=1e-5)
@@ -268,9 +291,8 @@ def test_case_19_weights_that_cannot_be(weight: float, says: str) -> None:
 @pytest.mark.parametrize(**named([*regressors(), *classifiers(), transformer()]))
 def test_case_23_columns_by_name(model: Any, change: Any, names: str) -> None:
     """Row 23: predict with a column missing, extra, reordered: refused by name, as scikit-learn."""
-    X, y = binary()
-    frame = pd.DataFrame(X, columns=list("abcd"))
-    fitted = clone(model).fit(frame, y)
+    frame = pd.DataFrame(binary()[0], columns=list("abcd"))
+    fitted = fitted_to_binary(model)
     use = getattr(fitted, "predict", None) or fitted.transform
     assert fitted.feature_names_in_.tolist() == list("abcd")
     with pytest.raises(ValueError, match=names):
