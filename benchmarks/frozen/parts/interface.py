@@ -5,6 +5,7 @@ from __future__ import annotations
 import enum
 import importlib
 import inspect
+import re
 from collections.abc import Iterator
 from types import ModuleType
 from typing import Any
@@ -74,7 +75,8 @@ def signature(function: Any) -> str:
         found = inspect.signature(function).parameters.values()
     except (TypeError, ValueError):
         return ""
-    return ", ".join(p.name if p.default is p.empty else f"{p.name}={p.default!r}" for p in found)
+    said = ", ".join(p.name if p.default is p.empty else f"{p.name}={p.default!r}" for p in found)
+    return re.sub(r" at 0x[0-9a-f]+", "", said)
 
 
 def estimators() -> Found:
