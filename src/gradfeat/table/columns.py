@@ -1,13 +1,14 @@
 """How one column of a table is read: as numbers, two levels, levels or dates.
 
-The plan is made once, from the training rows; every later column of that name is read by it,
-whatever its dtype, so that 1, 1.0, "1" and a category of 1 are the same level.
+The plan is made once, from the training rows; every later cell of that column is read by it,
+whatever its dtype and whatever stands in other rows, so that 1, 1.0, "1" and a category of 1 are
+the same level. What cannot be read so is taken as missing, and counted.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Generic, Literal, TypeVar
 
 import numpy as np
 import pandas as pd
@@ -15,9 +16,12 @@ from pandas.api import types
 from skrub import ToDatetime
 from skrub.core import RejectColumn
 
+from gradfeat.rows.sources.tables import Cells
 from gradfeat.table.errors import TableError
+from gradfeat.table.results import UnreadCells
 
 Reading = Literal["number", "yes/no", "levels", "date"]
+Values = TypeVar("Values")
 
 _NUMBER_CONTENT = {"integer", "floating", "mixed-integer-float", "decimal", "timedelta"}
 _DATE_CONTENT = {"date", "datetime", "datetime64"}
@@ -28,8 +32,9 @@ _TRUTH = {"0": "False", "1": "True", "false": "False", "true": "True"}
 class ColumnPlan:
     """How to read the column `name`.
 
-    `levels` are the two of a ``yes/no`` column (the second reads as 1), `date_format` the one
-    that dates given as text follow, `timezone` the zone in which the parts of a date are taken.
+    `levels` are the two of a ``yes/no`` column (the second reads as 1) or those of a column that
+    has few, `date_format` the one that dates given as text follow, `timezone` the zone in which
+    the parts of a date are taken.
     """
 
     name: str
@@ -37,6 +42,27 @@ class ColumnPlan:
     levels: tuple[str, ...] = ()
     date_format: str = ""
     timezone: str = ""
+
+    @property
+    def cells(self) -> Cells:
+        """What cells of delimited text are read as; the plan reads levels and dates from text."""
+        return "numbers" if self.reading == "number" else "text"
+
+
+@dataclass(frozen=True)
+class Read(Generic[Values]):
+    """A column as its plan reads it, and what could not be read."""
+
+    values: Values
+    unread: UnreadCells | None = None
+
+
+def _read(plan: ColumnPlan, text: pd.Series, values: Values, lost: np.ndarray) -> Read[Values]:
+    """With the cells counted that have a value which was `lost` (n,) in reading."""
+    wrong = np.flatnonzero(lost & text.notna().to_numpy())
+    if not wrong.size:
+        return Read(values)
+    return Read(values, UnreadCells(plan.name, int(wrong.size), str(text.iloc[wrong[0]])))
 
 
 def content(column: pd.Series) -> str:
@@ -132,38 +158,32 @@ def _date_format(text: pd.Series) -> str:
     return str(reader.format_ or "")
 
 
-def read_number(plan: ColumnPlan, column: pd.Series) -> np.ndarray:
+def read_number(plan: ColumnPlan, column: pd.Series) -> Read[np.ndarray]:
     """Return the column as (n,) float64, nan where missing.
 
     Raises
     ------
     TableError
-        For text among the numbers, and for infinite values.
+        For infinite values.
     """
-    values = _to_float(plan.name, column)
-    infinite = int(np.isinf(values).sum())
+    read = _to_float(plan, column)
+    infinite = int(np.isinf(read.values).sum())
     if infinite:
         raise TableError(
             f"Column {plan.name!r} has {infinite} infinite value{'s' * (infinite > 1)}: "
             "put a number there or leave the cell empty."
         )
-    return values
+    return read
 
 
-def _to_float(name: str, column: pd.Series) -> np.ndarray:
+def _to_float(plan: ColumnPlan, column: pd.Series) -> Read[np.ndarray]:
     if types.is_timedelta64_dtype(column.dtype) or content(column) == "timedelta":
-        return pd.to_timedelta(column).dt.total_seconds().to_numpy(dtype=float)
+        return Read(pd.to_timedelta(column).dt.total_seconds().to_numpy(dtype=float))
     if types.is_numeric_dtype(column.dtype):
-        return column.to_numpy(dtype=float, na_value=np.nan)
+        return Read(column.to_numpy(dtype=float, na_value=np.nan))
     text = as_text(column)
     values = numbers_in(text)
-    wrong = np.flatnonzero(np.isnan(values) & text.notna().to_numpy())
-    if wrong.size:
-        raise TableError(
-            f"Column {name!r} held numbers when the model was fitted, but row {wrong[0] + 1} of "
-            f"this table has {text.iloc[wrong[0]]!r}: put a number there or leave the cell empty."
-        )
-    return values
+    return _read(plan, text, values, np.isnan(values))
 
 
 def numbers_in(text: pd.Series) -> np.ndarray:
@@ -171,21 +191,25 @@ def numbers_in(text: pd.Series) -> np.ndarray:
     return np.asarray(pd.to_numeric(text, errors="coerce"), dtype=float)
 
 
-def read_two_levels(plan: ColumnPlan, column: pd.Series) -> np.ndarray:
+def read_two_levels(plan: ColumnPlan, column: pd.Series) -> Read[np.ndarray]:
     """Return (n,) float64: 0 for the first level, 1 for the second, nan for anything else."""
     text = as_text(column)
     if plan.levels == ("False", "True"):
         text = text.map(lambda value: _TRUTH.get(value.lower(), value), na_action="ignore")
     codes = {level: float(code) for code, level in enumerate(plan.levels)}
-    return text.map(codes).to_numpy(dtype=float, na_value=np.nan)
+    values = text.map(codes).to_numpy(dtype=float, na_value=np.nan)
+    return _read(plan, text, values, np.isnan(values))
 
 
-def read_levels(column: pd.Series) -> pd.Series:
-    """Return the column as a categorical whose levels are text."""
-    return as_text(column).astype("category")
+def read_levels(plan: ColumnPlan, column: pd.Series) -> Read[pd.Series]:
+    """Return the column as a categorical whose levels are text; unseen ones count as not read."""
+    text = as_text(column)
+    values = text.astype("category")
+    unseen = ~text.isin(plan.levels).to_numpy() if plan.levels else np.zeros(len(text), bool)
+    return _read(plan, text, values, unseen)
 
 
-def read_date(plan: ColumnPlan, column: pd.Series) -> pd.Series:
+def read_date(plan: ColumnPlan, column: pd.Series) -> Read[pd.Series]:
     """Return the column as datetimes in the zone of the plan; NaT where it cannot be read."""
     if plan.date_format and content(column) not in _DATE_CONTENT:
         utc = bool(plan.timezone)
@@ -193,7 +217,10 @@ def read_date(plan: ColumnPlan, column: pd.Series) -> pd.Series:
         dates = pd.to_datetime(text, format=plan.date_format, errors="coerce", utc=utc)
     else:
         dates = _as_dates(column)
-    return _in_zone(dates, plan.timezone).astype(f"datetime64[us{_zone_suffix(plan)}]")
+    read = _in_zone(dates, plan.timezone).astype(f"datetime64[us{_zone_suffix(plan)}]")
+    if types.is_datetime64_any_dtype(column.dtype):
+        return Read(read)
+    return _read(plan, as_text(column), read, read.isna().to_numpy())
 
 
 def _zone_suffix(plan: ColumnPlan) -> str:
@@ -203,6 +230,8 @@ def _zone_suffix(plan: ColumnPlan) -> str:
 def _as_dates(column: pd.Series) -> pd.Series:
     if isinstance(column.dtype, pd.PeriodDtype):
         return column.dt.to_timestamp()
+    if types.is_string_dtype(column.dtype) and content(column) == "string":
+        return pd.to_datetime(as_text(column), errors="coerce", format="ISO8601")
     return pd.to_datetime(column, errors="coerce")
 
 

@@ -6,18 +6,19 @@ import numpy as np
 import pandas as pd
 from skrub import TableVectorizer
 
+from gradfeat.rows.sources.tables import Cells
 from gradfeat.table import encoder_file
 from gradfeat.table.columns import ColumnPlan, as_text, plan_column
 from gradfeat.table.errors import TableError, listing
 from gradfeat.table.notes import column_note
-from gradfeat.table.results import ColumnNote
+from gradfeat.table.results import ColumnNote, UnreadCells
 from gradfeat.table.vectorize import (
     MISSING,
-    Block,
     Encoded,
+    EncodedColumn,
     encode_columns,
     fit_vectorizer,
-    is_category,
+    with_levels,
 )
 
 MISSING_SHARE = 0.05
@@ -85,6 +86,7 @@ class TableEncoder:
         every = tuple(plan_column(name, column) for name, column in table.items())
         plans = tuple(plan for plan in every if _may_vary(plan, table[plan.name]))
         vectorizer = fit_vectorizer(plans, table)
+        plans = with_levels(plans, vectorizer)
         blocks = encode_columns(plans, vectorizer, table)
         encoded = _varying(blocks)
         if not encoded:
@@ -92,9 +94,8 @@ class TableEncoder:
                 "No input column varies over the training rows: give a table with at least one "
                 "input column that takes two values."
             )
-        notes = tuple(
-            column_note(p, table[p.name], encoded, is_category(p, plans, vectorizer)) for p in every
-        )
+        final = {plan.name: plan for plan in (*every, *plans)}
+        notes = tuple(column_note(p, table[p.name], encoded) for p in final.values())
         self._set(plans, encoded, notes, vectorizer)
         return self
 
@@ -112,15 +113,25 @@ class TableEncoder:
         self.feature_names_ = tuple(column.name for column in encoded)
         self.source_ = tuple(column.source for column in encoded)
 
+    @property
+    def cells(self) -> dict[str, Cells]:
+        """What cells of delimited text are to be read as, by column, whichever rows are read."""
+        return {plan.name: plan.cells for plan in self._plans}
+
     def transform(self, frame: pd.DataFrame) -> np.ndarray:
         """Encode rows: (n, d) float64. Columns are found by name; further columns are ignored.
+
+        What cannot be read as the training rows were is taken as missing.
 
         Raises
         ------
         TableError
-            For columns that are not there, duplicate names, infinite values, and text where
-            numbers were.
+            For columns that are not there, duplicate names, and infinite values.
         """
+        return self.encoded(frame)[0]
+
+    def encoded(self, frame: pd.DataFrame) -> tuple[np.ndarray, tuple[UnreadCells, ...]]:
+        """:meth:`transform`, and the cells that could not be read, counted a column."""
         table = _by_name(frame)
         absent = [name for name in self.columns_ if name not in table]
         if absent:
@@ -129,11 +140,12 @@ class TableEncoder:
                 "give a table with the columns of the training table."
             )
         if len(frame) == 0:
-            return np.empty((0, len(self.feature_names_)))
+            return np.empty((0, len(self.feature_names_))), ()
         blocks = encode_columns(self._plans, self._vectorizer, table)
         values = {(b.source, p): v for b in blocks for p, v in b.parts.items()}
         filled = [_filled(values[(e.source, e.part)], e.fill) for e in self._encoded]
-        return np.column_stack(filled)
+        unread = tuple(block.unread for block in blocks if block.unread is not None)
+        return np.column_stack(filled), unread
 
     def to_bytes(self) -> bytes:
         """Return the fitted encoder as bytes, without pickle."""
@@ -171,7 +183,7 @@ def _may_vary(plan: ColumnPlan, column: pd.Series) -> bool:
     return plan.reading in ("number", "yes/no") or as_text(column).nunique(dropna=False) > 1
 
 
-def _varying(blocks: tuple[Block, ...]) -> tuple[Encoded, ...]:
+def _varying(blocks: tuple[EncodedColumn, ...]) -> tuple[Encoded, ...]:
     """Keep the encoded columns that vary once filled, with the value that fills each."""
     kept: dict[str, Encoded] = {}
     for block in blocks:

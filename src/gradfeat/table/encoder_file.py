@@ -16,7 +16,7 @@ from gradfeat.table.errors import TableError
 from gradfeat.table.results import ColumnNote
 from gradfeat.table.vectorize import Encoded
 
-FORMAT = 1
+FORMAT = 2
 
 # Types that a fitted vectorizer is made of, apart from those skops trusts by itself. Loading
 # builds these and nothing else: a file that names any other type is refused.

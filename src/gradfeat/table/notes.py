@@ -16,25 +16,23 @@ MOSTLY_NUMBERS = 0.5
 Kind = Literal["number", "category", "text", "date", "yes/no", "dropped"]
 
 
-def column_note(
-    plan: ColumnPlan, column: pd.Series, encoded: tuple[Encoded, ...], few_levels: bool
-) -> ColumnNote:
+def column_note(plan: ColumnPlan, column: pd.Series, encoded: tuple[Encoded, ...]) -> ColumnNote:
     """Say what the column holds and which of the encoded columns are its own."""
     text = column if plan.reading == "number" else as_text(column)
     own = [part for part in encoded if part.source == plan.name]
     distinct, missing = int(text.nunique()), int(text.isna().sum())
     if not own:
         return ColumnNote(plan.name, "dropped", distinct, missing, _why_dropped(distinct))
-    kind = _kind(plan, few_levels)
+    kind = _kind(plan)
     treatment = _TREATMENT[kind](plan, text, own)
     if kind != "category":
         treatment += _about_missing(missing, own)
     return ColumnNote(plan.name, kind, distinct, missing, treatment)
 
 
-def _kind(plan: ColumnPlan, few_levels: bool) -> Kind:
+def _kind(plan: ColumnPlan) -> Kind:
     if plan.reading == "levels":
-        return "category" if few_levels else "text"
+        return "category" if plan.levels else "text"
     return plan.reading
 
 

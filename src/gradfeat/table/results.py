@@ -115,6 +115,15 @@ class ColumnNote:
 
 
 @dataclass(frozen=True)
+class UnreadCells:
+    """Cells of a column that could not be read as those of the training rows: taken as missing."""
+
+    column: str
+    cells: int
+    example: str
+
+
+@dataclass(frozen=True)
 class PassTaken:
     """One pass over the rows: what for, and how many rows in how many seconds.
 
@@ -165,3 +174,4 @@ class FitReport:
     warnings: tuple[str, ...] = field(default=())
     first_step: FirstStep | None = None
     streaming: Streaming | None = None
+    unread: tuple[UnreadCells, ...] = ()

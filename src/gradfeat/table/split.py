@@ -142,9 +142,9 @@ def parse_time(frame: pd.DataFrame, column: str) -> np.ndarray:
 def _time(name: str, values: pd.Series) -> np.ndarray:
     plan = plan_column(name, values)
     if plan.reading == "number":
-        return read_number(plan, values)
+        return read_number(plan, values).values
     if plan.reading == "date":
-        dates = read_date(plan, values)
+        dates = read_date(plan, values).values
         zero = pd.Timestamp(0, tz=dates.dt.tz)
         return (dates - zero).dt.total_seconds().to_numpy(dtype=float)
     example = values.dropna().iloc[0]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pandas as pd
@@ -11,6 +11,7 @@ from sklearn.preprocessing import OneHotEncoder
 from skrub import DatetimeEncoder, MinHashEncoder, TableVectorizer
 
 from gradfeat.table.columns import ColumnPlan, read_date, read_levels, read_number, read_two_levels
+from gradfeat.table.results import UnreadCells
 
 MOST_LEVELS = 40
 TEXT_COMPONENTS = 8
@@ -20,11 +21,12 @@ Table = Mapping[str, pd.Series]
 
 
 @dataclass(frozen=True)
-class Block:
+class EncodedColumn:
     """What the column `source` is encoded as: `parts` maps a name's ending to (n,) float64."""
 
     source: str
     parts: dict[str, np.ndarray]
+    unread: UnreadCells | None
 
 
 @dataclass(frozen=True)
@@ -42,7 +44,7 @@ def fit_vectorizer(plans: tuple[ColumnPlan, ...], table: Table) -> TableVectoriz
 
     Numbers do not pass through it: it would round them to float32.
     """
-    readable = _readable(plans, table)
+    readable, _ = _readable(plans, table)
     if readable.empty:
         return None
     text = MinHashEncoder(n_components=TEXT_COMPONENTS, hashing="murmur")
@@ -63,28 +65,38 @@ def _forget_texts(vectorizer: TableVectorizer, readable: pd.DataFrame) -> None:
         vectorizer.transformers_[key].fit(readable[key])
 
 
-def is_category(
-    plan: ColumnPlan, plans: tuple[ColumnPlan, ...], vectorizer: TableVectorizer | None
-) -> bool:
-    """Return whether the column has few enough levels for one encoded column each."""
-    if vectorizer is None or plan.name not in _keys(plans):
-        return False
-    return _keys(plans)[plan.name] in vectorizer.kind_to_columns_["low_cardinality"]
+def with_levels(
+    plans: tuple[ColumnPlan, ...], vectorizer: TableVectorizer | None
+) -> tuple[ColumnPlan, ...]:
+    """The plans, with the levels of columns that have few enough for one encoded column each."""
+    if vectorizer is None:
+        return plans
+    few, keys = vectorizer.kind_to_columns_["low_cardinality"], _keys(plans)
+
+    def levels(name: str) -> tuple[str, ...]:
+        found = vectorizer.transformers_[keys[name]].categories_[0]
+        return tuple(str(level) for level in found if not pd.isna(level))
+
+    return tuple(replace(p, levels=levels(p.name)) if keys.get(p.name) in few else p for p in plans)
 
 
 def encode_columns(
     plans: tuple[ColumnPlan, ...], vectorizer: TableVectorizer | None, table: Table
-) -> tuple[Block, ...]:
+) -> tuple[EncodedColumn, ...]:
     """Encode every planned column of a frame with at least one row; nan where missing."""
-    parts = {p.name: _encode_number(p, table[p.name]) for p in plans if p.name not in _keys(plans)}
+    encoded = {
+        p.name: _encode_number(p, table[p.name]) for p in plans if p.name not in _keys(plans)
+    }
     if vectorizer is not None:
-        values, places = _distinct(_readable(plans, table))
+        readable, unread = _readable(plans, table)
+        values, places = _distinct(readable)
         output = vectorizer.transform(values)
         _forget_texts(vectorizer, values)
         for name, key in _keys(plans).items():
             found = _encode_read(values.loc[:, key], vectorizer, output)
-            parts[name] = {part: encoded[places[key]] for part, encoded in found.items()}
-    return tuple(Block(plan.name, parts[plan.name]) for plan in plans)
+            parts = {part: columns[places[key]] for part, columns in found.items()}
+            encoded[name] = EncodedColumn(name, parts, unread[key])
+    return tuple(encoded[plan.name] for plan in plans)
 
 
 def _keys(plans: tuple[ColumnPlan, ...]) -> dict[str, str]:
@@ -93,11 +105,16 @@ def _keys(plans: tuple[ColumnPlan, ...]) -> dict[str, str]:
     return {name: f"v{position}" for position, name in enumerate(read)}
 
 
-def _readable(plans: tuple[ColumnPlan, ...], table: Table) -> pd.DataFrame:
+def _readable(
+    plans: tuple[ColumnPlan, ...], table: Table
+) -> tuple[pd.DataFrame, dict[str, UnreadCells | None]]:
+    """Levels, then dates, by the vectorizer's names, and what of them could not be read."""
     keys = _keys(plans)
-    levels = {keys[p.name]: read_levels(table[p.name]) for p in plans if p.reading == "levels"}
+    levels = {keys[p.name]: read_levels(p, table[p.name]) for p in plans if p.reading == "levels"}
     dates = {keys[p.name]: read_date(p, table[p.name]) for p in plans if p.reading == "date"}
-    return pd.DataFrame(levels | dates)
+    read = levels | dates
+    values = pd.DataFrame({key: column.values for key, column in read.items()})
+    return values, {key: column.unread for key, column in read.items()}
 
 
 def _distinct(readable: pd.DataFrame) -> tuple[pd.DataFrame, dict[str, np.ndarray]]:
@@ -116,10 +133,10 @@ def _distinct(readable: pd.DataFrame) -> tuple[pd.DataFrame, dict[str, np.ndarra
     return pd.DataFrame(columns), {key: codes for key, (codes, _) in found.items()}
 
 
-def _encode_number(plan: ColumnPlan, column: pd.Series) -> dict[str, np.ndarray]:
-    read = read_number if plan.reading == "number" else read_two_levels
-    values = read(plan, column)
-    return {"": values, MISSING: np.isnan(values).astype(float)}
+def _encode_number(plan: ColumnPlan, column: pd.Series) -> EncodedColumn:
+    read = (read_number if plan.reading == "number" else read_two_levels)(plan, column)
+    parts = {"": read.values, MISSING: np.isnan(read.values).astype(float)}
+    return EncodedColumn(plan.name, parts, read.unread)
 
 
 def _encode_read(
