@@ -5,7 +5,7 @@ from __future__ import annotations
 import platform
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from importlib.metadata import version
 from typing import Any
 
@@ -13,20 +13,26 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from gradfeat.rows.engine import Engine, Tick
+from gradfeat.rows.sources.tables import Tables
+from gradfeat.table.budgets import direct_rows
 from gradfeat.table.errors import TableError
 from gradfeat.table.first_step import first_step
 from gradfeat.table.fitting import Fitted, fit_method
 from gradfeat.table.interpret import directions
-from gradfeat.table.methods import Method, direct_rows
-from gradfeat.table.prepared import Prepared, prepare
+from gradfeat.table.methods import Method
+from gradfeat.table.prepared import Prepared, prepare, prepare_streamed
 from gradfeat.table.request import Request, check_device, chosen_methods
-from gradfeat.table.results import Directions, FitReport
-from gradfeat.table.scores import merit, resamples
+from gradfeat.table.results import Directions, FitReport, PassTaken, Streaming, UnreadCells
+from gradfeat.table.scores import merit
 from gradfeat.table.table_model import TableModel
 from gradfeat.table.verdict import verdict
 
 #: Called before each method: its label, the share of the work done, seconds since the start.
 Progress = Callable[[str, float, float], None]
+
+#: Told how far a pass is, and which method it is for.
+PassProgress = Callable[[str, Tick], None]
 
 
 @dataclass(frozen=True)
@@ -37,8 +43,46 @@ class Comparison:
     model: TableModel | None
 
 
+@dataclass(eq=False)
+class PassLog:
+    """The passes over the rows: the reporter that an engine is made with.
+
+    Attributes
+    ----------
+    progress : callable (str, Tick)
+        Told of every tick, with what it is for.
+    purpose : str
+        What the passes are for.
+    taken : list of PassTaken
+        Those that are finished.
+    """
+
+    progress: PassProgress
+    purpose: str = ""
+    taken: list[PassTaken] = field(default_factory=list)
+    _last: Tick | None = None
+
+    def __call__(self, tick: Tick) -> None:
+        """Of an engine."""
+        if self._last is not None and tick.seconds == 0.0:
+            self._close()
+        self._last = tick
+        self.progress(self.purpose, tick)
+
+    def begin(self, purpose: str) -> None:
+        """What the next passes are for."""
+        self._close()
+        self.purpose = purpose
+
+    def _close(self) -> None:
+        last, self._last = self._last, None
+        if last is not None:
+            label = f"{self.purpose}: {last.label}"
+            self.taken.append(PassTaken(label, last.rows, last.seconds))
+
+
 def compare(frame: pd.DataFrame, request: Request, progress: Progress) -> Comparison:
-    """Hold out test rows, fit and score every method, say what the best learner reads.
+    """Hold out test rows of a table in memory, fit and score every method, say what the best reads.
 
     Parameters
     ----------
@@ -55,24 +99,82 @@ def compare(frame: pd.DataFrame, request: Request, progress: Progress) -> Compar
         For a table, target or option that cannot be used, in one sentence.
     """
     start = time.perf_counter()
-    methods = chosen_methods(request.methods)
+
+    def begin(label: str, done: float) -> None:
+        progress(label, done, time.perf_counter() - start)
+
+    methods = _checked(request)
+    return _compared(methods, prepare(frame, request), request, begin, start)
+
+
+def compare_streamed(
+    table: Tables, request: Request, engine: Engine, log: PassLog, computes: str
+) -> Comparison:
+    """The same of a table whose rows stream; methods that cannot are fitted to a sample.
+
+    Parameters
+    ----------
+    table : Tables
+        Where the rows are.
+    request : Request
+        Options.
+    engine : Engine
+        What computes, made with ``report=log``.
+    log : PassLog
+        Of its passes.
+    computes : str
+        What computes, in words: ``2 threads``.
+
+    Raises
+    ------
+    TableError
+        For a table, target or option that cannot be used.
+    SourceError
+        For rows that cannot be read.
+    EngineError
+        Where workers or the checkpoint fail.
+    """
+    start = time.perf_counter()
+    methods = _checked(request)
+    log.begin("Look")
+    prepared = prepare_streamed(table, request, engine)
+
+    def begin(label: str, done: float) -> None:
+        log.begin(label if done < 1.0 else "")
+
+    found = _compared(methods, prepared, request, begin, start)
+    streaming = Streaming(table.count or 0, computes, len(prepared.train), tuple(log.taken))
+    return replace(found, report=replace(found.report, streaming=streaming))
+
+
+def _checked(request: Request) -> tuple[Method, ...]:
     check_device(request.device)
-    table = prepare(frame, request)
+    return chosen_methods(request.methods)
+
+
+def _compared(
+    methods: Sequence[Method],
+    table: Prepared,
+    request: Request,
+    begin: Callable[[str, float], None],
+    start: float,
+) -> Comparison:
     budget = _row_budget(methods, table, request)
-    W = resamples(len(table.split.test), request.seed)
     total, done, fits = sum(m.share for m in methods), 0.0, []
     for method in methods:
-        progress(method.label, done / total, time.perf_counter() - start)
+        begin(method.label, done / total)
         fits.append(
-            fit_method(method, table, request, W, budget, request.seconds * method.share / total)
+            fit_method(method, table, request, budget, request.seconds * method.share / total)
         )
         done += method.share
-    progress("Summary", 1.0, time.perf_counter() - start)
+    begin("Summary", 1.0)
     return conclude(table, fits, request, time.perf_counter() - start)
 
 
 def _row_budget(methods: Sequence[Method], table: Prepared, request: Request) -> int:
-    """Rows that a direct method may take, from half of the time of the slowest one."""
+    """Rows that a direct method may take in memory, from half of the time of the slowest one."""
+    if table.rows is not None:
+        return table.n_train
     share = max(m.share for m in methods) / sum(m.share for m in methods)
     return direct_rows(0.5 * share * request.seconds, table.train.shape[1], table.target.outputs)
 
@@ -82,9 +184,8 @@ def conclude(
     fits: list[Fitted],
     request: Request,
     seconds: float,
-    rows: str = "the training rows",
 ) -> Comparison:
-    """The report of fitted methods, and the best gradfeat model; `rows` are those of tests.
+    """The report of fitted methods, and the best gradfeat model.
 
     Raises
     ------
@@ -101,7 +202,7 @@ def conclude(
         return merit(score, fit.draws[score][0])
 
     best = max(fitted, key=worth)
-    ours = [f for f in fitted if "predictor_" in vars(f.estimator)]
+    ours = [f for f in fitted if f.method.family != "reference"]
     learned = [f for f in ours if f.method.family == "learned"] or ours
     leader, kept = max(learned, key=worth, default=None), max(ours, key=worth, default=None)
     draws = {f.method.name: f.draws[score] for f in fitted}
@@ -110,10 +211,10 @@ def conclude(
         target=request.target,
         task=table.target.task,
         classes=table.target.classes,
-        n_rows=len(table.target.values),
-        n_train=len(table.train),
+        n_rows=table.n_rows,
+        n_train=table.n_train,
         n_test=len(table.test),
-        split=table.split.description,
+        split=table.split,
         columns=table.encoder.notes_,
         methods=tuple(f.result for f in fits),
         verdict=verdict([f.method for f in fitted], draws, score, len(table.test)),
@@ -125,8 +226,9 @@ def conclude(
         versions=_versions(),
         command=request.command,
         seconds=seconds,
-        warnings=_remarks(table, fits, rows),
+        warnings=_remarks(table, fits),
         first_step=first_step(fitted, table),
+        unread=table.unread,
     )
     model = None if kept is None else _table_model(kept, table, request)
     return Comparison(report, model)
@@ -150,21 +252,41 @@ def _read(leader: Fitted, table: Prepared, seed: int) -> Directions | None:
     )
 
 
-def _remarks(table: Prepared, fits: list[Fitted], tested: str) -> tuple[str, ...]:
+def _remarks(table: Prepared, fits: list[Fitted]) -> tuple[str, ...]:
     remarks = [table.target.note] if table.target.note else []
     for fit in fits:
-        n, rows = len(table.train), fit.result.rows_used
+        n, rows = table.n_train, fit.result.rows_used
         if rows < n and not fit.result.error:
+            why = "to keep to the time asked for"
+            if fit.result.sampled:
+                why = "which it needs in memory: a random sample"
             remarks.append(
-                f"{fit.result.label} was fitted on {rows:,} of the {n:,} training rows, to keep "
-                "to the time asked for."
+                f"{fit.result.label} was fitted on {rows:,} of the {n:,} training rows, {why}."
             )
-    return (*remarks, *_first_gradient(fits, tested))
+    remarks += [unread_sentence(table.unread)] if table.unread else []
+    rows = "the training rows" if table.rows is None else "a sample of the training rows"
+    return (*remarks, *_first_gradient(fits, rows))
+
+
+def unread_sentence(unread: Sequence[UnreadCells]) -> str:
+    """What could not be read, by column.
+
+    Examples
+    --------
+    >>> unread_sentence([UnreadCells("age", 2, "?")])
+    "Taken as missing, for they are not what the training rows hold: 2 cells of 'age' (such as '?')."
+    """
+    each = [
+        f"{one.cells:,} cell{'s' * (one.cells != 1)} of {one.column!r} (such as {one.example!r})"
+        for one in unread
+    ]
+    return f"Taken as missing, for they are not what the training rows hold: {', '.join(each)}."
 
 
 def _first_gradient(fits: list[Fitted], rows: str) -> list[str]:
     """Is the first gradient step beyond chance? In a sentence, where it was tested."""
-    tests = [vars(f.estimator).get("first_gradient_") for f in fits if f.estimator is not None]
+    fitted = [fit for fit in fits if fit.estimator is not None]
+    tests = [fit.method.first_gradient(fit.estimator) for fit in fitted]
     return [
         f"The first gradient step is {'informative' if test.informative else 'not informative'} "
         f"here: permutation p-values {test.linear_p:.2g} for its linear part and "

@@ -81,7 +81,7 @@ def diagnosis_rows(frame: pd.DataFrame, request: DiagnosisRequest) -> DiagnosisR
             f"The target {request.target!r} is known in {count(n, 'row')}, and a diagnosis needs "
             f"at least {FEWEST_ROWS} to tell a signal from chance: give more rows."
         )
-    table = input_columns(frame.iloc[target.rows], {request.target})
+    table = input_columns(frame.iloc[target.rows], [request.target])
     encoder = TableEncoder().fit(table)
     rows = numpy_stream(request.seed, "diagnosis rows").permutation(n)[:MOST_ROWS]
     X, y = encoder.transform(table.iloc[rows]), _codes(target, rows, request.target)

@@ -16,7 +16,7 @@ from gradfeat.table.results import FirstStep, Interval, Part
 def first_step(fits: Sequence[Fitted], table: Prepared) -> FirstStep | None:
     """Of the first fit that is made of gradient features; None where none of them is."""
     for fit in fits:
-        found: FoundFeatures | None = vars(fit.estimator or object).get("gradient_features_")
+        found = None if fit.estimator is None else fit.method.found(fit.estimator)
         if found is not None:
             source = table.encoder.source_
             columns = tuple(c for c in table.encoder.columns_ if c in source)

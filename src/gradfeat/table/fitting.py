@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import time
 import warnings
+from collections.abc import Mapping
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -13,15 +14,22 @@ from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
 from gradfeat.models.search.search import search_deadline
+from gradfeat.rows.errors import EngineError, SourceError
 from gradfeat.table.methods import Method, Situation, validation_folds
 from gradfeat.table.prepared import Prepared
 from gradfeat.table.request import Request
 from gradfeat.table.results import MethodResult
-from gradfeat.table.scores import Predictions, interval, replicates
-from gradfeat.table.split import split_rows
+from gradfeat.table.scores import Predictions, interval, resampled
 from gradfeat.table.table_model import probabilities
 
 Floats = NDArray[np.float64]
+
+#: Test rows that are predicted at once.
+AT_ONCE = 4096
+
+#: The share of the time of a method that its search may take, of rows in memory: the fit to all
+#: rows takes the rest. A fit that streams is as long as its passes, whatever the time.
+SEARCH_SHARE = 0.5
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,63 +44,67 @@ class Fitted:
 
 
 def fit_method(
-    method: Method, table: Prepared, request: Request, W: Floats, budget: int, seconds: float
+    method: Method, table: Prepared, request: Request, budget: int, seconds: float
 ) -> Fitted:
-    """Fit and score one method; a failure becomes its result."""
-    rows = min(len(table.train), budget) if method.square else len(table.train)
-    X, y = table.train, table.y_train
-    if rows < len(X):
-        fewer = split_rows(len(X), y, table.target.task, rows / len(X), request.seed)
-        X, y = X[fewer.test], y[fewer.test]
+    """Fit a method to the training rows, in memory or as they stream, and score it.
+
+    A method that needs its rows in memory is fitted to those that are held. One that forms
+    matrices of rows x rows in memory takes the first `budget` of them: they are ordered by hash,
+    so these are a random sample.
+
+    Raises
+    ------
+    SourceError, EngineError
+        Where rows or workers fail: no other method could do better.
+    """
+    streams = table.rows is not None and not method.in_memory
+    held = len(table.train) if streams or not method.square else min(len(table.train), budget)
+    X, y = table.train[:held], table.y_train[:held]
+    rows = table.n_train if streams else held
+    sampled = table.rows is not None and method.in_memory
+    start = time.perf_counter()
+    try:
+        share = 1.0 if streams else SEARCH_SHARE
+        with warnings.catch_warnings(), search_deadline(share * seconds), _threads(method):
+            warnings.simplefilter("ignore")
+            estimator = method.make(situation(table, request, seconds, rows, y))
+            estimator = estimator.fit(table.rows) if streams else estimator.fit(X, y)
+            said = predictions(estimator, table)
+    except (SourceError, EngineError):
+        raise
+    except (ValueError, MemoryError, RuntimeError, np.linalg.LinAlgError) as error:
+        nothing = MethodResult(method.name, method.label, method.family, {}, 0.0, rows, {})
+        return Fitted(method, replace(nothing, error=_sentence(error), sampled=sampled))
+    took = time.perf_counter() - start
+    draws = resampled(table.y_test.astype(float), said, request.seed)
+    scores = {name: interval(value, many) for name, (value, many) in draws.items()}
+    settings = _readable(method.settings(estimator))
+    named = (method.name, method.label, method.family)
+    result = MethodResult(*named, scores, took, rows, settings, sampled=sampled)
+    return Fitted(method, result, estimator, said, draws)
+
+
+def situation(
+    table: Prepared, request: Request, seconds: float, rows: int, y: NDArray[Any]
+) -> Situation:
+    """What a method is made for that is fitted to so many rows, with targets `y` where held."""
     classification = table.target.task == "classification"
-    situation = Situation(
-        len(X),
-        int(np.unique(y, return_counts=True)[1].min()) if classification else len(X),
+    fewest = rows
+    if classification:
+        all_held = rows == len(y)
+        fewest = int(np.unique(y, return_counts=True)[1].min()) if all_held else table.fewest
+    return Situation(
+        rows,
+        fewest,
         classification,
         request.seed,
         request.device,
         validation_folds(y, classification),
-        X.shape[1],
+        table.train.shape[1],
         table.target.outputs,
         seconds,
         request.width,
     )
-    start = time.perf_counter()
-    try:
-        with warnings.catch_warnings(), search_deadline(0.5 * seconds), _threads(method):
-            warnings.simplefilter("ignore")
-            estimator = method.make(situation).fit(X, y)
-            said = predictions(estimator, table)
-    except (ValueError, MemoryError, RuntimeError, np.linalg.LinAlgError) as error:
-        return failed(method, len(X), error)
-    took = time.perf_counter() - start
-    return scored(
-        method, estimator, said, replicates(table.y_test.astype(float), said, W), took, len(X)
-    )
-
-
-def failed(method: Method, rows: int, error: Exception) -> Fitted:
-    """A method that could not be fitted."""
-    sentence = _sentence(error)
-    return Fitted(
-        method,
-        MethodResult(method.name, method.label, method.family, {}, 0.0, rows, {}, error=sentence),
-    )
-
-
-def scored(
-    method: Method,
-    estimator: Any,
-    said: Predictions,
-    draws: dict[str, tuple[float, Floats]],
-    seconds: float,
-    rows: int,
-) -> Fitted:
-    """A method with its scores."""
-    scores = {name: interval(value, many) for name, (value, many) in draws.items()}
-    settings = _settings(estimator)
-    result = MethodResult(method.name, method.label, method.family, scores, seconds, rows, settings)
-    return Fitted(method, result, estimator, said, draws)
 
 
 def _threads(method: Method) -> AbstractContextManager[Any]:
@@ -103,11 +115,18 @@ def _threads(method: Method) -> AbstractContextManager[Any]:
 
 
 def predictions(estimator: Any, table: Prepared) -> Predictions:
-    """What a fitted estimator says about the test rows."""
+    """What a fitted estimator says about the test rows, some thousands at a time."""
+    starts = range(0, len(table.test), AT_ONCE)
+    said = [_said(estimator, table.test[s : s + AT_ONCE], table) for s in starts]
+    shares = [each.probabilities for each in said if each.probabilities is not None]
+    values = np.concatenate([each.values for each in said])
+    return Predictions(values, np.concatenate(shares) if shares else None)
+
+
+def _said(estimator: Any, test: Floats, table: Prepared) -> Predictions:
     if not table.target.classes:
-        values = np.asarray(estimator.predict(table.test), dtype=float)
-        return Predictions(_finite(values), None)
-    P = _finite(probabilities(estimator, table.test, len(table.target.classes)))
+        return Predictions(_finite(np.asarray(estimator.predict(test), dtype=float)), None)
+    P = _finite(probabilities(estimator, test, len(table.target.classes)))
     return Predictions(P.argmax(axis=1).astype(float), P)
 
 
@@ -126,17 +145,16 @@ def _sentence(error: Exception) -> str:
     return lines[-1] if "Traceback" in str(error) else lines[0]
 
 
-def _settings(estimator: Any) -> dict[str, str]:
-    """What the search chose, readable."""
-    chosen = vars(estimator).get("settings_") or vars(estimator).get("best_params_") or {}
-    words = {True: "yes", False: "no"}
-    return {
-        name.rpartition("__")[2].replace("_", " "): (
-            words[value]
-            if isinstance(value, bool)
-            else f"{value:.3g}"
-            if isinstance(value, float)
-            else str(value)
-        )
-        for name, value in chosen.items()
-    }
+def _readable(chosen: Mapping[str, Any]) -> dict[str, str]:
+    """What a search chose, as text."""
+    return {name.rpartition("__")[2].replace("_", " "): _word(v) for name, v in chosen.items()}
+
+
+def _word(value: Any) -> str:
+    match value:
+        case True | False:
+            return "yes" if value else "no"
+        case float():
+            return f"{value:.3g}"
+        case _:
+            return str(value)

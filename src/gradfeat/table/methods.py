@@ -1,42 +1,31 @@
-"""The methods that a comparison fits, each with its own small validated search."""
+"""The methods that a comparison fits: to add one, write how it is made and a line in the table.
+
+Nothing heavy is imported here, so that the command line can name the methods at once.
+"""
 
 from __future__ import annotations
 
 import os
-import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
-from sklearn.compose import TransformedTargetRegressor
-from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
-from sklearn.linear_model import LogisticRegression, RidgeCV
-from sklearn.model_selection import BaseCrossValidator, GridSearchCV, KFold, StratifiedKFold
-from sklearn.neural_network import MLPClassifier, MLPRegressor
-from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import MaxAbsScaler, StandardScaler
 
-from gradfeat.estimators import (
-    GradientFeatureClassifier,
-    GradientFeatureRegressor,
-    InducedNetworkClassifier,
-    InducedNetworkRegressor,
-    KernelClassifier,
-    KernelRegressor,
-    RandomFeaturesClassifier,
-    RandomFeaturesRegressor,
-    RFMClassifier,
-    RFMRegressor,
-)
-from gradfeat.table.epochs import epochs
-from gradfeat.table.gradient_rows import gradient_rows
 from gradfeat.table.results import Family
+
+if TYPE_CHECKING:
+    from sklearn.model_selection import BaseCrossValidator
+
+    from gradfeat.estimators.found_features import FoundFeatures
 
 #: Neurons of random features and gradient features, unless asked otherwise.
 WIDTH = 1024
+
+#: Training rows up to which leave-one-out chooses the penalty of a head. Beyond them generalised
+#: cross-validation does, from the sums over rows themselves: it agrees there, without another pass.
+MOST_LEFT_OUT = 22_000
 
 
 @dataclass(frozen=True)
@@ -59,6 +48,41 @@ class Situation:
     seconds: float
     width: int = WIDTH
 
+    @property
+    def penalty_by(self) -> Literal["loo", "gcv"]:
+        """How the penalty of a ridge head is chosen."""
+        return "loo" if self.rows <= MOST_LEFT_OUT else "gcv"
+
+    @property
+    def common(self) -> dict[str, Any]:
+        """Parameters of every estimator of ours."""
+        return {"random_state": self.seed, "device": self.device}
+
+
+def _chosen(estimator: Any) -> Mapping[str, Any]:
+    return estimator.settings_
+
+
+def _best(estimator: Any) -> Mapping[str, Any]:
+    return estimator.best_params_
+
+
+def _nothing(estimator: Any) -> Mapping[str, Any]:
+    del estimator
+    return {}
+
+
+def _none(estimator: Any) -> None:
+    del estimator
+
+
+def _first_gradient(estimator: Any) -> Any:
+    return estimator.first_gradient_
+
+
+def _found_features(estimator: Any) -> FoundFeatures:
+    return estimator.gradient_features_
+
 
 @dataclass(frozen=True)
 class Method:
@@ -69,16 +93,23 @@ class Method:
     name, label : str
         On the command line, and printed.
     family : {"fixed", "learned", "reference"}
-        What its features are.
+        What its features are. Those that are no reference are gradfeat's own and can be saved.
     make : callable (Situation) -> estimator
         An unfitted estimator.
     share : float
         Its share of the time, relative to the others.
     square : bool
-        Whether it forms matrices of rows x rows.
+        Whether it forms matrices of rows x rows, of rows that are held in memory.
+    in_memory : bool
+        Whether it needs its rows in memory: of a table that streams it is fitted to a sample.
     threads : int or None
         OpenMP threads; None leaves them alone. Trees on small tables lose more by waiting for
         each other than they gain.
+    settings : callable (fitted estimator) -> mapping
+        What its search chose.
+    first_gradient, found : callable (fitted estimator)
+        A test of the first gradient step, and the gradient features that the fit is made of;
+        None where there are none.
     """
 
     name: str
@@ -86,8 +117,12 @@ class Method:
     family: Family
     make: Callable[[Situation], Any]
     share: float
-    square: bool
+    square: bool = False
+    in_memory: bool = False
     threads: int | None = None
+    settings: Callable[[Any], Mapping[str, Any]] = _chosen
+    first_gradient: Callable[[Any], Any] = _none
+    found: Callable[[Any], FoundFeatures | None] = _none
 
 
 def validation_folds(y: NDArray[Any], classification: bool) -> BaseCrossValidator:
@@ -98,6 +133,8 @@ def validation_folds(y: NDArray[Any], classification: bool) -> BaseCrossValidato
     >>> validation_folds(np.array([0, 0, 0, 1]), True).get_n_splits()
     3
     """
+    from sklearn.model_selection import KFold, StratifiedKFold
+
     k = max(2, min(3, len(y)))
     if classification and np.unique(y, return_counts=True)[1].max() >= k:
         return StratifiedKFold(k)
@@ -115,49 +152,46 @@ def log_likelihood(estimator: Any, X: NDArray[np.float64], y: NDArray[Any]) -> f
 
 
 def _linear(s: Situation) -> Any:
-    """Columns are first brought to one, so that the squares of extreme values do not overflow."""
-    if not s.classification:
-        return make_pipeline(
-            MaxAbsScaler(), StandardScaler(), RidgeCV(alphas=np.logspace(-3, 5, 17))
-        )
-    grid = {"logisticregression__C": [1e-3, 1e-2, 1e-1, 1.0, 10.0]}
-    model = LogisticRegression(max_iter=1000, tol=1e-3)
-    pipe = make_pipeline(MaxAbsScaler(), StandardScaler(), model)
-    return GridSearchCV(pipe, grid, cv=s.folds, scoring=log_likelihood)
+    from gradfeat.estimators import LinearClassifier, LinearRegressor
 
-
-def _boosting(s: Situation) -> Any:
-    make = HistGradientBoostingClassifier if s.classification else HistGradientBoostingRegressor
-    grid = {"learning_rate": [0.05, 0.15]}
-    scoring = log_likelihood if s.classification else "neg_mean_squared_error"
-    model = make(random_state=s.seed, max_iter=300).set_params(early_stopping=True)
-    return GridSearchCV(model, grid, cv=s.folds, scoring=scoring)
+    make = LinearClassifier if s.classification else LinearRegressor
+    return make(penalty_by=s.penalty_by, **s.common)
 
 
 def _random_features(s: Situation) -> Any:
+    from gradfeat.estimators import RandomFeaturesClassifier, RandomFeaturesRegressor
+
     make = RandomFeaturesClassifier if s.classification else RandomFeaturesRegressor
-    return make(width=s.width, random_state=s.seed, device=s.device)
+    return make(width=s.width, penalty_by=s.penalty_by, **s.common)
 
 
 def _kernel(s: Situation) -> Any:
+    from gradfeat.estimators import KernelClassifier, KernelRegressor
+
     make = KernelClassifier if s.classification else KernelRegressor
-    return make(kernel=None, random_state=s.seed, device=s.device)
+    return make(kernel=None, **s.common)
 
 
 def _gradient_features(s: Situation) -> Any:
+    from gradfeat.estimators import GradientFeatureClassifier, GradientFeatureRegressor
+
     make = GradientFeatureClassifier if s.classification else GradientFeatureRegressor
-    return make(width=s.width, n_steps=None, whiten=None, random_state=s.seed, device=s.device)
+    return make(width=s.width, n_steps=None, whiten=None, penalty_by=s.penalty_by, **s.common)
 
 
 def _induced(s: Situation) -> Any:
+    from gradfeat.estimators import InducedNetworkClassifier, InducedNetworkRegressor
+    from gradfeat.table.budgets import gradient_rows
+
     make = InducedNetworkClassifier if s.classification else InducedNetworkRegressor
-    rows = gradient_rows(s.seconds, s.columns, s.outputs)
-    return make(feature_rows=rows, random_state=s.seed, device=s.device)
+    return make(feature_rows=gradient_rows(s.seconds, s.columns, s.outputs), **s.common)
 
 
 def _rfm(s: Situation) -> Any:
+    from gradfeat.estimators import RFMClassifier, RFMRegressor
+
     make = RFMClassifier if s.classification else RFMRegressor
-    return make(kernel=None, random_state=s.seed, device=s.device)
+    return make(kernel=None, **s.common)
 
 
 #: Neurons and weight decay of the trained network: usual sizes, not searched.
@@ -167,7 +201,17 @@ HELD_OUT_ROWS = 30
 
 
 def _trained_network(s: Situation) -> Any:
-    """Both layers by Adam; a tenth of the rows says when to stop, where there are enough."""
+    """Both layers by Adam; a tenth of the rows says when to stop, where there are enough.
+
+    Columns are first brought to one, so that the squares of extreme values do not overflow.
+    """
+    from sklearn.compose import TransformedTargetRegressor
+    from sklearn.neural_network import MLPClassifier, MLPRegressor
+    from sklearn.pipeline import make_pipeline
+    from sklearn.preprocessing import MaxAbsScaler, StandardScaler
+
+    from gradfeat.table.budgets import epochs
+
     options: dict[str, Any] = {
         "hidden_layer_sizes": (HIDDEN,),
         "alpha": WEIGHT_DECAY,
@@ -181,42 +225,58 @@ def _trained_network(s: Situation) -> Any:
     return TransformedTargetRegressor(network, transformer=StandardScaler())
 
 
+def _boosting(s: Situation) -> Any:
+    from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
+    from sklearn.model_selection import GridSearchCV
+
+    make = HistGradientBoostingClassifier if s.classification else HistGradientBoostingRegressor
+    grid = {"learning_rate": [0.05, 0.15]}
+    scoring = log_likelihood if s.classification else "neg_mean_squared_error"
+    model = make(random_state=s.seed, max_iter=300).set_params(early_stopping=True)
+    return GridSearchCV(model, grid, cv=s.folds, scoring=scoring)
+
+
 TREE_THREADS = max(1, (os.cpu_count() or 1) // 4)
 
 METHODS = (
-    Method("linear", "Linear model", "fixed", _linear, 1.0, False),
-    Method("random-features", "Random features", "fixed", _random_features, 1.0, False),
-    Method("kernel", "Kernel ridge", "fixed", _kernel, 2.0, True),
-    Method("induced-network", "Induced network", "learned", _induced, 2.0, False),
-    Method("gradient-features", "Gradient features", "learned", _gradient_features, 3.0, False),
-    Method("rfm", "Recursive feature machine", "learned", _rfm, 6.0, True),
-    Method("trained-network", "Trained network (Adam)", "reference", _trained_network, 2.0, False),
-    Method("boosting", "Gradient boosting", "reference", _boosting, 2.0, False, TREE_THREADS),
+    Method("linear", "Linear model", "fixed", _linear, 1.0),
+    Method("random-features", "Random features", "fixed", _random_features, 1.0),
+    Method("kernel", "Kernel ridge", "fixed", _kernel, 2.0, square=True),
+    Method(
+        "induced-network",
+        "Induced network",
+        "learned",
+        _induced,
+        2.0,
+        in_memory=True,
+        found=_found_features,
+    ),
+    Method(
+        "gradient-features",
+        "Gradient features",
+        "learned",
+        _gradient_features,
+        3.0,
+        first_gradient=_first_gradient,
+    ),
+    Method("rfm", "Recursive feature machine", "learned", _rfm, 6.0, square=True),
+    Method(
+        "trained-network",
+        "Trained network (Adam)",
+        "reference",
+        _trained_network,
+        2.0,
+        in_memory=True,
+        settings=_nothing,
+    ),
+    Method(
+        "boosting",
+        "Gradient boosting",
+        "reference",
+        _boosting,
+        2.0,
+        in_memory=True,
+        threads=TREE_THREADS,
+        settings=_best,
+    ),
 )
-
-
-#: Direct solves in all rows that a fit is taken to cost.
-SOLVES = 2
-
-
-def direct_rows(seconds: float, columns: int, outputs: int) -> int:
-    """Rows that two direct solves with AGOP passes can take in about `seconds`, here and now.
-
-    One Cholesky factorisation of 1,000 rows is timed; the rest scales by counting operations.
-    Kernel ridge and RFM solve once in all rows, and search on a few thousand of them.
-
-    Examples
-    --------
-    >>> direct_rows(10.0, 10, 1) > direct_rows(1.0, 10, 1)
-    True
-    """
-    K = torch.eye(1000, dtype=torch.float64)
-    torch.linalg.cholesky(K)
-    start = time.perf_counter()
-    torch.linalg.cholesky(K)
-    rate = 1e9 / 3 / max(time.perf_counter() - start, 1e-4)
-    per_pair = (60.0 + 4.0 * (columns + 1) * outputs + 4.0 * columns) / rate
-    n = 500
-    while SOLVES * ((1.1 * n) ** 3 / 3 / rate + (1.1 * n) ** 2 * per_pair) < seconds:
-        n = int(1.1 * n)
-    return n

@@ -1,72 +1,286 @@
-"""From a table to encoded training and test rows."""
+"""From a table to rows to learn from and rows to test on, held in memory or streamed."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from gradfeat.maths.blocks import collect
+from gradfeat.rows.engine import Engine
+from gradfeat.rows.rows import Rows
+from gradfeat.rows.sources.tables import Tables
+from gradfeat.table.coding import Coding, EncodedRows, target_values
+from gradfeat.table.columns import content
 from gradfeat.table.encode import TableEncoder
 from gradfeat.table.errors import TableError, near_names
+from gradfeat.table.held_out import SAMPLE_ROWS, TEST_ROWS, HeldOut, held_out
 from gradfeat.table.request import Request
-from gradfeat.table.split import Split, parse_time, split_rows
-from gradfeat.table.target import Target, prepare_target, refuse_missing
+from gradfeat.table.results import UnreadCells
+from gradfeat.table.row_sample import RowSample, column_of, frame_hash, has_value
+from gradfeat.table.split import FEWEST_ROWS, parse_time, split_rows
+from gradfeat.table.summary import FrameBlock, FrameRows, Summarise, TableSummary
+from gradfeat.table.target import (
+    MOST_CLASSES,
+    Target,
+    decision,
+    no_target,
+    prepare_target,
+    refuse_missing,
+)
+from gradfeat.table.target_values import TargetValues
 
 Floats = NDArray[np.float64]
+
+#: Bytes that the sample of a table may take.
+SAMPLE_BYTES = 2**26
 
 
 @dataclass(frozen=True, eq=False)
 class Prepared:
-    """Encoded training and test rows."""
+    """A table that methods can be fitted to.
+
+    Attributes
+    ----------
+    target : Target
+        What was decided about the target; its values are those of `train` and `test`.
+    encoder : TableEncoder
+        Of the inputs.
+    train, y_train : array (n, d), (n,)
+        Training rows in the order of their hashes: all of them, or a sample where they stream.
+    test, y_test : array (k, d), (k,)
+        Test rows.
+    rows : Rows or None
+        All training rows where they stream; None where `train` holds them.
+    n_train, fewest : int
+        Training rows, and rows with a target of the rarest class (all rows of a regression).
+    split : str
+        How test rows were chosen, in words.
+    unread : tuple of UnreadCells
+        Cells of test rows that could not be read as the training rows are.
+    """
 
     target: Target
-    split: Split
     encoder: TableEncoder
     train: Floats
+    y_train: NDArray[Any]
     test: Floats
+    y_test: NDArray[Any]
+    rows: Rows | None
+    n_train: int
+    fewest: int
+    split: str
+    unread: tuple[UnreadCells, ...]
 
     @property
-    def y_train(self) -> NDArray[Any]:
-        return self.target.values[self.split.train]
-
-    @property
-    def y_test(self) -> NDArray[Any]:
-        return self.target.values[self.split.test]
+    def n_rows(self) -> int:
+        """Rows with a target."""
+        return self.n_train + len(self.test)
 
 
 def prepare(frame: pd.DataFrame, request: Request) -> Prepared:
-    frame = without(frame, request.ignore)
-    target = prepare_target(frame, request.target, request.task)
-    if request.missing_target == "refuse":
-        refuse_missing(request.target, target.rows_dropped, len(frame))
-    frame = frame.iloc[target.rows]
-    when = None if request.time_column is None else parse_time(frame, request.time_column)
-    inputs = input_columns(frame, {request.target, request.time_column})
-    split = split_rows(len(frame), target.values, target.task, seed=request.seed, time=when)
-    encoder = TableEncoder().fit(inputs.iloc[split.train])
-    train, test = (encoder.transform(inputs.iloc[rows]) for rows in (split.train, split.test))
-    return Prepared(target, split, encoder, train, test)
-
-
-def without(frame: pd.DataFrame, ignored: Sequence[str]) -> pd.DataFrame:
-    """The table without columns that are to be ignored.
+    """Rows in memory: all of those that are not held out are learned from.
 
     Raises
     ------
     TableError
-        For a name that is no column.
+        For a table, target or option that cannot be used.
+    """
+    frame = frame.set_axis([str(name) for name in frame.columns], axis=1)
+    frame = frame[chosen_columns(frame.columns, request)]
+    size = sample_size(frame)
+    summary = collect(Summarise(request.target, size, request.seed), [FrameBlock.of(frame)])
+    target = decide_target(summary, request)
+    _enough(summary)
+    frame = frame.loc[has_value(column_of(frame, request.target))]
+    if request.time_column is not None:
+        time = parse_time(frame, request.time_column)
+        y = target_values(column_of(frame, request.target), target.classes)
+        split = split_rows(len(frame), y, target.task, time=time)
+        train, test = frame.iloc[split.train], frame.iloc[split.test]
+        train = train.iloc[np.argsort(frame_hash(train, request.seed), kind="stable")]
+        return _prepared(summary, target, request, train, test, split.description)
+    held = hold_out(summary, target, size, request)
+    train, test = frame.iloc[held.training(frame)], _held_rows(summary.sample, held)
+    return _prepared(summary, target, request, train, test, _by_hash(summary, test, request))
+
+
+def prepare_streamed(table: Tables, request: Request, engine: Engine) -> Prepared:
+    """Rows that stream: test rows and a sample are held, all training rows are read by pieces.
+
+    Raises
+    ------
+    TableError
+        For a table, target or option that cannot be used.
+    SourceError
+        For rows that cannot be read.
+    EngineError
+        Where workers or the checkpoint fail.
+    """
+    if request.time_column is not None:
+        raise TableError(
+            "--time-column holds out the last rows of a table in memory, and this one is streamed: "
+            "leave it out, or give --no-stream where the table fits in memory."
+        )
+    table = table.select(chosen_columns(table.names, request))
+    table = table.read_as(table.cells)
+    size = sample_size(next(frame for piece in table.pieces() for frame in piece.read()))
+    table, summary = summarised(table, request, size, engine)
+    target = decide_target(summary, request)
+    _enough(summary)
+    held = hold_out(summary, target, size, request)
+    sample, test = summary.sample, _held_rows(summary.sample, held)
+    left = sample.count.copy()
+    left[np.searchsorted(sample.hash, held.hash)] -= held.tested
+    train = sample.rows(sample.some(left, SAMPLE_ROWS))
+    split = _by_hash(summary, test, request)
+    found = _prepared(summary, target, request, train, test, split)
+    n_train = summary.known - len(test)
+    coding = Coding(found.encoder, request.target, target.classes, held)
+    rows = Rows(EncodedRows(table, coding, n_train)).on(engine)
+    return replace(found, rows=rows, n_train=n_train)
+
+
+def summarised(
+    table: Tables, request: Request, size: int, engine: Engine
+) -> tuple[Tables, TableSummary]:
+    """The first pass, and the table with each column read as what all cells of it are.
+
+    Where cells turn up that are not what the first rows told, their columns are read as text,
+    in one more pass.
+    """
+    while True:
+        cells = tuple(table.cells.items())
+        look = Summarise(request.target, size, request.seed, cells)
+        summary = look.finish(engine.state(look, FrameRows(table), "rows and target"))
+        if not summary.as_text:
+            return table, summary
+        table = table.read_as({**table.cells, **dict.fromkeys(summary.as_text, "text")})
+
+
+def sample_size(frame: pd.DataFrame) -> int:
+    """Rows that are kept of a table with such rows: 72,000, fewer where they are large.
 
     Examples
     --------
-    >>> without(pd.DataFrame({"a": [1], "b": [2]}), ["b"]).columns.tolist()
-    ['a']
+    >>> sample_size(pd.DataFrame({"x": [1.0]}))
+    72000
     """
-    kept = set(kept_names(frame.columns, ignored))
-    return frame.loc[:, [str(name) in kept for name in frame.columns]]
+    rows = frame.head(1000)
+    size = float(rows.memory_usage(index=False, deep=True).sum()) / max(1, len(rows))
+    return max(1000, min(TEST_ROWS + SAMPLE_ROWS, int(SAMPLE_BYTES / (size + 16))))
+
+
+def hold_out(summary: TableSummary, target: Target, size: int, request: Request) -> HeldOut:
+    """The test rows among those of the sample, classes in proportion."""
+    sample = summary.sample
+    groups = [np.ones(len(sample.hash), bool)]
+    if target.classes:
+        codes = target_values(column_of(sample.frame, request.target), target.classes)
+        groups = [codes == code for code in range(len(target.classes))]
+    tested = held_out(sample, summary.known, size, groups)
+    some = tested > 0
+    return HeldOut(request.seed, sample.hash[some], tested[some], sample.count[some])
+
+
+def _held_rows(sample: RowSample, held: HeldOut) -> pd.DataFrame:
+    times = np.zeros(len(sample.hash), np.int64)
+    times[np.searchsorted(sample.hash, held.hash)] = held.tested
+    return sample.rows(times)
+
+
+def _by_hash(summary: TableSummary, test: pd.DataFrame, request: Request) -> str:
+    share = f"{len(test):,} of {summary.known:,} rows held out"
+    return f"{share}: by a hash of their contents, seed {request.seed}"
+
+
+def _enough(summary: TableSummary) -> None:
+    distinct = len(summary.sample.hash)
+    if min(summary.known, 2 * distinct) < FEWEST_ROWS:
+        raise TableError(
+            f"The table has {summary.known:,} usable rows, {distinct:,} of them distinct, and at "
+            f"least {FEWEST_ROWS} are needed to learn from some and test on others: give more rows."
+        )
+
+
+def _prepared(
+    summary: TableSummary,
+    target: Target,
+    request: Request,
+    train: pd.DataFrame,
+    test: pd.DataFrame,
+    split: str,
+) -> Prepared:
+    """All of `train` is learned from, and held."""
+    others = [n for n in (request.target, request.time_column) if n is not None]
+    encoder = TableEncoder().fit(input_columns(train, others))
+    X, (Z, unread) = encoder.transform(train), encoder.encoded(test)
+    y, z = (target_values(column_of(f, request.target), target.classes) for f in (train, test))
+    if target.classes:
+        y, z = y.astype(np.int64), z.astype(np.int64)
+    counts = column_of(summary.target.table, "count").to_numpy()
+    fewest = int(counts.min()) if target.classes else summary.known
+    return Prepared(target, encoder, X, y, Z, z, None, len(X), fewest, split, unread)
+
+
+def decide_target(summary: TableSummary, request: Request) -> Target:
+    """The decision about the target, from its distinct values.
+
+    Raises
+    ------
+    TableError
+        For a target that cannot be predicted.
+    """
+    found, name = summary.target, request.target
+    if request.missing_target == "refuse":
+        refuse_missing(name, found.missing, summary.rows)
+    found.check(name)
+    examples = found.examples()
+    _refuse_many(found, examples, name, request.task)
+    target = prepare_target(pd.DataFrame({name: examples}), name, request.task)
+    distinct = f"more than {MOST_CLASSES}" if found.many else str(len(found.table))
+    note = decision(name, target.task, request.task, distinct, found.missing)
+    return replace(target, rows_dropped=found.missing, note=note)
+
+
+def _refuse_many(
+    found: TargetValues,
+    examples: pd.Series,
+    name: str,
+    task: Literal["auto", "regression", "classification"],
+) -> None:
+    what = content(examples)
+    numbers = what in {"floating", "integer", "mixed-integer-float", "decimal"}
+    classes = task == "classification" or (task == "auto" and what == "string")
+    if found.many and classes:
+        instead = "use --task regression" if numbers else "merge rare ones"
+        raise TableError(
+            f"The target {name!r} has more than {MOST_CLASSES} distinct values, and classification "
+            f"takes at most {MOST_CLASSES}: {instead} or choose another target."
+        )
+
+
+def chosen_columns(names: Iterable[object], request: Request) -> list[str]:
+    """The columns that are read: all but those to be ignored; a TableError without the target."""
+    kept = kept_names(names, request.ignore)
+    if request.target not in kept:
+        raise no_target(request.target, kept)
+    return kept
+
+
+def input_columns(frame: pd.DataFrame, others: Sequence[str]) -> pd.DataFrame:
+    """The table without the columns named in `others`; a TableError where none is left."""
+    inputs = frame.drop(columns=[name for name in frame.columns if str(name) in others])
+    if inputs.shape[1] == 0:
+        raise TableError(
+            "The table has no column beside the target and the time: give at least one to predict "
+            "from."
+        )
+    return inputs
 
 
 def kept_names(names: Iterable[object], ignored: Sequence[str]) -> list[str]:
@@ -87,14 +301,3 @@ def kept_names(names: Iterable[object], ignored: Sequence[str]) -> list[str]:
         if name not in known:
             raise TableError(f"The table has no column {name!r} to ignore{near_names(name, known)}")
     return [name for name in known if name not in ignored]
-
-
-def input_columns(frame: pd.DataFrame, others: set[str | None]) -> pd.DataFrame:
-    """The table without the columns named in `others`; a TableError where none is left."""
-    inputs = frame.drop(columns=[c for c in frame.columns if str(c) in others])
-    if inputs.shape[1] == 0:
-        raise TableError(
-            "The table has no column beside the target and the time: give at least one to predict "
-            "from."
-        )
-    return inputs

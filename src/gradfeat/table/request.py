@@ -6,8 +6,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-import torch
-
 from gradfeat.table.errors import TableError
 from gradfeat.table.methods import METHODS, WIDTH, Method
 
@@ -65,6 +63,8 @@ def check_device(name: str | None) -> None:
     --------
     >>> check_device("cpu")
     """
+    import torch
+
     try:
         torch.zeros(1, dtype=torch.float64, device=name).item()
     except (RuntimeError, AssertionError, TypeError, NotImplementedError):

@@ -32,6 +32,8 @@ class MethodResult:
     `scores` maps a score's printed name (``R2``, ``RMSE``; ``accuracy``, ``log-loss``, ``AUC``)
     to its interval; the first one ranks. `family` says whether the method's features are
     ``fixed``, ``learned`` by gradients, or a ``reference`` outside that question (trees).
+    `sampled` says whether it needs its rows in memory and was fitted to a sample of a table that
+    streams.
     """
 
     name: str
@@ -42,6 +44,7 @@ class MethodResult:
     rows_used: int
     settings: dict[str, str]
     error: str = ""
+    sampled: bool = False
 
 
 @dataclass(frozen=True)

@@ -16,6 +16,9 @@ RESAMPLES = 500
 #: A spread about the mean below this share of the squares is one of equal values, rounded.
 ROUNDING = 1e-10
 
+#: Numbers of resamples that are held at once.
+HELD_NUMBERS = 2**21
+
 #: Scores of which the lower is the better.
 LOWER_IS_BETTER = frozenset({"RMSE", "log-loss"})
 
@@ -48,6 +51,28 @@ def resamples(n: int, seed: int) -> Floats:
     """
     rng = numpy_stream(seed, "test bootstrap")
     return rng.multinomial(n, np.full(n, 1 / n), size=RESAMPLES).astype(np.float64)
+
+
+def resampled(y: Floats, said: Predictions, seed: int) -> dict[str, tuple[float, Floats]]:
+    """Each score on the test rows, and on each of :func:`resamples`, drawn a few at a time.
+
+    Examples
+    --------
+    >>> y = np.array([0.0, 1.0, 2.0])
+    >>> {name: value for name, (value, _) in resampled(y, Predictions(y, None), 0).items()}
+    {'R2': 1.0, 'RMSE': 0.0}
+    """
+    rng, n = numpy_stream(seed, "test bootstrap"), len(y)
+    each = max(1, min(RESAMPLES, HELD_NUMBERS // n))
+    sizes = [min(each, RESAMPLES - start) for start in range(0, RESAMPLES, each)]
+    many = [
+        replicates(y, said, rng.multinomial(n, np.full(n, 1 / n), size=size).astype(np.float64))
+        for size in sizes
+    ]
+    return {
+        name: (value, np.concatenate([draws[name][1] for draws in many]))
+        for name, (value, _) in many[0].items()
+    }
 
 
 def replicates(y: Floats, said: Predictions, W: Floats) -> dict[str, tuple[float, Floats]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -111,13 +112,18 @@ def refuse_missing(target: str, missing: int, rows: int) -> None:
         )
 
 
+def no_target(target: str, names: Sequence[str]) -> TableError:
+    """What is said where no column has the target's name."""
+    hint = near_names(target, names)
+    if hint == ".":
+        hint = f": its columns are {listing(names, most=8)}."
+    return TableError(f"The table has no column {target!r}{hint}")
+
+
 def _column(frame: pd.DataFrame, target: str) -> pd.Series:
     columns = {str(name): column for name, column in frame.items()}
     if target not in columns:
-        hint = near_names(target, columns)
-        if hint == ".":
-            hint = f": its columns are {listing(columns, most=8)}."
-        raise TableError(f"The table has no column {target!r}{hint}")
+        raise no_target(target, [*columns])
     return columns[target].reset_index(drop=True)
 
 

@@ -1,4 +1,4 @@
-"""Whether a table is passed over or held: asked for, of many files, or too large."""
+"""Whether a table streams or is held: asked for, of many files, or too large."""
 
 from __future__ import annotations
 
@@ -10,18 +10,17 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from gradfeat.maths.memory import available_memory, readable
-from gradfeat.rows.sources.open import JSON_ENDINGS, PARQUET_ENDINGS
-from gradfeat.table.errors import TableError
+from gradfeat.rows.sources.open import PARQUET_ENDINGS
 
-#: Rows beyond which a table is passed over, and the share of the free memory that it may take.
+#: Rows beyond which a table streams, and the share of the free memory that it may take.
 MOST_ROWS, MOST_SHARE = 1_000_000, 0.25
 
 #: Bytes in memory for each byte of text, and of zipped text.
 TEXT, ZIPPED = 2, 10
 
 
-def why_passed_over(path: str, asked: bool | None = None) -> str:
-    """Why the rows are passed over, in words; empty where the table is held in memory.
+def why_streamed(path: str, asked: bool | None = None) -> str:
+    """Why the rows stream, in words; empty where the table is held in memory.
 
     Parameters
     ----------
@@ -30,24 +29,12 @@ def why_passed_over(path: str, asked: bool | None = None) -> str:
     asked : bool, optional
         What was asked for.
 
-    Raises
-    ------
-    TableError
-        For JSON lines that are to be passed over.
-
     Examples
     --------
-    >>> why_passed_over("s3://store/rows/"), why_passed_over("a.csv", asked=False)
+    >>> why_streamed("s3://store/rows/"), why_streamed("a.csv", asked=False)
     ('it is a URL', '')
     """
     if asked is False:
-        return ""
-    if Path(path.removesuffix(".gz")).suffix.lower() in JSON_ENDINGS:
-        if asked:
-            raise TableError(
-                f"'{path}' is JSON lines, which are read whole: write it as Parquet or CSV, or "
-                "leave out --stream."
-            )
         return ""
     return "as asked" if asked else _many(path) or _large(path)
 

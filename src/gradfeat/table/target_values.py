@@ -9,7 +9,7 @@ import pandas as pd
 
 from gradfeat.table.columns import as_text
 from gradfeat.table.errors import TableError
-from gradfeat.table.streamed.contents import column_of, is_numbers
+from gradfeat.table.row_sample import column_of, is_numbers
 from gradfeat.table.target import MOST_CLASSES
 
 #: Distinct values that are kept: one more than there may be classes, and one that says "more".

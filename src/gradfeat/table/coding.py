@@ -1,0 +1,134 @@
+"""The training rows of a table as blocks of numbers, the same way for every piece of it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from copy import deepcopy
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+import torch
+from numpy.typing import NDArray
+
+from gradfeat.maths.blocks import Block
+from gradfeat.rows.errors import SourceError
+from gradfeat.rows.source import Columns
+from gradfeat.rows.sources.numeric import numbered
+from gradfeat.rows.sources.tables import Convert, OverTables, Tables
+from gradfeat.table.columns import as_text
+from gradfeat.table.encode import TableEncoder
+from gradfeat.table.errors import TableError
+from gradfeat.table.held_out import HeldOut
+from gradfeat.table.row_sample import column_of, has_value
+
+Floats = NDArray[np.float64]
+
+#: Bytes of encoded rows in a block, and rows that are encoded at once in any case.
+BLOCK_BYTES, LEAST_ROWS = 2**26, 1024
+
+
+def target_values(column: pd.Series, classes: tuple[str, ...]) -> Floats:
+    """Targets (n,) of rows that have one, or codes of classes."""
+    if classes:
+        codes = {label: float(code) for code, label in enumerate(classes)}
+        return np.array(as_text(column).map(codes), dtype=np.float64)
+    return np.array(pd.to_numeric(column), dtype=np.float64)
+
+
+@dataclass(frozen=True, eq=False)
+class Coding:
+    """What a row is turned into, and how much of it is learned from.
+
+    Attributes
+    ----------
+    encoder : TableEncoder
+        Of the inputs.
+    target : str
+        Column to predict.
+    classes : tuple of str
+        Labels in the order of their codes; empty for numbers.
+    held_out : HeldOut
+        Rows that are tested on.
+    """
+
+    encoder: TableEncoder
+    target: str
+    classes: tuple[str, ...]
+    held_out: HeldOut
+
+    @property
+    def fingerprint(self) -> str:
+        """Text that changes with what rows are turned into."""
+        held = self.held_out
+        return f"{self.target} {self.classes} {held.seed} {held.fingerprint}"
+
+    def blocks(self, frame: pd.DataFrame, where: str) -> Iterator[Block]:
+        """Training rows, so many at a time that they take at most `BLOCK_BYTES`.
+
+        Raises
+        ------
+        SourceError
+            As of :meth:`training`.
+        """
+        step = max(LEAST_ROWS, BLOCK_BYTES // (8 * len(self.encoder.feature_names_)))
+        for start in range(0, len(frame), step):
+            yield self.training(frame.iloc[start : start + step], where)
+
+    def training(self, frame: pd.DataFrame, where: str) -> Block:
+        """The rows of a frame that have a target, with the share that is learned from as weight.
+
+        Raises
+        ------
+        SourceError
+            For infinite values.
+        """
+        frame = frame.loc[has_value(column_of(frame, self.target))]
+        w = self.held_out.weights(frame)
+        frame, w = frame.loc[w > 0], w[w > 0]
+        try:
+            # Fitted vectorizers keep notes while they work: threads must not share one.
+            X = deepcopy(self.encoder).transform(frame)
+        except TableError as error:
+            raise SourceError(f"{where}: {str(error)[0].lower()}{str(error)[1:]}") from error
+        y = target_values(column_of(frame, self.target), self.classes)
+        return Block(torch.from_numpy(X), torch.from_numpy(y)[:, None], torch.from_numpy(w))
+
+
+class EncodedRows(OverTables):
+    """Training rows of a table as a source of blocks.
+
+    Parameters
+    ----------
+    tables : Tables
+        With the columns, and cells read as, that the encoder was fitted to.
+    coding : Coding
+        What rows are turned into.
+    rows : int
+        Number of training rows.
+    """
+
+    def __init__(self, tables: Tables, coding: Coding, rows: int) -> None:
+        self.tables = tables
+        self.coding = coding
+        self._rows = rows
+
+    @property
+    def convert(self) -> Convert:
+        """Blocks of training rows."""
+        return self.coding.blocks
+
+    @property
+    def rows(self) -> int:
+        """Training rows."""
+        return self._rows
+
+    @property
+    def columns(self) -> Columns:
+        """Numbers in the place of names, as encoded rows in memory have."""
+        return numbered(len(self.coding.encoder.feature_names_), 1)
+
+    @property
+    def fingerprint(self) -> str:
+        """That of the table, and of what its rows are turned into."""
+        return f"{self.tables.fingerprint}\nencoded {self.coding.fingerprint}"

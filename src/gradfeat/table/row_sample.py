@@ -1,0 +1,155 @@
+"""A random sample of the rows of a table that does not depend on their order or their files."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import cast
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+from pandas.api import types
+from pandas.core.util.hashing import hash_pandas_object
+
+from gradfeat.maths.row_hash import started, with_bits
+from gradfeat.table.columns import as_text
+
+#: Values of a hash.
+HASHES = 2**63
+
+
+def frame_hash(frame: pd.DataFrame, seed: int) -> NDArray[np.int64]:
+    """Hash (n,) of the values of each row, uniform on 0 to 2^63 - 1.
+
+    Numbers of any width with the same value are the same, and so are truth values and their
+    text: what a column's type is may depend on which rows are read together.
+
+    Examples
+    --------
+    >>> one = frame_hash(pd.DataFrame({"x": [1, 2]}), 0)
+    >>> bool((one == frame_hash(pd.DataFrame({"x": [1.0, 2.0]}), 0)).all())
+    True
+    """
+    h = started(len(frame), seed)
+    for _, column in frame.items():
+        h = with_bits(h, hash_pandas_object(_plain(column), index=False).to_numpy())
+    return (h >> np.uint64(1)).astype(np.int64)
+
+
+def _plain(column: pd.Series) -> pd.Series:
+    if is_numbers(column):
+        return column.astype(np.float64) + 0.0
+    if types.is_datetime64_any_dtype(column.dtype) or types.is_string_dtype(column.dtype):
+        return column if column.dtype != object else as_text(column)
+    return as_text(column)
+
+
+def is_numbers(column: pd.Series) -> bool:
+    """Whether it is stored as real numbers (truth values are not).
+
+    Examples
+    --------
+    >>> is_numbers(pd.Series([1, 2])), is_numbers(pd.Series([True]))
+    (True, False)
+    """
+    return column.dtype.kind in "iuf" and types.is_numeric_dtype(column.dtype)
+
+
+def column_of(frame: pd.DataFrame, name: str) -> pd.Series:
+    """A column by its name.
+
+    Examples
+    --------
+    >>> column_of(pd.DataFrame({"x": [1]}), "x").tolist()
+    [1]
+    """
+    return cast(pd.Series, frame[name])
+
+
+def has_value(column: pd.Series) -> NDArray[np.bool_]:
+    """Which rows (n,) are neither missing nor blank.
+
+    Examples
+    --------
+    >>> has_value(pd.Series(["a", " ", None])).tolist()
+    [True, False, False]
+    """
+    return (column if is_numbers(column) else as_text(column)).notna().to_numpy(dtype=bool)
+
+
+@dataclass(frozen=True, eq=False)
+class RowSample:
+    """Distinct rows with the least hashes.
+
+    Attributes
+    ----------
+    hash : array (k,)
+        Increasing.
+    count : array (k,)
+        How many rows are equal to each.
+    frame : DataFrame of k rows
+        The rows.
+    """
+
+    hash: NDArray[np.int64]
+    count: NDArray[np.int64]
+    frame: pd.DataFrame
+
+    @classmethod
+    def of(cls, frame: pd.DataFrame, seed: int, size: int) -> RowSample:
+        """The `size` distinct rows of least hash.
+
+        Source: Broder 1997 (bottom-k sketches).
+
+        Examples
+        --------
+        >>> found = RowSample.of(pd.DataFrame({"x": [1, 2, 1]}), seed=0, size=5)
+        >>> sorted(zip(found.frame["x"].tolist(), found.count.tolist()))
+        [(1, 2), (2, 1)]
+        """
+        return cls(frame_hash(frame, seed), np.ones(len(frame), np.int64), frame).least(size)
+
+    def least(self, size: int) -> RowSample:
+        """Equal rows once, and the `size` of least hash."""
+        distinct, first, group = np.unique(self.hash, return_index=True, return_inverse=True)
+        count = np.zeros(len(distinct), np.int64)
+        np.add.at(count, group, self.count)
+        frame = self.frame.iloc[first[:size]].reset_index(drop=True)
+        return RowSample(distinct[:size], count[:size], frame)
+
+    def union(self, other: RowSample, size: int) -> RowSample:
+        """The least of both."""
+        if not len(self.hash):
+            return other
+        if not len(other.hash):
+            return self
+        frame = pd.concat([self.frame, other.frame], ignore_index=True)
+        both = (np.concatenate([self.hash, other.hash]), np.concatenate([self.count, other.count]))
+        return RowSample(*both, frame).least(size)
+
+    def rows(self, times: NDArray[np.int64]) -> pd.DataFrame:
+        """Each row so many `times` (k,), in the order of their hashes."""
+        return cast(pd.DataFrame, self.frame.iloc[np.repeat(np.arange(len(times)), times)])
+
+    def some(self, count: NDArray[np.int64], wanted: int) -> NDArray[np.int64]:
+        """So many of each row, of `count` (k,), that they are about `wanted` together.
+
+        ceil(f count - u) of a row, u in [0, 1) by its hash and f the same for all: rows that occur
+        once are those of least hash, and of others the same share, rounded by their hash.
+
+        Examples
+        --------
+        >>> found = RowSample.of(pd.DataFrame({"x": [*range(8), *[9] * 92]}), seed=0, size=50)
+        >>> some = found.some(found.count, 25)
+        >>> int(some.sum()), 22 <= int(some.max()) <= 24
+        (25, True)
+        """
+        if wanted >= count.sum():
+            return count
+        u = self.hash / (self.hash[-1] + 1.0)
+        low, high = 0.0, 1.0
+        for _ in range(60):
+            f = (low + high) / 2
+            enough = np.ceil(f * count - u).clip(0).sum() > wanted
+            low, high = (low, f) if enough else (f, high)
+        return np.ceil(low * count - u).clip(0).astype(np.int64)

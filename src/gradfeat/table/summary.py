@@ -1,0 +1,210 @@
+"""The first pass over a table: how many rows, what the target is, and a sample of the rows."""
+
+from __future__ import annotations
+
+import io
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import torch
+from jaxtyping import UInt8
+from torch import Tensor
+
+from gradfeat.maths.blocks import Block, Statistic
+from gradfeat.rows.source import Columns
+from gradfeat.rows.sources.tables import Cells, Convert, OverTables, Tables, unlike
+from gradfeat.table.row_sample import RowSample, column_of, has_value
+from gradfeat.table.target_values import TargetValues
+
+
+@dataclass(frozen=True, eq=False)
+class TableSummary:
+    """What the rows of a table are.
+
+    Attributes
+    ----------
+    rows : int
+        All of them.
+    target : TargetValues
+        The values of the target.
+    sample : RowSample
+        Some of the rows that have one.
+    as_text : frozenset of str
+        Columns with cells that are not what cells of them were to be read as.
+    """
+
+    rows: int
+    target: TargetValues
+    sample: RowSample
+    as_text: frozenset[str] = frozenset()
+
+    @property
+    def known(self) -> int:
+        """Rows with a target."""
+        return self.rows - self.target.missing
+
+
+@dataclass(frozen=True)
+class FrameBlock(Block):
+    """Rows with names: a data frame, and a block without any number of the same length.
+
+    Examples
+    --------
+    >>> len(FrameBlock.of(pd.DataFrame({"x": ["a", "b"]})).X)
+    2
+    """
+
+    frame: pd.DataFrame
+
+    @classmethod
+    def of(cls, frame: pd.DataFrame) -> FrameBlock:
+        """A frame as a block."""
+        none = torch.zeros(len(frame), 0, dtype=torch.float64)
+        return cls(none, none, torch.ones(len(frame), dtype=torch.float64), frame)
+
+
+class FrameRows(OverTables):
+    """A table as a source of :class:`FrameBlock`.
+
+    Examples
+    --------
+    >>> from gradfeat.rows.sources.frames import FrameTables
+    >>> FrameRows(FrameTables(pd.DataFrame({"x": range(5)}), piece_rows=2)).count
+    3
+    """
+
+    def __init__(self, tables: Tables) -> None:
+        self.tables = tables
+
+    @property
+    def convert(self) -> Convert:
+        """Frames as blocks."""
+        return _frame_blocks
+
+    @property
+    def columns(self) -> Columns:
+        """None of numbers."""
+        return Columns((), ())
+
+    @property
+    def rows(self) -> int | None:
+        """As of the table."""
+        return self.tables.rows
+
+    @property
+    def fingerprint(self) -> str:
+        """As of the table."""
+        return f"frames of {self.tables.fingerprint}"
+
+
+def _frame_blocks(frame: pd.DataFrame, where: str) -> Iterator[FrameBlock]:
+    del where
+    yield FrameBlock.of(frame)
+
+
+@dataclass(frozen=True)
+class Summarise(Statistic[TableSummary, TableSummary]):
+    """Counts, distinct targets, and the `size` distinct rows of least hash.
+
+    A hash of the contents is as good as a random number for each distinct row, so the sample is a
+    simple random sample; blocks in any order and grouping give the same.
+
+    Attributes
+    ----------
+    target : str
+        Column to predict.
+    size : int
+        Rows of the sample.
+    seed : int
+        Varies the hash.
+    cells : tuple of (str, Cells)
+        What cells of text are to be read as.
+
+    Examples
+    --------
+    >>> from gradfeat.maths.blocks import collect
+    >>> frame = pd.DataFrame({"x": [1, 2, 3, 3], "y": ["a", "b", None, None]})
+    >>> found = collect(Summarise("y", 10, 0), [FrameBlock.of(frame), FrameBlock.of(frame)])
+    >>> found.rows, found.known, found.sample.count.tolist()
+    (8, 4, [2, 2])
+    """
+
+    target: str
+    size: int
+    seed: int
+    cells: tuple[tuple[str, Cells], ...] = ()
+
+    def init(self, block: Block) -> TableSummary:
+        """No row."""
+        return self._of(_frame(block).iloc[:0])
+
+    def update(self, state: TableSummary, block: Block) -> TableSummary:
+        """Add the rows of a frame."""
+        return self.merge(state, self._of(_frame(block)))
+
+    def _of(self, frame: pd.DataFrame) -> TableSummary:
+        column = column_of(frame, self.target)
+        sample = RowSample.of(frame.loc[has_value(column)], self.seed, self.size)
+        as_text = frozenset(unlike(dict(self.cells), frame)) if len(frame) else frozenset()
+        return TableSummary(len(frame), TargetValues.of(column), sample, as_text)
+
+    def merge(self, one: TableSummary, other: TableSummary) -> TableSummary:
+        """Both together."""
+        sample = one.sample.union(other.sample, self.size)
+        target = one.target.union(other.target)
+        return TableSummary(one.rows + other.rows, target, sample, one.as_text | other.as_text)
+
+    def finish(self, state: TableSummary) -> TableSummary:
+        """The sum itself."""
+        return state
+
+    def pack(self, state: TableSummary) -> dict[str, Tensor]:
+        """Counts, extremes, and tables as bytes."""
+        target, sample = state.target, state.sample
+        return {
+            "counts": torch.tensor([state.rows, target.missing, target.infinite]),
+            "ends": torch.tensor([target.least, target.greatest], dtype=torch.float64),
+            "values": _frame_bytes(target.table),
+            "hash": torch.from_numpy(sample.hash),
+            "count": torch.from_numpy(sample.count),
+            "sample": _frame_bytes(sample.frame),
+            "as_text": _numbers(json.dumps(sorted(state.as_text)).encode()),
+        }
+
+    def unpack(self, packed: Mapping[str, Tensor]) -> TableSummary:
+        """Inverse of :meth:`pack`."""
+        rows, missing, infinite = packed["counts"].tolist()
+        least, greatest = packed["ends"].tolist()
+        values, frame = (_frame_of(packed[name]) for name in ("values", "sample"))
+        h, count = (packed[name].numpy().copy() for name in ("hash", "count"))
+        target = TargetValues(missing, infinite, least, greatest, values)
+        as_text = frozenset(json.loads(packed["as_text"].numpy().tobytes()))
+        return TableSummary(rows, target, RowSample(h, count, frame), as_text)
+
+
+def _frame(block: Block) -> pd.DataFrame:
+    match block:
+        case FrameBlock(frame=frame):
+            return frame
+    raise TypeError("a summary takes blocks of data frames")
+
+
+def _numbers(data: bytes) -> UInt8[Tensor, " b"]:
+    return torch.from_numpy(np.frombuffer(data, dtype=np.uint8).copy())
+
+
+def _frame_bytes(frame: pd.DataFrame) -> UInt8[Tensor, " b"]:
+    """The bytes of a frame in Arrow's format."""
+    table = pa.Table.from_pandas(frame, preserve_index=False)
+    out = io.BytesIO()
+    with pa.ipc.new_stream(out, table.schema) as writer:
+        writer.write_table(table)
+    return _numbers(out.getvalue())
+
+
+def _frame_of(numbers: UInt8[Tensor, " b"]) -> pd.DataFrame:
+    return pa.ipc.open_stream(pa.py_buffer(numbers.numpy().tobytes())).read_all().to_pandas()
