@@ -1,4 +1,4 @@
-"""Small tables of mixed columns, and what a look sees in them."""
+"""Small tables of mixed columns, and what a first pass finds in them."""
 
 from __future__ import annotations
 
@@ -9,10 +9,9 @@ import pandas as pd
 
 from gradfeat.rows.in_process import InProcess
 from gradfeat.rows.sources.frames import FrameTables
+from gradfeat.table.prepared import Prepared, prepare_streamed
 from gradfeat.table.request import Request
-from gradfeat.table.streamed.frames import FrameRows
-from gradfeat.table.streamed.look import Look, Seen
-from gradfeat.table.streamed.parts import Parts, parts
+from gradfeat.table.summary import FrameRows, Summarise, TableSummary
 
 
 def mixed(n: int = 400, seed: int = 0) -> pd.DataFrame:
@@ -29,13 +28,15 @@ def mixed(n: int = 400, seed: int = 0) -> pd.DataFrame:
     return frame
 
 
-def looked(frame: pd.DataFrame, piece_rows: int = 60, size: int = 10_000, seed: int = 0) -> Seen:
-    """The look at y."""
-    look = Look("y", size, seed)
+def looked(
+    frame: pd.DataFrame, piece_rows: int = 60, size: int = 10_000, seed: int = 0
+) -> TableSummary:
+    """The summary for y."""
+    look = Summarise("y", size, seed)
     return look.finish(InProcess().state(look, FrameRows(FrameTables(frame, piece_rows))))
 
 
-def parted(frame: pd.DataFrame, size: int = 10_000, **options: Any) -> Parts:
-    """Test rows, sample and coding for y."""
-    seed = options.get("seed", 0)
-    return parts(looked(frame, size=size, seed=seed), Request("table", "y", **options), size)
+def parted(frame: pd.DataFrame, piece_rows: int = 50, **options: Any) -> Prepared:
+    """Test rows, sample and streamed rows for y."""
+    request = Request("table", "y", **options)
+    return prepare_streamed(FrameTables(frame, piece_rows), request, InProcess())

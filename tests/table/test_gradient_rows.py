@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from gradfeat.table import gradient_rows as module
-from gradfeat.table.gradient_rows import gradient_rows
+from gradfeat.table import budgets as module
+from gradfeat.table.budgets import gradient_rows
 
 
 @pytest.fixture

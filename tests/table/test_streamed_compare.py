@@ -14,11 +14,10 @@ from gradfeat.rows.source import Piece
 from gradfeat.rows.sources.frames import FrameTables
 from gradfeat.rows.sources.tables import Tables
 from gradfeat.rows.threads import Threads
-from gradfeat.table.compare import Comparison
+from gradfeat.table.compare import Comparison, PassLog, compare_streamed
 from gradfeat.table.errors import TableError
 from gradfeat.table.request import Request
-from gradfeat.table.streamed.compare import Passes, Passing, compare_in_passes
-from gradfeat.table.streamed.decide import why_passed_over
+from gradfeat.table.streaming import why_streamed
 from table.streamed_tables import mixed
 
 QUICK = ("linear", "random-features")
@@ -26,8 +25,8 @@ QUICK = ("linear", "random-features")
 
 def compared(table: Tables, methods: tuple[str, ...] = QUICK, **options) -> Comparison:
     request = Request("table", "y", methods=methods, width=32, seconds=2.0, **options)
-    passes = Passes(lambda *_: None)
-    return compare_in_passes(table, request, Passing(Threads(1, report=passes), passes, "1 thread"))
+    log = PassLog(lambda *_: None)
+    return compare_streamed(table, request, Threads(1, report=log), log, "1 thread")
 
 
 def test_the_report_counts_all_rows_and_tells_every_pass():
@@ -52,9 +51,13 @@ def test_a_report_of_rows_in_memory_has_no_word_of_passes():
     assert "streamed" not in render(replace(report, streaming=None))
 
 
-def test_methods_that_need_all_rows_are_left_out_or_refused():
-    with pytest.raises(TableError, match=r"boosting cannot be fitted by passes .* linear, random"):
-        compared(FrameTables(mixed()), ("linear", "boosting"))
+def test_methods_that_need_their_rows_in_memory_are_fitted_to_a_sample(monkeypatch):
+    monkeypatch.setattr("gradfeat.table.prepared.SAMPLE_ROWS", 100)
+    report = compared(FrameTables(mixed(), 50), ("linear", "boosting")).report
+    found = {m.name: (m.rows_used, m.sampled, m.error) for m in report.methods}
+    assert found == {"linear": (300, False, ""), "boosting": (100, True, "")}
+    said = "Gradient boosting was fitted on 100 of the 300 training rows, which it needs in memory"
+    assert any(said in warning for warning in report.warnings)
 
 
 def test_columns_to_be_ignored_are_not_read():
@@ -113,15 +116,14 @@ def test_tables_are_passed_over_when_they_are_many_files_or_large(tmp_path, monk
     frame.to_parquet(file)
     frame.to_csv(tmp_path / "t.csv", index=False)
     small = [str(file), str(tmp_path / "t.csv")]
-    assert [why_passed_over(path) for path in small] == ["", ""]
-    assert [why_passed_over(path, True) for path in small] == ["as asked"] * 2
-    assert "folder" in why_passed_over(str(tmp_path))
-    assert "pattern" in why_passed_over(str(tmp_path / "*.csv"))
-    monkeypatch.setattr("gradfeat.table.streamed.decide.MOST_ROWS", 399)
-    assert [why_passed_over(path) for path in small] == ["it has more than 399 rows"] * 2
-    assert why_passed_over(str(file), False) == ""
-    monkeypatch.setattr("gradfeat.table.streamed.decide.MOST_ROWS", 10_000)
-    monkeypatch.setattr("gradfeat.table.streamed.decide.available_memory", lambda: 4096)
-    assert all("in memory, more than a quarter" in why_passed_over(path) for path in small)
-    with pytest.raises(TableError, match="JSON lines, which are read whole"):
-        why_passed_over("a.jsonl", True)
+    assert [why_streamed(path) for path in small] == ["", ""]
+    assert [why_streamed(path, True) for path in small] == ["as asked"] * 2
+    assert "folder" in why_streamed(str(tmp_path))
+    assert "pattern" in why_streamed(str(tmp_path / "*.csv"))
+    monkeypatch.setattr("gradfeat.table.streaming.MOST_ROWS", 399)
+    assert [why_streamed(path) for path in small] == ["it has more than 399 rows"] * 2
+    assert why_streamed(str(file), False) == ""
+    monkeypatch.setattr("gradfeat.table.streaming.MOST_ROWS", 10_000)
+    monkeypatch.setattr("gradfeat.table.streaming.available_memory", lambda: 4096)
+    assert all("in memory, more than a quarter" in why_streamed(path) for path in small)
+    assert why_streamed("a.jsonl", True) == "as asked"

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from gradfeat.table import epochs as module
-from gradfeat.table.epochs import epochs
+from gradfeat.table import budgets as module
+from gradfeat.table.budgets import epochs
 from gradfeat.table.methods import METHODS, Situation, validation_folds
 
 MAKE = next(m.make for m in METHODS if m.name == "trained-network")

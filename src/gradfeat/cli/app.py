@@ -10,11 +10,10 @@ from typing import cast
 import typer
 
 from gradfeat.cli import lab_commands as lab
-from gradfeat.cli import table_commands as table
 from gradfeat.cli.guard import guarded, interrupts_count_once
 from gradfeat.cli.plan_command import plan
 from gradfeat.cli.predict_error.command import predict_error
-from gradfeat.cli.refit_command import refit
+from gradfeat.cli.table import commands as table
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -28,7 +27,7 @@ GROUPS = {
         "diagnose": table.diagnose,
         "fit": table.fit,
         "predict": table.predict,
-        "refit": refit,
+        "refit": table.refit,
         "plan": plan,
     },
     "Lab": {

@@ -161,7 +161,7 @@ def show(
     from gradfeat.cli.showing import View, is_model, show_experiment
 
     if is_model(name):
-        from gradfeat.cli.show_model import show_model
+        from gradfeat.cli.table.show import show_model
 
         return show_model(Path(name))
     from gradfeat.cli.selection import Narrowed, parsed

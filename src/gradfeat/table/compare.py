@@ -163,9 +163,8 @@ def _compared(
     total, done, fits = sum(m.share for m in methods), 0.0, []
     for method in methods:
         begin(method.label, done / total)
-        fits.append(
-            fit_method(method, table, request, budget, request.seconds * method.share / total)
-        )
+        seconds = request.seconds * method.share / total
+        fits.append(fit_method(method, table, request, budget, seconds))
         done += method.share
     begin("Summary", 1.0)
     return conclude(table, fits, request, time.perf_counter() - start)
@@ -274,13 +273,13 @@ def unread_sentence(unread: Sequence[UnreadCells]) -> str:
     Examples
     --------
     >>> unread_sentence([UnreadCells("age", 2, "?")])
-    "Taken as missing, for they are not what the training rows hold: 2 cells of 'age' (such as '?')."
+    "Taken as missing, unlike what the training rows hold: 2 cells of 'age' (such as '?')."
     """
     each = [
         f"{one.cells:,} cell{'s' * (one.cells != 1)} of {one.column!r} (such as {one.example!r})"
         for one in unread
     ]
-    return f"Taken as missing, for they are not what the training rows hold: {', '.join(each)}."
+    return f"Taken as missing, unlike what the training rows hold: {', '.join(each)}."
 
 
 def _first_gradient(fits: list[Fitted], rows: str) -> list[str]:

@@ -6,6 +6,7 @@ import os
 import secrets
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import BinaryIO
 
@@ -17,37 +18,59 @@ from gradfeat.rows.errors import SourceError
 from gradfeat.rows.sources.open import PARQUET_ENDINGS
 from gradfeat.rows.sources.tables import Tables
 from gradfeat.table.errors import TableError
+from gradfeat.table.results import UnreadCells
 from gradfeat.table.table_model import TableModel
 
 #: Rows that are predicted at once.
 AT_ONCE = 2**15
 
 
-def predicted_pieces(model: TableModel, table: Tables) -> Iterator[pd.DataFrame]:
-    """Predictions for all rows, in order.
+class Predictor:
+    """Predictions for tables of any size, and what of them could not be read.
 
-    Raises
-    ------
-    TableError
-        When the columns are not those of the training table.
-    SourceError
-        For rows that cannot be read, and values that the columns did not have.
+    Parameters
+    ----------
+    model : TableModel
+        What predicts, and tells how columns are read.
     """
-    names = set(table.names)
-    wanted = [name for name in model.encoder.columns_ if name in names]
-    if len(wanted) < len(model.encoder.columns_):
-        model.encoder.transform(pd.DataFrame(columns=list(names)))  # says which are missing
-    for piece in table.select(wanted).pieces():
-        for frame in piece.read():
-            for start in range(0, len(frame), AT_ONCE):
-                yield _predicted(model, frame.iloc[start : start + AT_ONCE], piece.name)
 
+    def __init__(self, model: TableModel) -> None:
+        self.model = model
+        self._unread: dict[str, UnreadCells] = {}
 
-def _predicted(model: TableModel, frame: pd.DataFrame, where: str) -> pd.DataFrame:
-    try:
-        return model.predict(frame)
-    except TableError as error:
-        raise SourceError(f"{where}: {str(error)[0].lower()}{str(error)[1:]}") from error
+    @property
+    def unread(self) -> tuple[UnreadCells, ...]:
+        """Cells of the rows so far that are taken as missing, by column."""
+        return tuple(self._unread.values())
+
+    def frames(self, table: Tables) -> Iterator[pd.DataFrame]:
+        """Predictions for all rows, in order, some at a time.
+
+        Raises
+        ------
+        TableError
+            When the columns are not those of the training table.
+        SourceError
+            For rows that cannot be read, and infinite values.
+        """
+        encoder, names = self.model.encoder, set(table.names)
+        wanted = [name for name in encoder.columns_ if name in names]
+        if len(wanted) < len(encoder.columns_):
+            encoder.transform(pd.DataFrame(columns=list(names)))  # says which are missing
+        for piece in table.select(wanted).read_as(encoder.cells).pieces():
+            for frame in piece.read():
+                for start in range(0, len(frame), AT_ONCE):
+                    yield self._predicted(frame.iloc[start : start + AT_ONCE], piece.name)
+
+    def _predicted(self, frame: pd.DataFrame, where: str) -> pd.DataFrame:
+        try:
+            X, unread = self.model.encoder.encoded(frame)
+        except TableError as error:
+            raise SourceError(f"{where}: {str(error)[0].lower()}{str(error)[1:]}") from error
+        for one in unread:
+            before = self._unread.get(one.column, replace(one, cells=0))
+            self._unread[one.column] = replace(before, cells=before.cells + one.cells)
+        return self.model.predicted(X)
 
 
 def write_predictions(frames: Iterable[pd.DataFrame], out: Path) -> int:

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from gradfeat.maths.blocks import collect
 from gradfeat.rows.engine import Engine
 from gradfeat.rows.rows import Rows
-from gradfeat.rows.sources.tables import Tables
+from gradfeat.rows.sources.tables import Tables, selected
 from gradfeat.table.coding import Coding, EncodedRows, target_values
 from gradfeat.table.columns import content
 from gradfeat.table.encode import TableEncoder
@@ -91,7 +91,7 @@ def prepare(frame: pd.DataFrame, request: Request) -> Prepared:
         For a table, target or option that cannot be used.
     """
     frame = frame.set_axis([str(name) for name in frame.columns], axis=1)
-    frame = frame[chosen_columns(frame.columns, request)]
+    frame = selected(frame, chosen_columns(frame.columns, request))
     size = sample_size(frame)
     summary = collect(Summarise(request.target, size, request.seed), [FrameBlock.of(frame)])
     target = decide_target(summary, request)

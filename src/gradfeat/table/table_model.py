@@ -46,12 +46,17 @@ class TableModel:
     def predict(self, frame: pd.DataFrame) -> pd.DataFrame:
         """Predictions for the rows of `frame`, in order; classes also with probabilities.
 
+        Rows of a file are read for it by ``read_table(path, model.encoder.cells)``.
+
         Raises
         ------
         TableError
             When the columns are not those of the training table.
         """
-        X = self.encoder.transform(frame)
+        return self.predicted(self.encoder.transform(frame))
+
+    def predicted(self, X: NDArray[np.float64]) -> pd.DataFrame:
+        """:meth:`predict` of encoded rows (n, d)."""
         name = f"predicted_{self.target}"
         if not self.classes:
             return pd.DataFrame({name: self.estimator.predict(X)})

@@ -1,4 +1,4 @@
-"""The look: the same sample in any pieces and order, counts, and refusals of the target."""
+"""The first pass: the same sample in any pieces and order, counts, and refusals of the target."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ import pytest
 
 from gradfeat.rows.wire import pack, unpack
 from gradfeat.table.errors import TableError
-from gradfeat.table.streamed.contents import frame_hash
-from gradfeat.table.streamed.look import Look, Seen
-from gradfeat.table.streamed.parts import HASHES, held_out
-from gradfeat.table.streamed.target_values import TargetValues
+from gradfeat.table.held_out import held_out
+from gradfeat.table.row_sample import HASHES, frame_hash
+from gradfeat.table.summary import Summarise, TableSummary
+from gradfeat.table.target_values import TargetValues
 from table.streamed_tables import looked, mixed, parted
 
 
-def same(one: Seen, other: Seen) -> None:
+def same(one: TableSummary, other: TableSummary) -> None:
     """Every count and row is equal."""
     assert (one.rows, one.known, one.target.infinite) == (
         other.rows,
@@ -40,7 +40,7 @@ def test_the_order_of_rows_does_not_matter():
 
 def test_a_look_comes_back_from_its_numbers():
     frame = mixed().assign(half=[True, None] * 200)
-    seen, look = looked(frame, size=50), Look("y", 50, 0)
+    seen, look = looked(frame, size=50), Summarise("y", 50, 0)
     same(look.unpack(look.pack(seen)), seen)
     same(unpack(look, pack(look, seen)), seen)
 
@@ -83,21 +83,40 @@ def test_distinct_targets_are_counted_as_far_as_they_are_few():
 
 def test_a_quarter_of_the_rows_is_tested_on_also_where_the_sketch_is_full():
     frame = pd.DataFrame({"x": range(4000), "y": range(4000)})
-    assert held_out(looked(frame), 10_000) == 1000
+    assert held(looked(frame), 10_000) == 1000
     # 720 of 4,000 rows held: at most 500 of them are tested on.
-    assert held_out(looked(frame, size=720), 720) == 500
-    # 3,600 held: a quarter of about 4,000, within four standard deviations of the estimate.
-    assert abs(held_out(looked(frame, size=3600), 3600) - 1000) < 4 * 1000 / 3600**0.5
+    assert held(looked(frame, size=720), 720) == 500
+    assert held(looked(frame, size=3600), 3600) == 1000
 
 
-def test_equal_rows_are_on_one_side():
-    frame = pd.concat([mixed(60)] * 5, ignore_index=True)
+def held(summary: TableSummary, size: int) -> int:
+    every = np.ones(len(summary.sample.hash), bool)
+    return int(held_out(summary.sample, summary.known, size, [every]).sum())
+
+
+def test_of_equal_rows_a_quarter_is_tested_on_and_the_rest_learned_from():
+    frame = pd.DataFrame({"x": [0, 0, 1, 1] * 100, "y": ["u", "v", "u", "u"] * 100})
     found = parted(frame)
-    trained, tested = (set(map(tuple, rows)) for rows in (found.held.train, found.held.test))
-    assert not trained & tested
-    assert found.n_train + found.n_test == 300
-    assert len(found.held.train) == found.n_train
-    assert found.n_test % 5 == 0
+    assert (found.n_train, len(found.test)) == (300, 100)
+    assert found.rows is not None
+    blocks = [block for piece in found.rows.source.pieces() for block in piece.read()]
+    weights = {}
+    for block in blocks:
+        for x, y, w in zip(block.X[:, 0], block.y[:, 0], block.w, strict=True):
+            weights[float(x), float(y)] = weights.get((float(x), float(y)), 0.0) + float(w)
+    assert sum(weights.values()) == pytest.approx(300, rel=1e-12)  # a sum of 400 shares
+    for (x, y), weight in weights.items():
+        all_of = int(((frame["x"] == x) & (frame["y"] == "uv"[int(y)])).sum())
+        assert abs(weight - 0.75 * all_of) <= 1
+        held = (found.test[:, 0] == x) & (found.y_test == y)
+        assert held.sum() == pytest.approx(all_of - weight, abs=1e-9)
+
+
+def test_classes_are_held_out_in_proportion_and_one_row_stays_on_either_side():
+    frame = mixed().assign(y=["rare", "rare", *["common", "other"] * 199])
+    found = parted(frame)
+    assert np.bincount(found.y_test).tolist() == [50, 50, 1]
+    assert np.bincount(found.y_train).tolist() == [149, 149, 1]
 
 
 @pytest.mark.parametrize(
@@ -122,7 +141,7 @@ def test_missing_targets_are_left_out_or_refused():
     frame.loc[::10, "y"] = None
     found = parted(frame)
     assert found.n_rows == 360
-    assert "40 rows without a target left out" in found.held.target.note
+    assert "40 rows without a target left out" in found.target.note
     with pytest.raises(TableError, match="missing in 40 of 400 rows"):
         parted(frame, missing_target="refuse")
 
@@ -130,9 +149,9 @@ def test_missing_targets_are_left_out_or_refused():
 def test_classes_have_their_counts_and_order():
     frame = mixed().assign(y=lambda t: np.where(t["a"] > 1, "big", "a small"))
     found = parted(frame)
-    assert found.held.target.classes == ("a small", "big")
+    assert found.target.classes == ("a small", "big")
     assert found.fewest == (frame["a"] > 1).sum()
-    assert "2 classes" in found.held.target.note
+    assert "2 classes" in found.target.note
 
 
 def test_a_piece_without_targets_adds_no_zero():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+from typing import cast
 
 import numpy as np
 import pandas as pd
@@ -13,14 +14,13 @@ from gradfeat.maths.blocks import Block
 from gradfeat.rows.errors import SourceError
 from gradfeat.rows.in_process import InProcess
 from gradfeat.rows.rows import Rows
-from gradfeat.rows.sources.frames import FrameTables
 from gradfeat.rows.threads import Threads
+from gradfeat.table.coding import EncodedRows
+from gradfeat.table.fitting import situation
 from gradfeat.table.methods import Situation
-from gradfeat.table.request import Request
-from gradfeat.table.scores import Predictions, replicates, resamples
-from gradfeat.table.streamed.fit import resampled, situation
-from gradfeat.table.streamed.methods import methods_in_passes
-from gradfeat.table.streamed.rows import EncodedRows
+from gradfeat.table.prepared import Prepared
+from gradfeat.table.request import Request, chosen_methods
+from gradfeat.table.scores import Predictions, replicates, resampled, resamples
 from table.streamed_tables import mixed, parted
 
 # Ridge on at most 64 features of some hundred rows: rounding times a condition of about 1e4.
@@ -28,12 +28,17 @@ ROUNDING = 1e-9
 
 
 def source_of(frame: pd.DataFrame, piece_rows: int = 50, **options):
-    found = parted(frame, **options)
-    return EncodedRows(FrameTables(frame, piece_rows), found.coding, found.n_train), found
+    found = parted(frame, piece_rows, **options)
+    assert found.rows is not None
+    return cast(EncodedRows, found.rows.source), found
 
 
 def blocks(source: EncodedRows) -> list[Block]:
     return [block for piece in source.pieces() for block in piece.read()]
+
+
+def made(found: Prepared, width: int) -> Situation:
+    return situation(found, Request("t", "y", width=width), 5.0, found.n_train, found.y_train)
 
 
 def in_order(X: np.ndarray, y: np.ndarray) -> np.ndarray:
@@ -48,16 +53,16 @@ def test_the_pieces_hold_the_training_rows_as_they_are_encoded_in_memory():
     held = blocks(source)
     X, y = (torch.cat([getattr(b, name) for b in held]).numpy() for name in ("X", "y"))
     assert len(X) == found.n_train == source.rows
-    assert (in_order(X, y) == in_order(found.held.train, found.held.y_train)).all()
-    assert not set(map(tuple, X)) & set(map(tuple, found.held.test))
+    assert (in_order(X, y) == in_order(found.train, found.y_train)).all()
+    assert not set(map(tuple, X)) & set(map(tuple, found.test))
 
 
 def test_levels_that_the_sample_lacks_and_gaps_are_encoded_as_in_memory():
-    _source, found = source_of(mixed())
+    source, found = source_of(mixed())
     frame = mixed(40, seed=5).assign(kind="unseen", name=None, flag=None, whole=None)
-    block = found.coding.training(frame, "here")
+    block = source.coding.training(frame, "here")
     assert len(block.X) > 20
-    assert found.coding.encoder.transform(frame).tolist()[0] in block.X.tolist()
+    assert found.encoder.transform(frame).tolist()[0] in block.X.tolist()
 
 
 @pytest.mark.slow
@@ -78,12 +83,12 @@ def test_the_fingerprint_follows_target_seed_and_rows():
     assert len(prints) == 3
 
 
-def test_text_among_numbers_names_the_piece():
-    _source, found = source_of(mixed())
-    odd = mixed(40).astype({"a": object})
-    odd.loc[20:, "a"] = "n/a"
-    with pytest.raises(SourceError, match=r"part 7: column 'a' held numbers .* has 'n/a'"):
-        found.coding.training(odd, "part 7")
+def test_an_infinite_value_names_the_piece():
+    source, _ = source_of(mixed())
+    odd = mixed(40)
+    odd.loc[20:, "a"] = np.inf
+    with pytest.raises(SourceError, match=r"part 7: column 'a' has \d+ infinite values"):
+        source.coding.training(odd, "part 7")
 
 
 @pytest.mark.parametrize("name", ["linear", "random-features"])
@@ -93,25 +98,25 @@ def test_a_fit_in_passes_is_the_fit_in_memory(name, classes):
     if classes:
         frame["y"] = np.where(frame["a"] > 0.5, "yes", "no")
     source, found = source_of(frame)
-    (method,) = methods_in_passes((name,))
-    made_for: Situation = situation(found, Request("t", "y", width=64), 5.0)
+    (method,) = chosen_methods((name,))
+    made_for = made(found, 64)
     passed = method.make(made_for).fit(Rows(source).on(Threads(2)))
-    held = method.make(made_for).fit(found.held.train, found.held.y_train)
+    held = method.make(made_for).fit(found.train, found.y_train)
     if classes:
-        one, other = (m.decision_function(found.held.test) for m in (passed, held))
+        one, other = (m.decision_function(found.test) for m in (passed, held))
     else:
-        one, other = (m.predict(found.held.test) for m in (passed, held))
+        one, other = (m.predict(found.test) for m in (passed, held))
     np.testing.assert_allclose(one, other, atol=ROUNDING * np.abs(other).max())
 
 
 def test_threads_and_pieces_give_the_same_fit():
     frame = mixed()
-    (method,) = methods_in_passes(("random-features",))
+    (method,) = chosen_methods(("random-features",))
     said = []
     for piece_rows, engine in ((50, InProcess()), (50, Threads(3)), (400, InProcess())):
         source, found = source_of(frame, piece_rows)
-        model = method.make(situation(found, Request("t", "y", width=32), 5.0))
-        said.append(model.fit(Rows(source).on(engine)).predict(found.held.test))
+        model = method.make(made(found, 32))
+        said.append(model.fit(Rows(source).on(engine)).predict(found.test))
     np.testing.assert_allclose(said[0], said[1], atol=ROUNDING)
     np.testing.assert_allclose(said[0], said[2], atol=ROUNDING)
 
@@ -119,7 +124,7 @@ def test_threads_and_pieces_give_the_same_fit():
 def test_resamples_drawn_a_few_at_a_time_are_the_same(monkeypatch):
     y = np.arange(30.0)
     said = Predictions(y + np.sin(y), None)
-    monkeypatch.setattr("gradfeat.table.streamed.fit.RESAMPLED", 30 * 7)
+    monkeypatch.setattr("gradfeat.table.scores.HELD_NUMBERS", 30 * 7)
     found, expected = resampled(y, said, 3), replicates(y, said, resamples(30, 3))
     assert found.keys() == expected.keys()
     for name, (value, draws) in expected.items():

@@ -7,23 +7,25 @@ import json
 import shlex
 import sys
 from pathlib import Path
+from typing import Literal
 
 from rich.console import Console
 
 from gradfeat.cli.plain_values import finite
 from gradfeat.cli.progress import TimeBar
-from gradfeat.cli.table_commands import TaskName
 from gradfeat.reports import diagnosis_text, render_diagnosis
 from gradfeat.table.atomic import check_folder, write_folder
 from gradfeat.table.diagnose import diagnose
 from gradfeat.table.diagnosis_rows import DiagnosisRequest
 from gradfeat.table.read import read_table
 
+Task = Literal["auto", "regression", "classification"]
 
-def diagnose_table(data: Path, target: str, task: TaskName, out: Path, seed: int) -> None:
+
+def diagnose_table(data: Path, target: str, task: Task, out: Path, seed: int) -> None:
     """Diagnose a table; write report and results to the folder `out`."""
     command = "gradfeat " + " ".join(shlex.quote(word) for word in sys.argv[1:])
-    request = DiagnosisRequest(data.name, target, task.value, seed, command)
+    request = DiagnosisRequest(data.name, target, task, seed, command)
     console = Console(highlight=False)
     check_folder(out)
     frame = read_table(data)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pandas as pd
 import pytest
 
@@ -10,7 +11,7 @@ from gradfeat.rows.errors import SourceError
 from gradfeat.rows.sources.frames import FrameTables
 from gradfeat.rows.sources.open import tables
 from gradfeat.table.errors import TableError
-from gradfeat.table.streamed.predict import predicted_pieces, write_predictions
+from gradfeat.table.predict import Predictor, write_predictions
 from gradfeat.table.table_model import TableModel
 from table.streamed_tables import mixed, parted
 
@@ -21,15 +22,15 @@ ROUNDING = 1e-12
 @pytest.fixture(scope="module")
 def model() -> TableModel:
     found = parted(mixed())
-    fitted = RandomFeaturesRegressor(width=32).fit(found.held.train, found.held.y_train)
-    return TableModel(found.coding.encoder, fitted, "y", (), {})
+    fitted = RandomFeaturesRegressor(width=32).fit(found.train, found.y_train)
+    return TableModel(found.encoder, fitted, "y", (), {})
 
 
 @pytest.mark.parametrize("name", ["p.csv", "p.parquet"])
 def test_predictions_are_those_in_memory(model, tmp_path, name):
     frame, out = mixed(seed=1), tmp_path / name
     frame.to_parquet(tmp_path / "t.parquet", row_group_size=90)
-    pieces = predicted_pieces(model, tables(tmp_path / "t.parquet", piece_rows=100))
+    pieces = Predictor(model).frames(tables(tmp_path / "t.parquet", piece_rows=100))
     assert write_predictions(pieces, out) == 400
     found = pd.read_csv(out) if name.endswith("csv") else pd.read_parquet(out)
     pd.testing.assert_frame_equal(found, model.predict(frame), rtol=ROUNDING, atol=ROUNDING)
@@ -37,19 +38,35 @@ def test_predictions_are_those_in_memory(model, tmp_path, name):
 
 
 def test_a_table_without_a_column_is_refused(model):
-    pieces = predicted_pieces(model, FrameTables(mixed().drop(columns=["kind", "a"])))
+    pieces = Predictor(model).frames(FrameTables(mixed().drop(columns=["kind", "a"])))
     with pytest.raises(TableError, match="lacks 'a', 'kind'"):
         next(pieces)
 
 
 def test_what_fails_midway_leaves_the_old_file(model, tmp_path):
-    frame, out = mixed().astype({"a": object}), tmp_path / "p.csv"
-    frame.loc[300, "a"] = "text"
+    frame, out = mixed(), tmp_path / "p.csv"
+    frame.loc[300, "a"] = np.inf
     out.write_text("old")
-    with pytest.raises(SourceError, match=r"data frame 0, rows 300 to 399: column 'a' held"):
-        write_predictions(predicted_pieces(model, FrameTables(frame, 100)), out)
+    with pytest.raises(
+        SourceError, match=r"rows 300 to 399: column 'a' has 1 infinite"
+    ):
+        write_predictions(Predictor(model).frames(FrameTables(frame, 100)), out)
     assert [p.name for p in tmp_path.iterdir()] == ["p.csv"]
     assert out.read_text() == "old"
+
+
+def test_what_cannot_be_read_is_missing_and_counted_over_all_pieces(model):
+    frame = mixed().astype({"a": object, "kind": object, "when": object})
+    frame.loc[[10, 350], "a"], frame.loc[20, "kind"], frame.loc[30, "when"] = "?", "z", "soon"
+    predictor = Predictor(model)
+    said = pd.concat(predictor.frames(FrameTables(frame, 100)), ignore_index=True)
+    assert {(u.column, u.cells, u.example) for u in predictor.unread} == {
+        ("a", 2, "?"),
+        ("kind", 1, "z"),
+        ("when", 1, "soon"),
+    }
+    gaps = frame.replace({"a": {"?": None}, "kind": {"z": None}, "when": {"soon": None}})
+    pd.testing.assert_frame_equal(said, model.predict(gaps), rtol=ROUNDING, atol=ROUNDING)
 
 
 def test_a_folder_that_is_not_there_is_one_sentence(tmp_path):

@@ -1,12 +1,16 @@
-"""Words of `diagnose`, `fit` and `predict`; what they do is imported when they run."""
+"""Options of `diagnose`, `fit`, `predict` and `refit`; what they do is imported when they run."""
 
 from __future__ import annotations
 
+import shlex
+import sys
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
 
 import typer
+
+from gradfeat.table.methods import METHODS, WIDTH
 
 #: What every generator in use takes.
 LARGEST_SEED = 2**32 - 1
@@ -14,11 +18,8 @@ LARGEST_SEED = 2**32 - 1
 #: A week, in seconds.
 LONGEST = 604_800.0
 
-#: Names that --methods takes, without importing them; a test compares.
-METHODS = (
-    "linear, random-features, kernel, induced-network, gradient-features, rfm, trained-network, "
-    "boosting"
-)
+#: Names that --methods takes.
+_METHODS = ", ".join(method.name for method in METHODS)
 
 
 class TaskName(StrEnum):
@@ -46,9 +47,9 @@ def diagnose(
     seed: Annotated[int, typer.Option(help="Of every random draw.", min=0, max=LARGEST_SEED)] = 0,
 ) -> None:
     """Say what kind of signal a table holds: its degrees, directions, and the rows it needs."""
-    from gradfeat.cli.diagnose_tool import diagnose_table
+    from gradfeat.cli.table.diagnose import diagnose_table
 
-    diagnose_table(data, target, task, out, seed)
+    diagnose_table(data, target, task.value, out, seed)
 
 
 def fit(
@@ -62,7 +63,7 @@ def fit(
     target: Annotated[str, typer.Option(help="Column to predict.")],
     task: Annotated[TaskName, typer.Option(help="What the target is.")] = TaskName.AUTO,
     methods: Annotated[
-        str | None, typer.Option(help=f"Comma-separated, of {METHODS}; left out: all.")
+        str | None, typer.Option(help=f"Comma-separated, of {_METHODS}; left out: all.")
     ] = None,
     out: Annotated[Path, typer.Option(help="Folder for report, model and results.")] = Path(
         "gradfeat-out"
@@ -70,7 +71,7 @@ def fit(
     time: Annotated[
         float,
         typer.Option(
-            help="Seconds to spend, about; of a table that is passed over: for choosing settings.",
+            help="Seconds to spend, about; of a table that streams: for choosing settings.",
             min=1.0,
             max=LONGEST,
         ),
@@ -90,19 +91,19 @@ def fit(
     ] = MissingName.DROP,
     width: Annotated[
         int, typer.Option(help="Neurons of random and gradient features.", min=2, max=100_000)
-    ] = 1024,
+    ] = WIDTH,
     stream: Annotated[
         bool | None,
         typer.Option(
-            help="Pass over the rows in place of holding them; left out: where there are many."
+            help="Read the rows by pieces in place of holding them; left out: where they are many."
         ),
     ] = None,
     jobs: Annotated[
-        int | None, typer.Option(help="Pass over the rows in so many processes.", min=1, max=1024)
+        int | None, typer.Option(help="Stream the rows in so many processes.", min=1, max=1024)
     ] = None,
     dask: Annotated[
         str | None,
-        typer.Option(help="Pass over the rows on a Dask cluster: its address, or local."),
+        typer.Option(help="Stream the rows on a Dask cluster: its address, or local."),
     ] = None,
     checkpoint: Annotated[
         Path | None,
@@ -111,27 +112,32 @@ def fit(
 ) -> None:
     """Fit learned and fixed features to a table, compare them on held-out rows, write a report.
 
-    Large tables are passed over piece by piece; when interrupted, the same command goes on.
+    Large tables stream piece by piece; when interrupted, the same command goes on.
     """
-    from gradfeat.cli.streamed_tool import Means
-    from gradfeat.cli.tool import fit_table, request_of
+    from gradfeat.cli.table.fit import Streaming, fit_table
     from gradfeat.rows.checkpoint import Checkpoint
+    from gradfeat.table.request import Request
 
-    request = request_of(
-        data,
-        target,
-        task,
-        methods,
+    request = Request(
+        data=Path(data).name,
+        target=target,
+        task=task.value,
+        methods=tuple(m.name for m in METHODS) if methods is None else _names(methods),
+        command="gradfeat " + " ".join(shlex.quote(word) for word in sys.argv[1:]),
         seconds=time,
         seed=seed,
         time_column=time_column,
         device=device,
-        ignore=tuple(name.strip() for name in ignore.split(",") if name.strip()),
+        ignore=_names(ignore),
         missing_target=missing_target.value,
         width=width,
     )
     kept = Checkpoint(checkpoint or out / "checkpoint")
-    fit_table(data, request, Means(stream, jobs, dask, kept), out)
+    fit_table(data, request, Streaming(stream, jobs, dask, kept), out)
+
+
+def _names(given: str) -> tuple[str, ...]:
+    return tuple(name.strip() for name in given.split(",") if name.strip())
 
 
 def predict(
@@ -142,6 +148,19 @@ def predict(
     out: Annotated[Path, typer.Option(help="CSV or .parquet file to write.")],
 ) -> None:
     """Predict the target for the rows of a table."""
-    from gradfeat.cli.tool import predict_table
+    from gradfeat.cli.table.predict import predict_table
 
     predict_table(model, data, out)
+
+
+def refit(
+    model: Annotated[Path, typer.Argument(help="Gradient features that `gradfeat fit` wrote.")],
+    data: Annotated[Path, typer.Argument(help="A table with its columns and the new target.")],
+    target: Annotated[str, typer.Option(help="Column to predict now.")],
+    out: Annotated[Path, typer.Option(help="Model file to write.")],
+    seed: Annotated[int, typer.Option(help="Of the rows held out.", min=0, max=LARGEST_SEED)] = 0,
+) -> None:
+    """Keep the features of a model, fit its head to another target, score it on held-out rows."""
+    from gradfeat.cli.table.predict import refit_table
+
+    refit_table(model, data, target, out, seed)

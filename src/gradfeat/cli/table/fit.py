@@ -1,0 +1,200 @@
+"""fit: read a table, held or streamed, compare the methods, write files."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from rich.console import Console
+
+from gradfeat.cli.guard import Refused, Stopped
+from gradfeat.cli.plain_values import finite
+from gradfeat.cli.progress import TimeBar
+from gradfeat.cli.table.pass_bar import PassBar
+from gradfeat.drawing.numbers import count
+from gradfeat.reports import render, terminal_table
+from gradfeat.rows.checkpoint import Checkpoint
+from gradfeat.rows.dask_client import local_cluster
+from gradfeat.rows.dask_engine import DaskEngine
+from gradfeat.rows.engine import Engine
+from gradfeat.rows.pool import Pool
+from gradfeat.rows.source import PIECE_ROWS
+from gradfeat.rows.sources.open import tables
+from gradfeat.rows.sources.tables import Tables
+from gradfeat.rows.threads import Threads
+from gradfeat.table.atomic import check_folder, write_folder
+from gradfeat.table.compare import Comparison, PassLog, compare, compare_streamed
+from gradfeat.table.read import read_table
+from gradfeat.table.request import Request
+from gradfeat.table.results import FitReport
+from gradfeat.table.streaming import why_streamed
+from gradfeat.table.table_model import TableModel
+
+#: Values of a table that are read at once, by each thread or process.
+PIECE_NUMBERS = 2**22
+
+
+@dataclass(frozen=True)
+class Streaming:
+    """Whether rows stream, and what computes then (options of `gradfeat fit`).
+
+    Attributes
+    ----------
+    asked : bool or None
+        Asked for or not; None: where the table is large.
+    jobs : int or None
+        Processes; None: threads.
+    dask : str or None
+        Address of a scheduler, or ``local``.
+    checkpoint : Checkpoint
+        Where finished passes are kept.
+    """
+
+    asked: bool | None
+    jobs: int | None
+    dask: str | None
+    checkpoint: Checkpoint
+
+    def why(self, data: str) -> str:
+        """Why the rows stream, in words; empty where the table is held in memory.
+
+        Raises
+        ------
+        Refused
+            For options that contradict each other.
+        """
+        spread = self.dask is not None or (self.jobs or 1) > 1
+        if spread and self.asked is False:
+            raise Refused(
+                "--jobs and --dask spread rows that stream, and --no-stream asks for none: "
+                "leave one of them out."
+            )
+        return why_streamed(data, True if spread else self.asked)
+
+
+def fit_table(data: str, request: Request, streaming: Streaming, out: Path) -> None:
+    """Compare the methods on a table; write report, model and results to the folder `out`."""
+    console = Console(highlight=False)
+    check_folder(out)
+    if why := streaming.why(data):
+        with _kept_until_done(streaming.checkpoint):
+            _conclude(_fit_streamed(data, why, request, streaming, console), out, console)
+    else:
+        _conclude(_fit_in_memory(data, request, console), out, console)
+
+
+def _conclude(found: Comparison, out: Path, console: Console) -> None:
+    console.print(terminal_table(found.report))
+    _write(found, out, console)
+
+
+def _fit_in_memory(data: str, request: Request, console: Console) -> Comparison:
+    frame = read_table(data)
+    console.print(
+        f"{Path(data).name}: {len(frame):,} rows, {frame.shape[1]} columns; target "
+        f"{request.target}",
+        markup=False,
+    )
+    with TimeBar(console) as progress:
+        return compare(frame, request, progress.tell)
+
+
+def _fit_streamed(
+    data: str, why: str, request: Request, streaming: Streaming, console: Console
+) -> Comparison:
+    table = _opened(data, console, why)
+    with PassBar(console) as bar:
+        log = PassLog(bar.tell)
+        with _engine(streaming, log) as (engine, computes):
+            return compare_streamed(table, request, engine, log, computes)
+
+
+def _opened(data: str, console: Console, why: str) -> Tables:
+    """The table, with a line that says what it is; fewer rows at a time where they are wide."""
+    table = tables(data)
+    at_once = max(1024, PIECE_NUMBERS // len(table.names))
+    if at_once < PIECE_ROWS:
+        table = tables(data, piece_rows=at_once)
+    rows = "rows not counted yet" if table.rows is None else f"{table.rows:,} rows"
+    pieces = "" if table.count is None else f" in {count(table.count, 'piece')}"
+    console.print(
+        f"{Path(data).name}: {rows}, {len(table.names)} columns; streamed{pieces}: {why}",
+        markup=False,
+        soft_wrap=True,
+    )
+    return table
+
+
+@contextmanager
+def _kept_until_done(checkpoint: Checkpoint) -> Iterator[None]:
+    """Passes that are kept within the block are removed at its end; others in the folder stay.
+
+    Raises
+    ------
+    Stopped
+        At Ctrl-C, with what is kept.
+    """
+    try:
+        yield
+    except KeyboardInterrupt:
+        raise Stopped(
+            f"stopped; the passes so far are kept in '{checkpoint.folder}', and the same command "
+            "goes on from there."
+        ) from None
+    checkpoint.clear_opened()
+
+
+@contextmanager
+def _engine(streaming: Streaming, log: PassLog) -> Iterator[tuple[Engine, str]]:
+    """What computes, and what it is in words."""
+    kept = streaming.checkpoint
+    match streaming:
+        case Streaming(dask="local"):
+            jobs = streaming.jobs or Threads().n
+            with local_cluster(jobs) as client:
+                engine = DaskEngine(cluster=client, report=log, checkpoint=kept)
+                yield engine, f"a Dask cluster of {count(jobs, 'process')} on this machine"
+        case Streaming(dask=str(address)):
+            yield DaskEngine(cluster=address, report=log, checkpoint=kept), f"Dask at {address}"
+        case Streaming(jobs=int(jobs)):
+            with Pool(jobs=jobs, report=log, checkpoint=kept) as pool:
+                yield pool, count(jobs, "process")
+        case _:
+            threads = Threads(report=log, checkpoint=kept)
+            yield threads, count(threads.n, "thread")
+
+
+def _write(found: Comparison, out: Path, console: Console) -> None:
+    """All files of a fit, or none of them."""
+    files: dict[str, str | bytes] = {
+        "results.json": json.dumps(_plain(found.report), indent=1, allow_nan=False),
+        "report.html": render(found.report),
+    }
+    if found.model is not None:
+        files["model.gradfeat"] = found.model.to_bytes()
+    write_folder(out, files)
+    console.print(f"\nModel:  {_about_model(found.model, out)}", markup=False, soft_wrap=True)
+    console.print(f"Report: {out / 'report.html'}", markup=False, soft_wrap=True)
+
+
+def _about_model(model: TableModel | None, out: Path) -> str:
+    path = out / "model.gradfeat"
+    if model is not None:
+        return f"{path} ({model.about['method']})"
+    old = f"; {path} is of an earlier fit" if path.exists() else ""
+    return f"none of this fit: the trained network and boosting are not saved{old}"
+
+
+def _plain(report: FitReport) -> dict[str, Any]:
+    """The report without its arrays of rows, for other programs; what is not finite is null."""
+    record = dataclasses.asdict(dataclasses.replace(report, y_true=np.zeros(0), y_pred=np.zeros(0)))
+    del record["y_true"], record["y_pred"]
+    if record["directions"] is not None:
+        del record["directions"]["projections"]
+    return finite(record)
