@@ -205,7 +205,7 @@ def test_columns_that_cannot_be_used(capsys, tmp_path, change, said):
 
 def test_five_thousand_classes(capsys, tmp_path):
     frame = pd.DataFrame({"a": np.arange(10_000), "y": [f"c{i % 5000}" for i in range(10_000)]})
-    assert "5,000 distinct values" in fit_refused(capsys, tmp_path, frame)
+    assert "more than 100 distinct values" in fit_refused(capsys, tmp_path, frame)
 
 
 # ---- odd but good
@@ -269,10 +269,13 @@ def test_predict_on_other_columns(capsys, tmp_path, model):
     assert "'a', 'kind'" in said
 
 
-def test_predict_on_text_in_place_of_numbers(capsys, tmp_path, model):
-    table = written(quantity().assign(a="x"), tmp_path)
-    said = refused(capsys, tmp_path, "predict", model, table, "--out", tmp_path / "p.csv")
-    assert "'a'" in said
+def test_predict_on_text_in_place_of_numbers_is_told(capsys, tmp_path, model):
+    frame = quantity().astype({"a": object})
+    frame.loc[3:4, "a"], frame.loc[5, "kind"] = "x", "unseen"
+    ran = gradfeat(capsys, "predict", model, written(frame, tmp_path), "--out", tmp_path / "p.csv")
+    assert (ran.code, ran.err) == (0, "")
+    assert "Taken as missing" in ran.out
+    assert "2 cells of 'a' (such as 'x'), 1 cell of 'kind' (such as 'unseen')" in ran.out
 
 
 def test_predict_into_a_folder_that_is_not_there(capsys, tmp_path, model):
@@ -329,7 +332,7 @@ def test_a_full_disk_leaves_the_old_files_whole(capsys, tmp_path, monkeypatch, w
         real(handle)
 
     monkeypatch.setattr(os, "fsync", full)
-    monkeypatch.setattr("gradfeat.cli.tool.render", lambda _: "<p>new</p>")
+    monkeypatch.setattr("gradfeat.cli.table.fit.render", lambda _: "<p>new</p>")
     words = ("--methods", "random-features", "--out", out)
     assert "No space left" in refused(capsys, tmp_path, "fit", table, "--target", "y", *words)
     assert len(done) == whole + 1

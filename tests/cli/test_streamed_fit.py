@@ -1,4 +1,4 @@
-"""fit and predict on tables that are passed over: folders, processes, bad files, interruptions."""
+"""fit and predict on tables that stream: folders, processes, bad files, interruptions."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ ROUNDING = 1e-9
 @pytest.fixture(autouse=True)
 def no_page(monkeypatch):
     """Leave out the figures, which take most of the time of a small fit."""
-    monkeypatch.setattr("gradfeat.cli.tool.render", lambda report: "".join(report.warnings))
+    monkeypatch.setattr("gradfeat.cli.table.fit.render", lambda report: "".join(report.warnings))
 
 
 def scores(out: Path) -> list[float]:
@@ -62,7 +62,7 @@ def test_a_folder_a_file_and_text_give_the_same_fit(capsys, tmp_path, frame):
         ran = fit(capsys, data, tmp_path / "out", *words)
         assert (ran.code, ran.err) == (0, "")
         found.append(scores(tmp_path / "out"))
-    assert "240 rows, 5 columns; passed over in 1 piece: as asked" in ran.out
+    assert "240 rows, 5 columns; streamed in 1 piece: as asked" in ran.out
     assert {p.name for p in (tmp_path / "out").iterdir()} == {
         "report.html",
         "results.json",
@@ -165,7 +165,6 @@ def test_ignored_columns_are_left_out(capsys, tmp_path, words):
     [
         (("--jobs", "2", "--no-stream"), "leave one of them out"),
         (("--stream", "--time-column", "when"), "--time-column"),
-        (("--stream", "--methods", "boosting"), "boosting cannot be fitted by passes"),
         (("--dask", "tcp://127.0.0.1:9"), "no Dask scheduler answers"),
     ],
 )

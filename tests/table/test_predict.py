@@ -47,9 +47,7 @@ def test_what_fails_midway_leaves_the_old_file(model, tmp_path):
     frame, out = mixed(), tmp_path / "p.csv"
     frame.loc[300, "a"] = np.inf
     out.write_text("old")
-    with pytest.raises(
-        SourceError, match=r"rows 300 to 399: column 'a' has 1 infinite"
-    ):
+    with pytest.raises(SourceError, match=r"rows 300 to 399: column 'a' has 1 infinite"):
         write_predictions(Predictor(model).frames(FrameTables(frame, 100)), out)
     assert [p.name for p in tmp_path.iterdir()] == ["p.csv"]
     assert out.read_text() == "old"

@@ -172,8 +172,6 @@ def _compared(
 
 def _row_budget(methods: Sequence[Method], table: Prepared, request: Request) -> int:
     """Rows that a direct method may take in memory, from half of the time of the slowest one."""
-    if table.rows is not None:
-        return table.n_train
     share = max(m.share for m in methods) / sum(m.share for m in methods)
     return direct_rows(0.5 * share * request.seconds, table.train.shape[1], table.target.outputs)
 

@@ -49,15 +49,16 @@ def fit_method(
     """Fit a method to the training rows, in memory or as they stream, and score it.
 
     A method that needs its rows in memory is fitted to those that are held. One that forms
-    matrices of rows x rows in memory takes the first `budget` of them: they are ordered by hash,
-    so these are a random sample.
+    matrices of rows x rows does so where all training rows are held, of the first `budget` of
+    them: they are ordered by hash, so these are a random sample.
 
     Raises
     ------
     SourceError, EngineError
         Where rows or workers fail: no other method could do better.
     """
-    streams = table.rows is not None and not method.in_memory
+    every = len(table.train) == table.n_train
+    streams = table.rows is not None and not (method.in_memory or (method.square and every))
     held = len(table.train) if streams or not method.square else min(len(table.train), budget)
     X, y = table.train[:held], table.y_train[:held]
     rows = table.n_train if streams else held
