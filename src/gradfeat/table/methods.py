@@ -18,7 +18,7 @@ from gradfeat.table.results import Family
 if TYPE_CHECKING:
     from sklearn.model_selection import BaseCrossValidator
 
-    from gradfeat.models.search.found_features import FoundFeatures
+    from gradfeat.models.gradient_features.found_features import FoundFeatures
 
 #: Neurons of random features and gradient features, unless asked otherwise.
 WIDTH = 1024
