@@ -15,7 +15,8 @@ from gradfeat.lab import judge, run
 from gradfeat.lab.loading import experiment
 from gradfeat.maths.streams import stream
 from gradfeat.models.kernels.radial import Matern
-from gradfeat.tasks.one_dimensional import OneDimensional, TruncatedPower
+from gradfeat.tasks.one_dimensional import OneDimensional
+from gradfeat.tasks.targets import TruncatedPower
 
 SEEDS = 4
 SMALL = {

@@ -13,12 +13,12 @@ import torch
 
 from gradfeat.catalogue import moniri24_spectrum
 from gradfeat.catalogue.shared.step_spectra import (
-    ACTIVATIONS,
     MARGIN,
     StepModel,
     measured,
     predicted,
     sine,
+    sine_activation,
 )
 from gradfeat.drawing.saving import save_figure
 from gradfeat.lab import judge, run
@@ -173,7 +173,7 @@ def test_arrays_of_seed_0_are_the_vectors_with_their_signs():
 
 
 def test_the_sine_has_its_coefficients_and_its_slope():
-    sigma, z = ACTIVATIONS["sine"], torch.linspace(-4, 4, 41, dtype=torch.float64)
+    sigma, z = sine_activation(), torch.linspace(-4, 4, 41, dtype=torch.float64)
     c = [0.0, *(math.exp(-0.5) / k for k in (1, 2))]
     np.testing.assert_allclose(sigma.hermite_coefficients(2), c, atol=1e-12)
     h = 1e-5  # the error of a central difference is h^2/6 here, 2e-11

@@ -241,7 +241,10 @@ def test_ctrl_c_keeps_what_is_finished_and_says_so(folder, jobs):
 
 @pytest.mark.parametrize(
     ("where", "said"),
-    [("gradfeat.cli.lab.loaded", "nothing was written"), ("gradfeat.cli.lab.drawn", "are saved")],
+    [
+        ("gradfeat.cli.lab.run.loaded", "nothing was written"),
+        ("gradfeat.cli.lab.run.drawn", "are saved"),
+    ],
 )
 def test_ctrl_c_before_and_after_the_cells_is_one_sentence(
     capsys, folder, monkeypatch, where, said

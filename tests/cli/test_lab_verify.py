@@ -50,7 +50,7 @@ def test_what_is_stored_is_not_computed_again(capsys, folder):
 def test_without_names_it_is_all_that_ship_and_have_the_scale(capsys, folder, monkeypatch):
     grows(folder)
     (folder / "small.py").write_text(GROWS.replace('"grows"', '"small"').replace("quick", "tiny"))
-    monkeypatch.setattr("gradfeat.cli.lab.shipped", lambda: ["grows.py", "small.py"])
+    monkeypatch.setattr("gradfeat.cli.lab.run.shipped", lambda: ["grows.py", "small.py"])
     out = well(capsys, "verify")
     assert "1 experiment, 2 claims" in " ".join(out.split())
     assert "did you mean" not in out

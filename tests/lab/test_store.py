@@ -106,7 +106,7 @@ def test_a_read_only_store_can_be_read_and_says_so_when_written(tmp_path):
     with read_only(tmp_path):
         with Store.open(path, readonly=True) as store:
             pd.testing.assert_frame_equal(store.table(make()), table, check_like=True)
-            assert store.status()["done"].tolist() == [6]
+            assert [count.done for count in store.status()] == [6]
         with pytest.raises(StoreError, match=r"cannot be (opened|written to): allow"):
             run(make(), store=path, n=99)
 
@@ -164,12 +164,12 @@ def test_the_file_says_what_it_is(tmp_path):
 
 def test_status_failures_and_selection(tmp_path):
     with Store.open(tmp_path / "s.db") as store:
-        assert store.status().empty
+        assert store.status() == []
         assert store.last_selection("test") is None
         run(make(odd_fails), store=store, n=[1, 2], seeds=[4])
-        status = store.status().to_dict("records")[0]
-        assert (status["experiment"], status["done"], status["failed"]) == ("test", 1, 1)
-        assert status["running"] == 0
+        (count,) = store.status()
+        assert (count.experiment, count.done, count.failed) == ("test", 1, 1)
+        assert count.running == 0
         assert store.failures("test")["n"].tolist() == [1]
         assert store.last_selection("test") == {
             "scale": "quick",
@@ -221,7 +221,7 @@ def test_a_lease_is_honoured_while_its_run_lives_and_taken_over_after(tmp_path):
         first, second = ours.begin(e, {}), theirs.begin(e, {})
         assert ours.claim(keys[:2], first).mine == keys[:2]
         assert theirs.claim(keys, second).others == keys[:2]
-        assert theirs.status()["running"].tolist() == [6]
+        assert [count.running for count in theirs.status()] == [6]
         ours._presence.leave(first)  # what the system does when a process dies
         assert theirs.claim(keys, second).mine == keys
 

@@ -17,12 +17,12 @@ from gradfeat.tasks.gaussian_parity import GaussianParity
 from gradfeat.tasks.linear_labels import LinearLabels
 from gradfeat.tasks.low_dimensional_support import LowDimensionalSupport
 from gradfeat.tasks.multi_index import MultiIndex
-from gradfeat.tasks.one_dimensional import OneDimensional, TruncatedPower, heaviside
+from gradfeat.tasks.one_dimensional import OneDimensional
 from gradfeat.tasks.parity_blocks import ParityBlocks
 from gradfeat.tasks.simple_and_complex import SimpleAndComplex
 from gradfeat.tasks.single_index import SingleIndex, he2_he4
 from gradfeat.tasks.sparse_coding import SparseCoding
-from gradfeat.tasks.targets import GatedProduct, SumOfSines, he2_hep
+from gradfeat.tasks.targets import GatedProduct, SumOfSines, TruncatedPower, he2_hep, heaviside
 
 
 @dataclass(frozen=True)

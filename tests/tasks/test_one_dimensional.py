@@ -10,7 +10,8 @@ import torch
 from contracts_of_tasks import Z, errors
 
 from gradfeat.maths.streams import stream
-from gradfeat.tasks.one_dimensional import OneDimensional, TruncatedPower, heaviside
+from gradfeat.tasks.one_dimensional import OneDimensional
+from gradfeat.tasks.targets import TruncatedPower, heaviside
 
 N = 100_000
 powers = pytest.mark.parametrize("s", [0, 0.5, 1, 2, 3])

@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 import math
+from typing import TYPE_CHECKING
 
 import numpy as np
-import pandas as pd
-from matplotlib.axes import Axes
-from matplotlib.figure import Figure
-from torch import Tensor
 
 from gradfeat.catalogue.shared.adapt_training import (
     gaussian_risk,
@@ -22,12 +19,15 @@ from gradfeat.drawing import series, style
 from gradfeat.drawing.panels import caption, panels, shared_key
 from gradfeat.lab.claims import Claim, above, agrees, below, each, ordered
 from gradfeat.lab.experiment import Experiment
-from gradfeat.maths.streams import stream
-from gradfeat.models.base import Predictor
-from gradfeat.models.kernels.radial import Gaussian
-from gradfeat.models.rfm import RFM
-from gradfeat.rows.rows import in_memory
-from gradfeat.tasks.multi_index import MultiIndex
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+    from torch import Tensor
+
+    from gradfeat.models.base import Predictor
+
 
 NAMES = {"kernel": "Gaussian kernel", "network": "network", "rfm": "RFM"}
 
@@ -54,6 +54,9 @@ def trial(
     step, then `steps` - 1 updates of the first layer by AGOP; the RFM makes `updates` of its
     metric, from the Gaussian kernel of bandwidth sqrt(d), with a fixed penalty.
     """
+    from gradfeat.maths.streams import stream
+    from gradfeat.tasks.multi_index import MultiIndex
+
     one_of(NAMES, method=method)
     paired(m)
     at_least(2, n=n)
@@ -74,6 +77,10 @@ def trial(
 def _fit(
     method: str, m: int, steps: int, updates: int, penalty: float, X: Tensor, y: Tensor, seed: int
 ) -> Predictor:
+    from gradfeat.models.kernels.radial import Gaussian
+    from gradfeat.models.rfm import RFM
+    from gradfeat.rows.rows import in_memory
+
     size = math.sqrt(X.shape[1])
     match method:
         case "kernel":

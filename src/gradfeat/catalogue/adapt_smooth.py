@@ -4,13 +4,9 @@ from __future__ import annotations
 
 import math
 from functools import cache
+from typing import TYPE_CHECKING
 
 import numpy as np
-import pandas as pd
-import torch
-from matplotlib.axes import Axes
-from matplotlib.figure import Figure
-from torch import Tensor
 
 from gradfeat.catalogue.shared.adapt_training import steeper
 from gradfeat.catalogue.shared.checks import (
@@ -27,16 +23,16 @@ from gradfeat.drawing import series, style
 from gradfeat.drawing.panels import caption, panels, shared_key
 from gradfeat.lab.claims import Check, Claim, agrees, every, slope
 from gradfeat.lab.experiment import Experiment
-from gradfeat.maths.streams import stream
-from gradfeat.models.base import Kernel, Predictor
-from gradfeat.models.gradient_step import GradientStep
-from gradfeat.models.head import RidgeHead
-from gradfeat.models.kernel_machine import KernelMachine
-from gradfeat.models.kernels.radial import Matern
-from gradfeat.rows.rows import in_memory
-from gradfeat.tasks.one_dimensional import OneDimensional, TruncatedPower
-from gradfeat.theory.interval_spectrum import interval_law, minimax_exponent
-from gradfeat.theory.kernel_curve import KernelLaw, tuned_risk
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+    from torch import Tensor
+
+    from gradfeat.models.base import Kernel, Predictor
+    from gradfeat.theory.kernel_curve import KernelLaw
+
 
 TITLES = {"kernel": "Matérn-5/2 kernel", "network": "Network after a gradient step"}
 TARGETS = {
@@ -66,6 +62,13 @@ def trial(
     than any target is smooth but the last. Its penalty is chosen by leave-one-out. So is that of
     the head of the network: m ReLU neurons after one gradient step. Labels have Gaussian noise.
     """
+    from gradfeat.maths.streams import stream
+    from gradfeat.models.gradient_step import GradientStep
+    from gradfeat.models.kernels.radial import Matern
+    from gradfeat.rows.rows import in_memory
+    from gradfeat.tasks.one_dimensional import OneDimensional
+    from gradfeat.tasks.targets import TruncatedPower
+
     one_of(TITLES, method=method)
     paired(m)
     at_least(2, n=n)
@@ -92,6 +95,12 @@ def centred_ridge(kernel: Kernel, X: Tensor, y: Tensor) -> Predictor:
     Without eigenvalues below `FINEST` of the largest, which rounding would spoil and no penalty
     chosen from noisy rows lets through: the kernel machine at the cost of a linear fit.
     """
+    import torch
+
+    from gradfeat.models.head import RidgeHead
+    from gradfeat.models.kernel_machine import KernelMachine
+    from gradfeat.rows.rows import in_memory
+
     Z = torch.linspace(-1, 1, CENTRES, dtype=X.dtype, device=X.device)[:, None]
     e, V = torch.linalg.eigh(kernel(Z, Z))
     kept = e > FINEST * e[-1]
@@ -102,6 +111,8 @@ def centred_ridge(kernel: Kernel, X: Tensor, y: Tensor) -> Predictor:
 
 def theory(method: str, s: int, n: int, noise: float) -> dict[str, float]:
     """The kernel's learning curve at the best penalty; of the network only the slope is known."""
+    from gradfeat.theory.kernel_curve import tuned_risk
+
     if method != "kernel":
         return {"loss": math.nan, "log_loss": math.nan}
     loss = float(tuned_risk([_law(s)], n, noise))
@@ -111,6 +122,8 @@ def theory(method: str, s: int, n: int, noise: float) -> dict[str, float]:
 @cache
 def _law(s: int) -> KernelLaw:
     """Of exp(-t)(1 + t + t^2/3), t = sqrt(5) |x - z|."""
+    from gradfeat.tasks.targets import TruncatedPower
+    from gradfeat.theory.interval_spectrum import interval_law
 
     def matern(distance: np.ndarray) -> np.ndarray:
         t = math.sqrt(5) * distance
@@ -120,8 +133,11 @@ def _law(s: int) -> KernelLaw:
 
 
 def rate(s: int) -> float:
-    """2 t/(2 t + 1), t = s + 1/2: the loss falls like n to minus this."""
-    return minimax_exponent(TruncatedPower(s).sobolev_order)
+    """2 t/(2 t + 1), t = s + 1/2: the loss falls like n to minus this.
+
+    Source: Stone 1982, the minimax rate (`theory.interval_spectrum.minimax_exponent`).
+    """
+    return (2 * s + 1) / (2 * s + 2)
 
 
 def figure(table: pd.DataFrame, theory_table: pd.DataFrame | None) -> Figure:
@@ -148,13 +164,17 @@ def figure(table: pd.DataFrame, theory_table: pd.DataFrame | None) -> Figure:
 
 def _theory_line(ax: Axes, rows: pd.DataFrame, color: str) -> None:
     """The kernel's curve; for the network the power law through the middle of the points."""
+    from gradfeat.theory.interval_spectrum import minimax_exponent
+    from gradfeat.theory.kernel_curve import tuned_risk
+
     row = rows.iloc[0]
     s, n = int(row["s"]), np.geomspace(rows["n"].min(), rows["n"].max(), 40)
     if row["method"] == "kernel":
         series.line(ax, n, tuned_risk([_law(s)], n, float(row["noise"])), "", color)
         return
-    middle = np.exp(np.mean(np.log(rows["loss"]) + rate(s) * np.log(rows["n"])))
-    series.line(ax, n, middle * n ** -rate(s), "", color).set_linestyle((0, (1, 1.2)))
+    best = minimax_exponent(s + 0.5)
+    middle = np.exp(np.mean(np.log(rows["loss"]) + best * np.log(rows["n"])))
+    series.line(ax, n, middle * n**-best, "", color).set_linestyle((0, (1, 1.2)))
 
 
 def _words(table: pd.DataFrame) -> str:

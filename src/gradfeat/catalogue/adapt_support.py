@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import pandas as pd
-from matplotlib.axes import Axes
-from matplotlib.figure import Figure
 
 from gradfeat.catalogue.shared.adapt_training import (
     gaussian_risk,
@@ -23,8 +20,12 @@ from gradfeat.drawing import series, style
 from gradfeat.drawing.panels import caption, panels, shared_key
 from gradfeat.lab.claims import Check, Claim, above, agrees, below, each, every, slope
 from gradfeat.lab.experiment import Experiment
-from gradfeat.maths.streams import stream
-from gradfeat.tasks.low_dimensional_support import LowDimensionalSupport
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
 
 TITLES = {"kernel": "Gaussian kernel", "network": "Network"}
 SUPPORTS = {
@@ -57,6 +58,9 @@ def trial(
     in units of the inputs' norm, and its penalty by leave-one-out; the network has m neurons and
     one gradient step. Labels have Gaussian noise.
     """
+    from gradfeat.maths.streams import stream
+    from gradfeat.tasks.low_dimensional_support import LowDimensionalSupport
+
     one_of(TITLES, method=method)
     one_of(SUPPORTS, support=support)
     paired(m)

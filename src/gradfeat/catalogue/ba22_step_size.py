@@ -4,13 +4,9 @@ from __future__ import annotations
 
 import math
 from functools import lru_cache
+from typing import TYPE_CHECKING
 
 import numpy as np
-import pandas as pd
-import torch
-from matplotlib.axes import Axes
-from matplotlib.figure import Figure
-from torch import Tensor
 
 from gradfeat.catalogue.shared.checks import (
     LARGEST,
@@ -25,18 +21,17 @@ from gradfeat.drawing import series, style
 from gradfeat.drawing.panels import caption, panels, shared_key
 from gradfeat.lab.claims import Check, Claim, Verdict, above, agrees, below, each, every, greater
 from gradfeat.lab.experiment import Experiment
-from gradfeat.maths.activations import Polynomial
-from gradfeat.maths.activations import activation as activation_of
-from gradfeat.maths.feature_ridge import ridge_fit
-from gradfeat.maths.hermite import HermiteSeries
-from gradfeat.maths.streams import stream
-from gradfeat.models.step_sizes import first_step
-from gradfeat.rows.rows import in_memory
-from gradfeat.tasks.base import Sample
-from gradfeat.tasks.single_index import SingleIndex
-from gradfeat.theory.finite_step_errors import finite_step_errors
-from gradfeat.theory.ridge_errors import random_feature_errors
-from gradfeat.theory.teacher import Teacher
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+    from torch import Tensor
+
+    from gradfeat.tasks.base import Sample
+    from gradfeat.tasks.single_index import SingleIndex
+    from gradfeat.theory.teacher import Teacher
+
 
 NAMES = {
     "linear": "ridge on the inputs",
@@ -74,6 +69,13 @@ def trial(
     probability. That keeps means unbiased and takes the tails of y^2 out of their variance. The
     noise of their labels is added by its variance.
     """
+    from gradfeat.maths.activations import activation as activation_of
+    from gradfeat.maths.feature_ridge import ridge_fit
+    from gradfeat.maths.hermite import HermiteSeries
+    from gradfeat.models.step_sizes import first_step
+    from gradfeat.rows.rows import in_memory
+    from gradfeat.tasks.single_index import SingleIndex
+
     one_of(NAMES, method=method)
     one_of(ACTIVATIONS, activation=activation)
     at_least(2, p=p)
@@ -121,16 +123,26 @@ def coefficients(p: int) -> tuple[float, ...]:
 
 def teacher(p: int, noise: float) -> Teacher:
     """The target as theory takes it."""
+    from gradfeat.theory.teacher import Teacher
+
     return Teacher(coefficients(p), noise)
 
 
 def _rows(task: SingleIndex, n: int, name: str, seed: int, device: str) -> Sample:
+    from gradfeat.maths.streams import stream
+    from gradfeat.tasks.base import Sample
+
     rows = task.sample(n, stream(seed, name))
     return Sample(rows.X.to(device), rows.y.to(device))
 
 
 def _stratified(task: SingleIndex, n: int, name: str, seed: int) -> Sample:
     """n Gaussian inputs whose b.x are one in each cell of probability 1/n, and f* at them."""
+    import torch
+
+    from gradfeat.maths.streams import stream
+    from gradfeat.tasks.base import Sample
+
     random = stream(seed, name)
     X = torch.randn(n, task.d, generator=random, dtype=torch.float64)
     cells = (torch.arange(n) + torch.rand(n, 1, generator=random, dtype=torch.float64)[:, 0]) / n
@@ -159,6 +171,11 @@ def theory(
 
     Ridge on the inputs is that on very many linear neurons, N/d times the penalty.
     """
+    from gradfeat.maths.activations import Polynomial
+    from gradfeat.maths.activations import activation as activation_of
+    from gradfeat.theory.finite_step_errors import finite_step_errors
+    from gradfeat.theory.ridge_errors import random_feature_errors
+
     n, N = sizes(d, rows_per_input, neurons_per_input)
     target, lams = teacher(p, noise), np.array(PENALTIES)
     if method == "linear":

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import pandas as pd
-from matplotlib.figure import Figure
+from typing import TYPE_CHECKING
 
 from gradfeat.catalogue.shared.checks import (
     MOST_DEGREE,
@@ -18,11 +17,11 @@ from gradfeat.drawing import series, style
 from gradfeat.drawing.panels import caption, panels, shared_key
 from gradfeat.lab.claims import Claim, above, below, each, every, greater, ordered
 from gradfeat.lab.experiment import Experiment
-from gradfeat.maths.streams import stream
-from gradfeat.models.gradient_step import GradientStep
-from gradfeat.rows.rows import in_memory
-from gradfeat.tasks.multi_index import MultiIndex
-from gradfeat.tasks.targets import he2_hep, pure_hermite
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.figure import Figure
+
 
 NAMES = {"quadratic part": "He₂ + Heₚ", "degenerate": "Heₚ alone"}
 
@@ -42,6 +41,12 @@ def trial(
 
     The target is He_2/2 + He_p/sqrt(2 p!), or He_p/sqrt(p!) alone, whose H = E grad^2 f* is zero.
     """
+    from gradfeat.maths.streams import stream
+    from gradfeat.models.gradient_step import GradientStep
+    from gradfeat.rows.rows import in_memory
+    from gradfeat.tasks.multi_index import MultiIndex
+    from gradfeat.tasks.targets import he2_hep, pure_hermite
+
     one_of(NAMES, target=target)
     paired(m)
     at_least(1, d=d, n_test=n_test)

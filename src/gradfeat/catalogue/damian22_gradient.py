@@ -3,13 +3,9 @@
 from __future__ import annotations
 
 import math
+from typing import TYPE_CHECKING
 
 import numpy as np
-import pandas as pd
-import torch
-from matplotlib.axes import Axes
-from matplotlib.figure import Figure
-from torch import Tensor
 
 from gradfeat.catalogue.shared.checks import MOST_DEGREE, MOST_ROWS, at_least, at_most, paired
 from gradfeat.catalogue.shared.curves import averaged, metric_series, only, over_seeds, values_of
@@ -17,19 +13,15 @@ from gradfeat.drawing import series, style
 from gradfeat.drawing.panels import caption, panels, shared_key
 from gradfeat.lab.claims import Claim, agrees, each, every, greater, slope
 from gradfeat.lab.experiment import Experiment
-from gradfeat.maths.activations import ReLU
-from gradfeat.maths.blocks import Block, collect
-from gradfeat.maths.statistics.first_layer_gradient import FirstLayerGradient
-from gradfeat.maths.streams import stream
-from gradfeat.models.gradient_step import GradientStep
-from gradfeat.models.refit import affine_part
-from gradfeat.rows.rows import in_memory
-from gradfeat.tasks.base import Sample
-from gradfeat.tasks.multi_index import MultiIndex
-from gradfeat.tasks.targets import he2_hep
-from gradfeat.theory.damian22_gradient import leading_term, population_gradient
-from gradfeat.theory.damian22_leading_error import relative_error
-from gradfeat.theory.damian22_noise import sampling_variance
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+    from torch import Tensor
+
+    from gradfeat.tasks.base import Sample
+
 
 #: Metrics of the leading term.
 #: Beyond it hardly a neuron of a sample is on at one end, or off at the other.
@@ -58,6 +50,15 @@ def trial(
     place of G. The leading term is that of a net without bias. Its measured error is left out where
     sampling noise hides it, n < 16 d^2.
     """
+    from gradfeat.maths.streams import stream
+    from gradfeat.models.gradient_step import GradientStep
+    from gradfeat.rows.rows import in_memory
+    from gradfeat.tasks.base import Sample
+    from gradfeat.tasks.multi_index import MultiIndex
+    from gradfeat.tasks.targets import he2_hep
+    from gradfeat.theory.damian22_gradient import leading_term, population_gradient
+    from gradfeat.theory.damian22_noise import sampling_variance
+
     paired(m)
     at_least(1, d=d, r=r)
     at_least(10 * d, n=n)
@@ -91,6 +92,14 @@ def trial(
 
 def _gradient(rows: Sample, W: Tensor, a: Tensor, bias: float) -> np.ndarray:
     """grad_W of the mean squared error at f = 0, on the rows less their own affine part."""
+    import torch
+
+    from gradfeat.maths.activations import ReLU
+    from gradfeat.maths.blocks import Block, collect
+    from gradfeat.maths.statistics.first_layer_gradient import FirstLayerGradient
+    from gradfeat.models.refit import affine_part
+    from gradfeat.rows.rows import in_memory
+
     X, y = rows.X, rows.y
     ones = torch.ones_like(y[:, 0])
     alpha, beta = affine_part(in_memory(X, y, ones), "moment")
@@ -103,6 +112,9 @@ def _gradient(rows: Sample, W: Tensor, a: Tensor, bias: float) -> np.ndarray:
 
 def theory(d: int, bias: float, r: int, p: int) -> dict[str, float]:
     """The leading term's error over the start, exact; 1 for what is in units of noise."""
+    from gradfeat.tasks.targets import he2_hep
+    from gradfeat.theory.damian22_leading_error import relative_error
+
     error = relative_error(he2_hep(p, r), d) if bias == 0 else math.nan
     return {"leading_error": error, "measured_error": error, "noise_ratio": 1.0}
 
@@ -127,6 +139,9 @@ def figure(table: pd.DataFrame, theory_table: pd.DataFrame | None) -> Figure:
 
 
 def _errors(ax: Axes, rows: pd.DataFrame, several: list[int], theory_too: bool) -> None:
+    from gradfeat.tasks.targets import he2_hep
+    from gradfeat.theory.damian22_leading_error import relative_error
+
     style.dress(ax, "The leading term's error falls with d", "number of inputs d", "relative error")
     style.grid(ax)
     names = [f"r = {r}, {what}" for r in several for what in ("by the series", "measured")]

@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 import math
+from typing import TYPE_CHECKING
 
 import numpy as np
-import pandas as pd
-from matplotlib.axes import Axes
-from matplotlib.figure import Figure
-from torch import Tensor
 
 from gradfeat.catalogue.shared.checks import (
     LARGEST,
@@ -20,23 +17,21 @@ from gradfeat.catalogue.shared.checks import (
     paired,
 )
 from gradfeat.catalogue.shared.curves import averaged, metric_series, only, over_seeds
-from gradfeat.catalogue.shared.kernel_training import tuned_ridge
 from gradfeat.drawing import series, style
 from gradfeat.drawing.panels import caption, panels, shared_key
 from gradfeat.lab.claims import Check, Claim, agrees, below, each, every, greater, within
 from gradfeat.lab.experiment import Experiment
-from gradfeat.maths.hermite import HermiteSeries
-from gradfeat.maths.streams import stream
-from gradfeat.models.base import Predictor
-from gradfeat.models.gradient_step import GradientStep
-from gradfeat.models.kernel_ridge import KernelRidge
-from gradfeat.models.kernels.network import NetworkKernel
-from gradfeat.models.random_features import RandomFeatures
-from gradfeat.rows.rows import in_memory
-from gradfeat.tasks.multi_index import MultiIndex
-from gradfeat.tasks.targets import he2_hep
-from gradfeat.theory.kernel_curve import ridge_risk
-from gradfeat.theory.zonal_spectrum import ZonalSpectrum, homogeneous_shares, zonal_spectrum
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+    from torch import Tensor
+
+    from gradfeat.maths.hermite import HermiteSeries
+    from gradfeat.models.base import Predictor
+    from gradfeat.theory.zonal_spectrum import ZonalSpectrum
+
 
 NAMES = {
     "gradient step": "one gradient step",
@@ -69,6 +64,10 @@ def trial(
     without bias it has the penalty `ridge`, so that theory knows it. Labels have noise uniform on
     {-noise, noise}.
     """
+    from gradfeat.maths.streams import stream
+    from gradfeat.tasks.multi_index import MultiIndex
+    from gradfeat.tasks.targets import he2_hep
+
     one_of(NAMES, method=method)
     paired(m)
     at_least(1, n=n, n_test=n_test)
@@ -85,6 +84,13 @@ def trial(
 
 
 def _fit(method: str, m: int, ridge: float, X: Tensor, y: Tensor, seed: int) -> Predictor:
+    from gradfeat.catalogue.shared.kernel_training import tuned_ridge
+    from gradfeat.models.gradient_step import GradientStep
+    from gradfeat.models.kernel_ridge import KernelRidge
+    from gradfeat.models.kernels.network import NetworkKernel
+    from gradfeat.models.random_features import RandomFeatures
+    from gradfeat.rows.rows import in_memory
+
     match method:
         case "gradient step":
             return GradientStep(m).fit(in_memory(X, y), seed=seed)
@@ -105,12 +111,16 @@ def theory(method: str, n: int, d: int, p: int, noise: float, ridge: float) -> d
 
 def kernel_loss(n: np.ndarray, d: int, p: int, noise: float, ridge: float) -> np.ndarray:
     """E (f - f*)^2 of ridge with the ReLU's NTK without bias at each n: eigenvalues and shares."""
+    from gradfeat.theory.kernel_curve import ridge_risk
+    from gradfeat.theory.zonal_spectrum import homogeneous_shares
+
     shares, beyond = homogeneous_shares(_target(p), d)
     return ridge_risk(_spectrum(d), shares, n, ridge=ridge, noise=noise, beyond=beyond)
 
 
 def _spectrum(d: int) -> ZonalSpectrum:
     """Of k(x, z)/(|x||z|/d) = [sin t + 2 (pi - t) cos t]/(2 pi), t the angle of x and z."""
+    from gradfeat.theory.zonal_spectrum import zonal_spectrum
 
     def h(cosine: np.ndarray) -> np.ndarray:
         t = np.arccos(cosine)
@@ -120,6 +130,8 @@ def _spectrum(d: int) -> ZonalSpectrum:
 
 
 def _target(p: int) -> HermiteSeries:
+    from gradfeat.maths.hermite import HermiteSeries
+
     return HermiteSeries((0.0, 0.0, 0.5, *[0.0] * (p - 3), 1 / math.sqrt(2 * math.factorial(p))))
 
 

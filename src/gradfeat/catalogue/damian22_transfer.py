@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from functools import lru_cache
+from typing import TYPE_CHECKING
 
 import numpy as np
-import pandas as pd
-from matplotlib.figure import Figure
 
 from gradfeat.catalogue.shared.checks import MOST_DEGREE, MOST_ROWS, at_least, at_most, paired
 from gradfeat.catalogue.shared.curves import averaged, metric_series, only, over_seeds
@@ -14,15 +13,12 @@ from gradfeat.drawing import series, style
 from gradfeat.drawing.panels import caption, panels, shared_key
 from gradfeat.lab.claims import Check, Claim, above, below, every, greater, within
 from gradfeat.lab.experiment import Experiment
-from gradfeat.maths.streams import stream
-from gradfeat.models.gradient_step import GradientStep
-from gradfeat.models.head import RidgeHead
-from gradfeat.models.random_features import RandomFeatures
-from gradfeat.models.refit import refit_head
-from gradfeat.models.two_layer import TwoLayer
-from gradfeat.rows.rows import in_memory
-from gradfeat.tasks.multi_index import MultiIndex
-from gradfeat.tasks.targets import he2_hep, pure_hermite
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.figure import Figure
+
+    from gradfeat.models.two_layer import TwoLayer
 
 
 def trial(
@@ -43,6 +39,14 @@ def trial(
     same direction u; the head is ridge on its features with leave-one-out penalty. power = -1 is
     no pretraining: random features.
     """
+    from gradfeat.maths.streams import stream
+    from gradfeat.models.head import RidgeHead
+    from gradfeat.models.random_features import RandomFeatures
+    from gradfeat.models.refit import refit_head
+    from gradfeat.rows.rows import in_memory
+    from gradfeat.tasks.multi_index import MultiIndex
+    from gradfeat.tasks.targets import pure_hermite
+
     paired(m)
     at_least(-1, power=power)
     at_least(1, n_test=n_test, q=q, d=d)
@@ -67,6 +71,12 @@ def trial(
 
 @lru_cache(maxsize=32)  # cells that differ only in N share it
 def _pretrained(power: int, d: int, p: int, m: int, seed: int, device: str) -> TwoLayer:
+    from gradfeat.maths.streams import stream
+    from gradfeat.models.gradient_step import GradientStep
+    from gradfeat.rows.rows import in_memory
+    from gradfeat.tasks.multi_index import MultiIndex
+    from gradfeat.tasks.targets import he2_hep
+
     source = MultiIndex(d, he2_hep(p), seed=seed).sample(d**power, stream(seed, "source"))
     return GradientStep(m).fit(in_memory(source.X.to(device), source.y.to(device)), seed=seed)
 

@@ -6,12 +6,9 @@ import math
 import time
 from collections.abc import Sequence
 from functools import lru_cache
+from typing import TYPE_CHECKING
 
 import numpy as np
-import pandas as pd
-from matplotlib.axes import Axes
-from matplotlib.figure import Figure
-from torch import Tensor
 
 from gradfeat.catalogue.shared.checks import at_least, one_of
 from gradfeat.catalogue.shared.curves import averaged, metric_series, only, over_seeds
@@ -19,18 +16,16 @@ from gradfeat.drawing import series, style
 from gradfeat.drawing.panels import caption, panels, shared_key
 from gradfeat.lab.claims import Check, Claim, above, each, every, greater, slope, within
 from gradfeat.lab.experiment import Experiment
-from gradfeat.maths.streams import stream
-from gradfeat.models.base import Kernel
-from gradfeat.models.kernels.radial import Gaussian
-from gradfeat.models.solvers.base import Progress, Solver, System
-from gradfeat.models.solvers.conjugate_gradients import ConjugateGradients
-from gradfeat.models.solvers.direct import Direct
-from gradfeat.models.solvers.eigenpro import EigenPro
-from gradfeat.models.solvers.nystrom import Nystrom
-from gradfeat.models.solvers.nystrom_cg import NystromCG
-from gradfeat.models.solvers.richardson import Richardson
-from gradfeat.tasks.multi_index import MultiIndex
-from gradfeat.tasks.targets import he1_he2
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+    from torch import Tensor
+
+    from gradfeat.models.base import Kernel
+    from gradfeat.models.solvers.base import Progress, Solver, System
+
 
 NAMES = {
     "direct": "direct",
@@ -128,6 +123,12 @@ def problem(
     n: int, d: int, bandwidth: float, penalty: float, noise: float, n_test: int, seed: int
 ) -> tuple[System, _Error]:
     """Centred labels on n rows, and the error on fresh ones."""
+    from gradfeat.maths.streams import stream
+    from gradfeat.models.kernels.radial import Gaussian
+    from gradfeat.models.solvers.base import System
+    from gradfeat.tasks.multi_index import MultiIndex
+    from gradfeat.tasks.targets import he1_he2
+
     task = MultiIndex(d, he1_he2(), noise, seed=seed)
     train, test = task.sample(n, stream(seed, "train")), task.sample(n_test, stream(seed, "test"))
     kernel, offset = Gaussian(bandwidth), train.y.mean(0)
@@ -140,6 +141,8 @@ def reference(
     n: int, d: int, bandwidth: float, penalty: float, noise: float, n_test: int, seed: int
 ) -> float:
     """Error of the full solution, which the direct solver reaches too, at n^2 instead of n^3."""
+    from gradfeat.models.solvers.nystrom_cg import NystromCG
+
     system, error = problem(n, d, bandwidth, penalty, noise, n_test, seed)
     solution = NystromCG(tolerance=1e-6).solve(system, seed=seed)
     return error(solution.Z, solution.c)
@@ -157,6 +160,13 @@ def centres(n: int) -> int:
 
 def chosen(solver: str, system: System) -> Solver:
     """The solver of a name; only the error ends an iteration."""
+    from gradfeat.models.solvers.conjugate_gradients import ConjugateGradients
+    from gradfeat.models.solvers.direct import Direct
+    from gradfeat.models.solvers.eigenpro import EigenPro
+    from gradfeat.models.solvers.nystrom import Nystrom
+    from gradfeat.models.solvers.nystrom_cg import NystromCG
+    from gradfeat.models.solvers.richardson import Richardson
+
     match solver:
         case "direct":
             return Direct()
@@ -181,6 +191,8 @@ def work(solver: str, n: int, d: int, last: Progress) -> float:
     n^3/3 for a Cholesky factorisation, 4.5 k^3 for eigenvectors (Golub & Van Loan 2013, section
     8.3), n k^2 for a factor of k columns and as much for its Gram matrix.
     """
+    from gradfeat.models.solvers.nystrom_cg import NystromCG
+
     shared, steps = (d * last.evaluations + last.passes) * n**2, last.iteration
     match solver:
         case "direct":

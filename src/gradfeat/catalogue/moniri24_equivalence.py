@@ -5,13 +5,9 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from functools import lru_cache
+from typing import TYPE_CHECKING
 
 import numpy as np
-import pandas as pd
-from matplotlib.axes import Axes
-from matplotlib.figure import Figure
-from matplotlib.ticker import PercentFormatter
-from torch import Tensor
 
 from gradfeat.catalogue.shared.checks import LARGEST, MOST_ROWS, at_least, at_most, one_of
 from gradfeat.catalogue.shared.curves import averaged, metric_series, only, over_seeds, values_of
@@ -22,12 +18,15 @@ from gradfeat.lab.claims import Check, Claim, Verdict, agrees, every, greater
 from gradfeat.lab.experiment import Experiment
 from gradfeat.lab.rows import Where
 from gradfeat.lab.verdicts import worst
-from gradfeat.maths.activations import Activation
-from gradfeat.maths.activations import activation as activation_of
-from gradfeat.maths.feature_ridge import ridge_fit
-from gradfeat.models.first_layers import draw, draw_first_layer
-from gradfeat.theory.ridge_errors import moments, random_feature_errors
-from gradfeat.theory.teacher import Teacher
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+    from torch import Tensor
+
+    from gradfeat.maths.activations import Activation
+
 
 ACTIVATIONS = {
     "relu": "ReLU",
@@ -74,6 +73,11 @@ def trial(
     over the training rows and h the quadratic part of f*, given are q times the training errors and
     q mean((f* - f)^2 - h^2) + E h^2 + noise^2; the bias of q is of order 1/(n targets).
     """
+    from torch import Tensor
+
+    from gradfeat.maths.activations import activation as activation_of
+    from gradfeat.models.first_layers import draw, draw_first_layer
+
     one_of(ACTIVATIONS, activation=activation)
     at_least(1, n=n, n_test=n_test, targets=targets)
     at_least(0, noise=noise)
@@ -111,6 +115,9 @@ def _parts(X: Tensor, targets: int) -> tuple[Tensor, Tensor]:
 
 def _equivalent(sigma: Activation, P: Tensor, name: str, seed: int) -> Tensor:
     """c_0 + c_1 P + c_{>1} Z."""
+    from gradfeat.models.first_layers import draw
+    from gradfeat.theory.ridge_errors import moments
+
     mean, slope = (float(c) for c in sigma.hermite_coefficients(1))
     return mean + slope * P + math.sqrt(moments(sigma)[2]) * draw(P, seed, name, *P.shape)
 
@@ -119,6 +126,9 @@ def _errors(
     F: Tensor, y: Tensor, G: Tensor, new: tuple[Tensor, Tensor], lam: float, noise: float
 ) -> dict[str, float]:
     """Averages over targets of the errors of ridge on F; G, `new` are of new rows."""
+    from gradfeat.maths.feature_ridge import ridge_fit
+    from gradfeat.theory.teacher import Teacher
+
     fit = ridge_fit(F, y, lam)
     linear, quadratic = new
     share = float(Teacher(TARGET, noise).power) / float(y.square().mean())
@@ -133,6 +143,10 @@ def theory(
     activation: str, phi: float, psi: float, lam: float, n: int, noise: float
 ) -> dict[str, float]:
     """The limits at the ratios d/n and d/N of the whole numbers d and N; the same for both."""
+    from gradfeat.maths.activations import activation as activation_of
+    from gradfeat.theory.ridge_errors import random_feature_errors
+    from gradfeat.theory.teacher import Teacher
+
     d, N = sizes(n, phi, psi)
     teacher = Teacher(TARGET, noise)
     found = random_feature_errors(d / n, d / N, lam, activation_of(activation), teacher)
@@ -209,6 +223,8 @@ def _cells(table: pd.DataFrame, metric: str) -> pd.DataFrame:
 
 
 def _parity(ax: Axes, table: pd.DataFrame) -> None:
+    import pandas as pd
+
     title = "Neurons lose what Gaussian features lose"
     style.dress(ax, title, "loss or error predicted", "simulated")
     style.grid(ax)
@@ -228,6 +244,9 @@ def _parity(ax: Axes, table: pd.DataFrame) -> None:
 
 
 def _deviation(ax: Axes, table: pd.DataFrame) -> None:
+    import pandas as pd
+    from matplotlib.ticker import PercentFormatter
+
     style.dress(
         ax, "Both are within 2 % of theory", "loss or error predicted", "simulated / predicted - 1"
     )
@@ -270,6 +289,10 @@ def _descent(ax: Axes, table: pd.DataFrame, theory_too: bool) -> None:
 
 
 def _theory_line(ax: Axes, rows: pd.DataFrame) -> None:
+    from gradfeat.maths.activations import activation as activation_of
+    from gradfeat.theory.ridge_errors import random_feature_errors
+    from gradfeat.theory.teacher import Teacher
+
     row = rows.iloc[0]
     ratio = np.geomspace(rows["ratio"].min(), rows["ratio"].max(), 201)
     ratio = np.sort(np.append(ratio, 1.0))

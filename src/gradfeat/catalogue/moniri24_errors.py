@@ -4,12 +4,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
-import pandas as pd
-from matplotlib.axes import Axes
-from matplotlib.figure import Figure
 
 from gradfeat.catalogue.shared.checks import at_most
 from gradfeat.catalogue.shared.comparisons import differs, near, nearer
@@ -27,7 +24,12 @@ from gradfeat.drawing.style import Mark
 from gradfeat.lab.claims import Check, Claim, agrees, each, every, ordered
 from gradfeat.lab.decisions import Rule, between, over
 from gradfeat.lab.experiment import Experiment
-from gradfeat.theory.gradient_direction import limit_degree
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
 
 #: Steps beyond n^{1/2}, that of Ba22, are left aside.
 MOST_ALPHA: Final = 0.5
@@ -102,6 +104,8 @@ def theory(
 
 def limit(alpha: float, **cell: Any) -> Numbers:
     """Gains of the network in the limit, and their shares of the columns'."""
+    from gradfeat.theory.gradient_direction import limit_degree
+
     setup = StepSetup(**cell)
     return _with_shares(
         setup.limit_gain(float(limit_degree(alpha))), setup.column_gain(columns_at(alpha))

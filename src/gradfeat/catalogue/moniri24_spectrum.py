@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import pandas as pd
-from matplotlib.axes import Axes
-from matplotlib.figure import Figure
 
 from gradfeat.catalogue.shared.curves import metric_series, only, over_seeds, settings
 from gradfeat.catalogue.shared.step_spectra import (
@@ -24,7 +21,12 @@ from gradfeat.drawing.panels import caption, panels, shared_key
 from gradfeat.lab.claims import Check, Claim, agrees, each, every, within
 from gradfeat.lab.experiment import Experiment
 from gradfeat.lab.rows import Where
-from gradfeat.theory.gradient_direction import limit_degree
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
 
 NAMES = {"centred_relu": "centred ReLU", "sine": "sine", "tanh": "tanh"}
 
@@ -89,6 +91,8 @@ def figure(table: pd.DataFrame, theory_table: pd.DataFrame | None) -> Figure:
 
 def _drawn(table: pd.DataFrame) -> list[dict[str, Any]]:
     """The largest step of each regime of one network with arrays: the first in NAMES."""
+    from gradfeat.theory.gradient_direction import limit_degree
+
     rows = table.dropna(subset="values") if "values" in table else table.iloc[:0]
     known = [only(rows, activation=name) for name in NAMES]
     own = next((part for part in known if len(part)), rows)

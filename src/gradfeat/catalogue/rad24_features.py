@@ -4,31 +4,23 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
-import torch
-from torch import Tensor
 
 from gradfeat.catalogue.shared.checks import at_least, at_most
 from gradfeat.catalogue.shared.feature_figure import figure
-from gradfeat.catalogue.shared.feature_matrices import (
-    Stage,
-    descend_to,
-    leading_coordinates,
-    relu_net,
-)
-from gradfeat.catalogue.shared.picture_pairs import picture_pair, unit_rows
-from gradfeat.catalogue.shared.sparse_training import accuracy
 from gradfeat.lab.claims import Claim, above, each, every, greater
 from gradfeat.lab.experiment import Experiment
-from gradfeat.maths.streams import stream
-from gradfeat.maths.subspaces import flat_cosine, leading_directions
-from gradfeat.models.kernels.radial import Laplace
-from gradfeat.models.rfm import RFM
-from gradfeat.rows.rows import in_memory
-from gradfeat.tasks.base import Sample
-from gradfeat.tasks.images import ImagePair
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+    from gradfeat.catalogue.shared.feature_matrices import Stage
+    from gradfeat.models.rfm import RFM
+    from gradfeat.tasks.base import Sample
+    from gradfeat.tasks.images import ImagePair
+
 
 #: Training losses at which a network is looked at; labels are -1 and 1.
 LEVELS: Final = (0.5, 0.2, 0.1, 0.05, 0.03, 0.02)
@@ -65,6 +57,12 @@ def batch(
     accuracy_best is the network's best at any of the losses passed; thresholded keeps the share
     `keep` of the coordinates, those with the largest diagonal of M.
     """
+    from gradfeat.catalogue.shared.feature_matrices import descend_to, relu_net
+    from gradfeat.catalogue.shared.picture_pairs import picture_pair
+    from gradfeat.maths.streams import stream
+    from gradfeat.models.kernels.radial import Laplace
+    from gradfeat.models.rfm import RFM
+
     _check(
         min(layers), n, width, steps, rounds, size, until, penalty, initial, rate, bandwidth, keep
     )
@@ -115,6 +113,11 @@ def _check(
 
 
 def _rows(images: ImagePair, n: int, seed: int, device: str) -> tuple[Sample, Sample]:
+    from gradfeat.catalogue.shared.picture_pairs import unit_rows
+    from gradfeat.maths.streams import stream
+    from gradfeat.tasks.base import Sample
+    from gradfeat.tasks.images import ImagePair
+
     images = ImagePair(
         unit_rows(images), images.y, images.mean, images.scale, images.shape, images.name
     )
@@ -130,6 +133,11 @@ def _machine(
     learner: RFM, train: Sample, test: Sample, keep: float, seed: int
 ) -> tuple[dict[str, Any], Tensor]:
     """Accuracies of the RFM, of kernel ridge (M = I) and of the RFM on few coordinates."""
+    from gradfeat.catalogue.shared.feature_matrices import leading_coordinates
+    from gradfeat.catalogue.shared.sparse_training import accuracy
+    from gradfeat.rows.rows import in_memory
+    from gradfeat.tasks.base import Sample
+
     ridge, *_, last = learner.fit_path(in_memory(train.X, train.y), seed=seed)
     kept = leading_coordinates(last.M, keep)
     few = learner.fit(in_memory(train.X[:, kept], train.y), seed=seed)
@@ -143,6 +151,11 @@ def _machine(
 
 def _permuted(learner: RFM, train: Sample, seed: int) -> Tensor:
     """M where the labels say nothing."""
+    import torch
+
+    from gradfeat.maths.streams import stream
+    from gradfeat.rows.rows import in_memory
+
     order = torch.randperm(len(train.y), generator=stream(seed, "permuted labels"))
     return learner.fit(in_memory(train.X, train.y[order.to(train.y.device)]), seed=seed).M
 
@@ -155,6 +168,8 @@ def _at(stages: Sequence[Stage], level: float) -> Stage:
 def _network(
     stages: Sequence[Stage], until: float, M: Tensor, permuted: Tensor, train: Sample, test: Sample
 ) -> dict[str, Any]:
+    from gradfeat.maths.subspaces import flat_cosine
+
     stage = _at(stages, until)
     ansatz = stage.ansatz(train.X)
     accuracies = [_accuracy(s, test) for s in stages]
@@ -183,6 +198,8 @@ def _accuracy(stage: Stage, sample: Sample) -> float:
 
 def _picture(M: Tensor, shape: tuple[int, ...]) -> np.ndarray:
     """The leading eigenvector as an image, largest entry positive; colours are averaged."""
+    from gradfeat.maths.subspaces import leading_directions
+
     top = leading_directions(M)[1][:, 0].cpu().numpy().reshape(shape)
     return top.mean(2) if top.ndim == 3 else top
 

@@ -4,14 +4,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
-import pandas as pd
 from jaxtyping import Float
-from matplotlib.axes import Axes
-from matplotlib.figure import Figure
-from matplotlib.ticker import MaxNLocator
-from torch import Tensor
 
 from gradfeat.catalogue.shared.checks import MOST_ROWS, at_least, at_most, one_of
 from gradfeat.catalogue.shared.curves import averaged, metric_series, only, over_seeds, settings
@@ -19,14 +14,17 @@ from gradfeat.drawing import series, style
 from gradfeat.drawing.panels import caption, panels, shared_key
 from gradfeat.lab.claims import Check, Claim, above, below, every, greater, ordered, within
 from gradfeat.lab.experiment import Experiment
-from gradfeat.maths.streams import stream
-from gradfeat.maths.subspaces import leading_directions, principal_angles
-from gradfeat.models.kernel_machine import KernelMachine
-from gradfeat.models.kernels.radial import Laplace
-from gradfeat.models.rfm import RFM
-from gradfeat.rows.rows import in_memory
-from gradfeat.tasks.multi_index import MultiIndex
-from gradfeat.tasks.targets import GatedProduct, coordinate_product
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+    from torch import Tensor
+
+    from gradfeat.models.kernel_machine import KernelMachine
+    from gradfeat.models.rfm import RFM
+    from gradfeat.tasks.multi_index import MultiIndex
+
 
 TARGETS: Final = {"gated": r"$x_0 x_1 1\{x_2 > 0\}$", "product": r"$x_0 x_1$"}
 GRADIENTS: Final = ("plain", "centred")
@@ -56,6 +54,9 @@ def batch(
     principal angle between the leading eigenvectors of M and the true directions, 1 where all are
     found; nan at round 0, where M = I (kernel ridge).
     """
+    from gradfeat.models.kernels.radial import Laplace
+    from gradfeat.models.rfm import RFM
+
     one_of(TARGETS, target=target)
     one_of(GRADIENTS, gradients=gradients)
     at_least(0, round=min(round), penalty=penalty)
@@ -70,6 +71,9 @@ def batch(
 
 
 def _task(target: str, d: int) -> MultiIndex:
+    from gradfeat.tasks.multi_index import MultiIndex
+    from gradfeat.tasks.targets import GatedProduct, coordinate_product
+
     if target == "gated":
         return MultiIndex(d, GatedProduct(0.5), scale=0.5, aligned=True)
     return MultiIndex(d, coordinate_product(2), aligned=True)
@@ -78,6 +82,9 @@ def _task(target: str, d: int) -> MultiIndex:
 def _of_seed(
     rfm: RFM, task: MultiIndex, n: int, n_test: int, rounds: list[int], seed: int, device: str
 ) -> list[dict[str, float]]:
+    from gradfeat.maths.streams import stream
+    from gradfeat.rows.rows import in_memory
+
     train, test = (task.sample(k, stream(seed, s)) for k, s in ((n, "train"), (n_test, "test")))
     X, y, U = test.X.to(device), test.y.to(device), task.directions.to(device)
     path = rfm.fit_path(in_memory(train.X.to(device), train.y.to(device)), seed=seed)
@@ -92,6 +99,8 @@ def _errors(
     U: Float[Tensor, "d r"],
     learned: bool,
 ) -> dict[str, float]:
+    from gradfeat.maths.subspaces import leading_directions, principal_angles
+
     mse = float((f(X) - y).square().mean())
     leading = leading_directions(f.M)[1][:, : U.shape[1]]
     return {
@@ -134,6 +143,8 @@ def _rows(table: pd.DataFrame, group: Group) -> pd.DataFrame:
 def _error_panel(
     ax: Axes, table: pd.DataFrame, target: str, marks: dict[Group, style.Mark]
 ) -> None:
+    from matplotlib.ticker import MaxNLocator
+
     own = only(table, target=target)
     inputs = ", ".join(str(d) for (d,) in settings(own, "d"))
     title = f"{TARGETS[target]}, d = {inputs}: the error falls"
@@ -155,6 +166,8 @@ def _error_panel(
 
 
 def _alignment_panel(ax: Axes, table: pd.DataFrame, marks: dict[Group, style.Mark]) -> None:
+    from matplotlib.ticker import MaxNLocator
+
     style.dress(
         ax, "M turns to the true directions", "updates of M", "cosine of the worst direction"
     )

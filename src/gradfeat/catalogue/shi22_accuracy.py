@@ -5,41 +5,27 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 import numpy as np
-import pandas as pd
-from matplotlib.axes import Axes
-from matplotlib.figure import Figure
 
 from gradfeat.catalogue.shared.curves import only, over_seeds, path_series
-from gradfeat.catalogue.shared.sparse_training import (
-    TRAINS,
-    accuracy,
-    described,
-    evaluation_steps,
-    float_type,
-    fresh_rows,
-    instance,
-    learner_of,
-    placed,
-    starts,
-)
 from gradfeat.drawing import series, style
 from gradfeat.drawing.panels import caption, panels, shared_key
 from gradfeat.lab.claims import Claim, above, below, each, every, within
 from gradfeat.lab.experiment import Experiment
-from gradfeat.maths.activations import TruncatedReLU
-from gradfeat.maths.streams import stream
-from gradfeat.models.base import Predictor
-from gradfeat.models.descent.gradient_descent import GradientDescent, trained
-from gradfeat.models.descent.layers import Layers
-from gradfeat.models.descent.loop import Source, descend
-from gradfeat.models.head import RidgeHead
-from gradfeat.models.losses import Hinge
-from gradfeat.models.tangent_ridge import TangentRidge
-from gradfeat.rows.rows import in_memory
-from gradfeat.tasks.base import Sample
-from gradfeat.theory.linear_accuracy import best_linear_accuracy
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+    from gradfeat.models.base import Predictor
+    from gradfeat.models.descent.gradient_descent import GradientDescent
+    from gradfeat.models.descent.layers import Layers
+    from gradfeat.models.descent.loop import Source
+    from gradfeat.tasks.base import Sample
+
 
 NAMES = {"network": "network", "ntk": "NTK", "random features": "random features"}
 
@@ -67,6 +53,18 @@ def batch(
     m neurons are m/2 pairs, the source's m = 300. `n_first` rows in each of steps 1 and 2,
     `n_batch` in later ones, `n_fixed` for the ridge fits, whose penalty is chosen.
     """
+    from gradfeat.catalogue.shared.sparse_training import (
+        accuracy,
+        evaluation_steps,
+        float_type,
+        fresh_rows,
+        instance,
+        learner_of,
+        placed,
+        starts,
+    )
+    from gradfeat.maths.streams import stream
+
     learner = learner_of(method, k, D, p_o, m, steps, n_first, n_batch)
     tasks = [instance(structure, d, D, k, p_o, seed) for seed in seeds]
     start = starts(learner, d, seeds, float_type(dtype), device)
@@ -97,6 +95,12 @@ def _train(
     learner: GradientDescent, start: Layers, rows: Source, tests: Sequence[Sample]
 ) -> list[list[float]]:
     """Accuracy at the evaluation steps, a list a network."""
+    from gradfeat.catalogue.shared.sparse_training import accuracy, evaluation_steps
+    from gradfeat.maths.activations import TruncatedReLU
+    from gradfeat.models.descent.gradient_descent import trained
+    from gradfeat.models.descent.loop import descend
+    from gradfeat.models.losses import Hinge
+
     steps = sum(phase.steps for phase in learner.phases)
     wanted, seen = set(evaluation_steps(steps)), [[] for _ in tests]
     what = trained(learner.trains, start)
@@ -109,6 +113,10 @@ def _train(
 
 def _ridge(learner: GradientDescent, start: Layers, i: int, seed: int, train: Sample) -> Predictor:
     """The best ridge fit of the same fixed features."""
+    from gradfeat.models.head import RidgeHead
+    from gradfeat.models.tangent_ridge import TangentRidge
+    from gradfeat.rows.rows import in_memory
+
     if learner.trains == "linearisation":
         ntk = TangentRidge(learner.width, learner.activation, learner.start)
         return ntk.fit(in_memory(train.X, train.y), seed=seed)
@@ -119,6 +127,8 @@ def _ridge(learner: GradientDescent, start: Layers, i: int, seed: int, train: Sa
 
 def theory(structure: str, k: int, p_o: float) -> dict[str, float]:
     """What the best linear function of the patterns reaches: 27/32 at k = 5, p_o = 1/2."""
+    from gradfeat.theory.linear_accuracy import best_linear_accuracy
+
     return {"best_linear": best_linear_accuracy(k, p_o) if structure == "yes" else 0.5}
 
 
@@ -133,6 +143,8 @@ def _panel(ax: Axes, table: pd.DataFrame, structure: str, level: float) -> None:
 
 def figure(table: pd.DataFrame, theory_table: pd.DataFrame | None) -> Figure:
     """Two panels: with structure and without."""
+    from gradfeat.catalogue.shared.sparse_training import described
+
     fig, axes = panels(2, 2, (4.6, 3.4))
     titles = {"yes": "Inputs with structure", "no": "Uniform patterns: no structure"}
     predicted = {} if theory_table is None else _levels(theory_table)
@@ -162,7 +174,7 @@ EXPERIMENT = Experiment(
     batch_size=4,
     grids={
         "quick": {
-            "method": list(TRAINS),
+            "method": list(NAMES),
             "structure": ["yes", "no"],
             "d": 100,
             "m": 300,
@@ -172,7 +184,7 @@ EXPERIMENT = Experiment(
             "n_fixed": 1_500,
             "n_test": 10_000,
         },
-        "paper": {"method": list(TRAINS), "structure": ["yes", "no"]},
+        "paper": {"method": list(NAMES), "structure": ["yes", "no"]},
     },
     seeds={"quick": 4, "paper": 10},
     theory=theory,

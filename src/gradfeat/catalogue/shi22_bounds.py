@@ -4,28 +4,26 @@ from __future__ import annotations
 
 import math
 import warnings
+from typing import TYPE_CHECKING
 
 import numpy as np
-import pandas as pd
-from matplotlib.axes import Axes
-from matplotlib.figure import Figure
 from numpy.typing import NDArray
-from sklearn.exceptions import ConvergenceWarning
-from sklearn.svm import LinearSVC
 
 from gradfeat.catalogue.shared.checks import at_least, paired
 from gradfeat.catalogue.shared.curves import only
-from gradfeat.catalogue.shared.sparse_training import start_of
 from gradfeat.drawing import series, style
 from gradfeat.drawing.panels import caption, panels, shared_key
 from gradfeat.lab.claims import Claim, above, below, each
 from gradfeat.lab.experiment import Experiment
-from gradfeat.maths.activations import TruncatedReLU
-from gradfeat.maths.streams import stream
-from gradfeat.models.two_layer import TwoLayer
-from gradfeat.tasks.sparse_coding import SparseCoding
-from gradfeat.theory.patterns import PatternLaw
-from gradfeat.theory.shi22_bounds import explicit_network, fixed_feature_bound, query_bound
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+    from gradfeat.models.two_layer import TwoLayer
+    from gradfeat.tasks.sparse_coding import SparseCoding
+
 
 METHODS = {"linear": "inputs", "random features": "random features", "ntk": "NTK features"}
 
@@ -47,6 +45,14 @@ def trial(
     |w|^2/2 + C sum_i hinge; the bound holds for any weights, converged or not. "explicit" is the
     written-down network of Lemma 4, whose features depend on the task: no bound holds for it.
     """
+    from sklearn.exceptions import ConvergenceWarning
+    from sklearn.svm import LinearSVC
+
+    from gradfeat.maths.streams import stream
+    from gradfeat.tasks.sparse_coding import SparseCoding
+    from gradfeat.theory.patterns import PatternLaw
+    from gradfeat.theory.shi22_bounds import explicit_network, fixed_feature_bound
+
     _check(method, C, k, m)
     at_least(1, n=n, n_test=n_test)
     D = 16 * k
@@ -100,6 +106,9 @@ def _features(
     Z: NDArray[np.float64],
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """A constant and the method's features at X and Z, divided by one number to lie in [-1, 1]."""
+    from gradfeat.catalogue.shared.sparse_training import start_of
+    from gradfeat.maths.activations import TruncatedReLU
+
     start = start_of(task.k, task.D, task.p_o)
     net = start.draw(m, task.d, 1, seed).network(0, TruncatedReLU())
     found = [_raw(method, net, rows) for rows in (X, Z)]
@@ -126,6 +135,8 @@ def _raw(method: str, net: TwoLayer, X: NDArray[np.float64]) -> NDArray[np.float
 
 def theory(k: int) -> dict[str, float]:
     """Theorem 3: queries that a learner by statistical queries needs to beat chance."""
+    from gradfeat.theory.shi22_bounds import query_bound
+
     error, queries = query_bound(16 * k, k)
     return {"sq_error": error, "sq_queries": queries}
 
@@ -170,6 +181,8 @@ def figure(table: pd.DataFrame, theory_table: pd.DataFrame | None) -> Figure:
 
 
 def _method(ax: Axes, rows: pd.DataFrame, mark: style.Mark) -> None:
+    from gradfeat.theory.shi22_bounds import fixed_feature_bound
+
     if rows.empty:
         return
     ax.plot(

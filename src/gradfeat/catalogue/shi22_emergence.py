@@ -3,42 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import pandas as pd
-import torch
-from matplotlib.axes import Axes
-from matplotlib.figure import Figure
 
 from gradfeat.catalogue.shared.checks import at_least
 from gradfeat.catalogue.shared.curves import metric_series, only, over_seeds
-from gradfeat.catalogue.shared.sparse_training import (
-    described,
-    float_type,
-    fresh_rows,
-    instance,
-    learner_of,
-    starts,
-)
-from gradfeat.diagnostics.alignment import cosines
-from gradfeat.diagnostics.neuron_map import neuron_maps
-from gradfeat.diagnostics.pattern_signal import pattern_signal
 from gradfeat.drawing import series, style
 from gradfeat.drawing.neuron_map import Shade, color_bar, draw_neurons, draw_stars, frame, limits
 from gradfeat.drawing.panels import caption, panels, shared_key
 from gradfeat.lab.claims import Claim, above, agrees, below, each, every, greater
 from gradfeat.lab.experiment import Experiment
-from gradfeat.maths.activations import TruncatedReLU
-from gradfeat.models.descent.layers import Layers
-from gradfeat.models.descent.loop import descend
-from gradfeat.models.descent.phases import SHI22_STEP_SIZES
-from gradfeat.models.descent.trained import AllLayers
-from gradfeat.models.losses import Hinge
-from gradfeat.tasks.sparse_coding import SparseCoding
-from gradfeat.theory.patterns import PatternLaw
-from gradfeat.theory.shi22_moments import GradientMoments, gradient_moments
-from gradfeat.theory.shi22_signal import population_step, predicted_cosine
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+    from gradfeat.models.descent.layers import Layers
+    from gradfeat.tasks.sparse_coding import SparseCoding
+    from gradfeat.theory.shi22_moments import GradientMoments
+
 
 STAGES = ("at the start", "after step 1", "after step 2")
 
@@ -61,6 +46,19 @@ def trial(
 
     The map of `map_neurons` neurons is made for seed 0 alone (0 makes none).
     """
+    from gradfeat.catalogue.shared.sparse_training import (
+        float_type,
+        fresh_rows,
+        instance,
+        learner_of,
+        starts,
+    )
+    from gradfeat.diagnostics.pattern_signal import pattern_signal
+    from gradfeat.maths.activations import TruncatedReLU
+    from gradfeat.models.descent.loop import descend
+    from gradfeat.models.descent.trained import AllLayers
+    from gradfeat.models.losses import Hinge
+
     at_least(1, n=n)
     at_least(0, map_neurons=map_neurons)
     task = instance(structure, d, D, k, p_o, seed)
@@ -85,12 +83,19 @@ def trial(
 
 
 def _median_cosine(layers: Layers, task: SparseCoding) -> float:
+    from gradfeat.diagnostics.alignment import cosines
+
     W = layers.W[0].double()
     return float(cosines(W, task.directions.to(W)).median())
 
 
 def _maps(stages: list[Layers], task: SparseCoding, size: int) -> dict[str, np.ndarray]:
     """Positions of neurons and stars in each stage, and the neurons' |cos| with the truth."""
+    import torch
+
+    from gradfeat.diagnostics.alignment import cosines
+    from gradfeat.diagnostics.neuron_map import neuron_maps
+
     truth = task.directions
     weights = [stage.W[0].double().cpu() for stage in stages]
     maps = neuron_maps(weights, truth, size=size)
@@ -107,6 +112,11 @@ def theory(n: int, structure: str, D: int, k: int, p_o: float, m: int) -> dict[s
 
     Regime: step 2 from the population's step 1, with all rows counting (f nearly 0).
     """
+    from gradfeat.models.descent.phases import SHI22_STEP_SIZES
+    from gradfeat.theory.patterns import PatternLaw
+    from gradfeat.theory.shi22_moments import gradient_moments
+    from gradfeat.theory.shi22_signal import population_step
+
     odd = range(1, k + 1, 2)
     hard = PatternLaw.hard_instance(D, k, p_o)
     law = hard if structure == "yes" else PatternLaw.uniform(D, k, odd)
@@ -120,6 +130,8 @@ def theory(n: int, structure: str, D: int, k: int, p_o: float, m: int) -> dict[s
 
 
 def _predicted(moments: GradientMoments, step: int, n: int) -> dict[str, float]:
+    from gradfeat.theory.shi22_signal import predicted_cosine
+
     inside = np.abs(moments.T[:, : moments.k]).mean(1)
     outside = np.sqrt((moments.T**2 + moments.variance / n)[:, moments.k :].mean(1))
     return {
@@ -159,6 +171,8 @@ def figure(table: pd.DataFrame, theory_table: pd.DataFrame | None) -> Figure:
 
     The maps are left out where no row has one, what needs structure where no row has it.
     """
+    from gradfeat.catalogue.shared.sparse_training import described
+
     mapped, structured = len(_with_map(table)) > 0, len(only(table, **YES)) > 0
     curves = 3 if structured else 1
     fig, axes = panels(curves + 3 * mapped, 3, (3.5, 3.2))

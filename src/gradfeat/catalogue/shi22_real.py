@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
-import pandas as pd
-from matplotlib.axes import Axes
-from matplotlib.figure import Figure
 
 from gradfeat.catalogue.shared.checks import at_least, paired
 from gradfeat.catalogue.shared.curves import (
@@ -16,25 +15,19 @@ from gradfeat.catalogue.shared.curves import (
     path_series,
     settings,
 )
-from gradfeat.catalogue.shared.image_training import pair_of, shown_steps
-from gradfeat.catalogue.shared.sparse_training import accuracy
-from gradfeat.diagnostics.clusters import isotropic_concentration, two_groups
-from gradfeat.diagnostics.neuron_map import neuron_maps
 from gradfeat.drawing import series, style
 from gradfeat.drawing.neuron_map import Shade, color_bar, draw_neurons, frame, limits
 from gradfeat.drawing.panels import caption, panels, shared_key
 from gradfeat.lab.claims import Claim, above, each, greater
 from gradfeat.lab.experiment import Experiment
-from gradfeat.maths.activations import TruncatedReLU
-from gradfeat.maths.blocks import Block
-from gradfeat.maths.streams import stream
-from gradfeat.models.descent.gradient_descent import GradientDescent, batches
-from gradfeat.models.descent.layers import Layers, Start
-from gradfeat.models.descent.loop import descend
-from gradfeat.models.descent.phases import shi22_phases
-from gradfeat.models.descent.trained import AllLayers
-from gradfeat.models.losses import Hinge
-from gradfeat.tasks.base import Sample
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+    from gradfeat.models.descent.layers import Layers
+
 
 STAGES = (0, 1, 2)
 
@@ -55,6 +48,20 @@ def trial(
     `source` is a built-in name or a file of images, `pair` two label numbers such as "0/1", `n`
     the most training rows; `k` sets the start and the noise as on sparse coding.
     """
+    from gradfeat.catalogue.shared.image_training import pair_of, shown_steps
+    from gradfeat.catalogue.shared.sparse_training import accuracy
+    from gradfeat.diagnostics.clusters import isotropic_concentration, two_groups
+    from gradfeat.maths.activations import TruncatedReLU
+    from gradfeat.maths.blocks import Block
+    from gradfeat.maths.streams import stream
+    from gradfeat.models.descent.gradient_descent import GradientDescent, batches
+    from gradfeat.models.descent.layers import Start
+    from gradfeat.models.descent.loop import descend
+    from gradfeat.models.descent.phases import shi22_phases
+    from gradfeat.models.descent.trained import AllLayers
+    from gradfeat.models.losses import Hinge
+    from gradfeat.tasks.base import Sample
+
     paired(m)
     at_least(2, steps=steps)
     at_least(1, n=n, k=k)
@@ -88,6 +95,8 @@ def trial(
 
 
 def _maps(stages: list[Layers], size: int) -> dict[str, np.ndarray]:
+    from gradfeat.diagnostics.neuron_map import neuron_maps
+
     weights = [stage.W[0].double() for stage in stages]
     maps = neuron_maps(weights, weights[0].new_zeros(weights[0].shape[1], 0), size=size)
     signs = [

@@ -3,13 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 import numpy as np
-import pandas as pd
-import torch
-from matplotlib.axes import Axes
-from matplotlib.figure import Figure
-from torch import Tensor
 
 from gradfeat.catalogue.shared.checks import at_least
 from gradfeat.catalogue.shared.curves import (
@@ -20,20 +16,21 @@ from gradfeat.catalogue.shared.curves import (
     path_series,
     settings,
 )
-from gradfeat.catalogue.shared.image_training import pair_of, shown_steps
 from gradfeat.drawing import series, style
 from gradfeat.drawing.panels import caption, panels, shared_key
 from gradfeat.lab.claims import Claim, each, greater
 from gradfeat.lab.experiment import Experiment
-from gradfeat.maths.activations import ReLU
-from gradfeat.maths.streams import stream
-from gradfeat.models.base import Predictor
-from gradfeat.models.descent.gradient_descent import GradientDescent
-from gradfeat.models.descent.layers import Start
-from gradfeat.models.descent.loop import trace
-from gradfeat.models.descent.phases import Phase
-from gradfeat.models.losses import Logistic
-from gradfeat.rows.rows import in_memory
+
+if TYPE_CHECKING:
+    import pandas as pd
+    import torch
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+    from torch import Tensor
+
+    from gradfeat.models.base import Predictor
+    from gradfeat.models.descent.gradient_descent import GradientDescent
+
 
 PARTS = {"real": "real images", "gaussian": "Gaussian inputs"}
 
@@ -56,6 +53,13 @@ def trial(
     so that both are balanced. Gaussian rows have the images' mean and total variance
     ("isotropic"), or their covariance as well ("matched").
     """
+    import torch
+
+    from gradfeat.catalogue.shared.image_training import pair_of, shown_steps
+    from gradfeat.maths.streams import stream
+    from gradfeat.models.descent.loop import trace
+    from gradfeat.rows.rows import in_memory
+
     at_least(1, m=m, m_teacher=m_teacher, steps=steps, n_test=n_test)
     train, test = pair_of(source, pair).split(0.5, stream(seed, "split"))
     teacher = _learner(m_teacher, 300).fit(in_memory(train.X, train.y), seed=seed)
@@ -83,12 +87,20 @@ def trial(
 
 
 def _learner(m: int, steps: int) -> GradientDescent:
+    from gradfeat.maths.activations import ReLU
+    from gradfeat.models.descent.gradient_descent import GradientDescent
+    from gradfeat.models.descent.layers import Start
+    from gradfeat.models.descent.phases import Phase
+    from gradfeat.models.losses import Logistic
+
     start = Start(std_b=0.1)
     return GradientDescent(m, ReLU(), Logistic(), (Phase(steps, 1.0, momentum=0.9),), start)
 
 
 def _gaussian(kind: str, X: Tensor) -> Callable[[int, torch.Generator], Tensor]:
     """How to draw n Gaussian rows like the rows of X (mean 0, mean square length 1)."""
+    import torch
+
     match kind:
         case "isotropic":
             root = (
@@ -114,6 +126,8 @@ def _labelled(teacher: Predictor, train: Tensor, test: Tensor) -> tuple[Tensor, 
 
 
 def _sign(f: Tensor) -> Tensor:
+    import torch
+
     return torch.where(f >= 0, 1.0, -1.0).to(f.dtype)
 
 

@@ -4,45 +4,35 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import pandas as pd
-import torch
-from matplotlib.axes import Axes
-from matplotlib.figure import Figure
 
 from gradfeat.catalogue.shared.checks import at_least
 from gradfeat.catalogue.shared.comparisons import near
 from gradfeat.catalogue.shared.curves import metric_series, only, over_seeds, values_of
 from gradfeat.catalogue.shared.gradient_feature_masses import exact_masses
-from gradfeat.catalogue.shared.gradient_feature_training import (
-    CASES,
-    Found,
-    case_study,
-    found_features,
-    function_of,
-    loss_and_error,
-    path,
-    rows_of,
-    schedule,
-    start_of,
-)
 from gradfeat.catalogue.shared.order_checks import never
 from gradfeat.drawing import series, style
 from gradfeat.drawing.panels import caption, panels
 from gradfeat.drawing.summary import summary
 from gradfeat.lab.claims import Claim, above, below, each, every, greater
 from gradfeat.lab.experiment import Experiment
-from gradfeat.maths.streams import stream
-from gradfeat.models.descent.gradient_descent import Trains
-from gradfeat.models.descent.layers import Layers
-from gradfeat.models.descent.phases import Phase
-from gradfeat.models.induced.neuron_grid import SignedDirections
-from gradfeat.models.induced.opt import OptBounds, opt_bounds
-from gradfeat.models.losses import Hinge
-from gradfeat.tasks.base import Sample
-from gradfeat.theory.shi23_bound import LossBound, loss_bound
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+    from gradfeat.catalogue.shared.gradient_feature_training import Found
+    from gradfeat.models.descent.gradient_descent import Trains
+    from gradfeat.models.descent.layers import Layers
+    from gradfeat.models.descent.phases import Phase
+    from gradfeat.models.induced.neuron_grid import SignedDirections
+    from gradfeat.models.induced.opt import OptBounds
+    from gradfeat.tasks.base import Sample
+    from gradfeat.theory.shi23_bound import LossBound
+
 
 #: How a method trains, and what its metrics end in.
 METHODS: dict[str, Trains] = {"network": "all", "features": "head", "ntk": "linearisation"}
@@ -85,6 +75,18 @@ def trial(
     and the theorem's terms with constant 1 and eps = 0, `cone` and `sampling` its two parts under
     the root.
     """
+    from gradfeat.catalogue.shared.gradient_feature_training import (
+        case_study,
+        found_features,
+        rows_of,
+        schedule,
+        start_of,
+    )
+    from gradfeat.maths.streams import stream
+    from gradfeat.models.induced.opt import opt_bounds
+    from gradfeat.models.losses import Hinge
+    from gradfeat.theory.shi23_bound import loss_bound
+
     at_least(1, n_test=n_test, n_opt=n_opt)
     at_least(0, steps=steps)
     task = case_study(case, structure, d, r, seed)
@@ -117,6 +119,12 @@ def _trained(
     start: Layers, phases: tuple[Phase, ...], train: Sample, test: Sample, seed: int
 ) -> dict[str, float]:
     """Loss and error: the network's at its last step, fixed features' at the best of four."""
+    from gradfeat.catalogue.shared.gradient_feature_training import (
+        function_of,
+        loss_and_error,
+        path,
+    )
+
     steps, seen = sum(phase.steps for phase in phases), {}
     for name, trains in METHODS.items():
         at = {steps} if name == "network" else {k * steps // 5 for k in (2, 3, 4, 5)}
@@ -156,6 +164,10 @@ def _seen(found: Found) -> dict[str, float]:
 
 
 def _directions(found: Found) -> SignedDirections:
+    import torch
+
+    from gradfeat.models.induced.neuron_grid import SignedDirections
+
     D = torch.stack([f.direction for f in found.features], 1).double()
     return SignedDirections(D, torch.tensor([f.sign for f in found.features]))
 
@@ -212,6 +224,8 @@ def _placed(table: pd.DataFrame) -> pd.DataFrame:
 
 
 def _order(pair: tuple[str, int]) -> tuple[int, int]:
+    from gradfeat.catalogue.shared.gradient_feature_training import CASES
+
     return CASES.index(pair[0]), pair[1]
 
 

@@ -4,39 +4,29 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
-import pandas as pd
-import torch
-from matplotlib.axes import Axes
-from matplotlib.figure import Figure
-from torch import Tensor
 
 from gradfeat.catalogue.shared.checks import at_least, at_most, one_of
 from gradfeat.catalogue.shared.curves import metric_series, only, over_seeds, settings, values_of
-from gradfeat.catalogue.shared.gradient_feature_training import (
-    case_study,
-    first_step,
-    found_features,
-    loss_and_error,
-    path,
-    rows_of,
-    schedule,
-    start_of,
-)
 from gradfeat.drawing import series, style
 from gradfeat.drawing.panels import caption, panels, shared_key
 from gradfeat.lab.claims import Claim, below, each, greater
 from gradfeat.lab.experiment import Experiment
-from gradfeat.maths.activations import ReLU
-from gradfeat.maths.simplified_gradients import simplified_gradients
-from gradfeat.maths.streams import stream
-from gradfeat.models.descent.gradient_descent import Trains
-from gradfeat.models.descent.layers import Layers
-from gradfeat.models.descent.phases import Phase
-from gradfeat.models.gradient_features.cones import GradientFeature
-from gradfeat.models.gradient_features.feature_set import standardised
-from gradfeat.tasks.base import Sample
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+    from torch import Tensor
+
+    from gradfeat.models.descent.gradient_descent import Trains
+    from gradfeat.models.descent.layers import Layers
+    from gradfeat.models.descent.phases import Phase
+    from gradfeat.models.gradient_features.cones import GradientFeature
+    from gradfeat.tasks.base import Sample
+
 
 #: How neurons to keep are chosen, and what a figure says.
 RULES = {
@@ -80,6 +70,17 @@ def batch(
     *magnitude*: largest |a| |w| after training. The neurons kept go back to where they were after
     `rewind` steps of the full network and are trained by the same schedule on the same batches.
     """
+    import torch
+
+    from gradfeat.catalogue.shared.gradient_feature_training import (
+        case_study,
+        found_features,
+        rows_of,
+        schedule,
+        start_of,
+    )
+    from gradfeat.maths.streams import stream
+
     one_of(TRAINS, trains=trains)
     for one in share:
         at_least(0, share=one)
@@ -129,6 +130,8 @@ class Race:
 
     def run(self, start: Layers, rewind: int = 0) -> Run:
         """From these parameters."""
+        from gradfeat.catalogue.shared.gradient_feature_training import first_step, path
+
         first = first_step(start, self.train) if self.trains == "head" else start
         rewound, last, early = start, first, 0.0
         fifth = sum(phase.steps for phase in self.phases) // 5
@@ -141,11 +144,16 @@ class Race:
 
     def accuracy(self, now: Layers) -> float:
         """On the test rows."""
+        from gradfeat.catalogue.shared.gradient_feature_training import loss_and_error
+        from gradfeat.maths.activations import ReLU
+
         return 1 - loss_and_error(now.network(0, ReLU()), self.test)[1]
 
 
 def _pruned(race: Race, full: Run, orders: dict[str, Tensor], share: float) -> dict[str, float]:
     """Accuracies and what is lost to the full network, by rule, at one share."""
+    import torch
+
     seen = {"accuracy_full": full.accuracy, "early_full": full.early}
     for rule, order in orders.items():
         kept = order[: max(1, round(share * len(order)))]
@@ -159,6 +167,8 @@ def _pruned(race: Race, full: Run, orders: dict[str, Tensor], share: float) -> d
 
 
 def _part(of: Layers, kept: Tensor) -> Layers:
+    from gradfeat.models.descent.layers import Layers
+
     return Layers(of.W[:, kept], of.b[:, kept], of.a[:, kept])
 
 
@@ -166,6 +176,11 @@ def nearest(
     start: Layers, train: Sample, features: Sequence[GradientFeature], B_G: float
 ) -> Tensor:
     """All pairs, first those that features take in turn; where there is no feature, by |G|."""
+    import torch
+
+    from gradfeat.maths.simplified_gradients import simplified_gradients
+    from gradfeat.models.gradient_features.feature_set import standardised
+
     half = start.b.shape[1] // 2
     W, b = start.W[0, :half], -start.b[0, :half]
     (G,) = simplified_gradients(train.X, standardised(train.y, torch.ones(len(train.X))), W, b)

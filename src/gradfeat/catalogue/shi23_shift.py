@@ -9,37 +9,28 @@ structure gives the direction; the rest takes rows without it.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import pandas as pd
-from matplotlib.axes import Axes
-from matplotlib.figure import Figure
-from torch import Tensor
 
-from gradfeat.catalogue.shared.alignment_training import (
-    Watched,
-    followed,
-    settled_step,
-    spaced_steps,
-    start_masses,
-)
 from gradfeat.catalogue.shared.checks import at_least, one_of, paired
 from gradfeat.catalogue.shared.curves import averaged, metric_series, only, over_seeds, path_series
 from gradfeat.catalogue.shared.curves import values_of as values
 from gradfeat.catalogue.shared.order_checks import earlier, earlier_along, ranked
-from gradfeat.catalogue.shared.sparse_training import accuracy, float_type, fresh_rows, placed
 from gradfeat.drawing import series, style
 from gradfeat.drawing.panels import caption, panels, shared_key
 from gradfeat.lab.claims import Claim, each, within
 from gradfeat.lab.experiment import Experiment
-from gradfeat.maths.streams import stream
-from gradfeat.models.base import Predictor
-from gradfeat.models.descent.layers import Start
-from gradfeat.models.descent.phases import Phase
-from gradfeat.tasks.base import Sample, Task
-from gradfeat.tasks.gaussian_parity import GaussianParity
-from gradfeat.tasks.parity_blocks import ParityBlocks
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+    from torch import Tensor
+
+    from gradfeat.models.base import Predictor
+    from gradfeat.tasks.base import Sample, Task
+
 
 #: Share of own test rows that is right from then on, where the rule counts as learnt.
 LEARNT = 0.9
@@ -77,6 +68,18 @@ def trial(
     of the direction sum_{i in A} M_i on the rows of step 1, both signs of b = +-`bias` together. A
     step that is never reached is `steps` + 1.
     """
+    from gradfeat.catalogue.shared.alignment_training import (
+        Watched,
+        followed,
+        settled_step,
+        spaced_steps,
+        start_masses,
+    )
+    from gradfeat.catalogue.shared.sparse_training import float_type, fresh_rows, placed
+    from gradfeat.maths.streams import stream
+    from gradfeat.models.descent.layers import Start
+    from gradfeat.models.descent.phases import Phase
+
     paired(m)
     at_least(2, steps=steps)
     at_least(1, n_first=n_first, n_batch=n_batch, n_test=n_test)
@@ -116,6 +119,9 @@ def distribution(
     ValueError
         When `inputs` is unknown, or Gaussian inputs are to have a planted part.
     """
+    from gradfeat.tasks.gaussian_parity import GaussianParity
+    from gradfeat.tasks.parity_blocks import ParityBlocks
+
     one_of(INPUTS, inputs=inputs)
     blocks = ParityBlocks(d, D, k, 1, p_uniform, p_o, seed)
     if inputs == "patterns":
@@ -127,6 +133,7 @@ def distribution(
 
 def right_share(test: Sample) -> Callable[[Predictor], dict[str, float]]:
     """The accuracy on these rows, by name."""
+    from gradfeat.catalogue.shared.sparse_training import accuracy
 
     def measured(f: Predictor) -> dict[str, float]:
         return {"accuracy": accuracy(f, test)}

@@ -4,40 +4,31 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import pandas as pd
-import torch
-from matplotlib.axes import Axes
-from matplotlib.figure import Figure
-from torch import Tensor
 
-from gradfeat.catalogue.shared.alignment_training import (
-    Watched,
-    first_step,
-    followed,
-    spaced_steps,
-    start_masses,
-)
 from gradfeat.catalogue.shared.checks import at_least, paired
 from gradfeat.catalogue.shared.curves import averaged, metric_series, only, over_seeds, path_series
 from gradfeat.catalogue.shared.curves import values_of as values
 from gradfeat.catalogue.shared.order_checks import earlier, earlier_along
-from gradfeat.catalogue.shared.sparse_training import float_type, fresh_rows
 from gradfeat.drawing import series, style
 from gradfeat.drawing.panels import caption, panels, shared_key
 from gradfeat.lab.claims import Claim, above, each, every, greater, within
 from gradfeat.lab.experiment import Experiment
-from gradfeat.maths.streams import stream
-from gradfeat.models.base import Predictor
-from gradfeat.models.descent.layers import Start
-from gradfeat.models.descent.phases import Phase
-from gradfeat.tasks.simple_and_complex import SimpleAndComplex
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+    from torch import Tensor
+
+    from gradfeat.models.base import Predictor
+    from gradfeat.tasks.simple_and_complex import SimpleAndComplex
+
 
 #: A small start, so that neurons turn to features before their outputs matter.
 SMALL = 0.05
-START = Start(std_W=SMALL, std_b=SMALL, std_a=0.2)
 #: Share of the network's weight in a cone that counts as aligned; at random it is below 1e-6.
 ALIGNED = 0.05
 #: Share of rows on which the output has a feature's sign that counts as following it.
@@ -68,16 +59,29 @@ def trial(
     Following is measured on rows in which the two features are independent. A step that is never
     reached is `steps` + 1. Masses are those of both signs of b together, before training.
     """
+    from gradfeat.catalogue.shared.alignment_training import (
+        Watched,
+        followed,
+        spaced_steps,
+        start_masses,
+    )
+    from gradfeat.catalogue.shared.sparse_training import float_type, fresh_rows
+    from gradfeat.maths.streams import stream
+    from gradfeat.models.descent.layers import Start
+    from gradfeat.models.descent.phases import Phase
+    from gradfeat.tasks.simple_and_complex import SimpleAndComplex
+
     paired(m)
     at_least(1, steps=steps, n_batch=n_batch, n_mass=n_mass, n_test=n_test)
     at_least(200, neurons=neurons)
     task = SimpleAndComplex(d, slabs, predictive, jitter, noise, seed)
     kind = float_type(dtype)
-    start = START.draw(m, d, 1, seed, dtype=kind, device=device)
+    start = Start(std_W=SMALL, std_b=SMALL, std_a=0.2)
+    net = start.draw(m, d, 1, seed, dtype=kind, device=device)
     rows = fresh_rows([task], [seed], kind, device)
-    watched = Watched(task.directions, FEATURES, following(task, n_test, seed, start.W))
+    watched = Watched(task.directions, FEATURES, following(task, n_test, seed, net.W))
     phases = [Phase(steps, step_size, batch=n_batch)]
-    (path,) = followed(start, rows, phases, [watched], spaced_steps(steps))
+    (path,) = followed(net, rows, phases, [watched], spaced_steps(steps))
     masses = start_masses(
         task.sample(n_mass, stream(seed, "mass")), task.directions, neurons=neurons,
         weight_scale=SMALL, bias_scale=SMALL, seed=seed,
@@ -90,6 +94,10 @@ def following(
     task: SimpleAndComplex, n: int, seed: int, like: Tensor
 ) -> Callable[[Predictor], dict[str, float]]:
     """Shares of n rows, in which features are independent, where the output has each one's sign."""
+    import torch
+
+    from gradfeat.maths.streams import stream
+
     apart = replace(task, predictive=0.5)
     sample = apart.sample(n, stream(seed, "test"))
     signs = torch.cat([apart.simple_signs(sample.X), sample.y], 1).to(like)
@@ -104,6 +112,8 @@ def following(
 
 def summarised(path: dict[str, np.ndarray]) -> dict[str, float]:
     """For each feature the step at which it is aligned with, and followed, and the last share."""
+    from gradfeat.catalogue.shared.alignment_training import first_step
+
     step, found = path["step"], {}
     for name in FEATURES:
         follows = path[f"follows_{name}"]

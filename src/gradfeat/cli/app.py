@@ -9,8 +9,8 @@ from typing import cast
 
 import typer
 
-from gradfeat.cli import lab_commands as lab
 from gradfeat.cli.guard import guarded, interrupts_count_once
+from gradfeat.cli.lab import commands as lab
 from gradfeat.cli.plan_command import plan
 from gradfeat.cli.predict_error.command import predict_error
 from gradfeat.cli.table import commands as table
@@ -31,7 +31,7 @@ GROUPS = {
         "plan": plan,
     },
     "Lab": {
-        "list": lab.list_experiments,
+        "list": lab.list_,
         "run": lab.run,
         "status": lab.status,
         "verify": lab.verify,

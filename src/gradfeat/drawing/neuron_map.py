@@ -4,23 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
-from matplotlib.axes import Axes
-from matplotlib.cm import ScalarMappable
-from matplotlib.collections import PathCollection
-from matplotlib.colors import Colormap, LinearSegmentedColormap, Normalize
-from matplotlib.figure import Figure
 
 from gradfeat.drawing import style
 from gradfeat.drawing.panels import panels, shared_key
 
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.collections import PathCollection
+    from matplotlib.colors import Colormap
+    from matplotlib.figure import Figure
+
+
 # Pale grey to full colour: the white edge of a star stands out from both ends.
-_RISING: Final = LinearSegmentedColormap.from_list("rising", ["#d3d8de", style.SKY, style.BLUE])
-_SIGNED: Final = LinearSegmentedColormap.from_list(
-    "signed", [style.BLUE, style.SKY, "#d3d8de", style.ORANGE, "#8f5a00"]
-)
+_RISING: Final = ["#d3d8de", style.SKY, style.BLUE]
+_SIGNED: Final = [style.BLUE, style.SKY, "#d3d8de", style.ORANGE, "#8f5a00"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,7 +38,10 @@ class Shade:
     @property
     def colors(self) -> Colormap:
         """One hue for a size, two for a sign."""
-        return _SIGNED if self.low < 0 else _RISING
+        from matplotlib.colors import LinearSegmentedColormap
+
+        ends = _SIGNED if self.low < 0 else _RISING
+        return LinearSegmentedColormap.from_list("shade", ends)
 
 
 def neuron_panels(
@@ -129,6 +132,9 @@ def limits(
 
 def color_bar(figure: Figure, axes: Sequence[Axes], shade: Shade) -> None:
     """One labelled bar at the right of all panels."""
+    from matplotlib.cm import ScalarMappable
+    from matplotlib.colors import Normalize
+
     colors = ScalarMappable(Normalize(shade.low, shade.high), shade.colors)
     bar = figure.colorbar(colors, ax=list(axes), fraction=0.05, pad=0.015, aspect=26, shrink=0.8)
     bar.set_label(shade.label, fontsize=style.TEXT, color=style.QUIET)

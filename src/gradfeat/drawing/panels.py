@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from textwrap import fill
-from typing import Final
-
-from matplotlib.axes import Axes
-from matplotlib.figure import Figure
+from typing import TYPE_CHECKING, Final
 
 from gradfeat.drawing import style
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
 
 _LETTERS: Final = 14.0  # of a caption in one inch
 _HANDLE: Final = 0.45  # inches of a legend entry beside its letters
@@ -31,6 +33,8 @@ def panels(
     >>> len(axes), figure.get_size_inches().round(1).tolist()
     (4, [10.2, 5.8])
     """
+    from matplotlib.figure import Figure
+
     if min(n, columns) < 1:
         raise ValueError(f"{n} panels in {columns} columns were asked for: give at least 1 of each")
     columns = min(n, columns)

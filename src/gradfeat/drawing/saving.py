@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from io import BytesIO
 from pathlib import Path
-from typing import Final
-
-from matplotlib import style as mpl_style
-from matplotlib.figure import Figure
+from typing import TYPE_CHECKING, Final
 
 from gradfeat.drawing.style import DPI
 from gradfeat.maths.files import replace_file
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
 
 # No dates, no versions, ids that do not change.
 _METADATA: Final[dict[str, dict[str, None]]] = {
@@ -34,11 +35,14 @@ def save_figure(figure: Figure, path: str | Path) -> None:
     Examples
     --------
     >>> from tempfile import TemporaryDirectory
+    >>> from matplotlib.figure import Figure
     >>> with TemporaryDirectory() as folder:
     ...     save_figure(Figure(), Path(folder) / "empty.png")
     ...     (Path(folder) / "empty.png").read_bytes()[1:4]
     b'PNG'
     """
+    from matplotlib import style as mpl_style
+
     suffix = check_suffix(path, tuple(_METADATA))
     buffer = BytesIO()
     with mpl_style.context(["default", _SETTINGS]):

@@ -9,15 +9,16 @@ dashed grey line with its name at the right end.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
-from matplotlib.axes import Axes
-from matplotlib.container import ErrorbarContainer
-from matplotlib.lines import Line2D
-from matplotlib.patheffects import withStroke
-from matplotlib.transforms import ScaledTranslation
 
 from gradfeat.drawing import style
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.container import ErrorbarContainer
+    from matplotlib.lines import Line2D
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,6 +47,8 @@ def points(
     `shift` moves them to the right by so many points (1/72 inch), so that series that share
     their x and nearly their mean stay apart.
     """
+    from matplotlib.transforms import ScaledTranslation
+
     color = series.mark.color
     bars = ax.errorbar(
         series.x, series.mean, yerr=[series.mean - series.low, series.high - series.mean],
@@ -68,6 +71,8 @@ def line(ax: Axes, x: np.ndarray, y: np.ndarray, label: str, color: str) -> Line
 
 def level(ax: Axes, y: float, text: str, *, below: bool = False) -> Line2D:
     """A reference level: dashed, grey, named at its right end above the line, or below it."""
+    from matplotlib.patheffects import withStroke
+
     drawn = ax.axhline(y, color=style.QUIET, linewidth=0.9, linestyle=style.DASHES, zorder=1.5)
     ax.annotate(
         text, (1, y), (-3, -2.5 if below else 2.5), xycoords=ax.get_yaxis_transform(),

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from textwrap import fill
-from typing import Final, Literal
+from typing import TYPE_CHECKING, Final, Literal
 
-from matplotlib.artist import Artist
-from matplotlib.axes import Axes
-from matplotlib.axis import Axis
-from matplotlib.figure import Figure
-from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter, PercentFormatter
+if TYPE_CHECKING:
+    from matplotlib.artist import Artist
+    from matplotlib.axes import Axes
+    from matplotlib.axis import Axis
+
 
 # Okabe & Ito 2008: eight colours told apart with any of the common colour-vision deficiencies.
 ORANGE, SKY, GREEN, YELLOW = "#E69F00", "#56B4E9", "#009E73", "#F0E442"
@@ -76,6 +76,8 @@ def short(text: str, length: int = 28) -> str:
 
 def axes_or_new(ax: Axes | None, height: float) -> Axes:
     """`ax` itself, or the axes of a new figure of the common width and `height` inches."""
+    from matplotlib.figure import Figure
+
     if ax is not None:
         return ax
     return Figure(figsize=(WIDTH, height), layout="constrained").add_subplot()
@@ -109,6 +111,8 @@ def grid(ax: Axes, axis: Literal["both", "x", "y"] = "both") -> None:
 
 def percents(axis: Axis) -> None:
     """Shares are written in whole per cent along this axis."""
+    from matplotlib.ticker import PercentFormatter
+
     axis.set_major_formatter(PercentFormatter(1, decimals=0, symbol=" %"))
 
 
@@ -124,6 +128,8 @@ def logarithmic(ax: Axes, axis: Literal["x", "y"]) -> None:
 
     To be called when the data are drawn and limits set: it depends on them.
     """
+    from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
+
     (ax.set_xscale if axis == "x" else ax.set_yscale)("log")
     low, high = ax.get_xlim() if axis == "x" else ax.get_ylim()
     if high / low < _LONG:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
-from pandas import DataFrame
-from scipy.stats import t
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
 
 
 def summary(table: DataFrame, x: str, metric: str, by: Sequence[str] = ()) -> DataFrame:
@@ -39,18 +41,21 @@ def summary(table: DataFrame, x: str, metric: str, by: Sequence[str] = ()) -> Da
 
     Examples
     --------
+    >>> from pandas import DataFrame
     >>> cells = DataFrame({"n": [10, 10, 20], "seed": [0, 1, 0], "accuracy": [0.8, 0.9, 0.95]})
     >>> found = summary(cells, "n", "accuracy").round(3)
     >>> found["mean"].tolist(), found["low"].tolist(), found["seeds"].tolist()
     ([0.85, 0.95], [0.215, nan], [2, 1])
     """
+    from scipy.special import stdtrit
+
     _check_columns(table, [*by, x, metric])
     order = np.lexsort([table[x].to_numpy(), _places(table, by)])
     rows = table.iloc[order].dropna(subset=[metric])
     groups = rows.groupby([*by, x], sort=False, dropna=False)[metric]
     found = groups.agg(["mean", "std", "count"]).reset_index()
     seeds = found.pop("count").to_numpy()
-    half = t.ppf(0.975, np.maximum(seeds - 1, 1)) * found.pop("std") / np.sqrt(seeds)
+    half = stdtrit(np.maximum(seeds - 1, 1), 0.975) * found.pop("std") / np.sqrt(seeds)
     return found.assign(low=found["mean"] - half, high=found["mean"] + half, seeds=seeds)
 
 

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import pandas as pd
-from scipy import stats
 
 from gradfeat.lab.intervals import Limits, limits_of
 from gradfeat.lab.rows import Where, by_seed, described, factor_names, matching
 from gradfeat.lab.verdicts import UNDECIDED, Check, Outcome, Verdict, undecided, worst
+
+if TYPE_CHECKING:
+    import pandas as pd
+
 
 #: Rounding of values that do not vary over seeds, relative to the predicted one.
 ROUNDING = 1e-9
@@ -66,13 +68,16 @@ def agrees(
 
     Examples
     --------
+    >>> import pandas as pd
     >>> table = pd.DataFrame({"n": [1, 1, 1], "seed": range(3), "loss": [0.9, 1.0, 1.1]})
     >>> agrees("loss", lambda n: {"loss": 1.01 / n})(table).outcome
     'holds'
     """
-    level = float(stats.norm.cdf(z))
 
     def check(table: pd.DataFrame) -> Verdict:
+        from scipy.special import ndtr
+
+        level = float(ndtr(z))
         rows = matching(table, where)
         factors = factor_names(table)
         parts = [rows] if not factors else [part for _, part in rows.groupby(factors, sort=False)]

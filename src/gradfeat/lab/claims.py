@@ -13,9 +13,9 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 import numpy as np
-import pandas as pd
 
 from gradfeat.lab.agreement import agrees
 from gradfeat.lab.decisions import between, decided, over, under
@@ -23,6 +23,10 @@ from gradfeat.lab.intervals import Limits, Statistic
 from gradfeat.lab.rows import Where, by_seed, described, matching
 from gradfeat.lab.slopes import slope
 from gradfeat.lab.verdicts import Check, Claim, Outcome, Verdict, judge, undecided, worst
+
+if TYPE_CHECKING:
+    import pandas as pd
+
 
 __all__ = [
     "Check",
@@ -68,6 +72,7 @@ def above(
 
     Examples
     --------
+    >>> import pandas as pd
     >>> table = pd.DataFrame({"seed": range(3), "accuracy": [0.98, 0.99, 0.985]})
     >>> above("accuracy", 0.9)(table).words
     'mean accuracy 0.985 [0.9766, 0.9934] over 3 seeds; bound 0.9'
@@ -85,6 +90,7 @@ def below(
 
     Examples
     --------
+    >>> import pandas as pd
     >>> table = pd.DataFrame({"seed": range(3), "loss": [0.0, 0.0, 0.0]})
     >>> below("loss", 0.0)(table).outcome
     'holds'
@@ -109,6 +115,7 @@ def within(
 
     Examples
     --------
+    >>> import pandas as pd
     >>> table = pd.DataFrame({"seed": range(3), "accuracy": [0.501, 0.499, 0.5]})
     >>> within("accuracy", 0.48, 0.52)(table).outcome
     'holds'
@@ -144,6 +151,7 @@ def greater(
 
     Examples
     --------
+    >>> import pandas as pd
     >>> table = pd.DataFrame(
     ...     {"m": ["net", "net", "rf", "rf"], "seed": [0, 1, 0, 1], "acc": [1.0, 0.99, 0.8, 0.79]}
     ... )
@@ -177,6 +185,7 @@ def ordered(
 
     Examples
     --------
+    >>> import pandas as pd
     >>> table = pd.DataFrame({"n": [1, 1, 2, 2], "seed": [0, 1] * 2, "a": [0.1, 0.2, 0.5, 0.6]})
     >>> ordered("a", "n")(table).outcome
     'holds'
@@ -205,6 +214,7 @@ def every(*checks: Check) -> Check:
 
     Examples
     --------
+    >>> import pandas as pd
     >>> table = pd.DataFrame({"seed": range(3), "a": [1.0, 1.1, 1.2]})
     >>> every(above("a", 0), below("a", 1))(table).outcome
     'not enough evidence'
@@ -223,6 +233,7 @@ def each(factor: str, check: Check, where: Where | None = None) -> Check:
 
     Examples
     --------
+    >>> import pandas as pd
     >>> table = pd.DataFrame({"n": [1, 1, 2, 2], "seed": [0, 1] * 2, "a": [1.0, 1.1, 0.0, 0.1]})
     >>> each("n", above("a", 0.5))(table).words
     'mean a 0.05 [-0.2657, 0.3657] over 2 seeds; bound 0.5 at n=2'

@@ -8,7 +8,6 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import pandas as pd
 
 from gradfeat.lab.cells import (
     Cell,
@@ -27,6 +26,7 @@ from gradfeat.lab.errors import ExperimentError, choices
 from gradfeat.lab.verdicts import Claim
 
 if TYPE_CHECKING:
+    import pandas as pd
     from matplotlib.figure import Figure
 
 Metrics = Mapping[str, float | np.ndarray]
@@ -247,6 +247,8 @@ class Experiment:
 
         Theory is evaluated once for each distinct setting of the factors that it names.
         """
+        import pandas as pd
+
         if self.theory is None:
             return None
         names = self._theory_names()

@@ -11,13 +11,16 @@ import json
 import math
 import os
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
-import pandas as pd
 
 from gradfeat.lab.errors import ExperimentError, StoreError, choices
 from gradfeat.maths.files import replace_file
+
+if TYPE_CHECKING:
+    import pandas as pd
+
 
 Format = Literal["csv", "parquet", "json"]
 FORMATS: tuple[Format, ...] = ("csv", "parquet", "json")
@@ -30,6 +33,8 @@ def _array_columns(table: pd.DataFrame) -> list[str]:
 
 
 def _with_lists(table: pd.DataFrame) -> pd.DataFrame:
+    import pandas as pd
+
     table = table.copy()
     table.attrs = {}
     for name in _array_columns(table):
@@ -61,6 +66,7 @@ def rendered(table: pd.DataFrame, to: str) -> bytes:
 
     Examples
     --------
+    >>> import pandas as pd
     >>> rendered(pd.DataFrame({"n": [1], "a": [np.zeros(2)]}), "json")
     b'[{"n": 1, "a": [0.0, 0.0]}]\\n'
     """
@@ -100,6 +106,7 @@ def export(table: pd.DataFrame, path: str | os.PathLike[str], to: str | None = N
 
     Examples
     --------
+    >>> import pandas as pd
     >>> export(pd.DataFrame({"n": [1]}), "table.xls")
     Traceback (most recent call last):
     ...

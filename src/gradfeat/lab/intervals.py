@@ -7,7 +7,6 @@ from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import stats
 
 Statistic = Literal["mean", "median"]
 
@@ -43,9 +42,11 @@ def mean_limits(values: NDArray[np.float64], level: float = 0.95) -> Limits:
     >>> round(limits.low, 3), limits.estimate, round(limits.high, 3)
     (0.314, 2.0, 3.686)
     """
+    from scipy.special import stdtrit
+
     if np.ptp(values) == 0:
         return Limits(*[float(values[0])] * 3)
-    reach = float(stats.t.ppf(level, len(values) - 1) * values.std(ddof=1) / len(values) ** 0.5)
+    reach = float(stdtrit(len(values) - 1, level) * values.std(ddof=1) / len(values) ** 0.5)
     mean = float(values.mean())
     return Limits(mean, mean - reach, mean + reach)
 

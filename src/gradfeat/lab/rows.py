@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import pandas as pd
 
 from gradfeat.lab.errors import ExperimentError, choices
+
+if TYPE_CHECKING:
+    import pandas as pd
+
 
 Where = Mapping[str, Any]
 
@@ -18,6 +21,7 @@ def factor_names(table: pd.DataFrame) -> list[str]:
 
     Examples
     --------
+    >>> import pandas as pd
     >>> factor_names(pd.DataFrame(columns=["n", "seed", "loss"]))
     ['n']
     """
@@ -34,6 +38,7 @@ def matching(table: pd.DataFrame, where: Where | None) -> pd.DataFrame:
 
     Examples
     --------
+    >>> import pandas as pd
     >>> table = pd.DataFrame({"n": [1, 2, 3], "seed": 0})
     >>> matching(table, {"n": [1, 3]})["n"].tolist()
     [1, 3]
@@ -57,10 +62,13 @@ def by_seed(table: pd.DataFrame, metric: str, where: Where | None) -> pd.Series:
 
     Examples
     --------
+    >>> import pandas as pd
     >>> table = pd.DataFrame({"n": [1, 2, 1], "seed": [0, 0, 1], "loss": [1.0, 3.0, 5.0]})
     >>> by_seed(table, "loss", None).to_dict()
     {0: 2.0}
     """
+    import pandas as pd
+
     rows = matching(table, where)
     if rows.empty:
         return pd.Series(dtype=float)

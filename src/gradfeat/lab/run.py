@@ -6,17 +6,18 @@ import contextlib
 import os
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Executor
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import pandas as pd
 
 from gradfeat.lab.cells import coerced, listed
 from gradfeat.lab.errors import ExperimentError
-from gradfeat.lab.executors import check_picklable, workers
 from gradfeat.lab.experiment import Experiment, Point
 from gradfeat.lab.store import Store
 from gradfeat.lab.sweep import Progress, Sweep
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 
 @contextlib.contextmanager
@@ -119,6 +120,8 @@ def run(
     >>> run(demo, n=[1, 5])["sum"].tolist()
     [1, 2, 5, 6]
     """
+    from gradfeat.lab.executors import check_picklable, workers
+
     if jobs < 1:
         raise ExperimentError(f"jobs is {jobs}: give 1 or more.")
     _check_device(experiment, device)

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import math
+from typing import TYPE_CHECKING
 
 import numpy as np
-import pandas as pd
 from numpy.typing import NDArray
 
 from gradfeat.lab.decisions import between, decided
 from gradfeat.lab.rows import Where, described, matching
 from gradfeat.lab.verdicts import Check, Verdict
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 
 def slopes_by_seed(
@@ -22,10 +25,13 @@ def slopes_by_seed(
 
     Examples
     --------
+    >>> import pandas as pd
     >>> table = pd.DataFrame({"n": [1, 2, 4], "seed": 0, "seconds": [1.0, 4.0, 16.0]})
     >>> slopes_by_seed(table, "seconds", "n").round(9).to_dict()
     {0: 2.0}
     """
+    import pandas as pd
+
     matching(table, {factor: []})
     rows = matching(table, where)
     levels = len({*rows[factor]})
@@ -57,6 +63,7 @@ def slope(
 
     Examples
     --------
+    >>> import pandas as pd
     >>> table = pd.DataFrame({"n": [1, 4] * 2, "seed": [0, 0, 1, 1], "s": [1.0, 2.0, 3.0, 6.1]})
     >>> slope("s", "n", 0.4, 0.6)(table).outcome
     'holds'

@@ -11,10 +11,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import pandas as pd
 
 from gradfeat.lab import tables
 from gradfeat.lab.database import in_sentences, open_for_reading, open_for_writing
@@ -23,6 +22,22 @@ from gradfeat.lab.experiment import Experiment, Point
 from gradfeat.lab.outcomes import Outcome
 from gradfeat.lab.presence import FilePresence, MemoryPresence, Presence
 from gradfeat.lab.provenance import provenance
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+@dataclass(frozen=True)
+class Count:
+    """What a store has of a version of an experiment; `last` is the time of its last result."""
+
+    experiment: str
+    version: int
+    done: int
+    failed: int
+    seconds: float
+    last: str
+    running: int
 
 
 @dataclass(frozen=True)
@@ -58,8 +73,8 @@ class Store:
     Examples
     --------
     >>> with Store.open(None) as store:
-    ...     store.status().empty
-    True
+    ...     store.status()
+    []
     """
 
     def __init__(self, connection: sqlite3.Connection, shown: str, presence: Presence) -> None:
@@ -285,15 +300,11 @@ class Store:
         rows = [row for row in rows if wanted is None or row[0] in wanted]
         return tables.failures_of(rows, tables.factors_of(experiment, rows))
 
-    def status(self) -> pd.DataFrame:
-        """Return a row for each experiment and version: done, failed, running, seconds, last."""
-        rows = self._rows(tables.STATUS)
-        columns = ["experiment", "version", "done", "failed", "seconds", "last"]
-        table = pd.DataFrame(rows, columns=columns)
+    def status(self) -> list[Count]:
+        """Return what is stored of each experiment and version."""
         running = self._running()
-        pairs = zip(table["experiment"], table["version"], strict=True)
-        table.insert(4, "running", [running.get(pair, 0) for pair in pairs])
-        return table
+        rows = self._rows(tables.STATUS)
+        return [Count(*row, running=running.get((row[0], row[1]), 0)) for row in rows]
 
     def _running(self) -> dict[tuple[str, int], int]:
         counts: dict[tuple[str, int], int] = {}

@@ -9,14 +9,16 @@ from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, Future, wait
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from itertools import chain
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from gradfeat.lab.cells import Value
-from gradfeat.lab.executors import Workers
 from gradfeat.lab.experiment import Experiment, Point
 from gradfeat.lab.outcomes import Outcome
 from gradfeat.lab.store import Store
 from gradfeat.lab.work import Call, broken, compute
+
+if TYPE_CHECKING:
+    from gradfeat.lab.executors import Workers
 
 #: How often a run asks for cells that another run computes, in seconds.
 POLL = 0.2

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import pandas as pd
 
 from gradfeat.lab.experiment import Experiment
 from gradfeat.lab.outcomes import PackedArray, decode_metrics, unpack
+
+if TYPE_CHECKING:
+    import pandas as pd
+
 
 _KEYS = "key IN (SELECT value FROM json_each(?))"
 _ROW = "SELECT key, cell, seed, metrics FROM results WHERE status = 'done' AND"
@@ -78,6 +81,8 @@ def table_of(
 
 
 def _frame(records: list[dict[str, Any]], first: list[str]) -> pd.DataFrame:
+    import pandas as pd
+
     names = list(dict.fromkeys([*first, *(name for record in records for name in record)]))
     table = pd.DataFrame(records, columns=pd.Index(names))
     table.attrs["factors"] = [name for name in first if name != "seed"]

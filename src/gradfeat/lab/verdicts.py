@@ -7,11 +7,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
-import pandas as pd
 
 from gradfeat.lab.errors import ExperimentError
 
 if TYPE_CHECKING:
+    import pandas as pd
+
     from gradfeat.lab.experiment import Experiment
 
 Outcome = Literal["holds", "fails", "not enough evidence"]
@@ -45,7 +46,7 @@ class Verdict:
     n: int
 
 
-Check = Callable[[pd.DataFrame], Verdict]
+Check = Callable[["pd.DataFrame"], Verdict]
 
 
 @dataclass(frozen=True)
@@ -64,6 +65,7 @@ class Claim:
     Examples
     --------
     >>> from gradfeat.lab.claims import above
+    >>> import pandas as pd
     >>> table = pd.DataFrame({"n": [1, 1], "seed": [0, 1], "accuracy": [0.99, 0.992]})
     >>> Claim("It learns.", "Fig. 1", above("accuracy", 0.9)).check(table).outcome
     'holds'

@@ -6,16 +6,19 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, final
+from typing import TYPE_CHECKING, Any, ClassVar, final
 
 import numpy as np
-import torch
 from jaxtyping import Float
 from numpy.polynomial import hermite_e, polynomial
 from scipy import special
-from torch import Tensor
 
 from . import hermite
+
+if TYPE_CHECKING:
+    from torch import Tensor
+else:
+    Tensor = Any  # theory reads coefficients without torch; shapes are checked all the same
 
 #: E relu(Z) = 1/sqrt(2 pi).
 RELU_MEAN = 1 / math.sqrt(2 * math.pi)
@@ -59,10 +62,13 @@ class Activation(ABC):
 
     def values(self, z: Float[np.ndarray, "*shape"]) -> Float[np.ndarray, "*shape"]:
         """sigma(z) of a float64 NumPy array."""
+        import torch
+
         return self(torch.from_numpy(np.array(z, dtype=np.float64))).detach().numpy()
 
     def derivative_second_moment(self) -> float:
         """E sigma'(Z)^2, by quadrature."""
+        import torch
 
         def slope(z: np.ndarray) -> np.ndarray:
             return self.derivative(torch.from_numpy(z)).detach().numpy()
@@ -81,6 +87,7 @@ class ReLU(Activation):
 
     Examples
     --------
+    >>> import torch
     >>> ReLU()(torch.tensor([-1.0, 2.0])).tolist()
     [0.0, 2.0]
     """
@@ -89,7 +96,7 @@ class ReLU(Activation):
     breakpoints: tuple[float, ...] = field(default=(0.0,), init=False, repr=False)
 
     def __call__(self, z: Float[Tensor, "*shape"]) -> Float[Tensor, "*shape"]:
-        return torch.relu(z)
+        return z.relu()
 
     def derivative(self, z: Float[Tensor, "*shape"]) -> Float[Tensor, "*shape"]:
         return z.clone().gt_(0)  # in place: no pass over booleans, several times faster
@@ -121,7 +128,7 @@ class CentredReLU(Activation):
     breakpoints: tuple[float, ...] = field(default=(0.0,), init=False, repr=False)
 
     def __call__(self, z: Float[Tensor, "*shape"]) -> Float[Tensor, "*shape"]:
-        return torch.relu(z) - RELU_MEAN
+        return z.relu() - RELU_MEAN
 
     def derivative(self, z: Float[Tensor, "*shape"]) -> Float[Tensor, "*shape"]:
         return z.clone().gt_(0)  # in place: no pass over booleans, several times faster
@@ -145,6 +152,7 @@ class TruncatedReLU(Activation):
 
     Examples
     --------
+    >>> import torch
     >>> TruncatedReLU()(torch.tensor([-1.0, 0.5, 2.0])).tolist()
     [0.0, 0.5, 1.0]
     """
@@ -175,6 +183,7 @@ class Tanh(Activation):
 
     Examples
     --------
+    >>> import torch
     >>> Tanh().derivative(torch.tensor([0.0])).tolist()
     [1.0]
     """
@@ -182,10 +191,10 @@ class Tanh(Activation):
     name: ClassVar[str] = "tanh"
 
     def __call__(self, z: Float[Tensor, "*shape"]) -> Float[Tensor, "*shape"]:
-        return torch.tanh(z)
+        return z.tanh()
 
     def derivative(self, z: Float[Tensor, "*shape"]) -> Float[Tensor, "*shape"]:
-        return 1 - torch.tanh(z).square()
+        return 1 - z.tanh().square()
 
     def spec(self) -> dict[str, Any]:
         return {"name": self.name}
@@ -209,10 +218,10 @@ class Erf(Activation):
     name: ClassVar[str] = "erf"
 
     def __call__(self, z: Float[Tensor, "*shape"]) -> Float[Tensor, "*shape"]:
-        return torch.erf(z)
+        return z.erf()
 
     def derivative(self, z: Float[Tensor, "*shape"]) -> Float[Tensor, "*shape"]:
-        return 2 / math.sqrt(math.pi) * torch.exp(-z.square())
+        return 2 / math.sqrt(math.pi) * (-z.square()).exp()
 
     def hermite_coefficients(self, k_max: int) -> Float[np.ndarray, " k"]:
         c = np.zeros(hermite.check_degree(k_max) + 1)
@@ -245,6 +254,7 @@ class Polynomial(Activation):
 
     Examples
     --------
+    >>> import torch
     >>> square = Polynomial((0.0, 0.0, 1.0))
     >>> square(torch.tensor([3.0])).tolist(), square.hermite_coefficients(2).tolist()
     ([9.0], [1.0, 0.0, 1.0])
@@ -260,7 +270,7 @@ class Polynomial(Activation):
             )
 
     def __call__(self, z: Float[Tensor, "*shape"]) -> Float[Tensor, "*shape"]:
-        value = torch.full_like(z, self.coefficients[-1])
+        value = z.new_full(z.shape, self.coefficients[-1])
         for p in reversed(self.coefficients[:-1]):
             value = value * z + p
         return value
@@ -301,6 +311,7 @@ class UserActivation(Activation):
 
     Examples
     --------
+    >>> import torch
     >>> UserActivation(torch.sin).derivative(torch.tensor([0.0])).tolist()
     [1.0]
     """
@@ -319,6 +330,8 @@ class UserActivation(Activation):
     def derivative(self, z: Float[Tensor, "*shape"]) -> Float[Tensor, "*shape"]:
         if self.slope is not None:
             return _checked(self.slope(z), z)
+        import torch
+
         pullback = torch.func.vjp(self, z)[1]
         return pullback(torch.ones_like(z))[0]
 

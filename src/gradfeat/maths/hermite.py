@@ -11,7 +11,7 @@ from typing import final
 import numpy as np
 from jaxtyping import Float
 from numpy.polynomial import hermite_e
-from scipy import special, stats
+from scipy import special
 
 #: A function of one real variable, called with a float64 array (p,) and returning (p,).
 RealFunction = Callable[[np.ndarray], np.ndarray]
@@ -178,7 +178,7 @@ def ramp_coefficients(t: float, k_max: int) -> Float[np.ndarray, " k"]:
     [0.3989, 0.5, 0.1995, 0.0]
     """
     norms = root_factorials(k_max)
-    density, tail = float(stats.norm.pdf(t)), float(stats.norm.sf(t))
+    density, tail = float(np.exp(-(t * t) / 2) / np.sqrt(2 * np.pi)), float(special.ndtr(-t))
     k = np.arange(2.0, k_max + 1)
     h = orthonormal_hermite(max(k_max - 2, 0), t)[: len(k)]
     rest = density * h / np.sqrt(k * (k - 1)) / norms[2:]

@@ -1,12 +1,11 @@
 """A function of one uniform input, of any smoothness, alone or among irrelevant inputs."""
 
+# Apart: a data model has a file of its own.
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from typing import final
 
-import numpy as np
 import torch
 from jaxtyping import Float
 from torch import Tensor
@@ -14,65 +13,6 @@ from torch import Tensor
 from ..maths.hermite import RealFunction
 from .base import Sample, Task
 from .draws import check_inputs, check_noise, function_of_projection, uniform, unit_noise
-
-
-@final
-@dataclass(frozen=True)
-class TruncatedPower:
-    """g(x) = (max(x, 0)^s - m) / v, with m and v such that E g = 0, E g^2 = 1 on [-1, 1].
-
-    max(x, 0)^0 is the step 1{x > 0}.
-    For an integer s the derivatives up to s - 1 are continuous and derivative s jumps at 0, so g is
-    in C^{s-1} and in the Sobolev space H^t on [-1, 1] exactly for t < s + 1/2. s = 0 is the
-    Heaviside step, here sign(x); a fractional s is Hoelder of order s.
-
-    Parameters
-    ----------
-    s : float
-        The power, 0 or more.
-
-    Raises
-    ------
-    ValueError
-        When s is negative or not finite.
-
-    Source: the fourth talk, adaptivity to smoothness (Heaviside, C^s).
-
-    Examples
-    --------
-    >>> TruncatedPower(0)(np.array([-0.5, 0.5])).tolist()
-    [-1.0, 1.0]
-    >>> TruncatedPower(2).sobolev_order
-    2.5
-    """
-
-    s: float
-
-    def __post_init__(self) -> None:
-        if not (math.isfinite(self.s) and self.s >= 0):
-            raise ValueError(f"s is {self.s}: give a finite power, 0 or more.")
-
-    @property
-    def sobolev_order(self) -> float:
-        """s + 1/2: g is in H^t for t below it, not at it (s an integer)."""
-        return self.s + 0.5
-
-    def __call__(self, x: Float[np.ndarray, " p"]) -> Float[np.ndarray, " p"]:
-        """Values at x (p,)."""
-        mean, square = 1 / (2 * (self.s + 1)), 1 / (2 * (2 * self.s + 1))
-        power = np.where(x > 0, np.maximum(x, 0) ** self.s, 0.0)
-        return (power - mean) / math.sqrt(square - mean**2)
-
-
-def heaviside() -> TruncatedPower:
-    """The normalised step 2 1{x > 0} - 1: `TruncatedPower` of order 0.
-
-    Examples
-    --------
-    >>> heaviside()
-    TruncatedPower(s=0)
-    """
-    return TruncatedPower(0)
 
 
 @final
@@ -99,6 +39,7 @@ class OneDimensional(Task):
     Examples
     --------
     >>> from gradfeat.maths.streams import stream
+    >>> from gradfeat.tasks.targets import heaviside
     >>> sample = OneDimensional(heaviside()).sample(4, stream(0, "train"))
     >>> sample.X.shape, bool((sample.y == sample.X.sign()).all())
     (torch.Size([4, 1]), True)

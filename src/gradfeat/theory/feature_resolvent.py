@@ -21,7 +21,6 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.optimize import elementwise
 
 
 @dataclass(frozen=True)
@@ -120,6 +119,8 @@ class FeatureLimit:
         >>> float((found.m1 * (1 + found.m1)).round(12))  # Marchenko-Pastur at n = N
         1.0
         """
+        from scipy.optimize import elementwise
+
         penalty = np.asarray(penalty, dtype=np.float64)
         if not (np.isfinite(penalty).all() and (penalty > 0).all()):
             raise ValueError(
@@ -167,6 +168,8 @@ class FeatureLimit:
         >>> float(-limit.at(limit.edge()).z.round(12))
         4.0
         """
+        from scipy.optimize import elementwise
+
         q, v, ratio = np.asarray(self.linear), np.asarray(self.nonlinear), self.rows_per_neuron
         k = q / self.phi
         with np.errstate(divide="ignore"):

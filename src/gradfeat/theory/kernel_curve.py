@@ -9,7 +9,6 @@ from typing import Final, final
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.optimize import brentq
 
 from .zonal_spectrum import ZonalSpectrum
 
@@ -152,6 +151,8 @@ def effective_ridge(spectrum: ZonalSpectrum, n: ArrayLike, *, ridge: float) -> n
 
 def _root(spectrum: ZonalSpectrum, n: float, penalty: float) -> float:
     """The root lies between penalty/n and (penalty + trace)/n; solved in log kappa."""
+    from scipy.optimize import brentq
+
     N, eigenvalues = np.array(spectrum.multiplicities), np.array(spectrum.eigenvalues)
 
     def excess(log_kappa: float) -> float:

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.optimize import brentq
 
 from ..maths.activations import Activation
 from ..maths.residuals import Residual
@@ -176,6 +175,8 @@ class _Secular:
 
 
 def _root(f: Callable[[float], float], edge: float) -> float:
+    from scipy.optimize import brentq
+
     return brentq(f, edge, edge * 1e-12, full_output=True)[0]
 
 

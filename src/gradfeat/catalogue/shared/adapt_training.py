@@ -4,24 +4,22 @@ from __future__ import annotations
 
 import math
 from functools import cache
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
-import pandas as pd
-from torch import Tensor
 
-from gradfeat.catalogue.shared.kernel_training import tuned_ridge
 from gradfeat.lab.claims import Check, Verdict
 from gradfeat.lab.decisions import decided, over
 from gradfeat.lab.rows import Where, described
 from gradfeat.lab.slopes import slopes_by_seed
-from gradfeat.models.base import Predictor
-from gradfeat.models.gradient_step import GradientStep
-from gradfeat.models.kernels.radial import Gaussian
-from gradfeat.rows.rows import in_memory
-from gradfeat.tasks.targets import SumOfSines
-from gradfeat.theory.gaussian_spectrum import gaussian_law
-from gradfeat.theory.kernel_curve import tuned_risk
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from torch import Tensor
+
+    from gradfeat.models.base import Predictor
+    from gradfeat.tasks.targets import SumOfSines
+
 
 #: Bandwidths between which the kernel chooses, times the root-mean-square norm of the inputs.
 BANDWIDTHS: Final = (0.5, 1.0)
@@ -35,16 +33,24 @@ def shifted_sines(r: int, frequency: float) -> SumOfSines:
     >>> shifted_sines(2, 1.0).series.information_exponent()
     1
     """
+    from gradfeat.tasks.targets import SumOfSines
+
     return SumOfSines(r, frequency, math.pi / 4)
 
 
 def tuned_gaussian(size: float, X: Tensor, y: Tensor, seed: int) -> Predictor:
     """Ridge with the Gaussian kernel; bandwidth (times `size`) and penalty by leave-one-out."""
+    from gradfeat.catalogue.shared.kernel_training import tuned_ridge
+    from gradfeat.models.kernels.radial import Gaussian
+
     return tuned_ridge([Gaussian(size * b) for b in BANDWIDTHS], X, y, seed)
 
 
 def network(m: int, steps: int, X: Tensor, y: Tensor, seed: int) -> Predictor:
     """A gradient step on m ReLU neurons, then `steps` - 1 updates by AGOP; the head by ridge."""
+    from gradfeat.models.gradient_step import GradientStep
+    from gradfeat.rows.rows import in_memory
+
     return GradientStep(m, n_steps=steps).fit(in_memory(X, y), seed=seed)
 
 
@@ -60,6 +66,9 @@ def gaussian_risk(
     >>> near < 0.02 < 0.2 < far
     True
     """
+    from gradfeat.theory.gaussian_spectrum import gaussian_law
+    from gradfeat.theory.kernel_curve import tuned_risk
+
     laws = [gaussian_law(g.single, g.r, d, size * b, ambient=ambient) for b in BANDWIDTHS]
     return float(tuned_risk(laws, n, noise))
 
@@ -74,6 +83,7 @@ def steeper(
 
     Examples
     --------
+    >>> import pandas as pd
     >>> table = pd.DataFrame({"s": [0, 0, 1, 1] * 2, "n": [1, 4] * 4, "seed": [0] * 4 + [1] * 4,
     ...     "loss": [1.0, 0.5, 1.0, 0.25, 1.0, 0.5, 1.0, 0.24]})
     >>> steeper("loss", "n", {"s": 1}, {"s": 0}, 0.3)(table).outcome

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import pandas as pd
-from scipy import stats
 
 from gradfeat.lab.decisions import Rule, between, decided, over
 from gradfeat.lab.rows import Where, by_seed, described, factor_names, matching
 from gradfeat.lab.verdicts import Check, Verdict, worst
+
+if TYPE_CHECKING:
+    import pandas as pd
+
 
 #: ``prediction(**factors) -> {metric: float}``, of all the factors.
 Prediction = Callable[..., Mapping[str, float]]
@@ -26,6 +28,7 @@ def near(metric: str, theory: Prediction, share: float, where: Where | None = No
 
     Examples
     --------
+    >>> import pandas as pd
     >>> table = pd.DataFrame({"n": [1, 1, 1], "seed": range(3), "loss": [0.99, 1.0, 1.02]})
     >>> near("loss", lambda n: {"loss": 1 / n}, 0.05)(table).outcome
     'holds'
@@ -48,6 +51,7 @@ def nearer(metric: str, theory: Prediction, other: Prediction, where: Where | No
 
     Examples
     --------
+    >>> import pandas as pd
     >>> table = pd.DataFrame({"n": [1, 1, 1], "seed": range(3), "loss": [0.9, 1.0, 1.1]})
     >>> nearer("loss", lambda n: {"loss": 1 / n}, lambda n: {"loss": 2.0 * n})(table).outcome
     'holds'
@@ -89,6 +93,7 @@ def differs(
 
     Examples
     --------
+    >>> import pandas as pd
     >>> table = pd.DataFrame({"m": [1, 1, 2, 2], "seed": [0, 1] * 2, "a": [1.0, 1.1, 2.0, 2.2]})
     >>> differs("a", {"m": 2}, {"m": 1}, over(0.5), "bound 0.5")(table).words
     'mean a (m=2) - a (m=1) 1.05 [0.7343, 1.366] over 2 seeds; bound 0.5; p = 0.03 of none'
@@ -112,7 +117,9 @@ def differs(
 
 def _p_of_none(gap: np.ndarray) -> float:
     """Two-sided p of a t test of mean 0; nan of fewer than two values, or of equal ones."""
+    from scipy.special import stdtr
+
     if len(gap) < 2 or np.ptp(gap) == 0:
         return float("nan")
     t = abs(gap.mean()) / (gap.std(ddof=1) / len(gap) ** 0.5)
-    return 2 * float(stats.t.sf(t, len(gap) - 1))
+    return 2 * float(stdtr(len(gap) - 1, -t))

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
-import pandas as pd
 
 from gradfeat.drawing.series import Series
 from gradfeat.drawing.style import Mark
 from gradfeat.drawing.summary import summary
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 
 def metric_series(rows: pd.DataFrame, x: str, metric: str, mark: Mark) -> Series:
@@ -15,6 +19,7 @@ def metric_series(rows: pd.DataFrame, x: str, metric: str, mark: Mark) -> Series
 
     Examples
     --------
+    >>> import pandas as pd
     >>> rows = pd.DataFrame({"n": [1, 1], "seed": [0, 1], "loss": [0.0, 1.0]})
     >>> metric_series(rows, "n", "loss", Mark("network", "#000000", "o")).mean.tolist()
     [0.5]
@@ -28,10 +33,13 @@ def path_series(rows: pd.DataFrame, x: str, path: str, mark: Mark) -> Series:
 
     Examples
     --------
+    >>> import pandas as pd
     >>> rows = pd.DataFrame({"seed": [0, 1], "step": [[1, 2]] * 2, "path": [[0, 4], [2, 4]]})
     >>> path_series(rows, "step", "path", Mark("network", "#000000", "o")).mean.tolist()
     [1.0, 4.0]
     """
+    import pandas as pd
+
     lengths = [len(values) for values in rows[x]]
     columns = {
         "seed": np.repeat(rows["seed"].to_numpy(), lengths),
@@ -46,6 +54,7 @@ def only(table: pd.DataFrame, **values: object) -> pd.DataFrame:
 
     Examples
     --------
+    >>> import pandas as pd
     >>> only(pd.DataFrame({"n": [1, 2], "seed": [0, 0]}), n=2)["n"].tolist()
     [2]
     """
@@ -59,6 +68,7 @@ def settings(table: pd.DataFrame, *names: str) -> list[tuple[object, ...]]:
 
     Examples
     --------
+    >>> import pandas as pd
     >>> settings(pd.DataFrame({"pair": ["0/1", "3/8", "0/1"]}), "pair")
     [('0/1',), ('3/8',)]
     """
@@ -82,6 +92,7 @@ def over_seeds(table: pd.DataFrame) -> str:
 
     Examples
     --------
+    >>> import pandas as pd
     >>> over_seeds(pd.DataFrame({"seed": [0, 1, 0]}))
     'mean over 2 seeds with 95 % intervals'
     >>> over_seeds(pd.DataFrame({"seed": [7, 7]}))
@@ -96,6 +107,7 @@ def values_of(table: pd.DataFrame, name: str) -> str:
 
     Examples
     --------
+    >>> import pandas as pd
     >>> values_of(pd.DataFrame({"p_o": [0.5, 0.25, 0.5]}), "p_o")
     '0.5 and 0.25'
     """
@@ -111,6 +123,7 @@ def averaged(table: pd.DataFrame, *names: str) -> str:
 
     Examples
     --------
+    >>> import pandas as pd
     >>> averaged(pd.DataFrame({"m": [20, 30], "n": [5, 5]}), "m", "n")
     ' Points average over m = 20 and 30.'
     """

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
-import pandas as pd
-from matplotlib.axes import Axes
-from matplotlib.figure import Figure
 
 from gradfeat.catalogue.shared.curves import (
     averaged,
@@ -20,6 +17,12 @@ from gradfeat.catalogue.shared.curves import (
 from gradfeat.drawing import series, style
 from gradfeat.drawing.panels import caption, panels, shared_key
 from gradfeat.drawing.summary import summary
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
 
 COSINES: Final = {
     "cosine": "initial removed",

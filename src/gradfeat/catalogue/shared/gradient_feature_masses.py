@@ -1,4 +1,4 @@
-"""Masses of gradient features by exact simplified gradients, in place of a sample's."""
+"""Labels of the case studies, and masses of their gradient features at exact gradients."""
 
 from __future__ import annotations
 
@@ -6,22 +6,28 @@ import math
 from functools import cache
 
 import numpy as np
-from scipy.special import ndtr
 
-from gradfeat.catalogue.shared.gradient_feature_training import (
-    EVEN,
-    FLIP,
-    OUTSIDE,
-    SCALE,
-    K,
-    even_labels,
-    parity_law,
-)
-from gradfeat.theory.label_gradients import BlockLaw, mixture_gradient, parity_gradient
-from gradfeat.theory.simplified_gradient import normal_density, sign_gradient
-
+CASES = ("mixture", "parity", "linear", "single-index")
+#: Of a component, across its mean; the mean has length sqrt(d).
+SCALE = 0.5
+#: Labels of the linear case that are turned over.
+FLIP = 0.05
+#: Size of a block of the parity case, and patterns beyond all blocks.
+K, OUTSIDE = 5, 6
+#: Pr[|z| < EVEN] = 1/2, and E[z y] = 0 for labels whose sign turns at 0 and +-ODD.
+EVEN, ODD = 0.6744897501960817, math.sqrt(2 * math.log(2))
 #: Neurons of the fixed draw; parity visits all patterns for each.
 NEURONS, PARITY_NEURONS = 20_000, 2_000
+
+
+def even_labels(z: np.ndarray) -> np.ndarray:
+    """+1 where |z| > .674, else -1: mean 0, no linear part, information exponent 2."""
+    return np.where(np.abs(z) > EVEN, 1.0, -1.0)
+
+
+def parity_law(r: int) -> tuple[float, float]:
+    """p_uniform and p_o: half uniform for one block, a fifth for more (they are noise to each)."""
+    return (0.5, 0.1) if r == 1 else (0.2, 0.05)
 
 
 @cache
@@ -51,6 +57,9 @@ def _exact(
     case: str, r: int, d: int, W: np.ndarray, b: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
     """Planted directions (d, r) and G of the neurons (m, d)."""
+    from gradfeat.theory.label_gradients import BlockLaw, mixture_gradient, parity_gradient
+    from gradfeat.theory.simplified_gradient import sign_gradient
+
     U = np.eye(d)[:, :r]
     match case:
         case "mixture":
@@ -85,6 +94,10 @@ def even_gradient(u: np.ndarray, W: np.ndarray, b: np.ndarray) -> np.ndarray:
     >>> bool(abs(G).max() < 1e-6)
     True
     """
+    from scipy.special import ndtr
+
+    from gradfeat.theory.simplified_gradient import normal_density
+
     length = np.linalg.norm(W, axis=1)
     c, t = (W @ u / length)[:, None], (b / length)[:, None]
     s = np.sqrt(1 - c**2)
@@ -99,6 +112,8 @@ def even_gradient(u: np.ndarray, W: np.ndarray, b: np.ndarray) -> np.ndarray:
 
 def _nodes() -> tuple[np.ndarray, np.ndarray]:
     """Gauss-Legendre nodes between the jumps of y and out to 9, with the weights of N(0, 1)."""
+    from gradfeat.theory.simplified_gradient import normal_density
+
     x, w = np.polynomial.legendre.leggauss(40)
     edges = np.array([-9.0, -3.0, -EVEN, EVEN, 3.0, 9.0])
     half, middle = np.diff(edges)[:, None] / 2, (edges[1:] + edges[:-1])[:, None] / 2

@@ -11,6 +11,16 @@ import torch
 from torch import Tensor
 
 from gradfeat.catalogue.shared.checks import at_least, at_most, one_of, paired
+from gradfeat.catalogue.shared.gradient_feature_masses import (
+    CASES,
+    FLIP,
+    ODD,
+    OUTSIDE,
+    SCALE,
+    K,
+    even_labels,
+    parity_law,
+)
 from gradfeat.catalogue.shared.sparse_training import finite_outputs
 from gradfeat.maths.activations import ReLU
 from gradfeat.maths.blocks import Block
@@ -31,32 +41,13 @@ from gradfeat.tasks.linear_labels import LinearLabels
 from gradfeat.tasks.parity_blocks import ParityBlocks
 from gradfeat.tasks.single_index import SingleIndex
 
-CASES = ("mixture", "parity", "linear", "single-index")
-#: Of a component, across its mean; the mean has length sqrt(d).
-SCALE = 0.5
-#: Labels of the linear case that are turned over.
-FLIP = 0.05
-#: Size of a block of the parity case, and patterns beyond all blocks.
-K, OUTSIDE = 5, 6
-#: Pr[|z| < EVEN] = 1/2, and E[z y] = 0 for labels whose sign turns at 0 and +-ODD.
-EVEN, ODD = 0.6744897501960817, math.sqrt(2 * math.log(2))
 #: |cos| from which on a direction is found.
 NEAR = 0.95
-
-
-def even_labels(z: np.ndarray) -> np.ndarray:
-    """+1 where |z| > .674, else -1: mean 0, no linear part, information exponent 2."""
-    return np.where(np.abs(z) > EVEN, 1.0, -1.0)
 
 
 def odd_labels(z: np.ndarray) -> np.ndarray:
     """sign(z) where |z| > (2 log 2)^{1/2}, else -sign(z): E[y z] = E[y z^2] = 0, exponent 3."""
     return np.where((np.abs(z) > ODD) == (z > 0), 1.0, -1.0)
-
-
-def parity_law(r: int) -> tuple[float, float]:
-    """p_uniform and p_o: half uniform for one block, a fifth for more (they are noise to each)."""
-    return (0.5, 0.1) if r == 1 else (0.2, 0.05)
 
 
 def case_study(case: str, structure: str, d: int, r: int, seed: int) -> Task:

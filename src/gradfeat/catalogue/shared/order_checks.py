@@ -5,16 +5,18 @@ from __future__ import annotations
 import itertools
 import math
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 import numpy as np
-import pandas as pd
 from numpy.typing import NDArray
-from scipy import stats
 
 from gradfeat.lab.decisions import decided, over
 from gradfeat.lab.intervals import Limits
 from gradfeat.lab.rows import Where, by_seed, described, matching
 from gradfeat.lab.verdicts import Check, Verdict, undecided, worst
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 
 def sign_p(values: NDArray[np.float64]) -> float:
@@ -28,7 +30,9 @@ def sign_p(values: NDArray[np.float64]) -> float:
     0.0625
     """
     more, less = int((values > 0).sum()), int((values < 0).sum())
-    return float(stats.binomtest(more, more + less).pvalue) if more + less else math.nan
+    n = more + less
+    tail = sum(math.comb(n, k) for k in range(min(more, less) + 1))
+    return min(1.0, 2 * tail / 2**n) if n else math.nan
 
 
 def earlier(
@@ -47,6 +51,7 @@ def earlier(
 
     Examples
     --------
+    >>> import pandas as pd
     >>> table = pd.DataFrame({"seed": range(6), "a": 1.0, "b": [2.0] * 6})
     >>> earlier("a", None, None, than_metric="b")(table).words
     'a (all cells) < b (all cells) in 6 of 6 seeds [0.607, 1]; p = 0.031 of either first'
@@ -81,8 +86,10 @@ def share_limits(count: int, n: int) -> Limits:
     >>> limits.estimate, limits.low, round(limits.high, 3)
     (0.0, 0.0, 0.139)
     """
-    low = float(stats.beta.ppf(0.05, count, n - count + 1)) if count else 0.0
-    high = float(stats.beta.ppf(0.95, count + 1, n - count)) if count < n else 1.0
+    from scipy.special import betaincinv
+
+    low = float(betaincinv(count, n - count + 1, 0.05)) if count else 0.0
+    high = float(betaincinv(count + 1, n - count, 0.95)) if count < n else 1.0
     return Limits(count / n, low, high)
 
 
@@ -100,6 +107,7 @@ def never(metric: str, where: Where | None = None) -> Check:
 
     Examples
     --------
+    >>> import pandas as pd
     >>> table = pd.DataFrame({"seed": range(20), "missed": [0.0] * 19 + [1.0]})
     >>> never("missed")(table).outcome, never("missed", {})(table.head(19)).outcome
     ('fails', 'holds')
@@ -130,6 +138,7 @@ def earlier_along(metric: str, factor: str, where: Where | None = None) -> Check
 
     Examples
     --------
+    >>> import pandas as pd
     >>> table = pd.DataFrame({"n": [1, 2] * 5, "seed": np.repeat(range(5), 2), "t": [3, 4] * 5})
     >>> earlier_along("t", "n")(table).outcome
     'holds'
@@ -158,6 +167,7 @@ def ranked(
 
     Examples
     --------
+    >>> import pandas as pd
     >>> table = pd.DataFrame({"n": [1, 2, 3] * 2, "seed": [0] * 3 + [1] * 3, "t": [3, 4, 9] * 2})
     >>> ranked("t", "n", 0.9)(table).outcome
     'holds'
@@ -178,7 +188,7 @@ def ranked(
 
 def _correlation(rows: pd.DataFrame, metric: str, by: str) -> float:
     """Spearman's, ties at their mean rank; nan where one of them does not vary."""
-    ranks = [stats.rankdata(rows[name].to_numpy(float)) for name in (metric, by)]
+    ranks = [rows[name].rank().to_numpy() for name in (metric, by)]
     if any(np.ptp(r) == 0 for r in ranks):
         return math.nan
     return float(np.corrcoef(ranks)[0, 1])

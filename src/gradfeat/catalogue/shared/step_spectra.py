@@ -6,32 +6,21 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
-import torch
-from torch import Tensor
 
 from gradfeat.catalogue.shared.checks import MOST_ROWS, at_least, at_most, one_of
-from gradfeat.maths.activations import Activation, CentredReLU, Tanh, UserActivation
-from gradfeat.maths.streams import stream
-from gradfeat.maths.subspaces import leading_singular, singular_values
-from gradfeat.models.step_sizes import Step, StepRows, first_step
-from gradfeat.rows.rows import in_memory
-from gradfeat.tasks.multi_index import MultiIndex
-from gradfeat.tasks.targets import he1_he2
-from gradfeat.theory.gradient_direction import (
-    RESIDUALS,
-    GradientDirection,
-    Residual,
-    gradient_direction,
-)
-from gradfeat.theory.one_step_spectrum import (
-    FeatureSpectrum,
-    feature_spectrum,
-    first_layer_outlier,
-)
-from gradfeat.theory.teacher import Teacher
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+    from gradfeat.maths.activations import Activation
+    from gradfeat.models.step_sizes import Step, StepRows
+    from gradfeat.theory.gradient_direction import GradientDirection, Residual
+    from gradfeat.theory.one_step_spectrum import FeatureSpectrum
+    from gradfeat.theory.teacher import Teacher
+
 
 #: A value is separated where it is this share of the predicted edge beyond it, in simulation and
 #: in theory. The bulk's own largest value is within 1 % of the edge at n = 1,000 and more, and
@@ -44,8 +33,10 @@ DRAWN: Final = 500
 #: The largest exponent: the step n^{1/2} is that of Ba22, where theory ends.
 MOST_ALPHA: Final = 0.5
 
-#: y = He_1(b.x) + He_2(b.x)/sqrt(2), setting 2 of the talk: E y^2 = 2.
-TEACHER: Final = Teacher((0.0, 1.0, 0.5**0.5))
+#: Hermite coefficients of y = He_1(b.x) + He_2(b.x)/sqrt(2), setting 2 of the talk: E y^2 = 2.
+TEACHER: Final = (0.0, 1.0, 0.5**0.5)
+
+ACTIVATIONS: Final = ("sine", "centred_relu", "tanh")
 
 
 def sine(z: Tensor) -> Tensor:
@@ -55,21 +46,21 @@ def sine(z: Tensor) -> Tensor:
 
     Examples
     --------
-    >>> [round(c, 3) for c in ACTIVATIONS["sine"].hermite_coefficients(2)[1:].tolist()]
+    >>> [round(c, 3) for c in sine_activation().hermite_coefficients(2)[1:].tolist()]
     [0.607, 0.303]
     """
-    return torch.sin(z) - torch.cos(z) + math.exp(-0.5)
+    return z.sin() - z.cos() + math.exp(-0.5)
 
 
 def _sine_slope(z: Tensor) -> Tensor:
-    return torch.cos(z) + torch.sin(z)
+    return z.cos() + z.sin()
 
 
-ACTIVATIONS: Final[dict[str, Activation]] = {
-    "sine": UserActivation(sine, (), _sine_slope),
-    "centred_relu": CentredReLU(),
-    "tanh": Tanh(),
-}
+def sine_activation() -> Activation:
+    """sin z - cos z + e^{-1/2} as an activation."""
+    from gradfeat.maths.activations import UserActivation
+
+    return UserActivation(sine, (), _sine_slope)
 
 
 @dataclass(frozen=True)
@@ -104,6 +95,8 @@ class StepModel:
     residual: str
 
     def __post_init__(self) -> None:
+        from gradfeat.theory.gradient_direction import RESIDUALS
+
         one_of(ACTIVATIONS, activation=self.activation)
         one_of(RESIDUALS, residual=self.residual)
         at_least(2, n=self.n, d=self.d, N=self.N)
@@ -112,11 +105,22 @@ class StepModel:
     @property
     def sigma(self) -> Activation:
         """The activation itself."""
-        return ACTIVATIONS[self.activation]
+        from gradfeat.maths.activations import activation
+
+        return sine_activation() if self.activation == "sine" else activation(self.activation)
+
+    @property
+    def teacher(self) -> Teacher:
+        """y = He_1(b.x) + He_2(b.x)/sqrt(2) without noise."""
+        from gradfeat.theory.teacher import Teacher
+
+        return Teacher(TEACHER)
 
     @property
     def weighting(self) -> Residual:
         """The residual, as one of its names."""
+        from gradfeat.theory.gradient_direction import RESIDUALS
+
         return next(name for name in RESIDUALS if name == self.residual)
 
     @property
@@ -131,7 +135,9 @@ class StepModel:
 
     def direction(self) -> GradientDirection:
         """|beta|^2 and alignment in the limit."""
-        return gradient_direction(self.ratios[0], self.sigma, TEACHER, self.weighting, self.N)
+        from gradfeat.theory.gradient_direction import gradient_direction
+
+        return gradient_direction(self.ratios[0], self.sigma, self.teacher, self.weighting, self.N)
 
     def spectrum(self, eta: float) -> FeatureSpectrum:
         """Edge and outliers of F/sqrt(n) after a step, kept for the next time it is asked for."""
@@ -139,16 +145,20 @@ class StepModel:
 
     def first_layer(self, eta: float) -> float:
         """The outlier of W over its bulk's edge, nan where there is none."""
+        from gradfeat.theory.one_step_spectrum import first_layer_outlier
+
         found = first_layer_outlier(
-            *self.ratios, self.sigma, TEACHER, eta=eta, residual=self.weighting, width=self.N
+            *self.ratios, self.sigma, self.teacher, eta=eta, residual=self.weighting, width=self.N
         )
         return float(found) / self.first_layer_edge
 
 
 @lru_cache(512)
 def _spectrum(model: StepModel, eta: float) -> FeatureSpectrum:
+    from gradfeat.theory.one_step_spectrum import feature_spectrum
+
     return feature_spectrum(
-        *model.ratios, model.sigma, TEACHER, eta=eta, n=model.n, residual=model.weighting
+        *model.ratios, model.sigma, model.teacher, eta=eta, n=model.n, residual=model.weighting
     )
 
 
@@ -212,6 +222,12 @@ def measured(
     >>> [sorted(found)[:2] for found in measured(model, [-0.1, 0.3], 1, "cpu")]
     [['alignment', 'first'], ['alignment', 'first']]
     """
+    from gradfeat.maths.streams import stream
+    from gradfeat.models.step_sizes import first_step
+    from gradfeat.rows.rows import in_memory
+    from gradfeat.tasks.multi_index import MultiIndex
+    from gradfeat.tasks.targets import he1_he2
+
     etas = [step_size(model.n, alpha) for alpha in alphas]
     task = MultiIndex(model.d, he1_he2(), 0.0, seed=seed)
     train = task.sample(model.n, stream(seed, "train"))
@@ -240,6 +256,8 @@ def _start(model: StepModel, rows: StepRows) -> dict[str, float]:
 
 
 def _first_layer(model: StepModel, step: Step, eta: float) -> dict[str, float]:
+    from gradfeat.maths.subspaces import leading_singular
+
     values, _ = leading_singular(step.W(eta), 1)
     largest, expected = float(values[0]) / model.first_layer_edge, model.first_layer(eta)
     return {
@@ -252,6 +270,8 @@ def _first_layer(model: StepModel, step: Step, eta: float) -> dict[str, float]:
 def _features(
     model: StepModel, F: Tensor, u: Tensor, eta: float, seed: int
 ) -> dict[str, float | np.ndarray]:
+    from gradfeat.maths.subspaces import leading_singular
+
     spectrum = model.spectrum(eta)
     values = _values(F) / spectrum.edge
     seen = min(spectrum.separated(MARGIN), 2)
@@ -270,6 +290,8 @@ def _features(
 
 def _values(F: Tensor) -> np.ndarray:
     """All singular values of F/sqrt(n), falling."""
+    from gradfeat.maths.subspaces import singular_values
+
     return singular_values(F).cpu().numpy() / math.sqrt(len(F))
 
 
@@ -279,6 +301,8 @@ def _separated(values: np.ndarray) -> float:
 
 def _overlaps(vectors: Tensor, u: Tensor) -> dict[str, float]:
     """cos^2 of the left singular vectors with he_1(u), then with he_2(u) and the constant."""
+    import torch
+
     columns = torch.stack([torch.ones_like(u), u, u**2 - 1])
     cosines = vectors @ torch.nn.functional.normalize(columns, dim=1).mT
     squares = [*cosines.square().tolist(), [math.nan] * 3, [math.nan] * 3]
@@ -291,6 +315,8 @@ def _overlaps(vectors: Tensor, u: Tensor) -> dict[str, float]:
 
 def _arrays(values: np.ndarray, vectors: Tensor, u: Tensor) -> dict[str, np.ndarray]:
     """What a figure draws: all values, and sqrt(n) times the vectors at some rows, signs fixed."""
+    import torch
+
     shapes = torch.stack([u, u**2 - 1])[: len(vectors)]
     signs = (shapes * vectors).sum(1, keepdim=True).sign()
     some = (signs * vectors * math.sqrt(len(u)))[:, :DRAWN]

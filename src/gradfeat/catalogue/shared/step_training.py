@@ -6,27 +6,22 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Final, final
+from typing import TYPE_CHECKING, Final, final
 
 import numpy as np
-from torch import Tensor
 
 from gradfeat.catalogue.shared.checks import LARGEST, at_least, at_most, one_of
-from gradfeat.maths.activations import CentredReLU
-from gradfeat.maths.feature_ridge import RidgeFit, feature_ridge
-from gradfeat.maths.hermite import HermiteSeries
-from gradfeat.maths.residuals import RESIDUALS, Residual
-from gradfeat.maths.streams import stream
-from gradfeat.models.step_sizes import Step, StepRows, first_step
-from gradfeat.rows.rows import in_memory
-from gradfeat.tasks.base import Sample
-from gradfeat.tasks.single_index import SingleIndex
-from gradfeat.theory.finite_step_errors import finite_step_errors
-from gradfeat.theory.gradient_direction import limit_degree
-from gradfeat.theory.one_step_errors import column_errors, limit_errors
-from gradfeat.theory.reused_sample_errors import reused_sample_errors
-from gradfeat.theory.ridge_errors import RidgeErrors
-from gradfeat.theory.teacher import Teacher
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+    from gradfeat.maths.feature_ridge import RidgeFit
+    from gradfeat.maths.residuals import Residual
+    from gradfeat.models.step_sizes import Step, StepRows
+    from gradfeat.tasks.base import Sample
+    from gradfeat.theory.ridge_errors import RidgeErrors
+    from gradfeat.theory.teacher import Teacher
+
 
 #: Hermite coefficients of y and the standard deviation of its noise. 1 and 2 are the talk's
 #: settings; 3 has a third degree, for a third column.
@@ -56,6 +51,8 @@ def columns_at(alpha: float) -> int:
     >>> [columns_at(alpha) for alpha in (-0.5, 0.1, 0.25, 0.3, 0.36, 0.45)]
     [0, 1, 0, 2, 3, 0]
     """
+    from gradfeat.theory.gradient_direction import limit_degree
+
     degree = float(limit_degree(alpha))
     return int(degree) if degree <= MOST_COLUMNS else 0
 
@@ -100,6 +97,8 @@ class StepSetup:
     lam: float
 
     def __post_init__(self) -> None:
+        from gradfeat.maths.residuals import RESIDUALS
+
         one_of([str(k) for k in SETTINGS], setting=str(self.setting))
         one_of(RESIDUALS, residual=self.residual)
         one_of(("fresh", "same"), sample=self.sample)
@@ -122,11 +121,15 @@ class StepSetup:
     @property
     def teacher(self) -> Teacher:
         """The target in numbers."""
+        from gradfeat.theory.teacher import Teacher
+
         return Teacher(*SETTINGS[self.setting])
 
     @property
     def weighting(self) -> Residual:
         """The residual, as one of its names."""
+        from gradfeat.maths.residuals import RESIDUALS
+
         return next(name for name in RESIDUALS if name == self.residual)
 
     def seed(self, seed: int, device: str) -> StepSeed:
@@ -139,6 +142,14 @@ class StepSetup:
         >>> bool((one.X == two.X).all()), bool((one.y == two.y).all())
         (True, False)
         """
+        from gradfeat.maths.activations import CentredReLU
+        from gradfeat.maths.hermite import HermiteSeries
+        from gradfeat.maths.streams import stream
+        from gradfeat.models.step_sizes import first_step
+        from gradfeat.rows.rows import in_memory
+        from gradfeat.tasks.base import Sample
+        from gradfeat.tasks.single_index import SingleIndex
+
         coefficients, noise = SETTINGS[self.setting]
         task = SingleIndex(self.d, HermiteSeries(coefficients), noise, seed)
         names = ("gradient", "head" if self.sample == "fresh" else "gradient", "test")
@@ -168,6 +179,9 @@ class StepSetup:
 
     def limit_gain(self, degree: float, printed: bool = False) -> Numbers:
         """Gains of the network in the limit, `degree` columns added; or as in print."""
+        from gradfeat.maths.activations import CentredReLU
+        from gradfeat.theory.one_step_errors import limit_errors
+
         found = limit_errors(
             self.phi, self.psi, self.lam, CentredReLU(), self.teacher,
             degree=[0, degree], residual=self.weighting, printed=printed,
@@ -176,6 +190,9 @@ class StepSetup:
 
     def column_gain(self, degree: int) -> Numbers:
         """Gains of the unpenalised columns (X beta)^{ok}, k <= degree, beside F_0 in the limit."""
+        from gradfeat.maths.activations import CentredReLU
+        from gradfeat.theory.one_step_errors import column_errors
+
         residual = "y" if self.weighting == "ba22" else self.weighting
         plain, beside = (
             column_errors(
@@ -193,6 +210,9 @@ class StepSetup:
 
 @lru_cache(4096)
 def _finite(setup: StepSetup, eta: float) -> RidgeErrors:
+    from gradfeat.maths.activations import CentredReLU
+    from gradfeat.theory.finite_step_errors import finite_step_errors
+
     return finite_step_errors(
         setup.phi, setup.psi, setup.lam, CentredReLU(), setup.teacher,
         eta=eta, n=setup.n, residual=setup.weighting,
@@ -200,6 +220,9 @@ def _finite(setup: StepSetup, eta: float) -> RidgeErrors:
 
 
 def _reused(setup: StepSetup, eta: float) -> RidgeErrors:
+    from gradfeat.maths.activations import CentredReLU
+    from gradfeat.theory.reused_sample_errors import reused_sample_errors
+
     return reused_sample_errors(
         setup.phi, setup.psi, setup.lam, CentredReLU(), setup.teacher,
         eta=eta, residual=setup.weighting, width=setup.N,
@@ -243,12 +266,16 @@ class StepSeed:
         return [_mean([self._network(sign * eta) for sign in signs]) for eta in etas]
 
     def _network(self, eta: float) -> Numbers:
+        from gradfeat.maths.feature_ridge import feature_ridge
+
         head, test = self.seen
         fit = feature_ridge(head.features(eta), self.lam).fit(self.head.y)
         return self._errors(fit, test.features(eta) @ fit.a)
 
     def columns(self, degree: int) -> list[Numbers]:
         """Errors of ridge on F_0 and no power of X beta, the first, ..., all up to `degree`."""
+        from gradfeat.maths.feature_ridge import feature_ridge
+
         F, F_test = (rows.features(0.0) for rows in self.seen)
         U, U_test = (self.step.powers(rows.X, degree) for rows in (self.head, self.test))
         fits = feature_ridge(F, self.lam).fit_nested(U, self.head.y)

@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from gradfeat.catalogue.shared.step_spectra import ACTIVATIONS
+from gradfeat.catalogue.shared.step_spectra import sine_activation
 from gradfeat.cli.guard import Refused
 from gradfeat.lab.errors import choices
 from gradfeat.maths.activations import NAMES, Activation, Polynomial
@@ -87,7 +87,7 @@ def activation(text: str) -> Activation:
     if text in NAMES:
         return named(text)
     if text == "sine":
-        return ACTIVATIONS[text]
+        return sine_activation()
     known = choices(text, [*NAMES, "polynomial:P0,P1,...", "sine"])
     raise Refused(f"--activation is {text!r}, which is none{known}")
 

@@ -7,7 +7,8 @@ from typing import Annotated
 
 import typer
 
-STORE = Path("gradfeat.sqlite")
+from gradfeat.cli.lab import STORE
+
 FIGURES = Path("figures")
 
 _ONE = "Name of an experiment (see `gradfeat list`), or path of your own .py file."
@@ -37,15 +38,15 @@ Dask = Annotated[
 ]
 
 
-def list_experiments(
+def list_(
     names: Annotated[
         list[str] | None, typer.Argument(metavar="NAME", help=f"{_ONE} Left out: all.")
     ] = None,
 ) -> int:
     """List experiments: name, question, settings x seeds of each scale."""
-    from gradfeat.cli.lab import list_them
+    from gradfeat.cli.lab.list import list_experiments
 
-    return list_them(names or [])
+    return list_experiments(names or [])
 
 
 def run(
@@ -80,18 +81,18 @@ def run(
     grids = {"quick": {"n": [10, 20]}, "paper": {"n": [100, 200]}}
     EXPERIMENT = Experiment("mine", "Does it fall?", trial, grids, seeds=5)
     """
-    from gradfeat.cli.figures import Figures
-    from gradfeat.cli.lab import run_them
-    from gradfeat.cli.selection import Request, Selection, parsed
+    from gradfeat.cli.lab.figures import Figures
+    from gradfeat.cli.lab.run import run_experiments
+    from gradfeat.cli.lab.selection import Request, Selection, parsed
 
     selection = Selection(scale, seeds, parsed(settings))
     request = Request(selection, store, jobs, device, retry_failed, dask)
-    return run_them(names, request, None if no_figure else Figures.of(figures, formats))
+    return run_experiments(names, request, None if no_figure else Figures.of(figures, formats))
 
 
 def status(store: StoreFile = STORE) -> None:
     """Count what is in the store: done, failed, running, time."""
-    from gradfeat.cli.lab import show_status
+    from gradfeat.cli.lab.list import show_status
 
     show_status(store)
 
@@ -107,10 +108,12 @@ def verify(
     device: Annotated[str, typer.Option(help="Torch device, e.g. cuda.")] = "cpu",
 ) -> int:
     """Check the claims of experiments; exit code 1 if a claim fails or cells failed."""
-    from gradfeat.cli.lab import verify_them
-    from gradfeat.cli.selection import Request, Selection
+    from gradfeat.cli.lab.run import verify_experiments
+    from gradfeat.cli.lab.selection import Request, Selection
 
-    return verify_them(names or [], Request(Selection(scale, seeds, {}), store, jobs, device))
+    return verify_experiments(
+        names or [], Request(Selection(scale, seeds, {}), store, jobs, device)
+    )
 
 
 def export(
@@ -127,8 +130,8 @@ def export(
     seeds: Seeds = None,
 ) -> None:
     """Write results as a table, a row for each settings and seed. CSV leaves arrays out."""
-    from gradfeat.cli.exporting import export_table
-    from gradfeat.cli.selection import Narrowed, parsed
+    from gradfeat.cli.lab.selection import Narrowed, parsed
+    from gradfeat.cli.lab.show import export_table
 
     export_table(name, to, store, Narrowed(scale, seeds, parsed(settings)))
 
@@ -158,13 +161,13 @@ def show(
 
     Of an experiment: claims and means over seeds, with 95 % intervals; nothing is computed.
     """
-    from gradfeat.cli.showing import View, is_model, show_experiment
+    from gradfeat.cli.lab.show import View, is_model, show_experiment
 
     if is_model(name):
         from gradfeat.cli.table.show import show_model
 
         return show_model(Path(name))
-    from gradfeat.cli.selection import Narrowed, parsed
+    from gradfeat.cli.lab.selection import Narrowed, parsed
 
     view = View(metrics, failures, figure)
     return show_experiment(name, store, Narrowed(scale, seeds, parsed(settings)), view)

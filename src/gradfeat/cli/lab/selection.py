@@ -8,10 +8,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-import torch
-
 from gradfeat.cli.guard import Refused
-from gradfeat.cli.lab_commands import STORE
+from gradfeat.cli.lab import STORE
 from gradfeat.lab.cells import check_names
 from gradfeat.lab.errors import ExperimentError
 from gradfeat.lab.experiment import Experiment, Point
@@ -156,6 +154,8 @@ class Request:
 
 def _check_device(name: str, here: bool) -> None:
     """Refuse what is no device, or none of this machine where it computes `here`."""
+    import torch
+
     try:
         kind = torch.device(name).type
     except RuntimeError:

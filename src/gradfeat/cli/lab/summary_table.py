@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
-import pandas as pd
 from rich import box
 from rich.console import Console
 from rich.measure import Measurement
@@ -18,6 +18,10 @@ from gradfeat.drawing.numbers import MISSING
 from gradfeat.lab.errors import choices
 from gradfeat.lab.intervals import Limits, limits_of
 from gradfeat.lab.rows import factor_names
+
+if TYPE_CHECKING:
+    import pandas as pd
+
 
 #: Rows that are printed; `gradfeat export` gives all.
 MOST_ROWS = 60
@@ -40,6 +44,7 @@ def scalar_metrics(table: pd.DataFrame) -> list[str]:
 
     Examples
     --------
+    >>> import pandas as pd
     >>> scalar_metrics(pd.DataFrame({"n": [1], "seed": [0], "loss": [0.5], "a": [np.zeros(2)]}))
     ['loss']
     """

@@ -1,16 +1,19 @@
-"""Claims with their verdicts, as a table for the terminal."""
+"""What is told of results: claims with their verdicts, cells that failed."""
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 from rich import box
-from rich.console import Group
+from rich.console import Console, Group
 from rich.table import Table
 from rich.text import Text
 
+from gradfeat.lab.experiment import Point
 from gradfeat.lab.verdicts import SEVERITY, Claim, Outcome, Verdict
 
 Judged = Sequence[tuple[Claim, Verdict]]
@@ -73,3 +76,44 @@ def counted(judged: Judged) -> str:
         if counts[outcome]
     ]
     return f"{len(judged)} claim{'s' * (len(judged) != 1)}: {', '.join(parts)}"
+
+
+def print_claims(judged: Judged, console: Console) -> None:
+    """Print the table of claims where there are any."""
+    if judged:
+        console.print(claims_table(judged))
+
+
+def varying(points: Sequence[Point]) -> list[str]:
+    """Return the settings that differ between cells, all where there is but one cell.
+
+    Examples
+    --------
+    >>> varying([Point({"n": 1, "m": 5}, 0, "a"), Point({"n": 2, "m": 5}, 0, "b")])
+    ['n']
+    """
+    names = list(points[0].cell) if points else []
+    found = [name for name in names if len({point.cell[name] for point in points}) > 1]
+    return found or names
+
+
+def cell_in_words(failure: dict[str, Any], names: Sequence[str]) -> str:
+    """Return the settings and the seed of a failure.
+
+    Examples
+    --------
+    >>> cell_in_words({"n": 3, "seed": 1, "error": "..."}, ["n"])
+    'n=3, seed=1'
+    """
+    return ", ".join(f"{name}={failure[name]}" for name in [*names, "seed"])
+
+
+def reason(error: str) -> str:
+    """Return the last line of a traceback, without the module of the exception.
+
+    Examples
+    --------
+    >>> reason("Traceback ...\\nmine.errors.FileError: 'a.npz' is broken: give another.")
+    "FileError: 'a.npz' is broken: give another."
+    """
+    return re.sub(r"^(\w+\.)+(?=\w+(:|$))", "", error.strip().splitlines()[-1])

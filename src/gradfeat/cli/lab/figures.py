@@ -1,0 +1,118 @@
+"""Figures of experiments to files."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from gradfeat.cli.figures import FORMATS
+from gradfeat.cli.guard import Refused
+from gradfeat.drawing.saving import save_figure
+from gradfeat.lab.cells import Cell
+from gradfeat.lab.experiment import Experiment
+from gradfeat.table.atomic import check_folder
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.figure import Figure
+
+
+def file_stem(name: str) -> str:
+    """Return the name of an experiment as the name of a file in this folder.
+
+    Examples
+    --------
+    >>> file_stem("shi22-accuracy"), file_stem("../a b")
+    ('shi22-accuracy', 'a-b')
+    """
+    return re.sub(r"[^\w.-]+", "-", name).strip("-.") or "experiment"
+
+
+@dataclass(frozen=True)
+class Figures:
+    """Where figures go, and in which formats."""
+
+    folder: Path
+    suffixes: tuple[str, ...]
+
+    @classmethod
+    def of(cls, folder: Path, formats: str) -> Figures:
+        """Read the options.
+
+        Raises
+        ------
+        Refused, TableError
+            Of an unknown format; of a folder that cannot be written to.
+        """
+        suffixes = tuple(f".{name.strip().lower()}" for name in formats.split(","))
+        if unknown := [suffix for suffix in suffixes if suffix not in FORMATS]:
+            raise Refused(f"--format has {unknown[0][1:]!r}: allowed are png, svg, pdf.")
+        check_folder(folder)
+        return cls(folder, tuple(dict.fromkeys(suffixes)))
+
+    def paths(self, experiment: Experiment, scale: str) -> list[Path]:
+        """Return the files for an experiment at a scale."""
+        stem = f"{file_stem(experiment.name)}-{file_stem(scale)}"
+        return [self.folder / f"{stem}{suffix}" for suffix in self.suffixes]
+
+
+def drawn(experiment: Experiment, table: pd.DataFrame, cells: Sequence[Cell]) -> Figure | None:
+    """Return the figure of a table; None where the experiment has none, or the table no rows.
+
+    Theory is asked only about those of the cells that have a row in the table.
+
+    Raises
+    ------
+    Refused
+        Where the code of the experiment raises, or returns something else.
+    """
+    from matplotlib.figure import Figure
+
+    if experiment.figure is None or table.empty:
+        return None
+    try:
+        there = set(zip(*(table[name] for name in experiment.factors), strict=True))
+        finished = [cell for cell in cells if tuple(cell.values()) in there]
+        figure = experiment.figure(table, experiment.theory_table(finished))
+    except Exception as error:
+        raise _failed(experiment, error) from error
+    match figure:
+        case Figure():
+            return figure
+        case _:
+            raise Refused(
+                f"the figure of {experiment.name!r} is a {type(figure).__name__}: return a "
+                "matplotlib Figure."
+            )
+
+
+def _failed(experiment: Experiment, error: Exception) -> Refused:
+    return Refused(
+        f"the figure of {experiment.name!r} failed ({type(error).__name__}: {error}): correct "
+        "its function; the results are kept."
+    )
+
+
+def saved(experiment: Experiment, figure: Figure, paths: Sequence[Path]) -> None:
+    """Write a figure of an experiment to each path; folders are made.
+
+    Raises
+    ------
+    Refused
+        Where the system does not let, or the figure cannot be drawn.
+    """
+    for path in paths:
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            save_figure(figure, path)
+        except OSError as error:
+            raise Refused(
+                f"the figure {os.fspath(path)!r} cannot be written ({error.strerror}): give "
+                "another place."
+            ) from error
+        except Exception as error:  # some faults, such as a logarithm of no data, show only now
+            raise _failed(experiment, error) from error

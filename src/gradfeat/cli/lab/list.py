@@ -1,0 +1,76 @@
+"""list and status: what experiments there are, and what a store has of them."""
+
+# Apart: these commands read words and counts, and need none of what runs or shows results.
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime
+from pathlib import Path
+
+from rich import box
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from gradfeat.cli.guard import refuse
+from gradfeat.cli.progress import duration
+from gradfeat.lab.errors import ExperimentError
+from gradfeat.lab.experiment import Experiment
+from gradfeat.lab.loading import experiment as loaded
+from gradfeat.lab.loading import names as shipped
+from gradfeat.lab.store import Store
+
+
+def list_experiments(names: Sequence[str]) -> int:
+    """Print a row an experiment; return 1 where a file of several cannot be used."""
+    table = Table(box=box.SIMPLE_HEAD, show_edge=False, padding=(0, 1, 0, 0))
+    table.add_column("experiment", no_wrap=True)
+    table.add_column("question", ratio=1)
+    table.add_column("settings x seeds", no_wrap=True)
+    problems = []
+    for name in names or shipped():
+        try:
+            found = loaded(name)
+        except ExperimentError as error:
+            problems.append(str(error))
+            continue
+        table.add_row(Text(name), Text(found.question), Text(_sizes(found)))
+    if table.row_count:
+        Console(highlight=False).print(table)
+    for problem in problems:
+        refuse(problem)
+    return 2 if problems else 0
+
+
+def _sizes(experiment: Experiment) -> str:
+    return "\n".join(
+        f"{scale} {len(experiment.cells(scale))} x {len(experiment.seed_list(scale))}"
+        for scale in experiment.grids
+    )
+
+
+def show_status(path: Path) -> None:
+    """Print a row for each experiment and version in the store."""
+    with Store.open(path, readonly=True) as store:
+        found = store.status()
+    if not found:
+        Console(highlight=False).print(
+            f"nothing is stored in {path} yet", markup=False, soft_wrap=True
+        )
+        return
+    table = Table(box=box.SIMPLE_HEAD, show_edge=False, padding=(0, 1, 0, 0))
+    table.add_column("experiment", overflow="fold")
+    for name in ("version", "done", "failed", "running"):
+        table.add_column(name, justify="right")
+    table.add_column("last finished", no_wrap=True)
+    table.add_column("computed for", justify="right", no_wrap=True)
+    for one in found:
+        counts = [f"{n:,}" for n in (one.version, one.done, one.failed, one.running)]
+        time = duration(one.seconds) if one.done + one.failed else ""
+        table.add_row(Text(one.experiment), *counts, _local(one.last), time)
+    Console(highlight=False).print(table)
+
+
+def _local(stamp: str) -> str:
+    return f"{datetime.fromisoformat(stamp).astimezone():%Y-%m-%d %H:%M}"

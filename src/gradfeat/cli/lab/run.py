@@ -1,0 +1,282 @@
+"""run and verify: compute what the store lacks, and tell what came of it."""
+
+from __future__ import annotations
+
+import contextlib
+import time
+from collections.abc import Iterator, Sequence
+from concurrent.futures import Executor
+from dataclasses import dataclass
+from multiprocessing import resource_tracker
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from rich.console import Console
+from rich.text import Text
+
+from gradfeat.cli.guard import Refused, Stopped, refuse
+from gradfeat.cli.lab.figures import Figures, drawn, saved
+from gradfeat.cli.lab.results import Judged, cell_in_words, counted, print_claims, reason, varying
+from gradfeat.cli.lab.selection import Request, command, store_option
+from gradfeat.cli.progress import CellBar, duration
+from gradfeat.drawing.numbers import listed
+from gradfeat.lab import Experiment, ExperimentError, Store, judge, run
+from gradfeat.lab.experiment import Point
+from gradfeat.lab.loading import experiment as loaded
+from gradfeat.lab.loading import names as shipped
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from gradfeat.lab.dask_executor import DaskExecutor
+
+#: Failed cells that a run names.
+NAMED = 3
+
+
+@dataclass(frozen=True)
+class Ran:
+    """What came of an experiment; `shown` is the word that named it."""
+
+    shown: str
+    experiment: Experiment
+    points: list[Point]
+    table: pd.DataFrame
+    cached: int
+    seconds: float
+
+    @property
+    def failures(self) -> list[dict[str, Any]]:
+        """Settings, seed and error of each failed cell."""
+        return self.table.attrs["failures"]
+
+    def judged(self) -> Judged:
+        """Return the claims with their verdicts."""
+        return judge(self.experiment, self.table)
+
+
+def run_experiments(names: Sequence[str], request: Request, figures: Figures | None) -> int:
+    """Run each, print claims, failures and where the figure is; return 1 if cells failed."""
+    experiments = _loaded(names)
+    for _, experiment in experiments:
+        request.check(experiment)
+    console, codes = Console(highlight=False), [0]
+    arrays = figures is not None
+    with executor_of(request.dask, request.jobs) as executor, opened(request.store) as store:
+        for name, experiment in experiments:
+            ran = computed(name, experiment, request, store, console, arrays, executor)
+            codes.append(_told(ran, request, console, figures))
+    return max(codes)
+
+
+def _loaded(names: Sequence[str]) -> list[tuple[str, Experiment]]:
+    """Return the experiments, each once; refuse two of one name, as results would mix."""
+    found: dict[str, tuple[str, Experiment]] = {}
+    for name in dict.fromkeys(names):
+        experiment = loaded(name)
+        if experiment.name in found:
+            raise Refused(
+                f"{found[experiment.name][0]!r} and {name!r} are both called {experiment.name!r}: "
+                "rename one, or run one at a time on stores of their own."
+            )
+        found[experiment.name] = name, experiment
+    return list(found.values())
+
+
+def _told(ran: Ran, request: Request, console: Console, figures: Figures | None) -> int:
+    code = 1 if ran.failures else 0
+    try:
+        print_claims(ran.judged(), console)
+        if figures is not None:
+            _draw(ran, figures, request.selection.scale, console)
+    except (Refused, ExperimentError) as error:
+        code = refuse(str(error))
+    if not ran.table.empty:
+        text = f"Means over seeds: {shown_by(ran, request)}"
+        console.print(text, markup=False, soft_wrap=True)
+    print_failures(ran, request, console)
+    return code
+
+
+def _draw(ran: Ran, figures: Figures, scale: str, console: Console) -> None:
+    figure = drawn(ran.experiment, ran.table, [point.cell for point in ran.points])
+    if figure is None:
+        return
+    paths = figures.paths(ran.experiment, scale)
+    saved(ran.experiment, figure, paths)
+    console.print(f"Figure: {listed([str(p) for p in paths])}", markup=False, soft_wrap=True)
+
+
+def verify_experiments(names: Sequence[str], request: Request) -> int:
+    """Print the claims of each and a summary; return 1 if a claim fails or cells failed."""
+    experiments = _loaded(names or shipped())
+    scale = request.selection.scale
+    if not names:
+        experiments = [pair for pair in experiments if scale in pair[1].grids]
+    for _, experiment in experiments:
+        request.check(experiment)
+    console, judged, runs, code = Console(highlight=False), [], [], 0
+    with opened(request.store) as store:
+        for name, experiment in experiments:
+            ran = computed(name, experiment, request, store, console, arrays=True)
+            runs.append(ran)
+            try:
+                own = ran.judged()
+            except ExperimentError as error:
+                code = refuse(str(error))
+                own = []
+            judged.extend(own)
+            print_claims(own, console)
+            print_failures(ran, request, console)
+    _summarise(judged, runs, console)
+    failed = any(v.outcome == "fails" for _, v in judged) or any(ran.failures for ran in runs)
+    return code or int(failed)
+
+
+def _summarise(judged: Judged, runs: Sequence[Ran], console: Console) -> None:
+    total, lost = sum(len(r.points) for r in runs), sum(len(r.failures) for r in runs)
+    there, seconds = sum(r.cached for r in runs), sum(r.seconds for r in runs)
+    cells = f"{total:,} cells, {lost:,} failed, {there:,} there before; {duration(seconds)}"
+    text = f"{len(runs)} experiment{'s' * (len(runs) != 1)}, {counted(judged)}; {cells}"
+    console.print(Text(text, style="bold"))
+
+
+def computed(
+    shown: str,
+    experiment: Experiment,
+    request: Request,
+    store: Store,
+    console: Console,
+    arrays: bool,
+    executor: Executor | None = None,
+) -> Ran:
+    """Compute what the store lacks: on the executor, or as the request says.
+
+    Raises
+    ------
+    Stopped
+        Of Ctrl-C, after what is finished was saved.
+    """
+    start = time.monotonic()
+    selection = request.selection
+    overrides: dict[str, Any] = dict(selection.overrides)
+    with CellBar(console, experiment.name) as bar:
+        try:
+            table = run(
+                experiment,
+                store=store,
+                executor=executor,
+                jobs=request.jobs,
+                scale=selection.scale,
+                seeds=selection.seeds,
+                device=request.device,
+                retry_failed=request.retry_failed,
+                arrays=arrays,
+                progress=bar.tell,
+                **overrides,
+            )
+        except KeyboardInterrupt:
+            raise Stopped(_stopped(bar, request)) from None
+    cached = 0 if bar.last is None else bar.last.cached
+    points = selection.points(experiment)
+    return Ran(shown, experiment, points, table, cached, time.monotonic() - start)
+
+
+@contextlib.contextmanager
+def opened(path: Path) -> Iterator[Store]:
+    """Give the store; Ctrl-C at any time between computing says that finished cells are kept.
+
+    Raises
+    ------
+    Stopped
+        Of Ctrl-C.
+    """
+    with Store.open(path) as store:
+        try:
+            yield store
+        except KeyboardInterrupt:
+            raise Stopped(f"stopped: finished cells are saved in {path}.") from None
+
+
+def _stopped(bar: CellBar, request: Request) -> str:
+    known = "what is finished is"
+    if bar.last is not None:
+        known = f"{bar.last.done:,} of {bar.last.total:,} cells are"
+    return f"stopped: {known} saved in {request.store}; the same command goes on from there."
+
+
+def print_failures(ran: Ran, request: Request, console: Console) -> None:
+    """Print how many cells failed, the first of them, and what to do."""
+    if not ran.failures:
+        return
+    n, total, names = len(ran.failures), len(ran.points), varying(ran.points)
+    console.print(Text(f"{n:,} of {total:,} cells failed:", style="bold red"))
+    for failure in ran.failures[:NAMED]:
+        _line(f"  {cell_in_words(failure, names)}: {reason(failure['error'])}", console)
+    if n > NAMED:
+        _line(f"  and {n - NAMED:,} more", console)
+    _line(f"tracebacks: {shown_by(ran, request)} --failures", console)
+    _line("try them again: the same command with --retry-failed", console)
+
+
+def shown_by(ran: Ran, request: Request) -> str:
+    """Return the command that shows what was run."""
+    words = [ran.shown, *store_option(request.store), *request.selection.options()]
+    return command("show", *words)
+
+
+def _line(text: str, console: Console) -> None:
+    console.print(text, markup=False, soft_wrap=True)
+
+
+@contextlib.contextmanager
+def executor_of(dask: str | None, jobs: int) -> Iterator[DaskExecutor | None]:
+    """The executor of `--dask`; None where it is not asked for.
+
+    Parameters
+    ----------
+    dask : str or None
+        Address of a scheduler, or "local".
+    jobs : int
+        Workers of a cluster that is started here.
+
+    Raises
+    ------
+    Refused
+        Of jobs for a cluster that has workers of its own.
+    EngineError
+        When no cluster answers, or Dask is not installed.
+    """
+    if dask is None:
+        yield None
+        return
+    if dask != "local" and jobs > 1:
+        raise Refused(
+            f"--jobs is {jobs} and the cluster at {dask!r} has workers of its own: leave --jobs "
+            "out, or give --dask local."
+        )
+    from gradfeat.lab.dask_executor import DaskExecutor
+    from gradfeat.rows.dask_client import client_of, quiet
+
+    opened = _started(jobs) if dask == "local" else client_of(dask)
+    with quiet(), opened as client:
+        yield DaskExecutor(client)
+
+
+@contextlib.contextmanager
+def _started(jobs: int) -> Iterator[Any]:
+    """A cluster of this machine, whose workers get no Ctrl-C; one that dies takes its cells along.
+
+    Dask would give a cell to several workers before it blames the cell; the sweep knows better.
+    """
+    from gradfeat.rows.dask_client import distributed, local_cluster
+    from gradfeat.rows.workers import interrupts_held
+
+    distributed()
+    from dask.config import set as setting
+
+    resource_tracker.ensure_running()  # it lets interrupts through when it is started
+    with contextlib.ExitStack() as stack:
+        with interrupts_held(), setting({"distributed.scheduler.allowed-failures": 0}):
+            client = stack.enter_context(local_cluster(jobs))
+        yield client
