@@ -23,7 +23,7 @@ HOUSE: Final = Room(63_400, 459)
 
 ROOMS: Final = {
     "": Room(100, 1),
-    "catalogue": Room(8_600, 42),
+    "catalogue": Room(8_720, 42),
     "cli": Room(3_550, 33),
     "diagnostics": Room(1_500, 11),
     "drawing": Room(950, 11),

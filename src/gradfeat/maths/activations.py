@@ -56,24 +56,17 @@ class Activation(ABC):
         """E sigma(Z)^2; by quadrature unless known."""
         return _mean_square(self.values, self.breakpoints)
 
-    @abstractmethod
     def spec(self) -> dict[str, Any]:
         """What `activation_from_spec` restores: a dict of JSON values."""
+        return {"name": self.name}
 
     def values(self, z: Float[np.ndarray, "*shape"]) -> Float[np.ndarray, "*shape"]:
         """sigma(z) of a float64 NumPy array."""
-        import torch
-
-        return self(torch.from_numpy(np.array(z, dtype=np.float64))).detach().numpy()
+        return _of_numpy(self, z)
 
     def derivative_second_moment(self) -> float:
         """E sigma'(Z)^2, by quadrature."""
-        import torch
-
-        def slope(z: np.ndarray) -> np.ndarray:
-            return self.derivative(torch.from_numpy(z)).detach().numpy()
-
-        return _mean_square(slope, self.breakpoints)
+        return _mean_square(lambda z: _of_numpy(self.derivative, z), self.breakpoints)
 
 
 @final
@@ -87,8 +80,7 @@ class ReLU(Activation):
 
     Examples
     --------
-    >>> import torch
-    >>> ReLU()(torch.tensor([-1.0, 2.0])).tolist()
+    >>> ReLU().values(np.array([-1.0, 2.0])).tolist()
     [0.0, 2.0]
     """
 
@@ -106,9 +98,6 @@ class ReLU(Activation):
 
     def second_moment(self) -> float:
         return 0.5
-
-    def spec(self) -> dict[str, Any]:
-        return {"name": self.name}
 
 
 @final
@@ -139,9 +128,6 @@ class CentredReLU(Activation):
     def second_moment(self) -> float:
         return 0.5 - RELU_MEAN**2
 
-    def spec(self) -> dict[str, Any]:
-        return {"name": self.name}
-
 
 @final
 @dataclass(frozen=True)
@@ -152,8 +138,7 @@ class TruncatedReLU(Activation):
 
     Examples
     --------
-    >>> import torch
-    >>> TruncatedReLU()(torch.tensor([-1.0, 0.5, 2.0])).tolist()
+    >>> TruncatedReLU().values(np.array([-1.0, 0.5, 2.0])).tolist()
     [0.0, 0.5, 1.0]
     """
 
@@ -172,9 +157,6 @@ class TruncatedReLU(Activation):
     def second_moment(self) -> float:
         return 0.5 - RELU_MEAN * math.exp(-0.5)
 
-    def spec(self) -> dict[str, Any]:
-        return {"name": self.name}
-
 
 @final
 @dataclass(frozen=True)
@@ -183,9 +165,8 @@ class Tanh(Activation):
 
     Examples
     --------
-    >>> import torch
-    >>> Tanh().derivative(torch.tensor([0.0])).tolist()
-    [1.0]
+    >>> Tanh().values(np.array([0.0])).tolist()
+    [0.0]
     """
 
     name: ClassVar[str] = "tanh"
@@ -195,9 +176,6 @@ class Tanh(Activation):
 
     def derivative(self, z: Float[Tensor, "*shape"]) -> Float[Tensor, "*shape"]:
         return 1 - z.tanh().square()
-
-    def spec(self) -> dict[str, Any]:
-        return {"name": self.name}
 
 
 @final
@@ -233,9 +211,6 @@ class Erf(Activation):
     def second_moment(self) -> float:
         return 2 / math.pi * math.asin(2 / 3)
 
-    def spec(self) -> dict[str, Any]:
-        return {"name": self.name}
-
 
 @final
 @dataclass(frozen=True)
@@ -265,9 +240,8 @@ class Polynomial(Activation):
 
     def __post_init__(self) -> None:
         if not self.coefficients or not np.isfinite(self.coefficients).all():
-            raise ValueError(
-                f"Polynomial coefficients were {self.coefficients}; give at least one, all finite."
-            )
+            got = self.coefficients
+            raise ValueError(f"Polynomial coefficients were {got}; give at least one, all finite.")
 
     def __call__(self, z: Float[Tensor, "*shape"]) -> Float[Tensor, "*shape"]:
         value = z.new_full(z.shape, self.coefficients[-1])
@@ -395,6 +369,13 @@ def activation_from_spec(spec: dict[str, Any]) -> Activation:
         f"A saved activation was {spec!r}; it must name one of {', '.join(NAMES)}, or polynomial"
         " with a list of coefficients: save the model again with this version."
     )
+
+
+def _of_numpy(f: Callable[[Tensor], Tensor], z: np.ndarray) -> np.ndarray:
+    """f at the entries of an array; torch is imported where values are asked for."""
+    import torch
+
+    return f(torch.from_numpy(np.array(z, dtype=np.float64))).detach().numpy()
 
 
 def _mean_square(f: hermite.RealFunction, breakpoints: tuple[float, ...]) -> float:
