@@ -8,7 +8,7 @@ NEWEST := import sys; sys.exit(sys.version_info < (3, 11))
 PYTHON ?= $(shell for p in python3.11 python3; do \
 	$$p -c '$(NEWEST)' 2>/dev/null && echo $$p && break; done)
 PIP    := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
-PYTEST := OMP_NUM_THREADS=1 SCIPY_ARRAY_API=1 $(BIN)/python -m pytest -n 2
+PYTEST := OMP_NUM_THREADS=1 SCIPY_ARRAY_API=1 $(BIN)/python -m pytest -n 2 --dist loadfile
 
 .PHONY: help demo test test-all lint types layers check journeys bench bench-tabular clean
 

@@ -35,7 +35,7 @@ SMALL = {
     },
     "ba22-step-size": {"d": [5, 8], "n_test": 50},
     "kernel-cost": {"n": [60, 120], "d": 4, "bandwidth": 2.0, "penalty": 1e-3, "n_test": 100},
-    "moniri24-errors": {"alpha": [-0.2, 0.1, 0.3], "setting": [1, 2], "n": [60, 80]},
+    "moniri24-errors": {"alpha": [0.1, 0.3], "setting": [1, 2], "n": [60]},
     "moniri24-spectrum": {
         "alpha": [-0.1, 0.3], "activation": ["sine", "tanh"], "n": 200, "d": 40, "N": 20,
     },
@@ -102,12 +102,14 @@ def test_small_cells_all_finish_and_every_claim_can_be_judged(name, tables):
 def test_the_figure_draws_with_and_without_theory(name, tables, tmp_path):
     found, table = experiment(name), tables[name]
     cells = table[list(found.factors)].drop_duplicates().to_dict("records")
-    for i, theory in enumerate((None, found.theory_table(cells))):
+    for theory in (found.theory_table(cells), None):
         figure = found.figure(table, theory)
         assert figure.axes
         assert all(ax.get_title(loc="left") for ax in figure.axes if ax.get_label() != "<colorbar>")
-        save_figure(figure, tmp_path / f"{i}.png")
-    assert (tmp_path / "0.png").read_bytes()[:4] == b"\x89PNG"
+        if theory is not None:
+            figure.draw_without_rendering()  # some faults show only now
+    save_figure(figure, tmp_path / "figure.png")
+    assert (tmp_path / "figure.png").read_bytes()[:4] == b"\x89PNG"
 
 
 def test_stacked_seeds_have_the_numbers_of_single_ones():
