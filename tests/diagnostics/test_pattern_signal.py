@@ -8,8 +8,7 @@ import torch
 
 from gradfeat.diagnostics.pattern_signal import pattern_signal
 from gradfeat.theory.patterns import PatternLaw
-from gradfeat.theory.shi22_moments import gradient_moments
-from gradfeat.theory.shi22_signal import signal_to_noise
+from gradfeat.theory.shi22_moments import gradient_moments, signal_to_noise
 
 G = torch.Generator().manual_seed(0)
 

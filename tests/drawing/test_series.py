@@ -11,8 +11,7 @@ from scipy.stats import t
 from gradfeat.catalogue.shared.curves import metric_series
 from gradfeat.drawing import style
 from gradfeat.drawing.panels import caption, panels, shared_key
-from gradfeat.drawing.series import Series, level, line, points
-from gradfeat.drawing.summary import summary
+from gradfeat.drawing.series import Series, level, line, points, summary
 
 CELLS = DataFrame(
     {

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import torch
 
-from gradfeat.maths.differences import central_gradient, has_jumps
+from gradfeat.maths.gradients import central_gradient, has_jumps
 
 X = torch.randn(40, 3, generator=torch.Generator().manual_seed(0)).double()
 STEPS = torch.full((3,), 1e-3).double()

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 import torch
 
+from gradfeat.diagnostics.alignment import coverage
 from gradfeat.models.gradient_features.cones import clustered
-from gradfeat.models.gradient_features.coverage import coverage
 
 
 def gradients(m=600, d=4):

@@ -5,8 +5,11 @@ from __future__ import annotations
 import pytest
 import torch
 
-from gradfeat.models.gradient_features.feature_set import first_neurons, gradient_feature_set
-from gradfeat.models.gradient_features.null import null_norm
+from gradfeat.models.gradient_features.feature_set import (
+    first_neurons,
+    gradient_feature_set,
+    null_norm,
+)
 
 NEURONS = 400
 

@@ -21,8 +21,7 @@ from gradfeat.theory.finite_step_errors import finite_step_errors
 from gradfeat.theory.gradient_direction import gradient_direction
 from gradfeat.theory.one_step_errors import limit_errors
 from gradfeat.theory.ridge_errors import moments, random_feature_errors
-from gradfeat.theory.step_grid import step_grid
-from gradfeat.theory.step_resolvent import gamma, solve
+from gradfeat.theory.step_resolvent import gamma, solve, step_grid
 from gradfeat.theory.teacher import Teacher
 
 PHI, PSI, LAM = 0.5, 2 / 3, 0.01

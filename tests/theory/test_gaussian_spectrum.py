@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from gradfeat.maths.hermite import gauss_hermite
-from gradfeat.theory.gaussian_spectrum import GaussianLine, gaussian_law
+from gradfeat.theory.input_spectra import GaussianLine, gaussian_law
 from gradfeat.theory.kernel_curve import KernelLaw, tuned_risk
 
 

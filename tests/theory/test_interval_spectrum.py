@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 
-from gradfeat.theory.interval_spectrum import interval_law, minimax_exponent
+from gradfeat.theory.input_spectra import interval_law, minimax_exponent
 from gradfeat.theory.kernel_curve import tuned_risk
 
 

@@ -7,8 +7,7 @@ from itertools import product
 import numpy as np
 import pytest
 
-from gradfeat.theory.linear_accuracy import best_linear_accuracy, best_threshold_accuracy
-from gradfeat.theory.patterns import PatternLaw
+from gradfeat.theory.patterns import PatternLaw, best_linear_accuracy, best_threshold_accuracy
 
 LAWS = [
     PatternLaw.hard_instance(D=8, k=5, p_o=0.3),

@@ -7,8 +7,8 @@ import pytest
 
 from gradfeat.theory.activation_coefficients import smoothed_step
 from gradfeat.theory.patterns import PatternLaw
-from gradfeat.theory.shi22_moments import gradient_moments
-from gradfeat.theory.shi22_signal import (
+from gradfeat.theory.shi22_moments import (
+    gradient_moments,
     population_step,
     predicted_cosine,
     signal_to_noise,

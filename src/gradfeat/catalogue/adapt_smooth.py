@@ -123,7 +123,7 @@ def theory(method: str, s: int, n: int, noise: float) -> dict[str, float]:
 def _law(s: int) -> KernelLaw:
     """Of exp(-t)(1 + t + t^2/3), t = sqrt(5) |x - z|."""
     from gradfeat.tasks.targets import TruncatedPower
-    from gradfeat.theory.interval_spectrum import interval_law
+    from gradfeat.theory.input_spectra import interval_law
 
     def matern(distance: np.ndarray) -> np.ndarray:
         t = math.sqrt(5) * distance
@@ -135,7 +135,7 @@ def _law(s: int) -> KernelLaw:
 def rate(s: int) -> float:
     """2 t/(2 t + 1), t = s + 1/2: the loss falls like n to minus this.
 
-    Source: Stone 1982, the minimax rate (`theory.interval_spectrum.minimax_exponent`).
+    Source: Stone 1982, the minimax rate (`theory.input_spectra.minimax_exponent`).
     """
     return (2 * s + 1) / (2 * s + 2)
 
@@ -164,7 +164,7 @@ def figure(table: pd.DataFrame, theory_table: pd.DataFrame | None) -> Figure:
 
 def _theory_line(ax: Axes, rows: pd.DataFrame, color: str) -> None:
     """The kernel's curve; for the network the power law through the middle of the points."""
-    from gradfeat.theory.interval_spectrum import minimax_exponent
+    from gradfeat.theory.input_spectra import minimax_exponent
     from gradfeat.theory.kernel_curve import tuned_risk
 
     row = rows.iloc[0]

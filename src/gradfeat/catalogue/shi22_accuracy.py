@@ -127,7 +127,7 @@ def _ridge(learner: GradientDescent, start: Layers, i: int, seed: int, train: Sa
 
 def theory(structure: str, k: int, p_o: float) -> dict[str, float]:
     """What the best linear function of the patterns reaches: 27/32 at k = 5, p_o = 1/2."""
-    from gradfeat.theory.linear_accuracy import best_linear_accuracy
+    from gradfeat.theory.patterns import best_linear_accuracy
 
     return {"best_linear": best_linear_accuracy(k, p_o) if structure == "yes" else 0.5}
 

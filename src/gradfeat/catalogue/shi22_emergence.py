@@ -114,8 +114,7 @@ def theory(n: int, structure: str, D: int, k: int, p_o: float, m: int) -> dict[s
     """
     from gradfeat.models.descent.phases import SHI22_STEP_SIZES
     from gradfeat.theory.patterns import PatternLaw
-    from gradfeat.theory.shi22_moments import gradient_moments
-    from gradfeat.theory.shi22_signal import population_step
+    from gradfeat.theory.shi22_moments import gradient_moments, population_step
 
     odd = range(1, k + 1, 2)
     hard = PatternLaw.hard_instance(D, k, p_o)
@@ -130,7 +129,7 @@ def theory(n: int, structure: str, D: int, k: int, p_o: float, m: int) -> dict[s
 
 
 def _predicted(moments: GradientMoments, step: int, n: int) -> dict[str, float]:
-    from gradfeat.theory.shi22_signal import predicted_cosine
+    from gradfeat.theory.shi22_moments import predicted_cosine
 
     inside = np.abs(moments.T[:, : moments.k]).mean(1)
     outside = np.sqrt((moments.T**2 + moments.variance / n)[:, moments.k :].mean(1))

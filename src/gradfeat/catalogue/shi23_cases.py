@@ -15,7 +15,7 @@ from gradfeat.catalogue.shared.gradient_feature_masses import exact_masses
 from gradfeat.catalogue.shared.order_checks import never
 from gradfeat.drawing import series, style
 from gradfeat.drawing.panels import caption, panels
-from gradfeat.drawing.summary import summary
+from gradfeat.drawing.series import summary
 from gradfeat.lab.claims import Claim, above, below, each, every, greater
 from gradfeat.lab.experiment import Experiment
 

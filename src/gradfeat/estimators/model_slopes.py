@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from torch import Tensor, nn
 
 from ..maths import gradients
-from ..maths.differences import central_gradient, has_jumps
+from ..maths.gradients import central_gradient, has_jumps
 from ..maths.modules import check_differentiable, float_place
 from ..models.base import Predictor
 from .array_functions import array_function, response

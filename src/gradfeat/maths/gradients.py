@@ -1,4 +1,4 @@
-"""The average gradient outer product (AGOP)."""
+"""The average gradient outer product (AGOP), and gradients by central differences."""
 
 from __future__ import annotations
 
@@ -99,3 +99,97 @@ def agop(
     if centre and mean is not None:
         total -= mean.T @ mean
     return (total + total.T) / 2
+
+
+#: Above this share of exact zeros among inputs that matter, a function is flat between jumps.
+MOSTLY_ZERO = 0.9
+
+#: Changes below this share of the function's size are rounding in float64.
+ROUNDING = 1e-12
+
+
+def central_gradient(
+    f: Callable[[Tensor], Tensor],
+    X: Float[Tensor, "n d"],
+    steps: Float[Tensor, " d"],
+    batch_size: int,
+) -> Float[Tensor, "n c d"]:
+    """(f(x + h_j e_j) - f(x - h_j e_j)) / (2 h_j) at each row; 0 where h_j is 0.
+
+    Divides by the distance between the two points as rounded, so that a short step in a column of
+    large values costs no accuracy.
+
+    Parameters
+    ----------
+    f : callable (p, d) -> (p, c)
+        The function; at most `batch_size` rows a call (two at least).
+    X : Tensor (n, d)
+        Points.
+    steps : Tensor (d,)
+        h_j in the units of column j, at least one positive.
+    batch_size : int
+        Rows in one call of `f`.
+
+    Examples
+    --------
+    >>> f = lambda X: (X**2).sum(1, keepdim=True)
+    >>> J = central_gradient(f, torch.tensor([[1.0, 3.0]]), torch.tensor([0.5, 0.0]), 10)
+    >>> J.tolist()
+    [[[2.0, 0.0]]]
+    """
+    moving = steps.nonzero().flatten()
+    at_once = max(1, batch_size // (2 * len(moving)))
+    return torch.cat([_block(f, rows, moving, steps, batch_size) for rows in X.split(at_once)])
+
+
+def _block(
+    f: Callable[[Tensor], Tensor], X: Tensor, moving: Tensor, steps: Tensor, batch_size: int
+) -> Tensor:
+    at_once = max(1, batch_size // (2 * len(X)))
+    slopes = torch.cat([_slopes(f, X, j, steps[j]) for j in moving.split(at_once)], dim=2)
+    J = X.new_zeros(len(X), slopes.shape[1], X.shape[1])
+    J[:, :, moving] = slopes
+    return J
+
+
+def _slopes(f: Callable[[Tensor], Tensor], X: Tensor, columns: Tensor, h: Tensor) -> Tensor:
+    """Derivatives (n, c, a) along `columns` (a,), by one call of f."""
+    a = len(columns)
+    each = torch.arange(a, device=X.device)
+    ahead, behind = X.repeat(a, 1, 1), X.repeat(a, 1, 1)
+    ahead[each, :, columns] += h[:, None]
+    behind[each, :, columns] -= h[:, None]
+    width = ahead[each, :, columns] - behind[each, :, columns]
+    out = f(torch.cat([ahead, behind]).flatten(0, 1)).reshape(2, a, len(X), -1)
+    return ((out[0] - out[1]) / width[..., None]).permute(1, 2, 0)
+
+
+def has_jumps(
+    f: Callable[[Tensor], Tensor],
+    X: Float[Tensor, "n d"],
+    steps: Float[Tensor, " d"],
+    batch_size: int,
+) -> bool:
+    """Do derivatives by these steps say nothing about f, because f is flat between jumps?
+
+    Either almost all are exactly zero, or their mean square is more than twice that at steps four
+    times as long: it is the same for a smooth f and four times as large where f jumps, because a
+    jump of size s met with probability in proportion to h gives s/(2h).
+
+    Examples
+    --------
+    >>> X, h = torch.linspace(-1, 1, 50).double()[:, None], torch.tensor([1e-3]).double()
+    >>> has_jumps(lambda X: (5 * X).round(), X, h, 100), has_jumps(torch.sin, X, h, 100)
+    (True, False)
+    """
+    out = torch.cat([f(rows) for rows in X.split(batch_size)])
+    rounding = ROUNDING * out.abs().max()
+    near, far = (central_gradient(f, X, k * steps, batch_size) * steps for k in (1, 4))
+    matters = (near != 0).any(0)
+    if not matters.any():
+        return bool((out.amax(0) - out.amin(0) > rounding).any())
+    change = near[:, matters]
+    if (change == 0).double().mean() > MOSTLY_ZERO:
+        return True
+    noise = change.square().mean().sqrt() <= rounding
+    return bool(~noise & (near.square().sum() > 2 * far.square().sum()))

@@ -9,8 +9,12 @@ import numpy as np
 import torch
 
 from gradfeat.maths.streams import stream
-from gradfeat.models.gradient_features.feature_set import LEAST_MASS, first_neurons
-from gradfeat.models.gradient_features.null import MEMBERS, null_norm
+from gradfeat.models.gradient_features.feature_set import (
+    LEAST_MASS,
+    MEMBERS,
+    first_neurons,
+    null_norm,
+)
 
 #: Direct solves in all rows that a fit is taken to cost.
 SOLVES = 2

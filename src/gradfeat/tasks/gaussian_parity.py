@@ -1,5 +1,6 @@
 """Gaussian inputs with the labels of one parity block: the rule without the structure."""
 
+# Apart: a data model has a file of its own.
 from __future__ import annotations
 
 from dataclasses import dataclass

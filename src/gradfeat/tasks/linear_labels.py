@@ -1,5 +1,6 @@
 """Gaussian inputs with a linear target or the sign of one."""
 
+# Apart: a data model has a file of its own.
 from __future__ import annotations
 
 from dataclasses import dataclass

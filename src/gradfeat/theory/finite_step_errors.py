@@ -14,8 +14,7 @@ from ..maths.residuals import Residual
 from .feature_resolvent import FeatureLimit
 from .gradient_direction import gradient_direction
 from .ridge_errors import RidgeErrors, moments, random_feature_errors
-from .step_grid import K_MAX, StepGrid, step_grid
-from .step_resolvent import TINY, gamma, solve
+from .step_resolvent import K_MAX, TINY, StepGrid, gamma, solve, step_grid
 from .teacher import Teacher
 
 

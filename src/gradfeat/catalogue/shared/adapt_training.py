@@ -66,7 +66,7 @@ def gaussian_risk(
     >>> near < 0.02 < 0.2 < far
     True
     """
-    from gradfeat.theory.gaussian_spectrum import gaussian_law
+    from gradfeat.theory.input_spectra import gaussian_law
     from gradfeat.theory.kernel_curve import tuned_risk
 
     laws = [gaussian_law(g.single, g.r, d, size * b, ambient=ambient) for b in BANDWIDTHS]

@@ -9,14 +9,13 @@ import numpy as np
 from jaxtyping import Float
 from torch import Tensor
 
-from gradfeat.diagnostics.alignment import cosines
+from gradfeat.diagnostics.alignment import cosines, coverage
 from gradfeat.maths.activations import ReLU
 from gradfeat.models.base import Predictor
 from gradfeat.models.descent.layers import Layers
 from gradfeat.models.descent.loop import Source, descend
 from gradfeat.models.descent.phases import Phase
 from gradfeat.models.descent.trained import AllLayers
-from gradfeat.models.gradient_features.coverage import coverage
 from gradfeat.models.gradient_features.feature_set import LEAST_MASS, first_gradients
 from gradfeat.models.losses import Logistic
 from gradfeat.tasks.base import Sample

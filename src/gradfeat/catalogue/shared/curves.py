@@ -6,9 +6,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from gradfeat.drawing.series import Series
+from gradfeat.drawing.series import Series, summary
 from gradfeat.drawing.style import Mark
-from gradfeat.drawing.summary import summary
 
 if TYPE_CHECKING:
     import pandas as pd

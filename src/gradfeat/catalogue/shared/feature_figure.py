@@ -16,7 +16,7 @@ from gradfeat.catalogue.shared.curves import (
 )
 from gradfeat.drawing import series, style
 from gradfeat.drawing.panels import caption, panels, shared_key
-from gradfeat.drawing.summary import summary
+from gradfeat.drawing.series import summary
 
 if TYPE_CHECKING:
     import pandas as pd

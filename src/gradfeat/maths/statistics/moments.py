@@ -10,8 +10,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from ..blocks import Block, Statistic, accumulator
-from ..gram import add_gram, mirrored
-from .packing import from_triangle, to_triangle
+from ..gram import add_gram, from_triangle, mirrored, to_triangle
 
 #: Rows to other rows, such as inputs to features; must not depend on which rows come together.
 RowMap = Callable[[Block], Block]

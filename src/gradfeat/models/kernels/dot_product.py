@@ -11,8 +11,7 @@ import torch
 from torch import Tensor
 
 from .duals import none
-from .pairs import Pairs, Side
-from .rotation_invariant import RotationInvariantKernel, check_bandwidth
+from .rotation_invariant import Pairs, RotationInvariantKernel, Side, check_bandwidth
 
 
 @final

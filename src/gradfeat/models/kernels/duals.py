@@ -15,7 +15,7 @@ from torch import Tensor
 
 from ...maths.activations import RELU_MEAN, Activation
 from ...maths.hermite import MAX_DEGREE, orthonormal_hermite
-from .pairs import Pairs, Side
+from .rotation_invariant import Pairs, Side
 
 
 @dataclass(frozen=True)

@@ -13,8 +13,7 @@ from torch import Tensor
 
 from ...maths.activations import Activation, CentredReLU, Erf, ReLU
 from .duals import CentredReLUDual, Dual, ErfDual, HermiteDual, ReLUDual
-from .pairs import Pairs, Side
-from .rotation_invariant import RotationInvariantKernel, check_bandwidth
+from .rotation_invariant import Pairs, RotationInvariantKernel, Side, check_bandwidth
 
 Trained = Literal["all", "head", "hidden"]
 
