@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from gradfeat.cli.guard import Refused
-from gradfeat.drawing.saving import check_suffix
+from gradfeat.drawing.saving import check_suffix, save_figure
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 FORMATS = (".png", ".svg", ".pdf")
 
@@ -24,3 +28,14 @@ def check_file(path: Path) -> None:
         raise Refused(str(error)) from None
     if path.is_dir() or not path.absolute().parent.is_dir():
         raise Refused(f"'{path}' is a folder or in none that exists: give a file in a folder.")
+
+
+def write_figure(figure: Figure, path: Path) -> None:
+    """Write a figure; its folder is made. `Refused` where the system does not let."""
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        save_figure(figure, path)
+    except OSError as error:
+        raise Refused(
+            f"the figure {str(path)!r} cannot be written ({error.strerror}): give another place."
+        ) from error

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from gradfeat.cli.figures import FORMATS
+from gradfeat.cli.figures import FORMATS, write_figure
 from gradfeat.cli.guard import Refused
-from gradfeat.drawing.saving import save_figure
 from gradfeat.lab.cells import Cell
 from gradfeat.lab.experiment import Experiment
 from gradfeat.table.atomic import check_folder
@@ -107,12 +105,8 @@ def saved(experiment: Experiment, figure: Figure, paths: Sequence[Path]) -> None
     """
     for path in paths:
         try:
-            path.parent.mkdir(parents=True, exist_ok=True)
-            save_figure(figure, path)
-        except OSError as error:
-            raise Refused(
-                f"the figure {os.fspath(path)!r} cannot be written ({error.strerror}): give "
-                "another place."
-            ) from error
+            write_figure(figure, path)
+        except Refused:
+            raise
         except Exception as error:  # some faults, such as a logarithm of no data, show only now
             raise _failed(experiment, error) from error

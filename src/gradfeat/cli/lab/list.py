@@ -8,13 +8,12 @@ from collections.abc import Sequence
 from datetime import datetime
 from pathlib import Path
 
-from rich import box
 from rich.console import Console
-from rich.table import Table
 from rich.text import Text
 
 from gradfeat.cli.guard import refuse
 from gradfeat.cli.progress import duration
+from gradfeat.drawing.text_tables import text_table
 from gradfeat.lab.errors import ExperimentError
 from gradfeat.lab.experiment import Experiment
 from gradfeat.lab.loading import experiment as loaded
@@ -24,7 +23,7 @@ from gradfeat.lab.store import Store
 
 def list_experiments(names: Sequence[str]) -> int:
     """Print a row an experiment; return 1 where a file of several cannot be used."""
-    table = Table(box=box.SIMPLE_HEAD, show_edge=False, padding=(0, 1, 0, 0))
+    table = text_table()
     table.add_column("experiment", no_wrap=True)
     table.add_column("question", ratio=1)
     table.add_column("settings x seeds", no_wrap=True)
@@ -59,7 +58,7 @@ def show_status(path: Path) -> None:
             f"nothing is stored in {path} yet", markup=False, soft_wrap=True
         )
         return
-    table = Table(box=box.SIMPLE_HEAD, show_edge=False, padding=(0, 1, 0, 0))
+    table = text_table()
     table.add_column("experiment", overflow="fold")
     for name in ("version", "done", "failed", "running"):
         table.add_column(name, justify="right")

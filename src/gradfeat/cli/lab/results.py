@@ -8,11 +8,11 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from rich import box
 from rich.console import Console, Group
 from rich.table import Table
 from rich.text import Text
 
+from gradfeat.drawing.text_tables import text_table
 from gradfeat.lab.experiment import Point
 from gradfeat.lab.verdicts import SEVERITY, Claim, Outcome, Verdict
 
@@ -30,7 +30,7 @@ def claims_table(judged: Judged) -> Table:
 
     Of a claim that does not hold the rule is told in words.
     """
-    table = Table(box=box.SIMPLE_HEAD, show_edge=False, padding=(0, 1, 0, 0))
+    table = text_table()
     table.add_column("claim", ratio=1)
     table.add_column("verdict", width=10)
     table.add_column("estimate", width=18)

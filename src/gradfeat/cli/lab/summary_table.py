@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
-from rich import box
 from rich.console import Console
 from rich.measure import Measurement
 from rich.table import Table
@@ -15,6 +14,7 @@ from rich.text import Text
 
 from gradfeat.cli.guard import Refused
 from gradfeat.drawing.numbers import MISSING
+from gradfeat.drawing.text_tables import text_table
 from gradfeat.lab.errors import choices
 from gradfeat.lab.intervals import Limits, limits_of
 from gradfeat.lab.rows import factor_names
@@ -94,7 +94,7 @@ def _width(table: Table, console: Console) -> int:
 
 
 def _rows(parts: Sequence[pd.DataFrame], names: Sequence[str], metrics: Sequence[str]) -> Table:
-    shown = Table(box=box.SIMPLE_HEAD, show_edge=False, padding=(0, 1, 0, 0))
+    shown = text_table()
     for name in [*names, *metrics, "seeds"]:
         shown.add_column(Text(name), justify="left" if name in names else "right")
     for part in parts:

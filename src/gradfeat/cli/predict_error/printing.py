@@ -17,13 +17,11 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from gradfeat.cli.figures import check_file
-from gradfeat.cli.guard import Refused
+from gradfeat.cli.figures import check_file, write_figure
 from gradfeat.cli.plain_values import finite
 from gradfeat.cli.predict_error.sentences import advice, gain, header, regimes, steps
 from gradfeat.cli.predict_error.setting import PredictionSetting
 from gradfeat.drawing.numbers import MISSING, number, plain
-from gradfeat.drawing.saving import save_figure
 from gradfeat.drawing.text_tables import text_table
 from gradfeat.theory.column_gain import MOST_POWERS
 from gradfeat.theory.predicted_errors import Prediction
@@ -149,13 +147,7 @@ def _draw(setting: PredictionSetting, found: Sequence[Prediction], path: Path) -
 
     there = [one for one in found if math.isfinite(one.alpha)]
     curve = [setting.predicted(alpha) for alpha in _along([one.alpha for one in there])]
-    drawn = step_errors(curve, there, n=setting.sizes.n).figure
-    try:
-        save_figure(drawn.figure, path)
-    except OSError as error:
-        raise Refused(
-            f"the figure '{path}' cannot be written ({error.strerror}): give another place"
-        ) from error
+    write_figure(step_errors(curve, there, n=setting.sizes.n).figure.figure, path)
 
 
 def _along(alphas: Sequence[float]) -> list[float]:
