@@ -1,5 +1,7 @@
 """Figures to files: the same figure gives the same bytes."""
 
+# Apart: not the command line alone saves figures; benchmarks and users do.
+
 from __future__ import annotations
 
 from io import BytesIO
