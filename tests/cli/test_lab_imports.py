@@ -6,31 +6,53 @@ import re
 import subprocess
 import sys
 
-from cli.lab_files import grows
+from cli.lab_files import GROWS, grows
 from cli.tables import gradfeat
+from gradfeat.cli.app import GROUPS
+from gradfeat.lab import Store
 from gradfeat.table.methods import METHODS
+
+#: The experiment without its figure.
+WORDS = GROWS.replace("from matplotlib.figure import Figure", "").replace("figure=figure,", "")
+
+#: What costs seconds to import, and what words, counts and claims do without.
+HEAVY = ("torch", "scipy.stats", "sklearn", "skrub", "matplotlib")
 
 PROGRAM = """
 import sys
 from gradfeat.cli import app, guarded
-code = guarded(app, sys.argv[1:])
-print(code, [name for name in ("torch", "sklearn", "skrub") if name in sys.modules])
+code = max(guarded(app, words.split()) for words in sys.argv[2:])
+print(code, [name for name in sys.argv[1].split() if name in sys.modules])
 """
 
 
-def loaded(folder, *words: str) -> str:
-    command = [sys.executable, "-c", PROGRAM, *words]
+def loaded(folder, *commands: str, of: tuple[str, ...] = HEAVY) -> str:
+    """Run commands in one fresh process; return the worst code and which modules it has then."""
+    command = [sys.executable, "-c", PROGRAM, " ".join(of), *commands]
     done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=True)
     return done.stdout.splitlines()[-1]
 
 
 def test_help_needs_no_library_of_numbers(folder):
-    assert loaded(folder, "--help") == "0 []"
-    assert loaded(folder, "run", "--help") == "0 []"
+    names = [name for group in GROUPS.values() for name in group]
+    of = (*HEAVY, "pandas", "scipy")
+    assert loaded(folder, "--help", *(f"{name} --help" for name in names), of=of) == "0 []"
+
+
+def test_list_and_status_read_words_and_counts_alone(folder):
+    Store.open(folder / "gradfeat.sqlite").close()
+    of = (*HEAVY, "pandas", "scipy")
+    assert loaded(folder, "list", "status", of=of) == "0 []"
+
+
+def test_show_judges_stored_numbers_without_what_computed_them(folder, capsys):
+    gradfeat(capsys, "run", grows(folder, WORDS), "--no-figure")
+    assert loaded(folder, "status", "show grows.py") == "0 []"
 
 
 def test_a_run_does_without_the_stack_of_tables(folder):
-    assert loaded(folder, "run", grows(folder)) == "0 ['torch']"
+    of = ("torch", "sklearn", "skrub")
+    assert loaded(folder, f"run {grows(folder)}", of=of) == "0 ['torch']"
 
 
 def test_the_help_of_fit_names_every_method(capsys):

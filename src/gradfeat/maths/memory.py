@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import os
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import torch
 from jaxtyping import Float
-from torch import Tensor
+
+if TYPE_CHECKING:
+    from torch import Tensor
+else:
+    Tensor = Any  # bytes are counted without torch; shapes are checked all the same
 
 #: Bytes of scratch that one block of rows may use unless the caller says otherwise.
 BLOCK_BYTES = 256 * 2**20
@@ -107,9 +111,12 @@ def unwritten(n: int, m: int, like: Tensor) -> Float[Tensor, "n m"]:
 
     Examples
     --------
+    >>> import torch
     >>> unwritten(2, 3, torch.zeros(1).double()).shape
     torch.Size([2, 3])
     """
+    import torch
+
     if like.device.type != "cpu":
         return like.new_empty(n, m)
     return torch.from_numpy(np.empty((n, m), dtype=like.new_empty(0).numpy().dtype))
@@ -125,12 +132,15 @@ class Shelf:
 
     Examples
     --------
+    >>> import torch
     >>> shelf = Shelf(100)
     >>> shelf.keep(torch.ones(2, 2)).tolist()
     [[1.0, 1.0], [1.0, 1.0]]
     """
 
     def __init__(self, entries: int = 2**24) -> None:
+        import torch
+
         self._entries = entries
         self._piece = torch.empty(0)
 
