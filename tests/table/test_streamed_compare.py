@@ -7,8 +7,9 @@ from dataclasses import dataclass, replace
 
 import pandas as pd
 import pytest
+from rich.console import Console
 
-from gradfeat.reports import render
+from gradfeat.reports import render, terminal_table
 from gradfeat.rows.errors import SourceError
 from gradfeat.rows.source import Piece
 from gradfeat.rows.sources.frames import FrameTables
@@ -58,6 +59,12 @@ def test_methods_that_need_their_rows_in_memory_are_fitted_to_a_sample(monkeypat
     assert found == {"linear": (300, False, ""), "boosting": (100, True, "")}
     said = "Gradient boosting was fitted on 100 of the 300 training rows, which it needs in memory"
     assert any(said in warning for warning in report.warnings)
+    page, console = render(report), Console(width=100, record=True)
+    console.print(terminal_table(report))
+    text = console.export_text()
+    for shown in (page, text):
+        assert "Gradient boosting (sample)" in " ".join(shown.split())
+        assert "Linear model (sample)" not in shown
 
 
 def test_columns_to_be_ignored_are_not_read():

@@ -112,7 +112,7 @@ def _method_row(report: FitReport, method: MethodResult, names: list[str]) -> di
     scores = [method.scores.get(name, _UNKNOWN) for name in names]
     settings = ", ".join(f"{k} = {v}" for k, v in method.settings.items())
     return {
-        "label": method.label,
+        "label": method.label + (" (sample)" if method.sampled else ""),
         "family": method.family,
         "family_label": FAMILIES[method.family].label,
         "scores": [(number(score.estimate), span(score)) for score in scores],

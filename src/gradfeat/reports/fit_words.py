@@ -98,10 +98,12 @@ def first_step_lines(found: FirstStep) -> list[str]:
 def streaming_sentence(report: FitReport, found: Streaming) -> str:
     """Pieces, who computed, how long all passes took, and what was held."""
     taken = [each for each in found.passes if each.rows]
+    sampled = any(method.sampled for method in report.methods)
     pieces = f"in {count(found.pieces, 'piece')} " if found.pieces else ""
     return (
         f"The rows were not held in memory but streamed {pieces}by {found.engine}: "
         f"{count(len(taken), 'pass')} in {seconds(sum(each.seconds for each in taken))}. "
         f"Columns are encoded and settings chosen by a sample of {found.sample:,} training rows; "
-        f"every fit is to all {report.n_train:,}."
+        f"every fit is to all {report.n_train:,}"
+        f"{', but for those marked as of a sample' if sampled else ''}."
     )

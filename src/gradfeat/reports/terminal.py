@@ -14,6 +14,7 @@ from gradfeat.figures.scores import failed, ranked, score_names, span
 from gradfeat.reports import diagnosis_words, fit_words
 from gradfeat.reports.diagnosis import degree_rows, share_rows, size_rows
 from gradfeat.table.diagnosis import Diagnosis
+from gradfeat.table.notes import unread_sentence
 from gradfeat.table.results import Family, FirstStep, FitReport, MethodResult
 
 _MARKS: dict[Family, tuple[str, str]] = {
@@ -22,6 +23,7 @@ _MARKS: dict[Family, tuple[str, str]] = {
     "reference": ("+", "green"),
 }
 _KEY = "* learned features   o fixed features   + reference"
+_SAMPLED = "(sample): needs its rows in memory, and was fitted to a sample of them"
 
 _SHARES = ("part of the variance", "share", "95 % interval", "evidence")
 _DEGREES = ("signal", "strength", "counts from", "p-value", "evidence")
@@ -45,8 +47,12 @@ def terminal_table(report: FitReport) -> RenderableType:
     parts: list[RenderableType] = []
     if names:
         parts += [_methods(report, names), Text(_KEY, style="dim")]
+    if any(method.sampled for method in report.methods):
+        parts.append(Text(_SAMPLED, style="dim"))
     parts += [Text(f"{m.label} failed: {m.error}", style="red") for m in failed(report.methods)]
     parts.append(Text(f"\n{fit_words.answer(report)}", style="bold"))
+    if report.unread:
+        parts.append(Text(f"\n{unread_sentence(report.unread)}"))
     if report.first_step:
         parts += [Text(line) for line in _first_step(report, report.first_step)]
     return Group(*parts)
@@ -99,7 +105,7 @@ def _cells(method: MethodResult, names: list[str]) -> list[Text]:
     first = method.scores[names[0]]
     others = [number(method.scores[n].estimate) if n in method.scores else "" for n in names[1:]]
     words = [number(first.estimate), span(first), *others, seconds(method.fit_seconds)]
-    label = " ".join(method.label.split())
+    label = " ".join([*method.label.split(), *(["(sample)"] if method.sampled else [])])
     return [Text(mark, style=color), Text(label), *map(Text, words)]
 
 

@@ -21,9 +21,10 @@ from gradfeat.table.first_step import first_step
 from gradfeat.table.fitting import Fitted, fit_method
 from gradfeat.table.interpret import directions
 from gradfeat.table.methods import Method
+from gradfeat.table.notes import unread_sentence
 from gradfeat.table.prepared import Prepared, prepare, prepare_streamed
 from gradfeat.table.request import Request, check_device, chosen_methods
-from gradfeat.table.results import Directions, FitReport, PassTaken, Streaming, UnreadCells
+from gradfeat.table.results import Directions, FitReport, PassTaken, Streaming
 from gradfeat.table.scores import merit
 from gradfeat.table.table_model import TableModel
 from gradfeat.table.verdict import verdict
@@ -263,21 +264,6 @@ def _remarks(table: Prepared, fits: list[Fitted]) -> tuple[str, ...]:
     remarks += [unread_sentence(table.unread)] if table.unread else []
     rows = "the training rows" if table.rows is None else "a sample of the training rows"
     return (*remarks, *_first_gradient(fits, rows))
-
-
-def unread_sentence(unread: Sequence[UnreadCells]) -> str:
-    """What could not be read, by column.
-
-    Examples
-    --------
-    >>> unread_sentence([UnreadCells("age", 2, "?")])
-    "Taken as missing, unlike what the training rows hold: 2 cells of 'age' (such as '?')."
-    """
-    each = [
-        f"{one.cells:,} cell{'s' * (one.cells != 1)} of {one.column!r} (such as {one.example!r})"
-        for one in unread
-    ]
-    return f"Taken as missing, unlike what the training rows hold: {', '.join(each)}."
 
 
 def _first_gradient(fits: list[Fitted], rows: str) -> list[str]:

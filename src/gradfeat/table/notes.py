@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Literal
 
 import numpy as np
 import pandas as pd
 
 from gradfeat.table.columns import ColumnPlan, as_text, numbers_in
-from gradfeat.table.results import ColumnNote
+from gradfeat.table.results import ColumnNote, UnreadCells
 from gradfeat.table.vectorize import MISSING, Encoded
 
 MOSTLY_NUMBERS = 0.5
@@ -90,3 +91,18 @@ _TREATMENT = {
     "text": _text,
     "date": _date,
 }
+
+
+def unread_sentence(unread: Sequence[UnreadCells]) -> str:
+    """What could not be read, by column.
+
+    Examples
+    --------
+    >>> unread_sentence([UnreadCells("age", 2, "?")])
+    "Taken as missing, unlike what the training rows hold: 2 cells of 'age' (such as '?')."
+    """
+    each = [
+        f"{one.cells:,} cell{'s' * (one.cells != 1)} of {one.column!r} (such as {one.example!r})"
+        for one in unread
+    ]
+    return f"Taken as missing, unlike what the training rows hold: {', '.join(each)}."

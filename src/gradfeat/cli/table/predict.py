@@ -9,7 +9,7 @@ from rich.console import Console
 from gradfeat.figures.scores import with_interval
 from gradfeat.rows.sources.open import tables
 from gradfeat.table.atomic import write_atomic
-from gradfeat.table.compare import unread_sentence
+from gradfeat.table.notes import unread_sentence
 from gradfeat.table.predict import Predictor, write_predictions
 from gradfeat.table.read import read_table
 from gradfeat.table.refit import refit_model
