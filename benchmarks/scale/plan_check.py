@@ -39,7 +39,7 @@ Spent = tuple[float, float]
 def planned(job: Job, seconds: float) -> tuple[dict[str, Spent], Plan]:
     """Seconds of each pass (without the driver after it), and of the fit."""
     found = plan_of(job, calibrate(job, seconds=seconds))
-    parse = job.rows * found.figures.read_row_cpu.value
+    parse = job.rows * found.rates.read_row_cpu.value
     passes = {
         one.label: (one.times.total - one.times.driver, one.times.compute + parse)
         for one in found.passes
@@ -74,7 +74,7 @@ def compared(rows: Rows, job: Job, width: int, times: int, seconds: float, clien
     for _ in range(times):
         plan, found = planned(job, seconds)
         plans.append(plan)
-        peaks.append(found.figures.peak.value / 1e9)
+        peaks.append(found.rates.peak.value / 1e9)
         fits.append(measured(rows, None if job.on_cluster else Threads, width, client))
     out = {}
     for label in fits[0]:

@@ -7,8 +7,8 @@ import json
 import pytest
 
 from cli.tables import gradfeat
-from gradfeat.cli.plan_command import MethodName, PenaltyName
-from gradfeat.cli.scale_plan import row_count
+from gradfeat.cli.plan.answer import row_count
+from gradfeat.cli.plan.command import MethodName, PenaltyName
 from gradfeat.planning import calibration
 from gradfeat.planning.cards import CARDS
 from gradfeat.planning.job import METHODS, WIDTH, PlanError
@@ -37,7 +37,7 @@ def test_json_holds_the_plan(capsys):
     found = json.loads(ran.out)
     assert found["job"]["rows"] == 10**9
     assert found["job"]["width"] == 2048
-    assert found["figures"]["network"]["value"] == 1.2e9
+    assert found["rates"]["network"]["value"] == 1.2e9
     assert [one["pass"] for one in found["passes"]] == ["moments", "gradient", "normal equations"]
 
 
@@ -70,7 +70,7 @@ def test_this_machine_is_measured_unless_told_otherwise(capsys, monkeypatch):
     monkeypatch.setattr(calibration.calibrate, "__defaults__", (calibration.Given(), 0.01))
     words = ("plan", "--rows", "2_000", "--columns", 3, "--width", 8)
     found = json.loads(gradfeat(capsys, *words, "--format", "json").out)
-    assert {figure["origin"] for figure in found["figures"].values()} == {"measured"}
+    assert {figure["origin"] for figure in found["rates"].values()} == {"measured"}
 
 
 @pytest.mark.parametrize(
@@ -119,7 +119,7 @@ def test_the_words_of_the_command_are_those_of_the_planner():
     assert [name.value for name in PenaltyName] == ["gcv", "loo"]
     from inspect import signature
 
-    from gradfeat.cli.plan_command import plan
+    from gradfeat.cli.plan.command import plan
 
     parameters = signature(plan).parameters
     assert parameters["piece_rows"].default == PIECE_ROWS

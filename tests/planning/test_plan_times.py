@@ -9,11 +9,11 @@ from itertools import pairwise
 
 import pytest
 
-from gradfeat.planning.calibration import Given, assumed, calibrate, kinds_of
+from gradfeat.planning.calibration import Given, assumed, calibrate
 from gradfeat.planning.cards import CARDS, card_of
 from gradfeat.planning.job import METHODS, Job, PlanError
-from gradfeat.planning.passes import passes_of
 from gradfeat.planning.plan import Plan, plan_of
+from gradfeat.planning.rehearsal import rehearsed
 from gradfeat.planning.times import busiest
 from gradfeat.planning.traffic import traffic_of
 from gradfeat.rows.dask_engine import GROUP_LEVEL
@@ -88,20 +88,20 @@ def test_a_wide_head_on_few_rows_is_bound_by_the_driver():
 @pytest.mark.parametrize(("pieces", "workers"), [(1, 2), (7, 3), (1000, 2), (15_259, 64)])
 def test_traffic_follows_the_rule_of_the_engine(pieces, workers):
     job = replace(BASE, rows=pieces * BASE.piece_rows, workers=workers)
-    found = traffic_of(job, passes_of(job)[-1])
+    found = traffic_of(job, rehearsed(job).passes(job)[-1])
     groups = list(segmented(iter([Listed(())] * pieces), 0, found.level + GROUP_LEVEL))
     segments = [list(segmented(iter(g.pieces), g.first, found.level)) for g in groups]
     assert found.groups == len(groups)
     assert found.folds == sum(map(len, segments))
     assert found.tasks == 1 + found.folds + sum(len(part) - 1 for part in segments)
     assert found.merges == pieces - 1
-    state = passes_of(job)[-1]
-    assert found.arriving == len(groups) * state.kind.packed(state.shape)
+    state = rehearsed(job).passes(job)[-1]
+    assert found.arriving == len(groups) * round(state.sizes.packed)
 
 
 def test_the_busiest_thread_has_the_last_wave():
     job = Job(rows=10**5, columns=5, threads=2, method="linear", piece_rows=10_000)
-    share = busiest(replace(job, threads=4), traffic_of(job, passes_of(job)[0]))
+    share = busiest(replace(job, threads=4), traffic_of(job, rehearsed(job).passes(job)[0]))
     assert (share.segments, share.rows) == (3, 30_000)
 
 
@@ -142,7 +142,7 @@ def test_cards_are_found_by_name(name):
 def test_calibration_measures_every_kind_of_pass(method):
     job = Job(rows=2000, columns=6, method=method, width=20, workers=2)
     figures = calibrate(job, seconds=0.02)
-    assert set(figures.passes) == set(kinds_of(job))
+    assert len(figures.passes) == len(rehearsed(job).labels)
     assert {figure.origin for figure in figures.listed().values()} == {"measured"}
     assert all(math.isfinite(f.value) and f.value >= 0 for f in figures.listed().values())
     assert plan_of(job, figures).seconds > 0
@@ -154,12 +154,12 @@ def test_a_given_peak_scales_the_times_of_rows():
     assert (slow.peak.value, slow.peak.origin) == (1e3, "given")
     assert slow.network is not None
     assert (slow.network.value, slow.network.origin) == (5.0, "given")
-    assert all(found.row > 1.0 for found in slow.passes.values())
+    assert all(found.row > 1.0 for found in slow.passes)
 
 
 def test_json_has_everything():
     found = json.loads(json.dumps(plan().as_json(), allow_nan=False))
-    assert {"job", "figures", "passes", "seconds", "warnings", "assumptions"} <= set(found)
+    assert {"job", "rates", "passes", "seconds", "warnings", "assumptions"} <= set(found)
     assert found["job"]["features"] == 512
     assert found["flops"] == sum(one["flops"] for one in found["passes"])
     for one in found["passes"]:

@@ -10,12 +10,14 @@ import numpy as np
 import pytest
 
 from gradfeat import GradientFeatureRegressor, KernelRegressor, RFMRegressor
+from gradfeat.estimators.data import placement
 from gradfeat.estimators.linear import LinearRegressor
 from gradfeat.estimators.random_features import RandomFeaturesRegressor
+from gradfeat.estimators.rows_data import first_pass, passed_rows
 from gradfeat.maths.statistics.joint import Joint
 from gradfeat.maths.statistics.mapped import OnMapped
 from gradfeat.planning.job import Job
-from gradfeat.planning.passes import passes_of
+from gradfeat.planning.rehearsal import learner_of, rehearsed
 from gradfeat.rows import InProcess, from_arrays
 
 D, N, WIDTH = 4, 300, 16
@@ -84,5 +86,14 @@ def test_planned_passes_are_those_of_a_fit(model, method, by, steps, outputs):
         steps=steps,
         piece_rows=100,
     )
-    planned = [(one.label, made_of(one.kind.statistic(one.shape))) for one in passes_of(job)]
-    assert planned == [(label, made_of(statistic)) for label, statistic in seen]
+    X = np.random.default_rng(0).standard_normal((N, D))
+    engine = Counting()
+    rows = from_arrays(X, X[:, :outputs], piece_rows=100).on(engine)
+    scaled = passed_rows(
+        rows, first_pass(rows, 0, labelled=False), placement(None, "cpu", None), 0,
+        standardise=True, codes=None,
+    )  # fmt: skip
+    learner_of(job).fit(scaled.rows.with_sample(scaled.data.block))
+    fit = [(label, made_of(statistic)) for label, statistic in seen]
+    assert [(label, made_of(statistic)) for label, statistic in engine.seen] == fit
+    assert list(rehearsed(job).labels) == [label for label, _ in fit]

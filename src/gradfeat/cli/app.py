@@ -11,7 +11,7 @@ import typer
 
 from gradfeat.cli.guard import guarded, interrupts_count_once
 from gradfeat.cli.lab import commands as lab
-from gradfeat.cli.plan_command import plan
+from gradfeat.cli.plan.command import plan
 from gradfeat.cli.predict_error.command import predict_error
 from gradfeat.cli.table import commands as table
 

@@ -84,6 +84,17 @@ class FirstPass:
     labels: CountState
 
 
+def sample_rows(d: int) -> int:
+    """Rows of the sample of rows of d columns.
+
+    Examples
+    --------
+    >>> sample_rows(10), sample_rows(100_000)
+    (22000, 335)
+    """
+    return max(2, min(SAMPLE_ROWS, SAMPLE_NUMBERS // d))
+
+
 def first_pass(rows: Rows, seed: int, *, labelled: bool) -> FirstPass:
     """Moments, a sample and, where rows are `labelled`, the labels, as far as they are few.
 
@@ -92,8 +103,7 @@ def first_pass(rows: Rows, seed: int, *, labelled: bool) -> FirstPass:
     SourceError
         Where the squares of a column are beyond floating-point numbers, or there are under 2 rows.
     """
-    d = rows.template.X.shape[1]
-    size = max(2, min(SAMPLE_ROWS, SAMPLE_NUMBERS // d))
+    size = sample_rows(rows.template.X.shape[1])
     parts = (Moments(), RowSample(size, seed), *([ValueCounts()] if labelled else []))
     m, sample, *counts = rows.collect(Joint(parts), "moments")
     if m.count < 2:

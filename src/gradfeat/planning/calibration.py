@@ -1,25 +1,32 @@
-"""The figures of a plan, measured on this machine in seconds, or given."""
+"""The rates of a plan, measured on this machine in seconds, or given."""
 
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, replace
 
+from ..estimators.rows_data import sample_rows
 from ..maths.memory import available_memory
 from ..rows.blas import one_thread
-from . import flops
-from .figures import Figure, Figures, PassFigures
+from .counting import WIDE
 from .job import Job, PlanError
-from .kinds import WIDE, Kind, Shape
 from .measure import link_rate, product_rate, read_times, resident, sample_time, spectrum_time
-from .passes import passes_of
-from .trial import try_kind
+from .rates import PassRates, Rate, Rates
+from .rehearsal import Rehearsal, Sizes, rehearsed, timed
 
 #: Seconds that a calibration takes, about; below the second number sides are small.
 SECONDS, BRIEF = 5.0, 2.0
 
-#: Sides of a trial at most, and of a spectrum.
-SIDE, SPECTRUM_SIDE = 2048, 1024
+#: Columns and features of a timed rehearsal at most, sides of a brief one, and of a spectrum.
+COLUMNS, FEATURES, BRIEF_SIDE, SPECTRUM_SIDE = 512, 1024, 32, 1024
+
+#: Operations that the largest pass of a timed rehearsal takes, about, and numbers of its rows.
+FLOPS, BRIEF_FLOPS, MOST_NUMBERS = 5e9, 1e6, 2**22
+
+#: Operations of the spectrum of a symmetric matrix of side m, over m^3: the usual count of the
+#: divide-and-conquer method with its reduction and back-transformation.
+#: Source: Golub & Van Loan 2013, section 8.3.
+SPECTRUM = 9.0
 
 #: Where nothing is measured: share of the peak of products, bytes a second of memory by one thread,
 #: bytes of a process.
@@ -28,7 +35,7 @@ SHARE, MEMORY_RATE, BASE = 0.6, 4e9, 400 * 10**6
 
 @dataclass(frozen=True)
 class Given:
-    """Figures that are given in place of measured ones; SI units.
+    """Rates that are given in place of measured ones; SI units.
 
     Attributes
     ----------
@@ -50,20 +57,16 @@ class Given:
     network: float | None = None
 
     def __post_init__(self) -> None:
-        for name, value in vars(self).items():
+        for name, value in asdict(self).items():
             if value is not None and not 0 < value < float("inf"):
                 raise PlanError(f"{name} is {value:g}: give a positive number.")
 
 
-def kinds_of(job: Job) -> list[tuple[Kind, Shape]]:
-    """The kinds of passes of a job, each once."""
-    return list(dict.fromkeys((p.kind, p.shape) for p in passes_of(job)))
+def calibrate(job: Job, given: Given = Given(), seconds: float = SECONDS) -> Rates:
+    """Measure what is not given: the passes of a rehearsal on random rows, in one thread.
 
-
-def calibrate(job: Job, given: Given = Given(), seconds: float = SECONDS) -> Figures:
-    """Measure what is not given: the real statistics on random rows, one thread each.
-
-    Sides beyond 2,048 are tried at 2,048 and scaled by the formulas of the passes.
+    Beyond 512 columns and 1,024 features a rehearsal is smaller, and its seconds are scaled by the
+    operations of a row and the bytes of a state.
 
     Parameters
     ----------
@@ -76,36 +79,36 @@ def calibrate(job: Job, given: Given = Given(), seconds: float = SECONDS) -> Fig
 
     Examples
     --------
-    >>> figures = calibrate(Job(rows=1000, columns=3, method="linear"), seconds=0.01)
-    >>> figures.peak.origin, figures.peak.value > 0
+    >>> rates = calibrate(Job(rows=1000, columns=3, method="linear"), seconds=0.01)
+    >>> rates.peak.origin, rates.peak.value > 0
     ('measured', True)
     """
-    kinds, brief = kinds_of(job), seconds < BRIEF
+    rehearsal, brief = rehearsed(job), seconds < BRIEF
     with one_thread():
         peak = product_rate(128 if brief else 1024)
-        each = 0.6 * seconds / len(kinds)
-        tried = {(k, s): _tried(k, s, job, each, peak) for k, s in kinds}
-        side = max((n for p in passes_of(job) for n in p.spectra), default=1)
+        tried = _tried(job, rehearsal, peak, brief=brief)
+        sides = [side for one in rehearsal.passes(job) for side in one.sizes.spectra]
+        side = round(max(sides, default=1))
         spectrum = spectrum_time(min(side, 128 if brief else SPECTRUM_SIDE))
         sample = sample_time(job)
     read, read_cpu = read_times(job)
     factor = 1.0 if given.peak is None else peak / given.peak
-    return Figures(
+    return Rates(
         _or_given(given.peak, peak, "operations/s", "float64 products, one thread"),
-        {key: found.scaled(factor, 1.0) for key, found in tried.items()},
-        Figure(read, "s/row", "measured", "Parquet in the page cache"),
-        Figure(read_cpu, "s/row", "measured", "processor time of reading"),
+        tuple(found.scaled(factor, 1.0) for found in tried),
+        Rate(read, "s/row", "measured", "Parquet in the page cache"),
+        Rate(read_cpu, "s/row", "measured", "processor time of reading"),
         _storage(given),
         _network(given, job),
-        Figure(spectrum, "s/side^3", "measured", "symmetric matrix, one thread"),
-        Figure(sample, "s", "measured", "sorted and tested"),
+        Rate(spectrum, "s/side^3", "measured", "symmetric matrix, one thread"),
+        Rate(sample, "s", "measured", "sorted and tested"),
         _base(),
-        Figure(float(available_memory()), "bytes", "measured", "here"),
+        Rate(float(available_memory()), "bytes", "measured", "here"),
         os.cpu_count() or 1,
     )
 
 
-def assumed(job: Job, given: Given) -> Figures:
+def assumed(job: Job, given: Given) -> Rates:
     """No measurement: given rates, and shares of them that are assumed.
 
     Products reach 60 % of the peak; other work goes through memory at 4 GB/s a thread.
@@ -126,56 +129,73 @@ def assumed(job: Job, given: Given) -> Figures:
     if given.network is None and job.on_cluster:
         raise PlanError("without a calibration give --network, the MB/s of a link.")
     read = 4 * WIDE * (job.columns + job.outputs) / MEMORY_RATE
-    size = min(job.rows, 22_000) * (job.columns + job.outputs)
-    return Figures(
-        Figure(given.peak, "operations/s", "given", "float64 products, one thread"),
-        {(k, s): _assumed(k, s, given.peak) for k, s in kinds_of(job)},
-        Figure(read, "s/row", "assumed", "four times through memory"),
-        Figure(read, "s/row", "assumed", "processor time of reading"),
+    size = min(job.rows, sample_rows(job.columns)) * (job.columns + job.outputs)
+    return Rates(
+        Rate(given.peak, "operations/s", "given", "float64 products, one thread"),
+        tuple(_assumed(one.sizes, given.peak) for one in rehearsed(job).passes(job)),
+        Rate(read, "s/row", "assumed", "four times through memory"),
+        Rate(read, "s/row", "assumed", "processor time of reading"),
         _storage(given),
-        None if given.network is None else Figure(given.network, "bytes/s", "given", "a link"),
-        Figure(flops.eigenvalues(1) / (0.3 * given.peak), "s/side^3", "assumed"),
-        Figure(1e-6 * size, "s", "assumed", "a microsecond a number"),
-        Figure(float(BASE), "bytes", "assumed", "of a process"),
-        Figure(float(available_memory()), "bytes", "measured", "here"),
+        None if given.network is None else Rate(given.network, "bytes/s", "given", "a link"),
+        Rate(SPECTRUM / (0.3 * given.peak), "s/side^3", "assumed"),
+        Rate(1e-6 * size, "s", "assumed", "a microsecond a number"),
+        Rate(float(BASE), "bytes", "assumed", "of a process"),
+        Rate(float(available_memory()), "bytes", "measured", "here"),
         os.cpu_count() or 1,
     )
 
 
-def _tried(kind: Kind, s: Shape, job: Job, seconds: float, peak: float) -> PassFigures:
-    small = s.capped(SIDE)
-    found = try_kind(kind, small, job.block_rows, seconds, peak)
-    row = (kind.flops(s) + 10 * kind.touched(s)) / (kind.flops(small) + 10 * kind.touched(small))
-    return found.scaled(row, kind.held(s) / kind.held(small))
+def _tried(job: Job, rehearsal: Rehearsal, peak: float, *, brief: bool) -> list[PassRates]:
+    """Seconds of each pass, by one rehearsal at the size of the job or a smaller one."""
+    small = job.sized(
+        min(job.columns, BRIEF_SIDE if brief else COLUMNS),
+        min(job.m, BRIEF_SIDE if brief else FEATURES),
+        job.outputs,
+    )
+    here = rehearsal.at(small)
+    most = max(one.flops for one in here)
+    rows = int((BRIEF_FLOPS if brief else FLOPS) / max(most, 1.0))
+    rows = max(1, min(rows, job.piece_rows, MOST_NUMBERS // small.columns))
+    found = []
+    for one, tried, seen in zip(rehearsal.passes(job), here, timed(small, rows), strict=True):
+        row, state = _work(one.sizes) / _work(tried), one.sizes.held / tried.held
+        share = tried.flops / max(seen.row, 1e-12) / peak
+        found.append(replace(seen, share=share).scaled(row, state))
+    return found
 
 
-def _assumed(kind: Kind, s: Shape, peak: float) -> PassFigures:
-    row = kind.flops(s) / (SHARE * peak) + WIDE * kind.touched(s) / MEMORY_RATE
-    state = kind.held(s) / MEMORY_RATE
-    return PassFigures(row, state, 3 * state, 2 * state, 2 * state, kind.flops(s) / row / peak)
+def _work(s: Sizes) -> float:
+    """Operations of a row, numbers that go through memory counted tenfold."""
+    return s.flops + 10 * s.touched
 
 
-def _or_given(given: float | None, measured: float, unit: str, about: str) -> Figure:
+def _assumed(s: Sizes, peak: float) -> PassRates:
+    row = s.flops / (SHARE * peak) + WIDE * s.touched / MEMORY_RATE
+    state = s.held / MEMORY_RATE
+    return PassRates(row, state, 3 * state, 2 * state, 2 * state, s.flops / row / peak)
+
+
+def _or_given(given: float | None, measured: float, unit: str, about: str) -> Rate:
     if given is not None:
-        return Figure(given, unit, "given", about)
-    return Figure(measured, unit, "measured", about)
+        return Rate(given, unit, "given", about)
+    return Rate(measured, unit, "measured", about)
 
 
-def _storage(given: Given) -> Figure | None:
+def _storage(given: Given) -> Rate | None:
     if given.storage is None:
         return None
-    return Figure(given.storage, "bytes/s", "given", "storage, all workers together")
+    return Rate(given.storage, "bytes/s", "given", "storage, all workers together")
 
 
-def _network(given: Given, job: Job) -> Figure | None:
+def _network(given: Given, job: Job) -> Rate | None:
     if not job.on_cluster:
         return None
     if given.network is not None:
-        return Figure(given.network, "bytes/s", "given", "a link")
-    return Figure(link_rate(), "bytes/s", "measured", "this machine with itself: optimistic")
+        return Rate(given.network, "bytes/s", "given", "a link")
+    return Rate(link_rate(), "bytes/s", "measured", "this machine with itself: optimistic")
 
 
-def _base() -> Figure:
+def _base() -> Rate:
     if (held := resident()) is None:
-        return Figure(float(BASE), "bytes", "assumed", "of a process")
-    return Figure(float(held), "bytes", "measured", "of this process")
+        return Rate(float(BASE), "bytes", "assumed", "of a process")
+    return Rate(float(held), "bytes", "measured", "of this process")

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from .figures import PassFigures
-from .job import PlanError
-from .kinds import WIDE, Kind, Shape
+from .counting import WIDE
+from .job import Job, PlanError
+from .rates import PassRates
+from .rehearsal import Sizes
 
 #: Share of the published peak that products are assumed to reach, of memory and of the bus.
 EFFICIENCY, MEMORY_SHARE, BUS_SHARE = 0.6, 0.7, 0.8
@@ -68,7 +69,7 @@ def card_of(name: str) -> Card:
     return found
 
 
-def card_figures(card: Card, kind: Kind, s: Shape, here: PassFigures) -> PassFigures:
+def card_rates(card: Card, sizes: Sizes, here: PassRates) -> PassRates:
     """Seconds of a kind of pass on a card; sums are merged by the host, as measured here.
 
     A row takes flops / (0.6 peak) + bytes / (0.7 memory rate): products are followed, not
@@ -76,19 +77,19 @@ def card_figures(card: Card, kind: Kind, s: Shape, here: PassFigures) -> PassFig
 
     Examples
     --------
-    >>> from gradfeat.planning.network_kinds import NormalEquations
-    >>> here = PassFigures(1.0, 1.0, 1.0, 1.0, 1.0, 0.5)
-    >>> 0 < card_figures(card_of("a100"), NormalEquations(), Shape(50, 1, 1024), here).row < 1e-6
+    >>> from gradfeat.planning.rehearsal import rehearsed
+    >>> job, here = Job(rows=100, columns=50), PassRates(1.0, 1.0, 1.0, 1.0, 1.0)
+    >>> 0 < card_rates(card_of("a100"), rehearsed(job).passes(job)[-1].sizes, here).row < 1e-6
     True
     """
-    work = kind.flops(s, full=True)
+    work = sizes.whole
     row = work / (EFFICIENCY * card.float64)
-    row += WIDE * kind.touched(s) / (MEMORY_SHARE * card.memory_rate)
-    start = kind.held(s) / (MEMORY_SHARE * card.memory_rate)
+    row += WIDE * sizes.touched / (MEMORY_SHARE * card.memory_rate)
+    start = sizes.held / (MEMORY_SHARE * card.memory_rate)
     share = work / row / card.float64
-    return PassFigures(row, start, here.merge, here.pack, here.unpack, share)
+    return PassRates(row, start, here.merge, here.pack, here.unpack, share)
 
 
-def copy_row(card: Card, s: Shape) -> float:
+def copy_row(card: Card, job: Job) -> float:
     """Seconds to copy a float64 row to the card."""
-    return WIDE * (s.d + s.c + 1) / (BUS_SHARE * card.bus)
+    return WIDE * (job.columns + job.outputs + 1) / (BUS_SHARE * card.bus)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal, get_args
 
 from ..rows.source import PIECE_ROWS
@@ -92,6 +92,17 @@ class Job:
             raise PlanError(
                 f"width is {self.width}: gradient features pair their neurons, give an even number."
             )
+
+    def sized(self, columns: int, features: int, outputs: int) -> Job:
+        """The same fit at another size.
+
+        Examples
+        --------
+        >>> Job(rows=100, columns=50).sized(5, 8, 1).m
+        8
+        """
+        width = features or None
+        return replace(self, columns=columns, width=width, outputs=outputs)
 
     @property
     def m(self) -> int:

@@ -17,11 +17,10 @@ import pyarrow.parquet as pq
 import torch
 
 from ..estimators.rows import distinct_rows
+from ..estimators.rows_data import sample_rows
 from ..models.first_gradient import TEST_NUMBERS, TEST_ROWS, first_gradient_test
 from ..rows.opening import from_parquet
 from .job import Job
-from .kinds import Shape
-from .network_kinds import sample_rows
 
 #: Numbers of the rows that are written and read again at most.
 READ_NUMBERS = 2**24
@@ -122,15 +121,14 @@ def link_rate(size: int = 2**26) -> float:
 
 def sample_time(job: Job) -> float:
     """Seconds to sort the sample of the first pass, and to test the first gradient on it."""
-    shape = Shape(job.columns, job.outputs, 0)
-    n, size = min(FEW_ROWS, job.rows), min(job.rows, sample_rows(shape))
+    n, size = min(FEW_ROWS, job.rows), min(job.rows, sample_rows(job.columns))
     rng = np.random.default_rng(0)
-    X, y = rng.standard_normal((n, shape.d)), rng.standard_normal((n, shape.c))
+    X, y = rng.standard_normal((n, job.columns)), rng.standard_normal((n, job.outputs))
     w = np.ones(n)
     seconds = timed(lambda: distinct_rows(X, y, w, 0)) * size / n
     if job.method != "gradient-features":
         return seconds
-    tested = min(size, max(500, min(TEST_ROWS, TEST_NUMBERS // shape.d)))
+    tested = min(size, max(500, min(TEST_ROWS, TEST_NUMBERS // job.columns)))
     return seconds + _draw_time(torch.from_numpy(X), torch.from_numpy(y)) * 2 * DRAWS * tested / n
 
 

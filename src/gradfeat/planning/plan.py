@@ -6,11 +6,11 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from .cards import EFFICIENCY, Card
-from .figures import Figures
 from .job import Job
 from .memory import asking_bytes, worker_bytes
-from .passes import PlannedPass, passes_of
-from .times import LOOKS, Times, pass_figures, times_of
+from .rates import PassRates, Rates
+from .rehearsal import RehearsedPass, rehearsed
+from .times import LOOKS, Times, on_card, times_of
 from .traffic import Traffic, traffic_of
 from .warnings import warnings_of
 
@@ -37,6 +37,8 @@ class PassPlan:
         Bytes of a worker.
     asking : float
         Bytes of the driver.
+    on_card : float
+        Bytes of a graphics card: three states and the statistic.
     times : Times
         Seconds.
     """
@@ -49,6 +51,7 @@ class PassPlan:
     traffic: Traffic
     memory: float
     asking: float
+    on_card: float
     times: Times
 
 
@@ -62,7 +65,7 @@ class Plan:
         What is planned.
     card : Card or None
         In every worker.
-    figures : Figures
+    rates : Rates
         What the plan is made of.
     passes : tuple of PassPlan
         In order.
@@ -74,7 +77,7 @@ class Plan:
 
     job: Job
     card: Card | None
-    figures: Figures
+    rates: Rates
     passes: tuple[PassPlan, ...]
     other: float
     warnings: tuple[str, ...]
@@ -112,7 +115,7 @@ class Plan:
         return {
             "job": asdict(self.job) | {"features": self.job.m, "pieces": self.job.pieces},
             "card": None if self.card is None else asdict(self.card),
-            "figures": {name: asdict(f) for name, f in self.figures.listed().items()},
+            "rates": {name: asdict(f) for name, f in self.rates.listed().items()},
             "passes": [self._pass_json(one) for one in self.passes],
             "other_seconds": self.other,
             "seconds": self.seconds,
@@ -145,62 +148,56 @@ class Plan:
         }
 
 
-def plan_of(
-    job: Job, figures: Figures, card: Card | None = None, memory: float | None = None
-) -> Plan:
+def plan_of(job: Job, rates: Rates, card: Card | None = None, memory: float | None = None) -> Plan:
     """The plan of a job.
 
     Parameters
     ----------
     job : Job
         What is to be fitted, and by whom.
-    figures : Figures
+    rates : Rates
         Measured, given or assumed.
     card : Card, optional
         A graphics card in every worker.
     memory : float, optional
         Bytes that a worker may take; None: what is free here.
     """
-    passes = tuple(_pass(job, one, figures, card) for one in passes_of(job))
-    looks = LOOKS * min(job.rows, job.piece_rows) * figures.read_row.value
-    found = warnings_of(
+    found = zip(rehearsed(job).passes(job), rates.passes, strict=True)
+    passes = tuple(_pass(job, one, on_card(one, here, card), rates, card) for one, here in found)
+    looks = LOOKS * min(job.rows, job.piece_rows) * rates.read_row.value
+    said = warnings_of(
         job,
         max(one.memory for one in passes),
         max(one.asking for one in passes),
         passes[-1].traffic,
-        figures.free.value,
+        rates.free.value,
         memory,
     )
-    if card is not None and (largest := _on_card(job)) > card.memory:
-        found = (
-            *found,
+    if card is not None and (largest := max(one.on_card for one in passes)) > card.memory:
+        said = (
+            *said,
             f"a {card.name} has {card.memory / 1e9:g} GB and the sums take {largest / 1e9:.0f} GB: "
             "give a smaller width.",
         )
-    return Plan(
-        job, card, figures, passes, figures.sample.value + looks, found, assumptions(job, card)
-    )
+    return Plan(job, card, rates, passes, rates.sample.value + looks, said, assumptions(job, card))
 
 
-def _pass(job: Job, one: PlannedPass, figures: Figures, card: Card | None) -> PassPlan:
-    traffic, base = traffic_of(job, one), figures.base.value
+def _pass(
+    job: Job, one: RehearsedPass, found: PassRates, rates: Rates, card: Card | None
+) -> PassPlan:
+    traffic, base, sizes = traffic_of(job, one), rates.base.value, one.sizes
     return PassPlan(
         one.label,
-        float(job.rows) * one.kind.flops(one.shape),
-        pass_figures(one, figures, card).share,
+        float(job.rows) * sizes.flops,
+        found.share,
         job.stored_bytes,
-        one.kind.packed(one.shape),
+        round(sizes.packed),
         traffic,
         worker_bytes(job, one, traffic, base),
         asking_bytes(job, one, traffic, base),
-        times_of(job, one, traffic, figures, card),
+        3 * sizes.held + sizes.sent,
+        times_of(job, one, traffic, rates, found, card),
     )
-
-
-def _on_card(job: Job) -> float:
-    """Bytes of three states and the statistic."""
-    passes = passes_of(job)
-    return float(max(3 * p.kind.held(p.shape) + p.kind.sent(p.shape) for p in passes))
 
 
 def assumptions(job: Job, card: Card | None) -> tuple[str, ...]:
@@ -209,7 +206,9 @@ def assumptions(job: Job, card: Card | None) -> tuple[str, ...]:
         "Nothing else runs on the machines: rates here are of processor time. Time of a pass is "
         "linear in rows; pieces are spread evenly, and the last wave of them is "
         "as long as the others.",
-        "The settings of the fit are given or chosen on the sample: a search is not counted.",
+        "Operations and bytes are those of the learner itself in small rehearsals.",
+        "The settings of the fit are given or chosen on the sample: a search is not counted, nor "
+        "are the rounds of an RFM on the sample.",
     ]
     if job.on_cluster:
         said += [

@@ -5,11 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from math import ceil, log2
 
-from .cards import Card, card_figures, copy_row
-from .figures import Figures, PassFigures
+from .cards import Card, card_rates, copy_row
 from .job import Job
-from .network_kinds import FirstPass
-from .passes import PlannedPass
+from .rates import PassRates, Rates
+from .rehearsal import RehearsedPass
 from .traffic import Traffic
 
 #: Seconds of Dask's scheduler for a task.
@@ -86,75 +85,76 @@ def busiest(job: Job, traffic: Traffic) -> Share:
 
 
 def times_of(
-    job: Job, one: PlannedPass, traffic: Traffic, figures: Figures, card: Card | None
+    job: Job,
+    one: RehearsedPass,
+    traffic: Traffic,
+    rates: Rates,
+    found: PassRates,
+    card: Card | None,
 ) -> Times:
     """Of one pass, by all bounds."""
-    share, found = busiest(job, traffic), pass_figures(one, figures, card)
-    on_card = card is not None and one.kind != FirstPass()
-    copy = 0.0 if card is None or not on_card else share.rows * copy_row(card, one.shape)
+    share = busiest(job, traffic)
+    copy = 0.0 if card is None or one.draws else share.rows * copy_row(card, job)
     compute = _compute(job, one, traffic, found, share)
-    read, parse = share.rows * figures.read_row.value, share.rows * figures.read_row_cpu.value
-    storage = 0.0 if figures.storage is None else job.stored_bytes / figures.storage.value
-    reduce = _reduce(job, one, traffic, figures, found)
+    read, parse = share.rows * rates.read_row.value, share.rows * rates.read_row_cpu.value
+    storage = 0.0 if rates.storage is None else job.stored_bytes / rates.storage.value
+    reduce = _reduce(job, one, traffic, rates, found)
     if job.on_cluster:  # a worker reads and computes in turn, on a processor for each thread
         read = max(min(read, parse) if job.threads > 1 else read, storage)
         work = compute + read + copy
     else:
-        cores = max(1, figures.cores)
-        shared = 0.0 if on_card else (compute + parse) * min(job.threads, cores) / cores
+        cores = max(1, rates.cores)
+        shared = 0.0 if copy else (compute + parse) * min(job.threads, cores) / cores
         read = max(read, storage)
-        first = job.block_rows * figures.read_row.value  # nothing to compute before it has come
+        first = job.block_rows * rates.read_row.value  # nothing to compute before it has come
         work = max(compute, read, copy, shared) + first
-    driver = _driver(one, figures, found)
-    total = max(work, reduce) + _tail(job, one, figures, found) + driver
+    driver = _driver(one, rates, found)
+    total = max(work, reduce) + _tail(job, one, rates, found) + driver
     return Times(compute, read, copy, reduce, driver, total)
 
 
-def pass_figures(one: PlannedPass, figures: Figures, card: Card | None) -> PassFigures:
-    """Of a pass where it is computed: a first pass stays on the processor."""
-    here = figures.passes[one.kind, one.shape]
-    if card is None or one.kind == FirstPass():
-        return here
-    return card_figures(card, one.kind, one.shape, here)
+def on_card(one: RehearsedPass, here: PassRates, card: Card | None) -> PassRates:
+    """Of a pass where it is computed: the one that draws the sample stays on the processor."""
+    return here if card is None or one.draws else card_rates(card, one.sizes, here)
 
 
 def _compute(
-    job: Job, one: PlannedPass, traffic: Traffic, found: PassFigures, share: Share
+    job: Job, one: RehearsedPass, traffic: Traffic, found: PassRates, share: Share
 ) -> float:
     rows = share.rows * found.row + share.pieces * found.start
     if not job.on_cluster:
         return rows
     inside = (share.pieces - share.segments) * found.merge + share.segments * found.pack
     joins = ceil((traffic.folds - traffic.groups) / job.slots) * _join(found)
-    loads = share.segments * one.kind.sent(one.shape) / LOADING
+    loads = share.segments * one.sizes.sent / LOADING
     return rows + inside + joins + loads
 
 
-def _join(found: PassFigures) -> float:
+def _join(found: PassRates) -> float:
     return 2 * found.unpack + found.merge + found.pack
 
 
 def _reduce(
-    job: Job, one: PlannedPass, traffic: Traffic, figures: Figures, found: PassFigures
+    job: Job, one: RehearsedPass, traffic: Traffic, rates: Rates, found: PassRates
 ) -> float:
     """The slowest of the link of the driver, those of the workers, the scheduler."""
     if not job.on_cluster:
         return traffic.merges * found.merge
-    link = figures.link
+    link = rates.link
     client = traffic.arriving / link + traffic.groups * (found.unpack + found.merge)
     between = traffic.moved / link / job.workers
-    first = one.kind.sent(one.shape) / link * ceil(log2(job.workers + 1))
+    first = one.sizes.sent / link * ceil(log2(job.workers + 1))
     return first + max(client, between, traffic.tasks * TASK)
 
 
-def _tail(job: Job, one: PlannedPass, figures: Figures, found: PassFigures) -> float:
+def _tail(job: Job, one: RehearsedPass, rates: Rates, found: PassRates) -> float:
     """From the last row to the last sum."""
     if not job.on_cluster:
         return found.merge
-    way = one.kind.packed(one.shape) / figures.link
+    way = one.sizes.packed / rates.link
     return 2 * (_join(found) + way) + way + found.unpack + found.merge
 
 
-def _driver(one: PlannedPass, figures: Figures, found: PassFigures) -> float:
-    spectra = sum(side**3 for side in one.spectra) * figures.spectrum.value
-    return spectra + one.products / figures.peak.value + found.pack + found.unpack
+def _driver(one: RehearsedPass, rates: Rates, found: PassRates) -> float:
+    spectra = sum(side**3 for side in one.sizes.spectra) * rates.spectrum.value
+    return spectra + one.sizes.products / rates.peak.value + found.pack + found.unpack

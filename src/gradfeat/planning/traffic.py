@@ -11,7 +11,7 @@ from ..rows.dask_engine import GROUP_LEVEL
 from ..rows.engine import Work
 from ..rows.source import Piece, Source
 from .job import Job
-from .passes import PlannedPass
+from .rehearsal import RehearsedPass
 
 
 class _Numbered(Source[Block]):
@@ -70,14 +70,14 @@ class Traffic:
         return self.moved + self.arriving + self.sent
 
 
-def traffic_of(job: Job, one: PlannedPass) -> Traffic:
+def traffic_of(job: Job, one: RehearsedPass) -> Traffic:
     """Of one pass.
 
     Examples
     --------
-    >>> from gradfeat.planning.passes import passes_of
+    >>> from gradfeat.planning.rehearsal import rehearsed
     >>> job = Job(rows=10**7, columns=50, workers=4)
-    >>> found = traffic_of(job, passes_of(job)[-1])
+    >>> found = traffic_of(job, rehearsed(job).passes(job)[-1])
     >>> found.level, found.folds, found.groups, found.merges
     (2, 39, 10, 152)
     """
@@ -86,7 +86,7 @@ def traffic_of(job: Job, one: PlannedPass) -> Traffic:
         return Traffic(0, pieces, pieces, pieces - 1, 0, 0, 0, 0)
     level = Work(Moments(), _Numbered(pieces), 0).level_for(job.slots)
     folds, groups = _blocks(pieces, level), _blocks(pieces, level + GROUP_LEVEL)
-    packed, sent = one.kind.packed(one.shape), one.kind.sent(one.shape)
+    packed, sent = round(one.sizes.packed), round(one.sizes.sent)
     between = folds - groups
     return Traffic(
         level,

@@ -11,7 +11,7 @@ from rich.console import Console
 
 from gradfeat.cli.guard import Refused
 from gradfeat.cli.plain_values import finite
-from gradfeat.cli.scale_table import plan_text
+from gradfeat.cli.plan.text import plan_text
 from gradfeat.planning.calibration import Given, assumed, calibrate
 from gradfeat.planning.cards import Card, card_of
 from gradfeat.planning.job import Job, Method, PenaltyBy, PlanError
@@ -21,7 +21,7 @@ _LETTERS = {"": 0, "k": 3, "m": 6, "b": 9, "g": 9, "t": 12}
 
 
 @dataclass(frozen=True, kw_only=True)
-class Wanted:
+class PlanRequest:
     """The words of the command."""
 
     rows: str
@@ -59,7 +59,7 @@ class Wanted:
         )
 
     def given(self) -> Given:
-        """Figures that are not measured."""
+        """Rates that are not measured."""
         return Given(
             peak=_in_units("--rate", self.rate, 1e9),
             storage=_in_units("--read", self.read, 1e6),
@@ -103,7 +103,7 @@ def _in_units(name: str, value: float | None, unit: float) -> float | None:
     return None if value is None else value * unit
 
 
-def planned(wanted: Wanted) -> Plan:
+def planned(wanted: PlanRequest) -> Plan:
     """The plan.
 
     Raises
@@ -113,11 +113,11 @@ def planned(wanted: Wanted) -> Plan:
     """
     job, given, card = wanted.job(), wanted.given(), wanted.card()
     memory = _in_units("--memory", wanted.memory, 1e9)
-    figures = calibrate(job, given) if wanted.calibration else assumed(job, given)
-    return plan_of(job, figures, card, memory)
+    rates = calibrate(job, given) if wanted.calibration else assumed(job, given)
+    return plan_of(job, rates, card, memory)
 
 
-def tell_plan(wanted: Wanted, *, as_json: bool) -> None:
+def tell_plan(wanted: PlanRequest, *, as_json: bool) -> None:
     """Print the plan.
 
     Raises

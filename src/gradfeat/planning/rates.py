@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
-from .kinds import Kind, Shape
-
-#: Where a figure comes from.
+#: Where a rate comes from.
 Origin = Literal["measured", "given", "published", "assumed"]
 
 
 @dataclass(frozen=True)
-class Figure:
+class Rate:
     """A number with its unit and origin."""
 
     value: float
@@ -23,7 +20,7 @@ class Figure:
 
 
 @dataclass(frozen=True)
-class PassFigures:
+class PassRates:
     """Seconds of one thread in a kind of pass, and of one thread with a state of it.
 
     Attributes
@@ -43,11 +40,11 @@ class PassFigures:
     merge: float
     pack: float
     unpack: float
-    share: float
+    share: float = 0.0
 
-    def scaled(self, row: float, state: float) -> PassFigures:
+    def scaled(self, row: float, state: float) -> PassRates:
         """For a shape whose rows and states are so many times as large."""
-        return PassFigures(
+        return PassRates(
             self.row * row,
             self.start * state,
             self.merge * state,
@@ -58,46 +55,46 @@ class PassFigures:
 
 
 @dataclass(frozen=True)
-class Figures:
+class Rates:
     """All that a plan is made of.
 
     Attributes
     ----------
-    peak : Figure
+    peak : Rate
         Products of float64 matrices by one thread, in operations a second.
-    passes : mapping of (Kind, Shape) to PassFigures
-        Of every kind of pass of the job, at the shape of the job.
-    read_row, read_row_cpu : Figure
+    passes : tuple of PassRates
+        Of every pass of the job, in order.
+    read_row, read_row_cpu : Rate
         Seconds to read and convert a row by one thread, and processor seconds.
-    storage : Figure or None
+    storage : Rate or None
         Bytes a second that the storage delivers to all workers together; None: no bound.
-    network : Figure or None
+    network : Rate or None
         Bytes a second of one link; None where nothing is sent.
-    spectrum : Figure
+    spectrum : Rate
         Seconds of the spectrum of a symmetric matrix of side m, over m^3, where the plan is made.
-    sample : Figure
+    sample : Rate
         Seconds to sort and test the sample of rows, where the plan is made.
-    base : Figure
+    base : Rate
         Bytes of a process that has computed nothing yet.
-    free : Figure
+    free : Rate
         Bytes of memory that are free here.
     cores : int
         Processors here.
     """
 
-    peak: Figure
-    passes: Mapping[tuple[Kind, Shape], PassFigures]
-    read_row: Figure
-    read_row_cpu: Figure
-    storage: Figure | None
-    network: Figure | None
-    spectrum: Figure
-    sample: Figure
-    base: Figure
-    free: Figure
+    peak: Rate
+    passes: tuple[PassRates, ...]
+    read_row: Rate
+    read_row_cpu: Rate
+    storage: Rate | None
+    network: Rate | None
+    spectrum: Rate
+    sample: Rate
+    base: Rate
+    free: Rate
     cores: int
 
-    def listed(self) -> dict[str, Figure]:
+    def listed(self) -> dict[str, Rate]:
         """Those that are single numbers and come in, by name."""
         found = {
             "peak": self.peak,
@@ -108,7 +105,7 @@ class Figures:
             "free memory": self.free,
         }
         more = {"network": self.network, "storage": self.storage}
-        return found | {name: figure for name, figure in more.items() if figure is not None}
+        return found | {name: rate for name, rate in more.items() if rate is not None}
 
     @property
     def link(self) -> float:

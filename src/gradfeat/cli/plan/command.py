@@ -1,4 +1,4 @@
-"""plan: what a fit to rows that are passed over will take, before it starts."""
+"""The words of the command, and its options."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import typer
 
 
 class MethodName(StrEnum):
-    """Methods that pass over rows."""
+    """Methods that stream rows."""
 
     GRADIENT_FEATURES = "gradient-features"
     RANDOM_FEATURES = "random-features"
@@ -80,10 +80,10 @@ def plan(
     \b
     gradfeat plan --rows 1e9 --columns 200 --width 2048 --workers 64 --network 1200
     """
-    from gradfeat.cli.scale_plan import Wanted, tell_plan
+    from gradfeat.cli.plan.answer import PlanRequest, tell_plan
 
     tell_plan(
-        Wanted(
+        PlanRequest(
             rows=rows,
             columns=columns,
             width=width,

@@ -9,9 +9,9 @@ from rich.table import Table
 from rich.text import Text
 
 from gradfeat.maths.memory import readable
-from gradfeat.planning.figures import Figure
 from gradfeat.planning.job import Job
 from gradfeat.planning.plan import PassPlan, Plan
+from gradfeat.planning.rates import Rate
 
 _UNITS = ((86400.0, "d"), (3600.0, "h"), (60.0, "min"))
 
@@ -61,7 +61,7 @@ def plan_text(plan: Plan) -> Iterator[RenderableType]:
     for sentence in plan.warnings:
         yield Text(f"Warning: {sentence}", style="bold")
     yield ""
-    yield _figures(plan)
+    yield _rates(plan)
     yield ""
     yield Text("Assumed: " + " ".join(plan.assumptions))
 
@@ -138,12 +138,10 @@ def _total(plan: Plan) -> str:
     )
 
 
-def _figures(plan: Plan) -> Table:
-    table = _table("figure", "value", "origin")
-    for name, figure in plan.figures.listed().items():
-        table.add_row(
-            f"{name} ({figure.about})" if figure.about else name, _value(figure), figure.origin
-        )
+def _rates(plan: Plan) -> Table:
+    table = _table("rate or size", "value", "origin")
+    for name, rate in plan.rates.listed().items():
+        table.add_row(f"{name} ({rate.about})" if rate.about else name, _value(rate), rate.origin)
     if plan.card is not None:
         table.add_row(
             f"{plan.card.name}: float64, memory, bus",
@@ -154,16 +152,16 @@ def _figures(plan: Plan) -> Table:
     return table
 
 
-def _value(figure: Figure) -> str:
-    match figure.unit:
+def _value(rate: Rate) -> str:
+    match rate.unit:
         case "operations/s":
-            return f"{figure.value / 1e9:.3g} Gflop/s"
+            return f"{rate.value / 1e9:.3g} Gflop/s"
         case "bytes/s":
-            return f"{readable(figure.value)}/s"
+            return f"{readable(rate.value)}/s"
         case "bytes":
-            return readable(figure.value)
+            return readable(rate.value)
         case "s/row":
-            return f"{many(1 / figure.value)} rows/s"
+            return f"{many(1 / rate.value)} rows/s"
         case "s/side^3":
-            return f"{lasting(figure.value * 1000**3)} at 1,000"
-    return lasting(figure.value)
+            return f"{lasting(rate.value * 1000**3)} at 1,000"
+    return lasting(rate.value)

@@ -1,0 +1,1 @@
+"""plan: what a fit to streamed rows will take, before it starts."""

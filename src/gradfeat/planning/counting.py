@@ -1,0 +1,138 @@
+"""Multiplications, additions and memory traffic of whatever torch computes, by watching it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch.utils._python_dispatch import TorchDispatchMode
+from torch.utils.flop_counter import flop_registry
+
+from ..maths import gram
+
+#: Bytes of a float64.
+WIDE = 8
+
+_ATEN, _OWN = torch.ops.aten, torch.ops.gradfeat
+
+
+@dataclass
+class Count:
+    """What was computed.
+
+    Attributes
+    ----------
+    flops : int
+        Multiplications and additions of matrix products; a Gram matrix F^T F of (n, m) counts
+        n m (m + 1), a triangular solve of (n, m) counts n m^2, a Cholesky factor m^3 / 3.
+    whole : int
+        The same where Gram matrices have both halves, as graphics cards compute them: 2 n m^2.
+    touched : int
+        Numbers that all other operations wrote.
+    spectra : list of int
+        Sides of the symmetric matrices whose spectrum was found.
+    """
+
+    flops: int = 0
+    whole: int = 0
+    touched: int = 0
+    spectra: list[int] = field(default_factory=list)
+
+    def copy(self) -> Count:
+        """The same numbers, which stay as they are."""
+        return Count(self.flops, self.whole, self.touched, list(self.spectra))
+
+    def clear(self) -> None:
+        """Back to nothing."""
+        self.flops = self.whole = self.touched = 0
+        self.spectra = []
+
+    def less(self, other: Count) -> Count:
+        """This count without another one."""
+        return Count(
+            self.flops - other.flops, self.whole - other.whole, self.touched - other.touched
+        )
+
+
+class Counter(TorchDispatchMode):
+    """Adds what torch computes in this thread to `count`.
+
+    Examples
+    --------
+    >>> A = torch.ones(3, 4)
+    >>> with Counter(found := Count()):
+    ...     B = A @ A.T + 1
+    >>> found.flops, found.touched
+    (72, 9)
+    """
+
+    def __init__(self, count: Count) -> None:
+        super().__init__()
+        self.count = count
+
+    def __torch_dispatch__(
+        self,
+        func: Any,
+        types: Any,
+        args: Sequence[Any] = (),
+        kwargs: Mapping[str, Any] | None = None,
+    ) -> Any:
+        """Compute, and count."""
+        del types
+        out = func(*args, **(kwargs or {}))
+        self._add(func, args, kwargs or {}, out)
+        return out
+
+    def _add(self, func: Any, args: Sequence[Any], kwargs: Mapping[str, Any], out: Any) -> None:
+        packet, count = func._overloadpacket, self.count
+        if packet in flop_registry:
+            products = flop_registry[packet](*args, **kwargs, out_val=out)
+        elif packet in _PRODUCTS:
+            products = _PRODUCTS[packet](*args)
+        elif packet is _ATEN._linalg_eigh:
+            count.spectra.append(args[0].shape[-1])
+            return
+        elif packet is _OWN.add_gram_:
+            n, m = args[1].shape
+            count.flops += n * m * (m + 1)
+            count.whole += 2 * n * m * m
+            return
+        else:
+            count.touched += 0 if func.is_view else _numbers(out)
+            return
+        count.flops += products
+        count.whole += products
+
+
+#: Imported so that the operator which it defines is there.
+GRAM_OPERATOR = gram.add_gram_
+
+
+def _solve(T: Tensor, B: Tensor, *rest: Any) -> int:
+    del rest
+    return T.shape[-1] * B.numel()
+
+
+def _factor(A: Tensor, *rest: Any) -> int:
+    del rest
+    return A.shape[-1] ** 3 // 3
+
+
+_PRODUCTS = {
+    _ATEN.linalg_solve_triangular: _solve,
+    _ATEN.triangular_solve: lambda B, T, *rest: _solve(T, B, *rest),
+    _ATEN.cholesky_solve: lambda B, T, *rest: 2 * _solve(T, B, *rest),
+    _ATEN.linalg_cholesky_ex: _factor,
+}
+
+
+def _numbers(out: Any) -> int:
+    match out:
+        case Tensor():
+            return out.numel()
+        case tuple() | list():
+            return sum(map(_numbers, out))
+    return 0
