@@ -50,7 +50,7 @@ def nystrom(d: int, m: int) -> int:
 
 
 def moment_bytes(m: int, c: int, *, packed: bool) -> int:
-    """Count, weight, means, second moments, of which one triangle is sent."""
+    """Operations, weight, means, second moments, of which one triangle is sent."""
     return WIDE * (2 + m + 2 * c + m * c + (m * (m + 1) // 2 if packed else m * m))
 
 

@@ -1,4 +1,4 @@
-"""Sizes of rehearsed passes against formulas, and against the statistics of a fit of that size."""
+"""PassSizes of rehearsed passes against formulas, and against the statistics of a fit of that size."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ import pytest
 import torch
 
 from gradfeat.maths.ridge import penalty_grid
-from gradfeat.planning.counting import Count, Counter
+from gradfeat.planning.counting import Counter, Operations
 from gradfeat.planning.job import METHODS, Job
-from gradfeat.planning.rehearsal import Sizes, rehearsed, timed
+from gradfeat.planning.rehearsal import PassSizes, rehearsed, timed
 from planning import formulas
 
 ROWS = 10**6
@@ -17,7 +17,7 @@ ROWS = 10**6
 SHAPES = [(6, 10, 1), (6, 10, 3), (120, 700, 1), (120, 700, 4)]
 
 
-def of(job: Job) -> dict[str, Sizes]:
+def of(job: Job) -> dict[str, PassSizes]:
     return {one.label: one.sizes for one in rehearsed(job).passes(job)}
 
 
@@ -117,10 +117,10 @@ def test_gram_matrices_of_blas_and_solves_are_counted():
     from gradfeat.maths.gram import add_gram
 
     A, T = torch.ones(5, 3).double(), torch.eye(3).double()
-    with Counter(gram := Count()):
+    with Counter(gram := Operations()):
         add_gram(torch.zeros(3, 3).double(), A)
     assert (gram.flops, gram.whole) == (5 * 3 * 4, 2 * 5 * 3 * 3)
-    with Counter(solve := Count()):
+    with Counter(solve := Operations()):
         torch.linalg.solve_triangular(T, A, upper=True, left=False)
         torch.linalg.eigh(T)
     assert (solve.flops, solve.spectra) == (5 * 3 * 3, [3])

@@ -12,7 +12,7 @@ from .counting import WIDE
 from .job import Job, PlanError
 from .measure import link_rate, product_rate, read_times, resident, sample_time, spectrum_time
 from .rates import PassRates, Rate, Rates
-from .rehearsal import Rehearsal, Sizes, rehearsed, timed
+from .rehearsal import PassSizes, Rehearsal, rehearsed, timed
 
 #: Seconds that a calibration takes, about; below the second number sides are small.
 SECONDS, BRIEF = 5.0, 2.0
@@ -164,12 +164,12 @@ def _tried(job: Job, rehearsal: Rehearsal, peak: float, *, brief: bool) -> list[
     return found
 
 
-def _work(s: Sizes) -> float:
+def _work(s: PassSizes) -> float:
     """Operations of a row, numbers that go through memory counted tenfold."""
     return s.flops + 10 * s.touched
 
 
-def _assumed(s: Sizes, peak: float) -> PassRates:
+def _assumed(s: PassSizes, peak: float) -> PassRates:
     row = s.flops / (SHARE * peak) + WIDE * s.touched / MEMORY_RATE
     state = s.held / MEMORY_RATE
     return PassRates(row, state, 3 * state, 2 * state, 2 * state, s.flops / row / peak)

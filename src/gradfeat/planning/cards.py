@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from .counting import WIDE
 from .job import Job, PlanError
 from .rates import PassRates
-from .rehearsal import Sizes
+from .rehearsal import PassSizes
 
 #: Share of the published peak that products are assumed to reach, of memory and of the bus.
 EFFICIENCY, MEMORY_SHARE, BUS_SHARE = 0.6, 0.7, 0.8
@@ -69,7 +69,7 @@ def card_of(name: str) -> Card:
     return found
 
 
-def card_rates(card: Card, sizes: Sizes, here: PassRates) -> PassRates:
+def card_rates(card: Card, sizes: PassSizes, here: PassRates) -> PassRates:
     """Seconds of a kind of pass on a card; sums are merged by the host, as measured here.
 
     A row takes flops / (0.6 peak) + bytes / (0.7 memory rate): products are followed, not

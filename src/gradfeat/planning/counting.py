@@ -9,6 +9,7 @@ from typing import Any
 import torch
 from torch import Tensor
 from torch.utils._python_dispatch import TorchDispatchMode
+from torch.utils._pytree import tree_leaves
 from torch.utils.flop_counter import flop_registry
 
 from ..maths import gram
@@ -20,7 +21,7 @@ _ATEN, _OWN = torch.ops.aten, torch.ops.gradfeat
 
 
 @dataclass
-class Count:
+class Operations:
     """What was computed.
 
     Attributes
@@ -41,18 +42,17 @@ class Count:
     touched: int = 0
     spectra: list[int] = field(default_factory=list)
 
-    def copy(self) -> Count:
+    def copy(self) -> Operations:
         """The same numbers, which stay as they are."""
-        return Count(self.flops, self.whole, self.touched, list(self.spectra))
+        return Operations(self.flops, self.whole, self.touched, list(self.spectra))
 
     def clear(self) -> None:
-        """Back to nothing."""
         self.flops = self.whole = self.touched = 0
         self.spectra = []
 
-    def less(self, other: Count) -> Count:
+    def less(self, other: Operations) -> Operations:
         """This count without another one."""
-        return Count(
+        return Operations(
             self.flops - other.flops, self.whole - other.whole, self.touched - other.touched
         )
 
@@ -63,13 +63,13 @@ class Counter(TorchDispatchMode):
     Examples
     --------
     >>> A = torch.ones(3, 4)
-    >>> with Counter(found := Count()):
+    >>> with Counter(found := Operations()):
     ...     B = A @ A.T + 1
     >>> found.flops, found.touched
     (72, 9)
     """
 
-    def __init__(self, count: Count) -> None:
+    def __init__(self, count: Operations) -> None:
         super().__init__()
         self.count = count
 
@@ -80,7 +80,6 @@ class Counter(TorchDispatchMode):
         args: Sequence[Any] = (),
         kwargs: Mapping[str, Any] | None = None,
     ) -> Any:
-        """Compute, and count."""
         del types
         out = func(*args, **(kwargs or {}))
         self._add(func, args, kwargs or {}, out)
@@ -130,9 +129,4 @@ _PRODUCTS = {
 
 
 def _numbers(out: Any) -> int:
-    match out:
-        case Tensor():
-            return out.numel()
-        case tuple() | list():
-            return sum(map(_numbers, out))
-    return 0
+    return sum(one.numel() for one in tree_leaves(out) if torch.is_tensor(one))

@@ -31,7 +31,7 @@ from ..rows import from_arrays
 from ..rows.engine import Engine, Tick, Work
 from ..rows.folding import Folded, fold_segment
 from ..rows.wire import dumps, pack, unpack
-from .counting import Count, Counter
+from .counting import Counter, Operations
 from .job import Job
 from .rates import PassRates
 
@@ -72,13 +72,13 @@ def learner_of(job: Job, activation: Activation | None = None) -> Learner[Predic
 
 
 @dataclass(frozen=True)
-class Sizes:
+class PassSizes:
     """Numbers of a pass that are polynomials of columns and features, and the driver's after it.
 
     Attributes
     ----------
     flops, whole, touched : float
-        Of a row; see :class:`gradfeat.planning.counting.Count`. What is written was read too, so
+        Of a row; see :class:`gradfeat.planning.counting.Operations`. What is written was read too, so
         that it is touched twice.
     packed, held, sent : float
         Bytes of a state as it is sent and in memory, and of the statistic as workers get it.
@@ -106,14 +106,14 @@ class RehearsedPass:
     ----------
     label : str
         Its name, as engines report it.
-    sizes : Sizes
+    sizes : PassSizes
         At the size of the job.
     draws : bool
         Whether it draws the sample, which holds its state and stays on the processor.
     """
 
     label: str
-    sizes: Sizes
+    sizes: PassSizes
     draws: bool
 
 
@@ -123,10 +123,10 @@ class _Watched:
 
     label: str = ""
     statistic: Any = None
-    pieces: list[Count] = field(default_factory=list)
+    pieces: list[Operations] = field(default_factory=list)
     packed: list[int] = field(default_factory=list)
     held: list[int] = field(default_factory=list)
-    after: Count = field(default_factory=Count)
+    after: Operations = field(default_factory=Operations)
     seconds: PassRates | None = None
 
     def of_rows(self) -> tuple[float, ...]:
@@ -158,18 +158,17 @@ class Recorder(Engine):
     ----------
     passes : list
         One entry for each pass, in order.
-    driver : Count
+    driver : Operations
         What is computed between passes.
     timed : bool
         Whether states are timed instead of counted.
     """
 
     passes: list[_Watched] = field(default_factory=list)
-    driver: Count = field(default_factory=Count)
+    driver: Operations = field(default_factory=Operations)
     timed: bool = False
 
     def folds(self, work: Work) -> Generator[Folded[Any], None, None]:
-        """Piece after piece."""
         self.leave()
         seen = _Watched(statistic=work.statistic)
         self.passes.append(seen)
@@ -195,7 +194,7 @@ class _Counted(Statistic[Any, Any]):
         return self.inner.init(block)
 
     def update(self, state: Any, block: Block) -> Any:
-        with Counter(count := Count()):
+        with Counter(count := Operations()):
             state = self.inner.update(state, block)
         self.seen.pieces.append(count)
         self.seen.packed.append(sum(a.nbytes for a in pack(self.inner, state).values()))
@@ -253,7 +252,7 @@ def _run(job: Job, rows: int, activation: Activation, *, timed: bool) -> list[_W
         if tick.rows:  # the first report of a pass comes before its first piece
             passes[-1].label = tick.label
 
-    with Counter(driver := Count()):
+    with Counter(driver := Operations()):
         engine = Recorder(passes=passes, driver=driver, timed=timed, report=named)
         opened = from_arrays(X, Y, piece_rows=rows).on(engine)
         found = first_pass(opened, 0, labelled=False)
@@ -284,8 +283,8 @@ class Rehearsal:
     driver: NDArray[np.float64]
     spectra: tuple[int, ...]
 
-    def at(self, job: Job) -> tuple[Sizes, ...]:
-        """Sizes of each pass.
+    def at(self, job: Job) -> tuple[PassSizes, ...]:
+        """PassSizes of each pass.
 
         Examples
         --------
@@ -346,12 +345,12 @@ def timed(job: Job, rows: int) -> tuple[PassRates, ...]:
     return tuple(one.seconds for one in passes if one.seconds is not None)
 
 
-def _sizes(job: Job, rows: NDArray[np.float64], driver: NDArray[np.float64], n: int) -> Sizes:
+def _sizes(job: Job, rows: NDArray[np.float64], driver: NDArray[np.float64], n: int) -> PassSizes:
     """The sample has all rows of a small table; centres are chosen among its first rows."""
     flops, whole, touched, packed, packed_row, held, held_row, sent = rows.tolist()
     products, products_row, *sides = driver[: 2 + n].round(3).tolist()
     kept, candidates = min(job.rows, sample_rows(job.columns)), min(job.rows, CANDIDATES)
-    return Sizes(
+    return PassSizes(
         max(0.0, flops),
         max(0.0, whole),
         max(0.0, touched),

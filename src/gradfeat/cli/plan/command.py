@@ -9,8 +9,6 @@ import typer
 
 
 class MethodName(StrEnum):
-    """Methods that stream rows."""
-
     GRADIENT_FEATURES = "gradient-features"
     RANDOM_FEATURES = "random-features"
     LINEAR = "linear"
