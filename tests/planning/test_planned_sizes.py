@@ -1,4 +1,4 @@
-"""PassSizes of rehearsed passes against formulas, and against the statistics of a fit of that size."""
+"""Sizes of rehearsed passes against formulas, and against the statistics of a fit of that size."""
 
 from __future__ import annotations
 

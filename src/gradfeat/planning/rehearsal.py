@@ -78,8 +78,8 @@ class PassSizes:
     Attributes
     ----------
     flops, whole, touched : float
-        Of a row; see :class:`gradfeat.planning.counting.Operations`. What is written was read too, so
-        that it is touched twice.
+        Of a row; see :class:`gradfeat.planning.counting.Operations`. What is written was read
+        too, so that it is touched twice.
     packed, held, sent : float
         Bytes of a state as it is sent and in memory, and of the statistic as workers get it.
     products : float
