@@ -18,7 +18,7 @@ from gradfeat.estimators.rows import distinct_rows, ranks, row_hashes
 from gradfeat.estimators.scaling import Standardiser
 from gradfeat.maths.blocks import Block
 from gradfeat.models.search.calibration import Calibration, fit_calibration
-from gradfeat.models.search.search import FAST, Effort, GridSpace, Setting, Stages, evaluate, folds
+from gradfeat.models.search.search import FAST, Effort, GridSpace, MethodSetting, Stages, evaluate, folds
 
 
 @pytest.fixture
@@ -169,7 +169,7 @@ def test_folds_beyond_the_limit_are_one_split_of_bounded_size(n: int) -> None:
 
 
 @dataclasses.dataclass(frozen=True)
-class _Sum(Setting):
+class _Sum(MethodSetting):
     a: int = 0
     b: int = 0
     stage: int | None = None

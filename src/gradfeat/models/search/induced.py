@@ -20,7 +20,7 @@ from ..nystrom_rows import first_rows
 from ..refit import Linear
 from ..two_layer import TwoLayer
 from .calibration import codes_of, logit_share
-from .search import Fitted, GridSpace, Setting
+from .search import FinishedFit, GridSpace, MethodSetting
 
 
 @final
@@ -86,7 +86,7 @@ class InducedFit(Learner[TwoLayer]):
 
 @final
 @dataclass(frozen=True)
-class InducedSetting(Setting):
+class InducedSetting(MethodSetting):
     """Coordinates and sizes of the gradient features, and the linear part."""
 
     whiten: bool = True
@@ -122,6 +122,6 @@ def induced_space(
     return GridSpace(make, start, axes, finish=_with_features)
 
 
-def _with_features(learner: InducedFit, rows: Rows, seed: int) -> Fitted:
+def _with_features(learner: InducedFit, rows: Rows, seed: int) -> FinishedFit:
     net, found = learner.with_features(rows, seed=seed)
-    return Fitted(net, gradient_features=found)
+    return FinishedFit(net, gradient_features=found)

@@ -19,7 +19,7 @@ from ..solvers.base import Solution, Solver, System, Watch
 from ..solvers.direct import direct_bytes
 from ..solvers.named import solver
 from ..solvers.nystrom_direct import NystromDirect
-from .search import GridSpace, Setting
+from .search import GridSpace, MethodSetting
 
 KERNELS = ("laplace", "matern32", "gaussian")
 FACTORS = (0.5, 2.0, 4.0)
@@ -31,7 +31,7 @@ MEDIAN_ROWS = 500
 
 @final
 @dataclass(frozen=True)
-class KernelSetting(Setting):
+class KernelSetting(MethodSetting):
     """Kernel, bandwidth and penalty of kernel ridge, and the name of its solver."""
 
     kernel: str

@@ -12,7 +12,7 @@ from ..first_gradient import first_gradient_test
 from ..gradient_step import GradientStep
 from ..two_layer import TwoLayer
 from ..whitened import Whitened
-from .search import Fitted, GridSpace, Setting, Stages
+from .search import FinishedFit, GridSpace, MethodSetting, Stages
 
 #: Most first-layer steps that a search tries.
 MAX_STEPS = 8
@@ -20,7 +20,7 @@ MAX_STEPS = 8
 
 @final
 @dataclass(frozen=True)
-class NoSetting(Setting):
+class NoSetting(MethodSetting):
     """Of methods in which nothing is searched: their head chooses its penalty itself."""
 
     def named(self) -> dict[str, Any]:
@@ -41,7 +41,7 @@ def fixed_space(learner: Learner[TwoLayer]) -> GridSpace[NoSetting]:
 
 @final
 @dataclass(frozen=True)
-class StepSetting(Setting):
+class StepSetting(MethodSetting):
     """Whether steps are taken in whitened inputs, and how many; None: as many as are allowed."""
 
     whiten: bool
@@ -70,10 +70,10 @@ def gradient_step_space(
     return GridSpace(make, start, axes, stages, _with_gradient_test)
 
 
-def _with_gradient_test(learner: Learner[TwoLayer], rows: Rows, seed: int) -> Fitted:
+def _with_gradient_test(learner: Learner[TwoLayer], rows: Rows, seed: int) -> FinishedFit:
     """The net, and whether the first gradient of the rows (or of a sample of them) is noise."""
     block = rows.held or rows.sample
     if block is None:
         block = rows.block("a test of the first gradient")
     test = first_gradient_test(block.X, block.y, weights=block.w, seed=seed)
-    return Fitted(learner.fit(rows, seed=seed), test)
+    return FinishedFit(learner.fit(rows, seed=seed), test)

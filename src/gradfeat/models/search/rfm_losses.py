@@ -21,7 +21,7 @@ from .calibration import calibrated_loss, codes_of, logit_share, two_sided
 from .head_search import Split
 from .rfm_space import RFMSetting, RFMSpace, joined
 from .rounds import Round
-from .search import Effort, Fitted, Setting, Space, Trial, deadline_passed, plain_fit
+from .search import Effort, FinishedFit, MethodSetting, Space, Trial, deadline_passed, plain_fit
 
 #: Penalties tried, from the largest down for as long as that helps; that of no search.
 ALPHAS, START_ALPHA = (1.0, 1e-1, 1e-2, 1e-3, 1e-4), 1e-2
@@ -104,7 +104,7 @@ class LastRound(Learner[KernelMachine]):
 
 @final
 @dataclass(frozen=True)
-class RFMLossSetting(Setting):
+class RFMLossSetting(MethodSetting):
     """An RFM, and the penalty of a logistic last fit; None: its last fit is of squared loss."""
 
     rfm: RFMSetting
@@ -156,7 +156,7 @@ class RFMLossSpace(Space[RFMLossSetting]):
             return LastRound(self.rounds.at(rfm.rounds), last)
         return self.rounds.inside(rfm.rounds, rfm.head, last)
 
-    def fit(self, setting: RFMLossSetting, rows: Rows, seed: int) -> Fitted:
+    def fit(self, setting: RFMLossSetting, rows: Rows, seed: int) -> FinishedFit:
         return plain_fit(self.learner(setting), rows, seed)
 
     def best(self, data: Block, seed: int, effort: Effort) -> Trial[RFMLossSetting]:

@@ -33,7 +33,7 @@ from .head_search import (
 )
 from .kernel_space import KERNELS, KernelChoice
 from .rounds import Path, Round, Rounds, search_rounds
-from .search import Effort, Fitted, Setting, Space, Trial, plain_fit
+from .search import Effort, FinishedFit, MethodSetting, Space, Trial, plain_fit
 
 #: Kernels tried beyond "laplace": by a fast search, a full one.
 RFM_KERNELS = {
@@ -56,7 +56,7 @@ WORTH_A_HEAD = 1.25
 
 @final
 @dataclass(frozen=True)
-class RFMSetting(Setting):
+class RFMSetting(MethodSetting):
     """The rounds that teach M, and the last fit; None: the last round itself."""
 
     rounds: Rounds
@@ -136,7 +136,7 @@ class RFMSpace(Space[RFMSetting]):
         rfm = replace(self.at(rounds), metric_rows=self.metric_rows)
         return SubspaceRefit(rfm, learner, head.directions, head.power)
 
-    def fit(self, setting: RFMSetting, rows: Rows, seed: int) -> Fitted:
+    def fit(self, setting: RFMSetting, rows: Rows, seed: int) -> FinishedFit:
         return plain_fit(self.learner(setting), rows, seed)
 
     def best(self, data: Block, seed: int, effort: Effort) -> Trial[RFMSetting]:

@@ -48,7 +48,7 @@ def deadline_passed() -> bool:
 
 
 @dataclass(frozen=True)
-class Setting(ABC):
+class MethodSetting(ABC):
     """The hyper-parameters of a method that a search may vary."""
 
     @abstractmethod
@@ -56,7 +56,7 @@ class Setting(ABC):
         """Their values by the names that users know them by."""
 
 
-SettingT = TypeVar("SettingT", bound=Setting)
+SettingT = TypeVar("SettingT", bound=MethodSetting)
 
 
 @dataclass(frozen=True)
@@ -76,7 +76,7 @@ class Effort:
 
 
 @dataclass(frozen=True, eq=False)
-class Fitted:
+class FinishedFit:
     """A predictor, and what else its fit tells.
 
     Attributes
@@ -128,7 +128,7 @@ class Space(ABC, Generic[SettingT]):
         """The method at one setting."""
 
     @abstractmethod
-    def fit(self, setting: SettingT, rows: Rows, seed: int) -> Fitted:
+    def fit(self, setting: SettingT, rows: Rows, seed: int) -> FinishedFit:
         """The method at one setting, fitted to all rows."""
 
     @abstractmethod
@@ -156,8 +156,8 @@ class Stages:
     first: int
 
 
-def plain_fit(learner: Learner[Predictor], rows: Rows, seed: int) -> Fitted:
-    return Fitted(learner.fit(rows, seed=seed))
+def plain_fit(learner: Learner[Predictor], rows: Rows, seed: int) -> FinishedFit:
+    return FinishedFit(learner.fit(rows, seed=seed))
 
 
 @final
@@ -176,7 +176,7 @@ class GridSpace(Space[SettingT]):
         far.
     stages : Stages, optional
         Where the number of stages is chosen too.
-    finish : callable (learner, rows, seed) -> Fitted
+    finish : callable (learner, rows, seed) -> FinishedFit
         The fit to all rows, with what else it tells.
     """
 
@@ -184,7 +184,7 @@ class GridSpace(Space[SettingT]):
     start: SettingT
     axes: Mapping[str, Sequence[Any]] = field(default_factory=dict)
     stages: Stages | None = None
-    finish: Callable[[Any, Rows, int], Fitted] = plain_fit
+    finish: Callable[[Any, Rows, int], FinishedFit] = plain_fit
 
     @property
     def open(self) -> bool:
@@ -194,7 +194,7 @@ class GridSpace(Space[SettingT]):
     def learner(self, setting: SettingT) -> Learner[Predictor]:
         return self.make(setting)
 
-    def fit(self, setting: SettingT, rows: Rows, seed: int) -> Fitted:
+    def fit(self, setting: SettingT, rows: Rows, seed: int) -> FinishedFit:
         return self.finish(self.make(setting), rows, seed)
 
     def best(self, data: Block, seed: int, effort: Effort) -> Trial[SettingT]:
