@@ -112,7 +112,7 @@ def test_class_weights_count():
 
 
 def test_many_rows_are_searched_on_a_sample_that_order_does_not_change(monkeypatch):
-    monkeypatch.setattr("gradfeat.estimators.rows_data.SAMPLE_ROWS", 150)
+    monkeypatch.setattr("gradfeat.estimators.training.SAMPLE_ROWS", 150)
     X, y = table()
     model = GradientFeatureRegressor(width=32, n_steps=None, whiten=None, alpha=1.0)
     first = model.fit(passed(X, y)).predict(X)

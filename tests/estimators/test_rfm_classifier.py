@@ -10,7 +10,7 @@ import torch
 from sklearn.metrics import log_loss
 
 from gradfeat import RFMClassifier
-from gradfeat.estimators.class_weights import with_class_weights
+from gradfeat.estimators.class_codes import with_class_weights
 from gradfeat.models.kernel_logistic import KernelLogistic
 from gradfeat.models.kernels.radial import Laplace
 from gradfeat.models.rfm import RFM

@@ -12,13 +12,22 @@ import torch
 from scipy.special import log_softmax
 
 from gradfeat.estimators import KernelRegressor
+from gradfeat.estimators.arrays import placement, to_numpy, warn_ill_scaled
 from gradfeat.estimators.checks import check_choice, check_count, check_positive
-from gradfeat.estimators.data import placement, to_numpy, training_data, warn_ill_scaled
-from gradfeat.estimators.rows import distinct_rows, ranks, row_hashes
-from gradfeat.estimators.scaling import Standardiser
+from gradfeat.estimators.distinct_rows import distinct_rows, ranks, row_hashes
+from gradfeat.estimators.scaled import Standardiser
+from gradfeat.estimators.training import in_memory_training
 from gradfeat.maths.blocks import Block
 from gradfeat.models.search.calibration import Calibration, fit_calibration
-from gradfeat.models.search.search import FAST, Effort, GridSpace, MethodSetting, Stages, evaluate, folds
+from gradfeat.models.search.search import (
+    FAST,
+    Effort,
+    GridSpace,
+    MethodSetting,
+    Stages,
+    evaluate,
+    folds,
+)
 
 
 @pytest.fixture
@@ -335,13 +344,14 @@ def test_a_tensor_that_needs_gradients_becomes_an_array() -> None:
 
 def test_training_data_is_standardised_and_leads_back(table: Any) -> None:
     X, y = table
-    where = placement(None, None, None)
-    data = training_data(X, y, None, where, 0, standardise=True, scale_targets=True)
+    where, w = placement(None, None, None), np.ones(len(X))
+    data = in_memory_training(X, y, w, where, 0, inputs=None, scale_targets=True, like=X)
     assert data.block.X.dtype == torch.float64
     np.testing.assert_allclose(data.block.X.mean(0), 0, atol=1e-14)
     back = data.outputs.inverse(data.block.y.numpy())
     np.testing.assert_allclose(np.sort(back, axis=0), np.sort(y, axis=0), atol=1e-14)
-    raw = training_data(X, y, None, where, 0, standardise=False, scale_targets=False)
+    as_is = Standardiser.identity(X.shape[1])
+    raw = in_memory_training(X, y, w, where, 0, inputs=as_is, scale_targets=False, like=X)
     assert np.array_equal(np.sort(raw.block.X.numpy(), axis=0), np.sort(X, axis=0))
     assert raw.outputs.scale.tolist() == [1.0, 1.0]
 

@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 
 from gradfeat import GradientFeatureRegressor, KernelRegressor, RFMRegressor
-from gradfeat.estimators.data import placement
+from gradfeat.estimators.arrays import placement
 from gradfeat.estimators.linear import LinearRegressor
 from gradfeat.estimators.random_features import RandomFeaturesRegressor
-from gradfeat.estimators.rows_data import first_pass, passed_rows
+from gradfeat.estimators.training import first_pass, streamed_training
 from gradfeat.maths.statistics.joint import Joint
 from gradfeat.maths.statistics.mapped import OnMapped
 from gradfeat.planning.job import Job
@@ -89,11 +89,11 @@ def test_planned_passes_are_those_of_a_fit(model, method, by, steps, outputs):
     X = np.random.default_rng(0).standard_normal((N, D))
     engine = Counting()
     rows = from_arrays(X, X[:, :outputs], piece_rows=100).on(engine)
-    scaled = passed_rows(
+    scaled = streamed_training(
         rows, first_pass(rows, 0, labelled=False), placement(None, "cpu", None), 0,
         standardise=True, codes=None,
     )  # fmt: skip
-    learner_of(job).fit(scaled.rows.with_sample(scaled.data.block))
+    learner_of(job).fit(scaled.rows)
     fit = [(label, made_of(statistic)) for label, statistic in seen]
     assert [(label, made_of(statistic)) for label, statistic in engine.seen] == fit
     assert list(rehearsed(job).labels) == [label for label, _ in fit]

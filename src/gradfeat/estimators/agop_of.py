@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import torch
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
@@ -13,18 +15,20 @@ from sklearn.utils.validation import _check_sample_weight
 from torch import Tensor, nn
 
 from ..maths import gradients
+from ..maths.blocks import Block
 from ..maths.memory import BLOCK_BYTES, refuse_beyond
 from ..maths.modules import evaluating
+from ..maths.statistics.gradient_outer_products import GradientOuterProducts
+from ..maths.statistics.joint import Joint
+from ..maths.statistics.moments import Moments
+from ..maths.statistics.sample import RowSample
 from ..maths.streams import numpy_stream
 from ..rows.rows import Rows
-from .agop_rows import agop_over_rows
 from .array_functions import numeric_table, pandas_or_same
-from .base import seed_from
+from .arrays import seed_from
 from .checks import check_count, check_positive
-from .model_slopes import Slopes, model_slopes
-
-#: Spread of a column, relative to its largest value, up to which it is constant.
-CONSTANT = 1e-12
+from .model_slopes import TRIAL_ROWS, Slopes, model_slopes
+from .scaled import CONSTANT, standard_deviations
 
 
 def agop(
@@ -57,7 +61,7 @@ def agop(
         Of a classifier, the function is its probabilities, else its decision values; of two
         classes only the second one's. Give ``model.decision_function`` to choose.
     X : array, data frame, tensor (n, d), or Rows
-        Points to average over, finite numbers. Rows that are passed over carry their weights. For
+        Points to average over, finite numbers. Streamed rows carry their weights. For
         modules and callables of tensors also (n, ...), in which case d counts the entries of a
         row.
     weights : array (n,), optional
@@ -116,17 +120,23 @@ def agop(
     step = check_positive("step", step, allow_none=False)
     check_count("rows", rows, allow_none=True)
     check_count("batch_size", batch_size)
-    match X:
-        case Rows():
-            options = (weights, centre, standardise, float(step), rows, int(batch_size))
-            return _of_rows(model, X, *options, seed_from(random_state))
+    seed = seed_from(random_state)
+    if type(X) is Rows:
+        if weights is not None:
+            raise ValueError(
+                "weights came beside rows that are streamed, which carry their own: name the "
+                "column when the rows are opened, as in from_parquet(path, target=..., weight=...)."
+            )
+        with _looked_at(model):
+            G, scale = _over_rows(model, X, centre, step, rows, int(batch_size), seed)
+        return (scale[:, None] * G * scale if standardise else G).cpu().numpy()
     X = pandas_or_same(X)
     points = _points(model, X)
     d = points.shape[1]
     refuse_beyond(32 * d * d, None, f"the AGOP of {d} inputs", "give fewer inputs")
     w = _weights(weights, points)
     scale = _spread(points, w)
-    kept = _drawn(w, rows, seed_from(random_state))
+    kept = _drawn(w, rows, seed)
     points, w = points[kept], w[kept]
     with _looked_at(model):
         slopes = model_slopes(model, X, points, scale, float(step), int(batch_size))
@@ -140,33 +150,50 @@ def agop(
     return _like(scale[:, None] * G * scale if standardise else G, X)
 
 
-def _of_rows(
+def _over_rows(
     model: Any,
-    X: Rows,
-    weights: Any,
+    rows: Rows,
     centre: bool,
-    standardise: bool,
     step: float,
-    rows: int | None,
+    count: int | None,
     batch_size: int,
     seed: int,
-) -> Any:
-    if weights is not None:
-        raise ValueError(
-            "weights came beside rows that are passed over, which carry their own: name the column "
-            "when the rows are opened, as in from_parquet(path, target=..., weight=...)."
-        )
-    with _looked_at(model):
-        G, scale = agop_over_rows(
-            model,
-            X,
-            centre=centre,
-            step=step,
-            count=rows,
-            batch_size=batch_size,
-            seed=seed,
-        )
-    return (scale[:, None] * G * scale if standardise else G).cpu().numpy()
+) -> tuple[Tensor, Tensor]:
+    """The AGOP (d, d) in the columns' units, and their standard deviations (d,).
+
+    One pass for the deviations and a sample, and one for the gradients at all rows; over `count`
+    rows of the sample instead where that is given.
+    """
+    size = TRIAL_ROWS if count is None else max(count, TRIAL_ROWS)
+    m, sample = rows.collect(Joint((Moments(), RowSample(size, seed))), "moments")
+    scale, points = standard_deviations(m.mean_x, m.xx.diagonal() / m.weight), sample.X.double()
+    slopes = model_slopes(model, _table(points, rows), points, scale, step, batch_size)
+    row_bytes = slopes.bytes_per_row + 32 * slopes.outputs * points.shape[1]
+    if count is None:
+        products = GradientOuterProducts(_Doubled(slopes), row_bytes, centre)
+        return rows.collect(products, "gradients"), scale
+    few = Block(points[:count], sample.y[:count], sample.w[:count].double())
+    G = gradients.agop(
+        slopes.gradient, few.X, weights=few.w, centre=centre, bytes_per_row=row_bytes
+    )
+    return G, scale
+
+
+@dataclass(frozen=True, eq=False)
+class _Doubled:
+    """Gradients of and to float64 on the CPU, whatever and wherever the rows are."""
+
+    slopes: Slopes
+
+    def __call__(self, X: Tensor) -> Tensor:
+        return self.slopes.gradient(X.double().cpu()).to(X.device)
+
+
+def _table(points: Tensor, rows: Rows) -> Any:
+    """Points as the model may have seen them: with names, where the rows have any."""
+    if not rows.named:
+        return points.numpy()
+    return pd.DataFrame(points.numpy(), columns=pd.Index(rows.columns.inputs))
 
 
 def _like(G: Tensor, X: Any) -> Any:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from copy import copy
+from dataclasses import field
 from typing import Any, Literal, Self
 
 import numpy as np
@@ -14,12 +15,14 @@ from sklearn.utils._array_api import check_same_namespace
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from ..rows.rows import Rows
+from .arrays import NUMPY, float_types, given_names, like, set_names, to_numpy
 from .checks import check_choice, check_count
-from .data import NUMPY, float_types, like, to_numpy
+from .parameters import parameters
 from .rfm import RFMClassifier, RFMRegressor
 from .state import Arrays, State, params_from, params_state
 
 
+@parameters
 class AGOPTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     """Project standardised inputs onto the leading eigenvectors of an RFM's AGOP.
 
@@ -53,34 +56,16 @@ class AGOPTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
     (300, 1)
     """
 
-    model_: RFMRegressor | RFMClassifier
-    n_features_in_: int
-    feature_names_in_: NDArray[Any]
-
-    def __init__(
-        self,
-        n_components: int | None = None,
-        *,
-        task: Literal["auto", "regression", "classification"] = "auto",
-        kernel: str | None = "laplace",
-        bandwidth: float | None = None,
-        alpha: float | None = None,
-        n_iter: int = 5,
-        search: str | None = "fast",
-        device: str | None = None,
-        dtype: str | None = None,
-        random_state: Any = None,
-    ) -> None:
-        self.n_components = n_components
-        self.task: Literal["auto", "regression", "classification"] = task
-        self.kernel = kernel
-        self.bandwidth = bandwidth
-        self.alpha = alpha
-        self.n_iter = n_iter
-        self.search = search
-        self.device = device
-        self.dtype = dtype
-        self.random_state = random_state
+    n_components: int | None = field(default=None, kw_only=False)
+    task: Literal["auto", "regression", "classification"] = "auto"
+    kernel: str | None = "laplace"
+    bandwidth: float | None = None
+    alpha: float | None = None
+    n_iter: int = 5
+    search: str | None = "fast"
+    device: str | None = None
+    dtype: str | None = None
+    random_state: Any = None
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
@@ -107,7 +92,7 @@ class AGOPTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
     def fit(self, X: Any, y: Any = None, sample_weight: ArrayLike | None = None) -> Self:
         """Fit the machine to X (n, d) and y, keep its leading directions.
 
-        X may be Rows that are passed over, with targets and weights of their own; they are numbers,
+        X may be streamed Rows, with targets and weights of their own; they are numbers,
         and classes only where `task` says so.
 
         Raises
@@ -117,16 +102,15 @@ class AGOPTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
         """
         check_choice("task", self.task, ("auto", "regression", "classification"))
         check_count("n_components", self.n_components, allow_none=True)
-        match X:
-            case Rows():
-                self.model_ = self._model(NUMPY).fit(X, y, sample_weight)
-                self._take_names()
-                X = NUMPY
-            case _:
-                X, y = validate_data(
-                    self, X, y, dtype=float_types(X), multi_output=True, ensure_min_samples=2
-                )
-                self.model_ = self._model(to_numpy(y)).fit(X, y, sample_weight)
+        if type(X) is Rows:
+            self.model_ = self._model(NUMPY).fit(X, y, sample_weight)
+            self._take_names()
+            X = NUMPY
+        else:
+            X, y = validate_data(
+                self, X, y, dtype=float_types(X), multi_output=True, ensure_min_samples=2
+            )
+            self.model_ = self._model(to_numpy(y)).fit(X, y, sample_weight)
         r = self.n_components or max(1, self.model_.n_effective_directions_)
         if r > self.n_features_in_:
             raise ValueError(
@@ -139,9 +123,7 @@ class AGOPTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
     def _take_names(self) -> None:
         """Number and names of the inputs, from the machine."""
         self.n_features_in_ = self.model_.n_features_in_
-        vars(self).pop("feature_names_in_", None)
-        if "feature_names_in_" in vars(self.model_):
-            self.feature_names_in_ = self.model_.feature_names_in_
+        set_names(self, given_names(self.model_))
 
     def _describe(self, r: int, X: Any) -> None:
         eigenvalues = to_numpy(self.model_.eigenvalues_)
@@ -161,13 +143,13 @@ class AGOPTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
     def to_state(self) -> tuple[State, Arrays]:
         """Parameters and the fitted machine, as JSON-able state and arrays (for saving)."""
         inner, arrays = self.model_.to_state()
-        named = "feature_names_in_" in vars(self)
+        names = given_names(self)
         state = {
             "params": params_state(self),
             "model": inner,
             "r": self._n_features_out,
             "classifier": type(self.model_) is RFMClassifier,
-            "feature_names": self.feature_names_in_.tolist() if named else None,
+            "feature_names": names,
         }
         return state, arrays
 
@@ -178,8 +160,7 @@ class AGOPTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
         make = RFMClassifier if state["classifier"] else RFMRegressor
         self.model_ = make.from_state(state["model"], arrays)
         self.n_features_in_ = self.model_.n_features_in_
-        if state["feature_names"] is not None:
-            self.feature_names_in_ = np.array(state["feature_names"], dtype=object)
+        set_names(self, state["feature_names"])
         self._describe(int(state["r"]), arrays["agop"])
         return self
 

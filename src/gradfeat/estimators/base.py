@@ -15,7 +15,12 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator
 from sklearn.utils import Tags
 from sklearn.utils._array_api import check_same_namespace
-from sklearn.utils.validation import _check_feature_names_in, check_is_fitted, validate_data
+from sklearn.utils.validation import (
+    _check_feature_names_in,
+    _check_sample_weight,
+    check_is_fitted,
+    validate_data,
+)
 from torch import Tensor
 
 from ..maths.blocks import Block
@@ -25,22 +30,23 @@ from ..models.first_gradient import GradientTest
 from ..models.gradient_features.found_features import FoundFeatures
 from ..models.restore import predictor_from
 from ..models.search.kernel_space import UNREACHED
-from ..models.search.search import FAST, FULL, SettingT, Space, Trial
-from ..rows.rows import Rows, of_block
-from .data import (
+from ..models.search.search import FAST, FULL, Space, Trial
+from ..rows.rows import Rows
+from .arrays import (
     Placement,
-    TrainingData,
     float_types,
+    given_names,
     given_weights,
     like,
     placement,
+    seed_from,
+    set_names,
     to_numpy,
-    training_data,
     warn_ill_scaled,
 )
-from .rows_data import FirstPass, first_pass
-from .rows_predictions import RowPredictions, check_rows
-from .scaling import Standardiser
+from .class_codes import ClassCodes
+from .parameters import SharedParameters
+from .scaled import ScaledPredictor, Standardiser, TableFunction
 from .state import (
     Arrays,
     State,
@@ -50,6 +56,7 @@ from .state import (
     under_prefix,
     with_prefix,
 )
+from .training import FirstPass, Training, first_pass, in_memory_training, streamed_training
 
 #: Share of the AGOP's trace that the effective directions carry together.
 EFFECTIVE_SHARE = 0.95
@@ -58,41 +65,13 @@ EFFECTIVE_SHARE = 0.95
 AGOP_ROWS = 2000
 
 
-def seed_from(random_state: Any) -> int:
-    """Seed of the named streams: an int is itself, None is 0, a RandomState gives its next number.
-
-    Raises
-    ------
-    ValueError
-        For anything else.
-
-    Examples
-    --------
-    >>> seed_from(None), seed_from(7)
-    (0, 7)
-    """
-    match random_state:
-        case None:
-            return 0
-        case int() | np.integer() if int(random_state) >= 0:
-            return int(random_state)
-        case np.random.RandomState():
-            return int(random_state.randint(2**31 - 1))
-        case np.random.Generator():
-            return int(random_state.integers(2**31 - 1))
-    raise ValueError(
-        f"random_state is {random_state!r}: give None, a non-negative integer, or a NumPy "
-        "random generator."
-    )
-
-
 def column_names(estimator: BaseEstimator) -> list[str]:
     """Names of the input columns; x0, x1, ... where the fit saw none."""
     names = _check_feature_names_in(estimator)
     return [str(name) for name in names] if names is not None else []
 
 
-class FeatureModel(BaseEstimator, ABC):
+class FeatureModel(SharedParameters, BaseEstimator, ABC):
     """Base of the estimators: a search space over learners, one fitted predictor.
 
     Attributes
@@ -119,14 +98,10 @@ class FeatureModel(BaseEstimator, ABC):
         The fitted function of standardised inputs.
     """
 
-    device: str | None
-    dtype: str | None
-    random_state: Any
-    standardise: bool
-    search: str | None
-
     #: Rows beyond which a fit is in float32 unless `dtype` says otherwise; None: never.
     _narrow_beyond: ClassVar[int | None] = None
+    #: Whether targets are classes, whose codes keep their scale.
+    _classes: ClassVar[bool]
 
     predictor_: Predictor
     settings_: dict[str, Any]
@@ -137,106 +112,138 @@ class FeatureModel(BaseEstimator, ABC):
     _inputs: Standardiser
     _outputs: Standardiser
     _where: Placement
-    _passing: bool = False
+    #: Sums that partial_fit adds to; only where it was called.
+    _sums: Any = None
 
     @abstractmethod
-    def _space(self, data: Block) -> Space[Any]:
-        """What to search over for this training data; raises ValueError for bad parameters."""
+    def _space(self, block: Block, *, streamed: bool = False) -> Space[Any]:
+        """What to search over for these rows; raises ValueError for bad parameters."""
+
+    @abstractmethod
+    def _validated(
+        self, X: Any, y: Any, *, reset: bool, least: int = 2
+    ) -> tuple[Any, NDArray[np.float64]]:
+        """X (n, d), at least so many rows, and the targets (n, c) that are fitted."""
+
+    @abstractmethod
+    def _weighted(
+        self, targets: NDArray[np.float64], w: NDArray[np.float64]
+    ) -> NDArray[np.float64]:
+        """Row weights (n,), those of classes included."""
+
+    @abstractmethod
+    def _coded(self, found: FirstPass) -> ClassCodes | None:
+        """How streamed labels become targets; None: the targets are what comes."""
+
+    @abstractmethod
+    def _needs_held_out(self) -> bool:
+        """Whether predictions of validation rows are needed even where nothing is searched."""
+
+    @abstractmethod
+    def _calibrate(self, held: tuple[Tensor, Tensor, Tensor] | None) -> None:
+        """What is learnt from predictions, targets and weights of validation rows."""
+
+    @abstractmethod
+    def _function(self) -> TableFunction:
+        """What the estimator says of rows, in the units of the table."""
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
         tags.array_api_support = True
         return tags
 
-    def _check_search(self) -> None:
+    def fit(self, X: Any, y: Any = None, sample_weight: ArrayLike | None = None) -> Self:
+        """Fit to rows X (n, d) and targets or labels y.
+
+        Parameters
+        ----------
+        X : array-like (n, d), or Rows
+            Inputs, at least two rows, finite. Streamed rows
+            (:func:`gradfeat.rows.from_parquet` and others) carry their targets (or labels, as
+            numbers) and weights: settings are then chosen on a sample of them, and the fit streams
+            all.
+        y : array-like (n,) or (n, c)
+            Targets of a regressor, in any number; labels (n,) of a classifier, of any kind.
+            Predictions have their shape and kind.
+        sample_weight : array-like (n,), optional
+            Non-negative; an integer weight equals repeating the row.
+
+        Returns
+        -------
+        self
+
+        Raises
+        ------
+        ValueError
+            For inputs or parameters that are not allowed, in one sentence.
+        MemoryError
+            Before work starts, when a direct solve cannot fit.
+        """
         if self.search not in ("fast", "full", None):
             raise ValueError(
                 f"search is {self.search!r}: allowed are 'fast', 'full' and None (every setting "
                 "given, nothing chosen)."
             )
-
-    def _prepare(
-        self,
-        X: Any,
-        y: NDArray[np.float64],
-        sample_weight: ArrayLike | None,
-        *,
-        scale_targets: bool,
-    ) -> tuple[TrainingData, int]:
-        """Validated X (n, d) and targets (n, c) as training data; also the seed."""
-        self._check_search()
-        self._passing = False
-        self._where = placement(X, self.device, self._float_type(X.shape[0]))
+        self._sums = None
         seed = seed_from(self.random_state)
+        prepare = self._streamed if type(X) is Rows else self._in_memory
+        training = prepare(X, y, sample_weight, seed)
+        block = training.block
+        space = self._space(block, streamed=training.rows.held is None)
+        trial = self._tune(space, block, seed)
+        setting = space.start if trial is None or self.search is None else trial.setting
+        fitted = space.fit(setting, training.rows, seed)
+        self.settings_, self.predictor_ = setting.named(), fitted.predictor
+        self.first_gradient_ = fitted.first_gradient
+        self.gradient_features_ = fitted.gradient_features
+        self._inputs, self._outputs = training.inputs, training.outputs
+        self._summarise(block, training.like)
+        self._calibrate(None if trial is None else (trial.predictions, trial.y, trial.w))
+        return self
+
+    def _in_memory(self, X: Any, y: Any, sample_weight: Any, seed: int) -> Training:
+        """Validated arrays as training rows."""
+        X, targets = self._validated(X, y, reset=True)
+        self._where = placement(X, self.device, self._float_type(X.shape[0]))
         table = to_numpy(X).astype(np.float64)
-        names = column_names(self)
-        warn_ill_scaled(table, names, standardise=self.standardise)
-        data = training_data(
+        warn_ill_scaled(table, column_names(self), standardise=self.standardise)
+        inputs = None if self.standardise else Standardiser.identity(table.shape[1])
+        w = self._weighted(targets, row_weights(sample_weight, table))
+        return in_memory_training(
             table,
-            y,
-            given_weights(sample_weight),
+            targets,
+            w,
             self._where,
             seed,
-            standardise=self.standardise,
-            scale_targets=scale_targets,
+            inputs=inputs,
+            scale_targets=not self._classes,
+            like=X,
         )
-        return data, seed
+
+    def _streamed(self, rows: Rows, y: Any, sample_weight: Any, seed: int) -> Training:
+        """Streamed rows, which carry their targets and weights, after a first pass over them."""
+        if y is not None or sample_weight is not None:
+            raise ValueError(
+                "y or sample_weight came beside rows that are streamed, which carry their own: "
+                "name the columns when the rows are opened, as in from_parquet(path, target=...)."
+            )
+        set_names(self, rows.columns.inputs if rows.named else None)
+        self.n_features_in_ = rows.template.X.shape[1]
+        found = first_pass(rows, seed, labelled=self._classes)
+        where = placement(None, self.device, self._float_type(int(found.moments.count)))
+        self._where, codes = where, self._coded(found)
+        return streamed_training(
+            rows, found, where, seed, standardise=self.standardise, codes=codes
+        )
 
     def _float_type(self, n: int) -> str | None:
         many = self._narrow_beyond is not None and n > self._narrow_beyond
         return "float32" if self.dtype is None and many else self.dtype
 
-    def _prepare_rows(
-        self, rows: Rows, target: Any, sample_weight: Any, seed: int, *, labelled: bool
-    ) -> FirstPass:
-        """The first pass over rows that carry their targets and weights."""
-        self._check_search()
-        self._passing = True
-        if target is not None or sample_weight is not None:
-            raise ValueError(
-                "y or sample_weight came beside rows that are passed over, which carry their own: "
-                "name the columns when the rows are opened, as in from_parquet(path, target=...)."
-            )
-        vars(self).pop("feature_names_in_", None)
-        if rows.named:
-            self.feature_names_in_ = np.array(rows.columns.inputs, dtype=object)
-        self.n_features_in_ = rows.template.X.shape[1]
-        found = first_pass(rows, seed, labelled=labelled)
-        n = int(found.moments.count)
-        self._where = placement(None, self.device, self._float_type(n))
-        return found
-
-    def _learn(
-        self,
-        X: Any,
-        data: TrainingData,
-        seed: int,
-        *,
-        need_held_out: bool,
-        rows: Rows | None = None,
-    ) -> Trial[Any] | None:
-        """Search, fit on all rows, summarise; the chosen setting on held-out rows, if any.
-
-        With `rows` the data are a sample of them: settings are chosen and the fit is summarised on
-        the sample, and the fit itself passes over the rows.
-        """
-        space, block = self._space(data.block), data.block
-        trial = self._tune(space, block, seed, need_held_out=need_held_out)
-        setting = space.start if trial is None or self.search is None else trial.setting
-        training = of_block(block) if rows is None else rows.with_sample(block)
-        fitted = space.fit(setting, training, seed)
-        self.settings_, self.predictor_ = setting.named(), fitted.predictor
-        self.first_gradient_ = fitted.first_gradient
-        self.gradient_features_ = fitted.gradient_features
-        self._inputs, self._outputs = data.inputs, data.outputs
-        self._summarise(block, X)
-        return trial
-
-    def _tune(
-        self, space: Space[SettingT], block: Block, seed: int, *, need_held_out: bool
-    ) -> Trial[SettingT] | None:
+    def _tune(self, space: Space[Any], block: Block, seed: int) -> Trial[Any] | None:
+        """The chosen setting on validation rows, if anything is chosen or learnt from them."""
         searched = self.search is not None and space.open
-        if len(block.X) < 2 or not (searched or need_held_out):
+        if len(block.X) < 2 or not (searched or self._needs_held_out()):
             return None
         effort = FULL if self.search == "full" else FAST
         with warnings.catch_warnings():
@@ -294,7 +301,7 @@ class FeatureModel(BaseEstimator, ABC):
             "dtype": str(self._where.dtype).removeprefix("torch."),
             "n_features": self.n_features_in_,
             "feature_names": column_names(self),
-            "named": "feature_names_in_" in vars(self),
+            "named": given_names(self) is not None,
             **self._extra_state(),
         }
         return state, arrays
@@ -318,8 +325,7 @@ class FeatureModel(BaseEstimator, ABC):
         self._inputs = Standardiser(**under_prefix("inputs", arrays))
         self._outputs = Standardiser(**under_prefix("outputs", arrays))
         self.n_features_in_ = state["n_features"]
-        if state["named"]:
-            self.feature_names_in_ = np.array(state["feature_names"], dtype=object)
+        set_names(self, state["feature_names"] if state["named"] else None)
         test = state["first_gradient"]
         self.first_gradient_ = None if test is None else GradientTest(**test)
         found = state.get("gradient_features")
@@ -337,26 +343,46 @@ class FeatureModel(BaseEstimator, ABC):
         moved.predictor_ = predictor_from(self.predictor_.spec(), tensors)
         return moved
 
-    def _row_predictions(self, rows: Rows) -> RowPredictions:
-        """Predictions for passes over `rows`, which must have the columns of the fit."""
+    def _scaled_predictor(self) -> ScaledPredictor:
         check_is_fitted(self)
-        named = "feature_names_in_" in vars(self)
-        check_rows(rows, column_names(self), self.n_features_in_, named)
-        where = self._where
-        return RowPredictions(
-            self.predictor_, self._inputs, self._outputs, where.dtype, where.device
-        )
+        return ScaledPredictor(self.predictor_, self._inputs, self._outputs, self._where)
 
-    def _outputs_at(self, X: Any, method: str) -> tuple[Any, NDArray[np.float64]]:
-        """Validated X, and the outputs (n, c) in the units of the targets."""
+    def _check_columns(self, rows: Rows) -> None:
+        """Refuse streamed rows with other columns than those of the fit."""
         check_is_fitted(self)
-        match X:
-            case Rows():
-                raise ValueError(
-                    f"rows that are passed over came, and {method} takes arrays: use score_rows "
-                    "for scores, or `gradfeat predict` for files."
-                )
+        names, found = given_names(self), list(rows.columns.inputs)
+        if len(found) != self.n_features_in_:
+            raise ValueError(
+                f"the rows have {len(found)} inputs and the estimator was fitted on "
+                f"{self.n_features_in_}: open them with the inputs of the fit."
+            )
+        if names is not None and rows.named and found != names:
+            other = next(a for a, b in zip(found, names, strict=True) if a != b)
+            raise ValueError(
+                f"the rows' input {other!r} is not where the fit had it: open them with "
+                f"inputs={names}."
+            )
+
+    def _table(self, X: Any, method: str) -> tuple[Any, Tensor]:
+        """Validated X, also as a float64 tensor (n, d) on the CPU."""
+        check_is_fitted(self)
+        if type(X) is Rows:
+            raise ValueError(
+                f"streamed rows came, and {method} takes arrays: use score_rows for scores, or "
+                "`gradfeat predict` for files."
+            )
         check_same_namespace(X, self, attribute="agop_", method=method)
         X = validate_data(self, X, reset=False, dtype=float_types(X))
-        Z = self._where.tensor(self._inputs(to_numpy(X).astype(np.float64)))
-        return X, self._outputs.inverse(self.predictor_(Z).double().cpu().numpy())
+        return X, torch.as_tensor(to_numpy(X).astype(np.float64))
+
+
+def row_weights(sample_weight: Any, X: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Weights (n,) of the rows of X.
+
+    Raises
+    ------
+    ValueError
+        When one is negative, or there are more or fewer than rows.
+    """
+    given = given_weights(sample_weight)
+    return _check_sample_weight(given, X, dtype=np.float64, ensure_non_negative=True)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from typing import Any, Literal
+from abc import ABC
+from typing import Literal
 
 from ..maths.blocks import Block
 from ..models.gradient_features.feature_set import LEAST_MASS, NEURONS
@@ -11,18 +12,16 @@ from ..models.induced.network import InducedNetwork
 from ..models.losses import Squared, loss
 from ..models.search.induced import InducedSetting, induced_space
 from ..models.search.search import GridSpace
+from .base import FeatureModel
 from .checks import check_choice, check_count, check_head, check_positive
 from .classifier import FeatureClassifier
+from .parameters import estimator, parameters
 from .regressor import FeatureRegressor
 
 
-class InducedNetworkRegressor(FeatureRegressor):
-    """The network that the gradient features of the training rows induce.
-
-    f(x) = alpha + beta.x + sum_j a_j relu(+-w_j.x - b_j): what one gradient step of a wide network
-    would find in the training rows (the directions w that the gradients of many random neurons
-    share), each with a grid of kinks, and a convex head. No neuron is trained, so it says what the
-    first gradients alone are worth. Where no direction is found f is the mean (and linear part).
+@parameters
+class InducedNetworkMethod(FeatureModel, ABC):
+    """The network that gradient features induce.
 
     Parameters
     ----------
@@ -55,25 +54,78 @@ class InducedNetworkRegressor(FeatureRegressor):
         Bounds |a_j| <= B_a1 and |a|_2 <= B_a2 of each output's head, in place of the penalty.
     B_b : float or None
         Bound of |b_j| of the network, in standardised (or whitened) units; None is none.
-    standardise : bool
-        Give every input zero mean and unit spread first.
     search : {"fast", "full"} or None
         Validated search over width, bias_scale, linear and whiten where they are None (on at most
         1,500 or 4,000 training rows, one or two sweeps; each trial finds the directions anew on
         its own training rows); None searches nothing and takes the starting values.
-    device : str or None
-        Torch device; None is that of a torch input, else the CPU.
-    dtype : {"float32", "float64"} or None
-        Float type of the fit; None is float64.
-    random_state : int, RandomState, Generator or None
-        Seed of the named random streams; None is 0, so that equal estimators give equal fits.
 
     Attributes
     ----------
     gradient_features_ : FoundFeatures
         The gradient feature set of the training rows: directions, signs, masses, intervals.
-    directions_, importances_, eigenvalues_, agop_, n_effective_directions_, settings_
-        What the fit reads from the inputs; see :class:`gradfeat.estimators.base.FeatureModel`.
+    """
+
+    p: float = LEAST_MASS
+    width: float | None = None
+    bias_scale: float | None = None
+    least_norm: float | None = None
+    neurons: int = NEURONS
+    feature_rows: int = 5000
+    biases: int = 16
+    linear: Literal["ridge", "moment", "none"] | None = None
+    whiten: bool | None = None
+    alpha: float | None = None
+    penalty_by: Literal["loo", "gcv", "validation"] = "loo"
+    B_a1: float | None = None
+    B_a2: float | None = None
+    B_b: float | None = None
+
+    def _with_loss(self, loss_name: str) -> GridSpace[InducedSetting]:
+        """The search with this loss of the head."""
+        p = check_positive("p", self.p, allow_none=False)
+        width = check_positive("width", self.width)
+        bias_scale = check_positive("bias_scale", self.bias_scale)
+        least = check_positive("least_norm", self.least_norm)
+        B_a1 = check_positive("B_a1", self.B_a1)
+        B_a2 = check_positive("B_a2", self.B_a2)
+        B_b = check_positive("B_b", self.B_b)
+        neurons = check_count("neurons", self.neurons)
+        feature_rows = check_count("feature_rows", self.feature_rows, least=2)
+        biases = check_count("biases", self.biases, least=2)
+        linear = check_choice("linear", self.linear, ("ridge", "moment", "none", None))
+        whiten = check_choice("whiten", self.whiten, (True, False, None))
+        head = check_head(self.alpha, self.penalty_by)
+        of_head = loss(check_choice("loss", loss_name, ("squared", "logistic")))
+        if linear is None and of_head != Squared():
+            linear = "none"
+        asked = {"whiten": whiten, "bias_scale": bias_scale, "width": width, "linear": linear}
+        given = {name: value for name, value in asked.items() if value is not None}
+        start = InducedSetting(**given)
+        inner = InducedNetwork(
+            of_head,
+            p=p,
+            least_norm=None if least is None else (least, least),
+            neurons=neurons,
+            biases=biases,
+            B_a1=math.inf if B_a1 is None else B_a1,
+            B_a2=math.inf if B_a2 is None else B_a2,
+            B_b=math.inf if B_b is None else B_b,
+            linear=start.linear,
+            head=head,
+        )
+        return induced_space(
+            start, inner, feature_rows, [name for name in asked if name not in given]
+        )
+
+
+@estimator
+class InducedNetworkRegressor(InducedNetworkMethod, FeatureRegressor):
+    """The network that the gradient features of the training rows induce.
+
+    f(x) = alpha + beta.x + sum_j a_j relu(+-w_j.x - b_j): what one gradient step of a wide network
+    would find in the training rows (the directions w that the gradients of many random neurons
+    share), each with a grid of kinks, and a convex head. No neuron is trained, so it says what the
+    first gradients alone are worth. Where no direction is found f is the mean (and linear part).
 
     Source: Shi23, gradient-feature-induced networks.
 
@@ -86,55 +138,13 @@ class InducedNetworkRegressor(FeatureRegressor):
     (1, 0)
     """
 
-    def __init__(
-        self,
-        *,
-        p: float = LEAST_MASS,
-        width: float | None = None,
-        bias_scale: float | None = None,
-        least_norm: float | None = None,
-        neurons: int = NEURONS,
-        feature_rows: int = 5000,
-        biases: int = 16,
-        linear: Literal["ridge", "moment", "none"] | None = None,
-        whiten: bool | None = None,
-        alpha: float | None = None,
-        penalty_by: Literal["loo", "gcv", "validation"] = "loo",
-        B_a1: float | None = None,
-        B_a2: float | None = None,
-        B_b: float | None = None,
-        standardise: bool = True,
-        search: str | None = "fast",
-        device: str | None = None,
-        dtype: str | None = None,
-        random_state: Any = None,
-    ) -> None:
-        self.p = p
-        self.width = width
-        self.bias_scale = bias_scale
-        self.least_norm = least_norm
-        self.neurons = neurons
-        self.feature_rows = feature_rows
-        self.biases = biases
-        self.linear: Literal["ridge", "moment", "none"] | None = linear
-        self.whiten = whiten
-        self.alpha = alpha
-        self.penalty_by: Literal["loo", "gcv", "validation"] = penalty_by
-        self.B_a1 = B_a1
-        self.B_a2 = B_a2
-        self.B_b = B_b
-        self.standardise = standardise
-        self.search = search
-        self.device = device
-        self.dtype = dtype
-        self.random_state = random_state
-
-    def _space(self, data: Block) -> GridSpace[InducedSetting]:
-        del data
-        return _searched(self, "squared")
+    def _space(self, block: Block, *, streamed: bool = False) -> GridSpace[InducedSetting]:
+        del block, streamed
+        return self._with_loss("squared")
 
 
-class InducedNetworkClassifier(FeatureClassifier):
+@estimator
+class InducedNetworkClassifier(InducedNetworkMethod, FeatureClassifier):
     """The network that the gradient features of the training rows induce.
 
     On +-1 codes, one column a class, with calibrated probabilities.
@@ -146,56 +156,8 @@ class InducedNetworkClassifier(FeatureClassifier):
 
     Parameters
     ----------
-    p : float
-        Least share of random neurons whose gradient has to point along a direction, in (0, 1).
-    width : float or None
-        Half-width of a direction's cone, |cos| > 1 - width, in (0, 1); None is chosen.
-    bias_scale : float or None
-        |b| of the random neurons, in spreads of w.x: a neuron with b > 0 fires on the rows furthest
-        along w. Larger: sharper directions of smaller mass, more noise. None is chosen.
-    least_norm : float or None
-        Length B_G that a gradient needs to count, for inputs and targets of unit spread. None is
-        the level that nothing reaches, in 95 % of samples, when targets are shuffled.
-    neurons : int
-        Random neurons: half of them propose directions, half measure masses. At least 4/p.
-    feature_rows : int
-        Rows that gradients are averaged over at most; the head is fitted to all rows.
-    biases : int
-        Kinks for each direction, sign and side at most.
-    linear : {"ridge", "moment", "none"} or None
-        Linear part beta.x, fitted before the neurons; None is chosen (ridge or none).
-    whiten : bool or None
-        Find directions in whitened inputs, in which correlated columns do not pull them together;
-        None is chosen.
-    alpha : float or None
-        Penalty of the head, sum_i w_i (y_i - f_i)^2 + alpha |a|^2, without bounds; None is chosen.
-    penalty_by : {"loo", "gcv", "validation"}
-        How it is chosen.
-    B_a1, B_a2 : float or None
-        Bounds |a_j| <= B_a1 and |a|_2 <= B_a2 of each output's head, in place of the penalty.
-    B_b : float or None
-        Bound of |b_j| of the network, in standardised (or whitened) units; None is none.
     loss : {"squared", "logistic"}
         Of the head on +-1 codes; "logistic" needs a bound B_a1 or B_a2 and no linear part.
-    standardise : bool
-        Give every input zero mean and unit spread first.
-    search : {"fast", "full"} or None
-        Validated search over width, bias_scale, linear and whiten where they are None (on at most
-        1,500 or 4,000 training rows, one or two sweeps; each trial finds the directions anew on
-        its own training rows); None searches nothing and takes the starting values.
-    device : str or None
-        Torch device; None is that of a torch input, else the CPU.
-    dtype : {"float32", "float64"} or None
-        Float type of the fit; None is float64.
-    random_state : int, RandomState, Generator or None
-        Seed of the named random streams; None is 0, so that equal estimators give equal fits.
-
-    Attributes
-    ----------
-    gradient_features_ : FoundFeatures
-        The gradient feature set of the training rows: directions, signs, masses, intervals.
-    directions_, importances_, eigenvalues_, agop_, n_effective_directions_, settings_
-        What the fit reads from the inputs; see :class:`gradfeat.estimators.base.FeatureModel`.
 
     Source: Shi23, gradient-feature-induced networks.
 
@@ -207,93 +169,8 @@ class InducedNetworkClassifier(FeatureClassifier):
     [0, 0]
     """
 
-    def __init__(
-        self,
-        *,
-        p: float = LEAST_MASS,
-        width: float | None = None,
-        bias_scale: float | None = None,
-        least_norm: float | None = None,
-        neurons: int = NEURONS,
-        feature_rows: int = 5000,
-        biases: int = 16,
-        linear: Literal["ridge", "moment", "none"] | None = None,
-        whiten: bool | None = None,
-        alpha: float | None = None,
-        penalty_by: Literal["loo", "gcv", "validation"] = "loo",
-        B_a1: float | None = None,
-        B_a2: float | None = None,
-        B_b: float | None = None,
-        loss: Literal["squared", "logistic"] = "squared",
-        standardise: bool = True,
-        search: str | None = "fast",
-        device: str | None = None,
-        dtype: str | None = None,
-        random_state: Any = None,
-    ) -> None:
-        self.p = p
-        self.width = width
-        self.bias_scale = bias_scale
-        self.least_norm = least_norm
-        self.neurons = neurons
-        self.feature_rows = feature_rows
-        self.biases = biases
-        self.linear: Literal["ridge", "moment", "none"] | None = linear
-        self.whiten = whiten
-        self.alpha = alpha
-        self.penalty_by: Literal["loo", "gcv", "validation"] = penalty_by
-        self.B_a1 = B_a1
-        self.B_a2 = B_a2
-        self.B_b = B_b
-        self.loss: Literal["squared", "logistic"] = loss
-        self.standardise = standardise
-        self.search = search
-        self.device = device
-        self.dtype = dtype
-        self.random_state = random_state
+    loss: Literal["squared", "logistic"] = "squared"
 
-    def _space(self, data: Block) -> GridSpace[InducedSetting]:
-        del data
-        return _searched(self, self.loss)
-
-
-def _searched(
-    model: InducedNetworkRegressor | InducedNetworkClassifier, loss_name: str
-) -> GridSpace[InducedSetting]:
-    """The search that the parameters of an estimator describe."""
-    p = check_positive("p", model.p, allow_none=False)
-    width = check_positive("width", model.width)
-    bias_scale = check_positive("bias_scale", model.bias_scale)
-    least = check_positive("least_norm", model.least_norm)
-    B_a1, B_a2, B_b = (check_positive(name, value) for name, value in _bounds(model))
-    neurons = check_count("neurons", model.neurons)
-    feature_rows = check_count("feature_rows", model.feature_rows, least=2)
-    biases = check_count("biases", model.biases, least=2)
-    linear = check_choice("linear", model.linear, ("ridge", "moment", "none", None))
-    whiten = check_choice("whiten", model.whiten, (True, False, None))
-    head = check_head(model.alpha, model.penalty_by)
-    of_head = loss(check_choice("loss", loss_name, ("squared", "logistic")))
-    if linear is None and of_head != Squared():
-        linear = "none"
-    asked = {"whiten": whiten, "bias_scale": bias_scale, "width": width, "linear": linear}
-    given = {name: value for name, value in asked.items() if value is not None}
-    start = InducedSetting(**given)
-    inner = InducedNetwork(
-        of_head,
-        p=p,
-        least_norm=None if least is None else (least, least),
-        neurons=neurons,
-        biases=biases,
-        B_a1=math.inf if B_a1 is None else B_a1,
-        B_a2=math.inf if B_a2 is None else B_a2,
-        B_b=math.inf if B_b is None else B_b,
-        linear=start.linear,
-        head=head,
-    )
-    return induced_space(start, inner, feature_rows, [name for name in asked if name not in given])
-
-
-def _bounds(
-    model: InducedNetworkRegressor | InducedNetworkClassifier,
-) -> tuple[tuple[str, Any], ...]:
-    return ("B_a1", model.B_a1), ("B_a2", model.B_a2), ("B_b", model.B_b)
+    def _space(self, block: Block, *, streamed: bool = False) -> GridSpace[InducedSetting]:
+        del block, streamed
+        return self._with_loss(self.loss)

@@ -18,9 +18,8 @@ from ..maths.gradients import central_gradient, has_jumps
 from ..maths.modules import check_differentiable, float_place
 from ..models.base import Predictor
 from .array_functions import array_function, response
+from .arrays import to_numpy
 from .base import FeatureModel
-from .data import to_numpy
-from .exact_gradients import EstimatorGradient, output_count
 
 #: Least step of finite differences relative to the column's largest value: some roundings.
 LEAST_STEP = 16 * np.finfo(np.float64).eps
@@ -103,8 +102,8 @@ def _of_estimator(model: FeatureModel, X: Any) -> Slopes:
     check_is_fitted(model)
     table: Any = to_numpy(X) if type(X) is Tensor else X
     validate_data(model, table, reset=False)
-    scratch = model.predictor_.scratch_per_row()
-    return Slopes(EstimatorGradient(model), output_count(model), scratch)
+    function, scratch = model._function(), model.predictor_.scratch_per_row()
+    return Slopes(function.gradient, function.outputs, scratch)
 
 
 def _of_predictor(model: Predictor, points: Tensor) -> Slopes:

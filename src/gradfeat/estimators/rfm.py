@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC
 from dataclasses import replace
 from typing import Any, Literal
 
@@ -12,6 +13,7 @@ from ..models.search.rfm_losses import RFMLossSetting, rfm_loss_space
 from ..models.search.rfm_space import RFMSetting, RFMSpace, rfm_space
 from ..models.search.search import Space
 from ..models.solvers.adaptive import Adaptive
+from .base import FeatureModel
 from .checks import (
     check_bytes,
     check_choice,
@@ -21,6 +23,7 @@ from .checks import (
     check_positive,
 )
 from .classifier import FeatureClassifier
+from .parameters import estimator, parameters
 from .regressor import FeatureRegressor
 
 #: Rows that M is learnt from at most where the last fit is that of the RFM itself.
@@ -31,11 +34,9 @@ EVERY_ROW = 20_000
 NARROW_BEYOND = 3000
 
 
-class RFMRegressor(FeatureRegressor):
-    """Recursive feature machine: kernel ridge in the metric that its own gradients teach it.
-
-    Repeat from M = I: (K_M + alpha I) c = y - mean y with K_M(x, z) = k(|x - z|_M), then
-    M <- AGOP of the fit, normalised.
+@parameters
+class RFMMethod(FeatureModel, ABC):
+    """A recursive feature machine.
 
     Parameters
     ----------
@@ -70,8 +71,6 @@ class RFMRegressor(FeatureRegressor):
         random (20,000 in a full search, 10,000 for the RFM itself); the last fit has all rows,
         beyond 20,000 by at most 2,000 Nystrom centres, fewer beyond 250,000 rows (1,000 at a
         million) and where `memory_limit` says so.
-    standardise : bool
-        Give every input zero mean and unit spread first.
     search : {"fast", "full"} or None
         Validated search over everything left None, and of the last fit (see `directions`): folds
         up to 1,500 or 4,000 rows, beyond these a third held out (at most 2,000) and the rounds
@@ -80,17 +79,56 @@ class RFMRegressor(FeatureRegressor):
         starting value.
     memory_limit : int or None
         Bytes that kernel matrices may take (None: 80 % of free memory).
-    device : str or None
-        Torch device; None is that of a torch input, else the CPU.
     dtype : {"float32", "float64"} or None
         Float type of the fit; None is float64 up to 3,000 rows and float32 beyond.
-    random_state : int, RandomState, Generator or None
-        Seed of the named random streams; None is 0, so that equal estimators give equal fits.
+    """
 
-    Attributes
-    ----------
-    directions_, importances_, eigenvalues_, agop_, n_effective_directions_, settings_
-        What the fit reads from the inputs; see :class:`gradfeat.estimators.base.FeatureModel`.
+    _narrow_beyond = NARROW_BEYOND
+
+    kernel: str | None = None
+    bandwidth: float | None = None
+    alpha: float | None = None
+    n_iter: int = 5
+    diagonal: bool | None = None
+    agop_power: float | None = None
+    centre_gradients: bool = False
+    normalisation: Literal["trace", "max"] = "trace"
+    agop_rows: int | None = None
+    directions: int | str | None = "auto"
+    memory_limit: int | None = None
+
+    def _rounds(self, block: Block) -> RFMSpace:
+        """The search by squared loss."""
+        choice = check_kernel(self.kernel, self.bandwidth, self.alpha)
+        n_iter = check_count("n_iter", self.n_iter, least=0)
+        power = check_positive("agop_power", self.agop_power)
+        normalisation = check_choice("normalisation", self.normalisation, ("trace", "max"))
+        agop_rows = check_count("agop_rows", self.agop_rows, allow_none=True)
+        diagonal = check_choice("diagonal", self.diagonal, (True, False, None))
+        centre = check_choice("centre_gradients", self.centre_gradients, (True, False))
+        limit = check_bytes(self.memory_limit)
+        directions = check_directions(self.directions)
+        rfm = RFM(
+            Laplace(1.0),
+            alpha=0.0,
+            n_iter=n_iter,
+            centre_gradients=centre,
+            normalisation=normalisation,
+            agop_rows=agop_rows,
+            metric_rows=OWN_METRIC_ROWS,
+            solver=Adaptive(most=EVERY_ROW, memory_limit=limit),
+            rough=replace(ROUGH, memory_limit=limit),
+        )
+        thorough = self.search == "full"
+        return rfm_space(rfm, choice, diagonal, power, directions, block, thorough=thorough)
+
+
+@estimator
+class RFMRegressor(RFMMethod, FeatureRegressor):
+    """Recursive feature machine: kernel ridge in the metric that its own gradients teach it.
+
+    Repeat from M = I: (K_M + alpha I) c = y - mean y with K_M(x, z) = k(|x - z|_M), then
+    M <- AGOP of the fit, normalised.
 
     Source: Rad24, Algorithm 1.
 
@@ -103,50 +141,13 @@ class RFMRegressor(FeatureRegressor):
     (0, 1)
     """
 
-    _narrow_beyond = NARROW_BEYOND
-
-    def __init__(
-        self,
-        *,
-        kernel: str | None = None,
-        bandwidth: float | None = None,
-        alpha: float | None = None,
-        n_iter: int = 5,
-        diagonal: bool | None = None,
-        agop_power: float | None = None,
-        centre_gradients: bool = False,
-        normalisation: Literal["trace", "max"] = "trace",
-        agop_rows: int | None = None,
-        directions: int | str | None = "auto",
-        standardise: bool = True,
-        search: str | None = "fast",
-        memory_limit: int | None = None,
-        device: str | None = None,
-        dtype: str | None = None,
-        random_state: Any = None,
-    ) -> None:
-        self.kernel = kernel
-        self.bandwidth = bandwidth
-        self.alpha = alpha
-        self.n_iter = n_iter
-        self.diagonal = diagonal
-        self.agop_power = agop_power
-        self.centre_gradients = centre_gradients
-        self.normalisation: Literal["trace", "max"] = normalisation
-        self.agop_rows = agop_rows
-        self.directions = directions
-        self.standardise = standardise
-        self.search = search
-        self.memory_limit = memory_limit
-        self.device = device
-        self.dtype = dtype
-        self.random_state = random_state
-
-    def _space(self, data: Block) -> Space[RFMSetting]:
-        return _rounds(self, data)
+    def _space(self, block: Block, *, streamed: bool = False) -> Space[RFMSetting]:
+        del streamed
+        return self._rounds(block)
 
 
-class RFMClassifier(FeatureClassifier):
+@estimator
+class RFMClassifier(RFMMethod, FeatureClassifier):
     """Recursive feature machine on +-1 codes, one column a class, calibrated probabilities.
 
     Repeat from M = I: (K_M + alpha I) c = y - mean y with K_M(x, z) = k(|x - z|_M), then
@@ -154,37 +155,6 @@ class RFMClassifier(FeatureClassifier):
 
     Parameters
     ----------
-    kernel : str or None
-        "laplace", "laplace-0.7", "laplace-1.4", "laplace-l1", "laplace-l1-0.7", "gaussian",
-        "matern12", "matern32", "matern52", "ntk", "nngp", "erf-ntk",
-        "polynomial2" or "polynomial3" (:func:`gradfeat.models.kernels.named.kernel`).
-        k of the rounds; None is chosen among laplace, gaussian and laplace-l1; in a full search
-        matern32 and laplace-l1-0.7 too.
-    bandwidth : float or None
-        Length scale of the rounds in units of the standardised inputs; None is the median distance
-        between rows, half to four times that in a full search.
-    alpha : float or None
-        Penalty of the rounds; None is 1e-3, or 1e-1 where that does better on noisy targets;
-        with directions=None it is chosen from 1e-4 to 10.
-    n_iter : int
-        Updates of M; with a search, the best number up to this one is taken.
-    diagonal : bool or None
-        Learn a scale for each input instead of a full matrix; None is chosen.
-    agop_power : float or None
-        M = AGOP^power; None is 1, and 1/2 and 1/4 are tried too in a full search.
-    centre_gradients : bool
-        Covariance of the gradients instead of their second moment.
-    normalisation : {"trace", "max"}
-        Scale of M: trace d, or largest entry 1.
-    agop_rows : int or None
-        Average the AGOP over a random subset of so many rows.
-    directions : "auto", int or None
-        Leading directions of M in which the last fit is made, with a kernel, bandwidth and penalty
-        of its own. "auto": how many, if any, is chosen on held-out rows, as all that is searched;
-        None: the last round of the RFM itself. M is learnt from at most 3,000 rows, drawn at
-        random (20,000 in a full search, 10,000 for the RFM itself); the last fit has all rows,
-        beyond 20,000 by at most 2,000 Nystrom centres, fewer beyond 250,000 rows (1,000 at a
-        million) and where `memory_limit` says so.
     loss : {"squared", "logistic"} or None
         Of the last fit; the rounds are of squared loss always. With "logistic" the penalty of the
         last fit is chosen from 1e-4 to 1 by held-out log loss, its directions, kernel and
@@ -193,27 +163,6 @@ class RFMClassifier(FeatureClassifier):
     class_weight : None, "balanced" or dict
         Weight of each class, by which the rows' weights are multiplied: sum w / (K sum of the
         class), or as given, 1 for labels left out.
-    standardise : bool
-        Give every input zero mean and unit spread first.
-    search : {"fast", "full"} or None
-        Validated search over everything left None, and of the last fit (see `directions`): folds
-        up to 1,500 or 4,000 rows, beyond these a third held out (at most 2,000) and the rounds
-        on at most 2,500 or 10,000 of the rest; the settings found are then fitted to all rows.
-        None searches nothing: what is given is used as it is, and what is left None takes its
-        starting value.
-    memory_limit : int or None
-        Bytes that kernel matrices may take (None: 80 % of free memory).
-    device : str or None
-        Torch device; None is that of a torch input, else the CPU.
-    dtype : {"float32", "float64"} or None
-        Float type of the fit; None is float64 up to 3,000 rows and float32 beyond.
-    random_state : int, RandomState, Generator or None
-        Seed of the named random streams; None is 0, so that equal estimators give equal fits.
-
-    Attributes
-    ----------
-    directions_, importances_, eigenvalues_, agop_, n_effective_directions_, settings_
-        What the fit reads from the inputs; see :class:`gradfeat.estimators.base.FeatureModel`.
 
     Source: Rad24, Algorithm 1.
 
@@ -225,76 +174,11 @@ class RFMClassifier(FeatureClassifier):
     [0, 0]
     """
 
-    _narrow_beyond = NARROW_BEYOND
+    loss: Literal["squared", "logistic"] | None = "squared"
+    class_weight: dict[Any, float] | str | None = None
 
-    def __init__(
-        self,
-        *,
-        kernel: str | None = None,
-        bandwidth: float | None = None,
-        alpha: float | None = None,
-        n_iter: int = 5,
-        diagonal: bool | None = None,
-        agop_power: float | None = None,
-        centre_gradients: bool = False,
-        normalisation: Literal["trace", "max"] = "trace",
-        agop_rows: int | None = None,
-        directions: int | str | None = "auto",
-        loss: Literal["squared", "logistic"] | None = "squared",
-        class_weight: dict[Any, float] | str | None = None,
-        standardise: bool = True,
-        search: str | None = "fast",
-        memory_limit: int | None = None,
-        device: str | None = None,
-        dtype: str | None = None,
-        random_state: Any = None,
-    ) -> None:
-        self.kernel = kernel
-        self.bandwidth = bandwidth
-        self.alpha = alpha
-        self.n_iter = n_iter
-        self.diagonal = diagonal
-        self.agop_power = agop_power
-        self.centre_gradients = centre_gradients
-        self.normalisation: Literal["trace", "max"] = normalisation
-        self.agop_rows = agop_rows
-        self.directions = directions
-        self.loss: Literal["squared", "logistic"] | None = loss
-        self.class_weight = class_weight
-        self.standardise = standardise
-        self.search = search
-        self.memory_limit = memory_limit
-        self.device = device
-        self.dtype = dtype
-        self.random_state = random_state
-
-    def _space(self, data: Block) -> Space[RFMLossSetting]:
+    def _space(self, block: Block, *, streamed: bool = False) -> Space[RFMLossSetting]:
+        del streamed
         loss = check_choice("loss", self.loss, ("squared", "logistic", None))
-        rounds, limit = _rounds(self, data), check_bytes(self.memory_limit)
-        return rfm_loss_space(rounds, loss, len(data.X), limit)
-
-
-def _rounds(model: RFMRegressor | RFMClassifier, data: Block) -> RFMSpace:
-    """The search that the parameters of an estimator describe."""
-    choice = check_kernel(model.kernel, model.bandwidth, model.alpha)
-    n_iter = check_count("n_iter", model.n_iter, least=0)
-    power = check_positive("agop_power", model.agop_power)
-    normalisation = check_choice("normalisation", model.normalisation, ("trace", "max"))
-    agop_rows = check_count("agop_rows", model.agop_rows, allow_none=True)
-    diagonal = check_choice("diagonal", model.diagonal, (True, False, None))
-    centre = check_choice("centre_gradients", model.centre_gradients, (True, False))
-    limit = check_bytes(model.memory_limit)
-    directions = check_directions(model.directions)
-    rfm = RFM(
-        Laplace(1.0),
-        alpha=0.0,
-        n_iter=n_iter,
-        centre_gradients=centre,
-        normalisation=normalisation,
-        agop_rows=agop_rows,
-        metric_rows=OWN_METRIC_ROWS,
-        solver=Adaptive(most=EVERY_ROW, memory_limit=limit),
-        rough=replace(ROUGH, memory_limit=limit),
-    )
-    thorough = model.search == "full"
-    return rfm_space(rfm, choice, diagonal, power, directions, data, thorough=thorough)
+        limit = check_bytes(self.memory_limit)
+        return rfm_loss_space(self._rounds(block), loss, len(block.X), limit)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from dataclasses import asdict, dataclass, replace
 
-from ..estimators.rows_data import sample_rows
+from ..estimators.training import sample_rows
 from ..maths.memory import available_memory
 from ..rows.blas import one_thread
 from .counting import WIDE

@@ -16,8 +16,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import torch
 
-from ..estimators.rows import distinct_rows
-from ..estimators.rows_data import sample_rows
+from ..estimators.distinct_rows import distinct_rows
+from ..estimators.training import sample_rows
 from ..models.first_gradient import TEST_NUMBERS, TEST_ROWS, first_gradient_test
 from ..rows.opening import from_parquet
 from .job import Job

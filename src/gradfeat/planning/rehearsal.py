@@ -12,8 +12,8 @@ from typing import Any, final
 import numpy as np
 from numpy.typing import NDArray
 
-from ..estimators.data import placement
-from ..estimators.rows_data import first_pass, passed_rows, sample_rows
+from ..estimators.arrays import placement
+from ..estimators.training import first_pass, sample_rows, streamed_training
 from ..maths.activations import Activation, ReLU, Tanh
 from ..maths.blocks import Block, Statistic
 from ..models.base import Learner, Predictor
@@ -257,8 +257,8 @@ def _run(job: Job, rows: int, activation: Activation, *, timed: bool) -> list[_W
         opened = from_arrays(X, Y, piece_rows=rows).on(engine)
         found = first_pass(opened, 0, labelled=False)
         where = placement(None, "cpu", None)
-        scaled = passed_rows(opened, found, where, 0, standardise=True, codes=None)
-        learner_of(job, activation).fit(scaled.rows.with_sample(scaled.data.block))
+        scaled = streamed_training(opened, found, where, 0, standardise=True, codes=None)
+        learner_of(job, activation).fit(scaled.rows)
         engine.leave()
     return passes
 

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pandas as pd
 
-from gradfeat.estimators.network import NetworkClassifier, NetworkRegressor
+from gradfeat.estimators.network import NetworkMethod
 from gradfeat.table.errors import TableError
 from gradfeat.table.scores import Predictions, interval, replicates, resamples
 from gradfeat.table.split import split_rows
@@ -59,9 +61,9 @@ def refit_model(
     return TableModel(model.encoder, estimator, target, found.classes, about)
 
 
-def _source(model: TableModel) -> NetworkRegressor | NetworkClassifier:
+def _source(model: TableModel) -> NetworkMethod:
     match model.estimator:
-        case NetworkRegressor() | NetworkClassifier() as source:
+        case NetworkMethod() as source:
             return source
     raise TableError(
         f"The model ({model.about['method']}) has no features apart from its fit: give one that "
@@ -89,9 +91,7 @@ def _target(model: TableModel, frame: pd.DataFrame, target: str) -> Target:
         ) from None
 
 
-def _predictions(
-    estimator: NetworkRegressor | NetworkClassifier, X: np.ndarray, K: int
-) -> Predictions:
+def _predictions(estimator: Any, X: np.ndarray, K: int) -> Predictions:
     if K == 0:
         return Predictions(np.asarray(estimator.predict(X), dtype=float), None)
     P = probabilities(estimator, X, K)

@@ -221,7 +221,7 @@ class GridSpace(Space[SettingT]):
 def folds(n: int, rows: int, most: int = 5) -> list[tuple[slice | list[int], slice]]:
     """Training and held-out rows: 5 folds to 600 rows (or `most`), 3 to `rows`, then one split.
 
-    Consecutive rows are a fair sample of the targets (estimators.rows.spread).
+    Consecutive rows are a fair sample of the targets (estimators.distinct_rows.spread).
 
     Examples
     --------

@@ -3,19 +3,15 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import torch
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 from sklearn import get_config
 from sklearn.utils._array_api import _convert_to_numpy, device, get_namespace
-from sklearn.utils.validation import _check_sample_weight
-
-from ..maths.blocks import Block
-from .rows import distinct_rows
-from .scaling import Standardiser
 
 #: In whose namespace fitted arrays are where rows came from no array.
 NUMPY = np.zeros((0, 0))
@@ -107,52 +103,32 @@ def like(values: NDArray[Any], X: Any) -> Any:
     return xp.asarray(values, device=device(X)) if is_array_api else values
 
 
-@dataclass(frozen=True, eq=False)
-class TrainingData:
-    """Distinct rows in standardised units, with the maps that lead there.
-
-    Attributes
-    ----------
-    block : Block
-        Inputs, targets and weights as tensors.
-    inputs, outputs : Standardiser
-        x -> z and y -> its standardised value.
-    """
-
-    block: Block
-    inputs: Standardiser
-    outputs: Standardiser
-
-
-def training_data(
-    X: NDArray[np.float64],
-    y: NDArray[np.float64],
-    sample_weight: ArrayLike | None,
-    where: Placement,
-    seed: int,
-    *,
-    standardise: bool,
-    scale_targets: bool,
-    inputs: Standardiser | None = None,
-) -> TrainingData:
-    """Merge equal rows, standardise (by `inputs`, where they were learnt before), move.
+def seed_from(random_state: Any) -> int:
+    """Seed of the named streams: an int is itself, None is 0, a RandomState gives its next number.
 
     Raises
     ------
     ValueError
-        When weights are negative or all zero.
+        For anything else.
+
+    Examples
+    --------
+    >>> seed_from(None), seed_from(7)
+    (0, 7)
     """
-    w = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
-    X, y, w = distinct_rows(X, y, w, seed)
-    if len(X) == 0:
-        raise ValueError("every sample_weight is zero: give at least one row a positive weight.")
-    if inputs is None:
-        inputs = Standardiser.fit(X, w) if standardise else Standardiser.identity(X.shape[1])
-    outputs = Standardiser.fit(y, w)
-    if not scale_targets:
-        outputs = Standardiser(outputs.mean, np.ones(y.shape[1]))
-    block = Block(where.tensor(inputs(X)), where.tensor(outputs(y)), where.tensor(w))
-    return TrainingData(block, inputs, outputs)
+    match random_state:
+        case None:
+            return 0
+        case int() | np.integer() if int(random_state) >= 0:
+            return int(random_state)
+        case np.random.RandomState():
+            return int(random_state.randint(2**31 - 1))
+        case np.random.Generator():
+            return int(random_state.integers(2**31 - 1))
+    raise ValueError(
+        f"random_state is {random_state!r}: give None, a non-negative integer, or a NumPy "
+        "random generator."
+    )
 
 
 def warn_ill_scaled(X: NDArray[np.float64], names: list[str], *, standardise: bool) -> None:
@@ -169,3 +145,17 @@ def warn_ill_scaled(X: NDArray[np.float64], names: list[str], *, standardise: bo
             UserWarning,
             stacklevel=4,
         )
+
+
+def given_names(estimator: Any) -> list[str] | None:
+    """Names of the inputs, where the fit saw any."""
+    names = estimator.__dict__.get("feature_names_in_")
+    return None if names is None else [str(name) for name in names]
+
+
+def set_names(estimator: Any, names: Sequence[str] | None) -> None:
+    """Keep the names of the inputs, as scikit-learn does; None: there are none."""
+    if names is None:
+        estimator.__dict__.pop("feature_names_in_", None)
+    else:
+        estimator.feature_names_in_ = np.array(names, dtype=object)

@@ -1,0 +1,143 @@
+"""Class labels as +-1 codes, and class weights."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import torch
+from jaxtyping import Float
+from numpy.typing import NDArray
+from sklearn.utils.class_weight import compute_class_weight
+from torch import Tensor
+
+from ..maths.blocks import Block
+from ..maths.statistics.value_counts import CountState, ValueCounts
+from ..rows.errors import SourceError
+from .scaled import Standardiser
+
+
+@dataclass(frozen=True)
+class ClassCodes:
+    """+-1 codes of class labels in the place of y, and class weights times the rows' weights.
+
+    Examples
+    --------
+    >>> rows = Block(torch.ones(2, 1), torch.tensor([[5.0], [3.0]]), torch.ones(2))
+    >>> ClassCodes(torch.tensor([3.0, 5.0]), torch.ones(2))(rows).y.tolist()
+    [[1.0], [-1.0]]
+    """
+
+    classes: Float[Tensor, " K"]
+    factors: Float[Tensor, " K"]
+
+    def __call__(self, rows: Block) -> Block:
+        """One column for two classes, else one a class."""
+        hit = rows.y[:, :1] == self.classes.to(rows.y)
+        codes = torch.where(hit, 1.0, -1.0).to(rows.X)
+        w = rows.w * (hit.to(rows.w) @ self.factors.to(rows.w))
+        return Block(rows.X, codes[:, 1:] if len(self.classes) == 2 else codes, w)
+
+    def scales(self, labels: CountState) -> Standardiser:
+        """Means of the codes under the class weights; codes keep their unit."""
+        w = labels.weights * self.factors
+        means = (2 * w / w.sum() - 1).numpy()
+        means = means[1:] if len(means) == 2 else means
+        return Standardiser(means, np.ones(len(means)))
+
+
+def class_codes(labels: CountState, kind: torch.dtype, class_weight: Any) -> ClassCodes:
+    """The classes among labels of this float type, and the weight of each.
+
+    Raises
+    ------
+    SourceError
+        Where there are too many to be classes, or they are no whole numbers.
+    ValueError
+        For class weights that are not allowed.
+    """
+    values, weights = labels.values, labels.weights
+    if len(values) > ValueCounts().most:
+        raise SourceError(
+            f"the target has more than {ValueCounts().most:,} distinct values: use a regressor, or "
+            "give a target of fewer classes."
+        )
+    exact = 2.0**24 if kind == torch.float32 else 2.0**53
+    if len(values) and float(values.abs().max()) >= exact:
+        raise SourceError(
+            f"the target reaches {float(values.abs().max()):.4g}, where {kind} has "
+            "no room for all whole numbers: give labels that are smaller."
+        )
+    part = values[values != values.round()]
+    if len(part):
+        raise SourceError(
+            f"the target has values such as {float(part[0]):g}, which are no classes: give whole "
+            "numbers as labels, or use a regressor."
+        )
+    w = weights.numpy()
+    factors = with_class_weights(class_weight, labels_of(values.numpy()), w) / w
+    return ClassCodes(values, torch.as_tensor(factors))
+
+
+def labels_of(values: NDArray[np.float64]) -> NDArray[Any]:
+    """Whole numbers as integers.
+
+    Examples
+    --------
+    >>> labels_of(np.array([0.0, 1.0])).tolist()
+    [0, 1]
+    """
+    return values.astype(np.int64)
+
+
+def with_class_weights(
+    class_weight: Any, labels: NDArray[Any], w: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """w_i times the weight of the class of row i, as scikit-learn defines it.
+
+    "balanced" gives class k the weight sum w / (K sum_{i in k} w_i) over the K classes with
+    weight, so that an integer w_i is the same as so many equal rows.
+
+    Parameters
+    ----------
+    class_weight : None, "balanced" or dict
+        A dict gives the weight of each label; 1 for those that it leaves out.
+    labels, w : arrays (n,)
+        Labels and non-negative row weights.
+
+    Raises
+    ------
+    ValueError
+        For anything else, or a dict whose keys are no labels.
+
+    Source: King & Zeng 2001.
+
+    Examples
+    --------
+    >>> with_class_weights("balanced", np.array([0, 0, 0, 1]), np.ones(4)).tolist()[2:]
+    [0.6666666666666666, 2.0]
+    """
+    match class_weight:
+        case None:
+            return w
+        case dict() | "balanced":
+            return _weighted(class_weight, labels, w)
+    raise ValueError(
+        f"class_weight is {class_weight!r}: give None, 'balanced' or a dict of label to weight."
+    )
+
+
+def _weighted(
+    class_weight: Any, labels: NDArray[Any], w: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    kept = w > 0
+    classes, index = np.unique(labels[kept], return_inverse=True)
+    if not len(classes):
+        return w
+    of_class = compute_class_weight(
+        class_weight, classes=classes, y=labels[kept], sample_weight=w[kept]
+    )
+    out = w.copy()
+    out[kept] *= of_class[index]
+    return out

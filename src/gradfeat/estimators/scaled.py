@@ -1,0 +1,179 @@
+"""Scales of columns, and fitted functions in the units of a table instead of standardised ones."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from jaxtyping import Float
+from numpy.typing import NDArray
+from torch import Tensor
+
+from ..models.base import Predictor
+from ..models.search.calibration import Calibration, two_sided
+from .arrays import Placement
+
+#: Standard deviation of a column, relative to its size, up to which it is constant.
+CONSTANT = 1e-12
+
+
+@dataclass(frozen=True, eq=False)
+class Standardiser:
+    """x -> (x - mean) / scale, column by column; a constant column keeps scale 1.
+
+    Attributes
+    ----------
+    mean, scale : arrays (d,)
+        Weighted mean and standard deviation.
+
+    Examples
+    --------
+    >>> s = Standardiser.fit(np.array([[1.0], [3.0]]), np.ones(2))
+    >>> s(np.array([[1.0], [3.0]])).ravel().tolist()
+    [-1.0, 1.0]
+    """
+
+    mean: NDArray[np.float64]
+    scale: NDArray[np.float64]
+
+    @classmethod
+    def fit(cls, X: NDArray[np.float64], w: NDArray[np.float64]) -> Standardiser:
+        """From rows X (n, d) with weights w (n,), safe for columns of any magnitude."""
+        size = np.abs(X).max(axis=0)
+        size = np.where(size > 0, size, 1.0)
+        unit, p = X / size, w / w.sum()
+        mean = p @ unit
+        scale = np.sqrt(p @ (unit - mean) ** 2)
+        constant = scale <= CONSTANT
+        scale = np.where(constant, 1.0, scale * size)
+        return cls(np.where(constant, X[0], mean * size), scale)
+
+    @classmethod
+    def of_moments(cls, mean: Tensor, variance: Tensor) -> Standardiser:
+        """From means and variances of columns."""
+        scale = standard_deviations(mean, variance).numpy()
+        return cls(mean.numpy(), np.where(scale > 0, scale, 1.0))
+
+    @classmethod
+    def identity(cls, d: int) -> Standardiser:
+        """Leaves d columns as they are."""
+        return cls(np.zeros(d), np.ones(d))
+
+    def arrays(self) -> dict[str, NDArray[np.float64]]:
+        """The two arrays by name (for saving)."""
+        return {"mean": self.mean, "scale": self.scale}
+
+    def tensors(self, device: torch.device | None = None) -> tuple[Tensor, Tensor]:
+        """Mean and scale as tensors, on the CPU unless a device is given."""
+        return torch.as_tensor(self.mean, device=device), torch.as_tensor(self.scale, device=device)
+
+    def __call__(self, X: NDArray[np.float64]) -> NDArray[np.float64]:
+        return (X - self.mean) / self.scale
+
+    def inverse(self, Z: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Back to the original scale."""
+        return Z * self.scale + self.mean
+
+
+def standard_deviations(mean: Tensor, variance: Tensor) -> Tensor:
+    """Of columns; 0 for a constant one, whatever its size.
+
+    Examples
+    --------
+    >>> standard_deviations(torch.tensor([0.0, 1e9]), torch.tensor([4.0, 1e-9])).tolist()
+    [2.0, 0.0]
+    """
+    scale = variance.sqrt()
+    return torch.where(scale > CONSTANT * (mean.abs() + scale), scale, 0.0)
+
+
+class TableFunction(ABC):
+    """What a fitted estimator says of rows in the units of the table, with its gradient."""
+
+    @property
+    @abstractmethod
+    def outputs(self) -> int:
+        """How many functions :meth:`gradient` differentiates."""
+
+    @abstractmethod
+    def __call__(self, X: Float[Tensor, "n d"]) -> Float[Tensor, "n c"]:
+        """Its values."""
+
+    @abstractmethod
+    def gradient(self, X: Float[Tensor, "n d"]) -> Float[Tensor, "n c d"]:
+        """In the units of inputs and outputs, float64 on the CPU."""
+
+
+@dataclass(frozen=True, eq=False)
+class ScaledPredictor(TableFunction):
+    """Outputs (n, c) in the units of the targets at rows in the units of the inputs.
+
+    With f the predictor, of standardised inputs z, dy_c/dx_j is df_c/dz_j times
+    scale(y_c)/scale(x_j).
+    """
+
+    predictor: Predictor
+    inputs: Standardiser
+    targets: Standardiser
+    where: Placement
+
+    @property
+    def outputs(self) -> int:
+        """As many as targets."""
+        return len(self.targets.scale)
+
+    def standardised(self, X: Float[Tensor, "n d"]) -> Float[Tensor, "n d"]:
+        """The rows as the predictor takes them."""
+        mean, scale = self.inputs.tensors(self.where.device)
+        Z = (X.to(self.where.device, torch.float64) - mean) / scale
+        return Z.to(self.where.dtype).contiguous()
+
+    def __call__(self, X: Float[Tensor, "n d"]) -> Float[Tensor, "n c"]:
+        """Predictions, in the float type and on the device of X."""
+        mean, scale = self.targets.tensors(self.where.device)
+        return (self.predictor(self.standardised(X)).double() * scale + mean).to(X)
+
+    def gradient(self, X: Float[Tensor, "n d"]) -> Float[Tensor, "n c d"]:
+        """By the chain rule."""
+        J = self.predictor.gradient(self.standardised(X)).double().cpu()
+        return J * (self.targets.tensors()[1][:, None] / self.inputs.tensors()[1])
+
+
+@dataclass(frozen=True, eq=False)
+class ClassProbabilities(TableFunction):
+    """Log-probabilities (n, K) of the classes at rows, and which class a label is.
+
+    p = softmax(s f + t), dp_k = s p_k (df_k - sum_l p_l df_l).
+    """
+
+    decisions: ScaledPredictor
+    calibration: Calibration
+    classes: NDArray[np.generic]
+
+    @property
+    def outputs(self) -> int:
+        """One a class; of two classes the second, which the first one mirrors."""
+        return max(1, len(self.classes) - (len(self.classes) == 2))
+
+    def __call__(self, X: Float[Tensor, "n d"]) -> Float[Tensor, "n K"]:
+        """Calibrated log-probabilities, on the CPU."""
+        out = self.decisions(X).double().cpu().numpy()
+        if len(self.classes) == 1:
+            return torch.zeros(len(out), 1, dtype=torch.float64)
+        return torch.from_numpy(self.calibration(two_sided(out)))
+
+    def gradient(self, X: Float[Tensor, "n d"]) -> Float[Tensor, "n c d"]:
+        """Of the probabilities."""
+        J = self.decisions.gradient(X).numpy()
+        if len(self.classes) == 1:
+            return torch.zeros_like(torch.from_numpy(J[:, :1]))
+        p = np.exp(self(X).numpy())[:, :, None]
+        slopes = two_sided(J)
+        slopes = self.calibration.scale * p * (slopes - (p * slopes).sum(axis=1, keepdims=True))
+        return torch.from_numpy(slopes[:, 1:] if len(self.classes) == 2 else slopes)
+
+    def labels(self) -> Float[Tensor, " K"]:
+        """The classes as numbers, as rows have them."""
+        return torch.as_tensor(self.classes.astype(float))

@@ -1,0 +1,170 @@
+"""From arrays or streamed rows to standardised training rows, in memory or streamed."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from ..maths.blocks import Block
+from ..maths.statistics.affine import Affine
+from ..maths.statistics.joint import Joint
+from ..maths.statistics.moments import Moments, MomentState
+from ..maths.statistics.sample import RowSample
+from ..maths.statistics.value_counts import CountState, ValueCounts
+from ..rows.errors import SourceError
+from ..rows.rows import Rows, of_block
+from .arrays import NUMPY, Placement
+from .class_codes import ClassCodes
+from .distinct_rows import distinct_rows
+from .scaled import Standardiser
+
+#: Rows of the sample that settings are chosen on, and the numbers that it may hold.
+SAMPLE_ROWS, SAMPLE_NUMBERS = 22_000, 2**25
+
+#: Of rows whose targets are quantities.
+NO_LABELS = CountState(torch.zeros(0), torch.zeros(0))
+
+#: Below it a square has few digits, or none.
+LEAST_SQUARE = 1e-290
+
+
+@dataclass(frozen=True, eq=False)
+class Training:
+    """Training rows in standardised units, with the maps that lead there.
+
+    Attributes
+    ----------
+    rows : Rows
+        In memory, or streamed.
+    block : Block
+        The distinct rows in an order of their own; of streamed rows a sample, in the order that
+        rows in memory would have.
+    inputs, outputs : Standardiser
+        x -> z and y -> its standardised value.
+    like : array
+        In whose namespace the fitted arrays are.
+    """
+
+    rows: Rows
+    block: Block
+    inputs: Standardiser
+    outputs: Standardiser
+    like: Any
+
+
+def in_memory_training(
+    X: NDArray[np.float64],
+    y: NDArray[np.float64],
+    w: NDArray[np.float64],
+    where: Placement,
+    seed: int,
+    *,
+    inputs: Standardiser | None,
+    scale_targets: bool,
+    like: Any,
+) -> Training:
+    """Merge equal rows, standardise (by `inputs`, unless they are to be learnt), move.
+
+    Raises
+    ------
+    ValueError
+        When weights are all zero.
+    """
+    X, y, w = distinct_rows(X, y, w, seed)
+    if len(X) == 0:
+        raise ValueError("every sample_weight is zero: give at least one row a positive weight.")
+    inputs = Standardiser.fit(X, w) if inputs is None else inputs
+    outputs = Standardiser.fit(y, w)
+    if not scale_targets:
+        outputs = Standardiser(outputs.mean, np.ones(y.shape[1]))
+    block = Block(where.tensor(inputs(X)), where.tensor(outputs(y)), where.tensor(w))
+    return Training(of_block(block), block, inputs, outputs, like)
+
+
+@dataclass(frozen=True, eq=False)
+class FirstPass:
+    """What one pass tells of the rows as they come."""
+
+    moments: MomentState
+    sample: Block
+    labels: CountState
+
+
+def sample_rows(d: int) -> int:
+    """Rows of the sample of rows of d columns.
+
+    Examples
+    --------
+    >>> sample_rows(10), sample_rows(100_000)
+    (22000, 335)
+    """
+    return max(2, min(SAMPLE_ROWS, SAMPLE_NUMBERS // d))
+
+
+def first_pass(rows: Rows, seed: int, *, labelled: bool) -> FirstPass:
+    """Moments, a sample and, where rows are `labelled`, the labels, as far as they are few.
+
+    Raises
+    ------
+    SourceError
+        Where the squares of a column are beyond floating-point numbers, or there are under 2 rows.
+    """
+    size = sample_rows(rows.template.X.shape[1])
+    parts = (Moments(), RowSample(size, seed), *([ValueCounts()] if labelled else []))
+    m, sample, *counts = rows.collect(Joint(parts), "moments")
+    if m.count < 2:
+        raise SourceError(
+            f"there {'is 1 row' if m.count == 1 else 'are 0 rows'} of positive weight, and at "
+            "least 2 are needed to fit: give more rows."
+        )
+    _check_squares(rows, m)
+    return FirstPass(m, sample, *(counts or [NO_LABELS]))
+
+
+def _check_squares(rows: Rows, m: MomentState) -> None:
+    """Refuse columns whose squares leave floating-point numbers, or nearly vanish among them."""
+    names = [repr(name) for name in rows.columns.inputs]
+    inputs = [f"input {name}" for name in names or map("number {}".format, range(1, len(m.xx) + 1))]
+    columns = (m.mean_x, m.xx.diagonal(), inputs), (m.mean_y, m.yy, ["the target"] * len(m.yy))
+    for mean, squares, names in columns:
+        small = (squares / m.weight < LEAST_SQUARE) & (mean.abs() < LEAST_SQUARE**0.5) & (mean != 0)
+        for wrong, side, unit in (
+            (~(squares.isfinite() & mean.isfinite()), "beyond", "larger"),
+            (small, "below", "smaller"),
+        ):
+            if wrong.any():
+                raise SourceError(
+                    f"the squares of {names[int(wrong.nonzero()[0])]} are {side} floating-point "
+                    f"numbers: give it in a {unit} unit."
+                )
+
+
+def streamed_training(
+    rows: Rows,
+    found: FirstPass,
+    where: Placement,
+    seed: int,
+    *,
+    standardise: bool,
+    codes: ClassCodes | None,
+) -> Training:
+    """Rows and sample in the units of a fit: from the moments, without another pass."""
+    m, d = found.moments, len(found.moments.mean_x)
+    inputs = Standardiser.of_moments(m.mean_x, m.xx.diagonal() / m.weight)
+    if not standardise:
+        inputs = Standardiser.identity(d)
+    outputs = Standardiser.of_moments(m.mean_y, m.yy / m.weight)
+    sample = found.sample
+    rows = rows.knowing(m)
+    if codes is not None:
+        rows, sample, outputs = rows.mapped(codes), codes(sample), codes.scales(found.labels)
+    X, y, w = (t.double().numpy() for t in (sample.X, sample.y, sample.w))
+    X, y, w = distinct_rows(X, y, w, seed)
+    block = Block(where.tensor(inputs(X)), where.tensor(outputs(y)), where.tensor(w))
+    (mean, scale), targets = inputs.tensors(), outputs.tensors()
+    scaled = rows.mapped(Affine(mean, 1 / scale, *targets, where.dtype, where.device))
+    return Training(scaled.with_sample(block), block, inputs, outputs, NUMPY)
