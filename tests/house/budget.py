@@ -27,7 +27,7 @@ ROOMS: Final = {
     "cli": Room(3_500, 33),
     "diagnostics": Room(1_500, 11),
     "drawing": Room(800, 9),
-    "estimators": Room(4_650, 29),
+    "estimators": Room(3_800, 26),
     "figures": Room(1_650, 15),
     "lab": Room(3_900, 26),
     "maths": Room(4_800, 38),

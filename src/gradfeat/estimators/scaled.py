@@ -99,7 +99,7 @@ class TableFunction(ABC):
 
     @abstractmethod
     def __call__(self, X: Float[Tensor, "n d"]) -> Float[Tensor, "n c"]:
-        """Its values."""
+        """Predictions, or log-probabilities of classes."""
 
     @abstractmethod
     def gradient(self, X: Float[Tensor, "n d"]) -> Float[Tensor, "n c d"]:
@@ -121,7 +121,6 @@ class ScaledPredictor(TableFunction):
 
     @property
     def outputs(self) -> int:
-        """As many as targets."""
         return len(self.targets.scale)
 
     def standardised(self, X: Float[Tensor, "n d"]) -> Float[Tensor, "n d"]:
@@ -136,7 +135,6 @@ class ScaledPredictor(TableFunction):
         return (self.predictor(self.standardised(X)).double() * scale + mean).to(X)
 
     def gradient(self, X: Float[Tensor, "n d"]) -> Float[Tensor, "n c d"]:
-        """By the chain rule."""
         J = self.predictor.gradient(self.standardised(X)).double().cpu()
         return J * (self.targets.tensors()[1][:, None] / self.inputs.tensors()[1])
 
@@ -165,7 +163,6 @@ class ClassProbabilities(TableFunction):
         return torch.from_numpy(self.calibration(two_sided(out)))
 
     def gradient(self, X: Float[Tensor, "n d"]) -> Float[Tensor, "n c d"]:
-        """Of the probabilities."""
         J = self.decisions.gradient(X).numpy()
         if len(self.classes) == 1:
             return torch.zeros_like(torch.from_numpy(J[:, :1]))
