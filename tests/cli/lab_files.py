@@ -40,6 +40,11 @@ EXPERIMENT = Experiment(
 )
 """
 
+#: In place of "    if n == 9": cells after the first six leave a test the time to interrupt them.
+HELD = """
+    import time
+    time.sleep(0.5 if len((HERE / "calls").read_text().splitlines()) > 6 else 0)
+    if n == 9"""
 FAILS = GROWS.replace('below("value", 2.0, {"n": 1})', 'above("value", 9.0, {"n": 1})')
 UNDECIDED = GROWS.replace('below("value", 2.0, {"n": 1})', 'above("value", 9.0, {"n": 7})')
 

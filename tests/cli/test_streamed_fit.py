@@ -183,13 +183,28 @@ def test_an_empty_folder_is_one_sentence(capsys, tmp_path):
     assert ran.err.count("\n") == 1
 
 
+#: The program; once two passes are kept it leaves the test the time to interrupt it.
+HELD = """
+import os, sys, time
+from gradfeat.cli import main
+replace, totals = os.replace, []
+def held(source, target):
+    replace(source, target)
+    if str(target).endswith("total.safetensors"):
+        totals.append(target)
+        time.sleep(5 * (len(totals) == 2))
+os.replace = held
+sys.exit(main())
+"""
+
+
 @pytest.mark.parametrize(
     "ending", [signal.SIGINT, pytest.param(signal.SIGKILL, marks=pytest.mark.slow)]
 )
 def test_an_interrupted_fit_goes_on_from_its_passes(capsys, tmp_path, ending):
     folder, out = folder_of(quantity(600), tmp_path / "rows"), tmp_path / "out"
     words = ["fit", str(folder), "--target", "y", "--out", str(out), *QUICK]
-    program = [sys.executable, "-m", "gradfeat.cli", *words]
+    program = [sys.executable, "-c", HELD, *words]
     with subprocess.Popen(
         program, stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True
     ) as run:

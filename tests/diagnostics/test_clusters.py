@@ -18,6 +18,12 @@ from gradfeat.diagnostics.clusters import (
 G = torch.Generator().manual_seed(0)
 
 
+@pytest.fixture(autouse=True)
+def same_draws():
+    """Each test draws the same, whichever others ran before it."""
+    G.manual_seed(0)
+
+
 def planted(m: int, d: int, spread: float, share: float = 0.5) -> torch.Tensor:
     """Rows around +u (a share of them) and -u with isotropic spread, of random lengths."""
     u = torch.zeros(d).double()

@@ -16,6 +16,12 @@ U[0] = 1
 NONE = torch.zeros(20, 0).double()
 
 
+@pytest.fixture(autouse=True)
+def same_draws():
+    """Each test draws the same, whichever others ran before it."""
+    G.manual_seed(0)
+
+
 def clusters(m: int, spread: float) -> torch.Tensor:
     """The first half of the rows around +u, the second around -u."""
     signs = torch.where(torch.arange(m) < m // 2, 1.0, -1.0)[:, None].double()

@@ -13,6 +13,12 @@ from gradfeat.theory.shi22_moments import gradient_moments, signal_to_noise
 G = torch.Generator().manual_seed(0)
 
 
+@pytest.fixture(autouse=True)
+def same_draws():
+    """Each test draws the same, whichever others ran before it."""
+    G.manual_seed(0)
+
+
 def dictionary(d: int, D: int) -> torch.Tensor:
     return torch.linalg.qr(torch.randn(d, D, generator=G).double())[0]
 

@@ -23,6 +23,13 @@ def note(words: str) -> None:
             log.write(words + "\n")
 
 
+def held() -> bool:
+    """Whether as many cells have begun as the test lets pass: the others leave it time to act."""
+    enough = os.environ.get("GRADFEAT_TEST_HELD_AFTER")
+    log = os.environ.get("GRADFEAT_TEST_LOG")
+    return bool(enough and log) and len(Path(log).read_text().splitlines()) > int(enough)
+
+
 def measured(n: int, noise: float = 0.5, kind: str = "plain", *, seed: int) -> dict:
     note(f"{n} {seed}")
     rng = np.random.default_rng([n, seed])
@@ -38,7 +45,7 @@ def measured_together(
 
 def slow(n: int, *, seed: int) -> dict:
     note(f"{n} {seed}")
-    time.sleep(0.01)
+    time.sleep(0.5 if held() else 0.01)
     return {"value": float(n * 100 + seed)}
 
 

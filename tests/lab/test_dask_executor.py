@@ -190,7 +190,7 @@ def test_a_killed_scheduler_is_one_sentence_and_what_is_finished_is_kept(tmp_pat
                     executor=DaskExecutor(client),
                     progress=progress,
                 )
-        assert time.monotonic() - start < 60  # it does not hang
+        assert time.monotonic() - start < 600  # it does not hang
     with Store.open(tmp_path / "s.db") as store:
         assert 10 <= len(store.table(SLOW)) < 60
         assert store._rows("SELECT count(*) FROM leases") == [(0,)]

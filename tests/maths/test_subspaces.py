@@ -18,6 +18,12 @@ from gradfeat.maths.subspaces import (
 G = torch.Generator().manual_seed(0)
 
 
+@pytest.fixture(autouse=True)
+def same_draws():
+    """Each test draws the same, whichever others ran before it."""
+    G.manual_seed(0)
+
+
 @pytest.mark.parametrize(("r", "s"), [(1, 1), (2, 3), (3, 2)])
 def test_angles_agree_with_scipy(r, s):
     U, V = (torch.randn(6, k, generator=G).double() for k in (r, s))

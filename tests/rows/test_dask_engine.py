@@ -139,7 +139,7 @@ def test_a_killed_scheduler_is_one_sentence_and_the_checkpoint_goes_on(client, t
         start = time.monotonic()
         with pytest.raises(EngineError, match="scheduler is gone or was restarted: the checkpoint"):
             DaskEngine(address, report=report, checkpoint=kept).state(Moments(), source)
-        assert time.monotonic() - start < 60  # it does not hang
+        assert time.monotonic() - start < 600  # it does not hang
     log.unlink()
     found = DaskEngine(client, checkpoint=kept).state(Moments(), source)
     expected = InProcess().state(Moments(), drawn(32))

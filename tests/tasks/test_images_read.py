@@ -119,7 +119,7 @@ class TestNpz:
         assert_holds(read_images(tmp_path / "a.npz"), GREY)
 
     def test_rows_become_squares_and_floats_stay(self, tmp_path):
-        X = RNG.random((6, 16)).astype(np.float32)
+        X = np.random.default_rng(1).random((6, 16)).astype(np.float32)
         np.savez(tmp_path / "a.npz", x=X, y=LABELS.astype(float)[:, None])
         found = read_images(tmp_path / "a.npz")
         assert (found.shape, found.scale) == ((4, 4), 1.0)
