@@ -24,10 +24,10 @@ from gradfeat.estimators import (
 from gradfeat.estimators.agop_of import agop
 from gradfeat.estimators.persistence import load, save
 from gradfeat.rows.errors import SourceError
+from gradfeat.rows.in_process import Threads
 from gradfeat.rows.rows import Rows
 from gradfeat.rows.sources.arrays import ArrayRows
 from gradfeat.rows.sources.open import from_frames
-from gradfeat.rows.threads import Threads
 
 REGRESSORS = [
     LinearRegressor(),

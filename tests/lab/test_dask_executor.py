@@ -12,10 +12,12 @@ import pandas as pd
 import pytest
 from sweep_trials import SLOW, dies, make, make_stepped, measured, measured_together, odd_fails
 
-from gradfeat.lab import ExperimentError, Store, dask_executor, run
-from gradfeat.lab.dask_executor import DaskExecutor
+from gradfeat.lab import ExperimentError, Store, run
 from gradfeat.lab.loading import experiment as loaded
+from gradfeat.rows import dask_executor
 from gradfeat.rows.dask_client import local_cluster, quiet
+from gradfeat.rows.dask_executor import DaskExecutor
+from gradfeat.rows.errors import EngineError
 
 distributed = pytest.importorskip("distributed")
 
@@ -108,7 +110,7 @@ def test_an_executor_says_who_died_and_serves_again(client):
     with pytest.raises(BrokenExecutor):
         executor.submit(_die).result(60)
     assert executor.submit(abs, -2).result(60) == 2
-    executor.drop()
+    executor.close()
     assert executor.submit(abs, -3).result(60) == 3
     executor.shutdown()
     assert all(thread.name != "gradfeat-workers" for thread in threading.enumerate())
@@ -156,7 +158,7 @@ def test_what_cannot_be_sent_is_one_sentence(client):
 
     with pytest.raises(ExperimentError, match=r"^a trial cannot be sent to the workers"):
         run(make(locked), executor=DaskExecutor(client))
-    with pytest.raises(ExperimentError, match="take no keywords"):
+    with pytest.raises(EngineError, match="take no keywords"):
         DaskExecutor(client).submit(int, "2", base=3)
 
 
@@ -198,7 +200,7 @@ def test_a_killed_scheduler_is_one_sentence_and_what_is_finished_is_kept(tmp_pat
 
 
 def test_a_cluster_without_workers_is_not_waited_for_for_ever(client, monkeypatch):
-    monkeypatch.setattr(dask_executor, "LOOK", 0.1)
+    monkeypatch.setattr(dask_executor, "RECOUNT", 0.1)
     client.cluster.scale(0)
     with pytest.raises(ExperimentError, match="no worker for 1 seconds: what was finished is kept"):
         run(make(measured), executor=DaskExecutor(client, patience=1.0))

@@ -38,11 +38,10 @@ from gradfeat.models.subspace_refit import SubspaceRefit
 from gradfeat.rows.checkpoint import Checkpoint
 from gradfeat.rows.engine import Work
 from gradfeat.rows.errors import SourceError
-from gradfeat.rows.folding import Folded
-from gradfeat.rows.in_process import InProcess
+from gradfeat.rows.in_process import InProcess, Threads
 from gradfeat.rows.rows import Rows, in_memory
 from gradfeat.rows.sources.arrays import ArrayRows
-from gradfeat.rows.threads import Threads
+from gradfeat.rows.tree import Folded
 from gradfeat.rows.wire import dumps, loads
 
 #: Sums of n rows and solves with K_mm and Phi^T Phi + alpha I in float64: 2e-16 times conditions

@@ -10,9 +10,9 @@ import pytest
 import torch
 from threadpoolctl import threadpool_info, threadpool_limits
 
-from gradfeat.rows.blas import one_thread
-from gradfeat.rows.pool import Pool
-from gradfeat.rows.threads import Threads
+from gradfeat.rows.in_process import Threads
+from gradfeat.rows.on_workers import Pool
+from gradfeat.rows.processors import one_thread
 
 
 def blas():

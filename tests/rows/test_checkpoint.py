@@ -22,9 +22,8 @@ from gradfeat.maths.statistics.moments import Moments, MomentState
 from gradfeat.rows import written
 from gradfeat.rows.checkpoint import Checkpoint
 from gradfeat.rows.errors import EngineError, SourceError
-from gradfeat.rows.in_process import InProcess
-from gradfeat.rows.pool import Pool
-from gradfeat.rows.threads import Threads
+from gradfeat.rows.in_process import InProcess, Threads
+from gradfeat.rows.on_workers import Pool
 
 HERE = Path(__file__).parent
 W = torch.tensor([[1.0, -0.5, 0.2], [0.3, 0.1, -0.7]], dtype=torch.float64)

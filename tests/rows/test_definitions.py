@@ -8,7 +8,7 @@ import sys
 import pytest
 import torch
 
-from gradfeat.rows.definitions import code_of
+from gradfeat.rows.wire import code_of
 
 
 def made(text):
@@ -45,7 +45,7 @@ def test_gradfeat_has_a_version():
 def test_the_digest_is_the_same_in_every_process():
     """Sets among the constants have another order; objects another address."""
     program = """if True:
-        from gradfeat.rows.definitions import code_of
+        from gradfeat.rows.wire import code_of
         def f(x, other=object()):
             return x in {"a", "b", "c", "d", "e"}
         print(code_of(f).hex())

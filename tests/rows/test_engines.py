@@ -21,16 +21,22 @@ from gradfeat.maths.statistics.moments import Moments
 from gradfeat.rows.devices import Devices
 from gradfeat.rows.engine import Engine
 from gradfeat.rows.errors import EngineError, SourceError
-from gradfeat.rows.in_process import InProcess
-from gradfeat.rows.pool import Pool
-from gradfeat.rows.threads import Threads
+from gradfeat.rows.in_process import InProcess, Threads
+from gradfeat.rows.on_workers import ExecutorEngine, Pool
 
 W = torch.tensor([[1.0, -0.5, 0.2], [0.3, 0.1, -0.7]], dtype=torch.float64)
 STATISTICS: list[Statistic[Any, Any]] = [
     Moments(),
     FirstLayerGradient(W, W[:, 0], W[:, 1:2], ReLU()),
 ]
-LOCAL: list[Engine] = [InProcess(), InProcess(prefetch=5), Threads(2), Devices(("cpu", "cpu"))]
+EXECUTOR = ThreadPoolExecutor(2)
+LOCAL: list[Engine] = [
+    ExecutorEngine(EXECUTOR, 2),
+    InProcess(),
+    InProcess(prefetch=5),
+    Threads(2),
+    Devices(("cpu", "cpu")),
+]
 
 
 @pytest.fixture(scope="module")

@@ -7,13 +7,13 @@ import signal
 
 import pytest
 import torch
-from engine_rows import Deadly, Pieces, Slow, drawn, reads, with_piece
+from engine_rows import Deadly, OneMarker, Pieces, Slow, drawn, reads, with_piece
 
 from gradfeat.maths.blocks import Block
 from gradfeat.maths.statistics.moments import Moments
 from gradfeat.rows.errors import EngineError
 from gradfeat.rows.in_process import InProcess
-from gradfeat.rows.pool import Pool
+from gradfeat.rows.on_workers import Pool
 
 
 @pytest.fixture(scope="module")
@@ -43,20 +43,10 @@ def test_a_segment_that_kills_again_and_again_is_named(pool, tmp_path):
         (tmp_path / f"kill-{i}").touch()
 
     source = with_piece(drawn(4, tmp_path / "log"), 2, OneMarker)
-    with pytest.raises(EngineError, match=r"died 3 times while it summed piece 2: look there"):
+    with pytest.raises(EngineError, match=r"died 3 times while they summed piece 2: look there"):
         pool.state(Moments(), source)
     assert len(list(tmp_path.glob("kill-*"))) == 9 - 3
     assert agree(pool.state(Moments(), drawn(4)), InProcess().state(Moments(), drawn(4)))
-
-
-class OneMarker(Deadly):
-    """Kills the process that reads it, once for each marker."""
-
-    def read(self):
-        assert self.log is not None
-        next(iter(sorted(self.log.parent.glob("kill-*")))).unlink()
-        os.kill(os.getpid(), signal.SIGKILL)
-        return super().read()
 
 
 def test_rows_in_memory_are_sent(pool):

@@ -13,8 +13,7 @@ from hypothesis import strategies as st
 from torch import Tensor
 
 from gradfeat.maths.blocks import Block, Statistic
-from gradfeat.rows.folding import fold_segment, joined
-from gradfeat.rows.tree import Assembler, Node, segmented
+from gradfeat.rows.tree import Assembler, Node, fold_segment, segmented
 
 
 @dataclass(frozen=True)
@@ -112,9 +111,9 @@ def test_neighbours_join_to_one_segment():
     source = drawn(7)
     parts = [fold_segment(Total(), s) for s in segmented(source.pieces(), 0, 2)]
     whole = fold_segment(Total(), next(segmented(source.pieces(), 0, 3)))
-    both = joined(Total(), *parts)
-    assert both == whole
-    assert (both.rows, both.pieces) == (7 * 13, 7)
+    assert Assembler(Total(), [node for part in parts for node in part.nodes]).nodes == whole.nodes
+    assert sum(part.rows for part in parts) == whole.rows == 7 * 13
+    assert sum(part.pieces for part in parts) == whole.pieces == 7
 
 
 def test_prefix_ends_at_the_first_gap():

@@ -16,9 +16,8 @@ from gradfeat.maths.blocks import Block
 from gradfeat.maths.statistics.first_layer_gradient import FirstLayerGradient
 from gradfeat.maths.statistics.moments import Moments
 from gradfeat.rows.errors import EngineError
-from gradfeat.rows.folding import fold_segment
 from gradfeat.rows.source import Listed
-from gradfeat.rows.tree import Segment, segmented
+from gradfeat.rows.tree import Segment, fold_segment, segmented
 from gradfeat.rows.wire import dumps, loads, pack_folded, segment_bytes, unpack_folded
 
 GRADIENT = """

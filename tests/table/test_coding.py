@@ -12,9 +12,8 @@ import torch
 
 from gradfeat.maths.blocks import Block
 from gradfeat.rows.errors import SourceError
-from gradfeat.rows.in_process import InProcess
+from gradfeat.rows.in_process import InProcess, Threads
 from gradfeat.rows.rows import Rows
-from gradfeat.rows.threads import Threads
 from gradfeat.table.coding import EncodedRows
 from gradfeat.table.fitting import situation
 from gradfeat.table.methods import Situation

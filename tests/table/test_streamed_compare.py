@@ -11,10 +11,10 @@ from rich.console import Console
 
 from gradfeat.reports import render, terminal_table
 from gradfeat.rows.errors import SourceError
+from gradfeat.rows.in_process import Threads
 from gradfeat.rows.source import Piece
 from gradfeat.rows.sources.frames import FrameTables
 from gradfeat.rows.sources.tables import Tables
-from gradfeat.rows.threads import Threads
 from gradfeat.table.compare import Comparison, PassLog, compare_streamed
 from gradfeat.table.errors import TableError
 from gradfeat.table.request import Request

@@ -30,7 +30,7 @@ PLACES = {
     "diagnose": ("gradfeat.table.diagnose", "gradfeat.tabular.diagnose"),
     "methods": ("gradfeat.table.methods", "gradfeat.tabular.methods"),
     "dask_client": ("gradfeat.rows.dask_client", "gradfeat.passes.dask_client"),
-    "dask_executor": ("gradfeat.lab.dask_executor", "gradfeat.experiments.dask_executor"),
+    "dask_executor": ("gradfeat.rows.dask_executor", "gradfeat.experiments.dask_executor"),
     "predicted_errors": ("gradfeat.theory.predicted_errors",),
 }
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import contextlib
 import os
+import pickle
+import sys
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Executor
 from typing import TYPE_CHECKING, Any
@@ -15,6 +17,62 @@ from gradfeat.lab.errors import ExperimentError
 from gradfeat.lab.experiment import Experiment, Point
 from gradfeat.lab.store import Store
 from gradfeat.lab.sweep import Progress, Sweep
+from gradfeat.rows.dask_executor import DaskExecutor
+from gradfeat.rows.errors import EngineError
+from gradfeat.rows.workers import GivenWorkers, Here, Processes, Workers
+
+
+def _check_picklable(name: str, *functions: Callable[..., Any] | None) -> None:
+    """Refuse functions that cannot be sent to another process.
+
+    Raises
+    ------
+    ExperimentError
+        One sentence.
+    """
+    for function in functions:
+        try:
+            pickle.dumps(function)
+        except (pickle.PicklingError, AttributeError, TypeError) as error:
+            raise ExperimentError(
+                f"the trial of {name!r} cannot be sent to worker processes ({error}): define it at "
+                "the top level of a module, or use jobs=1."
+            ) from None
+        typed_in = getattr(sys.modules["__main__"], "__file__", None) is None
+        if function is not None and function.__module__ == "__main__" and typed_in:
+            raise ExperimentError(
+                f"the trial of {name!r} was typed in and worker processes cannot import it: put "
+                "it in a file, or use jobs=1."
+            )
+
+
+@contextlib.contextmanager
+def _hired(executor: Executor | None, jobs: int) -> Iterator[Workers]:
+    """Give the workers of a run, and end those that are ours; what fails there is one sentence.
+
+    Parameters
+    ----------
+    executor : Executor, optional
+        Used as it is.
+    jobs : int
+        Processes of a pool of ours; with `executor`, about how many workers it has.
+    """
+    try:
+        with contextlib.closing(_workers(executor, jobs)) as found:
+            yield found
+    except EngineError as error:
+        raise ExperimentError(str(error)) from error
+
+
+def _workers(executor: Executor | None, jobs: int) -> Workers:
+    match executor:
+        case None:
+            return Processes(jobs, "use jobs=1") if jobs > 1 else Here()
+        case DaskExecutor(in_flight=_):  # it knows its workers
+            return executor
+        case _:
+            return GivenWorkers(executor, max(jobs, os.cpu_count() or 1))
+
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -120,19 +178,18 @@ def run(
     >>> run(demo, n=[1, 5])["sum"].tolist()
     [1, 2, 5, 6]
     """
-    from gradfeat.lab.executors import check_picklable, workers
 
     if jobs < 1:
         raise ExperimentError(f"jobs is {jobs}: give 1 or more.")
     _check_device(experiment, device)
     points = experiment.points(scale, seeds, overrides)
     if executor is None and jobs > 1:
-        check_picklable(experiment.name, experiment.trial, experiment.batch)
+        _check_picklable(experiment.name, experiment.trial, experiment.batch)
     asked = _selection(scale, seeds, device, _plain(experiment, overrides))
     with _opened(store) as db:
         sweep = Sweep(experiment, db, points, device, retry_failed, progress or (lambda _: None))
         if sweep.missing():
-            sweep.go(lambda: workers(executor, jobs), asked)
+            sweep.go(lambda: _hired(executor, jobs), asked)
         else:
             db.note(experiment, asked)
         return _table(experiment, db, points, arrays)

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import time
 from collections import deque
-from collections.abc import Callable, Sequence
-from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, Future, wait
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import BrokenExecutor, Future
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
+from functools import partial
 from itertools import chain
 from typing import TYPE_CHECKING, Any
 
@@ -16,9 +17,10 @@ from gradfeat.lab.experiment import Experiment, Point
 from gradfeat.lab.outcomes import Outcome
 from gradfeat.lab.store import Store
 from gradfeat.lab.work import Call, broken, compute
+from gradfeat.rows.workers import Flight, Workers
 
 if TYPE_CHECKING:
-    from gradfeat.lab.executors import Workers
+    from gradfeat.rows.workers import Workers
 
 #: How often a run asks for cells that another run computes, in seconds.
 POLL = 0.2
@@ -123,9 +125,7 @@ class Sweep:
         self._report = report
         self._start = time.monotonic()
         self._run = 0
-        self._flying: dict[Future[Any], Unit] = {}
         self._elsewhere: list[Unit] = []
-        self._suspects: deque[Unit] = deque()
         self._computed = 0
         self._units: deque[Unit] = deque()
         self._cached = self._failed = 0
@@ -167,37 +167,33 @@ class Sweep:
         self._run = self._store.begin(self._experiment, selection)
         try:
             with hire() as workers:
-                try:
-                    self._loop(workers)
-                except BaseException:
-                    self._abandon()
-                    raise
+                self._loop(workers)
         finally:
             self._store.end(self._run)
 
     def _loop(self, workers: Workers) -> None:
-        while self._units or self._flying or self._elsewhere or self._suspects:
-            self._fill(workers)
-            if self._flying:
-                wait(self._flying, POLL if self._elsewhere else None, FIRST_COMPLETED)
-            elif self._elsewhere and not self._units:
-                time.sleep(POLL)
-            self._collect(workers)
-            if not self._units:
-                self._units.extend(self._elsewhere)
-                self._elsewhere.clear()
+        flight = Flight(workers, partial(self._started, workers), deaths=2, apart=_points)
+        try:
+            while self._units or self._elsewhere or flight.busy:
+                self._advance(flight)
+        except BaseException:
+            for unit, future in flight.dropped():
+                self._save(unit, future.result())
+            raise
 
-    def _fill(self, workers: Workers) -> None:
-        """Keep enough calls in flight; a suspect of killing its worker flies alone."""
-        if self._suspects:
-            if not self._flying:
-                self._submit(workers, self._suspects[0])
-            return
-        while self._units and len(self._flying) < workers.in_flight and not self._suspects:
+    def _advance(self, flight: Flight[Unit]) -> None:
+        while self._units and flight.room:
             if unit := self._claim(self._units.popleft()):
                 first, *others = self._grouped(unit)  # several where another run has some of it
                 self._units.extendleft(reversed(others))
-                self._submit(workers, first)
+                flight.start(first)
+        if self._elsewhere and not (self._units or flight.busy):
+            time.sleep(POLL)
+        for unit, future in flight.finished(POLL if self._elsewhere else None):
+            self._save(unit, _outcomes(unit, future))
+        if not self._units:
+            self._units.extend(self._elsewhere)
+            self._elsewhere.clear()
 
     def _claim(self, unit: Unit) -> Unit:
         """Return what of a unit is ours to compute; count or put off the rest."""
@@ -210,59 +206,30 @@ class Sweep:
             self._elsewhere.append([p for p in unit if p.key in claimed.others])
         return [p for p in unit if p.key in claimed.mine]
 
-    def _submit(self, workers: Workers, unit: Unit) -> None:
+    def _started(self, workers: Workers, unit: Unit) -> Future[list[Outcome]]:
         e = self._experiment
         seeds = tuple(dict.fromkeys(point.seed for point in unit))
         device = self._device if e.takes_device else None
         values = _values(unit, e.along)
         call = Call(e.trial, e.batch, unit[0].cell, seeds, device, e.along, values)
-        try:
-            self._flying[workers.submit(compute, call)] = unit
-        except BrokenExecutor:
-            self._recover(workers, [unit])
-
-    def _collect(self, workers: Workers) -> None:
-        lost: list[Unit] = []
-        for future in [future for future in self._flying if future.done()]:
-            unit = self._flying.pop(future)
-            try:
-                outcomes = future.result()
-            except BrokenExecutor:
-                lost.append(unit)
-                continue
-            self._save(unit, outcomes)
-        if lost:
-            self._recover(workers, lost)
-
-    def _recover(self, workers: Workers, lost: list[Unit]) -> None:
-        """A worker died: what was in flight flies again, alone; a second death is a failure."""
-        wait(self._flying)
-        flying, self._flying = self._flying, {}
-        for future, unit in flying.items():
-            if future.exception() is None:
-                self._save(unit, future.result())
-            else:
-                lost.append(unit)
-        if self._suspects and lost == [self._suspects[0]]:
-            self._save(lost[0], [broken(lost[0][0].cell, lost[0][0].seed)])
-        else:
-            self._suspects.extend([point] for unit in lost for point in unit)
-        workers.restart()
+        return workers.submit(compute, call)
 
     def _save(self, unit: Unit, outcomes: list[Outcome]) -> None:
         self._store.save(
             self._experiment, self._run, list(zip(unit, outcomes, strict=True)), self._device
         )
-        if self._suspects and unit == self._suspects[0]:
-            self._suspects.popleft()
         self._computed += len(outcomes)
         self._failed += sum(outcome.error is not None for outcome in outcomes)
         self._tell()
 
-    def _abandon(self) -> None:
-        """Save what is finished, cancel the rest."""
-        for future in self._flying:
-            future.cancel()
-        for future, unit in self._flying.items():
-            if future.done() and not future.cancelled() and future.exception() is None:
-                self._save(unit, future.result())
+
+def _points(unit: Unit) -> Iterator[Unit]:
+    """Each point alone: only one of them need have killed the worker."""
+    return ([point] for point in unit)
+
+
+def _outcomes(unit: Unit, future: Future[list[Outcome]]) -> list[Outcome]:
+    try:
+        return future.result()
+    except BrokenExecutor:
+        return [broken(unit[0].cell, unit[0].seed)]

@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass, replace
 
 from ..estimators.training import sample_rows
 from ..maths.memory import available_memory
-from ..rows.blas import one_thread
+from ..rows.processors import one_thread
 from .counting import WIDE
 from .job import Job, PlanError
 from .measure import link_rate, product_rate, read_times, resident, sample_time, spectrum_time

@@ -29,7 +29,7 @@ from ..models.subspace_refit import SubspaceRefit
 from ..models.whitened import Whitened
 from ..rows import from_arrays
 from ..rows.engine import Engine, Tick, Work
-from ..rows.folding import Folded, fold_segment
+from ..rows.tree import Folded, fold_segment
 from ..rows.wire import dumps, pack, unpack
 from .counting import Counter, Operations
 from .job import Job

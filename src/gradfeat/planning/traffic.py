@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 from ..maths.blocks import Block
 from ..maths.statistics.moments import Moments
-from ..rows.dask_engine import GROUP_LEVEL
 from ..rows.engine import Work
+from ..rows.on_workers import EACH_ON_CLUSTER
 from ..rows.source import Piece, Source
 from .job import Job
 from .rehearsal import RehearsedPass
@@ -46,7 +46,7 @@ class Traffic:
     folds : int
         Segments.
     groups : int
-        Sums that arrive where the plan is made, each of several segments on a cluster.
+        Sums that arrive where the plan is made.
     merges : int
         Of two states, wherever.
     moved, arriving, sent : int
@@ -79,24 +79,23 @@ def traffic_of(job: Job, one: RehearsedPass) -> Traffic:
     >>> job = Job(rows=10**7, columns=50, workers=4)
     >>> found = traffic_of(job, rehearsed(job).passes(job)[-1])
     >>> found.level, found.folds, found.groups, found.merges
-    (2, 39, 10, 152)
+    (3, 20, 20, 152)
     """
     pieces = job.pieces
     if not job.on_cluster:
         return Traffic(0, pieces, pieces, pieces - 1, 0, 0, 0, 0)
-    level = Work(Moments(), _Numbered(pieces), 0).level_for(job.slots)
-    folds, groups = _blocks(pieces, level), _blocks(pieces, level + GROUP_LEVEL)
+    level = Work(Moments(), _Numbered(pieces), 0).level_for(job.slots, EACH_ON_CLUSTER)
+    folds = _blocks(pieces, level)
     packed, sent = round(one.sizes.packed), round(one.sizes.sent)
-    between = folds - groups
     return Traffic(
         level,
         folds,
-        groups,
+        folds,
         pieces - 1,
-        between * packed,
-        groups * packed,
+        0,
+        folds * packed,
         sent * job.workers,
-        1 + folds + between,
+        1 + folds,
     )
 
 

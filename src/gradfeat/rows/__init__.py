@@ -2,8 +2,8 @@
 
 Rows are opened by what they are in (``from_parquet``, ``from_csv``, ``from_npy``, ``from_arrays``,
 ``from_frames``, ``from_dask``, ``from_iterator``) and given to an estimator in place of X. An
-engine (``InProcess``, ``Threads``, ``Pool``, ``DaskEngine``, ``Devices``) is chosen by
-``rows.on(engine)``.
+engine (``InProcess``, ``Threads``, ``Pool``, ``DaskEngine``, ``Devices``, or ``ExecutorEngine`` for
+any other `concurrent.futures.Executor`) is chosen by ``rows.on(engine)``.
 """
 
 from importlib import import_module
@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from .checkpoint import Checkpoint
-    from .dask_engine import DaskEngine
     from .devices import Devices
     from .errors import EngineError, SourceError
-    from .in_process import InProcess
+    from .in_process import InProcess, Threads
+    from .on_workers import DaskEngine, ExecutorEngine, Pool
     from .opening import (
         from_arrays,
         from_csv,
@@ -24,15 +24,14 @@ if TYPE_CHECKING:
         from_npy,
         from_parquet,
     )
-    from .pool import Pool
     from .rows import Rows, in_memory
-    from .threads import Threads
 
 __all__ = [
     "Checkpoint",
     "DaskEngine",
     "Devices",
     "EngineError",
+    "ExecutorEngine",
     "InProcess",
     "Pool",
     "Rows",
@@ -51,15 +50,16 @@ __all__ = [
 #: Modules of what is not opened.
 _MODULES = {
     "Checkpoint": ".checkpoint",
-    "DaskEngine": ".dask_engine",
+    "DaskEngine": ".on_workers",
     "Devices": ".devices",
     "EngineError": ".errors",
+    "ExecutorEngine": ".on_workers",
     "InProcess": ".in_process",
-    "Pool": ".pool",
+    "Pool": ".on_workers",
     "Rows": ".rows",
     "SourceError": ".errors",
     "in_memory": ".rows",
-    "Threads": ".threads",
+    "Threads": ".in_process",
 }
 
 

@@ -13,8 +13,8 @@ from ..maths.blocks import Block, Statistic
 from ..maths.moving import moved
 from .engine import Engine, Work
 from .errors import EngineError
-from .folding import Folded, Item, fold
 from .lanes import Lane, run_lanes
+from .tree import Folded, Item, fold
 from .wire import pack_folded, unpack_folded
 
 #: Pieces that are summed on a device before their state comes back, as a power of two.

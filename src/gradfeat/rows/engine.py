@@ -13,15 +13,14 @@ from typing import Any, TypeVar
 from ..maths.blocks import Block, Statistic
 from .checkpoint import Checkpoint, Record, Unkept
 from .errors import SourceError
-from .folding import Folded
 from .source import Source
-from .tree import Assembler, Segment, segmented
+from .tree import Assembler, Folded, Segment, segmented
 from .wire import pack, unpack
 
 State = TypeVar("State")
 
 #: Most pieces of a segment that is sent to a worker, as a power of two.
-MOST_LEVEL = 4
+MOST_LEVEL = 6
 
 #: Segments for each worker that are aimed at, so that none waits long for the last one.
 SEGMENTS_EACH = 8
@@ -73,7 +72,7 @@ class Work:
         """The pieces in segments of at most ``2^level``."""
         return segmented(islice(self.source.pieces(), self.first, None), self.first, level)
 
-    def level_for(self, workers: int) -> int:
+    def level_for(self, workers: int, segments_each: int = SEGMENTS_EACH) -> int:
         """Level that gives each worker several segments; the sum does not depend on it.
 
         Examples
@@ -88,7 +87,7 @@ class Work:
         count = self.source.count
         if count is None:
             return 0
-        each = max(1, (count - self.first) // (SEGMENTS_EACH * workers))
+        each = max(1, (count - self.first) // (segments_each * workers))
         return min(MOST_LEVEL, each.bit_length() - 1)
 
 

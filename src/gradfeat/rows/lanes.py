@@ -1,4 +1,4 @@
-"""Lanes: pairs of threads, one that reads and one that computes, over one stream of segments."""
+"""Pairs of threads, one that reads ahead and one that computes, over one stream of segments."""
 
 from __future__ import annotations
 
@@ -6,14 +6,15 @@ import threading
 from collections.abc import Callable, Generator, Iterable, Iterator
 from contextlib import ExitStack
 from queue import SimpleQueue
-from typing import Any, TypeAlias
+from typing import Any, Generic, TypeAlias, TypeVar
 
 import torch
 
 from ..maths.blocks import Statistic
-from .ahead import Ahead
-from .folding import Folded, Item, read
-from .tree import Segment
+from .errors import EngineError
+from .tree import Folded, Item, Segment, read
+
+Read = TypeVar("Read")
 
 #: What a lane makes of the items that it reads; runs in the thread of the lane.
 Compute: TypeAlias = Callable[[Statistic[Any, Any], Iterable[Item]], Iterator[Folded[Any]]]
@@ -22,6 +23,76 @@ Compute: TypeAlias = Callable[[Statistic[Any, Any], Iterable[Item]], Iterator[Fo
 Prepare: TypeAlias = Callable[[Iterator[Item]], Iterator[Item]]
 
 Lane: TypeAlias = tuple[Prepare, Compute]
+
+
+class _End:
+    """No more items; what ended them, where it was an error."""
+
+    def __init__(self, error: BaseException | None) -> None:
+        self.error = error
+
+
+class Ahead(Generic[Read]):
+    """The items of a generator, at most `size` of them read and not yet taken.
+
+    An error of the generator comes out where the items are taken, after those before it.
+    :meth:`close` ends the thread after the item that it is reading, and whoever waits for an item.
+
+    Examples
+    --------
+    >>> with Ahead((i * i for i in range(4)), 2) as squares:
+    ...     list(squares)
+    [0, 1, 4, 9]
+    """
+
+    def __init__(self, items: Generator[Read, None, None], size: int) -> None:
+        if size < 1:
+            raise EngineError(f"prefetch is {size}: give 1 or more.")
+        self._items = items
+        self._free = threading.Semaphore(size)
+        self._taken = SimpleQueue[tuple[Read] | _End]()
+        self._closed = False
+        self._thread = threading.Thread(target=self._read, name="gradfeat-reader", daemon=True)
+        self._thread.start()
+
+    def _read(self) -> None:
+        error = None
+        try:
+            while self._free.acquire() and not self._closed:
+                self._taken.put((next(self._items),))
+        except StopIteration:
+            pass
+        except BaseException as raised:
+            error = raised
+        self._items.close()
+        self._taken.put(_End(error))
+
+    def __iter__(self) -> Iterator[Read]:
+        """Take the items; once."""
+        while True:
+            match self._taken.get():
+                case _End(error=error):
+                    if error is not None:
+                        raise error
+                    return
+                case _ if self._closed:
+                    return
+                case (item,):
+                    self._free.release()
+                    yield item
+                    del item
+
+    def close(self) -> None:
+        """Read no more, and wait for the thread."""
+        self._closed = True
+        self._free.release()
+        self._thread.join()
+
+    def __enter__(self) -> Ahead[Read]:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
 
 
 class Feed:

@@ -18,9 +18,9 @@ from ..maths.statistics.moments import Moments, MomentState, RowMap
 from ..maths.streams import stream
 from .engine import Engine
 from .errors import SourceError
+from .in_process import Threads
 from .source import Columns, Listed
 from .sources.numeric import NumericSource, digest, numbered
-from .threads import Threads
 
 Result = TypeVar("Result")
 

@@ -1,4 +1,4 @@
-"""Fresh processes that compute for this one, and end with it."""
+"""What computes calls, and calls in flight: the one place where lost workers are treated."""
 
 from __future__ import annotations
 
@@ -7,18 +7,130 @@ import multiprocessing
 import os
 import signal
 import threading
-from collections.abc import Callable, Iterator
-from concurrent.futures import BrokenExecutor, Future, ProcessPoolExecutor
-from multiprocessing.connection import Connection, wait
-from typing import Any
-
-import torch
-from threadpoolctl import threadpool_limits
+from abc import ABC, abstractmethod
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import (
+    FIRST_COMPLETED,
+    BrokenExecutor,
+    Executor,
+    Future,
+    ProcessPoolExecutor,
+    wait,
+)
+from functools import partial
+from multiprocessing import connection
+from typing import Any, Generic, TypeAlias, TypeVar
 
 from .errors import EngineError
 
+Item = TypeVar("Item")
 
-class Processes:
+#: Starts a call of a function with values.
+Start: TypeAlias = Callable[..., Future[Any]]
+
+
+class Workers(Executor, ABC):
+    """An executor that says how much it wants in flight, and what is done after workers died.
+
+    A call whose worker died ends with `BrokenExecutor`.
+    """
+
+    @property
+    @abstractmethod
+    def in_flight(self) -> int:
+        """How many calls keep all workers busy: about two for each."""
+
+    @abstractmethod
+    def share(self, data: bytes) -> Start:
+        """Starts calls that take `data` first, which is sent once where workers can keep it."""
+
+    @abstractmethod
+    def restart(self) -> None:
+        """Be ready for calls again after a `BrokenExecutor`.
+
+        Raises
+        ------
+        EngineError
+            When that is not ours to do, or fails.
+        """
+
+    @abstractmethod
+    def close(self) -> None:
+        """Drop what is in flight, and give back what is ours."""
+
+
+class Here(Workers):
+    """Computes at once, in the thread that submits; thread settings stay as they are.
+
+    Examples
+    --------
+    >>> Here().submit(abs, -2).result()
+    2
+    """
+
+    @property
+    def in_flight(self) -> int:
+        """One: it is finished when it has been submitted."""
+        return 1
+
+    def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
+        """Call ``fn`` now; Ctrl-C goes through, other errors wait in the future."""
+        future: Future[Any] = Future()
+        try:
+            future.set_result(fn(*args, **kwargs))
+        except Exception as error:
+            future.set_exception(error)
+        return future
+
+    def share(self, data: bytes) -> Start:
+        """Nothing has to be sent."""
+        return partial(_with_data, self, data)
+
+    def restart(self) -> None:
+        """Nothing: no worker can die."""
+
+    def close(self) -> None:
+        pass  # nothing is in flight
+
+
+class GivenWorkers(Workers):
+    """An executor of someone else: used, never shut down.
+
+    Parameters
+    ----------
+    executor : concurrent.futures.Executor
+    n : int
+        About how many workers it has.
+    """
+
+    def __init__(self, executor: Executor, n: int) -> None:
+        self._executor = executor
+        self._n = n
+
+    @property
+    def in_flight(self) -> int:
+        return 2 * self._n
+
+    def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
+        return self._executor.submit(fn, *args, **kwargs)
+
+    def share(self, data: bytes) -> Start:
+        """Sent with each call: nothing is known of these workers."""
+        return partial(_with_data, self, data)
+
+    def restart(self) -> None:
+        """Refuse: it is not ours to start."""
+        raise EngineError(
+            "the executor given broke down (a worker died): what was finished is kept; start the "
+            "executor again and run again to go on."
+        )
+
+    def close(self) -> None:
+        """Nothing: it stays with its owner."""
+
+
+class Processes(Workers):
     """A pool of fresh ("spawn") processes with one BLAS and torch thread each.
 
     They ignore Ctrl-C, and die when this process closes its end of a pipe or dies itself.
@@ -54,10 +166,18 @@ class Processes:
                 f'`if __name__ == "__main__":`; elsewhere {self._instead}.'
             ) from error
 
-    def submit(self, call: Callable[..., Any], *values: Any) -> Future[Any]:
+    @property
+    def in_flight(self) -> int:
+        return 2 * self._jobs
+
+    def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
         """Start a call, and a process for it where there are too few."""
         with interrupts_held():
-            return self._pool.submit(call, *values)
+            return self._pool.submit(fn, *args, **kwargs)
+
+    def share(self, data: bytes) -> Start:
+        """Sent with each call: a pipe takes a gigabyte a second."""
+        return partial(_with_data, self, data)
 
     def restart(self) -> None:
         """Replace the pool."""
@@ -72,6 +192,12 @@ class Processes:
         self._leash.close()
 
 
+def _with_data(
+    workers: Workers, data: bytes, call: Callable[..., Any], *values: Any
+) -> Future[Any]:
+    return workers.submit(call, data, *values)
+
+
 @contextlib.contextmanager
 def interrupts_held() -> Iterator[None]:
     """Processes started inside get no Ctrl-C while they start; for us it comes afterwards."""
@@ -82,15 +208,139 @@ def interrupts_held() -> Iterator[None]:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
-def _enter_worker(leash: Connection) -> None:
+def _enter_worker(leash: connection.Connection) -> None:
     """Set up a fresh worker process; it is ours alone, so its settings are too."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
+    import torch  # here, so that commands that start no worker do without
+    from threadpoolctl import threadpool_limits
+
     threadpool_limits(1)
     torch.set_num_threads(1)
     threading.Thread(target=_die_with, args=(leash,), daemon=True).start()
 
 
-def _die_with(leash: Connection) -> None:
-    wait([leash])
+def _die_with(leash: connection.Connection) -> None:
+    connection.wait([leash])
     os._exit(1)
+
+
+def _whole(item: Item) -> Iterable[Item]:
+    return (item,)
+
+
+class Flight(Generic[Item]):
+    """Items that workers compute. Those lost with a worker fly again, one at a time.
+
+    Flying alone tells the culprit from its neighbours: an item that dies alone, `deaths` times in
+    all, comes back with its `BrokenExecutor`, and the others go on.
+
+    Parameters
+    ----------
+    workers : Workers
+    start : callable (Item) -> Future
+        Starts an item on them.
+    deaths : int
+        Workers that may die of an item, 2 or more.
+    apart : callable (Item) -> iterable of Item
+        What flies again in the place of an item that was lost.
+
+    Examples
+    --------
+    >>> here = Here()
+    >>> flight = Flight(here, lambda item: here.submit(abs, item), deaths=2)
+    >>> flight.start(-3)
+    >>> [(item, future.result()) for item, future in flight.finished()], flight.busy
+    ([(-3, 3)], False)
+    """
+
+    def __init__(
+        self,
+        workers: Workers,
+        start: Callable[[Item], Future[Any]],
+        deaths: int,
+        apart: Callable[[Item], Iterable[Item]] = _whole,
+    ) -> None:
+        self._workers = workers
+        self._call = start
+        self._most = deaths
+        self._apart = apart
+        self._broken = False
+        self._flying: dict[Future[Any], tuple[Item, int]] = {}
+        self._suspects: deque[tuple[Item, int]] = deque()
+        self._landed: deque[tuple[Item, Future[Any]]] = deque()
+
+    @property
+    def busy(self) -> bool:
+        """Whether anything flies, or has to fly again."""
+        return bool(self._flying or self._suspects or self._landed)
+
+    @property
+    def room(self) -> bool:
+        """Whether one more item may be started: not while suspects fly alone."""
+        free = not (self._suspects or self._landed)
+        return free and len(self._flying) < self._workers.in_flight
+
+    @property
+    def items(self) -> list[Item]:
+        return [item for item, _ in self._flying.values()]
+
+    def start(self, item: Item) -> None:
+        """Start an item, and workers anew where they broke down."""
+        self._start(item, 0)
+
+    def _start(self, item: Item, deaths: int) -> None:
+        if self._broken:
+            self._workers.restart()
+            self._broken = False
+        try:
+            self._flying[self._call(item)] = item, deaths
+        except BrokenExecutor as error:
+            lost: Future[Any] = Future()
+            lost.set_exception(error)
+            self._flying[lost] = item, deaths
+
+    def finished(self, timeout: float | None = None) -> Iterator[tuple[Item, Future[Any]]]:
+        """Wait for the first that is finished, or `timeout`; give all that are."""
+        if self._suspects and not self._flying:
+            self._start(*self._suspects.popleft())
+        wait(self._flying, timeout, FIRST_COMPLETED)
+        if any(map(_died, filter(Future.done, self._flying))):
+            self._recover()
+        for future in [future for future in self._flying if future.done()]:
+            self._landed.append((self._flying.pop(future)[0], future))
+            del future
+        while self._landed:
+            yield self._landed.popleft()
+
+    def _recover(self) -> None:
+        """All that was in flight either lands or flies again, alone."""
+        self._broken = True
+        wait(self._flying)
+        lost = [future for future in self._flying if _died(future)]
+        for future in lost:
+            item, deaths = self._flying.pop(future)
+            if len(lost) == 1 and deaths + 1 >= self._most:
+                self._landed.append((item, future))
+            else:
+                self._suspects.extend((part, deaths + 1) for part in self._apart(item))
+
+    def dropped(self) -> Iterator[tuple[Item, Future[Any]]]:
+        """Cancel what can be cancelled; give what is finished without error."""
+        while self._landed:
+            yield self._landed.popleft()
+        for future in self._flying:
+            future.cancel()
+        for future, (item, _) in self._flying.items():
+            if future.done() and not future.cancelled() and future.exception() is None:
+                yield item, future
+
+
+def _died(future: Future[Any]) -> bool:
+    try:
+        future.result()
+    except BrokenExecutor:
+        return True
+    except BaseException:
+        return False
+    return False

@@ -28,7 +28,7 @@ from gradfeat.lab.loading import names as shipped
 if TYPE_CHECKING:
     import pandas as pd
 
-    from gradfeat.lab.dask_executor import DaskExecutor
+    from gradfeat.rows.dask_executor import DaskExecutor
 
 #: Failed cells that a run names.
 NAMED = 3
@@ -255,8 +255,8 @@ def executor_of(dask: str | None, jobs: int) -> Iterator[DaskExecutor | None]:
             f"--jobs is {jobs} and the cluster at {dask!r} has workers of its own: leave --jobs "
             "out, or give --dask local."
         )
-    from gradfeat.lab.dask_executor import DaskExecutor
     from gradfeat.rows.dask_client import client_of, quiet
+    from gradfeat.rows.dask_executor import DaskExecutor
 
     opened = _started(jobs) if dask == "local" else client_of(dask)
     with quiet(), opened as client:

@@ -21,13 +21,12 @@ from gradfeat.drawing.numbers import count
 from gradfeat.reports import render, terminal_table
 from gradfeat.rows.checkpoint import Checkpoint
 from gradfeat.rows.dask_client import local_cluster
-from gradfeat.rows.dask_engine import DaskEngine
 from gradfeat.rows.engine import Engine
-from gradfeat.rows.pool import Pool
+from gradfeat.rows.in_process import Threads
+from gradfeat.rows.on_workers import DaskEngine, Pool
 from gradfeat.rows.source import PIECE_ROWS
 from gradfeat.rows.sources.open import tables
 from gradfeat.rows.sources.tables import Tables
-from gradfeat.rows.threads import Threads
 from gradfeat.table.atomic import check_folder, write_folder
 from gradfeat.table.compare import Comparison, PassLog, compare, compare_streamed
 from gradfeat.table.read import read_table

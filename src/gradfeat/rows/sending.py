@@ -12,7 +12,7 @@ from pathlib import Path
 from types import FunctionType, ModuleType
 from typing import Any
 
-from gradfeat.lab.errors import ExperimentError
+from .errors import EngineError
 
 #: Functions that a worker keeps, so that what they cache is kept too.
 KEPT = 32
@@ -111,7 +111,7 @@ def call_bytes(call: Callable[..., Any], values: tuple[Any, ...]) -> bytes:
 
     Raises
     ------
-    ExperimentError
+    EngineError
         When it holds something that cannot be sent.
 
     Examples
@@ -122,25 +122,25 @@ def call_bytes(call: Callable[..., Any], values: tuple[Any, ...]) -> bytes:
     try:
         return _pickled((call, values), apart=True)
     except (pickle.PicklingError, AttributeError, TypeError) as error:
-        raise ExperimentError(
+        raise EngineError(
             f"a trial cannot be sent to the workers of a cluster ({error}): let it use functions, "
             "classes and numbers only, and open files and locks inside."
         ) from None
 
 
-def made(data: bytes) -> Any:
-    """The call, made here.
+def made(data: bytes, *shared: Any) -> Any:
+    """The call, made here, with what is shared before its own values.
 
     Raises
     ------
-    ExperimentError
+    EngineError
         When this process cannot import what the call needs.
     """
     try:
         call, values = pickle.loads(data)
     except (ImportError, AttributeError) as error:
-        raise ExperimentError(
+        raise EngineError(
             f"the workers of the cluster lack something that the trial needs ({error}): install it "
             "there as here, or put it in files beside that of the experiment."
         ) from None
-    return call(*values)
+    return call(*shared, *values)

@@ -5,28 +5,27 @@ from __future__ import annotations
 import threading
 import time
 import uuid
+import warnings
 from collections.abc import Callable
-from concurrent.futures import (
-    BrokenExecutor,
-    CancelledError,
-    Executor,
-    Future,
-    InvalidStateError,
-)
+from concurrent.futures import BrokenExecutor, CancelledError, Future, InvalidStateError
 from contextlib import suppress
+from functools import partial
 from importlib.metadata import version
 from typing import Any
 
-from gradfeat.lab.errors import ExperimentError
-from gradfeat.lab.sending import call_bytes, made
-from gradfeat.rows.blas import one_thread
-from gradfeat.rows.dask_client import distributed
+from .dask_client import distributed
+from .errors import EngineError
+from .sending import call_bytes, made
+from .workers import Start, Workers
 
-#: Seconds between two looks at the workers.
-LOOK = 2.0
+#: Seconds after which the workers are counted again.
+RECOUNT = 2.0
+
+#: Seconds in which a result must arrive, before it is asked for again.
+ARRIVAL = 60.0
 
 
-class DaskExecutor(Executor):
+class DaskExecutor(Workers):
     """Computes on the workers of a Dask cluster, each call with one BLAS and torch thread.
 
     Dask computes again what was lost with a worker. A call that workers die of again and again
@@ -60,41 +59,56 @@ class DaskExecutor(Executor):
         self._threads = 0
 
     @property
-    def threads(self) -> int:
-        """Threads of all workers, when they were last looked at."""
-        return self._threads
+    def in_flight(self) -> int:
+        """Two for each thread of the workers, who come and go."""
+        self._look()
+        return max(2, 2 * self._threads)
 
     def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
         """Start a call.
 
         Raises
         ------
-        ExperimentError
+        EngineError
             When it cannot be sent, or the scheduler is gone.
         """
         if kwargs:
-            raise ExperimentError("calls on a cluster take no keywords: give values by position.")
+            raise EngineError("calls on a cluster take no keywords: give values by position.")
+        return self._start((), fn, *args)
+
+    def share(self, data: bytes) -> Start:
+        """As a task: unlike data that is sent to a worker, it outlives the worker."""
         self._look()
-        data = call_bytes(fn, args)
+        return partial(self._start, (self._task(_same, data),))
+
+    def _start(self, shared: tuple[Any, ...], fn: Callable[..., Any], *values: Any) -> Future[Any]:
+        self._look()
+        task = self._task(_computed, version("gradfeat"), call_bytes(fn, values), *shared)
         future: Future[Any] = Future()
-        self._count += 1
-        try:
-            task = self._client.submit(
-                _computed, version("gradfeat"), data, key=f"{self._name}-{self._count}", pure=False
-            )
-        except distributed().client.ClosedClientError:
-            raise _gone() from None
         with self._change:
             self._flying[future] = task
         task.add_done_callback(lambda task: self._land(future, task))
         return future
 
+    def _task(self, call: Callable[..., Any], *values: Any) -> Any:
+        self._count += 1
+        key = f"{self._name}-{self._count}"
+        with warnings.catch_warnings():  # large values are sent once, rows in memory as asked
+            warnings.filterwarnings("ignore", message="Sending large graph")
+            try:
+                return self._client.submit(call, *values, key=key, pure=False)
+            except distributed().client.ClosedClientError:
+                raise _gone() from None
+
+    def restart(self) -> None:
+        """Nothing: the cluster replaces workers that die."""
+
     def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
         """Drop what is in flight; the cluster stays."""
         del wait, cancel_futures
-        self.drop()
+        self.close()
 
-    def drop(self) -> None:
+    def close(self) -> None:
         """Cancel what is in flight; other calls may follow."""
         self._dropped.set()
         with self._change:
@@ -115,7 +129,7 @@ class DaskExecutor(Executor):
         if not known:
             return
         try:
-            result = task.result()
+            result = _result(task)
         except BaseException as error:
             _fail(future, self._in_words(error))
         else:
@@ -132,7 +146,7 @@ class DaskExecutor(Executor):
             case CancelledError() | dask.comm.CommClosedError():
                 return _gone()
             case ImportError():
-                return ExperimentError(
+                return EngineError(
                     f"the workers of the cluster lack something ({error}): install gradfeat there "
                     "as here."
                 )
@@ -159,26 +173,28 @@ class DaskExecutor(Executor):
     def _watch(self) -> None:
         """End what is in flight when there has been no worker for too long."""
         seen = time.monotonic()
-        while not self._dropped.wait(LOOK):
+        while not self._dropped.wait(RECOUNT):
             self._threads = self._count_threads()
+            if self._client.status != "running":
+                self._give_up(_gone)
+                return
             if self._threads:
                 seen = time.monotonic()
             elif time.monotonic() - seen > self._patience:
-                self._give_up()
+                self._give_up(self._deserted)
                 return
 
-    def _give_up(self) -> None:
+    def _give_up(self, why: Callable[[], EngineError]) -> None:
         with self._change:
             flying, self._flying = self._flying, {}
         for future in flying:
-            _fail(
-                future,
-                ExperimentError(
-                    f"the Dask cluster has had no worker for {self._patience:.0f} seconds: what "
-                    "was finished is kept; start workers with `dask worker ADDRESS` and run again "
-                    "to go on."
-                ),
-            )
+            _fail(future, why())
+
+    def _deserted(self) -> EngineError:
+        return EngineError(
+            f"the Dask cluster has had no worker for {self._patience:.0f} seconds: what was "
+            "finished is kept; start workers with `dask worker ADDRESS` and run again to go on."
+        )
 
 
 def _fail(future: Future[Any], error: BaseException) -> None:
@@ -186,19 +202,38 @@ def _fail(future: Future[Any], error: BaseException) -> None:
         future.set_exception(error)
 
 
-def _gone() -> ExperimentError:
-    return ExperimentError(
+def _result(task: Any) -> Any:
+    """The result, on this machine; asked for again where it was lost on the way."""
+    while True:
+        failed = task.status == "error"  # nothing is on its way: its own error is raised
+        try:
+            return task.result(timeout=ARRIVAL)
+        except TimeoutError:
+            if failed:
+                raise
+
+
+def _gone() -> EngineError:
+    return EngineError(
         "the Dask scheduler is gone or was restarted: what was finished is kept; start the cluster "
         "and run again to go on."
     )
 
 
-def _computed(wanted: str, data: bytes) -> Any:
+def _same(data: bytes) -> bytes:
+    return data
+
+
+def _computed(wanted: str, data: bytes, *shared: bytes) -> Any:
     """What a worker does: numbers are the same only where the program is."""
     if (here := version("gradfeat")) != wanted:
-        raise ExperimentError(
+        raise EngineError(
             f"a worker of the cluster has gradfeat {here}, and {wanted} is used here: install the "
             "same version on both."
         )
+    from .processors import (
+        one_thread,  # here, so that who only asks for a cluster does without torch
+    )
+
     with one_thread():
-        return made(data)
+        return made(data, *shared)
