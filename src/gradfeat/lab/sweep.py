@@ -10,7 +10,7 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from functools import partial
 from itertools import chain
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from gradfeat.lab.cells import Value
 from gradfeat.lab.experiment import Experiment, Point
@@ -18,9 +18,6 @@ from gradfeat.lab.outcomes import Outcome
 from gradfeat.lab.store import Store
 from gradfeat.lab.work import Call, broken, compute
 from gradfeat.rows.workers import Flight, Workers
-
-if TYPE_CHECKING:
-    from gradfeat.rows.workers import Workers
 
 #: How often a run asks for cells that another run computes, in seconds.
 POLL = 0.2
