@@ -5,17 +5,26 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from gradfeat.drawing.neuron_map import Shade, neuron_panels
+from gradfeat.drawing.neuron_map import ColorScale, neuron_maps
+from gradfeat.drawing.panels import panels, shared_key
 
 RNG = np.random.default_rng(0)
 LAYOUTS = [RNG.standard_normal((30, 2)) * size for size in (1.0, 2.0, 3.0)]
+NONE = np.empty((0, 2))
 TRUTH = np.array([[1.0, 4.0], [-1.0, -4.0]])
 TITLES = ["before", "after step 1", "after step 2"]
-SHADE = Shade([RNG.uniform(size=30) for _ in range(3)], "|cos|")
+SHADE = ColorScale([RNG.uniform(size=30) for _ in range(3)], "|cos|")
+
+
+def _panels(layouts, titles, scale, stars=None):
+    figure, axes = panels(len(layouts), len(layouts), (2.9, 3.0))
+    neuron_maps(figure, axes, layouts, titles, scale, stars)
+    shared_key(figure, axes)
+    return figure
 
 
 def test_panels_share_limits_that_hold_every_point_and_star():
-    figure = neuron_panels(LAYOUTS, TITLES, SHADE, [None, TRUTH, TRUTH])
+    figure = _panels(LAYOUTS, TITLES, SHADE, [NONE, TRUTH, TRUTH])
     axes = figure.axes[:3]
     every = np.concatenate([*LAYOUTS, TRUTH])
     for ax in axes:
@@ -28,7 +37,7 @@ def test_panels_share_limits_that_hold_every_point_and_star():
 
 
 def test_points_are_the_neurons_and_stars_lie_under_them():
-    figure = neuron_panels(LAYOUTS, TITLES, SHADE, [None, TRUTH, TRUTH])
+    figure = _panels(LAYOUTS, TITLES, SHADE, [NONE, TRUTH, TRUTH])
     for ax, layout, values, star in zip(
         figure.axes, LAYOUTS, SHADE.values, [np.empty((0, 2)), TRUTH, TRUTH], strict=False
     ):
@@ -42,23 +51,8 @@ def test_points_are_the_neurons_and_stars_lie_under_them():
 
 
 def test_signs_have_two_hues_around_zero():
-    shade = Shade([np.array([-1.0, 1.0])], "sign of the head", -1, 1)
-    dots = neuron_panels([TRUTH], ["signs"], shade).axes[0].collections[0]
+    shade = ColorScale([np.array([-1.0, 1.0])], "sign of the head", -1, 1)
+    dots = _panels([TRUTH], ["signs"], shade).axes[0].collections[0]
     negative, positive = dots.cmap(dots.norm([-1.0, 1.0]))[:, :3]
     assert negative[2] > negative[0]  # blue
     assert positive[0] > positive[2]  # orange
-
-
-@pytest.mark.parametrize(
-    ("layouts", "titles", "shade", "message"),
-    [
-        (LAYOUTS, TITLES[:2], SHADE, "for 3, 2, 3 and 3 panels"),
-        ([], [], Shade([], "x"), "for 0, 0, 0 and 0 panels"),
-        ([LAYOUTS[0]], ["a"], Shade([np.zeros(4)], "x"), r"shape \(30, 2\) and values of shape"),
-        ([np.zeros((4, 3))], ["a"], Shade([np.zeros(4)], "x"), r"shape \(4, 3\) were given"),
-        ([np.full((4, 2), np.nan)], ["a"], Shade([np.zeros(4)], "x"), "must be .* finite"),
-    ],
-)
-def test_panels_that_do_not_fit_are_refused(layouts, titles, shade, message):
-    with pytest.raises(ValueError, match=message):
-        neuron_panels(layouts, titles, shade)

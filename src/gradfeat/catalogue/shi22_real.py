@@ -16,7 +16,7 @@ from gradfeat.catalogue.shared.curves import (
     settings,
 )
 from gradfeat.drawing import series, style
-from gradfeat.drawing.neuron_map import Shade, color_bar, draw_neurons, frame, limits
+from gradfeat.drawing.neuron_map import ColorScale, neuron_maps
 from gradfeat.drawing.panels import caption, panels, shared_key
 from gradfeat.lab.claims import Claim, above, each, greater
 from gradfeat.lab.experiment import Experiment
@@ -132,12 +132,10 @@ def _row(fig: Figure, axes: list[Axes], rows: pd.DataFrame, name: str) -> None:
         ax.set_axis_off()
     if len(drawn):
         row = drawn.iloc[0]
-        shade = Shade(list(row["map_signs"]), "sign of a", low=-1.0)
-        for i, (ax, title) in enumerate(zip(axes[:4], titles, strict=True)):
+        for ax in axes[:4]:
             ax.set_axis_on()
-            frame(ax, title, limits(list(row["map_points"]), [None]))
-            draw_neurons(ax, row["map_points"][i], row["map_signs"][i], shade)
-        color_bar(fig, axes[:4], shade)
+        signs = ColorScale(list(row["map_signs"]), "sign of a", low=-1.0)
+        neuron_maps(fig, axes[:4], list(row["map_points"]), titles, signs)
     _curve(axes[4], rows)
 
 

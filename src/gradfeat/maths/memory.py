@@ -122,7 +122,7 @@ def unwritten(n: int, m: int, like: Tensor) -> Float[Tensor, "n m"]:
     return torch.from_numpy(np.empty((n, m), dtype=like.new_empty(0).numpy().dtype))
 
 
-class Shelf:
+class Arena:
     """Room for many small matrices, taken from few large pieces of memory.
 
     Parameters
@@ -133,8 +133,8 @@ class Shelf:
     Examples
     --------
     >>> import torch
-    >>> shelf = Shelf(100)
-    >>> shelf.keep(torch.ones(2, 2)).tolist()
+    >>> arena = Arena(100)
+    >>> arena.keep(torch.ones(2, 2)).tolist()
     [[1.0, 1.0], [1.0, 1.0]]
     """
 
@@ -145,7 +145,7 @@ class Shelf:
         self._piece = torch.empty(0)
 
     def keep(self, A: Float[Tensor, "n m"]) -> Float[Tensor, "n m"]:
-        """A copy of A on the shelf."""
+        """A copy of A in the arena."""
         size = A.numel()
         if size > len(self._piece) or self._piece.dtype != A.dtype:
             self._piece = unwritten(1, max(size, self._entries), A)[0]

@@ -8,7 +8,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from ...maths.memory import Shelf
+from ...maths.memory import Arena
 from ..base import Kernel
 from .base import Meter, System
 
@@ -100,7 +100,7 @@ class Tiles:
         self._X = [X[rows] for rows in self.rows]
         self._Z = self._X if self.symmetric else [Z[rows] for rows in self.columns]
         self._kept = {} if kept is None else kept
-        self._shelf = Shelf(min(PIECE, len(X) * len(Z)))
+        self._arena = Arena(min(PIECE, len(X) * len(Z)))
 
     def __call__(self, i: int, j: int) -> Float[Tensor, "a b"]:
         """Tile (i, j); the caller must not change it."""
@@ -116,7 +116,7 @@ class Tiles:
         if size <= self.budget:
             self.budget -= size
             self.meter.bytes += size
-            tile = self._kept[i, j] = self._shelf.keep(tile)
+            tile = self._kept[i, j] = self._arena.keep(tile)
         return tile
 
     def fill_(self, out: Float[Tensor, "n m"]) -> Float[Tensor, "n m"]:
