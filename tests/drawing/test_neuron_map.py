@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from gradfeat.drawing.neuron_map import ColorScale, neuron_maps
+from gradfeat.drawing.neuron_map import ColorScale, draw_neuron_maps
 from gradfeat.drawing.panels import panels, shared_key
 
 RNG = np.random.default_rng(0)
@@ -18,7 +18,7 @@ SHADE = ColorScale([RNG.uniform(size=30) for _ in range(3)], "|cos|")
 
 def _panels(layouts, titles, scale, stars=None):
     figure, axes = panels(len(layouts), len(layouts), (2.9, 3.0))
-    neuron_maps(figure, axes, layouts, titles, scale, stars)
+    draw_neuron_maps(figure, axes, layouts, titles, scale, stars)
     shared_key(figure, axes)
     return figure
 

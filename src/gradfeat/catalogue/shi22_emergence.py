@@ -10,7 +10,7 @@ import numpy as np
 from gradfeat.catalogue.shared.checks import at_least
 from gradfeat.catalogue.shared.curves import metric_series, only, over_seeds
 from gradfeat.drawing import series, style
-from gradfeat.drawing.neuron_map import ColorScale, neuron_maps
+from gradfeat.drawing.neuron_map import ColorScale, draw_neuron_maps
 from gradfeat.drawing.panels import caption, panels, shared_key
 from gradfeat.lab.claims import Claim, above, agrees, below, each, every, greater
 from gradfeat.lab.experiment import Experiment
@@ -226,7 +226,7 @@ def _draw_maps(fig: Figure, axes: list[Axes], table: pd.DataFrame) -> None:
     row = _drawn(_with_map(table))
     cosines = ColorScale(list(row["map_cosines"]), "|cos| with the truth")
     titles = [f"Neurons {stage}" for stage in STAGES]
-    neuron_maps(fig, axes, list(row["map_points"]), titles, cosines, list(row["map_stars"]))
+    draw_neuron_maps(fig, axes, list(row["map_points"]), titles, cosines, list(row["map_stars"]))
     for i, ax in enumerate(axes):
         words = f"median |cos| {row[f'cosine_{i}']:.3f}"
         ax.text(0.5, 0.03, words, transform=ax.transAxes, ha="center", fontsize=style.SMALL)

@@ -16,7 +16,7 @@ from gradfeat.catalogue.shared.curves import (
     settings,
 )
 from gradfeat.drawing import series, style
-from gradfeat.drawing.neuron_map import ColorScale, neuron_maps
+from gradfeat.drawing.neuron_map import ColorScale, draw_neuron_maps
 from gradfeat.drawing.panels import caption, panels, shared_key
 from gradfeat.lab.claims import Claim, above, each, greater
 from gradfeat.lab.experiment import Experiment
@@ -135,7 +135,7 @@ def _row(fig: Figure, axes: list[Axes], rows: pd.DataFrame, name: str) -> None:
         for ax in axes[:4]:
             ax.set_axis_on()
         signs = ColorScale(list(row["map_signs"]), "sign of a", low=-1.0)
-        neuron_maps(fig, axes[:4], list(row["map_points"]), titles, signs)
+        draw_neuron_maps(fig, axes[:4], list(row["map_points"]), titles, signs)
     _curve(axes[4], rows)
 
 

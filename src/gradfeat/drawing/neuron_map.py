@@ -42,7 +42,7 @@ class ColorScale:
         return LinearSegmentedColormap.from_list("neurons", ends)
 
 
-def neuron_maps(
+def draw_neuron_maps(
     figure: Figure,
     axes: Sequence[Axes],
     layouts: Sequence[np.ndarray],

@@ -123,12 +123,12 @@ def unwritten(n: int, m: int, like: Tensor) -> Float[Tensor, "n m"]:
 
 
 class Arena:
-    """Room for many small matrices, taken from few large pieces of memory.
+    """Room for many small matrices, taken from few large parts of memory.
 
     Parameters
     ----------
     entries : int
-        Numbers in a piece; a larger matrix gets a piece of its own.
+        Numbers in a part; a larger matrix gets a part of its own.
 
     Examples
     --------
@@ -142,12 +142,12 @@ class Arena:
         import torch
 
         self._entries = entries
-        self._piece = torch.empty(0)
+        self._part = torch.empty(0)
 
     def keep(self, A: Float[Tensor, "n m"]) -> Float[Tensor, "n m"]:
         """A copy of A in the arena."""
         size = A.numel()
-        if size > len(self._piece) or self._piece.dtype != A.dtype:
-            self._piece = unwritten(1, max(size, self._entries), A)[0]
-        room, self._piece = self._piece[:size], self._piece[size:]
+        if size > len(self._part) or self._part.dtype != A.dtype:
+            self._part = unwritten(1, max(size, self._entries), A)[0]
+        room, self._part = self._part[:size], self._part[size:]
         return room.view(A.shape).copy_(A)
