@@ -1,17 +1,8 @@
-"""Memory: what will not fit is refused with its bytes; large matrices before they are filled."""
+"""Memory bounds: what will not fit is refused, with its bytes, before work starts."""
 
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, Any
-
-import numpy as np
-from jaxtyping import Float
-
-if TYPE_CHECKING:
-    from torch import Tensor
-else:
-    Tensor = Any  # bytes are counted without torch; shapes are checked all the same
 
 #: Bytes of scratch that one block of rows may use unless the caller says otherwise.
 BLOCK_BYTES = 256 * 2**20
@@ -101,53 +92,3 @@ def rows_per_block(bytes_per_row: int, limit: int) -> int:
     10
     """
     return max(1, limit // max(1, bytes_per_row))
-
-
-def unwritten(n: int, m: int, like: Tensor) -> Float[Tensor, "n m"]:
-    """A matrix to be filled, of the type and device of `like`.
-
-    On a CPU NumPy allocates it: it asks the system for huge pages, without which the first write of
-    a large matrix costs as much as its exponentials.
-
-    Examples
-    --------
-    >>> import torch
-    >>> unwritten(2, 3, torch.zeros(1).double()).shape
-    torch.Size([2, 3])
-    """
-    import torch
-
-    if like.device.type != "cpu":
-        return like.new_empty(n, m)
-    return torch.from_numpy(np.empty((n, m), dtype=like.new_empty(0).numpy().dtype))
-
-
-class Arena:
-    """Room for many small matrices, taken from few large parts of memory.
-
-    Parameters
-    ----------
-    entries : int
-        Numbers in a part; a larger matrix gets a part of its own.
-
-    Examples
-    --------
-    >>> import torch
-    >>> arena = Arena(100)
-    >>> arena.keep(torch.ones(2, 2)).tolist()
-    [[1.0, 1.0], [1.0, 1.0]]
-    """
-
-    def __init__(self, entries: int = 2**24) -> None:
-        import torch
-
-        self._entries = entries
-        self._part = torch.empty(0)
-
-    def keep(self, A: Float[Tensor, "n m"]) -> Float[Tensor, "n m"]:
-        """A copy of A in the arena."""
-        size = A.numel()
-        if size > len(self._part) or self._part.dtype != A.dtype:
-            self._part = unwritten(1, max(size, self._entries), A)[0]
-        room, self._part = self._part[:size], self._part[size:]
-        return room.view(A.shape).copy_(A)

@@ -11,8 +11,9 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
+from ...maths.allocation import unwritten
 from ...maths.cholesky import Solve, cholesky_
-from ...maths.memory import allowed_bytes, refuse_beyond, unwritten
+from ...maths.memory import allowed_bytes, refuse_beyond
 from .base import Meter, Solution, Solver, System, Watch
 from .matrix import Operator, residual_rows
 from .refine import refine

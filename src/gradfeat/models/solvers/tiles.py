@@ -8,7 +8,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from ...maths.memory import Arena
+from ...maths.allocation import Arena
 from ..base import Kernel
 from .base import Meter, System
 

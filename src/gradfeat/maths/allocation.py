@@ -1,0 +1,52 @@
+"""Large matrices that are about to be filled, and room for many small ones."""
+
+from __future__ import annotations
+
+import numpy as np
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+
+def unwritten(n: int, m: int, like: Tensor) -> Float[Tensor, "n m"]:
+    """A matrix to be filled, of the type and device of `like`.
+
+    On a CPU NumPy allocates it: it asks the system for huge pages, without which the first write of
+    a large matrix costs as much as its exponentials.
+
+    Examples
+    --------
+    >>> unwritten(2, 3, torch.zeros(1).double()).shape
+    torch.Size([2, 3])
+    """
+    if like.device.type != "cpu":
+        return like.new_empty(n, m)
+    return torch.from_numpy(np.empty((n, m), dtype=like.new_empty(0).numpy().dtype))
+
+
+class Arena:
+    """Room for many small matrices, taken from few large parts of memory.
+
+    Parameters
+    ----------
+    entries : int
+        Numbers in a part; a larger matrix gets a part of its own.
+
+    Examples
+    --------
+    >>> arena = Arena(100)
+    >>> arena.keep(torch.ones(2, 2)).tolist()
+    [[1.0, 1.0], [1.0, 1.0]]
+    """
+
+    def __init__(self, entries: int = 2**24) -> None:
+        self._entries = entries
+        self._part = torch.empty(0)
+
+    def keep(self, A: Float[Tensor, "n m"]) -> Float[Tensor, "n m"]:
+        """A copy of A in the arena."""
+        size = A.numel()
+        if size > len(self._part) or self._part.dtype != A.dtype:
+            self._part = unwritten(1, max(size, self._entries), A)[0]
+        room, self._part = self._part[:size], self._part[size:]
+        return room.view(A.shape).copy_(A)
