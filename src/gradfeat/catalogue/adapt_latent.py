@@ -160,6 +160,7 @@ EXPERIMENT = Experiment(
             "m": 512,
         },
     },
+    small={"d": [4, 8], "n": 40, "m": 10, "steps": 2, "updates": 1, "n_test": 50},
     seeds={"quick": 8, "paper": 10},
     theory=theory,
     figure=figure,

@@ -221,6 +221,7 @@ EXPERIMENT = Experiment(
             "m": 512,
         },
     },
+    small={"s": [0, 2], "n": [30, 60], "m": 20, "n_test": 100},
     seeds={"quick": 32, "paper": 60},
     theory=theory,
     figure=figure,

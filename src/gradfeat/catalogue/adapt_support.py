@@ -214,6 +214,7 @@ EXPERIMENT = Experiment(
              "n": [125, 250, 1_000, 4_000], "m": 512},
         ],
     },
+    small={"d": [4, 6], "n": [30, 60], "m": 20, "n_test": 100},
     seeds={"quick": 10, "paper": 20},
     theory=theory,
     figure=figure,

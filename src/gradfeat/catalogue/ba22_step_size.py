@@ -280,6 +280,7 @@ EXPERIMENT = Experiment(
             {"method": list(NAMES), "activation": ["tanh", "erf"], "p": 3, "d": [100, 200, 400]},
         ],
     },
+    small={"d": [5, 8], "n_test": 50},
     seeds={"quick": 10, "paper": 10},
     theory=theory,
     figure=figure,

@@ -114,6 +114,7 @@ EXPERIMENT = Experiment(
             "ratio": [0.25, 1.0, 4.0, 16.0],
         },
     },
+    small={"d": [4, 6], "ratio": [1.0, 4.0], "p": 3, "m": 20, "n_test": 100},
     seeds={"quick": 6, "paper": 10},
     figure=figure,
     claims=(

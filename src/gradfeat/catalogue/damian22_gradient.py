@@ -201,6 +201,7 @@ EXPERIMENT = Experiment(
             {"d": [20, 100], "bias": [-1.0, 0.5, 2.0], "r": [1, 3]},
         ],
     },
+    small={"d": [5, 8], "bias": [0.0, 0.5], "r": [1, 2], "m": 10, "n": 500},
     seeds={"quick": 8, "paper": 20},
     theory=theory,
     figure=figure,

@@ -202,6 +202,7 @@ EXPERIMENT = Experiment(
             "n": [32, 100, 316, 1_000, 1_778, 3_162, 5_623, 10_000, 17_783],
         },
     },
+    small={"n": [40, 80], "d": 4, "m": 20, "n_test": 100},
     seeds={"quick": 6, "paper": 10},
     theory=theory,
     figure=figure,

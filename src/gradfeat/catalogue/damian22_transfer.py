@@ -156,6 +156,7 @@ EXPERIMENT = Experiment(
             {"d": 20, "power": [-1, 0, 1, 2, 3], "N": [*ROWS, 10_000]},
         ],
     },
+    small={"d": 4, "power": [-1, 0, 2], "N": [10, 20], "m": 20, "n_test": 100},
     seeds={"quick": 8, "paper": 10},
     figure=figure,
     claims=(

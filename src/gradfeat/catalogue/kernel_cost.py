@@ -318,6 +318,7 @@ EXPERIMENT = Experiment(
             {"n": SIZES[:4], "solver": "richardson"},
         ],
     },
+    small={"n": [60, 120], "d": 4, "bandwidth": 2.0, "penalty": 0.001, "n_test": 100},
     seeds={"quick": 3, "paper": 5},
     theory=theory,
     figure=figure,

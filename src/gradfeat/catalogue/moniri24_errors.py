@@ -369,6 +369,7 @@ EXPERIMENT = Experiment(
             {"alpha": 0.1, "n": 1_000, "sample": "same"},
         ],
     },
+    small={"alpha": [0.1, 0.3], "setting": [1, 2], "n": [60]},
     seeds={"quick": 60, "paper": 24},
     theory=theory,
     figure=figure,

@@ -243,6 +243,7 @@ EXPERIMENT = Experiment(
             },
         ],
     },
+    small={"alpha": [-0.1, 0.3], "activation": ["sine", "tanh"], "n": 200, "d": 40, "N": 20},
     seeds={"quick": 20, "paper": 20},
     theory=theory,
     figure=figure,

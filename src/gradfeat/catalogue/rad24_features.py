@@ -226,6 +226,7 @@ EXPERIMENT = Experiment(
             },
         ],
     },
+    small={"layers": [2, 3], "pair": ["3/8"], "n": 60, "width": 20, "steps": 40, "rounds": 2},
     seeds={"quick": 10, "paper": 10},
     figure=figure,
     claims=(

@@ -221,6 +221,7 @@ EXPERIMENT = Experiment(
             {"round": ROUNDS, **PRODUCT, "n": [1_000, 2_000, 4_000], "gradients": list(GRADIENTS)},
         ],
     },
+    small={"round": [0, 1, 2], "d": 6, "n": 60, "bandwidth": 5.0, "n_test": 50},
     seeds={"quick": 5, "paper": 10},
     figure=figure,
     claims=(

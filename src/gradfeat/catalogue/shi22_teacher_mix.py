@@ -186,6 +186,7 @@ EXPERIMENT = Experiment(
             },
         ],
     },
+    small={"pair": "0/1", "m": 20, "steps": 8, "n_test": 100},
     seeds={"quick": 6, "paper": 10},
     figure=figure,
     claims=(

@@ -268,6 +268,7 @@ EXPERIMENT = Experiment(
             {**PARITY, "trains": "all layers", "share": SHARES, "rewind": [0, 1, 10], "m": 600},
         ],
     },
+    small={"share": [0.1, 0.5], "n": 200, "neurons": 1100, "m": 8, "steps": 5, "n_test": 50},
     seeds={"quick": 12, "paper": 40},
     figure=figure,
     claims=(

@@ -243,6 +243,18 @@ EXPERIMENT = Experiment(
             {"inputs": "gaussian", "p_uniform": 1.0, **LARGE},
         ],
     },
+    small={
+        "p_uniform": 1.0,
+        "d": 8,
+        "D": 6,
+        "k": 3,
+        "m": 8,
+        "steps": 4,
+        "n_first": 60,
+        "n_batch": 20,
+        "neurons": 200,
+        "n_test": 50,
+    },
     seeds={"quick": 10, "paper": 20},
     figure=figure,
     claims=(

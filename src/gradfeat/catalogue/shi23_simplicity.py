@@ -219,6 +219,16 @@ EXPERIMENT = Experiment(
             {"slabs": 2, "predictive": 1.0, **LONG},
         ],
     },
+    small={
+        "predictive": [0.5, 0.9, 1.0],
+        "d": 4,
+        "m": 8,
+        "steps": 4,
+        "n_batch": 20,
+        "n_mass": 60,
+        "neurons": 200,
+        "n_test": 50,
+    },
     seeds={"quick": 12, "paper": 20},
     figure=figure,
     claims=(

@@ -14,6 +14,7 @@ from gradfeat.lab.cells import (
     Factor,
     Grid,
     Value,
+    check_names,
     coerced,
     expand,
     factor_of,
@@ -95,6 +96,8 @@ class Experiment:
         pairs of value and seed that are missing. `trial`, where it is given, takes one value.
     version : int
         Raise it when the numbers change; older results are then left aside.
+    small : mapping of str to values
+        In place of those of the quick grid, for a run of a second or two: a first try, and tests.
 
     Raises
     ------
@@ -122,6 +125,7 @@ class Experiment:
     batch_size: int = 8
     along: str | None = None
     version: int = 1
+    small: Mapping[str, Any] = field(default_factory=dict)
     factors: Mapping[str, Factor] = field(init=False, repr=False)
     takes_device: bool = field(init=False, repr=False)
 
@@ -169,6 +173,7 @@ class Experiment:
         if self.batch_size < 1:
             raise ExperimentError(f"batch_size is {self.batch_size}: give 1 or more.")
         self._check_along()
+        check_names(self.small, self.factors)
         for scale in self.grids:
             self.cells(scale)
             self.seed_list(scale)
