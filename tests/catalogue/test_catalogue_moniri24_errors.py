@@ -16,7 +16,7 @@ from gradfeat.catalogue.moniri24_errors import EXPERIMENT, batch, limit, theory
 from gradfeat.catalogue.shared.comparisons import differs, near, nearer
 from gradfeat.catalogue.shared.step_training import METRICS, StepSetup
 from gradfeat.lab import judge
-from gradfeat.lab.decisions import over
+from gradfeat.lab.intervals import over
 from gradfeat.maths.activations import CentredReLU
 from gradfeat.maths.streams import stream
 from gradfeat.models.step_errors import step_errors

@@ -107,7 +107,6 @@ def trial(
 
 
 def sizes(d: int, rows_per_input: float, neurons_per_input: float) -> tuple[int, int]:
-    """n and N."""
     return round(rows_per_input * d), round(neurons_per_input * d)
 
 

@@ -22,8 +22,8 @@ from gradfeat.drawing import series, style
 from gradfeat.drawing.panels import caption, panels, shared_key
 from gradfeat.drawing.style import Mark
 from gradfeat.lab.claims import Check, Claim, agrees, each, every, ordered
-from gradfeat.lab.decisions import Rule, between, over
 from gradfeat.lab.experiment import Experiment
+from gradfeat.lab.intervals import Rule, between, over
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -129,7 +129,6 @@ class Race:
     seed: int
 
     def run(self, start: Layers, rewind: int = 0) -> Run:
-        """From these parameters."""
         from gradfeat.catalogue.shared.gradient_feature_training import first_step, path
 
         first = first_step(start, self.train) if self.trains == "head" else start
@@ -143,7 +142,6 @@ class Race:
         return Run(rewound, last, early, self.accuracy(last))
 
     def accuracy(self, now: Layers) -> float:
-        """On the test rows."""
         from gradfeat.catalogue.shared.gradient_feature_training import loss_and_error
         from gradfeat.maths.activations import ReLU
 

@@ -179,7 +179,6 @@ def _times(ax: Axes, table: pd.DataFrame) -> None:
 
 
 def _against_mass(ax: Axes, table: pd.DataFrame) -> None:
-    """One point a network."""
     style.dress(
         ax, "Mass before training, steps to learn", "mass of the planted gradient feature",
         "step from which 90 % are right",

@@ -126,7 +126,6 @@ def summarised(path: dict[str, np.ndarray]) -> dict[str, float]:
 
 
 def _paths(ax: Axes, rows: pd.DataFrame, path: str, title: str, y: str) -> None:
-    """Both features along training."""
     style.dress(ax, title, "gradient step", y)
     for mark, name in zip(_marks(), FEATURES, strict=True):
         later = rows.assign(step=rows["step"].map(lambda s: s[1:])).assign(

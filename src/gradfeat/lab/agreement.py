@@ -97,15 +97,13 @@ def _cell(
     limits = limits_of(values - predicted, "mean", level)
     if not np.isfinite(predicted):
         return undecided(f"theory says {predicted} of {metric} at {cell}", len(values))
-    match limits:
-        case str():
-            return undecided(f"{metric} at {cell}: {limits}", len(values))
-        case _:
-            slack = ROUNDING * max(1.0, abs(predicted))
-            numbers = f"{limits.estimate:+.4g} [{limits.low:.4g}, {limits.high:.4g}]"
-            words = (
-                f"mean {metric} - theory ({predicted:.4g}) {numbers} over {len(values)} seeds "
-                f"at {cell}; bound {margin or 0.0:.4g}"
-            )
-            outcome = _rule(limits, margin, slack)
-            return Verdict(outcome, limits.estimate, limits.low, limits.high, words, len(values))
+    if limits.lack:
+        return undecided(f"{metric} at {cell}: {limits.lack}", len(values))
+    slack = ROUNDING * max(1.0, abs(predicted))
+    numbers = f"{limits.estimate:+.4g} [{limits.low:.4g}, {limits.high:.4g}]"
+    words = (
+        f"mean {metric} - theory ({predicted:.4g}) {numbers} over {len(values)} seeds "
+        f"at {cell}; bound {margin or 0.0:.4g}"
+    )
+    outcome = _rule(limits, margin, slack)
+    return Verdict(outcome, limits.estimate, limits.low, limits.high, words, len(values))

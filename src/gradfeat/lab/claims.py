@@ -18,8 +18,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from gradfeat.lab.agreement import agrees
-from gradfeat.lab.decisions import between, decided, over, under
-from gradfeat.lab.intervals import Limits, Statistic
+from gradfeat.lab.intervals import Limits, Statistic, between, decided, over, under
 from gradfeat.lab.rows import Where, by_seed, described, matching
 from gradfeat.lab.slopes import slope
 from gradfeat.lab.verdicts import Check, Claim, Outcome, Verdict, judge, undecided, worst

@@ -1,12 +1,15 @@
-"""Limits for the mean or the median over seeds, one-sided at 95 %."""
+"""From one value a seed to a verdict: one-sided 95 % limits of a mean or median, rules on them."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
+
+from gradfeat.lab.verdicts import SEVERITY, UNDECIDED, Outcome, Verdict, undecided
 
 Statistic = Literal["mean", "median"]
 
@@ -17,11 +20,19 @@ RESAMPLES = 4999
 
 @dataclass(frozen=True)
 class Limits:
-    """Estimate with one-sided limits: each lies beyond the truth with probability 1 - level."""
+    """Estimate with one-sided limits: each lies beyond the truth with probability 1 - level.
+
+    Where there is not enough to say, `lack` says why and the numbers are nan.
+    """
 
     estimate: float
     low: float
     high: float
+    lack: str = ""
+
+
+def _lacking(why: str) -> Limits:
+    return Limits(np.nan, np.nan, np.nan, why)
 
 
 def mean_limits(values: NDArray[np.float64], level: float = 0.95) -> Limits:
@@ -76,20 +87,70 @@ def median_limits(values: NDArray[np.float64], level: float = 0.95) -> Limits:
     return Limits(float(np.median(values)), float(low), float(high))
 
 
-def limits_of(
-    values: NDArray[np.float64], statistic: Statistic, level: float = 0.95
-) -> Limits | str:
-    """Return the limits of a statistic, or why there is not enough to say.
+def limits_of(values: NDArray[np.float64], statistic: Statistic, level: float = 0.95) -> Limits:
+    """Return the limits of a statistic, or what is lacking for them.
 
     Examples
     --------
-    >>> limits_of(np.array([1.0]), "mean")
+    >>> limits_of(np.array([1.0]), "mean").lack
     '1 seed, and at least 2 are needed'
     """
     fewest = FEWEST_FOR_MEDIAN if statistic == "median" else 2
     if len(values) < fewest:
         plural = "" if len(values) == 1 else "s"
-        return f"{len(values)} seed{plural}, and at least {fewest} are needed"
+        return _lacking(f"{len(values)} seed{plural}, and at least {fewest} are needed")
     if bad := int((~np.isfinite(values)).sum()):
-        return f"not finite for {bad} of {len(values)} seeds"
+        return _lacking(f"not finite for {bad} of {len(values)} seeds")
     return (median_limits if statistic == "median" else mean_limits)(values, level)
+
+
+Rule = Callable[[Limits], Outcome]
+
+
+def decided(
+    values: NDArray[np.float64],
+    statistic: Statistic,
+    label: str,
+    bound: str,
+    rule: Rule,
+) -> Verdict:
+    """The verdict of a rule on the limits of one value a seed, with the numbers in words."""
+    n = len(values)
+    limits = limits_of(values, statistic)
+    if limits.lack:
+        return undecided(f"{label}: {limits.lack if n else 'no rows match'}", n)
+    numbers = f"{limits.estimate:.4g} [{limits.low:.4g}, {limits.high:.4g}]"
+    words = f"{statistic} {label} {numbers} over {n} seeds; {bound}"
+    return Verdict(rule(limits), limits.estimate, limits.low, limits.high, words, n)
+
+
+def over(bound: float) -> Rule:
+    """Holds if the lower limit is at least the bound, fails if the upper one is below it."""
+
+    def rule(limits: Limits) -> Outcome:
+        if limits.low >= bound:
+            return "holds"
+        return "fails" if limits.high < bound else UNDECIDED
+
+    return rule
+
+
+def under(bound: float) -> Rule:
+    """Holds if the upper limit is at most the bound, fails if the lower one is above it."""
+
+    def rule(limits: Limits) -> Outcome:
+        if limits.high <= bound:
+            return "holds"
+        return "fails" if limits.low > bound else UNDECIDED
+
+    return rule
+
+
+def between(low: float, high: float) -> Rule:
+    """The worse of the verdicts on the two bounds."""
+
+    def rule(limits: Limits) -> Outcome:
+        sides = {over(low)(limits), under(high)(limits)}
+        return next(outcome for outcome in SEVERITY if outcome in sides)
+
+    return rule

@@ -45,15 +45,12 @@ class MemoryPresence(Presence):
         self._runs: set[int] = set()
 
     def enter(self, run: int) -> None:
-        """Remember the run."""
         self._runs.add(run)
 
     def leave(self, run: int) -> None:
-        """Forget the run."""
         self._runs.discard(run)
 
     def alive(self, run: int) -> bool:
-        """Whether it is remembered."""
         return run in self._runs
 
 

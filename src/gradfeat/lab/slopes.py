@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from gradfeat.lab.decisions import between, decided
+from gradfeat.lab.intervals import between, decided
 from gradfeat.lab.rows import Where, described, matching
 from gradfeat.lab.verdicts import Check, Verdict
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from gradfeat.lab.claims import Check, Verdict
-from gradfeat.lab.decisions import decided, over
+from gradfeat.lab.intervals import decided, over
 from gradfeat.lab.rows import Where, described
 from gradfeat.lab.slopes import slopes_by_seed
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from gradfeat.lab.decisions import Rule, between, decided, over
+from gradfeat.lab.intervals import Rule, between, decided, over
 from gradfeat.lab.rows import Where, by_seed, described, factor_names, matching
 from gradfeat.lab.verdicts import Check, Verdict, worst
 

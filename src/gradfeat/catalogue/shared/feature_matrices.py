@@ -31,7 +31,6 @@ class Stage:
 
     @property
     def weights(self) -> Float[Tensor, "d d"]:
-        """W_1^T W_1."""
         return _square(_first(self.module))
 
     @property

@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from gradfeat.lab.decisions import decided, over
-from gradfeat.lab.intervals import Limits
+from gradfeat.lab.intervals import Limits, decided, over
 from gradfeat.lab.rows import Where, by_seed, described, matching
 from gradfeat.lab.verdicts import Check, Verdict, undecided, worst
 

@@ -88,7 +88,6 @@ def learner_of(
 def starts(
     learner: GradientDescent, d: int, seeds: Sequence[int], dtype: torch.dtype, device: str
 ) -> Layers:
-    """One network a seed."""
     draw = learner.start.draw
     return stack([draw(learner.width, d, 1, s, dtype=dtype, device=device) for s in seeds])
 

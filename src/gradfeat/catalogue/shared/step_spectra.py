@@ -104,7 +104,6 @@ class StepModel:
 
     @property
     def sigma(self) -> Activation:
-        """The activation itself."""
         from gradfeat.maths.activations import activation
 
         return sine_activation() if self.activation == "sine" else activation(self.activation)

@@ -110,17 +110,14 @@ class StepSetup:
 
     @property
     def d(self) -> int:
-        """Inputs."""
         return round(self.phi * self.n)
 
     @property
     def N(self) -> int:
-        """Neurons."""
         return round(self.d / self.psi)
 
     @property
     def teacher(self) -> Teacher:
-        """The target in numbers."""
         from gradfeat.theory.teacher import Teacher
 
         return Teacher(*SETTINGS[self.setting])

@@ -106,7 +106,6 @@ class Narrowed:
 
     @property
     def given(self) -> bool:
-        """Whether there is any."""
         return bool(self.scale or self.seeds or self.overrides)
 
     def over(self, last: Selection) -> Selection:

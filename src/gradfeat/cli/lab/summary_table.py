@@ -16,7 +16,7 @@ from gradfeat.cli.guard import Refused
 from gradfeat.drawing.numbers import MISSING
 from gradfeat.drawing.text_tables import text_table
 from gradfeat.lab.errors import choices
-from gradfeat.lab.intervals import Limits, limits_of
+from gradfeat.lab.intervals import limits_of
 from gradfeat.lab.rows import factor_names
 
 if TYPE_CHECKING:
@@ -114,14 +114,12 @@ def _plain(value: object) -> str:
 
 def _mean(values: np.ndarray) -> str:
     limits = limits_of(values, "mean", SIDE)
-    match limits:
-        case Limits():
-            return f"{limits.estimate:.4g} [{limits.low:.4g}, {limits.high:.4g}]"
-        case _:
-            lost = int((~np.isfinite(values)).sum())
-            if lost == len(values):
-                return MISSING
-            return f"not finite in {lost}" if lost else f"{values.mean():.4g}"
+    if not limits.lack:
+        return f"{limits.estimate:.4g} [{limits.low:.4g}, {limits.high:.4g}]"
+    lost = int((~np.isfinite(values)).sum())
+    if lost == len(values):
+        return MISSING
+    return f"not finite in {lost}" if lost else f"{values.mean():.4g}"
 
 
 def _same(table: pd.DataFrame, names: Sequence[str]) -> list[str]:
