@@ -26,7 +26,7 @@ from gradfeat.estimators.persistence import load, save
 from gradfeat.rows.errors import SourceError
 from gradfeat.rows.in_process import Threads
 from gradfeat.rows.rows import Rows
-from gradfeat.rows.sources.arrays import ArrayRows
+from gradfeat.rows.sources.in_memory import ArrayRows
 from gradfeat.rows.sources.open import from_frames
 
 REGRESSORS = [

@@ -40,7 +40,7 @@ from gradfeat.rows.engine import Work
 from gradfeat.rows.errors import SourceError
 from gradfeat.rows.in_process import InProcess, Threads
 from gradfeat.rows.rows import Rows, in_memory
-from gradfeat.rows.sources.arrays import ArrayRows
+from gradfeat.rows.sources.in_memory import ArrayRows
 from gradfeat.rows.tree import Folded
 from gradfeat.rows.wire import dumps, loads
 

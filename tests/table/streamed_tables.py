@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 
 from gradfeat.rows.in_process import InProcess
-from gradfeat.rows.sources.frames import FrameTables
+from gradfeat.rows.sources.in_memory import FrameTables
 from gradfeat.table.prepared import Prepared, prepare_streamed
 from gradfeat.table.request import Request
 from gradfeat.table.summary import FrameRows, Summarise, TableSummary

@@ -10,7 +10,7 @@ import pytest
 
 from gradfeat.estimators import InducedNetworkRegressor
 from gradfeat.table.compare import compare
-from gradfeat.table.first_step import described
+from gradfeat.table.interpret import described
 from gradfeat.table.request import Request
 from gradfeat.table.results import FirstStep, FitReport
 

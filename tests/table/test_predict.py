@@ -8,7 +8,7 @@ import pytest
 
 from gradfeat.estimators import RandomFeaturesRegressor
 from gradfeat.rows.errors import SourceError
-from gradfeat.rows.sources.frames import FrameTables
+from gradfeat.rows.sources.in_memory import FrameTables
 from gradfeat.rows.sources.open import tables
 from gradfeat.table.errors import TableError
 from gradfeat.table.predict import Predictor, write_predictions

@@ -85,7 +85,7 @@ class NystromRows:
     --------
     >>> import torch
     >>> from gradfeat.models.kernels.radial import Laplace
-    >>> from gradfeat.rows.sources.arrays import ArrayRows
+    >>> from gradfeat.rows.sources.in_memory import ArrayRows
     >>> X = torch.linspace(0, 1, 200).double()[:, None]
     >>> rows = Rows(ArrayRows(X, 2 * X, piece_rows=50))
     >>> data = sampled(rows, 100)

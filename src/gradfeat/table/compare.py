@@ -17,17 +17,15 @@ from gradfeat.rows.engine import Engine, Tick
 from gradfeat.rows.sources.tables import Tables
 from gradfeat.table.budgets import direct_rows
 from gradfeat.table.errors import TableError
-from gradfeat.table.first_step import first_step
 from gradfeat.table.fitting import Fitted, fit_method
-from gradfeat.table.interpret import directions
+from gradfeat.table.interpret import directions, first_step
 from gradfeat.table.methods import Method
 from gradfeat.table.notes import unread_sentence
 from gradfeat.table.prepared import Prepared, prepare, prepare_streamed
 from gradfeat.table.request import Request, check_device, chosen_methods
 from gradfeat.table.results import Directions, FitReport, PassTaken, Streaming
-from gradfeat.table.scores import merit
+from gradfeat.table.scores import merit, verdict
 from gradfeat.table.table_model import TableModel
-from gradfeat.table.verdict import verdict
 
 #: Called before each method: its label, the share of the work done, seconds since the start.
 Progress = Callable[[str, float, float], None]

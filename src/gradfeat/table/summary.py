@@ -72,7 +72,7 @@ class FrameRows(OverTables):
 
     Examples
     --------
-    >>> from gradfeat.rows.sources.frames import FrameTables
+    >>> from gradfeat.rows.sources.in_memory import FrameTables
     >>> FrameRows(FrameTables(pd.DataFrame({"x": range(5)}), piece_rows=2)).count
     3
     """

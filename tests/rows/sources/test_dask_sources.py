@@ -11,8 +11,7 @@ import pytest
 import torch
 
 from gradfeat.rows.errors import SourceError
-from gradfeat.rows.sources.dask_arrays import DaskArrayRows
-from gradfeat.rows.sources.dask_frames import DaskTables
+from gradfeat.rows.sources.dask import DaskArrayRows, DaskTables
 
 da = pytest.importorskip("dask.array")
 dd = pytest.importorskip("dask.dataframe")

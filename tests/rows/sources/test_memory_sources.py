@@ -10,8 +10,7 @@ import pytest
 import torch
 
 from gradfeat.rows.errors import SourceError
-from gradfeat.rows.sources.arrays import ArrayRows
-from gradfeat.rows.sources.frames import FrameTables
+from gradfeat.rows.sources.in_memory import ArrayRows, FrameTables
 from gradfeat.rows.sources.iterator import IteratorRows, IteratorTables
 from gradfeat.rows.sources.npy import NpyRows
 

@@ -14,10 +14,9 @@ import torch
 
 from gradfeat.maths.blocks import collect
 from gradfeat.rows.errors import SourceError
-from gradfeat.rows.sources.dropped_rows import Dropped, DroppedRows
-from gradfeat.rows.sources.frames import FrameTables
+from gradfeat.rows.sources.in_memory import FrameTables
 from gradfeat.rows.sources.parquet import ParquetTables
-from gradfeat.rows.sources.table_rows import TableRows
+from gradfeat.rows.sources.table_rows import Dropped, DroppedRows, TableRows
 
 GOOD = {"a": [1.0, 2.0, 3.0, 4.0], "b": [1, 2, 3, 4], "w": [1, 0, 2, 1], "y": [1.0, 2.0, 3.0, 4.0]}
 

@@ -164,7 +164,7 @@ def show(
     from gradfeat.cli.lab.show import View, is_model, show_experiment
 
     if is_model(name):
-        from gradfeat.cli.table.show import show_model
+        from gradfeat.cli.table.models import show_model
 
         return show_model(Path(name))
     from gradfeat.cli.lab.selection import Narrowed, parsed

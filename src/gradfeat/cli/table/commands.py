@@ -148,7 +148,7 @@ def predict(
     out: Annotated[Path, typer.Option(help="CSV or .parquet file to write.")],
 ) -> None:
     """Predict the target for the rows of a table."""
-    from gradfeat.cli.table.predict import predict_table
+    from gradfeat.cli.table.models import predict_table
 
     predict_table(model, data, out)
 
@@ -161,6 +161,6 @@ def refit(
     seed: Annotated[int, typer.Option(help="Of the rows held out.", min=0, max=LARGEST_SEED)] = 0,
 ) -> None:
     """Keep the features of a model, fit its head to another target, score it on held-out rows."""
-    from gradfeat.cli.table.predict import refit_table
+    from gradfeat.cli.table.models import refit_table
 
     refit_table(model, data, target, out, seed)

@@ -11,12 +11,10 @@ import torch
 
 from ..errors import SourceError
 from ..source import PIECE_ROWS
-from .arrays import ArrayRows
 from .csv import csv_tables
-from .dask_arrays import DaskArrayRows
-from .dask_frames import DaskTables
+from .dask import DaskArrayRows, DaskTables
 from .files import Paths, find_files
-from .frames import FrameTables
+from .in_memory import ArrayRows, FrameTables
 from .iterator import IteratorRows, IteratorTables
 from .json_lines import json_tables
 from .npy import NpyRows
@@ -82,7 +80,7 @@ def from_arrays(
     piece_rows: int = PIECE_ROWS,
     dtype: torch.dtype = torch.float64,
 ) -> NumericSource:
-    """Arrays or tensors in memory: see :class:`~gradfeat.rows.sources.arrays.ArrayRows`.
+    """Arrays or tensors in memory: see :class:`~gradfeat.rows.sources.in_memory.ArrayRows`.
 
     Examples
     --------

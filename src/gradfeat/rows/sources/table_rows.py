@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal, cast
 
@@ -12,7 +12,7 @@ import torch
 from pandas.api.types import infer_dtype
 from torch import Tensor
 
-from ...maths.blocks import Block
+from ...maths.blocks import Block, Statistic
 from ..errors import SourceError
 from ..source import Columns
 from .numeric import all_finite, checked_dtype
@@ -184,7 +184,7 @@ class TableRows(OverTables):
 
     Examples
     --------
-    >>> from gradfeat.rows.sources.frames import FrameTables
+    >>> from gradfeat.rows.sources.in_memory import FrameTables
     >>> frame = pd.DataFrame({"a": [1.0, 2.0], "b": [3, 4], "y": [5.0, None]})
     >>> rows = TableRows(FrameTables(frame), "y", missing="drop")
     >>> [block.X.tolist() for piece in rows.pieces() for block in piece.read()]
@@ -255,7 +255,7 @@ class TableRows(OverTables):
 class Gaps(OverTables):
     """1 for each row with a missing target, 0 for others; the targets alone are read.
 
-    Summed by any engine with :class:`~gradfeat.rows.sources.dropped_rows.DroppedRows`.
+    Summed by any engine with :class:`~gradfeat.rows.sources.table_rows.DroppedRows`.
     """
 
     def __init__(self, tables: Tables, numeric: NumericColumns) -> None:
@@ -280,3 +280,53 @@ class Gaps(OverTables):
     def convert(self) -> Convert:
         """One block for each data frame."""
         return self.numeric.gap_blocks
+
+
+@dataclass(frozen=True)
+class Dropped:
+    """Counts of rows: those left out, and all."""
+
+    dropped: int
+    rows: int
+
+
+@dataclass(frozen=True)
+class DroppedRows(Statistic[Tensor, Dropped]):
+    """Sum over rows of (missing, 1), for the source :meth:`TableRows.gaps`.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from gradfeat.maths.blocks import collect
+    >>> from gradfeat.rows.sources.in_memory import FrameTables
+    >>> from gradfeat.rows.sources.table_rows import TableRows
+    >>> frame = pd.DataFrame({"x": [1.0, 2.0], "y": [5.0, None]})
+    >>> gaps = TableRows(FrameTables(frame), "y", missing="drop").gaps()
+    >>> collect(DroppedRows(), (block for piece in gaps.pieces() for block in piece.read()))
+    Dropped(dropped=1, rows=2)
+    """
+
+    def init(self, block: Block) -> Tensor:
+        """Zeros."""
+        del block
+        return torch.zeros(2, dtype=torch.int64)
+
+    def update(self, state: Tensor, block: Block) -> Tensor:
+        """Add rows."""
+        return state + torch.tensor([int(block.X.sum(dtype=torch.float64)), len(block.X)])
+
+    def merge(self, one: Tensor, other: Tensor) -> Tensor:
+        """Sum."""
+        return one + other
+
+    def finish(self, state: Tensor) -> Dropped:
+        """As two numbers."""
+        return Dropped(int(state[0]), int(state[1]))
+
+    def pack(self, state: Tensor) -> dict[str, Tensor]:
+        """As it is."""
+        return {"counts": state}
+
+    def unpack(self, packed: Mapping[str, Tensor]) -> Tensor:
+        """As it was."""
+        return packed["counts"].clone()

@@ -103,7 +103,7 @@ def held(table: Tables, imposed: Mapping[str, Cells] | None = None) -> pd.DataFr
 
     Examples
     --------
-    >>> from gradfeat.rows.sources.frames import FrameTables
+    >>> from gradfeat.rows.sources.in_memory import FrameTables
     >>> held(FrameTables(pd.DataFrame({"x": range(3)}), piece_rows=2))["x"].tolist()
     [0, 1, 2]
     """

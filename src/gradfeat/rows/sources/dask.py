@@ -1,0 +1,358 @@
+"""Dask DataFrames and arrays: one piece a partition, each with its own graph alone."""
+
+from __future__ import annotations
+
+import math
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from types import ModuleType
+from typing import Any
+
+import pandas as pd
+import torch
+
+from ...maths.blocks import Block
+from ..errors import SourceError
+from ..source import Columns, Piece
+from .numeric import (
+    NumericSource,
+    as_tensor,
+    checked_block,
+    checked_dtype,
+    checked_shapes,
+    numbered,
+)
+from .tables import Tables
+from .words import refuse_repeated, refuse_unknown
+
+
+def dask_module() -> ModuleType:
+    """Dask, which is an optional dependency.
+
+    Raises
+    ------
+    SourceError
+        Where it is not installed.
+
+    Examples
+    --------
+    >>> dask_module().__name__
+    'dask'
+    """
+    try:
+        import dask
+        import dask.array
+        import dask.dataframe
+    except ImportError as error:
+        raise SourceError(
+            "Dask is not installed: install it with `pip install 'gradfeat[dask]'`."
+        ) from error
+    return dask
+
+
+@dataclass(frozen=True)
+class Part:
+    """One partition or block: the tasks that it takes, and which of them is the result."""
+
+    graph: Mapping[Any, Any]
+    key: Any
+
+    def compute(self, name: str) -> Any:
+        """The result, computed in this thread; parts that a cluster holds are fetched from it.
+
+        Raises
+        ------
+        SourceError
+            Where a task fails, naming the part; MemoryError and OSError are raised as they are.
+        """
+        dask = dask_module()
+        try:
+            return dask.get(_fetched(self.graph), self.key)
+        except (SourceError, MemoryError, OSError):  # not the graph: memory, files, connections
+            raise
+        except Exception as error:
+            raise SourceError(
+                f"{name} cannot be computed ({type(error).__name__}: {error}): mend the graph."
+            ) from error
+
+
+def _fetched(graph: Mapping[Any, Any]) -> dict[Any, Any]:
+    """The graph with results in the place of futures of a cluster."""
+    distributed = sys.modules.get("distributed")
+    if distributed is None:
+        return dict(graph)
+    return {key: _result(node, distributed) for key, node in graph.items()}
+
+
+def _result(node: Any, distributed: Any) -> Any:
+    match node:
+        case distributed.Future():
+            return node.result() if node.client else _from_worker(node, distributed)
+        case _:
+            return node
+
+
+def _from_worker(future: Any, distributed: Any) -> Any:
+    """What a future stands for, asked for inside a task: another task brings it here."""
+    with distributed.worker_client() as client:
+        return client.submit(_same, future, pure=False).result()
+
+
+def _same(result: Any) -> Any:
+    return result
+
+
+def parts(collection: Any) -> Iterator[Part]:
+    """Parts of a Dask collection in order, each with the tasks it depends on alone.
+
+    Examples
+    --------
+    >>> import dask.array as da
+    >>> [part.compute("block").tolist() for part in parts(da.arange(4, chunks=2))]
+    [[0, 1], [2, 3]]
+    """
+    dask_module()
+    from dask.core import flatten
+    from dask.optimization import cull
+
+    graph = dict(collection.__dask_graph__())
+    for key in flatten(collection.__dask_keys__()):
+        yield Part(cull(graph, [key])[0], key)
+
+
+def token(collection: Any) -> str:
+    """Text that changes with the graph of a collection.
+
+    Examples
+    --------
+    >>> import dask.array as da
+    >>> token(da.ones(3)) == token(da.ones(4))
+    False
+    """
+    dask_module()
+    from dask.tokenize import tokenize
+
+    return tokenize(collection)
+
+
+@dataclass(frozen=True)
+class PartitionPiece(Piece[pd.DataFrame]):
+    """One partition: its tasks, not computed yet."""
+
+    part: Part
+    number: int
+
+    @property
+    def name(self) -> str:
+        """The number of the partition."""
+        return f"partition {self.number} of the Dask DataFrame"
+
+    def read(self) -> Iterator[pd.DataFrame]:
+        """The partition, computed in this thread.
+
+        Raises
+        ------
+        SourceError
+            Where a task fails.
+        """
+        yield self.part.compute(self.name)
+
+
+class DaskTables(Tables):
+    """Partitions of a Dask DataFrame; each is computed where its piece is read.
+
+    A partition should fit in a worker's memory several times. Where one depends on all others (a
+    shuffle), ``persist()`` first, or the shuffle is computed again for every piece.
+
+    Parameters
+    ----------
+    frame : dask.dataframe.DataFrame
+        Rows with names.
+
+    Raises
+    ------
+    SourceError
+        For anything else, and where Dask is not installed.
+
+    Examples
+    --------
+    >>> import dask.dataframe as dd
+    >>> table = DaskTables(dd.from_pandas(pd.DataFrame({"x": range(4)}), npartitions=2))
+    >>> [frame.x.tolist() for piece in table.pieces() for frame in piece.read()]
+    [[0, 1], [2, 3]]
+    """
+
+    def __init__(self, frame: Any) -> None:
+        dask = dask_module()
+        match frame:
+            case dask.dataframe.DataFrame():
+                self.frame = frame
+            case _:
+                raise SourceError(
+                    f"a {type(frame).__name__} came where a Dask DataFrame is wanted: give one, "
+                    "for example from dask.dataframe.read_parquet."
+                )
+        refuse_repeated(self.name, self.names)
+
+    @property
+    def name(self) -> str:
+        """A Dask DataFrame."""
+        return "the Dask DataFrame"
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Its columns."""
+        return tuple(self.frame.columns)
+
+    @property
+    def rows(self) -> None:
+        """Not known."""
+        return None
+
+    @property
+    def count(self) -> int:
+        """Number of partitions."""
+        return self.frame.npartitions
+
+    @property
+    def fingerprint(self) -> str:
+        """Dask's own token of the graph."""
+        return f"dask {token(self.frame)}"
+
+    def select(self, columns: Sequence[str]) -> DaskTables:
+        """The same rows with these columns alone."""
+        refuse_unknown(self.name, columns, self.names)
+        return DaskTables(self.frame[list(columns)])
+
+    def pieces(self) -> Iterator[PartitionPiece]:
+        """One for each partition."""
+        for number, part in enumerate(parts(self.frame.optimize())):
+            yield PartitionPiece(part, number)
+
+
+@dataclass(frozen=True)
+class ChunkPiece(Piece[Block]):
+    """One block of rows of each array: their tasks, not computed yet."""
+
+    X: Part
+    y: Part
+    w: Part | None
+    number: int
+    dtype: torch.dtype
+
+    @property
+    def name(self) -> str:
+        """The number of the block of rows."""
+        return f"row chunk {self.number} of the Dask arrays"
+
+    def read(self) -> Iterator[Block]:
+        """The block, computed in this thread.
+
+        Raises
+        ------
+        SourceError
+            Where a task fails, for chunks that do not go together, and values missing or infinite.
+        """
+        X, y = (part.compute(self.name) for part in (self.X, self.y))
+        w = None if self.w is None else self.w.compute(self.name)
+        checked_shapes(X.shape, y.shape, None if w is None else w.shape)
+        weights = None if w is None else as_tensor(w, "w", self.dtype)
+        inputs, targets = as_tensor(X, "X", self.dtype), as_tensor(y, "y", self.dtype)
+        yield checked_block(inputs, targets, weights, self.name)
+
+
+class DaskArrayRows(NumericSource):
+    """Dask arrays in chunks of rows; each is computed where its piece is read.
+
+    Columns are put into one chunk, and y and w into the row chunks of X. Numbers of rows may be
+    unknown (nan), with as many chunks in each array.
+
+    Parameters
+    ----------
+    X, y, w : dask.array.Array (n, d), (n,) or (n, c), and (n,)
+        Inputs, targets and weights (left out: 1).
+    dtype : torch.dtype
+        float64 or float32, of the blocks.
+
+    Raises
+    ------
+    SourceError
+        For anything else, shapes that do not go together, and where Dask is not installed.
+
+    Examples
+    --------
+    >>> import dask.array as da
+    >>> source = DaskArrayRows(da.ones((5, 2), chunks=(2, 1)), da.ones(5))
+    >>> [len(block.X) for piece in source.pieces() for block in piece.read()]
+    [2, 2, 1]
+    """
+
+    def __init__(self, X: Any, y: Any, w: Any = None, dtype: torch.dtype = torch.float64) -> None:
+        for what, array in (("X", X), ("y", y), *([] if w is None else [("w", w)])):
+            _refuse_other(what, array)
+        _checked_shapes(X, y, w)
+        self.dtype = checked_dtype(dtype)
+        self.X = X.rechunk({1: -1})
+        self.y = _aligned(y, self.X, "y")
+        self.w = None if w is None else _aligned(w, self.X, "w")
+
+    @property
+    def columns(self) -> Columns:
+        """x0, x1, ... and y."""
+        return numbered(self.X.shape[1], 1 if self.y.ndim == 1 else self.y.shape[1])
+
+    @property
+    def rows(self) -> int | None:
+        """Rows of X, where they are known."""
+        return None if math.isnan(self.X.shape[0]) else self.X.shape[0]
+
+    @property
+    def count(self) -> int:
+        """Number of row chunks."""
+        return self.X.numblocks[0]
+
+    @property
+    def fingerprint(self) -> str:
+        """Dask's own token of the graphs."""
+        return f"dask {token([self.X, self.y, self.w])} {self.dtype}"
+
+    def pieces(self) -> Iterator[ChunkPiece]:
+        """One for each chunk of rows."""
+        weights = iter(()) if self.w is None else parts(self.w)
+        for number, (X, y) in enumerate(zip(parts(self.X), parts(self.y), strict=True)):
+            yield ChunkPiece(X, y, next(weights, None), number, self.dtype)
+
+
+def _refuse_other(what: str, array: Any) -> None:
+    dask = dask_module()
+    match array:
+        case dask.array.Array():
+            return
+        case _:
+            raise SourceError(
+                f"{what} is a {type(array).__name__} where a Dask Array is wanted: wrap it with "
+                "dask.array.from_array, or name a target= of a Dask DataFrame."
+            )
+
+
+def _checked_shapes(X: Any, y: Any, w: Any) -> None:
+    """As for arrays in memory; rows that are not known pass."""
+    arrays = [array for array in (X, y, w) if array is not None]
+    shapes = [array.shape for array in arrays]
+    if any(math.isnan(n) for shape in shapes for n in shape[:1]):
+        shapes = [(0, *shape[1:]) if shape else shape for shape in shapes]
+    checked_shapes(shapes[0], shapes[1], None if w is None else shapes[2])
+
+
+def _aligned(array: Any, X: Any, what: str) -> Any:
+    """In the row chunks of X."""
+    array = array if array.ndim == 1 else array.rechunk({1: -1})
+    if math.isnan(array.shape[0]) or math.isnan(X.shape[0]):
+        if array.numblocks[0] != X.numblocks[0]:
+            raise SourceError(
+                f"X has {X.numblocks[0]} row chunks and {what} has {array.numblocks[0]}, of "
+                "unknown lengths: call compute_chunk_sizes() on both."
+            )
+        return array
+    return array.rechunk({0: X.chunks[0]})
