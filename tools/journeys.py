@@ -186,7 +186,6 @@ def dask(folder: Path) -> Road:
     """a Parquet file through gradient features on Dask"""
     import distributed
     import pandas as pd
-    from gradfeat.models.training_rows import Streamed
 
     from gradfeat.models.gradient_step import GradientStep
     from gradfeat.rows import DaskEngine, from_parquet
@@ -201,8 +200,7 @@ def dask(folder: Path) -> Road:
             set_as_default=False,
         ) as client:  # fmt: skip
             rows = from_parquet(str(folder / "rows.parquet"), target="y").on(DaskEngine(client))
-            for _ in GradientStep(width=32).path(Streamed(rows)):
-                pass
+            GradientStep(width=32).fit(rows)
 
     return _traced(run)
 

@@ -143,8 +143,9 @@ def words() -> Iterator[str]:
         if path.name == "vocabulary.md":
             continue
         text = path.read_text(encoding="utf-8")
+        small = text.lower()
         for word, pattern in replaced():
-            if count := len(pattern.findall(text)):
+            if word.split()[0].lower() in small and (count := len(pattern.findall(text))):
                 yield f"{path.relative_to(ROOT).as_posix()}: {word} {count}"
 
 

@@ -12,7 +12,7 @@ from gradfeat.models.kernel_ridge import KernelRidge
 from gradfeat.models.kernels.radial import Gaussian, Laplace
 from gradfeat.models.projected import Projected
 from gradfeat.models.rfm import RFM
-from gradfeat.models.subspace_refit import SubspaceRefit, eigenpairs, leading_metric, unit_spread
+from gradfeat.models.subspace_refit import SubspaceRefit, eigenpairs, leading_metric, unit_variance
 from gradfeat.rows.rows import in_memory
 
 
@@ -66,7 +66,10 @@ def test_all_directions_keep_the_coordinates_of_the_inputs():
 def test_projected_rows_have_unit_total_variance_whatever_the_weights():
     X, _ = sample()
     w = torch.rand(len(X), generator=torch.Generator().manual_seed(0)).double()
-    P, p = X @ unit_spread(leading_metric(*eigenpairs(symmetric(2, 4)), 3, 0.5), X, w), w / w.sum()
+    P, p = (
+        X @ unit_variance(leading_metric(*eigenpairs(symmetric(2, 4)), 3, 0.5), X, w),
+        w / w.sum(),
+    )
     assert float((p @ (P - p @ P) ** 2).sum()) == pytest.approx(1.0, rel=1e-12)
 
 
@@ -76,7 +79,7 @@ def test_the_head_is_kernel_ridge_in_the_learnt_metric():
     machine = ROUNDS.fit(in_memory(X, y))
     B = leading_metric(*eigenpairs(machine.A), None, 0.5)
     largest = float(torch.linalg.eigvalsh(machine.M)[-1]) ** 0.5
-    scale = float((unit_spread(B, X, torch.ones(len(X)).double()) / B).nanmean())
+    scale = float((unit_variance(B, X, torch.ones(len(X)).double()) / B).nanmean())
     head = KernelRidge(Laplace(3.0 * scale / largest), ROUNDS.alpha)
     close(SubspaceRefit(ROUNDS, head).fit(in_memory(X, y))(X), machine(X), 1e-6)
 

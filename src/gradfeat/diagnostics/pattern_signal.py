@@ -1,5 +1,6 @@
 """What a measured first-layer gradient holds of each pattern."""
 
+# Apart: of gradients, where `alignment` is about neurons.
 from __future__ import annotations
 
 from collections.abc import Sequence

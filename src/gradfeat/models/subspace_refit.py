@@ -53,7 +53,7 @@ def leading_metric(
     return B @ V[:, :r].T if directions is None else B
 
 
-def unit_spread(
+def unit_variance(
     B: Float[Tensor, "d r"], X: Float[Tensor, "n d"], w: Float[Tensor, " n"]
 ) -> Float[Tensor, "d r"]:
     """B times the number that gives the rows of X B a total variance of 1 (0 stays 0).
@@ -61,7 +61,7 @@ def unit_spread(
     Examples
     --------
     >>> X = torch.tensor([[-2.0], [2.0]])
-    >>> unit_spread(torch.ones(1, 1), X, torch.ones(2)).tolist()
+    >>> unit_variance(torch.ones(1, 1), X, torch.ones(2)).tolist()
     [[0.5]]
     """
     P, p = X @ B, w / w.sum()

@@ -92,18 +92,20 @@ def column_gain(
     return _form(b, db, inner, slope)
 
 
-def own_spread(phi: ArrayLike, direction: GradientDirection, activation: Activation) -> np.ndarray:
+def remaining_power(
+    phi: ArrayLike, direction: GradientDirection, activation: Activation
+) -> np.ndarray:
     """phi E r^2 (E sigma'^2 - c_1^2)/(c_1^2 |beta|^2): power of a gradient row beside c_1 a_j beta.
 
     It has a direction of its own in each neuron, and its square adds to the column of a^{o2} as
-    much as u^2 does: that column is u^2 + spread. 0 where c_1 = 0.
+    much as u^2 does: that column is u^2 + this power. 0 where c_1 = 0.
 
     Examples
     --------
     >>> from gradfeat.maths.activations import CentredReLU
     >>> from gradfeat.theory.gradient_direction import gradient_direction
     >>> beta = gradient_direction(0.5, CentredReLU(), Teacher((0.0, 1.0), noise=1.0))
-    >>> float(own_spread(0.5, beta, CentredReLU()).round(12))
+    >>> float(remaining_power(0.5, beta, CentredReLU()).round(12))
     0.5
     """
     square = float(activation.hermite_coefficients(1)[1]) ** 2

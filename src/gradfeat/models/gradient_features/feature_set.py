@@ -168,7 +168,7 @@ def gradient_feature_set(
     neurons : int
         Drawn; half of them propose directions, the other half measures masses. At least 4/p.
     weight_scale : float, optional
-        Of w; None is 1/(mean |x|^2)^{1/2}, so that w.x has unit spread.
+        Of w; None is 1/(mean |x|^2)^{1/2}, so that w.x has standard deviation 1.
     bias_scale : float
         |b|. Larger: fewer rows a neuron, sharper directions of smaller mass, more noise. At 2 and
         the other defaults all planted directions come within cosine .95 for four Gaussian

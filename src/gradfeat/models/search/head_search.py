@@ -18,7 +18,7 @@ from ..kernel_ridge import KernelRidge, penalty_path
 from ..kernels.named import kernel
 from ..nystrom_rows import first_rows
 from ..solvers.base import Solver
-from ..subspace_refit import eigenpairs, leading_metric, unit_spread
+from ..subspace_refit import eigenpairs, leading_metric, unit_variance
 from .search import deadline_passed
 
 #: What is tried, one axis at a time, in this order.
@@ -86,7 +86,7 @@ class Split:
     def projection(self, directions: int | None, power: float) -> Float[Tensor, "d r"]:
         """B of a last fit to the training rows."""
         B = leading_metric(*self._eigenpairs, directions, power)
-        return unit_spread(B, self.train.X, self.train.w)
+        return unit_variance(B, self.train.X, self.train.w)
 
     def first(self, rows: int) -> Split:
         """In float64, at most so many training and twice as many held-out rows.
