@@ -92,9 +92,7 @@ def column_gain(
     return _form(b, db, inner, slope)
 
 
-def remaining_power(
-    phi: ArrayLike, direction: GradientDirection, activation: Activation
-) -> np.ndarray:
+def noise_power(phi: ArrayLike, direction: GradientDirection, activation: Activation) -> np.ndarray:
     """phi E r^2 (E sigma'^2 - c_1^2)/(c_1^2 |beta|^2): power of a gradient row beside c_1 a_j beta.
 
     It has a direction of its own in each neuron, and its square adds to the column of a^{o2} as
@@ -105,7 +103,7 @@ def remaining_power(
     >>> from gradfeat.maths.activations import CentredReLU
     >>> from gradfeat.theory.gradient_direction import gradient_direction
     >>> beta = gradient_direction(0.5, CentredReLU(), Teacher((0.0, 1.0), noise=1.0))
-    >>> float(remaining_power(0.5, beta, CentredReLU()).round(12))
+    >>> float(noise_power(0.5, beta, CentredReLU()).round(12))
     0.5
     """
     square = float(activation.hermite_coefficients(1)[1]) ** 2

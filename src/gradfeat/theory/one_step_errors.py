@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike
 
 from ..maths.activations import Activation
 from ..maths.residuals import Residual
-from .column_gain import MOST_POWERS, column_gain, powers_added, remaining_power
+from .column_gain import MOST_POWERS, column_gain, noise_power, powers_added
 from .feature_resolvent import FeatureLimit
 from .gradient_direction import gradient_direction
 from .ridge_errors import RidgeErrors, errors_from, moments, plain_losses
@@ -38,8 +38,8 @@ def limit_errors(
     At l = 1 the training loss falls by lambda (psi/phi) m_2 c_{*1}^4/|beta|^2. In print the k-th
     column is (X~ beta)^{ok}, and l = 2 takes 4 lambda (psi/phi) m_1 c_{*1}^4 c_{*2}^2/(3 |beta|^4)
     more off. But squares of the rows of G beside c_1 a beta^T are of the same order. They make the
-    column E_xi (u + sqrt(kappa) xi)^k, kappa of `remaining_power`, as simulations of the second singular
-    vector show; 3 in the formula becomes 2 + (1 + kappa)^2. With f_0 in the residual beta has a
+    column E_xi (u + sqrt(kappa) xi)^k, kappa of `noise_power`, as simulations of second singular
+    vectors show; 3 in the formula becomes 2 + (1 + kappa)^2. With f_0 in the residual beta has a
     part along W0^T a; the head loses its component along a to the column, so the features hold that
     part no longer and the formulas stay the same with |beta|^2 = D_eff.
 
@@ -85,7 +85,7 @@ def limit_errors(
     traces = FeatureLimit(phi, psi, linear, nonlinear).traces(penalty)
     gamma = "y" if residual == "ba22" else residual
     direction = gradient_direction(phi, activation, teacher, gamma)
-    spread = 0.0 if printed else remaining_power(phi, direction, activation)
+    spread = 0.0 if printed else noise_power(phi, direction, activation)
     q, dq = plain_losses(teacher, traces)
     shape = np.broadcast_shapes(np.shape(q), asked.shape, np.shape(direction.alignment))
     gains = np.full((2, *shape), np.nan)
