@@ -19,7 +19,7 @@ class Room(NamedTuple):
 
 
 #: All rooms together.
-HOUSE: Final = Room(62_000, 424)
+HOUSE: Final = Room(62_250, 424)
 
 ROOMS: Final = {
     "": Room(100, 1),
@@ -37,5 +37,5 @@ ROOMS: Final = {
     "rows": Room(7_250, 42),
     "table": Room(5_300, 39),
     "tasks": Room(2_750, 23),
-    "theory": Room(5_200, 28),
+    "theory": Room(5_330, 29),
 }

@@ -27,11 +27,13 @@ LIBRARY: Final = {
     "gradfeat.tasks.one_dimensional": "named targets for the tasks",
     "gradfeat.models.one_step": "the learner of Moniri24",
     "gradfeat.models.step_errors": "the learner of Moniri24 at many step sizes",
+    "gradfeat.models.kernels.random_maps": "random features of a kernel",
     "gradfeat.models.kernels.tangent": "kernels of finite networks and of torch modules",
     "gradfeat.theory.activation_coefficients": "of any activation; the closed form has the ReLU's",
     "gradfeat.theory.patterns": "the best threshold, from which the best linear accuracy follows",
     "gradfeat.theory.shi22_moments": "signal to noise at every step of Shi22",
     "gradfeat.theory.zonal_spectrum": "shares of degrees on the sphere, for `kernel_curve`",
+    "gradfeat.theory.staircase": "Ghorbani 2021, Theorem 4",
     "gradfeat.theory.damian22_rates": "Damian22, rates",
     "gradfeat.theory.simplified_gradient": "exact gradients of linear labels",
 }
