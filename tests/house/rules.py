@@ -70,7 +70,8 @@ def unreached() -> Iterator[str]:
 
 
 def type_dispatch() -> Iterator[str]:
-    """Behaviour chosen by asking for a type: `case T():`, isinstance, issubclass, hasattr, vars."""
+    """Behaviour chosen by asking for a type: `case T():`, isinstance, issubclass, hasattr,
+    `in vars(x)`."""
     yield from _counted(_asks_for_type)
 
 
@@ -110,7 +111,9 @@ def _asks_for_type(node: ast.AST) -> bool:
     match node:
         case ast.MatchClass(patterns=[], kwd_patterns=[]):
             return True
-        case ast.Call(func=ast.Name(id="isinstance" | "issubclass" | "hasattr" | "vars")):
+        case ast.Call(func=ast.Name(id="isinstance" | "issubclass" | "hasattr")):
+            return True
+        case ast.Compare(comparators=[ast.Call(func=ast.Name(id="vars"))]):
             return True
     return False
 

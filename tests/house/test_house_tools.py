@@ -28,6 +28,7 @@ def test_imports_are_followed_into_functions_and_packages():
         ("isinstance(x, int)", True),
         ("hasattr(x, 'fit')", True),
         ("'fit' in vars(x)", True),
+        ("dict(vars(x))", False),
         ("match x:\n case int(): pass", True),
         ("match x:\n case Point(x=0): pass", False),
         ("match x:\n case 'ridge': pass", False),
