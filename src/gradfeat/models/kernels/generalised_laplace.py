@@ -126,11 +126,8 @@ def _power_(size: Tensor, p: float) -> Tensor:
 
 def _tiles(X: Tensor, Z: Tensor) -> Iterator[tuple[slice, slice]]:
     side = math.isqrt(CPU_TILE if X.device.type == "cpu" else GPU_TILE)
-    return itertools.product(_slices(len(X), side), _slices(len(Z), side))
-
-
-def _slices(n: int, step: int) -> list[slice]:
-    return [slice(i, min(i + step, n)) for i in range(0, n, step)]
+    for i, j in itertools.product(range(0, len(X), side), range(0, len(Z), side)):
+        yield slice(i, min(i + side, len(X))), slice(j, min(j + side, len(Z)))
 
 
 @final

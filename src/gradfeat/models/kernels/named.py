@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import math
+import pkgutil
 from collections.abc import Mapping
+from functools import cache
+from importlib import import_module
+from pathlib import Path
 from typing import Any, SupportsFloat
 
 from ...maths.activations import Erf, activation_from_spec
 from ..base import Kernel
-from .dot_product import DotProduct, polynomial
+from .dot_product import polynomial
 from .generalised_laplace import GeneralisedLaplace
 from .network import NetworkKernel
 from .radial import Gaussian, Laplace, Matern
@@ -101,18 +105,31 @@ def kernel_from_spec(spec: Mapping[str, Any]) -> Kernel:
     >>> kernel_from_spec(Gaussian(3.0).spec())
     Gaussian(bandwidth=3.0)
     """
-    match spec:
-        case {"name": "Laplace", "bandwidth": L}:
-            return Laplace(float(L))
-        case {"name": "Gaussian", "bandwidth": L}:
-            return Gaussian(float(L))
-        case {"name": "Matern", "bandwidth": L, "nu": nu}:
-            return Matern(float(L), float(nu))
-        case {"name": "GeneralisedLaplace", "bandwidth": L, "p": p, "q": q}:
-            return GeneralisedLaplace(float(L), float(p), float(q))
-        case {"name": "DotProduct", "coefficients": [*a], "bandwidth": L}:
-            return DotProduct(tuple(map(float, a)), L)
-        case {"name": "NetworkKernel", "activation": sigma, **rest}:
-            given = {k: v for k, v in rest.items() if k != "name"}
-            return NetworkKernel(activation_from_spec(sigma), **given)
-    raise ValueError(f"the kernel {dict(spec)!r} is not known to this version of gradfeat.")
+    values = {name: _value(part) for name, part in spec.items() if name != "name"}
+    found = _kernels().get(spec.get("name", ""))
+    if found is None:
+        raise ValueError(f"the kernel {dict(spec)!r} is not known to this version of gradfeat.")
+    return found(**values)
+
+
+def _value(part: Any) -> Any:
+    """A field of a kernel as it was: lists are tuples, and descriptions are activations."""
+    match part:
+        case [*entries]:
+            return tuple(map(float, entries))
+        case {"name": _}:
+            return activation_from_spec(part)
+    return part
+
+
+@cache
+def _kernels() -> dict[str, type[Kernel]]:
+    """The kernels of this package by name: what stands in one of its files is found."""
+    for module in pkgutil.iter_modules([str(Path(__file__).parent)]):
+        import_module(f".{module.name}", __package__)
+    here, found, waiting = __name__.rpartition(".")[0], {}, [Kernel]
+    while waiting:
+        below = waiting.pop().__subclasses__()
+        waiting += below
+        found |= {one.__name__: one for one in below if one.__module__.startswith(here)}
+    return found

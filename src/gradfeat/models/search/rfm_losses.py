@@ -20,7 +20,7 @@ from ..rfm import RFM
 from .calibration import calibrated_loss, codes_of, logit_share, two_sided
 from .head_search import Split
 from .rfm_space import RFMSetting, RFMSpace, joined
-from .rounds import Round
+from .rounds import Round, search_rounds
 from .search import Effort, FinishedFit, MethodSetting, Space, Trial, deadline_passed, plain_fit
 
 #: Penalties tried, from the largest down for as long as that helps; that of no search.
@@ -161,7 +161,9 @@ class RFMLossSpace(Space[RFMLossSetting]):
 
     def best(self, data: Block, seed: int, effort: Effort) -> Trial[RFMLossSetting]:
         """The rounds' best setting, its last fit made with the better of the losses."""
-        found, last = self.rounds.chosen(data, seed, effort)
+        rfm = self.rounds
+        paths = search_rounds(rfm.at, rfm.start.rounds, rfm.axes, data, seed, effort)
+        found, last = rfm.chosen(paths, len(data.X), effort)
         squared = Trial(
             RFMLossSetting(found.setting, None), found.loss, found.predictions, found.y, found.w
         )

@@ -141,11 +141,11 @@ class RFMSpace(Space[RFMSetting]):
 
     def best(self, data: Block, seed: int, effort: Effort) -> Trial[RFMSetting]:
         """The best of the paths' rounds and of the heads in the metrics of the two best paths."""
-        return self.chosen(data, seed, effort)[0]
-
-    def chosen(self, data: Block, seed: int, effort: Effort) -> tuple[Trial[RFMSetting], Round]:
-        """The best setting, and the round whose metric it is in."""
         paths = search_rounds(self.at, self.start.rounds, self.axes, data, seed, effort)
+        return self.chosen(paths, len(data.X), effort)[0]
+
+    def chosen(self, paths: list[Path], n: int, effort: Effort) -> tuple[Trial[RFMSetting], Round]:
+        """The best setting for n rows, and the round whose metric it is in."""
         top = paths[0]
         last = top.rounds[top.best]
         own = _trial(RFMSetting(top.until(top.best)), last, last.loss, last.predictions)
@@ -158,7 +158,7 @@ class RFMSpace(Space[RFMSetting]):
         ]
         last, rounds, found = min(heads, key=lambda one: one[2].loss)
         found = _settled(last, found, rows)
-        sampled = self.metric_rows is not None and self.metric_rows < len(data.X)
+        sampled = self.metric_rows is not None and self.metric_rows < n
         if self.directions == "auto" and not found.loss < own.loss and not sampled:
             return own, top.rounds[top.best]
         setting = RFMSetting(rounds, found.head)
