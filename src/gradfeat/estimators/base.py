@@ -30,7 +30,7 @@ from ..models.first_gradient import GradientTest
 from ..models.gradient_features.found_features import FoundFeatures
 from ..models.restore import predictor_from
 from ..models.search.kernel_space import UNREACHED
-from ..models.search.search import FAST, FULL, Space, Trial
+from ..models.search.search import FAST, FULL, FinishedFit, MethodSetting, Space
 from ..rows.rows import Rows
 from .arrays import (
     Placement,
@@ -190,16 +190,25 @@ class FeatureModel(SharedParameters, BaseEstimator, ABC):
         training = prepare(X, y, sample_weight, seed)
         block = training.block
         space = self._space(block, streamed=training.rows.held is None)
-        trial = self._tune(space, block, seed)
-        setting = space.start if trial is None or self.search is None else trial.setting
-        fitted = space.fit(setting, training.rows, seed)
-        self.settings_, self.predictor_ = setting.named(), fitted.predictor
-        self.first_gradient_ = fitted.first_gradient
-        self.gradient_features_ = fitted.gradient_features
+        effort = FULL if self.search == "full" else FAST
+        setting, trial = space.start, None
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", UNREACHED)  # the fit itself says so, once
+            if self.search is not None and space.open and len(block.X) > 1:
+                trial = space.best(block, seed, effort)
+                setting = trial.setting
+            elif self._needs_held_out() and len(block.X) > 1:
+                trial = space.given(block, seed, effort.rows)
         self._inputs, self._outputs = training.inputs, training.outputs
+        self._keep(setting, space.fit(setting, training.rows, seed))
         self._summarise(block, training.like)
         self._calibrate(None if trial is None else (trial.predictions, trial.y, trial.w))
         return self
+
+    def _keep(self, setting: MethodSetting, fitted: FinishedFit) -> None:
+        self.settings_, self.predictor_ = setting.named(), fitted.predictor
+        self.first_gradient_ = fitted.first_gradient
+        self.gradient_features_ = fitted.gradient_features
 
     def _in_memory(self, X: Any, y: Any, sample_weight: Any, seed: int) -> Training:
         """Validated arrays as training rows."""
@@ -239,18 +248,6 @@ class FeatureModel(SharedParameters, BaseEstimator, ABC):
     def _float_type(self, n: int) -> str | None:
         many = self._narrow_beyond is not None and n > self._narrow_beyond
         return "float32" if self.dtype is None and many else self.dtype
-
-    def _tune(self, space: Space[Any], block: Block, seed: int) -> Trial[Any] | None:
-        """The chosen setting on validation rows, if anything is chosen or learnt from them."""
-        searched = self.search is not None and space.open
-        if len(block.X) < 2 or not (searched or self._needs_held_out()):
-            return None
-        effort = FULL if self.search == "full" else FAST
-        with warnings.catch_warnings():
-            warnings.filterwarnings("ignore", UNREACHED)  # the fit itself says so, once
-            if not searched:
-                return space.given(block, seed, effort.rows)
-            return space.best(block, seed, effort)
 
     def _summarise(self, block: Block, X: Any) -> None:
         """AGOP over a sample of the rows, its directions and importances, in X's namespace."""

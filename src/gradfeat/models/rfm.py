@@ -111,15 +111,17 @@ class RFM(Learner[KernelMachine]):
             *_, A = self._streamed_metrics(data)
             yield data.ridge(self.kernel, self.alpha, solver, A, "last fit")
             return
-        for _, machine in self._rounds(rows.held, seed):
-            yield machine()
+        for X, A, offset, solve in self._rounds(rows.held, seed):
+            solution = solve()
+            Z = X if solution.index is None else X[solution.index]
+            yield KernelMachine(self.kernel, Z, solution.c.to(X.dtype), offset, A)
 
     def metrics(self, rows: Rows, *, seed: int = 0) -> Iterator[Tensor]:
         """The square roots A of M after 0, 1, ..., `n_iter` updates, without the last solve."""
         if rows.held is None:
             yield from self._streamed_metrics(self.sampled(rows, seed))
             return
-        for A, _ in self._rounds(rows.held, seed):
+        for _, A, _, _ in self._rounds(rows.held, seed):
             yield A
 
     def sampled(self, rows: Rows, seed: int) -> NystromRows:
@@ -154,8 +156,8 @@ class RFM(Learner[KernelMachine]):
 
     def _rounds(
         self, every: Block, seed: int
-    ) -> Iterator[tuple[Tensor, Callable[[], KernelMachine]]]:
-        """A and, where it is called for, the machine in its metric."""
+    ) -> Iterator[tuple[Tensor, Tensor, Tensor, Callable[[], Solution]]]:
+        """Of each round the rows X, A, the offset, and what solves it where it is called for."""
         subset = _some(self.metric_rows, len(every.X), "metric rows", seed)
         A = every.X.new_ones(every.X.shape[1])
         for update in range(self.n_iter + 1):
@@ -169,16 +171,9 @@ class RFM(Learner[KernelMachine]):
             solver = self.solver if last or self.rough is None else self.rough
             solve = cache(partial(solver.solve, system, seed=seed))
 
-            yield A, partial(self._machine, X, A, offset, solve)
+            yield X, A, offset, solve
             if not last:
                 A = self._next_metric(A, self._agop(system, solve(), w, rows))
-
-    def _machine(
-        self, X: Tensor, A: Tensor, offset: Tensor, solve: Callable[[], Solution]
-    ) -> KernelMachine:
-        solution = solve()
-        Z = X if solution.index is None else X[solution.index]
-        return KernelMachine(self.kernel, Z, solution.c.to(X.dtype), offset, A)
 
     def _agop(self, system: System, solution: Solution, w: Tensor, rows: Tensor | None) -> Tensor:
         """AGOP at `rows` (None: all) in the transformed coordinates."""

@@ -38,18 +38,13 @@ def power_distances(
     for i, j in _tiles(X, Z):
         if X is Z and j.start > i.start:
             continue
-        tile = _tile_distances(columns[0][:, i], columns[1][:, j], p)
+        tile = X.new_zeros(i.stop - i.start, j.stop - j.start)
+        for difference in _differences(columns[0][:, i], columns[1][:, j]):
+            tile += _power_(difference.abs_(), p)
         D[i, j] = (tile + tile.T).div_(2) if X is Z and i == j else tile
         if X is Z and i != j:
             D[j, i] = tile.T
     return D
-
-
-def _tile_distances(x: Float[Tensor, "d a"], z: Float[Tensor, "d b"], p: float) -> Tensor:
-    total = x.new_zeros(x.shape[1], z.shape[1])
-    for difference in _differences(x, z):
-        total += _power_(difference.abs_(), p)
-    return total
 
 
 def power_pull(
@@ -255,23 +250,28 @@ class _Minkowski(Kernel):
     def scratch(self) -> int:
         return 4
 
-    def _scaled(self, X: Tensor, Z: Tensor) -> Tensor:
-        return power_distances(X, Z, self.p).mul_(self.bandwidth**-self.p)
+    @property
+    def _scale(self) -> float:
+        return self.bandwidth**-self.p
 
     def __call__(self, X: Tensor, Z: Tensor) -> Tensor:
-        return profile_(self._scaled(X, Z), self.q / self.p)
+        s = power_distances(X, Z, self.p).mul_(self._scale)
+        return profile_(s, self.q / self.p)
 
     def diagonal(self, X: Tensor) -> Tensor:
         return X.new_ones(len(X))
 
     def _slopes(self, X: Tensor, Z: Tensor, K: Tensor) -> Tensor:
         """dk/ds; distances are needed where it is not -K."""
-        return -K if self.p == self.q else slope_from(self._scaled(X, Z), K, self.q / self.p)
+        if self.p == self.q:
+            return -K
+        s = power_distances(X, Z, self.p).mul_(self._scale)
+        return slope_from(s, K, self.q / self.p)
 
     def gradient(self, X: Tensor, Z: Tensor, c: Tensor) -> Tensor:
-        s, e = self._scaled(X, Z), self.q / self.p
+        s, e = power_distances(X, Z, self.p).mul_(self._scale), self.q / self.p
         slopes = slope_from(s, profile_(s.clone(), e), e)
-        return power_pull(slopes, X, Z, c, self.p).mul_(self.bandwidth**-self.p)
+        return power_pull(slopes, X, Z, c, self.p).mul_(self._scale)
 
     def own_gradient(self, X: Tensor, c: Tensor, tiles: OwnTiles) -> Tensor:
         J = X.new_zeros(X.shape[1], len(X), c.shape[1])
@@ -279,7 +279,7 @@ class _Minkowski(Kernel):
             for j, columns in enumerate(tiles.rows[i:], i):
                 slopes = self._slopes(X[rows], X[columns], tiles(i, j))
                 mirrored_pull_(J, (rows, columns), slopes, X, c, self.p)
-        return J.permute(1, 2, 0).mul_(self.bandwidth**-self.p)
+        return J.permute(1, 2, 0).mul_(self._scale)
 
     def spec(self) -> Mapping[str, Any]:
         return {"name": "GeneralisedLaplace", **asdict(self)}

@@ -106,10 +106,9 @@ class Tiles:
         """Tile (i, j); the caller must not change it."""
         if self.symmetric and j < i:
             return self(j, i).T
-        kept = self._kept.get((i, j))
-        return self._evaluate(i, j) if kept is None else kept
-
-    def _evaluate(self, i: int, j: int) -> Tensor:
+        tile = self._kept.get((i, j))
+        if tile is not None:
+            return tile
         tile = self.kernel(self._X[i], self._Z[j])
         self.meter.evaluated(tile.numel())
         size = tile.numel() * tile.element_size()
