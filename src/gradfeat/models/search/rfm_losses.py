@@ -21,7 +21,7 @@ from .calibration import calibrated_loss, codes_of, logit_share, two_sided
 from .head_search import Split
 from .rfm_space import RFMSetting, RFMSpace, joined
 from .rounds import Round, search_rounds
-from .search import Effort, FinishedFit, MethodSetting, Space, Trial, deadline_passed, plain_fit
+from .search import Effort, FinishedFit, MethodSetting, Space, Trial, deadline_passed
 
 #: Penalties tried, from the largest down for as long as that helps; that of no search.
 ALPHAS, START_ALPHA = (1.0, 1e-1, 1e-2, 1e-3, 1e-4), 1e-2
@@ -157,7 +157,7 @@ class RFMLossSpace(Space[RFMLossSetting]):
         return self.rounds.inside(rfm.rounds, rfm.head, last)
 
     def fit(self, setting: RFMLossSetting, rows: Rows, seed: int) -> FinishedFit:
-        return plain_fit(self.learner(setting), rows, seed)
+        return FinishedFit(self.learner(setting).fit(rows, seed=seed))
 
     def best(self, data: Block, seed: int, effort: Effort) -> Trial[RFMLossSetting]:
         """The rounds' best setting, its last fit made with the better of the losses."""

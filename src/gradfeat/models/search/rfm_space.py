@@ -33,7 +33,7 @@ from .head_search import (
 )
 from .kernel_space import KERNELS, KernelChoice
 from .rounds import Path, Round, Rounds, search_rounds
-from .search import Effort, FinishedFit, MethodSetting, Space, Trial, plain_fit
+from .search import Effort, FinishedFit, MethodSetting, Space, Trial
 
 #: Kernels tried beyond "laplace": by a fast search, a full one.
 RFM_KERNELS = {
@@ -137,7 +137,7 @@ class RFMSpace(Space[RFMSetting]):
         return SubspaceRefit(rfm, learner, head.directions, head.power)
 
     def fit(self, setting: RFMSetting, rows: Rows, seed: int) -> FinishedFit:
-        return plain_fit(self.learner(setting), rows, seed)
+        return FinishedFit(self.learner(setting).fit(rows, seed=seed))
 
     def best(self, data: Block, seed: int, effort: Effort) -> Trial[RFMSetting]:
         """The best of the paths' rounds and of the heads in the metrics of the two best paths."""
