@@ -351,7 +351,10 @@ def test_statistics_of_the_passes_survive_plain_pickle():
     features = NystromFeatures(Laplace(2.0), one.X[:6], torch.eye(6).double(), A)
     features(one)  # what is kept for a device does not travel
     gradient = ExpansionGradient(Laplace(2.0), one.X[:6], one.y[:6], A)
-    passes: list[Statistic[Any, Any]] = [Moments(features), GradientOuterProducts(gradient, 100)]
+    passes: list[Statistic[Any, Any, Any]] = [
+        Moments(features),
+        GradientOuterProducts(gradient, 100),
+    ]
     for statistic in passes:
         sent = pickle.loads(pickle.dumps(statistic))
         for name, values in statistic.pack(statistic.update(statistic.init(one), one)).items():

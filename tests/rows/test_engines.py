@@ -25,7 +25,7 @@ from gradfeat.rows.in_process import InProcess, Threads
 from gradfeat.rows.on_workers import ExecutorEngine, Pool
 
 W = torch.tensor([[1.0, -0.5, 0.2], [0.3, 0.1, -0.7]], dtype=torch.float64)
-STATISTICS: list[Statistic[Any, Any]] = [
+STATISTICS: list[Statistic[Any, Any, Any]] = [
     Moments(),
     FirstLayerGradient(W, W[:, 0], W[:, 1:2], ReLU()),
 ]
@@ -142,7 +142,7 @@ class Held:
 
 
 @dataclass(frozen=True)
-class Counting(Statistic[Held, float]):
+class Counting(Statistic[Block, Held, float]):
     """Number of rows; knows how many states live at once."""
 
     living: weakref.WeakSet[Held] = field(default_factory=weakref.WeakSet)

@@ -17,7 +17,7 @@ from gradfeat.rows.tree import Assembler, Node, fold_segment, segmented
 
 
 @dataclass(frozen=True)
-class Total(Statistic[Tensor, float]):
+class Total(Statistic[Block, Tensor, float]):
     """A sum that gives another number for every grouping, and knows its left from its right."""
 
     def init(self, block: Block) -> Tensor:

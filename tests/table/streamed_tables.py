@@ -11,7 +11,7 @@ from gradfeat.rows.in_process import InProcess
 from gradfeat.rows.sources.in_memory import FrameTables
 from gradfeat.table.prepared import Prepared, prepare_streamed
 from gradfeat.table.request import Request
-from gradfeat.table.summary import FrameRows, Summarise, TableSummary
+from gradfeat.table.summary import Summarise, TableSummary
 
 
 def mixed(n: int = 400, seed: int = 0) -> pd.DataFrame:
@@ -33,7 +33,7 @@ def looked(
 ) -> TableSummary:
     """The summary for y."""
     look = Summarise("y", size, seed)
-    return look.finish(InProcess().state(look, FrameRows(FrameTables(frame, piece_rows))))
+    return look.finish(InProcess().state(look, FrameTables(frame, piece_rows)))
 
 
 def parted(frame: pd.DataFrame, piece_rows: int = 50, **options: Any) -> Prepared:

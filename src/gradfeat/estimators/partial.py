@@ -32,7 +32,7 @@ class Sums:
 
     learner: FixedFeatures
     seed: int
-    statistic: Statistic[Any, Any]
+    statistic: Statistic[Any, Any, Any]
     state: Any
     none: Block
 

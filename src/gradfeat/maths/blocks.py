@@ -24,6 +24,9 @@ class Block:
     y: Float[Tensor, "n c"]
     w: Float[Tensor, " n"]
 
+    def __len__(self) -> int:
+        return len(self.X)
+
     @property
     def none(self) -> Block:
         """No row of it: the widths, types and device alone.
@@ -50,13 +53,15 @@ class Block:
             yield Block(self.X[rows], self.y[rows], self.w[rows])
 
 
+Chunk = TypeVar("Chunk")
 State = TypeVar("State")
 Result_co = TypeVar("Result_co", covariant=True)
 
 
-class Statistic(ABC, Generic[State, Result_co]):
+class Statistic(ABC, Generic[Chunk, State, Result_co]):
     """A sum over rows: the state of no rows, of some more rows, of two sets of rows; the result.
 
+    A chunk is what rows come in: a :class:`Block` of numbers, a data frame of a table.
     ``merge`` is associative up to rounding, so blocks, files and workers may be combined in any
     grouping. A state belongs to whoever holds it: ``update`` and ``merge`` may write to the memory
     of their first argument, and callers go on with what is returned. States are accumulated in
@@ -64,11 +69,11 @@ class Statistic(ABC, Generic[State, Result_co]):
     """
 
     @abstractmethod
-    def init(self, block: Block) -> State:
+    def init(self, block: Chunk) -> State:
         """The state of no rows, for rows like those of `block` (none of them is counted)."""
 
     @abstractmethod
-    def update(self, state: State, block: Block) -> State:
+    def update(self, state: State, block: Chunk) -> State:
         """The state with the rows of `block` added."""
 
     @abstractmethod
@@ -88,7 +93,7 @@ class Statistic(ABC, Generic[State, Result_co]):
         """Inverse of :meth:`pack`; owns its memory."""
 
 
-def state_of(statistic: Statistic[State, Result_co], blocks: Iterable[Block]) -> State:
+def state_of(statistic: Statistic[Chunk, State, Result_co], blocks: Iterable[Chunk]) -> State:
     """State of all blocks, one after the other.
 
     Raises
@@ -103,7 +108,7 @@ def state_of(statistic: Statistic[State, Result_co], blocks: Iterable[Block]) ->
     return fold(statistic.update, blocks, statistic.update(statistic.init(first), first))
 
 
-def collect(statistic: Statistic[State, Result_co], blocks: Iterable[Block]) -> Result_co:
+def collect(statistic: Statistic[Chunk, State, Result_co], blocks: Iterable[Chunk]) -> Result_co:
     """The statistic of all blocks, here and now.
 
     Raises

@@ -184,10 +184,10 @@ class Recorder(Engine):
 
 
 @dataclass(frozen=True)
-class _Counted(Statistic[Any, Any]):
+class _Counted(Statistic[Block, Any, Any]):
     """`inner`, which counts what it computes of every block."""
 
-    inner: Statistic[Any, Any]
+    inner: Statistic[Any, Any, Any]
     seen: _Watched
 
     def init(self, block: Block) -> Any:

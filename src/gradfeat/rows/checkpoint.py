@@ -12,7 +12,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any, Generic, TypeVar
 
-from ..maths.blocks import Block, Statistic
+from ..maths.blocks import Statistic
 from .errors import EngineError
 from .source import Source
 from .tree import Assembler, Node
@@ -79,7 +79,7 @@ class Kept(Record[State]):
         Seconds between two savings.
     """
 
-    def __init__(self, statistic: Statistic[State, Any], states: States, every: float) -> None:
+    def __init__(self, statistic: Statistic[Any, State, Any], states: States, every: float) -> None:
         self._statistic = statistic
         self._states = states
         self._every = every
@@ -174,7 +174,7 @@ class Checkpoint:
     _opened: set[Path] = field(default_factory=set, init=False, repr=False, compare=False)
 
     def record(
-        self, statistic: Statistic[State, Any], source: Source[Block], label: str
+        self, statistic: Statistic[Any, State, Any], source: Source[Any], label: str
     ) -> Record[State]:
         """What is kept of this pass.
 

@@ -82,7 +82,7 @@ def lane_of(device: torch.device) -> Lane:
 
 
 def _on_host(
-    device: torch.device, statistic: Statistic[Any, Any], items: Iterable[Item]
+    device: torch.device, statistic: Statistic[Any, Any, Any], items: Iterable[Item]
 ) -> Iterator[Folded[Any]]:
     there = moved(statistic, device)
     for folded in fold(there, _blocks(items, device)):
@@ -108,7 +108,7 @@ def _pinned(items: Iterator[Item]) -> Iterator[Item]:
 
 
 def _on_cuda(
-    device: torch.device, statistic: Statistic[Any, Any], items: Iterable[Item]
+    device: torch.device, statistic: Statistic[Any, Any, Any], items: Iterable[Item]
 ) -> Iterator[Folded[Any]]:
     with torch.cuda.device(device):
         there = moved(statistic, device)

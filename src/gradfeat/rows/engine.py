@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import Any, TypeVar
 
-from ..maths.blocks import Block, Statistic
+from ..maths.blocks import Statistic
 from .checkpoint import Checkpoint, Record, Unkept
 from .errors import SourceError
 from .source import Source
@@ -64,8 +64,8 @@ def silent(tick: Tick) -> None:
 class Work:
     """What an engine is to sum: the pieces of a source from number `first` on."""
 
-    statistic: Statistic[Any, Any]
-    source: Source[Block]
+    statistic: Statistic[Any, Any, Any]
+    source: Source[Any]
     first: int
 
     def segments(self, level: int) -> Iterator[Segment]:
@@ -114,7 +114,7 @@ class Engine(ABC):
         """Segments summed, in any order; closing the generator ends all that it started."""
 
     def state(
-        self, statistic: Statistic[State, Any], source: Source[Block], label: str = "pass"
+        self, statistic: Statistic[Any, State, Any], source: Source[Any], label: str = "pass"
     ) -> State:
         """State of all rows (not finished), on the CPU.
 
@@ -137,7 +137,7 @@ class Engine(ABC):
         return total
 
     def _computed(
-        self, sums: Assembler[State], kept: Record[State], source: Source[Block], label: str
+        self, sums: Assembler[State], kept: Record[State], source: Source[Any], label: str
     ) -> State:
         try:
             self._sum(sums, kept, source, label)
@@ -149,7 +149,7 @@ class Engine(ABC):
         return total
 
     def _sum(
-        self, sums: Assembler[State], kept: Record[State], source: Source[Block], label: str
+        self, sums: Assembler[State], kept: Record[State], source: Source[Any], label: str
     ) -> None:
         start, rows = time.monotonic(), 0
         pieces = sums.prefix[-1].stop if sums.prefix else 0

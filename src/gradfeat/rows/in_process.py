@@ -85,6 +85,6 @@ class Threads(Engine):
             yield from run_lanes(work.statistic, work.segments(0), self.prefetch, lanes)
 
 
-def _compute(statistic: Statistic[Any, Any], items: Iterable[Item]) -> Iterator[Folded[Any]]:
+def _compute(statistic: Statistic[Any, Any, Any], items: Iterable[Item]) -> Iterator[Folded[Any]]:
     in_this_thread()
     return fold(statistic, items)

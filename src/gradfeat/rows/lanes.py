@@ -17,7 +17,7 @@ from .tree import Folded, Item, Segment, read
 Read = TypeVar("Read")
 
 #: What a lane makes of the items that it reads; runs in the thread of the lane.
-Compute: TypeAlias = Callable[[Statistic[Any, Any], Iterable[Item]], Iterator[Folded[Any]]]
+Compute: TypeAlias = Callable[[Statistic[Any, Any, Any], Iterable[Item]], Iterator[Folded[Any]]]
 
 #: What is done to the items as they are read; runs in the reading thread.
 Prepare: TypeAlias = Callable[[Iterator[Item]], Iterator[Item]]
@@ -179,7 +179,7 @@ class _Pair:
 
 
 def run_lanes(
-    statistic: Statistic[Any, Any],
+    statistic: Statistic[Any, Any, Any],
     segments: Iterator[Segment],
     prefetch: int,
     lanes: list[Lane],

@@ -107,7 +107,7 @@ class Rows:
         """Moments of the rows: those known, else by a pass."""
         return self.collect(Moments(), label) if self.known is None else self.known
 
-    def collect(self, statistic: Statistic[Any, Result], label: str = "pass") -> Result:
+    def collect(self, statistic: Statistic[Any, Any, Result], label: str = "pass") -> Result:
         """The statistic of all rows, in one pass.
 
         Raises
@@ -119,7 +119,7 @@ class Rows:
         """
         if self.held is not None:
             return collect(statistic, [self.held])
-        over: Statistic[Any, Result] = statistic
+        over: Statistic[Any, Any, Result] = statistic
         if self.maps:
             over = OnMapped(statistic, Chain(self.maps))
         return over.finish(self.engine.state(over, self.source, label))

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from itertools import islice
 from typing import Any, Generic, TypeAlias, TypeVar
 
-from ..maths.blocks import Block, Statistic
+from ..maths.blocks import Statistic
 from .source import Piece
 
 State = TypeVar("State")
@@ -37,7 +37,7 @@ class Segment:
     """Neighbouring pieces that are summed in one go: all of an aligned range, or its beginning."""
 
     first: int
-    pieces: tuple[Piece[Block], ...]
+    pieces: tuple[Piece[Any], ...]
 
     @property
     def name(self) -> str:
@@ -46,7 +46,7 @@ class Segment:
         return names[0] if len(self.pieces) == 1 else f"{names[0]} to {names[1]}"
 
 
-def segmented(pieces: Iterator[Piece[Block]], first: int, level: int) -> Iterator[Segment]:
+def segmented(pieces: Iterator[Piece[Any]], first: int, level: int) -> Iterator[Segment]:
     """Pieces in aligned segments of at most ``2^level``.
 
     Parameters
@@ -103,7 +103,9 @@ class Assembler(Generic[State]):
     ([(1, 0), (0, 2)], 3.0)
     """
 
-    def __init__(self, statistic: Statistic[State, Any], nodes: Iterable[Node[State]] = ()) -> None:
+    def __init__(
+        self, statistic: Statistic[Any, State, Any], nodes: Iterable[Node[State]] = ()
+    ) -> None:
         self.statistic = statistic
         self._nodes: dict[int, Node[State]] = {}
         self.whole = True
@@ -180,8 +182,8 @@ class SegmentEnd:
     first: int
 
 
-#: What reading gives, in order.
-Item: TypeAlias = Block | PieceEnd | SegmentEnd
+#: What reading gives, in order: chunks of rows, and marks.
+Item: TypeAlias = Any | PieceEnd | SegmentEnd
 
 
 def read(segments: Iterable[Segment]) -> Generator[Item, None, None]:
@@ -189,7 +191,7 @@ def read(segments: Iterable[Segment]) -> Generator[Item, None, None]:
     for segment in segments:
         for number, piece in enumerate(segment.pieces, segment.first):
             for block in piece.read():
-                if len(block.X):
+                if len(block):
                     yield block
             yield PieceEnd(number)
         yield SegmentEnd(segment.first)
@@ -209,7 +211,7 @@ class Folded(Generic[State]):
 class _Sum(Generic[State]):
     """A segment on its way."""
 
-    statistic: Statistic[State, Any]
+    statistic: Statistic[Any, State, Any]
     nodes: Assembler[State] = field(init=False)
     state: State | None = None
     rows: int = 0
@@ -218,10 +220,10 @@ class _Sum(Generic[State]):
     def __post_init__(self) -> None:
         self.nodes = Assembler(self.statistic)
 
-    def add(self, block: Block) -> None:
+    def add(self, block: Any) -> None:
         state = self.statistic.init(block) if self.state is None else self.state
         self.state = self.statistic.update(state, block)
-        self.rows += len(block.X)
+        self.rows += len(block)
 
     def end(self, number: int) -> None:
         node, self.state = Node(0, number, self.state), None
@@ -232,22 +234,22 @@ class _Sum(Generic[State]):
         return Folded(first, self.nodes.nodes, self.rows, self.pieces)
 
 
-def fold(statistic: Statistic[State, Any], items: Iterable[Item]) -> Iterator[Folded[State]]:
+def fold(statistic: Statistic[Any, State, Any], items: Iterable[Item]) -> Iterator[Folded[State]]:
     """Segments summed, as they end. At most ``level + 2`` states of a segment live at once."""
     part = _Sum(statistic)
     for item in items:
         match item:
-            case Block():
-                part.add(item)
-            case PieceEnd(number):
+            case PieceEnd(number=number):
                 part.end(number)
-            case SegmentEnd(first):
+            case SegmentEnd(first=first):
                 folded, part = part.folded(first), _Sum(statistic)
                 yield folded
                 del folded
+            case chunk:
+                part.add(chunk)
 
 
-def fold_segment(statistic: Statistic[State, Any], segment: Segment) -> Folded[State]:
+def fold_segment(statistic: Statistic[Any, State, Any], segment: Segment) -> Folded[State]:
     """One segment, read and summed here and now.
 
     Examples

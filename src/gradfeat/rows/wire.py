@@ -15,7 +15,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from ..maths.blocks import Block, Statistic
+from ..maths.blocks import Statistic
 from .errors import EngineError
 from .source import Piece
 from .tree import Folded, Node, Segment
@@ -135,18 +135,18 @@ def loads(data: bytes, what: str) -> Any:
 
 
 @dataclass(frozen=True)
-class Copied(Piece[Block]):
+class Copied(Piece[Any]):
     """Rows copied out of memory, to be sent."""
 
     name_: str
-    blocks: tuple[Block, ...]
+    blocks: tuple[Any, ...]
 
     @property
     def name(self) -> str:
         """As it was."""
         return self.name_
 
-    def read(self) -> Iterator[Block]:
+    def read(self) -> Iterator[Any]:
         """The rows."""
         return iter(self.blocks)
 
@@ -159,12 +159,12 @@ def segment_bytes(segment: Segment, parallel: bool) -> bytes:
     return dumps(segment, segment.name)
 
 
-def pack(statistic: Statistic[State, Any], state: State) -> Packed:
+def pack(statistic: Statistic[Any, State, Any], state: State) -> Packed:
     """A state as arrays on the CPU."""
     return {name: to_array(values) for name, values in statistic.pack(state).items()}
 
 
-def unpack(statistic: Statistic[State, Any], packed: Packed) -> State:
+def unpack(statistic: Statistic[Any, State, Any], packed: Packed) -> State:
     """A state of arrays, on the CPU."""
     return statistic.unpack({name: _tensor(values, "cpu") for name, values in packed.items()})
 
@@ -176,12 +176,12 @@ def _each(folded: Folded[Any], change: Callable[[Any], Any]) -> Folded[Any]:
     return replace(folded, nodes=tuple(nodes))
 
 
-def pack_folded(statistic: Statistic[State, Any], folded: Folded[State]) -> Folded[Packed]:
+def pack_folded(statistic: Statistic[Any, State, Any], folded: Folded[State]) -> Folded[Packed]:
     """With packed states."""
     return _each(folded, lambda state: pack(statistic, state))
 
 
-def unpack_folded(statistic: Statistic[State, Any], folded: Folded[Packed]) -> Folded[State]:
+def unpack_folded(statistic: Statistic[Any, State, Any], folded: Folded[Packed]) -> Folded[State]:
     """With states."""
     return _each(folded, lambda packed: unpack(statistic, packed))
 

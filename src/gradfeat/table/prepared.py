@@ -23,7 +23,7 @@ from gradfeat.table.request import Request
 from gradfeat.table.results import UnreadCells
 from gradfeat.table.row_sample import RowSample, column_of, frame_hash, has_value
 from gradfeat.table.split import FEWEST_ROWS, parse_time, split_rows
-from gradfeat.table.summary import FrameBlock, FrameRows, Summarise, TableSummary
+from gradfeat.table.summary import Summarise, TableSummary
 from gradfeat.table.target import (
     MOST_CLASSES,
     Target,
@@ -93,7 +93,7 @@ def prepare(frame: pd.DataFrame, request: Request) -> Prepared:
     frame = frame.set_axis([str(name) for name in frame.columns], axis=1)
     frame = selected(frame, chosen_columns(frame.columns, request))
     size = sample_size(frame)
-    summary = collect(Summarise(request.target, size, request.seed), [FrameBlock.of(frame)])
+    summary = collect(Summarise(request.target, size, request.seed), [frame])
     target = decide_target(summary, request)
     _enough(summary)
     frame = frame.loc[has_value(column_of(frame, request.target))]
@@ -156,7 +156,7 @@ def summarised(
     while True:
         cells = tuple(table.cells.items())
         look = Summarise(request.target, size, request.seed, cells)
-        summary = look.finish(engine.state(look, FrameRows(table), "rows and target"))
+        summary = look.finish(engine.state(look, table, "rows and target"))
         if not summary.as_text:
             return table, summary
         table = table.read_as({**table.cells, **dict.fromkeys(summary.as_text, "text")})

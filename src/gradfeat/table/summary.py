@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -14,9 +14,8 @@ import torch
 from jaxtyping import UInt8
 from torch import Tensor
 
-from gradfeat.maths.blocks import Block, Statistic
-from gradfeat.rows.source import Columns
-from gradfeat.rows.sources.tables import Cells, Convert, OverTables, Tables, unlike
+from gradfeat.maths.blocks import Statistic
+from gradfeat.rows.sources.tables import Cells, unlike
 from gradfeat.table.row_sample import RowSample, column_of, has_value
 from gradfeat.table.target_values import TargetValues
 
@@ -49,65 +48,7 @@ class TableSummary:
 
 
 @dataclass(frozen=True)
-class FrameBlock(Block):
-    """Rows with names: a data frame, and a block without any number of the same length.
-
-    Examples
-    --------
-    >>> len(FrameBlock.of(pd.DataFrame({"x": ["a", "b"]})).X)
-    2
-    """
-
-    frame: pd.DataFrame
-
-    @classmethod
-    def of(cls, frame: pd.DataFrame) -> FrameBlock:
-        """A frame as a block."""
-        none = torch.zeros(len(frame), 0, dtype=torch.float64)
-        return cls(none, none, torch.ones(len(frame), dtype=torch.float64), frame)
-
-
-class FrameRows(OverTables):
-    """A table as a source of :class:`FrameBlock`.
-
-    Examples
-    --------
-    >>> from gradfeat.rows.sources.in_memory import FrameTables
-    >>> FrameRows(FrameTables(pd.DataFrame({"x": range(5)}), piece_rows=2)).count
-    3
-    """
-
-    def __init__(self, tables: Tables) -> None:
-        self.tables = tables
-
-    @property
-    def convert(self) -> Convert:
-        """Frames as blocks."""
-        return _frame_blocks
-
-    @property
-    def columns(self) -> Columns:
-        """None of numbers."""
-        return Columns((), ())
-
-    @property
-    def rows(self) -> int | None:
-        """As of the table."""
-        return self.tables.rows
-
-    @property
-    def fingerprint(self) -> str:
-        """As of the table."""
-        return f"frames of {self.tables.fingerprint}"
-
-
-def _frame_blocks(frame: pd.DataFrame, where: str) -> Iterator[FrameBlock]:
-    del where
-    yield FrameBlock.of(frame)
-
-
-@dataclass(frozen=True)
-class Summarise(Statistic[TableSummary, TableSummary]):
+class Summarise(Statistic[pd.DataFrame, TableSummary, TableSummary]):
     """Counts, distinct targets, and the `size` distinct rows of least hash.
 
     A hash of the contents is as good as a random number for each distinct row, so the sample is a
@@ -128,7 +69,7 @@ class Summarise(Statistic[TableSummary, TableSummary]):
     --------
     >>> from gradfeat.maths.blocks import collect
     >>> frame = pd.DataFrame({"x": [1, 2, 3, 3], "y": ["a", "b", None, None]})
-    >>> found = collect(Summarise("y", 10, 0), [FrameBlock.of(frame), FrameBlock.of(frame)])
+    >>> found = collect(Summarise("y", 10, 0), [frame, frame])
     >>> found.rows, found.known, found.sample.count.tolist()
     (8, 4, [2, 2])
     """
@@ -138,13 +79,13 @@ class Summarise(Statistic[TableSummary, TableSummary]):
     seed: int
     cells: tuple[tuple[str, Cells], ...] = ()
 
-    def init(self, block: Block) -> TableSummary:
+    def init(self, block: pd.DataFrame) -> TableSummary:
         """No row."""
-        return self._of(_frame(block).iloc[:0])
+        return self._of(block.iloc[:0])
 
-    def update(self, state: TableSummary, block: Block) -> TableSummary:
+    def update(self, state: TableSummary, block: pd.DataFrame) -> TableSummary:
         """Add the rows of a frame."""
-        return self.merge(state, self._of(_frame(block)))
+        return self.merge(state, self._of(block))
 
     def _of(self, frame: pd.DataFrame) -> TableSummary:
         column = column_of(frame, self.target)
@@ -184,13 +125,6 @@ class Summarise(Statistic[TableSummary, TableSummary]):
         target = TargetValues(missing, infinite, least, greatest, values)
         as_text = frozenset(json.loads(packed["as_text"].numpy().tobytes()))
         return TableSummary(rows, target, RowSample(h, count, frame), as_text)
-
-
-def _frame(block: Block) -> pd.DataFrame:
-    match block:
-        case FrameBlock(frame=frame):
-            return frame
-    raise TypeError("a summary takes blocks of data frames")
 
 
 def _numbers(data: bytes) -> UInt8[Tensor, " b"]:

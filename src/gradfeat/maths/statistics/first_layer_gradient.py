@@ -24,7 +24,7 @@ class GradientState:
 
 
 @dataclass(frozen=True)
-class FirstLayerGradient(Statistic[GradientState, GradientState]):
+class FirstLayerGradient(Statistic[Block, GradientState, GradientState]):
     """G_j = sum_i w_i (a_j . r_i) sigma'(w_j . x_i + b_j) x_i, and without x_i for b_j.
 
     Minus one half of the gradient of sum_i w_i |f(x_i) - y_i|^2 where r_i = y_i - f(x_i). The

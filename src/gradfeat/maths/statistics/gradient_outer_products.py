@@ -23,7 +23,7 @@ class OuterState:
 
 
 @dataclass(frozen=True)
-class GradientOuterProducts(Statistic[OuterState, Tensor]):
+class GradientOuterProducts(Statistic[Block, OuterState, Tensor]):
     """AGOP = sum_i w_i J_i^T J_i / sum_i w_i, J_i (c, d) the gradients at row i.
 
     Attributes

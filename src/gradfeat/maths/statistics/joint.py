@@ -12,7 +12,7 @@ from ..blocks import Block, Statistic
 
 
 @dataclass(frozen=True)
-class Joint(Statistic[list[Any], list[Any]]):
+class Joint(Statistic[Block, list[Any], list[Any]]):
     """The statistics `parts` of the same rows, which are read once.
 
     Examples
@@ -26,7 +26,7 @@ class Joint(Statistic[list[Any], list[Any]]):
     (2.0, 2.0)
     """
 
-    parts: tuple[Statistic[Any, Any], ...]
+    parts: tuple[Statistic[Any, Any, Any], ...]
 
     def init(self, block: Block) -> list[Any]:
         return [part.init(block) for part in self.parts]

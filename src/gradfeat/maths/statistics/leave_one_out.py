@@ -15,7 +15,7 @@ from .moments import RowMap
 
 
 @dataclass(frozen=True)
-class LeaveOneOut(Statistic[list[Tensor], Tensor]):
+class LeaveOneOut(Statistic[Block, list[Tensor], Tensor]):
     """sum_i w_i |y_i - f_{-i}(x_i)|^2 / sum_i w_i at each penalty, f_{-i} fitted without row i.
 
     y_i - f_{-i}(x_i) = (y_i - f(x_i)) / (1 - h_i), with h_i = w_i sum_k z_ik^2 / (e_k + lambda)

@@ -16,7 +16,7 @@ Result = TypeVar("Result")
 
 
 @dataclass(frozen=True)
-class OnMapped(Statistic[State, Result]):
+class OnMapped(Statistic[Block, State, Result]):
     """`inner` of map(rows), in chunks that stay in the processor's cache.
 
     A map that makes rows much larger belongs into `inner`, which knows what it makes of them.
@@ -32,7 +32,7 @@ class OnMapped(Statistic[State, Result]):
     2.0
     """
 
-    inner: Statistic[State, Result]
+    inner: Statistic[Block, State, Result]
     map: RowMap
 
     def init(self, block: Block) -> State:

@@ -34,7 +34,7 @@ class MomentState:
 
 
 @dataclass(frozen=True)
-class Moments(Statistic[MomentState, MomentState]):
+class Moments(Statistic[Block, MomentState, MomentState]):
     """First and second moments of [x, y], merged by Chan's update so that no digits cancel.
 
     Of features instead of inputs (`map`) these are the centred normal equations of ridge

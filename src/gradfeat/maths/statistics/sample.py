@@ -24,7 +24,7 @@ class SampleState:
 
 
 @dataclass(frozen=True)
-class RowSample(Statistic[SampleState, Block]):
+class RowSample(Statistic[Block, SampleState, Block]):
     """The `size` distinct rows (x, y) of least hash, weights of equal rows summed.
 
     A hash of the values is as good as a random number drawn for each distinct row, so this is a

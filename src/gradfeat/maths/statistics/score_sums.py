@@ -38,7 +38,7 @@ class Scores:
 
 
 @dataclass(frozen=True)
-class ResidualSums(Statistic[MomentState, Scores]):
+class ResidualSums(Statistic[Block, MomentState, Scores]):
     """Mean squared error and R^2 of `predict` on the rows.
 
     Attributes
@@ -133,7 +133,7 @@ class ClassScores:
 
 
 @dataclass(frozen=True)
-class ClassSums(Statistic[Tensor, ClassScores]):
+class ClassSums(Statistic[Block, Tensor, ClassScores]):
     """Accuracy and log-loss of `said` on rows whose first target is the label, as a number.
 
     Attributes

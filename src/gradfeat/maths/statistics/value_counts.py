@@ -21,7 +21,7 @@ class CountState:
 
 
 @dataclass(frozen=True)
-class ValueCounts(Statistic[CountState, CountState]):
+class ValueCounts(Statistic[Block, CountState, CountState]):
     """Distinct values of y[:, 0] in rows of positive weight, each with its total weight.
 
     Attributes

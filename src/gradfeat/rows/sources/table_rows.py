@@ -291,7 +291,7 @@ class Dropped:
 
 
 @dataclass(frozen=True)
-class DroppedRows(Statistic[Tensor, Dropped]):
+class DroppedRows(Statistic[Block, Tensor, Dropped]):
     """Sum over rows of (missing, 1), for the source :meth:`TableRows.gaps`.
 
     Examples
