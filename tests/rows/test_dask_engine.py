@@ -96,6 +96,7 @@ def test_a_killed_worker_costs_its_segments_and_nothing_is_counted_twice(client,
     assert set(reads(log)) == set(range(40))
 
 
+@pytest.mark.slow
 def test_a_segment_that_kills_again_and_again_is_named(client, tmp_path, monkeypatch):
     monkeypatch.setattr(client.cluster.scheduler, "allowed_failures", 0)
     for i in range(9):
