@@ -139,25 +139,20 @@ class Engine(ABC):
     def _computed(
         self, sums: Assembler[State], kept: Record[State], source: Source[Any], label: str
     ) -> State:
+        start, rows = time.monotonic(), 0
+        pieces = sums.prefix[-1].stop if sums.prefix else 0
+        self.report(Tick(label, pieces, source.count, 0.0, 0))
         try:
-            self._sum(sums, kept, source, label)
+            with closing(self.folds(Work(sums.statistic, source, pieces))) as folds:
+                for folded in folds:
+                    sums.take(folded.nodes)
+                    rows, pieces = rows + folded.rows, pieces + folded.pieces
+                    del folded
+                    kept.keep(sums)
+                    self.report(Tick(label, pieces, source.count, time.monotonic() - start, rows))
         except BaseException as error:
             kept.rescue(sums, error)
             raise
         if (total := sums.total()) is None:
             raise SourceError("there are no rows to sum: give a source with at least one row.")
         return total
-
-    def _sum(
-        self, sums: Assembler[State], kept: Record[State], source: Source[Any], label: str
-    ) -> None:
-        start, rows = time.monotonic(), 0
-        pieces = sums.prefix[-1].stop if sums.prefix else 0
-        self.report(Tick(label, pieces, source.count, 0.0, 0))
-        with closing(self.folds(Work(sums.statistic, source, pieces))) as folds:
-            for folded in folds:
-                sums.take(folded.nodes)
-                rows, pieces = rows + folded.rows, pieces + folded.pieces
-                del folded
-                kept.keep(sums)
-                self.report(Tick(label, pieces, source.count, time.monotonic() - start, rows))

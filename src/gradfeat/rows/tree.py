@@ -255,6 +255,7 @@ def fold_segment(statistic: Statistic[Any, State, Any], segment: Segment) -> Fol
     Examples
     --------
     >>> import torch
+    >>> from gradfeat.maths.blocks import Block
     >>> from gradfeat.maths.statistics.moments import Moments
     >>> from gradfeat.rows.source import Listed
     >>> one = torch.ones(2, 1).double()

@@ -156,7 +156,7 @@ def segment_bytes(segment: Segment, parallel: bool) -> bytes:
     if not parallel:
         copies = tuple(Copied(piece.name, tuple(piece.read())) for piece in segment.pieces)
         segment = replace(segment, pieces=copies)
-    return dumps(segment, segment.name)
+    return dumps(segment, "the source")
 
 
 def pack(statistic: Statistic[Any, State, Any], state: State) -> Packed:

@@ -285,11 +285,8 @@ class Flight(Generic[Item]):
     def items(self) -> list[Item]:
         return [item for item, _ in self._flying.values()]
 
-    def start(self, item: Item) -> None:
-        """Start an item, and workers anew where they broke down."""
-        self._start(item, 0)
-
-    def _start(self, item: Item, deaths: int) -> None:
+    def start(self, item: Item, deaths: int = 0) -> None:
+        """Start an item of which workers died so often, and workers anew where they broke down."""
         if self._broken:
             self._workers.restart()
             self._broken = False
@@ -303,7 +300,7 @@ class Flight(Generic[Item]):
     def finished(self, timeout: float | None = None) -> Iterator[tuple[Item, Future[Any]]]:
         """Wait for the first that is finished, or `timeout`; give all that are."""
         if self._suspects and not self._flying:
-            self._start(*self._suspects.popleft())
+            self.start(*self._suspects.popleft())
         wait(self._flying, timeout, FIRST_COMPLETED)
         if any(map(_died, filter(Future.done, self._flying))):
             self._recover()
