@@ -27,7 +27,7 @@ ROOMS: Final = {
     "cli": Room(3_500, 34),
     "diagnostics": Room(1_500, 11),
     "drawing": Room(750, 9),
-    "estimators": Room(3_850, 27),
+    "estimators": Room(3_750, 25),
     "figures": Room(1_650, 15),
     "lab": Room(3_350, 23),
     "maths": Room(4_850, 39),

@@ -24,11 +24,10 @@ from ..maths.statistics.moments import Moments
 from ..maths.statistics.sample import RowSample
 from ..maths.streams import numpy_stream
 from ..rows.rows import Rows
-from .array_functions import numeric_table, pandas_or_same
 from .arrays import seed_from
 from .checks import check_count, check_positive
-from .model_slopes import TRIAL_ROWS, Slopes, model_slopes
 from .scaled import CONSTANT, standard_deviations
+from .slopes import TRIAL_ROWS, Slopes, model_slopes, numeric_table, pandas_or_same
 
 
 def agop(

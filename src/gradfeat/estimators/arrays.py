@@ -86,11 +86,8 @@ def given_weights(sample_weight: Any) -> Any:
     >>> given_weights(None), given_weights(2.0), given_weights([1, 2]).tolist()
     (None, 2.0, [1, 2])
     """
-    match sample_weight:
-        case None | int() | float():
-            return sample_weight
-        case _:
-            return to_numpy(sample_weight)
+    as_is = sample_weight is None or np.isscalar(sample_weight)
+    return sample_weight if as_is else to_numpy(sample_weight)
 
 
 def like(values: NDArray[Any], X: Any) -> Any:

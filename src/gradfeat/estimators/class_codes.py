@@ -118,11 +118,10 @@ def with_class_weights(
     >>> with_class_weights("balanced", np.array([0, 0, 0, 1]), np.ones(4)).tolist()[2:]
     [0.6666666666666666, 2.0]
     """
-    match class_weight:
-        case None:
-            return w
-        case dict() | "balanced":
-            return _weighted(class_weight, labels, w)
+    if class_weight is None:
+        return w
+    if type(class_weight) is dict or (type(class_weight) is str and class_weight == "balanced"):
+        return _weighted(class_weight, labels, w)
     raise ValueError(
         f"class_weight is {class_weight!r}: give None, 'balanced' or a dict of label to weight."
     )

@@ -33,8 +33,8 @@ class InducedNetworkMethod(FeatureModel, ABC):
         |b| of the random neurons, in spreads of w.x: a neuron with b > 0 fires on the rows furthest
         along w. Larger: sharper directions of smaller mass, more noise. None is chosen.
     least_norm : float or None
-        Length B_G that a gradient needs to count, for inputs and targets of unit spread. None is
-        the level that nothing reaches, in 95 % of samples, when targets are shuffled.
+        Length B_G that a gradient needs to count, for inputs and targets of standard deviation 1.
+        None is the level that nothing reaches, in 95 % of samples, when targets are shuffled.
     neurons : int
         Random neurons: half of them propose directions, half measure masses. At least 4/p.
     feature_rows : int
