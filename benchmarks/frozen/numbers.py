@@ -55,6 +55,7 @@ def groups() -> dict[str, Any]:
         "sources": streams.sources,
         "engines": streams.engines,
         "fit": commands.fit,
+        "fit-by-time": commands.fit_by_time,
         "fit-stream": commands.fit_stream,
         "table": commands.table,
         "theory": commands.theory,

@@ -104,6 +104,12 @@ def fit(note: Note, folder: Path) -> None:
     _fit(note, folder, "ordered", folder / "regression.csv", "--no-stream", *early, "--seed", 5)
 
 
+def fit_by_time(note: Note, folder: Path) -> None:
+    """All methods where the rows held out are the last ones by a column, so told by the table."""
+    for task, table in _tables(folder).items():
+        _fit(note, folder, task, table, "--no-stream", "--time-column", "when")
+
+
 def fit_stream(note: Note, folder: Path) -> None:
     """Methods that stream on the same tables: as CSV, in Parquet row groups, in processes."""
     methods = "linear,random-features,kernel,gradient-features,rfm"
