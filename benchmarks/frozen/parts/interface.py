@@ -70,11 +70,12 @@ def _plain(value: Any) -> Any:
 
 
 def signature(function: Any) -> str:
-    """Parameters with their defaults, without annotations."""
+    """Parameters with their defaults, without annotations; those given by name in their order."""
     try:
         found = inspect.signature(function).parameters.values()
     except (TypeError, ValueError):
         return ""
+    found = sorted(found, key=lambda p: p.name if p.kind is p.KEYWORD_ONLY else "")
     said = ", ".join(p.name if p.default is p.empty else f"{p.name}={p.default!r}" for p in found)
     return re.sub(r" at 0x[0-9a-f]+", "", said)
 
