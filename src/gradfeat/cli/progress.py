@@ -92,9 +92,11 @@ class CellBar:
     """
 
     def __init__(self, console: Console, name: str) -> None:
+        from gradfeat.lab import Progress as Count
+
         self._console, self._name = console, name
         self._spoken = -PAUSE
-        self.last: Count | None = None
+        self.count = Count(0, 0, 0, 0, 0.0, None)
         self._bar = Progress(
             TextColumn("{task.description}", markup=False),
             BarColumn(bar_width=30),
@@ -111,15 +113,15 @@ class CellBar:
 
     def __exit__(self, *_: Any) -> None:
         self._bar.stop()
-        if self._console.is_terminal and self.last is not None:
-            self._say(in_words(replace(self.last, seconds_left=None)))
+        if self._console.is_terminal and self.count.total:
+            self._say(in_words(replace(self.count, seconds_left=None)))
 
     def _say(self, words: str) -> None:
         self._console.print(f"{self._name}: {words}", markup=False, soft_wrap=True)
 
     def tell(self, count: Count) -> None:
         """At the start and after each commit."""
-        first, self.last = self.last is None, count
+        first, self.count = not self.count.total, count
         words = in_words(count)
         if first and count.cached:
             words = f"{words}; {count.cached:,} were there before"

@@ -128,6 +128,7 @@ class Experiment:
     small: Mapping[str, Any] = field(default_factory=dict)
     factors: Mapping[str, Factor] = field(init=False, repr=False)
     takes_device: bool = field(init=False, repr=False)
+    _cells: dict[str, list[Cell]] = field(init=False, repr=False, default_factory=dict)
 
     def __post_init__(self) -> None:
         try:
@@ -211,7 +212,11 @@ class Experiment:
     def cells(self, scale: str, overrides: Mapping[str, Any] | None = None) -> list[Cell]:
         """Return the cells of a scale, `overrides` in place of the values of the grid."""
         self._known_scale(scale)
-        return expand(self.grids[scale], self.factors, overrides)
+        if overrides:
+            return expand(self.grids[scale], self.factors, overrides)
+        if scale not in self._cells:
+            self._cells[scale] = expand(self.grids[scale], self.factors)
+        return list(self._cells[scale])
 
     def seed_list(self, scale: str, seeds: int | Sequence[int] | None = None) -> list[int]:
         """Return the seeds of a scale, or as many or those that are given."""

@@ -56,7 +56,7 @@ def mean_limits(values: NDArray[np.float64], level: float = 0.95) -> Limits:
     from scipy.special import stdtrit
 
     if np.ptp(values) == 0:
-        return Limits(*[float(values[0])] * 3)
+        return Limits(float(values[0]), float(values[0]), float(values[0]))
     reach = float(stdtrit(len(values) - 1, level) * values.std(ddof=1) / len(values) ** 0.5)
     mean = float(values.mean())
     return Limits(mean, mean - reach, mean + reach)

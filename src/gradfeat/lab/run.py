@@ -6,20 +6,24 @@ import contextlib
 import os
 import pickle
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from gradfeat.lab.cells import coerced, listed
 from gradfeat.lab.errors import ExperimentError
-from gradfeat.lab.experiment import Experiment, Point
+from gradfeat.lab.experiment import Experiment
 from gradfeat.lab.store import Store
 from gradfeat.lab.sweep import Progress, Sweep
 from gradfeat.rows.dask_executor import DaskExecutor
 from gradfeat.rows.errors import EngineError
 from gradfeat.rows.workers import GivenWorkers, Here, Processes, Workers
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 
 def _check_picklable(name: str, *functions: Callable[..., Any] | None) -> None:
@@ -47,16 +51,20 @@ def _check_picklable(name: str, *functions: Callable[..., Any] | None) -> None:
 
 
 @contextlib.contextmanager
-def _hired(executor: Executor | None, jobs: int) -> Iterator[Workers]:
+def workers_of(experiment: Experiment, executor: Executor | None, jobs: int) -> Iterator[Workers]:
     """Give the workers of a run, and end those that are ours; what fails there is one sentence.
 
     Parameters
     ----------
+    experiment : Experiment
+        Whose functions must reach them.
     executor : Executor, optional
         Used as it is.
     jobs : int
         Processes of a pool of ours; with `executor`, about how many workers it has.
     """
+    if executor is None and jobs > 1:
+        _check_picklable(experiment.name, experiment.trial, experiment.batch)
     try:
         with contextlib.closing(_workers(executor, jobs)) as found:
             yield found
@@ -72,10 +80,6 @@ def _workers(executor: Executor | None, jobs: int) -> Workers:
             return executor
         case _:
             return GivenWorkers(executor, max(jobs, os.cpu_count() or 1))
-
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 
 @contextlib.contextmanager
@@ -97,17 +101,21 @@ def _check_device(experiment: Experiment, device: str) -> None:
         )
 
 
-def _selection(
-    scale: str, seeds: int | Sequence[int] | None, device: str, overrides: dict[str, Any]
+def record(
+    experiment: Experiment,
+    scale: str,
+    seeds: int | Sequence[int] | None,
+    overrides: Mapping[str, Any],
+    device: str,
 ) -> dict[str, Any]:
     """Return what was asked for, as plain values that go into `run` again."""
-    plain = None if seeds is None else np.asarray(seeds, dtype=int).tolist()
-    return {"scale": scale, "seeds": plain, "device": device, "overrides": overrides}
-
-
-def _plain(experiment: Experiment, overrides: dict[str, Any]) -> dict[str, Any]:
     factors = experiment.factors
-    return {n: [coerced(n, factors[n].kind, v) for v in listed(vs)] for n, vs in overrides.items()}
+    plain = {
+        name: [coerced(name, factors[name].kind, value) for value in listed(values)]
+        for name, values in overrides.items()
+    }
+    which = None if seeds is None else np.asarray(seeds, dtype=int).tolist()
+    return {"scale": scale, "seeds": which, "device": device, "overrides": plain}
 
 
 def run(
@@ -178,27 +186,12 @@ def run(
     >>> run(demo, n=[1, 5])["sum"].tolist()
     [1, 2, 5, 6]
     """
-
     if jobs < 1:
         raise ExperimentError(f"jobs is {jobs}: give 1 or more.")
     _check_device(experiment, device)
     points = experiment.points(scale, seeds, overrides)
-    if executor is None and jobs > 1:
-        _check_picklable(experiment.name, experiment.trial, experiment.batch)
-    asked = _selection(scale, seeds, device, _plain(experiment, overrides))
+    asked = record(experiment, scale, seeds, overrides, device)
     with _opened(store) as db:
-        sweep = Sweep(experiment, db, points, device, retry_failed, progress or (lambda _: None))
-        if sweep.missing():
-            sweep.go(lambda: _hired(executor, jobs), asked)
-        else:
-            db.note(experiment, asked)
-        return _table(experiment, db, points, arrays)
-
-
-def _table(
-    experiment: Experiment, store: Store, points: Sequence[Point], arrays: bool
-) -> pd.DataFrame:
-    keys = [point.key for point in points]
-    table = store.table(experiment, keys, arrays)
-    table.attrs["failures"] = store.failures(experiment, keys).to_dict("records")
-    return table
+        hire = partial(workers_of, experiment, executor, jobs)
+        sweep = Sweep(experiment, db, points, asked, hire, device, retry_failed, progress)
+        return sweep.go(arrays)

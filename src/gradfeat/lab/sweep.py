@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import time
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
@@ -10,7 +11,7 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from functools import partial
 from itertools import chain
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from gradfeat.lab.cells import Value
 from gradfeat.lab.experiment import Experiment, Point
@@ -18,6 +19,9 @@ from gradfeat.lab.outcomes import Outcome
 from gradfeat.lab.store import Store
 from gradfeat.lab.work import Call, broken, compute
 from gradfeat.rows.workers import Flight, Workers
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 #: How often a run asks for cells that another run computes, in seconds.
 POLL = 0.2
@@ -98,11 +102,15 @@ class Sweep:
         Open for writing.
     points : sequence of Point
         What is wanted.
+    asked : dict
+        The same in the words of `run`, for the record.
+    hire : callable
+        Gives the workers, where anything is missing.
     device : str
     retry_failed : bool
         Whether earlier failures are missing results.
     report : callable (Progress) -> None
-        Called after each commit.
+        Called at the start and after each commit.
     """
 
     def __init__(
@@ -110,16 +118,20 @@ class Sweep:
         experiment: Experiment,
         store: Store,
         points: Sequence[Point],
-        device: str,
-        retry_failed: bool,
-        report: Callable[[Progress], None],
+        asked: dict[str, Any],
+        hire: Callable[[], AbstractContextManager[Workers]],
+        device: str = "cpu",
+        retry_failed: bool = False,
+        report: Callable[[Progress], None] | None = None,
     ) -> None:
         self._experiment = experiment
         self._store = store
         self._points = points
+        self._asked = asked
+        self._hire = hire
         self._device = device
         self._retry_up_to = store.last_row() if retry_failed else 0
-        self._report = report
+        self._report = report or (lambda _: None)
         self._start = time.monotonic()
         self._run = 0
         self._elsewhere: list[Unit] = []
@@ -127,7 +139,23 @@ class Sweep:
         self._units: deque[Unit] = deque()
         self._cached = self._failed = 0
 
-    def missing(self) -> bool:
+    def go(self, arrays: bool = False) -> pd.DataFrame:
+        """Compute all that is missing, and return the table of `run`."""
+        if self._missing():
+            with self._flight() as flight:
+                while self._units or self._elsewhere or flight.busy:
+                    for call in self._ready(flight):
+                        flight.start(call)
+                    self._collect(flight)
+        else:
+            self._store.note(self._experiment, self._asked)
+        keys = [point.key for point in self._points]
+        table = self._store.table(self._experiment, keys, arrays)
+        failures = self._store.failures(self._experiment, keys)
+        table.attrs["failures"] = failures.to_dict("records")
+        return table
+
+    def _missing(self) -> bool:
         """Find what is missing and say so; whether it is anything."""
         statuses = self._store.statuses([point.key for point in self._points])
         settled = ("done",) if self._retry_up_to else ("done", "failed")
@@ -149,45 +177,36 @@ class Sweep:
         left = elapsed / self._computed * (total - done) if self._computed else None
         self._report(Progress(done, total, self._failed, self._cached, elapsed, left))
 
-    def go(
-        self, hire: Callable[[], AbstractContextManager[Workers]], selection: dict[str, Any]
-    ) -> None:
-        """Compute all that is missing.
-
-        Parameters
-        ----------
-        hire : callable
-            Gives the workers; called once.
-        selection : dict
-            What was asked for, for the record.
-        """
-        self._run = self._store.begin(self._experiment, selection)
+    @contextlib.contextmanager
+    def _flight(self) -> Iterator[Flight[Call]]:
+        """Give what starts calls; what is finished when a run is stopped is saved."""
+        self._run = self._store.begin(self._experiment, self._asked)
         try:
-            with hire() as workers:
-                self._loop(workers)
+            with self._hire() as workers:
+                submit = partial(workers.submit, compute)
+                flight = Flight(workers, submit, deaths=2, apart=Call.parts)
+                try:
+                    yield flight
+                except BaseException:
+                    for call, future in flight.dropped():
+                        self._save(call, future.result())
+                    raise
         finally:
             self._store.end(self._run)
 
-    def _loop(self, workers: Workers) -> None:
-        flight = Flight(workers, partial(self._started, workers), deaths=2, apart=_points)
-        try:
-            while self._units or self._elsewhere or flight.busy:
-                self._advance(flight)
-        except BaseException:
-            for unit, future in flight.dropped():
-                self._save(unit, future.result())
-            raise
-
-    def _advance(self, flight: Flight[Unit]) -> None:
+    def _ready(self, flight: Flight[Call]) -> Iterator[Call]:
+        """Claim units for as long as there is room for them."""
         while self._units and flight.room:
             if unit := self._claim(self._units.popleft()):
                 first, *others = self._grouped(unit)  # several where another run has some of it
                 self._units.extendleft(reversed(others))
-                flight.start(first)
+                yield self._call(first)
+
+    def _collect(self, flight: Flight[Call]) -> None:
         if self._elsewhere and not (self._units or flight.busy):
             time.sleep(POLL)
-        for unit, future in flight.finished(POLL if self._elsewhere else None):
-            self._save(unit, _outcomes(unit, future))
+        for call, future in flight.finished(POLL if self._elsewhere else None):
+            self._save(call, _outcomes(call, future))
         if not self._units:
             self._units.extend(self._elsewhere)
             self._elsewhere.clear()
@@ -203,30 +222,24 @@ class Sweep:
             self._elsewhere.append([p for p in unit if p.key in claimed.others])
         return [p for p in unit if p.key in claimed.mine]
 
-    def _started(self, workers: Workers, unit: Unit) -> Future[list[Outcome]]:
+    def _call(self, unit: Unit) -> Call:
         e = self._experiment
         seeds = tuple(dict.fromkeys(point.seed for point in unit))
         device = self._device if e.takes_device else None
+        keys = tuple(point.key for point in unit)
         values = _values(unit, e.along)
-        call = Call(e.trial, e.batch, unit[0].cell, seeds, device, e.along, values)
-        return workers.submit(compute, call)
+        return Call(e.trial, e.batch, unit[0].cell, seeds, device, e.along, values, keys)
 
-    def _save(self, unit: Unit, outcomes: list[Outcome]) -> None:
-        self._store.save(
-            self._experiment, self._run, list(zip(unit, outcomes, strict=True)), self._device
-        )
+    def _save(self, call: Call, outcomes: list[Outcome]) -> None:
+        results = list(zip(call.points(), outcomes, strict=True))
+        self._store.save(self._experiment, self._run, results, self._device)
         self._computed += len(outcomes)
         self._failed += sum(outcome.error is not None for outcome in outcomes)
         self._tell()
 
 
-def _points(unit: Unit) -> Iterator[Unit]:
-    """Each point alone: only one of them need have killed the worker."""
-    return ([point] for point in unit)
-
-
-def _outcomes(unit: Unit, future: Future[list[Outcome]]) -> list[Outcome]:
+def _outcomes(call: Call, future: Future[list[Outcome]]) -> list[Outcome]:
     try:
         return future.result()
     except BrokenExecutor:
-        return [broken(unit[0].cell, unit[0].seed)]
+        return [broken(call.cell, call.seeds[0])]

@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from gradfeat.lab.cells import Cell, Value
+from gradfeat.lab.experiment import Point
 from gradfeat.lab.outcomes import Outcome, outcome_of
 
 #: Of a traceback, so that a store stays small.
@@ -20,7 +21,8 @@ class Call:
     """Results computed together, and what computes them; all that travels to a worker.
 
     They are those of one cell at some seeds; where `along` names a factor, at each seed those of
-    all `values` of it, whatever value the cell holds.
+    all `values` of it, whatever value the cell holds. `keys` are those that the results are stored
+    under, seed by seed.
     """
 
     trial: Callable[..., Any] | None
@@ -30,6 +32,29 @@ class Call:
     device: str | None
     along: str | None = None
     values: tuple[Value, ...] = ()
+    keys: tuple[str, ...] = ()
+
+    @property
+    def together(self) -> bool:
+        """Whether a batch computes it: more than one result, or no trial for one."""
+        return self.several or self.trial is None
+
+    @property
+    def several(self) -> bool:
+        return len(self.seeds) * max(1, len(self.values)) > 1
+
+    def settings(self) -> dict[str, Any]:
+        """Return what the batch takes besides its seeds."""
+        cell = self.cell if self.along is None else {**self.cell, self.along: list(self.values)}
+        return cell | self.where()
+
+    def where(self) -> dict[str, str]:
+        """Return the device where the trial takes one."""
+        return {} if self.device is None else {"device": self.device}
+
+    def points(self) -> list[Point]:
+        """Return what is computed, seed by seed."""
+        return [Point(part.cell, part.seeds[0], *part.keys) for part in self.parts()]
 
     def parts(self) -> list[Call]:
         """Return a call for each result, seed by seed.
@@ -40,13 +65,18 @@ class Call:
         >>> [(part.cell["eta"], part.seeds) for part in call.parts()]
         [(0, (5,)), (1, (5,)), (0, (6,)), (1, (6,))]
         """
-        if self.along is None:
-            return [replace(self, seeds=(seed,)) for seed in self.seeds]
+        cells = [self.cell]
+        if self.along is not None:
+            cells = [{**self.cell, self.along: value} for value in self.values]
+        settings = [(seed, cell) for seed in self.seeds for cell in cells]
+        keys = [(key,) for key in self.keys] or [()] * len(settings)
         return [
-            replace(self, cell={**self.cell, self.along: value}, seeds=(seed,), values=(value,))
-            for seed in self.seeds
-            for value in self.values
+            replace(self, cell=cell, seeds=(seed,), values=self._value(cell), keys=key)
+            for (seed, cell), key in zip(settings, keys, strict=True)
         ]
+
+    def _value(self, cell: Cell) -> tuple[Value, ...]:
+        return () if self.along is None else (cell[self.along],)
 
 
 def failure(error: BaseException, seconds: float) -> Outcome:
@@ -91,38 +121,30 @@ def compute(call: Call) -> list[Outcome]:
     >>> [o.metrics for o in compute(Call(trial, None, {"n": 1}, (0, 1), None))]
     ['{"sum": 1}', '{"sum": 2}']
     """
-    parts = call.parts()
-    if call.batch is None or (len(parts) == 1 and call.trial is not None):
-        return [_single(part) for part in parts]
-    start = time.perf_counter()
-    try:
-        return _batched(call, start)
-    except (Exception, SystemExit) as error:
-        if len(parts) == 1:
-            return [failure(error, time.perf_counter() - start)]
-        return [_single(part) for part in parts]
-
-
-def _device(call: Call) -> dict[str, str]:
-    return {} if call.device is None else {"device": call.device}
-
-
-def _single(part: Call) -> Outcome:
-    start = time.perf_counter()
-    try:
+    if call.batch is not None and call.together:
+        start = time.perf_counter()
+        try:
+            found = call.batch(**call.settings(), seeds=list(call.seeds))
+            return _outcomes(call, list(found), time.perf_counter() - start)
+        except (Exception, SystemExit) as error:
+            if not call.several:
+                return [failure(error, time.perf_counter() - start)]
+    outcomes: list[Outcome] = []
+    for part in call.parts():
         if part.trial is None:
-            return _batched(part, start)[0]
-        returned = part.trial(**part.cell, seed=part.seeds[0], **_device(part))
-        return outcome_of(returned, [*part.cell, "seed"], time.perf_counter() - start)
-    except (Exception, SystemExit) as error:
-        return failure(error, time.perf_counter() - start)
+            outcomes += compute(part)
+            continue
+        start = time.perf_counter()
+        try:
+            returned = part.trial(**part.cell, seed=part.seeds[0], **part.where())
+            seconds = time.perf_counter() - start
+            outcomes.append(outcome_of(returned, [*part.cell, "seed"], seconds))
+        except (Exception, SystemExit) as error:
+            outcomes.append(failure(error, time.perf_counter() - start))
+    return outcomes
 
 
-def _batched(call: Call, start: float) -> list[Outcome]:
-    if call.batch is None:
-        raise TypeError("there is neither a trial nor a batch")
-    cell = call.cell if call.along is None else {**call.cell, call.along: list(call.values)}
-    results = list(call.batch(**cell, seeds=list(call.seeds), **_device(call)))
+def _outcomes(call: Call, results: list[Any], seconds: float) -> list[Outcome]:
     if len(results) != len(call.seeds):
         raise ValueError(
             f"the batch returned {len(results)} results for {len(call.seeds)} seeds: "
@@ -130,7 +152,7 @@ def _batched(call: Call, start: float) -> list[Outcome]:
         )
     if call.along is not None:
         results = [result for found in results for result in _of_each_value(call, found)]
-    share = (time.perf_counter() - start) / len(results)
+    share = seconds / len(results)
     return [outcome_of(result, [*call.cell, "seed"], share) for result in results]
 
 

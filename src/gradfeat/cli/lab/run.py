@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import contextlib
-import time
 from collections.abc import Iterator, Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass
+from functools import partial
 from multiprocessing import resource_tracker
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -20,10 +20,12 @@ from gradfeat.cli.lab.results import Judged, cell_in_words, counted, print_claim
 from gradfeat.cli.lab.selection import Request, command, store_option
 from gradfeat.cli.progress import CellBar, duration
 from gradfeat.drawing.numbers import listed
-from gradfeat.lab import Experiment, ExperimentError, Store, judge, run
+from gradfeat.lab import Experiment, ExperimentError, Progress, Store, judge
 from gradfeat.lab.experiment import Point
 from gradfeat.lab.loading import experiment as loaded
 from gradfeat.lab.loading import names as shipped
+from gradfeat.lab.run import record, workers_of
+from gradfeat.lab.sweep import Sweep
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -42,8 +44,7 @@ class Ran:
     experiment: Experiment
     points: list[Point]
     table: pd.DataFrame
-    cached: int
-    seconds: float
+    count: Progress
 
     @property
     def failures(self) -> list[dict[str, Any]]:
@@ -55,21 +56,22 @@ class Ran:
         return judge(self.experiment, self.table)
 
 
+Wanted = tuple[str, Experiment, list[Point]]
+
+
 def run_experiments(names: Sequence[str], request: Request, figures: Figures | None) -> int:
     """Run each, print claims, failures and where the figure is; return 1 if cells failed."""
-    experiments = _loaded(names)
-    for _, experiment in experiments:
-        request.check(experiment)
+    wanted = _wanted(names, request)
     console, codes = Console(highlight=False), [0]
-    arrays = figures is not None
     with executor_of(request.dask, request.jobs) as executor, opened(request.store) as store:
-        for name, experiment in experiments:
-            ran = computed(name, experiment, request, store, console, arrays, executor)
-            codes.append(_told(ran, request, console, figures))
+        for one in wanted:
+            with followed(one, request, console) as bar:
+                table = sweep(one, request, store, bar, executor).go(figures is not None)
+            codes.append(_told(Ran(*one, table, bar.count), request, console, figures))
     return max(codes)
 
 
-def _loaded(names: Sequence[str]) -> list[tuple[str, Experiment]]:
+def _wanted(names: Sequence[str], request: Request, with_scale: bool = False) -> list[Wanted]:
     """Return the experiments, each once; refuse two of one name, as results would mix."""
     found: dict[str, tuple[str, Experiment]] = {}
     for name in dict.fromkeys(names):
@@ -79,8 +81,38 @@ def _loaded(names: Sequence[str]) -> list[tuple[str, Experiment]]:
                 f"{found[experiment.name][0]!r} and {name!r} are both called {experiment.name!r}: "
                 "rename one, or run one at a time on stores of their own."
             )
-        found[experiment.name] = name, experiment
-    return list(found.values())
+        if not with_scale or request.selection.scale in experiment.grids:
+            found[experiment.name] = name, experiment
+    return [(name, experiment, request.points(experiment)) for name, experiment in found.values()]
+
+
+def sweep(
+    wanted: Wanted, request: Request, store: Store, bar: CellBar, executor: Executor | None = None
+) -> Sweep:
+    """Return what computes the cells that the store lacks, on the executor or as is requested."""
+    _, experiment, points = wanted
+    asked = request.selection
+    words = record(experiment, asked.scale, asked.seeds, asked.overrides, request.device)
+    hire = partial(workers_of, experiment, executor, request.jobs)
+    return Sweep(
+        experiment, store, points, words, hire, request.device, request.retry_failed, bar.tell
+    )
+
+
+@contextlib.contextmanager
+def followed(wanted: Wanted, request: Request, console: Console) -> Iterator[CellBar]:
+    """Show how far it is.
+
+    Raises
+    ------
+    Stopped
+        Of Ctrl-C, after what is finished was saved.
+    """
+    with CellBar(console, wanted[1].name) as bar:
+        try:
+            yield bar
+        except KeyboardInterrupt:
+            raise Stopped(_stopped(bar, request)) from None
 
 
 def _told(ran: Ran, request: Request, console: Console, figures: Figures | None) -> int:
@@ -109,16 +141,13 @@ def _draw(ran: Ran, figures: Figures, scale: str, console: Console) -> None:
 
 def verify_experiments(names: Sequence[str], request: Request) -> int:
     """Print the claims of each and a summary; return 1 if a claim fails or cells failed."""
-    experiments = _loaded(names or shipped())
-    scale = request.selection.scale
-    if not names:
-        experiments = [pair for pair in experiments if scale in pair[1].grids]
-    for _, experiment in experiments:
-        request.check(experiment)
+    wanted = _wanted(names or shipped(), request, with_scale=not names)
     console, judged, runs, code = Console(highlight=False), [], [], 0
     with opened(request.store) as store:
-        for name, experiment in experiments:
-            ran = computed(name, experiment, request, store, console, arrays=True)
+        for one in wanted:
+            with followed(one, request, console) as bar:
+                table = sweep(one, request, store, bar).go(arrays=True)
+            ran = Ran(*one, table, bar.count)
             runs.append(ran)
             try:
                 own = ran.judged()
@@ -135,51 +164,10 @@ def verify_experiments(names: Sequence[str], request: Request) -> int:
 
 def _summarise(judged: Judged, runs: Sequence[Ran], console: Console) -> None:
     total, lost = sum(len(r.points) for r in runs), sum(len(r.failures) for r in runs)
-    there, seconds = sum(r.cached for r in runs), sum(r.seconds for r in runs)
+    there, seconds = sum(r.count.cached for r in runs), sum(r.count.elapsed for r in runs)
     cells = f"{total:,} cells, {lost:,} failed, {there:,} there before; {duration(seconds)}"
     text = f"{len(runs)} experiment{'s' * (len(runs) != 1)}, {counted(judged)}; {cells}"
     console.print(Text(text, style="bold"))
-
-
-def computed(
-    shown: str,
-    experiment: Experiment,
-    request: Request,
-    store: Store,
-    console: Console,
-    arrays: bool,
-    executor: Executor | None = None,
-) -> Ran:
-    """Compute what the store lacks: on the executor, or as the request says.
-
-    Raises
-    ------
-    Stopped
-        Of Ctrl-C, after what is finished was saved.
-    """
-    start = time.monotonic()
-    selection = request.selection
-    overrides: dict[str, Any] = dict(selection.overrides)
-    with CellBar(console, experiment.name) as bar:
-        try:
-            table = run(
-                experiment,
-                store=store,
-                executor=executor,
-                jobs=request.jobs,
-                scale=selection.scale,
-                seeds=selection.seeds,
-                device=request.device,
-                retry_failed=request.retry_failed,
-                arrays=arrays,
-                progress=bar.tell,
-                **overrides,
-            )
-        except KeyboardInterrupt:
-            raise Stopped(_stopped(bar, request)) from None
-    cached = 0 if bar.last is None else bar.last.cached
-    points = selection.points(experiment)
-    return Ran(shown, experiment, points, table, cached, time.monotonic() - start)
 
 
 @contextlib.contextmanager
@@ -200,8 +188,8 @@ def opened(path: Path) -> Iterator[Store]:
 
 def _stopped(bar: CellBar, request: Request) -> str:
     known = "what is finished is"
-    if bar.last is not None:
-        known = f"{bar.last.done:,} of {bar.last.total:,} cells are"
+    if bar.count.total:
+        known = f"{bar.count.done:,} of {bar.count.total:,} cells are"
     return f"stopped: {known} saved in {request.store}; the same command goes on from there."
 
 

@@ -135,20 +135,21 @@ class Request:
     retry_failed: bool = False
     dask: str | None = None
 
-    def check(self, experiment: Experiment) -> None:
-        """Refuse, before any work, what this experiment cannot do.
+    def points(self, experiment: Experiment) -> list[Point]:
+        """Return what is wanted of an experiment.
 
         Raises
         ------
         Refused
-            One sentence.
+            Of what it cannot do, before any work.
         """
-        self.selection.points(experiment)
+        points = self.selection.points(experiment)
         _check_device(self.device, here=self.dask in (None, "local"))
         if self.device != "cpu" and not experiment.takes_device:
             raise Refused(
                 f"experiment {experiment.name!r} runs on the CPU only: leave out --device."
             )
+        return points
 
 
 def _check_device(name: str, here: bool) -> None:
