@@ -56,22 +56,22 @@ class Ran:
         return judge(self.experiment, self.table)
 
 
-Wanted = tuple[str, Experiment, list[Point]]
+Asked = tuple[str, Experiment, list[Point]]
 
 
 def run_experiments(names: Sequence[str], request: Request, figures: Figures | None) -> int:
     """Run each, print claims, failures and where the figure is; return 1 if cells failed."""
-    wanted = _wanted(names, request)
+    asked = _asked(names, request)
     console, codes = Console(highlight=False), [0]
     with executor_of(request.dask, request.jobs) as executor, opened(request.store) as store:
-        for one in wanted:
+        for one in asked:
             with followed(one, request, console) as bar:
                 table = sweep(one, request, store, bar, executor).go(figures is not None)
             codes.append(_told(Ran(*one, table, bar.count), request, console, figures))
     return max(codes)
 
 
-def _wanted(names: Sequence[str], request: Request, with_scale: bool = False) -> list[Wanted]:
+def _asked(names: Sequence[str], request: Request, with_scale: bool = False) -> list[Asked]:
     """Return the experiments, each once; refuse two of one name, as results would mix."""
     found: dict[str, tuple[str, Experiment]] = {}
     for name in dict.fromkeys(names):
@@ -87,12 +87,12 @@ def _wanted(names: Sequence[str], request: Request, with_scale: bool = False) ->
 
 
 def sweep(
-    wanted: Wanted, request: Request, store: Store, bar: CellBar, executor: Executor | None = None
+    asked: Asked, request: Request, store: Store, bar: CellBar, executor: Executor | None = None
 ) -> Sweep:
     """Return what computes the cells that the store lacks, on the executor or as is requested."""
-    _, experiment, points = wanted
-    asked = request.selection
-    words = record(experiment, asked.scale, asked.seeds, asked.overrides, request.device)
+    _, experiment, points = asked
+    chosen = request.selection
+    words = record(experiment, chosen.scale, chosen.seeds, chosen.overrides, request.device)
     hire = partial(workers_of, experiment, executor, request.jobs)
     return Sweep(
         experiment, store, points, words, hire, request.device, request.retry_failed, bar.tell
@@ -100,7 +100,7 @@ def sweep(
 
 
 @contextlib.contextmanager
-def followed(wanted: Wanted, request: Request, console: Console) -> Iterator[CellBar]:
+def followed(asked: Asked, request: Request, console: Console) -> Iterator[CellBar]:
     """Show how far it is.
 
     Raises
@@ -108,7 +108,7 @@ def followed(wanted: Wanted, request: Request, console: Console) -> Iterator[Cel
     Stopped
         Of Ctrl-C, after what is finished was saved.
     """
-    with CellBar(console, wanted[1].name) as bar:
+    with CellBar(console, asked[1].name) as bar:
         try:
             yield bar
         except KeyboardInterrupt:
@@ -141,10 +141,10 @@ def _draw(ran: Ran, figures: Figures, scale: str, console: Console) -> None:
 
 def verify_experiments(names: Sequence[str], request: Request) -> int:
     """Print the claims of each and a summary; return 1 if a claim fails or cells failed."""
-    wanted = _wanted(names or shipped(), request, with_scale=not names)
+    asked = _asked(names or shipped(), request, with_scale=not names)
     console, judged, runs, code = Console(highlight=False), [], [], 0
     with opened(request.store) as store:
-        for one in wanted:
+        for one in asked:
             with followed(one, request, console) as bar:
                 table = sweep(one, request, store, bar).go(arrays=True)
             ran = Ran(*one, table, bar.count)
