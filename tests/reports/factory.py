@@ -14,7 +14,7 @@ from gradfeat.table.results import (
     FitReport,
     Interval,
     MethodResult,
-    PassTaken,
+    PassTime,
     Streaming,
     Verdict,
 )
@@ -294,7 +294,7 @@ def all_failed(report: FitReport) -> FitReport:
 
 def streamed(report: FitReport) -> FitReport:
     """Rows that were not held; one pass was finished before an interruption."""
-    passes = (PassTaken("Look: rows and target", 8_000, 1.6), PassTaken("AGOP", 0, 0.0))
+    passes = (PassTime("Look: rows and target", 8_000, 1.6), PassTime("AGOP", 0, 0.0))
     return replace(report, streaming=Streaming(8, "2 threads <b>", 500, passes))
 
 

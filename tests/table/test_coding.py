@@ -16,7 +16,7 @@ from gradfeat.rows.in_process import InProcess, Threads
 from gradfeat.rows.rows import Rows
 from gradfeat.table.coding import EncodedRows
 from gradfeat.table.fitting import situation
-from gradfeat.table.methods import Situation
+from gradfeat.table.methods import MethodInput
 from gradfeat.table.prepared import Prepared
 from gradfeat.table.request import Request, chosen_methods
 from gradfeat.table.scores import Predictions, replicates, resampled, resamples
@@ -36,7 +36,7 @@ def blocks(source: EncodedRows) -> list[Block]:
     return [block for piece in source.pieces() for block in piece.read()]
 
 
-def made(found: Prepared, width: int) -> Situation:
+def made(found: Prepared, width: int) -> MethodInput:
     return situation(found, Request("t", "y", width=width), 5.0, found.n_train, found.y_train)
 
 

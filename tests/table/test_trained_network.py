@@ -7,7 +7,7 @@ import pytest
 
 from gradfeat.table import budgets as module
 from gradfeat.table.budgets import epochs
-from gradfeat.table.methods import METHODS, Situation, validation_folds
+from gradfeat.table.methods import METHODS, MethodInput, validation_folds
 
 MAKE = next(m.make for m in METHODS if m.name == "trained-network")
 
@@ -33,10 +33,10 @@ def test_passes_stay_within_limits():
     assert epochs(1e9, 10, 4, 1, 8) == 200
 
 
-def situation(y: np.ndarray, classification: bool) -> Situation:
+def situation(y: np.ndarray, classification: bool) -> MethodInput:
     fewest = int(np.unique(y, return_counts=True)[1].min()) if classification else len(y)
     folds = validation_folds(y, classification)
-    return Situation(len(y), fewest, classification, 0, None, folds, 3, 1, 5.0)
+    return MethodInput(len(y), fewest, classification, 0, None, folds, 3, 1, 5.0)
 
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")

@@ -115,12 +115,10 @@ class EncodedRows(OverTables):
 
     @property
     def convert(self) -> Convert:
-        """Blocks of training rows."""
         return self.coding.blocks
 
     @property
     def rows(self) -> int:
-        """Training rows."""
         return self._rows
 
     @property

@@ -82,13 +82,11 @@ def as_text(column: pd.Series) -> pd.Series:
     >>> as_text(pd.Series([1.0, None, 2.5])).tolist()
     ['1', None, '2.5']
     """
-    match column.dtype:
-        case pd.StringDtype():
-            codes, levels = pd.factorize(column)  # each distinct string is looked at once
-            found = np.array([*_texts(pd.Series(levels)), None], dtype=object)
-            return pd.Series(found[codes], index=column.index, dtype=object, name=column.name)
-        case _:
-            return _texts(column)
+    if column.dtype not in ("str", "string"):
+        return _texts(column)
+    codes, levels = pd.factorize(column)  # each distinct string is looked at once
+    found = np.array([*_texts(pd.Series(levels)), None], dtype=object)
+    return pd.Series(found[codes], index=column.index, dtype=object, name=column.name)
 
 
 def _texts(column: pd.Series) -> pd.Series:

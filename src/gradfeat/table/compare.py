@@ -23,7 +23,7 @@ from gradfeat.table.methods import Method
 from gradfeat.table.notes import unread_sentence
 from gradfeat.table.prepared import Prepared, prepare, prepare_streamed
 from gradfeat.table.request import Request, check_device, chosen_methods
-from gradfeat.table.results import Directions, FitReport, PassTaken, Streaming
+from gradfeat.table.results import Directions, FitReport, PassTime, Streaming
 from gradfeat.table.scores import merit, verdict
 from gradfeat.table.table_model import TableModel
 
@@ -52,17 +52,16 @@ class PassLog:
         Told of every tick, with what it is for.
     purpose : str
         What the passes are for.
-    taken : list of PassTaken
+    taken : list of PassTime
         Those that are finished.
     """
 
     progress: PassProgress
     purpose: str = ""
-    taken: list[PassTaken] = field(default_factory=list)
+    taken: list[PassTime] = field(default_factory=list)
     _last: Tick | None = None
 
     def __call__(self, tick: Tick) -> None:
-        """Of an engine."""
         if self._last is not None and tick.seconds == 0.0:
             self._close()
         self._last = tick
@@ -77,7 +76,7 @@ class PassLog:
         last, self._last = self._last, None
         if last is not None:
             label = f"{self.purpose}: {last.label}"
-            self.taken.append(PassTaken(label, last.rows, last.seconds))
+            self.taken.append(PassTime(label, last.rows, last.seconds))
 
 
 def compare(frame: pd.DataFrame, request: Request, progress: Progress) -> Comparison:

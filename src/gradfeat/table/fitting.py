@@ -15,7 +15,7 @@ from threadpoolctl import threadpool_limits
 
 from gradfeat.models.search.search import search_deadline
 from gradfeat.rows.errors import EngineError, SourceError
-from gradfeat.table.methods import Method, Situation, validation_folds
+from gradfeat.table.methods import Method, MethodInput, validation_folds
 from gradfeat.table.prepared import Prepared
 from gradfeat.table.request import Request
 from gradfeat.table.results import MethodResult
@@ -34,8 +34,6 @@ SEARCH_SHARE = 0.5
 
 @dataclass(frozen=True, eq=False)
 class Fitted:
-    """One fitted method."""
-
     method: Method
     result: MethodResult
     estimator: Any = None
@@ -87,14 +85,14 @@ def fit_method(
 
 def situation(
     table: Prepared, request: Request, seconds: float, rows: int, y: NDArray[Any]
-) -> Situation:
+) -> MethodInput:
     """What a method is made for that is fitted to so many rows, with targets `y` where held."""
     classification = table.target.task == "classification"
     fewest = rows
     if classification:
         all_held = rows == len(y)
         fewest = int(np.unique(y, return_counts=True)[1].min()) if all_held else table.fewest
-    return Situation(
+    return MethodInput(
         rows,
         fewest,
         classification,

@@ -29,7 +29,7 @@ MOST_LEFT_OUT = 22_000
 
 
 @dataclass(frozen=True)
-class Situation:
+class MethodInput:
     """What a method is made for.
 
     `rows` are those of the fit, `outputs` the number of quantities or codes predicted, `fewest`
@@ -94,7 +94,7 @@ class Method:
         On the command line, and printed.
     family : {"fixed", "learned", "reference"}
         What its features are. Those that are no reference are gradfeat's own and can be saved.
-    make : callable (Situation) -> estimator
+    make : callable (MethodInput) -> estimator
         An unfitted estimator.
     share : float
         Its share of the time, relative to the others.
@@ -115,7 +115,7 @@ class Method:
     name: str
     label: str
     family: Family
-    make: Callable[[Situation], Any]
+    make: Callable[[MethodInput], Any]
     share: float
     square: bool = False
     in_memory: bool = False
@@ -151,35 +151,35 @@ def log_likelihood(estimator: Any, X: NDArray[np.float64], y: NDArray[Any]) -> f
     return float(np.log(np.where(owned.any(axis=1), (P * owned).sum(axis=1), 1e-15)).mean())
 
 
-def _linear(s: Situation) -> Any:
+def _linear(s: MethodInput) -> Any:
     from gradfeat.estimators import LinearClassifier, LinearRegressor
 
     make = LinearClassifier if s.classification else LinearRegressor
     return make(penalty_by=s.penalty_by, **s.common)
 
 
-def _random_features(s: Situation) -> Any:
+def _random_features(s: MethodInput) -> Any:
     from gradfeat.estimators import RandomFeaturesClassifier, RandomFeaturesRegressor
 
     make = RandomFeaturesClassifier if s.classification else RandomFeaturesRegressor
     return make(width=s.width, penalty_by=s.penalty_by, **s.common)
 
 
-def _kernel(s: Situation) -> Any:
+def _kernel(s: MethodInput) -> Any:
     from gradfeat.estimators import KernelClassifier, KernelRegressor
 
     make = KernelClassifier if s.classification else KernelRegressor
     return make(kernel=None, **s.common)
 
 
-def _gradient_features(s: Situation) -> Any:
+def _gradient_features(s: MethodInput) -> Any:
     from gradfeat.estimators import GradientFeatureClassifier, GradientFeatureRegressor
 
     make = GradientFeatureClassifier if s.classification else GradientFeatureRegressor
     return make(width=s.width, n_steps=None, whiten=None, penalty_by=s.penalty_by, **s.common)
 
 
-def _induced(s: Situation) -> Any:
+def _induced(s: MethodInput) -> Any:
     from gradfeat.estimators import InducedNetworkClassifier, InducedNetworkRegressor
     from gradfeat.table.budgets import gradient_rows
 
@@ -187,7 +187,7 @@ def _induced(s: Situation) -> Any:
     return make(feature_rows=gradient_rows(s.seconds, s.columns, s.outputs), **s.common)
 
 
-def _rfm(s: Situation) -> Any:
+def _rfm(s: MethodInput) -> Any:
     from gradfeat.estimators import RFMClassifier, RFMRegressor
 
     make = RFMClassifier if s.classification else RFMRegressor
@@ -200,7 +200,7 @@ HIDDEN, WEIGHT_DECAY = 256, 1e-3
 HELD_OUT_ROWS = 30
 
 
-def _trained_network(s: Situation) -> Any:
+def _trained_network(s: MethodInput) -> Any:
     """Both layers by Adam; a tenth of the rows says when to stop, where there are enough.
 
     Columns are first brought to one, so that the squares of extreme values do not overflow.
@@ -225,7 +225,7 @@ def _trained_network(s: Situation) -> Any:
     return TransformedTargetRegressor(network, transformer=StandardScaler())
 
 
-def _boosting(s: Situation) -> Any:
+def _boosting(s: MethodInput) -> Any:
     from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
     from sklearn.model_selection import GridSearchCV
 

@@ -78,7 +78,6 @@ class Prepared:
 
     @property
     def n_rows(self) -> int:
-        """Rows with a target."""
         return self.n_train + len(self.test)
 
 

@@ -127,8 +127,8 @@ class UnreadCells:
 
 
 @dataclass(frozen=True)
-class PassTaken:
-    """One pass over the rows: what for, and how many rows in how many seconds.
+class PassTime:
+    """One pass: what for, and how many rows in how many seconds.
 
     No row where a pass was finished in an earlier run, which was interrupted.
     """
@@ -140,7 +140,7 @@ class PassTaken:
 
 @dataclass(frozen=True)
 class Streaming:
-    """How rows were passed over: in how many pieces, by what, and what of them was held.
+    """How rows were streamed: in how many pieces, by what, and what of them was held.
 
     `sample` are the rows by which columns are encoded and settings are chosen.
     """
@@ -148,7 +148,7 @@ class Streaming:
     pieces: int
     engine: str
     sample: int
-    passes: tuple[PassTaken, ...]
+    passes: tuple[PassTime, ...]
 
 
 @dataclass(frozen=True)

@@ -118,7 +118,6 @@ class RowSample:
         return RowSample(distinct[:size], count[:size], frame)
 
     def union(self, other: RowSample, size: int) -> RowSample:
-        """The least of both."""
         if not len(self.hash):
             return other
         if not len(other.hash):

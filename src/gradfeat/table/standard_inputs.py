@@ -1,4 +1,4 @@
-"""Encoded columns to inputs with zero mean and covariance I, far values pulled in."""
+"""Encoded columns to inputs with zero mean and covariance I, outliers pulled in."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class StandardInputs:
     Attributes
     ----------
     columns : array (n, d)
-        Encoded columns, far values pulled in, mean 0 and spread 1.
+        Encoded columns, outliers pulled in, mean 0 and standard deviation 1.
     whitened : Tensor (n, q)
         The same rows whitened, long ones pulled in.
     varying : int
@@ -74,7 +74,7 @@ def standard_inputs(X: Floats) -> StandardInputs:
 
 
 def _clipped(X: Floats) -> tuple[Floats, Floats]:
-    """Standardised columns with far values pulled in, and the share of those in each.
+    """Standardised columns with outliers pulled in, and the share of those in each.
 
     A column whose middle 99 % is one value stays as it is.
     """

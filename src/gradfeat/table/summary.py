@@ -43,7 +43,6 @@ class TableSummary:
 
     @property
     def known(self) -> int:
-        """Rows with a target."""
         return self.rows - self.target.missing
 
 
@@ -94,13 +93,11 @@ class Summarise(Statistic[pd.DataFrame, TableSummary, TableSummary]):
         return TableSummary(len(frame), TargetValues.of(column), sample, as_text)
 
     def merge(self, one: TableSummary, other: TableSummary) -> TableSummary:
-        """Both together."""
         sample = one.sample.union(other.sample, self.size)
         target = one.target.union(other.target)
         return TableSummary(one.rows + other.rows, target, sample, one.as_text | other.as_text)
 
     def finish(self, state: TableSummary) -> TableSummary:
-        """The sum itself."""
         return state
 
     def pack(self, state: TableSummary) -> dict[str, Tensor]:
@@ -117,7 +114,6 @@ class Summarise(Statistic[pd.DataFrame, TableSummary, TableSummary]):
         }
 
     def unpack(self, packed: Mapping[str, Tensor]) -> TableSummary:
-        """Inverse of :meth:`pack`."""
         rows, missing, infinite = packed["counts"].tolist()
         least, greatest = packed["ends"].tolist()
         values, frame = (_frame_of(packed[name]) for name in ("values", "sample"))

@@ -76,7 +76,6 @@ class TableModel:
         write(path, self._contents())
 
     def to_bytes(self) -> bytes:
-        """What :meth:`save` writes."""
         return as_bytes(self._contents())
 
     def _contents(self) -> Contents:

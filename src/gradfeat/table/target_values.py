@@ -51,9 +51,8 @@ class TargetValues:
         key = column.astype(np.float64) if numbers else as_text(column)
         known = key.notna()
         key, value = key.loc[known], column.loc[known]
-        match value.dtype:
-            case pd.StringDtype():
-                value = key
+        if value.dtype in ("str", "string"):
+            value = key
         finite = key.loc[np.isfinite(key)] if numbers else key.iloc[:0]
         least = float(finite.min()) if len(finite) else np.inf
         greatest = float(finite.max()) if len(finite) else -np.inf

@@ -12,11 +12,10 @@ import pandas as pd
 import pytest
 import torch
 
-from gradfeat.maths.blocks import collect
 from gradfeat.rows.errors import SourceError
 from gradfeat.rows.sources.in_memory import FrameTables
 from gradfeat.rows.sources.parquet import ParquetTables
-from gradfeat.rows.sources.table_rows import Dropped, DroppedRows, TableRows
+from gradfeat.rows.sources.table_rows import TableRows
 
 GOOD = {"a": [1.0, 2.0, 3.0, 4.0], "b": [1, 2, 3, 4], "w": [1, 0, 2, 1], "y": [1.0, 2.0, 3.0, 4.0]}
 
@@ -99,7 +98,7 @@ def test_missing_values_of_nullable_columns_are_found():
         blocks(rows_of(b=np.array([True, None, False, True], object)))
 
 
-def test_missing_targets_are_refused_with_their_number_or_dropped_and_counted():
+def test_missing_targets_are_refused_with_their_number_or_dropped():
     y = [1.0, np.nan, np.nan, np.nan]
     with pytest.raises(SourceError, match=r"rows 0 to 1: target 'y' is missing in 1 row: .*drop"):
         blocks(rows_of(y=y))
@@ -107,11 +106,6 @@ def test_missing_targets_are_refused_with_their_number_or_dropped_and_counted():
     first, second = blocks(rows)
     assert first.X.tolist() == [[1, 1, 1]]
     assert second.X.shape == (0, 3)
-    gaps = rows.gaps()
-    assert collect(DroppedRows(), blocks(gaps)) == Dropped(3, 4)
-    one, two = (DroppedRows().update(DroppedRows().init(b), b) for b in blocks(gaps))
-    packed = DroppedRows().pack(DroppedRows().merge(one, two))
-    assert DroppedRows().finish(DroppedRows().unpack(packed)) == Dropped(3, 4)
 
 
 def test_a_row_is_dropped_where_any_of_several_targets_is_missing():

@@ -23,8 +23,6 @@ _METHODS = ", ".join(method.name for method in METHODS)
 
 
 class TaskName(StrEnum):
-    """What the target is."""
-
     AUTO = "auto"
     REGRESSION = "regression"
     CLASSIFICATION = "classification"

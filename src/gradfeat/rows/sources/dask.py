@@ -197,22 +197,18 @@ class DaskTables(Tables):
 
     @property
     def name(self) -> str:
-        """A Dask DataFrame."""
         return "the Dask DataFrame"
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Its columns."""
         return tuple(self.frame.columns)
 
     @property
     def rows(self) -> None:
-        """Not known."""
         return None
 
     @property
     def count(self) -> int:
-        """Number of partitions."""
         return self.frame.npartitions
 
     @property
@@ -226,7 +222,6 @@ class DaskTables(Tables):
         return DaskTables(self.frame[list(columns)])
 
     def pieces(self) -> Iterator[PartitionPiece]:
-        """One for each partition."""
         for number, part in enumerate(parts(self.frame.optimize())):
             yield PartitionPiece(part, number)
 
@@ -309,7 +304,6 @@ class DaskArrayRows(NumericSource):
 
     @property
     def count(self) -> int:
-        """Number of row chunks."""
         return self.X.numblocks[0]
 
     @property

@@ -80,12 +80,10 @@ class ArrayRows(NumericSource):
 
     @property
     def rows(self) -> int:
-        """Length of the arrays."""
         return len(self.X)
 
     @property
     def count(self) -> int:
-        """Number of slices."""
         return range_count(self.rows, self.piece_rows)
 
     @property
@@ -100,7 +98,6 @@ class ArrayRows(NumericSource):
         return False
 
     def pieces(self) -> Iterator[BlockPiece]:
-        """Slices."""
         for rows in ranges(self.rows, self.piece_rows):
             w = None if self.w is None else self.w[rows.of]
             yield BlockPiece(self.X[rows.of], self.y[rows.of], w, self.dtype, rows.name)
@@ -112,7 +109,7 @@ class FrameTables(Tables):
     Parameters
     ----------
     frames : DataFrame, or several
-        With the same columns; frames without rows are passed over.
+        With the same columns; frames without rows are left out.
     piece_rows : int
         Rows of a piece at most.
 
@@ -150,7 +147,6 @@ class FrameTables(Tables):
 
     @property
     def name(self) -> str:
-        """Data frames."""
         return "the data frame" if len(self.frames) == 1 else f"{len(self.frames)} data frames"
 
     @property
@@ -160,12 +156,10 @@ class FrameTables(Tables):
 
     @property
     def rows(self) -> int:
-        """Rows of all frames."""
         return sum(len(frame) for frame in self.frames)
 
     @property
     def count(self) -> int:
-        """Number of slices."""
         return sum(range_count(len(frame), self.piece_rows) for frame in self.frames)
 
     @property

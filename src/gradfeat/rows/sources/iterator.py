@@ -111,12 +111,10 @@ class IteratorRows(NumericSource):
 
     @property
     def rows(self) -> None:
-        """Not known."""
         return None
 
     @property
     def count(self) -> None:
-        """Not known."""
         return None
 
     @property
@@ -201,7 +199,6 @@ class IteratorTables(Tables):
 
     @property
     def name(self) -> str:
-        """An iterator."""
         return "the iterator of data frames"
 
     @property
@@ -211,12 +208,10 @@ class IteratorTables(Tables):
 
     @property
     def rows(self) -> None:
-        """Not known."""
         return None
 
     @property
     def count(self) -> None:
-        """Not known."""
         return None
 
     @property
@@ -235,7 +230,6 @@ class IteratorTables(Tables):
         return IteratorTables(self.passes.factory, columns, self.given)
 
     def pieces(self) -> Iterator[Listed[pd.DataFrame]]:
-        """One for each item."""
         for number, item in enumerate(self.passes.all()):
             frame = _frame(item, number)
             refuse_unknown(f"data frame {number} of the iterator", self._names, frame.columns)

@@ -45,7 +45,6 @@ class JsonLayout(Layout):
 
     @property
     def cells(self) -> Mapping[str, Cells]:
-        """Values have types."""
         return {}
 
     def select(self, columns: Sequence[str], where: str) -> JsonLayout:
@@ -61,7 +60,6 @@ class JsonLayout(Layout):
         return replace(self, selected=tuple(columns))
 
     def read_as(self, cells: Mapping[str, Cells]) -> JsonLayout:
-        """Values keep their types."""
         del cells
         return self
 

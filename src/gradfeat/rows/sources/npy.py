@@ -36,7 +36,6 @@ class NpyFiles:
     w: FoundFile | None
 
     def __iter__(self) -> Iterator[FoundFile]:
-        """Those that there are."""
         return (file for file in (self.X, self.y, self.w) if file is not None)
 
 
@@ -140,12 +139,10 @@ class NpyRows(NumericSource):
 
     @property
     def rows(self) -> int:
-        """Length of the arrays."""
         return self.length
 
     @property
     def count(self) -> int:
-        """Number of ranges."""
         return range_count(self.length, self.piece_rows)
 
     @property
@@ -155,7 +152,6 @@ class NpyRows(NumericSource):
         return "\n".join([*files, f"{self.piece_rows} {self.dtype}"])
 
     def pieces(self) -> Iterator[NpyPiece]:
-        """Ranges of rows."""
         for rows in ranges(self.rows, self.piece_rows):
             yield NpyPiece(self.files, rows, self.dtype)
 

@@ -171,7 +171,6 @@ class RowRange:
 
     @property
     def of(self) -> slice:
-        """As an index."""
         return slice(self.start, self.stop)
 
 
@@ -231,7 +230,6 @@ class BlockPiece(Piece[Block]):
 
     @property
     def name(self) -> str:
-        """Where the rows are."""
         return self.place
 
     def read(self) -> Iterator[Block]:

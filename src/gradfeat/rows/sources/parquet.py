@@ -117,7 +117,7 @@ class ParquetTables(Tables):
 
     Small row groups that follow each other, also over files, make one piece of at most
     `piece_rows` rows; a larger row group is one piece that is read in several chunks, so that
-    memory stays bounded. Folders ``a=1/`` are columns; files without rows are passed over. A
+    memory stays bounded. Folders ``a=1/`` are columns; files without rows are left out. A
     column stored as codes of categories is read as its values; types that differ in width alone
     are read as the widest. A damaged page is certain to be noticed only where the file has page
     checksums (``write_page_checksum=True`` of pyarrow).
@@ -173,12 +173,10 @@ class ParquetTables(Tables):
 
     @property
     def rows(self) -> int:
-        """Rows of all files."""
         return sum(sum(footer.groups) for footer in self.footers)
 
     @property
     def count(self) -> int:
-        """Number of pieces."""
         return sum(1 for _ in self.pieces())
 
     @property

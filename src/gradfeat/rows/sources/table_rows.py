@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal, cast
 
@@ -12,7 +12,7 @@ import torch
 from pandas.api.types import infer_dtype
 from torch import Tensor
 
-from ...maths.blocks import Block, Statistic
+from ...maths.blocks import Block
 from ..errors import SourceError
 from ..source import Columns
 from .numeric import all_finite, checked_dtype
@@ -72,12 +72,6 @@ class NumericColumns:
     def blocks(self, frame: pd.DataFrame, where: str) -> Iterator[Block]:
         """:meth:`block`, as sources over tables give it."""
         yield self.block(frame, where)
-
-    def gap_blocks(self, frame: pd.DataFrame, where: str) -> Iterator[Block]:
-        """X and y are 1 for each row with a missing target, 0 for others."""
-        absent = numbers_of(frame, self.targets, where, self.dtype).isnan().any(1)
-        gaps = absent[:, None].to(self.dtype)
-        yield Block(gaps, gaps, torch.ones_like(gaps[:, 0]))
 
     def _refuse_missing(self, y: Tensor, where: str) -> None:
         if self.missing == "drop":
@@ -173,7 +167,7 @@ class TableRows(OverTables):
     weight : str, optional
         Column of weights; left out: 1.
     missing : {"refuse", "drop"}
-        What to do with rows without a target; :meth:`gaps` counts them.
+        What to do with rows without a target.
     dtype : torch.dtype
         float64 or float32, of the blocks.
 
@@ -246,87 +240,3 @@ class TableRows(OverTables):
     def convert(self) -> Convert:
         """One block for each data frame."""
         return self.numeric.blocks
-
-    def gaps(self) -> Gaps:
-        """Where targets are missing: a source to count dropped rows with."""
-        return Gaps(self.tables.select(list(self.numeric.targets)), self.numeric)
-
-
-class Gaps(OverTables):
-    """1 for each row with a missing target, 0 for others; the targets alone are read.
-
-    Summed by any engine with :class:`~gradfeat.rows.sources.table_rows.DroppedRows`.
-    """
-
-    def __init__(self, tables: Tables, numeric: NumericColumns) -> None:
-        self.tables, self.numeric = tables, numeric
-
-    @property
-    def columns(self) -> Columns:
-        """One of each."""
-        return Columns(("missing",), ("missing",))
-
-    @property
-    def rows(self) -> int | None:
-        """Those of the table."""
-        return self.tables.rows
-
-    @property
-    def fingerprint(self) -> str:
-        """That of the table."""
-        return f"gaps {self.tables.fingerprint}\n{self.numeric}"
-
-    @property
-    def convert(self) -> Convert:
-        """One block for each data frame."""
-        return self.numeric.gap_blocks
-
-
-@dataclass(frozen=True)
-class Dropped:
-    """Counts of rows: those left out, and all."""
-
-    dropped: int
-    rows: int
-
-
-@dataclass(frozen=True)
-class DroppedRows(Statistic[Block, Tensor, Dropped]):
-    """Sum over rows of (missing, 1), for the source :meth:`TableRows.gaps`.
-
-    Examples
-    --------
-    >>> import pandas as pd
-    >>> from gradfeat.maths.blocks import collect
-    >>> from gradfeat.rows.sources.in_memory import FrameTables
-    >>> from gradfeat.rows.sources.table_rows import TableRows
-    >>> frame = pd.DataFrame({"x": [1.0, 2.0], "y": [5.0, None]})
-    >>> gaps = TableRows(FrameTables(frame), "y", missing="drop").gaps()
-    >>> collect(DroppedRows(), (block for piece in gaps.pieces() for block in piece.read()))
-    Dropped(dropped=1, rows=2)
-    """
-
-    def init(self, block: Block) -> Tensor:
-        """Zeros."""
-        del block
-        return torch.zeros(2, dtype=torch.int64)
-
-    def update(self, state: Tensor, block: Block) -> Tensor:
-        """Add rows."""
-        return state + torch.tensor([int(block.X.sum(dtype=torch.float64)), len(block.X)])
-
-    def merge(self, one: Tensor, other: Tensor) -> Tensor:
-        """Sum."""
-        return one + other
-
-    def finish(self, state: Tensor) -> Dropped:
-        """As two numbers."""
-        return Dropped(int(state[0]), int(state[1]))
-
-    def pack(self, state: Tensor) -> dict[str, Tensor]:
-        """As it is."""
-        return {"counts": state}
-
-    def unpack(self, packed: Mapping[str, Tensor]) -> Tensor:
-        """As it was."""
-        return packed["counts"].clone()

@@ -138,7 +138,6 @@ class ConvertedPiece(Piece[Block]):
 
     @property
     def name(self) -> str:
-        """Where the rows are."""
         return self.piece.name
 
     def read(self) -> Iterator[Block]:
@@ -165,12 +164,10 @@ class OverTables(NumericSource):
 
     @property
     def count(self) -> int | None:
-        """As of the table."""
         return self.tables.count
 
     @property
     def parallel(self) -> bool:
-        """As of the table."""
         return self.tables.parallel
 
     def pieces(self) -> Iterator[ConvertedPiece]:
