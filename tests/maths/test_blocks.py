@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from gradfeat.maths.activations import ReLU, Tanh
-from gradfeat.maths.blocks import Block, collect, state_of
+from gradfeat.maths.blocks import Block, collect
 from gradfeat.maths.statistics.first_layer_gradient import FirstLayerGradient
 from gradfeat.maths.statistics.gradient_outer_products import GradientOuterProducts
 from gradfeat.maths.statistics.joint import Joint
@@ -21,6 +21,14 @@ G = torch.Generator().manual_seed(0)
 X, y = torch.randn(50, 3, generator=G).double() + 1e3, torch.randn(50, 2, generator=G).double()
 w = torch.rand(50, generator=G).double() + 0.1
 W, b, a = (torch.randn(*s, generator=G).double() for s in ((6, 3), (6,), (6, 2)))
+
+
+def state_of(statistic, blocks):
+    """State of all blocks, one after the other."""
+    state = statistic.init(blocks[0])
+    for block in blocks:
+        state = statistic.update(state, block)
+    return state
 
 
 @pytest.fixture(autouse=True)

@@ -93,21 +93,6 @@ class Statistic(ABC, Generic[Chunk, State, Result_co]):
         """Inverse of :meth:`pack`; owns its memory."""
 
 
-def state_of(statistic: Statistic[Chunk, State, Result_co], blocks: Iterable[Chunk]) -> State:
-    """State of all blocks, one after the other.
-
-    Raises
-    ------
-    ValueError
-        When there is no block.
-    """
-    blocks = iter(blocks)
-    first = next(blocks, None)
-    if first is None:
-        raise ValueError("there are no rows to fit on: give at least one block of rows.")
-    return fold(statistic.update, blocks, statistic.update(statistic.init(first), first))
-
-
 def collect(statistic: Statistic[Chunk, State, Result_co], blocks: Iterable[Chunk]) -> Result_co:
     """The statistic of all blocks, here and now.
 
@@ -123,7 +108,12 @@ def collect(statistic: Statistic[Chunk, State, Result_co], blocks: Iterable[Chun
     >>> float(collect(Moments(), [one, one]).weight)
     4.0
     """
-    return statistic.finish(state_of(statistic, blocks))
+    blocks = iter(blocks)
+    first = next(blocks, None)
+    if first is None:
+        raise ValueError("there are no rows to fit on: give at least one block of rows.")
+    state = statistic.update(statistic.init(first), first)
+    return statistic.finish(fold(statistic.update, blocks, state))
 
 
 def accumulator(*shape: int, like: Tensor) -> Tensor:

@@ -68,9 +68,9 @@ def add_gram_(C: Float[Tensor, "m m"], F: Float[Tensor, "n m"]) -> None:
 def _update(C: Tensor, F: Tensor) -> None:
     """Row-major matrices are their transposes to BLAS: its lower triangle is the upper one here."""
     (n, m), (update, number) = F.shape, _UPDATES[F.dtype]
-    sizes, one = [ctypes.c_int(m), ctypes.c_int(n)], number(1.0)
-    letters = [ctypes.c_char(letter) for letter in (b"L", b"N")]
-    lower, plain, m_, n_, scale = (ctypes.addressof(value) for value in (*letters, *sizes, one))
+    values = (ctypes.c_char(b"L"), ctypes.c_char(b"N"), ctypes.c_int(m), ctypes.c_int(n))
+    one = number(1.0)
+    lower, plain, m_, n_, scale = map(ctypes.addressof, (*values, one))
     update(lower, plain, m_, n_, scale, F.data_ptr(), m_, scale, C.data_ptr(), m_)
 
 

@@ -94,7 +94,12 @@ class GradientStep(Learner[TwoLayer]):
         if self.n_steps == 0:
             yield self._random_features(start, rows, seed)
         for step in range(1, self.n_steps + 1):
-            W = self._next_rows(net, rows, seed, step)
+            if step == 1:
+                W = self._sized(self._gradient(net, rows, mirrored=True))
+            elif self.update == "gradient":
+                W = net.W + self._sized(self._gradient(net, rows, mirrored=False))
+            else:
+                W = self._ansatz(net, rows, seed, step)
             b = start.b
             if self.redraw_biases:
                 b = draw(rows.template.X, seed, f"b{step}", self.width)
@@ -120,13 +125,6 @@ class GradientStep(Learner[TwoLayer]):
         W = draw_first_layer(none.X, self.width, "gaussian", seed)
         b = draw(none.X, seed, "b", self.width)
         return with_head(replace(start, W=W, b=b), rows, self.head, seed)
-
-    def _next_rows(self, net: TwoLayer, rows: Rows, seed: int, step: int) -> Tensor:
-        if step == 1:
-            return self._sized(self._gradient(net, rows, mirrored=True))
-        if self.update == "gradient":
-            return net.W + self._sized(self._gradient(net, rows, mirrored=False))
-        return self._ansatz(net, rows, seed, step)
 
     def _gradient(self, net: TwoLayer, rows: Rows, *, mirrored: bool) -> Tensor:
         """Minus the gradient of the mean squared error in W.

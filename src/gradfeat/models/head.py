@@ -148,19 +148,15 @@ def _streamed(head: RidgeHead, rows: Rows, features: Features, seed: int, label:
     if head.penalty is not None or head.select == "gcv":
         return _like(rows, ridge_of(m, head))
     path = gram_ridge(m, intercept=head.intercept)
-    return _like(rows, _solution(path, _by_loo(path, rows, features, label)))
+    lams = tuple(sorted(path.grid(), reverse=True))
+    loo = LeaveOneOut(path, lams, features.map, features.row_bytes)
+    errors = rows.collect(loo, f"{label}, left out")
+    return _like(rows, _solution(path, lams[int(errors.nan_to_num(nan=torch.inf).argmin())]))
 
 
 def _like(rows: Rows, found: Head) -> Head:
     X = rows.template.X
     return found[0].to(X), found[1].to(X), found[2]
-
-
-def _by_loo(path: GramRidge, rows: Rows, features: Features, label: str) -> float:
-    lams = tuple(sorted(path.grid(), reverse=True))
-    loo = LeaveOneOut(path, lams, features.map, features.row_bytes)
-    errors = rows.collect(loo, f"{label}, left out")
-    return lams[int(errors.nan_to_num(nan=torch.inf).argmin())]
 
 
 def _validated(head: RidgeHead, rows: Rows, features: Features, seed: int, label: str) -> Head:

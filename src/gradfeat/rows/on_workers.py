@@ -29,10 +29,10 @@ def folds_on(workers: Workers, work: Work, level: int) -> Generator[Folded[Any],
     segments = work.segments(level)
     start = workers.share(dumps(work.statistic, "the statistic"))
 
-    def started(segment: Segment) -> Future[Any]:
-        return start(fold_bytes, segment_bytes(segment, work.source.parallel))
+    def sent(segment: Segment) -> tuple[Any, ...]:
+        return fold_bytes, segment_bytes(segment, work.source.parallel)
 
-    flight = Flight(workers, started, DEATHS)
+    flight = Flight(workers, start, DEATHS, sent=sent)
     while True:
         while flight.room and _near(flight.items) and (segment := next(segments, None)) is not None:
             flight.start(segment)

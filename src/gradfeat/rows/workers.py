@@ -225,7 +225,7 @@ def _die_with(leash: connection.Connection) -> None:
     os._exit(1)
 
 
-def _whole(item: Item) -> Iterable[Item]:
+def _whole(item: Item) -> tuple[Item]:
     return (item,)
 
 
@@ -238,12 +238,14 @@ class Flight(Generic[Item]):
     Parameters
     ----------
     workers : Workers
-    start : callable (Item) -> Future
-        Starts an item on them.
+    start : callable (...) -> Future
+        Starts a call on them.
     deaths : int
         Workers that may die of an item, 2 or more.
     apart : callable (Item) -> iterable of Item
         What flies again in the place of an item that was lost.
+    sent : callable (Item) -> tuple
+        The values of an item's call: the item itself unless told otherwise.
 
     Examples
     --------
@@ -257,12 +259,13 @@ class Flight(Generic[Item]):
     def __init__(
         self,
         workers: Workers,
-        start: Callable[[Item], Future[Any]],
+        start: Start,
         deaths: int,
         apart: Callable[[Item], Iterable[Item]] = _whole,
+        sent: Callable[[Item], tuple[Any, ...]] = _whole,
     ) -> None:
         self._workers = workers
-        self._call = start
+        self._call, self._sent = start, sent
         self._most = deaths
         self._apart = apart
         self._broken = False
@@ -291,7 +294,7 @@ class Flight(Generic[Item]):
             self._workers.restart()
             self._broken = False
         try:
-            self._flying[self._call(item)] = item, deaths
+            self._flying[self._call(*self._sent(item))] = item, deaths
         except BrokenExecutor as error:
             lost: Future[Any] = Future()
             lost.set_exception(error)
