@@ -54,7 +54,7 @@ def fit_refused(capsys, tmp_path, frame: pd.DataFrame, *options: object) -> str:
 @pytest.fixture
 def no_page(monkeypatch):
     """Leave out the figures, which take most of the time of a small fit."""
-    monkeypatch.setattr("gradfeat.cli.tool.render", lambda _: "<p>page</p>")
+    monkeypatch.setattr("gradfeat.cli.table.fit.render", lambda _: "<p>page</p>")
 
 
 def fitted(capsys, tmp_path, frame: pd.DataFrame, *options: object) -> tuple[Path, Ran]:
@@ -258,7 +258,7 @@ def model(tmp_path_factory) -> Path:
     table = written(quantity(), folder)
     words = ["fit", str(table), "--target", "y", "--out", str(folder / "out"), *QUICK]
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("gradfeat.cli.tool.render", lambda _: "<p>page</p>")
+        patch.setattr("gradfeat.cli.table.fit.render", lambda _: "<p>page</p>")
         assert guarded(app, words) == 0
     return folder / "out" / "model.gradfeat"
 

@@ -19,23 +19,23 @@ class Room(NamedTuple):
 
 
 #: All rooms together.
-HOUSE: Final = Room(62_250, 424)
+HOUSE: Final = Room(62_000, 414)
 
 ROOMS: Final = {
-    "": Room(100, 1),
-    "catalogue": Room(9_000, 42),
-    "cli": Room(3_500, 34),
-    "diagnostics": Room(1_500, 11),
-    "drawing": Room(750, 9),
-    "estimators": Room(3_750, 25),
-    "figures": Room(1_650, 15),
-    "lab": Room(3_350, 23),
-    "maths": Room(4_850, 39),
-    "models": Room(12_300, 84),
-    "planning": Room(1_950, 14),
-    "reports": Room(900, 8),
-    "rows": Room(7_250, 42),
-    "table": Room(5_300, 39),
-    "tasks": Room(2_750, 23),
-    "theory": Room(5_330, 29),
+    "": Room(80, 1),
+    "catalogue": Room(8_780, 41),
+    "cli": Room(3_370, 31),
+    "diagnostics": Room(1_480, 10),
+    "drawing": Room(700, 8),
+    "estimators": Room(3_730, 25),
+    "figures": Room(1_610, 14),
+    "lab": Room(3_290, 21),
+    "maths": Room(4_680, 38),
+    "models": Room(12_090, 84),
+    "planning": Room(1_890, 13),
+    "reports": Room(850, 7),
+    "rows": Room(6_860, 37),
+    "table": Room(5_050, 34),
+    "tasks": Room(2_670, 22),
+    "theory": Room(5_150, 28),
 }
