@@ -34,14 +34,19 @@ class Stopped(Exception):
     """Ctrl-C, with what is kept and how to go on: one sentence."""
 
 
-def _sentences() -> tuple[type[Exception], ...]:
-    """Errors whose message is for the person at the keyboard; imported once one was raised."""
-    from gradfeat.estimators.container import ModelFileError
-    from gradfeat.lab.errors import ExperimentError, StoreError
-    from gradfeat.rows.errors import EngineError, SourceError
-    from gradfeat.table.errors import TableError
+#: Errors whose message is for the person at the keyboard, by the module that defines them.
+_SENTENCES = {
+    "gradfeat.estimators.container": ("ModelFileError",),
+    "gradfeat.lab.errors": ("ExperimentError", "StoreError"),
+    "gradfeat.rows.errors": ("EngineError", "SourceError"),
+    "gradfeat.table.errors": ("TableError",),
+}
 
-    return TableError, ModelFileError, ExperimentError, StoreError, SourceError, EngineError
+
+def _sentences() -> tuple[type[Exception], ...]:
+    """Those that can have been raised: only of modules that were imported."""
+    loaded = {name: sys.modules[name] for name in _SENTENCES if name in sys.modules}
+    return tuple(getattr(loaded[m], error) for m in loaded for error in _SENTENCES[m])
 
 
 def guarded(run: Callable[..., Any], arguments: Sequence[str] | None = None) -> int:

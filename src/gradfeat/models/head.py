@@ -98,12 +98,25 @@ class RidgeHead:
         SourceError
             When no streamed row has a positive weight.
         """
-        if rows.held is None:
-            return _streamed(self, rows, features, seed, label)
-        held = rows.held if features.map is None else features.map(rows.held)
-        path, means, lam = self.path(held.X, held.y, held.w, seed)
-        a = path.coefficients(lam)
-        return a, path.offset - means @ a, lam
+        if rows.held is not None:
+            held = rows.held if features.map is None else features.map(rows.held)
+            path, means, lam = self.path(held.X, held.y, held.w, seed)
+            a = path.coefficients(lam)
+            return a, path.offset - means @ a, lam
+        if self.penalty is None and self.select == "validation":
+            return _validated(self, rows, features, seed, label)
+        if features == INPUTS:
+            m = rows.moments(label)
+        else:
+            m = rows.collect(Moments(features.map, features.row_bytes), label)
+        check_rows_came(m.weight)
+        if self.penalty is not None or self.select == "gcv":
+            return _like(rows, ridge_of(m, self))
+        sums = gram_ridge(m, intercept=self.intercept)
+        lams = tuple(sorted(sums.grid(), reverse=True))
+        loo = LeaveOneOut(sums, lams, features.map, features.row_bytes)
+        errors = rows.collect(loo, f"{label}, left out").nan_to_num(nan=torch.inf)
+        return _like(rows, _solution(sums, lams[int(errors.argmin())]))
 
     def path(
         self,
@@ -134,24 +147,6 @@ class RidgeHead:
             return float((w[held, None] * error.square()).sum())
 
         return min(sorted(lams, reverse=True), key=loss)
-
-
-def _streamed(head: RidgeHead, rows: Rows, features: Features, seed: int, label: str) -> Head:
-    """By the normal equations."""
-    if head.penalty is None and head.select == "validation":
-        return _validated(head, rows, features, seed, label)
-    if features == INPUTS:
-        m = rows.moments(label)
-    else:
-        m = rows.collect(Moments(features.map, features.row_bytes), label)
-    check_rows_came(m.weight)
-    if head.penalty is not None or head.select == "gcv":
-        return _like(rows, ridge_of(m, head))
-    path = gram_ridge(m, intercept=head.intercept)
-    lams = tuple(sorted(path.grid(), reverse=True))
-    loo = LeaveOneOut(path, lams, features.map, features.row_bytes)
-    errors = rows.collect(loo, f"{label}, left out")
-    return _like(rows, _solution(path, lams[int(errors.nan_to_num(nan=torch.inf).argmin())]))
 
 
 def _like(rows: Rows, found: Head) -> Head:

@@ -6,7 +6,7 @@ import io
 import pickle
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from hashlib import blake2b
 from types import CodeType, FunctionType
 from typing import Any, TypeVar
@@ -170,20 +170,20 @@ def unpack(statistic: Statistic[Any, State, Any], packed: Packed) -> State:
 
 
 def _each(folded: Folded[Any], change: Callable[[Any], Any]) -> Folded[Any]:
-    nodes = (
-        Node(n.level, n.index, None if n.state is None else change(n.state)) for n in folded.nodes
-    )
+    nodes = []
+    for n in folded.nodes:
+        nodes.append(Node(n.level, n.index, None if n.state is None else change(n.state)))
     return replace(folded, nodes=tuple(nodes))
 
 
 def pack_folded(statistic: Statistic[Any, State, Any], folded: Folded[State]) -> Folded[Packed]:
     """With packed states."""
-    return _each(folded, lambda state: pack(statistic, state))
+    return _each(folded, partial(pack, statistic))
 
 
 def unpack_folded(statistic: Statistic[Any, State, Any], folded: Folded[Packed]) -> Folded[State]:
     """With states."""
-    return _each(folded, lambda packed: unpack(statistic, packed))
+    return _each(folded, partial(unpack, statistic))
 
 
 def code_of(defined: Defined) -> bytes:
