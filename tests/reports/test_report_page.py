@@ -82,6 +82,16 @@ def test_numbers_of_the_directions():
         assert re.search(rf"{column} (number|category|yes/no) .*?{percent(share)}", text)
 
 
+def test_a_model_of_fixed_features_is_not_said_to_learn_them():
+    report = regression(50)
+    fixed = next(m.name for m in report.methods if m.family == "fixed")
+    told = "with learned features: it was asked"
+    assert told in render(report)
+    other = replace(report, directions=replace(report.directions, method=fixed))
+    assert told not in render(other)
+    assert "the best model of gradfeat" in render(other)
+
+
 def test_numbers_of_the_predictions():
     report, text = VARIANTS["regression"], page_of("regression").text
     error = np.median(np.abs(report.y_true - report.y_pred))

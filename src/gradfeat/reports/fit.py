@@ -127,12 +127,19 @@ def _directions(report: FitReport) -> dict[str, object]:
     """Eigenvalues, importances, then the leading two or three directions."""
     found = report.directions
     if found is None:
-        return {"directions": [], "direction_method": ""}
+        return {"directions": [], "direction_source": ""}
     leading = [direction_figure(found, k) for k in range(_shown(found))]
     return {
         "directions": [eigenvalues_figure(found), importances_figure(found), *leading],
-        "direction_method": label_of(report, found.method),
+        "direction_source": _source(report, found.method),
     }
+
+
+def _source(report: FitReport, name: str) -> str:
+    """Which model the directions are of; a method that learns no features is called none."""
+    learned = any(m.name == name and m.family == "learned" for m in report.methods)
+    kind = "the best method with learned features" if learned else "the best model of gradfeat's"
+    return f"{label_of(report, name)}, {kind}"
 
 
 def _shown(found: Directions) -> int:
