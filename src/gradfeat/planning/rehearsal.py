@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Generator
+from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
 from functools import cache
 from itertools import product
@@ -184,22 +185,14 @@ class Recorder(Engine):
 
 
 @dataclass(frozen=True)
-class _Counted(Statistic[Block, Any, Any]):
-    """`inner`, which counts what it computes of every block."""
+class _Watching(Statistic[Block, Any, Any]):
+    """`inner`, whose updates are watched."""
 
     inner: Statistic[Any, Any, Any]
     seen: _Watched
 
     def init(self, block: Block) -> Any:
         return self.inner.init(block)
-
-    def update(self, state: Any, block: Block) -> Any:
-        with Counter(count := Operations()):
-            state = self.inner.update(state, block)
-        self.seen.pieces.append(count)
-        self.seen.packed.append(sum(a.nbytes for a in pack(self.inner, state).values()))
-        self.seen.held.append(len(dumps(state, "a state")))
-        return state
 
     def merge(self, one: Any, other: Any) -> Any:
         return self.inner.merge(one, other)
@@ -214,9 +207,24 @@ class _Counted(Statistic[Block, Any, Any]):
         return self.inner.unpack(packed)
 
 
+@final
 @dataclass(frozen=True)
-class _Timed(_Counted):
-    """`inner`, timed on the second block; the first is added twice, to see what beginning takes."""
+class _Counted(_Watching):
+    """Counts what every block takes, and the bytes of the state after it."""
+
+    def update(self, state: Any, block: Block) -> Any:
+        with Counter(count := Operations()):
+            state = self.inner.update(state, block)
+        self.seen.pieces.append(count)
+        self.seen.packed.append(sum(a.nbytes for a in pack(self.inner, state).values()))
+        self.seen.held.append(len(dumps(state, "a state")))
+        return state
+
+
+@final
+@dataclass(frozen=True)
+class _Timed(_Watching):
+    """Times a block of each pass; it is added twice, to see what beginning takes."""
 
     def update(self, state: Any, block: Block) -> Any:
         start = time.thread_time()
@@ -252,7 +260,9 @@ def _run(job: Job, rows: int, activation: Activation, *, timed: bool) -> list[_W
         if tick.rows:  # the first report of a pass comes before its first piece
             passes[-1].label = tick.label
 
-    with Counter(driver := Operations()):
+    driver = Operations()
+    # Watching takes time of its own: where seconds are wanted, nothing is counted.
+    with nullcontext() if timed else Counter(driver):
         engine = Recorder(passes=passes, driver=driver, timed=timed, report=named)
         opened = from_arrays(X, Y, piece_rows=rows).on(engine)
         found = first_pass(opened, 0, labelled=False)
