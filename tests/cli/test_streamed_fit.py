@@ -155,6 +155,10 @@ def test_ignored_columns_are_left_out(capsys, tmp_path, words):
     table = written(quantity(240), tmp_path)
     assert fit(capsys, table, tmp_path / "out", *words, "--ignore", "when, kind").code == 0
     assert [c["name"] for c in results(tmp_path / "out")["columns"]] == ["a", "b"]
+    commas = written(quantity(240).rename(columns={"kind": "resp, heart"}), tmp_path, "commas.csv")
+    asked = ("--ignore", "resp, heart", "--ignore", "when")
+    assert fit(capsys, commas, tmp_path / "out", *words, *asked).code == 0
+    assert [c["name"] for c in results(tmp_path / "out")["columns"]] == ["a", "b"]
     ran = fit(capsys, table, tmp_path / "out", *words, "--ignore", "kin")
     assert ran.code == 2
     assert "no column 'kin' to ignore; did you mean 'kind'?" in ran.err

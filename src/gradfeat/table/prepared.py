@@ -14,6 +14,7 @@ from gradfeat.maths.blocks import collect
 from gradfeat.rows.engine import Engine
 from gradfeat.rows.rows import Rows
 from gradfeat.rows.sources.tables import Tables, selected
+from gradfeat.rows.sources.words import named
 from gradfeat.table.coding import Coding, EncodedRows, target_values
 from gradfeat.table.columns import content
 from gradfeat.table.encode import TableEncoder
@@ -283,7 +284,7 @@ def input_columns(frame: pd.DataFrame, others: Sequence[str]) -> pd.DataFrame:
 
 
 def kept_names(names: Iterable[object], ignored: Sequence[str]) -> list[str]:
-    """Names of columns but those to be ignored.
+    """Names of columns but those to be ignored, which are named one by one or with commas between.
 
     Raises
     ------
@@ -296,6 +297,7 @@ def kept_names(names: Iterable[object], ignored: Sequence[str]) -> list[str]:
     ['a']
     """
     known = [str(name) for name in names]
+    ignored = named(ignored, known)
     for name in ignored:
         if name not in known:
             raise TableError(f"The table has no column {name!r} to ignore{near_names(name, known)}")

@@ -82,8 +82,12 @@ def fit(
     ] = None,
     device: Annotated[str | None, typer.Option(help="Torch device, e.g. cuda.")] = None,
     ignore: Annotated[
-        str, typer.Option(help="Comma-separated columns to leave out, such as those known later.")
-    ] = "",
+        list[str] | None,
+        typer.Option(
+            help="Column to leave out, such as one known later; again for more, or with commas "
+            "between them."
+        ),
+    ] = None,
     missing_target: Annotated[
         MissingName, typer.Option(help="Rows without a target.")
     ] = MissingName.DROP,
@@ -126,7 +130,7 @@ def fit(
         seed=seed,
         time_column=time_column,
         device=device,
-        ignore=_names(ignore),
+        ignore=tuple(ignore or ()),
         missing_target=missing_target.value,
         width=width,
     )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from difflib import get_close_matches
 
 from ..errors import SourceError
@@ -85,6 +85,38 @@ def refuse_unknown(where: str, wanted: Iterable[str], names: Iterable[str]) -> N
     for name in wanted:
         if name not in known:
             raise SourceError(f"{where} has no column {name!r}{near_names(str(name), names)}")
+
+
+def named(given: Iterable[str], names: Iterable[str]) -> tuple[str, ...]:
+    """The columns that an option names: each a name as it is, or several with commas between.
+
+    A name that is there wins over the names that its commas would make of it; what is no column
+    is given back as it was written.
+
+    Examples
+    --------
+    >>> named(["resp, heart", "a, b"], ["a", "b", "resp, heart"])
+    ('resp, heart', 'a', 'b')
+    >>> named(["a,resp, heart"], ["a", "resp, heart"])
+    ('a', 'resp, heart')
+    """
+    known = set(names)
+    found = [name for text in given for name in _parts(text, known)]
+    return tuple(dict.fromkeys(found))
+
+
+def _parts(text: str, known: set[str]) -> Iterator[str]:
+    if text in known:
+        yield text
+        return
+    parts = text.split(",")
+    while parts:
+        ends = range(len(parts), 0, -1)
+        tried = ((end, ",".join(parts[:end]).strip()) for end in ends)
+        end, name = next((one for one in tried if one[1] in known), (1, parts[0].strip()))
+        parts = parts[end:]
+        if name:
+            yield name
 
 
 def first_and_more(name: str, count: int) -> str:
