@@ -54,7 +54,7 @@ def fit_refused(capsys, tmp_path, frame: pd.DataFrame, *options: object) -> str:
 @pytest.fixture
 def no_page(monkeypatch):
     """Leave out the figures, which take most of the time of a small fit."""
-    monkeypatch.setattr("gradfeat.cli.table.fit.render", lambda _: "<p>page</p>")
+    monkeypatch.setattr("gradfeat.interface.compare.render", lambda _: "<p>page</p>")
 
 
 def fitted(capsys, tmp_path, frame: pd.DataFrame, *options: object) -> tuple[Path, Ran]:
@@ -258,7 +258,7 @@ def model(tmp_path_factory) -> Path:
     table = written(quantity(), folder)
     words = ["fit", str(table), "--target", "y", "--out", str(folder / "out"), *QUICK]
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("gradfeat.cli.table.fit.render", lambda _: "<p>page</p>")
+        patch.setattr("gradfeat.interface.compare.render", lambda _: "<p>page</p>")
         assert guarded(app, words) == 0
     return folder / "out" / "model.gradfeat"
 
@@ -332,7 +332,7 @@ def test_a_full_disk_leaves_the_old_files_whole(capsys, tmp_path, monkeypatch, w
         real(handle)
 
     monkeypatch.setattr(os, "fsync", full)
-    monkeypatch.setattr("gradfeat.cli.table.fit.render", lambda _: "<p>new</p>")
+    monkeypatch.setattr("gradfeat.interface.compare.render", lambda _: "<p>new</p>")
     words = ("--methods", "random-features", "--out", out)
     assert "No space left" in refused(capsys, tmp_path, "fit", table, "--target", "y", *words)
     assert len(done) == whole + 1

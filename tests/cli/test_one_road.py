@@ -26,7 +26,9 @@ AFTER_STEPS = 1e-6
 @pytest.fixture(autouse=True)
 def no_page(monkeypatch):
     """Leave out the figures, which take most of the time of a small fit."""
-    monkeypatch.setattr("gradfeat.cli.table.fit.render", lambda report: "".join(report.warnings))
+    monkeypatch.setattr(
+        "gradfeat.interface.compare.render", lambda report: "".join(report.warnings)
+    )
 
 
 def fitted(capsys, data: Path, out: Path, *words: object) -> pd.DataFrame:

@@ -23,7 +23,9 @@ ROUNDING = 1e-9
 @pytest.fixture(autouse=True)
 def no_page(monkeypatch):
     """Leave out the figures, which take most of the time of a small fit."""
-    monkeypatch.setattr("gradfeat.cli.table.fit.render", lambda report: "".join(report.warnings))
+    monkeypatch.setattr(
+        "gradfeat.interface.compare.render", lambda report: "".join(report.warnings)
+    )
 
 
 def scores(out: Path) -> list[float]:

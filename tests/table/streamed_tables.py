@@ -9,7 +9,7 @@ import pandas as pd
 
 from gradfeat.rows.in_process import InProcess
 from gradfeat.rows.sources.in_memory import FrameTables
-from gradfeat.table.prepared import Prepared, prepare_streamed
+from gradfeat.table.prepared import Prepared, prepare
 from gradfeat.table.request import Request
 from gradfeat.table.summary import Summarise, TableSummary
 
@@ -39,4 +39,4 @@ def looked(
 def parted(frame: pd.DataFrame, piece_rows: int = 50, **options: Any) -> Prepared:
     """Test rows, sample and streamed rows for y."""
     request = Request("table", "y", **options)
-    return prepare_streamed(FrameTables(frame, piece_rows), request, InProcess())
+    return prepare(FrameTables(frame, piece_rows), request, InProcess())

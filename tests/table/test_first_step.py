@@ -9,17 +9,19 @@ import pandas as pd
 import pytest
 
 from gradfeat.estimators import InducedNetworkRegressor
+from gradfeat.rows.sources.in_memory import FrameTables
 from gradfeat.table.compare import compare
 from gradfeat.table.interpret import described
 from gradfeat.table.request import Request
 from gradfeat.table.results import FirstStep, FitReport
+from gradfeat.table.steps import Steps
 
 
 def report(frame: pd.DataFrame, time_column: str | None = None) -> FitReport:
     """Of the induced network and a linear model, briefly."""
     names = ("linear", "induced-network")
     request = Request("table.csv", "y", methods=names, seconds=1.0, time_column=time_column)
-    return compare(frame, request, lambda *_: None).report
+    return compare(FrameTables(frame), request, Steps()).report
 
 
 def found_in(frame: pd.DataFrame) -> FirstStep:
@@ -69,7 +71,7 @@ def test_the_rows_that_neurons_fire_on_are_told(signs, part):
 
 def test_a_comparison_without_the_method_says_nothing():
     request = Request("table.csv", "y", methods=("linear",), seconds=1.0)
-    assert compare(table(80), request, lambda *_: None).report.first_step is None
+    assert compare(FrameTables(table(80)), request, Steps()).report.first_step is None
 
 
 N = 40

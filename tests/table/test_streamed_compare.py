@@ -15,19 +15,20 @@ from gradfeat.rows.in_process import Threads
 from gradfeat.rows.source import Piece
 from gradfeat.rows.sources.in_memory import FrameTables
 from gradfeat.rows.sources.tables import Tables
-from gradfeat.table.compare import Comparison, PassLog, compare_streamed
+from gradfeat.table.compare import Compared, compare
 from gradfeat.table.errors import TableError
 from gradfeat.table.read import why_streamed
 from gradfeat.table.request import Request
+from gradfeat.table.steps import Steps
 from table.streamed_tables import mixed
 
 QUICK = ("linear", "random-features")
 
 
-def compared(table: Tables, methods: tuple[str, ...] = QUICK, **options) -> Comparison:
+def compared(table: Tables, methods: tuple[str, ...] = QUICK, **options) -> Compared:
     request = Request("table", "y", methods=methods, width=32, seconds=2.0, **options)
-    log = PassLog(lambda *_: None)
-    return compare_streamed(table, request, Threads(1, report=log), log, "1 thread")
+    steps = Steps()
+    return compare(table, request, steps, Threads(1, report=steps), "1 thread")
 
 
 def test_the_report_counts_all_rows_and_tells_every_pass():

@@ -7,7 +7,9 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from rich.console import Console
-from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+
+from gradfeat.drawing.numbers import duration
 
 if TYPE_CHECKING:
     from gradfeat.lab import Progress as Count
@@ -16,55 +18,55 @@ if TYPE_CHECKING:
 PAUSE = 5.0
 
 
-class TimeBar:
-    """Of a comparison, by the share of its time."""
+class StepBar:
+    """Of steps one after the other, and of passes over rows within them.
+
+    Plain lines come when a step begins, at the end of each pass, and within it at most once in
+    `PAUSE` seconds.
+    """
 
     def __init__(self, console: Console) -> None:
         self._console = console
+        self._start = self._spoken = time.monotonic()
+        self._of, self._waiting = ("", ""), ""
         self._bar = Progress(
-            TextColumn("{task.description}"),
-            BarColumn(),
+            TextColumn("{task.description}", markup=False),
+            BarColumn(bar_width=30),
             TimeElapsedColumn(),
-            TextColumn("about"),
-            TimeRemainingColumn(),
-            TextColumn("left"),
+            TextColumn("{task.fields[words]}", markup=False),
             console=console,
             transient=True,
             disable=not console.is_terminal,
         )
-        self._task = self._bar.add_task("Reading", total=1.0)
+        self._task = self._bar.add_task("Reading", total=1.0, words="")
 
-    def __enter__(self) -> TimeBar:
+    def __enter__(self) -> StepBar:
         self._bar.start()
         return self
 
     def __exit__(self, *_: object) -> None:
+        self._say_waiting()
         self._bar.stop()
 
-    def tell(self, label: str, done: float, elapsed: float) -> None:
-        """Before each method."""
+    def tell(self, name: str, done: float, words: str) -> None:
+        """When a step begins (no words), and as its pieces are summed."""
         if self._console.is_terminal:
-            self._bar.update(self._task, description=label, completed=done)
-        else:
-            self._console.print(f"{elapsed:6.1f} s  {100 * done:3.0f} %  {label}", markup=False)
+            self._bar.update(self._task, description=name, completed=done, words=words)
+            return
+        of = (name, words.partition(",")[0])
+        if of != self._of:
+            self._say_waiting()
+        self._of = of
+        line = f"{time.monotonic() - self._start:6.1f} s  {100 * done:3.0f} %  {name}"
+        self._waiting = f"{line}: {words}" if words else line
+        if not words or time.monotonic() - self._spoken >= PAUSE:
+            self._say_waiting()
 
-
-def duration(seconds: float) -> str:
-    """A time to wait, in words.
-
-    Examples
-    --------
-    >>> duration(0.2), duration(75), duration(4000), duration(200_000)
-    ('1 s', '1 min 15 s', '1 h 6 min', '2 d 7 h')
-    """
-    whole = max(1, round(seconds))
-    if whole < 60:
-        return f"{whole} s"
-    if whole < 3600:
-        return f"{whole // 60} min {whole % 60} s"
-    if whole < 86_400:
-        return f"{whole // 3600} h {whole % 3600 // 60} min"
-    return f"{whole // 86_400} d {whole % 86_400 // 3600} h"
+    def _say_waiting(self) -> None:
+        if self._waiting:
+            self._spoken = time.monotonic()
+            self._console.print(self._waiting, markup=False, soft_wrap=True)
+        self._waiting = ""
 
 
 def in_words(count: Count) -> str:

@@ -92,3 +92,21 @@ def count(n: int, noun: str) -> str:
     """``1 row``, ``2,000 rows``, ``2 classes``."""
     plural = f"{noun}es" if noun.endswith("s") else f"{noun}s"
     return f"{n:,} {noun if n == 1 else plural}"
+
+
+def duration(seconds: float) -> str:
+    """A time to wait, in words.
+
+    Examples
+    --------
+    >>> duration(0.2), duration(75), duration(4000), duration(200_000)
+    ('1 s', '1 min 15 s', '1 h 6 min', '2 d 7 h')
+    """
+    whole = max(1, round(seconds))
+    if whole < 60:
+        return f"{whole} s"
+    if whole < 3600:
+        return f"{whole // 60} min {whole % 60} s"
+    if whole < 86_400:
+        return f"{whole // 3600} h {whole % 3600 // 60} min"
+    return f"{whole // 86_400} d {whole % 86_400 // 3600} h"

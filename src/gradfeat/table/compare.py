@@ -1,19 +1,21 @@
-"""Fit every method on the same training rows, score them on the same test rows."""
+"""Fit every method on the same training rows, score them on the same test rows.
+
+In steps: prepare (read, hold out, encode), fit and score each method, say what the best of them
+reads, remark on what is odd, and put all of it into a report of plain values.
+"""
 
 from __future__ import annotations
 
 import platform
-import time
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Sequence
+from dataclasses import dataclass
 from importlib.metadata import version
 from typing import Any
 
 import numpy as np
-import pandas as pd
 from numpy.typing import NDArray
 
-from gradfeat.rows.engine import Engine, Tick
+from gradfeat.rows.engine import Engine
 from gradfeat.rows.sources.tables import Tables
 from gradfeat.table.budgets import direct_rows
 from gradfeat.table.errors import TableError
@@ -21,151 +23,99 @@ from gradfeat.table.fitting import Fitted, fit_method
 from gradfeat.table.interpret import directions, first_step
 from gradfeat.table.methods import Method
 from gradfeat.table.notes import unread_sentence
-from gradfeat.table.prepared import Prepared, prepare, prepare_streamed
+from gradfeat.table.prepared import Prepared, prepare
 from gradfeat.table.request import Request, check_device, chosen_methods
-from gradfeat.table.results import Directions, FitReport, PassTime, Streaming
+from gradfeat.table.results import Directions, FitReport, Streaming
 from gradfeat.table.scores import merit, verdict
+from gradfeat.table.steps import Steps
 from gradfeat.table.table_model import TableModel
 
-#: Called before each method: its label, the share of the work done, seconds since the start.
-Progress = Callable[[str, float, float], None]
 
-#: Told how far a pass is, and which method it is for.
-PassProgress = Callable[[str, Tick], None]
+@dataclass(frozen=True, eq=False)
+class Compared:
+    """The report, and two fitted models: of the best method, and of the best of gradfeat's own.
+
+    `learner` is None where all of those failed.
+    """
+
+    report: FitReport
+    best: TableModel
+    learner: TableModel | None
 
 
 @dataclass(frozen=True)
-class Comparison:
-    """The report, and the best gradfeat model as a table model (None if all of them failed)."""
+class Leaders:
+    """The best of all that were fitted, of gradfeat's own, and of those that learn features.
 
-    report: FitReport
-    model: TableModel | None
-
-
-@dataclass(eq=False)
-class PassLog:
-    """The passes over the rows: the reporter that an engine is made with.
-
-    Attributes
-    ----------
-    progress : callable (str, Tick)
-        Told of every tick, with what it is for.
-    purpose : str
-        What the passes are for.
-    taken : list of PassTime
-        Those that are finished.
+    Where no method learned features, `reads` is the best of gradfeat's own.
     """
 
-    progress: PassProgress
-    purpose: str = ""
-    taken: list[PassTime] = field(default_factory=list)
-    _last: Tick | None = None
-
-    def __call__(self, tick: Tick) -> None:
-        if self._last is not None and tick.seconds == 0.0:
-            self._close()
-        self._last = tick
-        self.progress(self.purpose, tick)
-
-    def begin(self, purpose: str) -> None:
-        """What the next passes are for."""
-        self._close()
-        self.purpose = purpose
-
-    def _close(self) -> None:
-        last, self._last = self._last, None
-        if last is not None:
-            label = f"{self.purpose}: {last.label}"
-            self.taken.append(PassTime(label, last.rows, last.seconds))
+    best: Fitted
+    own: Fitted | None
+    reads: Fitted | None
 
 
-def compare(frame: pd.DataFrame, request: Request, progress: Progress) -> Comparison:
-    """Hold out test rows of a table in memory, fit and score every method, say what the best reads.
-
-    Parameters
-    ----------
-    frame : pandas.DataFrame
-        The table, target included.
-    request : Request
-        Options.
-    progress : callable
-        Told before each method.
-
-    Raises
-    ------
-    TableError
-        For a table, target or option that cannot be used, in one sentence.
-    """
-    start = time.perf_counter()
-
-    def begin(label: str, done: float) -> None:
-        progress(label, done, time.perf_counter() - start)
-
-    methods = _checked(request)
-    return _compared(methods, prepare(frame, request), request, begin, start)
-
-
-def compare_streamed(
-    table: Tables, request: Request, engine: Engine, log: PassLog, computes: str
-) -> Comparison:
-    """The same of a table whose rows stream; methods that cannot are fitted to a sample.
+def compare(
+    table: Tables,
+    request: Request,
+    steps: Steps,
+    engine: Engine | None = None,
+    computes: str = "",
+) -> Compared:
+    """Hold out test rows, fit and score every method, say what the best of them reads.
 
     Parameters
     ----------
     table : Tables
-        Where the rows are.
+        Where the rows are, target included.
     request : Request
         Options.
-    engine : Engine
-        What computes, made with ``report=log``.
-    log : PassLog
-        Of its passes.
+    steps : Steps
+        Told how far it is.
+    engine : Engine, optional
+        What computes where the rows stream, made with ``report=steps``; methods that cannot stream
+        are fitted to a sample. Left out: all rows are held.
     computes : str
         What computes, in words: ``2 threads``.
 
     Raises
     ------
     TableError
-        For a table, target or option that cannot be used.
+        For a table, target or option that cannot be used, in one sentence.
     SourceError
         For rows that cannot be read.
     EngineError
         Where workers or the checkpoint fail.
     """
-    start = time.perf_counter()
-    methods = _checked(request)
-    log.begin("Look")
-    prepared = prepare_streamed(table, request, engine)
-
-    def begin(label: str, done: float) -> None:
-        log.begin(label if done < 1.0 else "")
-
-    found = _compared(methods, prepared, request, begin, start)
-    streaming = Streaming(table.count or 0, computes, len(prepared.train), tuple(log.taken))
-    return replace(found, report=replace(found.report, streaming=streaming))
-
-
-def _checked(request: Request) -> tuple[Method, ...]:
     check_device(request.device)
-    return chosen_methods(request.methods)
+    methods = chosen_methods(request.methods)
+    steps.begin("Look", 0.0)
+    prepared = prepare(table, request, engine)
+    fits = fit_all(methods, prepared, request, steps)
+    steps.begin("Summary", 1.0)
+    found = leaders(fits)
+    streaming = None
+    if engine is not None:
+        streaming = Streaming(
+            table.count or 0, computes, len(prepared.train), tuple(steps.finished())
+        )
+    report = fit_report(prepared, fits, found, request, steps, streaming)
+    own = None if found.own is None else table_model(found.own, prepared, request)
+    return Compared(report, table_model(found.best, prepared, request), own)
 
 
-def _compared(
-    methods: Sequence[Method],
-    table: Prepared,
-    request: Request,
-    begin: Callable[[str, float], None],
-    start: float,
-) -> Comparison:
+def fit_all(
+    methods: Sequence[Method], table: Prepared, request: Request, steps: Steps
+) -> list[Fitted]:
+    """Each method within its share of the time."""
     budget = _row_budget(methods, table, request)
     total, done, fits = sum(m.share for m in methods), 0.0, []
     for method in methods:
-        begin(method.label, done / total)
+        steps.begin(method.label, done / total)
         seconds = request.seconds * method.share / total
         fits.append(fit_method(method, table, request, budget, seconds))
         done += method.share
-    begin("Summary", 1.0)
-    return conclude(table, fits, request, time.perf_counter() - start)
+    return fits
 
 
 def _row_budget(methods: Sequence[Method], table: Prepared, request: Request) -> int:
@@ -174,13 +124,8 @@ def _row_budget(methods: Sequence[Method], table: Prepared, request: Request) ->
     return direct_rows(0.5 * share * request.seconds, table.train.shape[1], table.target.outputs)
 
 
-def conclude(
-    table: Prepared,
-    fits: list[Fitted],
-    request: Request,
-    seconds: float,
-) -> Comparison:
-    """The report of fitted methods, and the best gradfeat model.
+def leaders(fits: Sequence[Fitted]) -> Leaders:
+    """The best of all, of gradfeat's own, and of those that learn features.
 
     Raises
     ------
@@ -191,17 +136,33 @@ def conclude(
     if not fitted:
         reasons = "; ".join(f"{f.result.label}: {f.result.error}" for f in fits)
         raise TableError(f"No method could be fitted ({reasons}).")
-    score = next(iter(fitted[0].draws))
 
     def worth(fit: Fitted) -> float:
+        score = next(iter(fit.draws))
         return merit(score, fit.draws[score][0])
 
-    best = max(fitted, key=worth)
-    ours = [f for f in fitted if f.method.family != "reference"]
-    learned = [f for f in ours if f.method.family == "learned"] or ours
-    leader, kept = max(learned, key=worth, default=None), max(ours, key=worth, default=None)
+    own = [f for f in fitted if f.method.family != "reference"]
+    learned = [f for f in own if f.method.family == "learned"] or own
+    return Leaders(
+        max(fitted, key=worth),
+        max(own, key=worth, default=None),
+        max(learned, key=worth, default=None),
+    )
+
+
+def fit_report(
+    table: Prepared,
+    fits: Sequence[Fitted],
+    found: Leaders,
+    request: Request,
+    steps: Steps,
+    streaming: Streaming | None,
+) -> FitReport:
+    """All that is shown of a comparison, as plain values."""
+    fitted = [f for f in fits if f.predictions is not None]
+    score = next(iter(found.best.draws))
     draws = {f.method.name: f.draws[score] for f in fitted}
-    report = FitReport(
+    return FitReport(
         data=request.data,
         target=request.target,
         task=table.target.task,
@@ -213,20 +174,19 @@ def conclude(
         columns=table.encoder.notes_,
         methods=tuple(f.result for f in fits),
         verdict=verdict([f.method for f in fitted], draws, score, len(table.test)),
-        directions=None if leader is None else _read(leader, table, request.seed),
-        best=best.method.name,
+        directions=None if found.reads is None else _read(found.reads, table, request.seed),
+        best=found.best.method.name,
         y_true=table.y_test,
-        y_pred=_values(best, table),
+        y_pred=_values(found.best, table),
         seed=request.seed,
         versions=_versions(),
         command=request.command,
-        seconds=seconds,
+        seconds=steps.seconds,
         warnings=_remarks(table, fits),
         first_step=first_step(fitted, table),
+        streaming=streaming,
         unread=table.unread,
     )
-    model = None if kept is None else _table_model(kept, table, request)
-    return Comparison(report, model)
 
 
 def _values(fit: Fitted, table: Prepared) -> NDArray[Any]:
@@ -247,7 +207,7 @@ def _read(leader: Fitted, table: Prepared, seed: int) -> Directions | None:
     )
 
 
-def _remarks(table: Prepared, fits: list[Fitted]) -> tuple[str, ...]:
+def _remarks(table: Prepared, fits: Sequence[Fitted]) -> tuple[str, ...]:
     remarks = [table.target.note] if table.target.note else []
     for fit in fits:
         n, rows = table.n_train, fit.result.rows_used
@@ -263,7 +223,7 @@ def _remarks(table: Prepared, fits: list[Fitted]) -> tuple[str, ...]:
     return (*remarks, *_first_gradient(fits, rows))
 
 
-def _first_gradient(fits: list[Fitted], rows: str) -> list[str]:
+def _first_gradient(fits: Sequence[Fitted], rows: str) -> list[str]:
     """Is the first gradient step beyond chance? In a sentence, where it was tested."""
     fitted = [fit for fit in fits if fit.estimator is not None]
     tests = [fit.method.first_gradient(fit.estimator) for fit in fitted]
@@ -276,7 +236,8 @@ def _first_gradient(fits: list[Fitted], rows: str) -> list[str]:
     ]
 
 
-def _table_model(kept: Fitted, table: Prepared, request: Request) -> TableModel:
+def table_model(kept: Fitted, table: Prepared, request: Request) -> TableModel:
+    """A fitted method with the encoding of its table."""
     about = {
         "method": kept.method.label,
         "data": request.data,

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import platform
-import time
-from collections.abc import Callable
 from importlib.metadata import version
 
 import numpy as np
@@ -22,6 +20,7 @@ from gradfeat.table.degree_findings import (
 from gradfeat.table.diagnosis import Diagnosis, FoundDirections, SampleSize
 from gradfeat.table.diagnosis_rows import DiagnosisRequest, DiagnosisRows, diagnosis_rows
 from gradfeat.table.interpret import fold
+from gradfeat.table.steps import Steps
 from gradfeat.table.variance_shares import FOLDS, variance_shares
 from gradfeat.theory.damian22_rates import suggested_samples
 
@@ -72,15 +71,12 @@ def power(k: int) -> str:
     return "d" if k == 1 else f"d^{k}"
 
 
-#: Called before each step: its label, the share of the work done, seconds since the start.
-Progress = Callable[[str, float, float], None]
-
 #: Share of the time that the tests take, about; the rest is fitting models.
 _TESTS = 0.4
 
 
 def diagnose(
-    frame: pd.DataFrame, request: DiagnosisRequest, progress: Progress = lambda *_: None
+    frame: pd.DataFrame, request: DiagnosisRequest, steps: Steps | None = None
 ) -> Diagnosis:
     """Which degrees, how much of the variance, how many directions, how many rows.
 
@@ -90,7 +86,7 @@ def diagnose(
         The table, target included.
     request : DiagnosisRequest
         Options.
-    progress : callable, optional
+    steps : Steps, optional
         Told before each step.
 
     Returns
@@ -111,23 +107,20 @@ def diagnose(
     >>> found.exponent, found.directions.number
     (2, 1)
     """
-    start = time.perf_counter()
-
-    def tell(label: str, done: float) -> None:
-        progress(label, done, time.perf_counter() - start)
+    steps = steps or Steps()
 
     def degree(k: int) -> None:
         label = f"Signal of degree {k}" if k <= DEGREES else "Directions"
-        tell(label, _TESTS * (k - 1) / (DEGREES + 1))
+        steps.begin(label, _TESTS * (k - 1) / (DEGREES + 1))
 
     def part(i: int) -> None:
-        tell(f"Shares, fold {i + 1} of {FOLDS}", _TESTS + (1 - _TESTS) * i / FOLDS)
+        steps.begin(f"Shares, fold {i + 1} of {FOLDS}", _TESTS + (1 - _TESTS) * i / FOLDS)
 
     table = diagnosis_rows(frame, request)
     Z = table.inputs.whitened
     stats = statistics(Z, table.y, request.seed, degree)
     shares = variance_shares(table.inputs, table.y, request.seed, part)
-    tell("Summary", 1.0)
+    steps.begin("Summary", 1.0)
     directions = _directions(stats, table)
     highest = max(stats.found, default=1)
     return Diagnosis(
@@ -151,7 +144,7 @@ def diagnose(
         seed=request.seed,
         versions=_versions(),
         command=request.command,
-        seconds=time.perf_counter() - start,
+        seconds=steps.seconds,
         notes=(*table.notes, *_about_shares(shares.rows, len(Z))),
     )
 

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from gradfeat.maths.blocks import collect
 from gradfeat.rows.engine import Engine
 from gradfeat.rows.rows import Rows
-from gradfeat.rows.sources.tables import Tables, selected
+from gradfeat.rows.sources.tables import Tables, held
 from gradfeat.rows.sources.words import named
 from gradfeat.table.coding import Coding, EncodedRows, target_values
 from gradfeat.table.columns import content
@@ -82,35 +82,31 @@ class Prepared:
         return self.n_train + len(self.test)
 
 
-def prepare(frame: pd.DataFrame, request: Request) -> Prepared:
-    """Rows in memory: all of those that are not held out are learned from.
+@dataclass(frozen=True, eq=False)
+class ReadRows:
+    """What the first pass found, and where all rows are: in `frame`, or behind `table`.
 
-    Raises
-    ------
-    TableError
-        For a table, target or option that cannot be used.
+    `size` is the most rows that the sample of the summary may hold.
     """
-    frame = frame.set_axis([str(name) for name in frame.columns], axis=1)
-    frame = selected(frame, chosen_columns(frame.columns, request))
-    size = sample_size(frame)
-    summary = collect(Summarise(request.target, size, request.seed), [frame])
-    target = decide_target(summary, request)
-    _enough(summary)
-    frame = frame.loc[has_value(column_of(frame, request.target))]
-    if request.time_column is not None:
-        time = parse_time(frame, request.time_column)
-        y = target_values(column_of(frame, request.target), target.classes)
-        split = split_rows(len(frame), y, target.task, time=time)
-        train, test = frame.iloc[split.train], frame.iloc[split.test]
-        train = train.iloc[np.argsort(frame_hash(train, request.seed), kind="stable")]
-        return _prepared(summary, target, request, train, test, split.description)
-    held = hold_out(summary, target, size, request)
-    train, test = frame.iloc[held.training(frame)], _held_rows(summary.sample, held)
-    return _prepared(summary, target, request, train, test, _by_hash(summary, test, request))
+
+    summary: TableSummary
+    size: int
+    table: Tables
+    frame: pd.DataFrame | None
 
 
-def prepare_streamed(table: Tables, request: Request, engine: Engine) -> Prepared:
-    """Rows that stream: test rows and a sample are held, all training rows are read by pieces.
+def prepare(table: Tables, request: Request, engine: Engine | None = None) -> Prepared:
+    """Read a table, decide about its target, hold out test rows, learn how columns are encoded.
+
+    Parameters
+    ----------
+    table : Tables
+        Where the rows are.
+    request : Request
+        Options.
+    engine : Engine, optional
+        What computes where the rows stream: test rows and a sample are held then, and all
+        training rows are read by pieces. Left out: all rows are held.
 
     Raises
     ------
@@ -121,28 +117,63 @@ def prepare_streamed(table: Tables, request: Request, engine: Engine) -> Prepare
     EngineError
         Where workers or the checkpoint fail.
     """
+    table = table.select(chosen_columns(table.names, request))
+    read = _held(table, request) if engine is None else _streamed(table, request, engine)
+    target = decide_target(read.summary, request)
+    _enough(read.summary)
+    if read.frame is None:
+        found, coding = _from_sample(read, target, request)
+        rows = Rows(EncodedRows(read.table, coding, found.n_train))
+        return replace(found, rows=rows if engine is None else rows.on(engine))
+    return _from_frame(read, read.frame, target, request)
+
+
+def _held(table: Tables, request: Request) -> ReadRows:
+    frame = held(table)
+    size = sample_size(frame)
+    summary = collect(Summarise(request.target, size, request.seed), [frame])
+    return ReadRows(summary, size, table, frame)
+
+
+def _streamed(table: Tables, request: Request, engine: Engine) -> ReadRows:
     if request.time_column is not None:
         raise TableError(
             "--time-column holds out the last rows of a table in memory, and this one is streamed: "
             "leave it out, or give --no-stream where the table fits in memory."
         )
-    table = table.select(chosen_columns(table.names, request))
     table = table.read_as(table.cells)
     size = sample_size(next(frame for piece in table.pieces() for frame in piece.read()))
     table, summary = summarised(table, request, size, engine)
-    target = decide_target(summary, request)
-    _enough(summary)
-    held = hold_out(summary, target, size, request)
-    sample, test = summary.sample, _held_rows(summary.sample, held)
+    return ReadRows(summary, size, table, None)
+
+
+def _from_frame(read: ReadRows, frame: pd.DataFrame, target: Target, request: Request) -> Prepared:
+    """All rows that are not held out are learned from."""
+    summary = read.summary
+    frame = frame.loc[has_value(column_of(frame, request.target))]
+    if request.time_column is not None:
+        time = parse_time(frame, request.time_column)
+        y = target_values(column_of(frame, request.target), target.classes)
+        split = split_rows(len(frame), y, target.task, time=time)
+        train, test = frame.iloc[split.train], frame.iloc[split.test]
+        train = train.iloc[np.argsort(frame_hash(train, request.seed), kind="stable")]
+        return _prepared(summary, target, request, train, test, split.description)
+    out = hold_out(summary, target, read.size, request)
+    train, test = frame.iloc[out.training(frame)], _held_rows(summary.sample, out)
+    return _prepared(summary, target, request, train, test, _by_hash(summary, test, request))
+
+
+def _from_sample(read: ReadRows, target: Target, request: Request) -> tuple[Prepared, Coding]:
+    """A sample of the rows that are not held out, and how all of them are read again."""
+    summary, sample = read.summary, read.summary.sample
+    out = hold_out(summary, target, read.size, request)
     left = sample.count.copy()
-    left[np.searchsorted(sample.hash, held.hash)] -= held.tested
-    train = sample.rows(sample.some(left, SAMPLE_ROWS))
+    left[np.searchsorted(sample.hash, out.hash)] -= out.tested
+    train, test = sample.rows(sample.some(left, SAMPLE_ROWS)), _held_rows(sample, out)
     split = _by_hash(summary, test, request)
     found = _prepared(summary, target, request, train, test, split)
-    n_train = summary.known - len(test)
-    coding = Coding(found.encoder, request.target, target.classes, held)
-    rows = Rows(EncodedRows(table, coding, n_train)).on(engine)
-    return replace(found, rows=rows, n_train=n_train)
+    coding = Coding(found.encoder, request.target, target.classes, out)
+    return replace(found, n_train=summary.known - len(test)), coding
 
 
 def summarised(

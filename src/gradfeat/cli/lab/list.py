@@ -12,7 +12,7 @@ from rich.console import Console
 from rich.text import Text
 
 from gradfeat.cli.guard import refuse
-from gradfeat.cli.progress import duration
+from gradfeat.drawing.numbers import duration
 from gradfeat.drawing.text_tables import text_table
 from gradfeat.lab.errors import ExperimentError
 from gradfeat.lab.experiment import Experiment

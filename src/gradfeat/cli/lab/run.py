@@ -18,8 +18,8 @@ from gradfeat.cli.guard import Refused, Stopped, refuse
 from gradfeat.cli.lab.figures import Figures, drawn, saved
 from gradfeat.cli.lab.results import Judged, cell_in_words, counted, print_claims, reason, varying
 from gradfeat.cli.lab.selection import Request, command, store_option
-from gradfeat.cli.progress import CellBar, duration
-from gradfeat.drawing.numbers import listed
+from gradfeat.cli.progress import CellBar
+from gradfeat.drawing.numbers import duration, listed
 from gradfeat.lab import Experiment, ExperimentError, Progress, Store, judge
 from gradfeat.lab.experiment import Point
 from gradfeat.lab.loading import experiment as loaded

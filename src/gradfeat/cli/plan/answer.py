@@ -10,8 +10,8 @@ from decimal import Decimal, InvalidOperation
 from rich.console import Console
 
 from gradfeat.cli.guard import Refused
-from gradfeat.cli.plain_values import finite
 from gradfeat.cli.plan.text import plan_text
+from gradfeat.interface.plain_values import finite
 from gradfeat.planning.calibration import Given, assumed, calibrate
 from gradfeat.planning.cards import Card, card_of
 from gradfeat.planning.job import Job, Method, PenaltyBy, PlanError

@@ -18,11 +18,11 @@ from rich.table import Table
 from rich.text import Text
 
 from gradfeat.cli.figures import check_file, write_figure
-from gradfeat.cli.plain_values import finite
 from gradfeat.cli.predict_error.sentences import advice, gain, header, regimes, steps
 from gradfeat.cli.predict_error.setting import PredictionSetting
 from gradfeat.drawing.numbers import MISSING, number, plain
 from gradfeat.drawing.text_tables import text_table
+from gradfeat.interface.plain_values import finite
 from gradfeat.theory.column_gain import MOST_POWERS
 from gradfeat.theory.predicted_errors import Prediction
 from gradfeat.theory.ridge_errors import RidgeErrors

@@ -116,26 +116,27 @@ def fit(
 
     Large tables stream piece by piece; when interrupted, the same command goes on.
     """
-    from gradfeat.cli.table.fit import Streaming, fit_table
-    from gradfeat.rows.checkpoint import Checkpoint
-    from gradfeat.table.request import Request
+    from gradfeat.cli.table.fit import fit_table
 
-    request = Request(
-        data=Path(data).name,
-        target=target,
+    fit_table(
+        data,
+        target,
+        out,
         task=task.value,
-        methods=tuple(m.name for m in METHODS) if methods is None else _names(methods),
+        methods=None if methods is None else _names(methods),
         command="gradfeat " + " ".join(shlex.quote(word) for word in sys.argv[1:]),
-        seconds=time,
+        time=time,
         seed=seed,
         time_column=time_column,
         device=device,
         ignore=tuple(ignore or ()),
         missing_target=missing_target.value,
         width=width,
+        stream=stream,
+        jobs=jobs,
+        dask=dask,
+        checkpoint=checkpoint,
     )
-    kept = Checkpoint(checkpoint or out / "checkpoint")
-    fit_table(data, request, Streaming(stream, jobs, dask, kept), out)
 
 
 def _names(given: str) -> tuple[str, ...]:

@@ -11,13 +11,14 @@ from typing import Literal
 
 from rich.console import Console
 
-from gradfeat.cli.plain_values import finite
-from gradfeat.cli.progress import TimeBar
+from gradfeat.cli.progress import StepBar
+from gradfeat.interface.plain_values import finite
 from gradfeat.reports import diagnosis_text, render_diagnosis
 from gradfeat.table.atomic import check_folder, write_folder
 from gradfeat.table.diagnose import diagnose
 from gradfeat.table.diagnosis_rows import DiagnosisRequest
 from gradfeat.table.read import read_table
+from gradfeat.table.steps import Steps
 
 Task = Literal["auto", "regression", "classification"]
 
@@ -28,11 +29,10 @@ def diagnose_table(data: Path, target: str, task: Task, out: Path, seed: int) ->
     request = DiagnosisRequest(data.name, target, task, seed, command)
     console = Console(highlight=False)
     check_folder(out)
-    frame = read_table(data)
-    words = f"{data.name}: {len(frame):,} rows, {frame.shape[1]} columns; target {target}"
-    console.print(words, markup=False)
-    with TimeBar(console) as progress:
-        found = diagnose(frame, request, progress.tell)
+    with StepBar(console) as bar:
+        steps = Steps(bar.tell)
+        steps.begin("Reading", 0.0)
+        found = diagnose(read_table(data), request, steps)
     console.print(diagnosis_text(found))
     record = finite(dataclasses.asdict(found))
     files: dict[str, str | bytes] = {

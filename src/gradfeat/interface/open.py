@@ -1,0 +1,91 @@
+"""What users give as a table: a data frame of any library, or where files are."""
+
+# Apart: diagnose opens tables by it too.
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pyarrow as pa
+
+from gradfeat.drawing.numbers import count
+from gradfeat.rows.source import PIECE_ROWS
+from gradfeat.rows.sources.in_memory import FrameTables
+from gradfeat.rows.sources.tables import Tables
+from gradfeat.table.errors import TableError
+from gradfeat.table.run_options import RunOptions, opened
+
+
+@dataclass(frozen=True, eq=False)
+class UserTable:
+    """A table as it was given: where it is, or its rows; its name is that of the file or type."""
+
+    name: str
+    path: str | None = None
+    frame: pd.DataFrame | None = None
+
+    def open(self, run: RunOptions) -> tuple[Tables, str]:
+        """The rows, and why they stream, in words; empty where they are held.
+
+        Raises
+        ------
+        SourceError
+            For files that cannot be read as a table, and frames without rows.
+        TableError
+            For options that contradict each other.
+        """
+        why = run.why_streamed(self.path or "")
+        if self.frame is None:
+            return opened(self.path or "", streamed=bool(why)), why
+        frame = self.frame.set_axis([str(name) for name in self.frame.columns], axis=1)
+        return FrameTables(frame, PIECE_ROWS if why else max(1, len(frame))), why
+
+    def in_words(self, table: Tables, target: str, why: str) -> str:
+        """``t.csv: 240 rows, 7 columns; target y``."""
+        rows = "rows not counted yet" if table.rows is None else count(table.rows, "row")
+        pieces = "" if table.count is None else f" in {count(table.count, 'piece')}"
+        how = f"streamed{pieces}: {why}" if why else f"target {target}"
+        return f"{self.name}: {rows}, {count(len(table.names), 'column')}; {how}"
+
+
+def given(data: Any) -> UserTable:
+    """What users give as a table.
+
+    Parameters
+    ----------
+    data : DataFrame of pandas or polars, pyarrow Table, str or path
+        Whatever speaks Arrow's PyCapsule protocol is a table too; a text is a file, a folder, a
+        pattern of names or a URL.
+
+    Raises
+    ------
+    TableError
+        For what is no table.
+
+    Examples
+    --------
+    >>> given(pa.table({"x": [1, 2]})).frame["x"].tolist(), given("rows/t.csv").name
+    ([1, 2], 't.csv')
+    """
+    match data:
+        case str() | os.PathLike():
+            return UserTable(Path(data).name, path=os.fspath(data))
+        case pd.DataFrame():
+            return UserTable("DataFrame", frame=data)
+        case _:
+            return UserTable(type(data).__name__, frame=_from_arrow(data))
+
+
+def _from_arrow(data: Any) -> pd.DataFrame:
+    """As a Parquet file with these columns is read."""
+    try:
+        return pa.table(data).to_pandas(ignore_metadata=True)
+    except (TypeError, ValueError):
+        raise TableError(
+            f"The table is of type {type(data).__name__}: give a DataFrame of pandas or polars, a "
+            "pyarrow Table, or the path of a file or folder."
+        ) from None

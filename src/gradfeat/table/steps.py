@@ -1,0 +1,94 @@
+"""How far a comparison is: steps one after the other, and the passes over rows within them."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from gradfeat.drawing.numbers import duration
+from gradfeat.rows.engine import Tick
+from gradfeat.table.results import PassTime
+
+#: Told the name of a step, the share of all the work that is done (0 to 1), and further words:
+#: none when a step begins.
+Told = Callable[[str, float, str], None]
+
+
+def silent(name: str, done: float, words: str) -> None:
+    """Where nobody asked to be told."""
+    del name, done, words
+
+
+@dataclass(eq=False)
+class Steps:
+    """Tells how far it is, and keeps the times of passes: the reporter that an engine is made with.
+
+    Attributes
+    ----------
+    told : callable (str, float, str)
+        Told when a step begins, and of every tick of a pass within it.
+    start : float
+        When the work began, by ``time.perf_counter``.
+
+    Examples
+    --------
+    >>> steps = Steps(lambda *words: print(*words, sep="; "))
+    >>> steps.begin("Linear model", 0.25, "as it begins")
+    Linear model; 0.25; as it begins
+    >>> steps(Tick("moments", 2, 4, 10.0, 2000))
+    Linear model; 0.25; moments, 50 %, 200 rows/s, about 10 s left
+    """
+
+    told: Told = silent
+    start: float = field(default_factory=time.perf_counter)
+    _taken: list[PassTime] = field(default_factory=list)
+    _step: str = ""
+    _done: float = 0.0
+    _begun_at: int = 0
+    _last: Tick | None = None
+
+    @property
+    def seconds(self) -> float:
+        """Wall time since the start of the work."""
+        return time.perf_counter() - self.start
+
+    def finished(self) -> list[PassTime]:
+        """The passes so far, with their rows and seconds."""
+        self._close()
+        return self._taken
+
+    def begin(self, step: str, done: float, words: str = "") -> None:
+        """A step begins, when so much of the work is done."""
+        self._close()
+        self._step, self._done = step, done
+        self.told(step, done, words)
+
+    def __call__(self, tick: Tick) -> None:
+        """A pass begins, or some of its pieces are summed."""
+        if tick.seconds == 0.0:
+            self._close()
+            self._begun_at = tick.pieces
+        self._last = tick
+        words = ", ".join([tick.label, *_words(tick, self._begun_at)])
+        self.told(self._step, self._done, words)
+
+    def _close(self) -> None:
+        last, self._last = self._last, None
+        if last is not None:
+            self._taken.append(PassTime(f"{self._step}: {last.label}", last.rows, last.seconds))
+
+
+def _words(tick: Tick, begun_at: int) -> list[str]:
+    """Rows a second and the time left of a pass that began at so many pieces."""
+    parts, done = [], tick.pieces - begun_at
+    if tick.of:
+        parts.append(f"{100 * tick.pieces / tick.of:.0f} %")
+    if tick.rows and tick.seconds:
+        parts.append(f"{tick.rows / tick.seconds:,.0f} rows/s")
+    if tick.of and done > 0 and tick.pieces < tick.of:
+        left = tick.seconds * (tick.of - tick.pieces) / done
+        parts.append(f"about {duration(left)} left")
+    if tick.of and tick.pieces == tick.of and not tick.rows:
+        parts.append("done before")
+    return parts
