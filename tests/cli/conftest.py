@@ -7,6 +7,12 @@ import sys
 import pytest
 
 
+@pytest.fixture(autouse=True)
+def tracebacks(monkeypatch):
+    """A fault of the program fails a test with its traceback."""
+    monkeypatch.setenv("GRADFEAT_DEBUG", "1")
+
+
 @pytest.fixture
 def folder(tmp_path, monkeypatch):
     """An empty current folder; modules and paths that a test adds are taken away again."""

@@ -7,8 +7,11 @@ import math
 import os
 import signal
 import sys
+import tempfile
 import time
+import traceback
 from collections.abc import Callable, Sequence
+from importlib.metadata import version
 from types import FrameType
 from typing import Any, cast
 
@@ -20,6 +23,8 @@ USAGE_ERROR = cast(type[Exception], typer.BadParameter.__mro__[1])
 
 #: Exit code of Ctrl-C; typer returns it where a command does not catch the interrupt.
 INTERRUPTED = 130
+#: Exit code of a fault of the program itself (EX_SOFTWARE of sysexits.h).
+UNFORESEEN = 70
 NOTHING = "stopped; nothing was written."
 
 #: Seconds in which presses of Ctrl-C count as one.
@@ -52,15 +57,14 @@ def _sentences() -> tuple[type[Exception], ...]:
 def guarded(run: Callable[..., Any], arguments: Sequence[str] | None = None) -> int:
     """Run the command and return its exit code.
 
-    What a person can put right is one sentence on stderr and code 2; Ctrl-C is code 130.
+    What a person can put right is one sentence on stderr and code 2; Ctrl-C is code 130; a fault
+    of the program is one sentence, a file with the traceback, and code 70.
     """
     try:
         code = run(args=arguments, prog_name="gradfeat", standalone_mode=False) or 0
         return refuse(NOTHING, INTERRUPTED) if code == INTERRUPTED else code
     except USAGE_ERROR as error:
         return refuse(_usage(error))
-    except Refused as error:
-        return refuse(str(error))
     except Stopped as stop:
         return refuse(str(stop), INTERRUPTED)
     except (KeyboardInterrupt, typer.Abort):
@@ -69,13 +73,40 @@ def guarded(run: Callable[..., Any], arguments: Sequence[str] | None = None) -> 
         return _without_output()
     except MemoryError as error:
         return refuse(str(error) or "the memory is used up: give less at once.")
-    except _sentences() as error:
+    except (Refused, *_sentences()) as error:
         return refuse(str(error))
     except OSError as error:
-        if error.errno != errno.ENOSPC:
-            raise
+        return _of_the_system(error)
+    except Exception as error:
+        return _unforeseen(error)
+
+
+def _of_the_system(error: OSError) -> int:
+    """What the system refused, and which file it was."""
+    if error.errno == errno.ENOSPC:
         _without_output()
         return refuse("the disk is full: free space and run again.")
+    what = f"{error.filename!r} cannot be used" if error.filename else "the system refused a call"
+    return refuse(f"{what} ({error.strerror or error}): check the path, and who may read or write.")
+
+
+def _unforeseen(error: Exception) -> int:
+    """A fault of the program, in one sentence; its traceback goes to a temporary file."""
+    if os.environ.get("GRADFEAT_DEBUG"):
+        raise error
+    said = f"{type(error).__name__}: {error}".splitlines()[0][:200]
+    try:
+        handle, path = tempfile.mkstemp(prefix="gradfeat-error-", suffix=".txt")
+        with os.fdopen(handle, "w", encoding="utf-8", errors="backslashreplace") as report:
+            report.write(f"gradfeat {version('gradfeat')}, Python {sys.version}\n{sys.argv}\n")
+            report.writelines(traceback.format_exception(error))
+    except OSError as refused:
+        path = f"nowhere ({refused})"
+    return refuse(
+        f"this is a fault of gradfeat, which did not foresee it ({said}): the report is in {path}; "
+        "GRADFEAT_DEBUG=1 shows it here.",
+        UNFORESEEN,
+    )
 
 
 def _without_output() -> int:

@@ -1,11 +1,54 @@
-"""A file is replaced whole or not at all."""
+"""What is written is placed whole or not at all, and only where nothing or a file was."""
 
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 import secrets
+import shutil
+import stat
+from collections.abc import Iterator, Mapping
 from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import BinaryIO
+
+_KINDS = (
+    (stat.S_ISDIR, "a folder"),
+    (stat.S_ISFIFO, "a pipe"),
+    (stat.S_ISSOCK, "a socket"),
+    (stat.S_ISCHR, "a device"),
+    (stat.S_ISBLK, "a device"),
+)
+
+
+def place(path: str | os.PathLike[str]) -> Path:
+    """Where a file at `path` is placed: links are followed, to nothing or to a regular file.
+
+    Raises
+    ------
+    OSError
+        Where something else is there, such as a device: it would be lost. Where the name is empty
+        or too long, or the folder may not be searched.
+
+    Examples
+    --------
+    >>> place(os.devnull)
+    Traceback (most recent call last):
+    ...
+    FileExistsError: [Errno 17] it is a device, and only a regular file is replaced
+    """
+    if not os.fspath(path):
+        raise FileNotFoundError(errno.ENOENT, "the name is empty")
+    final = Path(os.path.realpath(path))
+    try:
+        mode = final.stat().st_mode
+    except FileNotFoundError:
+        return final
+    if not stat.S_ISREG(mode):
+        kind = next((name for test, name in _KINDS if test(mode)), "no file")
+        raise FileExistsError(errno.EEXIST, f"it is {kind}, and only a regular file is replaced")
+    return final
 
 
 def write_and_flush(path: Path, data: bytes) -> None:
@@ -16,27 +59,120 @@ def write_and_flush(path: Path, data: bytes) -> None:
         os.fsync(handle.fileno())
 
 
-def replace_file(path: str | os.PathLike[str], data: bytes) -> None:
-    """Write beside `path` (a link is followed), then move over it; no temporary file is left.
+@contextlib.contextmanager
+def replacing(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
+    """A new file beside `path`, which takes its place at the end of a block that went well.
+
+    Mode, and where the system allows it owner, are those of the old file.
 
     Raises
     ------
     OSError
-        Where the system refuses; the old file stays as it was.
+        Where the system refuses, and as :func:`place` does; the old file stays as it was.
 
     Examples
     --------
-    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as folder:
+    ...     with replacing(Path(folder) / "a") as handle:
+    ...         _ = handle.write(b"new")
+    ...     (Path(folder) / "a").read_bytes()
+    b'new'
+    """
+    final = place(path)
+    temporary = final.with_name(f".gradfeat-{secrets.token_hex(8)}.tmp")
+    try:
+        with temporary.open("xb") as handle:
+            yield handle
+            handle.flush()
+            os.fsync(handle.fileno())
+        _like_the_old(final, temporary)
+        os.replace(temporary, final)
+    finally:
+        with contextlib.suppress(OSError):
+            temporary.unlink()
+
+
+def replace_file(path: str | os.PathLike[str], data: bytes) -> None:
+    """Write `data` to `path`, whole or not at all.
+
+    Raises
+    ------
+    OSError
+        As :func:`replacing`.
+
+    Examples
+    --------
     >>> with TemporaryDirectory() as folder:
     ...     replace_file(Path(folder) / "a", b"new")
     ...     (Path(folder) / "a").read_bytes()
     b'new'
     """
-    final = Path(os.path.realpath(path))
-    temporary = final.with_name(f".{final.name}.{secrets.token_hex(4)}.tmp")
+    with replacing(path) as handle:
+        handle.write(data)
+
+
+def replace_files(folder: str | os.PathLike[str], files: Mapping[str, bytes]) -> None:
+    """Write all of `files` (name to content) into a folder, or none of them.
+
+    The folder is made if need be. All are written beside their places before the first of them is
+    placed, and where one cannot be placed, those before it are put back.
+
+    Raises
+    ------
+    OSError
+        Where the system refuses; what was there is unchanged.
+
+    Examples
+    --------
+    >>> with TemporaryDirectory() as folder:
+    ...     replace_files(Path(folder) / "out", {"a.txt": b"one", "b.txt": b"two"})
+    ...     sorted(path.name for path in (Path(folder) / "out").iterdir())
+    ['a.txt', 'b.txt']
+    """
+    final = Path(os.path.realpath(folder))
+    made = [path for path in (final, *final.parents) if not os.path.exists(path)]
     try:
-        write_and_flush(temporary, data)
-        os.replace(temporary, final)
-    finally:
+        final.mkdir(parents=True, exist_ok=True)
+        with TemporaryDirectory(prefix=".gradfeat-", dir=final) as beside:
+            places = {Path(beside, name): place(final / name) for name in files}
+            for new, data in zip(places, files.values(), strict=True):
+                write_and_flush(new, data)
+            _place_all(places)
+    except OSError:
         with contextlib.suppress(OSError):
-            temporary.unlink()
+            for path in made:
+                path.rmdir()
+        raise
+
+
+def _place_all(places: Mapping[Path, Path]) -> None:
+    """Move each new file to its place; where one fails, put back what was there before."""
+    with contextlib.ExitStack() as undo:
+        for new, final in places.items():
+            kept = new.with_name(f"{new.name}.before")
+            if final.exists():
+                _second_name(final, kept)
+                _like_the_old(final, new)
+                undo.callback(os.replace, kept, final)
+            else:
+                undo.callback(final.unlink, missing_ok=True)
+            os.replace(new, final)
+        undo.pop_all()
+
+
+def _second_name(path: Path, name: Path) -> None:
+    """The same file under another name; a copy where the file system knows no second names."""
+    try:
+        os.link(path, name)
+    except OSError:
+        shutil.copy2(path, name)
+        _like_the_old(path, name)
+
+
+def _like_the_old(old: Path, new: Path) -> None:
+    """Mode and owner of the old file, where there is one and the system allows it."""
+    with contextlib.suppress(OSError):
+        before, now = old.stat(), new.stat()
+        if (before.st_uid, before.st_gid) != (now.st_uid, now.st_gid):
+            os.chown(new, before.st_uid, before.st_gid)
+        new.chmod(stat.S_IMODE(before.st_mode))

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
 from collections.abc import Mapping
 from pathlib import Path
-from tempfile import TemporaryDirectory
 
-from gradfeat.maths.files import replace_file, write_and_flush
+from gradfeat.maths.files import replace_file, replace_files
 from gradfeat.table.errors import TableError
 
 
@@ -43,10 +41,7 @@ def write_atomic(path: str | os.PathLike[str], content: bytes | str) -> None:
 
 
 def write_folder(folder: str | os.PathLike[str], files: Mapping[str, bytes | str]) -> None:
-    """Write all of `files` (name to content) into `folder`, or none of them.
-
-    The folder is made if need be. Everything is written and flushed beside the old files before
-    the first of them is replaced.
+    """Write all of `files` (name to content) into `folder`, made if need be, or none of them.
 
     Raises
     ------
@@ -61,28 +56,14 @@ def write_folder(folder: str | os.PathLike[str], files: Mapping[str, bytes | str
     ...     sorted(path.name for path in (Path(folder) / "out").iterdir())
     ['a.txt', 'b.txt']
     """
-    final = Path(os.path.realpath(folder))
-    new = [path for path in (final, *final.parents) if not path.exists()]
+    data = {n: c.encode() if isinstance(c, str) else c for n, c in files.items()}
     try:
-        final.mkdir(parents=True, exist_ok=True)
-        with TemporaryDirectory(prefix=".gradfeat-", dir=final) as beside:
-            for name, content in files.items():
-                data = content.encode() if isinstance(content, str) else content
-                write_and_flush(Path(beside, name), data)
-            for name in files:
-                os.replace(Path(beside, name), os.path.realpath(final / name))
+        replace_files(folder, data)
     except OSError as error:
-        _remove_empty(new)
         raise TableError(
             f"Cannot write to the folder '{folder}' ({error.strerror or error}): what was there "
             "is unchanged; free the disk or choose another folder with --out."
         ) from error
-
-
-def _remove_empty(folders: list[Path]) -> None:
-    with contextlib.suppress(OSError):
-        for folder in folders:
-            folder.rmdir()
 
 
 def check_folder(folder: str | os.PathLike[str]) -> None:
@@ -94,7 +75,7 @@ def check_folder(folder: str | os.PathLike[str]) -> None:
         Where it, or the nearest folder above it that exists, is a file or may not be written to.
     """
     final = Path(os.path.realpath(folder))
-    nearest = next(path for path in (final, *final.parents) if path.exists())
+    nearest = next(path for path in (final, *final.parents) if os.path.exists(path))
     if not nearest.is_dir():
         raise TableError(f"'{nearest}' is a file: give a folder, which is made if need be.")
     if not os.access(nearest, os.W_OK | os.X_OK):

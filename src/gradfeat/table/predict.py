@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import os
-import secrets
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import BinaryIO
@@ -14,6 +11,7 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from gradfeat.maths.files import replacing
 from gradfeat.rows.errors import SourceError
 from gradfeat.rows.sources.open import PARQUET_ENDINGS
 from gradfeat.rows.sources.tables import Tables
@@ -82,8 +80,14 @@ def write_predictions(frames: Iterable[pd.DataFrame], out: Path) -> int:
         Where the file cannot be written; an old one stays as it was.
     """
     write = _write_parquet if out.suffix.lower() in PARQUET_ENDINGS else _write_csv
-    with _beside(out) as handle:
-        return write(frames, handle)
+    try:
+        with replacing(out) as handle:
+            return write(frames, handle)
+    except OSError as error:
+        raise TableError(
+            f"Cannot write '{out}' ({error.strerror or error}): nothing was changed there; free "
+            "the disk or choose another file."
+        ) from error
 
 
 def _write_csv(frames: Iterable[pd.DataFrame], handle: BinaryIO) -> int:
@@ -104,24 +108,3 @@ def _write_parquet(frames: Iterable[pd.DataFrame], handle: BinaryIO) -> int:
     if writer is not None:
         writer.close()
     return rows
-
-
-@contextmanager
-def _beside(out: Path) -> Iterator[BinaryIO]:
-    """A new file in the same folder that takes the place of `out` when all went well."""
-    final = Path(os.path.realpath(out))
-    temporary = final.with_name(f".{final.name}.{secrets.token_hex(4)}.tmp")
-    try:
-        with temporary.open("xb") as handle:
-            yield handle
-            handle.flush()
-            os.fsync(handle.fileno())
-        os.replace(temporary, final)
-    except OSError as error:
-        raise TableError(
-            f"Cannot write '{out}' ({error.strerror or error}): nothing was changed there; free "
-            "the disk or choose another folder."
-        ) from error
-    finally:
-        with suppress(OSError):
-            temporary.unlink()

@@ -1,0 +1,43 @@
+"""What goes wrong is one sentence and a code that is not zero."""
+
+from __future__ import annotations
+
+import errno
+import re
+from pathlib import Path
+
+import pytest
+
+from gradfeat.cli.guard import UNFORESEEN, guarded
+
+
+def run(error: Exception, capsys: pytest.CaptureFixture[str]) -> tuple[int, str]:
+    def fail(**_: object) -> None:
+        raise error
+
+    return guarded(fail), capsys.readouterr().err
+
+
+def test_what_the_system_refuses_is_a_sentence_with_the_file(capsys):
+    assert run(PermissionError(errno.EACCES, "Permission denied", "/a/b"), capsys) == (
+        2,
+        "gradfeat: '/a/b' cannot be used (Permission denied): check the path, and who may read "
+        "or write.\n",
+    )
+
+
+def test_a_fault_of_the_program_is_a_sentence_and_a_report(capsys, tmp_path, monkeypatch):
+    monkeypatch.delenv("GRADFEAT_DEBUG")
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    code, err = run(ZeroDivisionError("division\nby zero"), capsys)
+    assert code == UNFORESEEN
+    assert re.fullmatch(r"gradfeat: this is a fault of gradfeat.*\n", err)
+    assert "ZeroDivisionError: division)" in err
+    report = Path(re.search(r"\S+gradfeat-error-\w+\.txt", err)[0]).read_text()
+    assert "Traceback" in report
+    assert "by zero" in report
+
+
+def test_a_traceback_for_those_who_ask(capsys):
+    with pytest.raises(ZeroDivisionError):
+        run(ZeroDivisionError(), capsys)
