@@ -22,6 +22,9 @@ if TYPE_CHECKING:
     )
     from .estimators.agop_of import agop
     from .estimators.persistence import load, save
+    from .interface.compare import compare
+    from .interface.diagnose import diagnose
+    from .table.table_model import TableModel
 
 __version__ = "0.1.0"
 
@@ -39,15 +42,21 @@ __all__ = [
     "RFMRegressor",
     "RandomFeaturesClassifier",
     "RandomFeaturesRegressor",
+    "TableModel",
     "agop",
+    "compare",
+    "diagnose",
     "load",
     "neural_feature_ansatz",
     "save",
 ]
 
-#: Functions by the module they are in; all other names are estimators.
+#: Functions, and the model of a table, by the module they are in; all other names are estimators.
 _FUNCTIONS = {
+    "TableModel": ".table.table_model",
     "agop": ".estimators.agop_of",
+    "compare": ".interface.compare",
+    "diagnose": ".interface.diagnose",
     "load": ".estimators.persistence",
     "neural_feature_ansatz": ".diagnostics.neural_feature_ansatz",
     "save": ".estimators.persistence",

@@ -10,7 +10,7 @@ import numpy as np
 from gradfeat.table.diagnosis import (
     Curvature,
     DegreeFinding,
-    Diagnosis,
+    DiagnosisReport,
     FoundDirections,
     SampleSize,
     Share,
@@ -50,10 +50,10 @@ def directions(r: int, columns: tuple[str, ...] = COLUMNS) -> FoundDirections:
     return FoundDirections(r, columns, loadings, (1, 2), ())
 
 
-def bikes() -> Diagnosis:
+def bikes() -> DiagnosisReport:
     """Linear, quadratic and higher signal; two directions."""
     notes = tuple(ColumnNote(c, "number", 24, 0, "as it is") for c in COLUMNS)
-    return Diagnosis(
+    return DiagnosisReport(
         data="bikeshare.csv",
         target="log_bikers",
         task="regression",
@@ -83,7 +83,7 @@ def _nothing(k: int) -> DegreeFinding:
     return degree(k, -0.001, False)
 
 
-def noise() -> Diagnosis:
+def noise() -> DiagnosisReport:
     """No evidence of anything."""
     return replace(
         bikes(),
@@ -97,7 +97,7 @@ def noise() -> Diagnosis:
     )
 
 
-def cubic() -> Diagnosis:
+def cubic() -> DiagnosisReport:
     """Information exponent 3."""
     return replace(
         bikes(),
@@ -110,27 +110,27 @@ def cubic() -> Diagnosis:
     )
 
 
-def linear() -> Diagnosis:
+def linear() -> DiagnosisReport:
     """A line and nothing else."""
     degrees = (degree(1, 0.6, True), *map(_nothing, (2, 3, 4)))
     found = replace(bikes(), shares=shares(0.6, 0.0, 0.0), degrees=degrees)
     return replace(found, directions=directions(1))
 
 
-def classes() -> Diagnosis:
+def classes() -> DiagnosisReport:
     """Curvature without sign, many directions."""
     names = ("a", "b", "c")
     found = replace(bikes(), task="classification", classes=names, directions=directions(6))
     return replace(found, curvature=curvature(24, 0.4, signed=False))
 
 
-def narrow() -> Diagnosis:
+def narrow() -> DiagnosisReport:
     """One column, one input."""
     one = replace(bikes(), n_inputs=1, n_encoded=1, curvature=curvature(1, 0.4))
     return replace(one, columns=one.columns[:1], directions=directions(1, COLUMNS[:1]))
 
 
-def hostile() -> Diagnosis:
+def hostile() -> DiagnosisReport:
     """Every text a user can choose is an attack or broken mathematics."""
     found = bikes()
     return replace(

@@ -14,10 +14,10 @@ from matplotlib.axes import Axes
 class CaptionedFigure:
     """A plot with its caption, both of the same result.
 
-    ``name`` tells the figures of a page apart, ``draw`` makes the plot on new axes, ``caption``
-    says how to read it and what this one says, in numbers of the result.
+    ``name`` tells the figures of a page apart, ``draw`` makes the plot on ``ax`` (left out: on new
+    axes), ``caption`` says how to read it and what this one says, in numbers of the result.
     """
 
     name: str
-    draw: Callable[[], Axes]
+    draw: Callable[..., Axes]
     caption: str

@@ -35,7 +35,7 @@ def first_step_figure(found: FirstStep) -> CaptionedFigure:
         f"Of all neurons, {percent(found.short)} have a gradient too short to tell from chance, "
         f"and {percent(found.unexplained)} point elsewhere without agreeing."
     )
-    return CaptionedFigure("first-step", partial(first_step, found), caption)
+    return CaptionedFigure("first_step", partial(first_step, found), caption)
 
 
 def step_direction_figure(found: FirstStep, k: int) -> CaptionedFigure:
@@ -49,7 +49,7 @@ def step_direction_figure(found: FirstStep, k: int) -> CaptionedFigure:
         f"{span(mass, percent)}); {_WHERE[found.parts[k]]}."
     )
     draw = partial(column_weights, found.columns, weights, title)
-    return CaptionedFigure(f"step-direction{k + 1}", draw, caption)
+    return CaptionedFigure(f"step_direction{k + 1}", draw, caption)
 
 
 def first_step(found: FirstStep, *, ax: Axes | None = None) -> Axes:

@@ -12,12 +12,12 @@ from matplotlib.ticker import MaxNLocator
 from gradfeat.drawing import style
 from gradfeat.drawing.numbers import count, listed, number, percent
 from gradfeat.figures.captioned import CaptionedFigure
-from gradfeat.table.diagnosis import Curvature, DegreeFinding, Diagnosis
+from gradfeat.table.diagnosis import Curvature, DegreeFinding, DiagnosisReport
 
 DEGREE_NAMES = {1: "linear", 2: "quadratic", 3: "cubic", 4: "of degree 4"}
 
 
-def degrees_figure(found: Diagnosis) -> CaptionedFigure:
+def degrees_figure(found: DiagnosisReport) -> CaptionedFigure:
     """Degrees beyond chance, and what would not have been seen."""
     seen = [DEGREE_NAMES[one.degree] for one in found.degrees if one.found]
     words = f"Beyond chance: {listed(seen)}." if seen else "No degree is beyond chance."

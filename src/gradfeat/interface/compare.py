@@ -12,25 +12,28 @@ from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
+import pandas as pd
+from rich.console import RenderableType
 
+from gradfeat.figures.scores import failed, ranked
 from gradfeat.interface.open import UserTable, given
+from gradfeat.interface.page import PageOf
 from gradfeat.interface.plain_values import finite
-from gradfeat.reports import render
+from gradfeat.reports import fit_contents, render, terminal_table
 from gradfeat.rows.checkpoint import Checkpoint
-from gradfeat.table.atomic import write_folder
 from gradfeat.table.compare import Compared
 from gradfeat.table.compare import compare as compare_table
 from gradfeat.table.methods import METHODS, WIDTH
 from gradfeat.table.request import Request
-from gradfeat.table.results import FitReport
+from gradfeat.table.results import FitReport, MethodResult
 from gradfeat.table.run_options import RunOptions
 from gradfeat.table.steps import Steps, Told, silent
 from gradfeat.table.table_model import TableModel
 
 
-@dataclass(frozen=True, eq=False)
-class Comparison:
-    """What a comparison of methods on a table found.
+@dataclass(frozen=True, eq=False, repr=False)
+class Comparison(PageOf):
+    """What a comparison of methods on a table found; a notebook shows it as a page.
 
     Attributes
     ----------
@@ -47,23 +50,71 @@ class Comparison:
     learner: TableModel | None
     _checkpoint: Checkpoint | None = None
 
-    def save(self, folder: str | os.PathLike[str]) -> None:
-        """Write page, numbers and model to a folder, all of them or none.
+    @property
+    def table(self) -> pd.DataFrame:
+        """A row a method, best first: its scores with the ends of their 95 % intervals."""
+        methods = [*ranked(self.results.methods), *failed(self.results.methods)]
+        return pd.DataFrame([_row(method) for method in methods])
+
+    @property
+    def verdict(self) -> str:
+        """Whether learning features helps here, in a sentence; empty where that was not tried."""
+        return self.results.verdict.sentence if self.results.verdict else ""
+
+    @property
+    def remarks(self) -> tuple[str, ...]:
+        """What to know of the data and the fits before the verdict is believed."""
+        return self.results.warnings
+
+    @property
+    def importances(self) -> pd.DataFrame:
+        """A row an input column, largest first: its share of the AGOP of the best learner."""
+        found = self.results.directions
+        shares = {} if found is None else dict(zip(found.columns, found.importances, strict=True))
+        frame = pd.DataFrame({"column": [*shares], "share_of_agop": [*shares.values()]})
+        return frame.sort_values("share_of_agop", ascending=False, ignore_index=True)
+
+    def save(self, folder: str | os.PathLike[str]) -> Path:
+        """Write page, numbers and models to a folder, all of them or none.
 
         Raises
         ------
         TableError
             Where the folder cannot be written to.
         """
+        written = self._write(folder)
+        if self._checkpoint is not None:
+            self._checkpoint.clear_opened()
+        return written
+
+    def _contents(self) -> dict[str, object]:
+        return fit_contents(self.results)
+
+    def _rendered(self) -> str:
+        return render(self.results)
+
+    def _text(self) -> RenderableType:
+        return terminal_table(self.results)
+
+    def _numbers(self) -> dict[str, str | bytes]:
+        numbers = json.dumps(_plain(self.results), indent=1, allow_nan=False)
         files: dict[str, str | bytes] = {
-            "results.json": json.dumps(_plain(self.results), indent=1, allow_nan=False),
-            "report.html": render(self.results),
+            "results.json": numbers,
+            "comparison.csv": self.table.to_csv(index=False),
         }
         if self.learner is not None:
             files["model.gradfeat"] = self.learner.to_bytes()
-        write_folder(folder, files)
-        if self._checkpoint is not None:
-            self._checkpoint.clear_opened()
+        return files
+
+
+def _row(method: MethodResult) -> dict[str, object]:
+    """A method as plain values by column."""
+    row: dict[str, object] = {"method": method.name, "features": method.family}
+    for name, score in method.scores.items():
+        row |= {name: score.estimate, f"{name}_low": score.low, f"{name}_high": score.high}
+    settings = ", ".join(f"{k} {v}" for k, v in method.settings.items())
+    more = {"seconds": method.fit_seconds, "rows": method.rows_used, "settings": settings}
+    return row | more | {"error": method.error}
 
 
 def compare(
@@ -123,7 +174,7 @@ def compare(
     progress : callable (str, float, str), optional
         Told the name of a step, the share of the work that is done, and further words.
     command : str
-        How the comparison can be had again, in words of the page.
+        How the comparison can be had again, in words of the page; left out: this call.
 
     Raises
     ------
@@ -131,25 +182,36 @@ def compare(
         For a table, target or option that cannot be used, in one sentence.
     SourceError, EngineError
         Where rows cannot be read, or workers fail.
+
+    Examples
+    --------
+    >>> a, b = np.random.default_rng(0).standard_normal((2, 120))
+    >>> table = pd.DataFrame({"a": a, "b": b, "y": 2 * a})
+    >>> found = compare(table, "y", time=1, methods=["linear", "boosting"])
+    >>> found.table["method"].tolist(), bool(found.table["R2"][0] > 0.99)
+    (['linear', 'boosting'], True)
+    >>> found.best.predict(table.head(2)).columns.tolist()
+    ['predicted_y']
+    >>> "importances" in dir(found.plot)
+    True
     """
     steps, asked = Steps(progress), given(table)
     run = RunOptions(
         stream, jobs, dask, None if checkpoint is None else Checkpoint(Path(checkpoint))
     )
-    request = Request(
-        data=asked.name,
-        target=target,
-        task=task,
-        methods=tuple(m.name for m in METHODS) if methods is None else tuple(methods),
-        seconds=time,
-        seed=seed,
-        time_column=time_column,
-        device=device,
-        command=command,
-        missing_target=missing_target,
-        ignore=tuple(ignore),
-        width=width,
-    )
+    names = tuple(m.name for m in METHODS) if methods is None else tuple(methods)
+    options: dict[str, Any] = {
+        "task": task,
+        "seed": seed,
+        "time_column": time_column,
+        "device": device,
+        "missing_target": missing_target,
+        "width": width,
+    }
+    further = {"time": time, "methods": methods, "ignore": ignore, "stream": stream, "jobs": jobs}
+    words = command or asked.call(compare, target, **options, **further, dask=dask)
+    options |= {"methods": names, "seconds": time, "ignore": tuple(ignore), "command": words}
+    request = Request(asked.name, target, **options)
     found = _compared(asked, request, run, steps)
     return Comparison(found.report, found.best, found.learner, run.checkpoint)
 

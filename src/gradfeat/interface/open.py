@@ -5,7 +5,9 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from dataclasses import dataclass
+from inspect import signature
 from pathlib import Path
 from typing import Any
 
@@ -38,7 +40,7 @@ class UserTable:
         TableError
             For options that contradict each other.
         """
-        why = run.why_streamed(self.path or "")
+        why = run.why_streamed(self.path)
         if self.frame is None:
             return opened(self.path or "", streamed=bool(why)), why
         frame = self.frame.set_axis([str(name) for name in self.frame.columns], axis=1)
@@ -50,6 +52,19 @@ class UserTable:
         pieces = "" if table.count is None else f" in {count(table.count, 'piece')}"
         how = f"streamed{pieces}: {why}" if why else f"target {target}"
         return f"{self.name}: {rows}, {count(len(table.names), 'column')}; {how}"
+
+    def call(self, function: Callable[..., Any], target: str, **options: Any) -> str:
+        """How Python has the same again: the call, with the options that are not the defaults.
+
+        Examples
+        --------
+        >>> UserTable("t.csv", path="t.csv").call(given, "y", data=3)
+        "gradfeat.given('t.csv', 'y', data=3)"
+        """
+        usual = {name: one.default for name, one in signature(function).parameters.items()}
+        changed = [f"{name}={value!r}" for name, value in options.items() if value != usual[name]]
+        words = [repr(self.path) if self.path else "table", repr(target), *changed]
+        return f"gradfeat.{function.__name__}({', '.join(words)})"
 
 
 def given(data: Any) -> UserTable:

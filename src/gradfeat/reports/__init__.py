@@ -1,7 +1,16 @@
 """Reports: comparisons and diagnoses as HTML pages and as text for the terminal."""
 
+from gradfeat.reports.diagnosis import contents as diagnosis_contents
 from gradfeat.reports.diagnosis import render_diagnosis
+from gradfeat.reports.fit import contents as fit_contents
 from gradfeat.reports.fit import render
 from gradfeat.reports.terminal import diagnosis_text, terminal_table
 
-__all__ = ["diagnosis_text", "render", "render_diagnosis", "terminal_table"]
+__all__ = [
+    "diagnosis_contents",
+    "diagnosis_text",
+    "fit_contents",
+    "render",
+    "render_diagnosis",
+    "terminal_table",
+]

@@ -9,28 +9,33 @@ from gradfeat.figures.signal import DEGREE_NAMES, curvature_figure, degrees_figu
 from gradfeat.figures.variance_parts import nonnegative, variance_parts_figure
 from gradfeat.reports import diagnosis_words as words
 from gradfeat.reports.page import page
-from gradfeat.table.diagnosis import Diagnosis
+from gradfeat.table.diagnosis import DiagnosisReport
 
 #: Directions drawn at most.
 DRAWN = 4
 
 
-def render_diagnosis(found: Diagnosis) -> str:
+def render_diagnosis(found: DiagnosisReport) -> str:
     """The diagnosis as one HTML page that needs no network.
 
     The same diagnosis gives the same text, byte for byte.
 
     Parameters
     ----------
-    found : Diagnosis
+    found : DiagnosisReport
 
     Returns
     -------
     str
         HTML; write it as UTF-8.
     """
+    return page("diagnosis.html.j2", contents(found))
+
+
+def contents(found: DiagnosisReport) -> dict[str, object]:
+    """What the template of the page shows."""
     drawn = range(min(DRAWN, found.directions.number))
-    context = {
+    return {
         "report": found,
         "answer": words.answer(found),
         "advice": words.advice(found),
@@ -49,10 +54,9 @@ def render_diagnosis(found: Diagnosis) -> str:
         ],
         "notes": found.notes,
     }
-    return page("diagnosis.html.j2", context)
 
 
-def _facts(found: Diagnosis) -> list[tuple[str, str, str]]:
+def _facts(found: DiagnosisReport) -> list[tuple[str, str, str]]:
     """Tiles under the answer: heading, value, detail."""
     name = "no evidence" if found.exponent is None else str(found.exponent)
     kind = DEGREE_NAMES.get(found.exponent or 0, "at degrees 1 to 4")
@@ -69,7 +73,7 @@ def _facts(found: Diagnosis) -> list[tuple[str, str, str]]:
     ]
 
 
-def share_rows(found: Diagnosis) -> list[tuple[str, str, str, str]]:
+def share_rows(found: DiagnosisReport) -> list[tuple[str, str, str, str]]:
     """Part, share, 95 % interval, evidence: linear, quadratic, higher, all together."""
     rows = [
         (
@@ -84,7 +88,7 @@ def share_rows(found: Diagnosis) -> list[tuple[str, str, str, str]]:
     return [*rows, ("together", nonnegative(total.estimate), span(total, nonnegative), "")]
 
 
-def degree_rows(found: Diagnosis) -> list[tuple[str, str, str, str, str]]:
+def degree_rows(found: DiagnosisReport) -> list[tuple[str, str, str, str, str]]:
     """Degree, test strength, from where it counts, p-value, evidence."""
     return [
         (
@@ -98,7 +102,7 @@ def degree_rows(found: Diagnosis) -> list[tuple[str, str, str, str, str]]:
     ]
 
 
-def size_rows(found: Diagnosis) -> list[tuple[str, str, str, str]]:
+def size_rows(found: DiagnosisReport) -> list[tuple[str, str, str, str]]:
     """Learner, rate, rows by theory, against the rows there are."""
     return [
         (

@@ -6,13 +6,13 @@ import numpy as np
 
 from gradfeat.drawing.numbers import count, listed, percent
 from gradfeat.figures.signal import DEGREE_NAMES
-from gradfeat.table.diagnosis import Diagnosis, FoundDirections, Share
+from gradfeat.table.diagnosis import DiagnosisReport, FoundDirections, Share
 
 #: A column is named for a direction from this correlation on.
 NAMED_FROM = 0.3
 
 
-def signal_sentence(found: Diagnosis) -> str:
+def signal_sentence(found: DiagnosisReport) -> str:
     """Is there a signal, and where does it start?"""
     if found.exponent is None:
         tested = listed([str(one.degree) for one in found.degrees])
@@ -27,7 +27,7 @@ def signal_sentence(found: Diagnosis) -> str:
     )
 
 
-def gradient_sentence(found: Diagnosis) -> str:
+def gradient_sentence(found: DiagnosisReport) -> str:
     """Is the first gradient informative?"""
     match found.exponent:
         case None:
@@ -40,12 +40,12 @@ def gradient_sentence(found: Diagnosis) -> str:
     return f"the first gradient step of a network is not informative with so few rows: {hidden}"
 
 
-def _enough(found: Diagnosis) -> bool:
+def _enough(found: DiagnosisReport) -> bool:
     """Whether one gradient step sees the lowest degree by theory's rate, d^k rows."""
     return found.n_rows >= found.n_inputs ** (found.exponent or 1)
 
 
-def directions_sentence(found: Diagnosis) -> str:
+def directions_sentence(found: DiagnosisReport) -> str:
     """How many directions, and the columns of the first."""
     directions = found.directions
     if directions.number == 0:
@@ -66,7 +66,7 @@ def leading_columns(directions: FoundDirections, index: int, most: int = 3) -> l
     return [directions.columns[i] for i in order if size[i] >= NAMED_FROM or i == order[0]]
 
 
-def shares_sentence(found: Diagnosis) -> str:
+def shares_sentence(found: DiagnosisReport) -> str:
     """Linear, quadratic, higher: in one sentence."""
     words = {
         "linear": "a linear model explains {}",
@@ -83,7 +83,7 @@ def shares_sentence(found: Diagnosis) -> str:
     return f"out of sample, {listed(parts)} of the variance"
 
 
-def advice(found: Diagnosis) -> str:
+def advice(found: DiagnosisReport) -> str:
     """What follows for the choice of a method."""
     linear, quadratic, higher = found.shares.parts
     bent = quadratic.found or higher.found
@@ -116,7 +116,7 @@ def advice(found: Diagnosis) -> str:
     )
 
 
-def _hidden(found: Diagnosis, k: int) -> str:
+def _hidden(found: DiagnosisReport, k: int) -> str:
     """What follows where linear and quadratic views show nothing."""
     theory = f"theory: of the order of d^{k} = {found.n_inputs**k:,}; here {found.n_rows:,}"
     if _enough(found):
@@ -131,7 +131,7 @@ def _hidden(found: Diagnosis, k: int) -> str:
     )
 
 
-def answer(found: Diagnosis) -> str:
+def answer(found: DiagnosisReport) -> str:
     """Signal, gradient and shares in two sentences."""
     join = ", and" if found.exponent is None else ", so"
     first = (

@@ -59,8 +59,13 @@ def render(report: FitReport) -> str:
     ValueError
         If `y_true` or `y_pred` of a classification are not positions in `report.classes`.
     """
+    return page("report.html.j2", contents(report))
+
+
+def contents(report: FitReport) -> dict[str, object]:
+    """What the template of the page shows."""
     names = score_names(report.methods)
-    context = {
+    return {
         "report": report,
         "effective_share": EFFECTIVE_SHARE,
         "answer": fit_words.answer(report),
@@ -77,7 +82,6 @@ def render(report: FitReport) -> str:
         **_quality(report),
         **_streaming(report),
     }
-    return page("report.html.j2", context)
 
 
 def _facts(report: FitReport) -> list[tuple[str, str, str]]:

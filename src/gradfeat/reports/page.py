@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import hashlib
 import re
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from io import StringIO
 from typing import cast
 from xml.dom import minidom
@@ -29,6 +30,8 @@ _STYLE = {
     "figure.facecolor": "none",
     "savefig.facecolor": "none",
 }
+#: Class of what is shown within another page.
+SCOPE = "gradfeat-page"
 _NO_METADATA = dict.fromkeys(("Creator", "Date", "Format", "Type"))
 
 
@@ -47,6 +50,44 @@ def page(template: str, context: dict[str, object]) -> str:
     environment.filters |= {"percent": percent, "seconds": seconds, "svg": inline_svg}
     html = environment.get_template(template).render(context)
     return _UNPRINTABLE.sub("\N{REPLACEMENT CHARACTER}", html)
+
+
+def figures_in(contents: Mapping[str, object]) -> dict[str, CaptionedFigure]:
+    """All figures among the values of a page, by their names."""
+    found: dict[str, CaptionedFigure] = {}
+    for value in contents.values():
+        match value:
+            case CaptionedFigure(name=name):
+                found[name] = value
+            case [*several]:
+                found |= figures_in({str(k): one for k, one in enumerate(several)})
+            case _:
+                pass
+    return found
+
+
+def embedded(html: str) -> str:
+    """What a page shows, as a part of another page (a notebook) whose style stays as it is.
+
+    Rules of style are nested in a class of its own. Ids begin with a digest of the page, so that
+    two of them on one page do not meet.
+
+    Examples
+    --------
+    >>> embedded("<style>body { margin: 0 }</style><main><p id='a'>x</p></main>")
+    '<div class="gradfeat-page"><style>.gradfeat-page { & { margin: 0 } }</style><main>\
+<p id=\\'a\\'>x</p></main></div>'
+    """
+    style, main = (_between(html, tag) for tag in ("style", "main"))
+    style = re.sub(r":root\b|\bbody\b", "&", style)
+    key = f"g{hashlib.blake2b(main.encode(), digest_size=4).hexdigest()}-"
+    main = re.sub(r'( id="| aria-labelledby="|url\(#| href="#)', rf"\1{key}", main)
+    nested = f"<style>.{SCOPE} {{ {style} }}</style>"
+    return f'<div class="{SCOPE}">{nested}<main>{main}</main></div>'
+
+
+def _between(html: str, tag: str) -> str:
+    return html.partition(f"<{tag}>")[2].partition(f"</{tag}>")[0]
 
 
 def inline_svg(figure: CaptionedFigure) -> Markup:

@@ -13,7 +13,7 @@ from gradfeat.drawing.text_tables import text_table
 from gradfeat.figures.scores import failed, ranked, score_names, span
 from gradfeat.reports import diagnosis_words, fit_words
 from gradfeat.reports.diagnosis import degree_rows, share_rows, size_rows
-from gradfeat.table.diagnosis import Diagnosis
+from gradfeat.table.diagnosis import DiagnosisReport
 from gradfeat.table.notes import unread_sentence
 from gradfeat.table.results import Family, FirstStep, FitReport, MethodResult
 
@@ -58,14 +58,14 @@ def terminal_table(report: FitReport) -> RenderableType:
     return Group(*parts)
 
 
-def diagnosis_text(found: Diagnosis) -> RenderableType:
+def diagnosis_text(found: DiagnosisReport) -> RenderableType:
     """Shares, degrees, sample sizes; below them the answer, what follows, and what was left out.
 
     Nothing is printed: pass the result to a `rich.console.Console`. It fits 80 columns.
 
     Parameters
     ----------
-    found : Diagnosis
+    found : DiagnosisReport
 
     Returns
     -------

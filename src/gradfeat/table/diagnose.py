@@ -17,7 +17,7 @@ from gradfeat.table.degree_findings import (
     degree_findings,
     statistics,
 )
-from gradfeat.table.diagnosis import Diagnosis, FoundDirections, SampleSize
+from gradfeat.table.diagnosis import DiagnosisReport, FoundDirections, SampleSize
 from gradfeat.table.diagnosis_rows import DiagnosisRequest, DiagnosisRows, diagnosis_rows
 from gradfeat.table.interpret import fold
 from gradfeat.table.steps import Steps
@@ -77,7 +77,7 @@ _TESTS = 0.4
 
 def diagnose(
     frame: pd.DataFrame, request: DiagnosisRequest, steps: Steps | None = None
-) -> Diagnosis:
+) -> DiagnosisReport:
     """Which degrees, how much of the variance, how many directions, how many rows.
 
     Parameters
@@ -91,7 +91,7 @@ def diagnose(
 
     Returns
     -------
-    Diagnosis
+    DiagnosisReport
         Plain values.
 
     Raises
@@ -123,7 +123,7 @@ def diagnose(
     steps.begin("Summary", 1.0)
     directions = _directions(stats, table)
     highest = max(stats.found, default=1)
-    return Diagnosis(
+    return DiagnosisReport(
         data=request.data,
         target=request.target,
         task=table.target.task,

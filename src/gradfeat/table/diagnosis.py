@@ -99,7 +99,7 @@ class SampleSize:
 
 
 @dataclass(frozen=True)
-class Diagnosis:
+class DiagnosisReport:
     """Everything that the report page and the terminal show."""
 
     data: str

@@ -44,8 +44,8 @@ class RunOptions:
     dask: str | None = None
     checkpoint: Checkpoint | None = None
 
-    def why_streamed(self, path: str) -> str:
-        """Why the rows of a file stream, in words; empty where the table is held in memory.
+    def why_streamed(self, path: str | None) -> str:
+        """Why the rows of a file, or of a frame, stream: in words; empty where they are held.
 
         Raises
         ------
@@ -58,7 +58,10 @@ class RunOptions:
                 "--jobs and --dask spread rows that stream, and --no-stream asks for none: "
                 "leave one of them out."
             )
-        return why_streamed(path, True if spread else self.stream)
+        asked = True if spread else self.stream
+        if path is None:
+            return "as asked" if asked else ""
+        return why_streamed(path, asked)
 
     @contextmanager
     def engine(self, report: Report) -> Iterator[tuple[Engine, str]]:

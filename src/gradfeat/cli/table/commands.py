@@ -36,7 +36,9 @@ class MissingName(StrEnum):
 
 
 def diagnose(
-    data: Annotated[Path, typer.Argument(help="CSV, TSV (also .gz), Parquet or JSON lines.")],
+    data: Annotated[
+        str, typer.Argument(help="CSV, TSV (also .gz), Parquet or JSON lines; also a folder.")
+    ],
     target: Annotated[str, typer.Option(help="Column to predict.")],
     task: Annotated[TaskName, typer.Option(help="What the target is.")] = TaskName.AUTO,
     out: Annotated[Path, typer.Option(help="Folder for report and results.")] = Path(
@@ -45,9 +47,9 @@ def diagnose(
     seed: Annotated[int, typer.Option(help="Of every random draw.", min=0, max=LARGEST_SEED)] = 0,
 ) -> None:
     """Say what kind of signal a table holds: its degrees, directions, and the rows it needs."""
-    from gradfeat.cli.table.diagnose import diagnose_table
+    from gradfeat.cli.table.fit import diagnose_table
 
-    diagnose_table(data, target, task.value, out, seed)
+    diagnose_table(data, target, out, task=task.value, seed=seed, command=_command())
 
 
 def fit(
@@ -124,7 +126,7 @@ def fit(
         out,
         task=task.value,
         methods=None if methods is None else _names(methods),
-        command="gradfeat " + " ".join(shlex.quote(word) for word in sys.argv[1:]),
+        command=_command(),
         time=time,
         seed=seed,
         time_column=time_column,
@@ -137,6 +139,10 @@ def fit(
         dask=dask,
         checkpoint=checkpoint,
     )
+
+
+def _command() -> str:
+    return "gradfeat " + " ".join(shlex.quote(word) for word in sys.argv[1:])
 
 
 def _names(given: str) -> tuple[str, ...]:

@@ -1,4 +1,4 @@
-"""fit: compare the methods on a table, say what was found, write files."""
+"""fit and diagnose: ask the library, say what was found, write files."""
 
 # Apart: imports what computes, which commands.py does without.
 
@@ -12,9 +12,29 @@ from rich.console import Console
 from gradfeat.cli.guard import Stopped
 from gradfeat.cli.progress import StepBar
 from gradfeat.interface.compare import compare
-from gradfeat.reports import terminal_table
+from gradfeat.interface.diagnose import diagnose
+from gradfeat.reports import diagnosis_text, terminal_table
 from gradfeat.table.atomic import check_folder
 from gradfeat.table.table_model import TableModel
+
+
+def diagnose_table(data: str, target: str, out: Path, **options: Any) -> None:
+    """Diagnose a table; write report and results to the folder `out`.
+
+    Parameters
+    ----------
+    data, target, **options
+        As of ``gradfeat.diagnose``.
+    out : Path
+        Folder for both files.
+    """
+    console = Console(highlight=False)
+    check_folder(out)
+    with StepBar(console) as bar:
+        found = diagnose(data, target, progress=bar.tell, **options)
+    console.print(diagnosis_text(found.results))
+    found.save(out)
+    console.print(f"\nReport: {out / 'report.html'}", markup=False, soft_wrap=True)
 
 
 def fit_table(data: str, target: str, out: Path, **options: Any) -> None:
@@ -22,12 +42,10 @@ def fit_table(data: str, target: str, out: Path, **options: Any) -> None:
 
     Parameters
     ----------
-    data, target
-        As of ``compare``.
+    data, target, **options
+        As of ``gradfeat.compare``.
     out : Path
         Folder for all files.
-    **options
-        Of ``compare``.
     """
     console = Console(highlight=False)
     check_folder(out)

@@ -1,0 +1,151 @@
+"""`gradfeat.diagnose`: what kind of signal a table holds, as an object."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import os
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+import pandas as pd
+from rich.console import RenderableType
+
+from gradfeat.interface.open import given
+from gradfeat.interface.page import PageOf
+from gradfeat.interface.plain_values import finite
+from gradfeat.reports import (
+    diagnosis_contents,
+    diagnosis_text,
+    diagnosis_words,
+    render_diagnosis,
+)
+from gradfeat.rows.sources.tables import held
+from gradfeat.table.diagnose import diagnose as diagnose_table
+from gradfeat.table.diagnosis import DiagnosisReport
+from gradfeat.table.diagnosis_rows import DiagnosisRequest
+from gradfeat.table.run_options import RunOptions
+from gradfeat.table.steps import Steps, Told, silent
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Diagnosis(PageOf):
+    """What kind of signal about a target a table holds; a notebook shows it as a page.
+
+    Attributes
+    ----------
+    results : DiagnosisReport
+        All that the page shows, as plain values.
+    """
+
+    results: DiagnosisReport
+
+    @property
+    def table(self) -> pd.DataFrame:
+        """A row a Hermite degree: its strength, from where it counts, p-value, evidence."""
+        return pd.DataFrame([dataclasses.asdict(one) for one in self.results.degrees])
+
+    @property
+    def shares(self) -> pd.DataFrame:
+        """A row a part of the variance: linear, quadratic, higher; with 95 % intervals."""
+        parts = self.results.shares.parts
+        rows = [{"part": one.name, **dataclasses.asdict(one.share)} for one in parts]
+        return pd.DataFrame(rows).assign(found=[one.found for one in parts])
+
+    @property
+    def directions(self) -> pd.DataFrame:
+        """Correlations of the columns (rows of the frame) with each direction that was found."""
+        found = self.results.directions
+        names = [f"direction{k + 1}" for k in range(found.number)]
+        return pd.DataFrame(found.loadings, index=pd.Index(found.columns), columns=names)
+
+    @property
+    def verdict(self) -> str:
+        """What was found, in two sentences."""
+        return diagnosis_words.answer(self.results)
+
+    @property
+    def advice(self) -> str:
+        """What follows for the choice of a method."""
+        return diagnosis_words.advice(self.results)
+
+    @property
+    def remarks(self) -> tuple[str, ...]:
+        """What was done to the rows, and what was left out."""
+        return self.results.notes
+
+    def save(self, folder: str | os.PathLike[str]) -> Path:
+        """Write page and numbers to a folder, both of them or none.
+
+        Raises
+        ------
+        TableError
+            Where the folder cannot be written to.
+        """
+        return self._write(folder)
+
+    def _contents(self) -> dict[str, object]:
+        return diagnosis_contents(self.results)
+
+    def _rendered(self) -> str:
+        return render_diagnosis(self.results)
+
+    def _text(self) -> RenderableType:
+        return diagnosis_text(self.results)
+
+    def _numbers(self) -> dict[str, str | bytes]:
+        record = finite(dataclasses.asdict(self.results))
+        return {"results.json": json.dumps(record, indent=1, allow_nan=False)}
+
+
+def diagnose(
+    table: Any,
+    target: str,
+    *,
+    task: Literal["auto", "regression", "classification"] = "auto",
+    seed: int = 0,
+    progress: Told = silent,
+    command: str = "",
+) -> Diagnosis:
+    """Say what kind of signal a table holds: its degrees, directions, and the rows it needs.
+
+    Parameters
+    ----------
+    table : DataFrame of pandas or polars, pyarrow Table, str or path
+        A text is a file, a folder, a pattern of names or a URL.
+    target : str
+        Column to predict.
+    task : {"auto", "regression", "classification"}
+        What the target is.
+    seed : int
+        Of every random draw.
+    progress : callable (str, float, str), optional
+        Told the name of a step, the share of the work that is done, and further words.
+    command : str
+        How the diagnosis can be had again, in words of the page; left out: this call.
+
+    Raises
+    ------
+    TableError
+        For a table or target that cannot be used, or fewer than 50 rows, in one sentence.
+    SourceError
+        For rows that cannot be read.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> a, b = np.random.default_rng(0).standard_normal((2, 300))
+    >>> found = diagnose(pd.DataFrame({"a": a, "b": b, "y": a**2}), "y")
+    >>> found.results.exponent
+    2
+    >>> found.directions.index[found.directions["direction1"].abs().argmax()]
+    'a'
+    """
+    steps, asked = Steps(progress), given(table)
+    steps.begin("Reading", 0.0)
+    rows, _ = asked.open(RunOptions(stream=False))
+    steps.begin("Reading", 0.0, asked.in_words(rows, target, ""))
+    words = command or asked.call(diagnose, target, task=task, seed=seed)
+    request = DiagnosisRequest(asked.name, target, task, seed, words)
+    return Diagnosis(diagnose_table(held(rows), request, steps))

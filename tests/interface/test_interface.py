@@ -1,0 +1,150 @@
+"""The Python door: tables of any kind, what a comparison and a diagnosis show, notebooks."""
+
+from __future__ import annotations
+
+import json
+import re
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+from matplotlib import pyplot as plt
+
+import gradfeat
+from gradfeat.interface.compare import Comparison
+from gradfeat.table.errors import TableError
+from table.streamed_tables import mixed
+
+QUICK = {"methods": ["linear", "random-features"], "width": 16, "time": 1}
+
+# Sums over rows in place of singular values: rounding times a condition of about 1e4.
+ROUNDING = 1e-9
+
+
+@pytest.fixture(scope="module")
+def frame() -> pd.DataFrame:
+    return mixed(160)
+
+
+@pytest.fixture(scope="module")
+def found(frame: pd.DataFrame) -> Comparison:
+    return gradfeat.compare(frame, "y", **QUICK)
+
+
+def written(frame: pd.DataFrame, folder, kind: str):
+    """The table as a user may give it."""
+    if kind == "csv":
+        frame.to_csv(folder / "t.csv", index=False)
+        return folder / "t.csv"
+    if kind == "folder":
+        (folder / "rows").mkdir()
+        for number, part in enumerate((frame.iloc[:100], frame.iloc[100:])):
+            part.to_parquet(folder / "rows" / f"{number}.parquet", index=False)
+        return str(folder / "rows")
+    return {"arrow": pa.Table.from_pandas, "polars": pl.from_pandas}[kind](frame)
+
+
+@pytest.mark.parametrize("kind", ["csv", "folder", "arrow", "polars"])
+def test_a_table_of_any_kind_gives_the_same_comparison(frame, found, tmp_path, kind):
+    other = gradfeat.compare(written(frame, tmp_path, kind), "y", **QUICK)
+    if kind == "csv":  # dates are text there, by which other rows are held out
+        found = gradfeat.compare(pd.read_csv(tmp_path / "t.csv"), "y", **QUICK)
+    scores = ["method", "R2", "R2_low", "RMSE"]
+    pd.testing.assert_frame_equal(other.table[scores], found.table[scores], rtol=ROUNDING)
+
+
+def test_a_frame_streams_where_it_is_asked_to(frame, found):
+    other = gradfeat.compare(frame, "y", stream=True, **QUICK)
+    assert other.results.streaming is not None
+    one, two = (each.best.predict(frame)["predicted_y"] for each in (other, found))
+    np.testing.assert_allclose(one, two, rtol=ROUNDING, atol=ROUNDING)
+
+
+def test_a_comparison_is_a_table_a_verdict_and_models(frame, found):
+    assert set(found.table["method"]) == {"linear", "random-features"}
+    best = found.table.iloc[0]
+    assert best["method"] == found.results.best
+    assert best["R2_low"] < best["R2"] < best["R2_high"]
+    assert found.best.about["method"] == found.learner.about["method"]
+    assert len(found.best.predict(frame.head(3))) == 3
+    assert set(found.importances["column"]) <= set(frame.columns)
+    assert found.importances["share_of_agop"].is_monotonic_decreasing
+    assert found.verdict == ""  # no method learned features
+    assert all(isinstance(remark, str) for remark in found.remarks)
+    assert "Linear model" in repr(found)
+
+
+def test_every_figure_of_the_page_is_drawn_on_given_axes(found):
+    assert {"comparison", "importances", "predicted"} <= set(found.plot)
+    for name in found.plot:
+        ax = plt.figure().add_subplot()
+        assert name.isidentifier()
+        assert getattr(found.plot, name)(ax=ax) is ax
+    plt.close("all")
+    with pytest.raises(AttributeError, match="there is no figure 'roc': there are comparison"):
+        found.plot.roc  # noqa: B018
+
+
+def test_a_notebook_shows_the_page_in_a_style_of_its_own(found, tmp_path):
+    html, page = found._repr_html_(), found.report(tmp_path / "page.html").read_text()
+    assert found.best.about["method"] in html
+    assert html.count("<svg") == page.count("<svg") > 3
+    assert html.count("<style>.gradfeat-page {") == html.count("<style") == 1
+    assert not re.search(r":root|\bbody\b\s*[{,]", html)
+    key = re.search(r' id="(g\w+-)', html)
+    assert key is not None
+    ids = re.findall(r' id="([^"]*)"', html)
+    assert len(ids) == len(set(ids))
+    assert all(one.startswith(key[1]) for one in ids)
+    assert all(one in ids for one in re.findall(r'(?:url\(#| href="#)([^")]*)', html))
+
+
+def test_all_files_are_saved_together(found, tmp_path):
+    folder = found.save(tmp_path / "out")
+    assert {"report.html", "results.json", "comparison.csv"} <= {p.name for p in folder.iterdir()}
+    told = json.loads((folder / "results.json").read_text())
+    assert told["command"].startswith("gradfeat.compare(table, 'y', width=16, time=1")
+    assert pd.read_csv(folder / "comparison.csv")["R2"].tolist() == found.table["R2"].tolist()
+
+
+def test_progress_is_told_by_steps(frame):
+    told: list[tuple[str, float, str]] = []
+    gradfeat.compare(frame, "y", progress=lambda *step: told.append(step), **QUICK)
+    names = list(dict.fromkeys(name for name, _, _ in told))
+    assert names == ["Reading", "Look", "Linear model", "Random features", "Summary"]
+    done = [share for _, share, _ in told]
+    assert done == sorted(done)
+    assert done[-1] == 1.0
+    assert any("160 rows, 8 columns" in words for _, _, words in told)
+
+
+def test_what_is_no_table_is_one_sentence(frame):
+    with pytest.raises(TableError, match="is of type int: give a DataFrame"):
+        gradfeat.compare(3, "y")
+    with pytest.raises(TableError, match="no column 'z'"):
+        gradfeat.compare(frame, "z")
+    with pytest.raises(TableError, match="The methods asked for include 'lineal'"):
+        gradfeat.compare(frame, "y", methods=["lineal"])
+
+
+def test_names_of_columns_may_be_numbers():
+    draw = np.random.default_rng(0)
+    frame = pd.DataFrame(draw.standard_normal((80, 3)))
+    found = gradfeat.compare(frame.assign(y=frame[0]), "y", methods=["linear"], time=1)
+    assert found.importances["column"][0] == "0"
+
+
+def test_a_diagnosis_is_tables_and_words():
+    a, b = np.random.default_rng(0).standard_normal((2, 300))
+    frame = pd.DataFrame({"a": a, "b": b, "y": a**2})
+    found = gradfeat.diagnose(pl.from_pandas(frame), "y")
+    assert found.table["degree"].tolist() == [1, 2, 3, 4]
+    assert found.table["found"].tolist()[:2] == [False, True]
+    assert found.shares["part"].tolist() == ["linear", "quadratic", "higher"]
+    assert found.directions["direction1"].abs().idxmax() == "a"
+    assert "information exponent 2" in found.verdict
+    assert {"shares", "degrees", "curvature", "loadings1"} <= set(found.plot)
+    assert found.advice
+    assert found.results.command == "gradfeat.diagnose(table, 'y')"
