@@ -161,7 +161,7 @@ class AGOPTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
         self.model_ = make.from_state(state["model"], arrays)
         self.n_features_in_ = self.model_.n_features_in_
         set_names(self, state["feature_names"])
-        self._describe(int(state["r"]), arrays["agop"])
+        self._describe(int(state["r"]), NUMPY)
         return self
 
     def to_device(self, device: str) -> Self:

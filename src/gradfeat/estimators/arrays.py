@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from sklearn import get_config
+from sklearn import config_context, get_config
 from sklearn.utils._array_api import _convert_to_numpy, device, get_namespace
 
 #: In whose namespace fitted arrays are where rows came from no array.
@@ -88,6 +88,28 @@ def given_weights(sample_weight: Any) -> Any:
     """
     as_is = sample_weight is None or np.isscalar(sample_weight)
     return sample_weight if as_is else to_numpy(sample_weight)
+
+
+def empty_like(X: Any) -> Any:
+    """An array of no number in X's namespace and on its device, where array-API dispatch is on.
+
+    It stands for X where the namespace is all that is to be kept.
+    """
+    return like(np.zeros(0), X)
+
+
+def kept_like(values: NDArray[Any], empty: Any) -> Any:
+    """`values` in the namespace that :func:`empty_like` kept, whatever dispatch is now.
+
+    Examples
+    --------
+    >>> kept_like(np.ones(1), empty_like(NUMPY)).tolist()
+    [1.0]
+    """
+    if type(empty) is np.ndarray:
+        return values
+    with config_context(array_api_dispatch=True):
+        return like(values, empty)
 
 
 def like(values: NDArray[Any], X: Any) -> Any:

@@ -24,7 +24,6 @@ from sklearn.utils.validation import (
 from torch import Tensor
 
 from ..maths.blocks import Block
-from ..maths.subspaces import leading_directions
 from ..models.base import Predictor
 from ..models.first_gradient import GradientTest
 from ..models.gradient_features.found_features import FoundFeatures
@@ -32,12 +31,15 @@ from ..models.restore import predictor_from
 from ..models.search.kernel_space import UNREACHED
 from ..models.search.search import FAST, FULL, FinishedFit, MethodSetting, Space
 from ..rows.rows import Rows
+from .agop_summary import AGOPSummary
 from .arrays import (
+    NUMPY,
     Placement,
+    empty_like,
     float_types,
     given_names,
     given_weights,
-    like,
+    kept_like,
     placement,
     seed_from,
     set_names,
@@ -57,12 +59,6 @@ from .state import (
     with_prefix,
 )
 from .training import FirstPass, Training, first_pass, in_memory_training, streamed_training
-
-#: Share of the AGOP's trace that the effective directions carry together.
-EFFECTIVE_SHARE = 0.95
-
-#: Rows over which the AGOP of a fitted model is averaged.
-AGOP_ROWS = 2000
 
 
 def column_names(estimator: BaseEstimator) -> list[str]:
@@ -112,6 +108,9 @@ class FeatureModel(SharedParameters, BaseEstimator, ABC):
     _inputs: Standardiser
     _outputs: Standardiser
     _where: Placement
+    _summary: AGOPSummary
+    #: An empty array in whose namespace the fitted arrays are.
+    _like: Any
     #: Sums that partial_fit adds to; only where it was called.
     _sums: Any = None
 
@@ -250,27 +249,43 @@ class FeatureModel(SharedParameters, BaseEstimator, ABC):
         return "float32" if self.dtype is None and many else self.dtype
 
     def _summarise(self, block: Block, X: Any) -> None:
-        """AGOP over a sample of the rows, its directions and importances, in X's namespace."""
-        M = self.predictor_.agop(block.X[:AGOP_ROWS], weights=block.w[:AGOP_ROWS])
-        self._describe(M.double().cpu(), X)
+        """What the AGOP over a sample of the rows tells, when it is asked for; in X's namespace."""
+        self._summary, self._like = AGOPSummary.over(self.predictor_, block), empty_like(X)
 
-    def _describe(self, M: Tensor, X: Any) -> None:
-        values, vectors = leading_directions(M)
-        total = float(values.sum())
-        share = values.numpy().cumsum() / total if total > 0 else np.zeros(0)
+    @property
+    def agop_(self) -> Any:
+        """AGOP (d, d) of the fitted function in standardised inputs."""
+        check_is_fitted(self)
+        return kept_like(self._summary.products.matrix().numpy(), self._like)
+
+    @property
+    def importances_(self) -> Any:
+        """Share (d,) of the AGOP's trace on each input."""
+        check_is_fitted(self)
+        return kept_like(self._summary.importances, self._like)
+
+    @property
+    def eigenvalues_(self) -> Any:
+        """Eigenvalues (d,) of the AGOP, decreasing."""
+        check_is_fitted(self)
+        return kept_like(self._summary.spectrum[0].numpy(), self._like)
+
+    @property
+    def directions_(self) -> Any:
+        """Leading eigenvectors (d, r) of the AGOP, r = ``n_effective_directions_``."""
+        return kept_like(self._summary.directions(self.n_effective_directions_), self._like)
+
+    @property
+    def n_effective_directions_(self) -> int:
+        """Number of directions with 95 % of the trace; 0 where the first gradient is chance."""
+        check_is_fitted(self)
         test = self.first_gradient_
-        found = total > 0 and (test is None or test.informative)
-        r = int(np.searchsorted(share, EFFECTIVE_SHARE)) + 1 if found else 0
-        self.n_effective_directions_ = r
-        self.agop_ = like(M.numpy(), X)
-        self.eigenvalues_ = like(values.numpy(), X)
-        self.directions_ = like(vectors.numpy()[:, :r], X)
-        self.importances_ = like(M.diagonal().numpy() / (total if total > 0 else 1.0), X)
+        return self._summary.n_effective if test is None or test.informative else 0
 
     def leading_directions(self, r: int) -> NDArray[np.float64]:
         """The r leading eigenvectors (d, r) of ``agop_``, whatever share they carry."""
         check_is_fitted(self)
-        return leading_directions(torch.as_tensor(to_numpy(self.agop_)))[1].numpy()[:, :r]
+        return self._summary.directions(r)
 
     def standardised(self, X: NDArray[np.float64]) -> NDArray[np.float64]:
         """Inputs (n, d) in the units that directions and importances refer to."""
@@ -281,7 +296,7 @@ class FeatureModel(SharedParameters, BaseEstimator, ABC):
         """Parameters and everything fitted, as JSON-able state and arrays (for saving)."""
         found = self.gradient_features_
         arrays = {
-            "agop": to_numpy(self.agop_),
+            **self._summary.arrays(),
             **with_prefix("predictor", as_arrays(self.predictor_.tensors())),
             **with_prefix("inputs", self._inputs.arrays()),
             **with_prefix("outputs", self._outputs.arrays()),
@@ -328,7 +343,7 @@ class FeatureModel(SharedParameters, BaseEstimator, ABC):
         found = state.get("gradient_features")
         held = under_prefix("gradient_features", arrays)
         self.gradient_features_ = None if found is None else FoundFeatures.restored(found, held)
-        self._describe(torch.as_tensor(arrays["agop"]), arrays["agop"])
+        self._summary, self._like = AGOPSummary.of_arrays(arrays), empty_like(NUMPY)
         self._restore_extra(state)
         return self
 
@@ -368,7 +383,7 @@ class FeatureModel(SharedParameters, BaseEstimator, ABC):
                 f"streamed rows came, and {method} takes arrays: use score_rows for scores, or "
                 "`gradfeat predict` for files."
             )
-        check_same_namespace(X, self, attribute="agop_", method=method)
+        check_same_namespace(X, self, attribute="_like", method=method)
         X = validate_data(self, X, reset=False, dtype=float_types(X))
         return X, torch.as_tensor(to_numpy(X).astype(np.float64))
 

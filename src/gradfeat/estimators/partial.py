@@ -17,8 +17,9 @@ from ..maths.statistics.moments import Moments
 from ..maths.statistics.sample import RowSample
 from ..models.fixed_features import FixedFeatures
 from ..models.head import ridge_of
+from .agop_summary import AGOP_ROWS
 from .arrays import placement, seed_from, to_numpy
-from .base import AGOP_ROWS, row_weights
+from .base import row_weights
 from .regressor import FeatureRegressor
 from .scaled import Standardiser
 

@@ -66,9 +66,35 @@ def leading_directions(
     [4.0, 1.0]
     """
     values, vectors = torch.linalg.eigh((M + M.T) / 2)
-    values, vectors = values.flip(0).clamp(min=0), vectors.flip(1)
+    return values.flip(0).clamp(min=0), upright(vectors.flip(1))
+
+
+def upright(vectors: Float[Tensor, "d k"]) -> Float[Tensor, "d k"]:
+    """The columns with signs that make the largest entry of each positive.
+
+    Examples
+    --------
+    >>> upright(torch.tensor([[1.0], [-2.0]])).tolist()
+    [[-1.0], [2.0]]
+    """
     largest = vectors.gather(0, vectors.abs().argmax(0, keepdim=True))
-    return values, vectors * torch.where(largest < 0, -1.0, 1.0)
+    return vectors * torch.where(largest < 0, -1.0, 1.0)
+
+
+def completed(V: Float[Tensor, "d k"], r: int) -> Float[Tensor, "d r"]:
+    """The first r of the orthonormal columns of V, with others orthogonal to them where k < r.
+
+    Examples
+    --------
+    >>> completed(torch.tensor([[0.0], [1.0]]), 2).abs().tolist()
+    [[0.0, 1.0], [1.0, 0.0]]
+    """
+    (d, k), more = V.shape, r - V.shape[1]
+    if more <= 0:
+        return V[:, :r]
+    unit = V.new_zeros(d, more)
+    unit[V.square().sum(1).argsort(stable=True)[:more], range(more)] = 1.0
+    return torch.cat([V, upright(torch.linalg.qr(torch.cat([V, unit], dim=1))[0][:, k:])], dim=1)
 
 
 #: Columns of a block beyond those asked for.

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
+from typing import final
 
 import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from .statistics.moments import MomentState
+from .blocks import Block, collect
+from .statistics.moments import Moments, MomentState
 
 #: Principal directions with less than this share of the mean variance count as constant.
 NO_VARIANCE = 1e-6
@@ -30,10 +33,89 @@ def whitening(
     [[0.5]]
     """
     e, V = torch.linalg.eigh(moments.xx / moments.weight)
-    share = min(1.0, max(1e-3, len(e) / float(moments.count))) if shrinkage is None else shrinkage
-    floor = share * e.clamp(min=0).mean()
-    scale = torch.where(e + floor > 0, e.clamp(min=0) + floor, 1.0).rsqrt()
-    return moments.mean_x, (V * scale) @ V.T
+    floor = _shrinkage(shrinkage, len(e), float(moments.count)) * e.clamp(min=0).mean()
+    return moments.mean_x, (V * _rsqrt(e.clamp(min=0) + floor)) @ V.T
+
+
+def _shrinkage(given: float | None, d: int, n: float) -> float:
+    return min(1.0, max(1e-3, d / n)) if given is None else given
+
+
+def _rsqrt(values: Tensor) -> Tensor:
+    return torch.where(values > 0, values, 1.0).rsqrt()
+
+
+class Whitening(ABC):
+    """z = (x - mean) P with P symmetric."""
+
+    mean: Float[Tensor, " d"]
+
+    @abstractmethod
+    def turned(self, W: Float[Tensor, "m d"]) -> Float[Tensor, "m d"]:
+        """W P."""
+
+    def __call__(self, X: Float[Tensor, "n d"]) -> Float[Tensor, "n d"]:
+        """Rows whitened."""
+        return self.turned(X - self.mean)
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class WholeWhitening(Whitening):
+    """With P (d, d) as it is."""
+
+    mean: Float[Tensor, " d"]
+    P: Float[Tensor, "d d"]
+
+    def turned(self, W: Float[Tensor, "m d"]) -> Float[Tensor, "m d"]:
+        return W @ self.P
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class ThinWhitening(Whitening):
+    """P = V diag(scale) V^T + rest (I - V V^T): of k < d directions in which x varies.
+
+    Attributes
+    ----------
+    mean : Tensor (d,)
+    V, scale : Tensor (d, k), (k,)
+        Orthonormal directions, and P along them.
+    rest : Tensor ()
+        P in every direction orthogonal to them.
+    """
+
+    mean: Float[Tensor, " d"]
+    V: Float[Tensor, "d k"]
+    scale: Float[Tensor, " k"]
+    rest: Float[Tensor, ""]
+
+    def turned(self, W: Float[Tensor, "m d"]) -> Float[Tensor, "m d"]:
+        return self.rest * W + (W @ self.V * (self.scale - self.rest)) @ self.V.T
+
+
+def whitening_of(rows: Block, shrinkage: float | None = None) -> Whitening:
+    """:func:`whitening` of rows at hand; of fewer rows than columns at a cost of n^2 d, not d^3.
+
+    In the float type of the rows, found in float64.
+
+    Examples
+    --------
+    >>> X = torch.tensor([[2.0, 0.0, 0.0], [-2.0, 0.0, 0.0]])
+    >>> whitening_of(Block(X, X, torch.ones(2)), 0.75)(X).abs().tolist()
+    [[0.8944271802902222, 0.0, 0.0], [0.8944271802902222, 0.0, 0.0]]
+    """
+    n, d = rows.X.shape
+    if n >= d:
+        found = whitening(collect(Moments(), [rows]), shrinkage)
+        return WholeWhitening(*(t.to(rows.X) for t in found))
+    p, count = rows.w.double() / rows.w.double().sum(), int((rows.w > 0).sum())
+    X = rows.X.double()
+    mean = p @ X
+    _, s, Vh = torch.linalg.svd(p.sqrt()[:, None] * (X - mean), full_matrices=False)
+    floor = _shrinkage(shrinkage, d, count) * s.square().sum() / d
+    parts = (mean, Vh.T.contiguous(), _rsqrt(s.square() + floor), _rsqrt(floor))
+    return ThinWhitening(*(t.to(rows.X) for t in parts))
 
 
 @dataclass(frozen=True)

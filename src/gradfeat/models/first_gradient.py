@@ -8,13 +8,14 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from ..maths.blocks import Block, collect
+from ..maths.blocks import Block
+from ..maths.gram import smaller_gram
 from ..maths.null_draws import null_draws, p_value
-from ..maths.statistics.moments import Moments
-from ..maths.whitening import whitening
+from ..maths.whitening import whitening_of
 from ..rows.rows import in_memory
 from .base import unit_weights
 from .gradient_step import GradientStep
+from .row_space import RowSpace
 
 #: Rows, entries of X, and neurons that the test looks at.
 TEST_ROWS, TEST_NUMBERS, TEST_WIDTH = 5000, 250_000, 256
@@ -76,14 +77,15 @@ def first_gradient_test(
     rows = max(500, min(TEST_ROWS, TEST_NUMBERS // X.shape[1]))
     w = unit_weights(X, weights)[:rows]
     X, y = X[:rows], y[:rows]
-    mean, P = (t.to(X) for t in whitening(collect(Moments(), [Block(X, y, w)])))
-    X = (X - mean) @ P
+    X = whitening_of(Block(X, y, w))(X)
     start = learner.start(in_memory(X, y, w), seed)
     # The second half of the neurons mirrors the first one.
     half = len(start.b) // 2
     slopes = learner.activation.derivative(torch.addmm(start.b[:half], X, start.W[:half].T))
     parts = torch.stack([y - (w @ y) / w.sum(), y - X @ start.beta - start.offset])
-    weighted = w[:, None] * X
+    # Norms and singular values are the same in coordinates of the rows' span.
+    Z = RowSpace.of(in_memory(X, y, w)).rows.block("a test of the first gradient").X
+    weighted = w[:, None] * Z
 
     def statistics(parts: Tensor) -> tuple[float, float]:
         """|beta| and the leading singular value of the gradient, squared."""
@@ -91,7 +93,7 @@ def first_gradient_test(
         pulled = (residual[:, :, None] * weighted[:, None, :]).flatten(1)
         by_output = (slopes.T @ pulled).view(half, y.shape[1], -1)
         G = torch.einsum("mcd,mc->md", by_output, start.a[:half])
-        return float((weighted.T @ centred).norm()), float(torch.linalg.eigvalsh(G.T @ G)[-1])
+        return float((weighted.T @ centred).norm()), float(torch.linalg.eigvalsh(smaller_gram(G), UPLO="U")[-1])
 
     nulls = null_draws(len(X), permutations, seed)
     observed = torch.tensor(statistics(parts))

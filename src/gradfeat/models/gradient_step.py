@@ -17,6 +17,7 @@ from .base import Learner
 from .first_layers import draw, draw_first_layer
 from .head import RidgeHead, check_rows_came
 from .refit import AffineRest, Linear, NetworkRest, affine_part, with_head
+from .row_space import RowSpace
 from .two_layer import TwoLayer
 
 
@@ -90,16 +91,24 @@ class GradientStep(Learner[TwoLayer]):
 
     def fit_path(self, rows: Rows, *, seed: int = 0) -> Iterator[TwoLayer]:
         """The nets after 1, ..., `n_steps` steps (or after none), each with its fitted head."""
-        start = net = self.start(rows, seed)
+        start = self.start(rows, seed)
         if self.n_steps == 0:
             yield self._random_features(start, rows, seed)
+            return
+        space = RowSpace.of(rows)
+        for net in self._steps(space.net_inward(start), space, seed):
+            yield space.net_outward(net)
+
+    def _steps(self, start: TwoLayer, space: RowSpace, seed: int) -> Iterator[TwoLayer]:
+        """The nets in the coordinates of the rows, in which every step lies."""
+        net, rows = start, space.rows
         for step in range(1, self.n_steps + 1):
             if step == 1:
                 W = self._sized(self._gradient(net, rows, mirrored=True))
             elif self.update == "gradient":
                 W = net.W + self._sized(self._gradient(net, rows, mirrored=False))
             else:
-                W = self._ansatz(net, rows, seed, step)
+                W = self._ansatz(net, space, seed, step)
             b = start.b
             if self.redraw_biases:
                 b = draw(rows.template.X, seed, f"b{step}", self.width)
@@ -145,13 +154,14 @@ class GradientStep(Learner[TwoLayer]):
         size = G.square().sum(1).mean().sqrt()
         return G / size if size > 0 else G
 
-    def _ansatz(self, net: TwoLayer, rows: Rows, seed: int, step: int) -> Tensor:
+    def _ansatz(self, net: TwoLayer, space: RowSpace, seed: int, step: int) -> Tensor:
         """Rows from N(0, M / tr M); a constant net keeps its rows."""
+        rows = space.rows
         products = GradientOuterProducts(net.gradient, net.scratch_per_row())
         e, V = torch.linalg.eigh(rows.collect(products, f"gradients after step {step - 1}"))
         e = e.clamp(min=0)
         if not e.sum() > 0:
             return net.W
         root = (V * (e / e.sum()).sqrt()) @ V.T
-        X = rows.template.X
-        return draw(X, seed, f"W{step}", self.width, X.shape[1]) @ root.to(X)
+        X, d = rows.template.X, space.columns
+        return space.inward(draw(X, seed, f"W{step}", self.width, d)) @ root.to(X)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from gradfeat.drawing.numbers import MISSING, count, number, percent, plain, seconds
-from gradfeat.estimators.base import EFFECTIVE_SHARE
+from gradfeat.estimators.agop_summary import EFFECTIVE_SHARE
 from gradfeat.figures.bars import direction_figure, importances_figure, leading_columns
 from gradfeat.figures.captioned import CaptionedFigure
 from gradfeat.figures.comparison import comparison_figure

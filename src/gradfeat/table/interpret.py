@@ -9,7 +9,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from gradfeat.estimators.base import EFFECTIVE_SHARE
+from gradfeat.estimators.agop_summary import EFFECTIVE_SHARE
 from gradfeat.maths.streams import numpy_stream
 from gradfeat.models.gradient_features.found_features import FoundFeatures
 from gradfeat.table.fitting import Fitted

@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 import torch
-from jaxtyping import Float
 from numpy.typing import NDArray
 from torch import Tensor
 
+from ...maths.whitening import Whitening
 from .cones import GradientFeatureSet
 
 
@@ -68,12 +68,12 @@ class FoundFeatures:
 
     @classmethod
     def of(
-        cls, found: GradientFeatureSet, back: Float[Tensor, "d d"] | None, rows: int
+        cls, found: GradientFeatureSet, back: Whitening | None, rows: int
     ) -> FoundFeatures:
-        """From a set found in inputs x `back` (x itself for None) of `rows` rows."""
+        """From a set found in inputs whitened by `back` (as they are for None) of `rows` rows."""
         columns = [f.direction.double().cpu() for f in found.features]
         D = torch.stack(columns, 1) if columns else torch.zeros(found.d, 0, dtype=torch.float64)
-        W = D if back is None else back.double().cpu() @ D
+        W = D if back is None else back.turned(D.T.to(back.mean)).T.double().cpu()
         group = (D.T @ found.directions.double().cpu()).abs()
         return cls(
             directions=_unit_columns(W.numpy()),

@@ -6,10 +6,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any, final
 
-from torch import Tensor
-
 from ...maths.blocks import Block
-from ...maths.whitening import whitening
+from ...maths.whitening import Whitening, whitening_of
 from ...rows.rows import Rows, in_memory, of_block
 from ..base import Learner
 from ..gradient_features.found_features import FoundFeatures
@@ -19,6 +17,7 @@ from ..losses import Squared
 from ..nystrom_rows import first_rows
 from ..refit import Linear
 from ..two_layer import TwoLayer
+from ..whitened import in_original
 from .calibration import codes_of, logit_share
 from .search import FinishedFit, GridSpace, MethodSetting
 
@@ -61,18 +60,16 @@ class InducedFit(Learner[TwoLayer]):
         block = rows.block("an induced network")
         if not self.whiten:
             return self._fitted(block, None, seed)
-        mean, P = (t.to(block.X) for t in whitening(rows.moments()))
-        whitened = Block((block.X - mean) @ P, block.y, block.w)
-        net, found = self._fitted(whitened, P, seed)
-        W, beta = net.W @ P, P @ net.beta
-        moved = replace(net, W=W, beta=beta, b=net.b - W @ mean, offset=net.offset - mean @ beta)
-        return moved, found
+        turn = whitening_of(block)
+        whitened = Block(turn(block.X), block.y, block.w)
+        net, found = self._fitted(whitened, turn, seed)
+        return in_original(net, turn), found
 
-    def _fitted(self, block: Block, P: Tensor | None, seed: int) -> tuple[TwoLayer, FoundFeatures]:
+    def _fitted(self, block: Block, turn: Whitening | None, seed: int) -> tuple[TwoLayer, FoundFeatures]:
         first = first_rows(block, self.rows)
         found = self.inner.feature_set(of_block(first), seed=seed)
         learner = replace(self.inner, directions=SignedDirections.of(found))
-        return self._net(learner, block, seed), FoundFeatures.of(found, P, len(first.X))
+        return self._net(learner, block, seed), FoundFeatures.of(found, turn, len(first.X))
 
     def _net(self, learner: InducedNetwork, block: Block, seed: int) -> TwoLayer:
         """The head by the squared loss, or by another one on the +-1 codes behind y."""

@@ -1,0 +1,99 @@
+"""What a fitted function reads: its AGOP and what follows from it, computed when asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from ..maths.blocks import Block
+from ..maths.outer_products import OuterProducts, mean_outer_products, outer_products
+from ..maths.subspaces import completed
+from ..models.base import Predictor
+
+#: Share of the AGOP's trace that the effective directions carry together.
+EFFECTIVE_SHARE = 0.95
+
+#: Rows over which the AGOP of a fitted model is averaged.
+AGOP_ROWS = 2000
+
+
+class AGOPSummary:
+    """The AGOP of a predictor over a sample of rows, its directions and shares.
+
+    Nothing is computed before it is asked for, and then once. The rows are let go of with it, and
+    are in no copy, pickle or file: what goes there is the AGOP.
+
+    Examples
+    --------
+    >>> summary = AGOPSummary.of_arrays({"agop": np.diag([1.0, 3.0])})
+    >>> summary.importances.tolist(), summary.n_effective
+    ([0.25, 0.75], 2)
+    """
+
+    def __init__(self, products: OuterProducts | None, pending: Any = None) -> None:
+        self._products, self._pending = products, pending
+
+    @classmethod
+    def over(cls, predictor: Predictor, rows: Block) -> AGOPSummary:
+        """Over the first rows of a block, which are a fair sample of them."""
+        first = Block(*(t[:AGOP_ROWS].clone() for t in (rows.X, rows.y, rows.w)))
+        return cls(None, (predictor, first))
+
+    @classmethod
+    def of_arrays(cls, arrays: Mapping[str, NDArray[Any]]) -> AGOPSummary:
+        """From what :meth:`arrays` gave, among other arrays."""
+        names = [name for name in ("agop", "agop_factor") if name in arrays]
+        return cls(outer_products({name: torch.as_tensor(arrays[name]) for name in names}))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return AGOPSummary, (self.products,)
+
+    @property
+    def products(self) -> OuterProducts:
+        """The AGOP, as thin as it is."""
+        if self._products is None:
+            predictor, rows = self._pending
+            self._products = mean_outer_products(
+                predictor.gradient,
+                rows.X,
+                rows.w,
+                rows.y.shape[1],
+                predictor.scratch_per_row(),
+            )
+            self._pending = None
+        return self._products
+
+    def arrays(self) -> dict[str, NDArray[Any]]:
+        """The AGOP by name (for saving)."""
+        return {name: t.numpy() for name, t in self.products.tensors().items()}
+
+    @cached_property
+    def spectrum(self) -> tuple[Tensor, Tensor]:
+        """Eigenvalues (d,), decreasing, and vectors (d, k) of those that may be above zero."""
+        return self.products.spectrum()
+
+    @property
+    def importances(self) -> NDArray[np.float64]:
+        """Share (d,) of the trace on each input; zeros for a constant function."""
+        diagonal = self.products.diagonal()
+        total = float(diagonal.sum())
+        return (diagonal / (total if total > 0 else 1.0)).numpy()
+
+    @property
+    def n_effective(self) -> int:
+        """Least number of directions with `EFFECTIVE_SHARE` of the trace; 0 of a zero AGOP."""
+        values = self.spectrum[0]
+        total = float(values.sum())
+        if not total > 0:
+            return 0
+        return int(np.searchsorted(values.numpy().cumsum() / total, EFFECTIVE_SHARE)) + 1
+
+    def directions(self, r: int) -> NDArray[np.float64]:
+        """The r leading eigenvectors (d, r)."""
+        return completed(self.spectrum[1], r).numpy()

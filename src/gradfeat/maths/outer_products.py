@@ -1,0 +1,141 @@
+"""A mean of outer products, kept as thin as it is: a factor of few rows, or the matrix itself."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import final
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from .gradients import agop
+from .memory import BLOCK_BYTES, rows_per_block
+from .subspaces import leading_directions, upright
+
+
+class OuterProducts(ABC):
+    """M (d, d), symmetric and positive semi-definite."""
+
+    @abstractmethod
+    def matrix(self) -> Float[Tensor, "d d"]:
+        """M itself."""
+
+    @abstractmethod
+    def diagonal(self) -> Float[Tensor, " d"]:
+        """The diagonal of M, without the rest."""
+
+    @abstractmethod
+    def spectrum(self) -> tuple[Float[Tensor, " d"], Float[Tensor, "d k"]]:
+        """All eigenvalues, decreasing, and the vectors of those that M can have above zero."""
+
+    @abstractmethod
+    def tensors(self) -> dict[str, Tensor]:
+        """The numbers that it is kept as, by name (for saving)."""
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Whole(OuterProducts):
+    """M as it is.
+
+    Examples
+    --------
+    >>> Whole(torch.diag(torch.tensor([1.0, 4.0]))).spectrum()[0].tolist()
+    [4.0, 1.0]
+    """
+
+    agop: Float[Tensor, "d d"]
+
+    def matrix(self) -> Float[Tensor, "d d"]:
+        return self.agop
+
+    def diagonal(self) -> Float[Tensor, " d"]:
+        return self.agop.diagonal()
+
+    def spectrum(self) -> tuple[Float[Tensor, " d"], Float[Tensor, "d k"]]:
+        return leading_directions(self.agop)
+
+    def tensors(self) -> dict[str, Tensor]:
+        return {"agop": self.agop}
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Thin(OuterProducts):
+    """M = F^T F with F (k, d), k < d: nothing of it costs d^3.
+
+    Examples
+    --------
+    >>> M = Thin(torch.tensor([[0.0, 2.0, 0.0]]))
+    >>> M.spectrum()[0].tolist(), M.spectrum()[1][:, 0].tolist(), M.diagonal().tolist()
+    ([4.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 4.0, 0.0])
+    """
+
+    agop_factor: Float[Tensor, "k d"]
+
+    def matrix(self) -> Float[Tensor, "d d"]:
+        return self.agop_factor.T @ self.agop_factor
+
+    def diagonal(self) -> Float[Tensor, " d"]:
+        return self.agop_factor.square().sum(0)
+
+    def spectrum(self) -> tuple[Float[Tensor, " d"], Float[Tensor, "d k"]]:
+        F = self.agop_factor
+        _, s, Vh = torch.linalg.svd(F, full_matrices=False)
+        values = F.new_zeros(F.shape[1])
+        values[: len(s)] = s.square()
+        return values, upright(Vh.T)
+
+    def tensors(self) -> dict[str, Tensor]:
+        return {"agop_factor": self.agop_factor}
+
+
+def outer_products(held: Mapping[str, Tensor]) -> OuterProducts:
+    """What :meth:`OuterProducts.tensors` gave, among other numbers.
+
+    Examples
+    --------
+    >>> outer_products(Thin(torch.ones(1, 2)).tensors()).matrix().tolist()
+    [[1.0, 1.0], [1.0, 1.0]]
+    """
+    factor = held.get("agop_factor")
+    return Whole(held["agop"]) if factor is None else Thin(factor)
+
+
+def mean_outer_products(
+    gradient: Callable[[Tensor], Tensor],
+    X: Float[Tensor, "n d"],
+    weights: Float[Tensor, " n"],
+    outputs: int,
+    bytes_per_row: int,
+) -> OuterProducts:
+    """The AGOP over the rows of X, a factor where there are fewer gradients than columns.
+
+    Parameters
+    ----------
+    gradient : callable (n, d) -> (n, c, d)
+        Of a predictor with c `outputs`.
+    X, weights : Tensor (n, d), (n,)
+        Rows to average over.
+    outputs : int
+        c: n c gradients against d columns decide.
+    bytes_per_row : int
+        Scratch that `gradient` needs for one row beyond its result.
+
+    Examples
+    --------
+    >>> X = torch.ones(2, 5)
+    >>> mean_outer_products(lambda X: X[:, None], X, X[:, 0], 1, 0).diagonal().tolist()
+    [1.0, 1.0, 1.0, 1.0, 1.0]
+    """
+    n, d = X.shape
+    if n * outputs >= d:
+        G = agop(gradient, X, weights=weights, bytes_per_row=bytes_per_row)
+        return Whole(G.double().cpu())
+    step = rows_per_block(max(bytes_per_row, 4 * d * X.element_size()), BLOCK_BYTES)
+    J = torch.cat([gradient(rows).double().cpu() for rows in X.split(step)])
+    p = (weights / weights.sum()).to(J)
+    return Thin((J * p.sqrt()[:, None, None]).flatten(0, 1))

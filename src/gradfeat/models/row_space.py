@@ -1,0 +1,71 @@
+"""Rows fewer than their columns, in coordinates of the space that they span."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import final
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from ..maths.blocks import Block
+from ..rows.rows import Rows, of_block
+from .two_layer import TwoLayer
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class RowSpace:
+    """Coordinates z = V^T x of rows X = Z V^T, V (d, n) orthonormal, where n < d.
+
+    A first layer that is made of gradients of a net lies in the span of the rows, so that all of
+    it happens in n coordinates: the same net, at a cost that follows the rank. Of other rows (more
+    than columns, or streamed) the coordinates are the inputs.
+
+    Attributes
+    ----------
+    rows : Rows
+        In these coordinates.
+    V : Tensor (d, n) or None
+        None: the inputs.
+
+    Examples
+    --------
+    >>> from gradfeat.rows import in_memory
+    >>> X = torch.tensor([[3.0, 4.0]])
+    >>> space = RowSpace.of(in_memory(X, X[:, :1]))
+    >>> space.rows.held.X.abs().tolist(), space.inward(X).abs().tolist()
+    ([[5.0]], [[5.0]])
+    """
+
+    rows: Rows
+    V: Float[Tensor, "d n"] | None = None
+
+    @classmethod
+    def of(cls, rows: Rows) -> RowSpace:
+        """Coordinates of these rows."""
+        held = rows.held
+        if held is None or len(held.X) >= held.X.shape[1]:
+            return cls(rows)
+        V = torch.linalg.qr(held.X.double().T)[0].to(held.X).contiguous()
+        return cls(of_block(Block(held.X @ V, held.y, held.w)), V)
+
+    @property
+    def columns(self) -> int:
+        """d."""
+        return (self.rows.template.X if self.V is None else self.V.T).shape[1]
+
+    def inward(self, W: Float[Tensor, "m d"]) -> Float[Tensor, "m n"]:
+        """Vectors in these coordinates, without what is orthogonal to all rows."""
+        return W if self.V is None else W @ self.V
+
+    def net_inward(self, net: TwoLayer) -> TwoLayer:
+        """A net as a function of the coordinates."""
+        return replace(net, W=self.inward(net.W), beta=self.inward(net.beta.T).T)
+
+    def net_outward(self, net: TwoLayer) -> TwoLayer:
+        """A net of the coordinates as a function of the inputs."""
+        if self.V is None:
+            return net
+        return replace(net, W=net.W @ self.V.T, beta=self.V @ net.beta)
