@@ -31,7 +31,7 @@ ROOMS: Final = {
     "figures": Room(2_000, 17),
     "interface": Room(1_000, 8),
     "lab": Room(3_290, 21),
-    "maths": Room(4_830, 38),
+    "maths": Room(5_130, 39),
     "models": Room(12_400, 86),
     "planning": Room(1_890, 13),
     "reports": Room(1_300, 10),

@@ -8,11 +8,13 @@ import pytest
 import torch
 
 from contracts import close
+from gradfeat.maths.blocks import Block
 from gradfeat.models.kernel_ridge import KernelRidge
 from gradfeat.models.kernels.radial import Gaussian, Laplace
 from gradfeat.models.projected import Projected
 from gradfeat.models.rfm import RFM
-from gradfeat.models.subspace_refit import SubspaceRefit, eigenpairs, leading_metric, unit_variance
+from gradfeat.models.search.head_search import Split
+from gradfeat.models.subspace_refit import SubspaceRefit, leading_metric, total_variance
 from gradfeat.rows.rows import in_memory
 
 
@@ -32,7 +34,7 @@ def symmetric(seed: int, d: int = 5) -> torch.Tensor:
 
 def test_all_directions_at_power_one_half_are_the_metric():
     A = symmetric(0)
-    B = leading_metric(*eigenpairs(A), None, 0.5)
+    B = leading_metric(A, None, 0.5)
     M = A @ A
     close(B @ B.T, M / torch.linalg.eigvalsh(M)[-1], 1e-8)
 
@@ -41,7 +43,7 @@ def test_all_directions_at_power_one_half_are_the_metric():
 def test_columns_are_leading_eigenvectors_times_powers(power):
     A = symmetric(1)
     e, V = torch.linalg.eigh(A @ A)
-    B = leading_metric(*eigenpairs(A), 2, power)
+    B = leading_metric(A, 2, power)
     scale = (e.flip(0)[:2] / e[-1]) ** power
     close(B.T @ B, torch.diag(scale**2), 1e-8)
     close((V.flip(1)[:, :2].T @ B).abs(), torch.diag(scale), 1e-8)
@@ -49,37 +51,36 @@ def test_columns_are_leading_eigenvectors_times_powers(power):
 
 def test_eigenvalues_at_rounding_are_no_directions():
     u = torch.ones(3, 1).double() / 3**0.5
-    close(leading_metric(*eigenpairs(u @ u.T), None, 0.5), u @ u.T, 1e-12)
-    assert leading_metric(*eigenpairs(u @ u.T), 2, 0.0).shape == (3, 1)
+    close(leading_metric(u @ u.T, None, 0.5), u @ u.T, 1e-12)
+    assert leading_metric(u @ u.T, 2, 0.0).shape == (3, 1)
 
 
 def test_all_directions_keep_the_coordinates_of_the_inputs():
     """M^power itself, of the same distances as V diag(e^power), at every power."""
-    e, V = eigenpairs(symmetric(1, 4))
+    A = symmetric(1, 4)
     for power in (0.0, 0.25, 1.0):
-        whole, rotated = leading_metric(e, V, None, power), leading_metric(e, V, 4, power)
+        whole, rotated = leading_metric(A, None, power), leading_metric(A, 4, power)
         close(whole, whole.T, 1e-12)
         close(whole @ whole.T, rotated @ rotated.T, 1e-12)
-    close(leading_metric(e, V, None, 0.0), torch.eye(4).double(), 1e-12)
+    close(leading_metric(A, None, 0.0), torch.eye(4).double(), 1e-12)
 
 
 def test_projected_rows_have_unit_total_variance_whatever_the_weights():
-    X, _ = sample()
+    X, y = sample()
     w = torch.rand(len(X), generator=torch.Generator().manual_seed(0)).double()
-    P, p = (
-        X @ unit_variance(leading_metric(*eigenpairs(symmetric(2, 4)), 3, 0.5), X, w),
-        w / w.sum(),
-    )
-    assert float((p @ (P - p @ P) ** 2).sum()) == pytest.approx(1.0, rel=1e-12)
+    for A in (symmetric(2, 4), torch.tensor([1.0, 3.0, 2.0, 0.5]).double()):
+        for directions in (3, None):
+            P, _ = Split(Block(X, y, w), Block(X, y, w), A).onto(directions, 0.5)
+            assert total_variance(P, w) == pytest.approx(1.0, rel=1e-12)
 
 
 def test_the_head_is_kernel_ridge_in_the_learnt_metric():
     """With the rounds' kernel, all directions and the scale undone it is the RFM itself."""
     X, y = sample()
     machine = ROUNDS.fit(in_memory(X, y))
-    B = leading_metric(*eigenpairs(machine.A), None, 0.5)
+    B = leading_metric(machine.A, None, 0.5)
     largest = float(torch.linalg.eigvalsh(machine.M)[-1]) ** 0.5
-    scale = float((unit_variance(B, X, torch.ones(len(X)).double()) / B).nanmean())
+    scale = total_variance(X @ B, torch.ones(len(X)).double()) ** -0.5
     head = KernelRidge(Laplace(3.0 * scale / largest), ROUNDS.alpha)
     close(SubspaceRefit(ROUNDS, head).fit(in_memory(X, y))(X), machine(X), 1e-6)
 

@@ -13,6 +13,11 @@ from gradfeat.maths.subspaces import completed
 from gradfeat.maths.whitening import ThinWhitening, whitening, whitening_of
 from gradfeat.models.gradient_step import GradientStep
 from gradfeat.models.head import RidgeHead
+from gradfeat.models.kernel_ridge import KernelRidge
+from gradfeat.models.kernels.generalised_laplace import GeneralisedLaplace
+from gradfeat.models.kernels.radial import Gaussian, Laplace
+from gradfeat.models.rfm import RFM
+from gradfeat.models.subspace_refit import SubspaceRefit
 from gradfeat.models.whitened import Whitened
 from gradfeat.rows.rows import in_memory
 
@@ -40,6 +45,14 @@ def doubled(X, y):
         GradientStep(16, n_steps=0, head=HEAD),
         Whitened(GradientStep(16, n_steps=2, head=HEAD), shrinkage=0.3),
         Whitened(GradientStep(16, n_steps=0, head=HEAD), shrinkage=0.3),
+        RFM(Laplace(4.0), 0.1, n_iter=3),
+        RFM(Laplace(4.0), 0.1, n_iter=3, diagonal=True),
+        RFM(Gaussian(4.0), 0.1, n_iter=2, agop_power=0.5, normalisation="max"),
+        RFM(GeneralisedLaplace(6.0, p=1.0), 0.1, n_iter=2, centre_gradients=True),
+        *(
+            SubspaceRefit(RFM(Laplace(4.0), 0.1, n_iter=2), KernelRidge(Gaussian(1.0), 0.1), r, 0.5)
+            for r in (3, None)
+        ),
     ],
 )
 def test_a_thin_fit_is_the_whole_one(learner):

@@ -21,11 +21,15 @@ class OuterProducts(ABC):
 
     @abstractmethod
     def matrix(self) -> Float[Tensor, "d d"]:
-        """M itself."""
+        """All of M, formed where it is kept as a factor."""
 
     @abstractmethod
     def diagonal(self) -> Float[Tensor, " d"]:
         """The diagonal of M, without the rest."""
+
+    @abstractmethod
+    def turned(self, turn: Callable[[Tensor], Tensor]) -> OuterProducts:
+        """A M A, where `turn` multiplies rows by the symmetric matrix A."""
 
     @abstractmethod
     def spectrum(self) -> tuple[Float[Tensor, " d"], Float[Tensor, "d k"]]:
@@ -55,6 +59,9 @@ class Whole(OuterProducts):
     def diagonal(self) -> Float[Tensor, " d"]:
         return self.agop.diagonal()
 
+    def turned(self, turn: Callable[[Tensor], Tensor]) -> Whole:
+        return Whole(turn(turn(self.agop).T))
+
     def spectrum(self) -> tuple[Float[Tensor, " d"], Float[Tensor, "d k"]]:
         return leading_directions(self.agop)
 
@@ -81,6 +88,9 @@ class Thin(OuterProducts):
 
     def diagonal(self) -> Float[Tensor, " d"]:
         return self.agop_factor.square().sum(0)
+
+    def turned(self, turn: Callable[[Tensor], Tensor]) -> Thin:
+        return Thin(turn(self.agop_factor))
 
     def spectrum(self) -> tuple[Float[Tensor, " d"], Float[Tensor, "d k"]]:
         F = self.agop_factor
@@ -137,5 +147,20 @@ def mean_outer_products(
         return Whole(G.double().cpu())
     step = rows_per_block(max(bytes_per_row, 4 * d * X.element_size()), BLOCK_BYTES)
     J = torch.cat([gradient(rows).double().cpu() for rows in X.split(step)])
-    p = (weights / weights.sum()).to(J)
+    return thin_products(J, weights.to(J))
+
+
+def thin_products(
+    J: Float[Tensor, "n c d"], weights: Float[Tensor, " n"], *, centre: bool = False
+) -> Thin:
+    """The factor of :func:`gradfeat.maths.gradients.outer_product`.
+
+    Examples
+    --------
+    >>> thin_products(torch.ones(4, 1, 5), torch.ones(4)).diagonal().tolist()
+    [1.0, 1.0, 1.0, 1.0, 1.0]
+    """
+    p = weights / weights.sum()
+    if centre:
+        J = J - torch.einsum("n,ncd->cd", p, J)
     return Thin((J * p.sqrt()[:, None, None]).flatten(0, 1))

@@ -81,6 +81,19 @@ def upright(vectors: Float[Tensor, "d k"]) -> Float[Tensor, "d k"]:
     return vectors * torch.where(largest < 0, -1.0, 1.0)
 
 
+def row_basis(X: Float[Tensor, "n d"]) -> Float[Tensor, "d n"] | None:
+    """Orthonormal columns that span the rows of X, where n < d; None elsewhere.
+
+    Examples
+    --------
+    >>> row_basis(torch.tensor([[0.0, 2.0]])).abs().tolist(), row_basis(torch.eye(2))
+    ([[0.0], [1.0]], None)
+    """
+    if len(X) >= X.shape[1]:
+        return None
+    return torch.linalg.qr(X.double().T)[0].to(X).contiguous()
+
+
 def completed(V: Float[Tensor, "d k"], r: int) -> Float[Tensor, "d r"]:
     """The first r of the orthonormal columns of V, with others orthogonal to them where k < r.
 

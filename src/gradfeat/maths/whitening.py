@@ -52,10 +52,10 @@ class Whitening(ABC):
 
     @abstractmethod
     def turned(self, W: Float[Tensor, "m d"]) -> Float[Tensor, "m d"]:
-        """W P."""
+        """W P, which takes vectors to whitened inputs, and first layers of those back."""
 
     def __call__(self, X: Float[Tensor, "n d"]) -> Float[Tensor, "n d"]:
-        """Rows whitened."""
+        """Rows of inputs, with mean zero and covariance I but for the shrinkage."""
         return self.turned(X - self.mean)
 
 

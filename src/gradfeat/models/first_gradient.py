@@ -93,7 +93,9 @@ def first_gradient_test(
         pulled = (residual[:, :, None] * weighted[:, None, :]).flatten(1)
         by_output = (slopes.T @ pulled).view(half, y.shape[1], -1)
         G = torch.einsum("mcd,mc->md", by_output, start.a[:half])
-        return float((weighted.T @ centred).norm()), float(torch.linalg.eigvalsh(smaller_gram(G), UPLO="U")[-1])
+        return float((weighted.T @ centred).norm()), float(
+            torch.linalg.eigvalsh(smaller_gram(G), UPLO="U")[-1]
+        )
 
     nulls = null_draws(len(X), permutations, seed)
     observed = torch.tensor(statistics(parts))

@@ -16,12 +16,19 @@ from .base import Kernel, Predictor, row_blocks
 def apply_metric(X: Float[Tensor, "n d"], A: Tensor) -> Float[Tensor, "n d"]:
     """Return X A for a symmetric matrix A (d, d), or X * A for a diagonal A (d,).
 
+    A of k < d columns V diag(s), V orthonormal, stands for the matrix V diag(s) V^T: a metric of
+    rank k, kept and applied as thin as it is.
+
     Examples
     --------
     >>> apply_metric(torch.ones(1, 2), torch.tensor([2.0, 3.0])).tolist()
     [[2.0, 3.0]]
+    >>> apply_metric(torch.ones(1, 2), torch.tensor([[2.0], [0.0]])).tolist()
+    [[2.0, 0.0]]
     """
-    return X * A if A.ndim == 1 else X @ A
+    if A.ndim == 1:
+        return X * A
+    return X @ A if A.shape[0] == A.shape[1] else (X @ A) @ (A / A.norm(dim=0)).T
 
 
 @final
@@ -39,8 +46,8 @@ class KernelMachine(Predictor):
         Dual coefficients.
     offset : Tensor (k,)
         Intercepts.
-    A : Tensor (d, d) symmetric, or (d,) for a diagonal one
-        Square root of the feature matrix M.
+    A : Tensor (d, d) symmetric, (d,) for a diagonal one, or (d, k) for one of rank k < d
+        Square root of the feature matrix M, as of :func:`apply_metric`.
 
     Examples
     --------
@@ -63,7 +70,7 @@ class KernelMachine(Predictor):
     @property
     def M(self) -> Float[Tensor, "d d"]:
         """The feature matrix A^2 (a diagonal matrix for a diagonal A)."""
-        return torch.diag(self.A.square()) if self.A.ndim == 1 else self.A @ self.A
+        return torch.diag(self.A.square()) if self.A.ndim == 1 else self.A @ self.A.T
 
     def scratch_per_row(self) -> int:
         """Kernel row, slope row and one output's coefficients; the result's own row."""

@@ -12,6 +12,7 @@ from torch import Tensor
 
 from ..maths.blocks import Block
 from ..maths.gradients import agop, outer_product
+from ..maths.outer_products import OuterProducts, Whole, thin_products
 from ..maths.streams import stream
 from ..rows.rows import Rows, of_block
 from .base import Kernel, Learner
@@ -143,7 +144,7 @@ class RFM(Learner[KernelMachine]):
             inner = data.agop(
                 machine, self.agop_rows, centre=self.centre_gradients, label=f"{name}: gradients"
             )
-            A = self._next_metric(A.double(), inner).to(A)
+            A = self._next_metric(A.double(), Whole(inner)).to(A)
             yield A
 
     def _rough(self) -> NystromDirect:
@@ -175,40 +176,47 @@ class RFM(Learner[KernelMachine]):
             if not last:
                 A = self._next_metric(A, self._agop(system, solve(), w, rows))
 
-    def _agop(self, system: System, solution: Solution, w: Tensor, rows: Tensor | None) -> Tensor:
+    def _agop(
+        self, system: System, solution: Solution, w: Tensor, rows: Tensor | None
+    ) -> OuterProducts:
         """AGOP at `rows` (None: all) in the transformed coordinates."""
-        X, c = system.X, solution.c.to(system.X.dtype)
+        X, c, centre = system.X, solution.c.to(system.X.dtype), self.centre_gradients
         if rows is None and solution.index is None and c.shape[1] * X.numel() <= LARGEST:
-            tiles = own_tiles(system)
-            return outer_product(
-                self.kernel.own_gradient(X, c, tiles), w, centre=self.centre_gradients
-            )
-        return agop(
+            J = self.kernel.own_gradient(X, c, own_tiles(system))
+            if len(X) * c.shape[1] < X.shape[1]:
+                return thin_products(J, w, centre=centre)
+            return Whole(outer_product(J, w, centre=centre))
+        G = agop(
             lambda block: self.kernel.gradient(block, solution.Z, c),
             X if rows is None else X[rows],
             weights=w if rows is None else w[rows],
-            centre=self.centre_gradients,
+            centre=centre,
             bytes_per_row=self.kernel.scratch * len(solution.Z) * X.element_size(),
         )
+        return Whole(G)
 
-    def _next_metric(self, A: Tensor, inner: Tensor) -> Tensor:
+    def _next_metric(self, A: Tensor, inner: OuterProducts) -> Tensor:
         """Square root of the normalised AGOP^power; `inner` is the AGOP in coordinates A x."""
-        G = apply_metric(apply_metric(inner, A).T, A)
-        size = G.diagonal().sum()
+        G = inner.turned(lambda W: apply_metric(W, A))
+        diagonal = G.diagonal()
+        size = diagonal.sum()
         if not (torch.isfinite(size) and size > 0):
             return A
         if self.diagonal:
-            m = (G.diagonal() / size).clamp(min=0) ** self.agop_power
-            return (m * self._scale(m, m)).sqrt()
-        e, V = torch.linalg.eigh((G + G.T) / (2 * size))
-        e = e.clamp(min=0) ** self.agop_power
-        e = e * self._scale(e, (V * e) @ V.T)
-        return ((V * e.sqrt()) @ V.T).contiguous()
+            m = (diagonal / size).clamp(min=0) ** self.agop_power
+            return (m * (1 / m.max() if self.normalisation == "max" else len(m) / m.sum())).sqrt()
+        values, V = G.spectrum()
+        return self._root(values[: V.shape[1]] / size, V)
 
-    def _scale(self, spectrum: Tensor, M: Tensor) -> Tensor:
-        if self.normalisation == "max":
-            return 1 / M.abs().max()
-        return len(spectrum) / spectrum.sum()
+    def _root(self, e: Tensor, V: Tensor) -> Tensor:
+        """Square root of V diag(e^power) V^T, normalised; a thin one where V is."""
+        d, k = V.shape
+        e = e**self.agop_power
+        whole = self.normalisation == "max"
+        e = e / ((V * e) @ V.T).abs().max() if whole else e * (d / e.sum())
+        if k < d:
+            return (V * e.sqrt())[:, e > 0].contiguous()
+        return ((V * e.sqrt()) @ V.T).contiguous()
 
 
 def _some(most: int | None, n: int, name: str, seed: int) -> Tensor | None:

@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import final
 
-import torch
 from jaxtyping import Float
 from torch import Tensor
 
 from ..maths.blocks import Block
+from ..maths.subspaces import row_basis
 from ..rows.rows import Rows, of_block
 from .two_layer import TwoLayer
 
@@ -32,6 +32,7 @@ class RowSpace:
 
     Examples
     --------
+    >>> import torch
     >>> from gradfeat.rows import in_memory
     >>> X = torch.tensor([[3.0, 4.0]])
     >>> space = RowSpace.of(in_memory(X, X[:, :1]))
@@ -46,14 +47,14 @@ class RowSpace:
     def of(cls, rows: Rows) -> RowSpace:
         """Coordinates of these rows."""
         held = rows.held
-        if held is None or len(held.X) >= held.X.shape[1]:
+        V = None if held is None else row_basis(held.X)
+        if held is None or V is None:
             return cls(rows)
-        V = torch.linalg.qr(held.X.double().T)[0].to(held.X).contiguous()
         return cls(of_block(Block(held.X @ V, held.y, held.w)), V)
 
     @property
     def columns(self) -> int:
-        """d."""
+        """d, of the rows as they came."""
         return (self.rows.template.X if self.V is None else self.V.T).shape[1]
 
     def inward(self, W: Float[Tensor, "m d"]) -> Float[Tensor, "m n"]:

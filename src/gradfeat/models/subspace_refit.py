@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import final
@@ -13,59 +14,138 @@ from torch import Tensor
 from ..maths.statistics.affine import Affine, inputs_only
 from ..rows.rows import Rows
 from .base import Learner
-from .kernel_machine import KernelMachine
+from .kernel_machine import KernelMachine, apply_metric
 from .projected import Projected
 from .rfm import RFM
 
 
-def eigenpairs(A: Tensor) -> tuple[Float[Tensor, " d"], Float[Tensor, "d d"]]:
-    """Eigenvalues of M = A^2, decreasing, and vectors; of a diagonal M (A of shape (d,)) inputs.
+class MetricSpectrum(ABC):
+    """Eigenvalues of M = A^2, decreasing, those at rounding left out, and their directions."""
+
+    e: Float[Tensor, " k"]
+
+    @classmethod
+    def of(cls, A: Tensor) -> MetricSpectrum:
+        """Of a square root as of :func:`gradfeat.models.kernel_machine.apply_metric`."""
+        if A.ndim == 1:
+            order = A.argsort(descending=True, stable=True)
+            e = A[order].square()
+            return OfColumns(e[above_rounding(e)], order, len(A))
+        if A.shape[0] > A.shape[1]:
+            root, V = A.norm(dim=0), A / A.norm(dim=0)
+        else:
+            root, V = (t.to(A) for t in torch.linalg.eigh(A.double()))
+            root, V = root.flip(0).clamp(min=0), V.flip(1)
+        kept = above_rounding(root.square())
+        return OfDirections(root.square()[kept], V[:, kept])
+
+    def powers(self, r: int, power: float) -> Float[Tensor, " r"]:
+        """The first r eigenvalues^power, in units of the largest."""
+        return (self.e[:r] / self.e[0]) ** power
+
+    def rank(self, directions: int | None) -> int:
+        """How many directions there are of so many asked for."""
+        return max(1, len(self.e) if directions is None else min(len(self.e), directions))
+
+    @abstractmethod
+    def leading(self, directions: int, power: float) -> Float[Tensor, "d r"]:
+        """V_r diag(e_1^power, ..., e_r^power), with e_1 = 1.
+
+        Power 1/2 is the metric M cut to rank r, power 0 gives all r directions the same weight.
+        """
+
+    @abstractmethod
+    def whole(self, power: float) -> Tensor:
+        """M^power, of the same distances in the coordinates of the inputs: for `apply_metric`."""
+
+    def onto(self, X: Float[Tensor, "n d"], directions: int | None, power: float) -> Tensor:
+        """Rows in their coordinates along so many directions; None: of the inputs."""
+        if directions is None:
+            return apply_metric(X, self.whole(power))
+        return X @ self.leading(directions, power)
+
+
+def above_rounding(e: Float[Tensor, " k"]) -> Tensor:
+    """Which of decreasing eigenvalues are no rounding; the first one is none."""
+    kept = e > torch.finfo(e.dtype).eps * len(e) * e[0]
+    kept[0] = True
+    return kept
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class OfColumns(MetricSpectrum):
+    """Of a diagonal M: the directions are inputs, `order` those of the largest entries first.
 
     Examples
     --------
-    >>> eigenpairs(torch.tensor([1.0, 3.0]))[0].tolist()
-    [9.0, 1.0]
-    """
-    if A.ndim == 1:
-        order = A.argsort(descending=True, stable=True)
-        return A[order].square(), torch.eye(len(A), dtype=A.dtype, device=A.device)[:, order]
-    root, V = torch.linalg.eigh(A.double())
-    return root.flip(0).clamp(min=0).square().to(A), V.flip(1).to(A)
-
-
-def leading_metric(
-    e: Float[Tensor, " d"], V: Float[Tensor, "d d"], directions: int | None, power: float
-) -> Float[Tensor, "d r"]:
-    """V_r diag(e_1^power, ..., e_r^power): the leading :func:`eigenpairs`, with e_1 = 1.
-
-    Power 1/2 is the metric M cut to rank r, power 0 gives all r directions the same weight.
-    Eigenvalues at rounding are left out. Of all directions it is M^power itself: V diag(e^power)
-    V^T, the same distances in the coordinates of the inputs.
-
-    Examples
-    --------
-    >>> leading_metric(*eigenpairs(torch.tensor([1.0, 3.0, 2.0])), 2, 0.0).tolist()
+    >>> MetricSpectrum.of(torch.tensor([1.0, 3.0, 2.0])).leading(2, 0.0).tolist()
     [[0.0, 0.0], [1.0, 0.0], [0.0, 1.0]]
     """
-    r = int((e > torch.finfo(e.dtype).eps * len(e) * e[0]).sum())
-    r = max(1, r if directions is None else min(r, directions))
-    B = V[:, :r] * (e[:r] / e[0]) ** power
-    return B @ V[:, :r].T if directions is None else B
+
+    e: Float[Tensor, " k"]
+    order: Tensor
+    d: int
+
+    def leading(self, directions: int, power: float) -> Float[Tensor, "d r"]:
+        r = self.rank(directions)
+        B = self.e.new_zeros(self.d, r)
+        B[self.order[:r], range(r)] = self.powers(r, power)
+        return B
+
+    def whole(self, power: float) -> Tensor:
+        m, r = self.e.new_zeros(self.d), self.rank(None)
+        m[self.order[:r]] = self.powers(r, power)
+        return m
 
 
-def unit_variance(
-    B: Float[Tensor, "d r"], X: Float[Tensor, "n d"], w: Float[Tensor, " n"]
-) -> Float[Tensor, "d r"]:
-    """B times the number that gives the rows of X B a total variance of 1 (0 stays 0).
+@final
+@dataclass(frozen=True, eq=False)
+class OfDirections(MetricSpectrum):
+    """Of any M, with eigenvectors V.
 
     Examples
     --------
-    >>> X = torch.tensor([[-2.0], [2.0]])
-    >>> unit_variance(torch.ones(1, 1), X, torch.ones(2)).tolist()
-    [[0.5]]
+    >>> MetricSpectrum.of(torch.diag(torch.tensor([1.0, 3.0]))).e.tolist()
+    [9.0, 1.0]
     """
-    P, p = X @ B, w / w.sum()
-    return _scaled(B, float((p @ (P - p @ P).square()).sum()))
+
+    e: Float[Tensor, " k"]
+    V: Float[Tensor, "d k"]
+
+    def leading(self, directions: int, power: float) -> Float[Tensor, "d r"]:
+        r = self.rank(directions)
+        return self.V[:, :r] * self.powers(r, power)
+
+    def whole(self, power: float) -> Tensor:
+        thin = self.leading(len(self.e), power)
+        return thin if self.V.shape[1] < self.V.shape[0] else thin @ self.V.T
+
+
+def leading_metric(A: Tensor, directions: int | None, power: float) -> Float[Tensor, "d r"]:
+    """The matrix that takes rows to their coordinates, of :meth:`MetricSpectrum.onto`.
+
+    Examples
+    --------
+    >>> leading_metric(torch.tensor([1.0, 3.0]), 1, 0.5).tolist()
+    [[0.0], [1.0]]
+    """
+    spectrum = MetricSpectrum.of(A)
+    if directions is not None:
+        return spectrum.leading(directions, power)
+    return apply_metric(torch.eye(len(A), dtype=A.dtype, device=A.device), spectrum.whole(power))
+
+
+def total_variance(P: Float[Tensor, "n r"], w: Float[Tensor, " n"]) -> float:
+    """Weighted variance of the columns, summed.
+
+    Examples
+    --------
+    >>> total_variance(torch.tensor([[-2.0], [2.0]]), torch.ones(2))
+    4.0
+    """
+    p = w / w.sum()
+    return float((p @ (P - p @ P).square()).sum())
 
 
 def _scaled(B: Tensor, variance: float) -> Tensor:
@@ -127,7 +207,7 @@ class SubspaceRefit(Learner[Projected]):
             rows = rows.with_sample(self.rfm.sampled(rows, seed).sample)
         *_, A = self.rfm.metrics(rows, seed=seed)
         # In the order of rows, as other processes get it: the order decides on rounding.
-        B = leading_metric(*eigenpairs(A), self.directions, self.power).contiguous()
+        B = leading_metric(A, self.directions, self.power).contiguous()
         moments = rows.mapped(_onto(B, rows)).moments("spread in the directions")
         B = _scaled(B, float(moments.xx.trace() / moments.weight))
         head = self.head.fit(rows.mapped(_onto(B, rows)), seed=seed)

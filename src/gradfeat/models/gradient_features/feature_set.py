@@ -12,6 +12,7 @@ from torch import Tensor
 from ...maths.null_draws import null_draws
 from ...maths.simplified_gradients import BLOCK_BYTES, check_rows, simplified_gradients
 from ...maths.streams import stream
+from ...maths.subspaces import row_basis
 from .cones import GradientFeatureSet, check_question, clustered, united
 
 #: Null data sets of each kind: the largest level of 39 is passed by chance in 1/40 = 2.5 % of data
@@ -263,11 +264,13 @@ def first_gradients(
     scale = 1 / max(spread, 1e-300) if weight_scale is None else weight_scale
     draw = stream(seed, "gradient feature neurons")
     W, b = first_neurons(neurons, X.shape[1], draw, weight_scale=scale, bias_scale=bias_scale)
-    W, b = W.to(X), b.to(X)
+    W, b, V = W.to(X), b.to(X), row_basis(X)
+    if V is not None:  # gradients lie in the span of the rows
+        X, W = X @ V, W @ V
     G = simplified_gradients(X, r, W, b, weights=v, block_bytes=block_bytes)
     if least_norm is None:
         least_norm = null_norm(X, r, W, b, p=p, weights=v, seed=seed, block_bytes=block_bytes)
-    return FirstGradients(G, b, least_norm)
+    return FirstGradients(G if V is None else G @ V.T, b, least_norm)
 
 
 def standardised(y: Float[Tensor, "n c"], v: Float[Tensor, " n"]) -> Float[Tensor, "n c"]:

@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from torch import Tensor
 
 from ...maths.whitening import Whitening
 from .cones import GradientFeatureSet
@@ -67,9 +66,7 @@ class FoundFeatures:
         return int(np.flatnonzero(self.group == index)[0])
 
     @classmethod
-    def of(
-        cls, found: GradientFeatureSet, back: Whitening | None, rows: int
-    ) -> FoundFeatures:
+    def of(cls, found: GradientFeatureSet, back: Whitening | None, rows: int) -> FoundFeatures:
         """From a set found in inputs whitened by `back` (as they are for None) of `rows` rows."""
         columns = [f.direction.double().cpu() for f in found.features]
         D = torch.stack(columns, 1) if columns else torch.zeros(found.d, 0, dtype=torch.float64)

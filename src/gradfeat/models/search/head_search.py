@@ -18,7 +18,7 @@ from ..kernel_ridge import KernelRidge, penalty_path
 from ..kernels.named import kernel
 from ..nystrom_rows import first_rows
 from ..solvers.base import Solver
-from ..subspace_refit import eigenpairs, leading_metric, unit_variance
+from ..subspace_refit import MetricSpectrum, total_variance
 from .search import deadline_passed
 
 #: What is tried, one axis at a time, in this order.
@@ -80,13 +80,14 @@ class Split:
     A: Tensor
 
     @cached_property
-    def _eigenpairs(self) -> tuple[Tensor, Tensor]:
-        return eigenpairs(self.A)
+    def _spectrum(self) -> MetricSpectrum:
+        return MetricSpectrum.of(self.A)
 
-    def projection(self, directions: int | None, power: float) -> Float[Tensor, "d r"]:
-        """B of a last fit to the training rows."""
-        B = leading_metric(*self._eigenpairs, directions, power)
-        return unit_variance(B, self.train.X, self.train.w)
+    def onto(self, directions: int | None, power: float) -> tuple[Tensor, Tensor]:
+        """Training and held-out rows as a last fit sees them: B^T x, of total variance 1."""
+        P, Q = (self._spectrum.onto(rows.X, directions, power) for rows in (self.train, self.held))
+        variance = total_variance(P, self.train.w)
+        return (P / variance**0.5, Q / variance**0.5) if variance > 0 else (P, Q)
 
     def first(self, rows: int) -> Split:
         """In float64, at most so many training and twice as many held-out rows.
@@ -126,10 +127,9 @@ def predictions_by_penalty(
 
     None where the matrix is not numerically positive definite.
     """
-    train, held = split.train, split.held
-    B = split.projection(head.directions, head.power)
-    k, P = kernel(head.kernel, head.bandwidth), train.X @ B
-    across, offset = k(held.X @ B, P), (train.w @ train.y) / train.w.sum()
+    train = split.train
+    k, (P, Q) = kernel(head.kernel, head.bandwidth), split.onto(head.directions, head.power)
+    across, offset = k(Q, P), (train.w @ train.y) / train.w.sum()
     solutions = penalty_path(k(P, P), train.y - offset, train.w, alphas)
     return [None if c is None else across @ c + offset for c in solutions]
 
@@ -137,10 +137,10 @@ def predictions_by_penalty(
 def fit_head(split: Split, head: Head, solver: Solver) -> Float[Tensor, "h c"]:
     """Held-out predictions of a head fitted to the training rows by this solver."""
     train, held = split.train, split.held
-    B = split.projection(head.directions, head.power)
+    P, Q = split.onto(head.directions, head.power)
     learner = KernelRidge(kernel(head.kernel, head.bandwidth), head.alpha, solver)
-    f = learner.fit(in_memory(train.X @ B, train.y, train.w)).in_float64()
-    return f((held.X @ B).double()).to(held.y)
+    f = learner.fit(in_memory(P, train.y, train.w)).in_float64()
+    return f(Q.double()).to(held.y)
 
 
 def evaluate_head(splits: Sequence[Split], head: Head, alphas: Sequence[float]) -> HeadTrial:

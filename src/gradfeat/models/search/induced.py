@@ -65,7 +65,9 @@ class InducedFit(Learner[TwoLayer]):
         net, found = self._fitted(whitened, turn, seed)
         return in_original(net, turn), found
 
-    def _fitted(self, block: Block, turn: Whitening | None, seed: int) -> tuple[TwoLayer, FoundFeatures]:
+    def _fitted(
+        self, block: Block, turn: Whitening | None, seed: int
+    ) -> tuple[TwoLayer, FoundFeatures]:
         first = first_rows(block, self.rows)
         found = self.inner.feature_set(of_block(first), seed=seed)
         learner = replace(self.inner, directions=SignedDirections.of(found))

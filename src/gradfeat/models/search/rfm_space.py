@@ -73,11 +73,9 @@ class RFMSetting(MethodSetting):
 
     def coordinates(self, split: Split) -> tuple[Tensor, Tensor]:
         """Training and held-out rows as the last fit sees them."""
-        train, held = split.train.X, split.held.X
         if self.head is None:
-            return apply_metric(train, split.A), apply_metric(held, split.A)
-        B = split.projection(self.head.directions, self.head.power)
-        return train @ B, held @ B
+            return apply_metric(split.train.X, split.A), apply_metric(split.held.X, split.A)
+        return split.onto(self.head.directions, self.head.power)
 
 
 @final
