@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import cached_property
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import torch
@@ -36,7 +36,9 @@ class AGOPSummary:
     ([0.25, 0.75], 2)
     """
 
-    def __init__(self, products: OuterProducts | None, pending: Any = None) -> None:
+    def __init__(
+        self, products: OuterProducts | None, pending: tuple[Predictor, Block] | None = None
+    ) -> None:
         self._products, self._pending = products, pending
 
     @classmethod
@@ -58,15 +60,8 @@ class AGOPSummary:
     def products(self) -> OuterProducts:
         """The AGOP, as thin as it is."""
         if self._products is None:
-            predictor, rows = self._pending
-            self._products = mean_outer_products(
-                predictor.gradient,
-                rows.X,
-                rows.w,
-                rows.y.shape[1],
-                predictor.scratch_per_row(),
-            )
-            self._pending = None
+            predictor, rows = cast(tuple[Predictor, Block], self._pending)
+            self._products, self._pending = _computed(predictor, rows), None
         return self._products
 
     def arrays(self) -> dict[str, NDArray[Any]]:
@@ -97,3 +92,8 @@ class AGOPSummary:
     def directions(self, r: int) -> NDArray[np.float64]:
         """The r leading eigenvectors (d, r)."""
         return completed(self.spectrum[1], r).numpy()
+
+
+def _computed(predictor: Predictor, rows: Block) -> OuterProducts:
+    scratch, outputs = predictor.scratch_per_row(), rows.y.shape[1]
+    return mean_outer_products(predictor.gradient, rows.X, rows.w, outputs, scratch)

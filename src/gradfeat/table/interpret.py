@@ -10,6 +10,7 @@ import torch
 from numpy.typing import NDArray
 
 from gradfeat.estimators.agop_summary import EFFECTIVE_SHARE
+from gradfeat.maths.outer_products import outer_spectrum
 from gradfeat.maths.streams import numpy_stream
 from gradfeat.models.gradient_features.found_features import FoundFeatures
 from gradfeat.table.fitting import Fitted
@@ -20,6 +21,9 @@ Floats = NDArray[np.float64]
 
 #: Rows whose gradients are resampled, and resamples, for the bands of the spectrum.
 BAND_ROWS, BAND_RESAMPLES = 500, 200
+
+#: Share of the squared gradients that bands may leave out.
+NEGLIGIBLE = 1e-6
 
 #: Directions drawn at most.
 MAX_DIRECTIONS = 3
@@ -64,10 +68,14 @@ def spectrum_bands(model: Any, X: Floats, seed: int) -> tuple[Floats, Floats, Fl
     J = model.predictor_.gradient(Z.to(parameter)).double().cpu().numpy()
     rng = numpy_stream(seed, "spectrum bootstrap")
 
+    J = _leading_coordinates(J)
+
     def shares(weights: Floats) -> Floats:
         scaled = (np.sqrt(weights / weights.sum())[:, None, None] * J).reshape(-1, J.shape[2])
-        values = np.clip(np.linalg.eigvalsh(scaled.T @ scaled)[::-1], 0, None)
-        return np.asarray(values / values.sum() if values.sum() > 0 else values, dtype=np.float64)
+        values = np.zeros(len(Z[0]))
+        found = np.clip(np.linalg.eigvalsh(scaled.T @ scaled)[::-1], 0, None)
+        values[: len(found)] = found
+        return values / values.sum() if values.sum() > 0 else values
 
     centre = shares(np.ones(len(J)))
     n = len(J)
@@ -77,6 +85,16 @@ def spectrum_bands(model: Any, X: Floats, seed: int) -> tuple[Floats, Floats, Fl
     low, high = np.quantile(spectra, [0.025, 0.975], axis=0)
     r_low, r_high = np.quantile(counts, [0.025, 0.975])
     return centre, low, high, Interval(effective_number(centre), float(r_low), float(r_high))
+
+
+def _leading_coordinates(J: Floats) -> Floats:
+    """Gradients (n, c, d) along the directions that carry all but `NEGLIGIBLE` of their squares.
+
+    Spectra of resamples are then of as many numbers as matter, and not of all columns.
+    """
+    values, V = outer_spectrum(torch.from_numpy(J).flatten(0, 1))
+    left = values.sum() - values.cumsum(0)
+    return np.asarray(J @ V[:, : 1 + int((left > NEGLIGIBLE * values.sum()).sum())].numpy())
 
 
 def directions(
