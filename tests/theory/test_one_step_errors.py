@@ -17,7 +17,8 @@ from test_feature_resolvent import by_quadrature
 
 from gradfeat.maths.activations import CentredReLU, Erf, ReLU, Tanh
 from gradfeat.maths.feature_ridge import feature_ridge
-from gradfeat.theory.column_gain import powers_added
+from gradfeat.theory.column_gain import step_columns
+from gradfeat.theory.gradient_direction import gradient_direction
 from gradfeat.theory.one_step_errors import column_errors, limit_errors
 from gradfeat.theory.ridge_errors import moments, random_feature_errors
 from gradfeat.theory.teacher import Teacher
@@ -272,8 +273,10 @@ def test_degree_counts_only_powers_that_the_activation_has():
     assert loss[0] == pytest.approx(plain.training_loss, rel=1e-12)
     columns = column_errors(PHI, PSI, LAM, Tanh(), CUBIC, powers=[1, 3])
     np.testing.assert_allclose(parts(odd)[:, 3], parts(columns), rtol=1e-9)
-    assert powers_added(Erf(), 5) == [1, 3, 5]
-    assert powers_added(ReLU(), 5) == [0, 1, 2, 4]
+    for sigma, powers in ((Erf(), [1, 3, 5]), (ReLU(), [0, 1, 2, 4])):
+        beta = gradient_direction(PHI, sigma, CUBIC)
+        added = np.abs(step_columns(sigma, beta, 0.0, 5, 6)).max(0)
+        assert np.flatnonzero(added).tolist() == powers
 
 
 def test_a_mean_of_the_activation_adds_the_constant():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -18,6 +19,8 @@ from .teacher import Teacher
 
 #: Powers of u whose span is still well conditioned.
 MOST_POWERS = 12
+#: E[sigma he_k] below it is 0 but for rounding; and what share of a column is its own.
+ROUNDING, SPANNED = 1e-13, 1e-6
 
 
 @dataclass(frozen=True)
@@ -62,85 +65,118 @@ def _partial(traces: Traces) -> tuple[np.ndarray, np.ndarray]:
 
 
 def target_components(teacher: Teacher, alignment: np.ndarray, size: int) -> np.ndarray:
-    """y_k = E[f* he_k(u)] = sqrt(k!) c_{*k} rho^k for k < size, up to the sign of beta."""
-    rho = np.nan_to_num(alignment)  # nan for a target of zeros
+    """y_k = E[f* he_k(u)] = sqrt(k!) c_{*k} cos(beta, b)^k for k < size."""
+    rho = np.nan_to_num(math.copysign(1.0, teacher.linear) * alignment)  # nan of a target of zeros
     return teacher.components(size - 1) * rho[..., None] ** np.arange(size)
 
 
 def column_gain(
     teacher: Teacher,
     direction: GradientDirection,
-    powers: Sequence[int],
+    columns: np.ndarray,
     traces: Traces,
     kept: float = 0.0,
-    spread: ArrayLike = 0.0,
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Gain over lambda of unpenalised columns E_xi (u + sqrt(spread) xi)^k, and its slope.
+    """Gain over lambda of unpenalised columns sum_r Z_rk he_r(u), Z (..., size, l), and its slope.
 
-    b^T Z (Z^T diag(v) Z)^{-1} Z^T b with the columns sum_r Z_rk he_r(u). `kept` is the share of
-    the feature F_0 a that stays among the features: 0 for a network, 1 where the columns are extra.
-    It lowers v_1 in the form alone: b_1 = t c_{*1} rho is what u and the target share.
+    b^T Z (Z^T diag(v) Z)^{-1} Z^T b; columns that the ones before them span count once. `kept` is
+    the share of the feature F_0 a that stays among the features: 0 for a network, 1 where the
+    columns are extra. It lowers v_1 in the form alone: b_1 = t c_{*1} rho is what u and the target
+    share.
     """
-    size = max(*powers, len(teacher.coefficients) - 1, 1) + 1
+    size = columns.shape[-2]
     weights = _Weights.of(traces, direction, kept, size)
     plain = _Weights.of(traces, direction, 0.0, size)  # the target has no part along W0^T a
-    Z = _columns(powers, size, np.asarray(spread, dtype=np.float64))
+    Z = _independent(columns)
     y = target_components(teacher, direction.alignment, size)
     b, db = (w * y for w in (plain.v, plain.dv))
     b, db = (np.einsum("...r,...rj->...j", side, Z) for side in (b, db))
     inner, slope = (np.einsum("...r,...rj,...rk->...jk", w, Z, Z) for w in (weights.v, weights.dv))
-    return _form(b, db, inner, slope)
+    spanned = np.where(np.abs(Z).max(-2) > 0, 0.0, 1.0)
+    return _form(b, db, inner + spanned[..., None] * np.eye(Z.shape[-1]), slope)
 
 
-def noise_power(phi: ArrayLike, direction: GradientDirection, activation: Activation) -> np.ndarray:
-    """phi E r^2 (E sigma'^2 - c_1^2)/(c_1^2 |beta|^2): power of a gradient row beside c_1 a_j beta.
+def power_columns(degrees: Sequence[int], size: int) -> np.ndarray:
+    """Columns u^k in he_0, ..., he_{size - 1}: (size, l).
 
-    It has a direction of its own in each neuron, and its square adds to the column of a^{o2} as
-    much as u^2 does: that column is u^2 + this power. 0 where c_1 = 0.
+    Examples
+    --------
+    >>> power_columns([0, 2], 3).round(3).tolist()
+    [[1.0, 1.0], [0.0, 0.0], [0.0, 1.414]]
+    """
+    Z = np.zeros((size, len(degrees)))
+    for column, k in enumerate(degrees):
+        series = hermite_e.poly2herme([0.0] * k + [1.0])
+        Z[: len(series), column] = series * root_factorials(len(series) - 1)
+    return Z
+
+
+def step_columns(
+    activation: Activation,
+    direction: GradientDirection,
+    own: ArrayLike,
+    degree: int,
+    size: int,
+) -> np.ndarray:
+    """What F has with 1, a, ..., a^{o degree}: polynomials of u, in he_0, ..., (..., size, l).
+
+    Given u the pre-activation of neuron j is Gaussian of mean h = s c_1 |beta| u and variance
+    1 + v, v = 2 s q + s^2 (q^2 + p), s = eta a_j, q the stretch of w_j and p the `own_power`.
+    E sigma = sum_{j, i} h^j/j! (v/2)^i/i! (j + 2 i)! c_{j + 2 i}, and the k-th column is the
+    coefficient of s^k: c_1^2 |beta| u + 2 c_2 q for k = 1, c_2 (c_1^2 |beta|^2 u^2 + q^2 + p) +
+    6 c_3 q c_1 |beta| u + 12 c_4 q^2 for k = 2.
+
+    Parameters
+    ----------
+    own : float or array
+        p: `own_power`, or 0 for a gradient of rank one.
+    degree : int
+        Highest power of a.
+    size : int
+        Above `degree`.
 
     Examples
     --------
     >>> from gradfeat.maths.activations import CentredReLU
     >>> from gradfeat.theory.gradient_direction import gradient_direction
-    >>> beta = gradient_direction(0.5, CentredReLU(), Teacher((0.0, 1.0), noise=1.0))
-    >>> float(noise_power(0.5, beta, CentredReLU()).round(12))
-    0.5
+    >>> beta = gradient_direction(0.5, CentredReLU(), Teacher((1.0, 1.0)))
+    >>> first = step_columns(CentredReLU(), beta, 0.0, 1, 2)[:, 1]
+    >>> first.round(4).tolist()  # 4 c_2^2 = 1/(2 pi), and c_1^2 |beta|
+    [0.1592, 0.3536]
     """
-    square = float(activation.hermite_coefficients(1)[1]) ** 2
-    if square == 0:
-        return np.zeros(np.shape(direction.norm_squared))
-    excess = activation.derivative_second_moment() / square - 1
-    return _over(np.asarray(phi) * direction.residual_power * excess, direction.norm_squared)
+    lead = float(activation.hermite_coefficients(1)[1]) * np.sqrt(direction.norm_squared)
+    stretch, own = direction.stretch, np.asarray(own, dtype=np.float64)
+    moved = _derivative_means(activation, 2 * degree)
+    shape = np.broadcast_shapes(np.shape(lead), own.shape)
+    Z, basis = np.zeros((*shape, size, degree + 1)), power_columns(range(degree + 1), size)
+    half = (stretch**2 + own) / 2
+    for k, j in itertools.product(range(degree + 1), repeat=2):
+        for i in range(-((j - k) // 2), k - j + 1):  # of v/2 i factors, k - j - i of them s^2
+            twice = k - j - i
+            share = math.comb(i, twice) * moved[j + 2 * i] / math.factorial(i) / math.factorial(j)
+            scale = np.asarray(share * stretch ** (i - twice) * half**twice * lead**j)
+            Z[..., k] += scale[..., None] * basis[:, j]
+    return Z
 
 
-def powers_added(activation: Activation, degree: int) -> list[int]:
-    """The powers k <= degree that F has: those with c_k != 0, the constant even without a step.
-
-    Where c_1 = 0 the gradient has no part along beta, and the step adds no power.
-
-    Examples
-    --------
-    >>> from gradfeat.maths.activations import CentredReLU
-    >>> powers_added(CentredReLU(), 4)
-    [1, 2, 4]
-    """
-    there = np.abs(activation.hermite_coefficients(max(degree, 1))) > 1e-9
-    return np.flatnonzero(there[: degree + 1 if there[1] else 1]).tolist()
+def _derivative_means(activation: Activation, k_max: int) -> np.ndarray:
+    """E sigma^{(k)} = k! c_k; exactly 0 where c_k is, to the rounding of E[sigma he_k]."""
+    root = root_factorials(k_max)
+    c = activation.hermite_coefficients(k_max) * root
+    return np.where(np.abs(c) > ROUNDING, c * root, 0.0)
 
 
-def _columns(powers: Sequence[int], size: int, spread: np.ndarray) -> np.ndarray:
-    """An orthonormal basis (..., size, l) of the columns in he_0, he_1, ..., over spread's shape.
-
-    E_xi (u + sqrt(spread) xi)^k = sum_j k!/((k - 2j)! j!) (spread/2)^j u^{k - 2j}.
-    """
-    Z = np.zeros((*spread.shape, size, len(powers)))
-    for column, k in enumerate(powers):
-        for j in range(k // 2 + 1):
-            series = hermite_e.poly2herme(np.eye(k + 1)[k - 2 * j])
-            share = math.factorial(k) / (math.factorial(k - 2 * j) * math.factorial(j))
-            scale = share * (spread[..., None] / 2) ** j
-            Z[..., : len(series), column] += scale * series * root_factorials(len(series) - 1)
-    return np.linalg.qr(Z)[0]
+def _independent(Z: np.ndarray) -> np.ndarray:
+    """Columns orthonormal one after the other; those that the ones before span are 0."""
+    Q = np.zeros(Z.shape)
+    for k in range(Z.shape[-1]):
+        before, new = np.linalg.norm(Z[..., k], axis=-1), Z[..., k]
+        for _ in range(2):  # once more for rounding
+            new = new - np.einsum("...rk,...sk,...s->...r", Q, Q, new)
+        size = np.linalg.norm(new, axis=-1)
+        there = size > SPANNED * before
+        Q[..., k] = np.where(there[..., None], new, 0.0) / np.where(there, size, 1.0)[..., None]
+    return Q
 
 
 def _form(

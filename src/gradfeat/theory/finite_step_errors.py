@@ -205,9 +205,10 @@ def _outer(grid: StepGrid, rho: float, initial: float, width: float, d: float) -
     """N V V^T at each node of a, averaged over the neurons' components along beta and zeta."""
     K, across = K_MAX + 1, np.sqrt(max(1 - rho**2, 0.0))
     fixed, along, beside = np.zeros((3, len(grid.a), 2 * K))
-    fixed[:, :K] = grid.m - initial * grid.a[:, None] * grid.turned
+    against = initial * (grid.a * grid.stretched)[:, None]  # of w_j' along -beta
+    fixed[:, :K] = grid.m - against * grid.turned
     if across > 0:  # w_j has no component of its own along b
-        fixed[:, K:] = initial * rho / across * grid.a[:, None] * grid.slope
+        fixed[:, K:] = against * rho / across * grid.slope
     along[:, :K], beside[:, K:] = grid.turned, grid.slope
     squares = [v[:, :, None] * v[:, None, :] for v in (fixed, along, beside)]
     return width * (squares[0] + grid.own[:, None, None] / d * (squares[1] + squares[2]))

@@ -14,7 +14,7 @@ from .teacher import Teacher
 
 @dataclass(frozen=True)
 class GradientDirection:
-    """G ~ c_1 a beta^T with beta = X^T r/n, r the residual.
+    """Row j of G ~ a_j (c_1 beta + stretch w_j) with beta = X^T r/n, r the residual.
 
     Attributes
     ----------
@@ -26,12 +26,15 @@ class GradientDirection:
         gamma c_1: the component of beta along -W0^T a, a direction that the features hold already.
     residual_power : array
         E r^2.
+    stretch : float
+        2 c_2 c_{*0}: how much of its own first weights w_j a neuron's gradient holds.
     """
 
     norm_squared: np.ndarray
     alignment: np.ndarray
     initial: np.ndarray
     residual_power: np.ndarray
+    stretch: float
 
 
 def output_scale(residual: Residual, width: ArrayLike | None) -> np.ndarray:
@@ -72,7 +75,8 @@ def gradient_direction(
     """|beta|^2 -> c_{*1}^2 + phi (c_*^2 + sigma_eps^2) + gamma^2 (c_1^2 + phi E sigma^2).
 
     The alignment is |c_{*1}|/|beta|. gamma is 0 for the residual y, 1 for y - f_0 and 1/sqrt(N)
-    for Ba22's scaling.
+    for Ba22's scaling. By parts E[y sigma'(w.x) x] = E[f*' sigma'] b + E[f* sigma''] w, and with
+    w.b -> 0 only c_1 c_{*1} b + 2 c_2 c_{*0} w is left: a target with a mean stretches neurons.
 
     Parameters
     ----------
@@ -108,7 +112,7 @@ def gradient_direction(
     if not (np.isfinite(phi) & (phi > 0)).all():
         raise ValueError(f"phi is {phi}: give d/n, finite and above 0.")
     gamma = output_scale(residual, width)
-    mean, slope = activation.hermite_coefficients(1)
+    mean, slope, bend = activation.hermite_coefficients(2)
     moment = activation.second_moment()
     if residual != "y" and abs(mean) > 1e-9:
         raise ValueError(
@@ -119,7 +123,26 @@ def gradient_direction(
     norm = teacher.linear**2 + phi * teacher.power + initial**2 + gamma**2 * phi * moment
     with np.errstate(divide="ignore", invalid="ignore"):
         alignment = np.abs(teacher.linear) / np.sqrt(norm)
-    return GradientDirection(norm, alignment, initial, teacher.power + gamma**2 * moment)
+    power, stretch = teacher.power + gamma**2 * moment, 2 * float(bend) * teacher.mean
+    return GradientDirection(norm, alignment, initial, power, stretch)
+
+
+def own_power(phi: ArrayLike, direction: GradientDirection, activation: Activation) -> np.ndarray:
+    """phi E r^2 (E sigma'^2 - c_1^2): what |G_j|^2/a_j^2 has beside c_1 beta and stretch w_j.
+
+    Its direction is another one in each neuron. Its square adds to the column of a^{o2} as much as
+    (c_1 |beta| u)^2 does: that column is u^2 + kappa, kappa = own_power/(c_1 |beta|)^2.
+
+    Examples
+    --------
+    >>> from gradfeat.maths.activations import CentredReLU
+    >>> beta = gradient_direction(0.5, CentredReLU(), Teacher((0.0, 1.0), noise=1.0))
+    >>> float((own_power(0.5, beta, CentredReLU()) / (0.25 * beta.norm_squared)).round(12))
+    0.5
+    """
+    slope = float(activation.hermite_coefficients(1)[1])
+    excess = max(activation.derivative_second_moment() - slope**2, 0.0)
+    return np.asarray(phi) * direction.residual_power * excess
 
 
 def limit_degree(alpha: ArrayLike) -> np.ndarray:

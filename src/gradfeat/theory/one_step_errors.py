@@ -8,15 +8,16 @@ has q = q_0 - b^T Z (Z^T diag(v) Z)^{-1} Z^T b, b_k = v_k y_k (see `ridge_errors
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from ..maths.activations import Activation
 from ..maths.residuals import Residual
-from .column_gain import MOST_POWERS, column_gain, noise_power, powers_added
+from .column_gain import MOST_POWERS, column_gain, power_columns, step_columns
 from .feature_resolvent import FeatureLimit
-from .gradient_direction import gradient_direction
+from .gradient_direction import gradient_direction, own_power
 from .ridge_errors import RidgeErrors, errors_from, moments, plain_losses
 from .teacher import Teacher
 
@@ -32,16 +33,18 @@ def limit_errors(
     residual: Residual = "y",
     printed: bool = False,
 ) -> RidgeErrors:
-    """Errors of the network in the limit: its step adds l columns, those k with c_k != 0.
+    """Errors of the network in the limit: its step adds l columns, `step_columns`.
 
-    Where c_1 = 0 the gradient writes no direction and the step adds none.
-    At l = 1 the training loss falls by lambda (psi/phi) m_2 c_{*1}^4/|beta|^2. In print the k-th
-    column is (X~ beta)^{ok}, and l = 2 takes 4 lambda (psi/phi) m_1 c_{*1}^4 c_{*2}^2/(3 |beta|^4)
-    more off. But squares of the rows of G beside c_1 a beta^T are of the same order. They make the
-    column E_xi (u + sqrt(kappa) xi)^k, kappa of `noise_power`, as simulations of second singular
-    vectors show; 3 in the formula becomes 2 + (1 + kappa)^2. With f_0 in the residual beta has a
-    part along W0^T a; the head loses its component along a to the column, so the features hold that
-    part no longer and the formulas stay the same with |beta|^2 = D_eff.
+    For a target of mean 0 the training loss falls at l = 1 by lambda (psi/phi) m_2 c_{*1}^4/
+    |beta|^2. In print the k-th column is c_k (X~ beta)^{ok}, and l = 2 takes 4 lambda (psi/phi) m_1
+    c_{*1}^4 c_{*2}^2/(3 |beta|^4) more off. But squares of the rows of G beside c_1 a beta^T are of
+    the same order. They make the second column u^2 + kappa (`own_power`), as simulations of second
+    singular vectors show; 3 in the formula becomes 2 + (1 + kappa)^2. And with c_2 c_{*0} != 0 the
+    rows of G hold w_j too: the first column is c_1^2 |beta| u + 4 c_2^2 c_{*0}, which finds the
+    mean of y where the activation has none. Where c_1 = 0 the step writes no direction, and such
+    constants are all that it adds. With f_0 in the residual beta has a part along W0^T a; the head
+    loses its component along a to the column, so the features hold that part no longer and the
+    formulas stay the same with |beta|^2 = D_eff.
 
     Parameters
     ----------
@@ -54,7 +57,7 @@ def limit_errors(
     residual : {"y", "y - f0", "ba22"}
         What weights the gradient; the limit of "ba22" is that of "y".
     printed : bool
-        The columns as printed, kappa = 0; the same at l = 1.
+        The columns as printed, c_k u^k: a gradient of rank one, and a target of mean 0.
 
     Raises
     ------
@@ -77,6 +80,10 @@ def limit_errors(
     [0.0, 0.0629, 0.1216]
     >>> (found.test_error[0] - found.test_error).round(3).tolist()
     [0.0, 0.361, 0.744]
+    >>> teacher = Teacher((1.0, 1.0))
+    >>> found = limit_errors(0.5, 2 / 3, 0.01, CentredReLU(), teacher, degree=[0, 1])
+    >>> float((found.training_loss[0] - found.training_loss[1]).round(4))  # .081 without the mean
+    0.3106
     """
     asked = np.asarray(degree, dtype=np.float64)
     if (asked < 0).any() or (asked[np.isfinite(asked)] % 1 != 0).any():
@@ -85,17 +92,15 @@ def limit_errors(
     traces = FeatureLimit(phi, psi, linear, nonlinear).traces(penalty)
     gamma = "y" if residual == "ba22" else residual
     direction = gradient_direction(phi, activation, teacher, gamma)
-    spread = 0.0 if printed else noise_power(phi, direction, activation)
+    own = 0.0 if printed else own_power(phi, direction, activation)
+    direction = replace(direction, stretch=0.0) if printed else direction
     q, dq = plain_losses(teacher, traces)
     shape = np.broadcast_shapes(np.shape(q), asked.shape, np.shape(direction.alignment))
     gains = np.full((2, *shape), np.nan)
     for l_max in np.unique(asked[asked <= MOST_POWERS]):
-        powers = powers_added(activation, int(l_max))
-        found = (
-            column_gain(teacher, direction, powers, traces, spread=spread)
-            if powers
-            else (q * 0, q * 0)
-        )
+        size = max(int(l_max), len(teacher.coefficients) - 1, 1) + 1
+        columns = step_columns(activation, direction, own, int(l_max), size)
+        found = column_gain(teacher, direction, columns, traces)
         gains = np.where(
             asked == l_max, np.stack([np.broadcast_to(one, shape) for one in found]), gains
         )
@@ -157,8 +162,8 @@ def column_errors(
     traces = FeatureLimit(phi, psi, linear, nonlinear).traces(penalty)
     direction = gradient_direction(phi, activation, teacher, residual)
     q, dq = plain_losses(teacher, traces)
-    columns = {int(k) for k in powers} | ({0} if abs(mean) > 1e-9 else set())
-    if columns:
-        gain, slope = column_gain(teacher, direction, sorted(columns), traces, kept=1.0)
-        q, dq = q - gain, dq - slope
-    return errors_from(q, dq, traces, penalty)
+    kept = {int(k) for k in powers} | ({0} if abs(mean) > 1e-9 else set())
+    size = max(*kept, len(teacher.coefficients) - 1, 1) + 1
+    columns = power_columns(sorted(kept), size)
+    gain, slope = column_gain(teacher, direction, columns, traces, kept=1.0)
+    return errors_from(q - gain, dq - slope, traces, penalty)

@@ -27,6 +27,11 @@ _UNDIRECTED = (
     " noise at finite n."
 )
 
+_CONSTANT = (
+    "The activation's c_1 is 0: the step writes no direction into the features, and finds no more"
+    " of the target than its mean."
+)
+
 
 @dataclass(frozen=True)
 class Prediction:
@@ -134,7 +139,9 @@ def predict_error(
     plain = random_feature_errors(*shape)
     eta, width = n**alpha, n * phi / psi
     degree = float(limit_degree(alpha))
-    directed = abs(float(activation.hermite_coefficients(1)[1])) > 1e-9
+    mean, slope, bend = np.abs(activation.hermite_coefficients(2)) > 1e-9
+    directed, constant = bool(slope), bool(bend and not mean and teacher.mean != 0)
+    undirected = _CONSTANT if constant else _UNDIRECTED
     if sample == "fresh":
         errors = finite_step_errors(*shape, eta=eta, n=n, residual=residual)
         limit = limit_errors(*shape, degree=degree, residual=residual)
@@ -154,7 +161,7 @@ def predict_error(
         float(gradient_direction(phi, activation, teacher, residual, width).alignment)
         if directed
         else math.nan,
-        _regime(alpha, degree, sample, n) if directed else _UNDIRECTED,
+        _regime(alpha, degree, sample, n, constant) if directed else undirected,
     )
 
 
@@ -174,7 +181,7 @@ def _unknown() -> RidgeErrors:
     return RidgeErrors(*(np.full((), np.nan) for _ in range(3)))
 
 
-def _regime(alpha: float, degree: float, sample: str, n: float) -> str:
+def _regime(alpha: float, degree: float, sample: str, n: float, constant: bool) -> str:
     if sample == "same" and not degree <= 1:
         return (
             "With the gradient's own rows in the head the errors are derived for alpha < 1/4, where"
@@ -196,9 +203,11 @@ def _regime(alpha: float, degree: float, sample: str, n: float) -> str:
     if degree > 12:
         return f"The limit has l = {degree:g} powers; stairs above 12 are not computed (nan)."
     powers = "the direction X beta" if degree == 1 else f"the powers 1 to {degree:g} of X beta"
+    beside = ", and a constant, which finds the target's mean" if constant else ""
     low, high = (degree - 1) / (2 * degree), degree / (2 * degree + 2)
     return (
-        f"{low:.3g} < alpha < {high:.3g}: the step adds {powers} where sigma has that degree. At"
+        f"{low:.3g} < alpha < {high:.3g}: the step adds {powers} where sigma has that degree"
+        f"{beside}. At"
         f" n = {n:,.0f} the columns have a finite size, which the prediction keeps and the limit"
         " does not."
     )

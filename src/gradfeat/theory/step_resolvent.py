@@ -22,7 +22,7 @@ import numpy as np
 from ..maths.activations import Activation
 from ..maths.hermite import gauss_hermite, orthonormal_hermite
 from .activation_coefficients import scaled_coefficients
-from .gradient_direction import GradientDirection
+from .gradient_direction import GradientDirection, own_power
 
 #: Degrees of u that are kept; nodes of averages over u and over sqrt(N) a.
 K_MAX, U_NODES, A_NODES = 10, 32, 24
@@ -32,9 +32,9 @@ K_MAX, U_NODES, A_NODES = 10, 32, 24
 class StepGrid:
     """F_ij = m(a_j, u_i) + c_1(a_j, u_i) w_j'.x_i + the rest, on nodes of a and u = beta.x/|beta|.
 
-    Neuron j has pre-activation w_j'.x + theta_j |beta| u, theta_j = eta c_1 a_j, and
-    |w_j'|^2 = own_j = 1 + eta^2 a_j^2 phi E r^2 (E sigma'^2 - c_1^2): the gradient less its part of
-    rank one is counted by its size, as if its rows had independent directions.
+    Neuron j has pre-activation w_j'.x + theta_j |beta| u, theta_j = eta c_1 a_j, and |w_j'|^2 =
+    own_j = (1 + eta a_j stretch)^2 + eta^2 a_j^2 phi E r^2 (E sigma'^2 - c_1^2): the gradient less
+    its parts along beta and w_j is counted by its size, as if its rows had independent directions.
 
     Attributes
     ----------
@@ -44,8 +44,8 @@ class StepGrid:
         Nodes of u ~ N(0, 1) and their weights.
     he : array (U, K)
         he_k(u) = He_k(u)/sqrt(k!).
-    own : array (A,)
-        |w_j'|^2.
+    stretched, own : array (A,)
+        1 + eta a_j stretch, the share of w_j in w_j', and |w_j'|^2.
     m, slope : array (A, K)
         m(a, .) and c_1(a, .) in he_0, ..., he_K.
     turned : array (A, K)
@@ -59,6 +59,7 @@ class StepGrid:
     u: np.ndarray
     mass: np.ndarray
     he: np.ndarray
+    stretched: np.ndarray
     own: np.ndarray
     m: np.ndarray
     slope: np.ndarray
@@ -100,10 +101,10 @@ def step_grid(
     x, weights = gauss_hermite(A_NODES)
     u, mass = gauss_hermite(U_NODES)
     a, he = x / math.sqrt(width), orthonormal_hermite(K_MAX, u)
-    c = activation.hermite_coefficients(1)
-    spread = float(direction.residual_power) * (activation.derivative_second_moment() - c[1] ** 2)
-    own = 1 + (eta * a) ** 2 * phi * spread
-    shift = eta * c[1] * a * math.sqrt(float(direction.norm_squared))
+    mean_slope = float(activation.hermite_coefficients(1)[1])
+    stretched = 1 + eta * a * direction.stretch
+    own = stretched**2 + (eta * a) ** 2 * float(own_power(phi, direction, activation))
+    shift = eta * mean_slope * a * math.sqrt(float(direction.norm_squared))
     m, linear, square = _moments(activation, own, np.outer(shift, u))
     slope = linear / np.sqrt(own)[:, None]
     project = mass[:, None] * he
@@ -113,6 +114,7 @@ def step_grid(
         u=u,
         mass=mass,
         he=he,
+        stretched=stretched,
         own=own,
         m=m @ project,
         slope=slope @ project,
@@ -124,13 +126,11 @@ def step_grid(
 def _moments(
     activation: Activation, own: np.ndarray, shifts: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """E sigma, E sigma Z, E sigma^2 of sigma(sqrt(own) Z + shift): the same at (-a, -u)."""
-    half = slice(A_NODES // 2, None)
-    scales = np.repeat(np.sqrt(own[half]), U_NODES)
-    found, square = scaled_coefficients(activation, scales, 1, shifts[half].ravel())
-    upper = np.concatenate([found, square[:, None]], axis=1).reshape(-1, U_NODES, 3)
-    m, linear, power = np.concatenate([upper[::-1, ::-1], upper]).transpose(2, 0, 1)
-    return m, linear, power
+    """E sigma, E sigma Z, E sigma^2 of sigma(sqrt(own) Z + shift)."""
+    scales = np.repeat(np.sqrt(own), U_NODES)
+    found, square = scaled_coefficients(activation, scales, 1, shifts.ravel())
+    m, linear = found.T.reshape(2, -1, U_NODES)
+    return m, linear, square.reshape(m.shape)
 
 
 #: Newton's method ends where no logarithm moves by more; it roughly squares the error of each step.
@@ -141,15 +141,15 @@ TINY = 1e-30
 
 @dataclass(frozen=True)
 class StepResolvent:
-    """The solution and how it moves with z, even functions of u and a.
+    """The solution and how it moves with z.
 
     Attributes
     ----------
     grid : StepGrid
     phi, ratio : float
         d/n and psi/phi = n/N.
-    logs : array (U/2 + A/2,)
-        log r and log g on the nodes above 0; both are even.
+    logs : array (U + A,)
+        log r and log g on the nodes.
     """
 
     grid: StepGrid
@@ -160,14 +160,14 @@ class StepResolvent:
 
     @property
     def values(self) -> tuple[np.ndarray, np.ndarray]:
-        """r and g on all nodes: r is the diagonal of K^{-1} at rows with that u."""
-        return unfolded(self.grid, self.logs)
+        """r and g: r is the diagonal of K^{-1} at rows with that u."""
+        return _parted(self.grid, self.logs)
 
     def moved(self, change: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """r and g at z + i TINY change(u): imaginary parts are derivatives times TINY."""
         x = self.logs.astype(complex)
         wrong = _mismatch(self.grid, self.phi, self.ratio, self.z + 1j * TINY * change, x)
-        return unfolded(self.grid, x - 1j * np.linalg.solve(self._jacobian, np.imag(wrong)))
+        return _parted(self.grid, x - 1j * np.linalg.solve(self._jacobian, np.imag(wrong)))
 
     @cached_property
     def _jacobian(self) -> np.ndarray:
@@ -192,7 +192,7 @@ def solve(
     ArithmeticError
         Where Newton's method does not settle.
     """
-    x = np.log(np.repeat(start, (len(grid.u) // 2, len(grid.a) // 2)))
+    x = np.log(np.repeat(start, (len(grid.u), len(grid.a))))
     for _ in range(MOST_STEPS):
         step = np.linalg.solve(_jacobian(grid, phi, ratio, z, x), _mismatch(grid, phi, ratio, z, x))
         x = x - step / max(1.0, np.abs(step).max())
@@ -206,23 +206,20 @@ def solve(
 def _mismatch(
     grid: StepGrid, phi: float, ratio: float, z: np.ndarray | float, x: np.ndarray
 ) -> np.ndarray:
-    """log of left side over right side of both equations; x (..., U/2 + A/2)."""
-    r, g = unfolded(grid, x)
+    """log of left side over right side of both equations; x (..., U + A)."""
+    r, g = _parted(grid, x)
     C, inner = bulk(grid, phi, r, g)
-    U, A = len(grid.u) // 2, len(grid.a) // 2
-    he, c, rest = grid.he[U:], grid.slope[A:], grid.rest
-    rows = ((he @ inner @ C) * he).sum(-1) + (g * grid.weights) @ rest[:, U:]
+    he, c, rest = grid.he, grid.slope, grid.rest
+    rows = ((he @ inner @ C) * he).sum(-1) + (g * grid.weights) @ rest
     own = ((c @ gamma(grid, phi, r) @ inner) * c).sum(-1)
-    neurons = 1 + ratio * ((r * grid.mass) @ rest[A:].T + phi * grid.own[A:] * own)
-    shift = np.broadcast_to(z, len(grid.u))[U:]
+    neurons = 1 + ratio * ((r * grid.mass) @ rest.T + phi * grid.own * own)
+    shift = np.broadcast_to(z, len(grid.u))
     return x + np.log(np.concatenate([shift + rows, neurons], axis=-1))
 
 
-def unfolded(grid: StepGrid, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """r and g on all nodes from their logarithms on those above 0."""
-    half = np.exp(x[..., : len(grid.u) // 2]), np.exp(x[..., len(grid.u) // 2 :])
-    r, g = (np.concatenate([values[..., ::-1], values], axis=-1) for values in half)
-    return r, g
+def _parted(grid: StepGrid, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """r and g from their logarithms, one after the other."""
+    return np.exp(x[..., : len(grid.u)]), np.exp(x[..., len(grid.u) :])
 
 
 def gamma(grid: StepGrid, phi: float, r: np.ndarray) -> np.ndarray:

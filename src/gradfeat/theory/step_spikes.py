@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 from ..maths.activations import Activation
 from ..maths.hermite import gauss_hermite
 from .activation_coefficients import scaled_coefficients
-from .gradient_direction import GradientDirection
+from .gradient_direction import GradientDirection, own_power
 
 #: Degrees of u that are kept, and nodes of the average over the head's entries.
 K_MAX, NODES = 10, 32
@@ -27,7 +27,7 @@ class StepSpikes:
     gram : array (..., 12, 12)
         V^T V.
     turned : array (..., 12)
-        sum_j V_j a_j c_1(theta_j): the first layer's linear part along W0^T a.
+        sum_j V_j a_j (1 + eta a_j stretch) c_1(theta_j): the linear part along W0^T a.
     linear, nonlinear : array (...)
         c_1^2 and c_{>1}^2 of the bulk after the step.
     """
@@ -50,8 +50,9 @@ def step_spikes(
     """Spikes of F = sigma(X~ (W0 + eta G)^T) for a step of any size, on rows that G has not seen.
 
     Neuron j has pre-activation w_j'.x + theta_j |beta| u with theta_j = eta c_1 a_j ~
-    N(0, eta^2 c_1^2/N), and |w_j'|^2 = 1 + eta^2 a_j^2 phi E r^2 (E sigma'^2 - c_1^2), the part of
-    the gradient with a direction of its own in each neuron. With Q^2 its variance and
+    N(0, eta^2 c_1^2/N), and |w_j'|^2 = (1 + eta a_j stretch)^2 + eta^2 a_j^2 phi E r^2 (E sigma'^2
+    - c_1^2), the second the part of the gradient with a direction of its own in each neuron. With
+    Q^2 the pre-activation's variance and
     c~_k(Q) = E sigma(Q Z) he_k(Z), V_jk = c~_k(Q_j) (theta_j |beta|/Q_j)^k and
     V_j = c~_2(Q_j)/sqrt(d) for the norm of x. What is left is a bulk whose linear part is
     c~_1(Q_j)/Q_j w_j'.x; both its moments are averaged over the neurons.
@@ -84,16 +85,17 @@ def step_spikes(
     >>> bool(spikes.gram[1, 1] > 1), bool(spikes.gram[2, 2] < 1e-12)  # an odd function: no u^2
     (True, True)
     """
-    arrays = (eta, phi, psi, n, direction.norm_squared, direction.residual_power)
+    power = own_power(phi, direction, activation)
+    arrays = (eta, phi, psi, n, direction.norm_squared, power)
     shape = np.broadcast_shapes(*(np.shape(a) for a in arrays))
     flat = [np.broadcast_to(np.asarray(a, np.float64), shape).reshape(-1, 1) for a in arrays]
-    eta_, phi_, psi_, n_, norm, power = flat
+    eta_, phi_, psi_, n_, norm, power_ = flat
     _check(eta_, phi_, psi_, n_)
     width, slope = n_ * phi_ / psi_, float(activation.hermite_coefficients(1)[1])
     x, weights = gauss_hermite(NODES)
-    x, weights = x[NODES // 2 :], 2 * weights[NODES // 2 :]
     a = x / np.sqrt(width)
-    own = 1 + (eta_ * a) ** 2 * phi_ * power * (activation.derivative_second_moment() - slope**2)
+    stretched = 1 + eta_ * a * direction.stretch
+    own = stretched**2 + (eta_ * a) ** 2 * power_
     shift = eta_ * slope * a * np.sqrt(norm)  # theta |beta|
     Q = np.sqrt(own + shift**2)
     c, square = scaled_coefficients(activation, Q.ravel(), K_MAX)
@@ -103,10 +105,9 @@ def step_spikes(
     linear = c[..., 1] ** 2 * own / Q**2
     nonlinear = square - np.square(V).sum(-1) - linear
     V = np.concatenate([V, (c[..., 2] / np.sqrt(psi_ * width))[..., None]], axis=-1)
-    odd = np.r_[degrees % 2, 0]
-    mass = weights * width  # of both signs of a: only even products stay
-    gram = np.einsum("sm,smj,smk->sjk", mass, V, V) * (odd[:, None] == odd)
-    turned = np.einsum("sm,smk->sk", mass * a * c[..., 1] / Q, V) * odd
+    mass = weights * width
+    gram = np.einsum("sm,smj,smk->sjk", mass, V, V)
+    turned = np.einsum("sm,smk->sk", mass * a * stretched * c[..., 1] / Q, V)
 
     def shaped(values: np.ndarray) -> np.ndarray:
         return values.reshape((*shape, *values.shape[1:]))

@@ -48,6 +48,11 @@ class Teacher:
         object.__setattr__(self, "noise", noise)
 
     @property
+    def mean(self) -> float:
+        """c_{*0} = E y."""
+        return self.coefficients[0]
+
+    @property
     def linear(self) -> float:
         """c_{*1}."""
         return self.coefficients[1] if len(self.coefficients) > 1 else 0.0
