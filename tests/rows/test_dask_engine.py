@@ -7,6 +7,7 @@ import sys
 import time
 from pathlib import Path
 
+import psutil
 import pytest
 import torch
 from engine_rows import Bad, Deadly, Late, OneMarker, Pieces, Slow, drawn, reads, with_piece
@@ -41,6 +42,19 @@ asyncio.run(main())
 def client():
     with local_cluster(2) as client:
         yield client
+
+
+@pytest.mark.usefixtures("client")
+def test_nobody_else_can_reach_the_cluster():
+    """A scheduler has no password, so it listens to this machine alone."""
+    listening = [
+        connection.laddr.ip
+        for process in [*psutil.Process().children(recursive=True), psutil.Process()]
+        for connection in process.net_connections("inet")
+        if connection.status == psutil.CONN_LISTEN
+    ]
+    assert len(listening) >= 3
+    assert set(listening) == {"127.0.0.1"}
 
 
 def numbers(statistic, state):
@@ -150,6 +164,8 @@ def test_a_killed_scheduler_is_one_sentence_and_the_checkpoint_goes_on(client, t
 def test_a_cluster_without_workers_is_not_waited_for_for_ever(client, monkeypatch):
     monkeypatch.setattr(dask_executor, "RECOUNT", 0.1)
     client.cluster.scale(0)
+    while client.scheduler_info(n_workers=-1)["workers"]:
+        time.sleep(0.05)
     with pytest.raises(EngineError, match="no worker for 1 seconds: what was finished is kept"):
         DaskEngine(client, patience=1.0).state(Moments(), drawn(3))
 

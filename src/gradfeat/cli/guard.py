@@ -16,7 +16,8 @@ from types import FrameType
 from typing import Any, cast
 
 import typer
-from rich.console import Console
+
+from gradfeat.cli.terminal import Terminal
 
 #: Of an option or argument that does not parse; typer exports only this subclass of it.
 USAGE_ERROR = cast(type[Exception], typer.BadParameter.__mro__[1])
@@ -138,7 +139,7 @@ def refuse(sentence: str, code: int = 2) -> int:
     words = f"gradfeat: {' '.join(sentence.split())}"
     if words[-1] not in ".?!":
         words += "."
-    Console(stderr=True, highlight=False).print(words, markup=False, soft_wrap=True)
+    Terminal(stderr=True).print(words, markup=False, soft_wrap=True)
     return code
 
 

@@ -102,7 +102,7 @@ class FilePresence(Presence):
 
 def _locked(path: Path) -> bool:
     try:
-        descriptor = os.open(path, os.O_RDWR | os.O_CLOEXEC)
+        descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)  # also by those who only read
     except FileNotFoundError:
         return False
     try:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import os
+import psutil
 
 #: Bytes of scratch that one block of rows may use unless the caller says otherwise.
 BLOCK_BYTES = 256 * 2**20
@@ -16,17 +16,7 @@ def available_memory() -> int:
     >>> available_memory() > 0
     True
     """
-    return os.sysconf("SC_AVPHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") + _reclaimable()
-
-
-def _reclaimable() -> int:
-    """Bytes of page cache that the kernel gives back on demand (Linux; 0 elsewhere)."""
-    try:
-        with open("/proc/meminfo", encoding="ascii") as handle:
-            found = [line.split()[1] for line in handle if line.startswith("Cached:")]
-    except OSError:
-        return 0
-    return int(found[0]) * 1024 if found else 0
+    return psutil.virtual_memory().available
 
 
 def readable(n_bytes: float) -> str:

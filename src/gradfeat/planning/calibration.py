@@ -196,6 +196,4 @@ def _network(given: Given, job: Job) -> Rate | None:
 
 
 def _base() -> Rate:
-    if (held := resident()) is None:
-        return Rate(float(BASE), "bytes", "assumed", "of a process")
-    return Rate(float(held), "bytes", "measured", "of this process")
+    return Rate(float(resident()), "bytes", "measured", "of this process")

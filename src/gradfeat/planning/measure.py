@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import socket
 import statistics
 import tempfile
@@ -12,6 +11,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
+import psutil
 import pyarrow as pa
 import pyarrow.parquet as pq
 import torch
@@ -141,10 +141,6 @@ def _draw_time(X: torch.Tensor, y: torch.Tensor) -> float:
     return max(0.0, more - few) / (2 * FEW_DRAWS)
 
 
-def resident() -> int | None:
-    """Bytes that this process holds now; None where the system does not tell."""
-    try:
-        pages = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[1])
-    except OSError:
-        return None
-    return pages * os.sysconf("SC_PAGE_SIZE")
+def resident() -> int:
+    """Bytes that this process holds now."""
+    return psutil.Process().memory_info().rss

@@ -88,7 +88,9 @@ def local_cluster(n: int) -> Iterator[Any]:
         n_workers=n,
         threads_per_worker=1,
         processes=True,
-        dashboard_address=":0",  # any free port: none at all still takes 8787
+        host="127.0.0.1",  # a scheduler has no password: nobody else may reach this one
+        dashboard_address="127.0.0.1:0",  # any free port: for metrics, which no option stops
+        scheduler_kwargs={"dashboard": False},
         silence_logs=logging.CRITICAL,
     )
     with workers, dask.Client(workers, set_as_default=False) as client:

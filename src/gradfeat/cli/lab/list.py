@@ -8,10 +8,10 @@ from collections.abc import Sequence
 from datetime import datetime
 from pathlib import Path
 
-from rich.console import Console
 from rich.text import Text
 
 from gradfeat.cli.guard import refuse
+from gradfeat.cli.terminal import Terminal
 from gradfeat.drawing.numbers import duration
 from gradfeat.drawing.text_tables import text_table
 from gradfeat.lab.errors import ExperimentError
@@ -36,7 +36,7 @@ def list_experiments(names: Sequence[str]) -> int:
             continue
         table.add_row(Text(name), Text(found.question), Text(_sizes(found)))
     if table.row_count:
-        Console(highlight=False).print(table)
+        Terminal().print(table)
     for problem in problems:
         refuse(problem)
     return 2 if problems else 0
@@ -54,9 +54,7 @@ def show_status(path: Path) -> None:
     with Store.open(path, readonly=True) as store:
         found = store.status()
     if not found:
-        Console(highlight=False).print(
-            f"nothing is stored in {path} yet", markup=False, soft_wrap=True
-        )
+        Terminal().print(f"nothing is stored in {path} yet", markup=False, soft_wrap=True)
         return
     table = text_table()
     table.add_column("experiment", overflow="fold")
@@ -68,7 +66,7 @@ def show_status(path: Path) -> None:
         counts = [f"{n:,}" for n in (one.version, one.done, one.failed, one.running)]
         time = duration(one.seconds) if one.done + one.failed else ""
         table.add_row(Text(one.experiment), *counts, _local(one.last), time)
-    Console(highlight=False).print(table)
+    Terminal().print(table)
 
 
 def _local(stamp: str) -> str:

@@ -11,7 +11,6 @@ from multiprocessing import resource_tracker
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from rich.console import Console
 from rich.text import Text
 
 from gradfeat.cli.guard import Refused, Stopped, refuse
@@ -19,6 +18,7 @@ from gradfeat.cli.lab.figures import Figures, drawn, saved
 from gradfeat.cli.lab.results import Judged, cell_in_words, counted, print_claims, reason, varying
 from gradfeat.cli.lab.selection import Request, command, store_option
 from gradfeat.cli.progress import CellBar
+from gradfeat.cli.terminal import Terminal
 from gradfeat.drawing.numbers import duration, listed
 from gradfeat.lab import Experiment, ExperimentError, Progress, Store, judge
 from gradfeat.lab.experiment import Point
@@ -62,7 +62,7 @@ Asked = tuple[str, Experiment, list[Point]]
 def run_experiments(names: Sequence[str], request: Request, figures: Figures | None) -> int:
     """Run each, print claims, failures and where the figure is; return 1 if cells failed."""
     asked = _asked(names, request)
-    console, codes = Console(highlight=False), [0]
+    console, codes = Terminal(), [0]
     with executor_of(request.dask, request.jobs) as executor, opened(request.store) as store:
         for one in asked:
             with followed(one, request, console) as bar:
@@ -100,7 +100,7 @@ def sweep(
 
 
 @contextlib.contextmanager
-def followed(asked: Asked, request: Request, console: Console) -> Iterator[CellBar]:
+def followed(asked: Asked, request: Request, console: Terminal) -> Iterator[CellBar]:
     """Show how far it is.
 
     Raises
@@ -115,7 +115,7 @@ def followed(asked: Asked, request: Request, console: Console) -> Iterator[CellB
             raise Stopped(_stopped(bar, request)) from None
 
 
-def _told(ran: Ran, request: Request, console: Console, figures: Figures | None) -> int:
+def _told(ran: Ran, request: Request, console: Terminal, figures: Figures | None) -> int:
     code = 1 if ran.failures else 0
     try:
         print_claims(ran.judged(), console)
@@ -130,7 +130,7 @@ def _told(ran: Ran, request: Request, console: Console, figures: Figures | None)
     return code
 
 
-def _draw(ran: Ran, figures: Figures, scale: str, console: Console) -> None:
+def _draw(ran: Ran, figures: Figures, scale: str, console: Terminal) -> None:
     figure = drawn(ran.experiment, ran.table, [point.cell for point in ran.points])
     if figure is None:
         return
@@ -142,7 +142,7 @@ def _draw(ran: Ran, figures: Figures, scale: str, console: Console) -> None:
 def verify_experiments(names: Sequence[str], request: Request) -> int:
     """Print the claims of each and a summary; return 1 if a claim fails or cells failed."""
     asked = _asked(names or shipped(), request, with_scale=not names)
-    console, judged, runs, code = Console(highlight=False), [], [], 0
+    console, judged, runs, code = Terminal(), [], [], 0
     with opened(request.store) as store:
         for one in asked:
             with followed(one, request, console) as bar:
@@ -162,7 +162,7 @@ def verify_experiments(names: Sequence[str], request: Request) -> int:
     return code or int(failed)
 
 
-def _summarise(judged: Judged, runs: Sequence[Ran], console: Console) -> None:
+def _summarise(judged: Judged, runs: Sequence[Ran], console: Terminal) -> None:
     total, lost = sum(len(r.points) for r in runs), sum(len(r.failures) for r in runs)
     there, seconds = sum(r.count.cached for r in runs), sum(r.count.elapsed for r in runs)
     cells = f"{total:,} cells, {lost:,} failed, {there:,} there before; {duration(seconds)}"
@@ -193,7 +193,7 @@ def _stopped(bar: CellBar, request: Request) -> str:
     return f"stopped: {known} saved in {request.store}; the same command goes on from there."
 
 
-def print_failures(ran: Ran, request: Request, console: Console) -> None:
+def print_failures(ran: Ran, request: Request, console: Terminal) -> None:
     """Print how many cells failed, the first of them, and what to do."""
     if not ran.failures:
         return
@@ -213,7 +213,7 @@ def shown_by(ran: Ran, request: Request) -> str:
     return command("show", *words)
 
 
-def _line(text: str, console: Console) -> None:
+def _line(text: str, console: Terminal) -> None:
     console.print(text, markup=False, soft_wrap=True)
 
 

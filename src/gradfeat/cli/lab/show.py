@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from rich.console import Console
 from rich.text import Text
 
 from gradfeat.cli.figures import check_file
@@ -16,6 +15,7 @@ from gradfeat.cli.lab.figures import drawn, file_stem, saved
 from gradfeat.cli.lab.results import cell_in_words, print_claims, varying
 from gradfeat.cli.lab.selection import Narrowed, Selection, command, store_option
 from gradfeat.cli.lab.summary_table import summarised
+from gradfeat.cli.terminal import Terminal
 from gradfeat.lab import Experiment, Store, judge
 from gradfeat.lab.errors import choices
 from gradfeat.lab.experiment import Point
@@ -98,7 +98,7 @@ def show_experiment(name: str, path: Path, narrowed: Narrowed, view: View) -> No
     with Store.open(path, readonly=True) as store:
         selection = selected(name, experiment, store, path, narrowed)
         stored = _stored(experiment, store, selection)
-    console = Console(highlight=False)
+    console = Terminal()
     console.print(Text(experiment.question, style="bold"))
     _line(f"{selection.in_words()}: {_counts(stored)}", console)
     if stored.missing:
@@ -125,7 +125,7 @@ def _counts(stored: Stored) -> str:
     return ", ".join(parts)
 
 
-def _print_numbers(experiment: Experiment, stored: Stored, view: View, console: Console) -> None:
+def _print_numbers(experiment: Experiment, stored: Stored, view: View, console: Terminal) -> None:
     if stored.table.empty:
         return
     summary = summarised(stored.table, view.metrics, console)
@@ -138,7 +138,7 @@ def _print_numbers(experiment: Experiment, stored: Stored, view: View, console: 
         console.print(Text(note, style="dim"))
 
 
-def _print_failures(stored: Stored, view: View, console: Console) -> None:
+def _print_failures(stored: Stored, view: View, console: Terminal) -> None:
     records = stored.failures.to_dict("records")
     if not view.failures:
         if records:
@@ -153,7 +153,7 @@ def _print_failures(stored: Stored, view: View, console: Console) -> None:
         _line("no cell failed", console)
 
 
-def _draw(experiment: Experiment, stored: Stored, view: View, console: Console) -> None:
+def _draw(experiment: Experiment, stored: Stored, view: View, console: Terminal) -> None:
     if view.figure is None:
         return
     figure = drawn(experiment, stored.table, [point.cell for point in stored.points])
@@ -164,7 +164,7 @@ def _draw(experiment: Experiment, stored: Stored, view: View, console: Console) 
     _line(f"Figure: {view.figure}", console)
 
 
-def _line(text: str, console: Console) -> None:
+def _line(text: str, console: Terminal) -> None:
     console.print(text, markup=False, soft_wrap=True)
 
 
@@ -208,7 +208,7 @@ def export_table(name: str, to: str, path: Path, narrowed: Narrowed) -> None:
     text = f"{len(table):,} rows of {title}, version {table.attrs['version']}: {file}"
     if lost:
         text += f" ({lost:,} failed cells are left out)"
-    Console(highlight=False).print(text, markup=False, soft_wrap=True)
+    Terminal().print(text, markup=False, soft_wrap=True)
 
 
 def _check_stored(title: str, store: Store, path: Path) -> None:

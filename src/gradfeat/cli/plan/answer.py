@@ -7,10 +7,9 @@ import re
 from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
 
-from rich.console import Console
-
 from gradfeat.cli.guard import Refused
 from gradfeat.cli.plan.text import plan_text
+from gradfeat.cli.terminal import Terminal
 from gradfeat.interface.plain_values import finite
 from gradfeat.planning.calibration import Given, assumed, calibrate
 from gradfeat.planning.cards import Card, card_of
@@ -129,7 +128,7 @@ def tell_plan(wanted: PlanRequest, *, as_json: bool) -> None:
         plan = planned(wanted)
     except PlanError as error:
         raise Refused(str(error)) from None
-    console = Console(highlight=False)
+    console = Terminal()
     if as_json:
         console.print(json.dumps(finite(plan.as_json()), indent=1), markup=False, soft_wrap=True)
         return

@@ -13,13 +13,13 @@ from typing import Any
 
 import numpy as np
 import typer
-from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
 from gradfeat.cli.figures import check_file, write_figure
 from gradfeat.cli.predict_error.sentences import advice, gain, header, regimes, steps
 from gradfeat.cli.predict_error.setting import PredictionSetting
+from gradfeat.cli.terminal import Terminal
 from gradfeat.drawing.numbers import MISSING, number, plain
 from gradfeat.drawing.text_tables import text_table
 from gradfeat.interface.plain_values import finite
@@ -104,7 +104,7 @@ def _named(prefix: str, errors: RidgeErrors) -> dict[str, float]:
 
 
 def _print(setting: PredictionSetting, found: Sequence[Prediction], figure: Path | None) -> None:
-    console = Console(highlight=False)
+    console = Terminal()
     console.print(Text(header(setting)))
     console.print()
     console.print(_table(found))

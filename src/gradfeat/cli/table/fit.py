@@ -7,10 +7,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from rich.console import Console
-
 from gradfeat.cli.guard import Stopped
 from gradfeat.cli.progress import StepBar
+from gradfeat.cli.terminal import Terminal
 from gradfeat.interface.compare import compare
 from gradfeat.interface.diagnose import diagnose
 from gradfeat.reports import diagnosis_text, terminal_table
@@ -47,7 +46,7 @@ def fit_table(data: str, target: str, out: Path, **options: Any) -> None:
     out : Path
         Folder for all files.
     """
-    console = Console(highlight=False)
+    console = Terminal()
     check_folder(out)
     options["checkpoint"] = options["checkpoint"] or out / "checkpoint"
     try:

@@ -5,10 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 
 import numpy as np
-from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from gradfeat.cli.terminal import Terminal
 from gradfeat.figures.scores import with_interval
 from gradfeat.rows.sources.open import tables
 from gradfeat.table.atomic import write_atomic
@@ -22,7 +22,7 @@ from gradfeat.table.table_model import TableModel, load_table_model
 
 def predict_table(model: Path, data: str, out: Path) -> None:
     """Write predictions for the rows of a table as CSV, or Parquet where `out` says so."""
-    table_model, console = load_table_model(model), Console(highlight=False)
+    table_model, console = load_table_model(model), Terminal()
     predictor = Predictor(table_model)
     rows = write_predictions(predictor.frames(tables(data)), out)
     console.print(
@@ -38,7 +38,7 @@ def refit_table(model: Path, data: Path, target: str, out: Path, seed: int) -> N
     frame = read_table(data, source.encoder.cells)
     new = refit_model(source, frame, target, data=data.name, seed=seed)
     write_atomic(out, new.to_bytes())
-    console, about = Console(highlight=False), new.about
+    console, about = Terminal(), new.about
     console.print(
         f"{about['method']} learned for {source.target}, head for {target}: fitted on "
         f"{about['train_rows']:,} rows of {about['data']}, tested on {about['test_rows']:,}",
@@ -53,7 +53,7 @@ def refit_table(model: Path, data: Path, target: str, out: Path, seed: int) -> N
 def show_model(model: Path) -> None:
     """Print what a model is, how well it did, and which columns it reads."""
     table_model = load_table_model(model)
-    console, about = Console(highlight=False), table_model.about
+    console, about = Terminal(), table_model.about
     console.print(
         f"{about['method']} for {table_model.target} ({about['task']}), fitted on "
         f"{about['train_rows']:,} rows of {about['data']}, tested on {about['test_rows']:,}",
