@@ -27,7 +27,7 @@ def diagnose_table(data: str, target: str, out: Path, **options: Any) -> None:
     out : Path
         Folder for both files.
     """
-    console = Console(highlight=False)
+    console = Terminal()
     check_folder(out)
     with StepBar(console) as bar:
         found = diagnose(data, target, progress=bar.tell, **options)
