@@ -6,8 +6,6 @@ import zipfile
 import numpy as np
 import pandas as pd
 import pytest
-import skops.io
-from sklearn.linear_model import Ridge
 
 from gradfeat.table.encode import TableEncoder
 from gradfeat.table.errors import TableError
@@ -149,11 +147,11 @@ def test_ten_thousand_categories_and_identifiers_stay_small():
     encoder = TableEncoder().fit(pd.DataFrame({"id": names, "x": range(10_000)}))
     assert len(encoder.feature_names_) == 9
     data = encoder.to_bytes()
-    assert len(data) < 1_000_000
+    assert len(data) < 10_000
     with zipfile.ZipFile(io.BytesIO(data)) as archive:
-        inner = archive.read("vectorizer.skops")
-    assert b"id-00000" not in inner
-    assert b"id-09999" not in inner
+        state = archive.read("state.json")
+    assert b"id-00000" not in state
+    assert b"id-09999" not in state
 
 
 def test_identifiers_of_a_small_table_do_not_become_a_column_each():
@@ -193,14 +191,14 @@ def test_columns_are_found_by_name():
         encoder.transform(frame.drop(columns=["level", "number"]))
 
 
-def test_column_of_mostly_numbers_is_pointed_out():
-    values = [f"{i}.5" for i in range(60)] + ["unknown"]
+def test_column_of_some_numbers_is_pointed_out():
+    values = [f"{i}.5" for i in range(60)] + [f"about {i}" for i in range(20)]
     encoder = TableEncoder().fit(pd.DataFrame({"x": values}))
-    assert "98% of it is numbers" in encoder.notes_[0].treatment
+    assert encoder.notes_[0].kind == "text"
+    assert "75% of it is numbers" in encoder.notes_[0].treatment
 
 
 BAD = {
-    "infinite": ({"x": [1.0, np.inf, -np.inf]}, "'x' has 2 infinite values"),
     "complex": ({"x": [1j, 2.0, 3.0]}, "'x' holds complex numbers"),
     "constant": ({"x": [1.0] * 3, "t": ["a"] * 3}, "No input column varies"),
     "one row": ({"x": [1.0], "t": ["a"]}, "No input column varies"),
@@ -221,9 +219,7 @@ def test_bad_tables_later():
     encoder = TableEncoder().fit(pd.DataFrame({"x": [1.0, 2.0]}))
     X, unread = encoder.encoded(pd.DataFrame({"x": ["1", "abc"]}))
     assert X.tolist() == [[1.0], [1.5]]
-    assert unread == (UnreadCells("x", 1, "abc"),)
-    with pytest.raises(TableError, match="1 infinite value:"):
-        encoder.transform(pd.DataFrame({"x": [np.inf]}))
+    assert unread == (UnreadCells("x", 1, "abc", "number", 1),)
     twice = pd.DataFrame([[1, 2]], columns=["x", "x"])
     with pytest.raises(TableError, match="more than one column named 'x'"):
         encoder.transform(twice)
@@ -260,29 +256,12 @@ def test_damaged_files():
     for state in (b"{}", b"[]", b"{"):
         with pytest.raises(TableError, match="damaged"):
             TableEncoder.from_bytes(altered(data, "state.json", state))
-    newer = b'{"format": 99, "skrub": "9"}'
+    newer = b'{"format": 99}'
     with pytest.raises(TableError, match="has format 99"):
         TableEncoder.from_bytes(altered(data, "state.json", newer))
-    partial = b'{"format": 2, "skrub": "9", "plans": [{}]}'
+    partial = b'{"format": 3, "plans": [{}]}'
     with pytest.raises(TableError, match="lacks a part"):
         TableEncoder.from_bytes(altered(data, "state.json", partial))
-
-
-class Foreign:
-    """A type that no saved encoder may name."""
-
-
-def test_foreign_types_are_refused():
-    data = TableEncoder().fit(mixed()).to_bytes()
-    foreign = altered(data, "vectorizer.skops", skops.io.dumps(Foreign()))
-    with pytest.raises(TableError, match="not trusted"):
-        TableEncoder.from_bytes(foreign)
-    wrong = altered(data, "vectorizer.skops", skops.io.dumps(Ridge()))
-    with pytest.raises(TableError, match="holds a Ridge"):
-        TableEncoder.from_bytes(wrong)
-    junk = altered(data, "vectorizer.skops", b"junk")
-    with pytest.raises(TableError, match="cannot be read"):
-        TableEncoder.from_bytes(junk)
 
 
 def test_dates_with_a_zone_are_read_back():

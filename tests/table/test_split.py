@@ -86,7 +86,7 @@ def test_parse_time_reads_dates_and_numbers():
         ([1.0, np.nan, np.nan], "missing in 2 rows"),
         (["2024-01-01", None, "2024-01-02"], "missing in 1 row:"),
         ([None, None, None], "missing in 3 rows"),
-        ([1.0, np.inf, 2.0], "1 infinite value:"),
+        ([1.0, np.inf, 2.0], r"missing or no number \('inf'\) in 1 row:"),
     ],
 )
 def test_bad_time_columns(values, expected):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from copy import deepcopy
 from dataclasses import dataclass
 
 import numpy as np
@@ -16,10 +15,10 @@ from gradfeat.rows.errors import SourceError
 from gradfeat.rows.source import Columns
 from gradfeat.rows.sources.numeric import numbered
 from gradfeat.rows.sources.tables import Convert, OverTables, Tables
-from gradfeat.table.columns import as_text
 from gradfeat.table.encode import TableEncoder
 from gradfeat.table.errors import TableError
 from gradfeat.table.held_out import HeldOut
+from gradfeat.table.reading.cells import as_text
 from gradfeat.table.row_sample import column_of, has_value
 
 Floats = NDArray[np.float64]
@@ -87,8 +86,7 @@ class Coding:
         w = self.held_out.weights(frame)
         frame, w = frame.loc[w > 0], w[w > 0]
         try:
-            # Fitted vectorizers keep notes while they work: threads must not share one.
-            X = deepcopy(self.encoder).transform(frame)
+            X = self.encoder.transform(frame)
         except TableError as error:
             raise SourceError(f"{where}: {str(error)[0].lower()}{str(error)[1:]}") from error
         y = target_values(column_of(frame, self.target), self.classes)

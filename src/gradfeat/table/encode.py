@@ -4,22 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 import pandas as pd
-from skrub import TableVectorizer
 
 from gradfeat.rows.sources.tables import Cells
 from gradfeat.table import encoder_file
-from gradfeat.table.columns import ColumnPlan, as_text, plan_column
 from gradfeat.table.errors import TableError, listing
 from gradfeat.table.notes import column_note
+from gradfeat.table.reading.decide import plan_columns
+from gradfeat.table.reading.plan import MISSING, ColumnPlan, Encoded, EncodedColumn
 from gradfeat.table.results import ColumnNote, UnreadCells
-from gradfeat.table.vectorize import (
-    MISSING,
-    Encoded,
-    EncodedColumn,
-    encode_columns,
-    fit_vectorizer,
-    with_levels,
-)
 
 MISSING_SHARE = 0.05
 
@@ -70,7 +62,6 @@ class TableEncoder:
     notes_: tuple[ColumnNote, ...]
     _plans: tuple[ColumnPlan, ...]
     _encoded: tuple[Encoded, ...]
-    _vectorizer: TableVectorizer | None
 
     def fit(self, frame: pd.DataFrame) -> TableEncoder:
         """Learn levels, medians and formats from the training rows.
@@ -83,35 +74,28 @@ class TableEncoder:
         if frame.empty:
             raise TableError("The table has no rows or no columns: give at least one of each.")
         table = _by_name(frame)
-        every = tuple(plan_column(name, column) for name, column in table.items())
-        plans = tuple(plan for plan in every if _may_vary(plan, table[plan.name]))
-        vectorizer = fit_vectorizer(plans, table)
-        plans = with_levels(plans, vectorizer)
-        blocks = encode_columns(plans, vectorizer, table)
+        plans = plan_columns(table)
+        blocks = tuple(plan.encode(table[plan.name]) for plan in plans)
         encoded = _varying(blocks)
         if not encoded:
             raise TableError(
                 "No input column varies over the training rows: give a table with at least one "
                 "input column that takes two values."
             )
-        final = {plan.name: plan for plan in (*every, *plans)}
-        notes = tuple(column_note(p, table[p.name], encoded) for p in final.values())
-        self._set(plans, encoded, notes, vectorizer)
+        notes = (
+            column_note(plan, table[plan.name], block, encoded)
+            for plan, block in zip(plans, blocks, strict=True)
+        )
+        self._set(encoder_file.State(plans, encoded, tuple(notes)))
         return self
 
-    def _set(
-        self,
-        plans: tuple[ColumnPlan, ...],
-        encoded: tuple[Encoded, ...],
-        notes: tuple[ColumnNote, ...],
-        vectorizer: TableVectorizer | None,
-    ) -> None:
-        used = {column.source for column in encoded}
-        self._plans = tuple(p for p in plans if p.name in used or p.reading in ("levels", "date"))
-        self._encoded, self._vectorizer, self.notes_ = encoded, vectorizer, notes
+    def _set(self, state: encoder_file.State) -> None:
+        used = {column.source for column in state.encoded}
+        self._plans = tuple(plan for plan in state.plans if plan.name in used)
+        self._encoded, self.notes_ = state.encoded, state.notes
         self.columns_ = tuple(plan.name for plan in self._plans)
-        self.feature_names_ = tuple(column.name for column in encoded)
-        self.source_ = tuple(column.source for column in encoded)
+        self.feature_names_ = tuple(column.name for column in state.encoded)
+        self.source_ = tuple(column.source for column in state.encoded)
 
     @property
     def cells(self) -> dict[str, Cells]:
@@ -141,7 +125,7 @@ class TableEncoder:
             )
         if len(frame) == 0:
             return np.empty((0, len(self.feature_names_))), ()
-        blocks = encode_columns(self._plans, self._vectorizer, table)
+        blocks = [plan.encode(table[plan.name]) for plan in self._plans]
         values = {(b.source, p): v for b in blocks for p, v in b.parts.items()}
         filled = [_filled(values[(e.source, e.part)], e.fill) for e in self._encoded]
         unread = tuple(block.unread for block in blocks if block.unread is not None)
@@ -149,8 +133,7 @@ class TableEncoder:
 
     def to_bytes(self) -> bytes:
         """Return the fitted encoder as bytes, without pickle."""
-        state = encoder_file.State(self._plans, self._encoded, self.notes_)
-        return encoder_file.dump(state, self._vectorizer)
+        return encoder_file.dump(encoder_file.State(self._plans, self._encoded, self.notes_))
 
     @staticmethod
     def from_bytes(data: bytes) -> TableEncoder:
@@ -159,11 +142,10 @@ class TableEncoder:
         Raises
         ------
         TableError
-            Where the bytes are cut, altered, of another version, or name a foreign type.
+            Where the bytes are cut, altered, or of another version.
         """
-        state, vectorizer = encoder_file.load(data)
         encoder = TableEncoder()
-        encoder._set(state.plans, state.encoded, state.notes, vectorizer)
+        encoder._set(encoder_file.load(data))
         return encoder
 
 
@@ -176,11 +158,6 @@ def _by_name(frame: pd.DataFrame) -> dict[str, pd.Series]:
             "give each column its own name."
         )
     return {str(name): column.reset_index(drop=True) for name, column in frame.items()}
-
-
-def _may_vary(plan: ColumnPlan, column: pd.Series) -> bool:
-    """Return whether the vectorizer can take the column; numbers are judged once encoded."""
-    return plan.reading in ("number", "yes/no") or as_text(column).nunique(dropna=False) > 1
 
 
 def _varying(blocks: tuple[EncodedColumn, ...]) -> tuple[Encoded, ...]:

@@ -35,6 +35,7 @@ class Predictor:
     def __init__(self, model: TableModel) -> None:
         self.model = model
         self._unread: dict[str, UnreadCells] = {}
+        self._rows = 0
 
     @property
     def unread(self) -> tuple[UnreadCells, ...]:
@@ -66,8 +67,10 @@ class Predictor:
         except TableError as error:
             raise SourceError(f"{where}: {str(error)[0].lower()}{str(error)[1:]}") from error
         for one in unread:
-            before = self._unread.get(one.column, replace(one, cells=0))
+            first = replace(one, cells=0, row=self._rows + one.row)
+            before = self._unread.get(one.column, first)
             self._unread[one.column] = replace(before, cells=before.cells + one.cells)
+        self._rows += len(frame)
         return self.model.predicted(X)
 
 

@@ -16,10 +16,10 @@ from gradfeat.rows.rows import Rows
 from gradfeat.rows.sources.tables import Tables, held
 from gradfeat.rows.sources.words import named
 from gradfeat.table.coding import Coding, EncodedRows, target_values
-from gradfeat.table.columns import content
 from gradfeat.table.encode import TableEncoder
 from gradfeat.table.errors import TableError, near_names
 from gradfeat.table.held_out import SAMPLE_ROWS, TEST_ROWS, HeldOut, held_out
+from gradfeat.table.reading.cells import content
 from gradfeat.table.request import Request
 from gradfeat.table.results import UnreadCells
 from gradfeat.table.row_sample import RowSample, column_of, frame_hash, has_value

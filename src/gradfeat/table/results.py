@@ -111,19 +111,29 @@ class ColumnNote:
     """One input column: what it holds and what was done to it."""
 
     name: str
-    kind: Literal["number", "category", "text", "date", "yes/no", "dropped"]
+    kind: Literal[
+        "number", "category", "text", "date", "time of day", "duration", "yes/no", "dropped"
+    ]
     distinct: int
     missing: int
     treatment: str
+    remark: str = ""
 
 
 @dataclass(frozen=True)
 class UnreadCells:
-    """Cells of a column that could not be read as those of the training rows: taken as missing."""
+    """Cells of a column that are not what the column holds: taken as missing.
+
+    `what` they should be, `example` the first of them, `row` where it is (from 0), and `place` the
+    same in words, such as ``line 17``.
+    """
 
     column: str
     cells: int
     example: str
+    what: str
+    row: int
+    place: str = ""
 
 
 @dataclass(frozen=True)

@@ -8,8 +8,9 @@ from typing import Literal
 import numpy as np
 import pandas as pd
 
-from gradfeat.table.columns import plan_column, read_date, read_number
 from gradfeat.table.errors import TableError, near_names
+from gradfeat.table.reading.dates import DateOrder
+from gradfeat.table.reading.decide import plan_column
 
 FEWEST_ROWS = 4
 
@@ -112,8 +113,10 @@ def _ordered(time: np.ndarray, y: np.ndarray, task: str, test_size: float) -> Sp
     return _split(n, np.flatnonzero(~train), "the last by the time column")
 
 
-def parse_time(frame: pd.DataFrame, column: str) -> np.ndarray:
+def parse_time(frame: pd.DataFrame, column: str, dates: DateOrder = "") -> np.ndarray:
     """Return what orders the rows: (n,) float64, the numbers or the seconds since 1970.
+
+    `dates` tells the day from the month where the column does not.
 
     Raises
     ------
@@ -129,26 +132,20 @@ def parse_time(frame: pd.DataFrame, column: str) -> np.ndarray:
     if column not in columns:
         raise TableError(f"The table has no time column {column!r}{near_names(column, columns)}")
     values = columns[column]
-    time = _time(column, values)
+    plan = plan_column(column, values, dates)
+    if not plan.ordered:
+        example = values.dropna().iloc[0]
+        raise TableError(
+            f"The time column {column!r} holds neither numbers nor dates (such as "
+            f"{str(example)!r}): write dates as 2024-01-31 or 2024-01-31 18:00."
+        )
+    block = plan.encode(values)
+    time = next(iter(block.parts.values()))
     missing = int(np.isnan(time).sum())
     if missing:
+        unread = f" or no {block.unread.what} ({block.unread.example!r})" if block.unread else ""
         raise TableError(
-            f"The time column {column!r} is missing in {missing} row{'s' * (missing > 1)}: "
-            "fill it in, or drop those rows."
+            f"The time column {column!r} is missing{unread} in {missing} "
+            f"row{'s' * (missing > 1)}: fill it in, or drop those rows."
         )
     return time
-
-
-def _time(name: str, values: pd.Series) -> np.ndarray:
-    plan = plan_column(name, values)
-    if plan.reading == "number":
-        return read_number(plan, values).values
-    if plan.reading == "date":
-        dates = read_date(plan, values).values
-        zero = pd.Timestamp(0, tz=dates.dt.tz)
-        return (dates - zero).dt.total_seconds().to_numpy(dtype=float)
-    example = values.dropna().iloc[0]
-    raise TableError(
-        f"The time column {name!r} holds neither numbers nor dates of one format "
-        f"(such as {str(example)!r}): write dates as 2024-01-31 or 2024-01-31 18:00."
-    )

@@ -10,16 +10,14 @@ import numpy as np
 import pandas as pd
 from pandas.api import types
 
-from gradfeat.table.columns import as_text, content
 from gradfeat.table.errors import TableError, listing, near_names
+from gradfeat.table.reading.cells import as_text, content
+from gradfeat.table.reading.number_formats import LARGEST
 
 Task = Literal["regression", "classification"]
 
 MOST_CLASSES = 100
 FEWEST_ROWS_OF_CLASS = 2
-
-#: Of a quantity: the squares that every score and figure takes stay finite.
-LARGEST = 1e150
 
 
 @dataclass(frozen=True)

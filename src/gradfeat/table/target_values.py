@@ -7,8 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from gradfeat.table.columns import as_text
 from gradfeat.table.errors import TableError
+from gradfeat.table.reading.cells import as_text
 from gradfeat.table.row_sample import column_of, is_numbers
 from gradfeat.table.target import MOST_CLASSES
 

@@ -1,0 +1,123 @@
+"""Columns of times of day and of durations."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import final
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+from pandas.api import types
+
+from gradfeat.rows.sources.tables import Cells
+from gradfeat.table.reading.cells import as_text
+from gradfeat.table.reading.date_cells import duration, time_of_day
+from gradfeat.table.reading.dates import on_circle
+from gradfeat.table.reading.numbers import DistinctTexts
+from gradfeat.table.reading.plan import (
+    ColumnPlan,
+    EncodedColumn,
+    Floats,
+    Kind,
+    by_distinct,
+    unread_cells,
+    with_gaps,
+)
+
+_DAY = 86_400.0
+
+
+@final
+@dataclass(frozen=True)
+class ClockPlan(ColumnPlan):
+    """Times of day such as 13:08 or 1:08 PM: seconds since midnight, and the hour on a circle."""
+
+    @property
+    def kind(self) -> Kind:
+        return "time of day"
+
+    @property
+    def cells(self) -> Cells:
+        return "text"
+
+    @property
+    def ordered(self) -> bool:
+        return True
+
+    @property
+    def assumption(self) -> str:
+        return ""
+
+    def encode(self, column: pd.Series) -> EncodedColumn:
+        seconds = by_distinct(as_text(column), _times_of_day)
+        parts = {"_seconds": seconds} | on_circle("_hour", seconds / _DAY)
+        return with_gaps(
+            self, parts, unread_cells(self.name, column, np.isnan(seconds), "time of day")
+        )
+
+    def treatment(self, parts: Sequence[str]) -> str:
+        del parts
+        return "as seconds since midnight, and the hour on a circle"
+
+
+@final
+@dataclass(frozen=True)
+class DurationPlan(ColumnPlan):
+    """Durations, as seconds."""
+
+    @property
+    def kind(self) -> Kind:
+        return "duration"
+
+    @property
+    def cells(self) -> Cells:
+        return "text"
+
+    @property
+    def ordered(self) -> bool:
+        return True
+
+    @property
+    def assumption(self) -> str:
+        return ""
+
+    def encode(self, column: pd.Series) -> EncodedColumn:
+        if types.is_timedelta64_dtype(column.dtype):
+            seconds = column.dt.total_seconds().to_numpy(dtype=float)
+        else:
+            seconds = by_distinct(as_text(column), _durations)
+        return with_gaps(
+            self, {"": seconds}, unread_cells(self.name, column, np.isnan(seconds), "duration")
+        )
+
+    def treatment(self, parts: Sequence[str]) -> str:
+        del parts
+        return "as seconds"
+
+
+def _times_of_day(texts: NDArray[np.object_]) -> Floats:
+    return np.array([time_of_day(text) for text in texts], dtype=np.float64)
+
+
+def _durations(texts: NDArray[np.object_]) -> Floats:
+    return np.array([duration(text) for text in texts], dtype=np.float64)
+
+
+def find_clock(name: str, found: DistinctTexts) -> ColumnPlan | None:
+    """The plan of a column that is mostly times of day, or durations; None for any other.
+
+    Hours and minutes are a time of day where nearly all of them can be one.
+
+    Examples
+    --------
+    >>> find_clock("t", DistinctTexts(("13:08", "0:15"), (1, 1))).kind
+    'time of day'
+    >>> find_clock("t", DistinctTexts(("31:08", "0:15"), (1, 1))).kind
+    'duration'
+    """
+    texts = np.array(found.texts, dtype=object)
+    if found.mostly(_times_of_day(texts)):
+        return ClockPlan(name)
+    return DurationPlan(name) if found.mostly(_durations(texts)) else None

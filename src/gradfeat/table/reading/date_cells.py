@@ -1,0 +1,222 @@
+"""Dates, times of day and durations written as text, taken apart."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute
+from numpy.typing import NDArray
+
+#: Its functions are made when it is imported, which no type checker sees.
+pc: Any = pyarrow.compute
+
+_MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
+_NAME = (
+    r"(?P<name>(?i:jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?"
+    r"|sept?(?:ember)?|oct(?:ober)?|nov(?:ember)?|dec(?:ember)?))\.?"
+)
+_WEEKDAY = r"(?:(?i:mon|tues?|wed(?:nes)?|thu(?:rs?)?|fri|sat(?:ur)?|sun)(?i:day)?\.?,? +)?"
+_CLOCK = (
+    r"(?P<H>\d{1,2}):(?P<M>\d{2})(?::(?P<S>\d{2})(?:[.,](?P<f>\d{1,9}))?)?"
+    r"(?: ?(?P<half>[AaPp])\.?[Mm]\.?)?"
+)
+_ZONE = r"(?: ?(?P<zone>[Zz]|UTC|GMT|[+-]\d{2}:?\d{2}|[+-]\d{2}))?"
+_TIME = rf"(?:(?:[Tt]|,? +){_CLOCK}{_ZONE})?"
+_TH = r"(?:st|nd|rd|th)?"
+
+#: Ways to write a date; of the numbers a and b of the last either may be the day.
+_WAYS = tuple(
+    f"^{way}$"
+    for way in (
+        rf"(?P<y>\d{{4}})[-/.](?P<m>\d{{1,2}})[-/.](?P<d>\d{{1,2}}){_TIME}",
+        rf"(?P<a>\d{{1,2}})[-/](?P<b>\d{{1,2}})[-/](?P<y>\d{{4}}|\d{{2}}){_TIME}",
+        rf"(?P<a>\d{{1,2}})\.(?P<b>\d{{1,2}})\.(?P<y>\d{{4}}){_TIME}",
+        rf"(?P<a>\d{{2}})\.(?P<b>\d{{2}})\.(?P<y>\d{{2}}){_TIME}",
+        rf"{_WEEKDAY}(?P<d>\d{{1,2}}){_TH}[-/ .]*{_NAME}[-/ ,]*(?P<y>\d{{4}}|\d{{2}}){_TIME}",
+        rf"{_WEEKDAY}{_NAME}[- ]*(?P<d>\d{{1,2}}){_TH}(?:,? +|-)(?P<y>\d{{4}}){_TIME}",
+        rf"(?P<y>\d{{4}})[-/ ]{_NAME}[-/ ](?P<d>\d{{1,2}}){_TIME}",
+        rf"{_WEEKDAY}{_NAME} +(?P<d>\d{{1,2}}) {_CLOCK}{_ZONE} (?P<y>\d{{4}})",
+        rf"{_NAME}[-/ ,]*(?P<y>\d{{4}})",
+        rf"(?P<y>\d{{4}})[-/ ]{_NAME}",
+        r"(?P<y>1[5-9]\d\d|2[01]\d\d)-(?P<m>0[1-9]|1[0-2])",
+        r"(?P<m>0?[1-9]|1[0-2])/(?P<y>1[5-9]\d\d|2[01]\d\d)",
+        r"(?P<y>\d{4})[- ]?[Qq](?P<q>[1-4])",
+    )
+)
+
+#: Two digits of a year up to this one are of the century after. Source: POSIX strptime.
+_PIVOT = 68
+
+Ints = NDArray[np.int64]
+
+
+@dataclass(frozen=True, eq=False)
+class WrittenDates:
+    """Dates (n,) taken apart; what is not written counts as the first possible.
+
+    Attributes
+    ----------
+    found : array of bool
+        Which texts are written like a date.
+    year, month, day : array of int
+        0 where not found; month and day are 0 where either of two numbers may be it.
+    first, second : array of int
+        These two numbers; 0 elsewhere.
+    dotted : array of bool
+        Which have dots between these, as only those who write the day first do.
+    microseconds : array of int
+        Since midnight; -1 where that is no time.
+    offset : array of float
+        Minutes before UTC; nan where none is written.
+    """
+
+    found: NDArray[np.bool_]
+    year: Ints
+    month: Ints
+    day: Ints
+    first: Ints
+    second: Ints
+    dotted: NDArray[np.bool_]
+    microseconds: Ints
+    offset: NDArray[np.float64]
+
+
+def written_dates(texts: NDArray[np.object_]) -> WrittenDates:
+    """Take texts (n,) apart.
+
+    Examples
+    --------
+    >>> found = written_dates(np.array(["3/4/21 1:08 PM", "7 March 2020", "x"], dtype=object))
+    >>> found.found.tolist(), found.year.tolist(), found.first.tolist(), found.month.tolist()
+    ([True, True, False], [2021, 2020, 0], [3, 0, 0], [0, 3, 0])
+    """
+    n = len(texts)
+    whole = {k: np.zeros(n, np.int64) for k in ("y", "m", "d", "a", "b", "us")}
+    found, dotted = np.zeros(n, bool), np.zeros(n, bool)
+    offset = np.full(n, np.nan)
+    for way in _WAYS:
+        open_ = np.flatnonzero(~found)
+        parts = _extracted(texts[open_], way)
+        hit = open_[parts["hit"]]
+        if not hit.size:
+            continue
+        found[hit] = True
+        _fill(whole, hit, {k: v[parts["hit"]] for k, v in parts.items() if k != "hit"}, offset)
+        dotted[hit] = r"\.(?P<b>" in way
+    return WrittenDates(
+        found, whole["y"], whole["m"], whole["d"], whole["a"], whole["b"], dotted, whole["us"],
+        offset,
+    )  # fmt: skip
+
+
+def _extracted(texts: NDArray[np.object_], way: str) -> dict[str, NDArray[Any]]:
+    """Groups of a pattern as arrays of text ("" where a group is not there), and which fit."""
+    struct = pc.extract_regex(pa.array(texts, pa.string()), way)
+    hit = np.asarray(struct.is_valid(), dtype=bool)
+    names = [field.name for field in struct.type]
+    columns = {n: struct.field(n).fill_null("").to_numpy(zero_copy_only=False) for n in names}
+    return {"hit": hit, **columns}
+
+
+def _fill(
+    whole: dict[str, Ints], hit: Ints, parts: dict[str, NDArray[Any]], offset: NDArray[np.float64]
+) -> None:
+    for key in ("y", "m", "d", "a", "b"):
+        if key in parts:
+            whole[key][hit] = parts[key].astype(np.int64)
+    short = np.array([len(text) <= 2 for text in parts["y"]], dtype=bool)
+    years = whole["y"][hit]
+    whole["y"][hit] = np.where(short, years + np.where(years <= _PIVOT, 2000, 1900), years)
+    if "name" in parts:
+        whole["m"][hit] = [_MONTHS.index(name[:3].lower()) + 1 for name in parts["name"]]
+    if "q" in parts:
+        whole["m"][hit] = 3 * parts["q"].astype(np.int64) - 2
+    if "d" not in parts and "b" not in parts:
+        whole["d"][hit] = 1
+    if "H" in parts:
+        whole["us"][hit] = clock_microseconds(parts)
+        offset[hit] = [_minutes(zone) for zone in parts["zone"]]
+
+
+def _minutes(zone: str) -> float:
+    if not zone:
+        return np.nan
+    if zone[0] not in "+-":
+        return 0.0
+    digits = zone[1:].replace(":", "").ljust(4, "0")
+    return (-1 if zone[0] == "-" else 1) * (60.0 * int(digits[:2]) + int(digits[2:]))
+
+
+def clock_microseconds(parts: dict[str, NDArray[Any]]) -> Ints:
+    """Since midnight, from groups H, M, S, f and half of a pattern; -1 where that is no time."""
+    hours, minutes, seconds = (
+        np.array([int(text or 0) for text in parts[key]], dtype=np.int64) for key in "HMS"
+    )
+    halves = np.array([half.lower() for half in parts["half"]], dtype=object)
+    twelve = halves != ""
+    good = (
+        (minutes < 60) & (seconds < 60) & np.where(twelve, (hours > 0) & (hours < 13), hours < 24)
+    )
+    hours = np.where(twelve, hours % 12 + 12 * (halves == "p"), hours)
+    fraction = np.array([int(f.ljust(9, "0")[:6]) if f else 0 for f in parts["f"]], dtype=np.int64)
+    return np.where(good, ((hours * 60 + minutes) * 60 + seconds) * 10**6 + fraction, -1)
+
+
+_OF_DAY = re.compile(
+    r"(?P<H>\d{1,2}):(?P<M>\d{2})(?::(?P<S>\d{2})(?:[.,](?P<f>\d+))?)?"
+    r"(?: ?(?P<half>[AaPp])\.?[Mm]\.?)?|(?P<hour>\d{1,2}) ?(?P<part>[AaPp])\.?[Mm]\.?",
+    re.ASCII,
+)
+_LENGTH = re.compile(
+    r"(?:(?P<d>-?\d+) days?,? ?\+?)?(?:(?P<sign>-)?(?P<H>\d+):(?P<M>\d{2})"
+    r"(?::(?P<S>\d{2}(?:[.,]\d+)?))?)?",
+    re.ASCII,
+)
+_ISO_LENGTH = re.compile(
+    r"(?P<sign>-)?P(?:(?P<w>\d+)W)?(?:(?P<d>\d+)D)?"
+    r"(?:T(?:(?P<H>\d+)H)?(?:(?P<M>\d+)M)?(?:(?P<S>\d+(?:\.\d+)?)S)?)?",
+    re.ASCII,
+)
+
+
+def time_of_day(text: str) -> float:
+    """Seconds since midnight; nan for what is no time of day.
+
+    Examples
+    --------
+    >>> time_of_day("1:08 PM"), time_of_day("13:08:05.5"), time_of_day("24:01")
+    (47280.0, 47285.5, nan)
+    """
+    m = _OF_DAY.fullmatch(text)
+    if m is None:
+        return np.nan
+    hours, half = int(m["H"] or m["hour"]), (m["half"] or m["part"] or "").lower()
+    minutes, seconds = int(m["M"] or 0), int(m["S"] or 0)
+    good = 0 < hours < 13 if half else hours < 24
+    if not good or minutes > 59 or seconds > 59:
+        return np.nan
+    hours = hours % 12 + 12 * (half == "p") if half else hours
+    return 3600.0 * hours + 60 * minutes + seconds + float(f"0.{m['f'] or 0}")
+
+
+def duration(text: str) -> float:
+    """Seconds; nan for what is no duration.
+
+    Examples
+    --------
+    >>> duration("1 days 02:00:00"), duration("-1 days +02:00:00"), duration("PT1H30M")
+    (93600.0, -79200.0, 5400.0)
+    """
+    m = _LENGTH.fullmatch(text) or _ISO_LENGTH.fullmatch(text)
+    groups = {} if m is None else m.groupdict()
+    if not any(groups.get(key) for key in ("w", "d", "H", "M", "S")):
+        return np.nan
+    sign = -1.0 if groups["sign"] else 1.0
+    days = 86400.0 * (7 * int(groups.get("w") or 0) + int(groups["d"] or 0))
+    seconds = float((groups["S"] or "0").replace(",", "."))
+    rest = 3600.0 * int(groups["H"] or 0) + 60 * int(groups["M"] or 0) + seconds
+    return sign * (days + rest) if text.lstrip("-").startswith("P") else days + sign * rest

@@ -1,0 +1,279 @@
+"""Columns of dates, written in any usual way or stored as dates."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal, final
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+from pandas.api import types
+
+from gradfeat.rows.sources.tables import Cells
+from gradfeat.table.reading.cells import as_text, content
+from gradfeat.table.reading.date_cells import WrittenDates, written_dates
+from gradfeat.table.reading.numbers import DistinctTexts
+from gradfeat.table.reading.plan import (
+    MISSING,
+    ColumnPlan,
+    EncodedColumn,
+    Floats,
+    Kind,
+    unread_cells,
+    with_gaps,
+)
+
+#: Which of two numbers is the day; "" where the column has none that may be either.
+DateOrder = Literal["", "day first", "month first"]
+
+#: Years that a column keeps to where most of its dates do: those of 64-bit nanoseconds, so that
+#: 9999-12-31 for "open" does not stretch it.
+USUAL_YEARS = (1678, 2261)
+ALL_YEARS = (1, 9999)
+
+#: What comes round, and after how many.
+_ROUND = {"month": 12, "day": 30, "weekday": 7, "hour": 24}
+
+Dates = NDArray[np.datetime64]
+
+
+@final
+@dataclass(frozen=True)
+class DatePlan(ColumnPlan):
+    """Dates.
+
+    Attributes
+    ----------
+    order : DateOrder
+        Of dates such as 3/4/2021; year first and names of months are read in any case.
+    assumed : bool
+        Whether nothing in the table told the order.
+    timezone : str
+        In which the parts of a date are taken; "" for the clock that is written.
+    years : tuple of int
+        First and last year; dates beyond are missing.
+    """
+
+    order: DateOrder = ""
+    assumed: bool = False
+    timezone: str = ""
+    years: tuple[int, int] = USUAL_YEARS
+
+    @property
+    def kind(self) -> Kind:
+        return "date"
+
+    @property
+    def cells(self) -> Cells:
+        return "text"
+
+    def read(self, column: pd.Series) -> pd.Series:
+        """The dates to the microsecond, in the zone of the plan; NaT where they are missing."""
+        dates = self._stored(column) if _is_stored(column) else self._written(as_text(column))
+        return dates.mask((dates.dt.year < self.years[0]) | (dates.dt.year > self.years[1]))
+
+    def _stored(self, column: pd.Series) -> pd.Series:
+        return _in_zone(_naive_or_aware(column), self.timezone)
+
+    def _written(self, text: pd.Series) -> pd.Series:
+        codes, distinct = pd.factorize(text)
+        written = written_dates(np.asarray(distinct, dtype=object))
+        values = calendar(written, self.order)
+        known = ~np.isnan(written.offset)
+        if self.timezone:
+            minutes = np.where(known, written.offset, 0.0)
+            aware = pd.Series(values - minutes.astype("timedelta64[m]")).dt.tz_localize("UTC")
+            local = _in_zone(pd.Series(values), self.timezone)
+            dates = aware.dt.tz_convert(self.timezone).where(known, local)
+        else:
+            dates = pd.Series(values)
+        return dates.reindex(codes).set_axis(text.index)
+
+    def seconds(self, column: pd.Series) -> Floats:
+        """Seconds since 1970, nan where missing: (n,) float64."""
+        return _seconds(self.read(column))
+
+    def encode(self, column: pd.Series) -> EncodedColumn:
+        dates = self.read(column)
+        missing = dates.isna().to_numpy()
+        parts = {"_seconds": _seconds(dates), "_year": dates.dt.year.to_numpy(dtype=float)}
+        for name, period in _ROUND.items():
+            turns = _part(dates, name).to_numpy(dtype=float) / period
+            parts |= on_circle(f"_{name}", turns)
+        return with_gaps(self, parts, unread_cells(self.name, column, missing, self._what))
+
+    @property
+    def _what(self) -> str:
+        if self.years == ALL_YEARS:
+            return "date"
+        return f"date from {self.years[0]} to {self.years[1]}"
+
+    @property
+    def ordered(self) -> bool:
+        return True
+
+    @property
+    def assumption(self) -> str:
+        if not self.assumed:
+            return ""
+        return (
+            f"Nothing in {self.name!r} tells day from month: 3/4/2021 is taken as March 4; --dates "
+            "day-first takes it as 3 April."
+        )
+
+    def treatment(self, parts: Sequence[str]) -> str:
+        read = f"read with the {self.order}, " if self.order else ""
+        named = dict.fromkeys(
+            part.split("_circular")[0].strip("_") for part in parts if part != MISSING
+        )
+        return f"{read}as {', '.join(named)} (parts that come round lie on a circle)"
+
+
+def _part(dates: pd.Series, name: str) -> pd.Series:
+    return dates.dt.day_of_week + 1 if name == "weekday" else getattr(dates.dt, name)
+
+
+def on_circle(name: str, turns: Floats) -> dict[str, Floats]:
+    """Sine and cosine of so many turns (n,), by the names of skrub.
+
+    Examples
+    --------
+    >>> sorted(on_circle("_hour", np.array([0.5])))
+    ['_hour_circular_0', '_hour_circular_1']
+    """
+    angle = 2 * np.pi * turns
+    return {f"{name}_circular_0": np.sin(angle), f"{name}_circular_1": np.cos(angle)}
+
+
+def calendar(written: WrittenDates, order: DateOrder) -> Dates:
+    """Dates (n,) to the microsecond; NaT for what is none.
+
+    Examples
+    --------
+    >>> found = written_dates(np.array(["3/4/2021", "31/4/2021"], dtype=object))
+    >>> calendar(found, "day first").astype(str).tolist()
+    ['2021-04-03T00:00:00.000000', 'NaT']
+    """
+    either = written.first > 0
+    days, months = written.first, written.second
+    if order == "month first":
+        days, months = months, days
+    month = np.where(either, months, written.month)
+    day = np.where(either, days, written.day)
+    good = written.found & (month >= 1) & (month <= 12) & (written.year >= 1)
+    good &= written.microseconds >= 0
+    since = ((written.year - 1970) * 12 + month - 1).astype("datetime64[M]")
+    dates = since.astype("datetime64[D]") + (day - 1).astype("timedelta64[D]")
+    good &= (dates.astype("datetime64[M]") == since) & (day >= 1)
+    found = dates.astype("datetime64[us]") + written.microseconds.astype("timedelta64[us]")
+    return np.where(good, found, np.datetime64("NaT", "us"))
+
+
+def _is_stored(column: pd.Series) -> bool:
+    return types.is_datetime64_any_dtype(column.dtype) or content(column) == "period"
+
+
+def _naive_or_aware(column: pd.Series) -> pd.Series:
+    if content(column) == "period":
+        return pd.Series(pd.PeriodIndex(column).to_timestamp(), index=column.index).dt.as_unit("us")
+    zone = getattr(column.dt, "tz", None)
+    kind = "datetime64[us]" if zone is None else pd.DatetimeTZDtype("us", zone)
+    return column.astype(kind)
+
+
+def _in_zone(dates: pd.Series, zone: str) -> pd.Series:
+    if dates.dt.tz is not None:
+        return dates.dt.tz_convert(zone) if zone else dates.dt.tz_localize(None)
+    return dates.dt.tz_localize(zone, ambiguous="NaT", nonexistent="NaT") if zone else dates
+
+
+def _seconds(dates: pd.Series) -> Floats:
+    """Seconds since 1970 in float64 (skrub's are float32: steps of two minutes)."""
+    return (dates - pd.Timestamp(0, tz=dates.dt.tz)).dt.total_seconds().to_numpy(dtype=float)
+
+
+@dataclass(frozen=True)
+class DateEvidence:
+    """How often the first and the second of two numbers cannot be the month."""
+
+    day_first: int
+    month_first: int
+    dotted: bool
+
+    @property
+    def order(self) -> DateOrder:
+        """What the cells tell, "" where they tell nothing."""
+        if self.day_first == self.month_first:
+            return ""
+        return "day first" if self.day_first > self.month_first else "month first"
+
+
+def date_evidence(written: WrittenDates, counts: NDArray[np.int64]) -> DateEvidence | None:
+    """What a column tells of the order of day and month; None where it has no such dates."""
+    either = written.first > 0
+    if not either.any():
+        return None
+    day = int(counts[either & (written.first > 12) & (written.second <= 12)].sum())
+    month = int(counts[either & (written.second > 12) & (written.first <= 12)].sum())
+    return DateEvidence(day, month, bool(written.dotted[either].all()))
+
+
+@dataclass(frozen=True)
+class DateTexts:
+    """The distinct texts of a column that may be dates, taken apart."""
+
+    found: DistinctTexts
+    written: WrittenDates
+    evidence: DateEvidence | None
+
+    @classmethod
+    def of(cls, found: DistinctTexts) -> DateTexts | None:
+        """None where they are not mostly dates.
+
+        Examples
+        --------
+        >>> DateTexts.of(DistinctTexts(("a", "b"), (1, 1)))
+        """
+        written = written_dates(np.array(found.texts, dtype=object))
+        counts = np.array(found.counts, dtype=np.int64)
+        evidence = date_evidence(written, counts)
+        order = evidence.order if evidence else ""
+        values = calendar(written, order or "day first").astype(float)
+        values[values == np.iinfo(np.int64).min] = np.nan
+        return cls(found, written, evidence) if found.mostly(values) else None
+
+    def plan(self, name: str, asked: DateOrder, elsewhere: DateOrder) -> DatePlan:
+        """Day and month as the column tells, as `asked`, as other columns do, else month first.
+
+        Dates with dots are written with the day first everywhere.
+        """
+        zone = "UTC" if (~np.isnan(self.written.offset)).any() else ""
+        years = usual_years(self.written.year, np.array(self.found.counts))
+        if self.evidence is None:
+            return DatePlan(name, timezone=zone, years=years)
+        usual: DateOrder = "day first" if self.evidence.dotted else ""
+        told = self.evidence.order or asked or usual or elsewhere
+        return DatePlan(name, told or "month first", not told, zone, years)
+
+
+def usual_years(year: NDArray[np.int64], counts: NDArray[np.int64]) -> tuple[int, int]:
+    """The years that a column keeps to: 1678 to 2261 where half of its dates do, else any.
+
+    Examples
+    --------
+    >>> usual_years(np.array([2020, 9999]), np.array([9, 1]))
+    (1678, 2261)
+    """
+    known = year > 0
+    usual = known & (year >= USUAL_YEARS[0]) & (year <= USUAL_YEARS[1])
+    return USUAL_YEARS if 2 * counts[usual].sum() >= counts[known].sum() else ALL_YEARS
+
+
+def stored_plan(name: str, column: pd.Series) -> DatePlan:
+    """The plan of a column that is stored as dates."""
+    dates = _naive_or_aware(column)
+    year = dates.dt.year.dropna().to_numpy(dtype=np.int64)
+    zone = str(dates.dt.tz or "")
+    return DatePlan(name, timezone=zone, years=usual_years(year, np.ones(len(year), np.int64)))

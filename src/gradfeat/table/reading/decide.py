@@ -1,0 +1,147 @@
+"""How each column of a table is read, decided once from all of its training rows."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+from pandas.api import types
+
+from gradfeat.table.errors import TableError
+from gradfeat.table.reading.cells import as_text, content
+from gradfeat.table.reading.clock import DurationPlan, find_clock
+from gradfeat.table.reading.dates import DateOrder, DateTexts, stored_plan
+from gradfeat.table.reading.levels import TRUTH, TwoLevels, levels_plan, most_levels
+from gradfeat.table.reading.numbers import (
+    DistinctTexts,
+    NumberPlan,
+    numbers_among,
+    zero_padded,
+)
+from gradfeat.table.reading.plan import ColumnPlan
+
+_STORED_NUMBERS = {"integer", "floating", "mixed-integer-float", "decimal"}
+
+#: Share of a text's cells that are numbers from which this is said.
+_HALF = 0.5
+
+
+@dataclass(frozen=True)
+class Conventions:
+    """What one column of a table tells of how others are written."""
+
+    decimal: str = ""
+    date_order: DateOrder = ""
+
+
+def plan_columns(table: Mapping[str, pd.Series], dates: DateOrder = "") -> tuple[ColumnPlan, ...]:
+    """Decide how to read each column of a table.
+
+    Columns of numbers, truth values, dates and durations stay what they are. Text is numbers,
+    dates, times of day or durations where it mostly is (:func:`find_numbers`); whole numbers of one
+    width with leading zeros are levels where they are few, as codes are. All else is levels: two,
+    some, or so many that they are text.
+
+    Parameters
+    ----------
+    table : mapping of name to Series
+        Training rows.
+    dates : DateOrder
+        Which number is the day in dates that do not tell.
+
+    Raises
+    ------
+    TableError
+        Where values are complex numbers or are nested.
+
+    Examples
+    --------
+    >>> table = {"a": pd.Series(["1,5", "2,25"]), "b": pd.Series(["31/1/2020", "1/2/2020"])}
+    >>> [plan.kind for plan in plan_columns(table)]
+    ['number', 'date']
+    """
+    texts = {n: DistinctTexts.of(as_text(c)) for n, c in table.items() if _is_text(c)}
+    written = {name: DateTexts.of(found) for name, found in texts.items()}
+    known = _conventions(texts, written)
+    return tuple(
+        _plan_text(name, column, texts[name], written[name], known, dates)
+        if name in texts
+        else plan_stored(name, column)
+        for name, column in table.items()
+    )
+
+
+def plan_column(name: str, column: pd.Series, dates: DateOrder = "") -> ColumnPlan:
+    """:func:`plan_columns` of one column."""
+    return plan_columns({name: column}, dates)[0]
+
+
+def _is_text(column: pd.Series) -> bool:
+    if types.is_string_dtype(column.dtype) and column.dtype != object:
+        return True
+    return column.dtype in ("category", object) and content(column) not in (
+        *_STORED_NUMBERS, "boolean", "complex", "period", "empty",
+    )  # fmt: skip
+
+
+def _conventions(
+    texts: Mapping[str, DistinctTexts], written: Mapping[str, DateTexts | None]
+) -> Conventions:
+    plans = [numbers_among(name, found) for name, found in texts.items()]
+    told = [p.format.decimal for p in plans if p and not p.format.plain and p.otherwise is None]
+    evidence = [w.evidence for w in written.values() if w and w.evidence]
+    orders: set[DateOrder] = {e.order for e in evidence if e.order}
+    decimal = "," if told and set(told) == {","} else ""
+    return Conventions(decimal, orders.pop() if len(orders) == 1 else "")
+
+
+def plan_stored(name: str, column: pd.Series) -> ColumnPlan:
+    """The plan of a column whose values have types."""
+    what = content(column)
+    if what == "complex":
+        raise TableError(
+            f"Column {name!r} holds complex numbers: give its real and imaginary parts as two "
+            "columns."
+        )
+    if column.isna().all():
+        return NumberPlan(name)
+    if what == "boolean":
+        return TwoLevels(name, TRUTH)
+    if types.is_timedelta64_dtype(column.dtype):
+        return DurationPlan(name)
+    if types.is_datetime64_any_dtype(column.dtype) or what == "period":
+        return stored_plan(name, column)
+    return NumberPlan(name)
+
+
+def _plan_text(
+    name: str,
+    column: pd.Series,
+    found: DistinctTexts,
+    written: DateTexts | None,
+    known: Conventions,
+    dates: DateOrder,
+) -> ColumnPlan:
+    if not found.texts:
+        return NumberPlan(name)
+    few = len(found.texts) <= most_levels(sum(found.counts))
+    if few and (column.dtype == "category" or zero_padded(found)):
+        return levels_plan(name, found.counts, found.texts)
+    numbers = numbers_among(name, found, known.decimal)
+    if numbers is not None:
+        return numbers
+    if written is not None:
+        return written.plan(name, dates, known.date_order)
+    clock = find_clock(name, found)
+    return clock or levels_plan(name, found.counts, found.texts, _hint(found))
+
+
+def _hint(found: DistinctTexts) -> str:
+    plan = NumberPlan("")
+    values = plan.format.read(found.texts)
+    share = float(np.sum(~np.isnan(values) * np.array(found.counts)) / sum(found.counts))
+    if share <= _HALF:
+        return ""
+    return f"; {share:.0%} of it is numbers: mend the rest to have it read as numbers"

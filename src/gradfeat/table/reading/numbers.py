@@ -1,0 +1,199 @@
+"""Columns of numbers, however they are written."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import final
+
+import numpy as np
+import pandas as pd
+from pandas.api import types
+
+from gradfeat.rows.sources.tables import Cells
+from gradfeat.table.reading.cells import as_text
+from gradfeat.table.reading.number_formats import (
+    LARGEST,
+    MARKERS,
+    FoundFormat,
+    NumberFormat,
+    find_format,
+)
+from gradfeat.table.reading.plan import (
+    ColumnPlan,
+    EncodedColumn,
+    Floats,
+    Kind,
+    by_distinct,
+    unread_cells,
+    with_gaps,
+)
+
+#: Of so many cells that are no markers of missing values at least one may be none of the others.
+ONE_STRAY_IN = 10
+
+#: Fewest cells of which one may be a stray.
+FEWEST_WITH_STRAY = 4
+
+#: Up to so many distinct whole numbers a word that occurs again is one more level.
+FEW_NUMBERS = 20
+
+
+@final
+@dataclass(frozen=True)
+class NumberPlan(ColumnPlan):
+    """Numbers written as `format` says; `otherwise` is what they could be taken for as well."""
+
+    format: NumberFormat = field(default_factory=NumberFormat)
+    otherwise: NumberFormat | None = None
+
+    @property
+    def kind(self) -> Kind:
+        return "number"
+
+    @property
+    def cells(self) -> Cells:
+        """Numbers where every reader knows the format; the plan reads others from text."""
+        return "numbers" if self.format.plain else "text"
+
+    @property
+    def ordered(self) -> bool:
+        return True
+
+    @property
+    def assumption(self) -> str:
+        if self.otherwise is None:
+            return ""
+        between = bool(self.format.thousands)
+        mark = self.format.thousands or self.format.decimal
+        here, there = ("1234", "1.234") if between else ("1.234", "1234")
+        return (
+            f"Nothing in {self.name!r} tells what {mark!r} stands for: 1{mark}234 is taken as "
+            f"{here}; where {there} is meant, write it so."
+        )
+
+    def read(self, column: pd.Series) -> Floats:
+        """The numbers (n,), nan where a cell is missing or is none."""
+        if types.is_numeric_dtype(column.dtype) and not types.is_bool_dtype(column.dtype):
+            values = column.to_numpy(dtype=float, na_value=np.nan)
+            far = np.abs(values) > LARGEST
+            return np.where(far, np.nan, values) if far.any() else values
+        return by_distinct(as_text(column), self.format.read)
+
+    def encode(self, column: pd.Series) -> EncodedColumn:
+        values = self.read(column)
+        unread = unread_cells(self.name, column, np.isnan(values), "number")
+        return with_gaps(self, {"": values}, unread)
+
+    def treatment(self, parts: Sequence[str]) -> str:
+        del parts
+        words = self.format.words
+        return f"as it is, read {words}" if words else "as it is"
+
+
+@dataclass(frozen=True)
+class DistinctTexts:
+    """The distinct texts of a column with their counts."""
+
+    texts: tuple[str, ...]
+    counts: tuple[int, ...]
+
+    @classmethod
+    def of(cls, text: pd.Series) -> DistinctTexts:
+        """Those of texts with None for what is missing.
+
+        Examples
+        --------
+        >>> DistinctTexts.of(pd.Series(["a", None, "a"]))
+        DistinctTexts(texts=('a',), counts=(2,))
+        """
+        found = text.value_counts(sort=False)
+        return cls(tuple(map(str, found.index)), tuple(int(n) for n in found))
+
+    def mostly(self, values: Floats) -> bool:
+        """Whether the texts are what gives `values` (k,), but for a few strays.
+
+        Markers of missing values aside, at most one cell in ten is a stray (a single one where
+        there are at least four cells), and there are two values.
+        """
+        strays = self.strays(values)
+        known = sum(n for n, value in zip(self.counts, values, strict=True) if not np.isnan(value))
+        few = not strays or (
+            sum(strays.values()) * ONE_STRAY_IN <= known + sum(strays.values())
+            or (sum(strays.values()) == 1 and known + 1 >= FEWEST_WITH_STRAY)
+        )
+        distinct = len(np.unique(values[~np.isnan(values)]))
+        return few and distinct >= (1 if len(self.texts) == distinct else 2)
+
+    def strays(self, values: Floats) -> dict[str, int]:
+        """What has no value and is no marker of missing values either, with counts."""
+        each = zip(self.texts, self.counts, values, strict=True)
+        return {t: n for t, n, v in each if np.isnan(v) and t.casefold() not in MARKERS}
+
+
+def find_numbers(column: pd.Series, decimal: str = "") -> NumberPlan | None:
+    """The plan of a column that is mostly of numbers; None where it is not.
+
+    A column is of numbers where, markers of missing values such as ``?``, ``-`` and ``n/a`` aside,
+    at most one cell in ten is something else (one cell of at least four), and these cells are no
+    codes or levels: beside whole numbers without a sign and unit, text with digits (``1A``,
+    ``3+``) that stands in more than one row, and, beside at most 20 distinct ones, a word that
+    does. Strays and markers are missing values.
+
+    Parameters
+    ----------
+    column : Series
+        Cells as they came: numbers, or text.
+    decimal : {"", ","}
+        What stands before decimals in other columns of the table, where that is known.
+
+    Examples
+    --------
+    >>> plan = find_numbers(pd.Series(["1,200", "?", "35", "12,400"], name="x"))
+    >>> plan.format.words, plan.read(pd.Series(["2,500", "-"])).tolist()
+    ('with , between thousands', [2500.0, nan])
+    >>> find_numbers(pd.Series(["01", "02", "1A", "2B"]))
+    """
+    return numbers_among(str(column.name), DistinctTexts.of(as_text(column)), decimal)
+
+
+def numbers_among(name: str, found: DistinctTexts, decimal: str = "") -> NumberPlan | None:
+    """:func:`find_numbers` of the distinct texts of a column."""
+    written: FoundFormat = find_format(found.texts, found.counts, decimal)
+    values = written.format.read(found.texts)
+    if not found.mostly(values) or _codes(found, values, written.format):
+        return None
+    return NumberPlan(name, written.format, written.otherwise)
+
+
+def _codes(found: DistinctTexts, values: Floats, written: NumberFormat) -> bool:
+    """Whether what looks like numbers and strays are codes or levels together."""
+    if written != NumberFormat() or not _whole(found.texts, values):
+        return False
+    strays = found.strays(values)
+    with_digits = sum(n for t, n in strays.items() if any(c.isdigit() for c in t))
+    distinct = len(np.unique(values[~np.isnan(values)]))
+    again = max(strays.values(), default=0)
+    return with_digits > 1 or (distinct <= FEW_NUMBERS and again > 1)
+
+
+def _whole(texts: Sequence[str], values: Floats) -> bool:
+    return all(t.isdigit() for t, v in zip(texts, values, strict=True) if not np.isnan(v))
+
+
+def zero_padded(found: DistinctTexts) -> bool:
+    """Whether all are whole numbers of one width, some with leading zeros, as codes have.
+
+    Examples
+    --------
+    >>> zero_padded(DistinctTexts(("01", "12"), (1, 1)))
+    True
+    """
+    texts = [t for t in found.texts if t.casefold() not in MARKERS]
+    widths = {len(t) for t in texts}
+    return (
+        len(widths) == 1
+        and widths != {1}
+        and all(t.isdigit() and t.isascii() for t in texts)
+        and any(t.startswith("0") for t in texts)
+    )
