@@ -1,5 +1,7 @@
 """A fitted table encoder as bytes and back, without pickle."""
 
+# Apart: what is fitted does not know how it is kept.
+
 from __future__ import annotations
 
 import io
@@ -83,16 +85,10 @@ def load(data: bytes) -> State:
 
 
 def _plan(about: dict[str, Any]) -> ColumnPlan:
-    values = {key: _value(value) for key, value in about.items() if key != "plan"}
-    return _PLANS[about["plan"]](**values)
-
-
-def _value(plain: Any) -> Any:
     """JSON has lists for tuples, and objects for formats of numbers."""
-    match plain:
-        case list():
-            return tuple(plain)
-        case dict():
-            return NumberFormat(**plain)
-        case _:
-            return plain
+    values = {key: value for key, value in about.items() if key != "plan"}
+    for key in {"levels", "years"} & values.keys():
+        values[key] = tuple(values[key])
+    for key in {"format", "otherwise"} & values.keys():
+        values[key] = values[key] and NumberFormat(**values[key])
+    return _PLANS[about["plan"]](**values)

@@ -65,7 +65,7 @@ class ClockPlan(ColumnPlan):
 @final
 @dataclass(frozen=True)
 class DurationPlan(ColumnPlan):
-    """Durations, as seconds."""
+    """Durations, stored or written such as ``1 days 02:00:00``, ``36:15:00`` or ``PT1H30M``."""
 
     @property
     def kind(self) -> Kind:

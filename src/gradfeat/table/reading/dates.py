@@ -191,7 +191,8 @@ def _in_zone(dates: pd.Series, zone: str) -> pd.Series:
 
 def _seconds(dates: pd.Series) -> Floats:
     """Seconds since 1970 in float64 (skrub's are float32: steps of two minutes)."""
-    return (dates - pd.Timestamp(0, tz=dates.dt.tz)).dt.total_seconds().to_numpy(dtype=float)
+    zero = pd.Timestamp(0, tz=dates.dt.tz).as_unit("us")
+    return (dates - zero).dt.total_seconds().to_numpy(dtype=float)
 
 
 @dataclass(frozen=True)

@@ -17,7 +17,7 @@ from gradfeat.table.reading.levels import TRUTH, TwoLevels, levels_plan, most_le
 from gradfeat.table.reading.numbers import (
     DistinctTexts,
     NumberPlan,
-    numbers_among,
+    find_numbers,
     zero_padded,
 )
 from gradfeat.table.reading.plan import ColumnPlan
@@ -89,7 +89,7 @@ def _is_text(column: pd.Series) -> bool:
 def _conventions(
     texts: Mapping[str, DistinctTexts], written: Mapping[str, DateTexts | None]
 ) -> Conventions:
-    plans = [numbers_among(name, found) for name, found in texts.items()]
+    plans = [find_numbers(name, found) for name, found in texts.items()]
     told = [p.format.decimal for p in plans if p and not p.format.plain and p.otherwise is None]
     evidence = [w.evidence for w in written.values() if w and w.evidence]
     orders: set[DateOrder] = {e.order for e in evidence if e.order}
@@ -129,7 +129,7 @@ def _plan_text(
     few = len(found.texts) <= most_levels(sum(found.counts))
     if few and (column.dtype == "category" or zero_padded(found)):
         return levels_plan(name, found.counts, found.texts)
-    numbers = numbers_among(name, found, known.decimal)
+    numbers = find_numbers(name, found, known.decimal)
     if numbers is not None:
         return numbers
     if written is not None:

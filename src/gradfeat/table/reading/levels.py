@@ -25,7 +25,7 @@ from gradfeat.table.reading.plan import (
 )
 
 #: Levels that have a column each in any case; with enough rows a level, and at most.
-FEW_LEVELS, ROWS_A_LEVEL, MOST_LEVELS = 40, 20, 200
+FEW_LEVELS, ROWS_A_LEVEL, MOST_LEVELS = 40, 10, 200
 
 #: Numbers for a text.
 TEXT_COMPONENTS = 8
@@ -38,12 +38,12 @@ _TRUTH = {"0": 0.0, "1": 1.0}
 def most_levels(rows: int) -> int:
     """So many levels of a column have a column of 0 and 1 each.
 
-    Up to 40 do, and more where there are 20 rows a level, up to 200: a level that is seen less
+    Up to 40 do, and more where there are 10 rows a level, up to 200: a level that is seen less
     often says little, and each costs a column. In small tables half as many as rows.
 
     Examples
     --------
-    >>> most_levels(20), most_levels(500), most_levels(2000), most_levels(10**6)
+    >>> most_levels(20), most_levels(400), most_levels(1000), most_levels(10**6)
     (10, 40, 100, 200)
     """
     return min(max(FEW_LEVELS, min(rows // ROWS_A_LEVEL, MOST_LEVELS)), max(3, rows // 2))

@@ -11,7 +11,7 @@ from functools import cache
 import numpy as np
 from numpy.typing import NDArray
 
-#: Larger numbers are none: the squares that every score and figure takes stay finite.
+#: Larger numbers count as infinite: the squares that scores and figures take stay finite.
 LARGEST = 1e150
 
 _WORDS = """
@@ -84,12 +84,12 @@ class NumberFormat:
         return self == NumberFormat()
 
     def read(self, texts: Iterable[str]) -> NDArray[np.float64]:
-        """Numbers (n,), nan for what is none or is beyond 1e150.
+        """Numbers (n,), nan for what is none, infinite beyond 1e150.
 
         Examples
         --------
         >>> NumberFormat(",", ".", "$").read(["$1,200", "-3.5", "12 %", "1e400"]).tolist()
-        [1200.0, -3.5, nan, nan]
+        [1200.0, -3.5, nan, inf]
         """
         return np.array([self._number(text) for text in texts], dtype=np.float64)
 
@@ -102,7 +102,7 @@ class NumberFormat:
             others = {v for v in (f._value(cell.body) for f in FORMATS) if v is not None}
             value = others.pop() if len(others) == 1 else np.nan
         value = cell.sign * (value / 100 if self.unit == "%" else value)
-        return value if abs(value) <= LARGEST else np.nan
+        return np.copysign(np.inf, value) if abs(value) > LARGEST else value
 
     def _has_unit(self, cell: WrittenNumber) -> bool:
         if cell.unit:

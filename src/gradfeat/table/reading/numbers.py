@@ -15,7 +15,6 @@ from gradfeat.table.reading.cells import as_text
 from gradfeat.table.reading.number_formats import (
     LARGEST,
     MARKERS,
-    FoundFormat,
     NumberFormat,
     find_format,
 )
@@ -42,7 +41,10 @@ FEW_NUMBERS = 20
 @final
 @dataclass(frozen=True)
 class NumberPlan(ColumnPlan):
-    """Numbers written as `format` says; `otherwise` is what they could be taken for as well."""
+    """Numbers written as `format` says; `otherwise` is what they could be taken for as well.
+
+    Numbers beyond 1e150 are missing: the squares that every score and figure takes stay finite.
+    """
 
     format: NumberFormat = field(default_factory=NumberFormat)
     otherwise: NumberFormat | None = None
@@ -78,7 +80,8 @@ class NumberPlan(ColumnPlan):
             values = column.to_numpy(dtype=float, na_value=np.nan)
             far = np.abs(values) > LARGEST
             return np.where(far, np.nan, values) if far.any() else values
-        return by_distinct(as_text(column), self.format.read)
+        values = by_distinct(as_text(column), self.format.read)
+        return np.where(np.isinf(values), np.nan, values)
 
     def encode(self, column: pd.Series) -> EncodedColumn:
         values = self.read(column)
@@ -131,7 +134,7 @@ class DistinctTexts:
         return {t: n for t, n, v in each if np.isnan(v) and t.casefold() not in MARKERS}
 
 
-def find_numbers(column: pd.Series, decimal: str = "") -> NumberPlan | None:
+def find_numbers(name: str, found: DistinctTexts, decimal: str = "") -> NumberPlan | None:
     """The plan of a column that is mostly of numbers; None where it is not.
 
     A column is of numbers where, markers of missing values such as ``?``, ``-`` and ``n/a`` aside,
@@ -142,24 +145,21 @@ def find_numbers(column: pd.Series, decimal: str = "") -> NumberPlan | None:
 
     Parameters
     ----------
-    column : Series
-        Cells as they came: numbers, or text.
+    name : str
+        Of the column.
+    found : DistinctTexts
+        All of its cells, as text.
     decimal : {"", ","}
         What stands before decimals in other columns of the table, where that is known.
 
     Examples
     --------
-    >>> plan = find_numbers(pd.Series(["1,200", "?", "35", "12,400"], name="x"))
+    >>> plan = find_numbers("x", DistinctTexts(("1,200", "?", "35", "12,400"), (1, 1, 1, 1)))
     >>> plan.format.words, plan.read(pd.Series(["2,500", "-"])).tolist()
     ('with , between thousands', [2500.0, nan])
-    >>> find_numbers(pd.Series(["01", "02", "1A", "2B"]))
+    >>> find_numbers("code", DistinctTexts(("01", "02", "1A", "2B"), (1, 1, 1, 1)))
     """
-    return numbers_among(str(column.name), DistinctTexts.of(as_text(column)), decimal)
-
-
-def numbers_among(name: str, found: DistinctTexts, decimal: str = "") -> NumberPlan | None:
-    """:func:`find_numbers` of the distinct texts of a column."""
-    written: FoundFormat = find_format(found.texts, found.counts, decimal)
+    written = find_format(found.texts, found.counts, decimal)
     values = written.format.read(found.texts)
     if not found.mostly(values) or _codes(found, values, written.format):
         return None

@@ -52,7 +52,7 @@ class ColumnPlan(ABC):
     @property
     @abstractmethod
     def kind(self) -> Kind:
-        """What the column holds."""
+        """What the column holds, in a word of reports."""
 
     @property
     @abstractmethod
