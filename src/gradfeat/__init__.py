@@ -21,9 +21,9 @@ if TYPE_CHECKING:
         RFMRegressor,
     )
     from .estimators.agop_of import agop
-    from .estimators.persistence import load, save
     from .interface.compare import compare
     from .interface.diagnose import diagnose
+    from .table.saved import load, save
     from .table.table_model import TableModel
 
 __version__ = "0.1.0"
@@ -57,9 +57,9 @@ _FUNCTIONS = {
     "agop": ".estimators.agop_of",
     "compare": ".interface.compare",
     "diagnose": ".interface.diagnose",
-    "load": ".estimators.persistence",
+    "load": ".table.saved",
     "neural_feature_ansatz": ".diagnostics.neural_feature_ansatz",
-    "save": ".estimators.persistence",
+    "save": ".table.saved",
 }
 
 

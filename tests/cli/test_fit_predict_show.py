@@ -14,7 +14,8 @@ from cli.tables import QUICK, classes, gradfeat, quantity, results, written
 from gradfeat.cli import app, guarded
 from gradfeat.drawing.numbers import number
 from gradfeat.table.methods import METHODS
-from gradfeat.table.table_model import load_table_model
+from gradfeat.table.read import read_table
+from gradfeat.table.saved import load, load_table_model
 
 # The order of sums differs with the number of rows; a kernel sum of 45 terms is off by less.
 ROUNDING = 1e-10
@@ -34,7 +35,9 @@ def fit(request, tmp_path_factory) -> tuple[pd.DataFrame, Path]:
 
 def test_all_files_are_written_and_nothing_else(fit):
     _, out = fit
-    assert {p.name for p in out.iterdir()} == {"report.html", "results.json", "model.gradfeat"}
+    found = {"report.html", "results.json", "model.gradfeat"}
+    beside = {"features.gradfeat"} if results(out)["best"] != "rfm" else set()
+    assert {p.name for p in out.iterdir()} == found | beside
     assert "</html>" in (out / "report.html").read_text()
 
 
@@ -71,7 +74,8 @@ def test_show_names_the_columns(capsys, fit):
     _, out = fit
     ran = gradfeat(capsys, "show", out / "model.gradfeat")
     assert (ran.code, ran.err) == (0, "")
-    method = load_table_model(out / "model.gradfeat").about["method"]
+    method = load_table_model(out).about["method"]
+    assert gradfeat(capsys, "show", out).out == ran.out
     assert all(name in ran.out for name in ("a", "b", "kind", "when", method))
 
 
@@ -121,8 +125,10 @@ def test_every_method_alone(capsys, tmp_path, method):
     found = results(out)
     assert [(m["name"], m["error"]) for m in found["methods"]] == [(method, "")]
     assert found["verdict"] is None
-    unsaved = ("trained-network", "boosting")
-    assert (out / "model.gradfeat").exists() == (method not in unsaved)
+    model, frame = load(out), read_table(table)
+    said = model.predict(frame)["predicted_y"].to_numpy()
+    assert abs(said - frame["y"]).mean() < frame["y"].std()
+    assert not (out / "features.gradfeat").exists()  # the model is the best of its kind
 
 
 @pytest.mark.usefixtures("no_page")
@@ -140,14 +146,46 @@ def test_results_hold_what_a_first_step_finds(capsys, tmp_path):
 
 
 @pytest.mark.usefixtures("no_page")
-def test_a_model_of_an_earlier_fit_is_pointed_out(capsys, tmp_path):
+def test_models_of_an_earlier_fit_and_those_that_cannot_be_saved_are_pointed_out(
+    capsys, tmp_path, monkeypatch
+):
     table, out = written(quantity(40), tmp_path), tmp_path / "out"
     out.mkdir()
-    (out / "model.gradfeat").write_text("old")
-    ran = gradfeat(
-        capsys, "fit", table, "--target", "y", "--out", out, "--methods", "boosting", "--time", "1"
-    )
-    assert "is of an earlier fit" in ran.out
+    for name in ("model.gradfeat", "features.gradfeat"):
+        (out / name).write_text("old")
+    words = ("fit", table, "--target", "y", "--out", out, "--methods", "boosting", "--time", "1")
+    monkeypatch.setattr("gradfeat.table.trusted.TRUSTED", [])
+    ran = gradfeat(capsys, *words)
+    assert "Gradient boosting was not saved: a HistGradient" in ran.out
+    assert f"{out / 'model.gradfeat'} is of an earlier fit" in ran.out
+    assert f"{out / 'features.gradfeat'} is of an earlier fit" in ran.out
+    assert "gradfeat predict" not in ran.out
+
+
+@pytest.mark.usefixtures("no_page")
+def test_the_best_model_and_the_best_feature_learner_are_saved_and_named(capsys, tmp_path):
+    """y is linear, so that the linear model wins and gradient features stand beside it."""
+    frame = quantity(200).assign(y=lambda f: f["a"] + 2 * f["b"])
+    table, out = written(frame, tmp_path), tmp_path / "out"
+    words = ("--methods", "linear,gradient-features", "--width", "8", "--time", "1", "--out", out)
+    ran = gradfeat(capsys, "fit", table, "--target", "y", *words)
+    assert results(out)["best"] == "linear"
+    for name, method in (("model", "Linear model"), ("features", "Gradient features")):
+        assert load(out / f"{name}.gradfeat").about["method"] == method
+        assert f"{out / name}.gradfeat ({method})" in ran.out
+    assert f"gradfeat predict {out / 'model.gradfeat'} NEW.csv" in ran.out
+    lines = [line.strip() for line in ran.out.splitlines()]
+    code = [line for line in lines if line.startswith(("import", "model =", "print("))]
+    assert len(code) == 3
+    exec("\n".join(code).replace("NEW.csv", str(table)), {})
+    assert "Linear model for y" in gradfeat(capsys, "show", out).out
+    words = ("refit", out, table, "--target", "a", "--out", tmp_path / "new")
+    assert "reads the column 'a'" in gradfeat(capsys, *words).err  # features, not the winner
+
+
+def test_a_folder_without_a_model_is_one_sentence(capsys, tmp_path):
+    ran = gradfeat(capsys, "predict", tmp_path, tmp_path / "t.csv", "--out", tmp_path / "p")
+    assert (ran.code, "holds no model.gradfeat" in ran.err) == (2, True)
 
 
 @pytest.mark.usefixtures("no_page")

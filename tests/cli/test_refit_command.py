@@ -11,7 +11,7 @@ import pytest
 
 from cli.tables import classes, gradfeat, quantity, written
 from gradfeat.cli import app, guarded
-from gradfeat.table.table_model import load_table_model
+from gradfeat.table.saved import load_table_model
 
 
 def saved(folder: Path, frame: pd.DataFrame, method: str = "gradient-features") -> Path:

@@ -22,12 +22,12 @@ from gradfeat.estimators import (
     RFMRegressor,
 )
 from gradfeat.estimators.agop_of import agop
-from gradfeat.estimators.persistence import load, save
 from gradfeat.rows.errors import SourceError
 from gradfeat.rows.in_process import Threads
 from gradfeat.rows.rows import Rows
 from gradfeat.rows.sources.in_memory import ArrayRows
 from gradfeat.rows.sources.open import from_frames
+from gradfeat.table.saved import load, save
 
 REGRESSORS = [
     LinearRegressor(),

@@ -9,7 +9,7 @@ import pytest
 from small_fits import binary, regression
 
 from gradfeat import KernelClassifier, KernelRegressor, RFMRegressor
-from gradfeat.estimators.persistence import contents_of, estimator_from
+from gradfeat.estimators.persistence import estimator_from
 from gradfeat.models.search.kernel_space import UNREACHED
 from gradfeat.models.solvers.named import NAMES
 
@@ -43,7 +43,7 @@ def test_nystrom_centres_are_fewer_and_survive_saving():
     X, y = binary(400)
     model = KernelClassifier(**FIXED, solver="nystrom").fit(X, y)
     assert len(model.predictor_.tensors()["Z"]) == 200
-    again: Any = estimator_from(contents_of(model))
+    again: Any = estimator_from(model.to_contents())
     assert np.array_equal(again.predict_proba(X), model.predict_proba(X))
     assert again.get_params()["solver"] == "nystrom"
 

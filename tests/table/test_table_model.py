@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+import warnings
+
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.linear_model import Ridge
 
-from gradfeat import save
+from gradfeat import load, save
 from gradfeat.estimators import KernelClassifier, KernelRegressor
 from gradfeat.estimators.container import ModelFileError
 from gradfeat.table.encode import TableEncoder
 from gradfeat.table.errors import TableError
-from gradfeat.table.table_model import TableModel, load_table_model, probabilities
+from gradfeat.table.methods import METHODS, MethodInput, validation_folds
+from gradfeat.table.saved import load_table_model
+from gradfeat.table.table_model import TableModel, probabilities
+from gradfeat.table.trusted import TRUSTED
 
 
 def table(n: int = 40) -> pd.DataFrame:
@@ -48,9 +54,55 @@ def test_the_file_gives_the_same_model(classifier, tmp_path):
         (tmp_path / "bytes").write_bytes(kept.to_bytes())
         again = load_table_model(tmp_path / "bytes").predict(table())
         pd.testing.assert_frame_equal(again, kept.predict(table()))
-        back = load_table_model(tmp_path / "m")
+        back = load(tmp_path / "m", device="cpu")
         pd.testing.assert_frame_equal(back.predict(table()), kept.predict(table()))
         assert (back.target, back.classes, back.about) == (kept.target, kept.classes, kept.about)
+
+
+@pytest.mark.parametrize("classes", [(), ("low", "mid", "high")])
+def test_models_of_scikit_learn_come_back_too(classes, tmp_path):
+    """The references of the comparison: trees, and a trained network in its pipeline."""
+    encoder, y = TableEncoder().fit(table()), table()["a"].to_numpy()
+    codes = np.arange(40) % 3
+    for name in ("boosting", "trained-network"):
+        method = next(m for m in METHODS if m.name == name)
+        target = codes if classes else y
+        folds = validation_folds(target, bool(classes))
+        asked = MethodInput(40, 13, bool(classes), 0, None, folds, 4, 3 if classes else 1, 0.1)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            fitted = method.model(method.make(asked).fit(encoder.transform(table()), target))
+        kept = TableModel(encoder, fitted, "y", classes, {"method": name})
+        save(kept, tmp_path / "m")
+        back = load(tmp_path / "m")
+        pd.testing.assert_frame_equal(back.predict(table()), kept.predict(table()))
+        assert not back.own
+        with pytest.raises(ModelFileError, match="CPU alone"):
+            load(tmp_path / "m", device="cpu")
+
+
+class Foreign(Ridge):
+    """An estimator that no file may name."""
+
+
+def test_foreign_estimators_are_neither_written_nor_read(tmp_path, monkeypatch):
+    encoder = TableEncoder().fit(table())
+    fitted = Foreign().fit(encoder.transform(table()), table()["a"])
+    kept = TableModel(encoder, fitted, "y", (), {})
+    with pytest.raises(ModelFileError, match=r"holds .*Foreign, which is not among"):
+        kept.save(tmp_path / "m")
+    with monkeypatch.context() as patch:
+        patch.setattr("gradfeat.table.trusted.TRUSTED", [f"{__name__}.Foreign", *TRUSTED])
+        kept.save(tmp_path / "m")
+    with pytest.raises(ModelFileError, match="not trusted"):
+        load(tmp_path / "m")
+
+
+def test_a_table_model_without_a_part_is_one_sentence(classifier):
+    contents = classifier.to_contents()
+    contents.state["parts"].pop("encoder")
+    with pytest.raises(ModelFileError, match="lacks a part"):
+        TableModel.from_contents(contents)
 
 
 def test_other_columns_are_refused(classifier):

@@ -17,9 +17,10 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from ..rows.rows import Rows
 from .arrays import NUMPY, float_types, given_names, like, set_names, to_numpy
 from .checks import check_choice, check_count
+from .container import Contents
 from .parameters import parameters
 from .rfm import RFMClassifier, RFMRegressor
-from .state import Arrays, State, params_from, params_state
+from .state import Arrays, State, contents_of, params_from, params_state
 
 
 @parameters
@@ -152,6 +153,10 @@ class AGOPTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
             "feature_names": names,
         }
         return state, arrays
+
+    def to_contents(self) -> Contents:
+        """Everything that transforms, for saving: see :func:`gradfeat.save`."""
+        return contents_of(self)
 
     @classmethod
     def from_state(cls, state: State, arrays: Mapping[str, NDArray[Any]]) -> Self:

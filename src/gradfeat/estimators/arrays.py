@@ -12,6 +12,7 @@ import torch
 from numpy.typing import NDArray
 from sklearn import config_context, get_config
 from sklearn.utils._array_api import _convert_to_numpy, device, get_namespace
+from sklearn.utils.validation import _check_sample_weight
 
 #: In whose namespace fitted arrays are where rows came from no array.
 NUMPY = np.zeros((0, 0))
@@ -178,3 +179,15 @@ def set_names(estimator: Any, names: Sequence[str] | None) -> None:
         estimator.__dict__.pop("feature_names_in_", None)
     else:
         estimator.feature_names_in_ = np.array(names, dtype=object)
+
+
+def row_weights(sample_weight: Any, X: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Weights (n,) of the rows of X.
+
+    Raises
+    ------
+    ValueError
+        When one is negative, or there are more or fewer than rows.
+    """
+    given = given_weights(sample_weight)
+    return _check_sample_weight(given, X, dtype=np.float64, ensure_non_negative=True)

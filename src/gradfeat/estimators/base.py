@@ -17,7 +17,6 @@ from sklearn.utils import Tags
 from sklearn.utils._array_api import check_same_namespace
 from sklearn.utils.validation import (
     _check_feature_names_in,
-    _check_sample_weight,
     check_is_fitted,
     validate_data,
 )
@@ -38,21 +37,23 @@ from .arrays import (
     empty_like,
     float_types,
     given_names,
-    given_weights,
     kept_like,
     placement,
+    row_weights,
     seed_from,
     set_names,
     to_numpy,
     warn_ill_scaled,
 )
 from .class_codes import ClassCodes
+from .container import Contents
 from .parameters import SharedParameters
 from .scaled import ScaledPredictor, Standardiser, TableFunction
 from .state import (
     Arrays,
     State,
     as_arrays,
+    contents_of,
     params_from,
     params_state,
     under_prefix,
@@ -318,6 +319,10 @@ class FeatureModel(SharedParameters, BaseEstimator, ABC):
         }
         return state, arrays
 
+    def to_contents(self) -> Contents:
+        """Everything that predicts, for saving: see :func:`gradfeat.save`."""
+        return contents_of(self)
+
     @abstractmethod
     def _extra_state(self) -> State:
         """What the subclass adds to the state."""
@@ -386,15 +391,3 @@ class FeatureModel(SharedParameters, BaseEstimator, ABC):
         check_same_namespace(X, self, attribute="_like", method=method)
         X = validate_data(self, X, reset=False, dtype=float_types(X))
         return X, torch.as_tensor(to_numpy(X).astype(np.float64))
-
-
-def row_weights(sample_weight: Any, X: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Weights (n,) of the rows of X.
-
-    Raises
-    ------
-    ValueError
-        When one is negative, or there are more or fewer than rows.
-    """
-    given = given_weights(sample_weight)
-    return _check_sample_weight(given, X, dtype=np.float64, ensure_non_negative=True)

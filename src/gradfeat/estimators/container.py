@@ -18,7 +18,7 @@ from safetensors.numpy import save as to_bytes
 from ..maths.files import replace_file
 
 #: Version of the layout written; files of a later one are refused.
-FORMAT_VERSION = 1
+FORMAT_VERSION = 2
 
 Arrays = Mapping[str, NDArray[Any]]
 
@@ -34,6 +34,26 @@ class Contents:
     kind: str
     state: dict[str, Any]
     arrays: Arrays
+
+    def including(self, **parts: Contents) -> Contents:
+        """These, with the contents of parts under their names.
+
+        Examples
+        --------
+        >>> inner = Contents("Inner", {"a": 1}, {"x": np.ones(2)})
+        >>> whole = Contents("Whole", {}, {}).including(first=inner)
+        >>> list(whole.arrays), whole.part("first").state
+        (['first.x'], {'a': 1})
+        """
+        states = {name: {"kind": p.kind, "state": p.state} for name, p in parts.items()}
+        named = {f"{name}.{key}": a for name, p in parts.items() for key, a in p.arrays.items()}
+        return Contents(self.kind, self.state | {"parts": states}, {**self.arrays, **named})
+
+    def part(self, name: str) -> Contents:
+        """One of the parts that :meth:`including` took."""
+        described, start = self.state["parts"][name], f"{name}."
+        arrays = {k.removeprefix(start): a for k, a in self.arrays.items() if k.startswith(start)}
+        return Contents(described["kind"], described["state"], arrays)
 
 
 def _checksum(kind: str, state: str, arrays: Arrays) -> str:

@@ -15,8 +15,8 @@ from sklearn.utils.validation import _get_feature_names, check_is_fitted
 from ..maths.activations import Activation
 from ..models.transfer import transfer
 from ..models.two_layer import TwoLayer
-from .arrays import given_names, like, seed_from, to_numpy
-from .base import FeatureModel, row_weights
+from .arrays import given_names, like, row_weights, seed_from, to_numpy
+from .base import FeatureModel
 from .checks import check_head
 from .parameters import parameters
 from .training import in_memory_training

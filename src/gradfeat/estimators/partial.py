@@ -18,8 +18,7 @@ from ..maths.statistics.sample import RowSample
 from ..models.fixed_features import FixedFeatures
 from ..models.head import ridge_of
 from .agop_summary import AGOP_ROWS
-from .arrays import placement, seed_from, to_numpy
-from .base import row_weights
+from .arrays import placement, row_weights, seed_from, to_numpy
 from .regressor import FeatureRegressor
 from .scaled import Standardiser
 

@@ -1,15 +1,12 @@
-"""Save and load fitted estimators, without pickle."""
+"""Which estimators a model file may hold, and how they come back."""
 
 from __future__ import annotations
 
 import os
-from typing import Any
-
-from sklearn.utils.validation import check_is_fitted
 
 from .agop_transformer import AGOPTransformer
 from .base import FeatureModel
-from .container import Contents, ModelFileError, read, write
+from .container import Contents, ModelFileError
 from .gradient_features import GradientFeatureClassifier, GradientFeatureRegressor
 from .induced import InducedNetworkClassifier, InducedNetworkRegressor
 from .kernel import KernelClassifier, KernelRegressor
@@ -36,26 +33,8 @@ CLASSES: tuple[type[Saved], ...] = (
 )
 
 
-def contents_of(estimator: Saved) -> Contents:
-    """Everything that predicts, as JSON-able state and arrays.
-
-    Raises
-    ------
-    sklearn.exceptions.NotFittedError
-        When the estimator has not been fitted.
-    ModelFileError
-        When it holds a function that only exists in this process.
-    """
-    check_is_fitted(estimator)
-    try:
-        state, arrays = estimator.to_state()
-    except ValueError as error:
-        raise ModelFileError(str(error)) from None
-    return Contents(type(estimator).__name__, state, arrays)
-
-
 def estimator_from(contents: Contents, path: str | os.PathLike[str] = "the model") -> Saved:
-    """Inverse of :func:`contents_of`.
+    """The estimator of what its ``to_contents`` gave.
 
     Raises
     ------
@@ -76,46 +55,3 @@ def estimator_from(contents: Contents, path: str | os.PathLike[str] = "the model
         raise ModelFileError(
             f"{path} holds a {contents.kind} that this gradfeat cannot rebuild ({error})."
         ) from None
-
-
-def save(estimator: Saved, path: str | os.PathLike[str]) -> None:
-    """Save a fitted estimator to one file (safetensors with a JSON description; no pickle).
-
-    Written completely or not at all. A random generator given as ``random_state`` is saved
-    as None.
-
-    Parameters
-    ----------
-    estimator : a fitted gradfeat estimator
-        What to save.
-    path : path-like
-        Where; by convention ``.gradfeat``.
-
-    Raises
-    ------
-    ModelFileError
-        One sentence: not writable, or not describable.
-
-    Examples
-    --------
-    >>> import numpy as np, tempfile
-    >>> from gradfeat import KernelRegressor, load, save
-    >>> X = np.arange(8.0)[:, None]
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     save(KernelRegressor().fit(X, X[:, 0]), f"{folder}/m.gradfeat")
-    ...     load(f"{folder}/m.gradfeat").predict(X).shape
-    (8,)
-    """
-    write(path, contents_of(estimator))
-
-
-def load(path: str | os.PathLike[str], device: str | None = None) -> Any:
-    """Load what :func:`save` wrote; on the CPU unless `device` says otherwise.
-
-    Raises
-    ------
-    ModelFileError
-        One sentence for a file that is missing, cut short, changed, or of a newer format.
-    """
-    estimator = estimator_from(read(path), path)
-    return estimator if device is None else estimator.to_device(device)

@@ -9,11 +9,31 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
+from sklearn.utils.validation import check_is_fitted
 
 from ..maths.activations import Activation, activation_from_spec
+from .container import Contents, ModelFileError
 
 State = dict[str, Any]
 Arrays = dict[str, NDArray[Any]]
+
+
+def contents_of(estimator: Any) -> Contents:
+    """Everything of a fitted estimator that predicts: its ``to_state`` under its name.
+
+    Raises
+    ------
+    sklearn.exceptions.NotFittedError
+        When the estimator has not been fitted.
+    ModelFileError
+        When it holds a function that only exists in this process.
+    """
+    check_is_fitted(estimator)
+    try:
+        state, arrays = estimator.to_state()
+    except ValueError as error:
+        raise ModelFileError(str(error)) from None
+    return Contents(type(estimator).__name__, state, arrays)
 
 
 def params_state(estimator: BaseEstimator) -> State:

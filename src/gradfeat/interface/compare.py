@@ -8,6 +8,7 @@ import os
 from collections.abc import Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal
 
@@ -16,6 +17,7 @@ import pandas as pd
 from rich.console import RenderableType
 
 from gradfeat.figures.scores import failed, ranked
+from gradfeat.interface.model_files import ModelFiles, files_of
 from gradfeat.interface.open import UserTable, given
 from gradfeat.interface.page import PageOf
 from gradfeat.interface.plain_values import finite
@@ -42,7 +44,7 @@ class Comparison(PageOf):
     best : TableModel
         Of the method with the best test score.
     learner : TableModel or None
-        Of the best method of gradfeat's own; None where all of them failed.
+        Of the best method that learns features; None where none does. It may be `best` itself.
     """
 
     results: FitReport
@@ -60,6 +62,11 @@ class Comparison(PageOf):
     def verdict(self) -> str:
         """Whether learning features helps here, in a sentence; empty where that was not tried."""
         return self.results.verdict.sentence if self.results.verdict else ""
+
+    @cached_property
+    def model_files(self) -> ModelFiles:
+        """The files of models that :meth:`save` writes, and what is to be said of them."""
+        return files_of(self.best, self.learner)
 
     @property
     def remarks(self) -> tuple[str, ...]:
@@ -102,9 +109,7 @@ class Comparison(PageOf):
             "results.json": numbers,
             "comparison.csv": self.table.to_csv(index=False),
         }
-        if self.learner is not None:
-            files["model.gradfeat"] = self.learner.to_bytes()
-        return files
+        return {**files, **self.model_files.files}
 
 
 def _row(method: MethodResult) -> dict[str, object]:

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from gradfeat.rows.engine import Engine
 from gradfeat.rows.sources.tables import Tables
 from gradfeat.table.budgets import direct_rows
+from gradfeat.table.conformal import held_scores
 from gradfeat.table.errors import TableError
 from gradfeat.table.fitting import Fitted, fit_method
 from gradfeat.table.interpret import directions, first_step
@@ -33,9 +34,9 @@ from gradfeat.table.table_model import TableModel
 
 @dataclass(frozen=True, eq=False)
 class Compared:
-    """The report, and two fitted models: of the best method, and of the best of gradfeat's own.
+    """The report, and two fitted models: of the best method, and of the best that learns features.
 
-    `learner` is None where all of those failed.
+    `learner` is None where no method learned features.
     """
 
     report: FitReport
@@ -45,13 +46,13 @@ class Compared:
 
 @dataclass(frozen=True)
 class Leaders:
-    """The best of all that were fitted, of gradfeat's own, and of those that learn features.
+    """The best of all that were fitted, of those that learn features, and the one that is read.
 
     Where no method learned features, `reads` is the best of gradfeat's own.
     """
 
     best: Fitted
-    own: Fitted | None
+    learner: Fitted | None
     reads: Fitted | None
 
 
@@ -100,8 +101,10 @@ def compare(
             table.count or 0, computes, len(prepared.train), tuple(steps.finished())
         )
     report = fit_report(prepared, fits, found, request, steps, streaming)
-    own = None if found.own is None else table_model(found.own, prepared, request)
-    return Compared(report, table_model(found.best, prepared, request), own)
+    best = table_model(found.best, prepared, request)
+    if found.learner is None or found.learner is found.best:
+        return Compared(report, best, None if found.learner is None else best)
+    return Compared(report, best, table_model(found.learner, prepared, request))
 
 
 def fit_all(
@@ -125,7 +128,7 @@ def _row_budget(methods: Sequence[Method], table: Prepared, request: Request) ->
 
 
 def leaders(fits: Sequence[Fitted]) -> Leaders:
-    """The best of all, of gradfeat's own, and of those that learn features.
+    """The best of all, of those that learn features, and the one that is read.
 
     Raises
     ------
@@ -142,11 +145,11 @@ def leaders(fits: Sequence[Fitted]) -> Leaders:
         return merit(score, fit.draws[score][0])
 
     own = [f for f in fitted if f.method.family != "reference"]
-    learned = [f for f in own if f.method.family == "learned"] or own
+    learned = [f for f in own if f.method.family == "learned"]
     return Leaders(
         max(fitted, key=worth),
-        max(own, key=worth, default=None),
         max(learned, key=worth, default=None),
+        max(learned or own, key=worth, default=None),
     )
 
 
@@ -248,7 +251,11 @@ def table_model(kept: Fitted, table: Prepared, request: Request) -> TableModel:
         "settings": kept.result.settings,
         "seed": request.seed,
     }
-    return TableModel(table.encoder, kept.estimator, request.target, table.target.classes, about)
+    model, classes = kept.method.model(kept.estimator), table.target.classes
+    held = np.zeros(0)
+    if kept.predictions is not None:
+        held = held_scores(table.y_test, kept.predictions)
+    return TableModel(table.encoder, model, request.target, classes, about, held)
 
 
 def _versions() -> dict[str, str]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 
+from gradfeat.estimators.container import Contents
 from gradfeat.rows.sources.tables import Cells
 from gradfeat.table import encoder_file
 from gradfeat.table.errors import TableError, listing
@@ -131,21 +132,21 @@ class TableEncoder:
         unread = tuple(block.unread for block in blocks if block.unread is not None)
         return np.column_stack(filled), unread
 
-    def to_bytes(self) -> bytes:
-        """Return the fitted encoder as bytes, without pickle."""
-        return encoder_file.dump(encoder_file.State(self._plans, self._encoded, self.notes_))
+    def to_contents(self) -> Contents:
+        """The fitted encoder, for saving: see :func:`gradfeat.save`."""
+        return encoder_file.to_contents(encoder_file.State(self._plans, self._encoded, self.notes_))
 
     @staticmethod
-    def from_bytes(data: bytes) -> TableEncoder:
-        """Return the encoder that `to_bytes` wrote.
+    def from_contents(contents: Contents) -> TableEncoder:
+        """Return the encoder that `to_contents` described.
 
         Raises
         ------
-        TableError
-            Where the bytes are cut, altered, or of another version.
+        ModelFileError
+            Where a part is missing or unknown.
         """
         encoder = TableEncoder()
-        encoder._set(encoder_file.load(data))
+        encoder._set(encoder_file.from_contents(contents))
         return encoder
 
 

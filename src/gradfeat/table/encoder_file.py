@@ -1,17 +1,13 @@
-"""A fitted table encoder as bytes and back, without pickle."""
+"""A fitted table encoder as contents of a model file, and back."""
 
 # Apart: what is fitted does not know how it is kept.
 
 from __future__ import annotations
 
-import io
-import json
-import zipfile
-import zlib
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from gradfeat.table.errors import TableError
+from gradfeat.estimators.container import Contents, ModelFileError
 from gradfeat.table.reading.clock import ClockPlan, DurationPlan
 from gradfeat.table.reading.dates import DatePlan
 from gradfeat.table.reading.levels import Levels, Text, TwoLevels
@@ -20,7 +16,8 @@ from gradfeat.table.reading.numbers import NumberPlan
 from gradfeat.table.reading.plan import ColumnPlan, Encoded
 from gradfeat.table.results import ColumnNote
 
-FORMAT = 3
+#: What a model file calls an encoder.
+KIND = "TableEncoder"
 
 _PLANS = {
     plan.__name__: plan
@@ -37,41 +34,25 @@ class State:
     notes: tuple[ColumnNote, ...]
 
 
-def dump(state: State) -> bytes:
-    """Return a zip file of ``state.json``."""
+def to_contents(state: State) -> Contents:
+    """The plain values, with the kind of each plan."""
     about = {
-        "format": FORMAT,
         "plans": [{"plan": type(plan).__name__} | asdict(plan) for plan in state.plans],
         "encoded": [asdict(part) for part in state.encoded],
         "notes": [asdict(note) for note in state.notes],
     }
-    buffer = io.BytesIO()
-    with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
-        archive.writestr("state.json", json.dumps(about))
-    return buffer.getvalue()
+    return Contents(KIND, about, {})
 
 
-def load(data: bytes) -> State:
-    """Return what `dump` wrote.
+def from_contents(contents: Contents) -> State:
+    """Return what `to_contents` took.
 
     Raises
     ------
-    TableError
-        Where the bytes are cut, altered or of another format.
+    ModelFileError
+        Where a part is missing or unknown.
     """
-    try:
-        with zipfile.ZipFile(io.BytesIO(data)) as archive:
-            about = json.loads(archive.read("state.json"))
-        version = about["format"]
-    except (zipfile.BadZipFile, zlib.error, EOFError, KeyError, TypeError, ValueError) as error:
-        raise TableError(
-            "The saved table encoder is damaged (cut short or altered): fit and save it again."
-        ) from error
-    if version != FORMAT:
-        raise TableError(
-            f"The saved table encoder has format {version!r} and this version reads {FORMAT}: "
-            "load it with the version that wrote it, or fit it again."
-        )
+    about = contents.state
     try:
         return State(
             plans=tuple(_plan(plan) for plan in about["plans"]),
@@ -79,8 +60,8 @@ def load(data: bytes) -> State:
             notes=tuple(ColumnNote(**note) for note in about["notes"]),
         )
     except (KeyError, TypeError) as error:
-        raise TableError(
-            "The saved table encoder lacks a part of its state: fit and save it again."
+        raise ModelFileError(
+            f"The saved table encoder lacks a part of its state ({error}): fit and save it again."
         ) from error
 
 

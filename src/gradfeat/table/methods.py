@@ -67,6 +67,14 @@ def _best(estimator: Any) -> Mapping[str, Any]:
     return estimator.best_params_
 
 
+def _itself(estimator: Any) -> Any:
+    return estimator
+
+
+def _best_estimator(estimator: Any) -> Any:
+    return estimator.best_estimator_
+
+
 def _nothing(estimator: Any) -> Mapping[str, Any]:
     del estimator
     return {}
@@ -93,7 +101,7 @@ class Method:
     name, label : str
         On the command line, and printed.
     family : {"fixed", "learned", "reference"}
-        What its features are. Those that are no reference are gradfeat's own and can be saved.
+        What its features are. Those that are no reference are gradfeat's own.
     make : callable (MethodInput) -> estimator
         An unfitted estimator.
     share : float
@@ -107,6 +115,8 @@ class Method:
         each other than they gain.
     settings : callable (fitted estimator) -> mapping
         What its search chose.
+    model : callable (fitted estimator) -> estimator
+        What of it predicts, and is saved.
     first_gradient, found : callable (fitted estimator)
         A test of the first gradient step, and the gradient features that the fit is made of;
         None where there are none.
@@ -121,6 +131,7 @@ class Method:
     in_memory: bool = False
     threads: int | None = None
     settings: Callable[[Any], Mapping[str, Any]] = _chosen
+    model: Callable[[Any], Any] = _itself
     first_gradient: Callable[[Any], Any] = _none
     found: Callable[[Any], FoundFeatures | None] = _none
 
@@ -278,5 +289,6 @@ METHODS = (
         in_memory=True,
         threads=TREE_THREADS,
         settings=_best,
+        model=_best_estimator,
     ),
 )

@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 
 from gradfeat.estimators.network import NetworkMethod
+from gradfeat.table.conformal import held_scores
 from gradfeat.table.errors import TableError
 from gradfeat.table.scores import Predictions, interval, replicates, resamples
 from gradfeat.table.split import split_rows
@@ -58,7 +59,8 @@ def refit_model(
         "scores": [[name, s.estimate, s.low, s.high] for name, s in scores],
         "seed": seed,
     }
-    return TableModel(model.encoder, estimator, target, found.classes, about)
+    held = held_scores(found.values[split.test], said)
+    return TableModel(model.encoder, estimator, target, found.classes, about, held)
 
 
 def _source(model: TableModel) -> NetworkMethod:

@@ -4,19 +4,25 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, field, replace
+from typing import Any, cast
 
 import numpy as np
 import pandas as pd
+import sklearn
 from numpy.typing import NDArray
 
-from gradfeat.estimators.container import Contents, ModelFileError, as_bytes, read, write
-from gradfeat.estimators.persistence import contents_of, estimator_from
-from gradfeat.estimators.state import under_prefix, with_prefix
+from gradfeat.estimators.container import Contents, ModelFileError, as_bytes, write
+from gradfeat.estimators.persistence import CLASSES, estimator_from
+from gradfeat.table.conformal import bound, interval_columns, set_column
 from gradfeat.table.encode import TableEncoder
+from gradfeat.table.read import read_table
+from gradfeat.table.trusted import packed, unpacked
 
 KIND = "TableModel"
+
+#: What a file calls an estimator that is scikit-learn's own.
+SKLEARN = "scikit-learn"
 
 
 @dataclass(frozen=True, eq=False)
@@ -27,14 +33,16 @@ class TableModel:
     ----------
     encoder : TableEncoder
         From the table to numbers.
-    estimator : fitted gradfeat estimator
-        From numbers to the target, or to class codes.
+    estimator : fitted estimator
+        From numbers to the target, or to class codes; gradfeat's or scikit-learn's.
     target : str
         Name of the target column.
     classes : tuple of str
         Labels of the class codes; empty for regression.
     about : mapping
         What `gradfeat show` prints: method, scores, rows, seed.
+    held : array (m,)
+        Scores of held-out rows, rising, for intervals (:mod:`gradfeat.table.conformal`).
     """
 
     encoder: TableEncoder
@@ -42,28 +50,56 @@ class TableModel:
     target: str
     classes: tuple[str, ...]
     about: Mapping[str, Any]
+    held: NDArray[np.float64] = field(default_factory=lambda: np.zeros(0))
 
-    def predict(self, frame: pd.DataFrame) -> pd.DataFrame:
+    @property
+    def own(self) -> bool:
+        """Whether the estimator is gradfeat's, with an AGOP and directions."""
+        return type(self.estimator) in CLASSES
+
+    def read(self, path: str | os.PathLike[str]) -> pd.DataFrame:
+        """The rows of a file, with cells read as those of the training rows were.
+
+        Raises
+        ------
+        SourceError
+            Where there is no such file or it cannot be read as a table.
+        """
+        return read_table(path, self.encoder.cells)
+
+    def predict(self, frame: pd.DataFrame, interval: float | None = None) -> pd.DataFrame:
         """Predictions for the rows of `frame`, in order; classes also with probabilities.
 
-        Rows of a file are read for it by ``read_table(path, model.encoder.cells)``.
+        Parameters
+        ----------
+        frame : pandas.DataFrame
+            Of a file: ``model.read(path)``.
+        interval : float, optional
+            Per cent of new rows whose target lies between ``low_TARGET`` and ``high_TARGET``, or
+            in ``set_TARGET`` (a JSON list of classes).
 
         Raises
         ------
         TableError
-            When the columns are not those of the training table.
+            When the columns are not those of the training table, or for an interval that the
+            held-out rows of the fit are too few for.
         """
-        return self.predicted(self.encoder.transform(frame))
+        return self.predicted(self.encoder.transform(frame), interval)
 
-    def predicted(self, X: NDArray[np.float64]) -> pd.DataFrame:
+    def predicted(self, X: NDArray[np.float64], interval: float | None = None) -> pd.DataFrame:
         """:meth:`predict` of encoded rows (n, d)."""
-        name = f"predicted_{self.target}"
+        score = None if interval is None else bound(self.held, interval)
+        name, further = f"predicted_{self.target}", {}
         if not self.classes:
-            return pd.DataFrame({name: self.estimator.predict(X)})
+            f = np.asarray(self.estimator.predict(X)) if len(X) else np.zeros(0)
+            further = {} if score is None else interval_columns(self.target, f, score)
+            return pd.DataFrame({name: f, **further})
         P = probabilities(self.estimator, X, len(self.classes))
         labels = np.array(self.classes, dtype=object)[P.argmax(axis=1)]
         columns = {f"probability_{label}": P[:, k] for k, label in enumerate(self.classes)}
-        return pd.DataFrame({name: labels, **columns})
+        if score is not None:
+            further = set_column(self.target, P, self.classes, score)
+        return pd.DataFrame({name: labels, **columns, **further})
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write to one file, completely or not at all.
@@ -71,24 +107,66 @@ class TableModel:
         Raises
         ------
         ModelFileError
-            When the file cannot be written.
+            When the file cannot be written, or the estimator cannot be saved.
         """
-        write(path, self._contents())
+        write(path, self.to_contents())
 
     def to_bytes(self) -> bytes:
-        return as_bytes(self._contents())
+        return as_bytes(self.to_contents())
 
-    def _contents(self) -> Contents:
-        inner = contents_of(self.estimator)
-        encoder = np.frombuffer(self.encoder.to_bytes(), dtype=np.uint8)
-        state = {
-            "estimator": {"kind": inner.kind, "state": inner.state},
-            "target": self.target,
-            "classes": list(self.classes),
-            "about": dict(self.about),
-        }
-        arrays = {"encoder": encoder, **with_prefix("estimator", inner.arrays)}
-        return Contents(KIND, state, arrays)
+    def to_contents(self) -> Contents:
+        """Encoder, estimator, labels and scores, for saving: see :func:`gradfeat.save`."""
+        state = {"target": self.target, "classes": list(self.classes), "about": dict(self.about)}
+        inner = self.estimator.to_contents() if self.own else _sklearn_contents(self.estimator)
+        whole = Contents(KIND, state, {"held": self.held})
+        return whole.including(encoder=self.encoder.to_contents(), estimator=inner)
+
+    @staticmethod
+    def from_contents(contents: Contents) -> TableModel:
+        """The model that `to_contents` described.
+
+        Raises
+        ------
+        ModelFileError
+            Where a part is missing or cannot be read, or names a foreign type.
+        """
+        try:
+            encoder, inner = contents.part("encoder"), contents.part("estimator")
+            state, held = contents.state, contents.arrays["held"]
+            target, classes, about = state["target"], tuple(state["classes"]), state["about"]
+        except (KeyError, TypeError) as error:
+            raise ModelFileError(
+                f"The saved table model lacks a part ({error}): fit and save it again."
+            ) from None
+        read = _sklearn_estimator if inner.kind == SKLEARN else estimator_from
+        return TableModel(
+            TableEncoder.from_contents(encoder), read(inner), target, classes, about, held
+        )
+
+    def to_device(self, device: str) -> TableModel:
+        """A copy whose estimator lives on `device`.
+
+        Raises
+        ------
+        ModelFileError
+            Where it is scikit-learn's, which knows the CPU alone.
+        """
+        if not self.own:
+            raise ModelFileError(
+                f"The model ({self.about.get('method', type(self.estimator).__name__)}) computes "
+                "on the CPU alone: leave the device out."
+            )
+        return replace(self, estimator=self.estimator.to_device(device))
+
+
+def _sklearn_contents(estimator: Any) -> Contents:
+    state = {"class": type(estimator).__name__, "version": sklearn.__version__}
+    return Contents(SKLEARN, state, {"skops": packed(estimator)})
+
+
+def _sklearn_estimator(contents: Contents) -> Any:
+    versions = f"scikit-learn {contents.state['version']}, here is {sklearn.__version__}"
+    return unpacked(cast("NDArray[np.uint8]", contents.arrays["skops"]), versions)
 
 
 def probabilities(estimator: Any, X: NDArray[np.float64], K: int) -> NDArray[np.float64]:
@@ -97,32 +175,3 @@ def probabilities(estimator: Any, X: NDArray[np.float64], K: int) -> NDArray[np.
     if len(X):
         P[:, np.asarray(estimator.classes_, dtype=int)] = estimator.predict_proba(X)
     return P
-
-
-def load_table_model(path: str | os.PathLike[str]) -> TableModel:
-    """Read what :meth:`TableModel.save` wrote.
-
-    Raises
-    ------
-    ModelFileError
-        One sentence for a file that is missing, damaged, changed, newer, or another kind.
-    """
-    contents = read(path)
-    if contents.kind != KIND:
-        raise ModelFileError(
-            f"{path} holds a bare {contents.kind} without its table encoding: load it in Python "
-            "with gradfeat.load, or give a model that `gradfeat fit` wrote."
-        )
-    state = contents.state
-    inner = Contents(
-        state["estimator"]["kind"],
-        state["estimator"]["state"],
-        under_prefix("estimator", contents.arrays),
-    )
-    return TableModel(
-        TableEncoder.from_bytes(contents.arrays["encoder"].tobytes()),
-        estimator_from(inner, path),
-        state["target"],
-        tuple(state["classes"]),
-        state["about"],
-    )

@@ -51,7 +51,7 @@ class Stored:
 
 
 def is_model(name: str) -> bool:
-    """Whether the word of `show` is a file of a model, not an experiment.
+    """Whether the word of `show` is a model (a file, or a folder that `fit` wrote).
 
     Raises
     ------
@@ -60,11 +60,10 @@ def is_model(name: str) -> bool:
     """
     if name.endswith(".py") or name in shipped():
         return False
-    if Path(name).is_file():
+    if Path(name).exists():
         return True
-    what = "is a folder" if Path(name).is_dir() else "does not exist"
     raise Refused(
-        f"{name!r} {what}, so it is no model, and no experiment has that name"
+        f"{name!r} does not exist, so it is no model, and no experiment has that name"
         f"{choices(name, shipped()).rstrip('.').replace('? There', '?; there')}; a file of your "
         "own is given by its path, ending in .py."
     )

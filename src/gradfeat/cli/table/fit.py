@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import shlex
 from pathlib import Path
 from typing import Any
 
@@ -12,9 +13,10 @@ from gradfeat.cli.progress import StepBar
 from gradfeat.cli.terminal import Terminal
 from gradfeat.interface.compare import compare
 from gradfeat.interface.diagnose import diagnose
+from gradfeat.interface.model_files import ModelFiles
 from gradfeat.reports import diagnosis_text, terminal_table
 from gradfeat.table.atomic import check_folder
-from gradfeat.table.table_model import TableModel
+from gradfeat.table.saved import FEATURES, MODEL
 
 
 def diagnose_table(data: str, target: str, out: Path, **options: Any) -> None:
@@ -61,13 +63,31 @@ def fit_table(data: str, target: str, out: Path, **options: Any) -> None:
             f"stopped; the passes so far are kept in '{options['checkpoint']}', and the same "
             "command goes on from there."
         ) from None
-    console.print(f"\nModel:  {_about_model(found.learner, out)}", markup=False, soft_wrap=True)
-    console.print(f"Report: {out / 'report.html'}", markup=False, soft_wrap=True)
+    for line in ("", *_files(found.model_files, out), *_use(found.model_files, out)):
+        console.print(line, markup=False, soft_wrap=True)
 
 
-def _about_model(model: TableModel | None, out: Path) -> str:
-    path = out / "model.gradfeat"
-    if model is not None:
-        return f"{path} ({model.about['method']})"
-    old = f"; {path} is of an earlier fit" if path.exists() else ""
-    return f"none of this fit: the trained network and boosting are not saved{old}"
+def _files(models: ModelFiles, out: Path) -> list[str]:
+    """Where models and report are, and models of an earlier fit that are still there."""
+    heads, lines = {MODEL: "Model:   ", FEATURES: "Features:"}, []
+    for name, head in heads.items():
+        path, said = out / name, models.said[name]
+        old = f"; {path} is of an earlier fit" if path.exists() else ""
+        lines.append(f"{head} {path} ({said})" if name in models.files else f"{head} {said}{old}")
+    return [*lines, f"Report:   {out / 'report.html'}"]
+
+
+def _use(models: ModelFiles, out: Path) -> list[str]:
+    """How to predict with the best model, on the command line and in Python."""
+    if MODEL not in models.files:
+        return []
+    path = str(out / MODEL)
+    return [
+        "",
+        "Predict new rows, on the command line or in Python:",
+        f"  gradfeat predict {shlex.quote(path)} NEW.csv --out predictions.csv",
+        "",
+        "  import gradfeat",
+        f"  model = gradfeat.load({path!r})",
+        "  print(model.predict(model.read('NEW.csv')))",
+    ]

@@ -14,10 +14,10 @@ from gradfeat.rows.sources.open import tables
 from gradfeat.table.atomic import write_atomic
 from gradfeat.table.notes import unread_sentence
 from gradfeat.table.predict import Predictor, write_predictions
-from gradfeat.table.read import read_table
 from gradfeat.table.refit import refit_model
 from gradfeat.table.results import Interval
-from gradfeat.table.table_model import TableModel, load_table_model
+from gradfeat.table.saved import FEATURES, MODEL, load_table_model
+from gradfeat.table.table_model import TableModel
 
 
 def predict_table(model: Path, data: str, out: Path) -> None:
@@ -34,8 +34,8 @@ def predict_table(model: Path, data: str, out: Path) -> None:
 
 def refit_table(model: Path, data: Path, target: str, out: Path, seed: int) -> None:
     """Fit the head of a model to another column, write the new model, print its scores."""
-    source = load_table_model(model)
-    frame = read_table(data, source.encoder.cells)
+    source = load_table_model(model, FEATURES, MODEL)
+    frame = source.read(data)
     new = refit_model(source, frame, target, data=data.name, seed=seed)
     write_atomic(out, new.to_bytes())
     console, about = Terminal(), new.about
@@ -63,7 +63,8 @@ def show_model(model: Path) -> None:
         console.print(f"  {name} {with_interval(Interval(*ends))}", markup=False)
     settings = ", ".join(f"{k} {v}" for k, v in about["settings"].items())
     console.print(f"  settings: {settings or 'none chosen'}; seed {about['seed']}", markup=False)
-    console.print(_importances(table_model))
+    if table_model.own:
+        console.print(_importances(table_model))
 
 
 def _importances(model: TableModel) -> Table:

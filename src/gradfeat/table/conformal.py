@@ -1,0 +1,93 @@
+"""Intervals and sets of classes that hold the target of a new row with a stated frequency.
+
+Split conformal prediction: of m held-out rows, which the fit has not seen, the ceil((m + 1) q)-th
+smallest score s bounds that of a new row with frequency q or more, whatever the model and the
+distribution, where new rows come as the held-out ones did. Scores are \\|y - f(x)\\| for quantities
+and 1 - p_y(x) for classes.
+
+Source: Vovk et al. 2005; Sadinle et al. 2019 (sets of classes).
+"""
+
+from __future__ import annotations
+
+import json
+import math
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gradfeat.table.errors import TableError
+from gradfeat.table.scores import Predictions
+
+Floats = NDArray[np.float64]
+
+#: Scores that are kept with a model: a random sample of the held-out rows.
+MOST = 10_000
+
+
+def held_scores(y: NDArray[np.generic], said: Predictions) -> Floats:
+    """Scores of held-out rows (m,), rising; `y` are targets or codes of classes.
+
+    Examples
+    --------
+    >>> held_scores(np.array([0.0, 1.0]), Predictions(np.array([0.5, 1.0]), None)).tolist()
+    [0.0, 0.5]
+    """
+    if said.probabilities is None:
+        scores = np.abs(y.astype(np.float64) - said.values)
+    else:
+        scores = 1.0 - said.probabilities[np.arange(len(y)), y.astype(np.int64)]
+    places = np.linspace(0, len(scores) - 1, min(len(scores), MOST)).round().astype(np.int64)
+    return np.sort(scores[places])
+
+
+def bound(scores: Floats, percent: float) -> float:
+    """The score that a new row stays within, in `percent` of all cases or more.
+
+    Raises
+    ------
+    TableError
+        For a percentage that is not between 0 and 100, or out of reach of so few held-out rows.
+
+    Examples
+    --------
+    >>> bound(np.arange(19.0), 90.0)
+    17.0
+    """
+    if not 0 < percent < 100:
+        raise TableError(
+            f"An interval of {percent:g} % was asked for: give more than 0 and less than 100."
+        )
+    m = len(scores)
+    if m == 0:
+        raise TableError("The model holds no scores of held-out rows, so it gives no intervals.")
+    rank = math.ceil((m + 1) * percent / 100 - 1e-9)
+    if rank > m:
+        raise TableError(
+            f"An interval of {percent:g} % was asked for, and the {m:,} held-out rows of the "
+            f"model's fit give one of at most {math.floor(1000 * m / (m + 1)) / 10:g} %: ask for "
+            "less, or fit on more rows."
+        )
+    return float(scores[max(rank, 1) - 1])
+
+
+def interval_columns(target: str, f: Floats, score: float) -> dict[str, Floats]:
+    """``low_TARGET`` and ``high_TARGET``: f(x) less and more the score."""
+    return {f"low_{target}": f - score, f"high_{target}": f + score}
+
+
+def set_column(
+    target: str, P: Floats, classes: tuple[str, ...], score: float
+) -> dict[str, list[str]]:
+    """``set_TARGET``: a JSON list of the classes that fit the row, the predicted one among them.
+
+    Examples
+    --------
+    >>> set_column("kind", np.array([[0.7, 0.3]]), ("a", "b"), 0.75)
+    {'set_kind': ['["a", "b"]']}
+    """
+    inside = (1.0 - score <= P) | (P.max(axis=1, keepdims=True) == P)
+    names = [
+        json.dumps([classes[k] for k in np.flatnonzero(row)], ensure_ascii=False) for row in inside
+    ]
+    return {f"set_{target}": names}

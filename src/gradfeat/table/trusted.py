@@ -1,0 +1,88 @@
+"""Fitted estimators of scikit-learn as bytes (skops) and back, without code from files."""
+
+from __future__ import annotations
+
+import zipfile
+import zlib
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gradfeat.estimators.container import ModelFileError
+
+#: Types beside those that skops trusts by itself. Loading builds these and nothing else: what
+#: names any other type is refused before anything of it is built.
+TRUSTED: Final = [
+    "numpy.dtype",
+    "sklearn.ensemble._hist_gradient_boosting.predictor.TreePredictor",
+    "sklearn.neural_network._stochastic_optimizers.AdamOptimizer",
+]
+
+_UNREADABLE = (
+    zipfile.BadZipFile,
+    zlib.error,
+    AttributeError,
+    ImportError,
+    KeyError,
+    TypeError,
+    ValueError,
+)
+
+
+def packed(fitted: Any) -> NDArray[np.uint8]:
+    """A fitted object as bytes.
+
+    Raises
+    ------
+    ModelFileError
+        For an object that could not be loaded again: skops cannot write it, or it holds types
+        that are not trusted.
+    """
+    import skops.io  # seconds, which no command that saves nothing has to wait for
+    from skops.io.exceptions import UnsupportedTypeException
+
+    try:
+        data = skops.io.dumps(fitted, compression=zipfile.ZIP_DEFLATED)
+        foreign = set(skops.io.get_untrusted_types(data=data)) - set(TRUSTED)
+    except (UnsupportedTypeException, *_UNREADABLE) as error:
+        raise ModelFileError(
+            f"a {type(fitted).__name__} cannot be saved ({str(error).splitlines()[0]})."
+        ) from error
+    if foreign:
+        raise ModelFileError(
+            f"a {type(fitted).__name__} cannot be saved: it holds {', '.join(sorted(foreign))}, "
+            "which is not among the types that a model file may name."
+        )
+    return np.frombuffer(data, dtype=np.uint8)
+
+
+def unpacked(data: NDArray[np.uint8], versions: str) -> Any:
+    """What :func:`packed` took.
+
+    Parameters
+    ----------
+    data : array (m,) of uint8
+    versions : str
+        What it was written with and what is here, in words: ``1.8, here is 1.9``.
+
+    Raises
+    ------
+    ModelFileError
+        Where the bytes name a type that is not trusted, or cannot be read.
+    """
+    import skops.io
+    from skops.io.exceptions import UnsupportedTypeException, UntrustedTypesFoundException
+
+    try:
+        return skops.io.loads(data.tobytes(), trusted=TRUSTED)
+    except UntrustedTypesFoundException as error:
+        raise ModelFileError(
+            "The model names types that are not trusted, so nothing of it was loaded: use a file "
+            "that you wrote yourself."
+        ) from error
+    except (UnsupportedTypeException, *_UNREADABLE) as error:
+        raise ModelFileError(
+            f"A part of the model cannot be read (it was written with {versions}): install that "
+            "version or fit it again."
+        ) from error
