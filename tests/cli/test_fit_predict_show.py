@@ -35,7 +35,7 @@ def fit(request, tmp_path_factory) -> tuple[pd.DataFrame, Path]:
 
 def test_all_files_are_written_and_nothing_else(fit):
     _, out = fit
-    found = {"report.html", "results.json", "model.gradfeat"}
+    found = {"report.html", "results.json", "comparison.csv", "model.gradfeat"}
     beside = {"features.gradfeat"} if results(out)["best"] != "rfm" else set()
     assert {p.name for p in out.iterdir()} == found | beside
     assert "</html>" in (out / "report.html").read_text()
@@ -156,7 +156,7 @@ def test_models_of_an_earlier_fit_and_those_that_cannot_be_saved_are_pointed_out
     words = ("fit", table, "--target", "y", "--out", out, "--methods", "boosting", "--time", "1")
     monkeypatch.setattr("gradfeat.table.trusted.TRUSTED", [])
     ran = gradfeat(capsys, *words)
-    assert "Gradient boosting was not saved: a HistGradient" in ran.out
+    assert "Gradient boosting was not saved, a HistGradient" in ran.out
     assert f"{out / 'model.gradfeat'} is of an earlier fit" in ran.out
     assert f"{out / 'features.gradfeat'} is of an earlier fit" in ran.out
     assert "gradfeat predict" not in ran.out
