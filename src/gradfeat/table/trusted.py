@@ -1,5 +1,7 @@
 """Fitted estimators of scikit-learn as bytes (skops) and back, without code from files."""
 
+# Apart: what may be built from a file is one list, read beside nothing else.
+
 from __future__ import annotations
 
 import zipfile
