@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import errno
+import json
 import signal
 import subprocess
 import sys
 from dataclasses import dataclass, replace
+from hashlib import blake2b
 from pathlib import Path
 from types import ModuleType
 
@@ -203,6 +205,17 @@ def test_a_damaged_file_is_refused(kept, tmp_path, pattern, damage):
         InProcess(checkpoint=kept).state(Moments(), drawn(6))
     if damage is not None:
         kept.clear()
+        InProcess(checkpoint=kept).state(Moments(), drawn(6))
+
+
+@pytest.mark.parametrize("body", [None, 3, [], "null", "[]", '{"nodes": null, "total": null}'])
+def test_a_manifest_of_right_form_and_wrong_content_is_refused(kept, tmp_path, body):
+    with pytest.raises(KeyboardInterrupt):
+        InProcess(report=stop_after(4), checkpoint=kept).state(Moments(), drawn(6))
+    (path,) = tmp_path.rglob("manifest.json")
+    digest = blake2b(str(body).encode(), digest_size=16).hexdigest()
+    path.write_text(json.dumps({"digest": digest, "body": body}))
+    with pytest.raises(EngineError, match=r"manifest.json' is damaged or cannot be read: remove"):
         InProcess(checkpoint=kept).state(Moments(), drawn(6))
 
 

@@ -53,7 +53,7 @@ class Manifest:
     def of(cls, text: str) -> Manifest:
         """Inverse of :meth:`text`; ValueError, KeyError or TypeError where it is damaged."""
         outer = json.loads(text)
-        if _digest(outer["body"].encode()) != outer["digest"]:
+        if _digest(str(outer["body"]).encode()) != outer["digest"]:
             raise ValueError("other digest")
         body = json.loads(outer["body"])
         total = None if body["total"] is None else Entry(**body["total"])

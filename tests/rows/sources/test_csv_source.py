@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import io
+import os
 import pickle
 from functools import partial
 
@@ -251,4 +252,14 @@ def test_a_file_that_changes_between_passes_is_refused(tmp_path, name):
     frame_of(6).to_csv(path, index=False)
     with pytest.raises(SourceError, match="has changed since it was opened"):
         chunks(table)
+    assert csv_tables(path).fingerprint != before
+
+
+def test_a_change_that_keeps_size_and_time_is_noticed(tmp_path):
+    path = written(tmp_path, "x,y\n1,2\n3,4\n", "a.csv")
+    before = csv_tables(path).fingerprint
+    kept = path.stat()
+    path.write_text("x,y\n1,2\n3,5\n")
+    os.utime(path, ns=(kept.st_atime_ns, kept.st_mtime_ns))
+    assert (path.stat().st_size, path.stat().st_mtime_ns) == (kept.st_size, kept.st_mtime_ns)
     assert csv_tables(path).fingerprint != before

@@ -7,7 +7,6 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from datetime import datetime
 from typing import Any, cast
 
 from fsspec import AbstractFileSystem
@@ -220,12 +219,11 @@ def _found(fs: AbstractFileSystem, info: Mapping[str, Any], name: str, below: st
 
 
 def _stamp(info: Mapping[str, Any]) -> str:
-    stamp = next((info[key] for key in _STAMPS if key in info), "")
-    match stamp:
-        case datetime():
-            return str(stamp.timestamp())
-        case _:
-            return str(stamp)
+    """All times and tags that the file system tells; of local files "created" is the ctime.
+
+    Every change of the contents sets the ctime, also one that puts size and mtime back.
+    """
+    return " ".join(str(info[key]) for key in _STAMPS if key in info)
 
 
 def _visible(below: str) -> bool:
