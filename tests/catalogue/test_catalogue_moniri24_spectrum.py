@@ -23,6 +23,7 @@ from gradfeat.catalogue.shared.step_spectra import (
 from gradfeat.drawing.saving import save_figure
 from gradfeat.lab import judge, run
 from gradfeat.lab.loading import experiment
+from gradfeat.maths.activations import NAMES, UserActivation, activation
 from gradfeat.maths.streams import stream
 from gradfeat.models.step_sizes import first_step
 from gradfeat.rows.rows import in_memory
@@ -179,6 +180,23 @@ def test_the_sine_has_its_coefficients_and_its_slope():
     h = 1e-5  # the error of a central difference is h^2/6 here, 2e-11
     slope = (sine(z + h) - sine(z - h)) / (2 * h)
     torch.testing.assert_close(sigma.derivative(z), slope, atol=1e-9, rtol=0)
+
+
+@pytest.mark.parametrize(
+    "sigma", [sine_activation(), *map(activation, NAMES)], ids=lambda one: one.name
+)
+def test_moments_that_need_no_torch_are_those_of_its_values(sigma):
+    plain = UserActivation(sigma, sigma.breakpoints, sigma.derivative)
+    for k_max in (0, 7):
+        known, found = (one.hermite_coefficients(k_max) for one in (sigma, plain))
+        np.testing.assert_allclose(known, found, atol=1e-12)
+    assert sigma.second_moment() == pytest.approx(plain.second_moment(), abs=1e-12)
+    slopes = sigma.derivative_second_moment(), plain.derivative_second_moment()
+    assert slopes[0] == pytest.approx(slopes[1], abs=1e-12)
+    z = np.linspace(-3, 3, 13)
+    np.testing.assert_allclose(sigma.values(z), plain.values(z), atol=1e-15)
+    slopes_at = sigma.derivative_values(z), plain.derivative_values(z)
+    np.testing.assert_allclose(*slopes_at, atol=1e-15)
 
 
 @pytest.mark.parametrize("residual", ["y", "y - f0"])

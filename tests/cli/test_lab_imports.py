@@ -47,7 +47,24 @@ def test_list_and_status_read_words_and_counts_alone(folder):
 
 def test_show_judges_stored_numbers_without_what_computed_them(folder, capsys):
     gradfeat(capsys, "run", grows(folder, WORDS), "--no-figure")
-    assert loaded(folder, "status", "show grows.py") == "0 []"
+    assert loaded(folder, "status", "show grows.py", of=(*HEAVY, "scipy")) == "0 []"
+
+
+#: What theory says of the small cells of every experiment: what claims that are shown ask for.
+THEORIES = """
+import sys
+from gradfeat.lab.loading import experiment, names
+for one in map(experiment, names()):
+    if one.theory:
+        one.theory_table([point.cell for point in one.points("quick", 1, one.small)])
+print([name for name in sys.argv[1:] if name in sys.modules])
+"""
+
+
+def test_theory_of_every_experiment_is_asked_without_torch():
+    command = [sys.executable, "-c", THEORIES, *HEAVY]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert done.stdout.splitlines()[-1] == "[]"
 
 
 def test_a_run_does_without_the_stack_of_tables(folder):

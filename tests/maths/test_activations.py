@@ -259,7 +259,9 @@ def test_values_are_those_of_the_tensor(sigma: Activation) -> None:
         found = sigma.values(array)
         assert found.shape == np.shape(array)
         assert found.dtype == np.float64
-        np.testing.assert_array_equal(found, sigma(torch.tensor(np.array(array))).numpy())
+        # NumPy, SciPy and torch each round tanh and erf to the last place or the one before.
+        wanted = sigma(torch.tensor(np.array(array))).numpy()
+        np.testing.assert_allclose(found, wanted, rtol=4 * np.finfo(float).eps)
 
 
 @every

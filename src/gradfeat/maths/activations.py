@@ -64,24 +64,38 @@ class Activation(ABC):
         """sigma(z) of a float64 NumPy array."""
         return _of_numpy(self, z)
 
+    def derivative_values(self, z: Float[np.ndarray, "*shape"]) -> Float[np.ndarray, "*shape"]:
+        """sigma'(z) of a float64 NumPy array."""
+        return _of_numpy(self.derivative, z)
+
     def derivative_second_moment(self) -> float:
         """E sigma'(Z)^2, by quadrature."""
-        return _mean_square(lambda z: _of_numpy(self.derivative, z), self.breakpoints)
+        return _mean_square(self.derivative_values, self.breakpoints)
+
+
+class Ramp(Activation):
+    """sigma(z) = max(z, 0) - mean, with sigma'(0) = 0."""
+
+    mean: ClassVar[float] = 0.0
+
+    def values(self, z: Float[np.ndarray, "*shape"]) -> Float[np.ndarray, "*shape"]:
+        return np.maximum(z, 0.0) - self.mean
+
+    def derivative(self, z: Float[Tensor, "*shape"]) -> Float[Tensor, "*shape"]:
+        return z.clone().gt_(0)  # in place: no pass over booleans, several times faster
+
+    def derivative_values(self, z: Float[np.ndarray, "*shape"]) -> Float[np.ndarray, "*shape"]:
+        return np.heaviside(z, 0.0)
 
 
 @final
 @dataclass(frozen=True)
-class ReLU(Activation):
+class ReLU(Ramp):
     """sigma(z) = max(z, 0), with sigma'(0) = 0.
 
     c_0 = phi(0), c_1 = 1/2, c_k = phi(0) He_{k-2}(0) / k! for k >= 2, phi the Gaussian density.
 
     Source: Damian22 (c_k there is without 1/k!).
-
-    Examples
-    --------
-    >>> ReLU().values(np.array([-1.0, 2.0])).tolist()
-    [0.0, 2.0]
     """
 
     name: ClassVar[str] = "relu"
@@ -89,9 +103,6 @@ class ReLU(Activation):
 
     def __call__(self, z: Float[Tensor, "*shape"]) -> Float[Tensor, "*shape"]:
         return z.relu()
-
-    def derivative(self, z: Float[Tensor, "*shape"]) -> Float[Tensor, "*shape"]:
-        return z.clone().gt_(0)  # in place: no pass over booleans, several times faster
 
     def hermite_coefficients(self, k_max: int) -> Float[np.ndarray, " k"]:
         return hermite.ramp_coefficients(0.0, k_max)
@@ -102,25 +113,19 @@ class ReLU(Activation):
 
 @final
 @dataclass(frozen=True)
-class CentredReLU(Activation):
+class CentredReLU(Ramp):
     """sigma(z) = max(z, 0) - 1/sqrt(2 pi), so that E sigma(Z) = 0.
 
     Source: Moniri24, where c_0 = 0 is assumed.
-
-    Examples
-    --------
-    >>> float(CentredReLU().hermite_coefficients(1)[0])
-    0.0
     """
+
+    mean: ClassVar[float] = RELU_MEAN
 
     name: ClassVar[str] = "centred_relu"
     breakpoints: tuple[float, ...] = field(default=(0.0,), init=False, repr=False)
 
     def __call__(self, z: Float[Tensor, "*shape"]) -> Float[Tensor, "*shape"]:
         return z.relu() - RELU_MEAN
-
-    def derivative(self, z: Float[Tensor, "*shape"]) -> Float[Tensor, "*shape"]:
-        return z.clone().gt_(0)  # in place: no pass over booleans, several times faster
 
     def hermite_coefficients(self, k_max: int) -> Float[np.ndarray, " k"]:
         return np.r_[0.0, hermite.ramp_coefficients(0.0, k_max)[1:]]
@@ -135,11 +140,6 @@ class TruncatedReLU(Activation):
     """sigma(z) = min(1, max(z, 0)), with sigma'(0) = sigma'(1) = 0.
 
     Source: Shi22.
-
-    Examples
-    --------
-    >>> TruncatedReLU().values(np.array([-1.0, 0.5, 2.0])).tolist()
-    [0.0, 0.5, 1.0]
     """
 
     name: ClassVar[str] = "truncated_relu"
@@ -157,17 +157,14 @@ class TruncatedReLU(Activation):
     def second_moment(self) -> float:
         return 0.5 - RELU_MEAN * math.exp(-0.5)
 
+    def values(self, z: Float[np.ndarray, "*shape"]) -> Float[np.ndarray, "*shape"]:
+        return np.clip(z, 0.0, 1.0)
+
 
 @final
 @dataclass(frozen=True)
 class Tanh(Activation):
-    """sigma(z) = tanh z.
-
-    Examples
-    --------
-    >>> Tanh().values(np.array([0.0])).tolist()
-    [0.0]
-    """
+    """sigma(z) = tanh z; its moments are by quadrature."""
 
     name: ClassVar[str] = "tanh"
 
@@ -176,6 +173,12 @@ class Tanh(Activation):
 
     def derivative(self, z: Float[Tensor, "*shape"]) -> Float[Tensor, "*shape"]:
         return 1 - z.tanh().square()
+
+    def values(self, z: Float[np.ndarray, "*shape"]) -> Float[np.ndarray, "*shape"]:
+        return np.tanh(z)
+
+    def derivative_values(self, z: Float[np.ndarray, "*shape"]) -> Float[np.ndarray, "*shape"]:
+        return 1 - np.tanh(z) ** 2
 
 
 @final
@@ -186,11 +189,6 @@ class Erf(Activation):
     c_{2m+1} = (2 / sqrt(3 pi)) (-1/3)^m / (m! (2m + 1)), even c_k = 0.
 
     Source: integration by parts; Williams 1997 for E sigma(Z)^2 = (2 / pi) arcsin(2/3).
-
-    Examples
-    --------
-    >>> Erf().hermite_coefficients(3).round(4).tolist()
-    [0.0, 0.6515, 0.0, -0.0724]
     """
 
     name: ClassVar[str] = "erf"
@@ -211,6 +209,9 @@ class Erf(Activation):
     def second_moment(self) -> float:
         return 2 / math.pi * math.asin(2 / 3)
 
+    def values(self, z: Float[np.ndarray, "*shape"]) -> Float[np.ndarray, "*shape"]:
+        return special.erf(z)
+
 
 @final
 @dataclass(frozen=True)
@@ -226,13 +227,6 @@ class Polynomial(Activation):
     ------
     ValueError
         If the coefficients are none or not finite.
-
-    Examples
-    --------
-    >>> import torch
-    >>> square = Polynomial((0.0, 0.0, 1.0))
-    >>> square(torch.tensor([3.0])).tolist(), square.hermite_coefficients(2).tolist()
-    ([9.0], [1.0, 0.0, 1.0])
     """
 
     name: ClassVar[str] = "polynomial"
@@ -251,6 +245,9 @@ class Polynomial(Activation):
 
     def derivative(self, z: Float[Tensor, "*shape"]) -> Float[Tensor, "*shape"]:
         return Polynomial(tuple(polynomial.polyder(self.coefficients).tolist()))(z)
+
+    def derivative_values(self, z: Float[np.ndarray, "*shape"]) -> Float[np.ndarray, "*shape"]:
+        return polynomial.polyval(z, polynomial.polyder(self.coefficients))
 
     def hermite_coefficients(self, k_max: int) -> Float[np.ndarray, " k"]:
         size = hermite.check_degree(k_max) + 1
@@ -277,6 +274,8 @@ class UserActivation(Activation):
         Where the function or its derivative jumps.
     slope : callable or None
         The derivative; None differentiates automatically (a kink has the value torch gives it).
+    arrays : (callable, callable) or None
+        The same function and derivative of float64 arrays, which theory reads without torch.
 
     Raises
     ------
@@ -294,6 +293,7 @@ class UserActivation(Activation):
     function: Callable[[Tensor], Tensor]
     breakpoints: tuple[float, ...] = ()
     slope: Callable[[Tensor], Tensor] | None = None
+    arrays: tuple[hermite.RealFunction, hermite.RealFunction] | None = None
 
     def __post_init__(self) -> None:
         hermite.check_breakpoints(self.breakpoints)
@@ -308,6 +308,12 @@ class UserActivation(Activation):
 
         pullback = torch.func.vjp(self, z)[1]
         return pullback(torch.ones_like(z))[0]
+
+    def values(self, z: Float[np.ndarray, "*shape"]) -> Float[np.ndarray, "*shape"]:
+        return _of_numpy(self, z) if self.arrays is None else self.arrays[0](z)
+
+    def derivative_values(self, z: Float[np.ndarray, "*shape"]) -> Float[np.ndarray, "*shape"]:
+        return _of_numpy(self.derivative, z) if self.arrays is None else self.arrays[1](z)
 
     def spec(self) -> dict[str, Any]:
         raise ValueError(

@@ -56,11 +56,19 @@ def _sine_slope(z: Tensor) -> Tensor:
     return z.cos() + z.sin()
 
 
+def _of_arrays(z: np.ndarray) -> np.ndarray:
+    return np.sin(z) - np.cos(z) + math.exp(-0.5)
+
+
+def _slope_of_arrays(z: np.ndarray) -> np.ndarray:
+    return np.cos(z) + np.sin(z)
+
+
 def sine_activation() -> Activation:
     """sin z - cos z + e^{-1/2} as an activation."""
     from gradfeat.maths.activations import UserActivation
 
-    return UserActivation(sine, (), _sine_slope)
+    return UserActivation(sine, (), _sine_slope, (_of_arrays, _slope_of_arrays))
 
 
 @dataclass(frozen=True)
