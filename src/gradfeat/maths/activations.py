@@ -69,7 +69,7 @@ class Activation(ABC):
         return _of_numpy(self.derivative, z)
 
     def derivative_second_moment(self) -> float:
-        """E sigma'(Z)^2, by quadrature."""
+        """E sigma'(Z)^2; by quadrature unless known."""
         return _mean_square(self.derivative_values, self.breakpoints)
 
 
@@ -157,9 +157,6 @@ class TruncatedReLU(Activation):
     def second_moment(self) -> float:
         return 0.5 - RELU_MEAN * math.exp(-0.5)
 
-    def values(self, z: Float[np.ndarray, "*shape"]) -> Float[np.ndarray, "*shape"]:
-        return np.clip(z, 0.0, 1.0)
-
 
 @final
 @dataclass(frozen=True)
@@ -211,6 +208,9 @@ class Erf(Activation):
 
     def values(self, z: Float[np.ndarray, "*shape"]) -> Float[np.ndarray, "*shape"]:
         return special.erf(z)
+
+    def derivative_second_moment(self) -> float:
+        return 4 / (math.pi * 5**0.5)
 
 
 @final
