@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Any, cast
 
 from fsspec import AbstractFileSystem
@@ -219,11 +220,18 @@ def _found(fs: AbstractFileSystem, info: Mapping[str, Any], name: str, below: st
 
 
 def _stamp(info: Mapping[str, Any]) -> str:
-    """All times and tags that the file system tells; of local files "created" is the ctime.
+    """The first time or tag that the file system tells; of local files the ctime beside.
 
     Every change of the contents sets the ctime, also one that puts size and mtime back.
     """
-    return " ".join(str(info[key]) for key in _STAMPS if key in info)
+    if "ino" in info:
+        return f"{info['mtime']} {info['created']}"
+    stamp = next((info[key] for key in _STAMPS if key in info), "")
+    match stamp:
+        case datetime():
+            return str(stamp.timestamp())
+        case _:
+            return str(stamp)
 
 
 def _visible(below: str) -> bool:
