@@ -70,6 +70,23 @@ def test_the_order_of_columns_and_further_ones_do_not_matter(capsys, tmp_path, f
     assert (tmp_path / "p").read_text() == (tmp_path / "q").read_text()
 
 
+def test_columns_are_kept_and_intervals_given(capsys, tmp_path, fit):
+    frame, out = fit
+    path = written(frame.assign(id=[f"{k:03d}" for k in range(len(frame))]), tmp_path)
+    words = ("predict", out, path, "--out", tmp_path / "p", "--keep", "id", "--keep", "a")
+    ran = gradfeat(capsys, *words, "--interval", "80")
+    assert (ran.code, ran.err) == (0, "")
+    found = pd.read_csv(tmp_path / "p", dtype={"id": str})
+    expected = load(out).predict(frame, interval=80)
+    assert list(found.columns) == ["id", "a", *expected.columns]
+    assert found["id"].iloc[7] == "007"
+    assert "80 % of new rows" in ran.out
+    for bad in (("--keep", "none"), ("--interval", "100"), ("--interval", "99.99")):
+        assert gradfeat(capsys, *words[:3], "--out", tmp_path / "q", *bad).code == 2
+    assert gradfeat(capsys, *words[:3], "--out", path).code == 2
+    assert not (tmp_path / "q").exists()
+
+
 def test_show_names_the_columns(capsys, fit):
     _, out = fit
     ran = gradfeat(capsys, "show", out / "model.gradfeat")
@@ -229,7 +246,7 @@ def test_odd_targets(capsys, tmp_path, name):
 @pytest.mark.usefixtures("no_page")
 def test_odd_names_and_sizes_print_as_they_are(capsys, tmp_path):
     frame = quantity().rename(columns={"a": "[bold] é", "b": "[/red]", "y": "[y] z"})
-    frame["[/red]"] *= 1e300
+    frame["[/red]"] *= 1e100
     folder = tmp_path / "a folder"
     folder.mkdir()
     table = written(frame, folder, "my [1] table.csv")

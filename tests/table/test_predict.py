@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+import os
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
 import pandas as pd
 import pytest
 
@@ -10,7 +15,7 @@ from gradfeat.rows.errors import SourceError
 from gradfeat.rows.sources.in_memory import FrameTables
 from gradfeat.rows.sources.open import tables
 from gradfeat.table.errors import TableError
-from gradfeat.table.predict import Predictor, write_predictions
+from gradfeat.table.predict import Predictor, check_output, write_predictions
 from gradfeat.table.table_model import TableModel
 from table.streamed_tables import mixed, parted
 
@@ -73,3 +78,96 @@ def test_what_cannot_be_read_is_missing_and_counted_over_all_pieces(model):
 def test_a_folder_that_is_not_there_is_one_sentence(tmp_path):
     with pytest.raises(TableError, match="Cannot write"):
         write_predictions(iter([mixed()]), tmp_path / "none" / "p.csv")
+
+
+ROWS = mixed(seed=1).head(60).assign(id=[f"{k:03d}" for k in range(60)])
+
+
+def places(folder) -> dict[str, object]:
+    """The same rows in one file, in files of other sizes, as Parquet, and in memory."""
+    ROWS.to_csv(folder / "t.csv", index=False)
+    ROWS.to_parquet(folder / "t.parquet", row_group_size=17)
+    (folder / "rows").mkdir()
+    for k, start in enumerate(range(0, 60, 25)):
+        ROWS.iloc[start : start + 25].to_csv(folder / "rows" / f"part-{k}.csv", index=False)
+    return {
+        "a file": tables(folder / "t.csv", piece_rows=7),
+        "files": tables(folder / "rows", piece_rows=11),
+        "Parquet": tables(folder / "t.parquet", piece_rows=9),
+        "memory": FrameTables(ROWS, 13),
+    }
+
+
+def test_kept_columns_stand_beside_their_rows_as_in_the_file(model, tmp_path):
+    plain = model.predict(ROWS)
+    for place, table in places(tmp_path).items():
+        frames = Predictor(model, keep=["id", "a,id"]).frames(table)
+        said = pd.concat(frames, ignore_index=True)
+        assert list(said.columns) == ["id", "a", "predicted_y"], place
+        assert said["id"].tolist() == ROWS["id"].tolist(), place
+        np.testing.assert_array_equal(said["a"].astype(float), ROWS["a"])
+        np.testing.assert_allclose(said["predicted_y"], plain["predicted_y"], rtol=ROUNDING)
+
+
+def test_intervals_stream_too(model, tmp_path):
+    model = replace(model, held=np.arange(1.0, 40.0))
+    for table in places(tmp_path).values():
+        said = pd.concat(Predictor(model, interval=90).frames(table), ignore_index=True)
+        expected = model.predict(ROWS, interval=90)
+        pd.testing.assert_frame_equal(said, expected, rtol=ROUNDING, atol=ROUNDING)
+        assert ((said["high_y"] - said["low_y"]).round(9) == 72.0).all()  # the 36th of 39
+
+
+@pytest.mark.parametrize(
+    ("keep", "words"), [("idd", "no column 'idd' to keep; did you mean 'id'"), ("z", "no column")]
+)
+def test_a_column_that_is_not_there_is_not_kept(model, keep, words):
+    with pytest.raises(TableError, match=words):
+        next(Predictor(model, keep=[keep]).frames(FrameTables(ROWS)))
+
+
+def test_a_column_named_as_predictions_are_is_not_kept(model):
+    table = FrameTables(ROWS.assign(predicted_y=1))
+    with pytest.raises(TableError, match="predictions have that name"):
+        next(Predictor(model, keep=["predicted_y"]).frames(table))
+
+
+def test_what_is_read_is_not_written_to(tmp_path):
+    folder = tmp_path / "rows"
+    folder.mkdir()
+    for name in ("a.csv", "b.csv"):
+        (folder / name).write_text("x\n1\n")
+    model = tmp_path / "m"
+    model.write_text("model")
+    (tmp_path / "link").symlink_to(folder / "a.csv")
+    (tmp_path / "hard").hardlink_to(folder / "b.csv")
+    for data in (folder, folder / "*.csv"):
+        for name in ("rows/a.csv", "rows/../rows/b.csv", "link", "hard", "m"):
+            with pytest.raises(TableError, match="is read by this command"):
+                check_output(tmp_path / name, str(data), model)
+    with pytest.raises(TableError, match="lies in the folder that is read"):
+        check_output(folder / "new.csv", str(folder), model)
+    check_output(tmp_path / "new.csv", str(folder), model)
+    check_output(folder / "new.csv", str(folder / "a.csv"), model)
+
+
+@pytest.mark.parametrize("kind", ["a folder", "a pipe", "a device"])
+def test_only_files_are_written_to(tmp_path, kind):
+    out = tmp_path / "out"
+    match kind:
+        case "a folder":
+            out.mkdir()
+        case "a pipe":
+            os.mkfifo(out)
+        case _:
+            out = Path(os.devnull)
+    with pytest.raises(TableError, match=f"it is {kind}"):
+        write_predictions(iter([mixed()]), out)
+
+
+def test_the_mode_of_an_old_file_is_kept(tmp_path):
+    out = tmp_path / "p.csv"
+    out.write_text("old")
+    out.chmod(0o640)
+    write_predictions(iter([mixed()]), out)
+    assert out.stat().st_mode & 0o777 == 0o640

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import json
 import math
+from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -91,3 +92,18 @@ def set_column(
         json.dumps([classes[k] for k in np.flatnonzero(row)], ensure_ascii=False) for row in inside
     ]
     return {f"set_{target}": names}
+
+
+def interval_sentence(target: str, classes: Sequence[str], rows: int, percent: float) -> str:
+    """What the columns hold, how often, and of which rows.
+
+    Examples
+    --------
+    >>> interval_sentence("y", (), 99, 90.0)
+    'low_y to high_y holds y in 90 % of new rows or more, if they come as the 99 held-out rows did.'
+    """
+    what = f"set_{target}" if classes else f"low_{target} to high_{target}"
+    return (
+        f"{what} holds {target} in {percent:g} % of new rows or more, if they come as the "
+        f"{rows:,} held-out rows did."
+    )

@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+import os
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import BinaryIO
 
+import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 
 from gradfeat.maths.files import replacing
 from gradfeat.rows.errors import SourceError
+from gradfeat.rows.sources.files import find_files
 from gradfeat.rows.sources.open import PARQUET_ENDINGS
 from gradfeat.rows.sources.tables import Tables
 from gradfeat.table.errors import TableError
+from gradfeat.table.kept_columns import KeptColumns, columns_to_keep
 from gradfeat.table.results import UnreadCells
 from gradfeat.table.table_model import TableModel
 
@@ -30,10 +34,17 @@ class Predictor:
     ----------
     model : TableModel
         What predicts, and tells how columns are read.
+    keep : sequence of str
+        Columns of the table that come before the predictions, as they stand in it.
+    interval : float, optional
+        Per cent of new rows whose target is to lie in the interval or set of classes that is given
+        beside its prediction.
     """
 
-    def __init__(self, model: TableModel) -> None:
-        self.model = model
+    def __init__(
+        self, model: TableModel, keep: Sequence[str] = (), interval: float | None = None
+    ) -> None:
+        self.model, self._keep, self._interval = model, keep, interval
         self._unread: dict[str, UnreadCells] = {}
         self._rows = 0
 
@@ -48,7 +59,8 @@ class Predictor:
         Raises
         ------
         TableError
-            When the columns are not those of the training table.
+            When the columns are not those of the training table, for columns to keep that are not
+            there or are named as predictions are, and for an interval that is out of reach.
         SourceError
             For rows that cannot be read, and infinite values.
         """
@@ -56,10 +68,23 @@ class Predictor:
         wanted = [name for name in encoder.columns_ if name in names]
         if len(wanted) < len(encoder.columns_):
             encoder.transform(pd.DataFrame(columns=list(names)))  # says which are missing
+        kept = KeptColumns(table, self._kept_names(table))
         for piece in table.select(wanted).read_as(encoder.cells).pieces():
             for frame in piece.read():
                 for start in range(0, len(frame), AT_ONCE):
-                    yield self._predicted(frame.iloc[start : start + AT_ONCE], piece.name)
+                    said = self._predicted(frame.iloc[start : start + AT_ONCE], piece.name)
+                    yield pd.concat([kept.take(len(said)), said], axis=1)
+
+    def _kept_names(self, table: Tables) -> list[str]:
+        nothing = np.empty((0, len(self.model.encoder.feature_names_)))
+        kept = columns_to_keep(self._keep, table.names)
+        for name in self.model.predicted(nothing, self._interval).columns:
+            if name in kept:
+                raise TableError(
+                    f"The column {name!r} was to be kept, and predictions have that name: rename "
+                    "it in the table, or leave it out."
+                )
+        return kept
 
     def _predicted(self, frame: pd.DataFrame, where: str) -> pd.DataFrame:
         try:
@@ -71,7 +96,48 @@ class Predictor:
             before = self._unread.get(one.column, first)
             self._unread[one.column] = replace(before, cells=before.cells + one.cells)
         self._rows += len(frame)
-        return self.model.predicted(X)
+        return self.model.predicted(X, self._interval)
+
+
+def check_output(out: Path, data: str, *others: Path) -> None:
+    """Refuse, before any work, to write over what is read.
+
+    Parameters
+    ----------
+    out : Path
+        The file to write.
+    data : str
+        The table: a file, folder, glob or URL.
+    *others : Path
+        Further files that are read.
+
+    Raises
+    ------
+    TableError
+        Where `out` is one of them, also by another name, or lies in a folder that is read as a
+        table, where it would be one of its files the next time.
+    SourceError
+        For data that is not there.
+    """
+    inputs = [Path(file.path) for file in find_files(data)]
+    if any(_same(out, one) for one in (*inputs, *others)):
+        raise TableError(
+            f"The file '{out}' is read by this command, so it is not written to: give another "
+            "file with --out."
+        )
+    if _within(out, Path(data)):
+        raise TableError(
+            f"The file '{out}' lies in the folder that is read, and would be one of its files the "
+            "next time: give a file elsewhere with --out."
+        )
+
+
+def _same(one: Path, other: Path) -> bool:
+    return os.path.exists(one) and os.path.exists(other) and os.path.samefile(one, other)
+
+
+def _within(out: Path, folder: Path) -> bool:
+    return folder.is_dir() and Path(os.path.realpath(out)).is_relative_to(folder.resolve())
 
 
 def write_predictions(frames: Iterable[pd.DataFrame], out: Path) -> int:

@@ -150,20 +150,40 @@ def _names(given: str) -> tuple[str, ...]:
 
 
 def predict(
-    model: Annotated[Path, typer.Argument(help="A model that `gradfeat fit` wrote.")],
+    model: Annotated[
+        Path, typer.Argument(help="A model that `gradfeat fit` wrote, or the folder of the fit.")
+    ],
     data: Annotated[
         str, typer.Argument(help="A table with the columns of the training table; also a folder.")
     ],
     out: Annotated[Path, typer.Option(help="CSV or .parquet file to write.")],
+    keep: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="Column of the table to copy beside the predictions, such as an identifier; again "
+            "for more, or with commas between them."
+        ),
+    ] = None,
+    interval: Annotated[
+        float | None,
+        typer.Option(
+            help="Per cent: add low and high ends (of classes: a set of them) that hold the target "
+            "of so many new rows.",
+            min=0.0,
+            max=100.0,
+        ),
+    ] = None,
 ) -> None:
-    """Predict the target for the rows of a table."""
+    """Predict the target for the rows of a table, in their order; of classes also probabilities."""
     from gradfeat.cli.table.models import predict_table
 
-    predict_table(model, data, out)
+    predict_table(model, data, out, tuple(keep or ()), interval)
 
 
 def refit(
-    model: Annotated[Path, typer.Argument(help="Gradient features that `gradfeat fit` wrote.")],
+    model: Annotated[
+        Path, typer.Argument(help="Gradient features that `gradfeat fit` wrote, or its folder.")
+    ],
     data: Annotated[Path, typer.Argument(help="A table with its columns and the new target.")],
     target: Annotated[str, typer.Option(help="Column to predict now.")],
     out: Annotated[Path, typer.Option(help="Model file to write.")],

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -12,22 +13,30 @@ from gradfeat.cli.terminal import Terminal
 from gradfeat.figures.scores import with_interval
 from gradfeat.rows.sources.open import tables
 from gradfeat.table.atomic import write_atomic
+from gradfeat.table.conformal import interval_sentence
 from gradfeat.table.notes import unread_sentence
-from gradfeat.table.predict import Predictor, write_predictions
+from gradfeat.table.predict import Predictor, check_output, write_predictions
 from gradfeat.table.refit import refit_model
 from gradfeat.table.results import Interval
-from gradfeat.table.saved import FEATURES, MODEL, load_table_model
+from gradfeat.table.saved import FEATURES, MODEL, load_table_model, model_file
 from gradfeat.table.table_model import TableModel
 
 
-def predict_table(model: Path, data: str, out: Path) -> None:
+def predict_table(
+    model: Path, data: str, out: Path, keep: Sequence[str], interval: float | None
+) -> None:
     """Write predictions for the rows of a table as CSV, or Parquet where `out` says so."""
     table_model, console = load_table_model(model), Terminal()
-    predictor = Predictor(table_model)
+    check_output(out, data, model_file(model))
+    predictor = Predictor(table_model, keep, interval)
     rows = write_predictions(predictor.frames(tables(data)), out)
     console.print(
         f"{rows:,} predictions of {table_model.target}: {out}", markup=False, soft_wrap=True
     )
+    if interval is not None:
+        rows = len(table_model.held)
+        words = interval_sentence(table_model.target, table_model.classes, rows, interval)
+        console.print(words, markup=False, soft_wrap=True)
     if predictor.unread:
         console.print(unread_sentence(predictor.unread), markup=False, soft_wrap=True)
 
@@ -35,6 +44,7 @@ def predict_table(model: Path, data: str, out: Path) -> None:
 def refit_table(model: Path, data: Path, target: str, out: Path, seed: int) -> None:
     """Fit the head of a model to another column, write the new model, print its scores."""
     source = load_table_model(model, FEATURES, MODEL)
+    check_output(out, str(data), model_file(model, FEATURES, MODEL))
     frame = source.read(data)
     new = refit_model(source, frame, target, data=data.name, seed=seed)
     write_atomic(out, new.to_bytes())
