@@ -14,15 +14,19 @@ import pyarrow.parquet as pq
 from gradfeat.maths.memory import available_memory, readable
 from gradfeat.rows.sources.open import PARQUET_ENDINGS, tables
 from gradfeat.rows.sources.tables import Cells, held
+from gradfeat.rows.sources.text_options import FOUND, TextOptions
 
 
 def read_table(
-    path: str | os.PathLike[str], cells: Mapping[str, Cells] | None = None
+    path: str | os.PathLike[str],
+    cells: Mapping[str, Cells] | None = None,
+    text: TextOptions = FOUND,
 ) -> pd.DataFrame:
     """Read CSV, TSV or other delimited text, Parquet or JSON lines; text may be gz.
 
-    The delimiter (comma, semicolon, tab or bar) is found from the text; fields may be quoted.
-    A decimal comma is understood where the comma is not the delimiter. The text must be UTF-8.
+    The separator (comma, semicolon, tab, bar or blanks), comments, whether there is a header, and
+    the encoding are found from the text; fields may be quoted. A decimal comma is understood where
+    the comma is not the separator.
 
     Parameters
     ----------
@@ -32,6 +36,9 @@ def read_table(
         What cells of delimited text are read as, each by itself: the ``cells`` of a fitted
         encoder, for rows that it is to encode. Left out: a column is read as numbers where each
         of its cells is one.
+
+    text : TextOptions
+        What is known of a text beforehand: its separator, comments, header, encoding.
 
     Returns
     -------
@@ -52,7 +59,7 @@ def read_table(
     ...     read_table(Path(folder, "a.csv")).to_dict("list")
     {'name': ['a;b'], 'size': [1.5]}
     """
-    return held(tables(path), cells)
+    return held(tables(path, text=text), cells)
 
 
 #: Rows beyond which a table streams, and the share of the free memory that it may take.

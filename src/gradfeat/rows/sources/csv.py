@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import csv
-import io
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
@@ -12,11 +11,10 @@ from ..errors import SourceError
 from ..source import PIECE_ROWS
 from .csv_layout import CsvLayout, infer_layout
 from .files import FoundFile, Paths, find_files
-from .records import record_ends
+from .looks import Looks, looks_of
 from .text import BOM, SAMPLE_BYTES, TextFile, TextTables, open_text, records
+from .text_options import FOUND, TextOptions
 from .words import first_and_more, listing, refuse_repeated
-
-DELIMITERS = (",", ";", "\t", "|")
 
 #: Rows from which it is decided what cells are read as.
 SAMPLE_ROWS = 20_000
@@ -27,12 +25,14 @@ def csv_tables(
     columns: Sequence[str] | None = None,
     piece_rows: int = PIECE_ROWS,
     storage_options: Mapping[str, Any] | None = None,
+    text: TextOptions = FOUND,
 ) -> TextTables:
     """CSV, TSV or other delimited text: a file, folder, glob, list, or fsspec URL.
 
-    The delimiter (comma, semicolon, tab or bar) is found from the text; fields may be quoted; a
-    decimal comma is understood where the comma is not the delimiter. Text is UTF-8. Kinds of
-    columns are decided from the first 20,000 rows and kept; numbers are read as float64.
+    The separator (comma, semicolon, tab, bar or blanks), comments, and whether there is a header
+    are found from the text (``looks``), and what is not plain is told in `remarks`; fields may be
+    quoted; a decimal comma is understood where the comma is not the delimiter. Kinds of columns
+    are decided from the first 20,000 rows and kept; numbers are read as float64.
 
     Parameters
     ----------
@@ -44,6 +44,8 @@ def csv_tables(
         Rows of a piece at most.
     storage_options : mapping, optional
         Given to the fsspec file system.
+    text : TextOptions
+        What is known of the text beforehand.
 
     Raises
     ------
@@ -59,91 +61,97 @@ def csv_tables(
     [{'x': [1.5], 'y': ['a\\nb']}, {'x': [2.0], 'y': ['c']}]
     """
     found = find_files(path, storage_options)
-    first, delimiter, names = open_csv(found[0])
+    first, looks = open_csv(found[0], text)
     files = [first]
     for file in found[1:]:
-        other, _, there = open_csv(file, delimiter)
-        if there != names:
-            raise SourceError(
-                f"the header of '{file.name}' ({listing(there)}) is not that of '{found[0].name}' "
-                f"({listing(names)}): give files with the same header."
-            )
+        other, there = open_csv(file, looks.told.over(text))
+        _refuse_unlike(found[0], looks, file, there)
         files.append(other)
-    layout = _layout(files, delimiter, names)
+    layout = _layout(files, looks)
     if columns is not None:
         layout = layout.select(columns, first_and_more(found[0].name, len(found)))
     return TextTables(files, layout, piece_rows)
 
 
-def open_csv(
-    file: FoundFile, delimiter: str | None = None
-) -> tuple[TextFile, str, tuple[str, ...]]:
-    """Read the header of a file: where the records begin, the delimiter, and the names.
+def _refuse_unlike(first: FoundFile, looks: Looks, other: FoundFile, there: Looks) -> None:
+    if (there.names, there.row_names) != (looks.names, looks.row_names):
+        raise SourceError(
+            f"the header of '{other.name}' ({listing(there.names)}) is not that of '{first.name}' "
+            f"({listing(looks.names)}): give files with the same header."
+        )
+
+
+def open_csv(file: FoundFile, options: TextOptions = FOUND) -> tuple[TextFile, Looks]:
+    """Read the first lines of a file: what it looks like, and where its rows begin.
 
     Parameters
     ----------
     file : FoundFile
-        Delimited text in UTF-8, perhaps gz.
-    delimiter : str, optional
-        Left out: found from the first rows.
+        Delimited text, perhaps gz.
+    options : TextOptions
+        What is known of it; left out: nothing.
 
     Raises
     ------
     SourceError
         For what is not such text, and for names that occur twice.
     """
-    text, sample = open_text(file)
+    text, sample = open_text(file, options.encoding, options.like and options.like.encoding)
     start = len(BOM) if sample.startswith(BOM) else 0
     if sample[start:].lstrip().startswith((b'{"', b"[{")):
         raise SourceError(
             f"'{file.name}' is JSON: call it .jsonl where each line is an object, or give CSV, TSV "
             "or Parquet."
         )
-    whole = sample if len(sample) < SAMPLE_BYTES else sample[: sample.rfind(b"\n") + 1] or sample
-    delimiter = delimiter or find_delimiter(whole[start:].decode("utf-8"))
     start += len(sample[start:]) - len(sample[start:].lstrip(b"\r\n"))
-    ends, _ = record_ends(sample[start:], delimiter)
-    end = start + (int(ends[0]) if len(ends) else len(sample) - start)
-    fields = next(
-        csv.reader(io.StringIO(sample[start:end].decode(), newline=""), delimiter=delimiter)
-    )
-    names = tuple(field.strip() or f"Unnamed: {i}" for i, field in enumerate(fields))
-    refuse_repeated(f"'{file.name}'", names)
+    rest = sample[start:]
+    whole = rest if len(sample) < SAMPLE_BYTES else rest[: rest.rfind(b"\n") + 1] or rest
+    _refuse_sparse(file.name, whole)
+    looks = looks_of(whole, options, file.name)
+    refuse_repeated(f"'{file.name}'", looks.names)
+    told = {"utf-8", options.encoding, options.like and options.like.encoding}
+    if text.encoding not in told:
+        looks = replace(looks, remarks=(_about_encoding(text.encoding), *looks.remarks))
+    end = start + _end(rest, looks)
     line = sample.count(b"\n", 0, end) + 1
-    return replace(text, body=end, line=line), delimiter, names
+    return replace(text, body=end, line=line), looks
 
 
-def _layout(files: Sequence[TextFile], delimiter: str, names: tuple[str, ...]) -> CsvLayout:
-    text = CsvLayout(delimiter, names, ("text",) * len(names), names, 0)
+_SPARSE = re.compile(rb"(?:[-+.\d]\S*(?: +\d+:[-+.\w]+)+ *\r?\n){2}")
+
+
+def _refuse_sparse(name: str, sample: bytes) -> None:
+    """Refuse tables whose rows do not say all of their columns, and those with a header of ARFF."""
+    what = "sparse rows as LIBSVM writes them" if _SPARSE.match(sample) else ""
+    if re.match(rb"(?:\s*%.*\n)*\s*@relation\b", sample, re.IGNORECASE):
+        what = "an ARFF file"
+    if what:
+        raise SourceError(
+            f"'{name}' is {what}: give CSV, TSV, Parquet or JSON lines with all columns in each "
+            "row."
+        )
+
+
+def _end(data: bytes, looks: Looks) -> int:
+    """Where the records before the first row end."""
+    if not looks.before:
+        return 0
+    ends = looks.row_ends(data, looks.record_ends(data)[0])
+    return int(ends[looks.before - 1]) if len(ends) >= looks.before else len(data)
+
+
+def _about_encoding(encoding: str) -> str:
+    if encoding.startswith("utf-16"):
+        return "the text is UTF-16"
+    return f"the text is not UTF-8 and was read as {encoding} (--encoding reads it otherwise)"
+
+
+def _layout(files: Sequence[TextFile], looks: Looks) -> CsvLayout:
+    names = looks.names
+    text = CsvLayout(looks, ("text",) * len(names), names, 0)
     for file in files:
         for span, data in records(file, text, SAMPLE_ROWS):
-            return infer_layout(data, span.rows, delimiter, names, file.file.name, span.line)
+            layout = infer_layout(data, span.rows, looks, file.file.name, span.line)
+            return replace(layout, selected=names[1:]) if looks.row_names else layout
     name = first_and_more(files[0].file.name, len(files))
     raise SourceError(f"{name} has no rows: give a table with at least one row.")
-
-
-def find_delimiter(sample: str) -> str:
-    """The delimiter that splits the rows into the same number of fields, two at least.
-
-    Where several do, the one with most fields; where none does, the one that splits most rows
-    as it splits the header. Text of a single column: a delimiter that does not occur in it.
-
-    Examples
-    --------
-    >>> find_delimiter('a;b\\n"1;2";3,5\\n')
-    ';'
-    """
-    return max(DELIMITERS, key=lambda delimiter: _score(sample, delimiter))
-
-
-def _score(sample: str, delimiter: str) -> tuple[bool, float, int]:
-    """Rank a delimiter: does it split the header, how many rows agree, into how many fields."""
-    reader = csv.reader(io.StringIO(sample, newline=""), delimiter=delimiter)
-    try:
-        widths = [len(row) for row in reader if row]
-    except csv.Error:
-        return (False, 0.0, 0)
-    if not widths:
-        return (False, 0.0, 0)
-    agreeing = sum(width == widths[0] for width in widths) / len(widths)
-    return (widths[0] > 1, agreeing, widths[0])

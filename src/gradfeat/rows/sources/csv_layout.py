@@ -16,9 +16,10 @@ import pyarrow.compute
 import pyarrow.csv as pacsv
 
 from ..errors import SourceError
-from .records import record_ends
+from .looks import Looks
 from .tables import Cells
 from .text import Layout
+from .text_options import TextOptions
 from .words import refuse_repeated, refuse_unknown
 
 #: Its functions are made when it is imported, which no type checker sees.
@@ -48,12 +49,10 @@ class CsvLayout(Layout):
 
     Attributes
     ----------
-    delimiter : str
-        One of :data:`DELIMITERS`.
-    names : tuple of str
-        All columns.
+    looks : Looks
+        How the text is written.
     kinds : tuple of Kind
-        How each of them is read.
+        How each of its columns is read.
     selected : tuple of str
         Those that are wanted.
     sampled : int
@@ -62,17 +61,31 @@ class CsvLayout(Layout):
         Whether a cell that is not of its column's kind is an error; else its chunk has text there.
     """
 
-    delimiter: str
-    names: tuple[str, ...]
+    looks: Looks
     kinds: tuple[Kind, ...]
     selected: tuple[str, ...]
     sampled: int
     strict: bool = True
 
     @property
+    def names(self) -> tuple[str, ...]:
+        """All columns, those that are not selected and the names of rows among them."""
+        return self.looks.names
+
+    @property
     def chosen(self) -> tuple[str, ...]:
         """Columns in the order asked for."""
         return self.selected
+
+    @property
+    def remarks(self) -> tuple[str, ...]:
+        """What was found of the text."""
+        return self.looks.remarks
+
+    @property
+    def told(self) -> TextOptions:
+        """What it tells of further files of its kind."""
+        return self.looks.told
 
     @property
     def cells(self) -> Mapping[str, Cells]:
@@ -102,7 +115,11 @@ class CsvLayout(Layout):
 
     def record_ends(self, data: bytes) -> tuple[np.ndarray, int | None]:
         """Line ends that are not quoted."""
-        return record_ends(data, self.delimiter)
+        return self.looks.record_ends(data)
+
+    def row_ends(self, data: bytes, ends: np.ndarray) -> np.ndarray:
+        """Those of records that are neither blank nor a comment."""
+        return self.looks.row_ends(data, ends)
 
     def frame(self, data: bytes, name: str, line: int) -> pd.DataFrame:
         """Some records as a data frame; missing numbers are NaN.
@@ -112,11 +129,12 @@ class CsvLayout(Layout):
         SourceError
             Naming the line of a record that does not fit.
         """
+        data = self.looks.plain(data)
         kinds = dict(zip(self.names, self.kinds, strict=True))
         types = {n: _TYPES.get(kinds[n], pa.string()) for n in self.names}
         try:
             try:
-                table = _parsed(data, self.delimiter, self.names, types, self.selected)
+                table = _parsed(data, self.looks.delimiter, self.names, types, self.selected)
             except pa.ArrowException as error:
                 if self.strict or _wrong_cell(str(error)) is None:
                     raise
@@ -132,8 +150,8 @@ class CsvLayout(Layout):
     def _cell_by_cell(self, data: bytes, kinds: Mapping[str, Kind]) -> pa.Table:
         """Columns of text where a cell is not of its kind, the others as their kind."""
         types = dict.fromkeys(self.names, pa.string())
-        texts = _parsed(data, self.delimiter, self.names, types, self.selected)
-        points = self.delimiter != ","
+        texts = _parsed(data, self.looks.delimiter, self.names, types, self.selected)
+        points = self.looks.delimiter != ","
         columns = [_converted(texts.column(n), kinds[n], points) for n in self.selected]
         return pa.table(columns, names=list(self.selected))
 
@@ -144,26 +162,35 @@ class CsvLayout(Layout):
         if not self.strict:
             return _converted(pa.array(texts), "numbers", points=True).to_pandas()
         record = int(wrong.to_numpy().argmax())
-        where = f"'{name}', line {_line(data, self.delimiter, record + 1, line):,}"
+        where = f"'{name}', line {_line(data, self.looks.delimiter, record + 1, line):,}"
         raise SourceError(self._wrong_value(where, str(texts.name), texts.iloc[record]))
 
     def _fault(self, message: str, data: bytes, name: str, line: int) -> str:
         """What is wrong, from the reader's message."""
         row = re.search(r"Row #(\d+)", message)
-        number = _line(data, self.delimiter, int(row[1]), line) if row else line
+        number = _line(data, self.looks.delimiter, int(row[1]), line) if row else line
         where = f"'{name}', line {number:,}"
         ragged = re.search(r"Expected (\d+) columns?, got (\d+)", message)
         wrong = _wrong_cell(message)
         if ragged:
             return (
                 f"{where} has {ragged[2]} field{'s' * (ragged[2] != '1')} where the header has "
-                f"{ragged[1]}: mend that line, or quote fields that contain the delimiter."
+                f"{ragged[1]}: mend that line, or quote fields that contain the delimiter"
+                f"{self._comment_there(data, number - line)}."
             )
         if wrong is not None:
             return self._wrong_value(where, self.names[wrong[0]], wrong[1])
         if "UTF8" in message:
-            return f"{where} is not UTF-8 text: convert the file with iconv."
+            return f"{where} is not UTF-8 text: give its encoding with --encoding, such as latin-1."
         return f"{where} cannot be read ({message.splitlines()[0][:120]}): mend that line."
+
+    def _comment_there(self, data: bytes, line: int) -> str:
+        """A hint, where the line (from 0) begins as comments do."""
+        mark = re.match(rb"\s*(//|--|[#%!])", data.split(b"\n")[line])
+        if not mark:
+            return ""
+        found = mark[1].decode()
+        return f"; lines that begin with {found} are left out with --comment '{found}'"
 
     def _wrong_value(self, where: str, column: str, value: str) -> str:
         kind = self.kinds[self.names.index(column)]
@@ -234,9 +261,7 @@ def _parsed(
     )
 
 
-def infer_layout(
-    sample: bytes, rows: int, delimiter: str, names: Sequence[str], where: str, line: int
-) -> CsvLayout:
+def infer_layout(sample: bytes, rows: int, looks: Looks, where: str, line: int) -> CsvLayout:
     """The kind of each column, from the first rows; a column with no value is numbers.
 
     Raises
@@ -246,10 +271,13 @@ def infer_layout(
 
     Examples
     --------
-    >>> infer_layout(b"1;2,5;a\\n", 1, ";", ["x", "y", "z"], "a.csv", 2).kinds
+    >>> looks = Looks(";", names=("x", "y", "z"))
+    >>> infer_layout(b"1;2,5;a\\n", 1, looks, "a.csv", 2).kinds
     ('numbers with a decimal comma', 'numbers with a decimal comma', 'text')
     """
-    text = CsvLayout(delimiter, tuple(names), ("text",) * len(names), tuple(names), rows)
+    names, delimiter = looks.names, looks.delimiter
+    text = CsvLayout(looks, ("text",) * len(names), names, rows)
+    sample = looks.plain(sample)
     try:
         table = _parsed(sample, delimiter, names, {}, names)
         texts = _parsed(sample, delimiter, names, dict.fromkeys(names, pa.string()), names)

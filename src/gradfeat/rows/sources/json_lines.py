@@ -78,6 +78,7 @@ def json_tables(
     columns: Sequence[str] | None = None,
     piece_rows: int = PIECE_ROWS,
     storage_options: Mapping[str, Any] | None = None,
+    encoding: str | None = None,
 ) -> TextTables:
     """JSON lines: a file, folder, glob, list, or fsspec URL, gz too.
 
@@ -87,6 +88,8 @@ def json_tables(
     ----------
     path, columns, piece_rows, storage_options
         As of :func:`~gradfeat.rows.sources.csv.csv_tables`.
+    encoding : str, optional
+        Of its characters; left out: found.
 
     Raises
     ------
@@ -103,7 +106,7 @@ def json_tables(
     found = find_files(path, storage_options)
     files = []
     for file in found:
-        text, sample = open_text(file)
+        text, sample = open_text(file, encoding)
         files.append(replace(text, body=len(BOM) if sample.startswith(BOM) else 0))
     names = _names(files)
     where = first_and_more(found[0].name, len(found))

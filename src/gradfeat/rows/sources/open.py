@@ -22,6 +22,7 @@ from .numeric import Numbers, NumericSource
 from .parquet import ParquetTables
 from .table_rows import Missing, TableRows
 from .tables import Tables
+from .text_options import FOUND, TextOptions
 
 PARQUET_ENDINGS = (".parquet", ".pq")
 JSON_ENDINGS = (".jsonl", ".ndjson", ".json")
@@ -33,6 +34,7 @@ def tables(
     columns: Sequence[str] | None = None,
     piece_rows: int = PIECE_ROWS,
     storage_options: Mapping[str, Any] | None = None,
+    text: TextOptions = FOUND,
 ) -> Tables:
     """A table by its first file: Parquet, JSON lines by their ending, or delimited text.
 
@@ -48,6 +50,8 @@ def tables(
         Rows of a chunk at most.
     storage_options : mapping, optional
         Given to the fsspec file system.
+    text : TextOptions
+        What is known of a text beforehand.
 
     Raises
     ------
@@ -67,10 +71,9 @@ def tables(
         return ParquetTables(path, columns, piece_rows, storage_options)
     if start.startswith(b"\x93NUM"):
         raise SourceError(f"'{first.name}' is a .npy file: give it to from_npy(X_path, y_path).")
-    make = (
-        json_tables if first.path.lower().removesuffix(".gz").endswith(JSON_ENDINGS) else csv_tables
-    )
-    return make(path, columns, piece_rows, storage_options)
+    if first.path.lower().removesuffix(".gz").endswith(JSON_ENDINGS):
+        return json_tables(path, columns, piece_rows, storage_options, text.encoding)
+    return csv_tables(path, columns, piece_rows, storage_options, text)
 
 
 def from_arrays(

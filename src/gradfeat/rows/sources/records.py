@@ -13,6 +13,9 @@ from ..errors import SourceError
 #: Offsets after each record of some bytes, and where a quote opens that is not closed.
 FindEnds = Callable[[bytes], tuple[np.ndarray, int | None]]
 
+#: Of such offsets those of records that are rows.
+KeepRows = Callable[[bytes, np.ndarray], np.ndarray]
+
 _BLOCK = 2**24
 _LONGEST_RECORD = 2**26
 
@@ -75,10 +78,33 @@ def _ends_beside_stray_quotes(
     return ends[~inside], None if fields[-1][1] else fields[-1].start()
 
 
+def not_blank(data: bytes, ends: np.ndarray) -> np.ndarray:
+    """Of offsets after each record those of records that are no blank lines.
+
+    Examples
+    --------
+    >>> not_blank(b"a\\n\\nb\\n", np.array([2, 3, 5])).tolist()
+    [2, 5]
+    """
+    if not len(ends):
+        return ends
+    values = np.frombuffer(data, np.uint8)
+    starts = np.concatenate([[0], ends[:-1]])
+    length = ends - starts
+    line_end = np.isin(values[starts], (ord("\r"), ord("\n")))
+    return ends[~(line_end & (length <= 2))]
+
+
 def spans(
-    read: Callable[[int], bytes], find: FindEnds, rows: int, name: str, offset: int, line: int
+    read: Callable[[int], bytes],
+    find: FindEnds,
+    rows: int,
+    name: str,
+    offset: int,
+    line: int,
+    keep: KeepRows = not_blank,
 ) -> Iterator[tuple[Span, bytes]]:
-    """All records from here on, `rows` at a time (blank lines are no records), with their bytes.
+    """All records from here on, `rows` at a time (of those that are rows), with their bytes.
 
     Parameters
     ----------
@@ -92,6 +118,8 @@ def spans(
         Of the file, for messages.
     offset, line : int
         Of the first record, from 0 and from 1.
+    keep : callable
+        Which records are rows; left out: those that are no blank lines.
 
     Raises
     ------
@@ -112,7 +140,7 @@ def spans(
         _refuse_open(data, ends, open_quote, not block, name, line)
         if not block and data and not data.endswith(b"\n"):
             ends = np.append(ends, len(data))
-        full = _not_blank(data, ends)
+        full = keep(data, ends)
         cuts = full[rows - 1 :: rows]
         left = len(full) - rows * len(cuts)
         start = 0
@@ -130,16 +158,6 @@ def _with_rest(cuts: list[int], rows: int, end: int, left: int) -> Iterator[tupl
     yield from ((cut, rows) for cut in cuts)
     if left:
         yield end, left
-
-
-def _not_blank(data: bytes, ends: np.ndarray) -> np.ndarray:
-    if not len(ends):
-        return ends
-    values = np.frombuffer(data, np.uint8)
-    starts = np.concatenate([[0], ends[:-1]])
-    length = ends - starts
-    line_end = np.isin(values[starts], (ord("\r"), ord("\n")))
-    return ends[~(line_end & (length <= 2))]
 
 
 def _refuse_open(

@@ -12,6 +12,7 @@ import pandas as pd
 from ...maths.blocks import Block
 from ..source import Piece, Source
 from .numeric import NumericSource
+from .text_options import TextOptions
 
 #: What the cells of a column of text are read as.
 Cells = Literal["numbers", "truth values", "text"]
@@ -47,6 +48,16 @@ class Tables(Source[pd.DataFrame]):
         SourceError
             For a column that is not there.
         """
+
+    @property
+    def remarks(self) -> tuple[str, ...]:
+        """What was found of how the table is written, in sentences; nothing where it is plain."""
+        return ()
+
+    @property
+    def text(self) -> TextOptions:
+        """How its text is written, which further files of its kind may be told."""
+        return TextOptions()
 
     @property
     def cells(self) -> Mapping[str, Cells]:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import gzip
+import io
 import zlib
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import BinaryIO, Literal, cast
 
 import numpy as np
@@ -16,8 +17,10 @@ import pandas as pd
 from ..errors import SourceError
 from ..source import Piece
 from .files import FoundFile, reading
-from .records import Span, spans
+from .records import Span, not_blank, spans
 from .tables import Cells, Tables
+from .text_encoding import Recoded, decodes, found_encoding
+from .text_options import TextOptions
 from .words import checked_piece_rows, first_and_more
 
 #: Bytes from which it is told whether a file is such text at all.
@@ -47,7 +50,9 @@ class TextFile:
     file : FoundFile
         The file.
     zipped : bool
-        Whether it is gz, and so can be read from the start alone.
+        Whether it is gz.
+    encoding : str
+        Of its characters; they are read as UTF-8.
     line_ends : {"feed", "return"}
         What ends its lines; carriage returns are read as line feeds.
     body, line : int
@@ -56,13 +61,34 @@ class TextFile:
 
     file: FoundFile
     zipped: bool
-    line_ends: Literal["feed", "return"]
+    encoding: str = "utf-8"
+    line_ends: Literal["feed", "return"] = "feed"
     body: int = 0
     line: int = 1
 
+    @property
+    def from_start(self) -> bool:
+        """Whether it can be read from the start alone: gz, and what is not UTF-8."""
+        return self.zipped or self.encoding != "utf-8"
+
     @contextmanager
     def opened(self) -> Iterator[BinaryIO]:
-        """The text as a stream.
+        """The text as a stream of UTF-8.
+
+        Raises
+        ------
+        SourceError
+            Where it cannot be read.
+        """
+        with self._bytes() as raw:
+            if self.encoding == "utf-8":
+                yield raw
+            else:
+                yield io.BufferedReader(Recoded(raw, self.encoding, self.file.name), 2**20)
+
+    @contextmanager
+    def _bytes(self) -> Iterator[BinaryIO]:
+        """The text as a stream of its own bytes.
 
         Raises
         ------
@@ -87,32 +113,47 @@ class TextFile:
         return data.replace(b"\r", b"\n") if self.line_ends == "return" else data
 
 
-def open_text(file: FoundFile) -> tuple[TextFile, bytes]:
-    """A file of UTF-8 text, perhaps gz, and its first bytes.
+def open_text(
+    file: FoundFile, encoding: str | None = None, likely: str | None = None
+) -> tuple[TextFile, bytes]:
+    """A file of text, perhaps gz, and its first characters as UTF-8.
+
+    Parameters
+    ----------
+    file : FoundFile
+        The file.
+    encoding : str, optional
+        Of its characters; left out: found from the first bytes.
+    likely : str, optional
+        The encoding where it is found that it is not UTF-8.
 
     Raises
     ------
     SourceError
-        For what is not such text.
+        For what is not text.
     """
-    text = TextFile(file, file.bytes(0, 2) == b"\x1f\x8b", "feed")
-    with text.opened() as stream:
-        sample = stream.read(SAMPLE_BYTES)
-    _refuse_others(file.name, sample)
-    _refuse_undecodable(file.name, sample)
+    zipped = file.bytes(0, 2) == b"\x1f\x8b"
+    with TextFile(file, zipped).opened() as stream:
+        start = stream.read(SAMPLE_BYTES)
+    cut = len(start) == SAMPLE_BYTES
+    encoding = encoding or found_encoding(start, cut, likely)
+    if not encoding.startswith("utf-16"):
+        _refuse_others(file.name, start)
+    text = TextFile(file, zipped, encoding)
+    if encoding == "utf-8":
+        sample = start
+        _refuse_undecodable(file.name, start, cut)
+    else:
+        with text.opened() as stream:
+            sample = stream.read(SAMPLE_BYTES)
     if not sample.removeprefix(BOM).strip():
         raise SourceError(f"'{file.name}' is blank: give a table with a header and rows.")
     if b"\n" not in sample and b"\r" in sample.strip():
-        text = TextFile(file, text.zipped, "return")
+        text = replace(text, line_ends="return")
     return text, text.in_line_feeds(sample)
 
 
 def _refuse_others(name: str, data: bytes) -> None:
-    if data[:2] in (b"\xff\xfe", b"\xfe\xff"):
-        raise SourceError(
-            f"'{name}' is UTF-16 text: convert it, for example with "
-            "`iconv -f utf-16 -t utf-8 OLD > NEW`."
-        )
     what = next((what for start, what in _OTHERS.items() if data.startswith(start)), "")
     if data[:2000].lstrip().lower().startswith(_PAGES):
         what = "an HTML or XML page"
@@ -132,15 +173,12 @@ def _is_binary(data: bytes) -> bool:
     return b"\0" in data or found > len(sample) // 100
 
 
-def _refuse_undecodable(name: str, sample: bytes) -> None:
-    whole = sample if len(sample) < SAMPLE_BYTES else sample[: sample.rfind(b"\n") + 1] or sample
-    try:
-        whole.decode("utf-8")
-    except UnicodeDecodeError as error:
+def _refuse_undecodable(name: str, sample: bytes, cut: bool) -> None:
+    if not decodes(sample, "utf-8", cut):
         raise SourceError(
-            f"'{name}' is not UTF-8 text (byte {whole[error.start]:#04x} at offset {error.start}): "
-            "convert it, for example with `iconv -f latin1 -t utf-8 OLD > NEW`."
-        ) from error
+            f"'{name}' is not UTF-8 text, as it was said to be: leave out --encoding, or give "
+            "another one, such as latin-1."
+        )
 
 
 class Layout(ABC):
@@ -164,9 +202,23 @@ class Layout(ABC):
     def read_as(self, cells: Mapping[str, Cells]) -> Layout:
         """As :meth:`~gradfeat.rows.sources.tables.Tables.read_as`."""
 
+    @property
+    def remarks(self) -> tuple[str, ...]:
+        """What was found of the text that no option told, in sentences."""
+        return ()
+
+    @property
+    def told(self) -> TextOptions:
+        """What it tells of further files of its kind."""
+        return TextOptions()
+
     @abstractmethod
     def record_ends(self, data: bytes) -> tuple[np.ndarray, int | None]:
         """Offsets after each record, and where a quote opens that is not closed."""
+
+    def row_ends(self, data: bytes, ends: np.ndarray) -> np.ndarray:
+        """Of the offsets `ends` after each record those of records that are rows."""
+        return not_blank(data, ends)
 
     @abstractmethod
     def frame(self, data: bytes, name: str, line: int) -> pd.DataFrame:
@@ -207,14 +259,14 @@ class TextTables(Tables):
     """Text files of one layout in pieces of at most `piece_rows` records.
 
     Plain files are scanned once, here, and are then ranges of bytes that can be read in any order;
-    a gz file is read from its start each time, in one process.
+    a file that is gz or not UTF-8 is read from its start each time, in one process.
     """
 
     def __init__(self, files: Sequence[TextFile], layout: Layout, piece_rows: int) -> None:
         self.piece_rows = checked_piece_rows(piece_rows)
         self.files, self.layout = tuple(files), layout
-        zipped = any(file.zipped for file in files)
-        self.spans = None if zipped else tuple(self._scanned(file) for file in files)
+        whole = any(file.from_start for file in files)
+        self.spans = None if whole else tuple(self._scanned(file) for file in files)
 
     def _scanned(self, file: TextFile) -> tuple[Span, ...]:
         return tuple(span for span, _ in records(file, self.layout, self.piece_rows))
@@ -231,14 +283,14 @@ class TextTables(Tables):
 
     @property
     def rows(self) -> int | None:
-        """Records of all files; None where one of them is gz."""
+        """Records of all files; None where one of them is read from its start."""
         if self.spans is None:
             return None
         return sum(span.rows for found in self.spans for span in found)
 
     @property
     def count(self) -> int | None:
-        """Ranges of bytes; None where one of the files is gz."""
+        """Ranges of bytes; None where one of the files is read from its start."""
         return None if self.spans is None else sum(len(found) for found in self.spans)
 
     @property
@@ -249,13 +301,23 @@ class TextTables(Tables):
 
     @property
     def parallel(self) -> bool:
-        """Whether no file is gz."""
+        """Whether files are ranges of bytes."""
         return self.spans is not None
 
     @property
     def cells(self) -> Mapping[str, Cells]:
         """As decided from the first rows, or imposed."""
         return self.layout.cells
+
+    @property
+    def remarks(self) -> tuple[str, ...]:
+        """What was found of the text."""
+        return self.layout.remarks
+
+    @property
+    def text(self) -> TextOptions:
+        """How the text is written."""
+        return replace(self.layout.told, encoding=self.files[0].encoding)
 
     def select(self, columns: Sequence[str]) -> TextTables:
         """The same rows with these columns alone."""
@@ -272,7 +334,7 @@ class TextTables(Tables):
         return same
 
     def pieces(self) -> Iterator[TextPiece]:
-        """Ranges of bytes; where a file is gz, the text itself as it is read."""
+        """Ranges of bytes; where a file is read from its start, the text itself as it is read."""
         if self.spans is None:
             yield from self._read_through()
             return
@@ -301,4 +363,5 @@ def records(file: TextFile, layout: Layout, rows: int) -> Iterator[tuple[Span, b
         def read(size: int) -> bytes:
             return file.in_line_feeds(stream.read(size))
 
-        yield from spans(read, layout.record_ends, rows, file.file.name, file.body, file.line)
+        find, keep = layout.record_ends, layout.row_ends
+        yield from spans(read, find, rows, file.file.name, file.body, file.line, keep)

@@ -1,0 +1,350 @@
+"""What a delimited text looks like: its separator, comments, header and names of rows."""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from ..errors import SourceError
+from .first_record import Fields, is_header, is_number, is_row, looks_like_row
+from .records import not_blank, record_ends
+from .text_options import BLANKS, TextOptions
+from .words import listing
+
+DELIMITERS = (",", ";", "\t", "|")
+
+#: What comments begin with, where it need not be told.
+_MARKS = ("#", "%")
+
+#: Records by which it is decided, and lines before the header at most.
+_RECORDS, _MOST_TITLES = 1_000, 20
+
+_GENERATED = re.compile(r"column_[1-9]\d*")
+_BETWEEN_BLANKS = re.compile(
+    rb'((?:(?<=[\n \t])|\A)"(?:[^"]|"")*")|^[ \t]+|[ \t]+(?=\r?$)|([ \t]+)', re.MULTILINE
+)
+
+
+@dataclass(frozen=True)
+class Looks:
+    """How a delimited text is written.
+
+    Attributes
+    ----------
+    separator, comment : str
+        As of :class:`~gradfeat.rows.sources.text_options.TextOptions`; no comments: empty.
+    header : bool
+        Whether a line names the columns.
+    row_names : bool
+        Whether the first field of each row has no name in the header, as R writes tables.
+    names : tuple of str
+        The columns, that of the names of rows first where there is one.
+    before : int
+        Records before the first row: header, and lines above it that are no part of the table.
+    padded : bool
+        Whether blanks stand between separators and quotes.
+    remarks : tuple of str
+        What was found and not told, in sentences.
+    """
+
+    separator: str = ","
+    comment: str = ""
+    header: bool = True
+    row_names: bool = False
+    names: tuple[str, ...] = ()
+    before: int = 1
+    padded: bool = False
+    remarks: tuple[str, ...] = ()
+
+    @property
+    def told(self) -> TextOptions:
+        """The same for further files."""
+        names = () if self.header else self.names
+        header = None if self.header and not self.before else self.header
+        return TextOptions(self.separator, self.comment, header, names=names)
+
+    @property
+    def delimiter(self) -> str:
+        """Between the fields of :meth:`plain` text."""
+        return "\t" if self.separator == BLANKS else self.separator
+
+    def plain(self, data: bytes) -> bytes:
+        """The same lines, comments emptied, one delimiter between fields.
+
+        Examples
+        --------
+        >>> Looks(BLANKS, "#").plain(b'# a\\n 1   "b c"  2 \\n')
+        b'\\n1\\t"b c"\\t2\\n'
+        """
+        if self.comment:
+            data = self._comments.sub(b"", data)
+        if self.padded:
+            separator = self.separator.encode()
+            data = re.sub(re.escape(separator) + rb' +(?=")', separator, data)
+        if self.separator != BLANKS:
+            return data
+        return _BETWEEN_BLANKS.sub(lambda found: found[1] or (found[2] and b"\t") or b"", data)
+
+    @property
+    def _comments(self) -> re.Pattern[bytes]:
+        return re.compile(rb"^[ \t]*" + re.escape(self.comment.encode()) + rb"[^\r\n]*", re.M)
+
+    def record_ends(self, data: bytes) -> tuple[np.ndarray, int | None]:
+        """Offsets after each record, and where a quote opens that is not closed."""
+        if self.comment:
+            data = self._comments.sub(lambda found: b" " * len(found[0]), data)
+        return record_ends(data, " \t" if self.separator == BLANKS else self.separator)
+
+    def row_ends(self, data: bytes, ends: np.ndarray) -> np.ndarray:
+        """Of such offsets those after rows: neither blank nor a comment."""
+        full = not_blank(data, ends)
+        if not self.comment and self.separator != BLANKS:
+            return full
+        starts = np.concatenate([[0], ends[:-1]])[np.isin(ends, full)].tolist()
+        mark = self.comment.encode()
+        kept = [not _is_nothing(data[a:b], mark) for a, b in zip(starts, full, strict=True)]
+        return full[np.array(kept, dtype=bool)]
+
+
+def _is_nothing(record: bytes, mark: bytes) -> bool:
+    text = record[:200].lstrip(b" \t")
+    return (bool(mark) and text.startswith(mark)) or not (text.strip() or record.strip())
+
+
+def looks_of(sample: bytes, options: TextOptions, name: str) -> Looks:
+    """What some first lines of a text tell, and `options`, which win.
+
+    Parameters
+    ----------
+    sample : bytes
+        The lines, in UTF-8.
+    options : TextOptions
+        What is known beforehand.
+    name : str
+        Of the file, for messages.
+
+    Raises
+    ------
+    SourceError
+        For a first line that may be a header as well as a row.
+
+    Examples
+    --------
+    >>> found = looks_of(b"# from a lab\\n1.5 2 a\\n1.7 3 b\\n", TextOptions(), "a.txt")
+    >>> found.separator, found.comment, found.header, found.names
+    (' ', '#', False, ('column_1', 'column_2', 'column_3'))
+    """
+    found = _looks(sample, options, name)
+    if options.like is None or set(options.wanted) <= set(found.names):
+        return found
+    return _looks(sample, options.over(options.like), name)
+
+
+def _looks(sample: bytes, options: TextOptions, name: str) -> Looks:
+    comment = options.comment if options.comment is not None else _comment(sample)
+    found = Looks(",", comment)
+    found = replace(found, separator=options.separator or _separator(sample, found, options))
+    found = _padded(sample, found)
+    rows = _records(sample, found)
+    if not rows:
+        return replace(found, before=0)
+    if options.header is None:
+        _refuse_either(rows, options, name)
+    titles = 0 if options.header is False else _titles(rows)
+    return _with_names(found, rows[titles:], titles, _commented(sample, found), options)
+
+
+def _with_names(
+    found: Looks, rows: list[Fields], titles: int, commented: Fields, options: TextOptions
+) -> Looks:
+    first, others = [cell.strip() for cell in rows[0]], rows[1:]
+    width = Counter(map(len, others)).most_common(1)[0][0] if others else len(first)
+    header = options.header
+    if header is None:
+        header = _has_header(first, others, options)
+    named = len(commented) == len(first) and _names_columns(commented, found, options)
+    if named and not (header and (is_header(first, others) or set(first) & set(options.wanted))):
+        found = replace(found, before=titles, names=_named(commented))
+    elif header:
+        more = 1 < len(first) == width - 1
+        row_names = more and any(row[-1].strip() for row in others)
+        names = _named([*first, *([""] if more and not row_names else [])])
+        names = ("row name", *names) if row_names else names
+        found = replace(found, row_names=row_names, before=titles + 1, names=names)
+    else:
+        names = _without_header(len(first), options)
+        found = replace(found, header=False, before=0, names=names)
+    return replace(found, remarks=tuple(_remarks(found, first, titles, options)))
+
+
+def _refuse_either(rows: list[Fields], options: TextOptions, name: str) -> None:
+    """Refuse a first record of which a wanted name is also a value in its column."""
+    first = [cell.strip() for cell in rows[0]]
+    for wanted in options.wanted:
+        if wanted not in first or is_number(wanted):
+            continue
+        place = first.index(wanted)
+        below = {row[place].strip() for row in rows[1:] if len(row) == len(first)}
+        if wanted in below and is_row(first, rows[1:]):
+            raise SourceError(
+                f"'{name}' begins with {listing(first)}, which looks like a row and no header: "
+                f"give --no-header, with which {wanted!r} stands in 'column_{place + 1}', or "
+                "--header where that line does name the columns."
+            )
+
+
+def _names_columns(commented: Fields, found: Looks, options: TextOptions) -> bool:
+    """Whether a comment names the columns: one of them is asked for, or it is no sentence."""
+    cells = {cell.strip() for cell in commented}
+    if cells & set(options.wanted):
+        return True
+    return found.separator != BLANKS and len(cells) == len(commented) and "" not in cells
+
+
+def _named(cells: Fields) -> tuple[str, ...]:
+    return tuple(cell.strip() or f"Unnamed: {i}" for i, cell in enumerate(cells))
+
+
+def _without_header(width: int, options: TextOptions) -> tuple[str, ...]:
+    like = options.like or options
+    fewer = tuple(name for name in like.names if name != like.target)
+    if width == len(fewer) < len(like.names):
+        return fewer
+    return tuple(f"column_{i}" for i in range(1, width + 1))
+
+
+def _remarks(found: Looks, first: Fields, titles: int, options: TextOptions) -> Iterator[str]:
+    if found.separator == BLANKS and options.separator is None:
+        yield "fields stand between blanks"
+    elif found.separator not in DELIMITERS and options.separator is None:
+        yield f"fields are separated by {found.separator!r}"
+    if found.comment and options.comment is None:
+        yield f"lines that begin with {found.comment!r} are comments"
+    if titles:
+        lines = "line" if titles == 1 else f"{titles} lines"
+        yield f"the first {lines} above the header left out"
+    if found.header and found.before == titles:
+        yield "the names of columns stand in the last comment"
+    if not found.header and options.header is None:
+        yield (
+            "the first line is a row, not a header (--header reads it as one): columns are "
+            f"{found.names[0]} to {found.names[-1]}"
+        )
+    if found.header and options.header is None and looks_like_row(first):
+        yield "the first line is the header, of numbers (--no-header reads it as a row)"
+    if found.row_names:
+        yield "the names of rows, which R writes before the first column, are left out"
+
+
+def _comment(sample: bytes) -> str:
+    """The mark that the first lines begin with, if others do not."""
+    lines = [line for line in sample.decode("utf-8", "replace").splitlines() if line.strip()]
+    for mark in _MARKS:
+        begins = [line.lstrip().startswith(mark) for line in lines]
+        if begins and begins[0] and not all(begins):
+            return mark
+    return ""
+
+
+def _commented(sample: bytes, found: Looks) -> Fields:
+    """The fields of the last comment before the first row."""
+    last = ""
+    for line in sample.decode("utf-8", "replace").splitlines():
+        text = line.strip()
+        if not found.comment or (text and not text.startswith(found.comment)):
+            break
+        last = text.lstrip(found.comment) or last
+    rows = _records(last.encode(), replace(found, comment=""))
+    return rows[0] if rows else ()
+
+
+def _records(sample: bytes, found: Looks) -> list[Fields]:
+    text = found.plain(sample).decode("utf-8", "replace")
+    reader = csv.reader(io.StringIO(text, newline=""), delimiter=found.delimiter)
+    rows: list[Fields] = []
+    try:
+        for row in reader:
+            if row:
+                rows.append(row)
+            if len(rows) == _RECORDS:
+                break
+    except csv.Error:
+        return []
+    return rows
+
+
+def _padded(sample: bytes, found: Looks) -> Looks:
+    """With blanks between separators and quotes, where there are any."""
+    begins = [
+        cell.lstrip(" ")[:1] for row in _records(sample, found) for cell in row if cell[:1] == " "
+    ]
+    return replace(found, padded=found.separator != BLANKS and '"' in begins)
+
+
+def _separator(sample: bytes, found: Looks, options: TextOptions) -> str:
+    """The one that splits the rows into the same number of fields, two at least.
+
+    Where several do, the one that makes most cells numbers, then the one with most fields; blanks
+    only where nothing else does. Text of a single column: one that does not occur in its header.
+    """
+
+    def score(separator: str) -> tuple[int, float, float, int]:
+        tried = _padded(sample, replace(found, separator=separator))
+        return _score(_records(sample, tried), options)
+
+    best = max(DELIMITERS, key=score)
+    known, blank = score(best), score(BLANKS)
+    clear = blank[0] >= _HEADER and blank[1] > 0.98
+    return BLANKS if clear and blank[:2] > known[:2] else best
+
+
+#: How well a separator does: the header holds a wanted column; is split as the rows are; stands
+#: below lines of another kind; is split at all.
+_WANTED, _HEADER, _BELOW, _SPLIT = 4, 3, 2, 1
+
+
+def _score(rows: list[Fields], options: TextOptions) -> tuple[int, float, float, int]:
+    if not rows:
+        return 0, 0.0, 0.0, 0
+    widths = [len(row) for row in rows]
+    width = Counter(widths[1:] or widths).most_common(1)[0][0]
+    agreeing = sum(w == width for w in widths[1:]) / len(widths[1:]) if widths[1:] else 1.0
+    some = [cell for row in rows[1:200] for cell in row]
+    numbers = sum(map(is_number, some)) / max(1, len(some))
+    if widths[0] == 1 and not _titles(rows):
+        return 0, widths.count(1) / len(widths), 0.0, 1
+    grade = _SPLIT
+    if widths[0] > 1:
+        grade = _HEADER if widths[0] in (width, width - 1) else _SPLIT
+        told = {cell.strip() for cell in rows[0]} & set(options.wanted)
+        grade = _WANTED if told else grade
+    if grade < _HEADER and _titles(rows):
+        grade = _BELOW
+    return grade, round(agreeing, 2), round(numbers, 2), width
+
+
+def _titles(rows: list[Fields]) -> int:
+    """Records above a header: of another width than all that follow it."""
+    widths = [len(row) for row in rows]
+    width = Counter(widths).most_common(1)[0][0]
+    if width < 2 or widths[0] in (width, width - 1):
+        return 0
+    start = next((i for i, w in enumerate(widths) if w == width), 0)
+    below = rows[start:]
+    alike = len(below) > 2 and all(len(row) == width for row in below)
+    return start if start <= _MOST_TITLES and alike and is_header(below[0], below[1:]) else 0
+
+
+def _has_header(first: Fields, others: list[Fields], options: TextOptions) -> bool:
+    """Whether the first record names the columns, by what is asked for and by the rows below."""
+    if set(first) & set(options.wanted):
+        return True
+    if any(_GENERATED.fullmatch(name) for name in options.wanted):
+        return False
+    return is_header(first, others) or not is_row(first, others)
