@@ -23,6 +23,7 @@ from gradfeat.interface.page import PageOf
 from gradfeat.interface.plain_values import finite
 from gradfeat.reports import fit_contents, render, terminal_table
 from gradfeat.rows.checkpoint import Checkpoint
+from gradfeat.rows.sources.text_options import text_options
 from gradfeat.table.compare import Compared
 from gradfeat.table.compare import compare as compare_table
 from gradfeat.table.methods import METHODS, WIDTH
@@ -139,6 +140,10 @@ def compare(
     jobs: int | None = None,
     dask: str | None = None,
     checkpoint: str | os.PathLike[str] | None = None,
+    separator: str | None = None,
+    comment: str | None = None,
+    header: bool | None = None,
+    encoding: str | None = None,
     progress: Told = silent,
     command: str = "",
 ) -> Comparison:
@@ -176,6 +181,10 @@ def compare(
         Stream the rows on a Dask cluster: its address, or ``local``.
     checkpoint : path, optional
         Folder in which interrupted passes are kept until :meth:`Comparison.save`.
+    separator, comment, header, encoding : optional
+        Of delimited text: a character, or ``"tab"`` or ``"blanks"``; what comments begin with;
+        whether the first line names the columns (without, they are ``column_1``, ...); of its
+        characters. Left out: found.
     progress : callable (str, float, str), optional
         Told the name of a step, the share of the work that is done, and further words.
     command : str
@@ -204,6 +213,7 @@ def compare(
     run = RunOptions(
         stream, jobs, dask, None if checkpoint is None else Checkpoint(Path(checkpoint))
     )
+    text = text_options(separator, comment, header, encoding)
     names = tuple(m.name for m in METHODS) if methods is None else tuple(methods)
     options: dict[str, Any] = {
         "task": task,
@@ -214,8 +224,10 @@ def compare(
         "width": width,
     }
     further = {"time": time, "methods": methods, "ignore": ignore, "stream": stream, "jobs": jobs}
-    words = command or asked.call(compare, target, **options, **further, dask=dask)
+    written = {"separator": separator, "comment": comment, "header": header, "encoding": encoding}
+    words = command or asked.call(compare, target, **options, **further, dask=dask, **written)
     options |= {"methods": names, "seconds": time, "ignore": tuple(ignore), "command": words}
+    options["text"] = text
     request = Request(asked.name, target, **options)
     found = _compared(asked, request, run, steps)
     return Comparison(found.report, found.best, found.learner, run.checkpoint)
@@ -223,7 +235,7 @@ def compare(
 
 def _compared(asked: UserTable, request: Request, run: RunOptions, steps: Steps) -> Compared:
     steps.begin("Reading", 0.0)
-    rows, why = asked.open(run)
+    rows, why = asked.open(run, request.wanted)
     steps.begin("Reading", 0.0, asked.in_words(rows, request.target, why))
     with run.engine(steps) if why else nullcontext((None, "")) as (engine, computes):
         return compare_table(rows, request, steps, engine, computes)

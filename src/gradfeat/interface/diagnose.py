@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import json
 import os
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
@@ -22,6 +22,7 @@ from gradfeat.reports import (
     render_diagnosis,
 )
 from gradfeat.rows.sources.tables import held
+from gradfeat.rows.sources.text_options import text_options
 from gradfeat.table.diagnose import diagnose as diagnose_table
 from gradfeat.table.diagnosis import DiagnosisReport
 from gradfeat.table.diagnosis_rows import DiagnosisRequest
@@ -105,6 +106,10 @@ def diagnose(
     *,
     task: Literal["auto", "regression", "classification"] = "auto",
     seed: int = 0,
+    separator: str | None = None,
+    comment: str | None = None,
+    header: bool | None = None,
+    encoding: str | None = None,
     progress: Told = silent,
     command: str = "",
 ) -> Diagnosis:
@@ -120,6 +125,10 @@ def diagnose(
         What the target is.
     seed : int
         Of every random draw.
+    separator, comment, header, encoding : optional
+        Of delimited text: a character, or ``"tab"`` or ``"blanks"``; what comments begin with;
+        whether the first line names the columns (without, they are ``column_1``, ...); of its
+        characters. Left out: found.
     progress : callable (str, float, str), optional
         Told the name of a step, the share of the work that is done, and further words.
     command : str
@@ -143,9 +152,11 @@ def diagnose(
     'a'
     """
     steps, asked = Steps(progress), given(table)
+    text = text_options(separator, comment, header, encoding)
     steps.begin("Reading", 0.0)
-    rows, _ = asked.open(RunOptions(stream=False))
+    rows, _ = asked.open(RunOptions(stream=False), replace(text, wanted=(target,)))
     steps.begin("Reading", 0.0, asked.in_words(rows, target, ""))
-    words = command or asked.call(diagnose, target, task=task, seed=seed)
+    written = {"separator": separator, "comment": comment, "header": header, "encoding": encoding}
+    words = command or asked.call(diagnose, target, task=task, seed=seed, **written)
     request = DiagnosisRequest(asked.name, target, task, seed, words)
     return Diagnosis(diagnose_table(held(rows), request, steps))

@@ -18,7 +18,9 @@ from gradfeat.drawing.numbers import count
 from gradfeat.rows.source import PIECE_ROWS
 from gradfeat.rows.sources.in_memory import FrameTables
 from gradfeat.rows.sources.tables import Tables
+from gradfeat.rows.sources.text_options import TextOptions
 from gradfeat.table.errors import TableError
+from gradfeat.table.notes import layout_sentence
 from gradfeat.table.run_options import RunOptions, opened
 
 
@@ -30,7 +32,7 @@ class UserTable:
     path: str | None = None
     frame: pd.DataFrame | None = None
 
-    def open(self, run: RunOptions) -> tuple[Tables, str]:
+    def open(self, run: RunOptions, text: TextOptions) -> tuple[Tables, str]:
         """The rows, and why they stream, in words; empty where they are held.
 
         Raises
@@ -42,7 +44,7 @@ class UserTable:
         """
         why = run.why_streamed(self.path)
         if self.frame is None:
-            return opened(self.path or "", streamed=bool(why)), why
+            return opened(self.path or "", text, streamed=bool(why)), why
         frame = self.frame.set_axis([str(name) for name in self.frame.columns], axis=1)
         return FrameTables(frame, PIECE_ROWS if why else max(1, len(frame))), why
 
@@ -51,7 +53,8 @@ class UserTable:
         rows = "rows not counted yet" if table.rows is None else count(table.rows, "row")
         pieces = "" if table.count is None else f" in {count(table.count, 'piece')}"
         how = f"streamed{pieces}: {why}" if why else f"target {target}"
-        return f"{self.name}: {rows}, {count(len(table.names), 'column')}; {how}"
+        layout = f". {layout_sentence(table.remarks)}" if table.remarks else ""
+        return f"{self.name}: {rows}, {count(len(table.names), 'column')}; {how}{layout}"
 
     def call(self, function: Callable[..., Any], target: str, **options: Any) -> str:
         """How Python has the same again: the call, with the options that are not the defaults.

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import platform
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, replace
 from importlib.metadata import version
 from typing import Any
 
@@ -23,7 +23,7 @@ from gradfeat.table.errors import TableError
 from gradfeat.table.fitting import Fitted, fit_method
 from gradfeat.table.interpret import directions, first_step
 from gradfeat.table.methods import Method
-from gradfeat.table.notes import unread_sentence
+from gradfeat.table.notes import layout_sentence, unread_sentence
 from gradfeat.table.prepared import Prepared, prepare
 from gradfeat.table.request import Request, check_device, chosen_methods
 from gradfeat.table.results import Directions, FitReport, Streaming
@@ -212,6 +212,7 @@ def _read(leader: Fitted, table: Prepared, seed: int) -> Directions | None:
 
 def _remarks(table: Prepared, fits: Sequence[Fitted]) -> tuple[str, ...]:
     remarks = [table.target.note] if table.target.note else []
+    remarks += [layout_sentence(table.remarks)] if table.remarks else []
     for fit in fits:
         n, rows = table.n_train, fit.result.rows_used
         if rows < n and not fit.result.error:
@@ -250,6 +251,7 @@ def table_model(kept: Fitted, table: Prepared, request: Request) -> TableModel:
         "scores": [[n, s.estimate, s.low, s.high] for n, s in kept.result.scores.items()],
         "settings": kept.result.settings,
         "seed": request.seed,
+        "text": asdict(replace(table.text, target=request.target)),
     }
     model, classes = kept.method.model(kept.estimator), table.target.classes
     held = np.zeros(0)

@@ -40,6 +40,17 @@ def _about_missing(missing: int, own: Sequence[str]) -> str:
     return f"; missing: the median of the training rows{marked}"
 
 
+def layout_sentence(remarks: Sequence[str]) -> str:
+    """How a table is written, where that was found and not told.
+
+    Examples
+    --------
+    >>> layout_sentence(["fields stand between blanks", "the text is UTF-16"])
+    'Read so: fields stand between blanks; the text is UTF-16.'
+    """
+    return f"Read so: {'; '.join(remarks)}."
+
+
 def unread_sentence(unread: Sequence[UnreadCells]) -> str:
     """What could not be read, by column.
 

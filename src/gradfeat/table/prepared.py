@@ -14,6 +14,7 @@ from gradfeat.maths.blocks import collect
 from gradfeat.rows.engine import Engine
 from gradfeat.rows.rows import Rows
 from gradfeat.rows.sources.tables import Tables, held
+from gradfeat.rows.sources.text_options import FOUND, TextOptions
 from gradfeat.rows.sources.words import named
 from gradfeat.table.coding import Coding, EncodedRows, target_values
 from gradfeat.table.encode import TableEncoder
@@ -63,6 +64,8 @@ class Prepared:
         How test rows were chosen, in words.
     unread : tuple of UnreadCells
         Cells of test rows that could not be read as the training rows are.
+    text, remarks : TextOptions, tuple of str
+        How the table is written, and what of that was found, in words.
     """
 
     target: Target
@@ -76,6 +79,8 @@ class Prepared:
     fewest: int
     split: str
     unread: tuple[UnreadCells, ...]
+    text: TextOptions = FOUND
+    remarks: tuple[str, ...] = ()
 
     @property
     def n_rows(self) -> int:
@@ -117,15 +122,18 @@ def prepare(table: Tables, request: Request, engine: Engine | None = None) -> Pr
     EngineError
         Where workers or the checkpoint fail.
     """
+    text, remarks = table.text, table.remarks
     table = table.select(chosen_columns(table.names, request))
     read = _held(table, request) if engine is None else _streamed(table, request, engine)
     target = decide_target(read.summary, request)
     _enough(read.summary)
-    if read.frame is None:
-        found, coding = _from_sample(read, target, request)
-        rows = Rows(EncodedRows(read.table, coding, found.n_train))
-        return replace(found, rows=rows if engine is None else rows.on(engine))
-    return _from_frame(read, read.frame, target, request)
+    if read.frame is not None:
+        found = _from_frame(read, read.frame, target, request)
+        return replace(found, text=text, remarks=remarks)
+    found, coding = _from_sample(read, target, request)
+    rows = Rows(EncodedRows(read.table, coding, found.n_train))
+    rows = rows if engine is None else rows.on(engine)
+    return replace(found, rows=rows, text=text, remarks=remarks)
 
 
 def _held(table: Tables, request: Request) -> ReadRows:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
+from gradfeat.rows.sources.text_options import FOUND, TextOptions
 from gradfeat.table.errors import TableError
 from gradfeat.table.methods import METHODS, WIDTH, Method
 
@@ -26,6 +27,13 @@ class Request:
     missing_target: Literal["drop", "refuse"] = "drop"
     ignore: tuple[str, ...] = ()
     width: int = WIDTH
+    text: TextOptions = FOUND
+
+    @property
+    def wanted(self) -> TextOptions:
+        """What is known of the text that the table is in, the columns that are named among it."""
+        time = () if self.time_column is None else (self.time_column,)
+        return replace(self.text, wanted=(self.target, *time, *self.ignore))
 
 
 def chosen_methods(names: Sequence[str]) -> tuple[Method, ...]:

@@ -15,9 +15,10 @@ from gradfeat.rows.on_workers import DaskEngine, Pool
 from gradfeat.rows.source import PIECE_ROWS
 from gradfeat.rows.sources.in_memory import FrameTables
 from gradfeat.rows.sources.open import tables
-from gradfeat.rows.sources.tables import Tables
+from gradfeat.rows.sources.tables import Tables, held
+from gradfeat.rows.sources.text_options import TextOptions
 from gradfeat.table.errors import TableError
-from gradfeat.table.read import read_table, why_streamed
+from gradfeat.table.read import why_streamed
 
 #: Values of a table that are read at once, by each thread or process.
 PIECE_NUMBERS = 2**22
@@ -84,7 +85,7 @@ class RunOptions:
                 yield threads, count(threads.n, "thread")
 
 
-def opened(path: str, *, streamed: bool) -> Tables:
+def opened(path: str, text: TextOptions, *, streamed: bool) -> Tables:
     """The table of a file, folder, pattern of names or URL; fewer rows a chunk where they are wide.
 
     Rows that do not stream are read here, and are one chunk.
@@ -94,9 +95,9 @@ def opened(path: str, *, streamed: bool) -> Tables:
     SourceError
         For what cannot be read as a table.
     """
+    table = tables(path, text=text)
     if not streamed:
-        frame = read_table(path)
-        return FrameTables(frame, len(frame))
-    table = tables(path)
+        frame = held(table)
+        return FrameTables(frame, len(frame), read_from=table)
     at_once = max(1024, PIECE_NUMBERS // len(table.names))
-    return tables(path, piece_rows=at_once) if at_once < PIECE_ROWS else table
+    return tables(path, piece_rows=at_once, text=text) if at_once < PIECE_ROWS else table

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from gradfeat.estimators.container import Contents, ModelFileError, as_bytes, write
 from gradfeat.estimators.persistence import CLASSES, estimator_from
+from gradfeat.rows.sources.text_options import FOUND, TextOptions
 from gradfeat.table.conformal import bound, interval_columns, set_column
 from gradfeat.table.encode import TableEncoder
 from gradfeat.table.read import read_table
@@ -57,15 +58,22 @@ class TableModel:
         """Whether the estimator is gradfeat's, with an AGOP and directions."""
         return type(self.estimator) in CLASSES
 
-    def read(self, path: str | os.PathLike[str]) -> pd.DataFrame:
+    def read(self, path: str | os.PathLike[str], text: TextOptions | None = None) -> pd.DataFrame:
         """The rows of a file, with cells read as those of the training rows were.
+
+        Parameters
+        ----------
+        path : path
+            A file.
+        text : TextOptions, optional
+            How it is written; left out: what :meth:`text` knows.
 
         Raises
         ------
         SourceError
             Where there is no such file or it cannot be read as a table.
         """
-        return read_table(path, self.encoder.cells)
+        return read_table(path, self.encoder.cells, text or self.text())
 
     def predict(self, frame: pd.DataFrame, interval: float | None = None) -> pd.DataFrame:
         """Predictions for the rows of `frame`, in order; classes also with probabilities.
@@ -100,6 +108,19 @@ class TableModel:
         if score is not None:
             further = set_column(self.target, P, self.classes, score)
         return pd.DataFrame({name: labels, **columns, **further})
+
+    def text(self, asked: TextOptions = FOUND, *more: str) -> TextOptions:
+        """What is known of the text of a table for this model: what is asked, and as it was fitted.
+
+        Parameters
+        ----------
+        asked : TextOptions
+            What a person says of it.
+        *more : str
+            Names of further columns that will be asked for.
+        """
+        like = TextOptions.kept(self.about.get("text", {}))
+        return replace(asked, wanted=(*self.encoder.columns_, *more), like=like)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write to one file, completely or not at all.

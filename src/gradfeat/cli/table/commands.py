@@ -35,6 +35,28 @@ class MissingName(StrEnum):
     REFUSE = "refuse"
 
 
+Separator = Annotated[
+    str | None,
+    typer.Option(
+        help="Of delimited text: a character, or comma, semicolon, tab, bar or blanks; left out: "
+        "found."
+    ),
+]
+Comment = Annotated[
+    str | None, typer.Option(help="What lines of a text begin with that are left out; #: found.")
+]
+Header = Annotated[
+    bool | None,
+    typer.Option(
+        help="Whether the first line of a text names the columns; without, they are column_1, ...; "
+        "left out: found."
+    ),
+]
+Encoding = Annotated[
+    str | None, typer.Option(help="Of the characters of a text, such as cp1251; left out: found.")
+]
+
+
 def diagnose(
     data: Annotated[
         str, typer.Argument(help="CSV, TSV (also .gz), Parquet or JSON lines; also a folder.")
@@ -45,11 +67,26 @@ def diagnose(
         "gradfeat-diagnosis"
     ),
     seed: Annotated[int, typer.Option(help="Of every random draw.", min=0, max=LARGEST_SEED)] = 0,
+    separator: Separator = None,
+    comment: Comment = None,
+    header: Header = None,
+    encoding: Encoding = None,
 ) -> None:
     """Say what kind of signal a table holds: its degrees, directions, and the rows it needs."""
     from gradfeat.cli.table.fit import diagnose_table
 
-    diagnose_table(data, target, out, task=task.value, seed=seed, command=_command())
+    diagnose_table(
+        data,
+        target,
+        out,
+        task=task.value,
+        seed=seed,
+        command=_command(),
+        separator=separator,
+        comment=comment,
+        header=header,
+        encoding=encoding,
+    )
 
 
 def fit(
@@ -113,6 +150,10 @@ def fit(
         Path | None,
         typer.Option(help="Folder of its own for interrupted passes; left out: OUT/checkpoint."),
     ] = None,
+    separator: Separator = None,
+    comment: Comment = None,
+    header: Header = None,
+    encoding: Encoding = None,
 ) -> None:
     """Fit learned and fixed features to a table, compare them on held-out rows, write a report.
 
@@ -138,6 +179,10 @@ def fit(
         jobs=jobs,
         dask=dask,
         checkpoint=checkpoint,
+        separator=separator,
+        comment=comment,
+        header=header,
+        encoding=encoding,
     )
 
 
@@ -173,11 +218,17 @@ def predict(
             max=100.0,
         ),
     ] = None,
+    separator: Separator = None,
+    comment: Comment = None,
+    header: Header = None,
+    encoding: Encoding = None,
 ) -> None:
     """Predict the target for the rows of a table, in their order; of classes also probabilities."""
     from gradfeat.cli.table.models import predict_table
+    from gradfeat.rows.sources.text_options import text_options
 
-    predict_table(model, data, out, tuple(keep or ()), interval)
+    text = text_options(separator, comment, header, encoding)
+    predict_table(model, data, out, tuple(keep or ()), interval, text)
 
 
 def refit(
@@ -188,8 +239,14 @@ def refit(
     target: Annotated[str, typer.Option(help="Column to predict now.")],
     out: Annotated[Path, typer.Option(help="Model file to write.")],
     seed: Annotated[int, typer.Option(help="Of the rows held out.", min=0, max=LARGEST_SEED)] = 0,
+    separator: Separator = None,
+    comment: Comment = None,
+    header: Header = None,
+    encoding: Encoding = None,
 ) -> None:
     """Keep the features of a model, fit its head to another target, score it on held-out rows."""
     from gradfeat.cli.table.models import refit_table
+    from gradfeat.rows.sources.text_options import text_options
 
-    refit_table(model, data, target, out, seed)
+    text = text_options(separator, comment, header, encoding)
+    refit_table(model, data, target, out, seed, text)

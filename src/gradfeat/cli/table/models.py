@@ -12,9 +12,10 @@ from rich.text import Text
 from gradfeat.cli.terminal import Terminal
 from gradfeat.figures.scores import with_interval
 from gradfeat.rows.sources.open import tables
+from gradfeat.rows.sources.text_options import TextOptions
 from gradfeat.table.atomic import write_atomic
 from gradfeat.table.conformal import interval_sentence
-from gradfeat.table.notes import unread_sentence
+from gradfeat.table.notes import layout_sentence, unread_sentence
 from gradfeat.table.predict import Predictor, check_output, write_predictions
 from gradfeat.table.refit import refit_model
 from gradfeat.table.results import Interval
@@ -23,13 +24,19 @@ from gradfeat.table.table_model import TableModel
 
 
 def predict_table(
-    model: Path, data: str, out: Path, keep: Sequence[str], interval: float | None
+    model: Path,
+    data: str,
+    out: Path,
+    keep: Sequence[str],
+    interval: float | None,
+    text: TextOptions,
 ) -> None:
     """Write predictions for the rows of a table as CSV, or Parquet where `out` says so."""
     table_model, console = load_table_model(model), Terminal()
     check_output(out, data, model_file(model))
     predictor = Predictor(table_model, keep, interval)
-    rows = write_predictions(predictor.frames(tables(data)), out)
+    table = tables(data, text=table_model.text(text))
+    rows = write_predictions(predictor.frames(table), out)
     console.print(
         f"{rows:,} predictions of {table_model.target}: {out}", markup=False, soft_wrap=True
     )
@@ -37,15 +44,19 @@ def predict_table(
         rows = len(table_model.held)
         words = interval_sentence(table_model.target, table_model.classes, rows, interval)
         console.print(words, markup=False, soft_wrap=True)
+    if table.remarks:
+        console.print(layout_sentence(table.remarks), markup=False, soft_wrap=True)
     if predictor.unread:
         console.print(unread_sentence(predictor.unread), markup=False, soft_wrap=True)
 
 
-def refit_table(model: Path, data: Path, target: str, out: Path, seed: int) -> None:
+def refit_table(
+    model: Path, data: Path, target: str, out: Path, seed: int, text: TextOptions
+) -> None:
     """Fit the head of a model to another column, write the new model, print its scores."""
     source = load_table_model(model, FEATURES, MODEL)
     check_output(out, str(data), model_file(model, FEATURES, MODEL))
-    frame = source.read(data)
+    frame = source.read(data, source.text(text, target))
     new = refit_model(source, frame, target, data=data.name, seed=seed)
     write_atomic(out, new.to_bytes())
     console, about = Terminal(), new.about

@@ -24,6 +24,7 @@ from .numeric import (
     ranges,
 )
 from .tables import Tables, selected
+from .text_options import TextOptions
 from .words import checked_piece_rows, listing, refuse_repeated, refuse_unknown
 
 
@@ -112,6 +113,8 @@ class FrameTables(Tables):
         With the same columns; frames without rows are left out.
     piece_rows : int
         Rows of a piece at most.
+    read_from : Tables, optional
+        What the frames were read from, which tells how it was written.
 
     Raises
     ------
@@ -126,8 +129,12 @@ class FrameTables(Tables):
     """
 
     def __init__(
-        self, frames: pd.DataFrame | Sequence[pd.DataFrame], piece_rows: int = PIECE_ROWS
+        self,
+        frames: pd.DataFrame | Sequence[pd.DataFrame],
+        piece_rows: int = PIECE_ROWS,
+        read_from: Tables | None = None,
     ) -> None:
+        self.read_from = read_from
         match frames:
             case pd.DataFrame():
                 self.frames: Sequence[pd.DataFrame] = (frames,)
@@ -148,6 +155,16 @@ class FrameTables(Tables):
     @property
     def name(self) -> str:
         return "the data frame" if len(self.frames) == 1 else f"{len(self.frames)} data frames"
+
+    @property
+    def remarks(self) -> tuple[str, ...]:
+        """Of what the frames were read from."""
+        return () if self.read_from is None else self.read_from.remarks
+
+    @property
+    def text(self) -> TextOptions:
+        """Of what the frames were read from."""
+        return TextOptions() if self.read_from is None else self.read_from.text
 
     @property
     def names(self) -> tuple[str, ...]:
