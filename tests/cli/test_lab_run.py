@@ -287,3 +287,61 @@ def test_a_reason_is_told_without_the_module_of_its_exception(capsys, folder):
     ran = gradfeat(capsys, "run", grows(folder, text), "--set", "n=9", "--no-figure")
     assert ": Odd: no nine with [seed] 0" in ran.out
     assert "grows.Odd" not in ran.out
+
+
+HELPED = GROWS.replace(
+    "import pathlib, random", "import pathlib, random\nfrom help_growing import half"
+)
+HELPED = HELPED.replace('"value": n + ', '"value": half(n) + ')
+
+
+@pytest.mark.parametrize(
+    ("text", "other", "again"),
+    [
+        (GROWS, GROWS.replace('"value": n', '"value": n / 2'), True),
+        (GROWS, GROWS.replace("n + noise", "n + RANGE * noise") + "\nRANGE = 3\n", True),
+        (GROWS, GROWS.replace("def trial", "# a remark\ndef trial"), False),
+        (GROWS, FAILS, False),  # a claim alone
+        (GROWS, GROWS.replace('table["n"], ', ""), False),  # the figure alone
+    ],
+)
+def test_an_edited_trial_is_run_anew_and_what_it_does_not_use_is_not(
+    capsys, folder, text, other, again
+):
+    well(capsys, "run", grows(folder, text), "--no-figure")
+    before = stored(folder)["value"].tolist()
+    out = well(capsys, "run", grows(folder, other), "--no-figure")
+    assert len(calls(folder)) == (12 if again else 6)
+    assert ("6 cells were computed by another text of the trial of 'grows'" in out) == again
+    after = stored(folder)["value"].tolist()
+    assert len(after) == 6  # none of both texts
+    assert (after != before) == again
+    assert "another text" not in well(capsys, "show", "grows.py")
+
+
+def test_a_file_beside_the_trial_counts_where_it_is_used(capsys, folder):
+    (folder / "help_growing.py").write_text(
+        "def half(n):\n    return part(n)\n\ndef part(n):\n    return n / 2\n\nother = print\n"
+    )
+    well(capsys, "run", grows(folder, HELPED), "--no-figure")
+    for text, count in (("n / 2", 6), ("n / 4", 12)):
+        (folder / "help_growing.py").write_text(
+            f"def half(n):\n    return part(n)\n\ndef part(n):\n    return {text}\n"
+        )
+        well(capsys, "run", grows(folder, HELPED), "--no-figure")
+        assert len(calls(folder)) == count
+
+
+def test_runs_of_other_settings_have_figures_of_their_own(capsys, folder):
+    name = grows(folder)
+    for words in ([], ["--set", "n=4"], ["--set", "n=4,5", "--set", "noise=0.1"], ["--seeds", 3]):
+        well(capsys, "run", name, *words)
+    found = sorted(path.name for path in (folder / "figures").iterdir())
+    assert found == [
+        "grows-quick-3-seeds.png", "grows-quick-n-4-5-noise-0.1.png", "grows-quick-n-4.png",
+        "grows-quick.png",
+    ]  # fmt: skip
+    many = ",".join(map(str, range(10, 60)))
+    well(capsys, "run", name, "--set", f"n={many}", "--seeds", 1)
+    well(capsys, "run", name, "--set", f"n={many},60", "--seeds", 1)
+    assert len(list((folder / "figures").iterdir())) == 6

@@ -23,14 +23,14 @@ HOUSE: Final = Room(67_500, 450)
 
 ROOMS: Final = {
     "": Room(80, 1),
-    "catalogue": Room(8_780, 41),
+    "catalogue": Room(8_900, 41),
     "cli": Room(3_900, 36),
     "diagnostics": Room(1_480, 10),
     "drawing": Room(730, 8),
     "estimators": Room(4_100, 28),
     "figures": Room(2_000, 17),
     "interface": Room(1_000, 8),
-    "lab": Room(3_310, 21),
+    "lab": Room(3_560, 22),
     "maths": Room(5_130, 39),
     "models": Room(12_400, 86),
     "planning": Room(1_890, 13),

@@ -73,6 +73,8 @@ def test_one_missing_pair_goes_to_the_trial_or_to_a_batch_of_one(tmp_path, calls
     calls("")
     run(make_stepped(), store=file, n=1, eta=[0, 1, 2], seeds=1)
     assert calls("") == ["one 1 2 0"]
+    run(make_stepped(None), store=file, n=1, eta=[0, 1, 2], seeds=1)
+    calls("")
     run(make_stepped(None), store=file, n=1, eta=[0, 1, 2, 3], seeds=1)
     assert calls("batch") == ["batch 1 [3.0] [0]"]
 

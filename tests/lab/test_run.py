@@ -116,7 +116,7 @@ def test_numbers_that_are_not_finite_survive():
 
 def test_batches_group_the_missing_seeds_of_a_cell(tmp_path, log):
     options = {"batch": measured_together, "batch_size": 3, "seeds": 5}
-    run(make(), store=tmp_path / "s.db", n=1, seeds=[1])
+    run(make(**options), store=tmp_path / "s.db", n=1, seeds=[1])
     log.write_text("")
     table = run(make(**options), store=tmp_path / "s.db", n=[1, 2])
     batches = [line for line in lines(log) if line.startswith("batch")]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import math
 from functools import lru_cache
 from typing import TYPE_CHECKING
@@ -214,8 +215,7 @@ def figure(table: pd.DataFrame, theory_table: pd.DataFrame | None) -> Figure:
     fig, axes = panels(len(cells), 3, (4.8, 3.8))
     for ax, (activation, p) in zip(axes, cells, strict=True):
         rows = only(table, activation=activation, p=p)
-        own = None if theory_table is None else only(theory_table, activation=activation, p=p)
-        _panel(ax, rows, own, ACTIVATIONS[str(activation)], int(str(p)))
+        _panel(ax, rows, theory_table is not None, ACTIVATIONS[str(activation)], int(str(p)))
     shared_key(fig, axes)
     row = table.iloc[0]
     caption(
@@ -229,9 +229,7 @@ def figure(table: pd.DataFrame, theory_table: pd.DataFrame | None) -> Figure:
     return fig
 
 
-def _panel(
-    ax: Axes, rows: pd.DataFrame, said: pd.DataFrame | None, activation: str, p: int
-) -> None:
+def _panel(ax: Axes, rows: pd.DataFrame, lines: bool, activation: str, p: int) -> None:
     title = f"Only √n beats linear: {activation}, p = {p}"
     style.dress(ax, title, "number of inputs d", r"test error $E(y-f)^2$")
     style.grid(ax)
@@ -242,16 +240,25 @@ def _panel(
         if not len(own):
             continue
         series.points(ax, metric_series(own, "d", "test_error", mark), shift=3 * place - 4.5)
-        if said is not None:
-            line = metric_series(only(said, method=method), "d", "test_error", mark)
+        if lines:
+            d, errors = _curve(own)
             label = "theory, in the colour of its points"
-            series.line(ax, line.x, line.mean, label, mark.color)
+            series.line(ax, d, errors, label, mark.color)
     bound = float(teacher(p, float(rows["noise"].iloc[0])).beyond_linear)
     ax.set_xscale("log", base=2)
     ax.set_xticks(sorted(set(rows["d"])), [str(d) for d in sorted(set(rows["d"]))])
     ax.minorticks_off()
     ax.set_ylim(0, 1.15 * max(ax.get_ylim()[1], bound))
     series.level(ax, bound, "best linear function", below=True)
+
+
+def _curve(rows: pd.DataFrame) -> tuple[np.ndarray, np.ndarray]:
+    """The theory between the least and the largest d; that of a step of sqrt(n) alone bends."""
+    names = [*inspect.signature(theory).parameters]
+    cell = {str(name): rows[name].iloc[0] for name in names}
+    points = 7 if cell["method"] == "large step" else 2
+    d = np.unique(np.geomspace(rows["d"].min(), rows["d"].max(), points).round().astype(int))
+    return d, np.array([theory(**(cell | {"d": int(one)}))["test_error"] for one in d])
 
 
 def _everywhere(check: Check, method: str) -> Check:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from gradfeat.catalogue.shared.checks import at_least
-from gradfeat.catalogue.shared.curves import metric_series, only, over_seeds
+from gradfeat.catalogue.shared.curves import metric_series, only, over_seeds, settings
 from gradfeat.drawing import series, style
 from gradfeat.drawing.neuron_map import ColorScale, draw_neuron_maps
 from gradfeat.drawing.panels import caption, panels, shared_key
@@ -24,6 +25,9 @@ if TYPE_CHECKING:
     from gradfeat.tasks.sparse_coding import SparseCoding
     from gradfeat.theory.shi22_moments import GradientMoments
 
+
+#: Theory at n.
+Predicted = Callable[[float], Mapping[str, float]]
 
 STAGES = ("at the start", "after step 1", "after step 2")
 
@@ -107,11 +111,20 @@ def _maps(stages: list[Layers], task: SparseCoding, size: int) -> dict[str, np.n
     }
 
 
-def theory(n: int, structure: str, D: int, k: int, p_o: float, m: int) -> dict[str, float]:
+def theory(n: float, structure: str, D: int, k: int, p_o: float, m: int) -> dict[str, float]:
     """Medians over 50 neurons of a fixed draw, from the exact moments of the gradient.
 
     Regime: step 2 from the population's step 1, with all rows counting (f nearly 0).
     """
+    first, second = _steps(structure, D, k, p_o, m)
+    return _predicted(first, 1, n) | _predicted(second, 2, n)
+
+
+@lru_cache(64)
+def _steps(
+    structure: str, D: int, k: int, p_o: float, m: int
+) -> tuple[GradientMoments, GradientMoments]:
+    """The moments of both steps, which do not depend on the number of rows."""
     from gradfeat.models.descent.phases import SHI22_STEP_SIZES
     from gradfeat.theory.patterns import PatternLaw
     from gradfeat.theory.shi22_moments import gradient_moments, population_step
@@ -125,10 +138,10 @@ def theory(n: int, structure: str, D: int, k: int, p_o: float, m: int) -> dict[s
     first = gradient_moments(law, Q, b, k**-1.5)
     Q, b = population_step(law, Q, b, a, k**-1.5, SHI22_STEP_SIZES[0] / m)
     second = gradient_moments(law, Q, b, k**-1.5)
-    return _predicted(first, 1, n) | _predicted(second, 2, n)
+    return first, second
 
 
-def _predicted(moments: GradientMoments, step: int, n: int) -> dict[str, float]:
+def _predicted(moments: GradientMoments, step: int, n: float) -> dict[str, float]:
     from gradfeat.theory.shi22_moments import predicted_cosine
 
     inside = np.abs(moments.T[:, : moments.k]).mean(1)
@@ -142,7 +155,7 @@ def _predicted(moments: GradientMoments, step: int, n: int) -> dict[str, float]:
 def _curves(
     ax: Axes,
     table: pd.DataFrame,
-    predicted: pd.DataFrame | None,
+    predicted: Predicted | None,
     metric: str,
     names: Mapping[str, str],
 ) -> None:
@@ -155,11 +168,9 @@ def _curves(
             continue
         series.points(ax, metric_series(rows, "n", f"{metric}_{step}", mark))
         if predicted is not None and structure == "yes":
-            line = only(predicted, structure=structure)
-            n, values = line["n"].to_numpy(), line[f"{metric}_{step}"].to_numpy()
-            x = np.unique(n)
-            y = np.array([values[n == one].mean() for one in x])
-            series.line(ax, x, y, f"theory, step {step}", mark.color)
+            n = np.geomspace(rows["n"].min(), rows["n"].max(), 40)
+            y = np.array([predicted(one)[f"{metric}_{step}"] for one in n])
+            series.line(ax, n, y, f"theory, step {step}", mark.color)
     if ax.containers:
         ax.set_xscale("log")
     style.grid(ax)
@@ -178,7 +189,7 @@ def figure(table: pd.DataFrame, theory_table: pd.DataFrame | None) -> Figure:
     names = {"yes 1": "step 1", "yes 2": "step 2", "no 2": "step 2, no structure"}
     if mapped:
         _draw_maps(fig, axes[:3], table)
-    _draw_curves(axes[-curves:], table, theory_table, names)
+    _draw_curves(axes[-curves:], table, theory_table is not None, names)
     shared_key(fig, axes)
     maps = " Maps: neurons placed by their pairwise cosines, one seed"
     caption(
@@ -192,25 +203,35 @@ def figure(table: pd.DataFrame, theory_table: pd.DataFrame | None) -> Figure:
 def _draw_curves(
     axes: list[Axes],
     table: pd.DataFrame,
-    theory_table: pd.DataFrame | None,
+    lines: bool,
     names: Mapping[str, str],
 ) -> None:
     style.dress(axes[0], "Alignment with the truth", "samples in a gradient", "median |cos|")
-    _curves(axes[0], table, theory_table, "cosine", names)
+    predicted = _along(table) if lines else None
+    _curves(axes[0], table, predicted, "cosine", names)
     axes[0].set_ylim(0, 1.04)
     if len(axes) == 1:
         return
     style.dress(axes[1], "Distance from it", "samples in a gradient", "1 - median |cos|")
     both = {key: names[key] for key in ("yes 1", "yes 2")}
     missing = {f"gap_{s}": 1 - table[f"cosine_{s}"] for s in (1, 2)}
-    predicted = theory_table
-    if predicted is not None:
-        predicted = predicted.assign(**{f"gap_{s}": 1 - predicted[f"cosine_{s}"] for s in (1, 2)})
     _curves(axes[1], table.assign(**missing), predicted, "gap", both)
     axes[1].set_yscale("log")
     style.dress(axes[2], "Signal against noise", "samples in a gradient", r"$|T_j|$ in A / outside")
-    _curves(axes[2], table, theory_table, "ratio", both)
+    _curves(axes[2], table, predicted, "ratio", both)
     axes[2].set_yscale("log")
+
+
+def _along(table: pd.DataFrame) -> Predicted:
+    """The theory against n with structure, the mean over the settings that points are means of."""
+    cells = settings(only(table, **YES), "D", "k", "p_o", "m")
+
+    def predicted(n: float) -> dict[str, float]:
+        found = [theory(n, "yes", *cell) for cell in cells]
+        mean = {name: float(np.mean([one[name] for one in found])) for name in found[0]}
+        return mean | {f"gap_{s}": 1 - mean[f"cosine_{s}"] for s in (1, 2)}
+
+    return predicted
 
 
 def _at(table: pd.DataFrame) -> str:

@@ -237,13 +237,13 @@ def _axis(name: str, factor: Factor, settings: Mapping[str, Any]) -> list[Value]
     return values
 
 
-def key_of(name: str, version: int, cell: Cell, seed: int) -> str:
-    """Return the SHA-256 (64 hexadecimal digits) of experiment, version, cell and seed.
+def key_of(name: str, version: int, source: str, cell: Cell, seed: int) -> str:
+    """Return the SHA-256 (64 hexadecimal digits) of experiment, version, source, cell and seed.
 
     Examples
     --------
-    >>> key_of("a", 1, {"n": 1, "m": 2}, 0) == key_of("a", 1, {"m": 2, "n": 1}, 0)
+    >>> key_of("a", 1, "", {"n": 1, "m": 2}, 0) == key_of("a", 1, "", {"m": 2, "n": 1}, 0)
     True
     """
-    text = json.dumps([name, version, cell, seed], sort_keys=True, separators=(",", ":"))
+    text = json.dumps([name, version, source, cell, seed], sort_keys=True, separators=(",", ":"))
     return hashlib.sha256(text.encode()).hexdigest()

@@ -37,6 +37,7 @@ CREATE TABLE results (
     status TEXT NOT NULL CHECK (status IN ('done', 'failed')), metrics TEXT NOT NULL, error TEXT,
     seconds REAL NOT NULL, finished TEXT NOT NULL, device TEXT NOT NULL, run INTEGER NOT NULL);
 CREATE INDEX results_by_experiment ON results (experiment, version, status);
+CREATE INDEX results_by_cell ON results (experiment, version, cell, seed);
 CREATE TABLE arrays (
     key TEXT NOT NULL, name TEXT NOT NULL, dtype TEXT NOT NULL, shape TEXT NOT NULL,
     data BLOB NOT NULL, PRIMARY KEY (key, name)) WITHOUT ROWID;

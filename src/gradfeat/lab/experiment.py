@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -24,6 +25,7 @@ from gradfeat.lab.cells import (
     products,
 )
 from gradfeat.lab.errors import ExperimentError, choices
+from gradfeat.lab.source import digest_of
 from gradfeat.lab.verdicts import Claim
 
 if TYPE_CHECKING:
@@ -62,8 +64,8 @@ class Experiment:
 
     A trial is a function ``trial(**cell, seed)`` that returns numbers and arrays by name. Its
     parameters other than ``seed`` and ``device`` are the factors of the experiment. A cell holds a
-    value for every factor, defaults filled in, so a stored result is known by name, version, cell
-    and seed.
+    value for every factor, defaults filled in, so a stored result is known by name, version, text
+    of the trial, cell and seed.
 
     Parameters
     ----------
@@ -95,7 +97,8 @@ class Experiment:
         one, and returns for each seed a list with one result for each value. It is asked only for
         pairs of value and seed that are missing. `trial`, where it is given, takes one value.
     version : int
-        Raise it when the numbers change; older results are then left aside.
+        Raise it when the numbers change for a reason outside of the experiment's folder; older
+        results are then left aside, as they are where the text of the trial has changed.
     small : mapping of str to values
         In place of those of the quick grid, for a run of a second or two: a first try, and tests.
 
@@ -156,6 +159,11 @@ class Experiment:
         factors = {n: factor_of(n, found[0][n], self._given(n)) for n in kept[0] if n != "device"}
         object.__setattr__(self, "factors", factors)
         object.__setattr__(self, "takes_device", "device" in kept[0])
+
+    @cached_property
+    def source(self) -> str:
+        """Digest of what trial and batch execute in their file and folder."""
+        return digest_of(self.trial, self.batch)
 
     def _given(self, name: str) -> list[Any]:
         every = [product for grid in self.grids.values() for product in products(grid)]
@@ -247,7 +255,7 @@ class Experiment:
         """Return every (cell, seed) of a request in order, with its key."""
         chosen = self.seed_list(scale, seeds)
         return [
-            Point(cell, seed, key_of(self.name, self.version, cell, seed))
+            Point(cell, seed, key_of(self.name, self.version, self.source, cell, seed))
             for cell in self.cells(scale, overrides)
             for seed in chosen
         ]

@@ -218,11 +218,17 @@ class Store:
         results: Sequence[tuple[Point, Outcome]],
         device: str = "cpu",
     ) -> None:
-        """Commit results with their arrays in one transaction, and drop their leases."""
+        """Commit results with their arrays in one transaction, and drop their leases.
+
+        Results of the same cells by an earlier text of the trial go.
+        """
         name, version, now = experiment.name, experiment.version, _now()
         with self._transaction() as db:
             for point, outcome in results:
                 status = "done" if outcome.error is None else "failed"
+                same = (name, version, json.dumps(point.cell), point.seed, point.key)
+                db.execute(tables.DROP_THEIR_ARRAYS, same)
+                db.execute(tables.DROP_OTHER_TEXTS, same)
                 db.execute(
                     "INSERT OR REPLACE INTO results (key, experiment, version, cell, seed, status,"
                     " metrics, error, seconds, finished, device, run)"
@@ -244,6 +250,21 @@ class Store:
     def statuses(self, keys: Sequence[str]) -> dict[str, str]:
         """Return "done" or "failed" for those of the keys that have a result."""
         return dict(self._rows(tables.STATUS_OF_KEYS, json.dumps(list(keys))))
+
+    def outdated(self, experiment: Experiment, points: Sequence[Point]) -> int:
+        """Return of how many points the store has a result of another text of the trial alone."""
+        there = self.statuses([point.key for point in points])
+        return sum(
+            bool(
+                self._rows(
+                    tables.OTHER_TEXTS,
+                    *(experiment.name, experiment.version, json.dumps(point.cell), point.seed),
+                    point.key,
+                )
+            )
+            for point in points
+            if point.key not in there
+        )
 
     # What a reader asks
 

@@ -20,6 +20,11 @@ _ROW = "SELECT key, cell, seed, metrics FROM results WHERE status = 'done' AND"
 
 STATUS_OF_KEYS = f"SELECT key, status FROM results WHERE {_KEYS}"
 DONE_OF_KEYS = f"{_ROW} {_KEYS}"
+#: The results of other texts of the trial, for a cell and seed.
+_OTHERS = "FROM results WHERE experiment = ? AND version = ? AND cell = ? AND seed = ? AND key <> ?"
+OTHER_TEXTS = f"SELECT key {_OTHERS}"
+DROP_OTHER_TEXTS = f"DELETE {_OTHERS}"
+DROP_THEIR_ARRAYS = f"DELETE FROM arrays WHERE key IN (SELECT key {_OTHERS})"
 DONE_OF_EXPERIMENT = f"{_ROW} experiment = ? AND version = ?"
 ARRAYS_OF_KEYS = f"SELECT key, name, dtype, shape, data FROM arrays WHERE {_KEYS}"
 FAILED_OF_EXPERIMENT = """

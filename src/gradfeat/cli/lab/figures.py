@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -10,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from gradfeat.cli.figures import FORMATS, write_figure
 from gradfeat.cli.guard import Refused
+from gradfeat.cli.lab.selection import Selection
 from gradfeat.lab.cells import Cell
 from gradfeat.lab.experiment import Experiment
 from gradfeat.table.atomic import check_folder
@@ -28,6 +30,14 @@ def file_stem(name: str) -> str:
     ('shi22-accuracy', 'a-b')
     """
     return re.sub(r"[^\w.-]+", "-", name).strip("-.") or "experiment"
+
+
+#: Characters of a file's name that say what it shows; what is cut off counts by a digest.
+LONGEST = 100
+
+
+def _short(words: str) -> str:
+    return hashlib.sha256(words.encode()).hexdigest()[:8]
 
 
 @dataclass(frozen=True)
@@ -52,9 +62,10 @@ class Figures:
         check_folder(folder)
         return cls(folder, tuple(dict.fromkeys(suffixes)))
 
-    def paths(self, experiment: Experiment, scale: str) -> list[Path]:
-        """Return the files for an experiment at a scale."""
-        stem = f"{file_stem(experiment.name)}-{file_stem(scale)}"
+    def paths(self, experiment: Experiment, selection: Selection) -> list[Path]:
+        """Return the files for what is selected of an experiment; others for other settings."""
+        words = file_stem("-".join([experiment.name, *selection.words()]))
+        stem = words if len(words) <= LONGEST else f"{words[:LONGEST]}-{_short(words)}"
         return [self.folder / f"{stem}{suffix}" for suffix in self.suffixes]
 
 

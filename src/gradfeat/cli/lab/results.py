@@ -13,7 +13,8 @@ from rich.table import Table
 from rich.text import Text
 
 from gradfeat.drawing.text_tables import text_table
-from gradfeat.lab.experiment import Point
+from gradfeat.lab.experiment import Experiment, Point
+from gradfeat.lab.store import Store
 from gradfeat.lab.verdicts import SEVERITY, Claim, Outcome, Verdict
 
 Judged = Sequence[tuple[Claim, Verdict]]
@@ -117,3 +118,13 @@ def reason(error: str) -> str:
     "FileError: 'a.npz' is broken: give another."
     """
     return re.sub(r"^(\w+\.)+(?=\w+(:|$))", "", error.strip().splitlines()[-1])
+
+
+def tell_outdated(
+    store: Store, experiment: Experiment, points: Sequence[Point], console: Console
+) -> None:
+    """Say of how many cells the results are those of another text of the trial."""
+    if old := store.outdated(experiment, points):
+        what = "cell was" if old == 1 else "cells were"
+        text = f"{old:,} {what} computed by another text of the trial of {experiment.name!r}: "
+        console.print(text + "such results are left aside.", markup=False, soft_wrap=True)

@@ -15,8 +15,16 @@ from rich.text import Text
 
 from gradfeat.cli.guard import Refused, Stopped, refuse
 from gradfeat.cli.lab.figures import Figures, drawn, saved
-from gradfeat.cli.lab.results import Judged, cell_in_words, counted, print_claims, reason, varying
-from gradfeat.cli.lab.selection import Request, command, store_option
+from gradfeat.cli.lab.results import (
+    Judged,
+    cell_in_words,
+    counted,
+    print_claims,
+    reason,
+    tell_outdated,
+    varying,
+)
+from gradfeat.cli.lab.selection import Request, Selection, command, store_option
 from gradfeat.cli.progress import CellBar
 from gradfeat.cli.terminal import Terminal
 from gradfeat.drawing.numbers import duration, listed
@@ -65,6 +73,7 @@ def run_experiments(names: Sequence[str], request: Request, figures: Figures | N
     console, codes = Terminal(), [0]
     with executor_of(request.dask, request.jobs) as executor, opened(request.store) as store:
         for one in asked:
+            tell_outdated(store, one[1], one[2], console)
             with followed(one, request, console) as bar:
                 table = sweep(one, request, store, bar, executor).go(figures is not None)
             codes.append(_told(Ran(*one, table, bar.count), request, console, figures))
@@ -120,7 +129,7 @@ def _told(ran: Ran, request: Request, console: Terminal, figures: Figures | None
     try:
         print_claims(ran.judged(), console)
         if figures is not None:
-            _draw(ran, figures, request.selection.scale, console)
+            _draw(ran, figures, request.selection, console)
     except (Refused, ExperimentError) as error:
         code = refuse(str(error))
     if not ran.table.empty:
@@ -130,11 +139,11 @@ def _told(ran: Ran, request: Request, console: Terminal, figures: Figures | None
     return code
 
 
-def _draw(ran: Ran, figures: Figures, scale: str, console: Terminal) -> None:
+def _draw(ran: Ran, figures: Figures, selection: Selection, console: Terminal) -> None:
     figure = drawn(ran.experiment, ran.table, [point.cell for point in ran.points])
     if figure is None:
         return
-    paths = figures.paths(ran.experiment, scale)
+    paths = figures.paths(ran.experiment, selection)
     saved(ran.experiment, figure, paths)
     console.print(f"Figure: {listed([str(p) for p in paths])}", markup=False, soft_wrap=True)
 
@@ -145,6 +154,7 @@ def verify_experiments(names: Sequence[str], request: Request) -> int:
     console, judged, runs, code = Terminal(), [], [], 0
     with opened(request.store) as store:
         for one in asked:
+            tell_outdated(store, one[1], one[2], console)
             with followed(one, request, console) as bar:
                 table = sweep(one, request, store, bar).go(arrays=True)
             ran = Ran(*one, table, bar.count)

@@ -64,13 +64,13 @@ class Selection:
         except ExperimentError as error:
             raise Refused(f"experiment {experiment.name!r}: {error}") from error
 
-    def in_words(self) -> str:
-        """Return it for people.
+    def words(self) -> list[str]:
+        """Return its parts: the scale, then seeds and values where they are not the grid's.
 
         Examples
         --------
-        >>> Selection("quick", 3, {"n": [1, 2]}).in_words()
-        'scale quick, 3 seeds, n=1,2'
+        >>> Selection("quick", None, {"n": [1, 2]}).words()
+        ['quick', 'n=1,2']
         """
         match self.seeds:
             case None:
@@ -79,7 +79,17 @@ class Selection:
                 seeds = [f"{n} seed{'s' * (n != 1)}"]
             case which:
                 seeds = [f"seeds {','.join(map(str, which))}"]
-        return ", ".join([f"scale {self.scale}", *seeds, *_pairs(self.overrides)])
+        return [self.scale, *seeds, *_pairs(self.overrides)]
+
+    def in_words(self) -> str:
+        """Return it for people.
+
+        Examples
+        --------
+        >>> Selection("quick", 3, {"n": [1, 2]}).in_words()
+        'scale quick, 3 seeds, n=1,2'
+        """
+        return "scale " + ", ".join(self.words())
 
     def options(self) -> list[str]:
         """Return the options that select the same; seeds that are not the first ones have none."""

@@ -12,7 +12,7 @@ from rich.text import Text
 from gradfeat.cli.figures import check_file
 from gradfeat.cli.guard import Refused
 from gradfeat.cli.lab.figures import drawn, file_stem, saved
-from gradfeat.cli.lab.results import cell_in_words, print_claims, varying
+from gradfeat.cli.lab.results import cell_in_words, print_claims, tell_outdated, varying
 from gradfeat.cli.lab.selection import Narrowed, Selection, command, store_option
 from gradfeat.cli.lab.summary_table import summarised
 from gradfeat.cli.terminal import Terminal
@@ -97,9 +97,10 @@ def show_experiment(name: str, path: Path, narrowed: Narrowed, view: View) -> No
     with Store.open(path, readonly=True) as store:
         selection = selected(name, experiment, store, path, narrowed)
         stored = _stored(experiment, store, selection)
-    console = Terminal()
-    console.print(Text(experiment.question, style="bold"))
-    _line(f"{selection.in_words()}: {_counts(stored)}", console)
+        console = Terminal()
+        console.print(Text(experiment.question, style="bold"))
+        _line(f"{selection.in_words()}: {_counts(stored)}", console)
+        tell_outdated(store, experiment, stored.points, console)
     if stored.missing:
         words = [name, *store_option(path), *selection.options()]
         _line(f"the rest is computed by: {command('run', *words)}", console)
