@@ -222,17 +222,14 @@ def _draw_curves(
     axes[2].set_yscale("log")
 
 
-def _of_cell(n: float, cell: Mapping[str, Any]) -> dict[str, float]:
-    return theory(n, "yes", **cell)
-
-
 def _along(table: pd.DataFrame) -> Predicted:
     """The theory against n with structure, the mean over the settings that points are means of."""
     names = ("D", "k", "p_o", "m")
-    cells = [dict(zip(names, cell, strict=True)) for cell in settings(only(table, **YES), *names)]
+    rows = settings(only(table, **YES), *names)
+    cells: list[dict[str, Any]] = [dict(zip(names, row, strict=True)) for row in rows]
 
     def predicted(n: float) -> dict[str, float]:
-        found = [_of_cell(n, cell) for cell in cells]
+        found = [theory(n, "yes", **cell) for cell in cells]
         mean = {name: float(np.mean([one[name] for one in found])) for name in found[0]}
         return mean | {f"gap_{s}": 1 - mean[f"cosine_{s}"] for s in (1, 2)}
 
