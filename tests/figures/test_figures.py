@@ -270,7 +270,7 @@ class TestCaptions:
         methods = [replace(m, scores={"R2": Interval(0.5, nan, nan)}) for m in BIKES.methods]
         caption = comparison_figure(replace(BIKES, methods=tuple(methods))).caption
         assert "bar" not in caption
-        assert "the bar its 95 % bootstrap interval." in comparison_figure(BIKES).caption
+        assert "the bar its 95 % interval." in comparison_figure(BIKES).caption
 
     def test_a_figure_draws_the_plot_that_it_speaks_of(self):
         figure = predicted_figure(BIKES)

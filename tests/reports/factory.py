@@ -8,10 +8,12 @@ import numpy as np
 
 from gradfeat.table.results import (
     ColumnNote,
+    ColumnLoss,
     Directions,
     Family,
     FirstStep,
     FitReport,
+    Importances,
     Interval,
     MethodResult,
     PassTime,
@@ -85,6 +87,17 @@ def directions(
     )
 
 
+def importances(columns: tuple[str, ...], score: str = "R2") -> Importances:
+    """Falling losses; the second and third column together, the last ones as the rest."""
+    sets = [columns[:1], columns[1:3], *[(name,) for name in columns[3:20]], columns[20:]]
+    found = [
+        ColumnLoss(names, interval(0.8 * 0.5**k, 0.02 + 0.1 * 0.5**k), rest=k == 19)
+        for k, names in enumerate(sets)
+        if names
+    ]
+    return Importances("rfm", score, tuple(found), 1_000, 5)
+
+
 def first_step(columns: tuple[str, ...], n: int = 2) -> FirstStep:
     """`n` directions of falling mass, each mainly of one column."""
     p, rng = len(columns), np.random.default_rng(2)
@@ -143,6 +156,8 @@ def regression(n_test: int = 1_729, seed: int = 0) -> FitReport:
         seconds=64.2,
         warnings=("Column 'day': values above 300 do not occur in training rows.",),
         first_step=first_step(names),
+        importances=importances(names),
+        remarks=("Remark: 'temp' and 'atemp' are correlated by 0.99 or more: a group.",),
     )
 
 
@@ -203,6 +218,7 @@ def classification(n_classes: int = 3, n_test: int = 600, seed: int = 0) -> FitR
         command="gradfeat fit penguins.parquet --target species",
         warnings=(),
         first_step=first_step(columns, 12 if n_classes == 12 else 0),
+        importances=importances(columns, "accuracy"),
     )
 
 
@@ -238,7 +254,9 @@ def wide(report: FitReport, p: int = 100) -> FitReport:
     notes = column_notes(dict.fromkeys(names, ("number", 900, "scaled to mean 0, sd 1")))
     z = report.directions.projections if report.directions else np.empty((0, 2))
     found = first_step(names, 4)
-    return replace(report, columns=notes, directions=directions(names, z), first_step=found)
+    lost = importances(names)
+    found = replace(report, first_step=found, importances=lost)
+    return replace(found, columns=notes, directions=directions(names, z))
 
 
 def one_column(report: FitReport) -> FitReport:
@@ -249,15 +267,15 @@ def one_column(report: FitReport) -> FitReport:
     found = directions((report.columns[1].name,), z, 1.0)
     found = replace(found, n_effective=Interval(1.0, 1.0, 1.0))
     columns = report.columns[1:2]
-    return replace(
-        report, columns=columns, directions=found, first_step=first_step(found.columns, 1)
-    )
+    lost = importances(found.columns)
+    report = replace(report, columns=columns, directions=found, importances=lost)
+    return replace(report, first_step=first_step(found.columns, 1))
 
 
 def bare(report: FitReport) -> FitReport:
     """One method, no verdict, no directions."""
     alone = replace(report, methods=report.methods[:1], best="linear", verdict=None)
-    return replace(alone, directions=None, first_step=None)
+    return replace(alone, directions=None, first_step=None, importances=None, remarks=())
 
 
 HOSTILE = "<script>alert(\"x\")</script>$\\frac{1}{$ & 'quoted'\x07\n--> {{ 7*7 }}"
@@ -277,6 +295,8 @@ def hostile(report: FitReport) -> FitReport:
         columns=notes,
         directions=replace(report.directions, columns=names),
         first_step=first_step(names, 2),
+        importances=importances(names),
+        remarks=(HOSTILE,),
         methods=tuple(replace(m, label=f"{m.label} {HOSTILE}") for m in report.methods),
         command=HOSTILE,
         warnings=(HOSTILE,),

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from sklearn.metrics import accuracy_score, log_loss, mean_squared_error, r2_score, roc_auc_score
 
-from gradfeat.table.scores import Predictions, interval, merit, replicates, resamples
+from gradfeat.table.scores import Predictions, interval, intervals, merit, replicates, resamples
 
 # Sums of 40 rounded terms of order one.
 ROUNDING = 1e-10
@@ -79,3 +79,16 @@ def test_the_interval_leaves_out_what_is_not_finite():
 
 def test_merit_turns_losses_round():
     assert [merit(name, 1.0) for name in ("R2", "accuracy", "RMSE", "log-loss")] == [1, 1, -1, -1]
+
+
+def test_proportions_have_exact_intervals_where_no_resample_is_wrong():
+    y = np.repeat([0.0, 1.0], 24)
+    P = np.eye(2)[y.astype(int)] * 0.8 + 0.1
+    found = intervals(y, replicates(y, Predictions(y, P), resamples(48, 0)))
+    assert (found["accuracy"].low, found["accuracy"].high) == pytest.approx((0.926, 1.0), abs=5e-4)
+    # 24 disjoint pairs, all in order: .025^(1/24)
+    assert found["AUC"].low == pytest.approx(0.025 ** (1 / 24))
+    wrong = np.where(np.arange(48) < 6, 1 - y, y)
+    ends = intervals(y, replicates(y, Predictions(wrong, P), resamples(48, 0)))["accuracy"]
+    # R: binom.test(42, 48)
+    assert (ends.low, ends.high) == pytest.approx((0.7475, 0.9527), abs=5e-4)

@@ -64,8 +64,8 @@ def test_methods_that_need_their_rows_in_memory_are_fitted_to_a_sample(monkeypat
     console.print(terminal_table(report))
     text = console.export_text()
     for shown in (page, text):
-        assert "Gradient boosting (sample)" in " ".join(shown.split())
-        assert "Linear model (sample)" not in shown
+        assert "Gradient boosting (100 of 300 rows)" in " ".join(shown.split())
+        assert "Linear model (" not in shown
 
 
 def test_columns_to_be_ignored_are_not_read():

@@ -6,30 +6,38 @@ import numpy as np
 import pytest
 
 from gradfeat.table.methods import METHODS
-from gradfeat.table.scores import FEWEST_TEST_ROWS, verdict
+from gradfeat.table.verdict import FEWEST_TEST_ROWS, verdict
 
 NOISE = np.random.default_rng(0).normal(scale=0.1, size=400)
 
 
-def draws(**centres: float):
-    return {name.replace("_", "-"): (c, c + NOISE) for name, c in centres.items()}
+def draws(score: str = "R2", **centres: float):
+    return {name.replace("_", "-"): {score: (c, c + NOISE)} for name, c in centres.items()}
 
 
 def answer(score: str = "R2", rows: int = 100, **centres: float):
-    found = verdict(METHODS, draws(**centres), score, rows)
+    found = verdict(METHODS, draws(score, **centres), rows)
     assert found is not None
     return found
 
 
 @pytest.mark.parametrize(
     ("rfm", "expected", "words"),
-    [(0.9, "yes", "helps here"), (0.1, "no", "does not help"), (0.5, "unclear", "do not decide")],
+    [(0.9, "yes", "helps here"), (0.1, "no", "does not help"), (0.5, "same", "no practical difference")],
 )
 def test_the_answer_follows_the_interval(rfm, expected, words):
     found = answer(rfm=rfm, linear=0.5, kernel=0.4, boosting=2.0)
     assert (found.answer, found.learned, found.fixed) == (expected, "rfm", "linear")
     assert words in found.sentence
     assert found.difference.estimate == pytest.approx(rfm - 0.5)
+
+
+def test_an_interval_on_both_sides_decides_nothing():
+    both = {"linear": {"R2": (0.5, 0.5 + NOISE)}, "rfm": {"R2": (0.55, 0.55 - NOISE)}}
+    found = verdict(METHODS, both, 100)
+    assert found is not None
+    assert found.answer == "unclear"
+    assert "do not decide" in found.sentence
 
 
 def test_of_a_loss_less_is_better():
@@ -46,7 +54,7 @@ def test_noise_shared_by_both_families_cancels():
 def test_the_best_of_each_family_is_taken_anew_in_every_resample():
     swing = np.where(np.arange(400) < 200, 1.0, -1.0)
     both = {"linear": (0.0, swing), "kernel": (0.0, -swing), "rfm": (0.5, np.full(400, 0.5))}
-    found = verdict(METHODS, both, "R2", 100)
+    found = verdict(METHODS, {name: {"R2": found} for name, found in both.items()}, 100)
     assert found is not None
     assert found.answer == "no"
 
@@ -57,9 +65,38 @@ def test_few_test_rows_decide_nothing():
 
 
 def test_one_family_alone_has_no_verdict():
-    assert verdict(METHODS, draws(linear=0.5, boosting=0.9), "R2", 100) is None
-    assert verdict(METHODS, draws(rfm=0.5), "R2", 100) is None
+    assert verdict(METHODS, draws(linear=0.5, boosting=0.9), 100) is None
+    assert verdict(METHODS, draws(rfm=0.5), 100) is None
 
 
 def test_extreme_differences_are_short():
     assert len(answer("RMSE", rfm=1e100, linear=3e100).sentence) < 300
+
+
+@pytest.mark.parametrize("score", ["R2", "RMSE", "accuracy"])
+def test_a_difference_that_is_not_worth_naming_is_no_practical_difference(score):
+    found = answer(score, rfm=0.501, linear=0.5) if score != "RMSE" else answer(score, rfm=50.1, linear=50.0)
+    assert found.answer == "same"
+    assert "no practical difference" in found.sentence
+    assert "-0.000" not in found.sentence
+
+
+def test_methods_that_agree_on_every_test_row_may_differ_on_others():
+    said = {name: {"accuracy": (1.0, np.ones(400))} for name in ("rfm", "linear")}
+    few, many = (verdict(METHODS, said, rows) for rows in (48, 3000))
+    assert few is not None and many is not None
+    assert (few.answer, many.answer) == ("unclear", "same")
+    # 1 - .025^(1/48), the exact bound of none in 48
+    assert few.difference.high == pytest.approx(0.0740, abs=1e-4)
+
+
+def test_of_ties_the_next_score_decides_and_fewer_rows_are_said():
+    draws = {
+        "linear": {"accuracy": (0.9, 0.9 + NOISE), "log-loss": (0.5, 0.5 + NOISE)},
+        "kernel": {"accuracy": (0.9, 0.9 + NOISE), "log-loss": (0.3, 0.3 + NOISE)},
+        "rfm": {"accuracy": (0.95, 0.95 + NOISE), "log-loss": (0.3, 0.3 + NOISE)},
+    }
+    found = verdict(METHODS, draws, 100, {"rfm": " (fitted to 5 of 9 rows)"})
+    assert found is not None
+    assert found.fixed == "kernel"
+    assert "Recursive feature machine (fitted to 5 of 9 rows) beats" in found.sentence

@@ -70,8 +70,8 @@ def importances_figure(found: Directions) -> CaptionedFigure:
     if not top:
         said = "No column carries as much as 1 %."
     caption = (
-        "How much of the learned function's squared slope falls on each original column, the "
-        f"parts of an encoded column added up. {said}"
+        "Where the slope is: how much of the learned function's squared slope falls on each "
+        f"original column, the parts of an encoded column added up. {said}"
     )
     return CaptionedFigure("importances", partial(importances, found), caption)
 
@@ -81,7 +81,7 @@ def importances(directions: Directions, *, ax: Axes | None = None) -> Axes:
     names, values = _largest(directions.columns, np.asarray(directions.importances, dtype=float))
     ax = style.axes_or_new(ax, 0.95 + 0.2 * len(names))
     _bars(ax, names, values, [style.GREEN] * len(names), [percent(v) for v in values])
-    style.dress(ax, "How much each column matters", "share of AGOP, all directions together")
+    style.dress(ax, "Where the slope is", "share of AGOP, all directions together")
     style.percents(ax.xaxis)
     _tidy(ax)
     return ax

@@ -16,15 +16,17 @@ from gradfeat.drawing.numbers import count, number
 from gradfeat.figures.captioned import CaptionedFigure
 from gradfeat.figures.scores import (
     FAMILIES,
-    LOWER_IS_BETTER,
     best_method,
     failed,
     first_score,
+    marked,
     ranked,
     score_names,
     span,
 )
+from gradfeat.table.notes import rows_word
 from gradfeat.table.results import FitReport, Interval, MethodResult
+from gradfeat.table.scores import merit
 
 _FLOOR = {"R2": -0.05}  # far below it a method is useless, and the others would be squeezed
 _BEST_FIXED = {"color": FAMILIES["fixed"].color, "linewidth": 0.9, "linestyle": style.DASHES}
@@ -37,16 +39,16 @@ def comparison_figure(report: FitReport) -> CaptionedFigure:
 
 def _caption(report: FitReport) -> str:
     known = any(span(next(iter(m.scores.values()))) for m in ranked(report.methods))
-    bar = ", the bar its 95 % bootstrap interval" if known else ""
+    bar = ", the bar its 95 % interval" if known else ""
     rows = count(report.n_test, "test row")
     read = f"Each point is a method's score on the same {rows}{bar}."
     best = best_method(report)
-    found = [f"{best.label} leads with {first_score(best)}."] if best else []
+    found = [f"{marked(best)} leads with {first_score(best)}."] if best else []
     for family in ("learned", "fixed"):
         method = next((m for m in ranked(report.methods) if m.family == family), None)
         if method and best and method.name != best.name:
             words = FAMILIES[family].label
-            found.append(f"The best method with {words} is {method.label}: {first_score(method)}.")
+            found.append(f"The best method with {words} is {marked(method)}: {first_score(method)}.")
     return " ".join([read, *found])
 
 
@@ -111,12 +113,13 @@ def _row(ax: Axes, y: float, method: MethodResult, score: str) -> None:
     at = left if outside else value.estimate
     marker = "<" if outside else mark.marker
     ax.plot(at, y, marker, color=mark.color, markersize=6.5, markeredgecolor="white", clip_on=False)
-    _words(ax, y, method.label, value)
+    _words(ax, y, method, value)
 
 
-def _words(ax: Axes, y: float, label: str, value: Interval) -> None:
+def _words(ax: Axes, y: float, method: MethodResult, value: Interval) -> None:
     line = {"transform": ax.get_yaxis_transform(), "bbox": style.BACKING}
-    ax.text(0, y + 0.24, style.short(label, 34), fontsize=style.TEXT, color=style.INK, **line)
+    label = style.short(method.label, 34) + rows_word(method, " ({})")
+    ax.text(0, y + 0.24, label, fontsize=style.TEXT, color=style.INK, **line)
     inside = span(value)
     text = f"{number(value.estimate)}  ({inside})" if inside else number(value.estimate)
     ax.text(1, y + 0.24, text, ha="right", fontsize=style.SMALL, color=style.QUIET, **line)
@@ -129,7 +132,7 @@ def _lost(ax: Axes, y: float, method: MethodResult) -> None:
 
 
 def _finish(ax: Axes, rows: list[MethodResult], length: float, score: str) -> None:
-    way = "lower" if score in LOWER_IS_BETTER else "higher"
+    way = "lower" if merit(score, 1.0) < 0 else "higher"
     style.dress(ax, f"Test {score} of every method", f"test {score} ({way} is better)")
     ax.set_ylim(-length + 0.5, 0.62)
     ax.set_yticks([])

@@ -8,14 +8,15 @@ from typing import Final
 
 from gradfeat.drawing.numbers import number
 from gradfeat.drawing.style import BLUE, GREEN, VERMILLION, Mark
+from gradfeat.table.notes import rows_word
 from gradfeat.table.results import Family, FitReport, Interval, MethodResult
+from gradfeat.table.scores import merit
 
 FAMILIES: Final[dict[Family, Mark]] = {
     "learned": Mark("learned features", VERMILLION, "D"),
     "fixed": Mark("fixed features", BLUE, "o"),
     "reference": Mark("reference", GREEN, "s"),
 }
-LOWER_IS_BETTER = frozenset({"RMSE", "MAE", "MSE", "log-loss"})
 
 
 def score_names(methods: Sequence[MethodResult]) -> list[str]:
@@ -24,15 +25,38 @@ def score_names(methods: Sequence[MethodResult]) -> list[str]:
 
 
 def ranked(methods: Sequence[MethodResult], score: str | None = None) -> list[MethodResult]:
-    """Methods with that score (the first one if None), best first; a nan estimate comes last."""
-    name = score or next(iter(score_names(methods)), "")
-    sign = 1.0 if name in LOWER_IS_BETTER else -1.0
+    """Methods with that score (the first one if None), best first; a nan estimate comes last.
 
-    def key(method: MethodResult) -> float:
-        estimate = method.scores[name].estimate
-        return math.inf if math.isnan(estimate) else sign * estimate
+    Where it is the same, the others decide in their order: log-loss where accuracy does not.
+    """
+    names = score_names(methods)
+    name = score or next(iter(names), "")
+
+    def key(method: MethodResult) -> list[float]:
+        values = [merit(n, method.scores[n].estimate) for n in (name, *names) if n in method.scores]
+        return [math.inf if math.isnan(value) else -value for value in values]
 
     return sorted((m for m in methods if name in m.scores), key=key)
+
+
+def tied(report: FitReport) -> list[MethodResult]:
+    """Methods whose first score is exactly that of the best one, which is among them."""
+    best = best_method(report)
+    if best is None:
+        return []
+    name = next(iter(best.scores))
+    value = best.scores[name].estimate
+    return [m for m in ranked(report.methods) if m.scores[name].estimate == value]
+
+
+def fewer(method: MethodResult) -> bool:
+    """Whether it was fitted to fewer rows than there are, and gave scores."""
+    return bool(method.scores) and method.rows_used < method.rows_there
+
+
+def marked(method: MethodResult) -> str:
+    """Its label, with the rows where it was fitted to fewer than there are."""
+    return method.label + rows_word(method, " ({})")
 
 
 def failed(methods: Sequence[MethodResult]) -> list[MethodResult]:

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import numpy as np
 
-from gradfeat.drawing.numbers import MISSING, count, number, percent, plain, seconds
+from gradfeat.drawing.numbers import MISSING, number, percent, seconds
 from gradfeat.estimators.agop_summary import EFFECTIVE_SHARE
-from gradfeat.figures.bars import direction_figure, importances_figure, leading_columns
+from gradfeat.figures.bars import direction_figure, importances_figure
 from gradfeat.figures.captioned import CaptionedFigure
 from gradfeat.figures.comparison import comparison_figure
 from gradfeat.figures.first_direction import class_shares_figure, target_curve_figure
 from gradfeat.figures.first_step import first_step_figure, step_direction_figure
 from gradfeat.figures.plane import class_plane_figure, target_plane_figure
+from gradfeat.figures.losses import losses_figure, together, told_losses
 from gradfeat.figures.predictions import (
     MAX_CLASSES,
     confusion_caption,
@@ -25,6 +26,7 @@ from gradfeat.figures.scores import (
     best_method,
     failed,
     label_of,
+    marked,
     ranked,
     score_names,
     span,
@@ -33,7 +35,7 @@ from gradfeat.figures.scores import (
 from gradfeat.figures.spectrum import eigenvalues_figure
 from gradfeat.reports import fit_words
 from gradfeat.reports.page import page
-from gradfeat.table.results import Directions, FitReport, Interval, MethodResult
+from gradfeat.table.results import Directions, FitReport, Importances, Interval, MethodResult
 
 #: Pairs in the list of confusions that stands for a matrix too large to read.
 WORST = 20
@@ -74,6 +76,8 @@ def contents(report: FitReport) -> dict[str, object]:
         "methods": [_method_row(report, m, names) for m in ranked(report.methods)],
         "failed": failed(report.methods),
         "comparison": comparison_figure(report) if names else None,
+        "losses": _losses(report),
+        "remarks": report.remarks,
         "projections": _projections(report),
         "columns": _columns(report),
         "notes": report.warnings,
@@ -95,20 +99,20 @@ def _facts(report: FitReport) -> list[tuple[str, str, str]]:
         sign = "+" if v.difference.estimate > 0 else ""
         pair = f"{label_of(report, v.learned)} minus {label_of(report, v.fixed)}"
         detail = f"{pair}: {v.score} {sign}{with_interval(v.difference)}"
-        facts.append(("Does learning features help?", v.answer.capitalize(), detail))
-    if report.directions:
-        facts.append(("What it reads", *_read(report.directions)))
+        facts.append(("Does learning features help?", fit_words.ANSWERS[v.answer], detail))
+    if report.importances:
+        facts.append(("What it needs most", *_needed(report, report.importances)))
     return facts
 
 
-def _read(found: Directions) -> tuple[str, str]:
-    """``3 effective directions, 12 columns``, and the columns that matter most."""
-    n = found.n_effective.estimate
-    directions = "direction" if n == 1 else "directions"
-    columns = count(len(found.columns), "column")
-    top = [f"{column} {percent(share)}" for column, share in leading_columns(found)]
-    detail = ", ".join(top) or "no column stands out"
-    return f"{plain(n)} effective {directions}, {columns}", detail
+def _needed(report: FitReport, found: Importances) -> tuple[str, str]:
+    """The column that is missed most, and what it and the next ones cost."""
+    top = told_losses(found)
+    cost = [f"{together(one)} {number(one.loss.estimate)}" for one in top]
+    detail = f"{found.score} that {label_of(report, found.method)} loses by a shuffle: "
+    if not top:
+        return "No single column", detail + "none beyond chance"
+    return together(top[0]), detail + ", ".join(cost)
 
 
 def _method_row(report: FitReport, method: MethodResult, names: list[str]) -> dict[str, object]:
@@ -116,7 +120,7 @@ def _method_row(report: FitReport, method: MethodResult, names: list[str]) -> di
     scores = [method.scores.get(name, _UNKNOWN) for name in names]
     settings = ", ".join(f"{k} = {v}" for k, v in method.settings.items())
     return {
-        "label": method.label + (" (sample)" if method.sampled else ""),
+        "label": marked(method),
         "family": method.family,
         "family_label": FAMILIES[method.family].label,
         "scores": [(number(score.estimate), span(score)) for score in scores],
@@ -125,6 +129,12 @@ def _method_row(report: FitReport, method: MethodResult, names: list[str]) -> di
         "settings": settings or "defaults",
         "best": method.name == report.best,
     }
+
+
+def _losses(report: FitReport) -> CaptionedFigure | None:
+    """What the model loses without a column; None where nothing was shuffled."""
+    found = report.importances
+    return losses_figure(found, label_of(report, found.method)) if found else None
 
 
 def _directions(report: FitReport) -> dict[str, object]:
@@ -225,20 +235,34 @@ def _worst_confusions(report: FitReport) -> list[tuple[str, str, str, str]]:
 
 
 def _columns(report: FitReport) -> list[tuple[str, ...]]:
-    """Input columns, with their shares of the AGOP where directions are known."""
+    """Input columns, with what is lost without them, and their shares of the AGOP."""
     found = report.directions
-    share = {
-        column: percent(float(value))
-        for column, value in (zip(found.columns, found.importances, strict=True) if found else ())
-    }
+    share, losses = shares_of_slope(report), _lost(report)
     return [
         (
             *(c.name, c.kind, f"{c.distinct:,}", f"{c.missing:,}"),
-            *([share.get(c.name, MISSING)] if found else []),
+            *([losses.get(c.name, MISSING)] if report.importances else []),
+            *([percent(share[c.name]) if c.name in share else MISSING] if found else []),
             c.treatment,
         )
         for c in report.columns
     ]
+
+
+def shares_of_slope(report: FitReport) -> dict[str, float]:
+    """Of the AGOP, by original column; none where there are no directions."""
+    found = report.directions
+    return dict(zip(found.columns, found.importances.tolist(), strict=True)) if found else {}
+
+
+def _lost(report: FitReport) -> dict[str, str]:
+    """What is lost by column; one that was shuffled with others says so."""
+    losses = report.importances.losses if report.importances else ()
+    return {
+        name: number(one.loss.estimate) + (" (together)" if len(one.columns) > 1 else "")
+        for one in losses
+        for name in one.columns
+    }
 
 
 def _streaming(report: FitReport) -> dict[str, object]:

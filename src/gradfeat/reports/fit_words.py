@@ -2,14 +2,28 @@
 
 from __future__ import annotations
 
-from gradfeat.drawing.numbers import count, listed, percent, seconds, signed
-from gradfeat.figures.bars import leading_columns
+from gradfeat.drawing.numbers import count, listed, number, percent, seconds, signed
+from gradfeat.figures.losses import together, told_losses
 from gradfeat.figures.first_step import DIRECTIONS, named_columns
-from gradfeat.figures.scores import best_method, first_score, ranked, span
-from gradfeat.table.results import Directions, FirstStep, FitReport, MethodResult, Streaming
+from gradfeat.figures.scores import best_method, first_score, label_of, marked, ranked, span, tied
+from gradfeat.table.results import (
+    Answer,
+    FirstStep,
+    FitReport,
+    Importances,
+    MethodResult,
+    Streaming,
+)
 
 #: Directions of a first step that are described, and that get a figure of their own.
 TOLD = 3
+#: The verdict as a heading.
+ANSWERS: dict[Answer, str] = {
+    "yes": "Yes",
+    "no": "No",
+    "same": "No practical difference",
+    "unclear": "Unclear",
+}
 #: Share of a direction (of its squared weights) that its named columns have where it is theirs.
 HALF = 0.5
 
@@ -17,23 +31,46 @@ HALF = 0.5
 def answer(report: FitReport) -> str:
     """Verdict, best method and its score, columns that matter most: one sentence."""
     parts = [report.verdict.sentence.rstrip(". ")] if report.verdict else []
-    best = best_method(report)
-    if best:
-        parts.append(f"{best.label} predicts {report.target} best, with test {first_score(best)}")
+    if best_method(report):
+        parts.append(best_sentence(report))
     else:
         parts.append(f"No method could be fitted to predict {report.target}, for the reasons below")
-    if report.directions:
-        parts.append(columns_sentence(report.directions))
+    if report.importances:
+        parts.append(columns_sentence(report, report.importances))
     return "; ".join(parts) + "."
 
 
-def columns_sentence(directions: Directions) -> str:
-    """``the columns that matter most are hr (41 %) and temp (22 %)``."""
-    top = leading_columns(directions)
+def best_sentence(report: FitReport) -> str:
+    """Which method predicts best; where several are as good, what decided between them."""
+    same = tied(report)
+    score = first_score(same[0])
+    if len(same) == 1:
+        return f"{marked(same[0])} predicts {report.target} best, with test {score}"
+    names, (first, *rest) = listed([marked(m) for m in same]), same[0].scores
+    words = f"{names} predict {report.target} equally well, with test {score}"
+    return f"{words}: a tie in {first}" + (f", of which {_least(same, rest)}" if rest else "")
+
+
+def _least(same: list[MethodResult], rest: list[str]) -> str:
+    """``Kernel ridge has the better log-loss (0.012)``; nothing where the others tie too."""
+    for name in rest:
+        values = [m.scores[name].estimate for m in same if name in m.scores]
+        if len(set(values)) > 1:
+            return f"{same[0].label} has the best {name} ({number(values[0])})"
+    return "none is better in any other score"
+
+
+def columns_sentence(report: FitReport, found: Importances) -> str:
+    """``what it loses most by is hr: shuffled, its R2 falls by 0.81; then temp and atemp (0.12)``."""
+    top = told_losses(found)
+    which = "it" if found.method == report.best else label_of(report, found.method)
     if not top:
-        return "no original column stands out"
-    words = listed([f"{name} ({percent(share)})" for name, share in top])
-    return f"the columns that matter most are {words}" if len(top) > 1 else f"only {words} matters"
+        return f"shuffling any one column costs {which} nothing that these test rows show"
+    first, *rest = top
+    words = f"{which} needs {together(first)} most: shuffled, {found.score} falls by "
+    words += number(first.loss.estimate)
+    others = listed([f"{together(one)} ({number(one.loss.estimate)})" for one in rest])
+    return f"{words}, then {others}" if others else words
 
 
 def first_step_sentence(found: FirstStep) -> str:

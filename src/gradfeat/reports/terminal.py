@@ -8,14 +8,16 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from gradfeat.drawing.numbers import number, seconds
+from gradfeat.drawing.numbers import number, percent, seconds
 from gradfeat.drawing.text_tables import text_table
-from gradfeat.figures.scores import failed, ranked, score_names, span
+from gradfeat.figures.losses import loss_rows
+from gradfeat.figures.scores import failed, fewer, marked, ranked, score_names, span
 from gradfeat.reports import diagnosis_words, fit_words
 from gradfeat.reports.diagnosis import degree_rows, share_rows, size_rows
+from gradfeat.reports.fit import shares_of_slope
 from gradfeat.table.diagnosis import DiagnosisReport
 from gradfeat.table.notes import unread_sentence
-from gradfeat.table.results import Family, FirstStep, FitReport, MethodResult
+from gradfeat.table.results import Family, FirstStep, FitReport, Importances, MethodResult
 
 _MARKS: dict[Family, tuple[str, str]] = {
     "learned": ("*", "yellow"),
@@ -23,7 +25,10 @@ _MARKS: dict[Family, tuple[str, str]] = {
     "reference": ("+", "green"),
 }
 _KEY = "* learned features   o fixed features   + reference"
-_SAMPLED = "(sample): needs its rows in memory, and was fitted to a sample of them"
+_FEWER = "(n of m rows): fitted to fewer rows than the others, by its time or memory"
+
+#: Columns whose losses are listed.
+LOSSES = 8
 
 _SHARES = ("part of the variance", "share", "95 % interval", "evidence")
 _DEGREES = ("signal", "strength", "counts from", "p-value", "evidence")
@@ -47,10 +52,13 @@ def terminal_table(report: FitReport) -> RenderableType:
     parts: list[RenderableType] = []
     if names:
         parts += [_methods(report, names), Text(_KEY, style="dim")]
-    if any(method.sampled for method in report.methods):
-        parts.append(Text(_SAMPLED, style="dim"))
+    if any(map(fewer, report.methods)):
+        parts.append(Text(_FEWER, style="dim"))
     parts += [Text(f"{m.label} failed: {m.error}", style="red") for m in failed(report.methods)]
+    parts += [Text(f"\n{remark}", style="yellow") for remark in report.remarks]
     parts.append(Text(f"\n{fit_words.answer(report)}", style="bold"))
+    if report.importances:
+        parts += [Text(""), _losses(report, report.importances)]
     if report.unread:
         parts.append(Text(f"\n{unread_sentence(report.unread)}"))
     if report.first_step:
@@ -105,8 +113,20 @@ def _cells(method: MethodResult, names: list[str]) -> list[Text]:
     first = method.scores[names[0]]
     others = [number(method.scores[n].estimate) if n in method.scores else "" for n in names[1:]]
     words = [number(first.estimate), span(first), *others, seconds(method.fit_seconds)]
-    label = " ".join([*method.label.split(), *(["(sample)"] if method.sampled else [])])
+    label = " ".join(marked(method).split())
     return [Text(mark, style=color), Text(label), *map(Text, words)]
+
+
+def _losses(report: FitReport, found: Importances) -> Table:
+    """What the model loses without a column; beside it where the slope of the learner is."""
+    share = shares_of_slope(report)
+    headings = ("column, shuffled", f"{found.score} lost", "95 % interval")
+    more = ("share of slope",) if share else ()
+    table = text_table([*headings, *more], right=(1, 3), fold=(0,))
+    for one, *words in loss_rows(found)[:LOSSES]:
+        beside = [percent(sum(share.get(c, 0.0) for c in one.columns))] if share else []
+        table.add_row(*map(Text, [*words, *beside]))
+    return table
 
 
 def _first_step(report: FitReport, found: FirstStep) -> list[str]:

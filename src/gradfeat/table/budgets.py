@@ -33,6 +33,10 @@ TIMED, FEWEST_ROWS, MOST_ROWS = 100, 500, 5000
 COST = 1.5
 
 
+#: Of the time of a comparison, for what the model loses where columns are shuffled.
+SHUFFLING_SHARE = 0.1
+
+
 def direct_rows(seconds: float, columns: int, outputs: int) -> int:
     """Rows that two direct solves with AGOP passes can take in about `seconds`.
 

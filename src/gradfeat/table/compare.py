@@ -17,19 +17,21 @@ from numpy.typing import NDArray
 
 from gradfeat.rows.engine import Engine
 from gradfeat.rows.sources.tables import Tables
-from gradfeat.table.budgets import direct_rows
+from gradfeat.table.budgets import SHUFFLING_SHARE, direct_rows
+from gradfeat.table.column_groups import correlated_groups
 from gradfeat.table.conformal import held_scores
 from gradfeat.table.errors import TableError
 from gradfeat.table.fitting import Fitted, fit_method
-from gradfeat.table.interpret import directions, first_step
+from gradfeat.table.interpret import column_losses, directions, first_step
 from gradfeat.table.methods import Method
-from gradfeat.table.notes import layout_sentence, unread_sentence
+from gradfeat.table.notes import layout_sentence, rows_word, unread_sentence
 from gradfeat.table.prepared import Prepared, prepare
 from gradfeat.table.request import Request, check_device, chosen_methods
 from gradfeat.table.results import Directions, FitReport, Streaming
-from gradfeat.table.scores import merit, verdict
+from gradfeat.table.scores import worth
 from gradfeat.table.steps import Steps
 from gradfeat.table.table_model import TableModel
+from gradfeat.table.verdict import verdict
 
 
 @dataclass(frozen=True, eq=False)
@@ -115,7 +117,7 @@ def fit_all(
     total, done, fits = sum(m.share for m in methods), 0.0, []
     for method in methods:
         steps.begin(method.label, done / total)
-        seconds = request.seconds * method.share / total
+        seconds = (1 - SHUFFLING_SHARE) * request.seconds * method.share / total
         fits.append(fit_method(method, table, request, budget, seconds))
         done += method.share
     return fits
@@ -140,16 +142,15 @@ def leaders(fits: Sequence[Fitted]) -> Leaders:
         reasons = "; ".join(f"{f.result.label}: {f.result.error}" for f in fits)
         raise TableError(f"No method could be fitted ({reasons}).")
 
-    def worth(fit: Fitted) -> float:
-        score = next(iter(fit.draws))
-        return merit(score, fit.draws[score][0])
+    def merits(fit: Fitted) -> tuple[float, ...]:
+        return worth(fit.draws)
 
     own = [f for f in fitted if f.method.family != "reference"]
     learned = [f for f in own if f.method.family == "learned"]
     return Leaders(
-        max(fitted, key=worth),
-        max(learned, key=worth, default=None),
-        max(learned or own, key=worth, default=None),
+        max(fitted, key=merits),
+        max(learned, key=merits, default=None),
+        max(learned or own, key=merits, default=None),
     )
 
 
@@ -163,8 +164,11 @@ def fit_report(
 ) -> FitReport:
     """All that is shown of a comparison, as plain values."""
     fitted = [f for f in fits if f.predictions is not None]
-    score = next(iter(found.best.draws))
-    draws = {f.method.name: f.draws[score] for f in fitted}
+    draws = {f.method.name: f.draws for f in fitted}
+    fewer = {f.method.name: rows_word(f.result, " (fitted to {})") for f in fitted}
+    read = None if found.reads is None else _read(found.reads, table, request.seed)
+    groups = correlated_groups(table.train, table.encoder.source_)
+    shuffling = SHUFFLING_SHARE * request.seconds
     return FitReport(
         data=request.data,
         target=request.target,
@@ -176,8 +180,10 @@ def fit_report(
         split=table.split,
         columns=table.encoder.notes_,
         methods=tuple(f.result for f in fits),
-        verdict=verdict([f.method for f in fitted], draws, score, len(table.test)),
-        directions=None if found.reads is None else _read(found.reads, table, request.seed),
+        verdict=verdict([f.method for f in fitted], draws, len(table.test), fewer),
+        directions=read,
+        importances=column_losses(found.best, table, groups, read, shuffling, request.seed),
+        groups=groups,
         best=found.best.method.name,
         y_true=table.y_test,
         y_pred=_values(found.best, table),

@@ -19,8 +19,9 @@ from gradfeat.table.methods import Method, MethodInput, validation_folds
 from gradfeat.table.prepared import Prepared
 from gradfeat.table.request import Request
 from gradfeat.table.results import MethodResult
-from gradfeat.table.scores import Predictions, interval, resampled
+from gradfeat.table.scores import Predictions, intervals, resampled
 from gradfeat.table.table_model import probabilities
+from gradfeat.table.target import Target
 
 Floats = NDArray[np.float64]
 
@@ -68,7 +69,7 @@ def fit_method(
             warnings.simplefilter("ignore")
             estimator = method.make(situation(table, request, seconds, rows, y))
             estimator = estimator.fit(table.rows) if streams else estimator.fit(X, y)
-            said = predictions(estimator, table)
+            said = predictions(estimator, table.test, table.target)
     except (SourceError, EngineError):
         raise
     except (ValueError, MemoryError, RuntimeError, np.linalg.LinAlgError) as error:
@@ -76,10 +77,12 @@ def fit_method(
         return Fitted(method, replace(nothing, error=_sentence(error), sampled=sampled))
     took = time.perf_counter() - start
     draws = resampled(table.y_test.astype(float), said, request.seed)
-    scores = {name: interval(value, many) for name, (value, many) in draws.items()}
+    scores = intervals(table.y_test, draws)
     settings = _readable(method.settings(estimator))
     named = (method.name, method.label, method.family)
-    result = MethodResult(*named, scores, took, rows, settings, sampled=sampled)
+    result = MethodResult(
+        *named, scores, took, rows, settings, sampled=sampled, rows_there=table.n_train
+    )
     return Fitted(method, result, estimator, said, draws)
 
 
@@ -113,19 +116,19 @@ def _threads(method: Method) -> AbstractContextManager[Any]:
     return threadpool_limits(limits=method.threads, user_api="openmp")
 
 
-def predictions(estimator: Any, table: Prepared) -> Predictions:
-    """What a fitted estimator says about the test rows, some thousands at a time."""
-    starts = range(0, len(table.test), AT_ONCE)
-    said = [_said(estimator, table.test[s : s + AT_ONCE], table) for s in starts]
+def predictions(estimator: Any, X: Floats, target: Target) -> Predictions:
+    """What a fitted estimator says about encoded rows (n, d), some thousands at a time."""
+    starts = range(0, len(X), AT_ONCE)
+    said = [_said(estimator, X[s : s + AT_ONCE], target) for s in starts]
     shares = [each.probabilities for each in said if each.probabilities is not None]
     values = np.concatenate([each.values for each in said])
     return Predictions(values, np.concatenate(shares) if shares else None)
 
 
-def _said(estimator: Any, test: Floats, table: Prepared) -> Predictions:
-    if not table.target.classes:
-        return Predictions(_finite(np.asarray(estimator.predict(test), dtype=float)), None)
-    P = _finite(probabilities(estimator, test, len(table.target.classes)))
+def _said(estimator: Any, X: Floats, target: Target) -> Predictions:
+    if not target.classes:
+        return Predictions(_finite(np.asarray(estimator.predict(X), dtype=float)), None)
+    P = _finite(probabilities(estimator, X, len(target.classes)))
     return Predictions(P.argmax(axis=1).astype(float), P)
 
 

@@ -8,7 +8,7 @@ import pandas as pd
 
 from gradfeat.table.reading.cells import as_text
 from gradfeat.table.reading.plan import MISSING, ColumnPlan, Encoded, EncodedColumn
-from gradfeat.table.results import ColumnNote, UnreadCells
+from gradfeat.table.results import ColumnNote, MethodResult, UnreadCells
 
 
 def column_note(
@@ -68,3 +68,17 @@ def _unread(one: UnreadCells) -> str:
     verb, first = ("is", "") if one.cells == 1 else ("are", "the first: ")
     place = f", {one.place}" if one.place else ""
     return f"{cells} of {one.column!r} that {verb} no {one.what} ({first}{one.example!r}{place})"
+
+
+def rows_word(method: MethodResult, words: str) -> str:
+    """`words` with ``1,500 of 6,800 rows`` of a method that was fitted to fewer; of others ''.
+
+    Examples
+    --------
+    >>> fit = MethodResult("rfm", "RFM", "learned", {}, 1.0, 1500, {}, rows_there=6800)
+    >>> rows_word(fit, " ({})")
+    ' (1,500 of 6,800 rows)'
+    """
+    if method.rows_used >= method.rows_there:
+        return ""
+    return words.format(f"{method.rows_used:,} of {method.rows_there:,} rows")

@@ -10,7 +10,7 @@ import pandas as pd
 from gradfeat.estimators.network import NetworkMethod
 from gradfeat.table.conformal import held_scores
 from gradfeat.table.errors import TableError
-from gradfeat.table.scores import Predictions, interval, replicates, resamples
+from gradfeat.table.scores import Predictions, intervals, replicates, resamples
 from gradfeat.table.split import split_rows
 from gradfeat.table.table_model import TableModel, probabilities
 from gradfeat.table.target import Target, Task, prepare_target
@@ -49,8 +49,8 @@ def refit_model(
     estimator = source.refit_head(X[split.train], found.values[split.train])
     said = _predictions(estimator, X[split.test], len(found.classes))
     W = resamples(len(split.test), seed)
-    drawn = replicates(found.values[split.test].astype(float), said, W).items()
-    scores = [(name, interval(value, many)) for name, (value, many) in drawn]
+    y = found.values[split.test].astype(float)
+    scores = intervals(y, replicates(y, said, W)).items()
     about = {
         **model.about,
         "data": data,

@@ -12,13 +12,16 @@ import numpy as np
 
 Family = Literal["fixed", "learned", "reference"]
 
+#: Does learning features help? *Same*: by less than is worth naming.
+Answer = Literal["yes", "no", "same", "unclear"]
+
 #: Rows that the neurons fire on which find a direction.
 Part = Literal["most", "few", "both"]
 
 
 @dataclass(frozen=True)
 class Interval:
-    """An estimate with the ends of its 95 % interval (bootstrap over test rows)."""
+    """An estimate with the ends of its 95 % interval (bootstrap over test rows; exact of shares)."""
 
     estimate: float
     low: float
@@ -32,8 +35,8 @@ class MethodResult:
     `scores` maps a score's printed name (``R2``, ``RMSE``; ``accuracy``, ``log-loss``, ``AUC``)
     to its interval; the first one ranks. `family` says whether the method's features are
     ``fixed``, ``learned`` by gradients, or a ``reference`` outside that question (trees).
-    `sampled` says whether it needs its rows in memory and was fitted to a sample of a table that
-    streams.
+    It was fitted to `rows_used` of `rows_there`. `sampled` says whether it needs its rows in memory
+    and was fitted to a sample of a table that streams.
     """
 
     name: str
@@ -45,13 +48,14 @@ class MethodResult:
     settings: dict[str, str]
     error: str = ""
     sampled: bool = False
+    rows_there: int = 0
 
 
 @dataclass(frozen=True)
 class Verdict:
     """Does the best learned-feature method beat the best fixed-feature one? (paired bootstrap)."""
 
-    answer: Literal["yes", "no", "unclear"]
+    answer: Answer
     sentence: str
     score: str
     difference: Interval
@@ -80,6 +84,41 @@ class Directions:
     eigenvalues_high: np.ndarray
     n_effective: Interval
     projections: np.ndarray
+
+
+@dataclass(frozen=True)
+class ColumnGroup:
+    """Columns that say nearly the same: of each two the correlation is at least so large."""
+
+    columns: tuple[str, ...]
+    correlation: float
+
+
+@dataclass(frozen=True)
+class ColumnLoss:
+    """By how much a score falls where these columns are shuffled together.
+
+    One column, some that are correlated, or the `rest` that there was no time for.
+    """
+
+    columns: tuple[str, ...]
+    loss: Interval
+    rest: bool = False
+
+
+@dataclass(frozen=True)
+class Importances:
+    """What a model loses without a column: permutation importance on test rows.
+
+    ``losses`` of ``score`` (R2 or accuracy), largest first; ``rows`` that were shuffled, in how many
+    ``shuffles``; ``method`` the model's.
+    """
+
+    method: str
+    score: str
+    losses: tuple[ColumnLoss, ...]
+    rows: int
+    shuffles: int
 
 
 @dataclass(frozen=True)
@@ -188,3 +227,6 @@ class FitReport:
     first_step: FirstStep | None = None
     streaming: Streaming | None = None
     unread: tuple[UnreadCells, ...] = ()
+    importances: Importances | None = None
+    groups: tuple[ColumnGroup, ...] = ()
+    remarks: tuple[str, ...] = ()

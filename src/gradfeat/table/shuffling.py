@@ -1,0 +1,192 @@
+"""What a fitted model loses where columns of the test rows are shuffled, whatever model it is."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gradfeat.maths.streams import numpy_stream
+from gradfeat.table.results import ColumnGroup, ColumnLoss, Importances, Interval
+from gradfeat.table.scores import interval, resamples
+
+Floats = NDArray[np.float64]
+
+#: Targets, or codes of classes, that a model predicts for encoded rows (n, d).
+Predict = Callable[[Floats], Floats]
+
+#: Test rows that are shuffled, at least and at most, and how often.
+FEWEST_ROWS, MOST_ROWS, SHUFFLES = 256, 2_000, 10
+#: Times that each column should be shuffled, by which fewer rows are taken.
+WANTED = 3
+#: Rows that are predicted at once.
+AT_ONCE = 4_096
+
+
+@dataclass(frozen=True, eq=False)
+class ColumnBlock:
+    """Original columns that are shuffled together, and the places of their encoded columns."""
+
+    columns: tuple[str, ...]
+    encoded: NDArray[np.intp]
+    rest: bool = False
+
+
+@dataclass(frozen=True, eq=False)
+class HeldRows:
+    """Test rows X (n, d), encoded, and y (n,): targets, or codes of classes."""
+
+    X: Floats
+    y: Floats
+    classes: bool
+
+    @property
+    def score(self) -> str:
+        """Accuracy of classes, R2 of numbers."""
+        return "accuracy" if self.classes else "R2"
+
+    @property
+    def unit(self) -> float:
+        """Of residuals, so that their squares do not overflow."""
+        return float(np.abs(self.y - self.y.mean()).max()) or 1.0
+
+    def lost(self, values: Floats) -> Floats:
+        """For predictions (..., n): wrong or not, or the squared error."""
+        if self.classes:
+            return (values != self.y).astype(np.float64)
+        return ((self.y - values) / self.unit) ** 2
+
+    def whole(self, W: Floats) -> Floats:
+        """What losses are a share of in each resample W (B, n): the rows, or the spread of y."""
+        total = W.sum(axis=1)
+        if self.classes:
+            return total
+        z = (self.y - self.y.mean()) / self.unit
+        spread = W @ z**2 - (W @ z) ** 2 / total
+        return np.where(spread > 0, spread, np.nan)
+
+
+def importances(
+    method: str, predict: Predict, rows: HeldRows, blocks: Sequence[ColumnBlock], seconds: float, seed: int
+) -> Importances | None:
+    """How much the score falls where columns are shuffled, all others kept as they are.
+
+    ``score(y, f(X)) - mean over shuffles of score(y, f(X with the columns of a block permuted))``:
+    scikit-learn's permutation importance, but that all encoded columns of a block move together.
+    Intervals are of the bootstrap over test rows. Blocks are shuffled in their order, as often as
+    the time allows and at most 10 times; those that the first round does not reach, as one.
+
+    Parameters
+    ----------
+    method : str
+        Name of the model.
+    predict : callable
+        What it predicts, in the units of y, for encoded rows.
+    rows : HeldRows
+        Of which at most 2,000 are used, drawn at random.
+    blocks : sequence of ColumnBlock
+        The most important ones first.
+    seconds : float
+        To spend, about.
+    seed : int
+        Of the shuffles.
+
+    Returns
+    -------
+    Importances or None
+        None where there is no block, and of a quantity that is the same in all test rows.
+
+    Source: Breiman 2001, "Random forests", section 10; Fisher, Rudin and Dominici 2019.
+    """
+    if not blocks or (not rows.classes and np.ptp(rows.y) == 0):
+        return None
+    start = time.perf_counter()
+    rows = _some(predict, rows, len(blocks), seconds, seed)
+    lost, blocks = _first_round(predict, rows, blocks, start + seconds, seed)
+    each, rounds = time.perf_counter() - start, 1
+    while rounds < SHUFFLES and time.perf_counter() - start + each < seconds:
+        lost = lost + _round(predict, rows, blocks, rounds, seed)
+        rounds += 1
+    gaps = _intervals(rows, lost / rounds - rows.lost(predict(rows.X)), seed)
+    found = [ColumnLoss(b.columns, gap, b.rest) for b, gap in zip(blocks, gaps, strict=True)]
+    found.sort(key=lambda one: -one.loss.estimate)
+    return Importances(method, rows.score, tuple(found), len(rows.y), rounds)
+
+
+def blocks_of(
+    source: Sequence[str],
+    groups: Sequence[ColumnGroup],
+    shares: Mapping[str, float],
+) -> list[ColumnBlock]:
+    """Each group of correlated columns and each other column, the largest shares first.
+
+    Examples
+    --------
+    >>> together = [ColumnGroup(("a", "c"), 0.99)]
+    >>> found = blocks_of(("a", "b", "b", "c"), together, {"b": 1.0})
+    >>> [(block.columns, block.encoded.tolist()) for block in found]
+    [(('b',), [1, 2]), (('a', 'c'), [0, 3])]
+    """
+    grouped = {name: group.columns for group in groups for name in group.columns}
+    owner = np.array(source)
+    sets = dict.fromkeys(grouped.get(name, (name,)) for name in source)
+    blocks = [ColumnBlock(names, np.flatnonzero(np.isin(owner, names))) for names in sets]
+    return sorted(blocks, key=lambda b: -sum(shares.get(name, 0.0) for name in b.columns))
+
+
+def _first_round(
+    predict: Predict, rows: HeldRows, blocks: Sequence[ColumnBlock], until: float, seed: int
+) -> tuple[Floats, list[ColumnBlock]]:
+    """Losses (k, n) of each block once; of those that are not reached in time, as one block."""
+    found: list[Floats] = []
+    while len(found) < len(blocks) and (not found or time.perf_counter() < until):
+        some = blocks[len(found) : len(found) + max(1, AT_ONCE // len(rows.y))]
+        found += [*_round(predict, rows, some, 0, seed)]
+    left = blocks[len(found) :]
+    if not left:
+        return np.array(found), [*blocks]
+    columns = tuple(name for block in left for name in block.columns)
+    rest = ColumnBlock(columns, np.concatenate([block.encoded for block in left]), rest=True)
+    last = _round(predict, rows, [rest], 0, seed)
+    return np.array([*found, *last]), [*blocks[: len(found)], rest]
+
+
+def _round(
+    predict: Predict, rows: HeldRows, blocks: Sequence[ColumnBlock], turn: int, seed: int
+) -> Floats:
+    """Losses (k, n) with each block shuffled once, several blocks predicted at once."""
+    n, out = len(rows.y), []
+    step = max(1, AT_ONCE // n)
+    for at in range(0, len(blocks), step):
+        some = blocks[at : at + step]
+        X = np.tile(rows.X, (len(some), 1))
+        for k, block in enumerate(some):
+            order = numpy_stream(seed, f"shuffle {turn} of {block.columns[0]}").permutation(n)
+            X[k * n : (k + 1) * n, block.encoded] = rows.X[np.ix_(order, block.encoded)]
+        out.append(rows.lost(predict(X).reshape(len(some), n)))
+    return np.concatenate(out)
+
+
+def _some(
+    predict: Predict, rows: HeldRows, blocks: int, seconds: float, seed: int
+) -> HeldRows:
+    """So many rows at random that every block can be shuffled a few times, as timed on some."""
+    n = len(rows.y)
+    order = numpy_stream(seed, "rows to shuffle").permutation(n)[:MOST_ROWS]
+    timed = rows.X[order[:FEWEST_ROWS]]
+    start = time.perf_counter()
+    predict(timed)
+    each = (time.perf_counter() - start) / len(timed)
+    wanted = int(seconds / max(each * blocks * WANTED, 1e-12))
+    order = np.sort(order[: max(FEWEST_ROWS, wanted)])
+    return HeldRows(rows.X[order], rows.y[order], rows.classes)
+
+
+def _intervals(rows: HeldRows, gaps: Floats, seed: int) -> list[Interval]:
+    """Mean gaps (k, n) as shares of the whole, with bootstrap intervals over rows."""
+    one, W = np.ones((1, len(rows.y))), resamples(len(rows.y), seed)
+    estimates, draws = ((w @ gaps.T) / rows.whole(w)[:, None] for w in (one, W))
+    return [interval(float(estimates[0, k]), draws[:, k]) for k in range(len(gaps))]

@@ -1,0 +1,111 @@
+"""What a model loses where columns are shuffled, against scikit-learn's permutation importance."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from sklearn.inspection import permutation_importance
+from sklearn.linear_model import LinearRegression, LogisticRegression
+
+from gradfeat.table.column_groups import correlated_groups
+from gradfeat.table.results import ColumnGroup
+from gradfeat.table.shuffling import HeldRows, blocks_of, importances
+
+LONG = 60.0
+
+
+@pytest.fixture(scope="module")
+def rows():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(600, 4))
+    return X, X @ [2.0, 0.5, 1.0, 0.0] + 0.1 * rng.normal(size=600)
+
+
+def test_of_single_columns_they_are_scikit_learns(rows):
+    X, y = rows
+    model = LinearRegression().fit(X, y)
+    blocks = blocks_of(tuple("abcd"), (), {})
+    found = importances("m", model.predict, HeldRows(X, y, False), blocks, LONG, 0)
+    assert found is not None
+    assert (found.score, found.rows, found.shuffles) == ("R2", 600, 10)
+    theirs = permutation_importance(model, X, y, n_repeats=10, random_state=0)
+    ours = {one.columns[0]: one.loss for one in found.losses}
+    for name, mean, spread in zip(
+        "abcd", theirs["importances_mean"], theirs["importances_std"], strict=True
+    ):
+        # Both are means of 10 shuffles: 4.5 standard errors of their difference.
+        assert ours[name].estimate == pytest.approx(mean, abs=4.5 * spread * (2 / 10) ** 0.5 + 1e-6)
+        assert ours[name].low <= ours[name].estimate <= ours[name].high
+    assert [one.columns[0] for one in found.losses][:3] == ["a", "c", "b"]
+
+
+def test_of_classes_the_loss_is_of_accuracy(rows):
+    X, y = rows
+    model = LogisticRegression().fit(X, y > 0)
+    held = HeldRows(X, (y > 0).astype(float), True)
+    found = importances("m", model.predict, held, blocks_of(tuple("abcd"), (), {}), LONG, 0)
+    assert found is not None
+    assert found.score == "accuracy"
+    theirs = permutation_importance(model, X, y > 0, n_repeats=10, random_state=0)
+    ours = {one.columns[0]: one.loss.estimate for one in found.losses}
+    assert ours["a"] == pytest.approx(theirs["importances_mean"][0], abs=0.03)
+    assert ours["d"] == pytest.approx(0.0, abs=0.02)
+
+
+def test_encoded_columns_of_one_column_and_correlated_columns_move_together():
+    rng = np.random.default_rng(1)
+    x, z = rng.normal(size=(2, 500))
+    X = np.column_stack([x, x + 1e-3 * rng.normal(size=500), z > 0, z <= 0])
+    y = x + z
+    model = LinearRegression().fit(X, y)
+    blocks = blocks_of(("a", "b", "c", "c"), correlated_groups(X, ("a", "b", "c", "c")), {})
+    assert [block.columns for block in blocks] == [("a", "b"), ("c",)]
+    found = importances("m", model.predict, HeldRows(X, y, False), blocks, LONG, 0)
+    assert found is not None
+    ours = {one.columns: one.loss.estimate for one in found.losses}
+    # Shuffling x alone costs 2 var(x) / var(y), whatever share of it stands in which copy.
+    assert ours[("a", "b")] == pytest.approx(2 * x.var() / y.var(), abs=0.15)
+
+
+def test_without_time_the_largest_shares_come_first_and_the_rest_as_one(rows):
+    X, y = rows
+    X = np.tile(X, (1, 5))
+    names = tuple(f"x{i}" for i in range(20))
+    blocks = blocks_of(names, (), {"x7": 0.9, "x2": 0.5})
+    assert [block.columns[0] for block in blocks[:3]] == ["x7", "x2", "x0"]
+    model = LinearRegression().fit(X, y)
+    found = importances("m", model.predict, HeldRows(X, y, False), blocks, 0.0, 0)
+    assert found is not None
+    assert found.shuffles == 1
+    rest = [one for one in found.losses if one.rest]
+    assert len(rest) == 1
+    assert len(rest[0].columns) == 20 - (len(found.losses) - 1)
+    assert "x7" not in rest[0].columns
+
+
+def test_nothing_is_lost_of_a_target_that_is_the_same_everywhere(rows):
+    X, _ = rows
+    same = HeldRows(X, np.ones(600), False)
+    assert importances("m", lambda X: X[:, 0], same, blocks_of(tuple("abcd"), (), {}), 1, 0) is None
+    assert importances("m", lambda X: X[:, 0], same, [], 1, 0) is None
+
+
+def test_groups_are_of_columns_that_say_the_same_under_any_encoding():
+    rng = np.random.default_rng(2)
+    x, noise = rng.normal(size=(2, 300))
+    level = rng.integers(0, 3, 300)
+    one_hot = (level[:, None] == np.arange(3)).astype(float)
+    X = np.column_stack([x, np.exp(x), noise, one_hot, one_hot[:, [2, 0, 1]], level])
+    source = ("x", "exp", "noise", *["state"] * 3, *["code"] * 3, "number")
+    assert [g.columns for g in correlated_groups(X, source)] == [("x", "exp"), ("state", "code")]
+
+
+@pytest.mark.parametrize(("correlation", "grouped"), [(0.97, True), (0.7, False)])
+def test_groups_begin_at_a_correlation_of_nine_tenths(correlation, grouped):
+    rng = np.random.default_rng(3)
+    x, z = rng.normal(size=(2, 1000))
+    X = np.column_stack([x, correlation * x + (1 - correlation**2) ** 0.5 * z])
+    found = correlated_groups(X, ("a", "b"))
+    assert bool(found) == grouped
+    assert all(isinstance(group, ColumnGroup) and group.correlation < 0.99 for group in found)
+    assert correlated_groups(X[:10], ("a", "b")) == ()
