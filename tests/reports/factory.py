@@ -7,8 +7,8 @@ from dataclasses import replace
 import numpy as np
 
 from gradfeat.table.results import (
-    ColumnNote,
     ColumnLoss,
+    ColumnNote,
     Directions,
     Family,
     FirstStep,

@@ -120,8 +120,8 @@ def test_best_method_comes_first_in_the_table():
 
 
 def test_parts_without_content_are_left_out():
-    assert "Which directions of the inputs matter" not in page_of("bare").text
-    assert "Which directions of the inputs matter" in page_of("regression").text
+    assert "Where the slope of the learned function is" not in page_of("bare").text
+    assert "Where the slope of the learned function is" in page_of("regression").text
     assert len(page_of("all-failed").all("svg")) == 0
     assert len(page_of("one-column").all("svg")) == 8  # one direction, no plane, one first step
     assert len(page_of("regression").all("svg")) == 12  # three directions, two of a first step

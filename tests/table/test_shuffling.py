@@ -95,7 +95,7 @@ def test_groups_are_of_columns_that_say_the_same_under_any_encoding():
     x, noise = rng.normal(size=(2, 300))
     level = rng.integers(0, 3, 300)
     one_hot = (level[:, None] == np.arange(3)).astype(float)
-    X = np.column_stack([x, np.exp(x), noise, one_hot, one_hot[:, [2, 0, 1]], level])
+    X = np.column_stack([x, np.exp(x), noise, one_hot, one_hot[:, [2, 0, 1]], level]).astype(float)
     source = ("x", "exp", "noise", *["state"] * 3, *["code"] * 3, "number")
     assert [g.columns for g in correlated_groups(X, source)] == [("x", "exp"), ("state", "code")]
 

@@ -23,7 +23,11 @@ def answer(score: str = "R2", rows: int = 100, **centres: float):
 
 @pytest.mark.parametrize(
     ("rfm", "expected", "words"),
-    [(0.9, "yes", "helps here"), (0.1, "no", "does not help"), (0.5, "same", "no practical difference")],
+    [
+        (0.9, "yes", "helps here"),
+        (0.1, "no", "does not help"),
+        (0.5, "same", "no practical difference"),
+    ],
 )
 def test_the_answer_follows_the_interval(rfm, expected, words):
     found = answer(rfm=rfm, linear=0.5, kernel=0.4, boosting=2.0)
@@ -75,7 +79,11 @@ def test_extreme_differences_are_short():
 
 @pytest.mark.parametrize("score", ["R2", "RMSE", "accuracy"])
 def test_a_difference_that_is_not_worth_naming_is_no_practical_difference(score):
-    found = answer(score, rfm=0.501, linear=0.5) if score != "RMSE" else answer(score, rfm=50.1, linear=50.0)
+    found = (
+        answer(score, rfm=0.501, linear=0.5)
+        if score != "RMSE"
+        else answer(score, rfm=50.1, linear=50.0)
+    )
     assert found.answer == "same"
     assert "no practical difference" in found.sentence
     assert "-0.000" not in found.sentence
@@ -84,7 +92,8 @@ def test_a_difference_that_is_not_worth_naming_is_no_practical_difference(score)
 def test_methods_that_agree_on_every_test_row_may_differ_on_others():
     said = {name: {"accuracy": (1.0, np.ones(400))} for name in ("rfm", "linear")}
     few, many = (verdict(METHODS, said, rows) for rows in (48, 3000))
-    assert few is not None and many is not None
+    assert few is not None
+    assert many is not None
     assert (few.answer, many.answer) == ("unclear", "same")
     # 1 - .025^(1/48), the exact bound of none in 48
     assert few.difference.high == pytest.approx(0.0740, abs=1e-4)

@@ -48,7 +48,9 @@ def _caption(report: FitReport) -> str:
         method = next((m for m in ranked(report.methods) if m.family == family), None)
         if method and best and method.name != best.name:
             words = FAMILIES[family].label
-            found.append(f"The best method with {words} is {marked(method)}: {first_score(method)}.")
+            found.append(
+                f"The best method with {words} is {marked(method)}: {first_score(method)}."
+            )
     return " ".join([read, *found])
 
 

@@ -89,7 +89,7 @@ def together(one: ColumnLoss) -> str:
     """
     if one.rest and len(one.columns) > 1:
         return f"{count(len(one.columns), 'other')} together"
-    first, *others = one.columns
+    first, *others = [*one.columns]
     left = len(others) + 1 - NAMED
     if not others:
         return first

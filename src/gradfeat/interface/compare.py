@@ -32,6 +32,7 @@ from gradfeat.table.results import FitReport, MethodResult
 from gradfeat.table.run_options import RunOptions
 from gradfeat.table.steps import Steps, Told, silent
 from gradfeat.table.table_model import TableModel
+from gradfeat.table.target_scale import Transform
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -136,6 +137,8 @@ def compare(
     ignore: Sequence[str] = (),
     missing_target: Literal["drop", "refuse"] = "drop",
     width: int = WIDTH,
+    keep_identifiers: bool = False,
+    target_transform: Transform = "none",
     stream: bool | None = None,
     jobs: int | None = None,
     dask: str | None = None,
@@ -173,6 +176,10 @@ def compare(
         Rows without a target.
     width : int
         Neurons of random and gradient features.
+    keep_identifiers : bool
+        Learn from columns that only tell which row it is, too.
+    target_transform : {"none", "log"}
+        Learn the logarithm of a quantity; predictions and scores are of the quantity itself.
     stream : bool, optional
         Read the rows by pieces in place of holding them; left out: where they are many.
     jobs : int, optional
@@ -222,6 +229,8 @@ def compare(
         "device": device,
         "missing_target": missing_target,
         "width": width,
+        "keep_identifiers": keep_identifiers,
+        "target_transform": target_transform,
     }
     further = {"time": time, "methods": methods, "ignore": ignore, "stream": stream, "jobs": jobs}
     written = {"separator": separator, "comment": comment, "header": header, "encoding": encoding}

@@ -11,8 +11,8 @@ from gradfeat.figures.captioned import CaptionedFigure
 from gradfeat.figures.comparison import comparison_figure
 from gradfeat.figures.first_direction import class_shares_figure, target_curve_figure
 from gradfeat.figures.first_step import first_step_figure, step_direction_figure
-from gradfeat.figures.plane import class_plane_figure, target_plane_figure
 from gradfeat.figures.losses import losses_figure, together, told_losses
+from gradfeat.figures.plane import class_plane_figure, target_plane_figure
 from gradfeat.figures.predictions import (
     MAX_CLASSES,
     confusion_caption,

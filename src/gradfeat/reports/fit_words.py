@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from gradfeat.drawing.numbers import count, listed, number, percent, seconds, signed
-from gradfeat.figures.losses import together, told_losses
 from gradfeat.figures.first_step import DIRECTIONS, named_columns
+from gradfeat.figures.losses import together, told_losses
 from gradfeat.figures.scores import best_method, first_score, label_of, marked, ranked, span, tied
 from gradfeat.table.results import (
     Answer,
@@ -61,7 +61,7 @@ def _least(same: list[MethodResult], rest: list[str]) -> str:
 
 
 def columns_sentence(report: FitReport, found: Importances) -> str:
-    """``what it loses most by is hr: shuffled, its R2 falls by 0.81; then temp and atemp (0.12)``."""
+    """``it needs hr most: shuffled, R2 falls by 0.81, then temp with atemp (0.12)``."""
     top = told_losses(found)
     which = "it" if found.method == report.best else label_of(report, found.method)
     if not top:

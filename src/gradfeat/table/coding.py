@@ -20,6 +20,7 @@ from gradfeat.table.errors import TableError
 from gradfeat.table.held_out import HeldOut
 from gradfeat.table.reading.cells import as_text
 from gradfeat.table.row_sample import column_of, has_value
+from gradfeat.table.target_scale import AS_IS, TargetScale
 
 Floats = NDArray[np.float64]
 
@@ -49,18 +50,21 @@ class Coding:
         Labels in the order of their codes; empty for numbers.
     held_out : HeldOut
         Rows that are tested on.
+    scale : TargetScale
+        On which a quantity is learned.
     """
 
     encoder: TableEncoder
     target: str
     classes: tuple[str, ...]
     held_out: HeldOut
+    scale: TargetScale = AS_IS
 
     @property
     def fingerprint(self) -> str:
         """Text that changes with what rows are turned into."""
         held = self.held_out
-        return f"{self.target} {self.classes} {held.seed} {held.fingerprint}"
+        return f"{self.target} {self.classes} {held.seed} {held.fingerprint} {self.scale}"
 
     def blocks(self, frame: pd.DataFrame, where: str) -> Iterator[Block]:
         """Training rows, so many at a time that they take at most `BLOCK_BYTES`.
@@ -89,7 +93,7 @@ class Coding:
             X = self.encoder.transform(frame)
         except TableError as error:
             raise SourceError(f"{where}: {str(error)[0].lower()}{str(error)[1:]}") from error
-        y = target_values(column_of(frame, self.target), self.classes)
+        y = self.scale.learned(target_values(column_of(frame, self.target), self.classes))
         return Block(torch.from_numpy(X), torch.from_numpy(y)[:, None], torch.from_numpy(w))
 
 

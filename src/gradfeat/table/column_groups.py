@@ -1,5 +1,6 @@
 """Which columns of a table say nearly the same: they are named, and shuffled, together."""
 
+# Apart: what correlation of columns is; who shuffles them and who remarks on them need not know.
 from __future__ import annotations
 
 from collections.abc import Sequence
@@ -56,10 +57,10 @@ def correlated_groups(X: Floats, source: Sequence[str]) -> tuple[ColumnGroup, ..
     return tuple(sorted(found, key=lambda group: -group.correlation))
 
 
-def _group(names: Sequence[str], at: NDArray[np.intp], R: Floats) -> ColumnGroup:
+def _group(names: list[str], at: NDArray[np.intp], R: Floats) -> ColumnGroup:
     """The columns at these places, with their least correlation."""
     least = R[np.ix_(at, at)].min()
-    return ColumnGroup(tuple(names[i] for i in at), round(float(least), 3))
+    return ColumnGroup(tuple(str(names[i]) for i in at), round(float(least), 3))
 
 
 def correlations(X: Floats, source: Sequence[str], columns: Sequence[str]) -> Floats:

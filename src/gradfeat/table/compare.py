@@ -29,6 +29,7 @@ from gradfeat.table.prepared import Prepared, prepare
 from gradfeat.table.request import Request, check_device, chosen_methods
 from gradfeat.table.results import Directions, FitReport, Streaming
 from gradfeat.table.scores import worth
+from gradfeat.table.screening import about_groups
 from gradfeat.table.steps import Steps
 from gradfeat.table.table_model import TableModel
 from gradfeat.table.verdict import verdict
@@ -178,12 +179,13 @@ def fit_report(
         n_train=table.n_train,
         n_test=len(table.test),
         split=table.split,
-        columns=table.encoder.notes_,
+        columns=table.columns,
         methods=tuple(f.result for f in fits),
         verdict=verdict([f.method for f in fitted], draws, len(table.test), fewer),
         directions=read,
         importances=column_losses(found.best, table, groups, read, shuffling, request.seed),
         groups=groups,
+        remarks=(*table.remarks, *about_groups(groups), *_about_scale(table, request)),
         best=found.best.method.name,
         y_true=table.y_test,
         y_pred=_values(found.best, table),
@@ -196,6 +198,11 @@ def fit_report(
         streaming=streaming,
         unread=table.unread,
     )
+
+
+def _about_scale(table: Prepared, request: Request) -> list[str]:
+    said = table.target.scale.in_words(request.target)
+    return [said] if said else []
 
 
 def _values(fit: Fitted, table: Prepared) -> NDArray[Any]:
@@ -218,7 +225,7 @@ def _read(leader: Fitted, table: Prepared, seed: int) -> Directions | None:
 
 def _remarks(table: Prepared, fits: Sequence[Fitted]) -> tuple[str, ...]:
     remarks = [table.target.note] if table.target.note else []
-    remarks += [layout_sentence(table.remarks)] if table.remarks else []
+    remarks += [layout_sentence(table.layout)] if table.layout else []
     for fit in fits:
         n, rows = table.n_train, fit.result.rows_used
         if rows < n and not fit.result.error:
@@ -263,7 +270,8 @@ def table_model(kept: Fitted, table: Prepared, request: Request) -> TableModel:
     held = np.zeros(0)
     if kept.predictions is not None:
         held = held_scores(table.y_test, kept.predictions)
-    return TableModel(table.encoder, model, request.target, classes, about, held)
+    scale = table.target.scale
+    return TableModel(table.encoder, model, request.target, classes, about, held, scale)
 
 
 def _versions() -> dict[str, str]:

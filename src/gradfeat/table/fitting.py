@@ -127,7 +127,8 @@ def predictions(estimator: Any, X: Floats, target: Target) -> Predictions:
 
 def _said(estimator: Any, X: Floats, target: Target) -> Predictions:
     if not target.classes:
-        return Predictions(_finite(np.asarray(estimator.predict(X), dtype=float)), None)
+        f = np.asarray(estimator.predict(X), dtype=float)
+        return Predictions(_finite(target.scale.back(f)), None)
     P = _finite(probabilities(estimator, X, len(target.classes)))
     return Predictions(P.argmax(axis=1).astype(float), P)
 

@@ -22,8 +22,9 @@ from gradfeat.table.errors import TableError, near_names
 from gradfeat.table.held_out import SAMPLE_ROWS, TEST_ROWS, HeldOut, held_out
 from gradfeat.table.reading.cells import content
 from gradfeat.table.request import Request
-from gradfeat.table.results import UnreadCells
+from gradfeat.table.results import ColumnNote, UnreadCells
 from gradfeat.table.row_sample import RowSample, column_of, frame_hash, has_value
+from gradfeat.table.screening import left_out_notes, screen
 from gradfeat.table.split import FEWEST_ROWS, parse_time, split_rows
 from gradfeat.table.summary import Summarise, TableSummary
 from gradfeat.table.target import (
@@ -34,6 +35,7 @@ from gradfeat.table.target import (
     prepare_target,
     refuse_missing,
 )
+from gradfeat.table.target_scale import about_tails, target_scale
 from gradfeat.table.target_values import TargetValues
 
 Floats = NDArray[np.float64]
@@ -64,8 +66,14 @@ class Prepared:
         How test rows were chosen, in words.
     unread : tuple of UnreadCells
         Cells of test rows that could not be read as the training rows are.
-    text, remarks : TextOptions, tuple of str
-        How the table is written, and what of that was found, in words.
+    text : TextOptions
+        How the table is written.
+    columns : tuple of ColumnNote
+        What each input column holds and what was done to it, those left out too.
+    remarks : tuple of str
+        On identifiers, leaks and the target: what to know before scores are read.
+    layout : tuple of str
+        What was found of how the table is written, in words.
     """
 
     target: Target
@@ -80,7 +88,9 @@ class Prepared:
     split: str
     unread: tuple[UnreadCells, ...]
     text: TextOptions = FOUND
+    columns: tuple[ColumnNote, ...] = ()
     remarks: tuple[str, ...] = ()
+    layout: tuple[str, ...] = ()
 
     @property
     def n_rows(self) -> int:
@@ -122,18 +132,18 @@ def prepare(table: Tables, request: Request, engine: Engine | None = None) -> Pr
     EngineError
         Where workers or the checkpoint fail.
     """
-    text, remarks = table.text, table.remarks
+    text, layout = table.text, table.remarks
     table = table.select(chosen_columns(table.names, request))
     read = _held(table, request) if engine is None else _streamed(table, request, engine)
     target = decide_target(read.summary, request)
     _enough(read.summary)
     if read.frame is not None:
         found = _from_frame(read, read.frame, target, request)
-        return replace(found, text=text, remarks=remarks)
+        return replace(found, text=text, layout=layout)
     found, coding = _from_sample(read, target, request)
     rows = Rows(EncodedRows(read.table, coding, found.n_train))
     rows = rows if engine is None else rows.on(engine)
-    return replace(found, rows=rows, text=text, remarks=remarks)
+    return replace(found, rows=rows, text=text, layout=layout)
 
 
 def _held(table: Tables, request: Request) -> ReadRows:
@@ -180,7 +190,7 @@ def _from_sample(read: ReadRows, target: Target, request: Request) -> tuple[Prep
     train, test = sample.rows(sample.some(left, SAMPLE_ROWS)), _held_rows(sample, out)
     split = _by_hash(summary, test, request)
     found = _prepared(summary, target, request, train, test, split)
-    coding = Coding(found.encoder, request.target, target.classes, out)
+    coding = Coding(found.encoder, request.target, target.classes, out, target.scale)
     return replace(found, n_train=summary.known - len(test)), coding
 
 
@@ -256,14 +266,28 @@ def _prepared(
 ) -> Prepared:
     """All of `train` is learned from, and held."""
     others = [n for n in (request.target, request.time_column) if n is not None]
-    encoder = TableEncoder().fit(input_columns(train, others))
-    X, (Z, unread) = encoder.transform(train), encoder.encoded(test)
+    inputs = input_columns(train, others)
     y, z = (target_values(column_of(f, request.target), target.classes) for f in (train, test))
+    classes, keep = len(target.classes), request.keep_identifiers
+    screened = screen(inputs, y, request.target, classes, summary.rows, keep)
+    encoder = TableEncoder().fit(inputs.drop(columns=[*screened.left_out]))
+    X, (Z, unread) = encoder.transform(train), encoder.encoded(test)
+    said = [*screened.remarks, *_about_tails(target, request.target, y)]
+    y = target.scale.learned(y)
     if target.classes:
         y, z = y.astype(np.int64), z.astype(np.int64)
     counts = column_of(summary.target.table, "count").to_numpy()
     fewest = int(counts.min()) if target.classes else summary.known
-    return Prepared(target, encoder, X, y, Z, z, None, len(X), fewest, split, unread)
+    found = Prepared(target, encoder, X, y, Z, z, None, len(X), fewest, split, unread)
+    notes = dict(zip(screened.left_out, left_out_notes(inputs, screened.left_out), strict=True))
+    columns = {note.name: note for note in encoder.notes_} | notes
+    order = [str(name) for name in inputs.columns]
+    return replace(found, columns=tuple(columns[n] for n in order), remarks=tuple(said))
+
+
+def _about_tails(target: Target, name: str, y: Floats) -> list[str]:
+    """A remark on a quantity that is learned as it is."""
+    return [] if target.classes or target.scale.shift is not None else about_tails(name, y)
 
 
 def decide_target(summary: TableSummary, request: Request) -> Target:
@@ -283,7 +307,8 @@ def decide_target(summary: TableSummary, request: Request) -> Target:
     target = prepare_target(pd.DataFrame({name: examples}), name, request.task)
     distinct = f"more than {MOST_CLASSES}" if found.many else str(len(found.table))
     note = decision(name, target.task, request.task, distinct, found.missing)
-    return replace(target, rows_dropped=found.missing, note=note)
+    scale = target_scale(request.target_transform, name, found.least, bool(target.classes))
+    return replace(target, rows_dropped=found.missing, note=note, scale=scale)
 
 
 def _refuse_many(

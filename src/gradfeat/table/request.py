@@ -9,6 +9,7 @@ from typing import Literal
 from gradfeat.rows.sources.text_options import FOUND, TextOptions
 from gradfeat.table.errors import TableError
 from gradfeat.table.methods import METHODS, WIDTH, Method
+from gradfeat.table.target_scale import Transform
 
 
 @dataclass(frozen=True)
@@ -28,6 +29,8 @@ class Request:
     ignore: tuple[str, ...] = ()
     width: int = WIDTH
     text: TextOptions = FOUND
+    keep_identifiers: bool = False
+    target_transform: Transform = "none"
 
     @property
     def wanted(self) -> TextOptions:

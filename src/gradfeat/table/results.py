@@ -21,7 +21,7 @@ Part = Literal["most", "few", "both"]
 
 @dataclass(frozen=True)
 class Interval:
-    """An estimate with the ends of its 95 % interval (bootstrap over test rows; exact of shares)."""
+    """An estimate with the ends of its 95 % interval: bootstrap over test rows, exact of shares."""
 
     estimate: float
     low: float
@@ -110,8 +110,8 @@ class ColumnLoss:
 class Importances:
     """What a model loses without a column: permutation importance on test rows.
 
-    ``losses`` of ``score`` (R2 or accuracy), largest first; ``rows`` that were shuffled, in how many
-    ``shuffles``; ``method`` the model's.
+    ``losses`` of ``score`` (R2 or accuracy), largest first; ``rows`` that were shuffled, in how
+    many ``shuffles``; ``method`` the model's.
     """
 
     method: str

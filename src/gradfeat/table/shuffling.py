@@ -70,7 +70,12 @@ class HeldRows:
 
 
 def importances(
-    method: str, predict: Predict, rows: HeldRows, blocks: Sequence[ColumnBlock], seconds: float, seed: int
+    method: str,
+    predict: Predict,
+    rows: HeldRows,
+    blocks: Sequence[ColumnBlock],
+    seconds: float,
+    seed: int,
 ) -> Importances | None:
     """How much the score falls where columns are shuffled, all others kept as they are.
 
@@ -170,9 +175,7 @@ def _round(
     return np.concatenate(out)
 
 
-def _some(
-    predict: Predict, rows: HeldRows, blocks: int, seconds: float, seed: int
-) -> HeldRows:
+def _some(predict: Predict, rows: HeldRows, blocks: int, seconds: float, seed: int) -> HeldRows:
     """So many rows at random that every block can be shuffled a few times, as timed on some."""
     n = len(rows.y)
     order = numpy_stream(seed, "rows to shuffle").permutation(n)[:MOST_ROWS]

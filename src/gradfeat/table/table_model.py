@@ -19,6 +19,7 @@ from gradfeat.table.conformal import bound, interval_columns, set_column
 from gradfeat.table.encode import TableEncoder
 from gradfeat.table.read import read_table
 from gradfeat.table.trusted import packed, unpacked
+from gradfeat.table.target_scale import AS_IS, TargetScale
 
 KIND = "TableModel"
 
@@ -44,6 +45,8 @@ class TableModel:
         What `gradfeat show` prints: method, scores, rows, seed.
     held : array (m,)
         Scores of held-out rows, rising, for intervals (:mod:`gradfeat.table.conformal`).
+    scale : TargetScale
+        On which a quantity was learned: predictions are in the units of the target.
     """
 
     encoder: TableEncoder
@@ -52,6 +55,7 @@ class TableModel:
     classes: tuple[str, ...]
     about: Mapping[str, Any]
     held: NDArray[np.float64] = field(default_factory=lambda: np.zeros(0))
+    scale: TargetScale = AS_IS
 
     @property
     def own(self) -> bool:
@@ -100,6 +104,7 @@ class TableModel:
         name, further = f"predicted_{self.target}", {}
         if not self.classes:
             f = np.asarray(self.estimator.predict(X)) if len(X) else np.zeros(0)
+            f = self.scale.back(f)
             further = {} if score is None else interval_columns(self.target, f, score)
             return pd.DataFrame({name: f, **further})
         P = probabilities(self.estimator, X, len(self.classes))
@@ -137,8 +142,10 @@ class TableModel:
 
     def to_contents(self) -> Contents:
         """Encoder, estimator, labels and scores, for saving: see :func:`gradfeat.save`."""
-        state = {"target": self.target, "classes": list(self.classes), "about": dict(self.about)}
+        state: dict[str, Any] = {"target": self.target, "classes": list(self.classes)}
+        state["about"] = dict(self.about)
         inner = self.estimator.to_contents() if self.own else _sklearn_contents(self.estimator)
+        state["shift"] = self.scale.shift
         whole = Contents(KIND, state, {"held": self.held})
         return whole.including(encoder=self.encoder.to_contents(), estimator=inner)
 
@@ -155,13 +162,14 @@ class TableModel:
             encoder, inner = contents.part("encoder"), contents.part("estimator")
             state, held = contents.state, contents.arrays["held"]
             target, classes, about = state["target"], tuple(state["classes"]), state["about"]
+            scale = TargetScale(state["shift"])
         except (KeyError, TypeError) as error:
             raise ModelFileError(
                 f"The saved table model lacks a part ({error}): fit and save it again."
             ) from None
         read = _sklearn_estimator if inner.kind == SKLEARN else estimator_from
         return TableModel(
-            TableEncoder.from_contents(encoder), read(inner), target, classes, about, held
+            TableEncoder.from_contents(encoder), read(inner), target, classes, about, held, scale
         )
 
     def to_device(self, device: str) -> TableModel:

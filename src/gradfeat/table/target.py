@@ -13,6 +13,7 @@ from pandas.api import types
 from gradfeat.table.errors import TableError, listing, near_names
 from gradfeat.table.reading.cells import as_text, content
 from gradfeat.table.reading.number_formats import LARGEST
+from gradfeat.table.target_scale import AS_IS, TargetScale
 
 Task = Literal["regression", "classification"]
 
@@ -38,6 +39,8 @@ class Target:
         Rows left out because their target is missing.
     note : str
         What was decided and how to have it otherwise, in a sentence.
+    scale : TargetScale
+        On which it is learned.
     """
 
     values: np.ndarray
@@ -46,6 +49,7 @@ class Target:
     rows: np.ndarray
     rows_dropped: int
     note: str
+    scale: TargetScale = AS_IS
 
     @property
     def outputs(self) -> int:

@@ -13,7 +13,7 @@ from gradfeat.table.scores import Draws, interval, merit, worth
 #: Of fewer test rows the resamples are too alike for an interval to mean anything.
 FEWEST_TEST_ROWS = 10
 
-#: The smallest difference worth naming: in a score of which 1 is the best, and as a share of others.
+#: The smallest difference worth naming: of a score whose best is 1, and as a share of others.
 SMALLEST, SMALLEST_SHARE = 0.005, 0.01
 
 _WORDS: dict[Answer, str] = {

@@ -35,6 +35,11 @@ class MissingName(StrEnum):
     REFUSE = "refuse"
 
 
+class TransformName(StrEnum):
+    NONE = "none"
+    LOG = "log"
+
+
 Separator = Annotated[
     str | None,
     typer.Option(
@@ -133,6 +138,14 @@ def fit(
     width: Annotated[
         int, typer.Option(help="Neurons of random and gradient features.", min=2, max=100_000)
     ] = WIDTH,
+    keep_identifiers: Annotated[
+        bool,
+        typer.Option("--keep-identifiers", help="Learn from columns that name rows, too."),
+    ] = False,
+    target_transform: Annotated[
+        TransformName,
+        typer.Option(help="Learn the logarithm of the target; predictions are of the target."),
+    ] = TransformName.NONE,
     stream: Annotated[
         bool | None,
         typer.Option(
@@ -175,6 +188,8 @@ def fit(
         ignore=tuple(ignore or ()),
         missing_target=missing_target.value,
         width=width,
+        keep_identifiers=keep_identifiers,
+        target_transform=target_transform.value,
         stream=stream,
         jobs=jobs,
         dask=dask,

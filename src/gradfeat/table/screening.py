@@ -1,0 +1,237 @@
+"""What to know of the columns before a score is read: identifiers, leaks, copies."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+from scipy.stats import rankdata
+
+from gradfeat.drawing.numbers import count, listed, percent
+from gradfeat.table.encode import TableEncoder
+from gradfeat.table.results import ColumnGroup, ColumnNote
+from gradfeat.table.row_sample import column_of, is_numbers
+
+Floats = NDArray[np.float64]
+
+#: Rows that are looked at for what a column alone explains, and the fewest that say anything.
+MOST_ROWS, FEWEST_ROWS = 2_000, 20
+#: Share of distinct values, and of values without a blank, from which texts are identifiers.
+DISTINCT, ONE_WORD = 0.99, 0.9
+#: Share of the target that a column explains alone: from which it may be a leak, and up to which
+#: numbers of rows are of no use.
+LEAK, NO_USE = 0.95, 0.1
+#: Distinct numbers that are levels, and bins of more of them.
+LEVELS, BINS = 50, 20
+#: Columns or groups that a remark names.
+NAMED = 5
+
+_ID_NAME = re.compile(r"(^|[_\W])(id|uuid|guid|index|idx|key|no|nr)$|[a-z](Id|ID)$", re.IGNORECASE)
+
+
+@dataclass(frozen=True, eq=False)
+class Screened:
+    """Columns to leave out, each with the reason, and what there is to say before a verdict."""
+
+    left_out: Mapping[str, str]
+    remarks: tuple[str, ...]
+
+
+def screen(
+    inputs: pd.DataFrame, y: Floats, target: str, classes: int, rows: int, keep: bool
+) -> Screened:
+    """Look at each input column alone, on training rows.
+
+    Left out, unless they are to be kept, are identifiers: texts of one word that are all different,
+    and whole numbers that count the rows or are called an id, and explain less than a tenth of the
+    target. Remarked on are these, columns that alone explain the target, and copies of others.
+
+    Parameters
+    ----------
+    inputs : DataFrame (n, p)
+        Training rows in random order.
+    y : array (n,)
+        Targets, or codes of classes.
+    target : str
+        Its name.
+    classes : int
+        How many there are; 0 for numbers.
+    rows : int
+        Of the whole table.
+    keep : bool
+        Whether identifiers are kept.
+    """
+    if len(inputs) < FEWEST_ROWS:
+        return Screened({}, ())
+    names = [str(name) for name in inputs.columns]
+    code = _codes(y[:MOST_ROWS], classes)
+    alone = {n: explained(column_of(inputs, n).iloc[:MOST_ROWS], code) for n in names}
+    found = {n: _identifier(column_of(inputs, n), n, rows, alone[n]) for n in names}
+    identifiers = {name: why for name, why in found.items() if why}
+    left_out = {} if keep or len(identifiers) == len(names) else identifiers
+    same = [name for name in names if column_of(inputs, name).nunique(dropna=False) < 2]
+    others = [name for name in names if name not in {*left_out, *same}]
+    remarks = [
+        *([f"Left out, the same in every row: {_names(same)}."] if same else []),
+        *_about_identifiers(identifiers, bool(left_out)),
+        *_about_leaks(inputs, others, alone, y, target, classes),
+        *_about_copies(selected(inputs, others)),
+    ]
+    return Screened(left_out, tuple(remarks))
+
+
+def left_out_notes(inputs: pd.DataFrame, left_out: Mapping[str, str]) -> list[ColumnNote]:
+    """A note on each column that is left out."""
+    columns = {name: column_of(inputs, name) for name in left_out}
+    return [
+        ColumnNote(n, "dropped", c.nunique(), int(c.isna().sum()), f"an identifier: {left_out[n]}")
+        for n, c in columns.items()
+    ]
+
+
+def explained(column: pd.Series, code: Floats) -> float:
+    """The share of the variance of `code` (n, c) between the levels of a column, adjusted.
+
+    ``1 - (within / (n - k)) / (total / (n - 1))`` for k levels, of numbers 20 bins of equal
+    size where they are many; 0 where nearly every row is a level of its own.
+
+    Examples
+    --------
+    >>> y = np.arange(100.0)[:, None]
+    >>> round(explained(pd.Series(np.round(y[:, 0] / 10)), y), 2), explained(pd.Series(y[:, 0]), y)
+    (0.99, 0.997...)
+    """
+    group = _levels(column)
+    n, k = len(group), int(group.max()) + 1
+    total = ((code - code.mean(axis=0)) ** 2).sum()
+    if n - k < max(FEWEST_ROWS, n // 4) or total == 0:
+        return 0.0
+    size = np.bincount(group, minlength=k)
+    means = np.array([np.bincount(group, column, minlength=k) / size for column in code.T]).T
+    within = ((code - means[group]) ** 2).sum()
+    return float(max(0.0, 1 - (within / (n - k)) / (total / (n - 1))))
+
+
+def _levels(column: pd.Series) -> NDArray[np.intp]:
+    """Codes (n,) of levels, without gaps; what is missing is one."""
+    code, values = pd.factorize(column, use_na_sentinel=False)
+    if not is_numbers(column) or len(values) <= LEVELS:
+        return code
+    return np.unique(pd.qcut(column.rank(), BINS, labels=False).fillna(BINS), return_inverse=True)[
+        1
+    ]
+
+
+def _codes(y: Floats, classes: int) -> Floats:
+    """The target as columns (n, c): ranks of numbers, 0/1 of classes."""
+    if classes:
+        return (y[:, None] == np.arange(classes)).astype(np.float64)
+    return rankdata(y)[:, None]
+
+
+def _identifier(column: pd.Series, name: str, rows: int, alone: float) -> str:
+    """Why a column tells nothing but which row it is; '' where it may tell more."""
+    known = column.dropna()
+    distinct = known.nunique()
+    if len(known) < FEWEST_ROWS or distinct < DISTINCT * len(known):
+        return ""
+    said = f"{distinct:,} of {len(known):,} training rows have a value of their own"
+    if not is_numbers(column):
+        words = f"{said}, such as {str(known.iloc[0])!r}"
+        return words if column.dtype.kind in "OUST" and _one_word(known) else ""
+    if alone > NO_USE or distinct < len(known) or not (known % 1 == 0).all():
+        return ""
+    low, high = int(known.min()), int(known.max())
+    if 0.9 * rows <= high - low + 1 <= 1.05 * rows:
+        return f"it numbers the rows, {low:,} to {high:,}"
+    return f"{said}, and it is called {name!r}" if _ID_NAME.search(name) else ""
+
+
+def _one_word(known: pd.Series) -> bool:
+    """Whether nearly all texts are one word each, and none of the things that texts are read as."""
+    texts = known.head(MOST_ROWS).astype(str).str.strip()
+    if texts.str.contains(r"\s").mean() > 1 - ONE_WORD:
+        return False
+    return TableEncoder().fit(known.head(MOST_ROWS).to_frame()).notes_[0].kind == "text"
+
+
+def _about_identifiers(found: Mapping[str, str], left_out: bool) -> list[str]:
+    said = "left out as an identifier" if left_out else "kept, and looks like an identifier"
+    how = "--keep-identifiers keeps it" if left_out else "--ignore leaves it out"
+    each = [f"{name!r} is {said}: {why}; {how}." for name, why in [*found.items()][:NAMED]]
+    more = [*found][NAMED:]
+    return [*each, f"So are {_names(more)}."] if more else each
+
+
+def _about_leaks(
+    inputs: pd.DataFrame,
+    names: Sequence[str],
+    alone: Mapping[str, float],
+    y: Floats,
+    target: str,
+    classes: int,
+) -> list[str]:
+    """Columns that may be known only with the target, the most telling first."""
+    out: list[str] = []
+    for name in sorted(names, key=lambda name: -alone[name]):
+        order = "" if classes else _same_order(column_of(inputs, name), y)
+        if alone[name] >= LEAK or order:
+            out.append(
+                f"{name!r} alone explains {percent(alone[name])} of {target!r}"
+                f"{f' and {order}' if order else ''}: if it is known only once {target!r} is, the "
+                f"scores below are of no use; --ignore {name!r} leaves it out."
+            )
+    more = len(out) - NAMED
+    return [*out[:NAMED], f"{count(more, 'other column')} do so too."] if more > 0 else out
+
+
+def _same_order(column: pd.Series, y: Floats) -> str:
+    """Whether a column of numbers never goes against the target, as one that is rounded does."""
+    if not is_numbers(column):
+        return ""
+    known = column.notna().to_numpy()
+    x, y = column.to_numpy(dtype=np.float64)[known], y[known]
+    if len(x) < FEWEST_ROWS or len(np.unique(x)) < 3:
+        return ""
+    steps = np.diff(x[np.lexsort((x, y))])
+    back = np.diff(-x[np.lexsort((-x, y))])
+    if not min((steps < 0).any(), (back < 0).any()):
+        rounded = np.array_equal(x, np.round(y))
+        return "is it, rounded" if rounded else "never goes against it in any training row"
+    return ""
+
+
+def _about_copies(inputs: pd.DataFrame) -> list[str]:
+    """Columns that hold the same values as one before them."""
+    first: dict[bytes, str] = {}
+    copies: list[str] = []
+    for name, column in inputs.items():
+        code, values = pd.factorize(column)
+        key = code.tobytes() + repr([*values[:3]]).encode()
+        if key in first and column.equals(inputs[first[key]]):
+            copies.append(f"{str(name)!r} of {first[key]!r}")
+        first.setdefault(key, str(name))
+    return [f"Columns that are copies: {_names(copies, quoted=True)}."] if copies else []
+
+
+def about_groups(groups: Sequence[ColumnGroup]) -> list[str]:
+    """Which columns say nearly the same, in a sentence.
+
+    Examples
+    --------
+    >>> about_groups([ColumnGroup(("temp", "atemp"), 0.991)])
+    ["Correlated, and so shuffled together: 'temp' and 'atemp' (0.991)."]
+    """
+    each = [f"{_names(group.columns)} ({group.correlation:.3g})" for group in groups]
+    return [f"Correlated, and so shuffled together: {_names(each, quoted=True)}."] if each else []
+
+
+def _names(names: Sequence[str], quoted: bool = False) -> str:
+    """The first few, and how many more."""
+    shown = [name if quoted else repr(name) for name in names[:NAMED]]
+    more = len(names) - len(shown)
+    return listed([*shown, *([f"{more:,} more"] if more else [])])

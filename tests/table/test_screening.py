@@ -1,0 +1,126 @@
+"""Identifiers, leaks and copies are named before a verdict; what tells nothing is left out."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from gradfeat.interface.compare import compare
+from gradfeat.rows.in_process import InProcess
+from gradfeat.rows.sources.in_memory import FrameTables
+from gradfeat.table.prepared import prepare
+from gradfeat.table.request import Request
+from gradfeat.table.screening import explained, screen
+
+
+def table(n: int = 400) -> pd.DataFrame:
+    """T18: a unique text, a row number, the target rounded, a constant, a copy, .99."""
+    rng = np.random.default_rng(0)
+    x, z = rng.normal(size=(2, n))
+    y = x + z + 0.1 * rng.normal(size=n)
+    frame = pd.DataFrame({"id": [f"K{v:05d}" for v in rng.permutation(90_000)[:n]]})
+    frame["row"] = np.arange(1, n + 1)
+    frame["x"], frame["x2"], frame["z"] = x, x + 0.1 * rng.normal(size=n), z
+    frame["leak"], frame["const"], frame["copy"], frame["y"] = np.round(y), 1, z, y
+    return frame
+
+
+@pytest.mark.parametrize("streamed", [False, True])
+def test_what_is_odd_is_said_of_rows_that_are_held_and_that_stream(streamed):
+    engine = InProcess() if streamed else None
+    found = prepare(FrameTables(table(), 60), Request("t", "y"), engine)
+    said = "\n".join(found.remarks)
+    assert "'id' is left out as an identifier: 300 of 300 training rows have a value" in said
+    assert "'row' is left out as an identifier: it numbers the rows, " in said
+    assert "'leak' alone explains 96 % of 'y' and is it, rounded" in said
+    assert "--ignore 'leak' leaves it out" in said
+    assert "Left out, the same in every row: 'const'." in said
+    assert "Columns that are copies: 'copy' of 'z'." in said
+    assert set(found.encoder.columns_) == {"x", "x2", "z", "leak", "copy"}
+    kinds = {note.name: note.kind for note in found.columns}
+    assert [*kinds] == ["id", "row", "x", "x2", "z", "leak", "const", "copy"]
+    assert kinds["id"] == kinds["row"] == kinds["const"] == "dropped"
+
+
+def test_identifiers_are_kept_where_that_is_asked_for():
+    found = prepare(FrameTables(table(), 400), Request("t", "y", keep_identifiers=True))
+    assert {"id", "row"} <= set(found.encoder.columns_)
+    assert any("'id' is kept, and looks like an identifier" in said for said in found.remarks)
+
+
+def test_the_report_names_groups_and_the_page_has_remarks_before_the_verdict():
+    found = compare(table(200), "y", methods=["linear", "rfm"], time=1.0).results
+    assert any("'x' and 'x2' (0.99" in said for said in found.remarks)
+    assert {group.columns for group in found.groups} == {("z", "copy"), ("x", "x2")}
+    assert found.importances is not None
+    assert found.importances.losses[0].columns in {("z", "copy"), ("x", "x2")}
+
+
+def screened(column: object, y: np.ndarray, classes: int = 0, rows: int = 0):
+    inputs = pd.DataFrame({"c": column, "other": np.random.default_rng(1).normal(size=len(y))})
+    return screen(inputs, y, "y", classes, rows or len(y), keep=False)
+
+
+RNG = np.random.default_rng(2)
+Y = RNG.normal(size=300)
+
+
+@pytest.mark.parametrize(
+    "column",
+    [
+        RNG.normal(size=300),
+        RNG.integers(0, 10**6, 300),
+        np.argsort(np.argsort(Y)) + 1,
+        pd.date_range("2024-01-01", periods=300).strftime("%Y-%m-%d"),
+        [f"a short text about row {k}" for k in range(300)],
+        [f"code{k % 40}" for k in range(300)],
+        RNG.random(300) < 0.5,
+    ],
+    ids=["numbers", "whole", "order", "dates", "sentences", "codes", "truth"],
+)
+def test_columns_that_may_tell_something_stay(column):
+    assert not screened(column, Y).left_out
+
+
+@pytest.mark.parametrize(
+    "column",
+    [
+        [f"{k:032x}" for k in RNG.integers(2**60, 2**62, 300)],
+        np.arange(300),
+        np.arange(300)[::-1] + 1000,
+        [f"{a}@mail.org" for a in RNG.permutation(10_000)[:300]],
+    ],
+    ids=["hex", "from 0", "downwards", "addresses"],
+)
+def test_columns_that_tell_which_row_it_is_are_left_out(column):
+    assert set(screened(column, Y).left_out) == {"c"}
+
+
+def test_whole_numbers_that_are_all_different_are_an_identifier_by_their_name():
+    numbers = RNG.permutation(10**6)[:300]
+    inputs = pd.DataFrame({"customer_id": numbers, "income": numbers[::-1]})
+    assert set(screen(inputs, Y, "y", 0, 300, keep=False).left_out) == {"customer_id"}
+
+
+def test_of_identifiers_alone_all_are_kept():
+    inputs = pd.DataFrame({"id": np.arange(300)})
+    found = screen(inputs, Y, "y", 0, 300, keep=False)
+    assert not found.left_out
+    assert "looks like an identifier" in found.remarks[0]
+
+
+def test_a_column_of_classes_under_other_names_is_a_leak():
+    y = RNG.integers(0, 3, 300).astype(float)
+    said = screened(np.array(["p", "q", "r"])[y.astype(int)], y, classes=3).remarks
+    assert said[0].startswith("'c' alone explains 100 % of 'y'")
+    assert not screened(np.array(["p", "q", "r"])[RNG.integers(0, 3, 300)], y, classes=3).remarks
+
+
+def test_what_a_column_explains_is_adjusted_for_its_levels():
+    y = RNG.normal(size=(2000, 1))
+    noise = [explained(pd.Series(RNG.integers(0, 200, 2000).astype(str)), y) for _ in range(20)]
+    # 1/n times the number of levels has a mean of 0 once adjusted; its standard deviation is
+    # sqrt(2 / 2000), and of 20 means that are cut at 0 half a standard deviation is left.
+    assert np.mean(noise) < 0.03
+    assert explained(pd.Series(y[:, 0]), y) > 0.9

@@ -1,0 +1,99 @@
+"""A target that is learned as its logarithm: said, scored and predicted in its own units."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from gradfeat.interface.compare import compare
+from gradfeat.rows.in_process import InProcess
+from gradfeat.rows.sources.in_memory import FrameTables
+from gradfeat.table.errors import TableError
+from gradfeat.table.prepared import prepare
+from gradfeat.table.request import Request
+from gradfeat.table.table_model import load_table_model
+from gradfeat.table.target_scale import TargetScale, about_tails, target_scale
+
+
+def lognormal(n: int = 300, noise: float = 0.1) -> pd.DataFrame:
+    """T19: y = exp(3 x + noise)."""
+    x, w, e = np.random.default_rng(0).normal(size=(3, n))
+    return pd.DataFrame({"x": x, "w": w, "y": np.exp(3 * x + noise * e)})
+
+
+@pytest.fixture(scope="module")
+def found():
+    options = {"methods": ["linear"], "time": 1.0}
+    plain = compare(lognormal(), "y", **options)
+    return plain, compare(lognormal(), "y", target_transform="log", **options)
+
+
+def r2(found) -> float:
+    return found.results.methods[0].scores["R2"].estimate
+
+
+def test_a_heavy_tail_is_remarked_on_and_right_on_the_scale_of_logarithms(found):
+    plain, logs = found
+    assert any("--target-transform log learns its logarithm" in r for r in plain.results.remarks)
+    assert r2(plain) < 0.3
+    # noise of .1 in the logarithm is one of 10 %, of a target that spans seven decades
+    assert r2(logs) > 0.95
+    said = " ".join(logs.results.remarks)
+    assert "fitted to log(y), and predict the median of 'y'" in said
+    assert "--target-transform" not in said
+
+
+def test_the_saved_model_predicts_in_the_units_of_the_target(found, tmp_path):
+    _, logs = found
+    logs.best.save(tmp_path / "m")
+    frame = lognormal()
+    predicted = load_table_model(tmp_path / "m").predict(frame)["predicted_y"]
+    assert np.abs(np.log(predicted / frame["y"])).mean() < 0.2
+
+
+def test_rows_that_stream_are_learned_on_the_same_scale():
+    request = Request("t", "y", target_transform="log")
+    held = prepare(FrameTables(lognormal(), 50), request)
+    streamed = prepare(FrameTables(lognormal(), 50), request, InProcess())
+    assert held.target.scale == streamed.target.scale == TargetScale(0.0)
+    assert streamed.rows is not None
+    blocks = [block for piece in streamed.rows.source.pieces() for block in piece.read()]
+    y = np.concatenate([block.y[:, 0].numpy() for block in blocks])
+    np.testing.assert_allclose(np.sort(y), np.sort(held.y_train), rtol=1e-12)
+    np.testing.assert_array_equal(held.y_test, streamed.y_test)
+    assert held.remarks == streamed.remarks
+
+
+def test_zeros_are_learned_as_the_logarithm_of_one_more():
+    scale = target_scale("log", "y", 0.0, False)
+    y = np.array([0.0, 1.0, 50.0])
+    np.testing.assert_allclose(scale.learned(y), np.log1p(y))
+    np.testing.assert_allclose(scale.back(scale.learned(y)), y, atol=1e-12)
+    assert "log(1 + y)" in scale.in_words("y")
+    assert np.isfinite(scale.back(np.array([1e6])) ** 2).all()
+
+
+@pytest.mark.parametrize(
+    ("least", "classes", "words"), [(-1.0, False, "goes down to -1"), (0.0, True, "holds classes")]
+)
+def test_what_has_no_logarithm_is_refused(least, classes, words):
+    with pytest.raises(TableError, match=words):
+        target_scale("log", "y", least, classes)
+
+
+@pytest.mark.parametrize(
+    ("y", "said"),
+    [
+        (np.random.default_rng(1).poisson(3, 500), False),
+        (np.random.default_rng(1).normal(50, 5, 500), False),
+        (np.exp(2 * np.random.default_rng(1).normal(size=500)).round(), True),
+        (np.exp(2 * np.random.default_rng(1).normal(size=500)), True),
+        (-np.exp(2 * np.random.default_rng(1).normal(size=500)), False),
+    ],
+    ids=["poisson", "normal", "counts", "lognormal", "negative"],
+)
+def test_only_tails_that_logarithms_cure_are_remarked_on(y, said):
+    remarks = about_tails("y", y.astype(float))
+    assert bool(remarks) == said
+    assert all(("counts" in r) == bool((y % 1 == 0).all()) for r in remarks)
