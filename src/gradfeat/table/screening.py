@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from scipy.stats import rankdata
 
 from gradfeat.drawing.numbers import count, listed, percent
+from gradfeat.rows.sources.tables import selected
 from gradfeat.table.encode import TableEncoder
 from gradfeat.table.results import ColumnGroup, ColumnNote
 from gradfeat.table.row_sample import column_of, is_numbers
@@ -121,9 +122,8 @@ def _levels(column: pd.Series) -> NDArray[np.intp]:
     code, values = pd.factorize(column, use_na_sentinel=False)
     if not is_numbers(column) or len(values) <= LEVELS:
         return code
-    return np.unique(pd.qcut(column.rank(), BINS, labels=False).fillna(BINS), return_inverse=True)[
-        1
-    ]
+    rank = column.rank(pct=True).fillna(1 + 1 / BINS).to_numpy()
+    return np.unique(np.ceil(BINS * rank), return_inverse=True)[1]
 
 
 def _codes(y: Floats, classes: int) -> Floats:
