@@ -124,7 +124,7 @@ def test_parts_without_content_are_left_out():
     assert "Where the slope of the learned function is" in page_of("regression").text
     assert len(page_of("all-failed").all("svg")) == 0
     assert len(page_of("one-column").all("svg")) == 9  # one direction, no plane, one first step
-    assert len(page_of("regression").all("svg")) == 12  # three directions, two of a first step
+    assert len(page_of("regression").all("svg")) == 13  # three directions, two of a first step
 
 
 def test_what_a_first_step_finds_stands_beside_what_training_finds():

@@ -12,7 +12,7 @@ from gradfeat.rows.sources.in_memory import FrameTables
 from gradfeat.table.errors import TableError
 from gradfeat.table.prepared import prepare
 from gradfeat.table.request import Request
-from gradfeat.table.table_model import load_table_model
+from gradfeat.table.saved import load
 from gradfeat.table.target_scale import TargetScale, about_tails, target_scale
 
 
@@ -48,7 +48,7 @@ def test_the_saved_model_predicts_in_the_units_of_the_target(found, tmp_path):
     _, logs = found
     logs.best.save(tmp_path / "m")
     frame = lognormal()
-    predicted = load_table_model(tmp_path / "m").predict(frame)["predicted_y"]
+    predicted = load(tmp_path / "m").predict(frame)["predicted_y"]
     assert np.abs(np.log(predicted / frame["y"])).mean() < 0.2
 
 

@@ -18,8 +18,8 @@ from gradfeat.rows.sources.text_options import FOUND, TextOptions
 from gradfeat.table.conformal import bound, interval_columns, set_column
 from gradfeat.table.encode import TableEncoder
 from gradfeat.table.read import read_table
-from gradfeat.table.trusted import packed, unpacked
 from gradfeat.table.target_scale import AS_IS, TargetScale
+from gradfeat.table.trusted import packed, unpacked
 
 KIND = "TableModel"
 
