@@ -27,13 +27,13 @@ def score_names(methods: Sequence[MethodResult]) -> list[str]:
 def ranked(methods: Sequence[MethodResult], score: str | None = None) -> list[MethodResult]:
     """Methods with that score (the first one if None), best first; a nan estimate comes last.
 
-    Where it is the same, the others decide in their order: log-loss where accuracy does not.
+    Where it is the same, log-loss decides.
     """
-    names = score_names(methods)
-    name = score or next(iter(names), "")
+    name = score or next(iter(score_names(methods)), "")
 
     def key(method: MethodResult) -> list[float]:
-        values = [merit(n, method.scores[n].estimate) for n in (name, *names) if n in method.scores]
+        deciding = [n for n in (name, "log-loss") if n in method.scores]
+        values = [merit(n, method.scores[n].estimate) for n in deciding]
         return [math.inf if math.isnan(value) else -value for value in values]
 
     return sorted((m for m in methods if name in m.scores), key=key)

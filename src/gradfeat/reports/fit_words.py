@@ -46,18 +46,12 @@ def best_sentence(report: FitReport) -> str:
     score = first_score(same[0])
     if len(same) == 1:
         return f"{marked(same[0])} predicts {report.target} best, with test {score}"
-    names, (first, *rest) = listed([marked(m) for m in same]), same[0].scores
-    words = f"{names} predict {report.target} equally well, with test {score}"
-    return f"{words}: a tie in {first}" + (f", of which {_least(same, rest)}" if rest else "")
-
-
-def _least(same: list[MethodResult], rest: list[str]) -> str:
-    """``Kernel ridge has the better log-loss (0.012)``; nothing where the others tie too."""
-    for name in rest:
-        values = [m.scores[name].estimate for m in same if name in m.scores]
-        if len(set(values)) > 1:
-            return f"{same[0].label} has the best {name} ({number(values[0])})"
-    return "none is better in any other score"
+    names, first = listed([marked(m) for m in same]), next(iter(same[0].scores))
+    words = f"{names} predict {report.target} equally well, with test {score}: a tie in {first}"
+    losses = [m.scores["log-loss"].estimate for m in same if "log-loss" in m.scores]
+    if len(set(losses)) < 2:
+        return words
+    return f"{words}, of which {same[0].label} has the best log-loss ({number(losses[0])})"
 
 
 def columns_sentence(report: FitReport, found: Importances) -> str:

@@ -211,7 +211,7 @@ def proportion(right: int, rows: int) -> Interval:
 
 
 def worth(draws: Draws) -> tuple[float, ...]:
-    """What methods are ranked by: the first score, and the next ones where it is the same.
+    """What methods are ranked by: the first score, and log-loss where it is the same.
 
     Examples
     --------
@@ -219,5 +219,6 @@ def worth(draws: Draws) -> tuple[float, ...]:
     >>> worth({"accuracy": (1.0, none), "log-loss": (0.5, none)})
     (1.0, -0.5)
     """
-    values = [merit(name, value) for name, (value, _) in draws.items()]
+    first = next(iter(draws))
+    values = [merit(n, value) for n, (value, _) in draws.items() if n in (first, "log-loss")]
     return tuple(-np.inf if np.isnan(value) else value for value in values)
