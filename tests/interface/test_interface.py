@@ -70,7 +70,7 @@ def test_a_comparison_is_a_table_a_verdict_and_models(frame, found):
     assert found.learner is None  # linear and random features learn none
     assert len(found.best.predict(frame.head(3))) == 3
     assert set(found.importances["column"]) <= set(frame.columns)
-    assert found.importances["share_of_agop"].is_monotonic_decreasing
+    assert found.importances["loss"].is_monotonic_decreasing
     assert found.verdict == ""  # no method learned features
     assert all(isinstance(remark, str) for remark in found.remarks)
     assert "Linear model" in repr(found)

@@ -16,12 +16,14 @@ import numpy as np
 import pandas as pd
 from rich.console import RenderableType
 
+from gradfeat.figures.losses import together
 from gradfeat.figures.scores import failed, ranked
 from gradfeat.interface.model_files import ModelFiles, files_of
 from gradfeat.interface.open import UserTable, given
 from gradfeat.interface.page import PageOf
 from gradfeat.interface.plain_values import finite
 from gradfeat.reports import fit_contents, render, terminal_table
+from gradfeat.reports.fit import shares_of_slope
 from gradfeat.rows.checkpoint import Checkpoint
 from gradfeat.rows.sources.text_options import text_options
 from gradfeat.table.compare import Compared
@@ -73,15 +75,24 @@ class Comparison(PageOf):
     @property
     def remarks(self) -> tuple[str, ...]:
         """What to know of the data and the fits before the verdict is believed."""
-        return self.results.warnings
+        return (*self.results.remarks, *self.results.warnings)
 
     @property
     def importances(self) -> pd.DataFrame:
-        """A row an input column, largest first: its share of the AGOP of the best learner."""
-        found = self.results.directions
-        shares = {} if found is None else dict(zip(found.columns, found.importances, strict=True))
-        frame = pd.DataFrame({"column": [*shares], "share_of_agop": [*shares.values()]})
-        return frame.sort_values("share_of_agop", ascending=False, ignore_index=True)
+        """A row an input column: what the model that `results.importances` names loses without it.
+
+        ``loss`` of R2 or accuracy where its test rows are shuffled, with a 95 % interval, largest
+        first; columns that were shuffled together share a ``group`` and a loss. Beside it
+        ``share_of_agop``: where the slope of the best learner is.
+        """
+        found, shares = self.results.importances, shares_of_slope(self.results)
+        rows = [
+            (name, one.loss.estimate, one.loss.low, one.loss.high, together(one), shares.get(name))
+            for one in (found.losses if found else ())
+            for name in one.columns
+        ]
+        names = ["column", "loss", "low", "high", "group", "share_of_agop"]
+        return pd.DataFrame(rows, columns=pd.Index(names))
 
     def save(self, folder: str | os.PathLike[str]) -> Path:
         """Write page, numbers and models to a folder, all of them or none.
