@@ -31,7 +31,7 @@ ROOMS: Final = {
     "figures": Room(2_000, 17),
     "interface": Room(1_000, 8),
     "lab": Room(3_560, 22),
-    "maths": Room(5_130, 39),
+    "maths": Room(5_210, 40),
     "models": Room(12_400, 86),
     "planning": Room(1_890, 13),
     "reports": Room(1_300, 10),

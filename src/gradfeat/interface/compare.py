@@ -22,6 +22,7 @@ from gradfeat.interface.model_files import ModelFiles, files_of
 from gradfeat.interface.open import UserTable, given
 from gradfeat.interface.page import PageOf
 from gradfeat.interface.plain_values import finite
+from gradfeat.maths.deadline import Deadline
 from gradfeat.reports import fit_contents, render, terminal_table
 from gradfeat.reports.fit import shares_of_slope
 from gradfeat.rows.checkpoint import Checkpoint
@@ -159,6 +160,7 @@ def compare(
     header: bool | None = None,
     encoding: str | None = None,
     progress: Told = silent,
+    deadline: Deadline | None = None,
     command: str = "",
 ) -> Comparison:
     """Fit learned and fixed features to a table and compare them on held-out rows.
@@ -174,7 +176,7 @@ def compare(
     methods : sequence of str, optional
         Names of methods; left out: all.
     time : float
-        Seconds to spend, about.
+        Seconds to spend, all in: reading, fits, figures and page.
     seed : int
         Of the split and every random draw.
     time_column : str, optional
@@ -205,6 +207,8 @@ def compare(
         characters. Left out: found.
     progress : callable (str, float, str), optional
         Told the name of a step, the share of the work that is done, and further words.
+    deadline : Deadline, optional
+        When these seconds are over; left out: counted from this call.
     command : str
         How the comparison can be had again, in words of the page; left out: this call.
 
@@ -227,7 +231,8 @@ def compare(
     >>> "importances" in dir(found.plot)
     True
     """
-    steps, asked = Steps(progress), given(table)
+    steps = Steps(progress, deadline or Deadline.after(time))
+    asked = given(table)
     run = RunOptions(
         stream, jobs, dask, None if checkpoint is None else Checkpoint(Path(checkpoint))
     )

@@ -18,6 +18,7 @@ from matplotlib.axes import Axes
 from gradfeat.drawing.numbers import percent, seconds
 from gradfeat.drawing.style import DPI
 from gradfeat.figures.captioned import CaptionedFigure
+from gradfeat.maths.deadline import tell
 
 # Characters that neither XML nor UTF-8 can hold: controls and lone halves of surrogate pairs.
 _UNPRINTABLE = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\ud800-\udfff]")
@@ -96,6 +97,7 @@ def inline_svg(figure: CaptionedFigure) -> Markup:
     Ids begin with the figure's name, so that figures on one page do not share any; the caption
     is there for readers who do not see the figure.
     """
+    tell(f"figure {figure.name}")
     root = cast(minidom.Element, minidom.parseString(_saved(figure.draw)).documentElement)
     for defs in root.getElementsByTagName("defs"):
         for rule in defs.getElementsByTagName("style"):  # it would apply to the whole page

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import math
 import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, nullcontext
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 
 from gradfeat.maths.streams import stream
 from gradfeat.models.gradient_features.feature_set import (
@@ -15,12 +18,25 @@ from gradfeat.models.gradient_features.feature_set import (
     first_neurons,
     null_norm,
 )
+from gradfeat.rows.processors import one_thread
+
+Floats = NDArray[np.float64]
 
 #: Direct solves in all rows that a fit is taken to cost.
 SOLVES = 2
 
-#: Passes of mini-batch training at least and at most.
-FEWEST_EPOCHS, MOST_EPOCHS = 10, 200
+#: Passes of mini-batch training; few values, so that the noise of a timing rarely changes them.
+EPOCHS = (10, 14, 20, 28, 40, 56, 80, 112, 160, 200)
+#: A timing is the least of so many.
+TIMES = 5
+#: One thread is taken where it is not slower than all of them by more than this.
+SEVERAL = 1.3
+#: Trees of boosting: at first so many are timed.
+TREES = (10, 20, 40, 80, 160, 300)
+#: Rows that this is timed on, and about so many fits to all rows of a search and without one.
+TREE_ROWS, TREE_FITS = 1000, (5, 2)
+#: Processor seconds of a page, and for each column; the most that is kept of what was asked.
+PAGE_SECONDS, PAGE_COLUMN, MOST_RESERVED = 2.5, 1e-3, 0.3
 #: Products of a step in units of the first layer's: forward, two backward, and as much again for
 #: the optimiser.
 PRODUCTS = 6
@@ -61,9 +77,10 @@ def direct_rows(seconds: float, columns: int, outputs: int) -> int:
 
 
 def epochs(seconds: float, rows: int, columns: int, outputs: int, hidden: int) -> int:
-    """Passes of mini-batch training that take about `seconds`.
+    """Passes of mini-batch training that take about `seconds` of one thread.
 
-    The first layer's product with the rows of one step is timed.
+    The first layer's product with the rows of one step is timed in processor seconds of one
+    thread, the quickest of a few times: other work on the machine does not change the network.
 
     Examples
     --------
@@ -72,12 +89,124 @@ def epochs(seconds: float, rows: int, columns: int, outputs: int, hidden: int) -
     """
     X = np.ones((BATCH, columns))
     W = np.ones((columns, hidden))
-    start, steps = time.perf_counter(), 3
-    for _ in range(steps):
-        np.matmul(X, W)
-    product = (time.perf_counter() - start) / steps
+    with one_thread():
+        product = min(_timed(lambda: np.matmul(X, W), time.thread_time) for _ in range(TIMES))
     a_pass = PRODUCTS * product * (1 + outputs / columns) * max(1.0, rows / BATCH)
-    return int(np.clip(seconds / max(a_pass, 1e-9), FEWEST_EPOCHS, MOST_EPOCHS))
+    return _at_most(seconds / max(a_pass, 1e-9), EPOCHS)
+
+
+def _timed(work: Callable[[], object], clock: Callable[[], float], repeats: int = 3) -> float:
+    """Seconds of a clock that some work takes once."""
+    start = clock()
+    for _ in range(repeats):
+        work()
+    return (clock() - start) / repeats
+
+
+def _at_most(value: float, allowed: Sequence[int]) -> int:
+    """The largest of the allowed numbers up to a value; the least where there is none."""
+    return max((one for one in allowed if one <= value), default=allowed[0])
+
+
+def rows_within(seconds: float, operations: float, width: int) -> int:
+    """Rows for which a fit of so many `operations` a row takes about `seconds`, here and now.
+
+    A product of some rows in `width` columns with themselves is timed.
+
+    Examples
+    --------
+    >>> rows_within(10.0, 1e4, 64) > rows_within(1.0, 1e4, 64)
+    True
+    """
+    F = np.ones((BATCH, min(width, 2000)))
+    taken = min(_timed(lambda: F.T @ F, time.perf_counter, 1) for _ in range(TIMES))
+    rate = 2 * F.size * F.shape[1] / max(taken, 1e-7)
+    return max(FEWEST_ROWS, int(seconds * rate / operations))
+
+
+def boosting_size(
+    seconds: float, columns: int, rows: int, fit: Callable[[Floats, int], object]
+) -> tuple[int, bool]:
+    """Trees of boosting, and whether there is time to choose its rate, within about `seconds`.
+
+    Parameters
+    ----------
+    seconds, columns, rows
+        What there is.
+    fit : callable (X, trees)
+        Fits so many trees to rows X; timed on a few rows of random numbers.
+
+    Examples
+    --------
+    >>> boosting_size(60.0, 4, 100, lambda X, trees: None)
+    (300, True)
+    """
+    few = min(rows, TREE_ROWS)
+    X = stream_numbers(few, columns)
+    base = _timed(lambda: fit(X, 1), time.perf_counter, 1)
+    tree = max(0.0, _timed(lambda: fit(X, 1 + TREES[0]), time.perf_counter, 1) - base) / TREES[0]
+    base, tree = (part * rows / few for part in (base, tree))
+    chosen = TREE_FITS[0] * (base + tree * TREES[2]) <= seconds
+    left = seconds / TREE_FITS[0 if chosen else 1] - base
+    return _at_most(left / max(tree, 1e-9), TREES), chosen
+
+
+def stream_numbers(rows: int, columns: int) -> Floats:
+    """Normal numbers of their own stream.
+
+    Examples
+    --------
+    >>> stream_numbers(2, 3).shape
+    (2, 3)
+    """
+    draw = stream(0, "rows to time")
+    return torch.randn(rows, columns, generator=draw, dtype=torch.float64).numpy()
+
+
+@contextmanager
+def quickest_threads() -> Iterator[None]:
+    """One thread within the block where more of them pay nothing, which some products tell.
+
+    Threads that wait for each other on a machine with other work take twenty times the processor
+    seconds of one.
+
+    Examples
+    --------
+    >>> with quickest_threads():
+    ...     pass
+    """
+    with one_thread():
+        alone = min(_timed(_products, time.perf_counter, 1) for _ in range(TIMES))
+    several = min(_timed(_products, time.perf_counter, 1) for _ in range(TIMES))
+    with one_thread() if alone < SEVERAL * several else nullcontext():
+        yield
+
+
+def _products() -> None:
+    """Sizes of which a fit to few rows has many."""
+    F = torch.ones(BATCH, 512, dtype=torch.float64)
+    for _ in range(3):
+        torch.linalg.qr((F @ F.T).relu() + torch.eye(BATCH, dtype=torch.float64))
+
+
+def reserve(seconds: float, columns: int, busy: float) -> float:
+    """Of the seconds asked, those for reading off the best model, the figures and the page.
+
+    Parameters
+    ----------
+    seconds : float
+        Asked for, all in.
+    columns : int
+        Of the table, each of which has a line on the page.
+    busy : float
+        Wall seconds for one of the processor.
+
+    Examples
+    --------
+    >>> reserve(60.0, 10, 1.0) < reserve(60.0, 2500, 1.0) < reserve(60.0, 2500, 3.0)
+    True
+    """
+    return min(MOST_RESERVED * seconds, busy * (PAGE_SECONDS + PAGE_COLUMN * columns))
 
 
 def gradient_rows(seconds: float, columns: int, outputs: int) -> int:

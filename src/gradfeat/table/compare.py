@@ -15,13 +15,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from gradfeat.maths.deadline import Deadline
 from gradfeat.rows.engine import Engine
 from gradfeat.rows.sources.tables import Tables
-from gradfeat.table.budgets import SHUFFLING_SHARE, direct_rows
+from gradfeat.table.budgets import SHUFFLING_SHARE, quickest_threads, reserve
 from gradfeat.table.column_groups import correlated_groups
 from gradfeat.table.conformal import held_scores
 from gradfeat.table.errors import TableError
-from gradfeat.table.fitting import Fitted, fit_method
+from gradfeat.table.fitting import Fitted, MethodTime, failed, fit_method
 from gradfeat.table.interpret import column_losses, directions, first_step
 from gradfeat.table.methods import Method
 from gradfeat.table.notes import layout_sentence, rows_word, unread_sentence
@@ -33,6 +34,9 @@ from gradfeat.table.screening import about_groups
 from gradfeat.table.steps import Steps
 from gradfeat.table.table_model import TableModel
 from gradfeat.table.verdict import verdict
+
+#: What stands in the place of a method's scores where no time was left.
+NO_TIME = "no time was left for it: give --time more seconds, or fewer --methods"
 
 
 @dataclass(frozen=True, eq=False)
@@ -95,7 +99,8 @@ def compare(
     methods = chosen_methods(request.methods)
     steps.begin("Look", 0.0)
     prepared = prepare(table, request, engine)
-    fits = fit_all(methods, prepared, request, steps)
+    with quickest_threads():
+        fits = fit_all(methods, prepared, request, steps)
     steps.begin("Summary", 1.0)
     found = leaders(fits)
     streaming = None
@@ -113,21 +118,31 @@ def compare(
 def fit_all(
     methods: Sequence[Method], table: Prepared, request: Request, steps: Steps
 ) -> list[Fitted]:
-    """Each method within its share of the time."""
-    budget = _row_budget(methods, table, request)
-    total, done, fits = sum(m.share for m in methods), 0.0, []
+    """Each method within its share of the time that is left when it begins.
+
+    What is left of the time asked, without a reserve for the page; one that takes less leaves more
+    to those that follow. A method for which nothing is left is not fitted, the first one always.
+    """
+    total, begun, fits = sum(m.share for m in methods), 0.0, []
+    until = page_begins(table, request, steps).before(SHUFFLING_SHARE * request.seconds)
+    passed = steps.finished()[:1]
     for method in methods:
-        steps.begin(method.label, done / total)
-        seconds = (1 - SHUFFLING_SHARE) * request.seconds * method.share / total
-        fits.append(fit_method(method, table, request, budget, seconds))
-        done += method.share
+        steps.begin(method.label, begun / total)
+        if fits and until.passed:
+            fits.append(failed(method, NO_TIME, 0))
+            continue
+        share = until.part(method.share / (total - begun))
+        asked = request.seconds * method.share / total
+        time_ = MethodTime(share, asked, sum(p.seconds for p in passed), steps.tell)
+        fits.append(fit_method(method, table, request, time_))
+        begun += method.share
     return fits
 
 
-def _row_budget(methods: Sequence[Method], table: Prepared, request: Request) -> int:
-    """Rows that a direct method may take in memory, from half of the time of the slowest one."""
-    share = max(m.share for m in methods) / sum(m.share for m in methods)
-    return direct_rows(0.5 * share * request.seconds, table.train.shape[1], table.target.outputs)
+def page_begins(table: Prepared, request: Request, steps: Steps) -> Deadline:
+    """When the rest of the time asked is what the page takes."""
+    kept = reserve(request.seconds, table.train.shape[1], steps.busy)
+    return steps.deadline.before(kept)
 
 
 def leaders(fits: Sequence[Fitted]) -> Leaders:
@@ -169,7 +184,8 @@ def fit_report(
     fewer = {f.method.name: rows_word(f.result, " (fitted to {})") for f in fitted}
     read = None if found.reads is None else _read(found.reads, table, request.seed)
     groups = correlated_groups(table.train, table.encoder.source_)
-    shuffling = SHUFFLING_SHARE * request.seconds
+    left = page_begins(table, request, steps).left
+    shuffling = min(SHUFFLING_SHARE * request.seconds, left)
     return FitReport(
         data=request.data,
         target=request.target,

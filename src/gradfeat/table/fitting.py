@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 import warnings
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -13,8 +13,9 @@ import numpy as np
 from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
-from gradfeat.models.search.search import search_deadline
+from gradfeat.maths.deadline import Deadline, within
 from gradfeat.rows.errors import EngineError, SourceError
+from gradfeat.table.budgets import direct_rows, rows_within
 from gradfeat.table.methods import Method, MethodInput, validation_folds
 from gradfeat.table.prepared import Prepared
 from gradfeat.table.request import Request
@@ -28,9 +29,33 @@ Floats = NDArray[np.float64]
 #: Test rows that are predicted at once.
 AT_ONCE = 4096
 
-#: The share of the time of a method that its search may take, of rows in memory: the fit to all
-#: rows takes the rest. A fit that streams is as long as its passes, whatever the time.
-SEARCH_SHARE = 0.5
+#: The share of the time of a method that its search may take: of rows that are searched in folds,
+#: which a last fit costs less than, and of more rows.
+FOLDS_SHARE, SEARCH_SHARE = 0.75, 0.5
+#: Rows up to which a search has folds.
+FOLDED = 1500
+
+
+@dataclass(frozen=True)
+class MethodTime:
+    """What a method may take.
+
+    Attributes
+    ----------
+    deadline : Deadline
+        Its share of what is left.
+    asked : float
+        Seconds that are its share of all that were asked for, whatever others took.
+    pass_seconds : float
+        What a pass over rows that stream took.
+    told : callable (str)
+        Told how far it is.
+    """
+
+    deadline: Deadline
+    asked: float
+    pass_seconds: float = 0.0
+    told: Callable[[str], None] = lambda _: None
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,39 +67,36 @@ class Fitted:
     draws: dict[str, tuple[float, Floats]] = field(default_factory=dict)
 
 
-def fit_method(
-    method: Method, table: Prepared, request: Request, budget: int, seconds: float
-) -> Fitted:
+def fit_method(method: Method, table: Prepared, request: Request, time_: MethodTime) -> Fitted:
     """Fit a method to the training rows, in memory or as they stream, and score it.
 
-    A method that needs its rows in memory is fitted to those that are held. One that forms
-    matrices of rows x rows does so where all training rows are held, of the first `budget` of
-    them: they are ordered by hash, so these are a random sample.
+    A method that needs its rows in memory is fitted to those that are held, as is one whose passes
+    would take longer than its time. Where that is too short for all rows that are held, it has the
+    first of them: they are ordered by hash, so these are a random sample.
 
     Raises
     ------
     SourceError, EngineError
         Where rows or workers fail: no other method could do better.
     """
-    every = len(table.train) == table.n_train
-    streams = table.rows is not None and not (method.in_memory or (method.square and every))
-    held = len(table.train) if streams or not method.square else min(len(table.train), budget)
+    start = time.perf_counter()
+    streams = _streams(method, table, request, time_)
+    held = len(table.train) if streams else _rows_in_time(method, table, request, time_)
     X, y = table.train[:held], table.y_train[:held]
     rows = table.n_train if streams else held
-    sampled = table.rows is not None and method.in_memory
-    start = time.perf_counter()
+    sampled = table.rows is not None and not streams and len(table.train) < table.n_train
+    share = 1.0 if streams else FOLDS_SHARE if rows <= FOLDED else SEARCH_SHARE
+    search = within(time_.deadline.part(share), time_.told)
     try:
-        share = 1.0 if streams else SEARCH_SHARE
-        with warnings.catch_warnings(), search_deadline(share * seconds), _threads(method):
+        with warnings.catch_warnings(), search, _threads(method):
             warnings.simplefilter("ignore")
-            estimator = method.make(situation(table, request, seconds, rows, y))
+            estimator = method.make(situation(table, request, time_, rows, y))
             estimator = estimator.fit(table.rows) if streams else estimator.fit(X, y)
             said = predictions(estimator, table.test, table.target)
     except (SourceError, EngineError):
         raise
     except (ValueError, MemoryError, RuntimeError, np.linalg.LinAlgError) as error:
-        nothing = MethodResult(method.name, method.label, method.family, {}, 0.0, rows, {})
-        return Fitted(method, replace(nothing, error=_sentence(error), sampled=sampled))
+        return failed(method, _sentence(error), rows, sampled=sampled)
     took = time.perf_counter() - start
     draws = resampled(table.y_test.astype(float), said, request.seed)
     scores = intervals(table.y_test, draws)
@@ -86,8 +108,38 @@ def fit_method(
     return Fitted(method, result, estimator, said, draws)
 
 
+def failed(method: Method, why: str, rows: int, *, sampled: bool = False) -> Fitted:
+    """A method without a fit, and why, in a sentence."""
+    nothing = MethodResult(method.name, method.label, method.family, {}, 0.0, rows, {})
+    return Fitted(method, replace(nothing, error=why, sampled=sampled))
+
+
+def _streams(method: Method, table: Prepared, request: Request, time_: MethodTime) -> bool:
+    """Whether it is fitted to all rows as they stream."""
+    every = len(table.train) == table.n_train
+    if table.rows is None or method.in_memory or (method.square and every):
+        return False
+    if every:
+        return True
+    passes = method.passes * time_.pass_seconds
+    seconds = time_.deadline.left - passes
+    work = method.work(situation(table, request, time_, table.n_train, table.y_train))
+    return seconds > 0 and (not work or rows_within(seconds, work, request.width) >= table.n_train)
+
+
+def _rows_in_time(method: Method, table: Prepared, request: Request, time_: MethodTime) -> int:
+    """Rows that are held and that the method is fitted to."""
+    n, seconds, d = len(table.train), 0.5 * time_.deadline.left, table.train.shape[1]
+    work = method.work(situation(table, request, time_, n, table.y_train))
+    if n <= FOLDED:
+        return n
+    if method.square:
+        return min(n, direct_rows(seconds, d, table.target.outputs))
+    return min(n, rows_within(seconds, work, request.width)) if work else n
+
+
 def situation(
-    table: Prepared, request: Request, seconds: float, rows: int, y: NDArray[Any]
+    table: Prepared, request: Request, time_: MethodTime, rows: int, y: NDArray[Any]
 ) -> MethodInput:
     """What a method is made for that is fitted to so many rows, with targets `y` where held."""
     classification = table.target.task == "classification"
@@ -104,7 +156,8 @@ def situation(
         validation_folds(y, classification),
         table.train.shape[1],
         table.target.outputs,
-        seconds,
+        time_.deadline.left,
+        time_.asked,
         request.width,
     )
 

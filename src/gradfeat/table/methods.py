@@ -34,7 +34,8 @@ class MethodInput:
 
     `rows` are those of the fit, `outputs` the number of quantities or codes predicted, `fewest`
     the rows of the rarest class (all rows of a regression), and `width` the neurons of random
-    features and gradient features.
+    features and gradient features. `seconds` are left for the method; `asked` is its share of all
+    that were asked for, whatever other methods took.
     """
 
     rows: int
@@ -46,6 +47,7 @@ class MethodInput:
     columns: int
     outputs: int
     seconds: float
+    asked: float
     width: int = WIDTH
 
     @property
@@ -92,6 +94,16 @@ def _found_features(estimator: Any) -> FoundFeatures:
     return estimator.gradient_features_
 
 
+def _no_work(s: MethodInput) -> float:
+    del s
+    return 0.0
+
+
+def _ridge_work(width: int, columns: int) -> float:
+    """Features of a row, and an orthogonal factorisation of them."""
+    return 2.0 * columns * width + 10.0 * width**2
+
+
 @dataclass(frozen=True)
 class Method:
     """A row of the comparison.
@@ -106,6 +118,10 @@ class Method:
         An unfitted estimator.
     share : float
         Its share of the time, relative to the others.
+    work : callable (MethodInput) -> float
+        Operations of its fit for each row, where that grows with the rows alone.
+    passes : int
+        About so many over rows that stream.
     square : bool
         Whether it forms matrices of rows x rows, of rows that are held in memory.
     in_memory : bool
@@ -127,6 +143,8 @@ class Method:
     family: Family
     make: Callable[[MethodInput], Any]
     share: float
+    work: Callable[[MethodInput], float] = _no_work
+    passes: int = 3
     square: bool = False
     in_memory: bool = False
     threads: int | None = None
@@ -183,6 +201,10 @@ def _kernel(s: MethodInput) -> Any:
     return make(kernel=None, **s.common)
 
 
+#: Steps that gradient features are taken to take: most take fewer.
+GRADIENT_STEPS = 4
+
+
 def _gradient_features(s: MethodInput) -> Any:
     from gradfeat.estimators import GradientFeatureClassifier, GradientFeatureRegressor
 
@@ -227,7 +249,7 @@ def _trained_network(s: MethodInput) -> Any:
         "hidden_layer_sizes": (HIDDEN,),
         "alpha": WEIGHT_DECAY,
         "early_stopping": s.fewest >= HELD_OUT_ROWS,
-        "max_iter": epochs(s.seconds, s.rows, s.columns, s.outputs, HIDDEN),
+        "max_iter": epochs(s.asked, s.rows, s.columns, s.outputs, HIDDEN),
         "random_state": s.seed,
     }
     if s.classification:
@@ -238,20 +260,45 @@ def _trained_network(s: MethodInput) -> Any:
 
 def _boosting(s: MethodInput) -> Any:
     from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
-    from sklearn.model_selection import GridSearchCV
+    from sklearn.model_selection import GridSearchCV, ShuffleSplit
+
+    from gradfeat.table.budgets import boosting_size
 
     make = HistGradientBoostingClassifier if s.classification else HistGradientBoostingRegressor
-    grid = {"learning_rate": [0.05, 0.15]}
+
+    def some_trees(X: NDArray[np.float64], trees: int) -> None:
+        y = np.arange(len(X)) % (max(2, s.outputs) if s.classification else len(X))
+        make(random_state=0, max_iter=trees, early_stopping=False).fit(X, y)
+
+    trees, searched = boosting_size(s.seconds, s.columns, s.rows, some_trees)
+    grid = {"learning_rate": [0.05, 0.15] if searched else [0.1]}
     scoring = log_likelihood if s.classification else "neg_mean_squared_error"
-    model = make(random_state=s.seed, max_iter=300).set_params(early_stopping=True)
-    return GridSearchCV(model, grid, cv=s.folds, scoring=scoring)
+    model = make(random_state=s.seed, max_iter=trees).set_params(early_stopping=True)
+    folds = s.folds if searched else ShuffleSplit(1, test_size=0.2, random_state=s.seed)
+    return GridSearchCV(model, grid, cv=folds, scoring=scoring)
 
 
 TREE_THREADS = max(1, (os.cpu_count() or 1) // 4)
 
 METHODS = (
-    Method("linear", "Linear model", "fixed", _linear, 1.0),
-    Method("random-features", "Random features", "fixed", _random_features, 1.0),
+    Method(
+        "linear",
+        "Linear model",
+        "fixed",
+        _linear,
+        1.0,
+        work=lambda s: _ridge_work(s.columns, 0),
+        passes=2,
+    ),
+    Method(
+        "random-features",
+        "Random features",
+        "fixed",
+        _random_features,
+        1.0,
+        work=lambda s: _ridge_work(s.width, s.columns),
+        passes=2,
+    ),
     Method("kernel", "Kernel ridge", "fixed", _kernel, 2.0, square=True),
     Method(
         "induced-network",
@@ -268,6 +315,8 @@ METHODS = (
         "learned",
         _gradient_features,
         3.0,
+        work=lambda s: GRADIENT_STEPS * _ridge_work(s.width, s.columns),
+        passes=3 * GRADIENT_STEPS,
         first_gradient=_first_gradient,
     ),
     Method("rfm", "Recursive feature machine", "learned", _rfm, 6.0, square=True),

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from gradfeat.drawing.numbers import duration
+from gradfeat.maths.deadline import NEVER, Deadline
 from gradfeat.rows.engine import Tick
 from gradfeat.table.results import PassTime
 
@@ -28,8 +29,12 @@ class Steps:
     ----------
     told : callable (str, float, str)
         Told when a step begins, and of every tick of a pass within it.
+    deadline : Deadline
+        When all of it is to be done; never, where no time was given.
     start : float
         When the work began, by ``time.perf_counter``.
+    processor : float
+        Processor seconds of this process then.
 
     Examples
     --------
@@ -41,7 +46,9 @@ class Steps:
     """
 
     told: Told = silent
+    deadline: Deadline = NEVER
     start: float = field(default_factory=time.perf_counter)
+    processor: float = field(default_factory=time.process_time)
     _taken: list[PassTime] = field(default_factory=list)
     _step: str = ""
     _done: float = 0.0
@@ -53,10 +60,19 @@ class Steps:
         """Wall time since the start of the work."""
         return time.perf_counter() - self.start
 
+    @property
+    def busy(self) -> float:
+        """Wall seconds for one of the processor, so far: above 1 on a machine with other work."""
+        return busyness(self.seconds, time.process_time() - self.processor)
+
     def finished(self) -> list[PassTime]:
         """The passes so far, with their rows and seconds."""
         self._close()
         return self._taken
+
+    def tell(self, words: str) -> None:
+        """How far the present step is, in words."""
+        self.told(self._step, self._done, words)
 
     def begin(self, step: str, done: float, words: str = "") -> None:
         """A step begins, when so much of the work is done."""
@@ -77,6 +93,17 @@ class Steps:
         last, self._last = self._last, None
         if last is not None:
             self._taken.append(PassTime(f"{self._step}: {last.label}", last.rows, last.seconds))
+
+
+def busyness(wall: float, processor: float) -> float:
+    """Seconds that this process takes for one of the processor, after so many of both.
+
+    Examples
+    --------
+    >>> busyness(8.0, 2.0), busyness(2.0, 3.0)
+    (4.0, 1.0)
+    """
+    return max(1.0, wall / max(processor, 0.1))
 
 
 def _words(tick: Tick, begun_at: int) -> list[str]:

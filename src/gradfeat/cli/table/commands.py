@@ -10,6 +10,7 @@ from typing import Annotated
 
 import typer
 
+from gradfeat.maths.deadline import Deadline
 from gradfeat.table.methods import METHODS, WIDTH
 
 #: What every generator in use takes.
@@ -113,7 +114,7 @@ def fit(
     time: Annotated[
         float,
         typer.Option(
-            help="Seconds to spend, about; of a table that streams: for choosing settings.",
+            help="Seconds to spend, all in: reading, fits, figures and page.",
             min=1.0,
             max=LONGEST,
         ),
@@ -172,12 +173,14 @@ def fit(
 
     Large tables stream piece by piece; when interrupted, the same command goes on.
     """
+    deadline = Deadline.after(time)  # what is imported now takes time too
     from gradfeat.cli.table.fit import fit_table
 
     fit_table(
         data,
         target,
         out,
+        deadline=deadline,
         task=task.value,
         methods=None if methods is None else _names(methods),
         command=_command(),

@@ -8,12 +8,16 @@ import shlex
 from pathlib import Path
 from typing import Any
 
+from rich.console import Console
+
 from gradfeat.cli.guard import Stopped
 from gradfeat.cli.progress import StepBar
 from gradfeat.cli.terminal import Terminal
 from gradfeat.interface.compare import compare
 from gradfeat.interface.diagnose import diagnose
 from gradfeat.interface.model_files import ModelFiles
+from gradfeat.interface.page import PageOf
+from gradfeat.maths.deadline import NEVER, within
 from gradfeat.reports import diagnosis_text, terminal_table
 from gradfeat.table.atomic import check_folder
 from gradfeat.table.saved import FEATURES, MODEL
@@ -34,7 +38,7 @@ def diagnose_table(data: str, target: str, out: Path, **options: Any) -> None:
     with StepBar(console) as bar:
         found = diagnose(data, target, progress=bar.tell, **options)
     console.print(diagnosis_text(found.results))
-    found.save(out)
+    _drawn(found, out, console)
     console.print(f"\nReport: {out / 'report.html'}", markup=False, soft_wrap=True)
 
 
@@ -55,7 +59,7 @@ def fit_table(data: str, target: str, out: Path, **options: Any) -> None:
         with StepBar(console) as bar:
             found = compare(data, target, progress=bar.tell, **options)
         console.print(terminal_table(found.results))
-        found.save(out)
+        _drawn(found, out, console)
     except KeyboardInterrupt:
         if not Path(options["checkpoint"]).exists():
             raise
@@ -91,3 +95,9 @@ def _use(models: ModelFiles, out: Path) -> list[str]:
         f"  model = gradfeat.load({path!r})",
         "  print(model.predict(model.read('NEW.csv')))",
     ]
+
+
+def _drawn(found: PageOf, out: Path, console: Console) -> None:
+    """Write all files, telling which figure is drawn."""
+    with StepBar(console) as bar, within(NEVER, lambda words: bar.tell("Page", 1.0, words)):
+        found.save(out)

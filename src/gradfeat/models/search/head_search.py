@@ -13,13 +13,13 @@ from jaxtyping import Float
 from torch import Tensor
 
 from ...maths.blocks import Block
+from ...maths.deadline import deadline_passed, tell
 from ...rows.rows import in_memory
 from ..kernel_ridge import KernelRidge, penalty_path
 from ..kernels.named import kernel
 from ..nystrom_rows import first_rows
 from ..solvers.base import Solver
 from ..subspace_refit import MetricSpectrum, total_variance
-from .search import deadline_passed
 
 #: What is tried, one axis at a time, in this order.
 DIRECTIONS = (1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64)
@@ -233,6 +233,7 @@ class HeadSearch:
 
     def _try(self, head: Head, alphas: Sequence[float]) -> None:
         if not self.tried or not deadline_passed():
+            tell(f"last fit {len(self.tried) + 1}")
             self.tried.append(evaluate_head(self.splits, head, alphas))
 
     def _climb(self, factor: float) -> None:

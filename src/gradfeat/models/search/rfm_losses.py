@@ -11,6 +11,7 @@ import torch
 from torch import Tensor
 
 from ...maths.blocks import Block
+from ...maths.deadline import deadline_passed
 from ...rows.rows import Rows, in_memory
 from ..base import Learner, Predictor
 from ..kernel_logistic import KernelLogistic, logistic_coefficients
@@ -21,7 +22,7 @@ from .calibration import calibrated_loss, codes_of, logit_share, two_sided
 from .head_search import Split
 from .rfm_space import RFMSetting, RFMSpace, joined
 from .rounds import Round, search_rounds
-from .search import Effort, FinishedFit, MethodSetting, Space, Trial, deadline_passed
+from .search import Effort, FinishedFit, MethodSetting, Space, Trial
 
 #: Penalties tried, from the largest down for as long as that helps; that of no search.
 ALPHAS, START_ALPHA = (1.0, 1e-1, 1e-2, 1e-3, 1e-4), 1e-2

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any, final
 
@@ -11,6 +11,7 @@ import torch
 from torch import Tensor
 
 from ...maths.blocks import Block
+from ...maths.deadline import deadline_passed
 from ...rows.rows import Rows
 from ..base import Kernel, Learner, Predictor
 from ..kernel_machine import KernelMachine, apply_metric
@@ -152,7 +153,7 @@ class RFMSpace(Space[RFMSetting]):
         rows = HEAD_ROWS[effort.sweeps]
         heads = [
             (path.rounds[number], path.until(number), self._head(path.rounds[number], rows))
-            for path, number in _candidates(paths, effort.sweeps)
+            for path, number in _in_time(_candidates(paths, effort.sweeps))
         ]
         last, rounds, found = min(heads, key=lambda one: one[2].loss)
         found = _settled(last, found, rows)
@@ -220,9 +221,16 @@ def _candidates(paths: list[Path], sweeps: int) -> list[tuple[Path, int]]:
     return [(top, top.best), *last, *((path, path.best) for path in close)]
 
 
+def _in_time(candidates: Sequence[tuple[Path, int]]) -> Iterator[tuple[Path, int]]:
+    """The first, and those that come before the deadline."""
+    for i, candidate in enumerate(candidates):
+        if i == 0 or not deadline_passed():
+            yield candidate
+
+
 def _settled(one: Round, found: HeadTrial, rows: int) -> HeadTrial:
     """Kernel and penalty once more with all training rows, where the search used some."""
-    if not _has_more(one.splits, rows) or not math.isfinite(found.loss):
+    if not _has_more(one.splits, rows) or not math.isfinite(found.loss) or deadline_passed():
         return found
     search = HeadSearch(one.splits, [found.head.directions], _penalties(one.splits[0].A))
     return search.around(found.head)

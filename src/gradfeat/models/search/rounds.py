@@ -10,10 +10,11 @@ import torch
 from torch import Tensor
 
 from ...maths.blocks import Block
+from ...maths.deadline import deadline_passed, tell
 from ...rows.rows import of_block
 from ..rfm import RFM
 from .head_search import Split, held_out_loss
-from .search import Effort, deadline_passed, folds, gains
+from .search import Effort, folds, gains
 
 #: Of many rows: held out at most, and their share; training rows of a path at most, by sweeps.
 HELD_ROWS, HELD_SHARE = 2000, 1 / 3
@@ -134,7 +135,8 @@ def _path(
         rounds.append(Round(splits, predictions, held_out_loss(splits, predictions)))
         losses = [one.loss for one in rounds]
         little = len(losses) > 1 and losses[-2] - losses[-1] < ENOUGH * mean
-        if not gains(losses) or little or _behind(rounds, rival):
+        tell(f"round {len(rounds)} of {setting.kernel}")
+        if not gains(losses) or little or _behind(rounds, rival) or deadline_passed():
             break
     return Path(setting, rounds)
 

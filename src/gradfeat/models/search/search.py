@@ -2,12 +2,8 @@
 
 from __future__ import annotations
 
-import math
-import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from contextvars import ContextVar
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from typing import Any, Generic, TypeVar, final
@@ -16,35 +12,11 @@ import torch
 from torch import Tensor
 
 from ...maths.blocks import Block
+from ...maths.deadline import deadline_passed, tell
 from ...rows.rows import Rows, in_memory
 from ..base import Learner, Predictor
 from ..first_gradient import GradientTest
 from ..gradient_features.found_features import FoundFeatures
-
-_deadline: ContextVar[float] = ContextVar("deadline", default=math.inf)
-
-
-@contextmanager
-def search_deadline(seconds: float) -> Iterator[None]:
-    """Within the block, a search stops trying new settings `seconds` after its start.
-
-    For callers with a time budget; without it the result of a search depends on the data only.
-
-    Examples
-    --------
-    >>> with search_deadline(10.0):
-    ...     pass
-    """
-    token = _deadline.set(time.monotonic() + seconds)
-    try:
-        yield
-    finally:
-        _deadline.reset(token)
-
-
-def deadline_passed() -> bool:
-    """Whether the time of :func:`search_deadline` is over."""
-    return time.monotonic() > _deadline.get()
 
 
 @dataclass(frozen=True)
@@ -137,7 +109,7 @@ class Space(ABC, Generic[SettingT]):
 
     def given(self, data: Block, seed: int, rows: int) -> Trial[SettingT]:
         """The start, as it is with all of its stages, on held-out rows."""
-        return evaluate(GridSpace(self.learner, self.start), self.start, data, seed, rows)
+        return first_trial(GridSpace(self.learner, self.start), self.start, data, seed, rows)
 
 
 @dataclass(frozen=True)
@@ -199,7 +171,7 @@ class GridSpace(Space[SettingT]):
 
     def best(self, data: Block, seed: int, effort: Effort) -> Trial[SettingT]:
         """By passes over the axes; each setting is fitted once, ties go to the one tried first."""
-        best = evaluate(self, self.start, data, seed, effort.rows)
+        best = first_trial(self, self.start, data, seed, effort.rows)
         seen = {self.start}
         for _ in range(effort.sweeps):
             for axis, values in self.axes.items():
@@ -208,8 +180,9 @@ class GridSpace(Space[SettingT]):
                     if setting in seen or deadline_passed():
                         continue
                     seen.add(setting)
+                    tell(f"setting {len(seen)}")
                     trial = evaluate(self, setting, data, seed, effort.rows)
-                    best = trial if trial.loss < best.loss else best
+                    best = trial if trial is not None and trial.loss < best.loss else best
         return best
 
     def _at_all_stages(self, setting: SettingT) -> SettingT:
@@ -236,20 +209,55 @@ def folds(n: int, rows: int, most: int = 5) -> list[tuple[slice | list[int], sli
     return [([i for i in range(n) if not a <= i < b], slice(a, b)) for a, b in pairwise(edges)]
 
 
-def evaluate(
+def first_trial(
     space: GridSpace[SettingT], setting: SettingT, data: Block, seed: int, rows: int
 ) -> Trial[SettingT]:
-    """Held-out loss of one setting, at its best stage."""
-    learner = space.make(setting)
-    by_fold: list[list[Tensor]] = []
-    held_rows = []
+    """Held-out loss of one setting, at its best stage.
+
+    Where the time is over, on the folds so far, and at the stages so far: at least one of each.
+    """
+    done = []
     for train, held in folds(len(data.X), rows):
-        held_rows.append(held)
-        path = learner.fit_path(in_memory(data.X[train], data.y[train], data.w[train]), seed=seed)
-        by_fold.append(_predictions(path, data, held, early=space.stages is not None))
-    y = torch.cat([data.y[held] for held in held_rows])
-    w = torch.cat([data.w[held] for held in held_rows])
-    stages = [torch.cat(parts) for parts in zip(*by_fold, strict=False)]
+        done.append((held, _fold(space, setting, data, seed, train, held)))
+        if deadline_passed():
+            break
+    return _trial(space, setting, data, done)
+
+
+def evaluate(
+    space: GridSpace[SettingT], setting: SettingT, data: Block, seed: int, rows: int
+) -> Trial[SettingT] | None:
+    """The same on all folds; None where the time is over before, as it compares with no other."""
+    done = []
+    for train, held in folds(len(data.X), rows):
+        if deadline_passed():
+            return None
+        done.append((held, _fold(space, setting, data, seed, train, held)))
+    return _trial(space, setting, data, done)
+
+
+def _fold(
+    space: GridSpace[SettingT],
+    setting: SettingT,
+    data: Block,
+    seed: int,
+    train: slice | list[int],
+    held: slice,
+) -> list[Tensor]:
+    rows = in_memory(data.X[train], data.y[train], data.w[train])
+    path = space.make(setting).fit_path(rows, seed=seed)
+    return _predictions(path, data, held, early=space.stages is not None)
+
+
+def _trial(
+    space: GridSpace[SettingT],
+    setting: SettingT,
+    data: Block,
+    done: Sequence[tuple[slice, list[Tensor]]],
+) -> Trial[SettingT]:
+    y = torch.cat([data.y[held] for held, _ in done])
+    w = torch.cat([data.w[held] for held, _ in done])
+    stages = [torch.cat(parts) for parts in zip(*(parts for _, parts in done), strict=False)]
     losses = [float((w @ (p - y).square()).sum() / w.sum()) for p in stages]
     if space.stages is None:
         return Trial(setting, losses[-1], stages[-1], y, w)
@@ -266,7 +274,7 @@ def _predictions(
     for predictor in path:
         out.append(predictor(data.X[held]))
         losses.append(float((data.w[held] @ (out[-1] - data.y[held]).square()).sum()))
-        if early and not gains(losses):
+        if early and (not gains(losses) or deadline_passed()):
             break
     return out
 

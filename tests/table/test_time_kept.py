@@ -1,0 +1,144 @@
+"""The time asked is shared out by a clock of the test's own; methods stop within their share."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+import pytest
+import torch
+
+from gradfeat import GradientFeatureClassifier, RFMClassifier
+from gradfeat.maths.deadline import Deadline, within
+from gradfeat.models.first_gradient import FEWEST_DRAWS, first_gradient_test
+from gradfeat.rows.engine import Tick
+from gradfeat.table import budgets, compare
+from gradfeat.table.budgets import TREES, boosting_size, reserve, rows_within
+from gradfeat.table.compare import NO_TIME, fit_all
+from gradfeat.table.fitting import Fitted, MethodTime
+from gradfeat.table.methods import METHODS
+from gradfeat.table.prepared import prepare
+from gradfeat.table.request import Request
+from gradfeat.table.steps import Steps
+
+NAMES = ("linear", "kernel", "rfm")
+CHOSEN = [m for m in METHODS if m.name in NAMES]
+
+
+class Clock:
+    def __init__(self) -> None:
+        self.now = 0.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+@pytest.fixture(scope="module")
+def table():
+    X = np.random.default_rng(0).standard_normal((120, 3))
+    frame = pd.DataFrame(X, columns=list("abc")).assign(y=X[:, 0] ** 2 + X[:, 1])
+    request = Request("t.csv", "y", seconds=100.0, methods=NAMES)
+    from gradfeat.rows.sources.in_memory import FrameTables
+
+    return prepare(FrameTables(frame, len(frame)), request, None), request
+
+
+@pytest.fixture
+def given(monkeypatch, table):
+    """Seconds that each method was given, where each takes what `takes` says."""
+
+    def run(takes: float, seconds: float = 100.0) -> tuple[list[float], list[Fitted]]:
+        clock, given = Clock(), []
+        monkeypatch.setattr(compare, "reserve", lambda *_: 10.0)
+
+        def fit(method, prepared, request, time_: MethodTime) -> Fitted:
+            del prepared, request
+            given.append(time_.deadline.left)
+            clock.now += takes
+            return compare.failed(method, "", 0)
+
+        monkeypatch.setattr(compare, "fit_method", fit)
+        steps = Steps(deadline=Deadline.after(seconds, clock))
+        request = replace(table[1], seconds=seconds)
+        return given, fit_all(CHOSEN, table[0], request, steps)
+
+    return run
+
+
+def test_what_a_method_leaves_goes_to_those_that_follow(given):
+    seconds, _ = given(takes=1.0)
+    shares = [m.share for m in CHOSEN]
+    assert seconds[0] == pytest.approx(80.0 * shares[0] / sum(shares))
+    assert seconds[2] == pytest.approx(78.0)
+
+
+def test_a_method_for_which_nothing_is_left_is_not_fitted_and_says_so(given):
+    seconds, fits = given(takes=50.0)
+    assert len(seconds) == 2
+    assert fits[2].result.error == NO_TIME
+
+
+def test_the_first_method_is_fitted_whatever_is_left(given):
+    seconds, fits = given(takes=1.0, seconds=5.0)
+    assert seconds == [0.0]
+    assert [f.result.error for f in fits] == ["", NO_TIME, NO_TIME]
+
+
+def test_a_reserve_is_kept_for_the_page():
+    assert reserve(60.0, 10, 1.0) < reserve(60.0, 2500, 2.0) < 60.0 * budgets.MOST_RESERVED + 1e-9
+
+
+@pytest.mark.parametrize("make", [GradientFeatureClassifier, RFMClassifier])
+def test_a_search_stops_within_its_first_trial(make):
+    """With no time at all there is a fit, of one fold and one stage, that predicts."""
+    rng = np.random.default_rng(0)
+    X, y = rng.standard_normal((60, 30)), np.arange(60) % 2
+    X[:, 0] += 3 * y
+    options = {"n_steps": None, "whiten": None} if make is GradientFeatureClassifier else {}
+    said: list[str] = []
+    with within(Deadline.after(0.0), said.append):
+        model = make(**options).fit(X, y)
+    assert model.score(X, y) > 0.8
+    if make is GradientFeatureClassifier:
+        assert model.settings_["n_steps"] == 1
+
+
+def test_a_test_of_the_first_gradient_ends_with_fewer_draws():
+    X = torch.randn(200, 3, generator=torch.Generator().manual_seed(0)).double()
+    with within(Deadline.after(0.0)):
+        found = first_gradient_test(X, X[:, :1])
+    assert found.linear_p == pytest.approx(1 / (1 + FEWEST_DRAWS))
+    assert found.informative
+
+
+def test_rows_follow_the_rate_that_is_measured(monkeypatch):
+    now = iter(np.arange(100.0))
+    monkeypatch.setattr(budgets.time, "perf_counter", lambda: float(next(now)))
+    # 2 x 200 x 100^2 operations took a second.
+    assert rows_within(1000.0, 1e5, 100) == 40_000
+    assert rows_within(1.0, 1e9, 100) == budgets.FEWEST_ROWS
+
+
+def test_trees_follow_the_time_of_a_few(monkeypatch):
+    clock = Clock()
+    monkeypatch.setattr(budgets.time, "perf_counter", clock)
+
+    def fit(X, trees):
+        del X
+        clock.now += 1.0 + 0.1 * trees
+
+    assert boosting_size(1e4, 3, 100, fit) == (TREES[-1], True)
+    trees, searched = boosting_size(20.0, 3, 100, fit)
+    assert not searched
+    assert 2 * (1.0 + 0.1 * trees) <= 20.0
+    assert boosting_size(0.0, 3, 100, fit) == (TREES[0], False)
+
+
+def test_words_of_a_step_come_between_its_passes():
+    told = []
+    steps = Steps(lambda *words: told.append(words))
+    steps.begin("Kernel ridge", 0.5)
+    steps.tell("setting 2")
+    steps(Tick("moments", 1, 2, 0.0, 10))
+    assert told[1] == ("Kernel ridge", 0.5, "setting 2")
