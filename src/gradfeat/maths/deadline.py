@@ -63,13 +63,13 @@ NEVER = Deadline(math.inf)
 
 
 @dataclass(frozen=True)
-class _Timed:
+class _WithinTime:
     deadline: Deadline
     told: Callable[[str], None]
 
 
-_NOBODY = _Timed(NEVER, lambda _: None)
-_watch: ContextVar[_Timed] = ContextVar("watch", default=_NOBODY)
+_NOBODY = _WithinTime(NEVER, lambda _: None)
+_watch: ContextVar[_WithinTime] = ContextVar("watch", default=_NOBODY)
 
 
 @contextmanager
@@ -88,7 +88,7 @@ def within(deadline: Deadline, told: Callable[[str], None] | None = None) -> Ite
     >>> deadline_passed()
     False
     """
-    token = _watch.set(_Timed(deadline, told or _watch.get().told))
+    token = _watch.set(_WithinTime(deadline, told or _watch.get().told))
     try:
         yield
     finally:

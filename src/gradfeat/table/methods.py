@@ -268,7 +268,8 @@ def _boosting(s: MethodInput) -> Any:
 
     def some_trees(X: NDArray[np.float64], trees: int) -> None:
         y = np.arange(len(X)) % (max(2, s.outputs) if s.classification else len(X))
-        make(random_state=0, max_iter=trees, early_stopping=False).fit(X, y)
+        model = make(random_state=0, max_iter=trees).set_params(early_stopping=False)
+        model.fit(X, y)
 
     trees, searched = boosting_size(s.seconds, s.columns, s.rows, some_trees)
     grid = {"learning_rate": [0.05, 0.15] if searched else [0.1]}

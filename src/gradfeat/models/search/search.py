@@ -216,9 +216,9 @@ def first_trial(
 
     Where the time is over, on the folds so far, and at the stages so far: at least one of each.
     """
-    done = []
+    done, learner, early = [], space.make(setting), space.stages is not None
     for train, held in folds(len(data.X), rows):
-        done.append((held, _fold(space, setting, data, seed, train, held)))
+        done.append((held, _fold(learner, data, seed, (train, held), early=early)))
         if deadline_passed():
             break
     return _trial(space, setting, data, done)
@@ -228,25 +228,25 @@ def evaluate(
     space: GridSpace[SettingT], setting: SettingT, data: Block, seed: int, rows: int
 ) -> Trial[SettingT] | None:
     """The same on all folds; None where the time is over before, as it compares with no other."""
-    done = []
+    done, learner, early = [], space.make(setting), space.stages is not None
     for train, held in folds(len(data.X), rows):
         if deadline_passed():
             return None
-        done.append((held, _fold(space, setting, data, seed, train, held)))
+        done.append((held, _fold(learner, data, seed, (train, held), early=early)))
     return _trial(space, setting, data, done)
 
 
 def _fold(
-    space: GridSpace[SettingT],
-    setting: SettingT,
+    learner: Learner[Predictor],
     data: Block,
     seed: int,
-    train: slice | list[int],
-    held: slice,
+    fold: tuple[slice | list[int], slice],
+    *,
+    early: bool,
 ) -> list[Tensor]:
+    train, held = fold
     rows = in_memory(data.X[train], data.y[train], data.w[train])
-    path = space.make(setting).fit_path(rows, seed=seed)
-    return _predictions(path, data, held, early=space.stages is not None)
+    return _predictions(learner.fit_path(rows, seed=seed), data, held, early=early)
 
 
 def _trial(
