@@ -43,6 +43,8 @@ PRODUCTS = 6
 #: Rows of a step.
 BATCH = 200
 
+#: More rows than there are.
+EVERY = 10**12
 #: Rows that are timed, and the fewest and most in which gradient features are found.
 TIMED, FEWEST_ROWS, MOST_ROWS = 100, 500, 5000
 #: Finding the features costs this much of their null level, which is timed.
@@ -121,7 +123,7 @@ def rows_within(seconds: float, operations: float, width: int) -> int:
     F = np.ones((BATCH, min(width, 2000)))
     taken = min(_timed(lambda: F.T @ F, time.perf_counter, 1) for _ in range(TIMES))
     rate = 2 * F.size * F.shape[1] / max(taken, 1e-7)
-    return max(FEWEST_ROWS, int(seconds * rate / operations))
+    return max(FEWEST_ROWS, int(min(seconds * rate / operations, EVERY)))
 
 
 def boosting_size(

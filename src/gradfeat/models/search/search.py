@@ -237,7 +237,7 @@ def evaluate(
 
 
 def _fold(
-    learner: Learner[Predictor],
+    learner: Any,
     data: Block,
     seed: int,
     fold: tuple[slice | list[int], slice],
