@@ -30,6 +30,7 @@ from gradfeat.rows.sources.text_options import text_options
 from gradfeat.table.compare import Compared
 from gradfeat.table.compare import compare as compare_table
 from gradfeat.table.methods import METHODS, WIDTH
+from gradfeat.table.reading.dates import DateOrder
 from gradfeat.table.request import Request
 from gradfeat.table.results import FitReport, MethodResult
 from gradfeat.table.run_options import RunOptions
@@ -151,6 +152,8 @@ def compare(
     width: int = WIDTH,
     keep_identifiers: bool = False,
     target_transform: Transform = "none",
+    missing: Sequence[str] = (),
+    dates: DateOrder = "",
     stream: bool | None = None,
     jobs: int | None = None,
     dask: str | None = None,
@@ -193,6 +196,10 @@ def compare(
         Learn from columns that only tell which row it is, too.
     target_transform : {"none", "log"}
         Learn the logarithm of a quantity; predictions and scores are of the quantity itself.
+    missing : sequence of str
+        Values that are missing ones: ``-999``, or ``height=0`` in one column; kept with the model.
+    dates : {"", "day-first", "month-first"}
+        How dates such as 3/4/2021 are read where the column does not tell.
     stream : bool, optional
         Read the rows by pieces in place of holding them; left out: where they are many.
     jobs : int, optional
@@ -247,6 +254,8 @@ def compare(
         "width": width,
         "keep_identifiers": keep_identifiers,
         "target_transform": target_transform,
+        "missing": tuple(missing),
+        "dates": dates,
     }
     further = {"time": time, "methods": methods, "ignore": ignore, "stream": stream, "jobs": jobs}
     written = {"separator": separator, "comment": comment, "header": header, "encoding": encoding}

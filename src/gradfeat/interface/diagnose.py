@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import json
 import os
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
@@ -26,6 +27,8 @@ from gradfeat.rows.sources.text_options import text_options
 from gradfeat.table.diagnose import diagnose as diagnose_table
 from gradfeat.table.diagnosis import DiagnosisReport
 from gradfeat.table.diagnosis_rows import DiagnosisRequest
+from gradfeat.table.reading.dates import DateOrder
+from gradfeat.table.reading.declared import declared
 from gradfeat.table.run_options import RunOptions
 from gradfeat.table.steps import Steps, Told, silent
 
@@ -110,6 +113,8 @@ def diagnose(
     comment: str | None = None,
     header: bool | None = None,
     encoding: str | None = None,
+    missing: Sequence[str] = (),
+    dates: DateOrder = "",
     progress: Told = silent,
     command: str = "",
 ) -> Diagnosis:
@@ -129,6 +134,10 @@ def diagnose(
         Of delimited text: a character, or ``"tab"`` or ``"blanks"``; what comments begin with;
         whether the first line names the columns (without, they are ``column_1``, ...); of its
         characters. Left out: found.
+    missing : sequence of str
+        Values that are missing ones: ``-999``, or ``height=0`` in one column.
+    dates : {"", "day-first", "month-first"}
+        How dates such as 3/4/2021 are read where the column does not tell.
     progress : callable (str, float, str), optional
         Told the name of a step, the share of the work that is done, and further words.
     command : str
@@ -157,6 +166,9 @@ def diagnose(
     rows, _ = asked.open(RunOptions(stream=False), replace(text, wanted=(target,)))
     steps.begin("Reading", 0.0, asked.in_words(rows, target, ""))
     written = {"separator": separator, "comment": comment, "header": header, "encoding": encoding}
-    words = command or asked.call(diagnose, target, task=task, seed=seed, **written)
-    request = DiagnosisRequest(asked.name, target, task, seed, words)
-    return Diagnosis(diagnose_table(held(rows), request, steps))
+    missing = tuple(missing)
+    options: dict[str, Any] = {"task": task, "seed": seed, "dates": dates}
+    words = command or asked.call(diagnose, target, **options, **written, missing=missing)
+    request = DiagnosisRequest(asked.name, target, command=words, missing=missing, **options)
+    frame = held(declared(rows, missing))
+    return Diagnosis(diagnose_table(frame, request, steps, rows))

@@ -251,6 +251,7 @@ def _remarks(table: Prepared, fits: Sequence[Fitted]) -> tuple[str, ...]:
             remarks.append(
                 f"{fit.result.label} was fitted on {rows:,} of the {n:,} training rows, {why}."
             )
+    remarks += [note.remark for note in table.encoder.notes_ if note.remark]
     remarks += [unread_sentence(table.unread)] if table.unread else []
     rows = "the training rows" if table.rows is None else "a sample of the training rows"
     return (*remarks, *_first_gradient(fits, rows))

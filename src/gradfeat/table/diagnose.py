@@ -8,6 +8,7 @@ from importlib.metadata import version
 import numpy as np
 import pandas as pd
 
+from gradfeat.rows.sources.tables import Tables
 from gradfeat.table.degree_findings import (
     DEGREES,
     DRAWS,
@@ -76,7 +77,10 @@ _TESTS = 0.4
 
 
 def diagnose(
-    frame: pd.DataFrame, request: DiagnosisRequest, steps: Steps | None = None
+    frame: pd.DataFrame,
+    request: DiagnosisRequest,
+    steps: Steps | None = None,
+    read_from: Tables | None = None,
 ) -> DiagnosisReport:
     """Which degrees, how much of the variance, how many directions, how many rows.
 
@@ -88,6 +92,8 @@ def diagnose(
         Options.
     steps : Steps, optional
         Told before each step.
+    read_from : Tables, optional
+        Where the rows were read, for their places.
 
     Returns
     -------
@@ -116,7 +122,7 @@ def diagnose(
     def part(i: int) -> None:
         steps.begin(f"Shares, fold {i + 1} of {FOLDS}", _TESTS + (1 - _TESTS) * i / FOLDS)
 
-    table = diagnosis_rows(frame, request)
+    table = diagnosis_rows(frame, request, read_from)
     Z = table.inputs.whitened
     stats = statistics(Z, table.y, request.seed, degree)
     shares = variance_shares(table.inputs, table.y, request.seed, part)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
@@ -12,11 +12,16 @@ from torch import Tensor
 
 from gradfeat.drawing.numbers import count, listed, percent
 from gradfeat.maths.streams import numpy_stream
+from gradfeat.rows.sources.in_memory import FrameTables
+from gradfeat.rows.sources.tables import Tables
 from gradfeat.table.encode import TableEncoder
 from gradfeat.table.errors import TableError
+from gradfeat.table.notes import unread_sentence
 from gradfeat.table.prepared import input_columns
+from gradfeat.table.reading.dates import DateOrder
 from gradfeat.table.standard_inputs import FAR, StandardInputs, standard_inputs
 from gradfeat.table.target import Target, prepare_target
+from gradfeat.table.unread import with_places
 
 #: Rows that the tests read at most, and at least.
 MOST_ROWS, FEWEST_ROWS = 5_000, 50
@@ -39,6 +44,8 @@ class DiagnosisRequest:
     task: Literal["auto", "regression", "classification"] = "auto"
     seed: int = 0
     command: str = ""
+    missing: tuple[str, ...] = ()
+    dates: DateOrder = ""
 
 
 @dataclass(frozen=True)
@@ -66,8 +73,12 @@ class DiagnosisRows:
     notes: tuple[str, ...]
 
 
-def diagnosis_rows(frame: pd.DataFrame, request: DiagnosisRequest) -> DiagnosisRows:
+def diagnosis_rows(
+    frame: pd.DataFrame, request: DiagnosisRequest, read_from: Tables | None = None
+) -> DiagnosisRows:
     """Encode the table as `gradfeat fit` does, take rows at random, whiten them.
+
+    `read_from` knows the places of the rows.
 
     Raises
     ------
@@ -82,7 +93,7 @@ def diagnosis_rows(frame: pd.DataFrame, request: DiagnosisRequest) -> DiagnosisR
             f"at least {FEWEST_ROWS} to tell a signal from chance: give more rows."
         )
     table = input_columns(frame.iloc[target.rows], [request.target])
-    encoder = TableEncoder().fit(table)
+    encoder = TableEncoder(request.missing, request.dates).fit(table)
     rows = numpy_stream(request.seed, "diagnosis rows").permutation(n)[:MOST_ROWS]
     X, y = encoder.transform(table.iloc[rows]), _codes(target, rows, request.target)
     varies = np.ptp(X, axis=0) > 0
@@ -90,7 +101,11 @@ def diagnosis_rows(frame: pd.DataFrame, request: DiagnosisRequest) -> DiagnosisR
     kept = np.flatnonzero(varies)
     names = [encoder.feature_names_[i] for i in kept]
     source = tuple(encoder.source_[i] for i in kept)
-    notes = (*_about_rows(target, len(rows)), *_about_inputs(inputs, names))
+    notes = (
+        *_about_rows(target, len(rows)),
+        *_about_cells(encoder, target, read_from or FrameTables(frame)),
+        *_about_inputs(inputs, names),
+    )
     return DiagnosisRows(target, encoder, source, inputs, y, notes)
 
 
@@ -120,6 +135,12 @@ def _about_rows(target: Target, rows: int) -> list[str]:
             "at, each against all others."
         )
     return said
+
+
+def _about_cells(encoder: TableEncoder, target: Target, table: Tables) -> list[str]:
+    at = [replace(one, row=int(target.rows[one.row])) for one in encoder.unread_]
+    said = [note.remark for note in encoder.notes_ if note.remark]
+    return [*said, *([unread_sentence(with_places(at, table))] if at else [])]
 
 
 def _about_inputs(inputs: StandardInputs, names: list[str]) -> list[str]:

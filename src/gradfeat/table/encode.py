@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 import pandas as pd
 
@@ -10,7 +12,9 @@ from gradfeat.rows.sources.tables import Cells
 from gradfeat.table import encoder_file
 from gradfeat.table.errors import TableError, listing
 from gradfeat.table.notes import column_note
+from gradfeat.table.reading.dates import DateOrder
 from gradfeat.table.reading.decide import plan_columns
+from gradfeat.table.reading.declared import DeclaredMissing
 from gradfeat.table.reading.plan import MISSING, ColumnPlan, Encoded, EncodedColumn
 from gradfeat.table.results import ColumnNote, UnreadCells
 
@@ -36,6 +40,14 @@ class TableEncoder:
     the training rows are left out. Levels are compared as text: 1, 1.0, "1" and a category of 1
     are the same. "More levels" begins at half the number of rows if that is below 40.
 
+    Parameters
+    ----------
+    missing : sequence of str
+        Values that are missing ones, in any column or, as ``height=0``, in one: kept with the
+        encoder, and empty in every later table too.
+    dates : {"", "day-first", "month-first"}
+        How dates such as 3/4/2021 are read where the column does not tell.
+
     Attributes
     ----------
     columns_ : tuple of str
@@ -46,6 +58,9 @@ class TableEncoder:
         For each encoded column the original column it comes from.
     notes_ : tuple of ColumnNote
         What each original column holds and what was done to it.
+    unread_ : tuple of UnreadCells
+        Cells of the training rows that are not what their columns hold: missing. A loaded encoder
+        has none.
 
     Examples
     --------
@@ -61,8 +76,13 @@ class TableEncoder:
     feature_names_: tuple[str, ...]
     source_: tuple[str, ...]
     notes_: tuple[ColumnNote, ...]
+    unread_: tuple[UnreadCells, ...] = ()
     _plans: tuple[ColumnPlan, ...]
     _encoded: tuple[Encoded, ...]
+
+    def __init__(self, missing: Sequence[str] = (), dates: DateOrder = "") -> None:
+        self.missing = tuple(missing)
+        self.dates: DateOrder = dates
 
     def fit(self, frame: pd.DataFrame) -> TableEncoder:
         """Learn levels, medians and formats from the training rows.
@@ -74,8 +94,8 @@ class TableEncoder:
         """
         if frame.empty:
             raise TableError("The table has no rows or no columns: give at least one of each.")
-        table = _by_name(frame)
-        plans = plan_columns(table)
+        table = self._columns(frame)
+        plans = plan_columns(table, self.dates)
         blocks = tuple(plan.encode(table[plan.name]) for plan in plans)
         encoded = _varying(blocks)
         if not encoded:
@@ -83,12 +103,17 @@ class TableEncoder:
                 "No input column varies over the training rows: give a table with at least one "
                 "input column that takes two values."
             )
-        notes = (
+        notes = tuple(
             column_note(plan, table[plan.name], block, encoded)
             for plan, block in zip(plans, blocks, strict=True)
         )
-        self._set(encoder_file.State(plans, encoded, tuple(notes)))
+        self._set(encoder_file.State(plans, encoded, notes, self.missing))
+        self.unread_ = tuple(block.unread for block in blocks if block.unread is not None)
         return self
+
+    def _columns(self, frame: pd.DataFrame) -> dict[str, pd.Series]:
+        """By name, with what was declared missing empty."""
+        return _by_name(DeclaredMissing(self.missing).masked(frame))
 
     def _set(self, state: encoder_file.State) -> None:
         used = {column.source for column in state.encoded}
@@ -97,6 +122,12 @@ class TableEncoder:
         self.columns_ = tuple(plan.name for plan in self._plans)
         self.feature_names_ = tuple(column.name for column in state.encoded)
         self.source_ = tuple(column.source for column in state.encoded)
+
+    def doubtful(self, frame: pd.DataFrame) -> tuple[str, ...]:
+        """Columns of text whose cells may be other than what the column holds."""
+        table = _by_name(frame)
+        free = {plan.name for plan in self._plans if plan.kind == "text"}
+        return tuple(n for n in self.columns_ if n not in free and table[n].dtype == "str")
 
     @property
     def cells(self) -> dict[str, Cells]:
@@ -117,7 +148,7 @@ class TableEncoder:
 
     def encoded(self, frame: pd.DataFrame) -> tuple[np.ndarray, tuple[UnreadCells, ...]]:
         """:meth:`transform`, and the cells that could not be read, counted a column."""
-        table = _by_name(frame)
+        table = self._columns(frame)
         absent = [name for name in self.columns_ if name not in table]
         if absent:
             raise TableError(
@@ -132,9 +163,18 @@ class TableEncoder:
         unread = tuple(block.unread for block in blocks if block.unread is not None)
         return np.column_stack(filled), unread
 
+    def unread(self, frame: pd.DataFrame) -> tuple[UnreadCells, ...]:
+        """The cells that could not be read, counted a column, of those columns that are there."""
+        table = self._columns(frame)
+        plans = [plan for plan in self._plans if plan.name in table] if len(frame) else []
+        found = (plan.encode(table[plan.name]).unread for plan in plans)
+        return tuple(unread for unread in found if unread is not None)
+
     def to_contents(self) -> Contents:
         """The fitted encoder, for saving: see :func:`gradfeat.save`."""
-        return encoder_file.to_contents(encoder_file.State(self._plans, self._encoded, self.notes_))
+        return encoder_file.to_contents(
+            encoder_file.State(self._plans, self._encoded, self.notes_, self.missing)
+        )
 
     @staticmethod
     def from_contents(contents: Contents) -> TableEncoder:
@@ -145,8 +185,9 @@ class TableEncoder:
         ModelFileError
             Where a part is missing or unknown.
         """
-        encoder = TableEncoder()
-        encoder._set(encoder_file.from_contents(contents))
+        state = encoder_file.from_contents(contents)
+        encoder = TableEncoder(state.missing)
+        encoder._set(state)
         return encoder
 
 

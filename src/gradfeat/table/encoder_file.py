@@ -32,6 +32,7 @@ class State:
     plans: tuple[ColumnPlan, ...]
     encoded: tuple[Encoded, ...]
     notes: tuple[ColumnNote, ...]
+    missing: tuple[str, ...]
 
 
 def to_contents(state: State) -> Contents:
@@ -40,6 +41,7 @@ def to_contents(state: State) -> Contents:
         "plans": [{"plan": type(plan).__name__} | asdict(plan) for plan in state.plans],
         "encoded": [asdict(part) for part in state.encoded],
         "notes": [asdict(note) for note in state.notes],
+        "missing": list(state.missing),
     }
     return Contents(KIND, about, {})
 
@@ -58,6 +60,7 @@ def from_contents(contents: Contents) -> State:
             plans=tuple(_plan(plan) for plan in about["plans"]),
             encoded=tuple(Encoded(**part) for part in about["encoded"]),
             notes=tuple(ColumnNote(**note) for note in about["notes"]),
+            missing=tuple(about["missing"]),
         )
     except (KeyError, TypeError) as error:
         raise ModelFileError(

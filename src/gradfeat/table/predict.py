@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import BinaryIO
 
@@ -22,6 +21,7 @@ from gradfeat.table.errors import TableError
 from gradfeat.table.kept_columns import KeptColumns, columns_to_keep
 from gradfeat.table.results import UnreadCells
 from gradfeat.table.table_model import TableModel
+from gradfeat.table.unread import UnreadSoFar
 
 #: Rows that are predicted at once.
 AT_ONCE = 2**15
@@ -45,13 +45,12 @@ class Predictor:
         self, model: TableModel, keep: Sequence[str] = (), interval: float | None = None
     ) -> None:
         self.model, self._keep, self._interval = model, keep, interval
-        self._unread: dict[str, UnreadCells] = {}
-        self._rows = 0
+        self._so_far = UnreadSoFar()
 
     @property
     def unread(self) -> tuple[UnreadCells, ...]:
         """Cells of the rows so far that are taken as missing, by column."""
-        return tuple(self._unread.values())
+        return self._so_far.cells
 
     def frames(self, table: Tables) -> Iterator[pd.DataFrame]:
         """Predictions for all rows, in order, some at a time.
@@ -62,7 +61,7 @@ class Predictor:
             When the columns are not those of the training table, for columns to keep that are not
             there or are named as predictions are, and for an interval that is out of reach.
         SourceError
-            For rows that cannot be read, and infinite values.
+            For rows that cannot be read.
         """
         encoder, names = self.model.encoder, set(table.names)
         wanted = [name for name in encoder.columns_ if name in names]
@@ -91,11 +90,7 @@ class Predictor:
             X, unread = self.model.encoder.encoded(frame)
         except TableError as error:
             raise SourceError(f"{where}: {str(error)[0].lower()}{str(error)[1:]}") from error
-        for one in unread:
-            first = replace(one, cells=0, row=self._rows + one.row)
-            before = self._unread.get(one.column, first)
-            self._unread[one.column] = replace(before, cells=before.cells + one.cells)
-        self._rows += len(frame)
+        self._so_far = self._so_far.then(UnreadSoFar(len(frame), unread))
         return self.model.predicted(X, self._interval)
 
 

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from gradfeat.maths.blocks import collect
 from gradfeat.rows.engine import Engine
 from gradfeat.rows.rows import Rows
-from gradfeat.rows.sources.tables import Tables, held
+from gradfeat.rows.sources.tables import Tables, held, selected
 from gradfeat.rows.sources.text_options import FOUND, TextOptions
 from gradfeat.rows.sources.words import named
 from gradfeat.table.coding import Coding, EncodedRows, target_values
@@ -21,6 +21,7 @@ from gradfeat.table.encode import TableEncoder
 from gradfeat.table.errors import TableError, near_names
 from gradfeat.table.held_out import SAMPLE_ROWS, TEST_ROWS, HeldOut, held_out
 from gradfeat.table.reading.cells import content
+from gradfeat.table.reading.declared import declared
 from gradfeat.table.request import Request
 from gradfeat.table.results import ColumnNote, UnreadCells
 from gradfeat.table.row_sample import RowSample, column_of, frame_hash, has_value
@@ -37,6 +38,7 @@ from gradfeat.table.target import (
 )
 from gradfeat.table.target_scale import about_tails, target_scale
 from gradfeat.table.target_values import TargetValues
+from gradfeat.table.unread import CountUnread, with_places
 
 Floats = NDArray[np.float64]
 
@@ -65,7 +67,7 @@ class Prepared:
     split : str
         How test rows were chosen, in words.
     unread : tuple of UnreadCells
-        Cells of test rows that could not be read as the training rows are.
+        Cells of all rows that are not what the training rows have their columns hold.
     text : TextOptions
         How the table is written.
     columns : tuple of ColumnNote
@@ -133,17 +135,33 @@ def prepare(table: Tables, request: Request, engine: Engine | None = None) -> Pr
         Where workers or the checkpoint fail.
     """
     text, layout = table.text, table.remarks
-    table = table.select(chosen_columns(table.names, request))
+    table = declared(table.select(chosen_columns(table.names, request)), request.missing)
     read = _held(table, request) if engine is None else _streamed(table, request, engine)
     target = decide_target(read.summary, request)
     _enough(read.summary)
-    if read.frame is not None:
+    if read.frame is None:
+        found, coding = _from_sample(read, target, request)
+        rows = Rows(EncodedRows(read.table, coding, found.n_train))
+        found = replace(found, rows=rows if engine is None else rows.on(engine))
+    else:
         found = _from_frame(read, read.frame, target, request)
-        return replace(found, text=text, layout=layout)
-    found, coding = _from_sample(read, target, request)
-    rows = Rows(EncodedRows(read.table, coding, found.n_train))
-    rows = rows if engine is None else rows.on(engine)
-    return replace(found, rows=rows, text=text, layout=layout)
+    unread = with_places(_unread(read, found, engine), table)
+    return replace(found, unread=unread, text=text, layout=layout)
+
+
+def _unread(read: ReadRows, found: Prepared, engine: Engine | None) -> Sequence[UnreadCells]:
+    """Counted over all rows, in those columns where such cells are known or may be."""
+    encoder, sample = found.encoder, read.summary.sample
+    columns = {one.column for one in (*encoder.unread_, *found.unread)}
+    if sample.count.sum() < read.summary.known:
+        columns |= {*encoder.doubtful(sample.frame)}
+    if not columns:
+        return ()
+    count, ordered = CountUnread(encoder), [n for n in read.table.names if n in columns]
+    if engine is None or read.frame is not None:
+        frame = held(read.table) if read.frame is None else read.frame
+        return collect(count, [selected(frame, ordered)])
+    return count.finish(engine.state(count, read.table.select(ordered), "cells"))
 
 
 def _held(table: Tables, request: Request) -> ReadRows:
@@ -170,7 +188,7 @@ def _from_frame(read: ReadRows, frame: pd.DataFrame, target: Target, request: Re
     summary = read.summary
     frame = frame.loc[has_value(column_of(frame, request.target))]
     if request.time_column is not None:
-        time = parse_time(frame, request.time_column)
+        time = parse_time(frame, request.time_column, request.dates)
         y = target_values(column_of(frame, request.target), target.classes)
         split = split_rows(len(frame), y, target.task, time=time)
         train, test = frame.iloc[split.train], frame.iloc[split.test]
@@ -270,7 +288,9 @@ def _prepared(
     y, z = (target_values(column_of(f, request.target), target.classes) for f in (train, test))
     classes, keep = len(target.classes), request.keep_identifiers
     screened = screen(inputs, y, request.target, classes, summary.rows, keep)
-    encoder = TableEncoder().fit(inputs.drop(columns=[*screened.left_out]))
+    encoder = TableEncoder(request.missing, request.dates).fit(
+        inputs.drop(columns=[*screened.left_out])
+    )
     X, (Z, unread) = encoder.transform(train), encoder.encoded(test)
     said = [*screened.remarks, *_about_tails(target, request.target, y)]
     y = target.scale.learned(y)

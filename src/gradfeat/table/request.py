@@ -9,6 +9,7 @@ from typing import Literal
 from gradfeat.rows.sources.text_options import FOUND, TextOptions
 from gradfeat.table.errors import TableError
 from gradfeat.table.methods import METHODS, WIDTH, Method
+from gradfeat.table.reading.dates import DateOrder
 from gradfeat.table.target_scale import Transform
 
 
@@ -28,6 +29,8 @@ class Request:
     missing_target: Literal["drop", "refuse"] = "drop"
     ignore: tuple[str, ...] = ()
     width: int = WIDTH
+    missing: tuple[str, ...] = ()
+    dates: DateOrder = ""
     text: TextOptions = FOUND
     keep_identifiers: bool = False
     target_transform: Transform = "none"

@@ -63,6 +63,29 @@ Encoding = Annotated[
 ]
 
 
+class DatesName(StrEnum):
+    """What comes first in dates such as 3/4/2021."""
+
+    DAY_FIRST = "day-first"
+    MONTH_FIRST = "month-first"
+
+
+Missing = Annotated[
+    list[str] | None,
+    typer.Option(
+        help="A value that means missing, such as -999, or height=0 in one column; may be given "
+        "again."
+    ),
+]
+Dates = Annotated[
+    DatesName | None,
+    typer.Option(
+        help="How dates such as 3/4/2021 are read where the column does not tell.",
+        case_sensitive=False,
+    ),
+]
+
+
 def diagnose(
     data: Annotated[
         str, typer.Argument(help="CSV, TSV (also .gz), Parquet or JSON lines; also a folder.")
@@ -77,6 +100,8 @@ def diagnose(
     comment: Comment = None,
     header: Header = None,
     encoding: Encoding = None,
+    missing: Missing = None,
+    dates: Dates = None,
 ) -> None:
     """Say what kind of signal a table holds: its degrees, directions, and the rows it needs."""
     from gradfeat.cli.table.fit import diagnose_table
@@ -92,6 +117,8 @@ def diagnose(
         comment=comment,
         header=header,
         encoding=encoding,
+        missing=missing or (),
+        dates=dates.value if dates else "",
     )
 
 
@@ -147,6 +174,8 @@ def fit(
         TransformName,
         typer.Option(help="Learn the logarithm of the target; predictions are of the target."),
     ] = TransformName.NONE,
+    missing: Missing = None,
+    dates: Dates = None,
     stream: Annotated[
         bool | None,
         typer.Option(
@@ -193,6 +222,8 @@ def fit(
         width=width,
         keep_identifiers=keep_identifiers,
         target_transform=target_transform.value,
+        missing=missing or (),
+        dates=dates.value if dates else "",
         stream=stream,
         jobs=jobs,
         dask=dask,

@@ -21,6 +21,7 @@ from gradfeat.table.refit import refit_model
 from gradfeat.table.results import Interval
 from gradfeat.table.saved import FEATURES, MODEL, load_table_model, model_file
 from gradfeat.table.table_model import TableModel
+from gradfeat.table.unread import with_places
 
 
 def predict_table(
@@ -47,7 +48,8 @@ def predict_table(
     if table.remarks:
         console.print(layout_sentence(table.remarks), markup=False, soft_wrap=True)
     if predictor.unread:
-        console.print(unread_sentence(predictor.unread), markup=False, soft_wrap=True)
+        unread = with_places(predictor.unread, table)
+        console.print(unread_sentence(unread), markup=False, soft_wrap=True)
 
 
 def refit_table(

@@ -196,7 +196,12 @@ class FrameTables(Tables):
     def select(self, columns: Sequence[str]) -> FrameTables:
         """The same rows with these columns alone."""
         refuse_unknown(self.name, columns, self.names)
-        return FrameTables([selected(frame, columns) for frame in self.frames], self.piece_rows)
+        frames = [selected(frame, columns) for frame in self.frames]
+        return FrameTables(frames, self.piece_rows, self.read_from)
+
+    def place(self, row: int) -> str:
+        """Where the row was read, or its number."""
+        return f"row {row + 1:,}" if self.read_from is None else self.read_from.place(row)
 
     def pieces(self) -> Iterator[Listed[pd.DataFrame]]:
         """Slices with the columns of the first frame."""

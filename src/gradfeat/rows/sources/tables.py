@@ -64,6 +64,10 @@ class Tables(Source[pd.DataFrame]):
         """What the cells of each column are read as, where they are text without types."""
         return {}
 
+    def place(self, row: int) -> str:
+        """Where a row (from 0) is, in words: ``row 17``, or the line of a text."""
+        return f"row {row + 1:,}"
+
     def read_as(self, cells: Mapping[str, Cells]) -> Tables:
         """The same rows with cells of text read as told; other columns as before.
 

@@ -247,12 +247,22 @@ class TextPiece(Piece[pd.DataFrame]):
         SourceError
             Naming the line of a record that does not fit, or a file that has changed.
         """
-        file, data = self.file.file, self.data
-        if data is None:
-            file.refuse_changed()
-            data = file.bytes(self.span.offset, self.span.offset + self.span.length)
-            data = self.file.in_line_feeds(data)
-        yield self.layout.frame(data, file.name, self.span.line)
+        yield self.layout.frame(self._bytes(), self.file.file.name, self.span.line)
+
+    def _bytes(self) -> bytes:
+        if self.data is not None:
+            return self.data
+        file = self.file.file
+        file.refuse_changed()
+        data = file.bytes(self.span.offset, self.span.offset + self.span.length)
+        return self.file.in_line_feeds(data)
+
+    def line(self, row: int) -> int:
+        """The line of the file on which one of its records (from 0) ends."""
+        data = self._bytes()
+        ends = self.layout.row_ends(data, self.layout.record_ends(data)[0])
+        end = ends[row] - 1 if row < len(ends) else len(data)
+        return self.span.line + data.count(b"\n", 0, int(end))
 
 
 class TextTables(Tables):
@@ -341,6 +351,16 @@ class TextTables(Tables):
         for file, found in zip(self.files, self.spans, strict=True):
             for span in found:
                 yield TextPiece(file, span, self.layout)
+
+    def place(self, row: int) -> str:
+        """The line on which a row (from 0) ends, and the file where there are several."""
+        for piece in self.pieces():
+            if row < piece.span.rows:
+                line = f"line {piece.line(row):,}"
+                several = len(self.files) > 1
+                return f"'{piece.file.file.name}', {line}" if several else line
+            row -= piece.span.rows
+        return f"row {row + 1:,}"
 
     def _read_through(self) -> Iterator[TextPiece]:
         for file in self.files:

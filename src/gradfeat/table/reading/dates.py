@@ -26,7 +26,7 @@ from gradfeat.table.reading.plan import (
 )
 
 #: Which of two numbers is the day; "" where the column has none that may be either.
-DateOrder = Literal["", "day first", "month first"]
+DateOrder = Literal["", "day-first", "month-first"]
 
 #: Years that a column keeps to where most of its dates do: those of 64-bit nanoseconds, so that
 #: 9999-12-31 for "open" does not stretch it.
@@ -124,7 +124,7 @@ class DatePlan(ColumnPlan):
         )
 
     def treatment(self, parts: Sequence[str]) -> str:
-        read = f"read with the {self.order}, " if self.order else ""
+        read = f"read {self.order}, " if self.order else ""
         named = dict.fromkeys(
             part.split("_circular")[0].strip("_") for part in parts if part != MISSING
         )
@@ -153,12 +153,12 @@ def calendar(written: WrittenDates, order: DateOrder) -> Dates:
     Examples
     --------
     >>> found = written_dates(np.array(["3/4/2021", "31/4/2021"], dtype=object))
-    >>> calendar(found, "day first").astype(str).tolist()
+    >>> calendar(found, "day-first").astype(str).tolist()
     ['2021-04-03T00:00:00.000000', 'NaT']
     """
     either = written.first > 0
     days, months = written.first, written.second
-    if order == "month first":
+    if order == "month-first":
         days, months = months, days
     month = np.where(either, months, written.month)
     day = np.where(either, days, written.day)
@@ -208,7 +208,7 @@ class DateEvidence:
         """What the cells tell, "" where they tell nothing."""
         if self.day_first == self.month_first:
             return ""
-        return "day first" if self.day_first > self.month_first else "month first"
+        return "day-first" if self.day_first > self.month_first else "month-first"
 
 
 def date_evidence(written: WrittenDates, counts: NDArray[np.int64]) -> DateEvidence | None:
@@ -241,12 +241,12 @@ class DateTexts:
         counts = np.array(found.counts, dtype=np.int64)
         evidence = date_evidence(written, counts)
         order = evidence.order if evidence else ""
-        values = calendar(written, order or "day first").astype(float)
+        values = calendar(written, order or "day-first").astype(float)
         values[values == np.iinfo(np.int64).min] = np.nan
         return cls(found, written, evidence) if found.mostly(values) else None
 
     def plan(self, name: str, asked: DateOrder, elsewhere: DateOrder) -> DatePlan:
-        """Day and month as the column tells, as `asked`, as other columns do, else month first.
+        """Day and month as the column tells, as `asked`, as other columns do, else month-first.
 
         Dates with dots are written with the day first everywhere.
         """
@@ -254,9 +254,9 @@ class DateTexts:
         years = usual_years(self.written.year, np.array(self.found.counts))
         if self.evidence is None:
             return DatePlan(name, timezone=zone, years=years)
-        usual: DateOrder = "day first" if self.evidence.dotted else ""
+        usual: DateOrder = "day-first" if self.evidence.dotted else ""
         told = self.evidence.order or asked or usual or elsewhere
-        return DatePlan(name, told or "month first", not told, zone, years)
+        return DatePlan(name, told or "month-first", not told, zone, years)
 
 
 def usual_years(year: NDArray[np.int64], counts: NDArray[np.int64]) -> tuple[int, int]:
