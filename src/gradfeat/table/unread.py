@@ -47,7 +47,7 @@ class CountUnread(Statistic[pd.DataFrame, UnreadSoFar, tuple[UnreadCells, ...]])
     encoder: TableEncoder
 
     def init(self, block: pd.DataFrame) -> UnreadSoFar:
-        """No row."""
+        """Neither rows nor cells, whatever the block."""
         del block
         return UnreadSoFar()
 

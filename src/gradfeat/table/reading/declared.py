@@ -169,7 +169,7 @@ class MaskedTables(Tables):
         return self.table.place(row)
 
     def pieces(self) -> Iterator[MaskedPiece]:
-        """Those of the table."""
+        """Each as it comes, masked when it is read."""
         return (MaskedPiece(piece, self.declared.masked) for piece in self.table.pieces())
 
 
