@@ -48,9 +48,12 @@ def table():
 def given(monkeypatch, table):
     """Seconds that each method was given, where each takes what `takes` says."""
 
-    def run(takes: float, seconds: float = 100.0) -> tuple[list[float], list[Fitted]]:
+    def run(
+        takes: float, seconds: float = 100.0, small: int = 0
+    ) -> tuple[list[float], list[Fitted]]:
         clock, given = Clock(), []
         monkeypatch.setattr(compare, "reserve", lambda *_: 10.0)
+        monkeypatch.setattr(compare, "SMALL", small)
 
         def fit(method, prepared, request, time_: MethodTime) -> Fitted:
             del prepared, request
@@ -80,9 +83,15 @@ def test_a_method_for_which_nothing_is_left_is_not_fitted_and_says_so(given):
 
 
 def test_the_first_method_is_fitted_whatever_is_left(given):
-    seconds, fits = given(takes=1.0, seconds=5.0)
+    seconds, fits = given(takes=9.0, seconds=5.0)
     assert seconds == [0.0]
     assert [f.result.error for f in fits] == ["", NO_TIME, NO_TIME]
+
+
+def test_small_tables_have_every_method_whatever_is_left(given):
+    seconds, fits = given(takes=9.0, seconds=5.0, small=10**6)
+    assert seconds == [0.0, 0.0, 0.0]
+    assert [f.result.error for f in fits] == ["", "", ""]
 
 
 def test_a_reserve_is_kept_for_the_page():

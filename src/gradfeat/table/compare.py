@@ -35,6 +35,8 @@ from gradfeat.table.steps import Steps
 from gradfeat.table.table_model import TableModel
 from gradfeat.table.verdict import verdict
 
+#: Numbers of the training rows up to which every method is fitted, whatever time is left.
+SMALL = 50_000
 #: What stands in the place of a method's scores where no time was left.
 NO_TIME = "no time was left for it: give --time more seconds, or fewer --methods"
 
@@ -121,14 +123,15 @@ def fit_all(
     """Each method within its share of the time that is left when it begins.
 
     What is left of the time asked, without a reserve for the page; one that takes less leaves more
-    to those that follow. A method for which nothing is left is not fitted, the first one always.
+    to those that follow. A method for which nothing is left has its least fit, of one trial; on
+    tables where that takes long too, only until all of the time is over.
     """
     total, begun, fits = sum(m.share for m in methods), 0.0, []
     until = page_begins(table, request, steps).before(SHUFFLING_SHARE * request.seconds)
     passed = steps.finished()[:1]
     for method in methods:
         steps.begin(method.label, begun / total)
-        if fits and until.passed:
+        if fits and steps.deadline.passed and table.train.size > SMALL:
             fits.append(failed(method, NO_TIME, 0))
             continue
         share = until.part(method.share / (total - begun))
