@@ -143,7 +143,7 @@ def test_every_method_alone(capsys, tmp_path, method):
     assert [(m["name"], m["error"]) for m in found["methods"]] == [(method, "")]
     assert found["verdict"] is None
     model, frame = load(out), read_table(table)
-    said = model.predict(frame)["predicted_y"].to_numpy()
+    said = model.predictions(frame)["predicted_y"].to_numpy()
     assert abs(said - frame["y"]).mean() < frame["y"].std()
     assert not (out / "features.gradfeat").exists()  # the model is the best of its kind
 

@@ -46,9 +46,9 @@ def test_another_column_is_predicted_on_the_same_features(capsys, tmp_path, sour
     assert "R2" in ran.out
     old, new = (load_table_model(path) for path in (source, tmp_path / "new.gradfeat"))
     X = new.encoder.transform(other())
-    np.testing.assert_array_equal(new.estimator.transform(X), old.estimator.transform(X))
+    np.testing.assert_array_equal(new.estimator_.transform(X), old.estimator_.transform(X))
     assert new.about["train_rows"] + new.about["test_rows"] == 60
-    predicted = new.predict(other())["predicted_z"].to_numpy(dtype=float)
+    predicted = new.predictions(other())["predicted_z"].to_numpy(dtype=float)
     assert np.corrcoef(predicted, other()["z"].to_numpy(dtype=float))[0, 1] > 0.8
     shown = gradfeat(capsys, "show", tmp_path / "new.gradfeat").out
     assert "Gradient features for z (regression)" in shown
@@ -65,7 +65,7 @@ def test_other_classes_come_from_a_model_of_classes(capsys, tmp_path):
     assert run(capsys, model, frame, tmp_path).code == 0
     new = load_table_model(tmp_path / "new.gradfeat")
     assert new.classes == ("minus", "plus")
-    right = new.predict(frame)["predicted_z"].to_numpy() == frame["z"].to_numpy()
+    right = new.predictions(frame)["predicted_z"].to_numpy() == frame["z"].to_numpy()
     assert np.mean(right) > 0.8
 
 

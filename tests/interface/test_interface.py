@@ -58,7 +58,7 @@ def test_a_table_of_any_kind_gives_the_same_comparison(frame, found, tmp_path, k
 def test_a_frame_streams_where_it_is_asked_to(frame, found):
     other = gradfeat.compare(frame, "y", stream=True, **QUICK)
     assert other.results.streaming is not None
-    one, two = (each.best.predict(frame)["predicted_y"] for each in (other, found))
+    one, two = (each.best.predict(frame) for each in (other, found))
     np.testing.assert_allclose(one, two, rtol=ROUNDING, atol=ROUNDING)
 
 

@@ -37,7 +37,7 @@ def made(fitted, classes: tuple[str, ...]):
         if classes:
             y, P = np.digitize(y, CUTS), probabilities(fitted, X, 3)
         said = Predictions(fitted.predict(X).astype(float), P)
-        return TableModel(ENCODER, fitted, "y", classes, {}, held_scores(y, said))
+        return TableModel.of(ENCODER, fitted, "y", classes, {}, held_scores(y, said))
 
     return model
 
@@ -79,12 +79,12 @@ def test_coverage_over_held_out_and_new_rows(make):
 
 def test_intervals_hold_the_prediction_and_grow_with_the_percentage():
     model, (frame, _) = regressor(np.random.default_rng(1)), rows(np.random.default_rng(2), 20)
-    narrow, wide = (model.predict(frame, interval=p) for p in (50, 90))
+    narrow, wide = (model.predictions(frame, interval=p) for p in (50, 90))
     assert list(wide.columns) == ["predicted_y", "low_y", "high_y"]
     assert (wide["low_y"] < narrow["low_y"]).all()
     middle = (wide["low_y"] + wide["high_y"]) / 2
     np.testing.assert_allclose(middle, wide["predicted_y"], atol=1e-12)
-    assert list(model.predict(frame).columns) == ["predicted_y"]
+    assert list(model.predictions(frame).columns) == ["predicted_y"]
 
 
 def test_the_bound_is_the_order_statistic():

@@ -29,7 +29,7 @@ def model(y: np.ndarray, classes: tuple[str, ...]) -> TableModel:
     encoder = TableEncoder().fit(table())
     make = KernelClassifier if classes else KernelRegressor
     estimator = make(random_state=0).fit(encoder.transform(table()), y)
-    return TableModel(encoder, estimator, "y", classes, {"method": "Kernel ridge"})
+    return TableModel.of(encoder, estimator, "y", classes, {"method": "Kernel ridge"})
 
 
 @pytest.fixture(scope="module")
@@ -39,23 +39,23 @@ def classifier() -> TableModel:
 
 
 def test_a_class_without_training_rows_has_probability_zero(classifier):
-    P = probabilities(classifier.estimator, classifier.encoder.transform(table()), 3)
+    P = probabilities(classifier.estimator_, classifier.encoder.transform(table()), 3)
     np.testing.assert_allclose(P.sum(axis=1), 1.0, atol=1e-12)
     assert (P[:, 1] == 0).all()
-    said = classifier.predict(table())
+    said = classifier.predictions(table())
     assert set(said["predicted_y"]) == {"low", "high"}
     assert list(said.columns[1:]) == [f"probability_{c}" for c in ("low", "mid", "high")]
-    assert len(classifier.predict(table().head(0))) == 0
+    assert len(classifier.predictions(table().head(0))) == 0
 
 
 def test_the_file_gives_the_same_model(classifier, tmp_path):
     for kept in (classifier, model(table()["a"].to_numpy(), ())):
         kept.save(tmp_path / "m")
         (tmp_path / "bytes").write_bytes(kept.to_bytes())
-        again = load_table_model(tmp_path / "bytes").predict(table())
-        pd.testing.assert_frame_equal(again, kept.predict(table()))
+        again = load_table_model(tmp_path / "bytes").predictions(table())
+        pd.testing.assert_frame_equal(again, kept.predictions(table()))
         back = load(tmp_path / "m", device="cpu")
-        pd.testing.assert_frame_equal(back.predict(table()), kept.predict(table()))
+        pd.testing.assert_frame_equal(back.predictions(table()), kept.predictions(table()))
         assert (back.target, back.classes, back.about) == (kept.target, kept.classes, kept.about)
 
 
@@ -72,10 +72,10 @@ def test_models_of_scikit_learn_come_back_too(classes, tmp_path):
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             fitted = method.model(method.make(asked).fit(encoder.transform(table()), target))
-        kept = TableModel(encoder, fitted, "y", classes, {"method": name})
+        kept = TableModel.of(encoder, fitted, "y", classes, {"method": name})
         save(kept, tmp_path / "m")
         back = load(tmp_path / "m")
-        pd.testing.assert_frame_equal(back.predict(table()), kept.predict(table()))
+        pd.testing.assert_frame_equal(back.predictions(table()), kept.predictions(table()))
         assert not back.own
         with pytest.raises(ModelFileError, match="CPU alone"):
             load(tmp_path / "m", device="cpu")
@@ -88,7 +88,7 @@ class Foreign(Ridge):
 def test_foreign_estimators_are_neither_written_nor_read(tmp_path, monkeypatch):
     encoder = TableEncoder().fit(table())
     fitted = Foreign().fit(encoder.transform(table()), table()["a"])
-    kept = TableModel(encoder, fitted, "y", (), {})
+    kept = TableModel.of(encoder, fitted, "y", (), {})
     with pytest.raises(ModelFileError, match=r"holds .*Foreign, which is not among"):
         kept.save(tmp_path / "m")
     with monkeypatch.context() as patch:
@@ -107,10 +107,10 @@ def test_a_table_model_without_a_part_is_one_sentence(classifier):
 
 def test_other_columns_are_refused(classifier):
     with pytest.raises(TableError, match="lacks 'kind'"):
-        classifier.predict(table()[["a"]])
+        classifier.predictions(table()[["a"]])
 
 
 def test_a_bare_estimator_is_no_table_model(classifier, tmp_path):
-    save(classifier.estimator, tmp_path / "m")
+    save(classifier.estimator_, tmp_path / "m")
     with pytest.raises(ModelFileError, match="without its table encoding"):
         load_table_model(tmp_path / "m")

@@ -233,8 +233,8 @@ def compare(
     >>> found = compare(table, "y", time=1, methods=["linear", "boosting"])
     >>> found.table["method"].tolist(), bool(found.table["R2"][0] > 0.99)
     (['linear', 'boosting'], True)
-    >>> found.best.predict(table.head(2)).columns.tolist()
-    ['predicted_y']
+    >>> bool(abs(found.best.predict(table) - table["y"]).max() < 0.1)
+    True
     >>> "importances" in dir(found.plot)
     True
     """

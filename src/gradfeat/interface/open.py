@@ -12,15 +12,14 @@ from pathlib import Path
 from typing import Any
 
 import pandas as pd
-import pyarrow as pa
 
 from gradfeat.drawing.numbers import count
 from gradfeat.rows.source import PIECE_ROWS
 from gradfeat.rows.sources.in_memory import FrameTables
 from gradfeat.rows.sources.tables import Tables
 from gradfeat.rows.sources.text_options import TextOptions
-from gradfeat.table.errors import TableError
 from gradfeat.table.notes import layout_sentence
+from gradfeat.table.read import as_frame
 from gradfeat.table.run_options import RunOptions, opened
 
 
@@ -45,8 +44,8 @@ class UserTable:
         why = run.why_streamed(self.path)
         if self.frame is None:
             return opened(self.path or "", text, streamed=bool(why)), why
-        frame = self.frame.set_axis([str(name) for name in self.frame.columns], axis=1)
-        return FrameTables(frame, PIECE_ROWS if why else max(1, len(frame))), why
+        rows = PIECE_ROWS if why else max(1, len(self.frame))
+        return FrameTables(self.frame, rows), why
 
     def in_words(self, table: Tables, target: str, why: str) -> str:
         """``t.csv: 240 rows, 7 columns; target y``."""
@@ -86,24 +85,12 @@ def given(data: Any) -> UserTable:
 
     Examples
     --------
+    >>> import pyarrow as pa
     >>> given(pa.table({"x": [1, 2]})).frame["x"].tolist(), given("rows/t.csv").name
     ([1, 2], 't.csv')
     """
     match data:
         case str() | os.PathLike():
             return UserTable(Path(data).name, path=os.fspath(data))
-        case pd.DataFrame():
-            return UserTable("DataFrame", frame=data)
         case _:
-            return UserTable(type(data).__name__, frame=_from_arrow(data))
-
-
-def _from_arrow(data: Any) -> pd.DataFrame:
-    """As a Parquet file with these columns is read."""
-    try:
-        return pa.table(data).to_pandas(ignore_metadata=True)
-    except (TypeError, ValueError):
-        raise TableError(
-            f"The table is of type {type(data).__name__}: give a DataFrame of pandas or polars, a "
-            "pyarrow Table, or the path of a file or folder."
-        ) from None
+            return UserTable(type(data).__name__, frame=as_frame(data))

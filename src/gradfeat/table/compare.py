@@ -291,7 +291,7 @@ def table_model(kept: Fitted, table: Prepared, request: Request) -> TableModel:
     if kept.predictions is not None:
         held = held_scores(table.y_test, kept.predictions)
     scale = table.target.scale
-    return TableModel(table.encoder, model, request.target, classes, about, held, scale)
+    return TableModel.of(table.encoder, model, request.target, classes, about, held, scale)
 
 
 def _versions() -> dict[str, str]:

@@ -6,7 +6,9 @@ import glob
 import os
 from collections.abc import Iterator, Mapping
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -15,6 +17,7 @@ from gradfeat.maths.memory import available_memory, readable
 from gradfeat.rows.sources.open import PARQUET_ENDINGS, tables
 from gradfeat.rows.sources.tables import Cells, held
 from gradfeat.rows.sources.text_options import FOUND, TextOptions
+from gradfeat.table.errors import TableError
 
 
 def read_table(
@@ -60,6 +63,36 @@ def read_table(
     {'name': ['a;b'], 'size': [1.5]}
     """
     return held(tables(path, text=text), cells)
+
+
+def as_frame(data: Any) -> pd.DataFrame:
+    """A table of any library as a data frame of pandas, its names as text.
+
+    Whatever speaks Arrow's PyCapsule protocol (polars, pyarrow, duckdb) is read as a Parquet file
+    with these columns is; the columns of an array (n, d) are x0, x1, ...
+
+    Raises
+    ------
+    TableError
+        For what is no table.
+
+    Examples
+    --------
+    >>> as_frame(pa.table({"x": [1, 2]}))["x"].tolist(), as_frame(np.eye(2)).columns.tolist()
+    ([1, 2], ['x0', 'x1'])
+    """
+    match data:
+        case pd.DataFrame():
+            return data.set_axis([str(name) for name in data.columns], axis=1)
+        case np.ndarray(ndim=2):
+            return pd.DataFrame(data, columns=[f"x{k}" for k in range(data.shape[1])])
+    try:
+        return pa.table(data).to_pandas(ignore_metadata=True)
+    except (TypeError, ValueError):
+        raise TableError(
+            f"The table is of type {type(data).__name__}: give a DataFrame of pandas or polars, a "
+            "pyarrow Table, or the path of a file or folder."
+        ) from None
 
 
 #: Rows beyond which a table streams, and the share of the free memory that it may take.

@@ -60,11 +60,11 @@ def refit_model(
         "seed": seed,
     }
     held = held_scores(found.values[split.test], said)
-    return TableModel(model.encoder, estimator, target, found.classes, about, held)
+    return TableModel.of(model.encoder, estimator, target, found.classes, about, held)
 
 
 def _source(model: TableModel) -> NetworkMethod:
-    match model.estimator:
+    match model.estimator_:
         case NetworkMethod() as source:
             return source
     raise TableError(

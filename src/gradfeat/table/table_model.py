@@ -3,21 +3,26 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from collections.abc import Mapping, Sequence
 from typing import Any, cast
 
 import numpy as np
 import pandas as pd
 import sklearn
 from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, clone, is_classifier
+from sklearn.metrics import accuracy_score, r2_score
+from sklearn.utils import Tags, assert_all_finite, check_consistent_length, column_or_1d, get_tags
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import check_is_fitted
 
 from gradfeat.estimators.container import Contents, ModelFileError, as_bytes, write
 from gradfeat.estimators.persistence import CLASSES, estimator_from
 from gradfeat.rows.sources.text_options import FOUND, TextOptions
 from gradfeat.table.conformal import bound, interval_columns, set_column
 from gradfeat.table.encode import TableEncoder
-from gradfeat.table.read import read_table
+from gradfeat.table.read import as_frame, read_table
 from gradfeat.table.target_scale import AS_IS, TargetScale
 from gradfeat.table.trusted import packed, unpacked
 
@@ -27,40 +32,181 @@ KIND = "TableModel"
 SKLEARN = "scikit-learn"
 
 
-@dataclass(frozen=True, eq=False)
-class TableModel:
-    """Predicts a column of a table from its other columns.
+def _classifies(model: TableModel) -> bool:
+    return is_classifier(model.estimator)
+
+
+class TableModel(BaseEstimator):
+    """Predicts a column of a table from its other columns: an encoding and an estimator.
+
+    An estimator of scikit-learn's kind for tables of mixed columns: numbers, categories, dates and
+    text, with gaps. It is a classifier where `estimator` is one, and a regressor otherwise.
+
+    Parameters
+    ----------
+    estimator : estimator
+        From numbers to the target, or to class codes; gradfeat's or of scikit-learn's kind. It is
+        cloned before it is fitted.
 
     Attributes
     ----------
+    estimator_ : fitted estimator
+        The clone.
     encoder : TableEncoder
         From the table to numbers.
-    estimator : fitted estimator
-        From numbers to the target, or to class codes; gradfeat's or scikit-learn's.
+    classes_ : array (K,)
+        Labels of the classes, sorted; of classifiers alone.
+    classes : tuple of str
+        The same as text, in the order of the class codes; empty for regression.
     target : str
         Name of the target column.
-    classes : tuple of str
-        Labels of the class codes; empty for regression.
+    feature_names_in_ : array of str
+        Columns of the training table.
     about : mapping
         What `gradfeat show` prints: method, scores, rows, seed.
     held : array (m,)
         Scores of held-out rows, rising, for intervals (:mod:`gradfeat.table.conformal`).
     scale : TargetScale
         On which a quantity was learned: predictions are in the units of the target.
+
+    Examples
+    --------
+    >>> from sklearn.linear_model import Ridge
+    >>> from sklearn.model_selection import cross_val_score
+    >>> frame = pd.DataFrame({"size": range(40), "kind": ["red", "blue"] * 20})
+    >>> y = frame["size"] + 10 * (frame["kind"] == "red")
+    >>> model = TableModel(Ridge(alpha=1e-6)).fit(frame, y)
+    >>> model.predict(frame.head(2)).round(3).tolist()
+    [10.0, 1.0]
+    >>> bool(cross_val_score(model, frame, y, cv=4).min() > 0.99)
+    True
     """
 
+    estimator_: Any
     encoder: TableEncoder
-    estimator: Any
     target: str
     classes: tuple[str, ...]
     about: Mapping[str, Any]
-    held: NDArray[np.float64] = field(default_factory=lambda: np.zeros(0))
-    scale: TargetScale = AS_IS
+    held: NDArray[np.float64]
+    scale: TargetScale
+    feature_names_in_: NDArray[Any]
+    n_features_in_: int
+
+    def __init__(self, estimator: Any) -> None:
+        self.estimator = estimator
+
+    @classmethod
+    def of(
+        cls,
+        encoder: TableEncoder,
+        fitted: Any,
+        target: str,
+        classes: Sequence[str] = (),
+        about: Mapping[str, Any] | None = None,
+        held: NDArray[np.float64] | None = None,
+        scale: TargetScale = AS_IS,
+    ) -> TableModel:
+        """The model of an estimator that was fitted to encoded rows (and class codes)."""
+        names, labels = encoder.columns_, np.array(classes, dtype=object)
+        model = cls(clone(fitted, safe=False))._set(encoder, fitted, target, labels, names)
+        model.about, model.scale = about or {}, scale
+        model.held = np.zeros(0) if held is None else held
+        return model
+
+    def _set(
+        self,
+        encoder: TableEncoder,
+        fitted: Any,
+        target: str,
+        labels: NDArray[Any],
+        names: Sequence[str],
+    ) -> TableModel:
+        self.encoder, self.estimator_, self.target = encoder, fitted, target
+        self.classes = tuple(str(label) for label in labels)
+        if len(labels):
+            self.classes_ = labels
+        self.feature_names_in_ = np.array(names, dtype=object)
+        self.n_features_in_ = len(names)
+        return self
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> TableModel:
+        """Learn how the columns are encoded, and fit the estimator.
+
+        Parameters
+        ----------
+        X : DataFrame of pandas or polars, pyarrow Table, array (n, d)
+            The input columns.
+        y : array-like (n,)
+            Numbers, or labels of classes.
+        sample_weight : array-like (n,), optional
+            Handed to the estimator.
+
+        Raises
+        ------
+        TableError
+            For columns that cannot be encoded.
+        ValueError
+            For a target with gaps, or of another length.
+        """
+        frame = as_frame(X)
+        values = column_or_1d(y)
+        check_consistent_length(frame, values)
+        assert_all_finite(values, input_name="y")
+        labels, codes = np.zeros(0), values
+        if _classifies(self):
+            check_classification_targets(values)
+            labels, codes = np.unique(values, return_inverse=True)
+        encoder = TableEncoder().fit(frame)
+        weights = {} if sample_weight is None else {"sample_weight": sample_weight}
+        fitted: Any = clone(self.estimator)
+        fitted = fitted.fit(encoder.transform(frame), codes, **weights)
+        self.about, self.held, self.scale = {}, np.zeros(0), AS_IS
+        target = str(pd.Series(y).name or "y")
+        return self._set(encoder, fitted, target, labels, list(frame.columns))
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """Predicted targets (n,): numbers, or labels of classes.
+
+        Raises
+        ------
+        TableError
+            When the columns are not those of the training table.
+        """
+        check_is_fitted(self)
+        encoded = self.encoder.transform(as_frame(X))
+        if not self.classes:
+            return self._quantities(encoded)
+        return self.classes_[probabilities(self.estimator_, encoded, len(self.classes)).argmax(1)]
+
+    def _quantities(self, X: NDArray[np.float64]) -> NDArray[Any]:
+        """In the units of the target (n,), of encoded rows."""
+        f = np.asarray(self.estimator_.predict(X)) if len(X) else np.zeros(0)
+        return self.scale.back(f)
+
+    @available_if(_classifies)
+    def predict_proba(self, X: Any) -> NDArray[np.float64]:
+        """Probabilities (n, K) of the classes, in the order of `classes_`."""
+        check_is_fitted(self)
+        encoded = self.encoder.transform(as_frame(X))
+        return probabilities(self.estimator_, encoded, len(self.classes))
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """R2, or the accuracy of a classifier."""
+        judge = accuracy_score if _classifies(self) else r2_score
+        return float(judge(y, self.predict(X), sample_weight=sample_weight))
+
+    def __sklearn_tags__(self) -> Tags:
+        tags, inner = super().__sklearn_tags__(), get_tags(self.estimator)
+        tags.estimator_type = inner.estimator_type
+        tags.classifier_tags, tags.regressor_tags = inner.classifier_tags, inner.regressor_tags
+        tags.target_tags = inner.target_tags
+        tags.input_tags.allow_nan = tags.input_tags.string = tags.input_tags.categorical = True
+        return tags
 
     @property
     def own(self) -> bool:
         """Whether the estimator is gradfeat's, with an AGOP and directions."""
-        return type(self.estimator) in CLASSES
+        return type(self.estimator_) in CLASSES
 
     def read(self, path: str | os.PathLike[str], text: TextOptions | None = None) -> pd.DataFrame:
         """The rows of a file, with cells read as those of the training rows were.
@@ -79,12 +225,12 @@ class TableModel:
         """
         return read_table(path, self.encoder.cells, text or self.text())
 
-    def predict(self, frame: pd.DataFrame, interval: float | None = None) -> pd.DataFrame:
-        """Predictions for the rows of `frame`, in order; classes also with probabilities.
+    def predictions(self, frame: Any, interval: float | None = None) -> pd.DataFrame:
+        """Predictions for the rows of `frame` as a table; of classes also their probabilities.
 
         Parameters
         ----------
-        frame : pandas.DataFrame
+        frame : DataFrame of pandas or polars, pyarrow Table, array
             Of a file: ``model.read(path)``.
         interval : float, optional
             Per cent of new rows whose target lies between ``low_TARGET`` and ``high_TARGET``, or
@@ -96,18 +242,17 @@ class TableModel:
             When the columns are not those of the training table, or for an interval that the
             held-out rows of the fit are too few for.
         """
-        return self.predicted(self.encoder.transform(frame), interval)
+        return self.predicted(self.encoder.transform(as_frame(frame)), interval)
 
     def predicted(self, X: NDArray[np.float64], interval: float | None = None) -> pd.DataFrame:
-        """:meth:`predict` of encoded rows (n, d)."""
+        """:meth:`predictions` of encoded rows (n, d)."""
         score = None if interval is None else bound(self.held, interval)
         name, further = f"predicted_{self.target}", {}
         if not self.classes:
-            f = np.asarray(self.estimator.predict(X)) if len(X) else np.zeros(0)
-            f = self.scale.back(f)
+            f = self._quantities(X)
             further = {} if score is None else interval_columns(self.target, f, score)
             return pd.DataFrame({name: f, **further})
-        P = probabilities(self.estimator, X, len(self.classes))
+        P = probabilities(self.estimator_, X, len(self.classes))
         labels = np.array(self.classes, dtype=object)[P.argmax(axis=1)]
         columns = {f"probability_{label}": P[:, k] for k, label in enumerate(self.classes)}
         if score is not None:
@@ -143,9 +288,9 @@ class TableModel:
     def to_contents(self) -> Contents:
         """Encoder, estimator, labels and scores, for saving: see :func:`gradfeat.save`."""
         state: dict[str, Any] = {"target": self.target, "classes": list(self.classes)}
-        state["about"] = dict(self.about)
-        inner = self.estimator.to_contents() if self.own else _sklearn_contents(self.estimator)
-        state["shift"] = self.scale.shift
+        state |= {"about": dict(self.about), "shift": self.scale.shift}
+        own = self.own
+        inner = self.estimator_.to_contents() if own else _sklearn_contents(self.estimator_)
         whole = Contents(KIND, state, {"held": self.held})
         return whole.including(encoder=self.encoder.to_contents(), estimator=inner)
 
@@ -168,7 +313,7 @@ class TableModel:
                 f"The saved table model lacks a part ({error}): fit and save it again."
             ) from None
         read = _sklearn_estimator if inner.kind == SKLEARN else estimator_from
-        return TableModel(
+        return TableModel.of(
             TableEncoder.from_contents(encoder), read(inner), target, classes, about, held, scale
         )
 
@@ -182,10 +327,13 @@ class TableModel:
         """
         if not self.own:
             raise ModelFileError(
-                f"The model ({self.about.get('method', type(self.estimator).__name__)}) computes "
+                f"The model ({self.about.get('method', type(self.estimator_).__name__)}) computes "
                 "on the CPU alone: leave the device out."
             )
-        return replace(self, estimator=self.estimator.to_device(device))
+        moved = self.estimator_.to_device(device)
+        return TableModel.of(
+            self.encoder, moved, self.target, self.classes, self.about, self.held, self.scale
+        )
 
 
 def _sklearn_contents(estimator: Any) -> Contents:

@@ -92,9 +92,9 @@ def show_model(model: Path) -> None:
 
 def _importances(model: TableModel) -> Table:
     """Share of the AGOP on each original column, and the leading direction, largest first."""
-    share = np.asarray(model.estimator.importances_)
-    leading = model.estimator.leading_directions(1)[:, 0]
-    n = model.estimator.n_effective_directions_
+    share = np.asarray(model.estimator_.importances_)
+    leading = model.estimator_.leading_directions(1)[:, 0]
+    n = model.estimator_.n_effective_directions_
     title = f"What it reads: {n} effective direction{'s' * (n != 1)}"
     table = Table(title=title, title_justify="left", box=None)
     table.add_column("column")
