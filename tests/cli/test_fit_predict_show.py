@@ -52,7 +52,7 @@ def test_results_describe_the_fit(fit):
 
 def test_predictions_are_those_of_python_in_any_batch(capsys, tmp_path, fit):
     frame, out = fit
-    expected = load_table_model(out / "model.gradfeat").predict(frame)
+    expected = load_table_model(out / "model.gradfeat").predictions(frame)
     for size in (1, 7, len(frame)):
         table = written(frame.head(size), tmp_path)
         ran = gradfeat(capsys, "predict", out / "model.gradfeat", table, "--out", tmp_path / "p")
@@ -77,7 +77,7 @@ def test_columns_are_kept_and_intervals_given(capsys, tmp_path, fit):
     ran = gradfeat(capsys, *words, "--interval", "80")
     assert (ran.code, ran.err) == (0, "")
     found = pd.read_csv(tmp_path / "p", dtype={"id": str})
-    expected = load(out).predict(frame, interval=80)
+    expected = load(out).predictions(frame, interval=80)
     assert list(found.columns) == ["id", "a", *expected.columns]
     assert found["id"].iloc[7] == "007"
     assert "80 % of new rows" in ran.out

@@ -37,7 +37,7 @@ def test_predictions_are_those_in_memory(model, tmp_path, name):
     pieces = Predictor(model).frames(tables(tmp_path / "t.parquet", piece_rows=100))
     assert write_predictions(pieces, out) == 400
     found = pd.read_csv(out) if name.endswith("csv") else pd.read_parquet(out)
-    pd.testing.assert_frame_equal(found, model.predict(frame), rtol=ROUNDING, atol=ROUNDING)
+    pd.testing.assert_frame_equal(found, model.predictions(frame), rtol=ROUNDING, atol=ROUNDING)
     assert {p.name for p in tmp_path.iterdir()} == {"t.parquet", name}
 
 
@@ -72,7 +72,7 @@ def test_what_cannot_be_read_is_missing_and_counted_over_all_pieces(model):
         ("when", 1, "soon", 30),
     }
     gaps = frame.replace({"a": {"?": None}, "kind": {"z": None}, "when": {"soon": None}})
-    pd.testing.assert_frame_equal(said, model.predict(gaps), rtol=ROUNDING, atol=ROUNDING)
+    pd.testing.assert_frame_equal(said, model.predictions(gaps), rtol=ROUNDING, atol=ROUNDING)
 
 
 def test_a_folder_that_is_not_there_is_one_sentence(tmp_path):
@@ -99,7 +99,7 @@ def places(folder) -> dict[str, object]:
 
 
 def test_kept_columns_stand_beside_their_rows_as_in_the_file(model, tmp_path):
-    plain = model.predict(ROWS)
+    plain = model.predictions(ROWS)
     for place, table in places(tmp_path).items():
         frames = Predictor(model, keep=["id", "a,id"]).frames(table)
         said = pd.concat(frames, ignore_index=True)
@@ -113,7 +113,7 @@ def test_intervals_stream_too(model, tmp_path):
     model = replace(model, held=np.arange(1.0, 40.0))
     for table in places(tmp_path).values():
         said = pd.concat(Predictor(model, interval=90).frames(table), ignore_index=True)
-        expected = model.predict(ROWS, interval=90)
+        expected = model.predictions(ROWS, interval=90)
         pd.testing.assert_frame_equal(said, expected, rtol=ROUNDING, atol=ROUNDING)
         assert ((said["high_y"] - said["low_y"]).round(9) == 72.0).all()  # the 36th of 39
 
