@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -27,7 +26,7 @@ ROUNDING = 1e-12
 def model() -> TableModel:
     found = parted(mixed())
     fitted = RandomFeaturesRegressor(width=32).fit(found.train, found.y_train)
-    return TableModel(found.encoder, fitted, "y", (), {})
+    return TableModel.of(found.encoder, fitted, "y", (), {})
 
 
 @pytest.mark.parametrize("name", ["p.csv", "p.parquet"])
@@ -110,7 +109,8 @@ def test_kept_columns_stand_beside_their_rows_as_in_the_file(model, tmp_path):
 
 
 def test_intervals_stream_too(model, tmp_path):
-    model = replace(model, held=np.arange(1.0, 40.0))
+    held = np.arange(1.0, 40.0)
+    model = TableModel.of(model.encoder, model.estimator_, "y", (), {}, held)
     for table in places(tmp_path).values():
         said = pd.concat(Predictor(model, interval=90).frames(table), ignore_index=True)
         expected = model.predictions(ROWS, interval=90)
