@@ -68,7 +68,8 @@ def test_models_of_scikit_learn_come_back_too(classes, tmp_path):
         method = next(m for m in METHODS if m.name == name)
         target = codes if classes else y
         folds = validation_folds(target, bool(classes))
-        asked = MethodInput(40, 13, bool(classes), 0, None, folds, 4, 3 if classes else 1, 0.1)
+        outputs = 3 if classes else 1
+        asked = MethodInput(40, 13, bool(classes), 0, None, folds, 4, outputs, 0.1, 0.1)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             fitted = method.model(method.make(asked).fit(encoder.transform(table()), target))

@@ -48,7 +48,7 @@ def test_the_saved_model_predicts_in_the_units_of_the_target(found, tmp_path):
     _, logs = found
     logs.best.save(tmp_path / "m")
     frame = lognormal()
-    predicted = load(tmp_path / "m").predict(frame)["predicted_y"]
+    predicted = load(tmp_path / "m").predict(frame)
     assert np.abs(np.log(predicted / frame["y"])).mean() < 0.2
 
 
