@@ -6,6 +6,7 @@ from functools import partial
 
 import numpy as np
 from matplotlib.axes import Axes
+from matplotlib.patches import Rectangle
 
 from gradfeat.drawing import style
 from gradfeat.drawing.numbers import count, number, percent
@@ -150,7 +151,10 @@ def confusion(
     ax = style.axes_or_new(ax, float(np.clip(2.6 + 0.25 * k, 2.9, 5.2)))
     counts = confusion_counts(y_true, y_pred, classes)
     shares = row_shares(counts)
-    ax.imshow(shares, cmap="Blues", vmin=0, vmax=1, aspect="auto", interpolation="nearest")
+    for (i, j), share in np.ndenumerate(shares):
+        cell = Rectangle((j - 0.5, i - 0.5), 1, 1, color=style.BLUE, alpha=share, linewidth=0)
+        ax.add_patch(cell)
+    ax.set(xlim=(-0.5, k - 0.5), ylim=(k - 0.5, -0.5))
     _cells(ax, counts, shares)
     _finish(ax, classes, k)
     return ax

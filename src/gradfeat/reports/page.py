@@ -15,8 +15,8 @@ from markupsafe import Markup
 from matplotlib import style as mpl_style
 from matplotlib.axes import Axes
 
+from gradfeat.drawing import style
 from gradfeat.drawing.numbers import percent, seconds
-from gradfeat.drawing.style import DPI
 from gradfeat.figures.captioned import CaptionedFigure
 from gradfeat.maths.deadline import tell
 
@@ -31,6 +31,13 @@ _STYLE = {
     "figure.facecolor": "none",
     "savefig.facecolor": "none",
 }
+#: Variables of the page's style by the colours of figures: these follow light, dark and print.
+_VARIABLES = {
+    style.INK: "ink", style.QUIET: "quiet", style.FAINT: "line", "#ffffff": "panel",
+    style.BLUE: "blue", style.VERMILLION: "vermillion", style.GREEN: "green", style.SKY: "sky",
+    style.ORANGE: "orange", style.PURPLE: "purple", style.BLACK: "ink",
+}  # fmt: skip
+_COLORS = re.compile("|".join(_VARIABLES), re.IGNORECASE)
 #: Class of what is shown within another page.
 SCOPE = "gradfeat-page"
 _NO_METADATA = dict.fromkeys(("Creator", "Date", "Format", "Type"))
@@ -79,11 +86,11 @@ def embedded(html: str) -> str:
     '<div class="gradfeat-page"><style>.gradfeat-page { & { margin: 0 } }</style><main>\
 <p id=\\'a\\'>x</p></main></div>'
     """
-    style, main = (_between(html, tag) for tag in ("style", "main"))
-    style = re.sub(r":root\b|\bbody\b", "&", style)
+    rules, main = (_between(html, tag) for tag in ("style", "main"))
+    rules = re.sub(r":root\b|\bbody\b", "&", rules)
     key = f"g{hashlib.blake2b(main.encode(), digest_size=4).hexdigest()}-"
     main = re.sub(r'( id="| aria-labelledby="|url\(#| href="#)', rf"\1{key}", main)
-    nested = f"<style>.{SCOPE} {{ {style} }}</style>"
+    nested = f"<style>.{SCOPE} {{ {rules} }}</style>"
     return f'<div class="{SCOPE}">{nested}<main>{main}</main></div>'
 
 
@@ -114,20 +121,28 @@ def _saved(draw: Callable[[], Axes]) -> str:
         # Only measured here; the reader's browser draws the letters.
         warnings.filterwarnings("ignore", message="Glyph .* missing from font")
         figure = draw().get_figure(root=True)
-        figure.savefig(buffer, format="svg", dpi=DPI, metadata=_NO_METADATA)  # pyright: ignore
+        figure.savefig(buffer, format="svg", dpi=style.DPI, metadata=_NO_METADATA)  # pyright: ignore
     return buffer.getvalue()
 
 
 def _localise(node: minidom.Element, key: str) -> None:
-    """Prefix ids and references to them; plain ``href`` for ``xlink:href``."""
+    """Prefix ids and references to them; plain ``href`` for ``xlink:href``; colours of the page."""
     for name, value in list(node.attributes.items()):
         if name == "id":
             node.setAttribute(name, f"{key}-{value}")
         elif "url(#" in value:
             node.setAttribute(name, re.sub(r"url\(#", f"url(#{key}-", value))
+        elif name == "style":
+            node.setAttribute(name, _COLORS.sub(_variable, value))
         elif name == "xlink:href":
             node.removeAttribute(name)
             node.setAttribute("href", re.sub(r"^#", f"#{key}-", value))
+
+
+def _variable(color: re.Match[str]) -> str:
+    """``var(--ink, #1f2430)``: the colour itself where the page's style is not there."""
+    found = {value.lower(): name for value, name in _VARIABLES.items()}
+    return f"var(--{found[color[0].lower()]}, {color[0]})"
 
 
 def _describe(root: minidom.Element, alt: str) -> None:
