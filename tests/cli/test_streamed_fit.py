@@ -229,7 +229,7 @@ def test_an_interrupted_fit_goes_on_from_its_passes(capsys, tmp_path, ending):
         assert str(finished) in said
     again = gradfeat(capsys, *words)
     assert (again.code, again.err) == (0, "")
-    assert "Look: rows and target, 100 %, done before" in again.out
+    assert "Preparing: rows and target, 100 %, done before" in again.out
     assert [path.name for path in finished.iterdir()] == ["pass-of-another-fit"]
     assert gradfeat(capsys, *words[:5], tmp_path / "whole", *words[6:]).code == 0
     assert scores(out) == pytest.approx(scores(tmp_path / "whole"), rel=ROUNDING, abs=ROUNDING)

@@ -232,7 +232,7 @@ class TestTargets:
     def test_the_confusion_matrix_shows_row_percentages(self, k):
         report = classification(k, 900)
         ax = figures.confusion(report.y_true, report.y_pred, classes=report.classes)
-        shares = np.asarray(ax.images[0].get_array())
+        shares = np.array([cell.get_alpha() for cell in ax.patches]).reshape(k, k)
         assert shares.sum(axis=1) == pytest.approx(1)
         assert any(f"{100 * shares[0, 0]:.0f}" in text for text in texts(ax))
 
@@ -242,7 +242,24 @@ class TestTargets:
             figures.confusion(report.y_true, report.y_pred, classes=report.classes)
 
 
+#: A score just below one, with its ends.
+ENDS = (0.99999, 0.999985, 0.999992)
+
+
 class TestNames:
+    def test_labels_of_bars_are_wrapped_and_not_cut(self):
+        name = "flipper_length_mm_measured_on_the_left_side"
+        lines = style.wrapped(name, 22).split("\n")
+        assert "".join(lines) == name
+        assert max(map(len, lines)) <= 23
+
+    def test_axes_have_no_offset(self):
+        rows = [MethodResult("kernel", "Kernel", "fixed", {"R2": Interval(*ENDS)}, 0.1, 9, {})]
+        ax = figures.comparison(rows)
+        ax.figure.draw_without_rendering()
+        assert ax.xaxis.get_offset_text().get_text() == ""
+        assert all(label.get_text().startswith("0.9999") for label in ax.get_xticklabels())
+
     def test_long_names_are_cut_in_the_middle(self):
         cut = style.short("x" * 50 + "_end", 20)
         assert len(cut) == 20

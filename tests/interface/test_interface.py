@@ -113,7 +113,7 @@ def test_progress_is_told_by_steps(frame):
     told: list[tuple[str, float, str]] = []
     gradfeat.compare(frame, "y", progress=lambda *step: told.append(step), **QUICK)
     names = list(dict.fromkeys(name for name, _, _ in told))
-    assert names == ["Reading", "Look", "Linear model", "Random features", "Summary"]
+    assert names == ["Reading", "Preparing", "Linear model", "Random features", "Summary"]
     done = [share for _, share, _ in told]
     assert done == sorted(done)
     assert done[-1] == 1.0

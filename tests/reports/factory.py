@@ -314,7 +314,7 @@ def all_failed(report: FitReport) -> FitReport:
 
 def streamed(report: FitReport) -> FitReport:
     """Rows that were not held; one pass was finished before an interruption."""
-    passes = (PassTime("Look: rows and target", 8_000, 1.6), PassTime("AGOP", 0, 0.0))
+    passes = (PassTime("Preparing: rows and target", 8_000, 1.6), PassTime("AGOP", 0, 0.0))
     return replace(report, streaming=Streaming(8, "2 threads <b>", 500, passes))
 
 

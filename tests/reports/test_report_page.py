@@ -67,8 +67,10 @@ def test_twenty_thousand_test_rows_stay_small():
 def test_the_answer_names_verdict_best_method_and_columns():
     report, text = VARIANTS["regression"], page_of("regression").text
     sentence = report.verdict.sentence.rstrip(".")
+    assert text.count(sentence) == 1
+    assert "Does learning features help?" not in text
     best = "Gradient-boosted trees predicts log1p(bikers) best, with test R2 0.944"
-    assert f"{sentence}; {best} (95 % interval" in text
+    assert f"{sentence}. {best} (95 % interval" in text
     needs = "Recursive feature machine needs hr most: shuffled, R2 falls by 0.800, then temp with"
     assert needs in text
 
@@ -165,7 +167,33 @@ def test_a_direction_of_many_columns_is_not_called_mainly_that_of_three():
 def test_every_pass_over_streamed_rows_is_told():
     text = page_of("streamed").text
     assert "not held in memory but streamed in 8 pieces by 2 threads <b>: 1 pass in 1.60 s" in text
-    assert "Look: rows and target 8,000 1.60 s 5,000" in text
+    assert "Preparing: rows and target 8,000 1.60 s 5,000" in text
     assert "AGOP as found before – –" in text
     assert "as in a sample of 500 training rows" in text
     assert "streamed" not in page_of("bare").text
+
+
+def test_the_page_begins_with_what_a_direction_is_and_ends_with_what_next():
+    text = page_of("regression").text
+    assert text.index("A direction is a weighted sum") < text.index("How the methods compare")
+    last = text[text.index("What next") :]
+    for words in ("gradfeat predict FOLDER NEW.csv", "gradfeat.load", "gradfeat diagnose DATA"):
+        assert words in last
+
+
+def test_figures_take_the_colours_of_the_page():
+    html = render(VARIANTS["classes"])
+    drawn = "".join(re.findall(r"<svg.*?</svg>", html, flags=re.DOTALL))
+    for name, color in (("ink", "#1f2430"), ("panel", "#ffffff"), ("blue", "#0072b2")):
+        assert f"var(--{name}, {color})" in drawn
+        assert f"--{name}:" in html
+    assert not re.search(r"(?:fill|stroke): #", drawn)
+
+
+def test_shares_of_first_gradients_of_classes_add_to_at_most_one():
+    report = VARIANTS["regression"]
+    step = replace(report.first_step, outputs=3)
+    text = " ".join(re.sub("<[^>]*>", " ", render(replace(report, first_step=step))).split())
+    assert "of first gradients point along it" in text
+    assert "for each of 3 classes" in text
+    assert "of random neurons" not in text.split("What the words mean")[0]

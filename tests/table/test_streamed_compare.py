@@ -39,7 +39,7 @@ def test_the_report_counts_all_rows_and_tells_every_pass():
     assert report.streaming is not None
     assert report.streaming.pieces == 8
     taken = {each.label: each.rows for each in report.streaming.passes}
-    assert taken["Look: rows and target"] == 400
+    assert taken["Preparing: rows and target"] == 400
     assert taken["Random features: normal equations"] == 270
     assert report.directions is not None
     assert "a" in report.directions.columns

@@ -8,12 +8,14 @@ MISSING = "–"
 
 
 def number(x: float, digits: int = 3) -> str:
-    """Three decimals near one, fewer for large numbers; a dash for nan.
+    """Three decimals, more just below one, fewer for large numbers; a dash for nan.
 
     Examples
     --------
     >>> number(0.93051), number(-12.3456), number(123456.7), number(0.00012), number(float("nan"))
     ('0.931', '−12.35', '123,457', '0.00012', '–')
+    >>> number(0.9999871), number(1.0)
+    ('0.99999', '1.000')
     """
     if not math.isfinite(x):
         return MISSING if math.isnan(x) else ("∞" if x > 0 else "−∞")
@@ -22,6 +24,8 @@ def number(x: float, digits: int = 3) -> str:
         text = f"{x:,.0f}"
     elif size >= 10:
         text = f"{x:.{max(digits - 1, 0)}f}"
+    elif 10**-9 < 1 - size < 0.0005:  # rounded it would be one, which it is not
+        text = f"{x:.{math.ceil(-math.log10(1 - size))}f}"
     elif 0 < size < 0.01:
         text = f"{x:.2g}"
     else:

@@ -6,6 +6,8 @@ artist, so that a figure looks the same in a notebook, a script and the report.
 
 from __future__ import annotations
 
+import re
+from contextlib import suppress
 from dataclasses import dataclass
 from textwrap import fill
 from typing import TYPE_CHECKING, Final, Literal
@@ -74,6 +76,24 @@ def short(text: str, length: int = 28) -> str:
     return line.replace("$", r"\$")
 
 
+def wrapped(text: str, width: int, most: int = 3) -> str:
+    """`text` in lines of about `width` characters, broken after blanks and marks; safe to draw.
+
+    What would take more than `most` lines is cut in its middle.
+
+    Examples
+    --------
+    >>> wrapped("length_of_the_left_wing", 12)
+    'length_of_\\nthe_left_\\nwing'
+    """
+    lines = [""]
+    for part in re.findall(r"[^\s_.,;:/-]*[\s_.,;:/-]?", short(text, width * most)):
+        if len(lines[-1]) + len(part.rstrip()) > width and lines[-1]:
+            lines.append("")
+        lines[-1] += part
+    return "\n".join(line.rstrip() for line in lines)
+
+
 def axes_or_new(ax: Axes | None, height: float) -> Axes:
     """`ax` itself, or the axes of a new figure of the common width and `height` inches."""
     from matplotlib.figure import Figure
@@ -89,13 +109,15 @@ def dress(ax: Axes, title: str, x: str = "", y: str = "") -> Axes:
     ax.set_xlabel(x, fontsize=TEXT, color=QUIET)
     ax.set_ylabel(y, fontsize=TEXT, color=QUIET)
     ax.tick_params(labelsize=SMALL, labelcolor=INK, color=QUIET, length=2.5, width=0.6)
-    ax.tick_params(which="minor", labelsize=TINY, labelcolor=INK, color=QUIET, length=1.5)
     ax.tick_params(
         which="minor", labelsize=TINY, labelcolor=INK, color=QUIET, length=1.5, width=0.5
     )
     ax.spines[["top", "right"]].set_visible(False)
     ax.spines[["left", "bottom"]].set(color=QUIET, linewidth=0.6)
     ax.set_axisbelow(True)
+    for side in ("x", "y"):
+        with suppress(AttributeError):  # an axis of dates, powers or names has no offset
+            ax.ticklabel_format(axis=side, useOffset=False)
     return ax
 
 

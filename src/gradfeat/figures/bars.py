@@ -13,7 +13,7 @@ from gradfeat.figures.captioned import CaptionedFigure
 from gradfeat.table.diagnosis import FoundDirections
 from gradfeat.table.results import Directions
 
-SHOWN = 12
+SHOWN, NAME = 12, 22  # bars, and letters in a line of a name
 WEIGHT = "weight (standardised columns, sign matters)"
 
 
@@ -79,7 +79,7 @@ def importances_figure(found: Directions) -> CaptionedFigure:
 def importances(directions: Directions, *, ax: Axes | None = None) -> Axes:
     """Share of the AGOP on each original column: the 12 largest, the rest summed."""
     names, values = _largest(directions.columns, np.asarray(directions.importances, dtype=float))
-    ax = style.axes_or_new(ax, 0.95 + 0.2 * len(names))
+    ax = style.axes_or_new(ax, _height(names))
     _bars(ax, names, values, [style.GREEN] * len(names), [percent(v) for v in values])
     style.dress(ax, "Where the slope is", "share of AGOP, all directions together")
     style.percents(ax.xaxis)
@@ -108,7 +108,7 @@ def _top(columns: tuple[str, ...], weights: np.ndarray) -> str:
 def _leading(columns: tuple[str, ...], values: np.ndarray) -> tuple[list[str], np.ndarray]:
     """Names and values of the 12 largest in size."""
     top = order(values)[:SHOWN]
-    return [style.short(columns[i], 22) for i in top], np.asarray(values)[top]
+    return [style.wrapped(columns[i], NAME) for i in top], np.asarray(values)[top]
 
 
 def _largest(columns: tuple[str, ...], values: np.ndarray) -> tuple[list[str], np.ndarray]:
@@ -118,7 +118,7 @@ def _largest(columns: tuple[str, ...], values: np.ndarray) -> tuple[list[str], n
     # a sum of one says less than its name
     shown = SHOWN if len(sorted_) > SHOWN + 1 else len(sorted_)
     top, rest = sorted_[:shown], sorted_[shown:]
-    names = [style.short(columns[i], 22) for i in top]
+    names = [style.wrapped(columns[i], NAME) for i in top]
     if not len(rest):
         return names, values[top]
     names.append(f"sum of {count(len(rest), 'other')}")
@@ -129,13 +129,18 @@ def _signed_bars(
     names: list[str], values: np.ndarray, title: str, label: str, ax: Axes | None
 ) -> Axes:
     """Signed bars with their numbers."""
-    ax = style.axes_or_new(ax, 0.95 + 0.2 * len(names))
+    ax = style.axes_or_new(ax, _height(names))
     colors = [style.BLUE if v >= 0 else style.VERMILLION for v in values]
     _bars(ax, names, values, colors, [signed(float(v)) for v in values])
     ax.axvline(0, color=style.QUIET, linewidth=0.8)
     style.dress(ax, title, label)
     _tidy(ax)
     return ax
+
+
+def _height(names: list[str]) -> float:
+    """Inches of a figure with a bar for each name, in as many lines as the longest takes."""
+    return 0.95 + len(names) * (0.08 + 0.12 * max(name.count("\n") + 1 for name in names))
 
 
 def _bars(

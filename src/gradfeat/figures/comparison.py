@@ -10,6 +10,7 @@ import numpy as np
 from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
+from matplotlib.ticker import MaxNLocator
 
 from gradfeat.drawing import style
 from gradfeat.drawing.numbers import count, number
@@ -138,6 +139,9 @@ def _finish(ax: Axes, rows: list[MethodResult], length: float, score: str) -> No
     style.dress(ax, f"Test {score} of every method", f"test {score} ({way} is better)")
     ax.set_ylim(-length + 0.5, 0.62)
     ax.set_yticks([])
+    low, high = ax.get_xlim()
+    if high - low < 1e-3 * max(abs(low), abs(high)):  # labels of many digits
+        ax.xaxis.set_major_locator(MaxNLocator(3))
     style.rows_of_bars(ax)
     present = {m.family for m in rows}
     handles: list[Artist] = [

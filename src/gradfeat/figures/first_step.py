@@ -29,13 +29,22 @@ def first_step_figure(found: FirstStep) -> CaptionedFigure:
     """Masses of all directions, and of the neurons that point along none."""
     caption = (
         "Before any training, each neuron of a wide random network is asked which way its first "
-        f"gradient points, over {count(found.rows, 'training row')}. A bar is the share of neurons "
-        "that agree on one direction (up to sign), with its 95 % interval. Shuffled targets, which "
-        "say nothing about the inputs, have a bar beyond the dashed line in at most 5 % of cases. "
-        f"Of all neurons, {percent(found.short)} have a gradient too short to tell from chance, "
-        f"and {percent(found.unexplained)} point elsewhere without agreeing."
+        f"gradient points{_each(found)}, over {count(found.rows, 'training row')}. A bar is the "
+        f"share of {asked(found)} that agree on one direction (up to sign), with its 95 % "
+        "interval. Shuffled targets, which say nothing about the inputs, have a bar beyond the "
+        f"dashed line in at most 5 % of cases. Of all, {percent(found.short)} are too short to "
+        f"tell from chance, and {percent(found.unexplained)} point elsewhere without agreeing."
     )
     return CaptionedFigure("first_step", partial(first_step, found), caption)
+
+
+def asked(found: FirstStep) -> str:
+    """What shares are of: a neuron has one gradient for a quantity, and one for each class."""
+    return "random neurons" if found.outputs == 1 else "first gradients"
+
+
+def _each(found: FirstStep) -> str:
+    return "" if found.outputs == 1 else f" for each of {found.outputs} classes"
 
 
 def step_direction_figure(found: FirstStep, k: int) -> CaptionedFigure:
@@ -45,7 +54,7 @@ def step_direction_figure(found: FirstStep, k: int) -> CaptionedFigure:
     mass = found.mass[k]
     caption = (
         f"What direction {k + 1} adds up (blue raises it, orange lowers it). "
-        f"{percent(mass.estimate)} of random neurons point along it (95 % interval "
+        f"{percent(mass.estimate)} of {asked(found)} point along it (95 % interval "
         f"{span(mass, percent)}); {_WHERE[found.parts[k]]}."
     )
     draw = partial(column_weights, found.columns, weights, title)
@@ -71,7 +80,7 @@ def first_step(found: FirstStep, *, ax: Axes | None = None) -> Axes:
     ends = [mass.high for mass in shown]
     ax.set_xlim(0, 1.05 * max([*ends, 5 * found.p]))
     ax.set_ylim(-max(len(shown), 1) + 0.1, 0.62)
-    _finish(ax, len(found.mass))
+    _finish(ax, found)
     return ax
 
 
@@ -86,7 +95,8 @@ def named_columns(found: FirstStep, k: int) -> list[tuple[str, float]]:
 def _name(found: FirstStep, k: int) -> str:
     """The columns of direction k, as many as the line holds beside the mass."""
     names = [
-        f"{style.short(name, 14)} {signed(weight)}" for name, weight in named_columns(found, k)
+        f"{style.short(name, _LETTERS - 8)} {signed(weight)}"
+        for name, weight in named_columns(found, k)
     ]
     while len(", ".join(names)) > _LETTERS:
         names.pop()
@@ -104,12 +114,13 @@ def _words(ax: Axes, k: int, name: str, text: str) -> None:
     ax.text(1, -k + 0.15, text, ha="right", fontsize=style.TINY, color=style.QUIET, **line)
 
 
-def _finish(ax: Axes, total: int) -> None:
+def _finish(ax: Axes, found: FirstStep) -> None:
+    total = len(found.mass)
     more = f" (the first {DIRECTIONS} of {total})" if total > DIRECTIONS else ""
     style.dress(
         ax,
         f"Where the first gradients point{more}",
-        "share of random neurons, with 95 % interval",
+        f"share of {asked(found)}, with 95 % interval",
     )
     style.percents(ax.xaxis)
     ax.set_yticks([])

@@ -70,7 +70,7 @@ def _limits(ax: Axes, shown: tuple[ColumnLoss, ...]) -> None:
 
 
 def _name(one: ColumnLoss) -> str:
-    return style.short(together(one), 26)
+    return style.wrapped(together(one), 26)
 
 
 def told_losses(found: Importances, most: int = TOLD) -> list[ColumnLoss]:

@@ -175,7 +175,7 @@ def _cells(ax: Axes, counts: np.ndarray, shares: np.ndarray) -> None:
 def _finish(ax: Axes, classes: tuple[str, ...], k: int) -> None:
     unit = "count and row %" if k <= 6 else "row %"
     style.dress(ax, f"True against predicted classes ({unit})", "predicted class", "true class")
-    names = [style.short(name, 16) for name in classes]
+    names = [style.wrapped(name, 16) for name in classes]
     tilt = 0 if sum(map(len, names)) <= 36 else 45
     ax.set_xticks(range(k), labels=names, rotation=tilt, ha="right" if tilt else "center")
     for label in ax.get_xticklabels():

@@ -71,6 +71,7 @@ def contents(report: FitReport) -> dict[str, object]:
         "report": report,
         "effective_share": EFFECTIVE_SHARE,
         "answer": fit_words.answer(report),
+        "label": label_of(report, report.best),
         "facts": _facts(report),
         "score_names": names,
         "methods": [_method_row(report, m, names) for m in ranked(report.methods)],
@@ -94,12 +95,6 @@ def _facts(report: FitReport) -> list[tuple[str, str, str]]:
     if best:
         name, value = next(iter(best.scores.items()))
         facts.append(("Best method", best.label, f"test {name} {with_interval(value)}"))
-    if report.verdict:
-        v = report.verdict
-        sign = "+" if v.difference.estimate > 0 else ""
-        pair = f"{label_of(report, v.learned)} minus {label_of(report, v.fixed)}"
-        detail = f"{pair}: {v.score} {sign}{with_interval(v.difference)}"
-        facts.append(("Does learning features help?", fit_words.ANSWERS[v.answer], detail))
     if report.importances:
         facts.append(("What it needs most", *_needed(report, report.importances)))
     return facts

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from gradfeat.drawing.numbers import count, listed, number, percent, seconds, signed
-from gradfeat.figures.first_step import DIRECTIONS, named_columns
+from gradfeat.figures.first_step import DIRECTIONS, asked, named_columns
 from gradfeat.figures.losses import together, told_losses
 from gradfeat.figures.scores import best_method, first_score, label_of, marked, ranked, span, tied
 from gradfeat.table.results import (
@@ -29,7 +29,7 @@ HALF = 0.5
 
 
 def answer(report: FitReport) -> str:
-    """Verdict, best method and its score, columns that matter most: one sentence."""
+    """Verdict, best method and its score, columns that matter most: a sentence each."""
     parts = [report.verdict.sentence.rstrip(". ")] if report.verdict else []
     if best_method(report):
         parts.append(best_sentence(report))
@@ -37,7 +37,7 @@ def answer(report: FitReport) -> str:
         parts.append(f"No method could be fitted to predict {report.target}, for the reasons below")
     if report.importances:
         parts.append(columns_sentence(report, report.importances))
-    return "; ".join(parts) + "."
+    return " ".join(f"{part[0].upper()}{part[1:]}." for part in parts)
 
 
 def best_sentence(report: FitReport) -> str:
@@ -72,7 +72,7 @@ def first_step_sentence(found: FirstStep) -> str:
     if not found.mass:
         return (
             "A first gradient step would find none: no direction is shared by "
-            f"{percent(found.p)} of random neurons beyond what shuffled targets give."
+            f"{percent(found.p)} of {asked(found)} beyond what shuffled targets give."
         )
     n = len(found.mass)
     parts = [_columns(found, k) for k in range(min(n, TOLD))]
@@ -118,7 +118,7 @@ def _made_of(own: MethodResult, n: int) -> str:
 def first_step_lines(found: FirstStep) -> list[str]:
     """A line a direction: its mass, interval and columns."""
     out = [
-        f"{k + 1}. {percent(mass.estimate)} of random neurons ({span(mass, percent)}): "
+        f"{k + 1}. {percent(mass.estimate)} of {asked(found)} ({span(mass, percent)}): "
         + ", ".join(f"{name} {signed(w)}" for name, w in named_columns(found, k))
         for k, mass in enumerate(found.mass[:DIRECTIONS])
     ]

@@ -99,7 +99,7 @@ def compare(
     """
     check_device(request.device)
     methods = chosen_methods(request.methods)
-    steps.begin("Look", 0.0)
+    steps.begin("Preparing", 0.0)
     prepared = prepare(table, request, engine)
     with quickest_threads():
         fits = fit_all(methods, prepared, request, steps)

@@ -171,27 +171,34 @@ def first_step(fits: Sequence[Fitted], table: Prepared) -> FirstStep | None:
         if found is not None:
             source = table.encoder.source_
             columns = tuple(c for c in table.encoder.columns_ if c in source)
-            return described(fit.method.name, found, source, columns)
+            outputs = table.target.outputs
+            return described(fit.method.name, found, source, columns, outputs)
     return None
 
 
 def described(
-    name: str, found: FoundFeatures, source: tuple[str, ...], columns: tuple[str, ...]
+    name: str,
+    found: FoundFeatures,
+    source: tuple[str, ...],
+    columns: tuple[str, ...],
+    outputs: int = 1,
 ) -> FirstStep:
     """The set of method `name` by directions, their weights folded to the original columns."""
     leading = [found.leading(k) for k in range(found.n_directions)]
-    mass = [Interval(*(float(a[i]) for a in (found.mass, found.low, found.high))) for i in leading]
+    shares = np.array([found.mass, found.low, found.high]) / outputs
+    mass = [Interval(*(float(end) for end in shares[:, i])) for i in leading]
     return FirstStep(
         method=name,
         columns=columns,
         folded=fold(found.directions[:, leading], source, columns),
         mass=tuple(mass),
         parts=tuple(_part(found, k) for k in range(found.n_directions)),
-        p=found.p,
+        p=found.p / outputs,
         width=found.width,
         unexplained=found.unexplained,
         short=found.short,
         rows=found.rows,
+        outputs=outputs,
     )
 
 

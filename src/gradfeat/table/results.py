@@ -130,7 +130,9 @@ class FirstStep:
     random neurons that point along it, with its 95 % interval over neurons; ``parts`` the rows
     that these neurons fire on. ``p`` and ``width`` are the least mass and the cone asked for,
     ``short`` and ``unexplained`` the shares of neurons with too short a gradient and in no cone,
-    ``rows`` the training rows looked at, ``method`` the one whose set it is.
+    ``rows`` the training rows looked at, ``method`` the one whose set it is. Of several ``outputs``
+    (classes) each neuron has a gradient for each: all shares are then of these gradients, so that
+    they add up to at most one, and one counts for a direction in the class that has most of it.
     """
 
     method: str
@@ -143,6 +145,7 @@ class FirstStep:
     unexplained: float
     short: float
     rows: int
+    outputs: int = 1
 
 
 @dataclass(frozen=True)
