@@ -182,7 +182,7 @@ def test_the_page_begins_with_what_a_direction_is_and_ends_with_what_next():
 
 
 def test_figures_take_the_colours_of_the_page():
-    html = render(VARIANTS["classes"])
+    html = render(VARIANTS["three"])
     drawn = "".join(re.findall(r"<svg.*?</svg>", html, flags=re.DOTALL))
     for name, color in (("ink", "#1f2430"), ("panel", "#ffffff"), ("blue", "#0072b2")):
         assert f"var(--{name}, {color})" in drawn

@@ -93,7 +93,7 @@ def _use(models: ModelFiles, out: Path) -> list[str]:
         "",
         "  import gradfeat",
         f"  model = gradfeat.load({path!r})",
-        "  print(model.predict(model.read('NEW.csv')))",
+        "  print(model.predictions(model.read('NEW.csv')))",
     ]
 
 
