@@ -230,4 +230,4 @@ def gradient_rows(seconds: float, columns: int, outputs: int) -> int:
     start = time.perf_counter()
     null_norm(X, X[:, :1], W, b, p=LEAST_MASS)
     one_row = COST * (time.perf_counter() - start) / TIMED
-    return min(MOST_ROWS, max(FEWEST_ROWS, int(seconds / (4 * outputs * one_row))))
+    return int(min(MOST_ROWS, max(FEWEST_ROWS, seconds / (4 * outputs * one_row))))
