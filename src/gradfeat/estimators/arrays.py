@@ -66,8 +66,13 @@ def _device_of(X: Any) -> torch.device:
     return X.device if type(X) is torch.Tensor else torch.device("cpu")
 
 
-def float_types(X: Any) -> tuple[Any, Any]:
-    """Float types that validation leaves alone, in the namespace of X."""
+def float_types(X: Any) -> Any:
+    """Types that validation leaves alone, in the namespace of X: floats, and arrays of integers.
+
+    An array of small integers is widened in chunks, not as a whole.
+    """
+    if type(X) is np.ndarray and X.dtype.kind in "iub":
+        return "numeric"
     xp, _ = get_namespace(X)
     return xp.float64, xp.float32
 

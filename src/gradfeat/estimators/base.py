@@ -59,7 +59,16 @@ from .state import (
     under_prefix,
     with_prefix,
 )
-from .training import FirstPass, Training, first_pass, in_memory_training, streamed_training
+from .training import (
+    FirstPass,
+    Training,
+    chunked_training,
+    first_pass,
+    in_memory_training,
+    is_large,
+    refuse_copies,
+    streamed_training,
+)
 
 
 def column_names(estimator: BaseEstimator) -> list[str]:
@@ -97,6 +106,8 @@ class FeatureModel(SharedParameters, BaseEstimator, ABC):
 
     #: Rows beyond which a fit is in float32 unless `dtype` says otherwise; None: never.
     _narrow_beyond: ClassVar[int | None] = None
+    #: Whether a fit is sums over rows, for which a large table is read in chunks and not copied.
+    _sums_over_rows: ClassVar[bool] = False
     #: Whether targets are classes, whose codes keep their scale.
     _classes: ClassVar[bool]
 
@@ -214,10 +225,15 @@ class FeatureModel(SharedParameters, BaseEstimator, ABC):
         """Validated arrays as training rows."""
         X, targets = self._validated(X, y, reset=True)
         self._where = placement(X, self.device, self._float_type(X.shape[0]))
-        table = to_numpy(X).astype(np.float64)
+        numbers = to_numpy(X)
+        w = self._weighted(targets, row_weights(sample_weight, numbers))
+        if self._sums_over_rows and is_large(numbers):
+            how = {"standardise": self.standardise, "scale_targets": not self._classes}
+            return chunked_training(numbers, targets, w, self._where, seed, **how, like=X)
+        refuse_copies(*numbers.shape)
+        table = numbers.astype(np.float64)
         warn_ill_scaled(table, column_names(self), standardise=self.standardise)
         inputs = None if self.standardise else Standardiser.identity(table.shape[1])
-        w = self._weighted(targets, row_weights(sample_weight, table))
         return in_memory_training(
             table,
             targets,

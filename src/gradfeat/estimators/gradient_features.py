@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC
-from typing import Literal
+from typing import ClassVar, Literal
 
 from ..maths.activations import activation
 from ..maths.blocks import Block
@@ -37,6 +37,7 @@ class GradientFeatureMethod(NetworkMethod, ABC):
         Take the steps in whitened inputs, as the theory assumes; None is chosen by validation.
     """
 
+    _sums_over_rows: ClassVar[bool] = True
     linear_part = True
 
     n_steps: int | None = 1

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC
-from typing import Literal
+from typing import ClassVar, Literal
 
 from ..maths.blocks import Block
 from ..models.linear import LinearRidge
@@ -31,6 +31,8 @@ class LinearMethod(FeatureModel, ABC):
     random_state : int, RandomState, Generator or None
         Seed of the rows held out by penalty_by="validation".
     """
+
+    _sums_over_rows: ClassVar[bool] = True
 
     alpha: float | None = None
     penalty_by: Literal["loo", "gcv", "validation"] = "loo"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC
+from typing import ClassVar
 
 from ..maths.activations import activation
 from ..maths.blocks import Block
@@ -20,6 +21,7 @@ from .partial import FeatureSumsRegressor
 class RandomFeaturesMethod(NetworkMethod, ABC):
     """A frozen random first layer, and a ridge head."""
 
+    _sums_over_rows: ClassVar[bool] = True
     linear_part = False
 
     def _space(self, block: Block, *, streamed: bool = False) -> GridSpace[NoSetting]:

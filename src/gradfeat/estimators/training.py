@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -10,6 +10,7 @@ import torch
 from numpy.typing import NDArray
 
 from ..maths.blocks import Block
+from ..maths.memory import refuse_beyond
 from ..maths.statistics.affine import Affine
 from ..maths.statistics.joint import Joint
 from ..maths.statistics.moments import Moments, MomentState
@@ -17,6 +18,7 @@ from ..maths.statistics.sample import RowSample
 from ..maths.statistics.value_counts import CountState, ValueCounts
 from ..rows.errors import SourceError
 from ..rows.rows import Rows, of_block
+from ..rows.sources.in_memory import ArrayRows
 from .arrays import NUMPY, Placement
 from .class_codes import ClassCodes
 from .distinct_rows import distinct_rows
@@ -24,6 +26,13 @@ from .scaled import Standardiser
 
 #: Rows of the sample that settings are chosen on, and the numbers that it may hold.
 SAMPLE_ROWS, SAMPLE_NUMBERS = 22_000, 2**25
+
+#: Bytes of a table in float64 from which on sums over its rows take it in chunks, and the numbers
+#: of a chunk.
+LARGE_TABLE, CHUNK_NUMBERS = 2**28, 2**18
+
+#: Tables in float64 that validation, order, scales and a fit to rows in memory hold at once.
+COPIES = 5
 
 #: Of rows whose targets are quantities.
 NO_LABELS = CountState(torch.zeros(0), torch.zeros(0))
@@ -151,6 +160,7 @@ def streamed_training(
     *,
     standardise: bool,
     codes: ClassCodes | None,
+    scale_targets: bool = True,
 ) -> Training:
     """Rows and sample in the units of a fit: from the moments, without another pass."""
     m, d = found.moments, len(found.moments.mean_x)
@@ -158,6 +168,8 @@ def streamed_training(
     if not standardise:
         inputs = Standardiser.identity(d)
     outputs = Standardiser.of_moments(m.mean_y, m.yy / m.weight)
+    if not scale_targets:
+        outputs = Standardiser(outputs.mean, np.ones(len(outputs.mean)))
     sample = found.sample
     rows = rows.knowing(m)
     if codes is not None:
@@ -168,3 +180,53 @@ def streamed_training(
     (mean, scale), targets = inputs.tensors(), outputs.tensors()
     scaled = rows.mapped(Affine(mean, 1 / scale, *targets, where.dtype, where.device))
     return Training(scaled.with_sample(block), block, inputs, outputs, NUMPY)
+
+
+def is_large(numbers: NDArray[Any]) -> bool:
+    """Whether sums over the rows of such a table take it in chunks.
+
+    Examples
+    --------
+    >>> is_large(np.ones((2, 2)))
+    False
+    """
+    return 8 * numbers.size > LARGE_TABLE
+
+
+def chunked_training(
+    numbers: NDArray[Any],
+    targets: NDArray[np.float64],
+    w: NDArray[np.float64],
+    where: Placement,
+    seed: int,
+    *,
+    standardise: bool,
+    scale_targets: bool,
+    like: Any,
+) -> Training:
+    """Arrays as they are, of any type of numbers, which stream: nothing is copied as a whole."""
+    rows = Rows(ArrayRows(numbers, targets, w, max(1, CHUNK_NUMBERS // numbers.shape[1])))
+    found = first_pass(rows, seed, labelled=False)
+    how = {"standardise": standardise, "codes": None, "scale_targets": scale_targets}
+    return replace(streamed_training(rows, found, where, seed, **how), like=like)
+
+
+def refuse_copies(n: int, d: int) -> None:
+    """Raise where n rows of d columns will not fit in memory as a fit holds them.
+
+    Raises
+    ------
+    MemoryError
+        With the bytes needed and allowed.
+
+    Examples
+    --------
+    >>> refuse_copies(10, 10)
+    """
+    refuse_beyond(
+        COPIES * 8 * n * d,
+        None,
+        f"a fit to {n:,} rows of {d:,} columns in memory",
+        "fit on fewer rows, stream them (gradfeat.rows), or use a linear model, random features or "
+        "gradient features, which take a large table in chunks",
+    )
