@@ -67,6 +67,7 @@ from .training import (
     in_memory_training,
     is_large,
     refuse_copies,
+    refuse_other_columns,
     streamed_training,
 )
 
@@ -383,18 +384,7 @@ class FeatureModel(SharedParameters, BaseEstimator, ABC):
     def _check_columns(self, rows: Rows) -> None:
         """Refuse streamed rows with other columns than those of the fit."""
         check_is_fitted(self)
-        names, found = given_names(self), list(rows.columns.inputs)
-        if len(found) != self.n_features_in_:
-            raise ValueError(
-                f"the rows have {len(found)} inputs and the estimator was fitted on "
-                f"{self.n_features_in_}: open them with the inputs of the fit."
-            )
-        if names is not None and rows.named and found != names:
-            other = next(a for a, b in zip(found, names, strict=True) if a != b)
-            raise ValueError(
-                f"the rows' input {other!r} is not where the fit had it: open them with "
-                f"inputs={names}."
-            )
+        refuse_other_columns(rows, given_names(self), self.n_features_in_)
 
     def _table(self, X: Any, method: str) -> tuple[Any, Tensor]:
         """Validated X, also as a float64 tensor (n, d) on the CPU."""

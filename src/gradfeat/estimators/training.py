@@ -230,3 +230,24 @@ def refuse_copies(n: int, d: int) -> None:
         "fit on fewer rows, stream them (gradfeat.rows), or use a linear model, random features or "
         "gradient features, which take a large table in chunks",
     )
+
+
+def refuse_other_columns(rows: Rows, names: list[str] | None, n: int) -> None:
+    """Raise ValueError where streamed rows have other inputs than the n (of these names) of a fit.
+
+    Examples
+    --------
+    >>> block = Block(torch.ones(2, 1), torch.ones(2, 1), torch.ones(2))
+    >>> refuse_other_columns(of_block(block), None, 1)
+    """
+    found = list(rows.columns.inputs)
+    if len(found) != n:
+        raise ValueError(
+            f"the rows have {len(found)} inputs and the estimator was fitted on "
+            f"{n}: open them with the inputs of the fit."
+        )
+    if names is not None and rows.named and found != names:
+        other = next(a for a, b in zip(found, names, strict=True) if a != b)
+        raise ValueError(
+            f"the rows' input {other!r} is not where the fit had it: open them with inputs={names}."
+        )
