@@ -8,6 +8,7 @@ import pandas as pd
 
 from gradfeat.table.reading.cells import as_text
 from gradfeat.table.reading.plan import MISSING, ColumnPlan, Encoded, EncodedColumn
+from gradfeat.table.reading.sentinels import about_sentinel
 from gradfeat.table.results import ColumnNote, MethodResult, UnreadCells
 
 
@@ -24,7 +25,11 @@ def column_note(
     treatment = plan.treatment(own)
     if MISSING in block.parts:
         treatment += _about_missing(missing + lost, own)
-    return ColumnNote(plan.name, plan.kind, distinct, missing + lost, treatment, plan.assumption)
+    remarks = [plan.assumption]
+    if plan.kind == "number":
+        remarks.append(about_sentinel(plan.name, block.parts[""]))
+    said = " ".join(remark for remark in remarks if remark)
+    return ColumnNote(plan.name, plan.kind, distinct, missing + lost, treatment, said)
 
 
 def _why_dropped(distinct: int) -> str:

@@ -16,6 +16,7 @@ from torch import Tensor
 
 from gradfeat.maths.blocks import Statistic
 from gradfeat.rows.sources.tables import Cells, unlike
+from gradfeat.table.reading.cells import as_text, content
 from gradfeat.table.row_sample import RowSample, column_of, has_value
 from gradfeat.table.target_values import TargetValues
 
@@ -128,7 +129,9 @@ def _numbers(data: bytes) -> UInt8[Tensor, " b"]:
 
 
 def _frame_bytes(frame: pd.DataFrame) -> UInt8[Tensor, " b"]:
-    """The bytes of a frame in Arrow's format."""
+    """The bytes of a frame in Arrow's format; numbers among texts, of chunks before, are text."""
+    mixed = [name for name, c in frame.items() if content(c) in ("mixed", "mixed-integer")]
+    frame = frame.assign(**{str(name): as_text(column_of(frame, str(name))) for name in mixed})
     table = pa.Table.from_pandas(frame, preserve_index=False)
     out = io.BytesIO()
     with pa.ipc.new_stream(out, table.schema) as writer:

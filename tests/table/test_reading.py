@@ -1,0 +1,269 @@
+"""Cells are read right on every road: held, streamed from several files, Parquet, JSON, Python."""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from gradfeat.rows.in_process import InProcess
+from gradfeat.rows.sources.in_memory import FrameTables
+from gradfeat.rows.sources.open import tables
+from gradfeat.rows.sources.text_options import FOUND
+from gradfeat.table.encode import TableEncoder
+from gradfeat.table.prepared import Prepared, prepare
+from gradfeat.table.request import Request
+from gradfeat.table.run_options import opened
+
+N = 400
+RNG = np.random.default_rng(0)
+X, Z = RNG.standard_normal((2, N))
+DAYS = pd.date_range("2020-01-01", periods=N)
+SWAPPED = str.maketrans(",.", ".,")
+
+
+def some(cells: object, at: int, value: str) -> list[str]:
+    """The cells as text, with one of them changed."""
+    texts = [str(cell) for cell in cells]  # pyright: ignore[reportGeneralTypeIssues]
+    texts[at] = value
+    return texts
+
+
+def fixed(values: np.ndarray) -> list[str]:
+    return [f"{value:.4f}" for value in values]
+
+
+AMOUNT = 1e5 * np.abs(X)
+HOURS = RNG.integers(0, 24, N)
+STATES = RNG.integers(0, 30, N)
+NAMES = [f"{a}{b}" for a in "ABCDE" for b in "ghijklmnop"]
+
+#: Name: cells of x, the numbers that they are, the kind that is said, and the first stray.
+CASES: dict[str, tuple[list[str], np.ndarray, str, str]] = {
+    "a question mark": (some(fixed(X), 15, "?"), X, "number", "?"),
+    "a unit": (some(fixed(X), 0, "kg/m2"), X, "number", "kg/m2"),
+    "a dash": (some(fixed(X), 7, "-"), X, "number", "-"),
+    "thousands": ([f"{v:,.0f}" for v in AMOUNT], AMOUNT, "number", ""),
+    "comma": ([f"{v:,.2f}".translate(SWAPPED) for v in AMOUNT], AMOUNT, "number", ""),
+    "apostrophes": ([f"{v:,.0f}".replace(",", "'") for v in AMOUNT], AMOUNT, "number", ""),
+    "blanks": ([f"{v:,.0f}".replace(",", "\u00a0") for v in AMOUNT], AMOUNT, "number", ""),
+    "money": ([f"${v:,.2f}" if v > 0 else f"(${-v:,.2f})" for v in X], X, "number", ""),
+    "per cent": ([f"{v:.2f} %" for v in X], X, "number", ""),
+    "minus": ([f"{v:.4f}".replace("-", "\u2212") for v in X], X, "number", ""),
+    "huge": (some(fixed(X), 3, "1e400"), X, "number", "1e400"),
+    "dotted": (list(DAYS.strftime("%d.%m.%Y")), np.arange(N), "date", ""),
+    "slashes": (list(DAYS.strftime("%m/%d/%y")), np.arange(N), "date", ""),
+    "names": (list(DAYS.strftime("%d %B %Y")), np.arange(N), "date", ""),
+    "half days": (list(DAYS.strftime("%b %d, %Y %I:%M %p")), np.arange(N), "date", ""),
+    "zulu": (list(DAYS.strftime("%Y-%m-%dT%H:%M:%SZ")), np.arange(N), "date", ""),
+    "far": (some(DAYS.strftime("%Y-%m-%d"), 9, "9999-12-31"), np.arange(N), "date", "9999-12-31"),
+    "clock": ([f"{h:02d}:{m:02d}" for h, m in zip(HOURS, RNG.integers(0, 60, N), strict=True)],
+              HOURS, "time of day", ""),
+    "lengths": ([str(one) for one in pd.to_timedelta(1000 * X, unit="s").round("s")],
+                X, "duration", ""),
+    "states": ([NAMES[i] for i in STATES], STATES, "category", ""),
+}  # fmt: skip
+
+#: Of numbers rounded to two places, and of whole hours taken for times of day.
+FAITHFUL = 0.99
+
+
+def written(folder: Path, frame: pd.DataFrame) -> Path:
+    """The table in two files of a folder."""
+    (folder / "rows").mkdir()
+    frame.iloc[:150].to_csv(folder / "rows" / "1.csv", index=False)
+    frame.iloc[150:].to_csv(folder / "rows" / "2.csv", index=False)
+    return folder / "rows"
+
+
+def of_csv(folder: Path, frame: pd.DataFrame) -> Prepared:
+    frame.to_csv(folder / "t.csv", index=False)
+    return prepare(opened(str(folder / "t.csv"), FOUND, streamed=False), ASKED)
+
+
+def of_folder(folder: Path, frame: pd.DataFrame) -> Prepared:
+    return prepare(tables(written(folder, frame), piece_rows=64), ASKED, InProcess())
+
+
+def of_parquet(folder: Path, frame: pd.DataFrame) -> Prepared:
+    frame.to_parquet(folder / "t.parquet", row_group_size=90)
+    return prepare(tables(folder / "t.parquet", piece_rows=100), ASKED, InProcess())
+
+
+def of_json(folder: Path, frame: pd.DataFrame) -> Prepared:
+    frame.to_json(folder / "t.jsonl", orient="records", lines=True)
+    return prepare(opened(str(folder / "t.jsonl"), FOUND, streamed=False), ASKED)
+
+
+def of_frame(dtype: str) -> Callable[[Path, pd.DataFrame], Prepared]:
+    return lambda _, frame: prepare(FrameTables(frame.astype({"x": dtype})), ASKED)
+
+
+ASKED = Request("t", "y")
+ROADS = {
+    "csv": of_csv,
+    "folder": of_folder,
+    "parquet": of_parquet,
+    "json": of_json,
+    **{dtype: of_frame(dtype) for dtype in ("object", "string", "category")},
+}
+
+
+def r_squared(found: Prepared) -> float:
+    """Of least squares, on the test rows."""
+    A, B = (np.c_[np.ones(len(rows)), rows] for rows in (found.train, found.test))
+    size = np.abs(A).max(axis=0)
+    left = found.y_test - B / size @ np.linalg.lstsq(A / size, found.y_train, rcond=None)[0]
+    return float(1 - left.var() / found.y_test.var())
+
+
+#: Cases that are tried on every road; the others on three.
+EVERYWHERE = ("a question mark", "comma", "slashes", "clock")
+EACH = [(case, road) for case in CASES for road in ("csv", "folder", "object")]
+EACH += [(case, road) for case in EVERYWHERE for road in ("parquet", "json", "string", "category")]
+
+
+@pytest.mark.parametrize(("case", "road"), EACH)
+def test_cells_are_read_right(tmp_path, case, road):
+    cells, value, kind, stray = CASES[case]
+    y = Z[value] if kind == "category" else value / np.std(value) + 0.1 * Z
+    found = ROADS[road](tmp_path, pd.DataFrame({"x": cells, "z": Z, "y": y}))
+    assert [note.kind for note in found.encoder.notes_] == [kind, "number"]
+    assert r_squared(found) > FAITHFUL - 0.02 * bool(stray)
+    # What is too large for a float comes as infinite from a reader of numbers.
+    said = ["1e400" if one.example == "inf" else one.example for one in found.unread]
+    assert said == ([stray] if stray else [])
+
+
+@pytest.mark.parametrize("road", ["csv", "folder"])
+def test_the_line_of_a_stray_is_told(tmp_path, road):
+    cells = some(fixed(X), 215, "?")
+    found = ROADS[road](tmp_path, pd.DataFrame({"x": cells, "z": Z, "y": X + Z}))
+    (unread,) = found.unread
+    assert (unread.cells, unread.row) == (1, 215)
+    assert unread.place.endswith("line 217" if road == "csv" else "2.csv', line 67")
+
+
+@pytest.mark.parametrize(
+    ("cells", "kind"),
+    [
+        (["01", "02", "1A", "2B"], "category"),
+        (["0", "1", "2", "3+"], "category"),
+        (["1", "2", "other"], "category"),
+        (["007", "042", "100"], "category"),
+        (["0x12", "0x13", "0x20"], "category"),
+        (["1.2.3", "1.2.10", "10.1.2"], "category"),
+        (["A12", "12", "17"], "category"),
+        (["$5", "€7", "€9"], "category"),
+    ],
+)
+def test_codes_and_levels_stay_what_they_are(cells, kind):
+    encoder = TableEncoder().fit(pd.DataFrame({"x": cells * 40}))
+    assert encoder.notes_[0].kind == kind
+
+
+def test_codes_beside_many_numbers_are_no_strays():
+    codes = [f"{10 + i % 80}" for i in range(400)] + ["2A", "2B"]
+    assert TableEncoder().fit(pd.DataFrame({"x": codes})).notes_[0].kind == "text"
+
+
+def test_what_may_be_either_is_said():
+    frame = pd.DataFrame({"a": ["1,234", "5,678"] * 20, "d": ["1/2/2020", "3/4/2021"] * 20})
+    a, d = TableEncoder().fit(frame).notes_
+    assert "1,234 is taken as 1234" in a.remark
+    assert "March 4" in d.remark
+    told = frame.assign(b=["1,5", "1234,56"] * 20, e=["31/1/2020", "1/2/2020"] * 20)
+    encoder = TableEncoder().fit(told)
+    assert [note.remark for note in encoder.notes_[:2]][1] == ""
+    assert encoder.transform(told)[:, 0].tolist()[:2] == [1.234, 5.678]
+
+
+def test_the_order_of_dates_can_be_told():
+    frame = pd.DataFrame({"d": ["1/2/2020", "3/4/2021"] * 20})
+    seconds = [
+        TableEncoder(dates=order).fit(frame).transform(frame)[0, 0]
+        for order in ("day-first", "month-first")
+    ]
+    assert seconds == [pd.Timestamp(2020, 2, 1).timestamp(), pd.Timestamp(2020, 1, 2).timestamp()]
+
+
+def test_dates_written_otherwise_later():
+    encoder = TableEncoder().fit(pd.DataFrame({"d": DAYS.strftime("%d/%m/%Y")}))
+    later = pd.DataFrame({"d": ["2020-03-12", "12 March 2020", "20200312", "3/13/2020"]})
+    X, unread = encoder.encoded(later)
+    assert X[0, 0] == X[1, 0] == pd.Timestamp(2020, 3, 12).timestamp()
+    assert [(one.cells, one.example) for one in unread] == [(2, "20200312")]
+
+
+def test_years_beyond_nanoseconds():
+    old = [dt.date(1500, 1, 1) + dt.timedelta(31 * i) for i in range(60)]
+    encoder = TableEncoder().fit(pd.DataFrame({"d": old}))
+    assert encoder.unread(pd.DataFrame({"d": [dt.date(1600, 1, 1), None]})) == ()
+
+
+def test_numbers_later_in_another_format():
+    encoder = TableEncoder().fit(pd.DataFrame({"x": ["1.5", "2.25", "3"]}))
+    X, unread = encoder.encoded(pd.DataFrame({"x": ["1,5", "1,234", "1,234,567", "2 %"]}))
+    assert X[:, 0].tolist() == [1.5, 2.25, 1234567.0, 2.25]  # of two possible numbers none
+    assert unread[0].cells == 2
+
+
+def test_levels_spelt_otherwise_later():
+    frame = pd.DataFrame({"a": ["Yes", "No"] * 20, "b": ["x", "y", "z", "z"] * 10})
+    encoder = TableEncoder().fit(frame)
+    later = pd.DataFrame({"a": ["yes", "NO", "Y", "1"], "b": ["X", "q", "y", None]})
+    X, unread = encoder.encoded(later)
+    assert X[:2, 0].tolist() == [1.0, 0.0]
+    assert [(one.column, one.cells, one.example) for one in unread] == [
+        ("a", 2, "Y"),
+        ("b", 1, "q"),
+    ]
+
+
+@pytest.mark.parametrize("road", ["csv", "folder"])
+def test_declared_missing_values(tmp_path, road):
+    x = np.where(np.arange(N) % 30 == 0, -999, (X * 4).round(2) + 20)
+    frame = pd.DataFrame({"x": x, "z": Z, "y": x * (x > 0)})
+    asked = Request("t", "y", missing=("-999", "z=0"))
+    frame.to_csv(tmp_path / "t.csv", index=False)
+    held = prepare(opened(str(tmp_path / "t.csv"), FOUND, streamed=False), asked)
+    streamed = prepare(tables(written(tmp_path, frame)), asked, InProcess())
+    found = held if road == "csv" else streamed
+    assert found.encoder.notes_[0].missing > 8
+    later = found.encoder.transform(pd.DataFrame({"x": [-999.0], "z": [1.0]}))
+    assert later[0, 0] == pytest.approx(20, abs=1)
+
+
+COLUMN = st.sampled_from(sorted(CASES))
+
+
+@settings(max_examples=8)
+@given(case=COLUMN, other=COLUMN, rows=st.lists(st.integers(0, N - 1), min_size=1, max_size=20),
+       cut=st.integers(0, 20))  # fmt: skip
+def test_any_rows_in_any_order_and_files_are_encoded_as_all_of_them(
+    tmp_path_factory, case, other, rows, cut
+):
+    folder = tmp_path_factory.mktemp("rows")
+    frame = pd.DataFrame({"x": CASES[case][0], "u": CASES[other][0], "z": Z})
+    frame.to_csv(folder / "all.csv", index=False)
+    table = opened(str(folder / "all.csv"), FOUND, streamed=False)
+    encoder = TableEncoder().fit(next(next(table.pieces()).read()))
+    everything = encoded(encoder, folder / "all.csv", 150)
+    (folder / "parts").mkdir()
+    parts = [frame.iloc[rows[:cut]], frame.iloc[rows[cut:]]]
+    for number, part in enumerate(part for part in parts if len(part)):
+        part.to_csv(folder / "parts" / f"{number}.csv", index=False)
+    assert np.array_equal(encoded(encoder, folder / "parts", 7), everything[rows])
+
+
+def encoded(encoder: TableEncoder, path: Path, at_once: int) -> np.ndarray:
+    """All rows, as they are predicted."""
+    table = tables(path, piece_rows=at_once).select(encoder.columns_).read_as(encoder.cells)
+    frames = (frame for piece in table.pieces() for frame in piece.read())
+    return np.concatenate([encoder.transform(frame) for frame in frames])
