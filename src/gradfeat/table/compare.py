@@ -204,7 +204,12 @@ def fit_report(
         directions=read,
         importances=column_losses(found.best, table, groups, read, shuffling, request.seed),
         groups=groups,
-        remarks=(*table.remarks, *about_groups(groups), *_about_scale(table, request)),
+        remarks=(
+            *table.remarks,
+            *(note.remark for note in table.encoder.notes_ if note.remark),
+            *about_groups(groups),
+            *_about_scale(table, request),
+        ),
         best=found.best.method.name,
         y_true=table.y_test,
         y_pred=_values(found.best, table),
@@ -254,7 +259,6 @@ def _remarks(table: Prepared, fits: Sequence[Fitted]) -> tuple[str, ...]:
             remarks.append(
                 f"{fit.result.label} was fitted on {rows:,} of the {n:,} training rows, {why}."
             )
-    remarks += [note.remark for note in table.encoder.notes_ if note.remark]
     remarks += [unread_sentence(table.unread)] if table.unread else []
     rows = "the training rows" if table.rows is None else "a sample of the training rows"
     return (*remarks, *_first_gradient(fits, rows))

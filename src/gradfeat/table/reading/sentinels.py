@@ -1,5 +1,7 @@
 """Numbers such as -999 that may stand for missing ones."""
 
+# Apart: a remark on values, which no plan depends on.
+
 from __future__ import annotations
 
 import numpy as np
