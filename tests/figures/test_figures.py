@@ -14,11 +14,12 @@ from matplotlib.figure import Figure
 
 from gradfeat import figures
 from gradfeat.drawing import style
+from gradfeat.figures.bars import direction_figure
 from gradfeat.figures.comparison import comparison_figure
 from gradfeat.figures.predictions import predicted_figure
 from gradfeat.figures.scores import FAMILIES
 from gradfeat.figures.spectrum import eigenvalues_figure
-from gradfeat.table.results import Interval, MethodResult
+from gradfeat.table.results import Bars, Interval, MethodResult
 from reports.factory import (
     HOSTILE,
     classification,
@@ -155,15 +156,41 @@ class TestDirections:
 
     def test_twelve_bars_and_the_sum_of_the_rest(self):
         found = wide(BIKES).directions
-        for ax, values in (
-            (figures.direction(found, 1), found.folded[:, 1]),
-            (figures.importances(found), found.importances),
-        ):
-            widths = [bar.get_width() for bar in ax.patches]
-            assert len(widths) == 13
-            assert sum(widths) == pytest.approx(values.sum())  # rounding of 100 terms
-            assert abs(widths[0]) == pytest.approx(np.abs(values).max())
-            assert ax.get_yticklabels()[-1].get_text() == "sum of 88 others"
+        ax, values = figures.importances(found), found.importances
+        widths = [bar.get_width() for bar in ax.patches]
+        assert len(widths) == 13
+        assert sum(widths) == pytest.approx(values.sum())  # rounding of 100 terms
+        assert abs(widths[0]) == pytest.approx(np.abs(values).max())
+        assert ax.get_yticklabels()[-1].get_text() == "sum of 88 others"
+
+    def test_the_rest_of_a_direction_has_a_size_and_no_sign(self):
+        found = wide(BIKES).directions
+        ax, values = figures.direction(found, 1), found.bars.weights[:, 1]
+        widths = np.array([bar.get_width() for bar in ax.patches])
+        assert len(widths) == 13
+        assert abs(widths[0]) == pytest.approx(np.abs(values).max())
+        assert (widths**2).sum() == pytest.approx((values**2).sum())  # rounding of 100 terms
+        assert widths[-1] > 0
+        assert ax.get_yticklabels()[-1].get_text() == "88 others together"
+        assert not [t for t in texts(ax)[-1:] if t.startswith(("+", "−"))]
+
+    def test_texts_have_bars_without_a_sign(self):
+        bars = Bars(("a", "note"), np.array([[-0.6], [0.8]]), (True, False))
+        found = replace(BIKES.directions, bars=bars)
+        assert texts(figures.direction(found)) == ["0.80", "−0.60"]
+        assert "Grey bars are texts" in direction_figure(found, 0).caption
+        assert "note (0.80) and a (−0.60)" in direction_figure(found, 0).caption
+
+    def test_losses_are_drawn_with_intervals_by_columns_that_were_shuffled_together(self):
+        found = BIKES.importances
+        ax = figures.losses(found)
+        assert len(ax.patches) == len(found.losses)
+        assert ax.patches[0].get_width() == found.losses[0].loss.estimate
+        names = [label.get_text() for label in ax.get_yticklabels()]
+        assert names[:2] == ["hr", "temp with atemp"]
+        many = figures.losses(wide(BIKES).importances)
+        assert len(many.patches) == 12
+        assert "80 others together" not in [t.get_text() for t in many.get_yticklabels()]
 
     def test_one_column(self):
         found = one_column(BIKES).directions

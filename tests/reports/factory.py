@@ -7,6 +7,7 @@ from dataclasses import replace
 import numpy as np
 
 from gradfeat.table.results import (
+    Bars,
     ColumnLoss,
     ColumnNote,
     Directions,
@@ -77,7 +78,7 @@ def directions(
         encoded=columns,
         columns=columns,
         loadings=loadings,
-        folded=loadings,
+        bars=Bars(columns, loadings, (True,) * len(columns)),
         importances=share,
         eigenvalues=values,
         eigenvalues_low=values * 0.86,
@@ -293,7 +294,9 @@ def hostile(report: FitReport) -> FitReport:
         target=HOSTILE,
         classes=classes,
         columns=notes,
-        directions=replace(report.directions, columns=names),
+        directions=replace(
+            report.directions, columns=names, bars=replace(report.directions.bars, names=names)
+        ),
         first_step=first_step(names, 2),
         importances=importances(names),
         remarks=(HOSTILE,),

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from gradfeat.estimators import RFMRegressor
-from gradfeat.table.interpret import directions, effective_number, fold, spectrum_bands
+from gradfeat.table.interpret import bars_of, directions, effective_number, fold, spectrum_bands
 
 # Sums of a few squares of order one.
 ROUNDING = 1e-12
@@ -63,7 +63,8 @@ def test_directions_of_original_columns(fitted):
     assert found is not None
     assert found.importances.sum() == pytest.approx(1.0)
     assert found.importances.argmax() == 0
-    assert found.folded.shape == (3, found.loadings.shape[1])
+    assert found.bars.names == ("a", "b", "c_p", "c_q")
+    assert found.bars.weights.shape == (4, found.loadings.shape[1])
     assert found.projections.shape == (30, 2)
 
 
@@ -75,3 +76,23 @@ def test_one_input_and_a_constant_fit():
     assert np.isnan(found.projections[:, 1]).all()
     constant = RFMRegressor(random_state=0).fit(X, np.zeros(40))
     assert directions("rfm", constant, X, ("a",), ("a",), ("a",), 0) is None
+
+
+def test_a_level_has_a_bar_and_texts_have_a_size_without_a_sign():
+    """c is of two levels; of d, hashed to three numbers, nothing is more or less."""
+    X = np.random.default_rng(3).normal(size=(300, 6))
+    X[:, 1] = X[:, 0] > 0.4
+    X[:, 2] = 1 - X[:, 1]
+    given = RFMRegressor(n_iter=2, bandwidth=3.0, alpha=1e-2, search=None, random_state=0)
+    model = given.fit(X, 2 * X[:, 1] + X[:, 0])
+    L = model.leading_directions(2)
+    encoded = ("a", "c_yes", "c_no", "d_0", "d_1", "d_2")
+    found = bars_of(model, L, encoded, ("a", "c", "c", "d", "d", "d"), frozenset({"c"}))
+    assert found.names == ("a", "c: yes", "c: no", "d")
+    assert found.signed == (True, True, True, False)
+    np.testing.assert_allclose(found.weights[3], np.linalg.norm(L[3:], axis=0))
+    # positions of a row of each level, of which the mean over rows is 0
+    Z = model.standardised(X)[:, 1:3] @ L[1:3]
+    yes = X[:, 1] == 1
+    np.testing.assert_allclose(found.weights[1], Z[yes].mean(axis=0), atol=ROUNDING)
+    np.testing.assert_allclose(found.weights[2], Z[~yes].mean(axis=0), atol=ROUNDING)

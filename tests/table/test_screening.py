@@ -103,6 +103,13 @@ def test_whole_numbers_that_are_all_different_are_an_identifier_by_their_name():
     assert set(screen(inputs, Y, "y", 0, 300, keep=False).left_out) == {"customer_id"}
 
 
+def test_a_number_of_rows_that_explains_the_target_stays_with_a_remark():
+    found = screened(np.arange(1, 301), np.sort(Y))
+    assert not found.left_out
+    assert "'c' numbers the rows and alone explains" in found.remarks[0]
+    assert "if the file is sorted, it gives the answer away" in found.remarks[0]
+
+
 def test_of_identifiers_alone_all_are_kept():
     inputs = pd.DataFrame({"id": np.arange(300)})
     found = screen(inputs, Y, "y", 0, 300, keep=False)

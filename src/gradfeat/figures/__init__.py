@@ -7,6 +7,7 @@ from gradfeat.figures.bars import column_weights, direction, importances, loadin
 from gradfeat.figures.comparison import comparison
 from gradfeat.figures.first_direction import class_shares, target_curve
 from gradfeat.figures.first_step import first_step
+from gradfeat.figures.losses import losses
 from gradfeat.figures.plane import class_plane, target_plane
 from gradfeat.figures.predictions import confusion, predicted
 from gradfeat.figures.signal import curvature, degrees
@@ -27,6 +28,7 @@ __all__ = [
     "first_step",
     "importances",
     "loadings",
+    "losses",
     "predicted",
     "step_errors",
     "target_curve",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import partial
 
 import numpy as np
@@ -19,30 +20,46 @@ WEIGHT = "weight (standardised columns, sign matters)"
 
 def direction_figure(found: Directions, index: int) -> CaptionedFigure:
     """A direction of the AGOP: its weights, its share, the columns that it rests on."""
-    weights = np.nan_to_num(np.asarray(found.folded, dtype=float)[:, index])
+    bars = found.bars
+    weights = np.nan_to_num(np.asarray(bars.weights, dtype=float)[:, index])
     share = percent(float(found.eigenvalues[index]))
     caption = (
-        "Columns with bars to the right (blue) raise a row's position along this direction, those "
-        f"to the left (orange) lower it. Direction {index + 1} carries {share} of the AGOP and "
-        f"rests mainly on {_top(found.columns, weights)}."
+        "Bars to the right (blue) raise a row's position along this direction, those to the left "
+        "(orange) lower it: a number by one standard deviation, a level against the average row. "
+        f"{'' if all(bars.signed) else 'Grey bars are texts, which have a size alone. '}"
+        f"Direction {index + 1} carries {share} of the AGOP and "
+        f"rests mainly on {_top(bars.names, weights, bars.signed)}."
     )
     return CaptionedFigure(f"direction{index + 1}", partial(direction, found, index), caption)
 
 
 def direction(directions: Directions, index: int = 0, *, ax: Axes | None = None) -> Axes:
-    """Signed weights of direction `index` (from 0) on the columns: 12 largest, the rest summed."""
-    weights = np.asarray(directions.folded, dtype=float)[:, index]
-    names, values = _largest(directions.columns, weights)
-    return _signed_bars(names, values, f"Direction {index + 1}: columns it adds up", WEIGHT, ax)
+    """Weights of direction `index` (from 0): the 12 largest, the size of all others together."""
+    bars = directions.bars
+    weights = np.nan_to_num(np.asarray(bars.weights, dtype=float)[:, index])
+    top, rest = _cut(weights)
+    names = [style.wrapped(bars.names[i], NAME) for i in top]
+    values, signed = weights[top], [bars.signed[i] for i in top]
+    if len(rest):
+        names.append(f"{count(len(rest), 'other')} together")
+        values, signed = np.append(values, np.linalg.norm(weights[rest])), [*signed, False]
+    title = f"Direction {index + 1}: what it adds up"
+    return _signed_bars(names, values, title, WEIGHT, ax, signed)
 
 
 def column_weights(
-    columns: tuple[str, ...], weights: np.ndarray, title: str, *, ax: Axes | None = None
+    columns: tuple[str, ...],
+    weights: np.ndarray,
+    title: str,
+    signed: tuple[bool, ...] = (),
+    *,
+    ax: Axes | None = None,
 ) -> Axes:
     """Signed weights (p,) of original columns: the 12 largest alone."""
     few = len(columns) <= SHOWN
     label = f"weight (standardised columns, {SHOWN} largest of {len(columns):,})"
-    return _signed_bars(*_leading(columns, weights), title, WEIGHT if few else label, ax)
+    has_sign = [signed[i] for i in order(weights)[:SHOWN]] if signed else None
+    return _signed_bars(*_leading(columns, weights), title, WEIGHT if few else label, ax, has_sign)
 
 
 def loadings_figure(found: FoundDirections, index: int) -> CaptionedFigure:
@@ -100,9 +117,24 @@ def order(values: np.ndarray) -> np.ndarray:
     return np.argsort(-np.abs(values), kind="stable")
 
 
-def _top(columns: tuple[str, ...], weights: np.ndarray) -> str:
+def _top(names: tuple[str, ...], weights: np.ndarray, has_sign: tuple[bool, ...] = ()) -> str:
     """``hr (+0.80), temp (−0.41) and hum (+0.12)``: the three largest weights."""
-    return listed([f"{columns[i]} ({signed(float(weights[i]))})" for i in order(weights)[:3]])
+    words = [
+        f"{names[i]} ({weight(float(weights[i]), not has_sign or has_sign[i])})"
+        for i in order(weights)[:3]
+    ]
+    return listed(words)
+
+
+def weight(value: float, has_sign: bool) -> str:
+    """A weight with its sign, where it has one.
+
+    Examples
+    --------
+    >>> weight(0.752, True), weight(0.752, False)
+    ('+0.75', '0.75')
+    """
+    return signed(value) if has_sign else f"{abs(value):.2f}"
 
 
 def _leading(columns: tuple[str, ...], values: np.ndarray) -> tuple[list[str], np.ndarray]:
@@ -111,13 +143,17 @@ def _leading(columns: tuple[str, ...], values: np.ndarray) -> tuple[list[str], n
     return [style.wrapped(columns[i], NAME) for i in top], np.asarray(values)[top]
 
 
+def _cut(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Indices of the 12 largest in size, and of the rest, which is not one alone."""
+    sorted_ = order(values)
+    shown = SHOWN if len(sorted_) > SHOWN + 1 else len(sorted_)
+    return sorted_[:shown], sorted_[shown:]
+
+
 def _largest(columns: tuple[str, ...], values: np.ndarray) -> tuple[list[str], np.ndarray]:
     """Names and values of the largest in size, then the sum of all others."""
     values = np.nan_to_num(values)
-    sorted_ = order(values)
-    # a sum of one says less than its name
-    shown = SHOWN if len(sorted_) > SHOWN + 1 else len(sorted_)
-    top, rest = sorted_[:shown], sorted_[shown:]
+    top, rest = _cut(values)
     names = [style.wrapped(columns[i], NAME) for i in top]
     if not len(rest):
         return names, values[top]
@@ -126,12 +162,22 @@ def _largest(columns: tuple[str, ...], values: np.ndarray) -> tuple[list[str], n
 
 
 def _signed_bars(
-    names: list[str], values: np.ndarray, title: str, label: str, ax: Axes | None
+    names: list[str],
+    values: np.ndarray,
+    title: str,
+    label: str,
+    ax: Axes | None,
+    has_sign: Sequence[bool] | None = None,
 ) -> Axes:
-    """Signed bars with their numbers."""
+    """Bars with their numbers; grey and without a sign where there is none."""
+    sure = [True] * len(names) if has_sign is None else has_sign
     ax = style.axes_or_new(ax, _height(names))
-    colors = [style.BLUE if v >= 0 else style.VERMILLION for v in values]
-    _bars(ax, names, values, colors, [signed(float(v)) for v in values])
+    colors = [
+        (style.BLUE if v >= 0 else style.VERMILLION) if s else style.QUIET
+        for v, s in zip(values, sure, strict=True)
+    ]
+    texts = [weight(float(v), s) for v, s in zip(values, sure, strict=True)]
+    _bars(ax, names, np.where(sure, values, np.abs(values)), colors, texts)
     ax.axvline(0, color=style.QUIET, linewidth=0.8)
     style.dress(ax, title, label)
     _tidy(ax)
@@ -148,7 +194,7 @@ def _bars(
 ) -> None:
     y = -np.arange(len(names), dtype=float)
     bars = ax.barh(y, values, height=0.68, color=colors, linewidth=0)
-    if names[-1].startswith("sum of "):
+    if names[-1].startswith("sum of ") or names[-1].endswith(" together"):
         bars[-1].set_alpha(0.45)
     ax.set_yticks(y, labels=names)
     for at, value, text in zip(y, values, texts, strict=True):

@@ -8,8 +8,8 @@ import numpy as np
 from matplotlib.axes import Axes
 
 from gradfeat.drawing import style
-from gradfeat.drawing.numbers import count, percent, signed
-from gradfeat.figures.bars import column_weights, order
+from gradfeat.drawing.numbers import count, percent
+from gradfeat.figures.bars import column_weights, order, weight
 from gradfeat.figures.captioned import CaptionedFigure
 from gradfeat.figures.scores import span
 from gradfeat.table.results import FirstStep, Part
@@ -57,7 +57,7 @@ def step_direction_figure(found: FirstStep, k: int) -> CaptionedFigure:
         f"{percent(mass.estimate)} of {asked(found)} point along it (95 % interval "
         f"{span(mass, percent)}); {_WHERE[found.parts[k]]}."
     )
-    draw = partial(column_weights, found.columns, weights, title)
+    draw = partial(column_weights, found.columns, weights, title, found.signed)
     return CaptionedFigure(f"step_direction{k + 1}", draw, caption)
 
 
@@ -84,19 +84,23 @@ def first_step(found: FirstStep, *, ax: Axes | None = None) -> Axes:
     return ax
 
 
-def named_columns(found: FirstStep, k: int) -> list[tuple[str, float]]:
-    """The columns of direction k with the largest weights, at least a quarter of the largest."""
+def named_columns(found: FirstStep, k: int) -> list[tuple[str, float, str]]:
+    """The columns of direction k with the largest weights, at least a quarter of the largest.
+
+    Name, weight, and the weight in words, which has a sign where the column is a number.
+    """
     weights = np.asarray(found.folded, dtype=float)[:, k]
     top = order(weights)[:NAMED]
     least = 0.25 * abs(weights[top[0]])
-    return [(found.columns[i], float(weights[i])) for i in top if abs(weights[i]) >= least]
+    words = [weight(float(weights[i]), not found.signed or found.signed[i]) for i in top]
+    each = zip(top, words, strict=True)
+    return [(found.columns[i], float(weights[i]), w) for i, w in each if abs(weights[i]) >= least]
 
 
 def _name(found: FirstStep, k: int) -> str:
     """The columns of direction k, as many as the line holds beside the mass."""
     names = [
-        f"{style.short(name, _LETTERS - 8)} {signed(weight)}"
-        for name, weight in named_columns(found, k)
+        f"{style.short(name, _LETTERS - 8)} {words}" for name, _, words in named_columns(found, k)
     ]
     while len(", ".join(names)) > _LETTERS:
         names.pop()

@@ -154,7 +154,7 @@ def _source(report: FitReport, name: str) -> str:
 def _shown(found: Directions) -> int:
     """Directions worth a figure: the effective ones, at least two and at most three."""
     estimate = np.nan_to_num(found.n_effective.estimate)
-    return min(found.folded.shape[1], int(np.clip(round(float(estimate)), 2, 3)))
+    return min(found.loadings.shape[1], int(np.clip(round(float(estimate)), 2, 3)))
 
 
 def _projections(report: FitReport) -> list[CaptionedFigure]:

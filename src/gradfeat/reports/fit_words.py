@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gradfeat.drawing.numbers import count, listed, number, percent, seconds, signed
+from gradfeat.drawing.numbers import count, listed, number, percent, seconds
 from gradfeat.figures.first_step import DIRECTIONS, asked, named_columns
 from gradfeat.figures.losses import together, told_losses
 from gradfeat.figures.scores import best_method, first_score, label_of, marked, ranked, span, tied
@@ -83,10 +83,10 @@ def first_step_sentence(found: FirstStep) -> str:
 def _columns(found: FirstStep, k: int) -> str:
     """``mainly temp and hr`` of one direction."""
     named = named_columns(found, k)
-    names = listed([name for name, _ in named])
+    names = listed([name for name, _, _ in named])
     if len(found.columns) == 1:
         return names
-    if sum(weight**2 for _, weight in named) < HALF:
+    if sum(weight**2 for _, weight, _ in named) < HALF:
         return f"spread over many columns, led by {names}"
     return f"mainly {names}"
 
@@ -119,7 +119,7 @@ def first_step_lines(found: FirstStep) -> list[str]:
     """A line a direction: its mass, interval and columns."""
     out = [
         f"{k + 1}. {percent(mass.estimate)} of {asked(found)} ({span(mass, percent)}): "
-        + ", ".join(f"{name} {signed(w)}" for name, w in named_columns(found, k))
+        + ", ".join(f"{name} {words}" for name, _, words in named_columns(found, k))
         for k, mass in enumerate(found.mass[:DIRECTIONS])
     ]
     rest = len(found.mass) - len(out)

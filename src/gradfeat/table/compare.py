@@ -244,6 +244,7 @@ def _read(leader: Fitted, table: Prepared, seed: int) -> Directions | None:
         e.source_,
         tuple(c for c in e.columns_ if c in e.source_),
         seed,
+        frozenset(note.name for note in e.notes_ if note.kind == "category"),
     )
 
 

@@ -16,6 +16,7 @@ from gradfeat.models.gradient_features.found_features import FoundFeatures
 from gradfeat.table.fitting import Fitted, predictions
 from gradfeat.table.prepared import Prepared
 from gradfeat.table.results import (
+    Bars,
     ColumnGroup,
     Directions,
     FirstStep,
@@ -136,8 +137,12 @@ def directions(
     source: tuple[str, ...],
     columns: tuple[str, ...],
     seed: int,
+    levels: frozenset[str] = frozenset(),
 ) -> Directions | None:
-    """Directions of a fitted gradfeat estimator on test rows X (n, d); None for a constant fit."""
+    """Directions of a fitted gradfeat estimator on test rows X (n, d); None for a constant fit.
+
+    `levels` are the columns with an encoded column a level.
+    """
     values, low, high, number = spectrum_bands(model, X, seed)
     if number.estimate == 0:
         return None
@@ -154,7 +159,7 @@ def directions(
         encoded=encoded,
         columns=columns,
         loadings=loadings,
-        folded=fold(loadings, source, columns),
+        bars=bars_of(model, loadings, encoded, source, levels),
         importances=importances,
         eigenvalues=values,
         eigenvalues_low=low,
@@ -162,6 +167,40 @@ def directions(
         n_effective=number,
         projections=Z,
     )
+
+
+def bars_of(
+    model: Any,
+    loadings: Floats,
+    encoded: tuple[str, ...],
+    source: tuple[str, ...],
+    levels: frozenset[str],
+) -> Bars:
+    """A bar a number and a level, and one without a sign for a column of hashed texts.
+
+    A level's is the position along a direction of a row with that level and the mean of all other
+    columns: its standardised 0/1 columns times their loadings.
+    """
+    owner = np.array(source)
+    names: list[str] = []
+    weights: list[Floats] = []
+    signed: list[bool] = []
+    for column in dict.fromkeys(source):
+        at = np.flatnonzero(owner == column)
+        own = [encoded[i] for i in at]
+        if column in levels:
+            rows = np.zeros((len(at), len(source)))
+            rows[np.arange(len(at)), at] = 1.0
+            found = model.standardised(rows)[:, at] @ loadings[at]
+            labels = [f"{column}: {name.removeprefix(column).strip('_') or name}" for name in own]
+        elif any(name[-1:].isdigit() for name in own) and len(at) > 2:
+            found, labels = np.linalg.norm(loadings[at], axis=0)[None], [column]
+        else:
+            found, labels = loadings[at], own
+        names += labels
+        weights += [*found]
+        signed += [column in levels or len(labels) == len(at)] * len(labels)
+    return Bars(tuple(names), np.array(weights), tuple(signed))
 
 
 def first_step(fits: Sequence[Fitted], table: Prepared) -> FirstStep | None:
@@ -187,10 +226,13 @@ def described(
     leading = [found.leading(k) for k in range(found.n_directions)]
     shares = np.array([found.mass, found.low, found.high]) / outputs
     mass = [Interval(*(float(end) for end in shares[:, i])) for i in leading]
+    folded = fold(found.directions[:, leading], source, columns)
+    signed = np.array([source.count(column) == 1 for column in columns], dtype=bool)
     return FirstStep(
         method=name,
         columns=columns,
-        folded=fold(found.directions[:, leading], source, columns),
+        folded=np.where(signed[:, None], folded, np.abs(folded)),
+        signed=tuple(signed.tolist()),
         mass=tuple(mass),
         parts=tuple(_part(found, k) for k in range(found.n_directions)),
         p=found.p / outputs,

@@ -64,11 +64,25 @@ class Verdict:
 
 
 @dataclass(frozen=True)
+class Bars:
+    """What directions are made of, a bar each: ``weights`` (b, r) of ``names`` (b,).
+
+    A number has the weight of its standardised column, which is how far one standard deviation
+    moves a row; a level how far it lies from the average row. Texts, of which nothing is more or
+    less, have a size and no sign (``signed``).
+    """
+
+    names: tuple[str, ...]
+    weights: np.ndarray
+    signed: tuple[bool, ...]
+
+
+@dataclass(frozen=True)
 class Directions:
     """What the best learned-feature method reads from the inputs.
 
-    ``loadings`` (d, r) are in standardised encoded columns, ``folded`` (p, r) signed and summed
-    back to the p original columns, ``importances`` (p,) the share of AGOP on each of them.
+    ``loadings`` (d, r) are in standardised encoded columns, ``bars`` what people are shown of them,
+    ``importances`` (p,) the share of AGOP on each of them.
     ``eigenvalues`` (d,) of the AGOP, normalised to sum 1, decreasing, with bootstrap bands.
     ``projections`` (n_test, 2) of the test rows on the first two directions.
     """
@@ -77,7 +91,7 @@ class Directions:
     encoded: tuple[str, ...]
     columns: tuple[str, ...]
     loadings: np.ndarray
-    folded: np.ndarray
+    bars: Bars
     importances: np.ndarray
     eigenvalues: np.ndarray
     eigenvalues_low: np.ndarray
@@ -126,7 +140,8 @@ class FirstStep:
     """What the first gradients of random neurons point along, in the training rows.
 
     One entry a direction, largest mass first: ``folded`` (p, q) signed weights of the standardised
-    columns in what a neuron reads, summed back to the p original columns; ``mass`` the share of
+    columns in what a neuron reads, summed back to the p original columns (without a sign where a
+    column is encoded as several, ``signed``); ``mass`` the share of
     random neurons that point along it, with its 95 % interval over neurons; ``parts`` the rows
     that these neurons fire on. ``p`` and ``width`` are the least mass and the cone asked for,
     ``short`` and ``unexplained`` the shares of neurons with too short a gradient and in no cone,
@@ -146,6 +161,7 @@ class FirstStep:
     short: float
     rows: int
     outputs: int = 1
+    signed: tuple[bool, ...] = ()
 
 
 @dataclass(frozen=True)

@@ -79,6 +79,7 @@ def screen(
     remarks = [
         *([f"Left out, the same in every row: {_names(same)}."] if same else []),
         *_about_identifiers(identifiers, bool(left_out)),
+        *_about_order(inputs, others, alone, target, rows),
         *_about_leaks(inputs, others, alone, y, target, classes),
         *_about_copies(selected(inputs, others)),
     ]
@@ -145,12 +146,21 @@ def _identifier(column: pd.Series, name: str, rows: int, alone: float) -> str:
     if not is_numbers(column):
         words = f"{said}, such as {str(known.iloc[0])!r}"
         return words if column.dtype.kind in "OUST" and _one_word(known) else ""
-    if alone > NO_USE or distinct < len(known) or not (known % 1 == 0).all():
+    if alone > NO_USE or not _all_different(known):
         return ""
-    low, high = int(known.min()), int(known.max())
-    if 0.9 * rows <= high - low + 1 <= 1.05 * rows:
-        return f"it numbers the rows, {low:,} to {high:,}"
+    if _numbers_rows(known, rows):
+        return f"it numbers the rows, {int(known.min()):,} to {int(known.max()):,}"
     return f"{said}, and it is called {name!r}" if _ID_NAME.search(name) else ""
+
+
+def _all_different(known: pd.Series) -> bool:
+    """Whether they are whole numbers of which none comes twice."""
+    return len(known) > 0 and bool(known.is_unique and (known % 1 == 0).all())
+
+
+def _numbers_rows(known: pd.Series, rows: int) -> bool:
+    """Whether different whole numbers, of a sample perhaps, count the rows of the table."""
+    return 0.9 * rows <= known.max() - known.min() + 1 <= 1.05 * rows
 
 
 def _one_word(known: pd.Series) -> bool:
@@ -167,6 +177,19 @@ def _about_identifiers(found: Mapping[str, str], left_out: bool) -> list[str]:
     each = [f"{name!r} is {said}: {why}; {how}." for name, why in [*found.items()][:NAMED]]
     more = [*found][NAMED:]
     return [*each, f"So are {_names(more)}."] if more else each
+
+
+def _about_order(
+    inputs: pd.DataFrame, names: Sequence[str], alone: Mapping[str, float], target: str, rows: int
+) -> list[str]:
+    """Numbers of rows that explain the target, as in a file that is sorted by it."""
+    numbers = [n for n in names if alone[n] > NO_USE and is_numbers(column_of(inputs, n))]
+    return [
+        f"{name!r} numbers the rows and alone explains {percent(alone[name])} of {target!r}: if "
+        f"the file is sorted, it gives the answer away; --ignore {name!r} leaves it out."
+        for name in numbers
+        if _all_different(column_of(inputs, name)) and _numbers_rows(column_of(inputs, name), rows)
+    ]
 
 
 def _about_leaks(
