@@ -29,16 +29,28 @@ class TableEncoder:
     ========================  ===================================================================
     numbers                   themselves; missing: the median of the training rows
     truth values, two levels  0 and 1; missing or unseen: the more frequent of the two
-    3 to 40 levels            one 0/1 column a level; missing or unseen: all of them 0
+    some levels               one 0/1 column a level; missing or unseen: all of them 0
     more levels, free text    8 min-hash numbers (similar text, similar numbers); missing: median
     dates                     seconds, year, and month, day, weekday and hour on a circle;
                               missing: median
+    times of day              seconds since midnight, and the hour on a circle; missing: median
+    durations                 seconds; missing: median
     ========================  ===================================================================
 
-    A column with at least 5 % missing training rows (other than 3 to 40 levels, where the zero
+    A column with at least 5 % missing training rows (other than of levels, where the zero
     row says it) also gets a 0/1 column ``<name>_missing``. Encoded columns that do not vary over
-    the training rows are left out. Levels are compared as text: 1, 1.0, "1" and a category of 1
-    are the same. "More levels" begins at half the number of rows if that is below 40.
+    the training rows are left out.
+
+    Text is numbers where it mostly is: markers such as ``?``, ``-`` and ``n/a`` aside, at most one
+    cell in ten is something else (a single one of four or more), and these cells are no codes:
+    ``1A`` or ``3+`` in several rows beside whole numbers, or a word in several rows beside at most
+    20 of them, make a column of levels. Separators, a unit of money and per cent are found from
+    the whole column, and so is which of two numbers is the day of a date. Whole numbers of one
+    width with leading zeros are codes where they are few enough to be levels. What the plan of a
+    column cannot read is missing, and counted. Up to 40 levels have a column each, up to 200 where
+    there are ten rows a level, and half as many as rows at most; they are compared as text, and
+    case counts only where nothing else tells two of them apart: 1, 1.0, "1" and a category of 1
+    are the same. A column of pandas' categories stays levels where they are few enough.
 
     Parameters
     ----------
