@@ -151,3 +151,16 @@ def test_words_of_a_step_come_between_its_passes():
     steps.tell("setting 2")
     steps(Tick("moments", 1, 2, 0.0, 10))
     assert told[1] == ("Kernel ridge", 0.5, "setting 2")
+
+
+def test_a_diagnosis_ends_its_searches_in_time(monkeypatch):
+    from gradfeat.interface import diagnose as module
+    from gradfeat.maths.deadline import deadline_passed
+
+    seen = []
+    monkeypatch.setattr(module, "diagnose_table", lambda *_: seen.append(deadline_passed()))
+    frame = pd.DataFrame(np.random.default_rng(0).standard_normal((60, 2)), columns=["a", "y"])
+    clock = Clock()
+    for seconds in (100.0, 0.0):
+        module.diagnose(frame, "y", time=seconds, deadline=Deadline.after(seconds, clock))
+    assert seen == [False, True]

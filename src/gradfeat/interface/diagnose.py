@@ -16,6 +16,7 @@ from rich.console import RenderableType
 from gradfeat.interface.open import given
 from gradfeat.interface.page import PageOf
 from gradfeat.interface.plain_values import finite
+from gradfeat.maths.deadline import Deadline, within
 from gradfeat.reports import (
     diagnosis_contents,
     diagnosis_text,
@@ -24,6 +25,7 @@ from gradfeat.reports import (
 )
 from gradfeat.rows.sources.tables import held
 from gradfeat.rows.sources.text_options import text_options
+from gradfeat.table.budgets import quickest_threads, reserve
 from gradfeat.table.diagnose import diagnose as diagnose_table
 from gradfeat.table.diagnosis import DiagnosisReport
 from gradfeat.table.diagnosis_rows import DiagnosisRequest
@@ -108,6 +110,7 @@ def diagnose(
     target: str,
     *,
     task: Literal["auto", "regression", "classification"] = "auto",
+    time: float = 60.0,
     seed: int = 0,
     separator: str | None = None,
     comment: str | None = None,
@@ -116,6 +119,7 @@ def diagnose(
     missing: Sequence[str] = (),
     dates: DateOrder = "",
     progress: Told = silent,
+    deadline: Deadline | None = None,
     command: str = "",
 ) -> Diagnosis:
     """Say what kind of signal a table holds: its degrees, directions, and the rows it needs.
@@ -128,6 +132,8 @@ def diagnose(
         Column to predict.
     task : {"auto", "regression", "classification"}
         What the target is.
+    time : float
+        Seconds to spend, all in: searches of models end in time for the page.
     seed : int
         Of every random draw.
     separator, comment, header, encoding : optional
@@ -140,6 +146,8 @@ def diagnose(
         How dates such as 3/4/2021 are read where the column does not tell.
     progress : callable (str, float, str), optional
         Told the name of a step, the share of the work that is done, and further words.
+    deadline : Deadline, optional
+        When these seconds are over; left out: counted from this call.
     command : str
         How the diagnosis can be had again, in words of the page; left out: this call.
 
@@ -160,7 +168,7 @@ def diagnose(
     >>> found.directions.index[found.directions["direction1"].abs().argmax()]
     'a'
     """
-    steps, asked = Steps(progress), given(table)
+    steps, asked = Steps(progress, deadline or Deadline.after(time)), given(table)
     text = text_options(separator, comment, header, encoding)
     steps.begin("Reading", 0.0)
     rows, _ = asked.open(RunOptions(stream=False), replace(text, wanted=(target,)))
@@ -168,7 +176,11 @@ def diagnose(
     written = {"separator": separator, "comment": comment, "header": header, "encoding": encoding}
     missing = tuple(missing)
     options: dict[str, Any] = {"task": task, "seed": seed, "dates": dates}
-    words = command or asked.call(diagnose, target, **options, **written, missing=missing)
+    words = command or asked.call(
+        diagnose, target, time=time, **options, **written, missing=missing
+    )
     request = DiagnosisRequest(asked.name, target, command=words, missing=missing, **options)
     frame = held(declared(rows, missing))
-    return Diagnosis(diagnose_table(frame, request, steps, rows))
+    until = steps.deadline.before(reserve(time, frame.shape[1], steps.busy))
+    with within(until, steps.tell), quickest_threads():
+        return Diagnosis(diagnose_table(frame, request, steps, rows))

@@ -95,6 +95,12 @@ def diagnose(
     out: Annotated[Path, typer.Option(help="Folder for report and results.")] = Path(
         "gradfeat-diagnosis"
     ),
+    time: Annotated[
+        float,
+        typer.Option(
+            help="Seconds to spend, all in: reading, tests, models and page.", min=1.0, max=LONGEST
+        ),
+    ] = 60.0,
     seed: Annotated[int, typer.Option(help="Of every random draw.", min=0, max=LARGEST_SEED)] = 0,
     separator: Separator = None,
     comment: Comment = None,
@@ -104,12 +110,15 @@ def diagnose(
     dates: Dates = None,
 ) -> None:
     """Say what kind of signal a table holds: its degrees, directions, and the rows it needs."""
+    deadline = Deadline.after(time)  # what is imported now takes time too
     from gradfeat.cli.table.fit import diagnose_table
 
     diagnose_table(
         data,
         target,
         out,
+        time=time,
+        deadline=deadline,
         task=task.value,
         seed=seed,
         command=_command(),
