@@ -130,8 +130,11 @@ def test_bounds_claims_fail_on_a_loss_below_the_bound(tables):
 def test_real_and_mixed_claims_fail_on_the_reverse(tables):
     real = tables["shi22-real"].copy()
     real["concentration_2"] = real["concentration_0"]
+    real["resultant_2"] = 0.0  # one cluster: the other side has no neurons
     real["accuracy"] = 0.5
     assert outcomes("shi22-real", real) == ["fails"] * 3
+    scattered = tables["shi22-real"].assign(accuracy=0.99, resultant_last=0.2)
+    assert outcomes("shi22-real", scattered)[2] == "fails"
     mix = tables["shi22-teacher-mix"].copy()
     mix["accuracy_real"], mix["accuracy_gaussian"] = 0.6, 0.9
     mix["steps_to_80_real"], mix["steps_to_80_gaussian"] = 50.0, 5.0

@@ -42,36 +42,36 @@ def right():
 
 
 def test_every_claim_holds_of_theory_itself(right):
-    assert outcomes(right) == ["holds"] * 6
+    assert outcomes(right) == ["holds"] * 5
 
 
 @pytest.mark.parametrize("metric", ["training_loss", "test_error"])
 def test_claims_on_neurons_fail_where_they_are_3_percent_off(right, metric):
-    found = outcomes(right.assign(**{metric: 1.03 * right[metric]}), 0, 1, 3)
-    assert found == ["fails"] * 3
+    found = outcomes(right.assign(**{metric: 1.03 * right[metric]}), 0, 2)
+    assert found == ["fails"] * 2
 
 
 def test_claims_on_the_equivalent_fail_where_it_is_3_percent_off(right):
     name = equivalence.EQUIVALENT + "training_error"
-    assert outcomes(right.assign(**{name: 0.97 * right[name]}), 2, 3) == ["fails"] * 2
+    assert outcomes(right.assign(**{name: 0.97 * right[name]}), 1, 2) == ["fails"] * 2
 
 
-def test_one_percent_is_contradicted_by_standard_errors_alone(right):
-    found = outcomes(right.assign(test_error=1.01 * right["test_error"]), 0, 1)
-    assert found == ["fails", "holds"]
+def test_one_percent_is_within_the_margin(right):
+    found = outcomes(right.assign(test_error=1.01 * right["test_error"]), 0)
+    assert found == ["holds"]
 
 
 @pytest.mark.parametrize("before", ["", equivalence.EQUIVALENT])
 def test_descent_claims_fail_on_a_flat_curve(right, before):
     name = before + "test_error"
     flat = right[name].where(right["lam"] != equivalence.SMALL, 2.0 + 1e-4 * right["seed"])
-    assert outcomes(right.assign(**{name: flat}), 4, 5) == ["fails"] * 2
+    assert outcomes(right.assign(**{name: flat}), 3, 4) == ["fails"] * 2
 
 
 def test_the_claim_of_the_peak_fails_where_it_is_beside_n_equal_n(right):
     beside = right["psi"] == 0.9 * equivalence.PHI
     moved = right.assign(test_error=right["test_error"].where(~beside, 99.0))
-    assert outcomes(moved, 4) == ["fails"]
+    assert outcomes(moved, 3) == ["fails"]
 
 
 @pytest.mark.parametrize(

@@ -43,7 +43,7 @@ def outcomes(table: pd.DataFrame) -> list[str]:
 
 
 def test_claims_hold_on_what_theory_predicts(predicted):
-    assert outcomes(predicted) == ["holds"] * 10
+    assert outcomes(predicted) == ["holds"] * 11
 
 
 def test_claims_on_columns_and_predictions_fail_a_fifth_away(predicted):
@@ -73,6 +73,10 @@ def test_the_claim_on_reused_rows_fails_where_they_change_nothing(predicted):
     wrong = predicted.copy()
     wrong.loc[wrong["sample"] == "same", ["loss_gain", "test_gain"]] = 0.03
     assert outcomes(wrong)[9] == "fails"
+
+
+def test_the_claim_on_the_second_columns_constant_fails_for_a_gradient_of_rank_one(predicted):
+    assert outcomes(predicted.assign(own_to_shared=1e-4 * predicted["seed"]))[10] == "fails"
 
 
 def test_comparisons_fail_on_the_other_side():

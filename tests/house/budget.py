@@ -23,7 +23,7 @@ HOUSE: Final = Room(71_000, 460)
 
 ROOMS: Final = {
     "": Room(80, 1),
-    "catalogue": Room(8_900, 41),
+    "catalogue": Room(8_960, 41),
     "cli": Room(3_900, 36),
     "diagnostics": Room(1_480, 10),
     "drawing": Room(730, 8),

@@ -121,7 +121,12 @@ def test_too_little_is_not_enough_evidence(values, words):
 def test_no_rows_is_not_enough_evidence_but_wrong_names_are_errors():
     assert above("a", 0, {"n": 7})(table([1.0, 2.0])).words == "a: no rows match"
     empty = pd.DataFrame(columns=["n", "seed"])
-    checks = [above("a", 0), each("n", above("a", 0)), ordered("a", "n"), agrees("a", "b")]
+    checks = [
+        above("a", 0),
+        each("n", above("a", 0)),
+        ordered("a", "n"),
+        agrees("a", "b", margin=1.0),
+    ]
     for check in [*checks, greater("a", {"n": 1}, {"n": 2}), every()]:
         assert check(empty).outcome == "not enough evidence"
     for check in [above("a", 0, {"m": 1}), ordered("a", "m"), each("m", above("a", 0))]:
@@ -187,27 +192,26 @@ def test_theory_is_held_against_every_cell():
     def wrong_at_two(n):
         return {"a": float(n) + (n == 2)}
 
-    assert agrees("a", right)(rows).outcome == "holds"
-    verdict = agrees("a", wrong_at_two)(rows)
+    verdict = agrees("a", wrong_at_two, margin=0.2)(rows)
     assert verdict.outcome == "fails"
     assert "at n=2" in verdict.words
-    assert agrees("a", wrong_at_two, {"n": [1, 3]})(rows).outcome == "holds"
+    assert agrees("a", wrong_at_two, {"n": [1, 3]}, margin=1.0)(rows).outcome == "holds"
     assert agrees("a", right, margin=0.01)(rows).outcome == "not enough evidence"
     assert agrees("a", right, margin=1.0)(rows).outcome == "holds"
-    assert agrees("a", lambda n: {"a": np.nan})(rows).outcome == "not enough evidence"  # noqa: ARG005
+    assert agrees("a", lambda n: {"a": np.nan}, margin=1.0)(rows).outcome == "not enough evidence"  # noqa: ARG005
     rows["theory"] = rows["n"] + 0.5
-    assert agrees("a", "theory")(rows).outcome == "fails"
+    assert agrees("a", "theory", margin=0.1)(rows).outcome == "fails"
 
 
 def test_agreement_without_spread_allows_rounding():
     rows = table([0.1 + 0.2] * 3)
-    assert agrees("a", lambda **cell: {"a": 0.3})(rows).outcome == "holds"  # noqa: ARG005
-    assert agrees("a", lambda **cell: {"a": 0.3001})(rows).outcome == "fails"  # noqa: ARG005
+    assert agrees("a", lambda **cell: {"a": 0.3}, margin=0.0)(rows).outcome == "holds"  # noqa: ARG005
+    assert agrees("a", lambda **cell: {"a": 0.3001}, margin=0.0)(rows).outcome == "fails"  # noqa: ARG005
 
 
-def test_a_true_theory_is_contradicted_about_as_often_as_its_level_says():
+def test_a_theory_at_its_margin_is_contradicted_about_as_often_as_its_level_says():
     rng, repetitions = np.random.default_rng(0), 500
-    check = agrees("a", lambda n: {"a": 0.0}, z=2.0)  # noqa: ARG005
+    check = agrees("a", lambda n: {"a": 0.0}, z=2.0, margin=0.0)  # noqa: ARG005
     failed = [check(table(list(rng.standard_normal(5)))).outcome for _ in range(repetitions)]
     share, true = failed.count("fails") / repetitions, 0.0455
     assert abs(share - true) < 3 * (true * (1 - true) / repetitions) ** 0.5

@@ -97,6 +97,56 @@ class Draw:
         )
 
 
+def test_limits_of_targets_with_a_mean():
+    # lambda b^T G^{-1} b with the column c_1^2 |beta| u + 4 c_2^2 c_{*0}, worked out by hand.
+    sigma = SIGMAS["centred relu"].activation
+    for coefficients, loss, test in (((0.0, 1.0), 0.0839, 0.482), ((0.5, 1.0), 0.138, 0.842),
+                                     ((1.0, 1.0), 0.311, 2.01)):  # fmt: skip
+        found = limit_errors(0.5, 2 / 3, 0.01, sigma, Teacher(coefficients), degree=[0, 1])
+        gains = parts(found)[:, 0] - parts(found)[:, 1]
+        assert gains[0] == pytest.approx(loss, abs=5e-4)
+        assert gains[2] == pytest.approx(test, rel=3e-3)
+    told = predict_error(0.5, 2 / 3, sigma, Teacher((1.0, 1.0)), n=1000, alpha=0.2, penalty=0.01)
+    share = 1 - told.errors.test_error / told.random_features.test_error
+    assert share == pytest.approx(0.57, abs=0.01)
+    assert "a constant, which finds the target's mean" in told.regime
+
+
+def test_an_activation_without_a_slope_finds_the_mean_alone():
+    square = Polynomial((-1.0, 0.0, 1.0))  # c_1 = 0, c_2 = 1
+    for mean in (0.0, 0.7):
+        teacher = Teacher((mean, 1.0, 0.3), NOISE)
+        found = limit_errors(PHI, PSI, LAM, square, teacher, degree=[0, 1, 2])
+        carried = random_feature_errors(
+            PHI, PSI, LAM, Polynomial((0.0, 0.0, 1.0)), Teacher((mean, 1.0, 0.3), NOISE)
+        )
+        np.testing.assert_allclose(parts(found)[:, 1], parts(carried), rtol=1e-9)
+        np.testing.assert_allclose(parts(found)[:, 2], parts(carried), rtol=1e-9)
+        told = predict_error(PHI, PSI, square, teacher, n=1000, alpha=0.2)
+        assert ("no more of the target than its mean" in told.regime) == (mean > 0)
+
+
+@pytest.mark.parametrize("name", GRID)
+def test_gradients_hold_their_neurons_as_simulated(name):
+    # G_j/a_j against w_j, its squared norm, and its component along b.
+    n, sigma = 300, GRID[name]
+    for teacher in (TEACHERS[-1], THIN[1]):
+        draws = []
+        for seed in range(12):
+            one = Draw.of(n, seed)
+            rows = one.step(sigma, teacher) / one.a[:, None]
+            own = (rows * one.W).sum(1)
+            draws.append([own.mean(), np.square(rows).sum(1).mean(), (rows @ one.b).mean()])
+        beta = gradient_direction(PHI, sigma.activation, teacher)
+        slope = float(sigma.activation.hermite_coefficients(1)[1])
+        square = (
+            slope**2 * beta.norm_squared + beta.stretch**2 + own_power(PHI, beta, sigma.activation)
+        )
+        expected = np.array([beta.stretch, square, slope * teacher.linear])
+        # Sums of labels with heavy tails: 3 % of order 10/n.
+        assert (z_score(np.array(draws), expected, 0.03) < 4).all()
+
+
 def simulated(name: str, teachers: list[Teacher], n: int, draws: int) -> np.ndarray:
     """Errors without and after a step: (draws, teachers, 2, 3)."""
     sigma = GRID[name]
@@ -167,21 +217,6 @@ def test_gains_of_targets_with_a_mean_at_1000_rows(coefficients, seen):
     assert plain - stepped == pytest.approx(seen, rel=0.03)
 
 
-def test_limits_of_targets_with_a_mean():
-    # lambda b^T G^{-1} b with the column c_1^2 |beta| u + 4 c_2^2 c_{*0}, worked out by hand.
-    sigma = SIGMAS["centred relu"].activation
-    for coefficients, loss, test in (((0.0, 1.0), 0.0839, 0.482), ((0.5, 1.0), 0.138, 0.842),
-                                     ((1.0, 1.0), 0.311, 2.01)):  # fmt: skip
-        found = limit_errors(0.5, 2 / 3, 0.01, sigma, Teacher(coefficients), degree=[0, 1])
-        gains = parts(found)[:, 0] - parts(found)[:, 1]
-        assert gains[0] == pytest.approx(loss, abs=5e-4)
-        assert gains[2] == pytest.approx(test, rel=3e-3)
-    told = predict_error(0.5, 2 / 3, sigma, Teacher((1.0, 1.0)), n=1000, alpha=0.2, penalty=0.01)
-    share = 1 - told.errors.test_error / told.random_features.test_error
-    assert share == pytest.approx(0.57, abs=0.01)
-    assert "a constant, which finds the target's mean" in told.regime
-
-
 @pytest.mark.parametrize("name", GRID)
 @pytest.mark.parametrize("teacher", TEACHERS, ids=lambda t: str(t.coefficients))
 def test_finite_steps_of_huge_networks_are_on_the_stairs(name, teacher):
@@ -194,27 +229,6 @@ def test_finite_steps_of_huge_networks_are_on_the_stairs(name, teacher):
             limit = limit_errors(PHI, PSI, LAM, sigma, teacher, degree=degree, residual=residual)
             # The next power of eta a, and the last spike's inverse square: small powers of n.
             np.testing.assert_allclose(parts(huge), parts(limit), rtol=1e-2)
-
-
-@pytest.mark.parametrize("name", GRID)
-def test_gradients_hold_their_neurons_as_simulated(name):
-    # G_j/a_j against w_j, its squared norm, and its component along b.
-    n, sigma = 300, GRID[name]
-    for teacher in (TEACHERS[-1], THIN[1]):
-        draws = []
-        for seed in range(12):
-            one = Draw.of(n, seed)
-            rows = one.step(sigma, teacher) / one.a[:, None]
-            own = (rows * one.W).sum(1)
-            draws.append([own.mean(), np.square(rows).sum(1).mean(), (rows @ one.b).mean()])
-        beta = gradient_direction(PHI, sigma.activation, teacher)
-        slope = float(sigma.activation.hermite_coefficients(1)[1])
-        square = (
-            slope**2 * beta.norm_squared + beta.stretch**2 + own_power(PHI, beta, sigma.activation)
-        )
-        expected = np.array([beta.stretch, square, slope * teacher.linear])
-        # Sums of labels with heavy tails: 3 % of order 10/n.
-        assert (z_score(np.array(draws), expected, 0.03) < 4).all()
 
 
 def outliers(name: str, teacher: Teacher) -> np.ndarray:
@@ -298,17 +312,3 @@ def test_unpenalised_columns_gain_what_simulated_ones_do(name):
         draws = np.array(gains)
         left = draws[:, :1] - np.array([[0.0, 1.0]]) * draws[:, 1:]
         assert (z_score(left, np.array([plain, beside]), 0.06) < 4).all()
-
-
-def test_an_activation_without_a_slope_finds_the_mean_alone():
-    square = Polynomial((-1.0, 0.0, 1.0))  # c_1 = 0, c_2 = 1
-    for mean in (0.0, 0.7):
-        teacher = Teacher((mean, 1.0, 0.3), NOISE)
-        found = limit_errors(PHI, PSI, LAM, square, teacher, degree=[0, 1, 2])
-        carried = random_feature_errors(
-            PHI, PSI, LAM, Polynomial((0.0, 0.0, 1.0)), Teacher((mean, 1.0, 0.3), NOISE)
-        )
-        np.testing.assert_allclose(parts(found)[:, 1], parts(carried), rtol=1e-9)
-        np.testing.assert_allclose(parts(found)[:, 2], parts(carried), rtol=1e-9)
-        told = predict_error(PHI, PSI, square, teacher, n=1000, alpha=0.2)
-        assert ("no more of the target than its mean" in told.regime) == (mean > 0)

@@ -195,7 +195,7 @@ def theory(
 def _near(method: str, margin: float) -> Check:
     """Is test_error/theory within 1 +- margin in each cell, at 2 standard errors?"""
     where = {"method": method, "d": [200, 400]}
-    check = agrees("test_error", lambda: {"test_error": 1.0}, where, 2.0, margin)
+    check = agrees("test_error", lambda: {"test_error": 1.0}, where, 2.0, margin=margin)
     names = (
         *("method", "activation", "p", "d"),
         *("rows_per_input", "neurons_per_input", "step_scale", "noise"),
@@ -230,7 +230,7 @@ def figure(table: pd.DataFrame, theory_table: pd.DataFrame | None) -> Figure:
 
 
 def _panel(ax: Axes, rows: pd.DataFrame, lines: bool, activation: str, p: int) -> None:
-    title = f"Only √n beats linear: {activation}, p = {p}"
+    title = f"Test error against d: {activation}, p = {p}"
     style.dress(ax, title, "number of inputs d", r"test error $E(y-f)^2$")
     style.grid(ax)
     for place, (mark, method) in enumerate(

@@ -149,7 +149,10 @@ def figure(table: pd.DataFrame, theory_table: pd.DataFrame | None) -> Figure:
     """Loss against n, a colour a method; edges d^2 and d^p of the kernels' staircase."""
     fig, (ax,) = panels(1, 1, (6.4, 4.2))
     style.dress(
-        ax, "What n rows teach", "number of training rows n", r"test loss $E(f-f^*)^2 / E f^{*2}$"
+        ax,
+        "Test error against sample size",
+        "number of training rows n",
+        r"test loss $E(f-f^*)^2 / E f^{*2}$",
     )
     style.grid(ax)
     marks = dict(zip(NAMES, style.class_marks(tuple(NAMES.values())), strict=True))
@@ -229,7 +232,7 @@ EXPERIMENT = Experiment(
         Claim(
             "From n = 10^3 on the NTK without bias loses what its eigenvalues predict, within 0.1.",
             "Simon et al. 2021; Damian22, section 1 on kernels",
-            agrees("loss", theory, {"method": "ntk without bias", **FROM_1000}, 2.0, 0.1),
+            agrees("loss", theory, {"method": "ntk without bias", **FROM_1000}, 2.0, margin=0.1),
         ),
     ),
 )

@@ -161,9 +161,9 @@ EXPERIMENT = Experiment(
     figure=figure,
     claims=(
         Claim(
-            "Pretrained on n = 1 or n = d rows, the features learn nothing of the new target from"
-            " N = 100 to 3,000 (loss above 0.9).",
-            "Damian22, the transfer experiment",
+            "Pretrained on n = 1 or n = d rows, the features learn nothing of the new target at any"
+            " N from 10 to 3,000 = 3 d^3 (loss above 0.9); the talk says until N = d^3.",
+            "Damian22, the transfer experiment (n = d^0, d^1)",
             every(
                 *(above("loss", 0.9, {"d": 10, "power": k, "N": N}) for k in (0, 1) for N in ROWS)
             ),

@@ -58,6 +58,7 @@ def batch(
     k <= l, where l is how many powers a step n^alpha adds in the limit; nan where there is none, on
     the edges and above 4. *_share is the network's gain over it, with less noise than either.
 
+    own_to_shared is |G|^2 beside beta over |G beta|^2/|beta|^2, which is kappa.
     With the residual y all is the mean over the start a and its mirror image -a.
     """
     at_most(MOST_ALPHA, alpha=max(alpha))
@@ -69,8 +70,9 @@ def _of_seed(seed: StepSeed, n: int, alpha: list[float]) -> list[Numbers]:
     columns = [columns_at(one) for one in alpha]
     beside = seed.columns(max(columns))
     after = seed.networks([n**one for one in alpha])
+    shared = {"own_to_shared": seed.own_to_shared()}
     return [
-        own | _gains(own, beside[0], beside[degree] if degree else UNKNOWN)
+        shared | own | _gains(own, beside[0], beside[degree] if degree else UNKNOWN)
         for own, degree in zip(after, columns, strict=True)
     ]
 
@@ -99,7 +101,8 @@ def theory(
     degree = columns_at(alpha)
     column = setup.column_gain(degree) if degree and sample == "fresh" else UNKNOWN
     plain = setup.plain()
-    return {name: plain[name] - gain[name] for name in METRICS} | _with_shares(gain, column)
+    after = {name: plain[name] - gain[name] for name in METRICS}
+    return {"own_to_shared": setup.own_to_shared()} | after | _with_shares(gain, column)
 
 
 def limit(alpha: float, **cell: Any) -> Numbers:
@@ -119,10 +122,10 @@ def figure(table: pd.DataFrame, theory_table: pd.DataFrame | None) -> Figure:
     many = 3 if len(shared) else 2
     fig, axes = panels(many, many, (4.4, 4.0))
     for ax, metric, title in (
-        (axes[0], "loss", "Training loss: settings part after 1/4"),
-        (axes[1], "test", "The test error parts there too"),
+        (axes[0], "loss", "Reduction in training loss"),
+        (axes[1], "test", "Reduction in test error"),
     ):
-        label = f"{'training loss' if metric == 'loss' else 'test error'} gained"
+        label = f"{'training loss' if metric == 'loss' else 'test error'} reduced by"
         style.dress(ax, title, r"$\alpha$, step size $\eta = n^\alpha$", label)
         _gained(ax, rows, metric, theory_table is not None)
     if len(shared):
@@ -218,8 +221,8 @@ def _one_column(table: pd.DataFrame, rows: pd.DataFrame) -> pd.DataFrame:
 
 
 def _shares(ax: Axes, own: pd.DataFrame, theory_too: bool) -> None:
-    title = "At these n the limit is far"
-    style.dress(ax, title, "rows n", "training loss gained, of the column's")
+    title = "Finite n against the limit"
+    style.dress(ax, title, "rows n", "of one unpenalised feature's")
     style.grid(ax, "y")
     alphas = sorted({*own["alpha"]})
     marks = style.class_marks(("", "", *(f"step n^{a:g}" for a in alphas)))[2:]
@@ -246,7 +249,7 @@ def _words(rows: pd.DataFrame) -> str:
         f"training loss is {setup.plain()['loss']:.3f} and test error {setup.plain()['test']:.3f}. "
         "Columns: ridge on $F_0$ and $(X\\beta)^{\\circ k}$ without penalty, k up to the limit's. "
         f"Points: {over_seeds(rows)}; solid: prediction; dashed: limit, its columns as printed; "
-        "dotted: with the constant that a network adds to its squares."
+        "dotted: limit including the constant part of the He_2 feature."
     )
 
 
@@ -255,8 +258,12 @@ TALK: Final = {"residual": "y", "sample": "fresh", "lam": 0.01, "n": [1_000, 2_4
 ONE_COLUMN: Final = [0.1, 0.2]
 TWO_COLUMNS: Final = [0.3]
 STEPS: Final = [0.0, *ONE_COLUMN, *TWO_COLUMNS, 0.36, 0.45]
-#: A third of what the second column adds in the limit, (.1216 - .0629)/3.
-MARGIN: Final = 0.0196
+#: A third of what the second column adds in the limit, such as (.1216 - .0629)/3.
+MARGINS: Final = {"loss": 0.0196, "training": 0.0158, "test": 0.128}
+MARGIN: Final = MARGINS["loss"]
+#: Half of what a gradient of rank one, without kappa, would gain more at alpha = .3: 8 to 10 %.
+RANK_ONE: Final = 0.045
+TRUE: Final = {"residual": "y - f0", "alpha": [0.1, 0.3]}
 #: The columns do not depend on alpha between two edges: one of each.
 ONCE: Final = {"setting": [1, 2], "alpha": [0.1, 0.3]}
 FIRST: Final = {**TALK, "setting": 1, "alpha": ONE_COLUMN}
@@ -273,6 +280,10 @@ def _settings_differ(alpha: list[float], rule: Rule, bound: str) -> Check:
     return each("alpha", check, {**TALK, "setting": [1, 2], "alpha": alpha})
 
 
+def _column(metric: str, margin: float) -> Check:
+    return agrees(f"column_{metric}_gain", theory, {**TALK, **ONCE}, margin=margin)
+
+
 def _reused(metric: str) -> Check:
     """The same rows for both stages against fresh ones."""
     return differs(metric, SAME, {**SAME, "sample": "fresh"}, over(0.0), "bound 0", times=3.0)
@@ -281,19 +292,23 @@ def _reused(metric: str) -> Check:
 CLAIMS: Final = (
     Claim(
         "Ridge on F_0 and X beta, then also (X beta)^2, gains .0629 and .1216 of the training loss"
-        " and .361 and .744 of the test error at setting 2: nothing contradicts within 3 standard"
-        " errors, there or at setting 1.",
+        " and .361 and .744 of the test error at setting 2, within a third of what the second adds;"
+        " so at setting 1.",
         "Moniri24, Theorems on the training loss and test error at l = 1, 2",
-        every(
-            *(agrees(f"column_{name}_gain", theory, {**TALK, **ONCE}) for name in METRICS),
-        ),
+        every(*(_column(name, MARGINS[name]) for name in METRICS)),
     ),
     Claim(
         "With a third degree, He_1 + .5 He_2 + .3 He_3 and noise of variance 1/4, one, two and"
-        " three columns gain .1038, .1399 and .1672 at lambda = .05: nothing contradicts within 3"
-        " standard errors.",
+        " three columns gain .1038, .1399 and .1672 at lambda = .05, within a third of what the"
+        " third adds.",
         "Moniri24, Theorems at l = 1, 2, continued to general l",
-        agrees("column_loss_gain", theory, {"setting": 3, "alpha": [0.1, 0.3, 0.36]}),
+        agrees(
+            "column_loss_gain",
+            theory,
+            {"setting": 3, "alpha": [0.1, 0.3, 0.36]},
+            2.0,
+            margin=0.0091,
+        ),
     ),
     Claim(
         "At alpha = .1 and .2 the network gains of the training loss what is predicted at this n,"
@@ -312,9 +327,10 @@ CLAIMS: Final = (
         ordered("loss_share", "n", {**FIRST, "n": [500, *TALK["n"]]}),
     ),
     Claim(
-        "At alpha = .3, setting 2, the network gains within 10 % of the prediction at this n.",
+        "At alpha = .3, setting 2, the network gains within 4.5 % of the prediction at this n, half"
+        " of what a gradient of rank one would gain more.",
         "Moniri24, Theorem on the spectrum, with spikes of finite size",
-        near("loss_share", theory, 0.1, SECOND),
+        near("loss_share", theory, RANK_ONE, SECOND),
     ),
     Claim(
         "Settings 1 and 2 gain alike in the training loss at alpha = .1 and .2: within a third of"
@@ -328,12 +344,12 @@ CLAIMS: Final = (
         _settings_differ(TWO_COLUMNS, over(MARGIN), f"margin {MARGIN}"),
     ),
     Claim(
-        "A gradient of the residual y - f_0 has its own prediction: network and columns agree with"
-        " it within 3 standard errors.",
+        "A gradient of the residual y - f_0 has its own prediction: network and columns are nearer"
+        " to it than half of the way to that of the residual y.",
         "Moniri24, with f_0 in the residual",
         every(
-            agrees("loss_share", theory, {"residual": "y - f0", "alpha": [0.1, 0.3]}),
-            agrees("column_loss_gain", theory, {"residual": "y - f0", "alpha": [0.1, 0.3]}),
+            agrees("loss_share", theory, TRUE, 2.0, margin=0.06),
+            agrees("column_loss_gain", theory, {**TRUE, "alpha": 0.3}, 2.0, margin=0.0136),
         ),
     ),
     Claim(
@@ -344,6 +360,12 @@ CLAIMS: Final = (
             *(_reused(f"{name}_gain") for name in ("loss", "test")),
             *(near(f"{name}_gain", theory, 0.15, SAME) for name in ("loss", "test")),
         ),
+    ),
+    Claim(
+        "Beside its part along beta the gradient has kappa = .5 as much of its own, within 5 %: the"
+        " second column is u^2 + kappa, in print u^2.",
+        "Moniri24, Theorem on the spectrum, the rest of the rank-one gradient",
+        near("own_to_shared", theory, 0.05, {**TALK, "alpha": 0.3}),
     ),
 )
 

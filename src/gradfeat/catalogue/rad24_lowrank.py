@@ -147,7 +147,7 @@ def _error_panel(
 
     own = only(table, target=target)
     inputs = ", ".join(str(d) for (d,) in settings(own, "d"))
-    title = f"{TARGETS[target]}, d = {inputs}: the error falls"
+    title = f"{TARGETS[target]}, d = {inputs}: test error"
     style.dress(ax, title, "updates of M", "test MSE")
     style.grid(ax)
     for group in _groups(own):
@@ -169,7 +169,7 @@ def _alignment_panel(ax: Axes, table: pd.DataFrame, marks: dict[Group, style.Mar
     from matplotlib.ticker import MaxNLocator
 
     style.dress(
-        ax, "M turns to the true directions", "updates of M", "cosine of the worst direction"
+        ax, "Alignment of M with the truth", "updates of M", "cosine of the worst direction"
     )
     style.grid(ax)
     learned = table.loc[table["round"] > 0]

@@ -237,7 +237,7 @@ def _name_places(ax: Axes, table: pd.DataFrame) -> None:
 
 
 def _draw_masses(ax: Axes, table: pd.DataFrame, predicted: pd.DataFrame | None) -> None:
-    style.dress(ax, "Planted directions are above p, all else below", "", "share of neurons")
+    style.dress(ax, "Mass of planted and of other directions", "", "share of neurons")
     floor = float(np.min(_columns(table, "p"))) / 4
     names = ("planted, b > 0", "planted or E[yx], b < 0", "largest other", "no structure: largest")
     marks = style.class_marks(names)
@@ -271,7 +271,7 @@ def _columns(rows: pd.DataFrame, *names: str) -> tuple[np.ndarray, ...]:
 
 
 def _draw_losses(ax: Axes, table: pd.DataFrame) -> None:
-    style.dress(ax, "Trained loss: near OPT, far under the bound", "", "hinge loss, test rows")
+    style.dress(ax, "Trained loss, OPT and the bound", "", "hinge loss, test rows")
     marks = style.class_marks(("network", "random features", "NTK", "bound (C = 1, eps = 0)"))
     metrics = ("loss_network", "loss_features", "loss_ntk", "bound")
     for mark, metric, shift in zip(marks, metrics, (-9, -3, 3, 9), strict=True):

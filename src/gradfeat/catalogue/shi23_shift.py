@@ -170,7 +170,7 @@ def _thinned(values: np.ndarray) -> np.ndarray:
 
 def _times(ax: Axes, table: pd.DataFrame) -> None:
     style.dress(
-        ax, "Less structure, more steps", "share of rows without structure, p_uniform",
+        ax, "Steps to learn against structure", "share of rows without structure, p_uniform",
         "step from which 90 % are right",
     )  # fmt: skip
     for mark, rows in _groups(table):

@@ -34,11 +34,10 @@ def _predicted(theory: Theory, metric: str, row: Mapping[str, Any]) -> float:
             return float(theory(**own)[metric])
 
 
-def _rule(limits: Limits, margin: float | None, slack: float) -> Outcome:
-    if limits.low - slack > (margin or 0.0) or limits.high + slack < -(margin or 0.0):
+def _rule(limits: Limits, margin: float, slack: float) -> Outcome:
+    if limits.low - slack > margin or limits.high + slack < -margin:
         return "fails"
-    inside = margin is None or max(-limits.low, limits.high) <= margin + slack
-    return "holds" if inside else UNDECIDED
+    return "holds" if max(-limits.low, limits.high) <= margin + slack else UNDECIDED
 
 
 def agrees(
@@ -46,15 +45,15 @@ def agrees(
     theory: Theory,
     where: Where | None = None,
     z: float = 3.0,
-    margin: float | None = None,
+    *,
+    margin: float,
 ) -> Check:
     """Is the mean of the metric what theory predicts, in every matched cell?
 
     Rule: in each cell the interval of mean - prediction, with Student's t at the level of ±`z`
-    normal standard errors. Without `margin` it holds if the interval contains 0 and fails if not:
-    it says that nothing contradicts, not how near the two are. With `margin` it holds if the
-    interval lies within ±margin, fails if it lies outside, and is undecided between. The worst
-    cell is shown, the largest deviation among equals.
+    normal standard errors, holds if it lies within ±margin, fails if it lies outside, and is
+    undecided between: that nothing contradicts is no agreement. The worst cell is shown, the
+    largest deviation among equals.
 
     Parameters
     ----------
@@ -64,15 +63,15 @@ def agrees(
     where : mapping, optional
     z : float
         Standard errors; 3 is wrong in 0.3 % of true cells.
-    margin : float, optional
-        How near is near enough, in units of the metric.
+    margin : float
+        How near is near enough, in units of the metric: from theory or the source.
 
     Examples
     --------
     >>> import pandas as pd
     >>> table = pd.DataFrame({"n": [1, 1, 1], "seed": range(3), "loss": [0.9, 1.0, 1.1]})
-    >>> agrees("loss", lambda n: {"loss": 1.01 / n})(table).outcome
-    'holds'
+    >>> agrees("loss", lambda n: {"loss": 1.01 / n}, margin=0.6)(table).outcome
+    'not enough evidence'
     """
 
     def check(table: pd.DataFrame) -> Verdict:
@@ -86,9 +85,7 @@ def agrees(
     return check
 
 
-def _cell(
-    part: pd.DataFrame, metric: str, theory: Theory, level: float, margin: float | None
-) -> Verdict:
+def _cell(part: pd.DataFrame, metric: str, theory: Theory, level: float, margin: float) -> Verdict:
     values = by_seed(part, metric, None).to_numpy()
     row = {str(name): part[name].iloc[0] for name in part.columns}
     predicted = _predicted(theory, metric, row)
@@ -102,7 +99,7 @@ def _cell(
     numbers = f"{limits.estimate:+.4g} [{limits.low:.4g}, {limits.high:.4g}]"
     words = (
         f"mean {metric} - theory ({predicted:.4g}) {numbers} over {len(values)} seeds "
-        f"at {cell}; bound {margin or 0.0:.4g}"
+        f"at {cell}; bound {margin:.4g}"
     )
     outcome = _rule(limits, margin, slack)
     return Verdict(outcome, limits.estimate, limits.low, limits.high, words, len(values))

@@ -100,6 +100,20 @@ def worst(verdicts: Sequence[Verdict]) -> Verdict:
     return min(verdicts, key=lambda verdict: SEVERITY.index(verdict.outcome))
 
 
+def holding(table: pd.DataFrame, *claims: Claim) -> bool:
+    """Return whether all of these claims hold on a table: what a title may then state.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from gradfeat.lab import above
+    >>> learned = Claim("It learns.", "Figure 1", above("accuracy", 0.9))
+    >>> holding(pd.DataFrame({"seed": [0, 1], "accuracy": [0.99, 0.98]}), learned)
+    True
+    """
+    return all(claim.check(table).outcome == "holds" for claim in claims)
+
+
 def judge(experiment: Experiment, table: pd.DataFrame) -> list[tuple[Claim, Verdict]]:
     """Return each claim of an experiment with the verdict of a table.
 

@@ -200,6 +200,16 @@ class StepSetup:
         )  # fmt: skip
         return _named(plain - beside)
 
+    def own_to_shared(self) -> float:
+        """kappa: E|G_j|^2 beside c_1 a_j beta over that of c_1 a_j beta, in the limit."""
+        from gradfeat.maths.activations import CentredReLU
+        from gradfeat.theory.gradient_direction import gradient_direction, own_power
+
+        sigma = CentredReLU()
+        beta = gradient_direction(self.phi, sigma, self.teacher, self.weighting, self.N)
+        shared = float(sigma.hermite_coefficients(1)[1]) ** 2 * float(beta.norm_squared)
+        return float(own_power(self.phi, beta, sigma)) / shared
+
     def plain(self) -> Numbers:
         """Errors of random features in the limit."""
         return _named(_finite(self, 0.0))
@@ -268,6 +278,11 @@ class StepSeed:
         head, test = self.seen
         fit = feature_ridge(head.features(eta), self.lam).fit(self.head.y)
         return self._errors(fit, test.features(eta) @ fit.a)
+
+    def own_to_shared(self) -> float:
+        """|G|^2 beside beta over |G beta|^2/|beta|^2."""
+        along = float((self.step.G @ self.step.beta).square().sum() / self.step.beta.square().sum())
+        return float(self.step.G.square().sum()) / along - 1
 
     def columns(self, degree: int) -> list[Numbers]:
         """Errors of ridge on F_0 and no power of X beta, the first, ..., all up to `degree`."""

@@ -1,0 +1,109 @@
+"""Errors planted by `mutate.py`: the kinds that formulas and simulations of one step invite."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+
+@dataclass(frozen=True)
+class Mutation:
+    """`new` in the place of `old`, once, in a file of the package; `tests` should then fail."""
+
+    what: str
+    file: str
+    old: str
+    new: str
+    tests: tuple[str, ...]
+
+
+GRID = "tests/theory/test_coefficient_grid.py"
+DIRECTION = "tests/theory/test_gradient_direction.py"
+LIMIT = "tests/theory/test_one_step_errors.py"
+FINITE = "tests/theory/test_finite_step_errors.py"
+REUSED = "tests/theory/test_reused_sample_errors.py"
+SPECTRUM = "tests/theory/test_one_step_spectrum.py"
+STEPS = "tests/models/test_step_sizes.py"
+ERRORS = "tests/catalogue/test_catalogue_moniri24_errors.py"
+SERIES = "tests/theory/test_damian22_gradient.py"
+BOUNDS = "tests/theory/test_shi22_bounds.py"
+
+_DIRECTION, _COLUMNS = "theory/gradient_direction.py", "theory/column_gain.py"
+_RIDGE, _FINITE = "theory/ridge_errors.py", "theory/finite_step_errors.py"
+_RESOLVENT, _SPIKES = "theory/step_resolvent.py", "theory/step_spikes.py"
+_SPECTRUM, _REUSED = "theory/one_step_spectrum.py", "theory/reused_sample_errors.py"
+_STEP, _TRAINING = "models/step_sizes.py", "catalogue/shared/step_training.py"
+
+MUTATIONS: Final = (
+    Mutation("factor 2 of 2 c_2 c_*0", _DIRECTION, "2 * float(bend) * teacher.mean",
+             "float(bend) * teacher.mean", (GRID,)),
+    Mutation("sign of 2 c_2 c_*0", _DIRECTION, "2 * float(bend) * teacher.mean",
+             "-2 * float(bend) * teacher.mean", (GRID,)),
+    Mutation("mean of the target dropped", _DIRECTION, "2 * float(bend) * teacher.mean",
+             "0 * float(bend) * teacher.mean", (GRID,)),
+    Mutation("power of phi in |beta|^2", _DIRECTION, "+ phi * teacher.power",
+             "+ phi**2 * teacher.power", (DIRECTION,)),
+    Mutation("power of c_1 in W0^T a", _DIRECTION, "initial = gamma * slope",
+             "initial = gamma * slope**2", (DIRECTION,)),
+    Mutation("kappa dropped", _DIRECTION, "return np.asarray(phi) * direction.residual_power",
+             "return 0 * np.asarray(phi) * direction.residual_power", (FINITE, GRID)),
+    Mutation("rank-one part counted in kappa", _DIRECTION,
+             "excess = max(activation.derivative_second_moment() - slope**2, 0.0)",
+             "excess = activation.derivative_second_moment()", (FINITE, GRID)),
+    Mutation("factor 1/2 of a variance", _COLUMNS, "half = (stretch**2 + own) / 2",
+             "half = stretch**2 + own", (FINITE, GRID)),
+    Mutation("factorial dropped", _COLUMNS,
+             "moved[j + 2 * i] / math.factorial(i) / math.factorial(j)",
+             "moved[j + 2 * i] / math.factorial(j)", (GRID,)),
+    Mutation("c_1 dropped from the column", _COLUMNS,
+             "lead = float(activation.hermite_coefficients(1)[1]) * np.sqrt",
+             "lead = np.sqrt", (GRID,)),
+    Mutation("power of the alignment", _COLUMNS, "rho[..., None] ** np.arange(size)",
+             "rho[..., None]", (LIMIT,)),
+    Mutation("sign of the target's direction", _COLUMNS,
+             "math.copysign(1.0, teacher.linear) * alignment", "alignment", (GRID,)),
+    Mutation("sign of what W0^T a loses", _COLUMNS, "traces.t - q * traces.t**2 * traces.g",
+             "traces.t + q * traces.t**2 * traces.g", (LIMIT,)),
+    Mutation("power of s in the test error", _RIDGE, "-dq / traces.s**2", "-dq / traces.s",
+             ("tests/theory/test_ridge_errors.py",)),
+    Mutation("power of lambda in the training error", _RIDGE, "-(penalty**2) * dq",
+             "-penalty * dq", ("tests/theory/test_ridge_errors.py",)),
+    Mutation("an intercept that takes nothing away", _RIDGE,
+             "teacher.coefficients[0] ** 2 if intercept else 0.0", "0.0",
+             ("tests/theory/test_ridge_errors.py", GRID)),
+    Mutation("sign of beta's part along W0^T a", _FINITE, "grid.m - against * grid.turned",
+             "grid.m + against * grid.turned", (FINITE,)),
+    Mutation("power across the direction", _FINITE, "series = across**m", "series = across",
+             (FINITE, GRID)),
+    Mutation("sign of the stretch at finite n", _RESOLVENT,
+             "stretched = 1 + eta * a * direction.stretch",
+             "stretched = 1 - eta * a * direction.stretch", (GRID,)),
+    Mutation("stretch left out of a neuron's norm", _RESOLVENT, "own = stretched**2 +", "own = 1 +",
+             (GRID,)),
+    Mutation("phi dropped from the resolvent", _RESOLVENT, "+ phi * grid.own * own)",
+             "+ grid.own * own)", (FINITE,)),
+    Mutation("stretch left out of the spikes", _SPIKES, "own = stretched**2 +", "own = 1 +",
+             (GRID,)),
+    Mutation("power of the shift in a spike", _SPIKES, "(shift / Q)[..., None] ** degrees",
+             "(shift / Q)[..., None]", (SPECTRUM,)),
+    Mutation("sign of W0^T a in W", _SPECTRUM, "(1 - eta * slope * direction.initial) ** 2",
+             "(1 + eta * slope * direction.initial) ** 2", (SPECTRUM,)),
+    Mutation("a row's own label dropped", _REUSED,
+             "mu = phi * (activation.derivative_second_moment() - q) / q",
+             "mu = 0 * phi * (activation.derivative_second_moment() - q) / q", (REUSED,)),
+    Mutation("constant of reused rows dropped", _REUSED,
+             "level * column + shift", "level * column", (GRID,)),
+    Mutation("own label left in when a row is left out", _REUSED, "c = b * self.own",
+             "c = 0 * b * self.own", (REUSED,)),
+    Mutation("rank-one gradient for the true one", _STEP,
+             "return Step(W0, a, G.to(X), beta.to(X), activation)",
+             "return Step(W0, a, (a @ beta.T).to(X) / 2, beta.to(X), activation)",
+             (STEPS, ERRORS)),
+    Mutation("head fitted on the gradient's rows", _TRAINING,
+             '"head" if self.sample == "fresh" else "gradient", "test"',
+             '"gradient", "test"', (ERRORS,)),
+    Mutation("factor k + 2 dropped from the series", "theory/damian22_gradient.py",
+             "along += (k + 1) * (k + 2) * c", "along += (k + 1) * c", (SERIES,)),
+    Mutation("factor 2 of sqrt(2 N)", "theory/shi22_bounds.py", "np.sqrt(2 * N) * B",
+             "np.sqrt(N) * B", (BOUNDS,)),
+)  # fmt: skip
