@@ -68,6 +68,7 @@ def test_a_folder_a_file_and_text_give_the_same_fit(capsys, tmp_path, frame):
     assert {p.name for p in (tmp_path / "out").iterdir()} == {
         "report.html",
         "results.json",
+        "comparison.csv",
         "model.gradfeat",
     }
     for each in found[1:]:
