@@ -6,6 +6,7 @@ import datetime as dt
 from collections.abc import Callable
 from pathlib import Path
 
+import fsspec
 import numpy as np
 import pandas as pd
 import pytest
@@ -15,11 +16,15 @@ from hypothesis import strategies as st
 from gradfeat.rows.in_process import InProcess
 from gradfeat.rows.sources.in_memory import FrameTables
 from gradfeat.rows.sources.open import tables
+from gradfeat.rows.sources.tables import held
 from gradfeat.rows.sources.text_options import FOUND
 from gradfeat.table.encode import TableEncoder
+from gradfeat.table.notes import unread_sentence
 from gradfeat.table.prepared import Prepared, prepare
 from gradfeat.table.request import Request
+from gradfeat.table.results import UnreadCells
 from gradfeat.table.run_options import opened
+from gradfeat.table.unread import with_places
 
 N = 400
 RNG = np.random.default_rng(0)
@@ -148,6 +153,17 @@ def test_the_line_of_a_stray_is_told(tmp_path, road):
     (unread,) = found.unread
     assert (unread.cells, unread.row) == (1, 215)
     assert unread.place.endswith("line 217" if road == "csv" else "2.csv', line 67")
+
+
+def test_a_row_of_sums_is_told():
+    found = of_csv_text("x,y\n1,2\n2,3\n3,4\n4,5\n5,7\nTotal,21\n")
+    assert "The row of 'Total' (line 7) sums up others" in unread_sentence(found)
+
+
+def of_csv_text(text: str) -> tuple[UnreadCells, ...]:
+    fsspec.filesystem("memory").pipe("/reading/t.csv", text.encode())
+    table = tables("memory://reading/t.csv")
+    return with_places(TableEncoder().fit(held(table)).unread_, table)
 
 
 @pytest.mark.parametrize(

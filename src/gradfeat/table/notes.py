@@ -11,6 +11,9 @@ from gradfeat.table.reading.plan import MISSING, ColumnPlan, Encoded, EncodedCol
 from gradfeat.table.reading.sentinels import about_sentinel
 from gradfeat.table.results import ColumnNote, MethodResult, UnreadCells
 
+#: What rows are called that sum up others.
+_SUMS = {"total", "totals", "grand total", "subtotal", "sum", "mean", "average", "overall"}
+
 
 def column_note(
     plan: ColumnPlan, column: pd.Series, block: EncodedColumn, encoded: tuple[Encoded, ...]
@@ -65,7 +68,12 @@ def unread_sentence(unread: Sequence[UnreadCells]) -> str:
     "Taken as missing: 2 cells of 'age' that are no number (the first: '?', line 17)."
     """
     each = [_unread(one) for one in unread]
-    return f"Taken as missing: {'; '.join(each)}."
+    sums = [one for one in unread if one.example.casefold() in _SUMS]
+    said = f"Taken as missing: {'; '.join(each)}."
+    if not sums:
+        return said
+    where = f" ({sums[0].place})" if sums[0].place else ""
+    return f"{said} The row of {sums[0].example!r}{where} sums up others: take it out of the table."
 
 
 def _unread(one: UnreadCells) -> str:
