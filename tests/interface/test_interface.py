@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from inspect import signature
 
 import numpy as np
 import pandas as pd
@@ -13,6 +14,7 @@ import pytest
 from matplotlib import pyplot as plt
 
 import gradfeat
+from gradfeat.cli.table import commands
 from gradfeat.interface.compare import Comparison
 from gradfeat.table.errors import TableError
 from table.streamed_tables import mixed
@@ -71,7 +73,7 @@ def test_a_comparison_is_a_table_a_verdict_and_models(frame, found):
     assert len(found.best.predict(frame.head(3))) == 3
     assert set(found.importances["column"]) <= set(frame.columns)
     assert found.importances["loss"].is_monotonic_decreasing
-    assert found.verdict == ""  # no method learned features
+    assert "predicts y best" in found.verdict  # no method learned features
     assert all(isinstance(remark, str) for remark in found.remarks)
     assert "Linear model" in repr(found)
 
@@ -118,6 +120,20 @@ def test_progress_is_told_by_steps(frame):
     assert done == sorted(done)
     assert done[-1] == 1.0
     assert any("160 rows, 8 columns" in words for _, _, words in told)
+
+
+#: Options of the command line alone: where it writes, what it prints, when it began.
+COMMAND_ALONE = {"data", "out", "form", "quiet", "verbose"}
+
+
+@pytest.mark.parametrize("name", ["compare", "diagnose"])
+def test_every_option_of_the_command_is_a_keyword_with_its_default(name):
+    command = {"compare": commands.fit, "diagnose": commands.diagnose}[name]
+    keywords = signature(getattr(gradfeat, name)).parameters
+    options = {n: p.default for n, p in signature(command).parameters.items()}
+    assert options.keys() - COMMAND_ALONE <= keywords.keys()
+    for option, default in options.items() - {(n, options[n]) for n in COMMAND_ALONE & {*options}}:
+        assert (keywords[option].default or None) == (default or None), option
 
 
 def test_what_is_no_table_is_one_sentence(frame):

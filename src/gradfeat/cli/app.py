@@ -5,10 +5,11 @@ from __future__ import annotations
 import signal
 import sys
 from io import TextIOWrapper
-from typing import cast
+from typing import Annotated, cast
 
 import typer
 
+from gradfeat import __version__
 from gradfeat.cli.guard import guarded, interrupts_count_once
 from gradfeat.cli.lab import commands as lab
 from gradfeat.cli.plan.command import plan
@@ -17,10 +18,28 @@ from gradfeat.cli.table import commands as table
 
 app = typer.Typer(
     no_args_is_help=True,
-    add_completion=False,
     pretty_exceptions_enable=False,
     help="Feature learning: fit and compare on your table; run experiments and check claims.",
 )
+
+
+def _version(asked: bool) -> None:
+    if asked:
+        typer.echo(f"gradfeat {__version__}")
+        raise typer.Exit
+
+
+def program(
+    version: Annotated[
+        bool,
+        typer.Option("--version", help="Print the version.", is_eager=True, callback=_version),
+    ] = False,
+) -> None:
+    """Options before the name of a command."""
+    del version
+
+
+app.callback()(program)
 
 GROUPS = {
     "Your table": {

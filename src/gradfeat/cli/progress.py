@@ -22,11 +22,11 @@ class StepBar:
     """Of steps one after the other, and of passes over rows within them.
 
     Plain lines come when a step begins, at the end of each pass, and within it at most once in
-    `PAUSE` seconds.
+    `pause` seconds.
     """
 
-    def __init__(self, console: Console) -> None:
-        self._console = console
+    def __init__(self, console: Console, pause: float = PAUSE) -> None:
+        self._console, self._pause = console, pause
         self._start = self._spoken = time.monotonic()
         self._of, self._waiting = ("", ""), ""
         self._bar = Progress(
@@ -59,7 +59,7 @@ class StepBar:
         self._of = of
         line = f"{time.monotonic() - self._start:6.1f} s  {100 * done:3.0f} %  {name}"
         self._waiting = f"{line}: {words}" if words else line
-        if not words or time.monotonic() - self._spoken >= PAUSE:
+        if not words or time.monotonic() - self._spoken >= self._pause:
             self._say_waiting()
 
     def _say_waiting(self) -> None:

@@ -23,7 +23,7 @@ from gradfeat.interface.open import UserTable, given
 from gradfeat.interface.page import PageOf
 from gradfeat.interface.plain_values import finite
 from gradfeat.maths.deadline import Deadline
-from gradfeat.reports import fit_contents, render, terminal_table
+from gradfeat.reports import fit_contents, fit_words, render, terminal_table
 from gradfeat.reports.fit import shares_of_slope
 from gradfeat.rows.checkpoint import Checkpoint
 from gradfeat.rows.sources.text_options import text_options
@@ -66,8 +66,9 @@ class Comparison(PageOf):
 
     @property
     def verdict(self) -> str:
-        """Whether learning features helps here, in a sentence; empty where that was not tried."""
-        return self.results.verdict.sentence if self.results.verdict else ""
+        """Whether learning features helps here; where that was not tried, what is best."""
+        found = self.results.verdict
+        return found.sentence if found else fit_words.answer(self.results)
 
     @cached_property
     def model_files(self) -> ModelFiles:
@@ -118,10 +119,13 @@ class Comparison(PageOf):
     def _text(self) -> RenderableType:
         return terminal_table(self.results)
 
+    def to_json(self) -> str:
+        """All that the page shows, but for single rows, as a JSON object."""
+        return json.dumps(_plain(self.results), indent=1, allow_nan=False)
+
     def _numbers(self) -> dict[str, str | bytes]:
-        numbers = json.dumps(_plain(self.results), indent=1, allow_nan=False)
         files: dict[str, str | bytes] = {
-            "results.json": numbers,
+            "results.json": self.to_json(),
             "comparison.csv": self.table.to_csv(index=False),
         }
         return {**files, **self.model_files.files}

@@ -100,9 +100,12 @@ class Diagnosis(PageOf):
     def _text(self) -> RenderableType:
         return diagnosis_text(self.results)
 
+    def to_json(self) -> str:
+        """All that the page shows, as a JSON object."""
+        return json.dumps(finite(dataclasses.asdict(self.results)), indent=1, allow_nan=False)
+
     def _numbers(self) -> dict[str, str | bytes]:
-        record = finite(dataclasses.asdict(self.results))
-        return {"results.json": json.dumps(record, indent=1, allow_nan=False)}
+        return {"results.json": self.to_json()}
 
 
 def diagnose(

@@ -10,6 +10,7 @@ from io import StringIO
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
 from matplotlib.axes import Axes
 from rich.console import Console, RenderableType
 
@@ -54,6 +55,25 @@ class PageFigures:
 
 class PageOf(ABC):
     """What was found about a table: a page of text, tables and figures, and numbers."""
+
+    @property
+    @abstractmethod
+    def table(self) -> pd.DataFrame:
+        """The main table of the page."""
+
+    @property
+    @abstractmethod
+    def verdict(self) -> str:
+        """What was found, in a sentence or two."""
+
+    @property
+    @abstractmethod
+    def remarks(self) -> tuple[str, ...]:
+        """What to know before it is believed."""
+
+    @abstractmethod
+    def to_json(self) -> str:
+        """All numbers of the page as a JSON object."""
 
     @abstractmethod
     def _contents(self) -> dict[str, object]:

@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from gradfeat.cli.formats import Format, Printed
 from gradfeat.cli.lab import STORE
 
 FIGURES = Path("figures")
@@ -42,11 +43,12 @@ def list_(
     names: Annotated[
         list[str] | None, typer.Argument(metavar="NAME", help=f"{_ONE} Left out: all.")
     ] = None,
+    form: Printed = Format.TEXT,
 ) -> int:
     """List experiments: name, question, settings x seeds of each scale."""
     from gradfeat.cli.lab.list import list_experiments
 
-    return list_experiments(names or [])
+    return list_experiments(names or [], form)
 
 
 def run(
@@ -90,11 +92,11 @@ def run(
     return run_experiments(names, request, None if no_figure else Figures.of(figures, formats))
 
 
-def status(store: StoreFile = STORE) -> None:
+def status(store: StoreFile = STORE, form: Printed = Format.TEXT) -> None:
     """Count what is in the store: done, failed, running, time."""
     from gradfeat.cli.lab.list import show_status
 
-    show_status(store)
+    show_status(store, form)
 
 
 def verify(

@@ -4,12 +4,16 @@
 
 from __future__ import annotations
 
+import dataclasses
+import sys
 from collections.abc import Sequence
 from datetime import datetime
 from pathlib import Path
 
+from rich.table import Table
 from rich.text import Text
 
+from gradfeat.cli.formats import Format, records_in
 from gradfeat.cli.guard import refuse
 from gradfeat.cli.terminal import Terminal
 from gradfeat.drawing.numbers import duration
@@ -21,25 +25,38 @@ from gradfeat.lab.loading import names as shipped
 from gradfeat.lab.store import Store
 
 
-def list_experiments(names: Sequence[str]) -> int:
-    """Print a row an experiment; return 1 where a file of several cannot be used."""
-    table = text_table()
-    table.add_column("experiment", no_wrap=True)
-    table.add_column("question", ratio=1)
-    table.add_column("settings x seeds", no_wrap=True)
-    problems = []
+def list_experiments(names: Sequence[str], form: Format) -> int:
+    """Print a row an experiment; return 2 where a file of several cannot be used."""
+    problems, there = [], []
     for name in names or shipped():
         try:
             found = loaded(name)
         except ExperimentError as error:
             problems.append(str(error))
             continue
-        table.add_row(Text(name), Text(found.question), Text(_sizes(found)))
-    if table.row_count:
-        Terminal().print(table)
+        there.append((name, found))
+    if form is not Format.TEXT:
+        sys.stdout.write(records_in([_record(*one) for one in there], form))
+    elif there:
+        Terminal().print(_experiments(there))
     for problem in problems:
         refuse(problem)
     return 2 if problems else 0
+
+
+def _experiments(there: Sequence[tuple[str, Experiment]]) -> Table:
+    table = text_table()
+    table.add_column("experiment", no_wrap=True)
+    table.add_column("question", ratio=1)
+    table.add_column("settings x seeds", no_wrap=True)
+    for name, found in there:
+        table.add_row(Text(name), Text(found.question), Text(_sizes(found)))
+    return table
+
+
+def _record(name: str, found: Experiment) -> dict[str, str]:
+    sizes = "; ".join(_sizes(found).splitlines())
+    return {"experiment": name, "question": found.question, "settings x seeds": sizes}
 
 
 def _sizes(experiment: Experiment) -> str:
@@ -49,10 +66,13 @@ def _sizes(experiment: Experiment) -> str:
     )
 
 
-def show_status(path: Path) -> None:
+def show_status(path: Path, form: Format) -> None:
     """Print a row for each experiment and version in the store."""
     with Store.open(path, readonly=True) as store:
         found = store.status()
+    if form is not Format.TEXT:
+        sys.stdout.write(records_in([dataclasses.asdict(one) for one in found], form))
+        return
     if not found:
         Terminal().print(f"nothing is stored in {path} yet", markup=False, soft_wrap=True)
         return

@@ -10,6 +10,7 @@ from typing import Annotated
 
 import typer
 
+from gradfeat.cli.formats import Format, Printed, Quiet, Verbose
 from gradfeat.maths.deadline import Deadline
 from gradfeat.table.methods import METHODS, WIDTH
 
@@ -108,15 +109,19 @@ def diagnose(
     encoding: Encoding = None,
     missing: Missing = None,
     dates: Dates = None,
+    form: Printed = Format.TEXT,
+    quiet: Quiet = False,
+    verbose: Verbose = False,
 ) -> None:
     """Say what kind of signal a table holds: its degrees, directions, and the rows it needs."""
     deadline = Deadline.after(time)  # what is imported now takes time too
-    from gradfeat.cli.table.fit import diagnose_table
+    from gradfeat.cli.table.fit import Printing, diagnose_table
 
     diagnose_table(
         data,
         target,
         out,
+        Printing(form, quiet, verbose),
         time=time,
         deadline=deadline,
         task=task.value,
@@ -206,18 +211,22 @@ def fit(
     comment: Comment = None,
     header: Header = None,
     encoding: Encoding = None,
+    form: Printed = Format.TEXT,
+    quiet: Quiet = False,
+    verbose: Verbose = False,
 ) -> None:
     """Fit learned and fixed features to a table, compare them on held-out rows, write a report.
 
     Large tables stream piece by piece; when interrupted, the same command goes on.
     """
     deadline = Deadline.after(time)  # what is imported now takes time too
-    from gradfeat.cli.table.fit import fit_table
+    from gradfeat.cli.table.fit import Printing, fit_table
 
     fit_table(
         data,
         target,
         out,
+        Printing(form, quiet, verbose),
         deadline=deadline,
         task=task.value,
         methods=None if methods is None else _names(methods),

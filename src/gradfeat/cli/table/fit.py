@@ -5,13 +5,16 @@
 from __future__ import annotations
 
 import shlex
+import sys
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from rich.console import Console
+from rich.console import Console, RenderableType
 
+from gradfeat.cli.formats import Format
 from gradfeat.cli.guard import Stopped
-from gradfeat.cli.progress import StepBar
+from gradfeat.cli.progress import PAUSE, StepBar
 from gradfeat.cli.terminal import Terminal
 from gradfeat.interface.compare import compare
 from gradfeat.interface.diagnose import diagnose
@@ -23,7 +26,42 @@ from gradfeat.table.atomic import check_folder
 from gradfeat.table.saved import FEATURES, MODEL
 
 
-def diagnose_table(data: str, target: str, out: Path, **options: Any) -> None:
+@dataclass(frozen=True)
+class Printing:
+    """What of a command is printed: the answer in a format; progress and files beside it.
+
+    What other programs read stands on the standard output alone, all else on the error output.
+    `quiet` leaves out progress and tables, `verbose` prints every step and all remarks.
+    """
+
+    form: Format = Format.TEXT
+    quiet: bool = False
+    verbose: bool = False
+
+    def console(self) -> Terminal:
+        """Where files are named, and the answer where it is for people."""
+        return Terminal(stderr=self.form is not Format.TEXT)
+
+    def bar(self, console: Console) -> StepBar:
+        """What progress is shown by, which is silent where it is to be."""
+        shown = Terminal(quiet=True) if self.quiet else console
+        return StepBar(shown, 0.0 if self.verbose else PAUSE)
+
+    def answer(self, found: PageOf, text: RenderableType, console: Console) -> None:
+        """Print what was found, in the format asked for."""
+        match self.form:
+            case Format.CSV:
+                sys.stdout.write(found.table.to_csv(index=False))
+            case Format.JSON:
+                sys.stdout.write(found.to_json() + "\n")
+            case Format.TEXT:
+                console.print(found.verdict if self.quiet else text, markup=False)
+        if self.verbose:
+            for remark in found.remarks:
+                console.print(remark, markup=False, soft_wrap=True)
+
+
+def diagnose_table(data: str, target: str, out: Path, printing: Printing, **options: Any) -> None:
     """Diagnose a table; write report and results to the folder `out`.
 
     Parameters
@@ -32,17 +70,19 @@ def diagnose_table(data: str, target: str, out: Path, **options: Any) -> None:
         As of ``gradfeat.diagnose``.
     out : Path
         Folder for both files.
+    printing : Printing
+        What is printed.
     """
-    console = Terminal()
+    console = printing.console()
     check_folder(out)
-    with StepBar(console) as bar:
+    with printing.bar(console) as bar:
         found = diagnose(data, target, progress=bar.tell, **options)
-    console.print(diagnosis_text(found.results))
-    _drawn(found, out, console)
+    printing.answer(found, diagnosis_text(found.results), console)
+    _drawn(found, out, printing.bar(console))
     console.print(f"\nReport: {out / 'report.html'}", markup=False, soft_wrap=True)
 
 
-def fit_table(data: str, target: str, out: Path, **options: Any) -> None:
+def fit_table(data: str, target: str, out: Path, printing: Printing, **options: Any) -> None:
     """Compare the methods on a table; write report, model and results to the folder `out`.
 
     Parameters
@@ -51,15 +91,17 @@ def fit_table(data: str, target: str, out: Path, **options: Any) -> None:
         As of ``gradfeat.compare``.
     out : Path
         Folder for all files.
+    printing : Printing
+        What is printed.
     """
-    console = Terminal()
+    console = printing.console()
     check_folder(out)
     options["checkpoint"] = options["checkpoint"] or out / "checkpoint"
     try:
-        with StepBar(console) as bar:
+        with printing.bar(console) as bar:
             found = compare(data, target, progress=bar.tell, **options)
-        console.print(terminal_table(found.results))
-        _drawn(found, out, console)
+        printing.answer(found, terminal_table(found.results), console)
+        _drawn(found, out, printing.bar(console))
     except KeyboardInterrupt:
         if not Path(options["checkpoint"]).exists():
             raise
@@ -97,7 +139,7 @@ def _use(models: ModelFiles, out: Path) -> list[str]:
     ]
 
 
-def _drawn(found: PageOf, out: Path, console: Console) -> None:
+def _drawn(found: PageOf, out: Path, steps: StepBar) -> None:
     """Write all files, telling which figure is drawn."""
-    with StepBar(console) as bar, within(NEVER, lambda words: bar.tell("Page", 1.0, words)):
+    with steps as bar, within(NEVER, lambda words: bar.tell("Page", 1.0, words)):
         found.save(out)
