@@ -10,6 +10,7 @@ import inspect
 import textwrap
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from importlib.machinery import ModuleSpec, PathFinder
 from pathlib import Path
 from typing import Any
 
@@ -205,11 +206,23 @@ class _Reach:
 
     def _beside(self, module: str) -> _Place | None:
         """The file of a module, where it is in the folder or below."""
-        try:
-            spec = importlib.util.find_spec(module)
-        except (ImportError, ValueError):
-            return None
+        spec = _found(module)
         if spec is None or not (spec.origin or "").endswith(".py"):
             return None
         file = Path(spec.origin or "").resolve()
         return _Place(file, module) if file.is_relative_to(self._folder) else None
+
+
+def _found(module: str) -> ModuleSpec | None:
+    """Where a module is; packages above it are not imported, which `find_spec` would do."""
+    top, *names = module.split(".")
+    try:
+        spec = importlib.util.find_spec(top) if top else None
+    except (ImportError, ValueError):
+        return None
+    for depth, _ in enumerate(names, start=1):
+        if spec is None:
+            return None
+        name = ".".join([top, *names[:depth]])
+        spec = PathFinder.find_spec(name, spec.submodule_search_locations or [])
+    return spec
