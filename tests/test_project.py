@@ -45,13 +45,26 @@ def tracked_files() -> list[Path]:
 
 
 def test_python_example_runs_and_prints_a_score():
-    example, _ = code_blocks("python")
+    example, *_ = code_blocks("python")
     printed = io.StringIO()
     with contextlib.redirect_stdout(printed):
         exec(compile(example, "README.md", "exec"), {})
     score, importances = printed.getvalue().split(maxsplit=1)
     assert 0 < float(score) < 1
     assert "'bmi'" in importances
+
+
+def test_python_example_of_a_comparison_runs(tmp_path, monkeypatch):
+    from matplotlib import pyplot as plt
+
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("gradfeat.interface.compare.render", lambda _: "<p>page</p>")
+    a, b = np.random.default_rng(0).standard_normal((2, 100))
+    names = {"frame": pd.DataFrame({"a": a, "b": b, "price": a + b}), "ax": plt.figure().gca()}
+    _, example, _ = code_blocks("python")
+    exec(example.replace("time=60", 'time=60, methods=["linear"]'), names)
+    assert (tmp_path / "report.html").read_text() == "<p>page</p>"
+    plt.close("all")
 
 
 def test_python_example_of_a_folder_runs(tmp_path, monkeypatch):
@@ -62,7 +75,7 @@ def test_python_example_of_a_folder_runs(tmp_path, monkeypatch):
         frame = pd.DataFrame(X, columns=list("abcd")).assign(y=X[:, 0] ** 2)
         frame.to_parquet(tmp_path / "parts" / f"{part}.parquet", index=False)
     monkeypatch.chdir(tmp_path)
-    _, example = code_blocks("python")
+    *_, example = code_blocks("python")
     names: dict[str, Any] = {}
     exec(compile(example, "README.md", "exec"), names)
     assert names["model"].importances_.argmax() == 0
