@@ -30,7 +30,7 @@ ROOMS: Final = {
     "estimators": Room(4_100, 28),
     "figures": Room(2_000, 17),
     "interface": Room(1_000, 8),
-    "lab": Room(3_560, 22),
+    "lab": Room(3_600, 22),
     "maths": Room(5_210, 40),
     "models": Room(12_400, 86),
     "planning": Room(1_890, 13),
