@@ -61,11 +61,11 @@ def on_fresh_rows(
 ) -> list[float]:
     """Falls of the score where the columns of each entry are shuffled in the table itself."""
     model = table_model(fit, table, request)
-    rng, name = np.random.default_rng(1), f"predicted_{request.target}"
+    rng = np.random.default_rng(1)
     truth = fresh[request.target]
     score = accuracy_score if table.target.classes else r2_score
     truth = truth.astype(str) if table.target.classes else truth
-    base, falls = score(truth, model.predict(fresh)[name]), []
+    base, falls = score(truth, model.predict(fresh)), []
     for one in entries(fit, table, request).losses:
         lost = []
         for _ in range(SHUFFLES):
@@ -73,7 +73,7 @@ def on_fresh_rows(
             order = rng.permutation(len(fresh))
             shuffled[[*one.columns]] = fresh[[*one.columns]].to_numpy()[order]
             shuffled = shuffled.astype(fresh.dtypes)
-            lost.append(base - score(truth, model.predict(shuffled)[name]))
+            lost.append(base - score(truth, model.predict(shuffled)))
         falls.append(float(np.mean(lost)))
     return falls
 

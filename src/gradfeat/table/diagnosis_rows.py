@@ -19,6 +19,7 @@ from gradfeat.table.errors import TableError
 from gradfeat.table.notes import unread_sentence
 from gradfeat.table.prepared import input_columns
 from gradfeat.table.reading.dates import DateOrder
+from gradfeat.table.screening import screen
 from gradfeat.table.standard_inputs import FAR, StandardInputs, standard_inputs
 from gradfeat.table.target import Target, prepare_target
 from gradfeat.table.unread import with_places
@@ -93,8 +94,12 @@ def diagnosis_rows(
             f"at least {FEWEST_ROWS} to tell a signal from chance: give more rows."
         )
     table = input_columns(frame.iloc[target.rows], [request.target])
-    encoder = TableEncoder(request.missing, request.dates).fit(table)
     rows = numpy_stream(request.seed, "diagnosis rows").permutation(n)[:MOST_ROWS]
+    table = table.set_axis([str(name) for name in table.columns], axis=1)
+    drawn, y = table.iloc[rows], target.values[rows].astype(np.float64)
+    screened = screen(drawn, y, request.target, len(target.classes), n, keep=False, option=False)
+    table = table.drop(columns=[*screened.left_out])
+    encoder = TableEncoder(request.missing, request.dates).fit(table)
     X, y = encoder.transform(table.iloc[rows]), _codes(target, rows, request.target)
     varies = np.ptp(X, axis=0) > 0
     inputs = standard_inputs(X[:, varies])
@@ -102,6 +107,7 @@ def diagnosis_rows(
     names = [encoder.feature_names_[i] for i in kept]
     source = tuple(encoder.source_[i] for i in kept)
     notes = (
+        *screened.remarks,
         *_about_rows(target, len(rows)),
         *_about_cells(encoder, target, read_from or FrameTables(frame)),
         *_about_inputs(inputs, names),

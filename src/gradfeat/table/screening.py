@@ -43,7 +43,13 @@ class Screened:
 
 
 def screen(
-    inputs: pd.DataFrame, y: Floats, target: str, classes: int, rows: int, keep: bool
+    inputs: pd.DataFrame,
+    y: Floats,
+    target: str,
+    classes: int,
+    rows: int,
+    keep: bool,
+    option: bool = True,
 ) -> Screened:
     """Look at each input column alone, on training rows.
 
@@ -65,6 +71,8 @@ def screen(
         Of the whole table.
     keep : bool
         Whether identifiers are kept.
+    option : bool
+        Whether the command has an option that keeps them, to name.
     """
     if len(inputs) < FEWEST_ROWS:
         return Screened({}, ())
@@ -78,7 +86,7 @@ def screen(
     others = [name for name in names if name not in {*left_out, *same}]
     remarks = [
         *([f"Left out, the same in every row: {_names(same)}."] if same else []),
-        *_about_identifiers(identifiers, bool(left_out)),
+        *_about_identifiers(identifiers, bool(left_out), option),
         *_about_order(inputs, others, alone, target, rows),
         *_about_leaks(inputs, others, alone, y, target, classes),
         *_about_copies(selected(inputs, others)),
@@ -171,10 +179,11 @@ def _one_word(known: pd.Series) -> bool:
     return TableEncoder().fit(known.head(MOST_ROWS).to_frame()).notes_[0].kind == "text"
 
 
-def _about_identifiers(found: Mapping[str, str], left_out: bool) -> list[str]:
+def _about_identifiers(found: Mapping[str, str], left_out: bool, option: bool) -> list[str]:
     said = "left out as an identifier" if left_out else "kept, and looks like an identifier"
-    how = "--keep-identifiers keeps it" if left_out else "--ignore leaves it out"
-    each = [f"{name!r} is {said}: {why}; {how}." for name, why in [*found.items()][:NAMED]]
+    how = "; --keep-identifiers keeps it" if left_out else "; --ignore leaves it out"
+    end = how if option else ""
+    each = [f"{name!r} is {said}: {why}{end}." for name, why in [*found.items()][:NAMED]]
     more = [*found][NAMED:]
     return [*each, f"So are {_names(more)}."] if more else each
 
