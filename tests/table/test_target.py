@@ -63,7 +63,7 @@ def test_rows_without_a_target_are_left_out_and_counted():
     target = prepare_target(frame([1.0, np.nan, 3.0, 4.5]), "target")
     assert target.rows.tolist() == [0, 2, 3]
     assert target.rows_dropped == 1
-    assert "1 rows without" in target.note
+    assert "1 row without" in target.note
 
 
 BAD = {

@@ -162,6 +162,7 @@ def compare(
     jobs: int | None = None,
     dask: str | None = None,
     checkpoint: str | os.PathLike[str] | None = None,
+    rare_classes: Literal["refuse", "drop", "merge"] = "refuse",
     separator: str | None = None,
     comment: str | None = None,
     header: bool | None = None,
@@ -212,6 +213,8 @@ def compare(
         Stream the rows on a Dask cluster: its address, or ``local``.
     checkpoint : path, optional
         Folder in which interrupted passes are kept until :meth:`Comparison.save`.
+    rare_classes : {"refuse", "drop", "merge"}
+        Classes of a single row: left out, or taken together as ``other``.
     separator, comment, header, encoding : optional
         Of delimited text: a character, or ``"tab"`` or ``"blanks"``; what comments begin with;
         whether the first line names the columns (without, they are ``column_1``, ...); of its
@@ -262,10 +265,16 @@ def compare(
         "dates": dates,
     }
     further = {"time": time, "methods": methods, "ignore": ignore, "stream": stream, "jobs": jobs}
-    written = {"separator": separator, "comment": comment, "header": header, "encoding": encoding}
+    written = {
+        "rare_classes": rare_classes,
+        "separator": separator,
+        "comment": comment,
+        "header": header,
+        "encoding": encoding,
+    }
     words = command or asked.call(compare, target, **options, **further, dask=dask, **written)
     options |= {"methods": names, "seconds": time, "ignore": tuple(ignore), "command": words}
-    options["text"] = text
+    options |= {"text": text, "rare_classes": rare_classes}
     request = Request(asked.name, target, **options)
     found = _compared(asked, request, run, steps)
     return Comparison(found.report, found.best, found.learner, run.checkpoint)

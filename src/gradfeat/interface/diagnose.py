@@ -115,6 +115,7 @@ def diagnose(
     task: Literal["auto", "regression", "classification"] = "auto",
     time: float = 60.0,
     seed: int = 0,
+    rare_classes: Literal["refuse", "drop", "merge"] = "refuse",
     separator: str | None = None,
     comment: str | None = None,
     header: bool | None = None,
@@ -139,6 +140,8 @@ def diagnose(
         Seconds to spend, all in: searches of models end in time for the page.
     seed : int
         Of every random draw.
+    rare_classes : {"refuse", "drop", "merge"}
+        Classes of a single row: left out, or taken together as ``other``.
     separator, comment, header, encoding : optional
         Of delimited text: a character, or ``"tab"`` or ``"blanks"``; what comments begin with;
         whether the first line names the columns (without, they are ``column_1``, ...); of its
@@ -174,11 +177,13 @@ def diagnose(
     steps, asked = Steps(progress, deadline or Deadline.after(time)), given(table)
     text = text_options(separator, comment, header, encoding)
     steps.begin("Reading", 0.0)
-    rows, _ = asked.open(RunOptions(stream=False), replace(text, wanted=(target,)))
+    text = replace(text, wanted=(target,), verbatim=(target,))
+    rows, _ = asked.open(RunOptions(stream=False), text)
     steps.begin("Reading", 0.0, asked.in_words(rows, target, ""))
     written = {"separator": separator, "comment": comment, "header": header, "encoding": encoding}
     missing = tuple(missing)
     options: dict[str, Any] = {"task": task, "seed": seed, "dates": dates}
+    options |= {"rare_classes": rare_classes}
     words = command or asked.call(
         diagnose, target, time=time, **options, **written, missing=missing
     )

@@ -25,7 +25,7 @@ from gradfeat.table.errors import TableError
 from gradfeat.table.fitting import Fitted, MethodTime, failed, fit_method
 from gradfeat.table.interpret import column_losses, directions, first_step
 from gradfeat.table.methods import Method
-from gradfeat.table.notes import layout_sentence, rows_word, unread_sentence
+from gradfeat.table.notes import rows_word, unread_sentence
 from gradfeat.table.prepared import Prepared, prepare
 from gradfeat.table.request import Request, check_device, chosen_methods
 from gradfeat.table.results import Directions, FitReport, Streaming
@@ -250,7 +250,6 @@ def _read(leader: Fitted, table: Prepared, seed: int) -> Directions | None:
 
 def _remarks(table: Prepared, fits: Sequence[Fitted]) -> tuple[str, ...]:
     remarks = [table.target.note] if table.target.note else []
-    remarks += [layout_sentence(table.layout)] if table.layout else []
     for fit in fits:
         n, rows = table.n_train, fit.result.rows_used
         if rows < n and not fit.result.error:

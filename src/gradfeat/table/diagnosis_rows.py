@@ -22,6 +22,7 @@ from gradfeat.table.reading.dates import DateOrder
 from gradfeat.table.screening import screen
 from gradfeat.table.standard_inputs import FAR, StandardInputs, standard_inputs
 from gradfeat.table.target import Target, prepare_target
+from gradfeat.table.target_reading import RareClasses, with_target_read
 from gradfeat.table.unread import with_places
 
 #: Rows that the tests read at most, and at least.
@@ -47,6 +48,7 @@ class DiagnosisRequest:
     command: str = ""
     missing: tuple[str, ...] = ()
     dates: DateOrder = ""
+    rare_classes: RareClasses = "refuse"
 
 
 @dataclass(frozen=True)
@@ -86,7 +88,11 @@ def diagnosis_rows(
     TableError
         For a table or target that cannot be used, and for fewer than 50 rows.
     """
-    target = prepare_target(frame, request.target, request.task)
+    frame, said, left_out = with_target_read(
+        frame, request.target, request.rare_classes, request.task
+    )
+    target = prepare_target(frame, request.target, request.task, left_out)
+    target = replace(target, note=" ".join([target.note, *said]))
     n = len(target.values)
     if n < FEWEST_ROWS:
         raise TableError(

@@ -19,7 +19,9 @@ from gradfeat.rows.sources.words import named
 from gradfeat.table.coding import Coding, EncodedRows, target_values
 from gradfeat.table.encode import TableEncoder
 from gradfeat.table.errors import TableError, near_names
-from gradfeat.table.held_out import SAMPLE_ROWS, TEST_ROWS, HeldOut, held_out
+from gradfeat.table.first_pass import ReadRows, read_rows, with_target
+from gradfeat.table.held_out import SAMPLE_ROWS, HeldOut, held_out
+from gradfeat.table.notes import layout_sentence
 from gradfeat.table.reading.cells import content
 from gradfeat.table.reading.declared import declared
 from gradfeat.table.request import Request
@@ -27,7 +29,7 @@ from gradfeat.table.results import ColumnNote, UnreadCells
 from gradfeat.table.row_sample import RowSample, column_of, frame_hash, has_value
 from gradfeat.table.screening import left_out_notes, screen
 from gradfeat.table.split import FEWEST_ROWS, parse_time, split_rows
-from gradfeat.table.summary import Summarise, TableSummary
+from gradfeat.table.summary import TableSummary
 from gradfeat.table.target import (
     MOST_CLASSES,
     Target,
@@ -41,9 +43,6 @@ from gradfeat.table.target_values import TargetValues
 from gradfeat.table.unread import CountUnread, with_places
 
 Floats = NDArray[np.float64]
-
-#: Bytes that the sample of a table may take.
-SAMPLE_BYTES = 2**26
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,9 +72,8 @@ class Prepared:
     columns : tuple of ColumnNote
         What each input column holds and what was done to it, those left out too.
     remarks : tuple of str
-        On identifiers, leaks and the target: what to know before scores are read.
-    layout : tuple of str
-        What was found of how the table is written, in words.
+        On how the table is written, rows left out, identifiers, leaks and the target: what to know
+        before scores are read.
     """
 
     target: Target
@@ -92,24 +90,10 @@ class Prepared:
     text: TextOptions = FOUND
     columns: tuple[ColumnNote, ...] = ()
     remarks: tuple[str, ...] = ()
-    layout: tuple[str, ...] = ()
 
     @property
     def n_rows(self) -> int:
         return self.n_train + len(self.test)
-
-
-@dataclass(frozen=True, eq=False)
-class ReadRows:
-    """What the first pass found, and where all rows are: in `frame`, or behind `table`.
-
-    `size` is the most rows that the sample of the summary may hold.
-    """
-
-    summary: TableSummary
-    size: int
-    table: Tables
-    frame: pd.DataFrame | None
 
 
 def prepare(table: Tables, request: Request, engine: Engine | None = None) -> Prepared:
@@ -136,8 +120,11 @@ def prepare(table: Tables, request: Request, engine: Engine | None = None) -> Pr
     """
     text, layout = table.text, table.remarks
     table = declared(table.select(chosen_columns(table.names, request)), request.missing)
-    read = _held(table, request) if engine is None else _streamed(table, request, engine)
-    target = decide_target(read.summary, request)
+    read = read_rows(table, request, engine)
+    empty = read.summary.target.missing
+    read, said = with_target(read, request, engine)
+    said = [*([layout_sentence(layout)] if layout else []), *said]
+    target = decide_target(read.summary, request, empty)
     _enough(read.summary)
     if read.frame is None:
         found, coding = _from_sample(read, target, request)
@@ -146,7 +133,8 @@ def prepare(table: Tables, request: Request, engine: Engine | None = None) -> Pr
     else:
         found = _from_frame(read, read.frame, target, request)
     unread = with_places(_unread(read, found, engine), table)
-    return replace(found, unread=unread, text=text, layout=layout)
+    remarks = (*said, *found.remarks)
+    return replace(found, unread=unread, text=text, remarks=remarks)
 
 
 def _unread(read: ReadRows, found: Prepared, engine: Engine | None) -> Sequence[UnreadCells]:
@@ -162,25 +150,6 @@ def _unread(read: ReadRows, found: Prepared, engine: Engine | None) -> Sequence[
         frame = held(read.table) if read.frame is None else read.frame
         return collect(count, [selected(frame, ordered)])
     return count.finish(engine.state(count, read.table.select(ordered), "cells"))
-
-
-def _held(table: Tables, request: Request) -> ReadRows:
-    frame = held(table)
-    size = sample_size(frame)
-    summary = collect(Summarise(request.target, size, request.seed), [frame])
-    return ReadRows(summary, size, table, frame)
-
-
-def _streamed(table: Tables, request: Request, engine: Engine) -> ReadRows:
-    if request.time_column is not None:
-        raise TableError(
-            "--time-column holds out the last rows of a table in memory, and this one is streamed: "
-            "leave it out, or give --no-stream where the table fits in memory."
-        )
-    table = table.read_as(table.cells)
-    size = sample_size(next(frame for piece in table.pieces() for frame in piece.read()))
-    table, summary = summarised(table, request, size, engine)
-    return ReadRows(summary, size, table, None)
 
 
 def _from_frame(read: ReadRows, frame: pd.DataFrame, target: Target, request: Request) -> Prepared:
@@ -210,36 +179,6 @@ def _from_sample(read: ReadRows, target: Target, request: Request) -> tuple[Prep
     found = _prepared(summary, target, request, train, test, split)
     coding = Coding(found.encoder, request.target, target.classes, out, target.scale)
     return replace(found, n_train=summary.known - len(test)), coding
-
-
-def summarised(
-    table: Tables, request: Request, size: int, engine: Engine
-) -> tuple[Tables, TableSummary]:
-    """The first pass, and the table with each column read as what all cells of it are.
-
-    Where cells turn up that are not what the first rows told, their columns are read as text,
-    in one more pass.
-    """
-    while True:
-        cells = tuple(table.cells.items())
-        look = Summarise(request.target, size, request.seed, cells)
-        summary = look.finish(engine.state(look, table, "rows and target"))
-        if not summary.as_text:
-            return table, summary
-        table = table.read_as({**table.cells, **dict.fromkeys(summary.as_text, "text")})
-
-
-def sample_size(frame: pd.DataFrame) -> int:
-    """Rows that are kept of a table with such rows: 72,000, fewer where they are large.
-
-    Examples
-    --------
-    >>> sample_size(pd.DataFrame({"x": [1.0]}))
-    72000
-    """
-    rows = frame.head(1000)
-    size = float(rows.memory_usage(index=False, deep=True).sum()) / max(1, len(rows))
-    return max(1000, min(TEST_ROWS + SAMPLE_ROWS, int(SAMPLE_BYTES / (size + 16))))
 
 
 def hold_out(summary: TableSummary, target: Target, size: int, request: Request) -> HeldOut:
@@ -310,8 +249,17 @@ def _about_tails(target: Target, name: str, y: Floats) -> list[str]:
     return [] if target.classes or target.scale.shift is not None else about_tails(name, y)
 
 
-def decide_target(summary: TableSummary, request: Request) -> Target:
+def decide_target(summary: TableSummary, request: Request, empty: int | None = None) -> Target:
     """The decision about the target, from its distinct values.
+
+    Parameters
+    ----------
+    summary : TableSummary
+        Of the rows, their target read.
+    request : Request
+        Options.
+    empty : int, optional
+        Rows whose target is empty as it came; left out: as it was read.
 
     Raises
     ------
@@ -326,7 +274,9 @@ def decide_target(summary: TableSummary, request: Request) -> Target:
     _refuse_many(found, examples, name, request.task)
     target = prepare_target(pd.DataFrame({name: examples}), name, request.task)
     distinct = f"more than {MOST_CLASSES}" if found.many else str(len(found.table))
-    note = decision(name, target.task, request.task, distinct, found.missing)
+    note = decision(
+        name, target.task, request.task, distinct, found.missing if empty is None else empty
+    )
     scale = target_scale(request.target_transform, name, found.least, bool(target.classes))
     return replace(target, rows_dropped=found.missing, note=note, scale=scale)
 

@@ -14,6 +14,7 @@ from gradfeat.table.scores import Predictions, intervals, replicates, resamples
 from gradfeat.table.split import split_rows
 from gradfeat.table.table_model import TableModel, probabilities
 from gradfeat.table.target import Target, Task, prepare_target
+from gradfeat.table.target_reading import with_target_read
 
 
 def refit_model(
@@ -43,6 +44,7 @@ def refit_model(
         is of the other kind, and for tables that `gradfeat fit` would refuse.
     """
     source = _source(model)
+    frame, _, _ = with_target_read(frame, target, "refuse", "auto")
     found = _target(model, frame, target)
     split = split_rows(len(found.values), found.values, found.task, seed=seed)
     X = model.encoder.transform(frame.iloc[found.rows])

@@ -31,6 +31,7 @@ class Request:
     width: int = WIDTH
     missing: tuple[str, ...] = ()
     dates: DateOrder = ""
+    rare_classes: Literal["refuse", "drop", "merge"] = "refuse"
     text: TextOptions = FOUND
     keep_identifiers: bool = False
     target_transform: Transform = "none"
@@ -39,7 +40,8 @@ class Request:
     def wanted(self) -> TextOptions:
         """What is known of the text that the table is in, the columns that are named among it."""
         time = () if self.time_column is None else (self.time_column,)
-        return replace(self.text, wanted=(self.target, *time, *self.ignore))
+        wanted = (self.target, *time, *self.ignore)
+        return replace(self.text, wanted=wanted, verbatim=(self.target,))
 
 
 def chosen_methods(names: Sequence[str]) -> tuple[Method, ...]:

@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 from pandas.api import types
 
+from gradfeat.rows.sources.words import counted
 from gradfeat.table.errors import TableError, listing, near_names
 from gradfeat.table.reading.cells import as_text, content
 from gradfeat.table.reading.number_formats import LARGEST
@@ -58,13 +59,17 @@ class Target:
 
 
 def prepare_target(
-    frame: pd.DataFrame, target: str, task: Literal["auto", "regression", "classification"] = "auto"
+    frame: pd.DataFrame,
+    target: str,
+    task: Literal["auto", "regression", "classification"] = "auto",
+    told: int = 0,
 ) -> Target:
     """Take the target column out of a table and decide the task.
 
     ``auto`` takes text, categories, truth values, and whole numbers with exactly two distinct
     values as classes, every other column of numbers as a quantity. A class needs at least two
-    rows, so that one can be learned from and one held out.
+    rows, so that one can be learned from and one held out. Of the rows without a target `told` are
+    told of elsewhere.
 
     Raises
     ------
@@ -85,7 +90,7 @@ def prepare_target(
     column, text = column.loc[kept], text.loc[kept]
     _check_values(target, column, text)
     chosen = _task(column, text) if task == "auto" else task
-    note = decision(target, chosen, task, str(text.nunique()), int((~kept).sum()))
+    note = decision(target, chosen, task, str(text.nunique()), int((~kept).sum()) - told)
     rows = np.flatnonzero(kept)
     if chosen == "regression":
         values = _quantity(target, column)
@@ -183,7 +188,7 @@ def decision(target: str, chosen: Task, asked: str, distinct: str, dropped: int)
     what = f"{distinct} classes" if chosen == "classification" else f"{distinct} distinct values"
     other = "regression" if chosen == "classification" else "classification"
     hint = f" (--task {other} to have it otherwise)" if asked == "auto" else " (as asked)"
-    lost = f"; {dropped} rows without a target left out" if dropped else ""
+    lost = f"; {counted(dropped, 'row')} without a target left out" if dropped else ""
     return f"{target!r} has {what}: {chosen}{hint}{lost}."
 
 
@@ -218,7 +223,8 @@ def _classes(target: str, column: pd.Series, text: pd.Series) -> tuple[str, ...]
     if few:
         raise TableError(
             f"The target {target!r} has only 1 row of {listing(few)}, and a class needs at least "
-            f"{FEWEST_ROWS_OF_CLASS}: drop those rows or merge them with another class."
+            f"{FEWEST_ROWS_OF_CLASS}: --rare-classes drop leaves them out, --rare-classes "
+            "merge takes such classes together."
         )
     labels = sorted(counts.index)
     return tuple(sorted(labels, key=float) if _is_number(column) else labels)

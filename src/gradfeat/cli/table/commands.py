@@ -42,6 +42,18 @@ class TransformName(StrEnum):
     LOG = "log"
 
 
+class RareName(StrEnum):
+    """What is done with classes of a single row."""
+
+    REFUSE = "refuse"
+    DROP = "drop"
+    MERGE = "merge"
+
+
+RareClasses = Annotated[
+    RareName,
+    typer.Option(help="Classes of a single row: left out, or taken together as 'other'."),
+]
 Separator = Annotated[
     str | None,
     typer.Option(
@@ -112,6 +124,7 @@ def diagnose(
     form: Printed = Format.TEXT,
     quiet: Quiet = False,
     verbose: Verbose = False,
+    rare_classes: RareClasses = RareName.REFUSE,
 ) -> None:
     """Say what kind of signal a table holds: its degrees, directions, and the rows it needs."""
     deadline = Deadline.after(time)  # what is imported now takes time too
@@ -133,6 +146,7 @@ def diagnose(
         encoding=encoding,
         missing=missing or (),
         dates=dates.value if dates else "",
+        rare_classes=rare_classes.value,
     )
 
 
@@ -214,6 +228,7 @@ def fit(
     form: Printed = Format.TEXT,
     quiet: Quiet = False,
     verbose: Verbose = False,
+    rare_classes: RareClasses = RareName.REFUSE,
 ) -> None:
     """Fit learned and fixed features to a table, compare them on held-out rows, write a report.
 
@@ -250,6 +265,7 @@ def fit(
         comment=comment,
         header=header,
         encoding=encoding,
+        rare_classes=rare_classes.value,
     )
 
 

@@ -59,6 +59,8 @@ class CsvLayout(Layout):
         Rows from which the kinds were decided.
     strict : bool
         Whether a cell that is not of its column's kind is an error; else its chunk has text there.
+    verbatim : tuple of str
+        Columns of text in which words such as NA are values.
     """
 
     looks: Looks
@@ -66,6 +68,7 @@ class CsvLayout(Layout):
     selected: tuple[str, ...]
     sampled: int
     strict: bool = True
+    verbatim: tuple[str, ...] = ()
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -134,7 +137,7 @@ class CsvLayout(Layout):
         types = {n: _TYPES.get(kinds[n], pa.string()) for n in self.names}
         try:
             try:
-                table = _parsed(data, self.looks.delimiter, self.names, types, self.selected)
+                table = self._parsed(data, types)
             except pa.ArrowException as error:
                 if self.strict or _wrong_cell(str(error)) is None:
                     raise
@@ -147,10 +150,24 @@ class CsvLayout(Layout):
                 frame[column] = self._with_points(frame[column], data, name, line)
         return frame
 
+    def _parsed(self, data: bytes, types: dict[str, pa.DataType]) -> pa.Table:
+        """The selected columns; words for missing values are none where they are to stay."""
+        kept = [n for n in self.selected if n in self.verbatim and types[n] == pa.string()]
+        nulls = not kept
+        table = _parsed(data, self.looks.delimiter, self.names, types, self.selected, nulls)
+        for number, name in enumerate(self.selected if kept else ()):
+            if types[name] == pa.string():
+                words = pa.array([""] if name in kept else _MISSING)
+                texts = table.column(name)
+                gaps = pc.is_in(texts, words)
+                none = pa.scalar(None, pa.string())
+                table = table.set_column(number, name, pc.if_else(gaps, none, texts))
+        return table
+
     def _cell_by_cell(self, data: bytes, kinds: Mapping[str, Kind]) -> pa.Table:
         """Columns of text where a cell is not of its kind, the others as their kind."""
         types = dict.fromkeys(self.names, pa.string())
-        texts = _parsed(data, self.looks.delimiter, self.names, types, self.selected)
+        texts = self._parsed(data, types)
         points = self.looks.delimiter != ","
         columns = [_converted(texts.column(n), kinds[n], points) for n in self.selected]
         return pa.table(columns, names=list(self.selected))
@@ -243,6 +260,7 @@ def _parsed(
     names: Sequence[str],
     types: dict[str, pa.DataType],
     chosen: Sequence[str],
+    nulls: bool = True,
 ) -> pa.Table:
     return pacsv.read_csv(
         pa.BufferReader(data),
@@ -254,7 +272,7 @@ def _parsed(
             column_types=types,
             include_columns=list(chosen),
             null_values=_MISSING,
-            strings_can_be_null=True,
+            strings_can_be_null=nulls,
             true_values=_TRUE,
             false_values=_FALSE,
         ),

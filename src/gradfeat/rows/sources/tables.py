@@ -49,6 +49,10 @@ class Tables(Source[pd.DataFrame]):
             For a column that is not there.
         """
 
+    def place(self, row: int) -> str:
+        """Where a row (from 0) is, in words: ``row 17``, or the line of a text."""
+        return f"row {row + 1:,}"
+
     @property
     def remarks(self) -> tuple[str, ...]:
         """What was found of how the table is written, in sentences; nothing where it is plain."""
@@ -63,10 +67,6 @@ class Tables(Source[pd.DataFrame]):
     def cells(self) -> Mapping[str, Cells]:
         """What the cells of each column are read as, where they are text without types."""
         return {}
-
-    def place(self, row: int) -> str:
-        """Where a row (from 0) is, in words: ``row 17``, or the line of a text."""
-        return f"row {row + 1:,}"
 
     def read_as(self, cells: Mapping[str, Cells]) -> Tables:
         """The same rows with cells of text read as told; other columns as before.

@@ -319,6 +319,16 @@ class TextTables(Tables):
         """As decided from the first rows, or imposed."""
         return self.layout.cells
 
+    def place(self, row: int) -> str:
+        """The line on which a row (from 0) ends, and the file where there are several."""
+        for piece in self.pieces():
+            if row < piece.span.rows:
+                line = f"line {piece.line(row):,}"
+                several = len(self.files) > 1
+                return f"'{piece.file.file.name}', {line}" if several else line
+            row -= piece.span.rows
+        return f"row {row + 1:,}"
+
     @property
     def remarks(self) -> tuple[str, ...]:
         """What was found of the text."""
@@ -351,16 +361,6 @@ class TextTables(Tables):
         for file, found in zip(self.files, self.spans, strict=True):
             for span in found:
                 yield TextPiece(file, span, self.layout)
-
-    def place(self, row: int) -> str:
-        """The line on which a row (from 0) ends, and the file where there are several."""
-        for piece in self.pieces():
-            if row < piece.span.rows:
-                line = f"line {piece.line(row):,}"
-                several = len(self.files) > 1
-                return f"'{piece.file.file.name}', {line}" if several else line
-            row -= piece.span.rows
-        return f"row {row + 1:,}"
 
     def _read_through(self) -> Iterator[TextPiece]:
         for file in self.files:

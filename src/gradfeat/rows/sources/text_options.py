@@ -43,6 +43,8 @@ class TextOptions:
         Of the characters, by Python's name.
     wanted : tuple of str
         Columns that will be asked for: a first line that holds one of them is a header.
+    verbatim : tuple of str
+        Columns in which words such as NA and None are values: targets, which may be called so.
     names : tuple of str
         Columns of a text without a header.
     target : str
@@ -57,6 +59,7 @@ class TextOptions:
     header: bool | None = None
     encoding: str | None = None
     wanted: tuple[str, ...] = ()
+    verbatim: tuple[str, ...] = ()
     names: tuple[str, ...] = ()
     target: str = ""
     like: TextOptions | None = None
@@ -69,8 +72,9 @@ class TextOptions:
     @classmethod
     def kept(cls, plain: Mapping[str, Any]) -> TextOptions:
         """From what JSON keeps of them (``dataclasses.asdict``)."""
-        known = {**plain, "wanted": (), "names": tuple(plain.get("names", ())), "like": None}
-        return cls(**known)
+        own = ("separator", "comment", "header", "encoding", "target")
+        known = {name: plain[name] for name in own if name in plain}
+        return cls(**known, names=tuple(plain.get("names", ())))
 
 
 #: Nothing is known: everything is found.

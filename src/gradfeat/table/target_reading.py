@@ -1,0 +1,307 @@
+"""How a target is read: numbers with strays, words that are classes or gaps, rare classes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from gradfeat.rows.source import Piece
+from gradfeat.rows.sources.in_memory import FrameTables
+from gradfeat.rows.sources.tables import Cells, Tables
+from gradfeat.rows.sources.text_options import TextOptions
+from gradfeat.rows.sources.words import counted, listing
+from gradfeat.table.reading.cells import as_text, content
+from gradfeat.table.reading.decide import plan_column
+from gradfeat.table.reading.number_formats import MARKERS
+from gradfeat.table.reading.plan import ColumnPlan
+from gradfeat.table.row_sample import column_of
+from gradfeat.table.target import FEWEST_ROWS_OF_CLASS
+from gradfeat.table.target_values import TargetValues
+
+RareClasses = Literal["refuse", "drop", "merge"]
+
+#: The class of those that are too rare to be one each.
+OTHER = "other"
+
+#: Share of all rows from which a word that may say "missing" is a class.
+FREQUENT = 0.05
+
+#: Such words; signs such as ? are no classes however frequent they are.
+_WORDS = frozenset(word for word in MARKERS if word[:1].isalpha() or word[:1] in "#<")
+
+
+@dataclass(frozen=True)
+class TargetReading:
+    """What becomes of the cells of a target before it is looked at.
+
+    Attributes
+    ----------
+    name : str
+        The target.
+    numbers : ColumnPlan, optional
+        How text is read that is mostly numbers; what is none is missing.
+    labels : tuple of (str, str)
+        Other words for some classes; "" where rows of a class are left out.
+    why : str
+        What the target is where rows are left out.
+    """
+
+    name: str
+    numbers: ColumnPlan | None = None
+    labels: tuple[tuple[str, str], ...] = ()
+    why: str = "no class"
+
+    @property
+    def plain(self) -> bool:
+        """Whether cells stay what they are."""
+        return self.numbers is None and not self.labels
+
+    def read(self, column: pd.Series) -> pd.Series:
+        """The column as it is to be looked at; None or nan where a row is left out."""
+        if self.numbers is not None:
+            values = self.numbers.encode(column).parts[""]
+            return pd.Series(values, index=column.index, name=column.name)
+        known = dict(self.labels)
+        return as_text(column).map(lambda text: known.get(text, text) or None, na_action="ignore")
+
+    def in_frame(self, frame: pd.DataFrame) -> pd.DataFrame:
+        """The frame with the target read."""
+        return frame.assign(**{self.name: self.read(column_of(frame, self.name))})
+
+    def left_out(self, column: pd.Series) -> NDArray[np.bool_]:
+        """Which cells (n,) have a value and are no target."""
+        return (as_text(column).notna() & self.read(column).isna()).to_numpy(dtype=bool)
+
+
+def target_reading(
+    name: str,
+    column: pd.Series,
+    found: TargetValues,
+) -> TargetReading:
+    """How to read a target, by a sample of its cells and the counts of all.
+
+    Text that is mostly numbers is numbers (as of inputs), and what is none is missing. Of classes,
+    signs such as ``?`` are missing; words such as None or NA are classes where they stand in 5 % of
+    the rows at least, and in as many as the rarest other class.
+
+    Examples
+    --------
+    >>> column = pd.Series(["None", "Apnea", "None", "Apnea", "?"])
+    >>> target_reading("y", column, TargetValues.of(column)).labels
+    (('?', ''),)
+    >>> column = pd.Series(["3.5", "4", "?", "7", "5"])
+    >>> target_reading("y", column, TargetValues.of(column)).read(column).tolist()
+    [3.5, 4.0, nan, 7.0, 5.0]
+    """
+    if content(column) not in ("string", "mixed", "mixed-integer", "categorical"):
+        return TargetReading(name)
+    plan = plan_column(name, column)
+    if plan.kind == "number" and column.dtype != "category":
+        return TargetReading(name, plan, why="no number")
+    counts = {str(key): int(n) for key, n in found.table[["key", "count"]].itertuples(index=False)}
+    words = {key: n for key, n in counts.items() if key.casefold() in MARKERS}
+    others = [n for key, n in counts.items() if key not in words]
+    least = max(FREQUENT * sum(counts.values()), min(others, default=0))
+    gone = [k for k, n in words.items() if k.casefold() not in _WORDS or n < least]
+    return TargetReading(name, None, tuple((key, "") for key in gone if others))
+
+
+def rare_reading(
+    name: str,
+    found: TargetValues,
+    rare: RareClasses,
+    task: Literal["auto", "regression", "classification"],
+) -> TargetReading:
+    """Classes of fewer than two rows left out, or taken together, where that was asked for.
+
+    Examples
+    --------
+    >>> found = TargetValues.of(pd.Series(["a", "a", "b", "c"]))
+    >>> rare_reading("y", found, "merge", "auto").labels
+    (('b', 'other'), ('c', 'other'))
+    """
+    numbers = content(column_of(found.table, "value")) in ("floating", "integer")
+    if rare == "refuse" or task == "regression" or (numbers and task == "auto") or found.many:
+        return TargetReading(name)
+    few = found.table.loc[found.table["count"] < FEWEST_ROWS_OF_CLASS, "value"]
+    word = "" if rare == "drop" else OTHER
+    labels = tuple((text, word) for text in as_text(few))
+    return TargetReading(name, None, labels, "a class of one row")
+
+
+def called_missing(found: TargetValues) -> str:
+    """A sentence on classes whose names elsewhere say that a value is missing; "" for none.
+
+    Examples
+    --------
+    >>> called_missing(TargetValues.of(pd.Series(["None", "Apnea"])))
+    "'None' is a class here (1 row); --missing None takes it as missing."
+    """
+    rows = {str(k): int(n) for k, n in found.table[["key", "count"]].itertuples(index=False)}
+    return " ".join(
+        f"{word!r} is a class here ({counted(n, 'row')}); --missing {word} takes it as missing."
+        for word, n in rows.items()
+        if word.casefold() in _WORDS
+    )
+
+
+def about_left_out(reading: TargetReading, table: Tables, rows: int) -> str:
+    """How many rows are left out for their target, with the first of them; "" for none.
+
+    Parameters
+    ----------
+    reading : TargetReading
+        How the target is read.
+    table : Tables
+        As it was before.
+    rows : int
+        How many they are.
+    """
+    if not rows:
+        merged = [text for text, word in reading.labels if word]
+        return f"{listing(merged)} are taken together as {OTHER!r}." if merged else ""
+    number, texts = _first_left_out(reading, table)
+    return (
+        f"{counted(rows, 'row')} left out, whose {reading.name!r} is {reading.why} "
+        f"({listing(texts)}; the first is {table.place(number)})."
+    )
+
+
+def with_target_read(
+    frame: pd.DataFrame,
+    name: str,
+    rare: RareClasses,
+    task: Literal["auto", "regression", "classification"],
+) -> tuple[pd.DataFrame, tuple[str, ...], int]:
+    """A frame with its target read, what became of cells, and the rows that are left out.
+
+    Examples
+    --------
+    >>> frame = pd.DataFrame({"y": ["1.5", "?", "2"]})
+    >>> frame, said, rows = with_target_read(frame, "y", "drop", "auto")
+    >>> frame["y"].tolist(), said, rows
+    ([1.5, nan, 2.0], ("1 row left out, whose 'y' is no number ('?'; the first is row 2).",), 1)
+    """
+    said: list[str] = []
+    if name not in frame.columns:
+        return frame, (), 0
+    rows = 0
+    for step in ("cells", "classes"):
+        column = column_of(frame, name)
+        found = TargetValues.of(column)
+        reading = target_reading(name, column, found)
+        if step == "classes":
+            reading = rare_reading(name, found, rare, task)
+        if not reading.plain:
+            lost = int(reading.left_out(column).sum())
+            said.append(about_left_out(reading, FrameTables(frame), lost))
+            frame, rows = reading.in_frame(frame), rows + lost
+    said.append(called_missing(TargetValues.of(column_of(frame, name))))
+    return frame, tuple(sentence for sentence in said if sentence), rows
+
+
+def _first_left_out(reading: TargetReading, table: Tables) -> tuple[int, list[str]]:
+    """The first row, and what stands in the first rows that are left out."""
+    before = 0
+    for piece in table.select([reading.name]).pieces():
+        for frame in piece.read():
+            column = column_of(frame, reading.name)
+            lost = np.flatnonzero(reading.left_out(column))
+            if len(lost):
+                texts = dict.fromkeys(as_text(column.iloc[lost]))
+                return before + int(lost[0]), [*texts]
+            before += len(frame)
+    return before, []
+
+
+@dataclass(frozen=True)
+class ReadPiece(Piece[pd.DataFrame]):
+    """Some rows, with their target read."""
+
+    piece: Piece[pd.DataFrame]
+    reading: TargetReading
+
+    @property
+    def name(self) -> str:
+        return self.piece.name
+
+    def read(self) -> Iterator[pd.DataFrame]:
+        """The frames of the piece."""
+        return (self.reading.in_frame(frame) for frame in self.piece.read())
+
+
+class WithTargetRead(Tables):
+    """A table with its target read.
+
+    Parameters
+    ----------
+    table : Tables
+        Where the rows are, the target among their columns.
+    reading : TargetReading
+        How the target is read.
+    """
+
+    def __init__(self, table: Tables, reading: TargetReading) -> None:
+        self.table, self.reading = table, reading
+
+    @property
+    def name(self) -> str:
+        return self.table.name
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return self.table.names
+
+    @property
+    def rows(self) -> int | None:
+        return self.table.rows
+
+    @property
+    def count(self) -> int | None:
+        return self.table.count
+
+    @property
+    def parallel(self) -> bool:
+        return self.table.parallel
+
+    @property
+    def fingerprint(self) -> str:
+        """That of the table, and of the reading."""
+        return f"{self.table.fingerprint}\n{self.reading}"
+
+    @property
+    def remarks(self) -> tuple[str, ...]:
+        return self.table.remarks
+
+    @property
+    def text(self) -> TextOptions:
+        return self.table.text
+
+    def place(self, row: int) -> str:
+        """Where the row was read."""
+        return self.table.place(row)
+
+    @property
+    def cells(self) -> Mapping[str, Cells]:
+        """Those of the table; of the target none: it is read."""
+        return {n: kind for n, kind in self.table.cells.items() if n != self.reading.name}
+
+    def select(self, columns: Sequence[str]) -> Tables:
+        """The same rows with these columns alone."""
+        table = self.table.select(columns)
+        return WithTargetRead(table, self.reading) if self.reading.name in columns else table
+
+    def read_as(self, cells: Mapping[str, Cells]) -> WithTargetRead:
+        """The same rows, whose other cells are read so."""
+        target = self.table.cells.get(self.reading.name)
+        kept: dict[str, Cells] = {self.reading.name: target} if target else {}
+        return WithTargetRead(self.table.read_as({**cells, **kept}), self.reading)
+
+    def pieces(self) -> Iterator[ReadPiece]:
+        """Each as it comes, its target read with it."""
+        return (ReadPiece(piece, self.reading) for piece in self.table.pieces())

@@ -1,0 +1,99 @@
+"""Targets with strays, classes called None, and rare classes: the same on three roads."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import gradfeat
+from gradfeat.table.diagnosis_rows import DiagnosisRequest, diagnosis_rows
+from gradfeat.table.errors import TableError
+
+RNG = np.random.default_rng(0)
+X, Z = RNG.normal(size=(2, 240)).round(4)
+SUM = X + 0.5 * Z
+
+
+def with_cells(values, **cells):
+    """The values as text, with some cells replaced: `n` of them by each word, from row 7 on."""
+    texts, place = np.array([str(v) for v in values], dtype=object), 7
+    for word, n in cells.items():
+        texts[place : place + n] = {"mark": "?", "gap": "NA"}.get(word, word)
+        place += n
+    return texts
+
+
+#: Targets: cells, task, classes, rows used, and words of what is said of them.
+CASES = {
+    "classes called None": (
+        np.array(["None", "Insomnia", "Apnea"])[np.digitize(SUM, [-0.4, 0.4])],
+        "classification", ("Apnea", "Insomnia", "None"), 240, "'None' is a class here",
+    ),
+    "classes with gaps": (
+        with_cells(np.where(SUM > 0, "yes", "no"), mark=1, gap=5),
+        "classification", ("no", "yes"), 234, "whose 'y' is no class ('?', 'NA'; the first",
+    ),
+    "whole numbers": (
+        with_cells(np.clip(np.round(5 + SUM), 3, 7).astype(int), mark=5),
+        "regression", (), 235, "5 rows left out, whose 'y' is no number ('?'; the first is",
+    ),
+    "a quantity": (
+        with_cells(SUM.round(4), mark=1),
+        "regression", (), 239, "1 row left out, whose 'y' is no number ('?'; the first is",
+    ),
+    "money": (
+        with_cells([f"$ {v:,.2f}" for v in 5000 + 900 * SUM], mark=1),
+        "regression", (), 239, "1 row left out",
+    ),
+    "two numbers": (
+        with_cells((SUM > 0).astype(int), mark=2),
+        "classification", ("0", "1"), 238, "2 rows left out",
+    ),
+}  # fmt: skip
+
+
+def given(cells, road, tmp_path):
+    frame = pd.DataFrame({"x": X, "z": Z, "y": cells})
+    if road == "python":
+        return frame, {}
+    frame.to_csv(tmp_path / "t.csv", index=False)
+    return tmp_path / "t.csv", {"stream": road == "streamed"}
+
+
+@pytest.mark.parametrize("road", ["held", "streamed", "python"])
+@pytest.mark.parametrize("case", CASES, ids=str)
+def test_cells_of_targets_that_are_none_are_left_out_and_told(tmp_path, case, road):
+    cells, task, classes, rows, said = CASES[case]
+    table, options = given(cells, road, tmp_path)
+    found = gradfeat.compare(table, "y", methods=["linear"], time=1, **options).results
+    assert (found.task, found.classes, found.n_rows) == (task, classes, rows)
+    remark = next(one for one in found.remarks if said in one)
+    if "the first" in said:
+        assert ("row 8)" if road == "python" else "line 9)") in remark
+    assert next(iter(found.methods[0].scores.values())).estimate > 0.85
+
+
+@pytest.mark.parametrize("road", ["held", "streamed", "python"])
+def test_rare_classes_are_refused_before_any_fit_or_left_out_or_merged(tmp_path, road):
+    cells = np.where(SUM > 0, "yes", "no").astype(object)
+    cells[[3, 7]] = "once", "rare"
+    table, options = given(cells, road, tmp_path)
+    options |= {"methods": ["linear"], "time": 1}
+    with pytest.raises(TableError, match=r"1 row of 'once', 'rare'.*--rare-classes drop"):
+        gradfeat.compare(table, "y", **options)
+    found = gradfeat.compare(table, "y", rare_classes="drop", **options).results
+    assert (found.classes, found.n_rows) == (("no", "yes"), 238)
+    assert "2 rows left out, whose 'y' is a class of one row" in found.remarks[0]
+    found = gradfeat.compare(table, "y", rare_classes="merge", **options).results
+    assert (found.classes, found.n_rows) == (("no", "other", "yes"), 240)
+    assert "taken together as 'other'" in found.remarks[0]
+
+
+def test_a_diagnosis_reads_the_target_as_a_fit_does():
+    cells, *_ = CASES["whole numbers"]
+    request = DiagnosisRequest("t", "y")
+    found = diagnosis_rows(pd.DataFrame({"x": X, "z": Z, "y": cells}), request)
+    assert found.target.task == "regression"
+    assert "5 rows left out" in found.notes[0]
+    assert "without a target" not in found.notes[0]
