@@ -112,6 +112,20 @@ def test_limits_of_targets_with_a_mean():
     assert "a constant, which finds the target's mean" in told.regime
 
 
+@pytest.mark.parametrize("name", CENTRED)
+def test_the_side_of_the_target_does_not_matter(name):
+    # b and -b are one model: odd coefficients change their sign.
+    one, other = Teacher((0.8, 1.0, 0.5, 0.25), NOISE), Teacher((0.8, -1.0, 0.5, -0.25), NOISE)
+    setting = (PHI, PSI, LAM, GRID[name].activation)
+    for found, mirrored in (
+        [limit_errors(*setting, t, degree=[1, 2, 3]) for t in (one, other)],
+        [finite_step_errors(*setting, t, eta=5.0, n=600) for t in (one, other)],
+        [reused_sample_errors(*setting, t, eta=2.0) for t in (one, other)],
+        [column_errors(*setting, t, powers=(0, 1, 2)) for t in (one, other)],
+    ):
+        np.testing.assert_allclose(parts(found), parts(mirrored), rtol=1e-9)
+
+
 def test_an_activation_without_a_slope_finds_the_mean_alone():
     square = Polynomial((-1.0, 0.0, 1.0))  # c_1 = 0, c_2 = 1
     for mean in (0.0, 0.7):
