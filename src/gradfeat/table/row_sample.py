@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 from pandas.api import types
-from pandas.core.util.hashing import hash_pandas_object
+from pandas.core.util.hashing import hash_array, hash_pandas_object
 
 from gradfeat.maths.row_hash import started, with_bits
 from gradfeat.table.reading.cells import as_text
@@ -32,16 +32,16 @@ def frame_hash(frame: pd.DataFrame, seed: int) -> NDArray[np.int64]:
     """
     h = started(len(frame), seed)
     for _, column in frame.items():
-        h = with_bits(h, hash_pandas_object(_plain(column), index=False).to_numpy())
+        h = with_bits(h, _hashes(column))
     return (h >> np.uint64(1)).astype(np.int64)
 
 
-def _plain(column: pd.Series) -> pd.Series:
+def _hashes(column: pd.Series) -> NDArray[np.uint64]:
     if is_numbers(column):
-        return column.astype(np.float64) + 0.0
-    if types.is_datetime64_any_dtype(column.dtype) or types.is_string_dtype(column.dtype):
-        return column if column.dtype != object else as_text(column)
-    return as_text(column)
+        return hash_array(column.to_numpy(dtype=np.float64, na_value=np.nan) + 0.0)
+    kept = types.is_datetime64_any_dtype(column.dtype) or types.is_string_dtype(column.dtype)
+    plain = column if kept and column.dtype != object else as_text(column)
+    return hash_pandas_object(plain, index=False).to_numpy()
 
 
 def is_numbers(column: pd.Series) -> bool:

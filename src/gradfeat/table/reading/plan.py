@@ -107,6 +107,8 @@ def unread_cells(
     UnreadCells(column='x', cells=1, example='?', what='number', row=1, place='')
     """
     at = np.flatnonzero(lost)
+    if not at.size:
+        return None
     text = as_text(column.iloc[at])
     wrong = at[text.notna().to_numpy()]
     if not wrong.size:
