@@ -120,7 +120,16 @@ class RFMMethod(FeatureModel, ABC):
             rough=replace(ROUGH, memory_limit=limit),
         )
         thorough = self.search == "full"
-        return rfm_space(rfm, choice, diagonal, power, directions, block, thorough=thorough)
+        return rfm_space(
+            rfm,
+            choice,
+            diagonal,
+            power,
+            directions,
+            block,
+            thorough=thorough,
+            memory_limit=limit,
+        )
 
 
 @estimator

@@ -12,6 +12,8 @@ from .base import Predictor
 from .kernel_machine import KernelMachine
 from .kernels.named import kernel_from_spec
 from .linearised import Linearised
+from .local_machines import LocalMachines
+from .partition import Partition
 from .projected import Projected
 from .two_layer import TwoLayer
 
@@ -38,6 +40,8 @@ def predictor_from(spec: Mapping[str, Any], tensors: Mapping[str, Tensor]) -> Pr
     match spec:
         case {"type": "KernelMachine", "kernel": kernel}:
             return KernelMachine(kernel_from_spec(kernel), **tensors)
+        case {"type": "LocalMachines"}:
+            return _local_machines(spec, tensors)
         case {"type": "Projected", "inner": inner}:
             parts = {k.removeprefix("inner."): t for k, t in tensors.items() if k != "B"}
             return Projected(predictor_from(inner, parts), tensors["B"])
@@ -50,3 +54,13 @@ def predictor_from(spec: Mapping[str, Any], tensors: Mapping[str, Tensor]) -> Pr
                 TwoLayer(**inner, activation=activation_from_spec(start["activation"])), **moved
             )
     raise ValueError(f"the predictor {dict(spec)!r} is not known to this version of gradfeat.")
+
+
+def _local_machines(spec: Mapping[str, Any], tensors: Mapping[str, Tensor]) -> LocalMachines:
+    base = {k.removeprefix("base."): t for k, t in tensors.items() if k.startswith("base.")}
+    return LocalMachines(
+        KernelMachine(kernel_from_spec(spec["base"]["kernel"]), **base),
+        kernel_from_spec(spec["kernel"]),
+        Partition(*(tensors[name] for name in ("directions", "thresholds", "widths", "left"))),
+        *(tensors[name] for name in ("Z", "c", "starts")),
+    )

@@ -63,6 +63,9 @@ class RFM(Learner[KernelMachine]):
         Learn M from a random subset of so many rows (default: all); the last round, after
         `n_iter` updates, is fitted to all rows. Of streamed rows, they are those of the sample,
         and the rounds take no pass.
+    first_metric_rows : int, optional
+        The last update sees all metric rows, each before half of those of the next, but so many
+        at least (default: every update all). First updates need few digits.
     solver : Solver
         How the last round is solved, within which memory. Nystrom centres make it a machine of
         fewer points for any number of rows, and are needed for streamed rows.
@@ -98,6 +101,7 @@ class RFM(Learner[KernelMachine]):
     normalisation: Literal["trace", "max"] = "trace"
     agop_rows: int | None = None
     metric_rows: int | None = None
+    first_metric_rows: int | None = None
     solver: Solver = ADAPTIVE
     rough: Solver | None = ROUGH
 
@@ -163,7 +167,7 @@ class RFM(Learner[KernelMachine]):
         A = every.X.new_ones(every.X.shape[1])
         for update in range(self.n_iter + 1):
             last = update == self.n_iter
-            block = every if last or subset is None else _rows(every, subset)
+            block = every if last else self._taught(every, subset, update)
             X, y, w = block.X, block.y, block.w
             offset = (w @ y) / w.sum()
             rows = _some(self.agop_rows, len(X), "agop rows", seed)
@@ -175,6 +179,14 @@ class RFM(Learner[KernelMachine]):
             yield X, A, offset, solve
             if not last:
                 A = self._next_metric(A, self._agop(system, solve(), w, rows))
+
+    def _taught(self, every: Block, subset: Tensor | None, update: int) -> Block:
+        """The rows of this update."""
+        most = len(every.X) if subset is None else len(subset)
+        size = most
+        if self.first_metric_rows is not None:
+            size = min(most, max(self.first_metric_rows, most >> (self.n_iter - 1 - update)))
+        return first_rows(every, size) if subset is None else _rows(every, subset[:size])
 
     def _agop(
         self, system: System, solution: Solution, w: Tensor, rows: Tensor | None

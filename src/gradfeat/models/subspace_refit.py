@@ -15,6 +15,7 @@ from ..maths.statistics.affine import Affine, inputs_only
 from ..rows.rows import Rows
 from .base import Learner
 from .kernel_machine import KernelMachine, apply_metric
+from .local_machines import LocalMachines
 from .projected import Projected
 from .rfm import RFM
 
@@ -189,7 +190,7 @@ class SubspaceRefit(Learner[Projected]):
     """
 
     rfm: RFM
-    head: Learner[KernelMachine]
+    head: Learner[KernelMachine | LocalMachines]
     directions: int | None = None
     power: float = 0.5
 

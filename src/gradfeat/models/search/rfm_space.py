@@ -15,8 +15,8 @@ from ...maths.deadline import deadline_passed
 from ...rows.rows import Rows
 from ..base import Kernel, Learner, Predictor
 from ..kernel_machine import KernelMachine, apply_metric
-from ..kernel_ridge import KernelRidge
 from ..kernels.named import kernel
+from ..local_machines import LocalMachines, LocalRidge
 from ..rfm import RFM
 from ..solvers.adaptive import Adaptive
 from ..subspace_refit import SubspaceRefit
@@ -45,8 +45,8 @@ RFM_KERNELS = {
 AGOP_POWERS = (0.5, 0.25)
 #: Penalties of the rounds: the last fit has one of its own.
 METRIC_ALPHA, METRIC_ALPHAS = 1e-3, (1e-1,)
-#: Rows that the metric is learnt from, at most, in a thorough search and else.
-METRIC_ROWS = {False: 3_000, True: 20_000}
+#: Rows that the last metric is learnt from, at most, in a thorough search and else, and the first.
+METRIC_ROWS, FIRST_METRIC_ROWS = {False: 12_000, True: 20_000}, 3_000
 #: Least penalty of a last fit in float32: below it rounding of the kernel leads.
 LEAST_ALPHA = 1e-3
 #: Rows that the many small fits of a head search train on, at most, by sweeps; twice are held out.
@@ -97,6 +97,8 @@ class RFMSpace(Space[RFMSetting]):
         RFM's own last round; None is that round.
     metric_rows : int, optional
         Rows that M is learnt from at most, where the last fit is another than the RFM's own.
+    memory_limit : int, optional
+        Bytes that kernel matrices of that fit may take.
     """
 
     rfm: RFM
@@ -104,6 +106,7 @@ class RFMSpace(Space[RFMSetting]):
     axes: Mapping[str, Sequence[Any]]
     directions: int | str | None
     metric_rows: int | None
+    memory_limit: int | None = None
 
     @property
     def open(self) -> bool:
@@ -126,13 +129,15 @@ class RFMSpace(Space[RFMSetting]):
         head = setting.head
         if head is None:
             return self.at(setting.rounds)
-        return self.inside(
-            setting.rounds, head, KernelRidge(setting.last_kernel, head.alpha, self.rfm.solver)
-        )
+        last = LocalRidge(setting.last_kernel, head.alpha, memory_limit=self.memory_limit)
+        return self.inside(setting.rounds, head, last)
 
-    def inside(self, rounds: Rounds, head: Head, learner: Learner[KernelMachine]) -> SubspaceRefit:
+    def inside(
+        self, rounds: Rounds, head: Head, learner: Learner[KernelMachine | LocalMachines]
+    ) -> SubspaceRefit:
         """The rounds of a setting, and the last fit by `learner` in the directions of `head`."""
-        rfm = replace(self.at(rounds), metric_rows=self.metric_rows)
+        few = None if self.metric_rows is None else FIRST_METRIC_ROWS
+        rfm = replace(self.at(rounds), metric_rows=self.metric_rows, first_metric_rows=few)
         return SubspaceRefit(rfm, learner, head.directions, head.power)
 
     def fit(self, setting: RFMSetting, rows: Rows, seed: int) -> FinishedFit:
@@ -157,7 +162,7 @@ class RFMSpace(Space[RFMSetting]):
         ]
         last, rounds, found = min(heads, key=lambda one: one[2].loss)
         found = _settled(last, found, rows)
-        sampled = self.metric_rows is not None and self.metric_rows < n
+        sampled = self.metric_rows is not None and n > FIRST_METRIC_ROWS
         if self.directions == "auto" and not found.loss < own.loss and not sampled:
             return own, top.rounds[top.best]
         setting = RFMSetting(rounds, found.head)
@@ -187,6 +192,7 @@ def rfm_space(
     data: Block,
     *,
     thorough: bool,
+    memory_limit: int | None = None,
 ) -> RFMSpace:
     """RFM over the open settings of `choice`, the number of updates, and the last fit.
 
@@ -210,7 +216,8 @@ def rfm_space(
     power = 1.0 if agop_power is None else agop_power
     rounds = Rounds(name, bandwidth, alpha, bool(diagonal), power, rfm.n_iter)
     head = None if directions in ("auto", None) else Head(int(directions))
-    return RFMSpace(rfm, RFMSetting(rounds, head), tried, directions, METRIC_ROWS[thorough])
+    start = RFMSetting(rounds, head)
+    return RFMSpace(rfm, start, tried, directions, METRIC_ROWS[thorough], memory_limit)
 
 
 def _candidates(paths: list[Path], sweeps: int) -> list[tuple[Path, int]]:

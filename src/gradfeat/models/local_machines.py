@@ -1,0 +1,294 @@
+"""A kernel machine of many rows, and machines of further rows for what it leaves, by region."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from itertools import pairwise
+from typing import Any, final
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from ..maths.blocks import Block
+from ..maths.memory import allowed_bytes
+from ..maths.streams import stream
+from ..rows.rows import Rows, of_block
+from .base import Kernel, Learner, Predictor, row_blocks
+from .kernel_machine import KernelMachine
+from .kernel_ridge import KernelRidge
+from .partition import Partition, cut_rows, widest_direction
+from .solvers.adaptive import Adaptive
+from .solvers.base import Meter, System
+from .solvers.direct import TILES
+from .solvers.nystrom_direct import NystromDirect, pivots
+from .solvers.tiles import tile_side
+
+#: Rows of one machine at most.
+ONE_MACHINE = 20_000
+#: Rows of a leaf at most, and n times their square: minutes of one thread; fewer rows make none.
+LEAF_ROWS, WORK, FEWEST = 5000, 3 * 10**12, 500
+#: Share of a node's rows that belong to both of its sides, and what leaves have of it at most.
+OVERLAP, SHARED = 0.1, 1.5
+#: Penalties of the leaves, in that of all rows, and where they are compared.
+PENALTIES, CHOICE_LEAVES, CHOICE_ROWS = (1.0, 10.0, 100.0), 3, 1500
+#: Rows beyond which a kernel is asked whether so many centres exhaust it.
+SOLVED_WHOLE, EXHAUSTED_BY = 6000, 2000
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class LocalMachines(Predictor):
+    """f(x) = base(x) + sum_l s_l(x) sum_i c_li k(x, z_li), s_l the shares of a tree's leaves.
+
+    Continuous with its gradient where k is: neighbours pass into each other. Leaves are evaluated
+    in the float type of x.
+
+    Attributes
+    ----------
+    base : KernelMachine
+        Without the leaves.
+    kernel : Kernel
+        k of the leaves.
+    tree : Partition
+        s.
+    Z, c : Tensor (m, r), (m, k)
+        Points and coefficients of all leaves, one leaf after another.
+    starts : Tensor (K + 1,)
+        Leaf l has the points starts[l] to starts[l + 1].
+
+    Examples
+    --------
+    >>> from gradfeat.models.kernels.radial import Matern
+    >>> from gradfeat.rows import in_memory
+    >>> X = torch.linspace(0, 9, 300).double()[:, None]
+    >>> y = (3 * X).sin()
+    >>> f = LocalRidge(Matern(0.4, 1.5), 1e-6, one_machine=20, leaf_rows=90, fewest=9)
+    >>> f = f.fit(in_memory(X, y))
+    >>> float((f.base(X) - y).abs().max()) > 0.1, float((f(X) - y).abs().max()) < 1e-2
+    (True, True)
+    """
+
+    base: KernelMachine
+    kernel: Kernel
+    tree: Partition
+    Z: Float[Tensor, "m r"]
+    c: Float[Tensor, "m k"]
+    starts: Tensor
+
+    @cached_property
+    def _leaves(self) -> list[tuple[Tensor, Tensor]]:
+        return [(self.Z[a:b], self.c[a:b]) for a, b in pairwise(self.starts.tolist())]
+
+    def in_float64(self) -> LocalMachines:
+        """The same function, evaluated in float64 at rows of this type."""
+        return replace(self, base=self.base.in_float64())
+
+    def scratch_per_row(self) -> int:
+        """Of the larger of the base and a leaf, in float64."""
+        k, r = self.c.shape[1], self.Z.shape[1]
+        largest = int(self.starts.diff().max()) if len(self.starts) > 1 else 0
+        leaf = (self.kernel.scratch * largest + (3 * k + 2) * r) * 8
+        return max(leaf, self.base.scratch_per_row())
+
+    def __call__(self, X: Float[Tensor, "n r"]) -> Float[Tensor, "n k"]:
+        out = self.base(X)
+        for leaf, rows, share, _ in self.tree.parts(X):
+            Z, c = (t.to(X) for t in self._leaves[leaf])
+            for few in row_blocks(len(rows), self.scratch_per_row()):
+                at = rows[few]
+                out[at] += share[few, None] * (self.kernel(X[at], Z) @ c)
+        return out
+
+    def gradient(self, X: Float[Tensor, "n r"]) -> Float[Tensor, "n k r"]:
+        """Of each leaf's part: s_l grad f_l + f_l grad s_l."""
+        J = self.base.gradient(X)
+        for leaf, rows, share, slope in self.tree.parts(X):
+            Z, c = (t.to(X) for t in self._leaves[leaf])
+            for few in row_blocks(len(rows), self.scratch_per_row()):
+                at = rows[few]
+                values = self.kernel(X[at], Z) @ c
+                J[at] += share[few, None, None] * self.kernel.gradient(X[at], Z, c)
+                J[at] += values[:, :, None] * slope[few, None, :]
+        return J
+
+    def tensors(self) -> dict[str, Tensor]:
+        """Of the base, of the tree, of the leaves."""
+        tree = self.tree
+        return {
+            **{f"base.{name}": t for name, t in self.base.tensors().items()},
+            "directions": tree.directions,
+            "thresholds": tree.thresholds,
+            "widths": tree.widths,
+            "left": tree.left,
+            "Z": self.Z,
+            "c": self.c,
+            "starts": self.starts,
+        }
+
+    def spec(self) -> dict[str, Any]:
+        """The kernels."""
+        kernel = dict(self.kernel.spec())
+        return {"type": "LocalMachines", "base": self.base.spec(), "kernel": kernel}
+
+
+@final
+@dataclass(frozen=True)
+class LocalRidge(Learner[KernelMachine | LocalMachines]):
+    """Kernel ridge of as many rows as one machine takes, and of the others leaf by leaf.
+
+    The first machine sees `one_machine` rows at random. What it leaves of the other rows, which it
+    has not seen, is fitted by one more machine in each leaf of a tree (:class:`Partition`); their
+    penalty is a multiple of alpha, by leave-one-out errors in some of them, and where none of the
+    multiples helps there are no leaves. So further rows do not harm, and time grows with n.
+
+    Where 2,000 centres exhaust the kernel but for rounding, as they do a smooth one in few
+    directions, they are a machine of all rows.
+
+    Parameters
+    ----------
+    kernel : Kernel
+        k.
+    alpha : float
+        Penalty of the first machine.
+    one_machine : int
+        Rows of the first machine at most.
+    leaf_rows : int
+        Rows of a leaf at most, but for the overlap; fewer where n times their square says so
+        (beyond 120,000 rows) or memory.
+    fewest : int
+        With fewer other rows there are no leaves.
+    penalties : sequence of float
+        Multiples of alpha to choose from; a single one is taken.
+    memory_limit : int, optional
+        Bytes that kernel matrices may take (None: 80 % of free memory).
+
+    Raises
+    ------
+    MemoryError
+        Before work starts, when the least memory of a solver is not allowed.
+
+    Source: Beaglehole et al. 2025 (xRFM: machines in the leaves of a tree).
+
+    Examples
+    --------
+    >>> from gradfeat.models.kernels.radial import Laplace
+    >>> from gradfeat.rows import in_memory
+    >>> X = torch.linspace(0, 1, 200).double()[:, None]
+    >>> f = LocalRidge(Laplace(0.5), 1e-3).fit(in_memory(X, X**2))
+    >>> f.spec()["type"], bool((f(X) - X**2).abs().max() < 1e-2)
+    ('KernelMachine', True)
+    """
+
+    kernel: Kernel
+    alpha: float
+    one_machine: int = ONE_MACHINE
+    leaf_rows: int = LEAF_ROWS
+    fewest: int = FEWEST
+    penalties: Sequence[float] = PENALTIES
+    memory_limit: int | None = None
+
+    def fit_path(self, rows: Rows, *, seed: int = 0) -> Iterator[KernelMachine | LocalMachines]:
+        """One stage. Streamed rows: Nystrom centres alone."""
+        block = rows.held
+        if block is None or self._exhausted(block, seed):
+            centres = None if block is None else EXHAUSTED_BY
+            few = NystromDirect(centres, memory_limit=self.memory_limit)
+            yield KernelRidge(self.kernel, self.alpha, few).fit(rows, seed=seed)
+            return
+        n = len(block.X)
+        order = torch.randperm(n, generator=stream(seed, "rows of one machine"))
+        one, others = order[: self.one_machine], order[self.one_machine :]
+        first = block if n <= self.one_machine else _rows(block, one)
+        whole = Adaptive(memory_limit=self.memory_limit)
+        base = KernelRidge(self.kernel, self.alpha, whole).fit(of_block(first), seed=seed)
+        if len(others) < self.fewest:
+            yield base
+            return
+        yield self._with_leaves(base, _rows(block, others), seed)
+
+    def _exhausted(self, block: Block, seed: int) -> bool:
+        """Whether so many pivots leave rounding alone of the kernel."""
+        if len(block.X) <= SOLVED_WHOLE:
+            return False
+        system = System(self.kernel, block.X, block.y, self.alpha)
+        m = NystromDirect(EXHAUSTED_BY, memory_limit=self.memory_limit).count(system)
+        return len(pivots(system, m, seed, Meter(len(block.X)))) < m
+
+    def leaves(self, X: Float[Tensor, "n d"]) -> int:
+        """How many for these rows."""
+        n, entry = len(X), X.element_size()
+        tiles = TILES * tile_side(X) ** 2 * entry
+        fit = max(0.0, allowed_bytes(self.memory_limit) - tiles) / entry
+        most = min(self.leaf_rows, int((WORK / n) ** 0.5), int(fit**0.5 / SHARED))
+        return -(-n // max(1, most))
+
+    def _with_leaves(
+        self, base: KernelMachine, block: Block, seed: int
+    ) -> KernelMachine | LocalMachines:
+        left = block.y - base.in_float64()(block.X.double()).to(block.y)
+        tree, leaves = cut_rows(block.X, block.w, self.leaves(block.X), OVERLAP)
+        parts = [Block(block.X[rows], left[rows], block.w[rows]) for rows in leaves]
+        alpha = self._penalty(parts)
+        if alpha is None:
+            return base
+        solver = Adaptive(most=int(2 * SHARED * LEAF_ROWS), memory_limit=self.memory_limit)
+        points, coefficients = [], []
+        for part in parts:
+            system = System(self.kernel, part.X, part.y, alpha, part.w)
+            solution = solver.solve(system, seed=seed)
+            points.append(solution.Z)
+            coefficients.append(solution.c.to(block.X.dtype))
+        starts = torch.tensor([0, *(len(Z) for Z in points)]).cumsum(0)
+        c = torch.cat(coefficients)
+        return LocalMachines(base, self.kernel, tree, torch.cat(points), c, starts)
+
+    def _penalty(self, parts: Sequence[Block]) -> float | None:
+        """Of least squared leave-one-out error in some leaves; None: leaves are worth nothing."""
+        alphas = [factor * self.alpha for factor in self.penalties]
+        if len(alphas) == 1:
+            return alphas[0]
+        chosen = [parts[i] for i in range(0, len(parts), -(-len(parts) // CHOICE_LEAVES))]
+        dense = [_middle(part, CHOICE_ROWS) for part in chosen]
+        nothing = sum(float(part.w @ part.y.square().sum(1)) for part in dense)
+        errors = [sum(leave_one_out(self.kernel, part, a) for part in dense) for a in alphas]
+        best = min(range(len(alphas)), key=errors.__getitem__)
+        return alphas[best] if errors[best] < nothing else None
+
+
+def _rows(block: Block, rows: Tensor) -> Block:
+    return Block(block.X[rows], block.y[rows], block.w[rows])
+
+
+def _middle(part: Block, most: int) -> Block:
+    """At most so many rows, as dense as all: the middle ones along the widest direction."""
+    X = part.X.double()
+    place = (X @ widest_direction(X, part.w.double())).argsort()
+    first = max(0, (len(place) - most) // 2)
+    rows = place[first : first + most]
+    return Block(X[rows], part.y[rows].double(), part.w[rows].double())
+
+
+def leave_one_out(kernel: Kernel, part: Block, alpha: float) -> float:
+    """sum_i w_i |y_i - f_i(x_i)|^2, f_i kernel ridge without row i (no intercept); inf if singular.
+
+    With G = (K + alpha W^{-1})^{-1}: y_i - f_i(x_i) = (G y)_i / G_ii.
+
+    Examples
+    --------
+    >>> from gradfeat.models.kernels.radial import Gaussian
+    >>> X = torch.tensor([[0.0], [9.0]]).double()
+    >>> round(leave_one_out(Gaussian(1.0), Block(X, X, torch.ones(2).double()), 0.5), 6)
+    81.0
+    """
+    A = kernel(part.X, part.X)
+    A.diagonal().add_(alpha / part.w)
+    L, failed = torch.linalg.cholesky_ex(A)
+    if failed:
+        return math.inf
+    G = torch.cholesky_inverse(L)
+    errors = (G @ part.y) / G.diagonal()[:, None]
+    return float(part.w @ errors.square().sum(1))
