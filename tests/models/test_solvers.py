@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import replace
 
 import numpy as np
@@ -10,6 +11,7 @@ import torch
 
 from contracts import close
 from gradfeat.models.base import Kernel
+from gradfeat.models.kernel_ridge import KernelRidge
 from gradfeat.models.kernels.radial import Gaussian, Laplace
 from gradfeat.models.solvers import tiles
 from gradfeat.models.solvers.base import Progress, Solution, Solver, System
@@ -20,6 +22,7 @@ from gradfeat.models.solvers.named import NAMES, solver
 from gradfeat.models.solvers.nystrom import Nystrom
 from gradfeat.models.solvers.nystrom_cg import NystromCG
 from gradfeat.models.solvers.richardson import Richardson
+from gradfeat.rows.rows import in_memory
 
 TOLERANCE = 1e-6
 #: Solvers of the full system, each able to reach the tolerance on a well-conditioned one.
@@ -287,3 +290,26 @@ def test_direct_refuses_a_kernel_that_is_not_positive_semi_definite():
     one = system(alpha=0.0, kernel=Negative(1.0))
     with pytest.raises(np.linalg.LinAlgError, match="not positive semi-definite"):
         Direct().solve(one)
+
+
+@pytest.mark.parametrize("name", ["direct", "nystrom"])
+def test_what_float32_cannot_solve_is_solved_in_float64_or_told(name: str):
+    """Gaussian kernel, bandwidth 10, penalty 1e-10: float32 rounds the matrix to one of no rank."""
+    X = torch.randn(300, 3, generator=torch.Generator().manual_seed(0))
+    y = X[:, :1].sin() + X[:, 1:2]
+    learner = KernelRidge(Gaussian(10.0), 1e-10, solver(name))
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        f = learner.fit(in_memory(X, y))
+    missed = float((f(X) - y).square().mean() / y.var())
+    assert missed < 1e-3 or "residual" in str(told[0].message)
+    assert f(X).dtype == torch.float32
+
+
+def test_iterations_that_raised_the_residual_are_not_taken():
+    """More columns than float32 tells apart make a preconditioner that leads away."""
+    X = torch.randn(700, 2, generator=torch.Generator().manual_seed(0))
+    system = System(Gaussian(3.0), X, X[:, :1].sin(), 1e-6)
+    found = NystromCG(rank=600, tolerance=1e-9, max_iter=5, sampled=True).solve(system)
+    left = X[:, :1].sin().double() - Gaussian(3.0)(X.double(), X.double()) @ found.c
+    assert float(left.norm()) <= (1 + 1e-6) * float(X[:, :1].sin().norm())  # sin in float32

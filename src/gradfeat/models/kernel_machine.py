@@ -12,6 +12,9 @@ from torch import Tensor
 
 from .base import Kernel, Predictor, row_blocks
 
+#: Share of the targets' standard deviation that a sum's rounding may reach.
+CANCELLED = 1e-2
+
 
 def apply_metric(X: Float[Tensor, "n d"], A: Tensor) -> Float[Tensor, "n d"]:
     """Return X A for a symmetric matrix A (d, d), or X * A for a diagonal A (d,).
@@ -35,6 +38,8 @@ def apply_metric(X: Float[Tensor, "n d"], A: Tensor) -> Float[Tensor, "n d"]:
 @dataclass(frozen=True, eq=False)
 class KernelMachine(Predictor):
     """f(x) = offset + sum_i c_i k(A x, A z_i), |u|_M^2 = |A u|^2, M = A^2.
+
+    Evaluated in the float type of Z; results are in that of x.
 
     Attributes
     ----------
@@ -78,15 +83,15 @@ class KernelMachine(Predictor):
         return (self.kernel.scratch * m + 3 * k * self.Z.shape[1]) * self.Z.element_size()
 
     def __call__(self, X: Float[Tensor, "n d"]) -> Float[Tensor, "n k"]:
-        XA = apply_metric(X, self.A)
+        XA = apply_metric(X.to(self.Z), self.A)
         blocks = row_blocks(len(X), self.scratch_per_row())
         parts = [self.kernel(XA[rows], self._ZA) @ self.c for rows in blocks]
-        return torch.cat([*parts, X.new_zeros(0, self.c.shape[1])]) + self.offset
+        return (torch.cat([*parts, XA.new_zeros(0, self.c.shape[1])]) + self.offset).to(X)
 
     def gradient(self, X: Float[Tensor, "n d"]) -> Float[Tensor, "n k d"]:
         """Closed form: A times the gradient of the expansion at A x."""
-        J = self.kernel.gradient(apply_metric(X, self.A), self._ZA, self.c)
-        return apply_metric(J.flatten(0, 1), self.A).view_as(J)
+        J = self.kernel.gradient(apply_metric(X.to(self.Z), self.A), self._ZA, self.c)
+        return apply_metric(J.flatten(0, 1), self.A).view_as(J).to(X)
 
     def in_float64(self) -> KernelMachine:
         """The same function, evaluated in float64.
@@ -104,3 +109,34 @@ class KernelMachine(Predictor):
     def spec(self) -> dict[str, Any]:
         """The kernel."""
         return {"type": "KernelMachine", "kernel": dict(self.kernel.spec())}
+
+
+def expansion(
+    kernel: Kernel,
+    Z: Float[Tensor, "m d"],
+    c: Float[Tensor, "m k"],
+    offset: Float[Tensor, " k"],
+    A: Tensor,
+    size: float,
+) -> KernelMachine:
+    """The machine with coefficients c in float64, in Z's type or, where they cancel, float64.
+
+    The sum's rounding is eps |c|_1 k(z, z) at most; more than 1 % of `size`, the standard deviation
+    of the targets, is too much.
+
+    Examples
+    --------
+    >>> from gradfeat.models.kernels.radial import Gaussian
+    >>> one = torch.ones(1, 1)
+    >>> for c in (1.0, 1e6):
+    ...     f = expansion(Gaussian(1.0), one, c * one.double(), one[0], one[0], 1.0)
+    ...     f.Z.dtype
+    torch.float32
+    torch.float64
+    """
+    f = KernelMachine(kernel, Z, c.to(Z.dtype), offset, A)
+    largest = float(kernel.diagonal(Z[:100]).abs().max())
+    rounding = torch.finfo(Z.dtype).eps * float(c.abs().sum(0).max()) * largest
+    if Z.dtype == torch.float64 or rounding <= CANCELLED * size:
+        return f
+    return KernelMachine(kernel, Z.double(), c.double(), offset.double(), A.double())

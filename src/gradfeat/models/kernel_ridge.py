@@ -13,7 +13,7 @@ from torch import Tensor
 from ..maths.cholesky import cholesky_
 from ..rows.rows import Rows
 from .base import Kernel, Learner
-from .kernel_machine import KernelMachine
+from .kernel_machine import KernelMachine, expansion
 from .nystrom_rows import centres_of, sampled
 from .solvers.base import Solver, System
 from .solvers.direct import Direct
@@ -81,8 +81,9 @@ class KernelRidge(Learner[KernelMachine]):
         solution = self.solver.solve(System(self.kernel, X, y - offset, self.alpha, w), seed=seed)
         if not solution.converged:
             warnings.warn(solution.message, UserWarning, stacklevel=2)
-        c = solution.c.to(X.dtype)
-        yield KernelMachine(self.kernel, solution.Z, c, offset, X.new_ones(X.shape[1]))
+        size = float(((w @ (y - offset).square()) / w.sum()).max() ** 0.5)
+        A = X.new_ones(X.shape[1])
+        yield expansion(self.kernel, solution.Z, solution.c, offset, A, size)
 
     def _streamed(self, rows: Rows, seed: int) -> KernelMachine:
         solver = centres_of(self.solver)

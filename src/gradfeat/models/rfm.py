@@ -16,7 +16,7 @@ from ..maths.outer_products import OuterProducts, Whole, thin_products
 from ..maths.streams import stream
 from ..rows.rows import Rows, of_block
 from .base import Kernel, Learner
-from .kernel_machine import KernelMachine, apply_metric
+from .kernel_machine import KernelMachine, apply_metric, expansion
 from .nystrom_rows import NystromRows, centres_of, first_rows, sampled
 from .solvers.adaptive import Adaptive
 from .solvers.base import Solution, Solver, System
@@ -119,7 +119,8 @@ class RFM(Learner[KernelMachine]):
         for X, A, offset, solve in self._rounds(rows.held, seed):
             solution = solve()
             Z = X if solution.index is None else X[solution.index]
-            yield KernelMachine(self.kernel, Z, solution.c.to(X.dtype), offset, A)
+            size = float((rows.held.y - offset).square().mean(0).max() ** 0.5)
+            yield expansion(self.kernel, Z, solution.c, offset, A, size)
 
     def metrics(self, rows: Rows, *, seed: int = 0) -> Iterator[Tensor]:
         """The square roots A of M after 0, 1, ..., `n_iter` updates, without the last solve."""

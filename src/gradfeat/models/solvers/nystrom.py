@@ -31,7 +31,8 @@ class Nystrom(Solver):
 
     The normal equations (K_mn W K_nm + alpha K_mm) c = K_mn W y are solved by conjugate gradients
     in b, c = T^{-1} A^{-1} b, with K_mm = T^T T and A^T A = (sum w / m) T T^T + alpha I. Jitter
-    that makes K_mm factorisable enters the preconditioner only, never the equations. Time n m an
+    that makes K_mm factorisable enters the preconditioner only, never the equations; what they do
+    not reach in float32 is solved in float64. Time n m an
     iteration, memory m^2. With all points as centres this is full kernel ridge.
 
     Parameters
@@ -95,7 +96,11 @@ class Nystrom(Solver):
             watch=watch,
             advice="raise max_iter, alpha or the tolerance, or draw centres by 'rpcholesky'",
         )
-        return replace(solution, index=rows)
+        if solution.converged or system.X.element_size() == 8:
+            return replace(solution, index=rows)
+        found = self.solve(replace(system, X=system.X.double()), seed=seed, watch=watch)
+        Z = system.X if found.index is None else system.X[found.index]
+        return replace(found, Z=Z)
 
     def count(self, n: int) -> int:
         """Centres on n points.
@@ -139,7 +144,10 @@ class _NormalEquations:
         self._T = upper_factor(self._K)
         self._A = upper_factor(upper_times_transpose(self._T) * (total / m), system.alpha)
         self.tiles = Tiles(system.kernel, X, Z, meter, budget)
-        self.right_side = self._remainder(self.tiles, system.y.new_zeros(m, system.y.shape[1]))
+        # In float64 as residuals are: B multiplies what float32 rounds away, and more than is left.
+        self.right_side = self._remainder(
+            self._exact_tiles(), system.y.new_zeros(m, system.y.shape[1])
+        )
 
     def _weighted(self, rows: slice, V: Tensor) -> Tensor:
         return V if self._w is None else self._w[rows] * V
@@ -177,10 +185,13 @@ class _NormalEquations:
 
     def residual(self, b: Float[Tensor, "m c"]) -> Float[Tensor, "m c"]:
         """What is left of the equations; kernels of float32 points in float64."""
-        X, tiles = self.system.X, self.tiles
-        if X.element_size() < 8:
-            tiles = Tiles(self.system.kernel, X.double(), self.Z.double(), self.meter, 0)
-        return self._remainder(tiles, self.coefficients(b))
+        return self._remainder(self._exact_tiles(), self.coefficients(b))
+
+    def _exact_tiles(self) -> Tiles:
+        X = self.system.X
+        if X.element_size() == 8:
+            return self.tiles
+        return Tiles(self.system.kernel, X.double(), self.Z.double(), self.meter, 0)
 
 
 def upper_factor(K: Float[Tensor, "m m"], alpha: float = 0.0) -> Float[Tensor, "m m"]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterator
 from typing import Protocol, runtime_checkable
 
@@ -14,6 +13,9 @@ from .base import Meter, Progress, Solution, Watch, safe_norms
 
 #: Relative residual of one correction below which rounding of the type leads the iteration.
 FLOOR = {torch.float32: 1e-5, torch.float64: 1e-12}
+
+#: Relative residual above which no solution is one, where no tolerance was given.
+UNSOLVED = 1e-2
 
 #: Iterates of A x = r from x = 0: x, and the norms of r - A x by column where they are known.
 Steps = Callable[[Tensor], Iterator[tuple[Tensor, Tensor | None]]]
@@ -105,9 +107,9 @@ def refine(
     """b <- b + A^{-1}~ (y - A b), residuals in float64, until |y - A b| <= tolerance |y|.
 
     A correction that does not halve the residual is the last one, and one that raises it is not
-    taken. `tolerance` None takes one correction as it is. With `sample`, residuals are
-    estimated from these rows, and measured on all only where that is too large and iterations are
-    left.
+    taken. `tolerance` None takes one correction as it is, which is no solution where more than 1 %
+    is left. With `sample`, residuals are estimated from these rows, and measured on all only where
+    that is too large and iterations are left.
 
     Source: Higham 2002, chapter 12 (iterative refinement in mixed precision).
     """
@@ -119,7 +121,7 @@ def refine(
         tried = run.correct(steps, b, r, size, dtype)
         if sample is not None and run.iteration > 0:
             guess = _estimate(equation.residual_at(tried, sample), len(tried), size)
-            if run.over or guess <= (tolerance or math.inf):
+            if (run.over and guess < reached) or guess <= (tolerance or UNSOLVED):
                 b, reached = tried, guess
                 run.record(reached, b)
                 break
@@ -130,7 +132,7 @@ def refine(
         run.record(reached, b)
         if tolerance is None or not now < before / 2:
             break
-    converged = tolerance is None or reached <= tolerance
+    converged = reached <= (UNSOLVED if tolerance is None else tolerance)
     said = "" if converged or run.stopped else _shortfall(run, reached, advice)
     if run.stopped and not converged:
         said = f"stopped by the caller at a residual of {reached:.2g}."
@@ -149,5 +151,5 @@ def _shortfall(run: _Run, reached: float, advice: str) -> str:
     why = f"max_iter = {run.max_iter:,} was reached" if many else "rounding ended the progress"
     return (
         f"the relative residual is {reached:.2g} after {run.iteration:,} iterations and "
-        f"{run.tolerance:.2g} was asked ({why}): {advice}."
+        f"{run.tolerance or UNSOLVED:.2g} was asked ({why}): {advice}."
     )
