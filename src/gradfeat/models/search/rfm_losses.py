@@ -158,7 +158,8 @@ class RFMLossSpace(Space[RFMLossSetting]):
         return self.rounds.inside(rfm.rounds, rfm.head, last)
 
     def fit(self, setting: RFMLossSetting, rows: Rows, seed: int) -> FinishedFit:
-        return FinishedFit(self.learner(setting).fit(rows, seed=seed))
+        f = self.learner(setting).fit(rows, seed=seed)
+        return FinishedFit(f, used=self.rounds.used(f, setting.rfm, rows))
 
     def best(self, data: Block, seed: int, effort: Effort) -> Trial[RFMLossSetting]:
         """The rounds' best setting, its last fit made with the better of the losses."""

@@ -16,7 +16,7 @@ from ...rows.rows import Rows
 from ..base import Kernel, Learner, Predictor
 from ..kernel_machine import KernelMachine, apply_metric
 from ..kernels.named import kernel
-from ..local_machines import LocalMachines, LocalRidge
+from ..local_machines import LocalMachines, LocalRidge, affordable_rows
 from ..rfm import RFM
 from ..solvers.adaptive import Adaptive
 from ..subspace_refit import SubspaceRefit
@@ -141,7 +141,16 @@ class RFMSpace(Space[RFMSetting]):
         return SubspaceRefit(rfm, learner, head.directions, head.power)
 
     def fit(self, setting: RFMSetting, rows: Rows, seed: int) -> FinishedFit:
-        return FinishedFit(self.learner(setting).fit(rows, seed=seed))
+        f = self.learner(setting).fit(rows, seed=seed)
+        return FinishedFit(f, used=self.used(f, setting, rows))
+
+    def used(self, f: Predictor, setting: RFMSetting, rows: Rows) -> dict[str, int]:
+        """Rows that taught M, and rows that the last fit is a sum over."""
+        held = rows.sample if rows.held is None else rows.held
+        most = self.rfm.metric_rows if setting.head is None else self.metric_rows
+        n = 0 if held is None or setting.rounds.n_iter == 0 else len(held.X)
+        parts = (t for name, t in f.tensors().items() if name.split(".")[-1] == "Z")
+        return {"metric_rows": n if most is None else min(n, most), "points": sum(map(len, parts))}
 
     def best(self, data: Block, seed: int, effort: Effort) -> Trial[RFMSetting]:
         """The best of the paths' rounds and of the heads in the metrics of the two best paths."""
@@ -216,8 +225,11 @@ def rfm_space(
     power = 1.0 if agop_power is None else agop_power
     rounds = Rounds(name, bandwidth, alpha, bool(diagonal), power, rfm.n_iter)
     head = None if directions in ("auto", None) else Head(int(directions))
+    taught = affordable_rows(kernel(name, bandwidth), data, METRIC_ROWS[thorough], memory_limit)
+    if taught == len(data.X):
+        taught = METRIC_ROWS[thorough]
     start = RFMSetting(rounds, head)
-    return RFMSpace(rfm, start, tried, directions, METRIC_ROWS[thorough], memory_limit)
+    return RFMSpace(rfm, start, tried, directions, taught, memory_limit)
 
 
 def _candidates(paths: list[Path], sweeps: int) -> list[tuple[Path, int]]:

@@ -59,11 +59,14 @@ class FinishedFit:
         Of methods that rest on the first gradient step: is it beyond chance?
     gradient_features : FoundFeatures, optional
         Of methods made of them: the gradient feature set of the rows.
+    used : mapping of name to number
+        Of methods that leave rows out of a part of the fit: how many it had.
     """
 
     predictor: Predictor
     first_gradient: GradientTest | None = None
     gradient_features: FoundFeatures | None = None
+    used: Mapping[str, int] = field(default_factory=dict)
 
 
 #: Effort of ``search="fast"`` and ``"full"``.
