@@ -32,7 +32,7 @@ ROOMS: Final = {
     "interface": Room(1_000, 8),
     "lab": Room(3_600, 22),
     "maths": Room(5_210, 40),
-    "models": Room(12_400, 86),
+    "models": Room(13_000, 88),
     "planning": Room(1_890, 13),
     "reports": Room(1_300, 10),
     "rows": Room(8_000, 44),
