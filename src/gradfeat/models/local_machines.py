@@ -131,7 +131,7 @@ class LocalMachines(Predictor):
         }
 
     def spec(self) -> dict[str, Any]:
-        """The kernels."""
+        """The kernels of the base and of all leaves; the rest are tensors."""
         kernel = dict(self.kernel.spec())
         return {"type": "LocalMachines", "base": self.base.spec(), "kernel": kernel}
 

@@ -14,7 +14,7 @@ from torch import Tensor
 POWERS = 10
 
 
-class Part(NamedTuple):
+class LeafShare(NamedTuple):
     """The rows that reach a leaf, their shares of it, and how these change with the row."""
 
     leaf: int
@@ -59,12 +59,12 @@ class Partition:
 
     @property
     def leaves(self) -> int:
-        """K."""
+        """How many there are, one more than nodes."""
         return len(self.left) + 1
 
-    def parts(self, X: Float[Tensor, "n r"]) -> Iterator[Part]:
+    def parts(self, X: Float[Tensor, "n r"]) -> Iterator[LeafShare]:
         """Leaf by leaf the rows of positive share; leaves that no row reaches are left out."""
-        whole = Part(0, torch.arange(len(X), device=X.device), X.new_ones(len(X)), 0 * X)
+        whole = LeafShare(0, torch.arange(len(X), device=X.device), X.new_ones(len(X)), 0 * X)
         waiting = [(whole, 0, self.leaves)]
         while waiting:
             part, node, leaves = waiting.pop()
@@ -78,7 +78,9 @@ class Partition:
             waiting.append((two, node + first, leaves - first))
             waiting.append((one, node + 1, first))
 
-    def _halves(self, X: Tensor, part: Part, node: int, second: int) -> tuple[Part, Part]:
+    def _halves(
+        self, X: Tensor, part: LeafShare, node: int, second: int
+    ) -> tuple[LeafShare, LeafShare]:
         v = self.directions[node].to(X)
         u = (X[part.rows] @ v - float(self.thresholds[node])) / float(self.widths[node])
         z = ((u + 1) / 2).clamp(0, 1)
@@ -89,7 +91,7 @@ class Partition:
             kept = share > 0
             parent, change = part.share[kept], part.slope[kept]
             slope = change * share[kept, None] + parent[:, None] * slope[kept]
-            return Part(leaf, part.rows[kept], parent * share[kept], slope)
+            return LeafShare(leaf, part.rows[kept], parent * share[kept], slope)
 
         return half(part.leaf, 1 - q, -steep), half(second, q, steep)
 
