@@ -87,7 +87,7 @@ class Partition:
         q = z.square() * (3 - 2 * z)
         steep = torch.outer(3 * z * (1 - z) / float(self.widths[node]), v)
 
-        def half(leaf: int, share: Tensor, slope: Tensor) -> Part:
+        def half(leaf: int, share: Tensor, slope: Tensor) -> LeafShare:
             kept = share > 0
             parent, change = part.share[kept], part.slope[kept]
             slope = change * share[kept, None] + parent[:, None] * slope[kept]
