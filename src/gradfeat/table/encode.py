@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Sequence
 
 import numpy as np
@@ -115,8 +116,11 @@ class TableEncoder:
                 "No input column varies over the training rows: give a table with at least one "
                 "input column that takes two values."
             )
+        parts: dict[str, list[str]] = defaultdict(list)
+        for column in encoded:
+            parts[column.source].append(column.part)
         notes = tuple(
-            column_note(plan, table[plan.name], block, encoded)
+            column_note(plan, table[plan.name], block, parts[plan.name])
             for plan, block in zip(plans, blocks, strict=True)
         )
         self._set(encoder_file.State(plans, encoded, notes, self.missing))

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import pandas as pd
 
 from gradfeat.table.reading.cells import as_text
-from gradfeat.table.reading.plan import MISSING, ColumnPlan, Encoded, EncodedColumn
+from gradfeat.table.reading.plan import MISSING, ColumnPlan, EncodedColumn
 from gradfeat.table.reading.sentinels import about_sentinel
 from gradfeat.table.results import ColumnNote, MethodResult, UnreadCells
 
@@ -16,11 +16,10 @@ _SUMS = {"total", "totals", "grand total", "subtotal", "sum", "mean", "average",
 
 
 def column_note(
-    plan: ColumnPlan, column: pd.Series, block: EncodedColumn, encoded: tuple[Encoded, ...]
+    plan: ColumnPlan, column: pd.Series, block: EncodedColumn, own: Sequence[str]
 ) -> ColumnNote:
-    """Say what the column holds and which of the encoded columns are its own."""
+    """Say what the column holds and what became of it, with its `own` parts that are encoded."""
     text = column if column.dtype.kind in "iuf" else as_text(column)
-    own = [part.part for part in encoded if part.source == plan.name]
     distinct, missing = int(text.nunique()), int(text.isna().sum())
     if not own:
         return ColumnNote(plan.name, "dropped", distinct, missing, _why_dropped(distinct))

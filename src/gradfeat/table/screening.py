@@ -83,7 +83,8 @@ def screen(
     identifiers = {name: why for name, why in found.items() if why}
     left_out = {} if keep or len(identifiers) == len(names) else identifiers
     same = [name for name in names if column_of(inputs, name).nunique(dropna=False) < 2]
-    others = [name for name in names if name not in {*left_out, *same}]
+    known = {*left_out, *same}
+    others = [name for name in names if name not in known]
     remarks = [
         *([f"Left out, the same in every row: {_names(same)}."] if same else []),
         *_about_identifiers(identifiers, bool(left_out), option),
