@@ -147,6 +147,8 @@ def _codes(y: Floats, classes: int) -> Floats:
 
 def _identifier(column: pd.Series, name: str, rows: int, alone: float) -> str:
     """Why a column tells nothing but which row it is; '' where it may tell more."""
+    if is_numbers(column) and not _whole(column):
+        return ""
     known = column.dropna()
     distinct = known.nunique()
     if len(known) < FEWEST_ROWS or distinct < DISTINCT * len(known):
@@ -160,6 +162,12 @@ def _identifier(column: pd.Series, name: str, rows: int, alone: float) -> str:
     if _numbers_rows(known, rows):
         return f"it numbers the rows, {int(known.min()):,} to {int(known.max()):,}"
     return f"{said}, and it is called {name!r}" if _ID_NAME.search(name) else ""
+
+
+def _whole(column: pd.Series) -> bool:
+    """Whether all numbers that are there are whole."""
+    values = column.to_numpy(dtype=np.float64, na_value=np.nan)
+    return not (values % 1 > 0).any()
 
 
 def _all_different(known: pd.Series) -> bool:
