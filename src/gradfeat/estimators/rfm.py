@@ -70,7 +70,7 @@ class RFMMethod(FeatureModel, ABC):
         None: the last round of the RFM itself. M is learnt from at most 12,000 rows, drawn at
         random, its first updates from 3,000 (20,000 in a full search, 10,000 for the RFM itself).
         The last fit has 20,000 rows; what it leaves of further rows is fitted in leaves of a tree
-        (:class:`~gradfeat.models.local_machines.LocalRidge`), where 2,000 Nystrom centres do not
+        (:class:`~gradfeat.models.local_machines.LocalRidge`), where 1,000 Nystrom centres do not
         exhaust the kernel. Streamed rows, and beyond 20,000 the RFM itself, have at most 2,000
         Nystrom centres, fewer beyond 250,000 rows and where `memory_limit` says so.
         ``settings_`` tells the rows that taught M (``metric_rows``), and how many the function is

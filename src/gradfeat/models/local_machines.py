@@ -37,7 +37,7 @@ OVERLAP, SHARED = 0.1, 1.5
 #: Penalties of the leaves, in that of all rows, and where they are compared.
 PENALTIES, CHOICE_LEAVES, CHOICE_ROWS = (1.0, 10.0, 100.0), 3, 1500
 #: Rows beyond which a kernel is asked whether so many centres exhaust it.
-SOLVED_WHOLE, EXHAUSTED_BY = 6000, 2000
+SOLVED_WHOLE, EXHAUSTED_BY = 6000, 1000
 
 
 @final
@@ -147,8 +147,9 @@ class LocalRidge(Learner[KernelMachine | LocalMachines]):
     them, and where none of the multiples helps there are no leaves. So further rows do not harm,
     and time grows with n.
 
-    Where 2,000 centres exhaust the kernel but for rounding, as they do a smooth one in few
-    directions, they are a machine of all rows.
+    Where 1,000 centres exhaust the kernel but for rounding of float64, as they do a smooth one in
+    few directions, they are a machine of all rows. (Of float32 that would be too little: what its
+    rounding leaves, times the rows, is above most penalties.)
 
     Parameters
     ----------
@@ -196,11 +197,16 @@ class LocalRidge(Learner[KernelMachine | LocalMachines]):
     def fit_path(self, rows: Rows, *, seed: int = 0) -> Iterator[KernelMachine | LocalMachines]:
         """One stage. Streamed rows: Nystrom centres alone."""
         block = rows.held
-        if block is None or self._exhausted(block, seed):
-            centres = None if block is None else EXHAUSTED_BY
-            few = NystromDirect(centres, memory_limit=self.memory_limit)
+        few = NystromDirect(memory_limit=self.memory_limit)
+        if block is None:
             yield KernelRidge(self.kernel, self.alpha, few).fit(rows, seed=seed)
             return
+        if len(block.X) > SOLVED_WHOLE:
+            wide = Block(block.X.double(), block.y.double(), block.w.double())
+            few = replace(few, centres=EXHAUSTED_BY)
+            if self._exhausted(wide, few, seed):
+                yield KernelRidge(self.kernel, self.alpha, few).fit(of_block(wide), seed=seed)
+                return
         n, whole = len(block.X), Adaptive(memory_limit=self.memory_limit)
         most = affordable_rows(self.kernel, block, self.one_machine, self.memory_limit)
         order = torch.randperm(n, generator=stream(seed, "rows of one machine"))
@@ -212,12 +218,10 @@ class LocalRidge(Learner[KernelMachine | LocalMachines]):
             return
         yield self._with_leaves(base, _rows(block, others), seed)
 
-    def _exhausted(self, block: Block, seed: int) -> bool:
+    def _exhausted(self, block: Block, few: NystromDirect, seed: int) -> bool:
         """Whether so many pivots leave rounding alone of the kernel."""
-        if len(block.X) <= SOLVED_WHOLE:
-            return False
         system = System(self.kernel, block.X, block.y, self.alpha)
-        m = NystromDirect(EXHAUSTED_BY, memory_limit=self.memory_limit).count(system)
+        m = few.count(system)
         return len(pivots(system, m, seed, Meter(len(block.X)))) < m
 
     def leaves(self, X: Float[Tensor, "n d"]) -> int:
