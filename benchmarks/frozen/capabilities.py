@@ -46,8 +46,9 @@ def _folder() -> Iterator[Path]:
 
 def sections() -> dict[str, Callable[[Path], Any]]:
     """Sections by name, imported late: `--src` decides which gradfeat."""
-    import interface
     import probes
+
+    import interface
 
     return {
         "commands": lambda _: interface.commands(),

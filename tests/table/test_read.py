@@ -67,8 +67,8 @@ def test_parquet_keeps_a_named_index_as_a_column(tmp_path):
     [
         ("a\n1\n2\n", ["a"], [1]),
         ("text\nhello, you\nand; you\n", ["text"], ["hello, you"]),
-        ("a;b\n1,5;x\n-2;y\n", ["a", "b"], [1.5, "x"]),
-        ("a\tb\n1,5\t2\n", ["a", "b"], [1.5, 2]),
+        ("a;b\n1,5;x\n-2;y\n", ["a", "b"], ["1,5", "x"]),
+        ("a\tb\n1,5\t2\n", ["a", "b"], ["1,5", "2"]),
         ('a,b\n"1;2;3",4\n"5;6;7",8\n', ["a", "b"], ["1;2;3", 4]),
         (" a , b\n1,2\n", ["a", "b"], [1, 2]),
         ("\ufeffa,b\r\n1,2\r\n", ["a", "b"], [1, 2]),

@@ -47,6 +47,7 @@ def fixed(values: np.ndarray) -> list[str]:
 AMOUNT = 1e5 * np.abs(X)
 HOURS = RNG.integers(0, 24, N)
 STATES = RNG.integers(0, 30, N)
+CODES = np.random.default_rng(1).integers(0, 30, N)
 NAMES = [f"{a}{b}" for a in "ABCDE" for b in "ghijklmnop"]
 
 #: Name: cells of x, the numbers that they are, the kind that is said, and the first stray.
@@ -72,6 +73,7 @@ CASES: dict[str, tuple[list[str], np.ndarray, str, str]] = {
               HOURS, "time of day", ""),
     "lengths": ([str(one) for one in pd.to_timedelta(1000 * X, unit="s").round("s")],
                 X, "duration", ""),
+    "codes": ([f"{code:03d}" for code in CODES], CODES, "category", ""),
     "states": ([NAMES[i] for i in STATES], STATES, "category", ""),
 }  # fmt: skip
 
@@ -132,6 +134,37 @@ def r_squared(found: Prepared) -> float:
 EVERYWHERE = ("a question mark", "comma", "slashes", "clock")
 EACH = [(case, road) for case in CASES for road in ("csv", "folder", "object")]
 EACH += [(case, road) for case in EVERYWHERE for road in ("parquet", "json", "string", "category")]
+
+
+def in_german(frame: pd.DataFrame, path: Path) -> Path:
+    """A text as spreadsheets write it where numbers have a decimal comma."""
+    path.parent.mkdir(exist_ok=True)
+    frame.to_csv(path, sep=";", decimal=",", index=False)
+    return path
+
+
+@pytest.mark.parametrize("road", ["held", "folder", "frame"])
+@pytest.mark.parametrize("places", [3, 4])
+def test_a_stray_does_not_change_how_cells_beside_it_are_read(tmp_path, road, places):
+    x = (3 * np.abs(X) + 1).round(places)
+    frame = pd.DataFrame({"x": x, "code": [f"{c:05d}" for c in CODES % 7], "y": (x + Z).round(3)})
+    in_german(frame.iloc[:150], tmp_path / "rows" / "1.csv")
+    in_german(frame.iloc[150:], tmp_path / "rows" / "2.csv")
+    if road == "folder":
+        found = prepare(tables(tmp_path / "rows", piece_rows=64), ASKED, InProcess())
+    else:
+        whole = tables(in_german(frame, tmp_path / "t.csv"))
+        found = prepare(whole if road == "held" else FrameTables(held(whole)), ASKED)
+    x_note, code = found.encoder.notes_
+    assert (x_note.kind, code.kind, found.target.task) == ("number", "category", "regression")
+    later = frame.iloc[:9].assign(x=[str(v).replace(".", ",") for v in x[:9]])
+    clean = encoded(found.encoder, in_german(later, tmp_path / "later" / "1.csv"), 9)
+    assert clean[:, 0].tolist() == x[:9].tolist()
+    later.iloc[4, 0] = "broken"
+    later.iloc[5, 1] = "none"
+    rows = encoded(found.encoder, in_german(later, tmp_path / "later" / "1.csv"), 4)
+    others = [i for i in range(9) if i not in (4, 5)]
+    assert np.array_equal(rows[others], clean[others])
 
 
 @pytest.mark.parametrize(("case", "road"), EACH)

@@ -17,10 +17,10 @@ import samples
 import torch
 from commands import gradfeat as command
 from fits import ACTIVATIONS, KERNELS, SOLVERS
-from interface import Found
 from trees import named
 
 import gradfeat
+from interface import Found
 
 #: What a probe may end with where something is not there; all else is a fault of the probe.
 REFUSALS = (ValueError, TypeError, RuntimeError, LookupError, OSError, MemoryError)

@@ -88,8 +88,9 @@ def diagnosis_rows(
     TableError
         For a table or target that cannot be used, and for fewer than 50 rows.
     """
+    decimal = (read_from or FrameTables(frame)).text.decimal
     frame, said, left_out = with_target_read(
-        frame, request.target, request.rare_classes, request.task
+        frame, request.target, request.rare_classes, request.task, decimal
     )
     target = prepare_target(frame, request.target, request.task, left_out)
     target = replace(target, note=" ".join([target.note, *said]))
@@ -105,7 +106,7 @@ def diagnosis_rows(
     drawn, y = table.iloc[rows], target.values[rows].astype(np.float64)
     screened = screen(drawn, y, request.target, len(target.classes), n, keep=False, option=False)
     table = table.drop(columns=[*screened.left_out])
-    encoder = TableEncoder(request.missing, request.dates).fit(table)
+    encoder = TableEncoder(request.missing, request.dates, decimal).fit(table)
     X, y = encoder.transform(table.iloc[rows]), _codes(target, rows, request.target)
     varies = np.ptp(X, axis=0) > 0
     inputs = standard_inputs(X[:, varies])

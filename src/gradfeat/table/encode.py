@@ -60,6 +60,8 @@ class TableEncoder:
         encoder, and empty in every later table too.
     dates : {"", "day-first", "month-first"}
         How dates such as 3/4/2021 are read where the column does not tell.
+    decimal : {"", ","}
+        What stands before decimals in numbers such as 1,234, where no column tells.
 
     Attributes
     ----------
@@ -93,9 +95,12 @@ class TableEncoder:
     _plans: tuple[ColumnPlan, ...]
     _encoded: tuple[Encoded, ...]
 
-    def __init__(self, missing: Sequence[str] = (), dates: DateOrder = "") -> None:
+    def __init__(
+        self, missing: Sequence[str] = (), dates: DateOrder = "", decimal: str = ""
+    ) -> None:
         self.missing = tuple(missing)
         self.dates: DateOrder = dates
+        self.decimal = decimal
 
     def fit(self, frame: pd.DataFrame) -> TableEncoder:
         """Learn levels, medians and formats from the training rows.
@@ -108,7 +113,7 @@ class TableEncoder:
         if frame.empty:
             raise TableError("The table has no rows or no columns: give at least one of each.")
         table = self._columns(frame)
-        plans = plan_columns(table, self.dates)
+        plans = plan_columns(table, self.dates, self.decimal)
         blocks = tuple(plan.encode(table[plan.name]) for plan in plans)
         encoded = _varying(blocks)
         if not encoded:

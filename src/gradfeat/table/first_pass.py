@@ -76,7 +76,7 @@ def with_target(
 
 def _reading(summary: TableSummary, request: Request) -> TargetReading:
     column = column_of(summary.sample.frame, request.target)
-    return target_reading(request.target, column, summary.target)
+    return target_reading(request.target, column, summary.target, request.decimal)
 
 
 def _rare(summary: TableSummary, request: Request) -> TargetReading:

@@ -119,6 +119,7 @@ def prepare(table: Tables, request: Request, engine: Engine | None = None) -> Pr
         Where workers or the checkpoint fail.
     """
     text, layout = table.text, table.remarks
+    request = replace(request, decimal=text.decimal)
     table = declared(table.select(chosen_columns(table.names, request)), request.missing)
     read = read_rows(table, request, engine)
     empty = read.summary.target.missing
@@ -227,7 +228,7 @@ def _prepared(
     y, z = (target_values(column_of(f, request.target), target.classes) for f in (train, test))
     classes, keep = len(target.classes), request.keep_identifiers
     screened = screen(inputs, y, request.target, classes, summary.rows, keep)
-    encoder = TableEncoder(request.missing, request.dates).fit(
+    encoder = TableEncoder(request.missing, request.dates, request.decimal).fit(
         inputs.drop(columns=[*screened.left_out])
     )
     X, (Z, unread) = encoder.transform(train), encoder.encoded(test)

@@ -28,8 +28,8 @@ def read_table(
     """Read CSV, TSV or other delimited text, Parquet or JSON lines; text may be gz.
 
     The separator (comma, semicolon, tab, bar or blanks), comments, whether there is a header, and
-    the encoding are found from the text; fields may be quoted. A decimal comma is understood where
-    the comma is not the separator.
+    the encoding are found from the text; fields may be quoted. Numbers with a decimal comma or
+    leading zeros stay text: all of their column tells the encoder what they are.
 
     Parameters
     ----------
@@ -60,7 +60,7 @@ def read_table(
     >>> with TemporaryDirectory() as folder:
     ...     _ = Path(folder, "a.csv").write_text('name;size\\n"a;b";1,5\\n')
     ...     read_table(Path(folder, "a.csv")).to_dict("list")
-    {'name': ['a;b'], 'size': [1.5]}
+    {'name': ['a;b'], 'size': ['1,5']}
     """
     return held(tables(path, text=text), cells)
 

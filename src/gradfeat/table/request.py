@@ -31,6 +31,7 @@ class Request:
     width: int = WIDTH
     missing: tuple[str, ...] = ()
     dates: DateOrder = ""
+    decimal: str = ""
     rare_classes: Literal["refuse", "drop", "merge"] = "refuse"
     text: TextOptions = FOUND
     keep_identifiers: bool = False

@@ -9,8 +9,10 @@ import numpy as np
 import pandas as pd
 
 from gradfeat.table.errors import TableError, near_names
+from gradfeat.table.reading.cells import as_text
 from gradfeat.table.reading.dates import DateOrder
 from gradfeat.table.reading.decide import plan_column
+from gradfeat.table.reading.numbers import DistinctTexts, find_numbers
 
 FEWEST_ROWS = 4
 
@@ -127,12 +129,16 @@ def parse_time(frame: pd.DataFrame, column: str, dates: DateOrder = "") -> np.nd
     --------
     >>> parse_time(pd.DataFrame({"when": ["1970-01-02", "1970-01-01"]}), "when").tolist()
     [86400.0, 0.0]
+    >>> parse_time(pd.DataFrame({"month": ["01", "12", "02", "03"] * 3}), "month")[:4].tolist()
+    [1.0, 12.0, 2.0, 3.0]
     """
     columns = {str(name): values for name, values in frame.items()}
     if column not in columns:
         raise TableError(f"The table has no time column {column!r}{near_names(column, columns)}")
     values = columns[column]
     plan = plan_column(column, values, dates)
+    if not plan.ordered:  # codes such as 01 are in order too
+        plan = find_numbers(column, DistinctTexts.of(as_text(values))) or plan
     if not plan.ordered:
         example = values.dropna().iloc[0]
         raise TableError(

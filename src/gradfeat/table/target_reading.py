@@ -82,6 +82,7 @@ def target_reading(
     name: str,
     column: pd.Series,
     found: TargetValues,
+    decimal: str = "",
 ) -> TargetReading:
     """How to read a target, by a sample of its cells and the counts of all.
 
@@ -100,7 +101,7 @@ def target_reading(
     """
     if content(column) not in ("string", "mixed", "mixed-integer", "categorical"):
         return TargetReading(name)
-    plan = plan_column(name, column)
+    plan = plan_column(name, column, decimal=decimal)
     if plan.kind == "number" and column.dtype != "category":
         return TargetReading(name, plan, why="no number")
     counts = {str(key): int(n) for key, n in found.table[["key", "count"]].itertuples(index=False)}
@@ -177,6 +178,7 @@ def with_target_read(
     name: str,
     rare: RareClasses,
     task: Literal["auto", "regression", "classification"],
+    decimal: str = "",
 ) -> tuple[pd.DataFrame, tuple[str, ...], int]:
     """A frame with its target read, what became of cells, and the rows that are left out.
 
@@ -194,7 +196,7 @@ def with_target_read(
     for step in ("cells", "classes"):
         column = column_of(frame, name)
         found = TargetValues.of(column)
-        reading = target_reading(name, column, found)
+        reading = target_reading(name, column, found, decimal)
         if step == "classes":
             reading = rare_reading(name, found, rare, task)
         if not reading.plain:

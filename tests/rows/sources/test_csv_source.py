@@ -141,17 +141,17 @@ def test_cells_are_read_as_told_whatever_stands_beside_them(tmp_path, piece_rows
     table = csv_tables(written(tmp_path, IMPOSED), piece_rows=piece_rows)
     assert dict(table.cells) == dict.fromkeys("xft", "text")
     read = joined(table.read_as({"x": "numbers", "f": "truth values"}))
-    assert read.x.map(str).str.strip().tolist() == ["1.5", "2" if piece_rows > 1 else "2.0", "0x12"]
+    assert read.x.map(str).str.strip().tolist() == ["1,5", "2" if piece_rows > 1 else "2.0", "0x12"]
     assert read.f.map(str).tolist()[:2] == ["True", "maybe"]
     assert read.t.tolist() == ["01", "1A", "7"]
     alone = csv_tables(written(tmp_path, "x;f;t\n1,5;True;01\n", "b.csv"))
-    assert dict(alone.cells) == {"x": "numbers", "f": "truth values", "t": "numbers"}
+    assert dict(alone.cells) == {"x": "text", "f": "truth values", "t": "text"}
     assert joined(alone.read_as(table.cells)).t.tolist() == ["01"]
 
 
 def test_rows_that_are_held_decide_what_all_cells_of_a_column_are(tmp_path, monkeypatch):
     table = late(tmp_path, monkeypatch, "x,f,y\n01,True,1\n02,False,2\n1A,maybe,3\n", piece_rows=2)
-    assert dict(table.cells) == {"x": "numbers", "f": "truth values", "y": "numbers"}
+    assert dict(table.cells) == {"x": "text", "f": "truth values", "y": "numbers"}
     frame = held(table)
     assert frame.x.tolist() == ["01", "02", "1A"]
     assert frame.f.tolist() == ["True", "False", "maybe"]
@@ -165,6 +165,16 @@ def test_a_decimal_comma_is_understood_where_the_comma_does_not_delimit(tmp_path
     assert np.isnan(read.x[2])
     assert read.k.tolist() == [1, 2, 3.5]
     assert read.t.tolist() == ["a,b", "c", "d"]
+
+
+def test_numbers_that_may_be_codes_or_written_otherwise_are_handed_on_as_text(tmp_path):
+    path = written(tmp_path, "code;comma;point;whole\n007;1,5;1.234;1\n012;2,25;2.500;20\n")
+    table = csv_tables(path)
+    assert set(table.cells.values()) == {"text"}
+    assert joined(table).iloc[1].tolist() == [12.0, 2.25, 2.5, 20.0]  # where none is asked for
+    assert held(table).iloc[1].tolist() == ["012", "2,25", "2.500", "20"]
+    plain = csv_tables(written(tmp_path, "code,x\n007,1.234\n012,2.5\n", "b.csv"))
+    assert dict(plain.cells) == {"code": "text", "x": "numbers"}
 
 
 def test_missing_values_are_those_of_pandas(tmp_path):

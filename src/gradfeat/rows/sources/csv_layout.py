@@ -25,8 +25,16 @@ from .words import refuse_repeated, refuse_unknown
 #: Its functions are made when it is imported, which no type checker sees.
 pc: Any = pyarrow.compute
 
-#: How a column is read: numbers with a decimal point or comma, truth values, or text.
-Kind = Literal["numbers", "numbers with a decimal comma", "truth values", "text"]
+#: How a column is read. Numbers of the longer kinds are handed on as text once they are asked for
+#: as cells: what they are is told by all of them, and then for each by itself.
+Kind = Literal[
+    "numbers",
+    "numbers with a decimal comma",
+    "numbers with a decimal point",
+    "numbers with leading zeros",
+    "truth values",
+    "text",
+]
 
 _DECIMAL_COMMA = r"\s*[+-]?\d+(?:,\d+)?(?:[eE][+-]?\d+)?\s*"
 _MISSING = [
@@ -34,10 +42,18 @@ _MISSING = [
     "<NA>", "N/A", "NA", "NULL", "NaN", "None", "n/a", "nan", "null",
 ]  # fmt: skip
 _TRUE, _FALSE = ["True", "TRUE", "true"], ["False", "FALSE", "false"]
-_TYPES = {"numbers": pa.float64(), "truth values": pa.bool_()}
+_PADDED = r"^\s*[+-]?0\d"
+_TYPES = {
+    "numbers": pa.float64(),
+    "numbers with a decimal point": pa.float64(),
+    "numbers with leading zeros": pa.float64(),
+    "truth values": pa.bool_(),
+}
 _CELLS: dict[Kind, Cells] = {
     "numbers": "numbers",
-    "numbers with a decimal comma": "numbers",
+    "numbers with a decimal comma": "text",
+    "numbers with a decimal point": "text",
+    "numbers with leading zeros": "text",
     "truth values": "truth values",
     "text": "text",
 }
@@ -92,7 +108,7 @@ class CsvLayout(Layout):
 
     @property
     def cells(self) -> Mapping[str, Cells]:
-        """By the kinds; a decimal comma is a matter of the text."""
+        """By the kinds: numbers that may be written otherwise, or be codes, are text."""
         kinds = dict(zip(self.names, self.kinds, strict=True))
         return {name: _CELLS[kinds[name]] for name in self.selected}
 
@@ -110,10 +126,8 @@ class CsvLayout(Layout):
 
     def read_as(self, cells: Mapping[str, Cells]) -> CsvLayout:
         """Chunks with a cell that is not of its kind have the column as text."""
-        kinds = tuple(
-            kind if cells.get(name, _CELLS[kind]) == _CELLS[kind] else cells[name]
-            for name, kind in zip(self.names, self.kinds, strict=True)
-        )
+        each = zip(self.names, self.kinds, strict=True)
+        kinds = tuple(cells.get(name, kind) for name, kind in each)
         return replace(self, kinds=kinds, strict=False)
 
     def record_ends(self, data: bytes) -> tuple[np.ndarray, int | None]:
@@ -168,8 +182,7 @@ class CsvLayout(Layout):
         """Columns of text where a cell is not of its kind, the others as their kind."""
         types = dict.fromkeys(self.names, pa.string())
         texts = self._parsed(data, types)
-        points = self.looks.delimiter != ","
-        columns = [_converted(texts.column(n), kinds[n], points) for n in self.selected]
+        columns = [_converted(texts.column(n), kinds[n]) for n in self.selected]
         return pa.table(columns, names=list(self.selected))
 
     def _with_points(self, texts: pd.Series, data: bytes, name: str, line: int) -> pd.Series:
@@ -177,7 +190,7 @@ class CsvLayout(Layout):
         if not wrong.any():
             return texts.str.strip().str.replace(",", ".").astype(float)
         if not self.strict:
-            return _converted(pa.array(texts), "numbers", points=True).to_pandas()
+            return texts
         record = int(wrong.to_numpy().argmax())
         where = f"'{name}', line {_line(data, self.looks.delimiter, record + 1, line):,}"
         raise SourceError(self._wrong_value(where, str(texts.name), texts.iloc[record]))
@@ -224,18 +237,15 @@ def _wrong_cell(message: str) -> tuple[int, str] | None:
     return (int(column[1]), value[1]) if column and value else None
 
 
-def _converted(texts: Any, kind: Kind, points: bool) -> Any:
-    """Cells as their kind, or the text where one of them is not; `points` in place of commas."""
-    if kind == "text":
+def _converted(texts: Any, kind: Kind) -> Any:
+    """Cells as their kind, or the text where one of them is not."""
+    if kind not in _TYPES:
         return texts
     if kind == "truth values":
         true, false = (pc.is_in(texts, pa.array(words)) for words in (_TRUE, _FALSE))
         known = pc.or_(true, false)
         fits = bool(pc.all(pc.or_(known, pc.is_null(texts)), min_count=0).as_py())
         return pc.if_else(known, true, pa.scalar(None, pa.bool_())) if fits else texts
-    if points:
-        with_comma = pc.match_substring_regex(texts, f"^{_DECIMAL_COMMA}$")
-        texts = pc.if_else(with_comma, pc.replace_substring(texts, ",", "."), texts)
     try:
         return pc.cast(pc.utf8_trim_whitespace(texts), pa.float64())
     except pa.ArrowException:
@@ -315,13 +325,21 @@ def _has_commas(table: pa.Table, texts: pa.Table, name: str) -> bool:
     return bool(len(found)) and bool(found.str.fullmatch(_DECIMAL_COMMA).all())
 
 
+def _any(found: Any) -> bool:
+    return bool(pc.any(found, min_count=0).as_py())
+
+
 def _kind(type_: pa.DataType, texts: Any, comma: bool, commas_elsewhere: bool) -> Kind:
-    if pa.types.is_integer(type_) and _converted(texts, "numbers", points=False) is texts:
+    if pa.types.is_integer(type_) and _converted(texts, "numbers") is texts:
         return "text"  # 0x12, which Arrow takes for a whole number where it infers types
     if comma or (commas_elsewhere and pa.types.is_integer(type_)):
         return "numbers with a decimal comma"
     if pa.types.is_boolean(type_):
         return "truth values"
+    if pa.types.is_integer(type_) and _any(pc.match_substring_regex(texts, _PADDED)):
+        return "numbers with leading zeros"
+    if pa.types.is_floating(type_) and commas_elsewhere:
+        return "numbers with a decimal point"  # which may stand between thousands
     if pa.types.is_null(type_) or pa.types.is_integer(type_) or pa.types.is_floating(type_):
         return "numbers"
     return "text"

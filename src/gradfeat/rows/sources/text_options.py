@@ -5,7 +5,7 @@ from __future__ import annotations
 import codecs
 from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
-from typing import Any
+from typing import Any, Literal
 
 from ..errors import SourceError
 
@@ -63,6 +63,11 @@ class TextOptions:
     names: tuple[str, ...] = ()
     target: str = ""
     like: TextOptions | None = None
+
+    @property
+    def decimal(self) -> Literal["", ","]:
+        """What stands before decimals where cells do not tell: a comma where semicolons delimit."""
+        return "," if self.separator == ";" else ""
 
     def over(self, other: TextOptions) -> TextOptions:
         """These, and what they do not tell from the `other`."""

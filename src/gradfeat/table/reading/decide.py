@@ -36,7 +36,9 @@ class Conventions:
     date_order: DateOrder = ""
 
 
-def plan_columns(table: Mapping[str, pd.Series], dates: DateOrder = "") -> tuple[ColumnPlan, ...]:
+def plan_columns(
+    table: Mapping[str, pd.Series], dates: DateOrder = "", decimal: str = ""
+) -> tuple[ColumnPlan, ...]:
     """Decide how to read each column of a table.
 
     Columns of numbers, truth values, dates and durations stay what they are. Text is numbers,
@@ -50,6 +52,8 @@ def plan_columns(table: Mapping[str, pd.Series], dates: DateOrder = "") -> tuple
         Training rows.
     dates : DateOrder
         Which number is the day in dates that do not tell.
+    decimal : {"", ","}
+        What stands before decimals where no column tells.
 
     Raises
     ------
@@ -64,7 +68,7 @@ def plan_columns(table: Mapping[str, pd.Series], dates: DateOrder = "") -> tuple
     """
     texts = {n: DistinctTexts.of(as_text(c)) for n, c in table.items() if _is_text(c)}
     written = {name: DateTexts.of(found) for name, found in texts.items()}
-    known = _conventions(texts, written)
+    known = _conventions(texts, written, decimal)
     return tuple(
         _plan_text(name, column, texts[name], written[name], known, dates)
         if name in texts
@@ -73,9 +77,11 @@ def plan_columns(table: Mapping[str, pd.Series], dates: DateOrder = "") -> tuple
     )
 
 
-def plan_column(name: str, column: pd.Series, dates: DateOrder = "") -> ColumnPlan:
+def plan_column(
+    name: str, column: pd.Series, dates: DateOrder = "", decimal: str = ""
+) -> ColumnPlan:
     """:func:`plan_columns` of one column."""
-    return plan_columns({name: column}, dates)[0]
+    return plan_columns({name: column}, dates, decimal)[0]
 
 
 def _is_text(column: pd.Series) -> bool:
@@ -87,13 +93,14 @@ def _is_text(column: pd.Series) -> bool:
 
 
 def _conventions(
-    texts: Mapping[str, DistinctTexts], written: Mapping[str, DateTexts | None]
+    texts: Mapping[str, DistinctTexts], written: Mapping[str, DateTexts | None], decimal: str
 ) -> Conventions:
     plans = [find_numbers(name, found) for name, found in texts.items()]
     told = [p.format.decimal for p in plans if p and not p.format.plain and p.otherwise is None]
     evidence = [w.evidence for w in written.values() if w and w.evidence]
     orders: set[DateOrder] = {e.order for e in evidence if e.order}
-    decimal = "," if told and set(told) == {","} else ""
+    if told:
+        decimal = "," if set(told) == {","} else ""
     return Conventions(decimal, orders.pop() if len(orders) == 1 else "")
 
 
