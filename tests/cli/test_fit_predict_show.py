@@ -61,6 +61,19 @@ def test_predictions_are_those_of_python_in_any_batch(capsys, tmp_path, fit):
         pd.testing.assert_frame_equal(found, expected.head(size), atol=ROUNDING, check_dtype=False)
 
 
+def test_strict_refuses_cells_that_are_otherwise_told_and_taken_as_missing(capsys, tmp_path, fit):
+    frame, out = fit
+    table = written(frame.astype({"a": object}).replace({"kind": {"p": "new"}}), tmp_path)
+    words = ("predict", out, table, "--out", tmp_path / "p")
+    said = "cells of 'kind' that are no level of the training rows (the first: 'new', line "
+    ran = gradfeat(capsys, *words)
+    assert (ran.code, said in ran.out) == (0, True)
+    (tmp_path / "p").unlink()
+    ran = gradfeat(capsys, *words, "--strict")
+    assert (ran.code, said in ran.err, ran.err.count("\n")) == (2, True, 1)
+    assert not (tmp_path / "p").exists()
+
+
 def test_the_order_of_columns_and_further_ones_do_not_matter(capsys, tmp_path, fit):
     frame, out = fit
     for name, table in (("p", frame), ("q", frame[frame.columns[::-1]].assign(more=1))):

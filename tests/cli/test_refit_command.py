@@ -94,3 +94,37 @@ def test_inputs_and_other_methods_are_no_targets_and_no_sources(capsys, tmp_path
     machine = saved(tmp_path, quantity(40), "rfm")
     ran = run(capsys, machine, other(), tmp_path)
     assert (ran.code, "no features apart from its fit" in ran.err) == (2, True)
+
+
+def strays(n: int = 60) -> pd.DataFrame:
+    """An unread number, a level never seen, a target with a stray and one without value."""
+    frame = other(n).astype({"a": object, "z": object})
+    frame.loc[3, "a"], frame.loc[4, "kind"] = "?", "s"
+    frame.loc[10, "z"], frame.loc[11, "z"] = "n/k", None
+    return frame
+
+
+def test_what_could_not_be_read_is_told_with_its_line(capsys, tmp_path, source):
+    ran = run(capsys, source, strays(), tmp_path)
+    assert (ran.code, ran.err) == (0, "")
+    assert "1 row left out, whose 'z' is no number ('n/k'; the first is line 12)." in ran.out
+    assert "1 row without a target left out." in ran.out
+    assert "1 cell of 'a' that is no number ('?', line 5)" in ran.out
+    assert "1 cell of 'kind' that is no level of the training rows ('s', line 6)" in ran.out
+
+
+def test_how_the_text_was_found_to_be_written_is_told(capsys, tmp_path, source):
+    table, new = tmp_path / "other.csv", tmp_path / "new.gradfeat"
+    table.write_text("# drawn twice\n" + other().to_csv(index=False))
+    ran = gradfeat(capsys, "refit", source, table, "--target", "z", "--out", new)
+    assert (ran.code, "Read so: " in ran.out) == (0, True)
+
+
+@pytest.mark.parametrize("words", ["'n/k'; the first is line 12", "'?', line 5"])
+def test_strict_refuses_them_and_writes_nothing(capsys, tmp_path, source, words):
+    frame = strays() if "n/k" in words else strays().assign(z=other()["z"])
+    ran = run(capsys, source, frame, tmp_path, "--strict")
+    assert (ran.code, words in ran.err, ran.err.count("\n")) == (2, True, 1)
+    assert not (tmp_path / "new.gradfeat").exists()
+    frame = strays().drop(index=[3, 4, 10])
+    assert run(capsys, source, frame, tmp_path, "--strict").code == 0

@@ -52,7 +52,7 @@ classifier = made(
 
 
 def covered(model: TableModel, frame: pd.DataFrame, y: np.ndarray) -> int:
-    said = model.predicted(frame.to_numpy(), PERCENT)
+    said = model.in_columns(model.outputs(frame.to_numpy()), PERCENT)
     if not model.classes:
         return int(((said["low_y"] <= y) & (y <= said["high_y"])).sum())
     labels = np.array(model.classes)[np.digitize(y, CUTS)]

@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.linear_model import LinearRegression, LogisticRegression
 
 from gradfeat.estimators import RandomFeaturesRegressor
 from gradfeat.rows.errors import SourceError
@@ -171,3 +172,70 @@ def test_the_mode_of_an_old_file_is_kept(tmp_path):
     out.chmod(0o640)
     write_predictions(iter([mixed()]), out)
     assert out.stat().st_mode & 0o777 == 0o640
+
+
+STRAYS = mixed(seed=2).head(200).astype({"a": object, "kind": object, "flag": object})
+STRAYS.loc[[40, 150], "a"], STRAYS.loc[30, "kind"], STRAYS.loc[77, "flag"] = "?", "z", "maybe"
+STRAYS.loc[60:90, "flag"] = STRAYS.loc[60:90, "flag"].map({True: "TRUE", False: "false"})
+STRAYS.loc[77, "flag"] = "maybe"
+
+
+@pytest.mark.parametrize("piece_rows", [None, 30], ids=["held", "streamed"])
+def test_strict_refuses_what_could_not_be_read_and_writes_nothing(model, tmp_path, piece_rows):
+    STRAYS.to_csv(tmp_path / "t.csv", index=False)
+    table = tables(tmp_path / "t.csv", **({"piece_rows": piece_rows} if piece_rows else {}))
+    frames = Predictor(model, strict=True).frames(table)
+    with pytest.raises(TableError) as error:
+        write_predictions(frames, tmp_path / "p.csv")
+    said = str(error.value)
+    assert "2 cells of 'a' that are no number (the first: '?', line 42)" in said
+    assert "1 cell of 'kind' that is no level of the training rows ('z', line 32)" in said
+    assert "1 cell of 'flag' that is no level of the training rows ('maybe', line 79)" in said
+    assert [path.name for path in tmp_path.iterdir()] == ["t.csv"]
+    with pytest.raises(TableError, match=r"2 cells of 'a' that are no number .*row 41"):
+        model.predictions(STRAYS, strict=True)
+
+
+def test_strict_says_nothing_of_rows_that_can_be_read(model):
+    frames = Predictor(model, strict=True).frames(FrameTables(ROWS, 30))
+    pd.testing.assert_frame_equal(pd.concat(frames, ignore_index=True), model.predictions(ROWS))
+    assert len(model.predictions(ROWS, strict=True)) == len(ROWS)
+
+
+class Steep(LinearRegression):
+    """1e300 times a linear function."""
+
+    def predict(self, X):
+        with np.errstate(over="ignore"):
+            return 1e300 * super().predict(X)
+
+
+def test_predictions_that_are_not_finite_are_refused_with_their_rows(tmp_path):
+    X = pd.DataFrame({"a": np.linspace(0.0, 1.0, 40)})
+    model = TableModel(Steep()).fit(X, X["a"])
+    X.loc[[8, 33], "a"] = 1e10
+    X.to_csv(tmp_path / "t.csv", index=False)
+    for rows in (100, 7):
+        frames = Predictor(model).frames(tables(tmp_path / "t.csv", piece_rows=rows))
+        with pytest.raises(TableError, match=r"of 2 rows of 40 are no finite .*line 10\)"):
+            write_predictions(frames, tmp_path / "p.csv")
+    for predict in (model.predict, model.predictions):
+        with pytest.raises(TableError, match=r"of 2 rows of 40 are no finite .*row 9\)"):
+            predict(X)
+    assert [path.name for path in tmp_path.iterdir()] == ["t.csv"]
+
+
+class Unsure(LogisticRegression):
+    """No probability where |x| > 5."""
+
+    def predict_proba(self, X):
+        return np.where(np.abs(X[:, :1]) > 5, np.nan, super().predict_proba(X))
+
+
+def test_no_class_comes_from_blank_probabilities():
+    X = pd.DataFrame({"a": np.linspace(-1.0, 1.0, 40)})
+    model = TableModel(Unsure()).fit(X, np.where(X["a"] > 0, "p", "q"))
+    X.loc[5, "a"] = 100.0
+    for predict in (model.predict, model.predict_proba, model.predictions):
+        with pytest.raises(TableError, match=r"of 1 row of 40 are no finite .*row 6\)"):
+            predict(X)

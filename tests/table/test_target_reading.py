@@ -7,6 +7,8 @@ import pandas as pd
 import pytest
 
 import gradfeat
+from gradfeat.rows.sources.open import tables
+from gradfeat.rows.sources.tables import held
 from gradfeat.table.diagnosis_rows import DiagnosisRequest, diagnosis_rows
 from gradfeat.table.errors import TableError
 
@@ -97,3 +99,11 @@ def test_a_diagnosis_reads_the_target_as_a_fit_does():
     assert found.target.task == "regression"
     assert "5 rows left out" in found.notes[0]
     assert "without a target" not in found.notes[0]
+
+
+def test_a_diagnosis_names_the_line_of_a_target_that_is_none(tmp_path):
+    frame = pd.DataFrame({"x": X, "z": Z, "y": [*map(str, X[:-1]), "n/k"]})
+    frame.to_csv(tmp_path / "t.csv", index=False)
+    table = tables(tmp_path / "t.csv")
+    found = diagnosis_rows(held(table), DiagnosisRequest("t.csv", "y"), table)
+    assert f"the first is line {len(frame) + 1}" in found.target.note

@@ -90,7 +90,7 @@ def diagnosis_rows(
     """
     decimal = (read_from or FrameTables(frame)).text.decimal
     frame, said, left_out = with_target_read(
-        frame, request.target, request.rare_classes, request.task, decimal
+        frame, request.target, request.rare_classes, request.task, read_from=read_from
     )
     target = prepare_target(frame, request.target, request.task, left_out)
     target = replace(target, note=" ".join([target.note, *said]))

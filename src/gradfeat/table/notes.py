@@ -82,6 +82,22 @@ def _unread(one: UnreadCells) -> str:
     return f"{cells} of {one.column!r} that {verb} no {one.what} ({first}{one.example!r}{place})"
 
 
+def strict_sentence(unread: Sequence[UnreadCells]) -> str:
+    """Why nothing is done with rows whose cells could not all be read, by column.
+
+    Examples
+    --------
+    >>> strict_sentence([UnreadCells("age", 1, "?", "number", 15, "line 17")])
+    "Strict, and not all cells can be read: 1 cell of 'age' that is no number ('?', line 17). Mend \
+them, or leave strict out to take them as missing."
+    """
+    each = "; ".join(_unread(one) for one in unread)
+    return (
+        f"Strict, and not all cells can be read: {each}. Mend them, or leave strict out to take "
+        "them as missing."
+    )
+
+
 def rows_word(method: MethodResult, words: str) -> str:
     """`words` with ``1,500 of 6,800 rows`` of a method that was fitted to fewer; of others ''.
 

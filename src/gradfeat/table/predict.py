@@ -5,12 +5,13 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import BinaryIO
+from typing import Any, BinaryIO
 
 import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
+from numpy.typing import NDArray
 
 from gradfeat.maths.files import replacing
 from gradfeat.rows.errors import SourceError
@@ -18,10 +19,11 @@ from gradfeat.rows.sources.files import find_files
 from gradfeat.rows.sources.open import PARQUET_ENDINGS
 from gradfeat.rows.sources.tables import Tables
 from gradfeat.table.errors import TableError
+from gradfeat.table.finite import NotFinite
 from gradfeat.table.kept_columns import KeptColumns, columns_to_keep
 from gradfeat.table.results import UnreadCells
 from gradfeat.table.table_model import TableModel
-from gradfeat.table.unread import UnreadSoFar
+from gradfeat.table.unread import UnreadSoFar, refuse_unread
 
 #: Rows that are predicted at once.
 AT_ONCE = 2**15
@@ -39,13 +41,19 @@ class Predictor:
     interval : float, optional
         Per cent of new rows whose target is to lie in the interval or set of classes that is given
         beside its prediction.
+    strict : bool
+        Refuse a table with cells that could not be read, once all of them are counted.
     """
 
     def __init__(
-        self, model: TableModel, keep: Sequence[str] = (), interval: float | None = None
+        self,
+        model: TableModel,
+        keep: Sequence[str] = (),
+        interval: float | None = None,
+        strict: bool = False,
     ) -> None:
-        self.model, self._keep, self._interval = model, keep, interval
-        self._so_far = UnreadSoFar()
+        self.model, self._keep, self._interval, self._strict = model, keep, interval, strict
+        self._so_far, self._not_finite = UnreadSoFar(), NotFinite()
 
     @property
     def unread(self) -> tuple[UnreadCells, ...]:
@@ -59,7 +67,9 @@ class Predictor:
         ------
         TableError
             When the columns are not those of the training table, for columns to keep that are not
-            there or are named as predictions are, and for an interval that is out of reach.
+            there or are named as predictions are, and for an interval that is out of reach. After
+            the last row: for predictions that are no finite numbers, and, where it is strict, for
+            cells that could not be read.
         SourceError
             For rows that cannot be read.
         """
@@ -71,13 +81,18 @@ class Predictor:
         for piece in table.select(wanted).read_as(encoder.cells).pieces():
             for frame in piece.read():
                 for start in range(0, len(frame), AT_ONCE):
-                    said = self._predicted(frame.iloc[start : start + AT_ONCE], piece.name)
-                    yield pd.concat([kept.take(len(said)), said], axis=1)
+                    f = self._predicted(frame.iloc[start : start + AT_ONCE], piece.name)
+                    if not self._not_finite.lost:
+                        said = self.model.in_columns(f, self._interval)
+                        yield pd.concat([kept.take(len(said)), said], axis=1)
+        if self._strict:
+            refuse_unread(self.unread, table)
+        self._not_finite.refuse(table)
 
     def _kept_names(self, table: Tables) -> list[str]:
         nothing = np.empty((0, len(self.model.encoder.feature_names_)))
         kept = columns_to_keep(self._keep, table.names)
-        for name in self.model.predicted(nothing, self._interval).columns:
+        for name in self.model.in_columns(self.model.outputs(nothing), self._interval).columns:
             if name in kept:
                 raise TableError(
                     f"The column {name!r} was to be kept, and predictions have that name: rename "
@@ -85,13 +100,15 @@ class Predictor:
                 )
         return kept
 
-    def _predicted(self, frame: pd.DataFrame, where: str) -> pd.DataFrame:
+    def _predicted(self, frame: pd.DataFrame, where: str) -> NDArray[Any]:
         try:
             X, unread = self.model.encoder.encoded(frame)
         except TableError as error:
             raise SourceError(f"{where}: {str(error)[0].lower()}{str(error)[1:]}") from error
         self._so_far = self._so_far.then(UnreadSoFar(len(frame), unread))
-        return self.model.predicted(X, self._interval)
+        f = self.model.outputs(X)
+        self._not_finite = self._not_finite.then(NotFinite.of(f))
+        return f
 
 
 def check_output(out: Path, data: str, *others: Path) -> None:

@@ -2,24 +2,48 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from gradfeat.estimators.network import NetworkMethod
+from gradfeat.rows.sources.tables import Tables, held
+from gradfeat.rows.sources.words import counted
 from gradfeat.table.conformal import held_scores
 from gradfeat.table.errors import TableError
+from gradfeat.table.results import UnreadCells
 from gradfeat.table.scores import Predictions, intervals, replicates, resamples
 from gradfeat.table.split import split_rows
 from gradfeat.table.table_model import TableModel, probabilities
 from gradfeat.table.target import Target, Task, prepare_target
 from gradfeat.table.target_reading import with_target_read
+from gradfeat.table.unread import refuse_unread, with_places
+
+
+@dataclass(frozen=True, eq=False)
+class Refitted:
+    """A model with a new head, and what became of cells of the table it was fitted to.
+
+    Attributes
+    ----------
+    model : TableModel
+        With the new head.
+    remarks : tuple of str
+        On cells of the new target, in sentences.
+    unread : tuple of UnreadCells
+        Cells of the inputs that are taken as missing, with their places.
+    """
+
+    model: TableModel
+    remarks: tuple[str, ...]
+    unread: tuple[UnreadCells, ...]
 
 
 def refit_model(
-    model: TableModel, frame: pd.DataFrame, target: str, *, data: str, seed: int = 0
-) -> TableModel:
+    model: TableModel, table: Tables, target: str, *, data: str, seed: int = 0, strict: bool = False
+) -> Refitted:
     """Refit the head on training rows of `frame`, score it on the rows held out.
 
     The encoding of the columns and the first layer stay those of `model`.
@@ -28,7 +52,7 @@ def refit_model(
     ----------
     model : TableModel
         Of gradient features or random features.
-    frame : pandas.DataFrame
+    table : Tables
         The columns that the model reads, and the new target.
     target : str
         The column to predict; of the kind (a quantity, or classes) that the model predicts.
@@ -36,6 +60,8 @@ def refit_model(
         Name of the table, for ``about``.
     seed : int
         Of the split and of the bootstrap.
+    strict : bool
+        Refuse cells of inputs or target that could not be read.
 
     Raises
     ------
@@ -44,10 +70,14 @@ def refit_model(
         is of the other kind, and for tables that `gradfeat fit` would refuse.
     """
     source = _source(model)
-    frame, _, _ = with_target_read(frame, target, "refuse", "auto")
-    found = _target(model, frame, target)
+    frame = held(table, model.encoder.cells)
+    frame, remarks, lost = with_target_read(frame, target, "refuse", "auto", read_from=table)
+    found = _target(model, frame, target, lost)
     split = split_rows(len(found.values), found.values, found.task, seed=seed)
-    X = model.encoder.transform(frame.iloc[found.rows])
+    X, unread = model.encoder.encoded(frame)
+    X = X[found.rows]
+    if strict:
+        _refuse_strays(remarks if lost else (), unread, table)
     estimator = source.refit_head(X[split.train], found.values[split.train])
     said = _predictions(estimator, X[split.test], len(found.classes))
     W = resamples(len(split.test), seed)
@@ -61,8 +91,20 @@ def refit_model(
         "scores": [[name, s.estimate, s.low, s.high] for name, s in scores],
         "seed": seed,
     }
-    held = held_scores(found.values[split.test], said)
-    return TableModel.of(model.encoder, estimator, target, found.classes, about, held)
+    scores_held = held_scores(found.values[split.test], said)
+    new = TableModel.of(model.encoder, estimator, target, found.classes, about, scores_held)
+    return Refitted(new, (*_about_gaps(found, lost), *remarks), with_places(unread, table))
+
+
+def _refuse_strays(target: tuple[str, ...], unread: tuple[UnreadCells, ...], table: Tables) -> None:
+    if target:
+        raise TableError(f"Strict, and not every target can be read: {' '.join(target)}")
+    refuse_unread(unread, table)
+
+
+def _about_gaps(found: Target, told: int) -> tuple[str, ...]:
+    gaps = found.rows_dropped - told
+    return (f"{counted(gaps, 'row')} without a target left out.",) if gaps else ()
 
 
 def _source(model: TableModel) -> NetworkMethod:
@@ -75,18 +117,18 @@ def _source(model: TableModel) -> NetworkMethod:
     )
 
 
-def _target(model: TableModel, frame: pd.DataFrame, target: str) -> Target:
+def _target(model: TableModel, frame: pd.DataFrame, target: str, told: int) -> Target:
     """The new target, as the kind that the model predicts."""
     if target in model.encoder.columns_:
         raise TableError(
             f"The model reads the column {target!r} as an input: give a target that it does not."
         )
     task: Task = "classification" if model.classes else "regression"
-    found = prepare_target(frame, target)
+    found = prepare_target(frame, target, told=told)
     if found.task == task:
         return found
     try:
-        return prepare_target(frame, target, task)
+        return prepare_target(frame, target, task, told)
     except TableError:
         kinds = {"classification": "classes", "regression": "quantities"}
         raise TableError(

@@ -20,12 +20,15 @@ from sklearn.utils.validation import check_is_fitted
 
 from gradfeat.estimators.container import Contents, ModelFileError, as_bytes, write
 from gradfeat.estimators.persistence import CLASSES, estimator_from
+from gradfeat.rows.sources.in_memory import FrameTables
 from gradfeat.rows.sources.text_options import FOUND, TextOptions
 from gradfeat.table.conformal import bound, interval_columns, set_column
 from gradfeat.table.encode import TableEncoder
+from gradfeat.table.finite import NotFinite
 from gradfeat.table.read import as_frame, read_table
 from gradfeat.table.target_scale import AS_IS, TargetScale
 from gradfeat.table.trusted import packed, unpacked
+from gradfeat.table.unread import refuse_unread
 
 KIND = "TableModel"
 
@@ -171,25 +174,32 @@ class TableModel(BaseEstimator):
         Raises
         ------
         TableError
-            When the columns are not those of the training table.
+            When the columns are not those of the training table, and for rows whose prediction
+            is no finite number.
         """
-        check_is_fitted(self)
-        encoded = self.encoder.transform(as_frame(X))
-        if not self.classes:
-            return self._quantities(encoded)
-        return self.classes_[probabilities(self.estimator_, encoded, len(self.classes)).argmax(1)]
+        f = self._finite(X)
+        return self.classes_[f.argmax(1)] if self.classes else f
 
-    def _quantities(self, X: NDArray[np.float64]) -> NDArray[Any]:
-        """In the units of the target (n,), of encoded rows."""
+    def _finite(self, data: Any) -> NDArray[Any]:
+        check_is_fitted(self)
+        frame = as_frame(data)
+        f = self.outputs(self.encoder.transform(frame))
+        found = NotFinite.of(f)
+        if found.lost:
+            found.refuse(FrameTables(frame))
+        return f
+
+    def outputs(self, X: NDArray[np.float64]) -> NDArray[Any]:
+        """In the units of the target (n,), or probabilities of classes (n, K); of encoded rows."""
+        if self.classes:
+            return probabilities(self.estimator_, X, len(self.classes))
         f = np.asarray(self.estimator_.predict(X)) if len(X) else np.zeros(0)
         return self.scale.back(f)
 
     @available_if(_classifies)
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
         """Probabilities (n, K) of the classes, in the order of `classes_`."""
-        check_is_fitted(self)
-        encoded = self.encoder.transform(as_frame(X))
-        return probabilities(self.estimator_, encoded, len(self.classes))
+        return self._finite(X)
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """R2, or the accuracy of a classifier."""
@@ -226,7 +236,9 @@ class TableModel(BaseEstimator):
         """
         return read_table(path, self.encoder.cells, text or self.text())
 
-    def predictions(self, frame: Any, interval: float | None = None) -> pd.DataFrame:
+    def predictions(
+        self, frame: Any, interval: float | None = None, strict: bool = False
+    ) -> pd.DataFrame:
         """Predictions for the rows of `frame` as a table; of classes also their probabilities.
 
         Parameters
@@ -236,28 +248,33 @@ class TableModel(BaseEstimator):
         interval : float, optional
             Per cent of new rows whose target lies between ``low_TARGET`` and ``high_TARGET``, or
             in ``set_TARGET`` (a JSON list of classes).
+        strict : bool
+            Refuse rows with cells that are not what their column held, in place of taking these
+            as missing.
 
         Raises
         ------
         TableError
-            When the columns are not those of the training table, or for an interval that the
-            held-out rows of the fit are too few for.
+            When the columns are not those of the training table, for an interval that the
+            held-out rows of the fit are too few for, and for rows whose prediction is no finite
+            number.
         """
-        return self.predicted(self.encoder.transform(as_frame(frame)), interval)
+        rows = as_frame(frame)
+        if strict:
+            refuse_unread(self.encoder.unread(rows), FrameTables(rows))
+        return self.in_columns(self._finite(rows), interval)
 
-    def predicted(self, X: NDArray[np.float64], interval: float | None = None) -> pd.DataFrame:
-        """:meth:`predictions` of encoded rows (n, d)."""
+    def in_columns(self, f: NDArray[Any], interval: float | None = None) -> pd.DataFrame:
+        """:meth:`predictions`, of :meth:`outputs` ``f``."""
         score = None if interval is None else bound(self.held, interval)
         name, further = f"predicted_{self.target}", {}
         if not self.classes:
-            f = self._quantities(X)
             further = {} if score is None else interval_columns(self.target, f, score)
             return pd.DataFrame({name: f, **further})
-        P = probabilities(self.estimator_, X, len(self.classes))
-        labels = np.array(self.classes, dtype=object)[P.argmax(axis=1)]
-        columns = {f"probability_{label}": P[:, k] for k, label in enumerate(self.classes)}
+        labels = np.array(self.classes, dtype=object)[f.argmax(axis=1)]
+        columns = {f"probability_{label}": f[:, k] for k, label in enumerate(self.classes)}
         if score is not None:
-            further = set_column(self.target, P, self.classes, score)
+            further = set_column(self.target, f, self.classes, score)
         return pd.DataFrame({name: labels, **columns, **further})
 
     def text(self, asked: TextOptions = FOUND, *more: str) -> TextOptions:

@@ -178,9 +178,12 @@ def with_target_read(
     name: str,
     rare: RareClasses,
     task: Literal["auto", "regression", "classification"],
-    decimal: str = "",
+    *,
+    read_from: Tables | None = None,
 ) -> tuple[pd.DataFrame, tuple[str, ...], int]:
     """A frame with its target read, what became of cells, and the rows that are left out.
+
+    `read_from` knows the places of the rows, and how they are written.
 
     Examples
     --------
@@ -194,14 +197,14 @@ def with_target_read(
         return frame, (), 0
     rows = 0
     for step in ("cells", "classes"):
-        column = column_of(frame, name)
+        column, table = column_of(frame, name), FrameTables(frame, read_from=read_from)
         found = TargetValues.of(column)
-        reading = target_reading(name, column, found, decimal)
+        reading = target_reading(name, column, found, table.text.decimal)
         if step == "classes":
             reading = rare_reading(name, found, rare, task)
         if not reading.plain:
             lost = int(reading.left_out(column).sum())
-            said.append(about_left_out(reading, FrameTables(frame), lost))
+            said.append(about_left_out(reading, table, lost))
             frame, rows = reading.in_frame(frame), rows + lost
     said.append(called_missing(TargetValues.of(column_of(frame, name))))
     return frame, tuple(sentence for sentence in said if sentence), rows

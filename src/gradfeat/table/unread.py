@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 
 import numpy as np
@@ -14,6 +14,8 @@ from torch import Tensor
 from gradfeat.maths.blocks import Statistic
 from gradfeat.rows.sources.tables import Tables
 from gradfeat.table.encode import TableEncoder
+from gradfeat.table.errors import TableError
+from gradfeat.table.notes import strict_sentence
 from gradfeat.table.results import UnreadCells
 
 
@@ -82,3 +84,20 @@ def with_places(unread: Iterable[UnreadCells], table: Tables) -> tuple[UnreadCel
     'row 2'
     """
     return tuple(replace(one, place=table.place(one.row)) for one in unread)
+
+
+def refuse_unread(unread: Sequence[UnreadCells], table: Tables) -> None:
+    """Refuse rows of which some cells could not be read.
+
+    Raises
+    ------
+    TableError
+        With their number by column, and the first of each with its place.
+
+    Examples
+    --------
+    >>> from gradfeat.rows.sources.in_memory import FrameTables
+    >>> refuse_unread([], FrameTables(pd.DataFrame({"x": ["1", "2"]})))
+    """
+    if unread:
+        raise TableError(strict_sentence(with_places(unread, table)))

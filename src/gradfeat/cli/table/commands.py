@@ -97,6 +97,14 @@ Dates = Annotated[
         case_sensitive=False,
     ),
 ]
+Strict = Annotated[
+    bool,
+    typer.Option(
+        "--strict",
+        help="Refuse a table with cells that cannot be read, or levels never seen, in place of "
+        "taking them as missing; nothing is written.",
+    ),
+]
 
 
 def diagnose(
@@ -305,13 +313,14 @@ def predict(
     comment: Comment = None,
     header: Header = None,
     encoding: Encoding = None,
+    strict: Strict = False,
 ) -> None:
     """Predict the target for the rows of a table, in their order; of classes also probabilities."""
     from gradfeat.cli.table.models import predict_table
     from gradfeat.rows.sources.text_options import text_options
 
     text = text_options(separator, comment, header, encoding)
-    predict_table(model, data, out, tuple(keep or ()), interval, text)
+    predict_table(model, data, out, tuple(keep or ()), interval, text, strict)
 
 
 def refit(
@@ -326,10 +335,11 @@ def refit(
     comment: Comment = None,
     header: Header = None,
     encoding: Encoding = None,
+    strict: Strict = False,
 ) -> None:
     """Keep the features of a model, fit its head to another target, score it on held-out rows."""
     from gradfeat.cli.table.models import refit_table
     from gradfeat.rows.sources.text_options import text_options
 
     text = text_options(separator, comment, header, encoding)
-    refit_table(model, data, target, out, seed, text)
+    refit_table(model, data, target, out, seed, text, strict)

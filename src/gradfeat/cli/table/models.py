@@ -12,13 +12,14 @@ from rich.text import Text
 from gradfeat.cli.terminal import Terminal
 from gradfeat.figures.scores import with_interval
 from gradfeat.rows.sources.open import tables
+from gradfeat.rows.sources.tables import Tables
 from gradfeat.rows.sources.text_options import TextOptions
 from gradfeat.table.atomic import write_atomic
 from gradfeat.table.conformal import interval_sentence
 from gradfeat.table.notes import layout_sentence, unread_sentence
 from gradfeat.table.predict import Predictor, check_output, write_predictions
 from gradfeat.table.refit import refit_model
-from gradfeat.table.results import Interval
+from gradfeat.table.results import Interval, UnreadCells
 from gradfeat.table.saved import FEATURES, MODEL, load_table_model, model_file
 from gradfeat.table.table_model import TableModel
 from gradfeat.table.unread import with_places
@@ -31,11 +32,12 @@ def predict_table(
     keep: Sequence[str],
     interval: float | None,
     text: TextOptions,
+    strict: bool,
 ) -> None:
     """Write predictions for the rows of a table as CSV, or Parquet where `out` says so."""
     table_model, console = load_table_model(model), Terminal()
     check_output(out, data, model_file(model))
-    predictor = Predictor(table_model, keep, interval)
+    predictor = Predictor(table_model, keep, interval, strict)
     table = tables(data, text=table_model.text(text))
     rows = write_predictions(predictor.frames(table), out)
     console.print(
@@ -45,21 +47,18 @@ def predict_table(
         rows = len(table_model.held)
         words = interval_sentence(table_model.target, table_model.classes, rows, interval)
         console.print(words, markup=False, soft_wrap=True)
-    if table.remarks:
-        console.print(layout_sentence(table.remarks), markup=False, soft_wrap=True)
-    if predictor.unread:
-        unread = with_places(predictor.unread, table)
-        console.print(unread_sentence(unread), markup=False, soft_wrap=True)
+    _print_reading(console, table, with_places(predictor.unread, table))
 
 
 def refit_table(
-    model: Path, data: Path, target: str, out: Path, seed: int, text: TextOptions
+    model: Path, data: Path, target: str, out: Path, seed: int, text: TextOptions, strict: bool
 ) -> None:
     """Fit the head of a model to another column, write the new model, print its scores."""
     source = load_table_model(model, FEATURES, MODEL)
     check_output(out, str(data), model_file(model, FEATURES, MODEL))
-    frame = source.read(data, source.text(text, target))
-    new = refit_model(source, frame, target, data=data.name, seed=seed)
+    table = tables(data, text=source.text(text, target))
+    found = refit_model(source, table, target, data=data.name, seed=seed, strict=strict)
+    new = found.model
     write_atomic(out, new.to_bytes())
     console, about = Terminal(), new.about
     console.print(
@@ -70,7 +69,18 @@ def refit_table(
     )
     for name, *ends in about["scores"]:
         console.print(f"  {name} {with_interval(Interval(*ends))}", markup=False)
+    for sentence in found.remarks:
+        console.print(sentence, markup=False, soft_wrap=True)
+    _print_reading(console, table, found.unread)
     console.print(f"Model:  {out}", markup=False, soft_wrap=True)
+
+
+def _print_reading(console: Terminal, table: Tables, unread: Sequence[UnreadCells]) -> None:
+    """How the text was found to be written, and the cells that could not be read."""
+    if table.remarks:
+        console.print(layout_sentence(table.remarks), markup=False, soft_wrap=True)
+    if unread:
+        console.print(unread_sentence(unread), markup=False, soft_wrap=True)
 
 
 def show_model(model: Path) -> None:
