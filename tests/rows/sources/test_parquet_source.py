@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+from decimal import Decimal
 from itertools import pairwise
 
 import fsspec
@@ -14,6 +15,8 @@ import pytest
 
 from gradfeat.rows.errors import SourceError
 from gradfeat.rows.sources.parquet import ParquetTables
+from gradfeat.rows.sources.tables import held
+from gradfeat.table.reading.decide import plan_column
 
 
 def frame_of(rows: int = 100) -> pd.DataFrame:
@@ -240,9 +243,12 @@ def test_a_damaged_row_group_is_named_when_it_is_read_and_others_can_be_read(tmp
     ("other", "sentence"),
     [
         ({"x": [1.0], "k": [1]}, r"b\.parquet' has no column 't', which '.*a\.parquet' has"),
-        ({"x": ["one"], "k": [1], "t": ["u"]}, r"'x' holds numbers in '.*a.* text in '.*b\.parq"),
-        ({"x": [1.0], "k": [True], "t": ["u"]}, "'k' holds numbers in .* truth values in"),
-        ({"x": [1.0], "k": [1], "t": [pd.Timestamp(0)]}, "'t' holds text in .* times in"),
+        (
+            {"x": [pd.Timestamp(0)], "k": [1], "t": ["u"]},
+            r"'x' holds numbers in '.*a\.parq.* dates in '.*b\.parq",
+        ),
+        ({"x": [1.0], "k": [[1]], "t": ["u"]}, "'k' holds numbers in .* values of type list<"),
+        ({"x": [1.0], "k": [1], "t": [pd.Timedelta(1)]}, "'t' holds text in .* durations in"),
     ],
 )
 def test_schemas_that_differ_between_files_are_refused_naming_column_and_files(
@@ -299,3 +305,43 @@ def test_a_file_without_permission_is_refused(tmp_path, monkeypatch):
             chunks(table)
         with pytest.raises(SourceError, match=r"a\.parquet' cannot be read \(Permission denied\)"):
             ParquetTables(path)
+
+
+#: Values of a column, of which the last is missing or more than 2^53.
+TYPES = {
+    "whole": [1, 2, 3, 2**53 + 1],
+    "float": [1.0, 2.0, 3.0, float("nan")],
+    "decimal": [Decimal("1.00"), Decimal("2.00"), Decimal("3.00"), None],
+    "truth values": [True, False, True, None],
+    "text": ["1", "2", "3", "n/a"],
+}
+
+
+@pytest.mark.parametrize("second", [name for name in TYPES if name != "truth values"])
+@pytest.mark.parametrize("first", TYPES)
+def test_a_column_is_read_the_same_whatever_types_files_hold_it_in(tmp_path, first, second):
+    """As the plan of the column reads it, in memory and in pieces."""
+    for name, values in (("a", TYPES[first]), ("b", TYPES[second])):
+        pq.write_table(pa.table({"x": values * 4}), tmp_path / f"{name}.parquet")
+    frame = held(ParquetTables(tmp_path))
+    if {first, second} == {"truth values", "text"}:
+        assert frame["x"].tolist()[:3] == ["true", "false", "true"]
+        return
+    plan = plan_column("x", frame["x"])
+    values = plan.encode(frame["x"]).parts[""]
+    for part, kind in ((values[:16], first), (values[16:], second)):
+        known = [1.0, 0.0, 1.0] if kind == "truth values" else [1.0, 2.0, 3.0]
+        last = float(2**53) if kind == "whole" else np.nan
+        np.testing.assert_array_equal(part, [*known, last] * 4)
+    pieces = [plan.encode(c["x"]).parts[""] for c in chunks(ParquetTables(tmp_path, piece_rows=3))]
+    np.testing.assert_array_equal(np.concatenate(pieces), values)
+
+
+def test_dates_and_days_go_together_and_with_text(tmp_path):
+    days = pa.array([0, 1], pa.date32())
+    for name, values in (("a", days), ("b", days.cast(pa.timestamp("ms"))), ("c", ["1970-01-03"])):
+        pq.write_table(pa.table({"x": values}), tmp_path / f"{name}.parquet")
+    for files, read in (("[ab]", "dates"), ("[abc]", "text")):
+        frame = held(ParquetTables(tmp_path / f"{files}.parquet"))
+        found = pd.to_datetime(frame["x"], format="ISO8601")
+        assert found.dt.day.tolist() == [1, 2, 1, 2, 3][: len(frame)], read

@@ -12,6 +12,7 @@ import pyarrow as pa
 
 from ..errors import SourceError
 from ..source import PIECE_ROWS, Piece
+from .column_types import as_type
 from .files import FoundFile, Paths, find_files
 from .parquet_footers import Footer, common_schema, open_parquet, read_footers
 from .tables import Tables
@@ -73,8 +74,7 @@ def _damaged(name: str, why: str) -> str:
 def _typed(batch: pa.RecordBatch, schema: pa.Schema, given: Mapping[str, pa.Array]) -> pa.Table:
     batch.validate(full=True)
     columns = [
-        (given[field.name] if field.name in given else batch.column(field.name)).cast(field.type)
-        for field in schema
+        as_type(given[f.name] if f.name in given else batch.column(f.name), f.type) for f in schema
     ]
     return pa.Table.from_arrays(columns, schema=schema)
 
@@ -118,9 +118,10 @@ class ParquetTables(Tables):
     Small row groups that follow each other, also over files, make one piece of at most
     `piece_rows` rows; a larger row group is one piece that is read in several chunks, so that
     memory stays bounded. Folders ``a=1/`` are columns; files without rows are left out. A
-    column stored as codes of categories is read as its values; types that differ in width alone
-    are read as the widest. A damaged page is certain to be noticed only where the file has page
-    checksums (``write_page_checksum=True`` of pyarrow).
+    column stored as codes of categories is read as its values; where files hold a column in
+    several types, it is read as one that holds all of them
+    (:func:`~gradfeat.rows.sources.column_types.common_type`). A damaged page is certain to be
+    noticed only where the file has page checksums (``write_page_checksum=True`` of pyarrow).
 
     Parameters
     ----------

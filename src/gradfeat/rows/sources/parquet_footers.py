@@ -12,9 +12,9 @@ from urllib.parse import unquote
 import pyarrow as pa
 import pyarrow.dataset as ds
 import pyarrow.parquet as pq
-import pyarrow.types as kinds
 
 from ..errors import SourceError
+from .column_types import common_type
 from .files import FoundFile
 from .words import listing, refuse_repeated, refuse_unknown
 
@@ -158,7 +158,7 @@ def common_schema(footers: Sequence[Footer], columns: Sequence[str] | None) -> p
     Raises
     ------
     SourceError
-        For a column that is missing in a file, or holds numbers in one and text in another.
+        For a column that is missing in a file, or has types that do not go together.
     """
     first = footers[0]
     known = [name for name in first.schema.names if not name.startswith("__index_level_")]
@@ -167,7 +167,12 @@ def common_schema(footers: Sequence[Footer], columns: Sequence[str] | None) -> p
     refuse_unknown(f"'{first.file.name}'", names, known)
     for footer in footers[1:]:
         _refuse_other(first, footer, names)
-    return pa.schema([_common_field(name, footers) for name in names])
+    return pa.schema(
+        [
+            (name, common_type(name, [(f.file.name, f.schema.field(name).type) for f in footers]))
+            for name in names
+        ]
+    )
 
 
 def _refuse_other(first: Footer, other: Footer, names: Iterable[str]) -> None:
@@ -178,42 +183,3 @@ def _refuse_other(first: Footer, other: Footer, names: Iterable[str]) -> None:
             f"'{other.file.name}' has no column {listing(missing)}, which '{first.file.name}' "
             "has: give files with the same columns, or select columns that all of them have."
         )
-
-
-def _common_field(name: str, footers: Sequence[Footer]) -> pa.Field:
-    first = footers[0]
-    for footer in footers:
-        was, now = (_kind(f.schema.field(name).type) for f in (first, footer))
-        if was == "nothing":
-            first = footer
-        elif now not in (was, "nothing"):
-            raise SourceError(
-                f"column {name!r} holds {was} in '{first.file.name}' and {now} in "
-                f"'{footer.file.name}': write it with the same type in all files."
-            )
-    types = dict.fromkeys(_plain(footer.schema.field(name).type) for footer in footers)
-    schemas = [pa.schema([(name, type_)]) for type_ in types]
-    try:
-        return pa.unify_schemas(schemas, promote_options="permissive").field(name)
-    except pa.ArrowException as error:
-        raise SourceError(
-            f"column {name!r} has types that do not go together "
-            f"({' and '.join(str(type_) for type_ in types)}): write it with one type in all files."
-        ) from error
-
-
-def _plain(type_: pa.DataType) -> pa.DataType:
-    """The type of the values, where a column is stored as codes of them."""
-    return type_.value_type if kinds.is_dictionary(type_) else type_
-
-
-def _kind(type_: pa.DataType) -> str:
-    plain = _plain(type_)
-    tests = {
-        "nothing": kinds.is_null,
-        "truth values": kinds.is_boolean,
-        "numbers": lambda t: kinds.is_integer(t) or kinds.is_floating(t) or kinds.is_decimal(t),
-        "text": lambda t: kinds.is_string(t) or kinds.is_large_string(t) or kinds.is_string_view(t),
-        "times": kinds.is_temporal,
-    }
-    return next((kind for kind, test in tests.items() if test(plain)), f"values of type {plain}")
