@@ -17,6 +17,7 @@ from gradfeat.rows.sources.tables import Tables
 from gradfeat.table.encode import TableEncoder
 from gradfeat.table.errors import TableError
 from gradfeat.table.notes import unread_sentence
+from gradfeat.table.other_rows import other_rows
 from gradfeat.table.prepared import input_columns
 from gradfeat.table.reading.dates import DateOrder
 from gradfeat.table.screening import screen
@@ -88,12 +89,15 @@ def diagnosis_rows(
     TableError
         For a table or target that cannot be used, and for fewer than 50 rows.
     """
-    decimal = (read_from or FrameTables(frame)).text.decimal
+    table = read_from or FrameTables(frame)
+    decimal = table.text.decimal
+    others = other_rows(frame, np.ones(len(frame), np.int64), decimal)
+    frame, without = others.masked(frame), others.said(table)
     frame, said, left_out = with_target_read(
         frame, request.target, request.rare_classes, request.task, read_from=read_from
     )
     target = prepare_target(frame, request.target, request.task, left_out)
-    target = replace(target, note=" ".join([target.note, *said]))
+    target = replace(target, note=" ".join([target.note, *without, *said]))
     n = len(target.values)
     if n < FEWEST_ROWS:
         raise TableError(

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
+import numpy as np
 import pandas as pd
 
 from gradfeat.maths.blocks import collect
@@ -11,6 +13,8 @@ from gradfeat.rows.engine import Engine
 from gradfeat.rows.sources.tables import Tables, held
 from gradfeat.table.errors import TableError
 from gradfeat.table.held_out import SAMPLE_ROWS, TEST_ROWS
+from gradfeat.table.other_rows import other_rows
+from gradfeat.table.reading.masked import MaskedTables
 from gradfeat.table.request import Request
 from gradfeat.table.row_sample import column_of
 from gradfeat.table.summary import Summarise, TableSummary
@@ -53,6 +57,22 @@ def read_rows(table: Tables, request: Request, engine: Engine | None) -> ReadRow
     return _held(table, request) if engine is None else _streamed(table, request, engine)
 
 
+def without_other_rows(
+    read: ReadRows, request: Request, engine: Engine | None
+) -> tuple[ReadRows, list[str]]:
+    """The rows with those empty that are no observations, and which these are, in sentences."""
+    sample, frame = read.summary.sample, read.frame
+    if frame is not None:
+        found = other_rows(frame, np.ones(len(frame), np.int64), request.decimal)
+    else:
+        whole = int(sample.count.sum()) == read.summary.known
+        found = other_rows(sample.frame, sample.count if whole else None, request.decimal)
+    said = found.said(read.table)
+    if found.cells:
+        read = _again(read, MaskedTables(read.table, found), found.masked, request, engine)
+    return read, said
+
+
 def with_target(
     read: ReadRows, request: Request, engine: Engine | None
 ) -> tuple[ReadRows, tuple[str, ...]]:
@@ -63,15 +83,27 @@ def with_target(
         if reading.plain:
             continue
         before, table = read, WithTargetRead(read.table, reading)
-        if before.frame is not None:
-            read = _summarised_frame(table, reading.in_frame(before.frame), request)
-        elif engine is not None:
-            table, summary = summarised(table, request, read.size, engine)
-            read = ReadRows(summary, read.size, table, None)
+        read = _again(read, table, reading.in_frame, request, engine)
         lost = read.summary.target.missing - before.summary.target.missing
         said.append(about_left_out(reading, before.table, lost))
     said.append(called_missing(read.summary.target))
     return read, tuple(sentence for sentence in said if sentence)
+
+
+def _again(
+    read: ReadRows,
+    table: Tables,
+    change: Callable[[pd.DataFrame], pd.DataFrame],
+    request: Request,
+    engine: Engine | None,
+) -> ReadRows:
+    """What is found where the rows are those of `table`, a frame of them changed."""
+    if read.frame is not None:
+        return _summarised_frame(table, change(read.frame), request)
+    if engine is None:
+        return read
+    table, summary = summarised(table, request, read.size, engine)
+    return ReadRows(summary, read.size, table, None)
 
 
 def _reading(summary: TableSummary, request: Request) -> TargetReading:

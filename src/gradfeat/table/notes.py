@@ -6,13 +6,11 @@ from collections.abc import Sequence
 
 import pandas as pd
 
+from gradfeat.table.other_rows import names_sums
 from gradfeat.table.reading.cells import as_text
 from gradfeat.table.reading.plan import MISSING, ColumnPlan, EncodedColumn
 from gradfeat.table.reading.sentinels import about_sentinel
 from gradfeat.table.results import ColumnNote, MethodResult, UnreadCells
-
-#: What rows are called that sum up others.
-_SUMS = {"total", "totals", "grand total", "subtotal", "sum", "mean", "average", "overall"}
 
 
 def column_note(
@@ -67,7 +65,7 @@ def unread_sentence(unread: Sequence[UnreadCells]) -> str:
     "Taken as missing: 2 cells of 'age' that are no number (the first: '?', line 17)."
     """
     each = [_unread(one) for one in unread]
-    sums = [one for one in unread if one.example.casefold() in _SUMS]
+    sums = [one for one in unread if names_sums(one.example)]
     said = f"Taken as missing: {'; '.join(each)}."
     if not sums:
         return said

@@ -19,7 +19,7 @@ from gradfeat.rows.sources.words import named
 from gradfeat.table.coding import Coding, EncodedRows, target_values
 from gradfeat.table.encode import TableEncoder
 from gradfeat.table.errors import TableError, near_names
-from gradfeat.table.first_pass import ReadRows, read_rows, with_target
+from gradfeat.table.first_pass import ReadRows, read_rows, with_target, without_other_rows
 from gradfeat.table.held_out import SAMPLE_ROWS, HeldOut, held_out
 from gradfeat.table.notes import layout_sentence
 from gradfeat.table.reading.cells import content
@@ -123,8 +123,9 @@ def prepare(table: Tables, request: Request, engine: Engine | None = None) -> Pr
     table = declared(table.select(chosen_columns(table.names, request)), request.missing)
     read = read_rows(table, request, engine)
     empty = read.summary.target.missing
+    read, others = without_other_rows(read, request, engine)
     read, said = with_target(read, request, engine)
-    said = [*([layout_sentence(layout)] if layout else []), *said]
+    said = [*([layout_sentence(layout)] if layout else []), *others, *said]
     target = decide_target(read.summary, request, empty)
     _enough(read.summary)
     if read.frame is None:

@@ -167,7 +167,7 @@ def _identifier(column: pd.Series, name: str, rows: int, alone: float) -> str:
 def _whole(column: pd.Series) -> bool:
     """Whether all numbers that are there are whole."""
     values = column.to_numpy(dtype=np.float64, na_value=np.nan)
-    return not (values % 1 > 0).any()
+    return not (values[np.isfinite(values)] % 1 > 0).any()
 
 
 def _all_different(known: pd.Series) -> bool:

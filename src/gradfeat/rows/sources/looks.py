@@ -151,13 +151,18 @@ def _looks(sample: bytes, options: TextOptions, name: str) -> Looks:
     found = Looks(",", comment)
     found = replace(found, separator=options.separator or _separator(sample, found, options))
     found = _padded(sample, found)
-    rows = _records(sample, found)
+    rows = _once(_records(sample, found))
     if not rows:
         return replace(found, before=0)
     if options.header is None:
         _refuse_either(rows, options, name)
     titles = 0 if options.header is False else _titles(rows)
     return _with_names(found, rows[titles:], titles, _commented(sample, found), options)
+
+
+def _once(rows: list[Fields]) -> list[Fields]:
+    """The records, without those that are the first one again: files joined with their headers."""
+    return [*rows[:1], *[row for row in rows[1:] if row != rows[0]]]
 
 
 def _with_names(

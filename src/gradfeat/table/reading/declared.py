@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
 
-from gradfeat.rows.source import Piece
-from gradfeat.rows.sources.tables import Cells, Tables
-from gradfeat.rows.sources.text_options import TextOptions
+from gradfeat.rows.sources.tables import Tables
 from gradfeat.table.errors import TableError, near_names
 from gradfeat.table.reading.cells import as_text
+from gradfeat.table.reading.masked import MaskedTables, Masking
 from gradfeat.table.reading.number_formats import NumberFormat
 
 
 @dataclass(frozen=True)
-class DeclaredMissing:
+class DeclaredMissing(Masking):
     """Values that are missing ones: in any column, or in one of them.
 
     Attributes
@@ -28,6 +27,11 @@ class DeclaredMissing:
     """
 
     values: tuple[str, ...] = ()
+
+    @property
+    def needs(self) -> tuple[str, ...]:
+        """No other column."""
+        return ()
 
     def of(self, column: str) -> tuple[str, ...]:
         """Those of a column: what follows its name, and what stands alone.
@@ -90,87 +94,6 @@ def _floats(values: Sequence[str]) -> list[float]:
 
 def _texts(column: pd.Series, values: Sequence[str]) -> pd.Series:
     return as_text(column).isin(as_text(pd.Series(values, dtype=object)))
-
-
-@dataclass(frozen=True)
-class MaskedPiece(Piece[pd.DataFrame]):
-    """Some rows, with what was declared missing empty."""
-
-    piece: Piece[pd.DataFrame]
-    change: Callable[[pd.DataFrame], pd.DataFrame]
-
-    @property
-    def name(self) -> str:
-        return self.piece.name
-
-    def read(self) -> Iterator[pd.DataFrame]:
-        """The frames of the piece."""
-        return (self.change(frame) for frame in self.piece.read())
-
-
-class MaskedTables(Tables):
-    """A table with what was declared missing empty, however its rows are read.
-
-    Parameters
-    ----------
-    table : Tables
-        Where the rows are.
-    declared : DeclaredMissing
-        Values that are missing ones.
-    """
-
-    def __init__(self, table: Tables, declared: DeclaredMissing) -> None:
-        self.table, self.declared = table, declared
-
-    @property
-    def name(self) -> str:
-        return self.table.name
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        return self.table.names
-
-    @property
-    def rows(self) -> int | None:
-        return self.table.rows
-
-    @property
-    def count(self) -> int | None:
-        return self.table.count
-
-    @property
-    def parallel(self) -> bool:
-        return self.table.parallel
-
-    @property
-    def fingerprint(self) -> str:
-        """That of the table, and the values."""
-        return f"{self.table.fingerprint}\nmissing {self.declared.values}"
-
-    @property
-    def remarks(self) -> tuple[str, ...]:
-        return self.table.remarks
-
-    @property
-    def text(self) -> TextOptions:
-        return self.table.text
-
-    @property
-    def cells(self) -> Mapping[str, Cells]:
-        return self.table.cells
-
-    def select(self, columns: Sequence[str]) -> MaskedTables:
-        return MaskedTables(self.table.select(columns), self.declared)
-
-    def read_as(self, cells: Mapping[str, Cells]) -> MaskedTables:
-        return MaskedTables(self.table.read_as(cells), self.declared)
-
-    def place(self, row: int) -> str:
-        return self.table.place(row)
-
-    def pieces(self) -> Iterator[MaskedPiece]:
-        """Each as it comes, masked when it is read."""
-        return (MaskedPiece(piece, self.declared.masked) for piece in self.table.pieces())
 
 
 def declared(table: Tables, values: Sequence[str]) -> Tables:

@@ -1,0 +1,99 @@
+"""Rows of sums, units and names are left out and said, on three roads."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from gradfeat.rows.in_process import InProcess
+from gradfeat.rows.sources.in_memory import FrameTables
+from gradfeat.rows.sources.open import tables
+from gradfeat.table.diagnosis_rows import DiagnosisRequest, diagnosis_rows
+from gradfeat.table.prepared import prepare
+from gradfeat.table.request import Request
+
+N = 120
+RNG = np.random.default_rng(0)
+X, Z = (RNG.standard_normal((2, N)) + 5).round(3)
+Y = (X + Z).round(3)
+AREA = np.array(["north", "south", "east"] * (N // 3))
+NUMBERS = {"x": X, "z": Z, "y": Y}
+NAMED = {"area": AREA, "x": X, "y": Y}
+SUM = f"{X.sum():.2f}"
+
+#: Columns, rows (after which row, cells), kinds of inputs, and words of what is said.
+CASES = {
+    "units": (NUMBERS, {0: "kg,,m/s"}, "number number", "line 2 ('kg' in 'x') is a row of units"),
+    "units without one of y": (NUMBERS, {0: "kg,cm,"}, "number number", "('kg' in 'x') is a row"),
+    "sums": (NUMBERS, {N: f"Total,,{Y.sum():.2f}"}, "number number", "line 122 ('Total' in 'x')"),
+    "both": (
+        NUMBERS, {0: "kg,cm,m/s", N: f"TOTAL:,,{Y.sum():.2f}"}, "number number",
+        "line 123 ('TOTAL:' in 'x') is a row that sums up others; line 2 ('kg' in 'x')",
+    ),
+    "subtotals": (
+        NUMBERS, {60: "Subtotal,,290", N: "Total,,580"}, "number number", "line 62 ('Subtotal'",
+    ),
+    "the header again": (NUMBERS, {50: "x,z,y", 70: "x,z,y"}, "number number", "line 52 ('x' in"),
+    "a named sum": (
+        NAMED, {N: f"Total,{SUM},{Y.sum():.2f}"}, "category number",
+        "line 122 ('Total' in 'area') is a row that sums up others",
+    ),
+    "a named mean": (
+        NAMED, {N: f"Average,{X.mean():.3f},{Y.mean():.3f}"}, "category number",
+        "line 122 ('Average' in 'area') is a row that sums up others",
+    ),
+}  # fmt: skip
+
+
+def written(columns, more):
+    frame = pd.DataFrame(columns)
+    lines = frame.to_csv(index=False).splitlines()
+    for at in sorted(more, reverse=True):
+        lines.insert(at + 1, more[at])
+    return "\n".join(lines) + "\n"
+
+
+def found_in(path, text, road):
+    path.write_text(text)
+    if road == "frame":
+        return prepare(FrameTables(pd.read_csv(path)), Request("t", "y"))
+    table = tables(path, piece_rows=50, text=Request("t", "y").wanted)
+    return prepare(table, Request("t", "y"), InProcess() if road == "stream" else None)
+
+
+@pytest.mark.parametrize("road", ["held", "stream", "frame"])
+@pytest.mark.parametrize("case", CASES)
+def test_rows_that_are_no_observations_are_left_out_and_said(tmp_path, case, road):
+    columns, more, kinds, said = CASES[case]
+    found = found_in(tmp_path / "t.csv", written(columns, more), road)
+    assert found.n_rows == N
+    assert found.target.task == "regression"
+    assert [note.kind for note in found.columns] == kinds.split()
+    assert np.abs(np.r_[found.y_train, found.y_test]).max() < 20
+    words = said if road != "frame" else said.rsplit("(", 1)[1]
+    assert (road == "stream" and case == "units without one of y") or words in found.remarks[0]
+
+
+@pytest.mark.parametrize(
+    ("columns", "more", "said"),
+    [
+        (NAMED, {N: "Total,5.1,9.9"}, "line 122 ('Total' in 'area') may be a row that sums up"),
+        (NAMED, {N: "Total,5.1,9.9"}, "take it out, as --comment 'Total' does"),
+        (NAMED, {N: "average,5.1,9.9"}, ""),
+        (NUMBERS, {i: f"hidden,hidden,{i}" for i in range(1, 9)}, ""),
+        ({"x": X, "area": AREA, "y": Y}, {5: "n/a,total war,9"}, ""),
+    ],
+)
+def test_rows_that_may_be_observations_stay(tmp_path, columns, more, said):
+    found = found_in(tmp_path / "t.csv", written(columns, more), "held")
+    assert found.n_rows == N + len(more)
+    assert said in " ".join(found.remarks)
+    assert bool(said) == ("row" in " ".join(found.remarks))
+
+
+def test_a_diagnosis_leaves_them_out_too():
+    frame = pd.DataFrame({"x": [*map(str, X), "Total"], "z": [*Z, 0.0], "y": [*Y, Y.sum()]})
+    found = diagnosis_rows(frame, DiagnosisRequest("t", "y"))
+    assert len(found.target.values) == N
+    assert "row 121 ('Total' in 'x') is a row that sums up others" in found.target.note
