@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -69,7 +68,7 @@ def without_other_rows(
         found = other_rows(sample.frame, sample.count if whole else None, request.decimal)
     said = found.said(read.table)
     if found.cells:
-        read = _again(read, MaskedTables(read.table, found), found.masked, request, engine)
+        read = _again(read, MaskedTables(read.table, found), request, engine)
     return read, said
 
 
@@ -83,7 +82,7 @@ def with_target(
         if reading.plain:
             continue
         before, table = read, WithTargetRead(read.table, reading)
-        read = _again(read, table, reading.in_frame, request, engine)
+        read = _again(read, table, request, engine)
         lost = read.summary.target.missing - before.summary.target.missing
         said.append(about_left_out(reading, before.table, lost))
     said.append(called_missing(read.summary.target))
@@ -92,18 +91,17 @@ def with_target(
 
 def _again(
     read: ReadRows,
-    table: Tables,
-    change: Callable[[pd.DataFrame], pd.DataFrame],
+    table: MaskedTables,
     request: Request,
     engine: Engine | None,
 ) -> ReadRows:
-    """What is found where the rows are those of `table`, a frame of them changed."""
+    """What is found where the rows are those of `table`."""
     if read.frame is not None:
-        return _summarised_frame(table, change(read.frame), request)
+        return _summarised_frame(table, table.masking.masked(read.frame), request)
     if engine is None:
         return read
-    table, summary = summarised(table, request, read.size, engine)
-    return ReadRows(summary, read.size, table, None)
+    rows, summary = summarised(table, request, read.size, engine)
+    return ReadRows(summary, read.size, rows, None)
 
 
 def _reading(summary: TableSummary, request: Request) -> TargetReading:

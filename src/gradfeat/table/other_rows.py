@@ -137,8 +137,8 @@ def other_rows(
 
     Examples
     --------
-    >>> frame = pd.DataFrame({"x": ["kg", "1", "2", "4", "Total"], "y": ["m", "3", "4", "6", "13"]})
-    >>> found = other_rows(frame, np.ones(5, np.int64))
+    >>> frame = pd.DataFrame({"x": ["kg", *range(20), "Total"], "y": ["m", *range(20), "190"]})
+    >>> found = other_rows(frame, np.ones(22, np.int64))
     >>> found.sums, found.units
     ((('x', 'Total'),), (('x', 'kg'),))
     """

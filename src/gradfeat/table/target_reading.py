@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -10,13 +10,12 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from gradfeat.rows.source import Piece
 from gradfeat.rows.sources.in_memory import FrameTables
 from gradfeat.rows.sources.tables import Cells, Tables
-from gradfeat.rows.sources.text_options import TextOptions
 from gradfeat.rows.sources.words import counted, listing
 from gradfeat.table.reading.cells import as_text, content
 from gradfeat.table.reading.decide import plan_column
+from gradfeat.table.reading.masked import MaskedTables, Masking
 from gradfeat.table.reading.number_formats import MARKERS
 from gradfeat.table.reading.plan import ColumnPlan
 from gradfeat.table.row_sample import column_of
@@ -36,7 +35,7 @@ _WORDS = frozenset(word for word in MARKERS if word[:1].isalpha() or word[:1] in
 
 
 @dataclass(frozen=True)
-class TargetReading:
+class TargetReading(Masking):
     """What becomes of the cells of a target before it is looked at.
 
     Attributes
@@ -69,7 +68,12 @@ class TargetReading:
         known = dict(self.labels)
         return as_text(column).map(lambda text: known.get(text, text) or None, na_action="ignore")
 
-    def in_frame(self, frame: pd.DataFrame) -> pd.DataFrame:
+    @property
+    def needs(self) -> tuple[str, ...]:
+        """Columns by which rows of others are left out: none."""
+        return ()
+
+    def masked(self, frame: pd.DataFrame) -> pd.DataFrame:
         """The frame with the target read."""
         return frame.assign(**{self.name: self.read(column_of(frame, self.name))})
 
@@ -205,7 +209,7 @@ def with_target_read(
         if not reading.plain:
             lost = int(reading.left_out(column).sum())
             said.append(about_left_out(reading, table, lost))
-            frame, rows = reading.in_frame(frame), rows + lost
+            frame, rows = reading.masked(frame), rows + lost
     said.append(called_missing(TargetValues.of(column_of(frame, name))))
     return frame, tuple(sentence for sentence in said if sentence), rows
 
@@ -224,23 +228,7 @@ def _first_left_out(reading: TargetReading, table: Tables) -> tuple[int, list[st
     return before, []
 
 
-@dataclass(frozen=True)
-class ReadPiece(Piece[pd.DataFrame]):
-    """Some rows, with their target read."""
-
-    piece: Piece[pd.DataFrame]
-    reading: TargetReading
-
-    @property
-    def name(self) -> str:
-        return self.piece.name
-
-    def read(self) -> Iterator[pd.DataFrame]:
-        """The frames of the piece."""
-        return (self.reading.in_frame(frame) for frame in self.piece.read())
-
-
-class WithTargetRead(Tables):
+class WithTargetRead(MaskedTables):
     """A table with its target read.
 
     Parameters
@@ -252,44 +240,8 @@ class WithTargetRead(Tables):
     """
 
     def __init__(self, table: Tables, reading: TargetReading) -> None:
-        self.table, self.reading = table, reading
-
-    @property
-    def name(self) -> str:
-        return self.table.name
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        return self.table.names
-
-    @property
-    def rows(self) -> int | None:
-        return self.table.rows
-
-    @property
-    def count(self) -> int | None:
-        return self.table.count
-
-    @property
-    def parallel(self) -> bool:
-        return self.table.parallel
-
-    @property
-    def fingerprint(self) -> str:
-        """That of the table, and of the reading."""
-        return f"{self.table.fingerprint}\n{self.reading}"
-
-    @property
-    def remarks(self) -> tuple[str, ...]:
-        return self.table.remarks
-
-    @property
-    def text(self) -> TextOptions:
-        return self.table.text
-
-    def place(self, row: int) -> str:
-        """Where the row was read."""
-        return self.table.place(row)
+        super().__init__(table, reading)
+        self.reading = reading
 
     @property
     def cells(self) -> Mapping[str, Cells]:
@@ -306,7 +258,3 @@ class WithTargetRead(Tables):
         target = self.table.cells.get(self.reading.name)
         kept: dict[str, Cells] = {self.reading.name: target} if target else {}
         return WithTargetRead(self.table.read_as({**cells, **kept}), self.reading)
-
-    def pieces(self) -> Iterator[ReadPiece]:
-        """Each as it comes, its target read with it."""
-        return (ReadPiece(piece, self.reading) for piece in self.table.pieces())

@@ -30,7 +30,7 @@ class DeclaredMissing(Masking):
 
     @property
     def needs(self) -> tuple[str, ...]:
-        """No other column."""
+        """Columns that tell what is empty in others: none."""
         return ()
 
     def of(self, column: str) -> tuple[str, ...]:

@@ -97,7 +97,7 @@ class MaskedTables(Tables):
     def cells(self) -> Mapping[str, Cells]:
         return {n: kind for n, kind in self.table.cells.items() if n in self._names}
 
-    def select(self, columns: Sequence[str]) -> MaskedTables:
+    def select(self, columns: Sequence[str]) -> Tables:
         more = [name for name in self.masking.needs if name not in columns]
         return MaskedTables(self.table.select([*columns, *more]), self.masking, columns)
 
