@@ -6,7 +6,7 @@ import io
 
 from rich.console import Console
 
-from gradfeat.cli.progress import CellBar
+from gradfeat.cli.progress import CellBar, StepBar
 from gradfeat.lab import Progress
 
 
@@ -40,3 +40,26 @@ def test_a_terminal_keeps_the_last_count(monkeypatch):
     out = told(True, [0.1 * i for i in range(11)], monkeypatch)
     assert "━" in out
     assert out.endswith("demo [x]: 10 of 10 cells, 2 failed\n")
+
+
+def test_quick_steps_print_one_line_whatever_they_tell(monkeypatch):
+    monkeypatch.setattr("gradfeat.cli.progress.time.monotonic", lambda: 3.0)
+    out = io.StringIO()
+    steps = StepBar(Console(file=out, width=80))
+    for name in ("Linear model", "Page"):
+        with steps as bar:
+            for k in range(9):
+                bar.tell(name, 0.5, "")
+                bar.tell(name, 0.5, f"figure {k}")
+    assert out.getvalue().splitlines() == ["   0.0 s   50 %  Linear model"]
+
+
+def test_a_silent_step_is_told_when_the_pause_is_over():
+    out = io.StringIO()
+    with StepBar(Console(file=out, width=80), pause=0.05) as bar:
+        bar.tell("Reading", 0.0, "")
+        bar.tell("Linear model", 0.0, "")
+        bar.tell("Trained network", 0.5, "")
+        bar._timer.join(10)
+    said = [line.split("%")[1].strip() for line in out.getvalue().splitlines()]
+    assert (said[0], said[-1]) == ("Reading", "Trained network")

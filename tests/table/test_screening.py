@@ -9,6 +9,7 @@ import pytest
 from gradfeat.interface.compare import compare
 from gradfeat.rows.in_process import InProcess
 from gradfeat.rows.sources.in_memory import FrameTables
+from gradfeat.table.encode import TableEncoder
 from gradfeat.table.prepared import prepare
 from gradfeat.table.request import Request
 from gradfeat.table.screening import explained, screen
@@ -31,9 +32,9 @@ def test_what_is_odd_is_said_of_rows_that_are_held_and_that_stream(streamed):
     engine = InProcess() if streamed else None
     found = prepare(FrameTables(table(), 60), Request("t", "y"), engine)
     said = "\n".join(found.remarks)
-    assert "'id' is left out as an identifier: 300 of 300 training rows have a value" in said
-    assert "'row' is left out as an identifier: it numbers the rows, " in said
-    assert "'leak' alone explains 96 % of 'y' and is it, rounded" in said
+    assert "Left out as identifiers: 'id' (300 of 300 training rows have a value of" in said
+    assert " and 'row' (it numbers the rows, " in said
+    assert "'leak' (96 %, is it, rounded) alone explains nearly all of 'y'" in said
     assert "--ignore 'leak' leaves it out" in said
     assert "Left out, the same in every row: 'const'." in said
     assert "Columns that are copies: 'copy' of 'z'." in said
@@ -46,7 +47,30 @@ def test_what_is_odd_is_said_of_rows_that_are_held_and_that_stream(streamed):
 def test_identifiers_are_kept_where_that_is_asked_for():
     found = prepare(FrameTables(table(), 400), Request("t", "y", keep_identifiers=True))
     assert {"id", "row"} <= set(found.encoder.columns_)
-    assert any("'id' is kept, and looks like an identifier" in said for said in found.remarks)
+    assert any("Kept, though they look like identifiers: 'id' (" in said for said in found.remarks)
+
+
+def test_identifiers_of_rows_that_come_again_are_found():
+    again = pd.concat([table(), table().iloc[:60]])
+    found = prepare(FrameTables(again, 500), Request("t", "y"))
+    assert not {"id", "row"} & set(found.encoder.columns_)
+
+
+def test_leaks_are_one_sentence():
+    x = RNG.normal(size=300)
+    inputs = pd.DataFrame({"a": Y, "b": 2 * Y, "c": np.round(Y, 1), "x": x})
+    (said, *others) = screen(inputs, Y, "y", 0, 300, keep=False).remarks
+    assert said.startswith("'c' (100 %, never goes against it), 'a' (100 %, never goes against it)")
+    assert "alone explain nearly all of 'y': if they are known only once" in said
+    assert not others
+
+
+def test_cells_are_read_as_the_options_say():
+    days = pd.date_range("2024-01-01", periods=300)
+    inputs = pd.DataFrame({"d": days.strftime("%d/%m/%Y"), "x": RNG.normal(size=300)})
+    inputs.loc[:200, "x"] = 0
+    encoder = TableEncoder(("x=0",), "month-first")
+    assert not screen(inputs, Y, "y", 0, 300, keep=False, encoder=encoder).left_out
 
 
 def test_the_report_names_groups_and_the_page_has_remarks_before_the_verdict():
@@ -114,13 +138,13 @@ def test_of_identifiers_alone_all_are_kept():
     inputs = pd.DataFrame({"id": np.arange(300)})
     found = screen(inputs, Y, "y", 0, 300, keep=False)
     assert not found.left_out
-    assert "looks like an identifier" in found.remarks[0]
+    assert "looks like an identifier: 'id' (" in found.remarks[0]
 
 
 def test_a_column_of_classes_under_other_names_is_a_leak():
     y = RNG.integers(0, 3, 300).astype(float)
     said = screened(np.array(["p", "q", "r"])[y.astype(int)], y, classes=3).remarks
-    assert said[0].startswith("'c' alone explains 100 % of 'y'")
+    assert said[0].startswith("'c' (100 %) alone explains nearly all of 'y': if it is known")
     assert not screened(np.array(["p", "q", "r"])[RNG.integers(0, 3, 300)], y, classes=3).remarks
 
 

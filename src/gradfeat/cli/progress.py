@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 import time
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
@@ -21,14 +22,13 @@ PAUSE = 5.0
 class StepBar:
     """Of steps one after the other, and of passes over rows within them.
 
-    Plain lines come when a step begins, at the end of each pass, and within it at most once in
-    `pause` seconds.
+    Plain lines come at most once in `pause` seconds: the newest then, also where a step is silent.
     """
 
     def __init__(self, console: Console, pause: float = PAUSE) -> None:
         self._console, self._pause = console, pause
-        self._start = self._spoken = time.monotonic()
-        self._of, self._waiting = ("", ""), ""
+        self._start, self._spoken = time.monotonic(), -pause
+        self._waiting, self._timer = "", threading.Timer(0.0, self._say_waiting)
         self._bar = Progress(
             TextColumn("{task.description}", markup=False),
             BarColumn(bar_width=30),
@@ -45,7 +45,8 @@ class StepBar:
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._say_waiting()
+        self._timer.cancel()
+        self._waiting = ""
         self._bar.stop()
 
     def tell(self, name: str, done: float, words: str) -> None:
@@ -53,20 +54,21 @@ class StepBar:
         if self._console.is_terminal:
             self._bar.update(self._task, description=name, completed=done, words=words)
             return
-        of = (name, words.partition(",")[0])
-        if of != self._of:
-            self._say_waiting()
-        self._of = of
         line = f"{time.monotonic() - self._start:6.1f} s  {100 * done:3.0f} %  {name}"
         self._waiting = f"{line}: {words}" if words else line
-        if not words or time.monotonic() - self._spoken >= self._pause:
+        left = self._pause - (time.monotonic() - self._spoken)
+        if left <= 0:
             self._say_waiting()
+        elif not self._timer.is_alive():
+            self._timer = threading.Timer(left, self._say_waiting)
+            self._timer.daemon = True
+            self._timer.start()
 
     def _say_waiting(self) -> None:
-        if self._waiting:
+        line, self._waiting = self._waiting, ""
+        if line:
             self._spoken = time.monotonic()
-            self._console.print(self._waiting, markup=False, soft_wrap=True)
-        self._waiting = ""
+            self._console.print(line, markup=False, soft_wrap=True)
 
 
 def in_words(count: Count) -> str:

@@ -28,6 +28,16 @@ ANSWERS: dict[Answer, str] = {
 HALF = 0.5
 
 
+def rows_sentence(report: FitReport) -> str:
+    """``t.csv: 8,645 rows, 6,484 to learn from and 2,161 to test on (held out by ...).``"""
+    pieces = report.streaming and report.streaming.pieces
+    streamed = f", streamed in {count(pieces, 'piece')}" if pieces else ""
+    return (
+        f"{report.data}: {count(report.n_rows, 'row')}{streamed}, {report.n_train:,} to learn from "
+        f"and {report.n_test:,} to test on ({report.split})."
+    )
+
+
 def answer(report: FitReport) -> str:
     """Verdict, best method and its score, columns that matter most: a sentence each."""
     parts = [report.verdict.sentence.rstrip(". ")] if report.verdict else []
@@ -77,7 +87,12 @@ def first_step_sentence(found: FirstStep) -> str:
     n = len(found.mass)
     parts = [_columns(found, k) for k in range(min(n, TOLD))]
     more = f"; and {n - TOLD} more" if n > TOLD else ""
-    return f"A first gradient step would find {count(n, 'direction')}: {'; '.join(parts)}{more}."
+    return f"{first_step_number(found)}: {'; '.join(parts)}{more}."
+
+
+def first_step_number(found: FirstStep) -> str:
+    """``A first gradient step would find 2 directions``."""
+    return f"A first gradient step would find {count(len(found.mass), 'direction')}"
 
 
 def _columns(found: FirstStep, k: int) -> str:
@@ -115,12 +130,12 @@ def _made_of(own: MethodResult, n: int) -> str:
     return f"whose neurons read {those} alone and are never trained{beside}"
 
 
-def first_step_lines(found: FirstStep) -> list[str]:
-    """A line a direction: its mass, interval and columns."""
+def first_step_lines(found: FirstStep, most: int = DIRECTIONS) -> list[str]:
+    """A line a direction: its mass, interval and columns; of at most so many."""
     out = [
         f"{k + 1}. {percent(mass.estimate)} of {asked(found)} ({span(mass, percent)}): "
         + ", ".join(f"{name} {words}" for name, _, words in named_columns(found, k))
-        for k, mass in enumerate(found.mass[:DIRECTIONS])
+        for k, mass in enumerate(found.mass[:most])
     ]
     rest = len(found.mass) - len(out)
     return [*out, f"and {rest} more"] if rest > 0 else out

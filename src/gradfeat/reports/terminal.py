@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from rich.console import Group, RenderableType
+from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
@@ -36,7 +37,7 @@ _SIZES = ("by theory's rates", "rate", "rows", "here")
 
 
 def terminal_table(report: FitReport) -> RenderableType:
-    """Methods by their first score, with its interval and the fit time; the answer below.
+    """What was read, remarks, the answer; methods by their first score, and what the best needs.
 
     Nothing is printed: pass the result to a `rich.console.Console`. It fits 80 columns.
 
@@ -48,26 +49,32 @@ def terminal_table(report: FitReport) -> RenderableType:
     -------
     RenderableType
     """
-    names = score_names(report.methods)
-    parts: list[RenderableType] = []
-    if names:
-        parts += [_methods(report, names), Text(_KEY, style="dim")]
-    if any(map(fewer, report.methods)):
-        parts.append(Text(_FEWER, style="dim"))
-    parts += [Text(f"{m.label} failed: {m.error}", style="red") for m in failed(report.methods)]
+    parts: list[RenderableType] = [Text(fit_words.rows_sentence(report))]
+    if report.unread:
+        parts.append(Text(unread_sentence(report.unread)))
     parts += [Text(f"\n{remark}", style="yellow") for remark in report.remarks]
-    parts.append(Text(f"\n{fit_words.answer(report)}", style="bold"))
+    parts += [Text(f"\n{fit_words.answer(report)}", style="bold"), *_compared(report)]
     if report.importances:
         parts += [Text(""), _losses(report, report.importances)]
-    if report.unread:
-        parts.append(Text(f"\n{unread_sentence(report.unread)}"))
     if report.first_step:
-        parts += [Text(line) for line in _first_step(report, report.first_step)]
+        parts += _first_step(report.first_step)
     return Group(*parts)
 
 
+def _compared(report: FitReport) -> list[RenderableType]:
+    """The table of methods, and why some are not in it."""
+    names, parts = score_names(report.methods), []
+    if names:
+        parts = [Text(""), _methods(report, names), Text(_KEY, style="dim")]
+    if any(map(fewer, report.methods)):
+        parts.append(Text(_FEWER, style="dim"))
+    return parts + [
+        Text(f"{m.label} failed: {m.error}", style="red") for m in failed(report.methods)
+    ]
+
+
 def diagnosis_text(found: DiagnosisReport) -> RenderableType:
-    """Shares, degrees, sample sizes; below them the answer, what follows, and what was left out.
+    """What was read, remarks, the answer; shares, degrees, sample sizes; what follows.
 
     Nothing is printed: pass the result to a `rich.console.Console`. It fits 80 columns.
 
@@ -79,17 +86,17 @@ def diagnosis_text(found: DiagnosisReport) -> RenderableType:
     -------
     RenderableType
     """
-    parts: list[RenderableType] = [
-        _diagnosis_table(_SHARES, share_rows(found)),
-        Text(""),
-        _diagnosis_table(_DEGREES, degree_rows(found)),
-    ]
+    tables = [_diagnosis_table(_SHARES, share_rows(found))]
+    tables.append(_diagnosis_table(_DEGREES, degree_rows(found)))
     if found.sample_sizes:
-        parts += [Text(""), _diagnosis_table(_SIZES, size_rows(found))]
-    parts.append(Text(f"\n{diagnosis_words.answer(found)}", style="bold"))
-    parts.append(Text(f"\n{diagnosis_words.advice(found)}"))
-    parts += [Text(f"\n{note}", style="dim") for note in found.notes]
-    return Group(*parts)
+        tables.append(_diagnosis_table(_SIZES, size_rows(found)))
+    return Group(
+        Text(diagnosis_words.rows_sentence(found)),
+        *(Text(f"\n{note}", style="yellow") for note in found.notes),
+        Text(f"\n{diagnosis_words.answer(found)}", style="bold"),
+        *(part for table in tables for part in (Text(""), table)),
+        Text(f"\n{diagnosis_words.advice(found)}"),
+    )
 
 
 def _diagnosis_table(headings: Sequence[str], rows: Sequence[Sequence[str]]) -> Table:
@@ -129,8 +136,10 @@ def _losses(report: FitReport, found: Importances) -> Table:
     return table
 
 
-def _first_step(report: FitReport, found: FirstStep) -> list[str]:
-    """What the first gradients find: the sentence, a line a direction, the scores."""
-    told = [f"  {line}" for line in fit_words.first_step_lines(found)]
-    sentence = fit_words.first_step_sentence(found)
-    return [f"\n{sentence}", *told, fit_words.first_step_scores(report, found)]
+def _first_step(found: FirstStep) -> list[RenderableType]:
+    """What the first gradients find: a line a direction."""
+    if not found.mass:
+        return [Text(f"\n{fit_words.first_step_sentence(found)}")]
+    told = fit_words.first_step_lines(found, fit_words.TOLD)
+    lines = [Padding(Text(line), (0, 0, 0, 2)) for line in told]
+    return [Text(f"\n{fit_words.first_step_number(found)}:"), *lines]

@@ -108,9 +108,11 @@ def diagnosis_rows(
     rows = numpy_stream(request.seed, "diagnosis rows").permutation(n)[:MOST_ROWS]
     table = table.set_axis([str(name) for name in table.columns], axis=1)
     drawn, y = table.iloc[rows], target.values[rows].astype(np.float64)
-    screened = screen(drawn, y, request.target, len(target.classes), n, keep=False, option=False)
+    encoder = TableEncoder(request.missing, request.dates, decimal)
+    classes = len(target.classes)
+    screened = screen(drawn, y, request.target, classes, n, False, False, encoder)
     table = table.drop(columns=[*screened.left_out])
-    encoder = TableEncoder(request.missing, request.dates, decimal).fit(table)
+    encoder.fit(table)
     X, y = encoder.transform(table.iloc[rows]), _codes(target, rows, request.target)
     varies = np.ptp(X, axis=0) > 0
     inputs = standard_inputs(X[:, varies])

@@ -228,10 +228,9 @@ def _prepared(
     inputs = input_columns(train, others)
     y, z = (target_values(column_of(f, request.target), target.classes) for f in (train, test))
     classes, keep = len(target.classes), request.keep_identifiers
-    screened = screen(inputs, y, request.target, classes, summary.rows, keep)
-    encoder = TableEncoder(request.missing, request.dates, request.decimal).fit(
-        inputs.drop(columns=[*screened.left_out])
-    )
+    encoder = TableEncoder(request.missing, request.dates, request.decimal)
+    screened = screen(inputs, y, request.target, classes, summary.rows, keep, encoder=encoder)
+    encoder.fit(inputs.drop(columns=[*screened.left_out]))
     X, (Z, unread) = encoder.transform(train), encoder.encoded(test)
     said = [*screened.remarks, *_about_tails(target, request.target, y)]
     y = target.scale.learned(y)

@@ -11,7 +11,7 @@ import pandas as pd
 from numpy.typing import NDArray
 from scipy.stats import rankdata
 
-from gradfeat.drawing.numbers import count, listed, percent
+from gradfeat.drawing.numbers import listed, percent
 from gradfeat.rows.sources.tables import selected
 from gradfeat.table.encode import TableEncoder
 from gradfeat.table.results import ColumnGroup, ColumnNote
@@ -21,6 +21,8 @@ Floats = NDArray[np.float64]
 
 #: Rows that are looked at for what a column alone explains, and the fewest that say anything.
 MOST_ROWS, FEWEST_ROWS = 2_000, 20
+#: Rows that are compared with each other, to count equal ones once.
+MOST_COMPARED = 200_000
 #: Share of distinct values, and of values without a blank, from which texts are identifiers.
 DISTINCT, ONE_WORD = 0.99, 0.9
 #: Share of the target that a column explains alone: from which it may be a leak, and up to which
@@ -50,6 +52,7 @@ def screen(
     rows: int,
     keep: bool,
     option: bool = True,
+    encoder: TableEncoder | None = None,
 ) -> Screened:
     """Look at each input column alone, on training rows.
 
@@ -73,13 +76,17 @@ def screen(
         Whether identifiers are kept.
     option : bool
         Whether the command has an option that keeps them, to name.
+    encoder : TableEncoder, optional
+        One that reads cells as those of the fit are read; it is fitted to single columns here.
     """
     if len(inputs) < FEWEST_ROWS:
         return Screened({}, ())
     names = [str(name) for name in inputs.columns]
     code = _codes(y[:MOST_ROWS], classes)
     alone = {n: explained(column_of(inputs, n).iloc[:MOST_ROWS], code) for n in names}
-    found = {n: _identifier(column_of(inputs, n), n, rows, alone[n]) for n in names}
+    once, encoder = _each_once(inputs), encoder or TableEncoder()
+    different = round(rows * len(once) / len(inputs))
+    found = {n: _identifier(column_of(once, n), n, different, alone[n], encoder) for n in names}
     identifiers = {name: why for name, why in found.items() if why}
     left_out = {} if keep or len(identifiers) == len(names) else identifiers
     same = [name for name in names if column_of(inputs, name).nunique(dropna=False) < 2]
@@ -145,7 +152,14 @@ def _codes(y: Floats, classes: int) -> Floats:
     return rankdata(y)[:, None]
 
 
-def _identifier(column: pd.Series, name: str, rows: int, alone: float) -> str:
+def _each_once(inputs: pd.DataFrame) -> pd.DataFrame:
+    """The rows without their copies, which would hide that a column has no value twice."""
+    return inputs[~inputs.duplicated()] if len(inputs) <= MOST_COMPARED else inputs
+
+
+def _identifier(
+    column: pd.Series, name: str, rows: int, alone: float, encoder: TableEncoder
+) -> str:
     """Why a column tells nothing but which row it is; '' where it may tell more."""
     if is_numbers(column) and not _whole(column):
         return ""
@@ -156,7 +170,7 @@ def _identifier(column: pd.Series, name: str, rows: int, alone: float) -> str:
     said = f"{distinct:,} of {len(known):,} training rows have a value of their own"
     if not is_numbers(column):
         words = f"{said}, such as {str(known.iloc[0])!r}"
-        return words if column.dtype.kind in "OUST" and _one_word(known) else ""
+        return words if column.dtype.kind in "OUST" and _one_word(known, encoder) else ""
     if alone > NO_USE or not _all_different(known):
         return ""
     if _numbers_rows(known, rows):
@@ -180,21 +194,25 @@ def _numbers_rows(known: pd.Series, rows: int) -> bool:
     return 0.9 * rows <= known.max() - known.min() + 1 <= 1.05 * rows
 
 
-def _one_word(known: pd.Series) -> bool:
+def _one_word(known: pd.Series, encoder: TableEncoder) -> bool:
     """Whether nearly all texts are one word each, and none of the things that texts are read as."""
     texts = known.head(MOST_ROWS).astype(str).str.strip()
     if texts.str.contains(r"\s").mean() > 1 - ONE_WORD:
         return False
-    return TableEncoder().fit(known.head(MOST_ROWS).to_frame()).notes_[0].kind == "text"
+    return encoder.fit(known.head(MOST_ROWS).to_frame()).notes_[0].kind == "text"
 
 
 def _about_identifiers(found: Mapping[str, str], left_out: bool, option: bool) -> list[str]:
-    said = "left out as an identifier" if left_out else "kept, and looks like an identifier"
-    how = "; --keep-identifiers keeps it" if left_out else "; --ignore leaves it out"
-    end = how if option else ""
-    each = [f"{name!r} is {said}: {why}{end}." for name, why in [*found.items()][:NAMED]]
-    more = [*found][NAMED:]
-    return [*each, f"So are {_names(more)}."] if more else each
+    if not found:
+        return []
+    one = len(found) == 1
+    what = "as an identifier" if one else "as identifiers"
+    said = f"Left out {what}" if left_out else f"Kept, though {'it looks' if one else 'they look'} "
+    said = said if left_out else f"{said}{what.replace('as', 'like')}"
+    how = f"--keep-identifiers keeps {'it' if one else 'them'}"
+    how = how if left_out else f"--ignore leaves {'it' if one else 'them'} out"
+    each = [f"{name!r} ({why})" for name, why in found.items()]
+    return [f"{said}: {_names(each, quoted=True)}{f'; {how}' if option else ''}."]
 
 
 def _about_order(
@@ -219,17 +237,21 @@ def _about_leaks(
     classes: int,
 ) -> list[str]:
     """Columns that may be known only with the target, the most telling first."""
-    out: list[str] = []
+    found: dict[str, str] = {}
     for name in sorted(names, key=lambda name: -alone[name]):
         order = "" if classes else _same_order(column_of(inputs, name), y)
         if alone[name] >= LEAK or order:
-            out.append(
-                f"{name!r} alone explains {percent(alone[name])} of {target!r}"
-                f"{f' and {order}' if order else ''}: if it is known only once {target!r} is, the "
-                f"scores below are of no use; --ignore {name!r} leaves it out."
-            )
-    more = len(out) - NAMED
-    return [*out[:NAMED], f"{count(more, 'other column')} do so too."] if more > 0 else out
+            found[name] = f"{name!r} ({percent(alone[name])}{order and f', {order}'})"
+    if not found:
+        return []
+    one = len(found) == 1
+    it, verb = ("it", "is") if one else ("they", "are")
+    leaves = f"--ignore {next(iter(found))!r} leaves it out"
+    return [
+        f"{_names([*found.values()], quoted=True)} alone explain{'s' * one} nearly all of "
+        f"{target!r}: if {it} {verb} known only once {target!r} is, the scores below are of no "
+        f"use; {leaves if one else '--ignore NAME leaves one out'}."
+    ]
 
 
 def _same_order(column: pd.Series, y: Floats) -> str:
@@ -244,7 +266,7 @@ def _same_order(column: pd.Series, y: Floats) -> str:
     back = np.diff(-x[np.lexsort((-x, y))])
     if not min((steps < 0).any(), (back < 0).any()):
         rounded = np.array_equal(x, np.round(y))
-        return "is it, rounded" if rounded else "never goes against it in any training row"
+        return "is it, rounded" if rounded else "never goes against it"
     return ""
 
 

@@ -119,4 +119,4 @@ def _answer(sign: float, gap: Interval, rows: int, least: float) -> Answer:
 
 def _signed(value: float) -> str:
     text = f"{value:+.3f}" if abs(value) < 1e4 else f"{value:+.2e}"
-    return "0.000" if text in {"+0.000", "-0.000"} else text
+    return "0.000" if text in {"+0.000", "-0.000"} else text.replace("-", "−", 1)

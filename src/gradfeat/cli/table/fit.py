@@ -75,10 +75,11 @@ def diagnose_table(data: str, target: str, out: Path, printing: Printing, **opti
     """
     console = printing.console()
     check_folder(out)
-    with printing.bar(console) as bar:
+    steps = printing.bar(console)
+    with steps as bar:
         found = diagnose(data, target, progress=bar.tell, **options)
     printing.answer(found, diagnosis_text(found.results), console)
-    _drawn(found, out, printing.bar(console))
+    _drawn(found, out, steps)
     console.print(f"\nReport: {out / 'report.html'}", markup=False, soft_wrap=True)
 
 
@@ -97,11 +98,12 @@ def fit_table(data: str, target: str, out: Path, printing: Printing, **options: 
     console = printing.console()
     check_folder(out)
     options["checkpoint"] = options["checkpoint"] or out / "checkpoint"
+    steps = printing.bar(console)
     try:
-        with printing.bar(console) as bar:
+        with steps as bar:
             found = compare(data, target, progress=bar.tell, **options)
         printing.answer(found, terminal_table(found.results), console)
-        _drawn(found, out, printing.bar(console))
+        _drawn(found, out, steps)
     except KeyboardInterrupt:
         if not Path(options["checkpoint"]).exists():
             raise
