@@ -64,7 +64,7 @@ def test_a_folder_a_file_and_text_give_the_same_fit(capsys, tmp_path, frame):
         ran = fit(capsys, data, tmp_path / "out", *words)
         assert (ran.code, ran.err) == (0, "")
         found.append(scores(tmp_path / "out"))
-    assert "240 rows, 5 columns; streamed in 1 piece: as asked" in ran.out
+    assert "240 rows, 4 input columns, streamed in 1 piece; " in ran.out
     assert {p.name for p in (tmp_path / "out").iterdir()} == {
         "report.html",
         "results.json",
@@ -228,7 +228,7 @@ def test_an_interrupted_fit_goes_on_from_its_passes(capsys, tmp_path, ending):
         assert said.count("\n") == 1
         assert "the same command goes on from there" in said
         assert str(finished) in said
-    again = gradfeat(capsys, *words)
+    again = gradfeat(capsys, *words, "--verbose")
     assert (again.code, again.err) == (0, "")
     assert "Preparing: rows and target, 100 %, done before" in again.out
     assert [path.name for path in finished.iterdir()] == ["pass-of-another-fit"]

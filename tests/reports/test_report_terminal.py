@@ -45,7 +45,7 @@ def test_what_was_read_then_remarks_verdict_scores_and_importances():
     report = replace(VARIANTS["regression"], remarks=("'id' is odd.",))
     text = " ".join(printed(report).split())
     parts = [
-        f"{report.data}: {report.n_rows:,} rows, {report.n_train:,} to learn from and",
+        f"{report.data}: {report.n_rows:,} rows, {len(report.columns)} input columns; ",
         "'id' is odd.",
         report.verdict.sentence.rstrip("."),
         "method R2",

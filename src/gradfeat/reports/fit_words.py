@@ -29,13 +29,11 @@ HALF = 0.5
 
 
 def rows_sentence(report: FitReport) -> str:
-    """``t.csv: 8,645 rows, 6,484 to learn from and 2,161 to test on (held out by ...).``"""
+    """``t.csv: 240 rows, 4 input columns; 60 of 240 rows held out: by ...``."""
     pieces = report.streaming and report.streaming.pieces
     streamed = f", streamed in {count(pieces, 'piece')}" if pieces else ""
-    return (
-        f"{report.data}: {count(report.n_rows, 'row')}{streamed}, {report.n_train:,} to learn from "
-        f"and {report.n_test:,} to test on ({report.split})."
-    )
+    size = f"{count(report.n_rows, 'row')}, {count(len(report.columns), 'input column')}"
+    return f"{report.data}: {size}{streamed}; {report.split}."
 
 
 def answer(report: FitReport) -> str:

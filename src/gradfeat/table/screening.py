@@ -154,7 +154,8 @@ def _codes(y: Floats, classes: int) -> Floats:
 
 def _each_once(inputs: pd.DataFrame) -> pd.DataFrame:
     """The rows without their copies, which would hide that a column has no value twice."""
-    return inputs[~inputs.duplicated()] if len(inputs) <= MOST_COMPARED else inputs
+    few = len(inputs) <= MOST_COMPARED
+    return inputs.drop_duplicates() if few else inputs
 
 
 def _identifier(
