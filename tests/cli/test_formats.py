@@ -24,7 +24,7 @@ def fit(capsys, tmp_path, monkeypatch):
 def test_the_comparison_is_printed_as_records_alone(fit):
     ran = fit("--format", "csv")
     assert pd.read_csv(io.StringIO(ran.out))["method"].tolist() == ["linear"]
-    assert "0 %  Reading" in ran.err  # the progress
+    assert "(Linear model)" in ran.err  # the file
     assert json.loads(fit("--format", "json").out)["best"] == "linear"
 
 

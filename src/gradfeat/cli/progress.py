@@ -22,12 +22,13 @@ PAUSE = 5.0
 class StepBar:
     """Of steps one after the other, and of passes over rows within them.
 
-    Plain lines come at most once in `pause` seconds: the newest then, also where a step is silent.
+    Plain lines come at most once in `pause` seconds, the first one after as many: the newest then,
+    also where a step is silent.
     """
 
     def __init__(self, console: Console, pause: float = PAUSE) -> None:
         self._console, self._pause = console, pause
-        self._start, self._spoken = time.monotonic(), -pause
+        self._start = self._spoken = time.monotonic()
         self._waiting, self._timer = "", threading.Timer(0.0, self._say_waiting)
         self._bar = Progress(
             TextColumn("{task.description}", markup=False),

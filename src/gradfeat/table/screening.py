@@ -187,7 +187,8 @@ def _whole(column: pd.Series) -> bool:
 
 def _all_different(known: pd.Series) -> bool:
     """Whether they are whole numbers of which none comes twice."""
-    return len(known) > 0 and bool(known.is_unique and (known % 1 == 0).all())
+    finite = np.isfinite(known.to_numpy(dtype=np.float64)).all()
+    return bool(len(known) and finite and known.is_unique and (known % 1 == 0).all())
 
 
 def _numbers_rows(known: pd.Series, rows: int) -> bool:
