@@ -67,8 +67,9 @@ class RFMMethod(FeatureModel, ABC):
     directions : "auto", int or None
         Leading directions of M in which the last fit is made, with a kernel, bandwidth and penalty
         of its own. "auto": how many, if any, is chosen on held-out rows, as all that is searched;
-        None: the last round of the RFM itself. M is learnt from at most 12,000 rows, drawn at
-        random, its first updates from 3,000 (20,000 in a full search, 10,000 for the RFM itself).
+        None: the last round of the RFM itself. M is learnt from half of the rows, drawn at random,
+        at least 3,000 and at most 12,000 (20,000 in a full search, 10,000 for the RFM itself), its
+        first updates from 3,000.
         The last fit has 20,000 rows; what it leaves of further rows is fitted in leaves of a tree
         (:class:`~gradfeat.models.local_machines.LocalRidge`), where 1,000 Nystrom centres do not
         exhaust the kernel. Streamed rows, and beyond 20,000 the RFM itself, have at most 2,000
