@@ -69,7 +69,8 @@ def as_frame(data: Any) -> pd.DataFrame:
     """A table of any library as a data frame of pandas, its names as text.
 
     Whatever speaks Arrow's PyCapsule protocol (polars, pyarrow, duckdb) is read as a Parquet file
-    with these columns is; the columns of an array (n, d) are x0, x1, ...
+    with these columns is, structs one level apart (``a.b``); the columns of an array (n, d) are
+    x0, x1, ...
 
     Raises
     ------
@@ -87,7 +88,7 @@ def as_frame(data: Any) -> pd.DataFrame:
         case np.ndarray(ndim=2):
             return pd.DataFrame(data, columns=[f"x{k}" for k in range(data.shape[1])])
     try:
-        return pa.table(data).to_pandas(ignore_metadata=True)
+        return pa.table(data).flatten().to_pandas(ignore_metadata=True)
     except (TypeError, ValueError):
         raise TableError(
             f"The table is of type {type(data).__name__}: give a DataFrame of pandas or polars, a "

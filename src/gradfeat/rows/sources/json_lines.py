@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -16,7 +16,7 @@ from .files import Paths, find_files
 from .records import line_ends
 from .tables import Cells
 from .text import BOM, Layout, TextFile, TextTables, open_text, records
-from .words import first_and_more, refuse_repeated, refuse_unknown
+from .words import expanded_remark, first_and_more, refuse_repeated, refuse_unknown
 
 
 class _RepeatedName(ValueError):
@@ -33,10 +33,13 @@ class JsonLayout(Layout):
         All columns, in the order in which they occur.
     selected : tuple of str
         Those that are wanted.
+    objects : frozenset of str
+        Names whose values are objects: each name in these is a column, such as ``a.b``.
     """
 
     names: tuple[str, ...]
     selected: tuple[str, ...]
+    objects: frozenset[str] = frozenset()
 
     @property
     def chosen(self) -> tuple[str, ...]:
@@ -46,6 +49,12 @@ class JsonLayout(Layout):
     @property
     def cells(self) -> Mapping[str, Cells]:
         return {}
+
+    @property
+    def remarks(self) -> tuple[str, ...]:
+        """Which columns come from objects."""
+        apart = tuple(f"{name}." for name in self.objects)
+        return expanded_remark([name for name in self.names if name.startswith(apart)])
 
     def select(self, columns: Sequence[str], where: str) -> JsonLayout:
         """With these columns alone.
@@ -69,8 +78,11 @@ class JsonLayout(Layout):
 
     def frame(self, data: bytes, name: str, line: int) -> pd.DataFrame:
         """The objects, one a row; they were checked when the names were found."""
-        del name, line
-        return pd.DataFrame(json.loads(_list(data)), columns=list(self.selected))
+        records = json.loads(_list(data))
+        if self.objects:
+            where = f"'{name}', from line {line:,}"
+            records = [_expanded(record, self.objects, where) for record in records]
+        return pd.DataFrame(records, columns=list(self.selected))
 
 
 def json_tables(
@@ -82,7 +94,8 @@ def json_tables(
 ) -> TextTables:
     """JSON lines: a file, folder, glob, list, or fsspec URL, gz too.
 
-    All of it is read once here, for the names of the columns.
+    All of it is read once here, for the names of the columns. Objects in cells are columns of their
+    own, ``a.b`` for the value of b in the object a; what they hold in turn stays as it is.
 
     Parameters
     ----------
@@ -108,24 +121,50 @@ def json_tables(
     for file in found:
         text, sample = open_text(file, encoding)
         files.append(replace(text, body=len(BOM) if sample.startswith(BOM) else 0))
-    names = _names(files)
+    names, objects = _names(files)
     where = first_and_more(found[0].name, len(found))
     if not names:
         raise SourceError(f"{where} has no rows: give a table with at least one row.")
-    layout = JsonLayout(names, names)
+    layout = JsonLayout(names, names, objects)
     if columns is not None:
         layout = layout.select(columns, where)
     return TextTables(files, layout, piece_rows)
 
 
-def _names(files: Sequence[TextFile]) -> tuple[str, ...]:
+def _names(files: Sequence[TextFile]) -> tuple[tuple[str, ...], frozenset[str]]:
+    """All columns, and the names of those objects that are taken apart."""
     names: dict[str, None] = {}
+    objects: set[str] = set()
     for file in files:
         for span, data in records(file, JsonLayout((), ()), PIECE_ROWS):
-            for record in _objects(data, file.file.name, span.line):
+            found = _objects(data, file.file.name, span.line)
+            if data.count(b"{") > len(found):
+                objects |= {n for record in found for n, v in record.items() if type(v) is dict}
+            for record in found:
+                if objects & record.keys():
+                    record = _expanded(record, objects, f"'{file.file.name}'")
                 if record.keys() - names.keys():
                     names.update(dict.fromkeys(record))
-    return tuple(names)
+    return tuple(name for name in names if name not in objects), frozenset(objects)
+
+
+def _expanded(record: dict[str, Any], objects: Set[str], where: str) -> dict[str, Any]:
+    """The record with the values of objects as its own: ``a.b``."""
+    flat: dict[str, Any] = {}
+    for name, value in record.items():
+        match value:
+            case {**inner}:
+                flat.update({f"{name}.{key}": one for key, one in inner.items()})
+            case None if name in objects:
+                pass
+            case _ if name in objects:
+                raise SourceError(
+                    f"{where}: column {name!r} holds objects in some rows and {value!r} in "
+                    "another: write it in one way."
+                )
+            case _:
+                flat[name] = value
+    return flat
 
 
 def _list(data: bytes) -> bytes:

@@ -16,7 +16,7 @@ from .column_types import as_type
 from .files import FoundFile, Paths, find_files
 from .parquet_footers import Footer, common_schema, open_parquet, read_footers
 from .tables import Tables
-from .words import checked_piece_rows, first_and_more
+from .words import checked_piece_rows, expanded_remark, first_and_more
 
 
 @dataclass(frozen=True)
@@ -73,8 +73,9 @@ def _damaged(name: str, why: str) -> str:
 
 def _typed(batch: pa.RecordBatch, schema: pa.Schema, given: Mapping[str, pa.Array]) -> pa.Table:
     batch.validate(full=True)
+    flat = pa.Table.from_batches([batch]).flatten()
     columns = [
-        as_type(given[f.name] if f.name in given else batch.column(f.name), f.type) for f in schema
+        as_type(given[f.name] if f.name in given else flat.column(f.name), f.type) for f in schema
     ]
     return pa.Table.from_arrays(columns, schema=schema)
 
@@ -117,9 +118,9 @@ class ParquetTables(Tables):
 
     Small row groups that follow each other, also over files, make one piece of at most
     `piece_rows` rows; a larger row group is one piece that is read in several chunks, so that
-    memory stays bounded. Folders ``a=1/`` are columns; files without rows are left out. A
-    column stored as codes of categories is read as its values; where files hold a column in
-    several types, it is read as one that holds all of them
+    memory stays bounded. Folders ``a=1/`` are columns, and so are fields of structs (``a.b``); files
+    without rows are left out. A column stored as codes of categories is read as its values; where
+    files hold a column in several types, it is read as one that holds all of them
     (:func:`~gradfeat.rows.sources.column_types.common_type`). A damaged page is certain to be
     noticed only where the file has page checksums (``write_page_checksum=True`` of pyarrow).
 
@@ -171,6 +172,11 @@ class ParquetTables(Tables):
     def names(self) -> tuple[str, ...]:
         """The columns that are read."""
         return tuple(self.schema.names)
+
+    @property
+    def remarks(self) -> tuple[str, ...]:
+        """Which columns come from structs."""
+        return expanded_remark([n for n in self.names if n in self.footers[0].structs])
 
     @property
     def rows(self) -> int:

@@ -12,6 +12,7 @@ from urllib.parse import unquote
 import pyarrow as pa
 import pyarrow.dataset as ds
 import pyarrow.parquet as pq
+import pyarrow.types as kinds
 
 from ..errors import SourceError
 from .column_types import common_type
@@ -39,6 +40,8 @@ class Footer:
         Columns that the path gives (``a=1/``), and their value in this file.
     count : tuple of (str, int, int), optional
         A column that pandas wrote as a rule: its name, first value and step.
+    structs : tuple of str
+        Columns that are the fields of a struct, such as ``a.b``.
     """
 
     file: FoundFile
@@ -46,6 +49,7 @@ class Footer:
     schema: pa.Schema
     keys: tuple[tuple[str, object], ...]
     count: tuple[str, int, int] | None
+    structs: tuple[str, ...] = ()
 
 
 def open_parquet(file: FoundFile, ahead: bool) -> pq.ParquetFile:
@@ -140,7 +144,11 @@ def _footer(
     count = _count(schema)
     if count is not None:
         schema = schema.insert(0, pa.field(count[0], pa.int64()))
-    return Footer(file, rows, schema.remove_metadata(), tuple(keys.items()), count)
+    structs = [field.name for field in schema if kinds.is_struct(field.type)]
+    flat = schema.remove_metadata().empty_table().flatten().schema
+    refuse_repeated(f"'{file.name}'", flat.names)
+    apart = tuple(n for n in flat.names if n not in schema.names) if structs else ()
+    return Footer(file, rows, flat, tuple(keys.items()), count, apart)
 
 
 def _count(schema: pa.Schema) -> tuple[str, int, int] | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from difflib import get_close_matches
 
 from ..errors import SourceError
@@ -147,3 +147,14 @@ def checked_piece_rows(piece_rows: int) -> int:
         case int() if piece_rows >= 1 and piece_rows is not True:
             return piece_rows
     raise SourceError(f"piece_rows is {piece_rows!r}: give a whole number of rows, at least 1.")
+
+
+def expanded_remark(names: Sequence[str]) -> tuple[str, ...]:
+    """What is said of columns that come from objects (JSON) or structs (Parquet, Arrow).
+
+    Examples
+    --------
+    >>> expanded_remark(["at.lat", "at.lon"])
+    ("objects are columns: 'at.lat', 'at.lon'",)
+    """
+    return (f"objects are columns: {listing(names)}",) if names else ()

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import textwrap
+
 import numpy as np
 import pandas as pd
 from pandas.api import types
+
+from gradfeat.table.errors import TableError
 
 
 def content(column: pd.Series) -> str:
@@ -25,6 +29,11 @@ def content(column: pd.Series) -> str:
 def as_text(column: pd.Series) -> pd.Series:
     """Return the values as text, None where missing or blank; whole numbers without ``.0``.
 
+    Raises
+    ------
+    TableError
+        For lists and objects: their text says nothing that could be learned from.
+
     Examples
     --------
     >>> as_text(pd.Series([1.0, None, 2.5])).tolist()
@@ -39,9 +48,20 @@ def as_text(column: pd.Series) -> pd.Series:
 
 def _texts(column: pd.Series) -> pd.Series:
     values = column.astype(object)
+    nested = values.map(types.is_list_like).to_numpy(dtype=bool)
+    if nested.any():
+        raise TableError(
+            f"Column {column.name!r} holds lists or objects (the first is "
+            f"{_shortened(values.iloc[nested.argmax()])}): give each part a column of its own, or "
+            "leave the column out with --ignore."
+        )
     text = values.map(_value_as_text, na_action="ignore")
     blank = text.isna() | (text == "")
     return text.astype(object).mask(blank, None)
+
+
+def _shortened(value: object) -> str:
+    return textwrap.shorten(str(value), 60, placeholder=" ...")
 
 
 def _value_as_text(value: object) -> str:
