@@ -50,7 +50,7 @@ def test_objects_are_columns_with_a_word(tmp_path, road):
 @pytest.mark.parametrize("road", ["JSON lines", "folder", "Parquet"])
 @pytest.mark.parametrize(
     ("cell", "name"),
-    [([1, 2], "'deep'"), ({"b": {"c": 1}}, r"'deep\.b'"), ({"b": [1]}, r"deep\.b")],
+    [([1, 2], "'deep'"), ({"b": {"c": 1}}, r"'deep\.b'"), ({"b": [1]}, r"'deep\.b'")],
 )
 def test_what_is_nested_deeper_is_refused_with_its_column(tmp_path, road, cell, name):
     rows = [{**row, "deep": cell} for row in ROWS]
