@@ -119,8 +119,8 @@ class ParquetTables(Tables):
     Small row groups that follow each other, also over files, make one piece of at most
     `piece_rows` rows; a larger row group is one piece that is read in several chunks, so that
     memory stays bounded. Folders ``a=1/`` are columns, and so are fields of structs (``a.b``);
-    files without rows are left out. A column stored as codes of categories is read as its values; where
-    files hold a column in several types, it is read as one that holds all of them
+    files without rows are left out. A column stored as codes of categories is read as its values;
+    where files hold a column in several types, it is read as one that holds all of them
     (:func:`~gradfeat.rows.sources.column_types.common_type`). A damaged page is certain to be
     noticed only where the file has page checksums (``write_page_checksum=True`` of pyarrow).
 
