@@ -24,7 +24,8 @@ def lines_of(path: str) -> list[str]:
         frame = held(tables(path))
         encoder = TableEncoder().fit(frame)
     except (SourceError, TableError) as error:
-        return [f"- `{Path(path).name}`: refused: {error}"]
+        said = str(error).replace(str(path), Path(path).name)
+        return [f"- `{Path(path).name}`: refused: {said}"]
     unread = {one.column: one for one in encoder.unread_}
     plain = [note.name for note in encoder.notes_ if note.treatment == "as it is"]
     out = [f"- `{Path(path).name}`, {len(frame):,} rows; plain numbers: {', '.join(plain) or '-'}"]

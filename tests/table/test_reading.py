@@ -246,8 +246,21 @@ def test_dates_written_otherwise_later():
     encoder = TableEncoder().fit(pd.DataFrame({"d": DAYS.strftime("%d/%m/%Y")}))
     later = pd.DataFrame({"d": ["2020-03-12", "12 March 2020", "20200312", "3/13/2020"]})
     X, unread = encoder.encoded(later)
-    assert X[0, 0] == X[1, 0] == pd.Timestamp(2020, 3, 12).timestamp()
-    assert [(one.cells, one.example) for one in unread] == [(2, "20200312")]
+    assert X[0, 0] == X[1, 0] == X[2, 0] == pd.Timestamp(2020, 3, 12).timestamp()
+    assert [(one.cells, one.example) for one in unread] == [(1, "3/13/2020")]
+
+
+@pytest.mark.parametrize("road", ["csv", "folder", "json", "parquet"])
+def test_whole_numbers_are_dates_where_the_column_is_named_so(tmp_path, road):
+    cells = DAYS.strftime("%Y%m%d")
+    cells = cells.astype(int) if road == "parquet" else [str(cell) for cell in cells]
+    frame = pd.DataFrame({"startDate": cells, "order": cells, "y": np.arange(N) + 0.1 * Z})
+    found = ROADS[road](tmp_path, frame)
+    assert [note.kind for note in found.columns] == ["date", "number"]
+    later = pd.DataFrame({"startDate": [20200201.0, 20200230], "order": [1, 2]})
+    X, unread = found.encoder.encoded(later)
+    assert X[0, 0] == pd.Timestamp(2020, 2, 1).timestamp()
+    assert [one.example for one in unread] == ["20200230"]
 
 
 def test_years_beyond_nanoseconds():

@@ -24,9 +24,21 @@ def is_header(first: Fields, others: list[Fields]) -> bool:
     (True, False)
     """
     cells = [cell.strip() for cell in first]
+    if _names_an_index(cells, others):
+        return True
     if len(set(cells)) < len(cells) or not all(cells):
         return False
     return any(not is_number(cells[i]) and cells[i] not in _GAPS for i in _numeric(cells, others))
+
+
+def _names_an_index(cells: Sequence[str], others: list[Fields]) -> bool:
+    """Whether names follow a blank above numbers of rows, as pandas and R write tables."""
+    alike = [row for row in others if len(row) == len(cells)]
+    if len(cells) < 2 or cells[0] or not all(cells[1:]) or not alike:
+        return False
+    if len(set(cells)) < len(cells) or 0 not in _numeric(cells, others):
+        return False
+    return not any(cells[i] in {row[i].strip() for row in alike} for i in range(len(cells)))
 
 
 def is_row(first: Fields, others: list[Fields]) -> bool:

@@ -170,6 +170,8 @@ def _with_names(
 ) -> Looks:
     first, others = [cell.strip() for cell in rows[0]], rows[1:]
     width = Counter(map(len, others)).most_common(1)[0][0] if others else len(first)
+    if len(first) == width + 1 and not first[-1]:
+        first = first[:-1]  # a separator at the end of the header alone
     header = options.header
     if header is None:
         header = _has_header(first, others, options)
@@ -213,6 +215,8 @@ def _names_columns(commented: Fields, found: Looks, options: TextOptions) -> boo
 
 
 def _named(cells: Fields) -> tuple[str, ...]:
+    if all(len(cell) > 2 and cell[0] == cell[-1] == "'" for cell in cells):
+        cells = [cell[1:-1] for cell in cells]  # quoted otherwise
     return tuple(cell.strip() or f"Unnamed: {i}" for i, cell in enumerate(cells))
 
 
@@ -342,6 +346,8 @@ def _titles(rows: list[Fields]) -> int:
         return 0
     start = next((i for i, w in enumerate(widths) if w == width), 0)
     below = rows[start:]
+    if start and widths[start - 1] == width + 1 and not rows[start - 1][-1].strip():
+        start, below = start - 1, [rows[start - 1][:-1], *below]
     alike = len(below) > 2 and all(len(row) == width for row in below)
     return start if start <= _MOST_TITLES and alike and is_header(below[0], below[1:]) else 0
 

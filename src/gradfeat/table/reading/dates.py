@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal, final
@@ -257,6 +258,31 @@ class DateTexts:
         usual: DateOrder = "day-first" if self.evidence.dotted else ""
         told = self.evidence.order or asked or usual or elsewhere
         return DatePlan(name, told or "month-first", not told, zone, years)
+
+
+#: Words in the names of columns of dates.
+_NAMES = {"date", "dates", "datum", "day", "dt", "ymd", "yyyymmdd", "fecha", "when", "timestamp"}
+
+_WORDS_OF_NAME = re.compile(r"[A-Z]?[a-z]+|[A-Z]+")
+
+
+def whole_dates(name: str, column: pd.Series) -> DatePlan | None:
+    """The plan of whole numbers such as 20240131 in a column named like a date; else None.
+
+    Examples
+    --------
+    >>> found = whole_dates("order_date", pd.Series([20240131, 20240201]))
+    >>> found.kind if found else None, whole_dates("order", pd.Series([20240131, 20240201]))
+    ('date', None)
+    """
+    words = {word.lower() for word in _WORDS_OF_NAME.findall(name)}
+    if not (words & _NAMES or name.lower().endswith("date")):
+        return None
+    distinct = as_text(column.drop_duplicates()).dropna().to_numpy(dtype=object)
+    if len(distinct) < 2 or not all(len(text) == 8 and text.isdigit() for text in distinct):
+        return None
+    known = ~np.isnat(calendar(written_dates(distinct), "day-first"))
+    return DatePlan(name) if known.all() else None
 
 
 def usual_years(year: NDArray[np.int64], counts: NDArray[np.int64]) -> tuple[int, int]:

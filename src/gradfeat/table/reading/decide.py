@@ -12,7 +12,7 @@ from pandas.api import types
 from gradfeat.table.errors import TableError
 from gradfeat.table.reading.cells import as_text, content
 from gradfeat.table.reading.clock import DurationPlan, find_clock
-from gradfeat.table.reading.dates import DateOrder, DateTexts, stored_plan
+from gradfeat.table.reading.dates import DateOrder, DateTexts, stored_plan, whole_dates
 from gradfeat.table.reading.levels import TRUTH, TwoLevels, levels_plan, most_levels
 from gradfeat.table.reading.numbers import (
     DistinctTexts,
@@ -43,7 +43,8 @@ def plan_columns(
 
     Columns of numbers, truth values, dates and durations stay what they are. Text is numbers,
     dates, times of day or durations where it mostly is (:func:`find_numbers`); whole numbers of one
-    width with leading zeros are levels where they are few, as codes are. All else is levels: two,
+    width with leading zeros are levels where they are few, as codes are, and whole numbers such as
+    20240131 are dates where the column is named so. All else is levels: two,
     some, or so many that they are text.
 
     Parameters
@@ -120,7 +121,7 @@ def plan_stored(name: str, column: pd.Series) -> ColumnPlan:
         return DurationPlan(name)
     if types.is_datetime64_any_dtype(column.dtype) or what == "period":
         return stored_plan(name, column)
-    return NumberPlan(name)
+    return whole_dates(name, column) or NumberPlan(name)
 
 
 def _plan_text(
@@ -133,6 +134,9 @@ def _plan_text(
 ) -> ColumnPlan:
     if not found.texts:
         return NumberPlan(name)
+    whole = whole_dates(name, pd.Series(found.texts, dtype=object))
+    if whole is not None:
+        return whole
     few = len(found.texts) <= most_levels(sum(found.counts))
     if few and (column.dtype == "category" or zero_padded(found)):
         return levels_plan(name, found.counts, found.texts)
