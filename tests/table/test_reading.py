@@ -61,6 +61,7 @@ CASES: dict[str, tuple[list[str], np.ndarray, str, str]] = {
     "blanks": ([f"{v:,.0f}".replace(",", "\u00a0") for v in AMOUNT], AMOUNT, "number", ""),
     "money": ([f"${v:,.2f}" if v > 0 else f"(${-v:,.2f})" for v in X], X, "number", ""),
     "per cent": ([f"{v:.2f} %" for v in X], X, "number", ""),
+    "a measure": ([f"{v:.2f} kg/m²" for v in X], X, "number", ""),
     "minus": ([f"{v:.4f}".replace("-", "\u2212") for v in X], X, "number", ""),
     "huge": (some(fixed(X), 3, "1e400"), X, "number", "1e400"),
     "dotted": (list(DAYS.strftime("%d.%m.%Y")), np.arange(N), "date", ""),
@@ -210,6 +211,12 @@ def of_csv_text(text: str) -> tuple[UnreadCells, ...]:
         (["1.2.3", "1.2.10", "10.1.2"], "category"),
         (["A12", "12", "17"], "category"),
         (["$5", "€7", "€9"], "category"),
+        (["1 star", "2 stars", "5 stars"], "number"),
+        (["12 kg", "500 g", "3 t", "7 lb"], "category"),
+        (["1 North", "2 South", "3 East"], "category"),
+        (["10 AM", "11 AM", "2 PM"], "time of day"),
+        (["5 days", "7 days", "1 day"], "duration"),
+        (["1 A", "2 A", "2 B"], "category"),
     ],
 )
 def test_codes_and_levels_stay_what_they_are(cells, kind):

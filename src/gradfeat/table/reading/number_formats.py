@@ -28,10 +28,12 @@ _UNITS = (
     r"(?:US|A|C|HK|NZ|R)?\$|[€£¥₹₽₩₺₪฿%]"
     "|USD|EUR|GBP|JPY|CHF|INR|CAD|AUD|NZD|CNY|SEK|NOK|DKK|PLN|BRL"
 )
+#: Any word after a blank: a measure, if most cells of the column have it; what ends times is none.
+_WORD = r"(?<= )(?!(?i:[ap]m|days?|min|sec)\b)[^\W\d_][^\W\d_]{0,11}(?:/[^\W\d_]{1,5})?[²³]?"
 _CELL = re.compile(
     rf"(?P<open>\()?\s*(?P<sign>[+-])?\s*(?P<before>{_UNITS})?\s*(?P<inner>[+-])?\s*"
     rf"(?P<body>[\d.,][\d.,'_ \u00a0\u2009\u202f]*?(?:[eE][+-]?\d+)?)"
-    rf"\s*(?P<after>{_UNITS})?\s*(?P<close>\))?",
+    rf"\s*(?P<after>{_UNITS}|{_WORD})?\s*(?P<close>\))?",
     re.ASCII,
 )
 _SPELT = str.maketrans({"−": "-", "﹣": "-", "－": "-", "’": "'", "\u00a0": " ", "\u2009": " ",
@@ -52,8 +54,10 @@ def taken_apart(cell: str) -> WrittenNumber | None:
 
     Examples
     --------
-    >>> taken_apart("($1,200)"), taken_apart("12 kg")
+    >>> taken_apart("($1,200)"), taken_apart("12kg")
     (WrittenNumber(sign=-1.0, unit='$', body='1,200'), None)
+    >>> taken_apart("12 miles")
+    WrittenNumber(sign=1.0, unit='mile', body='12')
     """
     m = _CELL.fullmatch(cell.translate(_SPELT))
     if m is None or (m["open"] is None) != (m["close"] is None):
@@ -63,7 +67,12 @@ def taken_apart(cell: str) -> WrittenNumber | None:
     if len(signs) + (m["open"] is not None) > 1 or len(units) > 1:
         return None
     negative = m["open"] is not None or signs == ["-"]
-    return WrittenNumber(-1.0 if negative else 1.0, units[0] if units else "", m["body"])
+    return WrittenNumber(-1.0 if negative else 1.0, _singular(units), m["body"].rstrip())
+
+
+def _singular(units: Sequence[str]) -> str:
+    unit = units[0] if units else ""
+    return unit[:-1] if len(unit) > 3 and unit.endswith("s") else unit
 
 
 @dataclass(frozen=True)
@@ -195,13 +204,14 @@ def find_format(texts: Sequence[str], counts: Sequence[int], decimal: str = "") 
 
 
 def _unit(numbers: Sequence[tuple[WrittenNumber, int]]) -> str:
-    """The unit that most cells with a unit have; percent only where most cells have it."""
+    """The unit that most cells with a unit have; of money it may be some, else most of all."""
     units = Counter[str]()
     for cell, count in numbers:
         units[cell.unit] += count
     bare = units.pop("", 0)
     unit, count = max(units.items(), key=lambda item: item[1], default=("", 0))
-    return "" if unit == "%" and count < bare else unit
+    money = unit != "%" and re.fullmatch(_UNITS, unit) is not None
+    return "" if not money and count <= bare + sum(units.values()) - count else unit
 
 
 def _with_unit(found: NumberFormat, unit: str) -> NumberFormat:
