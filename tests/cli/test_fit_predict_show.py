@@ -279,3 +279,16 @@ def test_dates_as_the_only_column(capsys, tmp_path):
     words = ("--methods", "random-features", "--time", "1", "--out", out)
     assert gradfeat(capsys, "fit", table, "--target", "y", *words).code == 0
     assert results(out)["directions"]["columns"] == ["when"]
+
+
+@pytest.mark.parametrize("method", ["boosting", "gradient-features"])
+@pytest.mark.usefixtures("no_page")
+def test_a_saved_model_shows_what_it_loses_without_a_column(capsys, tmp_path, method):
+    out, ran = fitted(capsys, tmp_path, quantity(), "--methods", method)
+    shown = gradfeat(capsys, "show", out).out
+    said = ran.out.split("column, shuffled")[1].split("\n\n")[0]
+    assert said in shown
+    assert "R2 lost" in shown
+    assert ("effective direction" in shown) == (method != "boosting")
+    # a level has a number of its own, not the largest of its column
+    assert ("kind: " in shown) == (method != "boosting")

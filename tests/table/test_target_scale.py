@@ -52,6 +52,24 @@ def test_the_saved_model_predicts_in_the_units_of_the_target(found, tmp_path):
     assert np.abs(np.log(predicted / frame["y"])).mean() < 0.2
 
 
+def test_intervals_are_made_on_the_scale_of_the_fit(found):
+    """80 % of 4,000 new rows or more, and at most 1 in 76 more (75 held-out rows).
+
+    The share that an interval holds varies with the held-out rows like a Beta(61, 15), whose
+    quantiles of 1e-4 are .61 and .93; binomial counts of 4,000 rows add .02.
+    """
+    model = found[1].best
+    x, w, e = np.random.default_rng(5).normal(size=(3, 4000))
+    frame = pd.DataFrame({"x": x, "w": w})
+    said, y = model.predictions(frame, interval=80), np.exp(3 * x + 0.1 * e)
+    low, middle, high = (said[name] for name in ("low_y", "predicted_y", "high_y"))
+    assert 0.59 < ((low <= y) & (y <= high)).mean() < 0.95
+    assert (low > 0).all()
+    # as far above as below on the scale of logarithms: the same factor in every row
+    np.testing.assert_allclose(high / middle, middle / low, rtol=1e-9)
+    np.testing.assert_allclose(high / middle, (high / middle)[0], rtol=1e-9)
+
+
 def test_rows_that_stream_are_learned_on_the_same_scale():
     request = Request("t", "y", target_transform="log")
     held = prepare(FrameTables(lognormal(), 50), request)

@@ -4,12 +4,13 @@ from gradfeat.reports.diagnosis import contents as diagnosis_contents
 from gradfeat.reports.diagnosis import render_diagnosis
 from gradfeat.reports.fit import contents as fit_contents
 from gradfeat.reports.fit import render
-from gradfeat.reports.terminal import diagnosis_text, terminal_table
+from gradfeat.reports.terminal import diagnosis_text, losses_table, terminal_table
 
 __all__ = [
     "diagnosis_contents",
     "diagnosis_text",
     "fit_contents",
+    "losses_table",
     "render",
     "render_diagnosis",
     "terminal_table",

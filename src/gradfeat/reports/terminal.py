@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from rich.console import Group, RenderableType
 from rich.padding import Padding
@@ -55,7 +55,7 @@ def terminal_table(report: FitReport) -> RenderableType:
     parts += [Text(f"\n{remark}", style="yellow") for remark in report.remarks]
     parts += [Text(f"\n{fit_words.answer(report)}", style="bold"), *_compared(report)]
     if report.importances:
-        parts += [Text(""), _losses(report, report.importances)]
+        parts += [Text(""), losses_table(report.importances, shares_of_slope(report))]
     if report.first_step:
         parts += _first_step(report.first_step)
     return Group(*parts)
@@ -124,15 +124,25 @@ def _cells(method: MethodResult, names: list[str]) -> list[Text]:
     return [Text(mark, style=color), Text(label), *map(Text, words)]
 
 
-def _losses(report: FitReport, found: Importances) -> Table:
-    """What the model loses without a column; beside it where the slope of the learner is."""
-    share = shares_of_slope(report)
+def losses_table(found: Importances, share: Mapping[str, float]) -> Table:
+    """What the model loses without a column; beside it where the slope of the learner is.
+
+    Parameters
+    ----------
+    found : Importances
+        Of which the largest are listed.
+    share : mapping of str to float
+        Of the slope, by column; empty where there is none.
+    """
     headings = ("column, shuffled", f"{found.score} lost", "95 % interval")
     more = ("share of slope",) if share else ()
     table = text_table([*headings, *more], right=(1, 3), fold=(0,))
     for one, *words in loss_rows(found)[:LOSSES]:
         beside = [percent(sum(share.get(c, 0.0) for c in one.columns))] if share else []
         table.add_row(*map(Text, [*words, *beside]))
+    left = len(found.losses) - LOSSES
+    if left > 0:
+        table.add_row(Text(f"and {left:,} that cost less", style="dim"))
     return table
 
 

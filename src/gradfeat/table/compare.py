@@ -28,7 +28,7 @@ from gradfeat.table.methods import Method
 from gradfeat.table.notes import rows_word, unread_sentence
 from gradfeat.table.prepared import Prepared, prepare
 from gradfeat.table.request import Request, check_device, chosen_methods
-from gradfeat.table.results import Directions, FitReport, Streaming
+from gradfeat.table.results import Directions, FitReport, Importances, Streaming
 from gradfeat.table.scores import worth
 from gradfeat.table.screening import about_groups
 from gradfeat.table.steps import Steps
@@ -111,7 +111,7 @@ def compare(
             table.count or 0, computes, len(prepared.train), tuple(steps.finished())
         )
     report = fit_report(prepared, fits, found, request, steps, streaming)
-    best = table_model(found.best, prepared, request)
+    best = table_model(found.best, prepared, request, report.importances)
     if found.learner is None or found.learner is found.best:
         return Compared(report, best, None if found.learner is None else best)
     return Compared(report, best, table_model(found.learner, prepared, request))
@@ -277,8 +277,10 @@ def _first_gradient(fits: Sequence[Fitted], rows: str) -> list[str]:
     ]
 
 
-def table_model(kept: Fitted, table: Prepared, request: Request) -> TableModel:
-    """A fitted method with the encoding of its table."""
+def table_model(
+    kept: Fitted, table: Prepared, request: Request, needed: Importances | None = None
+) -> TableModel:
+    """A fitted method with the encoding of its table, and what it `needed` of the columns."""
     about = {
         "method": kept.method.label,
         "data": request.data,
@@ -288,13 +290,13 @@ def table_model(kept: Fitted, table: Prepared, request: Request) -> TableModel:
         "scores": [[n, s.estimate, s.low, s.high] for n, s in kept.result.scores.items()],
         "settings": kept.result.settings,
         "seed": request.seed,
+        "importances": None if needed is None else asdict(needed),
         "text": asdict(replace(table.text, target=request.target)),
     }
     model, classes = kept.method.model(kept.estimator), table.target.classes
-    held = np.zeros(0)
+    held, scale = np.zeros(0), table.target.scale
     if kept.predictions is not None:
-        held = held_scores(table.y_test, kept.predictions)
-    scale = table.target.scale
+        held = held_scores(table.y_test, kept.predictions, scale)
     return TableModel.of(table.encoder, model, request.target, classes, about, held, scale)
 
 

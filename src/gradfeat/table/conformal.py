@@ -2,8 +2,8 @@
 
 Split conformal prediction: of m held-out rows, which the fit has not seen, the ceil((m + 1) q)-th
 smallest score s bounds that of a new row with frequency q or more, whatever the model and the
-distribution, where new rows come as the held-out ones did. Scores are \\|y - f(x)\\| for quantities
-and 1 - p_y(x) for classes.
+distribution, where new rows come as the held-out ones did. Scores are \\|y - f(x)\\| for
+quantities, on the scale on which they were learned, and 1 - p_y(x) for classes.
 
 Source: Vovk et al. 2005; Sadinle et al. 2019 (sets of classes).
 """
@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 from gradfeat.table.errors import TableError
 from gradfeat.table.scores import Predictions
+from gradfeat.table.target_scale import AS_IS, TargetScale
 
 Floats = NDArray[np.float64]
 
@@ -26,8 +27,10 @@ Floats = NDArray[np.float64]
 MOST = 10_000
 
 
-def held_scores(y: NDArray[np.generic], said: Predictions) -> Floats:
+def held_scores(y: NDArray[np.generic], said: Predictions, scale: TargetScale = AS_IS) -> Floats:
     """Scores of held-out rows (m,), rising; `y` are targets or codes of classes.
+
+    Quantities are compared on the scale on which they were learned.
 
     Examples
     --------
@@ -35,7 +38,7 @@ def held_scores(y: NDArray[np.generic], said: Predictions) -> Floats:
     [0.0, 0.5]
     """
     if said.probabilities is None:
-        scores = np.abs(y.astype(np.float64) - said.values)
+        scores = np.abs(scale.learned(y.astype(np.float64)) - scale.learned(said.values))
     else:
         scores = 1.0 - said.probabilities[np.arange(len(y)), y.astype(np.int64)]
     places = np.linspace(0, len(scores) - 1, min(len(scores), MOST)).round().astype(np.int64)
@@ -72,9 +75,19 @@ def bound(scores: Floats, percent: float) -> float:
     return float(scores[max(rank, 1) - 1])
 
 
-def interval_columns(target: str, f: Floats, score: float) -> dict[str, Floats]:
-    """``low_TARGET`` and ``high_TARGET``: f(x) less and more the score."""
-    return {f"low_{target}": f - score, f"high_{target}": f + score}
+def interval_columns(
+    target: str, f: Floats, score: float, scale: TargetScale = AS_IS
+) -> dict[str, Floats]:
+    """``low_TARGET`` and ``high_TARGET``: f(x) less and more the score, on the scale of the fit.
+
+    Examples
+    --------
+    >>> ends = interval_columns("y", np.array([10.0]), np.log(2.0), TargetScale(0.0))
+    >>> [float(end[0].round(9)) for end in ends.values()]
+    [5.0, 20.0]
+    """
+    z = scale.learned(f)
+    return {f"low_{target}": scale.back(z - score), f"high_{target}": scale.back(z + score)}
 
 
 def set_column(

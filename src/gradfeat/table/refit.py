@@ -90,6 +90,7 @@ def refit_model(
         "test_rows": len(split.test),
         "scores": [[name, s.estimate, s.low, s.high] for name, s in scores],
         "seed": seed,
+        "importances": None,
     }
     scores_held = held_scores(found.values[split.test], said)
     new = TableModel.of(model.encoder, estimator, target, found.classes, about, scores_held)

@@ -5,8 +5,9 @@ Written by :mod:`gradfeat.table.compare`; read by plots, reports and the command
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 
@@ -133,6 +134,15 @@ class Importances:
     losses: tuple[ColumnLoss, ...]
     rows: int
     shuffles: int
+
+    @staticmethod
+    def from_record(record: Mapping[str, Any]) -> Importances:
+        """As ``dataclasses.asdict`` gave it, through JSON."""
+        losses = tuple(
+            ColumnLoss(tuple(one["columns"]), Interval(**one["loss"]), one["rest"])
+            for one in record["losses"]
+        )
+        return Importances(**{**record, "losses": losses})
 
 
 @dataclass(frozen=True)

@@ -269,7 +269,8 @@ class TableModel(BaseEstimator):
         score = None if interval is None else bound(self.held, interval)
         name, further = f"predicted_{self.target}", {}
         if not self.classes:
-            further = {} if score is None else interval_columns(self.target, f, score)
+            scale = self.scale
+            further = {} if score is None else interval_columns(self.target, f, score, scale)
             return pd.DataFrame({name: f, **further})
         labels = np.array(self.classes, dtype=object)[f.argmax(axis=1)]
         columns = {f"probability_{label}": f[:, k] for k, label in enumerate(self.classes)}

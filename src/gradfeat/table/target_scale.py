@@ -26,6 +26,10 @@ FEWEST_ROWS = 20
 LARGEST_LOG = 345.0
 
 
+#: What is above 0 where exp of a prediction is not.
+SMALLEST = float(np.finfo(np.float64).tiny)
+
+
 @dataclass(frozen=True)
 class TargetScale:
     """Methods are fitted to log(y + shift), or to y where there is no shift.
@@ -43,7 +47,7 @@ class TargetScale:
 
     def learned(self, y: Floats) -> Floats:
         """What methods are fitted to."""
-        return y if self.shift is None else np.log(y + self.shift)
+        return y if self.shift is None else np.log(np.maximum(y + self.shift, SMALLEST))
 
     def back(self, f: Floats) -> Floats:
         """Predictions in the units of y."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -10,19 +10,26 @@ from rich.table import Table
 from rich.text import Text
 
 from gradfeat.cli.terminal import Terminal
+from gradfeat.drawing.numbers import count, percent, plain, signed
+from gradfeat.drawing.text_tables import text_table
 from gradfeat.figures.scores import with_interval
+from gradfeat.reports import losses_table
 from gradfeat.rows.sources.open import tables
 from gradfeat.rows.sources.tables import Tables
 from gradfeat.rows.sources.text_options import TextOptions
 from gradfeat.table.atomic import write_atomic
 from gradfeat.table.conformal import interval_sentence
+from gradfeat.table.interpret import bars_of
 from gradfeat.table.notes import layout_sentence, unread_sentence
 from gradfeat.table.predict import Predictor, check_output, write_predictions
 from gradfeat.table.refit import refit_model
-from gradfeat.table.results import Interval, UnreadCells
+from gradfeat.table.results import Importances, Interval, UnreadCells
 from gradfeat.table.saved import FEATURES, MODEL, load_table_model, model_file
 from gradfeat.table.table_model import TableModel
 from gradfeat.table.unread import with_places
+
+#: Columns and levels that are told of the first direction.
+TOLD = 8
 
 
 def predict_table(
@@ -96,24 +103,39 @@ def show_model(model: Path) -> None:
         console.print(f"  {name} {with_interval(Interval(*ends))}", markup=False)
     settings = ", ".join(f"{k} {v}" for k, v in about["settings"].items())
     console.print(f"  settings: {settings or 'none chosen'}; seed {about['seed']}", markup=False)
-    if table_model.own:
-        console.print(_importances(table_model))
+    own = table_model.own
+    shares = _shares(table_model) if own else {}
+    if about.get("importances"):
+        needed = Importances.from_record(about["importances"])
+        console.print("", losses_table(needed, shares), sep="\n")
+    elif own:
+        console.print("", _slopes(shares), sep="\n")
+    if own:
+        console.print(f"\n{_directions(table_model)}", markup=False)
 
 
-def _importances(model: TableModel) -> Table:
-    """Share of the AGOP on each original column, and the leading direction, largest first."""
-    share = np.asarray(model.estimator_.importances_)
-    leading = model.estimator_.leading_directions(1)[:, 0]
-    n = model.estimator_.n_effective_directions_
-    title = f"What it reads: {n} effective direction{'s' * (n != 1)}"
-    table = Table(title=title, title_justify="left", box=None)
-    table.add_column("column")
-    table.add_column("share of AGOP", justify="right")
-    table.add_column("first direction", justify="right")
-    source = np.array(model.encoder.source_)
-    names = [c for c in model.encoder.columns_ if c in model.encoder.source_]
-    rows = [(share[source == name].sum(), name) for name in names]
-    for total, name in sorted(rows, reverse=True):
-        part = leading[source == name]
-        table.add_row(Text(name), f"{100 * total:.1f} %", f"{part[np.abs(part).argmax()]:+.3f}")
+def _shares(model: TableModel) -> dict[str, float]:
+    """Of the AGOP on each original column, the largest first."""
+    share, source = np.asarray(model.estimator_.importances_), np.array(model.encoder.source_)
+    each = {name: float(share[source == name].sum()) for name in dict.fromkeys(source.tolist())}
+    return dict(sorted(each.items(), key=lambda one: -one[1]))
+
+
+def _slopes(shares: Mapping[str, float]) -> Table:
+    table = text_table(("column", "share of slope"), right=(1,), fold=(0,))
+    for name, share in shares.items():
+        table.add_row(Text(name), percent(share))
     return table
+
+
+def _directions(model: TableModel) -> str:
+    """How many there are, and the first: what adds up in it, a level of a category by itself."""
+    encoder, fitted = model.encoder, model.estimator_
+    n = fitted.n_effective_directions_
+    levels = frozenset(note.name for note in encoder.notes_ if note.kind == "category")
+    loadings = fitted.leading_directions(1)
+    bars = bars_of(fitted, loadings, encoder.feature_names_, encoder.source_, levels)
+    order = np.argsort(-np.abs(bars.weights[:, 0]), kind="stable")[:TOLD]
+    words = {True: signed, False: plain}
+    each = [f"{bars.names[i]} {words[bars.signed[i]](bars.weights[i, 0])}" for i in order]
+    return f"{count(n, 'effective direction')}; the first adds up {', '.join(each)}."
