@@ -284,7 +284,9 @@ def test_dates_as_the_only_column(capsys, tmp_path):
 @pytest.mark.parametrize("method", ["boosting", "gradient-features"])
 @pytest.mark.usefixtures("no_page")
 def test_a_saved_model_shows_what_it_loses_without_a_column(capsys, tmp_path, method):
-    out, ran = fitted(capsys, tmp_path, quantity(), "--methods", method)
+    table, out = written(quantity(), tmp_path), tmp_path / "out"
+    words = ("--methods", method, "--width", "8", "--time", "1", "--out", out)
+    ran = gradfeat(capsys, "fit", table, "--target", "y", *words)
     shown = gradfeat(capsys, "show", out).out
     said = ran.out.split("column, shuffled")[1].split("\n\n")[0]
     assert said in shown

@@ -33,6 +33,7 @@ from gradfeat.table.reading.dates import DateOrder
 from gradfeat.table.reading.declared import declared
 from gradfeat.table.run_options import RunOptions
 from gradfeat.table.steps import Steps, Told, silent
+from gradfeat.table.target_scale import Transform
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -122,6 +123,7 @@ def diagnose(
     encoding: str | None = None,
     missing: Sequence[str] = (),
     dates: DateOrder = "",
+    target_transform: Transform = "none",
     progress: Told = silent,
     deadline: Deadline | None = None,
     command: str = "",
@@ -150,6 +152,8 @@ def diagnose(
         Values that are missing ones: ``-999``, or ``height=0`` in one column.
     dates : {"", "day-first", "month-first"}
         How dates such as 3/4/2021 are read where the column does not tell.
+    target_transform : {"none", "log"}
+        Look at the logarithm of a quantity.
     progress : callable (str, float, str), optional
         Told the name of a step, the share of the work that is done, and further words.
     deadline : Deadline, optional
@@ -183,7 +187,7 @@ def diagnose(
     written = {"separator": separator, "comment": comment, "header": header, "encoding": encoding}
     missing = tuple(missing)
     options: dict[str, Any] = {"task": task, "seed": seed, "dates": dates}
-    options |= {"rare_classes": rare_classes}
+    options |= {"rare_classes": rare_classes, "target_transform": target_transform}
     words = command or asked.call(
         diagnose, target, time=time, **options, **written, missing=missing
     )

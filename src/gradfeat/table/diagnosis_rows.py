@@ -24,6 +24,7 @@ from gradfeat.table.screening import screen
 from gradfeat.table.standard_inputs import FAR, StandardInputs, standard_inputs
 from gradfeat.table.target import Target, prepare_target
 from gradfeat.table.target_reading import RareClasses, with_target_read
+from gradfeat.table.target_scale import Transform, about_tails, target_scale
 from gradfeat.table.unread import with_places
 
 #: Rows that the tests read at most, and at least.
@@ -50,6 +51,7 @@ class DiagnosisRequest:
     missing: tuple[str, ...] = ()
     dates: DateOrder = ""
     rare_classes: RareClasses = "refuse"
+    target_transform: Transform = "none"
 
 
 @dataclass(frozen=True)
@@ -104,6 +106,7 @@ def diagnosis_rows(
             f"The target {request.target!r} is known in {count(n, 'row')}, and a diagnosis needs "
             f"at least {FEWEST_ROWS} to tell a signal from chance: give more rows."
         )
+    target, tails = _on_its_scale(target, request)
     table = input_columns(frame.iloc[target.rows], [request.target])
     rows = numpy_stream(request.seed, "diagnosis rows").permutation(n)[:MOST_ROWS]
     table = table.set_axis([str(name) for name in table.columns], axis=1)
@@ -121,11 +124,22 @@ def diagnosis_rows(
     source = tuple(encoder.source_[i] for i in kept)
     notes = (
         *screened.remarks,
+        *tails,
         *_about_rows(target, len(rows)),
         *_about_cells(encoder, target, read_from or FrameTables(frame)),
         *_about_inputs(inputs, names),
     )
     return DiagnosisRows(target, encoder, source, inputs, y, notes)
+
+
+def _on_its_scale(target: Target, request: DiagnosisRequest) -> tuple[Target, list[str]]:
+    """The target as it is looked at, and what is said of its tails or its logarithm."""
+    y, name, classes = target.values.astype(np.float64), request.target, bool(target.classes)
+    scale = target_scale(request.target_transform, name, float(y.min()), classes)
+    if scale.shift is None:
+        return target, [] if classes else about_tails(name, y)
+    said = f"All that is said here is of {scale.learned_name(name)}."
+    return replace(target, values=scale.learned(y), scale=scale), [said]
 
 
 def _codes(target: Target, rows: np.ndarray, name: str) -> Tensor:

@@ -55,14 +55,19 @@ class TargetScale:
             return f
         return np.exp(np.minimum(f, LARGEST_LOG)) - self.shift
 
+    def learned_name(self, target: str) -> str:
+        """What is learned, as a formula: ``log(y)``."""
+        if self.shift is None:
+            return target
+        return f"log({target})" if self.shift == 0 else f"log({number(self.shift, 0)} + {target})"
+
     def in_words(self, target: str) -> str:
         """What is learned and predicted, in a sentence; '' where y is learned as it is."""
         if self.shift is None:
             return ""
-        what = f"log({target})" if self.shift == 0 else f"log({number(self.shift, 0)} + {target})"
         return (
-            f"Methods are fitted to {what}, and predict the median of {target!r}: their "
-            f"predictions are taken back by exp. Scores are of {target!r} itself."
+            f"Methods are fitted to {self.learned_name(target)}, and predict the median of "
+            f"{target!r}: their predictions are taken back by exp. Scores are of {target!r} itself."
         )
 
 

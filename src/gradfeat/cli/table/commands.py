@@ -107,6 +107,12 @@ Strict = Annotated[
 ]
 
 
+Transform = Annotated[
+    TransformName,
+    typer.Option(help="Learn the logarithm of the target; predictions are of the target."),
+]
+
+
 def diagnose(
     data: Annotated[
         str, typer.Argument(help="CSV, TSV (also .gz), Parquet or JSON lines; also a folder.")
@@ -133,6 +139,7 @@ def diagnose(
     quiet: Quiet = False,
     verbose: Verbose = False,
     rare_classes: RareClasses = RareName.REFUSE,
+    target_transform: Transform = TransformName.NONE,
 ) -> None:
     """Say what kind of signal a table holds: its degrees, directions, and the rows it needs."""
     deadline = Deadline.after(time)  # what is imported now takes time too
@@ -154,6 +161,7 @@ def diagnose(
         encoding=encoding,
         missing=missing or (),
         dates=dates.value if dates else "",
+        target_transform=target_transform.value,
         rare_classes=rare_classes.value,
     )
 
@@ -206,10 +214,7 @@ def fit(
         bool,
         typer.Option("--keep-identifiers", help="Learn from columns that name rows, too."),
     ] = False,
-    target_transform: Annotated[
-        TransformName,
-        typer.Option(help="Learn the logarithm of the target; predictions are of the target."),
-    ] = TransformName.NONE,
+    target_transform: Transform = TransformName.NONE,
     missing: Missing = None,
     dates: Dates = None,
     stream: Annotated[
