@@ -14,7 +14,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from gradfeat.maths.memory import available_memory, readable
-from gradfeat.rows.sources.open import PARQUET_ENDINGS, tables
+from gradfeat.rows.sources.open import ARROW_ENDINGS, EXCEL_ENDINGS, PARQUET_ENDINGS, tables
 from gradfeat.rows.sources.tables import Cells, held
 from gradfeat.rows.sources.text_options import FOUND, TextOptions
 from gradfeat.table.errors import TableError
@@ -25,7 +25,7 @@ def read_table(
     cells: Mapping[str, Cells] | None = None,
     text: TextOptions = FOUND,
 ) -> pd.DataFrame:
-    """Read CSV, TSV or other delimited text, Parquet or JSON lines; text may be gz.
+    """Read delimited text, Parquet, Feather, JSON lines or the first sheet of an Excel workbook.
 
     The separator (comma, semicolon, tab, bar or blanks), comments, whether there is a header, and
     the encoding are found from the text; fields may be quoted. Numbers with a decimal comma or
@@ -34,7 +34,8 @@ def read_table(
     Parameters
     ----------
     path : str or path
-        ``.parquet``/``.pq``, ``.jsonl``/``.ndjson``/``.json``, anything else: delimited text.
+        ``.parquet``/``.pq``, ``.feather``/``.arrow``, ``.xlsx`` (needs openpyxl),
+        ``.jsonl``/``.ndjson``/``.json``, anything else: CSV, TSV or other delimited text, also gz.
     cells : mapping of column to {"numbers", "truth values", "text"}, optional
         What cells of delimited text are read as, each by itself: the ``cells`` of a fitted
         encoder, for rows that it is to encode. Left out: a column is read as numbers where each
@@ -135,7 +136,11 @@ def _large(path: str) -> str:
     file = Path(path)
     if not file.is_file():
         return ""
-    rows, size = _parquet(file) if file.suffix.lower() in PARQUET_ENDINGS else _text(file)
+    ending = file.suffix.lower()
+    if ending in (*ARROW_ENDINGS, *EXCEL_ENDINGS):
+        rows, size = 0, ZIPPED * file.stat().st_size
+    else:
+        rows, size = _parquet(file) if ending in PARQUET_ENDINGS else _text(file)
     if rows > MOST_ROWS:
         return f"it has more than {MOST_ROWS:,} rows"
     if size > MOST_SHARE * available_memory():

@@ -115,7 +115,10 @@ Transform = Annotated[
 
 def diagnose(
     data: Annotated[
-        str, typer.Argument(help="CSV, TSV (also .gz), Parquet or JSON lines; also a folder.")
+        str,
+        typer.Argument(
+            help="CSV, TSV (also .gz), Parquet, Feather, JSON lines or .xlsx; also a folder."
+        ),
     ],
     target: Annotated[str, typer.Option(help="Column to predict.")],
     task: Annotated[TaskName, typer.Option(help="What the target is.")] = TaskName.AUTO,
@@ -170,7 +173,7 @@ def fit(
     data: Annotated[
         str,
         typer.Argument(
-            help="CSV, TSV (also .gz), Parquet or JSON lines; of the others also a folder, a "
+            help="CSV, TSV (also .gz), Parquet, Feather, JSON lines or .xlsx; also a folder, a "
             "pattern of names, or a URL such as s3://..."
         ),
     ],

@@ -115,6 +115,8 @@ class FrameTables(Tables):
         Rows of a piece at most.
     read_from : Tables, optional
         What the frames were read from, which tells how it was written.
+    said : tuple of str
+        What else is to be said of how they were read.
 
     Raises
     ------
@@ -133,8 +135,9 @@ class FrameTables(Tables):
         frames: pd.DataFrame | Sequence[pd.DataFrame],
         piece_rows: int = PIECE_ROWS,
         read_from: Tables | None = None,
+        said: tuple[str, ...] = (),
     ) -> None:
-        self.read_from = read_from
+        self.read_from, self.said = read_from, said
         match frames:
             case pd.DataFrame():
                 self.frames: Sequence[pd.DataFrame] = (frames,)
@@ -159,7 +162,7 @@ class FrameTables(Tables):
     @property
     def remarks(self) -> tuple[str, ...]:
         """Of what the frames were read from."""
-        return () if self.read_from is None else self.read_from.remarks
+        return self.said if self.read_from is None else self.read_from.remarks + self.said
 
     @property
     def text(self) -> TextOptions:
@@ -197,7 +200,7 @@ class FrameTables(Tables):
         """The same rows with these columns alone."""
         refuse_unknown(self.name, columns, self.names)
         frames = [selected(frame, columns) for frame in self.frames]
-        return FrameTables(frames, self.piece_rows, self.read_from)
+        return FrameTables(frames, self.piece_rows, self.read_from, self.said)
 
     def place(self, row: int) -> str:
         """Where the row was read, or its number."""

@@ -11,8 +11,10 @@ import torch
 
 from ..errors import SourceError
 from ..source import PIECE_ROWS
+from .arrow_file import MAGIC, ArrowFormat
 from .csv import csv_tables
 from .dask import DaskArrayRows, DaskTables
+from .excel import excel_tables
 from .files import Paths, find_files
 from .in_memory import ArrayRows, FrameTables
 from .iterator import IteratorRows, IteratorTables
@@ -25,6 +27,8 @@ from .tables import Tables
 from .text_options import FOUND, TextOptions
 
 PARQUET_ENDINGS = (".parquet", ".pq")
+ARROW_ENDINGS = (".feather", ".arrow", ".ipc")
+EXCEL_ENDINGS = (".xlsx", ".xlsm")
 JSON_ENDINGS = (".jsonl", ".ndjson", ".json")
 _PARQUET = (b"PAR1", b"PARE")
 
@@ -36,7 +40,7 @@ def tables(
     storage_options: Mapping[str, Any] | None = None,
     text: TextOptions = FOUND,
 ) -> Tables:
-    """A table by its first file: Parquet, JSON lines by their ending, or delimited text.
+    """A table by its first file: Parquet, Arrow (Feather), Excel, JSON lines, or delimited text.
 
     Text may be gz.
 
@@ -69,6 +73,10 @@ def tables(
     start = first.bytes(0, 4)
     if start in _PARQUET or first.path.lower().endswith(PARQUET_ENDINGS):
         return ParquetTables(path, columns, piece_rows, storage_options)
+    if start == MAGIC[:4] or first.path.lower().endswith(ARROW_ENDINGS):
+        return ParquetTables(path, columns, piece_rows, storage_options, ArrowFormat())
+    if first.path.lower().endswith(EXCEL_ENDINGS):
+        return excel_tables(path, columns, piece_rows, storage_options)
     if start.startswith(b"\x93NUM"):
         raise SourceError(f"'{first.name}' is a .npy file: give it to from_npy(X_path, y_path).")
     if first.path.lower().removesuffix(".gz").endswith(JSON_ENDINGS):

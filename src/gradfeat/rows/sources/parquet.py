@@ -14,7 +14,7 @@ from ..errors import SourceError
 from ..source import PIECE_ROWS, Piece
 from .column_types import as_type
 from .files import FoundFile, Paths, find_files
-from .parquet_footers import Footer, common_schema, open_parquet, read_footers
+from .parquet_footers import ColumnFormat, Footer, ParquetFormat, common_schema, read_footers
 from .tables import Tables
 from .words import checked_piece_rows, expanded_remark, first_and_more
 
@@ -29,6 +29,7 @@ class RowGroup:
     before: int
     keys: tuple[tuple[str, object], ...]
     count: tuple[str, int, int] | None
+    form: ColumnFormat
 
     @property
     def name(self) -> str:
@@ -48,10 +49,9 @@ class RowGroup:
         inside = [name for name in schema.names if name not in given]
         seen = 0
         try:
-            with open_parquet(self.file, self.rows <= most) as parquet:
-                for batch in parquet.iter_batches(most, row_groups=[self.number], columns=inside):
-                    yield _typed(batch, schema, self._given(self.before + seen, len(batch)))
-                    seen += len(batch)
+            for batch in self.form.batches(self.file, self.number, self.rows, most, inside):
+                yield _typed(batch, schema, self._given(self.before + seen, len(batch)))
+                seen += len(batch)
         except (pa.ArrowException, OSError) as error:
             raise SourceError(_damaged(self.name, str(error))) from error
         if seen != self.rows:
@@ -134,6 +134,8 @@ class ParquetTables(Tables):
         Rows of a chunk at most.
     storage_options : mapping, optional
         Given to the fsspec file system.
+    form : ColumnFormat, optional
+        Of the files; left out: Parquet.
 
     Raises
     ------
@@ -156,9 +158,11 @@ class ParquetTables(Tables):
         columns: Sequence[str] | None = None,
         piece_rows: int = PIECE_ROWS,
         storage_options: Mapping[str, Any] | None = None,
+        form: ColumnFormat | None = None,
     ) -> None:
-        self.piece_rows = checked_piece_rows(piece_rows)
-        self.footers: Sequence[Footer] = read_footers(find_files(path, storage_options))
+        self.piece_rows, self.form = checked_piece_rows(piece_rows), form or ParquetFormat()
+        files = find_files(path, storage_options)
+        self.footers: Sequence[Footer] = read_footers(files, self.form)
         self.schema = common_schema(self.footers, columns)
         if not self.rows:
             raise SourceError(f"{self.name} has no rows: give a table with at least one row.")
@@ -195,7 +199,7 @@ class ParquetTables(Tables):
     def select(self, columns: Sequence[str]) -> ParquetTables:
         """The same rows with these columns alone."""
         chosen = object.__new__(ParquetTables)
-        chosen.piece_rows, chosen.footers = self.piece_rows, self.footers
+        chosen.piece_rows, chosen.footers, chosen.form = self.piece_rows, self.footers, self.form
         chosen.schema = common_schema(self.footers, columns)
         return chosen
 
@@ -220,5 +224,6 @@ class ParquetTables(Tables):
             before = 0
             for number, rows in enumerate(footer.groups):
                 if rows:
-                    yield RowGroup(footer.file, number, rows, before, footer.keys, footer.count)
+                    keys, count = footer.keys, footer.count
+                    yield RowGroup(footer.file, number, rows, before, keys, count, self.form)
                 before += rows

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import final
 from urllib.parse import unquote
 
 import pyarrow as pa
@@ -52,6 +54,50 @@ class Footer:
     structs: tuple[str, ...] = ()
 
 
+class ColumnFormat(ABC):
+    """A format of files that hold columns in groups of rows."""
+
+    @abstractmethod
+    def opened(self, file: FoundFile) -> tuple[tuple[int, ...], pa.Schema]:
+        """Rows of each group, and the columns; a SourceError for what is not of the format."""
+
+    @abstractmethod
+    def batches(
+        self, file: FoundFile, number: int, rows: int, most: int, columns: Sequence[str]
+    ) -> Iterator[pa.RecordBatch]:
+        """One group of so many rows, at most `most` at a time."""
+
+
+@final
+@dataclass(frozen=True)
+class ParquetFormat(ColumnFormat):
+    """Parquet: a footer tells the rows of each row group."""
+
+    def opened(self, file: FoundFile) -> tuple[tuple[int, ...], pa.Schema]:
+        """Rows of each row group, and the columns.
+
+        Raises
+        ------
+        SourceError
+            For a file that is not Parquet, is cut short or damaged.
+        """
+        try:
+            parquet = pq.ParquetFile(file.path, filesystem=file.fs)
+        except (pa.ArrowException, OSError) as error:
+            raise SourceError(_what_is_wrong(file, error)) from error
+        with parquet:
+            footer, schema = parquet.metadata, parquet.schema_arrow
+            rows = tuple(footer.row_group(i).num_rows for i in range(footer.num_row_groups))
+        return rows, schema
+
+    def batches(
+        self, file: FoundFile, number: int, rows: int, most: int, columns: Sequence[str]
+    ) -> Iterator[pa.RecordBatch]:
+        """One row group, at most `most` rows at a time."""
+        with open_parquet(file, rows <= most) as parquet:
+            yield from parquet.iter_batches(most, row_groups=[number], columns=[*columns])
+
+
 def open_parquet(file: FoundFile, ahead: bool) -> pq.ParquetFile:
     """The file, opened (its footer is kept in this process); pages with checksums are checked.
 
@@ -77,7 +123,7 @@ def _metadata(file: FoundFile) -> pq.FileMetaData:
     return pq.ParquetFile(file.path, filesystem=file.fs).metadata
 
 
-def read_footers(files: Sequence[FoundFile]) -> list[Footer]:
+def read_footers(files: Sequence[FoundFile], form: ColumnFormat) -> list[Footer]:
     """The footers of all files.
 
     Raises
@@ -86,24 +132,12 @@ def read_footers(files: Sequence[FoundFile]) -> list[Footer]:
         For a file that is not Parquet, is cut short or damaged, or repeats a name.
     """
     with ThreadPoolExecutor(min(_READERS, len(files))) as threads:
-        opened = list(threads.map(_opened, files))
+        opened = list(threads.map(form.opened, files))
     partitioning = _partitioning(files)
     return [
         _footer(file, rows, schema, partitioning)
         for file, (rows, schema) in zip(files, opened, strict=True)
     ]
-
-
-def _opened(file: FoundFile) -> tuple[tuple[int, ...], pa.Schema]:
-    try:
-        parquet = pq.ParquetFile(file.path, filesystem=file.fs)
-    except (pa.ArrowException, OSError) as error:
-        raise SourceError(_what_is_wrong(file, error)) from error
-    with parquet:
-        footer, schema = parquet.metadata, parquet.schema_arrow
-        rows = tuple(footer.row_group(i).num_rows for i in range(footer.num_row_groups))
-    refuse_repeated(f"'{file.name}'", schema.names)
-    return rows, schema
 
 
 def _what_is_wrong(file: FoundFile, error: Exception) -> str:
@@ -137,6 +171,7 @@ def _partitioning(files: Sequence[FoundFile]) -> ds.Partitioning:
 def _footer(
     file: FoundFile, rows: tuple[int, ...], schema: pa.Schema, partitioning: ds.Partitioning
 ) -> Footer:
+    refuse_repeated(f"'{file.name}'", schema.names)
     given = ds.get_partition_keys(partitioning.parse(file.below))
     keys = {name: value for name, value in given.items() if name not in schema.names}
     for name in keys:

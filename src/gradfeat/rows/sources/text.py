@@ -161,7 +161,9 @@ def _refuse_others(name: str, data: bytes) -> None:
         what = "binary data"
     if what:
         raise SourceError(
-            f"'{name}' is not a table but {what}: give CSV, TSV, Parquet or JSON lines."
+            f"'{name}' is not a table but {what}: give CSV, TSV or other delimited text (also "
+            ".gz), JSON lines (.jsonl), Parquet, Feather or Arrow (.feather, .arrow), or Excel "
+            "(.xlsx)."
         )
 
 
