@@ -336,3 +336,20 @@ def encoded(encoder: TableEncoder, path: Path, at_once: int) -> np.ndarray:
     table = tables(path, piece_rows=at_once).select(encoder.columns_).read_as(encoder.cells)
     frames = (frame for piece in table.pieces() for frame in piece.read())
     return np.concatenate([encoder.transform(frame) for frame in frames])
+
+
+@pytest.mark.parametrize("piece_rows", [7, 500])
+def test_hexadecimal_codes_are_text_in_all_pieces(piece_rows):
+    """Also where a piece of the rows holds none but those that are whole numbers to Arrow."""
+    codes = [["0x12", "0x13", "0x20"][k // 40] for k in range(120)]
+    text = "x,y\n" + "".join(f"{code},{k}\n" for k, code in enumerate(codes))
+    fsspec.filesystem("memory").pipe("/reading/hex.csv", text.encode())
+    table = tables("memory://reading/hex.csv", piece_rows=piece_rows)
+    encoder = TableEncoder().fit(held(table))
+    assert encoder.feature_names_[:3] == ("x_0x12", "x_0x13", "x_0x20")
+    chunks = [c for piece in table.read_as(encoder.cells).pieces() for c in piece.read()]
+    assert [value for chunk in chunks for value in chunk["x"]] == codes
+    encoded = np.concatenate([encoder.transform(chunk) for chunk in chunks])
+    np.testing.assert_array_equal(
+        encoded, encoder.transform(pd.DataFrame({"x": codes, "y": range(120)}))
+    )
