@@ -121,7 +121,7 @@ def test_theory_is_averaged_as_the_points_are(tmp_path):
     table = table_of("shi22-emergence", p_o=[0.25, 0.5], map_neurons=0)
     axes = drawn("shi22-emergence", table, tmp_path).axes
     lines = [line for line in axes[0].lines if str(line.get_label()).startswith("theory")]
-    assert [len(np.asarray(line.get_xdata())) for line in lines] == [1, 1]
+    assert [len(np.asarray(line.get_xdata())) for line in lines] == [40, 40]
 
 
 def test_measures_after_step_2_are_there_where_it_is_the_last():

@@ -131,7 +131,7 @@ def test_neither_experiment_nor_model(capsys, folder):
     said = refused(capsys, "show", "shi22-acuracy")
     assert "does not exist" in said
     assert "did you mean 'shi22-accuracy'" in said
-    assert "is a folder" in refused(capsys, "show", str(folder))
+    assert "holds no model.gradfeat" in refused(capsys, "show", str(folder))
 
 
 def test_a_file_that_is_no_model(capsys, folder):

@@ -111,7 +111,7 @@ def test_of_several_steps_the_best_is_named_and_sentences_come_once(capsys):
     ("words", "advice"),
     [
         ("centred_relu --teacher 0,1 --alpha -1", "by less than 1 %: random features do as well"),
-        ("polynomial:0,0,1 --teacher 1,0,1 --alpha 1/3", "leave the first layer as it is"),
+        ("polynomial:0,0,1 --teacher 1,0,1 --alpha 0.45", "leave the first layer as it is"),
         ("polynomial:0,0,1 --teacher 1,0,1 --alpha 0", "(2.000)"),
         ("sine --teacher 0,1,1 --phi 0.01 --psi 0.1 --alpha 0.4", "holds more than a linear"),
     ],

@@ -294,13 +294,13 @@ def test_case_21_training_rows_in_batches(model: Any) -> None:
 SCRIPT = """
 import random
 import numpy as np
-import gradfeat
+import gradfeat.estimators
 state = random.getstate()
 X = np.random.default_rng(0).standard_normal((20, 2))
 y = (X[:, 0] > 0).astype(int)
-for name in gradfeat.__all__:
-    if name[0].isupper():
-        getattr(gradfeat, name)().fit(X, y)
+for name in gradfeat.estimators.__all__:
+    if name.endswith(("Regressor", "Classifier", "Transformer")):
+        getattr(gradfeat.estimators, name)().fit(X, y)
 if random.getstate() != state:
     raise SystemExit("Python's own generator was used")
 """

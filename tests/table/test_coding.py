@@ -11,11 +11,12 @@ import pytest
 import torch
 
 from gradfeat.maths.blocks import Block
+from gradfeat.maths.deadline import Deadline
 from gradfeat.rows.errors import SourceError
 from gradfeat.rows.in_process import InProcess, Threads
 from gradfeat.rows.rows import Rows
 from gradfeat.table.coding import EncodedRows
-from gradfeat.table.fitting import situation
+from gradfeat.table.fitting import MethodTime, situation
 from gradfeat.table.methods import MethodInput
 from gradfeat.table.prepared import Prepared
 from gradfeat.table.request import Request, chosen_methods
@@ -37,7 +38,8 @@ def blocks(source: EncodedRows) -> list[Block]:
 
 
 def made(found: Prepared, width: int) -> MethodInput:
-    return situation(found, Request("t", "y", width=width), 5.0, found.n_train, found.y_train)
+    time_ = MethodTime(Deadline.after(5.0), 5.0)
+    return situation(found, Request("t", "y", width=width), time_, found.n_train, found.y_train)
 
 
 def in_order(X: np.ndarray, y: np.ndarray) -> np.ndarray:
