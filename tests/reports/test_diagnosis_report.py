@@ -113,3 +113,11 @@ def test_informative_is_exponent_one_or_two():
     assert bikes().informative
     assert not DIAGNOSES["cubic"].informative
     assert not DIAGNOSES["noise"].informative
+
+
+def test_remarks_stand_before_the_answer_and_notes_behind_it():
+    found = bikes()
+    (remark,), (note, *_) = found.remarks, found.notes
+    for text in (" ".join(printed("bikes").split()), page_of("bikes").text):
+        parts = [pages.squeezed(part) for part in (remark, answer(found), note)]
+        assert sorted(parts, key=text.index) == parts

@@ -80,7 +80,7 @@ class Diagnosis(PageOf):
     @property
     def remarks(self) -> tuple[str, ...]:
         """What was done to the rows, and what was left out."""
-        return self.results.notes
+        return (*self.results.remarks, *self.results.notes)
 
     def save(self, folder: str | os.PathLike[str]) -> Path:
         """Write page and numbers to a folder, both of them or none.

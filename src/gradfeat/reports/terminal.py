@@ -74,7 +74,7 @@ def _compared(report: FitReport) -> list[RenderableType]:
 
 
 def diagnosis_text(found: DiagnosisReport) -> RenderableType:
-    """What was read, remarks, the answer; shares, degrees, sample sizes; what follows.
+    """What was read, remarks, the answer; shares, degrees, sample sizes; what follows, notes.
 
     Nothing is printed: pass the result to a `rich.console.Console`. It fits 80 columns.
 
@@ -92,10 +92,11 @@ def diagnosis_text(found: DiagnosisReport) -> RenderableType:
         tables.append(_diagnosis_table(_SIZES, size_rows(found)))
     return Group(
         Text(diagnosis_words.rows_sentence(found)),
-        *(Text(f"\n{note}", style="yellow") for note in found.notes),
+        *(Text(f"\n{note}", style="yellow") for note in found.remarks),
         Text(f"\n{diagnosis_words.answer(found)}", style="bold"),
         *(part for table in tables for part in (Text(""), table)),
         Text(f"\n{diagnosis_words.advice(found)}"),
+        *(Text(f"\n{note}", style="dim") for note in found.notes),
     )
 
 

@@ -151,6 +151,7 @@ def diagnose(
         versions=_versions(),
         command=request.command,
         seconds=steps.seconds,
+        remarks=table.remarks,
         notes=(*table.notes, *_about_shares(shares.rows, len(Z))),
     )
 

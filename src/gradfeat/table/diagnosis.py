@@ -124,6 +124,7 @@ class DiagnosisReport:
     command: str
     seconds: float
     notes: tuple[str, ...] = field(default=())
+    remarks: tuple[str, ...] = field(default=())
 
     @property
     def informative(self) -> bool:

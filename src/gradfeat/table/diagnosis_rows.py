@@ -67,8 +67,10 @@ class DiagnosisRows:
     inputs : StandardInputs
     y : Tensor (n, c)
         The target, or 0/1 codes of classes (one column for two classes).
+    remarks : tuple of str
+        What to know of the columns before anything that is found, in sentences.
     notes : tuple of str
-        What was done to the rows, in sentences.
+        What was done to the rows.
     """
 
     target: Target
@@ -76,6 +78,7 @@ class DiagnosisRows:
     source: tuple[str, ...]
     inputs: StandardInputs
     y: Tensor
+    remarks: tuple[str, ...]
     notes: tuple[str, ...]
 
 
@@ -122,14 +125,10 @@ def diagnosis_rows(
     kept = np.flatnonzero(varies)
     names = [encoder.feature_names_[i] for i in kept]
     source = tuple(encoder.source_[i] for i in kept)
-    notes = (
-        *screened.remarks,
-        *tails,
-        *_about_rows(target, len(rows)),
-        *_about_cells(encoder, target, read_from or FrameTables(frame)),
-        *_about_inputs(inputs, names),
-    )
-    return DiagnosisRows(target, encoder, source, inputs, y, notes)
+    cells = _about_cells(encoder, target, read_from or FrameTables(frame))
+    remarks = (*([target.note] if target.note else []), *cells, *screened.remarks, *tails)
+    notes = (*_about_rows(target, len(rows)), *_about_inputs(inputs, names))
+    return DiagnosisRows(target, encoder, source, inputs, y, remarks, notes)
 
 
 def _on_its_scale(target: Target, request: DiagnosisRequest) -> tuple[Target, list[str]]:
@@ -159,7 +158,7 @@ def _codes(target: Target, rows: np.ndarray, name: str) -> Tensor:
 
 
 def _about_rows(target: Target, rows: int) -> list[str]:
-    said = [target.note] if target.note else []
+    said: list[str] = []
     if rows < len(target.values):
         said.append(f"The tests read {rows:,} of the {len(target.values):,} rows, drawn at random.")
     if len(target.classes) > MOST_CODES:
