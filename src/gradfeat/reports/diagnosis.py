@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gradfeat.drawing.numbers import number
+from gradfeat.drawing.numbers import count, number
 from gradfeat.figures.bars import loadings_figure
 from gradfeat.figures.scores import span
 from gradfeat.figures.signal import DEGREE_NAMES, curvature_figure, degrees_figure
@@ -30,6 +30,15 @@ def render_diagnosis(found: DiagnosisReport) -> str:
         HTML; write it as UTF-8.
     """
     return page("diagnosis.html.j2", contents(found))
+
+
+def rows_sentence(found: DiagnosisReport) -> str:
+    """``t.csv: 721 rows with a target, all of them tested, in 23 whitened inputs.``"""
+    tested = "all" if found.n_tested == found.n_rows else f"{found.n_tested:,}"
+    return (
+        f"{found.data}: {count(found.n_rows, 'row')} with a target, {tested} of them tested, in "
+        f"{count(found.n_inputs, 'whitened input')}."
+    )
 
 
 def contents(found: DiagnosisReport) -> dict[str, object]:

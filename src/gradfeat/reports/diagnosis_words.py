@@ -12,15 +12,6 @@ from gradfeat.table.diagnosis import DiagnosisReport, FoundDirections, Share
 NAMED_FROM = 0.3
 
 
-def rows_sentence(found: DiagnosisReport) -> str:
-    """``t.csv: 721 rows with a target, all of them tested, in 23 whitened inputs.``"""
-    tested = "all" if found.n_tested == found.n_rows else f"{found.n_tested:,}"
-    return (
-        f"{found.data}: {count(found.n_rows, 'row')} with a target, {tested} of them tested, in "
-        f"{count(found.n_inputs, 'whitened input')}."
-    )
-
-
 def signal_sentence(found: DiagnosisReport) -> str:
     """Is there a signal, and where does it start?"""
     if found.exponent is None:

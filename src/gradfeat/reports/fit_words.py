@@ -7,7 +7,6 @@ from gradfeat.figures.first_step import DIRECTIONS, asked, named_columns
 from gradfeat.figures.losses import together, told_losses
 from gradfeat.figures.scores import best_method, first_score, label_of, marked, ranked, span, tied
 from gradfeat.table.results import (
-    Answer,
     FirstStep,
     FitReport,
     Importances,
@@ -17,13 +16,6 @@ from gradfeat.table.results import (
 
 #: Directions of a first step that are described, and that get a figure of their own.
 TOLD = 3
-#: The verdict as a heading.
-ANSWERS: dict[Answer, str] = {
-    "yes": "Yes",
-    "no": "No",
-    "same": "No practical difference",
-    "unclear": "Unclear",
-}
 #: Share of a direction (of its squared weights) that its named columns have where it is theirs.
 HALF = 0.5
 

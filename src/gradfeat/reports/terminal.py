@@ -14,7 +14,7 @@ from gradfeat.drawing.text_tables import text_table
 from gradfeat.figures.losses import loss_rows
 from gradfeat.figures.scores import failed, fewer, marked, ranked, score_names, span
 from gradfeat.reports import diagnosis_words, fit_words
-from gradfeat.reports.diagnosis import degree_rows, share_rows, size_rows
+from gradfeat.reports.diagnosis import degree_rows, rows_sentence, share_rows, size_rows
 from gradfeat.reports.fit import shares_of_slope
 from gradfeat.table.diagnosis import DiagnosisReport
 from gradfeat.table.notes import unread_sentence
@@ -91,7 +91,7 @@ def diagnosis_text(found: DiagnosisReport) -> RenderableType:
     if found.sample_sizes:
         tables.append(_diagnosis_table(_SIZES, size_rows(found)))
     return Group(
-        Text(diagnosis_words.rows_sentence(found)),
+        Text(rows_sentence(found)),
         *(Text(f"\n{note}", style="yellow") for note in found.remarks),
         Text(f"\n{diagnosis_words.answer(found)}", style="bold"),
         *(part for table in tables for part in (Text(""), table)),
