@@ -69,7 +69,7 @@ def fitted(capsys, tmp_path, frame: pd.DataFrame, *options: object) -> tuple[Pat
 
 
 def run_program(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "gradfeat.cli", *words]
+    command = [sys.executable, "-m", "gradfeat", *words]
     return subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
 
 

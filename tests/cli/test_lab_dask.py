@@ -37,7 +37,7 @@ def test_a_cluster_gives_the_numbers_of_one_process(capsys, folder):
 def test_ctrl_c_keeps_what_is_finished_and_says_so(folder):
     words = ["run", grows(folder, SLOW), "--seeds", "40", "--no-figure", "--dask", "local"]
     process = subprocess.Popen(
-        [sys.executable, "-m", "gradfeat.cli", *words, "--jobs", "2"],
+        [sys.executable, "-m", "gradfeat", *words, "--jobs", "2"],
         cwd=folder,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,

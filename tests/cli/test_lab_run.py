@@ -137,7 +137,7 @@ def test_nowhere_to_print_to(folder):
     name = grows(folder)
     with open("/dev/full", "w") as full:
         done = subprocess.run(
-            [sys.executable, "-m", "gradfeat.cli", "run", name],
+            [sys.executable, "-m", "gradfeat", "run", name],
             cwd=folder,
             stdout=full,
             stderr=subprocess.PIPE,
@@ -215,7 +215,7 @@ def test_a_name_that_is_none(capsys, folder):
 def test_ctrl_c_keeps_what_is_finished_and_says_so(folder, jobs):
     slow = GROWS.replace("    if n == 9", HELD)
     name = grows(folder, slow)
-    words = [sys.executable, "-m", "gradfeat.cli", "run", name, "--seeds", "40", "--no-figure"]
+    words = [sys.executable, "-m", "gradfeat", "run", name, "--seeds", "40", "--no-figure"]
     process = subprocess.Popen(
         [*words, "--jobs", jobs],
         cwd=folder,

@@ -22,7 +22,7 @@ class Room(NamedTuple):
 HOUSE: Final = Room(72_300, 467)
 
 ROOMS: Final = {
-    "": Room(80, 1),
+    "": Room(90, 2),
     "catalogue": Room(8_960, 41),
     "cli": Room(3_900, 36),
     "diagnostics": Room(1_480, 10),

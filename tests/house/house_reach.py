@@ -16,7 +16,7 @@ from house_tree import ROOT, Module, imports, modules
 
 #: Where people come in: the program, what packages list in `__all__`, experiments, and files that
 #: tools call by their place.
-PROGRAM: Final = ("gradfeat.cli:main", "gradfeat.cli.__main__:")
+PROGRAM: Final = ("gradfeat.cli:main", "gradfeat.__main__:")
 EXPERIMENT: Final = "EXPERIMENT"
 
 #: Files for those who write Python, and what they give that no command or experiment uses.

@@ -1,4 +1,4 @@
-"""`python -m gradfeat.cli`."""
+"""`python -m gradfeat`."""
 
 from gradfeat.cli.app import main
 
