@@ -129,9 +129,10 @@ def test_a_damaged_file_is_named_before_anything_is_fitted(capsys, tmp_path):
     assert not (tmp_path / "out" / "report.html").exists()
 
 
-def test_a_column_that_is_text_in_one_file_is_named(capsys, tmp_path):
+def test_a_column_that_holds_dates_in_one_file_and_numbers_in_others_is_named(capsys, tmp_path):
     folder = folder_of(quantity(240), tmp_path / "rows")
-    pd.read_parquet(folder / "1.parquet").assign(a="text").to_parquet(folder / "1.parquet")
+    dates = pd.Timestamp("2024-01-01")
+    pd.read_parquet(folder / "1.parquet").assign(a=dates).to_parquet(folder / "1.parquet")
     ran = fit(capsys, folder, tmp_path / "out")
     assert ran.code == 2
     assert "1.parquet" in ran.err

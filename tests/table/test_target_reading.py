@@ -97,8 +97,8 @@ def test_a_diagnosis_reads_the_target_as_a_fit_does():
     request = DiagnosisRequest("t", "y")
     found = diagnosis_rows(pd.DataFrame({"x": X, "z": Z, "y": cells}), request)
     assert found.target.task == "regression"
-    assert "5 rows left out" in found.notes[0]
-    assert "without a target" not in found.notes[0]
+    assert "5 rows left out" in found.remarks[0]
+    assert "without a target" not in " ".join([*found.remarks, *found.notes])
 
 
 def test_a_diagnosis_names_the_line_of_a_target_that_is_none(tmp_path):
