@@ -24,7 +24,7 @@ ROUNDING = 1e-9
 def no_page(monkeypatch):
     """Leave out the figures, which take most of the time of a small fit."""
     monkeypatch.setattr(
-        "gradfeat.interface.compare.render", lambda report: "".join(report.warnings)
+        "gradfeat.interface.compare.render", lambda report: "".join([*report.remarks, *report.warnings])
     )
 
 
@@ -149,6 +149,7 @@ def test_missing_targets_are_dropped_or_refused_as_asked(capsys, tmp_path, words
     assert (ran.code, results(tmp_path / "out")["n_rows"]) == (0, 210)
     page = (tmp_path / "out" / "report.html").read_text()
     assert "30 rows without a target left out" in page
+    assert "30 rows without a target left out" in " ".join(ran.out.split())
     ran = fit(capsys, table, tmp_path / "out", *words, "--missing-target", "refuse")
     assert ran.code == 2
     assert "missing in 30 of 240 rows" in ran.err

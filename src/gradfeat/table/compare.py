@@ -205,6 +205,7 @@ def fit_report(
         importances=column_losses(found.best, table, groups, read, shuffling, request.seed),
         groups=groups,
         remarks=(
+            *([table.target.note] if table.target.note else []),
             *table.remarks,
             *(note.remark for note in table.encoder.notes_ if note.remark),
             *about_groups(groups),
@@ -249,7 +250,7 @@ def _read(leader: Fitted, table: Prepared, seed: int) -> Directions | None:
 
 
 def _remarks(table: Prepared, fits: Sequence[Fitted]) -> tuple[str, ...]:
-    remarks = [table.target.note] if table.target.note else []
+    remarks: list[str] = []
     for fit in fits:
         n, rows = table.n_train, fit.result.rows_used
         if rows < n and not fit.result.error:
