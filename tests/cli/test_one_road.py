@@ -27,7 +27,8 @@ AFTER_STEPS = 1e-6
 def no_page(monkeypatch):
     """Leave out the figures, which take most of the time of a small fit."""
     monkeypatch.setattr(
-        "gradfeat.interface.compare.render", lambda report: "".join([*report.remarks, *report.warnings])
+        "gradfeat.interface.compare.render",
+        lambda report: "".join([*report.remarks, *report.warnings]),
     )
 
 

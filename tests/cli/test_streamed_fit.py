@@ -24,7 +24,8 @@ ROUNDING = 1e-9
 def no_page(monkeypatch):
     """Leave out the figures, which take most of the time of a small fit."""
     monkeypatch.setattr(
-        "gradfeat.interface.compare.render", lambda report: "".join([*report.remarks, *report.warnings])
+        "gradfeat.interface.compare.render",
+        lambda report: "".join([*report.remarks, *report.warnings]),
     )
 
 
