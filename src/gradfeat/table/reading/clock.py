@@ -11,7 +11,6 @@ import pandas as pd
 from numpy.typing import NDArray
 from pandas.api import types
 
-from gradfeat.rows.sources.tables import Cells
 from gradfeat.table.reading.cells import as_text
 from gradfeat.table.reading.date_cells import duration, time_of_day
 from gradfeat.table.reading.dates import on_circle
@@ -21,6 +20,7 @@ from gradfeat.table.reading.plan import (
     EncodedColumn,
     Floats,
     Kind,
+    UnambiguousText,
     by_distinct,
     unread_cells,
     with_gaps,
@@ -31,7 +31,7 @@ _DAY = 86_400.0
 
 @final
 @dataclass(frozen=True)
-class ClockPlan(ColumnPlan):
+class ClockPlan(UnambiguousText):
     """Times of day such as 13:08 or 1:08 PM: seconds since midnight, and the hour on a circle."""
 
     @property
@@ -39,16 +39,8 @@ class ClockPlan(ColumnPlan):
         return "time of day"
 
     @property
-    def cells(self) -> Cells:
-        return "text"
-
-    @property
     def ordered(self) -> bool:
         return True
-
-    @property
-    def assumption(self) -> str:
-        return ""
 
     def encode(self, column: pd.Series) -> EncodedColumn:
         seconds = by_distinct(as_text(column), _times_of_day)
@@ -64,7 +56,7 @@ class ClockPlan(ColumnPlan):
 
 @final
 @dataclass(frozen=True)
-class DurationPlan(ColumnPlan):
+class DurationPlan(UnambiguousText):
     """Durations, stored or written such as ``1 days 02:00:00``, ``36:15:00`` or ``PT1H30M``."""
 
     @property
@@ -72,16 +64,8 @@ class DurationPlan(ColumnPlan):
         return "duration"
 
     @property
-    def cells(self) -> Cells:
-        return "text"
-
-    @property
     def ordered(self) -> bool:
         return True
-
-    @property
-    def assumption(self) -> str:
-        return ""
 
     def encode(self, column: pd.Series) -> EncodedColumn:
         if types.is_timedelta64_dtype(column.dtype):

@@ -11,7 +11,6 @@ import pandas as pd
 from numpy.typing import NDArray
 from skrub import MinHashEncoder
 
-from gradfeat.rows.sources.tables import Cells
 from gradfeat.table.reading.cells import as_text
 from gradfeat.table.reading.plan import (
     MISSING,
@@ -19,6 +18,7 @@ from gradfeat.table.reading.plan import (
     EncodedColumn,
     Floats,
     Kind,
+    UnambiguousText,
     by_distinct,
     unread_cells,
     with_gaps,
@@ -73,7 +73,7 @@ def codes_of(
 
 @final
 @dataclass(frozen=True)
-class TwoLevels(ColumnPlan):
+class TwoLevels(UnambiguousText):
     """Two levels: the second reads as 1. Of truth values 0 and 1 are levels too."""
 
     levels: tuple[str, ...] = TRUTH
@@ -83,16 +83,8 @@ class TwoLevels(ColumnPlan):
         return "yes/no"
 
     @property
-    def cells(self) -> Cells:
-        return "text"
-
-    @property
     def ordered(self) -> bool:
         return False
-
-    @property
-    def assumption(self) -> str:
-        return ""
 
     def encode(self, column: pd.Series) -> EncodedColumn:
         text = as_text(column)
@@ -111,7 +103,7 @@ _FOLDED = ("false", "true")
 
 @final
 @dataclass(frozen=True)
-class Levels(ColumnPlan):
+class Levels(UnambiguousText):
     """A few levels, with a column of 0 and 1 each; all of them 0 for what is none."""
 
     levels: tuple[str, ...]
@@ -121,16 +113,8 @@ class Levels(ColumnPlan):
         return "category"
 
     @property
-    def cells(self) -> Cells:
-        return "text"
-
-    @property
     def ordered(self) -> bool:
         return False
-
-    @property
-    def assumption(self) -> str:
-        return ""
 
     def encode(self, column: pd.Series) -> EncodedColumn:
         text = as_text(column)
@@ -147,7 +131,7 @@ class Levels(ColumnPlan):
 
 @final
 @dataclass(frozen=True)
-class Text(ColumnPlan):
+class Text(UnambiguousText):
     """Any text, as 8 min-hash numbers: similar texts have similar ones."""
 
     hint: str = ""
@@ -157,16 +141,8 @@ class Text(ColumnPlan):
         return "text"
 
     @property
-    def cells(self) -> Cells:
-        return "text"
-
-    @property
     def ordered(self) -> bool:
         return False
-
-    @property
-    def assumption(self) -> str:
-        return ""
 
     def encode(self, column: pd.Series) -> EncodedColumn:
         values = by_distinct(as_text(column), _hashed)

@@ -78,6 +78,18 @@ class ColumnPlan(ABC):
         """What was done to the column, in words, where it has the encoded `parts`."""
 
 
+class UnambiguousText(ColumnPlan, ABC):
+    """Plans that read every cell from its text, and have nothing to assume."""
+
+    @property
+    def cells(self) -> Cells:
+        return "text"
+
+    @property
+    def assumption(self) -> str:
+        return ""
+
+
 def by_distinct(
     text: pd.Series, read: Callable[[NDArray[np.object_]], Floats]
 ) -> NDArray[np.float64]:
