@@ -264,18 +264,33 @@ def compare(
         "missing": tuple(missing),
         "dates": dates,
     }
-    further = {"time": time, "methods": methods, "ignore": ignore, "stream": stream, "jobs": jobs}
-    written = {
-        "rare_classes": rare_classes,
-        "separator": separator,
-        "comment": comment,
-        "header": header,
-        "encoding": encoding,
-    }
-    words = command or asked.call(compare, target, **options, **further, dask=dask, **written)
-    options |= {"methods": names, "seconds": time, "ignore": tuple(ignore), "command": words}
-    options |= {"text": text, "rare_classes": rare_classes}
-    request = Request(asked.name, target, **options)
+    words = command or asked.call(
+        compare,
+        target,
+        **options,
+        time=time,
+        methods=methods,
+        ignore=ignore,
+        stream=stream,
+        jobs=jobs,
+        dask=dask,
+        rare_classes=rare_classes,
+        separator=separator,
+        comment=comment,
+        header=header,
+        encoding=encoding,
+    )
+    request = Request(
+        asked.name,
+        target,
+        **options,
+        methods=names,
+        seconds=time,
+        ignore=tuple(ignore),
+        command=words,
+        text=text,
+        rare_classes=rare_classes,
+    )
     found = _compared(asked, request, run, steps)
     return Comparison(found.report, found.best, found.learner, run.checkpoint)
 

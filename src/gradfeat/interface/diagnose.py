@@ -184,12 +184,24 @@ def diagnose(
     text = replace(text, wanted=(target,), verbatim=(target,))
     rows, _ = asked.open(RunOptions(stream=False), text)
     steps.begin("Reading", 0.0, asked.in_words(rows, target, ""))
-    written = {"separator": separator, "comment": comment, "header": header, "encoding": encoding}
+    options: dict[str, Any] = {
+        "task": task,
+        "seed": seed,
+        "dates": dates,
+        "rare_classes": rare_classes,
+        "target_transform": target_transform,
+    }
     missing = tuple(missing)
-    options: dict[str, Any] = {"task": task, "seed": seed, "dates": dates}
-    options |= {"rare_classes": rare_classes, "target_transform": target_transform}
     words = command or asked.call(
-        diagnose, target, time=time, **options, **written, missing=missing
+        diagnose,
+        target,
+        time=time,
+        **options,
+        separator=separator,
+        comment=comment,
+        header=header,
+        encoding=encoding,
+        missing=missing,
     )
     request = DiagnosisRequest(asked.name, target, command=words, missing=missing, **options)
     frame = held(declared(rows, missing))
