@@ -6,9 +6,8 @@ import pytest
 import torch
 
 from gradfeat.maths.blocks import Block, collect
-from gradfeat.maths.gram_ridge import gram_ridge, solve_gram
+from gradfeat.maths.gram_ridge import LeaveOneOut, gram_ridge, solve_gram
 from gradfeat.maths.ridge import ridge_path
-from gradfeat.maths.statistics.leave_one_out import LeaveOneOut
 from gradfeat.maths.statistics.moments import Moments
 
 G = torch.Generator().manual_seed(1)

@@ -216,20 +216,10 @@ class Erf(Activation):
 @final
 @dataclass(frozen=True)
 class Polynomial(Activation):
-    """sigma(z) = p_0 + p_1 z + p_2 z^2 + ...
-
-    Attributes
-    ----------
-    coefficients : tuple of float
-        p_0, p_1, ... in the power basis, low to high: at least one, all finite.
-
-    Raises
-    ------
-    ValueError
-        If the coefficients are none or not finite.
-    """
+    """sigma(z) = p_0 + p_1 z + p_2 z^2 + ..."""
 
     name: ClassVar[str] = "polynomial"
+    #: p_0, p_1, ... in the power basis, low to high: at least one, all finite.
     coefficients: tuple[float, ...]
 
     def __post_init__(self) -> None:
@@ -266,22 +256,6 @@ class Polynomial(Activation):
 class UserActivation(Activation):
     """sigma = any elementwise torch function.
 
-    Attributes
-    ----------
-    function : callable
-        Tensor to tensor of the same shape and dtype; it is also called on float64 CPU tensors.
-    breakpoints : tuple of float
-        Where the function or its derivative jumps.
-    slope : callable or None
-        The derivative; None differentiates automatically (a kink has the value torch gives it).
-    arrays : (callable, callable) or None
-        The same function and derivative of float64 arrays, which theory reads without torch.
-
-    Raises
-    ------
-    ValueError
-        If a breakpoint is not finite, the function changes shape or dtype, or `spec` is called.
-
     Examples
     --------
     >>> import torch
@@ -290,9 +264,12 @@ class UserActivation(Activation):
     """
 
     name: ClassVar[str] = "user"
+    #: Tensor to tensor of the same shape and dtype; it is also called on float64 CPU tensors.
     function: Callable[[Tensor], Tensor]
-    breakpoints: tuple[float, ...] = ()
+    breakpoints: tuple[float, ...] = ()  # where the function or its derivative jumps
+    #: The derivative; None differentiates automatically (a kink has the value torch gives it).
     slope: Callable[[Tensor], Tensor] | None = None
+    #: The same function and derivative of float64 arrays, which theory reads without torch.
     arrays: tuple[hermite.RealFunction, hermite.RealFunction] | None = None
 
     def __post_init__(self) -> None:
@@ -325,11 +302,6 @@ class UserActivation(Activation):
 def activation(spec: str | Activation) -> Activation:
     """The activation of that name; an `Activation` is returned as it is.
 
-    Raises
-    ------
-    ValueError
-        If the name is unknown.
-
     Examples
     --------
     >>> activation("relu")
@@ -355,11 +327,6 @@ def activation(spec: str | Activation) -> Activation:
 
 def activation_from_spec(spec: dict[str, Any]) -> Activation:
     """The activation whose `spec` this is.
-
-    Raises
-    ------
-    ValueError
-        If the dict describes no activation of this version.
 
     Examples
     --------

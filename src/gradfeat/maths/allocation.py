@@ -13,11 +13,6 @@ def unwritten(n: int, m: int, like: Tensor) -> Float[Tensor, "n m"]:
 
     On a CPU NumPy allocates it: it asks the system for huge pages, without which the first write of
     a large matrix costs as much as its exponentials.
-
-    Examples
-    --------
-    >>> unwritten(2, 3, torch.zeros(1).double()).shape
-    torch.Size([2, 3])
     """
     if like.device.type != "cpu":
         return like.new_empty(n, m)
@@ -25,18 +20,9 @@ def unwritten(n: int, m: int, like: Tensor) -> Float[Tensor, "n m"]:
 
 
 class Arena:
-    """Room for many small matrices, taken from few large parts of memory.
+    """Room for copies of many small matrices, taken from few parts of memory of `entries` numbers.
 
-    Parameters
-    ----------
-    entries : int
-        Numbers in a part; a larger matrix gets a part of its own.
-
-    Examples
-    --------
-    >>> arena = Arena(100)
-    >>> arena.keep(torch.ones(2, 2)).tolist()
-    [[1.0, 1.0], [1.0, 1.0]]
+    A larger matrix gets a part of its own.
     """
 
     def __init__(self, entries: int = 2**24) -> None:
@@ -44,7 +30,6 @@ class Arena:
         self._part = torch.empty(0)
 
     def keep(self, A: Float[Tensor, "n m"]) -> Float[Tensor, "n m"]:
-        """A copy of A in the arena."""
         size = A.numel()
         if size > len(self._part) or self._part.dtype != A.dtype:
             self._part = unwritten(1, max(size, self._entries), A)[0]

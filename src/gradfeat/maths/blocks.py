@@ -29,24 +29,11 @@ class Block:
 
     @property
     def none(self) -> Block:
-        """No row of it: the widths, types and device alone.
-
-        Examples
-        --------
-        >>> Block(torch.ones(5, 2), torch.ones(5, 1), torch.ones(5)).none.X.shape
-        torch.Size([0, 2])
-        """
+        """No row of it: the widths, types and device alone."""
         return Block(self.X[:0], self.y[:0], self.w[:0])
 
     def chunks(self, bytes_per_row: int, limit: int = CHUNK_BYTES) -> Iterator[Block]:
-        """The block in pieces of rows, each within `limit` bytes of scratch (at least one row).
-
-        Examples
-        --------
-        >>> rows = Block(torch.ones(5, 2), torch.ones(5, 1), torch.ones(5))
-        >>> [len(chunk.X) for chunk in rows.chunks(8, 16)]
-        [2, 2, 1]
-        """
+        """The block in pieces of rows, each within `limit` bytes of scratch (at least one row)."""
         step = max(1, limit // max(1, bytes_per_row))
         for start in range(0, len(self.X), step):
             rows = slice(start, start + step)
@@ -96,11 +83,6 @@ class Statistic(ABC, Generic[Chunk, State, Result_co]):
 def collect(statistic: Statistic[Chunk, State, Result_co], blocks: Iterable[Chunk]) -> Result_co:
     """The statistic of all blocks, here and now.
 
-    Raises
-    ------
-    ValueError
-        When there is no block.
-
     Examples
     --------
     >>> from gradfeat.maths.statistics.moments import Moments
@@ -117,11 +99,5 @@ def collect(statistic: Statistic[Chunk, State, Result_co], blocks: Iterable[Chun
 
 
 def accumulator(*shape: int, like: Tensor) -> Tensor:
-    """Zeros to add to: float64, on the device of `like`.
-
-    Examples
-    --------
-    >>> accumulator(2, like=torch.ones(1)).tolist()
-    [0.0, 0.0]
-    """
+    """Zeros to add to: float64, on the device of `like`."""
     return torch.zeros(shape, dtype=torch.float64, device=like.device)

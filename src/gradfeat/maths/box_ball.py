@@ -15,11 +15,6 @@ def project(v: Float[Tensor, " r"], B1: float, B2: float) -> Float[Tensor, " r"]
     |clip(t v)|_2 grows with t; between the points B1 / |v|_j, found by sorting, its square is
     k B1^2 + t^2 S with k entries at the bound, so t has a closed form. Bounds may be infinite.
 
-    Raises
-    ------
-    ValueError
-        When a bound is not positive.
-
     Source: optimality conditions, (1 + lam) a = v on entries inside the box, lam >= 0.
 
     Examples
@@ -38,17 +33,6 @@ def support(v: Float[Tensor, " r"], B1: float, B2: float) -> float:
 
     The maximiser is clip(t v, -B1, B1) with |a|_2 = B2, or the corner B1 sign(v) where that is in
     the ball.
-
-    Raises
-    ------
-    ValueError
-        When a bound is not positive.
-
-    Examples
-    --------
-    >>> v = torch.tensor([3.0, -4.0])
-    >>> support(v, float("inf"), 2.0), support(v, 2.0, float("inf")), support(v, 1.0, 1.25)
-    (10.0, 14.0, 6.25)
     """
     check_bounds(B1, B2)
     if not bool(v.any()):

@@ -14,25 +14,10 @@ from typing import final
 @final
 @dataclass(frozen=True)
 class Deadline:
-    """A moment by a clock that never goes back.
+    """A moment by a clock that never goes back."""
 
-    Attributes
-    ----------
-    end : float
-        The moment, in seconds of the clock; infinite: never.
-    clock : callable () -> float
-        Tells the seconds; tests give their own.
-
-    Examples
-    --------
-    >>> now = iter([0.0, 4.0, 10.0])
-    >>> deadline = Deadline.after(10.0, lambda: next(now))
-    >>> deadline.left, deadline.passed
-    (6.0, True)
-    """
-
-    end: float
-    clock: Callable[[], float] = time.monotonic
+    end: float  # the moment, in seconds of the clock; infinite: never
+    clock: Callable[[], float] = time.monotonic  # tells the seconds; tests give their own
 
     @classmethod
     def after(cls, seconds: float, clock: Callable[[], float] = time.monotonic) -> Deadline:
@@ -77,16 +62,6 @@ def within(deadline: Deadline, told: Callable[[str], None] | None = None) -> Ite
     """Within the block, what can stop early does so at the deadline, and tells how far it is.
 
     For callers with a time budget; without it the result of a search depends on the data only.
-
-    Examples
-    --------
-    >>> with within(Deadline.after(0.0), print):
-    ...     tell("half of it")
-    ...     deadline_passed()
-    half of it
-    True
-    >>> deadline_passed()
-    False
     """
     token = _watch.set(_WithinTime(deadline, told or _watch.get().told))
     try:

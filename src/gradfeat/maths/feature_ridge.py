@@ -15,19 +15,13 @@ from .gram import smaller_gram
 
 @dataclass(frozen=True, eq=False)
 class RidgeFit:
-    """A minimiser of (1/n) |y - F a - U b|^2 + lam |a|^2, with what it leaves of the targets.
+    """A minimiser of (1/n) |y - F a - U b|^2 + lam |a|^2, with what it leaves of the targets."""
 
-    Attributes
-    ----------
-    a, b : Tensor (m, c), (l, c)
-        Coefficients of the features, and of the columns without penalty (l = 0 where there are
-        none).
-    loss, error : Tensor (c,)
-        The minimum, ridge term included, and the mean squared error alone.
-    """
-
+    #: Coefficients of the features, and of the columns without penalty (l = 0 where there are
+    #: none).
     a: Float[Tensor, "m c"]
     b: Float[Tensor, "l c"]
+    #: The minimum, ridge term included, and the mean squared error alone.
     loss: Float[Tensor, " c"]
     error: Float[Tensor, " c"]
 
@@ -44,15 +38,7 @@ class FeatureRidge:
     solve: Solve
 
     def fit(self, y: Float[Tensor, "n c"]) -> RidgeFit:
-        """argmin_a (1/n) |y - F a|^2 + lam |a|^2 for each column of y.
-
-        Examples
-        --------
-        >>> F = torch.tensor([[1.0], [2.0]]).double()
-        >>> found = feature_ridge(F, 0.5).fit(3 * F)
-        >>> [round(float(x), 6) for x in (found.a, found.error, found.loss)]
-        [2.5, 0.625, 3.75]
-        """
+        """argmin_a (1/n) |y - F a|^2 + lam |a|^2 for each column of y."""
         a, rest = self._solved(y)
         return self._found(a, a.new_zeros(0, y.shape[1]), rest)
 
@@ -65,11 +51,6 @@ class FeatureRidge:
 
         With R v what the ridge fit leaves of v, b = (U^T R U)^{-1} U^T R y, and a is the ridge fit
         of y - U b. One solve with the factor serves all of them.
-
-        Raises
-        ------
-        numpy.linalg.LinAlgError
-            Where a column is a combination of the ones before it; the sentence says which.
 
         Examples
         --------
@@ -88,7 +69,6 @@ class FeatureRidge:
         return fits
 
     def _solved(self, y: Tensor) -> tuple[Tensor, Tensor]:
-        """Coefficients, and what they leave of y."""
         n, m = self.F.shape
         if m <= n:
             a = self.solve(self.F.mT @ y)
@@ -118,13 +98,6 @@ def feature_ridge(F: Float[Tensor, "n m"], lam: float) -> FeatureRidge:
     """Factor F^T F + n lam I where m <= n, else F F^T + n lam I, by Cholesky.
 
     Memory beyond F: one matrix of min(n, m)^2 numbers. The penalty is never changed.
-
-    Raises
-    ------
-    ValueError
-        Where lam is negative or not a number.
-    numpy.linalg.LinAlgError
-        Where the matrix is not positive definite in this precision; the sentence says what to do.
     """
     if not lam >= 0:
         raise ValueError(f"lam is {lam}: give a penalty of 0 or more.")
@@ -145,11 +118,5 @@ def ridge_fit(F: Float[Tensor, "n m"], y: Float[Tensor, "n c"], lam: float) -> R
     """argmin_a (1/n) |y - F a|^2 + lam |a|^2 for each column of y, by Cholesky.
 
     Errors are those of :func:`feature_ridge`, which also serves several calls on the same F.
-
-    Examples
-    --------
-    >>> F = torch.eye(2).double()
-    >>> [round(x, 9) for x in ridge_fit(F, F[:, :1], 0.5).a[:, 0].tolist()]
-    [0.5, 0.0]
     """
     return feature_ridge(F, lam).fit(y)

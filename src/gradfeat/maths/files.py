@@ -23,21 +23,7 @@ _KINDS = (
 
 
 def place(path: str | os.PathLike[str]) -> Path:
-    """Where a file at `path` is placed: links are followed, to nothing or to a regular file.
-
-    Raises
-    ------
-    OSError
-        Where something else is there, such as a device: it would be lost. Where the name is empty
-        or too long, or the folder may not be searched.
-
-    Examples
-    --------
-    >>> place(os.devnull)
-    Traceback (most recent call last):
-    ...
-    FileExistsError: [Errno 17] it is a device, and only a regular file is replaced
-    """
+    """Where a file at `path` is placed: links are followed, to nothing or to a regular file."""
     if not os.fspath(path):
         raise FileNotFoundError(errno.ENOENT, "the name is empty")
     final = Path(os.path.realpath(path))
@@ -64,19 +50,6 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
     """A new file beside `path`, which takes its place at the end of a block that went well.
 
     Mode, and where the system allows it owner, are those of the old file.
-
-    Raises
-    ------
-    OSError
-        Where the system refuses, and as :func:`place` does; the old file stays as it was.
-
-    Examples
-    --------
-    >>> with TemporaryDirectory() as folder:
-    ...     with replacing(Path(folder) / "a") as handle:
-    ...         _ = handle.write(b"new")
-    ...     (Path(folder) / "a").read_bytes()
-    b'new'
     """
     final = place(path)
     temporary = final.with_name(f".gradfeat-{secrets.token_hex(8)}.tmp")
@@ -93,20 +66,7 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
 
 
 def replace_file(path: str | os.PathLike[str], data: bytes) -> None:
-    """Write `data` to `path`, whole or not at all.
-
-    Raises
-    ------
-    OSError
-        As :func:`replacing`.
-
-    Examples
-    --------
-    >>> with TemporaryDirectory() as folder:
-    ...     replace_file(Path(folder) / "a", b"new")
-    ...     (Path(folder) / "a").read_bytes()
-    b'new'
-    """
+    """Write `data` to `path`, whole or not at all."""
     with replacing(path) as handle:
         handle.write(data)
 
@@ -116,18 +76,6 @@ def replace_files(folder: str | os.PathLike[str], files: Mapping[str, bytes]) ->
 
     The folder is made if need be. All are written beside their places before the first of them is
     placed, and where one cannot be placed, those before it are put back.
-
-    Raises
-    ------
-    OSError
-        Where the system refuses; what was there is unchanged.
-
-    Examples
-    --------
-    >>> with TemporaryDirectory() as folder:
-    ...     replace_files(Path(folder) / "out", {"a.txt": b"one", "b.txt": b"two"})
-    ...     sorted(path.name for path in (Path(folder) / "out").iterdir())
-    ['a.txt', 'b.txt']
     """
     final = Path(os.path.realpath(folder))
     made = [path for path in (final, *final.parents) if not os.path.exists(path)]

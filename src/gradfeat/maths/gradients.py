@@ -34,13 +34,7 @@ def autodiff_gradient(
 def outer_product(
     J: Float[Tensor, "n c d"], weights: Float[Tensor, " n"], *, centre: bool = False
 ) -> Float[Tensor, "d d"]:
-    """Weighted mean of J_i^T J_i, summed over outputs; `centre` subtracts the mean gradient.
-
-    Examples
-    --------
-    >>> outer_product(torch.ones(4, 1, 2), torch.ones(4)).tolist()
-    [[1.0, 1.0], [1.0, 1.0]]
-    """
+    """Weighted mean of J_i^T J_i, summed over outputs; `centre` subtracts the mean gradient."""
     p = weights / weights.sum()
     if centre:
         J = J - torch.einsum("n,ncd->cd", p, J)
@@ -59,24 +53,9 @@ def agop(
 ) -> Float[Tensor, "d d"]:
     """Average gradient outer product (1/n) sum_i grad f(x_i) grad f(x_i)^T, in row blocks.
 
-    Parameters
-    ----------
-    gradient : callable (n, d) -> (n, c, d)
-        Gradients of a predictor, e.g. ``predictor.gradient`` or
-        ``lambda X: autodiff_gradient(f, X)`` for any callable f.
-    X : Tensor (n, d)
-        Points to average over.
-    weights : Tensor (n,), optional
-        Row weights (default 1).
-    centre : bool
-        Covariance of the gradients instead of their second moment.
-    bytes_per_row, block_bytes : int
-        Scratch that `gradient` needs for one row beyond its result, and the limit for a block.
-
-    Returns
-    -------
-    Tensor (d, d)
-        Symmetric, positive semi-definite; summed over outputs.
+    `gradient`, (n, d) -> (n, c, d), is ``predictor.gradient`` or ``lambda X: autodiff_gradient(f,
+    X)`` for any callable f; outputs are summed. `centre` gives the covariance of the gradients
+    instead of their second moment; `bytes_per_row` is the scratch of a row beyond its gradient.
 
     Source: Rad24, the AGOP of "Neural feature ansatz".
 
@@ -117,25 +96,8 @@ def central_gradient(
     """(f(x + h_j e_j) - f(x - h_j e_j)) / (2 h_j) at each row; 0 where h_j is 0.
 
     Divides by the distance between the two points as rounded, so that a short step in a column of
-    large values costs no accuracy.
-
-    Parameters
-    ----------
-    f : callable (p, d) -> (p, c)
-        The function; at most `batch_size` rows a call (two at least).
-    X : Tensor (n, d)
-        Points.
-    steps : Tensor (d,)
-        h_j in the units of column j, at least one positive.
-    batch_size : int
-        Rows in one call of `f`.
-
-    Examples
-    --------
-    >>> f = lambda X: (X**2).sum(1, keepdim=True)
-    >>> J = central_gradient(f, torch.tensor([[1.0, 3.0]]), torch.tensor([0.5, 0.0]), 10)
-    >>> J.tolist()
-    [[[2.0, 0.0]]]
+    large values costs no accuracy. f, (p, d) -> (p, c), gets at most `batch_size` rows a call (two
+    at least); steps are in the units of their columns, at least one positive.
     """
     moving = steps.nonzero().flatten()
     at_once = max(1, batch_size // (2 * len(moving)))

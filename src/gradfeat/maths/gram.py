@@ -40,18 +40,6 @@ def add_gram_(C: Float[Tensor, "m m"], F: Float[Tensor, "n m"]) -> None:
     """Add F^T F to the upper triangle of C, in place; both contiguous, of one type, on the CPU.
 
     Half the multiplications of the plain product. Other threads run meanwhile.
-
-    Raises
-    ------
-    ValueError
-        For other tensors: their memory would be read as what it is not.
-
-    Examples
-    --------
-    >>> C = torch.zeros(2, 2).double()
-    >>> add_gram_(C, torch.tensor([[1.0, 2.0]]).double())
-    >>> C.tolist()
-    [[1.0, 2.0], [0.0, 4.0]]
     """
     for A in (C, F):
         if A.dtype not in _UPDATES or A.device.type != "cpu" or not A.is_contiguous():
@@ -79,11 +67,6 @@ def smaller_gram(F: Float[Tensor, "n m"]) -> Float[Tensor, "k k"]:
 
     On the CPU by the symmetric rank-k update of BLAS on F's own memory: half the multiplications
     of the plain product.
-
-    Examples
-    --------
-    >>> smaller_gram(torch.tensor([[1.0, 2.0], [0.0, 1.0], [0.0, 2.0]])).triu().tolist()
-    [[1.0, 2.0], [0.0, 9.0]]
     """
     tall = F.shape[1] <= F.shape[0]
     if F.device.type != "cpu":
@@ -98,13 +81,6 @@ def add_gram(total: Float[Tensor, "m m"], F: Float[Tensor, "n m"]) -> None:
 
     On the CPU by the symmetric rank-k update of BLAS, in float64 on the memory of `total`, while
     other threads run.
-
-    Examples
-    --------
-    >>> total = torch.zeros(2, 2).double()
-    >>> add_gram(total, torch.tensor([[1.0, 2.0]]).double())
-    >>> total.triu().tolist()
-    [[1.0, 2.0], [0.0, 4.0]]
     """
     if F.device.type != "cpu":
         total.add_(F.mT @ F)
@@ -117,37 +93,19 @@ def add_gram(total: Float[Tensor, "m m"], F: Float[Tensor, "n m"]) -> None:
 
 
 def mirrored(A: Float[Tensor, "m m"]) -> Float[Tensor, "m m"]:
-    """`A` with its upper triangle copied below, in place.
-
-    Examples
-    --------
-    >>> mirrored(torch.tensor([[1.0, 2.0], [0.0, 3.0]])).tolist()
-    [[1.0, 2.0], [2.0, 3.0]]
-    """
+    """`A` with its upper triangle copied below, in place."""
     for i in range(1, len(A)):
         A[i, :i] = A[:i, i]
     return A
 
 
 def to_triangle(A: Float[Tensor, "n n"]) -> Float[Tensor, " t"]:
-    """The upper triangle, row by row: t = n (n + 1) / 2 numbers.
-
-    Examples
-    --------
-    >>> to_triangle(torch.tensor([[1.0, 2.0], [2.0, 3.0]])).tolist()
-    [1.0, 2.0, 3.0]
-    """
+    """The upper triangle, row by row: t = n (n + 1) / 2 numbers."""
     return torch.cat([A[i, i:] for i in range(len(A))]) if len(A) else A.new_zeros(0)
 
 
 def from_triangle(t: Float[Tensor, " t"]) -> Float[Tensor, "n n"]:
-    """The square matrix with this upper triangle, and zeros below it.
-
-    Examples
-    --------
-    >>> from_triangle(torch.tensor([1.0, 2.0, 3.0])).tolist()
-    [[1.0, 2.0], [0.0, 3.0]]
-    """
+    """The square matrix with this upper triangle, and zeros below it."""
     n = int(((8 * t.numel() + 1) ** 0.5 - 1) / 2 + 0.5)
     A, start = t.new_zeros(n, n), 0
     for i in range(n):

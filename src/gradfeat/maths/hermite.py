@@ -26,23 +26,6 @@ _NODES, _TOLERANCE, _DEEPEST, _MOST_PANELS = 20, 1e-14, 60, 10_000
 def hermite(k_max: int, z: Float[np.ndarray, "*shape"] | float) -> Float[np.ndarray, "*shape k"]:
     """He_0(z), ..., He_{k_max}(z) by He_{k+1} = z He_k - k He_{k-1}.
 
-    Parameters
-    ----------
-    k_max : int
-        Highest degree, 0 to `MAX_DEGREE`.
-    z : array (...)
-        Points.
-
-    Returns
-    -------
-    array (..., k_max + 1)
-        One degree in each entry of the last axis.
-
-    Raises
-    ------
-    ValueError
-        If `k_max` is out of range.
-
     Source: Abramowitz & Stegun 22.7.14.
 
     Examples
@@ -66,11 +49,6 @@ def orthonormal_hermite(
     """start * He_k(z) / sqrt(k!) for k = 0, ..., k_max, so that E h_j h_k = 1{j = k}.
 
     With start = exp(-z^2 / 4) every entry stays bounded: that is the form to integrate.
-
-    Examples
-    --------
-    >>> orthonormal_hermite(1, 2.0).tolist()
-    [1.0, 2.0]
     """
     z = np.asarray(z, dtype=np.float64)
     h = np.ones((check_degree(k_max) + 1, *z.shape)) * start
@@ -81,33 +59,12 @@ def orthonormal_hermite(
 
 
 def root_factorials(k_max: int) -> Float[np.ndarray, " k"]:
-    """sqrt(k!) for k = 0, ..., k_max: the norm of He_k.
-
-    Examples
-    --------
-    >>> root_factorials(4).round(3).tolist()
-    [1.0, 1.0, 1.414, 2.449, 4.899]
-    """
+    """sqrt(k!) for k = 0, ..., k_max: the norm of He_k."""
     return np.cumprod(np.sqrt(np.maximum(np.arange(check_degree(k_max) + 1.0), 1.0)))
 
 
 def gauss_hermite(n: int) -> tuple[Float[np.ndarray, " n"], Float[np.ndarray, " n"]]:
     """Nodes z_i and weights w_i with E g(Z) = sum_i w_i g(z_i) for polynomials of degree < 2n.
-
-    Parameters
-    ----------
-    n : int
-        Number of nodes, at least 1.
-
-    Returns
-    -------
-    nodes, weights : arrays (n,), (n,)
-        Nodes ascending; the weights sum to one.
-
-    Raises
-    ------
-    ValueError
-        If `n` is below 1.
 
     Source: Golub & Welsch 1969; Townsend, Trogdon & Olver 2016 for large n (in SciPy).
 
@@ -131,26 +88,6 @@ def hermite_coefficients(
     Composite Gauss-Legendre quadrature on panels that end at the breakpoints and are halved until
     they agree with their halves to rounding. Undeclared kinks and jumps are found by the halving
     and cost time, not accuracy. The error is about 1e-14 E|f(Z) He_k(Z)| / k!.
-
-    Parameters
-    ----------
-    f : callable
-        Maps a float64 array (p,) to real values (p,), elementwise; E f(Z)^2 is finite.
-    k_max : int
-        Highest degree, 0 to `MAX_DEGREE`.
-    breakpoints : sequence of float
-        Points where f or one of its derivatives jumps.
-
-    Returns
-    -------
-    array (k_max + 1,)
-        The coefficients.
-
-    Raises
-    ------
-    ValueError
-        If `k_max` is out of range, a breakpoint is not finite, f returns another shape, values
-        that are not real or not finite, or the integral does not settle.
 
     Examples
     --------
@@ -190,16 +127,6 @@ def ramp_coefficients(t: float, k_max: int) -> Float[np.ndarray, " k"]:
 class HermiteSeries:
     """g(z) = sum_k c_k He_k(z).
 
-    Attributes
-    ----------
-    coefficients : tuple of float
-        c_0, c_1, ...: at least one, at most `MAX_DEGREE` + 1, all finite.
-
-    Raises
-    ------
-    ValueError
-        If the coefficients are none, too many or not finite.
-
     Examples
     --------
     >>> g = HermiteSeries((0.0, 0.0, 0.5))
@@ -207,6 +134,7 @@ class HermiteSeries:
     (4.0, 0.5, 2)
     """
 
+    #: c_0, c_1, ...: at least one, at most `MAX_DEGREE` + 1, all finite.
     coefficients: tuple[float, ...]
 
     # NumPy scalars and arrays leave products to this class.
@@ -223,17 +151,10 @@ class HermiteSeries:
     def from_function(
         f: RealFunction, k_max: int, breakpoints: Sequence[float] = ()
     ) -> HermiteSeries:
-        """The projection of f onto degree <= k_max; see `hermite_coefficients`.
-
-        Examples
-        --------
-        >>> HermiteSeries.from_function(np.sign, 2, (0.0,)).information_exponent()
-        1
-        """
+        """The projection of f onto degree <= k_max; see `hermite_coefficients`."""
         return HermiteSeries(tuple(hermite_coefficients(f, k_max, breakpoints).tolist()))
 
     def __call__(self, z: Float[np.ndarray, "*shape"] | float) -> Float[np.ndarray, "*shape"]:
-        """Values of g at z, of z's shape."""
         return np.asarray(hermite_e.hermeval(z, self.coefficients))
 
     def __add__(self, other: HermiteSeries) -> HermiteSeries:
@@ -247,13 +168,7 @@ class HermiteSeries:
     __rmul__ = __mul__
 
     def derivative(self) -> HermiteSeries:
-        """g' = sum_k (k + 1) c_{k+1} He_k, by He_k' = k He_{k-1}.
-
-        Examples
-        --------
-        >>> HermiteSeries((5.0, 1.0, 3.0)).derivative().coefficients
-        (1.0, 6.0)
-        """
+        """g' = sum_k (k + 1) c_{k+1} He_k, by He_k' = k He_{k-1}."""
         return HermiteSeries(
             tuple(k * c for k, c in enumerate(self.coefficients) if k > 0) or (0.0,)
         )
@@ -270,29 +185,13 @@ class HermiteSeries:
         """Lowest k >= 1 with c_k^2 k! > tol^2 E g^2; None where g is constant to within tol.
 
         Source: Ben Arous, Gheissari & Jagannath 2021; science key Damian22.
-
-        Examples
-        --------
-        >>> HermiteSeries((1.0, 0.0, 0.0, 2.0)).information_exponent()
-        3
         """
         norms = self._norms()
         present = np.flatnonzero(norms[1:] > tol * np.linalg.norm(norms))
         return int(present[0]) + 1 if len(present) else None
 
     def normalised(self) -> HermiteSeries:
-        """g / sqrt(E g^2).
-
-        Raises
-        ------
-        ValueError
-            If g is zero.
-
-        Examples
-        --------
-        >>> HermiteSeries((0.0, 2.0)).normalised().coefficients
-        (0.0, 1.0)
-        """
+        """g / sqrt(E g^2)."""
         norm = math.sqrt(self.norm_squared())
         if norm == 0:
             raise ValueError("A zero series cannot be normalised; give a non-zero coefficient.")

@@ -43,13 +43,6 @@ class Link(Protocol):
 class FunctionLink:
     """g = f, any function of r variables, with its Hermite series up to some degree.
 
-    Attributes
-    ----------
-    f : callable
-        Maps a float64 array (p, r) to real, finite values (p,).
-    series : MultiHermite
-        The projection of f onto the degrees that matter; f itself is what is evaluated.
-
     Examples
     --------
     >>> g = FunctionLink.projected(lambda z: np.sin(z[:, 0] * z[:, 1]), r=2, k_max=4)
@@ -57,7 +50,8 @@ class FunctionLink:
     (2, 2)
     """
 
-    f: RealFunctionOfRows
+    f: RealFunctionOfRows  # maps a float64 array (p, r) to real, finite values (p,)
+    #: The projection of f onto the degrees that matter; f itself is what is evaluated.
     series: MultiHermite
 
     @staticmethod
@@ -73,17 +67,10 @@ class FunctionLink:
 
     @property
     def r(self) -> int:
-        """Number of variables."""
         return self.series.r
 
     def __call__(self, z: Float[np.ndarray, "p r"]) -> Float[np.ndarray, " p"]:
-        """f at the rows of z.
-
-        Raises
-        ------
-        ValueError
-            If f returns anything but one real, finite value a row.
-        """
+        """f at the rows of z."""
         return row_values(self.f, z)
 
 

@@ -9,13 +9,7 @@ BLOCK_BYTES = 256 * 2**20
 
 
 def available_memory() -> int:
-    """Bytes of physical memory that are free now, on the machine the call runs on.
-
-    Examples
-    --------
-    >>> available_memory() > 0
-    True
-    """
+    """Bytes of physical memory that are free now, on the machine the call runs on."""
     return psutil.virtual_memory().available
 
 
@@ -35,36 +29,14 @@ def readable(n_bytes: float) -> str:
 
 
 def allowed_bytes(limit: int | None) -> int:
-    """`limit`, or 80 % of the memory that is free now where it is None.
-
-    Examples
-    --------
-    >>> allowed_bytes(10**6)
-    1000000
-    """
+    """`limit`, or 80 % of the memory that is free now where it is None."""
     return int(0.8 * available_memory()) if limit is None else limit
 
 
 def refuse_beyond(needed: int, limit: int | None, what: str, instead: str) -> None:
-    """Raise before allocating when `needed` bytes exceed `limit`.
+    """Refuse, before allocating, what needs more than `limit` bytes (None: 80 % of what is free).
 
-    Parameters
-    ----------
-    needed : int
-        Bytes the computation is about to allocate.
-    limit : int or None
-        Bytes allowed; None is 80 % of the memory that is free now.
-    what, instead : str
-        The computation, and what to use instead; both go into the sentence.
-
-    Raises
-    ------
-    MemoryError
-        One sentence: the bytes needed, the bytes allowed and the alternative.
-
-    Examples
-    --------
-    >>> refuse_beyond(10**3, 10**6, "the kernel matrix", "fewer rows")
+    `instead` ends the sentence: what to use in its place.
     """
     allowed = allowed_bytes(limit)
     if needed > allowed:
@@ -74,11 +46,5 @@ def refuse_beyond(needed: int, limit: int | None, what: str, instead: str) -> No
 
 
 def rows_per_block(bytes_per_row: int, limit: int) -> int:
-    """How many rows fit in `limit` bytes, at least one.
-
-    Examples
-    --------
-    >>> rows_per_block(8, 80)
-    10
-    """
+    """How many rows fit in `limit` bytes, at least one."""
     return max(1, limit // max(1, bytes_per_row))

@@ -11,17 +11,7 @@ from torch import Tensor, nn
 
 @contextmanager
 def evaluating(module: nn.Module) -> Iterator[None]:
-    """Evaluation mode inside; each submodule's own mode again outside.
-
-    Examples
-    --------
-    >>> net = nn.Sequential(nn.Dropout(), nn.Linear(2, 1))
-    >>> with evaluating(net):
-    ...     net.training, net[0].training
-    (False, False)
-    >>> net.training, net[0].training
-    (True, True)
-    """
+    """Evaluation mode inside; each submodule's own mode again outside."""
     modes = [(part, part.training) for part in module.modules()]
     module.eval()
     try:
@@ -32,13 +22,7 @@ def evaluating(module: nn.Module) -> Iterator[None]:
 
 
 def float_place(module: nn.Module, X: Tensor) -> tuple[torch.device, torch.dtype]:
-    """Device and float type of a module's parameters; those of X where it has none.
-
-    Examples
-    --------
-    >>> float_place(nn.Linear(2, 1).double(), torch.ones(1, 2))
-    (device(type='cpu'), torch.float64)
-    """
+    """Device and float type of a module's parameters; those of X where it has none."""
     floats = (p for p in module.parameters() if p.is_floating_point())
     first = next(floats, X)
     return first.device, first.dtype
@@ -46,12 +30,6 @@ def float_place(module: nn.Module, X: Tensor) -> tuple[torch.device, torch.dtype
 
 def check_differentiable(f: Callable[[Tensor], Tensor], X: Tensor) -> int:
     """Number of outputs a row of f, after looking at the first two rows of X.
-
-    Raises
-    ------
-    ValueError
-        When the outputs are not a floating tensor with one row for each row of X, when autograd
-        cannot follow them back to X, or when one row's output depends on the other row.
 
     Examples
     --------

@@ -20,15 +20,6 @@ def moved(value: Value, device: torch.device) -> Value:
     Goes through dataclasses (what they have cached is forgotten), tuples, lists, dicts, bound
     methods and `functools.partial`. All else stays as it is; so does what is there already, which
     is not copied.
-
-    Examples
-    --------
-    >>> from gradfeat.maths.statistics.affine import inputs_only
-    >>> map = inputs_only(torch.ones(2), torch.ones(2), 1)
-    >>> moved({"map": map}, torch.device("meta"))["map"].P.device
-    device(type='meta')
-    >>> moved(map, torch.device("cpu")) is map
-    True
     """
     return _moved(value, device)
 

@@ -31,19 +31,6 @@ MAX_TENSOR_ORDER, MAX_ORDER = 31, 170
 class MultiHermite:
     """g(z) = sum_alpha c_alpha prod_i He_{alpha_i}(z_i), z in R^r, Z ~ N(0, I_r).
 
-    Attributes
-    ----------
-    degrees : tuple of tuples of int
-        The multi-indices alpha: at least one, all different, all of the same length r >= 1, each
-        of |alpha| at most `gradfeat.maths.hermite.MAX_DEGREE`.
-    coefficients : tuple of float
-        c_alpha, one for each, all finite.
-
-    Raises
-    ------
-    ValueError
-        If the degrees or the coefficients are none of these.
-
     Source: Damian22, section 2 (the tensors C_k and g = sum_k C_k(He_k(z)) / k!).
 
     Examples
@@ -55,8 +42,10 @@ class MultiHermite:
     [[1.0, 1.0], [1.0, 0.0]]
     """
 
+    #: The multi-indices alpha: at least one, all different, all of the same length r >= 1, each of
+    #: |alpha| at most `gradfeat.maths.hermite.MAX_DEGREE`.
     degrees: tuple[MultiDegree, ...]
-    coefficients: tuple[float, ...]
+    coefficients: tuple[float, ...]  # c_alpha, one for each, all finite
 
     # NumPy scalars and arrays leave products to this class.
     __array_ufunc__ = None
@@ -78,23 +67,12 @@ class MultiHermite:
 
     @staticmethod
     def from_series(series: HermiteSeries) -> MultiHermite:
-        """g(z) = series(z_1), the case r = 1.
-
-        Examples
-        --------
-        >>> MultiHermite.from_series(HermiteSeries((0.0, 2.0))).degrees
-        ((0,), (1,))
-        """
+        """g(z) = series(z_1), the case r = 1."""
         return _of({(k,): c for k, c in enumerate(series.coefficients)})
 
     @staticmethod
     def from_polynomial(monomials: Mapping[MultiDegree, float]) -> MultiHermite:
         """g(z) = sum_alpha a_alpha z^alpha, exact: `monomials` maps alpha to a_alpha.
-
-        Raises
-        ------
-        ValueError
-            As the class does, of the monomials.
 
         Examples
         --------
@@ -127,16 +105,6 @@ class MultiHermite:
 
         Those of degree k have variance 1 / #{alpha: |alpha| = k} before g is normalised: every
         degree has the same expected share of E g^2, and the law is invariant to rotations of z.
-
-        Raises
-        ------
-        ValueError
-            If `lowest` is not within 0, ..., `degree`, or `r` is below 1.
-
-        Examples
-        --------
-        >>> MultiHermite.random(2, 3, np.random.default_rng(0), lowest=2).information_exponent()
-        2
         """
         if not 0 <= lowest <= degree:
             raise ValueError(
@@ -152,7 +120,6 @@ class MultiHermite:
 
     @property
     def r(self) -> int:
-        """Number of variables."""
         return len(self.degrees[0])
 
     @property
@@ -171,24 +138,12 @@ class MultiHermite:
         return self._sum_of_products(He)
 
     def gradient(self, z: Float[np.ndarray, "*shape r"]) -> Float[np.ndarray, "*shape r"]:
-        """grad g, by He_k' = k He_{k-1}.
-
-        Examples
-        --------
-        >>> MultiHermite(((2, 1),), (1.0,)).gradient(np.array([3.0, 5.0])).tolist()
-        [30.0, 8.0]
-        """
+        """grad g, by He_k' = k He_{k-1}."""
         z = self._points(z)
         return np.stack([self.derivative(i)(z) for i in range(self.r)], axis=-1)
 
     def derivative(self, i: int) -> MultiHermite:
-        """dg/dz_i = sum_alpha alpha_i c_alpha He_{alpha - e_i}.
-
-        Examples
-        --------
-        >>> MultiHermite(((2, 1), (0, 3)), (5.0, 1.0)).derivative(0)
-        MultiHermite(degrees=((1, 1),), coefficients=(10.0,))
-        """
+        """dg/dz_i = sum_alpha alpha_i c_alpha He_{alpha - e_i}."""
         lowered = {
             (*alpha[:i], alpha[i] - 1, *alpha[i + 1 :]): alpha[i] * c
             for alpha, c in self._terms()
@@ -197,33 +152,12 @@ class MultiHermite:
         return _of(lowered or self._zero())
 
     def tensor(self, k: int) -> Float[np.ndarray, ...]:
-        """C_k = E grad^k g(Z), symmetric: its entry at axes (i_1, ..., i_k) is alpha! c_alpha.
+        """C_k = E grad^k g(Z) (r, ..., r), symmetric: alpha! c_alpha at axes (i_1, ..., i_k).
 
         alpha_i counts the axes equal to i. C_0 = E g as a 0-d array, C_1 = E grad g,
         C_2 = E grad^2 g; beyond the degree of g it is zero.
 
-        Parameters
-        ----------
-        k : int
-            Order, 0 to `MAX_TENSOR_ORDER`.
-
-        Returns
-        -------
-        array (r,) * k
-
-        Raises
-        ------
-        ValueError
-            If `k` is out of range.
-        MemoryError
-            If r^k entries, with the scratch of k + 3 times as many, do not fit.
-
         Source: Damian22, section 2.
-
-        Examples
-        --------
-        >>> MultiHermite(((2, 1),), (1.0,)).tensor(3)[0, 1].tolist()
-        [2.0, 0.0]
         """
         if not 0 <= k <= MAX_TENSOR_ORDER:
             raise ValueError(
@@ -247,11 +181,6 @@ class MultiHermite:
 
         No tensor is formed: one pass over the terms of degree k.
 
-        Raises
-        ------
-        ValueError
-            If `k` is not within 0, ..., `MAX_ORDER`, or w has not r columns.
-
         Examples
         --------
         >>> MultiHermite(((1, 1),), (1.0,)).contract(2, np.array([[3.0, 2.0]])).tolist()
@@ -263,18 +192,7 @@ class MultiHermite:
         return float(math.factorial(k)) * self.part(k)._sum_of_products(powers)
 
     def contract_to_vector(self, k: int, w: Float[np.ndarray, "n r"]) -> Float[np.ndarray, "n r"]:
-        """C_k(w, ..., w, .) with k - 1 copies of each row w: the vector that is left, k >= 1.
-
-        Raises
-        ------
-        ValueError
-            If `k` is not within 1, ..., `MAX_ORDER` + 1, or w has not r columns.
-
-        Examples
-        --------
-        >>> MultiHermite(((1, 1),), (1.0,)).contract_to_vector(2, np.array([[3.0, 2.0]])).tolist()
-        [[2.0, 3.0]]
-        """
+        """C_k(w, ..., w, .) with k - 1 copies of each row w: the vector that is left, k >= 1."""
         if k < 1:
             raise ValueError(f"A vector left by a tensor of order {k} was asked for; give k >= 1.")
         w = self._points(w)
@@ -301,26 +219,14 @@ class MultiHermite:
         return float(np.square(self._norms()).sum())
 
     def normalised(self) -> MultiHermite:
-        """g / sqrt(E g^2).
-
-        Raises
-        ------
-        ValueError
-            If g is zero.
-        """
+        """g / sqrt(E g^2)."""
         norm = math.sqrt(self.norm_squared())
         if norm == 0:
             raise ValueError("A zero function cannot be normalised; give a non-zero coefficient.")
         return self * (1 / norm)
 
     def information_exponent(self, tol: float = 1e-9) -> int | None:
-        """Lowest k >= 1 with E part(k)^2 > tol^2 E g^2; None where g is constant to within tol.
-
-        Examples
-        --------
-        >>> MultiHermite(((0, 0), (1, 2)), (1.0, 2.0)).information_exponent()
-        3
-        """
+        """Lowest k >= 1 with E part(k)^2 > tol^2 E g^2; None where g is constant to within tol."""
         squares = np.zeros(max(map(sum, self.degrees)) + 1)
         np.add.at(squares, list(map(sum, self.degrees)), np.square(self._norms()))
         present = np.flatnonzero(squares[1:] > tol**2 * squares.sum())
@@ -336,7 +242,6 @@ class MultiHermite:
         return {(0,) * self.r: 0.0}
 
     def _highest(self) -> int:
-        """Highest degree in any one coordinate."""
         return max(map(max, self.degrees))
 
     def _norms(self) -> np.ndarray:

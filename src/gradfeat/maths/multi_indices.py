@@ -59,26 +59,6 @@ def project(
     Product Gauss-Hermite quadrature: exact to rounding where f is a polynomial of degree at most
     2 n_nodes - 1 - k_max in each coordinate; geometric convergence in n_nodes where f is entire,
     slow (about n_nodes^{-1/2} and worse) across kinks and jumps.
-
-    Parameters
-    ----------
-    f : callable
-        Maps a float64 array (p, r) to real values (p,), row by row.
-    r, k_max : int
-        Number of variables, highest total degree.
-    n_nodes : int, optional
-        Nodes on each axis. By default as many as keep n_nodes^r within `MAX_POINTS`, up to 64.
-
-    Raises
-    ------
-    ValueError
-        If r or k_max is out of range, the rule has too few nodes for k_max or too many points, or
-        f returns another shape or values that are not real and finite.
-
-    Examples
-    --------
-    >>> round(project(lambda z: z[:, 0] * z[:, 1], 2, 2)[1, 1], 12)
-    1.0
     """
     n = _nodes(check_variables(r), check_degree(k_max), n_nodes)
     z, w = gauss_hermite(n)
@@ -98,13 +78,7 @@ def check_variables(r: int) -> int:
 
 
 def merge(*terms: Mapping[MultiDegree, float]) -> dict[MultiDegree, float]:
-    """Coefficients of a sum, by degree, then in the order of `multi_indices`.
-
-    Examples
-    --------
-    >>> merge({(1, 1): 1.0}, {(0, 1): 2.0, (1, 1): 3.0})
-    {(0, 1): 2.0, (1, 1): 4.0}
-    """
+    """Coefficients of a sum, by degree, then in the order of `multi_indices`."""
     total: dict[MultiDegree, float] = {}
     for alpha, c in itertools.chain.from_iterable(one.items() for one in terms):
         total[alpha] = total.get(alpha, 0.0) + c

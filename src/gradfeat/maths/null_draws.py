@@ -20,37 +20,21 @@ class NullDraws:
     shuffled ones. Random signs keep y_i^2 at x_i and so have the right spread there; they are
     exact where y is symmetric given x, else as n grows. A finding has to pass both.
 
-    Attributes
-    ----------
-    orders : Tensor (n, draws)
-        A permutation of the rows in each column.
-    signs : Tensor (n, draws)
-        +1 or -1.
-
     Source: Fisher 1935 (shuffles); Wu 1986, Liu 1988 (signs: the wild bootstrap).
     """
 
-    orders: Int[Tensor, "n draws"]
-    signs: Float[Tensor, "n draws"]
+    orders: Int[Tensor, "n draws"]  # a permutation of the rows in each column
+    signs: Float[Tensor, "n draws"]  # +1 or -1
 
     def shuffled(self, r: Float[Tensor, " n"]) -> Float[Tensor, "n draws"]:
-        """One output in each of the orders."""
         return r[self.orders]
 
     def flipped(self, r: Float[Tensor, " n"]) -> Float[Tensor, "n draws"]:
-        """One output with each of the signs."""
         return r[:, None] * self.signs
 
 
 def null_draws(n: int, draws: int, seed: int) -> NullDraws:
-    """Shuffles and signs of n rows.
-
-    Examples
-    --------
-    >>> drawn = null_draws(5, 3, seed=0)
-    >>> drawn.orders.sort(0).values[:, 0].tolist(), drawn.signs.abs().unique().tolist()
-    ([0, 1, 2, 3, 4], [1.0])
-    """
+    """Shuffles and signs of n rows."""
     order, sign = stream(seed, "shuffles"), stream(seed, "signs")
     orders = torch.stack([torch.randperm(n, generator=order) for _ in range(draws)], dim=1)
     signs = torch.randint(0, 2, (n, draws), generator=sign, dtype=torch.float64) * 2 - 1

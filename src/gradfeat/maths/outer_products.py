@@ -43,14 +43,6 @@ class OuterProducts(ABC):
 @final
 @dataclass(frozen=True, eq=False)
 class Whole(OuterProducts):
-    """M as it is.
-
-    Examples
-    --------
-    >>> Whole(torch.diag(torch.tensor([1.0, 4.0]))).spectrum()[0].tolist()
-    [4.0, 1.0]
-    """
-
     agop: Float[Tensor, "d d"]
 
     def matrix(self) -> Float[Tensor, "d d"]:
@@ -72,14 +64,7 @@ class Whole(OuterProducts):
 @final
 @dataclass(frozen=True, eq=False)
 class Thin(OuterProducts):
-    """M = F^T F with F (k, d), k < d: nothing of it costs d^3.
-
-    Examples
-    --------
-    >>> M = Thin(torch.tensor([[0.0, 2.0, 0.0]]))
-    >>> M.spectrum()[0].tolist(), M.diagonal().tolist()
-    ([4.0, 0.0, 0.0], [0.0, 4.0, 0.0])
-    """
+    """M = F^T F with F (k, d), k < d: nothing of it costs d^3."""
 
     agop_factor: Float[Tensor, "k d"]
 
@@ -103,13 +88,7 @@ class Thin(OuterProducts):
 
 
 def outer_spectrum(F: Float[Tensor, "m d"]) -> tuple[Float[Tensor, " k"], Float[Tensor, "d k"]]:
-    """The k = min(m, d) eigenvalues of F^T F, decreasing, and their vectors.
-
-    Examples
-    --------
-    >>> outer_spectrum(torch.tensor([[0.0, 2.0, 0.0]]))[0].tolist()
-    [4.0]
-    """
+    """The k = min(m, d) eigenvalues of F^T F, decreasing, and their vectors."""
     if len(F) >= F.shape[1]:
         return leading_directions(F.T @ F)
     _, s, Vh = torch.linalg.svd(F, full_matrices=False)
@@ -117,13 +96,7 @@ def outer_spectrum(F: Float[Tensor, "m d"]) -> tuple[Float[Tensor, " k"], Float[
 
 
 def outer_products(held: Mapping[str, Tensor]) -> OuterProducts:
-    """What :meth:`OuterProducts.tensors` gave, among other numbers.
-
-    Examples
-    --------
-    >>> outer_products(Thin(torch.ones(1, 2)).tensors()).matrix().tolist()
-    [[1.0, 1.0], [1.0, 1.0]]
-    """
+    """What :meth:`OuterProducts.tensors` gave, among other numbers."""
     factor = held.get("agop_factor")
     return Whole(held["agop"]) if factor is None else Thin(factor)
 
@@ -135,25 +108,7 @@ def mean_outer_products(
     outputs: int,
     bytes_per_row: int,
 ) -> OuterProducts:
-    """The AGOP over the rows of X, a factor where there are fewer gradients than columns.
-
-    Parameters
-    ----------
-    gradient : callable (n, d) -> (n, c, d)
-        Of a predictor with c `outputs`.
-    X, weights : Tensor (n, d), (n,)
-        Rows to average over.
-    outputs : int
-        c: n c gradients against d columns decide.
-    bytes_per_row : int
-        Scratch that `gradient` needs for one row beyond its result.
-
-    Examples
-    --------
-    >>> X = torch.ones(2, 5)
-    >>> mean_outer_products(lambda X: X[:, None], X, X[:, 0], 1, 0).agop_factor.shape
-    torch.Size([2, 5])
-    """
+    """The AGOP over the rows of X, a factor where there are fewer gradients (n c) than columns."""
     n, d = X.shape
     if n * outputs >= d:
         G = agop(gradient, X, weights=weights, bytes_per_row=bytes_per_row)
@@ -166,13 +121,7 @@ def mean_outer_products(
 def thin_products(
     J: Float[Tensor, "n c d"], weights: Float[Tensor, " n"], *, centre: bool = False
 ) -> Thin:
-    """The factor of :func:`gradfeat.maths.gradients.outer_product`.
-
-    Examples
-    --------
-    >>> thin_products(torch.ones(4, 1, 5), torch.ones(4)).diagonal().tolist()
-    [1.0, 1.0, 1.0, 1.0, 1.0]
-    """
+    """The factor of :func:`gradfeat.maths.gradients.outer_product`."""
     p = weights / weights.sum()
     if centre:
         J = J - torch.einsum("n,ncd->cd", p, J)

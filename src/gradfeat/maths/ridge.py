@@ -25,30 +25,18 @@ class RidgePath:
     With S = sqrt(weights), U e U^T the spectrum of the Gram matrix and r = S (y - offset),
     the smoother at lambda is H = U diag(e / (e + lambda)) U^T, and the residual of row i when
     it is left out is r_i (1 - H) / (S_i (1 - h_i)) exactly.
-
-    Attributes
-    ----------
-    U, e : Tensor (n, k), (k,)
-        Left singular vectors and eigenvalues of the Gram matrix.
-    S : Tensor (n,)
-        Square roots of the row weights.
-    residual : Tensor (n, c)
-        S * (y - offset).
-    offset : Tensor (c,)
-        Weighted mean of y.
-    leverage : Tensor (n,)
-        Leverage that the intercept alone gives a row (zero where it is held fixed).
-    V : Tensor (m, k) or None
-        Right singular vectors of S * (F - mean F) in the problem of features; None in that of a
-        kernel.
     """
 
+    #: Left singular vectors and eigenvalues of the Gram matrix.
     U: Float[Tensor, "n k"]
     e: Float[Tensor, " k"]
-    S: Float[Tensor, " n"]
-    residual: Float[Tensor, "n c"]
-    offset: Float[Tensor, " c"]
+    S: Float[Tensor, " n"]  # square roots of the row weights
+    residual: Float[Tensor, "n c"]  # S * (y - offset)
+    offset: Float[Tensor, " c"]  # weighted mean of y
+    #: Leverage that the intercept alone gives a row (zero where it is held fixed).
     leverage: Float[Tensor, " n"]
+    #: Right singular vectors of S * (F - mean F) in the problem of features; None in that of a
+    #: kernel.
     V: Float[Tensor, "m k"] | None
 
     @cached_property
@@ -56,7 +44,6 @@ class RidgePath:
         return self.U.T @ self.residual
 
     def _errors(self, lam: float) -> Float[Tensor, "n c"]:
-        """Scaled residuals at one penalty."""
         gain = self.e / (self.e + lam)
         return self.residual - self.U @ (gain[:, None] * self._projected)
 
@@ -109,20 +96,13 @@ class RidgePath:
         return largest_first[scores.index(min(scores))]
 
     def grid(self, n: int = 25, low: float = 1e-10, high: float = 1e4) -> list[float]:
-        """`n` penalties, log-spaced between `low` and `high` times the mean eigenvalue."""
         return penalty_grid(self.e, n, low, high)
 
 
 def penalty_grid(
     e: Float[Tensor, " k"], n: int = 25, low: float = 1e-10, high: float = 1e4
 ) -> list[float]:
-    """`n` penalties, log-spaced between `low` and `high` times the mean of the eigenvalues e.
-
-    Examples
-    --------
-    >>> penalty_grid(torch.tensor([2.0]), n=2, low=1.0, high=100.0)
-    [2.0, 200.0]
-    """
+    """`n` penalties, log-spaced between `low` and `high` times the mean of the eigenvalues e."""
     scale = float(e.mean()) if len(e) and float(e.max()) > 0 else 1.0
     return [scale * float(x) for x in torch.logspace(_log10(low), _log10(high), n)]
 
@@ -153,7 +133,6 @@ def _singular(A: Tensor, size: float) -> tuple[Tensor, Tensor, Tensor]:
 
 
 def _scaled(y: Tensor, weights: Tensor | None) -> tuple[Tensor, Tensor]:
-    """Weights and their square roots."""
     w = y.new_ones(len(y)) if weights is None else weights
     return w, w.sqrt()
 
@@ -165,24 +144,11 @@ def ridge_path(
     *,
     intercept: bool = True,
 ) -> tuple[RidgePath, Float[Tensor, " m"]]:
-    """Path of min_a,b sum_i w_i |y_i - b - a.F_i|^2 + lambda |a|^2, intercept not penalised.
+    """Path of min_a,b sum_i w_i |y_i - b - a.F_i|^2 + lambda |a|^2, and the weighted means of F.
 
-    One singular value decomposition, by QR first. (The spectrum of a Gram matrix would cost half of
-    it, and lose the small singular values that small penalties need.)
-
-    Parameters
-    ----------
-    F, y : Tensor (n, m), (n, c)
-        Features and targets.
-    weights : Tensor (n,), optional
-        Positive row weights.
-    intercept : bool
-        False fixes b = 0.
-
-    Returns
-    -------
-    RidgePath, Tensor (m,)
-        The path, and the weighted feature means: b = offset - means @ coefficients.
+    The intercept b = offset - means @ a is not penalised (0 where there is none). One singular
+    value decomposition, by QR first: the spectrum of a Gram matrix would cost half of it, and lose
+    the small singular values that small penalties need.
 
     Source: Golub, Heath & Wahba 1979 (GCV); the leave-one-out identity is the PRESS statistic.
 
@@ -207,12 +173,6 @@ def kernel_ridge_path(
     """Path of (K + lambda W^{-1}) c = y - offset, offset = weighted mean of y, held fixed.
 
     Leave-one-out holds the offset at the mean of all rows (a difference of order 1/n).
-
-    Examples
-    --------
-    >>> K = torch.eye(3).double()
-    >>> kernel_ridge_path(K, torch.tensor([[1.0], [2.0], [3.0]]).double()).coefficients(1.0)[:, 0]
-    tensor([-0.5000,  0.0000,  0.5000], dtype=torch.float64)
     """
     w, S = _scaled(y, weights)
     offset = (w / w.sum()) @ y
@@ -231,17 +191,6 @@ def solve_kernel_ridge(
 
     A float32 matrix that is not numerically positive definite is solved in float64; the penalty
     is never changed.
-
-    Raises
-    ------
-    numpy.linalg.LinAlgError
-        When it is not positive definite in float64 either; the sentence says what to raise.
-
-    Examples
-    --------
-    >>> c = solve_kernel_ridge(torch.eye(2), torch.ones(2, 1), 1.0)
-    >>> bool((c - 0.5).abs().max() < 1e-6)
-    True
     """
     diagonal = K.diagonal().double()
     K.diagonal().add_(lam if weights is None else lam / weights)

@@ -26,28 +26,9 @@ def simplified_gradients(
     """G_j = sum_i v_i y_i x_i 1{w_j.x_i > b_j} / sum_i v_i, for every output and neuron.
 
     The bias is subtracted (the neuron is relu(w.x - b)); v are the weights, 1/n each without them.
-    Two matrix products a block of rows.
-
-    Parameters
-    ----------
-    X, y : Tensor (n, d), (n, c)
-        Inputs and targets, used as they are: centre y before, where a constant says nothing.
-    W, b : Tensor (m, d), (m,)
-        First layer.
-    weights : Tensor (n,), optional
-        Row weights, not negative, not all 0; their scale does not matter.
-    block_bytes : int
-        Scratch of one block; the result, c m d numbers, comes on top.
-
-    Returns
-    -------
-    Tensor (c, m, d)
-        In the type of X and on its device; units of y times units of x.
-
-    Raises
-    ------
-    ValueError
-        When shapes do not fit, there are no rows, or weights are negative or all 0.
+    X and y are used as they are: centre y before, where a constant says nothing. Two matrix
+    products a block of rows, in the type of X and on its device; the result comes on top of
+    `block_bytes`.
 
     Source: Shi23, the simplified gradient vector G(w, b) = E[y x 1{w.x > b}].
 
@@ -74,12 +55,7 @@ def simplified_gradients(
 
 
 def check_rows(X: Tensor, y: Tensor, weights: Tensor | None) -> None:
-    """ValueError unless finite X (n, d) and y (n, c) share n >= 1 rows and weights say something.
-
-    Examples
-    --------
-    >>> check_rows(torch.ones(2, 3), torch.ones(2, 1), None)
-    """
+    """Refuse X (n, d) and y (n, c) that are not finite or share no rows, and weights all 0."""
     if not (X.ndim == y.ndim == 2 and len(X) == len(y) > 0 and X.shape[1] > 0 and y.shape[1] > 0):
         raise ValueError(
             f"X and y have shapes {tuple(X.shape)} and {tuple(y.shape)}: give (n, d) and (n, c) "

@@ -1,5 +1,7 @@
 """The truncated ReLU averaged over Gaussian noise before the activation, in closed form."""
 
+# Apart: theory reads the other activations without torch, which this one needs.
+
 from __future__ import annotations
 
 import math
@@ -23,16 +25,6 @@ class SmoothedTruncatedReLU(Activation):
     r(z) = E max(z + s xi, 0) = z Phi(z/s) + s phi(z/s), and
     sigma_s'(z) = Phi((1 - z)/s) - Phi(-z/s).
 
-    Attributes
-    ----------
-    noise : float
-        s, the standard deviation of the noise, above 0.
-
-    Raises
-    ------
-    ValueError
-        When `noise` is not a finite number above 0, or `spec` is called.
-
     Source: Shi22, the smoothing noise of the first two steps.
 
     Examples
@@ -42,7 +34,7 @@ class SmoothedTruncatedReLU(Activation):
     """
 
     name: ClassVar[str] = "smoothed_truncated_relu"
-    noise: float
+    noise: float  # s, the standard deviation of the noise, above 0
 
     def __post_init__(self) -> None:
         if not (math.isfinite(self.noise) and self.noise > 0):
@@ -86,18 +78,7 @@ class SmoothedTruncatedReLU(Activation):
 
 
 def smoothed(activation: Activation, noise: float) -> Activation:
-    """`activation` averaged over noise of standard deviation `noise`; itself where that is 0.
-
-    Raises
-    ------
-    ValueError
-        When there is noise and the activation is not the truncated ReLU.
-
-    Examples
-    --------
-    >>> smoothed(TruncatedReLU(), 0.0)
-    TruncatedReLU()
-    """
+    """`activation` averaged over noise of standard deviation `noise`; itself where that is 0."""
     if noise == 0:
         return activation
     if activation == TruncatedReLU():

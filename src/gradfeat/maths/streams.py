@@ -18,13 +18,6 @@ def stream(seed: int, name: str) -> torch.Generator:
 
     Draw on the CPU, then move: the numbers are the same on every device.
 
-    Parameters
-    ----------
-    seed : int
-        Seed of the whole run.
-    name : str
-        What the numbers are for, e.g. ``"W0"``, ``"test"``.
-
     Examples
     --------
     >>> a, b = (torch.rand(2, generator=stream(0, "W0")) for _ in range(2))
@@ -35,11 +28,5 @@ def stream(seed: int, name: str) -> torch.Generator:
 
 
 def numpy_stream(seed: int, name: str) -> np.random.Generator:
-    """Return the NumPy counterpart of :func:`stream` (its own numbers, same independence).
-
-    Examples
-    --------
-    >>> numpy_stream(0, "split").integers(10) == numpy_stream(0, "split").integers(10)
-    np.True_
-    """
+    """Return the NumPy counterpart of :func:`stream` (its own numbers, same independence)."""
     return np.random.default_rng(_seed_of(seed, name))

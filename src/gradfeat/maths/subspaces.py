@@ -16,16 +16,6 @@ def principal_angles(U: Float[Tensor, "d r"], V: Float[Tensor, "d s"]) -> Float[
     cos theta_i = sigma_i(Q_U^T Q_V), with sines used for small angles so that equal spaces
     give angles of rounding size, not of its square root.
 
-    Parameters
-    ----------
-    U, V : Tensor (d, r), (d, s)
-        Any bases (they need not be orthonormal).
-
-    Returns
-    -------
-    Tensor (min(r, s),)
-        Angles in [0, pi/2].
-
     Source: Bjorck & Golub 1973, with Knyazev & Argentati's sine variant.
 
     Examples
@@ -43,13 +33,7 @@ def principal_angles(U: Float[Tensor, "d r"], V: Float[Tensor, "d s"]) -> Float[
 
 
 def flat_cosine(A: Float[Tensor, "d e"], B: Float[Tensor, "d e"]) -> float:
-    """Cosine of two matrices as vectors: <A, B>_F / (|A|_F |B|_F); nan if one is zero.
-
-    Examples
-    --------
-    >>> round(flat_cosine(torch.eye(2), torch.diag(torch.tensor([1.0, 0.0]))), 4)
-    0.7071
-    """
+    """Cosine of two matrices as vectors: <A, B>_F / (|A|_F |B|_F); nan if one is zero."""
     return float((A * B).sum() / (A.norm() * B.norm()))
 
 
@@ -59,24 +43,13 @@ def leading_directions(
     """Eigenvalues (decreasing, >= 0) and eigenvectors (columns) of a PSD matrix.
 
     Each eigenvector's sign makes its largest entry positive, so that equal inputs print equally.
-
-    Examples
-    --------
-    >>> leading_directions(torch.diag(torch.tensor([1.0, 4.0])))[0].tolist()
-    [4.0, 1.0]
     """
     values, vectors = torch.linalg.eigh((M + M.T) / 2)
     return values.flip(0).clamp(min=0), upright(vectors.flip(1))
 
 
 def upright(vectors: Float[Tensor, "d k"]) -> Float[Tensor, "d k"]:
-    """The columns with signs that make the largest entry of each positive.
-
-    Examples
-    --------
-    >>> upright(torch.tensor([[1.0], [-2.0]])).tolist()
-    [[-1.0], [2.0]]
-    """
+    """The columns with signs that make the largest entry of each positive."""
     largest = vectors.gather(0, vectors.abs().argmax(0, keepdim=True))
     return vectors * torch.where(largest < 0, -1.0, 1.0)
 
@@ -95,13 +68,7 @@ def row_basis(X: Float[Tensor, "n d"]) -> Float[Tensor, "d n"] | None:
 
 
 def completed(V: Float[Tensor, "d k"], r: int) -> Float[Tensor, "d r"]:
-    """The first r of the orthonormal columns of V, with others orthogonal to them where k < r.
-
-    Examples
-    --------
-    >>> completed(torch.tensor([[0.0], [1.0]]), 2).abs().tolist()
-    [[0.0, 1.0], [1.0, 0.0]]
-    """
+    """The first r of the orthonormal columns of V, with others orthogonal to them where k < r."""
     (d, k), more = V.shape, r - V.shape[1]
     if more <= 0:
         return V[:, :r]
@@ -118,11 +85,6 @@ def singular_values(F: Float[Tensor, "n m"]) -> Float[Tensor, " k"]:
     """All k = min(n, m) singular values, largest first, from the smaller Gram matrix.
 
     Squares lose half of the digits: values below sqrt(eps) times the largest are rounding.
-
-    Examples
-    --------
-    >>> singular_values(torch.tensor([[3.0, 0.0], [0.0, 4.0], [0.0, 0.0]]).double()).tolist()
-    [4.0, 3.0]
     """
     return torch.linalg.eigvalsh(smaller_gram(F), UPLO="U").clamp(min=0).sqrt().flip(0)
 
@@ -130,30 +92,14 @@ def singular_values(F: Float[Tensor, "n m"]) -> Float[Tensor, " k"]:
 def leading_singular(
     F: Float[Tensor, "n m"], k: int, tol: float | None = None
 ) -> tuple[Float[Tensor, " k"], Float[Tensor, "n k"]]:
-    """The k largest singular values and left vectors: s_i^2 u_i = F F^T u_i.
+    """The k largest singular values, largest first, and left vectors: s_i^2 u_i = F F^T u_i.
 
     Block Lanczos with full orthogonalisation: products of F with k + 2 columns, on every device,
-    until each |A v - s^2 v| <= tol s_1^2 (A the smaller of F^T F and F F^T, not formed). Values
-    apart from the rest take a few steps; the basis ends at all of the space, so it always ends.
-
-    Parameters
-    ----------
-    F : Tensor (n, m)
-    k : int
-        From 1 to min(n, m).
-    tol : float, optional
-        Default 1e6 rounding units. The relative error of a value is about tol^2 over its relative
-        gap to the next, that of a vector tol over it.
-
-    Returns
-    -------
-    Tensor (k,), Tensor (n, k)
-        Largest first. Signs of vectors are arbitrary, but the same at every call.
-
-    Raises
-    ------
-    ValueError
-        Where there are no k of them.
+    until each |A v - s^2 v| <= tol s_1^2 (A the smaller of F^T F and F F^T, not formed; tol 1e6
+    rounding units unless given). Values apart from the rest take a few steps; the basis ends at all
+    of the space, so it always ends. The relative error of a value is about tol^2 over its relative
+    gap to the next, that of a vector tol over it. Signs of vectors are arbitrary, but the same at
+    every call.
 
     Source: Golub & Underwood 1977.
 

@@ -23,14 +23,6 @@ def whitening(
     """Mean (d,) and symmetric (C + shrinkage tr(C)/d I)^{-1/2} (d, d) of inputs x, C = cov(x).
 
     `shrinkage` None is d/n, between 1e-3 and 1, for n rows.
-
-    Examples
-    --------
-    >>> from gradfeat.maths.blocks import Block, collect
-    >>> from gradfeat.maths.statistics.moments import Moments
-    >>> X = torch.tensor([[2.0], [-2.0]])
-    >>> whitening(collect(Moments(), [Block(X, X, torch.ones(2))]), 0.0)[1].tolist()
-    [[0.5]]
     """
     e, V = torch.linalg.eigh(moments.xx / moments.weight)
     floor = _shrinkage(shrinkage, len(e), float(moments.count)) * e.clamp(min=0).mean()
@@ -74,21 +66,13 @@ class WholeWhitening(Whitening):
 @final
 @dataclass(frozen=True, eq=False)
 class ThinWhitening(Whitening):
-    """P = V diag(scale) V^T + rest (I - V V^T): of k < d directions in which x varies.
-
-    Attributes
-    ----------
-    mean : Tensor (d,)
-    V, scale : Tensor (d, k), (k,)
-        Orthonormal directions, and P along them.
-    rest : Tensor ()
-        P in every direction orthogonal to them.
-    """
+    """P = V diag(scale) V^T + rest (I - V V^T): of k < d directions in which x varies."""
 
     mean: Float[Tensor, " d"]
+    #: Orthonormal directions, and P along them.
     V: Float[Tensor, "d k"]
     scale: Float[Tensor, " k"]
-    rest: Float[Tensor, ""]
+    rest: Float[Tensor, ""]  # P in every direction orthogonal to them
 
     def turned(self, W: Float[Tensor, "m d"]) -> Float[Tensor, "m d"]:
         return self.rest * W + (W @ self.V * (self.scale - self.rest)) @ self.V.T
@@ -98,12 +82,6 @@ def whitening_of(rows: Block, shrinkage: float | None = None) -> Whitening:
     """:func:`whitening` of rows at hand; of fewer rows than columns at a cost of n^2 d, not d^3.
 
     In the float type of the rows, found in float64.
-
-    Examples
-    --------
-    >>> X = torch.tensor([[2.0, 0.0, 0.0], [-2.0, 0.0, 0.0]])
-    >>> whitening_of(Block(X, X, torch.ones(2)), 0.75)(X).abs().tolist()
-    [[0.8944271802902222, 0.0, 0.0], [0.8944271802902222, 0.0, 0.0]]
     """
     n, d = rows.X.shape
     if n >= d:
@@ -120,21 +98,11 @@ def whitening_of(rows: Block, shrinkage: float | None = None) -> Whitening:
 
 @dataclass(frozen=True)
 class PrincipalWhitening:
-    """z = (x - mean) map in the q leading principal directions; covariance of z is I.
+    """z = (x - mean) map in the q leading principal directions; covariance of z is I."""
 
-    Attributes
-    ----------
-    mean : Tensor (d,)
-        Of the inputs.
-    map : Tensor (d, q)
-        Eigenvectors of the covariance over the roots of their eigenvalues.
-    varying : int
-        Principal directions that vary at all; more than q where `most` cut them.
-    """
-
-    mean: Float[Tensor, " d"]
-    map: Float[Tensor, "d q"]
-    varying: int
+    mean: Float[Tensor, " d"]  # of the inputs
+    map: Float[Tensor, "d q"]  # eigenvectors of the covariance over the roots of their eigenvalues
+    varying: int  # principal directions that vary at all; more than q where `most` cut them
 
     def __call__(self, X: Float[Tensor, "n d"]) -> Float[Tensor, "n q"]:
         return (X - self.mean) @ self.map

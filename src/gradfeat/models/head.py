@@ -10,10 +10,9 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from ..maths.gram_ridge import GramRidge, gram_ridge, solve_gram
+from ..maths.gram_ridge import GramRidge, LeaveOneOut, gram_ridge, solve_gram
 from ..maths.ridge import RidgePath, ridge_path
 from ..maths.statistics.joint import Joint
-from ..maths.statistics.leave_one_out import LeaveOneOut
 from ..maths.statistics.mapped import OnMapped
 from ..maths.statistics.moments import Moments, MomentState, RowMap
 from ..maths.streams import stream

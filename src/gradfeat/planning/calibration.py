@@ -35,22 +35,7 @@ SHARE, MEMORY_RATE, BASE = 0.6, 4e9, 400 * 10**6
 
 @dataclass(frozen=True)
 class Given:
-    """Rates that are given in place of measured ones; SI units.
-
-    Attributes
-    ----------
-    peak : float, optional
-        Matrix products of one thread, operations a second.
-    storage : float, optional
-        Bytes a second that the storage delivers, to all workers together.
-    network : float, optional
-        Bytes a second of a link.
-
-    Raises
-    ------
-    PlanError
-        For what is not positive.
-    """
+    """Rates that are given in place of measured ones; SI units."""
 
     peak: float | None = None
     storage: float | None = None
@@ -66,22 +51,8 @@ def calibrate(job: Job, given: Given = Given(), seconds: float = SECONDS) -> Rat
     """Measure what is not given: the passes of a rehearsal on random rows, in one thread.
 
     Beyond 512 columns and 1,024 features a rehearsal is smaller, and its seconds are scaled by the
-    operations of a row and the bytes of a state.
-
-    Parameters
-    ----------
-    job : Job
-        What is to be planned.
-    given : Given
-        What is known already; a given peak scales the measured times of products.
-    seconds : float
-        To take, about.
-
-    Examples
-    --------
-    >>> rates = calibrate(Job(rows=1000, columns=3, method="linear"), seconds=0.01)
-    >>> rates.peak.origin, rates.peak.value > 0
-    ('measured', True)
+    operations of a row and the bytes of a state. A given peak scales the measured times of
+    products.
     """
     rehearsal, brief = rehearsed(job), seconds < BRIEF
     with one_thread():
@@ -112,17 +83,6 @@ def assumed(job: Job, given: Given) -> Rates:
     """No measurement: given rates, and shares of them that are assumed.
 
     Products reach 60 % of the peak; other work goes through memory at 4 GB/s a thread.
-
-    Raises
-    ------
-    PlanError
-        Where a rate is missing that nothing can be assumed for.
-
-    Examples
-    --------
-    >>> job = Job(rows=1000, columns=3, method="linear")
-    >>> assumed(job, Given(peak=1e10)).peak.origin
-    'given'
     """
     if given.peak is None:
         raise PlanError("without a calibration give --rate, the GFLOPS of one thread.")

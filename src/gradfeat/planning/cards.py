@@ -15,26 +15,15 @@ EFFICIENCY, MEMORY_SHARE, BUS_SHARE = 0.6, 0.7, 0.8
 
 @dataclass(frozen=True)
 class Card:
-    """A card: operations and bytes a second, bytes.
-
-    Attributes
-    ----------
-    float64, float32 : float
-        Peak of matrix products, of tensor cores where there are such for the type.
-    memory : float
-        Bytes.
-    memory_rate : float
-        Bytes a second.
-    bus : float
-        Bytes a second from the host, one direction.
-    """
+    """A card: operations and bytes a second, bytes."""
 
     name: str
+    #: Peak of matrix products, of tensor cores where there are such for the type.
     float64: float
     float32: float
-    memory: float
-    memory_rate: float
-    bus: float
+    memory: float  # bytes
+    memory_rate: float  # bytes a second
+    bus: float  # bytes a second from the host, one direction
 
 
 #: Source: NVIDIA data sheets: V100 (2020, SXM2), A100 80GB (2021, SXM), H100 (2023, SXM), H200
@@ -52,18 +41,6 @@ CARDS = {
 
 
 def card_of(name: str) -> Card:
-    """A card by name.
-
-    Raises
-    ------
-    PlanError
-        With the names that are known.
-
-    Examples
-    --------
-    >>> card_of("H100").memory
-    80000000000.0
-    """
     if (found := CARDS.get(name.lower())) is None:
         raise PlanError(f"gpu is {name!r}: give one of {', '.join(CARDS)}.")
     return found

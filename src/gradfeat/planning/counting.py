@@ -22,28 +22,16 @@ _ATEN, _OWN = torch.ops.aten, torch.ops.gradfeat
 
 @dataclass
 class Operations:
-    """What was computed.
-
-    Attributes
-    ----------
-    flops : int
-        Multiplications and additions of matrix products; a Gram matrix F^T F of (n, m) counts
-        n m (m + 1), a triangular solve of (n, m) counts n m^2, a Cholesky factor m^3 / 3.
-    whole : int
-        The same where Gram matrices have both halves, as graphics cards compute them: 2 n m^2.
-    touched : int
-        Numbers that all other operations wrote.
-    spectra : list of int
-        Sides of the symmetric matrices whose spectrum was found.
-    """
-
+    #: Multiplications and additions of matrix products; a Gram matrix F^T F of (n, m) counts
+    #: n m (m + 1), a triangular solve of (n, m) counts n m^2, a Cholesky factor m^3 / 3.
     flops: int = 0
+    #: The same where Gram matrices have both halves, as graphics cards compute them: 2 n m^2.
     whole: int = 0
-    touched: int = 0
+    touched: int = 0  # numbers that all other operations wrote
+    #: Sides of the symmetric matrices whose spectrum was found.
     spectra: list[int] = field(default_factory=list)
 
     def copy(self) -> Operations:
-        """The same numbers, which stay as they are."""
         return Operations(self.flops, self.whole, self.touched, list(self.spectra))
 
     def clear(self) -> None:
@@ -51,7 +39,6 @@ class Operations:
         self.spectra = []
 
     def less(self, other: Operations) -> Operations:
-        """This count without another one."""
         return Operations(
             self.flops - other.flops, self.whole - other.whole, self.touched - other.touched
         )

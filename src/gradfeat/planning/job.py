@@ -32,31 +32,6 @@ class PlanError(ValueError):
 class Job:
     """A fit by passes.
 
-    Attributes
-    ----------
-    rows, columns, outputs : int
-        n, d and c.
-    method : str
-        One of :data:`METHODS`.
-    width : int, optional
-        m, neurons or Nystrom centres; None: 1,024 neurons, or as many centres as a fit takes.
-    steps : int
-        First-layer steps of gradient features.
-    penalty_by : {"gcv", "loo"}
-        How the penalty of a ridge head is chosen; kernel machines have a given one in passes.
-    workers, threads : int
-        Processes, and threads that compute in each; one worker is this process, more are those of
-        a Dask cluster.
-    float_bytes : int
-        Bytes of a stored number; all are float64 once they are read.
-    piece_rows : int
-        Rows of a piece.
-
-    Raises
-    ------
-    PlanError
-        For sizes that are not allowed.
-
     Examples
     --------
     >>> job = Job(rows=10**6, columns=50, method="linear", workers=4)
@@ -64,17 +39,22 @@ class Job:
     (16, 4, 204000000)
     """
 
+    #: n, d and c.
     rows: int
     columns: int
-    method: Method = "gradient-features"
+    method: Method = "gradient-features"  # one of :data:`METHODS`
+    #: m, neurons or Nystrom centres; None: 1,024 neurons, or as many centres as a fit takes.
     width: int | None = None
     outputs: int = 1
-    steps: int = 1
+    steps: int = 1  # first-layer steps of gradient features
+    #: How the penalty of a ridge head is chosen; kernel machines have a given one in passes.
     penalty_by: PenaltyBy = "gcv"
+    #: Processes, and threads that compute in each; one worker is this process, more are those of a
+    #: Dask cluster.
     workers: int = 1
     threads: int = 1
-    float_bytes: int = 4
-    piece_rows: int = PIECE_ROWS
+    float_bytes: int = 4  # bytes of a stored number; all are float64 once they are read
+    piece_rows: int = PIECE_ROWS  # rows of a piece
 
     def __post_init__(self) -> None:
         _check("rows", self.rows, 2, LARGEST_ROWS)
@@ -94,13 +74,7 @@ class Job:
             )
 
     def sized(self, columns: int, features: int, outputs: int) -> Job:
-        """The same fit at another size.
-
-        Examples
-        --------
-        >>> Job(rows=100, columns=50).sized(5, 8, 1).m
-        8
-        """
+        """The same fit at another size."""
         width = features or None
         return replace(self, columns=columns, width=width, outputs=outputs)
 
@@ -122,17 +96,14 @@ class Job:
 
     @property
     def pieces(self) -> int:
-        """Pieces of the source."""
         return -(-self.rows // self.piece_rows)
 
     @property
     def block_rows(self) -> int:
-        """Rows of the largest piece."""
         return min(self.rows, self.piece_rows)
 
     @property
     def slots(self) -> int:
-        """Threads that compute, of all workers."""
         return self.workers * self.threads
 
     @property

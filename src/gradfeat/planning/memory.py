@@ -16,13 +16,7 @@ SPECTRUM = 6
 
 
 def block_bytes(job: Job) -> int:
-    """A block of float64 inputs, targets and weights: 8 (d + c + 1) a row.
-
-    Examples
-    --------
-    >>> block_bytes(Job(rows=10, columns=2, method="linear"))
-    320
-    """
+    """A block of float64 inputs, targets and weights: 8 (d + c + 1) a row."""
     return WIDE * (job.columns + job.outputs + 1) * job.block_rows
 
 
@@ -67,15 +61,7 @@ def merging_bytes(job: Job, one: RehearsedPass, groups: int) -> float:
 
 
 def solving_bytes(one: RehearsedPass) -> int:
-    """Of the spectra after the pass.
-
-    Examples
-    --------
-    >>> from gradfeat.planning.rehearsal import rehearsed
-    >>> job = Job(rows=100, columns=5, width=10)
-    >>> solving_bytes(rehearsed(job).passes(job)[-1])
-    4800
-    """
+    """Of the spectra after the pass."""
     side = round(max(one.sizes.spectra, default=0))
     return SPECTRUM * WIDE * side * side
 

@@ -17,69 +17,28 @@ from .warnings import warnings_of
 
 @dataclass(frozen=True)
 class PassPlan:
-    """One pass.
-
-    Attributes
-    ----------
-    label : str
-        Its name, as engines report it.
-    flops : float
-        Of its matrix products over all rows.
-    share : float
-        Of the peak that they reach.
-    read : int
-        Bytes.
-    state : int
-        Bytes of a state as it is sent.
-    traffic : Traffic
-        Segments, merges, bytes between processes, tasks.
-    memory : float
-        Bytes of a worker.
-    asking : float
-        Bytes of the driver.
-    on_card : float
-        Bytes of a graphics card: three states and the statistic.
-    times : Times
-        Seconds.
-    """
-
-    label: str
-    flops: float
-    share: float
-    read: int
-    state: int
-    traffic: Traffic
-    memory: float
-    asking: float
-    on_card: float
-    times: Times
+    label: str  # its name, as engines report it
+    flops: float  # of its matrix products over all rows
+    share: float  # of the peak that they reach
+    read: int  # bytes
+    state: int  # bytes of a state as it is sent
+    traffic: Traffic  # segments, merges, bytes between processes, tasks
+    memory: float  # bytes of a worker
+    asking: float  # bytes of the driver
+    on_card: float  # bytes of a graphics card: three states and the statistic
+    times: Times  # seconds
 
 
 @dataclass(frozen=True)
 class Plan:
-    """All passes of a fit.
+    """All passes of a fit."""
 
-    Attributes
-    ----------
-    job : Job
-        What is planned.
-    card : Card or None
-        In every worker.
-    rates : Rates
-        What the plan is made of.
-    passes : tuple of PassPlan
-        In order.
-    other : float
-        Seconds beside the passes: the sample, and looks at the first piece.
-    warnings, assumptions : tuple of str
-        Sentences.
-    """
-
-    job: Job
-    card: Card | None
-    rates: Rates
-    passes: tuple[PassPlan, ...]
-    other: float
+    job: Job  # what is planned
+    card: Card | None  # in every worker
+    rates: Rates  # what the plan is made of
+    passes: tuple[PassPlan, ...]  # in order
+    other: float  # seconds beside the passes: the sample, and looks at the first piece
+    #: Sentences.
     warnings: tuple[str, ...]
     assumptions: tuple[str, ...]
 
@@ -90,28 +49,17 @@ class Plan:
 
     @property
     def memory(self) -> float:
-        """Bytes of a worker in the pass that takes most."""
         return max(one.memory for one in self.passes)
 
     @property
     def asking(self) -> float:
-        """Bytes of the driver."""
         return max(one.asking for one in self.passes)
 
     def rows_a_second(self, one: PassPlan) -> float:
-        """Of a pass."""
         return self.job.rows / one.times.total
 
     def as_json(self) -> dict[str, Any]:
-        """Everything, of JSON's own types; SI units, bytes and seconds.
-
-        Examples
-        --------
-        >>> from gradfeat.planning.calibration import Given, assumed
-        >>> job = Job(rows=1000, columns=3, method="linear")
-        >>> sorted(plan_of(job, assumed(job, Given(peak=1e10))).as_json())[:4]
-        ['asking_memory_bytes', 'assumptions', 'bytes_read', 'card']
-        """
+        """Everything, of JSON's own types; SI units, bytes and seconds."""
         return {
             "job": asdict(self.job) | {"features": self.job.m, "pieces": self.job.pieces},
             "card": None if self.card is None else asdict(self.card),
@@ -149,18 +97,9 @@ class Plan:
 
 
 def plan_of(job: Job, rates: Rates, card: Card | None = None, memory: float | None = None) -> Plan:
-    """The plan of a job.
+    """The plan of a job, with a graphics card in every worker where one is given.
 
-    Parameters
-    ----------
-    job : Job
-        What is to be fitted, and by whom.
-    rates : Rates
-        Measured, given or assumed.
-    card : Card, optional
-        A graphics card in every worker.
-    memory : float, optional
-        Bytes that a worker may take; None: what is free here.
+    `memory`: bytes that a worker may take; None: what is free here.
     """
     found = zip(rehearsed(job).passes(job), rates.passes, strict=True)
     passes = tuple(_pass(job, one, on_card(one, here, card), rates, card) for one, here in found)

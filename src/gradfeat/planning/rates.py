@@ -21,26 +21,15 @@ class Rate:
 
 @dataclass(frozen=True)
 class PassRates:
-    """Seconds of one thread in a kind of pass, and of one thread with a state of it.
+    """Seconds of one thread in a kind of pass, and of one thread with a state of it."""
 
-    Attributes
-    ----------
-    row : float
-        To add a row.
-    start : float
-        To begin a piece: a state of no rows, its memory touched for the first time.
-    merge, pack, unpack : float
-        Of two states, to what is sent, and back.
-    share : float
-        Of the peak of matrix products, reached by the products of a row.
-    """
-
-    row: float
-    start: float
+    row: float  # to add a row
+    start: float  # to begin a piece: a state of no rows, its memory touched for the first time
+    #: Of two states, to what is sent, and back.
     merge: float
     pack: float
     unpack: float
-    share: float = 0.0
+    share: float = 0.0  # of the peak of matrix products, reached by the products of a row
 
     def scaled(self, row: float, state: float) -> PassRates:
         """For a shape whose rows and states are so many times as large."""
@@ -56,43 +45,22 @@ class PassRates:
 
 @dataclass(frozen=True)
 class Rates:
-    """All that a plan is made of.
+    """All that a plan is made of."""
 
-    Attributes
-    ----------
-    peak : Rate
-        Products of float64 matrices by one thread, in operations a second.
-    passes : tuple of PassRates
-        Of every pass of the job, in order.
-    read_row, read_row_cpu : Rate
-        Seconds to read and convert a row by one thread, and processor seconds.
-    storage : Rate or None
-        Bytes a second that the storage delivers to all workers together; None: no bound.
-    network : Rate or None
-        Bytes a second of one link; None where nothing is sent.
-    spectrum : Rate
-        Seconds of the spectrum of a symmetric matrix of side m, over m^3, where the plan is made.
-    sample : Rate
-        Seconds to sort and test the sample of rows, where the plan is made.
-    base : Rate
-        Bytes of a process that has computed nothing yet.
-    free : Rate
-        Bytes of memory that are free here.
-    cores : int
-        Processors here.
-    """
-
-    peak: Rate
-    passes: tuple[PassRates, ...]
+    peak: Rate  # products of float64 matrices by one thread, in operations a second
+    passes: tuple[PassRates, ...]  # of every pass of the job, in order
+    #: Seconds to read and convert a row by one thread, and processor seconds.
     read_row: Rate
     read_row_cpu: Rate
+    #: Bytes a second that the storage delivers to all workers together; None: no bound.
     storage: Rate | None
-    network: Rate | None
+    network: Rate | None  # bytes a second of one link; None where nothing is sent
+    #: Seconds of the spectrum of a symmetric matrix of side m, over m^3, where the plan is made.
     spectrum: Rate
-    sample: Rate
-    base: Rate
-    free: Rate
-    cores: int
+    sample: Rate  # seconds to sort and test the sample of rows, where the plan is made
+    base: Rate  # bytes of a process that has computed nothing yet
+    free: Rate  # bytes of memory that are free here
+    cores: int  # processors here
 
     def listed(self) -> dict[str, Rate]:
         """Those that are single numbers and come in, by name."""

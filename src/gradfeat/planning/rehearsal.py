@@ -74,48 +74,28 @@ def learner_of(job: Job, activation: Activation | None = None) -> Learner[Predic
 
 @dataclass(frozen=True)
 class PassSizes:
-    """Numbers of a pass that are polynomials of columns and features, and the driver's after it.
+    """Numbers of a pass that are polynomials of columns and features, and the driver's after it."""
 
-    Attributes
-    ----------
-    flops, whole, touched : float
-        Of a row; see :class:`gradfeat.planning.counting.Operations`. What is written was read
-        too, so that it is touched twice.
-    packed, held, sent : float
-        Bytes of a state as it is sent and in memory, and of the statistic as workers get it.
-    products : float
-        Multiplications and additions of the driver after the pass.
-    spectra : tuple of float
-        Sides of the symmetric matrices whose eigenvectors it finds then.
-    """
-
+    #: Of a row; see :class:`gradfeat.planning.counting.Operations`. What is written was read too,
+    #: so that it is touched twice.
     flops: float
     whole: float
     touched: float
+    #: Bytes of a state as it is sent and in memory, and of the statistic as workers get it.
     packed: float
     held: float
     sent: float
-    products: float
-    spectra: tuple[float, ...]
+    products: float  # multiplications and additions of the driver after the pass
+    spectra: tuple[float, ...]  # sides of the symmetric matrices whose eigenvectors it finds then
 
 
 @dataclass(frozen=True)
 class RehearsedPass:
-    """One pass over all rows.
+    """One pass over all rows."""
 
-    Attributes
-    ----------
-    label : str
-        Its name, as engines report it.
-    sizes : PassSizes
-        At the size of the job.
-    draws : bool
-        Whether it draws the sample, which holds its state and stays on the processor.
-    """
-
-    label: str
-    sizes: PassSizes
-    draws: bool
+    label: str  # its name, as engines report it
+    sizes: PassSizes  # at the size of the job
+    draws: bool  # whether it draws the sample, which holds its state and stays on the processor
 
 
 @dataclass
@@ -153,21 +133,11 @@ class _Watched:
 @final
 @dataclass(frozen=True, kw_only=True)
 class Recorder(Engine):
-    """Sums in this thread, and keeps what each pass computed and held.
+    """Sums in this thread, and keeps what each pass computed and held."""
 
-    Attributes
-    ----------
-    passes : list
-        One entry for each pass, in order.
-    driver : Operations
-        What is computed between passes.
-    timed : bool
-        Whether states are timed instead of counted.
-    """
-
-    passes: list[_Watched] = field(default_factory=list)
-    driver: Operations = field(default_factory=Operations)
-    timed: bool = False
+    passes: list[_Watched] = field(default_factory=list)  # one entry for each pass, in order
+    driver: Operations = field(default_factory=Operations)  # what is computed between passes
+    timed: bool = False  # whether states are timed instead of counted
 
     def folds(self, work: Work) -> Generator[Folded[Any], None, None]:
         self.leave()
@@ -275,40 +245,23 @@ def _run(job: Job, rows: int, activation: Activation, *, timed: bool) -> list[_W
 
 @dataclass(frozen=True, eq=False)
 class Rehearsal:
-    """The passes of a method, and their sizes at any number of rows, columns and features.
+    """The passes of a method, and their sizes at any number of rows, columns and features."""
 
-    Attributes
-    ----------
-    labels : tuple of str
-        Of the passes, as engines report them.
-    rows, driver : array (terms, passes, numbers)
-        Coefficients of the monomials of d, m and c: of what is counted of a row and of bytes; of
-        the driver's products after the pass and of the sides of its spectra.
-    spectra : tuple of int
-        How many there are after each pass.
-    """
-
-    labels: tuple[str, ...]
+    labels: tuple[str, ...]  # of the passes, as engines report them
+    #: Coefficients of the monomials of d, m and c: of what is counted of a row and of bytes; of the
+    #: driver's products after the pass and of the sides of its spectra.
     rows: NDArray[np.float64]
     driver: NDArray[np.float64]
-    spectra: tuple[int, ...]
+    spectra: tuple[int, ...]  # how many there are after each pass
 
     def at(self, job: Job) -> tuple[PassSizes, ...]:
-        """PassSizes of each pass.
-
-        Examples
-        --------
-        >>> found = rehearsed(Job(rows=100, columns=5, width=4))
-        >>> [round(one.flops) for one in found.at(Job(rows=100, columns=50, width=1024))][1]
-        109548
-        """
+        """PassSizes of each pass."""
         size = [(job.columns, job.m, job.outputs)]
         rows = np.tensordot(_monomials(size, ROW_DEGREE)[0], self.rows, 1)
         driver = np.tensordot(_monomials(size, DRIVER_DEGREE)[0], self.driver, 1)
         return tuple(_sizes(job, *one) for one in zip(rows, driver, self.spectra, strict=True))
 
     def passes(self, job: Job) -> tuple[RehearsedPass, ...]:
-        """Those of a job of the same method."""
         pairs = enumerate(zip(self.labels, self.at(job), strict=True))
         return tuple(RehearsedPass(label, size, draws=k == 0) for k, (label, size) in pairs)
 

@@ -24,34 +24,17 @@ LOOKS = 4
 
 @dataclass(frozen=True)
 class Times:
-    """Seconds of one pass.
+    """Seconds of one pass, by what they are spent on."""
 
-    Attributes
-    ----------
-    compute : float
-        Of the busiest thread, with the merges that it makes.
-    read : float
-        Of the same thread, or of the storage where that is slower.
-    copy : float
-        To the graphics card.
-    reduce : float
-        States on their way, and their merges in the driver; the scheduler.
-    driver : float
-        After the pass, in the driver.
-    total : float
-        All of it, with what overlaps counted once.
-    """
-
-    compute: float
-    read: float
-    copy: float
-    reduce: float
-    driver: float
-    total: float
+    compute: float  # of the busiest thread, with the merges that it makes
+    read: float  # of the same thread, or of the storage where that is slower
+    copy: float  # to the graphics card
+    reduce: float  # states on their way, and their merges in the driver; the scheduler
+    driver: float  # after the pass, in the driver
+    total: float  # all of it, with what overlaps counted once
 
     @property
     def bound(self) -> str:
-        """What takes longest."""
         parts = {
             "compute": self.compute,
             "reading": self.read,
@@ -72,13 +55,7 @@ class Share:
 
 
 def busiest(job: Job, traffic: Traffic) -> Share:
-    """Segments are spread evenly, and the last wave is as long as the others.
-
-    Examples
-    --------
-    >>> busiest(Job(rows=10**5, columns=5, threads=2), Traffic(0, 2, 2, 1, 0, 0, 0, 0))
-    Share(segments=1, pieces=1, rows=65536)
-    """
+    """Segments are spread evenly, and the last wave is as long as the others."""
     segments = ceil(traffic.folds / job.slots)
     pieces = min(job.pieces, segments << traffic.level)
     return Share(segments, pieces, min(job.rows, pieces * job.piece_rows))

@@ -21,66 +21,37 @@ class _Numbered(Source[Block]):
         self._count = count
 
     def pieces(self) -> Iterator[Piece[Block]]:
-        """None to be read."""
         return iter(())
 
     @property
     def count(self) -> int:
-        """As given."""
         return self._count
 
     @property
     def fingerprint(self) -> str:
-        """Empty."""
         return ""
 
 
 @dataclass(frozen=True)
 class Traffic:
-    """Segments, merges, bytes and tasks of a pass.
+    """Segments, merges, bytes and tasks of a pass."""
 
-    Attributes
-    ----------
-    level : int
-        A segment, which is summed in one go, has 2^level pieces.
-    folds : int
-        Segments.
-    groups : int
-        Sums that arrive where the plan is made.
-    merges : int
-        Of two states, wherever.
-    moved, arriving, sent : int
-        Bytes between workers at most, to the driver, and of the statistic to workers.
-    tasks : int
-        That the scheduler of a cluster handles.
-    """
-
-    level: int
-    folds: int
-    groups: int
-    merges: int
+    level: int  # a segment, which is summed in one go, has 2^level pieces
+    folds: int  # segments
+    groups: int  # sums that arrive where the plan is made
+    merges: int  # of two states, wherever
+    #: Bytes between workers at most, to the driver, and of the statistic to workers.
     moved: int
     arriving: int
     sent: int
-    tasks: int
+    tasks: int  # that the scheduler of a cluster handles
 
     @property
     def network(self) -> int:
-        """All bytes between processes."""
         return self.moved + self.arriving + self.sent
 
 
 def traffic_of(job: Job, one: RehearsedPass) -> Traffic:
-    """Of one pass.
-
-    Examples
-    --------
-    >>> from gradfeat.planning.rehearsal import rehearsed
-    >>> job = Job(rows=10**7, columns=50, workers=4)
-    >>> found = traffic_of(job, rehearsed(job).passes(job)[-1])
-    >>> found.level, found.folds, found.groups, found.merges
-    (3, 20, 20, 152)
-    """
     pieces = job.pieces
     if not job.on_cluster:
         return Traffic(0, pieces, pieces, pieces - 1, 0, 0, 0, 0)

@@ -15,19 +15,7 @@ def warnings_of(
     free: float,
     memory: float | None,
 ) -> tuple[str, ...]:
-    """Sentences on memory and idle threads.
-
-    Parameters
-    ----------
-    job : Job
-    needed, asking : float
-        Bytes of a worker, and of the driver.
-    traffic : Traffic
-        Of the last pass.
-    free : float
-        Bytes that are free here.
-    memory : float or None
-        Bytes that a worker may take, where they are given.
+    """Sentences on memory and idle threads; `asking` is what the driver needs, in bytes.
 
     Examples
     --------

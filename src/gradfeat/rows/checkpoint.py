@@ -68,16 +68,7 @@ class Unkept(Record[State]):
 
 
 class Kept(Record[State]):
-    """A pass in a folder of its own: a file for each node, and a manifest that is replaced whole.
-
-    Parameters
-    ----------
-    statistic : Statistic
-    states : States
-        The folder.
-    every : float
-        Seconds between two savings.
-    """
+    """A pass in its own folder: a file for each node, and a manifest that is replaced whole."""
 
     def __init__(self, statistic: Statistic[Any, State, Any], states: States, every: float) -> None:
         self._statistic = statistic
@@ -87,12 +78,10 @@ class Kept(Record[State]):
         self._saved_at = time.monotonic()
 
     def total(self) -> State | None:
-        """The state of all rows."""
         entry = self._manifest.total
         return None if entry is None else self._state(entry)
 
     def nodes(self) -> tuple[Node[State], ...]:
-        """The nodes that were saved last."""
         return tuple(Node(e.level, e.index, self._state(e)) for e in self._manifest.nodes)
 
     def _state(self, entry: Entry) -> State | None:
@@ -100,7 +89,6 @@ class Kept(Record[State]):
         return None if packed is None else unpack(self._statistic, packed)
 
     def keep(self, sums: Assembler[State]) -> None:
-        """Save, when `every` seconds have passed."""
         if time.monotonic() - self._saved_at >= self._every:
             self._save(sums.prefix)
             self._saved_at = time.monotonic()
@@ -131,7 +119,6 @@ class Kept(Record[State]):
             self._manifest = manifest
 
     def finish(self, total: State) -> None:
-        """Save the sum."""
         self._replace(Manifest((), self._write(-1, 0, total)))
 
 

@@ -15,13 +15,7 @@ ANSWER = 5.0
 
 
 def distributed() -> ModuleType:
-    """Dask's `distributed`.
-
-    Raises
-    ------
-    EngineError
-        Where it is not installed.
-    """
+    """Dask's `distributed`."""
     try:
         import distributed as found
     except ImportError as error:
@@ -33,18 +27,7 @@ def distributed() -> ModuleType:
 
 @contextlib.contextmanager
 def client_of(cluster: Any) -> Iterator[Any]:
-    """The client of a cluster; one that is opened here is closed here.
-
-    Parameters
-    ----------
-    cluster : distributed.Client or str
-        A client, or the address of a scheduler.
-
-    Raises
-    ------
-    EngineError
-        When no scheduler answers within a few seconds.
-    """
+    """The client of a cluster; one that is opened here is closed here."""
     match cluster:
         case str():
             with contextlib.closing(_connected(cluster)) as client:
@@ -70,16 +53,6 @@ def local_cluster(n: int) -> Iterator[Any]:
     """The client of a Dask cluster of `n` processes of one thread each, on this machine.
 
     In a script, call it under ``if __name__ == "__main__":``.
-
-    Parameters
-    ----------
-    n : int
-        Workers.
-
-    Raises
-    ------
-    EngineError
-        Where Dask is not installed, or no workers are asked for.
     """
     if n < 1:
         raise EngineError(f"a cluster of {n} workers was asked for: give 1 or more.")

@@ -54,7 +54,6 @@ class Devices(Engine):
     prefetch: int = 2
 
     def folds(self, work: Work) -> Generator[Folded[Any], None, None]:
-        """Segments as they are finished."""
         lanes = [lane_of(_device(name)) for name in self.names]
         if not lanes:
             raise EngineError('no device is named: give some, such as ("cuda:0",).')

@@ -28,26 +28,13 @@ SEGMENTS_EACH = 8
 
 @dataclass(frozen=True)
 class Tick:
-    """How far a pass is.
+    """How far a pass is."""
 
-    Attributes
-    ----------
-    label : str
-        Name of the pass.
-    pieces : int
-        Pieces whose rows are in the sum.
-    of : int or None
-        All pieces, where that is known.
-    seconds : float
-        Since the start of the pass.
-    rows : int
-        Rows summed so far in this process's pass (those taken over from a checkpoint left out).
-    """
-
-    label: str
-    pieces: int
-    of: int | None
-    seconds: float
+    label: str  # name of the pass
+    pieces: int  # pieces whose rows are in the sum
+    of: int | None  # all pieces, where that is known
+    seconds: float  # since the start of the pass
+    #: Rows summed so far in this process's pass (those taken over from a checkpoint left out).
     rows: int
 
 
@@ -73,17 +60,7 @@ class Work:
         return segmented(islice(self.source.pieces(), self.first, None), self.first, level)
 
     def level_for(self, workers: int, segments_each: int = SEGMENTS_EACH) -> int:
-        """Level that gives each worker several segments; the sum does not depend on it.
-
-        Examples
-        --------
-        >>> from gradfeat.maths.statistics.moments import Moments
-        >>> from gradfeat.rows.sources.open import from_arrays
-        >>> import numpy as np
-        >>> source = from_arrays(np.ones((128, 1)), np.ones(128), piece_rows=1)
-        >>> Work(Moments(), source, 0).level_for(2)
-        3
-        """
+        """Level that gives each worker several segments; the sum does not depend on it."""
         count = self.source.count
         if count is None:
             return 0

@@ -4,24 +4,8 @@ from __future__ import annotations
 
 
 class SourceError(ValueError):
-    """Rows that cannot be read or used: which file and rows, what came, and what to do.
-
-    Examples
-    --------
-    >>> raise SourceError("'a.parquet' is damaged: write it again.")
-    Traceback (most recent call last):
-    ...
-    gradfeat.rows.errors.SourceError: 'a.parquet' is damaged: write it again.
-    """
+    """Rows that cannot be read or used: which file and rows, what came, and what to do."""
 
 
 class EngineError(RuntimeError):
-    """Workers, a cluster or a checkpoint that failed: what happened, what is kept, what to do.
-
-    Examples
-    --------
-    >>> raise EngineError("the cluster cannot be reached: start it again.")
-    Traceback (most recent call last):
-    ...
-    gradfeat.rows.errors.EngineError: the cluster cannot be reached: start it again.
-    """
+    """Workers, a cluster or a checkpoint that failed: what happened, what is kept, what to do."""

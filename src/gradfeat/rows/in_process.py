@@ -40,7 +40,6 @@ class InProcess(Engine):
     prefetch: int = 2
 
     def folds(self, work: Work) -> Generator[Folded[Any], None, None]:
-        """Piece after piece."""
         with Ahead(read(work.segments(0)), self.prefetch) as items:
             yield from fold(work.statistic, items)
 
@@ -77,7 +76,6 @@ class Threads(Engine):
     prefetch: int = 1
 
     def folds(self, work: Work) -> Generator[Folded[Any], None, None]:
-        """Pieces as they are finished."""
         if self.n < 1:
             raise EngineError(f"n is {self.n}: give 1 thread or more.")
         with one_thread():

@@ -37,12 +37,6 @@ class Ahead(Generic[Read]):
 
     An error of the generator comes out where the items are taken, after those before it.
     :meth:`close` ends the thread after the item that it is reading, and whoever waits for an item.
-
-    Examples
-    --------
-    >>> with Ahead((i * i for i in range(4)), 2) as squares:
-    ...     list(squares)
-    [0, 1, 4, 9]
     """
 
     def __init__(self, items: Generator[Read, None, None], size: int) -> None:
@@ -98,11 +92,7 @@ class Ahead(Generic[Read]):
 class Feed:
     """Segments handed out in order to several threads, not too far ahead of the last one finished.
 
-    Parameters
-    ----------
-    segments : iterator of Segment
-    width : int
-        How many segments may be handed out and unfinished, counted from the oldest of them.
+    Fewer than `width` follow the oldest of those that are handed out and unfinished.
     """
 
     def __init__(self, segments: Iterator[Segment], width: int) -> None:
@@ -139,7 +129,6 @@ class Feed:
             self._change.notify_all()
 
     def stop(self) -> None:
-        """Hand out nothing more."""
         with self._change:
             self._stopped = True
             self._change.notify_all()
@@ -186,14 +175,7 @@ def run_lanes(
 ) -> Generator[Folded[Any], None, None]:
     """Segments summed by several lanes, as they are finished; no thread is left at the end.
 
-    Parameters
-    ----------
-    statistic : Statistic
-    segments : iterator of Segment
-    prefetch : int
-        Blocks that each lane reads ahead.
-    lanes : list of Lane
-        What each prepares and computes.
+    Each lane reads `prefetch` blocks ahead.
     """
     feed = Feed(segments, width=4 * len(lanes))
     out = SimpleQueue[Any]()

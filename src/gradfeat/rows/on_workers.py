@@ -101,7 +101,6 @@ class ExecutorEngine(Engine):
     n: int = field(default_factory=processors)
 
     def folds(self, work: Work) -> Generator[Folded[Any], None, None]:
-        """Segments as they are finished."""
         yield from folds_on(GivenWorkers(self.executor, self.n), work, work.level_for(self.n))
 
 
@@ -155,7 +154,6 @@ class Pool(Engine):
     _staff: _Staff = field(default_factory=_Staff, init=False, repr=False, compare=False)
 
     def folds(self, work: Work) -> Generator[Folded[Any], None, None]:
-        """Segments as they are finished."""
         if self.jobs < 1:
             raise EngineError(f"jobs is {self.jobs}: give 1 process or more.")
         done = False
@@ -206,7 +204,6 @@ class DaskEngine(Engine):
     patience: float = 300.0
 
     def folds(self, work: Work) -> Generator[Folded[Any], None, None]:
-        """Segments as they are finished."""
         with (
             client_of(self.cluster) as client,
             quiet(),

@@ -72,13 +72,7 @@ def in_this_thread() -> None:
 
 
 def processors() -> int:
-    """Processors that this process may use: those it is bound to, where the system says so.
-
-    Examples
-    --------
-    >>> processors() >= 1
-    True
-    """
+    """Processors that this process may use: those it is bound to, where the system says so."""
     try:
         return len(os.sched_getaffinity(0))
     except AttributeError:  # not on macOS and Windows

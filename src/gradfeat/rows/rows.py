@@ -198,17 +198,14 @@ class BlockSource(NumericSource):
 
     @property
     def columns(self) -> Columns:
-        """x0, x1, ... and y."""
         return numbered(self.block.X.shape[1], self.block.y.shape[1])
 
     @property
     def rows(self) -> int:
-        """Length of the block."""
         return len(self.block.X)
 
     @property
     def count(self) -> int:
-        """One piece."""
         return 1
 
     @property
@@ -218,32 +215,21 @@ class BlockSource(NumericSource):
 
     @property
     def parallel(self) -> bool:
-        """No: rows would have to be sent."""
         return False
 
     def pieces(self) -> Iterator[Listed[Block]]:
-        """The block."""
         yield Listed([self.block])
 
 
 @dataclass(frozen=True)
 class HashPart:
-    """The rows whose hash, modulo `of`, is among `parts`: a random part of the distinct rows.
-
-    Examples
-    --------
-    >>> X = torch.arange(100.0)[:, None]
-    >>> one, two = (HashPart((part,), 2, 0)(Block(X, X, X[:, 0])).X for part in (0, 1))
-    >>> sorted([*one[:, 0].tolist(), *two[:, 0].tolist()]) == X[:, 0].tolist(), 30 < len(one) < 70
-    (True, True)
-    """
+    """The rows whose hash, modulo `of`, is among `parts`: a random part of the distinct rows."""
 
     parts: tuple[int, ...]
     of: int
     seed: int
 
     def __call__(self, block: Block) -> Block:
-        """The rows of the part; the others are left out."""
         h = row_hash(block.X, block.y, self.seed) % self.of
         kept = torch.isin(h, torch.tensor(self.parts)).nonzero().flatten().to(block.X.device)
         return Block(block.X[kept], block.y[kept], block.w[kept])

@@ -22,12 +22,6 @@ def beside(function: Callable[..., Any]) -> list[ModuleType]:
     """Modules that workers cannot import: that of a function, and those loaded from its folder.
 
     Functions of packages give none: packages are installed on the workers.
-
-    Examples
-    --------
-    >>> from gradfeat.lab import run
-    >>> beside(run)
-    []
     """
     name = function.__module__
     file = vars(sys.modules[name]).get("__file__")
@@ -109,11 +103,6 @@ def function_of(data: bytes) -> Callable[..., Any]:
 def call_bytes(call: Callable[..., Any], values: tuple[Any, ...]) -> bytes:
     """A call to be made elsewhere by :func:`made`.
 
-    Raises
-    ------
-    EngineError
-        When it holds something that cannot be sent.
-
     Examples
     --------
     >>> made(call_bytes(abs, (-2,)))
@@ -129,13 +118,7 @@ def call_bytes(call: Callable[..., Any], values: tuple[Any, ...]) -> bytes:
 
 
 def made(data: bytes, *shared: Any) -> Any:
-    """The call, made here, with what is shared before its own values.
-
-    Raises
-    ------
-    EngineError
-        When this process cannot import what the call needs.
-    """
+    """The call, made here, with what is shared before its own values."""
     try:
         call, values = pickle.loads(data)
     except (ImportError, AttributeError) as error:

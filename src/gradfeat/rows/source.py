@@ -23,13 +23,7 @@ class Piece(ABC, Generic[Chunk_co]):
 
     @abstractmethod
     def read(self) -> Iterator[Chunk_co]:
-        """The rows, in one or several chunks that each fit in memory; at each call the same.
-
-        Raises
-        ------
-        SourceError
-            In one sentence with :attr:`name`.
-        """
+        """The rows, in one or several chunks that each fit in memory; at each call the same."""
 
 
 @dataclass(frozen=True)
@@ -76,9 +70,7 @@ class Listed(Piece[Chunk_co]):
 
     @property
     def name(self) -> str:
-        """As given."""
         return self.name_
 
     def read(self) -> Iterator[Chunk_co]:
-        """The chunks."""
         return iter(self.chunks)

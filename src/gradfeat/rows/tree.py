@@ -23,12 +23,10 @@ class Node(Generic[State]):
 
     @property
     def start(self) -> int:
-        """First piece."""
         return self.index << self.level
 
     @property
     def stop(self) -> int:
-        """One after the last piece."""
         return (self.index + 1) << self.level
 
 
@@ -41,7 +39,6 @@ class Segment:
 
     @property
     def name(self) -> str:
-        """Where the rows are, in words."""
         names = self.pieces[0].name, self.pieces[-1].name
         return names[0] if len(self.pieces) == 1 else f"{names[0]} to {names[1]}"
 
@@ -49,19 +46,7 @@ class Segment:
 def segmented(pieces: Iterator[Piece[Any]], first: int, level: int) -> Iterator[Segment]:
     """Pieces in aligned segments of at most ``2^level``.
 
-    Parameters
-    ----------
-    pieces : iterator of Piece
-    first : int
-        Number of the first of them; segments are shorter until they are aligned.
-    level : int
-
-    Examples
-    --------
-    >>> from gradfeat.rows.source import Listed
-    >>> pieces = [Listed(()) for _ in range(10)]
-    >>> [(s.first, len(s.pieces)) for s in segmented(iter(pieces[1:]), 1, 2)]
-    [(1, 1), (2, 2), (4, 4), (8, 2)]
+    `first` is the number of the first of them; segments are shorter until they are aligned.
     """
     while True:
         aligned = first & -first or 1 << level
@@ -76,31 +61,8 @@ def segmented(pieces: Iterator[Piece[Any]], first: int, level: int) -> Iterator[
 class Assembler(Generic[State]):
     """Merges nodes as they come, in any order: two siblings as soon as both are there.
 
-    Parameters
-    ----------
-    statistic : Statistic
-    nodes : iterable of Node
-        Of disjoint pieces; they belong to the assembler from here on.
-
-    Attributes
-    ----------
-    statistic : Statistic
-        As given.
-    whole : bool
-        False while states are being merged, so also after an interruption in the middle of it.
-
-    Examples
-    --------
-    >>> import torch
-    >>> from gradfeat.maths.blocks import Block
-    >>> from gradfeat.maths.statistics.moments import Moments
-    >>> one = torch.ones(1, 1).double()
-    >>> def state():
-    ...     block = Block(one, one, one[0])
-    ...     return Moments().update(Moments().init(block), block)
-    >>> sums = Assembler(Moments(), [Node(0, i, state()) for i in (2, 0, 1)])
-    >>> [(node.level, node.index) for node in sums.nodes], float(sums.total().weight)
-    ([(1, 0), (0, 2)], 3.0)
+    Nodes are of disjoint pieces, and belong to the assembler once it has them. `whole` is False
+    while states are being merged, so also after an interruption in the middle of it.
     """
 
     def __init__(
@@ -112,7 +74,6 @@ class Assembler(Generic[State]):
         self.take(nodes)
 
     def take(self, nodes: Iterable[Node[State]]) -> None:
-        """Add several nodes."""
         for node in nodes:
             self.add(node)
 
@@ -140,7 +101,6 @@ class Assembler(Generic[State]):
 
     @property
     def nodes(self) -> tuple[Node[State], ...]:
-        """What is there, in order."""
         return tuple(self._nodes[start] for start in sorted(self._nodes))
 
     @property
@@ -152,13 +112,7 @@ class Assembler(Generic[State]):
         return tuple(found)
 
     def total(self) -> State | None:
-        """State of all pieces, merged from the last to the first; nothing is left here.
-
-        Raises
-        ------
-        RuntimeError
-            When a piece in between is missing.
-        """
+        """State of all pieces, merged from the last to the first; nothing is left here."""
         if len(self.prefix) < len(self._nodes):
             raise RuntimeError(f"{len(self._nodes)} nodes have gaps between them.")
         self.whole = False
@@ -250,19 +204,6 @@ def fold(statistic: Statistic[Any, State, Any], items: Iterable[Item]) -> Iterat
 
 
 def fold_segment(statistic: Statistic[Any, State, Any], segment: Segment) -> Folded[State]:
-    """One segment, read and summed here and now.
-
-    Examples
-    --------
-    >>> import torch
-    >>> from gradfeat.maths.blocks import Block
-    >>> from gradfeat.maths.statistics.moments import Moments
-    >>> from gradfeat.rows.source import Listed
-    >>> one = torch.ones(2, 1).double()
-    >>> segment = Segment(4, (Listed([Block(one, one, one[:, 0])]),) * 3)
-    >>> folded = fold_segment(Moments(), segment)
-    >>> [(node.level, node.index) for node in folded.nodes], folded.rows
-    ([(1, 2), (0, 6)], 6)
-    """
+    """One segment, read and summed here and now."""
     (folded,) = fold(statistic, read([segment]))
     return folded

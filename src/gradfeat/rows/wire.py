@@ -59,28 +59,7 @@ def _tensor(values: np.ndarray, device: str) -> Tensor:
 
 
 def dumps(value: Any, what: str) -> bytes:
-    """A value as bytes.
-
-    Parameters
-    ----------
-    value : object
-    what : str
-        Its name in the error.
-
-    Raises
-    ------
-    EngineError
-        When it holds something that other processes cannot be sent.
-
-    Examples
-    --------
-    >>> loads(dumps(torch.arange(4.0)[1:3], "the tensor"), "the tensor")
-    tensor([1., 2.])
-    >>> dumps(lambda: 0, "the function")  # doctest: +ELLIPSIS
-    Traceback (most recent call last):
-    ...
-    gradfeat.rows.errors.EngineError: the function cannot be sent or kept (...): ...
-    """
+    """A value as bytes; `what` names it in the error where other processes cannot be sent it."""
     return _dumped(value, what)[0]
 
 
@@ -89,16 +68,6 @@ def identity_of(value: Any, what: str) -> bytes:
 
     Functions and classes outside gradfeat are pickled by name: here their own code is added, but
     not what they call or read from their module.
-
-    Raises
-    ------
-    EngineError
-        As :func:`dumps`.
-
-    Examples
-    --------
-    >>> identity_of(torch.ones(2), "the tensor") == identity_of(torch.ones(2), "the tensor")
-    True
     """
     data, defined = _dumped(value, what)
     return b"".join((data, *map(code_of, defined)))
@@ -118,13 +87,7 @@ def _dumped(value: Any, what: str) -> tuple[bytes, list[Defined]]:
 
 
 def loads(data: bytes, what: str) -> Any:
-    """A value from its bytes.
-
-    Raises
-    ------
-    EngineError
-        When this process cannot import what it is made of.
-    """
+    """A value from its bytes."""
     try:
         return pickle.loads(data)
     except (ImportError, AttributeError) as error:
@@ -143,11 +106,9 @@ class Copied(Piece[Any]):
 
     @property
     def name(self) -> str:
-        """As it was."""
         return self.name_
 
     def read(self) -> Iterator[Any]:
-        """The rows."""
         return iter(self.blocks)
 
 
@@ -177,12 +138,10 @@ def _each(folded: Folded[Any], change: Callable[[Any], Any]) -> Folded[Any]:
 
 
 def pack_folded(statistic: Statistic[Any, State, Any], folded: Folded[State]) -> Folded[Packed]:
-    """With packed states."""
     return _each(folded, partial(pack, statistic))
 
 
 def unpack_folded(statistic: Statistic[Any, State, Any], folded: Folded[Packed]) -> Folded[State]:
-    """With states."""
     return _each(folded, partial(unpack, statistic))
 
 
@@ -190,14 +149,6 @@ def code_of(defined: Defined) -> bytes:
     """A digest of the code of a function, or of the functions of a class and its bases.
 
     Empty for those of gradfeat, which have a version. What they call is not looked at.
-
-    Examples
-    --------
-    >>> from json import dumps, loads
-    >>> code_of(dumps) == code_of(dumps), code_of(dumps) == code_of(loads)
-    (True, False)
-    >>> code_of(code_of)
-    b''
     """
     match defined:
         case FunctionType():

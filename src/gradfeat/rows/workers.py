@@ -47,13 +47,7 @@ class Workers(Executor, ABC):
 
     @abstractmethod
     def restart(self) -> None:
-        """Be ready for calls again after a `BrokenExecutor`.
-
-        Raises
-        ------
-        EngineError
-            When that is not ours to do, or fails.
-        """
+        """Be ready for calls again after a `BrokenExecutor`."""
 
     @abstractmethod
     def close(self) -> None:
@@ -61,13 +55,7 @@ class Workers(Executor, ABC):
 
 
 class Here(Workers):
-    """Computes at once, in the thread that submits; thread settings stay as they are.
-
-    Examples
-    --------
-    >>> Here().submit(abs, -2).result()
-    2
-    """
+    """Computes at once, in the thread that submits; thread settings stay as they are."""
 
     @property
     def in_flight(self) -> int:
@@ -84,7 +72,6 @@ class Here(Workers):
         return future
 
     def share(self, data: bytes) -> Start:
-        """Nothing has to be sent."""
         return partial(_with_data, self, data)
 
     def restart(self) -> None:
@@ -95,14 +82,7 @@ class Here(Workers):
 
 
 class GivenWorkers(Workers):
-    """An executor of someone else: used, never shut down.
-
-    Parameters
-    ----------
-    executor : concurrent.futures.Executor
-    n : int
-        About how many workers it has.
-    """
+    """An executor of someone else, with about `n` workers: used, never shut down."""
 
     def __init__(self, executor: Executor, n: int) -> None:
         self._executor = executor
@@ -120,7 +100,6 @@ class GivenWorkers(Workers):
         return partial(_with_data, self, data)
 
     def restart(self) -> None:
-        """Refuse: it is not ours to start."""
         raise EngineError(
             "the executor given broke down (a worker died): what was finished is kept; start the "
             "executor again and run again to go on."
@@ -133,19 +112,8 @@ class GivenWorkers(Workers):
 class Processes(Workers):
     """A pool of fresh ("spawn") processes with one BLAS and torch thread each.
 
-    They ignore Ctrl-C, and die when this process closes its end of a pipe or dies itself.
-
-    Parameters
-    ----------
-    jobs : int
-        How many.
-    instead : str
-        What to do where processes cannot be started, for the error.
-
-    Raises
-    ------
-    EngineError
-        When they cannot start.
+    They ignore Ctrl-C, and die when this process closes its end of a pipe or dies itself. `instead`
+    says what to do where they cannot be started, for the error.
     """
 
     def __init__(self, jobs: int, instead: str = "compute with InProcess or Threads") -> None:
@@ -180,7 +148,6 @@ class Processes(Workers):
         return partial(_with_data, self, data)
 
     def restart(self) -> None:
-        """Replace the pool."""
         self.close()
         self._start()
 
@@ -233,27 +200,8 @@ class Flight(Generic[Item]):
     """Items that workers compute. Those lost with a worker fly again, one at a time.
 
     Flying alone tells the culprit from its neighbours: an item that dies alone, `deaths` times in
-    all, comes back with its `BrokenExecutor`, and the others go on.
-
-    Parameters
-    ----------
-    workers : Workers
-    start : callable (...) -> Future
-        Starts a call on them.
-    deaths : int
-        Workers that may die of an item, 2 or more.
-    apart : callable (Item) -> iterable of Item
-        What flies again in the place of an item that was lost.
-    sent : callable (Item) -> tuple
-        The values of an item's call: the item itself unless told otherwise.
-
-    Examples
-    --------
-    >>> here = Here()
-    >>> flight = Flight(here, lambda item: here.submit(abs, item), deaths=2)
-    >>> flight.start(-3)
-    >>> [(item, future.result()) for item, future in flight.finished()], flight.busy
-    ([(-3, 3)], False)
+    all (2 or more), comes back with its `BrokenExecutor`, and the others go on. `apart` gives what
+    flies again in the place of a lost item, `sent` the values of an item's call.
     """
 
     def __init__(

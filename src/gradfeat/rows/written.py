@@ -26,7 +26,6 @@ class Entry:
 
     @property
     def file(self) -> str:
-        """Its name in the folder."""
         return "total.safetensors" if self.level < 0 else f"{self.level}-{self.index}.safetensors"
 
 
@@ -38,14 +37,7 @@ class Manifest:
     total: Entry | None = None
 
     def text(self) -> str:
-        """As JSON, with a digest of its own.
-
-        Examples
-        --------
-        >>> one = Manifest((Entry(0, 3, None),))
-        >>> Manifest.of(one.text()) == one
-        True
-        """
+        """As JSON, with a digest of its own."""
         body = json.dumps(asdict(self))
         return json.dumps({"digest": _digest(body.encode()), "body": body})
 
@@ -72,25 +64,16 @@ class States:
 
     @classmethod
     def made(cls, folder: Path) -> States:
-        """The folder, made where it is missing.
-
-        Raises
-        ------
-        EngineError
-            Where that cannot be.
-        """
         with _written(folder):
             folder.mkdir(parents=True, exist_ok=True)
         return cls(folder)
 
     def manifest(self) -> Manifest:
-        """What the folder says is in it."""
         path = self.folder / "manifest.json"
         with _intact(path):
             return Manifest.of(path.read_text("utf-8")) if path.exists() else Manifest()
 
     def load(self, entry: Entry) -> Packed | None:
-        """The state of an entry."""
         if entry.digest is None:
             return None
         path = self.folder / entry.file

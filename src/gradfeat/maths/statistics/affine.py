@@ -20,17 +20,6 @@ class Affine:
 
     The shift is taken off first, so that no digits cancel where it is large.
 
-    Attributes
-    ----------
-    shift, P : Tensor (d,), (d, q) or (d,)
-        Of the inputs, float64; P of one dimension scales each input.
-    y_shift, y_scale : Tensor (c,), (c,)
-        Of the targets, float64.
-    dtype : torch.dtype or None
-        Float type of mapped rows; None: as they come.
-    device : torch.device or None
-        Where mapped rows are; None: where they come.
-
     Examples
     --------
     >>> one = torch.ones(1).double()
@@ -42,12 +31,14 @@ class Affine:
     [6.0]
     """
 
+    #: Of the inputs, float64; P of one dimension scales each input.
     shift: Float[Tensor, " d"]
     P: Tensor
+    #: Of the targets, float64.
     y_shift: Float[Tensor, " c"]
     y_scale: Float[Tensor, " c"]
-    dtype: torch.dtype | None = None
-    device: torch.device | None = None
+    dtype: torch.dtype | None = None  # float type of mapped rows; None: as they come
+    device: torch.device | None = None  # where mapped rows are; None: where they come
 
     def __call__(self, rows: Block) -> Block:
         where = rows.X.device if self.device is None else self.device
@@ -102,12 +93,6 @@ def _product(P: Tensor, Q: Tensor) -> Tensor:
 
 
 def inputs_only(shift: Float[Tensor, " d"], P: Tensor, outputs: int) -> Affine:
-    """x -> (x - shift) P; the targets stay.
-
-    Examples
-    --------
-    >>> inputs_only(torch.ones(1), torch.ones(1), 2).y_scale.tolist()
-    [1.0, 1.0]
-    """
+    """x -> (x - shift) P; the targets stay."""
     shift, P = shift.double(), P.double()
     return Affine(shift, P, shift.new_zeros(outputs), shift.new_ones(outputs))

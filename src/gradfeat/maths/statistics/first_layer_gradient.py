@@ -29,31 +29,14 @@ class FirstLayerGradient(Statistic[Block, GradientState, GradientState]):
 
     Minus one half of the gradient of sum_i w_i |f(x_i) - y_i|^2 where r_i = y_i - f(x_i). The
     gradient is summed transposed, (d, m): that product is the faster one of the two.
-
-    Attributes
-    ----------
-    W, b, a : Tensor (m, d), (m,), (m, c)
-        The first layer and the head.
-    activation : Activation
-        sigma.
-    map : callable (Block) -> Block, optional
-        Puts the residual r in the place of y, chunk by chunk; left out: r = y (the printed
-        theory).
-
-    Examples
-    --------
-    >>> from gradfeat.maths.activations import ReLU
-    >>> from gradfeat.maths.blocks import collect
-    >>> one = torch.ones(1, 1).double()
-    >>> g = collect(FirstLayerGradient(one, one[0], one, ReLU()), [Block(2 * one, 3 * one, one[0])])
-    >>> g.WT.tolist(), g.b.tolist()
-    ([[6.0]], [3.0])
     """
 
+    #: The first layer and the head.
     W: Float[Tensor, "m d"]
     b: Float[Tensor, " m"]
     a: Float[Tensor, "m c"]
-    activation: Activation
+    activation: Activation  # sigma
+    #: Puts the residual r in the place of y, chunk by chunk; left out: r = y (the printed theory).
     map: RowMap | None = None
 
     def init(self, block: Block) -> GradientState:
@@ -61,7 +44,6 @@ class FirstLayerGradient(Statistic[Block, GradientState, GradientState]):
         return GradientState(*(accumulator(*s, like=block.X) for s in ((), (d, m), (m,))))
 
     def update(self, state: GradientState, block: Block) -> GradientState:
-        """Add rows, chunk by chunk."""
         a = self.a.to(block.X)
         WT = torch.cat([self.W, self.b[:, None]], dim=1).to(block.X).T
         sums = torch.zeros(WT.shape, dtype=torch.float64, device=WT.device)

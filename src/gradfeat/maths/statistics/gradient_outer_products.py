@@ -26,29 +26,12 @@ class OuterState:
 class GradientOuterProducts(Statistic[Block, OuterState, Tensor]):
     """AGOP = sum_i w_i J_i^T J_i / sum_i w_i, J_i (c, d) the gradients at row i.
 
-    Attributes
-    ----------
-    gradient : callable (n, d) -> (n, c, d)
-        Such as ``predictor.gradient``.
-    row_bytes : int
-        Scratch that it takes for one row.
-    centre : bool
-        Covariance of the gradients instead of their second moment.
-
     Source: Rad24, the AGOP of "Neural feature ansatz".
-
-    Examples
-    --------
-    >>> from gradfeat.maths.blocks import collect
-    >>> X = torch.tensor([[1.0], [3.0]]).double()
-    >>> rows = [Block(X[:1], X[:1], X[0]), Block(X[1:], X[1:], X[0])]
-    >>> collect(GradientOuterProducts(lambda X: X[:, None], 8), rows).tolist()
-    [[5.0]]
     """
 
-    gradient: Callable[[Tensor], Tensor]
-    row_bytes: int
-    centre: bool = False
+    gradient: Callable[[Tensor], Tensor]  # such as ``predictor.gradient``
+    row_bytes: int  # scratch that it takes for one row
+    centre: bool = False  # covariance of the gradients instead of their second moment
 
     def init(self, block: Block) -> OuterState:
         d = block.X.shape[1]
@@ -56,7 +39,6 @@ class GradientOuterProducts(Statistic[Block, OuterState, Tensor]):
         return OuterState(*(accumulator(*s, like=block.X) for s in ((), (d, d), (c, d))))
 
     def update(self, state: OuterState, block: Block) -> OuterState:
-        """Add rows, chunk by chunk."""
         for rows in block.chunks(max(self.row_bytes, 4 * block.X[:1].nbytes)):
             J = self.gradient(rows.X)
             w = rows.w.to(J)

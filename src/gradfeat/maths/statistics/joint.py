@@ -13,18 +13,7 @@ from ..blocks import Block, Statistic
 
 @dataclass(frozen=True)
 class Joint(Statistic[Block, list[Any], list[Any]]):
-    """The statistics `parts` of the same rows, which are read once.
-
-    Examples
-    --------
-    >>> import torch
-    >>> from gradfeat.maths.blocks import collect
-    >>> from gradfeat.maths.statistics.moments import Moments
-    >>> one = torch.ones(2, 1).double()
-    >>> a, b = collect(Joint((Moments(), Moments())), [Block(one, one, one[:, 0])])
-    >>> float(a.weight), float(b.weight)
-    (2.0, 2.0)
-    """
+    """The statistics `parts` of the same rows, which are read once."""
 
     parts: tuple[Statistic[Any, Any, Any], ...]
 
@@ -38,16 +27,13 @@ class Joint(Statistic[Block, list[Any], list[Any]]):
         return [p.merge(a, b) for p, a, b in zip(self.parts, one, other, strict=True)]
 
     def finish(self, state: list[Any]) -> list[Any]:
-        """A list of results, in the order of the parts."""
         return [part.finish(s) for part, s in zip(self.parts, state, strict=True)]
 
     def pack(self, state: list[Any]) -> dict[str, Tensor]:
-        """Names with the number of the part before them."""
         packed = [part.pack(s) for part, s in zip(self.parts, state, strict=True)]
         return {f"{i}.{name}": t for i, of in enumerate(packed) for name, t in of.items()}
 
     def unpack(self, packed: Mapping[str, Tensor]) -> list[Any]:
-        """By the numbers before the names."""
         return [part.unpack(_under(f"{i}.", packed)) for i, part in enumerate(self.parts)]
 
 

@@ -20,16 +20,6 @@ class OnMapped(Statistic[Block, State, Result]):
     """`inner` of map(rows), in chunks that stay in the processor's cache.
 
     A map that makes rows much larger belongs into `inner`, which knows what it makes of them.
-
-    Examples
-    --------
-    >>> import torch
-    >>> from gradfeat.maths.blocks import collect
-    >>> from gradfeat.maths.statistics.moments import Moments
-    >>> X = torch.ones(2, 1).double()
-    >>> double = lambda rows: Block(2 * rows.X, rows.y, rows.w)
-    >>> float(collect(OnMapped(Moments(), double), [Block(X, X, X[:, 0])]).mean_x)
-    2.0
     """
 
     inner: Statistic[Block, State, Result]
@@ -40,7 +30,6 @@ class OnMapped(Statistic[Block, State, Result]):
         return self.inner.init(self.map(block.none))
 
     def update(self, state: State, block: Block) -> State:
-        """Map, then update, chunk by chunk."""
         for chunk in block.chunks(4 * block.X.shape[1] * block.X.element_size()):
             state = self.inner.update(state, self.map(chunk))
         return state
@@ -60,18 +49,11 @@ class OnMapped(Statistic[Block, State, Result]):
 
 @dataclass(frozen=True)
 class Chain:
-    """One row map after another.
-
-    Examples
-    --------
-    >>> Chain((len, str))([0, 0])
-    '2'
-    """
+    """One row map after another."""
 
     maps: tuple[Any, ...]
 
     def __call__(self, rows: Any) -> Any:
-        """The last map of ... of the first map of the rows."""
         for each in self.maps:
             rows = each(rows)
         return rows

@@ -42,13 +42,6 @@ class Moments(Statistic[Block, MomentState, MomentState]):
     centred in chunks that stay in the processor's cache; the cross term of Chan's update goes into
     the product as one more row, and only half of the symmetric matrix is computed and sent.
 
-    Attributes
-    ----------
-    map : callable (Block) -> Block, optional
-        What is done to some rows before they are counted.
-    row_bytes : int
-        Scratch that a mapped row takes, for the size of the chunks; 0: that of a row as it comes.
-
     Source: Chan, Golub & LeVeque 1983.
 
     Examples
@@ -60,11 +53,11 @@ class Moments(Statistic[Block, MomentState, MomentState]):
     (2.0, 2.0)
     """
 
-    map: RowMap | None = None
+    map: RowMap | None = None  # what is done to some rows before they are counted
+    #: Scratch that a mapped row takes, for the size of the chunks; 0: that of a row as it comes.
     row_bytes: int = 0
 
     def init(self, block: Block) -> MomentState:
-        """Zeros in the number of (mapped) columns."""
         rows = self._mapped(block.none)
         d, c = rows.X.shape[1], rows.y.shape[1]
         shapes = ((), (), (d,), (c,), (d, d), (d, c), (c,))
@@ -74,7 +67,6 @@ class Moments(Statistic[Block, MomentState, MomentState]):
         return block if self.map is None else self.map(block)
 
     def update(self, state: MomentState, block: Block) -> MomentState:
-        """Add rows, chunk by chunk."""
         own = 2 * block.X.shape[1] * block.X.element_size()
         for chunk in block.chunks(self.row_bytes or own):
             _add(state, self._mapped(chunk))
@@ -95,7 +87,6 @@ class Moments(Statistic[Block, MomentState, MomentState]):
         return one
 
     def finish(self, state: MomentState) -> MomentState:
-        """Both halves of the symmetric matrix."""
         mirrored(state.xx)
         return state
 
@@ -109,15 +100,7 @@ class Moments(Statistic[Block, MomentState, MomentState]):
 
 
 def raw(m: MomentState) -> MomentState:
-    """Moments about zero instead of the means (which become zero), of a finished statistic.
-
-    Examples
-    --------
-    >>> from gradfeat.maths.blocks import collect
-    >>> X = torch.tensor([[1.0], [3.0]]).double()
-    >>> float(raw(collect(Moments(), [Block(X, X, X[:, 0] * 0 + 1)])).xx)
-    10.0
-    """
+    """Moments about zero instead of the means (which become zero), of a finished statistic."""
     return MomentState(
         m.count,
         m.weight,

@@ -31,34 +31,17 @@ class RowSample(Statistic[Block, SampleState, Block]):
     simple random sample of them; and since "the least of" is associative, blocks in any order and
     grouping give the same rows. All rows where there are no more than `size` distinct ones.
 
-    Attributes
-    ----------
-    size : int
-        k.
-    seed : int
-        Varies the hash, and with it the sample.
-
     Source: Broder 1997 (bottom-k sketches).
-
-    Examples
-    --------
-    >>> from gradfeat.maths.blocks import collect
-    >>> X = torch.arange(6.0).double()[:, None] % 3
-    >>> rows = [Block(X[:2], X[:2], X[:2, 0] * 0 + 1), Block(X[2:], X[2:], X[2:, 0] * 0 + 1)]
-    >>> sample = collect(RowSample(10, 0), rows)
-    >>> sorted(sample.X[:, 0].tolist()), sample.w.tolist()
-    ([0.0, 1.0, 2.0], [2.0, 2.0, 2.0])
     """
 
     size: int
-    seed: int = 0
+    seed: int = 0  # varies the hash, and with it the sample
 
     def init(self, block: Block) -> SampleState:
         empty = torch.zeros(0, dtype=torch.int64)
         return SampleState(empty, block.X[:0].cpu(), block.y[:0].cpu(), block.w[:0].double().cpu())
 
     def update(self, state: SampleState, block: Block) -> SampleState:
-        """Let rows in whose hash is small enough."""
         h = row_hash(block.X, block.y, self.seed)
         wanted = block.w.cpu() > 0
         if len(state.hash) >= self.size:
@@ -68,7 +51,6 @@ class RowSample(Statistic[Block, SampleState, Block]):
         return self._least(state, SampleState(h[few], X, y, w.double()))
 
     def merge(self, one: SampleState, other: SampleState) -> SampleState:
-        """The least hashes of both."""
         return self._least(one, other)
 
     def _least(self, one: SampleState, other: SampleState) -> SampleState:

@@ -20,45 +20,19 @@ ROUNDING = 1e-12
 
 @dataclass(frozen=True)
 class Scores:
-    """Of predictions f of targets y, column by column.
+    """Of predictions f of targets y, column by column."""
 
-    Attributes
-    ----------
-    weight : float
-        Sum of the row weights.
-    mse : Tensor (c,)
-        Weighted mean of (y - f)^2.
-    r2 : Tensor (c,)
-        1 - sum w (y - f)^2 / sum w (y - mean y)^2; nan where y does not vary.
-    """
-
-    weight: float
-    mse: Float[Tensor, " c"]
-    r2: Float[Tensor, " c"]
+    weight: float  # sum of the row weights
+    mse: Float[Tensor, " c"]  # weighted mean of (y - f)^2
+    r2: Float[Tensor, " c"]  # 1 - sum w (y - f)^2 / sum w (y - mean y)^2; nan where y does not vary
 
 
 @dataclass(frozen=True)
 class ResidualSums(Statistic[Block, MomentState, Scores]):
-    """Mean squared error and R^2 of `predict` on the rows.
+    """Mean squared error and R^2 of `predict` on the rows."""
 
-    Attributes
-    ----------
-    predict : callable (n, d) -> (n, c)
-        Predictions in the units of y.
-    row_bytes : int
-        Scratch that it takes for one row.
-
-    Examples
-    --------
-    >>> from gradfeat.maths.blocks import collect
-    >>> X = torch.tensor([[1.0], [3.0]]).double()
-    >>> found = collect(ResidualSums(lambda X: X, 8), [Block(X, 2 * X, torch.ones(2).double())])
-    >>> found.mse.tolist(), found.r2.tolist()
-    ([5.0], [-0.25])
-    """
-
-    predict: Callable[[Tensor], Tensor]
-    row_bytes: int
+    predict: Callable[[Tensor], Tensor]  # predictions in the units of y
+    row_bytes: int  # scratch that it takes for one row
 
     def _pairs(self, block: Block) -> Block:
         """Squared residuals as inputs beside the targets."""
@@ -115,37 +89,17 @@ class Probabilities(Protocol):
 
 @dataclass(frozen=True)
 class ClassScores:
-    """Of probabilities of classes.
-
-    Attributes
-    ----------
-    weight : float
-        Sum of the row weights.
-    accuracy : float
-        Weighted share of rows whose most probable class is theirs.
-    log_loss : float
-        Weighted mean of -log p(label); a label that is no class has 1e-15.
-    """
-
-    weight: float
-    accuracy: float
-    log_loss: float
+    weight: float  # sum of the row weights
+    accuracy: float  # weighted share of rows whose most probable class is theirs
+    log_loss: float  # weighted mean of -log p(label); a label that is no class has 1e-15
 
 
 @dataclass(frozen=True)
 class ClassSums(Statistic[Block, Tensor, ClassScores]):
-    """Accuracy and log-loss of `said` on rows whose first target is the label, as a number.
+    """Accuracy and log-loss of `said` on rows whose first target is the label, as a number."""
 
-    Attributes
-    ----------
-    said : Probabilities
-        Log-probabilities of classes.
-    row_bytes : int
-        Scratch that it takes for one row.
-    """
-
-    said: Probabilities
-    row_bytes: int
+    said: Probabilities  # log-probabilities of classes
+    row_bytes: int  # scratch that it takes for one row
 
     def init(self, block: Block) -> Tensor:
         """Zeros: weight, hits, log-loss."""
@@ -153,7 +107,6 @@ class ClassSums(Statistic[Block, Tensor, ClassScores]):
         return accumulator(3, like=torch.zeros(0))
 
     def update(self, state: Tensor, block: Block) -> Tensor:
-        """Add rows, chunk by chunk."""
         labels = self.said.labels()
         for rows in block.chunks(max(self.row_bytes, 16 * len(labels))):
             logp, w = self.said(rows.X), rows.w.double().cpu()

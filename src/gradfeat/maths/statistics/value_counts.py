@@ -24,11 +24,6 @@ class CountState:
 class ValueCounts(Statistic[Block, CountState, CountState]):
     """Distinct values of y[:, 0] in rows of positive weight, each with its total weight.
 
-    Attributes
-    ----------
-    most : int
-        Values that are kept; beyond them only that there are more is known (one more is kept).
-
     Examples
     --------
     >>> from gradfeat.maths.blocks import collect
@@ -38,6 +33,7 @@ class ValueCounts(Statistic[Block, CountState, CountState]):
     ([0.0, 2.0], [1.0, 2.0])
     """
 
+    #: Values that are kept; beyond them only that there are more is known (one more is kept).
     most: int = 1000
 
     def init(self, block: Block) -> CountState:
@@ -50,7 +46,6 @@ class ValueCounts(Statistic[Block, CountState, CountState]):
         return self.merge(state, CountState(y, w))
 
     def merge(self, one: CountState, other: CountState) -> CountState:
-        """Add the counts of equal values."""
         every = torch.cat([one.values, other.values])
         values, group = torch.unique(every, return_inverse=True)
         weights = torch.zeros(len(values), dtype=torch.float64)

@@ -24,13 +24,6 @@ class ArrowFormat(ColumnFormat):
     """Arrow's format of files, which Feather is from its version 2 on."""
 
     def opened(self, file: FoundFile) -> tuple[tuple[int, ...], pa.Schema]:
-        """Rows of each record batch, and the columns.
-
-        Raises
-        ------
-        SourceError
-            For a file that is of another format, cut short or damaged.
-        """
         try:
             with _reader(file, None) as reader:
                 schema = reader.schema
@@ -44,7 +37,6 @@ class ArrowFormat(ColumnFormat):
     def batches(
         self, file: FoundFile, number: int, rows: int, most: int, columns: Sequence[str]
     ) -> Iterator[pa.RecordBatch]:
-        """One record batch, at most `most` rows at a time."""
         with _reader(file, None) as reader:
             wanted = {*columns, *(name.partition(".")[0] for name in columns)}
             fields = [i for i, name in enumerate(reader.schema.names) if name in wanted]

@@ -37,11 +37,6 @@ def common_type(name: str, held: Sequence[tuple[str, pa.DataType]]) -> pa.DataTy
     with numbers, truth values, dates and times, which are then text, from which the plan of a
     column reads them. Codes of categories are their values.
 
-    Raises
-    ------
-    SourceError
-        For types that do not go together, with two of the files.
-
     Examples
     --------
     >>> common_type("x", [("a", pa.int8()), ("b", pa.float64())])
@@ -87,13 +82,7 @@ def plain(type_: pa.DataType) -> pa.DataType:
 
 
 def kind(type_: pa.DataType) -> str:
-    """What a column holds, in words.
-
-    Examples
-    --------
-    >>> kind(pa.float32()), kind(pa.dictionary(pa.int8(), pa.string()))
-    ('numbers', 'text')
-    """
+    """What a column holds, in words."""
     values = plain(type_)
     return next((word for word, test in _TESTS.items() if test(values)), f"values of type {values}")
 

@@ -34,24 +34,6 @@ def csv_tables(
     quoted; a decimal comma is understood where the comma is not the delimiter. Kinds of columns
     are decided from the first 20,000 rows and kept; numbers are read as float64.
 
-    Parameters
-    ----------
-    path : path, URL or glob, or several of them
-        Files with the same header.
-    columns : sequence of str, optional
-        Columns to read; left out: all.
-    piece_rows : int
-        Rows of a piece at most.
-    storage_options : mapping, optional
-        Given to the fsspec file system.
-    text : TextOptions
-        What is known of the text beforehand.
-
-    Raises
-    ------
-    SourceError
-        Where files cannot be found or read, or do not go together.
-
     Examples
     --------
     >>> import fsspec
@@ -82,20 +64,7 @@ def _refuse_unlike(first: FoundFile, looks: Looks, other: FoundFile, there: Look
 
 
 def open_csv(file: FoundFile, options: TextOptions = FOUND) -> tuple[TextFile, Looks]:
-    """Read the first lines of a file: what it looks like, and where its rows begin.
-
-    Parameters
-    ----------
-    file : FoundFile
-        Delimited text, perhaps gz.
-    options : TextOptions
-        What is known of it; left out: nothing.
-
-    Raises
-    ------
-    SourceError
-        For what is not such text, and for names that occur twice.
-    """
+    """Read the first lines of a file: what it looks like, and where its rows begin."""
     text, sample = open_text(file, options.encoding, options.like and options.like.encoding)
     start = len(BOM) if sample.startswith(BOM) else 0
     if sample[start:].lstrip().startswith((b'{"', b"[{")):

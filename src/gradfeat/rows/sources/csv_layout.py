@@ -61,30 +61,15 @@ _CELLS: dict[Kind, Cells] = {
 
 @dataclass(frozen=True)
 class CsvLayout(Layout):
-    """The same for all pieces of a text: decided once, from its first rows, or imposed.
+    """The same for all pieces of a text: decided once, from its first rows, or imposed."""
 
-    Attributes
-    ----------
-    looks : Looks
-        How the text is written.
-    kinds : tuple of Kind
-        How each of its columns is read.
-    selected : tuple of str
-        Those that are wanted.
-    sampled : int
-        Rows from which the kinds were decided.
-    strict : bool
-        Whether a cell that is not of its column's kind is an error; else its chunk has text there.
-    verbatim : tuple of str
-        Columns of text in which words such as NA are values.
-    """
-
-    looks: Looks
-    kinds: tuple[Kind, ...]
-    selected: tuple[str, ...]
-    sampled: int
+    looks: Looks  # how the text is written
+    kinds: tuple[Kind, ...]  # how each of its columns is read
+    selected: tuple[str, ...]  # those that are wanted
+    sampled: int  # rows from which the kinds were decided
+    #: Whether a cell that is not of its column's kind is an error; else its chunk has text there.
     strict: bool = True
-    verbatim: tuple[str, ...] = ()
+    verbatim: tuple[str, ...] = ()  # columns of text in which words such as NA are values
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -93,17 +78,14 @@ class CsvLayout(Layout):
 
     @property
     def chosen(self) -> tuple[str, ...]:
-        """Columns in the order asked for."""
         return self.selected
 
     @property
     def remarks(self) -> tuple[str, ...]:
-        """What was found of the text."""
         return self.looks.remarks
 
     @property
     def told(self) -> TextOptions:
-        """What it tells of further files of its kind."""
         return self.looks.told
 
     @property
@@ -113,13 +95,6 @@ class CsvLayout(Layout):
         return {name: _CELLS[kinds[name]] for name in self.selected}
 
     def select(self, columns: Sequence[str], where: str) -> CsvLayout:
-        """With these columns alone.
-
-        Raises
-        ------
-        SourceError
-            For a column that is not there.
-        """
         refuse_repeated("the selection", columns)
         refuse_unknown(where, columns, self.names)
         return replace(self, selected=tuple(columns))
@@ -131,21 +106,13 @@ class CsvLayout(Layout):
         return replace(self, kinds=kinds, strict=False)
 
     def record_ends(self, data: bytes) -> tuple[np.ndarray, int | None]:
-        """Line ends that are not quoted."""
         return self.looks.record_ends(data)
 
     def row_ends(self, data: bytes, ends: np.ndarray) -> np.ndarray:
-        """Those of records that are neither blank nor a comment."""
         return self.looks.row_ends(data, ends)
 
     def frame(self, data: bytes, name: str, line: int) -> pd.DataFrame:
-        """Some records as a data frame; missing numbers are NaN.
-
-        Raises
-        ------
-        SourceError
-            Naming the line of a record that does not fit.
-        """
+        """Some records as a data frame; missing numbers are NaN."""
         data = self.looks.plain(data)
         kinds = dict(zip(self.names, self.kinds, strict=True))
         types = {n: _TYPES.get(kinds[n], pa.string()) for n in self.names}
@@ -196,7 +163,6 @@ class CsvLayout(Layout):
         raise SourceError(self._wrong_value(where, str(texts.name), texts.iloc[record]))
 
     def _fault(self, message: str, data: bytes, name: str, line: int) -> str:
-        """What is wrong, from the reader's message."""
         row = re.search(r"Row #(\d+)", message)
         number = _line(data, self.looks.delimiter, int(row[1]), line) if row else line
         where = f"'{name}', line {number:,}"
@@ -290,19 +256,7 @@ def _parsed(
 
 
 def infer_layout(sample: bytes, rows: int, looks: Looks, where: str, line: int) -> CsvLayout:
-    """The kind of each column, from the first rows; a column with no value is numbers.
-
-    Raises
-    ------
-    SourceError
-        For records that do not fit the header.
-
-    Examples
-    --------
-    >>> looks = Looks(";", names=("x", "y", "z"))
-    >>> infer_layout(b"1;2,5;a\\n", 1, looks, "a.csv", 2).kinds
-    ('numbers with a decimal comma', 'numbers with a decimal comma', 'text')
-    """
+    """The kind of each column, from the first rows; a column with no value is numbers."""
     names, delimiter = looks.names, looks.delimiter
     text = CsvLayout(looks, ("text",) * len(names), names, rows)
     sample = looks.plain(sample)

@@ -28,18 +28,7 @@ from .words import refuse_repeated, refuse_unknown
 
 
 def dask_module() -> ModuleType:
-    """Dask, which is an optional dependency.
-
-    Raises
-    ------
-    SourceError
-        Where it is not installed.
-
-    Examples
-    --------
-    >>> dask_module().__name__
-    'dask'
-    """
+    """Dask, which is an optional dependency."""
     try:
         import dask
         import dask.array
@@ -59,13 +48,7 @@ class Part:
     key: Any
 
     def compute(self, name: str) -> Any:
-        """The result, computed in this thread; parts that a cluster holds are fetched from it.
-
-        Raises
-        ------
-        SourceError
-            Where a task fails, naming the part; MemoryError and OSError are raised as they are.
-        """
+        """The result, computed in this thread; parts that a cluster holds are fetched from it."""
         dask = dask_module()
         try:
             return dask.get(_fetched(self.graph), self.key)
@@ -104,14 +87,7 @@ def _same(result: Any) -> Any:
 
 
 def parts(collection: Any) -> Iterator[Part]:
-    """Parts of a Dask collection in order, each with the tasks it depends on alone.
-
-    Examples
-    --------
-    >>> import dask.array as da
-    >>> [part.compute("block").tolist() for part in parts(da.arange(4, chunks=2))]
-    [[0, 1], [2, 3]]
-    """
+    """Parts of a Dask collection in order, each with the tasks it depends on alone."""
     dask_module()
     from dask.core import flatten
     from dask.optimization import cull
@@ -122,14 +98,7 @@ def parts(collection: Any) -> Iterator[Part]:
 
 
 def token(collection: Any) -> str:
-    """Text that changes with the graph of a collection.
-
-    Examples
-    --------
-    >>> import dask.array as da
-    >>> token(da.ones(3)) == token(da.ones(4))
-    False
-    """
+    """Text that changes with the graph of a collection."""
     dask_module()
     from dask.tokenize import tokenize
 
@@ -145,17 +114,9 @@ class PartitionPiece(Piece[pd.DataFrame]):
 
     @property
     def name(self) -> str:
-        """The number of the partition."""
         return f"partition {self.number} of the Dask DataFrame"
 
     def read(self) -> Iterator[pd.DataFrame]:
-        """The partition, computed in this thread.
-
-        Raises
-        ------
-        SourceError
-            Where a task fails.
-        """
         yield self.part.compute(self.name)
 
 
@@ -164,23 +125,6 @@ class DaskTables(Tables):
 
     A partition should fit in a worker's memory several times. Where one depends on all others (a
     shuffle), ``persist()`` first, or the shuffle is computed again for every piece.
-
-    Parameters
-    ----------
-    frame : dask.dataframe.DataFrame
-        Rows with names.
-
-    Raises
-    ------
-    SourceError
-        For anything else, and where Dask is not installed.
-
-    Examples
-    --------
-    >>> import dask.dataframe as dd
-    >>> table = DaskTables(dd.from_pandas(pd.DataFrame({"x": range(4)}), npartitions=2))
-    >>> [frame.x.tolist() for piece in table.pieces() for frame in piece.read()]
-    [[0, 1], [2, 3]]
     """
 
     def __init__(self, frame: Any) -> None:
@@ -213,11 +157,9 @@ class DaskTables(Tables):
 
     @property
     def fingerprint(self) -> str:
-        """Dask's own token of the graph."""
         return f"dask {token(self.frame)}"
 
     def select(self, columns: Sequence[str]) -> DaskTables:
-        """The same rows with these columns alone."""
         refuse_unknown(self.name, columns, self.names)
         return DaskTables(self.frame[list(columns)])
 
@@ -238,17 +180,9 @@ class ChunkPiece(Piece[Block]):
 
     @property
     def name(self) -> str:
-        """The number of the block of rows."""
         return f"row chunk {self.number} of the Dask arrays"
 
     def read(self) -> Iterator[Block]:
-        """The block, computed in this thread.
-
-        Raises
-        ------
-        SourceError
-            Where a task fails, for chunks that do not go together, and values missing or infinite.
-        """
         X, y = (part.compute(self.name) for part in (self.X, self.y))
         w = None if self.w is None else self.w.compute(self.name)
         checked_shapes(X.shape, y.shape, None if w is None else w.shape)
@@ -262,25 +196,6 @@ class DaskArrayRows(NumericSource):
 
     Columns are put into one chunk, and y and w into the row chunks of X. Numbers of rows may be
     unknown (nan), with as many chunks in each array.
-
-    Parameters
-    ----------
-    X, y, w : dask.array.Array (n, d), (n,) or (n, c), and (n,)
-        Inputs, targets and weights (left out: 1).
-    dtype : torch.dtype
-        float64 or float32, of the blocks.
-
-    Raises
-    ------
-    SourceError
-        For anything else, shapes that do not go together, and where Dask is not installed.
-
-    Examples
-    --------
-    >>> import dask.array as da
-    >>> source = DaskArrayRows(da.ones((5, 2), chunks=(2, 1)), da.ones(5))
-    >>> [len(block.X) for piece in source.pieces() for block in piece.read()]
-    [2, 2, 1]
     """
 
     def __init__(self, X: Any, y: Any, w: Any = None, dtype: torch.dtype = torch.float64) -> None:
@@ -294,12 +209,10 @@ class DaskArrayRows(NumericSource):
 
     @property
     def columns(self) -> Columns:
-        """x0, x1, ... and y."""
         return numbered(self.X.shape[1], 1 if self.y.ndim == 1 else self.y.shape[1])
 
     @property
     def rows(self) -> int | None:
-        """Rows of X, where they are known."""
         return None if math.isnan(self.X.shape[0]) else self.X.shape[0]
 
     @property
@@ -308,11 +221,9 @@ class DaskArrayRows(NumericSource):
 
     @property
     def fingerprint(self) -> str:
-        """Dask's own token of the graphs."""
         return f"dask {token([self.X, self.y, self.w])} {self.dtype}"
 
     def pieces(self) -> Iterator[ChunkPiece]:
-        """One for each chunk of rows."""
         weights = iter(()) if self.w is None else parts(self.w)
         for number, (X, y) in enumerate(zip(parts(self.X), parts(self.y), strict=True)):
             yield ChunkPiece(X, y, next(weights, None), number, self.dtype)

@@ -24,25 +24,7 @@ def excel_tables(
     piece_rows: int = PIECE_ROWS,
     storage_options: Mapping[str, Any] | None = None,
 ) -> FrameTables:
-    """The first sheet of each workbook; its first row names the columns.
-
-    Parameters
-    ----------
-    path, columns, piece_rows, storage_options
-        As of :class:`~gradfeat.rows.sources.parquet.ParquetTables`.
-
-    Raises
-    ------
-    SourceError
-        For what is no workbook, names that are there twice, and where openpyxl is not installed.
-
-    Examples
-    --------
-    >>> excel_tables("none.xlsx")
-    Traceback (most recent call last):
-    ...
-    gradfeat.rows.errors.SourceError: there is no file or folder 'none.xlsx'.
-    """
+    """The first sheet of each workbook; its first row names the columns."""
     files = find_files(path, storage_options)
     if find_spec("openpyxl") is None:
         raise SourceError(

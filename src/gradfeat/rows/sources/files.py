@@ -24,44 +24,22 @@ _STAMPS = ("mtime", "ETag", "etag", "LastModified", "last_modified", "updated", 
 
 @dataclass(frozen=True)
 class FoundFile:
-    """One file as it was when it was found.
+    """One file as it was when it was found."""
 
-    Attributes
-    ----------
-    fs : fsspec.AbstractFileSystem
-        Where it lies.
-    path : str
-        Its path there.
-    name : str
-        The path as it was given, for messages.
-    below : str
-        The path below the folder that was given: the part that may name partitions (``a=1/``).
-    size : int
-        Bytes.
-    stamp : str
-        Time of the last change, or tag of the contents.
-    """
-
-    fs: AbstractFileSystem
-    path: str
-    name: str
+    fs: AbstractFileSystem  # where it lies
+    path: str  # its path there
+    name: str  # the path as it was given, for messages
+    #: The path below the folder that was given: the part that may name partitions (``a=1/``).
     below: str
-    size: int
-    stamp: str
+    size: int  # bytes
+    stamp: str  # time of the last change, or tag of the contents
 
     @property
     def fingerprint(self) -> str:
-        """Text that changes when the file does."""
         return f"{self.fs.unstrip_protocol(self.path)} {self.size} {self.stamp}"
 
     def refuse_changed(self) -> None:
-        """Look whether the file is still the one that was found.
-
-        Raises
-        ------
-        SourceError
-            Where its size or time has changed, or it is gone.
-        """
+        """Look whether the file is still the one that was found."""
         self.fs.invalidate_cache(self.path)
         with reading(self.name):
             info = self.fs.info(self.path)
@@ -72,13 +50,6 @@ class FoundFile:
             )
 
     def bytes(self, start: int, end: int) -> bytes:
-        """Bytes `start` up to `end`.
-
-        Raises
-        ------
-        SourceError
-            Where they cannot be read.
-        """
         with reading(self.name):
             return cast(bytes, self.fs.cat_file(self.path, start=start, end=end))
 
@@ -89,18 +60,6 @@ def find_files(
     """All files of a path, in order of their names (numbers in names count as numbers).
 
     Below a folder, what begins with ``.`` or ``_`` is left out.
-
-    Parameters
-    ----------
-    path : path, URL or glob, or several of them
-        ``data.parquet``, ``data/``, ``data/*.parquet``, ``s3://bucket/data``.
-    storage_options : mapping, optional
-        Given to the file system (see fsspec).
-
-    Raises
-    ------
-    SourceError
-        Where there is no file, it cannot be read, or it has no bytes.
 
     Examples
     --------
@@ -125,18 +84,7 @@ def find_files(
 
 @contextmanager
 def reading(name: str, but: type[OSError] | tuple[()] = ()) -> Iterator[None]:
-    """Errors of a file system as one sentence, `but` those that say more.
-
-    Raises
-    ------
-    SourceError
-        For any OSError inside.
-
-    Examples
-    --------
-    >>> with reading("a.csv"):
-    ...     pass
-    """
+    """Errors of a file system as one sentence, `but` those that say more."""
     try:
         yield
     except but:

@@ -29,33 +29,7 @@ from .words import checked_piece_rows, listing, refuse_repeated, refuse_unknown
 
 
 class ArrayRows(NumericSource):
-    """Slices of arrays in memory, `piece_rows` rows each; nothing is copied as a whole.
-
-    Parameters
-    ----------
-    X : array or Tensor (n, d)
-        Inputs.
-    y : array or Tensor (n,) or (n, c)
-        Targets.
-    w : array or Tensor (n,), optional
-        Weights; left out: 1.
-    piece_rows : int
-        Rows of a piece.
-    dtype : torch.dtype
-        float64 or float32, of the blocks.
-
-    Raises
-    ------
-    SourceError
-        For shapes that do not go together, no rows, or what is not numbers.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> source = ArrayRows(np.ones((5, 2)), np.ones(5), piece_rows=2)
-    >>> [len(block.X) for piece in source.pieces() for block in piece.read()]
-    [2, 2, 1]
-    """
+    """Slices of arrays in memory, `piece_rows` rows each; nothing is copied as a whole."""
 
     def __init__(
         self,
@@ -76,7 +50,6 @@ class ArrayRows(NumericSource):
 
     @property
     def columns(self) -> Columns:
-        """x0, x1, ... and y."""
         return numbered(self.X.shape[1], 1 if self.y.ndim == 1 else self.y.shape[1])
 
     @property
@@ -95,7 +68,6 @@ class ArrayRows(NumericSource):
 
     @property
     def parallel(self) -> bool:
-        """No: rows would have to be sent."""
         return False
 
     def pieces(self) -> Iterator[BlockPiece]:
@@ -107,27 +79,8 @@ class ArrayRows(NumericSource):
 class FrameTables(Tables):
     """Slices of data frames, at most `piece_rows` rows each; frames are not put together.
 
-    Parameters
-    ----------
-    frames : DataFrame, or several
-        With the same columns; frames without rows are left out.
-    piece_rows : int
-        Rows of a piece at most.
-    read_from : Tables, optional
-        What the frames were read from, which tells how it was written.
-    said : tuple of str
-        What else is to be said of how they were read.
-
-    Raises
-    ------
-    SourceError
-        For repeated names, columns that one frame lacks, or no rows at all.
-
-    Examples
-    --------
-    >>> table = FrameTables(pd.DataFrame({"x": range(5)}), piece_rows=2)
-    >>> [len(frame) for piece in table.pieces() for frame in piece.read()]
-    [2, 2, 1]
+    Frames without rows are left out. `read_from` is what the frames were read from, which tells how
+    it was written; `said` what else is to be said of how they were read.
     """
 
     def __init__(
@@ -161,17 +114,14 @@ class FrameTables(Tables):
 
     @property
     def remarks(self) -> tuple[str, ...]:
-        """Of what the frames were read from."""
         return self.said if self.read_from is None else self.read_from.remarks + self.said
 
     @property
     def text(self) -> TextOptions:
-        """Of what the frames were read from."""
         return TextOptions() if self.read_from is None else self.read_from.text
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Columns of the first frame."""
         return tuple(self.frames[0].columns)
 
     @property
@@ -184,7 +134,6 @@ class FrameTables(Tables):
 
     @property
     def fingerprint(self) -> str:
-        """A digest of the contents (some seconds a gigabyte)."""
         summed = hashlib.blake2b(digest_size=16)
         for frame in self.frames:
             summed.update(repr([*frame.dtypes.astype(str).items()]).encode())
@@ -193,21 +142,17 @@ class FrameTables(Tables):
 
     @property
     def parallel(self) -> bool:
-        """No: rows would have to be sent."""
         return False
 
     def select(self, columns: Sequence[str]) -> FrameTables:
-        """The same rows with these columns alone."""
         refuse_unknown(self.name, columns, self.names)
         frames = [selected(frame, columns) for frame in self.frames]
         return FrameTables(frames, self.piece_rows, self.read_from, self.said)
 
     def place(self, row: int) -> str:
-        """Where the row was read, or its number."""
         return f"row {row + 1:,}" if self.read_from is None else self.read_from.place(row)
 
     def pieces(self) -> Iterator[Listed[pd.DataFrame]]:
-        """Slices with the columns of the first frame."""
         names = self.names
         for number, frame in enumerate(self.frames):
             for rows in ranges(len(frame), self.piece_rows):

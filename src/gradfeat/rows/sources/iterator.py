@@ -37,13 +37,6 @@ class Passes(Generic[Item]):
         return next(self.all())
 
     def all(self) -> Iterator[Item]:
-        """One pass.
-
-        Raises
-        ------
-        SourceError
-            Where the factory gives a used iterator, or another number of items than before.
-        """
         iterator = iter(self.factory())
         if iterator is self.last:
             raise SourceError(
@@ -69,26 +62,8 @@ class Passes(Generic[Item]):
 class IteratorRows(NumericSource):
     """Items (X, y) or (X, y, w) of an iterator, each one piece.
 
-    Parameters
-    ----------
-    factory : callable () -> iterable
-        Called at each pass; items hold arrays (n, d), (n,) or (n, c), and (n,).
-    dtype : torch.dtype
-        float64 or float32, of the blocks.
-    fingerprint : str
-        Text that changes when the rows do; left out: checkpoints hold for this object alone.
-
-    Raises
-    ------
-    SourceError
-        Where the factory is an iterator itself, gives a used one, or gives no rows.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> source = IteratorRows(lambda: ((np.ones((2, 1)), np.ones(2)) for _ in range(3)))
-    >>> [len(block.X) for piece in source.pieces() for block in piece.read()]
-    [2, 2, 2]
+    The `fingerprint` is text that changes when the rows do; left out: checkpoints hold for this
+    object alone.
     """
 
     def __init__(
@@ -106,7 +81,6 @@ class IteratorRows(NumericSource):
 
     @property
     def columns(self) -> Columns:
-        """x0, x1, ... and y."""
         return numbered(self.inputs, self.targets)
 
     @property
@@ -119,22 +93,13 @@ class IteratorRows(NumericSource):
 
     @property
     def fingerprint(self) -> str:
-        """As given, or of this object."""
         return f"iterator {self.given} {self.dtype}"
 
     @property
     def parallel(self) -> bool:
-        """No: rows would have to be sent."""
         return False
 
     def pieces(self) -> Iterator[BlockPiece]:
-        """One for each item.
-
-        Raises
-        ------
-        SourceError
-            For an item that is not two or three arrays like those of the first.
-        """
         for number, item in enumerate(self.passes.all()):
             X, y, w = _arrays(item, number)
             targets = 1 if y.ndim == 1 else y.shape[1]
@@ -162,28 +127,7 @@ def _arrays(item: Any, number: int) -> tuple[Numbers, Numbers, Numbers | None]:
 
 
 class IteratorTables(Tables):
-    """Data frames of an iterator, each one piece.
-
-    Parameters
-    ----------
-    factory : callable () -> iterable of DataFrame
-        Called at each pass.
-    columns : sequence of str, optional
-        Columns to use; left out: all of the first frame.
-    fingerprint : str
-        Text that changes when the rows do; left out: checkpoints hold for this object alone.
-
-    Raises
-    ------
-    SourceError
-        As :class:`IteratorRows`.
-
-    Examples
-    --------
-    >>> table = IteratorTables(lambda: (pd.DataFrame({"x": [i]}) for i in range(2)))
-    >>> [frame.x.tolist() for piece in table.pieces() for frame in piece.read()]
-    [[0], [1]]
-    """
+    """Data frames of an iterator, each one piece; for the fingerprint see :class:`IteratorRows`."""
 
     def __init__(
         self,
@@ -203,7 +147,6 @@ class IteratorTables(Tables):
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The columns that are used."""
         return self._names
 
     @property
@@ -216,16 +159,13 @@ class IteratorTables(Tables):
 
     @property
     def fingerprint(self) -> str:
-        """As given, or of this object."""
         return f"iterator {self.given} {self._names}"
 
     @property
     def parallel(self) -> bool:
-        """No: rows would have to be sent."""
         return False
 
     def select(self, columns: Sequence[str]) -> IteratorTables:
-        """The same rows with these columns alone."""
         refuse_unknown(self.name, columns, self._names)
         return IteratorTables(self.passes.factory, columns, self.given)
 

@@ -25,25 +25,15 @@ class _RepeatedName(ValueError):
 
 @dataclass(frozen=True)
 class JsonLayout(Layout):
-    """The columns of JSON lines; each value has the type that JSON gives it.
+    """The columns of JSON lines; each value has the type that JSON gives it."""
 
-    Attributes
-    ----------
-    names : tuple of str
-        All columns, in the order in which they occur.
-    selected : tuple of str
-        Those that are wanted.
-    objects : frozenset of str
-        Names whose values are objects: each name in these is a column, such as ``a.b``.
-    """
-
-    names: tuple[str, ...]
-    selected: tuple[str, ...]
+    names: tuple[str, ...]  # all columns, in the order in which they occur
+    selected: tuple[str, ...]  # those that are wanted
+    #: Names whose values are objects: each name in these is a column, such as ``a.b``.
     objects: frozenset[str] = frozenset()
 
     @property
     def chosen(self) -> tuple[str, ...]:
-        """Columns in the order asked for."""
         return self.selected
 
     @property
@@ -52,18 +42,10 @@ class JsonLayout(Layout):
 
     @property
     def remarks(self) -> tuple[str, ...]:
-        """Which columns come from objects."""
         apart = tuple(f"{name}." for name in self.objects)
         return expanded_remark([name for name in self.names if name.startswith(apart)])
 
     def select(self, columns: Sequence[str], where: str) -> JsonLayout:
-        """With these columns alone.
-
-        Raises
-        ------
-        SourceError
-            For a column that is not there.
-        """
         refuse_repeated("the selection", columns)
         refuse_unknown(where, columns, self.names)
         return replace(self, selected=tuple(columns))
@@ -96,25 +78,6 @@ def json_tables(
 
     All of it is read once here, for the names of the columns. Objects in cells are columns of their
     own, ``a.b`` for the value of b in the object a; what they hold in turn stays as it is.
-
-    Parameters
-    ----------
-    path, columns, piece_rows, storage_options
-        As of :func:`~gradfeat.rows.sources.csv.csv_tables`.
-    encoding : str, optional
-        Of its characters; left out: found.
-
-    Raises
-    ------
-    SourceError
-        For a line that is not an object, or names a column twice.
-
-    Examples
-    --------
-    >>> import fsspec
-    >>> fsspec.filesystem("memory").pipe("/doc/a.jsonl", b'{"a": 1}\\n{"a": 2, "b": "x"}\\n')
-    >>> json_tables("memory://doc/a.jsonl").names
-    ('a', 'b')
     """
     found = find_files(path, storage_options)
     files = []

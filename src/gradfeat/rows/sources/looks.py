@@ -33,38 +33,22 @@ _BETWEEN_BLANKS = re.compile(
 
 @dataclass(frozen=True)
 class Looks:
-    """How a delimited text is written.
+    """How a delimited text is written."""
 
-    Attributes
-    ----------
-    separator, comment : str
-        As of :class:`~gradfeat.rows.sources.text_options.TextOptions`; no comments: empty.
-    header : bool
-        Whether a line names the columns.
-    row_names : bool
-        Whether the first field of each row has no name in the header, as R writes tables.
-    names : tuple of str
-        The columns, that of the names of rows first where there is one.
-    before : int
-        Records before the first row: header, and lines above it that are no part of the table.
-    padded : bool
-        Whether blanks stand between separators and quotes.
-    remarks : tuple of str
-        What was found and not told, in sentences.
-    """
-
+    #: As of :class:`~gradfeat.rows.sources.text_options.TextOptions`; no comments: empty.
     separator: str = ","
     comment: str = ""
-    header: bool = True
+    header: bool = True  # whether a line names the columns
+    #: Whether the first field of each row has no name in the header, as R writes tables.
     row_names: bool = False
-    names: tuple[str, ...] = ()
+    names: tuple[str, ...] = ()  # the columns, that of the names of rows first where there is one
+    #: Records before the first row: header, and lines above it that are no part of the table.
     before: int = 1
-    padded: bool = False
-    remarks: tuple[str, ...] = ()
+    padded: bool = False  # whether blanks stand between separators and quotes
+    remarks: tuple[str, ...] = ()  # what was found and not told, in sentences
 
     @property
     def told(self) -> TextOptions:
-        """The same for further files."""
         names = () if self.header else self.names
         header = None if self.header and not self.before else self.header
         return TextOptions(self.separator, self.comment, header, names=names)
@@ -75,13 +59,7 @@ class Looks:
         return "\t" if self.separator == BLANKS else self.separator
 
     def plain(self, data: bytes) -> bytes:
-        """The same lines, comments emptied, one delimiter between fields.
-
-        Examples
-        --------
-        >>> Looks(BLANKS, "#").plain(b'# a\\n 1   "b c"  2 \\n')
-        b'\\n1\\t"b c"\\t2\\n'
-        """
+        """The same lines, comments emptied, one delimiter between fields."""
         if self.comment:
             data = self._comments.sub(b"", data)
         if self.padded:
@@ -96,13 +74,11 @@ class Looks:
         return re.compile(rb"^[ \t]*" + re.escape(self.comment.encode()) + rb"[^\r\n]*", re.M)
 
     def record_ends(self, data: bytes) -> tuple[np.ndarray, int | None]:
-        """Offsets after each record, and where a quote opens that is not closed."""
         if self.comment:
             data = self._comments.sub(lambda found: b" " * len(found[0]), data)
         return record_ends(data, " \t" if self.separator == BLANKS else self.separator)
 
     def row_ends(self, data: bytes, ends: np.ndarray) -> np.ndarray:
-        """Of such offsets those after rows: neither blank nor a comment."""
         full = not_blank(data, ends)
         if not self.comment and self.separator != BLANKS:
             return full
@@ -118,28 +94,7 @@ def _is_nothing(record: bytes, mark: bytes) -> bool:
 
 
 def looks_of(sample: bytes, options: TextOptions, name: str) -> Looks:
-    """What some first lines of a text tell, and `options`, which win.
-
-    Parameters
-    ----------
-    sample : bytes
-        The lines, in UTF-8.
-    options : TextOptions
-        What is known beforehand.
-    name : str
-        Of the file, for messages.
-
-    Raises
-    ------
-    SourceError
-        For a first line that may be a header as well as a row.
-
-    Examples
-    --------
-    >>> found = looks_of(b"# from a lab\\n1.5 2 a\\n1.7 3 b\\n", TextOptions(), "a.txt")
-    >>> found.separator, found.comment, found.header, found.names
-    (' ', '#', False, ('column_1', 'column_2', 'column_3'))
-    """
+    """What some first lines of a text tell, and `options`, which win."""
     found = _looks(sample, options, name)
     if options.like is None or set(options.wanted) <= set(found.names):
         return found

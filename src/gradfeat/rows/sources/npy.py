@@ -49,17 +49,9 @@ class NpyPiece(Piece[Block]):
 
     @property
     def name(self) -> str:
-        """The file of the inputs and the rows."""
         return f"'{self.files.X.name}', {self.rows.name}"
 
     def read(self) -> Iterator[Block]:
-        """One block.
-
-        Raises
-        ------
-        SourceError
-            For a file that has changed, values missing or infinite, negative weights.
-        """
         for file in self.files:
             file.refuse_changed()
         X, y = self._tensor(self.files.X, "X"), self._tensor(self.files.y, "y")
@@ -83,34 +75,7 @@ def _mapped(file: FoundFile) -> np.ndarray:
 
 
 class NpyRows(NumericSource):
-    """Rows of ``.npy`` files that are mapped, not loaded; pieces are paths and ranges.
-
-    Parameters
-    ----------
-    X, y : path
-        Files of shape (n, d), and (n,) or (n, c), on this machine.
-    w : path, optional
-        File of weights (n,); left out: 1.
-    piece_rows : int
-        Rows of a piece.
-    dtype : torch.dtype
-        float64 or float32, of the blocks.
-
-    Raises
-    ------
-    SourceError
-        Where files cannot be read, or their shapes do not go together.
-
-    Examples
-    --------
-    >>> from tempfile import TemporaryDirectory
-    >>> with TemporaryDirectory() as folder:
-    ...     np.save(f"{folder}/X.npy", np.ones((5, 2)))
-    ...     np.save(f"{folder}/y.npy", np.ones(5))
-    ...     source = NpyRows(f"{folder}/X.npy", f"{folder}/y.npy", piece_rows=2)
-    ...     [len(block.X) for piece in source.pieces() for block in piece.read()]
-    [2, 2, 1]
-    """
+    """Rows of ``.npy`` files that are mapped, not loaded; pieces are paths and ranges."""
 
     def __init__(
         self,
@@ -134,7 +99,6 @@ class NpyRows(NumericSource):
 
     @property
     def columns(self) -> Columns:
-        """x0, x1, ... and y."""
         return numbered(self.inputs, self.targets)
 
     @property
@@ -147,7 +111,6 @@ class NpyRows(NumericSource):
 
     @property
     def fingerprint(self) -> str:
-        """Files with size and time, and rows of a piece."""
         files = [file.fingerprint for file in self.files]
         return "\n".join([*files, f"{self.piece_rows} {self.dtype}"])
 

@@ -37,48 +37,20 @@ class NumericSource(Source[Block]):
 
 
 def numbered(inputs: int, targets: int) -> Columns:
-    """Names of columns that have none.
-
-    Examples
-    --------
-    >>> numbered(2, 1)
-    Columns(inputs=('x0', 'x1'), targets=('y',))
-    """
+    """Names of columns that have none."""
     y = ("y",) if targets == 1 else tuple(f"y{i}" for i in range(targets))
     return Columns(tuple(f"x{i}" for i in range(inputs)), y)
 
 
 def checked_dtype(dtype: torch.dtype) -> torch.dtype:
-    """The float type of the blocks.
-
-    Raises
-    ------
-    SourceError
-        For any but float64 and float32.
-
-    Examples
-    --------
-    >>> checked_dtype(torch.float64)
-    torch.float64
-    """
+    """The float type of the blocks."""
     if dtype not in _FLOATS:
         raise SourceError(f"dtype is {dtype}: give torch.float64 or torch.float32.")
     return dtype
 
 
 def as_tensor(numbers: Numbers, what: str, dtype: torch.dtype) -> Tensor:
-    """A tensor of float type `dtype` on the device of `numbers`.
-
-    Raises
-    ------
-    SourceError
-        For text, dates, complex numbers and other objects.
-
-    Examples
-    --------
-    >>> as_tensor(np.arange(2), "X", torch.float64)
-    tensor([0., 1.], dtype=torch.float64)
-    """
+    """A tensor of float type `dtype` on the device of `numbers`."""
     match numbers:
         case Tensor():
             real, tensor = not numbers.is_complex(), numbers.detach()
@@ -95,17 +67,7 @@ def as_tensor(numbers: Numbers, what: str, dtype: torch.dtype) -> Tensor:
 
 
 def checked_shapes(X: tuple[int, ...], y: tuple[int, ...], w: tuple[int, ...] | None) -> None:
-    """Refuse shapes that do not go together: X (n, d), y (n,) or (n, c), w (n,) or None.
-
-    Raises
-    ------
-    SourceError
-        Naming the shapes that came.
-
-    Examples
-    --------
-    >>> checked_shapes((5, 2), (5,), None)
-    """
+    """Refuse shapes that do not go together: X (n, d), y (n,) or (n, c), w (n,) or None."""
     if len(X) != 2 or not X[1]:
         raise SourceError(f"X has shape {X}: give rows and columns (n, d), at least one column.")
     if len(y) not in (1, 2) or (len(y) == 2 and not y[1]):
@@ -119,19 +81,7 @@ def checked_shapes(X: tuple[int, ...], y: tuple[int, ...], w: tuple[int, ...] | 
 
 
 def checked_block(X: Tensor, y: Tensor, w: Tensor | None, where: str) -> Block:
-    """The rows as a block: y (n,) as one column, weights 1 where there are none.
-
-    Raises
-    ------
-    SourceError
-        For values that are missing or infinite, and for negative weights.
-
-    Examples
-    --------
-    >>> one = torch.ones(2, 1)
-    >>> checked_block(one, one[:, 0], None, "rows").w.tolist()
-    [1.0, 1.0]
-    """
+    """The rows as a block: y (n,) as one column, weights 1 where there are none."""
     y = y[:, None] if y.ndim == 1 else y
     weights = torch.ones(len(X), dtype=X.dtype, device=X.device) if w is None else w
     for what, values in (("X", X), ("y", y), ("w", weights)):
@@ -147,13 +97,7 @@ def checked_block(X: Tensor, y: Tensor, w: Tensor | None, where: str) -> Block:
 
 
 def all_finite(values: Tensor) -> bool:
-    """Whether no value is missing or infinite; one sum says so of most data.
-
-    Examples
-    --------
-    >>> all_finite(torch.tensor([1.0, float("nan")]))
-    False
-    """
+    """Whether no value is missing or infinite; one sum says so of most data."""
     return bool(values.sum().isfinite()) or bool(values.isfinite().all())
 
 
@@ -166,7 +110,6 @@ class RowRange:
 
     @property
     def name(self) -> str:
-        """The first and the last row, counted from 0."""
         return f"rows {self.start:,} to {self.stop - 1:,}"
 
     @property
@@ -175,36 +118,18 @@ class RowRange:
 
 
 def ranges(rows: int, piece_rows: int) -> Iterator[RowRange]:
-    """All rows, `piece_rows` at a time.
-
-    Examples
-    --------
-    >>> [(r.start, r.stop) for r in ranges(5, 2)]
-    [(0, 2), (2, 4), (4, 5)]
-    """
+    """All rows, `piece_rows` at a time."""
     for start in range(0, rows, piece_rows):
         yield RowRange(start, min(start + piece_rows, rows))
 
 
 def range_count(rows: int, piece_rows: int) -> int:
-    """How many ranges :func:`ranges` gives.
-
-    Examples
-    --------
-    >>> range_count(5, 2)
-    3
-    """
+    """How many ranges :func:`ranges` gives."""
     return -(-rows // piece_rows)
 
 
 def digest(arrays: Iterable[Numbers]) -> str:
-    """A short text of the contents of arrays in memory (about a second a gigabyte).
-
-    Examples
-    --------
-    >>> digest([np.zeros(2)]) == digest([np.zeros(3)])
-    False
-    """
+    """A short text of the contents of arrays in memory (about a second a gigabyte)."""
     summed = hashlib.blake2b(digest_size=16)
     for array in arrays:
         match array:
@@ -233,13 +158,6 @@ class BlockPiece(Piece[Block]):
         return self.place
 
     def read(self) -> Iterator[Block]:
-        """One block.
-
-        Raises
-        ------
-        SourceError
-            For values that are missing or infinite, and for negative weights.
-        """
         X, y = (as_tensor(a, what, self.dtype) for a, what in ((self.X, "X"), (self.y, "y")))
         w = None if self.w is None else as_tensor(self.w, "w", self.dtype)
         yield checked_block(X, y, w, self.place)

@@ -44,24 +44,6 @@ def tables(
 
     Text may be gz.
 
-    Parameters
-    ----------
-    path : path, URL or glob, or several of them
-        A file, a folder, ``s3://...``.
-    columns : sequence of str, optional
-        Columns to read; left out: all.
-    piece_rows : int
-        Rows of a chunk at most.
-    storage_options : mapping, optional
-        Given to the fsspec file system.
-    text : TextOptions
-        What is known of a text beforehand.
-
-    Raises
-    ------
-    SourceError
-        For what cannot be read as a table.
-
     Examples
     --------
     >>> import fsspec

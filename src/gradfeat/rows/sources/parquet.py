@@ -33,17 +33,10 @@ class RowGroup:
 
     @property
     def name(self) -> str:
-        """The file and the number of the row group."""
         return f"'{self.file.name}', row group {self.number}"
 
     def tables(self, schema: pa.Schema, most: int) -> Iterator[pa.Table]:
-        """The rows, at most `most` at a time, with the columns and types of `schema`.
-
-        Raises
-        ------
-        SourceError
-            Where the row group is damaged, or the file is not the one that was found.
-        """
+        """The rows, at most `most` at a time, with the columns and types of `schema`."""
         self.file.refuse_changed()
         given = {*dict(self.keys), *(self.count or ())[:1]}
         inside = [name for name in schema.names if name not in given]
@@ -90,7 +83,6 @@ class ParquetPiece(Piece[pd.DataFrame]):
 
     @property
     def name(self) -> str:
-        """The row groups, first to last."""
         first, last = self.groups[0], self.groups[-1]
         if first == last:
             return first.name
@@ -99,13 +91,6 @@ class ParquetPiece(Piece[pd.DataFrame]):
         return f"{first.name} to {last.name}"
 
     def read(self) -> Iterator[pd.DataFrame]:
-        """The rows as data frames of at most `piece_rows` rows.
-
-        Raises
-        ------
-        SourceError
-            Naming the file and the row group that cannot be read.
-        """
         tables = (t for group in self.groups for t in group.tables(self.schema, self.piece_rows))
         if sum(group.rows for group in self.groups) <= self.piece_rows:
             tables = iter([pa.concat_tables(tables)])
@@ -123,33 +108,6 @@ class ParquetTables(Tables):
     where files hold a column in several types, it is read as one that holds all of them
     (:func:`~gradfeat.rows.sources.column_types.common_type`). A damaged page is certain to be
     noticed only where the file has page checksums (``write_page_checksum=True`` of pyarrow).
-
-    Parameters
-    ----------
-    path : path, URL or glob, or several of them
-        What to read; below a folder, names that begin with ``.`` or ``_`` are left out.
-    columns : sequence of str, optional
-        Columns to read; left out: all of the first file.
-    piece_rows : int
-        Rows of a chunk at most.
-    storage_options : mapping, optional
-        Given to the fsspec file system.
-    form : ColumnFormat, optional
-        Of the files; left out: Parquet.
-
-    Raises
-    ------
-    SourceError
-        Where files cannot be found or read, or do not go together.
-
-    Examples
-    --------
-    >>> import fsspec, pandas as pd
-    >>> with fsspec.open("memory://doc/a.parquet", "wb") as file:
-    ...     pd.DataFrame({"x": range(5), "y": range(5)}).to_parquet(file, row_group_size=2)
-    >>> table = ParquetTables("memory://doc/a.parquet", columns=["x"], piece_rows=4)
-    >>> table.rows, table.count, [len(frame) for p in table.pieces() for frame in p.read()]
-    (5, 2, [4, 1])
     """
 
     def __init__(
@@ -169,17 +127,14 @@ class ParquetTables(Tables):
 
     @property
     def name(self) -> str:
-        """The first file, and how many more there are."""
         return first_and_more(self.footers[0].file.name, len(self.footers))
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The columns that are read."""
         return tuple(self.schema.names)
 
     @property
     def remarks(self) -> tuple[str, ...]:
-        """Which columns come from structs."""
         return expanded_remark([n for n in self.names if n in self.footers[0].structs])
 
     @property
@@ -192,19 +147,16 @@ class ParquetTables(Tables):
 
     @property
     def fingerprint(self) -> str:
-        """Files with size and time, row groups, columns and rows of a piece."""
         files = [f"{footer.file.fingerprint} {footer.groups}" for footer in self.footers]
         return "\n".join([*files, str(self.schema), str(self.piece_rows)])
 
     def select(self, columns: Sequence[str]) -> ParquetTables:
-        """The same rows with these columns alone."""
         chosen = object.__new__(ParquetTables)
         chosen.piece_rows, chosen.footers, chosen.form = self.piece_rows, self.footers, self.form
         chosen.schema = common_schema(self.footers, columns)
         return chosen
 
     def pieces(self) -> Iterator[ParquetPiece]:
-        """Row groups put together up to `piece_rows` rows."""
         waiting: list[RowGroup] = []
         rows = 0
         for group in self._row_groups():

@@ -28,30 +28,16 @@ _READERS = 8
 
 @dataclass(frozen=True)
 class Footer:
-    """Of one file: its row groups' rows, its columns, and the values its path gives.
-
-    Attributes
-    ----------
-    file : FoundFile
-        The file.
-    groups : tuple of int
-        Rows of each row group.
-    schema : pyarrow.Schema
-        The columns in the file and those of its path.
-    keys : tuple of (str, object)
-        Columns that the path gives (``a=1/``), and their value in this file.
-    count : tuple of (str, int, int), optional
-        A column that pandas wrote as a rule: its name, first value and step.
-    structs : tuple of str
-        Columns that are the fields of a struct, such as ``a.b``.
-    """
+    """Of one file: its row groups' rows, its columns, and the values its path gives."""
 
     file: FoundFile
-    groups: tuple[int, ...]
-    schema: pa.Schema
+    groups: tuple[int, ...]  # rows of each row group
+    schema: pa.Schema  # the columns in the file and those of its path
+    #: Columns that the path gives (``a=1/``), and their value in this file.
     keys: tuple[tuple[str, object], ...]
+    #: A column that pandas wrote as a rule: its name, first value and step.
     count: tuple[str, int, int] | None
-    structs: tuple[str, ...] = ()
+    structs: tuple[str, ...] = ()  # columns that are the fields of a struct, such as ``a.b``
 
 
 class ColumnFormat(ABC):
@@ -74,13 +60,6 @@ class ParquetFormat(ColumnFormat):
     """Parquet: a footer tells the rows of each row group."""
 
     def opened(self, file: FoundFile) -> tuple[tuple[int, ...], pa.Schema]:
-        """Rows of each row group, and the columns.
-
-        Raises
-        ------
-        SourceError
-            For a file that is not Parquet, is cut short or damaged.
-        """
         try:
             parquet = pq.ParquetFile(file.path, filesystem=file.fs)
         except (pa.ArrowException, OSError) as error:
@@ -93,7 +72,6 @@ class ParquetFormat(ColumnFormat):
     def batches(
         self, file: FoundFile, number: int, rows: int, most: int, columns: Sequence[str]
     ) -> Iterator[pa.RecordBatch]:
-        """One row group, at most `most` rows at a time."""
         with open_parquet(file, rows <= most) as parquet:
             yield from parquet.iter_batches(most, row_groups=[number], columns=[*columns])
 
@@ -101,12 +79,7 @@ class ParquetFormat(ColumnFormat):
 def open_parquet(file: FoundFile, ahead: bool) -> pq.ParquetFile:
     """The file, opened (its footer is kept in this process); pages with checksums are checked.
 
-    Parameters
-    ----------
-    file : FoundFile
-        The file.
-    ahead : bool
-        Whether to fetch whole row groups at once, which must then fit in memory.
+    `ahead`: whole row groups are fetched at once, and must fit in memory.
     """
     return pq.ParquetFile(
         file.path,
@@ -124,13 +97,7 @@ def _metadata(file: FoundFile) -> pq.FileMetaData:
 
 
 def read_footers(files: Sequence[FoundFile], form: ColumnFormat) -> list[Footer]:
-    """The footers of all files.
-
-    Raises
-    ------
-    SourceError
-        For a file that is not Parquet, is cut short or damaged, or repeats a name.
-    """
+    """The footers of all files."""
     with ThreadPoolExecutor(min(_READERS, len(files))) as threads:
         opened = list(threads.map(form.opened, files))
     partitioning = _partitioning(files)
@@ -196,13 +163,7 @@ def _count(schema: pa.Schema) -> tuple[str, int, int] | None:
 
 
 def common_schema(footers: Sequence[Footer], columns: Sequence[str] | None) -> pa.Schema:
-    """The columns asked for (all of the first file where none are), of types that hold all files.
-
-    Raises
-    ------
-    SourceError
-        For a column that is missing in a file, or has types that do not go together.
-    """
+    """The columns asked for (None: all of the first file), of types that hold all files."""
     first = footers[0]
     known = [name for name in first.schema.names if not name.startswith("__index_level_")]
     names = known if columns is None else list(columns)

@@ -31,13 +31,7 @@ class Span:
 
 
 def line_ends(data: bytes) -> tuple[np.ndarray, None]:
-    """Offsets after each line, for records without quoted line ends.
-
-    Examples
-    --------
-    >>> line_ends(b"a\\nb\\n")[0].tolist()
-    [2, 4]
-    """
+    """Offsets after each line, for records without quoted line ends."""
     return np.flatnonzero(np.frombuffer(data, np.uint8) == ord("\n")) + 1, None
 
 
@@ -79,13 +73,7 @@ def _ends_beside_stray_quotes(
 
 
 def not_blank(data: bytes, ends: np.ndarray) -> np.ndarray:
-    """Of offsets after each record those of records that are no blank lines.
-
-    Examples
-    --------
-    >>> not_blank(b"a\\n\\nb\\n", np.array([2, 3, 5])).tolist()
-    [2, 5]
-    """
+    """Of offsets after each record those of records that are no blank lines."""
     if not len(ends):
         return ends
     values = np.frombuffer(data, np.uint8)
@@ -106,31 +94,8 @@ def spans(
 ) -> Iterator[tuple[Span, bytes]]:
     """All records from here on, `rows` at a time (of those that are rows), with their bytes.
 
-    Parameters
-    ----------
-    read : callable (int) -> bytes
-        The next bytes of a file, from the beginning of a record on.
-    find : callable
-        Such as :func:`record_ends` for a delimiter, or :func:`line_ends`.
-    rows : int
-        Records of a span; the last one may have less.
-    name : str
-        Of the file, for messages.
-    offset, line : int
-        Of the first record, from 0 and from 1.
-    keep : callable
-        Which records are rows; left out: those that are no blank lines.
-
-    Raises
-    ------
-    SourceError
-        For a quote that is never closed.
-
-    Examples
-    --------
-    >>> import io
-    >>> [s for s, _ in spans(io.BytesIO(b"1\\n\\n2\\n3").read, line_ends, 2, "a.csv", 0, 1)]
-    [Span(offset=0, length=5, line=1, rows=2), Span(offset=5, length=1, line=4, rows=1)]
+    `read` gives the next bytes of a file from the beginning of a record on, which is at `offset`
+    (from 0) and on `line` (from 1).
     """
     held, size = b"", _BLOCK
     while True:

@@ -47,18 +47,11 @@ class NumericColumns:
 
     @property
     def all(self) -> list[str]:
-        """Every column that is read."""
         names = [*self.inputs, *self.targets, *([] if self.weight is None else [self.weight])]
         return list(dict.fromkeys(names))
 
     def block(self, frame: pd.DataFrame, where: str) -> Block:
-        """The rows of a frame, those without target left out where asked.
-
-        Raises
-        ------
-        SourceError
-            For text and dates, values missing or infinite, and negative weights.
-        """
+        """The rows of a frame, those without target left out where asked."""
         y = numbers_of(frame, self.targets, where, self.dtype)
         absent = y.isnan().any(1)
         if bool(absent.any()):
@@ -111,19 +104,7 @@ def _worst(names: Sequence[str], bad: Tensor) -> tuple[str, int]:
 
 
 def numbers_of(frame: pd.DataFrame, names: Sequence[str], where: str, dtype: torch.dtype) -> Tensor:
-    """Columns as a tensor (n, len(names)) that owns its memory; NaN where values are missing.
-
-    Raises
-    ------
-    SourceError
-        For a column that is not numbers.
-
-    Examples
-    --------
-    >>> frame = pd.DataFrame({"a": [1, None], "b": [True, False]})
-    >>> numbers_of(frame, ["b", "a"], "rows", torch.float64).tolist()
-    [[1.0, 1.0], [0.0, nan]]
-    """
+    """Columns as a tensor (n, len(names)) that owns its memory; NaN where values are missing."""
     target = np.float32 if dtype == torch.float32 else np.float64
     values = np.empty((len(frame), len(names)), target)
     for number, name in enumerate(names):
@@ -156,33 +137,8 @@ def _refuse_other(column: pd.Series, where: str) -> None:
 class TableRows(OverTables):
     """Numeric columns of a table: numbers and truth values, as they are.
 
-    Parameters
-    ----------
-    tables : Tables
-        Rows with names.
-    targets : str or sequence of str
-        Columns to predict.
-    inputs : sequence of str, optional
-        Columns to predict from; left out: all others.
-    weight : str, optional
-        Column of weights; left out: 1.
-    missing : {"refuse", "drop"}
-        What to do with rows without a target.
-    dtype : torch.dtype
-        float64 or float32, of the blocks.
-
-    Raises
-    ------
-    SourceError
-        For columns that are not there, or no input.
-
-    Examples
-    --------
-    >>> from gradfeat.rows.sources.in_memory import FrameTables
-    >>> frame = pd.DataFrame({"a": [1.0, 2.0], "b": [3, 4], "y": [5.0, None]})
-    >>> rows = TableRows(FrameTables(frame), "y", missing="drop")
-    >>> [block.X.tolist() for piece in rows.pieces() for block in piece.read()]
-    [[[1.0, 3.0]]]
+    Inputs that are left out are all other columns; `missing` says what to do with rows without a
+    target.
     """
 
     def __init__(
@@ -223,20 +179,16 @@ class TableRows(OverTables):
 
     @property
     def columns(self) -> Columns:
-        """As named in the table."""
         return Columns(self.numeric.inputs, self.numeric.targets)
 
     @property
     def rows(self) -> int | None:
-        """Those of the table, dropped ones counted."""
         return self.tables.rows
 
     @property
     def fingerprint(self) -> str:
-        """That of the table, and the columns' parts."""
         return f"{self.tables.fingerprint}\n{self.numeric}"
 
     @property
     def convert(self) -> Convert:
-        """One block for each data frame."""
         return self.numeric.blocks

@@ -41,13 +41,7 @@ class Tables(Source[pd.DataFrame]):
 
     @abstractmethod
     def select(self, columns: Sequence[str]) -> Tables:
-        """The same pieces with these columns alone, in this order; others are not read.
-
-        Raises
-        ------
-        SourceError
-            For a column that is not there.
-        """
+        """The same pieces with these columns alone, in this order; others are not read."""
 
     def place(self, row: int) -> str:
         """Where a row (from 0) is, in words: ``row 17``, or the line of a text."""
@@ -79,24 +73,12 @@ class Tables(Source[pd.DataFrame]):
 
 
 def selected(frame: pd.DataFrame, columns: Sequence[str]) -> pd.DataFrame:
-    """Some columns of a frame, in this order.
-
-    Examples
-    --------
-    >>> selected(pd.DataFrame({"a": [1], "b": [2]}), ["b"]).columns.tolist()
-    ['b']
-    """
+    """Some columns of a frame, in this order."""
     return cast(pd.DataFrame, frame[list(columns)])
 
 
 def unlike(cells: Mapping[str, Cells], chunk: pd.DataFrame) -> list[str]:
-    """Columns of a chunk that hold text where something else was to be read.
-
-    Examples
-    --------
-    >>> unlike({"a": "numbers", "b": "text"}, pd.DataFrame({"a": ["1", "x"], "b": ["u", "v"]}))
-    ['a']
-    """
+    """Columns of a chunk that hold text where something else was to be read."""
     text = {str(name) for name, dtype in chunk.dtypes.items() if dtype == "str"}
     return [name for name, kind in cells.items() if kind != "text" and name in text]
 
@@ -104,23 +86,7 @@ def unlike(cells: Mapping[str, Cells], chunk: pd.DataFrame) -> list[str]:
 def held(table: Tables, imposed: Mapping[str, Cells] | None = None) -> pd.DataFrame:
     """All rows in one frame; a column of text is one of numbers where every cell of it is one.
 
-    Parameters
-    ----------
-    table : Tables
-        Where the rows are.
-    imposed : mapping, optional
-        Columns for which it was decided before what their cells are read as.
-
-    Raises
-    ------
-    SourceError
-        For rows that cannot be read.
-
-    Examples
-    --------
-    >>> from gradfeat.rows.sources.in_memory import FrameTables
-    >>> held(FrameTables(pd.DataFrame({"x": range(3)}), piece_rows=2))["x"].tolist()
-    [0, 1, 2]
+    What the cells of `imposed` columns are read as was decided before.
     """
     imposed = imposed or {}
     cells: dict[str, Cells] = {n: k for n, k in table.cells.items() if n not in imposed}
@@ -156,13 +122,6 @@ class ConvertedPiece(Piece[Block]):
         return self.piece.name
 
     def read(self) -> Iterator[Block]:
-        """The blocks of each data frame.
-
-        Raises
-        ------
-        SourceError
-            For rows that cannot be read or converted.
-        """
         for frame in self.piece.read():
             yield from self.convert(frame, self.name)
 
@@ -186,5 +145,4 @@ class OverTables(NumericSource):
         return self.tables.parallel
 
     def pieces(self) -> Iterator[ConvertedPiece]:
-        """One for each piece of the table."""
         return (ConvertedPiece(piece, self.convert) for piece in self.tables.pieces())

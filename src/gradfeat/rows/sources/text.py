@@ -43,26 +43,14 @@ _PAGES = (b"<!doctype", b"<html", b"<?xml", b"<svg")
 
 @dataclass(frozen=True)
 class TextFile:
-    """A file of text, and where its first record is.
-
-    Attributes
-    ----------
-    file : FoundFile
-        The file.
-    zipped : bool
-        Whether it is gz.
-    encoding : str
-        Of its characters; they are read as UTF-8.
-    line_ends : {"feed", "return"}
-        What ends its lines; carriage returns are read as line feeds.
-    body, line : int
-        Offset of the first byte of the records, and its line (from 1).
-    """
+    """A file of text, and where its first record is."""
 
     file: FoundFile
-    zipped: bool
-    encoding: str = "utf-8"
+    zipped: bool  # whether it is gz
+    encoding: str = "utf-8"  # of its characters; they are read as UTF-8
+    #: What ends its lines; carriage returns are read as line feeds.
     line_ends: Literal["feed", "return"] = "feed"
+    #: Offset of the first byte of the records, and its line (from 1).
     body: int = 0
     line: int = 1
 
@@ -73,13 +61,7 @@ class TextFile:
 
     @contextmanager
     def opened(self) -> Iterator[BinaryIO]:
-        """The text as a stream of UTF-8.
-
-        Raises
-        ------
-        SourceError
-            Where it cannot be read.
-        """
+        """The text as a stream of UTF-8."""
         with self._bytes() as raw:
             if self.encoding == "utf-8":
                 yield raw
@@ -88,13 +70,6 @@ class TextFile:
 
     @contextmanager
     def _bytes(self) -> Iterator[BinaryIO]:
-        """The text as a stream of its own bytes.
-
-        Raises
-        ------
-        SourceError
-            Where it cannot be read.
-        """
         name = self.file.name
         try:
             with reading(name, but=gzip.BadGzipFile), self.file.fs.open(self.file.path) as raw:
@@ -118,19 +93,8 @@ def open_text(
 ) -> tuple[TextFile, bytes]:
     """A file of text, perhaps gz, and its first characters as UTF-8.
 
-    Parameters
-    ----------
-    file : FoundFile
-        The file.
-    encoding : str, optional
-        Of its characters; left out: found from the first bytes.
-    likely : str, optional
-        The encoding where it is found that it is not UTF-8.
-
-    Raises
-    ------
-    SourceError
-        For what is not text.
+    An `encoding` that is not given is found from the first bytes; where these are not UTF-8, the
+    `likely` one is tried first.
     """
     zipped = file.bytes(0, 2) == b"\x1f\x8b"
     with TextFile(file, zipped).opened() as stream:
@@ -238,17 +202,9 @@ class TextPiece(Piece[pd.DataFrame]):
 
     @property
     def name(self) -> str:
-        """The file and its first line."""
         return f"'{self.file.file.name}', from line {self.span.line:,}"
 
     def read(self) -> Iterator[pd.DataFrame]:
-        """One data frame.
-
-        Raises
-        ------
-        SourceError
-            Naming the line of a record that does not fit, or a file that has changed.
-        """
         yield self.layout.frame(self._bytes(), self.file.file.name, self.span.line)
 
     def _bytes(self) -> bytes:
@@ -285,44 +241,36 @@ class TextTables(Tables):
 
     @property
     def name(self) -> str:
-        """The first file, and how many more there are."""
         return first_and_more(self.files[0].file.name, len(self.files))
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The columns that are read."""
         return self.layout.chosen
 
     @property
     def rows(self) -> int | None:
-        """Records of all files; None where one of them is read from its start."""
         if self.spans is None:
             return None
         return sum(span.rows for found in self.spans for span in found)
 
     @property
     def count(self) -> int | None:
-        """Ranges of bytes; None where one of the files is read from its start."""
         return None if self.spans is None else sum(len(found) for found in self.spans)
 
     @property
     def fingerprint(self) -> str:
-        """Files with size and time, kinds of columns, and rows of a piece."""
         files = [file.file.fingerprint for file in self.files]
         return "\n".join([*files, str(self.layout), str(self.piece_rows)])
 
     @property
     def parallel(self) -> bool:
-        """Whether files are ranges of bytes."""
         return self.spans is not None
 
     @property
     def cells(self) -> Mapping[str, Cells]:
-        """As decided from the first rows, or imposed."""
         return self.layout.cells
 
     def place(self, row: int) -> str:
-        """The line on which a row (from 0) ends, and the file where there are several."""
         for piece in self.pieces():
             if row < piece.span.rows:
                 line = f"line {piece.line(row):,}"
@@ -333,20 +281,16 @@ class TextTables(Tables):
 
     @property
     def remarks(self) -> tuple[str, ...]:
-        """What was found of the text."""
         return self.layout.remarks
 
     @property
     def text(self) -> TextOptions:
-        """How the text is written."""
         return replace(self.layout.told, encoding=self.files[0].encoding)
 
     def select(self, columns: Sequence[str]) -> TextTables:
-        """The same rows with these columns alone."""
         return self._with(self.layout.select(columns, self.name))
 
     def read_as(self, cells: Mapping[str, Cells]) -> TextTables:
-        """The same rows, whose cells are read so."""
         return self._with(self.layout.read_as(cells))
 
     def _with(self, layout: Layout) -> TextTables:
@@ -372,13 +316,7 @@ class TextTables(Tables):
 
 
 def records(file: TextFile, layout: Layout, rows: int) -> Iterator[tuple[Span, bytes]]:
-    """The records of a file, `rows` at a time, with their bytes.
-
-    Raises
-    ------
-    SourceError
-        Where the file cannot be read, or a quote is never closed.
-    """
+    """The records of a file, `rows` at a time, with their bytes."""
     with file.opened() as stream:
         stream.read(file.body)
 

@@ -1,5 +1,7 @@
 """Text in other encodings than UTF-8: which one it is, and its characters as UTF-8."""
 
+# Apart: where records begin and what files are tables is another question.
+
 from __future__ import annotations
 
 import codecs
@@ -15,16 +17,9 @@ _READ = 2**20
 
 
 def found_encoding(sample: bytes, cut: bool, likely: str | None = None) -> str:
-    """The encoding of some first bytes: UTF-8 where they are, UTF-16, or that of Windows.
+    """The encoding of some first bytes: UTF-8, UTF-16, the `likely` one, or that of Windows.
 
-    Parameters
-    ----------
-    sample : bytes
-        From the beginning of the file on.
-    cut : bool
-        Whether more follow, so that the last character may be torn.
-    likely : str, optional
-        Tried before that of Windows.
+    `cut`: more bytes follow, so that the last character may be torn.
 
     Examples
     --------
@@ -61,22 +56,7 @@ def decodes(sample: bytes, encoding: str, cut: bool) -> bool:
 
 
 class Recoded(io.RawIOBase):
-    """The characters of a stream of bytes as UTF-8.
-
-    Parameters
-    ----------
-    raw : binary file
-        To be read from where it is.
-    encoding : str
-        Of its characters.
-    name : str
-        Of the file, for messages.
-
-    Examples
-    --------
-    >>> io.BufferedReader(Recoded(io.BytesIO(b"\\xe9"), "latin-1", "a.csv")).read().decode()
-    'é'
-    """
+    """The characters of a stream of bytes as UTF-8."""
 
     def __init__(self, raw: BinaryIO, encoding: str, name: str) -> None:
         super().__init__()
@@ -88,13 +68,6 @@ class Recoded(io.RawIOBase):
         return True
 
     def readinto(self, buffer: Any, /) -> int:
-        """Fill the buffer as far as there are characters.
-
-        Raises
-        ------
-        SourceError
-            For bytes that are no character in the encoding.
-        """
         view, more = memoryview(buffer).cast("B"), True
         while more and not self._left:
             data = self._raw.read(_READ)

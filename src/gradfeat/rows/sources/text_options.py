@@ -29,39 +29,22 @@ _WORDS = {
 
 @dataclass(frozen=True)
 class TextOptions:
-    """What is known of a delimited text beforehand; what is None is found from its first lines.
+    """What is known of a delimited text beforehand; what is None is found from its first lines."""
 
-    Attributes
-    ----------
-    separator : str, optional
-        Between fields: one character, or :data:`BLANKS` for any run of blanks and tabs.
-    comment : str, optional
-        What lines begin with that are left out.
-    header : bool, optional
-        Whether the first line names the columns; without one they are ``column_1``, ...
-    encoding : str, optional
-        Of the characters, by Python's name.
-    wanted : tuple of str
-        Columns that will be asked for: a first line that holds one of them is a header.
-    verbatim : tuple of str
-        Columns in which words such as NA and None are values: targets, which may be called so.
-    names : tuple of str
-        Columns of a text without a header.
-    target : str
-        The one of `names` that further files may lack.
-    like : TextOptions, optional
-        How the text was written that a model was fitted to: what a text is taken for whose first
-        lines hold none of the columns that are `wanted`.
-    """
-
+    #: Between fields: one character, or :data:`BLANKS` for any run of blanks and tabs.
     separator: str | None = None
-    comment: str | None = None
+    comment: str | None = None  # what lines begin with that are left out
+    #: Whether the first line names the columns; without one they are ``column_1``, ...
     header: bool | None = None
-    encoding: str | None = None
+    encoding: str | None = None  # of the characters, by Python's name
+    #: Columns that will be asked for: a first line that holds one of them is a header.
     wanted: tuple[str, ...] = ()
+    #: Columns in which words such as NA and None are values: targets, which may be called so.
     verbatim: tuple[str, ...] = ()
-    names: tuple[str, ...] = ()
-    target: str = ""
+    names: tuple[str, ...] = ()  # columns of a text without a header
+    target: str = ""  # the one of `names` that further files may lack
+    #: How the text was written that a model was fitted to: what a text is taken for whose first
+    #: lines hold none of the columns that are `wanted`.
     like: TextOptions | None = None
 
     @property
@@ -90,18 +73,6 @@ def text_options(
     separator: str | None, comment: str | None, header: bool | None, encoding: str | None
 ) -> TextOptions:
     """What a person asks for, checked.
-
-    Parameters
-    ----------
-    separator : str, optional
-        A character, or ``comma``, ``semicolon``, ``tab``, ``bar``, ``blanks``.
-    comment, header, encoding
-        As of :class:`TextOptions`.
-
-    Raises
-    ------
-    SourceError
-        For what separates no fields, and names no encoding.
 
     Examples
     --------

@@ -37,28 +37,11 @@ def near_names(name: str, names: Iterable[str]) -> str:
 
 
 def counted(number: int, noun: str) -> str:
-    """A number of things.
-
-    Examples
-    --------
-    >>> counted(1, "row"), counted(2000, "row")
-    ('1 row', '2,000 rows')
-    """
     return f"{number:,} {noun}{'s' * (number != 1)}"
 
 
 def refuse_repeated(where: str, names: Iterable[str]) -> None:
-    """Refuse columns of the same name.
-
-    Raises
-    ------
-    SourceError
-        With the names that occur twice.
-
-    Examples
-    --------
-    >>> refuse_repeated("'a.csv'", ["x", "y"])
-    """
+    """Refuse columns of the same name."""
     names = list(names)
     twice = [name for name in dict.fromkeys(names) if names.count(name) > 1]
     if twice:
@@ -69,17 +52,7 @@ def refuse_repeated(where: str, names: Iterable[str]) -> None:
 
 
 def refuse_unknown(where: str, wanted: Iterable[str], names: Iterable[str]) -> None:
-    """Refuse columns that are not there.
-
-    Raises
-    ------
-    SourceError
-        With the first one, and the names closest to it.
-
-    Examples
-    --------
-    >>> refuse_unknown("'a.csv'", ["x"], ["x", "y"])
-    """
+    """Refuse columns that are not there."""
     names = list(names)
     known = set(names)
     for name in wanted:
@@ -120,29 +93,12 @@ def _parts(text: str, known: set[str]) -> Iterator[str]:
 
 
 def first_and_more(name: str, count: int) -> str:
-    """The name of the first of several files, and how many more there are.
-
-    Examples
-    --------
-    >>> first_and_more("a.csv", 1), first_and_more("a.csv", 3)
-    ("'a.csv'", "'a.csv' and 2 more")
-    """
+    """The name of the first of several files, and how many more there are."""
     return f"'{name}'" + (f" and {count - 1} more" if count > 1 else "")
 
 
 def checked_piece_rows(piece_rows: int) -> int:
-    """The number of rows a piece may have.
-
-    Raises
-    ------
-    SourceError
-        Below one.
-
-    Examples
-    --------
-    >>> checked_piece_rows(10)
-    10
-    """
+    """The number of rows a piece may have."""
     match piece_rows:
         case int() if piece_rows >= 1 and piece_rows is not True:
             return piece_rows
@@ -150,11 +106,5 @@ def checked_piece_rows(piece_rows: int) -> int:
 
 
 def expanded_remark(names: Sequence[str]) -> tuple[str, ...]:
-    """What is said of columns that come from objects (JSON) or structs (Parquet, Arrow).
-
-    Examples
-    --------
-    >>> expanded_remark(["at.lat", "at.lon"])
-    ("objects are columns: 'at.lat', 'at.lon'",)
-    """
+    """What is said of columns that come from objects (JSON) or structs (Parquet, Arrow)."""
     return (f"objects are columns: {listing(names)}",) if names else ()
