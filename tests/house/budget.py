@@ -19,14 +19,14 @@ class Room(NamedTuple):
 
 
 #: All rooms together.
-HOUSE: Final = Room(69_200, 464)
+HOUSE: Final = Room(66_790, 462)
 
 ROOMS: Final = {
     "": Room(90, 2),
-    "catalogue": Room(8_960, 41),
+    "catalogue": Room(8_670, 41),
     "cli": Room(3_900, 36),
-    "diagnostics": Room(1_480, 10),
-    "drawing": Room(730, 8),
+    "diagnostics": Room(1_160, 10),
+    "drawing": Room(680, 8),
     "estimators": Room(4_100, 28),
     "figures": Room(2_000, 17),
     "interface": Room(1_000, 8),
@@ -37,6 +37,6 @@ ROOMS: Final = {
     "reports": Room(1_300, 10),
     "rows": Room(6_840, 44),
     "table": Room(9_800, 64),
-    "tasks": Room(2_670, 22),
-    "theory": Room(5_500, 30),
+    "tasks": Room(2_320, 22),
+    "theory": Room(4_100, 28),
 }

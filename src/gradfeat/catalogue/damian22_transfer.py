@@ -147,10 +147,7 @@ EXPERIMENT = Experiment(
     question="How many rows does a new target need once its direction has been learned?",
     trial=trial,
     grids={
-        "quick": [
-            {**PRETRAINED, "N": ROWS},
-            {"d": 20, "power": [1, 2, 3], "N": ROWS},
-        ],
+        "quick": [{**PRETRAINED, "N": ROWS}, {"d": 20, "power": [1, 2, 3], "N": ROWS}],
         "paper": [
             {**PRETRAINED, "N": [*ROWS, 10_000]},
             {"d": 20, "power": [-1, 0, 1, 2, 3], "N": [*ROWS, 10_000]},

@@ -309,10 +309,7 @@ EXPERIMENT = Experiment(
     question="What do kernel solvers cost to the same test error, as the rows grow?",
     trial=trial,
     grids={
-        "quick": [
-            {"n": SIZES, "solver": FAST},
-            {"n": SIZES[:2], "solver": "richardson"},
-        ],
+        "quick": [{"n": SIZES, "solver": FAST}, {"n": SIZES[:2], "solver": "richardson"}],
         "paper": [
             {"n": [*SIZES, 16_000], "solver": FAST},
             {"n": SIZES[:4], "solver": "richardson"},

@@ -251,10 +251,7 @@ EXPERIMENT = Experiment(
             "Without a step, and after one of n^-0.1, no singular value of F is separated from the"
             " bulk (10 % beyond its edge).",
             "Moniri24, Theorem on the spectrum, l = 0",
-            every(
-                exactly(0, NONE, "start_separated"),
-                exactly(0, NONE),
-            ),
+            every(exactly(0, NONE, "start_separated"), exactly(0, NONE)),
         ),
         Claim(
             "For 0 < alpha < 1/4 exactly one is (alpha = 0.15 and 0.2; n = 4,000, d = 800,"

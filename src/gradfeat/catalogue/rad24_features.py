@@ -273,10 +273,7 @@ EXPERIMENT = Experiment(
             "On the coordinates with the largest diagonal of M alone (30 %) it is no worse, within"
             " .01.",
             "Rad24, thresholded RFM",
-            each(
-                "source",
-                greater("accuracy_thresholded", None, None, -0.01, "accuracy_rfm"),
-            ),
+            each("source", greater("accuracy_thresholded", None, None, -0.01, "accuracy_rfm")),
         ),
     ),
 )

@@ -154,10 +154,7 @@ def figure(table: pd.DataFrame, theory_table: pd.DataFrame | None) -> Figure:
         ax.set_ylim(0.4, 1.03)
         _panel(ax, table, structure, predicted.get(structure, math.nan))
     shared_key(fig, axes)
-    caption(
-        fig,
-        f"{described(table)} Points: {over_seeds(table)}.",
-    )
+    caption(fig, f"{described(table)} Points: {over_seeds(table)}.")
     return fig
 
 

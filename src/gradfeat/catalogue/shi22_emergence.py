@@ -201,10 +201,7 @@ def figure(table: pd.DataFrame, theory_table: pd.DataFrame | None) -> Figure:
 
 
 def _draw_curves(
-    axes: list[Axes],
-    table: pd.DataFrame,
-    lines: bool,
-    names: Mapping[str, str],
+    axes: list[Axes], table: pd.DataFrame, lines: bool, names: Mapping[str, str]
 ) -> None:
     style.dress(axes[0], "Alignment with the truth", "samples in a gradient", "median |cos|")
     predicted = _along(table) if lines else None
@@ -271,16 +268,8 @@ EXPERIMENT = Experiment(
     question="Do the first two gradient steps turn random neurons into the true feature?",
     trial=trial,
     grids={
-        "quick": {
-            "n": [1_000, 3_000, 10_000],
-            "structure": ["yes", "no"],
-            "d": 200,
-            "m": 300,
-        },
-        "paper": {
-            "n": [300, 1_000, 3_000, 10_000, 30_000],
-            "structure": ["yes", "no"],
-        },
+        "quick": {"n": [1_000, 3_000, 10_000], "structure": ["yes", "no"], "d": 200, "m": 300},
+        "paper": {"n": [300, 1_000, 3_000, 10_000, 30_000], "structure": ["yes", "no"]},
     },
     small={"n": [200, 1000], "d": 24, "D": 16, "k": 3, "m": 40},
     seeds={"quick": 8, "paper": 20},

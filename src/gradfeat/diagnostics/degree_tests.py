@@ -14,10 +14,7 @@ from .hermite_degrees import Residual, degree_coefficients, feature_count
 
 
 def hermite_kernels(
-    s: Float[Tensor, "*shape"],
-    squares: Float[Tensor, "*shape"],
-    d: int,
-    k_max: int,
+    s: Float[Tensor, "*shape"], squares: Float[Tensor, "*shape"], d: int, k_max: int
 ) -> list[Float[Tensor, "*shape"]]:
     """h_k(x, z) = sum_{|alpha| = k} He_alpha(x) He_alpha(z) / alpha! for k = 0, ..., k_max.
 
@@ -26,23 +23,9 @@ def hermite_kernels(
     which is Mehler's kernel sum_k rho^k h_k differentiated in rho. For x, z ~ N(0, I_d) and any f,
     E f(x) f(z) h_k(x, z) is the part of E f^2 at degree k.
 
-    Parameters
-    ----------
-    s, squares : Tensor (...)
-        x.z, and |x|^2 + |z|^2.
-    d : int
-        Dimension of x and z.
-    k_max : int
-        Highest degree.
-
-    Returns
-    -------
-    list of k_max + 1 Tensors (...)
-
+    `s`, `squares`: x.z, and |x|^2 + |z|^2; `d`: dimension of x and z.
     Source: Mehler 1866.
 
-    Examples
-    --------
     >>> x, z = torch.tensor(2.0), torch.tensor(3.0)
     >>> [float(h) for h in hermite_kernels(x * z, x**2 + z**2, 1, 2)]
     [1.0, 6.0, 12.0]
@@ -73,19 +56,9 @@ def degree_strength(
     k, without bias. It does not change when z is rotated. The sum over pairs goes through the
     C(d + k - 1, k) features where they are fewer than rows, else through blocks of the kernel.
 
-    Parameters
-    ----------
-    Z : Tensor (n, d)
-        Whitened inputs, n >= 2.
-    Y : Tensor (n, b)
-        Centred targets.
-    k : int
-        Degree, at least 1.
-
+    `Z`: whitened inputs, n >= 2; `Y`: centred targets; `k`: degree, at least 1.
     Source: science key Damian22 (C_k, the Hermite tensors); Hoeffding 1948 (U-statistics).
 
-    Examples
-    --------
     >>> Z = torch.randn(2000, 3, generator=torch.Generator().manual_seed(0)).double()
     >>> strengths = [float(degree_strength(Z, Z[:, :1], k)) for k in (1, 2)]
     >>> [round(t, 1) for t in strengths]
@@ -117,26 +90,16 @@ def _through_kernel(Z: Tensor, Y: Tensor, k: int) -> Tensor:
 
 @dataclass(frozen=True)
 class DegreeTest:
-    """One degree: its strength, what chance gives, and the p-value.
+    """One degree: its strength, what chance gives, and the p-value."""
 
-    Attributes
-    ----------
-    degree : int
-        k.
-    strength : float
-        T_k over the variance of the target, less its mean over random signs: about the share of
-        the variance at this degree. (The mean is zero for Gaussian inputs; taking out lower
-        degrees moves it where features of different degree are correlated.)
-    null : Tensor (2, draws)
-        The same of shuffled targets, and of targets with random signs.
-    p_value : float
-        The larger of the two p-values.
-    """
-
-    degree: int
+    degree: int  #: k.
+    #: T_k over the variance of the target, less its mean over random signs: about the share of the
+    #: variance at this degree. (The mean is zero for Gaussian inputs; taking out lower degrees
+    #: moves it where features of different degree are correlated.)
     strength: float
+    #: (2, draws), the same of shuffled targets, and of targets with random signs.
     null: Float[Tensor, "2 draws"]
-    p_value: float
+    p_value: float  #: The larger of the two p-values.
 
     def critical(self, level: float) -> float:
         """Strength that has p <= level: smaller ones would not be seen.
@@ -153,26 +116,11 @@ def degree_test(
 ) -> DegreeTest:
     """Test degree k of the targets against shuffles and random signs.
 
-    Parameters
-    ----------
-    Z : Tensor (n, d)
-        Whitened inputs.
-    residual : Residual
-        Targets without lower degrees (`gradfeat.diagnostics.hermite_degrees`).
-    total : float
-        Variance of the targets, summed over outputs.
-    k : int
-        Degree.
-    nulls : NullDraws
-        Shuffles and signs.
+    `Z`: whitened inputs; `residual`: targets without lower degrees
+    (`gradfeat.diagnostics.hermite_degrees`); `total`: variance of the targets, summed over outputs;
+    `k`: degree; `nulls`: shuffles and signs.
+    The p-value is 1 where lower degrees leave nothing.
 
-    Returns
-    -------
-    DegreeTest
-        With p-value 1 where lower degrees leave nothing.
-
-    Examples
-    --------
     >>> from gradfeat.diagnostics.hermite_degrees import residuals_by_degree
     >>> from gradfeat.maths.null_draws import null_draws
     >>> Z = torch.randn(500, 3, generator=torch.Generator().manual_seed(0)).double()
@@ -195,8 +143,6 @@ def degree_test(
 def information_exponent(tests: list[DegreeTest], level: float) -> int | None:
     """Lowest degree with p <= level / number of degrees (Bonferroni); None where there is none.
 
-    Examples
-    --------
     >>> nothing = DegreeTest(1, 0.0, torch.zeros(2, 9), 0.8)
     >>> information_exponent([nothing, DegreeTest(2, 0.5, torch.zeros(2, 9), 0.001)], 0.05)
     2

@@ -21,23 +21,14 @@ AT_ONCE = 8_000_000
 
 @dataclass(frozen=True)
 class DirectionCount:
-    """Directions beyond chance, leading first.
+    """Directions beyond chance, leading first."""
 
-    Attributes
-    ----------
-    directions : Tensor (d, r)
-        Orthonormal, in the inputs given.
-    values : Tensor (d,)
-        Eigenvalues of the combined matrix, decreasing, all of them.
-    thresholds : Tensor (s,)
-        What chance reaches once the directions before are set aside; s = r + 1, or d if r = d.
-    degrees, left_out : tuple of int
-        Degrees that were looked at, and those whose tensors are too large.
-    """
-
-    directions: Float[Tensor, "d r"]
+    directions: Float[Tensor, "d r"]  #: (d, r), orthonormal, in the inputs given.
+    #: (d,), eigenvalues of the combined matrix, decreasing, all of them.
     values: Float[Tensor, " d"]
+    #: (s,), what chance reaches once the directions before are set aside; s = r + 1, or d if r = d.
     thresholds: Float[Tensor, " s"]
+    #: degrees, left_out: degrees that were looked at, and those whose tensors are too large.
     degrees: tuple[int, ...]
     left_out: tuple[int, ...]
 
@@ -59,23 +50,10 @@ def count_directions(
     signs; by interlacing the test is conservative. The first that does not count ends it, so the
     number is too large with probability about `level` at most.
 
-    Parameters
-    ----------
-    Z : Tensor (n, d)
-        Whitened inputs.
-    residuals : sequence of Residual
-        For degrees 1, 2, ...
-    degrees : sequence of int
-        Degrees that are beyond chance.
-    nulls : NullDraws
-        Signs (the shuffles are not used).
-    level : float
-        Of each step.
-
+    `Z`: whitened inputs; `residuals`: for degrees 1, 2, ...; `degrees`: degrees that are beyond
+    chance; `nulls`: signs (the shuffles are not used); `level`: of each step.
     Source: Li 1992 and Cook 1998 for degree 2 (principal Hessian directions).
 
-    Examples
-    --------
     >>> from gradfeat.diagnostics.hermite_degrees import residuals_by_degree
     >>> from gradfeat.maths.null_draws import null_draws
     >>> Z = torch.randn(800, 4, generator=torch.Generator().manual_seed(0)).double()

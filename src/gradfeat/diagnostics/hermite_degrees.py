@@ -17,8 +17,6 @@ from ..maths.null_draws import NullDraws
 def feature_count(d: int, k: int) -> int:
     """Number of multi-indices alpha in N^d with |alpha| = k: C(d + k - 1, k).
 
-    Examples
-    --------
     >>> feature_count(10, 4)
     715
     """
@@ -28,8 +26,6 @@ def feature_count(d: int, k: int) -> int:
 def axes_of(d: int, k: int) -> Int[Tensor, "p k"]:
     """Each multi-index of degree k as its ascending list of k axes, in lexicographic order.
 
-    Examples
-    --------
     >>> axes_of(2, 2).tolist()
     [[0, 0], [0, 1], [1, 1]]
     """
@@ -42,8 +38,6 @@ def axes_of(d: int, k: int) -> Int[Tensor, "p k"]:
 def hermite_features(Z: Float[Tensor, "n d"], axes: Int[Tensor, "p k"]) -> Float[Tensor, "p n"]:
     """phi_alpha(z_i) = prod_a He_{alpha_a}(z_ia) / sqrt(alpha_a!), one row a feature.
 
-    Examples
-    --------
     >>> hermite_features(torch.tensor([[2.0, 3.0]]).double(), axes_of(2, 2))[:, 0].tolist()[1]
     6.0
     """
@@ -66,8 +60,6 @@ def degree_coefficients(
 
     Features are formed some at a time, within `gradfeat.maths.memory.BLOCK_BYTES`.
 
-    Examples
-    --------
     >>> Z = torch.tensor([[1.0], [-1.0]]).double()
     >>> degree_coefficients(Z, 3 * Z, 1).tolist()
     [[3.0]]
@@ -84,8 +76,6 @@ def gradient_coefficients(c: Float[Tensor, "p b"], d: int, k: int) -> Float[Tens
     d f/dz_a = sum_{|beta| = k-1} sqrt(beta_a + 1) c_{beta + e_a} phi_beta, so that G G^T is
     E[grad f grad f^T] for Z ~ N(0, I_d), with trace k sum c_alpha^2.
 
-    Examples
-    --------
     >>> gradient_coefficients(torch.tensor([[0.0], [1.0], [0.0]]), 2, 2)[0].tolist()
     [[0.0, 1.0], [1.0, 0.0]]
     """
@@ -112,21 +102,12 @@ NOTHING = 1e-12
 
 @dataclass(frozen=True)
 class Residual:
-    """Targets minus the least-squares fit of all degrees up to `removed`.
+    """Targets minus the least-squares fit of all degrees up to `removed`."""
 
-    Attributes
-    ----------
-    values : Tensor (n, c)
-        Zero where what is left is rounding.
-    basis : Tensor (n, p)
-        Orthonormal; spans the features of those degrees at the rows, constants included.
-    removed : int
-        Highest degree fitted, 0 for the mean alone.
-    """
-
-    values: Float[Tensor, "n c"]
+    values: Float[Tensor, "n c"]  #: (n, c), zero where what is left is rounding.
+    #: (n, p), orthonormal; spans the features of those degrees at the rows, constants included.
     basis: Float[Tensor, "n p"]
-    removed: int
+    removed: int  #: Highest degree fitted, 0 for the mean alone.
 
     def targets(
         self, r: Float[Tensor, " n"], nulls: NullDraws
@@ -158,8 +139,6 @@ def residuals_by_degree(
     taking the lower ones out keeps a linear target from being seen at degree 2. Degrees whose
     features would exceed a tenth of the rows are not taken out (the fit would follow the noise).
 
-    Examples
-    --------
     >>> Z = torch.randn(200, 2, generator=torch.Generator().manual_seed(0)).double()
     >>> [round(float(r.values.abs().max()), 8) for r in residuals_by_degree(Z, Z[:, :1], 3)][1:]
     [0.0, 0.0]

@@ -22,26 +22,17 @@ Layer = nn.Linear | nn.Conv1d | nn.Conv2d | nn.Conv3d
 
 @dataclass(frozen=True)
 class LayerAnsatz:
-    """How well one layer satisfies the ansatz.
+    """How well one layer satisfies the ansatz."""
 
-    Attributes
-    ----------
-    layer, kind : str
-        Name within the module, and class.
-    outputs, inputs : int
-        Shape of W; the inputs of a convolution are the entries of a patch.
-    cosine : float
-        Of WᵀW and the AGOP (to its power) as vectors: 1 where they are proportional.
-    cosine_change : float
-        The same for (W − W₀)ᵀ(W − W₀), the initial weights removed; nan where no initial module
-        is given, or W = W₀.
-    """
-
+    #: layer, kind: name within the module, and class.
     layer: str
     kind: str
+    #: outputs, inputs: shape of W; the inputs of a convolution are the entries of a patch.
     outputs: int
     inputs: int
-    cosine: float
+    cosine: float  #: Of WᵀW and the AGOP (to its power) as vectors: 1 where they are proportional.
+    #: The same for (W − W₀)ᵀ(W − W₀), the initial weights removed; nan where no initial module is
+    #: given, or W = W₀.
     cosine_change: float
 
 
@@ -61,42 +52,19 @@ def neural_feature_ansatz(
     through the layer; what passes it by in a skip connection does not count. A last linear layer
     whose output is f itself has cosine 1 by construction.
 
-    Parameters
-    ----------
-    module : nn.Module
-        In evaluation mode during the call, and unchanged after it.
-    X : Tensor or array (n, ...)
-        Rows to average over, finite floating numbers.
-    initial : nn.Module, optional
-        The module as it was before training (a ``copy.deepcopy`` of it), to remove the initial
-        weights.
-    power : float
-        Compare with AGOP^power; 1/2 is what balanced deep linear networks satisfy.
-    batch_size : int
-        Rows in one forward and backward pass, which bounds the memory.
-
-    Returns
-    -------
-    tuple of LayerAnsatz
-        One for each ``nn.Linear``, and each convolution without groups (by patches), in the order
-        of ``module.named_modules()``; ``pandas.DataFrame(rows)`` makes a table of it.
-
-    Raises
-    ------
-    ValueError
-        When the module is none or has no such layer, X or its outputs are not floating rows,
-        `initial` has other layers, or `power` or `batch_size` is not positive.
-
-    Warns
-    -----
-    UserWarning
-        Naming the layers with a weight matrix that are skipped: of other kinds, or not called.
-
+    `module`: in evaluation mode during the call, and unchanged after it; `X`: rows to average over,
+    finite floating numbers; `initial`: the module as it was before training (a ``copy.deepcopy`` of
+    it), to remove the initial weights; `power`: compare with AGOP^power, 1/2 is what balanced deep
+    linear networks satisfy; `batch_size`: rows in one forward and backward pass, which bounds the
+    memory.
+    One result for each ``nn.Linear``, and each convolution without groups (by patches), in the
+    order of ``module.named_modules()``; ``pandas.DataFrame(rows)`` makes a table of it.
+    Raises ValueError when the module is none or has no such layer, X or its outputs are not
+    floating rows, `initial` has other layers, or `power` or `batch_size` is not positive. A
+    UserWarning names layers with a weight matrix that are skipped: of other kinds, or not called.
     Source: Rad24, "Neural feature ansatz" (convolutions: Beaglehole et al. 2023); the change of
     the weights: Beaglehole, Mitliagkas & Agarwala 2024.
 
-    Examples
-    --------
     >>> net = nn.Sequential(nn.Linear(3, 4, bias=False), nn.ReLU(), nn.Linear(4, 1))
     >>> with torch.no_grad():
     ...     _ = net[0].weight.copy_(torch.ones(4, 1) * torch.tensor([1.0, 2.0, 0.0]))

@@ -21,24 +21,13 @@ ONE_POINT = 1e-12
 
 @dataclass(frozen=True, eq=False)
 class NeuronMap:
-    """One stage in the plane; distances between points approximate 1 - cos.
+    """One stage in the plane; distances between points approximate 1 - cos."""
 
-    Attributes
-    ----------
-    points : ndarray (size, 2)
-        Neurons `indices`, in that order.
-    stars : ndarray (2 r, 2)
-        Directions u_1..u_r, then their negatives.
-    indices : ndarray (size,)
-        Which rows of W are shown, ascending.
-    stress : float
-        (sum (distance - dissimilarity)^2 / sum distance^2)^{1/2}: 0 is a perfect picture, .2 a
-        poor one; isotropic neurons in many dimensions have about .5.
-    """
-
-    points: np.ndarray
-    stars: np.ndarray
-    indices: np.ndarray
+    points: np.ndarray  #: (size, 2), neurons `indices`, in that order.
+    stars: np.ndarray  #: (2 r, 2), directions u_1..u_r, then their negatives.
+    indices: np.ndarray  #: (size,), which rows of W are shown, ascending.
+    #: (sum (distance - dissimilarity)^2 / sum distance^2)^{1/2}: 0 is a perfect picture, .2 a poor
+    #: one; isotropic neurons in many dimensions have about .5.
     stress: float
 
 
@@ -57,31 +46,14 @@ def neuron_maps(
     orientation: u_1 to the right of its negative on a horizontal line; without directions,
     turned to the stage before (Procrustes).
 
-    Parameters
-    ----------
-    stages : sequence of Tensor (m, d)
-        First layers of one network, say at the start and after each step.
-    directions : Tensor (d, r)
-        True directions, one a column; r = 0 where none is known.
-    size : int, default 300
-        Neurons shown: all, or a random subset of this many.
-    seed : int, default 0
-        Of the subset (stream "neuron map").
-
-    Returns
-    -------
-    list of NeuronMap
-
-    Raises
-    ------
-    ValueError
-        When there is no stage, shapes differ, a value is not finite, or `size` is below 2.
-
+    `stages`: first layers of one network, say at the start and after each step; `directions`: true
+    directions, one a column, r = 0 where none is known; `size`: neurons shown: all, or a random
+    subset of this many; `seed`: of the subset (stream "neuron map").
+    Raises ValueError when there is no stage, shapes differ, a value is not finite, or `size` is
+    below 2.
     Source: metric scaling by SMACOF (Borg & Groenen 2005, ch. 8); the picture is that of Shi22,
     Figure 2.
 
-    Examples
-    --------
     >>> W = torch.eye(3)
     >>> (map,) = neuron_maps([W], W[:, :1])
     >>> map.points.shape, map.stars.shape, bool(map.stars[0, 0] > 1.5 + map.stars[1, 0])
@@ -104,8 +76,6 @@ def neuron_maps(
 def dissimilarities(W: Float[Tensor, "m d"]) -> np.ndarray:
     """1 - cos(w_i, w_j) (m, m), exactly symmetric with a zero diagonal.
 
-    Examples
-    --------
     >>> dissimilarities(torch.tensor([[1.0, 0.0], [-2.0, 0.0], [0.0, 0.0]])).tolist()
     [[0.0, 2.0, 1.0], [2.0, 0.0, 1.0], [1.0, 1.0, 0.0]]
     """
@@ -136,8 +106,6 @@ def classical_scaling(D: np.ndarray) -> np.ndarray:
 
     Source: Torgerson 1952.
 
-    Examples
-    --------
     >>> classical_scaling(np.array([[0.0, 2.0], [2.0, 0.0]])).round(12).tolist()
     [[1.0, 0.0], [-1.0, 0.0]]
     """

@@ -13,21 +13,11 @@ from torch import Tensor
 
 @dataclass(frozen=True, eq=False)
 class PatternSignal:
-    """T (m, D) and its sizes in A and outside, one value a neuron; a neuron with a = 0 has nan.
+    """T (m, D) and its sizes in A and outside, one value a neuron; a neuron with a = 0 has nan."""
 
-    Attributes
-    ----------
-    T : Tensor (m, D)
-        T_ij = <g_i, M_j>/a_i.
-    inside : Tensor (m,)
-        mean_{j in A} |T_ij|.
-    outside : Tensor (m,)
-        (mean_{j not in A} T_ij^2)^{1/2}.
-    """
-
-    T: Tensor
-    inside: Tensor
-    outside: Tensor
+    T: Tensor  #: (m, D), T_ij = <g_i, M_j>/a_i.
+    inside: Tensor  #: (m,), mean_{j in A} |T_ij|.
+    outside: Tensor  #: (m,), (mean_{j not in A} T_ij^2)^{1/2}.
 
     @property
     def ratio(self) -> Tensor:
@@ -41,37 +31,15 @@ class PatternSignal:
 
 
 def pattern_signal(
-    G: Float[Tensor, "m d"],
-    a: Float[Tensor, " m"],
-    M: Float[Tensor, "d D"],
-    A: Sequence[int],
+    G: Float[Tensor, "m d"], a: Float[Tensor, " m"], M: Float[Tensor, "d D"], A: Sequence[int]
 ) -> PatternSignal:
     """T = (G M)/a, from G = -dL/dW: dL/dw_i = -a_i sum_j M_j T_ij (M orthonormal).
 
-    Parameters
-    ----------
-    G : Tensor (m, d)
-        Minus the gradient of the loss with respect to the first layer.
-    a : Tensor (m,)
-        Head.
-    M : Tensor (d, D)
-        Dictionary, orthonormal columns.
-    A : sequence of int
-        Indices of the patterns that decide the label, neither empty nor all.
-
-    Returns
-    -------
-    PatternSignal
-
-    Raises
-    ------
-    ValueError
-        When shapes do not fit or A is not a proper subset of the D patterns.
-
+    `G`: minus the gradient of the loss with respect to the first layer; `a`: head; `M`: dictionary,
+    orthonormal columns; `A`: indices of the patterns that decide the label, neither empty nor all.
+    Raises ValueError when shapes do not fit or A is not a proper subset of the D patterns.
     Source: Shi22, Section 4 and Lemmas 5, 6.
 
-    Examples
-    --------
     >>> M = torch.eye(3)
     >>> signal = pattern_signal(torch.tensor([[4.0, 2.0, -2.0]]), torch.tensor([2.0]), M, [0])
     >>> signal.T.tolist(), signal.ratio.tolist()

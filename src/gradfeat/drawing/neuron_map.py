@@ -52,15 +52,9 @@ def draw_neuron_maps(
 ) -> None:
     """Draw panels with the same limits and one colour bar: a point a neuron, a star a direction.
 
-    Parameters
-    ----------
-    layouts : sequence of ndarray (m, 2)
-        Positions of the neurons in each panel, say of a multidimensional scaling.
-    titles : sequence of str
-    scale : ColorScale
-        Values of the neurons in each panel, shown as colours.
-    stars : sequence of ndarray (s, 2), optional
-        Positions of the true directions (and their negatives) in each panel.
+    `layouts`: positions of the neurons in each panel, say of a multidimensional scaling; `scale`:
+    values of the neurons in each panel, shown as colours; `stars`: positions of the true directions
+    (and their negatives) in each panel.
     """
     stars = stars if stars is not None else [np.empty((0, 2))] * len(layouts)
     ends = _limits([*layouts, *stars])

@@ -10,8 +10,6 @@ MISSING = "–"
 def number(x: float, digits: int = 3) -> str:
     """Three decimals, more just below one, fewer for large numbers; a dash for nan.
 
-    Examples
-    --------
     >>> number(0.93051), number(-12.3456), number(123456.7), number(0.00012), number(float("nan"))
     ('0.931', '−12.35', '123,457', '0.00012', '–')
     >>> number(0.9999871), number(1.0)
@@ -36,8 +34,6 @@ def number(x: float, digits: int = 3) -> str:
 def percent(share: float) -> str:
     """A share in whole per cent; below 1 % and above 0 ``<1 %``.
 
-    Examples
-    --------
     >>> percent(0.4149), percent(0.001), percent(0.0), percent(float("nan"))
     ('41 %', '<1 %', '0 %', '–')
     """
@@ -51,8 +47,6 @@ def percent(share: float) -> str:
 def plain(x: float) -> str:
     """At most three digits, none after the point that are zero: for counts and their intervals.
 
-    Examples
-    --------
     >>> plain(3.0), plain(2.5), plain(float("nan"))
     ('3', '2.5', '–')
     """
@@ -62,8 +56,6 @@ def plain(x: float) -> str:
 def signed(x: float) -> str:
     """Two decimals with a sign.
 
-    Examples
-    --------
     >>> signed(0.752), signed(-0.0032)
     ('+0.75', '−0.00')
     """
@@ -73,8 +65,6 @@ def signed(x: float) -> str:
 def seconds(value: float) -> str:
     """A duration for people: ``0.04 s``, ``12.3 s``, ``3 min 5 s``.
 
-    Examples
-    --------
     >>> seconds(0.0412), seconds(12.34), seconds(185), seconds(float("nan"))
     ('0.04 s', '12.3 s', '3 min 5 s', '–')
     """
@@ -101,8 +91,6 @@ def count(n: int, noun: str) -> str:
 def duration(seconds: float) -> str:
     """A time to wait, in words.
 
-    Examples
-    --------
     >>> duration(0.2), duration(75), duration(4000), duration(200_000)
     ('1 s', '1 min 15 s', '1 h 6 min', '2 d 7 h')
     """

@@ -22,13 +22,8 @@ def panels(
 ) -> tuple[Figure, list[Axes]]:
     """A figure of `n` panels in rows of `columns`, each of `size` inches (width, height).
 
-    Raises
-    ------
-    ValueError
-        When `n` or `columns` is below 1.
+    Raises ValueError when `n` or `columns` is below 1.
 
-    Examples
-    --------
     >>> figure, axes = panels(4, columns=3)
     >>> len(axes), figure.get_size_inches().round(1).tolist()
     (4, [10.2, 5.8])
@@ -61,8 +56,6 @@ def shared_key(figure: Figure, axes: Sequence[Axes]) -> None:
 def key_columns(labels: Sequence[str], width: float) -> int:
     """Most columns of a legend of these labels that fit `width` inches, at least 1.
 
-    Examples
-    --------
     >>> key_columns(["network", "random features"], 6.0), key_columns(["network"] * 9, 3.0)
     (2, 3)
     """

@@ -27,15 +27,9 @@ _SETTINGS: Final = {"svg.hashsalt": "gradfeat", "pdf.fonttype": 42}
 def save_figure(figure: Figure, path: str | Path) -> None:
     """Write PNG (200 dots an inch), SVG or PDF, by the suffix; an old file is replaced whole.
 
-    Raises
-    ------
-    ValueError
-        For any other suffix.
-    OSError
-        Where the system refuses; an old file stays as it was.
+    Raises ValueError for any other suffix; OSError where the system refuses; an old file stays as
+    it was.
 
-    Examples
-    --------
     >>> from tempfile import TemporaryDirectory
     >>> from matplotlib.figure import Figure
     >>> with TemporaryDirectory() as folder:

@@ -28,31 +28,13 @@ def summary(table: DataFrame, x: str, metric: str, by: Sequence[str] = ()) -> Da
 
     Rows whose metric is nan (a failed cell, say) do not count.
 
-    Parameters
-    ----------
-    table : DataFrame
-        One row a cell and seed.
-    x : str
-        Column on the horizontal axis.
-    metric : str
-        Column that is averaged.
-    by : sequence of str
-        Columns that tell series apart.
+    `table`: one row a cell and seed; `x`: column on the horizontal axis; `metric`: column that is
+    averaged; `by`: columns that tell series apart.
+    Returns columns `by`, `x`, ``mean``, ``low``, ``high`` and ``seeds`` (how many counted). Series
+    in the order in which they come in `table`, `x` rising in each. With one seed ``low`` and
+    ``high`` are nan.
+    Raises ValueError when a column named is not in `table`.
 
-    Returns
-    -------
-    DataFrame
-        Columns `by`, `x`, ``mean``, ``low``, ``high`` and ``seeds`` (how many counted). Series
-        in the order in which they come in `table`, `x` rising in each. With one seed ``low`` and
-        ``high`` are nan.
-
-    Raises
-    ------
-    ValueError
-        When a column named is not in `table`.
-
-    Examples
-    --------
     >>> from pandas import DataFrame
     >>> cells = DataFrame({"n": [10, 10, 20], "seed": [0, 1, 0], "accuracy": [0.8, 0.9, 0.95]})
     >>> found = summary(cells, "n", "accuracy").round(3)

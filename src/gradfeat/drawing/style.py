@@ -61,8 +61,6 @@ def short(text: str, length: int = 28) -> str:
     Characters that cannot be printed become U+FFFD; ``$`` is escaped so that it never starts
     mathematics.
 
-    Examples
-    --------
     >>> short("a_rather_long_name_of_a_column", 13)
     'a_rath…column'
     >>> print(short("price $"))
@@ -81,8 +79,6 @@ def wrapped(text: str, width: int, most: int = 3) -> str:
 
     What would take more than `most` lines is cut in its middle.
 
-    Examples
-    --------
     >>> wrapped("length_of_the_left_wing", 12)
     'length_of_\\nthe_left_\\nwing'
     """

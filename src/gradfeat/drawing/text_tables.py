@@ -16,8 +16,6 @@ def text_table(
 
     Columns `right` are flush right; all but those in `fold` keep their text on one line.
 
-    Examples
-    --------
     >>> [column.justify for column in text_table(["method", "R2"], right=[1]).columns]
     ['left', 'right']
     """

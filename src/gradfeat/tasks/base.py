@@ -30,10 +30,7 @@ class Task(ABC):
     def sample(self, n: int, generator: torch.Generator) -> Sample:
         """Return n independent rows, drawn from `generator` alone.
 
-        Raises
-        ------
-        ValueError
-            When `n` is below 1.
+        Raises ValueError when `n` is below 1.
         """
 
     @abstractmethod

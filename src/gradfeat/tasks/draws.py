@@ -29,8 +29,6 @@ def uniform(n: int, d: int, generator: torch.Generator) -> Float[Tensor, "n d"]:
 def side(z: Tensor) -> Tensor:
     """The side of 0 that z lies on: -1, or +1, at 0 too.
 
-    Examples
-    --------
     >>> side(torch.tensor([-2.0, 0.0])).tolist()
     [-1.0, 1.0]
     """
@@ -46,8 +44,6 @@ def unit_noise(n: int, law: NoiseLaw, generator: torch.Generator) -> Float[Tenso
 def orthonormal_columns(d: int, r: int, generator: torch.Generator) -> Float[Tensor, "d r"]:
     """Haar columns: Q of the QR factors of a Gaussian matrix, signs such that R has diagonal > 0.
 
-    Examples
-    --------
     >>> U = orthonormal_columns(5, 2, torch.Generator().manual_seed(0))
     >>> bool(torch.allclose(U.T @ U, torch.eye(2).double()))
     True
@@ -61,10 +57,7 @@ def function_of_projection(
 ) -> Float[Tensor, "n 1"]:
     """g(U^T x) at the rows of X, in X's dtype and on its device; g works in float64 on the CPU.
 
-    Raises
-    ------
-    ValueError
-        If g returns anything but one real, finite value a row.
+    Raises ValueError if g returns anything but one real, finite value a row.
     """
     z = (X.double() @ U.to(X.device)).cpu().numpy()
     return torch.as_tensor(row_values(g, z)).to(X)[:, None]

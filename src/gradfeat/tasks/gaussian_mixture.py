@@ -28,50 +28,27 @@ class GaussianMixture(Task):
     component a twin of the same label at -mu_j, half of p_j each: then E[y x] = 0, no linear
     function of x says anything about y, and r = 2 is the XOR of Gaussians.
 
-    Parameters
-    ----------
-    d, r : int
-        Inputs, components: 1 <= r <= d.
-    separation : float
-        |mu_j|. Neurons w ~ N(0, I/d) tell components apart where separation is a few times
-        scale * sqrt(d).
-    scale : float
-        Standard deviation of a component across its mean.
-    along : float
-        Standard deviation along the mean, in units of `scale`.
-    labels : tuple of float, optional
-        y_j, any reals; +1, -1, +1, ... by default.
-    weights : tuple of float, optional
-        p_j, above 0; 1/r each by default.
-    mirrored : bool
-        Means at +mu_j and -mu_j.
-    seed : int
-        Chooses U: tasks of equal d, r and seed share their directions.
-
-    Raises
-    ------
-    ValueError
-        When a parameter is outside its range.
-
+    Raises ValueError when a parameter is outside its range.
     Source: Shi23, section 4.1 (mixtures of Gaussians; truth mu_j/|mu_j|).
 
-    Examples
-    --------
     >>> task = GaussianMixture(d=20, r=3, separation=math.sqrt(20), scale=0.2)
     >>> sample = task.sample(4, stream(0, "train"))
     >>> sample.X.shape, task.component_labels
     (torch.Size([4, 20]), (1.0, -1.0, 1.0))
     """
 
+    #: d, r: inputs, components: 1 <= r <= d.
     d: int
     r: int
+    #: |mu_j|. Neurons w ~ N(0, I/d) tell components apart where separation is a few times scale *
+    #: sqrt(d).
     separation: float
-    scale: float = 1.0
-    along: float = 1.0
-    labels: tuple[float, ...] | None = None
-    weights: tuple[float, ...] | None = None
-    mirrored: bool = False
-    seed: int = 0
+    scale: float = 1.0  #: Standard deviation of a component across its mean.
+    along: float = 1.0  #: Standard deviation along the mean, in units of `scale`.
+    labels: tuple[float, ...] | None = None  #: y_j, any reals; +1, -1, +1, ... by default.
+    weights: tuple[float, ...] | None = None  #: p_j, above 0; 1/r each by default.
+    mirrored: bool = False  #: Means at +mu_j and -mu_j.
+    seed: int = 0  #: Chooses U: tasks of equal d, r and seed share their directions.
 
     def __post_init__(self) -> None:
         check_inputs(self.d, self.r)

@@ -25,31 +25,19 @@ class GaussianParity(Task):
     direction is planted: E[y x] = 0 for k >= 2, and y is uncorrelated with every polynomial of
     degree below k.
 
-    Parameters
-    ----------
-    d, D, k : int
-        Inputs, columns of M, and how many count: 1 <= k <= D <= d.
-    seed : int
-        Chooses M: the same as that of a `ParityBlocks` of equal d, D and seed.
-
-    Raises
-    ------
-    ValueError
-        When a parameter is outside its range.
-
+    Raises ValueError when a parameter is outside its range.
     Source: Shi23, section 4.2 (the labels); inputs without structure for comparison.
 
-    Examples
-    --------
     >>> sample = GaussianParity(10, 8, k=3).sample(4, stream(0, "train"))
     >>> sample.X.shape, sample.y.abs().unique().tolist()
     (torch.Size([4, 10]), [1.0])
     """
 
+    #: d, D, k: inputs, columns of M, and how many count: 1 <= k <= D <= d.
     d: int
     D: int
     k: int
-    seed: int = 0
+    seed: int = 0  #: Chooses M: the same as that of a `ParityBlocks` of equal d, D and seed.
 
     def __post_init__(self) -> None:
         check_inputs(self.d, 1)

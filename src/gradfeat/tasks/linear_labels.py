@@ -24,39 +24,21 @@ LinearKind = Literal["sign", "real"]
 class LinearLabels(Task):
     """x ~ N(0, I_d), y = sign(u.x), or y = u.x + noise * eps with eps ~ N(0, 1); |u| = 1.
 
-    Parameters
-    ----------
-    d : int
-        Number of inputs.
-    kind : {"sign", "real"}
-        Labels -1 and +1, or the linear function itself.
-    flip : float
-        Probability that a sign is turned over, in [0, 1/2]; 1/2 leaves no structure.
-    noise : float
-        Standard deviation of the noise on a real y.
-    seed : int
-        Chooses u.
-
-    Raises
-    ------
-    ValueError
-        When a parameter is outside its range, or belongs to the other kind.
-
+    Raises ValueError when a parameter is outside its range, or belongs to the other kind.
     Source: Shi23, section 4 (linear data; truth u).
 
-    Examples
-    --------
     >>> task = LinearLabels(10, flip=0.1)
     >>> sample = task.sample(4, stream(0, "train"))
     >>> sample.X.shape, sorted(set(task.target(sample.X)[:, 0].tolist()))
     (torch.Size([4, 10]), [-0.8, 0.8])
     """
 
-    d: int
-    kind: LinearKind = "sign"
+    d: int  #: Number of inputs.
+    kind: LinearKind = "sign"  #: {"sign", "real"}, labels -1 and +1, or the linear function itself.
+    #: Probability that a sign is turned over, in [0, 1/2]; 1/2 leaves no structure.
     flip: float = 0.0
-    noise: float = 0.0
-    seed: int = 0
+    noise: float = 0.0  #: Standard deviation of the noise on a real y.
+    seed: int = 0  #: Chooses u.
 
     def __post_init__(self) -> None:
         check_inputs(self.d, 1)

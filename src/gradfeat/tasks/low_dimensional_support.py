@@ -40,30 +40,9 @@ class LowDimensionalSupport(Task):
     puts as much of E|x|^2 into the curved part as there is in z. Curvature 0 with ambient 1 is
     x ~ N(0, I_d): `gradfeat.tasks.multi_index.MultiIndex`.
 
-    Parameters
-    ----------
-    d, r : int
-        Number of inputs, dimension of the support: 1 <= r <= d.
-    g : callable
-        Maps a float64 array (p, r) to real, finite values (p,).
-    curvature : float
-        Size of the curved part; 0 is the subspace.
-    ambient : float
-        Standard deviation of the noise on x in each of the q directions of V.
-    noise : float
-        Standard deviation of the Gaussian noise on y.
-    seed : int
-        Chooses the frame and h.
-
-    Raises
-    ------
-    ValueError
-        When a parameter is outside its range.
-
+    Raises ValueError when a parameter is outside its range.
     Source: the fourth talk, adaptivity to low-dimensional support; the manifold is ours.
 
-    Examples
-    --------
     >>> from gradfeat.tasks.targets import he2_hep
     >>> task = LowDimensionalSupport(20, 2, he2_hep(4, r=2), curvature=1.0)
     >>> X = task.sample(5, stream(0, "train")).X
@@ -71,13 +50,14 @@ class LowDimensionalSupport(Task):
     (torch.Size([5, 20]), 5)
     """
 
+    #: d, r: number of inputs, dimension of the support: 1 <= r <= d.
     d: int
     r: int
-    g: RealFunctionOfRows
-    curvature: float = 0.0
-    ambient: float = 0.0
-    noise: float = 0.0
-    seed: int = 0
+    g: RealFunctionOfRows  #: Maps a float64 array (p, r) to real, finite values (p,).
+    curvature: float = 0.0  #: Size of the curved part; 0 is the subspace.
+    ambient: float = 0.0  #: Standard deviation of the noise on x in each of the q directions of V.
+    noise: float = 0.0  #: Standard deviation of the Gaussian noise on y.
+    seed: int = 0  #: Chooses the frame and h.
 
     def __post_init__(self) -> None:
         check_inputs(self.d, self.r)

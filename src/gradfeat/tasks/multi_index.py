@@ -39,34 +39,9 @@ class MultiIndex(Task):
     where g is a polynomial, and as exact as the series that comes with g otherwise. A latent
     variable model g(Ax), A (r, d) any matrix, is the link z -> g(Lz) with A = L U^T, L (r, r).
 
-    Parameters
-    ----------
-    d : int
-        Number of inputs, at least r.
-    g : Link
-        A `MultiHermite` (any polynomial), a `FunctionLink` (any other function), or one of
-        `gradfeat.tasks.targets`.
-    noise : float
-        Standard deviation of the noise, in the units of y.
-    noise_law : {"gaussian", "sign"}
-        eps ~ N(0, 1) (Moniri24), or eps = -1 or +1 with probability 1/2 each (Damian22: noise
-        uniform on {-z, z}).
-    scale : float
-        s, the standard deviation of each input.
-    aligned : bool
-        U is the first r coordinate axes instead of a uniformly random frame.
-    seed : int
-        Chooses U: tasks of equal d, r and seed share their directions.
-
-    Raises
-    ------
-    ValueError
-        When a parameter is outside its range.
-
+    Raises ValueError when a parameter is outside its range.
     Source: Damian22, section 2; Moniri24, section 2.
 
-    Examples
-    --------
     >>> from gradfeat.tasks.targets import he2_hep
     >>> task = MultiIndex(20, he2_hep(4, r=2), noise=0.1)
     >>> task.sample(5, stream(0, "train")).X.shape, task.directions.shape
@@ -75,13 +50,17 @@ class MultiIndex(Task):
     (2, False, 1.0)
     """
 
-    d: int
+    d: int  #: Number of inputs, at least r.
+    #: A `MultiHermite` (any polynomial), a `FunctionLink` (any other function), or one of
+    #: `gradfeat.tasks.targets`.
     g: Link
-    noise: float = 0.0
+    noise: float = 0.0  #: Standard deviation of the noise, in the units of y.
+    #: {"gaussian", "sign"}, eps ~ N(0, 1) (Moniri24), or eps = -1 or +1 with probability 1/2 each
+    #: (Damian22: noise uniform on {-z, z}).
     noise_law: NoiseLaw = "gaussian"
-    scale: float = 1.0
-    aligned: bool = False
-    seed: int = 0
+    scale: float = 1.0  #: s, the standard deviation of each input.
+    aligned: bool = False  #: U is the first r coordinate axes instead of a uniformly random frame.
+    seed: int = 0  #: Chooses U: tasks of equal d, r and seed share their directions.
 
     def __post_init__(self) -> None:
         check_inputs(self.d, self.r)
@@ -129,13 +108,9 @@ class MultiIndex(Task):
     def hermite_tensor(self, k: int) -> Float[Tensor, ...]:
         """E grad^k f(x) = C_k(U^T ., ..., U^T .) / s^k, (d,) * k.
 
-        Raises
-        ------
-        MemoryError
-            Where d^k entries do not fit: use `core_tensor`, or `g.series.contract` on U^T w.
+        Raises MemoryError where d^k entries do not fit: use `core_tensor`, or `g.series.contract`
+        on U^T w.
 
-        Examples
-        --------
         >>> from gradfeat.tasks.targets import pure_hermite
         >>> MultiIndex(3, pure_hermite(3)).hermite_tensor(3).shape
         torch.Size([3, 3, 3])

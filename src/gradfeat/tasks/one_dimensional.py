@@ -20,24 +20,9 @@ from .draws import check_inputs, check_noise, function_of_projection, uniform, u
 class OneDimensional(Task):
     """y = g(x_1) + noise * eps, x uniform on [-1, 1]^d, eps ~ N(0, 1).
 
-    Parameters
-    ----------
-    g : callable
-        Maps a float64 array (p,) to real, finite values (p,): a `TruncatedPower` or any other.
-    d : int
-        Number of inputs, at least 1; those after the first are irrelevant.
-    noise : float
-        Standard deviation of the noise, in the units of y.
-
-    Raises
-    ------
-    ValueError
-        When a parameter is outside its range.
-
+    Raises ValueError when a parameter is outside its range.
     Source: the fourth talk, adaptivity to smoothness.
 
-    Examples
-    --------
     >>> from gradfeat.maths.streams import stream
     >>> from gradfeat.tasks.targets import heaviside
     >>> sample = OneDimensional(heaviside()).sample(4, stream(0, "train"))
@@ -45,9 +30,10 @@ class OneDimensional(Task):
     (torch.Size([4, 1]), True)
     """
 
+    #: Maps a float64 array (p,) to real, finite values (p,): a `TruncatedPower` or any other.
     g: RealFunction
-    d: int = 1
-    noise: float = 0.0
+    d: int = 1  #: Number of inputs, at least 1; those after the first are irrelevant.
+    noise: float = 0.0  #: Standard deviation of the noise, in the units of y.
 
     def __post_init__(self) -> None:
         check_inputs(self.d, 1)

@@ -36,39 +36,23 @@ class ParityBlocks(Task):
     k odd makes "all -1" a block of parity -1; r odd makes the sum of r parities non-zero, so y is
     +1 or -1 with certainty.
 
-    Parameters
-    ----------
-    d, D, k, r : int
-        Inputs, patterns, size and number of blocks: r k <= D <= d, k and r odd.
-    p_uniform : float
-        Probability of the uniform part, in [0, 1].
-    p_o : float
-        Probability of +1 and of -1 outside the blocks, in [0, 1/2].
-    seed : int
-        Chooses M.
-
-    Raises
-    ------
-    ValueError
-        When a parameter is outside its range, or k or r is even.
-
+    Raises ValueError when a parameter is outside its range, or k or r is even.
     Source: Shi23, section 4.2 (mixtures of parity functions); the length of x is ours.
 
-    Examples
-    --------
     >>> task = ParityBlocks(d=30, D=20, k=3, r=3, p_uniform=0.5, p_o=0.1)
     >>> sample = task.sample(4, stream(0, "train"))
     >>> sample.X.shape, task.directions.shape
     (torch.Size([4, 30]), torch.Size([30, 3]))
     """
 
+    #: d, D, k, r: inputs, patterns, size and number of blocks: r k <= D <= d, k and r odd.
     d: int
     D: int
     k: int
     r: int = 1
-    p_uniform: float = 0.5
-    p_o: float = 0.25
-    seed: int = 0
+    p_uniform: float = 0.5  #: Probability of the uniform part, in [0, 1].
+    p_o: float = 0.25  #: Probability of +1 and of -1 outside the blocks, in [0, 1/2].
+    seed: int = 0  #: Chooses M.
 
     def __post_init__(self) -> None:
         if not (self.k > 0 and self.r > 0 and self.k % 2 and self.r % 2):

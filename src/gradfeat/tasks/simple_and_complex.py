@@ -31,42 +31,21 @@ class SimpleAndComplex(Task):
     function reads anything off it. At `predictive` = 1/2 the first feature says nothing, and rows
     are what tells which of two features a function follows: s and y are then independent.
 
-    Parameters
-    ----------
-    d : int
-        Inputs, 2 or more.
-    slabs : int
-        K, 2 or more.
-    predictive : float
-        Pr[s = y], in [1/2, 1].
-    jitter : float
-        Spread within a place, in [0, 1): places never touch.
-    noise : float
-        Standard deviation of the other d - 2 directions.
-    seed : int
-        Chooses u and v.
-
-    Raises
-    ------
-    ValueError
-        When a parameter is outside its range.
-
+    Raises ValueError when a parameter is outside its range.
     Source: simple and complex features as in Shi23 (simplicity bias); slabs after Shah et al. 2020.
 
-    Examples
-    --------
     >>> task = SimpleAndComplex(10, slabs=3)
     >>> sample = task.sample(4, stream(0, "train"))
     >>> sample.X.shape, bool((task.simple_signs(sample.X) == sample.y).all())
     (torch.Size([4, 10]), True)
     """
 
-    d: int
-    slabs: int = 3
-    predictive: float = 1.0
-    jitter: float = 0.2
-    noise: float = 1.0
-    seed: int = 0
+    d: int  #: Inputs, 2 or more.
+    slabs: int = 3  #: K, 2 or more.
+    predictive: float = 1.0  #: Pr[s = y], in [1/2, 1].
+    jitter: float = 0.2  #: Spread within a place, in [0, 1): places never touch.
+    noise: float = 1.0  #: Standard deviation of the other d - 2 directions.
+    seed: int = 0  #: Chooses u and v.
 
     def __post_init__(self) -> None:
         check_inputs(self.d, 2)

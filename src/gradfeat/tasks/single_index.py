@@ -21,8 +21,6 @@ def he2_he4() -> HermiteSeries:
 
     Source: Damian22, the experiments: He_2/2 + He_p/sqrt(2 p!) at p = 4.
 
-    Examples
-    --------
     >>> round(he2_he4().norm_squared(), 12), he2_he4().information_exponent()
     (1.0, 2)
     """
@@ -34,39 +32,23 @@ def he2_he4() -> HermiteSeries:
 class SingleIndex(Task):
     """y = g(u.x) + noise * eps, x ~ N(0, I_d), eps ~ N(0, 1), u uniform on the unit sphere.
 
-    Parameters
-    ----------
-    d : int
-        Number of inputs, at least 1.
-    series : callable
-        g, from a float64 array (n,) to an array (n,): a HermiteSeries, or any other function.
-    noise : float
-        Standard deviation of the noise, in the units of y.
-    seed : int
-        Chooses u.
-
-    Raises
-    ------
-    ValueError
-        When `d` is below 1, or `noise` is negative or not finite.
-
-    The case r = 1 of `gradfeat.tasks.multi_index.MultiIndex` (the same u and samples to rounding)
+    The case r = 1 of `gradfeat.tasks.multi_index.MultiIndex` (the same u and samples to rounding),
     for a function of one variable whose Hermite series is not needed.
 
+    Raises ValueError when `d` is below 1, or `noise` is negative or not finite.
     Source: the single-index case of Damian22 and Moniri24.
 
-    Examples
-    --------
     >>> task = SingleIndex(20, he2_he4(), noise=0.1)
     >>> sample = task.sample(5, stream(0, "train"))
     >>> sample.X.shape, sample.y.shape, task.directions.shape
     (torch.Size([5, 20]), torch.Size([5, 1]), torch.Size([20, 1]))
     """
 
-    d: int
+    d: int  #: Number of inputs, at least 1.
+    #: g, from a float64 array (n,) to an array (n,): a HermiteSeries, or any other function.
     series: RealFunction
-    noise: float = 0.0
-    seed: int = 0
+    noise: float = 0.0  #: Standard deviation of the noise, in the units of y.
+    seed: int = 0  #: Chooses u.
 
     def __post_init__(self) -> None:
         check_inputs(self.d, 1)

@@ -27,44 +27,24 @@ class SparseCoding(Task):
     patterns in A are a uniform choice of s of the k; those outside are Bernoulli(p_o),
     independent of all else. E = E M phi and sigma~^2 = sum_i Var phi_i, so E x = 0, E|x|^2 = 1.
 
-    Parameters
-    ----------
-    d, D, k : int
-        Inputs, patterns, relevant patterns: 1 <= k <= D <= d.
-    P : tuple of int
-        The counts in {0, ..., k} with label +1.
-    counts : tuple of float
-        Pr[s = 0], ..., Pr[s = k].
-    p_o : float
-        Probability of each pattern outside A, in [0, 1].
-    flip : float
-        Probability that a label is turned over, in [0, 1/2].
-    seed : int
-        Chooses M.
-
-    Raises
-    ------
-    ValueError
-        When a parameter is outside its range, or x would be constant.
-
+    Raises ValueError when a parameter is outside its range, or x would be constant.
     Source: Shi22, section 3 (families F_Xi with structure, F_Xi0 without).
 
-    Examples
-    --------
     >>> task = SparseCoding.hard(d=20, D=10, k=3, p_o=0.5)
     >>> sample = task.sample(4, stream(0, "train"))
     >>> sample.X.shape, task.gamma, task.bayes_error
     (torch.Size([4, 20]), 0.25, 0.0)
     """
 
+    #: d, D, k: inputs, patterns, relevant patterns: 1 <= k <= D <= d.
     d: int
     D: int
     k: int
-    P: tuple[int, ...]
-    counts: tuple[float, ...]
-    p_o: float = 0.5
-    flip: float = 0.0
-    seed: int = 0
+    P: tuple[int, ...]  #: The counts in {0, ..., k} with label +1.
+    counts: tuple[float, ...]  #: Pr[s = 0], ..., Pr[s = k].
+    p_o: float = 0.5  #: Probability of each pattern outside A, in [0, 1].
+    flip: float = 0.0  #: Probability that a label is turned over, in [0, 1/2].
+    seed: int = 0  #: Chooses M.
 
     def __post_init__(self) -> None:
         if not 1 <= self.k <= self.D <= self.d:
@@ -93,10 +73,7 @@ class SparseCoding(Task):
         With weight p_o, phi_A is uniform on {0, 1}^k; with weight (1 - p_o)/2 each it is all ones
         or all zeros. P holds the odd counts; gamma = (1 - p_o)/2 for odd k.
 
-        Raises
-        ------
-        ValueError
-            When k is even (all ones would have label -1), or p_o is no probability.
+        Raises ValueError when k is even (all ones would have label -1), or p_o is no probability.
         """
         if not 0 <= p_o <= 1:
             raise ValueError(f"p_o is {p_o}: give a probability, from 0 to 1.")

@@ -19,15 +19,9 @@ def pure_hermite(p: int, r: int = 1) -> MultiHermite:
 
     Degenerate for p >= 3 (E grad^2 g = 0). He_3 / sqrt(6) is the transfer target of Damian22.
 
-    Raises
-    ------
-    ValueError
-        When p or r is below 1.
-
+    Raises ValueError when p or r is below 1.
     Source: Damian22, section 5 and Theorem 2.
 
-    Examples
-    --------
     >>> pure_hermite(3).information_exponent(), round(pure_hermite(3).norm_squared(), 12)
     (3, 1.0)
     """
@@ -39,15 +33,9 @@ def he2_hep(p: int, r: int = 1) -> MultiHermite:
 
     Half of the variance is of degree 2, half of degree p. H = I / sqrt(r), so kappa = 1.
 
-    Raises
-    ------
-    ValueError
-        When p is below 3 or r below 1.
-
+    Raises ValueError when p is below 3 or r below 1.
     Source: Damian22, the experiments (r = 1).
 
-    Examples
-    --------
     >>> he2_hep(4).coefficients == (1 / 2, 1 / math.sqrt(48))
     True
     """
@@ -60,8 +48,6 @@ def he2_hep(p: int, r: int = 1) -> MultiHermite:
 def he1() -> MultiHermite:
     """g = He_1(z): setting 1 of Moniri24, to be used with noise 1.
 
-    Examples
-    --------
     >>> he1()
     MultiHermite(degrees=((1,),), coefficients=(1.0,))
     """
@@ -71,8 +57,6 @@ def he1() -> MultiHermite:
 def he1_he2() -> MultiHermite:
     """g = He_1(z) + He_2(z) / sqrt(2): setting 2 of Moniri24, with E g^2 = 2 as printed.
 
-    Examples
-    --------
     >>> round(he1_he2().norm_squared(), 12), he1_he2().information_exponent()
     (2.0, 1)
     """
@@ -82,13 +66,8 @@ def he1_he2() -> MultiHermite:
 def sum_of_squares(r: int) -> MultiHermite:
     """g = sum_{i <= r} (z_i^2 - 1) / sqrt(2 r): E g^2 = 1, H = sqrt(2 / r) I, kappa = 1 / sqrt(2).
 
-    Raises
-    ------
-    ValueError
-        When r is below 1.
+    Raises ValueError when r is below 1.
 
-    Examples
-    --------
     >>> sum_of_squares(3).information_exponent()
     2
     """
@@ -100,15 +79,9 @@ def coordinate_product(r: int = 2, scale: float = 1.0) -> MultiHermite:
 
     x_0 x_1 of Rad24 at r = 2, where H is non-degenerate; at r >= 3 it is zero.
 
-    Raises
-    ------
-    ValueError
-        When r is below 1, or `scale` is not finite.
-
+    Raises ValueError when r is below 1, or `scale` is not finite.
     Source: Rad24, the low-rank examples.
 
-    Examples
-    --------
     >>> float(coordinate_product(2, 0.5)(np.array([2.0, 6.0])))
     3.0
     """
@@ -123,20 +96,13 @@ class GatedProduct:
     H is degenerate: the gate appears at degree 3 only. Rad24 has the gate on x_5 and x ~ N(0, I/4):
     `MultiIndex(20, GatedProduct(0.5), scale=0.5, aligned=True)` up to the order of the inputs.
 
-    Parameters
-    ----------
-    scale : float
-        Standard deviation of the inputs that are multiplied.
-
     Source: Rad24, the low-rank examples.
 
-    Examples
-    --------
     >>> GatedProduct()(np.array([[2.0, 3.0, 1.0], [2.0, 3.0, -1.0]])).tolist()
     [6.0, 0.0]
     """
 
-    scale: float = 1.0
+    scale: float = 1.0  #: Standard deviation of the inputs that are multiplied.
 
     @property
     def r(self) -> int:
@@ -165,30 +131,16 @@ class SumOfSines:
     latent variable f(x) = g(Ux). At phase 0 all degrees are odd and H is degenerate; at pi/4 half
     of the variance is of even degree and H has full rank.
 
-    Parameters
-    ----------
-    r : int
-        Number of variables.
-    frequency : float
-        w, above 0; the larger, the higher the degrees that matter (about w^2).
-    phase : float
-        In radians.
+    Raises ValueError when r is below 1, or `frequency` is not above 0 and finite.
 
-    Raises
-    ------
-    ValueError
-        When r is below 1, or `frequency` is not above 0 and finite.
-
-    Examples
-    --------
     >>> g = SumOfSines(2, 1.0)
     >>> g.series.information_exponent(), round(g.series.norm_squared(), 9)
     (1, 1.0)
     """
 
-    r: int
-    frequency: float
-    phase: float = 0.0
+    r: int  #: Number of variables.
+    frequency: float  #: w, above 0; the larger, the higher the degrees that matter (about w^2).
+    phase: float = 0.0  #: In radians.
 
     def __post_init__(self) -> None:
         _positive("r", self.r)
@@ -247,27 +199,16 @@ class TruncatedPower:
     in C^{s-1} and in the Sobolev space H^t on [-1, 1] exactly for t < s + 1/2. s = 0 is the
     Heaviside step, here sign(x); a fractional s is Hoelder of order s.
 
-    Parameters
-    ----------
-    s : float
-        The power, 0 or more.
-
-    Raises
-    ------
-    ValueError
-        When s is negative or not finite.
-
+    Raises ValueError when s is negative or not finite.
     Source: the fourth talk, adaptivity to smoothness (Heaviside, C^s).
 
-    Examples
-    --------
     >>> TruncatedPower(0)(np.array([-0.5, 0.5])).tolist()
     [-1.0, 1.0]
     >>> TruncatedPower(2).sobolev_order
     2.5
     """
 
-    s: float
+    s: float  #: The power, 0 or more.
 
     def __post_init__(self) -> None:
         if not (math.isfinite(self.s) and self.s >= 0):
@@ -288,8 +229,6 @@ class TruncatedPower:
 def heaviside() -> TruncatedPower:
     """The normalised step 2 1{x > 0} - 1: `TruncatedPower` of order 0.
 
-    Examples
-    --------
     >>> heaviside()
     TruncatedPower(s=0)
     """

@@ -25,21 +25,9 @@ def relu_coefficients(
     With t = -bias/scale, k! c_k / scale is phi(t) - t (1 - Phi(t)), 1 - Phi(t), phi(t) He_{k-2}(t)
     for k = 0, 1, >= 2.
 
-    Parameters
-    ----------
-    scale, bias : array (m,)
-        |w| > 0 and the bias of each neuron.
-    k_max : int
-        Highest degree.
-
-    Returns
-    -------
-    array (m, k_max + 1)
-
+    `scale`, `bias`: |w| > 0 and the bias of each neuron.
     Source: integration by parts; `gradfeat.maths.hermite.ramp_coefficients`.
 
-    Examples
-    --------
     >>> relu_coefficients(np.array([1.0]), np.array([1.0]), 2).round(4).tolist()
     [[1.0833, 0.8413, 0.121]]
     """
@@ -55,20 +43,10 @@ def coefficients_of(sigma: RealFunction, breakpoints: Sequence[float] = ()) -> N
 
     About a millisecond for every different (scale, bias).
 
-    Parameters
-    ----------
-    sigma : callable
-        The activation, elementwise on float64 arrays.
-    breakpoints : sequence of float
-        Where sigma or its derivative jumps.
+    `sigma`: the activation, elementwise on float64 arrays; `breakpoints`: where sigma or its
+    derivative jumps.
+    Raises ValueError when called, as `gradfeat.maths.hermite.hermite_coefficients` does.
 
-    Raises
-    ------
-    ValueError
-        When called, as `gradfeat.maths.hermite.hermite_coefficients` does.
-
-    Examples
-    --------
     >>> square = coefficients_of(np.square)
     >>> square(np.array([2.0]), np.array([1.0]), 2).round(12).tolist()
     [[5.0, 4.0, 4.0]]
@@ -106,19 +84,6 @@ def scaled_coefficients(
 
     Gauss-Legendre panels between -12, the breakpoints (b - s)/Q, and 12; Z ~ N(0, 1).
 
-    Parameters
-    ----------
-    activation : Activation
-        sigma.
-    scales : array (m,)
-        Q, above 0.
-    k_max : int
-        Highest degree.
-    shifts : array (m,)
-        s.
-
-    Examples
-    --------
     >>> from gradfeat.maths.activations import ReLU
     >>> found, square = scaled_coefficients(ReLU(), np.array([2.0]), 1)
     >>> found.round(10).tolist(), square.round(10).tolist()
@@ -160,8 +125,6 @@ def smoothed_step(z: np.ndarray, s: float) -> np.ndarray:
 
     Source: Shi22, Section 4 (noise inside the activation).
 
-    Examples
-    --------
     >>> smoothed_step(np.array([-1.0, 0.0, 0.5, 2.0]), s=0.01).tolist()
     [0.0, 0.5, 1.0, 0.0]
     """
@@ -174,23 +137,10 @@ def step_series(s: float, reach: float, power: int) -> tuple[np.ndarray, np.ndar
     The period is long enough that no copy of g meets [-reach, reach], the band wide enough that
     what it leaves out is below rounding; c_0 counts once, the others for both signs of t.
 
-    Parameters
-    ----------
-    s : float
-        Standard deviation of the noise, > 0.
-    reach : float
-        Largest |z| at which the series is used.
-    power : int
-        1 or 2.
+    `s`: standard deviation of the noise, > 0; `reach`: largest |z| at which the series is used;
+    `power`: 1 or 2.
+    There are about 2 (reach + 1)/s of them.
 
-    Returns
-    -------
-    t : ndarray (T,)
-        T is about 2 (reach + 1)/s.
-    c : ndarray (T,), complex
-
-    Examples
-    --------
     >>> t, c = step_series(s=0.1, reach=2.0, power=1)
     >>> z = np.array([-2.0, 0.1, 0.5, 2.0])
     >>> series = (np.exp(1j * np.outer(z, t)) @ c).real

@@ -99,8 +99,6 @@ def column_gain(
 def power_columns(degrees: Sequence[int], size: int) -> np.ndarray:
     """Columns u^k in he_0, ..., he_{size - 1}: (size, l).
 
-    Examples
-    --------
     >>> power_columns([0, 2], 3).round(3).tolist()
     [[1.0, 1.0], [0.0, 0.0], [0.0, 1.414]]
     """
@@ -112,11 +110,7 @@ def power_columns(degrees: Sequence[int], size: int) -> np.ndarray:
 
 
 def step_columns(
-    activation: Activation,
-    direction: GradientDirection,
-    own: ArrayLike,
-    degree: int,
-    size: int,
+    activation: Activation, direction: GradientDirection, own: ArrayLike, degree: int, size: int
 ) -> np.ndarray:
     """What F has with 1, a, ..., a^{o degree}: polynomials of u, in he_0, ..., (..., size, l).
 
@@ -126,17 +120,9 @@ def step_columns(
     coefficient of s^k: c_1^2 |beta| u + 2 c_2 q for k = 1, c_2 (c_1^2 |beta|^2 u^2 + q^2 + p) +
     6 c_3 q c_1 |beta| u + 12 c_4 q^2 for k = 2.
 
-    Parameters
-    ----------
-    own : float or array
-        p: `own_power`, or 0 for a gradient of rank one.
-    degree : int
-        Highest power of a.
-    size : int
-        Above `degree`.
+    `own`: p, the `own_power`, or 0 for a gradient of rank one; `degree`: highest power of a, below
+    `size`.
 
-    Examples
-    --------
     >>> from gradfeat.maths.activations import CentredReLU
     >>> from gradfeat.theory.gradient_direction import gradient_direction
     >>> beta = gradient_direction(0.5, CentredReLU(), Teacher((1.0, 1.0)))

@@ -35,34 +35,13 @@ def gradient_series(
     h' = s sigma'(s z + b), so the left side is E[f* x h'(u.x)]/s; Stein's lemma makes it
     E[grad f* h'(u.x)] + u E[f* h''(u.x)], and E[f* He_k(u.x)] = C_k(u^k).
 
-    Parameters
-    ----------
-    g : MultiHermite
-        Target on r directions.
-    U : array (d, r)
-        Orthonormal columns.
-    W : array (m, d)
-        First layer, no row zero.
-    b : array_like
-        Biases, broadcast to (m,).
-    coefficients : callable
-        c_k of each neuron; the ReLU by default, any other by `coefficients_of`.
-    order : int, optional
-        Last k of a partial sum; by default the degree of g.
-
-    Returns
-    -------
-    array (m, d)
-
-    Raises
-    ------
-    ValueError
-        When U is not orthonormal, shapes disagree, a row of W is zero, or order is negative.
-
+    `U`: orthonormal columns; `W`: first layer, no row zero; `b`: biases, broadcast to (m,);
+    `coefficients`: c_k of each neuron, the ReLU by default, any other by `coefficients_of`;
+    `order`: last k of a partial sum, by default the degree of g.
+    Raises ValueError when U is not orthonormal, shapes disagree, a row of W is zero, or order is
+    negative.
     Source: Damian22, Section 4 (proof of Lemma 1).
 
-    Examples
-    --------
     >>> g, U = MultiHermite(((2,),), (0.5,)), np.eye(3)[:, :1]
     >>> gradient_series(g, U, np.array([[0.6, 0.8, 0.0]]), order=1).round(4).tolist()
     [[0.2394, 0.0, 0.0]]
@@ -83,8 +62,6 @@ def gradient_series(
 def beyond_linear(g: MultiHermite) -> MultiHermite:
     """g without its constant and linear part: what Algorithm 1 leaves in y.
 
-    Examples
-    --------
     >>> beyond_linear(MultiHermite(((0,), (1,), (2,)), (1.0, 2.0, 3.0))).degrees
     ((2,),)
     """
@@ -112,24 +89,10 @@ def population_gradient(
     L = E (y - alpha - beta.x - f(x))^2, without 1/2, at Algorithm 1's antisymmetric start f = 0;
     alpha = E f*, beta = E[f* x]. Label noise does not enter.
 
-    Parameters
-    ----------
-    a : array (m,)
-        Head. The others are those of `gradient_series`.
-
-    Returns
-    -------
-    array (m, d)
-
-    Raises
-    ------
-    ValueError
-        As `gradient_series`.
-
+    `a` is the head; the others are those of `gradient_series`.
+    Raises ValueError as `gradient_series`.
     Source: Damian22, Algorithm 1 and Lemma 1.
 
-    Examples
-    --------
     >>> g, U = MultiHermite(((2,),), (0.5,)), np.eye(3)[:, :1]
     >>> population_gradient(g, U, np.array([[0.6, 0.8, 0.0]]), np.ones(1)).round(4).tolist()
     [[-0.3926, 0.1149, -0.0]]
@@ -149,14 +112,8 @@ def leading_term(
     The first non-zero term of `population_gradient` there. The gradient does not depend on |w|,
     and so neither does its leading term: for rows of unit length this is the printed one.
 
-    Returns
-    -------
-    array (m, d)
-
     Source: Damian22, Lemma 1.
 
-    Examples
-    --------
     >>> g, U = MultiHermite(((2,),), (0.5,)), np.eye(3)[:, :1]
     >>> leading_term(g, U, np.array([[0.6, 0.8, 0.0]]), np.ones(1)).round(4).tolist()
     [[-0.4787, 0.0, 0.0]]

@@ -31,31 +31,12 @@ def expected_squares(
     The ReLU without bias has a gradient that does not depend on |w|, so there the same holds for
     w ~ N(0, I/d), Algorithm 1's start.
 
-    Parameters
-    ----------
-    g : MultiHermite
-        Target on r directions.
-    d : int
-        Inputs, at least r.
-    bias : float
-        Bias of the neuron.
-    coefficients : callable
-        Of the activation, as in `gradient_series`.
-
-    Returns
-    -------
-    tuple of float
-        (2 c_2)^2 |H|_F^2/d, and the remainder's.
-
-    Raises
-    ------
-    ValueError
-        When d < r, or (p + 1)^r is beyond `MAX_POINTS`.
-
+    `d`: inputs, at least r; `bias`: bias of the neuron; `coefficients`: of the activation, as in
+    `gradient_series`.
+    Returns (2 c_2)^2 |H|_F^2/d, and the remainder's.
+    Raises ValueError when d < r, or (p + 1)^r is beyond `MAX_POINTS`.
     Source: Damian22, Lemma 1 (there with high probability, up to constants).
 
-    Examples
-    --------
     >>> lead, rest = expected_squares(MultiHermite(((2,),), (0.5,)), d=20)
     >>> round(lead * 2 * np.pi * 20, 12), round(rest * 2 * np.pi * 20, 4)
     (1.0, 0.0341)
@@ -88,13 +69,9 @@ def relative_error(
 
     Falls like d^{-1/2}; see `expected_squares`, and `asymptotic_relative_error` for the limit.
 
-    Raises
-    ------
-    ValueError
-        As `expected_squares`, and where H = E grad^2 f* = 0: there is no leading term.
+    Raises ValueError as `expected_squares`, and where H = E grad^2 f* = 0: there is no leading
+    term.
 
-    Examples
-    --------
     >>> round(relative_error(MultiHermite(((2,),), (0.5,)), d=100), 4)
     0.0857
     """

@@ -45,30 +45,13 @@ def sampling_variance(
     |x|^2 = z^2 + |xi|^2 + chi^2_{d-1-r}; polynomials in (z, xi) are integrated exactly, and
     polynomials in z times the step by the Hermite coefficients of the step.
 
+    `noise`: standard deviation of the label noise, of any law with mean 0; `estimated`: whether
+    alpha and beta are estimated on the same rows.
     Regime: for ``estimated=True`` first order in 1/n (n well above d); otherwise every n.
-
-    Parameters
-    ----------
-    g, U, W, b
-        As in `gradient_series`.
-    noise : float
-        Standard deviation of the label noise, of any law with mean 0.
-    estimated : bool
-        Whether alpha and beta are estimated on the same rows.
-
-    Returns
-    -------
-    array (m,)
-
-    Raises
-    ------
-    ValueError
-        As `gradient_series`, or when noise is negative, or (p + 2)^r points are too many.
-
+    Raises ValueError as `gradient_series`, or when noise is negative, or (p + 2)^r points are too
+    many.
     Source: the delta method; Damian22, Algorithm 1.
 
-    Examples
-    --------
     >>> g, U = MultiHermite(((2,),), (0.5**0.5,)), np.eye(100)[:, :1]
     >>> W = np.eye(100)[1:2]
     >>> float(sampling_variance(g, U, W).round(1)[0])

@@ -2,7 +2,8 @@
 
 n ~ d^2 r + d r^p, d^p and d^{p/2} are as printed. The powers of kappa, the terms n^{-1/4} and
 N^{-1/4} and the conditions of Theorems 1 and 3, and d^k for one step at k >= 3, were not checked
-against print: use them as orders of magnitude; nothing else is built on them.
+against print: use them as orders of magnitude; nothing else is built on them. Arguments are
+positive, and ValueError says where one is not.
 """
 
 from __future__ import annotations
@@ -21,24 +22,10 @@ def network_samples(d: float, r: float, p: int, kappa: float = 1.0) -> float:
     The first term lets the gradient step find the directions, the second lets the head fit a
     polynomial on them.
 
-    Parameters
-    ----------
-    d, r, p : numbers
-        Inputs, directions, degree.
-    kappa : float
-        ||H^+||/sqrt(r), H = E grad^2 f* of rank r.
-
+    `d`, `r`, `p`: inputs, directions, degree; `kappa`: ||H^+||/sqrt(r), H = E grad^2 f* of rank r.
     Regime: a rate, up to constants and powers of log(n d m); H of rank r, d >~ kappa r^{3/2}.
-
-    Raises
-    ------
-    ValueError
-        When an argument is not positive.
-
     Source: Damian22, Theorem 1.
 
-    Examples
-    --------
     >>> network_samples(d=10, r=1, p=4)
     110.0
     """
@@ -50,16 +37,8 @@ def kernel_samples(d: float, p: int) -> float:
     """n ~ d^p: what a rotation-invariant kernel needs for degree p, whatever the directions.
 
     Regime: a rate, up to constants; d large, p fixed.
-
-    Raises
-    ------
-    ValueError
-        When an argument is not positive.
-
     Source: Ghorbani et al. 2021, Theorem 4; Damian22, Section 1.
 
-    Examples
-    --------
     >>> kernel_samples(d=10, p=4)
     10000.0
     """
@@ -72,29 +51,11 @@ def network_loss(
 ) -> np.ndarray:
     """E|f - y| - noise <~ sqrt(d r^p kappa^{2p}/n) + sqrt(r^p kappa^{2p}/m) + n^{-1/4}.
 
-    Parameters
-    ----------
-    d, r, p, kappa : numbers
-        As in `network_samples`.
-    n, m : array_like
-        Rows and neurons, broadcast.
-
-    Returns
-    -------
-    ndarray
-        The rate, with every hidden constant set to 1: for slopes, not for values.
-
+    `n`, `m`: rows and neurons, broadcast.
+    Returns the rate, with every hidden constant set to 1: for slopes, not for values.
     Regime: n >= kappa^2 d^2 r and d >= kappa r^{3/2}; outside it nan and a warning.
-
-    Raises
-    ------
-    ValueError
-        When an argument is not positive.
-
     Source: Damian22, Theorem 1.
 
-    Examples
-    --------
     >>> float(network_loss(d=4, r=1, p=2, n=256, m=64))
     0.5
     """
@@ -109,16 +70,8 @@ def width_needed(r: float, p: int, excess: float, kappa: float = 1.0) -> float:
     """m ~ r^p kappa^{2p}/excess^2 neurons, free of d, for that excess loss.
 
     Regime: a rate, up to constants and logarithms.
-
-    Raises
-    ------
-    ValueError
-        When an argument is not positive.
-
     Source: Damian22, Theorem 1: the term sqrt(r^p kappa^{2p}/m).
 
-    Examples
-    --------
     >>> width_needed(r=2, p=3, excess=0.5)
     32.0
     """
@@ -133,16 +86,9 @@ def query_tolerance(d: float, p: int, queries: float) -> float:
     below loss 1 with a larger tolerance.
 
     Regime: a rate, up to constants; d large, p fixed.
-
-    Raises
-    ------
-    ValueError
-        When an argument is not positive or q d <= 1.
-
+    Raises ValueError when an argument is not positive or q d <= 1.
     Source: Damian22, Theorem 2.
 
-    Examples
-    --------
     >>> round(query_tolerance(d=1000, p=4, queries=1000), 6)
     0.013816
     """
@@ -157,16 +103,8 @@ def query_samples(d: float, p: int) -> float:
 
     Regime: a rate and a heuristic (tau ~ n^{-1/2}): it speaks of learners that see the data
     through correlations y h(x), such as gradients of the squared loss.
-
-    Raises
-    ------
-    ValueError
-        When an argument is not positive.
-
     Source: Damian22, after Theorem 2.
 
-    Examples
-    --------
     >>> query_samples(d=100, p=3)
     1000.0
     """
@@ -180,16 +118,8 @@ def transfer_samples(r: float, p: int, kappa: float = 1.0) -> float:
     Free of d: the features were learnt on n >= kappa^2 d^2 r rows of another target.
 
     Regime: a rate, up to constants and logarithms; H of the first target of rank r.
-
-    Raises
-    ------
-    ValueError
-        When an argument is not positive.
-
     Source: Damian22, Theorem 3.
 
-    Examples
-    --------
     >>> transfer_samples(r=2, p=3)
     8.0
     """
@@ -202,31 +132,12 @@ def transfer_loss(
 ) -> np.ndarray:
     """E|f - y| - noise <~ sqrt(r^p kappa^{2p}/min(m, N)) + N^{-1/4} on the new target.
 
-    Parameters
-    ----------
-    d, r, p, kappa : numbers
-        As in `network_samples`; p is the new target's degree.
-    n, N : array_like
-        Rows of the first and of the new target, broadcast.
-    m : float
-        Neurons.
-
-    Returns
-    -------
-    ndarray
-        The rate, with every hidden constant set to 1.
-
+    `d`, `r`, `p`, `kappa`: as in `network_samples`, p is the new target's degree; `n`, `N`: rows of
+    the first and of the new target, broadcast; `m`: neurons.
+    Returns the rate, with every hidden constant set to 1.
     Regime: n >= kappa^2 d^2 r and d >= kappa r^{3/2}; outside it nan and a warning.
-
-    Raises
-    ------
-    ValueError
-        When an argument is not positive.
-
     Source: Damian22, Theorem 3.
 
-    Examples
-    --------
     >>> float(transfer_loss(d=10, r=1, p=3, n=1000, N=16, m=1000))
     0.75
     """
@@ -238,53 +149,30 @@ def transfer_loss(
 
 @dataclass(frozen=True)
 class SampleScales:
-    """Orders of magnitude of n, every constant set to 1.
+    """Orders of magnitude of n, every constant set to 1."""
 
-    Attributes
-    ----------
-    one_step : float
-        d^k, k the information exponent: one gradient step from a random start is informative.
-        k = 1: the linear part, which Algorithm 1 fits apart; k = 2: d^2 of Damian22.
-    query_bound : float
-        d^{max(1, k/2)}: below it no gradient of the squared loss is, however many steps.
-    online_sgd : float
-        d^{max(1, k-1)}: one pass of stochastic gradient descent.
-    information : float
-        d r: as many rows as the directions have numbers; no learner can do with fewer.
-    kernel : float
-        d^p, p the degree: a rotation-invariant kernel.
-    """
-
+    #: d^k, k the information exponent: one gradient step from a random start is informative. k = 1:
+    #: the linear part, which Algorithm 1 fits apart; k = 2: d^2 of Damian22.
     one_step: float
+    #: d^{max(1, k/2)}: below it no gradient of the squared loss is, however many steps.
     query_bound: float
-    online_sgd: float
+    online_sgd: float  #: d^{max(1, k-1)}: one pass of stochastic gradient descent.
+    #: d r: as many rows as the directions have numbers; no learner can do with fewer.
     information: float
-    kernel: float
+    kernel: float  #: d^p, p the degree: a rotation-invariant kernel.
 
 
 def suggested_samples(d: float, r: float, exponent: int, degree: int) -> SampleScales:
     """Scales of n for a target of r directions, that information exponent and that degree.
 
-    Parameters
-    ----------
-    d, r : numbers
-        Inputs and directions.
-    exponent, degree : int
-        Lowest and highest Hermite degree of the target, 1 <= exponent <= degree.
-
+    `d`, `r`: inputs and directions; `exponent`, `degree`: lowest and highest Hermite degree of the
+    target, 1 <= exponent <= degree.
     Regime: rates, up to constants and logarithms; d large.
-
-    Raises
-    ------
-    ValueError
-        When d or r is not positive, or the degrees are not in order.
-
+    Raises ValueError when d or r is not positive, or the degrees are not in order.
     Source: one step: Damian22, Theorem 1 (k = 2), Dandi et al. 2023 (any k); query bound:
     Damian22, Theorem 2; online: Ben Arous, Gheissari & Jagannath 2021, Theorem 1.3; kernel:
     Ghorbani et al. 2021.
 
-    Examples
-    --------
     >>> suggested_samples(d=10, r=1, exponent=2, degree=4).one_step
     100.0
     >>> suggested_samples(d=100, r=1, exponent=3, degree=3).query_bound

@@ -27,29 +27,18 @@ from numpy.typing import ArrayLike
 class FeatureLimit:
     """Random features in the limit: phi = d/n, psi = d/N and two moments of the activation.
 
-    Attributes
-    ----------
-    phi, psi : float or array
-        d/n and d/N, above 0.
-    linear, nonlinear : float or array
-        c_1^2 and c_{>1}^2 = E sigma^2 - c_0^2 - c_1^2, 0 or more and not both 0.
-
-    Raises
-    ------
-    ValueError
-        Where a number is out of its range.
-
+    Raises ValueError where a number is out of its range.
     Source: Moniri24, Section 4; the scalar form is the deterministic equivalent of sample
     covariance matrices (Silverstein & Choi 1995), used twice.
 
-    Examples
-    --------
     >>> FeatureLimit(0.5, 2 / 3, 0.25, 0.0909).traces(0.01).m1.round(3)
     np.float64(26.406)
     """
 
+    #: phi, psi: d/n and d/N, above 0.
     phi: ArrayLike
     psi: ArrayLike
+    #: linear, nonlinear: c_1^2 and c_{>1}^2 = E sigma^2 - c_0^2 - c_1^2, 0 or more and not both 0.
     linear: ArrayLike
     nonlinear: ArrayLike
 
@@ -78,8 +67,6 @@ class FeatureLimit:
     def at(self, u: ArrayLike) -> CurvePoint:
         """z, its parts and their slopes at u.
 
-        Examples
-        --------
         >>> FeatureLimit(1.0, 1.0, 0.0, 1.0).at(0.5).z
         np.float64(0.5)
         """
@@ -101,20 +88,9 @@ class FeatureLimit:
 
         m_1 = lim tr K^{-1}/n and m_2 = lim tr(X^T K^{-1} X)/(n d).
 
-        Parameters
-        ----------
-        penalty : float or array
-            lambda of (1/n)|y - F a|^2 + lambda |a|^2, above 0.
-
-        Raises
-        ------
-        ValueError
-            When the penalty is not above 0 and finite.
-
+        Raises ValueError when the penalty is not above 0 and finite.
         Source: Moniri24, Proposition on m_1, m_2.
 
-        Examples
-        --------
         >>> found = FeatureLimit(0.5, 0.5, 0.0, 1.0).traces(1.0)
         >>> float((found.m1 * (1 + found.m1)).round(12))  # Marchenko-Pastur at n = N
         1.0
@@ -162,8 +138,6 @@ class FeatureLimit:
 
         Source: Silverstein & Choi 1995.
 
-        Examples
-        --------
         >>> limit = FeatureLimit(1.0, 1.0, 0.0, 1.0)  # noise alone, n = N: edge at 4
         >>> float(-limit.at(limit.edge()).z.round(12))
         4.0
@@ -181,8 +155,6 @@ class FeatureLimit:
     def largest_singular_value(self) -> np.ndarray:
         """Right edge of the bulk of singular values of F_0/sqrt(n).
 
-        Examples
-        --------
         >>> float(FeatureLimit(1.0, 1.0, 0.0, 1.0).largest_singular_value().round(12))
         2.0
         """
@@ -194,22 +166,10 @@ class FeatureLimit:
         Near the edge E of F_0 F_0^T/N the density is s^{-3/2} sqrt(E - x)/pi, and the largest
         eigenvalue is about E + s n^{-2/3} TW_1, E TW_1 = -1.2065 (Tracy-Widom).
 
-        Parameters
-        ----------
-        n : float or array
-            Rows, above 0.
-
-        Raises
-        ------
-        ValueError
-            When n is not above 0.
-
         Regime: leading order in n^{-2/3}, assuming edge universality.
-
+        Raises ValueError when n is not above 0.
         Source: Tracy & Widom 1996; El Karoui 2007 for sample covariance matrices.
 
-        Examples
-        --------
         >>> FeatureLimit(1.0, 1.0, 0.0, 1.0).typical_largest(1000).round(4)
         np.float64(1.9924)
         """
@@ -230,18 +190,9 @@ class FeatureLimit:
     def singular_value_density(self, values: ArrayLike) -> np.ndarray:
         """Density of the min(n, N) singular values of F_0/sqrt(n) in the bulk; scalar limits only.
 
-        Parameters
-        ----------
-        values : array (p,)
-            Where; the density is 0 below 0.
+        The density is 0 at values below 0.
+        Raises ValueError when a value is not finite.
 
-        Raises
-        ------
-        ValueError
-            When a value is not finite.
-
-        Examples
-        --------
         >>> quarter_circle = FeatureLimit(1.0, 1.0, 0.0, 1.0)
         >>> quarter_circle.singular_value_density([1.0]).round(4)
         array([0.5513])
@@ -300,28 +251,18 @@ class CurvePoint:
 
 @dataclass(frozen=True)
 class Traces:
-    """m_1, m_2 and g at a penalty, and their slopes in it.
+    """m_1, m_2 and g at a penalty, and their slopes in it."""
 
-    Attributes
-    ----------
-    m1, m2, g : array
-        lim tr K^{-1}/n, lim tr(X^T K^{-1} X)/(n d), and 1/(1 + tr(Sigma K^{-1})/N).
-    dm1, dm2, dg : array
-        Their slopes in the penalty.
-    rows_per_neuron : array
-        psi/phi.
-    linear : array
-        c_1^2.
-    """
-
+    #: m1, m2, g: lim tr K^{-1}/n, lim tr(X^T K^{-1} X)/(n d), and 1/(1 + tr(Sigma K^{-1})/N).
     m1: np.ndarray
     m2: np.ndarray
     g: np.ndarray
+    #: dm1, dm2, dg: their slopes in the penalty.
     dm1: np.ndarray
     dm2: np.ndarray
     dg: np.ndarray
-    rows_per_neuron: np.ndarray
-    linear: np.ndarray
+    rows_per_neuron: np.ndarray  #: psi/phi.
+    linear: np.ndarray  #: c_1^2.
 
     @property
     def s(self) -> np.ndarray:

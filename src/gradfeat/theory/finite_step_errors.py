@@ -31,40 +31,16 @@ def finite_step_errors(
 ) -> RidgeErrors:
     """Errors of ridge on F = sigma(X~ (W0 + eta G)^T), a fresh sample, n rows and any step size.
 
-    Parameters
-    ----------
-    phi, psi, penalty : float or array
-        d/n, d/N and lambda.
-    activation, teacher
-        sigma and the target.
-    eta : float or array
-        Step size, 0 or more: n^alpha in the talk.
-    n : float or array
-        Rows of each of the two samples.
-    residual : {"y", "y - f0", "ba22"}
-        What weights the gradient.
-
-    Returns
-    -------
-    RidgeErrors
-        Arrays of the arguments' common shape.
-
-    Raises
-    ------
-    ValueError
-        When a number is out of its range, or f_0 has a random mean.
-
+    `eta`: step size, 0 or more: n^alpha in the talk; `n`: rows of each of the two samples.
     Regime: leading order in n at fixed eta/sqrt(N): spikes of finite size, and rows and neurons
     whose share of the bulk depends on u and a. The gradient's part beyond a beta^T is counted by
     its size alone. It matters from about alpha = 0.3 on where activation and target both have a
     degree 2: its signal lowers the errors, its noise raises them, and simulations show about
     neither.
-
+    Raises ValueError when a number is out of its range, or f_0 has a random mean.
     Source: Moniri24, Sections 3 and 4; finite steps by the deterministic equivalent of
     `step_resolvent`.
 
-    Examples
-    --------
     >>> from gradfeat.maths.activations import CentredReLU
     >>> talk = Teacher((0.0, 1.0, 0.5**0.5))
     >>> found = finite_step_errors(
@@ -122,23 +98,14 @@ class _Form:
 
     Columns P: he_k(u) and zeta he_k(u), zeta = the part of b.x beside u. With V the neurons'
     weights on them, K has P M P^T/N on top of the bulk, M = N E_a[g V V^T].
-
-    Attributes
-    ----------
-    y : array (2 K,)
-        The target in the columns P.
-    noise : array (U,)
-        What is left of E y^2 given u.
-    outer : array (A, 2 K, 2 K)
-        N E[V V^T | a].
     """
 
     grid: StepGrid
     phi: float
     ratio: float
-    y: np.ndarray
-    noise: np.ndarray
-    outer: np.ndarray
+    y: np.ndarray  #: (2 K,), the target in the columns P.
+    noise: np.ndarray  #: (U,), what is left of E y^2 given u.
+    outer: np.ndarray  #: (A, 2 K, 2 K), N E[V V^T | a].
 
     @staticmethod
     def of(
@@ -153,12 +120,7 @@ class _Form:
         y, across, noise = _target(grid, teacher, rho)
         width, d = n * phi / psi, n * phi
         return _Form(
-            grid,
-            phi,
-            psi / phi,
-            np.r_[y, across],
-            noise,
-            _outer(grid, rho, initial, width, d),
+            grid, phi, psi / phi, np.r_[y, across], noise, _outer(grid, rho, initial, width, d)
         )
 
     def value(self, r: np.ndarray, g: np.ndarray) -> np.ndarray:
@@ -181,10 +143,7 @@ def _target(
     k!/((k - m)! sqrt(m!)) c_{*k} rho^{k-m} He_{k-m}(u).
     """
     c = np.asarray(teacher.coefficients)
-    across, noise = (
-        np.sqrt(max(1 - rho**2, 0.0)),
-        np.full(len(grid.u), np.square(teacher.noise)),
-    )
+    across, noise = (np.sqrt(max(1 - rho**2, 0.0)), np.full(len(grid.u), np.square(teacher.noise)))
     projections = []
     for m in range(len(c)):
         k = np.arange(m, len(c))

@@ -14,39 +14,22 @@ from .teacher import Teacher
 
 @dataclass(frozen=True)
 class GradientDirection:
-    """Row j of G ~ a_j (c_1 beta + stretch w_j) with beta = X^T r/n, r the residual.
+    """Row j of G ~ a_j (c_1 beta + stretch w_j) with beta = X^T r/n, r the residual."""
 
-    Attributes
-    ----------
-    norm_squared : array
-        |beta|^2: D for r = y, D_eff for r = y - f_0.
-    alignment : array
-        |cos(beta, b)| = rho, b the direction of the target.
-    initial : array
-        gamma c_1: the component of beta along -W0^T a, a direction that the features hold already.
-    residual_power : array
-        E r^2.
-    stretch : float
-        2 c_2 c_{*0}: how much of its own first weights w_j a neuron's gradient holds.
-    """
-
-    norm_squared: np.ndarray
-    alignment: np.ndarray
+    norm_squared: np.ndarray  #: |beta|^2: D for r = y, D_eff for r = y - f_0.
+    alignment: np.ndarray  #: |cos(beta, b)| = rho, b the direction of the target.
+    #: gamma c_1: the component of beta along -W0^T a, a direction that the features hold already.
     initial: np.ndarray
-    residual_power: np.ndarray
+    residual_power: np.ndarray  #: E r^2.
+    #: 2 c_2 c_{*0}: how much of its own first weights w_j a neuron's gradient holds.
     stretch: float
 
 
 def output_scale(residual: Residual, width: ArrayLike | None) -> np.ndarray:
     """gamma, with r = y - gamma f_0 and f_0 = sigma(X W0^T) a: 0, 1, or 1/sqrt(N).
 
-    Raises
-    ------
-    ValueError
-        For another name, or where Ba22's scale has no width above 0.
+    Raises ValueError for another name, or where Ba22's scale has no width above 0.
 
-    Examples
-    --------
     >>> float(output_scale("ba22", 100))
     0.1
     """
@@ -78,29 +61,11 @@ def gradient_direction(
     for Ba22's scaling. By parts E[y sigma'(w.x) x] = E[f*' sigma'] b + E[f* sigma''] w, and with
     w.b -> 0 only c_1 c_{*1} b + 2 c_2 c_{*0} w is left: a target with a mean stretches neurons.
 
-    Parameters
-    ----------
-    phi : float or array
-        d/n of the rows of the gradient, above 0.
-    activation : Activation
-        sigma.
-    teacher : Teacher
-        The target.
-    residual : {"y", "y - f0", "ba22"}
-        What weights the gradient.
-    width : float or array, optional
-        N; only Ba22's scaling needs it.
-
-    Raises
-    ------
-    ValueError
-        When phi or the width is not above 0, the residual is unknown, or E sigma is not 0 and f_0
-        is in the residual (the mean of f_0 is then random and does not settle).
-
+    `phi`: d/n of the rows of the gradient, above 0; `width`: N, only Ba22's scaling needs it.
+    Raises ValueError when phi or the width is not above 0, the residual is unknown, or E sigma is
+    not 0 and f_0 is in the residual (the mean of f_0 is then random and does not settle).
     Source: Moniri24, Lemma on beta; the terms of f_0 by its linear part c_1 X W0^T a and the rest.
 
-    Examples
-    --------
     >>> from gradfeat.maths.activations import CentredReLU
     >>> talk = Teacher((0.0, 1.0, 0.5**0.5))
     >>> float(gradient_direction(0.5, CentredReLU(), talk).alignment.round(3))
@@ -133,8 +98,6 @@ def own_power(phi: ArrayLike, direction: GradientDirection, activation: Activati
     Its direction is another one in each neuron. Its square adds to the column of a^{o2} as much as
     (c_1 |beta| u)^2 does: that column is u^2 + kappa, kappa = own_power/(c_1 |beta|)^2.
 
-    Examples
-    --------
     >>> from gradfeat.maths.activations import CentredReLU
     >>> beta = gradient_direction(0.5, CentredReLU(), Teacher((0.0, 1.0), noise=1.0))
     >>> float((own_power(0.5, beta, CentredReLU()) / (0.25 * beta.norm_squared)).round(12))
@@ -153,8 +116,6 @@ def limit_degree(alpha: ArrayLike) -> np.ndarray:
 
     Source: Moniri24, Theorem on the spectrum of F.
 
-    Examples
-    --------
     >>> limit_degree([-0.1, 0.1, 0.25, 0.3, 0.42, 0.5]).tolist()
     [0.0, 1.0, nan, 2.0, 6.0, nan]
     """

@@ -32,25 +32,15 @@ _NODES = 200
 class GaussianLine:
     """One input: eigenvalue_j = first * ratio^j, eigenfunctions as above.
 
-    Parameters
-    ----------
-    std, bandwidth : float
-        s and l, above 0.
-
-    Raises
-    ------
-    ValueError
-        When one is not above 0.
-
+    Raises ValueError when one is not above 0.
     Source: Zhu, Williams, Rohwer & Morciniec 1998; Rasmussen & Williams 2006, section 4.3.1.
 
-    Examples
-    --------
     >>> line = GaussianLine(1.0, 2.0)
     >>> round(line.first / (1 - line.ratio), 12)  # the trace, k(x, x)
     1.0
     """
 
+    #: std, bandwidth: s and l, above 0.
     std: float
     bandwidth: float
 
@@ -99,28 +89,11 @@ def gaussian_law(
     `k_max` + 1; what is beyond is the tail. The kernel is invariant under rotations, so any r
     orthonormal directions serve as the first inputs. With ambient 0 nothing depends on d.
 
-    Parameters
-    ----------
-    g : callable
-        (p,) -> (p,), smooth.
-    r, d : int
-        1 <= r <= d.
-    bandwidth : float
-        l, above 0.
-    ambient : float
-        Standard deviation of the inputs that do not matter, 0 or more.
-    k_max : int
-        Highest degree listed.
-
-    Raises
-    ------
-    ValueError
-        When r or d is out of range, ambient negative or bandwidth not above 0.
-
+    `g`: (p,) -> (p,), smooth; `r`, `d`: 1 <= r <= d; `bandwidth`: l, above 0; `ambient`: standard
+    deviation of the inputs that do not matter, 0 or more; `k_max`: highest degree listed.
+    Raises ValueError when r or d is out of range, ambient negative or bandwidth not above 0.
     Source: the product of one-dimensional expansions; ours.
 
-    Examples
-    --------
     >>> law = gaussian_law(np.sin, 1, 8, 3.0)
     >>> N, eigenvalues = law.spectrum.multiplicities, law.spectrum.eigenvalues
     >>> round(float(np.dot(N, eigenvalues)) + law.spectrum.tail, 12)
@@ -202,24 +175,11 @@ def interval_law(profile: RealFunction, g: RealFunction, k_max: int = 150) -> Ke
     Eigenpairs of W^{1/2} K W^{1/2} at Gauss-Legendre nodes on [-1, 0] and on [0, 1]: Nystrom's
     method. g may jump or have a kink at 0 and nowhere else.
 
-    Parameters
-    ----------
-    profile : callable
-        Of the distance, (p,) or (p, q) alike; profile(0) > 0.
-    g : callable
-        (p,) -> (p,).
-    k_max : int
-        Eigenvalues listed, the largest first, at most 600; the sum of the others is the tail.
-
-    Raises
-    ------
-    ValueError
-        When `k_max` is out of range.
-
+    `profile`: of the distance, (p,) or (p, q) alike, profile(0) > 0; `g`: (p,) -> (p,); `k_max`:
+    eigenvalues listed, the largest first, at most 600, the sum of the others is the tail.
+    Raises ValueError when `k_max` is out of range.
     Source: Mercer's theorem; Rasmussen & Williams 2006, section 4.3.2.
 
-    Examples
-    --------
     >>> law = interval_law(lambda t: np.exp(-t), np.sign)
     >>> round(sum(law.shares) + law.beyond, 12), len(law.shares)
     (1.0, 150)
@@ -250,22 +210,10 @@ def minimax_exponent(order: float, dimension: int = 1) -> float:
     Kernel ridge with a chosen penalty reaches it up to twice the order of the kernel's own space
     (up to that order without conditions at the boundary).
 
-    Parameters
-    ----------
-    order : float
-        t, above 0.
-    dimension : int
-        p, at least 1.
-
-    Raises
-    ------
-    ValueError
-        When t or p is out of range.
-
+    `order`: t, above 0; `dimension`: p, at least 1.
+    Raises ValueError when t or p is out of range.
     Source: Stone 1982; Caponnetto & De Vito 2007 for kernel ridge.
 
-    Examples
-    --------
     >>> minimax_exponent(0.5), minimax_exponent(1.5), minimax_exponent(1.5, 3)
     (0.5, 0.75, 0.5)
     """

@@ -19,21 +19,12 @@ PENALTIES: Final = tuple(float(p) for p in np.geomspace(1e-7, 1e4, 23))
 @final
 @dataclass(frozen=True, eq=False)
 class KernelLaw:
-    """Eigenvalues of the kernel, shares of the target in its eigenfunctions, and the rest.
+    """Eigenvalues of the kernel, shares of the target in its eigenfunctions, and the rest."""
 
-    Attributes
-    ----------
-    spectrum : ZonalSpectrum
-        Eigenvalues in groups, with the number in each group; of any kernel, zonal or not.
-    shares : tuple of float
-        E (part of a group)^2 of f*.
-    beyond : float
-        E f*^2 minus the shares.
-    """
-
+    #: Eigenvalues in groups, with the number in each group; of any kernel, zonal or not.
     spectrum: ZonalSpectrum
-    shares: tuple[float, ...]
-    beyond: float
+    shares: tuple[float, ...]  #: E (part of a group)^2 of f*.
+    beyond: float  #: E f*^2 minus the shares.
 
     def risk(self, n: ArrayLike, ridge: float, noise: float = 0.0) -> np.ndarray:
         """E (f - f*)^2 of ridge on n rows, see `ridge_risk`."""
@@ -49,8 +40,6 @@ def tuned_risk(laws: Iterable[KernelLaw], n: ArrayLike, noise: float = 0.0) -> n
 
     Source: Simon et al. 2021 for each of them.
 
-    Examples
-    --------
     >>> law = KernelLaw(ZonalSpectrum((1.0, 10.0), (0.0, 0.1)), (0.0, 1.0), 0.0)
     >>> tuned_risk([law], [20, 200], noise=0.5).round(3).tolist()
     [0.177, 0.013]
@@ -73,37 +62,15 @@ def ridge_risk(
     L_k = eigenvalue_k/(eigenvalue_k + kappa), N_k the multiplicities, and kappa > 0 solves
     n = sum_k N_k L_k + (ridge + tail)/kappa.
 
-    Parameters
-    ----------
-    spectrum : ZonalSpectrum
-        Of the kernel; its tail acts as a ridge.
-    shares : sequence of float
-        E (part of degree k)^2 of f*: at most as many degrees as the spectrum.
-    n : array_like
-        Rows, above 0.
-    ridge : float
-        Penalty, 0 or more; above 0 where the tail is 0.
-    noise : float
-        Standard deviation of the label noise.
-    beyond : float
-        The part of E f*^2 outside every eigenfunction; it acts as noise and stays in the risk.
-
-    Returns
-    -------
-    ndarray, of n's shape
-
+    `spectrum`: of the kernel, its tail acts as a ridge; `shares`: E (part of degree k)^2 of f*: at
+    most as many degrees as the spectrum; `n`: rows, above 0; `ridge`: penalty, 0 or more, above 0
+    where the tail is 0; `noise`: standard deviation of the label noise; `beyond`: the part of E
+    f*^2 outside every eigenfunction, it acts as noise and stays in the risk.
     Regime: a deterministic equivalent: eigenfunctions as if Gaussian, n large. With d around 10
     it meets simulations from n of a few tens on.
-
-    Raises
-    ------
-    ValueError
-        When an argument is out of its range.
-
+    Raises ValueError when an argument is out of its range.
     Source: Simon et al. 2021, the eigenlearning equations; Bordelon, Canatar & Pehlevan 2020.
 
-    Examples
-    --------
     >>> linear = ZonalSpectrum((1.0, 10.0), (0.0, 1.0))
     >>> ridge_risk(linear, (0.0, 1.0), [20, 200], ridge=1e-9, noise=0.5).round(4).tolist()
     [0.25, 0.0132]
@@ -122,24 +89,9 @@ def effective_ridge(spectrum: ZonalSpectrum, n: ArrayLike, *, ridge: float) -> n
 
     A degree is learnt where its eigenvalue is well above kappa.
 
-    Parameters
-    ----------
-    spectrum, n, ridge
-        As in `ridge_risk`.
-
-    Returns
-    -------
-    ndarray, of n's shape
-
-    Raises
-    ------
-    ValueError
-        As `ridge_risk`.
-
+    Raises ValueError as `ridge_risk`.
     Source: Simon et al. 2021.
 
-    Examples
-    --------
     >>> float(effective_ridge(ZonalSpectrum((10.0,), (1.0,)), 20, ridge=15.0).round(12))
     1.0
     """

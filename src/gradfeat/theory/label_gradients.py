@@ -24,29 +24,19 @@ class BlockLaw:
     With probability p_uniform, r blocks of k entries uniform on {-1, +1}; with (1 - p_uniform)/(2r)
     each, block j all +1 or all -1 and the other blocks 0. Outside, +1 and -1 with p_o each, else 0.
 
-    Attributes
-    ----------
-    D, k, r : int
-        Patterns, size and number of blocks (both odd), r k <= D; the blocks come first.
-    p_uniform, p_o : float
-        In [0, 1] and [0, 1/2].
-
-    Raises
-    ------
-    ValueError
-        When a parameter is outside its range, or there are too many patterns to visit.
-
+    Raises ValueError when a parameter is outside its range, or there are too many patterns to
+    visit.
     Source: Shi23, section 4.2.
 
-    Examples
-    --------
     >>> BlockLaw(D=9, k=3, r=1, p_uniform=0.5, p_o=0.25).second_moment
     6.0
     """
 
+    #: D, k, r: patterns, size and number of blocks (both odd), r k <= D; the blocks come first.
     D: int
     k: int
     r: int
+    #: p_uniform, p_o: in [0, 1] and [0, 1/2].
     p_uniform: float
     p_o: float
 
@@ -104,31 +94,11 @@ def parity_gradient(
     (1, phi) over {outside : q.phi > b} is read off cumulative sums of the patterns outside in
     order of q.phi. Where w.x = b has positive probability, rounding decides which side it is on.
 
-    Parameters
-    ----------
-    law : BlockLaw
-    M : array (d, D)
-        Orthonormal columns, the blocks first.
-    W : array (m, d)
-        Neurons.
-    b : array_like
-        Thresholds, broadcast to (m,).
-    scale : float, optional
-        sqrt(d / E|phi|^2) by default, for which E|x|^2 = d.
-
-    Returns
-    -------
-    array (m, d)
-
-    Raises
-    ------
-    ValueError
-        When shapes disagree.
-
+    `M`: orthonormal columns, the blocks first; `scale`: sqrt(d / E|phi|^2) by default, for which
+    E|x|^2 = d.
+    Raises ValueError when shapes disagree.
     Source: Shi23, section 4.2 (bounded there); exact here.
 
-    Examples
-    --------
     >>> law = BlockLaw(D=4, k=3, r=1, p_uniform=0.0, p_o=0.25)
     >>> parity_gradient(law, np.eye(4), np.array([[1.0, 1.0, 1.0, 0.1]]), 0.5).round(4).tolist()
     [[0.5345, 0.5345, 0.5345, 0.0]]
@@ -184,36 +154,13 @@ def mixture_gradient(
     y_j - sum_i p_i y_i. Zero for all w, b where separation is 0, along is 1 and
     sum_j p_j y_j = 0.
 
-    Parameters
-    ----------
-    U : array (d, r)
-        Orthonormal columns, the directions of the means.
-    W : array (m, d)
-        Neurons, no row zero.
-    b : array_like
-        Thresholds, broadcast to (m,).
-    separation : float
-        |mu_j|.
-    labels, weights : array_like (r,)
-        y_j, any reals, and p_j.
-    scale, along : float
-        Standard deviation of a component across its mean; that along it, in units of `scale`.
-    mirrored : bool
-        Half of each component is around -mu_j.
-
-    Returns
-    -------
-    array (m, d)
-
-    Raises
-    ------
-    ValueError
-        When U is not orthonormal, shapes disagree or a row of W is zero.
-
+    `U`: orthonormal columns, the directions of the means; `separation`: |mu_j|; `labels`,
+    `weights`: y_j, any reals, and p_j; `scale`, `along`: standard deviation of a component across
+    its mean, that along it, in units of `scale`; `mirrored`: half of each component is around
+    -mu_j.
+    Raises ValueError when U is not orthonormal, shapes disagree or a row of W is zero.
     Source: Shi23, definition of simplified gradient vectors; E[x 1{w.x > b}] of N(mu, Sigma).
 
-    Examples
-    --------
     >>> G = mixture_gradient(np.eye(3)[:, :2], np.array([[1.0, -1.0, 0.0]]), 0.5,
     ...     separation=3.0, labels=(1, -1), weights=(0.5, 0.5), scale=0.1)
     >>> np.abs(G).round(4).tolist()

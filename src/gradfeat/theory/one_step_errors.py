@@ -46,28 +46,12 @@ def limit_errors(
     loses its component along a to the column, so the features hold that part no longer and the
     formulas stay the same with |beta|^2 = D_eff.
 
-    Parameters
-    ----------
-    phi, psi, penalty : float or array
-        d/n, d/N and lambda.
-    activation, teacher
-        sigma and the target.
-    degree : int or array
-        l, see `limit_degree`; nan and l > 12 give nan.
-    residual : {"y", "y - f0", "ba22"}
-        What weights the gradient; the limit of "ba22" is that of "y".
-    printed : bool
-        The columns as printed, c_k u^k: a gradient of rank one, and a target of mean 0.
-
-    Raises
-    ------
-    ValueError
-        When a number is out of its range, or f_0 has a random mean.
-
+    `degree`: l, see `limit_degree`, nan and l > 12 give nan; `residual`: one of "y", "y - f0",
+    "ba22", what weights the gradient, the limit of "ba22" is that of "y"; `printed`: the columns as
+    printed, c_k u^k: a gradient of rank one, and a target of mean 0.
+    Raises ValueError when a number is out of its range, or f_0 has a random mean.
     Source: Moniri24, Theorems on l = 1, 2; general l by elimination of the columns.
 
-    Examples
-    --------
     >>> from gradfeat.maths.activations import CentredReLU
     >>> talk = Teacher((0.0, 1.0, 0.5**0.5))
     >>> found = limit_errors(0.5, 2 / 3, 0.01, CentredReLU(), talk, degree=[0, 1, 2])
@@ -124,27 +108,12 @@ def column_errors(
     With f_0 in the residual the part of beta along W0^T a is one that F_0 a holds already; its v_1
     is kappa' = v_1 (1 + c_{>1}^2 s)/(1 + c_1^2 t + c_{>1}^2 s).
 
-    Parameters
-    ----------
-    phi, psi, penalty : float or array
-        d/n, d/N and lambda.
-    activation, teacher
-        sigma and the target.
-    powers : sequence of int
-        Different, 0 to 12; any of them, whatever the activation would add. An activation of mean
-        c_0 != 0 carries the constant, power 0, itself.
-    residual : {"y", "y - f0"}
-        r in beta = X^T r/n.
-
-    Raises
-    ------
-    ValueError
-        When a number is out of its range, or f_0 has a random mean.
-
+    `powers`: different ones from 0 to 12, whatever the activation would add. An activation of
+    mean c_0 != 0 carries the constant, power 0, itself; `residual`: one of "y", "y - f0", r in beta
+    = X^T r/n.
+    Raises ValueError when a number is out of its range, or f_0 has a random mean.
     Source: Moniri24, Theorems on l = 1, 2; general l and kappa' by block elimination.
 
-    Examples
-    --------
     >>> from gradfeat.maths.activations import CentredReLU
     >>> teacher = Teacher((0.0, 1.0, 0.5, 0.3), noise=0.5)
     >>> losses = [

@@ -19,24 +19,13 @@ from .teacher import Teacher
 
 @dataclass(frozen=True)
 class FeatureSpectrum:
-    """Singular values of F/sqrt(n) after the step: the bulk's right edge and those beyond it.
+    """Singular values of F/sqrt(n) after the step: the bulk's right edge and those beyond it."""
 
-    Attributes
-    ----------
-    limit : FeatureLimit
-        Of the bulk after the step.
-    edge : float
-        Right edge of the bulk.
-    outliers : array (k,)
-        Values beyond the edge, falling.
-    overlaps : array (k, 12)
-        cos^2 of each one's left singular vector with the columns he_0(u), ..., he_10(u),
-        u = X~ beta/|beta|, and (|x|^2 - d)/sqrt(2 d).
-    """
-
-    limit: FeatureLimit
-    edge: float
-    outliers: np.ndarray
+    limit: FeatureLimit  #: Of the bulk after the step.
+    edge: float  #: Right edge of the bulk.
+    outliers: np.ndarray  #: (k,), values beyond the edge, falling.
+    #: (k, 12), cos^2 of each one's left singular vector with the columns he_0(u), ..., he_10(u), u
+    #: = X~ beta/|beta|, and (|x|^2 - d)/sqrt(2 d).
     overlaps: np.ndarray
 
     def separated(self, margin: float = 0.1) -> int:
@@ -61,29 +50,12 @@ def feature_spectrum(
     leaves the bulk where (psi/phi) |V_k|^2 |u| > 1 at the edge; in the limit its size is
     |c_1^k c_k| eta^k |beta|^k sqrt((2k - 1)!!) N^{-(k-1)/2} times the norm of the column.
 
-    Parameters
-    ----------
-    phi, psi : float
-        d/n and d/N.
-    activation, teacher
-        sigma and the target.
-    eta, n : float
-        Step size and rows.
-    residual : {"y", "y - f0", "ba22"}
-        What weights the gradient.
-
-    Raises
-    ------
-    ValueError
-        When a number is out of its range, f_0 has a random mean, or y is always 0.
-
+    `eta`, `n`: step size and rows.
     Regime: n large; the largest value of the bulk itself is below the edge by about n^{-2/3}.
-
+    Raises ValueError when a number is out of its range, f_0 has a random mean, or y is always 0.
     Source: Moniri24, Theorem on the spectrum; the positions by the deterministic equivalent
     (Benaych-Georges & Nadakuditi 2012 for low-rank perturbations).
 
-    Examples
-    --------
     >>> from gradfeat.maths.activations import CentredReLU
     >>> talk = Teacher((0.0, 1.0, 0.5**0.5))
     >>> found = feature_spectrum(0.2, 2.0, CentredReLU(), talk, eta=4000**0.3, n=4000)
@@ -196,23 +168,9 @@ def first_layer_outlier(
     1 + tau^2 = (1 - eta gamma c_1^2)^2 + eta^2 c_1^2 (|beta|^2 - gamma^2 c_1^2). With y = N/d the
     value sqrt((1 + tau^2)(y + tau^2))/tau leaves the bulk where tau^2 > sqrt(y) (BBP).
 
-    Parameters
-    ----------
-    phi, psi : float or array
-        d/n and d/N.
-    activation, teacher
-        sigma and the target.
-    eta : float or array
-        Step size, of order 1.
-    residual : {"y", "y - f0", "ba22"}
-        What weights the gradient.
-    width : float or array, optional
-        N, for "ba22".
-
+    `eta`: step size, of order 1; `width`: N, for "ba22".
     Source: Baik, Ben Arous & Peche 2005; Benaych-Georges & Nadakuditi 2012; Ba et al. 2022.
 
-    Examples
-    --------
     >>> from gradfeat.maths.activations import CentredReLU
     >>> talk = Teacher((0.0, 1.0, 0.5**0.5))
     >>> first_layer_outlier(0.5, 0.5, CentredReLU(), talk, eta=[1.0, 4.0]).round(3).tolist()

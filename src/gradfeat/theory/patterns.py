@@ -16,36 +16,21 @@ class PatternLaw:
     A is the first k of the D patterns. Inside A the law is exchangeable: given s, every set of s
     patterns is equally likely. Outside A patterns are independent Bernoulli(p_o).
 
-    Parameters
-    ----------
-    D, k : int
-        Number of patterns, and of those that decide the label.
-    p_o : float
-        Pr[phi_j = 1] outside A, in (0, 1).
-    probabilities : tuple of float (k + 1,)
-        Pr[s = 0], ..., Pr[s = k].
-    labels : tuple of int (k + 1,)
-        y(0), ..., y(k), each -1 or +1.
-
-    Raises
-    ------
-    ValueError
-        When the sizes do not fit, probabilities are not a law, or a label is not -1 or +1.
-
+    Raises ValueError when the sizes do not fit, probabilities are not a law, or a label is not -1
+    or +1.
     Source: Shi22, Section 3 (problem setup; its distribution families are laws of this kind).
 
-    Examples
-    --------
     >>> law = PatternLaw.hard_instance(D=100, k=5, p_o=0.5)
     >>> law.gamma, law.sigma, law.balance
     (0.25, 5.0, 0.5)
     """
 
+    #: D, k: number of patterns, and of those that decide the label.
     D: int
     k: int
-    p_o: float
-    probabilities: tuple[float, ...]
-    labels: tuple[int, ...]
+    p_o: float  #: Pr[phi_j = 1] outside A, in (0, 1).
+    probabilities: tuple[float, ...]  #: (k + 1,), Pr[s = 0], ..., Pr[s = k].
+    labels: tuple[int, ...]  #: (k + 1,), y(0), ..., y(k), each -1 or +1.
 
     def __post_init__(self) -> None:
         check_sizes(self.D, self.k, self.p_o)
@@ -69,15 +54,9 @@ class PatternLaw:
         The two of the second part have probability 1/2 each; odd s is +1, so k must be odd.
         Then gamma = (1 - p_o)/2.
 
-        Raises
-        ------
-        ValueError
-            When k is even: all ones would have both labels.
-
+        Raises ValueError when k is even: all ones would have both labels.
         Source: Shi22, Section 5 and its experiments.
 
-        Examples
-        --------
         >>> PatternLaw.hard_instance(D=16, k=3, p_o=0.5).labels
         (-1, 1, -1, 1)
         """
@@ -92,8 +71,6 @@ class PatternLaw:
     def majority(cls, D: int, k: int, p_o: float) -> PatternLaw:
         """phi_A uniform on {0,1}^k, y = +1 where s > k/2; gamma = C(k-1, (k-1)/2)/2^k for odd k.
 
-        Examples
-        --------
         >>> PatternLaw.majority(D=16, k=3, p_o=0.5).gamma
         0.25
         """
@@ -104,8 +81,6 @@ class PatternLaw:
     def uniform(cls, D: int, k: int, P: Iterable[int]) -> PatternLaw:
         """All D patterns independent Bernoulli(1/2), y = +1 where s is in P: no structure.
 
-        Examples
-        --------
         >>> PatternLaw.uniform(D=16, k=3, P=[1, 3]).sigma
         2.0
         """
@@ -176,8 +151,6 @@ def best_threshold_accuracy(law: PatternLaw) -> float:
     signs can do better: for the hard instance they do where k = 3 mod 4
     (see :func:`best_linear_accuracy`), and not where k = 1 mod 4.
 
-    Examples
-    --------
     >>> best_threshold_accuracy(PatternLaw.hard_instance(D=100, k=5, p_o=0.5)) * 32
     27.0
     """
@@ -196,15 +169,9 @@ def best_linear_accuracy(k: int, p_o: float) -> float:
     k = 3 mod 4 by the majority with one coordinate of A flipped, which turns the sign of its
     agreement with parity and is still right at all ones and all zeros.
 
-    Raises
-    ------
-    ValueError
-        When k is even or p_o is not in (0, 1).
-
+    Raises ValueError when k is even or p_o is not in (0, 1).
     Source: Shi22, experiments (27/32 for k = 5, p_o = 1/2); derived here for any odd k.
 
-    Examples
-    --------
     >>> best_linear_accuracy(k=5, p_o=0.5) == 27 / 32
     True
     """

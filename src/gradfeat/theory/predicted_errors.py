@@ -35,39 +35,24 @@ _CONSTANT = (
 
 @dataclass(frozen=True)
 class Prediction:
-    """Predicted errors of a two-layer network after one gradient step and ridge.
+    """Predicted errors of a two-layer network after one gradient step and ridge."""
 
-    Attributes
-    ----------
-    alpha, eta : float
-        eta = n^alpha.
-    errors : RidgeErrors
-        At this step size and n.
-    limit : RidgeErrors
-        The stair of the limit n -> infinity at this alpha; nan on the edges between stairs.
-    random_features : RidgeErrors
-        Without the step.
-    best_linear : float
-        E y^2 - c_{*0}^2 - c_{*1}^2, test error of the best linear model (with intercept) at
-        infinitely many rows.
-    degree : float
-        l, how many powers of X beta the step adds in the limit; nan where no l is settled.
-    alignment : float
-        |cos(beta, b)| of the step's direction and the target's; nan where the activation's c_1 is
-        0, for the step then follows no direction.
-    regime : str
-        Where these numbers hold, or why one is nan: one sentence or two.
-    """
-
+    #: alpha, eta: eta = n^alpha.
     alpha: float
     eta: float
-    errors: RidgeErrors
+    errors: RidgeErrors  #: At this step size and n.
+    #: The stair of the limit n -> infinity at this alpha; nan on the edges between stairs.
     limit: RidgeErrors
-    random_features: RidgeErrors
+    random_features: RidgeErrors  #: Without the step.
+    #: E y^2 - c_{*0}^2 - c_{*1}^2, test error of the best linear model (with intercept) at
+    #: infinitely many rows.
     best_linear: float
+    #: l, how many powers of X beta the step adds in the limit; nan where no l is settled.
     degree: float
+    #: |cos(beta, b)| of the step's direction and the target's; nan where the activation's c_1 is 0,
+    #: for the step then follows no direction.
     alignment: float
-    regime: str
+    regime: str  #: Where these numbers hold, or why one is nan: one sentence or two.
 
 
 def predict_error(
@@ -84,37 +69,12 @@ def predict_error(
 ) -> Prediction:
     """Training and test error of sigma(X (W0 + n^alpha G)^T) a by ridge, with their regime.
 
-    Parameters
-    ----------
-    phi, psi : float
-        d/n and d/N.
-    activation, teacher
-        sigma and the target, y = sum_k c_{*k} He_k(b.x) + noise.
-    n : float
-        Rows of the gradient, and of the head.
-    alpha : float
-        Exponent of the step size eta = n^alpha; -infinity is no step.
-    penalty : float
-        lambda of (1/n)|y - F a|^2 + lambda |a|^2.
-    residual : {"y", "y - f0", "ba22"}
-        What weights the gradient.
-    sample : {"fresh", "same"}
-        Whether the head has rows of its own.
-
-    Returns
-    -------
-    Prediction
-
-    Raises
-    ------
-    ValueError
-        When a number is out of its range, a name is unknown, f_0 has a random mean, or nothing of
-        y is left to predict.
-
+    `n`: rows of the gradient, and of the head; alpha = -infinity is no step; `sample`, "fresh" or
+    "same": whether the head has rows of its own.
+    Raises ValueError when a number is out of its range, a name is unknown, f_0 has a random mean,
+    or nothing of y is left to predict.
     Source: Moniri24; finite steps and reused rows are derived here.
 
-    Examples
-    --------
     >>> from gradfeat.maths.activations import CentredReLU
     >>> talk = Teacher((0.0, 1.0, 0.5**0.5))
     >>> found = predict_error(0.5, 2 / 3, CentredReLU(), talk, n=2400, alpha=0.2)

@@ -38,33 +38,15 @@ def reused_sample_errors(
     spectrum of X X^T/d, and the residual of row i when it is left out is
     [K^{-1}(y - b v) + b ((K^{-1} P)_ii + mu (K^{-1})_ii) r]_i/(K^{-1})_ii, b the coefficient of v.
 
-    Parameters
-    ----------
-    phi, psi, penalty : float or array
-        d/n, d/N and lambda.
-    activation, teacher
-        sigma and the target.
-    eta : float or array
-        Step size above 0, n^alpha with alpha < 1/4; infinity is the limit of l = 1.
-    residual : {"y", "y - f0", "ba22"}
-        What weights the gradient.
-    width : float or array, optional
-        N, for "ba22"; left out it is infinite, and "ba22" is "y".
-
-    Raises
-    ------
-    ValueError
-        When a number is out of its range, f_0 has a random mean, or c_1 = 0.
-
+    `eta`: step size above 0, n^alpha with alpha < 1/4, infinity is the limit of l = 1; `width`: N,
+    for "ba22", left out it is infinite, and "ba22" is "y".
     Regime: alpha < 1/4. At n = 1,000 and alpha = 0.1, 0.2 simulated training losses lie up to a
     tenth above, for a row's own label also bends its features: by n^{alpha - 1/2}, and more where
     labels have heavy tails (a degree 3: 22 % at n = 500, 11 % at 2,000). From l = 2 on the columns
     (X beta)^{o2} hold the labels in a way that no formula here follows; `predict_error` gives nan.
-
+    Raises ValueError when a number is out of its range, f_0 has a random mean, or c_1 = 0.
     Source: derived here for Moniri24's learner with one sample; checked by simulation.
 
-    Examples
-    --------
     >>> from gradfeat.maths.activations import CentredReLU
     >>> found = reused_sample_errors(0.5, 2 / 3, 0.01, CentredReLU(), Teacher((0.0, 1.0), 1.0))
     >>> float(found.training_loss.round(4)), float(found.test_error.round(3))  # fresh: .4150, 2.660

@@ -19,21 +19,11 @@ from .teacher import Teacher
 
 @dataclass(frozen=True)
 class RidgeErrors:
-    """What ridge regression on features loses, noise of the labels included.
+    """What ridge regression on features loses, noise of the labels included."""
 
-    Attributes
-    ----------
-    training_loss : array
-        (1/n)|y - F a|^2 + lambda |a|^2 at the minimum: L_tr.
-    training_error : array
-        (1/n)|y - F a|^2.
-    test_error : array
-        E (y - f(x))^2 on new rows: L_te.
-    """
-
-    training_loss: np.ndarray
-    training_error: np.ndarray
-    test_error: np.ndarray
+    training_loss: np.ndarray  #: (1/n)|y - F a|^2 + lambda |a|^2 at the minimum: L_tr.
+    training_error: np.ndarray  #: (1/n)|y - F a|^2.
+    test_error: np.ndarray  #: E (y - f(x))^2 on new rows: L_te.
 
     def __sub__(self, other: RidgeErrors) -> RidgeErrors:
         """The differences: what `other` gains."""
@@ -53,8 +43,6 @@ def errors_from(q: np.ndarray, dq: np.ndarray, traces: Traces, penalty: ArrayLik
 def moments(activation: Activation) -> tuple[float, float, float]:
     """c_0, c_1^2 and c_{>1}^2 = E sigma^2 - c_0^2 - c_1^2 of an activation.
 
-    Examples
-    --------
     >>> from gradfeat.maths.activations import CentredReLU
     >>> [round(m, 4) for m in moments(CentredReLU())]
     [0.0, 0.25, 0.0908]
@@ -65,11 +53,7 @@ def moments(activation: Activation) -> tuple[float, float, float]:
 
 
 def random_feature_errors(
-    phi: ArrayLike,
-    psi: ArrayLike,
-    penalty: ArrayLike,
-    activation: Activation,
-    teacher: Teacher,
+    phi: ArrayLike, psi: ArrayLike, penalty: ArrayLike, activation: Activation, teacher: Teacher
 ) -> RidgeErrors:
     """L_tr and L_te of ridge on F_0 = sigma(X W0^T), rows of W0 on the unit sphere, in the limit.
 
@@ -77,31 +61,10 @@ def random_feature_errors(
     L_tr = lambda [c_{*1}^2 t + (E y^2 - c_{*1}^2) s], with (s, t) = (psi/phi) (m_1, m_2).
     An activation of mean c_0 != 0 carries an intercept, which takes c_{*0}^2 out of E y^2.
 
-    Parameters
-    ----------
-    phi, psi : float or array
-        d/n and d/N.
-    penalty : float or array
-        lambda of (1/n)|y - F a|^2 + lambda |a|^2, above 0; 1e-8 stands for none.
-    activation : Activation
-        sigma.
-    teacher : Teacher
-        The target.
-
-    Returns
-    -------
-    RidgeErrors
-        Arrays of the arguments' common shape.
-
-    Raises
-    ------
-    ValueError
-        When a number is out of its range.
-
+    A penalty of 1e-8 stands for none.
+    Raises ValueError when a number is out of its range.
     Source: Moniri24, Section 4; Mei & Montanari 2022 for L_te.
 
-    Examples
-    --------
     >>> from gradfeat.maths.activations import CentredReLU
     >>> talk = Teacher((0.0, 1.0, 0.5**0.5))
     >>> random_feature_errors(0.5, 2 / 3, 0.01, CentredReLU(), talk).test_error.round(3)

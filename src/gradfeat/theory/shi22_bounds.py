@@ -17,21 +17,13 @@ from gradfeat.theory.patterns import PatternLaw
 class ExplicitNetwork:
     """f(x) = a . min(1, max(0, W x + b)) with W = Q M^T: weights in pattern directions.
 
-    Parameters
-    ----------
-    Q : ndarray (m, D)
-        Q_ij = <M_j, w_i>.
-    b, a : ndarray (m,)
-        Biases and head.
-
-    Examples
-    --------
     >>> net = ExplicitNetwork(np.ones((1, 2)), np.zeros(1), np.array([3.0]))
     >>> net(np.array([[0.5, 0.0], [2.0, 2.0]])).tolist()
     [1.5, 3.0]
     """
 
-    Q: np.ndarray
+    Q: np.ndarray  #: (m, D), Q_ij = <M_j, w_i>.
+    #: b, a (m,): biases and head.
     b: np.ndarray
     a: np.ndarray
 
@@ -53,20 +45,10 @@ def explicit_network(law: PatternLaw) -> ExplicitNetwork:
     b = (E s - p + h)/(4k), |a| <= 32 k. The factor 2 leaves a margin of 1 for rounding: the hinge
     loss is exactly 0.
 
-    Parameters
-    ----------
-    law : PatternLaw
-
-    Returns
-    -------
-    ExplicitNetwork
-        3(k+1) neurons, those of p = 0 first.
-
+    Returns 3(k+1) neurons, those of p = 0 first.
     Source: Shi22, Lemma 4 (existence with 3(k+1) neurons along sum_A M_j); these breakpoints and
     the margin are chosen here.
 
-    Examples
-    --------
     >>> law = PatternLaw.uniform(D=4, k=2, P=[1])
     >>> codes = (np.array([[0, 0, 1, 1], [1, 0, 0, 1], [1, 1, 0, 0]]) - law.means) / law.sigma
     >>> explicit_network(law)(codes).round(12).tolist()
@@ -87,33 +69,13 @@ def fixed_feature_bound(D: int, k: int, p_o: float, N: ArrayLike, B: ArrayLike) 
     For every map to N features in [-1, 1] that does not depend on the task there is a hard
     instance (a choice of A) on which every head of norm at most B has at least this loss.
 
+    `p_o`: weight of the part with uniform patterns and parity labels; `N`: number of features; `B`:
+    largest norm |a|_2 of the head, broadcast against `N`.
+    Returns the bound; zero or less says nothing about a loss.
     Regime: k odd, 3 < k <= D/16; outside it nan and a warning.
-
-    Parameters
-    ----------
-    D, k : int
-        Number of patterns, and of those that decide the label.
-    p_o : float
-        Weight of the part with uniform patterns and parity labels.
-    N : array_like
-        Number of features.
-    B : array_like
-        Largest norm |a|_2 of the head, broadcast against `N`.
-
-    Returns
-    -------
-    ndarray
-        The bound; zero or less says nothing about a loss.
-
-    Raises
-    ------
-    ValueError
-        When p_o is outside (0, 1], N is below 1 or B is negative.
-
+    Raises ValueError when p_o is outside (0, 1], N is below 1 or B is negative.
     Source: Shi22, Theorem 2.
 
-    Examples
-    --------
     >>> float(fixed_feature_bound(D=500, k=11, p_o=0.5, N=512, B=16.0))
     0.375
     """
@@ -141,25 +103,11 @@ def query_bound(D: int, k: int) -> tuple[float, float]:
     below the first number needs at least the second many queries, or a tolerance tau with 1/tau
     at least that.
 
-    Parameters
-    ----------
-    D, k : int
-        Number of patterns, and of those that decide the label, 1 <= k <= D.
-
-    Returns
-    -------
-    tuple of float
-        Error (1/2 to rounding for large C(D, k)) and cost.
-
-    Raises
-    ------
-    ValueError
-        When k is not in 1 to D.
-
+    `D`, `k`: number of patterns, and of those that decide the label, 1 <= k <= D.
+    Returns error (1/2 to rounding for large C(D, k)) and cost.
+    Raises ValueError when k is not in 1 to D.
     Source: Shi22, Theorem 3.
 
-    Examples
-    --------
     >>> query_bound(D=4, k=1)[0]
     0.484375
     >>> round(query_bound(D=100, k=5)[1], 2)

@@ -17,27 +17,13 @@ LARGEST_K = 14
 
 @dataclass(frozen=True, eq=False)
 class GradientMoments:
-    """Moments of X_j = y g(w.x + b) (phi_j - E phi_j)/sigma~ for m neurons.
+    """Moments of X_j = y g(w.x + b) (phi_j - E phi_j)/sigma~ for m neurons."""
 
-    Attributes
-    ----------
-    k : int
-        A is the first k columns.
-    T : ndarray (m, D)
-        E X_j: the population gradient is dL/dw_i = -a_i sum_j M_j T_ij.
-    variance : ndarray (m, D)
-        Var X_j; a mean of n rows has variance/n.
-    sum_variance : ndarray (m,)
-        Var sum_{j in A} X_j.
-    activity : ndarray (m,)
-        E[y g(w.x + b)]: dL/db_i = -a_i activity_i.
-    """
-
-    k: int
-    T: np.ndarray
-    variance: np.ndarray
-    sum_variance: np.ndarray
-    activity: np.ndarray
+    k: int  #: A is the first k columns.
+    T: np.ndarray  #: (m, D), E X_j: the population gradient is dL/dw_i = -a_i sum_j M_j T_ij.
+    variance: np.ndarray  #: (m, D), Var X_j; a mean of n rows has variance/n.
+    sum_variance: np.ndarray  #: (m,), Var sum_{j in A} X_j.
+    activity: np.ndarray  #: (m,), E[y g(w.x + b)]: dL/db_i = -a_i activity_i.
 
 
 def gradient_moments(law: PatternLaw, Q: np.ndarray, b: np.ndarray, s: float) -> GradientMoments:
@@ -48,28 +34,11 @@ def gradient_moments(law: PatternLaw, Q: np.ndarray, b: np.ndarray, s: float) ->
     their characteristic function: E g(c + Z) = Re sum_n c_n e^{i t_n c} E e^{i t_n Z} with the
     Fourier series of g. No approximation: errors are of rounding size, about 1e-14.
 
-    Parameters
-    ----------
-    law : PatternLaw
-    Q : ndarray (m, D)
-        q_ij = <M_j, w_i>, A in the first k columns.
-    b : ndarray (m,)
-    s : float
-        Noise standard deviation, > 0; time and memory grow as 1/s.
-
-    Returns
-    -------
-    GradientMoments
-
-    Raises
-    ------
-    ValueError
-        When shapes do not fit the law, s is not positive, or k is above 14.
-
+    `Q`: q_ij = <M_j, w_i>, A in the first k columns; `s`: noise standard deviation, > 0, time and
+    memory grow as 1/s.
+    Raises ValueError when shapes do not fit the law, s is not positive, or k is above 14.
     Source: Shi22, Lemma 5 (step 1) and Lemma 6 (step 2), whose T_j are bounded there; exact here.
 
-    Examples
-    --------
     >>> law = PatternLaw.hard_instance(D=100, k=5, p_o=0.5)
     >>> q = np.random.default_rng(0).standard_normal((1, 100)) / 5
     >>> moments = gradient_moments(law, q, np.zeros(1), s=0.1)
@@ -158,26 +127,11 @@ DEAD = 1e-12
 def signal_to_noise(T: np.ndarray, k: int) -> np.ndarray:
     """mean_{j in A} |T_j| / (mean_{j not in A} T_j^2)^{1/2} for each row; inf without noise.
 
-    Parameters
-    ----------
-    T : ndarray (m, D)
-        A in the first k columns, k < D.
-    k : int
-
-    Returns
-    -------
-    ndarray (m,)
-        nan for a row that is zero.
-
-    Raises
-    ------
-    ValueError
-        When k leaves no column inside or outside A.
-
+    `T`: A in the first k columns, k < D.
+    Returns nan for a row that is zero.
+    Raises ValueError when k leaves no column inside or outside A.
     Source: Shi22, Section 4 (T_j in A against T_j outside).
 
-    Examples
-    --------
     >>> signal_to_noise(np.array([[3.0, 5.0, 0.5, -0.5]]), k=2).tolist()
     [8.0]
     """
@@ -195,28 +149,12 @@ def predicted_cosine(moments: GradientMoments, n: float) -> np.ndarray:
     E |G|^2 = sum_j (T_j^2 + Var X_j/n): |cos| up to the spread of the ratio, which is small as
     soon as many patterns share the noise. n = inf is the population gradient.
 
-    Parameters
-    ----------
-    moments : GradientMoments
-    n : float
-        Rows in the gradient, at least 1.
-
-    Returns
-    -------
-    ndarray (m,)
-        In [0, 1]; nan for a dead neuron.
-
-    Raises
-    ------
-    ValueError
-        When n is below 1.
-
+    `n`: rows in the gradient, at least 1.
+    The cosine lies in [0, 1]; nan for a dead neuron.
     Regime: D large against 1; with T = 0 it is the root mean square of |cos|, not its mean.
-
+    Raises ValueError when n is below 1.
     Source: derived from the moments of Shi22's gradient.
 
-    Examples
-    --------
     >>> one = np.ones((1, 4))
     >>> moments = GradientMoments(1, one * [2.0, 0, 0, 0], one, np.ones(1), np.ones(1))
     >>> predicted_cosine(moments, n=1).round(4).tolist(), predicted_cosine(moments, np.inf).tolist()
@@ -240,31 +178,11 @@ def population_step(
     One full step of the first layer on infinitely many rows with f = 0. Applied twice it gives
     the neurons whose :func:`gradient_moments` are those of the second step.
 
-    Parameters
-    ----------
-    law, Q, b, s
-        As in :func:`gradient_moments`.
-    a : ndarray (m,)
-        Head.
-    eta : float
-        Step size.
-
-    Returns
-    -------
-    Q : ndarray (m, D)
-    b : ndarray (m,)
-
-    Raises
-    ------
-    ValueError
-        As :func:`gradient_moments`, and when `a` is not (m,).
-
+    `a`: head; `eta`: step size.
     Regime: f so small that every row has y f < 1.
-
+    Raises ValueError as :func:`gradient_moments`, and when `a` is not (m,).
     Source: Shi22, Section 4 (the first two steps).
 
-    Examples
-    --------
     >>> law = PatternLaw.hard_instance(D=20, k=3, p_o=0.5)
     >>> Q, b = population_step(law, np.zeros((1, 20)), np.zeros(1), np.ones(1), s=0.1, eta=10.0)
     >>> Q[0, :4].round(3).tolist()

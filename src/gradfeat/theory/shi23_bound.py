@@ -8,19 +8,13 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class LossBound:
-    """L <= total = opt + features + eps.
+    """L <= total = opt + features + eps."""
 
-    Attributes
-    ----------
-    opt, features, eps : float
-        OPT, r B_a1 B_x1 sqrt(cone + sampling), and the optimisation error.
-    cone, sampling : float
-        What is under the root: 2 g, and C sqrt(B_x2 log n)/(B_G |l'(0)| sqrt(n)).
-    """
-
+    #: opt, features, eps: OPT, r B_a1 B_x1 sqrt(cone + sampling), and the optimisation error.
     opt: float
     features: float
     eps: float
+    #: cone, sampling: what is under the root: 2 g, and C sqrt(B_x2 log n)/(B_G |l'(0)| sqrt(n)).
     cone: float
     sampling: float
 
@@ -52,42 +46,16 @@ def loss_bound(
     The theorem writes O(1) for C and leaves it open: with C = 1 (the default, ours) the sampling
     term is a size, not a proven number; `cone` and OPT do not depend on it.
 
-    Parameters
-    ----------
-    opt : float
-        OPT of the class at least norm B_G, or an upper bound of it.
-    r, B_a1 : int, float
-        Neurons of the class, and the bound of their coefficients.
-    B_x1, B_x2 : float
-        E|x| and E|x|^2, or bounds of them.
-    width : float
-        g, the cone: |<G, D>|/|G| > 1 - g.
-    B_G : float
-        Least norm of the simplified gradients, in units of x; 0 gives infinity.
-    n : int
-        Rows.
-    slope : float
-        |l'(0)|: 1 for the hinge, 1/2 for the logistic loss, 2 for the squared loss at y = +-1.
-    C : float
-        The constant.
-    eps : float
-        Optimisation error.
-
-    Returns
-    -------
-    LossBound
-
-    Raises
-    ------
-    ValueError
-        When a number is negative, width is outside [0, 1], n or r below 1, or slope is 0.
-
+    `opt`: OPT of the class at least norm B_G, or an upper bound of it; `r`, `B_a1`: neurons of the
+    class, and the bound of their coefficients; `B_x1`, `B_x2`: E|x| and E|x|^2, or bounds of them;
+    `width`: g, the cone: |<G, D>|/|G| > 1 - g; `B_G`: least norm of the simplified gradients, in
+    units of x, 0 gives infinity; `n`: rows; `slope`: |l'(0)|: 1 for the hinge, 1/2 for the logistic
+    loss, 2 for the squared loss at y = +-1; `C`: the constant; `eps`: optimisation error.
     Regime: n and the width of the network large enough for the theorem; not checked here.
-
+    Raises ValueError when a number is negative, width is outside [0, 1], n or r below 1, or slope
+    is 0.
     Source: Shi23, main theorem.
 
-    Examples
-    --------
     >>> bound = loss_bound(0.1, r=2, B_a1=0.5, B_x1=1.0, B_x2=1.0, width=0.02, B_G=1.0, n=10**8)
     >>> round(bound.cone, 3), round(bound.sampling, 5), round(bound.total, 3)
     (0.04, 0.00043, 0.301)

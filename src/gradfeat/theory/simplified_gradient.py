@@ -17,28 +17,10 @@ def linear_gradient(
 
     Noise on y that is independent of x leaves it as it is.
 
-    Parameters
-    ----------
-    u : array (d,)
-        Unit vector.
-    W : array (m, d)
-        Neurons, no row zero.
-    b : array_like
-        Thresholds, broadcast to (m,).
-
-    Returns
-    -------
-    array (m, d)
-
-    Raises
-    ------
-    ValueError
-        When u is no unit vector, shapes disagree or a row of W is zero.
-
+    `u`: unit vector.
+    Raises ValueError when u is no unit vector, shapes disagree or a row of W is zero.
     Source: Shi23, section 4 (linear data); E[z^2 1{z > t}] = Phi(-t) + t phi(t).
 
-    Examples
-    --------
     >>> linear_gradient(np.array([1.0, 0.0]), np.array([[0.0, 2.0]]), 0.0).tolist()
     [[0.5, 0.0]]
     """
@@ -62,28 +44,11 @@ def sign_gradient(
 
     at s = 0 its limit: Phi is 1{t < 0} (1/2 at 0), erf is sign(c t). Zero where flip = 1/2.
 
-    Parameters
-    ----------
-    u : array (d,)
-        Unit vector.
-    W, b
-        As `linear_gradient`.
-    flip : float
-        In [0, 1].
-
-    Returns
-    -------
-    array (m, d)
-
-    Raises
-    ------
-    ValueError
-        When u is no unit vector, shapes disagree, a row of W is zero or flip is no probability.
-
+    `u`: unit vector; `flip`: in [0, 1].
+    Raises ValueError when u is no unit vector, shapes disagree, a row of W is zero or flip is no
+    probability.
     Source: Shi23, section 4 (linear data); E[x f(x)] = E grad f(x) with jumps as densities.
 
-    Examples
-    --------
     >>> sign_gradient(np.array([1.0, 0.0]), np.array([[0.0, 2.0]])).round(4).tolist()
     [[0.3989, 0.0]]
     """

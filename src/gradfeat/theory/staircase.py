@@ -18,8 +18,6 @@ _EDGE = 1e-9
 def degree_shares(g: MultiHermite) -> tuple[float, ...]:
     """E (part of degree k)^2 for k = 0, ..., degree of g: its shares of E g^2.
 
-    Examples
-    --------
     >>> degree_shares(MultiHermite(((1, 1), (0, 0)), (2.0, 1.0)))
     (1.0, 0.0, 4.0)
     """
@@ -29,8 +27,6 @@ def degree_shares(g: MultiHermite) -> tuple[float, ...]:
 def series_shares(g: HermiteSeries) -> tuple[float, ...]:
     """c_k^2 k!: the shares of a function of one direction.
 
-    Examples
-    --------
     >>> [round(s, 12) for s in series_shares(HermiteSeries((1.0, 0.0, 2.0)))]
     [1.0, 0.0, 8.0]
     """
@@ -42,28 +38,11 @@ def series_shares(g: HermiteSeries) -> tuple[float, ...]:
 def degree_learned(d: int, n: ArrayLike) -> np.ndarray:
     """l = floor(log n / log d): the highest degree that n rows in d inputs are enough for.
 
-    Parameters
-    ----------
-    d : int
-        Inputs, at least 2.
-    n : array_like
-        Rows, at least 1.
-
-    Returns
-    -------
-    ndarray of float
-
+    `d`: inputs, at least 2; `n`: rows, at least 1.
     Regime: d^{l+delta} <= n <= d^{l+1-delta}, d large; where n is a power of d, nan and a warning.
-
-    Raises
-    ------
-    ValueError
-        When d is below 2 or n below 1.
-
+    Raises ValueError when d is below 2 or n below 1.
     Source: Ghorbani et al. 2021, Theorem 4.
 
-    Examples
-    --------
     >>> degree_learned(10, [30, 300, 3000]).tolist()
     [1.0, 2.0, 3.0]
     """
@@ -89,31 +68,13 @@ def staircase_risk(shares: Sequence[float], d: int, n: ArrayLike) -> np.ndarray:
     non-zero. For He_2/2 + He_p/sqrt(2 p!): 1 below d^2, 1/2 between d^2 and d^p, 0 above. (The
     ReLU tangent kernel without bias has no odd degree from 3 on and never learns those.)
 
-    Parameters
-    ----------
-    shares : sequence of float
-        Of degree 0, 1, ...: `series_shares`, `degree_shares`.
-    d : int
-        Inputs, at least 2.
-    n : array_like
-        Rows, at least 1.
-
-    Returns
-    -------
-    ndarray, of n's shape
-
+    `shares`: of degree 0, 1, ...: `series_shares`, `degree_shares`; `d`: inputs, at least 2; `n`:
+    rows, at least 1.
     Regime: as `degree_learned`; at finite d the steps are smooth, see
     `gradfeat.theory.kernel_curve`.
-
-    Raises
-    ------
-    ValueError
-        As `degree_learned`, or where a share is negative.
-
+    Raises ValueError as `degree_learned`, or where a share is negative.
     Source: Ghorbani et al. 2021, Theorem 4.
 
-    Examples
-    --------
     >>> staircase_risk((0.0, 0.0, 0.5, 0.0, 0.5), 10, [30, 300, 3000, 30000]).tolist()
     [1.0, 0.5, 0.5, 0.0]
     """

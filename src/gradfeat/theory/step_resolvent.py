@@ -35,61 +35,33 @@ class StepGrid:
     Neuron j has pre-activation w_j'.x + theta_j |beta| u, theta_j = eta c_1 a_j, and |w_j'|^2 =
     own_j = (1 + eta a_j stretch)^2 + eta^2 a_j^2 phi E r^2 (E sigma'^2 - c_1^2): the gradient less
     its parts along beta and w_j is counted by its size, as if its rows had independent directions.
-
-    Attributes
-    ----------
-    a, weights : array (A,)
-        Nodes of a ~ N(0, 1/N) and their weights.
-    u, mass : array (U,)
-        Nodes of u ~ N(0, 1) and their weights.
-    he : array (U, K)
-        he_k(u) = He_k(u)/sqrt(k!).
-    stretched, own : array (A,)
-        1 + eta a_j stretch, the share of w_j in w_j', and |w_j'|^2.
-    m, slope : array (A, K)
-        m(a, .) and c_1(a, .) in he_0, ..., he_K.
-    turned : array (A, K)
-        u c_1(a, u) in the same basis.
-    rest : array (A, U)
-        E sigma^2 - m^2 - own c_1^2: variance of what is neither.
     """
 
+    #: a, weights (A,): nodes of a ~ N(0, 1/N) and their weights.
     a: np.ndarray
     weights: np.ndarray
+    #: u, mass (U,): nodes of u ~ N(0, 1) and their weights.
     u: np.ndarray
     mass: np.ndarray
-    he: np.ndarray
+    he: np.ndarray  #: (U, K), he_k(u) = He_k(u)/sqrt(k!).
+    #: stretched, own (A,): 1 + eta a_j stretch, the share of w_j in w_j', and |w_j'|^2.
     stretched: np.ndarray
     own: np.ndarray
+    #: m, slope (A, K): m(a, .) and c_1(a, .) in he_0, ..., he_K.
     m: np.ndarray
     slope: np.ndarray
-    turned: np.ndarray
-    rest: np.ndarray
+    turned: np.ndarray  #: (A, K), u c_1(a, u) in the same basis.
+    rest: np.ndarray  #: (A, U), E sigma^2 - m^2 - own c_1^2: variance of what is neither.
 
 
 def step_grid(
-    activation: Activation,
-    direction: GradientDirection,
-    *,
-    eta: float,
-    phi: float,
-    width: float,
+    activation: Activation, direction: GradientDirection, *, eta: float, phi: float, width: float
 ) -> StepGrid:
     """Evaluate the features on the nodes.
 
-    Parameters
-    ----------
-    activation : Activation
-        sigma.
-    direction : GradientDirection
-        |beta| and E r^2, numbers.
-    eta, phi, width : float
-        Step size, d/n and N.
-
+    `direction`: |beta| and E r^2, numbers; `eta`, `phi`, `width`: step size, d/n and N.
     Source: Moniri24, Section 3, with all orders of eta kept.
 
-    Examples
-    --------
     >>> from gradfeat.maths.activations import Tanh
     >>> from gradfeat.theory.gradient_direction import gradient_direction
     >>> from gradfeat.theory.teacher import Teacher
@@ -141,22 +113,14 @@ TINY = 1e-30
 
 @dataclass(frozen=True)
 class StepResolvent:
-    """The solution and how it moves with z.
-
-    Attributes
-    ----------
-    grid : StepGrid
-    phi, ratio : float
-        d/n and psi/phi = n/N.
-    logs : array (U + A,)
-        log r and log g on the nodes.
-    """
+    """The solution and how it moves with z."""
 
     grid: StepGrid
+    #: phi, ratio: d/n and psi/phi = n/N.
     phi: float
     ratio: float
     z: float
-    logs: np.ndarray
+    logs: np.ndarray  #: (U + A,), log r and log g on the nodes.
 
     @property
     def values(self) -> tuple[np.ndarray, np.ndarray]:
@@ -179,18 +143,9 @@ def solve(
 ) -> StepResolvent:
     """Solve for r and g from a constant start.
 
-    Parameters
-    ----------
-    grid : StepGrid
-    phi, ratio, z : float
-        d/n, n/N, and the shift (psi/phi) lambda.
-    start : (float, float)
-        r and g to start from: m_1 and g without a step.
-
-    Raises
-    ------
-    ArithmeticError
-        Where Newton's method does not settle.
+    `phi`, `ratio`, `z`: d/n, n/N, and the shift (psi/phi) lambda; `start`: r and g to start from:
+    m_1 and g without a step.
+    Raises ArithmeticError where Newton's method does not settle.
     """
     x = np.log(np.repeat(start, (len(grid.u), len(grid.a))))
     for _ in range(MOST_STEPS):

@@ -21,19 +21,12 @@ class StepSpikes:
     """Columns P = [he_0(u), ..., he_10(u), (|x|^2 - d)/sqrt(2 d)], u = beta.x/|beta|, times V^T.
 
     he_k = He_k/sqrt(k!), so the columns of P are orthonormal in L2(x).
-
-    Attributes
-    ----------
-    gram : array (..., 12, 12)
-        V^T V.
-    turned : array (..., 12)
-        sum_j V_j a_j (1 + eta a_j stretch) c_1(theta_j): the linear part along W0^T a.
-    linear, nonlinear : array (...)
-        c_1^2 and c_{>1}^2 of the bulk after the step.
     """
 
-    gram: np.ndarray
+    gram: np.ndarray  #: (..., 12, 12), V^T V.
+    #: (..., 12), sum_j V_j a_j (1 + eta a_j stretch) c_1(theta_j): the linear part along W0^T a.
     turned: np.ndarray
+    #: linear, nonlinear (...): c_1^2 and c_{>1}^2 of the bulk after the step.
     linear: np.ndarray
     nonlinear: np.ndarray
 
@@ -59,24 +52,12 @@ def step_spikes(
 
     To lowest order in eta the k-th column is c_1^k c_k eta^k a^{ok} (X~ beta)^{ok}, as printed.
 
-    Parameters
-    ----------
-    activation : Activation
-        sigma.
-    direction : GradientDirection
-        beta and E r^2.
-    eta : float or array
-        Step size, 0 or more.
-    phi, psi, n : float or array
-        d/n, d/N and n; they broadcast with eta.
-
+    `direction`: beta and E r^2; `eta`: step size, 0 or more; `phi`, `psi`, `n`: d/n, d/N and n,
+    they broadcast with eta.
     Regime: n large; the step's effect on the bulk is kept as an average, which is a small part of
     it while eta/sqrt(N) is small.
-
     Source: Moniri24, Theorem on the spectrum, with all orders of eta kept.
 
-    Examples
-    --------
     >>> from gradfeat.maths.activations import Tanh
     >>> from gradfeat.theory.gradient_direction import gradient_direction
     >>> from gradfeat.theory.teacher import Teacher

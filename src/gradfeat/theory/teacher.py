@@ -15,29 +15,17 @@ from ..maths.hermite import HermiteSeries, root_factorials
 class Teacher:
     """y = sum_k c_{*k} He_k(b.x) + noise eps, |b| = 1, eps ~ N(0, 1), x ~ N(0, I_d).
 
-    Attributes
-    ----------
-    coefficients : sequence of float
-        c_{*0}, c_{*1}, ...
-    noise : float or array
-        Standard deviation sigma_eps, 0 or more.
-
-    Raises
-    ------
-    ValueError
-        When there is no coefficient, one is not finite, or the noise is negative or not finite.
-
+    Raises ValueError when there is no coefficient, one is not finite, or the noise is negative or
+    not finite.
     Source: Moniri24, Section 2.
 
-    Examples
-    --------
     >>> setting_2 = Teacher((0.0, 1.0, 0.5**0.5))
     >>> float(setting_2.power.round(9)), float(setting_2.beyond_linear.round(9))
     (2.0, 1.0)
     """
 
-    coefficients: Sequence[float]
-    noise: ArrayLike = 0.0
+    coefficients: Sequence[float]  #: c_{*0}, c_{*1}, ...
+    noise: ArrayLike = 0.0  #: Standard deviation sigma_eps, 0 or more.
 
     def __post_init__(self) -> None:
         series = HermiteSeries(tuple(float(c) for c in self.coefficients))
@@ -75,8 +63,6 @@ class Teacher:
     def components(self, k_max: int) -> np.ndarray:
         """E[f* He_k(b.x)]/sqrt(k!) = sqrt(k!) c_{*k} for k = 0, ..., k_max.
 
-        Examples
-        --------
         >>> Teacher((0.0, 1.0, 0.5**0.5)).components(3).round(3).tolist()
         [0.0, 1.0, 1.0, 0.0]
         """

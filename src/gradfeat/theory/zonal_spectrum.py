@@ -25,19 +25,12 @@ _ROUNDING = 1e-13
 @final
 @dataclass(frozen=True)
 class ZonalSpectrum:
-    """h(x.z/(|x||z|)) = sum_k eigenvalue_k sum_{j<=multiplicity_k} Y_kj(x) Y_kj(z), E Y_kj^2 = 1.
+    """h(cos(x, z)) = sum_k eigenvalue_k sum_{j<=multiplicity_k} Y_kj(x) Y_kj(z), E Y_kj^2 = 1."""
 
-    Attributes
-    ----------
-    multiplicities, eigenvalues : tuple of float
-        Of degree 0, ..., K.
-    tail : float
-        sum_{k>K} multiplicity_k eigenvalue_k = h(1) - (what is listed).
-    """
-
+    #: multiplicities, eigenvalues: of degree 0, ..., K.
     multiplicities: tuple[float, ...]
     eigenvalues: tuple[float, ...]
-    tail: float = 0.0
+    tail: float = 0.0  #: sum_{k>K} multiplicity_k eigenvalue_k = h(1) - (what is listed).
 
     def __mul__(self, scale: float) -> ZonalSpectrum:
         """The spectrum of scale * h."""
@@ -50,15 +43,9 @@ class ZonalSpectrum:
 def multiplicities(d: int, k_max: int) -> np.ndarray:
     """Number of spherical harmonics of degree k in R^d: (2k+d-2)/(k+d-2) C(k+d-2, k).
 
-    Raises
-    ------
-    ValueError
-        When d is below 2 or k_max negative.
-
+    Raises ValueError when d is below 2 or k_max negative.
     Source: Ghorbani et al. 2021, appendix on harmonics; Müller 1966.
 
-    Examples
-    --------
     >>> multiplicities(3, 4).tolist()
     [1.0, 3.0, 5.0, 7.0, 9.0]
     """
@@ -73,29 +60,13 @@ def zonal_spectrum(h: RealFunction, d: int, k_max: int = 30) -> ZonalSpectrum:
     P_k is the Gegenbauer polynomial of R^d with P_k(1) = 1. Quadrature in the angle, where
     arc-cosine, tangent, Gaussian and Laplace kernels are analytic.
 
-    Parameters
-    ----------
-    h : callable
-        The kernel as a function of the cosine t in [-1, 1], (p,) -> (p,).
-    d : int
-        Inputs, at least 2.
-    k_max : int
-        Highest degree listed. What is beyond is the tail, and so are degrees of a multiplicity
-        above `MAX_MULTIPLICITY`, which are listed with eigenvalue 0.
-
-    Returns
-    -------
-    ZonalSpectrum
-
-    Raises
-    ------
-    ValueError
-        When d is below 2 or k_max negative, or an eigenvalue is negative: h is no kernel.
-
+    `h`: the kernel as a function of the cosine t in [-1, 1], (p,) -> (p,); `d`: inputs, at least 2;
+    `k_max`: highest degree listed. What is beyond is the tail, and so are degrees of a multiplicity
+    above `MAX_MULTIPLICITY`, which are listed with eigenvalue 0.
+    Raises ValueError when d is below 2 or k_max negative, or an eigenvalue is negative: h is no
+    kernel.
     Source: Funk-Hecke formula; Ghorbani et al. 2021.
 
-    Examples
-    --------
     >>> spectrum = zonal_spectrum(np.square, d=4, k_max=2)
     >>> np.round(spectrum.eigenvalues, 12).tolist(), round(spectrum.tail, 12)
     ([0.25, 0.0, 0.083333333333], 0.0)
@@ -122,22 +93,11 @@ def spherical_shares(g: RealFunction, d: int, k_max: int = 30) -> tuple[float, .
     multiplicity_k (E[g(sqrt(d) t) P_k(t)])^2. They sum to E g^2 there (as far as k_max reaches),
     and tend to c_k^2 k! of the Hermite series as d grows.
 
-    Parameters
-    ----------
-    g : callable
-        (p,) -> (p,): a `HermiteSeries`, or any other smooth function.
-    d, k_max : int
-        Inputs, at least 2; highest degree.
-
-    Raises
-    ------
-    ValueError
-        When d is below 2 or k_max negative.
-
+    `g`: (p,) -> (p,): a `HermiteSeries`, or any other smooth function; `d`, `k_max`: inputs, at
+    least 2, highest degree.
+    Raises ValueError when d is below 2 or k_max negative.
     Source: Ghorbani et al. 2021.
 
-    Examples
-    --------
     >>> shares = spherical_shares(HermiteSeries((0.0, 0.0, 0.5, 0.0, 48**-0.5)), 1000, 4)
     >>> np.round(shares, 2).tolist()
     [0.0, 0.0, 0.49, 0.0, 0.49]
@@ -154,27 +114,11 @@ def homogeneous_shares(g: HermiteSeries, d: int) -> tuple[tuple[float, ...], flo
     |x| Y_kj(x/|x|)/sqrt(d) and eigenvalues d times those of h. What g(u.x) has outside their span,
     E g^2 minus the sum of the shares, is beyond it at any n.
 
-    Parameters
-    ----------
-    g : HermiteSeries
-        Function of one direction.
-    d : int
-        Inputs, at least 2.
+    `g`: function of one direction; `d`: inputs, at least 2.
+    Returns shares, multiplicity_k (E[g(rho t) rho P_k(t)])^2/d, rho = |x| ~ chi_d, t the cosine;
+    beyond, what no such kernel can learn.
+    Raises ValueError when d is below 2.
 
-    Returns
-    -------
-    shares : tuple of float
-        multiplicity_k (E[g(rho t) rho P_k(t)])^2/d, rho = |x| ~ chi_d, t the cosine.
-    beyond : float
-        What no such kernel can learn.
-
-    Raises
-    ------
-    ValueError
-        When d is below 2.
-
-    Examples
-    --------
     >>> shares, beyond = homogeneous_shares(HermiteSeries((0.0, 1.0)), 10)
     >>> np.round(shares, 12).tolist(), round(beyond, 12)
     ([0.0, 1.0], 0.0)
@@ -194,8 +138,6 @@ def gegenbauer(k_max: int, d: int, t: np.ndarray) -> np.ndarray:
 
     (k+d-2) P_{k+1} = (2k+d-2) t P_k - k P_{k-1}.
 
-    Examples
-    --------
     >>> gegenbauer(2, 3, np.array([0.5])).ravel().tolist()
     [1.0, 0.5, -0.125]
     """

@@ -28,8 +28,6 @@ BANDWIDTHS: Final = (0.5, 1.0)
 def shifted_sines(r: int, frequency: float) -> SumOfSines:
     """Sines at phase pi/4: H has full rank, so nothing hides a direction from a gradient step.
 
-    Examples
-    --------
     >>> shifted_sines(2, 1.0).series.information_exponent()
     1
     """
@@ -60,8 +58,6 @@ def gaussian_risk(
 ) -> float:
     """E (f - f*)^2 of `tuned_gaussian` on n rows x ~ N(0, I_r) x N(0, ambient^2 I_{d-r}).
 
-    Examples
-    --------
     >>> near, far = (gaussian_risk(shifted_sines(1, 1.0), d, 200, d**0.5, 0.1) for d in (2, 20))
     >>> near < 0.02 < 0.2 < far
     True
@@ -81,8 +77,6 @@ def steeper(
     Rule: the difference of the least-squares slopes of a seed; holds if the lower one-sided 95 %
     limit over seeds (Student's t) is at least the margin, fails if the upper one is below it.
 
-    Examples
-    --------
     >>> import pandas as pd
     >>> table = pd.DataFrame({"s": [0, 0, 1, 1] * 2, "n": [1, 4] * 4, "seed": [0] * 4 + [1] * 4,
     ...     "loss": [1.0, 0.5, 1.0, 0.25, 1.0, 0.5, 1.0, 0.24]})

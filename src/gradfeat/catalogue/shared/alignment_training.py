@@ -41,8 +41,6 @@ def aligned_shares(
     The share of the network's weight, not of its neurons: those that stay where they started and
     say nothing do not count.
 
-    Examples
-    --------
     >>> import torch
     >>> net = Layers(torch.eye(2)[None], torch.zeros(1, 2), torch.tensor([[[3.0], [-1.0]]]))
     >>> aligned_shares(net, 0, torch.eye(2)).tolist()
@@ -62,11 +60,8 @@ def followed(
 ) -> list[dict[str, np.ndarray]]:
     """Train all layers by the logistic loss; for each network, every measure at these steps.
 
-    Returns
-    -------
-    list of dict
-        "step" (t,), "aligned_" + name (t,) for each direction, and the measures (t,) of each;
-        step 0 is the start.
+    Returns "step" (t,), "aligned_" + name (t,) for each direction, and the measures (t,) of each;
+    step 0 is the start.
     """
     wanted = set(steps)
     seen = [[_measured(start, i, 0, one)] for i, one in enumerate(watched)]
@@ -86,8 +81,6 @@ def _measured(net: Layers, i: int, step: int, one: Watched) -> dict[str, float]:
 def first_step(step: Float[np.ndarray, " t"], path: Float[np.ndarray, " t"], level: float) -> float:
     """The first step at which the path is at least `level`; the last step + 1 where there is none.
 
-    Examples
-    --------
     >>> first_step(np.array([0.0, 1.0, 2.0]), np.array([0.1, 0.6, 0.4]), 0.5)
     1.0
     """
@@ -100,8 +93,6 @@ def settled_step(
 ) -> float:
     """The first step from which the path stays at `level` or above; the last step + 1 without one.
 
-    Examples
-    --------
     >>> settled_step(np.array([0.0, 1.0, 2.0, 3.0]), np.array([0.6, 0.4, 0.6, 0.7]), 0.5)
     2.0
     """
@@ -113,8 +104,6 @@ def settled_step(
 def spaced_steps(steps: int, points: int = 40) -> list[int]:
     """About `points` steps from 1 to `steps`, their ratios alike, both ends among them.
 
-    Examples
-    --------
     >>> spaced_steps(8, 4)
     [1, 2, 4, 8]
     """
@@ -139,8 +128,6 @@ def start_masses(
 
     Source: Shi23, the gradient feature set.
 
-    Examples
-    --------
     >>> import torch
     >>> X = torch.randn(500, 4, generator=torch.Generator().manual_seed(0)).double()
     >>> one = Sample(X, X[:, :1].sign())

@@ -18,13 +18,8 @@ LARGEST = 1e6
 def at_least(least: int, **settings: float) -> None:
     """Refuse a setting below `least`.
 
-    Raises
-    ------
-    ValueError
-        With its name and value.
+    Raises ValueError with its name and value.
 
-    Examples
-    --------
     >>> at_least(1, n=0)
     Traceback (most recent call last):
     ...
@@ -38,13 +33,8 @@ def at_least(least: int, **settings: float) -> None:
 def at_most(most: float, **settings: float) -> None:
     """Refuse a setting above `most`, and nan.
 
-    Raises
-    ------
-    ValueError
-        With its name and value.
+    Raises ValueError with its name and value.
 
-    Examples
-    --------
     >>> at_most(20, p=41)
     Traceback (most recent call last):
     ...
@@ -60,13 +50,8 @@ def at_most(most: float, **settings: float) -> None:
 def paired(m: int) -> None:
     """Refuse a number of neurons that cannot start as pairs.
 
-    Raises
-    ------
-    ValueError
-        Where `m` is odd or below 2.
+    Raises ValueError where `m` is odd or below 2.
 
-    Examples
-    --------
     >>> paired(7)
     Traceback (most recent call last):
     ...
@@ -79,13 +64,8 @@ def paired(m: int) -> None:
 def one_of(choices: Iterable[str], **settings: str) -> None:
     """Refuse a setting that is not among `choices`.
 
-    Raises
-    ------
-    ValueError
-        With its name and value.
+    Raises ValueError with its name and value.
 
-    Examples
-    --------
     >>> one_of(("ntk", "network"), method="net")
     Traceback (most recent call last):
     ...

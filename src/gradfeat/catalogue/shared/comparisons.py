@@ -26,8 +26,6 @@ def near(metric: str, theory: Prediction, share: float, where: Where | None = No
     Rule: in each cell the 90 % interval of mean/prediction lies within 1 - share and 1 + share, as
     in `within`. The worst cell is shown.
 
-    Examples
-    --------
     >>> import pandas as pd
     >>> table = pd.DataFrame({"n": [1, 1, 1], "seed": range(3), "loss": [0.99, 1.0, 1.02]})
     >>> near("loss", lambda n: {"loss": 1 / n}, 0.05)(table).outcome
@@ -49,8 +47,6 @@ def nearer(metric: str, theory: Prediction, other: Prediction, where: Where | No
 
     Rule: `above` 1/2 for (x - other)/(theory - other), which is 0 at the other and 1 at the one.
 
-    Examples
-    --------
     >>> import pandas as pd
     >>> table = pd.DataFrame({"n": [1, 1, 1], "seed": range(3), "loss": [0.9, 1.0, 1.1]})
     >>> nearer("loss", lambda n: {"loss": 1 / n}, lambda n: {"loss": 2.0 * n})(table).outcome
@@ -66,9 +62,7 @@ def nearer(metric: str, theory: Prediction, other: Prediction, where: Where | No
 
 
 def _cellwise(
-    metric: str,
-    where: Where | None,
-    judged: Callable[[np.ndarray, Mapping[str, Any]], Verdict],
+    metric: str, where: Where | None, judged: Callable[[np.ndarray, Mapping[str, Any]], Verdict]
 ) -> Check:
     """The worst verdict over the matched cells, from one value a seed in each."""
 
@@ -91,8 +85,6 @@ def differs(
     Rule: as given, on limits that are one-sided at 95 %. The words have the p of a paired t
     test of no difference, two-sided, where there are values for one.
 
-    Examples
-    --------
     >>> import pandas as pd
     >>> table = pd.DataFrame({"m": [1, 1, 2, 2], "seed": [0, 1] * 2, "a": [1.0, 1.1, 2.0, 2.2]})
     >>> differs("a", {"m": 2}, {"m": 1}, over(0.5), "bound 0.5")(table).words

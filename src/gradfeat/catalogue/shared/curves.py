@@ -16,8 +16,6 @@ if TYPE_CHECKING:
 def metric_series(rows: pd.DataFrame, x: str, metric: str, mark: Mark) -> Series:
     """Mean and 95 % interval over seeds of a metric at each value of a column.
 
-    Examples
-    --------
     >>> import pandas as pd
     >>> rows = pd.DataFrame({"n": [1, 1], "seed": [0, 1], "loss": [0.0, 1.0]})
     >>> metric_series(rows, "n", "loss", Mark("network", "#000000", "o")).mean.tolist()
@@ -30,8 +28,6 @@ def metric_series(rows: pd.DataFrame, x: str, metric: str, mark: Mark) -> Series
 def path_series(rows: pd.DataFrame, x: str, path: str, mark: Mark) -> Series:
     """The same for arrays: `path` holds a value at each entry of `x`, one pair of arrays a row.
 
-    Examples
-    --------
     >>> import pandas as pd
     >>> rows = pd.DataFrame({"seed": [0, 1], "step": [[1, 2]] * 2, "path": [[0, 4], [2, 4]]})
     >>> path_series(rows, "step", "path", Mark("network", "#000000", "o")).mean.tolist()
@@ -51,8 +47,6 @@ def path_series(rows: pd.DataFrame, x: str, path: str, mark: Mark) -> Series:
 def only(table: pd.DataFrame, **values: object) -> pd.DataFrame:
     """Rows whose columns have these values.
 
-    Examples
-    --------
     >>> import pandas as pd
     >>> only(pd.DataFrame({"n": [1, 2], "seed": [0, 0]}), n=2)["n"].tolist()
     [2]
@@ -65,8 +59,6 @@ def only(table: pd.DataFrame, **values: object) -> pd.DataFrame:
 def settings(table: pd.DataFrame, *names: str) -> list[tuple[object, ...]]:
     """Different values of these columns, in the order in which they come.
 
-    Examples
-    --------
     >>> import pandas as pd
     >>> settings(pd.DataFrame({"pair": ["0/1", "3/8", "0/1"]}), "pair")
     [('0/1',), ('3/8',)]
@@ -78,8 +70,6 @@ def settings(table: pd.DataFrame, *names: str) -> list[tuple[object, ...]]:
 def file_name(source: object) -> str:
     """What a file or built-in name is called, without its folders.
 
-    Examples
-    --------
     >>> file_name("data/mnist.npz")
     'mnist.npz'
     """
@@ -89,8 +79,6 @@ def file_name(source: object) -> str:
 def over_seeds(table: pd.DataFrame) -> str:
     """What points and bars mean, for a caption.
 
-    Examples
-    --------
     >>> import pandas as pd
     >>> over_seeds(pd.DataFrame({"seed": [0, 1, 0]}))
     'mean over 2 seeds with 95 % intervals'
@@ -104,8 +92,6 @@ def over_seeds(table: pd.DataFrame) -> str:
 def values_of(table: pd.DataFrame, name: str) -> str:
     """The different values of a column, for a caption.
 
-    Examples
-    --------
     >>> import pandas as pd
     >>> values_of(pd.DataFrame({"p_o": [0.5, 0.25, 0.5]}), "p_o")
     '0.5 and 0.25'
@@ -120,8 +106,6 @@ def values_of(table: pd.DataFrame, name: str) -> str:
 def averaged(table: pd.DataFrame, *names: str) -> str:
     """A sentence on settings that a figure does not tell apart; nothing where each has one value.
 
-    Examples
-    --------
     >>> import pandas as pd
     >>> averaged(pd.DataFrame({"m": [20, 30], "n": [5, 5]}), "m", "n")
     ' Points average over m = 20 and 30.'

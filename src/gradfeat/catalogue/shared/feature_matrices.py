@@ -49,8 +49,6 @@ def relu_net(d: int, layers: int, width: int, scale: float, seed: int) -> nn.Seq
 
     Entries ~ N(0, 2 scale^2 / inputs), of the last one N(0, scale^2 / inputs), from a stream.
 
-    Examples
-    --------
     >>> relu_net(3, 2, 4, 0.1, 0)[0].weight.shape
     torch.Size([4, 3])
     """
@@ -82,8 +80,6 @@ def descend_to(
     A stage is yielded when the loss first is at or below one of the levels, and one after `steps`
     steps where some were not reached.
 
-    Examples
-    --------
     >>> X = torch.randn(50, 3, generator=stream(0, "X"))
     >>> net = relu_net(3, 2, 20, 0.5, 0)
     >>> first, *_, last = descend_to(net, X, X[:, :1].relu(), [0.3, 0.01], rate=0.1, steps=500)
@@ -119,8 +115,6 @@ def _square(W: Float[Tensor, "m d"]) -> Float[Tensor, "d d"]:
 def leading_coordinates(M: Float[Tensor, "d d"], share: float) -> Int[Tensor, " k"]:
     """Coordinates with the largest diagonal entries: `share` of all, at least one, rising.
 
-    Examples
-    --------
     >>> leading_coordinates(torch.diag(torch.tensor([1.0, 0.0, 3.0, 2.0])), 0.5).tolist()
     [2, 3]
     """

@@ -56,10 +56,7 @@ def case_study(case: str, structure: str, d: int, r: int, seed: int) -> Task:
     Without structure: means at 0, patterns all uniform, labels turned over half of the time, and
     for the single index odd labels that neither E[y x] nor E[y x x^T] shows.
 
-    Raises
-    ------
-    ValueError
-        When a name is unknown, or r is not 1 where there is one direction.
+    Raises ValueError when a name is unknown, or r is not 1 where there is one direction.
     """
     one_of(CASES, case=case)
     one_of(("yes", "no"), structure=structure)
@@ -97,28 +94,16 @@ def rows_of(task: Task, n: int, seed: int, name: str) -> Sample:
 
 @dataclass(frozen=True, eq=False)
 class Found:
-    """Gradient features with mass >= p, and what they are to the planted directions.
+    """Gradient features with mass >= p, and what they are to the planted directions."""
 
-    Attributes
-    ----------
-    features : tuple of GradientFeature
-        Mass >= p.
-    missed : int
-        Planted directions with |cos| <= .95 to all of them.
-    others : int
-        Features with |cos| <= .95 to all expected directions of their sign.
-    mass_plus, mass_minus : float
-        Mean over the expected directions of the mass of s = +1 and s = -1 (0 where under p/4).
-    other_mass : float
-        The largest mass of anything not expected (0 where under p/4).
-    """
-
-    features: tuple[GradientFeature, ...]
-    missed: int
-    others: int
+    features: tuple[GradientFeature, ...]  #: Mass >= p.
+    missed: int  #: Planted directions with |cos| <= .95 to all of them.
+    others: int  #: Features with |cos| <= .95 to all expected directions of their sign.
+    #: mass_plus, mass_minus: mean over the expected directions of the mass of s = +1 and s = -1 (0
+    #: where under p/4).
     mass_plus: float
     mass_minus: float
-    other_mass: float
+    other_mass: float  #: The largest mass of anything not expected (0 where under p/4).
 
 
 def found_features(
@@ -178,10 +163,7 @@ def start_of(m: int, d: int, bias: float, seed: int) -> Layers:
     Neuron j and j + m/2 share w and b and have opposite a, so that f = 0. As everywhere in
     training the network is sigma(w.x + b'), b' = -b.
 
-    Raises
-    ------
-    ValueError
-        When m is odd or below 2.
+    Raises ValueError when m is odd or below 2.
     """
     paired(m)
     W, b = first_neurons(m // 2, d, stream(seed, "W0"), weight_scale=d**-0.5, bias_scale=bias)
@@ -194,10 +176,7 @@ def start_of(m: int, d: int, bias: float, seed: int) -> Layers:
 def schedule(steps: int, step_size: float, n_batch: int) -> tuple[Phase, Phase]:
     """Momentum .9; a fifth of the steps, the last ones, a tenth as long, to settle.
 
-    Raises
-    ------
-    ValueError
-        When there are fewer than 5 steps or no rows in a batch.
+    Raises ValueError when there are fewer than 5 steps or no rows in a batch.
     """
     at_least(5, steps=steps)
     at_least(1, n_batch=n_batch)
@@ -240,10 +219,7 @@ def function_of(start: Layers, now: Layers, trains: Trains) -> Predictor:
 def loss_and_error(f: Predictor, rows: Sample) -> tuple[float, float]:
     """Mean hinge loss, and share of rows whose output has not the sign of the label.
 
-    Raises
-    ------
-    ValueError
-        When outputs are not finite: training diverged.
+    Raises ValueError when outputs are not finite: training diverged.
     """
     F = finite_outputs(f, rows)
     wrong = (F * rows.y <= 0).double().mean()

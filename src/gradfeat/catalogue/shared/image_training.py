@@ -10,10 +10,7 @@ from gradfeat.tasks.images import ImagePair, read_images
 def pair_of(source: str, pair: str) -> ImagePair:
     """The pair "0/1" (label of -1, label of +1) of a built-in collection or a file.
 
-    Raises
-    ------
-    ValueError
-        When `pair` is not two whole numbers.
+    Raises ValueError when `pair` is not two whole numbers.
     """
     found = re.fullmatch(r"\s*(\d+)\s*/\s*(\d+)\s*", pair)
     if found is None:

@@ -27,8 +27,6 @@ def tuned_penalty(
     Penalties are 25 log-spaced multiples, 1e-10 to 1e4, of the mean eigenvalue; a penalty chosen
     on m of n rows is the penalty of n rows (it stands beside n times the kernel's eigenvalues).
 
-    Examples
-    --------
     >>> from gradfeat.models.kernels.radial import Gaussian
     >>> X = torch.linspace(-1, 1, 50).double()[:, None]
     >>> tuned_penalty([Gaussian(0.001), Gaussian(0.5)], X, X**2, seed=0)[0]
@@ -49,8 +47,6 @@ def tuned_ridge(
 ) -> KernelMachine:
     """Kernel ridge on all rows with the kernel and penalty of :func:`tuned_penalty`.
 
-    Examples
-    --------
     >>> from gradfeat.models.kernels.radial import Gaussian
     >>> X = torch.linspace(-1, 1, 50).double()[:, None]
     >>> f = tuned_ridge([Gaussian(0.5)], X, X**2, seed=0)

@@ -23,8 +23,6 @@ def sign_p(values: NDArray[np.float64]) -> float:
 
     Zeros are left out; nan where nothing else is there.
 
-    Examples
-    --------
     >>> sign_p(np.array([1.0, 2.0, 0.5, 3.0, 1.0, 0.0]))
     0.0625
     """
@@ -35,10 +33,7 @@ def sign_p(values: NDArray[np.float64]) -> float:
 
 
 def earlier(
-    metric: str,
-    where: Where | None,
-    than_where: Where | None,
-    than_metric: str | None = None,
+    metric: str, where: Where | None, than_where: Where | None, than_metric: str | None = None
 ) -> Check:
     """Is the metric smaller in some cells than that in others, in more than half of the seeds?
 
@@ -48,8 +43,6 @@ def earlier(
     two-sided, ties left out. Only the order counts: a step that was never reached may be any number
     above the last.
 
-    Examples
-    --------
     >>> import pandas as pd
     >>> table = pd.DataFrame({"seed": range(6), "a": 1.0, "b": [2.0] * 6})
     >>> earlier("a", None, None, than_metric="b")(table).words
@@ -79,8 +72,6 @@ def _share_above_half(gap: NDArray[np.float64], label: str) -> Verdict:
 def share_limits(count: int, n: int) -> Limits:
     """Share count/n with limits that are one-sided at 95 % (Clopper-Pearson).
 
-    Examples
-    --------
     >>> limits = share_limits(0, 20)
     >>> limits.estimate, limits.low, round(limits.high, 3)
     (0.0, 0.0, 0.139)
@@ -104,8 +95,6 @@ def never(metric: str, where: Where | None = None) -> Check:
     seeds where it is not 0, with the interval of `earlier`. A nan is no 0: it leaves open what no
     other seed contradicts.
 
-    Examples
-    --------
     >>> import pandas as pd
     >>> table = pd.DataFrame({"seed": range(20), "missed": [0.0] * 19 + [1.0]})
     >>> never("missed")(table).outcome, never("missed", {})(table.head(19)).outcome
@@ -135,8 +124,6 @@ def earlier_along(metric: str, factor: str, where: Where | None = None) -> Check
 
     The worst pair is shown.
 
-    Examples
-    --------
     >>> import pandas as pd
     >>> table = pd.DataFrame({"n": [1, 2] * 5, "seed": np.repeat(range(5), 2), "t": [3, 4] * 5})
     >>> earlier_along("t", "n")(table).outcome
@@ -164,8 +151,6 @@ def ranked(
     if the lower one-sided 95 % limit of their mean is at least `least`, as in `above`. The words
     have the p of the sign test against 0.
 
-    Examples
-    --------
     >>> import pandas as pd
     >>> table = pd.DataFrame({"n": [1, 2, 3] * 2, "seed": [0] * 3 + [1] * 3, "t": [3, 4, 9] * 2})
     >>> ranked("t", "n", 0.9)(table).outcome

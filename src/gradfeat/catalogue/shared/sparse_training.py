@@ -23,20 +23,13 @@ from gradfeat.tasks.base import Sample, Task
 from gradfeat.tasks.sparse_coding import SparseCoding
 
 #: How a method of the experiments trains the network.
-TRAINS: dict[str, Trains] = {
-    "network": "all",
-    "ntk": "linearisation",
-    "random features": "head",
-}
+TRAINS: dict[str, Trains] = {"network": "all", "ntk": "linearisation", "random features": "head"}
 
 
 def instance(structure: str, d: int, D: int, k: int, p_o: float, seed: int) -> SparseCoding:
     """The hard instance, or uniform patterns with parity labels (p_o = 1/2).
 
-    Raises
-    ------
-    ValueError
-        When `structure` is neither "yes" nor "no".
+    Raises ValueError when `structure` is neither "yes" nor "no".
     """
     match structure:
         case "yes":
@@ -49,10 +42,7 @@ def instance(structure: str, d: int, D: int, k: int, p_o: float, seed: int) -> S
 def start_of(k: int, D: int, p_o: float) -> Start:
     """The source's initialisation with the constants of the hard instance, for both families.
 
-    Raises
-    ------
-    ValueError
-        When p_o = 1: then gamma = 0, and the start divides by it.
+    Raises ValueError when p_o = 1: then gamma = 0, and the start divides by it.
     """
     if p_o == 1:
         raise ValueError(f"p_o is {p_o}: the start divides by gamma = (1 - p_o)/2, give less.")
@@ -65,10 +55,7 @@ def learner_of(
 ) -> GradientDescent:
     """Descent as in the source for the network; one step size for the two linear models.
 
-    Raises
-    ------
-    ValueError
-        When the method is unknown, a number is too small, or `m` odd.
+    Raises ValueError when the method is unknown, a number is too small, or `m` odd.
     """
     if method not in TRAINS:
         raise ValueError(f"method is {method!r}: give one of {', '.join(TRAINS)}.")
@@ -117,10 +104,7 @@ def fresh_rows(
 def float_type(name: str) -> torch.dtype:
     """The torch type of that name.
 
-    Raises
-    ------
-    ValueError
-        When it is neither "float32" nor "float64".
+    Raises ValueError when it is neither "float32" nor "float64".
     """
     match name:
         case "float32":
@@ -145,10 +129,7 @@ def placed(sample: Sample, like: Tensor) -> Sample:
 def accuracy(f: Predictor, sample: Sample) -> float:
     """Share of rows whose output has the sign of the label; an output of 0 is wrong.
 
-    Raises
-    ------
-    ValueError
-        When outputs are not finite: training diverged.
+    Raises ValueError when outputs are not finite: training diverged.
     """
     return float((finite_outputs(f, sample).sign() == sample.y).double().mean())
 

@@ -44,8 +44,6 @@ def sine(z: Tensor) -> Tensor:
 
     Source: sin z = Im e^{iz} and E e^{iZ} = e^{-1/2}.
 
-    Examples
-    --------
     >>> [round(c, 3) for c in sine_activation().hermite_coefficients(2)[1:].tolist()]
     [0.607, 0.303]
     """
@@ -75,32 +73,19 @@ def sine_activation() -> Activation:
 class StepModel:
     """Setting 2 of the talk, a network of N neurons and one gradient on n rows of d inputs.
 
-    Attributes
-    ----------
-    activation : str
-        A name of `ACTIVATIONS`.
-    n, d, N : int
-        Rows (of the gradient, and as many fresh ones of F), inputs, neurons.
-    residual : {"y", "y - f0", "ba22"}
-        What weights the gradient.
+    Raises ValueError where a setting cannot be, by its name.
 
-    Raises
-    ------
-    ValueError
-        Where a setting cannot be, by its name.
-
-    Examples
-    --------
     >>> model = StepModel("centred_relu", 4_000, 800, 400, "y")
     >>> model.spectrum(4_000**0.3).separated(MARGIN)
     2
     """
 
-    activation: str
+    activation: str  #: A name of `ACTIVATIONS`.
+    #: n, d, N: rows (of the gradient, and as many fresh ones of F), inputs, neurons.
     n: int
     d: int
     N: int
-    residual: str
+    residual: str  #: {"y", "y - f0", "ba22"}, what weights the gradient.
 
     def __post_init__(self) -> None:
         from gradfeat.theory.gradient_direction import RESIDUALS
@@ -172,13 +157,8 @@ def _spectrum(model: StepModel, eta: float) -> FeatureSpectrum:
 def step_size(n: int, alpha: float) -> float:
     """eta = n^alpha.
 
-    Raises
-    ------
-    ValueError
-        When alpha is above 1/2 or nan.
+    Raises ValueError when alpha is above 1/2 or nan.
 
-    Examples
-    --------
     >>> step_size(10_000, 0.25)
     10.0
     """
@@ -189,8 +169,6 @@ def step_size(n: int, alpha: float) -> float:
 def predicted(model: StepModel, eta: float) -> dict[str, float]:
     """The limits of the metrics of `measured`, nan for a value or vector that is not separated.
 
-    Examples
-    --------
     >>> found = predicted(StepModel("tanh", 4_000, 800, 400, "y"), 4_000**0.3)
     >>> found["separated"], round(found["first"], 2), found["second"]
     (1.0, 4.33, nan)
@@ -223,8 +201,6 @@ def measured(
 
     `first_error` and its like are measured/predicted - 1. Arrays for a figure come with seed 0.
 
-    Examples
-    --------
     >>> model = StepModel("sine", 60, 12, 6, "y")
     >>> [sorted(found)[:2] for found in measured(model, [-0.1, 0.3], 1, "cpu")]
     [['alignment', 'first'], ['alignment', 'first']]
@@ -327,8 +303,4 @@ def _arrays(values: np.ndarray, vectors: Tensor, u: Tensor) -> dict[str, np.ndar
     shapes = torch.stack([u, u**2 - 1])[: len(vectors)]
     signs = (shapes * vectors).sum(1, keepdim=True).sign()
     some = (signs * vectors * math.sqrt(len(u)))[:, :DRAWN]
-    return {
-        "values": values,
-        "projection": u[:DRAWN].cpu().numpy(),
-        "vectors": some.cpu().numpy(),
-    }
+    return {"values": values, "projection": u[:DRAWN].cpu().numpy(), "vectors": some.cpu().numpy()}

@@ -46,8 +46,6 @@ Numbers = dict[str, float]
 def columns_at(alpha: float) -> int:
     """How many powers of X beta a step n^alpha adds in the limit; 0 on the edges and beyond 4.
 
-    Examples
-    --------
     >>> [columns_at(alpha) for alpha in (-0.5, 0.1, 0.25, 0.3, 0.36, 0.45)]
     [0, 1, 0, 2, 3, 0]
     """
@@ -67,34 +65,17 @@ def _positive(name: str, value: float) -> None:
 class StepSetup:
     """A target, sizes and penalty; centred ReLU, rows of W0 on the unit sphere, a ~ N(0, I/N).
 
-    Attributes
-    ----------
-    setting : int
-        Of `SETTINGS`.
-    n : int
-        Rows of the gradient, as many of the head and for the test.
-    residual : {"y", "y - f0", "ba22"}
-        What weights the gradient.
-    sample : {"fresh", "same"}
-        Whether the head has rows of its own or those of the gradient.
-    phi, psi : float
-        d/n and d/N, to rounding.
-    lam : float
-        Ridge penalty.
-
-    Raises
-    ------
-    ValueError
-        One sentence, where a setting cannot be.
+    Raises ValueError where a setting cannot be.
     """
 
-    setting: int
-    n: int
-    residual: str
-    sample: str
+    setting: int  #: Of `SETTINGS`.
+    n: int  #: Rows of the gradient, as many of the head and for the test.
+    residual: str  #: {"y", "y - f0", "ba22"}, what weights the gradient.
+    sample: str  #: {"fresh", "same"}: whether the head has rows of its own.
+    #: phi, psi: d/n and d/N, to rounding.
     phi: float
     psi: float
-    lam: float
+    lam: float  #: Ridge penalty.
 
     def __post_init__(self) -> None:
         from gradfeat.maths.residuals import RESIDUALS
@@ -132,8 +113,6 @@ class StepSetup:
     def seed(self, seed: int, device: str) -> StepSeed:
         """Draw a seed: settings share direction, inputs, first layer and test rows.
 
-        Examples
-        --------
         >>> models = [StepSetup(s, 60, "y", "fresh", 0.5, 2 / 3, 0.01) for s in (1, 2)]
         >>> one, two = (model.seed(0, "cpu").head for model in models)
         >>> bool((one.X == two.X).all()), bool((one.y == two.y).all())

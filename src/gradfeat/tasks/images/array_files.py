@@ -25,10 +25,7 @@ def read_idx(path: Path) -> Images:
     The other name has ``labels`` for ``images`` and ``idx1`` for ``idx3``, with or without
     ``.gz``.
 
-    Raises
-    ------
-    ImageFileError
-        Where either file is not there, cut short, or not of IDX bytes.
+    Raises ImageFileError where either file is not there, cut short, or not of IDX bytes.
     """
     images, labels = _pair(path)
     return images_of(idx_array(images), idx_array(labels), images.name)
@@ -80,10 +77,8 @@ def read_npz(path: Path) -> Images:
     ``x`` may be called ``images`` and ``y`` ``labels``; names may be in capitals.
     Nothing pickled is loaded.
 
-    Raises
-    ------
-    ImageFileError
-        Where the archive is damaged, has no such arrays, or they are not of images.
+    Raises ImageFileError where the archive is damaged, has no such arrays, or they are not of
+    images.
     """
     try:
         with path.open("rb") as handle, np.load(handle, allow_pickle=False) as archive:

@@ -54,13 +54,8 @@ class _Unpickler(pickle.Unpickler):
 def plain_pickle(data: bytes, name: str) -> Any:
     """The value pickled in `data`: numbers, texts, lists, dicts and NumPy arrays of these.
 
-    Raises
-    ------
-    ImageFileError
-        Where it asks for anything else, or is damaged.
+    Raises ImageFileError where it asks for anything else, or is damaged.
 
-    Examples
-    --------
     >>> plain_pickle(pickle.dumps({"labels": [1, 2]}), "batch")
     {'labels': [1, 2]}
     """
@@ -82,10 +77,8 @@ _BYTES = 3 * 32 * 32
 def read_cifar_python(path: Path) -> Images:
     """One pickled batch: ``data`` (n, 3072) bytes with ``labels``, or ``fine_labels``.
 
-    Raises
-    ------
-    ImageFileError
-        Where the pickle asks for anything but arrays (it is not run), or has no such entries.
+    Raises ImageFileError where the pickle asks for anything but arrays (it is not run), or has no
+    such entries.
     """
     batch = plain_pickle(path.read_bytes(), path.name)
     entries = batch if type(batch) is dict else {}
@@ -103,10 +96,8 @@ def read_cifar_python(path: Path) -> Images:
 def read_cifar_binary(path: Path) -> Images:
     """Records of a label (CIFAR-100: a coarse and a fine label, which counts) and 3,072 bytes.
 
-    Raises
-    ------
-    ImageFileError
-        Where the file is not a whole number of records with labels below 10, or 100.
+    Raises ImageFileError where the file is not a whole number of records with labels below 10, or
+    100.
     """
     data = np.frombuffer(path.read_bytes(), np.uint8)
     for labels, classes in ((1, 10), (2, 100)):

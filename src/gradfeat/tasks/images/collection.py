@@ -19,27 +19,15 @@ class ImageFileError(ValueError):
 
 @dataclass(frozen=True, eq=False)
 class Images:
-    """n images with their labels; brightness = pixels / scale, in [0, 1].
+    """n images with their labels; brightness = pixels / scale, in [0, 1]."""
 
-    Parameters
-    ----------
-    pixels : ndarray (n, d)
-        As stored, usually uint8: a row is an image, row by row, the colours of a pixel together.
-    y : ndarray (n,)
-        Label numbers.
-    shape : tuple of int
-        (h, w) or (h, w, 3), d = their product.
-    scale : float
-        The pixel value of full brightness: 255 for bytes.
-    name : str
-        Of the source.
-    """
-
+    #: (n, d), as stored, usually uint8: a row is an image, row by row, the colours of a pixel
+    #: together.
     pixels: Shaped[np.ndarray, "n d"]
-    y: Int64[np.ndarray, " n"]
-    shape: tuple[int, ...]
-    scale: float
-    name: str
+    y: Int64[np.ndarray, " n"]  #: (n,), label numbers.
+    shape: tuple[int, ...]  #: (h, w) or (h, w, 3), d = their product.
+    scale: float  #: The pixel value of full brightness: 255 for bytes.
+    name: str  #: Of the source.
 
     @property
     def classes(self) -> tuple[int, ...]:
@@ -64,13 +52,8 @@ def images_of(pixels: np.ndarray, labels: np.ndarray, name: str) -> Images:
     Whole numbers up to 255 are kept as bytes; of floats, 1 is full brightness where none is
     above 1, else 255.
 
-    Raises
-    ------
-    ImageFileError
-        Where shapes, numbers of rows, pixel values or labels are not of images.
+    Raises ImageFileError where shapes, numbers of rows, pixel values or labels are not of images.
 
-    Examples
-    --------
     >>> images = images_of(np.full((2, 3, 3), 51, np.uint8), np.array([[7], [1]]), "two")
     >>> images.shape, images.classes, float(images.rows(images.y == 1)[0, 0])
     ((3, 3), (1, 7), 0.2)

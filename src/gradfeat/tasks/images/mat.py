@@ -28,13 +28,9 @@ _COMPLEX = 0x800
 def mat_arrays(data: bytes) -> dict[str, np.ndarray]:
     """The real numeric arrays of a file's bytes by name; other variables are left out.
 
-    Raises
-    ------
-    ValueError, KeyError, StopIteration, struct.error, zlib.error
-        Where the bytes are not what the format says.
+    Raises ValueError, KeyError, StopIteration, struct.error, zlib.error where the bytes are not
+    what the format says.
 
-    Examples
-    --------
     >>> from io import BytesIO
     >>> from scipy.io import savemat
     >>> savemat(file := BytesIO(), {"y": np.array([[3], [1]])})
@@ -87,11 +83,7 @@ _NEW = b"MATLAB 7.3"
 def read_mat(path: Path) -> Images:
     """Arrays ``X`` (h, w, n) or (h, w, 3, n) and ``y``; labels as stored (SVHN: 10 is digit 0).
 
-    Raises
-    ------
-    ImageFileError
-        Where the file is damaged, of version 7.3, or has no such arrays.
-
+    Raises ImageFileError where the file is damaged, of version 7.3, or has no such arrays.
     Source: Netzer et al. 2011, "Reading digits in natural images", format 2.
     """
     data = path.read_bytes()

@@ -22,20 +22,8 @@ class ImagePair:
     coding are, so that the same initialisation suits both. This is no
     :class:`~gradfeat.tasks.base.Task`: nobody knows true directions of images.
 
-    Parameters
-    ----------
-    X : Tensor (n, d)
-    y : Tensor (n, 1)
-    mean : Tensor (d,)
-    scale : float
-    shape : tuple of int
-        (h, w) or (h, w, 3) of an image.
-    name : str
-
     Source: Shi22, the experiments on real images (pairs of classes).
 
-    Examples
-    --------
     >>> from gradfeat.maths.streams import stream
     >>> from gradfeat.tasks.images.read import read_images
     >>> pair = ImagePair.of(read_images("digits"), 0, 1)
@@ -48,17 +36,14 @@ class ImagePair:
     y: Float[Tensor, "n 1"]
     mean: Float[Tensor, " d"]
     scale: float
-    shape: tuple[int, ...]
+    shape: tuple[int, ...]  #: (h, w) or (h, w, 3) of an image.
     name: str
 
     @classmethod
     def of(cls, images: Images, negative: int, positive: int, *, grey: bool = False) -> ImagePair:
         """The images of two label numbers, -1 and 1; `grey` turns colours to brightness.
 
-        Raises
-        ------
-        ValueError
-            When a label does not occur, both are the same, or all images are equal.
+        Raises ValueError when a label does not occur, both are the same, or all images are equal.
         """
         _check_labels(images, negative, positive)
         where = (images.y == negative) | (images.y == positive)
@@ -76,10 +61,7 @@ class ImagePair:
     def sample(self, n: int, generator: torch.Generator) -> Sample:
         """n rows without replacement, drawn from `generator` alone.
 
-        Raises
-        ------
-        ValueError
-            When `n` is below 1 or above the number of rows.
+        Raises ValueError when `n` is below 1 or above the number of rows.
         """
         if check_rows(n) > len(self.y):
             raise ValueError(
@@ -92,10 +74,7 @@ class ImagePair:
     def split(self, test_share: float, generator: torch.Generator) -> tuple[ImagePair, ImagePair]:
         """Training and test part: of each class `test_share` of its rows (rounded) are for test.
 
-        Raises
-        ------
-        ValueError
-            When a class would have no row in one of the parts.
+        Raises ValueError when a class would have no row in one of the parts.
         """
         held = torch.zeros(len(self.y), dtype=torch.bool)
         for label in (-1.0, 1.0):

@@ -17,10 +17,7 @@ from gradfeat.tasks.images.collection import ImageFileError, Images, images_of
 def read_picture(path: Path, size: int, *, colour: bool = False) -> np.ndarray:
     """Return bytes (size, size), or (size, size, 3) of a colour picture, resized with averaging.
 
-    Raises
-    ------
-    ImageFileError
-        Where there is no such file, or it is damaged or no picture.
+    Raises ImageFileError where there is no such file, or it is damaged or no picture.
     """
     from PIL import Image, UnidentifiedImageError  # comes with matplotlib
 
@@ -53,10 +50,8 @@ def class_folder(
 
     Files whose names start with a dot are left out.
 
-    Raises
-    ------
-    ImageFileError
-        Where a sub-folder is not there or is empty, both are one, or a file is no picture.
+    Raises ImageFileError where a sub-folder is not there or is empty, both are one, or a file is no
+    picture.
     """
     names = sorted(entry.name for entry in folder.iterdir() if entry.is_dir())
     for name in pair:
@@ -83,11 +78,8 @@ def attribute_file(
     one a file name and 1 or -1 for each attribute. The pictures lie beside the file, or in one
     folder beside it (``img_align_celeba``).
 
-    Raises
-    ------
-    ImageFileError
-        Where a line is not so, the attribute is not there or the same in every picture, or a
-        picture is missing or damaged.
+    Raises ImageFileError where a line is not so, the attribute is not there or the same in every
+    picture, or a picture is missing or damaged.
     """
     names, labels = _attributes(file, attribute)
     folder = _picture_folder(file, names[0])

