@@ -5,8 +5,12 @@ from __future__ import annotations
 import pytest
 import torch
 
-from gradfeat.diagnostics.curvature import curvature_test, hessian_means
-from gradfeat.diagnostics.direction_count import MOST_FEATURES, count_directions
+from gradfeat.diagnostics.direction_count import (
+    MOST_FEATURES,
+    count_directions,
+    curvature_test,
+    hessian_means,
+)
 from gradfeat.diagnostics.hermite_degrees import feature_count, residuals_by_degree
 from gradfeat.maths.null_draws import null_draws
 from gradfeat.maths.subspaces import principal_angles
@@ -72,7 +76,7 @@ def test_the_hessian_is_its_sum_in_any_blocks(monkeypatch):
     ]
     expected = torch.stack(terms).mean(0)
     for size in (2**28, 9 * 8 * 7):
-        monkeypatch.setattr("gradfeat.diagnostics.curvature.BLOCK_BYTES", size)
+        monkeypatch.setattr("gradfeat.diagnostics.direction_count.BLOCK_BYTES", size)
         torch.testing.assert_close(hessian_means(Z, Y), expected)
 
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import torch
 
-from gradfeat.diagnostics.pattern_signal import pattern_signal
+from gradfeat.diagnostics.alignment import pattern_signal
 from gradfeat.theory.patterns import PatternLaw
 from gradfeat.theory.shi22_moments import gradient_moments, signal_to_noise
 

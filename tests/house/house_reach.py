@@ -33,7 +33,7 @@ LIBRARY: Final = {
     "gradfeat.theory.patterns": "the best threshold, from which the best linear accuracy follows",
     "gradfeat.theory.shi22_moments": "signal to noise at every step of Shi22",
     "gradfeat.theory.zonal_spectrum": "shares of degrees on the sphere, for `kernel_curve`",
-    "gradfeat.theory.staircase": "Ghorbani 2021, Theorem 4",
+    "gradfeat.theory.kernel_curve": "Ghorbani 2021, Theorem 4",
     "gradfeat.theory.damian22_rates": "Damian22, rates",
     "gradfeat.theory.simplified_gradient": "exact gradients of linear labels",
 }

@@ -10,9 +10,10 @@ from scipy import stats
 
 from gradfeat.maths.multi_hermite import MultiHermite
 from gradfeat.theory.activation_coefficients import coefficients_of
-from gradfeat.theory.damian22_gradient import leading_term, population_gradient
-from gradfeat.theory.damian22_leading_error import (
+from gradfeat.theory.damian22_gradient import (
     expected_squares,
+    leading_term,
+    population_gradient,
     relative_error,
 )
 

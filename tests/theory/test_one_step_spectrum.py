@@ -13,12 +13,13 @@ from gradfeat.maths.residuals import RESIDUALS
 from gradfeat.theory.feature_resolvent import FeatureLimit
 from gradfeat.theory.gradient_direction import gradient_direction
 from gradfeat.theory.one_step_spectrum import (
+    K_MAX,
     FeatureSpectrum,
     feature_spectrum,
     first_layer_outlier,
+    step_spikes,
 )
 from gradfeat.theory.ridge_errors import moments
-from gradfeat.theory.step_spikes import K_MAX, step_spikes
 from gradfeat.theory.teacher import Teacher
 
 TALK, NOISY = Teacher((0.0, 1.0, 0.5**0.5)), Teacher((0.0, 1.0), 1.0)

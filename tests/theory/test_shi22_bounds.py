@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from scipy.optimize import linprog
 
-from gradfeat.theory.shi22_bounds import fixed_feature_bound, query_bound
+from gradfeat.theory.bounds import fixed_feature_bound, query_bound
 
 
 def test_bound_is_the_formula_and_broadcasts():

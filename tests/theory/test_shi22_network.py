@@ -7,8 +7,8 @@ from itertools import product
 import numpy as np
 import pytest
 
+from gradfeat.theory.bounds import explicit_network
 from gradfeat.theory.patterns import PatternLaw
-from gradfeat.theory.shi22_bounds import explicit_network
 
 
 def codes_of(law: PatternLaw, phi: np.ndarray) -> np.ndarray:

@@ -6,7 +6,7 @@ import math
 
 import pytest
 
-from gradfeat.theory.shi23_bound import loss_bound
+from gradfeat.theory.bounds import loss_bound
 
 KEYS = {"r": 3, "B_a1": 0.2, "B_x1": 2.0, "B_x2": 5.0, "width": 0.1, "B_G": 0.3, "n": 1000}
 

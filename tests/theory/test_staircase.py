@@ -9,7 +9,7 @@ import pytest
 
 from gradfeat.maths.hermite import HermiteSeries
 from gradfeat.maths.multi_hermite import MultiHermite
-from gradfeat.theory.staircase import (
+from gradfeat.theory.kernel_curve import (
     degree_learned,
     degree_shares,
     series_shares,

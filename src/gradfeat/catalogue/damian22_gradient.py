@@ -114,7 +114,7 @@ def _gradient(rows: Sample, W: Tensor, a: Tensor, bias: float) -> np.ndarray:
 def theory(d: int, bias: float, r: int, p: int) -> dict[str, float]:
     """The leading term's error over the start, exact; 1 for what is in units of noise."""
     from gradfeat.tasks.targets import he2_hep
-    from gradfeat.theory.damian22_leading_error import relative_error
+    from gradfeat.theory.damian22_gradient import relative_error
 
     error = relative_error(he2_hep(p, r), d) if bias == 0 else math.nan
     return {"leading_error": error, "measured_error": error, "noise_ratio": 1.0}
@@ -145,7 +145,7 @@ def figure(table: pd.DataFrame, theory_table: pd.DataFrame | None) -> Figure:
 
 def _errors(ax: Axes, rows: pd.DataFrame, several: list[int], theory_too: bool) -> None:
     from gradfeat.tasks.targets import he2_hep
-    from gradfeat.theory.damian22_leading_error import relative_error
+    from gradfeat.theory.damian22_gradient import relative_error
 
     style.dress(ax, "Relative error of the leading term", "number of inputs d", "relative error")
     style.grid(ax)

@@ -50,8 +50,8 @@ def trial(
 
     from gradfeat.maths.streams import stream
     from gradfeat.tasks.sparse_coding import SparseCoding
+    from gradfeat.theory.bounds import explicit_network, fixed_feature_bound
     from gradfeat.theory.patterns import PatternLaw
-    from gradfeat.theory.shi22_bounds import explicit_network, fixed_feature_bound
 
     _check(method, C, k, m)
     at_least(1, n=n, n_test=n_test)
@@ -135,7 +135,7 @@ def _raw(method: str, net: TwoLayer, X: NDArray[np.float64]) -> NDArray[np.float
 
 def theory(k: int) -> dict[str, float]:
     """Theorem 3, without structure: queries or 1/tolerance that beat 1/2 - C(D, k)^{-3} takes."""
-    from gradfeat.theory.shi22_bounds import query_bound
+    from gradfeat.theory.bounds import query_bound
 
     error, queries = query_bound(16 * k, k)
     return {"sq_error": error, "sq_queries": queries}
@@ -190,7 +190,7 @@ def _queries(theory_table: pd.DataFrame | None) -> str:
 
 
 def _method(ax: Axes, rows: pd.DataFrame, mark: style.Mark) -> None:
-    from gradfeat.theory.shi22_bounds import fixed_feature_bound
+    from gradfeat.theory.bounds import fixed_feature_bound
 
     if rows.empty:
         return

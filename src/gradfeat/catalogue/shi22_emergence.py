@@ -57,7 +57,7 @@ def trial(
         learner_of,
         starts,
     )
-    from gradfeat.diagnostics.pattern_signal import pattern_signal
+    from gradfeat.diagnostics.alignment import pattern_signal
     from gradfeat.maths.activations import TruncatedReLU
     from gradfeat.models.descent.loop import descend
     from gradfeat.models.descent.trained import AllLayers

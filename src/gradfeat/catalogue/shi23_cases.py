@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from gradfeat.models.induced.neuron_grid import SignedDirections
     from gradfeat.models.induced.opt import OptBounds
     from gradfeat.tasks.base import Sample
-    from gradfeat.theory.shi23_bound import LossBound
+    from gradfeat.theory.bounds import LossBound
 
 
 #: How a method trains, and what its metrics end in.
@@ -85,7 +85,7 @@ def trial(
     from gradfeat.maths.streams import stream
     from gradfeat.models.induced.opt import opt_bounds
     from gradfeat.models.losses import Hinge
-    from gradfeat.theory.shi23_bound import loss_bound
+    from gradfeat.theory.bounds import loss_bound
 
     at_least(1, n_test=n_test, n_opt=n_opt)
     at_least(0, steps=steps)

@@ -8,9 +8,13 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from gradfeat.diagnostics.curvature import CurvatureTest, curvature_test
 from gradfeat.diagnostics.degree_tests import DegreeTest, degree_test, information_exponent
-from gradfeat.diagnostics.direction_count import DirectionCount, count_directions
+from gradfeat.diagnostics.direction_count import (
+    CurvatureTest,
+    DirectionCount,
+    count_directions,
+    curvature_test,
+)
 from gradfeat.diagnostics.hermite_degrees import Residual, residuals_by_degree
 from gradfeat.maths.null_draws import NullDraws, null_draws
 from gradfeat.table.diagnosis import Curvature, DegreeFinding

@@ -47,7 +47,7 @@ class GaussianMixture(Task):
     along: float = 1.0  #: Standard deviation along the mean, in units of `scale`.
     labels: tuple[float, ...] | None = None  #: y_j, any reals; +1, -1, +1, ... by default.
     weights: tuple[float, ...] | None = None  #: p_j, above 0; 1/r each by default.
-    mirrored: bool = False  #: Means at +mu_j and -mu_j.
+    mirrored: bool = False  #: Half of each component is around -mu_j.
     seed: int = 0  #: Chooses U: tasks of equal d, r and seed share their directions.
 
     def __post_init__(self) -> None:

@@ -12,8 +12,7 @@ from scipy.special import ndtr
 
 from ..maths.hermite import gauss_hermite, hermite
 from ..maths.multi_hermite import MultiHermite
-from .damian22_gradient import beyond_linear, gradient_series, neurons
-from .damian22_leading_error import product_rule
+from .damian22_gradient import beyond_linear, gradient_series, neurons, product_rule
 
 #: Neurons of one block, so that (neurons x points) stays small.
 _BLOCK_NUMBERS = 2_000_000
