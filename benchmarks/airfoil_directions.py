@@ -31,11 +31,10 @@ from gradfeat.drawing.saving import save_figure
 from gradfeat.lab.intervals import Limits, mean_limits
 from gradfeat.maths.streams import numpy_stream
 from gradfeat.maths.subspaces import flat_cosine, leading_directions, principal_angles
-from gradfeat.models.gradient_step import GradientStep
+from gradfeat.models.gradient_step import GradientStep, Whitened
 from gradfeat.models.head import RidgeHead
 from gradfeat.models.kernels.named import kernel
 from gradfeat.models.rfm import RFM
-from gradfeat.models.whitened import Whitened
 from gradfeat.rows.rows import in_memory
 
 FIGURE = Path(__file__).with_suffix(".png")

@@ -20,13 +20,12 @@ from common import machine, r2
 
 from gradfeat.maths.streams import numpy_stream, stream
 from gradfeat.maths.subspaces import flat_cosine, leading_directions
-from gradfeat.models.gradient_step import GradientStep
+from gradfeat.models.gradient_step import GradientStep, Whitened
 from gradfeat.models.head import RidgeHead
 from gradfeat.models.kernel_ridge import KernelRidge
 from gradfeat.models.kernels.radial import Gaussian, Laplace, Matern
 from gradfeat.models.random_features import RandomFeatures
 from gradfeat.models.rfm import RFM
-from gradfeat.models.whitened import Whitened
 from gradfeat.rows.rows import in_memory
 from gradfeat.table.encode import TableEncoder
 from gradfeat.tasks.single_index import SingleIndex, he2_he4

@@ -13,8 +13,8 @@ from gradfeat.maths.gradients import autodiff_gradient
 from gradfeat.models.base import Kernel, Learner, Predictor
 from gradfeat.models.descent.gradient_descent import GradientDescent
 from gradfeat.models.descent.layers import Start
-from gradfeat.models.descent.phases import Phase
-from gradfeat.models.gradient_step import GradientStep
+from gradfeat.models.descent.loop import Phase
+from gradfeat.models.gradient_step import GradientStep, Whitened
 from gradfeat.models.head import RidgeHead
 from gradfeat.models.kernel_ridge import KernelRidge
 from gradfeat.models.kernels.dot_product import polynomial
@@ -26,7 +26,6 @@ from gradfeat.models.random_features import RandomFeatures
 from gradfeat.models.restore import predictor_from
 from gradfeat.models.rfm import RFM
 from gradfeat.models.tangent_ridge import TangentRidge
-from gradfeat.models.whitened import Whitened
 from gradfeat.rows.rows import in_memory
 
 RADIAL: list[RadialKernel] = [

@@ -19,7 +19,7 @@ from gradfeat.lab import judge
 from gradfeat.lab.intervals import over
 from gradfeat.maths.activations import CentredReLU
 from gradfeat.maths.streams import stream
-from gradfeat.models.step_errors import step_errors
+from gradfeat.models.step_sizes import step_errors
 from gradfeat.tasks.multi_index import MultiIndex
 from gradfeat.tasks.targets import he1_he2
 

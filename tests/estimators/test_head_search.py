@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 import torch
 
-from gradfeat.estimators.distinct_rows import spread
+from gradfeat.estimators.training import spread
 from gradfeat.maths.blocks import Block
 from gradfeat.models.search.head_search import (
     ALPHAS,

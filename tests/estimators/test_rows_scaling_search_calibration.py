@@ -14,9 +14,8 @@ from scipy.special import log_softmax
 from gradfeat.estimators import KernelRegressor
 from gradfeat.estimators.arrays import placement, to_numpy, warn_ill_scaled
 from gradfeat.estimators.checks import check_choice, check_count, check_positive
-from gradfeat.estimators.distinct_rows import distinct_rows, ranks, row_hashes
 from gradfeat.estimators.scaled import Standardiser
-from gradfeat.estimators.training import in_memory_training
+from gradfeat.estimators.training import distinct_rows, in_memory_training, ranks, row_hashes
 from gradfeat.maths.blocks import Block
 from gradfeat.models.search.calibration import Calibration, fit_calibration
 from gradfeat.models.search.search import (

@@ -31,7 +31,7 @@ BOUNDARIES: Final[dict[str, str]] = {
     "maths/moving.py:_moved": "goes through values of Python's own types",
     "maths/moving.py:_dataclass": "forgets what `functools.cached_property` keeps",
     "estimators/arrays.py:seed_from": "users give numbers or generators, as scikit-learn has it",
-    "estimators/state.py:_plain": "JSON knows Python's own types alone",
+    "estimators/container.py:_plain": "JSON knows Python's own types alone",
     "estimators/agop_of.py:_like": "what comes back is of the kind that came",
     "estimators/agop_of.py:_looked_at": "users give models of any library",
     "estimators/agop_of.py:_points": "users give models and tables of any library",

@@ -11,8 +11,7 @@ import torch
 import contracts
 from contracts import HEAD, LEARNER_CHECKS, PREDICTOR_CHECKS, close, data
 from gradfeat.models.head import RidgeHead
-from gradfeat.models.induced.network import InducedNetwork
-from gradfeat.models.induced.neuron_grid import SignedDirections, grid_neurons
+from gradfeat.models.induced.network import InducedNetwork, SignedDirections, grid_neurons
 from gradfeat.models.losses import Hinge, Logistic, Squared
 from gradfeat.models.random_features import RandomFeatures
 from gradfeat.rows.rows import in_memory

@@ -10,7 +10,7 @@ import torch
 from scipy.optimize import linprog, minimize
 
 from gradfeat.maths.box_ball import project
-from gradfeat.models.bounded.norm_bounded import bounded_head
+from gradfeat.models.bounded.interior_point import bounded_head
 from gradfeat.models.losses import Hinge, Logistic, Loss, Squared
 
 LOSSES = [Squared(), Logistic(), Hinge()]

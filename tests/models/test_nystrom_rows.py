@@ -22,8 +22,13 @@ from gradfeat.models.kernel_logistic import KernelLogistic
 from gradfeat.models.kernel_machine import KernelMachine
 from gradfeat.models.kernel_ridge import KernelRidge
 from gradfeat.models.kernels.radial import Gaussian, Laplace
-from gradfeat.models.nystrom_maps import ExpansionGradient, NystromFeatures
-from gradfeat.models.nystrom_rows import centres_of, row_bytes, sampled
+from gradfeat.models.nystrom_rows import (
+    ExpansionGradient,
+    NystromFeatures,
+    centres_of,
+    row_bytes,
+    sampled,
+)
 from gradfeat.models.rfm import RFM
 from gradfeat.models.solvers.adaptive import Adaptive
 from gradfeat.models.solvers.base import Solver

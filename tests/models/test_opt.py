@@ -10,7 +10,7 @@ import torch
 from scipy.optimize import minimize
 
 from gradfeat.maths.box_ball import project
-from gradfeat.models.induced.neuron_grid import SignedDirections, grid_neurons
+from gradfeat.models.induced.network import SignedDirections, grid_neurons
 from gradfeat.models.induced.opt import opt_bounds, shared_out, steepest, steepest_bias
 from gradfeat.models.losses import Hinge, Logistic, Squared
 

@@ -9,8 +9,7 @@ from contracts import close, data
 from gradfeat.maths.activations import CentredReLU, Erf
 from gradfeat.maths.residuals import Residual
 from gradfeat.models.one_step import OneStep
-from gradfeat.models.step_errors import step_errors
-from gradfeat.models.step_sizes import check_name, first_step
+from gradfeat.models.step_sizes import check_name, first_step, step_errors
 from gradfeat.rows.rows import in_memory
 
 RESIDUALS: list[Residual] = ["y", "y - f0", "ba22"]

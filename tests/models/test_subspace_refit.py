@@ -11,10 +11,9 @@ from contracts import close
 from gradfeat.maths.blocks import Block
 from gradfeat.models.kernel_ridge import KernelRidge
 from gradfeat.models.kernels.radial import Gaussian, Laplace
-from gradfeat.models.projected import Projected
 from gradfeat.models.rfm import RFM
 from gradfeat.models.search.head_search import Split
-from gradfeat.models.subspace_refit import SubspaceRefit, leading_metric, total_variance
+from gradfeat.models.subspace_refit import Projected, SubspaceRefit, leading_metric, total_variance
 from gradfeat.rows.rows import in_memory
 
 

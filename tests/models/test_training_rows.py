@@ -10,13 +10,11 @@ import torch
 from gradfeat.maths.activations import Tanh
 from gradfeat.maths.blocks import Block
 from gradfeat.models.base import Learner
-from gradfeat.models.gradient_step import GradientStep
+from gradfeat.models.gradient_step import GradientStep, Whitened
 from gradfeat.models.head import RidgeHead
-from gradfeat.models.linear import LinearRidge
 from gradfeat.models.one_step import OneStep
-from gradfeat.models.random_features import RandomFeatures
+from gradfeat.models.random_features import LinearRidge, RandomFeatures
 from gradfeat.models.two_layer import TwoLayer
-from gradfeat.models.whitened import Whitened
 from gradfeat.rows.engine import Engine
 from gradfeat.rows.in_process import InProcess
 from gradfeat.rows.rows import HashPart, Rows, in_memory, of_block

@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 
 from contracts import STEP, close, data
-from gradfeat.models.whitened import Whitened
+from gradfeat.models.gradient_step import Whitened
 from gradfeat.rows.rows import in_memory
 
 

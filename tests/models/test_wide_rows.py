@@ -11,14 +11,13 @@ from gradfeat.maths.outer_products import Thin, Whole, mean_outer_products, oute
 from gradfeat.maths.statistics.moments import Moments
 from gradfeat.maths.subspaces import completed
 from gradfeat.maths.whitening import ThinWhitening, whitening, whitening_of
-from gradfeat.models.gradient_step import GradientStep
+from gradfeat.models.gradient_step import GradientStep, Whitened
 from gradfeat.models.head import RidgeHead
 from gradfeat.models.kernel_ridge import KernelRidge
 from gradfeat.models.kernels.generalised_laplace import GeneralisedLaplace
 from gradfeat.models.kernels.radial import Gaussian, Laplace
 from gradfeat.models.rfm import RFM
 from gradfeat.models.subspace_refit import SubspaceRefit
-from gradfeat.models.whitened import Whitened
 from gradfeat.rows.rows import in_memory
 
 HEAD = RidgeHead(0.5)

@@ -71,7 +71,7 @@ def trial(
     from torch import Tensor
 
     from gradfeat.maths.activations import activation as activation_of
-    from gradfeat.models.first_layers import draw, draw_first_layer
+    from gradfeat.models.random_features import draw, draw_first_layer
 
     one_of(ACTIVATIONS, activation=activation)
     at_least(1, n=n, n_test=n_test, targets=targets)
@@ -110,7 +110,7 @@ def _parts(X: Tensor, targets: int) -> tuple[Tensor, Tensor]:
 
 def _equivalent(sigma: Activation, P: Tensor, name: str, seed: int) -> Tensor:
     """c_0 + c_1 P + c_{>1} Z."""
-    from gradfeat.models.first_layers import draw
+    from gradfeat.models.random_features import draw
     from gradfeat.theory.ridge_errors import moments
 
     mean, slope = (float(c) for c in sigma.hermite_coefficients(1))

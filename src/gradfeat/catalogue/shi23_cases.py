@@ -27,8 +27,8 @@ if TYPE_CHECKING:
     from gradfeat.catalogue.shared.gradient_feature_training import Found
     from gradfeat.models.descent.gradient_descent import Trains
     from gradfeat.models.descent.layers import Layers
-    from gradfeat.models.descent.phases import Phase
-    from gradfeat.models.induced.neuron_grid import SignedDirections
+    from gradfeat.models.descent.loop import Phase
+    from gradfeat.models.induced.network import SignedDirections
     from gradfeat.models.induced.opt import OptBounds
     from gradfeat.tasks.base import Sample
     from gradfeat.theory.bounds import LossBound
@@ -166,7 +166,7 @@ def _seen(found: Found) -> dict[str, float]:
 def _directions(found: Found) -> SignedDirections:
     import torch
 
-    from gradfeat.models.induced.neuron_grid import SignedDirections
+    from gradfeat.models.induced.network import SignedDirections
 
     D = torch.stack([f.direction for f in found.features], 1).double()
     return SignedDirections(D, torch.tensor([f.sign for f in found.features]))

@@ -78,7 +78,7 @@ def trial(
     from gradfeat.catalogue.shared.sparse_training import float_type, fresh_rows, placed
     from gradfeat.maths.streams import stream
     from gradfeat.models.descent.layers import Start
-    from gradfeat.models.descent.phases import Phase
+    from gradfeat.models.descent.loop import Phase
 
     paired(m)
     at_least(2, steps=steps)

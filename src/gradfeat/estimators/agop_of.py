@@ -150,13 +150,7 @@ def agop(
 
 
 def _over_rows(
-    model: Any,
-    rows: Rows,
-    centre: bool,
-    step: float,
-    count: int | None,
-    batch_size: int,
-    seed: int,
+    model: Any, rows: Rows, centre: bool, step: float, count: int | None, batch_size: int, seed: int
 ) -> tuple[Tensor, Tensor]:
     """The AGOP (d, d) in the columns' units, and their standard deviations (d,).
 

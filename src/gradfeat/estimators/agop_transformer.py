@@ -17,10 +17,9 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from ..rows.rows import Rows
 from .arrays import NUMPY, float_types, given_names, like, set_names, to_numpy
 from .checks import check_choice, check_count
-from .container import Contents
+from .container import Arrays, Contents, State, contents_of, params_from, params_state
 from .parameters import parameters
 from .rfm import RFMClassifier, RFMRegressor
-from .state import Arrays, State, contents_of, params_from, params_state
 
 
 @parameters

@@ -15,11 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator
 from sklearn.utils import Tags
 from sklearn.utils._array_api import check_same_namespace
-from sklearn.utils.validation import (
-    _check_feature_names_in,
-    check_is_fitted,
-    validate_data,
-)
+from sklearn.utils.validation import _check_feature_names_in, check_is_fitted, validate_data
 from torch import Tensor
 
 from ..maths.blocks import Block
@@ -46,11 +42,9 @@ from .arrays import (
     warn_ill_scaled,
 )
 from .class_codes import ClassCodes
-from .container import Contents
-from .parameters import SharedParameters
-from .scaled import ScaledPredictor, Standardiser, TableFunction
-from .state import (
+from .container import (
     Arrays,
+    Contents,
     State,
     as_arrays,
     contents_of,
@@ -59,6 +53,8 @@ from .state import (
     under_prefix,
     with_prefix,
 )
+from .parameters import SharedParameters
+from .scaled import ScaledPredictor, Standardiser, TableFunction
 from .training import (
     FirstPass,
     Training,

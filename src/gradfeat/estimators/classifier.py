@@ -19,8 +19,8 @@ from ..rows.rows import Rows
 from .arrays import float_types, like, to_numpy
 from .base import FeatureModel
 from .class_codes import ClassCodes, class_codes, labels_of, with_class_weights
+from .container import State, labels_from, labels_state
 from .scaled import ClassProbabilities
-from .state import State, labels_from, labels_state
 from .training import FirstPass
 
 

@@ -6,7 +6,7 @@ from abc import ABC
 from typing import ClassVar, Literal
 
 from ..maths.blocks import Block
-from ..models.linear import LinearRidge
+from ..models.random_features import LinearRidge
 from ..models.search.network_space import NoSetting, fixed_space
 from ..models.search.search import GridSpace
 from .base import FeatureModel

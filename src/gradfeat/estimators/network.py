@@ -13,7 +13,7 @@ from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import _get_feature_names, check_is_fitted
 
 from ..maths.activations import Activation
-from ..models.transfer import transfer
+from ..models.refit import transfer
 from ..models.two_layer import TwoLayer
 from .arrays import given_names, like, row_weights, seed_from, to_numpy
 from .base import FeatureModel

@@ -15,8 +15,8 @@ from ..maths.blocks import Block, Statistic
 from ..maths.statistics.joint import Joint
 from ..maths.statistics.moments import Moments
 from ..maths.statistics.sample import RowSample
-from ..models.fixed_features import FixedFeatures
 from ..models.head import ridge_of
+from ..models.random_features import FixedFeatures
 from .agop_summary import AGOP_ROWS
 from .arrays import placement, row_weights, seed_from, to_numpy
 from .regressor import FeatureRegressor

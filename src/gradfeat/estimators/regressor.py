@@ -16,8 +16,8 @@ from ..maths.statistics.score_sums import ResidualSums, Scores
 from ..rows.rows import Rows
 from .arrays import float_types, like, to_numpy
 from .base import FeatureModel
+from .container import State
 from .scaled import ScaledPredictor
-from .state import State
 from .training import FirstPass
 
 

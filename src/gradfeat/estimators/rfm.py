@@ -126,14 +126,7 @@ class RFMMethod(FeatureModel, ABC):
         )
         thorough = self.search == "full"
         return rfm_space(
-            rfm,
-            choice,
-            diagonal,
-            power,
-            directions,
-            block,
-            thorough=thorough,
-            memory_limit=limit,
+            rfm, choice, diagonal, power, directions, block, thorough=thorough, memory_limit=limit
         )
 
 

@@ -68,21 +68,8 @@ class Learner(ABC, Generic[PredictorT_co]):
 
         Randomness only from streams named under `seed`. Stop iterating to stop early.
 
-        Parameters
-        ----------
-        rows : Rows
-            Held in memory (:func:`gradfeat.rows.in_memory`) or streamed.
-        seed : int
-            Of every random draw.
-
-        Raises
-        ------
-        ValueError
-            Where the method needs its rows in memory and they are streamed.
-        SourceError
-            When streamed rows cannot be read, or there are none.
-        EngineError
-            When workers or the cluster fail.
+        `rows`: Held in memory (:func:`gradfeat.rows.in_memory`) or streamed.
+        `seed`: Of every random draw.
         """
 
     def fit(self, rows: Rows, *, seed: int = 0) -> PredictorT_co:
@@ -144,13 +131,7 @@ def block_gradient(
 
 
 def row_blocks(n: int, bytes_per_row: int, limit: int = BLOCK_BYTES) -> list[slice]:
-    """Consecutive slices of `n` rows, each within `limit` bytes of scratch.
-
-    Examples
-    --------
-    >>> row_blocks(5, 8, 16)
-    [slice(0, 2, None), slice(2, 4, None), slice(4, 5, None)]
-    """
+    """Consecutive slices of `n` rows, each within `limit` bytes of scratch."""
     step = max(1, limit // max(1, bytes_per_row))
     return [slice(start, min(start + step, n)) for start in range(0, n, step)]
 

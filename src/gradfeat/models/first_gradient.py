@@ -57,16 +57,9 @@ def first_gradient_test(
     one of shuffled targets and of targets with random signs: where y^2 depends on x, shuffles alone
     find a gradient too often (see :class:`gradfeat.maths.null_draws.NullDraws`).
 
-    Parameters
-    ----------
-    X, y : Tensor (n, d), (n, c)
-        Inputs (whitened here), and targets.
-    weights : Tensor (n,), optional
-        Row weights.
-    permutations, seed : int
-        Draws of each kind, and their seed.
-    learner : GradientStep, optional
-        Activation and initialisation of the network tested.
+    `X, y`: Inputs (whitened here), and targets.
+    `permutations, seed`: Draws of each kind, and their seed.
+    `learner`: Activation and initialisation of the network tested.
 
     Source: shuffles are exact by exchangeability (Fisher); the statistic is Damian22's Lemma 1.
 

@@ -1,4 +1,4 @@
-"""Gradient-step learner: Algorithm 1 of Damian22, and more first-layer steps."""
+"""Gradient-step learner: Algorithm 1 of Damian22, more first-layer steps, and whitened inputs."""
 
 from __future__ import annotations
 
@@ -10,12 +10,15 @@ import torch
 from torch import Tensor
 
 from ..maths.activations import Activation, ReLU
+from ..maths.blocks import Block
+from ..maths.statistics.affine import inputs_only
 from ..maths.statistics.first_layer_gradient import FirstLayerGradient
 from ..maths.statistics.gradient_outer_products import GradientOuterProducts
-from ..rows.rows import Rows
+from ..maths.whitening import Whitening, WholeWhitening, whitening, whitening_of
+from ..rows.rows import Rows, of_block
 from .base import Learner
-from .first_layers import draw, draw_first_layer
 from .head import RidgeHead, check_rows_came
+from .random_features import draw, draw_first_layer
 from .refit import AffineRest, Linear, NetworkRest, affine_part, with_head
 from .row_space import RowSpace
 from .two_layer import TwoLayer
@@ -40,8 +43,6 @@ class GradientStep(Learner[TwoLayer]):
     ----------
     width : int
         Number of neurons, even.
-    activation : Activation
-        sigma.
     n_steps : int
         First-layer steps; 0 is random features with b ~ N(0, 1).
     step_size : float, optional
@@ -56,10 +57,7 @@ class GradientStep(Learner[TwoLayer]):
     head : RidgeHead
         How a is fitted; no intercept as printed.
 
-    Raises
-    ------
-    ValueError
-        When `width` is odd (the antisymmetric start pairs neurons).
+    Raises ValueError when `width` is odd (the antisymmetric start pairs neurons).
 
     Source: Damian22, Algorithm 1; Rad24 for the AGOP update.
 
@@ -165,3 +163,66 @@ class GradientStep(Learner[TwoLayer]):
         root = (V * (e / e.sum()).sqrt()) @ V.T
         X, d = rows.template.X, space.columns
         return space.inward(draw(X, seed, f"W{step}", self.width, d)) @ root.to(X)
+
+
+@final
+@dataclass(frozen=True)
+class Whitened(Learner[TwoLayer]):
+    """Fit `inner` on z = (C + shrinkage tr(C)/d I)^{-1/2} (x - mean x); C is the covariance of x.
+
+    The theory of the gradient step is for isotropic inputs; on correlated ones the step follows
+    the leading principal components instead of the target. The returned net takes x itself.
+
+    Parameters
+    ----------
+    inner : GradientStep
+        The learner.
+    shrinkage : float, optional
+        Towards isotropy; None is d/n, between 1e-3 and 1, so that noise is not blown up.
+
+    Examples
+    --------
+    >>> import torch
+    >>> from gradfeat.rows import in_memory
+    >>> X = torch.randn(500, 3, generator=torch.Generator().manual_seed(0)).double()
+    >>> X[:, 1] += 5 * X[:, 0]
+    >>> net = Whitened(GradientStep(width=64)).fit(in_memory(X, X[:, :1]))
+    >>> bool((net(X) - X[:, :1]).square().mean() < 1e-3)
+    True
+    """
+
+    inner: GradientStep
+    shrinkage: float | None = None
+
+    def fit_path(self, rows: Rows, *, seed: int = 0) -> Iterator[TwoLayer]:
+        """The inner learner's nets, in the coordinates of x."""
+        found, whitened = self._whitened(rows)
+        for net in self.inner.fit_path(whitened, seed=seed):
+            yield in_original(net, found)
+
+    def _whitened(self, rows: Rows) -> tuple[Whitening, Rows]:
+        held = rows.held
+        if held is not None and len(held.X) < held.X.shape[1]:
+            thin = whitening_of(held, self.shrinkage)
+            return thin, of_block(Block(thin(held.X), held.y, held.w))
+        X, c = rows.template.X, rows.template.y.shape[1]
+        found = whitening(rows.moments(), self.shrinkage)
+        return WholeWhitening(*(t.to(X) for t in found)), rows.mapped(inputs_only(*found, c))
+
+
+def in_original(net: TwoLayer, found: Whitening) -> TwoLayer:
+    """A net of whitened inputs as the same function of the inputs.
+
+    Examples
+    --------
+    >>> import torch
+    >>> from gradfeat.maths.activations import ReLU
+    >>> from gradfeat.maths.whitening import WholeWhitening
+    >>> one = torch.ones(1, 1)
+    >>> net = TwoLayer(one, 0 * one[0], one, 0 * one[0], one, ReLU())
+    >>> in_original(net, WholeWhitening(one[0], 2 * one))(3 * one).tolist()
+    [[8.0]]
+    """
+    W, beta = found.turned(net.W), found.turned(net.beta.T).T
+    b, offset = net.b - W @ found.mean, net.offset - found.mean @ beta
+    return replace(net, W=W, beta=beta, b=b, offset=offset)

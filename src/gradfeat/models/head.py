@@ -46,17 +46,11 @@ class RidgeHead:
     equations: the penalty by GCV from the sums themselves, by leave-one-out in one more pass, by
     validation on a fifth of the rows (by their hash) in the same pass.
 
-    Parameters
-    ----------
-    penalty : float, optional
-        None chooses it from 25 log-spaced values.
-    select : {"loo", "gcv", "validation"}
-        How it is chosen: leave-one-out, generalised cross-validation, or a fifth of the rows
+    `penalty`: None chooses it from 25 log-spaced values.
+    `select`: How it is chosen: leave-one-out, generalised cross-validation, or a fifth of the rows
         held out (then refitted on all).
-    intercept : bool
-        False fixes b = 0.
-    mean : bool
-        Whether `penalty` is that of the mean over rows: it is multiplied by sum_i w_i.
+    `intercept`: False fixes b = 0.
+    `mean`: Whether `penalty` is that of the mean over rows: it is multiplied by sum_i w_i.
 
     Examples
     --------
@@ -73,13 +67,7 @@ class RidgeHead:
     mean: bool = False
 
     def given(self, weight: float) -> float | None:
-        """The penalty that was given, for rows of this total weight; None: it is to be chosen.
-
-        Examples
-        --------
-        >>> RidgeHead(0.5).given(10.0), RidgeHead(0.5, mean=True).given(10.0)
-        (0.5, 5.0)
-        """
+        """The penalty that was given, for rows of this total weight; None: it is to be chosen."""
         return self.penalty * weight if self.penalty is not None and self.mean else self.penalty
 
     def fit(
@@ -90,13 +78,7 @@ class RidgeHead:
         seed: int = 0,
         label: str = "normal equations",
     ) -> Head:
-        """Coefficients (m, c), intercepts (c,) and the penalty used; `label` names the passes.
-
-        Raises
-        ------
-        SourceError
-            When no streamed row has a positive weight.
-        """
+        """Coefficients (m, c), intercepts (c,) and the penalty used; `label` names the passes."""
         if rows.held is not None:
             held = rows.held if features.map is None else features.map(rows.held)
             path, means, lam = self.path(held.X, held.y, held.w, seed)
@@ -170,11 +152,6 @@ def _validated(head: RidgeHead, rows: Rows, features: Features, seed: int, label
 
 def check_rows_came(weight: Tensor) -> None:
     """Refuse sums over no row.
-
-    Raises
-    ------
-    SourceError
-        In one sentence.
 
     Examples
     --------

@@ -15,7 +15,7 @@ from ..maths.memory import refuse_beyond
 from ..rows.rows import Rows
 from .base import Kernel, Learner, unit_weights
 from .kernel_machine import KernelMachine
-from .likelihoods import Likelihood, ManyClasses, TwoClasses
+from .losses import Likelihood, ManyClasses, TwoClasses
 from .softmax_newton import Point, Problem, minimise
 
 #: Matrices of the size of K that a fit holds: K, its factor, and what makes either of them.
@@ -28,16 +28,11 @@ INSTEAD = "fit on fewer rows, or use the squared loss with solver Nystrom() or E
 class LogisticFit:
     """Minimiser of a kernel logistic regression.
 
-    Attributes
-    ----------
-    c : Tensor (n, c)
-        Coefficients of the logits; columns of sum zero, and rows too for more than two classes.
-    offset : Tensor (c,)
-        Intercepts of the logits.
-    converged : bool
-        Whether the tolerance was reached.
-    residual : float
-        |loss'(f) + alpha c| over that of the best constant logits.
+    `c` (n, c): Coefficients of the logits; columns of sum zero, and rows too for more than two
+        classes.
+    `offset` (c,): Intercepts of the logits.
+    `converged`: Whether the tolerance was reached.
+    `residual`: |loss'(f) + alpha c| over that of the best constant logits.
     """
 
     c: Float[Tensor, "n c"]
@@ -63,34 +58,13 @@ def logistic_coefficients(
     A class without weight in these rows has no finite best intercept: its logit is the constant
     -log(1 + sum w), which gives it a probability of at most about one in sum w.
 
-    Parameters
-    ----------
-    K : Tensor (n, n)
-        Kernel matrix, float32 or float64; sums and c are float64 within.
-    codes : Tensor (n, c)
-        +-1: one column for two classes, else one +1 a row.
-    alpha : float
-        Penalty, > 0.
-    weights : Tensor (n,), optional
-        Non-negative row weights.
-    start : tuple of Tensor (n, c) and Tensor (c,), optional
-        c and offset to begin with, as of a similar K; taken where better than constant logits.
-    tolerance : float
-        On the residual |loss'(f) + alpha c| as a share of that of the best constant logits.
-    max_iter : int
-        Newton steps allowed.
-
-    Returns
-    -------
-    LogisticFit
-        In the type of K.
-
-    Raises
-    ------
-    ValueError
-        If alpha is not positive.
-    numpy.linalg.LinAlgError
-        When K is not positive semi-definite beyond rounding.
+    `K`: Kernel matrix, float32 or float64; sums and c are float64 within.
+    `codes`: +-1: one column for two classes, else one +1 a row.
+    `alpha`: Penalty, > 0.
+    `start`: c and offset to begin with, as of a similar K; taken where better than constant logits.
+    `tolerance`: On the residual |loss'(f) + alpha c| as a share of that of the best constant
+        logits.
+    `max_iter`: Newton steps allowed.
 
     Source: Rasmussen & Williams 2006, sections 3.4 and 3.5; Boehning 1992.
 
@@ -183,8 +157,6 @@ class KernelLogistic(Learner[KernelMachine]):
 
     Parameters
     ----------
-    kernel : Kernel
-        k.
     alpha : float
         Penalty, > 0.
     tolerance : float
@@ -194,15 +166,9 @@ class KernelLogistic(Learner[KernelMachine]):
     memory_limit : int, optional
         Bytes that kernel matrices may take (default: 80 % of free memory).
 
-    Raises
-    ------
-    MemoryError
-        Before anything is allocated, when the matrices do not fit.
+    Raises MemoryError before anything is allocated, when the matrices do not fit.
 
-    Warns
-    -----
-    UserWarning
-        When the tolerance was not reached: what was reached and what to do.
+    Warns when the tolerance was not reached: what was reached and what to do.
 
     Source: Rasmussen & Williams 2006, chapter 3.
 

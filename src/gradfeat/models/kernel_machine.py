@@ -41,18 +41,9 @@ class KernelMachine(Predictor):
 
     Evaluated in the float type of Z; results are in that of x.
 
-    Attributes
-    ----------
-    kernel : Kernel
-        k, on transformed inputs.
-    Z : Tensor (m, d)
-        Centres.
-    c : Tensor (m, k)
-        Dual coefficients.
-    offset : Tensor (k,)
-        Intercepts.
-    A : Tensor (d, d) symmetric, (d,) for a diagonal one, or (d, k) for one of rank k < d
-        Square root of the feature matrix M, as of :func:`apply_metric`.
+    `kernel`: k, on transformed inputs.
+    `A` (d, d) symmetric, (d,) for a diagonal one, or (d, k) for one of rank k < d: Square root of
+        the feature matrix M, as of :func:`apply_metric`.
 
     Examples
     --------
@@ -103,11 +94,9 @@ class KernelMachine(Predictor):
         return KernelMachine(self.kernel, **wide)
 
     def tensors(self) -> dict[str, Tensor]:
-        """Centres, coefficients, offset, metric."""
         return {"Z": self.Z, "c": self.c, "offset": self.offset, "A": self.A}
 
     def spec(self) -> dict[str, Any]:
-        """The kernel."""
         return {"type": "KernelMachine", "kernel": dict(self.kernel.spec())}
 
 
@@ -123,16 +112,6 @@ def expansion(
 
     The sum's rounding is eps |c|_1 k(z, z) at most; more than 1 % of `size`, the standard deviation
     of the targets, is too much.
-
-    Examples
-    --------
-    >>> from gradfeat.models.kernels.radial import Gaussian
-    >>> one = torch.ones(1, 1)
-    >>> for c in (1.0, 1e6):
-    ...     f = expansion(Gaussian(1.0), one, c * one.double(), one[0], one[0], 1.0)
-    ...     f.Z.dtype
-    torch.float32
-    torch.float64
     """
     f = KernelMachine(kernel, Z, c.to(Z.dtype), offset, A)
     largest = float(kernel.diagonal(Z[:100]).abs().max())

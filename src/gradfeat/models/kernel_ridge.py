@@ -31,26 +31,17 @@ class KernelRidge(Learner[KernelMachine]):
 
     Parameters
     ----------
-    kernel : Kernel
-        k.
     alpha : float
         Penalty, >= 0.
     solver : Solver
         How, within which memory, to which tolerance. Nystrom centres give a machine on fewer
-        points. Streamed rows need a solver with centres (NystromDirect; Nystrom and Adaptive
-        come to the same there).
+        points. Streamed rows need a solver with centres (NystromDirect; Nystrom and Adaptive come
+        to the same there).
 
-    Raises
-    ------
-    ValueError
-        For streamed rows and a solver without centres.
-    MemoryError
-        Before anything is allocated, when the solver's matrices do not fit.
+    Raises ValueError for streamed rows and a solver without centres. Raises MemoryError before
+    anything is allocated, when the solver's matrices do not fit.
 
-    Warns
-    -----
-    UserWarning
-        When the solver's tolerance was not reached: what was reached and what to do.
+    Warns when the solver's tolerance was not reached: what was reached and what to do.
 
     Examples
     --------

@@ -48,18 +48,10 @@ class LocalMachines(Predictor):
     Continuous with its gradient where k is: neighbours pass into each other. Leaves are evaluated
     in the float type of x.
 
-    Attributes
-    ----------
-    base : KernelMachine
-        Without the leaves.
-    kernel : Kernel
-        k of the leaves.
-    tree : Partition
-        s.
-    Z, c : Tensor (m, r), (m, k)
-        Points and coefficients of all leaves, one leaf after another.
-    starts : Tensor (K + 1,)
-        Leaf l has the points starts[l] to starts[l + 1].
+    `base`: Without the leaves.
+    `kernel`: k of the leaves.
+    `Z, c` (m, r), (m, k): Points and coefficients of all leaves, one leaf after another.
+    `starts` (K + 1,): Leaf l has the points starts[l] to starts[l + 1].
 
     Examples
     --------
@@ -117,7 +109,6 @@ class LocalMachines(Predictor):
         return J
 
     def tensors(self) -> dict[str, Tensor]:
-        """Of the base, of the tree, of the leaves."""
         tree = self.tree
         return {
             **{f"base.{name}": t for name, t in self.base.tensors().items()},
@@ -131,7 +122,6 @@ class LocalMachines(Predictor):
         }
 
     def spec(self) -> dict[str, Any]:
-        """The kernels of the base and of all leaves; the rest are tensors."""
         kernel = dict(self.kernel.spec())
         return {"type": "LocalMachines", "base": self.base.spec(), "kernel": kernel}
 
@@ -153,8 +143,6 @@ class LocalRidge(Learner[KernelMachine | LocalMachines]):
 
     Parameters
     ----------
-    kernel : Kernel
-        k.
     alpha : float
         Penalty of the first machine.
     one_machine : int
@@ -169,10 +157,7 @@ class LocalRidge(Learner[KernelMachine | LocalMachines]):
     memory_limit : int, optional
         Bytes that kernel matrices may take (None: 80 % of free memory).
 
-    Raises
-    ------
-    MemoryError
-        Before work starts, when the least memory of a solver is not allowed.
+    Raises MemoryError before work starts, when the least memory of a solver is not allowed.
 
     Source: Beaglehole et al. 2025 (xRFM: machines in the leaves of a tree).
 
@@ -312,13 +297,6 @@ def leave_one_out(kernel: Kernel, part: Block, alpha: float) -> Float[Tensor, " 
     """|y_i - f_i(x_i)|^2, f_i kernel ridge without row i (no intercept); inf where it is singular.
 
     With G = (K + alpha W^{-1})^{-1}: y_i - f_i(x_i) = (G y)_i / G_ii.
-
-    Examples
-    --------
-    >>> from gradfeat.models.kernels.radial import Gaussian
-    >>> X = torch.tensor([[0.0], [9.0]]).double()
-    >>> leave_one_out(Gaussian(1.0), Block(X, X, torch.ones(2).double()), 0.5).round().tolist()
-    [0.0, 81.0]
     """
     A = kernel(part.X, part.X)
     A.diagonal().add_(alpha / part.w)

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import final
+from typing import Any, final
 
+import torch
 from jaxtyping import Float
 from torch import Tensor
 
@@ -19,7 +20,6 @@ from ..rows.errors import SourceError
 from ..rows.rows import Rows
 from .base import Kernel
 from .kernel_machine import KernelMachine, apply_metric
-from .nystrom_maps import ExpansionGradient, NystromFeatures
 from .solvers.adaptive import Adaptive
 from .solvers.base import Meter, Solver, System
 from .solvers.nystrom import Nystrom
@@ -33,6 +33,65 @@ from .solvers.nystrom_direct import (
     pivots,
 )
 
+
+@final
+@dataclass(frozen=True, eq=False)
+class NystromFeatures:
+    """phi(x) = T^{-T} k(Z, A x) in the place of x, in float64: phi(x).phi(z) is near k(A x, A z).
+
+    `Z` (m, d): Centres in coordinates A x.
+    `T` (m, m): Upper triangular, T^T T = k(Z, Z).
+    `A` (d, d) or (d,): Square root of the metric.
+    """
+
+    kernel: Kernel
+    Z: Float[Tensor, "m d"]
+    T: Float[Tensor, "m m"]
+    A: Tensor
+
+    @cached_property
+    def _copies(self) -> dict[torch.device, tuple[Tensor, Tensor, Tensor]]:
+        return {}
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return NystromFeatures, (self.kernel, self.Z, self.T, self.A)
+
+    def _on(self, device: torch.device) -> tuple[Tensor, Tensor, Tensor]:
+        """Z, T and A there; copied once, as T may be large."""
+        if device not in self._copies:
+            self._copies[device] = (self.Z.to(device), self.T.to(device), self.A.to(device))
+        return self._copies[device]
+
+    def scratch_per_row(self) -> int:
+        """Bytes of a kernel row, of its features and of what they are multiplied from."""
+        return (self.kernel.scratch + 3) * len(self.Z) * self.Z.element_size()
+
+    def __call__(self, rows: Block) -> Block:
+        Z, T, A = self._on(rows.X.device)
+        K = self.kernel(apply_metric(rows.X.double(), A), Z)
+        phi = torch.linalg.solve_triangular(T, K, upper=True, left=False)
+        return Block(phi, rows.y.double(), rows.w.double())
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class ExpansionGradient:
+    """Gradient of sum_j c_j k(z_j, u) at u = A x, in the float type of x.
+
+    `Z, c` (m, d), (m, k): Centres in coordinates A x, and their coefficients.
+    `A` (d, d) or (d,): Square root of the metric.
+    """
+
+    kernel: Kernel
+    Z: Float[Tensor, "m d"]
+    c: Float[Tensor, "m k"]
+    A: Tensor
+
+    def __call__(self, X: Float[Tensor, "n d"]) -> Float[Tensor, "n k d"]:
+        """Gradients at the rows of X."""
+        return self.kernel.gradient(apply_metric(X, self.A.to(X)), self.Z.to(X), self.c.to(X))
+
+
 #: Rows that products with all centres are made for at once, where scratch allows.
 LEAST_ROWS = 256
 #: Pieces of a source that does not tell how many there are.
@@ -40,18 +99,7 @@ UNKNOWN_PIECES = 2**10
 
 
 def centres_of(solver: Solver) -> NystromDirect:
-    """What a solver comes to on rows that are streamed: centres, solved from sums over rows.
-
-    Raises
-    ------
-    ValueError
-        For a solver that works on the n x n matrix.
-
-    Examples
-    --------
-    >>> centres_of(Nystrom(centres=50))
-    NystromDirect(centres=50, memory_limit=None)
-    """
+    """What a solver comes to on rows that are streamed: centres, solved from sums over rows."""
     match solver:
         case NystromDirect():
             return solver
@@ -70,16 +118,9 @@ def centres_of(solver: Solver) -> NystromDirect:
 class NystromRows:
     """Rows that are streamed, and those of them among which centres are drawn.
 
-    Attributes
-    ----------
-    rows : Rows
-        All.
-    sample : Block
-        A random sample of them, on the CPU, in their float type.
-    known : int, optional
-        Number of rows, where it was counted.
-    seed : int
-        Draws the centres.
+    `sample`: A random sample of them, on the CPU, in their float type.
+    `known`: Number of rows, where it was counted.
+    `seed`: Draws the centres.
 
     Examples
     --------
@@ -117,23 +158,10 @@ class NystromRows:
         theta = Phi^T W (y - mean y), c = T^{-1} theta; centres Z by randomly pivoted Cholesky
         among the sample.
 
-        Parameters
-        ----------
-        kernel, alpha : Kernel, float
-            As in kernel ridge regression.
-        solver : NystromDirect
-            How many centres, within which memory.
-        A : Tensor (d, d) or (d,)
-            Square root of the metric.
-        label : str
-            Name of the pass.
-
-        Raises
-        ------
-        ValueError
-            When alpha is negative or not finite.
-        MemoryError
-            Before the pass, when not even the matrices of ten centres fit.
+        `kernel, alpha`: As in kernel ridge regression.
+        `solver`: How many centres, within which memory.
+        `A`: Square root of the metric.
+        `label`: Name of the pass.
         """
         system = System(kernel, apply_metric(self.sample.X, A), self.sample.y, alpha)
         chosen = pivots(system, self._centres(system, solver), self.seed, Meter(len(system.X)))
@@ -173,13 +201,7 @@ class NystromRows:
 
 
 def sampled(rows: Rows, size: int = CANDIDATES, seed: int = 0) -> NystromRows:
-    """Rows and a sample of them: the one they carry, or `size` rows by their hash, in a pass.
-
-    Raises
-    ------
-    SourceError
-        When no row has a positive weight.
-    """
+    """Rows and a sample of them: the one they carry, or `size` rows by their hash, in a pass."""
     known, found = None, rows.sample
     if found is None:
         both = Joint((RowSample(size, seed), Moments(one_column)))
@@ -213,11 +235,6 @@ def row_bytes(scratch: int) -> int:
 
     Products with many centres are slow for few rows: where as many as fit in a processor's cache
     are fewer than 256, there are 256 in a chunk, or what 64 MB hold.
-
-    Examples
-    --------
-    >>> CHUNK_BYTES // row_bytes(100), CHUNK_BYTES // row_bytes(10**5)
-    (41943, 256)
     """
     rows = max(1, CHUNK_BYTES // scratch, min(LEAST_ROWS, SCRATCH // scratch))
     return CHUNK_BYTES // rows

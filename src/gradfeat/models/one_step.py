@@ -26,29 +26,18 @@ class OneStep(Learner[TwoLayer]):
 
     Parameters
     ----------
-    width : int
-        N.
     eta : float
         Step size (n^alpha in the theory); 0 is random features.
-    lam : float
-        Ridge penalty.
     activation : Activation
         sigma; the theory wants c_0 = 0.
     residual : {"y", "y - f0", "ba22"}
         r = y (the printed theory), y - f_0 (the true gradient), or y - f_0 / sqrt(N) (the residual
         of Ba22, whose output has this further factor), with f_0 = sigma(X W0^T) a.
     sample : {"fresh", "same"}
-        Head on rows that the gradient has not seen (``fit`` splits its rows in halves), or on
-        the same rows (the result differs several-fold).
+        Head on rows that the gradient has not seen (``fit`` splits its rows in halves), or on the
+        same rows (the result differs several-fold).
 
-    Raises
-    ------
-    ValueError
-        Where `residual` or `sample` is another name.
-
-    See Also
-    --------
-    gradfeat.models.step_errors.step_errors : many step sizes from one gradient.
+    Raises ValueError where `residual` or `sample` is another name.
 
     Source: Moniri24, Section 2; Ba et al. 2022.
 

@@ -32,14 +32,9 @@ class Partition:
     q = z^2 (3 - 2 z), z = ((v.x - t) / h + 1) / 2 cut to [0, 1], and left by 1 - q; its share of a
     leaf is the product along the way. Nodes are in the order of a walk that goes left first.
 
-    Attributes
-    ----------
-    directions : Tensor (K - 1, r)
-        v of each node of a tree of K leaves.
-    thresholds, widths : Tensor (K - 1,)
-        t and h > 0.
-    left : Tensor (K - 1,)
-        How many of a node's leaves are on its left.
+    `directions` (K - 1, r): v of each node of a tree of K leaves.
+    `thresholds, widths` (K - 1,): t and h > 0.
+    `left` (K - 1,): How many of a node's leaves are on its left.
 
     Examples
     --------
@@ -104,14 +99,9 @@ def cut_rows(
     Every node is cut across the direction in which its rows vary most, where their weights are
     shared out as its leaves are. Fewer leaves where rows cannot be told apart.
 
-    Parameters
-    ----------
-    X, w : Tensor (n, r), (n,)
-        Rows and their weights.
-    leaves : int
-        K at most.
-    overlap : float
-        Share of a node's weight that lies within its border.
+    `X, w`: Rows and their weights.
+    `leaves`: K at most.
+    `overlap`: Share of a node's weight that lies within its border.
     """
     nodes: list[tuple[Tensor, float, float, int]] = []
     found: list[Tensor] = []

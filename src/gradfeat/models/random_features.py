@@ -1,20 +1,63 @@
-"""Random features: a two-layer net whose first layer is drawn and never trained."""
+"""Ridge on features that no row can change: a first layer that is drawn, or the inputs."""
 
 from __future__ import annotations
 
+from abc import abstractmethod
+from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
-from typing import final
+from typing import Literal, final
 
+import torch
 from jaxtyping import Float
 from torch import Tensor
 
 from ..maths.activations import Activation, ReLU
 from ..maths.blocks import Block
-from .first_layers import RowLaw, draw, draw_first_layer
-from .fixed_features import FixedFeatures
-from .head import Features, RidgeHead
+from ..maths.streams import stream
+from ..rows.rows import Rows
+from .base import Learner
+from .head import INPUTS, Features, RidgeHead
 from .refit import features_of
 from .two_layer import TwoLayer
+
+RowLaw = Literal["gaussian", "sphere"]
+
+
+def draw(X: Tensor, seed: int, name: str, *shape: int) -> Tensor:
+    """Standard normal numbers of X's type from the stream `name`, drawn on the CPU in float64."""
+    z = torch.randn(*shape, generator=stream(seed, name), dtype=torch.float64)
+    return z.to(device=X.device, dtype=X.dtype)
+
+
+def draw_first_layer(X: Tensor, width: int, rows: RowLaw, seed: int) -> Tensor:
+    """W0 (width, d): rows N(0, I/d), or uniform on the unit sphere."""
+    d = X.shape[1]
+    W = draw(X, seed, "W0", width, d)
+    return W / d**0.5 if rows == "gaussian" else W / W.norm(dim=1, keepdim=True)
+
+
+class FixedFeatures(Learner[TwoLayer]):
+    """A net whose first layer depends on the seed and the widths alone: ridge on its features.
+
+    The sums over rows of such a fit may be added to, row by row.
+    """
+
+    head: RidgeHead
+
+    @abstractmethod
+    def features(self, none: Block, seed: int) -> Features:
+        """Rows to features; `none` says the widths and the type."""
+
+    @abstractmethod
+    def network(
+        self, none: Block, a: Float[Tensor, "m c"], offset: Float[Tensor, " c"], seed: int
+    ) -> TwoLayer:
+        """The net with these coefficients of the features."""
+
+    def fit_path(self, rows: Rows, *, seed: int = 0) -> Iterator[TwoLayer]:
+        none = rows.template
+        a, offset, _ = self.head.fit(rows, self.features(none, seed), seed=seed)
+        yield self.network(none, a, offset, seed)
 
 
 @final
@@ -26,14 +69,10 @@ class RandomFeatures(FixedFeatures):
     ----------
     width : int
         Number of features.
-    activation : Activation
-        sigma.
     rows : {"gaussian", "sphere"}
         Rows of W0 from N(0, I/d) or uniform on the unit sphere.
     biases : bool
         b ~ N(0, 1), or zero.
-    head : RidgeHead
-        How a is fitted.
 
     Source: Rahimi & Recht 2007; Mei & Montanari 2022.
 
@@ -69,3 +108,40 @@ class RandomFeatures(FixedFeatures):
         W = draw_first_layer(none.X, self.width, self.rows, seed)
         b = draw(none.X, seed, "b", self.width) if self.biases else zero(self.width)
         return TwoLayer(W, b, zero(self.width, c), zero(c), zero(d, c), self.activation)
+
+
+@final
+@dataclass(frozen=True)
+class LinearRidge(FixedFeatures):
+    """f(x) = offset + beta.x, sum_i w_i |y_i - f(x_i)|^2 + penalty |beta|^2 at its minimum.
+
+    The least of fixed features: what they can do without any.
+
+    Parameters
+    ----------
+    head : RidgeHead
+        The penalty, or how it is chosen.
+
+    Examples
+    --------
+    >>> import torch
+    >>> from gradfeat.rows import in_memory
+    >>> X = torch.arange(4.0).double()[:, None]
+    >>> round(float(LinearRidge(RidgeHead(1e-9)).fit(in_memory(X, 2 * X + 1))(X)[3]), 6)
+    7.0
+    """
+
+    head: RidgeHead = field(default_factory=RidgeHead)
+
+    def features(self, none: Block, seed: int) -> Features:
+        """The inputs as they are."""
+        del none, seed
+        return INPUTS
+
+    def network(
+        self, none: Block, a: Float[Tensor, "d c"], offset: Float[Tensor, " c"], seed: int
+    ) -> TwoLayer:
+        del none, seed
+        zero = a.new_zeros
+        d, c = a.shape
+        return TwoLayer(zero(0, d), zero(0), zero(0, c), offset, a, ReLU())

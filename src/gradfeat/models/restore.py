@@ -11,22 +11,14 @@ from ..maths.activations import activation_from_spec
 from .base import Predictor
 from .kernel_machine import KernelMachine
 from .kernels.named import kernel_from_spec
-from .linearised import Linearised
 from .local_machines import LocalMachines
 from .partition import Partition
-from .projected import Projected
-from .two_layer import TwoLayer
+from .subspace_refit import Projected
+from .two_layer import Linearised, TwoLayer
 
 
 def predictor_from(spec: Mapping[str, Any], tensors: Mapping[str, Tensor]) -> Predictor:
     """Inverse of ``predictor.spec()`` and ``predictor.tensors()``.
-
-    Raises
-    ------
-    ValueError
-        For a type of predictor, kernel or activation that this version does not know.
-    KeyError
-        When a tensor is missing.
 
     Examples
     --------

@@ -41,8 +41,6 @@ class RFM(Learner[KernelMachine]):
 
     Parameters
     ----------
-    kernel : Kernel
-        k.
     alpha : float
         Penalty of every solve.
     n_iter : int
@@ -60,25 +58,21 @@ class RFM(Learner[KernelMachine]):
         Average over a random subset of this many rows (default: all); of streamed rows, over so
         many of the sample.
     metric_rows : int, optional
-        Learn M from a random subset of so many rows (default: all); the last round, after
-        `n_iter` updates, is fitted to all rows. Of streamed rows, they are those of the sample,
-        and the rounds take no pass.
+        Learn M from a random subset of so many rows (default: all); the last round, after `n_iter`
+        updates, is fitted to all rows. Of streamed rows, they are those of the sample, and the
+        rounds take no pass.
     first_metric_rows : int, optional
-        The last update sees all metric rows, each before half of those of the next, but so many
-        at least (default: every update all). First updates need few digits.
+        The last update sees all metric rows, each before half of those of the next, but so many at
+        least (default: every update all). First updates need few digits.
     solver : Solver
         How the last round is solved, within which memory. Nystrom centres make it a machine of
         fewer points for any number of rows, and are needed for streamed rows.
     rough : Solver or None
-        How the rounds before are solved, to fewer digits: those of an AGOP. None: as the last
-        (and so for an Adaptive on streamed rows).
+        How the rounds before are solved, to fewer digits: those of an AGOP. None: as the last (and
+        so for an Adaptive on streamed rows).
 
-    Raises
-    ------
-    ValueError
-        For streamed rows and a solver without centres.
-    MemoryError
-        Before anything is allocated, when the solver's matrices do not fit.
+    Raises ValueError for streamed rows and a solver without centres. Raises MemoryError before
+    anything is allocated, when the solver's matrices do not fit.
 
     Source: Rad24, Algorithm 1 (RFM).
 

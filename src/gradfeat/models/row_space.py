@@ -23,12 +23,7 @@ class RowSpace:
     it happens in n coordinates: the same net, at a cost that follows the rank. Of other rows (more
     than columns, or streamed) the coordinates are the inputs.
 
-    Attributes
-    ----------
-    rows : Rows
-        In these coordinates.
-    V : Tensor (d, n) or None
-        None: the inputs.
+    `rows`: In these coordinates. `V` (d, n) or None: None: the inputs.
 
     Examples
     --------
@@ -45,7 +40,6 @@ class RowSpace:
 
     @classmethod
     def of(cls, rows: Rows) -> RowSpace:
-        """Coordinates of these rows."""
         held = rows.held
         V = None if held is None else row_basis(held.X)
         if held is None or V is None:

@@ -17,7 +17,7 @@ from torch import Tensor
 
 from ..maths.cholesky import Solve, cholesky_
 from .base import row_blocks
-from .likelihoods import Blocks, Likelihood
+from .losses import Blocks, Likelihood
 
 #: Conjugate-gradient steps allowed within one Newton step.
 INNER = 100
@@ -39,16 +39,9 @@ class Factor:
 
     The Newton step of a likelihood whose Hessian is the diagonal D for every column.
 
-    Attributes
-    ----------
-    D : Tensor (n,)
-        Positive.
-    alpha : float
-        The penalty, larger where the factorisation needed it.
-    solve : callable
-        y -> (alpha I + D^{1/2} K D^{1/2})^{-1} y, in the type of `border`.
-    border : Tensor (n, 1)
-        What it makes of D^{1/2}.
+    `alpha`: The penalty, larger where the factorisation needed it.
+    `solve`: y -> (alpha I + D^{1/2} K D^{1/2})^{-1} y, in the type of `border`.
+    `border` (n, 1): What it makes of D^{1/2}.
     """
 
     D: Float[Tensor, " n"]
@@ -69,13 +62,7 @@ class Factor:
 def factorise(
     K: Float[Tensor, "n n"], D: Float[Tensor, " n"], alpha: float, work: torch.dtype
 ) -> Factor:
-    """The factor of D; where rounding needs it in float64, or of a larger alpha.
-
-    Raises
-    ------
-    numpy.linalg.LinAlgError
-        When the kernel is not positive semi-definite beyond rounding.
-    """
+    """The factor of D; where rounding needs it in float64, or of a larger alpha."""
     rounding = torch.finfo(K.dtype).eps * float(D @ K.diagonal().to(D.dtype))
     wide = torch.float64
     for dtype, shift in ((work, 0.0), (wide, 0.0), (wide, rounding), (wide, 100 * rounding)):

@@ -11,24 +11,20 @@ from torch import Tensor
 
 from ..maths.activations import Activation, Polynomial
 from ..maths.blocks import Block
+from ..maths.feature_ridge import RidgeFit, ridge_fit
 from ..maths.memory import BLOCK_BYTES
 from ..maths.residuals import RESIDUALS, Residual
 from ..maths.statistics.first_layer_gradient import FirstLayerGradient
 from ..maths.statistics.joint import Joint
-from ..rows.rows import Rows
+from ..rows.rows import Rows, in_memory
 from .base import row_blocks
-from .first_layers import draw, draw_first_layer
 from .head import check_rows_came
+from .random_features import draw, draw_first_layer
 from .two_layer import TwoLayer
 
 
 def check_name(what: str, given: str, allowed: Sequence[str]) -> None:
-    """Raise ValueError with the allowed names where `given` is none of them.
-
-    Examples
-    --------
-    >>> check_name("sample", "fresh", ("fresh", "same"))
-    """
+    """Raise ValueError with the allowed names where `given` is none of them."""
     if given not in allowed:
         names = " or ".join(map(repr, allowed))
         raise ValueError(f"{what} is {given!r}: give {names}.")
@@ -57,16 +53,9 @@ class StepRows:
 class Step:
     """A network at its start and its gradient: W = W0 + eta G for any eta.
 
-    Attributes
-    ----------
-    W0, a : Tensor (N, d), (N, c)
-        First layer, rows on the unit sphere, and head, a ~ N(0, I/N).
-    G : Tensor (N, d)
-        (1/n) [(a r^T) o sigma'(W0 X^T)] X.
-    beta : Tensor (d, c)
-        X^T r / n, the direction that the step writes into W: G is near c_1 a beta^T.
-    activation : Activation
-        sigma.
+    `W0, a` (N, d), (N, c): First layer, rows on the unit sphere, and head, a ~ N(0, I/N).
+    `G` (N, d): (1/n) [(a r^T) o sigma'(W0 X^T)] X.
+    `beta` (d, c): X^T r / n, the direction that the step writes into W: G is near c_1 a beta^T.
     """
 
     W0: Float[Tensor, "N d"]
@@ -90,13 +79,7 @@ class Step:
         return StepRows(X @ self.W0.mT, X @ self.G.mT, self.activation)
 
     def powers(self, X: Float[Tensor, "n d"], degree: int) -> Float[Tensor, "n degree"]:
-        """(X beta)^{ok} for k = 1, ..., degree, side by side: what large steps add to F_0.
-
-        Raises
-        ------
-        ValueError
-            Where y has several columns: there is no one beta then.
-        """
+        """(X beta)^{ok} for k = 1, ..., degree, side by side: what large steps add to F_0."""
         if self.beta.shape[1] != 1:
             raise ValueError(
                 f"the step was made for {self.beta.shape[1]} targets: give first_step one target."
@@ -117,32 +100,13 @@ class ScaledRest:
 
 
 def first_step(
-    rows: Rows,
-    *,
-    width: int,
-    activation: Activation,
-    residual: Residual = "y",
-    seed: int = 0,
+    rows: Rows, *, width: int, activation: Activation, residual: Residual = "y", seed: int = 0
 ) -> Step:
     """G = (1/n) [(a r^T) o sigma'(W0 X^T)] X and beta = X^T r / n, without a step size yet.
 
-    Parameters
-    ----------
-    rows : Rows
-        The rows of the gradient; one pass.
-    width : int
-        N.
-    activation : Activation
-        sigma.
-    residual : {"y", "y - f0", "ba22"}
-        r = y, y - f_0 or y - f_0 / sqrt(N), with f_0 = sigma(X W0^T) a.
-    seed : int
-        W0 and a are those of ``OneStep`` at this seed.
-
-    Raises
-    ------
-    ValueError
-        Where `residual` is another name.
+    `rows`: The rows of the gradient; one pass.
+    `residual`: r = y, y - f_0 or y - f_0 / sqrt(N), with f_0 = sigma(X W0^T) a.
+    `seed`: W0 and a are those of ``OneStep`` at this seed.
 
     Source: Moniri24, Section 2; Ba et al. 2022.
 
@@ -172,3 +136,80 @@ def first_step(
     check_rows_came(sums.weight)
     G, beta = sums.WT.T / sums.weight, products.WT / sums.weight
     return Step(W0, a, G.to(X), beta.to(X), activation)
+
+
+#: Inputs (n, d) and targets (n, c).
+XY = tuple[Tensor, Tensor]
+
+
+@dataclass(frozen=True)
+class StepErrors:
+    """What ridge on the features at one step size leaves, summed over the columns of y.
+
+    `loss`: (1/n) |y - F a|^2 + lam |a|^2 on the rows of the head.
+    `training`: (1/n) |y - F a|^2 on the same rows.
+    `test`: The mean squared error on the test rows.
+    """
+
+    eta: float
+    loss: float
+    training: float
+    test: float
+
+
+def step_errors(
+    gradient: XY,
+    head: XY | None,
+    test: XY,
+    *,
+    width: int,
+    activation: Activation,
+    etas: Sequence[float],
+    lam: float,
+    residual: Residual = "y",
+    seed: int = 0,
+) -> list[StepErrors]:
+    """Errors of W = W0 + eta G and ridge, for each eta: one gradient, two products of each X.
+
+    One network at a time: at most three matrices (n, N) and one Gram matrix of min(n, N)^2 numbers
+    live at once. (Stacking the networks of several seeds is slower even at n = 300, N = 200.)
+
+    `gradient, head, test`: XY of the gradient, of the head and of the test error. ``head=None``
+        is the rows of the gradient again (the result differs several-fold).
+    `width, activation, residual, seed`: As in :func:`first_step`.
+    `etas`: Step sizes; 0 is random features.
+
+    Source: Moniri24, Section 2; Ba et al. 2022.
+
+    Examples
+    --------
+    >>> from gradfeat.maths.activations import CentredReLU
+    >>> X = torch.randn(900, 20, generator=torch.Generator().manual_seed(0)).double()
+    >>> one, two, three = ((part, part[:, :1]) for part in X.split(300))
+    >>> relu = CentredReLU()
+    >>> errors = step_errors(
+    ...     one, two, three, width=200, activation=relu, etas=[0.0, 20.0], lam=0.01
+    ... )
+    >>> errors[1].test < errors[0].test
+    True
+    """
+    step = first_step(
+        in_memory(*gradient), width=width, activation=activation, residual=residual, seed=seed
+    )
+    fits = _fits(step, gradient if head is None else head, etas, lam)
+    rows = step.rows(test[0])
+    return [
+        StepErrors(
+            eta, float(fit.loss.sum()), float(fit.error.sum()), _error(rows, fit, test[1], eta)
+        )
+        for eta, fit in zip(etas, fits, strict=True)
+    ]
+
+
+def _fits(step: Step, head: XY, etas: Sequence[float], lam: float) -> list[RidgeFit]:
+    rows = step.rows(head[0])
+    return [ridge_fit(rows.features(eta), head[1], lam) for eta in etas]
+
+
+def _error(rows: StepRows, fit: RidgeFit, y: Tensor, eta: float) -> float:
+    return float(torch.addmm(y, rows.features(eta), fit.a, alpha=-1).square().mean(0).sum())

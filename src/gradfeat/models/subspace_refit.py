@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import final
+from typing import Any, final
 
 import torch
 from jaxtyping import Float
@@ -13,10 +13,9 @@ from torch import Tensor
 
 from ..maths.statistics.affine import Affine, inputs_only
 from ..rows.rows import Rows
-from .base import Learner
+from .base import Learner, Predictor
 from .kernel_machine import KernelMachine, apply_metric
 from .local_machines import LocalMachines
-from .projected import Projected
 from .rfm import RFM
 
 
@@ -124,13 +123,7 @@ class OfDirections(MetricSpectrum):
 
 
 def leading_metric(A: Tensor, directions: int | None, power: float) -> Float[Tensor, "d r"]:
-    """The matrix that takes rows to their coordinates, of :meth:`MetricSpectrum.onto`.
-
-    Examples
-    --------
-    >>> leading_metric(torch.tensor([1.0, 3.0]), 1, 0.5).tolist()
-    [[0.0], [1.0]]
-    """
+    """The matrix that takes rows to their coordinates, of :meth:`MetricSpectrum.onto`."""
     spectrum = MetricSpectrum.of(A)
     if directions is not None:
         return spectrum.leading(directions, power)
@@ -138,15 +131,50 @@ def leading_metric(A: Tensor, directions: int | None, power: float) -> Float[Ten
 
 
 def total_variance(P: Float[Tensor, "n r"], w: Float[Tensor, " n"]) -> float:
-    """Weighted variance of the columns, summed.
+    """Weighted variance of the columns, summed."""
+    p = w / w.sum()
+    return float((p @ (P - p @ P).square()).sum())
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Projected(Predictor):
+    """f(x) = inner(B^T x), gradient B grad inner(B^T x), in the float type of B.
+
+    Results are in that of x.
+
+    `inner`: A function on R^r. `B` (d, r): Directions, one a column.
 
     Examples
     --------
-    >>> total_variance(torch.tensor([[-2.0], [2.0]]), torch.ones(2))
-    4.0
+    >>> import torch
+    >>> from gradfeat.models.kernel_machine import KernelMachine
+    >>> from gradfeat.models.kernels.radial import Gaussian
+    >>> one = torch.ones(1, 1)
+    >>> inner = KernelMachine(Gaussian(1.0), one, one, 0 * one[0], one[0])
+    >>> f = Projected(inner, torch.tensor([[1.0], [0.0]]))
+    >>> f(torch.tensor([[1.0, 5.0]])).tolist()
+    [[1.0]]
     """
-    p = w / w.sum()
-    return float((p @ (P - p @ P).square()).sum())
+
+    inner: Predictor
+    B: Float[Tensor, "d r"]
+
+    def scratch_per_row(self) -> int:
+        """Of the inner function, and gradients in both spaces."""
+        return self.inner.scratch_per_row() + 2 * self.B.numel() * self.B.element_size()
+
+    def __call__(self, X: Float[Tensor, "n d"]) -> Float[Tensor, "n c"]:
+        return self.inner(X.to(self.B.dtype) @ self.B).to(X.dtype)
+
+    def gradient(self, X: Float[Tensor, "n d"]) -> Float[Tensor, "n c d"]:
+        return (self.inner.gradient(X.to(self.B.dtype) @ self.B) @ self.B.T).to(X.dtype)
+
+    def tensors(self) -> dict[str, Tensor]:
+        return {"B": self.B, **{f"inner.{k}": t for k, t in self.inner.tensors().items()}}
+
+    def spec(self) -> dict[str, Any]:
+        return {"type": "Projected", "inner": self.inner.spec()}
 
 
 def _scaled(B: Tensor, variance: float) -> Tensor:
@@ -195,15 +223,7 @@ class SubspaceRefit(Learner[Projected]):
     power: float = 0.5
 
     def fit_path(self, rows: Rows, *, seed: int = 0) -> Iterator[Projected]:
-        """One stage: the passes of the metric, one for the spread, and those of the head.
-
-        Raises
-        ------
-        ValueError
-            Where rows are streamed and the head needs them in memory, or its solver has no centres.
-        MemoryError
-            When not even the matrices of ten centres fit.
-        """
+        """One stage: the passes of the metric, one for the spread, and those of the head."""
         if rows.held is None:
             rows = rows.with_sample(self.rfm.sampled(rows, seed).sample)
         *_, A = self.rfm.metrics(rows, seed=seed)

@@ -18,8 +18,7 @@ from ..maths.streams import stream
 from ..rows.rows import Rows
 from .base import Learner
 from .descent.layers import Start
-from .linearised import Linearised
-from .two_layer import TwoLayer
+from .two_layer import Linearised, TwoLayer
 
 #: Penalties tried, as multiples of the kernel's mean diagonal.
 SHARES = tuple(float(10.0**e) for e in np.arange(-3.0, 3.5))
@@ -63,10 +62,6 @@ class TangentRidge(Learner[Linearised]):
 
     Parameters
     ----------
-    width : int
-        Number of neurons.
-    activation : Activation
-        sigma.
     start : Start
         How the network is drawn.
     penalty : float, optional
@@ -90,15 +85,6 @@ class TangentRidge(Learner[Linearised]):
     penalty: float | None = None
 
     def fit_path(self, rows: Rows, *, seed: int = 0) -> Iterator[Linearised]:
-        """One stage.
-
-        Raises
-        ------
-        ValueError
-            When there is more than one output.
-        MemoryError
-            When the n x n kernel does not fit.
-        """
         block = rows.block("ridge with the tangent kernel")
         X, y, w = block.X, block.y, block.w
         if y.shape[1] != 1:

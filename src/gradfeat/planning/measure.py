@@ -16,8 +16,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import torch
 
-from ..estimators.distinct_rows import distinct_rows
-from ..estimators.training import sample_rows
+from ..estimators.training import distinct_rows, sample_rows
 from ..models.first_gradient import TEST_NUMBERS, TEST_ROWS, first_gradient_test
 from ..rows.opening import from_parquet
 from .job import Job

@@ -18,16 +18,14 @@ from ..estimators.training import first_pass, sample_rows, streamed_training
 from ..maths.activations import Activation, ReLU, Tanh
 from ..maths.blocks import Block, Statistic
 from ..models.base import Learner, Predictor
-from ..models.gradient_step import GradientStep
+from ..models.gradient_step import GradientStep, Whitened
 from ..models.head import RidgeHead
 from ..models.kernel_ridge import KernelRidge
 from ..models.kernels.radial import Laplace
-from ..models.linear import LinearRidge
-from ..models.random_features import RandomFeatures
+from ..models.random_features import LinearRidge, RandomFeatures
 from ..models.rfm import RFM
 from ..models.solvers.nystrom_direct import CANDIDATES, NystromDirect
 from ..models.subspace_refit import SubspaceRefit
-from ..models.whitened import Whitened
 from ..rows import from_arrays
 from ..rows.engine import Engine, Tick, Work
 from ..rows.tree import Folded, fold_segment

@@ -13,8 +13,7 @@ from gradfeat.diagnostics.alignment import cosines, coverage
 from gradfeat.maths.activations import ReLU
 from gradfeat.models.base import Predictor
 from gradfeat.models.descent.layers import Layers
-from gradfeat.models.descent.loop import Source, descend
-from gradfeat.models.descent.phases import Phase
+from gradfeat.models.descent.loop import Phase, Source, descend
 from gradfeat.models.descent.trained import AllLayers
 from gradfeat.models.gradient_features.feature_set import LEAST_MASS, first_gradients
 from gradfeat.models.losses import Logistic

@@ -15,8 +15,7 @@ from gradfeat.maths.streams import stream
 from gradfeat.models.base import Predictor
 from gradfeat.models.descent.gradient_descent import GradientDescent, Trains
 from gradfeat.models.descent.layers import Layers, Start, shi22_start, stack
-from gradfeat.models.descent.loop import Source
-from gradfeat.models.descent.phases import Phase, shi22_phases
+from gradfeat.models.descent.loop import Phase, Source, shi22_phases
 from gradfeat.models.descent.trained import Batch
 from gradfeat.models.losses import Hinge
 from gradfeat.tasks.base import Sample, Task

@@ -1,7 +1,9 @@
-"""A primal-dual interior-point method for convex heads, with a certified lower bound."""
+"""Heads under norm bounds by a primal-dual interior-point method, with a certified lower bound."""
 
 from __future__ import annotations
 
+import math
+import warnings
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
@@ -9,11 +11,12 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
+from ...maths.box_ball import check_bounds
 from ...maths.cholesky import Solve, cholesky_
 from ...maths.ridge import ridge_path
 from ..base import row_blocks, unit_weights
 from ..losses import Loss, Squared
-from .head_sets import Bounds
+from .head_sets import Bounds, BoxBall
 from .row_losses import RowLoss, longest, row_loss
 
 #: Newton steps allowed, and the part of the way to the boundary that a step may go.
@@ -26,17 +29,12 @@ HALVINGS = 12
 class BoundedFit:
     """A point of the set with its loss, and what no point of the set can go below.
 
-    Attributes
-    ----------
-    a, offset : Tensor (r,), float
-        Coefficients (inside the bounds) and the free constant (0 where there is none).
-    value, lower : float
-        Weighted mean loss at `a`, and a lower bound of the minimum: value - lower bounds how far
-        `a` is from it.
-    slopes : Tensor (n,)
-        The dual point u that proves `lower`, a slope of the loss for each row.
-    tolerance : float
-        The gap that was asked for, in units of the loss.
+    `a, offset` (r,), float: Coefficients (inside the bounds) and the free constant (0 where there
+        is none).
+    `value, lower`: Weighted mean loss at `a`, and a lower bound of the minimum: value - lower
+        bounds how far `a` is from it.
+    `slopes` (n,): The dual point u that proves `lower`, a slope of the loss for each row.
+    `tolerance`: The gap that was asked for, in units of the loss.
     """
 
     a: Float[Tensor, " r"]
@@ -64,13 +62,7 @@ def head_problem(
     weights: Float[Tensor, " n"] | None = None,
     offset: bool = False,
 ) -> HeadProblem:
-    """The rows with weight, in float64, and the constant column where there is an offset.
-
-    Raises
-    ------
-    ValueError
-        When shapes do not fit, values are not finite, or a weight is negative or all are 0.
-    """
+    """The rows with weight, in float64, and the constant column where there is an offset."""
     w = unit_weights(F, weights).double()
     if y.shape != F.shape[:1] or w.shape != y.shape:
         raise ValueError(
@@ -121,7 +113,6 @@ class HeadProblem:
 
     @property
     def r(self) -> int:
-        """Number of bounded coefficients."""
         return self.A.shape[1] - self.offset
 
     def value(self, f: Float[Tensor, " n"]) -> float:
@@ -278,3 +269,67 @@ def _solver(H: Float[Tensor, "q q"]) -> Solve:
         if solve is not None:
             return lambda g, solve=solve: size * solve(size * g)
     return lambda g: size.square() * g
+
+
+def bounded_head(
+    F: Float[Tensor, "n r"],
+    y: Float[Tensor, " n"],
+    loss: Loss,
+    *,
+    B1: float = math.inf,
+    B2: float = math.inf,
+    weights: Float[Tensor, " n"] | None = None,
+    offset: bool = False,
+    tolerance: float = 1e-4,
+) -> BoundedFit:
+    """min (1/sum w) sum_i w_i l(F_i.a + offset, y_i) over |a_j| <= B1, |a|_2 <= B2.
+
+    A primal-dual interior-point method. The lower bound is Fenchel's: for every u, h the support
+    function of the set, P* >= -(1/sum w) sum_i w_i l*(u_i, y_i) - h(F^T (w u)/sum w), here at the
+    slopes u of the loss (of weighted sum 0 where the offset is free). Float64 within; memory: a
+    copy of F and Gram matrices (r, r).
+
+    `F, y`: Features and targets; +-1 for hinge and logistic loss.
+    `loss`: Squared, hinge or logistic.
+    `B1, B2`: Bounds, positive; infinite for none. The squared loss allows both to be infinite
+        (least squares of least norm).
+    `offset`: Fit a free constant too.
+    `tolerance`: The gap at which to stop, as a share of the loss of a = 0 (with an offset, of the
+        mean of y).
+
+    Source: Boyd & Vandenberghe 2004, section 11.7 (method); Rockafellar 1970, section 31
+    (duality).
+
+    Examples
+    --------
+    >>> import torch
+    >>> from gradfeat.models.losses import Squared
+    >>> F = torch.eye(2).double()
+    >>> fit = bounded_head(F, torch.tensor([3.0, 0.2]).double(), Squared(), B1=1.0)
+    >>> [round(x, 2) for x in fit.a.tolist()], round(fit.value, 2), fit.gap < 1e-3
+    ([1.0, 0.2], 2.0, True)
+    """
+    check_bounds(B1, B2)
+    problem = head_problem(F, y, loss, weights, offset)
+    r = F.shape[1]
+    if r == 0:
+        raise ValueError("F has no columns: give at least one feature.")
+    # A bound that the other one implies would only add slacks.
+    bounds = BoxBall(B1 if B1 < B2 else math.inf, B2 if B1 * math.sqrt(r) > B2 else math.inf)
+    if math.isinf(B1) and math.isinf(B2):
+        if loss != Squared():
+            raise ValueError(
+                f"both bounds are infinite and the loss is {loss!r}, whose minimum may not exist: "
+                "give a finite bound."
+            )
+        return problem.least_squares(tolerance)
+    fit = problem.minimise(bounds, tolerance)
+    if not fit.converged:
+        warnings.warn(
+            f"the head's loss {fit.value:g} is certified within {fit.gap:g} only, and "
+            f"{fit.tolerance:g} was asked for: bring the features to one size, or raise the "
+            "tolerance.",
+            UserWarning,
+            stacklevel=2,
+        )
+    return fit

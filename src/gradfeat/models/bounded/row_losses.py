@@ -204,11 +204,6 @@ _OF_ROWS = {Squared(): SquaredRows, Hinge(): HingeRows, Logistic(): LogisticRows
 def row_loss(loss: Loss, y: Float[Tensor, " n"], v: Float[Tensor, " n"]) -> RowLoss:
     """The loss of these targets and weights.
 
-    Raises
-    ------
-    ValueError
-        For another loss than these, or labels of hinge or logistic loss that are not +-1.
-
     Source: conjugates as in Rockafellar 1970, section 12.
 
     Examples

@@ -14,11 +14,10 @@ from ...maths.blocks import Block
 from ...maths.streams import stream
 from ...rows.rows import Rows
 from ..base import Learner, Predictor
-from ..linearised import Linearised
 from ..losses import Loss, Squared
+from ..two_layer import Linearised
 from .layers import Layers, Start
-from .loop import Source, descend
-from .phases import Phase
+from .loop import Phase, Source, descend
 from .trained import AllLayers, Batch, HeadOnly, Linearisation, Trained
 
 Trains = Literal["all", "head", "linearisation"]
@@ -31,10 +30,6 @@ class GradientDescent(Learner[Predictor]):
 
     Parameters
     ----------
-    width : int
-        Number of neurons.
-    activation : Activation
-        sigma.
     loss : Loss
         Squared for real targets; hinge or logistic for +-1.
     phases : tuple of Phase

@@ -20,10 +20,7 @@ from ..two_layer import TwoLayer
 class Layers:
     """W, b, a of s networks f(x) = a^T sigma(W x + b).
 
-    Attributes
-    ----------
-    W, b, a : Tensor (s, m, d), (s, m), (s, m, c)
-        First layers, biases, heads.
+    `W, b, a` (s, m, d), (s, m), (s, m, c): First layers, biases, heads.
     """
 
     W: Float[Tensor, "s m d"]
@@ -58,12 +55,8 @@ def stack(layers: Sequence[Layers]) -> Layers:
 class Start:
     """How a network is drawn: w ~ N(0, std_W^2 I), b ~ N(0, std_b^2), a ~ N(0, std_a^2).
 
-    Parameters
-    ----------
-    std_W, std_b, std_a : float
-        Standard deviations; None stands for 1/sqrt(d), 0 and 1/sqrt(m).
-    antisymmetric : bool
-        Neuron j and j + m/2 share w and b and have opposite a, so that f = 0.
+    `std_W, std_b, std_a`: Standard deviations; None stands for 1/sqrt(d), 0 and 1/sqrt(m).
+    `antisymmetric`: Neuron j and j + m/2 share w and b and have opposite a, so that f = 0.
 
     Source: Shi22, section 3 (antisymmetric initialisation).
 
@@ -89,13 +82,7 @@ class Start:
         dtype: torch.dtype = torch.float64,
         device: torch.device | str = "cpu",
     ) -> Layers:
-        """One network of `m` neurons, from streams "W0", "b0" and "a0" under `seed`.
-
-        Raises
-        ------
-        ValueError
-            When the start is antisymmetric and `m` is odd.
-        """
+        """One network of `m` neurons, from streams "W0", "b0" and "a0" under `seed`."""
         if self.antisymmetric and m % 2:
             raise ValueError(
                 f"width is {m}: the antisymmetric start pairs neurons, give an even number."
@@ -114,11 +101,6 @@ def shi22_start(k: int, gamma: float, sigma: float) -> Start:
     """Standard deviations 1/k, 1/k^2 and sigma~^2 / (gamma k^2), antisymmetric.
 
     Source: Shi22, section 3, initialisation.
-
-    Examples
-    --------
-    >>> shi22_start(5, 0.25, 5.0)
-    Start(std_W=0.2, std_b=0.04, std_a=4.0, antisymmetric=True)
     """
     return Start(1 / k, 1 / k**2, sigma**2 / (gamma * k**2))
 

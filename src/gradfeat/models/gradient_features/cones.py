@@ -30,22 +30,11 @@ def direction_clusters(U: Float[Tensor, "k d"], width: float, least: int) -> Flo
     cone is no direction of its own: one whose cone overlaps with an earlier one's is kept only if
     there is a valley between the two.
 
-    Parameters
-    ----------
-    U : Tensor (k, d)
-        Unit vectors.
-    width : float
-        The cone's g, in (0, 1).
-    least : int
-        Members that a direction needs, at least 1, none of them claimed by an earlier direction.
+    `width`: The cone's g, in (0, 1).
+    `least`: Members that a direction needs, at least 1, none of them claimed by an earlier
+        direction.
 
     Source: Shi23 (cones up to sign); the algorithm is ours.
-
-    Examples
-    --------
-    >>> U = torch.tensor([[1.0, 0.0], [-1.0, 0.0], [0.0, 1.0]])
-    >>> direction_clusters(U, 0.1, 2).abs().tolist()
-    [[1.0, 0.0]]
     """
     free = torch.ones(len(U), dtype=torch.bool, device=U.device)
     D, candidates = U[:0], free.clone()
@@ -134,18 +123,12 @@ PROPOSED = 0.5
 class GradientFeature:
     """A member (D, s) of the set, and what was measured of it.
 
-    Attributes
-    ----------
-    direction : Tensor (d,)
-        D, of length 1; its own sign means nothing (the largest entry is positive).
-    sign : int
-        s = sign of the neurons' b, +1 or -1.
-    mass : float
-        Share of all neurons with this sign, |G| >= B_G and |<G, D>| > (1 - g)|G|.
-    low, high : float
-        95 % interval of the mass over the draw of neurons (Clopper-Pearson), the rows being given.
-    norm : float
-        Median |G| of these neurons. Over B_G it says how far they are above the rows' noise.
+    `direction` (d,): D, of length 1; its own sign means nothing (the largest entry is positive).
+    `sign`: s = sign of the neurons' b, +1 or -1.
+    `mass`: Share of all neurons with this sign, |G| >= B_G and |<G, D>| > (1 - g)|G|.
+    `low, high`: 95 % interval of the mass over the draw of neurons (Clopper-Pearson), the rows
+        being given.
+    `norm`: Median |G| of these neurons. Over B_G it says how far they are above the rows' noise.
     """
 
     direction: Tensor
@@ -160,20 +143,11 @@ class GradientFeature:
 class GradientFeatureSet:
     """S_{p,g,B_G}: the features found, largest mass first, and what was asked for.
 
-    Attributes
-    ----------
-    features : tuple of GradientFeature
-        (D, +1) and (D, -1) are two of them.
-    p, width : float
-        Least mass p and the cone's width g.
-    least_norm : tuple of float
-        B_G for s = +1 and for s = -1.
-    unexplained : float
-        Share of neurons with |G| >= B_G in no feature's cone; a mean over outputs.
-    short : float
-        Share of neurons with |G| < B_G; a mean over outputs.
-    d : int
-        Inputs.
+    `features`: (D, +1) and (D, -1) are two of them.
+    `p, width`: Least mass p and the cone's width g.
+    `least_norm`: B_G for s = +1 and for s = -1.
+    `unexplained`: Share of neurons with |G| >= B_G in no feature's cone; a mean over outputs.
+    `short`: Share of neurons with |G| < B_G; a mean over outputs.
     """
 
     features: tuple[GradientFeature, ...]
@@ -210,29 +184,12 @@ def clustered(
     cones that still hold p are features, and of those a choice that does not overlap: in few
     inputs that is no high bar (evenly spread directions have mass g in any cone for d = 3).
 
-    Parameters
-    ----------
-    G, b : Tensor (m, d), (m,)
-        Simplified gradients of neurons drawn independently, and their biases.
-    p, width : float
-        Least mass and the cone's g, both in (0, 1).
-    least_norm : tuple of float
-        B_G for b >= 0 and for b < 0, in the units of G, above 0; twice the same for one B_G.
-
-    Raises
-    ------
-    ValueError
-        When shapes do not fit, a number is outside its range, or there are fewer than 4/p neurons.
+    `G, b`: Simplified gradients of neurons drawn independently, and their biases.
+    `p, width`: Least mass and the cone's g, both in (0, 1).
+    `least_norm`: B_G for b >= 0 and for b < 0, in the units of G, above 0; twice the same for one
+        B_G.
 
     Source: Shi23, the gradient feature set.
-
-    Examples
-    --------
-    >>> g = torch.Generator().manual_seed(0)
-    >>> G = torch.eye(3)[torch.randint(3, (900,), generator=g)]
-    >>> found = clustered(G, torch.ones(900), p=0.2, width=0.1, least_norm=(0.5, 0.5))
-    >>> len(found.features), found.unexplained, found.short
-    (3, 0.0, 0.0)
     """
     _check_gradients(G, b, least_norm)
     check_question(p, width, len(G))
@@ -270,20 +227,7 @@ def _measured(
 
 
 def united(sets: Sequence[GradientFeatureSet]) -> GradientFeatureSet:
-    """One set of several outputs: a direction that two of them find has the larger of its masses.
-
-    Raises
-    ------
-    ValueError
-        When there is no set.
-
-    Examples
-    --------
-    >>> G, b = torch.tensor([[1.0, 0.0]]).expand(90, 2), torch.ones(90)
-    >>> one = clustered(G, b, p=0.2, width=0.1, least_norm=(0.5, 0.5))
-    >>> len(united([one, one]).features)
-    1
-    """
+    """One set of several outputs: a direction that two find has the larger of its masses."""
     if not sets:
         raise ValueError("there are no sets to unite: give at least one.")
     kept: list[GradientFeature] = []

@@ -46,34 +46,13 @@ def null_norm(
     be held, and no number of neurons replaces it. Shuffles are exact where y is independent of x;
     signs where y is symmetric given x, when y^2 may depend on x. B_G is the larger of the two.
 
-    Parameters
-    ----------
-    X, y, W, b : Tensor (n, d), (n, c), (m, d), (m,)
-        As for :func:`gradfeat.maths.simplified_gradients.simplified_gradients`; at most the first
-        2/p neurons are looked at.
-    p : float
-        Mass that nothing may reach without structure, in (0, 1).
-    weights : Tensor (n,), optional
-        Row weights.
-    seed : int
-        Of the shuffles and signs.
-    block_bytes : int
-        Scratch of one block of rows; 39 x 2/p x d numbers come on top.
-
-    Returns
-    -------
-    tuple of float
-        For b >= 0 and for b < 0, in units of x times y, above 0.
+    `X, y, W, b`: As for :func:`gradfeat.maths.simplified_gradients.simplified_gradients`; at most
+        the first 2/p neurons are looked at.
+    `p`: Mass that nothing may reach without structure, in (0, 1).
+    `seed`: Of the shuffles and signs.
+    `block_bytes`: Scratch of one block of rows; 39 x 2/p x d numbers come on top.
 
     Source: Fisher 1935 (shuffles), Wu 1986 (signs); the rule is ours, Shi23 leaves B_G open.
-
-    Examples
-    --------
-    >>> g = torch.Generator().manual_seed(0)
-    >>> X, y, W = (torch.randn(*s, generator=g) for s in ((400, 4), (400, 1), (200, 4)))
-    >>> plus, minus = null_norm(X, y, W, torch.tensor([1.0, -1.0]).repeat(100), p=0.1)
-    >>> 0.05 < plus < minus < 0.3  # (d/n)^{1/2} = 0.1
-    True
     """
     few = min(len(W), math.ceil(MEMBERS / p))
     W, b, nulls = W[:few], b[:few], null_draws(len(X), DRAWS, seed)
@@ -110,20 +89,10 @@ def first_neurons(
     tell their gradients from noise; under b ~ N(0, s^2) the noise of those that nearly always fire
     hides the gradients of those that rarely do, which hold the features.
 
-    Parameters
-    ----------
-    m, d : int
-        Neurons and inputs.
-    generator : torch.Generator
-        On the CPU.
-    weight_scale, bias_scale : float
-        Only their ratio matters: a neuron with b > 0 fires where w.x/weight_scale is above it.
-
-    Examples
-    --------
-    >>> W, b = first_neurons(4, 3, stream(0, "W0"), weight_scale=1.0, bias_scale=2.0)
-    >>> W.shape, b.tolist()
-    (torch.Size([4, 3]), [2.0, -2.0, 2.0, -2.0])
+    `m, d`: Neurons and inputs.
+    `generator`: On the CPU.
+    `weight_scale, bias_scale`: Only their ratio matters: a neuron with b > 0 fires where
+        w.x/weight_scale is above it.
     """
     W = weight_scale * torch.randn(m, d, generator=generator, dtype=torch.float64)
     b = torch.full((m,), bias_scale, dtype=torch.float64)
@@ -157,36 +126,20 @@ def gradient_feature_set(
     furthest along w and so single out parts of the data. The cosine of D to its limit at many rows
     is about (1 - (B_G/norm)^2)^{1/2} or more.
 
-    Parameters
-    ----------
-    X, y : Tensor (n, d), (n, c)
-        Inputs and targets.
-    p, width : float
-        Least mass and the cone's g.
-    least_norm : tuple of float, optional
-        B_G for s = +1 and s = -1, in units of x (y of standard deviation 1). None:
+    `X, y`: Inputs and targets.
+    `p, width`: Least mass and the cone's g.
+    `least_norm`: B_G for s = +1 and s = -1, in units of x (y of standard deviation 1). None:
         :func:`null_norm`, by which at most 5 % of samples without structure have a feature.
-    neurons : int
-        Drawn; half of them propose directions, the other half measures masses. At least 4/p.
-    weight_scale : float, optional
-        Of w; None is 1/(mean |x|^2)^{1/2}, so that w.x has standard deviation 1.
-    bias_scale : float
-        |b|. Larger: fewer rows a neuron, sharper directions of smaller mass, more noise. At 2 and
-        the other defaults all planted directions come within cosine .95 for four Gaussian
-        components (orthogonal means of length 4, d = 20, n = 5,000; 5, d = 50, n = 10,000);
-        where features are weak beside the rest of x, as for three parity blocks half uniform,
-        1.5 finds them and 2 does not.
-    weights : Tensor (n,), optional
-        Row weights; a row of weight 0 is as one that is not there.
-    seed : int
-        Of neurons and null draws.
-    block_bytes : int
-        Scratch of one block of rows.
-
-    Raises
-    ------
-    ValueError
-        From :func:`simplified_gradients` and :func:`clustered`, for the same reasons.
+    `neurons`: Drawn; half of them propose directions, the other half measures masses. At least 4/p.
+    `weight_scale`: Of w; None is 1/(mean |x|^2)^{1/2}, so that w.x has standard deviation 1.
+    `bias_scale`: |b|. Larger: fewer rows a neuron, sharper directions of smaller mass, more noise.
+        At 2 and the other defaults all planted directions come within cosine .95 for four Gaussian
+        components (orthogonal means of length 4, d = 20, n = 5,000; 5, d = 50, n = 10,000); where
+        features are weak beside the rest of x, as for three parity blocks half uniform, 1.5 finds
+        them and 2 does not.
+    `weights`: Row weights; a row of weight 0 is as one that is not there.
+    `seed`: Of neurons and null draws.
+    `block_bytes`: Scratch of one block of rows.
 
     Source: Shi23 (definition); size of b, B_G and clustering are ours.
 
@@ -222,14 +175,8 @@ def gradient_feature_set(
 class FirstGradients:
     """What a set is read from.
 
-    Attributes
-    ----------
-    G : Tensor (c, m, d)
-        Simplified gradients of random neurons, for each output.
-    b : Tensor (m,)
-        Their biases.
-    least_norm : tuple of float
-        B_G for s = +1 and s = -1.
+    `G` (c, m, d): Simplified gradients of random neurons, for each output.
+    `least_norm`: B_G for s = +1 and s = -1.
     """
 
     G: Float[Tensor, "c m d"]
@@ -274,13 +221,7 @@ def first_gradients(
 
 
 def standardised(y: Float[Tensor, "n c"], v: Float[Tensor, " n"]) -> Float[Tensor, "n c"]:
-    """(y - weighted mean)/weighted standard deviation; a constant output becomes 0.
-
-    Examples
-    --------
-    >>> standardised(torch.tensor([[1.0, 7.0], [3.0, 7.0]]), torch.ones(2)).tolist()
-    [[-1.0, 0.0], [1.0, 0.0]]
-    """
+    """(y - weighted mean)/weighted standard deviation; a constant output becomes 0."""
     share = v / v.sum()
     mean = share @ y
     r = y - mean

@@ -17,29 +17,18 @@ from .cones import GradientFeatureSet
 class FoundFeatures:
     """S_{p,g,B_G} of the training rows: one entry for each pair (D, s), largest mass first.
 
-    Attributes
-    ----------
-    directions : array (d, q)
-        Weights w of the neurons relu(+-w.x - b), of length 1, their largest entry positive; x is
-        the standardised input. Where the fit whitened, w is P D with P the whitening and D the
-        direction that was found, so that w.x is the number that a neuron reads.
-    signs : array (q,)
-        +1 where the neurons fire on few rows (b > 0), -1 where they fire on most.
-    mass, low, high : arrays (q,)
-        Share of random neurons whose gradient lies in the cone, and its 95 % interval over the
-        draw of neurons, the rows being given.
-    norm : array (q,)
-        Median length of these gradients.
-    group : array (q,)
-        Number of the direction, from 0: the same for two entries that differ in s alone.
-    p, width : float
-        Least mass, and the cone's width g.
-    least_norm : array (2,)
-        B_G for s = +1 and s = -1.
-    unexplained, short : float
-        Shares of neurons with |G| >= B_G in no cone, and with |G| < B_G.
-    rows : int
-        Training rows that the gradients were averaged over.
+    `directions`: Weights w of the neurons relu(+-w.x - b), of length 1, their largest entry
+        positive; x is the standardised input. Where the fit whitened, w is P D with P the whitening
+        and D the direction that was found, so that w.x is the number that a neuron reads.
+    `signs`: +1 where the neurons fire on few rows (b > 0), -1 where they fire on most.
+    `mass, low, high`: Share of random neurons whose gradient lies in the cone, and its 95 %
+        interval over the draw of neurons, the rows being given.
+    `norm`: Median length of these gradients.
+    `group`: Number of the direction, from 0: the same for two entries that differ in s alone.
+    `p, width`: Least mass, and the cone's width g.
+    `least_norm`: B_G for s = +1 and s = -1.
+    `unexplained, short`: Shares of neurons with |G| >= B_G in no cone, and with |G| < B_G.
+    `rows`: Training rows that the gradients were averaged over.
     """
 
     directions: NDArray[np.float64]

@@ -15,25 +15,16 @@ from ...maths.box_ball import check_bounds
 from ...maths.simplified_gradients import check_rows
 from ..base import unit_weights
 from ..bounded.head_sets import Simplex
-from ..bounded.interior_point import BoundedFit, head_problem
-from ..bounded.norm_bounded import bounded_head
+from ..bounded.interior_point import BoundedFit, bounded_head, head_problem
 from ..losses import Loss
 from ..two_layer import TwoLayer
-from .neuron_grid import SignedDirections, grid_neurons
+from .network import SignedDirections, grid_neurons
 
 
 def steepest(
     directions: SignedDirections, X: Float[Tensor, "n d"], B_b: float, c: Float[Tensor, " n"]
 ) -> tuple[Float[Tensor, "q2 d"], Float[Tensor, " q2"], Float[Tensor, " q2"]]:
-    """w = D and -D, b of sign s with |b| <= B_b, and max over b of |sum_i c_i relu(<w, x_i> - b)|.
-
-    Examples
-    --------
-    >>> one = SignedDirections(torch.ones(1, 1), torch.tensor([-1]))
-    >>> W, b, size = steepest(one, torch.ones(1, 1), 2.0, torch.ones(1))
-    >>> b.tolist(), size.tolist()
-    ([-2.0, -2.0], [3.0, 1.0])
-    """
+    """w = +-D, b of sign s with |b| <= B_b, and max over b of |sum_i c_i relu(<w, x_i> - b)|."""
     D = directions.D.to(X).T
     W = torch.cat([D, -D])
     ends = [sorted((0.0, sign * B_b)) for sign in directions.signs.tolist() * 2]
@@ -51,12 +42,6 @@ def steepest_bias(
     """(b, max) of |sum_i c_i relu(z_i - b)| over low <= b <= high.
 
     The sum is linear between the z_i, so its largest size is at one of them or at an end.
-
-    Examples
-    --------
-    >>> z, c = torch.tensor([0.0, 1.0, 2.0]), torch.tensor([1.0, -3.0, 1.0])
-    >>> steepest_bias(z, c, -1.0, 2.0)
-    (-1.0, 2.0)
     """
     z, order = z.sort()
     c = c[order]
@@ -80,17 +65,11 @@ EXCHANGED, PASSES = 16, 2
 class OptBounds:
     """lower <= OPT <= upper on the rows given.
 
-    Attributes
-    ----------
-    upper : float
-        Upper bound of OPT: the loss of `network`, a member of the class.
-    lower : float
-        Lower bound of OPT: no member, whatever its biases in the range, has a smaller loss.
-    hull : float
-        Loss of a sum of any number of neurons with sum |a_i| <= min(r B_a1, sqrt(r) B_a2), which
-        contains the class: what more neurons at the same total could reach.
-    network : TwoLayer
-        r neurons; some may be equal.
+    `upper`: Upper bound of OPT: the loss of `network`, a member of the class.
+    `lower`: Lower bound of OPT: no member, whatever its biases in the range, has a smaller loss.
+    `hull`: Loss of a sum of any number of neurons with sum |a_i| <= min(r B_a1, sqrt(r) B_a2),
+        which contains the class: what more neurons at the same total could reach.
+    `network`: r neurons; some may be equal.
     """
 
     upper: float
@@ -126,30 +105,12 @@ def opt_bounds(
     reach. In b that mean is piecewise linear with kinks at the projections of the rows, so its
     maximum over the whole range of b is exact. Neurons at the maximum are added to the grid.
 
-    Parameters
-    ----------
-    X, y : Tensor (n, d), (n,)
-        Rows and targets (+-1 for hinge and logistic loss).
-    directions : SignedDirections
-        D and the signs of the biases.
-    loss : Loss
-        Squared, hinge or logistic.
-    r : int
-        Number of neurons.
-    B_a1, B_a2, B_b : float
-        Bounds of |a_i|, |a|_2 and |b_i|; one of the first two and the last finite.
-    biases : int
-        Points of the first grid for each direction and sign.
-    weights : Tensor (n,), optional
-        Non-negative row weights.
-    tolerance : float
-        Of both fits, as a share of the loss of f = 0.
-
-    Raises
-    ------
-    ValueError
-        When there is no direction, r is below 1, or a bound is not positive or not finite where
-        it must be.
+    `X, y`: Rows and targets (+-1 for hinge and logistic loss).
+    `directions`: D and the signs of the biases.
+    `loss`: Squared, hinge or logistic.
+    `B_a1, B_a2, B_b`: Bounds of |a_i|, |a|_2 and |b_i|; one of the first two and the last finite.
+    `biases`: Points of the first grid for each direction and sign.
+    `tolerance`: Of both fits, as a share of the loss of f = 0.
 
     Source: Shi23, the definition of OPT; duality as in Rockafellar 1970, section 31.
 
@@ -316,13 +277,7 @@ def _pulls(slopes: Tensor, weights: Tensor | None) -> Tensor:
 
 
 def shared_out(sizes: Float[Tensor, " m"], r: int) -> Tensor:
-    """r places in proportion to sizes, by largest remainders: whole numbers with sum r.
-
-    Examples
-    --------
-    >>> shared_out(torch.tensor([3.0, 1.0, 0.1]), 4).tolist()
-    [3, 1, 0]
-    """
+    """r places in proportion to sizes, by largest remainders: whole numbers with sum r."""
     total = float(sizes.sum())
     quota = r * sizes / total if total > 0 else torch.full_like(sizes, r / len(sizes))
     places = quota.floor()

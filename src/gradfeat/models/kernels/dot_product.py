@@ -1,5 +1,6 @@
 """Kernels that are power series in the inner product."""
 
+# Apart: a family of kernels a file.
 from __future__ import annotations
 
 import math
@@ -26,10 +27,7 @@ class DotProduct(RotationInvariantKernel):
     bandwidth : float, optional
         Positive; None is sqrt(d), so that u = x.z / d.
 
-    Raises
-    ------
-    ValueError
-        For a value that is not allowed.
+    Raises ValueError for a value that is not allowed.
 
     Source: Schoenberg 1942.
 
@@ -80,18 +78,7 @@ class DotProduct(RotationInvariantKernel):
 
 
 def polynomial(degree: int, offset: float = 1.0, bandwidth: float | None = None) -> DotProduct:
-    """(x.z / bandwidth^2 + offset)^degree.
-
-    Raises
-    ------
-    ValueError
-        For a degree below 0, or an offset that is negative.
-
-    Examples
-    --------
-    >>> polynomial(2)
-    DotProduct(coefficients=(1.0, 2.0, 1.0), bandwidth=None)
-    """
+    """(x.z / bandwidth^2 + offset)^degree."""
     if degree < 0:
         raise ValueError(f"degree is {degree}: give 0 or more.")
     terms = range(degree + 1)

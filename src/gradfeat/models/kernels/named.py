@@ -34,17 +34,7 @@ def kernel(name: str, bandwidth: SupportsFloat) -> Kernel:
     "laplace-0.7" and "laplace-1.4" are exp(-(|x - z| / bandwidth)^q) with that q, "laplace-l1" and
     "laplace-l1-0.7" the same of the distance sum_k |x_k - z_k| with q = 1 and 0.7.
 
-    Parameters
-    ----------
-    name : str
-        One of `NAMES`.
-    bandwidth : number
-        Length scale, positive.
-
-    Raises
-    ------
-    ValueError
-        For another name, or a bandwidth that is not positive and finite.
+    `name`: One of `NAMES`. `bandwidth`: Length scale, positive.
 
     Examples
     --------
@@ -93,18 +83,7 @@ def _radial(name: str, L: float) -> Kernel:
 
 
 def kernel_from_spec(spec: Mapping[str, Any]) -> Kernel:
-    """Kernel from the dict that :meth:`Kernel.spec` wrote.
-
-    Raises
-    ------
-    ValueError
-        For a kernel that this version does not know.
-
-    Examples
-    --------
-    >>> kernel_from_spec(Gaussian(3.0).spec())
-    Gaussian(bandwidth=3.0)
-    """
+    """Kernel from the dict that :meth:`Kernel.spec` wrote."""
     values = {name: _value(part) for name, part in spec.items() if name != "name"}
     found = _kernels().get(spec.get("name", ""))
     if found is None:

@@ -46,10 +46,7 @@ class NetworkKernel(RotationInvariantKernel):
     bandwidth : float, optional
         L, positive; None is sqrt(d).
 
-    Raises
-    ------
-    ValueError
-        For a value that is not allowed.
+    Raises ValueError for a value that is not allowed.
 
     Source: Jacot, Gabriel & Hongler 2018, Theorem 1; Lee et al. 2018 (NNGP).
 
@@ -162,7 +159,6 @@ class NetworkKernel(RotationInvariantKernel):
                 return hidden
 
     def spec(self) -> Mapping[str, Any]:
-        """Name and parameters; a `UserActivation` cannot be saved."""
         return {
             "name": "NetworkKernel",
             "activation": self.activation.spec(),

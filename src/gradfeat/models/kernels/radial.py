@@ -25,12 +25,6 @@ def squared_distances(
     Distances that rounding cannot tell from zero are zero, so that equal rows are at distance 0
     wherever they stand; ``Z is X`` gives an exactly symmetric matrix with a zero diagonal. `out` is
     memory for the result.
-
-    Examples
-    --------
-    >>> D = squared_distances(torch.tensor([[0.0], [3.0]]), torch.tensor([[3.0]]))
-    >>> [round(value, 4) for value in D[:, 0].tolist()]
-    [9.0, 0.0]
     """
     centre, same = Z.mean(0), X is Z
     X, Z = X - centre, Z - centre
@@ -200,10 +194,7 @@ class Matern(RadialKernel):
 
     exp(-t) for nu = 1/2 (Laplace); (1 + t) exp(-t) for 3/2; (1 + t + t^2/3) exp(-t) for 5/2.
 
-    Raises
-    ------
-    ValueError
-        For any other nu.
+    Raises ValueError for any other nu.
 
     Source: Rasmussen & Williams 2006, eq. 4.17.
 

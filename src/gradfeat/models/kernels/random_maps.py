@@ -85,14 +85,7 @@ class NetworkMap(RandomMap):
     weight sigma'(u_j) x~ / sqrt m (trained "all" or "hidden"): (d + 1) columns a neuron, or
     sigma'(u_j) g_j.x~ with g_j ~ N(0, I), one column, where a sketch was drawn.
 
-    Attributes
-    ----------
-    kernel : NetworkKernel
-        Of depth 1.
-    W : Tensor (m, D)
-        w_j, in the coordinates x~.
-    G : Tensor (m, D) or None
-        g_j.
+    `kernel`: Of depth 1. `W` (m, D): w_j, in the coordinates x~.
 
     Source: Jacot, Gabriel & Hongler 2018; sketched as in Han et al. 2021.
 
@@ -130,21 +123,10 @@ def network_map(
 ) -> NetworkMap:
     """Draw the first layer; see :class:`NetworkMap`.
 
-    Parameters
-    ----------
-    kernel : NetworkKernel
-        Of depth 1.
-    width, d : int
-        Neurons m, columns of the inputs.
-    seed : int
-        Streams "W0" and "sketch" under it.
-    sketch : bool
-        One column of gradient features a neuron, and not d + 1: fewer columns, more noise.
-
-    Raises
-    ------
-    ValueError
-        For a deeper kernel.
+    `kernel`: Of depth 1.
+    `width, d`: Neurons m, columns of the inputs.
+    `seed`: Streams "W0" and "sketch" under it.
+    `sketch`: One column of gradient features a neuron, and not d + 1: fewer columns, more noise.
 
     Examples
     --------

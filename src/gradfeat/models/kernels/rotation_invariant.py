@@ -28,14 +28,10 @@ FEW_COLUMNS = 4
 class Side:
     """What a kernel needs to know of each row at one layer, whatever it is paired with.
 
-    Attributes
-    ----------
-    norm : Tensor (n,)
-        Length of the row, the standard deviation of its pre-activations.
-    own : Tensor (n,)
-        E sigma(norm Z)^2.
-    coefficients : Tensor (n, K)
-        Hermite coefficients of sigma(norm .), K = 0 where there is a closed form.
+    `norm` (n,): Length of the row, the standard deviation of its pre-activations.
+    `own` (n,): E sigma(norm Z)^2.
+    `coefficients` (n, K): Hermite coefficients of sigma(norm .), K = 0 where there is a closed
+        form.
     """
 
     norm: Tensor
@@ -55,14 +51,9 @@ class Side:
 class Directions:
     """Rows split into length and direction; a zero row has the direction 0.
 
-    Attributes
-    ----------
-    rows, unit : Tensor (n, D)
-        The rows, and rows / |row| less a centre that all rows of a kernel matrix share.
-    spread : Tensor (n,)
-        |unit|^2.
-    sides : tuple of Side
-        One a layer.
+    `rows, unit` (n, D): The rows, and rows / |row| less a centre that all rows of a kernel matrix
+        share.
+    `sides`: One a layer.
     """
 
     rows: Float[Tensor, "n D"]

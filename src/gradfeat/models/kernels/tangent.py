@@ -31,10 +31,7 @@ class TwoLayerTangent(Kernel):
     block_bytes : int
         Bytes of features that are held at once.
 
-    Raises
-    ------
-    ValueError
-        For a network of several outputs, and for `spec`.
+    Raises ValueError for a network of several outputs, and for `spec`.
 
     Source: Jacot, Gabriel & Hongler 2018; :func:`gradfeat.models.tangent_ridge.tangent_kernel`.
 
@@ -124,15 +121,12 @@ class ModuleTangent(Kernel):
     ----------
     module : torch.nn.Module
         Maps (n, d) to (n,) or (n, outputs), row by row (no batch normalisation, no dropout), with
-        parameters of the dtype and device of the inputs. Its gradient needs it twice
-        differentiable (almost everywhere will do).
+        parameters of the dtype and device of the inputs. Its gradient needs it twice differentiable
+        (almost everywhere will do).
     block_bytes : int
         Bytes of Jacobians that are held at once.
 
-    Raises
-    ------
-    ValueError
-        For a module without parameters that require a gradient, and for `spec`.
+    Raises ValueError for a module without parameters that require a gradient, and for `spec`.
 
     Source: Novak, Sohl-Dickstein & Schoenholz 2022 (trace over outputs, Jacobian contraction).
 

@@ -48,23 +48,9 @@ def fit_calibration(
     Minimises -sum_i w_i log p_i + (log s - 1)^2 / 2 + |t|^2 / 2; the weak penalty (one
     observation's worth) keeps both finite when held-out classes are separated.
 
-    Parameters
-    ----------
-    decisions : array (n, K)
-        Held-out decision values.
-    labels : array (n,)
-        Class indices.
-    w : array (n,)
-        Weights.
+    `decisions`: Held-out decision values.
 
     Source: Platt 1999; Guo et al. 2017 (vector scaling with a common scale).
-
-    Examples
-    --------
-    >>> f = np.array([[1.0, -1.0], [-1.0, 1.0]] * 50)
-    >>> c = fit_calibration(f, np.array([0, 1] * 50), np.ones(100))
-    >>> c.scale > 1, np.allclose(c.shift, 0, atol=1e-3)
-    (True, True)
     """
     n, K = decisions.shape
     chosen = np.arange(n), labels
@@ -102,14 +88,7 @@ def calibrated_loss(
 
 
 def codes_of(y: Float[Tensor, "n c"]) -> tuple[Float[Tensor, "n c"], Float[Tensor, " c"]]:
-    """+-1 codes, and what was subtracted from them to give y (a constant between -1 and 1).
-
-    Examples
-    --------
-    >>> codes_of(torch.tensor([[0.5], [-1.5]]))
-    (tensor([[ 1.],
-            [-1.]]), tensor([0.5000]))
-    """
+    """+-1 codes, and what was subtracted from them to give y (a constant between -1 and 1)."""
     codes = torch.where(y > 0, 1.0, -1.0).to(y)
     return codes, (codes - y)[0]
 

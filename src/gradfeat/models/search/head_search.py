@@ -38,18 +38,9 @@ BY_COLUMN = "laplace-l1"
 class Head:
     """The last fit: a kernel on B^T x, B = V_r diag(e^power) of total variance 1.
 
-    Attributes
-    ----------
-    directions : int or None
-        r; None is all.
-    power : float
-        How far the eigenvalues of M weigh the directions.
-    kernel : str
-        Its name.
-    bandwidth : float
-        In standard deviations of the projected rows.
-    alpha : float
-        Penalty.
+    `directions`: r; None is all.
+    `power`: How far the eigenvalues of M weigh the directions.
+    `bandwidth`: In standard deviations of the projected rows.
     """
 
     directions: int | None = None
@@ -59,13 +50,7 @@ class Head:
     alpha: float = 1e-3
 
     def named(self) -> dict[str, Any]:
-        """Settings under the names that they have beside those of the rounds.
-
-        Examples
-        --------
-        >>> list(Head(3).named())
-        ['directions', 'head_power', 'head_kernel', 'head_bandwidth', 'head_alpha']
-        """
+        """Settings under the names that they have beside those of the rounds."""
         values = asdict(self)
         directions = values.pop("directions")
         return {"directions": directions, **{f"head_{k}": v for k, v in values.items()}}
@@ -172,26 +157,14 @@ class HeadSearch:
 
     Source: Breiman, Friedman, Olshen & Stone 1984, section 3.4.3 (the one-standard-error rule).
 
-    Parameters
-    ----------
-    splits : sequence of Split
-        Where heads are fitted and compared.
-    directions : sequence of int or None
-        Numbers of directions, increasing, None (all) last.
-    alphas : sequence of float
-        Penalties allowed.
+    `splits`: Where heads are fitted and compared.
+    `directions`: Numbers of directions, increasing, None (all) last.
 
-    Attributes
-    ----------
-    tried : list of HeadTrial
-        Every head so far.
+    `tried`: Every head so far.
     """
 
     def __init__(
-        self,
-        splits: Sequence[Split],
-        directions: Sequence[int | None],
-        alphas: Sequence[float],
+        self, splits: Sequence[Split], directions: Sequence[int | None], alphas: Sequence[float]
     ) -> None:
         self.splits, self.directions, self.alphas = splits, directions, alphas
         self.tried: list[HeadTrial] = []

@@ -78,13 +78,7 @@ def kernel_ridge_space(
     *,
     streamed: bool,
 ) -> GridSpace[KernelSetting]:
-    """Kernel ridge over the open settings of `choice`; the setting tells the solver.
-
-    Raises
-    ------
-    ValueError
-        For kernel values beyond floating-point numbers, or a solver that cannot stream rows.
-    """
+    """Kernel ridge over the open settings of `choice`; the setting tells the solver."""
     method: Solver
     if streamed:
         method, name = streaming_solver(wanted, memory_limit), "nystrom"
@@ -180,13 +174,7 @@ def chosen_solver(name: str | None, data: Block, memory_limit: int | None) -> Na
 
 
 def streaming_solver(name: str | None, memory_limit: int | None) -> NystromDirect:
-    """The solver for rows that are streamed.
-
-    Raises
-    ------
-    ValueError
-        For any name but "nystrom".
-    """
+    """The solver for rows that are streamed."""
     if name not in (None, "nystrom"):
         raise ValueError(
             f"solver is {name!r}, which needs its rows in memory: give arrays, or solver='nystrom' "

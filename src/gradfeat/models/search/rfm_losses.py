@@ -42,10 +42,7 @@ class ShiftedLogistic(Learner[KernelMachine]):
     That constant is subtracted from the logits too, so that adding it gives logits: f of several
     classes, and (-f, f) those of two.
 
-    Attributes
-    ----------
-    logistic : KernelLogistic
-        The fit to the codes themselves.
+    `logistic`: The fit to the codes themselves.
 
     Examples
     --------
@@ -73,12 +70,7 @@ class ShiftedLogistic(Learner[KernelMachine]):
 class LastRound(Learner[KernelMachine]):
     """Learn M = A^2 by `rfm`, then fit `head` on A x in place of its last round.
 
-    Attributes
-    ----------
-    rfm : RFM
-        How M is learnt.
-    head : Learner
-        What is fitted.
+    `rfm`: How M is learnt. `head`: What is fitted.
 
     Examples
     --------
@@ -112,7 +104,6 @@ class RFMLossSetting(MethodSetting):
     logistic_alpha: float | None
 
     def named(self) -> dict[str, Any]:
-        """Of the RFM, with loss and penalty of the last fit."""
         if self.logistic_alpha is None:
             return self.rfm.named() | {"head_loss": "squared"}
         return self.rfm.named() | {"head_alpha": self.logistic_alpha, "head_loss": "logistic"}
@@ -123,16 +114,11 @@ class RFMLossSetting(MethodSetting):
 class RFMLossSpace(Space[RFMLossSetting]):
     """An RFM's search, whose last fit is then made with other losses.
 
-    Attributes
-    ----------
-    start : RFMLossSetting
-        That of the rounds, with the first loss.
-    rounds : RFMSpace
-        The search, by squared loss.
-    losses : sequence of "squared" and "logistic"
-        Losses of the last fit: the first, or in a search that of least log loss once calibrated.
-    memory_limit : int, optional
-        Bytes that kernel matrices may take.
+    `start`: That of the rounds, with the first loss.
+    `rounds`: The search, by squared loss.
+    `losses`: Losses of the last fit: the first, or in a search that of least log loss once
+        calibrated.
+    `memory_limit`: Bytes that kernel matrices may take.
     """
 
     start: RFMLossSetting
@@ -185,13 +171,7 @@ def rfm_loss_space(
 
 
 def allowed_losses(loss: str | None, n: int) -> tuple[str, ...]:
-    """Losses to choose from: of many rows only the squared one, unless the other was asked for.
-
-    Examples
-    --------
-    >>> allowed_losses(None, 100), allowed_losses(None, 10_000), allowed_losses("logistic", 10_000)
-    (('squared', 'logistic'), ('squared',), ('logistic',))
-    """
+    """Losses to choose from: of many rows only the squared one, unless the other was asked for."""
     if loss is None:
         return ("squared", "logistic") if n <= CHOICE_ROWS else ("squared",)
     return (loss,)

@@ -37,10 +37,7 @@ from .rounds import Path, Round, Rounds, search_rounds
 from .search import Effort, FinishedFit, MethodSetting, Space, Trial
 
 #: Kernels tried beyond "laplace": by a fast search, a full one.
-RFM_KERNELS = {
-    False: ("gaussian", BY_COLUMN),
-    True: (*KERNELS, BY_COLUMN, "laplace-l1-0.7"),
-}
+RFM_KERNELS = {False: ("gaussian", BY_COLUMN), True: (*KERNELS, BY_COLUMN, "laplace-l1-0.7")}
 #: Powers of the AGOP that a full search tries beside 1.
 AGOP_POWERS = (0.5, 0.25)
 #: Penalties of the rounds: the last fit has one of its own.
@@ -64,7 +61,6 @@ class RFMSetting(MethodSetting):
     head: Head | None = None
 
     def named(self) -> dict[str, Any]:
-        """Of the rounds, and those of the last fit with "head" before them."""
         return asdict(self.rounds) | ({} if self.head is None else self.head.named())
 
     @property
@@ -84,21 +80,14 @@ class RFMSetting(MethodSetting):
 class RFMSpace(Space[RFMSetting]):
     """Paths of rounds on nearly all rows at few settings, then heads in the best metrics.
 
-    Attributes
-    ----------
-    rfm : RFM
-        What no search varies.
-    start : RFMSetting
-        The setting to begin with.
-    axes : mapping of name to values
-        Fields of the rounds, tried one at a time.
-    directions : "auto", int or None
-        In how many leading directions of M the last fit is made; "auto" chooses, and may choose the
-        RFM's own last round; None is that round.
-    metric_rows : int, optional
-        Rows that M is learnt from at most, where the last fit is another than the RFM's own.
-    memory_limit : int, optional
-        Bytes that kernel matrices of that fit may take.
+    `rfm`: What no search varies.
+    `start`: The setting to begin with.
+    `axes`: Fields of the rounds, tried one at a time.
+    `directions`: In how many leading directions of M the last fit is made; "auto" chooses, and may
+        choose the RFM's own last round; None is that round.
+    `metric_rows`: Rows that M is learnt from at most, where the last fit is another than the RFM's
+        own.
+    `memory_limit`: Bytes that kernel matrices of that fit may take.
     """
 
     rfm: RFM

@@ -35,12 +35,7 @@ SettingT = TypeVar("SettingT", bound=MethodSetting)
 class Effort:
     """How much a search may do.
 
-    Attributes
-    ----------
-    rows : int
-        Rows that one fit may train on.
-    sweeps : int
-        Passes over the axes.
+    `rows`: Rows that one fit may train on. `sweeps`: Passes over the axes.
     """
 
     rows: int
@@ -51,16 +46,10 @@ class Effort:
 class FinishedFit:
     """A predictor, and what else its fit tells.
 
-    Attributes
-    ----------
-    predictor : Predictor
-        Fitted to all rows.
-    first_gradient : GradientTest, optional
-        Of methods that rest on the first gradient step: is it beyond chance?
-    gradient_features : FoundFeatures, optional
-        Of methods made of them: the gradient feature set of the rows.
-    used : mapping of name to number
-        Of methods that leave rows out of a part of the fit: how many it had.
+    `predictor`: Fitted to all rows.
+    `first_gradient`: Of methods that rest on the first gradient step: is it beyond chance?
+    `gradient_features`: Of methods made of them: the gradient feature set of the rows.
+    `used`: Of methods that leave rows out of a part of the fit: how many it had.
     """
 
     predictor: Predictor
@@ -119,12 +108,8 @@ class Space(ABC, Generic[SettingT]):
 class Stages:
     """Where the number of stages of a fit (iterations, steps) is chosen too.
 
-    Attributes
-    ----------
-    name : str
-        The field of the setting that it is.
-    first : int
-        The number that the first stage of the path stands for.
+    `name`: The field of the setting that it is.
+    `first`: The number that the first stage of the path stands for.
     """
 
     name: str
@@ -140,19 +125,12 @@ def plain_fit(learner: Learner[Predictor], rows: Rows, seed: int) -> FinishedFit
 class GridSpace(Space[SettingT]):
     """One axis at a time over a grid of settings.
 
-    Attributes
-    ----------
-    make : callable (setting) -> Learner
-        The method at one setting.
-    start : SettingT
-        Setting to begin with.
-    axes : mapping of name to values
-        Fields of the setting, tried one at a time in this order, the others held at the best so
+    `make`: The method at one setting.
+    `start`: Setting to begin with.
+    `axes`: Fields of the setting, tried one at a time in this order, the others held at the best so
         far.
-    stages : Stages, optional
-        Where the number of stages is chosen too.
-    finish : callable (learner, rows, seed) -> FinishedFit
-        The fit to all rows, with what else it tells.
+    `stages`: Where the number of stages is chosen too.
+    `finish`: The fit to all rows, with what else it tells.
     """
 
     make: Callable[[SettingT], Learner[Predictor]]
@@ -197,12 +175,7 @@ class GridSpace(Space[SettingT]):
 def folds(n: int, rows: int, most: int = 5) -> list[tuple[slice | list[int], slice]]:
     """Training and held-out rows: 5 folds to 600 rows (or `most`), 3 to `rows`, then one split.
 
-    Consecutive rows are a fair sample of the targets (estimators.distinct_rows.spread).
-
-    Examples
-    --------
-    >>> [(held.start, held.stop) for _, held in folds(10, 1500)]
-    [(0, 2), (2, 4), (4, 6), (6, 8), (8, 10)]
+    Consecutive rows are a fair sample of the targets (estimators.training.spread).
     """
     if n > rows:
         held = min(n // 4, rows)
@@ -240,12 +213,7 @@ def evaluate(
 
 
 def _fold(
-    learner: Any,
-    data: Block,
-    seed: int,
-    fold: tuple[slice | list[int], slice],
-    *,
-    early: bool,
+    learner: Any, data: Block, seed: int, fold: tuple[slice | list[int], slice], *, early: bool
 ) -> list[Tensor]:
     train, held = fold
     rows = in_memory(data.X[train], data.y[train], data.w[train])
@@ -283,13 +251,7 @@ def _predictions(
 
 
 def gains(losses: Sequence[float]) -> bool:
-    """Whether stages still help: not 5 % above the best, nor twice within .2 % of a best before.
-
-    Examples
-    --------
-    >>> gains([1.0, 0.9]), gains([1.0, 1.06]), gains([1.0, 1.0, 0.999])
-    (True, False, False)
-    """
+    """Whether stages still help: not 5 % above the best, nor twice within .2 % of a best before."""
     if losses[-1] > 1.05 * min(losses):
         return False
     return len(losses) < 3 or min(losses[-2:]) < 0.998 * min(losses[:-2])

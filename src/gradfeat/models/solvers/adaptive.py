@@ -59,13 +59,7 @@ class Adaptive(Solver):
     memory_limit: int | None = None
 
     def solve(self, system: System, *, seed: int = 0, watch: Watch | None = None) -> Solution:
-        """Solve; `seed` draws pivots and the rows of estimated residuals.
-
-        Raises
-        ------
-        MemoryError
-            When not even the vectors of the iteration fit.
-        """
+        """Solve; `seed` draws pivots and the rows of estimated residuals."""
         n = len(system.X)
         if self.most is not None and n > self.most:
             centres = NystromDirect(memory_limit=self.memory_limit)

@@ -22,23 +22,10 @@ class System:
     Solvers work on the symmetric form (S K S + alpha I) b = S y, c = S b, S = W^{1/2}; there a row
     of weight zero has coefficient zero.
 
-    Parameters
-    ----------
-    kernel : Kernel
-        k.
-    X, y : Tensor (n, d), (n, c)
-        Points and right-hand sides.
-    alpha : float
-        Penalty, >= 0.
-    weights : Tensor (n,), optional
-        Non-negative row weights (default: all one).
-    kept : dict, optional
-        Where solvers leave tiles of K for whoever works with the same system afterwards.
-
-    Raises
-    ------
-    ValueError
-        When alpha is negative or not finite, or the rows do not match.
+    `X, y` (n, d), (n, c): Points and right-hand sides.
+    `alpha`: Penalty, >= 0.
+    `weights` (n,), optional: Non-negative row weights (default: all one).
+    `kept`: Where solvers leave tiles of K for whoever works with the same system afterwards.
     """
 
     kernel: Kernel
@@ -67,22 +54,13 @@ class System:
 class Progress:
     """Where a solver stands.
 
-    Attributes
-    ----------
-    iteration : int
-        Iterations done.
-    residual : float
-        |S y - (S K S + alpha I) b| / |S y|, the largest over outputs (for Nystrom centres: of
-        their preconditioned normal equations).
-    seconds : float
-        Since the start of the solve.
-    passes : float
-        Products with the n x n matrix so far (parts of it count by their share of n^2).
-    evaluations : float
-        Kernel entries computed so far, in units of n^2: less than `passes` where symmetry or
-        kept tiles spare them.
-    bytes : int
-        Memory the solver has declared for itself so far (inputs not counted).
+    `residual`: |S y - (S K S + alpha I) b| / |S y|, the largest over outputs (for Nystrom centres:
+        of their preconditioned normal equations).
+    `seconds`: Since the start of the solve.
+    `passes`: Products with the n x n matrix so far (parts of it count by their share of n^2).
+    `evaluations`: Kernel entries computed so far, in units of n^2: less than `passes` where
+        symmetry or kept tiles spare them.
+    `bytes`: Memory the solver has declared for itself so far (inputs not counted).
     """
 
     iteration: int
@@ -97,18 +75,12 @@ class Progress:
 class Solution:
     """f(x) = sum_j c_j k(x, Z_j), and how it was reached.
 
-    Attributes
-    ----------
-    Z, c : Tensor (m, d), float64 Tensor (m, c)
-        Points and dual coefficients; Z is X but for Nystrom centres.
-    converged : bool
-        Whether the residual, measured in float64, is at the tolerance or below.
-    message : str
-        What to know of the way (a fallback, a tolerance that was not reached); "" when nothing.
-    trace : tuple of Progress
-        One an iteration; each measurement of the residual in float64 adds one.
-    index : Tensor (m,), optional
-        The rows of X that Z is; None: all.
+    `Z, c` (m, d), float64 (m, c): Points and dual coefficients; Z is X but for Nystrom centres.
+    `converged`: Whether the residual, measured in float64, is at the tolerance or below.
+    `message`: What to know of the way (a fallback, a tolerance that was not reached); "" when
+        nothing.
+    `trace`: One an iteration; each measurement of the residual in float64 adds one.
+    `index` (m,), optional: The rows of X that Z is; None: all.
     """
 
     Z: Float[Tensor, "m d"]
@@ -128,13 +100,7 @@ class Solver(ABC):
 
     @abstractmethod
     def solve(self, system: System, *, seed: int = 0, watch: Watch | None = None) -> Solution:
-        """Solve; what is random comes from streams named under `seed`.
-
-        Raises
-        ------
-        MemoryError
-            Before work starts, when the least memory the algorithm needs is not allowed.
-        """
+        """Solve; what is random comes from streams named under `seed`."""
 
 
 class Meter:

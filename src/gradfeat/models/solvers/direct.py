@@ -55,8 +55,8 @@ class Direct(Solver):
     Parameters
     ----------
     tolerance : float, optional
-        Refine the solution with float64 residuals until |S y - A b| <= tolerance |S y| (None:
-        take it as the factorisation gives it; the trace still tells its residual).
+        Refine the solution with float64 residuals until |S y - A b| <= tolerance |S y| (None: take
+        it as the factorisation gives it; the trace still tells its residual).
     memory_limit : int, optional
         Bytes that the solve may take (None: 80 % of free memory).
     sampled : bool
@@ -77,15 +77,7 @@ class Direct(Solver):
     sampled: bool = False
 
     def solve(self, system: System, *, seed: int = 0, watch: Watch | None = None) -> Solution:
-        """Solve; `seed` draws the rows of an estimated residual.
-
-        Raises
-        ------
-        MemoryError
-            Before anything is allocated, when the matrix (or that of a fallback) does not fit.
-        numpy.linalg.LinAlgError
-            When the kernel is not positive semi-definite beyond rounding.
-        """
+        """Solve; `seed` draws the rows of an estimated residual."""
         X, meter = system.X, Meter(len(system.X))
         refuse_direct(system, self.memory_limit)
         solution = self._refined(system, *self._factor(system, meter), meter, seed, watch)
@@ -99,13 +91,7 @@ class Direct(Solver):
         return replace(wider, Z=X)
 
     def _refined(
-        self,
-        system: System,
-        solve: Solve,
-        note: str,
-        meter: Meter,
-        seed: int,
-        watch: Watch | None,
+        self, system: System, solve: Solve, note: str, meter: Meter, seed: int, watch: Watch | None
     ) -> Solution:
         def steps(r: Tensor) -> Iterator[tuple[Tensor, None]]:
             yield solve(r), None

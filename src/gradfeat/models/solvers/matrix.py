@@ -50,21 +50,10 @@ def residual_rows(n: int, seed: int) -> Tensor:
 class Operator:
     """V -> (S K S + alpha I) V, and residuals in float64.
 
-    Parameters
-    ----------
-    system : System
-        Kernel, points, penalty, weights.
-    memory_limit : int or None
-        Bytes allowed; what the vectors and `reserved` leave keeps tiles for the next product.
-    reserved : int
-        Bytes that the algorithm takes beside.
-    what, instead : str
-        For the refusal.
-
-    Raises
-    ------
-    MemoryError
-        When the least memory is not allowed, before anything is allocated.
+    `memory_limit`: Bytes allowed; what the vectors and `reserved` leave keeps tiles for the next
+        product.
+    `reserved`: Bytes that the algorithm takes beside.
+    `what, instead`: For the refusal.
     """
 
     def __init__(

@@ -16,17 +16,7 @@ NAMES = ("direct", "cg", "nystrom_cg", "eigenpro", "nystrom", "richardson")
 def solver(name: str, memory_limit: int | None = None) -> Solver:
     """Solver at its defaults by name.
 
-    Parameters
-    ----------
-    name : {"direct", "cg", "nystrom_cg", "eigenpro", "nystrom", "richardson"}
-        Which algorithm.
-    memory_limit : int, optional
-        Bytes that it may take (None: 80 % of free memory).
-
-    Raises
-    ------
-    ValueError
-        For another name.
+    `memory_limit`: Bytes that it may take (None: 80 % of free memory).
 
     Examples
     --------

@@ -40,12 +40,10 @@ class Nystrom(Solver):
     centres : int, optional
         m; None is 10 sqrt(n). All points when there are fewer.
     pivots : {"uniform", "rpcholesky"}
-        How centres are drawn; "rpcholesky" draws pivots among 4 m points,
-        and fewer than m where only rounding is left of the kernel.
+        How centres are drawn; "rpcholesky" draws pivots among 4 m points, and fewer than m where
+        only rounding is left of the kernel.
     tolerance : float
         On the relative residual of the preconditioned normal equations.
-    max_iter : int
-        Iterations allowed.
     memory_limit : int, optional
         Bytes that the solve may take (None: 80 % of free memory).
 
@@ -67,15 +65,7 @@ class Nystrom(Solver):
     memory_limit: int | None = None
 
     def solve(self, system: System, *, seed: int = 0, watch: Watch | None = None) -> Solution:
-        """Solve; `seed` draws the centres.
-
-        Raises
-        ------
-        MemoryError
-            When the matrices of the centres do not fit.
-        ValueError
-            For a rule of drawing that is not known.
-        """
+        """Solve; `seed` draws the centres."""
         check_pivots(self.pivots)
         meter = Meter(len(system.X))
         m = self.count(len(system.X))
@@ -103,13 +93,6 @@ class Nystrom(Solver):
         return replace(found, Z=Z)
 
     def count(self, n: int) -> int:
-        """Centres on n points.
-
-        Examples
-        --------
-        >>> Nystrom().count(10_000), Nystrom().count(50), Nystrom(centres=20).count(10_000)
-        (1000, 50, 20)
-        """
         return min(n, int(10 * n**0.5) if self.centres is None else self.centres)
 
     def bytes(self, system: System) -> int:

@@ -32,8 +32,6 @@ class NystromCG(Solver):
         How the columns are drawn.
     tolerance : float
         On |S y - A b| / |S y|.
-    max_iter : int
-        Iterations allowed.
     memory_limit : int, optional
         Bytes that the solve may take (None: 80 % of free memory).
     sampled : bool
@@ -60,15 +58,7 @@ class NystromCG(Solver):
     sampled: bool = False
 
     def solve(self, system: System, *, seed: int = 0, watch: Watch | None = None) -> Solution:
-        """Solve; `seed` draws the columns.
-
-        Raises
-        ------
-        MemoryError
-            When the factor does not fit.
-        ValueError
-            For a rule of drawing that is not known.
-        """
+        """Solve; `seed` draws the columns."""
         check_pivots(self.pivots)
         meter, rank = Meter(len(system.X)), self.columns(len(system.X))
         A = Operator(
@@ -95,13 +85,7 @@ class NystromCG(Solver):
         )
 
     def columns(self, n: int) -> int:
-        """The rank asked for on n points.
-
-        Examples
-        --------
-        >>> NystromCG().columns(10_000), NystromCG(rank=20).columns(10)
-        (300, 10)
-        """
+        """The rank asked for on n points."""
         return min(n, int(3 * n**0.5) if self.rank is None else self.rank)
 
     def bytes(self, system: System) -> int:

@@ -61,13 +61,7 @@ class NystromDirect(Solver):
     memory_limit: int | None = None
 
     def solve(self, system: System, *, seed: int = 0, watch: Watch | None = None) -> Solution:
-        """Solve; `seed` draws the centres.
-
-        Raises
-        ------
-        MemoryError
-            When not even the matrices of ten centres fit.
-        """
+        """Solve; `seed` draws the centres."""
         n, meter = len(system.X), Meter(len(system.X))
         m = self.count(system)
         needed = self.bytes(system, m)
@@ -85,14 +79,9 @@ class NystromDirect(Solver):
     def count(self, system: System, n: int | None = None, squares: int = SQUARES) -> int:
         """Centres at most: those asked for, all points, what memory allows.
 
-        Parameters
-        ----------
-        system : System
-            Where the centres are drawn.
-        n : int, optional
-            Rows of the fit; None: those of the system.
-        squares : int
-            m x m matrices in float64 held at once.
+        `system`: Where the centres are drawn.
+        `n`: Rows of the fit; None: those of the system.
+        `squares`: m x m matrices in float64 held at once.
         """
         n = len(system.X) if n is None else n
         usual = min(int(10 * n**0.5), MOST, int((WORK / n) ** 0.5))
@@ -151,12 +140,6 @@ def expansion(
     """c = T^{-1} theta of (H + alpha I) theta = g, and the relative residual of theta.
 
     Only the upper triangle of H is read.
-
-    Examples
-    --------
-    >>> one = torch.ones(1, 1).double()
-    >>> float(expansion(2 * one, 3 * one, 8 * one, 1.0)[0])
-    1.0
     """
     R = upper_factor(H, alpha)
     theta = _solve(R, _solve(R.T, g, upper=False))

@@ -26,9 +26,7 @@ class Equation(Protocol):
     """A linear equation whose residuals can be measured in float64."""
 
     @property
-    def Z(self) -> Tensor:
-        """Points of the coefficients."""
-        ...
+    def Z(self) -> Tensor: ...
 
     @property
     def right_side(self) -> Float[Tensor, "n c"]: ...

@@ -31,8 +31,6 @@ class Richardson(Solver):
     ----------
     tolerance : float
         On |S y - A b| / |S y|.
-    max_iter : int
-        Iterations allowed.
     memory_limit : int, optional
         Bytes that the solve may take (None: 80 % of free memory).
 

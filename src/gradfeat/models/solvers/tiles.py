@@ -48,13 +48,7 @@ def tile_shape(X: Tensor, m: int) -> tuple[int, int]:
 
 
 def blocks_of(n: int, side: int) -> list[slice]:
-    """Consecutive slices of at most `side` rows.
-
-    Examples
-    --------
-    >>> blocks_of(3, 2)
-    [slice(0, 2, None), slice(2, 3, None)]
-    """
+    """Consecutive slices of at most `side` rows."""
     return [slice(start, min(start + side, n)) for start in range(0, n, side)]
 
 
@@ -71,16 +65,9 @@ def own_tiles(system: System) -> Tiles:
 class Tiles:
     """k(X, Z) by tiles (i, j). ``Z is X`` makes tile (j, i) the transpose of (i, j), bit for bit.
 
-    Parameters
-    ----------
-    kernel, X, Z
-        The matrix.
-    meter : Meter
-        Counts evaluations, and the bytes of the tiles kept.
-    budget : int
-        Bytes of tiles that may be kept for the next time.
-    kept : dict, optional
-        Tiles kept before, of the same matrix by the same tiles; new ones are added.
+    `meter`: Counts evaluations, and the bytes of the tiles kept.
+    `budget`: Bytes of tiles that may be kept for the next time.
+    `kept`: Tiles kept before, of the same matrix by the same tiles; new ones are added.
     """
 
     def __init__(
