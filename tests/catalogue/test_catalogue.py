@@ -9,7 +9,9 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from matplotlib.figure import Figure
 
+from catalogue.figure_faults import faults, known_of
 from cli.tables import gradfeat
 from gradfeat import catalogue
 from gradfeat.drawing.saving import save_figure
@@ -76,9 +78,22 @@ def test_the_figure_draws_with_and_without_theory(name, tables, tmp_path):
         assert figure.axes
         assert all(ax.get_title(loc="left") for ax in figure.axes if ax.get_label() != "<colorbar>")
         if theory is not None:
-            figure.draw_without_rendering()  # some faults show only now
+            broken = faults(figure)  # drawn, as some faults show only then
+            assert {f"{name}:{rule}" for rule in broken} == known_of(name), broken
     save_figure(figure, tmp_path / "figure.png")
     assert (tmp_path / "figure.png").read_bytes()[:4] == b"\x89PNG"
+
+
+def test_a_figure_that_breaks_every_rule_is_found():
+    figure = Figure(figsize=(3, 3))
+    figure.text(0.5, 0.5, "words"), figure.text(0.5, 0.5, "over words")
+    figure.text(0.95, 0.2, "beyond the right edge of the page")
+    ax = figure.add_subplot()
+    for k in range(9):
+        ax.plot([1, 2], [k, k], label=f"series {k}")
+    ax.legend()
+    figure.supxlabel("one\ntwo\nthree")
+    assert faults(figure).keys() == {"caption", "key", "overlap", "cut"}
 
 
 def test_stacked_seeds_have_the_numbers_of_single_ones():

@@ -110,7 +110,7 @@ def test_maps_are_left_out_where_there_are_none_and_panels_of_structure_too(tmp_
 
 def test_a_caption_says_what_points_average_over(tmp_path):
     table = table_of("shi22-accuracy", p_o=[0.25, 0.5])
-    words = drawn("shi22-accuracy", table, tmp_path).get_suptitle()
+    words = drawn("shi22-accuracy", table, tmp_path).get_supxlabel()
     assert "p_o = 0.25 and 0.5, 8 neurons. Points average over p_o = 0.25 and 0.5." in " ".join(
         words.split()
     )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import sqlite3
 
 import pytest
@@ -46,7 +47,7 @@ def test_the_means_are_those_of_the_table(capsys, folder):
     means = table.groupby("n")["value"].mean()
     out = well(capsys, "show", name)
     for n, mean in means.items():
-        assert f"{n}  {mean:.4g} [" in out
+        assert re.search(rf"^{n} +{mean:.4g} \[", out, re.MULTILINE)
 
 
 def test_metrics_are_chosen_by_name(capsys, folder):
@@ -196,3 +197,17 @@ def test_a_folder_that_may_not_be_written_to(capsys, folder):
     name = grows(folder)
     (folder / "locked").mkdir(mode=0o555)
     assert "allow writing" in refused(capsys, "run", name, "--store", "locked/s.db")
+
+
+def test_about_tells_what_is_computed_and_reads_no_store(capsys, folder):
+    out = well(capsys, "show", "--about", grows(folder))
+    assert out.startswith("Does it grow?")
+    assert "Settings" in out
+    assert "quick: " in out
+    assert not list(folder.glob("*.sqlite"))
+
+
+def test_about_of_every_experiment_names_its_claims(capsys):
+    out = " ".join(well(capsys, "show", "--about", "damian22-degenerate").split())
+    assert "Heₚ" in out or "He_p" in out
+    assert all(" ".join(c.text.split()) in out for c in experiment("damian22-degenerate").claims)

@@ -12,6 +12,7 @@ from gradfeat.catalogue.shared.curves import metric_series
 from gradfeat.drawing import style
 from gradfeat.drawing.panels import caption, panels, shared_key
 from gradfeat.drawing.series import Series, level, line, points, summary
+from gradfeat.maths.interval_ends import interval_ends
 
 CELLS = DataFrame(
     {
@@ -30,11 +31,30 @@ def _series(model: str) -> Series:
 
 
 def test_the_interval_is_student_s():
-    found = summary(CELLS[CELLS["model"] == "net"], "n", "accuracy")
-    inside = t.interval(0.95, 2, loc=0.88, scale=np.std([0.8, 0.9, 0.94], ddof=1) / 3**0.5)
+    gains = CELLS.assign(accuracy=CELLS["accuracy"] - 0.85)
+    found = summary(gains[gains["model"] == "net"], "n", "accuracy")
+    inside = t.interval(0.95, 2, loc=0.03, scale=np.std([0.8, 0.9, 0.94], ddof=1) / 3**0.5)
     assert found.columns.tolist() == ["n", "mean", "low", "high", "seeds"]
     assert found[["low", "high"]].to_numpy()[0] == pytest.approx(inside)
     assert found["seeds"].tolist() == [3]  # a cell of nan alone is no point
+
+
+@pytest.mark.parametrize("values", [[0.8, 0.9, 1.0], [0.0, 0.001, 0.2], [1.0, 1.0, 1.0]])
+def test_an_interval_of_shares_stays_within_0_and_1(values):
+    found = summary(DataFrame({"n": 10, "accuracy": values}), "n", "accuracy").iloc[0]
+    assert 0 <= found["low"] <= found["mean"] <= found["high"] <= 1
+
+
+def test_an_interval_of_positive_values_is_positive_and_that_of_others_is_not():
+    losses = DataFrame({"n": 10, "loss": [0.01, 0.02, 9.0]})
+    assert summary(losses, "n", "loss").iloc[0]["low"] > 0
+    assert summary(losses.assign(loss=losses["loss"] - 0.02), "n", "loss").iloc[0]["low"] < 0
+
+
+def test_ends_that_are_close_agree_with_the_plain_interval_on_every_scale():
+    for within in ((0.2, 0.9), (0.2, 2.0), (-1.0, 2.0)):
+        low, high = interval_ends([0.5], [1e-4], *within)
+        assert (low[0], high[0]) == pytest.approx((0.4999, 0.5001), rel=1e-7)
 
 
 def test_one_seed_has_a_mean_and_no_interval():
@@ -115,16 +135,16 @@ def test_words_and_key_leave_the_axes_alone():
     shared_key(figure, axes)
     caption(figure, "word " * 60)
     figure.draw_without_rendering()
-    words = figure.get_suptitle()
+    words = figure.get_supxlabel()
     assert max(map(len, words.splitlines())) <= 14 * 6.8
-    top = figure.texts[0].get_window_extent()
+    under = figure.texts[0].get_window_extent()
     key = figure.legends[0].get_window_extent()
-    assert top.x1 < figure.bbox.x1
+    assert under.x1 < figure.bbox.x1
     for ax in axes:
         box = ax.get_tightbbox()
         assert box is not None
-        assert key.y1 <= box.y0
-        assert box.y1 <= top.y0
+        assert under.y1 <= box.y0
+        assert box.y1 <= key.y0
 
 
 def test_no_panels_are_refused():

@@ -39,7 +39,7 @@ def panels(
 
 
 def shared_key(figure: Figure, axes: Sequence[Axes]) -> None:
-    """One legend under the panels, with each label of `axes` once: points first, then lines."""
+    """One legend above the panels, with each label of `axes` once: points first, then lines."""
     found = {}
     for ax in axes:
         pairs = zip(*ax.get_legend_handles_labels(), strict=True)
@@ -47,7 +47,7 @@ def shared_key(figure: Figure, axes: Sequence[Axes]) -> None:
             found.setdefault(label, handle)
     if found:
         figure.legend(
-            list(found.values()), list(found), loc="outside lower center",
+            list(found.values()), list(found), loc="outside upper center",
             ncols=key_columns(list(found), figure.get_size_inches()[0]),
             frameon=False, fontsize=style.SMALL, labelcolor=style.INK, handletextpad=0.5,
         )  # fmt: skip
@@ -67,6 +67,9 @@ def key_columns(labels: Sequence[str], width: float) -> int:
 
 
 def caption(figure: Figure, text: str) -> None:
-    """Wrapped words above the panels, on the left: what was run, what bars and lines mean."""
+    """Wrapped words under the panels, on the left: what was run, what bars and lines mean.
+
+    A caption that fits two lines is read; what else there is to say is the experiment's `about`.
+    """
     lines = fill(" ".join(text.split()), int(_LETTERS * figure.get_size_inches()[0]))
-    figure.suptitle(lines, x=0.012, ha="left", fontsize=style.SMALL, color=style.QUIET)
+    figure.supxlabel(lines, x=0.012, ha="left", fontsize=style.SMALL, color=style.QUIET)

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from gradfeat.drawing import style
+from gradfeat.maths.interval_ends import interval_ends
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -24,9 +25,11 @@ if TYPE_CHECKING:
 
 
 def summary(table: DataFrame, x: str, metric: str, by: Sequence[str] = ()) -> DataFrame:
-    """mean +- t_{.975, n-1} sd / sqrt(n) of a metric over the seeds of each cell.
+    """mean and 95 % interval of a metric over the seeds of each cell.
 
-    Rows whose metric is nan (a failed cell, say) do not count.
+    Half the width of the interval is t_{.975, n-1} sd / sqrt(n), carried to the scale of the values
+    by :func:`~gradfeat.maths.interval_ends.interval_ends`: an interval of values in [0, 1] stays
+    there. Rows whose metric is nan (a failed cell, say) do not count.
 
     `table`: one row a cell and seed; `x`: column on the horizontal axis; `metric`: column that is
     averaged; `by`: columns that tell series apart.
@@ -39,7 +42,7 @@ def summary(table: DataFrame, x: str, metric: str, by: Sequence[str] = ()) -> Da
     >>> cells = DataFrame({"n": [10, 10, 20], "seed": [0, 1, 0], "accuracy": [0.8, 0.9, 0.95]})
     >>> found = summary(cells, "n", "accuracy").round(3)
     >>> found["mean"].tolist(), found["low"].tolist(), found["seeds"].tolist()
-    ([0.85, 0.95], [0.215, nan], [2, 1])
+    ([0.85, 0.95], [0.037, nan], [2, 1])
     """
     from scipy.special import stdtrit
 
@@ -50,7 +53,9 @@ def summary(table: DataFrame, x: str, metric: str, by: Sequence[str] = ()) -> Da
     found = groups.agg(["mean", "std", "count"]).reset_index()
     seeds = found.pop("count").to_numpy()
     half = stdtrit(np.maximum(seeds - 1, 1), 0.975) * found.pop("std") / np.sqrt(seeds)
-    return found.assign(low=found["mean"] - half, high=found["mean"] + half, seeds=seeds)
+    least, most = rows[metric].min(), rows[metric].max()
+    low, high = interval_ends(found["mean"], half, least, most)
+    return found.assign(low=low, high=high, seeds=seeds)
 
 
 def _places(table: DataFrame, by: Sequence[str]) -> np.ndarray:

@@ -73,6 +73,8 @@ class Experiment:
         Also the name of its file, dashes for underscores.
     question : str
         What the experiment answers, in one sentence.
+    about : str
+        What is computed and how the figure is read, in paragraphs: `gradfeat show --about NAME`.
     trial : callable, optional
         ``trial(**cell, seed: int[, device: str]) -> {name: float or array}``. May be left out
         where `batch` is given.
@@ -129,6 +131,7 @@ class Experiment:
     along: str | None = None
     version: int = 1
     small: Mapping[str, Any] = field(default_factory=dict)
+    about: str = ""
     factors: Mapping[str, Factor] = field(init=False, repr=False)
     takes_device: bool = field(init=False, repr=False)
     _cells: dict[str, list[Cell]] = field(init=False, repr=False, default_factory=dict)

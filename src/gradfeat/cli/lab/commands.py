@@ -158,6 +158,9 @@ def show(
     figure: Annotated[
         Path | None, typer.Option(help="Draw the figure to this .png, .svg or .pdf file.")
     ] = None,
+    about: Annotated[
+        bool, typer.Option("--about", help="Say what the experiment computes, and read no store.")
+    ] = False,
 ) -> None:
     """Show results of an experiment, or what a fitted model reads.
 
@@ -169,6 +172,10 @@ def show(
         from gradfeat.cli.table.models import show_model
 
         return show_model(Path(name))
+    if about:
+        from gradfeat.cli.lab.about import show_about
+
+        return show_about(name)
     from gradfeat.cli.lab.selection import Narrowed, parsed
 
     view = View(metrics, failures, figure)

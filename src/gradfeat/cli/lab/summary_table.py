@@ -18,6 +18,7 @@ from gradfeat.drawing.text_tables import text_table
 from gradfeat.lab.errors import choices
 from gradfeat.lab.intervals import limits_of
 from gradfeat.lab.rows import factor_names
+from gradfeat.maths.interval_ends import interval_ends
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -61,7 +62,9 @@ def _named(asked: str, known: Sequence[str]) -> list[str]:
 
 
 def summarised(table: pd.DataFrame, asked: str | None, console: Console) -> Summary:
-    """Return mean and 95 % t interval over seeds of each metric, for each cell.
+    """Return mean and 95 % interval over seeds of each metric, for each cell.
+
+    The intervals are those of figures: Student's t, carried to the scale of the values.
 
     Parameters
     ----------
@@ -95,11 +98,12 @@ def _width(table: Table, console: Console) -> int:
 
 def _rows(parts: Sequence[pd.DataFrame], names: Sequence[str], metrics: Sequence[str]) -> Table:
     shown = text_table()
+    ranges = {name: _range([part[name] for part in parts]) for name in metrics}
     for name in [*names, *metrics, "seeds"]:
         shown.add_column(Text(name), justify="left" if name in names else "right")
     for part in parts:
         cell = [_plain(part[name].iloc[0]) for name in names]
-        numbers = [_mean(part[name].to_numpy(float)) for name in metrics]
+        numbers = [_mean(part[name].to_numpy(float), ranges[name]) for name in metrics]
         shown.add_row(*map(Text, [*cell, *numbers, str(len(part))]))
     return shown
 
@@ -112,10 +116,15 @@ def _plain(value: object) -> str:
             return str(value)
 
 
-def _mean(values: np.ndarray) -> str:
+def _range(parts: Sequence[pd.Series]) -> tuple[float, float]:
+    return min(part.min() for part in parts), max(part.max() for part in parts)
+
+
+def _mean(values: np.ndarray, within: tuple[float, float]) -> str:
     limits = limits_of(values, "mean", SIDE)
     if not limits.lack:
-        return f"{limits.estimate:.4g} [{limits.low:.4g}, {limits.high:.4g}]"
+        low, high = interval_ends(limits.estimate, limits.high - limits.estimate, *within)
+        return f"{limits.estimate:.4g} [{low:.4g}, {high:.4g}]"
     lost = int((~np.isfinite(values)).sum())
     if lost == len(values):
         return MISSING
