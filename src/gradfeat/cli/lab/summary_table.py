@@ -98,7 +98,10 @@ def _width(table: Table, console: Console) -> int:
 
 def _rows(parts: Sequence[pd.DataFrame], names: Sequence[str], metrics: Sequence[str]) -> Table:
     shown = text_table()
-    ranges = {name: _range([part[name] for part in parts]) for name in metrics}
+    ranges = {
+        name: (min(p[name].min() for p in parts), max(p[name].max() for p in parts))
+        for name in metrics
+    }
     for name in [*names, *metrics, "seeds"]:
         shown.add_column(Text(name), justify="left" if name in names else "right")
     for part in parts:
@@ -114,10 +117,6 @@ def _plain(value: object) -> str:
             return f"{value:.6g}"
         case _:
             return str(value)
-
-
-def _range(parts: Sequence[pd.Series]) -> tuple[float, float]:
-    return min(part.min() for part in parts), max(part.max() for part in parts)
 
 
 def _mean(values: np.ndarray, within: tuple[float, float]) -> str:
