@@ -99,8 +99,9 @@ def _width(table: Table, console: Console) -> int:
 def _rows(parts: Sequence[pd.DataFrame], names: Sequence[str], metrics: Sequence[str]) -> Table:
     shown = text_table()
     ranges = {
-        name: (min(p[name].min() for p in parts), max(p[name].max() for p in parts))
+        name: (float(values.min()), float(values.max()))
         for name in metrics
+        for values in [np.concatenate([part[name].to_numpy(float) for part in parts])]
     }
     for name in [*names, *metrics, "seeds"]:
         shown.add_column(Text(name), justify="left" if name in names else "right")
