@@ -7,8 +7,7 @@ import torch
 from contracts_of_tasks import Z, errors
 
 from gradfeat.maths.streams import stream
-from gradfeat.tasks.gaussian_parity import GaussianParity
-from gradfeat.tasks.parity_blocks import ParityBlocks
+from gradfeat.tasks.parity_blocks import GaussianParity, ParityBlocks
 
 
 @pytest.mark.parametrize("p_uniform", [0.0, 0.5, 1.0])

@@ -16,8 +16,8 @@ from scipy.io import loadmat, savemat
 from sklearn.datasets import load_digits
 
 from gradfeat.tasks.images import ImageFileError, read_images
+from gradfeat.tasks.images.array_files import mat_arrays
 from gradfeat.tasks.images.collection import images_of
-from gradfeat.tasks.images.mat import mat_arrays
 
 RNG = np.random.default_rng(0)
 GREY = RNG.integers(0, 256, (6, 4, 5), dtype=np.uint8)  # h and w differ, so that a swap shows

@@ -116,8 +116,7 @@ def distribution(
 
     Raises ValueError when `inputs` is unknown, or Gaussian inputs are to have a planted part.
     """
-    from gradfeat.tasks.gaussian_parity import GaussianParity
-    from gradfeat.tasks.parity_blocks import ParityBlocks
+    from gradfeat.tasks.parity_blocks import GaussianParity, ParityBlocks
 
     one_of(INPUTS, inputs=inputs)
     blocks = ParityBlocks(d, D, k, 1, p_uniform, p_o, seed)

@@ -12,8 +12,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from ..maths.streams import stream
-from .base import Sample, Task
-from .draws import check_inputs, normal, orthonormal_columns, uniform
+from .base import Sample, Task, check_inputs, normal, orthonormal_columns, uniform
 
 
 @final

@@ -12,8 +12,16 @@ from jaxtyping import Float
 from torch import Tensor
 
 from ..maths.streams import stream
-from .base import Sample, Task
-from .draws import check_inputs, check_noise, normal, orthonormal_columns, side, uniform
+from .base import (
+    Sample,
+    Task,
+    check_inputs,
+    check_noise,
+    normal,
+    orthonormal_columns,
+    side,
+    uniform,
+)
 
 #: y = sign(u.x), or y = u.x.
 LinearKind = Literal["sign", "real"]

@@ -13,8 +13,9 @@ from torch import Tensor
 
 from ..maths.multi_indices import RealFunctionOfRows
 from ..maths.streams import stream
-from .base import Sample, Task
-from .draws import (
+from .base import (
+    Sample,
+    Task,
     check_inputs,
     check_noise,
     function_of_projection,

@@ -15,9 +15,10 @@ from torch import Tensor
 from ..maths.links import Link
 from ..maths.memory import refuse_beyond
 from ..maths.streams import stream
-from .base import Sample, Task
-from .draws import (
+from .base import (
     NoiseLaw,
+    Sample,
+    Task,
     check_inputs,
     check_noise,
     function_of_projection,

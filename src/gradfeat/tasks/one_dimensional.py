@@ -11,8 +11,15 @@ from jaxtyping import Float
 from torch import Tensor
 
 from ..maths.hermite import RealFunction
-from .base import Sample, Task
-from .draws import check_inputs, check_noise, function_of_projection, uniform, unit_noise
+from .base import (
+    Sample,
+    Task,
+    check_inputs,
+    check_noise,
+    function_of_projection,
+    uniform,
+    unit_noise,
+)
 
 
 @final

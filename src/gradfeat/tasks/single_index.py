@@ -12,8 +12,15 @@ from torch import Tensor
 
 from ..maths.hermite import HermiteSeries, RealFunction
 from ..maths.streams import stream
-from .base import Sample, Task
-from .draws import check_inputs, check_noise, function_of_projection, normal, unit_noise
+from .base import (
+    Sample,
+    Task,
+    check_inputs,
+    check_noise,
+    function_of_projection,
+    normal,
+    unit_noise,
+)
 
 
 def he2_he4() -> HermiteSeries:

@@ -14,8 +14,7 @@ from scipy import special
 from torch import Tensor
 
 from ..maths.streams import stream
-from .base import Sample, Task, check_rows
-from .draws import orthonormal_columns
+from .base import Sample, Task, check_rows, orthonormal_columns
 
 
 @final
