@@ -14,7 +14,7 @@ from scipy import special
 from torch import Tensor
 
 from ..maths.streams import stream
-from .base import Sample, Task, check_rows, orthonormal_columns
+from .base import Sample, Task, orthonormal_columns, uniform
 
 
 @final
@@ -149,16 +149,16 @@ class SparseCoding(Task):
     def patterns(self, n: int, generator: torch.Generator) -> Float[Tensor, "n D"]:
         """phi of n rows: the count, which of A are present, then the patterns outside."""
         edges = torch.tensor(np.cumsum(self.counts)[:-1])
-        counts = torch.bucketize(_uniform(check_rows(n), 1, generator), edges, right=True)
-        ranks = _uniform(n, self.k, generator).argsort(1).argsort(1)
-        outside = _uniform(n, self.D - self.k, generator) < self.p_o
+        counts = torch.bucketize(uniform(n, 1, generator), edges, right=True)
+        ranks = uniform(n, self.k, generator).argsort(1).argsort(1)
+        outside = uniform(n, self.D - self.k, generator) < self.p_o
         return torch.cat([ranks < counts, outside], 1).double()
 
     def sample(self, n: int, generator: torch.Generator) -> Sample:
         """Patterns first, then turned labels: tasks that differ in `flip` share their inputs."""
         phi = self.patterns(n, generator)
         labels = torch.tensor(self.labels)[phi[:, : self.k].sum(1).long()]
-        turned = _uniform(n, 1, generator)[:, 0] < self.flip
+        turned = uniform(n, 1, generator)[:, 0] < self.flip
         y = torch.where(turned, -labels, labels)
         X = ((phi - torch.tensor(self.means)) / self.sigma) @ self.dictionary.T
         return Sample(X, y[:, None])
@@ -171,10 +171,6 @@ class SparseCoding(Task):
         nearest = counts.round().long().clamp(0, self.k)
         labels = torch.tensor(self.labels, device=X.device)
         return ((1 - 2 * self.flip) * labels[nearest]).to(X.dtype)
-
-
-def _uniform(n: int, m: int, generator: torch.Generator) -> Tensor:
-    return torch.rand(n, m, generator=generator, dtype=torch.float64)
 
 
 def _binomial(k: int) -> tuple[float, ...]:
