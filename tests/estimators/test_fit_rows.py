@@ -127,7 +127,7 @@ def test_several_targets_names_and_files(tmp_path):
 
     X, y = table()
     frame = pd.DataFrame(X, columns=list("abcde")).assign(y=y, z=-y)
-    rows = Rows(from_frames(frame, ["y", "z"], piece_rows=90))
+    rows = from_frames(frame, ["y", "z"], piece_rows=90)
     model = RandomFeaturesRegressor(width=32).fit(rows)
     assert list(model.feature_names_in_) == list("abcde")
     said = model.predict(frame[list("abcde")])

@@ -18,7 +18,7 @@ import torch
 
 from ..estimators.training import distinct_rows, sample_rows
 from ..models.first_gradient import TEST_NUMBERS, TEST_ROWS, first_gradient_test
-from ..rows.opening import from_parquet
+from ..rows import from_parquet
 from .job import Job
 
 #: Numbers of the rows that are written and read again at most.

@@ -15,7 +15,8 @@ if TYPE_CHECKING:
     from .errors import EngineError, SourceError
     from .in_process import InProcess, Threads
     from .on_workers import DaskEngine, ExecutorEngine, Pool
-    from .opening import (
+    from .rows import Rows, in_memory
+    from .sources.open import (
         from_arrays,
         from_csv,
         from_dask,
@@ -24,7 +25,6 @@ if TYPE_CHECKING:
         from_npy,
         from_parquet,
     )
-    from .rows import Rows, in_memory
 
 __all__ = [
     "Checkpoint",
@@ -47,7 +47,7 @@ __all__ = [
     "in_memory",
 ]
 
-#: Modules of what is not opened.
+#: Modules of what does not open rows.
 _MODULES = {
     "Checkpoint": ".checkpoint",
     "DaskEngine": ".on_workers",
@@ -67,7 +67,7 @@ def __getattr__(name: str) -> Any:
     """Import at first use: files, data frames and clusters are only needed by those who ask."""
     if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(_MODULES.get(name, ".opening"), __name__), name)
+    return getattr(import_module(_MODULES.get(name, ".sources.open"), __name__), name)
 
 
 def __dir__() -> list[str]:

@@ -145,13 +145,13 @@ class Checkpoint:
     >>> from tempfile import TemporaryDirectory
     >>> import numpy as np
     >>> from gradfeat.maths.statistics.moments import Moments
-    >>> from gradfeat.rows.sources.open import from_arrays
+    >>> from gradfeat.rows import from_arrays
     >>> from gradfeat.rows.in_process import InProcess
     >>> ticks = []
     >>> rows = from_arrays(np.ones((4, 1)), np.ones(4), piece_rows=2)
     >>> with TemporaryDirectory() as folder:
     ...     engine = InProcess(report=ticks.append, checkpoint=Checkpoint(folder))
-    ...     _ = engine.state(Moments(), rows), engine.state(Moments(), rows)
+    ...     _ = engine.state(Moments(), rows.source), engine.state(Moments(), rows.source)
     >>> [(tick.pieces, tick.rows) for tick in ticks]
     [(0, 0), (1, 2), (2, 4), (2, 0)]
     """

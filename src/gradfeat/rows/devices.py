@@ -44,9 +44,9 @@ class Devices(Engine):
     --------
     >>> import numpy as np
     >>> from gradfeat.maths.statistics.moments import Moments
-    >>> from gradfeat.rows.sources.open import from_arrays
+    >>> from gradfeat.rows import from_arrays
     >>> rows = from_arrays(np.arange(6.0).reshape(3, 2), np.ones(3), piece_rows=1)
-    >>> Devices(("cpu", "cpu")).state(Moments(), rows).mean_x.tolist()
+    >>> Devices(("cpu", "cpu")).state(Moments(), rows.source).mean_x.tolist()
     [2.0, 3.0]
     """
 

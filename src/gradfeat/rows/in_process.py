@@ -31,9 +31,9 @@ class InProcess(Engine):
     --------
     >>> import numpy as np
     >>> from gradfeat.maths.statistics.moments import Moments
-    >>> from gradfeat.rows.sources.open import from_arrays
+    >>> from gradfeat.rows import from_arrays
     >>> rows = from_arrays(np.arange(6.0).reshape(3, 2), np.ones(3))
-    >>> InProcess(prefetch=1).state(Moments(), rows).mean_x.tolist()
+    >>> InProcess(prefetch=1).state(Moments(), rows.source).mean_x.tolist()
     [2.0, 3.0]
     """
 
@@ -66,9 +66,9 @@ class Threads(Engine):
     --------
     >>> import numpy as np
     >>> from gradfeat.maths.statistics.moments import Moments
-    >>> from gradfeat.rows.sources.open import from_arrays
+    >>> from gradfeat.rows import from_arrays
     >>> rows = from_arrays(np.arange(6.0).reshape(3, 2), np.ones(3), piece_rows=1)
-    >>> Threads(2).state(Moments(), rows).mean_x.tolist()
+    >>> Threads(2).state(Moments(), rows.source).mean_x.tolist()
     [2.0, 3.0]
     """
 

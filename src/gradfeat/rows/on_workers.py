@@ -90,10 +90,10 @@ class ExecutorEngine(Engine):
     >>> from concurrent.futures import ThreadPoolExecutor
     >>> import numpy as np
     >>> from gradfeat.maths.statistics.moments import Moments
-    >>> from gradfeat.rows.sources.open import from_arrays
+    >>> from gradfeat.rows import from_arrays
     >>> rows = from_arrays(np.arange(6.0).reshape(3, 2), np.ones(3))
     >>> with ThreadPoolExecutor(2) as executor:
-    ...     ExecutorEngine(executor, 2).state(Moments(), rows).mean_x.tolist()
+    ...     ExecutorEngine(executor, 2).state(Moments(), rows.source).mean_x.tolist()
     [2.0, 3.0]
     """
 
@@ -143,10 +143,10 @@ class Pool(Engine):
     --------
     >>> import numpy as np
     >>> from gradfeat.maths.statistics.moments import Moments
-    >>> from gradfeat.rows.sources.open import from_arrays
+    >>> from gradfeat.rows import from_arrays
     >>> rows = from_arrays(np.arange(6.0).reshape(3, 2), np.ones(3))
     >>> with Pool(1) as pool:
-    ...     pool.state(Moments(), rows).mean_x.tolist()
+    ...     pool.state(Moments(), rows.source).mean_x.tolist()
     [2.0, 3.0]
     """
 

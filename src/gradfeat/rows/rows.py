@@ -201,10 +201,6 @@ class BlockSource(NumericSource):
         return numbered(self.block.X.shape[1], self.block.y.shape[1])
 
     @property
-    def rows(self) -> int:
-        return len(self.block.X)
-
-    @property
     def count(self) -> int:
         return 1
 

@@ -98,30 +98,15 @@ class Coding:
 
 
 class EncodedRows(OverTables):
-    """Training rows of a table as a source of blocks.
+    """Training rows of a table as a source of blocks, read as the encoder was fitted to them."""
 
-    Parameters
-    ----------
-    tables : Tables
-        With the columns, and cells read as, that the encoder was fitted to.
-    coding : Coding
-        What rows are turned into.
-    rows : int
-        Number of training rows.
-    """
-
-    def __init__(self, tables: Tables, coding: Coding, rows: int) -> None:
+    def __init__(self, tables: Tables, coding: Coding) -> None:
         self.tables = tables
         self.coding = coding
-        self._rows = rows
 
     @property
     def convert(self) -> Convert:
         return self.coding.blocks
-
-    @property
-    def rows(self) -> int:
-        return self._rows
 
     @property
     def columns(self) -> Columns:

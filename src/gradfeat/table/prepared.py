@@ -130,7 +130,7 @@ def prepare(table: Tables, request: Request, engine: Engine | None = None) -> Pr
     _enough(read.summary)
     if read.frame is None:
         found, coding = _from_sample(read, target, request)
-        rows = Rows(EncodedRows(read.table, coding, found.n_train))
+        rows = Rows(EncodedRows(read.table, coding))
         found = replace(found, rows=rows if engine is None else rows.on(engine))
     else:
         found = _from_frame(read, read.frame, target, request)

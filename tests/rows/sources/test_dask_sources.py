@@ -70,7 +70,7 @@ def test_memory_and_connections_are_not_faults_of_the_graph(error):
 def test_arrays_are_read_by_row_chunks_with_all_columns(weights):
     w = None if weights is None else da.from_array(weights, chunks=20)
     source = DaskArrayRows(da.from_array(X, chunks=(7, 1)), da.from_array(Y, chunks=3), w)
-    assert (source.rows, source.count, source.columns.inputs) == (20, 3, ("x0", "x1"))
+    assert (source.count, source.columns.inputs) == (3, ("x0", "x1"))
     read = [b for p in source.pieces() for b in pickle.loads(pickle.dumps(p)).read()]
     assert [len(block.X) for block in read] == [7, 7, 6]
     np.testing.assert_array_equal(torch.cat([block.X for block in read]), X)
@@ -81,7 +81,6 @@ def test_row_chunks_of_unknown_length_are_read_where_there_are_as_many():
     frame = dd.from_pandas(pd.DataFrame(X, columns=["a", "b"]).assign(y=Y), npartitions=3)
     inputs, target = frame[["a", "b"]].values, frame.y.values
     source = DaskArrayRows(inputs, target)
-    assert source.rows is None
     np.testing.assert_array_equal(torch.cat([block.X for block in chunks(source)]), X)
     with pytest.raises(SourceError, match="X has 3 row chunks and y has 2, of unknown"):
         DaskArrayRows(inputs, da.from_array(Y, chunks=10))

@@ -35,7 +35,7 @@ def npy(folder, **arrays):
 def test_arrays_are_cut_in_slices(kind):
     source = ArrayRows(kind(X), kind(Y), kind(W), piece_rows=2)
     assert [len(block.X) for block in blocks(source)] == [2, 2, 1]
-    assert (source.rows, source.count, source.parallel) == (5, 3, False)
+    assert (source.count, source.parallel) == (3, False)
     for _ in range(2):
         np.testing.assert_array_equal(torch.cat([block.X for block in blocks(source)]), X)
         np.testing.assert_array_equal(torch.cat([block.y for block in blocks(source)])[:, 0], Y)
@@ -115,7 +115,7 @@ def test_a_sum_that_overflows_is_not_taken_for_an_infinite_value():
 
 def test_npy_files_are_read_by_range_and_survive_pickling(tmp_path):
     source = NpyRows(*npy(tmp_path, X=X.astype("f4"), y=Y.astype(int), w=W), piece_rows=2)
-    assert (source.rows, source.count, source.parallel) == (5, 3, True)
+    assert (source.count, source.parallel) == (3, True)
     sent = [pickle.dumps(piece) for piece in pickle.loads(pickle.dumps(source)).pieces()]
     assert max(map(len, sent)) < 2000
     read = [block for data in sent for block in pickle.loads(data).read()]
@@ -168,7 +168,7 @@ def test_an_iterator_is_made_anew_each_pass():
         return ((X[i : i + 2], Y[i : i + 2], W[i : i + 2]) for i in (0, 2))
 
     source = IteratorRows(batches)
-    assert (source.rows, source.count, source.parallel) == (None, None, False)
+    assert (source.count, source.parallel) == (None, False)
     first, second = blocks(source), blocks(source)
     assert len(made) == 3  # one to look at the columns
     assert [b.X.tolist() for b in first] == [b.X.tolist() for b in second]

@@ -31,13 +31,13 @@ def frame():
     return pd.DataFrame(generator.standard_normal((ROWS, 4)), columns=[*INPUTS, "y"])
 
 
-def whole(source):
-    read = [block for piece in source.pieces() for block in piece.read()]
+def whole(rows):
+    read = [block for piece in rows.source.pieces() for block in piece.read()]
     return [torch.cat(parts) for parts in zip(*((b.X, b.y, b.w) for b in read), strict=True)]
 
 
-def assert_same(source, frame):
-    X, y, w = whole(source)
+def assert_same(rows, frame):
+    X, y, w = whole(rows)
     np.testing.assert_array_equal(X, frame[INPUTS])
     np.testing.assert_array_equal(y, frame[["y"]])
     np.testing.assert_array_equal(w, np.ones(ROWS))
@@ -52,7 +52,7 @@ def test_files_and_memory_give_the_same_rows_in_any_number_of_pieces(tmp_path, f
     frame.to_csv(tmp_path / "a.tsv.gz", index=False, sep="\t")
     np.save(tmp_path / "X.npy", X)
     np.save(tmp_path / "y.npy", y)
-    sources = [
+    opened = [
         from_arrays(X, y, piece_rows=rows),
         from_parquet(tmp_path / "a.parquet", "y", piece_rows=rows),
         from_csv(tmp_path / "a.csv", "y", piece_rows=rows),
@@ -64,12 +64,12 @@ def test_files_and_memory_give_the_same_rows_in_any_number_of_pieces(tmp_path, f
         from_iterator(lambda: ((X[i : i + rows], y[i : i + rows]) for i in range(0, ROWS, rows))),
         from_iterator(lambda: (frame[i : i + rows] for i in range(0, ROWS, rows)), target="y"),
     ]
-    for source in sources if pieces == 1000 else [*sources, *more]:
-        assert sum(1 for _ in source.pieces()) == pieces
-        assert source.count in (pieces, None)
-        assert_same(source, frame)
+    for one in opened if pieces == 1000 else [*opened, *more]:
+        assert sum(1 for _ in one.source.pieces()) == pieces
+        assert one.source.count in (pieces, None)
+        assert_same(one, frame)
         if pieces == 7:
-            assert_same(source, frame)  # a second pass
+            assert_same(one, frame)  # a second pass
 
 
 def test_dask_collections_give_the_same_rows(frame):
@@ -85,7 +85,7 @@ def test_dask_collections_give_the_same_rows(frame):
 
 def test_a_piece_read_again_gives_the_same_block(tmp_path, frame):
     frame.to_parquet(tmp_path / "a.parquet", row_group_size=300)
-    for piece in from_parquet(tmp_path, "y", piece_rows=250).pieces():
+    for piece in from_parquet(tmp_path, "y", piece_rows=250).source.pieces():
         for one, other in zip(piece.read(), piece.read(), strict=True):
             assert torch.equal(one.X, other.X)
             assert torch.equal(one.y, other.y)

@@ -295,7 +295,7 @@ def test_a_file_without_permission_is_refused(tmp_path, monkeypatch):
         raise PermissionError(13, "Permission denied")
 
     with monkeypatch.context() as context:
-        context.setattr("gradfeat.rows.sources.parquet_footers.pq.ParquetFile", denied)
+        context.setattr("gradfeat.rows.sources.column_files.pq.ParquetFile", denied)
         with pytest.raises(SourceError, match=r"a\.parquet' cannot be read \(Permission denied\)"):
             ParquetTables(path)
     table = ParquetTables(path)

@@ -117,7 +117,7 @@ def _about_encoding(encoding: str) -> str:
 
 def _layout(files: Sequence[TextFile], looks: Looks, verbatim: tuple[str, ...]) -> CsvLayout:
     names = looks.names
-    text = CsvLayout(looks, ("text",) * len(names), names, 0)
+    text = CsvLayout(names, names, looks, ("text",) * len(names), 0)
     for file in files:
         for span, data in records(file, text, SAMPLE_ROWS):
             layout = infer_layout(data, span.rows, looks, file.file.name, span.line)

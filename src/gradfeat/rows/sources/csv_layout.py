@@ -20,7 +20,6 @@ from .looks import Looks
 from .tables import Cells
 from .text import Layout
 from .text_options import TextOptions
-from .words import refuse_repeated, refuse_unknown
 
 #: Its functions are made when it is imported, which no type checker sees.
 pc: Any = pyarrow.compute
@@ -65,20 +64,10 @@ class CsvLayout(Layout):
 
     looks: Looks  # how the text is written
     kinds: tuple[Kind, ...]  # how each of its columns is read
-    selected: tuple[str, ...]  # those that are wanted
     sampled: int  # rows from which the kinds were decided
     #: Whether a cell that is not of its column's kind is an error; else its chunk has text there.
     strict: bool = True
     verbatim: tuple[str, ...] = ()  # columns of text in which words such as NA are values
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        """All columns, those that are not selected and the names of rows among them."""
-        return self.looks.names
-
-    @property
-    def chosen(self) -> tuple[str, ...]:
-        return self.selected
 
     @property
     def remarks(self) -> tuple[str, ...]:
@@ -93,11 +82,6 @@ class CsvLayout(Layout):
         """By the kinds: numbers that may be written otherwise, or be codes, are text."""
         kinds = dict(zip(self.names, self.kinds, strict=True))
         return {name: _CELLS[kinds[name]] for name in self.selected}
-
-    def select(self, columns: Sequence[str], where: str) -> CsvLayout:
-        refuse_repeated("the selection", columns)
-        refuse_unknown(where, columns, self.names)
-        return replace(self, selected=tuple(columns))
 
     def read_as(self, cells: Mapping[str, Cells]) -> CsvLayout:
         """Chunks with a cell that is not of its kind have the column as text."""
@@ -258,7 +242,7 @@ def _parsed(
 def infer_layout(sample: bytes, rows: int, looks: Looks, where: str, line: int) -> CsvLayout:
     """The kind of each column, from the first rows; a column with no value is numbers."""
     names, delimiter = looks.names, looks.delimiter
-    text = CsvLayout(looks, ("text",) * len(names), names, rows)
+    text = CsvLayout(names, names, looks, ("text",) * len(names), rows)
     sample = looks.plain(sample)
     try:
         table = _parsed(sample, delimiter, names, {}, names)

@@ -148,10 +148,6 @@ class DaskTables(Tables):
         return tuple(self.frame.columns)
 
     @property
-    def rows(self) -> None:
-        return None
-
-    @property
     def count(self) -> int:
         return self.frame.npartitions
 
@@ -210,10 +206,6 @@ class DaskArrayRows(NumericSource):
     @property
     def columns(self) -> Columns:
         return numbered(self.X.shape[1], 1 if self.y.ndim == 1 else self.y.shape[1])
-
-    @property
-    def rows(self) -> int | None:
-        return None if math.isnan(self.X.shape[0]) else self.X.shape[0]
 
     @property
     def count(self) -> int:

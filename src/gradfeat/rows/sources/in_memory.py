@@ -53,12 +53,8 @@ class ArrayRows(NumericSource):
         return numbered(self.X.shape[1], 1 if self.y.ndim == 1 else self.y.shape[1])
 
     @property
-    def rows(self) -> int:
-        return len(self.X)
-
-    @property
     def count(self) -> int:
-        return range_count(self.rows, self.piece_rows)
+        return range_count(len(self.X), self.piece_rows)
 
     @property
     def fingerprint(self) -> str:
@@ -71,7 +67,7 @@ class ArrayRows(NumericSource):
         return False
 
     def pieces(self) -> Iterator[BlockPiece]:
-        for rows in ranges(self.rows, self.piece_rows):
+        for rows in ranges(len(self.X), self.piece_rows):
             w = None if self.w is None else self.w[rows.of]
             yield BlockPiece(self.X[rows.of], self.y[rows.of], w, self.dtype, rows.name)
 

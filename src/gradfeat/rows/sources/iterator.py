@@ -84,14 +84,6 @@ class IteratorRows(NumericSource):
         return numbered(self.inputs, self.targets)
 
     @property
-    def rows(self) -> None:
-        return None
-
-    @property
-    def count(self) -> None:
-        return None
-
-    @property
     def fingerprint(self) -> str:
         return f"iterator {self.given} {self.dtype}"
 
@@ -148,14 +140,6 @@ class IteratorTables(Tables):
     @property
     def names(self) -> tuple[str, ...]:
         return self._names
-
-    @property
-    def rows(self) -> None:
-        return None
-
-    @property
-    def count(self) -> None:
-        return None
 
     @property
     def fingerprint(self) -> str:

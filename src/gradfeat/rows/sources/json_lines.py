@@ -14,9 +14,8 @@ from ..errors import SourceError
 from ..source import PIECE_ROWS
 from .files import Paths, find_files
 from .records import line_ends
-from .tables import Cells
 from .text import BOM, Layout, TextFile, TextTables, open_text, records
-from .words import expanded_remark, first_and_more, refuse_repeated, refuse_unknown
+from .words import expanded_remark, first_and_more
 
 
 class _RepeatedName(ValueError):
@@ -27,32 +26,13 @@ class _RepeatedName(ValueError):
 class JsonLayout(Layout):
     """The columns of JSON lines; each value has the type that JSON gives it."""
 
-    names: tuple[str, ...]  # all columns, in the order in which they occur
-    selected: tuple[str, ...]  # those that are wanted
     #: Names whose values are objects: each name in these is a column, such as ``a.b``.
     objects: frozenset[str] = frozenset()
-
-    @property
-    def chosen(self) -> tuple[str, ...]:
-        return self.selected
-
-    @property
-    def cells(self) -> Mapping[str, Cells]:
-        return {}
 
     @property
     def remarks(self) -> tuple[str, ...]:
         apart = tuple(f"{name}." for name in self.objects)
         return expanded_remark([name for name in self.names if name.startswith(apart)])
-
-    def select(self, columns: Sequence[str], where: str) -> JsonLayout:
-        refuse_repeated("the selection", columns)
-        refuse_unknown(where, columns, self.names)
-        return replace(self, selected=tuple(columns))
-
-    def read_as(self, cells: Mapping[str, Cells]) -> JsonLayout:
-        del cells
-        return self
 
     def record_ends(self, data: bytes) -> tuple[np.ndarray, int | None]:
         """Every line end: JSON writes those in text as ``\\n``."""

@@ -102,10 +102,6 @@ class NpyRows(NumericSource):
         return numbered(self.inputs, self.targets)
 
     @property
-    def rows(self) -> int:
-        return self.length
-
-    @property
     def count(self) -> int:
         return range_count(self.length, self.piece_rows)
 
@@ -115,7 +111,7 @@ class NpyRows(NumericSource):
         return "\n".join([*files, f"{self.piece_rows} {self.dtype}"])
 
     def pieces(self) -> Iterator[NpyPiece]:
-        for rows in ranges(self.rows, self.piece_rows):
+        for rows in ranges(self.length, self.piece_rows):
             yield NpyPiece(self.files, rows, self.dtype)
 
 

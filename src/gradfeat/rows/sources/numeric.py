@@ -30,11 +30,6 @@ class NumericSource(Source[Block]):
     def columns(self) -> Columns:
         """Names of the inputs and targets."""
 
-    @property
-    @abstractmethod
-    def rows(self) -> int | None:
-        """How many rows there are; None where only reading tells."""
-
 
 def numbered(inputs: int, targets: int) -> Columns:
     """Names of columns that have none."""

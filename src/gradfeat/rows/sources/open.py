@@ -1,4 +1,4 @@
-"""Sources by what the rows are in: arrays, files, data frames, Dask collections, iterators."""
+"""Rows by what they are in: arrays, files, data frames, Dask collections, iterators."""
 
 from __future__ import annotations
 
@@ -10,8 +10,9 @@ import pandas as pd
 import torch
 
 from ..errors import SourceError
+from ..rows import Rows
 from ..source import PIECE_ROWS
-from .arrow_file import MAGIC, ArrowFormat
+from .column_files import MAGIC, ArrowFormat
 from .csv import csv_tables
 from .dask import DaskArrayRows, DaskTables
 from .excel import excel_tables
@@ -20,7 +21,7 @@ from .in_memory import ArrayRows, FrameTables
 from .iterator import IteratorRows, IteratorTables
 from .json_lines import json_tables
 from .npy import NpyRows
-from .numeric import Numbers, NumericSource
+from .numeric import Numbers
 from .parquet import ParquetTables
 from .table_rows import Missing, TableRows
 from .tables import Tables
@@ -72,15 +73,15 @@ def from_arrays(
     w: Numbers | None = None,
     piece_rows: int = PIECE_ROWS,
     dtype: torch.dtype = torch.float64,
-) -> NumericSource:
+) -> Rows:
     """Arrays or tensors in memory: see :class:`~gradfeat.rows.sources.in_memory.ArrayRows`.
 
     Examples
     --------
-    >>> from_arrays(torch.ones(5, 2), torch.ones(5), piece_rows=2).count
+    >>> from_arrays(torch.ones(5, 2), torch.ones(5), piece_rows=2).source.count
     3
     """
-    return ArrayRows(X, y, w, piece_rows, dtype)
+    return Rows(ArrayRows(X, y, w, piece_rows, dtype))
 
 
 def from_npy(
@@ -89,7 +90,7 @@ def from_npy(
     w_path: str | os.PathLike[str] | None = None,
     piece_rows: int = PIECE_ROWS,
     dtype: torch.dtype = torch.float64,
-) -> NumericSource:
+) -> Rows:
     """Memory-mapped files: see :class:`~gradfeat.rows.sources.npy.NpyRows`.
 
     Examples
@@ -99,7 +100,7 @@ def from_npy(
     ...
     gradfeat.rows.errors.SourceError: there is no file or folder 'X.npy'.
     """
-    return NpyRows(X_path, y_path, w_path, piece_rows, dtype)
+    return Rows(NpyRows(X_path, y_path, w_path, piece_rows, dtype))
 
 
 def from_parquet(
@@ -111,7 +112,7 @@ def from_parquet(
     piece_rows: int = PIECE_ROWS,
     dtype: torch.dtype = torch.float64,
     storage_options: Mapping[str, Any] | None = None,
-) -> TableRows:
+) -> Rows:
     """Numeric columns of Parquet files: see ``ParquetTables`` and ``TableRows``.
 
     Examples
@@ -123,7 +124,7 @@ def from_parquet(
     Columns(inputs=('x',), targets=('y',))
     """
     table = ParquetTables(path, None, piece_rows, storage_options)
-    return TableRows(table, target, inputs, weight, missing, dtype)
+    return Rows(TableRows(table, target, inputs, weight, missing, dtype))
 
 
 def from_csv(
@@ -135,7 +136,7 @@ def from_csv(
     piece_rows: int = PIECE_ROWS,
     dtype: torch.dtype = torch.float64,
     storage_options: Mapping[str, Any] | None = None,
-) -> TableRows:
+) -> Rows:
     """Numeric columns of delimited text: see ``csv_tables`` and ``TableRows``.
 
     Examples
@@ -146,7 +147,7 @@ def from_csv(
     Columns(inputs=('x',), targets=('y',))
     """
     table = csv_tables(path, None, piece_rows, storage_options)
-    return TableRows(table, target, inputs, weight, missing, dtype)
+    return Rows(TableRows(table, target, inputs, weight, missing, dtype))
 
 
 def from_frames(
@@ -157,15 +158,15 @@ def from_frames(
     missing: Missing = "refuse",
     piece_rows: int = PIECE_ROWS,
     dtype: torch.dtype = torch.float64,
-) -> TableRows:
+) -> Rows:
     """Numeric columns of data frames in memory: see ``FrameTables`` and ``TableRows``.
 
     Examples
     --------
-    >>> from_frames(pd.DataFrame({"x": [1.0], "y": [2.0]}), "y").count
+    >>> from_frames(pd.DataFrame({"x": [1.0], "y": [2.0]}), "y").source.count
     1
     """
-    return TableRows(FrameTables(frames, piece_rows), target, inputs, weight, missing, dtype)
+    return Rows(TableRows(FrameTables(frames, piece_rows), target, inputs, weight, missing, dtype))
 
 
 def from_dask(
@@ -178,7 +179,7 @@ def from_dask(
     weight: str | None = None,
     missing: Missing = "refuse",
     dtype: torch.dtype = torch.float64,
-) -> NumericSource:
+) -> Rows:
     """A Dask DataFrame with the name of a target, or Dask arrays X, y and perhaps w.
 
     Raises
@@ -199,8 +200,8 @@ DataFrame, or y with a Dask Array.
             "from_dask needs one of the two: target= with a Dask DataFrame, or y with a Dask Array."
         )
     if target is None:
-        return DaskArrayRows(data, y, w, dtype)
-    return TableRows(DaskTables(data), target, inputs, weight, missing, dtype)
+        return Rows(DaskArrayRows(data, y, w, dtype))
+    return Rows(TableRows(DaskTables(data), target, inputs, weight, missing, dtype))
 
 
 def from_iterator(
@@ -211,16 +212,16 @@ def from_iterator(
     missing: Missing = "refuse",
     dtype: torch.dtype = torch.float64,
     fingerprint: str = "",
-) -> NumericSource:
+) -> Rows:
     """A function that gives a new iterator each time: of (X, y[, w]), or of frames with `target`.
 
     Examples
     --------
-    >>> source = from_iterator(lambda: iter([pd.DataFrame({"x": [1.0], "y": [2.0]})]), target="y")
-    >>> source.columns
+    >>> rows = from_iterator(lambda: iter([pd.DataFrame({"x": [1.0], "y": [2.0]})]), target="y")
+    >>> rows.columns
     Columns(inputs=('x',), targets=('y',))
     """
     if target is None:
-        return IteratorRows(factory, dtype, fingerprint)
+        return Rows(IteratorRows(factory, dtype, fingerprint))
     frames = IteratorTables(factory, fingerprint=fingerprint)
-    return TableRows(frames, target, inputs, weight, missing, dtype)
+    return Rows(TableRows(frames, target, inputs, weight, missing, dtype))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from copy import copy
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,9 +13,9 @@ import pyarrow as pa
 
 from ..errors import SourceError
 from ..source import PIECE_ROWS, Piece
+from .column_files import ColumnFormat, Footer, ParquetFormat, common_schema, read_footers
 from .column_types import as_type
 from .files import FoundFile, Paths, find_files
-from .parquet_footers import ColumnFormat, Footer, ParquetFormat, common_schema, read_footers
 from .tables import Tables
 from .words import checked_piece_rows, expanded_remark, first_and_more
 
@@ -151,8 +152,7 @@ class ParquetTables(Tables):
         return "\n".join([*files, str(self.schema), str(self.piece_rows)])
 
     def select(self, columns: Sequence[str]) -> ParquetTables:
-        chosen = object.__new__(ParquetTables)
-        chosen.piece_rows, chosen.footers, chosen.form = self.piece_rows, self.footers, self.form
+        chosen = copy(self)
         chosen.schema = common_schema(self.footers, columns)
         return chosen
 

@@ -182,10 +182,6 @@ class TableRows(OverTables):
         return Columns(self.numeric.inputs, self.numeric.targets)
 
     @property
-    def rows(self) -> int | None:
-        return self.tables.rows
-
-    @property
     def fingerprint(self) -> str:
         return f"{self.tables.fingerprint}\n{self.numeric}"
 

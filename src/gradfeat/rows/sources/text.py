@@ -8,8 +8,9 @@ import zlib
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from copy import copy
 from dataclasses import dataclass, replace
-from typing import BinaryIO, Literal, cast
+from typing import BinaryIO, Literal, Self, cast
 
 import numpy as np
 import pandas as pd
@@ -19,9 +20,8 @@ from ..source import Piece
 from .files import FoundFile, reading
 from .records import Span, not_blank, spans
 from .tables import Cells, Tables
-from .text_encoding import Recoded, decodes, found_encoding
-from .text_options import TextOptions
-from .words import checked_piece_rows, first_and_more
+from .text_options import Recoded, TextOptions, decodes, found_encoding
+from .words import checked_piece_rows, first_and_more, refuse_repeated, refuse_unknown
 
 #: Bytes from which it is told whether a file is such text at all.
 SAMPLE_BYTES = 200_000
@@ -147,26 +147,28 @@ def _refuse_undecodable(name: str, sample: bytes, cut: bool) -> None:
         )
 
 
+@dataclass(frozen=True)
 class Layout(ABC):
     """How the records of a text are found and what their fields are: the same for all pieces."""
 
-    @property
-    @abstractmethod
-    def chosen(self) -> tuple[str, ...]:
-        """The columns that are read."""
+    names: tuple[str, ...]  # all columns, in order, the names of rows among them
+    selected: tuple[str, ...]  # those that are read, in the order asked for
 
     @property
-    @abstractmethod
     def cells(self) -> Mapping[str, Cells]:
         """What the text of each of them is read as; empty where the format has types."""
+        return {}
 
-    @abstractmethod
-    def select(self, columns: Sequence[str], where: str) -> Layout:
+    def select(self, columns: Sequence[str], where: str) -> Self:
         """With these columns alone; a SourceError for one that is not there."""
+        refuse_repeated("the selection", columns)
+        refuse_unknown(where, columns, self.names)
+        return replace(self, selected=tuple(columns))
 
-    @abstractmethod
     def read_as(self, cells: Mapping[str, Cells]) -> Layout:
         """As :meth:`~gradfeat.rows.sources.tables.Tables.read_as`."""
+        del cells
+        return self
 
     @property
     def remarks(self) -> tuple[str, ...]:
@@ -245,7 +247,7 @@ class TextTables(Tables):
 
     @property
     def names(self) -> tuple[str, ...]:
-        return self.layout.chosen
+        return self.layout.selected
 
     @property
     def rows(self) -> int | None:
@@ -294,8 +296,7 @@ class TextTables(Tables):
         return self._with(self.layout.read_as(cells))
 
     def _with(self, layout: Layout) -> TextTables:
-        same = object.__new__(TextTables)
-        same.piece_rows, same.files, same.spans = self.piece_rows, self.files, self.spans
+        same = copy(self)
         same.layout = layout
         return same
 

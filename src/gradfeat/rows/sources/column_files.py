@@ -1,4 +1,4 @@
-"""What the footers of Parquet files say: rows of each row group, and columns common to all."""
+"""Files of columns, Parquet and Arrow: rows of each group, and columns common to all files."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import re
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import final
@@ -21,23 +22,12 @@ from .column_types import common_type
 from .files import FoundFile
 from .words import listing, refuse_repeated, refuse_unknown
 
+#: How Arrow files begin.
+MAGIC = b"ARROW1"
+
 #: Bytes read at a time of each column, so that a large row group is never held compressed.
 _BUFFER = 2**20
 _READERS = 8
-
-
-@dataclass(frozen=True)
-class Footer:
-    """Of one file: its row groups' rows, its columns, and the values its path gives."""
-
-    file: FoundFile
-    groups: tuple[int, ...]  # rows of each row group
-    schema: pa.Schema  # the columns in the file and those of its path
-    #: Columns that the path gives (``a=1/``), and their value in this file.
-    keys: tuple[tuple[str, object], ...]
-    #: A column that pandas wrote as a rule: its name, first value and step.
-    count: tuple[str, int, int] | None
-    structs: tuple[str, ...] = ()  # columns that are the fields of a struct, such as ``a.b``
 
 
 class ColumnFormat(ABC):
@@ -62,8 +52,12 @@ class ParquetFormat(ColumnFormat):
     def opened(self, file: FoundFile) -> tuple[tuple[int, ...], pa.Schema]:
         try:
             parquet = pq.ParquetFile(file.path, filesystem=file.fs)
+        except (PermissionError, FileNotFoundError) as error:
+            raise SourceError(
+                f"'{file.name}' cannot be read ({error.strerror}): check its permissions."
+            ) from error
         except (pa.ArrowException, OSError) as error:
-            raise SourceError(_what_is_wrong(file, error)) from error
+            raise SourceError(_no_parquet(file)) from error
         with parquet:
             footer, schema = parquet.metadata, parquet.schema_arrow
             rows = tuple(footer.row_group(i).num_rows for i in range(footer.num_row_groups))
@@ -72,28 +66,89 @@ class ParquetFormat(ColumnFormat):
     def batches(
         self, file: FoundFile, number: int, rows: int, most: int, columns: Sequence[str]
     ) -> Iterator[pa.RecordBatch]:
-        with open_parquet(file, rows <= most) as parquet:
+        with pq.ParquetFile(
+            file.path,
+            filesystem=file.fs,
+            metadata=_metadata(file),
+            buffer_size=_BUFFER,
+            pre_buffer=rows <= most,  # whole row groups at once, where they fit in memory
+            page_checksum_verification=True,
+        ) as parquet:
             yield from parquet.iter_batches(most, row_groups=[number], columns=[*columns])
-
-
-def open_parquet(file: FoundFile, ahead: bool) -> pq.ParquetFile:
-    """The file, opened (its footer is kept in this process); pages with checksums are checked.
-
-    `ahead`: whole row groups are fetched at once, and must fit in memory.
-    """
-    return pq.ParquetFile(
-        file.path,
-        filesystem=file.fs,
-        metadata=_metadata(file),
-        buffer_size=_BUFFER,
-        pre_buffer=ahead,
-        page_checksum_verification=True,
-    )
 
 
 @lru_cache(maxsize=8)
 def _metadata(file: FoundFile) -> pq.FileMetaData:
     return pq.ParquetFile(file.path, filesystem=file.fs).metadata
+
+
+def _no_parquet(file: FoundFile) -> str:
+    match file.bytes(0, 4):
+        case b"PAR1":
+            return f"'{file.name}' is cut short or damaged (no footer at its end): write it again."
+        case b"PARE":
+            return f"'{file.name}' is an encrypted Parquet file: decrypt it first."
+    return f"'{file.name}' is not a Parquet file: give Parquet files alone (a glob selects some)."
+
+
+@final
+@dataclass(frozen=True)
+class ArrowFormat(ColumnFormat):
+    """Arrow's format of files, which Feather is from its version 2 on."""
+
+    def opened(self, file: FoundFile) -> tuple[tuple[int, ...], pa.Schema]:
+        try:
+            with _reader(file, None) as reader:
+                schema = reader.schema
+            first = [0] if len(schema) else []
+            with _reader(file, first) as reader:
+                rows = [reader.get_batch(i).num_rows for i in range(reader.num_record_batches)]
+        except (pa.ArrowException, OSError) as error:
+            raise SourceError(_no_arrow(file)) from error
+        return tuple(rows), schema
+
+    def batches(
+        self, file: FoundFile, number: int, rows: int, most: int, columns: Sequence[str]
+    ) -> Iterator[pa.RecordBatch]:
+        with _reader(file, None) as reader:
+            wanted = {*columns, *(name.partition(".")[0] for name in columns)}
+            fields = [i for i, name in enumerate(reader.schema.names) if name in wanted]
+        with _reader(file, fields or [0]) as reader:
+            batch = reader.get_batch(number)
+            for start in range(0, rows, most):
+                yield batch.slice(start, most)
+
+
+@contextmanager
+def _reader(file: FoundFile, fields: list[int] | None) -> Iterator[pa.ipc.RecordBatchFileReader]:
+    options = pa.ipc.IpcReadOptions(included_fields=fields)
+    with file.fs.open(file.path, "rb") as raw, pa.ipc.open_file(raw, options=options) as reader:
+        yield reader
+
+
+def _no_arrow(file: FoundFile) -> str:
+    match file.bytes(0, 6):
+        case b"ARROW1":
+            return f"'{file.name}' is cut short or damaged (no footer at its end): write it again."
+        case start if start[:4] == b"FEA1":
+            return f"'{file.name}' is Feather of version 1: write it again with pandas or pyarrow."
+        case start if start[:4] == b"\xff\xff\xff\xff":
+            return f"'{file.name}' is an Arrow stream: write it as an Arrow file or Parquet."
+    return f"'{file.name}' is not an Arrow file: give Arrow files alone (a glob selects some)."
+
+
+@dataclass(frozen=True)
+class Footer:
+    """Of one file: its row groups' rows, its columns, and the values its path gives."""
+
+    file: FoundFile
+    groups: tuple[int, ...]  # rows of each row group
+    schema: pa.Schema  # the columns in the file and those of its path
+    #: Columns that the path gives (``a=1/``), and their value in this file.
+    keys: tuple[tuple[str, object], ...]
+    #: A column that pandas wrote as a rule: its name, first value and step.
+    count: tuple[str, int, int] | None
+    structs: tuple[str, ...] = ()  # columns that are the fields of a struct, such as ``a.b``
 
 
 def read_footers(files: Sequence[FoundFile], form: ColumnFormat) -> list[Footer]:
@@ -105,18 +160,6 @@ def read_footers(files: Sequence[FoundFile], form: ColumnFormat) -> list[Footer]
         _footer(file, rows, schema, partitioning)
         for file, (rows, schema) in zip(files, opened, strict=True)
     ]
-
-
-def _what_is_wrong(file: FoundFile, error: Exception) -> str:
-    match error:
-        case PermissionError() | FileNotFoundError():
-            return f"'{file.name}' cannot be read ({error.strerror}): check its permissions."
-    match file.bytes(0, 4):
-        case b"PAR1":
-            return f"'{file.name}' is cut short or damaged (no footer at its end): write it again."
-        case b"PARE":
-            return f"'{file.name}' is an encrypted Parquet file: decrypt it first."
-    return f"'{file.name}' is not a Parquet file: give Parquet files alone (a glob selects some)."
 
 
 def _partitioning(files: Sequence[FoundFile]) -> ds.Partitioning:
@@ -156,9 +199,9 @@ def _footer(
 def _count(schema: pa.Schema) -> tuple[str, int, int] | None:
     """The rows' numbers by a rule, where pandas wrote an index of them that has a name."""
     for index in (schema.pandas_metadata or {}).get("index_columns", ()):
-        match index:
-            case {"kind": "range", "name": str(name), "start": int(start), "step": int(step)}:
-                return None if name in schema.names else (name, start, step)
+        if type(index) is dict and index["kind"] == "range" and index["name"] is not None:
+            name, start, step = index["name"], index["start"], index["step"]
+            return None if name in schema.names else (name, start, step)
     return None
 
 
