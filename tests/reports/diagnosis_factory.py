@@ -16,7 +16,7 @@ from gradfeat.table.diagnosis import (
     Share,
     Shares,
 )
-from gradfeat.table.results import ColumnNote, Interval
+from gradfeat.table.results import ColumnNote, Interval, Remark
 from reports.factory import HOSTILE
 
 COLUMNS = ("hr", "temp", "atemp", "hum", "a_column_with_a_very_long_name_indeed", "season")
@@ -75,8 +75,10 @@ def bikes() -> DiagnosisReport:
         versions={"gradfeat": "0.1.0", "python": "3.11.9"},
         command="gradfeat diagnose bikeshare.csv --target log_bikers",
         seconds=42.0,
-        remarks=("Left out as an identifier: 'id' (1 of 1).",),
-        notes=("The tests read 5,000 of the 8,645 rows, drawn at random.",),
+        remarks=(
+            Remark("Left out as an identifier: 'id' (1 of 1)."),
+            Remark("The tests read 5,000 of the 8,645 rows, drawn at random.", "last"),
+        ),
     )
 
 
@@ -94,7 +96,7 @@ def noise() -> DiagnosisReport:
         curvature=curvature(24, 0.1),
         directions=directions(0),
         sample_sizes=(),
-        notes=(),
+        remarks=(),
     )
 
 
@@ -139,7 +141,7 @@ def hostile() -> DiagnosisReport:
         data=HOSTILE,
         target=HOSTILE,
         command=HOSTILE,
-        notes=(HOSTILE,),
+        remarks=(Remark(HOSTILE), Remark(HOSTILE, "last")),
         columns=(replace(found.columns[0], name=HOSTILE, treatment=HOSTILE),),
         directions=directions(2, (HOSTILE, *COLUMNS[1:])),
     )

@@ -18,6 +18,7 @@ from gradfeat.table.results import (
     Interval,
     MethodResult,
     PassTime,
+    Remark,
     Streaming,
     Verdict,
 )
@@ -155,10 +156,12 @@ def regression(n_test: int = 1_729, seed: int = 0) -> FitReport:
         versions={"gradfeat": "0.1.0", "python": "3.11.9", "torch": "2.13.0", "numpy": "2.3.1"},
         command="gradfeat fit examples/data/bikeshare.csv --target bikers --seed 0",
         seconds=64.2,
-        warnings=("Column 'day': values above 300 do not occur in training rows.",),
         first_step=first_step(names),
         importances=importances(names),
-        remarks=("Remark: 'temp' and 'atemp' are correlated by 0.99 or more: a group.",),
+        remarks=(
+            Remark("'temp' and 'atemp' are correlated by 0.99 or more: a group."),
+            Remark("Column 'day': values above 300 do not occur in training rows.", "page"),
+        ),
     )
 
 
@@ -217,7 +220,6 @@ def classification(n_classes: int = 3, n_test: int = 600, seed: int = 0) -> FitR
         y_true=codes,
         y_pred=pred,
         command="gradfeat fit penguins.parquet --target species",
-        warnings=(),
         first_step=first_step(columns, 12 if n_classes == 12 else 0),
         importances=importances(columns, "accuracy"),
     )
@@ -299,10 +301,9 @@ def hostile(report: FitReport) -> FitReport:
         ),
         first_step=first_step(names, 2),
         importances=importances(names),
-        remarks=(HOSTILE,),
+        remarks=(Remark(HOSTILE), Remark(HOSTILE, "page")),
         methods=tuple(replace(m, label=f"{m.label} {HOSTILE}") for m in report.methods),
         command=HOSTILE,
-        warnings=(HOSTILE,),
     )
 
 

@@ -115,9 +115,9 @@ def test_informative_is_exponent_one_or_two():
     assert not DIAGNOSES["noise"].informative
 
 
-def test_remarks_stand_before_the_answer_and_notes_behind_it():
+def test_remarks_stand_before_the_answer_and_behind_it():
     found = bikes()
-    (remark,), (note, *_) = found.remarks, found.notes
+    first, last = (remark.text for remark in found.remarks)
     for text in (" ".join(printed("bikes").split()), page_of("bikes").text):
-        parts = [pages.squeezed(part) for part in (remark, answer(found), note)]
+        parts = [pages.squeezed(part) for part in (first, answer(found), last)]
         assert sorted(parts, key=text.index) == parts

@@ -36,8 +36,8 @@ class TestEveryReport:
         assert f"Seed {report.seed}." in text
         for package, version in report.versions.items():
             assert f"{package} {version}" in text
-        for warning in report.warnings:
-            assert squeezed(warning) in text
+        for remark in report.remarks:
+            assert squeezed(remark.text) in text
 
 
 @pytest.mark.parametrize("name", ["hostile", "hostile-classes"])

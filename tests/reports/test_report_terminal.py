@@ -11,6 +11,7 @@ from rich.console import Console
 from gradfeat.drawing.numbers import number
 from gradfeat.figures.scores import span
 from gradfeat.reports import terminal_table
+from gradfeat.table.results import Remark
 from reports.factory import VARIANTS
 
 
@@ -42,7 +43,7 @@ def test_methods_are_sorted_and_marked_by_family(name):
 
 
 def test_what_was_read_then_remarks_verdict_scores_and_importances():
-    report = replace(VARIANTS["regression"], remarks=("'id' is odd.",))
+    report = replace(VARIANTS["regression"], remarks=(Remark("'id' is odd."),))
     text = " ".join(printed(report).split())
     parts = [
         f"{report.data}: {report.n_rows:,} rows, {len(report.columns)} input columns; ",

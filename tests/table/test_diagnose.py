@@ -81,8 +81,8 @@ def test_where_a_line_is_all_there_is_nothing_else_counts(scale):
 @pytest.mark.usefixtures("without_shares")
 def test_the_rows_of_the_shares_are_said_where_they_are_fewer():
     found = diagnose(gaussian("one", 3_100), ASKED)
-    assert found.notes[-1] == "The shares of the variance are of 3,000 of these rows."
-    assert "3,000" not in " ".join(diagnose(gaussian("one", 60), ASKED).notes)
+    assert found.remarks[-1].text == "The shares of the variance are of 3,000 of these rows."
+    assert "3,000" not in " ".join(r.text for r in diagnose(gaussian("one", 60), ASKED).remarks)
 
 
 @pytest.mark.usefixtures("without_shares")
@@ -121,7 +121,7 @@ def test_categories_gaps_and_far_values():
     found = diagnose(frame, ASKED)
     assert found.exponent == 1
     assert found.n_inputs < found.n_encoded, "levels of a category sum to one"
-    assert any("pulled in" in note and "far" in note for note in found.notes)
+    assert any("pulled in" in r.text and "far" in r.text for r in found.remarks)
     assert all(np.isfinite(d.strength) for d in found.degrees)
 
 
@@ -148,7 +148,7 @@ def test_more_columns_than_rows():
     X = np.random.default_rng(0).standard_normal((60, 80))
     found = diagnose(pd.DataFrame(X).assign(y=X[:, 0]), ASKED)
     assert found.n_inputs == 12
-    assert any("principal directions" in note for note in found.notes)
+    assert any("principal directions" in r.text for r in found.remarks)
 
 
 @pytest.mark.parametrize(

@@ -96,4 +96,4 @@ def test_a_diagnosis_leaves_them_out_too():
     frame = pd.DataFrame({"x": [*map(str, X), "Total"], "z": [*Z, 0.0], "y": [*Y, Y.sum()]})
     found = diagnosis_rows(frame, DiagnosisRequest("t", "y"))
     assert len(found.target.values) == N
-    assert "row 121 ('Total' in 'x') is a row that sums up others" in found.target.note
+    assert "row 121 ('Total' in 'x') is a row that sums up others" in found.target.remark

@@ -59,7 +59,7 @@ def test_methods_that_need_their_rows_in_memory_are_fitted_to_a_sample(monkeypat
     found = {m.name: (m.rows_used, m.sampled, m.error) for m in report.methods}
     assert found == {"linear": (300, False, ""), "boosting": (100, True, "")}
     said = "Gradient boosting was fitted on 100 of the 300 training rows, which it needs in memory"
-    assert any(said in warning for warning in report.warnings)
+    assert any(said in remark.text for remark in report.remarks)
     page, console = render(report), Console(width=100, record=True)
     console.print(terminal_table(report))
     text = console.export_text()

@@ -141,7 +141,7 @@ def test_missing_targets_are_left_out_or_refused():
     frame.loc[::10, "y"] = None
     found = parted(frame)
     assert found.n_rows == 360
-    assert "40 rows without a target left out" in found.target.note
+    assert "40 rows without a target left out" in found.target.remark
     with pytest.raises(TableError, match="missing in 40 of 400 rows"):
         parted(frame, missing_target="refuse")
 
@@ -151,7 +151,7 @@ def test_classes_have_their_counts_and_order():
     found = parted(frame)
     assert found.target.classes == ("a small", "big")
     assert found.fewest == (frame["a"] > 1).sum()
-    assert "2 classes" in found.target.note
+    assert "2 classes" in found.target.remark
 
 
 def test_a_piece_without_targets_adds_no_zero():

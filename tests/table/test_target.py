@@ -35,7 +35,7 @@ def test_auto_classification(case):
     kept = [value for value in values if value is not None and value == value]
     labels = [str(int(v)) if isinstance(v, float) else str(v) for v in kept]
     assert [classes[code] for code in target.values] == labels
-    assert "--task regression" in target.note
+    assert "--task regression" in target.remark
 
 
 @pytest.mark.parametrize("values", [range(N), [0.5, 1.5] * 6, [1, 2, 3] * 4])
@@ -45,7 +45,7 @@ def test_auto_regression(values):
     assert target.classes == ()
     assert target.values.dtype == np.float64
     assert target.values.tolist() == list(values)
-    assert "--task classification" in target.note
+    assert "--task classification" in target.remark
 
 
 def test_the_task_asked_for_is_taken():
@@ -63,7 +63,7 @@ def test_rows_without_a_target_are_left_out_and_counted():
     target = prepare_target(frame([1.0, np.nan, 3.0, 4.5]), "target")
     assert target.rows.tolist() == [0, 2, 3]
     assert target.rows_dropped == 1
-    assert "1 row without" in target.note
+    assert "1 row without" in target.remark
 
 
 BAD = {

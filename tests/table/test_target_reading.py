@@ -68,8 +68,9 @@ def given(cells, road, tmp_path):
 def test_cells_of_targets_that_are_none_are_left_out_and_told(tmp_path, case, road):
     cells, task, classes, rows, said = CASES[case]
     table, options = given(cells, road, tmp_path)
-    found = gradfeat.compare(table, "y", methods=["linear"], time=1, **options).results
-    assert (found.task, found.classes, found.n_rows) == (task, classes, rows)
+    found = gradfeat.compare(table, "y", methods=["linear"], time=1, **options)
+    report = found.results
+    assert (report.task, report.classes, report.n_rows) == (task, classes, rows)
     remark = next(one for one in found.remarks if said in one)
     if "the first" in said:
         assert ("row 8)" if road == "python" else "line 9)") in remark
@@ -84,11 +85,11 @@ def test_rare_classes_are_refused_before_any_fit_or_left_out_or_merged(tmp_path,
     options |= {"methods": ["linear"], "time": 1}
     with pytest.raises(TableError, match=r"1 row of 'once', 'rare'.*--rare-classes drop"):
         gradfeat.compare(table, "y", **options)
-    found = gradfeat.compare(table, "y", rare_classes="drop", **options).results
-    assert (found.classes, found.n_rows) == (("no", "yes"), 238)
+    found = gradfeat.compare(table, "y", rare_classes="drop", **options)
+    assert (found.results.classes, found.results.n_rows) == (("no", "yes"), 238)
     assert "2 rows left out, whose 'y' is a class of one row" in " ".join(found.remarks)
-    found = gradfeat.compare(table, "y", rare_classes="merge", **options).results
-    assert (found.classes, found.n_rows) == (("no", "other", "yes"), 240)
+    found = gradfeat.compare(table, "y", rare_classes="merge", **options)
+    assert (found.results.classes, found.results.n_rows) == (("no", "other", "yes"), 240)
     assert "taken together as 'other'" in " ".join(found.remarks)
 
 
@@ -97,8 +98,8 @@ def test_a_diagnosis_reads_the_target_as_a_fit_does():
     request = DiagnosisRequest("t", "y")
     found = diagnosis_rows(pd.DataFrame({"x": X, "z": Z, "y": cells}), request)
     assert found.target.task == "regression"
-    assert "5 rows left out" in found.remarks[0]
-    assert "without a target" not in " ".join([*found.remarks, *found.notes])
+    assert "5 rows left out" in found.remarks[0].text
+    assert "without a target" not in " ".join(remark.text for remark in found.remarks)
 
 
 def test_a_diagnosis_names_the_line_of_a_target_that_is_none(tmp_path):
@@ -106,4 +107,4 @@ def test_a_diagnosis_names_the_line_of_a_target_that_is_none(tmp_path):
     frame.to_csv(tmp_path / "t.csv", index=False)
     table = tables(tmp_path / "t.csv")
     found = diagnosis_rows(held(table), DiagnosisRequest("t.csv", "y"), table)
-    assert f"the first is line {len(frame) + 1}" in found.target.note
+    assert f"the first is line {len(frame) + 1}" in found.target.remark

@@ -36,11 +36,11 @@ def r2(found) -> float:
 
 def test_a_heavy_tail_is_remarked_on_and_right_on_the_scale_of_logarithms(found):
     plain, logs = found
-    assert any("--target-transform log learns its logarithm" in r for r in plain.results.remarks)
+    assert any("--target-transform log learns its logarithm" in r for r in plain.remarks)
     assert r2(plain) < 0.3
     # noise of .1 in the logarithm is one of 10 %, of a target that spans seven decades
     assert r2(logs) > 0.95
-    said = " ".join(logs.results.remarks)
+    said = " ".join(logs.remarks)
     assert "fitted to log(y), and predict the median of 'y'" in said
     assert "--target-transform" not in said
 

@@ -3,25 +3,22 @@
 from __future__ import annotations
 
 import dataclasses
-import json
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal
 
-import numpy as np
 import pandas as pd
 from rich.console import RenderableType
 
+from gradfeat.estimators.container import ModelFileError
 from gradfeat.figures.losses import together
 from gradfeat.figures.scores import failed, ranked
-from gradfeat.interface.model_files import ModelFiles, files_of
 from gradfeat.interface.open import UserTable, given
 from gradfeat.interface.page import PageOf
-from gradfeat.interface.plain_values import finite
 from gradfeat.maths.deadline import Deadline
 from gradfeat.reports import fit_contents, fit_words, render, terminal_table
 from gradfeat.reports.fit import shares_of_slope
@@ -34,29 +31,61 @@ from gradfeat.table.reading.dates import DateOrder
 from gradfeat.table.request import Request
 from gradfeat.table.results import FitReport, MethodResult
 from gradfeat.table.run_options import RunOptions
+from gradfeat.table.saved import FEATURES, MODEL
 from gradfeat.table.steps import Steps, Told, silent
 from gradfeat.table.table_model import TableModel
 from gradfeat.table.target_scale import Transform
 
 
+@dataclass(frozen=True)
+class ModelFiles:
+    """Files of models, and what is to be said of each.
+
+    Attributes
+    ----------
+    files : mapping of name to bytes
+        ``model.gradfeat``, the best model; ``features.gradfeat``, the best that learns features,
+        where that is another. One that cannot be saved is not there.
+    said : mapping of name to str
+        For each of the two the method in it, or why there is none.
+    """
+
+    files: Mapping[str, bytes]
+    said: Mapping[str, str]
+
+
+def files_of(best: TableModel, learner: TableModel | None) -> ModelFiles:
+    """What is saved of the best model and of the best that learns features."""
+    said, files = {}, {}
+    asked = {MODEL: best, FEATURES: learner}
+    if learner is None:
+        said[FEATURES] = "none: no method learned features"
+    if learner is best:
+        said[FEATURES] = "none beside the model, which learns features itself"
+    for name, model in asked.items():
+        if model is None or name in said:
+            continue
+        try:
+            files[name], said[name] = model.to_bytes(), model.about["method"]
+        except ModelFileError as error:
+            said[name] = f"none: {model.about['method']} was not saved, {error}"
+    return ModelFiles(files, said)
+
+
 @dataclass(frozen=True, eq=False, repr=False)
-class Comparison(PageOf):
+class Comparison(PageOf[FitReport]):
     """What a comparison of methods on a table found; a notebook shows it as a page.
 
     Attributes
     ----------
-    results : FitReport
-        All that the page shows, as plain values.
     best : TableModel
         Of the method with the best test score.
     learner : TableModel or None
         Of the best method that learns features; None where none does. It may be `best` itself.
     """
 
-    results: FitReport
     best: TableModel
     learner: TableModel | None
-    _checkpoint: Checkpoint | None = None
 
     @property
     def table(self) -> pd.DataFrame:
@@ -76,11 +105,6 @@ class Comparison(PageOf):
         return files_of(self.best, self.learner)
 
     @property
-    def remarks(self) -> tuple[str, ...]:
-        """What to know of the data and the fits before the verdict is believed."""
-        return (*self.results.remarks, *self.results.warnings)
-
-    @property
     def importances(self) -> pd.DataFrame:
         """A row an input column: what the model that `results.importances` names loses without it.
 
@@ -97,18 +121,8 @@ class Comparison(PageOf):
         names = ["column", "loss", "low", "high", "group", "share_of_agop"]
         return pd.DataFrame(rows, columns=pd.Index(names))
 
-    def save(self, folder: str | os.PathLike[str]) -> Path:
-        """Write page, numbers and models to a folder, all of them or none.
-
-        Raises
-        ------
-        TableError
-            Where the folder cannot be written to.
-        """
-        written = self._write(folder)
-        if self._checkpoint is not None:
-            self._checkpoint.clear_opened()
-        return written
+    def __rich__(self) -> RenderableType:
+        return terminal_table(self.results)
 
     def _contents(self) -> dict[str, object]:
         return fit_contents(self.results)
@@ -116,19 +130,15 @@ class Comparison(PageOf):
     def _rendered(self) -> str:
         return render(self.results)
 
-    def _text(self) -> RenderableType:
-        return terminal_table(self.results)
+    def _record(self) -> dict[str, Any]:
+        record = dataclasses.asdict(self.results)
+        del record["y_true"], record["y_pred"]
+        if record["directions"]:
+            del record["directions"]["projections"]
+        return record
 
-    def to_json(self) -> str:
-        """All that the page shows, but for single rows, as a JSON object."""
-        return json.dumps(_plain(self.results), indent=1, allow_nan=False)
-
-    def _numbers(self) -> dict[str, str | bytes]:
-        files: dict[str, str | bytes] = {
-            "results.json": self.to_json(),
-            "comparison.csv": self.table.to_csv(index=False),
-        }
-        return {**files, **self.model_files.files}
+    def _files(self) -> dict[str, str | bytes]:
+        return {"comparison.csv": self.table.to_csv(index=False), **self.model_files.files}
 
 
 def _row(method: MethodResult) -> dict[str, object]:
@@ -292,7 +302,7 @@ def compare(
         rare_classes=rare_classes,
     )
     found = _compared(asked, request, run, steps)
-    return Comparison(found.report, found.best, found.learner, run.checkpoint)
+    return Comparison(found.report, found.best, found.learner, _checkpoint=run.checkpoint)
 
 
 def _compared(asked: UserTable, request: Request, run: RunOptions, steps: Steps) -> Compared:
@@ -301,12 +311,3 @@ def _compared(asked: UserTable, request: Request, run: RunOptions, steps: Steps)
     steps.begin("Reading", 0.0, asked.in_words(rows, request.target, why))
     with run.engine(steps) if why else nullcontext((None, "")) as (engine, computes):
         return compare_table(rows, request, steps, engine, computes)
-
-
-def _plain(report: FitReport) -> dict[str, Any]:
-    """The report without its arrays of rows, for other programs; what is not finite is null."""
-    record = dataclasses.asdict(dataclasses.replace(report, y_true=np.zeros(0), y_pred=np.zeros(0)))
-    del record["y_true"], record["y_pred"]
-    if record["directions"] is not None:
-        del record["directions"]["projections"]
-    return finite(record)

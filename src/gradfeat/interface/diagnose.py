@@ -2,12 +2,8 @@
 
 from __future__ import annotations
 
-import dataclasses
-import json
-import os
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from pathlib import Path
+from dataclasses import asdict, dataclass, replace
 from typing import Any, Literal
 
 import pandas as pd
@@ -15,7 +11,6 @@ from rich.console import RenderableType
 
 from gradfeat.interface.open import given
 from gradfeat.interface.page import PageOf
-from gradfeat.interface.plain_values import finite
 from gradfeat.maths.deadline import Deadline, within
 from gradfeat.reports import (
     diagnosis_contents,
@@ -37,27 +32,19 @@ from gradfeat.table.target_scale import Transform
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Diagnosis(PageOf):
-    """What kind of signal about a target a table holds; a notebook shows it as a page.
-
-    Attributes
-    ----------
-    results : DiagnosisReport
-        All that the page shows, as plain values.
-    """
-
-    results: DiagnosisReport
+class Diagnosis(PageOf[DiagnosisReport]):
+    """What kind of signal about a target a table holds; a notebook shows it as a page."""
 
     @property
     def table(self) -> pd.DataFrame:
         """A row a Hermite degree: its strength, from where it counts, p-value, evidence."""
-        return pd.DataFrame([dataclasses.asdict(one) for one in self.results.degrees])
+        return pd.DataFrame([asdict(one) for one in self.results.degrees])
 
     @property
     def shares(self) -> pd.DataFrame:
         """A row a part of the variance: linear, quadratic, higher; with 95 % intervals."""
         parts = self.results.shares.parts
-        rows = [{"part": one.name, **dataclasses.asdict(one.share)} for one in parts]
+        rows = [{"part": one.name, **asdict(one.share)} for one in parts]
         return pd.DataFrame(rows).assign(found=[one.found for one in parts])
 
     @property
@@ -77,20 +64,8 @@ class Diagnosis(PageOf):
         """What follows for the choice of a method."""
         return diagnosis_words.advice(self.results)
 
-    @property
-    def remarks(self) -> tuple[str, ...]:
-        """What was done to the rows, and what was left out."""
-        return (*self.results.remarks, *self.results.notes)
-
-    def save(self, folder: str | os.PathLike[str]) -> Path:
-        """Write page and numbers to a folder, both of them or none.
-
-        Raises
-        ------
-        TableError
-            Where the folder cannot be written to.
-        """
-        return self._write(folder)
+    def __rich__(self) -> RenderableType:
+        return diagnosis_text(self.results)
 
     def _contents(self) -> dict[str, object]:
         return diagnosis_contents(self.results)
@@ -98,15 +73,11 @@ class Diagnosis(PageOf):
     def _rendered(self) -> str:
         return render_diagnosis(self.results)
 
-    def _text(self) -> RenderableType:
-        return diagnosis_text(self.results)
+    def _record(self) -> dict[str, Any]:
+        return asdict(self.results)
 
-    def to_json(self) -> str:
-        """All that the page shows, as a JSON object."""
-        return json.dumps(finite(dataclasses.asdict(self.results)), indent=1, allow_nan=False)
-
-    def _numbers(self) -> dict[str, str | bytes]:
-        return {"results.json": self.to_json()}
+    def _files(self) -> dict[str, str | bytes]:
+        return {}
 
 
 def diagnose(

@@ -2,21 +2,29 @@
 
 from __future__ import annotations
 
+import json
 import os
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from functools import cached_property
 from io import StringIO
 from pathlib import Path
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 import pandas as pd
 from matplotlib.axes import Axes
 from rich.console import Console, RenderableType
 
 from gradfeat.figures.captioned import CaptionedFigure
+from gradfeat.interface.plain_values import finite
 from gradfeat.reports.page import embedded, figures_in
+from gradfeat.rows.checkpoint import Checkpoint
 from gradfeat.table.atomic import write_atomic, write_folder
+from gradfeat.table.diagnosis import DiagnosisReport
+from gradfeat.table.results import FitReport
+
+ReportT = TypeVar("ReportT", FitReport, DiagnosisReport)
 
 #: Columns of the text that stands for an object where no page is shown.
 WIDTH = 88
@@ -53,8 +61,18 @@ class PageFigures:
         return f"figures: {', '.join(self)}"
 
 
-class PageOf(ABC):
-    """What was found about a table: a page of text, tables and figures, and numbers."""
+@dataclass(frozen=True, eq=False, repr=False)
+class PageOf(ABC, Generic[ReportT]):
+    """What was found about a table: a page of text, tables and figures, and numbers.
+
+    Attributes
+    ----------
+    results : FitReport or DiagnosisReport
+        All that the page shows, as plain values.
+    """
+
+    results: ReportT
+    _checkpoint: Checkpoint | None = field(default=None, kw_only=True)
 
     @property
     @abstractmethod
@@ -67,13 +85,13 @@ class PageOf(ABC):
         """What was found, in a sentence or two."""
 
     @property
-    @abstractmethod
     def remarks(self) -> tuple[str, ...]:
-        """What to know before it is believed."""
+        """What to know of the data and the fits before the verdict is believed."""
+        return tuple(remark.text for remark in self.results.remarks)
 
     @abstractmethod
-    def to_json(self) -> str:
-        """All numbers of the page as a JSON object."""
+    def __rich__(self) -> RenderableType:
+        """What the terminal shows, for ``print`` of rich and for ``repr``."""
 
     @abstractmethod
     def _contents(self) -> dict[str, object]:
@@ -84,12 +102,17 @@ class PageOf(ABC):
         """The page, as HTML."""
 
     @abstractmethod
-    def _text(self) -> RenderableType:
-        """What the terminal shows of it, for ``repr``."""
+    def _record(self) -> dict[str, Any]:
+        """The results by name, without what stands for single rows."""
 
     @abstractmethod
-    def _numbers(self) -> dict[str, str | bytes]:
-        """Files beside the page: their names and what is in them."""
+    def _files(self) -> Mapping[str, str | bytes]:
+        """Files beside the page and its numbers."""
+
+    def to_json(self) -> str:
+        """All that the page shows, but for single rows, as a JSON object."""
+        record = self._record() | {"remarks": self.remarks}
+        return json.dumps(finite(record), indent=1, allow_nan=False)
 
     @cached_property
     def _page(self) -> str:
@@ -111,12 +134,18 @@ class PageOf(ABC):
         write_atomic(path, self._page)
         return Path(path)
 
-    @abstractmethod
     def save(self, folder: str | os.PathLike[str]) -> Path:
-        """Write the page and all numbers to a folder: all of the files, or none."""
+        """Write page, numbers and models to a folder, all of them or none.
 
-    def _write(self, folder: str | os.PathLike[str]) -> Path:
-        write_folder(folder, {**self._numbers(), "report.html": self._page})
+        Raises
+        ------
+        TableError
+            Where the folder cannot be written to.
+        """
+        numbers = {"results.json": self.to_json(), "report.html": self._page}
+        write_folder(folder, {**self._files(), **numbers})
+        if self._checkpoint is not None:
+            self._checkpoint.clear_opened()
         return Path(folder)
 
     def _repr_html_(self) -> str:
@@ -126,5 +155,5 @@ class PageOf(ABC):
     def __repr__(self) -> str:
         console = Console(file=StringIO(), width=WIDTH, highlight=False)
         with console.capture() as said:
-            console.print(self._text())
+            console.print(self)
         return said.get().rstrip()

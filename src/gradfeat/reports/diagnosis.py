@@ -61,8 +61,6 @@ def contents(found: DiagnosisReport) -> dict[str, object]:
             (c.name, c.kind, f"{c.distinct:,}", f"{c.missing:,}", c.treatment)
             for c in found.columns
         ],
-        "remarks": found.remarks,
-        "notes": found.notes,
     }
 
 

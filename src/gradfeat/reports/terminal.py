@@ -17,8 +17,7 @@ from gradfeat.reports import diagnosis_words, fit_words
 from gradfeat.reports.diagnosis import degree_rows, rows_sentence, share_rows, size_rows
 from gradfeat.reports.fit import shares_of_slope
 from gradfeat.table.diagnosis import DiagnosisReport
-from gradfeat.table.notes import unread_sentence
-from gradfeat.table.results import Family, FirstStep, FitReport, Importances, MethodResult
+from gradfeat.table.results import Family, FirstStep, FitReport, Importances, MethodResult, Remark
 
 _MARKS: dict[Family, tuple[str, str]] = {
     "learned": ("*", "yellow"),
@@ -37,7 +36,7 @@ _SIZES = ("by theory's rates", "rate", "rows", "here")
 
 
 def terminal_table(report: FitReport) -> RenderableType:
-    """What was read, remarks, the answer; methods by their first score, and what the best needs.
+    """What was read, remarks, the answer; methods by first score, what the best needs, remarks.
 
     Nothing is printed: pass the result to a `rich.console.Console`. It fits 80 columns.
 
@@ -50,15 +49,17 @@ def terminal_table(report: FitReport) -> RenderableType:
     RenderableType
     """
     parts: list[RenderableType] = [Text(fit_words.rows_sentence(report))]
-    if report.unread:
-        parts.append(Text(unread_sentence(report.unread)))
-    parts += [Text(f"\n{remark}", style="yellow") for remark in report.remarks]
+    parts += _remarks(report.remarks, "first", "yellow")
     parts += [Text(f"\n{fit_words.answer(report)}", style="bold"), *_compared(report)]
     if report.importances:
         parts += [Text(""), losses_table(report.importances, shares_of_slope(report))]
     if report.first_step:
         parts += _first_step(report.first_step)
-    return Group(*parts)
+    return Group(*parts, *_remarks(report.remarks, "last", "dim"))
+
+
+def _remarks(remarks: Sequence[Remark], place: str, style: str) -> list[RenderableType]:
+    return [Text(f"\n{one.text}", style=style) for one in remarks if one.place == place]
 
 
 def _compared(report: FitReport) -> list[RenderableType]:
@@ -74,7 +75,7 @@ def _compared(report: FitReport) -> list[RenderableType]:
 
 
 def diagnosis_text(found: DiagnosisReport) -> RenderableType:
-    """What was read, remarks, the answer; shares, degrees, sample sizes; what follows, notes.
+    """What was read, remarks, the answer; shares, degrees, sample sizes; what follows, remarks.
 
     Nothing is printed: pass the result to a `rich.console.Console`. It fits 80 columns.
 
@@ -92,11 +93,11 @@ def diagnosis_text(found: DiagnosisReport) -> RenderableType:
         tables.append(_diagnosis_table(_SIZES, size_rows(found)))
     return Group(
         Text(rows_sentence(found)),
-        *(Text(f"\n{note}", style="yellow") for note in found.remarks),
+        *_remarks(found.remarks, "first", "yellow"),
         Text(f"\n{diagnosis_words.answer(found)}", style="bold"),
         *(part for table in tables for part in (Text(""), table)),
         Text(f"\n{diagnosis_words.advice(found)}"),
-        *(Text(f"\n{note}", style="dim") for note in found.notes),
+        *_remarks(found.remarks, "last", "dim"),
     )
 
 

@@ -28,7 +28,14 @@ from gradfeat.table.methods import Method
 from gradfeat.table.notes import rows_word, unread_sentence
 from gradfeat.table.prepared import Prepared, prepare
 from gradfeat.table.request import Request, check_device, chosen_methods
-from gradfeat.table.results import Directions, FitReport, Importances, Streaming
+from gradfeat.table.results import (
+    ColumnGroup,
+    Directions,
+    FitReport,
+    Importances,
+    Remark,
+    Streaming,
+)
 from gradfeat.table.scores import worth
 from gradfeat.table.screening import about_groups
 from gradfeat.table.steps import Steps
@@ -204,13 +211,7 @@ def fit_report(
         directions=read,
         importances=column_losses(found.best, table, groups, read, shuffling, request.seed),
         groups=groups,
-        remarks=(
-            *([table.target.note] if table.target.note else []),
-            *table.remarks,
-            *(note.remark for note in table.encoder.notes_ if note.remark),
-            *about_groups(groups),
-            *_about_scale(table, request),
-        ),
+        remarks=_remarks(table, fits, groups, request),
         best=found.best.method.name,
         y_true=table.y_test,
         y_pred=_values(found.best, table),
@@ -218,16 +219,10 @@ def fit_report(
         versions=_versions(),
         command=request.command,
         seconds=steps.seconds,
-        warnings=_remarks(table, fits),
         first_step=first_step(fitted, table),
         streaming=streaming,
         unread=table.unread,
     )
-
-
-def _about_scale(table: Prepared, request: Request) -> list[str]:
-    said = table.target.scale.in_words(request.target)
-    return [said] if said else []
 
 
 def _values(fit: Fitted, table: Prepared) -> NDArray[Any]:
@@ -249,20 +244,35 @@ def _read(leader: Fitted, table: Prepared, seed: int) -> Directions | None:
     )
 
 
-def _remarks(table: Prepared, fits: Sequence[Fitted]) -> tuple[str, ...]:
-    remarks: list[str] = []
-    for fit in fits:
-        n, rows = table.n_train, fit.result.rows_used
-        if rows < n and not fit.result.error:
-            why = "to keep to the time asked for"
-            if fit.result.sampled:
-                why = "which it needs in memory: a random sample"
-            remarks.append(
-                f"{fit.result.label} was fitted on {rows:,} of the {n:,} training rows, {why}."
-            )
-    remarks += [unread_sentence(table.unread)] if table.unread else []
+def _remarks(
+    table: Prepared, fits: Sequence[Fitted], groups: Sequence[ColumnGroup], request: Request
+) -> tuple[Remark, ...]:
+    """On the data before the verdict; on the fits at the end of the page."""
+    first = [
+        unread_sentence(table.unread) if table.unread else "",
+        table.target.remark,
+        *table.remarks,
+        *(note.remark for note in table.encoder.notes_),
+        *about_groups(groups),
+        table.target.scale.in_words(request.target),
+    ]
     rows = "the training rows" if table.rows is None else "a sample of the training rows"
-    return (*remarks, *_first_gradient(fits, rows))
+    last = [*_fitted_to_fewer(fits, table.n_train), *_first_gradient(fits, rows)]
+    return (*map(Remark, filter(None, first)), *(Remark(words, "page") for words in last))
+
+
+def _fitted_to_fewer(fits: Sequence[Fitted], n: int) -> list[str]:
+    results = [fit.result for fit in fits]
+    why = {
+        True: "which it needs in memory: a random sample",
+        False: "to keep to the time asked for",
+    }
+    return [
+        f"{one.label} was fitted on {one.rows_used:,} of the {n:,} training rows, "
+        f"{why[one.sampled]}."
+        for one in results
+        if one.rows_used < n and not one.error
+    ]
 
 
 def _first_gradient(fits: Sequence[Fitted], rows: str) -> list[str]:

@@ -21,6 +21,7 @@ from gradfeat.table.degree_findings import (
 from gradfeat.table.diagnosis import DiagnosisReport, FoundDirections, SampleSize
 from gradfeat.table.diagnosis_rows import DiagnosisRequest, DiagnosisRows, diagnosis_rows
 from gradfeat.table.interpret import fold
+from gradfeat.table.results import Remark
 from gradfeat.table.steps import Steps
 from gradfeat.table.variance_shares import FOLDS, variance_shares
 from gradfeat.theory.damian22_rates import suggested_samples
@@ -151,13 +152,13 @@ def diagnose(
         versions=_versions(),
         command=request.command,
         seconds=steps.seconds,
-        remarks=table.remarks,
-        notes=(*table.notes, *_about_shares(shares.rows, len(Z))),
+        remarks=(*table.remarks, *_about_shares(shares.rows, len(Z))),
     )
 
 
-def _about_shares(rows: int, tested: int) -> list[str]:
-    return [f"The shares of the variance are of {rows:,} of these rows."] if rows < tested else []
+def _about_shares(rows: int, tested: int) -> list[Remark]:
+    words = f"The shares of the variance are of {rows:,} of these rows."
+    return [Remark(words, "last")] if rows < tested else []
 
 
 def _directions(stats: Statistics, table: DiagnosisRows) -> FoundDirections:

@@ -5,12 +5,12 @@ Written by :mod:`gradfeat.table.diagnose`; read by plots, reports and the comman
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
 
-from gradfeat.table.results import ColumnNote, Interval
+from gradfeat.table.results import ColumnNote, Interval, Remark
 
 
 @dataclass(frozen=True)
@@ -123,8 +123,7 @@ class DiagnosisReport:
     versions: dict[str, str]
     command: str
     seconds: float
-    notes: tuple[str, ...] = field(default=())
-    remarks: tuple[str, ...] = field(default=())
+    remarks: tuple[Remark, ...] = ()
 
     @property
     def informative(self) -> bool:

@@ -20,6 +20,7 @@ from gradfeat.table.notes import unread_sentence
 from gradfeat.table.other_rows import other_rows
 from gradfeat.table.prepared import input_columns
 from gradfeat.table.reading.dates import DateOrder
+from gradfeat.table.results import Remark
 from gradfeat.table.screening import screen
 from gradfeat.table.standard_inputs import FAR, StandardInputs, standard_inputs
 from gradfeat.table.target import Target, prepare_target
@@ -67,10 +68,8 @@ class DiagnosisRows:
     inputs : StandardInputs
     y : Tensor (n, c)
         The target, or 0/1 codes of classes (one column for two classes).
-    remarks : tuple of str
-        What to know of the columns before anything that is found, in sentences.
-    notes : tuple of str
-        What was done to the rows.
+    remarks : tuple of Remark
+        What to know of the columns before anything that is found; last what was done to the rows.
     """
 
     target: Target
@@ -78,8 +77,7 @@ class DiagnosisRows:
     source: tuple[str, ...]
     inputs: StandardInputs
     y: Tensor
-    remarks: tuple[str, ...]
-    notes: tuple[str, ...]
+    remarks: tuple[Remark, ...]
 
 
 def diagnosis_rows(
@@ -102,7 +100,7 @@ def diagnosis_rows(
         frame, request.target, request.rare_classes, request.task, read_from=read_from
     )
     target = prepare_target(frame, request.target, request.task, left_out)
-    target = replace(target, note=" ".join([target.note, *without, *said]))
+    target = replace(target, remark=" ".join([target.remark, *without, *said]))
     n = len(target.values)
     if n < FEWEST_ROWS:
         raise TableError(
@@ -126,9 +124,10 @@ def diagnosis_rows(
     names = [encoder.feature_names_[i] for i in kept]
     source = tuple(encoder.source_[i] for i in kept)
     cells = _about_cells(encoder, target, read_from or FrameTables(frame))
-    remarks = (*([target.note] if target.note else []), *cells, *screened.remarks, *tails)
-    notes = (*_about_rows(target, len(rows)), *_about_inputs(inputs, names))
-    return DiagnosisRows(target, encoder, source, inputs, y, remarks, notes)
+    first = [*([target.remark] if target.remark else []), *cells, *screened.remarks, *tails]
+    last = [*_about_rows(target, len(rows)), *_about_inputs(inputs, names)]
+    remarks = (*map(Remark, first), *(Remark(words, "last") for words in last))
+    return DiagnosisRows(target, encoder, source, inputs, y, remarks)
 
 
 def _on_its_scale(target: Target, request: DiagnosisRequest) -> tuple[Target, list[str]]:

@@ -275,11 +275,11 @@ def decide_target(summary: TableSummary, request: Request, empty: int | None = N
     _refuse_many(found, examples, name, request.task)
     target = prepare_target(pd.DataFrame({name: examples}), name, request.task)
     distinct = f"more than {MOST_CLASSES}" if found.many else str(len(found.table))
-    note = decision(
+    remark = decision(
         name, target.task, request.task, distinct, found.missing if empty is None else empty
     )
     scale = target_scale(request.target_transform, name, found.least, bool(target.classes))
-    return replace(target, rows_dropped=found.missing, note=note, scale=scale)
+    return replace(target, rows_dropped=found.missing, remark=remark, scale=scale)
 
 
 def _refuse_many(

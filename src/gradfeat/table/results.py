@@ -6,7 +6,7 @@ Written by :mod:`gradfeat.table.compare`; read by plots, reports and the command
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
@@ -175,6 +175,14 @@ class FirstStep:
 
 
 @dataclass(frozen=True)
+class Remark:
+    """A sentence on data or fits: before the verdict, last, or last and on the page alone."""
+
+    text: str
+    place: Literal["first", "last", "page"] = "first"
+
+
+@dataclass(frozen=True)
 class ColumnNote:
     """One input column: what it holds and what was done to it."""
 
@@ -252,10 +260,9 @@ class FitReport:
     versions: dict[str, str]
     command: str
     seconds: float
-    warnings: tuple[str, ...] = field(default=())
     first_step: FirstStep | None = None
     streaming: Streaming | None = None
     unread: tuple[UnreadCells, ...] = ()
     importances: Importances | None = None
     groups: tuple[ColumnGroup, ...] = ()
-    remarks: tuple[str, ...] = ()
+    remarks: tuple[Remark, ...] = ()

@@ -38,7 +38,7 @@ class Target:
         Positions in the table of the rows kept.
     rows_dropped : int
         Rows left out because their target is missing.
-    note : str
+    remark : str
         What was decided and how to have it otherwise, in a sentence.
     scale : TargetScale
         On which it is learned.
@@ -49,7 +49,7 @@ class Target:
     classes: tuple[str, ...]
     rows: np.ndarray
     rows_dropped: int
-    note: str
+    remark: str
     scale: TargetScale = AS_IS
 
     @property
@@ -90,14 +90,14 @@ def prepare_target(
     column, text = column.loc[kept], text.loc[kept]
     _check_values(target, column, text)
     chosen = _task(column, text) if task == "auto" else task
-    note = decision(target, chosen, task, str(text.nunique()), int((~kept).sum()) - told)
+    remark = decision(target, chosen, task, str(text.nunique()), int((~kept).sum()) - told)
     rows = np.flatnonzero(kept)
     if chosen == "regression":
         values = _quantity(target, column)
-        return Target(values, chosen, (), rows, int((~kept).sum()), note)
+        return Target(values, chosen, (), rows, int((~kept).sum()), remark)
     classes = _classes(target, column, text)
     codes = text.map({label: code for code, label in enumerate(classes)}).to_numpy(dtype=np.int64)
-    return Target(codes, chosen, classes, rows, int((~kept).sum()), note)
+    return Target(codes, chosen, classes, rows, int((~kept).sum()), remark)
 
 
 def refuse_missing(target: str, missing: int, rows: int) -> None:

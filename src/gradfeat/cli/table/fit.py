@@ -10,18 +10,16 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from rich.console import Console, RenderableType
+from rich.console import Console
 
 from gradfeat.cli.formats import Format
 from gradfeat.cli.guard import Stopped
 from gradfeat.cli.progress import PAUSE, StepBar
 from gradfeat.cli.terminal import Terminal
-from gradfeat.interface.compare import compare
+from gradfeat.interface.compare import ModelFiles, compare
 from gradfeat.interface.diagnose import diagnose
-from gradfeat.interface.model_files import ModelFiles
 from gradfeat.interface.page import PageOf
 from gradfeat.maths.deadline import NEVER, within
-from gradfeat.reports import diagnosis_text, terminal_table
 from gradfeat.table.atomic import check_folder
 from gradfeat.table.saved import FEATURES, MODEL
 
@@ -47,7 +45,7 @@ class Printing:
         shown = Terminal(quiet=True) if self.quiet else console
         return StepBar(shown, 0.0 if self.verbose else PAUSE)
 
-    def answer(self, found: PageOf, text: RenderableType, console: Console) -> None:
+    def answer(self, found: PageOf, console: Console) -> None:
         """Print what was found, in the format asked for."""
         match self.form:
             case Format.CSV:
@@ -55,10 +53,11 @@ class Printing:
             case Format.JSON:
                 sys.stdout.write(found.to_json() + "\n")
             case Format.TEXT:
-                console.print(found.verdict if self.quiet else text, markup=False)
-        if self.verbose:
-            for remark in found.remarks:
-                console.print(remark, markup=False, soft_wrap=True)
+                console.print(found.verdict if self.quiet else found, markup=False)
+        shown = self.form is Format.TEXT and not self.quiet
+        for remark in found.results.remarks if self.verbose else ():
+            if remark.place == "page" or not shown:
+                console.print(remark.text, markup=False, soft_wrap=True)
 
 
 def diagnose_table(data: str, target: str, out: Path, printing: Printing, **options: Any) -> None:
@@ -78,7 +77,7 @@ def diagnose_table(data: str, target: str, out: Path, printing: Printing, **opti
     steps = printing.bar(console)
     with steps as bar:
         found = diagnose(data, target, progress=bar.tell, **options)
-    printing.answer(found, diagnosis_text(found.results), console)
+    printing.answer(found, console)
     _drawn(found, out, steps)
     console.print(f"\nReport: {out / 'report.html'}", markup=False, soft_wrap=True)
 
@@ -102,7 +101,7 @@ def fit_table(data: str, target: str, out: Path, printing: Printing, **options: 
     try:
         with steps as bar:
             found = compare(data, target, progress=bar.tell, **options)
-        printing.answer(found, terminal_table(found.results), console)
+        printing.answer(found, console)
         _drawn(found, out, steps)
     except KeyboardInterrupt:
         if not Path(options["checkpoint"]).exists():
