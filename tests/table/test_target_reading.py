@@ -74,7 +74,7 @@ def test_cells_of_targets_that_are_none_are_left_out_and_told(tmp_path, case, ro
     remark = next(one for one in found.remarks if said in one)
     if "the first" in said:
         assert ("row 8)" if road == "python" else "line 9)") in remark
-    assert next(iter(found.methods[0].scores.values())).estimate > 0.85
+    assert next(iter(report.methods[0].scores.values())).estimate > 0.85
 
 
 @pytest.mark.parametrize("road", ["held", "streamed", "python"])
