@@ -9,10 +9,9 @@ import torch
 
 from gradfeat.maths.activations import ReLU, Tanh
 from gradfeat.maths.blocks import Block, collect
+from gradfeat.maths.statistics.combined import Joint, OnMapped
 from gradfeat.maths.statistics.first_layer_gradient import FirstLayerGradient
 from gradfeat.maths.statistics.gradient_outer_products import GradientOuterProducts
-from gradfeat.maths.statistics.joint import Joint
-from gradfeat.maths.statistics.mapped import OnMapped
 from gradfeat.maths.statistics.moments import Moments
 from gradfeat.maths.statistics.sample import RowSample
 from gradfeat.maths.statistics.score_sums import ResidualSums

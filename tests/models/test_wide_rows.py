@@ -7,7 +7,7 @@ import torch
 
 from contracts import close
 from gradfeat.maths.blocks import Block, collect
-from gradfeat.maths.outer_products import Thin, Whole, mean_outer_products, outer_products
+from gradfeat.maths.gradients import Thin, Whole, mean_outer_products, outer_products
 from gradfeat.maths.statistics.moments import Moments
 from gradfeat.maths.subspaces import completed
 from gradfeat.maths.whitening import ThinWhitening, whitening, whitening_of

@@ -10,11 +10,10 @@ from itertools import pairwise
 import pytest
 
 from gradfeat.planning.calibration import Given, assumed, calibrate
-from gradfeat.planning.cards import CARDS, card_of
 from gradfeat.planning.job import METHODS, Job, PlanError
 from gradfeat.planning.plan import Plan, plan_of
 from gradfeat.planning.rehearsal import rehearsed
-from gradfeat.planning.times import busiest
+from gradfeat.planning.times import CARDS, busiest, card_of
 from gradfeat.planning.traffic import traffic_of
 from gradfeat.rows.source import Listed
 from gradfeat.rows.tree import segmented
@@ -89,7 +88,7 @@ def test_traffic_follows_the_rule_of_the_engine(pieces, workers):
     job = replace(BASE, rows=pieces * BASE.piece_rows, workers=workers)
     found = traffic_of(job, rehearsed(job).passes(job)[-1])
     segments = list(segmented(iter([Listed(())] * pieces), 0, found.level))
-    assert found.groups == found.folds == len(segments)
+    assert found.folds == len(segments)
     assert found.tasks == 1 + found.folds
     assert found.merges == pieces - 1
     state = rehearsed(job).passes(job)[-1]

@@ -14,8 +14,7 @@ from gradfeat.estimators.arrays import placement
 from gradfeat.estimators.linear import LinearRegressor
 from gradfeat.estimators.random_features import RandomFeaturesRegressor
 from gradfeat.estimators.training import first_pass, streamed_training
-from gradfeat.maths.statistics.joint import Joint
-from gradfeat.maths.statistics.mapped import OnMapped
+from gradfeat.maths.statistics.combined import Joint, OnMapped
 from gradfeat.planning.job import Job
 from gradfeat.planning.rehearsal import learner_of, rehearsed
 from gradfeat.rows import InProcess, from_arrays

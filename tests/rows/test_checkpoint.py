@@ -18,8 +18,8 @@ from engine_rows import Bad, Deadly, Empty, drawn, reads, with_piece
 
 from gradfeat.maths.activations import ReLU
 from gradfeat.maths.blocks import Block
+from gradfeat.maths.statistics.combined import Chain, OnMapped
 from gradfeat.maths.statistics.first_layer_gradient import FirstLayerGradient
-from gradfeat.maths.statistics.mapped import Chain, OnMapped
 from gradfeat.maths.statistics.moments import Moments, MomentState
 from gradfeat.rows import written
 from gradfeat.rows.checkpoint import Checkpoint

@@ -6,7 +6,7 @@ import torch
 from engine_rows import drawn
 
 from gradfeat.maths.statistics.affine import inputs_only
-from gradfeat.maths.statistics.mapped import OnMapped
+from gradfeat.maths.statistics.combined import OnMapped
 from gradfeat.maths.statistics.moments import Moments
 from gradfeat.rows import devices
 from gradfeat.rows.devices import Devices

@@ -18,8 +18,8 @@ from ..maths import gradients
 from ..maths.blocks import Block
 from ..maths.memory import BLOCK_BYTES, refuse_beyond
 from ..maths.modules import evaluating
+from ..maths.statistics.combined import Joint
 from ..maths.statistics.gradient_outer_products import GradientOuterProducts
-from ..maths.statistics.joint import Joint
 from ..maths.statistics.moments import Moments
 from ..maths.statistics.sample import RowSample
 from ..maths.streams import numpy_stream

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from ..maths.blocks import Block
-from ..maths.outer_products import OuterProducts, mean_outer_products, outer_products
+from ..maths.gradients import OuterProducts, mean_outer_products, outer_products
 from ..maths.subspaces import completed
 from ..models.base import Predictor
 

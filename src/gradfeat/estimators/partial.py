@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 from sklearn.utils.metaestimators import available_if
 
 from ..maths.blocks import Block, Statistic
-from ..maths.statistics.joint import Joint
+from ..maths.statistics.combined import Joint
 from ..maths.statistics.moments import Moments
 from ..maths.statistics.sample import RowSample
 from ..models.head import ridge_of

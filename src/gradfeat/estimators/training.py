@@ -15,11 +15,10 @@ from numpy.typing import NDArray
 
 from ..maths.blocks import Block
 from ..maths.memory import refuse_beyond
-from ..maths.row_hash import column_hash
 from ..maths.statistics.affine import Affine
-from ..maths.statistics.joint import Joint
+from ..maths.statistics.combined import Joint
 from ..maths.statistics.moments import Moments, MomentState
-from ..maths.statistics.sample import RowSample
+from ..maths.statistics.sample import RowSample, column_hash
 from ..maths.statistics.value_counts import CountState, ValueCounts
 from ..rows.errors import SourceError
 from ..rows.rows import Rows, of_block

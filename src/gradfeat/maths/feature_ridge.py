@@ -9,8 +9,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from .cholesky import Solve, cholesky_
-from .gram import smaller_gram
+from .gram import Solve, cholesky_, smaller_gram
 
 
 @dataclass(frozen=True, eq=False)

@@ -11,7 +11,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from .cholesky import cholesky_
+from .gram import cholesky_
 from .memory import BLOCK_BYTES, rows_per_block
 
 #: Singular values up to this many rounding units of the features' norm are rounding.

@@ -12,8 +12,7 @@ from torch import Tensor
 
 from ..maths.gram_ridge import GramRidge, LeaveOneOut, gram_ridge, solve_gram
 from ..maths.ridge import RidgePath, ridge_path
-from ..maths.statistics.joint import Joint
-from ..maths.statistics.mapped import OnMapped
+from ..maths.statistics.combined import Joint, OnMapped
 from ..maths.statistics.moments import Moments, MomentState, RowMap
 from ..maths.streams import stream
 from ..rows.errors import SourceError

@@ -10,7 +10,7 @@ from typing import final
 from jaxtyping import Float
 from torch import Tensor
 
-from ..maths.cholesky import cholesky_
+from ..maths.gram import cholesky_
 from ..rows.rows import Rows
 from .base import Kernel, Learner
 from .kernel_machine import KernelMachine, expansion

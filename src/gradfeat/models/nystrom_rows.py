@@ -12,8 +12,8 @@ from torch import Tensor
 
 from ..maths.blocks import CHUNK_BYTES, Block, collect
 from ..maths.memory import refuse_beyond
+from ..maths.statistics.combined import Joint
 from ..maths.statistics.gradient_outer_products import GradientOuterProducts
-from ..maths.statistics.joint import Joint
 from ..maths.statistics.moments import Moments, raw
 from ..maths.statistics.sample import RowSample
 from ..rows.errors import SourceError

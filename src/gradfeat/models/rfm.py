@@ -11,8 +11,7 @@ import torch
 from torch import Tensor
 
 from ..maths.blocks import Block
-from ..maths.gradients import agop, outer_product
-from ..maths.outer_products import OuterProducts, Whole, thin_products
+from ..maths.gradients import OuterProducts, Whole, agop, outer_product, thin_products
 from ..maths.streams import stream
 from ..rows.rows import Rows, of_block
 from .base import Kernel, Learner

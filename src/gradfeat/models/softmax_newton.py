@@ -15,7 +15,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from ..maths.cholesky import Solve, cholesky_
+from ..maths.gram import Solve, cholesky_
 from .base import row_blocks
 from .losses import Blocks, Likelihood
 

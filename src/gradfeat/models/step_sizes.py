@@ -14,8 +14,8 @@ from ..maths.blocks import Block
 from ..maths.feature_ridge import RidgeFit, ridge_fit
 from ..maths.memory import BLOCK_BYTES
 from ..maths.residuals import RESIDUALS, Residual
+from ..maths.statistics.combined import Joint
 from ..maths.statistics.first_layer_gradient import FirstLayerGradient
-from ..maths.statistics.joint import Joint
 from ..rows.rows import Rows, in_memory
 from .base import row_blocks
 from .head import check_rows_came

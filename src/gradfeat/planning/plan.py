@@ -5,14 +5,12 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from .cards import EFFICIENCY, Card
+from ..maths.memory import readable
 from .job import Job
-from .memory import asking_bytes, worker_bytes
 from .rates import PassRates, Rates
 from .rehearsal import RehearsedPass, rehearsed
-from .times import LOOKS, Times, on_card, times_of
-from .traffic import Traffic, traffic_of
-from .warnings import warnings_of
+from .times import EFFICIENCY, LOOKS, Card, Times, on_card, times_of
+from .traffic import Traffic, asking_bytes, traffic_of, worker_bytes
 
 
 @dataclass(frozen=True)
@@ -165,3 +163,50 @@ def assumptions(job: Job, card: Card | None) -> tuple[str, ...]:
             "float64 peak, and the first pass, which draws the sample, stays on the processor."
         )
     return tuple(said)
+
+
+def warnings_of(
+    job: Job,
+    needed: float,
+    asking: float,
+    traffic: Traffic,
+    free: float,
+    memory: float | None,
+) -> tuple[str, ...]:
+    """Sentences on memory and idle threads; `asking` is what the driver needs, in bytes.
+
+    Examples
+    --------
+    >>> job = Job(rows=10**6, columns=5, method="linear")
+    >>> warnings_of(job, 2e9, 2e9, Traffic(0, 16, 15), 4e9, 1e9)
+    ('a worker needs 2 GB and 1 GB are given: take smaller pieces (--piece-rows).',)
+    """
+    allowed = free if memory is None else memory
+    said = []
+    if needed > allowed:
+        have = "are free here" if memory is None else "are given"
+        said.append(
+            f"a worker needs {readable(needed)} and {readable(allowed)} {have}: "
+            f"take {_remedies(job)}."
+        )
+    if job.on_cluster and asking > free:
+        said.append(
+            f"the driver needs {readable(asking)} to merge and solve, and "
+            f"{readable(free)} are free here: give a smaller width, or run it on a larger machine."
+        )
+    if traffic.folds < job.slots:
+        said.append(
+            f"there are {traffic.folds:,} segments for {job.slots:,} threads, so "
+            f"{job.slots - traffic.folds:,} have nothing to do: take smaller pieces "
+            "(--piece-rows) or fewer workers."
+        )
+    return tuple(said)
+
+
+def _remedies(job: Job) -> str:
+    found = ["smaller pieces (--piece-rows)"]
+    if job.m:
+        found.append("a smaller width")
+    if job.threads > 1:
+        found.append("fewer threads a worker")
+    return found[0] if len(found) == 1 else f"{', '.join(found[:-1])} or {found[-1]}"

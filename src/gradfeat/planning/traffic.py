@@ -1,35 +1,21 @@
-"""How a pass is divided among workers, and what they send: the rules of the engines themselves."""
+"""How a pass is divided among workers, what they send and hold: the rules of the engines."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 
-from ..maths.blocks import Block
-from ..maths.statistics.moments import Moments
-from ..rows.engine import Work
+from ..maths.blocks import CHUNK_BYTES
+from ..rows.engine import level_for
 from ..rows.on_workers import EACH_ON_CLUSTER
-from ..rows.source import Piece, Source
+from .counting import WIDE
 from .job import Job
 from .rehearsal import RehearsedPass
 
+#: Scratch of a statistic, in chunks of the processor's cache.
+SCRATCH = 6 * CHUNK_BYTES
 
-class _Numbered(Source[Block]):
-    """So many pieces, of which nothing else is known."""
-
-    def __init__(self, count: int) -> None:
-        self._count = count
-
-    def pieces(self) -> Iterator[Piece[Block]]:
-        return iter(())
-
-    @property
-    def count(self) -> int:
-        return self._count
-
-    @property
-    def fingerprint(self) -> str:
-        return ""
+#: Matrices of a spectrum held at once: itself, its vectors, workspace.
+SPECTRUM = 6
 
 
 @dataclass(frozen=True)
@@ -37,38 +23,87 @@ class Traffic:
     """Segments, merges, bytes and tasks of a pass."""
 
     level: int  # a segment, which is summed in one go, has 2^level pieces
-    folds: int  # segments
-    groups: int  # sums that arrive where the plan is made
-    merges: int  # of two states, wherever
-    #: Bytes between workers at most, to the driver, and of the statistic to workers.
-    moved: int
-    arriving: int
-    sent: int
-    tasks: int  # that the scheduler of a cluster handles
+    folds: int  # segments, whose sums are merged where the plan is made
+    merges: int  # of two states
+    arriving: int = 0  # bytes of sums to the driver
+    sent: int = 0  # bytes of the statistic to workers
+    tasks: int = 0  # that the scheduler of a cluster handles
 
     @property
     def network(self) -> int:
-        return self.moved + self.arriving + self.sent
+        return self.arriving + self.sent
 
 
 def traffic_of(job: Job, one: RehearsedPass) -> Traffic:
     pieces = job.pieces
     if not job.on_cluster:
-        return Traffic(0, pieces, pieces, pieces - 1, 0, 0, 0, 0)
-    level = Work(Moments(), _Numbered(pieces), 0).level_for(job.slots, EACH_ON_CLUSTER)
-    folds = _blocks(pieces, level)
+        return Traffic(0, pieces, pieces - 1)
+    level = level_for(pieces, job.slots, EACH_ON_CLUSTER)
+    folds = -(-pieces // (1 << level))
     packed, sent = round(one.sizes.packed), round(one.sizes.sent)
-    return Traffic(
-        level,
-        folds,
-        folds,
-        pieces - 1,
-        0,
-        folds * packed,
-        sent * job.workers,
-        1 + folds,
-    )
+    return Traffic(level, folds, pieces - 1, folds * packed, sent * job.workers, 1 + folds)
 
 
-def _blocks(pieces: int, level: int) -> int:
-    return -(-pieces // (1 << level))
+def block_bytes(job: Job) -> int:
+    """A block of float64 inputs, targets and weights: 8 (d + c + 1) a row."""
+    return WIDE * (job.columns + job.outputs + 1) * job.block_rows
+
+
+def frame_bytes(job: Job) -> int:
+    """Rows as they were stored: from Parquet, and as a data frame."""
+    return 2 * job.float_bytes * (job.columns + job.outputs) * job.block_rows
+
+
+def states_alive(one: RehearsedPass, states: int) -> float:
+    """So many states, and of a first pass its hashes and the rows that are let in."""
+    held = one.sizes.held
+    return states * held + (2 * held if one.draws else 0)
+
+
+def thread_bytes(job: Job, one: RehearsedPass, traffic: Traffic) -> float:
+    """A thread of a cluster's worker: it reads and sums a segment, or merges two sums.
+
+    Two blocks and a frame, level + 2 states, the statistic, scratch; or two states as they came
+    and as they are merged. The sums of about three segments wait beside it.
+    """
+    packed, sent = one.sizes.packed, one.sizes.sent
+    rows = 2 * block_bytes(job) + frame_bytes(job)
+    fold = rows + states_alive(one, min(traffic.level + 2, 1 + job.pieces)) + packed + SCRATCH
+    join = 3 * packed + states_alive(one, 2)
+    return max(fold, join) + 2 * sent + 3 * packed
+
+
+def lane_bytes(job: Job, one: RehearsedPass) -> float:
+    """A thread of this process that computes, with the one that reads for it: three blocks.
+
+    One is computed, one waits, one is read; a state is summed, and another waits to be merged.
+    """
+    rows = min(3, job.pieces) * block_bytes(job) + frame_bytes(job)
+    return rows + states_alive(one, 2) + SCRATCH
+
+
+def merging_bytes(one: RehearsedPass, traffic: Traffic) -> float:
+    """Where sums are merged: one state for each level of the tree, the total, the statistic."""
+    levels = max(1, traffic.folds).bit_length()
+    return (levels + 2) * one.sizes.held + one.sizes.sent
+
+
+def solving_bytes(one: RehearsedPass) -> int:
+    """Of the spectra after the pass."""
+    side = round(max(one.sizes.spectra, default=0))
+    return SPECTRUM * WIDE * side * side
+
+
+def worker_bytes(job: Job, one: RehearsedPass, traffic: Traffic, base: float) -> float:
+    """Of one worker; of this process where it is the only one."""
+    if job.on_cluster:
+        return base + job.threads * thread_bytes(job, one, traffic)
+    own = job.threads * lane_bytes(job, one)
+    return base + max(own + merging_bytes(one, traffic), solving_bytes(one))
+
+
+def asking_bytes(job: Job, one: RehearsedPass, traffic: Traffic, base: float) -> float:
+    """Of the driver, which merges the last sums and solves."""
+    if not job.on_cluster:
+        return worker_bytes(job, one, traffic, base)
+    return base + max(merging_bytes(one, traffic), solving_bytes(one))

@@ -62,10 +62,13 @@ class Work:
     def level_for(self, workers: int, segments_each: int = SEGMENTS_EACH) -> int:
         """Level that gives each worker several segments; the sum does not depend on it."""
         count = self.source.count
-        if count is None:
-            return 0
-        each = max(1, (count - self.first) // (segments_each * workers))
-        return min(MOST_LEVEL, each.bit_length() - 1)
+        return 0 if count is None else level_for(count - self.first, workers, segments_each)
+
+
+def level_for(pieces: int, workers: int, segments_each: int) -> int:
+    """:meth:`Work.level_for` of so many pieces."""
+    each = max(1, pieces // (segments_each * workers))
+    return min(MOST_LEVEL, each.bit_length() - 1)
 
 
 @dataclass(frozen=True, kw_only=True)

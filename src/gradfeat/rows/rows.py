@@ -11,10 +11,10 @@ import torch
 from torch import Tensor
 
 from ..maths.blocks import Block, Statistic, collect
-from ..maths.row_hash import row_hash
 from ..maths.statistics.affine import Affine
-from ..maths.statistics.mapped import Chain, OnMapped
+from ..maths.statistics.combined import Chain, OnMapped
 from ..maths.statistics.moments import Moments, MomentState, RowMap
+from ..maths.statistics.sample import row_hash
 from ..maths.streams import stream
 from .engine import Engine
 from .errors import SourceError

@@ -10,7 +10,7 @@ import torch
 from numpy.typing import NDArray
 
 from gradfeat.estimators.agop_summary import EFFECTIVE_SHARE
-from gradfeat.maths.outer_products import outer_spectrum
+from gradfeat.maths.gradients import outer_spectrum
 from gradfeat.maths.streams import numpy_stream
 from gradfeat.models.gradient_features.found_features import FoundFeatures
 from gradfeat.table.fitting import Fitted, predictions

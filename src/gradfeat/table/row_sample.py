@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from pandas.api import types
 from pandas.core.util.hashing import hash_array, hash_pandas_object
 
-from gradfeat.maths.row_hash import started, with_bits
+from gradfeat.maths.statistics.sample import started, with_bits
 from gradfeat.table.reading.cells import as_text
 
 #: Values of a hash.

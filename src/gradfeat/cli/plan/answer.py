@@ -12,9 +12,9 @@ from gradfeat.cli.plan.text import plan_text
 from gradfeat.cli.terminal import Terminal
 from gradfeat.interface.plain_values import finite
 from gradfeat.planning.calibration import Given, assumed, calibrate
-from gradfeat.planning.cards import Card, card_of
 from gradfeat.planning.job import Job, Method, PenaltyBy, PlanError
 from gradfeat.planning.plan import Plan, plan_of
+from gradfeat.planning.times import Card, card_of
 
 _LETTERS = {"": 0, "k": 3, "m": 6, "b": 9, "g": 9, "t": 12}
 

@@ -12,7 +12,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from ...maths.box_ball import check_bounds
-from ...maths.cholesky import Solve, cholesky_
+from ...maths.gram import Solve, cholesky_
 from ...maths.ridge import ridge_path
 from ..base import row_blocks, unit_weights
 from ..losses import Loss, Squared

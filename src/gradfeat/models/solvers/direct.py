@@ -12,7 +12,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from ...maths.allocation import unwritten
-from ...maths.cholesky import Solve, cholesky_
+from ...maths.gram import Solve, cholesky_
 from ...maths.memory import allowed_bytes, refuse_beyond
 from .base import Meter, Solution, Solver, System, Watch
 from .matrix import Operator, residual_rows

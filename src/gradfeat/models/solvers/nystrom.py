@@ -10,7 +10,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from ...maths.cholesky import upper_cholesky_, upper_times_transpose
+from ...maths.gram import upper_cholesky_, upper_times_transpose
 from ...maths.memory import allowed_bytes, refuse_beyond
 from ...maths.streams import stream
 from .base import Meter, Solution, Solver, System, Watch

@@ -10,13 +10,12 @@ import torch
 from torch import Tensor
 
 from gradfeat.maths.activations import ReLU
-from gradfeat.maths.moving import moved
 from gradfeat.maths.statistics.affine import inputs_only
+from gradfeat.maths.statistics.combined import Chain, Joint, OnMapped
 from gradfeat.maths.statistics.first_layer_gradient import FirstLayerGradient
 from gradfeat.maths.statistics.gradient_outer_products import GradientOuterProducts
-from gradfeat.maths.statistics.joint import Joint
-from gradfeat.maths.statistics.mapped import Chain, OnMapped
 from gradfeat.maths.statistics.moments import Moments
+from gradfeat.rows.devices import moved
 
 META, CPU = torch.device("meta"), torch.device("cpu")
 
