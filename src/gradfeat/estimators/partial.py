@@ -126,7 +126,7 @@ class FeatureSumsRegressor(FeatureRegressor, ABC):
 
 
 def _begin(learner: FixedFeatures, block: Block, seed: int) -> Sums:
-    none = Block(block.X[:0], block.y[:0], block.w[:0])
+    none = block.none
     mapping = learner.features(none, seed)
     moments = Moments(mapping.map, mapping.row_bytes)
     statistic = Joint((moments, RowSample(AGOP_ROWS, seed)))

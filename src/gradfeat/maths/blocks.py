@@ -30,14 +30,21 @@ class Block:
     @property
     def none(self) -> Block:
         """No row of it: the widths, types and device alone."""
-        return Block(self.X[:0], self.y[:0], self.w[:0])
+        return self.at(slice(0))
+
+    def at(self, rows: slice | Tensor | list[int]) -> Block:
+        """Some of the rows, in their order."""
+        return Block(self.X[rows], self.y[rows], self.w[rows])
+
+    def double(self) -> Block:
+        """The rows in float64."""
+        return Block(self.X.double(), self.y.double(), self.w.double())
 
     def chunks(self, bytes_per_row: int, limit: int = CHUNK_BYTES) -> Iterator[Block]:
         """The block in pieces of rows, each within `limit` bytes of scratch (at least one row)."""
         step = max(1, limit // max(1, bytes_per_row))
         for start in range(0, len(self.X), step):
-            rows = slice(start, start + step)
-            yield Block(self.X[rows], self.y[rows], self.w[rows])
+            yield self.at(slice(start, start + step))
 
 
 Chunk = TypeVar("Chunk")

@@ -72,8 +72,22 @@ class Learner(ABC, Generic[PredictorT_co]):
         `seed`: Of every random draw.
         """
 
+    @abstractmethod
     def fit(self, rows: Rows, *, seed: int = 0) -> PredictorT_co:
         """The final predictor of :meth:`fit_path`."""
+
+
+class OneStage(Learner[PredictorT_co]):
+    """A learner whose only stage is the fit."""
+
+    def fit_path(self, rows: Rows, *, seed: int = 0) -> Iterator[PredictorT_co]:
+        yield self.fit(rows, seed=seed)
+
+
+class Staged(Learner[PredictorT_co]):
+    """A learner of several stages, of which `fit` is the last."""
+
+    def fit(self, rows: Rows, *, seed: int = 0) -> PredictorT_co:
         *_, last = self.fit_path(rows, seed=seed)
         return last
 

@@ -16,7 +16,7 @@ from ..maths.statistics.first_layer_gradient import FirstLayerGradient
 from ..maths.statistics.gradient_outer_products import GradientOuterProducts
 from ..maths.whitening import Whitening, WholeWhitening, whitening, whitening_of
 from ..rows.rows import Rows, of_block
-from .base import Learner
+from .base import Staged
 from .head import RidgeHead, check_rows_came
 from .random_features import draw, draw_first_layer
 from .refit import AffineRest, Linear, NetworkRest, affine_part, with_head
@@ -26,7 +26,7 @@ from .two_layer import TwoLayer
 
 @final
 @dataclass(frozen=True)
-class GradientStep(Learner[TwoLayer]):
+class GradientStep(Staged[TwoLayer]):
     """One gradient step finds the features, ridge uses them: alpha + beta.x + a.sigma(W1 x + b).
 
     alpha = mean y, beta = (1/n) sum_i y_i x_i, r = y - alpha - beta.x;
@@ -167,7 +167,7 @@ class GradientStep(Learner[TwoLayer]):
 
 @final
 @dataclass(frozen=True)
-class Whitened(Learner[TwoLayer]):
+class Whitened(Staged[TwoLayer]):
     """Fit `inner` on z = (C + shrinkage tr(C)/d I)^{-1/2} (x - mean x); C is the covariance of x.
 
     The theory of the gradient step is for isotropic inputs; on correlated ones the step follows

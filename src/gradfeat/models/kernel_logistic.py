@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import final
 
@@ -13,7 +12,7 @@ from torch import Tensor
 
 from ..maths.memory import refuse_beyond
 from ..rows.rows import Rows
-from .base import Kernel, Learner, unit_weights
+from .base import Kernel, OneStage, unit_weights
 from .kernel_machine import KernelMachine
 from .losses import Likelihood, ManyClasses, TwoClasses
 from .softmax_newton import Point, Problem, minimise
@@ -149,7 +148,7 @@ def starting_point(problem: Problem, start: tuple[Tensor, Tensor] | None) -> Poi
 
 @final
 @dataclass(frozen=True)
-class KernelLogistic(Learner[KernelMachine]):
+class KernelLogistic(OneStage[KernelMachine]):
     """Logits f(x) = offset + sum_i c_i k(x, x_i) by penalised maximum likelihood.
 
     Minimises sum_i w_i loss(y_i, f(x_i)) + (alpha / 2) |f - offset|_H^2: loss = log(1 + exp(-y f))
@@ -188,7 +187,7 @@ class KernelLogistic(Learner[KernelMachine]):
     max_iter: int = 50
     memory_limit: int | None = None
 
-    def fit_path(self, rows: Rows, *, seed: int = 0) -> Iterator[KernelMachine]:
+    def fit(self, rows: Rows, *, seed: int = 0) -> KernelMachine:
         """Fit codes y = +-1, one column for two classes, else one a class; no randomness."""
         del seed
         block = rows.block("kernel logistic regression")
@@ -209,4 +208,4 @@ class KernelLogistic(Learner[KernelMachine]):
                 f"the tolerance {self.tolerance:g}: raise alpha, max_iter or the tolerance."
             )
             warnings.warn(told, UserWarning, stacklevel=2)
-        yield KernelMachine(self.kernel, X, fit.c, fit.offset, X.new_ones(X.shape[1]))
+        return KernelMachine(self.kernel, X, fit.c, fit.offset, X.new_ones(X.shape[1]))

@@ -12,7 +12,7 @@ from torch import Tensor
 
 from ..maths.gram import cholesky_
 from ..rows.rows import Rows
-from .base import Kernel, Learner
+from .base import Kernel, OneStage
 from .kernel_machine import KernelMachine, expansion
 from .nystrom_rows import centres_of, sampled
 from .solvers.base import Solver, System
@@ -24,7 +24,7 @@ DIRECT = Direct()
 
 @final
 @dataclass(frozen=True)
-class KernelRidge(Learner[KernelMachine]):
+class KernelRidge(OneStage[KernelMachine]):
     """(K + alpha W^{-1}) c = y - mean y; f(x) = mean y + sum_i c_i k(x, x_i).
 
     Minimises sum_i w_i |y_i - f(x_i)|^2 + alpha |f - mean y|_H^2.
@@ -58,15 +58,14 @@ class KernelRidge(Learner[KernelMachine]):
     alpha: float
     solver: Solver = DIRECT
 
-    def fit_path(self, rows: Rows, *, seed: int = 0) -> Iterator[KernelMachine]:
+    def fit(self, rows: Rows, *, seed: int = 0) -> KernelMachine:
         """Solve; `seed` is that of the solver.
 
         Streamed rows: Nystrom centres among the sample of the rows (20,000 of them in a pass,
         where they carry none), solved in one pass.
         """
         if rows.held is None:
-            yield self._streamed(rows, seed)
-            return
+            return self._streamed(rows, seed)
         X, y, w = rows.held.X, rows.held.y, rows.held.w
         offset = (w @ y) / w.sum()
         solution = self.solver.solve(System(self.kernel, X, y - offset, self.alpha, w), seed=seed)
@@ -74,7 +73,7 @@ class KernelRidge(Learner[KernelMachine]):
             warnings.warn(solution.message, UserWarning, stacklevel=2)
         size = float(((w @ (y - offset).square()) / w.sum()).max() ** 0.5)
         A = X.new_ones(X.shape[1])
-        yield expansion(self.kernel, solution.Z, solution.c, offset, A, size)
+        return expansion(self.kernel, solution.Z, solution.c, offset, A, size)
 
     def _streamed(self, rows: Rows, seed: int) -> KernelMachine:
         solver = centres_of(self.solver)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import pairwise
@@ -17,7 +17,7 @@ from ..maths.blocks import Block
 from ..maths.memory import allowed_bytes
 from ..maths.streams import stream
 from ..rows.rows import Rows, of_block
-from .base import Kernel, Learner, Predictor, row_blocks
+from .base import Kernel, OneStage, Predictor, row_blocks
 from .kernel_machine import KernelMachine
 from .kernel_ridge import KernelRidge
 from .partition import Partition, cut_rows, widest_direction
@@ -128,7 +128,7 @@ class LocalMachines(Predictor):
 
 @final
 @dataclass(frozen=True)
-class LocalRidge(Learner[KernelMachine | LocalMachines]):
+class LocalRidge(OneStage[KernelMachine | LocalMachines]):
     """Kernel ridge of as many rows as one machine takes, and of the others leaf by leaf.
 
     The first machine sees `one_machine` rows at random, or as many as memory allows. What it leaves
@@ -179,29 +179,25 @@ class LocalRidge(Learner[KernelMachine | LocalMachines]):
     penalties: Sequence[float] = PENALTIES
     memory_limit: int | None = None
 
-    def fit_path(self, rows: Rows, *, seed: int = 0) -> Iterator[KernelMachine | LocalMachines]:
+    def fit(self, rows: Rows, *, seed: int = 0) -> KernelMachine | LocalMachines:
         """One stage. Streamed rows: Nystrom centres alone."""
         block = rows.held
         few = NystromDirect(memory_limit=self.memory_limit)
         if block is None:
-            yield KernelRidge(self.kernel, self.alpha, few).fit(rows, seed=seed)
-            return
+            return KernelRidge(self.kernel, self.alpha, few).fit(rows, seed=seed)
         if len(block.X) > SOLVED_WHOLE:
-            wide = Block(block.X.double(), block.y.double(), block.w.double())
-            few = replace(few, centres=EXHAUSTED_BY)
+            wide, few = block.double(), replace(few, centres=EXHAUSTED_BY)
             if self._exhausted(wide, few, seed):
-                yield KernelRidge(self.kernel, self.alpha, few).fit(of_block(wide), seed=seed)
-                return
+                return KernelRidge(self.kernel, self.alpha, few).fit(of_block(wide), seed=seed)
         n, whole = len(block.X), Adaptive(memory_limit=self.memory_limit)
         most = affordable_rows(self.kernel, block, self.one_machine, self.memory_limit)
         order = torch.randperm(n, generator=stream(seed, "rows of one machine"))
         one, others = order[:most], order[most:]
-        first = block if n <= most else _rows(block, one)
+        first = block if n <= most else block.at(one)
         base = KernelRidge(self.kernel, self.alpha, whole).fit(of_block(first), seed=seed)
         if len(others) < self.fewest:
-            yield base
-            return
-        yield self._with_leaves(base, _rows(block, others), seed)
+            return base
+        return self._with_leaves(base, block.at(others), seed)
 
     def _exhausted(self, block: Block, few: NystromDirect, seed: int) -> bool:
         """Whether so many pivots leave rounding alone of the kernel."""
@@ -222,7 +218,8 @@ class LocalRidge(Learner[KernelMachine | LocalMachines]):
     ) -> KernelMachine | LocalMachines:
         left = block.y - base.in_float64()(block.X.double()).to(block.y)
         tree, leaves = cut_rows(block.X, block.w, self.leaves(block.X), OVERLAP)
-        parts = [Block(block.X[rows], left[rows], block.w[rows]) for rows in leaves]
+        rest = replace(block, y=left)
+        parts = [rest.at(rows) for rows in leaves]
         alpha = self._penalty(parts)
         if alpha is None:
             return base
@@ -280,17 +277,12 @@ def affordable_rows(kernel: Kernel, block: Block, most: int, memory_limit: int |
     return n
 
 
-def _rows(block: Block, rows: Tensor) -> Block:
-    return Block(block.X[rows], block.y[rows], block.w[rows])
-
-
 def _middle(part: Block, most: int) -> Block:
     """At most so many rows, as dense as all: the middle ones along the widest direction."""
     X = part.X.double()
     place = (X @ widest_direction(X, part.w.double())).argsort()
     first = max(0, (len(place) - most) // 2)
-    rows = place[first : first + most]
-    return Block(X[rows], part.y[rows].double(), part.w[rows].double())
+    return part.at(place[first : first + most]).double()
 
 
 def leave_one_out(kernel: Kernel, part: Block, alpha: float) -> Float[Tensor, " n"]:

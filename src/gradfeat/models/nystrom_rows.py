@@ -197,7 +197,7 @@ class NystromRows:
         products = GradientOuterProducts(gradient, scratch, centre)
         if most is None:
             return self.rows.collect(products, label)
-        return collect(products, [first_rows(self.sample, most)])
+        return collect(products, [self.sample.at(slice(most))])
 
 
 def sampled(rows: Rows, size: int = CANDIDATES, seed: int = 0) -> NystromRows:
@@ -210,19 +210,6 @@ def sampled(rows: Rows, size: int = CANDIDATES, seed: int = 0) -> NystromRows:
     if not len(found.X):
         raise SourceError("no row has a positive weight: give at least one.")
     return NystromRows(rows, Block(found.X.cpu(), found.y.cpu(), found.w.cpu()), known, seed)
-
-
-def first_rows(rows: Block, most: int) -> Block:
-    """The first rows, at most so many.
-
-    Examples
-    --------
-    >>> import torch
-    >>> X = torch.ones(3, 1)
-    >>> len(first_rows(Block(X, X, X[:, 0]), 2).X)
-    2
-    """
-    return Block(rows.X[:most], rows.y[:most], rows.w[:most])
 
 
 def one_column(rows: Block) -> Block:

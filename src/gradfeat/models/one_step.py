@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Literal, final
 
 from ..maths.activations import Activation, CentredReLU
 from ..maths.residuals import RESIDUALS, Residual
 from ..rows.rows import Rows
-from .base import Learner
+from .base import OneStage
 from .head import RidgeHead
 from .refit import with_head
 from .step_sizes import check_name, first_step
@@ -18,7 +17,7 @@ from .two_layer import TwoLayer
 
 @final
 @dataclass(frozen=True)
-class OneStep(Learner[TwoLayer]):
+class OneStep(OneStage[TwoLayer]):
     """W = W0 + eta G, G = (1/n) [(a r^T) o sigma'(W0 X^T)] X; then ridge on sigma(X~ W^T).
 
     a ~ N(0, I/N), W0 rows on the unit sphere, no biases, head
@@ -62,10 +61,10 @@ class OneStep(Learner[TwoLayer]):
         check_name("residual", self.residual, RESIDUALS)
         check_name("sample", self.sample, ("fresh", "same"))
 
-    def fit_path(self, rows: Rows, *, seed: int = 0) -> Iterator[TwoLayer]:
+    def fit(self, rows: Rows, *, seed: int = 0) -> TwoLayer:
         """Fit on one sample; with ``sample="fresh"`` half of it is kept for the head."""
         one, two = rows.halves(seed) if self.sample == "fresh" else (rows, rows)
-        yield self.fit_head(self.step(one, seed=seed), two)
+        return self.fit_head(self.step(one, seed=seed), two)
 
     def step(self, rows: Rows, *, seed: int = 0) -> TwoLayer:
         """The network after the gradient step: W0 + eta G with the initial head."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from typing import Literal, final
 
@@ -15,7 +14,7 @@ from ..maths.activations import Activation, ReLU
 from ..maths.blocks import Block
 from ..maths.streams import stream
 from ..rows.rows import Rows
-from .base import Learner
+from .base import OneStage
 from .head import INPUTS, Features, RidgeHead
 from .refit import features_of
 from .two_layer import TwoLayer
@@ -36,7 +35,7 @@ def draw_first_layer(X: Tensor, width: int, rows: RowLaw, seed: int) -> Tensor:
     return W / d**0.5 if rows == "gaussian" else W / W.norm(dim=1, keepdim=True)
 
 
-class FixedFeatures(Learner[TwoLayer]):
+class FixedFeatures(OneStage[TwoLayer]):
     """A net whose first layer depends on the seed and the widths alone: ridge on its features.
 
     The sums over rows of such a fit may be added to, row by row.
@@ -54,10 +53,10 @@ class FixedFeatures(Learner[TwoLayer]):
     ) -> TwoLayer:
         """The net with these coefficients of the features."""
 
-    def fit_path(self, rows: Rows, *, seed: int = 0) -> Iterator[TwoLayer]:
+    def fit(self, rows: Rows, *, seed: int = 0) -> TwoLayer:
         none = rows.template
         a, offset, _ = self.head.fit(rows, self.features(none, seed), seed=seed)
-        yield self.network(none, a, offset, seed)
+        return self.network(none, a, offset, seed)
 
 
 @final

@@ -14,9 +14,9 @@ from ..maths.blocks import Block
 from ..maths.gradients import OuterProducts, Whole, agop, outer_product, thin_products
 from ..maths.streams import stream
 from ..rows.rows import Rows, of_block
-from .base import Kernel, Learner
+from .base import Kernel, Staged
 from .kernel_machine import KernelMachine, apply_metric, expansion
-from .nystrom_rows import NystromRows, centres_of, first_rows, sampled
+from .nystrom_rows import NystromRows, centres_of, sampled
 from .solvers.adaptive import Adaptive
 from .solvers.base import Solution, Solver, System
 from .solvers.nystrom_direct import CANDIDATES, NystromDirect
@@ -32,7 +32,7 @@ LARGEST = 2**26
 
 @final
 @dataclass(frozen=True)
-class RFM(Learner[KernelMachine]):
+class RFM(Staged[KernelMachine]):
     """Repeat from M = I: (K_M + alpha I) c = y - mean y; M <- AGOP of the fit; refit.
 
     K_M(x, z) = k(|x - z|_M), |u|_M^2 = u^T M u, AGOP = (1/n) sum_i grad f(x_i) grad f(x_i)^T
@@ -131,7 +131,7 @@ class RFM(Learner[KernelMachine]):
     def _streamed_metrics(self, data: NystromRows) -> Iterator[Tensor]:
         """:meth:`metrics` from passes over rows, or from the sample where `metric_rows` says so."""
         if self.metric_rows is not None:
-            few = of_block(first_rows(data.sample, self.metric_rows))
+            few = of_block(data.sample.at(slice(self.metric_rows)))
             yield from replace(self, metric_rows=None).metrics(few, seed=data.seed)
             return
         rough, A = self._rough(), data.sample.X.new_ones(data.sample.X.shape[1])
@@ -180,7 +180,7 @@ class RFM(Learner[KernelMachine]):
         size = most
         if self.first_metric_rows is not None:
             size = min(most, max(self.first_metric_rows, most >> (self.n_iter - 1 - update)))
-        return first_rows(every, size) if subset is None else _rows(every, subset[:size])
+        return every.at(slice(size) if subset is None else subset[:size])
 
     def _agop(
         self, system: System, solution: Solution, w: Tensor, rows: Tensor | None
@@ -230,7 +230,3 @@ def _some(most: int | None, n: int, name: str, seed: int) -> Tensor | None:
     if most is None or most >= n:
         return None
     return torch.randperm(n, generator=stream(seed, name))[:most]
-
-
-def _rows(block: Block, rows: Tensor) -> Block:
-    return Block(block.X[rows], block.y[rows], block.w[rows])

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, final
 
@@ -13,7 +12,7 @@ from torch import Tensor
 
 from ..maths.statistics.affine import Affine, inputs_only
 from ..rows.rows import Rows
-from .base import Learner, Predictor
+from .base import Learner, OneStage, Predictor
 from .kernel_machine import KernelMachine, apply_metric
 from .local_machines import LocalMachines
 from .rfm import RFM
@@ -183,7 +182,7 @@ def _scaled(B: Tensor, variance: float) -> Tensor:
 
 @final
 @dataclass(frozen=True)
-class SubspaceRefit(Learner[Projected]):
+class SubspaceRefit(OneStage[Projected]):
     """Learn M by `rfm`, then fit `head` on B^T x, B = V_r diag(e^power) of M, of total variance 1.
 
     A kernel fit in all d inputs pays for each of them even where M says which few matter: a smooth
@@ -222,7 +221,7 @@ class SubspaceRefit(Learner[Projected]):
     directions: int | None = None
     power: float = 0.5
 
-    def fit_path(self, rows: Rows, *, seed: int = 0) -> Iterator[Projected]:
+    def fit(self, rows: Rows, *, seed: int = 0) -> Projected:
         """One stage: the passes of the metric, one for the spread, and those of the head."""
         if rows.held is None:
             rows = rows.with_sample(self.rfm.sampled(rows, seed).sample)
@@ -232,7 +231,7 @@ class SubspaceRefit(Learner[Projected]):
         moments = rows.mapped(_onto(B, rows)).moments("spread in the directions")
         B = _scaled(B, float(moments.xx.trace() / moments.weight))
         head = self.head.fit(rows.mapped(_onto(B, rows)), seed=seed)
-        yield Projected(head.in_float64(), B.double())
+        return Projected(head.in_float64(), B.double())
 
 
 def _onto(B: Tensor, rows: Rows) -> Affine:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import final
 
@@ -16,7 +15,7 @@ from ..maths.memory import refuse_beyond
 from ..maths.ridge import solve_kernel_ridge
 from ..maths.streams import stream
 from ..rows.rows import Rows
-from .base import Learner
+from .base import OneStage
 from .descent.layers import Start
 from .two_layer import Linearised, TwoLayer
 
@@ -54,7 +53,7 @@ def _features(net: TwoLayer, X: Tensor) -> tuple[Tensor, Tensor]:
 
 @final
 @dataclass(frozen=True)
-class TangentRidge(Learner[Linearised]):
+class TangentRidge(OneStage[Linearised]):
     """argmin sum_i w_i (f(x_i) - y_i)^2 + penalty |theta - theta_0|^2, f the linearised network.
 
     In the dual, (K + penalty) c = y - f_0(X) with K the tangent kernel at the start, and
@@ -84,7 +83,7 @@ class TangentRidge(Learner[Linearised]):
     start: Start = field(default_factory=Start)
     penalty: float | None = None
 
-    def fit_path(self, rows: Rows, *, seed: int = 0) -> Iterator[Linearised]:
+    def fit(self, rows: Rows, *, seed: int = 0) -> Linearised:
         block = rows.block("ridge with the tangent kernel")
         X, y, w = block.X, block.y, block.w
         if y.shape[1] != 1:
@@ -99,7 +98,7 @@ class TangentRidge(Learner[Linearised]):
         kept = w > 0
         X, y, w = X[kept], y[kept], w[kept]
         lam = self._chosen(net, X, y, w, seed) if self.penalty is None else self.penalty
-        yield _fitted(net, X, y, w, tangent_kernel(net, X, X), lam)
+        return _fitted(net, X, y, w, tangent_kernel(net, X, X), lam)
 
     def _chosen(self, net: TwoLayer, X: Tensor, y: Tensor, w: Tensor, seed: int) -> float:
         order = torch.randperm(len(X), generator=stream(seed, "tangent validation"))

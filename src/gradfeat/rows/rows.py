@@ -228,7 +228,7 @@ class HashPart:
     def __call__(self, block: Block) -> Block:
         h = row_hash(block.X, block.y, self.seed) % self.of
         kept = torch.isin(h, torch.tensor(self.parts)).nonzero().flatten().to(block.X.device)
-        return Block(block.X[kept], block.y[kept], block.w[kept])
+        return block.at(kept)
 
 
 def _with_affine(maps: tuple[RowMap, ...], map: Affine) -> tuple[RowMap, ...]:

@@ -13,7 +13,7 @@ from ...maths.activations import Activation, ReLU
 from ...maths.blocks import Block
 from ...maths.streams import stream
 from ...rows.rows import Rows
-from ..base import Learner, Predictor
+from ..base import Predictor, Staged
 from ..losses import Loss, Squared
 from ..two_layer import Linearised
 from .layers import Layers, Start
@@ -25,7 +25,7 @@ Trains = Literal["all", "head", "linearisation"]
 
 @final
 @dataclass(frozen=True)
-class GradientDescent(Learner[Predictor]):
+class GradientDescent(Staged[Predictor]):
     """f(x) = a^T sigma(W x + b) by gradient descent on (1/n) sum_i l(f(x_i), y_i) + penalties.
 
     Parameters

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import final
 
@@ -13,7 +12,7 @@ from torch import Tensor
 
 from ...maths.activations import ReLU
 from ...rows.rows import Rows, in_memory
-from ..base import Learner, unit_weights
+from ..base import OneStage, unit_weights
 from ..bounded.interior_point import bounded_head
 from ..gradient_features.cones import GradientFeatureSet
 from ..gradient_features.feature_set import LEAST_MASS, NEURONS, gradient_feature_set
@@ -115,7 +114,7 @@ def _grid(
 
 @final
 @dataclass(frozen=True)
-class InducedNetwork(Learner[TwoLayer]):
+class InducedNetwork(OneStage[TwoLayer]):
     """f(x) = offset + sum_j a_j relu(<w_j, x> - b_j), w_j = +-D for gradient features (D, s).
 
     D and s are found on the training rows (:func:`gradient_feature_set`) or given; the b_j lie on
@@ -186,7 +185,7 @@ class InducedNetwork(Learner[TwoLayer]):
     def _bounded(self) -> bool:
         return math.isfinite(min(self.B_a1, self.B_a2))
 
-    def fit_path(self, rows: Rows, *, seed: int = 0) -> Iterator[TwoLayer]:
+    def fit(self, rows: Rows, *, seed: int = 0) -> TwoLayer:
         """One network: the features, their grid, the head."""
         block = rows.block("an induced network")
         X, y, w = block.X, block.y, block.w
@@ -196,7 +195,7 @@ class InducedNetwork(Learner[TwoLayer]):
         rest = y - X @ beta - alpha
         F = torch.relu(torch.addmm(-b, X, W.T))
         a, offset = self._head(F, rest, w, seed)
-        yield TwoLayer(W, -b, a, alpha + offset, beta, ReLU())
+        return TwoLayer(W, -b, a, alpha + offset, beta, ReLU())
 
     def found(self, rows: Rows, *, seed: int = 0) -> SignedDirections:
         """The directions that :meth:`fit` uses on these rows."""

@@ -12,7 +12,8 @@ import torch
 from torch import Tensor
 
 from .duals import none
-from .rotation_invariant import Pairs, RotationInvariantKernel, Side, check_bandwidth
+from .radial import check_bandwidth
+from .rotation_invariant import Pairs, RotationInvariantKernel, Side
 
 
 @final

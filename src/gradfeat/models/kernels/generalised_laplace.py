@@ -14,8 +14,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from ..base import Kernel, OwnTiles
-from .radial import RadialKernel
-from .rotation_invariant import check_bandwidth
+from .radial import RadialKernel, check_bandwidth
 
 #: Entries of a tile: on a CPU such that a few of them stay in the cache, large on a GPU.
 CPU_TILE, GPU_TILE = 2**18, 2**24

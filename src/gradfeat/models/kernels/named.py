@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import pkgutil
 from collections.abc import Mapping
 from functools import cache
@@ -15,7 +14,7 @@ from ..base import Kernel
 from .dot_product import polynomial
 from .generalised_laplace import GeneralisedLaplace
 from .network import NetworkKernel
-from .radial import Gaussian, Laplace, Matern
+from .radial import Gaussian, Laplace, Matern, check_bandwidth
 
 #: The names that `kernel` resolves.
 NAMES = (
@@ -42,8 +41,7 @@ def kernel(name: str, bandwidth: SupportsFloat) -> Kernel:
     Matern(bandwidth=2.0, nu=1.5)
     """
     L = float(bandwidth)
-    if not (math.isfinite(L) and L > 0):
-        raise ValueError(f"bandwidth is {L}: give a positive number.")
+    check_bandwidth(L)
     match name:
         case "ntk":
             return NetworkKernel(bias=1.0, bandwidth=L)

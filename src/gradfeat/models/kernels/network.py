@@ -13,7 +13,8 @@ from torch import Tensor
 
 from ...maths.activations import Activation, CentredReLU, Erf, ReLU
 from .duals import CentredReLUDual, Dual, ErfDual, HermiteDual, ReLUDual
-from .rotation_invariant import Pairs, RotationInvariantKernel, Side, check_bandwidth
+from .radial import check_bandwidth
+from .rotation_invariant import Pairs, RotationInvariantKernel, Side
 
 Trained = Literal["all", "head", "hidden"]
 

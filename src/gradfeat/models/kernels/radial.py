@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from abc import abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
@@ -12,6 +13,13 @@ from jaxtyping import Float
 from torch import Tensor
 
 from ..base import Kernel, OwnTiles
+
+
+def check_bandwidth(bandwidth: float | None) -> None:
+    """Raise ValueError unless it is None or positive and finite."""
+    if bandwidth is not None and not (math.isfinite(bandwidth) and bandwidth > 0):
+        raise ValueError(f"bandwidth is {bandwidth}: give a positive number.")
+
 
 #: Squared distances up to this many rounding units of |x|^2 are noise of the matrix product.
 ROUNDING = 8.0

@@ -272,9 +272,3 @@ def each(fill: Callable[[tuple[slice, slice]], None], parts: list[tuple[slice, s
 
 def _slices(n: int, step: int) -> list[slice]:
     return [slice(i, min(i + step, n)) for i in range(0, n, step)]
-
-
-def check_bandwidth(bandwidth: float | None) -> None:
-    """Raise ValueError unless it is None or positive and finite."""
-    if bandwidth is not None and not (math.isfinite(bandwidth) and bandwidth > 0):
-        raise ValueError(f"bandwidth is {bandwidth}: give a positive number.")

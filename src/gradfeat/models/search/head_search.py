@@ -17,7 +17,6 @@ from ...maths.deadline import deadline_passed, tell
 from ...rows.rows import in_memory
 from ..kernel_ridge import KernelRidge, penalty_path
 from ..kernels.named import kernel
-from ..nystrom_rows import first_rows
 from ..solvers.base import Solver
 from ..subspace_refit import MetricSpectrum, total_variance
 
@@ -70,7 +69,8 @@ class Split:
 
     def onto(self, directions: int | None, power: float) -> tuple[Tensor, Tensor]:
         """Training and held-out rows as a last fit sees them: B^T x, of total variance 1."""
-        P, Q = (self._spectrum.onto(rows.X, directions, power) for rows in (self.train, self.held))
+        P = self._spectrum.onto(self.train.X, directions, power)
+        Q = self._spectrum.onto(self.held.X, directions, power)
         variance = total_variance(P, self.train.w)
         return (P / variance**0.5, Q / variance**0.5) if variance > 0 else (P, Q)
 
@@ -79,12 +79,8 @@ class Split:
 
         Any run of the rows is a fair sample of them.
         """
-        train, held = first_rows(self.train, rows), first_rows(self.held, 2 * rows)
-        return Split(_in_float64(train), _in_float64(held), self.A.double())
-
-
-def _in_float64(rows: Block) -> Block:
-    return Block(rows.X.double(), rows.y.double(), rows.w.double())
+        train, held = self.train.at(slice(rows)), self.held.at(slice(2 * rows))
+        return Split(train.double(), held.double(), self.A.double())
 
 
 @dataclass(frozen=True, eq=False)

@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any, final
 
 from ...maths.blocks import Block
 from ...maths.whitening import Whitening, whitening_of
 from ...rows.rows import Rows, in_memory, of_block
-from ..base import Learner
+from ..base import Learner, OneStage
 from ..first_gradient import first_gradient_test
 from ..gradient_features.found_features import FoundFeatures
 from ..gradient_step import GradientStep, Whitened, in_original
 from ..induced.network import InducedNetwork, SignedDirections
 from ..losses import Squared
-from ..nystrom_rows import first_rows
 from ..refit import Linear
 from ..two_layer import TwoLayer
 from .calibration import codes_of, logit_share
@@ -87,7 +86,7 @@ def _with_gradient_test(learner: Learner[TwoLayer], rows: Rows, seed: int) -> Fi
 
 @final
 @dataclass(frozen=True)
-class InducedFit(Learner[TwoLayer]):
+class InducedFit(OneStage[TwoLayer]):
     """The induced network of the rows, and the gradient feature set that it is made of.
 
     `inner`: What is asked of the gradients, the grid and the head.
@@ -110,8 +109,8 @@ class InducedFit(Learner[TwoLayer]):
     whiten: bool
     rows: int
 
-    def fit_path(self, rows: Rows, *, seed: int = 0) -> Iterator[TwoLayer]:
-        yield self.with_features(rows, seed=seed)[0]
+    def fit(self, rows: Rows, *, seed: int = 0) -> TwoLayer:
+        return self.with_features(rows, seed=seed)[0]
 
     def with_features(self, rows: Rows, *, seed: int = 0) -> tuple[TwoLayer, FoundFeatures]:
         """The network, and its features in the coordinates of X."""
@@ -126,7 +125,7 @@ class InducedFit(Learner[TwoLayer]):
     def _fitted(
         self, block: Block, turn: Whitening | None, seed: int
     ) -> tuple[TwoLayer, FoundFeatures]:
-        first = first_rows(block, self.rows)
+        first = block.at(slice(self.rows))
         found = self.inner.feature_set(of_block(first), seed=seed)
         learner = replace(self.inner, directions=SignedDirections.of(found))
         return self._net(learner, block, seed), FoundFeatures.of(found, turn, len(first.X))

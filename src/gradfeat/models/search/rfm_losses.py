@@ -13,10 +13,9 @@ from torch import Tensor
 from ...maths.blocks import Block
 from ...maths.deadline import deadline_passed
 from ...rows.rows import Rows, in_memory
-from ..base import Learner, Predictor
+from ..base import Learner, OneStage, Predictor
 from ..kernel_logistic import KernelLogistic, logistic_coefficients
 from ..kernel_machine import KernelMachine, apply_metric
-from ..nystrom_rows import first_rows
 from ..rfm import RFM
 from .calibration import calibrated_loss, codes_of, logit_share, two_sided
 from .head_search import Split
@@ -36,7 +35,7 @@ ROUGH = 1e-3
 
 @final
 @dataclass(frozen=True)
-class ShiftedLogistic(Learner[KernelMachine]):
+class ShiftedLogistic(OneStage[KernelMachine]):
     """Kernel logistic regression on codes of which a constant was subtracted, as y - mean y.
 
     That constant is subtracted from the logits too, so that adding it gives logits: f of several
@@ -57,17 +56,17 @@ class ShiftedLogistic(Learner[KernelMachine]):
 
     logistic: KernelLogistic
 
-    def fit_path(self, rows: Rows, *, seed: int = 0) -> Iterator[KernelMachine]:
+    def fit(self, rows: Rows, *, seed: int = 0) -> KernelMachine:
         block = rows.block("logistic loss")
         codes, shift = codes_of(block.y)
         f = self.logistic.fit(in_memory(block.X, codes, block.w), seed=seed)
         half = logit_share(codes.shape[1])
-        yield replace(f, c=half * f.c, offset=half * f.offset - shift)
+        return replace(f, c=half * f.c, offset=half * f.offset - shift)
 
 
 @final
 @dataclass(frozen=True)
-class LastRound(Learner[KernelMachine]):
+class LastRound(OneStage[KernelMachine]):
     """Learn M = A^2 by `rfm`, then fit `head` on A x in place of its last round.
 
     `rfm`: How M is learnt. `head`: What is fitted.
@@ -88,11 +87,11 @@ class LastRound(Learner[KernelMachine]):
     rfm: RFM
     head: Learner[KernelMachine]
 
-    def fit_path(self, rows: Rows, *, seed: int = 0) -> Iterator[KernelMachine]:
+    def fit(self, rows: Rows, *, seed: int = 0) -> KernelMachine:
         block = rows.block("an RFM with another last round")
         *_, A = self.rfm.metrics(rows, seed=seed)
         last = in_memory(apply_metric(block.X, A), block.y, block.w)
-        yield replace(self.head.fit(last, seed=seed), Z=block.X, A=A)
+        return replace(self.head.fit(last, seed=seed), Z=block.X, A=A)
 
 
 @final
@@ -203,7 +202,7 @@ def best_logistic(setting: RFMSetting, last: Round) -> Trial[RFMLossSetting]:
 
 def logistic_path(split: Split, setting: RFMSetting, alphas: Sequence[float]) -> Iterator[Tensor]:
     """Held-out decisions at falling penalties, each fit begun at the last: one kernel matrix."""
-    train = first_rows(split.train, PATH_ROWS)
+    train = split.train.at(slice(PATH_ROWS))
     P, Q = setting.coordinates(replace(split, train=train))
     k = setting.last_kernel
     K, across = k(P, P), k(Q, P)

@@ -154,10 +154,10 @@ class RFMSpace(Space[RFMSetting]):
         if self.directions is None:
             return own, last
         rows = HEAD_ROWS[effort.sweeps]
-        heads = [
-            (path.rounds[number], path.until(number), self._head(path.rounds[number], rows))
-            for path, number in _in_time(_candidates(paths, effort.sweeps))
-        ]
+        heads = []
+        for path, number in _in_time(_candidates(paths, effort.sweeps)):
+            one = path.rounds[number]
+            heads.append((one, path.until(number), self._head(one, rows)))
         last, rounds, found = min(heads, key=lambda one: one[2].loss)
         found = _settled(last, found, rows)
         sampled = self.metric_rows is not None and n > FIRST_METRIC_ROWS

@@ -105,11 +105,7 @@ def _splits(data: Block, effort: Effort) -> list[tuple[Block, Block]]:
     parts = [(slice(held, min(n, held + PATH_ROWS[effort.sweeps])), slice(0, held))]
     if n <= effort.rows:
         parts = folds(n, effort.rows, FOLDS)
-    return [(_part(data, train), _part(data, held)) for train, held in parts]
-
-
-def _part(data: Block, rows: slice | list[int]) -> Block:
-    return Block(data.X[rows], data.y[rows], data.w[rows])
+    return [(data.at(train), data.at(held)) for train, held in parts]
 
 
 def loss_of_mean(blocks: list[Block]) -> float:
