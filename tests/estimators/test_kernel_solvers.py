@@ -10,8 +10,7 @@ from small_fits import binary, regression
 
 from gradfeat import KernelClassifier, KernelRegressor, RFMRegressor
 from gradfeat.estimators.persistence import estimator_from
-from gradfeat.models.search.kernel_space import UNREACHED
-from gradfeat.models.solvers.named import NAMES
+from gradfeat.models.search.kernel_space import SOLVERS, UNREACHED
 
 FIXED = {"bandwidth": 2.0, "alpha": 1.0, "search": None}
 
@@ -66,7 +65,7 @@ def test_a_tolerance_that_was_not_reached_is_said_once_in_the_words_of_the_optio
 @pytest.mark.parametrize(
     ("model", "instead"),
     [
-        *((KernelRegressor(solver=name), "raise memory_limit") for name in NAMES[1:]),
+        *((KernelRegressor(solver=name), "raise memory_limit") for name in list(SOLVERS)[1:]),
         (KernelRegressor(solver="direct"), "use solver='nystrom' or solver='eigenpro', or use"),
         (KernelRegressor(), "raise memory_limit"),
         (RFMRegressor(), "use gradient features"),

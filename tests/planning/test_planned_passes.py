@@ -11,8 +11,7 @@ import pytest
 
 from gradfeat import GradientFeatureRegressor, KernelRegressor, RFMRegressor
 from gradfeat.estimators.arrays import placement
-from gradfeat.estimators.linear import LinearRegressor
-from gradfeat.estimators.random_features import RandomFeaturesRegressor
+from gradfeat.estimators.fixed_features import LinearRegressor, RandomFeaturesRegressor
 from gradfeat.estimators.training import first_pass, streamed_training
 from gradfeat.maths.statistics.combined import Joint, OnMapped
 from gradfeat.planning.job import Job

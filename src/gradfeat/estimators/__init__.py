@@ -1,11 +1,15 @@
 """The scikit-learn face of gradfeat."""
 
 from .agop_transformer import AGOPTransformer
+from .fixed_features import (
+    LinearClassifier,
+    LinearRegressor,
+    RandomFeaturesClassifier,
+    RandomFeaturesRegressor,
+)
 from .gradient_features import GradientFeatureClassifier, GradientFeatureRegressor
 from .induced import InducedNetworkClassifier, InducedNetworkRegressor
 from .kernel import KernelClassifier, KernelRegressor
-from .linear import LinearClassifier, LinearRegressor
-from .random_features import RandomFeaturesClassifier, RandomFeaturesRegressor
 from .rfm import RFMClassifier, RFMRegressor
 
 __all__ = [

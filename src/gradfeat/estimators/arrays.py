@@ -30,18 +30,7 @@ class Placement:
 
 
 def placement(X: Any, where: str | None, dtype: str | None) -> Placement:
-    """Device and dtype of a fit: asked for, or those of a torch input, or float64 on the CPU.
-
-    Raises
-    ------
-    ValueError
-        When `dtype` is not float32 or float64, or the device does not exist here.
-
-    Examples
-    --------
-    >>> placement(np.ones((2, 2)), None, None)
-    Placement(device=device(type='cpu'), dtype=torch.float64)
-    """
+    """Device and dtype of a fit: asked for, or those of a torch input, or float64 on the CPU."""
     match dtype:
         case None | "float64":
             kind = torch.float64
@@ -129,18 +118,7 @@ def like(values: NDArray[Any], X: Any) -> Any:
 
 
 def seed_from(random_state: Any) -> int:
-    """Seed of the named streams: an int is itself, None is 0, a RandomState gives its next number.
-
-    Raises
-    ------
-    ValueError
-        For anything else.
-
-    Examples
-    --------
-    >>> seed_from(None), seed_from(7)
-    (0, 7)
-    """
+    """Seed of the named streams: an int is itself, None is 0, a generator gives its next number."""
     match random_state:
         case None:
             return 0
@@ -187,12 +165,6 @@ def set_names(estimator: Any, names: Sequence[str] | None) -> None:
 
 
 def row_weights(sample_weight: Any, X: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Weights (n,) of the rows of X.
-
-    Raises
-    ------
-    ValueError
-        When one is negative, or there are more or fewer than rows.
-    """
+    """Weights (n,) of the rows of X."""
     given = given_weights(sample_weight)
     return _check_sample_weight(given, X, dtype=np.float64, ensure_non_negative=True)

@@ -37,18 +37,7 @@ def check_positive(name: str, value: Any, *, zero: bool = False) -> float | None
 def check_positive(
     name: str, value: Any, *, allow_none: bool = True, zero: bool = False
 ) -> float | None:
-    """`value` as a finite number > 0 (>= 0 with `zero`), or None.
-
-    Raises
-    ------
-    ValueError
-        For anything else.
-
-    Examples
-    --------
-    >>> check_positive("alpha", 1)
-    1.0
-    """
+    """`value` as a finite number > 0 (>= 0 with `zero`), or None."""
     if value is None and allow_none:
         return None
     number = _as_float(value)
@@ -70,18 +59,7 @@ def check_count(name: str, value: Any, *, least: int = 1) -> int: ...
 
 
 def check_count(name: str, value: Any, *, least: int = 1, allow_none: bool = False) -> int | None:
-    """`value` as an integer >= `least`, or an allowed None.
-
-    Raises
-    ------
-    ValueError
-        For anything else.
-
-    Examples
-    --------
-    >>> check_count("n_iter", 0.0, least=0)
-    0
-    """
+    """`value` as an integer >= `least`, or an allowed None."""
     if value is None and allow_none:
         return None
     number = _as_float(value)
@@ -92,18 +70,7 @@ def check_count(name: str, value: Any, *, least: int = 1, allow_none: bool = Fal
 
 
 def check_choice(name: str, value: Any, allowed: Sequence[Any]) -> Any:
-    """That of the `allowed` values which `value` is.
-
-    Raises
-    ------
-    ValueError
-        For none of them.
-
-    Examples
-    --------
-    >>> check_choice("diagonal", 1, (True, False))
-    True
-    """
+    """That of the `allowed` values which `value` is."""
     try:
         return allowed[list(allowed).index(value)]
     except ValueError:  # also where an array has no one answer to ==
@@ -113,11 +80,6 @@ def check_choice(name: str, value: Any, allowed: Sequence[Any]) -> Any:
 
 def check_bytes(memory_limit: Any) -> int | None:
     """A limit of memory as a whole number of bytes, or None.
-
-    Raises
-    ------
-    ValueError
-        For what is no positive number.
 
     Examples
     --------
@@ -148,11 +110,6 @@ def check_kernel(name: Any, bandwidth: Any, alpha: Any) -> KernelChoice:
 
 def check_directions(value: Any) -> int | str | None:
     """A number of directions as an int, or "auto" or None.
-
-    Raises
-    ------
-    ValueError
-        For anything else.
 
     Examples
     --------

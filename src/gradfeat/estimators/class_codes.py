@@ -48,15 +48,7 @@ class ClassCodes:
 
 
 def class_codes(labels: CountState, kind: torch.dtype, class_weight: Any) -> ClassCodes:
-    """The classes among labels of this float type, and the weight of each.
-
-    Raises
-    ------
-    SourceError
-        Where there are too many to be classes, or they are no whole numbers.
-    ValueError
-        For class weights that are not allowed.
-    """
+    """The classes among labels of this float type, and the weight of each."""
     values, weights = labels.values, labels.weights
     if len(values) > ValueCounts().most:
         raise SourceError(
@@ -99,24 +91,10 @@ def with_class_weights(
     "balanced" gives class k the weight sum w / (K sum_{i in k} w_i) over the K classes with
     weight, so that an integer w_i is the same as so many equal rows.
 
-    Parameters
-    ----------
-    class_weight : None, "balanced" or dict
-        A dict gives the weight of each label; 1 for those that it leaves out.
-    labels, w : arrays (n,)
-        Labels and non-negative row weights.
-
-    Raises
-    ------
-    ValueError
-        For anything else, or a dict whose keys are no labels.
+    `class_weight`: A dict gives the weight of each label; 1 for those that it leaves out.
+    `labels, w`: Labels and non-negative row weights.
 
     Source: King & Zeng 2001.
-
-    Examples
-    --------
-    >>> with_class_weights("balanced", np.array([0, 0, 0, 1]), np.ones(4)).tolist()[2:]
-    [0.6666666666666666, 2.0]
     """
     if class_weight is None:
         return w

@@ -74,32 +74,12 @@ def _checksum(kind: str, state: str, arrays: Arrays) -> str:
 
 
 def write(path: str | os.PathLike[str], contents: Contents) -> None:
-    """Write `contents` to `path`: complete, or not at all (an older file stays whole).
-
-    Raises
-    ------
-    ModelFileError
-        When the state cannot be described in JSON, or the disk refuses.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     write(f"{folder}/m", Contents("Demo", {"a": 1}, {"x": np.ones(2)}))
-    ...     read(f"{folder}/m").state
-    {'a': 1}
-    """
+    """Write `contents` to `path`: complete, or not at all (an older file stays whole)."""
     _replace(Path(path), as_bytes(contents))
 
 
 def as_bytes(contents: Contents) -> bytes:
-    """What :func:`write` puts into the file.
-
-    Raises
-    ------
-    ModelFileError
-        When the state cannot be described in JSON.
-    """
+    """What :func:`write` puts into the file."""
     try:
         state = json.dumps(contents.state, sort_keys=True)
     except TypeError as error:
@@ -127,14 +107,6 @@ def _replace(path: Path, data: bytes) -> None:
 
 
 def read(path: str | os.PathLike[str]) -> Contents:
-    """Read a model file.
-
-    Raises
-    ------
-    ModelFileError
-        One sentence for a file that is missing, truncated, not a gradfeat model, from a newer
-        version, or changed after it was saved.
-    """
     metadata, arrays = _open(Path(path))
     if metadata.get("format") != "gradfeat":
         raise ModelFileError(f"{path} is not a gradfeat model: give a file that gradfeat saved.")
@@ -168,15 +140,7 @@ def _open(path: Path) -> tuple[dict[str, str], dict[str, NDArray[Any]]]:
 
 
 def contents_of(estimator: Any) -> Contents:
-    """Everything of a fitted estimator that predicts: its ``to_state`` under its name.
-
-    Raises
-    ------
-    sklearn.exceptions.NotFittedError
-        When the estimator has not been fitted.
-    ModelFileError
-        When it holds a function that only exists in this process.
-    """
+    """Everything of a fitted estimator that predicts: its ``to_state`` under its name."""
     check_is_fitted(estimator)
     try:
         state, arrays = estimator.to_state()

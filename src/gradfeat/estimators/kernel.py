@@ -5,9 +5,8 @@ from __future__ import annotations
 from abc import ABC
 
 from ..maths.blocks import Block
-from ..models.search.kernel_space import KernelSetting, kernel_ridge_space
+from ..models.search.kernel_space import SOLVERS, KernelSetting, kernel_ridge_space
 from ..models.search.search import GridSpace
-from ..models.solvers.named import NAMES
 from .base import FeatureModel
 from .checks import check_bytes, check_choice, check_kernel
 from .classifier import FeatureClassifier
@@ -48,7 +47,7 @@ class KernelMethod(FeatureModel, ABC):
 
     def _space(self, block: Block, *, streamed: bool = False) -> GridSpace[KernelSetting]:
         choice = check_kernel(self.kernel, self.bandwidth, self.alpha)
-        solver = check_choice("solver", self.solver, (*NAMES, None))
+        solver = check_choice("solver", self.solver, (*SOLVERS, None))
         limit = check_bytes(self.memory_limit)
         return kernel_ridge_space(choice, solver, block, limit, streamed=streamed)
 

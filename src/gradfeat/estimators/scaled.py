@@ -23,16 +23,7 @@ CONSTANT = 1e-12
 class Standardiser:
     """x -> (x - mean) / scale, column by column; a constant column keeps scale 1.
 
-    Attributes
-    ----------
-    mean, scale : arrays (d,)
-        Weighted mean and standard deviation.
-
-    Examples
-    --------
-    >>> s = Standardiser.fit(np.array([[1.0], [3.0]]), np.ones(2))
-    >>> s(np.array([[1.0], [3.0]])).ravel().tolist()
-    [-1.0, 1.0]
+    `mean, scale`: Weighted mean and standard deviation.
     """
 
     mean: NDArray[np.float64]
@@ -66,7 +57,6 @@ class Standardiser:
         return {"mean": self.mean, "scale": self.scale}
 
     def tensors(self, device: torch.device | None = None) -> tuple[Tensor, Tensor]:
-        """Mean and scale as tensors, on the CPU unless a device is given."""
         return torch.as_tensor(self.mean, device=device), torch.as_tensor(self.scale, device=device)
 
     def __call__(self, X: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -37,14 +37,7 @@ COARSE_STEP = 0.1
 class Slopes:
     """Gradients of a model in the columns' own units, and what they need.
 
-    Attributes
-    ----------
-    gradient : callable (n, d) -> (n, c, d)
-        Of and to float64 tensors.
-    outputs : int
-        c.
-    bytes_per_row : int
-        Scratch for one row beyond the result.
+    `gradient`: Of and to float64 tensors. `bytes_per_row`: Scratch for one row beyond the result.
     """
 
     gradient: Callable[[Tensor], Tensor]
@@ -57,26 +50,9 @@ def model_slopes(
 ) -> Slopes:
     """How to differentiate `model`, decided by its type and that of X.
 
-    Parameters
-    ----------
-    model, X, step, batch_size
-        As in :func:`gradfeat.estimators.agop_of.agop`.
-    points : Tensor (n, d)
-        The rows, float64.
-    scale : Tensor (d,)
-        Standard deviations of the columns.
-
-    Raises
-    ------
-    ValueError
-        For a model that is not allowed, or outputs that are not.
-
-    Examples
-    --------
-    >>> X = torch.tensor([[1.0, 2.0], [3.0, 5.0]], dtype=torch.float64)
-    >>> slopes = model_slopes(lambda X: X[:, 0] * X[:, 1], X.numpy(), X, X.std(0), 1e-3, 100)
-    >>> slopes.gradient(X).round(decimals=6).tolist()
-    [[[2.0, 1.0]], [[5.0, 3.0]]]
+    `model, X, step, batch_size`: As in :func:`gradfeat.estimators.agop_of.agop`.
+    `points`: The rows, float64.
+    `scale`: Standard deviations of the columns.
     """
     match (model, X):
         case (FeatureModel(), _):
@@ -175,18 +151,7 @@ def pandas_or_same(X: Any) -> Any:
 
 
 def numeric_table(X: Any) -> NDArray[np.float64]:
-    """X (n, d) as finite float64 numbers, a copy.
-
-    Raises
-    ------
-    ValueError
-        For columns that are not numbers, values that are missing or infinite, or another shape.
-
-    Examples
-    --------
-    >>> numeric_table(pd.DataFrame({"a": [1, 2]})).tolist()
-    [[1.0], [2.0]]
-    """
+    """X (n, d) as finite float64 numbers, a copy."""
     match X:
         case pd.DataFrame():
             _check_numeric(X)
@@ -236,11 +201,6 @@ def _name(X: Any, column: int) -> str:
 def response(model: BaseEstimator) -> Callable[[Any], Any]:
     """What a scikit-learn model says: probabilities or decision values of classes, or predictions.
 
-    Raises
-    ------
-    ValueError
-        When it has none of them.
-
     Examples
     --------
     >>> from sklearn.linear_model import LogisticRegression, Ridge
@@ -263,14 +223,9 @@ def array_function(
 ) -> Callable[[Tensor], Tensor]:
     """`call` as a function (p, d) -> (p, c) of tensors: it gets the kind of table that X is.
 
-    Parameters
-    ----------
-    call : callable
-        Of arrays, or of data frames where X is one; the latter keep the names of their columns.
-    X : array or data frame
-        What tells the kind.
-    two_classes : bool
-        Keep only the last of two columns, which the first one mirrors.
+    `call`: Of arrays, or of data frames where X is one; the latter keep the names of their columns.
+    `X`: What tells the kind.
+    `two_classes`: Keep only the last of two columns, which the first one mirrors.
     """
     columns = X.columns if type(X) is pd.DataFrame else None
 

@@ -48,17 +48,11 @@ LEAST_SQUARE = 1e-290
 class Training:
     """Training rows in standardised units, with the maps that lead there.
 
-    Attributes
-    ----------
-    rows : Rows
-        In memory, or streamed.
-    block : Block
-        The distinct rows in an order of their own; of streamed rows a sample, in the order that
-        rows in memory would have.
-    inputs, outputs : Standardiser
-        x -> z and y -> its standardised value.
-    like : array
-        In whose namespace the fitted arrays are.
+    `rows`: In memory, or streamed.
+    `block`: The distinct rows in an order of their own; of streamed rows a sample, in the order
+        that rows in memory would have.
+    `inputs, outputs`: x -> z and y -> its standardised value.
+    `like`: In whose namespace the fitted arrays are.
     """
 
     rows: Rows
@@ -79,13 +73,7 @@ def in_memory_training(
     scale_targets: bool,
     like: Any,
 ) -> Training:
-    """Merge equal rows, standardise (by `inputs`, unless they are to be learnt), move.
-
-    Raises
-    ------
-    ValueError
-        When weights are all zero.
-    """
+    """Merge equal rows, standardise (by `inputs`, unless they are to be learnt), move."""
     X, y, w = distinct_rows(X, y, w, seed)
     if len(X) == 0:
         raise ValueError("every sample_weight is zero: give at least one row a positive weight.")
@@ -118,13 +106,7 @@ def sample_rows(d: int) -> int:
 
 
 def first_pass(rows: Rows, seed: int, *, labelled: bool) -> FirstPass:
-    """Moments, a sample and, where rows are `labelled`, the labels, as far as they are few.
-
-    Raises
-    ------
-    SourceError
-        Where the squares of a column are beyond floating-point numbers, or there are under 2 rows.
-    """
+    """Moments, a sample and, where rows are `labelled`, the labels, as far as they are few."""
     size = sample_rows(rows.template.X.shape[1])
     parts = (Moments(), RowSample(size, seed), *([ValueCounts()] if labelled else []))
     m, sample, *counts = rows.collect(Joint(parts), "moments")
@@ -217,11 +199,6 @@ def chunked_training(
 def refuse_copies(n: int, d: int) -> None:
     """Raise where n rows of d columns will not fit in memory as a fit holds them.
 
-    Raises
-    ------
-    MemoryError
-        With the bytes needed and allowed.
-
     Examples
     --------
     >>> refuse_copies(10, 10)
@@ -259,14 +236,7 @@ def refuse_other_columns(rows: Rows, names: list[str] | None, n: int) -> None:
 def row_hashes(
     table: NDArray[np.float64], seed: int, h: NDArray[np.uint64] | None = None
 ) -> NDArray[np.uint64]:
-    """64-bit hash of each row's values; `h` is that of further columns before.
-
-    Examples
-    --------
-    >>> h = row_hashes(np.array([[0.0, 1.0], [1.0, 0.0], [-0.0, 1.0]]), seed=0)
-    >>> bool(h[0] == h[2]), bool(h[0] == h[1])
-    (True, False)
-    """
+    """64-bit hash of each row's values; `h` is that of further columns before."""
     h = np.full(len(table), np.uint64(seed), dtype=np.uint64) if h is None else h
     for column in table.T:
         h = column_hash(column, h)
@@ -274,13 +244,7 @@ def row_hashes(
 
 
 def ranks(table: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Rank of each entry among the distinct values of its column: free of shift and scale.
-
-    Examples
-    --------
-    >>> ranks(np.array([[5.0], [-1.0], [5.0]])).ravel().tolist()
-    [1.0, 0.0, 1.0]
-    """
+    """Rank of each entry among the distinct values of its column: free of shift and scale."""
     columns = [np.unique(column, return_inverse=True)[1] for column in table.T]
     return np.column_stack(columns).astype(np.float64)
 
@@ -294,11 +258,6 @@ def spread(y: NDArray[np.float64], seed: int) -> NDArray[np.int64]:
     training rows have them.
 
     Source: Niederreiter 1992, chapter 3 (one-dimensional low-discrepancy sequences).
-
-    Examples
-    --------
-    >>> spread(np.array([[30.0], [10.0], [20.0], [40.0]]), 0).tolist()
-    [1, 0, 2, 3]
     """
     along = np.lexsort(y.T[::-1])
     place = (np.arange(len(y)) * ((5**0.5 - 1) / 2) + seed * 2**0.5) % 1.0
@@ -313,18 +272,8 @@ def distinct_rows(
     Rows of equal targets are in hash order, to which values contribute by their ranks: units and
     origins change no order.
 
-    Parameters
-    ----------
-    X, y, w : arrays (n, d), (n, c), (n,)
-        Inputs, targets, non-negative weights.
-    seed : int
-        Varies the order (and with it every later split).
-
-    Examples
-    --------
-    >>> X, y = np.array([[1.0], [2.0], [1.0]]), np.zeros((3, 1))
-    >>> [a.ravel().tolist() for a in distinct_rows(X, y, np.array([1.0, 0.0, 2.0]), 0)]
-    [[1.0], [0.0], [3.0]]
+    `X, y, w`: Inputs, targets, non-negative weights.
+    `seed`: Varies the order (and with it every later split).
     """
     if not (w > 0).all():
         keep = w > 0

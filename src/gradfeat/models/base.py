@@ -136,6 +136,16 @@ class Kernel(ABC):
         """JSON-able description, restored by ``kernels.named.kernel_from_spec``."""
 
 
+class BlockKernel(Kernel):
+    """A kernel whose gradient has no use for its tiles: row blocks, computed anew."""
+
+    def own_gradient(
+        self, X: Float[Tensor, "n d"], c: Float[Tensor, "n c"], tiles: OwnTiles
+    ) -> Float[Tensor, "n c d"]:
+        del tiles
+        return block_gradient(self, X, X, c)
+
+
 def block_gradient(
     k: Kernel, X: Float[Tensor, "n d"], Z: Float[Tensor, "m d"], c: Float[Tensor, "m c"]
 ) -> Float[Tensor, "n c d"]:
@@ -146,7 +156,11 @@ def block_gradient(
 
 def row_blocks(n: int, bytes_per_row: int, limit: int = BLOCK_BYTES) -> list[slice]:
     """Consecutive slices of `n` rows, each within `limit` bytes of scratch."""
-    step = max(1, limit // max(1, bytes_per_row))
+    return slices(n, max(1, limit // max(1, bytes_per_row)))
+
+
+def slices(n: int, step: int) -> list[slice]:
+    """Consecutive slices of `n` rows, at most `step` of them each."""
     return [slice(start, min(start + step, n)) for start in range(0, n, step)]
 
 

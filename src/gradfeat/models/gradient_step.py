@@ -39,25 +39,14 @@ class GradientStep(Staged[TwoLayer]):
     point that the neural feature ansatz W^T W ~ AGOP describes; ``update="gradient"`` takes a
     gradient step W + eta G at the fitted head.
 
-    Parameters
-    ----------
-    width : int
-        Number of neurons, even.
-    n_steps : int
-        First-layer steps; 0 is random features with b ~ N(0, 1).
-    step_size : float, optional
-        eta; None gives each step rows of unit root-mean-square norm.
-    update : {"agop", "gradient"}
-        Rule of the steps after the first.
-    redraw_biases : bool
-        Draw b anew after each step, or keep b = 0.
-    linear : {"moment", "ridge", "none"}
-        beta as printed, by ridge with a penalty chosen as the head's (for correlated inputs, or
-        more columns than rows), or no affine part beyond the head's.
-    head : RidgeHead
-        How a is fitted; no intercept as printed.
-
-    Raises ValueError when `width` is odd (the antisymmetric start pairs neurons).
+    `width`: Number of neurons, even.
+    `n_steps`: First-layer steps; 0 is random features with b ~ N(0, 1).
+    `step_size`: eta; None gives each step rows of unit root-mean-square norm.
+    `update`: Rule of the steps after the first.
+    `redraw_biases`: Draw b anew after each step, or keep b = 0.
+    `linear`: beta as printed, by ridge with a penalty chosen as the head's (for correlated inputs,
+        or more columns than rows), or no affine part beyond the head's.
+    `head`: How a is fitted; no intercept as printed.
 
     Source: Damian22, Algorithm 1; Rad24 for the AGOP update.
 
@@ -173,12 +162,7 @@ class Whitened(Staged[TwoLayer]):
     The theory of the gradient step is for isotropic inputs; on correlated ones the step follows
     the leading principal components instead of the target. The returned net takes x itself.
 
-    Parameters
-    ----------
-    inner : GradientStep
-        The learner.
-    shrinkage : float, optional
-        Towards isotropy; None is d/n, between 1e-3 and 1, so that noise is not blown up.
+    `shrinkage`: Towards isotropy; None is d/n, between 1e-3 and 1, so that noise is not blown up.
 
     Examples
     --------

@@ -154,20 +154,10 @@ class KernelLogistic(OneStage[KernelMachine]):
     Minimises sum_i w_i loss(y_i, f(x_i)) + (alpha / 2) |f - offset|_H^2: loss = log(1 + exp(-y f))
     of one column, -log softmax(f)[class] of more. Probabilities are sigmoid(f) and softmax(f).
 
-    Parameters
-    ----------
-    alpha : float
-        Penalty, > 0.
-    tolerance : float
-        On the residual of the stationarity condition.
-    max_iter : int
-        Newton steps allowed.
-    memory_limit : int, optional
-        Bytes that kernel matrices may take (default: 80 % of free memory).
-
-    Raises MemoryError before anything is allocated, when the matrices do not fit.
-
-    Warns when the tolerance was not reached: what was reached and what to do.
+    `alpha`: Penalty, > 0.
+    `tolerance`: On the residual of the stationarity condition.
+    `max_iter`: Newton steps allowed.
+    `memory_limit`: Bytes that kernel matrices may take (default: 80 % of free memory).
 
     Source: Rasmussen & Williams 2006, chapter 3.
 

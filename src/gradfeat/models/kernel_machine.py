@@ -44,13 +44,6 @@ class KernelMachine(Predictor):
     `kernel`: k, on transformed inputs.
     `A` (d, d) symmetric, (d,) for a diagonal one, or (d, k) for one of rank k < d: Square root of
         the feature matrix M, as of :func:`apply_metric`.
-
-    Examples
-    --------
-    >>> from gradfeat.models.kernels.radial import Gaussian
-    >>> one = torch.ones(1, 1)
-    >>> KernelMachine(Gaussian(1.0), 0 * one, 2 * one, one[0], one[0])(0 * one).tolist()
-    [[3.0]]
     """
 
     kernel: Kernel

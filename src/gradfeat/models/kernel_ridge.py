@@ -29,19 +29,10 @@ class KernelRidge(OneStage[KernelMachine]):
 
     Minimises sum_i w_i |y_i - f(x_i)|^2 + alpha |f - mean y|_H^2.
 
-    Parameters
-    ----------
-    alpha : float
-        Penalty, >= 0.
-    solver : Solver
-        How, within which memory, to which tolerance. Nystrom centres give a machine on fewer
+    `alpha`: Penalty, >= 0.
+    `solver`: How, within which memory, to which tolerance. Nystrom centres give a machine on fewer
         points. Streamed rows need a solver with centres (NystromDirect; Nystrom and Adaptive come
         to the same there).
-
-    Raises ValueError for streamed rows and a solver without centres. Raises MemoryError before
-    anything is allocated, when the solver's matrices do not fit.
-
-    Warns when the solver's tolerance was not reached: what was reached and what to do.
 
     Examples
     --------

@@ -52,17 +52,6 @@ class LocalMachines(Predictor):
     `kernel`: k of the leaves.
     `Z, c` (m, r), (m, k): Points and coefficients of all leaves, one leaf after another.
     `starts` (K + 1,): Leaf l has the points starts[l] to starts[l + 1].
-
-    Examples
-    --------
-    >>> from gradfeat.models.kernels.radial import Matern
-    >>> from gradfeat.rows import in_memory
-    >>> X = torch.linspace(0, 9, 300).double()[:, None]
-    >>> y = (3 * X).sin()
-    >>> f = LocalRidge(Matern(0.4, 1.5), 1e-6, one_machine=20, leaf_rows=90, fewest=9)
-    >>> f = f.fit(in_memory(X, y))
-    >>> float((f.base(X) - y).abs().max()) > 0.1, float((f(X) - y).abs().max()) < 1e-2
-    (True, True)
     """
 
     base: KernelMachine
@@ -141,23 +130,13 @@ class LocalRidge(OneStage[KernelMachine | LocalMachines]):
     few directions, they are a machine of all rows. (Of float32 that would be too little: what its
     rounding leaves, times the rows, is above most penalties.)
 
-    Parameters
-    ----------
-    alpha : float
-        Penalty of the first machine.
-    one_machine : int
-        Rows of the first machine at most.
-    leaf_rows : int
-        Rows of a leaf at most, but for the overlap; fewer where n times their square says so
-        (beyond 120,000 rows) or memory.
-    fewest : int
-        With fewer other rows there are no leaves.
-    penalties : sequence of float
-        Multiples of alpha to choose from; a single one is taken.
-    memory_limit : int, optional
-        Bytes that kernel matrices may take (None: 80 % of free memory).
-
-    Raises MemoryError before work starts, when the least memory of a solver is not allowed.
+    `alpha`: Penalty of the first machine.
+    `one_machine`: Rows of the first machine at most.
+    `leaf_rows`: Rows of a leaf at most, but for the overlap; fewer where n times their square says
+        so (beyond 120,000 rows) or memory.
+    `fewest`: With fewer other rows there are no leaves.
+    `penalties`: Multiples of alpha to choose from; a single one is taken.
+    `memory_limit`: Bytes that kernel matrices may take (None: 80 % of free memory).
 
     Source: Beaglehole et al. 2025 (xRFM: machines in the leaves of a tree).
 

@@ -11,6 +11,8 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
+Entries = Float[Tensor, "*shape"]
+
 #: The names that `loss` resolves.
 NAMES = ("hinge", "squared", "logistic")
 
@@ -19,15 +21,11 @@ class Loss(ABC):
     """l(f, y), convex in f."""
 
     @abstractmethod
-    def __call__(
-        self, f: Float[Tensor, "*shape"], y: Float[Tensor, "*shape"]
-    ) -> Float[Tensor, "*shape"]:
+    def __call__(self, f: Entries, y: Entries) -> Entries:
         """l(f, y)."""
 
     @abstractmethod
-    def slope(
-        self, f: Float[Tensor, "*shape"], y: Float[Tensor, "*shape"]
-    ) -> Float[Tensor, "*shape"]:
+    def slope(self, f: Entries, y: Entries) -> Entries:
         """dl/df; at the kink of the hinge 0."""
 
 
@@ -37,65 +35,36 @@ class Hinge(Loss):
     """l = max(0, 1 - y f), y = +-1.
 
     Source: Shi22.
-
-    Examples
-    --------
-    >>> Hinge().slope(torch.tensor([0.0, 2.0]), torch.tensor([1.0, 1.0])).tolist()
-    [-1.0, 0.0]
     """
 
-    def __call__(
-        self, f: Float[Tensor, "*shape"], y: Float[Tensor, "*shape"]
-    ) -> Float[Tensor, "*shape"]:
+    def __call__(self, f: Entries, y: Entries) -> Entries:
         return torch.relu(1 - y * f)
 
-    def slope(
-        self, f: Float[Tensor, "*shape"], y: Float[Tensor, "*shape"]
-    ) -> Float[Tensor, "*shape"]:
+    def slope(self, f: Entries, y: Entries) -> Entries:
         return torch.where(y * f < 1, -y, 0)
 
 
 @final
 @dataclass(frozen=True)
 class Squared(Loss):
-    """l = (f - y)^2, any real y.
+    """l = (f - y)^2, any real y."""
 
-    Examples
-    --------
-    >>> Squared().slope(torch.tensor([3.0]), torch.tensor([1.0])).tolist()
-    [4.0]
-    """
-
-    def __call__(
-        self, f: Float[Tensor, "*shape"], y: Float[Tensor, "*shape"]
-    ) -> Float[Tensor, "*shape"]:
+    def __call__(self, f: Entries, y: Entries) -> Entries:
         return (f - y).square()
 
-    def slope(
-        self, f: Float[Tensor, "*shape"], y: Float[Tensor, "*shape"]
-    ) -> Float[Tensor, "*shape"]:
+    def slope(self, f: Entries, y: Entries) -> Entries:
         return 2 * (f - y)
 
 
 @final
 @dataclass(frozen=True)
 class Logistic(Loss):
-    """l = log(1 + exp(-y f)), y = +-1.
+    """l = log(1 + exp(-y f)), y = +-1."""
 
-    Examples
-    --------
-    >>> Logistic().slope(torch.tensor([0.0]), torch.tensor([1.0])).tolist()
-    [-0.5]
-    """
-
-    def __call__(
-        self, f: Float[Tensor, "*shape"], y: Float[Tensor, "*shape"]
-    ) -> Float[Tensor, "*shape"]:
+    def __call__(self, f: Entries, y: Entries) -> Entries:
         return torch.nn.functional.softplus(-y * f)
 
-    def slope(
-        self, f: Float[Tensor, "*shape"], y: Float[Tensor, "*shape"]
-    ) -> Float[Tensor, "*shape"]:
+    def slope(self, f: Entries, y: Entries) -> Entries:
         return -y * torch.sigmoid(-y * f)
 
 

@@ -23,20 +23,11 @@ class OneStep(OneStage[TwoLayer]):
     a ~ N(0, I/N), W0 rows on the unit sphere, no biases, head
     argmin (1/n)|y~ - F a|^2 + lam |a|^2 without intercept.
 
-    Parameters
-    ----------
-    eta : float
-        Step size (n^alpha in the theory); 0 is random features.
-    activation : Activation
-        sigma; the theory wants c_0 = 0.
-    residual : {"y", "y - f0", "ba22"}
-        r = y (the printed theory), y - f_0 (the true gradient), or y - f_0 / sqrt(N) (the residual
-        of Ba22, whose output has this further factor), with f_0 = sigma(X W0^T) a.
-    sample : {"fresh", "same"}
-        Head on rows that the gradient has not seen (``fit`` splits its rows in halves), or on the
-        same rows (the result differs several-fold).
-
-    Raises ValueError where `residual` or `sample` is another name.
+    `eta`: Step size (n^alpha in the theory); 0 is random features.
+    `residual`: r = y (the printed theory), y - f_0 (the true gradient), or y - f_0 / sqrt(N) (the
+        residual of Ba22, whose output has this further factor), with f_0 = sigma(X W0^T) a.
+    `sample`: Head on rows that the gradient has not seen (``fit`` splits its rows in halves), or on
+        the same rows (the result differs several-fold).
 
     Source: Moniri24, Section 2; Ba et al. 2022.
 

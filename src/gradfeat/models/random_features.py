@@ -64,14 +64,9 @@ class FixedFeatures(OneStage[TwoLayer]):
 class RandomFeatures(FixedFeatures):
     """f(x) = offset + a.sigma(W0 x + b), W0 and b drawn, a by ridge.
 
-    Parameters
-    ----------
-    width : int
-        Number of features.
-    rows : {"gaussian", "sphere"}
-        Rows of W0 from N(0, I/d) or uniform on the unit sphere.
-    biases : bool
-        b ~ N(0, 1), or zero.
+    `width`: Number of features.
+    `rows`: Rows of W0 from N(0, I/d) or uniform on the unit sphere.
+    `biases`: b ~ N(0, 1), or zero.
 
     Source: Rahimi & Recht 2007; Mei & Montanari 2022.
 
@@ -116,10 +111,7 @@ class LinearRidge(FixedFeatures):
 
     The least of fixed features: what they can do without any.
 
-    Parameters
-    ----------
-    head : RidgeHead
-        The penalty, or how it is chosen.
+    `head`: The penalty, or how it is chosen.
 
     Examples
     --------

@@ -38,40 +38,24 @@ class RFM(Staged[KernelMachine]):
     K_M(x, z) = k(|x - z|_M), |u|_M^2 = u^T M u, AGOP = (1/n) sum_i grad f(x_i) grad f(x_i)^T
     summed over outputs.
 
-    Parameters
-    ----------
-    alpha : float
-        Penalty of every solve.
-    n_iter : int
-        Updates of M; 0 is kernel ridge.
-    diagonal : bool
-        Keep only the diagonal of the AGOP.
-    agop_power : float
-        M = AGOP^power before normalisation.
-    centre_gradients : bool
-        Use the covariance of the gradients.
-    normalisation : {"trace", "max"}
-        Scale M to trace d (the bandwidth keeps its meaning) or to largest entry 1. A zero or
-        non-finite AGOP leaves M as it was.
-    agop_rows : int, optional
-        Average over a random subset of this many rows (default: all); of streamed rows, over so
-        many of the sample.
-    metric_rows : int, optional
-        Learn M from a random subset of so many rows (default: all); the last round, after `n_iter`
-        updates, is fitted to all rows. Of streamed rows, they are those of the sample, and the
-        rounds take no pass.
-    first_metric_rows : int, optional
-        The last update sees all metric rows, each before half of those of the next, but so many at
-        least (default: every update all). First updates need few digits.
-    solver : Solver
-        How the last round is solved, within which memory. Nystrom centres make it a machine of
-        fewer points for any number of rows, and are needed for streamed rows.
-    rough : Solver or None
-        How the rounds before are solved, to fewer digits: those of an AGOP. None: as the last (and
-        so for an Adaptive on streamed rows).
-
-    Raises ValueError for streamed rows and a solver without centres. Raises MemoryError before
-    anything is allocated, when the solver's matrices do not fit.
+    `alpha`: Penalty of every solve.
+    `n_iter`: Updates of M; 0 is kernel ridge.
+    `diagonal`: Keep only the diagonal of the AGOP.
+    `agop_power`: M = AGOP^power before normalisation.
+    `centre_gradients`: Use the covariance of the gradients.
+    `normalisation`: Scale M to trace d (the bandwidth keeps its meaning) or to largest entry 1. A
+        zero or non-finite AGOP leaves M as it was.
+    `agop_rows`: Average over a random subset of this many rows (default: all); of streamed rows,
+        over so many of the sample.
+    `metric_rows`: Learn M from a random subset of so many rows (default: all); the last round,
+        after `n_iter` updates, is fitted to all rows. Of streamed rows, they are those of the
+        sample, and the rounds take no pass.
+    `first_metric_rows`: The last update sees all metric rows, each before half of those of the
+        next, but so many at least (default: every update all). First updates need few digits.
+    `solver`: How the last round is solved, within which memory. Nystrom centres make it a machine
+        of fewer points for any number of rows, and are needed for streamed rows.
+    `rough`: How the rounds before are solved, to fewer digits: those of an AGOP. None: as the last
+        (and so for an Adaptive on streamed rows).
 
     Source: Rad24, Algorithm 1 (RFM).
 

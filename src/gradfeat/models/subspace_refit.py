@@ -143,17 +143,6 @@ class Projected(Predictor):
     Results are in that of x.
 
     `inner`: A function on R^r. `B` (d, r): Directions, one a column.
-
-    Examples
-    --------
-    >>> import torch
-    >>> from gradfeat.models.kernel_machine import KernelMachine
-    >>> from gradfeat.models.kernels.radial import Gaussian
-    >>> one = torch.ones(1, 1)
-    >>> inner = KernelMachine(Gaussian(1.0), one, one, 0 * one[0], one[0])
-    >>> f = Projected(inner, torch.tensor([[1.0], [0.0]]))
-    >>> f(torch.tensor([[1.0, 5.0]])).tolist()
-    [[1.0]]
     """
 
     inner: Predictor
@@ -188,16 +177,11 @@ class SubspaceRefit(OneStage[Projected]):
     A kernel fit in all d inputs pays for each of them even where M says which few matter: a smooth
     kernel on these few does not. The result is evaluated in float64 whatever the fit was in.
 
-    Parameters
-    ----------
-    rfm : RFM
-        How M is learnt, and from how many rows: after its `n_iter` updates.
-    head : Learner
-        What is fitted to all projected rows; its bandwidth is in units of their standard deviation.
-    directions : int, optional
-        r; None: all that are not rounding.
-    power : float
-        How far the eigenvalues of M weigh its directions.
+    `rfm`: How M is learnt, and from how many rows: after its `n_iter` updates.
+    `head`: What is fitted to all projected rows; its bandwidth is in units of their standard
+        deviation.
+    `directions`: r; None: all that are not rounding.
+    `power`: How far the eigenvalues of M weigh its directions.
 
     Source: Rad24, Algorithm 1; Constantine 2015, chapter 4 (response surfaces in the active
     variables).

@@ -41,14 +41,14 @@ def tangent_kernel(
     >>> tangent_kernel(net, 3 * one, one).tolist()
     [[19.0]]
     """
-    (A, S), (B, T) = _features(net, X), _features(net, Z)
+    (_, A, S), (_, B, T) = neurons(net, X), neurons(net, Z)
     return torch.addmm((X @ Z.T).add_(1).mul_(S @ T.T), A, B.T)
 
 
-def _features(net: TwoLayer, X: Tensor) -> tuple[Tensor, Tensor]:
-    """sigma and a sigma' at each row."""
+def neurons(net: TwoLayer, X: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    """Pre-activations, sigma and a sigma' at each row."""
     pre = torch.addmm(net.b, X, net.W.T)
-    return net.activation(pre), net.activation.derivative(pre) * net.a[:, 0]
+    return pre, net.activation(pre), net.activation.derivative(pre) * net.a[:, 0]
 
 
 @final
@@ -59,13 +59,9 @@ class TangentRidge(OneStage[Linearised]):
     In the dual, (K + penalty) c = y - f_0(X) with K the tangent kernel at the start, and
     theta = theta_0 + sum_i c_i df_0(x_i)/dtheta.
 
-    Parameters
-    ----------
-    start : Start
-        How the network is drawn.
-    penalty : float, optional
-        None chooses among 7 values by the error on a fifth of the rows (by their sign where all
-        targets are +-1), then fits all rows.
+    `start`: How the network is drawn.
+    `penalty`: None chooses among 7 values by the error on a fifth of the rows (by their sign where
+        all targets are +-1), then fits all rows.
 
     Source: Jacot, Gabriel & Hongler 2018; the NTK baseline of Shi22.
 
@@ -118,6 +114,6 @@ class TangentRidge(OneStage[Linearised]):
 def _fitted(net: TwoLayer, X: Tensor, y: Tensor, w: Tensor, K: Tensor, lam: float) -> Linearised:
     """Parameters at one penalty. **Overwrites K.**"""
     c = solve_kernel_ridge(K, y - net(X), lam, w)
-    A, S = _features(net, X)
+    _, A, S = neurons(net, X)
     V = S * c
     return Linearised(net, net.W + V.T @ X, net.b + V.sum(0), net.a + A.T @ c)

@@ -20,15 +20,6 @@ class TwoLayer(Predictor):
     """f(x) = offset + beta.x + a^T sigma(W x + b).
 
     `offset, beta` (c,), (d, c): Affine part (zero in a plain network).
-
-    Examples
-    --------
-    >>> from gradfeat.maths.activations import ReLU
-    >>> I = torch.eye(2)
-    >>> zero = torch.zeros(2, 1)
-    >>> net = TwoLayer(I, zero[:, 0], torch.ones(2, 1), zero[0], zero, ReLU())
-    >>> net(torch.tensor([[3.0, -4.0]])).tolist()
-    [[3.0]]
     """
 
     W: Float[Tensor, "m d"]
@@ -76,14 +67,6 @@ class Linearised(Predictor):
     `W, b, a` (m, d), (m,), (m, c): Where its parameters have moved.
 
     Source: Jacot, Gabriel & Hongler 2018; the NTK baseline of Shi22.
-
-    Examples
-    --------
-    >>> from gradfeat.maths.activations import ReLU
-    >>> one, zero = torch.ones(1, 1), torch.zeros(1, 1)
-    >>> net = TwoLayer(one, zero[0], one, zero[0], zero, ReLU())
-    >>> Linearised(net, 2 * one, zero[0], one)(torch.tensor([[3.0], [-3.0]])).tolist()
-    [[6.0], [0.0]]
     """
 
     start: TwoLayer

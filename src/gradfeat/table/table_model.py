@@ -217,7 +217,7 @@ class TableModel(BaseEstimator):
     @property
     def own(self) -> bool:
         """Whether the estimator is gradfeat's, with an AGOP and directions."""
-        return type(self.estimator_) in CLASSES
+        return type(self.estimator_) in CLASSES.values()
 
     def read(self, path: str | os.PathLike[str], text: TextOptions | None = None) -> pd.DataFrame:
         """The rows of a file, with cells read as those of the training rows were.

@@ -13,38 +13,40 @@ from torch import Tensor
 
 from ...maths import box_ball
 
+Vector = Float[Tensor, " r"]
+Slacks = Float[Tensor, " k"]
+Columns = Float[Tensor, "n r"]
+
 
 class Bounds(ABC):
     """A convex set {a in R^r : s(a) >= 0} with interior; lam >= 0 are multipliers of s."""
 
     @abstractmethod
-    def start(self, F: Float[Tensor, "n r"]) -> Float[Tensor, " r"]:
+    def start(self, F: Columns) -> Vector:
         """A point well inside, for the columns of F."""
 
     @abstractmethod
-    def slacks(self, a: Float[Tensor, " r"]) -> Float[Tensor, " k"]:
+    def slacks(self, a: Vector) -> Slacks:
         """s(a)."""
 
     @abstractmethod
-    def slack_change(self, a: Float[Tensor, " r"], da: Float[Tensor, " r"]) -> Float[Tensor, " k"]:
+    def slack_change(self, a: Vector, da: Vector) -> Slacks:
         """s'(a) da."""
 
     @abstractmethod
-    def pull(self, a: Float[Tensor, " r"], lam: Float[Tensor, " k"]) -> Float[Tensor, " r"]:
+    def pull(self, a: Vector, lam: Slacks) -> Vector:
         """-s'(a)^T lam: what the multipliers add to the loss's gradient."""
 
     @abstractmethod
-    def second(
-        self, a: Float[Tensor, " r"], lam: Float[Tensor, " k"], slack: Float[Tensor, " k"]
-    ) -> tuple[Float[Tensor, " r"], Float[Tensor, " r"]]:
+    def second(self, a: Vector, lam: Slacks, slack: Slacks) -> tuple[Vector, Vector]:
         """D, z: diag(D) + z z^T = -sum_k lam_k s_k'' + s'^T diag(lam / slack) s'."""
 
     @abstractmethod
-    def nearest(self, a: Float[Tensor, " r"]) -> Float[Tensor, " r"]:
+    def nearest(self, a: Vector) -> Vector:
         """A point of the set, a itself where it is one."""
 
     @abstractmethod
-    def support(self, v: Float[Tensor, " r"]) -> float:
+    def support(self, v: Vector) -> float:
         """max v.a over the set."""
 
 
@@ -56,31 +58,29 @@ class BoxBall(Bounds):
     B1: float
     B2: float
 
-    def start(self, F: Float[Tensor, "n r"]) -> Float[Tensor, " r"]:
+    def start(self, F: Columns) -> Vector:
         return F.new_zeros(F.shape[1])
 
-    def slacks(self, a: Float[Tensor, " r"]) -> Float[Tensor, " k"]:
+    def slacks(self, a: Vector) -> Slacks:
         size = a.norm()[None]
         ball = (self.B2 - size) * (self.B2 + size) / 2
         return self._joined([self.B1 - a, self.B1 + a], ball)
 
-    def slack_change(self, a: Float[Tensor, " r"], da: Float[Tensor, " r"]) -> Float[Tensor, " k"]:
+    def slack_change(self, a: Vector, da: Vector) -> Slacks:
         return self._joined([-da, da], -(a @ da)[None])
 
-    def pull(self, a: Float[Tensor, " r"], lam: Float[Tensor, " k"]) -> Float[Tensor, " r"]:
+    def pull(self, a: Vector, lam: Slacks) -> Vector:
         up, down, ball = self._parts(a, lam)
         return up - down + ball * a
 
-    def second(
-        self, a: Float[Tensor, " r"], lam: Float[Tensor, " k"], slack: Float[Tensor, " k"]
-    ) -> tuple[Float[Tensor, " r"], Float[Tensor, " r"]]:
+    def second(self, a: Vector, lam: Slacks, slack: Slacks) -> tuple[Vector, Vector]:
         up, down, ball = self._parts(a, lam / slack)
         return up + down + self._parts(a, lam)[2], ball.sqrt() * a
 
-    def nearest(self, a: Float[Tensor, " r"]) -> Float[Tensor, " r"]:
+    def nearest(self, a: Vector) -> Vector:
         return box_ball.project(a, self.B1, self.B2)
 
-    def support(self, v: Float[Tensor, " r"]) -> float:
+    def support(self, v: Vector) -> float:
         return box_ball.support(v, self.B1, self.B2)
 
     def _joined(self, box: list[Tensor], ball: Tensor) -> Tensor:
@@ -104,30 +104,28 @@ class Simplex(Bounds):
 
     M: float
 
-    def start(self, F: Float[Tensor, "n r"]) -> Float[Tensor, " r"]:
+    def start(self, F: Columns) -> Vector:
         return F.new_full((F.shape[1],), self.M / (F.shape[1] + 1))
 
-    def slacks(self, a: Float[Tensor, " r"]) -> Float[Tensor, " k"]:
+    def slacks(self, a: Vector) -> Slacks:
         return torch.cat([a, self.M - a.sum()[None]])
 
-    def slack_change(self, a: Float[Tensor, " r"], da: Float[Tensor, " r"]) -> Float[Tensor, " k"]:
+    def slack_change(self, a: Vector, da: Vector) -> Slacks:
         del a
         return torch.cat([da, -da.sum()[None]])
 
-    def pull(self, a: Float[Tensor, " r"], lam: Float[Tensor, " k"]) -> Float[Tensor, " r"]:
+    def pull(self, a: Vector, lam: Slacks) -> Vector:
         del a
         return lam[-1] - lam[:-1]
 
-    def second(
-        self, a: Float[Tensor, " r"], lam: Float[Tensor, " k"], slack: Float[Tensor, " k"]
-    ) -> tuple[Float[Tensor, " r"], Float[Tensor, " r"]]:
+    def second(self, a: Vector, lam: Slacks, slack: Slacks) -> tuple[Vector, Vector]:
         del a
         left = lam / slack
         return left[:-1], left[-1].sqrt().expand(len(left) - 1)
 
-    def nearest(self, a: Float[Tensor, " r"]) -> Float[Tensor, " r"]:
+    def nearest(self, a: Vector) -> Vector:
         a = a.clamp(min=0)
         return a * min(1.0, self.M / max(float(a.sum()), 1e-300))
 
-    def support(self, v: Float[Tensor, " r"]) -> float:
+    def support(self, v: Vector) -> float:
         return self.M * max(0.0, float(v.max()))

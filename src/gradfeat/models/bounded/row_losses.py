@@ -13,51 +13,48 @@ from torch import Tensor
 
 from ..losses import Hinge, Logistic, Loss, Squared
 
+Vector = Float[Tensor, " n"]
+State = Float[Tensor, "k n"]
+
 
 @dataclass(frozen=True, eq=False)
 class RowLoss(ABC):
     """sum_i v_i l(f_i, y_i), v_i > 0; the state (k, n) holds what a loss adds to a point f."""
 
-    y: Float[Tensor, " n"]
-    v: Float[Tensor, " n"]
+    y: Vector
+    v: Vector
 
     @abstractmethod
-    def conjugate(self, u: Float[Tensor, " n"]) -> Float[Tensor, " n"]:
+    def conjugate(self, u: Vector) -> Vector:
         """l*(u) = sup_f u f - l(f, y), for the slopes that :meth:`pull` gives over v."""
 
     @abstractmethod
-    def balanced(self, u: Float[Tensor, " n"]) -> Float[Tensor, " n"]:
+    def balanced(self, u: Vector) -> Vector:
         """Slopes near u with v.u = 0: what a free constant asks of a dual point."""
 
     @abstractmethod
-    def begin(self, f: Float[Tensor, " n"]) -> Float[Tensor, "k n"]:
+    def begin(self, f: Vector) -> State:
         """The state that `pull` starts from, at predictions f."""
 
     @abstractmethod
-    def pull(self, state: Float[Tensor, "k n"], f: Float[Tensor, " n"]) -> Float[Tensor, " n"]:
+    def pull(self, state: State, f: Vector) -> Vector:
         """v u: the slopes of the terms in f."""
 
     @abstractmethod
     def newton(
-        self, state: Float[Tensor, "k n"], f: Float[Tensor, " n"], target: Float[Tensor, "h n"]
-    ) -> tuple[Float[Tensor, " n"], Float[Tensor, " n"]]:
+        self, state: State, f: Vector, target: Float[Tensor, "h n"]
+    ) -> tuple[Vector, Vector]:
         """p and q of the linearised slopes p + q df, the state's own equations solved.
 
         Those ask of each slack times its multiplier to become `target`.
         """
 
     @abstractmethod
-    def change(
-        self,
-        state: Float[Tensor, "k n"],
-        f: Float[Tensor, " n"],
-        df: Float[Tensor, " n"],
-        target: Float[Tensor, "h n"],
-    ) -> Float[Tensor, "k n"]:
+    def change(self, state: State, f: Vector, df: Vector, target: Float[Tensor, "h n"]) -> State:
         """The state's Newton step where f moves by df."""
 
     @abstractmethod
-    def slacks(self, state: Float[Tensor, "k n"], f: Float[Tensor, " n"]) -> Float[Tensor, "j n"]:
+    def slacks(self, state: State, f: Vector) -> Float[Tensor, "j n"]:
         """What must stay positive, linear in (state, f): h slacks, then their h multipliers."""
 
 
@@ -65,34 +62,28 @@ class SmoothRows(RowLoss):
     """A loss with two derivatives: no state."""
 
     @abstractmethod
-    def slopes(self, f: Float[Tensor, " n"]) -> tuple[Float[Tensor, " n"], Float[Tensor, " n"]]:
+    def slopes(self, f: Vector) -> tuple[Vector, Vector]:
         """l'(f) and l''(f), row by row."""
 
-    def begin(self, f: Float[Tensor, " n"]) -> Float[Tensor, "k n"]:
+    def begin(self, f: Vector) -> State:
         return f.new_zeros(0, len(f))
 
-    def pull(self, state: Float[Tensor, "k n"], f: Float[Tensor, " n"]) -> Float[Tensor, " n"]:
+    def pull(self, state: State, f: Vector) -> Vector:
         del state
         return self.v * self.slopes(f)[0]
 
     def newton(
-        self, state: Float[Tensor, "k n"], f: Float[Tensor, " n"], target: Float[Tensor, "h n"]
-    ) -> tuple[Float[Tensor, " n"], Float[Tensor, " n"]]:
+        self, state: State, f: Vector, target: Float[Tensor, "h n"]
+    ) -> tuple[Vector, Vector]:
         del state, target
         first, second = self.slopes(f)
         return self.v * first, self.v * second
 
-    def change(
-        self,
-        state: Float[Tensor, "k n"],
-        f: Float[Tensor, " n"],
-        df: Float[Tensor, " n"],
-        target: Float[Tensor, "h n"],
-    ) -> Float[Tensor, "k n"]:
+    def change(self, state: State, f: Vector, df: Vector, target: Float[Tensor, "h n"]) -> State:
         del f, df, target
         return state
 
-    def slacks(self, state: Float[Tensor, "k n"], f: Float[Tensor, " n"]) -> Float[Tensor, "j n"]:
+    def slacks(self, state: State, f: Vector) -> Float[Tensor, "j n"]:
         del f
         return state
 
@@ -101,13 +92,13 @@ class SmoothRows(RowLoss):
 class SquaredRows(SmoothRows):
     """l = (f - y)^2, l* = u^2/4 + u y."""
 
-    def conjugate(self, u: Float[Tensor, " n"]) -> Float[Tensor, " n"]:
+    def conjugate(self, u: Vector) -> Vector:
         return u * (u / 4 + self.y)
 
-    def balanced(self, u: Float[Tensor, " n"]) -> Float[Tensor, " n"]:
+    def balanced(self, u: Vector) -> Vector:
         return u - self.v @ u / self.v.sum()
 
-    def slopes(self, f: Float[Tensor, " n"]) -> tuple[Float[Tensor, " n"], Float[Tensor, " n"]]:
+    def slopes(self, f: Vector) -> tuple[Vector, Vector]:
         return 2 * (f - self.y), torch.full_like(f, 2.0)
 
 
@@ -115,14 +106,14 @@ class SquaredRows(SmoothRows):
 class LogisticRows(SmoothRows):
     """l = log(1 + exp(-y f)); with p = -u y in [0, 1], l* = p log p + (1 - p) log(1 - p)."""
 
-    def conjugate(self, u: Float[Tensor, " n"]) -> Float[Tensor, " n"]:
+    def conjugate(self, u: Vector) -> Vector:
         p = (-u * self.y).clamp(0, 1)
         return torch.xlogy(p, p) + torch.special.xlog1py(1 - p, -p)
 
-    def balanced(self, u: Float[Tensor, " n"]) -> Float[Tensor, " n"]:
+    def balanced(self, u: Vector) -> Vector:
         return _of_equal_mass(u, self.y, self.v)
 
-    def slopes(self, f: Float[Tensor, " n"]) -> tuple[Float[Tensor, " n"], Float[Tensor, " n"]]:
+    def slopes(self, f: Vector) -> tuple[Vector, Vector]:
         p = torch.sigmoid(-self.y * f)
         return -self.y * p, p * torch.sigmoid(self.y * f)
 
@@ -135,37 +126,31 @@ class HingeRows(RowLoss):
     v - beta, and u = -y beta / v.
     """
 
-    def conjugate(self, u: Float[Tensor, " n"]) -> Float[Tensor, " n"]:
+    def conjugate(self, u: Vector) -> Vector:
         return u * self.y
 
-    def balanced(self, u: Float[Tensor, " n"]) -> Float[Tensor, " n"]:
+    def balanced(self, u: Vector) -> Vector:
         return _of_equal_mass(u, self.y, self.v)
 
-    def begin(self, f: Float[Tensor, " n"]) -> Float[Tensor, "k n"]:
+    def begin(self, f: Vector) -> State:
         return torch.stack([torch.relu(1 - self.y * f) + 1, self.v / 2])
 
-    def pull(self, state: Float[Tensor, "k n"], f: Float[Tensor, " n"]) -> Float[Tensor, " n"]:
+    def pull(self, state: State, f: Vector) -> Vector:
         del f
         return -self.y * state[1]
 
     def newton(
-        self, state: Float[Tensor, "k n"], f: Float[Tensor, " n"], target: Float[Tensor, "h n"]
-    ) -> tuple[Float[Tensor, " n"], Float[Tensor, " n"]]:
+        self, state: State, f: Vector, target: Float[Tensor, "h n"]
+    ) -> tuple[Vector, Vector]:
         _, missing, K = self._eliminated(state, f, target)
         return -self.y * (state[1] + missing / K), state[1] / K
 
-    def change(
-        self,
-        state: Float[Tensor, "k n"],
-        f: Float[Tensor, " n"],
-        df: Float[Tensor, " n"],
-        target: Float[Tensor, "h n"],
-    ) -> Float[Tensor, "k n"]:
+    def change(self, state: State, f: Vector, df: Vector, target: Float[Tensor, "h n"]) -> State:
         first, missing, K = self._eliminated(state, f, target)
         dbeta = (missing - state[1] * self.y * df) / K
         return torch.stack([(first + state[0] * dbeta) / (self.v - state[1]), dbeta])
 
-    def slacks(self, state: Float[Tensor, "k n"], f: Float[Tensor, " n"]) -> Float[Tensor, "j n"]:
+    def slacks(self, state: State, f: Vector) -> Float[Tensor, "j n"]:
         xi, beta = state
         return torch.stack([xi, xi - 1 + self.y * f, self.v - beta, beta])
 
@@ -201,7 +186,7 @@ def longest(x: Float[Tensor, "*shape"], dx: Float[Tensor, "*shape"]) -> float:
 _OF_ROWS = {Squared(): SquaredRows, Hinge(): HingeRows, Logistic(): LogisticRows}
 
 
-def row_loss(loss: Loss, y: Float[Tensor, " n"], v: Float[Tensor, " n"]) -> RowLoss:
+def row_loss(loss: Loss, y: Vector, v: Vector) -> RowLoss:
     """The loss of these targets and weights.
 
     Source: conjugates as in Rockafellar 1970, section 12.

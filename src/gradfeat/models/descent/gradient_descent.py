@@ -28,17 +28,11 @@ Trains = Literal["all", "head", "linearisation"]
 class GradientDescent(Staged[Predictor]):
     """f(x) = a^T sigma(W x + b) by gradient descent on (1/n) sum_i l(f(x_i), y_i) + penalties.
 
-    Parameters
-    ----------
-    loss : Loss
-        Squared for real targets; hinge or logistic for +-1.
-    phases : tuple of Phase
-        Steps, step sizes, weight decay, momentum, noise, batches.
-    start : Start
-        How W, b and a are drawn.
-    trains : {"all", "head", "linearisation"}
-        Both layers, the head alone (random features), or the expansion at the start (the neural
-        tangent kernel's function).
+    `loss`: Squared for real targets; hinge or logistic for +-1.
+    `phases`: Steps, step sizes, weight decay, momentum, noise, batches.
+    `start`: How W, b and a are drawn.
+    `trains`: Both layers, the head alone (random features), or the expansion at the start (the
+        neural tangent kernel's function).
 
     Source: Shi22, section 3 (hinge loss, two special steps); plain training otherwise.
 

@@ -123,28 +123,15 @@ class InducedNetwork(OneStage[TwoLayer]):
     no feature is found the network is the mean of y (plus the linear part): there is nothing else
     that it could honestly say.
 
-    Parameters
-    ----------
-    loss : Loss
-        Squared, hinge or logistic (labels +-1).
-    p, width, least_norm, neurons, bias_scale
-        As in :func:`gradient_feature_set`.
-    biases : int
-        Points of the grid for each w.
-    B_a1, B_a2, B_b : float
-        Bounds of the class; infinite for none.
-    linear : {"none", "moment", "ridge"}
-        Whether alpha + beta.x is fitted first (squared loss); "none" leaves the offset alone.
-    head : RidgeHead
-        Penalty where there are no bounds; its `intercept` says in both cases whether there is an
-        offset.
-    directions : SignedDirections, optional
-        Given ones, in place of those found.
-    tolerance : float
-        Certified gap of the bounded head, as a share of the loss of a = 0.
-
-    Raises ValueError when neither bound is finite, or a linear part is asked for, with another loss
-    than the squared one.
+    `loss`: Squared, hinge or logistic (labels +-1).
+    `p, width, least_norm, neurons, bias_scale`: As in :func:`gradient_feature_set`.
+    `biases`: Points of the grid for each w.
+    `B_a1, B_a2, B_b`: Bounds of the class; infinite for none.
+    `linear`: Whether alpha + beta.x is fitted first (squared loss); "none" leaves the offset alone.
+    `head`: Penalty where there are no bounds; its `intercept` says in both cases whether there is
+        an offset.
+    `directions`: Given ones, in place of those found.
+    `tolerance`: Certified gap of the bounded head, as a share of the loss of a = 0.
 
     Source: Shi23, the gradient-feature-induced networks (definition); the grid is ours.
 

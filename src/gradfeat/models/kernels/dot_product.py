@@ -21,14 +21,8 @@ from .rotation_invariant import Pairs, RotationInvariantKernel, Side
 class DotProduct(RotationInvariantKernel):
     """k(x, z) = sum_k coefficients[k] u^k, u = x.z / bandwidth^2.
 
-    Parameters
-    ----------
-    coefficients : tuple of float
-        At least one, none negative: then k is positive semi-definite.
-    bandwidth : float, optional
-        Positive; None is sqrt(d), so that u = x.z / d.
-
-    Raises ValueError for a value that is not allowed.
+    `coefficients`: At least one, none negative: then k is positive semi-definite.
+    `bandwidth`: Positive; None is sqrt(d), so that u = x.z / d.
 
     Source: Schoenberg 1942.
 

@@ -128,14 +128,8 @@ class GeneralisedLaplace(Kernel):
     product of kernels of one coordinate each. For p = 2 distances are one matrix product; for
     other p their cost is that of a pass over d differences for each pair of rows.
 
-    Parameters
-    ----------
-    bandwidth : float
-        Length scale in the units of the inputs, positive.
-    p, q : float
-        Norm and exponent, 0 < q <= p <= 2: then k is positive definite.
-
-    Raises ValueError for a value that is not allowed.
+    `bandwidth`: Length scale in the units of the inputs, positive.
+    `p, q`: Norm and exponent, 0 < q <= p <= 2: then k is positive definite.
 
     Source: Schoenberg 1938 (|u|_p^q is negative definite); Beaglehole et al. 2025 (xRFM).
 

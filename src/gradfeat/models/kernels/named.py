@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import pkgutil
-from collections.abc import Mapping
-from functools import cache
+from collections.abc import Callable, Mapping
+from functools import cache, partial
 from importlib import import_module
 from pathlib import Path
-from typing import Any, SupportsFloat
+from typing import Any, Final, SupportsFloat
 
 from ...maths.activations import Erf, activation_from_spec
 from ..base import Kernel
@@ -16,12 +16,24 @@ from .generalised_laplace import GeneralisedLaplace
 from .network import NetworkKernel
 from .radial import Gaussian, Laplace, Matern, check_bandwidth
 
+_KERNELS: Final[dict[str, Callable[[float], Kernel]]] = {
+    "laplace": Laplace,
+    "laplace-0.7": partial(GeneralisedLaplace, q=0.7),
+    "laplace-1.4": partial(GeneralisedLaplace, q=1.4),
+    "laplace-l1": partial(GeneralisedLaplace, p=1.0),
+    "laplace-l1-0.7": partial(GeneralisedLaplace, p=1.0, q=0.7),
+    "gaussian": Gaussian,
+    "matern12": partial(Matern, nu=0.5),
+    "matern32": partial(Matern, nu=1.5),
+    "matern52": partial(Matern, nu=2.5),
+    "ntk": lambda L: NetworkKernel(bias=1.0, bandwidth=L),
+    "nngp": lambda L: NetworkKernel(bias=1.0, trained="head", bandwidth=L),
+    "erf-ntk": lambda L: NetworkKernel(Erf(), bias=1.0, bandwidth=L),
+    "polynomial2": lambda L: polynomial(2, bandwidth=L),
+    "polynomial3": lambda L: polynomial(3, bandwidth=L),
+}
 #: The names that `kernel` resolves.
-NAMES = (
-    "laplace", "laplace-0.7", "laplace-1.4", "laplace-l1", "laplace-l1-0.7",
-    "gaussian", "matern12", "matern32", "matern52",
-    "ntk", "nngp", "erf-ntk", "polynomial2", "polynomial3",
-)  # fmt: skip
+NAMES = tuple(_KERNELS)
 
 
 def kernel(name: str, bandwidth: SupportsFloat) -> Kernel:
@@ -42,48 +54,16 @@ def kernel(name: str, bandwidth: SupportsFloat) -> Kernel:
     """
     L = float(bandwidth)
     check_bandwidth(L)
-    match name:
-        case "ntk":
-            return NetworkKernel(bias=1.0, bandwidth=L)
-        case "nngp":
-            return NetworkKernel(bias=1.0, trained="head", bandwidth=L)
-        case "erf-ntk":
-            return NetworkKernel(Erf(), bias=1.0, bandwidth=L)
-        case "polynomial2":
-            return polynomial(2, bandwidth=L)
-        case "polynomial3":
-            return polynomial(3, bandwidth=L)
-    return _radial(name, L)
-
-
-def _radial(name: str, L: float) -> Kernel:
-    match name:
-        case "laplace":
-            return Laplace(L)
-        case "laplace-0.7":
-            return GeneralisedLaplace(L, q=0.7)
-        case "laplace-1.4":
-            return GeneralisedLaplace(L, q=1.4)
-        case "laplace-l1":
-            return GeneralisedLaplace(L, p=1.0)
-        case "laplace-l1-0.7":
-            return GeneralisedLaplace(L, p=1.0, q=0.7)
-        case "gaussian":
-            return Gaussian(L)
-        case "matern12":
-            return Matern(L, 0.5)
-        case "matern32":
-            return Matern(L, 1.5)
-        case "matern52":
-            return Matern(L, 2.5)
-    allowed = ", ".join(map(repr, NAMES[:-1]))
-    raise ValueError(f"kernel is {name!r}: allowed are {allowed} and {NAMES[-1]!r}.")
+    if name not in _KERNELS:
+        allowed = ", ".join(map(repr, NAMES[:-1]))
+        raise ValueError(f"kernel is {name!r}: allowed are {allowed} and {NAMES[-1]!r}.")
+    return _KERNELS[name](L)
 
 
 def kernel_from_spec(spec: Mapping[str, Any]) -> Kernel:
     """Kernel from the dict that :meth:`Kernel.spec` wrote."""
     values = {name: _value(part) for name, part in spec.items() if name != "name"}
-    found = _kernels().get(spec.get("name", ""))
+    found = _classes().get(spec.get("name", ""))
     if found is None:
         raise ValueError(f"the kernel {dict(spec)!r} is not known to this version of gradfeat.")
     return found(**values)
@@ -100,7 +80,7 @@ def _value(part: Any) -> Any:
 
 
 @cache
-def _kernels() -> dict[str, type[Kernel]]:
+def _classes() -> dict[str, type[Kernel]]:
     """The kernels of this package by name: what stands in one of its files is found."""
     for module in pkgutil.iter_modules([str(Path(__file__).parent)]):
         import_module(f".{module.name}", __package__)

@@ -33,21 +33,12 @@ class NetworkKernel(RotationInvariantKernel):
 
     This is `neural_tangents.stax` with W_std = weight, b_std = bias and L = sqrt(d).
 
-    Parameters
-    ----------
-    activation : Activation
-        sigma. Closed forms for ReLU, centred ReLU and erf; others by :class:`HermiteDual`, which
-        states the error.
-    depth : int
-        Hidden layers, at least 1.
-    weight, bias : float
-        Standard deviations: weight positive, bias not negative.
-    trained : {"all", "head", "hidden"}
-        T_depth, S_depth, or their difference (the NTK with a frozen head).
-    bandwidth : float, optional
-        L, positive; None is sqrt(d).
-
-    Raises ValueError for a value that is not allowed.
+    `activation`: sigma. Closed forms for ReLU, centred ReLU and erf; others by
+        :class:`HermiteDual`, which states the error.
+    `depth`: Hidden layers, at least 1.
+    `weight, bias`: Standard deviations: weight positive, bias not negative.
+    `trained`: T_depth, S_depth, or their difference (the NTK with a frozen head).
+    `bandwidth`: L, positive; None is sqrt(d).
 
     Source: Jacot, Gabriel & Hongler 2018, Theorem 1; Lee et al. 2018 (NNGP).
 

@@ -84,10 +84,7 @@ def tile_gradient(
 class RadialKernel(Kernel):
     """k(x, z) = profile(|x - z|^2 / bandwidth^2).
 
-    Parameters
-    ----------
-    bandwidth : float
-        Length scale in the units of the inputs, positive.
+    `bandwidth`: Length scale in the units of the inputs, positive.
     """
 
     bandwidth: float

@@ -15,7 +15,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from ...maths.allocation import unwritten
-from ..base import Kernel, OwnTiles, block_gradient
+from ..base import BlockKernel, slices
 
 #: Squared half chords below this many rounding units of the spread of directions are zero.
 ROUNDING = 4.0
@@ -145,7 +145,7 @@ WIDE = 2**20
 
 
 @dataclass(frozen=True)
-class RotationInvariantKernel(Kernel):
+class RotationInvariantKernel(BlockKernel):
     """k(x, z) = function of u = x~.z~, p = |x~|^2, q = |z~|^2, where x~ = [x / scale, shift]."""
 
     @abstractmethod
@@ -229,11 +229,6 @@ class RotationInvariantKernel(Kernel):
         """k(x, x): the angle is 0."""
         return self._own(self.sides(split(self.scaled(X))[0])).to(X.dtype)
 
-    def own_gradient(self, X: Tensor, c: Tensor, tiles: OwnTiles) -> Tensor:
-        """The tiles do not help: row blocks, computed anew."""
-        del tiles
-        return block_gradient(self, X, X, c)
-
     def gradient(self, X: Tensor, Z: Tensor, c: Tensor) -> Tensor:
         """sum_j c_j (dk/du z~_j + 2 dk/dp x~_i) / scale."""
         x, z = self.directions(X, Z)
@@ -251,12 +246,12 @@ class RotationInvariantKernel(Kernel):
 
 def wide_blocks(X: Tensor, columns: int) -> list[slice]:
     """Slices of the rows of X, each with this many columns a moderate matrix."""
-    return _slices(len(X), max(1, WIDE // max(1, columns)))
+    return slices(len(X), max(1, WIDE // max(1, columns)))
 
 
 def blocks(K: Tensor, axis: int) -> list[slice]:
     """Slices along an axis of K, whose squares are blocks."""
-    return _slices(K.shape[axis], math.isqrt(CPU_BLOCK if K.device.type == "cpu" else GPU_BLOCK))
+    return slices(K.shape[axis], math.isqrt(CPU_BLOCK if K.device.type == "cpu" else GPU_BLOCK))
 
 
 def each(fill: Callable[[tuple[slice, slice]], None], parts: list[tuple[slice, slice]]) -> None:
@@ -268,7 +263,3 @@ def each(fill: Callable[[tuple[slice, slice]], None], parts: list[tuple[slice, s
         return
     with ThreadPoolExecutor(workers) as pool:
         list(pool.map(fill, parts))
-
-
-def _slices(n: int, step: int) -> list[slice]:
-    return [slice(i, min(i + step, n)) for i in range(0, n, step)]

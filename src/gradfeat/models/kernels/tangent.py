@@ -11,8 +11,8 @@ from torch import Tensor, nn
 from torch.func import functional_call, grad, jacrev, vmap
 
 from ...maths.memory import BLOCK_BYTES, rows_per_block
-from ..base import Kernel, OwnTiles, block_gradient
-from ..tangent_ridge import tangent_kernel
+from ..base import BlockKernel, slices
+from ..tangent_ridge import neurons, tangent_kernel
 from ..two_layer import TwoLayer
 
 #: What `spec` says of a kernel that is a network.
@@ -21,17 +21,11 @@ UNSAVED = "The tangent kernel of a network cannot be saved: save the network and
 
 @final
 @dataclass(frozen=True, eq=False)
-class TwoLayerTangent(Kernel):
+class TwoLayerTangent(BlockKernel):
     """k(x, z) = df(x)/dtheta . df(z)/dtheta over W, b and a of a two-layer network.
 
-    Parameters
-    ----------
-    net : TwoLayer
-        A network of one output; its affine part is not among the parameters.
-    block_bytes : int
-        Bytes of features that are held at once.
-
-    Raises ValueError for a network of several outputs, and for `spec`.
+    `net`: A network of one output; its affine part is not among the parameters.
+    `block_bytes`: Bytes of features that are held at once.
 
     Source: Jacot, Gabriel & Hongler 2018; :func:`gradfeat.models.tangent_ridge.tangent_kernel`.
 
@@ -64,14 +58,14 @@ class TwoLayerTangent(Kernel):
 
     def __call__(self, X: Tensor, Z: Tensor) -> Tensor:
         K = X.new_empty(len(X), len(Z))
-        for rows in _slices(len(X), self._step()):
-            for columns in _slices(len(Z), self._step()):
+        for rows in slices(len(X), self._step()):
+            for columns in slices(len(Z), self._step()):
                 K[rows, columns] = tangent_kernel(self.net, X[rows], Z[columns])
         return _symmetric(K) if X is Z else K
 
     def diagonal(self, X: Tensor) -> Tensor:
         """|sigma|^2 + (1 + |x|^2) |a sigma'|^2."""
-        parts = [_two_layer_features(self.net, rows) for rows in X.split(self._step())]
+        parts = [neurons(self.net, rows) for rows in X.split(self._step())]
         own = [torch.stack([A.square().sum(1), S.square().sum(1)]) for _, A, S in parts]
         A, S = torch.cat([X.new_zeros(2, 0), *own], 1)
         return A + (1 + X.square().sum(1)) * S
@@ -84,15 +78,15 @@ class TwoLayerTangent(Kernel):
         net, outputs = self.net, range(c.shape[1])
         alpha = X.new_zeros(len(net.b), c.shape[1])
         beta, gamma = alpha.clone(), [torch.zeros_like(net.W) for _ in outputs]
-        for rows in _slices(len(Z), self._step()):
-            _, A, S = _two_layer_features(net, Z[rows])
+        for rows in slices(len(Z), self._step()):
+            _, A, S = neurons(net, Z[rows])
             alpha += A.T @ c[rows]
             beta += S.T @ c[rows]
             for k in outputs:
                 gamma[k] += S.T @ (c[rows, k : k + 1] * Z[rows])
         J = X.new_empty(len(X), c.shape[1], X.shape[1])
-        for rows in _slices(len(X), self._step()):
-            pre, _, S = _two_layer_features(net, X[rows])
+        for rows in slices(len(X), self._step()):
+            pre, _, S = neurons(net, X[rows])
             slope, bend = net.activation.derivative(pre), _second_derivative(net, pre)
             bend *= net.a[:, 0]
             for k in outputs:
@@ -100,33 +94,22 @@ class TwoLayerTangent(Kernel):
                 J[rows, k] = inner @ net.W + S @ gamma[k]
         return J
 
-    def own_gradient(self, X: Tensor, c: Tensor, tiles: OwnTiles) -> Tensor:
-        """The tiles do not help: row blocks, computed anew."""
-        del tiles
-        return block_gradient(self, X, X, c)
-
     def spec(self) -> Mapping[str, Any]:
         raise ValueError(UNSAVED)
 
 
 @final
 @dataclass(frozen=True, eq=False)
-class ModuleTangent(Kernel):
+class ModuleTangent(BlockKernel):
     """k(x, z) = sum_o df_o(x)/dtheta . df_o(z)/dtheta over outputs o and all parameters theta.
 
     Jacobians exist for a tile of rows at a time, never whole; rows of Z are visited again for each
     tile of X. Parameters that do not require a gradient are left out.
 
-    Parameters
-    ----------
-    module : torch.nn.Module
-        Maps (n, d) to (n,) or (n, outputs), row by row (no batch normalisation, no dropout), with
-        parameters of the dtype and device of the inputs. Its gradient needs it twice differentiable
-        (almost everywhere will do).
-    block_bytes : int
-        Bytes of Jacobians that are held at once.
-
-    Raises ValueError for a module without parameters that require a gradient, and for `spec`.
+    `module`: Maps (n, d) to (n,) or (n, outputs), row by row (no batch normalisation, no dropout),
+        with parameters of the dtype and device of the inputs. Its gradient needs it twice
+        differentiable (almost everywhere will do).
+    `block_bytes`: Bytes of Jacobians that are held at once.
 
     Source: Novak, Sohl-Dickstein & Schoenholz 2022 (trace over outputs, Jacobian contraction).
 
@@ -177,16 +160,16 @@ class ModuleTangent(Kernel):
         if K.numel() == 0:
             return K
         step = self._rows(X)
-        for rows in _slices(len(X), step):
+        for rows in slices(len(X), step):
             J = self._jacobian(X[rows])
-            for columns in _slices(len(Z), step):
+            for columns in slices(len(Z), step):
                 same = X is Z and rows == columns
                 K[rows, columns] = J @ (J if same else self._jacobian(Z[columns])).T
         return _symmetric(K) if X is Z else K
 
     def diagonal(self, X: Tensor) -> Tensor:
         """Squared length of each row's Jacobian."""
-        parts = [self._jacobian(X[rows]).square().sum(1) for rows in _slices(len(X), self._rows(X))]
+        parts = [self._jacobian(X[rows]).square().sum(1) for rows in slices(len(X), self._rows(X))]
         return torch.cat(parts)
 
     def gradient(self, X: Tensor, Z: Tensor, c: Tensor) -> Tensor:
@@ -216,19 +199,8 @@ class ModuleTangent(Kernel):
     def _sum_of_output(self, theta: dict[str, Tensor], X: Tensor, o: int) -> Tensor:
         return self._outputs(theta, X)[:, o].sum()
 
-    def own_gradient(self, X: Tensor, c: Tensor, tiles: OwnTiles) -> Tensor:
-        """The tiles do not help: row blocks, computed anew."""
-        del tiles
-        return block_gradient(self, X, X, c)
-
     def spec(self) -> Mapping[str, Any]:
         raise ValueError(UNSAVED)
-
-
-def _two_layer_features(net: TwoLayer, X: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-    """Pre-activations, sigma and a sigma'."""
-    pre = torch.addmm(net.b, X, net.W.T)
-    return pre, net.activation(pre), net.activation.derivative(pre) * net.a[:, 0]
 
 
 def _second_derivative(net: TwoLayer, pre: Tensor) -> Tensor:
@@ -237,10 +209,6 @@ def _second_derivative(net: TwoLayer, pre: Tensor) -> Tensor:
         z = pre.detach().requires_grad_()
         slope = net.activation.derivative(z) + 0 * z
         return torch.autograd.grad(slope.sum(), z)[0]
-
-
-def _slices(n: int, step: int) -> list[slice]:
-    return [slice(i, min(i + step, n)) for i in range(0, n, step)]
 
 
 def _symmetric(K: Tensor) -> Tensor:

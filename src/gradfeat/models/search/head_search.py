@@ -49,7 +49,6 @@ class Head:
     alpha: float = 1e-3
 
     def named(self) -> dict[str, Any]:
-        """Settings under the names that they have beside those of the rounds."""
         values = asdict(self)
         directions = values.pop("directions")
         return {"directions": directions, **{f"head_{k}": v for k, v in values.items()}}

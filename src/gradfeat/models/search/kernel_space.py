@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, replace
-from typing import Any, final
+from typing import Any, Final, final
 
 import torch
 from torch import Tensor
@@ -16,9 +16,13 @@ from ..kernel_ridge import KernelRidge
 from ..kernels.named import kernel
 from ..kernels.radial import squared_distances
 from ..solvers.base import Solution, Solver, System, Watch
-from ..solvers.direct import direct_bytes
-from ..solvers.named import solver
+from ..solvers.conjugate_gradients import ConjugateGradients
+from ..solvers.direct import Direct, direct_bytes
+from ..solvers.eigenpro import EigenPro
+from ..solvers.nystrom import Nystrom
+from ..solvers.nystrom_cg import NystromCG
 from ..solvers.nystrom_direct import NystromDirect
+from ..solvers.richardson import Richardson
 from .search import GridSpace, MethodSetting
 
 KERNELS = ("laplace", "matern32", "gaussian")
@@ -122,6 +126,16 @@ def check_values(k: Kernel, name: str, bandwidth: float, X: Tensor) -> None:
         )
 
 
+#: Solvers by the names that users type.
+SOLVERS: Final[dict[str, Callable[..., Solver]]] = {
+    "direct": Direct,
+    "cg": ConjugateGradients,
+    "nystrom_cg": NystromCG,
+    "eigenpro": EigenPro,
+    "nystrom": Nystrom,
+    "richardson": Richardson,
+}
+
 #: How the warning about a tolerance that was not reached begins, as a regular expression.
 UNREACHED = r"solver='\w+' stopped at a relative residual"
 
@@ -136,13 +150,7 @@ WITHOUT_MATRIX = "fit on fewer rows or raise memory_limit"
 @final
 @dataclass(frozen=True)
 class NamedSolver(Solver):
-    """A solver chosen by name, whose advice is in the words of those who give names.
-
-    Examples
-    --------
-    >>> NamedSolver("richardson", solver("richardson")).name
-    'richardson'
-    """
+    """A solver chosen by name, whose advice is in the words of those who give names."""
 
     name: str
     inner: Solver
@@ -170,7 +178,7 @@ def chosen_solver(name: str | None, data: Block, memory_limit: int | None) -> Na
     if name is None:
         fits = direct_bytes(data.X, data.y) <= allowed_bytes(memory_limit)
         name = "direct" if fits else "nystrom"
-    return NamedSolver(name, solver(name, memory_limit))
+    return NamedSolver(name, SOLVERS[name](memory_limit=memory_limit))
 
 
 def streaming_solver(name: str | None, memory_limit: int | None) -> NystromDirect:

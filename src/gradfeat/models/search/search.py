@@ -13,7 +13,7 @@ from torch import Tensor
 
 from ...maths.blocks import Block
 from ...maths.deadline import deadline_passed, tell
-from ...rows.rows import Rows, in_memory
+from ...rows.rows import Rows, of_block
 from ..base import Learner, Predictor
 from ..first_gradient import GradientTest
 from ..gradient_features.found_features import FoundFeatures
@@ -216,7 +216,7 @@ def _fold(
     learner: Any, data: Block, seed: int, fold: tuple[slice | list[int], slice], *, early: bool
 ) -> list[Tensor]:
     train, held = fold
-    rows = in_memory(data.X[train], data.y[train], data.w[train])
+    rows = of_block(data.at(train))
     return _predictions(learner.fit_path(rows, seed=seed), data, held, early=early)
 
 

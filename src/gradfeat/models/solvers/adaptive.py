@@ -29,19 +29,11 @@ class Adaptive(Solver):
     Where the iterations do not reach the tolerance and the matrix fits, Cholesky after all.
     Residuals are estimated in float64 from a sample of rows, and corrected where that shows a need.
 
-    Parameters
-    ----------
-    tolerance : float
-        Relative residual of an iteration. The fitted values are off by no more than this share of
-        the targets' norm, as K <= K + alpha I.
-    few : int
-        Rows up to which Cholesky is used.
-    most : int, optional
-        Rows beyond which Nystrom centres are used (None: never).
-    max_iter : int, optional
-        Iterations allowed before Cholesky is tried; None: about as many as take its time.
-    memory_limit : int, optional
-        Bytes that the solve may take (None: 80 % of free memory).
+    `tolerance`: Relative residual of an iteration. The fitted values are off by no more than this
+        share of the targets' norm, as K <= K + alpha I.
+    `few`: Rows up to which Cholesky is used.
+    `most`: Rows beyond which Nystrom centres are used (None: never).
+    `max_iter`: Iterations allowed before Cholesky is tried; None: about as many as take its time.
 
     Examples
     --------

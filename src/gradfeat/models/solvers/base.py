@@ -96,7 +96,11 @@ Watch = Callable[[Progress, Tensor, Tensor], bool]
 
 
 class Solver(ABC):
-    """A frozen specification of an algorithm and its limits."""
+    """A frozen specification of an algorithm and its limits.
+
+    Where it has them, `tolerance` is on |S y - A b| / |S y|, `max_iter` are the iterations allowed,
+    and `memory_limit` the bytes that the solve may take (None: 80 % of free memory).
+    """
 
     @abstractmethod
     def solve(self, system: System, *, seed: int = 0, watch: Watch | None = None) -> Solution:

@@ -25,13 +25,6 @@ class ConjugateGradients(Solver):
 
     Every output has its own step sizes; the products are shared.
 
-    Parameters
-    ----------
-    tolerance : float
-        On |S y - A b| / |S y|.
-    memory_limit : int, optional
-        Bytes that the solve may take (None: 80 % of free memory).
-
     Source: Hestenes & Stiefel 1952.
 
     Examples

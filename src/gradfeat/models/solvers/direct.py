@@ -52,16 +52,10 @@ class Direct(Solver):
     float64 is not either, the answer is least squares over the eigenvectors above rounding. Both
     are said in the message.
 
-    Parameters
-    ----------
-    tolerance : float, optional
-        Refine the solution with float64 residuals until |S y - A b| <= tolerance |S y| (None: take
-        it as the factorisation gives it; the trace still tells its residual).
-    memory_limit : int, optional
-        Bytes that the solve may take (None: 80 % of free memory).
-    sampled : bool
-        Estimate the residual from a sample of rows, and measure it on all only where that is above
-        the tolerance.
+    `tolerance`: Refine the solution with float64 residuals until |S y - A b| <= tolerance |S y|
+        (None: take it as the factorisation gives it; the trace still tells its residual).
+    `sampled`: Estimate the residual from a sample of rows, and measure it on all only where that is
+        above the tolerance.
 
     Examples
     --------

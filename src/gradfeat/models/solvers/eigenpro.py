@@ -32,18 +32,9 @@ class EigenPro(Solver):
     every batch: the error then falls with every step in the norm of (I - sum_i (1 - lambda_q /
     lambda_i) e_i e_i^T)^{-1}. An epoch costs n^2; memory beside the tiles is that of S.
 
-    Parameters
-    ----------
-    subsample : int, optional
-        |S|; None is the smaller of n and 2,000.
-    q : int, optional
-        Eigenpairs; None is a tenth of the subsample.
-    tolerance : float
-        On |S y - A b| / |S y|.
-    max_iter : int
-        Epochs allowed. Fewer are a regulariser (early stopping).
-    memory_limit : int, optional
-        Bytes that the solve may take (None: 80 % of free memory).
+    `subsample`: |S|; None is the smaller of n and 2,000.
+    `q`: Eigenpairs; None is a tenth of the subsample.
+    `max_iter`: Epochs allowed. Fewer are a regulariser (early stopping).
 
     Source: Ma & Belkin 2019 (EigenPro 2), arXiv 1806.06144, algorithm 1; the step of a batch is
     measured here, theirs is m / (beta + (m - 1) lambda_q).

@@ -35,17 +35,10 @@ class Nystrom(Solver):
     not reach in float32 is solved in float64. Time n m an
     iteration, memory m^2. With all points as centres this is full kernel ridge.
 
-    Parameters
-    ----------
-    centres : int, optional
-        m; None is 10 sqrt(n). All points when there are fewer.
-    pivots : {"uniform", "rpcholesky"}
-        How centres are drawn; "rpcholesky" draws pivots among 4 m points, and fewer than m where
-        only rounding is left of the kernel.
-    tolerance : float
-        On the relative residual of the preconditioned normal equations.
-    memory_limit : int, optional
-        Bytes that the solve may take (None: 80 % of free memory).
+    `centres`: m; None is 10 sqrt(n). All points when there are fewer.
+    `pivots`: How centres are drawn; "rpcholesky" draws pivots among 4 m points, and fewer than m
+        where only rounding is left of the kernel.
+    `tolerance`: On the relative residual of the preconditioned normal equations.
 
     Source: Rudi, Carratino & Rosasco 2017 (FALKON, arXiv 1705.10958), algorithm 1.
 

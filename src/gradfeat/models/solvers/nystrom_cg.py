@@ -24,19 +24,10 @@ class NystromCG(Solver):
 
     With S K S ~ U Lambda U^T: P^{-1} = (lambda_k + alpha) U (Lambda + alpha)^{-1} U^T + I - U U^T.
 
-    Parameters
-    ----------
-    rank : int, optional
-        k; None is 3 sqrt(n).
-    pivots : {"rpcholesky", "uniform"}
-        How the columns are drawn.
-    tolerance : float
-        On |S y - A b| / |S y|.
-    memory_limit : int, optional
-        Bytes that the solve may take (None: 80 % of free memory).
-    sampled : bool
-        Estimate the residual in float64 from a sample of rows first, and measure it on all only
-        where that is above the tolerance.
+    `rank`: k; None is 3 sqrt(n).
+    `pivots`: How the columns are drawn.
+    `sampled`: Estimate the residual in float64 from a sample of rows first, and measure it on all
+        only where that is above the tolerance.
 
     Source: Frangella, Tropp & Udell 2021 (arXiv 2110.02820), eq. 1.3; Diaz, Epperly, Frangella,
     Tropp & Webber 2023 (arXiv 2304.12465) for random pivots.

@@ -37,13 +37,8 @@ class NystromDirect(Solver):
     where only rounding is left of the kernel. T has a jitter at the rounding of the points' own
     type, so that predictions in this type keep their digits.
 
-    Parameters
-    ----------
-    centres : int, optional
-        m at most; None is the least of 10 sqrt(n), 2,000 and 10^6 / sqrt(n). Fewer where memory
-        allows no more.
-    memory_limit : int, optional
-        Bytes that the solve may take (None: 80 % of free memory).
+    `centres`: m at most; None is the least of 10 sqrt(n), 2,000 and 10^6 / sqrt(n). Fewer where
+    memory allows no more.
 
     Source: Rudi, Camoriano & Rosasco 2015 (arXiv 1507.04717), eq. 10; Chen, Epperly, Tropp &
     Webber 2022 (arXiv 2207.06503), algorithm 2.1 (the pivots).

@@ -27,13 +27,6 @@ class Richardson(Solver):
     lambda_1 comes from power iterations (counted in the passes); the iteration converges for any
     eta below 2 / lambda_1, so an estimate that is low by less than half is safe.
 
-    Parameters
-    ----------
-    tolerance : float
-        On |S y - A b| / |S y|.
-    memory_limit : int, optional
-        Bytes that the solve may take (None: 80 % of free memory).
-
     Source: Yao, Rosasco & Caponnetto 2007 (early stopping of this iteration is a regulariser).
 
     Examples

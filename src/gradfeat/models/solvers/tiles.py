@@ -9,7 +9,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from ...maths.allocation import Arena
-from ..base import Kernel
+from ..base import Kernel, slices
 from .base import Meter, System
 
 #: Rows and columns of a tile: a tile of 1 MiB stays in the cache of a CPU, a GPU wants large ones.
@@ -47,11 +47,6 @@ def tile_shape(X: Tensor, m: int) -> tuple[int, int]:
     return max(1, side * side // width), width
 
 
-def blocks_of(n: int, side: int) -> list[slice]:
-    """Consecutive slices of at most `side` rows."""
-    return [slice(start, min(start + side, n)) for start in range(0, n, side)]
-
-
 def tile_scratch(kernel: Kernel, X: Tensor) -> int:
     """Bytes that the evaluation of one tile takes."""
     return kernel.scratch * tile_side(X) ** 2 * X.element_size()
@@ -83,7 +78,7 @@ class Tiles:
         self.symmetric = X is Z
         side = tile_side(X)
         height, width = (side, side) if self.symmetric else tile_shape(X, len(Z))
-        self.rows, self.columns = blocks_of(len(X), height), blocks_of(len(Z), width)
+        self.rows, self.columns = slices(len(X), height), slices(len(Z), width)
         self._X = [X[rows] for rows in self.rows]
         self._Z = self._X if self.symmetric else [Z[rows] for rows in self.columns]
         self._kept = {} if kept is None else kept

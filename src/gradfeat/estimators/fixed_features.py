@@ -1,24 +1,32 @@
-"""Fits that more rows may be added to, exactly: the sums over rows are kept."""
+"""Ridge on features that no row can change, as estimators to which more rows may be added."""
 
 from __future__ import annotations
 
 from abc import ABC
 from dataclasses import dataclass, replace
-from typing import Any, Self, cast
+from typing import Any, ClassVar, Literal, Self, cast
 
 import numpy as np
 import torch
 from numpy.typing import ArrayLike
 from sklearn.utils.metaestimators import available_if
 
+from ..maths.activations import activation
 from ..maths.blocks import Block, Statistic
 from ..maths.statistics.combined import Joint
 from ..maths.statistics.moments import Moments
 from ..maths.statistics.sample import RowSample
 from ..models.head import ridge_of
-from ..models.random_features import FixedFeatures
+from ..models.random_features import FixedFeatures, LinearRidge, RandomFeatures
+from ..models.search.network_space import NoSetting, fixed_space
+from ..models.search.search import GridSpace
 from .agop_summary import AGOP_ROWS
 from .arrays import placement, row_weights, seed_from, to_numpy
+from .base import FeatureModel
+from .checks import check_count, check_head
+from .classifier import FeatureClassifier
+from .network import NetworkMethod
+from .parameters import estimator, parameters
 from .regressor import FeatureRegressor
 from .scaled import Standardiser
 
@@ -131,3 +139,111 @@ def _begin(learner: FixedFeatures, block: Block, seed: int) -> Sums:
     moments = Moments(mapping.map, mapping.row_bytes)
     statistic = Joint((moments, RowSample(AGOP_ROWS, seed)))
     return Sums(learner, seed, statistic, statistic.init(none), none)
+
+
+@parameters
+class LinearMethod(FeatureModel, ABC):
+    """Ridge on the inputs.
+
+    Parameters
+    ----------
+    alpha : float or None
+        Penalty; None is chosen.
+    penalty_by : {"loo", "gcv", "validation"}
+        How it is chosen.
+    search : {"fast", "full"} or None
+        There is nothing to search; as of the other estimators.
+    random_state : int, RandomState, Generator or None
+        Seed of the rows held out by penalty_by="validation".
+    """
+
+    _sums_over_rows: ClassVar[bool] = True
+
+    alpha: float | None = None
+    penalty_by: Literal["loo", "gcv", "validation"] = "loo"
+
+    def _space(self, block: Block, *, streamed: bool = False) -> GridSpace[NoSetting]:
+        del block, streamed
+        return fixed_space(LinearRidge(check_head(self.alpha, self.penalty_by)))
+
+
+@estimator
+class LinearRegressor(LinearMethod, FeatureSumsRegressor):
+    """Ridge regression: f(x) = b + beta.z, z the standardised inputs.
+
+    Minimises sum_i w_i (y_i - f_i)^2 + alpha |beta|^2. Here as the method that every other one has
+    to beat, on rows in memory or streamed.
+
+    Source: Hoerl & Kennard 1970; Golub, Heath & Wahba 1979 (the penalty).
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_diabetes
+    >>> X, y = load_diabetes(return_X_y=True)
+    >>> round(LinearRegressor().fit(X, y).score(X, y), 2)
+    0.52
+    """
+
+
+@estimator
+class LinearClassifier(LinearMethod, FeatureClassifier):
+    """Ridge regression on +-1 codes, one column a class, with calibrated probabilities.
+
+    f(x) = b + beta.z, z the standardised inputs. Here as the method that every other one has to
+    beat, on rows in memory or streamed.
+
+    Source: Hoerl & Kennard 1970; Golub, Heath & Wahba 1979 (the penalty).
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> X, y = load_iris(return_X_y=True)
+    >>> LinearClassifier().fit(X, y).predict(X[:2]).tolist()
+    [0, 0]
+    """
+
+
+@parameters
+class RandomFeaturesMethod(NetworkMethod, ABC):
+    """A frozen random first layer, and a ridge head."""
+
+    _sums_over_rows: ClassVar[bool] = True
+    linear_part = False
+
+    def _space(self, block: Block, *, streamed: bool = False) -> GridSpace[NoSetting]:
+        del block, streamed
+        width, sigma = check_count("width", self.width), activation(self.activation)
+        head = check_head(self.alpha, self.penalty_by)
+        return fixed_space(RandomFeatures(width, sigma, head=head))
+
+
+@estimator
+class RandomFeaturesRegressor(RandomFeaturesMethod, FeatureSumsRegressor):
+    """Two-layer net with a frozen random first layer: f(x) = b0 + a.sigma(W0 x + b).
+
+    Source: Rahimi & Recht 2007.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_diabetes
+    >>> X, y = load_diabetes(return_X_y=True)
+    >>> RandomFeaturesRegressor(width=200).fit(X, y).predict(X[:2]).shape
+    (2,)
+    """
+
+
+@estimator
+class RandomFeaturesClassifier(RandomFeaturesMethod, FeatureClassifier):
+    """Two-layer net with a frozen random first layer: f(x) = b0 + a.sigma(W0 x + b).
+
+    On +-1 codes, one column a class, with calibrated probabilities.
+
+    Source: Rahimi & Recht 2007.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> X, y = load_iris(return_X_y=True)
+    >>> RandomFeaturesClassifier(width=200).fit(X, y).predict(X[:2]).tolist()
+    [0, 0]
+    """
