@@ -24,7 +24,7 @@ ROOMS: Final = {
     "cli": Room(3_680, 31),
     "diagnostics": Room(1_150, 8),
     "drawing": Room(700, 8),
-    "estimators": Room(3_640, 22),
+    "estimators": Room(3_650, 22),
     "figures": Room(1_800, 15),
     "interface": Room(770, 6),
     "lab": Room(3_580, 22),

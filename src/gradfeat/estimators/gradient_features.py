@@ -1,5 +1,6 @@
 """Gradient features (Algorithm 1 of Damian22 and beyond) as scikit-learn estimators."""
 
+# Apart: a pair of estimators a file.
 from __future__ import annotations
 
 from abc import ABC

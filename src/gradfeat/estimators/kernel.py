@@ -1,5 +1,6 @@
 """Kernel ridge as scikit-learn estimators."""
 
+# Apart: a pair of estimators a file.
 from __future__ import annotations
 
 from abc import ABC
