@@ -8,7 +8,7 @@ import time
 import pytest
 
 from gradfeat.rows.errors import EngineError
-from gradfeat.rows.lanes import Ahead
+from gradfeat.rows.in_process import Ahead
 
 
 def test_no_more_is_read_than_allowed():

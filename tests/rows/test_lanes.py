@@ -6,7 +6,7 @@ import threading
 
 from engine_rows import drawn
 
-from gradfeat.rows.lanes import Feed
+from gradfeat.rows.in_process import Feed
 from gradfeat.rows.tree import segmented
 
 

@@ -80,7 +80,7 @@ def test_an_interrupted_pass_ends_the_workers():
     stopped = Pool(1, report=report)
     with pytest.raises(KeyboardInterrupt):
         stopped.state(Moments(), Pieces(tuple(Slow(i) for i in range(100))))
-    assert stopped._staff._processes is None
+    assert stopped._started == []
 
 
 @pytest.mark.slow
@@ -89,7 +89,7 @@ def test_a_worker_killed_from_outside_is_replaced():
 
     def report(tick):
         if tick.pieces and left:
-            (pid,) = hurt._staff.at_work(1)._pool._processes
+            (pid,) = hurt._started[0]._pool._processes
             os.kill(pid, left.pop())
 
     with Pool(1, report=report) as hurt:

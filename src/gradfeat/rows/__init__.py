@@ -3,7 +3,8 @@
 Rows are opened by what they are in (``from_parquet``, ``from_csv``, ``from_npy``, ``from_arrays``,
 ``from_frames``, ``from_dask``, ``from_iterator``) and given to an estimator in place of X. An
 engine (``InProcess``, ``Threads``, ``Pool``, ``DaskEngine``, ``Devices``, or ``ExecutorEngine`` for
-any other `concurrent.futures.Executor`) is chosen by ``rows.on(engine)``.
+any other `concurrent.futures.Executor`) is chosen by ``rows.on(engine)``; all of them take a
+``report=`` of how far a pass is and a ``checkpoint=`` to go on after an interruption.
 """
 
 from importlib import import_module

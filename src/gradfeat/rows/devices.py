@@ -18,7 +18,7 @@ from torch import Tensor
 from ..maths.blocks import Block, Statistic
 from .engine import Engine, Work
 from .errors import EngineError
-from .lanes import Lane, run_lanes
+from .in_process import Lane, run_lanes
 from .tree import Folded, Item, fold
 from .wire import pack_folded, unpack_folded
 
@@ -40,10 +40,6 @@ class Devices(Engine):
         Such as ``("cuda:0", "cuda:1")``.
     prefetch : int
         Blocks read ahead for each device.
-    report : callable (Tick) -> None
-        Told after each few pieces.
-    checkpoint : Checkpoint, optional
-        Where the pass is kept.
 
     Examples
     --------

@@ -81,7 +81,7 @@ class Engine(ABC):
     Attributes
     ----------
     report : callable (Tick) -> None
-        Told how far a pass is.
+        Told how far a pass is, of every engine.
     checkpoint : Checkpoint, optional
         Where passes are kept, to go on after an interruption.
     """

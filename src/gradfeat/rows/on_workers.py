@@ -80,10 +80,6 @@ class ExecutorEngine(Engine):
     executor : concurrent.futures.Executor
     n : int
         About how many workers it has; left out: one for each processor that this process may use.
-    report : callable (Tick) -> None
-        Told after each segment.
-    checkpoint : Checkpoint, optional
-        Where the pass is kept.
 
     Examples
     --------
@@ -104,23 +100,6 @@ class ExecutorEngine(Engine):
         yield from folds_on(GivenWorkers(self.executor, self.n), work, work.level_for(self.n))
 
 
-class _Staff:
-    """Processes, started when they are first wanted."""
-
-    def __init__(self) -> None:
-        self._processes: Processes | None = None
-
-    def at_work(self, jobs: int) -> Processes:
-        if self._processes is None:
-            self._processes = Processes(jobs)
-        return self._processes
-
-    def close(self) -> None:
-        processes, self._processes = self._processes, None
-        if processes is not None:
-            processes.close()
-
-
 @dataclass(frozen=True)
 class Pool(Engine):
     """Computes in `jobs` processes of this machine, with one BLAS and torch thread each.
@@ -134,10 +113,6 @@ class Pool(Engine):
     ----------
     jobs : int
         Processes; left out: one for each processor that this process may use.
-    report : callable (Tick) -> None
-        Told after each segment.
-    checkpoint : Checkpoint, optional
-        Where the pass is kept.
 
     Examples
     --------
@@ -151,21 +126,25 @@ class Pool(Engine):
     """
 
     jobs: int = field(default_factory=processors)
-    _staff: _Staff = field(default_factory=_Staff, init=False, repr=False, compare=False)
+    #: None, or the one that has started.
+    _started: list[Processes] = field(default_factory=list, init=False, repr=False, compare=False)
 
     def folds(self, work: Work) -> Generator[Folded[Any], None, None]:
         if self.jobs < 1:
             raise EngineError(f"jobs is {self.jobs}: give 1 process or more.")
+        if not self._started:
+            self._started.append(Processes(self.jobs))
         done = False
         try:
-            yield from folds_on(self._staff.at_work(self.jobs), work, work.level_for(self.jobs))
+            yield from folds_on(self._started[0], work, work.level_for(self.jobs))
             done = True
         finally:
             if not done:
                 self.close()
 
     def close(self) -> None:
-        self._staff.close()
+        while self._started:
+            self._started.pop().close()
 
     def __enter__(self) -> Pool:
         return self
@@ -188,10 +167,6 @@ class DaskEngine(Engine):
         A client, or the address of a scheduler.
     patience : float
         Seconds that a cluster may be without any worker.
-    report : callable (Tick) -> None
-        Told after each segment.
-    checkpoint : Checkpoint, optional
-        Where the pass is kept.
 
     Examples
     --------

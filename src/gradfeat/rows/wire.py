@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import io
 import pickle
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from collections.abc import Callable
+from dataclasses import replace
 from functools import cached_property, partial
 from hashlib import blake2b
 from types import CodeType, FunctionType
@@ -17,7 +17,7 @@ from torch import Tensor
 
 from ..maths.blocks import Statistic
 from .errors import EngineError
-from .source import Piece
+from .source import Listed
 from .tree import Folded, Node, Segment
 
 State = TypeVar("State")
@@ -97,25 +97,10 @@ def loads(data: bytes, what: str) -> Any:
         ) from None
 
 
-@dataclass(frozen=True)
-class Copied(Piece[Any]):
-    """Rows copied out of memory, to be sent."""
-
-    name_: str
-    blocks: tuple[Any, ...]
-
-    @property
-    def name(self) -> str:
-        return self.name_
-
-    def read(self) -> Iterator[Any]:
-        return iter(self.blocks)
-
-
 def segment_bytes(segment: Segment, parallel: bool) -> bytes:
     """A segment to send; where other processes cannot read its pieces, they are read here."""
     if not parallel:
-        copies = tuple(Copied(piece.name, tuple(piece.read())) for piece in segment.pieces)
+        copies = tuple(Listed(tuple(piece.read()), piece.name) for piece in segment.pieces)
         segment = replace(segment, pieces=copies)
     return dumps(segment, "the source")
 
