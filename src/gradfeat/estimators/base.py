@@ -357,13 +357,13 @@ class FeatureModel(SharedParameters, BaseEstimator, ABC):
         self._outputs = Standardiser(**under_prefix("outputs", arrays))
         self.n_features_in_ = state["n_features"]
         set_names(self, state["feature_names"] if state["named"] else None)
-        test = state["first_gradient"]
-        self.first_gradient_ = None if test is None else GradientTest(**test)
+        self.first_gradient_ = state["first_gradient"] and GradientTest(**state["first_gradient"])
         found = state.get("gradient_features")
         held = under_prefix("gradient_features", arrays)
         self.gradient_features_ = None if found is None else FoundFeatures.restored(found, held)
         self._summary, self._like = AGOPSummary.of_arrays(arrays), empty_like(NUMPY)
         self._restore_extra(state)
+        self._scaled_predictor()(torch.zeros(1, len(self._inputs.mean)))
         return self
 
     def to_device(self, device: str) -> Self:

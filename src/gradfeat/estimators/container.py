@@ -5,10 +5,11 @@ And how the parts of a fitted estimator become JSON and arrays, and come back.
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import json
 import os
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -23,6 +24,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from ..maths.activations import Activation, activation_from_spec
 from ..maths.files import replace_file
+from ..maths.unpacking import json_object
 
 #: Version of the layout written; files of a later one are refused.
 FORMAT_VERSION = 2
@@ -122,7 +124,51 @@ def read(path: str | os.PathLike[str]) -> Contents:
             f"{path} was changed after it was saved (its checksum differs): restore a good copy "
             "or fit again."
         )
-    return Contents(kind, json.loads(state), arrays)
+    with rebuilding(path):
+        return Contents(kind, json_object(state), _finite(arrays))
+
+
+#: What rebuilding a model from other contents than its own comes to.
+_FOREIGN = (
+    ArithmeticError,
+    AttributeError,
+    LookupError,
+    MemoryError,
+    NotImplementedError,
+    RecursionError,
+    RuntimeError,
+    TypeError,
+    ValueError,
+)
+
+
+@contextlib.contextmanager
+def rebuilding(path: str | os.PathLike[str], kind: str = "model") -> Iterator[None]:
+    """A model from a file, whose checksum says nothing of who wrote it.
+
+    Raises
+    ------
+    ModelFileError
+        For contents that no gradfeat wrote: a part missing, of another type or of another size.
+    """
+    try:
+        with np.errstate(all="ignore"):
+            yield
+    except ModelFileError:
+        raise
+    except _FOREIGN as error:
+        what = " ".join(f"{type(error).__name__}: {error}".split())[:200].rstrip(".")
+        raise ModelFileError(
+            f"{path} holds a {kind} that this gradfeat cannot rebuild ({what}): restore a good "
+            "copy, fit again, or use the version that saved it."
+        ) from error
+
+
+def _finite(arrays: Arrays) -> Arrays:
+    for name, a in arrays.items():
+        if a.dtype.kind == "f" and not np.isfinite(a).all():
+            raise ValueError(f"the array {name!r} holds numbers that are not finite")
+    return arrays
 
 
 def _open(path: Path) -> tuple[dict[str, str], dict[str, NDArray[Any]]]:

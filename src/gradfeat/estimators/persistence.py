@@ -8,7 +8,7 @@ from typing import Final
 from .. import estimators
 from .agop_transformer import AGOPTransformer
 from .base import FeatureModel
-from .container import Contents, ModelFileError
+from .container import Contents, ModelFileError, rebuilding
 
 Saved = FeatureModel | AGOPTransformer
 
@@ -31,9 +31,5 @@ def estimator_from(contents: Contents, path: str | os.PathLike[str] = "the model
             f"{path} holds a {contents.kind!r}, which this gradfeat does not know: use the "
             "version that saved it."
         )
-    try:
+    with rebuilding(path, contents.kind):
         return CLASSES[contents.kind].from_state(contents.state, contents.arrays)
-    except (KeyError, TypeError, ValueError) as error:
-        raise ModelFileError(
-            f"{path} holds a {contents.kind} that this gradfeat cannot rebuild ({error})."
-        ) from None

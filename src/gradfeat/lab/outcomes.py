@@ -11,6 +11,8 @@ from typing import Any
 
 import numpy as np
 
+from gradfeat.maths.unpacking import inflate
+
 #: SQLite takes blobs up to 10^9 bytes; compression is not relied on.
 LARGEST_ARRAY = 900_000_000
 
@@ -61,13 +63,21 @@ def pack(name: str, array: np.ndarray) -> PackedArray:
 def unpack(packed: PackedArray) -> np.ndarray:
     """Return the array that was packed.
 
+    Raises
+    ------
+    ValueError, TypeError, zlib.error
+        Of bytes that are not such an array.
+
     Examples
     --------
     >>> unpack(pack("a", np.zeros((2, 0)))).shape
     (2, 0)
     """
-    flat = np.frombuffer(zlib.decompress(packed.blob), dtype=packed.dtype)
-    return flat.reshape(packed.shape).copy()
+    dtype, size = np.dtype(packed.dtype), math.prod(packed.shape)
+    if dtype.kind not in "biuf" or size < 0 or dtype.itemsize * size > LARGEST_ARRAY:
+        raise ValueError(f"array {packed.name!r} has dtype {dtype} and shape {packed.shape}")
+    data = inflate(packed.blob, f"array {packed.name!r}", dtype.itemsize * size)
+    return np.frombuffer(data, dtype).reshape(packed.shape).copy()
 
 
 def encode_metrics(metrics: Mapping[str, int | float]) -> str:
@@ -90,7 +100,11 @@ def decode_metrics(text: str) -> dict[str, float]:
     >>> decode_metrics('{"a": 1.5, "b": "-inf"}')
     {'a': 1.5, 'b': -inf}
     """
-    return {n: float(v) if v.__class__ is str else v for n, v in json.loads(text).items()}
+    return {name: _number(value) for name, value in json.loads(text).items()}
+
+
+def _number(value: Any) -> int | float:
+    return value if value.__class__ in (int, float) else float(value)
 
 
 def outcome_of(returned: Any, taken: Iterable[str], seconds: float) -> Outcome:

@@ -22,6 +22,7 @@ from gradfeat.lab.experiment import Experiment, Point
 from gradfeat.lab.outcomes import Outcome
 from gradfeat.lab.presence import FilePresence, MemoryPresence, Presence
 from gradfeat.lab.provenance import provenance
+from gradfeat.maths.unpacking import json_object
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -325,7 +326,8 @@ class Store:
         """Return what is stored of each experiment and version."""
         running = self._running()
         rows = self._rows(tables.STATUS)
-        return [Count(*row, running=running.get((row[0], row[1]), 0)) for row in rows]
+        with tables.intact("what is stored of an experiment"):
+            return [Count(*tables.count_of(row), running.get(row[:2], 0)) for row in rows]
 
     def _running(self) -> dict[tuple[str, int], int]:
         counts: dict[tuple[str, int], int] = {}
@@ -339,7 +341,7 @@ class Store:
         name, version = self._identity(experiment)
         sql = "SELECT selection FROM runs WHERE experiment = ? AND version = ? ORDER BY id DESC"
         rows = self._rows(sql + " LIMIT 1", name, version)
-        return json.loads(rows[0][0]) if rows else None
+        return tables.selection_of(rows[0][0]) if rows else None
 
     def provenance(self, key: str) -> dict[str, Any] | None:
         """Return versions, revision and machine of one result, with its device and times."""
@@ -347,4 +349,6 @@ class Store:
         if not rows:
             return None
         facts, device, seconds, finished = rows[0]
-        return {**json.loads(facts), "device": device, "seconds": seconds, "finished": finished}
+        with tables.intact(f"where the result {key} comes from"):
+            known = json_object(facts)
+        return {**known, "device": device, "seconds": seconds, "finished": finished}

@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
-from collections.abc import Iterable, Mapping, Sequence
+import operator
+import zlib
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
+from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from gradfeat.lab.errors import StoreError
 from gradfeat.lab.experiment import Experiment
 from gradfeat.lab.outcomes import PackedArray, decode_metrics, unpack
+from gradfeat.maths.unpacking import json_object
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -26,7 +33,9 @@ OTHER_TEXTS = f"SELECT key {_OTHERS}"
 DROP_OTHER_TEXTS = f"DELETE {_OTHERS}"
 DROP_THEIR_ARRAYS = f"DELETE FROM arrays WHERE key IN (SELECT key {_OTHERS})"
 DONE_OF_EXPERIMENT = f"{_ROW} experiment = ? AND version = ?"
-ARRAYS_OF_KEYS = f"SELECT key, name, dtype, shape, data FROM arrays WHERE {_KEYS}"
+ARRAYS_OF_KEYS = f"""
+    SELECT arrays.key, name, dtype, shape, data, cell, seed FROM arrays
+    JOIN results ON results.key = arrays.key WHERE arrays.{_KEYS}"""
 FAILED_OF_EXPERIMENT = """
     SELECT key, cell, seed, error, finished FROM results
     WHERE experiment = ? AND version = ? AND status = 'failed' ORDER BY id"""
@@ -46,6 +55,55 @@ PROVENANCE_OF_KEY = """
 
 Row = tuple[Any, ...]
 
+#: What decoding other contents than a store's own comes to.
+_FOREIGN = (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError)
+
+
+@contextlib.contextmanager
+def intact(what: str) -> Iterator[None]:
+    """Decode what is stored, or raise StoreError: a file that SQLite reads may hold anything."""
+    try:
+        yield
+    except (*_FOREIGN, zlib.error) as error:
+        why = " ".join(f"{error}".split())[:100]
+        raise StoreError(
+            f"{what} is damaged in the store ({why}): restore a copy of the store, or give another."
+        ) from error
+
+
+def of_cell(cell: Any, seed: Any) -> AbstractContextManager[None]:
+    """:func:`intact`, of the result of a cell."""
+    return intact(f"the result of {str(cell)[:200]}, seed {str(seed)[:20]},")
+
+
+def selection_of(text: Any) -> dict[str, Any]:
+    """What a run was asked for: its scale, seeds and values of factors.
+
+    Raises
+    ------
+    StoreError
+        Where the text says something else.
+    """
+    with intact("what the last run was asked for"):
+        found = json_object(text)
+        scale, seeds, overrides = (found[name] for name in ("scale", "seeds", "overrides"))
+        return {"scale": _text(scale), "seeds": seeds, "overrides": dict(overrides)}
+
+
+def _factors(text: Any) -> dict[str, str | int | float]:
+    """Values of a cell, by name: flat, as trials take them."""
+    found = json_object(text)
+    for name, value in found.items():
+        if value.__class__ not in (str, int, float):
+            raise ValueError(f"the factor {name!r} is {str(value)[:40]!r}")
+    return found
+
+
+def _text(value: Any) -> str:
+    if value.__class__ is not str:
+        raise ValueError(f"{str(value)[:40]!r} is no text")
+    return value
+
 
 def in_order(rows: Iterable[Row], keys: Sequence[str]) -> list[Row]:
     """Return the rows in the order of the keys (their first element).
@@ -59,13 +117,23 @@ def in_order(rows: Iterable[Row], keys: Sequence[str]) -> list[Row]:
     return [by_key[key] for key in keys if key in by_key]
 
 
+def count_of(row: Row) -> tuple[str, int, int, int, float, str]:
+    """A row of `STATUS`: experiment, version, done, failed, seconds, last."""
+    name, version, done, failed, seconds, last = row
+    datetime.fromisoformat(last)
+    return _text(name), operator.index(version), int(done), int(failed), float(seconds), last
+
+
 def factors_of(experiment: Experiment | str, rows: Sequence[Row]) -> list[str]:
     """Return the factors in the order of the trial; of a mere name, as the first row has them."""
     match experiment:
         case Experiment():
             return list(experiment.factors)
         case _:
-            return list(json.loads(rows[0][1])) if rows else []
+            if not rows:
+                return []
+            with of_cell(rows[0][1], rows[0][2]):
+                return list(json_object(rows[0][1]))
 
 
 def table_of(
@@ -78,10 +146,11 @@ def table_of(
     >>> table_of([("k", '{"n": 1}', 0, '{"loss": 0.5}')], {}, ["n"]).to_dict("records")
     [{'n': 1, 'seed': 0, 'loss': 0.5}]
     """
-    records = [
-        {**json.loads(cell), "seed": seed, **decode_metrics(metrics), **arrays.get(key, {})}
-        for key, cell, seed, metrics in rows
-    ]
+    records = []
+    for key, cell, seed, metrics in rows:
+        with of_cell(cell, seed):
+            own = {**_factors(cell), "seed": operator.index(seed), **decode_metrics(metrics)}
+        records.append({**own, **arrays.get(key, {})})
     return _frame(records, [*factors, "seed"])
 
 
@@ -104,17 +173,19 @@ def by_cell(table: pd.DataFrame) -> pd.DataFrame:
 
 def failures_of(rows: Sequence[Row], factors: list[str]) -> pd.DataFrame:
     """Return the table of rows (key, cell, seed, error, finished)."""
-    records = [
-        {**json.loads(cell), "seed": seed, "error": error, "finished": finished, "key": key}
-        for key, cell, seed, error, finished in rows
-    ]
+    records = []
+    for key, cell, seed, error, finished in rows:
+        with of_cell(cell, seed):
+            own = {**_factors(cell), "seed": operator.index(seed)}
+        records.append({**own, "error": str(error), "finished": str(finished), "key": key})
     return _frame(records, [*factors, "seed", "error", "finished", "key"])
 
 
 def unpacked(rows: Iterable[Row]) -> dict[str, dict[str, np.ndarray]]:
-    """Return arrays by key and name, of rows (key, name, dtype, shape, data)."""
+    """Return arrays by key and name, of rows (key, name, dtype, shape, data, cell, seed)."""
     arrays: dict[str, dict[str, np.ndarray]] = {}
-    for key, name, dtype, shape, data in rows:
-        packed = PackedArray(name, dtype, tuple(json.loads(shape)), data)
-        arrays.setdefault(key, {})[name] = unpack(packed)
+    for key, name, dtype, shape, data, cell, seed in rows:
+        with of_cell(cell, seed):
+            packed = PackedArray(name, dtype, tuple(json.loads(shape)), data)
+            arrays.setdefault(key, {})[_text(name)] = unpack(packed)
     return arrays

@@ -167,6 +167,10 @@ class TableEncoder:
         """
         return self.encoded(frame)[0]
 
+    def missing_row(self) -> pd.DataFrame:
+        """A table of one row without values, which every fitted encoder reads."""
+        return pd.DataFrame(None, [0], self.columns_, dtype=object)
+
     def encoded(self, frame: pd.DataFrame) -> tuple[np.ndarray, tuple[UnreadCells, ...]]:
         """:meth:`transform`, and the cells that could not be read, counted a column."""
         table = self._columns(frame)

@@ -6,7 +6,7 @@ import os
 from pathlib import Path
 from typing import Any, Protocol
 
-from gradfeat.estimators.container import Contents, ModelFileError, read, write
+from gradfeat.estimators.container import Contents, ModelFileError, read, rebuilding, write
 
 #: Names of the models that `gradfeat fit` writes into its folder: the best one, and the best of
 #: those that learn features where that is another.
@@ -111,15 +111,20 @@ def load_table_model(path: str | os.PathLike[str], *names: str) -> Any:
 
 
 def _model(contents: Contents, file: Path) -> Any:
-    """By its kind; what reads tables is imported only where the file holds some of it."""
-    if contents.kind == "TableModel":
-        from gradfeat.table.table_model import TableModel
+    """By its kind, and tried on a row; what reads tables is imported only where it is needed."""
+    with rebuilding(file):
+        if contents.kind == "TableModel":
+            from gradfeat.table.table_model import TableModel
 
-        return TableModel.from_contents(contents)
-    if contents.kind == "TableEncoder":
-        from gradfeat.table.encode import TableEncoder
+            model = TableModel.from_contents(contents)
+            model.predictions(model.encoder.missing_row())
+            return model
+        if contents.kind == "TableEncoder":
+            from gradfeat.table.encode import TableEncoder
 
-        return TableEncoder.from_contents(contents)
-    from gradfeat.estimators.persistence import estimator_from
+            encoder = TableEncoder.from_contents(contents)
+            encoder.transform(encoder.missing_row())
+            return encoder
+        from gradfeat.estimators.persistence import estimator_from
 
-    return estimator_from(contents, file)
+        return estimator_from(contents, file)

@@ -324,9 +324,10 @@ class TableModel(BaseEstimator):
         """
         try:
             encoder, inner = contents.part("encoder"), contents.part("estimator")
-            state, held = contents.state, contents.arrays["held"]
-            target, classes, about = state["target"], tuple(state["classes"]), state["about"]
+            held, state = contents.arrays["held"], contents.state
+            target, classes, about = str(state["target"]), state["classes"], dict(state["about"])
             scale = TargetScale(state["shift"])
+            TextOptions.kept(about.get("text", {}))
         except (KeyError, TypeError) as error:
             raise ModelFileError(
                 f"The saved table model lacks a part ({error}): fit and save it again."

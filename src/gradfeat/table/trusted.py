@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import io
 import zipfile
 import zlib
 from typing import Any, Final
@@ -12,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gradfeat.estimators.container import ModelFileError
+from gradfeat.maths.unpacking import TooMuch, check_zip
 
 #: Types beside those that skops trusts by itself. Loading builds these and nothing else: what
 #: names any other type is refused before anything of it is built.
@@ -77,7 +79,10 @@ def unpacked(data: NDArray[np.uint8], versions: str) -> Any:
     from skops.io.exceptions import UnsupportedTypeException, UntrustedTypesFoundException
 
     try:
+        check_zip(io.BytesIO(data.tobytes()), "A part of the model")
         return skops.io.loads(data.tobytes(), trusted=TRUSTED)
+    except TooMuch as error:
+        raise ModelFileError(str(error)) from error
     except UntrustedTypesFoundException as error:
         raise ModelFileError(
             "The model names types that are not trusted, so nothing of it was loaded: use a file "

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
+from rich.console import RenderableType
 from rich.table import Table
 from rich.text import Text
 
 from gradfeat.cli.terminal import Terminal
 from gradfeat.drawing.numbers import count, percent, plain, signed
 from gradfeat.drawing.text_tables import text_table
+from gradfeat.estimators.container import rebuilding
 from gradfeat.figures.scores import with_interval
 from gradfeat.reports import losses_table
 from gradfeat.rows.sources.open import tables
@@ -92,26 +94,33 @@ def _print_reading(console: Terminal, table: Tables, unread: Sequence[UnreadCell
 
 def show_model(model: Path) -> None:
     """Print what a model is, how well it did, and which columns it reads."""
-    table_model = load_table_model(model)
-    console, about = Terminal(), table_model.about
-    console.print(
+    with rebuilding(model):
+        lines = list(_about(load_table_model(model)))
+    console = Terminal()
+    for line in lines:
+        console.print(line, markup=False)
+
+
+def _about(table_model: TableModel) -> Iterator[RenderableType]:
+    """Lines and tables that tell of a model, from what its file keeps."""
+    about = table_model.about
+    yield (
         f"{about['method']} for {table_model.target} ({about['task']}), fitted on "
-        f"{about['train_rows']:,} rows of {about['data']}, tested on {about['test_rows']:,}",
-        markup=False,
+        f"{about['train_rows']:,} rows of {about['data']}, tested on {about['test_rows']:,}"
     )
     for name, *ends in about["scores"]:
-        console.print(f"  {name} {with_interval(Interval(*ends))}", markup=False)
+        yield f"  {name} {with_interval(Interval(*ends))}"
     settings = ", ".join(f"{k} {v}" for k, v in about["settings"].items())
-    console.print(f"  settings: {settings or 'none chosen'}; seed {about['seed']}", markup=False)
+    yield f"  settings: {settings or 'none chosen'}; seed {about['seed']}"
     own = table_model.own
     shares = _shares(table_model) if own else {}
     if about.get("importances"):
         needed = Importances.from_record(about["importances"])
-        console.print("", losses_table(needed, shares), sep="\n")
+        yield from ("", losses_table(needed, shares))
     elif own:
-        console.print("", _slopes(shares), sep="\n")
+        yield from ("", _slopes(shares))
     if own:
-        console.print(f"\n{_directions(table_model)}", markup=False)
+        yield f"\n{_directions(table_model)}"
 
 
 def _shares(model: TableModel) -> dict[str, float]:

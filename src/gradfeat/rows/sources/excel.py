@@ -11,6 +11,7 @@ from zipfile import BadZipFile
 
 import pandas as pd
 
+from ...maths.unpacking import TooMuch, check_zip
 from ..errors import SourceError
 from ..source import PIECE_ROWS
 from .files import FoundFile, Paths, find_files, reading
@@ -42,10 +43,13 @@ def _first_sheet(file: FoundFile) -> tuple[pd.DataFrame, list[str]]:
     """Its rows, and the names of all sheets."""
     try:
         with reading(file.name), file.fs.open(file.path, "rb") as raw:
+            check_zip(raw, f"'{file.name}'")
             book = pd.ExcelFile(cast(Any, raw), engine="openpyxl")
             names = [str(name) for name in book.sheet_names]
             header = pd.read_excel(book, header=None, nrows=1)
             frame = pd.read_excel(book)
+    except TooMuch as error:
+        raise SourceError(str(error)) from error
     except (BadZipFile, KeyError, ValueError) as error:
         raise SourceError(
             f"'{file.name}' is no Excel workbook that can be read: save it again as .xlsx or CSV."

@@ -15,6 +15,7 @@ from typing import BinaryIO, Literal, Self, cast
 import numpy as np
 import pandas as pd
 
+from ...maths.unpacking import Gunzipped, TooMuch
 from ..errors import SourceError
 from ..source import Piece
 from .files import FoundFile, reading
@@ -76,8 +77,11 @@ class TextFile:
                 if not self.zipped:
                     yield cast(BinaryIO, raw)
                     return
-                with gzip.open(cast(BinaryIO, raw)) as text:
-                    yield cast(BinaryIO, text)
+                unpacked = Gunzipped(cast(BinaryIO, raw), f"'{name}'")
+                with io.BufferedReader(unpacked, 2**20) as text:
+                    yield text
+        except TooMuch as error:
+            raise SourceError(str(error)) from error
         except (EOFError, zlib.error, gzip.BadGzipFile) as error:
             raise SourceError(
                 f"'{name}' is a gzip file that is cut short or damaged: fetch or compress it again."

@@ -8,7 +8,6 @@ MathWorks, "MAT-File Format", level 5.
 
 from __future__ import annotations
 
-import gzip
 import math
 import struct
 import zipfile
@@ -19,6 +18,7 @@ from typing import Final
 
 import numpy as np
 
+from gradfeat.maths.unpacking import TooMuch, check_zip, gunzip, inflate
 from gradfeat.tasks.images.collection import ImageFileError, Images, images_of, joined
 
 _UNSIGNED_BYTE = 0x08
@@ -42,7 +42,9 @@ def idx_array(path: Path) -> np.ndarray:
     data = path.read_bytes()
     if data[:2] == _GZIP:
         try:
-            data = gzip.decompress(data)
+            data = gunzip(data, f"'{path.name}'")
+        except TooMuch as error:
+            raise ImageFileError(str(error)) from None
         except (OSError, EOFError, zlib.error):
             raise ImageFileError(f"'{path.name}' is a damaged gzip file: get it again.") from None
     if len(data) < 4 or data[:3] != bytes([0, 0, _UNSIGNED_BYTE]):
@@ -87,12 +89,15 @@ def read_npz(path: Path) -> Images:
     images.
     """
     try:
+        check_zip(path, f"'{path.name}'")
         with path.open("rb") as handle, np.load(handle, allow_pickle=False) as archive:
             names = {name.lower(): name for name in archive.files}
             pairs = _pairs(names, path.name)
             parts = [images_of(archive[x], archive[y], path.name) for x, y in pairs]
     except ImageFileError:
         raise
+    except TooMuch as error:
+        raise ImageFileError(str(error)) from None
     except (zipfile.BadZipFile, zlib.error, EOFError, KeyError, ValueError, NotImplementedError):
         raise ImageFileError(
             f"'{path.name}' is a damaged NPZ archive or holds other things than arrays of numbers: "
@@ -140,7 +145,7 @@ def mat_arrays(data: bytes) -> dict[str, np.ndarray]:
     found = {}
     for kind, body in _elements(data[_HEADER:], order):
         if kind == _COMPRESSED:
-            kind, body = next(_elements(zlib.decompress(body), order), (0, b""))
+            kind, body = next(_elements(inflate(body, "A variable"), order), (0, b""))
         if kind == _MATRIX:
             found |= _variable(body, order)
     return found
@@ -192,6 +197,8 @@ def read_mat(path: Path) -> Images:
         )
     try:
         found = mat_arrays(data)
+    except TooMuch as error:
+        raise ImageFileError(f"'{path.name}': {error}") from None
     except (ValueError, KeyError, StopIteration, struct.error, zlib.error):
         raise ImageFileError(f"'{path.name}' is a damaged MAT file: get it again.") from None
     X, y = found.get("X"), found.get("y")

@@ -1,0 +1,136 @@
+"""Compressed data from files of strangers: what grows beyond reason is refused while it is small.
+
+A member of 1 MB may hold 1 GB of zeros, or say that it does. Tables and pictures shrink to a third
+or a fiftieth; what unpacks to more than `RATIO` times its size, and to more than `FREE` bytes, is
+taken for an attack or a mistake.
+"""
+
+from __future__ import annotations
+
+import gzip
+import io
+import json
+import zipfile
+import zlib
+from typing import Any
+
+RATIO = 200
+FREE = 64 * 2**20
+
+
+class TooMuch(ValueError):
+    """What is packed unpacks to far more than tables and models do; the message is a sentence."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__(
+            f"{name} unpacks to more than {RATIO} times its size, and more than {FREE // 2**20} "
+            "MiB, which no table or model does: unpack it by yourself if that is meant."
+        )
+
+
+def _too_much(unpacked: int, packed: int) -> bool:
+    return unpacked > FREE and unpacked > RATIO * packed
+
+
+class Gunzipped(io.RawIOBase):
+    """The text of a gz stream, for as long as it grows within reason.
+
+    Raises
+    ------
+    TooMuch
+        From a read.
+    """
+
+    def __init__(self, packed: Any, name: str) -> None:
+        self._packed, self._name, self._taken = packed, name, 0
+        self._text = gzip.GzipFile(fileobj=packed)
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        got = self._text.readinto(buffer)
+        self._taken += got
+        if _too_much(self._taken, self._packed.tell()):
+            raise TooMuch(self._name)
+        return got
+
+
+def gunzip(data: bytes, name: str) -> bytes:
+    """What gz bytes hold.
+
+    Raises
+    ------
+    TooMuch
+        Before more than a few pieces of it are unpacked.
+    OSError, EOFError, zlib.error
+        For damaged bytes.
+
+    Examples
+    --------
+    >>> gunzip(gzip.compress(b"a,b"), "t.gz")
+    b'a,b'
+    """
+    return io.BufferedReader(Gunzipped(io.BytesIO(data), name), 2**20).read()
+
+
+def inflate(data: bytes, name: str, most: int | None = None) -> bytes:
+    """What zlib bytes hold, of which `most` are known to be meant.
+
+    Raises
+    ------
+    TooMuch
+        Before more is unpacked.
+    zlib.error
+        For damaged bytes.
+
+    Examples
+    --------
+    >>> inflate(zlib.compress(b"abc"), "the array", most=3)
+    b'abc'
+    """
+    most = max(FREE, RATIO * len(data)) if most is None else most
+    unpacking = zlib.decompressobj()
+    taken = unpacking.decompress(data, most + 1)
+    if len(taken) > most:
+        raise TooMuch(name)
+    if not unpacking.eof:
+        raise zlib.error("cut short")
+    return taken
+
+
+def json_object(text: str) -> dict[str, Any]:
+    """What a JSON object holds.
+
+    Raises
+    ------
+    ValueError, TypeError, RecursionError
+        For a text that is none.
+
+    Examples
+    --------
+    >>> json_object('{"n": 1}')
+    {'n': 1}
+    """
+    found = json.loads(text)
+    if found.__class__ is not dict:
+        raise ValueError(f"{text[:40]!r} is no JSON object")
+    return found
+
+
+def check_zip(file: Any, name: str) -> None:
+    """Refuse a zip archive by what its members say, which is the most that is read of them.
+
+    Raises
+    ------
+    TooMuch
+        Where all of them together, or one of them, are too much.
+    zipfile.BadZipFile
+        For what is no archive.
+    """
+    with zipfile.ZipFile(file) as archive:
+        members = archive.infolist()
+    if _too_much(sum(m.file_size for m in members), sum(m.compress_size for m in members)) or any(
+        _too_much(m.file_size, m.compress_size) for m in members
+    ):
+        raise TooMuch(name)
