@@ -15,13 +15,7 @@ FORMATS = (".png", ".svg", ".pdf")
 
 
 def check_file(path: Path) -> None:
-    """Refuse, before any work, a figure file of another format, or in no folder.
-
-    Raises
-    ------
-    Refused
-        One sentence.
-    """
+    """Refuse, before any work, a figure file of another format, or in no folder."""
     try:
         check_suffix(path, FORMATS)
     except ValueError as error:

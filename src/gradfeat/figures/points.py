@@ -74,14 +74,7 @@ def binned(x: np.ndarray, y: np.ndarray) -> Bins:
 
 
 def wilson(share: np.ndarray, n: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Ends of Wilson's 95 % interval of a share seen in n rows.
-
-    Examples
-    --------
-    >>> low, high = wilson(np.array([0.5]), np.array([100]))
-    >>> [round(float(v), 3) for v in (*low, *high)]
-    [0.404, 0.596]
-    """
+    """Ends of Wilson's 95 % interval of a share seen in n rows."""
     z2 = 1.96**2
     centre = (share + z2 / (2 * n)) / (1 + z2 / n)
     half = 1.96 * np.sqrt(share * (1 - share) / n + z2 / (4 * n**2)) / (1 + z2 / n)
@@ -95,13 +88,7 @@ def explained(y_true: np.ndarray, y_pred: np.ndarray) -> float:
 
 
 def class_codes(y: np.ndarray, classes: tuple[str, ...]) -> np.ndarray:
-    """`y`, checked to hold positions in `classes`.
-
-    Raises
-    ------
-    ValueError
-        If y is not of integers from 0 to the number of classes less one.
-    """
+    """`y`, checked to hold positions in `classes`."""
     codes = np.asarray(y)
     if not len(codes):
         return codes.astype(int)

@@ -32,15 +32,7 @@ class UserTable:
     frame: pd.DataFrame | None = None
 
     def open(self, run: RunOptions, text: TextOptions) -> tuple[Tables, str]:
-        """The rows, and why they stream, in words; empty where they are held.
-
-        Raises
-        ------
-        SourceError
-            For files that cannot be read as a table, and frames without rows.
-        TableError
-            For options that contradict each other.
-        """
+        """The rows, and why they stream, in words; empty where they are held."""
         why = run.why_streamed(self.path)
         if self.frame is None:
             return opened(self.path or "", text, streamed=bool(why)), why
@@ -71,17 +63,6 @@ class UserTable:
 
 def given(data: Any) -> UserTable:
     """What users give as a table.
-
-    Parameters
-    ----------
-    data : DataFrame of pandas or polars, pyarrow Table, str or path
-        Whatever speaks Arrow's PyCapsule protocol is a table too; a text is a file, a folder, a
-        pattern of names or a URL.
-
-    Raises
-    ------
-    TableError
-        For what is no table.
 
     Examples
     --------

@@ -67,11 +67,6 @@ def _number(name: str, value: Any) -> int | float:
 def coerced(name: str, kind: type, value: Any) -> Value:
     """Return `value` in the type of its factor, so that equal settings are equal cells.
 
-    Raises
-    ------
-    ExperimentError
-        Where it is a boolean, not finite, not a number for a number, or not whole for an int.
-
     Examples
     --------
     >>> coerced("n", int, 1e4), coerced("eta", float, 1), coerced("n", int, "200")
@@ -130,11 +125,6 @@ def factor_of(name: str, parameter: inspect.Parameter, values: list[Any]) -> Fac
 def named_parameters(function: Callable[..., Any]) -> dict[str, inspect.Parameter]:
     """Return the parameters that a function takes by name, in their order.
 
-    Raises
-    ------
-    ExperimentError
-        Where it has ``*args`` or ``**kwargs``: the cell could not be read from the signature.
-
     Examples
     --------
     >>> list(named_parameters(lambda n, seed: n))
@@ -150,11 +140,6 @@ def named_parameters(function: Callable[..., Any]) -> dict[str, inspect.Paramete
 def check_names(given: Mapping[str, Any], factors: Mapping[str, Factor]) -> None:
     """Refuse a name that is no factor.
 
-    Raises
-    ------
-    ExperimentError
-        With near names and the list.
-
     Examples
     --------
     >>> check_names({"n": 1}, {"n": Factor(int, None)})
@@ -169,22 +154,10 @@ def expand(
 ) -> list[Cell]:
     """Return the cells of a grid in order, every factor filled in, each cell once.
 
-    Parameters
-    ----------
-    grid : mapping or sequence of mappings
-        Values of factors; a union of products.
-    factors : mapping
-        All factors, in the order in which a cell holds them.
-    overrides : mapping, optional
-        Values that replace those of the grid, in every product. Of a factor that names things
-        (text), products with other names are left out where every name asked for is one of some
-        product, so that each keeps the sizes chosen for it; with a name that none has, all names
-        asked for go with the sizes of each.
-
-    Raises
-    ------
-    ExperimentError
-        Of a name that is no factor, a value that is not allowed, a factor without any value.
+    `overrides` replace values of the grid in every product. Of a factor that names things (text),
+    products with other names are left out where every name asked for is one of some product, so
+    that each keeps the sizes chosen for it; with a name that none has, all names asked for go with
+    the sizes of each.
 
     Examples
     --------

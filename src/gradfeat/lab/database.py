@@ -73,13 +73,7 @@ def _sentence(path: str, error: sqlite3.Error | OSError) -> str:
 
 @contextlib.contextmanager
 def in_sentences(path: str) -> Iterator[None]:
-    """Turn what SQLite and the system raise about a store into one sentence.
-
-    Raises
-    ------
-    StoreError
-        For any `sqlite3.Error` or `OSError` inside.
-    """
+    """Turn what SQLite and the system raise about a store into one sentence."""
     try:
         yield
     except (sqlite3.Error, OSError) as error:
@@ -111,24 +105,12 @@ def _pragma(connection: sqlite3.Connection, name: str) -> int:
 
 
 def is_blank(connection: sqlite3.Connection) -> bool:
-    """Whether there is no table; anything else must be a store of ours, of this version or older.
-
-    Raises
-    ------
-    sqlite3.DatabaseError
-        Where the file is not SQLite's.
-    """
+    """Whether there is no table; anything else must be a store of ours."""
     return not connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]
 
 
 def check_ours(connection: sqlite3.Connection, path: str) -> None:
-    """Refuse a database of another program, or of a newer version of this one.
-
-    Raises
-    ------
-    StoreError
-        One sentence.
-    """
+    """Refuse a database of another program, or of a newer version of this one."""
     if _pragma(connection, "application_id") != APPLICATION_ID:
         raise StoreError(f"store {path!r} is a database of another program: give another path.")
     version = _pragma(connection, "user_version")
@@ -155,13 +137,7 @@ def create(connection: sqlite3.Connection) -> None:
 
 
 def open_for_writing(path: Path | None) -> sqlite3.Connection:
-    """Open or create a store; a file that is not ours is left as it is.
-
-    Raises
-    ------
-    StoreError
-        One sentence, see `SENTENCES`.
-    """
+    """Open or create a store; a file that is not ours is left as it is."""
     shown = ":memory:" if path is None else str(path)
     with in_sentences(shown):
         connection = connect(shown)
@@ -185,13 +161,7 @@ def _begin(connection: sqlite3.Connection) -> None:
 
 
 def open_for_reading(path: Path) -> sqlite3.Connection:
-    """Open a store without writing to it, also where the file and its folder are read-only.
-
-    Raises
-    ------
-    StoreError
-        One sentence; also where there is no file.
-    """
+    """Open a store without writing to it, also where the file and its folder are read-only."""
     shown = str(path)
     if not path.is_file():
         raise StoreError(f"store {shown!r} does not exist: check the path, or run something first.")

@@ -59,11 +59,6 @@ def _plain(value: Any) -> Any:
 def rendered(table: pd.DataFrame, to: str) -> bytes:
     """Return the table in a format.
 
-    Raises
-    ------
-    ExperimentError
-        Of a format that is none of csv, parquet, json.
-
     Examples
     --------
     >>> import pandas as pd
@@ -86,32 +81,7 @@ def rendered(table: pd.DataFrame, to: str) -> bytes:
 
 
 def export(table: pd.DataFrame, path: str | os.PathLike[str], to: str | None = None) -> None:
-    """Write the table to a file, whole or not at all.
-
-    Parameters
-    ----------
-    table : DataFrame
-        From `run` or `Store.table`.
-    path : path
-        Where to; a file there is replaced.
-    to : {"csv", "parquet", "json"}, optional
-        Left out, as the ending of `path` says.
-
-    Raises
-    ------
-    ExperimentError
-        Of an unknown format.
-    StoreError
-        Where the file cannot be written.
-
-    Examples
-    --------
-    >>> import pandas as pd
-    >>> export(pd.DataFrame({"n": [1]}), "table.xls")
-    Traceback (most recent call last):
-    ...
-    gradfeat.lab.errors.ExperimentError: 'xls' is no format; there are csv, parquet, json.
-    """
+    """Write the table to a file, whole or not at all."""
     data = rendered(table, to or Path(path).suffix.removeprefix("."))
     try:
         replace_file(path, data)

@@ -21,11 +21,6 @@ def names() -> list[str]:
     """Return the names of the shipped experiments: the files in ``catalogue/``, without importing.
 
     A file whose name starts with an underscore is none.
-
-    Examples
-    --------
-    >>> "" in names()
-    False
     """
     folder = importlib.import_module(CATALOGUE).__path__
     files = (module.name for module in pkgutil.iter_modules(folder) if not module.ispkg)
@@ -37,19 +32,6 @@ def experiment(name_or_path: str) -> Experiment:
 
     Only that file is imported. The folder of a user's file joins `sys.path`, at its end, so that
     worker processes can import the file by its name.
-
-    Raises
-    ------
-    ExperimentError
-        One sentence: an unknown name, no such file, a file that does not run (with the line), a
-        name that clashes with an installed module, no EXPERIMENT.
-
-    Examples
-    --------
-    >>> experiment("no-such")  # doctest: +ELLIPSIS
-    Traceback (most recent call last):
-    ...
-    gradfeat.lab.errors.ExperimentError: 'no-such' is no experiment; ...
     """
     if name_or_path.endswith(".py"):
         return _of_file(Path(name_or_path))

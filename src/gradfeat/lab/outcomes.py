@@ -40,11 +40,6 @@ class Outcome:
 def pack(name: str, array: np.ndarray) -> PackedArray:
     """Compress a real array, C order.
 
-    Raises
-    ------
-    ValueError
-        Of an array that is not of real numbers, or too large for a blob.
-
     Examples
     --------
     >>> unpack(pack("a", np.arange(3.0)))
@@ -109,20 +104,6 @@ def _number(value: Any) -> int | float:
 
 def outcome_of(returned: Any, taken: Iterable[str], seconds: float) -> Outcome:
     """Check what a trial returned and pack it.
-
-    Parameters
-    ----------
-    returned : mapping of str to number or array
-        Flat and not empty.
-    taken : iterable of str
-        Names that the result may not use: the factors and "seed".
-    seconds : float
-        Time of the trial.
-
-    Raises
-    ------
-    ValueError
-        One sentence, where it is something else.
 
     Examples
     --------

@@ -31,11 +31,6 @@ def factor_names(table: pd.DataFrame) -> list[str]:
 def matching(table: pd.DataFrame, where: Where | None) -> pd.DataFrame:
     """Return the rows whose factors have the values of `where`.
 
-    Raises
-    ------
-    ExperimentError
-        Where a name is no factor.
-
     Examples
     --------
     >>> import pandas as pd
@@ -54,11 +49,6 @@ def matching(table: pd.DataFrame, where: Where | None) -> pd.DataFrame:
 
 def by_seed(table: pd.DataFrame, metric: str, where: Where | None) -> pd.Series:
     """Return the mean over the matched cells for each seed that has all of them.
-
-    Raises
-    ------
-    ExperimentError
-        Where the metric is no column, or `where` names no factor.
 
     Examples
     --------

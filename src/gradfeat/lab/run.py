@@ -27,13 +27,7 @@ if TYPE_CHECKING:
 
 
 def _check_picklable(name: str, *functions: Callable[..., Any] | None) -> None:
-    """Refuse functions that cannot be sent to another process.
-
-    Raises
-    ------
-    ExperimentError
-        One sentence.
-    """
+    """Refuse functions that cannot be sent to another process."""
     for function in functions:
         try:
             pickle.dumps(function)
@@ -52,17 +46,7 @@ def _check_picklable(name: str, *functions: Callable[..., Any] | None) -> None:
 
 @contextlib.contextmanager
 def workers_of(experiment: Experiment, executor: Executor | None, jobs: int) -> Iterator[Workers]:
-    """Give the workers of a run, and end those that are ours; what fails there is one sentence.
-
-    Parameters
-    ----------
-    experiment : Experiment
-        Whose functions must reach them.
-    executor : Executor, optional
-        Used as it is.
-    jobs : int
-        Processes of a pool of ours; with `executor`, about how many workers it has.
-    """
+    """Give the workers of a run, and end those that are ours; what fails there is one sentence."""
     if executor is None and jobs > 1:
         _check_picklable(experiment.name, experiment.trial, experiment.batch)
     try:

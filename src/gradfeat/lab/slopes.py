@@ -22,13 +22,6 @@ def slopes_by_seed(
     """Least-squares slope of log metric against log factor, for each seed with all values of it.
 
     A metric that is not positive somewhere makes the slope of its seed nan.
-
-    Examples
-    --------
-    >>> import pandas as pd
-    >>> table = pd.DataFrame({"n": [1, 2, 4], "seed": 0, "seconds": [1.0, 4.0, 16.0]})
-    >>> slopes_by_seed(table, "seconds", "n").round(9).to_dict()
-    {0: 2.0}
     """
     import pandas as pd
 

@@ -93,25 +93,7 @@ def _values(unit: Unit, along: str | None) -> tuple[Value, ...]:
 
 
 class Sweep:
-    """One run over points, on one store.
-
-    Parameters
-    ----------
-    experiment : Experiment
-    store : Store
-        Open for writing.
-    points : sequence of Point
-        What is wanted.
-    asked : dict
-        The same in the words of `run`, for the record.
-    hire : callable
-        Gives the workers, where anything is missing.
-    device : str
-    retry_failed : bool
-        Whether earlier failures are missing results.
-    report : callable (Progress) -> None
-        Called at the start and after each commit.
-    """
+    """One run over points, on one store."""
 
     def __init__(
         self,

@@ -113,13 +113,6 @@ def compute(call: Call) -> list[Outcome]:
     """Return an outcome for each part of a call; errors of the trial are outcomes too.
 
     Where a batch fails its parts are computed one by one, so that only the bad ones fail.
-
-    Examples
-    --------
-    >>> def trial(n, *, seed):
-    ...     return {"sum": n + seed}
-    >>> [o.metrics for o in compute(Call(trial, None, {"n": 1}, (0, 1), None))]
-    ['{"sum": 1}', '{"sum": 2}']
     """
     if call.batch is not None and call.together:
         start = time.perf_counter()

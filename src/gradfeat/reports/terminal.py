@@ -127,15 +127,7 @@ def _cells(method: MethodResult, names: list[str]) -> list[Text]:
 
 
 def losses_table(found: Importances, share: Mapping[str, float]) -> Table:
-    """What the model loses without a column; beside it where the slope of the learner is.
-
-    Parameters
-    ----------
-    found : Importances
-        Of which the largest are listed.
-    share : mapping of str to float
-        Of the slope, by column; empty where there is none.
-    """
+    """What the model loses without a column; beside it where the slope of the learner is."""
     headings = ("column, shuffled", f"{found.score} lost", "95 % interval")
     more = ("share of slope",) if share else ()
     table = text_table([*headings, *more], right=(1, 3), fold=(0,))

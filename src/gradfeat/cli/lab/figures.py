@@ -49,13 +49,7 @@ class Figures:
 
     @classmethod
     def of(cls, folder: Path, formats: str) -> Figures:
-        """Read the options.
-
-        Raises
-        ------
-        Refused, TableError
-            Of an unknown format; of a folder that cannot be written to.
-        """
+        """Read the options."""
         suffixes = tuple(f".{name.strip().lower()}" for name in formats.split(","))
         if unknown := [suffix for suffix in suffixes if suffix not in FORMATS]:
             raise Refused(f"--format has {unknown[0][1:]!r}: allowed are png, svg, pdf.")
@@ -73,11 +67,6 @@ def drawn(experiment: Experiment, table: pd.DataFrame, cells: Sequence[Cell]) ->
     """Return the figure of a table; None where the experiment has none, or the table no rows.
 
     Theory is asked only about those of the cells that have a row in the table.
-
-    Raises
-    ------
-    Refused
-        Where the code of the experiment raises, or returns something else.
     """
     from matplotlib.figure import Figure
 
@@ -107,13 +96,7 @@ def _failed(experiment: Experiment, error: Exception) -> Refused:
 
 
 def saved(experiment: Experiment, figure: Figure, paths: Sequence[Path]) -> None:
-    """Write a figure of an experiment to each path; folders are made.
-
-    Raises
-    ------
-    Refused
-        Where the system does not let, or the figure cannot be drawn.
-    """
+    """Write a figure of an experiment to each path; folders are made."""
     for path in paths:
         try:
             write_figure(figure, path)

@@ -110,13 +110,7 @@ def sweep(
 
 @contextlib.contextmanager
 def followed(asked: Asked, request: Request, console: Terminal) -> Iterator[CellBar]:
-    """Show how far it is.
-
-    Raises
-    ------
-    Stopped
-        Of Ctrl-C, after what is finished was saved.
-    """
+    """Show how far it is."""
     with CellBar(console, asked[1].name) as bar:
         try:
             yield bar
@@ -182,13 +176,7 @@ def _summarise(judged: Judged, runs: Sequence[Ran], console: Terminal) -> None:
 
 @contextlib.contextmanager
 def opened(path: Path) -> Iterator[Store]:
-    """Give the store; Ctrl-C at any time between computing says that finished cells are kept.
-
-    Raises
-    ------
-    Stopped
-        Of Ctrl-C.
-    """
+    """Give the store; Ctrl-C at any time between computing says that finished cells are kept."""
     with Store.open(path) as store:
         try:
             yield store
@@ -229,22 +217,7 @@ def _line(text: str, console: Terminal) -> None:
 
 @contextlib.contextmanager
 def executor_of(dask: str | None, jobs: int) -> Iterator[DaskExecutor | None]:
-    """The executor of `--dask`; None where it is not asked for.
-
-    Parameters
-    ----------
-    dask : str or None
-        Address of a scheduler, or "local".
-    jobs : int
-        Workers of a cluster that is started here.
-
-    Raises
-    ------
-    Refused
-        Of jobs for a cluster that has workers of its own.
-    EngineError
-        When no cluster answers, or Dask is not installed.
-    """
+    """The executor of `--dask`; None where it is not asked for."""
     if dask is None:
         yield None
         return

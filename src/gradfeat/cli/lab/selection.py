@@ -20,11 +20,6 @@ Overrides = Mapping[str, Sequence[Any]]
 def parsed(settings: Sequence[str] | None) -> dict[str, list[str]]:
     """Return the values by name of ``--set`` words; what they mean is for the experiment to say.
 
-    Raises
-    ------
-    Refused
-        Of a word that is not NAME=VALUE,... or a name that comes twice.
-
     Examples
     --------
     >>> parsed(["n=100,200", "method=ntk"])
@@ -51,13 +46,7 @@ class Selection:
     overrides: Overrides
 
     def points(self, experiment: Experiment) -> list[Point]:
-        """Return what is selected of an experiment.
-
-        Raises
-        ------
-        Refused
-            Where its scale, settings or seeds are none of the experiment's.
-        """
+        """Return what is selected of an experiment."""
         try:
             check_names(self.overrides, experiment.factors)
             return experiment.points(self.scale, self.seeds, self.overrides)
@@ -146,13 +135,7 @@ class Request:
     dask: str | None = None
 
     def points(self, experiment: Experiment) -> list[Point]:
-        """Return what is wanted of an experiment.
-
-        Raises
-        ------
-        Refused
-            Of what it cannot do, before any work.
-        """
+        """Return what is wanted of an experiment."""
         points = self.selection.points(experiment)
         _check_device(self.device, here=self.dask in (None, "local"))
         if self.device != "cpu" and not experiment.takes_device:

@@ -51,13 +51,7 @@ class Stored:
 
 
 def is_model(name: str) -> bool:
-    """Whether the word of `show` is a model (a file, or a folder that `fit` wrote).
-
-    Raises
-    ------
-    Refused
-        Where it is neither.
-    """
+    """Whether the word of `show` is a model (a file, or a folder that `fit` wrote)."""
     if name.endswith(".py") or name in shipped():
         return False
     if Path(name).exists():
@@ -72,13 +66,7 @@ def is_model(name: str) -> bool:
 def selected(
     name: str, experiment: Experiment, store: Store, path: Path, narrowed: Narrowed
 ) -> Selection:
-    """Return what the last run asked for, changed by the options.
-
-    Raises
-    ------
-    Refused
-        Where the store knows no run of it.
-    """
+    """Return what the last run asked for, changed by the options."""
     last = store.last_selection(experiment)
     if last is None:
         again = command("run", name, *store_option(path))
@@ -170,11 +158,6 @@ def _line(text: str, console: Terminal) -> None:
 
 def target(to: str, name: str) -> tuple[Path, str]:
     """Return the file to write and its format.
-
-    Raises
-    ------
-    Refused
-        Where `to` is neither a format nor a file that ends in one.
 
     Examples
     --------

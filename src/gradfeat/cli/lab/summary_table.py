@@ -65,20 +65,6 @@ def summarised(table: pd.DataFrame, asked: str | None, console: Console) -> Summ
     """Return mean and 95 % interval over seeds of each metric, for each cell.
 
     The intervals are those of figures: Student's t, carried to the scale of the values.
-
-    Parameters
-    ----------
-    table : DataFrame
-        Of an experiment, not empty.
-    asked : str or None
-        Metrics, comma-separated; left out: the first ones, as many as fit the console.
-    console : Console
-        Where it is to be printed.
-
-    Raises
-    ------
-    Refused
-        Where `asked` names something that is no metric.
     """
     known, factors = scalar_metrics(table), factor_names(table)
     names = [name for name in factors if len(set(table[name])) > 1]

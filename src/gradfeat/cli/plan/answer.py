@@ -71,18 +71,7 @@ class PlanRequest:
 
 
 def row_count(words: str) -> int:
-    """A whole number as people write it.
-
-    Raises
-    ------
-    PlanError
-        For what is none.
-
-    Examples
-    --------
-    >>> row_count("1e9"), row_count("2.5M"), row_count("1_000,000")
-    (1000000000, 2500000, 1000000)
-    """
+    """A whole number as people write it."""
     found = re.fullmatch(
         r"\s*([0-9][0-9_,]*\.?[0-9]*(?:[eE]\+?\d{1,3})?)\s*([kmbgtKMBGT]?)\s*", words
     )
@@ -103,13 +92,7 @@ def _in_units(name: str, value: float | None, unit: float) -> float | None:
 
 
 def planned(wanted: PlanRequest) -> Plan:
-    """The plan.
-
-    Raises
-    ------
-    PlanError
-        For what cannot be planned.
-    """
+    """The plan."""
     job, given, card = wanted.job(), wanted.given(), wanted.card()
     memory = _in_units("--memory", wanted.memory, 1e9)
     rates = calibrate(job, given) if wanted.calibration else assumed(job, given)
@@ -117,13 +100,7 @@ def planned(wanted: PlanRequest) -> Plan:
 
 
 def tell_plan(wanted: PlanRequest, *, as_json: bool) -> None:
-    """Print the plan.
-
-    Raises
-    ------
-    Refused
-        For what cannot be planned.
-    """
+    """Print the plan."""
     try:
         plan = planned(wanted)
     except PlanError as error:

@@ -49,11 +49,6 @@ def numbers(option: str, text: str) -> list[float]:
     """Numbers in a list, `0.1,0.2`, or COUNT of them evenly from FIRST to LAST.
 
     `Refused` where a part is no number, or there are too many.
-
-    Examples
-    --------
-    >>> numbers("--alpha", "0.1,1/4"), numbers("--alpha", "0:0.4:3")
-    ([0.1, 0.25], [0.0, 0.2, 0.4])
     """
     if ":" not in text:
         found = [number(option, part.strip()) for part in text.split(",")]
@@ -74,11 +69,6 @@ def activation(text: str) -> Activation:
     """An activation by its name, or `polynomial:` and coefficients of 1, z, z^2, ...
 
     `Refused` of an unknown name, or of coefficients that are no numbers.
-
-    Examples
-    --------
-    >>> activation("polynomial:0,1,0.5")
-    Polynomial(coefficients=(0.0, 1.0, 0.5))
     """
     kind, colon, coefficients = text.partition(":")
     if kind == "polynomial" and colon:

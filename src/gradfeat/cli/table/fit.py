@@ -61,17 +61,7 @@ class Printing:
 
 
 def diagnose_table(data: str, target: str, out: Path, printing: Printing, **options: Any) -> None:
-    """Diagnose a table; write report and results to the folder `out`.
-
-    Parameters
-    ----------
-    data, target, **options
-        As of ``gradfeat.diagnose``.
-    out : Path
-        Folder for both files.
-    printing : Printing
-        What is printed.
-    """
+    """Diagnose a table; write report and results to the folder `out`."""
     console = printing.console()
     check_folder(out)
     steps = printing.bar(console)
@@ -83,17 +73,7 @@ def diagnose_table(data: str, target: str, out: Path, printing: Printing, **opti
 
 
 def fit_table(data: str, target: str, out: Path, printing: Printing, **options: Any) -> None:
-    """Compare the methods on a table; write report, model and results to the folder `out`.
-
-    Parameters
-    ----------
-    data, target, **options
-        As of ``gradfeat.compare``.
-    out : Path
-        Folder for all files.
-    printing : Printing
-        What is printed.
-    """
+    """Compare the methods on a table; write report, model and results to the folder `out`."""
     console = printing.console()
     check_folder(out)
     options["checkpoint"] = options["checkpoint"] or out / "checkpoint"
