@@ -23,8 +23,8 @@ from gradfeat.lab import (
     slope,
     within,
 )
+from gradfeat.lab.claims import slopes_by_seed
 from gradfeat.lab.intervals import mean_limits
-from gradfeat.lab.slopes import slopes_by_seed
 
 
 def table(values, n=1):

@@ -10,7 +10,7 @@ import pytest
 from rich.console import Console
 
 from gradfeat.reports import diagnosis_text
-from gradfeat.reports.diagnosis_words import advice, answer
+from gradfeat.reports.diagnosis import advice, answer
 from reports import pages
 from reports.diagnosis_factory import DIAGNOSES, bikes
 from reports.factory import HOSTILE

@@ -10,10 +10,9 @@ from gradfeat.figures.first_step import first_step
 from gradfeat.figures.losses import losses
 from gradfeat.figures.plane import class_plane, target_plane
 from gradfeat.figures.predictions import confusion, predicted
-from gradfeat.figures.signal import curvature, degrees
+from gradfeat.figures.signal import curvature, degrees, variance_parts
 from gradfeat.figures.spectrum import eigenvalues
 from gradfeat.figures.step_errors import step_errors
-from gradfeat.figures.variance_parts import variance_parts
 
 __all__ = [
     "class_plane",

@@ -15,9 +15,9 @@ from gradfeat.maths.deadline import Deadline, within
 from gradfeat.reports import (
     diagnosis_contents,
     diagnosis_text,
-    diagnosis_words,
     render_diagnosis,
 )
+from gradfeat.reports.diagnosis import advice, answer
 from gradfeat.rows.sources.tables import held
 from gradfeat.rows.sources.text_options import text_options
 from gradfeat.table.budgets import quickest_threads, reserve
@@ -57,12 +57,12 @@ class Diagnosis(PageOf[DiagnosisReport]):
     @property
     def verdict(self) -> str:
         """What was found, in two sentences."""
-        return diagnosis_words.answer(self.results)
+        return answer(self.results)
 
     @property
     def advice(self) -> str:
         """What follows for the choice of a method."""
-        return diagnosis_words.advice(self.results)
+        return advice(self.results)
 
     def __rich__(self) -> RenderableType:
         return diagnosis_text(self.results)

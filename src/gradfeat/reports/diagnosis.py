@@ -1,15 +1,161 @@
-"""A diagnosis as one HTML page: which figures and tables it shows."""
+"""A diagnosis: its sentences, and which figures and tables its page shows."""
 
 from __future__ import annotations
 
-from gradfeat.drawing.numbers import count, number
+import numpy as np
+
+from gradfeat.drawing.numbers import count, listed, number, percent
 from gradfeat.figures.bars import loadings_figure
 from gradfeat.figures.scores import span
-from gradfeat.figures.signal import DEGREE_NAMES, curvature_figure, degrees_figure
-from gradfeat.figures.variance_parts import nonnegative, variance_parts_figure
-from gradfeat.reports import diagnosis_words as words
+from gradfeat.figures.signal import (
+    DEGREE_NAMES,
+    curvature_figure,
+    degrees_figure,
+    nonnegative,
+    variance_parts_figure,
+)
 from gradfeat.reports.page import page
-from gradfeat.table.diagnosis import DiagnosisReport
+from gradfeat.table.diagnosis import DiagnosisReport, FoundDirections, Share
+
+#: A column is named for a direction from this correlation on.
+NAMED_FROM = 0.3
+
+
+def signal_sentence(found: DiagnosisReport) -> str:
+    """Is there a signal, and where does it start?"""
+    if found.exponent is None:
+        tested = listed([str(one.degree) for one in found.degrees])
+        return (
+            f"There is no evidence of a signal about {found.target} at degrees {tested} in "
+            f"{count(found.n_tested, 'row')}"
+        )
+    name = DEGREE_NAMES[found.exponent]
+    return (
+        f"The lowest-degree signal about {found.target} is {name} (information exponent "
+        f"{found.exponent})"
+    )
+
+
+def gradient_sentence(found: DiagnosisReport) -> str:
+    """Is the first gradient informative?"""
+    match found.exponent:
+        case None:
+            return "the first gradient step of a network has nothing to follow"
+        case 1 | 2:
+            return "the first gradient step of a network is informative"
+    hidden = "the signal is hidden from linear and quadratic views"
+    if _enough(found):
+        return f"the leading terms of a network's first gradient have nothing to follow: {hidden}"
+    return f"the first gradient step of a network is not informative with so few rows: {hidden}"
+
+
+def _enough(found: DiagnosisReport) -> bool:
+    """Whether one gradient step sees the lowest degree by theory's rate, d^k rows."""
+    return found.n_rows >= found.n_inputs ** (found.exponent or 1)
+
+
+def directions_sentence(found: DiagnosisReport) -> str:
+    """How many directions, and the columns of the first."""
+    directions = found.directions
+    if directions.number == 0:
+        return "no direction of the inputs stands out"
+    verb = "stands" if directions.number == 1 else "stand"
+    words = (
+        f"{count(directions.number, 'direction')} {verb} out of {count(found.n_inputs, 'input')}"
+    )
+    top = leading_columns(directions, 0)
+    lead = "it moves" if directions.number == 1 else "the first moves"
+    return f"{words}; {lead} with {listed(top)}" if top else words
+
+
+def leading_columns(directions: FoundDirections, index: int, most: int = 3) -> list[str]:
+    """Columns that move most with a direction, with no weak ones after the first."""
+    size = np.abs(directions.loadings[:, index])
+    order = np.argsort(-size, kind="stable")[:most]
+    return [directions.columns[i] for i in order if size[i] >= NAMED_FROM or i == order[0]]
+
+
+def shares_sentence(found: DiagnosisReport) -> str:
+    """Linear, quadratic, higher: in one sentence."""
+    words = {
+        "linear": "a linear model explains {}",
+        "quadratic": "quadratic terms add {}",
+        "higher": "a flexible model adds {}",
+    }
+    parts = [
+        words[part.name].format(percent(part.share.estimate))
+        for part in found.shares.parts
+        if part.found
+    ]
+    if not parts:
+        return "out of sample, none of the models explains any of the variance"
+    return f"out of sample, {listed(parts)} of the variance"
+
+
+def advice(found: DiagnosisReport) -> str:
+    """What follows for the choice of a method."""
+    linear, quadratic, higher = found.shares.parts
+    bent = quadratic.found or higher.found
+    if found.exponent is None and not bent and not linear.found:
+        return (
+            "Nothing here is beyond chance: more rows or other columns are needed before the "
+            "choice of a method matters."
+        )
+    if found.exponent is None:
+        return (
+            "The tests by degree see nothing, but the models do: trust the shares, and compare "
+            "methods with gradfeat fit."
+        )
+    if found.exponent > 2:
+        return _hidden(found, found.exponent)
+    if not bent and any(one.found and one.degree > 1 for one in found.degrees):
+        return (
+            "There is more than the linear part, and no model could use it with so many rows: with "
+            "more of them, methods that learn features may. gradfeat fit compares them."
+        )
+    if not bent:
+        return (
+            "Nothing beyond the linear part could be shown: a linear model may do as well as any "
+            "other here."
+        )
+    return (
+        "There is more than a linear model can say, and a gradient can see where it starts: "
+        "methods that learn features are worth trying. gradfeat fit compares them with fixed "
+        "features on held-out rows."
+    )
+
+
+def _hidden(found: DiagnosisReport, k: int) -> str:
+    """What follows where linear and quadratic views show nothing."""
+    theory = f"theory: of the order of d^{k} = {found.n_inputs**k:,}; here {found.n_rows:,}"
+    if _enough(found):
+        seen = f"and there are rows enough for one gradient step to see the signal ({theory})"
+        chances = "Methods that iterate may still need fewer"
+    else:
+        seen = f"and one gradient step sees the signal only with many more rows ({theory})"
+        chances = "Methods that iterate have better chances"
+    return (
+        f"Linear and quadratic views show nothing, {seen}. {chances}, such as the recursive "
+        "feature machine: compare with gradfeat fit."
+    )
+
+
+def answer(found: DiagnosisReport) -> str:
+    """Signal, gradient and shares in two sentences."""
+    join = ", and" if found.exponent is None else ", so"
+    first = (
+        f"{signal_sentence(found)}{join} {gradient_sentence(found)}; {directions_sentence(found)}."
+    )
+    second = shares_sentence(found)
+    return f"{first} {second[0].upper()}{second[1:]}."
+
+
+def evidence(part: Share) -> str:
+    """``yes``, or what at most it could be."""
+    if part.found:
+        return "yes"
+    return f"no (at most {percent(max(0.0, part.share.high))})"
+
 
 #: Directions drawn at most.
 DRAWN = 4
@@ -46,8 +192,8 @@ def contents(found: DiagnosisReport) -> dict[str, object]:
     drawn = range(min(DRAWN, found.directions.number))
     return {
         "report": found,
-        "answer": words.answer(found),
-        "advice": words.advice(found),
+        "answer": answer(found),
+        "advice": advice(found),
         "facts": _facts(found),
         "shares": variance_parts_figure(found.shares),
         "share_rows": share_rows(found),
@@ -55,7 +201,7 @@ def contents(found: DiagnosisReport) -> dict[str, object]:
         "degree_rows": degree_rows(found),
         "curvature": curvature_figure(found.curvature),
         "directions": [loadings_figure(found.directions, k) for k in drawn],
-        "directions_sentence": words.directions_sentence(found),
+        "directions_sentence": directions_sentence(found),
         "sizes": size_rows(found),
         "columns": [
             (c.name, c.kind, f"{c.distinct:,}", f"{c.missing:,}", c.treatment)
@@ -68,9 +214,9 @@ def _facts(found: DiagnosisReport) -> list[tuple[str, str, str]]:
     """Tiles under the answer: heading, value, detail."""
     name = "no evidence" if found.exponent is None else str(found.exponent)
     kind = DEGREE_NAMES.get(found.exponent or 0, "at degrees 1 to 4")
-    gradient = words.gradient_sentence(found)
+    gradient = gradient_sentence(found)
     directions = found.directions
-    top = words.leading_columns(directions, 0) if directions.number else ["none beyond chance"]
+    top = leading_columns(directions, 0) if directions.number else ["none beyond chance"]
     total = found.shares.total
     inside = span(total, nonnegative)
     return [
@@ -88,7 +234,7 @@ def share_rows(found: DiagnosisReport) -> list[tuple[str, str, str, str]]:
             part.name,
             nonnegative(part.share.estimate),
             span(part.share, nonnegative),
-            words.evidence(part),
+            evidence(part),
         )
         for part in found.shares.parts
     ]

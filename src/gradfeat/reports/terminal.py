@@ -13,8 +13,7 @@ from gradfeat.drawing.numbers import number, percent, seconds
 from gradfeat.drawing.text_tables import text_table
 from gradfeat.figures.losses import loss_rows
 from gradfeat.figures.scores import failed, fewer, marked, ranked, score_names, span
-from gradfeat.reports import diagnosis_words, fit_words
-from gradfeat.reports.diagnosis import degree_rows, rows_sentence, share_rows, size_rows
+from gradfeat.reports import diagnosis, fit_words
 from gradfeat.reports.fit import shares_of_slope
 from gradfeat.table.diagnosis import DiagnosisReport
 from gradfeat.table.results import Family, FirstStep, FitReport, Importances, MethodResult, Remark
@@ -87,16 +86,16 @@ def diagnosis_text(found: DiagnosisReport) -> RenderableType:
     -------
     RenderableType
     """
-    tables = [_diagnosis_table(_SHARES, share_rows(found))]
-    tables.append(_diagnosis_table(_DEGREES, degree_rows(found)))
+    tables = [_diagnosis_table(_SHARES, diagnosis.share_rows(found))]
+    tables.append(_diagnosis_table(_DEGREES, diagnosis.degree_rows(found)))
     if found.sample_sizes:
-        tables.append(_diagnosis_table(_SIZES, size_rows(found)))
+        tables.append(_diagnosis_table(_SIZES, diagnosis.size_rows(found)))
     return Group(
-        Text(rows_sentence(found)),
+        Text(diagnosis.rows_sentence(found)),
         *_remarks(found.remarks, "first", "yellow"),
-        Text(f"\n{diagnosis_words.answer(found)}", style="bold"),
+        Text(f"\n{diagnosis.answer(found)}", style="bold"),
         *(part for table in tables for part in (Text(""), table)),
-        Text(f"\n{diagnosis_words.advice(found)}"),
+        Text(f"\n{diagnosis.advice(found)}"),
         *_remarks(found.remarks, "last", "dim"),
     )
 

@@ -8,10 +8,9 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from gradfeat.lab.claims import Check, Verdict
+from gradfeat.lab.claims import Check, Verdict, slopes_by_seed
 from gradfeat.lab.intervals import decided, over
 from gradfeat.lab.rows import Where, described
-from gradfeat.lab.slopes import slopes_by_seed
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -173,7 +173,7 @@ def show(
 
         return show_model(Path(name))
     if about:
-        from gradfeat.cli.lab.about import show_about
+        from gradfeat.cli.lab.list import show_about
 
         return show_about(name)
     from gradfeat.cli.lab.selection import Narrowed, parsed

@@ -1,14 +1,15 @@
-"""list and status: what experiments there are, and what a store has of them."""
-
-# Apart: these commands read words and counts, and need none of what runs or shows results.
+"""list, status and show --about: experiments in words, and what a store has of them."""
 
 from __future__ import annotations
 
 import dataclasses
+import inspect
 import sys
-from collections.abc import Sequence
+import textwrap
+from collections.abc import Callable, Iterator, Sequence
 from datetime import datetime
 from pathlib import Path
+from typing import Any
 
 from rich.table import Table
 from rich.text import Text
@@ -18,6 +19,7 @@ from gradfeat.cli.guard import refuse
 from gradfeat.cli.terminal import Terminal
 from gradfeat.drawing.numbers import duration
 from gradfeat.drawing.text_tables import text_table
+from gradfeat.lab.cells import listed, products
 from gradfeat.lab.errors import ExperimentError
 from gradfeat.lab.experiment import Experiment
 from gradfeat.lab.loading import experiment as loaded
@@ -91,3 +93,38 @@ def show_status(path: Path, form: Format) -> None:
 
 def _local(stamp: str) -> str:
     return f"{datetime.fromisoformat(stamp).astimezone():%Y-%m-%d %H:%M}"
+
+
+def show_about(name: str) -> None:
+    """Print question, text, what trial and theory compute, settings of the grids, and claims."""
+    experiment, console = loaded(name), Terminal()
+    console.print(Text(experiment.question, style="bold"))
+    for title, text in _parts(experiment):
+        if text:
+            console.print(Text(f"\n{title}", style="bold"))
+            console.print(Text(text))
+
+
+def _parts(experiment: Experiment) -> Iterator[tuple[str, str]]:
+    yield "What is computed", "\n\n".join(map(_filled, experiment.about.strip().split("\n\n")))
+    yield "Each cell and seed", _docstring(experiment.trial or experiment.batch)
+    yield "Theory", _docstring(experiment.theory)
+    yield "Settings", "\n".join(_settings(experiment))
+    yield "Claims", "\n".join(f"- {claim.text} [{claim.source}]" for claim in experiment.claims)
+
+
+def _filled(paragraph: str) -> str:
+    return " ".join(paragraph.split())
+
+
+def _docstring(function: Callable[..., Any] | None) -> str:
+    return textwrap.dedent(inspect.getdoc(function) or "") if function else ""
+
+
+def _settings(experiment: Experiment) -> Iterator[str]:
+    for scale, grid in experiment.grids.items():
+        for part in products(grid):
+            words = (
+                f"{name} = {', '.join(map(str, listed(values)))}" for name, values in part.items()
+            )
+            yield f"{scale}: {'; '.join(words)}"

@@ -4,70 +4,25 @@ from __future__ import annotations
 
 import json
 import re
-from dataclasses import dataclass
+from collections.abc import Iterator
 from decimal import Decimal, InvalidOperation
+from typing import Any
+
+from rich.console import RenderableType
+from rich.table import Table
+from rich.text import Text
 
 from gradfeat.cli.guard import Refused
-from gradfeat.cli.plan.text import plan_text
 from gradfeat.cli.terminal import Terminal
 from gradfeat.interface.plain_values import finite
+from gradfeat.maths.memory import readable
 from gradfeat.planning.calibration import Given, assumed, calibrate
-from gradfeat.planning.job import Job, Method, PenaltyBy, PlanError
-from gradfeat.planning.plan import Plan, plan_of
-from gradfeat.planning.times import Card, card_of
+from gradfeat.planning.job import Job, PlanError
+from gradfeat.planning.plan import PassPlan, Plan, plan_of
+from gradfeat.planning.rates import Rate
+from gradfeat.planning.times import card_of
 
 _LETTERS = {"": 0, "k": 3, "m": 6, "b": 9, "g": 9, "t": 12}
-
-
-@dataclass(frozen=True, kw_only=True)
-class PlanRequest:
-    """The words of the command."""
-
-    rows: str
-    columns: int
-    width: int | None
-    outputs: int
-    method: Method
-    steps: int
-    penalty_by: PenaltyBy
-    workers: int
-    threads: int
-    float_bytes: int
-    piece_rows: int
-    gpu: str | None
-    rate: float | None
-    read: float | None
-    network: float | None
-    memory: float | None
-    calibration: bool
-
-    def job(self) -> Job:
-        """What is to be planned."""
-        return Job(
-            rows=row_count(self.rows),
-            columns=self.columns,
-            method=self.method,
-            width=self.width,
-            outputs=self.outputs,
-            steps=self.steps,
-            penalty_by=self.penalty_by,
-            workers=self.workers,
-            threads=self.threads,
-            float_bytes=self.float_bytes,
-            piece_rows=self.piece_rows,
-        )
-
-    def given(self) -> Given:
-        """Rates that are not measured."""
-        return Given(
-            peak=_in_units("--rate", self.rate, 1e9),
-            storage=_in_units("--read", self.read, 1e6),
-            network=_in_units("--network", self.network, 1e6),
-        )
-
-    def card(self) -> Card | None:
-        """The card in every worker."""
-        return None if self.gpu is None else card_of(self.gpu)
 
 
 def row_count(words: str) -> int:
@@ -91,18 +46,29 @@ def _in_units(name: str, value: float | None, unit: float) -> float | None:
     return None if value is None else value * unit
 
 
-def planned(wanted: PlanRequest) -> Plan:
-    """The plan."""
-    job, given, card = wanted.job(), wanted.given(), wanted.card()
-    memory = _in_units("--memory", wanted.memory, 1e9)
-    rates = calibrate(job, given) if wanted.calibration else assumed(job, given)
-    return plan_of(job, rates, card, memory)
-
-
-def tell_plan(wanted: PlanRequest, *, as_json: bool) -> None:
-    """Print the plan."""
+def tell_plan(
+    rows: str,
+    gpu: str | None,
+    rate: float | None,
+    read: float | None,
+    network: float | None,
+    memory: float | None,
+    calibration: bool,
+    as_json: bool,
+    **job: Any,
+) -> None:
+    """Print the plan of a `Job` of so many rows; rates are measured here where none is given."""
     try:
-        plan = planned(wanted)
+        given = Given(
+            peak=_in_units("--rate", rate, 1e9),
+            storage=_in_units("--read", read, 1e6),
+            network=_in_units("--network", network, 1e6),
+        )
+        wanted = Job(rows=row_count(rows), **job)
+        card = None if gpu is None else card_of(gpu)
+        most = _in_units("--memory", memory, 1e9)
+        rates = (calibrate if calibration else assumed)(wanted, given)
+        plan = plan_of(wanted, rates, card, most)
     except PlanError as error:
         raise Refused(str(error)) from None
     console = Terminal()
@@ -115,3 +81,157 @@ def tell_plan(wanted: PlanRequest, *, as_json: bool) -> None:
                 console.print(part, markup=False)
             case _:
                 console.print(part)
+
+
+_UNITS = ((86400.0, "d"), (3600.0, "h"), (60.0, "min"))
+
+#: Seconds below which it does not matter how many.
+LEAST = 1e-3
+
+
+def lasting(seconds: float) -> str:
+    """Seconds in the unit that suits them.
+
+    Examples
+    --------
+    >>> lasting(0.0123), lasting(75.0), lasting(9000.0), lasting(3e5), lasting(1e-9)
+    ('0.012 s', '75 s', '2.5 h', '3.47 d', '< 1 ms')
+    """
+    for unit, name in _UNITS:
+        if seconds >= 2 * unit:
+            return f"{seconds / unit:.3g} {name}"
+    if 0 < seconds < LEAST:
+        return "< 1 ms"
+    return f"{seconds:.0f} s" if seconds >= 10 or seconds == 0 else f"{seconds:.2g} s"
+
+
+def many(value: float) -> str:
+    """A count in three digits.
+
+    Examples
+    --------
+    >>> many(954.0), many(15_259.0), many(3.2e7), many(4e15)
+    ('954', '15.3 k', '32 M', '4 P')
+    """
+    for size, letter in ((1e15, "P"), (1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k")):
+        if value >= size:
+            return f"{value / size:.3g} {letter}"
+    return f"{value:.3g}"
+
+
+def plan_text(plan: Plan) -> Iterator[RenderableType]:
+    """All parts, in order."""
+    yield Text(_header(plan))
+    yield ""
+    yield _times(plan)
+    yield ""
+    yield _sizes(plan)
+    yield ""
+    yield Text(_total(plan))
+    for sentence in plan.warnings:
+        yield Text(f"Warning: {sentence}", style="bold")
+    yield ""
+    yield _rates(plan)
+    yield ""
+    yield Text("Assumed: " + " ".join(plan.assumptions))
+
+
+def _header(plan: Plan) -> str:
+    job = plan.job
+    width = f", width {job.m:,}" if job.m else ""
+    by = f", penalty by {job.penalty_by}" if job.method not in ("rfm", "kernel") else ""
+    return (
+        f"{job.method}{width}{by}: {job.rows:,} rows x {job.columns:,} columns, "
+        f"{readable(job.stored_bytes)} a pass, {_place(job)}"
+        f"{'' if plan.card is None else f', cards: {plan.card.name}'}."
+    )
+
+
+def _place(job: Job) -> str:
+    threads = f"{job.threads} thread{'s' if job.threads > 1 else ''}"
+    if not job.on_cluster:
+        return f"in this process with {threads}"
+    return f"on {job.workers:,} workers of {threads}"
+
+
+def _table(*columns: str) -> Table:
+    table = Table(box=None, pad_edge=False, padding=(0, 1, 0, 0))
+    table.add_column(columns[0], overflow="fold")
+    for name in columns[1:]:
+        table.add_column(name, justify="right", no_wrap=True)
+    return table
+
+
+def _times(plan: Plan) -> Table:
+    card = plan.card is not None
+    table = _table(
+        "pass",
+        "time",
+        "compute",
+        "read",
+        *(["copy"] if card else []),
+        "reduce",
+        "driver",
+        "bound by",
+    )
+    for one in plan.passes:
+        t = one.times
+        spent = (t.total, t.compute, t.read, *([t.copy] if card else []), t.reduce, t.driver)
+        table.add_row(one.label, *map(lasting, spent), t.bound)
+    table.add_row("beside the passes", lasting(plan.other))
+    return table
+
+
+def _sizes(plan: Plan) -> Table:
+    table = _table("pass", "flop", "of peak", "rows/s", "sent", "tasks", "a worker")
+    for one in plan.passes:
+        table.add_row(one.label, *_size(plan, one))
+    return table
+
+
+def _size(plan: Plan, one: PassPlan) -> tuple[str, ...]:
+    return (
+        many(one.flops),
+        f"{one.share:.0%}",
+        many(plan.rows_a_second(one)),
+        readable(one.traffic.network) if one.traffic.network else "-",
+        f"{one.traffic.tasks:,}" if one.traffic.tasks else "-",
+        readable(one.memory),
+    )
+
+
+def _total(plan: Plan) -> str:
+    asks = f", {readable(plan.asking)} here" if plan.job.on_cluster else ""
+    return (
+        f"Together {lasting(plan.seconds)}, {many(plan.job.rows / plan.seconds)} rows/s; "
+        f"{readable(plan.memory)} a worker{asks}."
+    )
+
+
+def _rates(plan: Plan) -> Table:
+    table = _table("rate or size", "value", "origin")
+    for name, rate in plan.rates.listed().items():
+        table.add_row(f"{name} ({rate.about})" if rate.about else name, _value(rate), rate.origin)
+    if plan.card is not None:
+        table.add_row(
+            f"{plan.card.name}: float64, memory, bus",
+            f"{plan.card.float64 / 1e12:.3g} Tflop/s, {plan.card.memory_rate / 1e12:.2g} TB/s, "
+            f"{plan.card.bus / 1e9:g} GB/s",
+            "published",
+        )
+    return table
+
+
+def _value(rate: Rate) -> str:
+    match rate.unit:
+        case "operations/s":
+            return f"{rate.value / 1e9:.3g} Gflop/s"
+        case "bytes/s":
+            return f"{readable(rate.value)}/s"
+        case "bytes":
+            return readable(rate.value)
+        case "s/row":
+            return f"{many(1 / rate.value)} rows/s"
+        case "s/side^3":
+            return f"{lasting(rate.value * 1000**3)} at 1,000"
+    return lasting(rate.value)

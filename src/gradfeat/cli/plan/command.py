@@ -78,27 +78,25 @@ def plan(
     \b
     gradfeat plan --rows 1e9 --columns 200 --width 2048 --workers 64 --network 1200
     """
-    from gradfeat.cli.plan.answer import PlanRequest, tell_plan
+    from gradfeat.cli.plan.answer import tell_plan
 
     tell_plan(
-        PlanRequest(
-            rows=rows,
-            columns=columns,
-            width=width,
-            outputs=outputs,
-            method=method.value,
-            steps=steps,
-            penalty_by=penalty_by.value,
-            workers=workers,
-            threads=threads_per_worker,
-            float_bytes=float_bytes,
-            piece_rows=piece_rows,
-            gpu=gpu,
-            rate=rate,
-            read=read,
-            network=network,
-            memory=memory,
-            calibration=calibration,
-        ),
-        as_json=output == PlanFormat.JSON,
+        rows,
+        gpu,
+        rate,
+        read,
+        network,
+        memory,
+        calibration,
+        output == PlanFormat.JSON,
+        columns=columns,
+        width=width,
+        outputs=outputs,
+        method=method.value,
+        steps=steps,
+        penalty_by=penalty_by.value,
+        workers=workers,
+        threads=threads_per_worker,
+        float_bytes=float_bytes,
+        piece_rows=piece_rows,
     )

@@ -88,8 +88,7 @@ def predict_error(
         --teacher setting-2 --alpha 0.2
     """
     from gradfeat.cli.predict_error.printing import tell
-    from gradfeat.cli.predict_error.read import step_sizes
-    from gradfeat.cli.predict_error.setting import Options, PredictionSetting, Sizes
+    from gradfeat.cli.predict_error.read import Options, PredictionSetting, Sizes, step_sizes
 
     sizes = Sizes.of(phi, psi, n, rows, inputs, width)
     options = Options(activation, teacher, noise, penalty, residual.value, sample.value)

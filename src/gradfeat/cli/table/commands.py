@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import shlex
 import sys
-from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 
@@ -24,34 +23,12 @@ LONGEST = 604_800.0
 _METHODS = ", ".join(method.name for method in METHODS)
 
 
-class TaskName(StrEnum):
-    AUTO = "auto"
-    REGRESSION = "regression"
-    CLASSIFICATION = "classification"
-
-
-class MissingName(StrEnum):
-    """What is done with rows without a target."""
-
-    DROP = "drop"
-    REFUSE = "refuse"
-
-
-class TransformName(StrEnum):
-    NONE = "none"
-    LOG = "log"
-
-
-class RareName(StrEnum):
-    """What is done with classes of a single row."""
-
-    REFUSE = "refuse"
-    DROP = "drop"
-    MERGE = "merge"
-
-
+Task = Annotated[
+    Literal["auto", "regression", "classification"],
+    typer.Option(help="What the target is."),
+]
 RareClasses = Annotated[
-    RareName,
+    Literal["refuse", "drop", "merge"],
     typer.Option(help="Classes of a single row: left out, or taken together as 'other'."),
 ]
 Separator = Annotated[
@@ -76,13 +53,6 @@ Encoding = Annotated[
 ]
 
 
-class DatesName(StrEnum):
-    """What comes first in dates such as 3/4/2021."""
-
-    DAY_FIRST = "day-first"
-    MONTH_FIRST = "month-first"
-
-
 Missing = Annotated[
     list[str] | None,
     typer.Option(
@@ -91,7 +61,7 @@ Missing = Annotated[
     ),
 ]
 Dates = Annotated[
-    DatesName | None,
+    Literal["day-first", "month-first"] | None,
     typer.Option(
         help="How dates such as 3/4/2021 are read where the column does not tell.",
         case_sensitive=False,
@@ -108,7 +78,7 @@ Strict = Annotated[
 
 
 Transform = Annotated[
-    TransformName,
+    Literal["none", "log"],
     typer.Option(help="Learn the logarithm of the target; predictions are of the target."),
 ]
 
@@ -121,7 +91,7 @@ def diagnose(
         ),
     ],
     target: Annotated[str, typer.Option(help="Column to predict.")],
-    task: Annotated[TaskName, typer.Option(help="What the target is.")] = TaskName.AUTO,
+    task: Task = "auto",
     out: Annotated[Path, typer.Option(help="Folder for report and results.")] = Path(
         "gradfeat-diagnosis"
     ),
@@ -141,8 +111,8 @@ def diagnose(
     form: Printed = Format.TEXT,
     quiet: Quiet = False,
     verbose: Verbose = False,
-    rare_classes: RareClasses = RareName.REFUSE,
-    target_transform: Transform = TransformName.NONE,
+    rare_classes: RareClasses = "refuse",
+    target_transform: Transform = "none",
 ) -> None:
     """Say what kind of signal a table holds: its degrees, directions, and the rows it needs."""
     deadline = Deadline.after(time)  # what is imported now takes time too
@@ -155,7 +125,7 @@ def diagnose(
         Printing(form, quiet, verbose),
         time=time,
         deadline=deadline,
-        task=task.value,
+        task=task,
         seed=seed,
         command=_command(),
         separator=separator,
@@ -163,9 +133,9 @@ def diagnose(
         header=header,
         encoding=encoding,
         missing=missing or (),
-        dates=dates.value if dates else "",
-        target_transform=target_transform.value,
-        rare_classes=rare_classes.value,
+        dates=dates or "",
+        target_transform=target_transform,
+        rare_classes=rare_classes,
     )
 
 
@@ -178,7 +148,7 @@ def fit(
         ),
     ],
     target: Annotated[str, typer.Option(help="Column to predict.")],
-    task: Annotated[TaskName, typer.Option(help="What the target is.")] = TaskName.AUTO,
+    task: Task = "auto",
     methods: Annotated[
         str | None, typer.Option(help=f"Comma-separated, of {_METHODS}; left out: all.")
     ] = None,
@@ -208,8 +178,8 @@ def fit(
         ),
     ] = None,
     missing_target: Annotated[
-        MissingName, typer.Option(help="Rows without a target.")
-    ] = MissingName.DROP,
+        Literal["drop", "refuse"], typer.Option(help="Rows without a target.")
+    ] = "drop",
     width: Annotated[
         int, typer.Option(help="Neurons of random and gradient features.", min=2, max=100_000)
     ] = WIDTH,
@@ -217,7 +187,7 @@ def fit(
         bool,
         typer.Option("--keep-identifiers", help="Learn from columns that name rows, too."),
     ] = False,
-    target_transform: Transform = TransformName.NONE,
+    target_transform: Transform = "none",
     missing: Missing = None,
     dates: Dates = None,
     stream: Annotated[
@@ -244,7 +214,7 @@ def fit(
     form: Printed = Format.TEXT,
     quiet: Quiet = False,
     verbose: Verbose = False,
-    rare_classes: RareClasses = RareName.REFUSE,
+    rare_classes: RareClasses = "refuse",
 ) -> None:
     """Fit learned and fixed features to a table, compare them on held-out rows, write a report.
 
@@ -259,7 +229,7 @@ def fit(
         out,
         Printing(form, quiet, verbose),
         deadline=deadline,
-        task=task.value,
+        task=task,
         methods=None if methods is None else _names(methods),
         command=_command(),
         time=time,
@@ -267,12 +237,12 @@ def fit(
         time_column=time_column,
         device=device,
         ignore=tuple(ignore or ()),
-        missing_target=missing_target.value,
+        missing_target=missing_target,
         width=width,
         keep_identifiers=keep_identifiers,
-        target_transform=target_transform.value,
+        target_transform=target_transform,
         missing=missing or (),
-        dates=dates.value if dates else "",
+        dates=dates or "",
         stream=stream,
         jobs=jobs,
         dask=dask,
@@ -281,7 +251,7 @@ def fit(
         comment=comment,
         header=header,
         encoding=encoding,
-        rare_classes=rare_classes.value,
+        rare_classes=rare_classes,
     )
 
 
