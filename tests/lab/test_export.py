@@ -10,7 +10,7 @@ import pytest
 from sweep_trials import make, unbounded
 
 from gradfeat.lab import ExperimentError, StoreError, run
-from gradfeat.lab.export import export
+from gradfeat.lab.tables import export
 
 
 def test_csv_and_parquet_round_trip(tmp_path):

@@ -19,9 +19,9 @@ from gradfeat.cli.terminal import Terminal
 from gradfeat.lab import Experiment, Store, judge
 from gradfeat.lab.errors import choices
 from gradfeat.lab.experiment import Point
-from gradfeat.lab.export import FORMATS, export
 from gradfeat.lab.loading import experiment as loaded
 from gradfeat.lab.loading import names as shipped
+from gradfeat.lab.tables import FORMATS, export
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -120,7 +120,6 @@ def many(value: float) -> str:
 
 
 def plan_text(plan: Plan) -> Iterator[RenderableType]:
-    """All parts, in order."""
     yield Text(_header(plan))
     yield ""
     yield _times(plan)
