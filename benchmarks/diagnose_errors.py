@@ -20,8 +20,8 @@ from common import machine
 from gradfeat.maths.hermite import HermiteSeries
 from gradfeat.maths.null_draws import p_value
 from gradfeat.maths.streams import stream
-from gradfeat.table.degree_findings import LEVEL, Statistics, statistics
-from gradfeat.table.standard_inputs import standard_inputs
+from gradfeat.table.diagnose import LEVEL, Statistics, statistics
+from gradfeat.table.diagnosis_rows import standard_inputs
 from gradfeat.tasks.single_index import SingleIndex, he2_he4
 
 ROWS, INPUTS = 5_000, 10

@@ -21,7 +21,6 @@ from scipy.stats import spearmanr
 from sklearn.metrics import accuracy_score, r2_score
 
 from gradfeat.rows.sources.in_memory import FrameTables
-from gradfeat.table.column_groups import correlated_groups
 from gradfeat.table.compare import fit_all, table_model
 from gradfeat.table.fitting import Fitted
 from gradfeat.table.interpret import column_losses
@@ -29,6 +28,7 @@ from gradfeat.table.methods import METHODS
 from gradfeat.table.prepared import Prepared, prepare
 from gradfeat.table.request import Request
 from gradfeat.table.results import Importances
+from gradfeat.table.shuffling import correlated_groups
 from gradfeat.table.steps import Steps, silent
 
 ROWS, SHUFFLES = 1_000, 5

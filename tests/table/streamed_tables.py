@@ -9,9 +9,9 @@ import pandas as pd
 
 from gradfeat.rows.in_process import InProcess
 from gradfeat.rows.sources.in_memory import FrameTables
+from gradfeat.table.first_pass import Summarise, TableSummary
 from gradfeat.table.prepared import Prepared, prepare
 from gradfeat.table.request import Request
-from gradfeat.table.summary import Summarise, TableSummary
 
 
 def mixed(n: int = 400, seed: int = 0) -> pd.DataFrame:

@@ -9,9 +9,8 @@ import pandas as pd
 import pytest
 
 from gradfeat.table.diagnose import diagnose
-from gradfeat.table.diagnosis_rows import DiagnosisRequest, diagnosis_rows
+from gradfeat.table.diagnosis_rows import FAR, DiagnosisRequest, diagnosis_rows, standard_inputs
 from gradfeat.table.errors import TableError
-from gradfeat.table.standard_inputs import FAR, standard_inputs
 
 ASKED = DiagnosisRequest("table.csv", "y")
 

@@ -7,9 +7,8 @@ import pytest
 from sklearn.inspection import permutation_importance
 from sklearn.linear_model import LinearRegression, LogisticRegression
 
-from gradfeat.table.column_groups import correlated_groups
 from gradfeat.table.results import ColumnGroup
-from gradfeat.table.shuffling import HeldRows, blocks_of, importances
+from gradfeat.table.shuffling import HeldRows, blocks_of, correlated_groups, importances
 
 LONG = 60.0
 

@@ -25,7 +25,7 @@ from gradfeat.table.diagnose import diagnose as diagnose_table
 from gradfeat.table.diagnosis import DiagnosisReport
 from gradfeat.table.diagnosis_rows import DiagnosisRequest
 from gradfeat.table.reading.dates import DateOrder
-from gradfeat.table.reading.declared import declared
+from gradfeat.table.reading.masked import declared
 from gradfeat.table.run_options import RunOptions
 from gradfeat.table.steps import Steps, Told, silent
 from gradfeat.table.target_scale import Transform

@@ -15,20 +15,6 @@ def write_atomic(path: str | os.PathLike[str], content: bytes | str) -> None:
 
     The content goes to a temporary file in the same folder, is flushed to the disk, and takes
     the place of `path` in one step. Text is written as UTF-8. A link is followed.
-
-    Raises
-    ------
-    TableError
-        Where the system refuses (full disk, read-only or missing folder). The temporary file is
-        removed and the old file stays as it was.
-
-    Examples
-    --------
-    >>> from tempfile import TemporaryDirectory
-    >>> with TemporaryDirectory() as folder:
-    ...     write_atomic(Path(folder) / "report.html", "<p>done</p>")
-    ...     (Path(folder) / "report.html").read_text()
-    '<p>done</p>'
     """
     data = content.encode() if isinstance(content, str) else content
     try:
@@ -41,21 +27,7 @@ def write_atomic(path: str | os.PathLike[str], content: bytes | str) -> None:
 
 
 def write_folder(folder: str | os.PathLike[str], files: Mapping[str, bytes | str]) -> None:
-    """Write all of `files` (name to content) into `folder`, made if need be, or none of them.
-
-    Raises
-    ------
-    TableError
-        Where the system refuses; the old files stay as they were.
-
-    Examples
-    --------
-    >>> from tempfile import TemporaryDirectory
-    >>> with TemporaryDirectory() as folder:
-    ...     write_folder(Path(folder) / "out", {"a.txt": "one", "b.txt": "two"})
-    ...     sorted(path.name for path in (Path(folder) / "out").iterdir())
-    ['a.txt', 'b.txt']
-    """
+    """Write all of `files` (name to content) into `folder`, made if need be, or none of them."""
     data = {n: c.encode() if isinstance(c, str) else c for n, c in files.items()}
     try:
         replace_files(folder, data)
@@ -67,13 +39,7 @@ def write_folder(folder: str | os.PathLike[str], files: Mapping[str, bytes | str
 
 
 def check_folder(folder: str | os.PathLike[str]) -> None:
-    """Refuse, before any work, a folder that could not be written to.
-
-    Raises
-    ------
-    TableError
-        Where it, or the nearest folder above it that exists, is a file or may not be written to.
-    """
+    """Refuse, before any work, a folder that could not be written to."""
     final = Path(os.path.realpath(folder))
     nearest = next(path for path in (final, *final.parents) if os.path.exists(path))
     if not nearest.is_dir():

@@ -60,11 +60,6 @@ def direct_rows(seconds: float, columns: int, outputs: int) -> int:
 
     One Cholesky factorisation of 1,000 rows is timed; the rest scales by counting operations.
     Kernel ridge and RFM solve once in all rows, and search on a few thousand of them.
-
-    Examples
-    --------
-    >>> direct_rows(10.0, 10, 1) > direct_rows(1.0, 10, 1)
-    True
     """
     K = torch.eye(1000, dtype=torch.float64)
     torch.linalg.cholesky(K)
@@ -83,11 +78,6 @@ def epochs(seconds: float, rows: int, columns: int, outputs: int, hidden: int) -
 
     The first layer's product with the rows of one step is timed in processor seconds of one
     thread, the quickest of a few times: other work on the machine does not change the network.
-
-    Examples
-    --------
-    >>> 10 <= epochs(1.0, 1000, 10, 1, 64) <= 200
-    True
     """
     X = np.ones((BATCH, columns))
     W = np.ones((columns, hidden))
@@ -114,11 +104,6 @@ def rows_within(seconds: float, operations: float, width: int) -> int:
     """Rows for which a fit of so many `operations` a row takes about `seconds`, here and now.
 
     A product of some rows in `width` columns with themselves is timed.
-
-    Examples
-    --------
-    >>> rows_within(10.0, 1e4, 64) > rows_within(1.0, 1e4, 64)
-    True
     """
     F = np.ones((BATCH, min(width, 2000)))
     taken = min(_timed(lambda: F.T @ F, time.perf_counter, 1) for _ in range(TIMES))
@@ -131,12 +116,7 @@ def boosting_size(
 ) -> tuple[int, bool]:
     """Trees of boosting, and whether there is time to choose its rate, within about `seconds`.
 
-    Parameters
-    ----------
-    seconds, columns, rows
-        What there is.
-    fit : callable (X, trees)
-        Fits so many trees to rows X; timed on a few rows of random numbers.
+    `fit` (X, trees): fits so many trees to rows X; timed on a few rows of random numbers.
 
     Examples
     --------
@@ -154,13 +134,7 @@ def boosting_size(
 
 
 def stream_numbers(rows: int, columns: int) -> Floats:
-    """Normal numbers of their own stream.
-
-    Examples
-    --------
-    >>> stream_numbers(2, 3).shape
-    (2, 3)
-    """
+    """Normal numbers of their own stream."""
     draw = stream(0, "rows to time")
     return torch.randn(rows, columns, generator=draw, dtype=torch.float64).numpy()
 
@@ -171,11 +145,6 @@ def quickest_threads() -> Iterator[None]:
 
     Threads that wait for each other on a machine with other work take twenty times the processor
     seconds of one.
-
-    Examples
-    --------
-    >>> with quickest_threads():
-    ...     pass
     """
     with one_thread():
         alone = min(_timed(_products, time.perf_counter, 1) for _ in range(TIMES))
@@ -194,19 +163,8 @@ def _products() -> None:
 def reserve(seconds: float, columns: int, busy: float) -> float:
     """Of the seconds asked, those for reading off the best model, the figures and the page.
 
-    Parameters
-    ----------
-    seconds : float
-        Asked for, all in.
-    columns : int
-        Of the table, each of which has a line on the page.
-    busy : float
-        Wall seconds for one of the processor.
-
-    Examples
-    --------
-    >>> reserve(60.0, 10, 1.0) < reserve(60.0, 2500, 1.0) < reserve(60.0, 2500, 3.0)
-    True
+    `seconds`: asked for, all in; `columns`: of the table, each of which has a line on the page;
+    `busy`: wall seconds for one of the processor.
     """
     return min(MOST_RESERVED * seconds, busy * (PAGE_SECONDS + PAGE_COLUMN * columns))
 
@@ -216,11 +174,6 @@ def gradient_rows(seconds: float, columns: int, outputs: int) -> int:
 
     The level of null targets is timed on 100 rows; the rest scales by rows and outputs. A search
     finds features in at most as many rows, three times for one setting, and the fit once more.
-
-    Examples
-    --------
-    >>> 500 <= gradient_rows(1.0, 10, 1) <= gradient_rows(1000.0, 10, 1) <= 5000
-    True
     """
     draw = stream(0, "rows to time")
     X = torch.randn(TIMED, columns, generator=draw, dtype=torch.float64)

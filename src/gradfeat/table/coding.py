@@ -17,9 +17,9 @@ from gradfeat.rows.sources.numeric import numbered
 from gradfeat.rows.sources.tables import Convert, OverTables, Tables
 from gradfeat.table.encode import TableEncoder
 from gradfeat.table.errors import TableError
-from gradfeat.table.held_out import HeldOut
 from gradfeat.table.reading.cells import as_text
 from gradfeat.table.row_sample import column_of, has_value
+from gradfeat.table.split import HeldOut
 from gradfeat.table.target_scale import AS_IS, TargetScale
 
 Floats = NDArray[np.float64]
@@ -40,18 +40,8 @@ def target_values(column: pd.Series, classes: tuple[str, ...]) -> Floats:
 class Coding:
     """What a row is turned into, and how much of it is learned from.
 
-    Attributes
-    ----------
-    encoder : TableEncoder
-        Of the inputs.
-    target : str
-        Column to predict.
-    classes : tuple of str
-        Labels in the order of their codes; empty for numbers.
-    held_out : HeldOut
-        Rows that are tested on.
-    scale : TargetScale
-        On which a quantity is learned.
+    `classes`: labels in the order of their codes; empty for numbers; `held_out`: rows that are
+    tested on; `scale`: on which a quantity is learned.
     """
 
     encoder: TableEncoder
@@ -67,25 +57,13 @@ class Coding:
         return f"{self.target} {self.classes} {held.seed} {held.fingerprint} {self.scale}"
 
     def blocks(self, frame: pd.DataFrame, where: str) -> Iterator[Block]:
-        """Training rows, so many at a time that they take at most `BLOCK_BYTES`.
-
-        Raises
-        ------
-        SourceError
-            As of :meth:`training`.
-        """
+        """Training rows, so many at a time that they take at most `BLOCK_BYTES`."""
         step = max(LEAST_ROWS, BLOCK_BYTES // (8 * len(self.encoder.feature_names_)))
         for start in range(0, len(frame), step):
             yield self.training(frame.iloc[start : start + step], where)
 
     def training(self, frame: pd.DataFrame, where: str) -> Block:
-        """The rows of a frame that have a target, with the share that is learned from as weight.
-
-        Raises
-        ------
-        SourceError
-            For infinite values.
-        """
+        """The rows of a frame that have a target, with the share that is learned from as weight."""
         frame = frame.loc[has_value(column_of(frame, self.target))]
         w = self.held_out.weights(frame)
         frame, w = frame.loc[w > 0], w[w > 0]

@@ -19,7 +19,6 @@ from gradfeat.maths.deadline import Deadline
 from gradfeat.rows.engine import Engine
 from gradfeat.rows.sources.tables import Tables
 from gradfeat.table.budgets import SHUFFLING_SHARE, quickest_threads, reserve
-from gradfeat.table.column_groups import correlated_groups
 from gradfeat.table.conformal import held_scores
 from gradfeat.table.errors import TableError
 from gradfeat.table.fitting import Fitted, MethodTime, failed, fit_method
@@ -38,6 +37,7 @@ from gradfeat.table.results import (
 )
 from gradfeat.table.scores import worth
 from gradfeat.table.screening import about_groups
+from gradfeat.table.shuffling import correlated_groups
 from gradfeat.table.steps import Steps
 from gradfeat.table.table_model import TableModel
 from gradfeat.table.verdict import verdict
@@ -73,36 +73,12 @@ class Leaders:
 
 
 def compare(
-    table: Tables,
-    request: Request,
-    steps: Steps,
-    engine: Engine | None = None,
-    computes: str = "",
+    table: Tables, request: Request, steps: Steps, engine: Engine | None = None, computes: str = ""
 ) -> Compared:
     """Hold out test rows, fit and score every method, say what the best of them reads.
 
-    Parameters
-    ----------
-    table : Tables
-        Where the rows are, target included.
-    request : Request
-        Options.
-    steps : Steps
-        Told how far it is.
-    engine : Engine, optional
-        What computes where the rows stream, made with ``report=steps``; methods that cannot stream
-        are fitted to a sample. Left out: all rows are held.
-    computes : str
-        What computes, in words: ``2 threads``.
-
-    Raises
-    ------
-    TableError
-        For a table, target or option that cannot be used, in one sentence.
-    SourceError
-        For rows that cannot be read.
-    EngineError
-        Where workers or the checkpoint fail.
+    Rows stream where there is an `engine`, made with ``report=steps``: methods that cannot stream
+    are then fitted to a sample. `computes` says what it is: ``2 threads``.
     """
     check_device(request.device)
     methods = chosen_methods(request.methods)
@@ -156,13 +132,7 @@ def page_begins(table: Prepared, request: Request, steps: Steps) -> Deadline:
 
 
 def leaders(fits: Sequence[Fitted]) -> Leaders:
-    """The best of all, of those that learn features, and the one that is read.
-
-    Raises
-    ------
-    TableError
-        Where none was fitted.
-    """
+    """Those of all that were fitted; an error where none was."""
     fitted = [f for f in fits if f.predictions is not None]
     if not fitted:
         reasons = "; ".join(f"{f.result.label}: {f.result.error}" for f in fits)

@@ -31,11 +31,6 @@ def held_scores(y: NDArray[np.generic], said: Predictions, scale: TargetScale = 
     """Scores of held-out rows (m,), rising; `y` are targets or codes of classes.
 
     Quantities are compared on the scale on which they were learned.
-
-    Examples
-    --------
-    >>> held_scores(np.array([0.0, 1.0]), Predictions(np.array([0.5, 1.0]), None)).tolist()
-    [0.0, 0.5]
     """
     if said.probabilities is None:
         scores = np.abs(scale.learned(y.astype(np.float64)) - scale.learned(said.values))
@@ -47,11 +42,6 @@ def held_scores(y: NDArray[np.generic], said: Predictions, scale: TargetScale = 
 
 def bound(scores: Floats, percent: float) -> float:
     """The score that a new row stays within, in `percent` of all cases or more.
-
-    Raises
-    ------
-    TableError
-        For a percentage that is not between 0 and 100, or out of reach of so few held-out rows.
 
     Examples
     --------
@@ -93,13 +83,7 @@ def interval_columns(
 def set_column(
     target: str, P: Floats, classes: tuple[str, ...], score: float
 ) -> dict[str, list[str]]:
-    """``set_TARGET``: a JSON list of the classes that fit the row, the predicted one among them.
-
-    Examples
-    --------
-    >>> set_column("kind", np.array([[0.7, 0.3]]), ("a", "b"), 0.75)
-    {'set_kind': ['["a", "b"]']}
-    """
+    """``set_TARGET``: a JSON list of the classes that fit the row, the predicted one among them."""
     inside = (1.0 - score <= P) | (P.max(axis=1, keepdims=True) == P)
     names = [
         json.dumps([classes[k] for k in np.flatnonzero(row)], ensure_ascii=False) for row in inside
@@ -108,13 +92,7 @@ def set_column(
 
 
 def interval_sentence(target: str, classes: Sequence[str], rows: int, percent: float) -> str:
-    """What the columns hold, how often, and of which rows.
-
-    Examples
-    --------
-    >>> interval_sentence("y", (), 99, 90.0)
-    'low_y to high_y holds y in 90 % of new rows or more, if they come as the 99 held-out rows did.'
-    """
+    """What the columns hold, how often, and of which rows."""
     what = f"set_{target}" if classes else f"low_{target} to high_{target}"
     return (
         f"{what} holds {target} in {percent:g} % of new rows or more, if they come as the "

@@ -8,10 +8,12 @@ from typing import Literal
 import numpy as np
 import pandas as pd
 import torch
+from numpy.typing import NDArray
 from torch import Tensor
 
 from gradfeat.drawing.numbers import count, listed, percent
 from gradfeat.maths.streams import numpy_stream
+from gradfeat.maths.whitening import principal_whitening
 from gradfeat.rows.sources.in_memory import FrameTables
 from gradfeat.rows.sources.tables import Tables
 from gradfeat.table.encode import TableEncoder
@@ -22,11 +24,74 @@ from gradfeat.table.prepared import input_columns
 from gradfeat.table.reading.dates import DateOrder
 from gradfeat.table.results import Remark
 from gradfeat.table.screening import screen
-from gradfeat.table.standard_inputs import FAR, StandardInputs, standard_inputs
 from gradfeat.table.target import Target, prepare_target
 from gradfeat.table.target_reading import RareClasses, with_target_read
 from gradfeat.table.target_scale import Transform, about_tails, target_scale
 from gradfeat.table.unread import with_places
+
+Floats = NDArray[np.float64]
+
+#: Values further than this from a column's median are pulled in, in units of its middle 99 %.
+FAR = 5.0
+
+#: The middle 99 % of N(0, 1) is so wide.
+_MIDDLE = 5.15
+
+#: Whitened rows longer than sqrt(q) by this are pulled in (N(0, I): |z| is sqrt(q) +- 0.7).
+LONG = 3.0
+
+#: Whitened inputs at most, and rows that there are at least for each.
+MOST_INPUTS, ROWS_PER_INPUT = 100, 5
+
+
+@dataclass(frozen=True)
+class StandardInputs:
+    """Rows as the statistics read them.
+
+    `columns` (n, d): encoded columns, outliers pulled in, mean 0 and standard deviation 1;
+    `whitened` (n, q): the same rows whitened, long ones pulled in; `varying`: directions that vary
+    at all; q of them are kept; `clipped` (d,): share of the values of each column that was pulled
+    in; `pulled`: share of the rows that was pulled in.
+    """
+
+    columns: Floats
+    whitened: Tensor
+    varying: int
+    clipped: Floats
+    pulled: float
+
+
+def standard_inputs(X: Floats) -> StandardInputs:
+    """Standardise, clip and whiten encoded columns X (n, d), none of which is constant."""
+    columns, clipped = _clipped(X)
+    rows = torch.as_tensor(columns)
+    most = max(1, min(MOST_INPUTS, len(X) // ROWS_PER_INPUT))
+    fit = principal_whitening(rows, most)
+    Z = fit(rows)
+    length, longest = Z.norm(dim=1), Z.shape[1] ** 0.5 + LONG
+    Z = Z * (longest / length.clamp(min=longest))[:, None]
+    pulled = float((length > longest).double().mean())
+    return StandardInputs(columns, Z, fit.varying, clipped, pulled)
+
+
+def _clipped(X: Floats) -> tuple[Floats, Floats]:
+    """Standardised columns with outliers pulled in, and the share of those in each.
+
+    A column whose middle 99 % is one value stays as it is.
+    """
+    X = X / np.abs(X).max(axis=0)
+    low, middle, high = np.quantile(X, [0.005, 0.5, 0.995], axis=0)
+    reach = np.where(high > low, FAR * (high - low) / _MIDDLE, np.inf)
+    near = np.clip(X, middle - reach, middle + reach)
+    return _standardised(near), (near != X).mean(axis=0)
+
+
+def _standardised(X: Floats) -> Floats:
+    """In units of the largest deviation first, so that squares neither overflow nor vanish."""
+    X = X - X.mean(axis=0)
+    X = X / np.abs(X).max(axis=0)
+    return X / X.std(axis=0)
+
 
 #: Rows that the tests read at most, and at least.
 MOST_ROWS, FEWEST_ROWS = 5_000, 50
@@ -59,17 +124,9 @@ class DiagnosisRequest:
 class DiagnosisRows:
     """Rows to diagnose.
 
-    Attributes
-    ----------
-    target : Target
-    encoder : TableEncoder
-    source : tuple of str
-        The original column of each of the encoded columns in `inputs`.
-    inputs : StandardInputs
-    y : Tensor (n, c)
-        The target, or 0/1 codes of classes (one column for two classes).
-    remarks : tuple of Remark
-        What to know of the columns before anything that is found; last what was done to the rows.
+    `source` names the original column of each of the encoded columns in `inputs`; `y` (n, c) is the
+    target, or 0/1 codes of classes (one column for two classes). `remarks` say what to know of the
+    columns before anything that is found, and last what was done to the rows.
     """
 
     target: Target
@@ -86,11 +143,6 @@ def diagnosis_rows(
     """Encode the table as `gradfeat fit` does, take rows at random, whiten them.
 
     `read_from` knows the places of the rows.
-
-    Raises
-    ------
-    TableError
-        For a table or target that cannot be used, and for fewer than 50 rows.
     """
     table = read_from or FrameTables(frame)
     decimal = table.text.decimal

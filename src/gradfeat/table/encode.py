@@ -4,20 +4,44 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Sequence
+from dataclasses import asdict
+from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from gradfeat.estimators.container import Contents
+from gradfeat.estimators.container import Contents, ModelFileError
 from gradfeat.rows.sources.tables import Cells
-from gradfeat.table import encoder_file
 from gradfeat.table.errors import TableError, listing
 from gradfeat.table.notes import column_note
-from gradfeat.table.reading.dates import DateOrder
+from gradfeat.table.reading.clock import ClockPlan, DurationPlan
+from gradfeat.table.reading.dates import DateOrder, DatePlan
 from gradfeat.table.reading.decide import plan_columns
-from gradfeat.table.reading.declared import DeclaredMissing
+from gradfeat.table.reading.levels import Levels, Text, TwoLevels
+from gradfeat.table.reading.masked import DeclaredMissing
+from gradfeat.table.reading.number_formats import NumberFormat
+from gradfeat.table.reading.numbers import NumberPlan
 from gradfeat.table.reading.plan import MISSING, ColumnPlan, Encoded, EncodedColumn
 from gradfeat.table.results import ColumnNote, UnreadCells
+
+#: What a model file calls an encoder.
+KIND = "TableEncoder"
+
+_PLANS = {
+    plan.__name__: plan
+    for plan in (ClockPlan, DatePlan, DurationPlan, Levels, NumberPlan, Text, TwoLevels)
+}
+
+
+def _plan(about: dict[str, Any]) -> ColumnPlan:
+    """JSON has lists for tuples, and objects for formats of numbers."""
+    values = {key: value for key, value in about.items() if key != "plan"}
+    for key in {"levels", "years"} & values.keys():
+        values[key] = tuple(values[key])
+    for key in {"format", "otherwise"} & values.keys():
+        values[key] = values[key] and NumberFormat(**values[key])
+    return _PLANS[about["plan"]](**values)
+
 
 MISSING_SHARE = 0.05
 
@@ -128,7 +152,7 @@ class TableEncoder:
             column_note(plan, table[plan.name], block, parts[plan.name])
             for plan, block in zip(plans, blocks, strict=True)
         )
-        self._set(encoder_file.State(plans, encoded, notes, self.missing))
+        self._set(plans, encoded, notes)
         self.unread_ = tuple(block.unread for block in blocks if block.unread is not None)
         return self
 
@@ -136,13 +160,18 @@ class TableEncoder:
         """By name, with what was declared missing empty."""
         return _by_name(DeclaredMissing(self.missing).masked(frame))
 
-    def _set(self, state: encoder_file.State) -> None:
-        used = {column.source for column in state.encoded}
-        self._plans = tuple(plan for plan in state.plans if plan.name in used)
-        self._encoded, self.notes_ = state.encoded, state.notes
+    def _set(
+        self,
+        plans: tuple[ColumnPlan, ...],
+        encoded: tuple[Encoded, ...],
+        notes: tuple[ColumnNote, ...],
+    ) -> None:
+        used = {column.source for column in encoded}
+        self._plans = tuple(plan for plan in plans if plan.name in used)
+        self._encoded, self.notes_ = encoded, notes
         self.columns_ = tuple(plan.name for plan in self._plans)
-        self.feature_names_ = tuple(column.name for column in state.encoded)
-        self.source_ = tuple(column.source for column in state.encoded)
+        self.feature_names_ = tuple(column.name for column in encoded)
+        self.source_ = tuple(column.source for column in encoded)
 
     def doubtful(self, frame: pd.DataFrame) -> tuple[str, ...]:
         """Columns of text whose cells may be other than what the column holds."""
@@ -196,10 +225,14 @@ class TableEncoder:
         return tuple(unread for unread in found if unread is not None)
 
     def to_contents(self) -> Contents:
-        """The fitted encoder, for saving: see :func:`gradfeat.save`."""
-        return encoder_file.to_contents(
-            encoder_file.State(self._plans, self._encoded, self.notes_, self.missing)
-        )
+        """The fitted encoder as plain values, for saving: see :func:`gradfeat.save`."""
+        about = {
+            "plans": [{"plan": type(plan).__name__} | asdict(plan) for plan in self._plans],
+            "encoded": [asdict(part) for part in self._encoded],
+            "notes": [asdict(note) for note in self.notes_],
+            "missing": list(self.missing),
+        }
+        return Contents(KIND, about, {})
 
     @staticmethod
     def from_contents(contents: Contents) -> TableEncoder:
@@ -210,9 +243,19 @@ class TableEncoder:
         ModelFileError
             Where a part is missing or unknown.
         """
-        state = encoder_file.from_contents(contents)
-        encoder = TableEncoder(state.missing)
-        encoder._set(state)
+        about = contents.state
+        try:
+            encoder = TableEncoder(tuple(about["missing"]))
+            encoder._set(
+                tuple(_plan(plan) for plan in about["plans"]),
+                tuple(Encoded(**part) for part in about["encoded"]),
+                tuple(ColumnNote(**note) for note in about["notes"]),
+            )
+        except (KeyError, TypeError) as error:
+            raise ModelFileError(
+                f"The saved table encoder lacks a part of its state ({error}): fit and save it "
+                "again."
+            ) from error
         return encoder
 
 

@@ -11,11 +11,4 @@ class TableError(ValueError):
     """A table, target or file that cannot be used: one sentence saying what came and what to do.
 
     The command line prints the sentence and exits with code 2.
-
-    Examples
-    --------
-    >>> raise TableError("'a.csv' is empty: give a table with rows.")
-    Traceback (most recent call last):
-    ...
-    gradfeat.table.errors.TableError: 'a.csv' is empty: give a table with rows.
     """

@@ -2,21 +2,29 @@
 
 from __future__ import annotations
 
+import io
+import json
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
+import torch
+from jaxtyping import UInt8
+from torch import Tensor
 
-from gradfeat.maths.blocks import collect
+from gradfeat.maths.blocks import Statistic, collect
 from gradfeat.rows.engine import Engine
-from gradfeat.rows.sources.tables import Tables, held
+from gradfeat.rows.sources.tables import Cells, Tables, held, unlike
 from gradfeat.table.errors import TableError
-from gradfeat.table.held_out import SAMPLE_ROWS, TEST_ROWS
 from gradfeat.table.other_rows import other_rows
+from gradfeat.table.reading.cells import as_text, content
 from gradfeat.table.reading.masked import MaskedTables
 from gradfeat.table.request import Request
-from gradfeat.table.row_sample import column_of
-from gradfeat.table.summary import Summarise, TableSummary
+from gradfeat.table.row_sample import RowSample, column_of, has_value
+from gradfeat.table.split import SAMPLE_ROWS, TEST_ROWS
+from gradfeat.table.target import TargetValues
 from gradfeat.table.target_reading import (
     TargetReading,
     WithTargetRead,
@@ -25,6 +33,103 @@ from gradfeat.table.target_reading import (
     rare_reading,
     target_reading,
 )
+
+
+@dataclass(frozen=True, eq=False)
+class TableSummary:
+    """What the rows of a table are.
+
+    `target`: the values of the target; `sample`: some of the rows that have one; `as_text`: columns
+    with cells that are not what cells of them were to be read as.
+    """
+
+    rows: int
+    target: TargetValues
+    sample: RowSample
+    as_text: frozenset[str] = frozenset()
+
+    @property
+    def known(self) -> int:
+        return self.rows - self.target.missing
+
+
+@dataclass(frozen=True)
+class Summarise(Statistic[pd.DataFrame, TableSummary, TableSummary]):
+    """Counts, distinct targets, and the `size` distinct rows of least hash.
+
+    A hash of the contents is as good as a random number for each distinct row, so the sample is a
+    simple random sample; blocks in any order and grouping give the same.
+
+    `size`: rows of the sample; `cells` (str, Cells): what cells of text are to be read as.
+    """
+
+    target: str
+    size: int
+    seed: int
+    cells: tuple[tuple[str, Cells], ...] = ()
+
+    def init(self, block: pd.DataFrame) -> TableSummary:
+        return self._of(block.iloc[:0])
+
+    def update(self, state: TableSummary, block: pd.DataFrame) -> TableSummary:
+        """Add the rows of a frame."""
+        return self.merge(state, self._of(block))
+
+    def _of(self, frame: pd.DataFrame) -> TableSummary:
+        column = column_of(frame, self.target)
+        sample = RowSample.of(frame.loc[has_value(column)], self.seed, self.size)
+        as_text = frozenset(unlike(dict(self.cells), frame)) if len(frame) else frozenset()
+        return TableSummary(len(frame), TargetValues.of(column), sample, as_text)
+
+    def merge(self, one: TableSummary, other: TableSummary) -> TableSummary:
+        sample = one.sample.union(other.sample, self.size)
+        target = one.target.union(other.target)
+        return TableSummary(one.rows + other.rows, target, sample, one.as_text | other.as_text)
+
+    def finish(self, state: TableSummary) -> TableSummary:
+        return state
+
+    def pack(self, state: TableSummary) -> dict[str, Tensor]:
+        """Counts, extremes, and tables as bytes."""
+        target, sample = state.target, state.sample
+        return {
+            "counts": torch.tensor([state.rows, target.missing, target.infinite]),
+            "ends": torch.tensor([target.least, target.greatest], dtype=torch.float64),
+            "values": _frame_bytes(target.table),
+            "hash": torch.from_numpy(sample.hash),
+            "count": torch.from_numpy(sample.count),
+            "sample": _frame_bytes(sample.frame),
+            "as_text": _numbers(json.dumps(sorted(state.as_text)).encode()),
+        }
+
+    def unpack(self, packed: Mapping[str, Tensor]) -> TableSummary:
+        rows, missing, infinite = packed["counts"].tolist()
+        least, greatest = packed["ends"].tolist()
+        values, frame = (_frame_of(packed[name]) for name in ("values", "sample"))
+        h, count = (packed[name].numpy().copy() for name in ("hash", "count"))
+        target = TargetValues(missing, infinite, least, greatest, values)
+        as_text = frozenset(json.loads(packed["as_text"].numpy().tobytes()))
+        return TableSummary(rows, target, RowSample(h, count, frame), as_text)
+
+
+def _numbers(data: bytes) -> UInt8[Tensor, " b"]:
+    return torch.from_numpy(np.frombuffer(data, dtype=np.uint8).copy())
+
+
+def _frame_bytes(frame: pd.DataFrame) -> UInt8[Tensor, " b"]:
+    """The bytes of a frame in Arrow's format; numbers among texts, of chunks before, are text."""
+    mixed = [name for name, c in frame.items() if content(c) in ("mixed", "mixed-integer")]
+    frame = frame.assign(**{str(name): as_text(column_of(frame, str(name))) for name in mixed})
+    table = pa.Table.from_pandas(frame, preserve_index=False)
+    out = io.BytesIO()
+    with pa.ipc.new_stream(out, table.schema) as writer:
+        writer.write_table(table)
+    return _numbers(out.getvalue())
+
+
+def _frame_of(numbers: UInt8[Tensor, " b"]) -> pd.DataFrame:
+    return pa.ipc.open_stream(pa.py_buffer(numbers.numpy().tobytes())).read_all().to_pandas()
+
 
 #: Bytes that the sample of a table may take.
 SAMPLE_BYTES = 2**26
@@ -44,15 +149,7 @@ class ReadRows:
 
 
 def read_rows(table: Tables, request: Request, engine: Engine | None) -> ReadRows:
-    """Read a table for the first time, held or streamed (with an engine).
-
-    Raises
-    ------
-    TableError
-        For a table or option that cannot be used.
-    SourceError
-        For rows that cannot be read.
-    """
+    """Read a table for the first time, held or streamed (with an engine)."""
     return _held(table, request) if engine is None else _streamed(table, request, engine)
 
 
@@ -90,10 +187,7 @@ def with_target(
 
 
 def _again(
-    read: ReadRows,
-    table: MaskedTables,
-    request: Request,
-    engine: Engine | None,
+    read: ReadRows, table: MaskedTables, request: Request, engine: Engine | None
 ) -> ReadRows:
     """What is found where the rows are those of `table`."""
     if read.frame is not None:
@@ -153,13 +247,7 @@ def summarised(
 
 
 def sample_size(frame: pd.DataFrame) -> int:
-    """Rows that are kept of a table with such rows: 72,000, fewer where they are large.
-
-    Examples
-    --------
-    >>> sample_size(pd.DataFrame({"x": [1.0]}))
-    72000
-    """
+    """Rows that are kept of a table with such rows: 72,000, fewer where they are large."""
     rows = frame.head(1000)
     size = float(rows.memory_usage(index=False, deep=True).sum()) / max(1, len(rows))
     return max(1000, min(TEST_ROWS + SAMPLE_ROWS, int(SAMPLE_BYTES / (size + 16))))

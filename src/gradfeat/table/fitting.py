@@ -40,16 +40,9 @@ FOLDED = 1500
 class MethodTime:
     """What a method may take.
 
-    Attributes
-    ----------
-    deadline : Deadline
-        Its share of what is left.
-    asked : float
-        Seconds that are its share of all that were asked for, whatever others took.
-    pass_seconds : float
-        What a pass over rows that stream took.
-    told : callable (str)
-        Told how far it is.
+    `deadline`: its share of what is left; `asked`: seconds that are its share of all that were
+    asked for, whatever others took; `pass_seconds`: what a pass over rows that stream took; `told`:
+    told how far it is.
     """
 
     deadline: Deadline
@@ -73,11 +66,6 @@ def fit_method(method: Method, table: Prepared, request: Request, time_: MethodT
     A method that needs its rows in memory is fitted to those that are held, as is one whose passes
     would take longer than its time. Where that is too short for all rows that are held, it has the
     first of them: they are ordered by hash, so these are a random sample.
-
-    Raises
-    ------
-    SourceError, EngineError
-        Where rows or workers fail: no other method could do better.
     """
     start = time.perf_counter()
     streams = _streams(method, table, request, time_)

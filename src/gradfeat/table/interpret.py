@@ -66,11 +66,6 @@ def fold(values: Floats, source: tuple[str, ...], columns: tuple[str, ...]) -> F
 
     The size is the norm over a column's encoded parts, so squares still sum to one; the sign is
     that of its largest part.
-
-    Examples
-    --------
-    >>> fold(np.array([[0.6], [-0.8], [0.0]]), ("a", "a", "b"), ("a", "b")).ravel().tolist()
-    [-1.0, 0.0]
     """
     out = np.zeros((len(columns), values.shape[1]))
     owner = np.array(source)

@@ -108,34 +108,17 @@ def _ridge_work(width: int, columns: int) -> float:
 class Method:
     """A row of the comparison.
 
-    Attributes
-    ----------
-    name, label : str
-        On the command line, and printed.
-    family : {"fixed", "learned", "reference"}
-        What its features are. Those that are no reference are gradfeat's own.
-    make : callable (MethodInput) -> estimator
-        An unfitted estimator.
-    share : float
-        Its share of the time, relative to the others.
-    work : callable (MethodInput) -> float
-        Operations of its fit for each row, where that grows with the rows alone.
-    passes : int
-        About so many over rows that stream.
-    square : bool
-        Whether it forms matrices of rows x rows, of rows that are held in memory.
-    in_memory : bool
-        Whether it needs its rows in memory: of a table that streams it is fitted to a sample.
-    threads : int or None
-        OpenMP threads; None leaves them alone. Trees on small tables lose more by waiting for
-        each other than they gain.
-    settings : callable (fitted estimator) -> mapping
-        What its search chose.
-    model : callable (fitted estimator) -> estimator
-        What of it predicts, and is saved.
-    first_gradient, found : callable (fitted estimator)
-        A test of the first gradient step, and the gradient features that the fit is made of;
-        None where there are none.
+    `name` is for the command line, `label` is printed. `family` says what its features are; those
+    that are no reference are gradfeat's own. `share` is its part of the time, relative to the
+    others; `work` gives the operations of its fit for each row, where that grows with the rows
+    alone; `passes` are about so many over rows that stream. `square`: it forms matrices of rows x
+    rows, of rows that are held in memory. `in_memory`: it needs its rows in memory, and is fitted
+    to a sample of a table that streams. `threads` of OpenMP, None for all: trees on small tables
+    lose more by waiting for each other than they gain.
+
+    Of a fitted estimator `settings` are what its search chose, `model` is what predicts and is
+    saved, `first_gradient` a test of the first gradient step, `found` the gradient features that
+    the fit is made of; the last two are None where there are none.
     """
 
     name: str
@@ -155,13 +138,7 @@ class Method:
 
 
 def validation_folds(y: NDArray[Any], classification: bool) -> BaseCrossValidator:
-    """Three folds, fewer for fewer rows; classes in proportion where one has a row for each.
-
-    Examples
-    --------
-    >>> validation_folds(np.array([0, 0, 0, 1]), True).get_n_splits()
-    3
-    """
+    """Three folds, fewer for fewer rows; classes in proportion where one has a row for each."""
     from sklearn.model_selection import KFold, StratifiedKFold
 
     k = max(2, min(3, len(y)))

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
+from gradfeat.drawing.numbers import percent
 from gradfeat.table.other_rows import names_sums
 from gradfeat.table.reading.cells import as_text
 from gradfeat.table.reading.plan import MISSING, ColumnPlan, EncodedColumn
-from gradfeat.table.reading.sentinels import about_sentinel
 from gradfeat.table.results import ColumnNote, MethodResult, UnreadCells
 
 
@@ -46,13 +48,7 @@ def _about_missing(missing: int, own: Sequence[str]) -> str:
 
 
 def layout_sentence(remarks: Sequence[str]) -> str:
-    """How a table is written, where that was found and not told.
-
-    Examples
-    --------
-    >>> layout_sentence(["fields stand between blanks", "the text is UTF-16"])
-    'Read so: fields stand between blanks; the text is UTF-16.'
-    """
+    """How a table is written, where that was found and not told."""
     return f"Read so: {'; '.join(remarks)}."
 
 
@@ -81,14 +77,7 @@ def _unread(one: UnreadCells) -> str:
 
 
 def strict_sentence(unread: Sequence[UnreadCells]) -> str:
-    """Why nothing is done with rows whose cells could not all be read, by column.
-
-    Examples
-    --------
-    >>> strict_sentence([UnreadCells("age", 1, "?", "number", 15, "line 17")])
-    "Strict, and not all cells can be read: 1 cell of 'age' that is no number ('?', line 17). Mend \
-them, or leave strict out to take them as missing."
-    """
+    """Why nothing is done with rows whose cells could not all be read, by column."""
     each = "; ".join(_unread(one) for one in unread)
     return (
         f"Strict, and not all cells can be read: {each}. Mend them, or leave strict out to take "
@@ -97,14 +86,59 @@ them, or leave strict out to take them as missing."
 
 
 def rows_word(method: MethodResult, words: str) -> str:
-    """`words` with ``1,500 of 6,800 rows`` of a method that was fitted to fewer; of others ''.
-
-    Examples
-    --------
-    >>> fit = MethodResult("rfm", "RFM", "learned", {}, 1.0, 1500, {}, rows_there=6800)
-    >>> rows_word(fit, " ({})")
-    ' (1,500 of 6,800 rows)'
-    """
+    """`words` with ``1,500 of 6,800 rows`` of a method that was fitted to fewer; of others ''."""
     if method.rows_used >= method.rows_there:
         return ""
     return words.format(f"{method.rows_used:,} of {method.rows_there:,} rows")
+
+
+#: What is written for a missing number, beside nines alone: -9, 99, -999, 9999, ...
+_OTHERS = (-1.0,)
+
+#: Fewest cells that hold it, and how far it is from the others, in lengths of their range.
+_LEAST, _FAR = 3, 0.5
+
+
+def sentinel(values: NDArray[np.float64]) -> float | None:
+    """The number that stands far from all others, occurs again, and is -1 or all nines.
+
+    `values` (n,): numbers of a column; nan where missing.
+
+    Examples
+    --------
+    >>> sentinel(np.array([*range(40), -999.0, -999.0, -999.0]))
+    -999.0
+    >>> sentinel(np.array([*range(40), -1.0, -1.0, -1.0])) is None
+    True
+    """
+    known, count = np.unique(values[~np.isnan(values)], return_counts=True)
+    for at, inner in ((0, known[1:]), (-1, known[:-1])):
+        if len(inner) < 2 or count[at] < _LEAST or not _usual(known[at]):
+            continue
+        gap = inner[0] - known[0] if at == 0 else known[-1] - inner[-1]
+        if gap > _FAR * (inner[-1] - inner[0]):
+            return float(known[at])
+    return None
+
+
+def _usual(value: float) -> bool:
+    return value in _OTHERS or (value % 1 == 0 and set(f"{abs(value):.0f}") == {"9"})
+
+
+def about_sentinel(name: str, values: NDArray[np.float64]) -> str:
+    """A remark on such a number, with its share and the range of the others; "" without one.
+
+    Examples
+    --------
+    >>> about_sentinel("x", np.array([*range(97), -999.0, -999.0, -999.0]))
+    "3 % of 'x' are -999 and its other values 0 to 96: --missing x=-999 takes them as missing."
+    """
+    value = sentinel(values)
+    if value is None:
+        return ""
+    share = float((values == value).sum() / (~np.isnan(values)).sum())
+    others = values[~np.isnan(values) & (values != value)]
+    return (
+        f"{percent(share)} of {name!r} are {value:.0f} and its other values {others.min():g} to "
+        f"{others.max():g}: --missing {name}={value:.0f} takes them as missing."
+    )

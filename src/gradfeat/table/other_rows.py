@@ -49,12 +49,8 @@ def _plain(text: str) -> str:
 class OtherRows(Masking):
     """Rows that are no observations, each told by one of its cells (column, text).
 
-    Attributes
-    ----------
-    sums, units : tuple of (str, str)
-        Of rows that sum up others, and of rows of units or names.
-    doubtful : tuple of (str, str)
-        Of rows that may sum up others, and stay.
+    `sums`, `units` (str, str): of rows that sum up others, and of rows of units or names;
+    `doubtful` (str, str): of rows that may sum up others, and stay.
     """
 
     sums: tuple[tuple[str, str], ...] = ()
@@ -72,14 +68,7 @@ class OtherRows(Masking):
         return tuple(dict.fromkeys(column for column, _ in self.cells))
 
     def masked(self, frame: pd.DataFrame) -> pd.DataFrame:
-        """The frame with these rows empty, so that rows keep their places.
-
-        Examples
-        --------
-        >>> frame = pd.DataFrame({"x": ["1", "2", "Total"], "y": [3.0, 4.0, 7.0]})
-        >>> OtherRows((("x", "Total"),)).masked(frame)["y"].tolist()
-        [3.0, 4.0, nan]
-        """
+        """The frame with these rows empty, so that rows keep their places."""
         hit = np.zeros(len(frame), bool)
         for cell in self.cells:
             hit |= rows_with(frame, cell)
@@ -126,14 +115,8 @@ def other_rows(
     A word such as ``Total`` in a column of numbers, or beside numbers that are the sums or means of
     their columns; words in two columns of numbers at least of a row that has no number.
 
-    Parameters
-    ----------
-    frame : DataFrame
-        Distinct rows, or all of them.
-    times : array of int (n,), optional
-        How often each row occurs; left out: not all rows are there.
-    decimal : {"", ","}
-        What stands before decimals where no column tells.
+    `frame`: distinct rows, or all of them; `times` (n,): how often each row occurs; left out: not
+    all rows are there; `decimal`: what stands before decimals where no column tells.
 
     Examples
     --------
@@ -170,9 +153,7 @@ def _numbers(name: str, column: pd.Series, distinct: pd.Series, decimal: str) ->
 
 
 def _units(
-    frame: pd.DataFrame,
-    values: Mapping[str, NDArray[np.float64]],
-    stored: Mapping[str, pd.Series],
+    frame: pd.DataFrame, values: Mapping[str, NDArray[np.float64]], stored: Mapping[str, pd.Series]
 ) -> tuple[tuple[str, str], ...]:
     """Of rows that have words in columns of numbers and no number in any of them."""
     if len(values) < 2:

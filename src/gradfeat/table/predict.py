@@ -18,12 +18,51 @@ from gradfeat.rows.errors import SourceError
 from gradfeat.rows.sources.files import find_files
 from gradfeat.rows.sources.open import PARQUET_ENDINGS
 from gradfeat.rows.sources.tables import Tables
+from gradfeat.rows.sources.words import named, near_names
 from gradfeat.table.errors import TableError
-from gradfeat.table.finite import NotFinite
-from gradfeat.table.kept_columns import KeptColumns, columns_to_keep
 from gradfeat.table.results import UnreadCells
 from gradfeat.table.table_model import TableModel
-from gradfeat.table.unread import UnreadSoFar, refuse_unread
+from gradfeat.table.unread import NotFinite, UnreadSoFar, refuse_unread
+
+
+def columns_to_keep(asked: Sequence[str], names: Sequence[str]) -> list[str]:
+    """Columns asked for one by one, or with commas between their names; each once."""
+    kept = list(dict.fromkeys(named(asked, list(names))))
+    for name in kept:
+        if name not in names:
+            raise TableError(f"The table has no column {name!r} to keep{near_names(name, names)}")
+    return kept
+
+
+class KeptColumns:
+    """The next rows of some columns, in chunks of any size.
+
+    `names`: columns; cells of text are given letter by letter (``007`` stays so).
+    """
+
+    def __init__(self, table: Tables, names: Sequence[str]) -> None:
+        self._chunks = self._read(table, names)
+        self._held = pd.DataFrame(columns=list(names))
+
+    @staticmethod
+    def _read(table: Tables, names: Sequence[str]) -> Iterator[pd.DataFrame]:
+        if names:
+            rows = table.select(names).read_as(dict.fromkeys(names, "text"))
+            for piece in rows.pieces():
+                yield from piece.read()
+
+    def take(self, n: int) -> pd.DataFrame:
+        """The n rows after those taken before, numbered from 0."""
+        parts, there = [self._held], len(self._held)
+        if not len(self._held.columns):
+            return pd.DataFrame(index=range(n))
+        while there < n:
+            parts.append(next(self._chunks))
+            there += len(parts[-1])
+        rows = pd.concat([part for part in parts if len(part)] or parts, ignore_index=True)
+        self._held = rows.iloc[n:]
+        return rows.iloc[:n].reset_index(drop=True)
+
 
 #: Rows that are predicted at once.
 AT_ONCE = 2**15
@@ -32,17 +71,10 @@ AT_ONCE = 2**15
 class Predictor:
     """Predictions for tables of any size, and what of them could not be read.
 
-    Parameters
-    ----------
-    model : TableModel
-        What predicts, and tells how columns are read.
-    keep : sequence of str
-        Columns of the table that come before the predictions, as they stand in it.
-    interval : float, optional
-        Per cent of new rows whose target is to lie in the interval or set of classes that is given
-        beside its prediction.
-    strict : bool
-        Refuse a table with cells that could not be read, once all of them are counted.
+    `model`: what predicts, and tells how columns are read; `keep`: columns of the table that come
+    before the predictions, as they stand in it; `interval`: per cent of new rows whose target is to
+    lie in the interval or set of classes that is given beside its prediction; `strict`: refuse a
+    table with cells that could not be read, once all of them are counted.
     """
 
     def __init__(
@@ -61,18 +93,7 @@ class Predictor:
         return self._so_far.cells
 
     def frames(self, table: Tables) -> Iterator[pd.DataFrame]:
-        """Predictions for all rows, in order, some at a time.
-
-        Raises
-        ------
-        TableError
-            When the columns are not those of the training table, for columns to keep that are not
-            there or are named as predictions are, and for an interval that is out of reach. After
-            the last row: for predictions that are no finite numbers, and, where it is strict, for
-            cells that could not be read.
-        SourceError
-            For rows that cannot be read.
-        """
+        """Predictions for all rows, in order, some at a time."""
         encoder, names = self.model.encoder, set(table.names)
         wanted = [name for name in encoder.columns_ if name in names]
         if len(wanted) < len(encoder.columns_):
@@ -114,22 +135,8 @@ class Predictor:
 def check_output(out: Path, data: str, *others: Path) -> None:
     """Refuse, before any work, to write over what is read.
 
-    Parameters
-    ----------
-    out : Path
-        The file to write.
-    data : str
-        The table: a file, folder, glob or URL.
-    *others : Path
-        Further files that are read.
-
-    Raises
-    ------
-    TableError
-        Where `out` is one of them, also by another name, or lies in a folder that is read as a
-        table, where it would be one of its files the next time.
-    SourceError
-        For data that is not there.
+    `out`: the file to write; `data`: the table: a file, folder, glob or URL; `others`: further
+    files that are read.
     """
     inputs = [Path(file.path) for file in find_files(data)]
     if any(_same(out, one) for one in (*inputs, *others)):
@@ -153,13 +160,7 @@ def _within(out: Path, folder: Path) -> bool:
 
 
 def write_predictions(frames: Iterable[pd.DataFrame], out: Path) -> int:
-    """Write CSV, or Parquet where the name says so, whole or not at all; return the rows.
-
-    Raises
-    ------
-    TableError
-        Where the file cannot be written; an old one stays as it was.
-    """
+    """Write CSV, or Parquet where the name says so, whole or not at all; return the rows."""
     write = _write_parquet if out.suffix.lower() in PARQUET_ENDINGS else _write_csv
     try:
         with replacing(out) as handle:

@@ -19,27 +19,31 @@ from gradfeat.rows.sources.words import named
 from gradfeat.table.coding import Coding, EncodedRows, target_values
 from gradfeat.table.encode import TableEncoder
 from gradfeat.table.errors import TableError, near_names
-from gradfeat.table.first_pass import ReadRows, read_rows, with_target, without_other_rows
-from gradfeat.table.held_out import SAMPLE_ROWS, HeldOut, held_out
+from gradfeat.table.first_pass import (
+    ReadRows,
+    TableSummary,
+    read_rows,
+    with_target,
+    without_other_rows,
+)
 from gradfeat.table.notes import layout_sentence
 from gradfeat.table.reading.cells import content
-from gradfeat.table.reading.declared import declared
+from gradfeat.table.reading.masked import declared
 from gradfeat.table.request import Request
 from gradfeat.table.results import ColumnNote, UnreadCells
 from gradfeat.table.row_sample import RowSample, column_of, frame_hash, has_value
 from gradfeat.table.screening import left_out_notes, screen
-from gradfeat.table.split import FEWEST_ROWS, parse_time, split_rows
-from gradfeat.table.summary import TableSummary
+from gradfeat.table.split import FEWEST_ROWS, SAMPLE_ROWS, HeldOut, held_out, parse_time, split_rows
 from gradfeat.table.target import (
     MOST_CLASSES,
     Target,
+    TargetValues,
     decision,
     no_target,
     prepare_target,
     refuse_missing,
 )
 from gradfeat.table.target_scale import about_tails, target_scale
-from gradfeat.table.target_values import TargetValues
 from gradfeat.table.unread import CountUnread, with_places
 
 Floats = NDArray[np.float64]
@@ -49,31 +53,13 @@ Floats = NDArray[np.float64]
 class Prepared:
     """A table that methods can be fitted to.
 
-    Attributes
-    ----------
-    target : Target
-        What was decided about the target; its values are those of `train` and `test`.
-    encoder : TableEncoder
-        Of the inputs.
-    train, y_train : array (n, d), (n,)
-        Training rows in the order of their hashes: all of them, or a sample where they stream.
-    test, y_test : array (k, d), (k,)
-        Test rows.
-    rows : Rows or None
-        All training rows where they stream; None where `train` holds them.
-    n_train, fewest : int
-        Training rows, and rows with a target of the rarest class (all rows of a regression).
-    split : str
-        How test rows were chosen, in words.
-    unread : tuple of UnreadCells
-        Cells of all rows that are not what the training rows have their columns hold.
-    text : TextOptions
-        How the table is written.
-    columns : tuple of ColumnNote
-        What each input column holds and what was done to it, those left out too.
-    remarks : tuple of str
-        On how the table is written, rows left out, identifiers, leaks and the target: what to know
-        before scores are read.
+    `train` (n, d) and `y_train` (n,) are the training rows in the order of their hashes: all of
+    them, or a sample where they stream; `rows` are then all of them, else None. `test` (k, d) and
+    `y_test` (k,) are the test rows, chosen as `split` says. Of all rows `n_train` are training
+    rows, and `fewest` have the rarest class (all rows of a regression). `unread` are cells of all
+    rows that are not what the training rows have their columns hold. `columns` say what each input
+    column holds and what was done to it, those left out too; `remarks` what to know before scores
+    are read.
     """
 
     target: Target
@@ -99,24 +85,8 @@ class Prepared:
 def prepare(table: Tables, request: Request, engine: Engine | None = None) -> Prepared:
     """Read a table, decide about its target, hold out test rows, learn how columns are encoded.
 
-    Parameters
-    ----------
-    table : Tables
-        Where the rows are.
-    request : Request
-        Options.
-    engine : Engine, optional
-        What computes where the rows stream: test rows and a sample are held then, and all
-        training rows are read by pieces. Left out: all rows are held.
-
-    Raises
-    ------
-    TableError
-        For a table, target or option that cannot be used.
-    SourceError
-        For rows that cannot be read.
-    EngineError
-        Where workers or the checkpoint fail.
+    Rows stream where there is an `engine`: test rows and a sample are held then, and all training
+    rows are read by pieces.
     """
     text, layout = table.text, table.remarks
     request = replace(request, decimal=text.decimal)
@@ -253,19 +223,7 @@ def _about_tails(target: Target, name: str, y: Floats) -> list[str]:
 def decide_target(summary: TableSummary, request: Request, empty: int | None = None) -> Target:
     """The decision about the target, from its distinct values.
 
-    Parameters
-    ----------
-    summary : TableSummary
-        Of the rows, their target read.
-    request : Request
-        Options.
-    empty : int, optional
-        Rows whose target is empty as it came; left out: as it was read.
-
-    Raises
-    ------
-    TableError
-        For a target that cannot be predicted.
+    `empty` are the rows whose target is empty as it came; left out: as it was read.
     """
     found, name = summary.target, request.target
     if request.missing_target == "refuse":
@@ -319,18 +277,7 @@ def input_columns(frame: pd.DataFrame, others: Sequence[str]) -> pd.DataFrame:
 
 
 def kept_names(names: Iterable[object], ignored: Sequence[str]) -> list[str]:
-    """Names of columns but those to be ignored, which are named one by one or with commas between.
-
-    Raises
-    ------
-    TableError
-        For a name that is no column.
-
-    Examples
-    --------
-    >>> kept_names(["a", "b"], ["b"])
-    ['a']
-    """
+    """Names of columns but those ignored, which are named one by one or with commas between."""
     known = [str(name) for name in names]
     ignored = named(ignored, known)
     for name in ignored:

@@ -31,28 +31,12 @@ def read_table(
     the encoding are found from the text; fields may be quoted. Numbers with a decimal comma or
     leading zeros stay text: all of their column tells the encoder what they are.
 
-    Parameters
-    ----------
-    path : str or path
-        ``.parquet``/``.pq``, ``.feather``/``.arrow``, ``.xlsx`` (needs openpyxl),
-        ``.jsonl``/``.ndjson``/``.json``, anything else: CSV, TSV or other delimited text, also gz.
-    cells : mapping of column to {"numbers", "truth values", "text"}, optional
-        What cells of delimited text are read as, each by itself: the ``cells`` of a fitted
-        encoder, for rows that it is to encode. Left out: a column is read as numbers where each
-        of its cells is one.
-
-    text : TextOptions
-        What is known of a text beforehand: its separator, comments, header, encoding.
-
-    Returns
-    -------
-    pandas.DataFrame
-        At least one row and one column, names distinct, rows numbered from 0.
-
-    Raises
-    ------
-    SourceError
-        Where there is no such file or it cannot be read as such a table.
+    `path`: ``.parquet``/``.pq``, ``.feather``/``.arrow``, ``.xlsx`` (needs openpyxl),
+    ``.jsonl``/``.ndjson``/``.json``, anything else: CSV, TSV or other delimited text, also gz;
+    `cells`: what cells of delimited text are read as, each by itself: the ``cells`` of a fitted
+    encoder, for rows that it is to encode. Left out: a column is read as numbers where each of its
+    cells is one; `text`: what is known of a text beforehand: its separator, comments, header,
+    encoding.
 
     Examples
     --------
@@ -72,11 +56,6 @@ def as_frame(data: Any) -> pd.DataFrame:
     Whatever speaks Arrow's PyCapsule protocol (polars, pyarrow, duckdb) is read as a Parquet file
     with these columns is, structs one level apart (``a.b``); the columns of an array (n, d) are
     x0, x1, ...
-
-    Raises
-    ------
-    TableError
-        For what is no table.
 
     Examples
     --------
@@ -107,12 +86,7 @@ TEXT, ZIPPED = 2, 10
 def why_streamed(path: str, asked: bool | None = None) -> str:
     """Why the rows stream, in words; empty where the table is held in memory.
 
-    Parameters
-    ----------
-    path : str
-        A file, folder, glob or URL.
-    asked : bool, optional
-        What was asked for.
+    `path`: a file, folder, glob or URL; `asked`: what was asked for.
 
     Examples
     --------

@@ -26,14 +26,8 @@ from gradfeat.table.unread import refuse_unread, with_places
 class Refitted:
     """A model with a new head, and what became of cells of the table it was fitted to.
 
-    Attributes
-    ----------
-    model : TableModel
-        With the new head.
-    remarks : tuple of str
-        On cells of the new target, in sentences.
-    unread : tuple of UnreadCells
-        Cells of the inputs that are taken as missing, with their places.
+    `model`: with the new head; `remarks`: on cells of the new target, in sentences; `unread`: cells
+    of the inputs that are taken as missing, with their places.
     """
 
     model: TableModel
@@ -48,26 +42,10 @@ def refit_model(
 
     The encoding of the columns and the first layer stay those of `model`.
 
-    Parameters
-    ----------
-    model : TableModel
-        Of gradient features or random features.
-    table : Tables
-        The columns that the model reads, and the new target.
-    target : str
-        The column to predict; of the kind (a quantity, or classes) that the model predicts.
-    data : str
-        Name of the table, for ``about``.
-    seed : int
-        Of the split and of the bootstrap.
-    strict : bool
-        Refuse cells of inputs or target that could not be read.
-
-    Raises
-    ------
-    TableError
-        For a model without a head of its own, a target that the model reads as an input or that
-        is of the other kind, and for tables that `gradfeat fit` would refuse.
+    `model`: of gradient features or random features; `table`: the columns that the model reads, and
+    the new target; `target`: the column to predict; of the kind (a quantity, or classes) that the
+    model predicts; `data`: name of the table, for ``about``; `seed`: of the split and of the
+    bootstrap; `strict`: refuse cells of inputs or target that could not be read.
     """
     source = _source(model)
     frame = held(table, model.encoder.cells)

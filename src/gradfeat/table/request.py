@@ -48,11 +48,6 @@ class Request:
 def chosen_methods(names: Sequence[str]) -> tuple[Method, ...]:
     """Methods by name, in the order of the comparison.
 
-    Raises
-    ------
-    TableError
-        For a name that is not a method, with the names that are.
-
     Examples
     --------
     >>> [m.label for m in chosen_methods(["rfm", "linear"])]
@@ -69,17 +64,7 @@ def chosen_methods(names: Sequence[str]) -> tuple[Method, ...]:
 
 
 def check_device(name: str | None) -> None:
-    """Refuse a device on which nothing can be computed here.
-
-    Raises
-    ------
-    TableError
-        With the devices that are here.
-
-    Examples
-    --------
-    >>> check_device("cpu")
-    """
+    """Refuse a device on which nothing can be computed here."""
     import torch
 
     try:

@@ -28,16 +28,8 @@ PIECE_NUMBERS = 2**22
 class RunOptions:
     """Whether rows stream, and what computes then.
 
-    Attributes
-    ----------
-    stream : bool, optional
-        Asked for or not; None: where the table is large.
-    jobs : int, optional
-        Processes; None: threads.
-    dask : str, optional
-        Address of a scheduler, or ``local``.
-    checkpoint : Checkpoint, optional
-        Where finished passes are kept; None: nowhere.
+    `stream`: asked for or not; None: where the table is large; `dask`: address of a scheduler, or
+    ``local``; `checkpoint`: where finished passes are kept; None: nowhere.
     """
 
     stream: bool | None = None
@@ -46,13 +38,7 @@ class RunOptions:
     checkpoint: Checkpoint | None = None
 
     def why_streamed(self, path: str | None) -> str:
-        """Why the rows of a file, or of a frame, stream: in words; empty where they are held.
-
-        Raises
-        ------
-        TableError
-            For options that contradict each other.
-        """
+        """Why the rows of a file, or of a frame, stream: in words; empty where they are held."""
         spread = self.dask is not None or (self.jobs or 1) > 1
         if spread and self.stream is False:
             raise TableError(
@@ -89,11 +75,6 @@ def opened(path: str, text: TextOptions, *, streamed: bool) -> Tables:
     """The table of a file, folder, pattern of names or URL; fewer rows a chunk where they are wide.
 
     Rows that do not stream are read here, and are one chunk.
-
-    Raises
-    ------
-    SourceError
-        For what cannot be read as a table.
     """
     table = tables(path, text=text)
     if not streamed:

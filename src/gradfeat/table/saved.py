@@ -71,13 +71,7 @@ def load(path: str | os.PathLike[str], device: str | None = None) -> Any:
 
 
 def model_file(path: str | os.PathLike[str], *names: str) -> Path:
-    """The file itself; of a folder the first of `names` that is there (``model.gradfeat``).
-
-    Raises
-    ------
-    ModelFileError
-        For a folder without one.
-    """
+    """The file itself; of a folder the first of `names` that is there (``model.gradfeat``)."""
     given, wanted = Path(path), names or (MODEL,)
     if not given.is_dir():
         return given
@@ -91,13 +85,7 @@ def model_file(path: str | os.PathLike[str], *names: str) -> Path:
 
 
 def load_table_model(path: str | os.PathLike[str], *names: str) -> Any:
-    """:func:`load` of a table model alone; `names` as in :func:`model_file`.
-
-    Raises
-    ------
-    ModelFileError
-        For a file of another kind, too.
-    """
+    """:func:`load` of a table model alone; `names` as in :func:`model_file`."""
     from gradfeat.table.table_model import KIND
 
     file = model_file(path, *names)

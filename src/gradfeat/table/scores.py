@@ -34,12 +34,8 @@ Draws = Mapping[str, tuple[float, Floats]]
 class Predictions:
     """What one method says about the test rows.
 
-    Attributes
-    ----------
-    values : array (n,)
-        Predicted target, or predicted class code.
-    probabilities : array (n, K) or None
-        Of the K classes; None for regression.
+    `values` (n,): predicted target, or predicted class code; `probabilities` (n, K): of the K
+    classes; None for regression.
     """
 
     values: NDArray[np.float64]
@@ -47,26 +43,13 @@ class Predictions:
 
 
 def resamples(n: int, seed: int) -> Floats:
-    """Multinomial weights (RESAMPLES, n) of the bootstrap: how often each row is drawn.
-
-    Examples
-    --------
-    >>> bool((resamples(5, 0).sum(axis=1) == 5).all())
-    True
-    """
+    """Multinomial weights (RESAMPLES, n) of the bootstrap: how often each row is drawn."""
     rng = numpy_stream(seed, "test bootstrap")
     return rng.multinomial(n, np.full(n, 1 / n), size=RESAMPLES).astype(np.float64)
 
 
 def resampled(y: Floats, said: Predictions, seed: int) -> dict[str, tuple[float, Floats]]:
-    """Each score on the test rows, and on each of :func:`resamples`, drawn a few at a time.
-
-    Examples
-    --------
-    >>> y = np.array([0.0, 1.0, 2.0])
-    >>> {name: value for name, (value, _) in resampled(y, Predictions(y, None), 0).items()}
-    {'R2': 1.0, 'RMSE': 0.0}
-    """
+    """Each score on the test rows, and on each of :func:`resamples`, drawn a few at a time."""
     rng, n = numpy_stream(seed, "test bootstrap"), len(y)
     each = max(1, min(RESAMPLES, HELD_NUMBERS // n))
     sizes = [min(each, RESAMPLES - start) for start in range(0, RESAMPLES, each)]
@@ -86,12 +69,6 @@ def replicates(y: Floats, said: Predictions, W: Floats) -> dict[str, tuple[float
     Regression: R2 = 1 - sum (y - f)^2 / sum (y - mean y)^2 where y varies, and RMSE.
     Classification: accuracy, log-loss, and AUC for two classes (one-vs-rest average for more)
     where y holds two classes.
-
-    Examples
-    --------
-    >>> y = np.array([0.0, 1.0, 2.0])
-    >>> replicates(y, Predictions(y, None), np.ones((1, 3)))["R2"][0]
-    1.0
     """
     one = np.ones((1, len(y)))
     every = np.vstack([one, W])
@@ -146,24 +123,12 @@ def _one_auc(positive: NDArray[np.bool_], p: Floats, W: Floats) -> Floats:
 
 
 def merit(score: str, value: float) -> float:
-    """`value` with the sign that makes more of it better.
-
-    Examples
-    --------
-    >>> merit("RMSE", 2.0), merit("R2", 0.5)
-    (-2.0, 0.5)
-    """
+    """`value` with the sign that makes more of it better."""
     return -value if score in LOWER_IS_BETTER else value
 
 
 def interval(estimate: float, draws: Floats) -> Interval:
-    """Estimate with the 2.5 % and 97.5 % quantiles of the resamples that are finite.
-
-    Examples
-    --------
-    >>> interval(0.5, np.linspace(0, 1, 101)).low
-    0.025
-    """
+    """Estimate with the 2.5 % and 97.5 % quantiles of the resamples that are finite."""
     draws = draws[np.isfinite(draws)]
     if len(draws) < 2:
         return Interval(estimate, float("nan"), float("nan"))

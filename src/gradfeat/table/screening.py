@@ -60,24 +60,11 @@ def screen(
     and whole numbers that count the rows or are called an id, and explain less than a tenth of the
     target. Remarked on are these, columns that alone explain the target, and copies of others.
 
-    Parameters
-    ----------
-    inputs : DataFrame (n, p)
-        Training rows in random order.
-    y : array (n,)
-        Targets, or codes of classes.
-    target : str
-        Its name.
-    classes : int
-        How many there are; 0 for numbers.
-    rows : int
-        Of the whole table.
-    keep : bool
-        Whether identifiers are kept.
-    option : bool
-        Whether the command has an option that keeps them, to name.
-    encoder : TableEncoder, optional
-        One that reads cells as those of the fit are read; it is fitted to single columns here.
+    `inputs` (n, p): training rows in random order; `y` (n,): targets, or codes of classes;
+    `classes`: how many there are; 0 for numbers; `rows`: of the whole table; `keep`: whether
+    identifiers are kept; `option`: whether the command has an option that keeps them, to name;
+    `encoder`: one that reads cells as those of the fit are read; it is fitted to single columns
+    here.
     """
     if len(inputs) < FEWEST_ROWS:
         return Screened({}, ())
@@ -116,14 +103,6 @@ def explained(column: pd.Series, code: Floats) -> float:
 
     ``1 - (within / (n - k)) / (total / (n - 1))`` for k levels, of numbers 20 bins of equal
     size where they are many; 0 where nearly every row is a level of its own.
-
-    Examples
-    --------
-    >>> y = np.arange(100.0)[:, None]
-    >>> round(explained(pd.Series(np.round(y[:, 0] / 10)), y), 2)
-    0.99
-    >>> explained(pd.Series(y[:, 0]), y) > 0.99
-    True
     """
     group = _levels(column)
     n, k = len(group), int(group.max()) + 1
@@ -286,13 +265,7 @@ def _about_copies(inputs: pd.DataFrame) -> list[str]:
 
 
 def about_groups(groups: Sequence[ColumnGroup]) -> list[str]:
-    """Which columns say nearly the same, in a sentence.
-
-    Examples
-    --------
-    >>> about_groups([ColumnGroup(("temp", "atemp"), 0.991)])
-    ["Correlated, and so shuffled together: 'temp' and 'atemp' (0.991)."]
-    """
+    """Which columns say nearly the same, in a sentence."""
     each = [f"{_names(group.columns)} ({group.correlation:.3g})" for group in groups]
     return [f"Correlated, and so shuffled together: {_names(each, quoted=True)}."] if each else []
 

@@ -8,6 +8,9 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.cluster.hierarchy import fcluster, linkage
+from scipy.spatial.distance import squareform
+from scipy.stats import rankdata
 
 from gradfeat.maths.streams import numpy_stream
 from gradfeat.table.results import ColumnGroup, ColumnLoss, Importances, Interval
@@ -84,25 +87,9 @@ def importances(
     Intervals are of the bootstrap over test rows. Blocks are shuffled in their order, as often as
     the time allows and at most 10 times; those that the first round does not reach, as one.
 
-    Parameters
-    ----------
-    method : str
-        Name of the model.
-    predict : callable
-        What it predicts, in the units of y, for encoded rows.
-    rows : HeldRows
-        Of which at most 2,000 are used, drawn at random.
-    blocks : sequence of ColumnBlock
-        The most important ones first.
-    seconds : float
-        To spend, about.
-    seed : int
-        Of the shuffles.
-
-    Returns
-    -------
-    Importances or None
-        None where there is no block, and of a quantity that is the same in all test rows.
+    `method`: name of the model; `predict`: what it predicts, in the units of y, for encoded rows;
+    `rows`: of which at most 2,000 are used, drawn at random; `blocks`: the most important ones
+    first.
 
     Source: Breiman 2001, "Random forests", section 10; Fisher, Rudin and Dominici 2019.
     """
@@ -122,9 +109,7 @@ def importances(
 
 
 def blocks_of(
-    source: Sequence[str],
-    groups: Sequence[ColumnGroup],
-    shares: Mapping[str, float],
+    source: Sequence[str], groups: Sequence[ColumnGroup], shares: Mapping[str, float]
 ) -> list[ColumnBlock]:
     """Each group of correlated columns and each other column, the largest shares first.
 
@@ -193,3 +178,70 @@ def _intervals(rows: HeldRows, gaps: Floats, seed: int) -> list[Interval]:
     one, W = np.ones((1, len(rows.y))), resamples(len(rows.y), seed)
     estimates, draws = ((w @ gaps.T) / rows.whole(w)[:, None] for w in (one, W))
     return [interval(float(estimates[0, k]), draws[:, k]) for k in range(len(gaps))]
+
+
+#: Correlation from which columns are a group.
+LEAST_CORRELATION = 0.9
+
+#: Rows and columns that are compared at most, and the fewest rows that say anything.
+COMPARED_ROWS, COMPARED_COLUMNS, FEWEST_COMPARED = 2_000, 4_000, 20
+
+#: Relative to the largest singular value of a column's parts: what is below is none of its own.
+RANK = 1e-8
+
+
+def correlated_groups(X: Floats, source: Sequence[str]) -> tuple[ColumnGroup, ...]:
+    """Columns of a table that are correlated by .9 or more (average linkage), two or more a group.
+
+    Of two columns with orthonormal bases Q, R of their centred ranks (of their encoded parts, where
+    they have several) the correlation is ``|Q^T R| / sqrt(max(q, r))`` in the Frobenius norm:
+    Spearman's of two numbers without sign, and 1 of levels that are the same under other names.
+
+    `X` (n, d): encoded rows; `source`: the original column of each encoded one; the first 4,000
+    columns are looked at.
+
+    Examples
+    --------
+    >>> x, z = np.random.default_rng(0).normal(size=(2, 100))
+    >>> X = np.column_stack([x, z, np.exp(x)])
+    >>> correlated_groups(X, ("a", "b", "c"))
+    (ColumnGroup(columns=('a', 'c'), correlation=1.0),)
+    """
+    names = [*dict.fromkeys(source)][:COMPARED_COLUMNS]
+    if len(X) < FEWEST_COMPARED or len(names) < 2:
+        return ()
+    R = correlations(X[:COMPARED_ROWS], source, names)
+    tree = linkage(squareform(1 - R, checks=False), method="average")
+    label = fcluster(tree, 1 - LEAST_CORRELATION, criterion="distance")
+    groups = [np.flatnonzero(label == k) for k in np.unique(label)]
+    found = [_group(names, at, R) for at in groups if len(at) > 1]
+    return tuple(sorted(found, key=lambda group: -group.correlation))
+
+
+def _group(names: list[str], at: NDArray[np.intp], R: Floats) -> ColumnGroup:
+    """The columns at these places, with their least correlation."""
+    least = R[np.ix_(at, at)].min()
+    return ColumnGroup(tuple(str(names[i]) for i in at), round(float(least), 3))
+
+
+def correlations(X: Floats, source: Sequence[str], columns: Sequence[str]) -> Floats:
+    """Of each pair of `columns` (p, p), from 0 to 1; 1 on the diagonal."""
+    owner = np.array(source)
+    bases = [_basis(X[:, owner == name]) for name in columns]
+    sizes = np.array([max(1, basis.shape[1]) for basis in bases])
+    starts = np.concatenate([[0], np.cumsum(sizes)[:-1]])
+    Q = np.column_stack(bases)
+    squares = (Q.T @ Q) ** 2
+    total = np.add.reduceat(np.add.reduceat(squares, starts, axis=0), starts, axis=1)
+    R = np.sqrt(np.clip(total / np.maximum(sizes[:, None], sizes), 0, 1))
+    np.fill_diagonal(R, 1.0)
+    return R
+
+
+def _basis(part: Floats) -> Floats:
+    """An orthonormal basis (n, k) of the centred ranks; one column of zeros where none varies."""
+    ranks = rankdata(part, axis=0)
+    ranks -= ranks.mean(axis=0)
+    U, s, _ = np.linalg.svd(ranks, full_matrices=False)
+    kept = s > RANK * max(s[0] if len(s) else 0.0, 1e-300)
+    return U[:, kept] if kept.any() else np.zeros((len(part), 1))

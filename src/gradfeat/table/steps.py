@@ -25,16 +25,9 @@ def silent(name: str, done: float, words: str) -> None:
 class Steps:
     """Tells how far it is, and keeps the times of passes: the reporter that an engine is made with.
 
-    Attributes
-    ----------
-    told : callable (str, float, str)
-        Told when a step begins, and of every tick of a pass within it.
-    deadline : Deadline
-        When all of it is to be done; never, where no time was given.
-    start : float
-        When the work began, by ``time.perf_counter``.
-    processor : float
-        Processor seconds of this process then.
+    `told` hears when a step begins, and of every tick of a pass within it. All is to be done by
+    the `deadline`. The work began at `start`, by ``time.perf_counter``, when this process had
+    taken `processor` seconds.
 
     Examples
     --------
@@ -96,13 +89,7 @@ class Steps:
 
 
 def busyness(wall: float, processor: float) -> float:
-    """Seconds that this process takes for one of the processor, after so many of both.
-
-    Examples
-    --------
-    >>> busyness(8.0, 2.0), busyness(2.0, 3.0)
-    (4.0, 1.0)
-    """
+    """Seconds that this process takes for one of the processor, after so many of both."""
     return max(1.0, wall / max(processor, 0.1))
 
 

@@ -24,11 +24,10 @@ from gradfeat.rows.sources.in_memory import FrameTables
 from gradfeat.rows.sources.text_options import FOUND, TextOptions
 from gradfeat.table.conformal import bound, interval_columns, set_column
 from gradfeat.table.encode import TableEncoder
-from gradfeat.table.finite import NotFinite
 from gradfeat.table.read import as_frame, read_table
 from gradfeat.table.target_scale import AS_IS, TargetScale
 from gradfeat.table.trusted import packed, unpacked
-from gradfeat.table.unread import refuse_unread
+from gradfeat.table.unread import NotFinite, refuse_unread
 
 KIND = "TableModel"
 

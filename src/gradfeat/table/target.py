@@ -14,6 +14,7 @@ from gradfeat.rows.sources.words import counted
 from gradfeat.table.errors import TableError, listing, near_names
 from gradfeat.table.reading.cells import as_text, content
 from gradfeat.table.reading.number_formats import LARGEST
+from gradfeat.table.row_sample import column_of, is_numbers
 from gradfeat.table.target_scale import AS_IS, TargetScale
 
 Task = Literal["regression", "classification"]
@@ -26,22 +27,10 @@ FEWEST_ROWS_OF_CLASS = 2
 class Target:
     """The target of the rows that have one.
 
-    Attributes
-    ----------
-    values : numpy.ndarray of shape (n,)
-        Regression: float64. Classification: int64 codes, ``classes[code]`` is the label.
-    task : {"regression", "classification"}
-        What is to be predicted.
-    classes : tuple of str
-        Labels in order of size (numbers) or of the alphabet; empty for regression.
-    rows : numpy.ndarray of shape (n,)
-        Positions in the table of the rows kept.
-    rows_dropped : int
-        Rows left out because their target is missing.
-    remark : str
-        What was decided and how to have it otherwise, in a sentence.
-    scale : TargetScale
-        On which it is learned.
+    `values` (n,) are float64, or int64 codes of classes: ``classes[code]`` is the label, in order of
+    size (numbers) or of the alphabet. They stand at `rows` (n,) of the table; `rows_dropped` have
+    no target. `remark` says what was decided and how to have it otherwise. A quantity is learned on
+    `scale`.
     """
 
     values: np.ndarray
@@ -71,12 +60,6 @@ def prepare_target(
     rows, so that one can be learned from and one held out. Of the rows without a target `told` are
     told of elsewhere.
 
-    Raises
-    ------
-    TableError
-        Target absent, all missing, constant, infinite or a date; text for regression; more than
-        100 classes; a class with a single row.
-
     Examples
     --------
     >>> frame = pd.DataFrame({"y": ["no", "yes", None, "no", "yes"]})
@@ -101,17 +84,7 @@ def prepare_target(
 
 
 def refuse_missing(target: str, missing: int, rows: int) -> None:
-    """Refuse rows without a target, where that was asked for.
-
-    Raises
-    ------
-    TableError
-        With their number.
-
-    Examples
-    --------
-    >>> refuse_missing("y", 0, 5)
-    """
+    """Refuse rows without a target, where that was asked for."""
     if missing:
         raise TableError(
             f"The target {target!r} is missing in {missing:,} of {rows:,} rows: fill it in, or "
@@ -178,13 +151,7 @@ def _task(column: pd.Series, text: pd.Series) -> Task:
 
 
 def decision(target: str, chosen: Task, asked: str, distinct: str, dropped: int) -> str:
-    """What was decided about a target of so many `distinct` values, and how to have it otherwise.
-
-    Examples
-    --------
-    >>> decision("y", "classification", "classification", "3", 0)
-    "'y' has 3 classes: classification (as asked)."
-    """
+    """What was decided about a target, and how to have it otherwise, in a sentence."""
     what = f"{distinct} classes" if chosen == "classification" else f"{distinct} distinct values"
     other = "regression" if chosen == "classification" else "classification"
     hint = f" (--task {other} to have it otherwise)" if asked == "auto" else " (as asked)"
@@ -228,3 +195,85 @@ def _classes(target: str, column: pd.Series, text: pd.Series) -> tuple[str, ...]
         )
     labels = sorted(counts.index)
     return tuple(sorted(labels, key=float) if _is_number(column) else labels)
+
+
+#: Distinct values that are kept: one more than there may be classes, and one that says "more".
+MOST_VALUES = MOST_CLASSES + 2
+
+
+@dataclass(frozen=True, eq=False)
+class TargetValues:
+    """Distinct values of a column with their counts, as far as they are few.
+
+    `missing`, `infinite`: rows without a value, and with an infinite one; `least`, `greatest`: of
+    numbers that are not infinite; inf and -inf where there are none; `table`: ``key`` (increasing:
+    the number or the text), ``value`` as it came, ``count``; the first `MOST_VALUES` of all.
+    """
+
+    missing: int
+    infinite: int
+    least: float
+    greatest: float
+    table: pd.DataFrame
+
+    @classmethod
+    def of(cls, column: pd.Series) -> TargetValues:
+        """Those of a column.
+
+        Examples
+        --------
+        >>> found = TargetValues.of(pd.Series(["b", None, "a", "b"]))
+        >>> found.missing, found.table["key"].tolist(), found.table["count"].tolist()
+        (1, ['a', 'b'], [1, 2])
+        """
+        numbers = is_numbers(column)
+        key = column.astype(np.float64) if numbers else as_text(column)
+        known = key.notna()
+        key, value = key.loc[known], column.loc[known]
+        if value.dtype in ("str", "string"):
+            value = key
+        finite = key.loc[np.isfinite(key)] if numbers else key.iloc[:0]
+        least = float(finite.min()) if len(finite) else np.inf
+        greatest = float(finite.max()) if len(finite) else -np.inf
+        infinite = len(key) - len(finite) if numbers else 0
+        table = pd.DataFrame({"key": key, "value": value, "count": 1})
+        return cls(int((~known).sum()), infinite, least, greatest, _distinct(table))
+
+    def union(self, other: TargetValues) -> TargetValues:
+        """Of the rows of both."""
+        tables = [t for t in (self.table, other.table) if len(t)]
+        return TargetValues(
+            self.missing + other.missing,
+            self.infinite + other.infinite,
+            min(self.least, other.least),
+            max(self.greatest, other.greatest),
+            _distinct(pd.concat(tables, ignore_index=True)) if tables else self.table,
+        )
+
+    @property
+    def many(self) -> bool:
+        """Whether there are more values than classes may be."""
+        return len(self.table) > MOST_CLASSES
+
+    def check(self, target: str) -> None:
+        if self.infinite:
+            raise TableError(
+                f"The target {target!r} has {self.infinite:,} infinite value"
+                f"{'s' * (self.infinite > 1)}: put numbers there or leave the cells empty to drop "
+                "the rows."
+            )
+
+    def examples(self) -> pd.Series:
+        """Every value that is kept, twice where it occurs twice, and the extremes of numbers."""
+        twice = np.minimum(self.table["count"].to_numpy(), 2)
+        values = column_of(self.table, "value").iloc[np.repeat(np.arange(len(twice)), twice)]
+        if self.many and is_numbers(values):
+            ends = pd.Series([self.least, self.greatest])
+            values = pd.concat([values.astype(np.float64), ends])
+        return values.reset_index(drop=True)
+
+
+def _distinct(table: pd.DataFrame) -> pd.DataFrame:
+    grouped = table.groupby("key", sort=True)
+    found = grouped.agg(value=("value", "first"), count=("count", "sum")).head(MOST_VALUES)
+    return found.reset_index()

@@ -19,8 +19,7 @@ from gradfeat.table.reading.masked import MaskedTables, Masking
 from gradfeat.table.reading.number_formats import MARKERS
 from gradfeat.table.reading.plan import ColumnPlan
 from gradfeat.table.row_sample import column_of
-from gradfeat.table.target import FEWEST_ROWS_OF_CLASS
-from gradfeat.table.target_values import TargetValues
+from gradfeat.table.target import FEWEST_ROWS_OF_CLASS, TargetValues
 
 RareClasses = Literal["refuse", "drop", "merge"]
 
@@ -38,16 +37,9 @@ _WORDS = frozenset(word for word in MARKERS if word[:1].isalpha() or word[:1] in
 class TargetReading(Masking):
     """What becomes of the cells of a target before it is looked at.
 
-    Attributes
-    ----------
-    name : str
-        The target.
-    numbers : ColumnPlan, optional
-        How text is read that is mostly numbers; what is none is missing.
-    labels : tuple of (str, str)
-        Other words for some classes; "" where rows of a class are left out.
-    why : str
-        What the target is where rows are left out.
+    `numbers`: how text is read that is mostly numbers; what is none is missing; `labels` (str,
+    str): other words for some classes; "" where rows of a class are left out; `why`: what the
+    target is where rows are left out.
     """
 
     name: str
@@ -83,10 +75,7 @@ class TargetReading(Masking):
 
 
 def target_reading(
-    name: str,
-    column: pd.Series,
-    found: TargetValues,
-    decimal: str = "",
+    name: str, column: pd.Series, found: TargetValues, decimal: str = ""
 ) -> TargetReading:
     """How to read a target, by a sample of its cells and the counts of all.
 
@@ -140,13 +129,7 @@ def rare_reading(
 
 
 def called_missing(found: TargetValues) -> str:
-    """A sentence on classes whose names elsewhere say that a value is missing; "" for none.
-
-    Examples
-    --------
-    >>> called_missing(TargetValues.of(pd.Series(["None", "Apnea"])))
-    "'None' is a class here (1 row); --missing None takes it as missing."
-    """
+    """A sentence on classes whose names elsewhere say that a value is missing; "" for none."""
     rows = {str(k): int(n) for k, n in found.table[["key", "count"]].itertuples(index=False)}
     return " ".join(
         f"{word!r} is a class here ({counted(n, 'row')}); --missing {word} takes it as missing."
@@ -158,14 +141,7 @@ def called_missing(found: TargetValues) -> str:
 def about_left_out(reading: TargetReading, table: Tables, rows: int) -> str:
     """How many rows are left out for their target, with the first of them; "" for none.
 
-    Parameters
-    ----------
-    reading : TargetReading
-        How the target is read.
-    table : Tables
-        As it was before.
-    rows : int
-        How many they are.
+    `reading`: how the target is read; `table`: as it was before; `rows`: how many they are.
     """
     if not rows:
         merged = [text for text, word in reading.labels if word]
@@ -231,12 +207,7 @@ def _first_left_out(reading: TargetReading, table: Tables) -> tuple[int, list[st
 class WithTargetRead(MaskedTables):
     """A table with its target read.
 
-    Parameters
-    ----------
-    table : Tables
-        Where the rows are, the target among their columns.
-    reading : TargetReading
-        How the target is read.
+    `table`: where the rows are, the target among their columns; `reading`: how the target is read.
     """
 
     def __init__(self, table: Tables, reading: TargetReading) -> None:

@@ -76,13 +76,7 @@ AS_IS = TargetScale()
 
 
 def target_scale(asked: Transform, target: str, least: float, classes: bool) -> TargetScale:
-    """The scale that was asked for; of a target that holds 0, log(1 + y).
-
-    Raises
-    ------
-    TableError
-        For the logarithm of classes or of negative values.
-    """
+    """The scale that was asked for; of a target that holds 0, log(1 + y)."""
     if asked == "none":
         return AS_IS
     if classes:

@@ -35,14 +35,7 @@ _UNREADABLE = (
 
 
 def packed(fitted: Any) -> NDArray[np.uint8]:
-    """A fitted object as bytes.
-
-    Raises
-    ------
-    ModelFileError
-        For an object that could not be loaded again: skops cannot write it, or it holds types
-        that are not trusted.
-    """
+    """A fitted object as bytes."""
     import skops.io  # seconds, which no command that saves nothing has to wait for
     from skops.io.exceptions import UnsupportedTypeException
 
@@ -64,16 +57,8 @@ def packed(fitted: Any) -> NDArray[np.uint8]:
 def unpacked(data: NDArray[np.uint8], versions: str) -> Any:
     """What :func:`packed` took.
 
-    Parameters
-    ----------
-    data : array (m,) of uint8
-    versions : str
-        What it was written with and what is here, in words: ``1.8, here is 1.9``.
-
-    Raises
-    ------
-    ModelFileError
-        Where the bytes name a type that is not trusted, or cannot be read.
+    `data` (m,); `versions`: what it was written with and what is here, in words: ``1.8, here is
+    1.9``.
     """
     import skops.io
     from skops.io.exceptions import UnsupportedTypeException, UntrustedTypesFoundException

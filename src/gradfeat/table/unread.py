@@ -9,14 +9,50 @@ from dataclasses import asdict, dataclass, replace
 import numpy as np
 import pandas as pd
 import torch
+from numpy.typing import NDArray
 from torch import Tensor
 
 from gradfeat.maths.blocks import Statistic
 from gradfeat.rows.sources.tables import Tables
+from gradfeat.rows.sources.words import counted
 from gradfeat.table.encode import TableEncoder
 from gradfeat.table.errors import TableError
 from gradfeat.table.notes import strict_sentence
 from gradfeat.table.results import UnreadCells
+
+
+@dataclass(frozen=True)
+class NotFinite:
+    """Some rows in order, and those whose predictions are no finite numbers.
+
+    `rows`: how many rows there are; `lost`: how many of them have such a prediction; `first`: the
+    first of these.
+    """
+
+    rows: int = 0
+    lost: int = 0
+    first: int = 0
+
+    @classmethod
+    def of(cls, f: NDArray[np.float64]) -> NotFinite:
+        """Of predictions (n,), or probabilities (n, K)."""
+        wrong = ~np.isfinite(f if f.ndim == 1 else f.sum(axis=1))
+        return cls(len(f), int(wrong.sum()), int(wrong.argmax()) if len(f) else 0)
+
+    def then(self, later: NotFinite) -> NotFinite:
+        """With the rows that come after."""
+        first = self.first if self.lost else self.rows + later.first
+        return NotFinite(self.rows + later.rows, self.lost + later.lost, first)
+
+    def refuse(self, table: Tables) -> None:
+        """Nothing where all predictions are finite."""
+        if not self.lost:
+            return
+        raise TableError(
+            f"The predictions of {counted(self.lost, 'row')} of {self.rows:,} are no finite "
+            f"numbers (the first is {table.place(self.first)}): values there are too far from "
+            "those of the training rows; mend them, or leave these rows out."
+        )
 
 
 @dataclass(frozen=True)
@@ -27,14 +63,7 @@ class UnreadSoFar:
     cells: tuple[UnreadCells, ...] = ()
 
     def then(self, later: UnreadSoFar) -> UnreadSoFar:
-        """With the rows that come after.
-
-        Examples
-        --------
-        >>> one = UnreadSoFar(5, (UnreadCells("x", 1, "?", "number", 4),))
-        >>> one.then(one).cells
-        (UnreadCells(column='x', cells=2, example='?', what='number', row=4, place=''),)
-        """
+        """With the rows that come after."""
         found = {one.column: one for one in self.cells}
         for one in later.cells:
             first = found.get(one.column, replace(one, cells=0, row=self.rows + one.row))
@@ -74,30 +103,11 @@ class CountUnread(Statistic[pd.DataFrame, UnreadSoFar, tuple[UnreadCells, ...]])
 
 
 def with_places(unread: Iterable[UnreadCells], table: Tables) -> tuple[UnreadCells, ...]:
-    """The same, with the places of the first ones in words.
-
-    Examples
-    --------
-    >>> from gradfeat.rows.sources.in_memory import FrameTables
-    >>> table = FrameTables(pd.DataFrame({"x": ["1", "?"]}))
-    >>> with_places([UnreadCells("x", 1, "?", "number", 1)], table)[0].place
-    'row 2'
-    """
+    """The same, with the places of the first ones in words."""
     return tuple(replace(one, place=table.place(one.row)) for one in unread)
 
 
 def refuse_unread(unread: Sequence[UnreadCells], table: Tables) -> None:
-    """Refuse rows of which some cells could not be read.
-
-    Raises
-    ------
-    TableError
-        With their number by column, and the first of each with its place.
-
-    Examples
-    --------
-    >>> from gradfeat.rows.sources.in_memory import FrameTables
-    >>> refuse_unread([], FrameTables(pd.DataFrame({"x": ["1", "2"]})))
-    """
+    """Refuse rows of which some cells could not be read."""
     if unread:
         raise TableError(strict_sentence(with_places(unread, table)))

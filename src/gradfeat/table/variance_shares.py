@@ -14,9 +14,9 @@ from gradfeat.estimators import RFMRegressor
 from gradfeat.maths.ridge import ridge_path
 from gradfeat.maths.streams import numpy_stream
 from gradfeat.table.diagnosis import Share, Shares
+from gradfeat.table.diagnosis_rows import StandardInputs
 from gradfeat.table.results import Interval
 from gradfeat.table.scores import interval, resamples
-from gradfeat.table.standard_inputs import StandardInputs
 
 Floats = NDArray[np.float64]
 
@@ -42,15 +42,8 @@ def variance_shares(
     the out-of-fold squared error over that of the mean; its interval is a paired bootstrap over
     rows with the models held fixed.
 
-    Parameters
-    ----------
-    inputs : StandardInputs
-    y : Tensor (n, c)
-        Targets (class codes: squared errors add up over classes).
-    seed : int
-        Of folds and bootstrap.
-    tell : callable (int)
-        Told the number of each fold before its work.
+    `y` (n, c): targets (class codes: squared errors add up over classes); `seed`: of folds and
+    bootstrap; `tell`: told the number of each fold before its work.
     """
     n, q = inputs.whitened.shape
     most = FEWER_ROWS if feature_count(q, 2) > MANY_FEATURES else MOST_ROWS

@@ -37,21 +37,9 @@ def verdict(
     whole interval is within the smallest difference worth naming (.005 of R2 or accuracy, 1 % of
     an RMSE).
 
-    Parameters
-    ----------
-    methods : sequence of Method
-        Methods that were fitted.
-    draws : mapping of name to {score: (estimate, resampled estimates (B,))}
-        Their scores, of which the first one decides.
-    rows : int
-        Number of test rows.
-    fewer : mapping of name to str, optional
-        What is said of methods that were fitted to fewer rows than there are.
-
-    Returns
-    -------
-    Verdict or None
-        None unless both families are there.
+    `methods`: methods that were fitted; `draws` (B,): their scores, of which the first one decides;
+    `rows`: number of test rows; `fewer`: what is said of methods that were fitted to fewer rows
+    than there are.
     """
     family = {
         kind: [m for m in methods if m.family == kind and m.name in draws]
@@ -82,13 +70,7 @@ def verdict(
 
 
 def smallest(score: str, value: float) -> float:
-    """The smallest difference to a score of that value that is worth naming.
-
-    Examples
-    --------
-    >>> smallest("R2", 0.9), smallest("RMSE", -20.0)
-    (0.005, 0.2)
-    """
+    """The smallest difference to a score of that value that is worth naming."""
     return SMALLEST if merit(score, 1.0) > 0 else SMALLEST_SHARE * abs(value)
 
 

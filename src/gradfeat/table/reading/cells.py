@@ -12,13 +12,7 @@ from gradfeat.table.errors import TableError
 
 
 def content(column: pd.Series) -> str:
-    """Return what the values are, whatever the dtype that holds them (pandas' ``infer_dtype``).
-
-    Examples
-    --------
-    >>> content(pd.Series([1, "a"])), content(pd.Series([True])), content(pd.Series([1, 2.5]))
-    ('mixed-integer', 'boolean', 'floating')
-    """
+    """Return what the values are, whatever the dtype that holds them (pandas' ``infer_dtype``)."""
     if types.is_bool_dtype(column.dtype):
         return "boolean"
     if types.is_numeric_dtype(column.dtype):
@@ -28,11 +22,6 @@ def content(column: pd.Series) -> str:
 
 def as_text(column: pd.Series) -> pd.Series:
     """Return the values as text, None where missing or blank; whole numbers without ``.0``.
-
-    Raises
-    ------
-    TableError
-        For lists and objects: their text says nothing that could be learned from.
 
     Examples
     --------

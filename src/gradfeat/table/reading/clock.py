@@ -4,21 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import final
+from typing import ClassVar, final
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 from pandas.api import types
 
 from gradfeat.table.reading.cells import as_text
-from gradfeat.table.reading.date_cells import duration, time_of_day
+from gradfeat.table.reading.date_cells import durations, times_of_day
 from gradfeat.table.reading.dates import on_circle
 from gradfeat.table.reading.numbers import DistinctTexts
 from gradfeat.table.reading.plan import (
     ColumnPlan,
     EncodedColumn,
-    Floats,
     Kind,
     UnambiguousText,
     by_distinct,
@@ -34,20 +32,14 @@ _DAY = 86_400.0
 class ClockPlan(UnambiguousText):
     """Times of day such as 13:08 or 1:08 PM: seconds since midnight, and the hour on a circle."""
 
-    @property
-    def kind(self) -> Kind:
-        return "time of day"
-
-    @property
-    def ordered(self) -> bool:
-        return True
+    kind: ClassVar[Kind] = "time of day"
+    ordered: ClassVar[bool] = True
 
     def encode(self, column: pd.Series) -> EncodedColumn:
-        seconds = by_distinct(as_text(column), _times_of_day)
+        seconds = by_distinct(as_text(column), times_of_day)
         parts = {"_seconds": seconds} | on_circle("_hour", seconds / _DAY)
-        return with_gaps(
-            self, parts, unread_cells(self.name, column, np.isnan(seconds), "time of day")
-        )
+        unread = unread_cells(self.name, column, np.isnan(seconds), self.kind)
+        return with_gaps(self, parts, unread)
 
     def treatment(self, parts: Sequence[str]) -> str:
         del parts
@@ -59,34 +51,20 @@ class ClockPlan(UnambiguousText):
 class DurationPlan(UnambiguousText):
     """Durations, stored or written such as ``1 days 02:00:00``, ``36:15:00`` or ``PT1H30M``."""
 
-    @property
-    def kind(self) -> Kind:
-        return "duration"
-
-    @property
-    def ordered(self) -> bool:
-        return True
+    kind: ClassVar[Kind] = "duration"
+    ordered: ClassVar[bool] = True
 
     def encode(self, column: pd.Series) -> EncodedColumn:
         if types.is_timedelta64_dtype(column.dtype):
             seconds = column.dt.total_seconds().to_numpy(dtype=float)
         else:
-            seconds = by_distinct(as_text(column), _durations)
-        return with_gaps(
-            self, {"": seconds}, unread_cells(self.name, column, np.isnan(seconds), "duration")
-        )
+            seconds = by_distinct(as_text(column), durations)
+        unread = unread_cells(self.name, column, np.isnan(seconds), self.kind)
+        return with_gaps(self, {"": seconds}, unread)
 
     def treatment(self, parts: Sequence[str]) -> str:
         del parts
         return "as seconds"
-
-
-def _times_of_day(texts: NDArray[np.object_]) -> Floats:
-    return np.array([time_of_day(text) for text in texts], dtype=np.float64)
-
-
-def _durations(texts: NDArray[np.object_]) -> Floats:
-    return np.array([duration(text) for text in texts], dtype=np.float64)
 
 
 def find_clock(name: str, found: DistinctTexts) -> ColumnPlan | None:
@@ -102,6 +80,6 @@ def find_clock(name: str, found: DistinctTexts) -> ColumnPlan | None:
     'duration'
     """
     texts = np.array(found.texts, dtype=object)
-    if found.mostly(_times_of_day(texts)):
+    if found.mostly(times_of_day(texts)):
         return ClockPlan(name)
-    return DurationPlan(name) if found.mostly(_durations(texts)) else None
+    return DurationPlan(name) if found.mostly(durations(texts)) else None

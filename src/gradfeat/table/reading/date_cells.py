@@ -59,20 +59,11 @@ Ints = NDArray[np.int64]
 class WrittenDates:
     """Dates (n,) taken apart; what is not written counts as the first possible.
 
-    Attributes
-    ----------
-    found : array of bool
-        Which texts are written like a date.
-    year, month, day : array of int
-        0 where not found; month and day are 0 where either of two numbers may be it.
-    first, second : array of int
-        These two numbers; 0 elsewhere.
-    dotted : array of bool
-        Which have dots between these, as only those who write the day first do.
-    microseconds : array of int
-        Since midnight; -1 where that is no time.
-    offset : array of float
-        Minutes before UTC; nan where none is written.
+    `found`: which texts are written like a date; `year`, `month`, `day`: 0 where not found; month
+    and day are 0 where either of two numbers may be it; `first`, `second`: these two numbers; 0
+    elsewhere; `dotted`: which have dots between these, as only those who write the day first do;
+    `microseconds`: since midnight; -1 where that is no time; `offset`: minutes before UTC; nan
+    where none is written.
     """
 
     found: NDArray[np.bool_]
@@ -184,14 +175,18 @@ _ISO_LENGTH = re.compile(
 )
 
 
-def time_of_day(text: str) -> float:
-    """Seconds since midnight; nan for what is no time of day.
+def times_of_day(texts: NDArray[np.object_]) -> NDArray[np.float64]:
+    """Seconds since midnight (n,); nan for what is no time of day.
 
     Examples
     --------
-    >>> time_of_day("1:08 PM"), time_of_day("13:08:05.5"), time_of_day("24:01")
-    (47280.0, 47285.5, nan)
+    >>> times_of_day(np.array(["1:08 PM", "13:08:05.5", "24:01"], dtype=object)).tolist()
+    [47280.0, 47285.5, nan]
     """
+    return np.array([_time_of_day(text) for text in texts], dtype=np.float64)
+
+
+def _time_of_day(text: str) -> float:
     m = _OF_DAY.fullmatch(text)
     if m is None:
         return np.nan
@@ -204,14 +199,18 @@ def time_of_day(text: str) -> float:
     return 3600.0 * hours + 60 * minutes + seconds + float(f"0.{m['f'] or 0}")
 
 
-def duration(text: str) -> float:
-    """Seconds; nan for what is no duration.
+def durations(texts: NDArray[np.object_]) -> NDArray[np.float64]:
+    """Seconds (n,); nan for what is no duration.
 
     Examples
     --------
-    >>> duration("1 days 02:00:00"), duration("-1 days +02:00:00"), duration("PT1H30M")
-    (93600.0, -79200.0, 5400.0)
+    >>> durations(np.array(["1 days 02:00", "-1 days +02:00", "PT1H30M"], dtype=object)).tolist()
+    [93600.0, -79200.0, 5400.0]
     """
+    return np.array([_duration(text) for text in texts], dtype=np.float64)
+
+
+def _duration(text: str) -> float:
     m = _LENGTH.fullmatch(text) or _ISO_LENGTH.fullmatch(text)
     groups = {} if m is None else m.groupdict()
     if not any(groups.get(key) for key in ("w", "d", "H", "M", "S")):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal, final
+from typing import ClassVar, Literal, final
 
 import numpy as np
 import pandas as pd
@@ -45,26 +45,19 @@ Dates = NDArray[np.datetime64]
 class DatePlan(ColumnPlan):
     """Dates.
 
-    Attributes
-    ----------
-    order : DateOrder
-        Of dates such as 3/4/2021; year first and names of months are read in any case.
-    assumed : bool
-        Whether nothing in the table told the order.
-    timezone : str
-        In which the parts of a date are taken; "" for the clock that is written.
-    years : tuple of int
-        First and last year; dates beyond are missing.
+    `order`: of dates such as 3/4/2021; year first and names of months are read in any case;
+    `assumed`: whether nothing in the table told the order; `timezone`: in which the parts of a date
+    are taken; "" for the clock that is written; `years`: first and last year; dates beyond are
+    missing.
     """
+
+    kind: ClassVar[Kind] = "date"
+    ordered: ClassVar[bool] = True
 
     order: DateOrder = ""
     assumed: bool = False
     timezone: str = ""
     years: tuple[int, int] = USUAL_YEARS
-
-    @property
-    def kind(self) -> Kind:
-        return "date"
 
     @property
     def cells(self) -> Cells:
@@ -112,10 +105,6 @@ class DatePlan(ColumnPlan):
         return f"date from {self.years[0]} to {self.years[1]}"
 
     @property
-    def ordered(self) -> bool:
-        return True
-
-    @property
     def assumption(self) -> str:
         if not self.assumed:
             return ""
@@ -137,26 +126,13 @@ def _part(dates: pd.Series, name: str) -> pd.Series:
 
 
 def on_circle(name: str, turns: Floats) -> dict[str, Floats]:
-    """Sine and cosine of so many turns (n,), by the names of skrub.
-
-    Examples
-    --------
-    >>> sorted(on_circle("_hour", np.array([0.5])))
-    ['_hour_circular_0', '_hour_circular_1']
-    """
+    """Sine and cosine of so many turns (n,), by the names of skrub."""
     angle = 2 * np.pi * turns
     return {f"{name}_circular_0": np.sin(angle), f"{name}_circular_1": np.cos(angle)}
 
 
 def calendar(written: WrittenDates, order: DateOrder) -> Dates:
-    """Dates (n,) to the microsecond; NaT for what is none.
-
-    Examples
-    --------
-    >>> found = written_dates(np.array(["3/4/2021", "31/4/2021"], dtype=object))
-    >>> calendar(found, "day-first").astype(str).tolist()
-    ['2021-04-03T00:00:00.000000', 'NaT']
-    """
+    """Dates (n,) to the microsecond; NaT for what is none."""
     either = written.first > 0
     days, months = written.first, written.second
     if order == "month-first":
@@ -232,12 +208,7 @@ class DateTexts:
 
     @classmethod
     def of(cls, found: DistinctTexts) -> DateTexts | None:
-        """None where they are not mostly dates.
-
-        Examples
-        --------
-        >>> DateTexts.of(DistinctTexts(("a", "b"), (1, 1)))
-        """
+        """None where they are not mostly dates."""
         written = written_dates(np.array(found.texts, dtype=object))
         counts = np.array(found.counts, dtype=np.int64)
         evidence = date_evidence(written, counts)

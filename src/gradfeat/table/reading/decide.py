@@ -14,12 +14,7 @@ from gradfeat.table.reading.cells import as_text, content
 from gradfeat.table.reading.clock import DurationPlan, find_clock
 from gradfeat.table.reading.dates import DateOrder, DateTexts, stored_plan, whole_dates
 from gradfeat.table.reading.levels import TRUTH, TwoLevels, levels_plan, most_levels
-from gradfeat.table.reading.numbers import (
-    DistinctTexts,
-    NumberPlan,
-    find_numbers,
-    zero_padded,
-)
+from gradfeat.table.reading.numbers import DistinctTexts, NumberPlan, find_numbers, zero_padded
 from gradfeat.table.reading.plan import ColumnPlan
 
 _STORED_NUMBERS = {"integer", "floating", "mixed-integer-float", "decimal"}
@@ -47,19 +42,8 @@ def plan_columns(
     20240131 are dates where the column is named so. All else is levels: two,
     some, or so many that they are text.
 
-    Parameters
-    ----------
-    table : mapping of name to Series
-        Training rows.
-    dates : DateOrder
-        Which number is the day in dates that do not tell.
-    decimal : {"", ","}
-        What stands before decimals where no column tells.
-
-    Raises
-    ------
-    TableError
-        Where values are complex numbers or are nested.
+    `dates`: which number is the day in dates that do not tell; `decimal`: what stands before
+    decimals where no column tells.
 
     Examples
     --------

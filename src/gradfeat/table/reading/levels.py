@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import final
+from typing import ClassVar, final
 
 import numpy as np
 import pandas as pd
@@ -50,7 +50,7 @@ def most_levels(rows: int) -> int:
 
 
 def codes_of(
-    levels: Sequence[str], texts: NDArray[np.object_], others: dict[str, float] | None = None
+    levels: Sequence[str], texts: NDArray[np.object_], others: Mapping[str, float] | None = None
 ) -> Floats:
     """The number of each text among the levels, nan for any other: (k,).
 
@@ -62,7 +62,7 @@ def codes_of(
     [1.0, 0.0, nan]
     """
     exact = {level: float(code) for code, level in enumerate(levels)}
-    folded: dict[str, float] = dict(others or {})
+    folded = dict(others or {})
     for level, code in exact.items():
         key = level.casefold()
         folded[key] = np.nan if key in folded else code
@@ -76,20 +76,17 @@ def codes_of(
 class TwoLevels(UnambiguousText):
     """Two levels: the second reads as 1. Of truth values 0 and 1 are levels too."""
 
+    kind: ClassVar[Kind] = "yes/no"
+    ordered: ClassVar[bool] = False
+
     levels: tuple[str, ...] = TRUTH
-
-    @property
-    def kind(self) -> Kind:
-        return "yes/no"
-
-    @property
-    def ordered(self) -> bool:
-        return False
 
     def encode(self, column: pd.Series) -> EncodedColumn:
         text = as_text(column)
-        others = _TRUTH if tuple(level.casefold() for level in self.levels) == _FOLDED else None
-        values = by_distinct(text, lambda texts: codes_of(self.levels, texts, others))
+        truth = [level.casefold() for level in self.levels] == ["false", "true"]
+        values = by_distinct(
+            text, lambda texts: codes_of(self.levels, texts, _TRUTH if truth else {})
+        )
         unread = unread_cells(self.name, text, np.isnan(values), "level of the training rows")
         return with_gaps(self, {"": values}, unread)
 
@@ -98,32 +95,22 @@ class TwoLevels(UnambiguousText):
         return f"0 for {self.levels[0]}, 1 for {self.levels[1]}"
 
 
-_FOLDED = ("false", "true")
-
-
 @final
 @dataclass(frozen=True)
 class Levels(UnambiguousText):
     """A few levels, with a column of 0 and 1 each; all of them 0 for what is none."""
 
+    kind: ClassVar[Kind] = "category"
+    ordered: ClassVar[bool] = False
+
     levels: tuple[str, ...]
-
-    @property
-    def kind(self) -> Kind:
-        return "category"
-
-    @property
-    def ordered(self) -> bool:
-        return False
 
     def encode(self, column: pd.Series) -> EncodedColumn:
         text = as_text(column)
         codes = by_distinct(text, lambda texts: codes_of(self.levels, texts))
         parts = {f"_{x}": (codes == code).astype(float) for code, x in enumerate(self.levels)}
-        lost = np.isnan(codes)
-        return EncodedColumn(
-            self.name, parts, unread_cells(self.name, text, lost, "level of the training rows")
-        )
+        unread = unread_cells(self.name, text, np.isnan(codes), "level of the training rows")
+        return EncodedColumn(self.name, parts, unread)
 
     def treatment(self, parts: Sequence[str]) -> str:
         return f"{len(parts)} columns of 0 and 1, one a level; missing: all of them 0"
@@ -134,15 +121,10 @@ class Levels(UnambiguousText):
 class Text(UnambiguousText):
     """Any text, as 8 min-hash numbers: similar texts have similar ones."""
 
+    kind: ClassVar[Kind] = "text"
+    ordered: ClassVar[bool] = False
+
     hint: str = ""
-
-    @property
-    def kind(self) -> Kind:
-        return "text"
-
-    @property
-    def ordered(self) -> bool:
-        return False
 
     def encode(self, column: pd.Series) -> EncodedColumn:
         values = by_distinct(as_text(column), _hashed)

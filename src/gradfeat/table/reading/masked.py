@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+import numpy as np
 import pandas as pd
 
 from gradfeat.rows.source import Piece
 from gradfeat.rows.sources.tables import Cells, Tables, selected
 from gradfeat.rows.sources.text_options import TextOptions
+from gradfeat.table.errors import TableError, near_names
+from gradfeat.table.reading.cells import as_text
+from gradfeat.table.reading.number_formats import NumberFormat
 
 
 class Masking(ABC):
@@ -46,14 +50,7 @@ class MaskedPiece(Piece[pd.DataFrame]):
 class MaskedTables(Tables):
     """A table with some cells empty; rows keep their places.
 
-    Parameters
-    ----------
-    table : Tables
-        Where the rows are.
-    masking : Masking
-        What is empty.
-    names : sequence of str, optional
-        Columns; left out: those of the table.
+    `table`: where the rows are; `names`: columns; left out: those of the table.
     """
 
     def __init__(self, table: Tables, masking: Masking, names: Sequence[str] | None = None) -> None:
@@ -110,3 +107,69 @@ class MaskedTables(Tables):
     def pieces(self) -> Iterator[MaskedPiece]:
         """Each as it comes, masked when it is read."""
         return (MaskedPiece(p, self.masking, self._names) for p in self.table.pieces())
+
+
+@dataclass(frozen=True)
+class DeclaredMissing(Masking):
+    """Values that are missing ones: in any column, or in one of them.
+
+    `values`: as given: ``-999``, or ``height=0`` for one column. Numbers are compared as numbers,
+    all else as text.
+    """
+
+    values: tuple[str, ...] = ()
+
+    @property
+    def needs(self) -> tuple[str, ...]:
+        """Columns that tell what is empty in others: none."""
+        return ()
+
+    def of(self, column: str) -> tuple[str, ...]:
+        """Those of a column: what follows its name, and what stands alone."""
+        named = f"{column}="
+        return tuple(
+            value.removeprefix(named)
+            for value in self.values
+            if value.startswith(named) or "=" not in value
+        )
+
+    def check(self, names: Iterable[str]) -> None:
+        """Refuse values of columns that are not there."""
+        known = [str(name) for name in names]
+        for value in self.values:
+            if "=" in value and not any(value.startswith(f"{name}=") for name in known):
+                column = value.split("=", 1)[0]
+                raise TableError(
+                    f"The table has no column {column!r}, of which {value!r} would be missing"
+                    f"{near_names(column, known)}"
+                )
+
+    def masked(self, frame: pd.DataFrame) -> pd.DataFrame:
+        """The frame with these cells empty; the same frame where there are none."""
+        if not self.values:
+            return frame
+        changed = {str(n): self._masked(str(n), column) for n, column in frame.items()}
+        return pd.DataFrame(changed, index=frame.index)
+
+    def _masked(self, name: str, column: pd.Series) -> pd.Series:
+        values = self.of(name)
+        if not values:
+            return column
+        hit = column.isin(_floats(values)) if column.dtype.kind in "iuf" else _texts(column, values)
+        return column.mask(hit) if hit.any() else column
+
+
+def _floats(values: Sequence[str]) -> list[float]:
+    numbers = NumberFormat().read(values)
+    return numbers[~np.isnan(numbers)].tolist()
+
+
+def _texts(column: pd.Series, values: Sequence[str]) -> pd.Series:
+    return as_text(column).isin(as_text(pd.Series(values, dtype=object)))
+
+
+def declared(table: Tables, values: Sequence[str]) -> Tables:
+    """The table with these values empty."""
+    missing = DeclaredMissing(tuple(values))
+    missing.check(table.names)
+    return MaskedTables(table, missing) if values else table

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import final
+from typing import ClassVar, final
 
 import numpy as np
 import pandas as pd
@@ -12,12 +12,7 @@ from pandas.api import types
 
 from gradfeat.rows.sources.tables import Cells
 from gradfeat.table.reading.cells import as_text
-from gradfeat.table.reading.number_formats import (
-    LARGEST,
-    MARKERS,
-    NumberFormat,
-    find_format,
-)
+from gradfeat.table.reading.number_formats import LARGEST, MARKERS, NumberFormat, find_format
 from gradfeat.table.reading.plan import (
     ColumnPlan,
     EncodedColumn,
@@ -46,21 +41,16 @@ class NumberPlan(ColumnPlan):
     Numbers beyond 1e150 are missing: the squares that every score and figure takes stay finite.
     """
 
+    kind: ClassVar[Kind] = "number"
+    ordered: ClassVar[bool] = True
+
     format: NumberFormat = field(default_factory=NumberFormat)
     otherwise: NumberFormat | None = None
-
-    @property
-    def kind(self) -> Kind:
-        return "number"
 
     @property
     def cells(self) -> Cells:
         """Numbers where every reader knows the format; the plan reads others from text."""
         return "numbers" if self.format.plain else "text"
-
-    @property
-    def ordered(self) -> bool:
-        return True
 
     @property
     def assumption(self) -> str:
@@ -103,13 +93,7 @@ class DistinctTexts:
 
     @classmethod
     def of(cls, text: pd.Series) -> DistinctTexts:
-        """Those of texts with None for what is missing.
-
-        Examples
-        --------
-        >>> DistinctTexts.of(pd.Series(["a", None, "a"]))
-        DistinctTexts(texts=('a',), counts=(2,))
-        """
+        """Those of texts with None for what is missing."""
         found = text.value_counts(sort=False)
         return cls(tuple(map(str, found.index)), tuple(int(n) for n in found))
 
@@ -143,14 +127,8 @@ def find_numbers(name: str, found: DistinctTexts, decimal: str = "") -> NumberPl
     ``3+``) that stands in more than one row, and, beside at most 20 distinct ones, a word that
     does. Strays and markers are missing values.
 
-    Parameters
-    ----------
-    name : str
-        Of the column.
-    found : DistinctTexts
-        All of its cells, as text.
-    decimal : {"", ","}
-        What stands before decimals in other columns of the table, where that is known.
+    `found`: all of its cells, as text; `decimal`: what stands before decimals in other columns of
+    the table, where that is known.
 
     Examples
     --------

@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import ClassVar, Literal
 
 import numpy as np
 import pandas as pd
@@ -47,22 +47,17 @@ class Encoded:
 class ColumnPlan(ABC):
     """How each cell of the column `name` is read, whatever stands in other rows."""
 
-    name: str
+    #: What the column holds, in a word of reports.
+    kind: ClassVar[Kind]
+    #: Whether the first encoded column puts rows in order: numbers, or seconds.
+    ordered: ClassVar[bool]
 
-    @property
-    @abstractmethod
-    def kind(self) -> Kind:
-        """What the column holds, in a word of reports."""
+    name: str
 
     @property
     @abstractmethod
     def cells(self) -> Cells:
         """What cells of delimited text are to be given as."""
-
-    @property
-    @abstractmethod
-    def ordered(self) -> bool:
-        """Whether the first encoded column puts rows in order: numbers, or seconds."""
 
     @property
     @abstractmethod
@@ -93,14 +88,7 @@ class UnambiguousText(ColumnPlan, ABC):
 def by_distinct(
     text: pd.Series, read: Callable[[NDArray[np.object_]], Floats]
 ) -> NDArray[np.float64]:
-    """Read each distinct text once: (n,) or (n, k), nan where missing.
-
-    Examples
-    --------
-    >>> found = by_distinct(pd.Series(["a", None, "a"]), lambda texts: np.arange(1.0, 2.0))
-    >>> found.tolist()
-    [1.0, nan, 1.0]
-    """
+    """Read each distinct text once: (n,) or (n, k), nan where missing."""
     codes, distinct = pd.factorize(text)
     values = read(np.asarray(distinct, dtype=object))
     gap = np.full((1, *values.shape[1:]), np.nan)
