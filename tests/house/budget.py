@@ -33,7 +33,7 @@ ROOMS: Final = {
     "planning": Room(1_480, 10),
     "reports": Room(1_010, 6),
     "rows": Room(6_710, 40),
-    "table": Room(8_530, 50),
+    "table": Room(8_510, 49),
     "tasks": Room(2_320, 22),
     "theory": Room(4_070, 24),
 }

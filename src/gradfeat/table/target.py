@@ -27,10 +27,10 @@ FEWEST_ROWS_OF_CLASS = 2
 class Target:
     """The target of the rows that have one.
 
-    `values` (n,) are float64, or int64 codes of classes: ``classes[code]`` is the label, in order of
-    size (numbers) or of the alphabet. They stand at `rows` (n,) of the table; `rows_dropped` have
-    no target. `remark` says what was decided and how to have it otherwise. A quantity is learned on
-    `scale`.
+    `values` (n,) are float64, or int64 codes of classes: ``classes[code]`` is the label, in order
+    of size (numbers) or of the alphabet. They stand at `rows` (n,) of the table; `rows_dropped`
+    have no target. `remark` says what was decided and how to have it otherwise. A quantity is
+    learned on `scale`.
     """
 
     values: np.ndarray
