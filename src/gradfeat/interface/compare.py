@@ -245,6 +245,7 @@ def compare(
 
     Examples
     --------
+    >>> import numpy as np, pandas as pd
     >>> a, b = np.random.default_rng(0).standard_normal((2, 120))
     >>> table = pd.DataFrame({"a": a, "b": b, "y": 2 * a})
     >>> found = compare(table, "y", time=1, methods=["linear", "boosting"])
