@@ -57,7 +57,9 @@ def test_a_fit_with_columns_is_stationary_for_every_nested_set(n, m):
         torch.testing.assert_close(fit.loss, loss, rtol=1e-11, atol=0)
     losses = torch.stack([fit.loss for fit in fits])
     assert bool((losses[1:] < losses[:-1]).all())
-    torch.testing.assert_close(feature_ridge(F, 0.1).fit_with(U, y).b, fits[-1].b, rtol=0, atol=0)
+    torch.testing.assert_close(
+        feature_ridge(F, 0.1).fit_nested(U, y)[-1].b, fits[-1].b, rtol=0, atol=0
+    )
 
 
 def test_columns_without_penalty_are_the_limit_of_large_ones():
@@ -65,7 +67,7 @@ def test_columns_without_penalty_are_the_limit_of_large_ones():
     large = ridge_fit(torch.cat([F, 1e4 * U], 1), y, 0.1)
     # The penalty left on b is 0.1 / 1e8 of columns of size 50.
     torch.testing.assert_close(
-        1e4 * large.a[25:], feature_ridge(F, 0.1).fit_with(U, y).b, rtol=1e-6, atol=1e-9
+        1e4 * large.a[25:], feature_ridge(F, 0.1).fit_nested(U, y)[-1].b, rtol=1e-6, atol=1e-9
     )
 
 
@@ -81,4 +83,4 @@ def test_what_cannot_be_solved_is_refused_in_words():
         with pytest.raises(np.linalg.LinAlgError, match="see that the squares of the features are"):
             ridge_fit(twice, y, 0.1)
     with pytest.raises(np.linalg.LinAlgError, match="column 3 of those without penalty"):
-        feature_ridge(F, 0.1).fit_with(torch.cat([U[:, :2], U[:, :2].sum(1, keepdim=True)], 1), y)
+        feature_ridge(F, 0.1).fit_nested(torch.cat([U[:, :2], U[:, :2].sum(1, keepdim=True)], 1), y)

@@ -41,10 +41,6 @@ class FeatureRidge:
         a, rest = self._solved(y)
         return self._found(a, a.new_zeros(0, y.shape[1]), rest)
 
-    def fit_with(self, U: Float[Tensor, "n l"], y: Float[Tensor, "n c"]) -> RidgeFit:
-        """argmin_{a,b} (1/n) |y - F a - U b|^2 + lam |a|^2: the last of :meth:`fit_nested`."""
-        return self.fit_nested(U, y)[-1]
-
     def fit_nested(self, U: Float[Tensor, "n l"], y: Float[Tensor, "n c"]) -> list[RidgeFit]:
         """The fits beside no column, the first, the first two, ..., all l columns of U.
 

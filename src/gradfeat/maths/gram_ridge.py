@@ -71,15 +71,7 @@ def gram_ridge(m: MomentState, *, intercept: bool = True) -> GramRidge:
     floor = len(e) * torch.finfo(e.dtype).eps * max(float(e[-1]) if len(e) else 0.0, size)
     e, V = e[e > floor], V[:, e > floor]
     return GramRidge(
-        V,
-        e,
-        V.T @ m.xy,
-        m.mean_x,
-        m.mean_y,
-        m.yy,
-        float(m.count),
-        float(m.weight),
-        intercept,
+        V, e, V.T @ m.xy, m.mean_x, m.mean_y, m.yy, float(m.count), float(m.weight), intercept
     )
 
 

@@ -83,10 +83,6 @@ class RidgePath:
         """Generalised cross-validation: mean squared residual / (1 - tr H / n)^2."""
         return self._gcv(lam, self._leverages([lam])[0])
 
-    def degrees_of_freedom(self, lam: float) -> float:
-        """Trace of the smoother, intercept included."""
-        return float(self._leverages([lam]).sum())
-
     def best(self, lams: list[float], by: Literal["loo", "gcv"] = "loo") -> float:
         """The penalty of `lams` with the least criterion (the larger one of equals)."""
         score = self._loo if by == "loo" else self._gcv

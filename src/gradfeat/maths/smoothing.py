@@ -5,15 +5,13 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, ClassVar, final
 
-import numpy as np
 import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from . import hermite
 from .activations import Activation, TruncatedReLU
 
 
@@ -35,6 +33,7 @@ class SmoothedTruncatedReLU(Activation):
 
     name: ClassVar[str] = "smoothed_truncated_relu"
     noise: float  # s, the standard deviation of the noise, above 0
+    breakpoints: tuple[float, ...] = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
         if not (math.isfinite(self.noise) and self.noise > 0):
@@ -42,6 +41,9 @@ class SmoothedTruncatedReLU(Activation):
                 f"noise is {self.noise}: give a finite standard deviation above 0, or use"
                 " TruncatedReLU."
             )
+        # A small noise bends the function within a fraction of a unit.
+        edges = {corner + side * self.noise for corner in (0, 1) for side in (-6, 0, 6)}
+        object.__setattr__(self, "breakpoints", tuple(sorted(edges)))
 
     def _ramp(self, z: Tensor) -> Tensor:
         u = z / self.noise
@@ -53,22 +55,6 @@ class SmoothedTruncatedReLU(Activation):
 
     def derivative(self, z: Float[Tensor, "*shape"]) -> Float[Tensor, "*shape"]:
         return torch.special.ndtr((1 - z) / self.noise) - torch.special.ndtr(-z / self.noise)
-
-    def hermite_coefficients(self, k_max: int) -> Float[np.ndarray, " k"]:
-        return hermite.hermite_coefficients(
-            lambda z: self(torch.from_numpy(z)).numpy(), k_max, self._sharp()
-        )
-
-    def second_moment(self) -> float:
-        def square(z: np.ndarray) -> np.ndarray:
-            return self(torch.from_numpy(z)).square().numpy()
-
-        return float(hermite.hermite_coefficients(square, 0, self._sharp())[0])
-
-    def _sharp(self) -> tuple[float, ...]:
-        """Where a small noise bends the function within a fraction of a unit."""
-        edges = [corner + side * self.noise for corner in (0, 1) for side in (-6, 0, 6)]
-        return tuple(sorted({*edges}))
 
     def spec(self) -> dict[str, Any]:
         raise ValueError(

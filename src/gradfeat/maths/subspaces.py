@@ -37,9 +37,7 @@ def flat_cosine(A: Float[Tensor, "d e"], B: Float[Tensor, "d e"]) -> float:
     return float((A * B).sum() / (A.norm() * B.norm()))
 
 
-def leading_directions(
-    M: Float[Tensor, "d d"],
-) -> tuple[Float[Tensor, " d"], Float[Tensor, "d d"]]:
+def leading_directions(M: Float[Tensor, "d d"]) -> tuple[Float[Tensor, " d"], Float[Tensor, "d d"]]:
     """Eigenvalues (decreasing, >= 0) and eigenvectors (columns) of a PSD matrix.
 
     Each eigenvector's sign makes its largest entry positive, so that equal inputs print equally.

@@ -64,8 +64,9 @@ def calibrate(job: Job, given: Given = Given(), seconds: float = SECONDS) -> Rat
         sample = sample_time(job)
     read, read_cpu = read_times(job)
     factor = 1.0 if given.peak is None else peak / given.peak
+    products = "operations/s", "float64 products, one thread"
     return Rates(
-        _or_given(given.peak, peak, "operations/s", "float64 products, one thread"),
+        _given(given.peak, *products) or Rate(peak, products[0], "measured", products[1]),
         tuple(found.scaled(factor, 1.0) for found in tried),
         Rate(read, "s/row", "measured", "Parquet in the page cache"),
         Rate(read_cpu, "s/row", "measured", "processor time of reading"),
@@ -73,7 +74,7 @@ def calibrate(job: Job, given: Given = Given(), seconds: float = SECONDS) -> Rat
         _network(given, job),
         Rate(spectrum, "s/side^3", "measured", "symmetric matrix, one thread"),
         Rate(sample, "s", "measured", "sorted and tested"),
-        _base(),
+        Rate(float(resident()), "bytes", "measured", "of this process"),
         Rate(float(available_memory()), "bytes", "measured", "here"),
         os.cpu_count() or 1,
     )
@@ -96,7 +97,7 @@ def assumed(job: Job, given: Given) -> Rates:
         Rate(read, "s/row", "assumed", "four times through memory"),
         Rate(read, "s/row", "assumed", "processor time of reading"),
         _storage(given),
-        None if given.network is None else Rate(given.network, "bytes/s", "given", "a link"),
+        _given(given.network, "bytes/s", "a link"),
         Rate(SPECTRUM / (0.3 * given.peak), "s/side^3", "assumed"),
         Rate(1e-6 * size, "s", "assumed", "a microsecond a number"),
         Rate(float(BASE), "bytes", "assumed", "of a process"),
@@ -135,25 +136,17 @@ def _assumed(s: PassSizes, peak: float) -> PassRates:
     return PassRates(row, state, 3 * state, 2 * state, 2 * state, s.flops / row / peak)
 
 
-def _or_given(given: float | None, measured: float, unit: str, about: str) -> Rate:
-    if given is not None:
-        return Rate(given, unit, "given", about)
-    return Rate(measured, unit, "measured", about)
+def _given(value: float | None, unit: str, about: str) -> Rate | None:
+    return None if value is None else Rate(value, unit, "given", about)
 
 
 def _storage(given: Given) -> Rate | None:
-    if given.storage is None:
-        return None
-    return Rate(given.storage, "bytes/s", "given", "storage, all workers together")
+    return _given(given.storage, "bytes/s", "storage, all workers together")
 
 
 def _network(given: Given, job: Job) -> Rate | None:
     if not job.on_cluster:
         return None
-    if given.network is not None:
-        return Rate(given.network, "bytes/s", "given", "a link")
-    return Rate(link_rate(), "bytes/s", "measured", "this machine with itself: optimistic")
-
-
-def _base() -> Rate:
-    return Rate(float(resident()), "bytes", "measured", "of this process")
+    measured = "this machine with itself: optimistic"
+    known = _given(given.network, "bytes/s", "a link")
+    return known or Rate(link_rate(), "bytes/s", "measured", measured)

@@ -166,12 +166,7 @@ def assumptions(job: Job, card: Card | None) -> tuple[str, ...]:
 
 
 def warnings_of(
-    job: Job,
-    needed: float,
-    asking: float,
-    traffic: Traffic,
-    free: float,
-    memory: float | None,
+    job: Job, needed: float, asking: float, traffic: Traffic, free: float, memory: float | None
 ) -> tuple[str, ...]:
     """Sentences on memory and idle threads; `asking` is what the driver needs, in bytes.
 

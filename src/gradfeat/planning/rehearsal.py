@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
 from functools import cache
@@ -16,7 +16,8 @@ from numpy.typing import NDArray
 from ..estimators.arrays import placement
 from ..estimators.training import first_pass, sample_rows, streamed_training
 from ..maths.activations import Activation, ReLU, Tanh
-from ..maths.blocks import Block, Statistic
+from ..maths.blocks import Block
+from ..maths.statistics.combined import Around
 from ..models.base import Learner, Predictor
 from ..models.gradient_step import GradientStep, Whitened
 from ..models.head import RidgeHead
@@ -153,26 +154,13 @@ class Recorder(Engine):
 
 
 @dataclass(frozen=True)
-class _Watching(Statistic[Block, Any, Any]):
+class _Watching(Around[Any, Any]):
     """`inner`, whose updates are watched."""
 
-    inner: Statistic[Any, Any, Any]
     seen: _Watched
 
     def init(self, block: Block) -> Any:
         return self.inner.init(block)
-
-    def merge(self, one: Any, other: Any) -> Any:
-        return self.inner.merge(one, other)
-
-    def finish(self, state: Any) -> Any:
-        return self.inner.finish(state)
-
-    def pack(self, state: Any) -> Any:
-        return self.inner.pack(state)
-
-    def unpack(self, packed: Any) -> Any:
-        return self.inner.unpack(packed)
 
 
 @final
@@ -195,27 +183,24 @@ class _Timed(_Watching):
     """Times a block of each pass; it is added twice, to see what beginning takes."""
 
     def update(self, state: Any, block: Block) -> Any:
-        start = time.thread_time()
-        state = self.inner.update(state, block)
-        once = time.thread_time() - start
+        inner = self.inner
+        state, once = _took(lambda: inner.update(state, block))
         if self.seen.seconds is not None:
             return state
-        other = self.inner.update(self.inner.init(block), block)
-        start = time.thread_time()
-        other = self.inner.update(other, block)
-        row = (time.thread_time() - start) / len(block.X)
-        start = time.thread_time()
-        packed = pack(self.inner, other)
-        packing = time.thread_time() - start
-        start = time.thread_time()
-        third = unpack(self.inner, packed)
-        unpacking = time.thread_time() - start
-        start = time.thread_time()
-        self.inner.merge(other, third)
-        merging = time.thread_time() - start
-        begun = max(0.0, once - row * len(block.X))
-        self.seen.seconds = PassRates(row, begun, merging, packing, unpacking)
+        begun = inner.update(inner.init(block), block)
+        other, again = _took(lambda: inner.update(begun, block))
+        packed, packing = _took(lambda: pack(inner, other))
+        third, unpacking = _took(lambda: unpack(inner, packed))
+        _, merging = _took(lambda: inner.merge(other, third))
+        beginning = max(0.0, once - again)
+        self.seen.seconds = PassRates(again / len(block.X), beginning, merging, packing, unpacking)
         return state
+
+
+def _took(call: Callable[[], Any]) -> tuple[Any, float]:
+    """What a call gives, and its processor seconds in this thread."""
+    start = time.thread_time()
+    return call(), time.thread_time() - start
 
 
 def _run(job: Job, rows: int, activation: Activation, *, timed: bool) -> list[_Watched]:

@@ -18,7 +18,6 @@ from concurrent.futures import (
     ProcessPoolExecutor,
     wait,
 )
-from functools import partial
 from multiprocessing import connection
 from typing import Any, Generic, TypeAlias, TypeVar
 
@@ -54,7 +53,14 @@ class Workers(Executor, ABC):
         """Drop what is in flight, and give back what is ours."""
 
 
-class Here(Workers):
+class SendingWorkers(Workers):
+    """Workers that are sent what is shared with each call: a pipe takes a gigabyte a second."""
+
+    def share(self, data: bytes) -> Start:
+        return lambda call, *values: self.submit(call, data, *values)
+
+
+class Here(SendingWorkers):
     """Computes at once, in the thread that submits; thread settings stay as they are."""
 
     @property
@@ -71,9 +77,6 @@ class Here(Workers):
             future.set_exception(error)
         return future
 
-    def share(self, data: bytes) -> Start:
-        return partial(_with_data, self, data)
-
     def restart(self) -> None:
         """Nothing: no worker can die."""
 
@@ -81,7 +84,7 @@ class Here(Workers):
         pass  # nothing is in flight
 
 
-class GivenWorkers(Workers):
+class GivenWorkers(SendingWorkers):
     """An executor of someone else, with about `n` workers: used, never shut down."""
 
     def __init__(self, executor: Executor, n: int) -> None:
@@ -95,10 +98,6 @@ class GivenWorkers(Workers):
     def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
         return self._executor.submit(fn, *args, **kwargs)
 
-    def share(self, data: bytes) -> Start:
-        """Sent with each call: nothing is known of these workers."""
-        return partial(_with_data, self, data)
-
     def restart(self) -> None:
         raise EngineError(
             "the executor given broke down (a worker died): what was finished is kept; start the "
@@ -109,7 +108,7 @@ class GivenWorkers(Workers):
         """Nothing: it stays with its owner."""
 
 
-class Processes(Workers):
+class Processes(SendingWorkers):
     """A pool of fresh ("spawn") processes with one BLAS and torch thread each.
 
     They ignore Ctrl-C, and die when this process closes its end of a pipe or dies itself. `instead`
@@ -143,10 +142,6 @@ class Processes(Workers):
         with interrupts_held():
             return self._pool.submit(fn, *args, **kwargs)
 
-    def share(self, data: bytes) -> Start:
-        """Sent with each call: a pipe takes a gigabyte a second."""
-        return partial(_with_data, self, data)
-
     def restart(self) -> None:
         self.close()
         self._start()
@@ -157,12 +152,6 @@ class Processes(Workers):
         self._hand.close()
         self._pool.shutdown(wait=True)
         self._leash.close()
-
-
-def _with_data(
-    workers: Workers, data: bytes, call: Callable[..., Any], *values: Any
-) -> Future[Any]:
-    return workers.submit(call, data, *values)
 
 
 @contextlib.contextmanager

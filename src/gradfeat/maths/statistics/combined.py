@@ -16,23 +16,10 @@ Result = TypeVar("Result")
 
 
 @dataclass(frozen=True)
-class OnMapped(Statistic[Block, State, Result]):
-    """`inner` of map(rows), in chunks that stay in the processor's cache.
-
-    A map that makes rows much larger belongs into `inner`, which knows what it makes of them.
-    """
+class Around(Statistic[Block, State, Result]):
+    """The sums of `inner`; how rows come to it is told by the classes below."""
 
     inner: Statistic[Block, State, Result]
-    map: RowMap
-
-    def init(self, block: Block) -> State:
-        """For mapped rows, of which none is needed: widths and types are those of no row mapped."""
-        return self.inner.init(self.map(block.none))
-
-    def update(self, state: State, block: Block) -> State:
-        for chunk in block.chunks(4 * block.X.shape[1] * block.X.element_size()):
-            state = self.inner.update(state, self.map(chunk))
-        return state
 
     def merge(self, one: State, other: State) -> State:
         return self.inner.merge(one, other)
@@ -45,6 +32,25 @@ class OnMapped(Statistic[Block, State, Result]):
 
     def unpack(self, packed: Mapping[str, Tensor]) -> State:
         return self.inner.unpack(packed)
+
+
+@dataclass(frozen=True)
+class OnMapped(Around[State, Result]):
+    """`inner` of map(rows), in chunks that stay in the processor's cache.
+
+    A map that makes rows much larger belongs into `inner`, which knows what it makes of them.
+    """
+
+    map: RowMap
+
+    def init(self, block: Block) -> State:
+        """For mapped rows, of which none is needed: widths and types are those of no row mapped."""
+        return self.inner.init(self.map(block.none))
+
+    def update(self, state: State, block: Block) -> State:
+        for chunk in block.chunks(4 * block.X.shape[1] * block.X.element_size()):
+            state = self.inner.update(state, self.map(chunk))
+        return state
 
 
 @dataclass(frozen=True)
