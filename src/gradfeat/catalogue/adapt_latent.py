@@ -5,24 +5,26 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from gradfeat.catalogue.shared.adapt_training import (
+    UNKNOWN,
+    check_rows,
     gaussian_risk,
+    logged,
+    loss_panel,
     network,
     shifted_sines,
+    test_loss,
+    training_rows,
     tuned_gaussian,
 )
-from gradfeat.catalogue.shared.checks import LARGEST, MOST_ROWS, at_least, at_most, one_of, paired
-from gradfeat.catalogue.shared.curves import averaged, metric_series, only, over_seeds, settings
-from gradfeat.drawing import series, style
-from gradfeat.drawing.panels import caption, panels, shared_key
+from gradfeat.catalogue.shared.checks import at_least, one_of, positive
+from gradfeat.catalogue.shared.curves import averaged, only, over_seeds, settings, theory_line
+from gradfeat.drawing.panels import finished, panels
 from gradfeat.lab.claims import Claim, above, agrees, below, each, ordered
 from gradfeat.lab.experiment import Experiment
 
 if TYPE_CHECKING:
     import pandas as pd
-    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
     from torch import Tensor
 
@@ -54,24 +56,16 @@ def trial(
     step, then `steps` - 1 updates of the first layer by AGOP; the RFM makes `updates` of its
     metric, from the Gaussian kernel of bandwidth sqrt(d), with a fixed penalty.
     """
-    from gradfeat.maths.streams import stream
     from gradfeat.tasks.multi_index import MultiIndex
 
     one_of(NAMES, method=method)
-    paired(m)
-    at_least(2, n=n)
-    at_least(1, n_test=n_test, steps=steps, updates=updates)
-    at_most(MOST_ROWS, n=n, n_test=n_test)
-    at_most(LARGEST, noise=noise, frequency=frequency, penalty=penalty)
-    if not penalty > 0:
-        raise ValueError(f"penalty is {penalty}: give a number above 0.")
+    check_rows(n, n_test, m, noise=noise, frequency=frequency, penalty=penalty)
+    at_least(1, steps=steps, updates=updates)
+    positive(penalty=penalty)
     task = MultiIndex(d, shifted_sines(r, frequency), noise, seed=seed)
-    train = task.sample(n, stream(seed, "train"))
-    X, y = train.X.to(device), train.y.to(device)
+    X, y = training_rows(task, n, seed, device)
     f = _fit(method, m, steps, updates, penalty, X, y, seed)
-    X = task.sample(n_test, stream(seed, "test")).X.to(device)
-    loss = float((f(X) - task.target(X)).square().mean())
-    return {"loss": loss, "log_loss": math.log10(loss)}
+    return test_loss(f, task, n_test, seed, device)
 
 
 def _fit(
@@ -94,9 +88,8 @@ def _fit(
 def theory(method: str, d: int, r: int, n: int, frequency: float, noise: float) -> dict[str, float]:
     """The kernel's learning curve at the best bandwidth and penalty; nothing for the others."""
     if method != "kernel":
-        return {"loss": math.nan, "log_loss": math.nan}
-    loss = gaussian_risk(shifted_sines(r, frequency), d, n, math.sqrt(d), noise)
-    return {"loss": loss, "log_loss": math.log10(loss)}
+        return UNKNOWN
+    return logged(gaussian_risk(shifted_sines(r, frequency), d, n, math.sqrt(d), noise))
 
 
 def figure(table: pd.DataFrame, theory_table: pd.DataFrame | None) -> Figure:
@@ -104,31 +97,12 @@ def figure(table: pd.DataFrame, theory_table: pd.DataFrame | None) -> Figure:
     cells = settings(table, "r", "n")
     fig, axes = panels(len(cells), 2, (4.6, 3.4))
     for ax, (r, n) in zip(axes, cells, strict=True):
-        rows = only(table, r=r, n=n)
         few = "One direction matters" if r == 1 else f"{r} directions matter"
-        style.dress(ax, f"{few}, n = {n:,}", "number of inputs d", r"test loss $E(f-f^*)^2$")
-        style.grid(ax)
-        ax.set_xscale("log", base=2)
-        ax.set_yscale("log")
-        for mark, method in zip(style.class_marks(tuple(NAMES.values())), NAMES, strict=True):
-            own = only(rows, method=method)
-            if len(own):
-                series.points(ax, metric_series(own, "d", "loss", mark), connect=True)
-                if method == "kernel" and theory_table is not None:
-                    _theory_line(ax, own, mark.color)
-        ax.set_xticks(sorted(set(rows["d"])), [str(d) for d in sorted(set(rows["d"]))])
-        ax.minorticks_off()
-    shared_key(fig, axes)
-    caption(fig, _words(table))
-    return fig
-
-
-def _theory_line(ax: Axes, rows: pd.DataFrame, color: str) -> None:
-    row = rows.iloc[0]
-    names = ("method", "r", "n", "frequency", "noise")
-    d = np.unique(np.geomspace(rows["d"].min(), rows["d"].max(), 12).astype(int))
-    curve = [theory(d=int(one), **{name: row[name] for name in names})["loss"] for one in d]
-    series.line(ax, d, np.array(curve), "theory of the kernel", color)
+        rows = only(table, r=r, n=n)
+        for found, own in loss_panel(ax, rows, "d", ("method", NAMES), f"{few}, n = {n:,}"):
+            if theory_table is not None and own["method"].iloc[0] == "kernel":
+                theory_line(ax, own, "d", "loss", theory, found.mark.color, "theory of the kernel")
+    return finished(fig, axes, _words(table))
 
 
 def _words(table: pd.DataFrame) -> str:

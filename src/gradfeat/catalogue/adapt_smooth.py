@@ -8,19 +8,19 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from gradfeat.catalogue.shared.adapt_training import steeper
-from gradfeat.catalogue.shared.checks import (
-    LARGEST,
-    MOST_DEGREE,
-    MOST_ROWS,
-    at_least,
-    at_most,
-    one_of,
-    paired,
+from gradfeat.catalogue.shared.adapt_training import (
+    UNKNOWN,
+    check_rows,
+    logged,
+    loss_panel,
+    steeper,
+    test_loss,
+    training_rows,
 )
-from gradfeat.catalogue.shared.curves import averaged, metric_series, only, over_seeds
-from gradfeat.drawing import series, style
-from gradfeat.drawing.panels import caption, panels, shared_key
+from gradfeat.catalogue.shared.checks import MOST_DEGREE, at_most, one_of
+from gradfeat.catalogue.shared.curves import averaged, only, over_seeds
+from gradfeat.drawing import series
+from gradfeat.drawing.panels import finished, panels
 from gradfeat.lab.claims import Check, Claim, agrees, every, slope
 from gradfeat.lab.experiment import Experiment
 
@@ -62,7 +62,6 @@ def trial(
     than any target is smooth but the last. Its penalty is chosen by leave-one-out. So is that of
     the head of the network: m ReLU neurons after one gradient step. Labels have Gaussian noise.
     """
-    from gradfeat.maths.streams import stream
     from gradfeat.models.gradient_step import GradientStep
     from gradfeat.models.kernels.radial import Matern
     from gradfeat.rows.rows import in_memory
@@ -70,23 +69,16 @@ def trial(
     from gradfeat.tasks.targets import TruncatedPower
 
     one_of(TITLES, method=method)
-    paired(m)
-    at_least(2, n=n)
-    at_least(1, n_test=n_test)
-    at_most(MOST_ROWS, n=n, n_test=n_test)
-    at_most(LARGEST, noise=noise)
+    check_rows(n, n_test, m, noise=noise)
     at_most(MOST_DEGREE, s=s)
     task = OneDimensional(TruncatedPower(s), noise=noise)
-    train = task.sample(n, stream(seed, "train"))
-    X, y = train.X.to(device), train.y.to(device)
+    X, y = training_rows(task, n, seed, device)
     match method:
         case "kernel":
             f = centred_ridge(Matern(1.0, 2.5), X, y)
         case _:
             f = GradientStep(m).fit(in_memory(X, y), seed=seed)
-    X = task.sample(n_test, stream(seed, "test")).X.to(device)
-    loss = float((f(X) - task.target(X)).square().mean())
-    return {"loss": loss, "log_loss": math.log10(loss)}
+    return test_loss(f, task, n_test, seed, device)
 
 
 def centred_ridge(kernel: Kernel, X: Tensor, y: Tensor) -> Predictor:
@@ -114,9 +106,8 @@ def theory(method: str, s: int, n: int, noise: float) -> dict[str, float]:
     from gradfeat.theory.kernel_curve import tuned_risk
 
     if method != "kernel":
-        return {"loss": math.nan, "log_loss": math.nan}
-    loss = float(tuned_risk([_law(s)], n, noise))
-    return {"loss": loss, "log_loss": math.log10(loss)}
+        return UNKNOWN
+    return logged(float(tuned_risk([_law(s)], n, noise)))
 
 
 @cache
@@ -144,22 +135,11 @@ def figure(table: pd.DataFrame, theory_table: pd.DataFrame | None) -> Figure:
     """A panel a method, a colour a target; curves for the kernel, slopes for the network."""
     fig, axes = panels(2, 2, (4.8, 3.9))
     for ax, (method, title) in zip(axes, TITLES.items(), strict=True):
-        style.dress(ax, title, "number of training rows n", r"test loss $E(f-f^*)^2$")
-        style.grid(ax)
-        ax.set_xscale("log")
-        ax.set_yscale("log")
-        for mark, s in zip(style.class_marks(tuple(TARGETS.values())), TARGETS, strict=True):
-            rows = only(table, method=method, s=s)
-            if len(rows):
-                series.points(ax, metric_series(rows, "n", "loss", mark))
-                if theory_table is not None:
-                    _theory_line(ax, rows, mark.color)
-        levels = sorted({int(n) for n in table["n"]})
-        ax.set_xticks(levels, [f"{n:,}" for n in levels])
-        ax.minorticks_off()
-    shared_key(fig, axes)
-    caption(fig, _words(table))
-    return fig
+        rows = only(table, method=method)
+        drawn = loss_panel(ax, rows, "n", ("s", TARGETS), title, base=10, connect=False)
+        for found, own in drawn if theory_table is not None else []:
+            _theory_line(ax, own, found.mark.color)
+    return finished(fig, axes, _words(table))
 
 
 def _theory_line(ax: Axes, rows: pd.DataFrame, color: str) -> None:

@@ -5,19 +5,22 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from gradfeat.catalogue.shared.adapt_training import (
+    UNKNOWN,
+    check_rows,
     gaussian_risk,
+    logged,
+    loss_panel,
     network,
     shifted_sines,
     steeper,
+    test_loss,
+    training_rows,
     tuned_gaussian,
 )
-from gradfeat.catalogue.shared.checks import LARGEST, MOST_ROWS, at_least, at_most, one_of, paired
-from gradfeat.catalogue.shared.curves import averaged, metric_series, only, over_seeds
-from gradfeat.drawing import series, style
-from gradfeat.drawing.panels import caption, panels, shared_key
+from gradfeat.catalogue.shared.checks import at_least, one_of
+from gradfeat.catalogue.shared.curves import averaged, only, over_seeds, theory_line
+from gradfeat.drawing.panels import finished, panels
 from gradfeat.lab.claims import Check, Claim, above, agrees, below, each, every, slope
 from gradfeat.lab.experiment import Experiment
 
@@ -58,30 +61,22 @@ def trial(
     in units of the inputs' norm, and its penalty by leave-one-out; the network has m neurons and
     one gradient step. Labels have Gaussian noise.
     """
-    from gradfeat.maths.streams import stream
     from gradfeat.tasks.low_dimensional_support import LowDimensionalSupport
 
     one_of(TITLES, method=method)
     one_of(SUPPORTS, support=support)
-    paired(m)
-    at_least(2, n=n)
-    at_least(1, n_test=n_test)
+    check_rows(n, n_test, m, noise=noise, frequency=frequency, ambient=ambient)
     at_least(0, ambient=ambient)
-    at_most(MOST_ROWS, n=n, n_test=n_test)
-    at_most(LARGEST, noise=noise, frequency=frequency, ambient=ambient)
     bent, spread = _shape(support, ambient)
     g = shifted_sines(r, frequency)
     task = LowDimensionalSupport(d, r, g, bent, spread, noise, seed)
-    train = task.sample(n, stream(seed, "train"))
-    X, y = train.X.to(device), train.y.to(device)
+    X, y = training_rows(task, n, seed, device)
     match method:
         case "kernel":
             f = tuned_gaussian(_size(d, r, bent, spread), X, y, seed)
         case _:
             f = network(m, 1, X, y, seed)
-    X = task.sample(n_test, stream(seed, "test")).X.to(device)
-    loss = float((f(X) - task.target(X)).square().mean())
-    return {"loss": loss, "log_loss": math.log10(loss)}
+    return test_loss(f, task, n_test, seed, device)
 
 
 def _shape(support: str, ambient: float) -> tuple[float, float]:
@@ -107,11 +102,10 @@ def theory(
 ) -> dict[str, float]:
     """The kernel's learning curve where inputs are Gaussian; nothing for a surface or a network."""
     if method != "kernel" or support == "manifold":
-        return {"loss": math.nan, "log_loss": math.nan}
+        return UNKNOWN
     spread = _shape(support, ambient)[1]
     size, inputs = _size(d, r, 0.0, spread), d if spread > 0 else r
-    loss = gaussian_risk(shifted_sines(r, frequency), inputs, n, size, noise, spread)
-    return {"loss": loss, "log_loss": math.log10(loss)}
+    return logged(gaussian_risk(shifted_sines(r, frequency), inputs, n, size, noise, spread))
 
 
 def figure(table: pd.DataFrame, theory_table: pd.DataFrame | None) -> Figure:
@@ -124,37 +118,14 @@ def figure(table: pd.DataFrame, theory_table: pd.DataFrame | None) -> Figure:
         across, along = axes[2 * row : 2 * row + 2]
         _panel(across, only(own, n=n), "d", f"{title}, n = {n:,}", theory_table is not None)
         _panel(along, only(own, d=d), "n", f"{title}, d = {d}", theory_table is not None)
-    shared_key(fig, axes)
-    caption(fig, _words(table))
-    return fig
-
-
-AXES = {"d": "number of inputs d", "n": "number of training rows n"}
+    return finished(fig, axes, _words(table))
 
 
 def _panel(ax: Axes, rows: pd.DataFrame, x: str, title: str, lines: bool) -> None:
-    style.dress(ax, title, AXES[x], r"test loss $E(f-f^*)^2$")
-    style.grid(ax)
-    ax.set_xscale("log", base=2)
-    ax.set_yscale("log")
-    marks = style.class_marks(tuple(SUPPORTS.values()))
-    for mark, support, shift in zip(marks, SUPPORTS, (-2, 0, 2, 0), strict=True):
-        own = only(rows, support=support)
-        if len(own):
-            series.points(ax, metric_series(own, x, "loss", mark), connect=True, shift=shift)
-            if lines and support != "manifold" and own["method"].iloc[0] == "kernel":
-                _theory_line(ax, own, x, mark.color)
-    levels = sorted({*rows[x]})
-    ax.set_xticks(levels, [f"{level:,}" for level in levels])
-    ax.minorticks_off()
-
-
-def _theory_line(ax: Axes, rows: pd.DataFrame, x: str, color: str) -> None:
-    row: dict[str, Any] = {str(name): rows[name].iloc[0] for name in rows.columns}
-    names = ("method", "support", "d", "n", "r", "ambient", "frequency", "noise")
-    at = np.unique(np.geomspace(rows[x].min(), rows[x].max(), 9).astype(int))
-    curve = [theory(**{**{name: row[name] for name in names}, x: int(one)})["loss"] for one in at]
-    series.line(ax, at, np.array(curve), "", color)
+    for found, own in loss_panel(ax, rows, x, ("support", SUPPORTS), title, apart=2):
+        method, support = (own[name].iloc[0] for name in ("method", "support"))
+        if lines and support != "manifold" and method == "kernel":
+            theory_line(ax, own, x, "loss", theory, found.mark.color, points=9)
 
 
 def _words(table: pd.DataFrame) -> str:

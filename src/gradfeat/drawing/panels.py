@@ -66,6 +66,13 @@ def key_columns(labels: Sequence[str], width: float) -> int:
     return 1
 
 
+def finished(figure: Figure, axes: Sequence[Axes], text: str) -> Figure:
+    """The figure with the key of these panels and its caption."""
+    shared_key(figure, axes)
+    caption(figure, text)
+    return figure
+
+
 def caption(figure: Figure, text: str) -> None:
     """Wrapped words under the panels, on the left: what was run, what bars and lines mean.
 

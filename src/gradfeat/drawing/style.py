@@ -7,6 +7,7 @@ artist, so that a figure looks the same in a notebook, a script and the report.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import dataclass
 from textwrap import fill
@@ -99,8 +100,10 @@ def axes_or_new(ax: Axes | None, height: float) -> Axes:
     return Figure(figsize=(WIDTH, height), layout="constrained").add_subplot()
 
 
-def dress(ax: Axes, title: str, x: str = "", y: str = "") -> Axes:
-    """Title on the left, axis labels, light spines and ticks."""
+def dress(
+    ax: Axes, title: str, x: str = "", y: str = "", lines: Literal["", "both", "x", "y"] = ""
+) -> Axes:
+    """Title on the left, axis labels, light spines and ticks, and a grid of these `lines`."""
     headline(ax, fill(title, 54))
     ax.set_xlabel(x, fontsize=TEXT, color=QUIET)
     ax.set_ylabel(y, fontsize=TEXT, color=QUIET)
@@ -114,6 +117,8 @@ def dress(ax: Axes, title: str, x: str = "", y: str = "") -> Axes:
     for side in ("x", "y"):
         with suppress(AttributeError):  # an axis of dates, powers or names has no offset
             ax.ticklabel_format(axis=side, useOffset=False)
+    if lines:
+        grid(ax, lines)
     return ax
 
 
@@ -155,6 +160,14 @@ def logarithmic(ax: Axes, axis: Literal["x", "y"]) -> None:
         side.set_major_locator(LogLocator(subs=_FEW if high / low > _SHORT else _MANY))
         side.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
         side.set_minor_formatter(NullFormatter())
+
+
+def tick_at(ax: Axes, levels: Iterable[float], base: float = 10) -> None:
+    """A logarithmic x axis with these levels written out and no other ticks."""
+    places = sorted({*levels})
+    ax.set_xscale("log", base=base)
+    ax.set_xticks(places, [f"{place:,.10g}" for place in places])
+    ax.minorticks_off()
 
 
 def key(ax: Axes, handles: list[Artist], columns: int = 4) -> None:

@@ -23,7 +23,8 @@ ROUNDING = 1e-9
 Theory = Callable[..., Mapping[str, float]] | str
 
 
-def _predicted(theory: Theory, metric: str, row: Mapping[str, Any]) -> float:
+def prediction(theory: Theory, metric: str, row: Mapping[str, Any]) -> float:
+    """What theory says of a metric at a row, given the factors that it names."""
     match theory:
         case str():
             return float(row[theory])
@@ -88,7 +89,7 @@ def agrees(
 def _cell(part: pd.DataFrame, metric: str, theory: Theory, level: float, margin: float) -> Verdict:
     values = by_seed(part, metric, None).to_numpy()
     row = {str(name): part[name].iloc[0] for name in part.columns}
-    predicted = _predicted(theory, metric, row)
+    predicted = prediction(theory, metric, row)
     cell = described({name: row[name] for name in factor_names(part)})
     limits = limits_of(values - predicted, "mean", level)
     if not np.isfinite(predicted):

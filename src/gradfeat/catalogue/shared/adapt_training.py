@@ -1,27 +1,85 @@
-"""What the experiments on adaptivity share: a target, a kernel and its theory, a network."""
+"""What the experiments on adaptivity share: rows, kernel and its theory, network, loss, panel."""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from functools import cache
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
+from gradfeat.catalogue.shared.checks import LARGEST, MOST_ROWS, at_least, at_most, paired
+from gradfeat.catalogue.shared.curves import Drawn, draw_series
+from gradfeat.drawing import style
 from gradfeat.lab.claims import Check, Verdict, slopes_by_seed
 from gradfeat.lab.intervals import decided, over
 from gradfeat.lab.rows import Where, described
 
 if TYPE_CHECKING:
     import pandas as pd
+    from matplotlib.axes import Axes
     from torch import Tensor
 
     from gradfeat.models.base import Predictor
+    from gradfeat.tasks.base import Task
     from gradfeat.tasks.targets import SumOfSines
-
 
 #: Bandwidths between which the kernel chooses, times the root-mean-square norm of the inputs.
 BANDWIDTHS: Final = (0.5, 1.0)
+
+
+#: What theory does not know.
+UNKNOWN: Final = {"loss": math.nan, "log_loss": math.nan}
+AXES: Final = {"d": "number of inputs d", "n": "number of training rows n"}
+
+
+def check_rows(n: int, n_test: int, m: int, **sizes: float) -> None:
+    """Refuse rows and neurons that cannot be, and other sizes beyond those of a sum of squares."""
+    paired(m)
+    at_least(2, n=n)
+    at_least(1, n_test=n_test)
+    at_most(MOST_ROWS, n=n, n_test=n_test)
+    at_most(LARGEST, **sizes)
+
+
+def training_rows(task: Task, n: int, seed: int, device: str) -> tuple[Tensor, Tensor]:
+    from gradfeat.maths.streams import stream
+
+    train = task.sample(n, stream(seed, "train"))
+    return train.X.to(device), train.y.to(device)
+
+
+def test_loss(f: Predictor, task: Task, n: int, seed: int, device: str) -> dict[str, float]:
+    """E (f - f*)^2 on fresh rows."""
+    from gradfeat.maths.streams import stream
+
+    X = task.sample(n, stream(seed, "test")).X.to(device)
+    return logged(float((f(X) - task.target(X)).square().mean()))
+
+
+def logged(loss: float) -> dict[str, float]:
+    """A loss, and its logarithm, which claims compare."""
+    return {"loss": loss, "log_loss": math.log10(loss)}
+
+
+def loss_panel(
+    ax: Axes,
+    rows: pd.DataFrame,
+    x: str,
+    series_of: tuple[str, Mapping[Any, str]],
+    title: str,
+    *,
+    base: float = 2,
+    connect: bool = True,
+    apart: float = 0.0,
+) -> Drawn:
+    """Loss against numbers of inputs or rows, logarithmic axes, a series a value of a factor."""
+    style.dress(ax, title, AXES[x], r"test loss $E(f-f^*)^2$", "both")
+    drawn = draw_series(ax, rows, *series_of, x, "loss", connect=connect, apart=apart)
+    ax.set_yscale("log")
+    style.tick_at(ax, rows[x], base)
+    return drawn
 
 
 def shifted_sines(r: int, frequency: float) -> SumOfSines:

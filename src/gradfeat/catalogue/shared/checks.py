@@ -47,6 +47,21 @@ def at_most(most: float, **settings: float) -> None:
             raise ValueError(f"{name} is {words}: give {most:,} or less.")
 
 
+def positive(**settings: float) -> None:
+    """Refuse a setting that is not above 0 and finite.
+
+    Raises ValueError with its name and value.
+
+    >>> positive(penalty=0.0)
+    Traceback (most recent call last):
+    ...
+    ValueError: penalty is 0.0: give a finite number above 0.
+    """
+    for name, value in settings.items():
+        if not 0 < value < math.inf:
+            raise ValueError(f"{name} is {value}: give a finite number above 0.")
+
+
 def paired(m: int) -> None:
     """Refuse a number of neurons that cannot start as pairs.
 

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from gradfeat.catalogue.shared.curves import relative
+from gradfeat.lab.agreement import Theory, agrees, prediction
 from gradfeat.lab.intervals import Rule, between, decided, over
 from gradfeat.lab.rows import Where, by_seed, described, factor_names, matching
 from gradfeat.lab.verdicts import Check, Verdict, worst
@@ -16,11 +18,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
-#: ``prediction(**factors) -> {metric: float}``, of all the factors.
-Prediction = Callable[..., Mapping[str, float]]
-
-
-def near(metric: str, theory: Prediction, share: float, where: Where | None = None) -> Check:
+def near(metric: str, theory: Theory, share: float, where: Where | None = None) -> Check:
     """Is the mean of the metric within a share of what theory predicts, in every matched cell?
 
     Rule: in each cell the 90 % interval of mean/prediction lies within 1 - share and 1 + share, as
@@ -34,7 +32,7 @@ def near(metric: str, theory: Prediction, share: float, where: Where | None = No
 
     def judged(values: np.ndarray, cell: Mapping[str, Any]) -> Verdict:
         label, bounds = f"{metric} / theory ({described(cell)})", (1 - share, 1 + share)
-        ratio = values / theory(**cell)[metric]
+        ratio = values / prediction(theory, metric, cell)
         return decided(
             ratio, "mean", label, "bounds {:g} to {:g}".format(*bounds), between(*bounds)
         )
@@ -42,7 +40,19 @@ def near(metric: str, theory: Prediction, share: float, where: Where | None = No
     return _cellwise(metric, where, judged)
 
 
-def nearer(metric: str, theory: Prediction, other: Prediction, where: Where | None = None) -> Check:
+def ratio_agrees(
+    metric: str, theory: Callable[..., Mapping[str, float]], where: Where | None, margin: float
+) -> Check:
+    """Does metric/theory agree with 1 within the margin, at 2 standard errors, in each cell?"""
+    check = agrees(metric, lambda: {metric: 1.0}, where, 2.0, margin=margin)
+
+    def checked(table: pd.DataFrame) -> Verdict:
+        return worst([]) if table.empty else check(relative(table, theory, [metric]))
+
+    return checked
+
+
+def nearer(metric: str, theory: Theory, other: Theory, where: Where | None = None) -> Check:
     """Is the mean of the metric nearer to one prediction than to another, in every matched cell?
 
     Rule: `above` 1/2 for (x - other)/(theory - other), which is 0 at the other and 1 at the one.
@@ -54,7 +64,7 @@ def nearer(metric: str, theory: Prediction, other: Prediction, where: Where | No
     """
 
     def judged(values: np.ndarray, cell: Mapping[str, Any]) -> Verdict:
-        one, two = theory(**cell)[metric], other(**cell)[metric]
+        one, two = prediction(theory, metric, cell), prediction(other, metric, cell)
         label = f"way of {metric} from {two:.4g} to {one:.4g} ({described(cell)})"
         return decided((values - two) / (one - two), "mean", label, "bound 0.5", over(0.5))
 

@@ -1,16 +1,22 @@
-"""From tables to series of a figure: means over seeds of a metric, or of an array by step."""
+"""From a table to the series of a figure, their theory, and the words of a caption."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import inspect
+from collections.abc import Callable, Iterable, Mapping
+from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 
+from gradfeat.drawing import series
 from gradfeat.drawing.series import Series, summary
-from gradfeat.drawing.style import Mark
+from gradfeat.drawing.style import Mark, class_marks
 
 if TYPE_CHECKING:
     import pandas as pd
+    from matplotlib.axes import Axes
+
+K = TypeVar("K")
 
 
 def metric_series(rows: pd.DataFrame, x: str, metric: str, mark: Mark) -> Series:
@@ -42,6 +48,90 @@ def path_series(rows: pd.DataFrame, x: str, path: str, mark: Mark) -> Series:
         path: np.concatenate([np.asarray(values, dtype=float) for values in rows[path]]),
     }
     return metric_series(pd.DataFrame(columns), x, path, mark)
+
+
+def marks_of(names: Mapping[K, str]) -> dict[K, Mark]:
+    """A mark for each value, labelled by its name."""
+    return dict(zip(names, class_marks(tuple(names.values())), strict=True))
+
+
+#: What was drawn, and of which rows.
+Drawn = list[tuple[Series, "pd.DataFrame"]]
+
+
+def draw_series(
+    ax: Axes,
+    rows: pd.DataFrame,
+    factor: str,
+    names: Mapping[K, str],
+    x: str,
+    metric: str,
+    *,
+    connect: bool = False,
+    apart: float = 0.0,
+) -> Drawn:
+    """Points of a metric against a column (or entries of its arrays), a series a value of a factor.
+
+    Values that no row has are left out. Neighbours stand `apart` points from each other.
+    """
+    parts = [
+        (mark, only(rows, **{factor: value}), metric) for value, mark in marks_of(names).items()
+    ]
+    return _drawn(ax, x, parts, connect, apart)
+
+
+def draw_metrics(
+    ax: Axes,
+    rows: pd.DataFrame,
+    x: str,
+    names: Mapping[str, str],
+    *,
+    connect: bool = False,
+    apart: float = 0.0,
+) -> Drawn:
+    """The same with a series a metric."""
+    parts = [(mark, rows, metric) for metric, mark in marks_of(names).items()]
+    return _drawn(ax, x, parts, connect, apart)
+
+
+def _drawn(
+    ax: Axes, x: str, parts: list[tuple[Mark, pd.DataFrame, str]], connect: bool, apart: float
+) -> Drawn:
+    drawn = []
+    for place, (mark, rows, metric) in enumerate(parts):
+        if len(rows):
+            found = (path_series if rows[x].dtype == object else metric_series)(
+                rows, x, metric, mark
+            )
+            series.points(ax, found, connect=connect, shift=apart * (place - (len(parts) - 1) / 2))
+            drawn.append((found, rows))
+    return drawn
+
+
+def theory_line(
+    ax: Axes,
+    rows: pd.DataFrame,
+    x: str,
+    metric: str,
+    theory: Callable[..., Mapping[str, float]],
+    color: str,
+    label: str = "",
+    points: int = 12,
+) -> None:
+    """What theory says along a column of whole numbers, the other factors as in the first row."""
+    cell = {name: rows[name].iloc[0] for name in inspect.signature(theory).parameters}
+    at = np.unique(np.geomspace(rows[x].min(), rows[x].max(), points).round().astype(int)).tolist()
+    values = [theory(**cell | {x: one})[metric] for one in at]
+    series.line(ax, np.array(at), np.array(values), label, color)
+
+
+def relative(
+    table: pd.DataFrame, theory: Callable[..., Mapping[str, float]], metrics: Iterable[str]
+) -> pd.DataFrame:
+    """The table with each metric divided by what theory says of it."""
+    names = list(inspect.signature(theory).parameters)
+    said = [theory(*row) for row in table[names].itertuples(index=False, name=None)]
+    return table.assign(**{m: table[m] / [one[m] for one in said] for m in metrics})
 
 
 def only(table: pd.DataFrame, **values: object) -> pd.DataFrame:
