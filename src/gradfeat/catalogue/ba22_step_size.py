@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 import math
 from functools import lru_cache
 from typing import TYPE_CHECKING
@@ -17,10 +16,18 @@ from gradfeat.catalogue.shared.checks import (
     at_most,
     one_of,
 )
-from gradfeat.catalogue.shared.curves import averaged, metric_series, only, over_seeds, settings
+from gradfeat.catalogue.shared.comparisons import ratio_agrees
+from gradfeat.catalogue.shared.curves import (
+    averaged,
+    draw_series,
+    only,
+    over_seeds,
+    settings,
+    theory_line,
+)
 from gradfeat.drawing import series, style
-from gradfeat.drawing.panels import caption, panels, shared_key
-from gradfeat.lab.claims import Check, Claim, Verdict, above, agrees, below, each, every, greater
+from gradfeat.drawing.panels import finished, panels
+from gradfeat.lab.claims import Check, Claim, above, below, each, every, greater
 from gradfeat.lab.experiment import Experiment
 
 if TYPE_CHECKING:
@@ -194,19 +201,7 @@ def theory(
 
 def _near(method: str, margin: float) -> Check:
     """Is test_error/theory within 1 +- margin in each cell, at 2 standard errors?"""
-    where = {"method": method, "d": [200, 400]}
-    check = agrees("test_error", lambda: {"test_error": 1.0}, where, 2.0, margin=margin)
-    names = (
-        *("method", "activation", "p", "d"),
-        *("rows_per_input", "neurons_per_input", "step_scale", "noise"),
-    )
-
-    def checked(table: pd.DataFrame) -> Verdict:
-        rows = table[list(names)].itertuples(index=False, name=None)
-        said = [theory(*row)["test_error"] for row in rows]
-        return check(table.assign(test_error=table["test_error"] / said))
-
-    return checked
+    return ratio_agrees("test_error", theory, {"method": method, "d": [200, 400]}, margin)
 
 
 def figure(table: pd.DataFrame, theory_table: pd.DataFrame | None) -> Figure:
@@ -216,49 +211,30 @@ def figure(table: pd.DataFrame, theory_table: pd.DataFrame | None) -> Figure:
     for ax, (activation, p) in zip(axes, cells, strict=True):
         rows = only(table, activation=activation, p=p)
         _panel(ax, rows, theory_table is not None, ACTIVATIONS[str(activation)], int(str(p)))
-    shared_key(fig, axes)
     row = table.iloc[0]
-    caption(
+    return finished(
         fig,
+        axes,
         r"$y = He_1(b\cdot x) + He_p(b\cdot x)/\sqrt{p!}$; one step, then ridge on fresh rows, the"
         rf" best penalty of a grid for each method. n = {row['rows_per_input']:g}d rows,"
         rf" N = {row['neurons_per_input']:g}d neurons. No linear function of x is below the"
         f" dashed line. Lines: theory; points: {over_seeds(table)}."
         f"{averaged(table, 'rows_per_input', 'neurons_per_input', 'step_scale', 'noise')}",
     )
-    return fig
 
 
 def _panel(ax: Axes, rows: pd.DataFrame, lines: bool, activation: str, p: int) -> None:
     title = f"Test error against d: {activation}, p = {p}"
-    style.dress(ax, title, "number of inputs d", r"test error $E(y-f)^2$")
-    style.grid(ax)
-    for place, (mark, method) in enumerate(
-        zip(style.class_marks(tuple(NAMES.values())), NAMES, strict=True)
-    ):
-        own = only(rows, method=method)
-        if not len(own):
-            continue
-        series.points(ax, metric_series(own, "d", "test_error", mark), shift=3 * place - 4.5)
-        if lines:
-            d, errors = _curve(own)
+    style.dress(ax, title, "number of inputs d", r"test error $E(y-f)^2$", "both")
+    for found, own in draw_series(ax, rows, "method", NAMES, "d", "test_error", apart=3):
+        if lines:  # the theory of a step of sqrt(n) alone bends
+            points = 7 if own["method"].iloc[0] == "large step" else 2
             label = "theory, in the colour of its points"
-            series.line(ax, d, errors, label, mark.color)
+            theory_line(ax, own, "d", "test_error", theory, found.mark.color, label, points)
     bound = float(teacher(p, float(rows["noise"].iloc[0])).beyond_linear)
-    ax.set_xscale("log", base=2)
-    ax.set_xticks(sorted(set(rows["d"])), [str(d) for d in sorted(set(rows["d"]))])
-    ax.minorticks_off()
+    style.tick_at(ax, rows["d"], 2)
     ax.set_ylim(0, 1.15 * max(ax.get_ylim()[1], bound))
     series.level(ax, bound, "best linear function", below=True)
-
-
-def _curve(rows: pd.DataFrame) -> tuple[np.ndarray, np.ndarray]:
-    """The theory between the least and the largest d; that of a step of sqrt(n) alone bends."""
-    names = [*inspect.signature(theory).parameters]
-    cell = {str(name): rows[name].iloc[0] for name in names}
-    points = 7 if cell["method"] == "large step" else 2
-    d = np.unique(np.geomspace(rows["d"].min(), rows["d"].max(), points).round().astype(int))
-    return d, np.array([theory(**(cell | {"d": int(one)}))["test_error"] for one in d])
 
 
 def _everywhere(check: Check, method: str) -> Check:

@@ -12,9 +12,9 @@ from gradfeat.catalogue.shared.checks import (
     one_of,
     paired,
 )
-from gradfeat.catalogue.shared.curves import averaged, metric_series, only, over_seeds
+from gradfeat.catalogue.shared.curves import averaged, marks_of, metric_series, only, over_seeds
 from gradfeat.drawing import series, style
-from gradfeat.drawing.panels import caption, panels, shared_key
+from gradfeat.drawing.panels import finished, panels
 from gradfeat.lab.claims import Claim, above, below, each, every, greater, ordered
 from gradfeat.lab.experiment import Experiment
 
@@ -76,19 +76,13 @@ def figure(table: pd.DataFrame, theory_table: pd.DataFrame | None) -> Figure:
     del theory_table
     powers, ratios = sorted({*table["p"]}), sorted({*table["ratio"]})
     fig, axes = panels(2 * len(powers), 2, (5.2, 3.4))
-    names = {(t, c): f"{NAMES[t]}, n = {_times(c)}d²" for t in NAMES for c in ratios}
-    marks = dict(zip(names, style.class_marks(tuple(names.values())), strict=True))
+    marks = marks_of({(t, c): f"{NAMES[t]}, n = {_times(c)}d²" for t in NAMES for c in ratios})
     for i, p in enumerate(powers):
         left, right = axes[2 * i], axes[2 * i + 1]
-        style.dress(
-            left, f"Loss, p = {p}", "number of inputs d", r"test loss $E(f-f^*)^2/E f^{*2}$"
-        )
-        style.dress(
-            right,
-            f"Alignment with the direction, p = {p}",
-            "number of inputs d",
-            "median |cos(w, u)|",
-        )
+        loss = r"test loss $E(f-f^*)^2/E f^{*2}$"
+        style.dress(left, f"Loss, p = {p}", "number of inputs d", loss, "y")
+        title = f"Alignment with the direction, p = {p}"
+        style.dress(right, title, "number of inputs d", "median |cos(w, u)|", "y")
         for (target, ratio), mark in marks.items():
             rows = only(table, p=p, target=target, ratio=ratio)
             for ax, metric in ((left, "loss"), (right, "cosine")) if len(rows) else ():
@@ -97,16 +91,14 @@ def figure(table: pd.DataFrame, theory_table: pd.DataFrame | None) -> Figure:
         left.set_ylim(0, 1.4)
         right.set_ylim(0, 1.03)
         for ax in (left, right):
-            style.grid(ax, "y")
             style.logarithmic(ax, "x")
-    shared_key(fig, axes)
-    caption(
+    return finished(
         fig,
+        axes,
         f"One gradient step on {int(table['m'].iloc[0])} neurons, n proportional to $d^2$. Targets "
         r"of one direction u: $He_2/2 + He_p/\sqrt{2p!}$, and the degenerate $He_p/\sqrt{p!}$, "
         f"whose average Hessian is zero. Points: {over_seeds(table)}.{averaged(table, 'm')}",
     )
-    return fig
 
 
 DIMENSIONS = [10, 20, 40]

@@ -3,15 +3,22 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from gradfeat.catalogue.shared.checks import MOST_DEGREE, MOST_ROWS, at_least, at_most, paired
 from gradfeat.catalogue.shared.comparisons import near
-from gradfeat.catalogue.shared.curves import averaged, metric_series, only, over_seeds, values_of
+from gradfeat.catalogue.shared.curves import (
+    averaged,
+    metric_series,
+    only,
+    over_seeds,
+    theory_line,
+    values_of,
+)
 from gradfeat.drawing import series, style
-from gradfeat.drawing.panels import caption, panels, shared_key
+from gradfeat.drawing.panels import finished, panels
 from gradfeat.lab.claims import Claim, each, every, greater, slope
 from gradfeat.lab.experiment import Experiment
 
@@ -120,10 +127,6 @@ def theory(d: int, bias: float, r: int, p: int) -> dict[str, float]:
     return {"leading_error": error, "measured_error": error, "noise_ratio": 1.0}
 
 
-def _theory(**cell: Any) -> dict[str, float]:
-    return theory(*(cell[name] for name in ("d", "bias", "r", "p")))
-
-
 def figure(table: pd.DataFrame, theory_table: pd.DataFrame | None) -> Figure:
     """Left: error of the leading term over d. Right: what is left of the measured gradient."""
     fig, axes = panels(2, 2, (5.2, 4.0))
@@ -131,33 +134,29 @@ def figure(table: pd.DataFrame, theory_table: pd.DataFrame | None) -> Figure:
     several = sorted({*plain["r"]})
     _errors(axes[0], plain, several, theory_table is not None)
     _ratios(axes[1], table, several)
-    shared_key(fig, axes)
     p = int(table["p"].iloc[0])
-    caption(
+    return finished(
         fig,
+        axes,
         rf"Gradient of {int(table['m'].iloc[0])} ReLU neurons at Algorithm 1's start; "
         rf"$f^* = [He_2/2 + He_{p}/\sqrt{{2\cdot {p}!}}]/\sqrt{{r}}$ summed over r directions, "
         f"n = {values_of(table, 'n')} rows. Points: {over_seeds(table)}."
         f"{averaged(table, 'p', 'm', 'n')}",
     )
-    return fig
 
 
 def _errors(ax: Axes, rows: pd.DataFrame, several: list[int], theory_too: bool) -> None:
-    from gradfeat.tasks.targets import he2_hep
-    from gradfeat.theory.damian22_gradient import relative_error
-
-    style.dress(ax, "Relative error of the leading term", "number of inputs d", "relative error")
-    style.grid(ax)
+    style.dress(
+        ax, "Relative error of the leading term", "number of inputs d", "relative error", "both"
+    )
     names = [f"r = {r}, {what}" for r in several for what in ("by the series", "measured")]
     marks = iter(style.class_marks(tuple(names)))
     for r in several:
         own = only(rows, r=r)
         exact = next(marks)
         if theory_too and len(own):
-            d = np.unique(np.geomspace(own["d"].min(), own["d"].max(), 40).round().astype(int))
-            predicted = [relative_error(he2_hep(int(own["p"].iloc[0]), r), int(k)) for k in d]
-            series.line(ax, d, np.array(predicted), f"r = {r}, theory", exact.color)
+            words = f"r = {r}, theory"
+            theory_line(ax, own, "d", "leading_error", theory, exact.color, words, 40)
         series.points(ax, metric_series(own, "d", "leading_error", exact), shift=-3)
         seen = own.dropna(subset=["measured_error"])
         if len(seen):
@@ -168,8 +167,8 @@ def _errors(ax: Axes, rows: pd.DataFrame, several: list[int], theory_too: bool) 
 
 def _ratios(ax: Axes, table: pd.DataFrame, several: list[int]) -> None:
     title = "What predictions leave of a gradient"
-    style.dress(ax, title, "number of inputs d", r"$|G_n - $prediction$|^2$ / sampling variance")
-    style.grid(ax)
+    left = r"$|G_n - $prediction$|^2$ / sampling variance"
+    style.dress(ax, title, "number of inputs d", left, "both")
     plain = only(table, bias=0.0, r=several[0]) if several else table
     cells = [
         ("leading term alone", plain, "noise_ratio_leading"),
@@ -224,15 +223,15 @@ EXPERIMENT = Experiment(
             " 2^(1/2).",
             "Damian22, Lemma 1",
             every(
-                near("leading_error", _theory, FACTOR, PLAIN),
-                near("measured_error", _theory, FACTOR, {**PLAIN, "d": 20}),
+                near("leading_error", theory, FACTOR, PLAIN),
+                near("measured_error", theory, FACTOR, {**PLAIN, "d": 20}),
             ),
         ),
         Claim(
             "Measured gradients differ from the whole series by their sampling noise alone, within"
             " less than a factor of 2^(1/2), with and without bias.",
             "Damian22, section 4: the Hermite expansion of the gradient",
-            near("noise_ratio", _theory, FACTOR),
+            near("noise_ratio", theory, FACTOR),
         ),
         Claim(
             "The leading term alone leaves more than noise at d = 20.",

@@ -16,9 +16,9 @@ from gradfeat.catalogue.shared.checks import (
     one_of,
     paired,
 )
-from gradfeat.catalogue.shared.curves import averaged, metric_series, only, over_seeds
+from gradfeat.catalogue.shared.curves import averaged, draw_series, marks_of, only, over_seeds
 from gradfeat.drawing import series, style
-from gradfeat.drawing.panels import caption, panels, shared_key
+from gradfeat.drawing.panels import finished, panels
 from gradfeat.lab.claims import Check, Claim, agrees, below, each, every, greater, within
 from gradfeat.lab.experiment import Experiment
 
@@ -148,26 +148,15 @@ def _theory_line(ax: Axes, table: pd.DataFrame, color: str) -> None:
 def figure(table: pd.DataFrame, theory_table: pd.DataFrame | None) -> Figure:
     """Loss against n, a colour a method; edges d^2 and d^p of the kernels' staircase."""
     fig, (ax,) = panels(1, 1, (6.4, 4.2))
-    style.dress(
-        ax,
-        "Test error against sample size",
-        "number of training rows n",
-        r"test loss $E(f-f^*)^2 / E f^{*2}$",
-    )
-    style.grid(ax)
-    marks = dict(zip(NAMES, style.class_marks(tuple(NAMES.values())), strict=True))
-    for method, mark in marks.items():
-        rows = only(table, method=method)
-        if len(rows):
-            series.points(ax, metric_series(rows, "n", "loss", mark), connect=True)
+    loss = r"test loss $E(f-f^*)^2 / E f^{*2}$"
+    style.dress(ax, "Test error against sample size", "number of training rows n", loss, "both")
+    draw_series(ax, table, "method", NAMES, "n", "loss", connect=True)
     if theory_table is not None:
-        _theory_line(ax, table, marks["ntk without bias"].color)
+        _theory_line(ax, table, marks_of(NAMES)["ntk without bias"].color)
     style.logarithmic(ax, "x")
     ax.set_ylim(0, 1.2)
     series.level(ax, 0.5, "degree 2 learned, no more", below=True)
-    shared_key(fig, [ax])
-    caption(fig, _words(table))
-    return fig
+    return finished(fig, [ax], _words(table))
 
 
 def _words(table: pd.DataFrame) -> str:

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from gradfeat.catalogue.shared.checks import MOST_DEGREE, MOST_ROWS, at_least, at_most, paired
-from gradfeat.catalogue.shared.curves import averaged, metric_series, only, over_seeds
+from gradfeat.catalogue.shared.curves import averaged, draw_series, only, over_seeds
 from gradfeat.drawing import series, style
-from gradfeat.drawing.panels import caption, panels, shared_key
+from gradfeat.drawing.panels import finished, panels
 from gradfeat.lab.claims import Check, Claim, above, below, every, greater, within
 from gradfeat.lab.experiment import Experiment
 
@@ -81,11 +81,6 @@ def _pretrained(power: int, d: int, p: int, m: int, seed: int, device: str) -> T
     return GradientStep(m).fit(in_memory(source.X.to(device), source.y.to(device)), seed=seed)
 
 
-def _names(table: pd.DataFrame) -> dict[int, str]:
-    """What the legend calls each amount of pretraining."""
-    return {power: _name(power) for power in sorted({*table["power"]})}
-
-
 def _name(power: int) -> str:
     return "no pretraining" if power < 0 else f"n = d{_raised(power)}"
 
@@ -99,30 +94,24 @@ def figure(table: pd.DataFrame, theory_table: pd.DataFrame | None) -> Figure:
     del theory_table
     dimensions = sorted({*table["d"]})
     fig, axes = panels(len(dimensions), 2, (5.6, 4.0))
-    names = _names(table)
-    marks = dict(zip(names, style.class_marks(tuple(names.values())), strict=True))
+    names = {power: _name(power) for power in sorted({*table["power"]})}
     for ax, d in zip(axes, dimensions, strict=True):
         title = f"{d} inputs: a new target on old features"
-        style.dress(ax, title, "rows N of the new target", r"test loss $E(f-f^*)^2$")
-        style.grid(ax)
-        for power, mark in marks.items():
-            rows = only(table, d=d, power=power)
-            if len(rows):
-                series.points(ax, metric_series(rows, "N", "loss", mark), connect=True)
+        style.dress(ax, title, "rows N of the new target", r"test loss $E(f-f^*)^2$", "both")
+        draw_series(ax, only(table, d=d), "power", names, "N", "loss", connect=True)
         series.level(ax, 1.0, "nothing learned", below=True)
         ax.set_xlim(np.min(table["N"]) / 1.4, np.max(table["N"]) * 1.4)
         style.logarithmic(ax, "x")
         ax.set_ylim(0, 1.6)
-    shared_key(fig, axes)
     p, q = int(table["p"].iloc[0]), int(table["q"].iloc[0])
-    caption(
+    return finished(
         fig,
+        axes,
         rf"First layer: one gradient step on n rows of $He_2/2 + He_{p}/\sqrt{{2\cdot {p}!}}$. New "
         rf"target: $He_{q}/\sqrt{{{q}!}}$ of the same direction; only the head is fitted to its N "
         f"rows. {int(table['m'].iloc[0])} neurons. Points: {over_seeds(table)}."
         f"{averaged(table, 'p', 'q', 'm')}",
     )
-    return fig
 
 
 #: Powers of d whose rows are counted at all.

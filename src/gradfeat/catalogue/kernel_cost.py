@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from gradfeat.catalogue.shared.checks import at_least, one_of
-from gradfeat.catalogue.shared.curves import averaged, metric_series, only, over_seeds
+from gradfeat.catalogue.shared.checks import at_least, one_of, positive
+from gradfeat.catalogue.shared.curves import averaged, draw_series, marks_of, over_seeds
 from gradfeat.drawing import series, style
-from gradfeat.drawing.panels import caption, panels, shared_key
+from gradfeat.drawing.panels import finished, panels
 from gradfeat.lab.claims import Check, Claim, above, each, every, greater, slope, within
 from gradfeat.lab.experiment import Experiment
 
@@ -62,7 +62,7 @@ def trial(
     """
     one_of(NAMES, solver=solver)
     at_least(1, n=n, d=d, n_test=n_test)
-    _positive(bandwidth=bandwidth, margin=margin)
+    positive(bandwidth=bandwidth, margin=margin)
     system, error = problem(n, d, bandwidth, penalty, noise, n_test, seed)
     target = reference(n, d, bandwidth, penalty, noise, n_test, seed)
     method, watch = chosen(solver, system), _Watch(error, target * (1 + margin))
@@ -82,12 +82,6 @@ def trial(
         "ratio": watch.loss / target,
         "reached": float(watch.loss <= target * (1 + margin)),
     }
-
-
-def _positive(**values: float) -> None:
-    for name, value in values.items():
-        if not 0 < value < math.inf:
-            raise ValueError(f"{name} is {value}: give a number above 0.")
 
 
 class _Error:
@@ -231,31 +225,20 @@ PANELS = {
 def figure(table: pd.DataFrame, theory_table: pd.DataFrame | None) -> Figure:
     """Time, work, memory and passes against n, a colour a solver; slopes for the eye."""
     fig, axes = panels(4, 2, (4.6, 3.4))
-    marks = dict(zip(NAMES, style.class_marks(tuple(NAMES.values())), strict=True))
+    direct = marks_of(NAMES)["direct"]
     for ax, (metric, (title, label, unit)) in zip(axes, PANELS.items(), strict=True):
-        style.dress(ax, title, "number of training rows n", label)
-        style.grid(ax)
-        for solver, mark in marks.items():
-            rows = only(table, solver=solver)
-            if len(rows):
-                scaled = rows.assign(**{metric: rows[metric] * unit})
-                series.points(ax, metric_series(scaled, "n", metric, mark), connect=True)
+        style.dress(ax, title, "number of training rows n", label, "both")
+        scaled = table.assign(**{metric: table[metric] * unit})
+        draw_series(ax, scaled, "solver", NAMES, "n", metric, connect=True)
         if theory_table is not None and metric in theory_table:
-            _theory_line(ax, table, metric, unit, marks["direct"].color)
+            n = np.geomspace(table["n"].min(), table["n"].max(), 50)
+            values = [theory("direct", k, int(table["d"].iloc[0]))[metric] for k in n.tolist()]
+            series.line(ax, n, unit * np.array(values), "direct, theory", direct.color)
         style.logarithmic(ax, "x")
         style.logarithmic(ax, "y")
     _slopes(axes[0], table, "seconds")
     _slopes(axes[1], table, "work")
-    shared_key(fig, axes)
-    caption(fig, _words(table))
-    return fig
-
-
-def _theory_line(ax: Axes, table: pd.DataFrame, metric: str, unit: float, color: str) -> None:
-    n = np.geomspace(table["n"].min(), table["n"].max(), 50)
-    d = int(table["d"].iloc[0])
-    values = np.array([theory("direct", k, d)[metric] for k in n.tolist()])
-    series.line(ax, n, unit * values, "direct, theory", color)
+    return finished(fig, axes, _words(table))
 
 
 def _slopes(ax: Axes, table: pd.DataFrame, metric: str) -> None:

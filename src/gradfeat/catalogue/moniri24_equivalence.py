@@ -9,10 +9,18 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from gradfeat.catalogue.shared.checks import LARGEST, MOST_ROWS, at_least, at_most, one_of
-from gradfeat.catalogue.shared.curves import averaged, metric_series, only, over_seeds, values_of
+from gradfeat.catalogue.shared.checks import LARGEST, MOST_ROWS, at_least, at_most, one_of, positive
+from gradfeat.catalogue.shared.comparisons import ratio_agrees
+from gradfeat.catalogue.shared.curves import (
+    averaged,
+    metric_series,
+    only,
+    over_seeds,
+    relative,
+    values_of,
+)
 from gradfeat.drawing import series, style
-from gradfeat.drawing.panels import caption, panels, shared_key
+from gradfeat.drawing.panels import finished, panels
 from gradfeat.lab.cells import Value
 from gradfeat.lab.claims import Check, Claim, Verdict, agrees, every, greater
 from gradfeat.lab.experiment import Experiment
@@ -78,9 +86,7 @@ def trial(
     at_least(0, noise=noise)
     at_most(MOST_ROWS, n=n, n_test=n_test)
     at_most(LARGEST, noise=noise, phi=phi, psi=psi, lam=lam)
-    for name, value in (("phi", phi), ("psi", psi), ("lam", lam)):
-        if not value > 0:
-            raise ValueError(f"{name} is {value}: give a number above 0.")
+    positive(phi=phi, psi=psi, lam=lam)
     d, N = sizes(n, phi, psi)
     at_most(MOST_ROWS, **{"phi n": d, "phi n/psi": N})
     at_most(d, targets=targets)
@@ -153,22 +159,6 @@ def theory(
     }
 
 
-def relative(table: pd.DataFrame) -> pd.DataFrame:
-    """The table with each metric divided by what theory says of it."""
-    said = [theory(*row) for row in table[KEYS].itertuples(index=False, name=None)]
-    return table.assign(**{m: table[m] / [one[m] for one in said] for m in METRICS})
-
-
-def _near(metric: str, where: Where, margin: float) -> Check:
-    """Is metric/theory within 1 +- margin in each cell, at 2 standard errors?"""
-    check = agrees(metric, lambda: {metric: 1.0}, where, 2.0, margin=margin)
-
-    def checked(table: pd.DataFrame) -> Verdict:
-        return worst([]) if table.empty else check(relative(table))
-
-    return checked
-
-
 def _alike(metric: str, where: Where, margin: float) -> Check:
     """Do neurons and Gaussian equivalent differ by at most margin of theory, in each cell?"""
     check = agrees(metric, lambda: {metric: 0.0}, where, 2.0, margin=margin)
@@ -176,7 +166,7 @@ def _alike(metric: str, where: Where, margin: float) -> Check:
     def checked(table: pd.DataFrame) -> Verdict:
         if table.empty:
             return worst([])
-        ratio = relative(table)
+        ratio = relative(table, theory, METRICS)
         return check(table.assign(**{metric: ratio[EQUIVALENT + metric] - ratio[metric]}))
 
     return checked
@@ -191,9 +181,9 @@ def figure(table: pd.DataFrame, theory_table: pd.DataFrame | None) -> Figure:
     _parity(axes[0], points)
     _deviation(axes[1], points)
     _descent(axes[2], table, theory_table is not None)
-    shared_key(fig, axes)
-    caption(
+    return finished(
         fig,
+        axes,
         rf"Ridge on N features of n = {values_of(table, 'n')} rows: neurons $\sigma(XW_0^T)$ or"
         r" their Gaussian equivalent $c_0 + c_1 XW_0^T + c_{>1}Z$."
         rf" $f^* = He_1 + He_2/\sqrt{{2}}$, noise {values_of(table, 'noise')}, mean over"
@@ -201,7 +191,6 @@ def figure(table: pd.DataFrame, theory_table: pd.DataFrame | None) -> Figure:
         f" and (d/n, d/N, $\\lambda$). Points: {over_seeds(table)}."
         f"{averaged(table, 'noise', 'targets')}",
     )
-    return fig
 
 
 MARKS = {
@@ -210,21 +199,24 @@ MARKS = {
 }
 
 
-def _cells(table: pd.DataFrame, metric: str) -> pd.DataFrame:
-    """Mean and standard error of metric/theory in each cell, with the prediction."""
-    found = relative(table).groupby(KEYS, sort=False)[metric].agg(["mean", "sem"]).reset_index()
-    said = [theory(*row)[metric] for row in found[KEYS].itertuples(index=False, name=None)]
-    return found.assign(theory=said)
+def _cells(table: pd.DataFrame, before: str) -> pd.DataFrame:
+    """Mean and standard error of each error/theory in each cell, with the prediction."""
+    import pandas as pd
+
+    groups = relative(table, theory, METRICS).groupby(KEYS, sort=False)
+    parts = []
+    for name in ERRORS:
+        found = groups[before + name].agg(["mean", "sem"]).reset_index()
+        said = [theory(*row)[name] for row in found[KEYS].itertuples(index=False, name=None)]
+        parts.append(found.assign(theory=said))
+    return pd.concat(parts)
 
 
 def _parity(ax: Axes, table: pd.DataFrame) -> None:
-    import pandas as pd
-
     title = "Neurons and Gaussian features"
-    style.dress(ax, title, "loss or error predicted", "simulated")
-    style.grid(ax)
+    style.dress(ax, title, "loss or error predicted", "simulated", "both")
     for before, mark in MARKS.items():
-        cells = pd.concat([_cells(table, before + name) for name in ERRORS])
+        cells = _cells(table, before)
         said = cells["theory"].to_numpy(float)
         ax.plot(
             said, said * cells["mean"].to_numpy(float), linestyle="", marker=mark.marker,
@@ -239,15 +231,13 @@ def _parity(ax: Axes, table: pd.DataFrame) -> None:
 
 
 def _deviation(ax: Axes, table: pd.DataFrame) -> None:
-    import pandas as pd
     from matplotlib.ticker import PercentFormatter
 
     near = holding(table, *EXPERIMENT.claims[:2])
     title = "Both are within 2 % of theory" if near else "Relative deviation from theory"
-    style.dress(ax, title, "loss or error predicted", "simulated / predicted - 1")
-    style.grid(ax)
+    style.dress(ax, title, "loss or error predicted", "simulated / predicted - 1", "both")
     for before, mark in MARKS.items():
-        cells = pd.concat([_cells(table, before + name) for name in ERRORS])
+        cells = _cells(table, before)
         gap, wide = cells["mean"] - 1, 1.96 * cells["sem"]
         found = series.Series(
             *(np.asarray(a) for a in (cells["theory"], gap, gap - wide, gap + wide)), mark=mark
@@ -265,8 +255,7 @@ def _descent(ax: Axes, table: pd.DataFrame, theory_too: bool) -> None:
     rows = only(rows, **{name: rows[name].iloc[0] for name in ("activation", "phi", "lam", "n")})
     row = rows.iloc[0]
     title = rf"Double descent: {ACTIVATIONS[row['activation']]}, $\lambda$ = {row['lam']:g}"
-    style.dress(ax, title, "rows per neuron n/N", r"test error $E(y-f)^2$")
-    style.grid(ax)
+    style.dress(ax, title, "rows per neuron n/N", r"test error $E(y-f)^2$", "both")
     rows = rows.assign(ratio=rows["psi"] / rows["phi"])
     for before, mark in MARKS.items():
         found = metric_series(rows, "ratio", before + "test_error", mark)
@@ -278,9 +267,7 @@ def _descent(ax: Axes, table: pd.DataFrame, theory_too: bool) -> None:
                 textcoords="offset points", fontsize=style.SMALL, color=style.QUIET)  # fmt: skip
     ax.set_xscale("log", base=2)
     low, high = ax.get_xlim()
-    ticks = [r for r in (0.25, 0.5, 1, 2, 4) if low <= r <= high]
-    ax.set_xticks(ticks, [f"{r:g}" for r in ticks])
-    ax.minorticks_off()
+    style.tick_at(ax, [r for r in (0.25, 0.5, 1, 2, 4) if low <= r <= high], 2)
 
 
 def _theory_line(ax: Axes, rows: pd.DataFrame) -> None:
@@ -349,12 +336,12 @@ EXPERIMENT = Experiment(
             "Training loss, training error and test error of random features are within 2 % of"
             " theory, for four activations.",
             "Moniri24, section 4; Mei & Montanari 2022",
-            every(*(_near(name, LARGE, 0.02) for name in ERRORS)),
+            every(*(ratio_agrees(name, theory, LARGE, 0.02) for name in ERRORS)),
         ),
         Claim(
             "So are those of the Gaussian equivalent.",
             "Moniri24, the Gaussian equivalence; Mei & Montanari 2022",
-            every(*(_near(EQUIVALENT + name, LARGE, 0.02) for name in ERRORS)),
+            every(*(ratio_agrees(EQUIVALENT + name, theory, LARGE, 0.02) for name in ERRORS)),
         ),
         Claim(
             "On the same rows and first layer, neurons and equivalent differ by less than 2 %.",
@@ -372,7 +359,8 @@ EXPERIMENT = Experiment(
             " is at n = 1.1 N than at its peak.",
             "Mei & Montanari 2022, Theorem 1",
             every(
-                _near("test_error", CURVE, 0.065), _near(EQUIVALENT + "test_error", CURVE, 0.065)
+                ratio_agrees("test_error", theory, CURVE, 0.065),
+                ratio_agrees(EQUIVALENT + "test_error", theory, CURVE, 0.065),
             ),
         ),
     ),
