@@ -106,7 +106,7 @@ REVERSED = {
         ("adapt-latent", "r", 0, "r is 0: give 1 or more."),
         ("adapt-latent", "n_test", 0, "n_test is 0: give 1 or more."),
         ("adapt-latent", "updates", 0, "updates is 0: give 1 or more."),
-        ("adapt-latent", "penalty", 0, "penalty is 0.0: give a number above 0."),
+        ("adapt-latent", "penalty", 0, "penalty is 0.0: give a finite number above 0."),
     ],
 )
 def test_a_setting_that_cannot_be_fails_with_its_name(name, setting, value, said):

@@ -78,9 +78,9 @@ def test_the_claim_of_the_peak_fails_where_it_is_beside_n_equal_n(right):
     ("setting", "value", "words"),
     [
         ("activation", "sine", "activation is 'sine': give one of 'relu'"),
-        ("phi", 0.0, "phi is 0.0: give a number above 0."),
-        ("psi", -1.0, "psi is -1.0: give a number above 0."),
-        ("lam", 0.0, "lam is 0.0: give a number above 0."),
+        ("phi", 0.0, "phi is 0.0: give a finite number above 0."),
+        ("psi", -1.0, "psi is -1.0: give a finite number above 0."),
+        ("lam", 0.0, "lam is 0.0: give a finite number above 0."),
         ("n", 0, "n is 0: give 1 or more."),
         ("noise", -0.5, "noise is -0.5: give 0 or more."),
         ("targets", 31, "targets is 31: give 30 or less."),

@@ -108,7 +108,7 @@ def test_updates_learn_the_product_and_its_directions():
         ({"n": 0}, "n is 0: give 1 or more."),
         ({"n_test": 1}, "n_test is 1: give 2 or more."),
         ({"penalty": -1.0}, "penalty is -1.0: give 0 or more."),
-        ({"bandwidth": 0.0}, "bandwidth is 0.0: give a finite length above 0."),
+        ({"bandwidth": 0.0}, "bandwidth is 0.0: give a finite number above 0."),
         ({"d": 2}, "d"),
     ],
 )

@@ -54,7 +54,7 @@ def drawn(name, table, tmp_path):
         ("shi22-emergence", "p_o", 1, "p_o is 1.0: "),
         ("shi22-emergence", "structure", "maybe", "structure is 'maybe'"),
         ("shi22-emergence", "map_neurons", -3, "map_neurons is -3: give 0 or more."),
-        ("shi22-bounds", "C", 0, "C is 0.0: give a number above 0."),
+        ("shi22-bounds", "C", 0, "C is 0.0: give a finite number above 0."),
         ("shi22-bounds", "k", 3, "k is 3: the bound is proved for odd k of 5 or more"),
         ("shi22-bounds", "m", 7, "m is 7: "),
         ("shi22-bounds", "p_o", 0, "p_o is 0.0"),

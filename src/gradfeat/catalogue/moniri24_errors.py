@@ -19,7 +19,7 @@ from gradfeat.catalogue.shared.step_training import (
     columns_at,
 )
 from gradfeat.drawing import series, style
-from gradfeat.drawing.panels import caption, panels, shared_key
+from gradfeat.drawing.panels import finished, panels
 from gradfeat.drawing.style import Mark
 from gradfeat.lab.claims import Check, Claim, agrees, each, every, ordered
 from gradfeat.lab.experiment import Experiment
@@ -126,13 +126,11 @@ def figure(table: pd.DataFrame, theory_table: pd.DataFrame | None) -> Figure:
         (axes[1], "test", "Reduction in test error"),
     ):
         label = f"{'training loss' if metric == 'loss' else 'test error'} reduced by"
-        style.dress(ax, title, r"$\alpha$, step size $\eta = n^\alpha$", label)
+        style.dress(ax, title, r"$\alpha$, step size $\eta = n^\alpha$", label, "y")
         _gained(ax, rows, metric, theory_table is not None)
     if len(shared):
         _shares(axes[2], shared, theory_table is not None)
-    shared_key(fig, axes)
-    caption(fig, _words(rows))
-    return fig
+    return finished(fig, axes, _words(rows))
 
 
 #: Levels of the staircase that are drawn: those beyond hardly differ.
@@ -153,7 +151,6 @@ def _shown(table: pd.DataFrame) -> pd.DataFrame:
 
 
 def _gained(ax: Axes, rows: pd.DataFrame, metric: str, theory_too: bool) -> None:
-    style.grid(ax, "y")
     several = sorted({*rows["setting"]})
     marks = style.class_marks(tuple(f"setting {s}, network" for s in several))
     alphas = np.linspace(rows["alpha"].min(), max(rows["alpha"].max(), 0.3), 41)
@@ -222,8 +219,7 @@ def _one_column(table: pd.DataFrame, rows: pd.DataFrame) -> pd.DataFrame:
 
 def _shares(ax: Axes, own: pd.DataFrame, theory_too: bool) -> None:
     title = "Finite n against the limit"
-    style.dress(ax, title, "rows n", "of one unpenalised feature's")
-    style.grid(ax, "y")
+    style.dress(ax, title, "rows n", "of one unpenalised feature's", "y")
     alphas = sorted({*own["alpha"]})
     marks = style.class_marks(("", "", *(f"step n^{a:g}" for a in alphas)))[2:]
     for a, mark in zip(alphas, marks, strict=True):

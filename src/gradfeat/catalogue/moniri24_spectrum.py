@@ -17,7 +17,7 @@ from gradfeat.catalogue.shared.step_spectra import (
     step_size,
 )
 from gradfeat.drawing import series, style
-from gradfeat.drawing.panels import caption, panels, shared_key
+from gradfeat.drawing.panels import finished, panels
 from gradfeat.lab.claims import Check, Claim, agrees, each, every, within
 from gradfeat.lab.experiment import Experiment
 from gradfeat.lab.rows import Where
@@ -35,8 +35,6 @@ MODEL = ("activation", "n", "d", "N", "residual")
 
 #: What a histogram shows, by how many values are separated.
 FOUND = {0.0: "the bulk alone", 1.0: "one value leaves it", 2.0: "two values leave it"}
-
-#: Degrees of u that the leading left singular vectors follow.
 
 DENSITY = "density of the bulk, theory"
 
@@ -83,9 +81,7 @@ def figure(table: pd.DataFrame, theory_table: pd.DataFrame | None) -> Figure:
     for k in range(vectors):
         _vector(axes[len(drawn) + k], drawn[-1], k, theory_too)
     _positions(axes[-1], table, theory_too)
-    shared_key(fig, axes)
-    caption(fig, _words(table, drawn))
-    return fig
+    return finished(fig, axes, _words(table, drawn))
 
 
 def _drawn(table: pd.DataFrame) -> list[dict[str, Any]]:
@@ -138,10 +134,8 @@ def _theory_of_histogram(ax: Axes, row: dict[str, Any]) -> None:
 def _vector(ax: Axes, row: dict[str, Any], k: int, theory_too: bool) -> None:
     """One left singular vector times sqrt(n) against u, and the mean that overlaps predict."""
     title = f"Left singular vector {k + 1}"
-    style.dress(
-        ax, title, r"$u = \tilde x\cdot\beta/|\beta|$", r"entry of the vector $\cdot\sqrt{n}$"
-    )
-    style.grid(ax)
+    x, y = r"$u = \tilde x\cdot\beta/|\beta|$", r"entry of the vector $\cdot\sqrt{n}$"
+    style.dress(ax, title, x, y, "both")
     ax.scatter(
         row["projection"], row["vectors"][k], s=7, color=style.BLUE, alpha=0.5, linewidths=0,
         label="rows of F",
@@ -159,8 +153,7 @@ def _positions(ax: Axes, table: pd.DataFrame, theory_too: bool) -> None:
     size = settings(table, *MODEL[1:])[0]
     rows = only(table, **dict(zip(MODEL[1:], size, strict=True)))
     title = "Outliers against the step size"
-    style.dress(ax, title, r"$\alpha$, $\eta = n^\alpha$", "singular value / bulk edge")
-    style.grid(ax)
+    style.dress(ax, title, r"$\alpha$, $\eta = n^\alpha$", "singular value / bulk edge", "both")
     used = [name for name in NAMES if name in set(rows["activation"])]
     labels = tuple(f"{NAMES[name]}, {order}" for name in used for order in ("first", "second"))
     marks = iter(style.class_marks(labels))

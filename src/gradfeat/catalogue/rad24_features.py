@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from gradfeat.catalogue.shared.checks import at_least, at_most
+from gradfeat.catalogue.shared.checks import at_least, at_most, one_of, positive
 from gradfeat.catalogue.shared.feature_figure import figure
 from gradfeat.lab.claims import Claim, above, each, every, greater
 from gradfeat.lab.experiment import Experiment
@@ -66,8 +65,7 @@ def batch(
     _check(
         min(layers), n, width, steps, rounds, size, until, penalty, initial, rate, bandwidth, keep
     )
-    if colour not in ("no", "yes"):
-        raise ValueError(f"colour is {colour!r}: give 'no' or 'yes'.")
+    one_of(("no", "yes"), colour=colour)
     learner = RFM(Laplace(bandwidth), penalty, rounds)
     found = []
     for seed in seeds:
@@ -103,12 +101,7 @@ def _check(
     at_most(1_024, size=size)
     at_least(1, width=width, steps=steps, rounds=rounds)
     at_least(0, penalty=penalty)
-    positive = {
-        "until": until, "initial": initial, "rate": rate, "bandwidth": bandwidth, "keep": keep
-    }  # fmt: skip
-    for name, value in positive.items():
-        if not 0 < value < math.inf:
-            raise ValueError(f"{name} is {value}: give a finite number above 0.")
+    positive(until=until, initial=initial, rate=rate, bandwidth=bandwidth, keep=keep)
     at_most(1, keep=keep)
 
 

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any, Final
 
 from jaxtyping import Float
 
-from gradfeat.catalogue.shared.checks import MOST_ROWS, at_least, at_most, one_of
+from gradfeat.catalogue.shared.checks import MOST_ROWS, at_least, at_most, one_of, positive
 from gradfeat.catalogue.shared.curves import averaged, metric_series, only, over_seeds, settings
 from gradfeat.drawing import series, style
-from gradfeat.drawing.panels import caption, panels, shared_key
+from gradfeat.drawing.panels import finished, panels
 from gradfeat.lab.claims import Check, Claim, above, below, every, greater, ordered, within
 from gradfeat.lab.experiment import Experiment
 
@@ -64,8 +64,7 @@ def batch(
     at_least(1, n=n)
     at_least(2, n_test=n_test)
     at_most(MOST_ROWS, n=n, n_test=n_test)
-    if not 0 < bandwidth < math.inf:
-        raise ValueError(f"bandwidth is {bandwidth}: give a finite length above 0.")
+    positive(bandwidth=bandwidth)
     rfm = RFM(Laplace(bandwidth), penalty, max(round), centre_gradients=gradients == "centred")
     return [_of_seed(rfm, _task(target, d), n, n_test, round, seed, device) for seed in seeds]
 
@@ -119,9 +118,7 @@ def figure(table: pd.DataFrame, theory_table: pd.DataFrame | None) -> Figure:
     for ax, target in zip(axes, targets, strict=False):
         _error_panel(ax, table, target, marks)
     _alignment_panel(axes[-1], table, marks)
-    shared_key(fig, axes)
-    caption(fig, _words(table))
-    return fig
+    return finished(fig, axes, _words(table))
 
 
 Group = tuple[object, ...]
@@ -148,8 +145,7 @@ def _error_panel(
     own = only(table, target=target)
     inputs = ", ".join(str(d) for (d,) in settings(own, "d"))
     title = f"{TARGETS[target]}, d = {inputs}: test error"
-    style.dress(ax, title, "updates of M", "test MSE")
-    style.grid(ax)
+    style.dress(ax, title, "updates of M", "test MSE", "both")
     for group in _groups(own):
         series.points(
             ax, metric_series(_rows(own, group), "round", "mse", marks[group]), connect=True
@@ -168,10 +164,8 @@ def _error_panel(
 def _alignment_panel(ax: Axes, table: pd.DataFrame, marks: dict[Group, style.Mark]) -> None:
     from matplotlib.ticker import MaxNLocator
 
-    style.dress(
-        ax, "Alignment of M with the truth", "updates of M", "cosine of the worst direction"
-    )
-    style.grid(ax)
+    title = "Alignment of M with the truth"
+    style.dress(ax, title, "updates of M", "cosine of the worst direction", "both")
     learned = table.loc[table["round"] > 0]
     for group in _groups(learned):
         rows = metric_series(_rows(learned, group), "round", "alignment", marks[group])

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from gradfeat.catalogue.shared.curves import only, over_seeds, path_series
+from gradfeat.catalogue.shared.curves import draw_series, only, over_seeds
 from gradfeat.drawing import series, style
-from gradfeat.drawing.panels import caption, panels, shared_key
+from gradfeat.drawing.panels import finished, panels
 from gradfeat.lab.claims import Claim, above, below, each, every, within
 from gradfeat.lab.experiment import Experiment
 
@@ -133,11 +133,8 @@ def theory(structure: str, k: int, p_o: float) -> dict[str, float]:
 
 
 def _panel(ax: Axes, table: pd.DataFrame, structure: str, level: float) -> None:
-    marks = style.class_marks(tuple(NAMES.values()))
-    for mark, method, shift in zip(marks, NAMES, (-3, 0, 3), strict=True):
-        rows = only(table, structure=structure, method=method)
-        if len(rows):
-            series.points(ax, path_series(rows, "step", "path", mark), connect=True, shift=shift)
+    own = only(table, structure=structure)
+    draw_series(ax, own, "method", NAMES, "step", "path", connect=True, apart=3)
     series.level(ax, level, f"best linear: {level:.4g}")
 
 
@@ -149,13 +146,10 @@ def figure(table: pd.DataFrame, theory_table: pd.DataFrame | None) -> Figure:
     titles = {"yes": "Inputs with structure", "no": "Uniform patterns: no structure"}
     predicted = {} if theory_table is None else _levels(theory_table)
     for ax, (structure, title) in zip(axes, titles.items(), strict=True):
-        style.dress(ax, title, "gradient step", "test accuracy")
-        style.grid(ax, "y")
+        style.dress(ax, title, "gradient step", "test accuracy", "y")
         ax.set_ylim(0.4, 1.03)
         _panel(ax, table, structure, predicted.get(structure, math.nan))
-    shared_key(fig, axes)
-    caption(fig, f"{described(table)} Points: {over_seeds(table)}.")
-    return fig
+    return finished(fig, axes, f"{described(table)} Points: {over_seeds(table)}.")
 
 
 def _levels(theory_table: pd.DataFrame) -> dict[str, float]:

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from gradfeat.catalogue.shared.checks import at_least, paired
-from gradfeat.catalogue.shared.curves import only
+from gradfeat.catalogue.shared.checks import at_least, one_of, paired, positive
+from gradfeat.catalogue.shared.curves import marks_of, only
 from gradfeat.drawing import series, style
-from gradfeat.drawing.panels import caption, panels, shared_key
+from gradfeat.drawing.panels import finished, panels
 from gradfeat.lab.claims import Claim, above, below, each
 from gradfeat.lab.experiment import Experiment
 
@@ -83,13 +83,10 @@ def trial(
 
 
 def _check(method: str, C: float, k: int, m: int) -> None:
-    if method not in METHODS and method != "explicit":
-        known = ", ".join(map(repr, ("explicit", *METHODS)))
-        raise ValueError(f"method is {method!r}: give one of {known}.")
+    one_of(("explicit", *METHODS), method=method)
     if k < 5 or k % 2 == 0:
         raise ValueError(f"k is {k}: the bound is proved for odd k of 5 or more, give one of them.")
-    if C <= 0:
-        raise ValueError(f"C is {C}: give a number above 0.")
+    positive(C=C)
     paired(m)
 
 
@@ -127,10 +124,9 @@ def _raw(method: str, net: TwoLayer, X: NDArray[np.float64]) -> NDArray[np.float
             return X
         case "random features":
             return F
-        case "ntk":
+        case _:
             S = np.where((Z > 0) & (Z < 1), a[own], 0.0)
             return np.hstack([F, S, (S[:, :, None] * X[:, None]).reshape(len(X), -1)])
-    raise ValueError(f"method is {method!r}: give one of {', '.join(map(repr, METHODS))}.")
 
 
 def theory(k: int) -> dict[str, float]:
@@ -145,33 +141,28 @@ def figure(table: pd.DataFrame, theory_table: pd.DataFrame | None) -> Figure:
     """A panel for each k: measured losses against B, and the bound at the same N."""
     values = sorted(table["k"].unique())
     fig, axes = panels(len(values), len(values), (4.2, 3.4))
-    marks = dict(zip(METHODS, style.class_marks(tuple(METHODS.values())), strict=True))
     for ax, k in zip(axes, values, strict=True):
         rows = only(table, k=k)
-        style.dress(ax, f"k = {k}, D = {16 * k}", "norm B of the weights", "test hinge loss")
-        for method, mark in marks.items():
+        style.dress(
+            ax, f"k = {k}, D = {16 * k}", "norm B of the weights", "test hinge loss", "both"
+        )
+        for method, mark in marks_of(METHODS).items():
             _method(ax, only(rows, method=method), mark)
         if ax.lines:
             ax.lines[-1].set_label("lower bound, same colour")
             ax.set_xscale("log")
         explicit = only(rows, method="explicit")["loss"]
         if len(explicit):
-            series.level(
-                ax,
-                float(np.mean(explicit)),
-                f"explicit network: {np.mean(explicit):.3g}",
-                below=True,
-            )
+            loss = float(np.mean(explicit))
+            series.level(ax, loss, f"explicit network: {loss:.3g}", below=True)
         ax.set_ylim(-0.12, 1.15)
-        style.grid(ax)
-    shared_key(fig, axes)
-    caption(
+    return finished(
         fig,
+        axes,
         "Points: losses measured with N fixed features in [-1, 1] and weights of norm B, one a "
         r"seed. Lines: the lower bound $p_o (1 - \sqrt{2N} B / 2^k)$ at the N of the points of the "
         f"same colour, 0 where it says nothing.{_queries(theory_table)}",
     )
-    return fig
 
 
 def _queries(theory_table: pd.DataFrame | None) -> str:

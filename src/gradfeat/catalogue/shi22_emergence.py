@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from gradfeat.catalogue.shared.checks import at_least
-from gradfeat.catalogue.shared.curves import metric_series, only, over_seeds, settings
+from gradfeat.catalogue.shared.curves import marks_of, metric_series, only, over_seeds, settings
 from gradfeat.drawing import series, style
 from gradfeat.drawing.neuron_map import ColorScale, draw_neuron_maps
-from gradfeat.drawing.panels import caption, panels, shared_key
+from gradfeat.drawing.panels import finished, panels
 from gradfeat.lab.claims import Claim, above, agrees, below, each, every, greater
 from gradfeat.lab.experiment import Experiment
 
@@ -160,8 +160,7 @@ def _curves(
     names: Mapping[str, str],
 ) -> None:
     """A metric of each step against n, with structure and without; lines are theory."""
-    marks = style.class_marks(tuple(names.values()))
-    for mark, (key, _) in zip(marks, names.items(), strict=True):
+    for key, mark in marks_of(names).items():
         structure, step = key.split()
         rows = only(table, structure=structure)
         if rows.empty:
@@ -190,14 +189,13 @@ def figure(table: pd.DataFrame, theory_table: pd.DataFrame | None) -> Figure:
     if mapped:
         _draw_maps(fig, axes[:3], table)
     _draw_curves(axes[-curves:], table, theory_table is not None, names)
-    shared_key(fig, axes)
     maps = " Maps: neurons placed by their pairwise cosines, one seed"
-    caption(
+    return finished(
         fig,
+        axes,
         f"{described(table)} Points: {over_seeds(table)}"
         f"{'; lines: theory' if structured else ''}.{maps + _at(table) if mapped else ''}",
     )
-    return fig
 
 
 def _draw_curves(

@@ -17,7 +17,7 @@ from gradfeat.catalogue.shared.curves import (
 )
 from gradfeat.drawing import series, style
 from gradfeat.drawing.neuron_map import ColorScale, draw_neuron_maps
-from gradfeat.drawing.panels import caption, panels, shared_key
+from gradfeat.drawing.panels import finished, panels
 from gradfeat.lab.claims import Claim, above, each, every, greater
 from gradfeat.lab.experiment import Experiment
 
@@ -122,14 +122,13 @@ def figure(table: pd.DataFrame, _: pd.DataFrame | None) -> Figure:
     for i, (source, pair) in enumerate(pairs):
         rows = only(table, source=source, pair=pair)
         _row(fig, axes[5 * i : 5 * i + 5], rows, f"{file_name(source)} {pair}")
-    shared_key(fig, axes)
-    caption(
+    return finished(
         fig,
+        axes,
         "Neurons placed by their pairwise cosines, coloured by the sign of their head; one seed. "
         r"Concentration: largest eigenvalue of the mean of $u u^T$ over unit neurons, 1 where all "
         f"lie on one line. Points: {over_seeds(table)}.{averaged(table, 'm', 'steps', 'n', 'k')}",
     )
-    return fig
 
 
 def _row(fig: Figure, axes: list[Axes], rows: pd.DataFrame, name: str) -> None:

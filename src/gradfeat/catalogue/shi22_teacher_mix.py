@@ -10,21 +10,20 @@ import numpy as np
 from gradfeat.catalogue.shared.checks import at_least
 from gradfeat.catalogue.shared.curves import (
     averaged,
+    draw_metrics,
     file_name,
     only,
     over_seeds,
-    path_series,
     settings,
 )
 from gradfeat.drawing import series, style
-from gradfeat.drawing.panels import caption, panels, shared_key
+from gradfeat.drawing.panels import finished, panels
 from gradfeat.lab.claims import Claim, each, greater
 from gradfeat.lab.experiment import Experiment
 
 if TYPE_CHECKING:
     import pandas as pd
     import torch
-    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
     from torch import Tensor
 
@@ -147,26 +146,20 @@ def figure(table: pd.DataFrame, _: pd.DataFrame | None) -> Figure:
     fig, axes = panels(len(keys), 2 if len(keys) == 4 else min(len(keys), 4), (3.6, 3.0))
     for ax, (source, pair, kind) in zip(axes, keys, strict=True):
         title = f"{file_name(source)} {pair}, {kind}"
-        style.dress(ax, title, "gradient step", "test accuracy")
-        _draw(ax, only(table, source=source, pair=pair, gaussian=kind))
-    shared_key(fig, axes)
-    caption(
+        style.dress(ax, title, "gradient step", "test accuracy", "y")
+        rows = only(table, source=source, pair=pair, gaussian=kind)
+        names = {f"path_{part}": name for part, name in PARTS.items()}
+        draw_metrics(ax, rows, "step", names, connect=True)
+        series.level(ax, 0.5, "chance")
+        ax.set_xscale("log")
+        ax.set_ylim(0.42, 1.03)
+    return finished(
         fig,
+        axes,
         "Half of the training rows are images, half are Gaussian (isotropic, or with the images' "
         f"covariance); one teacher labels both. Points: {over_seeds(table)}."
         f"{averaged(table, 'm', 'm_teacher', 'steps', 'n_test')}",
     )
-    return fig
-
-
-def _draw(ax: Axes, rows: pd.DataFrame) -> None:
-    marks = style.class_marks(tuple(PARTS.values()))
-    for mark, part in zip(marks, PARTS, strict=True):
-        series.points(ax, path_series(rows, "step", f"path_{part}", mark), connect=True)
-    series.level(ax, 0.5, "chance")
-    ax.set_xscale("log")
-    ax.set_ylim(0.42, 1.03)
-    style.grid(ax, "y")
 
 
 ISOTROPIC = {"gaussian": "isotropic"}

@@ -10,7 +10,13 @@ import numpy as np
 
 from gradfeat.catalogue.shared.checks import at_least
 from gradfeat.catalogue.shared.comparisons import near
-from gradfeat.catalogue.shared.curves import metric_series, only, over_seeds, values_of
+from gradfeat.catalogue.shared.curves import (
+    draw_metrics,
+    metric_series,
+    only,
+    over_seeds,
+    values_of,
+)
 from gradfeat.catalogue.shared.gradient_feature_masses import exact_masses
 from gradfeat.catalogue.shared.order_checks import never
 from gradfeat.drawing import series, style
@@ -95,7 +101,7 @@ def trial(
         case, task.directions, train, p=p, width=width, B_G=B_G, bias=bias, neurons=neurons,
         seed=seed,
     )  # fmt: skip
-    seen = dict.fromkeys(OF_TRAINING, math.nan) | _seen(found)
+    seen = dict.fromkeys(OF_TRAINING, math.nan) | found.numbers
     if structure == "no" or steps == 0:
         return seen
     start, phases = start_of(m, d, bias, seed), schedule(steps, step_size, n_batch)
@@ -151,18 +157,6 @@ def _guarantee(loss: float, opt: OptBounds, bound: LossBound) -> dict[str, float
     }
 
 
-def _seen(found: Found) -> dict[str, float]:
-    """The numbers of the set."""
-    return {
-        "missed": float(found.missed),
-        "others": float(found.others),
-        "features": float(len(found.features)),
-        "mass_plus": found.mass_plus,
-        "mass_minus": found.mass_minus,
-        "other_mass": found.other_mass,
-    }
-
-
 def _directions(found: Found) -> SignedDirections:
     import torch
 
@@ -179,11 +173,6 @@ def theory(
     if structure == "yes" and (case != "parity" or r == 1):
         return dict(exact_masses(case, r, d, bias, B_G, width))
     return {"mass_plus": math.nan, "mass_minus": math.nan}
-
-
-def _theory(**cell: Any) -> dict[str, float]:
-    names = ("case", "structure", "r", "d", "bias", "B_G", "width")
-    return theory(**{name: cell[name] for name in names})
 
 
 def figure(table: pd.DataFrame, theory_table: pd.DataFrame | None) -> Figure:
@@ -237,7 +226,7 @@ def _name_places(ax: Axes, table: pd.DataFrame) -> None:
 
 
 def _draw_masses(ax: Axes, table: pd.DataFrame, predicted: pd.DataFrame | None) -> None:
-    style.dress(ax, "Mass of planted and of other directions", "", "share of neurons")
+    style.dress(ax, "Mass of planted and of other directions", "", "share of neurons", "y")
     floor = float(np.min(_columns(table, "p"))) / 4
     names = ("planted, b > 0", "planted or E[yx], b < 0", "largest other", "no structure: largest")
     marks = style.class_marks(names)
@@ -255,7 +244,6 @@ def _draw_masses(ax: Axes, table: pd.DataFrame, predicted: pd.DataFrame | None) 
     ax.set_yscale("log")
     ax.set_ylim(floor * 0.8, 1)
     _name_places(ax, table)
-    style.grid(ax, "y")
 
 
 def _draw_exact(ax: Axes, rows: pd.DataFrame, marks: Sequence[style.Mark]) -> None:
@@ -271,11 +259,10 @@ def _columns(rows: pd.DataFrame, *names: str) -> tuple[np.ndarray, ...]:
 
 
 def _draw_losses(ax: Axes, table: pd.DataFrame) -> None:
-    style.dress(ax, "Trained loss, OPT and the bound", "", "hinge loss, test rows")
-    marks = style.class_marks(("network", "random features", "NTK", "bound (C = 1, eps = 0)"))
+    style.dress(ax, "Trained loss, OPT and the bound", "", "hinge loss, test rows", "y")
+    words = ("network", "random features", "NTK", "bound (C = 1, eps = 0)")
     metrics = ("loss_network", "loss_features", "loss_ntk", "bound")
-    for mark, metric, shift in zip(marks, metrics, (-9, -3, 3, 9), strict=True):
-        series.points(ax, metric_series(table, "place", metric, mark), shift=shift)
+    draw_metrics(ax, table, "place", dict(zip(metrics, words, strict=True)), apart=6)
     low, high = summary(table, "place", "opt_lower"), summary(table, "place", "opt_upper")
     (place, bottom), (top,) = _columns(low, "place", "mean"), _columns(high, "mean")
     ax.vlines(
@@ -286,7 +273,6 @@ def _draw_losses(ax: Axes, table: pd.DataFrame) -> None:
     ax.set_yscale("symlog", linthresh=0.1)
     ax.set_ylim(-0.01, 3 * float(np.max(_columns(table, "bound"))))
     _name_places(ax, table)
-    style.grid(ax, "y")
 
 
 YES, NO = {"structure": "yes"}, {"structure": "no"}
@@ -357,7 +343,7 @@ EXPERIMENT = Experiment(
             "Masses for b > 0 are those of exact gradients within 15 % (not computed for three"
             " blocks: all patterns are visited).",
             "Shi23, the definition of gradient feature sets",
-            near("mass_plus", _theory, 0.15, TRAINED),
+            near("mass_plus", theory, 0.15, TRAINED),
         ),
         Claim(
             "The trained loss is at most OPT + the theorem's terms (constant 1, eps = 0), even with"

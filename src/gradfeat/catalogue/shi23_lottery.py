@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from gradfeat.catalogue.shared.checks import at_least, at_most, one_of
-from gradfeat.catalogue.shared.curves import metric_series, only, over_seeds, settings, values_of
+from gradfeat.catalogue.shared.curves import draw_metrics, only, over_seeds, settings, values_of
 from gradfeat.drawing import series, style
-from gradfeat.drawing.panels import caption, panels, shared_key
+from gradfeat.drawing.panels import finished, panels
 from gradfeat.lab.claims import Claim, below, each, greater
 from gradfeat.lab.experiment import Experiment
 
@@ -208,14 +208,13 @@ def figure(table: pd.DataFrame, theory_table: pd.DataFrame | None) -> Figure:  #
         rows = only(table, case=case, trains=trains, rewind=rewind)
         all_move = f"rewound to step {rewind}" if rewind else "all layers move"
         _panel(ax, rows, f"{case}, {'head moves' if trains == 'head' else all_move}".capitalize())
-    shared_key(fig, axes)
-    caption(
+    return finished(
         fig,
+        axes,
         f"d = {values_of(table, 'd')}; {values_of(table, 'm')} neurons before pruning. Points:"
         f" {over_seeds(table)}. Head moves: features are first gradients, only a is trained. An"
         " output of 0 counts as wrong. Titles: accuracy of a tenth near features, and at random.",
     )
-    return fig
 
 
 def _panel(ax: Axes, rows: pd.DataFrame, title: str) -> None:
@@ -223,19 +222,13 @@ def _panel(ax: Axes, rows: pd.DataFrame, title: str) -> None:
     share = min(rows["share"], key=lambda one: abs(one - 0.1))
     means = {rule: _mean(only(rows, share=share), f"accuracy_{rule}") for rule in RULES}
     found = f"{means['gradient']:.2f} against {means['random']:.2f}"
-    style.dress(ax, f"{title}: {found}", "share of neurons kept", "test accuracy")
-    marks, low = style.class_marks(tuple(RULES.values())), 1.0
-    for mark, rule, shift in zip(marks, RULES, (-3, 0, 3), strict=True):
-        points = metric_series(rows, "share", f"accuracy_{rule}", mark)
-        series.points(ax, points, connect=True, shift=shift)
-        low = min(low, float(points.mean.min()))
+    style.dress(ax, f"{title}: {found}", "share of neurons kept", "test accuracy", "y")
+    names = {f"accuracy_{rule}": words for rule, words in RULES.items()}
+    drawn = draw_metrics(ax, rows, "share", names, connect=True, apart=3)
     series.level(ax, _mean(rows, "accuracy_full"), "full network")
-    shares = sorted({*rows["share"]})
-    ax.set_xscale("log")
-    ax.set_xticks(shares, [f"{one:g}" for one in shares])
-    ax.minorticks_off()
+    style.tick_at(ax, rows["share"])
+    low = min(1.0, *(float(found.mean.min()) for found, _ in drawn))
     ax.set_ylim(low - 0.08, 1.02 + 0.1 * (1 - low))
-    style.grid(ax, "y")
 
 
 def _mean(rows: pd.DataFrame, metric: str) -> float:

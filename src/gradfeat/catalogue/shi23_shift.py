@@ -14,11 +14,17 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from gradfeat.catalogue.shared.checks import at_least, one_of, paired
-from gradfeat.catalogue.shared.curves import averaged, metric_series, only, over_seeds, path_series
-from gradfeat.catalogue.shared.curves import values_of as values
+from gradfeat.catalogue.shared.curves import (
+    averaged,
+    metric_series,
+    only,
+    over_seeds,
+    path_series,
+    values_of,
+)
 from gradfeat.catalogue.shared.order_checks import earlier, earlier_along, ranked
 from gradfeat.drawing import series, style
-from gradfeat.drawing.panels import caption, panels, shared_key
+from gradfeat.drawing.panels import finished, panels
 from gradfeat.lab.claims import Claim, each, within
 from gradfeat.lab.experiment import Experiment
 
@@ -149,14 +155,14 @@ def _groups(table: pd.DataFrame) -> list[tuple[style.Mark, pd.DataFrame]]:
 
 
 def _learning(ax: Axes, table: pd.DataFrame) -> None:
-    style.dress(ax, "Learning curves by distribution", "gradient step", "accuracy on own test rows")
+    title = "Learning curves by distribution"
+    style.dress(ax, title, "gradient step", "accuracy on own test rows", "y")
     for mark, rows in _groups(table):
         later = rows.assign(step=rows["step"].map(_thinned), path=rows["path"].map(_thinned))
         series.points(ax, path_series(later, "step", "path", mark), connect=True)
     series.level(ax, LEARNT, "learnt")
     ax.set_xscale("log")
     ax.set_ylim(0.4, 1.04)
-    style.grid(ax, "y")
 
 
 def _thinned(values: np.ndarray) -> np.ndarray:
@@ -202,15 +208,14 @@ def figure(table: pd.DataFrame, theory_table: pd.DataFrame | None) -> Figure:  #
     _learning(axes[0], table)
     _times(axes[1], table)
     _against_mass(axes[2], table)
-    shared_key(fig, axes)
-    caption(
+    return finished(
         fig,
-        f"Labels: parity of k = {values(table, 'k')} patterns of D = {values(table, 'D')},"
-        f" d = {values(table, 'd')}, {values(table, 'm')} neurons. Points: {over_seeds(table)}; on"
-        " the right each is one network."
+        axes,
+        f"Labels: parity of k = {values_of(table, 'k')} patterns of D = {values_of(table, 'D')},"
+        f" d = {values_of(table, 'd')}, {values_of(table, 'm')} neurons. Points:"
+        f" {over_seeds(table)}; on the right each is one network."
         f"{averaged(table, 'd', 'D', 'k', 'p_o', 'm', 'n_first', 'step_size', 'bias')}",
     )
-    return fig
 
 
 TALK = "Shi23, the talk's part on different input distributions"

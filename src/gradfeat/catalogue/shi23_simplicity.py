@@ -9,11 +9,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from gradfeat.catalogue.shared.checks import at_least, paired
-from gradfeat.catalogue.shared.curves import averaged, metric_series, only, over_seeds, path_series
-from gradfeat.catalogue.shared.curves import values_of as values
+from gradfeat.catalogue.shared.curves import averaged, draw_metrics, only, over_seeds, values_of
 from gradfeat.catalogue.shared.order_checks import earlier, earlier_along
 from gradfeat.drawing import series, style
-from gradfeat.drawing.panels import caption, panels, shared_key
+from gradfeat.drawing.panels import finished, panels
 from gradfeat.lab.claims import Claim, above, each, every, greater, within
 from gradfeat.lab.experiment import Experiment
 
@@ -126,40 +125,37 @@ def summarised(path: dict[str, np.ndarray]) -> dict[str, float]:
 
 
 def _paths(ax: Axes, rows: pd.DataFrame, path: str, title: str, y: str) -> None:
-    style.dress(ax, title, "gradient step", y)
-    for mark, name in zip(_marks(), FEATURES, strict=True):
-        later = rows.assign(step=rows["step"].map(lambda s: s[1:])).assign(
-            path=rows[f"{path}_{name}"].map(lambda p: p[1:])
-        )
-        series.points(ax, path_series(later, "step", "path", mark), connect=True)
+    style.dress(ax, title, "gradient step", y, "y")
+    names = _names(path)
+    later = rows.assign(**{name: rows[name].map(lambda p: p[1:]) for name in ("step", *names)})
+    draw_metrics(ax, later, "step", names, connect=True)
     ax.set_xscale("log")
-    style.grid(ax, "y")
 
 
-def _marks() -> tuple[style.Mark, ...]:
-    return style.class_marks(tuple(f"{name} feature" for name in FEATURES))
+def _names(metric: str) -> dict[str, str]:
+    return {f"{metric}_{name}": f"{name} feature" for name in FEATURES}
 
 
 def _masses(ax: Axes, rows: pd.DataFrame, slabs: Any) -> None:
-    style.dress(
-        ax, f"Mass before training, {slabs} slabs",
-        "share of rows in which the simple one is right", "mass of the gradient feature",
-    )  # fmt: skip
-    for mark, name in zip(_marks(), FEATURES, strict=True):
-        series.points(ax, metric_series(rows, "predictive", f"mass_{name}", mark))
-    style.grid(ax, "y")
+    title, right = (
+        f"Mass before training, {slabs} slabs",
+        "share of rows in which the simple one is right",
+    )
+    style.dress(ax, title, right, "mass of the gradient feature", "y")
+    draw_metrics(ax, rows, "predictive", _names("mass"))
 
 
 def _steps(ax: Axes, table: pd.DataFrame, predictive: float) -> None:
     """When each is followed, against the number of slabs."""
     rows = only(table, predictive=predictive)
-    title = f"Steps by slabs, simple {predictive:.0%} right"
-    style.dress(ax, title, "slabs of the complex feature", "first step that 90 % of rows follow")
-    for mark, name in zip(_marks(), FEATURES, strict=True):
-        series.points(ax, metric_series(rows, "slabs", f"step_follows_{name}", mark))
+    title, steps = (
+        f"Steps by slabs, simple {predictive:.0%} right",
+        "first step that 90 % of rows follow",
+    )
+    style.dress(ax, title, "slabs of the complex feature", steps, "y")
+    draw_metrics(ax, rows, "slabs", _names("step_follows"))
     ax.set_yscale("log")
     ax.set_xticks(sorted({*rows["slabs"]}))
-    style.grid(ax, "y")
 
 
 def figure(table: pd.DataFrame, theory_table: pd.DataFrame | None) -> Figure:  # noqa: ARG001
@@ -178,16 +174,15 @@ def figure(table: pd.DataFrame, theory_table: pd.DataFrame | None) -> Figure:  #
         _masses(axis, only(table, slabs=slabs), slabs)
     some = [share for share in shares if 0.5 < share < 1] or shares
     _steps(axes[-1], table, some[0])
-    shared_key(fig, axes)
-    caption(
+    return finished(
         fig,
-        f"Above: sign and {several[0]} slabs; d = {values(table, 'd')},"
-        f" {values(table, 'm')} neurons. Rows that say which feature is followed have the two"
+        axes,
+        f"Above: sign and {several[0]} slabs; d = {values_of(table, 'd')},"
+        f" {values_of(table, 'm')} neurons. Rows that say which feature is followed have the two"
         " independent. Points:"
         f" {over_seeds(table)}; never reached counts as the last step + 1."
         f"{averaged(table, 'd', 'm', 'step_size', 'jitter', 'noise')}",
     )
-    return fig
 
 
 TALK = "Shi23, the talk's account of simplicity bias"

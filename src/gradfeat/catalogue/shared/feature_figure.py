@@ -8,15 +8,15 @@ import numpy as np
 
 from gradfeat.catalogue.shared.curves import (
     averaged,
+    draw_series,
     file_name,
+    metric_series,
     only,
     over_seeds,
-    path_series,
     settings,
 )
 from gradfeat.drawing import series, style
-from gradfeat.drawing.panels import caption, panels, shared_key
-from gradfeat.drawing.series import summary
+from gradfeat.drawing.panels import finished, panels
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -57,9 +57,7 @@ def figure(table: pd.DataFrame, _: pd.DataFrame | None) -> Figure:
         ax.legend(loc="center left", fontsize=style.SMALL, frameon=False, labelcolor=style.INK)
     _ansatz(last[2], table, depths)
     _accuracies(last[3], table, depths)
-    shared_key(fig, [axes[3], *last[2:]])
-    caption(fig, _words(table))
-    return fig
+    return finished(fig, [axes[3], *last[2:]], _words(table))
 
 
 def _row(axes: list[Axes], rows: pd.DataFrame, depths: list[int]) -> None:
@@ -72,17 +70,12 @@ def _row(axes: list[Axes], rows: pd.DataFrame, depths: list[int]) -> None:
         mean = only(rows, layers=k)["cosine"].mean()
         title = f"{k} layers: cosine {mean:.2f}"
         _picture(ax, title, only(drawn, layers=k), "picture_net")
-    style.dress(axes[3], _peak(rows), "training loss", "cosine with M")
-    for mark, k in zip(
-        style.class_marks(tuple(f"network, {k} layers" for k in depths)), depths, strict=True
-    ):
-        series.points(
-            axes[3], path_series(only(rows, layers=k), "level", "cosines", mark), connect=True
-        )
+    style.dress(axes[3], _peak(rows), "training loss", "cosine with M", "y")
+    names = {k: f"network, {k} layers" for k in depths}
+    draw_series(axes[3], rows, "layers", names, "level", "cosines", connect=True)
     axes[3].set_ylim(0, 1.05)
     style.logarithmic(axes[3], "x")
     axes[3].invert_xaxis()
-    style.grid(axes[3], "y")
 
 
 def _picture(ax: Axes, title: str, rows: pd.DataFrame, name: str) -> None:
@@ -112,11 +105,10 @@ def _by_pair(ax: Axes, rows: pd.DataFrame, names: dict[str, str], first: int) ->
     keys = zip(rows["source"], rows["pair"], strict=True)
     rows = rows.assign(place=[place[key] for key in keys])
     marks = style.class_marks(("",) * first + tuple(names.values()))[first:]
-    style.dress(ax, "", "pair of classes")
+    style.dress(ax, "", "pair of classes", "", "y")
     for i, (metric, mark) in enumerate(zip(names, marks, strict=True)):
-        found = summary(rows, "place", metric)
-        points = (found[c].to_numpy() for c in ("place", "mean", "low", "high"))
-        series.points(ax, series.Series(*points, mark=mark), shift=5 * (i - (len(names) - 1) / 2))
+        found = metric_series(rows, "place", metric, mark)
+        series.points(ax, found, shift=5 * (i - (len(names) - 1) / 2))
     several = len({source for source, _ in pairs}) > 1
     words = [
         f"{pair}\n{style.short(file_name(source), 9)}" if several else str(pair)
@@ -124,7 +116,6 @@ def _by_pair(ax: Axes, rows: pd.DataFrame, names: dict[str, str], first: int) ->
     ]
     ax.set_xticks(list(place.values()), words)
     ax.set_xlim(-0.5, len(pairs) - 0.5)
-    style.grid(ax, "y")
 
 
 def _ansatz(ax: Axes, table: pd.DataFrame, depths: list[int]) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 
 import numpy as np
 import torch
@@ -103,6 +103,12 @@ class Found:
     mass_plus: float
     mass_minus: float
     other_mass: float  #: The largest mass of anything not expected (0 where under p/4).
+
+    @property
+    def numbers(self) -> dict[str, float]:
+        """The fields by their names, of the features their number."""
+        own = {field.name: getattr(self, field.name) for field in fields(self)}
+        return {name: float(v) for name, v in (own | {"features": len(self.features)}).items()}
 
 
 def found_features(
