@@ -20,7 +20,7 @@ class Room(NamedTuple):
 
 ROOMS: Final = {
     "": Room(90, 2),
-    "catalogue": Room(8_670, 41),
+    "catalogue": Room(8_600, 41),
     "cli": Room(3_420, 27),
     "diagnostics": Room(1_150, 8),
     "drawing": Room(700, 8),
@@ -34,6 +34,6 @@ ROOMS: Final = {
     "reports": Room(1_010, 6),
     "rows": Room(6_700, 40),
     "table": Room(8_530, 49),
-    "tasks": Room(2_320, 22),
+    "tasks": Room(2_310, 19),
     "theory": Room(4_070, 24),
 }
