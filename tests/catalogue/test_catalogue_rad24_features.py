@@ -247,7 +247,7 @@ def test_a_damaged_picture_or_an_empty_folder_gets_one_sentence(tmp_path, cut):
         ({"keep": 0.0}, "keep is 0.0: give a finite number above 0."),
         ({"until": -1.0}, "until is -1.0: give a finite number above 0."),
         ({"penalty": -0.1}, "penalty is -0.1: give 0 or more."),
-        ({"colour": "blue"}, "colour is 'blue': give 'no' or 'yes'."),
+        ({"colour": "blue"}, "colour is 'blue': give one of 'no', 'yes'."),
         ({"rounds": 0}, "rounds is 0: give 1 or more."),
         ({"pair": "3-8"}, "pair is '3-8'"),
     ],

@@ -73,11 +73,10 @@ def trial(
     at_most(MOST_DEGREE, s=s)
     task = OneDimensional(TruncatedPower(s), noise=noise)
     X, y = training_rows(task, n, seed, device)
-    match method:
-        case "kernel":
-            f = centred_ridge(Matern(1.0, 2.5), X, y)
-        case _:
-            f = GradientStep(m).fit(in_memory(X, y), seed=seed)
+    if method == "kernel":
+        f = centred_ridge(Matern(1.0, 2.5), X, y)
+    else:
+        f = GradientStep(m).fit(in_memory(X, y), seed=seed)
     return test_loss(f, task, n_test, seed, device)
 
 

@@ -71,11 +71,10 @@ def trial(
     g = shifted_sines(r, frequency)
     task = LowDimensionalSupport(d, r, g, bent, spread, noise, seed)
     X, y = training_rows(task, n, seed, device)
-    match method:
-        case "kernel":
-            f = tuned_gaussian(_size(d, r, bent, spread), X, y, seed)
-        case _:
-            f = network(m, 1, X, y, seed)
+    if method == "kernel":
+        f = tuned_gaussian(_size(d, r, bent, spread), X, y, seed)
+    else:
+        f = network(m, 1, X, y, seed)
     return test_loss(f, task, n_test, seed, device)
 
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, TypeVar
 import numpy as np
 
 from gradfeat.drawing import series
+from gradfeat.drawing.numbers import listed
 from gradfeat.drawing.series import Series, summary
 from gradfeat.drawing.style import Mark, class_marks
 
@@ -186,11 +187,7 @@ def values_of(table: pd.DataFrame, name: str) -> str:
     >>> values_of(pd.DataFrame({"p_o": [0.5, 0.25, 0.5]}), "p_o")
     '0.5 and 0.25'
     """
-    match [str(value) for value in table[name].unique()]:
-        case [*most, last] if most:
-            return f"{', '.join(most)} and {last}"
-        case values:
-            return "".join(values)
+    return listed([str(value) for value in table[name].unique()])
 
 
 def averaged(table: pd.DataFrame, *names: str) -> str:
