@@ -21,6 +21,8 @@ from gradfeat.rows.sources.text_options import FOUND
 from gradfeat.table.encode import TableEncoder
 from gradfeat.table.notes import unread_sentence
 from gradfeat.table.prepared import Prepared, prepare
+from gradfeat.table.reading import date_cells
+from gradfeat.table.reading.decide import plan_column
 from gradfeat.table.request import Request
 from gradfeat.table.results import UnreadCells
 from gradfeat.table.run_options import opened
@@ -217,11 +219,67 @@ def of_csv_text(text: str) -> tuple[UnreadCells, ...]:
         (["10 AM", "11 AM", "2 PM"], "time of day"),
         (["5 days", "7 days", "1 day"], "duration"),
         (["1 A", "2 A", "2 B"], "category"),
+        (["01", "02", "1B", "2B"], "category"),
+        (["32B", "34C", "36A", "36B"], "category"),
+        (["01B", "02B", "13B"], "category"),
+        (["2WD", "4WD", "AWD"], "category"),
+        (["1st", "2nd", "3rd", "11th"], "number"),
+        (["5G", "4G", "3G"], "number"),
+        (["12am", "1pm", "11pm"], "time of day"),
     ],
 )
 def test_codes_and_levels_stay_what_they_are(cells, kind):
     encoder = TableEncoder().fit(pd.DataFrame({"x": cells * 40}))
     assert encoder.notes_[0].kind == kind
+
+
+@pytest.mark.parametrize(
+    ("cells", "numbers"),
+    [
+        (["€110.5M", "€565K", "€0", "€1.2B"], [110.5e6, 565e3, 0, 1.2e9]),
+        (["8.7M", "201k", "19M", "512"], [8.7e6, 201e3, 19e6, 512]),
+        (["1,5 Mio. €", "20 Mio. €", "1,2 Mrd. €"], [1.5e6, 20e6, 1.2e9]),
+        (["159lbs", "172lbs", "1lb"], [159, 172, 1]),
+        (["23.4kmpl", "18kmpl", "9.5kmpl"], [23.4, 18, 9.5]),
+        (["5'7", "6'11\"", "5′10″", "6ft 2in"], [67, 83, 70, 74]),
+        (["~120", "≈95", "80"], [120, 95, 80]),
+        (["10,000+", "500+", "1,000,000+"], [1e4, 500, 1e6]),
+        (["１２．５", "٣٤", "-１"], [12.5, 34, -1]),
+        (["5,000 m²", "120 m²", "1,250m²"], [5000, 120, 1250]),
+    ],
+)
+def test_magnitudes_measures_and_digits_of_other_scripts(cells, numbers):
+    plan = plan_column("x", pd.Series(cells * 40))
+    assert plan.kind == "number"
+    np.testing.assert_allclose(plan.read(pd.Series(cells)), numbers)
+
+
+@pytest.mark.parametrize(
+    ("cells", "days"),
+    [
+        (["20160123T101500", "20160201 235959"], ["2016-01-23", "2016-02-01"]),
+        (["23/Jan/2016:02:31:34 +0000", "1/Feb/2016:00:00:00 +0000"], ["2016-01-23", "2016-02-01"]),
+        (["Jan-16", "Feb-17", "Dec '99"], ["2016-01-01", "2017-02-01", "1999-12-01"]),
+        (["2016-W01", "2020W53", "2015-W53-7"], ["2016-01-04", "2020-12-28", "2016-01-03"]),
+        (["23. Januar 2016", "1. März 2016"], ["2016-01-23", "2016-03-01"]),
+        (["1er août 2016", "14 juil. 2016", "5 fév 16"], ["2016-08-01", "2016-07-14", "2016-02-05"]),
+        (["3 de enero de 2016", "12 de dic de 2016"], ["2016-01-03", "2016-12-12"]),
+        (["2016年1月23日", "2016年12月3日"], ["2016-01-23", "2016-12-03"]),
+    ],
+)  # fmt: skip
+def test_dates_of_logs_weeks_and_other_languages(cells, days):
+    plan = plan_column("d", pd.Series(cells * 40))
+    assert plan.kind == "date"
+    assert plan.read(pd.Series(cells)).dt.strftime("%Y-%m-%d").tolist() == days
+
+
+def test_names_of_months_in_each_language_come_in_order():
+    rows = [row.split() for row in date_cells._LANGUAGES.strip().splitlines()]
+    assert {len(row) for row in rows} == {12}
+    months = {
+        name: {1 + row.index(name) for row in rows if name in row} for r in rows for name in r
+    }
+    assert {name: at for name, at in months.items() if len(at) > 1} == {}
 
 
 def test_codes_beside_many_numbers_are_no_strays():

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from datetime import date, timedelta
 from typing import Any
 
 import numpy as np
@@ -14,11 +15,24 @@ from numpy.typing import NDArray
 #: Its functions are made when it is imported, which no type checker sees.
 pc: Any = pyarrow.compute
 
-_MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
-_NAME = (
-    r"(?P<name>(?i:jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?"
-    r"|sept?(?:ember)?|oct(?:ober)?|nov(?:ember)?|dec(?:ember)?))\.?"
-)
+#: Names of months: English, German, French, Spanish, Italian, Portuguese, Dutch.
+_LANGUAGES = """
+january february march april may june july august september october november december
+januar februar märz april mai juni juli august september oktober november dezember
+janvier février mars avril mai juin juillet août septembre octobre novembre décembre
+enero febrero marzo abril mayo junio julio agosto septiembre octubre noviembre diciembre
+gennaio febbraio marzo aprile maggio giugno luglio agosto settembre ottobre novembre dicembre
+janeiro fevereiro março abril maio junho julho agosto setembro outubro novembro dezembro
+januari februari maart april mei juni juli augustus september oktober november december
+jan feb mar apr may jun jul aug sep oct nov dec
+jan feb mär apr mai jun jul aug sept okt nov dez
+janv févr mrt avr mei juin juil août set ott nov déc
+ene fév mars abr mag giu lug ago setem out novem dic
+gen febr março abri maio junho luglio agos settem outub novem dicem
+gen fev maart apr mai giugno luglio ago set out nov dic
+"""
+_MONTHS = {name: 1 + k % 12 for k, name in enumerate(_LANGUAGES.split())}
+_NAME = rf"(?P<name>(?i:{'|'.join(sorted(_MONTHS, key=len, reverse=True))}))\.?"
 _WEEKDAY = r"(?:(?i:mon|tues?|wed(?:nes)?|thu(?:rs?)?|fri|sat(?:ur)?|sun)(?i:day)?\.?,? +)?"
 _CLOCK = (
     r"(?P<H>\d{1,2}):(?P<M>\d{2})(?::(?P<S>\d{2})(?:[.,](?P<f>\d{1,9}))?)?"
@@ -26,7 +40,8 @@ _CLOCK = (
 )
 _ZONE = r"(?: ?(?P<zone>[Zz]|UTC|GMT|[+-]\d{2}:?\d{2}|[+-]\d{2}))?"
 _TIME = rf"(?:(?:[Tt]|,? +){_CLOCK}{_ZONE})?"
-_TH = r"(?:st|nd|rd|th)?"
+_TH = r"(?:st|nd|rd|th|er|º|ª)?"
+_OF = r"(?: (?:de|del|of))?"
 
 #: Ways to write a date; of the numbers a and b of the last either may be the day.
 _WAYS = tuple(
@@ -36,16 +51,23 @@ _WAYS = tuple(
         rf"(?P<a>\d{{1,2}})[-/](?P<b>\d{{1,2}})[-/](?P<y>\d{{4}}|\d{{2}}){_TIME}",
         rf"(?P<a>\d{{1,2}})\.(?P<b>\d{{1,2}})\.(?P<y>\d{{4}}){_TIME}",
         rf"(?P<a>\d{{2}})\.(?P<b>\d{{2}})\.(?P<y>\d{{2}}){_TIME}",
-        rf"{_WEEKDAY}(?P<d>\d{{1,2}}){_TH}[-/ .]*{_NAME}[-/ ,]*(?P<y>\d{{4}}|\d{{2}}){_TIME}",
+        rf"{_WEEKDAY}(?P<d>\d{{1,2}}){_TH}{_OF}[-/ .]*{_NAME}{_OF}[-/ ,]*"
+        rf"(?P<y>\d{{4}}|\d{{2}}){_TIME}",
+        rf"(?P<d>\d{{1,2}})/{_NAME}/(?P<y>\d{{4}}):{_CLOCK}{_ZONE}",
         rf"{_WEEKDAY}{_NAME}[- ]*(?P<d>\d{{1,2}}){_TH}(?:,? +|-)(?P<y>\d{{4}}){_TIME}",
         rf"(?P<y>\d{{4}})[-/ ]{_NAME}[-/ ](?P<d>\d{{1,2}}){_TIME}",
         rf"{_WEEKDAY}{_NAME} +(?P<d>\d{{1,2}}) {_CLOCK}{_ZONE} (?P<y>\d{{4}})",
-        rf"{_NAME}[-/ ,]*(?P<y>\d{{4}})",
+        rf"{_NAME}{_OF}[-/ ,]*(?P<y>\d{{4}})",
+        rf"{_NAME}(?:[-/ ]| ?')(?P<y>\d{{2}})",
         rf"(?P<y>\d{{4}})[-/ ]{_NAME}",
         r"(?P<y>1[5-9]\d\d|2[01]\d\d)-(?P<m>0[1-9]|1[0-2])",
         r"(?P<m>0?[1-9]|1[0-2])/(?P<y>1[5-9]\d\d|2[01]\d\d)",
         r"(?P<y>\d{4})[- ]?[Qq](?P<q>[1-4])",
         r"(?P<y>1[5-9]\d\d|2[01]\d\d)(?P<m>0[1-9]|1[0-2])(?P<d>0[1-9]|[12]\d|3[01])",
+        r"(?P<y>1[5-9]\d\d|2[01]\d\d)(?P<m>0[1-9]|1[0-2])(?P<d>0[1-9]|[12]\d|3[01])[Tt ]?"
+        rf"(?P<H>[01]\d|2[0-3])(?P<M>[0-5]\d)(?P<S>[0-5]\d)(?:\.(?P<f>\d{{1,9}}))?(?P<half>){_ZONE}",
+        r"(?P<y>1[5-9]\d\d|2[01]\d\d)-?W(?P<w>0[1-9]|[1-4]\d|5[0-3])(?:-?(?P<wd>[1-7]))?",
+        r"(?P<y>\d{4})[年년] ?(?P<m>\d{1,2})[月월] ?(?P<d>\d{1,2})[日일]",
     )
 )
 
@@ -124,14 +146,33 @@ def _fill(
     years = whole["y"][hit]
     whole["y"][hit] = np.where(short, years + np.where(years <= _PIVOT, 2000, 1900), years)
     if "name" in parts:
-        whole["m"][hit] = [_MONTHS.index(name[:3].lower()) + 1 for name in parts["name"]]
+        whole["m"][hit] = [_MONTHS[name.lower()] for name in parts["name"]]
     if "q" in parts:
         whole["m"][hit] = 3 * parts["q"].astype(np.int64) - 2
-    if "d" not in parts and "b" not in parts:
+    if "w" in parts:
+        days = [_monday(*map(int, one)) for one in zip(whole["y"][hit], parts["w"], strict=True)]
+        dates = np.array(days, "datetime64[D]") + [int(text or 1) - 1 for text in parts["wd"]]
+        for key, unit in (("y", "Y"), ("m", "M"), ("d", "D")):
+            whole[key][hit] = _calendar_part(dates, unit)
+    elif "d" not in parts and "b" not in parts:
         whole["d"][hit] = 1
     if "H" in parts:
         whole["us"][hit] = clock_microseconds(parts)
         offset[hit] = [_minutes(zone) for zone in parts["zone"]]
+
+
+def _monday(year: int, week: int) -> date:
+    """The first day of a week of ISO 8601; a week 53 that a year lacks is the next year's first."""
+    return date.fromisocalendar(year, 1, 1) + timedelta(weeks=week - 1)
+
+
+def _calendar_part(dates: NDArray[np.datetime64], unit: str) -> Ints:
+    """Year, month of the year or day of the month."""
+    if unit == "Y":
+        return dates.astype("datetime64[Y]").astype(np.int64) + 1970
+    whole = "Y" if unit == "M" else "M"
+    inside = dates.astype(f"datetime64[{unit}]") - dates.astype(f"datetime64[{whole}]")
+    return inside.astype(np.int64) + 1
 
 
 def _minutes(zone: str) -> float:

@@ -12,7 +12,14 @@ from pandas.api import types
 
 from gradfeat.rows.sources.tables import Cells
 from gradfeat.table.reading.cells import as_text
-from gradfeat.table.reading.number_formats import LARGEST, MARKERS, NumberFormat, find_format
+from gradfeat.table.reading.number_formats import (
+    FEET,
+    LARGEST,
+    MARKERS,
+    NumberFormat,
+    find_format,
+    is_money,
+)
 from gradfeat.table.reading.plan import (
     ColumnPlan,
     EncodedColumn,
@@ -146,13 +153,19 @@ def find_numbers(name: str, found: DistinctTexts, decimal: str = "") -> NumberPl
 
 def _codes(found: DistinctTexts, values: Floats, written: NumberFormat) -> bool:
     """Whether what looks like numbers and strays are codes or levels together."""
+    if written.unit and not is_money(written.unit) and written.unit not in ("%", FEET):
+        return _few_with_words(found, values)
     if written != NumberFormat() or not _whole(found.texts, values):
         return False
     strays = found.strays(values)
     with_digits = sum(n for t, n in strays.items() if any(c.isdigit() for c in t))
+    return with_digits > 1 or _few_with_words(found, values)
+
+
+def _few_with_words(found: DistinctTexts, values: Floats) -> bool:
+    """Whether a stray stands in several rows beside few distinct numbers: 2WD, 4WD and AWD."""
     distinct = len(np.unique(values[~np.isnan(values)]))
-    again = max(strays.values(), default=0)
-    return with_digits > 1 or (distinct <= FEW_NUMBERS and again > 1)
+    return distinct <= FEW_NUMBERS and max(found.strays(values).values(), default=0) > 1
 
 
 def _whole(texts: Sequence[str], values: Floats) -> bool:
