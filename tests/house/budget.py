@@ -33,7 +33,7 @@ ROOMS: Final = {
     "planning": Room(1_450, 10),
     "reports": Room(1_010, 6),
     "rows": Room(6_700, 40),
-    "table": Room(8_530, 49),
+    "table": Room(8_630, 49),
     "tasks": Room(2_310, 19),
     "theory": Room(4_070, 24),
 }

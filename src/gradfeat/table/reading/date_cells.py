@@ -151,7 +151,8 @@ def _fill(
         whole["m"][hit] = 3 * parts["q"].astype(np.int64) - 2
     if "w" in parts:
         days = [_monday(*map(int, one)) for one in zip(whole["y"][hit], parts["w"], strict=True)]
-        dates = np.array(days, "datetime64[D]") + [int(text or 1) - 1 for text in parts["wd"]]
+        later = np.array([int(text or 1) - 1 for text in parts["wd"]], "timedelta64[D]")
+        dates = np.array(days, "datetime64[D]") + later
         for key, unit in (("y", "Y"), ("m", "M"), ("d", "D")):
             whole[key][hit] = _calendar_part(dates, unit)
     elif "d" not in parts and "b" not in parts:
