@@ -32,7 +32,7 @@ ROOMS: Final = {
     "models": Room(11_220, 72),
     "planning": Room(1_450, 10),
     "reports": Room(1_010, 6),
-    "rows": Room(6_700, 40),
+    "rows": Room(6_640, 39),
     "table": Room(8_630, 49),
     "tasks": Room(2_310, 19),
     "theory": Room(4_070, 24),

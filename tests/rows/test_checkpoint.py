@@ -21,7 +21,6 @@ from gradfeat.maths.blocks import Block
 from gradfeat.maths.statistics.combined import Chain, OnMapped
 from gradfeat.maths.statistics.first_layer_gradient import FirstLayerGradient
 from gradfeat.maths.statistics.moments import Moments, MomentState
-from gradfeat.rows import written
 from gradfeat.rows.checkpoint import Checkpoint
 from gradfeat.rows.errors import EngineError, SourceError
 from gradfeat.rows.in_process import InProcess, Threads
@@ -227,7 +226,7 @@ def test_a_full_disk_is_one_sentence_and_the_last_saving_is_kept(kept, tmp_path,
         raise OSError(errno.ENOSPC, "No space left on device")
 
     with monkeypatch.context() as patch:
-        patch.setattr(written, "replace_file", full)
+        patch.setattr("gradfeat.rows.checkpoint.replace_file", full)
         hasty = InProcess(checkpoint=replace(kept, every=0.0))
         with pytest.raises(EngineError, match=r"No space left on device\): free or name another"):
             hasty.state(Moments(), drawn(12))

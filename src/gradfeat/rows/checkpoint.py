@@ -1,73 +1,144 @@
-"""Passes kept on disk: one that was interrupted goes on from its last merged state."""
+"""Passes kept on disk: one that was interrupted goes on from its last merged state.
+
+The states of a pass are files with digests in a folder; a manifest, replaced whole, names them.
+"""
 
 from __future__ import annotations
 
 import contextlib
+import json
 import shutil
 import time
-from abc import ABC, abstractmethod
-from dataclasses import dataclass, field
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass, field
 from hashlib import blake2b
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any, Generic, TypeVar
 
+from safetensors.numpy import load, save
+
 from ..maths.blocks import Statistic
+from ..maths.files import replace_file
 from .errors import EngineError
 from .source import Source
 from .tree import Assembler, Node
 from .wire import Packed, dumps, identity_of, pack, unpack
-from .written import Entry, Manifest, States
 
 State = TypeVar("State")
 
 
-class Record(ABC, Generic[State]):
-    """What is kept of one pass."""
+@dataclass(frozen=True)
+class Entry:
+    """A node that was written; without digest where it has no rows, and so no file."""
 
-    @abstractmethod
-    def total(self) -> State | None:
-        """State of all rows, where the pass was finished before."""
+    level: int
+    index: int
+    digest: str | None
 
-    @abstractmethod
-    def nodes(self) -> tuple[Node[State], ...]:
-        """Nodes of the first pieces, where the pass was begun before."""
-
-    @abstractmethod
-    def keep(self, sums: Assembler[State]) -> None:
-        """Save the nodes of the first pieces, when it is time to."""
-
-    @abstractmethod
-    def rescue(self, sums: Assembler[State], error: BaseException) -> None:
-        """Save once more, on the way out."""
-
-    @abstractmethod
-    def finish(self, total: State) -> None:
-        """Save the state of all rows in the place of the nodes."""
+    @property
+    def file(self) -> str:
+        return "total.safetensors" if self.level < 0 else f"{self.level}-{self.index}.safetensors"
 
 
-class Unkept(Record[State]):
-    """Nothing is kept."""
+@dataclass(frozen=True)
+class Manifest:
+    """What is kept of a pass: nodes of its first pieces, or the sum of all."""
 
-    def total(self) -> State | None:
-        """Never."""
-        return None
+    nodes: tuple[Entry, ...] = ()
+    total: Entry | None = None
 
-    def nodes(self) -> tuple[Node[State], ...]:
-        """None."""
-        return ()
+    def text(self) -> str:
+        """As JSON, with a digest of its own."""
+        body = json.dumps(asdict(self))
+        return json.dumps({"digest": _digest(body.encode()), "body": body})
 
-    def keep(self, sums: Assembler[State]) -> None:
-        """Nothing."""
+    @classmethod
+    def of(cls, text: str) -> Manifest:
+        """Inverse of :meth:`text`; ValueError, KeyError or TypeError where it is damaged."""
+        outer = json.loads(text)
+        if _digest(str(outer["body"]).encode()) != outer["digest"]:
+            raise ValueError("other digest")
+        body = json.loads(outer["body"])
+        total = None if body["total"] is None else Entry(**body["total"])
+        return cls(tuple(Entry(**entry) for entry in body["nodes"]), total)
 
-    def rescue(self, sums: Assembler[State], error: BaseException) -> None:
-        """Nothing."""
 
-    def finish(self, total: State) -> None:
-        """Nothing."""
+def _digest(data: bytes) -> str:
+    return blake2b(data, digest_size=16).hexdigest()
 
 
-class Kept(Record[State]):
+@dataclass(frozen=True)
+class States:
+    """The folder of one pass."""
+
+    folder: Path
+
+    @classmethod
+    def made(cls, folder: Path) -> States:
+        with _written(folder):
+            folder.mkdir(parents=True, exist_ok=True)
+        return cls(folder)
+
+    def manifest(self) -> Manifest:
+        path = self.folder / "manifest.json"
+        with _intact(path):
+            return Manifest.of(path.read_text("utf-8")) if path.exists() else Manifest()
+
+    def load(self, entry: Entry) -> Packed | None:
+        if entry.digest is None:
+            return None
+        path = self.folder / entry.file
+        with _intact(path):
+            data = path.read_bytes()
+            if _digest(data) != entry.digest:
+                raise ValueError("other digest")
+            return load(data)
+
+    def save(self, level: int, index: int, packed: Packed | None) -> Entry:
+        """Write a state; it counts once a manifest names it."""
+        if packed is None:
+            return Entry(level, index, None)
+        data = save(packed)
+        entry = Entry(level, index, _digest(data))
+        with _written(self.folder):
+            replace_file(self.folder / entry.file, data)
+        return entry
+
+    def replace(self, manifest: Manifest) -> None:
+        """Make it the manifest, and remove the files that it does not name."""
+        with _written(self.folder):
+            replace_file(self.folder / "manifest.json", manifest.text().encode())
+        named = {entry.file for entry in (*manifest.nodes, manifest.total) if entry is not None}
+        for path in self.folder.glob("*.safetensors"):
+            if path.name not in named:
+                with contextlib.suppress(OSError):  # takes space, and harms nobody
+                    path.unlink()
+
+
+@contextlib.contextmanager
+def _written(folder: Path) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        raise EngineError(
+            f"the checkpoint cannot be written to {str(folder)!r} ({error.strerror}): free or name "
+            "another place; what was saved before is kept."
+        ) from error
+
+
+@contextlib.contextmanager
+def _intact(path: Path) -> Iterator[None]:
+    try:
+        yield
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise EngineError(
+            f"the checkpoint {str(path)!r} is damaged or cannot be read: remove its folder to "
+            "compute this pass again from the start."
+        ) from error
+
+
+class Kept(Generic[State]):
     """A pass in its own folder: a file for each node, and a manifest that is replaced whole."""
 
     def __init__(self, statistic: Statistic[Any, State, Any], states: States, every: float) -> None:
@@ -78,10 +149,12 @@ class Kept(Record[State]):
         self._saved_at = time.monotonic()
 
     def total(self) -> State | None:
+        """State of all rows, where the pass was finished before."""
         entry = self._manifest.total
         return None if entry is None else self._state(entry)
 
     def nodes(self) -> tuple[Node[State], ...]:
+        """Nodes of the first pieces, where the pass was begun before."""
         return tuple(Node(e.level, e.index, self._state(e)) for e in self._manifest.nodes)
 
     def _state(self, entry: Entry) -> State | None:
@@ -89,6 +162,7 @@ class Kept(Record[State]):
         return None if packed is None else unpack(self._statistic, packed)
 
     def keep(self, sums: Assembler[State]) -> None:
+        """Save the nodes of the first pieces, when it is time to."""
         if time.monotonic() - self._saved_at >= self._every:
             self._save(sums.prefix)
             self._saved_at = time.monotonic()
@@ -119,6 +193,7 @@ class Kept(Record[State]):
             self._manifest = manifest
 
     def finish(self, total: State) -> None:
+        """Save the state of all rows in the place of the nodes."""
         self._replace(Manifest((), self._write(-1, 0, total)))
 
 
@@ -162,7 +237,7 @@ class Checkpoint:
 
     def record(
         self, statistic: Statistic[Any, State, Any], source: Source[Any], label: str
-    ) -> Record[State]:
+    ) -> Kept[State]:
         """What is kept of this pass.
 
         Raises

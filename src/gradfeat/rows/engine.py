@@ -11,7 +11,7 @@ from itertools import islice
 from typing import Any, TypeVar
 
 from ..maths.blocks import Statistic
-from .checkpoint import Checkpoint, Record, Unkept
+from .checkpoint import Checkpoint, Kept
 from .errors import SourceError
 from .source import Source
 from .tree import Assembler, Folded, Segment, segmented
@@ -105,19 +105,19 @@ class Engine(ABC):
         EngineError
             When workers, cluster or checkpoint fail; what the checkpoint has is kept.
         """
-        kept: Record[State] = Unkept()
-        if self.checkpoint is not None:
-            kept = self.checkpoint.record(statistic, source, label)
-        if (total := kept.total()) is None:
-            total = self._computed(Assembler(statistic, kept.nodes()), kept, source, label)
-            total = unpack(statistic, pack(statistic, total))
-            kept.finish(total)
-        else:
+        kept = self.checkpoint and self.checkpoint.record(statistic, source, label)
+        if kept is not None and (total := kept.total()) is not None:
             self.report(Tick(label, source.count or 0, source.count, 0.0, 0))
+            return total
+        sums = Assembler(statistic, () if kept is None else kept.nodes())
+        total = self._computed(sums, kept, source, label)
+        total = unpack(statistic, pack(statistic, total))
+        if kept is not None:
+            kept.finish(total)
         return total
 
     def _computed(
-        self, sums: Assembler[State], kept: Record[State], source: Source[Any], label: str
+        self, sums: Assembler[State], kept: Kept[State] | None, source: Source[Any], label: str
     ) -> State:
         start, rows = time.monotonic(), 0
         pieces = sums.prefix[-1].stop if sums.prefix else 0
@@ -128,10 +128,12 @@ class Engine(ABC):
                     sums.take(folded.nodes)
                     rows, pieces = rows + folded.rows, pieces + folded.pieces
                     del folded
-                    kept.keep(sums)
+                    if kept is not None:
+                        kept.keep(sums)
                     self.report(Tick(label, pieces, source.count, time.monotonic() - start, rows))
         except BaseException as error:
-            kept.rescue(sums, error)
+            if kept is not None:
+                kept.rescue(sums, error)
             raise
         if (total := sums.total()) is None:
             raise SourceError("there are no rows to sum: give a source with at least one row.")

@@ -17,7 +17,6 @@ from ..errors import SourceError
 from ..source import Columns, Piece
 from .numeric import (
     NumericSource,
-    as_tensor,
     checked_block,
     checked_dtype,
     checked_shapes,
@@ -182,9 +181,7 @@ class ChunkPiece(Piece[Block]):
         X, y = (part.compute(self.name) for part in (self.X, self.y))
         w = None if self.w is None else self.w.compute(self.name)
         checked_shapes(X.shape, y.shape, None if w is None else w.shape)
-        weights = None if w is None else as_tensor(w, "w", self.dtype)
-        inputs, targets = as_tensor(X, "X", self.dtype), as_tensor(y, "y", self.dtype)
-        yield checked_block(inputs, targets, weights, self.name)
+        yield checked_block(X, y, w, self.dtype, self.name)
 
 
 class DaskArrayRows(NumericSource):

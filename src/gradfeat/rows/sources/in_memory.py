@@ -39,7 +39,7 @@ class ArrayRows(NumericSource):
         piece_rows: int = PIECE_ROWS,
         dtype: torch.dtype = torch.float64,
     ) -> None:
-        checked_shapes(tuple(X.shape), tuple(y.shape), None if w is None else tuple(w.shape))
+        checked_shapes(X.shape, y.shape, None if w is None else w.shape)
         if not len(X):
             raise SourceError("X has no rows: give at least one.")
         self.X, self.y, self.w = X, y, w

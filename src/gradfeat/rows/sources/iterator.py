@@ -114,7 +114,7 @@ def _arrays(item: Any, number: int) -> tuple[Numbers, Numbers, Numbers | None]:
                 f"item {number} of the iterator is a {type(item).__name__}: give pairs (X, y), "
                 "triples (X, y, w), or data frames with the name of a target."
             )
-    checked_shapes(tuple(X.shape), tuple(y.shape), None if w is None else tuple(w.shape))
+    checked_shapes(X.shape, y.shape, None if w is None else w.shape)
     return X, y, w
 
 

@@ -28,39 +28,22 @@ from .words import checked_piece_rows
 
 
 @dataclass(frozen=True)
-class NpyFiles:
-    """The files of inputs, targets and perhaps weights."""
-
-    X: FoundFile
-    y: FoundFile
-    w: FoundFile | None
-
-    def __iter__(self) -> Iterator[FoundFile]:
-        return (file for file in (self.X, self.y, self.w) if file is not None)
-
-
-@dataclass(frozen=True)
 class NpyPiece(Piece[Block]):
     """Some rows of the files: paths and a range."""
 
-    files: NpyFiles
+    files: tuple[FoundFile, ...]  # of inputs, targets and perhaps weights
     rows: RowRange
     dtype: torch.dtype
 
     @property
     def name(self) -> str:
-        return f"'{self.files.X.name}', {self.rows.name}"
+        return f"'{self.files[0].name}', {self.rows.name}"
 
     def read(self) -> Iterator[Block]:
         for file in self.files:
             file.refuse_changed()
-        X, y = self._tensor(self.files.X, "X"), self._tensor(self.files.y, "y")
-        w = None if self.files.w is None else self._tensor(self.files.w, "w")
-        yield checked_block(X, y, w, self.name)
-
-    def _tensor(self, file: FoundFile, what: str) -> torch.Tensor:
-        mapped = _mapped(file)
-        return as_tensor(np.array(mapped[self.rows.of]), what, self.dtype)
+        X, y, *w = (np.array(_mapped(file)[self.rows.of]) for file in self.files)
+        yield checked_block(X, y, w[0] if w else None, self.dtype, self.name)
 
 
 def _mapped(file: FoundFile) -> np.ndarray:
@@ -85,7 +68,7 @@ class NpyRows(NumericSource):
         piece_rows: int = PIECE_ROWS,
         dtype: torch.dtype = torch.float64,
     ) -> None:
-        self.files = NpyFiles(_file(X), _file(y), None if w is None else _file(w))
+        self.files = tuple(_file(path) for path in (X, y, w) if path is not None)
         self.piece_rows, self.dtype = checked_piece_rows(piece_rows), checked_dtype(dtype)
         mapped = [_mapped(file) for file in self.files]
         for file, values in zip(self.files, mapped, strict=True):
@@ -93,7 +76,7 @@ class NpyRows(NumericSource):
         shapes: list[tuple[int, ...]] = [values.shape for values in mapped]
         checked_shapes(shapes[0], shapes[1], shapes[2] if w is not None else None)
         if not shapes[0][0]:
-            raise SourceError(f"'{self.files.X.name}' has no rows: give at least one.")
+            raise SourceError(f"'{self.files[0].name}' has no rows: give at least one.")
         self.length, self.inputs = shapes[0]
         self.targets = 1 if len(shapes[1]) == 1 else shapes[1][1]
 

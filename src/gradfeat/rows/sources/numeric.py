@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from abc import abstractmethod
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -61,24 +61,29 @@ def as_tensor(numbers: Numbers, what: str, dtype: torch.dtype) -> Tensor:
     return tensor.to(dtype).contiguous()
 
 
-def checked_shapes(X: tuple[int, ...], y: tuple[int, ...], w: tuple[int, ...] | None) -> None:
+def checked_shapes(X: Sequence[int], y: Sequence[int], w: Sequence[int] | None) -> None:
     """Refuse shapes that do not go together: X (n, d), y (n,) or (n, c), w (n,) or None."""
+    X, y = tuple(X), tuple(y)
     if len(X) != 2 or not X[1]:
         raise SourceError(f"X has shape {X}: give rows and columns (n, d), at least one column.")
     if len(y) not in (1, 2) or (len(y) == 2 and not y[1]):
         raise SourceError(f"y has shape {y}: give one target (n,) or several (n, c).")
     if w is not None and len(w) != 1:
-        raise SourceError(f"w has shape {w}: give one weight a row, (n,).")
+        raise SourceError(f"w has shape {tuple(w)}: give one weight a row, (n,).")
     if y[0] != X[0]:
         raise SourceError(f"X has {X[0]:,} rows and y has {y[0]:,}: give as many of both.")
     if w is not None and w[0] != X[0]:
         raise SourceError(f"X has {X[0]:,} rows and w has {w[0]:,}: give as many of both.")
 
 
-def checked_block(X: Tensor, y: Tensor, w: Tensor | None, where: str) -> Block:
-    """The rows as a block: y (n,) as one column, weights 1 where there are none."""
+def checked_block(
+    inputs: Numbers, targets: Numbers, w: Numbers | None, dtype: torch.dtype, where: str
+) -> Block:
+    """The rows as a block of float type `dtype`: y (n,) as one column, weights left out 1."""
+    X, y = as_tensor(inputs, "X", dtype), as_tensor(targets, "y", dtype)
     y = y[:, None] if y.ndim == 1 else y
-    weights = torch.ones(len(X), dtype=X.dtype, device=X.device) if w is None else w
+    ones = torch.ones(len(X), dtype=dtype, device=X.device)
+    weights = ones if w is None else as_tensor(w, "w", dtype)
     for what, values in (("X", X), ("y", y), ("w", weights)):
         if not all_finite(values):
             bad = int((~values.isfinite()).sum())
@@ -86,7 +91,7 @@ def checked_block(X: Tensor, y: Tensor, w: Tensor | None, where: str) -> Block:
                 f"{where}: {what} has {counted(bad, 'value')} missing or infinite: fill them, or "
                 "drop those rows."
             )
-    if w is not None and bool((w < 0).any()):
+    if w is not None and bool((weights < 0).any()):
         raise SourceError(f"{where}: w has negative weights: give weights of 0 or more.")
     return Block(X, y, weights)
 
@@ -153,6 +158,4 @@ class BlockPiece(Piece[Block]):
         return self.place
 
     def read(self) -> Iterator[Block]:
-        X, y = (as_tensor(a, what, self.dtype) for a, what in ((self.X, "X"), (self.y, "y")))
-        w = None if self.w is None else as_tensor(self.w, "w", self.dtype)
-        yield checked_block(X, y, w, self.place)
+        yield checked_block(self.X, self.y, self.w, self.dtype, self.place)
