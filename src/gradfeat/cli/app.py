@@ -31,8 +31,7 @@ def _version(asked: bool) -> None:
 
 def program(
     version: Annotated[
-        bool,
-        typer.Option("--version", help="Print the version.", is_eager=True, callback=_version),
+        bool, typer.Option("--version", help="Print the version.", is_eager=True, callback=_version)
     ] = False,
 ) -> None:
     """Options before the name of a command."""

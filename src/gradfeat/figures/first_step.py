@@ -122,9 +122,7 @@ def _finish(ax: Axes, found: FirstStep) -> None:
     total = len(found.mass)
     more = f" (the first {DIRECTIONS} of {total})" if total > DIRECTIONS else ""
     style.dress(
-        ax,
-        f"Where the first gradients point{more}",
-        f"share of {asked(found)}, with 95 % interval",
+        ax, f"Where the first gradients point{more}", f"share of {asked(found)}, with 95 % interval"
     )
     style.percents(ax.xaxis)
     ax.set_yticks([])

@@ -12,11 +12,7 @@ from rich.console import RenderableType
 from gradfeat.interface.open import given
 from gradfeat.interface.page import PageOf
 from gradfeat.maths.deadline import Deadline, within
-from gradfeat.reports import (
-    diagnosis_contents,
-    diagnosis_text,
-    render_diagnosis,
-)
+from gradfeat.reports import diagnosis_contents, diagnosis_text, render_diagnosis
 from gradfeat.reports.diagnosis import advice, answer
 from gradfeat.rows.sources.tables import held
 from gradfeat.rows.sources.text_options import text_options

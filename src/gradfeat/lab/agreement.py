@@ -42,12 +42,7 @@ def _rule(limits: Limits, margin: float, slack: float) -> Outcome:
 
 
 def agrees(
-    metric: str,
-    theory: Theory,
-    where: Where | None = None,
-    z: float = 3.0,
-    *,
-    margin: float,
+    metric: str, theory: Theory, where: Where | None = None, z: float = 3.0, *, margin: float
 ) -> Check:
     """Is the mean of the metric what theory predicts, in every matched cell?
 

@@ -99,11 +99,7 @@ def below(
 
 
 def within(
-    metric: str,
-    low: float,
-    high: float,
-    where: Where | None = None,
-    statistic: Statistic = "mean",
+    metric: str, low: float, high: float, where: Where | None = None, statistic: Statistic = "mean"
 ) -> Check:
     """Does the metric lie between `low` and `high`?
 
@@ -273,13 +269,7 @@ def _slope(x: NDArray[np.float64], y: NDArray[np.float64]) -> float:
     return float(np.polyfit(np.log(x), np.log(y), 1)[0])
 
 
-def slope(
-    metric: str,
-    factor: str,
-    low: float,
-    high: float,
-    where: Where | None = None,
-) -> Check:
+def slope(metric: str, factor: str, low: float, high: float, where: Where | None = None) -> Check:
     """Does log metric grow along log factor with a slope between `low` and `high`?
 
     Rule: one least-squares slope a seed; holds if its 90 % interval over seeds, whose limits are

@@ -134,11 +134,7 @@ Rule = Callable[[Limits], Outcome]
 
 
 def decided(
-    values: NDArray[np.float64],
-    statistic: Statistic,
-    label: str,
-    bound: str,
-    rule: Rule,
+    values: NDArray[np.float64], statistic: Statistic, label: str, bound: str, rule: Rule
 ) -> Verdict:
     """The verdict of a rule on the limits of one value a seed, with the numbers in words."""
     n = len(values)

@@ -270,10 +270,7 @@ class Store:
     # What a reader asks
 
     def table(
-        self,
-        experiment: Experiment | str,
-        keys: Sequence[str] | None = None,
-        arrays: bool = False,
+        self, experiment: Experiment | str, keys: Sequence[str] | None = None, arrays: bool = False
     ) -> pd.DataFrame:
         """Return the finished results, a row each: factors, ``seed``, metrics, then arrays.
 

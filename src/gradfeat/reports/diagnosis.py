@@ -230,12 +230,7 @@ def _facts(found: DiagnosisReport) -> list[tuple[str, str, str]]:
 def share_rows(found: DiagnosisReport) -> list[tuple[str, str, str, str]]:
     """Part, share, 95 % interval, evidence: linear, quadratic, higher, all together."""
     rows = [
-        (
-            part.name,
-            nonnegative(part.share.estimate),
-            span(part.share, nonnegative),
-            evidence(part),
-        )
+        (part.name, nonnegative(part.share.estimate), span(part.share, nonnegative), evidence(part))
         for part in found.shares.parts
     ]
     total = found.shares.total

@@ -24,8 +24,7 @@ _METHODS = ", ".join(method.name for method in METHODS)
 
 
 Task = Annotated[
-    Literal["auto", "regression", "classification"],
-    typer.Option(help="What the target is."),
+    Literal["auto", "regression", "classification"], typer.Option(help="What the target is.")
 ]
 RareClasses = Annotated[
     Literal["refuse", "drop", "merge"],
@@ -158,9 +157,7 @@ def fit(
     time: Annotated[
         float,
         typer.Option(
-            help="Seconds to spend, all in: reading, fits, figures and page.",
-            min=1.0,
-            max=LONGEST,
+            help="Seconds to spend, all in: reading, fits, figures and page.", min=1.0, max=LONGEST
         ),
     ] = 60.0,
     seed: Annotated[
@@ -184,8 +181,7 @@ def fit(
         int, typer.Option(help="Neurons of random and gradient features.", min=2, max=100_000)
     ] = WIDTH,
     keep_identifiers: Annotated[
-        bool,
-        typer.Option("--keep-identifiers", help="Learn from columns that name rows, too."),
+        bool, typer.Option("--keep-identifiers", help="Learn from columns that name rows, too.")
     ] = False,
     target_transform: Transform = "none",
     missing: Missing = None,
@@ -200,8 +196,7 @@ def fit(
         int | None, typer.Option(help="Stream the rows in so many processes.", min=1, max=1024)
     ] = None,
     dask: Annotated[
-        str | None,
-        typer.Option(help="Stream the rows on a Dask cluster: its address, or local."),
+        str | None, typer.Option(help="Stream the rows on a Dask cluster: its address, or local.")
     ] = None,
     checkpoint: Annotated[
         Path | None,
