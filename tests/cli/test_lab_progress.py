@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import io
 
-from rich.console import Console
-
 from gradfeat.cli.progress import CellBar, StepBar
+from gradfeat.cli.terminal import Terminal
 from gradfeat.lab import Progress
 
 
@@ -15,7 +14,7 @@ def told(terminal: bool, times: list[float], monkeypatch) -> str:
     out, clock = io.StringIO(), iter(times)
     now = [0.0]
     monkeypatch.setattr("gradfeat.cli.progress.time.monotonic", lambda: now[0])
-    console = Console(file=out, force_terminal=terminal, width=80, highlight=False)
+    console = Terminal(file=out, force_terminal=terminal, width=80)
     with CellBar(console, "demo [x]") as bar:
         for done in range(11):
             now[0] = next(clock)
@@ -46,7 +45,7 @@ def test_steps_print_a_line_in_a_few_seconds_whatever_they_tell(monkeypatch):
     now = [0.0]
     monkeypatch.setattr("gradfeat.cli.progress.time.monotonic", lambda: now[0])
     out = io.StringIO()
-    steps = StepBar(Console(file=out, width=80))
+    steps = StepBar(Terminal(file=out, width=80))
     for name in ("Linear model", "Page"):
         with steps as bar:
             for k in range(9):
@@ -59,7 +58,7 @@ def test_steps_print_a_line_in_a_few_seconds_whatever_they_tell(monkeypatch):
 
 def test_a_silent_step_is_told_when_the_pause_is_over():
     out = io.StringIO()
-    with StepBar(Console(file=out, width=80), pause=0.05) as bar:
+    with StepBar(Terminal(file=out, width=80), pause=0.05) as bar:
         bar.tell("Reading", 0.0, "")
         bar.tell("Trained network", 0.5, "")
         bar._timer.join(10)

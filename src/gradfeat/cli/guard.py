@@ -139,7 +139,7 @@ def refuse(sentence: str, code: int = 2) -> int:
     words = f"gradfeat: {' '.join(sentence.split())}"
     if words[-1] not in ".?!":
         words += "."
-    Terminal(stderr=True).print(words, markup=False, soft_wrap=True)
+    Terminal(stderr=True).say(words)
     return code
 
 

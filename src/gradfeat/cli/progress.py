@@ -7,9 +7,9 @@ import time
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
+from gradfeat.cli.terminal import Terminal
 from gradfeat.drawing.numbers import duration
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ class StepBar:
     also where a step is silent.
     """
 
-    def __init__(self, console: Console, pause: float = PAUSE) -> None:
+    def __init__(self, console: Terminal, pause: float = PAUSE) -> None:
         self._console, self._pause = console, pause
         self._start = self._spoken = time.monotonic()
         self._waiting, self._timer = "", threading.Timer(0.0, self._say_waiting)
@@ -69,7 +69,7 @@ class StepBar:
         line, self._waiting = self._waiting, ""
         if line:
             self._spoken = time.monotonic()
-            self._console.print(line, markup=False, soft_wrap=True)
+            self._console.say(line)
 
 
 def in_words(count: Count) -> str:
@@ -96,7 +96,7 @@ class CellBar:
     a terminal the last count stays in place of the bar.
     """
 
-    def __init__(self, console: Console, name: str) -> None:
+    def __init__(self, console: Terminal, name: str) -> None:
         from gradfeat.lab import Progress as Count
 
         self._console, self._name = console, name
@@ -122,7 +122,7 @@ class CellBar:
             self._say(in_words(replace(self.count, seconds_left=None)))
 
     def _say(self, words: str) -> None:
-        self._console.print(f"{self._name}: {words}", markup=False, soft_wrap=True)
+        self._console.say(f"{self._name}: {words}")
 
     def tell(self, count: Count) -> None:
         """At the start and after each commit."""

@@ -30,6 +30,10 @@ class Terminal(Console):
     def __init__(self, *, stderr: bool = False, **options: Any) -> None:
         super().__init__(stderr=stderr, highlight=False, **options)
 
+    def say(self, text: str) -> None:
+        """Print a text as it is, in lines as long as it is, so that it can be copied."""
+        self.print(text, markup=False, soft_wrap=True)
+
     def render(self, *values: Any, **options: Any) -> Iterator[Segment]:
         """Segments of text with their control characters made visible."""
         for text, style, control in super().render(*values, **options):

@@ -76,7 +76,7 @@ def show_status(path: Path, form: Format) -> None:
         sys.stdout.write(records_in([dataclasses.asdict(one) for one in found], form))
         return
     if not found:
-        Terminal().print(f"nothing is stored in {path} yet", markup=False, soft_wrap=True)
+        Terminal().say(f"nothing is stored in {path} yet")
         return
     table = text_table()
     table.add_column("experiment", overflow="fold")

@@ -8,10 +8,11 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from rich.console import Console, Group
+from rich.console import Group
 from rich.table import Table
 from rich.text import Text
 
+from gradfeat.cli.terminal import Terminal
 from gradfeat.drawing.text_tables import text_table
 from gradfeat.lab.experiment import Experiment, Point
 from gradfeat.lab.store import Store
@@ -79,7 +80,7 @@ def counted(judged: Judged) -> str:
     return f"{len(judged)} claim{'s' * (len(judged) != 1)}: {', '.join(parts)}"
 
 
-def print_claims(judged: Judged, console: Console) -> None:
+def print_claims(judged: Judged, console: Terminal) -> None:
     """Print the table of claims where there are any."""
     if judged:
         console.print(claims_table(judged))
@@ -121,10 +122,10 @@ def reason(error: str) -> str:
 
 
 def tell_outdated(
-    store: Store, experiment: Experiment, points: Sequence[Point], console: Console
+    store: Store, experiment: Experiment, points: Sequence[Point], console: Terminal
 ) -> None:
     """Say of how many cells the results are those of another text of the trial."""
     if old := store.outdated(experiment, points):
         what = "cell was" if old == 1 else "cells were"
         text = f"{old:,} {what} computed by another text of the trial of {experiment.name!r}: "
-        console.print(text + "such results are left aside.", markup=False, soft_wrap=True)
+        console.say(text + "such results are left aside.")

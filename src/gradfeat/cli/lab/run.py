@@ -128,7 +128,7 @@ def _told(ran: Ran, request: Request, console: Terminal, figures: Figures | None
         code = refuse(str(error))
     if not ran.table.empty:
         text = f"Means over seeds: {shown_by(ran, request)}"
-        console.print(text, markup=False, soft_wrap=True)
+        console.say(text)
     print_failures(ran, request, console)
     return code
 
@@ -139,7 +139,7 @@ def _draw(ran: Ran, figures: Figures, selection: Selection, console: Terminal) -
         return
     paths = figures.paths(ran.experiment, selection)
     saved(ran.experiment, figure, paths)
-    console.print(f"Figure: {listed([str(p) for p in paths])}", markup=False, soft_wrap=True)
+    console.say(f"Figure: {listed([str(p) for p in paths])}")
 
 
 def verify_experiments(names: Sequence[str], request: Request) -> int:
@@ -198,21 +198,17 @@ def print_failures(ran: Ran, request: Request, console: Terminal) -> None:
     n, total, names = len(ran.failures), len(ran.points), varying(ran.points)
     console.print(Text(f"{n:,} of {total:,} cells failed:", style="bold red"))
     for failure in ran.failures[:NAMED]:
-        _line(f"  {cell_in_words(failure, names)}: {reason(failure['error'])}", console)
+        console.say(f"  {cell_in_words(failure, names)}: {reason(failure['error'])}")
     if n > NAMED:
-        _line(f"  and {n - NAMED:,} more", console)
-    _line(f"tracebacks: {shown_by(ran, request)} --failures", console)
-    _line("try them again: the same command with --retry-failed", console)
+        console.say(f"  and {n - NAMED:,} more")
+    console.say(f"tracebacks: {shown_by(ran, request)} --failures")
+    console.say("try them again: the same command with --retry-failed")
 
 
 def shown_by(ran: Ran, request: Request) -> str:
     """Return the command that shows what was run."""
     words = [ran.shown, *store_option(request.store), *request.selection.options()]
     return command("show", *words)
-
-
-def _line(text: str, console: Terminal) -> None:
-    console.print(text, markup=False, soft_wrap=True)
 
 
 @contextlib.contextmanager

@@ -87,11 +87,11 @@ def show_experiment(name: str, path: Path, narrowed: Narrowed, view: View) -> No
         stored = _stored(experiment, store, selection)
         console = Terminal()
         console.print(Text(experiment.question, style="bold"))
-        _line(f"{selection.in_words()}: {_counts(stored)}", console)
+        console.say(f"{selection.in_words()}: {_counts(stored)}")
         tell_outdated(store, experiment, stored.points, console)
     if stored.missing:
         words = [name, *store_option(path), *selection.options()]
-        _line(f"the rest is computed by: {command('run', *words)}", console)
+        console.say(f"the rest is computed by: {command('run', *words)}")
     _print_numbers(experiment, stored, view, console)
     _print_failures(stored, view, console)
     _draw(experiment, stored, view, console)
@@ -130,15 +130,15 @@ def _print_failures(stored: Stored, view: View, console: Terminal) -> None:
     records = stored.failures.to_dict("records")
     if not view.failures:
         if records:
-            _line("tracebacks of failed cells: the same command with --failures", console)
+            console.say("tracebacks of failed cells: the same command with --failures")
         return
     names = varying(stored.points)
     for failure in records:
         record = {str(key): value for key, value in failure.items()}
         console.print(Text(f"\n{cell_in_words(record, names)}", style="bold red"))
-        _line(str(record["error"]), console)
+        console.say(str(record["error"]))
     if not records:
-        _line("no cell failed", console)
+        console.say("no cell failed")
 
 
 def _draw(experiment: Experiment, stored: Stored, view: View, console: Terminal) -> None:
@@ -149,11 +149,7 @@ def _draw(experiment: Experiment, stored: Stored, view: View, console: Terminal)
         what = "nothing is finished" if experiment.figure else "it has none"
         raise Refused(f"there is no figure of {experiment.name!r} to draw: {what}.")
     saved(experiment, figure, [view.figure])
-    _line(f"Figure: {view.figure}", console)
-
-
-def _line(text: str, console: Terminal) -> None:
-    console.print(text, markup=False, soft_wrap=True)
+    console.say(f"Figure: {view.figure}")
 
 
 def target(to: str, name: str) -> tuple[Path, str]:
@@ -191,7 +187,7 @@ def export_table(name: str, to: str, path: Path, narrowed: Narrowed) -> None:
     text = f"{len(table):,} rows of {title}, version {table.attrs['version']}: {file}"
     if lost:
         text += f" ({lost:,} failed cells are left out)"
-    Terminal().print(text, markup=False, soft_wrap=True)
+    Terminal().say(text)
 
 
 def _check_stored(title: str, store: Store, path: Path) -> None:

@@ -73,7 +73,7 @@ def tell_plan(
         raise Refused(str(error)) from None
     console = Terminal()
     if as_json:
-        console.print(json.dumps(finite(plan.as_json()), indent=1), markup=False, soft_wrap=True)
+        console.say(json.dumps(finite(plan.as_json()), indent=1))
         return
     for part in plan_text(plan):
         match part:

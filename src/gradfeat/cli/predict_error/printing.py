@@ -114,7 +114,7 @@ def _print(setting: PredictionSetting, found: Sequence[Prediction], figure: Path
     console.print()
     console.print(Text(advice(found), style="bold"))
     if figure is not None:
-        console.print(f"Figure: {figure}", markup=False, soft_wrap=True)
+        console.say(f"Figure: {figure}")
 
 
 def _table(found: Sequence[Prediction]) -> Table:

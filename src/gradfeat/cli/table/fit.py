@@ -10,8 +10,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from rich.console import Console
-
 from gradfeat.cli.formats import Format
 from gradfeat.cli.guard import Stopped
 from gradfeat.cli.progress import PAUSE, StepBar
@@ -40,12 +38,12 @@ class Printing:
         """Where files are named, and the answer where it is for people."""
         return Terminal(stderr=self.form is not Format.TEXT)
 
-    def bar(self, console: Console) -> StepBar:
+    def bar(self, console: Terminal) -> StepBar:
         """What progress is shown by, which is silent where it is to be."""
         shown = Terminal(quiet=True) if self.quiet else console
         return StepBar(shown, 0.0 if self.verbose else PAUSE)
 
-    def answer(self, found: PageOf, console: Console) -> None:
+    def answer(self, found: PageOf, console: Terminal) -> None:
         """Print what was found, in the format asked for."""
         match self.form:
             case Format.CSV:
@@ -57,7 +55,7 @@ class Printing:
         shown = self.form is Format.TEXT and not self.quiet
         for remark in found.results.remarks if self.verbose else ():
             if remark.place == "page" or not shown:
-                console.print(remark.text, markup=False, soft_wrap=True)
+                console.say(remark.text)
 
 
 def diagnose_table(data: str, target: str, out: Path, printing: Printing, **options: Any) -> None:
@@ -69,7 +67,7 @@ def diagnose_table(data: str, target: str, out: Path, printing: Printing, **opti
         found = diagnose(data, target, progress=bar.tell, **options)
     printing.answer(found, console)
     _drawn(found, out, steps)
-    console.print(f"\nReport: {out / 'report.html'}", markup=False, soft_wrap=True)
+    console.say(f"\nReport: {out / 'report.html'}")
 
 
 def fit_table(data: str, target: str, out: Path, printing: Printing, **options: Any) -> None:
@@ -91,7 +89,7 @@ def fit_table(data: str, target: str, out: Path, printing: Printing, **options: 
             "command goes on from there."
         ) from None
     for line in ("", *_files(found.model_files, out), *_use(found.model_files, out)):
-        console.print(line, markup=False, soft_wrap=True)
+        console.say(line)
 
 
 def _files(models: ModelFiles, out: Path) -> list[str]:

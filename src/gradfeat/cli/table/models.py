@@ -49,13 +49,11 @@ def predict_table(
     predictor = Predictor(table_model, keep, interval, strict)
     table = tables(data, text=table_model.text(text))
     rows = write_predictions(predictor.frames(table), out)
-    console.print(
-        f"{rows:,} predictions of {table_model.target}: {out}", markup=False, soft_wrap=True
-    )
+    console.say(f"{rows:,} predictions of {table_model.target}: {out}")
     if interval is not None:
         rows = len(table_model.held)
         words = interval_sentence(table_model.target, table_model.classes, rows, interval)
-        console.print(words, markup=False, soft_wrap=True)
+        console.say(words)
     _print_reading(console, table, with_places(predictor.unread, table))
 
 
@@ -70,26 +68,24 @@ def refit_table(
     new = found.model
     write_atomic(out, new.to_bytes())
     console, about = Terminal(), new.about
-    console.print(
+    console.say(
         f"{about['method']} learned for {source.target}, head for {target}: fitted on "
-        f"{about['train_rows']:,} rows of {about['data']}, tested on {about['test_rows']:,}",
-        markup=False,
-        soft_wrap=True,
+        f"{about['train_rows']:,} rows of {about['data']}, tested on {about['test_rows']:,}"
     )
     for name, *ends in about["scores"]:
         console.print(f"  {name} {with_interval(Interval(*ends))}", markup=False)
     for sentence in found.remarks:
-        console.print(sentence, markup=False, soft_wrap=True)
+        console.say(sentence)
     _print_reading(console, table, found.unread)
-    console.print(f"Model:  {out}", markup=False, soft_wrap=True)
+    console.say(f"Model:  {out}")
 
 
 def _print_reading(console: Terminal, table: Tables, unread: Sequence[UnreadCells]) -> None:
     """How the text was found to be written, and the cells that could not be read."""
     if table.remarks:
-        console.print(layout_sentence(table.remarks), markup=False, soft_wrap=True)
+        console.say(layout_sentence(table.remarks))
     if unread:
-        console.print(unread_sentence(unread), markup=False, soft_wrap=True)
+        console.say(unread_sentence(unread))
 
 
 def show_model(model: Path) -> None:
