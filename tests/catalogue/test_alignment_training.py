@@ -8,16 +8,16 @@ import numpy as np
 import pytest
 import torch
 
-from gradfeat.catalogue.shared.alignment_training import (
+from gradfeat.catalogue.shared.descent_training import (
     Watched,
     aligned_shares,
     first_step,
     followed,
+    fresh_rows,
     settled_step,
     spaced_steps,
     start_masses,
 )
-from gradfeat.catalogue.shared.sparse_training import fresh_rows
 from gradfeat.maths.streams import stream
 from gradfeat.models.descent.layers import Layers, Start, stack
 from gradfeat.models.descent.loop import Phase

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from gradfeat.catalogue.shared.order_checks import earlier, earlier_along, never, ranked, sign_p
+from gradfeat.catalogue.shared.comparisons import earlier, earlier_along, never, ranked, sign_p
 from gradfeat.lab.errors import ExperimentError
 
 BOTH = {"than_metric": "b"}

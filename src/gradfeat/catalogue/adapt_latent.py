@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING
 from gradfeat.catalogue.shared.adapt_training import (
     UNKNOWN,
     check_rows,
+    fresh_loss,
     gaussian_risk,
     logged,
     loss_panel,
     network,
     shifted_sines,
-    test_loss,
     training_rows,
     tuned_gaussian,
 )
@@ -65,7 +65,7 @@ def trial(
     task = MultiIndex(d, shifted_sines(r, frequency), noise, seed=seed)
     X, y = training_rows(task, n, seed, device)
     f = _fit(method, m, steps, updates, penalty, X, y, seed)
-    return test_loss(f, task, n_test, seed, device)
+    return fresh_loss(f, task, n_test, seed, device)
 
 
 def _fit(

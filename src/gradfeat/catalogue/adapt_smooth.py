@@ -11,10 +11,10 @@ import numpy as np
 from gradfeat.catalogue.shared.adapt_training import (
     UNKNOWN,
     check_rows,
+    fresh_loss,
     logged,
     loss_panel,
     steeper,
-    test_loss,
     training_rows,
 )
 from gradfeat.catalogue.shared.checks import MOST_DEGREE, at_most, one_of
@@ -77,7 +77,7 @@ def trial(
         f = centred_ridge(Matern(1.0, 2.5), X, y)
     else:
         f = GradientStep(m).fit(in_memory(X, y), seed=seed)
-    return test_loss(f, task, n_test, seed, device)
+    return fresh_loss(f, task, n_test, seed, device)
 
 
 def centred_ridge(kernel: Kernel, X: Tensor, y: Tensor) -> Predictor:

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Any
 from gradfeat.catalogue.shared.adapt_training import (
     UNKNOWN,
     check_rows,
+    fresh_loss,
     gaussian_risk,
     logged,
     loss_panel,
     network,
     shifted_sines,
     steeper,
-    test_loss,
     training_rows,
     tuned_gaussian,
 )
@@ -75,7 +75,7 @@ def trial(
         f = tuned_gaussian(_size(d, r, bent, spread), X, y, seed)
     else:
         f = network(m, 1, X, y, seed)
-    return test_loss(f, task, n_test, seed, device)
+    return fresh_loss(f, task, n_test, seed, device)
 
 
 def _shape(support: str, ambient: float) -> tuple[float, float]:

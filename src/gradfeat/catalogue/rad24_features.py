@@ -126,8 +126,8 @@ def _machine(
     learner: RFM, train: Sample, test: Sample, keep: float, seed: int
 ) -> tuple[dict[str, Any], Tensor]:
     """Accuracies of the RFM, of kernel ridge (M = I) and of the RFM on few coordinates."""
+    from gradfeat.catalogue.shared.descent_training import accuracy
     from gradfeat.catalogue.shared.feature_matrices import leading_coordinates
-    from gradfeat.catalogue.shared.sparse_training import accuracy
     from gradfeat.rows.rows import in_memory
     from gradfeat.tasks.base import Sample
 

@@ -53,7 +53,7 @@ def batch(
     m neurons are m/2 pairs, the source's m = 300. `n_first` rows in each of steps 1 and 2,
     `n_batch` in later ones, `n_fixed` for the ridge fits, whose penalty is chosen.
     """
-    from gradfeat.catalogue.shared.sparse_training import (
+    from gradfeat.catalogue.shared.descent_training import (
         accuracy,
         evaluation_steps,
         float_type,
@@ -95,7 +95,7 @@ def _train(
     learner: GradientDescent, start: Layers, rows: Source, tests: Sequence[Sample]
 ) -> list[list[float]]:
     """Accuracy at the evaluation steps, a list a network."""
-    from gradfeat.catalogue.shared.sparse_training import accuracy, evaluation_steps
+    from gradfeat.catalogue.shared.descent_training import accuracy, evaluation_steps
     from gradfeat.maths.activations import TruncatedReLU
     from gradfeat.models.descent.gradient_descent import trained
     from gradfeat.models.descent.loop import descend
@@ -140,7 +140,7 @@ def _panel(ax: Axes, table: pd.DataFrame, structure: str, level: float) -> None:
 
 def figure(table: pd.DataFrame, theory_table: pd.DataFrame | None) -> Figure:
     """Two panels: with structure and without."""
-    from gradfeat.catalogue.shared.sparse_training import described
+    from gradfeat.catalogue.shared.descent_training import described
 
     fig, axes = panels(2, 2, (4.6, 3.4))
     titles = {"yes": "Inputs with structure", "no": "Uniform patterns: no structure"}

@@ -103,7 +103,7 @@ def _features(
     Z: NDArray[np.float64],
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """A constant and the method's features at X and Z, divided by one number to lie in [-1, 1]."""
-    from gradfeat.catalogue.shared.sparse_training import start_of
+    from gradfeat.catalogue.shared.descent_training import start_of
     from gradfeat.maths.activations import TruncatedReLU
 
     start = start_of(task.k, task.D, task.p_o)

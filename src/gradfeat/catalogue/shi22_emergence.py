@@ -50,7 +50,7 @@ def trial(
 
     The map of `map_neurons` neurons is made for seed 0 alone (0 makes none).
     """
-    from gradfeat.catalogue.shared.sparse_training import (
+    from gradfeat.catalogue.shared.descent_training import (
         float_type,
         fresh_rows,
         instance,
@@ -180,7 +180,7 @@ def figure(table: pd.DataFrame, theory_table: pd.DataFrame | None) -> Figure:
 
     The maps are left out where no row has one, what needs structure where no row has it.
     """
-    from gradfeat.catalogue.shared.sparse_training import described
+    from gradfeat.catalogue.shared.descent_training import described
 
     mapped, structured = len(_with_map(table)) > 0, len(only(table, **YES)) > 0
     curves = 3 if structured else 1

@@ -51,8 +51,8 @@ def trial(
     `source` is a built-in name or a file of images, `pair` two label numbers such as "0/1", `n`
     the most training rows; `k` sets the start and the noise as on sparse coding.
     """
-    from gradfeat.catalogue.shared.image_training import pair_of, shown_steps
-    from gradfeat.catalogue.shared.sparse_training import accuracy
+    from gradfeat.catalogue.shared.descent_training import accuracy
+    from gradfeat.catalogue.shared.picture_pairs import pair_of, shown_steps
     from gradfeat.diagnostics.clusters import isotropic_concentration, two_groups
     from gradfeat.maths.activations import TruncatedReLU
     from gradfeat.maths.blocks import Block

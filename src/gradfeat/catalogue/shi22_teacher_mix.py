@@ -54,7 +54,7 @@ def trial(
     """
     import torch
 
-    from gradfeat.catalogue.shared.image_training import pair_of, shown_steps
+    from gradfeat.catalogue.shared.picture_pairs import pair_of, shown_steps
     from gradfeat.maths.streams import stream
     from gradfeat.models.descent.loop import trace
     from gradfeat.rows.rows import in_memory

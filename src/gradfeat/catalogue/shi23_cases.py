@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from gradfeat.catalogue.shared.checks import at_least
-from gradfeat.catalogue.shared.comparisons import near
+from gradfeat.catalogue.shared.comparisons import near, never
 from gradfeat.catalogue.shared.curves import (
     draw_metrics,
     metric_series,
@@ -18,7 +18,6 @@ from gradfeat.catalogue.shared.curves import (
     values_of,
 )
 from gradfeat.catalogue.shared.gradient_feature_masses import exact_masses
-from gradfeat.catalogue.shared.order_checks import never
 from gradfeat.drawing import series, style
 from gradfeat.drawing.panels import caption, panels
 from gradfeat.drawing.series import summary

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from gradfeat.catalogue.shared.checks import at_least, one_of, paired
+from gradfeat.catalogue.shared.comparisons import earlier, earlier_along, ranked
 from gradfeat.catalogue.shared.curves import (
     averaged,
     metric_series,
@@ -22,7 +23,6 @@ from gradfeat.catalogue.shared.curves import (
     path_series,
     values_of,
 )
-from gradfeat.catalogue.shared.order_checks import earlier, earlier_along, ranked
 from gradfeat.drawing import series, style
 from gradfeat.drawing.panels import finished, panels
 from gradfeat.lab.claims import Claim, each, within
@@ -74,14 +74,16 @@ def trial(
     of the direction sum_{i in A} M_i on the rows of step 1, both signs of b = +-`bias` together. A
     step that is never reached is `steps` + 1.
     """
-    from gradfeat.catalogue.shared.alignment_training import (
+    from gradfeat.catalogue.shared.descent_training import (
         Watched,
+        float_type,
         followed,
+        fresh_rows,
+        placed,
         settled_step,
         spaced_steps,
         start_masses,
     )
-    from gradfeat.catalogue.shared.sparse_training import float_type, fresh_rows, placed
     from gradfeat.maths.streams import stream
     from gradfeat.models.descent.layers import Start
     from gradfeat.models.descent.loop import Phase
@@ -135,7 +137,7 @@ def distribution(
 
 def right_share(test: Sample) -> Callable[[Predictor], dict[str, float]]:
     """The accuracy on these rows, by name."""
-    from gradfeat.catalogue.shared.sparse_training import accuracy
+    from gradfeat.catalogue.shared.descent_training import accuracy
 
     def measured(f: Predictor) -> dict[str, float]:
         return {"accuracy": accuracy(f, test)}

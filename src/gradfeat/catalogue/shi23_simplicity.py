@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from gradfeat.catalogue.shared.checks import at_least, paired
+from gradfeat.catalogue.shared.comparisons import earlier, earlier_along
 from gradfeat.catalogue.shared.curves import averaged, draw_metrics, only, over_seeds, values_of
-from gradfeat.catalogue.shared.order_checks import earlier, earlier_along
 from gradfeat.drawing import series, style
 from gradfeat.drawing.panels import finished, panels
 from gradfeat.lab.claims import Claim, above, each, every, greater, within
@@ -58,13 +58,14 @@ def trial(
     Following is measured on rows in which the two features are independent. A step that is never
     reached is `steps` + 1. Masses are those of both signs of b together, before training.
     """
-    from gradfeat.catalogue.shared.alignment_training import (
+    from gradfeat.catalogue.shared.descent_training import (
         Watched,
+        float_type,
         followed,
+        fresh_rows,
         spaced_steps,
         start_masses,
     )
-    from gradfeat.catalogue.shared.sparse_training import float_type, fresh_rows
     from gradfeat.maths.streams import stream
     from gradfeat.models.descent.layers import Start
     from gradfeat.models.descent.loop import Phase
@@ -111,7 +112,7 @@ def following(
 
 def summarised(path: dict[str, np.ndarray]) -> dict[str, float]:
     """For each feature the step at which it is aligned with, and followed, and the last share."""
-    from gradfeat.catalogue.shared.alignment_training import first_step
+    from gradfeat.catalogue.shared.descent_training import first_step
 
     step, found = path["step"], {}
     for name in FEATURES:

@@ -50,7 +50,7 @@ def training_rows(task: Task, n: int, seed: int, device: str) -> tuple[Tensor, T
     return train.X.to(device), train.y.to(device)
 
 
-def test_loss(f: Predictor, task: Task, n: int, seed: int, device: str) -> dict[str, float]:
+def fresh_loss(f: Predictor, task: Task, n: int, seed: int, device: str) -> dict[str, float]:
     """E (f - f*)^2 on fresh rows."""
     from gradfeat.maths.streams import stream
 
@@ -83,11 +83,7 @@ def loss_panel(
 
 
 def shifted_sines(r: int, frequency: float) -> SumOfSines:
-    """Sines at phase pi/4: H has full rank, so nothing hides a direction from a gradient step.
-
-    >>> shifted_sines(2, 1.0).series.information_exponent()
-    1
-    """
+    """Sines at phase pi/4: H has full rank, so nothing hides a direction from a gradient step."""
     from gradfeat.tasks.targets import SumOfSines
 
     return SumOfSines(r, frequency, math.pi / 4)
@@ -113,12 +109,7 @@ def network(m: int, steps: int, X: Tensor, y: Tensor, seed: int) -> Predictor:
 def gaussian_risk(
     g: SumOfSines, d: int, n: int, size: float, noise: float, ambient: float = 1.0
 ) -> float:
-    """E (f - f*)^2 of `tuned_gaussian` on n rows x ~ N(0, I_r) x N(0, ambient^2 I_{d-r}).
-
-    >>> near, far = (gaussian_risk(shifted_sines(1, 1.0), d, 200, d**0.5, 0.1) for d in (2, 20))
-    >>> near < 0.02 < 0.2 < far
-    True
-    """
+    """E (f - f*)^2 of `tuned_gaussian` on n rows x ~ N(0, I_r) x N(0, ambient^2 I_{d-r})."""
     from gradfeat.theory.input_spectra import gaussian_law
     from gradfeat.theory.kernel_curve import tuned_risk
 
@@ -133,12 +124,6 @@ def steeper(
 
     Rule: the difference of the least-squares slopes of a seed; holds if the lower one-sided 95 %
     limit over seeds (Student's t) is at least the margin, fails if the upper one is below it.
-
-    >>> import pandas as pd
-    >>> table = pd.DataFrame({"s": [0, 0, 1, 1] * 2, "n": [1, 4] * 4, "seed": [0] * 4 + [1] * 4,
-    ...     "loss": [1.0, 0.5, 1.0, 0.25, 1.0, 0.5, 1.0, 0.24]})
-    >>> steeper("loss", "n", {"s": 1}, {"s": 0}, 0.3)(table).outcome
-    'holds'
     """
 
     def check(table: pd.DataFrame) -> Verdict:

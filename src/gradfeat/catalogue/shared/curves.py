@@ -21,13 +21,7 @@ K = TypeVar("K")
 
 
 def metric_series(rows: pd.DataFrame, x: str, metric: str, mark: Mark) -> Series:
-    """Mean and 95 % interval over seeds of a metric at each value of a column.
-
-    >>> import pandas as pd
-    >>> rows = pd.DataFrame({"n": [1, 1], "seed": [0, 1], "loss": [0.0, 1.0]})
-    >>> metric_series(rows, "n", "loss", Mark("network", "#000000", "o")).mean.tolist()
-    [0.5]
-    """
+    """Mean and 95 % interval over seeds of a metric at each value of a column."""
     found = summary(rows, x, metric)
     return Series(*(found[c].to_numpy() for c in (x, "mean", "low", "high")), mark=mark)
 
@@ -136,24 +130,14 @@ def relative(
 
 
 def only(table: pd.DataFrame, **values: object) -> pd.DataFrame:
-    """Rows whose columns have these values.
-
-    >>> import pandas as pd
-    >>> only(pd.DataFrame({"n": [1, 2], "seed": [0, 0]}), n=2)["n"].tolist()
-    [2]
-    """
+    """Rows whose columns have these values."""
     for name, value in values.items():
         table = table.loc[table[name] == value]
     return table
 
 
 def settings(table: pd.DataFrame, *names: str) -> list[tuple[object, ...]]:
-    """Different values of these columns, in the order in which they come.
-
-    >>> import pandas as pd
-    >>> settings(pd.DataFrame({"pair": ["0/1", "3/8", "0/1"]}), "pair")
-    [('0/1',), ('3/8',)]
-    """
+    """Different values of these columns, in the order in which they come."""
     distinct = table[list(names)].drop_duplicates()
     return list(zip(*(distinct[name] for name in names), strict=True))
 

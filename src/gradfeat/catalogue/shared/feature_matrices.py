@@ -48,9 +48,6 @@ def relu_net(d: int, layers: int, width: int, scale: float, seed: int) -> nn.Seq
     """f = w^T relu(W_k ... relu(W_1 x)) with `layers` matrices in all, no biases, float32.
 
     Entries ~ N(0, 2 scale^2 / inputs), of the last one N(0, scale^2 / inputs), from a stream.
-
-    >>> relu_net(3, 2, 4, 0.1, 0)[0].weight.shape
-    torch.Size([4, 3])
     """
     generator = stream(seed, "initial weights")
     sizes = [d, *[width] * (layers - 1), 1]
@@ -79,12 +76,6 @@ def descend_to(
 
     A stage is yielded when the loss first is at or below one of the levels, and one after `steps`
     steps where some were not reached.
-
-    >>> X = torch.randn(50, 3, generator=stream(0, "X"))
-    >>> net = relu_net(3, 2, 20, 0.5, 0)
-    >>> first, *_, last = descend_to(net, X, X[:, :1].relu(), [0.3, 0.01], rate=0.1, steps=500)
-    >>> (last.loss <= 0.01 < first.loss <= 0.3)
-    True
     """
     net = net.to(X.device)
     start, left = copy.deepcopy(net), tuple(levels)
@@ -113,10 +104,6 @@ def _square(W: Float[Tensor, "m d"]) -> Float[Tensor, "d d"]:
 
 
 def leading_coordinates(M: Float[Tensor, "d d"], share: float) -> Int[Tensor, " k"]:
-    """Coordinates with the largest diagonal entries: `share` of all, at least one, rising.
-
-    >>> leading_coordinates(torch.diag(torch.tensor([1.0, 0.0, 3.0, 2.0])), 0.5).tolist()
-    [2, 3]
-    """
+    """Coordinates with the largest diagonal entries: `share` of all, at least one, rising."""
     kept = max(1, round(share * len(M)))
     return M.diagonal().topk(kept).indices.sort().values

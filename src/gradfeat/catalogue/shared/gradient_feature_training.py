@@ -11,6 +11,7 @@ import torch
 from torch import Tensor
 
 from gradfeat.catalogue.shared.checks import at_least, at_most, one_of, paired
+from gradfeat.catalogue.shared.descent_training import finite_outputs
 from gradfeat.catalogue.shared.gradient_feature_masses import (
     CASES,
     FLIP,
@@ -21,7 +22,6 @@ from gradfeat.catalogue.shared.gradient_feature_masses import (
     even_labels,
     parity_law,
 )
-from gradfeat.catalogue.shared.sparse_training import finite_outputs
 from gradfeat.maths.activations import ReLU
 from gradfeat.maths.blocks import Block
 from gradfeat.maths.simplified_gradients import simplified_gradients

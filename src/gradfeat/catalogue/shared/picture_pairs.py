@@ -1,7 +1,10 @@
-"""Two classes of images by source and name: collections, files, folders of pictures, attributes."""
+"""Two classes of images by source and name: collections, files, folders of pictures, attributes;
+and the steps of training on them that are looked at.
+"""
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from pathlib import Path
 
@@ -9,9 +12,25 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from gradfeat.catalogue.shared.image_training import pair_of
-from gradfeat.tasks.images import ImageFileError, ImagePair
+from gradfeat.tasks.images import ImageFileError, ImagePair, read_images
 from gradfeat.tasks.images.pictures import attribute_file, class_folder
+
+
+def pair_of(source: str, pair: str) -> ImagePair:
+    """The pair "0/1" (label of -1, label of +1) of a built-in collection or a file.
+
+    Raises ValueError when `pair` is not two whole numbers.
+    """
+    found = re.fullmatch(r"\s*(\d+)\s*/\s*(\d+)\s*", pair)
+    if found is None:
+        raise ValueError(f"pair is {pair!r}: give two labels with a stroke between, such as 0/1.")
+    return ImagePair.of(read_images(source), int(found[1]), int(found[2]), grey=True)
+
+
+def shown_steps(steps: int) -> set[int]:
+    """1, 2, 5, 10, 20, 50, ... up to `steps`, and the last."""
+    rounds = {m * 10**e for e in range(9) for m in (1, 2, 5)}
+    return {step for step in rounds if step < steps} | {steps}
 
 
 def picture_pair(
@@ -32,10 +51,6 @@ def picture_pair(
     `most`: side of pictures in pixels, and most of a class, of pictures alone; `generator`: chooses
     the pictures; `colour`: keep colours of pictures.
     Raises ValueError where there is nothing of that name, a file is damaged, or a class not there.
-
-    >>> from gradfeat.maths.streams import stream
-    >>> picture_pair("digits", "3/8", 8, 100, stream(0, "pictures")).name
-    'digits 3/8'
     """
     path = Path(source)
     if path.suffix == ".txt" and path.is_file():
@@ -51,11 +66,6 @@ def unit_rows(pair: ImagePair) -> Float[Tensor, "n d"]:
     """Brightness of each image, not centred, divided by its own norm: |x| = 1.
 
     A black image stays zero.
-
-    >>> from gradfeat.maths.streams import stream
-    >>> pair = picture_pair("digits", "3/8", 8, 100, stream(0, "pictures"))
-    >>> round(float(unit_rows(pair).norm(dim=1).min()), 6)
-    1.0
     """
     brightness = pair.X * pair.scale + pair.mean
     return torch.nn.functional.normalize(brightness, dim=1, eps=1e-12)

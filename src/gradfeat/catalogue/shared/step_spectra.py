@@ -43,9 +43,6 @@ def sine(z: Tensor) -> Tensor:
     """sin z - cos z + e^{-1/2}: mean 0, c_1 = e^{-1/2}, c_2 = e^{-1/2}/2, all slopes bounded.
 
     Source: sin z = Im e^{iz} and E e^{iZ} = e^{-1/2}.
-
-    >>> [round(c, 3) for c in sine_activation().hermite_coefficients(2)[1:].tolist()]
-    [0.607, 0.303]
     """
     return z.sin() - z.cos() + math.exp(-0.5)
 
@@ -74,10 +71,6 @@ class StepModel:
     """Setting 2 of the talk, a network of N neurons and one gradient on n rows of d inputs.
 
     Raises ValueError where a setting cannot be, by its name.
-
-    >>> model = StepModel("centred_relu", 4_000, 800, 400, "y")
-    >>> model.spectrum(4_000**0.3).separated(MARGIN)
-    2
     """
 
     activation: str  #: A name of `ACTIVATIONS`.
@@ -167,12 +160,7 @@ def step_size(n: int, alpha: float) -> float:
 
 
 def predicted(model: StepModel, eta: float) -> dict[str, float]:
-    """The limits of the metrics of `measured`, nan for a value or vector that is not separated.
-
-    >>> found = predicted(StepModel("tanh", 4_000, 800, 400, "y"), 4_000**0.3)
-    >>> found["separated"], round(found["first"], 2), found["second"]
-    (1.0, 4.33, nan)
-    """
+    """The limits of the metrics of `measured`, nan for a value or vector that is not separated."""
     spectrum, start = model.spectrum(eta), model.spectrum(0.0)
     count, direction = spectrum.separated(MARGIN), model.direction()
     values = (spectrum.outliers / spectrum.edge).tolist()
@@ -200,10 +188,6 @@ def measured(
     """The metrics of one network at each alpha, singular values in units of the predicted edge.
 
     `first_error` and its like are measured/predicted - 1. Arrays for a figure come with seed 0.
-
-    >>> model = StepModel("sine", 60, 12, 6, "y")
-    >>> [sorted(found)[:2] for found in measured(model, [-0.1, 0.3], 1, "cpu")]
-    [['alignment', 'first'], ['alignment', 'first']]
     """
     from gradfeat.maths.streams import stream
     from gradfeat.models.step_sizes import first_step
