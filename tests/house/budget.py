@@ -32,7 +32,7 @@ ROOMS: Final = {
     "models": Room(11_220, 72),
     "planning": Room(1_450, 10),
     "reports": Room(1_000, 6),
-    "rows": Room(6_640, 39),
+    "rows": Room(6_610, 38),
     "table": Room(8_630, 49),
     "tasks": Room(2_310, 19),
     "theory": Room(4_070, 24),

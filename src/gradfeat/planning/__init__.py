@@ -1,1 +1,1 @@
-"""What a fit to rows that are passed over will take: time, memory and traffic, before it starts."""
+"""What a fit to rows that stream will take: time, memory and traffic, before it starts."""

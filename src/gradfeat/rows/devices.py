@@ -5,7 +5,8 @@ The statistic is moved once a pass, with all that it is made of.
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator
+from contextlib import nullcontext
 from copy import copy
 from dataclasses import dataclass, fields, is_dataclass
 from functools import cached_property, partial
@@ -55,7 +56,7 @@ class Devices(Engine):
     prefetch: int = 2
 
     def folds(self, work: Work) -> Generator[Folded[Any], None, None]:
-        lanes = [lane_of(_device(name)) for name in self.names]
+        lanes = [_lane_of(_device(name)) for name in self.names]
         if not lanes:
             raise EngineError('no device is named: give some, such as ("cuda:0",).')
         level = min(LEVEL, work.level_for(len(lanes)))
@@ -74,46 +75,34 @@ def _device(name: str) -> torch.device:
     return device
 
 
-def lane_of(device: torch.device) -> Lane:
+def _lane_of(device: torch.device) -> Lane:
     """How blocks are prepared for a device, and computed on it."""
-    if device.type != "cuda":
-        return iter, partial(_on_host, device)
-    return _pinned, partial(_on_cuda, device)
+    return _pinned if device.type == "cuda" else iter, partial(_on, device)
 
 
-def _on_host(
+def _on(
     device: torch.device, statistic: Statistic[Any, Any, Any], items: Iterable[Item]
 ) -> Iterator[Folded[Any]]:
-    there = moved(statistic, device)
-    for folded in fold(there, _blocks(items, device)):
-        yield unpack_folded(statistic, pack_folded(there, folded))
-
-
-def _blocks(items: Iterable[Item], device: torch.device) -> Iterator[Item]:
-    for item in items:
-        match item:
-            case Block(X, y, w):
-                yield Block(X.to(device), y.to(device), w.to(device))
-            case _:
-                yield item
-
-
-def _pinned(items: Iterator[Item]) -> Iterator[Item]:
-    for item in items:
-        match item:
-            case Block(X, y, w):
-                yield Block(X.pin_memory(), y.pin_memory(), w.pin_memory())
-            case _:
-                yield item
-
-
-def _on_cuda(
-    device: torch.device, statistic: Statistic[Any, Any, Any], items: Iterable[Item]
-) -> Iterator[Folded[Any]]:
-    with torch.cuda.device(device):
+    cuda = device.type == "cuda"
+    with torch.cuda.device(device) if cuda else nullcontext():
         there = moved(statistic, device)
-        for folded in fold(there, _streamed(items, device)):
+        arriving = _streamed(items, device) if cuda else _blocks(items, lambda t: t.to(device))
+        for folded in fold(there, arriving):
             yield unpack_folded(statistic, pack_folded(there, folded))
+
+
+def _pinned(items: Iterable[Item]) -> Iterator[Item]:
+    return _blocks(items, Tensor.pin_memory)
+
+
+def _blocks(items: Iterable[Item], change: Callable[[Tensor], Tensor]) -> Iterator[Item]:
+    """Blocks of changed tensors; marks as they are."""
+    for item in items:
+        match item:
+            case Block(X, y, w):
+                yield Block(change(X), change(y), change(w))
+            case _:
+                yield item
 
 
 def _streamed(items: Iterable[Item], device: torch.device) -> Iterator[Item]:

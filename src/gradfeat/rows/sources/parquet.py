@@ -13,8 +13,7 @@ import pyarrow as pa
 
 from ..errors import SourceError
 from ..source import PIECE_ROWS, Piece
-from .column_files import ColumnFormat, Footer, ParquetFormat, common_schema, read_footers
-from .column_types import as_type
+from .column_files import ColumnFormat, Footer, ParquetFormat, as_type, common_schema, read_footers
 from .files import FoundFile, Paths, find_files
 from .tables import Tables
 from .words import checked_piece_rows, expanded_remark, first_and_more
@@ -107,7 +106,7 @@ class ParquetTables(Tables):
     memory stays bounded. Folders ``a=1/`` are columns, and so are fields of structs (``a.b``);
     files without rows are left out. A column stored as codes of categories is read as its values;
     where files hold a column in several types, it is read as one that holds all of them
-    (:func:`~gradfeat.rows.sources.column_types.common_type`). A damaged page is certain to be
+    (:func:`~gradfeat.rows.sources.column_files.common_type`). A damaged page is certain to be
     noticed only where the file has page checksums (``write_page_checksum=True`` of pyarrow).
     """
 
