@@ -19,13 +19,7 @@ CLASSES: Final[dict[str, type[Saved]]] = {
 
 
 def estimator_from(contents: Contents, path: str | os.PathLike[str] = "the model") -> Saved:
-    """The estimator of what its ``to_contents`` gave.
-
-    Raises
-    ------
-    ModelFileError
-        For a kind of model, or a part of one, that this version does not know.
-    """
+    """The estimator of what its ``to_contents`` gave."""
     if contents.kind not in CLASSES:
         raise ModelFileError(
             f"{path} holds a {contents.kind!r}, which this gradfeat does not know: use the "

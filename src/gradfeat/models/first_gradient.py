@@ -62,12 +62,6 @@ def first_gradient_test(
     `learner`: Activation and initialisation of the network tested.
 
     Source: shuffles are exact by exchangeability (Fisher); the statistic is Damian22's Lemma 1.
-
-    Examples
-    --------
-    >>> X = torch.randn(1000, 5, generator=torch.Generator().manual_seed(0)).double()
-    >>> first_gradient_test(X, X[:, :1] ** 2).informative
-    True
     """
     learner = GradientStep(TEST_WIDTH) if learner is None else learner
     rows = max(500, min(TEST_ROWS, TEST_NUMBERS // X.shape[1]))

@@ -122,16 +122,6 @@ def refit_head(
 
     Source: Damian22, Theorem 3: with features pretrained on a target of the same r directions,
     a new target of degree p needs n of order r^p rows, whatever d is.
-
-    Examples
-    --------
-    >>> from gradfeat.models.gradient_step import GradientStep
-    >>> from gradfeat.rows import in_memory
-    >>> X = torch.randn(3000, 20, generator=torch.Generator().manual_seed(0)).double()
-    >>> net = GradientStep(width=200).fit(in_memory(X, X[:, :1] ** 2))
-    >>> new = refit_head(net, in_memory(X[:40], X[:40, :1].abs()), RidgeHead())
-    >>> bool((new(X) - X[:, :1].abs()).square().mean() < 0.05)
-    True
     """
     alpha, beta = affine_part(rows, linear)
     a = alpha.new_zeros(len(net.b), len(alpha))
@@ -181,16 +171,6 @@ def transfer(
     `seed`: Of the rows that a head chosen by validation holds out.
 
     Source: Damian22, Theorem 3.
-
-    Examples
-    --------
-    >>> from gradfeat.models.gradient_step import GradientStep
-    >>> from gradfeat.rows import in_memory
-    >>> X = torch.randn(3000, 50, generator=torch.Generator().manual_seed(0)).double()
-    >>> net = GradientStep(width=200).fit(in_memory(X, X[:, :1] ** 2))
-    >>> found = transfer(net, X[:40], X[:40, :1].abs(), RidgeHead())
-    >>> bool((found.net(X) - X[:, :1].abs()).square().mean() < 0.15)
-    True
     """
     w = unit_weights(X, weights)
     F, Z = (_varying(A, w / w.sum()) for A in (net.features(X), X))

@@ -18,17 +18,7 @@ from .two_layer import Linearised, TwoLayer
 
 
 def predictor_from(spec: Mapping[str, Any], tensors: Mapping[str, Tensor]) -> Predictor:
-    """Inverse of ``predictor.spec()`` and ``predictor.tensors()``.
-
-    Examples
-    --------
-    >>> import torch
-    >>> from gradfeat.models.kernels.radial import Gaussian
-    >>> one = torch.ones(1, 1)
-    >>> f = KernelMachine(Gaussian(1.0), one, one, one[0], one[0])
-    >>> predictor_from(f.spec(), f.tensors())(one).tolist()
-    [[2.0]]
-    """
+    """Inverse of ``predictor.spec()`` and ``predictor.tensors()``."""
     match spec:
         case {"type": "KernelMachine", "kernel": kernel}:
             return KernelMachine(kernel_from_spec(kernel), **tensors)

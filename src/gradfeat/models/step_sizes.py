@@ -109,16 +109,6 @@ def first_step(
     `seed`: W0 and a are those of ``OneStep`` at this seed.
 
     Source: Moniri24, Section 2; Ba et al. 2022.
-
-    Examples
-    --------
-    >>> from gradfeat.maths.activations import CentredReLU
-    >>> from gradfeat.rows import in_memory
-    >>> X = torch.randn(400, 20, generator=torch.Generator().manual_seed(0)).double()
-    >>> step = first_step(in_memory(X, X[:, :1]), width=100, activation=CentredReLU())
-    >>> products = step.rows(X)
-    >>> [tuple(products.features(eta).shape) for eta in (0.0, 1.0, 20.0)]
-    [(400, 100), (400, 100), (400, 100)]
     """
     check_name("residual", residual, RESIDUALS)
     X, c = rows.template.X, rows.template.y.shape[1]
@@ -180,18 +170,6 @@ def step_errors(
     `etas`: Step sizes; 0 is random features.
 
     Source: Moniri24, Section 2; Ba et al. 2022.
-
-    Examples
-    --------
-    >>> from gradfeat.maths.activations import CentredReLU
-    >>> X = torch.randn(900, 20, generator=torch.Generator().manual_seed(0)).double()
-    >>> one, two, three = ((part, part[:, :1]) for part in X.split(300))
-    >>> relu = CentredReLU()
-    >>> errors = step_errors(
-    ...     one, two, three, width=200, activation=relu, etas=[0.0, 20.0], lam=0.01
-    ... )
-    >>> errors[1].test < errors[0].test
-    True
     """
     step = first_step(
         in_memory(*gradient), width=width, activation=activation, residual=residual, seed=seed

@@ -32,14 +32,6 @@ def tangent_kernel(
     sigma(x) = sigma(W x + b).
 
     Source: Jacot, Gabriel & Hongler 2018; finite width, both layers and biases.
-
-    Examples
-    --------
-    >>> from gradfeat.maths.activations import ReLU
-    >>> one, zero = torch.ones(1, 1), torch.zeros(1, 1)
-    >>> net = TwoLayer(one, zero[0], 2 * one, zero[0], zero, ReLU())
-    >>> tangent_kernel(net, 3 * one, one).tolist()
-    [[19.0]]
     """
     (_, A, S), (_, B, T) = neurons(net, X), neurons(net, Z)
     return torch.addmm((X @ Z.T).add_(1).mul_(S @ T.T), A, B.T)

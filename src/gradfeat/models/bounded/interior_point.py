@@ -299,15 +299,6 @@ def bounded_head(
 
     Source: Boyd & Vandenberghe 2004, section 11.7 (method); Rockafellar 1970, section 31
     (duality).
-
-    Examples
-    --------
-    >>> import torch
-    >>> from gradfeat.models.losses import Squared
-    >>> F = torch.eye(2).double()
-    >>> fit = bounded_head(F, torch.tensor([3.0, 0.2]).double(), Squared(), B1=1.0)
-    >>> [round(x, 2) for x in fit.a.tolist()], round(fit.value, 2), fit.gap < 1e-3
-    ([1.0, 0.2], 2.0, True)
     """
     check_bounds(B1, B2)
     problem = head_problem(F, y, loss, weights, offset)

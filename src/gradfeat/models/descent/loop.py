@@ -94,11 +94,6 @@ def shi22_phases(
     `first_batch, batch`: Rows of the first two steps, and of the later ones.
 
     Source: Shi22, section 3.1 and appendix on training.
-
-    Examples
-    --------
-    >>> [phase.steps for phase in shi22_phases(5, 600, 100)]
-    [1, 1, 98]
     """
     if n_steps < 2:
         raise ValueError(f"n_steps is {n_steps}: two steps are special, give 2 or more.")
@@ -195,18 +190,6 @@ def trace(
     `path`: What ``fit_path`` yields: the predictors after steps 1, 2, ...
     `measures`: Numbers to take, by name.
     `at`: Steps to look at; those beyond the last are never reached.
-
-    Examples
-    --------
-    >>> import torch
-    >>> from gradfeat.models.descent.gradient_descent import GradientDescent
-    >>> from gradfeat.rows import in_memory
-    >>> X = torch.linspace(-1, 1, 20).double()[:, None]
-    >>> learner = GradientDescent(width=20)
-    >>> error = lambda f: float((f(X) - X).square().mean())
-    >>> found = trace(learner.fit_path(in_memory(X, X)), {"error": error}, at=[1, 100])
-    >>> found["step"].tolist(), bool(found["error"][1] < found["error"][0])
-    ([1, 100], True)
     """
     if "step" in measures:
         raise ValueError("a measure is called 'step', the name of the steps: call it otherwise.")

@@ -28,11 +28,6 @@ class SignedDirections:
 
     `D` (d, q): Unit columns; the same direction may come twice, once with each sign.
     `signs` (q,): +1 or -1.
-
-    Examples
-    --------
-    >>> SignedDirections(torch.eye(3)[:, :1], torch.tensor([1])).signs.tolist()
-    [1]
     """
 
     D: Float[Tensor, "d q"]
@@ -77,13 +72,6 @@ def grid_neurons(
     `X`: Rows that the quantiles are of.
     `biases`: At most this many for each w, at least 2.
     `B_b`: Bound of |b|.
-
-    Examples
-    --------
-    >>> X = torch.tensor([[-1.0], [0.5], [1.0]])
-    >>> W, b = grid_neurons(SignedDirections(torch.ones(1, 1), torch.tensor([1])), X, biases=2)
-    >>> W[:, 0].tolist(), b.tolist()
-    ([1.0, 1.0, -1.0, -1.0], [0.0, 0.5, 0.0, 1.0])
     """
     if biases < 2 or not B_b > 0:
         raise ValueError(f"biases, B_b are {biases}, {B_b}: give 2 or more, and a positive bound.")

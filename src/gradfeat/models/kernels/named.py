@@ -46,11 +46,6 @@ def kernel(name: str, bandwidth: SupportsFloat) -> Kernel:
     "laplace-l1-0.7" the same of the distance sum_k |x_k - z_k| with q = 1 and 0.7.
 
     `name`: One of `NAMES`. `bandwidth`: Length scale, positive.
-
-    Examples
-    --------
-    >>> kernel("matern32", 2.0)
-    Matern(bandwidth=2.0, nu=1.5)
     """
     L = float(bandwidth)
     check_bandwidth(L)

@@ -54,11 +54,6 @@ def fourier_map(
     Laplace), both over the bandwidth.
 
     Source: Rahimi & Recht 2007; Rasmussen & Williams 2006, eq. 4.15.
-
-    Examples
-    --------
-    >>> fourier_map(Laplace(1.0), 5, 2).W.shape
-    torch.Size([5, 2])
     """
     W = _normal(seed, "frequencies", width, d) / kernel.bandwidth
     match kernel:
@@ -127,12 +122,6 @@ def network_map(
     `width, d`: Neurons m, columns of the inputs.
     `seed`: Streams "W0" and "sketch" under it.
     `sketch`: One column of gradient features a neuron, and not d + 1: fewer columns, more noise.
-
-    Examples
-    --------
-    >>> X = torch.ones(3, 4).double()
-    >>> [network_map(NetworkKernel(), 10, 4, sketch=s)(X).shape[1] for s in (False, True)]
-    [51, 21]
     """
     if kernel.depth != 1:
         raise ValueError(f"the kernel has depth {kernel.depth}: random maps are for depth 1.")

@@ -28,14 +28,6 @@ class TwoLayerTangent(BlockKernel):
     `block_bytes`: Bytes of features that are held at once.
 
     Source: Jacot, Gabriel & Hongler 2018; :func:`gradfeat.models.tangent_ridge.tangent_kernel`.
-
-    Examples
-    --------
-    >>> from gradfeat.maths.activations import ReLU
-    >>> one, zero = torch.ones(1, 1), torch.zeros(1, 1)
-    >>> k = TwoLayerTangent(TwoLayer(one, zero[0], 2 * one, zero[0], zero, ReLU()))
-    >>> k(3 * one, one).tolist()
-    [[19.0]]
     """
 
     net: TwoLayer
@@ -112,12 +104,6 @@ class ModuleTangent(BlockKernel):
     `block_bytes`: Bytes of Jacobians that are held at once.
 
     Source: Novak, Sohl-Dickstein & Schoenholz 2022 (trace over outputs, Jacobian contraction).
-
-    Examples
-    --------
-    >>> k = ModuleTangent(nn.Linear(2, 1))
-    >>> k(torch.ones(1, 2), torch.ones(1, 2)).tolist()
-    [[3.0]]
     """
 
     module: nn.Module

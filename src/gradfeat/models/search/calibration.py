@@ -15,13 +15,7 @@ from torch import Tensor
 
 @dataclass(frozen=True)
 class Calibration:
-    """log p = log softmax(scale * f + shift).
-
-    Examples
-    --------
-    >>> np.exp(Calibration.none(2)(np.zeros((1, 2)))).tolist()
-    [[0.5, 0.5]]
-    """
+    """log p = log softmax(scale * f + shift)."""
 
     scale: float
     shift: tuple[float, ...]

@@ -94,15 +94,6 @@ class InducedFit(OneStage[TwoLayer]):
         the gradients towards their common direction.
     `rows`: The first so many rows are those that gradients are averaged over; the head is fitted to
         all.
-
-    Examples
-    --------
-    >>> import torch
-    >>> X = torch.randn(500, 3, generator=torch.Generator().manual_seed(0)).double()
-    >>> learner = InducedFit(InducedNetwork(neurons=400), True, 500)
-    >>> net, found = learner.with_features(in_memory(X, X[:, :1]))
-    >>> float(found.mass[0]), bool(abs(found.directions[0, 0]) > 0.99)
-    (0.5, True)
     """
 
     inner: InducedNetwork

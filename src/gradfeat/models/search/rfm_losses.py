@@ -42,16 +42,6 @@ class ShiftedLogistic(OneStage[KernelMachine]):
     classes, and (-f, f) those of two.
 
     `logistic`: The fit to the codes themselves.
-
-    Examples
-    --------
-    >>> from gradfeat.models.kernels.radial import Gaussian
-    >>> from gradfeat.rows import in_memory
-    >>> X = torch.linspace(-1, 1, 6).double()[:, None]
-    >>> f = ShiftedLogistic(KernelLogistic(Gaussian(1.0), alpha=0.1))
-    >>> f = f.fit(in_memory(X, X.sign() - 0.3))
-    >>> bool(((f(X) + 0.3).sign() == X.sign()).all())
-    True
     """
 
     logistic: KernelLogistic
@@ -70,18 +60,6 @@ class LastRound(OneStage[KernelMachine]):
     """Learn M = A^2 by `rfm`, then fit `head` on A x in place of its last round.
 
     `rfm`: How M is learnt. `head`: What is fitted.
-
-    Examples
-    --------
-    >>> from gradfeat.models.kernel_ridge import KernelRidge
-    >>> from gradfeat.models.kernels.radial import Laplace
-    >>> from gradfeat.rows import in_memory
-    >>> X = torch.randn(50, 3, generator=torch.Generator().manual_seed(0)).double()
-    >>> y, rfm = X[:, :1].sign(), RFM(Laplace(3.0), alpha=0.1, n_iter=2)
-    >>> rows = in_memory(X, y)
-    >>> f = LastRound(rfm, KernelRidge(Laplace(3.0), 0.1)).fit(rows)
-    >>> torch.allclose(f(X), rfm.fit(rows)(X))
-    True
     """
 
     rfm: RFM
