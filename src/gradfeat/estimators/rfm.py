@@ -112,7 +112,6 @@ class RFMMethod(FeatureModel, ABC):
         diagonal = check_choice("diagonal", self.diagonal, (True, False, None))
         centre = check_choice("centre_gradients", self.centre_gradients, (True, False))
         limit = check_bytes(self.memory_limit)
-        directions = check_directions(self.directions)
         rfm = RFM(
             Laplace(1.0),
             alpha=0.0,
@@ -124,10 +123,9 @@ class RFMMethod(FeatureModel, ABC):
             solver=Adaptive(most=EVERY_ROW, memory_limit=limit),
             rough=replace(ROUGH, memory_limit=limit),
         )
-        thorough = self.search == "full"
-        return rfm_space(
-            rfm, choice, diagonal, power, directions, block, thorough=thorough, memory_limit=limit
-        )
+        directions, thorough = check_directions(self.directions), self.search == "full"
+        how = {"thorough": thorough, "memory_limit": limit}
+        return rfm_space(rfm, choice, diagonal, power, directions, block, **how)
 
 
 @estimator
@@ -187,5 +185,4 @@ class RFMClassifier(RFMMethod, FeatureClassifier):
     def _space(self, block: Block, *, streamed: bool = False) -> Space[RFMLossSetting]:
         del streamed
         loss = check_choice("loss", self.loss, ("squared", "logistic", None))
-        limit = check_bytes(self.memory_limit)
-        return rfm_loss_space(self._rounds(block), loss, len(block.X), limit)
+        return rfm_loss_space(self._rounds(block), loss, len(block.X))

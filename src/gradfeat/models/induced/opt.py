@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import NamedTuple
 
 import torch
 from jaxtyping import Float
@@ -130,11 +129,10 @@ def opt_bounds(
         )
     check_rows(X, y[:, None], weights)
     M = _mass(r, B_a1, B_a2, B_b, directions)
-    grid = grid_neurons(directions, X, biases=biases, B_b=B_b, weights=weights)
-    hull = hull_fit(X, y, directions, loss, M, B_b, grid, weights, tolerance)
+    members = _Members(X, y, directions, loss, B_a1, B_a2, B_b, M, weights, tolerance)
+    hull = members.hull(*grid_neurons(directions, X, biases=biases, B_b=B_b, weights=weights))
     kept = torch.repeat_interleave(shared_out(hull.a.abs(), r))
-    problem = _Members(X, y, directions, loss, B_a1, B_a2, B_b, weights, tolerance)
-    W, b, fit = problem.exchanged(hull.W[kept], hull.b[kept])
+    W, b, fit = members.exchanged(hull.W[kept], hull.b[kept])
     beta = X.new_zeros(X.shape[1], 1)
     network = TwoLayer(W, -b, fit.a.to(X)[:, None], beta[0], beta, ReLU())
     # Both are of a class that contains the network; each fit has its own tolerance.
@@ -143,8 +141,19 @@ def opt_bounds(
 
 
 @dataclass(frozen=True, eq=False)
+class HullFit:
+    """sum_j a_j relu(<W_j, x> - b_j) with sum |a_j| <= M: its loss, and what none goes below."""
+
+    W: Float[Tensor, "m d"]
+    b: Float[Tensor, " m"]
+    a: Float[Tensor, " m"]
+    value: float
+    lower: float
+
+
+@dataclass(frozen=True, eq=False)
 class _Members:
-    """The class with its rows: heads of given neurons, and better neurons."""
+    """The class with its rows: heads of given neurons, better neurons, and its hull."""
 
     X: Tensor
     y: Tensor
@@ -153,19 +162,26 @@ class _Members:
     B_a1: float
     B_a2: float
     B_b: float
+    M: float
     weights: Tensor | None
     tolerance: float
 
+    def _features(self, W: Tensor, b: Tensor) -> Tensor:
+        return torch.relu(torch.addmm(-b, self.X, W.T))
+
+    def _pulls(self, fit: BoundedFit) -> Tensor:
+        """w_i u_i / sum w."""
+        w = unit_weights(fit.slopes, self.weights).double()
+        return w * fit.slopes / w.sum()
+
+    def _steepest(self, pulls: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+        return steepest(self.directions, self.X, self.B_b, pulls)
+
     def fitted(self, W: Tensor, b: Tensor) -> BoundedFit:
         """The head of these neurons."""
+        F, w = self._features(W, b), self.weights
         return bounded_head(
-            _features(self.X, W, b),
-            self.y,
-            self.loss,
-            B1=self.B_a1,
-            B2=self.B_a2,
-            weights=self.weights,
-            tolerance=self.tolerance,
+            F, self.y, self.loss, B1=self.B_a1, B2=self.B_a2, weights=w, tolerance=self.tolerance
         )
 
     def exchanged(self, W: Tensor, b: Tensor) -> tuple[Tensor, Tensor, BoundedFit]:
@@ -181,76 +197,36 @@ class _Members:
 
     def _joined(self, W: Tensor, b: Tensor) -> tuple[Tensor, Tensor]:
         """These neurons, first the one along which the loss falls fastest at their fit."""
-        pulls = _pulls(self.fitted(W, b).slopes, self.weights)
-        rows, biases, sizes = steepest(self.directions, self.X, self.B_b, pulls)
+        rows, biases, sizes = self._steepest(self._pulls(self.fitted(W, b)))
         at = int(sizes.argmax())
         return torch.cat([rows[at : at + 1], W]), torch.cat([biases[at : at + 1], b])
 
+    def hull(self, W: Tensor, b: Tensor) -> HullFit:
+        """The best of all sums of neurons with sum |a_j| <= M, from a grid's neurons on.
 
-@dataclass(frozen=True, eq=False)
-class HullFit:
-    """sum_j a_j relu(<W_j, x> - b_j) with sum |a_j| <= M: its loss, and what none goes below."""
+        While a neuron beyond the grid could lower the dual bound by more than the tolerance, the
+        best one of each direction joins the grid.
+        """
+        lower, (fit, pulls, largest) = 0.0, self._on_grid(W, b)
+        for _ in range(ROUNDS):
+            new_W, new_b, sizes = self._steepest(pulls)
+            missed = self.M * max(0.0, float(sizes.max()) - largest)
+            lower = max(lower, fit.lower - missed)
+            if missed <= fit.tolerance:
+                break
+            better = sizes > largest
+            W, b = torch.cat([W, new_W[better]]), torch.cat([b, new_b[better]])
+            fit, pulls, largest = self._on_grid(W, b)
+        up, down = fit.a.chunk(2)
+        return HullFit(W, b, up - down, fit.value, lower)
 
-    W: Float[Tensor, "m d"]
-    b: Float[Tensor, " m"]
-    a: Float[Tensor, " m"]
-    value: float
-    lower: float
-
-
-def hull_fit(
-    X: Float[Tensor, "n d"],
-    y: Float[Tensor, " n"],
-    directions: SignedDirections,
-    loss: Loss,
-    M: float,
-    B_b: float,
-    grid: tuple[Float[Tensor, "m d"], Float[Tensor, " m"]],
-    weights: Float[Tensor, " n"] | None = None,
-    tolerance: float = 1e-3,
-) -> HullFit:
-    """The best of all sums of neurons with sum |a_j| <= M, from the grid's neurons on.
-
-    While a neuron beyond the grid could lower the dual bound by more than the tolerance, the
-    best one of each direction joins the grid.
-    """
-    (W, b), lower = grid, 0.0
-    found = _on_grid(X, y, loss, M, W, b, weights, tolerance)
-    for _ in range(ROUNDS):
-        new_W, new_b, sizes = steepest(directions, X, B_b, found.pulls)
-        missed = M * max(0.0, float(sizes.max()) - found.largest)
-        lower = max(lower, found.fit.lower - missed)
-        if missed <= found.fit.tolerance:
-            break
-        better = sizes > found.largest
-        W, b = torch.cat([W, new_W[better]]), torch.cat([b, new_b[better]])
-        found = _on_grid(X, y, loss, M, W, b, weights, tolerance)
-    up, down = found.fit.a.chunk(2)
-    return HullFit(W, b, up - down, found.fit.value, lower)
-
-
-class _OnGrid(NamedTuple):
-    """The fit on a grid, w_i u_i / sum w, and the largest |sum_i pulls_i F_ij| on the grid."""
-
-    fit: BoundedFit
-    pulls: Tensor
-    largest: float
-
-
-def _on_grid(
-    X: Tensor,
-    y: Tensor,
-    loss: Loss,
-    M: float,
-    W: Tensor,
-    b: Tensor,
-    weights: Tensor | None,
-    tolerance: float,
-) -> _OnGrid:
-    F = _features(X, W, b).double()
-    fit = head_problem(torch.cat([F, -F], 1), y, loss, weights).minimise(Simplex(M), tolerance)
-    pulls = _pulls(fit.slopes, weights)
-    return _OnGrid(fit, pulls, float((F.T @ pulls).abs().max()))
+    def _on_grid(self, W: Tensor, b: Tensor) -> tuple[BoundedFit, Tensor, float]:
+        """The fit on a grid, its pulls, and the largest |sum_i pulls_i F_ij| on the grid."""
+        F = self._features(W, b).double()
+        problem = head_problem(torch.cat([F, -F], 1), self.y, self.loss, self.weights)
+        fit = problem.minimise(Simplex(self.M), self.tolerance)
+        pulls = self._pulls(fit)
+        return fit, pulls, float((F.T @ pulls).abs().max())
 
 
 def _mass(r: int, B_a1: float, B_a2: float, B_b: float, directions: SignedDirections) -> float:
@@ -264,16 +240,6 @@ def _mass(r: int, B_a1: float, B_a2: float, B_b: float, directions: SignedDirect
             "B_b > 0."
         )
     return M
-
-
-def _features(X: Tensor, W: Tensor, b: Tensor) -> Tensor:
-    return torch.relu(torch.addmm(-b, X, W.T))
-
-
-def _pulls(slopes: Tensor, weights: Tensor | None) -> Tensor:
-    """w_i u_i / sum w."""
-    w = unit_weights(slopes, weights).double()
-    return w * slopes / w.sum()
 
 
 def shared_out(sizes: Float[Tensor, " m"], r: int) -> Tensor:

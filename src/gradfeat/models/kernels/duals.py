@@ -67,9 +67,16 @@ def none(norm: Tensor) -> Tensor:
     return norm.new_empty(len(norm), 0)
 
 
+class ClosedDual(Dual):
+    """Moments in closed form, for which no coefficients are needed."""
+
+    def coefficients(self, norm: Tensor) -> Tensor:
+        return none(norm)
+
+
 @final
 @dataclass(frozen=True)
-class ReLUDual(Dual):
+class ReLUDual(ClosedDual):
     """sigma = max(z, 0): ab (sin t + (pi - t) cos t) / 2pi and (pi - t) / 2pi, t the angle.
 
     Source: Cho & Saul 2009, degrees 1 and 0.
@@ -81,9 +88,6 @@ class ReLUDual(Dual):
     >>> [round(float(m), 4) for m in ReLUDual().moments(one)]
     [0.5, 0.5]
     """
-
-    def coefficients(self, norm: Tensor) -> Tensor:
-        return none(norm)
 
     def moments(self, s: Pairs) -> tuple[Tensor, Tensor]:
         """t = 2 asin sqrt h, sin t = 2 sqrt(h (1 - h)), cos t = 1 - 2h."""
@@ -108,7 +112,7 @@ class ReLUDual(Dual):
 
 @final
 @dataclass(frozen=True)
-class CentredReLUDual(Dual):
+class CentredReLUDual(ClosedDual):
     """sigma = max(z, 0) - m, m = 1/sqrt(2pi): the value of ReLU less m^2 (a + b - 1).
 
     Examples
@@ -117,9 +121,6 @@ class CentredReLUDual(Dual):
     >>> round(float(CentredReLUDual().side(torch.ones(1)).own), 4)
     0.3408
     """
-
-    def coefficients(self, norm: Tensor) -> Tensor:
-        return none(norm)
 
     def moments(self, s: Pairs) -> tuple[Tensor, Tensor]:
         """E max(U, 0) = a m."""
@@ -138,7 +139,7 @@ class CentredReLUDual(Dual):
 
 @final
 @dataclass(frozen=True)
-class ErfDual(Dual):
+class ErfDual(ClosedDual):
     """sigma = erf: (2/pi) atan(2u / sqrt D) and (4/pi) / sqrt D, D = 1 + 2p + 2q + 4 (pq - u^2).
 
     Source: Williams 1997, eq. 11, as asin(t) = atan(t / sqrt(1 - t^2)).
@@ -149,9 +150,6 @@ class ErfDual(Dual):
     >>> round(float(ErfDual().side(torch.ones(1)).own), 4)
     0.4646
     """
-
-    def coefficients(self, norm: Tensor) -> Tensor:
-        return none(norm)
 
     def _root(self, s: Pairs) -> Tensor:
         """1 / sqrt D, with pq - u^2 = 4 pq h (1 - h)."""

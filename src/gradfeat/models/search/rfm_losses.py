@@ -95,13 +95,11 @@ class RFMLossSpace(Space[RFMLossSetting]):
     `rounds`: The search, by squared loss.
     `losses`: Losses of the last fit: the first, or in a search that of least log loss once
         calibrated.
-    `memory_limit`: Bytes that kernel matrices may take.
     """
 
     start: RFMLossSetting
     rounds: RFMSpace
     losses: Sequence[str]
-    memory_limit: int | None
 
     @property
     def open(self) -> bool:
@@ -113,9 +111,8 @@ class RFMLossSpace(Space[RFMLossSetting]):
         rfm, alpha = setting.rfm, setting.logistic_alpha
         if alpha is None:
             return self.rounds.learner(rfm)
-        last = ShiftedLogistic(
-            KernelLogistic(rfm.last_kernel, alpha, memory_limit=self.memory_limit)
-        )
+        limit = self.rounds.memory_limit
+        last = ShiftedLogistic(KernelLogistic(rfm.last_kernel, alpha, memory_limit=limit))
         if rfm.head is None:
             return LastRound(self.rounds.at(rfm.rounds), last)
         return self.rounds.inside(rfm.rounds, rfm.head, last)
@@ -138,13 +135,11 @@ class RFMLossSpace(Space[RFMLossSetting]):
         return min((trials[name] for name in self.losses), key=log_loss)
 
 
-def rfm_loss_space(
-    rounds: RFMSpace, loss: str | None, n: int, memory_limit: int | None
-) -> RFMLossSpace:
+def rfm_loss_space(rounds: RFMSpace, loss: str | None, n: int) -> RFMLossSpace:
     """The search of `rounds`, with the losses that n rows are worth."""
     losses = allowed_losses(loss, n)
     start = RFMLossSetting(rounds.start, START_ALPHA if losses[0] == "logistic" else None)
-    return RFMLossSpace(start, rounds, losses, memory_limit)
+    return RFMLossSpace(start, rounds, losses)
 
 
 def allowed_losses(loss: str | None, n: int) -> tuple[str, ...]:

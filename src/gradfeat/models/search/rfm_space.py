@@ -104,14 +104,9 @@ class RFMSpace(Space[RFMSetting]):
 
     def at(self, rounds: Rounds) -> RFM:
         """The RFM of these rounds."""
-        return replace(
-            self.rfm,
-            kernel=kernel(rounds.kernel, rounds.bandwidth),
-            alpha=rounds.alpha,
-            n_iter=rounds.n_iter,
-            diagonal=rounds.diagonal,
-            agop_power=rounds.agop_power,
-        )
+        given = asdict(rounds)
+        k = kernel(given.pop("kernel"), given.pop("bandwidth"))
+        return replace(self.rfm, kernel=k, **given)
 
     def learner(self, setting: RFMSetting) -> Learner[Predictor]:
         """RFM, or an RFM and the fit inside its directions."""

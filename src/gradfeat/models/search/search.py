@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from typing import Any, Generic, TypeVar, final
@@ -212,14 +212,6 @@ def evaluate(
     return _trial(space, setting, data, done)
 
 
-def _fold(
-    learner: Any, data: Block, seed: int, fold: tuple[slice | list[int], slice], *, early: bool
-) -> list[Tensor]:
-    train, held = fold
-    rows = of_block(data.at(train))
-    return _predictions(learner.fit_path(rows, seed=seed), data, held, early=early)
-
-
 def _trial(
     space: GridSpace[SettingT],
     setting: SettingT,
@@ -237,12 +229,13 @@ def _trial(
     return Trial(chosen, losses[stage], stages[stage], y, w)
 
 
-def _predictions(
-    path: Iterator[Predictor], data: Block, held: slice, *, early: bool
+def _fold(
+    learner: Any, data: Block, seed: int, fold: tuple[slice | list[int], slice], *, early: bool
 ) -> list[Tensor]:
     """Held-out predictions of each stage; `early` ends with stages that :func:`gains` no more."""
+    train, held = fold
     out, losses = [], []
-    for predictor in path:
+    for predictor in learner.fit_path(of_block(data.at(train)), seed=seed):
         out.append(predictor(data.X[held]))
         losses.append(float((data.w[held] @ (out[-1] - data.y[held]).square()).sum()))
         if early and (not gains(losses) or deadline_passed()):

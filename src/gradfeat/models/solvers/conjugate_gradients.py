@@ -12,7 +12,7 @@ from torch import Tensor
 
 from .base import Meter, Solution, Solver, System, Watch
 from .matrix import Operator
-from .refine import refine
+from .refine import Stop, refine
 
 #: V (n, c) -> a symmetric positive definite matrix times V.
 Apply = Callable[[Tensor], Tensor]
@@ -47,11 +47,7 @@ class ConjugateGradients(Solver):
         return refine(
             A,
             partial(conjugate_gradients, A, _identity),
-            meter,
-            dtype=system.X.dtype,
-            tolerance=self.tolerance,
-            max_iter=self.max_iter,
-            watch=watch,
+            Stop(self.tolerance, self.max_iter, watch),
             advice="raise max_iter or alpha, or use a solver with a preconditioner (NystromCG)",
         )
 

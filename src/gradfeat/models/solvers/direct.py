@@ -16,7 +16,7 @@ from ...maths.gram import Solve, cholesky_
 from ...maths.memory import allowed_bytes, refuse_beyond
 from .base import Meter, Solution, Solver, System, Watch
 from .matrix import Operator, residual_rows
-from .refine import refine
+from .refine import Stop, refine
 from .tiles import Tiles, tile_side
 
 #: What to do when a kernel matrix cannot be formed.
@@ -96,11 +96,7 @@ class Direct(Solver):
         return refine(
             measured,
             steps,
-            meter,
-            dtype=system.X.dtype,
-            tolerance=self.tolerance,
-            max_iter=CORRECTIONS,
-            watch=watch,
+            Stop(self.tolerance, CORRECTIONS, watch),
             advice="raise alpha or the tolerance, or use float64",
             note=note,
             sample=residual_rows(len(system.X), seed) if self.sampled else None,

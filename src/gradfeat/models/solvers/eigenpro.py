@@ -14,7 +14,7 @@ from ...maths.memory import refuse_beyond
 from ...maths.streams import stream
 from .base import Meter, Solution, Solver, System, Watch, safe_norms
 from .matrix import Operator, least_bytes
-from .refine import refine
+from .refine import Stop, refine
 from .tiles import tile_side
 
 #: Power iterations for the step size of a batch; a step may be twice the safe one before it harms.
@@ -72,11 +72,7 @@ class EigenPro(Solver):
         solution = refine(
             A,
             _Batches(A, _damping(A, size, q)).epochs,
-            meter,
-            dtype=system.X.dtype,
-            tolerance=self.tolerance,
-            max_iter=self.max_iter,
-            watch=watch,
+            Stop(self.tolerance, self.max_iter, watch),
             advice="raise q, max_iter or alpha, or use NystromCG; a fit stopped early may be good",
         )
         c = torch.empty_like(solution.c)

@@ -70,7 +70,7 @@ class Operator:
         least = least_bytes(system, reserved)
         refuse_beyond(least, memory_limit, f"{what} on {len(X):,} rows", instead)
         meter.bytes += least
-        self.system, self.meter = system, meter
+        self.system, self.meter, self.dtype = system, meter, X.dtype
         budget = allowed_bytes(memory_limit) - least
         self.tiles = Tiles(system.kernel, X, X, meter, budget, system.kept)
         self._S = system.root_weights

@@ -17,7 +17,7 @@ from .base import Meter, Solution, Solver, System, Watch
 from .conjugate_gradients import conjugate_gradients
 from .low_rank import Pivots, check_pivots, low_rank
 from .matrix import vector_bytes
-from .refine import refine
+from .refine import Stop, refine
 from .tiles import Tiles, tile_scratch
 
 #: Candidates a centre, where centres are drawn as pivots.
@@ -72,11 +72,7 @@ class Nystrom(Solver):
         solution = refine(
             normal,
             partial(conjugate_gradients, normal, lambda r: r),
-            meter,
-            dtype=torch.float64,
-            tolerance=self.tolerance,
-            max_iter=self.max_iter,
-            watch=watch,
+            Stop(self.tolerance, self.max_iter, watch),
             advice="raise max_iter, alpha or the tolerance, or draw centres by 'rpcholesky'",
         )
         if solution.converged or system.X.element_size() == 8:
@@ -110,6 +106,8 @@ class Nystrom(Solver):
 
 class _NormalEquations:
     """B^T (K_mn W K_nm + alpha K_mm) B b = B^T K_mn W y, B = T^{-1} A^{-1}."""
+
+    dtype = torch.float64
 
     def __init__(self, system: System, Z: Tensor, budget: int, meter: Meter) -> None:
         self.system, self.meter, self.Z = system, meter, Z

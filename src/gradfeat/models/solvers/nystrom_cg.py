@@ -14,7 +14,7 @@ from .base import Meter, Solution, Solver, System, Watch
 from .conjugate_gradients import Apply, conjugate_gradients
 from .low_rank import Pivots, check_pivots, low_rank
 from .matrix import Operator, least_bytes, residual_rows
-from .refine import refine
+from .refine import Stop, refine
 
 
 @final
@@ -66,11 +66,7 @@ class NystromCG(Solver):
         return refine(
             A,
             partial(conjugate_gradients, A, preconditioner(F, system.alpha)),
-            meter,
-            dtype=system.X.dtype,
-            tolerance=self.tolerance,
-            max_iter=self.max_iter,
-            watch=watch,
+            Stop(self.tolerance, self.max_iter, watch),
             advice="raise the rank, max_iter, alpha or the tolerance",
             sample=residual_rows(len(system.X), seed) if self.sampled else None,
         )

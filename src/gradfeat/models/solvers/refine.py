@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import Protocol, runtime_checkable
+from typing import NamedTuple, Protocol, runtime_checkable
 
 import torch
 from jaxtyping import Float
@@ -21,9 +21,20 @@ UNSOLVED = 1e-2
 Steps = Callable[[Tensor], Iterator[tuple[Tensor, Tensor | None]]]
 
 
+class Stop(NamedTuple):
+    """When a solve ends: at a relative residual, after iterations, where the caller says so."""
+
+    tolerance: float | None
+    max_iter: int
+    watch: Watch | None
+
+
 @runtime_checkable
 class Equation(Protocol):
-    """A linear equation whose residuals can be measured in float64."""
+    """A linear equation whose residuals can be measured in float64; iterations are in `dtype`."""
+
+    meter: Meter
+    dtype: torch.dtype
 
     @property
     def Z(self) -> Tensor: ...
@@ -45,22 +56,15 @@ class Equation(Protocol):
 class _Run:
     """Trace and stopping rule of one solve."""
 
-    def __init__(
-        self,
-        equation: Equation,
-        meter: Meter,
-        tolerance: float | None,
-        max_iter: int,
-        watch: Watch | None,
-    ) -> None:
-        self.equation, self.meter, self.watch = equation, meter, watch
-        self.tolerance, self.max_iter = tolerance, max_iter
+    def __init__(self, equation: Equation, stop: Stop) -> None:
+        self.equation = equation
+        self.tolerance, self.max_iter, self.watch = stop
         self.trace: list[Progress] = []
         self.iteration = 0
         self.stopped = False
 
     def record(self, residual: float, b: Tensor) -> None:
-        progress = self.meter.progress(self.iteration, residual)
+        progress = self.equation.meter.progress(self.iteration, residual)
         self.trace.append(progress)
         if self.watch is not None:
             c = self.equation.coefficients(b)
@@ -70,10 +74,9 @@ class _Run:
     def over(self) -> bool:
         return self.stopped or self.iteration >= self.max_iter
 
-    def correct(
-        self, steps: Steps, b: Tensor, r: Tensor, size: Tensor, dtype: torch.dtype
-    ) -> Tensor:
+    def correct(self, steps: Steps, b: Tensor, r: Tensor, size: Tensor) -> Tensor:
         """Iterate on the remainder r until it is small enough; b with the correction."""
+        dtype = self.equation.dtype
         unit = safe_norms(r)
         delta = torch.zeros_like(r, dtype=dtype)
         for delta, norms in steps((r / unit).to(dtype)):
@@ -92,12 +95,8 @@ class _Run:
 def refine(
     equation: Equation,
     steps: Steps,
-    meter: Meter,
+    stop: Stop,
     *,
-    dtype: torch.dtype,
-    tolerance: float | None,
-    max_iter: int,
-    watch: Watch | None,
     advice: str,
     note: str = "",
     sample: Tensor | None = None,
@@ -111,12 +110,12 @@ def refine(
 
     Source: Higham 2002, chapter 12 (iterative refinement in mixed precision).
     """
-    run = _Run(equation, meter, tolerance, max_iter, watch)
+    run, tolerance = _Run(equation, stop), stop.tolerance
     r = equation.right_side
     size, b = safe_norms(r), torch.zeros_like(r)
     reached = float((torch.linalg.vector_norm(r, dim=0) / size).max())
     while not run.over and reached > (tolerance or 0.0):
-        tried = run.correct(steps, b, r, size, dtype)
+        tried = run.correct(steps, b, r, size)
         if sample is not None and run.iteration > 0:
             guess = _estimate(equation.residual_at(tried, sample), len(tried), size)
             if (run.over and guess < reached) or guess <= (tolerance or UNSOLVED):

@@ -13,7 +13,7 @@ from torch import Tensor
 from ...maths.streams import stream
 from .base import Meter, Solution, Solver, System, Watch, safe_norms
 from .matrix import Operator
-from .refine import refine
+from .refine import Stop, refine
 
 #: Power iterations for the largest eigenvalue: from below, within a few percent on kernels.
 POWER_STEPS = 10
@@ -49,11 +49,7 @@ class Richardson(Solver):
         return refine(
             A,
             partial(richardson, A, eta),
-            meter,
-            dtype=system.X.dtype,
-            tolerance=self.tolerance,
-            max_iter=self.max_iter,
-            watch=watch,
+            Stop(self.tolerance, self.max_iter, watch),
             advice="raise max_iter or alpha, or use a solver with a preconditioner (NystromCG)",
         )
 
