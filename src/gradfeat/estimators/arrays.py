@@ -74,13 +74,7 @@ def to_numpy(a: Any) -> NDArray[Any]:
 
 
 def given_weights(sample_weight: Any) -> Any:
-    """Row weights as scikit-learn's check takes them: None, one number for all rows, or an array.
-
-    Examples
-    --------
-    >>> given_weights(None), given_weights(2.0), given_weights([1, 2]).tolist()
-    (None, 2.0, [1, 2])
-    """
+    """Row weights as scikit-learn's check takes them: None, one number for all, or an array."""
     as_is = sample_weight is None or np.isscalar(sample_weight)
     return sample_weight if as_is else to_numpy(sample_weight)
 
@@ -94,13 +88,7 @@ def empty_like(X: Any) -> Any:
 
 
 def kept_like(values: NDArray[Any], empty: Any) -> Any:
-    """`values` in the namespace that :func:`empty_like` kept, whatever dispatch is now.
-
-    Examples
-    --------
-    >>> kept_like(np.ones(1), empty_like(NUMPY)).tolist()
-    [1.0]
-    """
+    """`values` in the namespace that :func:`empty_like` kept, whatever dispatch is now."""
     if type(empty) is np.ndarray:
         return values
     with config_context(array_api_dispatch=True):

@@ -269,30 +269,25 @@ class FeatureModel(SharedParameters, BaseEstimator, ABC):
 
     @property
     def agop_(self) -> Any:
-        """AGOP (d, d) of the fitted function in standardised inputs."""
         check_is_fitted(self)
         return kept_like(self._summary.products.matrix().numpy(), self._like)
 
     @property
     def importances_(self) -> Any:
-        """Share (d,) of the AGOP's trace on each input."""
         check_is_fitted(self)
         return kept_like(self._summary.importances, self._like)
 
     @property
     def eigenvalues_(self) -> Any:
-        """Eigenvalues (d,) of the AGOP, decreasing."""
         check_is_fitted(self)
         return kept_like(self._summary.spectrum[0].numpy(), self._like)
 
     @property
     def directions_(self) -> Any:
-        """Leading eigenvectors (d, r) of the AGOP, r = ``n_effective_directions_``."""
         return kept_like(self._summary.directions(self.n_effective_directions_), self._like)
 
     @property
     def n_effective_directions_(self) -> int:
-        """Number of directions with 95 % of the trace; 0 where the first gradient is chance."""
         check_is_fitted(self)
         test = self.first_gradient_
         return self._summary.n_effective if test is None or test.informative else 0

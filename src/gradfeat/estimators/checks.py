@@ -79,13 +79,7 @@ def check_choice(name: str, value: Any, allowed: Sequence[Any]) -> Any:
 
 
 def check_bytes(memory_limit: Any) -> int | None:
-    """A limit of memory as a whole number of bytes, or None.
-
-    Examples
-    --------
-    >>> check_bytes(1e9)
-    1000000000
-    """
+    """A limit of memory as a whole number of bytes, or None."""
     limit = check_positive("memory_limit", memory_limit)
     return None if limit is None else math.ceil(limit)
 
@@ -109,13 +103,7 @@ def check_kernel(name: Any, bandwidth: Any, alpha: Any) -> KernelChoice:
 
 
 def check_directions(value: Any) -> int | str | None:
-    """A number of directions as an int, or "auto" or None.
-
-    Examples
-    --------
-    >>> check_directions(2.0), check_directions("auto")
-    (2, 'auto')
-    """
+    """A number of directions as an int, or "auto" or None."""
     if value is None or (type(value) is str and value == "auto"):
         return value
     number = math.nan if type(value) in (bool, np.bool_) else _as_float(value)

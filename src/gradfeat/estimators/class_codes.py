@@ -73,13 +73,7 @@ def class_codes(labels: CountState, kind: torch.dtype, class_weight: Any) -> Cla
 
 
 def labels_of(values: NDArray[np.float64]) -> NDArray[Any]:
-    """Whole numbers as integers.
-
-    Examples
-    --------
-    >>> labels_of(np.array([0.0, 1.0])).tolist()
-    [0, 1]
-    """
+    """Whole numbers as integers."""
     return values.astype(np.int64)
 
 

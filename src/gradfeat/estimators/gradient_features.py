@@ -83,8 +83,7 @@ class GradientFeatureClassifier(GradientFeatureMethod, FeatureClassifier):
 
     On +-1 codes, one column a class, with calibrated probabilities.
 
-    f(x) = alpha + beta.x + a.sigma(W x + b): the affine part by ridge, W by one step of the
-    gradient of the squared error at the antisymmetric start, b drawn anew, a by ridge.
+    f(x) = alpha + beta.x + a.sigma(W x + b), as of :class:`GradientFeatureRegressor`.
 
     Source: Damian22, Algorithm 1; Rad24 for the AGOP update.
 

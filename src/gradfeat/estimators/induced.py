@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import math
 from abc import ABC
-from typing import Literal
+from typing import Any, Literal
 
 from ..maths.blocks import Block
 from ..models.gradient_features.feature_set import LEAST_MASS, NEURONS
@@ -86,9 +85,8 @@ class InducedNetworkMethod(FeatureModel, ABC):
         width = check_positive("width", self.width)
         bias_scale = check_positive("bias_scale", self.bias_scale)
         least = check_positive("least_norm", self.least_norm)
-        B_a1 = check_positive("B_a1", self.B_a1)
-        B_a2 = check_positive("B_a2", self.B_a2)
-        B_b = check_positive("B_b", self.B_b)
+        bounds = {"B_a1": self.B_a1, "B_a2": self.B_a2, "B_b": self.B_b}
+        limits: dict[str, Any] = {name: check_positive(name, B) for name, B in bounds.items()}
         neurons = check_count("neurons", self.neurons)
         feature_rows = check_count("feature_rows", self.feature_rows, least=2)
         biases = check_count("biases", self.biases, least=2)
@@ -107,15 +105,12 @@ class InducedNetworkMethod(FeatureModel, ABC):
             least_norm=None if least is None else (least, least),
             neurons=neurons,
             biases=biases,
-            B_a1=math.inf if B_a1 is None else B_a1,
-            B_a2=math.inf if B_a2 is None else B_a2,
-            B_b=math.inf if B_b is None else B_b,
             linear=start.linear,
             head=head,
+            **{name: B for name, B in limits.items() if B is not None},
         )
-        return induced_space(
-            start, inner, feature_rows, [name for name in asked if name not in given]
-        )
+        open_ = [name for name in asked if name not in given]
+        return induced_space(start, inner, feature_rows, open_)
 
 
 @estimator
@@ -149,10 +144,7 @@ class InducedNetworkClassifier(InducedNetworkMethod, FeatureClassifier):
 
     On +-1 codes, one column a class, with calibrated probabilities.
 
-    f(x) = alpha + beta.x + sum_j a_j relu(+-w_j.x - b_j): what one gradient step of a wide network
-    would find in the training rows (the directions w that the gradients of many random neurons
-    share), each with a grid of kinks, and a convex head. No neuron is trained, so it says what the
-    first gradients alone are worth. Where no direction is found f is the mean (and linear part).
+    f(x) = alpha + beta.x + sum_j a_j relu(+-w_j.x - b_j), as of :class:`InducedNetworkRegressor`.
 
     Parameters
     ----------

@@ -124,10 +124,6 @@ def check_columns(X: Any, learnt_on: Sequence[str] | None) -> None:
     """Raise ValueError unless the columns of a data frame X are those `learnt_on`, in order.
 
     None, or an X without names, passes.
-
-    Examples
-    --------
-    >>> check_columns([[1.0, 2.0]], ["a", "b"])
     """
     names = _get_feature_names(X)
     if names is None or learnt_on is None or list(names) == list(learnt_on):

@@ -95,13 +95,7 @@ class FirstPass:
 
 
 def sample_rows(d: int) -> int:
-    """Rows of the sample of rows of d columns.
-
-    Examples
-    --------
-    >>> sample_rows(10), sample_rows(100_000)
-    (22000, 335)
-    """
+    """Rows of the sample of rows of d columns."""
     return max(2, min(SAMPLE_ROWS, SAMPLE_NUMBERS // d))
 
 
@@ -168,13 +162,7 @@ def streamed_training(
 
 
 def is_large(numbers: NDArray[Any]) -> bool:
-    """Whether sums over the rows of such a table take it in chunks.
-
-    Examples
-    --------
-    >>> is_large(np.ones((2, 2)))
-    False
-    """
+    """Whether sums over the rows of such a table take it in chunks."""
     return 8 * numbers.size > LARGE_TABLE
 
 
@@ -197,12 +185,7 @@ def chunked_training(
 
 
 def refuse_copies(n: int, d: int) -> None:
-    """Raise where n rows of d columns will not fit in memory as a fit holds them.
-
-    Examples
-    --------
-    >>> refuse_copies(10, 10)
-    """
+    """Raise where n rows of d columns will not fit in memory as a fit holds them."""
     refuse_beyond(
         COPIES * 8 * n * d,
         None,
@@ -213,13 +196,7 @@ def refuse_copies(n: int, d: int) -> None:
 
 
 def refuse_other_columns(rows: Rows, names: list[str] | None, n: int) -> None:
-    """Raise ValueError where streamed rows have other inputs than the n (of these names) of a fit.
-
-    Examples
-    --------
-    >>> block = Block(torch.ones(2, 1), torch.ones(2, 1), torch.ones(2))
-    >>> refuse_other_columns(of_block(block), None, 1)
-    """
+    """ValueError where streamed rows have other inputs than the n (of these names) of a fit."""
     found = list(rows.columns.inputs)
     if len(found) != n:
         raise ValueError(

@@ -195,18 +195,7 @@ class Whitened(Staged[TwoLayer]):
 
 
 def in_original(net: TwoLayer, found: Whitening) -> TwoLayer:
-    """A net of whitened inputs as the same function of the inputs.
-
-    Examples
-    --------
-    >>> import torch
-    >>> from gradfeat.maths.activations import ReLU
-    >>> from gradfeat.maths.whitening import WholeWhitening
-    >>> one = torch.ones(1, 1)
-    >>> net = TwoLayer(one, 0 * one[0], one, 0 * one[0], one, ReLU())
-    >>> in_original(net, WholeWhitening(one[0], 2 * one))(3 * one).tolist()
-    [[8.0]]
-    """
+    """A net of whitened inputs as the same function of the inputs."""
     W, beta = found.turned(net.W), found.turned(net.beta.T).T
     b, offset = net.b - W @ found.mean, net.offset - found.mean @ beta
     return replace(net, W=W, beta=beta, b=b, offset=offset)

@@ -150,12 +150,7 @@ def _validated(head: RidgeHead, rows: Rows, features: Features, seed: int, label
 
 
 def check_rows_came(weight: Tensor) -> None:
-    """Refuse sums over no row.
-
-    Examples
-    --------
-    >>> check_rows_came(torch.tensor(1.0))
-    """
+    """Refuse sums over no row."""
     if not weight > 0:
         raise SourceError(
             "no row has a positive weight (or none is in a random half of them): give more rows."

@@ -116,14 +116,7 @@ class Likelihood(ABC):
 @final
 @dataclass(frozen=True, eq=False)
 class TwoClasses(Likelihood):
-    """sum_i w_i log(1 + exp(-y_i f_i)), y = +-1 (n, 1).
-
-    Examples
-    --------
-    >>> y = torch.tensor([[1.0], [1.0], [-1.0]])
-    >>> round(float(TwoClasses(torch.ones(3), y).constant()[0]), 4)  # log 2
-    0.6931
-    """
+    """sum_i w_i log(1 + exp(-y_i f_i)), y = +-1 (n, 1)."""
 
     y: Float[Tensor, "n 1"]
 
@@ -151,13 +144,7 @@ class TwoClasses(Likelihood):
 @final
 @dataclass(frozen=True, eq=False)
 class ManyClasses(Likelihood):
-    """-sum_i w_i log softmax(f_i)[class of i], classes one-hot (n, c), c >= 2.
-
-    Examples
-    --------
-    >>> ManyClasses(torch.ones(3), torch.eye(3)).constant()[0].tolist()
-    [0.0, 0.0, 0.0]
-    """
+    """-sum_i w_i log softmax(f_i)[class of i], classes one-hot (n, c), c >= 2."""
 
     hot: Float[Tensor, "n c"]
 

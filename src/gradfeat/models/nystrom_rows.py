@@ -121,18 +121,6 @@ class NystromRows:
     `sample`: A random sample of them, on the CPU, in their float type.
     `known`: Number of rows, where it was counted.
     `seed`: Draws the centres.
-
-    Examples
-    --------
-    >>> import torch
-    >>> from gradfeat.models.kernels.radial import Laplace
-    >>> from gradfeat.rows.sources.in_memory import ArrayRows
-    >>> X = torch.linspace(0, 1, 200).double()[:, None]
-    >>> rows = Rows(ArrayRows(X, 2 * X, piece_rows=50))
-    >>> data = sampled(rows, 100)
-    >>> f = data.ridge(Laplace(1.0), 1e-6, NystromDirect(20), torch.ones(1).double(), "fit")
-    >>> len(f.Z), data.count, bool((f(X) - 2 * X).abs().max() < 0.1)
-    (20, 200, True)
     """
 
     rows: Rows

@@ -67,14 +67,6 @@ def affine_part(
     `select` says; "none": zero.
 
     Source: Damian22, Algorithm 1, lines 2 and 3.
-
-    Examples
-    --------
-    >>> from gradfeat.rows import in_memory
-    >>> X = torch.tensor([[1.0], [-1.0]])
-    >>> rows = in_memory(X, 2 * X + 1)
-    >>> [part.tolist() for part in affine_part(rows, "moment")]
-    [[1.0], [[2.0]]]
     """
     none = rows.template
     if linear == "none":
@@ -88,19 +80,7 @@ def affine_part(
 
 
 def with_head(net: TwoLayer, rows: Rows, head: RidgeHead, seed: int = 0) -> TwoLayer:
-    """`net` with a fitted to what its affine part leaves of y, and the head's intercept added.
-
-    Examples
-    --------
-    >>> from gradfeat.maths.activations import ReLU
-    >>> from gradfeat.rows import in_memory
-    >>> one, X = torch.ones(1, 1), torch.tensor([[1.0], [2.0]])
-    >>> net = TwoLayer(one, 0 * one[0], one, 0 * one[0], 0 * one, ReLU())
-    >>> rows = in_memory(X, 3 * X)
-    >>> new = with_head(net, rows, RidgeHead(1e-9, intercept=False))
-    >>> round(float(new.a), 3)
-    3.0
-    """
+    """`net` with a fitted to what its affine part leaves of y, and the head's intercept added."""
     a, intercept, _ = head.fit(rows, features_of(net), seed=seed)
     return replace(net, a=a, offset=net.offset + intercept)
 

@@ -74,13 +74,7 @@ def above_rounding(e: Float[Tensor, " k"]) -> Tensor:
 @final
 @dataclass(frozen=True, eq=False)
 class OfColumns(MetricSpectrum):
-    """Of a diagonal M: the directions are inputs, `order` those of the largest entries first.
-
-    Examples
-    --------
-    >>> MetricSpectrum.of(torch.tensor([1.0, 3.0, 2.0])).leading(2, 0.0).tolist()
-    [[0.0, 0.0], [1.0, 0.0], [0.0, 1.0]]
-    """
+    """Of a diagonal M: the directions are inputs, `order` those of the largest entries first."""
 
     e: Float[Tensor, " k"]
     order: Tensor
@@ -101,13 +95,7 @@ class OfColumns(MetricSpectrum):
 @final
 @dataclass(frozen=True, eq=False)
 class OfDirections(MetricSpectrum):
-    """Of any M, with eigenvectors V.
-
-    Examples
-    --------
-    >>> MetricSpectrum.of(torch.diag(torch.tensor([1.0, 3.0]))).e.tolist()
-    [9.0, 1.0]
-    """
+    """Of any M, with eigenvectors V."""
 
     e: Float[Tensor, " k"]
     V: Float[Tensor, "d k"]

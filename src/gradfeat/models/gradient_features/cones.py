@@ -241,12 +241,7 @@ def united(sets: Sequence[GradientFeatureSet]) -> GradientFeatureSet:
 
 
 def check_question(p: float, width: float, neurons: int) -> None:
-    """ValueError unless p and width are in (0, 1) and half of the neurons can show a mass of p.
-
-    Examples
-    --------
-    >>> check_question(0.02, 0.1, 2000)
-    """
+    """ValueError unless p and width are in (0, 1) and half of the neurons can show a mass of p."""
     if not (0 < p < 1 and 0 < width < 1):
         raise ValueError(f"p is {p} and width {width}: give both between 0 and 1.")
     if neurons * p < 4:

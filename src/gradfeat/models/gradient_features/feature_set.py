@@ -197,14 +197,7 @@ def first_gradients(
     seed: int = 0,
     block_bytes: int = BLOCK_BYTES,
 ) -> FirstGradients:
-    """G(w, b) of random neurons and the least norm, with the meanings of `gradient_feature_set`.
-
-    Examples
-    --------
-    >>> X = torch.randn(100, 3, generator=torch.Generator().manual_seed(0))
-    >>> first_gradients(X, X[:, :1], p=0.1, neurons=40, bias_scale=1.0).G.shape
-    torch.Size([1, 40, 3])
-    """
+    """G(w, b) of random neurons and the least norm, with the meanings of `gradient_feature_set`."""
     v = torch.ones_like(X[:, 0]) if weights is None else weights.to(X)
     X, r, v = X[v > 0], standardised(y[v > 0].to(X), v[v > 0]), v[v > 0]
     spread = float((v @ X.square()).sum() / v.sum()) ** 0.5

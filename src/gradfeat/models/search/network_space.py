@@ -34,14 +34,7 @@ class NoSetting(MethodSetting):
 
 
 def fixed_space(learner: Learner[TwoLayer]) -> GridSpace[NoSetting]:
-    """Nothing to search.
-
-    Examples
-    --------
-    >>> from gradfeat.models.random_features import LinearRidge
-    >>> fixed_space(LinearRidge()).open
-    False
-    """
+    """Nothing to search."""
     return GridSpace(lambda _: learner, NoSetting())
 
 

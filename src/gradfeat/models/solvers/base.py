@@ -130,12 +130,6 @@ class Meter:
 
 
 def safe_norms(V: Float[Tensor, "n c"]) -> Float[Tensor, " c"]:
-    """Column norms, one where a column is zero: what to divide by.
-
-    Examples
-    --------
-    >>> safe_norms(torch.tensor([[3.0, 0.0], [4.0, 0.0]])).tolist()
-    [5.0, 1.0]
-    """
+    """Column norms, one where a column is zero: what to divide by."""
     norms = torch.linalg.vector_norm(V, dim=0)
     return torch.where(norms > 0, norms, 1.0)

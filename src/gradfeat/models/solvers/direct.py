@@ -31,13 +31,7 @@ TILES = 12
 
 
 def direct_bytes(X: Float[Tensor, "n d"], y: Float[Tensor, "n c"]) -> int:
-    """Bytes that a direct solve declares: the matrix, a few tiles, vectors.
-
-    Examples
-    --------
-    >>> direct_bytes(torch.zeros(10, 2), torch.zeros(10, 1))
-    6160
-    """
+    """Bytes that a direct solve declares: the matrix, a few tiles, vectors."""
     n, tiles = len(X), TILES * min(len(X), tile_side(X)) ** 2
     return (n * n + tiles) * X.element_size() + 12 * 8 * y.numel()
 

@@ -18,15 +18,7 @@ RESIDUAL_ROWS = 256
 
 
 def vector_bytes(system: System) -> int:
-    """Bytes of the vectors of an iteration, and of a float64 copy of float32 points.
-
-    Examples
-    --------
-    >>> import torch
-    >>> from gradfeat.models.kernels.radial import Gaussian
-    >>> vector_bytes(System(Gaussian(1.0), torch.zeros(4, 2), torch.zeros(4, 1), 1.0))
-    448
-    """
+    """Bytes of the vectors of an iteration, and of a float64 copy of float32 points."""
     wide = 8 * system.X.numel() * (1 + (system.X.element_size() < 8))
     return 8 * VECTORS * system.y.numel() + wide
 
@@ -37,13 +29,7 @@ def least_bytes(system: System, reserved: int = 0) -> int:
 
 
 def residual_rows(n: int, seed: int) -> Tensor:
-    """Rows from which a residual is estimated.
-
-    Examples
-    --------
-    >>> len(residual_rows(10, 0)), len(residual_rows(1000, 0))
-    (10, 256)
-    """
+    """Rows from which a residual is estimated."""
     return torch.randperm(n, generator=stream(seed, "residual rows"))[:RESIDUAL_ROWS]
 
 

@@ -22,13 +22,7 @@ PIECE = 2**24
 
 
 def tile_side(X: Tensor) -> int:
-    """Rows of a tile for data of this type, on this device.
-
-    Examples
-    --------
-    >>> tile_side(torch.zeros(1, 1))
-    512
-    """
+    """Rows of a tile for data of this type, on this device."""
     return CPU_SIDE.get(X.dtype, 512) if X.device.type == "cpu" else GPU_SIDE
 
 
@@ -36,11 +30,6 @@ def tile_shape(X: Tensor, m: int) -> tuple[int, int]:
     """Rows and columns of a tile of k(X, Z), Z of m points: of the size of a square one, but wide.
 
     Products with few rows read a wide tile up to twice as fast, and there are fewer of them.
-
-    Examples
-    --------
-    >>> tile_shape(torch.zeros(1, 1), 1000), tile_shape(torch.zeros(1, 1), 10_000)
-    ((262, 1000), (128, 2048))
     """
     side = tile_side(X)
     width = min(m, WIDTH * side)
