@@ -344,13 +344,13 @@ def test_a_tensor_that_needs_gradients_becomes_an_array() -> None:
 def test_training_data_is_standardised_and_leads_back(table: Any) -> None:
     X, y = table
     where, w = placement(None, None, None), np.ones(len(X))
-    data = in_memory_training(X, y, w, where, 0, inputs=None, scale_targets=True, like=X)
+    data = in_memory_training(X, y, w, where, 0, inputs=None, scale_targets=True)
     assert data.block.X.dtype == torch.float64
     np.testing.assert_allclose(data.block.X.mean(0), 0, atol=1e-14)
     back = data.outputs.inverse(data.block.y.numpy())
     np.testing.assert_allclose(np.sort(back, axis=0), np.sort(y, axis=0), atol=1e-14)
     as_is = Standardiser.identity(X.shape[1])
-    raw = in_memory_training(X, y, w, where, 0, inputs=as_is, scale_targets=False, like=X)
+    raw = in_memory_training(X, y, w, where, 0, inputs=as_is, scale_targets=False)
     assert np.array_equal(np.sort(raw.block.X.numpy(), axis=0), np.sort(X, axis=0))
     assert raw.outputs.scale.tolist() == [1.0, 1.0]
 

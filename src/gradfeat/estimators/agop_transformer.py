@@ -77,17 +77,9 @@ class AGOPTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
         numeric = y.dtype.kind in "iuf"
         regression = self.task == "regression" or (self.task == "auto" and numeric)
         make = RFMRegressor if regression else RFMClassifier
-        return make(
-            kernel=self.kernel,
-            bandwidth=self.bandwidth,
-            alpha=self.alpha,
-            n_iter=self.n_iter,
-            directions=None,
-            search=self.search,
-            device=self.device,
-            dtype=self.dtype,
-            random_state=self.random_state,
-        )
+        own = ("n_components", "task")
+        shared = {k: v for k, v in self.get_params(deep=False).items() if k not in own}
+        return make(directions=None, **shared)
 
     def fit(self, X: Any, y: Any = None, sample_weight: ArrayLike | None = None) -> Self:
         """Fit the machine to X (n, d) and y, keep its leading directions.

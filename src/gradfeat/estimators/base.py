@@ -6,7 +6,7 @@ import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from copy import copy
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -225,23 +225,19 @@ class FeatureModel(SharedParameters, BaseEstimator, ABC):
         self._where = placement(X, self.device, self._float_type(X.shape[0]))
         numbers = to_numpy(X)
         w = self._weighted(targets, row_weights(sample_weight, numbers))
+        scale = not self._classes
         if self._sums_over_rows and is_large(numbers):
-            how = {"standardise": self.standardise, "scale_targets": not self._classes}
-            return chunked_training(numbers, targets, w, self._where, seed, **how, like=X)
+            how = {"standardise": self.standardise, "scale_targets": scale}
+            training = chunked_training(numbers, targets, w, self._where, seed, **how)
+            return replace(training, like=X)
         refuse_copies(*numbers.shape)
         table = numbers.astype(np.float64)
         warn_ill_scaled(table, column_names(self), standardise=self.standardise)
         inputs = None if self.standardise else Standardiser.identity(table.shape[1])
-        return in_memory_training(
-            table,
-            targets,
-            w,
-            self._where,
-            seed,
-            inputs=inputs,
-            scale_targets=not self._classes,
-            like=X,
+        training = in_memory_training(
+            table, targets, w, self._where, seed, inputs=inputs, scale_targets=scale
         )
+        return replace(training, like=X)
 
     def _streamed(self, rows: Rows, y: Any, sample_weight: Any, seed: int) -> Training:
         """Streamed rows, which carry their targets and weights, after a first pass over them."""

@@ -100,15 +100,9 @@ class NetworkMethod(ClassNamePrefixFeaturesOutMixin, TransformerMixin, FeatureMo
         new, seed = copy(self), seed_from(self.random_state)
         X, targets = new._validated(X, y, reset=False)
         head, table = check_head(self.alpha, self.penalty_by), to_numpy(X).astype(np.float64)
+        weights, how = row_weights(sample_weight, table), {"scale_targets": not self._classes}
         of_new = in_memory_training(
-            table,
-            targets,
-            row_weights(sample_weight, table),
-            self._where,
-            seed,
-            inputs=self._inputs,
-            scale_targets=not self._classes,
-            like=X,
+            table, targets, weights, self._where, seed, inputs=self._inputs, **how
         )
         Z, t, w = of_new.block.X, of_new.block.y, of_new.block.w
         found = transfer(self._network, Z, t, head, linear=self.linear_part, weights=w, seed=seed)

@@ -6,7 +6,7 @@ makes integer weights the same thing as repeated rows, also where rows are split
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -59,7 +59,7 @@ class Training:
     block: Block
     inputs: Standardiser
     outputs: Standardiser
-    like: Any
+    like: Any = NUMPY
 
 
 def in_memory_training(
@@ -71,7 +71,6 @@ def in_memory_training(
     *,
     inputs: Standardiser | None,
     scale_targets: bool,
-    like: Any,
 ) -> Training:
     """Merge equal rows, standardise (by `inputs`, unless they are to be learnt), move."""
     X, y, w = distinct_rows(X, y, w, seed)
@@ -82,7 +81,7 @@ def in_memory_training(
     if not scale_targets:
         outputs = Standardiser(outputs.mean, np.ones(y.shape[1]))
     block = Block(where.tensor(inputs(X)), where.tensor(outputs(y)), where.tensor(w))
-    return Training(of_block(block), block, inputs, outputs, like)
+    return Training(of_block(block), block, inputs, outputs)
 
 
 @dataclass(frozen=True, eq=False)
@@ -158,7 +157,7 @@ def streamed_training(
     block = Block(where.tensor(inputs(X)), where.tensor(outputs(y)), where.tensor(w))
     (mean, scale), targets = inputs.tensors(), outputs.tensors()
     scaled = rows.mapped(Affine(mean, 1 / scale, *targets, where.dtype, where.device))
-    return Training(scaled.with_sample(block), block, inputs, outputs, NUMPY)
+    return Training(scaled.with_sample(block), block, inputs, outputs)
 
 
 def is_large(numbers: NDArray[Any]) -> bool:
@@ -175,13 +174,12 @@ def chunked_training(
     *,
     standardise: bool,
     scale_targets: bool,
-    like: Any,
 ) -> Training:
     """Arrays as they are, of any type of numbers, which stream: nothing is copied as a whole."""
     rows = Rows(ArrayRows(numbers, targets, w, max(1, CHUNK_NUMBERS // numbers.shape[1])))
     found = first_pass(rows, seed, labelled=False)
     how = {"standardise": standardise, "codes": None, "scale_targets": scale_targets}
-    return replace(streamed_training(rows, found, where, seed, **how), like=like)
+    return streamed_training(rows, found, where, seed, **how)
 
 
 def refuse_copies(n: int, d: int) -> None:

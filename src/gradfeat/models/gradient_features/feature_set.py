@@ -10,7 +10,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from ...maths.null_draws import null_draws
-from ...maths.simplified_gradients import BLOCK_BYTES, check_rows, simplified_gradients
+from ...maths.simplified_gradients import check_rows, simplified_gradients
 from ...maths.streams import stream
 from ...maths.subspaces import row_basis
 from .cones import GradientFeatureSet, check_question, clustered, united
@@ -34,7 +34,6 @@ def null_norm(
     p: float,
     weights: Float[Tensor, " n"] | None = None,
     seed: int = 0,
-    block_bytes: int = BLOCK_BYTES,
 ) -> tuple[float, float]:
     """B_G(s) = max over null data sets of the upper p-quantile of |G| over neurons, s = sign b.
 
@@ -50,7 +49,6 @@ def null_norm(
         the first 2/p neurons are looked at.
     `p`: Mass that nothing may reach without structure, in (0, 1).
     `seed`: Of the shuffles and signs.
-    `block_bytes`: Scratch of one block of rows; 39 x 2/p x d numbers come on top.
 
     Source: Fisher 1935 (shuffles), Wu 1986 (signs); the rule is ours, Shi23 leaves B_G open.
     """
@@ -62,7 +60,7 @@ def null_norm(
     for r in y.to(X).T:
         for drawn in (r[orders], r[:, None] * signs):
             centred = drawn - (v @ drawn) / v.sum()
-            G = simplified_gradients(X, centred, W, b, weights=v, block_bytes=block_bytes)
+            G = simplified_gradients(X, centred, W, b, weights=v)
             levels = torch.maximum(levels, _levels(G.norm(dim=2), b, math.ceil(p * few)))
     plus, minus = (levels.amax(1) * ABOVE).tolist()
     return plus, minus
@@ -112,7 +110,6 @@ def gradient_feature_set(
     bias_scale: float = 2.0,
     weights: Float[Tensor, " n"] | None = None,
     seed: int = 0,
-    block_bytes: int = BLOCK_BYTES,
 ) -> GradientFeatureSet:
     """S_{p,g,B_G} = {(D, s): Pr_{w,b}[|<G, D>| > (1-g)|G|, |G| >= B_G, sign b = s] >= p}.
 
@@ -139,7 +136,6 @@ def gradient_feature_set(
         them and 2 does not.
     `weights`: Row weights; a row of weight 0 is as one that is not there.
     `seed`: Of neurons and null draws.
-    `block_bytes`: Scratch of one block of rows.
 
     Source: Shi23 (definition); size of b, B_G and clustering are ours.
 
@@ -165,7 +161,6 @@ def gradient_feature_set(
         bias_scale=bias_scale,
         weights=weights,
         seed=seed,
-        block_bytes=block_bytes,
     )
     sets = [clustered(g, first.b, p=p, width=width, least_norm=first.least_norm) for g in first.G]
     return united(sets)
@@ -195,7 +190,6 @@ def first_gradients(
     bias_scale: float,
     weights: Float[Tensor, " n"] | None = None,
     seed: int = 0,
-    block_bytes: int = BLOCK_BYTES,
 ) -> FirstGradients:
     """G(w, b) of random neurons and the least norm, with the meanings of `gradient_feature_set`."""
     v = torch.ones_like(X[:, 0]) if weights is None else weights.to(X)
@@ -207,9 +201,9 @@ def first_gradients(
     W, b, V = W.to(X), b.to(X), row_basis(X)
     if V is not None:  # gradients lie in the span of the rows
         X, W = X @ V, W @ V
-    G = simplified_gradients(X, r, W, b, weights=v, block_bytes=block_bytes)
+    G = simplified_gradients(X, r, W, b, weights=v)
     if least_norm is None:
-        least_norm = null_norm(X, r, W, b, p=p, weights=v, seed=seed, block_bytes=block_bytes)
+        least_norm = null_norm(X, r, W, b, p=p, weights=v, seed=seed)
     return FirstGradients(G if V is None else G @ V.T, b, least_norm)
 
 
