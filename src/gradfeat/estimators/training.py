@@ -59,7 +59,7 @@ class Training:
     block: Block
     inputs: Standardiser
     outputs: Standardiser
-    like: Any = NUMPY
+    like: Any
 
 
 def in_memory_training(
@@ -81,7 +81,7 @@ def in_memory_training(
     if not scale_targets:
         outputs = Standardiser(outputs.mean, np.ones(y.shape[1]))
     block = Block(where.tensor(inputs(X)), where.tensor(outputs(y)), where.tensor(w))
-    return Training(of_block(block), block, inputs, outputs)
+    return Training(of_block(block), block, inputs, outputs, NUMPY)
 
 
 @dataclass(frozen=True, eq=False)
@@ -157,7 +157,7 @@ def streamed_training(
     block = Block(where.tensor(inputs(X)), where.tensor(outputs(y)), where.tensor(w))
     (mean, scale), targets = inputs.tensors(), outputs.tensors()
     scaled = rows.mapped(Affine(mean, 1 / scale, *targets, where.dtype, where.device))
-    return Training(scaled.with_sample(block), block, inputs, outputs)
+    return Training(scaled.with_sample(block), block, inputs, outputs, NUMPY)
 
 
 def is_large(numbers: NDArray[Any]) -> bool:
