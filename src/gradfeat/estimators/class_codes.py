@@ -73,7 +73,6 @@ def class_codes(labels: CountState, kind: torch.dtype, class_weight: Any) -> Cla
 
 
 def labels_of(values: NDArray[np.float64]) -> NDArray[Any]:
-    """Whole numbers as integers."""
     return values.astype(np.int64)
 
 

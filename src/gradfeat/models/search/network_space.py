@@ -34,7 +34,6 @@ class NoSetting(MethodSetting):
 
 
 def fixed_space(learner: Learner[TwoLayer]) -> GridSpace[NoSetting]:
-    """Nothing to search."""
     return GridSpace(lambda _: learner, NoSetting())
 
 
