@@ -13,6 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from gradfeat.interface.open import opened
 from gradfeat.rows.in_process import InProcess
 from gradfeat.rows.sources.in_memory import FrameTables
 from gradfeat.rows.sources.open import tables
@@ -25,7 +26,6 @@ from gradfeat.table.reading import date_cells
 from gradfeat.table.reading.decide import plan_column
 from gradfeat.table.request import Request
 from gradfeat.table.results import UnreadCells
-from gradfeat.table.run_options import opened
 from gradfeat.table.unread import with_places
 
 N = 400

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from gradfeat.table.methods import METHODS
-from gradfeat.table.verdict import FEWEST_TEST_ROWS, verdict
+from gradfeat.table.scores import FEWEST_TEST_ROWS, verdict
 
 NOISE = np.random.default_rng(0).normal(scale=0.1, size=400)
 

@@ -17,20 +17,18 @@ from rich.console import RenderableType
 from gradfeat.estimators.container import ModelFileError
 from gradfeat.figures.losses import together
 from gradfeat.figures.scores import failed, ranked
-from gradfeat.interface.open import UserTable, given
+from gradfeat.interface.open import RunOptions, given
 from gradfeat.interface.page import PageOf
 from gradfeat.maths.deadline import Deadline
 from gradfeat.reports import fit_contents, fit_words, render, terminal_table
 from gradfeat.reports.fit import shares_of_slope
 from gradfeat.rows.checkpoint import Checkpoint
 from gradfeat.rows.sources.text_options import text_options
-from gradfeat.table.compare import Compared
 from gradfeat.table.compare import compare as compare_table
 from gradfeat.table.methods import METHODS, WIDTH
 from gradfeat.table.reading.dates import DateOrder
 from gradfeat.table.request import Request
 from gradfeat.table.results import FitReport, MethodResult
-from gradfeat.table.run_options import RunOptions
 from gradfeat.table.saved import FEATURES, MODEL
 from gradfeat.table.steps import Steps, Told, silent
 from gradfeat.table.table_model import TableModel
@@ -302,13 +300,9 @@ def compare(
         text=text,
         rare_classes=rare_classes,
     )
-    found = _compared(asked, request, run, steps)
-    return Comparison(found.report, found.best, found.learner, _checkpoint=run.checkpoint)
-
-
-def _compared(asked: UserTable, request: Request, run: RunOptions, steps: Steps) -> Compared:
     steps.begin("Reading", 0.0)
     rows, why = asked.open(run, request.wanted)
-    steps.begin("Reading", 0.0, asked.in_words(rows, request.target, why))
+    steps.begin("Reading", 0.0, asked.in_words(rows, target, why))
     with run.engine(steps) if why else nullcontext((None, "")) as (engine, computes):
-        return compare_table(rows, request, steps, engine, computes)
+        found = compare_table(rows, request, steps, engine, computes)
+    return Comparison(found.report, found.best, found.learner, _checkpoint=run.checkpoint)

@@ -9,7 +9,7 @@ from typing import Any, Literal
 import pandas as pd
 from rich.console import RenderableType
 
-from gradfeat.interface.open import given
+from gradfeat.interface.open import RunOptions, given
 from gradfeat.interface.page import PageOf
 from gradfeat.maths.deadline import Deadline, within
 from gradfeat.reports import diagnosis_contents, diagnosis_text, render_diagnosis
@@ -22,7 +22,6 @@ from gradfeat.table.diagnosis import DiagnosisReport
 from gradfeat.table.diagnosis_rows import DiagnosisRequest
 from gradfeat.table.reading.dates import DateOrder
 from gradfeat.table.reading.masked import declared
-from gradfeat.table.run_options import RunOptions
 from gradfeat.table.steps import Steps, Told, silent
 from gradfeat.table.target_scale import Transform
 

@@ -6,10 +6,8 @@ reads, remark on what is odd, and put all of it into a report of plain values.
 
 from __future__ import annotations
 
-import platform
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
-from importlib.metadata import version
 from typing import Any
 
 import numpy as np
@@ -34,13 +32,13 @@ from gradfeat.table.results import (
     Importances,
     Remark,
     Streaming,
+    package_versions,
 )
-from gradfeat.table.scores import worth
+from gradfeat.table.scores import verdict, worth
 from gradfeat.table.screening import about_groups
 from gradfeat.table.shuffling import correlated_groups
 from gradfeat.table.steps import Steps
 from gradfeat.table.table_model import TableModel
-from gradfeat.table.verdict import verdict
 
 #: Numbers of the training rows up to which every method is fitted, whatever time is left.
 SMALL = 50_000
@@ -186,7 +184,7 @@ def fit_report(
         y_true=table.y_test,
         y_pred=_values(found.best, table),
         seed=request.seed,
-        versions=_versions(),
+        versions=package_versions(),
         command=request.command,
         seconds=steps.seconds,
         first_step=first_step(fitted, table),
@@ -279,8 +277,3 @@ def table_model(
     if kept.predictions is not None:
         held = held_scores(table.y_test, kept.predictions, scale)
     return TableModel.of(table.encoder, model, request.target, classes, about, held, scale)
-
-
-def _versions() -> dict[str, str]:
-    packages = ("gradfeat", "torch", "numpy", "scikit-learn", "pandas", "skrub")
-    return {"python": platform.python_version(), **{p: version(p) for p in packages}}

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import platform
 from collections.abc import Callable
 from dataclasses import dataclass
-from importlib.metadata import version
 
 import numpy as np
 import pandas as pd
@@ -31,7 +29,7 @@ from gradfeat.table.diagnosis import (
 )
 from gradfeat.table.diagnosis_rows import DiagnosisRequest, DiagnosisRows, diagnosis_rows
 from gradfeat.table.interpret import fold
-from gradfeat.table.results import Remark
+from gradfeat.table.results import Remark, package_versions
 from gradfeat.table.steps import Steps
 from gradfeat.table.variance_shares import FOLDS, variance_shares
 from gradfeat.theory.damian22_rates import suggested_samples
@@ -209,7 +207,7 @@ def diagnose(
         level=LEVEL,
         draws=DRAWS,
         seed=request.seed,
-        versions=_versions(),
+        versions=package_versions(),
         command=request.command,
         seconds=steps.seconds,
         remarks=(*table.remarks, *_about_shares(shares.rows, len(Z))),
@@ -242,8 +240,3 @@ def _signs(loadings: np.ndarray) -> np.ndarray:
     """Signs of directions (r,) that make the largest loading of each positive."""
     largest = np.abs(loadings).argmax(axis=0)
     return np.where(loadings[largest, np.arange(loadings.shape[1])] < 0, -1.0, 1.0)
-
-
-def _versions() -> dict[str, str]:
-    packages = ("gradfeat", "torch", "numpy", "scikit-learn", "pandas", "skrub")
-    return {"python": platform.python_version(), **{p: version(p) for p in packages}}

@@ -12,10 +12,10 @@ import pandas as pd
 
 from gradfeat.estimators.container import Contents, ModelFileError
 from gradfeat.rows.sources.tables import Cells
-from gradfeat.table.errors import TableError, listing
+from gradfeat.rows.sources.words import listing
+from gradfeat.table.errors import TableError
 from gradfeat.table.notes import column_note
-from gradfeat.table.reading.clock import ClockPlan, DurationPlan
-from gradfeat.table.reading.dates import DateOrder, DatePlan
+from gradfeat.table.reading.dates import ClockPlan, DateOrder, DatePlan, DurationPlan
 from gradfeat.table.reading.decide import plan_columns
 from gradfeat.table.reading.levels import Levels, Text, TwoLevels
 from gradfeat.table.reading.masked import DeclaredMissing

@@ -2,10 +2,6 @@
 
 from __future__ import annotations
 
-from gradfeat.rows.sources.words import listing, near_names
-
-__all__ = ["TableError", "listing", "near_names"]
-
 
 class TableError(ValueError):
     """A table, target or file that cannot be used: one sentence saying what came and what to do.

@@ -19,8 +19,8 @@ from gradfeat.rows.engine import Engine
 from gradfeat.rows.sources.tables import Cells, Tables, held, unlike
 from gradfeat.table.errors import TableError
 from gradfeat.table.other_rows import other_rows
-from gradfeat.table.reading.cells import as_text, content
 from gradfeat.table.reading.masked import MaskedTables
+from gradfeat.table.reading.plan import as_text, content
 from gradfeat.table.request import Request
 from gradfeat.table.row_sample import RowSample, column_of, has_value
 from gradfeat.table.split import SAMPLE_ROWS, TEST_ROWS

@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -61,37 +62,12 @@ class MethodInput:
         return {"random_state": self.seed, "device": self.device}
 
 
-def _chosen(estimator: Any) -> Mapping[str, Any]:
-    return estimator.settings_
-
-
-def _best(estimator: Any) -> Mapping[str, Any]:
-    return estimator.best_params_
-
-
 def _itself(estimator: Any) -> Any:
     return estimator
 
 
-def _best_estimator(estimator: Any) -> Any:
-    return estimator.best_estimator_
-
-
-def _nothing(estimator: Any) -> Mapping[str, Any]:
-    del estimator
-    return {}
-
-
 def _none(estimator: Any) -> None:
     del estimator
-
-
-def _first_gradient(estimator: Any) -> Any:
-    return estimator.first_gradient_
-
-
-def _found_features(estimator: Any) -> FoundFeatures:
-    return estimator.gradient_features_
 
 
 def _no_work(s: MethodInput) -> float:
@@ -131,7 +107,7 @@ class Method:
     square: bool = False
     in_memory: bool = False
     threads: int | None = None
-    settings: Callable[[Any], Mapping[str, Any]] = _chosen
+    settings: Callable[[Any], Mapping[str, Any]] = attrgetter("settings_")
     model: Callable[[Any], Any] = _itself
     first_gradient: Callable[[Any], Any] = _none
     found: Callable[[Any], FoundFeatures | None] = _none
@@ -285,7 +261,7 @@ METHODS = (
         _induced,
         2.0,
         in_memory=True,
-        found=_found_features,
+        found=attrgetter("gradient_features_"),
     ),
     Method(
         "gradient-features",
@@ -295,7 +271,7 @@ METHODS = (
         3.0,
         work=lambda s: GRADIENT_STEPS * _ridge_work(s.width, s.columns),
         passes=3 * GRADIENT_STEPS,
-        first_gradient=_first_gradient,
+        first_gradient=attrgetter("first_gradient_"),
     ),
     Method("rfm", "Recursive feature machine", "learned", _rfm, 6.0, square=True),
     Method(
@@ -305,7 +281,7 @@ METHODS = (
         _trained_network,
         2.0,
         in_memory=True,
-        settings=_nothing,
+        settings=lambda _: {},
     ),
     Method(
         "boosting",
@@ -315,7 +291,7 @@ METHODS = (
         2.0,
         in_memory=True,
         threads=TREE_THREADS,
-        settings=_best,
-        model=_best_estimator,
+        settings=attrgetter("best_params_"),
+        model=attrgetter("best_estimator_"),
     ),
 )

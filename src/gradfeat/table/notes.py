@@ -10,8 +10,7 @@ from numpy.typing import NDArray
 
 from gradfeat.drawing.numbers import percent
 from gradfeat.table.other_rows import names_sums
-from gradfeat.table.reading.cells import as_text
-from gradfeat.table.reading.plan import MISSING, ColumnPlan, EncodedColumn
+from gradfeat.table.reading.plan import MISSING, ColumnPlan, EncodedColumn, as_text
 from gradfeat.table.results import ColumnNote, MethodResult, UnreadCells
 
 

@@ -10,10 +10,10 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from gradfeat.rows.sources.tables import Tables
-from gradfeat.table.reading.cells import as_text
 from gradfeat.table.reading.masked import Masking
 from gradfeat.table.reading.number_formats import MARKERS, taken_apart
 from gradfeat.table.reading.numbers import DistinctTexts, NumberPlan, find_numbers
+from gradfeat.table.reading.plan import as_text
 from gradfeat.table.row_sample import column_of
 
 #: What rows are called that hold sums, and that hold something else of all others.

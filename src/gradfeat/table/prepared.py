@@ -19,9 +19,9 @@ from gradfeat.rows.source import Columns
 from gradfeat.rows.sources.numeric import numbered
 from gradfeat.rows.sources.tables import Convert, OverTables, Tables, held, selected
 from gradfeat.rows.sources.text_options import FOUND, TextOptions
-from gradfeat.rows.sources.words import named
+from gradfeat.rows.sources.words import named, near_names
 from gradfeat.table.encode import TableEncoder
-from gradfeat.table.errors import TableError, near_names
+from gradfeat.table.errors import TableError
 from gradfeat.table.first_pass import (
     ReadRows,
     TableSummary,
@@ -30,8 +30,8 @@ from gradfeat.table.first_pass import (
     without_other_rows,
 )
 from gradfeat.table.notes import layout_sentence
-from gradfeat.table.reading.cells import as_text, content
 from gradfeat.table.reading.masked import declared
+from gradfeat.table.reading.plan import as_text, content
 from gradfeat.table.request import Request
 from gradfeat.table.results import ColumnNote, UnreadCells
 from gradfeat.table.row_sample import RowSample, column_of, frame_hash, has_value

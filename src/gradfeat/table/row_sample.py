@@ -12,7 +12,7 @@ from pandas.api import types
 from pandas.core.util.hashing import hash_array, hash_pandas_object
 
 from gradfeat.maths.statistics.sample import started, with_bits
-from gradfeat.table.reading.cells import as_text
+from gradfeat.table.reading.plan import as_text
 
 #: Values of a hash.
 HASHES = 2**63

@@ -11,11 +11,12 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from gradfeat.table.errors import TableError, near_names
-from gradfeat.table.reading.cells import as_text
+from gradfeat.rows.sources.words import near_names
+from gradfeat.table.errors import TableError
 from gradfeat.table.reading.dates import DateOrder
 from gradfeat.table.reading.decide import plan_column
 from gradfeat.table.reading.numbers import DistinctTexts, find_numbers
+from gradfeat.table.reading.plan import as_text
 from gradfeat.table.row_sample import RowSample, frame_hash
 
 FEWEST_ROWS = 4

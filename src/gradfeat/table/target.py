@@ -10,10 +10,10 @@ import numpy as np
 import pandas as pd
 from pandas.api import types
 
-from gradfeat.rows.sources.words import counted
-from gradfeat.table.errors import TableError, listing, near_names
-from gradfeat.table.reading.cells import as_text, content
+from gradfeat.rows.sources.words import counted, listing, near_names
+from gradfeat.table.errors import TableError
 from gradfeat.table.reading.number_formats import LARGEST
+from gradfeat.table.reading.plan import as_text, content
 from gradfeat.table.row_sample import column_of, is_numbers
 from gradfeat.table.target_scale import AS_IS, TargetScale
 

@@ -13,11 +13,10 @@ from numpy.typing import NDArray
 from gradfeat.rows.sources.in_memory import FrameTables
 from gradfeat.rows.sources.tables import Cells, Tables
 from gradfeat.rows.sources.words import counted, listing
-from gradfeat.table.reading.cells import as_text, content
 from gradfeat.table.reading.decide import plan_column
 from gradfeat.table.reading.masked import MaskedTables, Masking
 from gradfeat.table.reading.number_formats import MARKERS
-from gradfeat.table.reading.plan import ColumnPlan
+from gradfeat.table.reading.plan import ColumnPlan, as_text, content
 from gradfeat.table.row_sample import column_of
 from gradfeat.table.target import FEWEST_ROWS_OF_CLASS, TargetValues
 

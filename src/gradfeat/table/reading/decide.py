@@ -10,12 +10,17 @@ import pandas as pd
 from pandas.api import types
 
 from gradfeat.table.errors import TableError
-from gradfeat.table.reading.cells import as_text, content
-from gradfeat.table.reading.clock import DurationPlan, find_clock
-from gradfeat.table.reading.dates import DateOrder, DateTexts, stored_plan, whole_dates
+from gradfeat.table.reading.dates import (
+    DateOrder,
+    DateTexts,
+    DurationPlan,
+    find_clock,
+    stored_plan,
+    whole_dates,
+)
 from gradfeat.table.reading.levels import TRUTH, TwoLevels, levels_plan, most_levels
 from gradfeat.table.reading.numbers import DistinctTexts, NumberPlan, find_numbers, zero_padded
-from gradfeat.table.reading.plan import ColumnPlan
+from gradfeat.table.reading.plan import ColumnPlan, as_text, content
 
 _STORED_NUMBERS = {"integer", "floating", "mixed-integer-float", "decimal"}
 

@@ -11,7 +11,6 @@ import pandas as pd
 from numpy.typing import NDArray
 from skrub import MinHashEncoder
 
-from gradfeat.table.reading.cells import as_text
 from gradfeat.table.reading.plan import (
     MISSING,
     ColumnPlan,
@@ -19,6 +18,7 @@ from gradfeat.table.reading.plan import (
     Floats,
     Kind,
     UnambiguousText,
+    as_text,
     by_distinct,
     unread_cells,
     with_gaps,

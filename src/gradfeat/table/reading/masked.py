@@ -12,9 +12,10 @@ import pandas as pd
 from gradfeat.rows.source import Piece
 from gradfeat.rows.sources.tables import Cells, Tables, selected
 from gradfeat.rows.sources.text_options import TextOptions
-from gradfeat.table.errors import TableError, near_names
-from gradfeat.table.reading.cells import as_text
+from gradfeat.rows.sources.words import near_names
+from gradfeat.table.errors import TableError
 from gradfeat.table.reading.number_formats import NumberFormat
+from gradfeat.table.reading.plan import as_text
 
 
 class Masking(ABC):

@@ -11,7 +11,6 @@ import pandas as pd
 from pandas.api import types
 
 from gradfeat.rows.sources.tables import Cells
-from gradfeat.table.reading.cells import as_text
 from gradfeat.table.reading.number_formats import (
     FEET,
     LARGEST,
@@ -25,6 +24,7 @@ from gradfeat.table.reading.plan import (
     EncodedColumn,
     Floats,
     Kind,
+    as_text,
     by_distinct,
     unread_cells,
     with_gaps,
