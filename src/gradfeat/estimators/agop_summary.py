@@ -65,7 +65,6 @@ class AGOPSummary:
         return self._products
 
     def arrays(self) -> dict[str, NDArray[Any]]:
-        """The AGOP by name (for saving)."""
         return {name: t.numpy() for name, t in self.products.tensors().items()}
 
     @cached_property
@@ -90,7 +89,6 @@ class AGOPSummary:
         return int(np.searchsorted(values.numpy().cumsum() / total, EFFECTIVE_SHARE)) + 1
 
     def directions(self, r: int) -> NDArray[np.float64]:
-        """The r leading eigenvectors (d, r)."""
         return completed(self.spectrum[1], r).numpy()
 
 

@@ -220,7 +220,6 @@ class FeatureModel(SharedParameters, BaseEstimator, ABC):
         self.gradient_features_ = fitted.gradient_features
 
     def _in_memory(self, X: Any, y: Any, sample_weight: Any, seed: int) -> Training:
-        """Validated arrays as training rows."""
         X, targets = self._validated(X, y, reset=True)
         self._where = placement(X, self.device, self._float_type(X.shape[0]))
         numbers = to_numpy(X)

@@ -61,9 +61,8 @@ class Contents:
 
     def part(self, name: str) -> Contents:
         """One of the parts that :meth:`including` took."""
-        described, start = self.state["parts"][name], f"{name}."
-        arrays = {k.removeprefix(start): a for k, a in self.arrays.items() if k.startswith(start)}
-        return Contents(described["kind"], described["state"], arrays)
+        described = self.state["parts"][name]
+        return Contents(described["kind"], described["state"], under_prefix(name, self.arrays))
 
 
 def _checksum(kind: str, state: str, arrays: Arrays) -> str:
@@ -231,7 +230,6 @@ def _restored(value: Any) -> Any:
 
 
 def labels_state(labels: NDArray[Any]) -> State:
-    """Array of labels, with its type."""
     return {"dtype": labels.dtype.str, "values": labels.tolist()}
 
 
@@ -248,6 +246,5 @@ def with_prefix(prefix: str, arrays: Mapping[str, NDArray[Any]]) -> Arrays:
 
 
 def under_prefix(prefix: str, arrays: Mapping[str, NDArray[Any]]) -> Arrays:
-    """The arrays whose names start with `prefix`, without it."""
     start = f"{prefix}."
     return {name.removeprefix(start): a for name, a in arrays.items() if name.startswith(start)}

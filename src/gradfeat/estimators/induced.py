@@ -80,7 +80,6 @@ class InducedNetworkMethod(FeatureModel, ABC):
     B_b: float | None = None
 
     def _with_loss(self, loss_name: str) -> GridSpace[InducedSetting]:
-        """The search with this loss of the head."""
         p = check_positive("p", self.p, allow_none=False)
         width = check_positive("width", self.width)
         bias_scale = check_positive("bias_scale", self.bias_scale)

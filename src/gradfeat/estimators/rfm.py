@@ -103,7 +103,6 @@ class RFMMethod(FeatureModel, ABC):
     memory_limit: int | None = None
 
     def _rounds(self, block: Block) -> RFMSpace:
-        """The search by squared loss."""
         choice = check_kernel(self.kernel, self.bandwidth, self.alpha)
         n_iter = check_count("n_iter", self.n_iter, least=0)
         power = check_positive("agop_power", self.agop_power)

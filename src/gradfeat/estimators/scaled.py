@@ -49,11 +49,9 @@ class Standardiser:
 
     @classmethod
     def identity(cls, d: int) -> Standardiser:
-        """Leaves d columns as they are."""
         return cls(np.zeros(d), np.ones(d))
 
     def arrays(self) -> dict[str, NDArray[np.float64]]:
-        """The two arrays by name (for saving)."""
         return {"mean": self.mean, "scale": self.scale}
 
     def tensors(self, device: torch.device | None = None) -> tuple[Tensor, Tensor]:
@@ -63,7 +61,6 @@ class Standardiser:
         return (X - self.mean) / self.scale
 
     def inverse(self, Z: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Back to the original scale."""
         return Z * self.scale + self.mean
 
 

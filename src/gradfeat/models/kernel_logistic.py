@@ -83,7 +83,6 @@ def logistic_coefficients(
 
 
 def likelihood(codes: Float[Tensor, "n c"], w: Float[Tensor, " n"]) -> Likelihood:
-    """That of +-1 codes, in the type of the weights."""
     y = codes.to(w)
     return TwoClasses(w, y) if y.shape[1] == 1 else ManyClasses(w, (1 + y) / 2)
 

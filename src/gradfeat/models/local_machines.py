@@ -185,7 +185,6 @@ class LocalRidge(OneStage[KernelMachine | LocalMachines]):
         return len(pivots(system, m, seed, Meter(len(block.X)))) < m
 
     def leaves(self, X: Float[Tensor, "n d"]) -> int:
-        """How many for these rows."""
         n, entry = len(X), X.element_size()
         tiles = TILES * tile_side(X) ** 2 * entry
         fit = max(0.0, allowed_bytes(self.memory_limit) - tiles) / entry

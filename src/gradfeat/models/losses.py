@@ -69,7 +69,6 @@ class Logistic(Loss):
 
 
 def loss(name: str | Loss) -> Loss:
-    """The loss of that name; a `Loss` is returned as it is."""
     match name:
         case Loss():
             return name

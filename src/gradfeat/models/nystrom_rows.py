@@ -88,7 +88,6 @@ class ExpansionGradient:
     A: Tensor
 
     def __call__(self, X: Float[Tensor, "n d"]) -> Float[Tensor, "n k d"]:
-        """Gradients at the rows of X."""
         return self.kernel.gradient(apply_metric(X, self.A.to(X)), self.Z.to(X), self.c.to(X))
 
 

@@ -125,7 +125,6 @@ class LinearRidge(FixedFeatures):
     head: RidgeHead = field(default_factory=RidgeHead)
 
     def features(self, none: Block, seed: int) -> Features:
-        """The inputs as they are."""
         del none, seed
         return INPUTS
 

@@ -27,7 +27,6 @@ class AffineRest:
     beta: Float[Tensor, "d c"]
 
     def __call__(self, rows: Block) -> Block:
-        """Rows with what is left of their targets."""
         return Block(rows.X, rows.y - rows.X @ self.beta - self.offset, rows.w)
 
 
@@ -38,7 +37,6 @@ class NetworkRest:
     net: TwoLayer
 
     def __call__(self, rows: Block) -> Block:
-        """Rows with what is left of their targets."""
         return Block(rows.X, rows.y - self.net(rows.X), rows.w)
 
 

@@ -146,7 +146,6 @@ class Point:
     f: Float[Tensor, "n c"]
 
     def plus(self, t: float, step: Point) -> Point:
-        """This point moved by t times a step."""
         c, offset, f = step.c, step.offset, step.f
         return Point(self.c + t * c, self.offset + t * offset, self.f + t * f)
 

@@ -24,7 +24,6 @@ from .two_layer import TwoLayer
 
 
 def check_name(what: str, given: str, allowed: Sequence[str]) -> None:
-    """Raise ValueError with the allowed names where `given` is none of them."""
     if given not in allowed:
         names = " or ".join(map(repr, allowed))
         raise ValueError(f"{what} is {given!r}: give {names}.")
@@ -65,7 +64,6 @@ class Step:
     activation: Activation
 
     def W(self, eta: float) -> Float[Tensor, "N d"]:
-        """W0 + eta G."""
         return torch.add(self.W0, self.G, alpha=eta)
 
     def network(self, eta: float) -> TwoLayer:
@@ -95,7 +93,6 @@ class ScaledRest:
     scale: float
 
     def __call__(self, rows: Block) -> Block:
-        """Rows with what is left of their targets."""
         return Block(rows.X, torch.sub(rows.y, self.net(rows.X), alpha=self.scale), rows.w)
 
 

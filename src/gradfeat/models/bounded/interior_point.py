@@ -46,12 +46,10 @@ class BoundedFit:
 
     @property
     def gap(self) -> float:
-        """value - lower."""
         return self.value - self.lower
 
     @property
     def converged(self) -> bool:
-        """Whether the gap is the one that was asked for."""
         return self.gap <= self.tolerance
 
 
@@ -94,7 +92,6 @@ class Point(NamedTuple):
     state: Float[Tensor, "j n"]
 
     def moved(self, step: Point, s: float) -> Point:
-        """This point plus s times a step."""
         return Point(*(x + s * dx for x, dx in zip(self, step, strict=True)))
 
 

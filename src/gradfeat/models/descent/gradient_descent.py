@@ -77,7 +77,6 @@ class GradientDescent(Staged[Predictor]):
 
 
 def trained(trains: Trains, start: Layers) -> Trained:
-    """What the name stands for."""
     match trains:
         case "all":
             return AllLayers()

@@ -28,21 +28,18 @@ class Layers:
     a: Float[Tensor, "s m c"]
 
     def zeros(self) -> Layers:
-        """The same shapes, all zero."""
         return Layers(torch.zeros_like(self.W), torch.zeros_like(self.b), torch.zeros_like(self.a))
 
     def part(self, networks: slice) -> Layers:
         return Layers(self.W[networks], self.b[networks], self.a[networks])
 
     def network(self, i: int, activation: Activation) -> TwoLayer:
-        """Network number `i`, without an affine part."""
         d, c = self.W.shape[2], self.a.shape[2]
         zero = self.W.new_zeros(d, c)
         return TwoLayer(self.W[i], self.b[i], self.a[i], zero.new_zeros(c), zero, activation)
 
 
 def stack(layers: Sequence[Layers]) -> Layers:
-    """All networks of `layers`, one after the other."""
     return Layers(
         torch.cat([one.W for one in layers]),
         torch.cat([one.b for one in layers]),

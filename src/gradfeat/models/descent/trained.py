@@ -84,7 +84,6 @@ class AllLayers(Trained):
         return Layers(W, b, a), value
 
     def part(self, networks: slice) -> Trained:  # noqa: ARG002
-        """Itself: nothing here belongs to a network."""
         return self
 
     def anchor(self, at: Layers) -> Layers:
@@ -104,7 +103,6 @@ class HeadOnly(Trained):
         return Layers(torch.zeros_like(at.W), torch.zeros_like(at.b), A.mT @ slope), value
 
     def part(self, networks: slice) -> Trained:  # noqa: ARG002
-        """Itself: nothing here belongs to a network."""
         return self
 
     def anchor(self, at: Layers) -> Layers:

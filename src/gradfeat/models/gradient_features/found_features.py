@@ -78,7 +78,6 @@ class FoundFeatures:
         )
 
     def arrays(self) -> dict[str, NDArray[Any]]:
-        """The arrays by name (for saving)."""
         return {name: a for name, a in vars(self).items() if name not in _NUMBERS}
 
     def numbers(self) -> dict[str, Any]:
@@ -86,7 +85,6 @@ class FoundFeatures:
 
     @classmethod
     def restored(cls, numbers: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> FoundFeatures:
-        """Inverse of :meth:`numbers` and :meth:`arrays`."""
         values: dict[str, Any] = {**numbers, **arrays}
         return cls(**values)
 

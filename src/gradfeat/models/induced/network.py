@@ -48,7 +48,6 @@ class SignedDirections:
 
     @classmethod
     def of(cls, found: GradientFeatureSet) -> SignedDirections:
-        """The pairs of a gradient feature set."""
         columns = [feature.direction for feature in found.features]
         D = torch.stack(columns, 1) if columns else torch.zeros(found.d, 0, dtype=torch.float64)
         return cls(D, torch.tensor([f.sign for f in found.features], dtype=torch.int64))
@@ -161,7 +160,6 @@ class InducedNetwork(OneStage[TwoLayer]):
         return math.isfinite(min(self.B_a1, self.B_a2))
 
     def fit(self, rows: Rows, *, seed: int = 0) -> TwoLayer:
-        """One network: the features, their grid, the head."""
         block = rows.block("an induced network")
         X, y, w = block.X, block.y, block.w
         found = self.found(rows, seed=seed)

@@ -178,7 +178,6 @@ class _Members:
         return steepest(self.directions, self.X, self.B_b, pulls)
 
     def fitted(self, W: Tensor, b: Tensor) -> BoundedFit:
-        """The head of these neurons."""
         F, w = self._features(W, b), self.weights
         return bounded_head(
             F, self.y, self.loss, B1=self.B_a1, B2=self.B_a2, weights=w, tolerance=self.tolerance

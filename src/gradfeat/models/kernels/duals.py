@@ -137,7 +137,6 @@ class ErfDual(ClosedDual):
         return D.add_(s.a.square() * 2).add_(s.b.square() * 2 + 1).rsqrt_()
 
     def moments(self, s: Pairs) -> tuple[Tensor, Tensor]:
-        """Both from 1 / sqrt D."""
         root = self._root(s)
         value = s.product().mul_(2).mul_(root).atan_().mul_(2 / math.pi)
         return value, root.mul_(4 / math.pi)
@@ -197,7 +196,6 @@ class HermiteDual(Dual):
         return out
 
     def moments(self, s: Pairs) -> tuple[Tensor, Tensor]:
-        """The series of sigma and of sigma'."""
         A = self._levels(s.a, s.left.coefficients, 1)
         B = self._levels(s.b, s.right.coefficients, 1)
         return series(s.h, A[0], B[0]).to(s.h.dtype), series(s.h, A[1], B[1]).to(s.h.dtype)
@@ -210,7 +208,6 @@ class HermiteDual(Dual):
         return Slopes(*((series(s.h, A[i], B[j]) * w).to(s.h.dtype) for i, j, w in orders))
 
     def loss(self, s: Pairs, value: Tensor) -> Tensor:
-        """As written, in double precision."""
         del value
         A, B = s.left.coefficients, s.right.coefficients
         own, other = A.square().sum(-1), B.square().sum(-1)

@@ -56,7 +56,6 @@ def kernel(name: str, bandwidth: SupportsFloat) -> Kernel:
 
 
 def kernel_from_spec(spec: Mapping[str, Any]) -> Kernel:
-    """Kernel from the dict that :meth:`Kernel.spec` wrote."""
     values = {name: _value(part) for name, part in spec.items() if name != "name"}
     found = _classes().get(spec.get("name", ""))
     if found is None:

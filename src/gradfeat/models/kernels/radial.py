@@ -16,7 +16,6 @@ from ..base import Kernel, OwnTiles
 
 
 def check_bandwidth(bandwidth: float | None) -> None:
-    """Raise ValueError unless it is None or positive and finite."""
     if bandwidth is not None and not (math.isfinite(bandwidth) and bandwidth > 0):
         raise ValueError(f"bandwidth is {bandwidth}: give a positive number.")
 
@@ -158,7 +157,6 @@ class Laplace(RadialKernel):
     """
 
     def profile_(self, s: Tensor) -> Tensor:
-        """exp(-sqrt s)."""
         return s.sqrt_().neg_().exp_()
 
     def slope_(self, s: Tensor) -> Tensor:
@@ -166,7 +164,6 @@ class Laplace(RadialKernel):
         return self.slope_from(s, s.sqrt().neg_().exp_())
 
     def slope_from(self, s: Tensor, K: Tensor) -> Tensor:
-        """-K / (2 r)."""
         return s.rsqrt_().nan_to_num_(posinf=0.0).mul_(K).mul_(-0.5)
 
 
@@ -181,15 +178,12 @@ class Gaussian(RadialKernel):
     """
 
     def profile_(self, s: Tensor) -> Tensor:
-        """exp(-s / 2)."""
         return s.mul_(-0.5).exp_()
 
     def slope_(self, s: Tensor) -> Tensor:
-        """-exp(-s / 2) / 2."""
         return s.mul_(-0.5).exp_().mul_(-0.5)
 
     def slope_from(self, s: Tensor, K: Tensor) -> Tensor:
-        """-K / 2."""
         return torch.mul(K, -0.5, out=s)
 
 
@@ -216,7 +210,6 @@ class Matern(RadialKernel):
             raise ValueError(f"nu is {self.nu}: allowed are 0.5, 1.5 and 2.5.")
 
     def profile_(self, s: Tensor) -> Tensor:
-        """Polynomial in t times exp(-t)."""
         t = s.mul_(2 * self.nu).sqrt_()
         decay = torch.exp(-t)
         if self.nu == 0.5:

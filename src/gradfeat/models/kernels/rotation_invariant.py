@@ -90,12 +90,10 @@ class Pairs:
 
     @property
     def a(self) -> Tensor:
-        """|x|."""
         return self.left.norm
 
     @property
     def b(self) -> Tensor:
-        """|z|."""
         return self.right.norm
 
     def product(self) -> Tensor:
@@ -103,7 +101,6 @@ class Pairs:
         return torch.rsub(self.h, 1, alpha=2).mul_(self.b).mul_(self.a)
 
     def sine(self) -> Tensor:
-        """Sine of the angle, 2 sqrt(h (1 - h))."""
         return self.half_sine().mul_(2)
 
     def half_sine(self) -> Tensor:

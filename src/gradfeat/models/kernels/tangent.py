@@ -154,7 +154,6 @@ class ModuleTangent(BlockKernel):
         return _symmetric(K) if X is Z else K
 
     def diagonal(self, X: Tensor) -> Tensor:
-        """Squared length of each row's Jacobian."""
         parts = [self._jacobian(X[rows]).square().sum(1) for rows in slices(len(X), self._rows(X))]
         return torch.cat(parts)
 

@@ -22,7 +22,6 @@ class Calibration:
 
     @classmethod
     def none(cls, K: int) -> Calibration:
-        """Plain softmax over K classes."""
         return cls(1.0, (0.0,) * K)
 
     def __call__(self, decisions: NDArray[np.float64]) -> NDArray[np.float64]:

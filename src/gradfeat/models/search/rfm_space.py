@@ -99,7 +99,6 @@ class RFMSpace(Space[RFMSetting]):
 
     @property
     def open(self) -> bool:
-        """Anything of the rounds, or of the head."""
         return bool(self.axes) or self.start.rounds.n_iter > 0 or self.directions is not None
 
     def at(self, rounds: Rounds) -> RFM:

@@ -141,7 +141,6 @@ class GridSpace(Space[SettingT]):
 
     @property
     def open(self) -> bool:
-        """Axes, or a number of stages."""
         return bool(self.axes) or self.stages is not None
 
     def learner(self, setting: SettingT) -> Learner[Predictor]:

@@ -121,7 +121,6 @@ class Meter:
         self.evaluations += entries / self.square
 
     def multiplied(self, entries: int) -> None:
-        """Count entries of the matrix multiplied."""
         self.passes += entries / self.square
 
     def progress(self, iteration: int, residual: float) -> Progress:

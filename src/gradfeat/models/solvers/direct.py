@@ -154,7 +154,6 @@ class Direct(Solver):
 
 
 def refuse_direct(system: System, memory_limit: int | None) -> None:
-    """Raise MemoryError when the matrix of a direct solve is not allowed."""
     X, n = system.X, len(system.X)
     what = f"a direct kernel solver on {n:,} rows (a matrix of {n:,} x {n:,})"
     refuse_beyond(direct_bytes(X, system.y), memory_limit, what, INSTEAD)

@@ -22,7 +22,6 @@ BATCH = 100
 
 
 def check_pivots(pivots: str) -> None:
-    """Raise ValueError for a rule that is not known."""
     if pivots not in PIVOTS:
         raise ValueError(f"pivots is {pivots!r}: allowed are {', '.join(map(repr, PIVOTS))}.")
 

@@ -63,7 +63,6 @@ class Operator:
 
     @property
     def Z(self) -> Tensor:
-        """The points of the coefficients."""
         return self.system.X
 
     @property
@@ -72,14 +71,12 @@ class Operator:
         return self._scaled(self.system.y.double())
 
     def coefficients(self, b: Float[Tensor, "n c"]) -> Float[Tensor, "n c"]:
-        """c = S b."""
         return self._scaled(b)
 
     def _scaled(self, V: Tensor) -> Tensor:
         return V if self._S is None else self._S.to(V.dtype) * V
 
     def __call__(self, V: Float[Tensor, "n c"]) -> Float[Tensor, "n c"]:
-        """A V in the type of the data."""
         return self._apply(self.tiles, V)
 
     def _apply(self, tiles: Tiles, V: Tensor) -> Tensor:

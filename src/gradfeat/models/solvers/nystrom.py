@@ -127,7 +127,6 @@ class _NormalEquations:
         return V if self._w is None else self._w[rows] * V
 
     def coefficients(self, b: Float[Tensor, "m c"]) -> Float[Tensor, "m c"]:
-        """c = T^{-1} A^{-1} b."""
         inner = torch.linalg.solve_triangular(self._A, b, upper=True)
         return torch.linalg.solve_triangular(self._T, inner, upper=True)
 
@@ -137,7 +136,6 @@ class _NormalEquations:
         return torch.linalg.solve_triangular(self._A.T, inner, upper=False)
 
     def __call__(self, b: Float[Tensor, "m c"]) -> Float[Tensor, "m c"]:
-        """The matrix of the equations times b."""
         c = self.coefficients(b)
         return self._back(self.tiles.sandwich(c, self._weighted) + self._penalty(c))
 

@@ -72,7 +72,6 @@ class NystromCG(Solver):
         )
 
     def columns(self, n: int) -> int:
-        """The rank asked for on n points."""
         return min(n, int(3 * n**0.5) if self.rank is None else self.rank)
 
     def bytes(self, system: System) -> int:
