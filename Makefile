@@ -10,7 +10,7 @@ PYTHON ?= $(shell for p in python3.11 python3; do \
 PIP    := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
 PYTEST := OMP_NUM_THREADS=1 SCIPY_ARRAY_API=1 $(BIN)/python -m pytest -n 2 --dist loadfile
 
-.PHONY: help demo test test-all lint types layers check journeys mutate bench bench-tabular clean
+.PHONY: help demo test test-all lint types layers check journeys mutate hostile bench bench-tabular clean
 
 help:
 	@echo "make demo      fit the shipped table and write demo/report.html"
@@ -21,6 +21,7 @@ help:
 	@echo "make layers    import-linter: who may import whom"
 	@echo "make check     test, lint, types and layers"
 	@echo "make journeys  files and functions of ours that four calls go through, and how deep"
+	@echo "make hostile   try to break every command, and print a table of what came of it"
 	@echo "make mutate    plant errors in the formulas; each must fail a test or a claim (an hour)"
 	@echo "make bench     the benchmark against xRFM"
 	@echo "make bench-tabular  every method on every table of benchmarks/tabular (hours; resumes)"
@@ -50,6 +51,10 @@ check: test lint types layers
 # One of them, its files in the order of first call: `make journeys ROAD="rfm --list"`.
 journeys: $(VENV)/.test
 	OMP_NUM_THREADS=1 $(BIN)/python tools/journeys.py $(ROAD)
+
+# Malformed tables, damaged files, wrong options, kills, full disks: `make hostile MORE="--times 10 --seed 7"`.
+hostile: $(VENV)/.test
+	OMP_NUM_THREADS=1 $(BIN)/python tests/hostile/campaign.py $(MORE)
 
 # Errors planted in a copy of the source, each of which must fail a test or a claim: an hour.
 mutate: $(VENV)/.test

@@ -18,15 +18,12 @@ from gradfeat.cli.app import GROUPS
 
 #: Words in the place of any value.
 ODD_WORDS = (
-    "", " ", "x", "-1", "0", "1", "1e400", "nan", "inf", "-inf", "1_000", "٣", "2**64", "9" * 400,
-    "0x10",
-    "1.5", "true", "None", "\x1b[2J", "\udcff", "a\nb", "🙂", "x" * 300, "é/e\u0301", "~", ".",
-    "/",
-    "//", "a,b", ",", "=", "a=", "=a", "a=b=c", "{}", "%s", "*", "[", "]", "**", "-", "--", "-h",
-    "C:\\a b",
-    "cuda", "cuda:99", "mps", "xpu", "hpu", "meta", "cpu:1", "tcp://127.0.0.1:1", "tcp://", "utf-99",
-    "rot13", "base64",
-    "local ", "png", "svg,exe", "linear", "linear,", "rfm,rfm", "1:2:3", "1:2:0", "1/0", "polynomial:",
+    "", " ", "x", "-1", "0", "1", "1e400", "nan", "inf", "-inf", "1_000", "٣", "2**64",
+    "9" * 400, "0x10", "1.5", "true", "None", "\x1b[2J", "\udcff", "a\nb", "🙂", "x" * 300,
+    "é/e\u0301", "~", ".", "/", "//", "a,b", ",", "=", "a=", "=a", "a=b=c", "{}", "%s", "*", "[",
+    "]", "**", "-", "--", "-h", "C:\\a b", "cuda", "cuda:99", "mps", "xpu", "hpu", "meta",
+    "cpu:1", "tcp://127.0.0.1:1", "tcp://", "utf-99", "rot13", "base64", "local ", "png",
+    "svg,exe", "linear", "linear,", "rfm,rfm", "1:2:3", "1:2:0", "1/0", "polynomial:",
     "setting-9",
 )  # fmt: skip
 
@@ -48,11 +45,10 @@ ODD_NUMBERS = (
 #: Paths that name nothing, or nothing here.
 ODD_PATHS = (
     "", " ", "none.csv", "x" * 300, "none/none.csv", "\udcff.csv", "a\nb.csv", "🙂.csv",
-    "/dev/null", "/dev/full",
-    "/dev/zero", "/dev/stdin", "/proc/self/mem", "/proc/self/environ", "/etc/shadow", "/", ".", "~", "*.csv",
-    "[", "http://127.0.0.1:1/a.csv", "s3://none/a.csv", "file:///none.csv", "memory://none.csv",
-    "gopher://a",
-    "zip://a.csv::b.zip", "simplecache::http://127.0.0.1:1/a", "data:,a", "://", "sqlite:///a", "hdfs://a/b",
+    "/dev/null", "/dev/full", "/dev/zero", "/dev/stdin", "/proc/self/mem", "/proc/self/environ",
+    "/etc/shadow", "/", ".", "~", "*.csv", "[", "http://127.0.0.1:1/a.csv", "s3://none/a.csv",
+    "file:///none.csv", "memory://none.csv", "gopher://a", "zip://a.csv::b.zip",
+    "simplecache::http://127.0.0.1:1/a", "data:,a", "://", "sqlite:///a", "hdfs://a/b",
 )  # fmt: skip
 
 
@@ -81,7 +77,7 @@ def odd_places(folder: Path) -> Iterator[list[str]]:
 
 @dataclass(frozen=True)
 class Parameter:
-    """A word of a command: its option ("" for arguments), and whether it names a path or takes a number."""
+    """A word of a command: its option ("" for arguments), and path or number."""
 
     option: str
     path: bool

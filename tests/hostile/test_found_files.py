@@ -16,6 +16,7 @@ from contextlib import closing
 import numpy as np
 import pandas as pd
 import pytest
+from safetensors.numpy import load as from_bytes
 from sklearn.linear_model import Ridge
 
 from gradfeat import LinearRegressor, load, save
@@ -23,11 +24,15 @@ from gradfeat.estimators.container import ModelFileError, read, rebuilding
 from gradfeat.lab import Experiment, Store, run
 from gradfeat.lab.errors import StoreError
 from gradfeat.lab.outcomes import PackedArray, unpack
+from gradfeat.maths.statistics.moments import Moments
 from gradfeat.maths.unpacking import TooMuch, check_zip, gunzip, inflate
-from gradfeat.rows.errors import SourceError
+from gradfeat.rows import from_arrays
+from gradfeat.rows.checkpoint import Checkpoint
+from gradfeat.rows.errors import EngineError, SourceError
+from gradfeat.rows.in_process import InProcess
 from gradfeat.rows.sources.open import tables
 from gradfeat.table.table_model import TableModel
-from hostile.damage import write_state
+from hostile.damage import rewrite, write_state
 
 ONE_SENTENCE = r"^m holds a model that this gradfeat cannot rebuild \([^\n]*\): restore [^\n]*\.$"
 
@@ -192,6 +197,29 @@ def test_the_sentence_of_a_damaged_array_names_the_cell(store, tmp_path):
         pytest.raises(StoreError, match=r'the result of \{"n": 1\}, seed 0, is damaged'),
     ):
         opened.table(experiment, arrays=True)
+
+
+# ---- checkpoints
+
+
+@pytest.mark.parametrize("hurt", ["gone", "nan", "dtype", "shape", "empty", "flip"])
+@pytest.mark.parametrize("name", ["mean_y", "xx", "weight"])
+def test_a_state_of_another_layout_is_a_damaged_checkpoint(tmp_path, name, hurt):
+    rows = from_arrays(np.eye(3, 2), np.arange(3.0)).source
+    engine = InProcess(checkpoint=Checkpoint(tmp_path))
+    engine.state(Moments(), rows)
+    (file,) = tmp_path.glob("pass-*/total.safetensors")
+    arrays = from_bytes(file.read_bytes())
+    a = arrays.pop(name)
+    if a.ndim == 0 and hurt in ("shape", "empty", "flip"):
+        hurt = "gone"
+    changes = {"nan": lambda: a * np.nan, "dtype": lambda: a.astype("f4"), "shape": lambda: a[None]}
+    changes |= {"empty": lambda: a[:0], "flip": lambda: np.concatenate([a, a])}
+    if hurt != "gone":
+        arrays[name] = changes[hurt]()
+    rewrite(file, arrays)
+    with pytest.raises(EngineError, match="is damaged or cannot be read: remove its folder"):
+        engine.state(Moments(), rows)
 
 
 def test_an_array_holds_as_much_as_it_says():

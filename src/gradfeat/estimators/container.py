@@ -24,7 +24,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from ..maths.activations import Activation, activation_from_spec
 from ..maths.files import replace_file
-from ..maths.unpacking import json_object
+from ..maths.unpacking import FOREIGN, json_object
 
 #: Version of the layout written; files of a later one are refused.
 FORMAT_VERSION = 2
@@ -127,20 +127,6 @@ def read(path: str | os.PathLike[str]) -> Contents:
         return Contents(kind, json_object(state), _finite(arrays))
 
 
-#: What rebuilding a model from other contents than its own comes to.
-_FOREIGN = (
-    ArithmeticError,
-    AttributeError,
-    LookupError,
-    MemoryError,
-    NotImplementedError,
-    RecursionError,
-    RuntimeError,
-    TypeError,
-    ValueError,
-)
-
-
 @contextlib.contextmanager
 def rebuilding(path: str | os.PathLike[str], kind: str = "model") -> Iterator[None]:
     """A model from a file, whose checksum says nothing of who wrote it.
@@ -155,7 +141,7 @@ def rebuilding(path: str | os.PathLike[str], kind: str = "model") -> Iterator[No
             yield
     except ModelFileError:
         raise
-    except _FOREIGN as error:
+    except FOREIGN as error:
         what = " ".join(f"{type(error).__name__}: {error}".split())[:200].rstrip(".")
         raise ModelFileError(
             f"{path} holds a {kind} that this gradfeat cannot rebuild ({what}): restore a good "

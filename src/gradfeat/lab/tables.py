@@ -12,7 +12,6 @@ import json
 import math
 import operator
 import os
-import zlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from datetime import datetime
@@ -25,7 +24,7 @@ from gradfeat.lab.errors import ExperimentError, StoreError, choices
 from gradfeat.lab.experiment import Experiment
 from gradfeat.lab.outcomes import PackedArray, decode_metrics, unpack
 from gradfeat.maths.files import replace_file
-from gradfeat.maths.unpacking import json_object
+from gradfeat.maths.unpacking import FOREIGN, json_object
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -63,16 +62,13 @@ PROVENANCE_OF_KEY = """
 
 Row = tuple[Any, ...]
 
-#: What decoding other contents than a store's own comes to.
-_FOREIGN = (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError)
-
 
 @contextlib.contextmanager
 def intact(what: str) -> Iterator[None]:
     """Decode what is stored, or raise StoreError: a file that SQLite reads may hold anything."""
     try:
         yield
-    except (*_FOREIGN, zlib.error) as error:
+    except FOREIGN as error:
         why = " ".join(f"{error}".split())[:100]
         raise StoreError(
             f"{what} is damaged in the store ({why}): restore a copy of the store, or give another."

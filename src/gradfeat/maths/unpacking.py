@@ -14,6 +14,19 @@ import zipfile
 import zlib
 from typing import Any
 
+#: What reading other contents than our own comes to: a checksum says nothing of who wrote a file.
+FOREIGN = (
+    ArithmeticError,
+    AttributeError,
+    LookupError,
+    MemoryError,
+    NotImplementedError,
+    RuntimeError,
+    TypeError,
+    ValueError,
+    zlib.error,
+)
+
 RATIO = 200
 FREE = 64 * 2**20
 

@@ -16,10 +16,12 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any, Generic, TypeVar
 
+import numpy as np
 from safetensors.numpy import load, save
 
 from ..maths.blocks import Statistic
 from ..maths.files import replace_file
+from ..maths.unpacking import FOREIGN
 from .errors import EngineError
 from .source import Source
 from .tree import Assembler, Node
@@ -55,7 +57,7 @@ class Manifest:
 
     @classmethod
     def of(cls, text: str) -> Manifest:
-        """Inverse of :meth:`text`; ValueError, KeyError or TypeError where it is damaged."""
+        """Inverse of :meth:`text`; one of `FOREIGN` where it is damaged."""
         outer = json.loads(text)
         if _digest(str(outer["body"]).encode()) != outer["digest"]:
             raise ValueError("other digest")
@@ -131,11 +133,22 @@ def _written(folder: Path) -> Iterator[None]:
 def _intact(path: Path) -> Iterator[None]:
     try:
         yield
-    except (OSError, ValueError, KeyError, TypeError) as error:
+    except (OSError, *FOREIGN) as error:
         raise EngineError(
             f"the checkpoint {str(path)!r} is damaged or cannot be read: remove its folder to "
             "compute this pass again from the start."
         ) from error
+
+
+def _check_layout(found: Packed, own: Packed) -> None:
+    """States are float64 and whole numbers, as they were packed; their floats are numbers."""
+    for name in found.keys() | own.keys():
+        a, b = found[name], own[name]
+        narrow = a.dtype.kind == "f" and a.dtype != np.float64
+        if narrow or (a.dtype, a.shape) != (b.dtype, b.shape):
+            raise ValueError(f"the array {name!r} is of another type or shape")
+        if a.dtype.kind == "f" and np.isnan(a).any():
+            raise ValueError(f"the array {name!r} holds what is no number")
 
 
 class Kept(Generic[State]):
@@ -159,7 +172,14 @@ class Kept(Generic[State]):
 
     def _state(self, entry: Entry) -> State | None:
         packed = self._states.load(entry)
-        return None if packed is None else unpack(self._statistic, packed)
+        if packed is None:
+            return None
+        with _intact(self._states.folder / entry.file):
+            state = unpack(self._statistic, packed)
+            _check_layout(packed, pack(self._statistic, state))
+            if entry.level < 0:
+                self._statistic.finish(unpack(self._statistic, packed))
+            return state
 
     def keep(self, sums: Assembler[State]) -> None:
         """Save the nodes of the first pieces, when it is time to."""

@@ -107,6 +107,8 @@ class Summarise(Statistic[pd.DataFrame, TableSummary, TableSummary]):
         least, greatest = packed["ends"].tolist()
         values, frame = (_frame_of(packed[name]) for name in ("values", "sample"))
         h, count = (packed[name].numpy().copy() for name in ("hash", "count"))
+        if not len(h) == len(count) == len(frame):
+            raise ValueError("there are other numbers of rows and of their hashes")
         target = TargetValues(missing, infinite, least, greatest, values)
         as_text = frozenset(json.loads(packed["as_text"].numpy().tobytes()))
         return TableSummary(rows, target, RowSample(h, count, frame), as_text)
