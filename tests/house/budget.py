@@ -20,7 +20,7 @@ class Room(NamedTuple):
 
 ROOMS: Final = {
     "": Room(90, 2),
-    "catalogue": Room(8_390, 38),
+    "catalogue": Room(8_370, 38),
     "cli": Room(3_400, 27),
     "diagnostics": Room(1_150, 8),
     "drawing": Room(700, 8),

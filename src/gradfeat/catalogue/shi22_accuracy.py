@@ -19,12 +19,13 @@ if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
+    from torch import Tensor
 
     from gradfeat.models.base import Predictor
     from gradfeat.models.descent.gradient_descent import GradientDescent
     from gradfeat.models.descent.layers import Layers
     from gradfeat.models.descent.loop import Source
-    from gradfeat.tasks.base import Sample
+    from gradfeat.tasks.base import Sample, Task
 
 
 NAMES = {"network": "network", "ntk": "NTK", "random features": "random features"}
@@ -60,35 +61,35 @@ def batch(
         fresh_rows,
         instance,
         learner_of,
-        placed,
         starts,
     )
-    from gradfeat.maths.streams import stream
 
     learner = learner_of(method, k, D, p_o, m, steps, n_first, n_batch)
     tasks = [instance(structure, d, D, k, p_o, seed) for seed in seeds]
     start = starts(learner, d, seeds, float_type(dtype), device)
-    tests = [
-        placed(t.sample(n_test, stream(s, "test")), start.W)
-        for t, s in zip(tasks, seeds, strict=True)
-    ]
+    tests = _rows(tasks, seeds, n_test, "test", start.W)
     path = _train(learner, start, fresh_rows(tasks, seeds, float_type(dtype), device), tests)
     best = [math.nan] * len(seeds)
     if method != "network":
-        trains = [
-            placed(t.sample(n_fixed, stream(s, "fixed")), start.W)
-            for t, s in zip(tasks, seeds, strict=True)
-        ]
-        fits = [
-            _ridge(learner, start, i, s, train)
-            for i, (s, train) in enumerate(zip(seeds, trains, strict=True))
-        ]
+        trains = _rows(tasks, seeds, n_fixed, "fixed", start.W)
+        fits = [_ridge(learner, start, i, s, trains[i]) for i, s in enumerate(seeds)]
         best = [accuracy(f, test) for f, test in zip(fits, tests, strict=True)]
     steps_seen = np.array(evaluation_steps(steps), dtype=float)
     return [
         {"accuracy": seen[-1], "accuracy_ridge": ridge, "step": steps_seen, "path": np.array(seen)}
         for seen, ridge in zip(path, best, strict=True)
     ]
+
+
+def _rows(
+    tasks: Sequence[Task], seeds: Sequence[int], n: int, name: str, like: Tensor
+) -> list[Sample]:
+    """A sample of each task from a stream of its seed, on the device and in the type of `like`."""
+    from gradfeat.catalogue.shared.descent_training import placed
+    from gradfeat.maths.streams import stream
+
+    pairs = zip(tasks, seeds, strict=True)
+    return [placed(task.sample(n, stream(seed, name)), like) for task, seed in pairs]
 
 
 def _train(

@@ -1,4 +1,4 @@
-"""Settings of the catalogue that cannot be: one sentence each, by the name of the setting."""
+"""Settings of the catalogue that cannot be: ValueError in one sentence, with the setting's name."""
 
 from __future__ import annotations
 
@@ -16,20 +16,14 @@ LARGEST = 1e6
 
 
 def at_least(least: int, **settings: float) -> None:
-    """Refuse a setting below `least`.
-
-    Raises ValueError with its name and value.
-    """
+    """Refuse a setting below `least`."""
     for name, value in settings.items():
         if value < least:
             raise ValueError(f"{name} is {value}: give {least} or more.")
 
 
 def at_most(most: float, **settings: float) -> None:
-    """Refuse a setting above `most`, and nan.
-
-    Raises ValueError with its name and value.
-    """
+    """Refuse a setting above `most`, and nan."""
     for name, value in settings.items():
         if not value <= most:
             digits = 0 if math.isnan(value) or math.isinf(value) else int(math.log10(value))
@@ -38,29 +32,20 @@ def at_most(most: float, **settings: float) -> None:
 
 
 def positive(**settings: float) -> None:
-    """Refuse a setting that is not above 0 and finite.
-
-    Raises ValueError with its name and value.
-    """
+    """Refuse a setting that is not above 0 and finite."""
     for name, value in settings.items():
         if not 0 < value < math.inf:
             raise ValueError(f"{name} is {value}: give a finite number above 0.")
 
 
 def paired(m: int) -> None:
-    """Refuse a number of neurons that cannot start as pairs.
-
-    Raises ValueError where `m` is odd or below 2.
-    """
+    """Refuse a number of neurons that cannot start as pairs."""
     if m < 2 or m % 2:
         raise ValueError(f"m is {m}: neurons start in pairs, give an even number of 2 or more.")
 
 
 def one_of(choices: Iterable[str], **settings: str) -> None:
-    """Refuse a setting that is not among `choices`.
-
-    Raises ValueError with its name and value.
-    """
+    """Refuse a setting that is not among `choices`."""
     known = list(choices)
     for name, value in settings.items():
         if value not in known:

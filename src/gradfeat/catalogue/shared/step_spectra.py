@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from gradfeat.catalogue.shared.checks import MOST_ROWS, at_least, at_most, one_of
+from gradfeat.catalogue.shared.step_training import residual_of
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -81,10 +82,8 @@ class StepModel:
     residual: str  #: {"y", "y - f0", "ba22"}, what weights the gradient.
 
     def __post_init__(self) -> None:
-        from gradfeat.theory.gradient_direction import RESIDUALS
-
         one_of(ACTIVATIONS, activation=self.activation)
-        one_of(RESIDUALS, residual=self.residual)
+        residual_of(self.residual)
         at_least(2, n=self.n, d=self.d, N=self.N)
         at_most(MOST_ROWS, n=self.n, d=self.d, N=self.N)
 
@@ -103,10 +102,7 @@ class StepModel:
 
     @property
     def weighting(self) -> Residual:
-        """The residual, as one of its names."""
-        from gradfeat.theory.gradient_direction import RESIDUALS
-
-        return next(name for name in RESIDUALS if name == self.residual)
+        return residual_of(self.residual)
 
     @property
     def ratios(self) -> tuple[float, float]:

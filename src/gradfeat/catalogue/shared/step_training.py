@@ -15,6 +15,7 @@ from gradfeat.catalogue.shared.checks import LARGEST, at_least, at_most, one_of
 if TYPE_CHECKING:
     from torch import Tensor
 
+    from gradfeat.maths.activations import Activation
     from gradfeat.maths.feature_ridge import RidgeFit
     from gradfeat.maths.residuals import Residual
     from gradfeat.models.step_sizes import Step, StepRows
@@ -55,6 +56,14 @@ def columns_at(alpha: float) -> int:
     return int(degree) if degree <= MOST_COLUMNS else 0
 
 
+def residual_of(name: str) -> Residual:
+    """What weights a gradient, as one of its names."""
+    from gradfeat.maths.residuals import RESIDUALS
+
+    one_of(RESIDUALS, residual=name)
+    return next(known for known in RESIDUALS if known == name)
+
+
 def _positive(name: str, value: float) -> None:
     if not 1e-8 <= value <= LARGEST:
         raise ValueError(f"{name} is {value}: give a number from 1e-8 to {LARGEST:g}.")
@@ -78,10 +87,8 @@ class StepSetup:
     lam: float  #: Ridge penalty.
 
     def __post_init__(self) -> None:
-        from gradfeat.maths.residuals import RESIDUALS
-
         one_of([str(k) for k in SETTINGS], setting=str(self.setting))
-        one_of(RESIDUALS, residual=self.residual)
+        residual_of(self.residual)
         one_of(("fresh", "same"), sample=self.sample)
         at_least(1, n=self.n)
         for name in ("phi", "psi", "lam"):
@@ -105,10 +112,14 @@ class StepSetup:
 
     @property
     def weighting(self) -> Residual:
-        """The residual, as one of its names."""
-        from gradfeat.maths.residuals import RESIDUALS
+        return residual_of(self.residual)
 
-        return next(name for name in RESIDUALS if name == self.residual)
+    @property
+    def limits(self) -> tuple[float, float, float, Activation, Teacher]:
+        """What theory takes: phi, psi, lambda, sigma and the target."""
+        from gradfeat.maths.activations import CentredReLU
+
+        return self.phi, self.psi, self.lam, CentredReLU(), self.teacher
 
     def seed(self, seed: int, device: str) -> StepSeed:
         """Draw a seed: settings share direction, inputs, first layer and test rows."""
@@ -149,37 +160,29 @@ class StepSetup:
 
     def limit_gain(self, degree: float, printed: bool = False) -> Numbers:
         """Gains of the network in the limit, `degree` columns added; or as in print."""
-        from gradfeat.maths.activations import CentredReLU
         from gradfeat.theory.one_step_errors import limit_errors
 
-        found = limit_errors(
-            self.phi, self.psi, self.lam, CentredReLU(), self.teacher,
-            degree=[0, degree], residual=self.weighting, printed=printed,
-        )  # fmt: skip
+        degrees = [0, degree]
+        found = limit_errors(*self.limits, degree=degrees, residual=self.weighting, printed=printed)
         return {name: values[0] - values[1] for name, values in _named_arrays(found).items()}
 
     def column_gain(self, degree: int) -> Numbers:
         """Gains of the unpenalised columns (X beta)^{ok}, k <= degree, beside F_0 in the limit."""
-        from gradfeat.maths.activations import CentredReLU
         from gradfeat.theory.one_step_errors import column_errors
 
         residual = "y" if self.weighting == "ba22" else self.weighting
         plain, beside = (
-            column_errors(
-                self.phi, self.psi, self.lam, CentredReLU(), self.teacher,
-                powers=range(1, most + 1), residual=residual,
-            )
+            column_errors(*self.limits, powers=range(1, most + 1), residual=residual)
             for most in (0, degree)
-        )  # fmt: skip
+        )
         return _named(plain - beside)
 
     def own_to_shared(self) -> float:
         """kappa: E|G_j|^2 beside c_1 a_j beta over that of c_1 a_j beta, in the limit."""
-        from gradfeat.maths.activations import CentredReLU
         from gradfeat.theory.gradient_direction import gradient_direction, own_power
 
-        sigma = CentredReLU()
-        beta = gradient_direction(self.phi, sigma, self.teacher, self.weighting, self.N)
+        phi, _, _, sigma, teacher = self.limits
+        beta = gradient_direction(phi, sigma, teacher, self.weighting, self.N)
         shared = float(sigma.hermite_coefficients(1)[1]) ** 2 * float(beta.norm_squared)
         return float(own_power(self.phi, beta, sigma)) / shared
 
@@ -190,23 +193,15 @@ class StepSetup:
 
 @lru_cache(4096)
 def _finite(setup: StepSetup, eta: float) -> RidgeErrors:
-    from gradfeat.maths.activations import CentredReLU
     from gradfeat.theory.finite_step_errors import finite_step_errors
 
-    return finite_step_errors(
-        setup.phi, setup.psi, setup.lam, CentredReLU(), setup.teacher,
-        eta=eta, n=setup.n, residual=setup.weighting,
-    )  # fmt: skip
+    return finite_step_errors(*setup.limits, eta=eta, n=setup.n, residual=setup.weighting)
 
 
 def _reused(setup: StepSetup, eta: float) -> RidgeErrors:
-    from gradfeat.maths.activations import CentredReLU
     from gradfeat.theory.reused_sample_errors import reused_sample_errors
 
-    return reused_sample_errors(
-        setup.phi, setup.psi, setup.lam, CentredReLU(), setup.teacher,
-        eta=eta, residual=setup.weighting, width=setup.N,
-    )  # fmt: skip
+    return reused_sample_errors(*setup.limits, eta=eta, residual=setup.weighting, width=setup.N)
 
 
 def _mean(errors: Sequence[Numbers]) -> Numbers:
