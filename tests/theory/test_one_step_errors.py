@@ -183,7 +183,7 @@ def test_library_ridge_beside_columns_agrees_with_the_elimination():
     beta = X0.T @ target(SETTING_2.coefficients, X0 @ b)
     u = torch.from_numpy(X @ (beta / np.linalg.norm(beta)))
     y = torch.from_numpy(target(SETTING_2.coefficients, X @ b))
-    losses = [feature_ridge(F, 0.05).fit_with(U, y).loss.item() for U in (u[:, :0], u)]
+    losses = [fit.loss.item() for fit in feature_ridge(F, 0.05).fit_nested(u, y)]
     # Noise of 0 is drawn too, after X: the numbers before it are the same.
     assert losses[0] - losses[1] == pytest.approx(found[1], rel=1e-9)
 
