@@ -75,7 +75,7 @@ def test_cells_are_read_as_the_options_say():
 
 def test_the_report_names_groups_and_the_page_has_remarks_before_the_verdict():
     found = compare(table(200), "y", methods=["linear", "rfm"], time=1.0).results
-    assert any("'x' and 'x2' (0.99" in said for said in found.remarks)
+    assert any("'x' and 'x2' (0.99" in said.text for said in found.remarks)
     assert {group.columns for group in found.groups} == {("z", "copy"), ("x", "x2")}
     assert found.importances is not None
     assert found.importances.losses[0].columns in {("z", "copy"), ("x", "x2")}
