@@ -165,7 +165,15 @@ class GradientFeatureSet:
         for feature in self.features:
             if all(abs(float(feature.direction @ D)) <= 1 - self.width for D in kept):
                 kept.append(feature.direction)
-        return torch.stack(kept, dim=1) if kept else torch.zeros(self.d, 0, dtype=torch.float64)
+        return self._columns(kept)
+
+    @property
+    def every(self) -> Tensor:
+        """(d, q): the direction of each feature, a column of float64 on the CPU."""
+        return self._columns([feature.direction for feature in self.features])
+
+    def _columns(self, D: list[Tensor]) -> Tensor:
+        return torch.stack(D, dim=1) if D else torch.zeros(self.d, 0, dtype=torch.float64)
 
 
 def clustered(

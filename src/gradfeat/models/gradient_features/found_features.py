@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
 
 from ...maths.whitening import Whitening
@@ -57,18 +56,17 @@ class FoundFeatures:
     @classmethod
     def of(cls, found: GradientFeatureSet, back: Whitening | None, rows: int) -> FoundFeatures:
         """From a set found in inputs whitened by `back` (as they are for None) of `rows` rows."""
-        columns = [f.direction.double().cpu() for f in found.features]
-        D = torch.stack(columns, 1) if columns else torch.zeros(found.d, 0, dtype=torch.float64)
+        D = found.every
         W = D if back is None else back.turned(D.T.to(back.mean)).T.double().cpu()
-        group = (D.T @ found.directions.double().cpu()).abs()
+        group = (D.T @ found.directions).abs()
         return cls(
             directions=_unit_columns(W.numpy()),
             signs=np.array([f.sign for f in found.features], dtype=np.int64),
-            mass=np.array([f.mass for f in found.features], dtype=np.float64),
-            low=np.array([f.low for f in found.features], dtype=np.float64),
-            high=np.array([f.high for f in found.features], dtype=np.float64),
-            norm=np.array([f.norm for f in found.features], dtype=np.float64),
-            group=group.argmax(1).numpy() if columns else np.zeros(0, dtype=np.int64),
+            mass=np.array([f.mass for f in found.features]),
+            low=np.array([f.low for f in found.features]),
+            high=np.array([f.high for f in found.features]),
+            norm=np.array([f.norm for f in found.features]),
+            group=group.argmax(1).numpy() if len(group) else np.zeros(0, dtype=np.int64),
             p=found.p,
             width=found.width,
             least_norm=np.array(found.least_norm, dtype=np.float64),

@@ -48,9 +48,7 @@ class SignedDirections:
 
     @classmethod
     def of(cls, found: GradientFeatureSet) -> SignedDirections:
-        columns = [feature.direction for feature in found.features]
-        D = torch.stack(columns, 1) if columns else torch.zeros(found.d, 0, dtype=torch.float64)
-        return cls(D, torch.tensor([f.sign for f in found.features], dtype=torch.int64))
+        return cls(found.every, torch.tensor([f.sign for f in found.features], dtype=torch.int64))
 
 
 def grid_neurons(
