@@ -194,6 +194,8 @@ def of_block(block: Block) -> Rows:
 class BlockSource(NumericSource):
     """One block of rows in memory, as it is."""
 
+    in_memory = True
+
     block: Block
 
     @property
@@ -208,10 +210,6 @@ class BlockSource(NumericSource):
     def fingerprint(self) -> str:
         """A digest of the contents: takes about a second a gigabyte."""
         return f"block {digest([self.block.X, self.block.y, self.block.w])}"
-
-    @property
-    def parallel(self) -> bool:
-        return False
 
     def pieces(self) -> Iterator[Listed[Block]]:
         yield Listed([self.block])

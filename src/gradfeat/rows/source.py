@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Generic, TypeVar
+from typing import ClassVar, Generic, TypeVar
 
 Chunk_co = TypeVar("Chunk_co", covariant=True)
 
@@ -55,10 +55,13 @@ class Source(ABC, Generic[Chunk_co]):
     def fingerprint(self) -> str:
         """Text that changes when the rows may have changed (paths, sizes, times, columns)."""
 
+    #: Whether the rows are held by this process.
+    in_memory: ClassVar[bool] = False
+
     @property
     def parallel(self) -> bool:
         """Whether pieces are cheap to send: files are, rows held in memory are not."""
-        return True
+        return not self.in_memory
 
 
 @dataclass(frozen=True)

@@ -48,14 +48,8 @@ _TYPES = {
     "numbers with leading zeros": pa.float64(),
     "truth values": pa.bool_(),
 }
-_CELLS: dict[Kind, Cells] = {
-    "numbers": "numbers",
-    "numbers with a decimal comma": "text",
-    "numbers with a decimal point": "text",
-    "numbers with leading zeros": "text",
-    "truth values": "truth values",
-    "text": "text",
-}
+#: What cells are handed on as; those of other kinds as text.
+_CELLS: dict[Kind, Cells] = {"numbers": "numbers", "truth values": "truth values"}
 
 
 @dataclass(frozen=True)
@@ -81,7 +75,7 @@ class CsvLayout(Layout):
     def cells(self) -> Mapping[str, Cells]:
         """By the kinds: numbers that may be written otherwise, or be codes, are text."""
         kinds = dict(zip(self.names, self.kinds, strict=True))
-        return {name: _CELLS[kinds[name]] for name in self.selected}
+        return {name: _CELLS.get(kinds[name], "text") for name in self.selected}
 
     def read_as(self, cells: Mapping[str, Cells]) -> CsvLayout:
         """Chunks with a cell that is not of its kind have the column as text."""

@@ -31,6 +31,8 @@ from .words import checked_piece_rows, listing, refuse_repeated, refuse_unknown
 class ArrayRows(NumericSource):
     """Slices of arrays in memory, `piece_rows` rows each; nothing is copied as a whole."""
 
+    in_memory = True
+
     def __init__(
         self,
         X: Numbers,
@@ -62,10 +64,6 @@ class ArrayRows(NumericSource):
         held = [array for array in (self.X, self.y, self.w) if array is not None]
         return f"arrays {digest(held)} {self.piece_rows} {self.dtype}"
 
-    @property
-    def parallel(self) -> bool:
-        return False
-
     def pieces(self) -> Iterator[BlockPiece]:
         for rows in ranges(len(self.X), self.piece_rows):
             w = None if self.w is None else self.w[rows.of]
@@ -78,6 +76,8 @@ class FrameTables(Tables):
     Frames without rows are left out. `read_from` is what the frames were read from, which tells how
     it was written; `said` what else is to be said of how they were read.
     """
+
+    in_memory = True
 
     def __init__(
         self,
@@ -135,10 +135,6 @@ class FrameTables(Tables):
             summed.update(repr([*frame.dtypes.astype(str).items()]).encode())
             summed.update(hash_pandas_object(frame, index=False).to_numpy().tobytes())
         return f"frames {summed.hexdigest()} {self.piece_rows}"
-
-    @property
-    def parallel(self) -> bool:
-        return False
 
     def select(self, columns: Sequence[str]) -> FrameTables:
         refuse_unknown(self.name, columns, self.names)

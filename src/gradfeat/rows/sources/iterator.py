@@ -66,6 +66,8 @@ class IteratorRows(NumericSource):
     object alone.
     """
 
+    in_memory = True
+
     def __init__(
         self,
         factory: Callable[[], Iterable[tuple[Numbers, ...]]],
@@ -86,10 +88,6 @@ class IteratorRows(NumericSource):
     @property
     def fingerprint(self) -> str:
         return f"iterator {self.given} {self.dtype}"
-
-    @property
-    def parallel(self) -> bool:
-        return False
 
     def pieces(self) -> Iterator[BlockPiece]:
         for number, item in enumerate(self.passes.all()):
@@ -121,6 +119,8 @@ def _arrays(item: Any, number: int) -> tuple[Numbers, Numbers, Numbers | None]:
 class IteratorTables(Tables):
     """Data frames of an iterator, each one piece; for the fingerprint see :class:`IteratorRows`."""
 
+    in_memory = True
+
     def __init__(
         self,
         factory: Callable[[], Iterable[pd.DataFrame]],
@@ -144,10 +144,6 @@ class IteratorTables(Tables):
     @property
     def fingerprint(self) -> str:
         return f"iterator {self.given} {self._names}"
-
-    @property
-    def parallel(self) -> bool:
-        return False
 
     def select(self, columns: Sequence[str]) -> IteratorTables:
         refuse_unknown(self.name, columns, self._names)

@@ -99,9 +99,8 @@ def first_and_more(name: str, count: int) -> str:
 
 def checked_piece_rows(piece_rows: int) -> int:
     """The number of rows a piece may have."""
-    match piece_rows:
-        case int() if piece_rows >= 1 and piece_rows is not True:
-            return piece_rows
+    if type(piece_rows) is int and piece_rows >= 1:
+        return piece_rows
     raise SourceError(f"piece_rows is {piece_rows!r}: give a whole number of rows, at least 1.")
 
 
