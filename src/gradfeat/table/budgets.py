@@ -116,7 +116,7 @@ def boosting_size(
 ) -> tuple[int, bool]:
     """Trees of boosting, and whether there is time to choose its rate, within about `seconds`.
 
-    `fit` (X, trees): fits so many trees to rows X; timed on a few rows of random numbers.
+    `fit` takes rows X and a number of trees; it is timed on a few rows of random numbers.
 
     Examples
     --------
@@ -163,8 +163,8 @@ def _products() -> None:
 def reserve(seconds: float, columns: int, busy: float) -> float:
     """Of the seconds asked, those for reading off the best model, the figures and the page.
 
-    `seconds`: asked for, all in; `columns`: of the table, each of which has a line on the page;
-    `busy`: wall seconds for one of the processor.
+    Each column of the table has a line on the page; `busy` are wall seconds for one of the
+    processor.
     """
     return min(MOST_RESERVED * seconds, busy * (PAGE_SECONDS + PAGE_COLUMN * columns))
 

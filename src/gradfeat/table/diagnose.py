@@ -66,8 +66,8 @@ def statistics(
 ) -> Statistics:
     """Tests of degrees 1 to 4, spectrum of H, and count of directions.
 
-    `Z`, `y` (n, d), (n, c): whitened inputs; targets, not all constant; `seed`: of shuffles and
-    signs; `tell`: told each degree before its test, and `DEGREES` + 1 before the rest.
+    `Z` (n, d) are whitened, `y` (n, c) not all constant. `tell` hears each degree before its test,
+    and `DEGREES` + 1 before the rest.
     """
     total = float(y.var(0, correction=0).sum())
     y = (y - y.mean(0)) / total**0.5
@@ -120,9 +120,6 @@ def sample_sizes(
 ) -> tuple[SampleSize, ...]:
     """One gradient step, any learner by noisy correlations, kernels; none without a signal.
 
-    `inputs`, `directions`: whitened inputs d, and directions beyond chance; `degree`: highest
-    degree beyond chance.
-
     Examples
     --------
     >>> [(size.rate, size.rows) for size in sample_sizes(10, 1, 2, 4)]
@@ -161,8 +158,7 @@ def diagnose(
 ) -> DiagnosisReport:
     """Which degrees, how much of the variance, how many directions, how many rows.
 
-    `frame`: the table, target included; `steps`: told before each step; `read_from`: where the rows
-    were read, for their places.
+    `read_from` knows the places of the rows.
 
     Examples
     --------

@@ -60,7 +60,7 @@ class Summarise(Statistic[pd.DataFrame, TableSummary, TableSummary]):
     A hash of the contents is as good as a random number for each distinct row, so the sample is a
     simple random sample; blocks in any order and grouping give the same.
 
-    `size`: rows of the sample; `cells` (str, Cells): what cells of text are to be read as.
+    `cells` are what cells of text are to be read as.
     """
 
     target: str

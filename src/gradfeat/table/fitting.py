@@ -40,9 +40,9 @@ FOLDED = 1500
 class MethodTime:
     """What a method may take.
 
-    `deadline`: its share of what is left; `asked`: seconds that are its share of all that were
-    asked for, whatever others took; `pass_seconds`: what a pass over rows that stream took; `told`:
-    told how far it is.
+    It ends by the `deadline`, its share of what is left; `asked` are the seconds of its share of
+    all that were asked for, whatever others took, and `pass_seconds` what a pass over rows that
+    stream took. `told` hears how far it is.
     """
 
     deadline: Deadline

@@ -101,8 +101,6 @@ _LEAST, _FAR = 3, 0.5
 def sentinel(values: NDArray[np.float64]) -> float | None:
     """The number that stands far from all others, occurs again, and is -1 or all nines.
 
-    `values` (n,): numbers of a column; nan where missing.
-
     Examples
     --------
     >>> sentinel(np.array([*range(40), -999.0, -999.0, -999.0]))

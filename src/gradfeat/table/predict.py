@@ -133,11 +133,7 @@ class Predictor:
 
 
 def check_output(out: Path, data: str, *others: Path) -> None:
-    """Refuse, before any work, to write over what is read.
-
-    `out`: the file to write; `data`: the table: a file, folder, glob or URL; `others`: further
-    files that are read.
-    """
+    """Refuse, before any work, to write over what is read."""
     inputs = [Path(file.path) for file in find_files(data)]
     if any(_same(out, one) for one in (*inputs, *others)):
         raise TableError(

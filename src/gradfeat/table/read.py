@@ -86,8 +86,6 @@ TEXT, ZIPPED = 2, 10
 def why_streamed(path: str, asked: bool | None = None) -> str:
     """Why the rows stream, in words; empty where the table is held in memory.
 
-    `path`: a file, folder, glob or URL; `asked`: what was asked for.
-
     Examples
     --------
     >>> why_streamed("s3://store/rows/"), why_streamed("a.csv", asked=False)

@@ -26,8 +26,8 @@ from gradfeat.table.unread import refuse_unread, with_places
 class Refitted:
     """A model with a new head, and what became of cells of the table it was fitted to.
 
-    `model`: with the new head; `remarks`: on cells of the new target, in sentences; `unread`: cells
-    of the inputs that are taken as missing, with their places.
+    `remarks` are on cells of the new target; `unread` cells of inputs, with their places, are taken
+    as missing.
     """
 
     model: TableModel
@@ -42,10 +42,8 @@ def refit_model(
 
     The encoding of the columns and the first layer stay those of `model`.
 
-    `model`: of gradient features or random features; `table`: the columns that the model reads, and
-    the new target; `target`: the column to predict; of the kind (a quantity, or classes) that the
-    model predicts; `data`: name of the table, for ``about``; `seed`: of the split and of the
-    bootstrap; `strict`: refuse cells of inputs or target that could not be read.
+    `target` is of the kind (a quantity, or classes) that the model predicts. Where it is `strict`,
+    cells of inputs or target that could not be read are refused.
     """
     source = _source(model)
     frame = held(table, model.encoder.cells)

@@ -217,9 +217,8 @@ def verdict(
     whole interval is within the smallest difference worth naming (.005 of R2 or accuracy, 1 % of
     an RMSE).
 
-    `methods`: methods that were fitted; `draws` (B,): their scores, of which the first one decides;
-    `rows`: number of test rows; `fewer`: what is said of methods that were fitted to fewer rows
-    than there are.
+    Of `draws`, the scores of each method with their resamples, the first one decides. `fewer` has
+    what is said of methods that were fitted to fewer rows than there are.
     """
     family = {
         kind: [m for m in methods if m.family == kind and m.name in draws]

@@ -60,11 +60,10 @@ def screen(
     and whole numbers that count the rows or are called an id, and explain less than a tenth of the
     target. Remarked on are these, columns that alone explain the target, and copies of others.
 
-    `inputs` (n, p): training rows in random order; `y` (n,): targets, or codes of classes;
-    `classes`: how many there are; 0 for numbers; `rows`: of the whole table; `keep`: whether
-    identifiers are kept; `option`: whether the command has an option that keeps them, to name;
-    `encoder`: one that reads cells as those of the fit are read; it is fitted to single columns
-    here.
+    `inputs` (n, p) are training rows in random order, `y` (n,) targets, or codes of `classes`
+    (0 for numbers), and `rows` those of the whole table. `keep` says whether identifiers stay,
+    `option` whether the command has an option for that, to name. `encoder` reads cells as those of
+    the fit are read; it is fitted to single columns here.
     """
     if len(inputs) < FEWEST_ROWS:
         return Screened({}, ())

@@ -87,9 +87,8 @@ def importances(
     Intervals are of the bootstrap over test rows. Blocks are shuffled in their order, as often as
     the time allows and at most 10 times; those that the first round does not reach, as one.
 
-    `method`: name of the model; `predict`: what it predicts, in the units of y, for encoded rows;
-    `rows`: of which at most 2,000 are used, drawn at random; `blocks`: the most important ones
-    first.
+    `predict` gives predictions in the units of y for encoded rows, of which at most 2,000 are used,
+    drawn at random; the most important `blocks` come first.
 
     Source: Breiman 2001, "Random forests", section 10; Fisher, Rudin and Dominici 2019.
     """

@@ -44,10 +44,7 @@ def split_rows(
     With `time` the last rows; rows of equal time stay on one side. Otherwise at random; for
     classification the same share of each class, at least one row of each on both sides.
 
-    `n`: number of rows, at least 4; `y` (n,): target values or class codes; `task`: decides whether
-    classes are kept in proportion; `test_size`: share of the rows held out, above 0 and below 1;
-    `seed`: of a generator of its own: global random state is neither read nor changed; `time` (n,):
-    order of the rows, from `parse_time`.
+    `y` (n,) are targets or codes of classes, `time` (n,) the order of the rows, from `parse_time`.
 
     Examples
     --------
@@ -150,8 +147,8 @@ TEST_ROWS, SAMPLE_ROWS = 50_000, 22_000
 class HeldOut:
     """How many rows of each content are tested on; all others are learned from.
 
-    `seed`: of the hash of rows; `hash` (k,): of contents that have test rows, increasing; `tested`,
-    `of` (k,): how many of the rows with it are test rows, and how many there are.
+    `hash` (k,) are those of contents that have test rows, increasing; of the `of` (k,) rows with
+    each, `tested` (k,) are test rows.
     """
 
     seed: int

@@ -140,7 +140,7 @@ def called_missing(found: TargetValues) -> str:
 def about_left_out(reading: TargetReading, table: Tables, rows: int) -> str:
     """How many rows are left out for their target, with the first of them; "" for none.
 
-    `reading`: how the target is read; `table`: as it was before; `rows`: how many they are.
+    `table` is as it was before the target was read so.
     """
     if not rows:
         merged = [text for text, word in reading.labels if word]
@@ -204,10 +204,7 @@ def _first_left_out(reading: TargetReading, table: Tables) -> tuple[int, list[st
 
 
 class WithTargetRead(MaskedTables):
-    """A table with its target read.
-
-    `table`: where the rows are, the target among their columns; `reading`: how the target is read.
-    """
+    """A table with its target read."""
 
     def __init__(self, table: Tables, reading: TargetReading) -> None:
         super().__init__(table, reading)

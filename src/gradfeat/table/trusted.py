@@ -57,8 +57,7 @@ def packed(fitted: Any) -> NDArray[np.uint8]:
 def unpacked(data: NDArray[np.uint8], versions: str) -> Any:
     """What :func:`packed` took.
 
-    `data` (m,); `versions`: what it was written with and what is here, in words: ``1.8, here is
-    1.9``.
+    `versions` says what they were written with and what is here: ``1.8, here is 1.9``.
     """
     import skops.io
     from skops.io.exceptions import UnsupportedTypeException, UntrustedTypesFoundException

@@ -25,8 +25,7 @@ from gradfeat.table.results import UnreadCells
 class NotFinite:
     """Some rows in order, and those whose predictions are no finite numbers.
 
-    `rows`: how many rows there are; `lost`: how many of them have such a prediction; `first`: the
-    first of these.
+    `lost` of `rows` have such a prediction, the first of them at `first`.
     """
 
     rows: int = 0

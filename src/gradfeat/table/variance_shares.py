@@ -42,8 +42,8 @@ def variance_shares(
     the out-of-fold squared error over that of the mean; its interval is a paired bootstrap over
     rows with the models held fixed.
 
-    `y` (n, c): targets (class codes: squared errors add up over classes); `seed`: of folds and
-    bootstrap; `tell`: told the number of each fold before its work.
+    `y` (n, c) may be codes of classes, whose squared errors add up. `tell` hears the number of each
+    fold before its work.
     """
     n, q = inputs.whitened.shape
     most = FEWER_ROWS if feature_count(q, 2) > MANY_FEATURES else MOST_ROWS

@@ -49,10 +49,7 @@ class MaskedPiece(Piece[pd.DataFrame]):
 
 
 class MaskedTables(Tables):
-    """A table with some cells empty; rows keep their places.
-
-    `table`: where the rows are; `names`: columns; left out: those of the table.
-    """
+    """A table with some cells empty; rows keep their places."""
 
     def __init__(self, table: Tables, masking: Masking, names: Sequence[str] | None = None) -> None:
         self.table, self.masking = table, masking

@@ -134,8 +134,7 @@ def find_numbers(name: str, found: DistinctTexts, decimal: str = "") -> NumberPl
     ``3+``) that stands in more than one row, and, beside at most 20 distinct ones, a word that
     does. Strays and markers are missing values.
 
-    `found`: all of its cells, as text; `decimal`: what stands before decimals in other columns of
-    the table, where that is known.
+    `decimal` stands before decimals in other columns of the table, where that is known.
 
     Examples
     --------
