@@ -33,7 +33,7 @@ ROOMS: Final = {
     "planning": Room(1_450, 10),
     "reports": Room(1_000, 6),
     "rows": Room(6_620, 38),
-    "table": Room(8_480, 45),
+    "table": Room(8_450, 45),
     "tasks": Room(2_310, 19),
     "theory": Room(4_070, 24),
 }
