@@ -9,6 +9,7 @@ import pytest
 from rich.console import Console
 
 from gradfeat.drawing.numbers import number
+from gradfeat.drawing.text_tables import text_table
 from gradfeat.figures.scores import span
 from gradfeat.reports import terminal_table
 from gradfeat.table.results import Remark
@@ -82,3 +83,11 @@ def test_markup_in_names_is_text():
 def test_nothing_is_printed_by_itself(capsys):
     terminal_table(VARIANTS["three"])
     assert capsys.readouterr() == ("", "")
+
+
+def test_a_long_name_goes_on_in_the_next_line():
+    table, name = text_table(["column", "lost"], right=(1,)), "n" * 90
+    table.add_row(name, "0.2")
+    out = StringIO()
+    Console(file=out, width=60).print(table)
+    assert out.getvalue().count("n") == len(name) + "column".count("n")
