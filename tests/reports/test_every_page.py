@@ -7,7 +7,13 @@ from itertools import pairwise
 
 import matplotlib as mpl
 import pytest
+from matplotlib.axes import Axes
 
+from gradfeat.drawing.style import axes_or_new, dress
+from gradfeat.figures.captioned import CaptionedFigure
+from gradfeat.reports import render
+from gradfeat.reports.page import inline_svg
+from reports.factory import VARIANTS
 from reports.pages import PAGES, page_of, source
 
 
@@ -77,3 +83,24 @@ def test_light_dark_and_print():
     assert "prefers-color-scheme: dark" in html
     assert "@media print" in html
     assert "default-src 'none'" in html
+
+
+def test_a_title_that_is_wider_than_its_figure_is_not_cut():
+    def width(title: str) -> float:
+        def draw(ax: Axes | None = None) -> Axes:
+            return dress(axes_or_new(ax, 2.0), title)
+
+        svg = str(inline_svg(CaptionedFigure("wide", draw, "A title.")))
+        box = re.search(r'viewBox="0 0 ([\d.]+)', svg)
+        assert box is not None
+        return float(box[1])
+
+    assert width("W" * 54) > width("short") + 30
+
+
+def test_settings_stand_below_the_scores_and_not_in_their_lines():
+    source = render(VARIANTS["regression"])
+    scores, settings = source.index("Scores with 95 %"), source.index("Settings that were chosen")
+    told = [m.settings for m in VARIANTS["regression"].methods if m.settings]
+    key, value = next(iter(told[0].items()))
+    assert scores < settings < source.index(f"{key} = {value}")

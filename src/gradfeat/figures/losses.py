@@ -37,14 +37,16 @@ def losses_figure(found: Importances, label: str) -> CaptionedFigure:
 def losses(found: Importances, *, ax: Axes | None = None) -> Axes:
     """Loss of the score by column: the 12 largest, with intervals."""
     shown = found.losses[:DRAWN]
-    ax = style.axes_or_new(ax, 0.95 + 0.24 * len(shown))
+    names = [style.wrapped(together(one), 26) for one in shown]
+    lines = max((name.count("\n") + 1 for name in names), default=1)
+    ax = style.axes_or_new(ax, 0.95 + len(shown) * (0.12 + 0.12 * lines))
     for k, one in enumerate(shown):
         _row(ax, -k, one)
     ax.axvline(0, color=style.QUIET, linewidth=0.8)
     left = len(found.losses) - len(shown)
     more = f" ({DRAWN} largest of {len(found.losses):,})" if left else ""
-    style.dress(ax, f"What the model loses without a column{more}", f"fall of test {found.score}")
-    ax.set_yticks([-k for k in range(len(shown))], labels=[_name(one) for one in shown])
+    style.dress(ax, "What the model loses without a column", f"fall of test {found.score}{more}")
+    ax.set_yticks([-k for k in range(len(shown))], labels=names)
     _limits(ax, shown)
     style.rows_of_bars(ax)
     return ax
@@ -67,10 +69,6 @@ def _limits(ax: Axes, shown: tuple[ColumnLoss, ...]) -> None:
     low, high = float(np.nanmin(ends)), float(np.nanmax(ends))
     width = (high - low) or 1.0
     ax.set_xlim(low - (0.03 * width if low < 0 else 0), high + 0.14 * width)
-
-
-def _name(one: ColumnLoss) -> str:
-    return style.wrapped(together(one), 26)
 
 
 def told_losses(found: Importances, most: int = TOLD) -> list[ColumnLoss]:

@@ -75,6 +75,7 @@ def contents(report: FitReport) -> dict[str, object]:
         "facts": _facts(report),
         "score_names": names,
         "methods": [_method_row(report, m, names) for m in ranked(report.methods)],
+        "settings": [(marked(m), _settings(m)) for m in ranked(report.methods)],
         "failed": failed(report.methods),
         "comparison": comparison_figure(report) if names else None,
         "losses": _losses(report),
@@ -111,7 +112,6 @@ def _needed(report: FitReport, found: Importances) -> tuple[str, str]:
 def _method_row(report: FitReport, method: MethodResult, names: list[str]) -> dict[str, object]:
     """A line of the table of methods; every score with its interval."""
     scores = [method.scores.get(name, _UNKNOWN) for name in names]
-    settings = ", ".join(f"{k} = {v}" for k, v in method.settings.items())
     return {
         "label": marked(method),
         "family": method.family,
@@ -119,9 +119,12 @@ def _method_row(report: FitReport, method: MethodResult, names: list[str]) -> di
         "scores": [(number(score.estimate), span(score)) for score in scores],
         "seconds": seconds(method.fit_seconds),
         "rows": f"{method.rows_used:,}",
-        "settings": settings or "defaults",
         "best": method.name == report.best,
     }
+
+
+def _settings(method: MethodResult) -> str:
+    return ", ".join(f"{k} = {v}" for k, v in method.settings.items()) or "defaults"
 
 
 def _losses(report: FitReport) -> CaptionedFigure | None:
