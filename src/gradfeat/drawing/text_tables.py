@@ -22,7 +22,5 @@ def text_table(
     table = Table(box=box.SIMPLE_HEAD, show_edge=False, padding=(0, 1, 0, 0))
     for place, heading in enumerate(headings):
         side = "right" if place in right else "left"
-        folded = place in fold
-        overflow = "fold" if folded else "ellipsis"  # a long name goes on in the next line
-        table.add_column(Text(heading), justify=side, no_wrap=not folded, overflow=overflow)
+        table.add_column(Text(heading), justify=side, no_wrap=place not in fold, overflow="fold")
     return table

@@ -164,16 +164,7 @@ DRAWN = 4
 def render_diagnosis(found: DiagnosisReport) -> str:
     """The diagnosis as one HTML page that needs no network.
 
-    The same diagnosis gives the same text, byte for byte.
-
-    Parameters
-    ----------
-    found : DiagnosisReport
-
-    Returns
-    -------
-    str
-        HTML; write it as UTF-8.
+    The same diagnosis gives the same text, byte for byte; write it as UTF-8.
     """
     return page("diagnosis.html.j2", contents(found))
 

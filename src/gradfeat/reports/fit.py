@@ -45,16 +45,7 @@ _UNKNOWN = Interval(float("nan"), float("nan"), float("nan"))
 def render(report: FitReport) -> str:
     """The report as one HTML page that needs no network: figures, styles and text inside.
 
-    The same report gives the same text, byte for byte.
-
-    Parameters
-    ----------
-    report : FitReport
-
-    Returns
-    -------
-    str
-        HTML; write it as UTF-8.
+    The same report gives the same text, byte for byte; write it as UTF-8.
 
     Raises
     ------

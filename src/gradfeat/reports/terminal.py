@@ -38,14 +38,6 @@ def terminal_table(report: FitReport) -> RenderableType:
     """What was read, remarks, the answer; methods by first score, what the best needs, remarks.
 
     Nothing is printed: pass the result to a `rich.console.Console`. It fits 80 columns.
-
-    Parameters
-    ----------
-    report : FitReport
-
-    Returns
-    -------
-    RenderableType
     """
     parts: list[RenderableType] = [Text(fit_words.rows_sentence(report))]
     parts += _remarks(report.remarks, "first", "yellow")
@@ -77,14 +69,6 @@ def diagnosis_text(found: DiagnosisReport) -> RenderableType:
     """What was read, remarks, the answer; shares, degrees, sample sizes; what follows, remarks.
 
     Nothing is printed: pass the result to a `rich.console.Console`. It fits 80 columns.
-
-    Parameters
-    ----------
-    found : DiagnosisReport
-
-    Returns
-    -------
-    RenderableType
     """
     tables = [_diagnosis_table(_SHARES, diagnosis.share_rows(found))]
     tables.append(_diagnosis_table(_DEGREES, diagnosis.degree_rows(found)))
