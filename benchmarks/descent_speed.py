@@ -23,7 +23,8 @@ from torch import Tensor
 from gradfeat.maths.activations import TruncatedReLU
 from gradfeat.maths.streams import stream
 from gradfeat.models.descent.layers import Layers, Start, stack
-from gradfeat.models.descent.loop import Phase, descend
+from gradfeat.models.descent.loop import descend
+from gradfeat.models.descent.phases import Phase
 from gradfeat.models.descent.trained import AllLayers, Batch
 from gradfeat.models.losses import Hinge
 from gradfeat.tasks.sparse_coding import SparseCoding

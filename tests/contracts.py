@@ -13,7 +13,7 @@ from gradfeat.maths.gradients import autodiff_gradient
 from gradfeat.models.base import Kernel, Learner, Predictor
 from gradfeat.models.descent.gradient_descent import GradientDescent
 from gradfeat.models.descent.layers import Start
-from gradfeat.models.descent.loop import Phase
+from gradfeat.models.descent.phases import Phase
 from gradfeat.models.gradient_step import GradientStep, Whitened
 from gradfeat.models.head import RidgeHead
 from gradfeat.models.kernel_ridge import KernelRidge

@@ -20,7 +20,7 @@ from gradfeat.catalogue.shared.descent_training import (
 )
 from gradfeat.maths.streams import stream
 from gradfeat.models.descent.layers import Layers, Start, stack
-from gradfeat.models.descent.loop import Phase
+from gradfeat.models.descent.phases import Phase
 from gradfeat.tasks.base import Sample
 from gradfeat.tasks.linear_labels import LinearLabels
 

@@ -26,7 +26,7 @@ from gradfeat.catalogue.shared.gradient_feature_training import (
 )
 from gradfeat.lab import judge
 from gradfeat.lab.loading import experiment
-from gradfeat.models.descent.loop import Phase
+from gradfeat.models.descent.phases import Phase
 
 SMALL_CASE: dict[str, Any] = {
     "n": 600,

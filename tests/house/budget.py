@@ -29,7 +29,7 @@ ROOMS: Final = {
     "interface": Room(810, 6),
     "lab": Room(3_430, 20),
     "maths": Room(4_160, 36),
-    "models": Room(10_740, 72),
+    "models": Room(10_740, 73),
     "planning": Room(1_450, 10),
     "reports": Room(980, 6),
     "rows": Room(6_620, 38),

@@ -10,7 +10,8 @@ from torch import Tensor
 from gradfeat.maths.activations import Activation
 from gradfeat.maths.streams import stream
 from gradfeat.models.descent.layers import Layers, Start, stack
-from gradfeat.models.descent.loop import Descended, Phase, Source, descend
+from gradfeat.models.descent.loop import Descended, Source, descend
+from gradfeat.models.descent.phases import Phase
 from gradfeat.models.descent.trained import Batch, Trained
 from gradfeat.models.losses import Loss
 

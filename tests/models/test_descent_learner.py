@@ -14,7 +14,7 @@ from gradfeat.maths.activations import Polynomial, ReLU, Tanh, TruncatedReLU
 from gradfeat.maths.blocks import Block
 from gradfeat.models.descent.gradient_descent import GradientDescent, batches
 from gradfeat.models.descent.layers import Start
-from gradfeat.models.descent.loop import Phase
+from gradfeat.models.descent.phases import Phase
 from gradfeat.models.descent.trained import Batch
 from gradfeat.models.head import RidgeHead
 from gradfeat.models.losses import Logistic

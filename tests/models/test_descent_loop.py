@@ -10,7 +10,7 @@ import torch
 from contracts import close
 from gradfeat.maths.activations import Activation, ReLU, Tanh, TruncatedReLU
 from gradfeat.models.descent.layers import Layers, Start, shi22_start, stack
-from gradfeat.models.descent.loop import Phase, shi22_phases
+from gradfeat.models.descent.phases import Phase, shi22_phases
 from gradfeat.models.descent.trained import AllLayers, Batch, HeadOnly, Linearisation, Trained
 from gradfeat.models.losses import Hinge, Logistic, Loss, Squared
 

@@ -6,7 +6,8 @@ import pytest
 import torch
 
 from gradfeat.models.descent.gradient_descent import GradientDescent
-from gradfeat.models.descent.loop import Phase, trace
+from gradfeat.models.descent.loop import trace
+from gradfeat.models.descent.phases import Phase
 from gradfeat.rows.rows import in_memory
 
 X = torch.linspace(-1, 1, 12).double()[:, None]

@@ -125,7 +125,7 @@ def _steps(
     structure: str, D: int, k: int, p_o: float, m: int
 ) -> tuple[GradientMoments, GradientMoments]:
     """The moments of both steps, which do not depend on the number of rows."""
-    from gradfeat.models.descent.loop import SHI22_STEP_SIZES
+    from gradfeat.models.descent.phases import SHI22_STEP_SIZES
     from gradfeat.theory.patterns import PatternLaw
     from gradfeat.theory.shi22_moments import gradient_moments, population_step
 

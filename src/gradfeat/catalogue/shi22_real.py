@@ -59,7 +59,8 @@ def trial(
     from gradfeat.maths.streams import stream
     from gradfeat.models.descent.gradient_descent import GradientDescent, batches
     from gradfeat.models.descent.layers import Start
-    from gradfeat.models.descent.loop import descend, shi22_phases
+    from gradfeat.models.descent.loop import descend
+    from gradfeat.models.descent.phases import shi22_phases
     from gradfeat.models.descent.trained import AllLayers
     from gradfeat.models.losses import Hinge
     from gradfeat.tasks.base import Sample

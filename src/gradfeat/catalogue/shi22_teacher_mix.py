@@ -89,7 +89,7 @@ def _learner(m: int, steps: int) -> GradientDescent:
     from gradfeat.maths.activations import ReLU
     from gradfeat.models.descent.gradient_descent import GradientDescent
     from gradfeat.models.descent.layers import Start
-    from gradfeat.models.descent.loop import Phase
+    from gradfeat.models.descent.phases import Phase
     from gradfeat.models.losses import Logistic
 
     start = Start(std_b=0.1)

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from gradfeat.catalogue.shared.gradient_feature_training import Found
     from gradfeat.models.descent.gradient_descent import Trains
     from gradfeat.models.descent.layers import Layers
-    from gradfeat.models.descent.loop import Phase
+    from gradfeat.models.descent.phases import Phase
     from gradfeat.models.induced.network import SignedDirections
     from gradfeat.models.induced.opt import OptBounds
     from gradfeat.tasks.base import Sample

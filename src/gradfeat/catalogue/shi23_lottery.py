@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from gradfeat.models.descent.gradient_descent import Trains
     from gradfeat.models.descent.layers import Layers
-    from gradfeat.models.descent.loop import Phase
+    from gradfeat.models.descent.phases import Phase
     from gradfeat.models.gradient_features.cones import GradientFeature
     from gradfeat.tasks.base import Sample
 

@@ -86,7 +86,7 @@ def trial(
     )
     from gradfeat.maths.streams import stream
     from gradfeat.models.descent.layers import Start
-    from gradfeat.models.descent.loop import Phase
+    from gradfeat.models.descent.phases import Phase
 
     paired(m)
     at_least(2, steps=steps)

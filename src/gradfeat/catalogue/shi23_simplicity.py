@@ -68,7 +68,7 @@ def trial(
     )
     from gradfeat.maths.streams import stream
     from gradfeat.models.descent.layers import Start
-    from gradfeat.models.descent.loop import Phase
+    from gradfeat.models.descent.phases import Phase
     from gradfeat.tasks.simple_and_complex import SimpleAndComplex
 
     paired(m)

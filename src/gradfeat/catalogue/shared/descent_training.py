@@ -21,7 +21,8 @@ from gradfeat.maths.streams import stream
 from gradfeat.models.base import Predictor
 from gradfeat.models.descent.gradient_descent import GradientDescent, Trains
 from gradfeat.models.descent.layers import Layers, Start, shi22_start, stack
-from gradfeat.models.descent.loop import Phase, Source, descend, shi22_phases
+from gradfeat.models.descent.loop import Source, descend
+from gradfeat.models.descent.phases import Phase, shi22_phases
 from gradfeat.models.descent.trained import AllLayers, Batch
 from gradfeat.models.gradient_features.feature_set import LEAST_MASS, first_gradients
 from gradfeat.models.losses import Hinge, Logistic

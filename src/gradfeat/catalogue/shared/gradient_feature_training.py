@@ -29,7 +29,8 @@ from gradfeat.maths.streams import stream
 from gradfeat.models.base import Predictor
 from gradfeat.models.descent.gradient_descent import Trains, batches, trained
 from gradfeat.models.descent.layers import Layers
-from gradfeat.models.descent.loop import Phase, descend
+from gradfeat.models.descent.loop import descend
+from gradfeat.models.descent.phases import Phase
 from gradfeat.models.gradient_features.cones import GradientFeature
 from gradfeat.models.gradient_features.feature_set import first_neurons, gradient_feature_set
 from gradfeat.models.losses import Hinge

@@ -17,7 +17,8 @@ from ..base import Predictor, Staged
 from ..losses import Loss, Squared
 from ..two_layer import Linearised
 from .layers import Layers, Start
-from .loop import Phase, Source, descend
+from .loop import Source, descend
+from .phases import Phase
 from .trained import AllLayers, Batch, HeadOnly, Linearisation, Trained
 
 Trains = Literal["all", "head", "linearisation"]
