@@ -31,7 +31,7 @@ ROOMS: Final = {
     "maths": Room(4_160, 36),
     "models": Room(10_740, 73),
     "planning": Room(1_450, 10),
-    "reports": Room(980, 6),
+    "reports": Room(970, 6),
     "rows": Room(6_620, 38),
     "table": Room(8_450, 45),
     "tasks": Room(2_310, 19),

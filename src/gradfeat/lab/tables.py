@@ -90,8 +90,10 @@ def selection_of(text: Any) -> dict[str, Any]:
     """
     with intact("what the last run was asked for"):
         found = json_object(text)
-        scale, seeds, overrides = (found[name] for name in ("scale", "seeds", "overrides"))
-        return {"scale": _text(scale), "seeds": seeds, "overrides": dict(overrides)}
+        names = ("scale", "seeds", "device", "overrides")
+        scale, seeds, device, overrides = (found[name] for name in names)
+        where = {"scale": _text(scale), "device": _text(device)}
+        return {**where, "seeds": seeds, "overrides": dict(overrides)}
 
 
 def _factors(text: Any) -> dict[str, str | int | float]:

@@ -116,20 +116,14 @@ def inline_svg(figure: CaptionedFigure) -> Markup:
 
 
 def _saved(draw: Callable[[], Axes]) -> str:
-    buffer = StringIO()
     """Drawn as large as its texts reach: a title or label beyond the edge is not cut."""
+    buffer = StringIO()
     with mpl_style.context(["default", _STYLE]), warnings.catch_warnings():
         # Only measured here; the reader's browser draws the letters.
         warnings.filterwarnings("ignore", message="Glyph .* missing from font")
         figure = draw().get_figure(root=True)
-        figure.savefig(
-            buffer,
-            format="svg",
-            dpi=style.DPI,
-            metadata=_NO_METADATA,
-            bbox_inches="tight",
-            pad_inches=0.04,
-        )  # pyright: ignore
+        kept = {"dpi": style.DPI, "metadata": _NO_METADATA, "bbox_inches": "tight"}
+        figure.savefig(buffer, format="svg", pad_inches=0.04, **kept)  # pyright: ignore
     return buffer.getvalue()
 
 
