@@ -84,7 +84,8 @@ def wrapped(text: str, width: int, most: int = 3) -> str:
     'length_of_\\nthe_left_\\nwing'
     """
     lines = [""]
-    for part in re.findall(r"[^\s_.,;:/-]*[\s_.,;:/-]?", short(text, width * most)):
+    parts = rf"(?:\\\$|[^\s_.,;:/-]){{0,{width}}}[\s_.,;:/-]?"  # a longer word is broken too
+    for part in re.findall(parts, short(text, width * most)):
         if len(lines[-1]) + len(part.rstrip()) > width and lines[-1]:
             lines.append("")
         lines[-1] += part

@@ -157,6 +157,8 @@ def _finite(arrays: Arrays) -> Arrays:
 
 
 def _open(path: Path) -> tuple[dict[str, str], dict[str, NDArray[Any]]]:
+    if os.path.exists(path) and not os.path.isfile(path):  # a pipe would be waited for
+        raise ModelFileError(f"{path} is no regular file: give the path of a saved model.")
     try:
         with safe_open(path, framework="numpy") as handle:
             metadata = handle.metadata() or {}

@@ -106,6 +106,8 @@ class Store:
         place = Path(path)
         if place.is_dir():
             raise StoreError(f"store {str(place)!r} is a folder: give the path of a file.")
+        if os.path.exists(place) and not os.path.isfile(place):
+            raise StoreError(f"store {str(place)!r} is no regular file: give the path of a file.")
         if not readonly and not place.absolute().parent.is_dir():
             raise StoreError(f"store {str(place)!r} is in no folder that exists: create it first.")
         connection = open_for_reading(place) if readonly else open_for_writing(place)

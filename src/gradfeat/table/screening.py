@@ -242,9 +242,8 @@ def _same_order(column: pd.Series, y: Floats) -> str:
     x, y = column.to_numpy(dtype=np.float64)[known], y[known]
     if len(x) < FEWEST_ROWS or len(np.unique(x)) < 3:
         return ""
-    steps = np.diff(x[np.lexsort((x, y))])
-    back = np.diff(-x[np.lexsort((-x, y))])
-    if not min((steps < 0).any(), (back < 0).any()):
+    rising, falling = x[np.lexsort((x, y))], x[np.lexsort((-x, y))]
+    if not ((rising[1:] < rising[:-1]).any() and (falling[1:] > falling[:-1]).any()):
         rounded = np.array_equal(x, np.round(y))
         return "is it, rounded" if rounded else "never goes against it"
     return ""

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import operator
 import re
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, final
@@ -18,6 +19,7 @@ import pyarrow.dataset as ds
 import pyarrow.parquet as pq
 import pyarrow.types as kinds
 
+from ...maths.unpacking import FOREIGN
 from ..errors import SourceError
 from .files import FoundFile
 from .words import listing, refuse_repeated, refuse_unknown
@@ -198,10 +200,12 @@ def _footer(
 
 def _count(schema: pa.Schema) -> tuple[str, int, int] | None:
     """The rows' numbers by a rule, where pandas wrote an index of them that has a name."""
-    for index in (schema.pandas_metadata or {}).get("index_columns", ()):
-        if type(index) is dict and index["kind"] == "range" and index["name"] is not None:
-            name, start, step = index["name"], index["start"], index["step"]
-            return None if name in schema.names else (name, start, step)
+    with suppress(*FOREIGN):  # other programs write other things there
+        for index in (schema.pandas_metadata or {}).get("index_columns", ()):
+            if type(index) is dict and index["kind"] == "range" and index["name"] is not None:
+                name, start, step = str(index["name"]), index["start"], index["step"]
+                numbers = operator.index(start), operator.index(step)
+                return None if name in schema.names else (name, *numbers)
     return None
 
 

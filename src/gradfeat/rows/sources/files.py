@@ -114,6 +114,11 @@ def _files_of(given: str, storage_options: Mapping[str, Any]) -> list[FoundFile]
         raise SourceError(
             f"'{given}' cannot be read ({error.strerror or error}): check its permissions."
         ) from error
+    if info["type"] == "other":
+        raise SourceError(
+            f"'{given}' is a pipe or a device, and tables are read more than once: write what "
+            "comes out of it to a file, and give that."
+        )
     if info["type"] != "directory":
         return [_found(fs, info, given, "")]
     files = _inside(fs, given, root)

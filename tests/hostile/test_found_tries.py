@@ -1,0 +1,70 @@
+"""The smallest tries beside damaged files that the campaign, or a stranger's hand, found."""
+
+from __future__ import annotations
+
+import os
+import warnings
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from cli.tables import gradfeat
+from gradfeat.drawing import style
+from gradfeat.figures.predictions import confusion
+from gradfeat.rows.sources.open import tables
+from gradfeat.table.screening import _same_order
+
+
+def test_a_pipe_that_nobody_writes_to_is_refused_at_once(capsys, tmp_path):
+    pipe, model = tmp_path / "pipe", tmp_path / "model"
+    os.mkfifo(pipe)
+    for words in (
+        ("fit", pipe, "--target", "y"),
+        ("diagnose", pipe, "--target", "y"),
+        ("predict", pipe, pipe, "--out", tmp_path / "p.csv"),
+        ("show", pipe),
+        ("status", "--store", pipe),
+        ("run", "ba22-step-size", "--store", pipe, "--no-figure"),
+        ("refit", pipe, pipe, "--target", "y", "--out", model),
+    ):
+        ran = gradfeat(capsys, *words)
+        assert ran.code == 2, words
+        assert "is no regular file" in ran.err or "is a pipe or a device" in ran.err, ran.err
+
+
+def test_names_without_a_blank_are_broken_into_lines():
+    lines = style.wrapped("1" + "0" * 400, 16).splitlines()
+    assert [len(line) for line in lines] == [16, 16, 16]
+    assert style.wrapped("$" * 9, 4) == "\\$" * 4 + "\n" + "\\$" * 4 + "\n\\$"
+
+
+LONG = ("1" + "0" * 400, "2" + "0" * 400)
+
+
+def test_a_class_of_400_digits_leaves_room_for_its_figure(tmp_path):
+    drawn = confusion(np.zeros(2, int), np.ones(2, int), classes=LONG)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        drawn.figure.savefig(tmp_path / "c.svg")
+
+
+@pytest.mark.parametrize(
+    "metadata",
+    [b"{not json", b"\xff\xfe", b"[]", b'{"index_columns": 3}',
+     b'{"index_columns": [{"kind": "range", "name": "i", "start": "x", "step": 1}]}'],
+)  # fmt: skip
+def test_metadata_of_pandas_that_is_something_else_is_left_out(tmp_path, metadata):
+    table = pa.table({"a": [1.0, 2.0]}).replace_schema_metadata({b"pandas": metadata})
+    pq.write_table(table, tmp_path / "t.parquet")
+    assert tables(str(tmp_path / "t.parquet")).names == ("a",)
+
+
+def test_columns_near_the_largest_number_are_screened_without_a_warning():
+    rng = np.random.default_rng(0)
+    x, y = rng.uniform(-1, 1, 60) * 1.7e308, rng.normal(size=60)
+    assert _same_order(pd.Series(x), y) == ""
+    assert _same_order(pd.Series(x), x) != ""
+    assert _same_order(pd.Series(-x), x) != ""
