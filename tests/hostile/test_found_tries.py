@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 import warnings
 
 import numpy as np
@@ -14,6 +15,8 @@ import pytest
 from cli.tables import gradfeat
 from gradfeat.drawing import style
 from gradfeat.figures.predictions import confusion
+from gradfeat.lab import Store
+from gradfeat.lab.presence import presence_of
 from gradfeat.rows.sources.open import tables
 from gradfeat.table.screening import _same_order
 
@@ -68,3 +71,15 @@ def test_columns_near_the_largest_number_are_screened_without_a_warning():
     assert _same_order(pd.Series(x), y) == ""
     assert _same_order(pd.Series(x), x) != ""
     assert _same_order(pd.Series(-x), x) != ""
+
+
+def test_without_locks_of_files_a_run_is_alive_as_long_as_its_process(tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "fcntl", None)
+    presence = presence_of(tmp_path / "s.db")
+    presence.enter(1)
+    (tmp_path / "s.db.run-2").write_text("[1, 0.0]")
+    assert [presence.alive(run) for run in (1, 2, 3)] == [True, False, False]
+    presence.leave(1)
+    assert not presence.alive(1)
+    with Store.open(tmp_path / "s.db") as store:
+        assert store.status() == []

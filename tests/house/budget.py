@@ -27,7 +27,7 @@ ROOMS: Final = {
     "estimators": Room(3_560, 22),
     "figures": Room(1_760, 14),
     "interface": Room(810, 6),
-    "lab": Room(3_430, 20),
+    "lab": Room(3_470, 20),
     "maths": Room(4_160, 36),
     "models": Room(10_740, 73),
     "planning": Room(1_450, 10),

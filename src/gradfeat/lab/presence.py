@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import contextlib
-import fcntl
+import json
 import os
 from abc import ABC, abstractmethod
+from importlib.util import find_spec
 from pathlib import Path
+
+import psutil
 
 #: Open lock files of this process.
 _OPEN: set[int] = set()
@@ -19,7 +22,8 @@ def _let_go() -> None:
     _OPEN.clear()
 
 
-os.register_at_fork(after_in_child=_let_go)
+if os.name == "posix":
+    os.register_at_fork(after_in_child=_let_go)
 
 
 class Presence(ABC):
@@ -71,6 +75,8 @@ class FilePresence(Presence):
 
     def enter(self, run: int) -> None:
         """Create the locked file of a run, and remove those of dead ones."""
+        import fcntl
+
         self._clean()
         temporary = self._store.with_name(f"{self._store.name}.run-{run}.{os.getpid()}.new")
         descriptor = os.open(temporary, os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o644)
@@ -100,7 +106,38 @@ class FilePresence(Presence):
                     path.unlink()
 
 
+class ProcessPresence(Presence):
+    """Where the system has no such locks: a file with the number and the start of the process."""
+
+    def __init__(self, store: Path) -> None:
+        self._store = store
+
+    def _file(self, run: int) -> Path:
+        return self._store.with_name(f"{self._store.name}.run-{run}")
+
+    def enter(self, run: int) -> None:
+        own = psutil.Process()
+        self._file(run).write_text(json.dumps([own.pid, own.create_time()]), "utf-8")
+
+    def leave(self, run: int) -> None:
+        self._file(run).unlink(missing_ok=True)
+
+    def alive(self, run: int) -> bool:
+        try:
+            number, start = json.loads(self._file(run).read_text("utf-8"))
+            return psutil.Process(number).create_time() == start
+        except (FileNotFoundError, ValueError, psutil.Error):
+            return False
+
+
+def presence_of(store: Path) -> Presence:
+    """By locks where the system has them (Linux, macOS), else by the processes that run."""
+    return FilePresence(store) if find_spec("fcntl") else ProcessPresence(store)
+
+
 def _locked(path: Path) -> bool:
+    import fcntl
+
     try:
         descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)  # also by those who only read
     except FileNotFoundError:

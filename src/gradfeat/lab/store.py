@@ -20,7 +20,7 @@ from gradfeat.lab.database import in_sentences, open_for_reading, open_for_writi
 from gradfeat.lab.errors import StoreError
 from gradfeat.lab.experiment import Experiment, Point
 from gradfeat.lab.outcomes import Outcome
-from gradfeat.lab.presence import FilePresence, MemoryPresence, Presence
+from gradfeat.lab.presence import MemoryPresence, Presence, presence_of
 from gradfeat.lab.provenance import provenance
 from gradfeat.maths.unpacking import json_object
 
@@ -111,7 +111,7 @@ class Store:
         if not readonly and not place.absolute().parent.is_dir():
             raise StoreError(f"store {str(place)!r} is in no folder that exists: create it first.")
         connection = open_for_reading(place) if readonly else open_for_writing(place)
-        return cls(connection, str(place), FilePresence(place.resolve()))
+        return cls(connection, str(place), presence_of(place.resolve()))
 
     def __enter__(self) -> Store:
         return self
