@@ -49,10 +49,15 @@ def commands() -> Found:
             yield f"command/{name}/{label}", _parameter(param)
 
 
+def is_enum(kind: Any) -> bool:
+    """Whether a type of an option is one; `Any | None` and the like are no classes."""
+    return inspect.isclass(kind) and issubclass(kind, enum.Enum)
+
+
 def _parameter(param: Any) -> dict[str, Any]:
     about = param.type_descriptor
     kind, asked = about.annotation, about.parameter_info
-    choices = [str(one.value) for one in kind] if issubclass(kind, enum.Enum) else []
+    choices = [str(one.value) for one in kind] if is_enum(kind) else []
     found = {
         "type": "choice" if choices else kind.__name__,
         "required": param.required,
@@ -84,7 +89,7 @@ def estimators() -> Found:
     """Every public estimator: parameters, methods, attributes of a fit, whether rows may stream."""
     for name in sorted(gradfeat.__all__):
         kind = getattr(gradfeat, name)
-        if not inspect.isclass(kind):
+        if not inspect.isclass(kind) or not _is_complete(kind):
             continue
         for p in list(inspect.signature(kind).parameters.values()):
             yield f"estimator/{name}/parameter/{p.name}", repr(p.default)
@@ -96,6 +101,12 @@ def estimators() -> Found:
             elif known and not attribute.startswith("set_"):
                 yield f"estimator/{name}/attribute/{attribute}", ""
         yield f"estimator/{name}/fits rows that stream", _streams(name, kind)
+
+
+def _is_complete(kind: Any) -> bool:
+    """Whether it needs nothing to be made; TableModel needs the estimator that it holds."""
+    parameters = inspect.signature(kind).parameters.values()
+    return all(p.default is not p.empty or p.kind is p.VAR_KEYWORD for p in parameters)
 
 
 def _tried(fitted: Any, attribute: str) -> tuple[bool, Any]:
