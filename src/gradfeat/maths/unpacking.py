@@ -45,8 +45,10 @@ def _too_much(unpacked: int, packed: int) -> bool:
     return unpacked > FREE and unpacked > RATIO * packed
 
 
-class Gunzipped(io.RawIOBase):
-    """The text of a gz stream, for as long as it grows within reason.
+class Unpacked(io.RawIOBase):
+    """What a packed stream holds, for as long as it grows within reason.
+
+    `contents` are read from `packed`, whose place tells how much of it was taken.
 
     Raises
     ------
@@ -54,15 +56,15 @@ class Gunzipped(io.RawIOBase):
         From a read.
     """
 
-    def __init__(self, packed: Any, name: str) -> None:
-        self._packed, self._name, self._taken = packed, name, 0
-        self._text = gzip.GzipFile(fileobj=packed)
+    def __init__(self, packed: Any, contents: Any, name: str) -> None:
+        super().__init__()
+        self._packed, self._contents, self._name, self._taken = packed, contents, name, 0
 
     def readable(self) -> bool:
         return True
 
     def readinto(self, buffer: Any) -> int:
-        got = self._text.readinto(buffer)
+        got = self._contents.readinto(buffer)
         self._taken += got
         if _too_much(self._taken, self._packed.tell()):
             raise TooMuch(self._name)
@@ -84,7 +86,9 @@ def gunzip(data: bytes, name: str) -> bytes:
     >>> gunzip(gzip.compress(b"a,b"), "t.gz")
     b'a,b'
     """
-    return io.BufferedReader(Gunzipped(io.BytesIO(data), name), 2**20).read()
+    packed = io.BytesIO(data)
+    unpacked = Unpacked(packed, gzip.GzipFile(fileobj=packed), name)
+    return io.BufferedReader(unpacked, 2**20).read()
 
 
 def inflate(data: bytes, name: str, most: int | None = None) -> bytes:

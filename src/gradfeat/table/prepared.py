@@ -163,13 +163,14 @@ def prepare(table: Tables, request: Request, engine: Engine | None = None) -> Pr
     Rows stream where there is an `engine`: test rows and a sample are held then, and all training
     rows are read by pieces.
     """
-    text, layout = table.text, table.remarks
+    text, opened = table.text, table
     request = replace(request, decimal=text.decimal)
     table = declared(table.select(chosen_columns(table.names, request)), request.missing)
     read = read_rows(table, request, engine)
     empty = read.summary.target.missing
     read, others = without_other_rows(read, request, engine)
     read, said = with_target(read, request, engine)
+    layout = opened.remarks  # also of what was read last
     said = [*([layout_sentence(layout)] if layout else []), *others, *said]
     target = decide_target(read.summary, request, empty)
     _enough(read.summary)

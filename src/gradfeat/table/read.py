@@ -15,6 +15,7 @@ import pyarrow.parquet as pq
 
 from gradfeat.maths.memory import available_memory, readable
 from gradfeat.rows.sources.open import ARROW_ENDINGS, EXCEL_ENDINGS, PARQUET_ENDINGS, tables
+from gradfeat.rows.sources.packed import PACKED_ENDINGS
 from gradfeat.rows.sources.tables import Cells, held
 from gradfeat.rows.sources.text_options import FOUND, TextOptions
 from gradfeat.table.errors import TableError
@@ -32,7 +33,8 @@ def read_table(
     leading zeros stay text: all of their column tells the encoder what they are.
 
     `path`: ``.parquet``/``.pq``, ``.feather``/``.arrow``, ``.xlsx`` (needs openpyxl),
-    ``.jsonl``/``.ndjson``/``.json``, anything else: CSV, TSV or other delimited text, also gz;
+    ``.jsonl``/``.ndjson``/``.json``, anything else: CSV, TSV or other delimited text, also packed
+    (gz, bz2, xz, zip);
     `cells`: what cells of delimited text are read as, each by itself: the ``cells`` of a fitted
     encoder, for rows that it is to encode. Left out: a column is read as numbers where each of its
     cells is one; `text`: what is known of a text beforehand: its separator, comments, header,
@@ -79,8 +81,8 @@ def as_frame(data: Any) -> pd.DataFrame:
 #: Rows beyond which a table streams, and the share of the free memory that it may take.
 MOST_ROWS, MOST_SHARE = 1_000_000, 0.25
 
-#: Bytes in memory for each byte of text, and of zipped text.
-TEXT, ZIPPED = 2, 10
+#: Bytes in memory for each byte of text, and of packed text.
+TEXT, PACKED = 2, 10
 
 
 def why_streamed(path: str, asked: bool | None = None) -> str:
@@ -110,7 +112,7 @@ def _large(path: str) -> str:
         return ""
     ending = file.suffix.lower()
     if ending in (*ARROW_ENDINGS, *EXCEL_ENDINGS):
-        rows, size = 0, ZIPPED * file.stat().st_size
+        rows, size = 0, PACKED * file.stat().st_size
     else:
         rows, size = _parquet(file) if ending in PARQUET_ENDINGS else _text(file)
     if rows > MOST_ROWS:
@@ -132,8 +134,8 @@ def _parquet(file: Path) -> tuple[int, int]:
 
 def _text(file: Path) -> tuple[int, int]:
     size = file.stat().st_size
-    if file.suffix == ".gz":
-        return 0, ZIPPED * size
+    if file.suffix.lower() in PACKED_ENDINGS:
+        return 0, PACKED * size
     rows = 0
     for lines in _lines(file) if size > MOST_ROWS else ():
         rows += lines

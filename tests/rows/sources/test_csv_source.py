@@ -224,13 +224,13 @@ def test_a_number_of_any_kind_may_follow_whole_ones(tmp_path, monkeypatch):
         ("", r"is empty \(0 bytes\)"),
         (" \n\n", "is blank"),
         ('{"x": 1}\n{"x": 2}\n', "is JSON: "),
-        ("\n<!DOCTYPE html><p>x,y\n", "an HTML or XML page"),
+        ("\n<!DOCTYPE html><p>x,y\n", "an HTML page"),
         ("x,x\n1,2\n", "more than one column named 'x'"),
         ("x,y\n1,2\n3\n", "line 3 has 1 field where the header has 2"),
         ('x,y\n1,2\n3,"4\n5,6\n', "line 3: a quote opens there that is never closed"),
         ("@relation r\n@attribute x numeric\n@data\n1\n", "is an ARFF file"),
         ("1 1:0.5 3:2\n-1 2:1\n", "is sparse rows as LIBSVM writes them"),
-        (gzip.compress(b"x,y\n" + b"1,2\n" * 1000, mtime=0)[:40], "gzip file that is cut short"),
+        (gzip.compress(b"x,y\n" + b"1,2\n" * 1000, mtime=0)[:40], "packed file that is cut short"),
     ],
 )
 def test_text_that_cannot_be_a_table_is_refused(tmp_path, text, sentence):
@@ -242,7 +242,7 @@ def test_a_gz_file_cut_short_late_is_refused_when_it_is_read(tmp_path):
     generator = np.random.default_rng(0)
     text = pd.DataFrame({"x": generator.standard_normal(40_000)}).to_csv(index=False)
     path = written(tmp_path, gzip.compress(text.encode(), mtime=0)[:-1000], "a.csv.gz")
-    with pytest.raises(SourceError, match=r"a\.csv\.gz' is a gzip file that is cut short"):
+    with pytest.raises(SourceError, match=r"a\.csv\.gz' is a packed file that is cut short"):
         chunks(csv_tables(path))
 
 

@@ -2,6 +2,12 @@
 
 from __future__ import annotations
 
+import bz2
+import gzip
+import io
+import lzma
+import zipfile
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -77,8 +83,74 @@ def test_excel_without_openpyxl_and_a_workbook_that_is_none_are_one_sentence(tmp
         tables(tmp_path / "t.xlsx")
 
 
-@pytest.mark.parametrize("start", [b"\xd0\xcf\x11\xe0", b"$FL2@(#)\0\0\0", b"\x80\x04\x95\x00"])
-def test_what_no_reader_knows_is_one_sentence_that_lists_what_is_read(tmp_path, start):
+@pytest.mark.parametrize(
+    ("start", "words"),
+    [
+        (b"\x89PNG\0", r"is not a table but a PNG .*\.gz.*\.zip.*Parquet.*Feather.*\.xlsx"),
+        (b"\xd0\xcf\x11\xe0", r"an old Excel or Word file, .* pandas\.read_excel\("),
+        (b"$FL2@(#)\0\0\0", r"an SPSS file, .* pandas\.read_spss\("),
+        (b"\x80\x04\x95\x00", r"a pickle, .* pandas\.read_pickle\("),
+        (b"\x72\x02\x01\x00", r"a Stata file, .* pandas\.read_stata\("),
+        (b"<stata_dta>", r"a Stata file"),
+        (b"ORC\x0a\0", r"an ORC file, .* pandas\.read_orc\("),
+        (b'<table border="1">', r"an HTML page, .* pandas\.read_html\(\.\.\.\)\[0\]"),
+    ],
+)
+def test_what_is_not_read_is_one_sentence_that_says_what_it_is(tmp_path, start, words):
     (tmp_path / "t.sav").write_bytes(start * 50)
-    with pytest.raises(SourceError, match=r"is not a table but .*\.gz.*Parquet.*Feather.*\.xlsx"):
+    with pytest.raises(SourceError, match=words):
         tables(tmp_path / "t.sav")
+
+
+CSV = FRAME.to_csv(index=False)
+
+
+def packed(text, ending):
+    """The text as a packed file."""
+    if ending == ".zip":
+        buffer = io.BytesIO()
+        with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
+            archive.writestr("__MACOSX/._t.csv", b"\0")
+            archive.writestr("inside/t.jsonl" if text[0] == "{" else "inside/t.csv", text)
+        return buffer.getvalue()
+    return {".gz": gzip.compress, ".bz2": bz2.compress, ".xz": lzma.compress}[ending](text.encode())
+
+
+@pytest.mark.parametrize("ending", [".gz", ".bz2", ".xz", ".zip"])
+@pytest.mark.parametrize("kind", ["csv", "jsonl"])
+def test_packed_text_is_the_text_held_and_in_pieces(tmp_path, ending, kind):
+    text = CSV if kind == "csv" else FRAME.to_json(orient="records", lines=True, date_format="iso")
+    plain, path = tmp_path / f"t.{kind}", tmp_path / f"p.{kind}{ending}"
+    plain.write_text(text)
+    path.write_bytes(packed(text, ending))
+    table = tables(path, piece_rows=50)
+    pd.testing.assert_frame_equal(held(table), held(tables(plain)))
+    assert [len(f) for piece in table.pieces() for f in piece.read()] == [50, 50, 20]
+
+
+@pytest.mark.parametrize("ending", [".bz2", ".xz", ".zip"])
+def test_a_packed_file_that_is_damaged_or_grows_beyond_reason_is_named(
+    tmp_path, ending, monkeypatch
+):
+    monkeypatch.setattr("gradfeat.maths.unpacking.FREE", 2**16)
+    path = tmp_path / f"t.csv{ending}"
+    whole = packed("a,b\n" + "".join(f"{i},{i * i % 97}\n" for i in range(3_000)), ending)
+    for data in (whole[: len(whole) // 2], whole[:200] + b"\x55" * 40 + whole[240:]):
+        path.write_bytes(data)
+        with pytest.raises(SourceError, match=r"cut short or damaged: fetch or pack it again"):
+            held(tables(path))
+    path.write_bytes(packed("a,b\n" + "0,0\n" * 2**20, ending))
+    with pytest.raises(SourceError, match="unpacks to more than"):
+        held(tables(path).select(["a"]))
+
+
+def test_a_zip_archive_of_several_files_is_one_sentence_with_their_names(tmp_path):
+    with zipfile.ZipFile(tmp_path / "t.zip", "w") as archive:
+        archive.writestr("train.csv", CSV)
+        archive.writestr("test.csv", CSV)
+    with pytest.raises(
+        SourceError, match=r"zip archive of 2 files \('train\.csv', 'test\.csv'\): unp"
+    ):
+        tables(tmp_path / "t.zip")
+    (tmp_path / "t.zip").write_bytes(packed(CSV, ".gz"))  # by its bytes, not by its name
+    assert held(tables(tmp_path / "t.zip")).shape == FRAME.shape

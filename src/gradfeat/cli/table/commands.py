@@ -86,7 +86,7 @@ def diagnose(
     data: Annotated[
         str,
         typer.Argument(
-            help="CSV, TSV (also .gz), Parquet, Feather, JSON lines or .xlsx; also a folder."
+            help="CSV, TSV, JSON (also .gz, .zip), Parquet, Feather or .xlsx; also a folder."
         ),
     ],
     target: Annotated[str, typer.Option(help="Column to predict.")],
@@ -142,7 +142,7 @@ def fit(
     data: Annotated[
         str,
         typer.Argument(
-            help="CSV, TSV (also .gz), Parquet, Feather, JSON lines or .xlsx; also a folder, a "
+            help="CSV, TSV, JSON (also .gz, .zip), Parquet, Feather or .xlsx; also a folder, a "
             "pattern of names, or a URL such as s3://..."
         ),
     ],

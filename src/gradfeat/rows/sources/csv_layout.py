@@ -16,6 +16,7 @@ import pyarrow.compute
 import pyarrow.csv as pacsv
 
 from ..errors import SourceError
+from .footers import without_footer
 from .looks import Looks
 from .tables import Cells
 from .text import Layout
@@ -82,6 +83,10 @@ class CsvLayout(Layout):
         each = zip(self.names, self.kinds, strict=True)
         kinds = tuple(cells.get(name, kind) for name, kind in each)
         return replace(self, kinds=kinds, strict=False)
+
+    def end_of_rows(self, tail: bytes, name: str) -> int:
+        del name
+        return without_footer(tail, self.looks.separator.encode(), len(self.names))
 
     def record_ends(self, data: bytes) -> tuple[np.ndarray, int | None]:
         return self.looks.record_ends(data)

@@ -19,6 +19,9 @@ from .words import listing
 
 DELIMITERS = (",", ";", "\t", "|")
 
+#: What separates fields only where none of these does.
+_RARE = (BLANKS, ":")
+
 #: What comments begin with, where it need not be told.
 _MARKS = ("#", "%")
 
@@ -263,9 +266,11 @@ def _separator(sample: bytes, found: Looks, options: TextOptions) -> str:
         return _score(_records(sample, tried), options)
 
     best = max(DELIMITERS, key=score)
-    known, blank = score(best), score(BLANKS)
-    clear = blank[0] >= _HEADER and blank[1] > 0.98
-    return BLANKS if clear and blank[:2] > known[:2] else best
+    for rare in _RARE:
+        known, other = score(best), score(rare)
+        clear = other[0] >= _HEADER and other[1] > 0.98
+        best = rare if clear and other[:2] > known[:2] else best
+    return best
 
 
 #: How well a separator does: the header holds a wanted column; is split as the rows are; stands
@@ -297,14 +302,22 @@ def _titles(rows: list[Fields]) -> int:
     """Records above a header: of another width than all that follow it."""
     widths = [len(row) for row in rows]
     width = Counter(widths).most_common(1)[0][0]
-    if width < 2 or widths[0] in (width, width - 1):
+    start = _blank_titles(rows, width) or next((i for i, w in enumerate(widths) if w == width), 0)
+    if width < 2 or (widths[0] in (width, width - 1) and not _blank_titles(rows, width)):
         return 0
-    start = next((i for i, w in enumerate(widths) if w == width), 0)
-    below = rows[start:]
+    last = max((i for i, w in enumerate(widths) if w == width), default=0)
+    below = rows[start : last + 1 if len(rows) - last <= _MOST_TITLES else None]
     if start and widths[start - 1] == width + 1 and not rows[start - 1][-1].strip():
         start, below = start - 1, [rows[start - 1][:-1], *below]
     alike = len(below) > 2 and all(len(row) == width for row in below)
     return start if start <= _MOST_TITLES and alike and is_header(below[0], below[1:]) else 0
+
+
+def _blank_titles(rows: list[Fields], width: int) -> int:
+    """First records as wide as the rows, of which most fields are blank: a title, not names."""
+    filled = [sum(1 for cell in row if cell.strip()) for row in rows[: _MOST_TITLES + 1]]
+    full = next((i for i, n in enumerate(filled) if 2 * n > width), 0)
+    return full if full and width > 1 and len(rows[0]) == width else 0
 
 
 def _has_header(first: Fields, others: list[Fields], options: TextOptions) -> bool:

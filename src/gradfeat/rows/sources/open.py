@@ -22,6 +22,7 @@ from .iterator import IteratorRows, IteratorTables
 from .json_lines import json_tables
 from .npy import NpyRows
 from .numeric import Numbers
+from .packed import packing_of
 from .parquet import ParquetTables
 from .table_rows import Missing, TableRows
 from .tables import Tables
@@ -43,7 +44,7 @@ def tables(
 ) -> Tables:
     """A table by its first file: Parquet, Arrow (Feather), Excel, JSON lines, or delimited text.
 
-    Text may be gz.
+    Text may be packed: gz, bz2, xz, or a zip archive of one file.
 
     Examples
     --------
@@ -62,7 +63,7 @@ def tables(
         return excel_tables(path, columns, piece_rows, storage_options)
     if start.startswith(b"\x93NUM"):
         raise SourceError(f"'{first.name}' is a .npy file: give it to from_npy(X_path, y_path).")
-    if first.path.lower().removesuffix(".gz").endswith(JSON_ENDINGS):
+    if packing_of(first).inside(first.path).lower().endswith(JSON_ENDINGS):
         return json_tables(path, columns, piece_rows, storage_options, text.encoding)
     return csv_tables(path, columns, piece_rows, storage_options, text)
 

@@ -1,28 +1,29 @@
-"""Tables of text: records of plain or gz files, as ranges of bytes read in any order."""
+"""Tables of text: records of plain or packed files, as ranges of bytes read in any order."""
 
 from __future__ import annotations
 
-import gzip
 import io
-import zlib
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from copy import copy
 from dataclasses import dataclass, replace
-from typing import BinaryIO, Literal, Self, cast
+from functools import partial
+from typing import BinaryIO, Literal, Self
 
 import numpy as np
 import pandas as pd
 
-from ...maths.unpacking import Gunzipped, TooMuch
 from ..errors import SourceError
 from ..source import Piece
-from .files import FoundFile, reading
+from .files import FoundFile
+from .footers import footless
+from .other_formats import refuse_others
+from .packed import Packing, Plain, opened_safely, packing_of
 from .records import Span, not_blank, spans
 from .tables import Cells, Tables
 from .text_options import Recoded, TextOptions, decodes, found_encoding
-from .words import checked_piece_rows, first_and_more, refuse_repeated, refuse_unknown
+from .words import checked_piece_rows, first_and_more, listing, refuse_repeated, refuse_unknown
 
 #: Bytes from which it is told whether a file is such text at all.
 SAMPLE_BYTES = 200_000
@@ -30,24 +31,13 @@ SAMPLE_BYTES = 200_000
 #: Byte order mark of UTF-8.
 BOM = b"\xef\xbb\xbf"
 
-_OTHERS = {
-    b"\x89PNG": "a PNG image",
-    b"\xff\xd8\xff": "a JPEG image",
-    b"%PDF": "a PDF",
-    b"PK\x03\x04": "a zip archive or Excel workbook",
-    b"\xd0\xcf\x11\xe0": "an old Excel or Word file",
-    b"SQLite format 3": "an SQLite database",
-    b"\x80\x04\x95": "a pickle",
-}
-_PAGES = (b"<!doctype", b"<html", b"<?xml", b"<svg")
-
 
 @dataclass(frozen=True)
 class TextFile:
     """A file of text, and where its first record is."""
 
     file: FoundFile
-    zipped: bool  # whether it is gz
+    packing: Packing
     encoding: str = "utf-8"  # of its characters; they are read as UTF-8
     #: What ends its lines; carriage returns are read as line feeds.
     line_ends: Literal["feed", "return"] = "feed"
@@ -57,35 +47,17 @@ class TextFile:
 
     @property
     def from_start(self) -> bool:
-        """Whether it can be read from the start alone: gz, and what is not UTF-8."""
-        return self.zipped or self.encoding != "utf-8"
+        """Whether it can be read from the start alone: packed, and what is not UTF-8."""
+        return self.packing != Plain() or self.encoding != "utf-8"
 
     @contextmanager
     def opened(self) -> Iterator[BinaryIO]:
         """The text as a stream of UTF-8."""
-        with self._bytes() as raw:
+        with opened_safely(self.file, self.packing) as raw:
             if self.encoding == "utf-8":
                 yield raw
             else:
                 yield io.BufferedReader(Recoded(raw, self.encoding, self.file.name), 2**20)
-
-    @contextmanager
-    def _bytes(self) -> Iterator[BinaryIO]:
-        name = self.file.name
-        try:
-            with reading(name, but=gzip.BadGzipFile), self.file.fs.open(self.file.path) as raw:
-                if not self.zipped:
-                    yield cast(BinaryIO, raw)
-                    return
-                unpacked = Gunzipped(cast(BinaryIO, raw), f"'{name}'")
-                with io.BufferedReader(unpacked, 2**20) as text:
-                    yield text
-        except TooMuch as error:
-            raise SourceError(str(error)) from error
-        except (EOFError, zlib.error, gzip.BadGzipFile) as error:
-            raise SourceError(
-                f"'{name}' is a gzip file that is cut short or damaged: fetch or compress it again."
-            ) from error
 
     def in_line_feeds(self, data: bytes) -> bytes:
         """Bytes of the file with lines that end as records do."""
@@ -95,19 +67,19 @@ class TextFile:
 def open_text(
     file: FoundFile, encoding: str | None = None, likely: str | None = None
 ) -> tuple[TextFile, bytes]:
-    """A file of text, perhaps gz, and its first characters as UTF-8.
+    """A file of text, perhaps packed, and its first characters as UTF-8.
 
     An `encoding` that is not given is found from the first bytes; where these are not UTF-8, the
     `likely` one is tried first.
     """
-    zipped = file.bytes(0, 2) == b"\x1f\x8b"
-    with TextFile(file, zipped).opened() as stream:
+    packing = packing_of(file)
+    with TextFile(file, packing).opened() as stream:
         start = stream.read(SAMPLE_BYTES)
     cut = len(start) == SAMPLE_BYTES
     encoding = encoding or found_encoding(start, cut, likely)
     if not encoding.startswith("utf-16"):
-        _refuse_others(file.name, start)
-    text = TextFile(file, zipped, encoding)
+        refuse_others(file.name, start)
+    text = TextFile(file, packing, encoding)
     if encoding == "utf-8":
         sample = start
         _refuse_undecodable(file.name, start, cut)
@@ -119,28 +91,6 @@ def open_text(
     if b"\n" not in sample and b"\r" in sample.strip():
         text = replace(text, line_ends="return")
     return text, text.in_line_feeds(sample)
-
-
-def _refuse_others(name: str, data: bytes) -> None:
-    what = next((what for start, what in _OTHERS.items() if data.startswith(start)), "")
-    if data[:2000].lstrip().lower().startswith(_PAGES):
-        what = "an HTML or XML page"
-    if not what and _is_binary(data):
-        what = "binary data"
-    if what:
-        raise SourceError(
-            f"'{name}' is not a table but {what}: give CSV, TSV or other delimited text (also "
-            ".gz), JSON lines (.jsonl), Parquet, Feather or Arrow (.feather, .arrow), or Excel "
-            "(.xlsx)."
-        )
-
-
-def _is_binary(data: bytes) -> bool:
-    """Whether control characters, which text does not use, are present."""
-    control = bytes(set(range(32)) - set(b"\t\n\r\f\v\x1a\x1b")) + b"\x7f"
-    sample = data[:65536]
-    found = len(sample) - len(sample.translate(None, control))
-    return b"\0" in data or found > len(sample) // 100
 
 
 def _refuse_undecodable(name: str, sample: bytes, cut: bool) -> None:
@@ -183,6 +133,11 @@ class Layout(ABC):
     def told(self) -> TextOptions:
         """What it tells of further files of its kind."""
         return TextOptions()
+
+    def end_of_rows(self, tail: bytes, name: str) -> int:
+        """Where rows end in the last bytes of the file `name`; a SourceError for no right end."""
+        del name
+        return len(tail)
 
     @abstractmethod
     def record_ends(self, data: bytes) -> tuple[np.ndarray, int | None]:
@@ -233,17 +188,18 @@ class TextTables(Tables):
     """Text files of one layout in pieces of at most `piece_rows` records.
 
     Plain files are scanned once, here, and are then ranges of bytes that can be read in any order;
-    a file that is gz or not UTF-8 is read from its start each time, in one process.
+    a file that is packed or not UTF-8 is read from its start each time, in one process.
     """
 
     def __init__(self, files: Sequence[TextFile], layout: Layout, piece_rows: int) -> None:
         self.piece_rows = checked_piece_rows(piece_rows)
         self.files, self.layout = tuple(files), layout
+        self._footers: dict[str, str] = {}  # of files that were read to their ends
         whole = any(file.from_start for file in files)
         self.spans = None if whole else tuple(self._scanned(file) for file in files)
 
     def _scanned(self, file: TextFile) -> tuple[Span, ...]:
-        return tuple(span for span, _ in records(file, self.layout, self.piece_rows))
+        return tuple(span for span, _ in self._records(file))
 
     @property
     def name(self) -> str:
@@ -287,7 +243,15 @@ class TextTables(Tables):
 
     @property
     def remarks(self) -> tuple[str, ...]:
-        return self.layout.remarks
+        told = (f"{self._where(file)} left out" for file in self._footers)
+        return (*self.layout.remarks, *told)
+
+    def _where(self, file: str) -> str:
+        """The lines below the rows of a file, in words."""
+        lines = self._footers[file].splitlines()
+        last = "last line" if len(lines) == 1 else f"last {len(lines)} lines"
+        of = f" of '{file}'" if len(self.files) > 1 else ""
+        return f"the {last}{of} ({listing(lines, most=2)})"
 
     @property
     def text(self) -> TextOptions:
@@ -316,12 +280,23 @@ class TextTables(Tables):
     def _read_through(self) -> Iterator[TextPiece]:
         for file in self.files:
             file.file.refuse_changed()
-            for span, data in records(file, self.layout, self.piece_rows):
+            for span, data in self._records(file):
                 yield TextPiece(file, span, self.layout, data)
 
+    def _records(self, file: TextFile) -> Iterator[tuple[Span, bytes]]:
+        def tell(footer: bytes) -> None:
+            self._footers[file.file.name] = footer.decode("utf-8", "replace")
 
-def records(file: TextFile, layout: Layout, rows: int) -> Iterator[tuple[Span, bytes]]:
-    """The records of a file, `rows` at a time, with their bytes."""
+        return records(file, self.layout, self.piece_rows, tell)
+
+
+def records(
+    file: TextFile, layout: Layout, rows: int, tell: Callable[[bytes], object] = len
+) -> Iterator[tuple[Span, bytes]]:
+    """The records of a file, `rows` at a time, with their bytes.
+
+    `tell` takes what stands below the last of them.
+    """
     with file.opened() as stream:
         stream.read(file.body)
 
@@ -329,4 +304,5 @@ def records(file: TextFile, layout: Layout, rows: int) -> Iterator[tuple[Span, b
             return file.in_line_feeds(stream.read(size))
 
         find, keep = layout.record_ends, layout.row_ends
-        yield from spans(read, find, rows, file.file.name, file.body, file.line, keep)
+        body = footless(read, partial(layout.end_of_rows, name=file.file.name), tell)
+        yield from spans(body, find, rows, file.file.name, file.body, file.line, keep)
