@@ -127,7 +127,7 @@ BAD = {
     "parquet cut": ("t.parquet", PARQUET.getvalue()[:300], "cut short or damaged"),
     "text as parquet": ("t.parquet", b"a,b\n1,2\n", "not a Parquet file"),
     "json broken": ("t.jsonl", b'{"a": 1}\n{"a": \n', "line 2"),
-    "json list of lists": ("t.json", b"[[1]]\n", "one object"),
+    "json list of lists": ("t.json", b"[[1]]\n", "not a JSON object"),
     "json deep": ("t.json", b"[" * 100_000 + b"]" * 100_000, "not a JSON object"),
     "json name twice": ("t.jsonl", b'{"a": 1, "a": 2}\n', "'a' twice"),
     "json no columns": ("t.jsonl", b"{}\n{}\n", "no rows"),

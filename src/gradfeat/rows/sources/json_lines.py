@@ -45,12 +45,12 @@ class JsonLayout(Layout):
         return (_object_ends(data), None) if self.listed else line_ends(data)
 
     def end_of_rows(self, tail: bytes, name: str) -> int:
-        """All of it; a list has to be closed."""
+        """All of it; a list has to be closed, and a line end behind it ends no record."""
         if self.listed and tail.strip() and not tail.rstrip().endswith(b"]"):
             raise SourceError(
                 f"'{name}' is cut short: its JSON list is never closed; fetch or write it again."
             )
-        return len(tail)
+        return len(tail.rstrip() if self.listed else tail)
 
     def row_ends(self, data: bytes, ends: np.ndarray) -> np.ndarray:
         """Those of lines that are not blank; of a list all but what closes it."""
