@@ -9,6 +9,7 @@ import pandas as pd
 import pytest
 
 from gradfeat.catalogue import moniri24_equivalence as equivalence
+from gradfeat.catalogue.shared import equivalent_features
 from gradfeat.drawing.saving import save_figure
 from gradfeat.lab import run
 from gradfeat.lab.loading import experiment
@@ -42,22 +43,31 @@ def right():
 
 
 def test_every_claim_holds_of_theory_itself(right):
-    assert outcomes(right) == ["holds"] * 5
+    assert outcomes(right) == ["holds"] * 6
 
 
 @pytest.mark.parametrize("metric", ["training_loss", "test_error"])
 def test_claims_on_neurons_fail_where_they_are_3_percent_off(right, metric):
-    found = outcomes(right.assign(**{metric: 1.03 * right[metric]}), 0, 2)
+    found = outcomes(right.assign(**{metric: 1.03 * right[metric]}), 1, 3)
     assert found == ["fails"] * 2
 
 
 def test_claims_on_the_equivalent_fail_where_it_is_3_percent_off(right):
     name = equivalence.EQUIVALENT + "training_error"
-    assert outcomes(right.assign(**{name: 0.97 * right[name]}), 1, 2) == ["fails"] * 2
+    assert outcomes(right.assign(**{name: 0.97 * right[name]}), 2, 3) == ["fails"] * 2
+
+
+def test_the_claim_of_the_linear_part_fails_where_more_or_less_is_learned(right):
+    for changed in (
+        {"quadratic_share": right["quadratic_share"] + 0.05},
+        {"linear_share": right["linear_share"] - 0.05},
+        {"test_error": right["test_error"] - 1.5},
+    ):
+        assert outcomes(right.assign(**changed), 0) == ["fails"]
 
 
 def test_one_percent_is_within_the_margin(right):
-    found = outcomes(right.assign(test_error=1.01 * right["test_error"]), 0)
+    found = outcomes(right.assign(test_error=1.01 * right["test_error"]), 1)
     assert found == ["holds"]
 
 
@@ -65,13 +75,13 @@ def test_one_percent_is_within_the_margin(right):
 def test_descent_claims_fail_on_a_flat_curve(right, before):
     name = before + "test_error"
     flat = right[name].where(right["lam"] != equivalence.SMALL, 2.0 + 1e-4 * right["seed"])
-    assert outcomes(right.assign(**{name: flat}), 3, 4) == ["fails"] * 2
+    assert outcomes(right.assign(**{name: flat}), 4, 5) == ["fails"] * 2
 
 
 def test_the_claim_of_the_peak_fails_where_it_is_beside_n_equal_n(right):
     beside = right["psi"] == 0.9 * equivalence.PHI
     moved = right.assign(test_error=right["test_error"].where(~beside, 99.0))
-    assert outcomes(moved, 3) == ["fails"]
+    assert outcomes(moved, 4) == ["fails"]
 
 
 @pytest.mark.parametrize(
@@ -105,7 +115,7 @@ def test_neurons_and_equivalent_differ_and_every_setting_changes_the_error():
 
 
 def test_theory_takes_the_whole_numbers_of_inputs_and_neurons():
-    assert equivalence.sizes(1_000, 0.5, 2 / 3) == (500, 750)
+    assert equivalent_features.sizes(1_000, 0.5, 2 / 3) == (500, 750)
     exact = equivalence.theory("tanh", 0.5, 1 / 3, 0.1, 100, 0.5)
     assert exact == equivalence.theory("tanh", 0.499, 1 / 3, 0.1, 100, 0.5)
 

@@ -19,7 +19,7 @@ from gradfeat.cli.predict_error.command import ResidualName, SampleName
 from gradfeat.cli.predict_error.read import SETTINGS, activation, numbers
 from gradfeat.figures.step_errors import step_errors
 from gradfeat.maths.activations import NAMES, CentredReLU
-from gradfeat.maths.residuals import RESIDUALS
+from gradfeat.maths.step_names import RESIDUALS
 from gradfeat.theory.predicted_errors import SAMPLES, predict_error
 from gradfeat.theory.teacher import Teacher
 

@@ -20,7 +20,7 @@ class Room(NamedTuple):
 
 ROOMS: Final = {
     "": Room(90, 2),
-    "catalogue": Room(8_370, 38),
+    "catalogue": Room(8_850, 40),
     "cli": Room(3_400, 27),
     "diagnostics": Room(1_150, 8),
     "drawing": Room(710, 8),
@@ -28,12 +28,12 @@ ROOMS: Final = {
     "figures": Room(1_760, 14),
     "interface": Room(810, 6),
     "lab": Room(3_470, 20),
-    "maths": Room(4_170, 36),
-    "models": Room(10_740, 73),
+    "maths": Room(4_175, 36),
+    "models": Room(10_755, 73),
     "planning": Room(1_450, 10),
     "reports": Room(970, 6),
     "rows": Room(7_010, 41),
     "table": Room(8_460, 45),
     "tasks": Room(2_310, 19),
-    "theory": Room(4_070, 24),
+    "theory": Room(4_190, 24),
 }

@@ -47,9 +47,19 @@ def test_zero_step_is_ridge_on_sphere_features():
         {"activation": OneStep(2, 0.0, 0.0).activation},
         {"residual": "y - f0"},
         {"sample": "same"},
+        {"rows": "gaussian"},
+        {"intercept": True},
     ],
 )
 def test_every_option_changes_the_fit(option):
     one = data()
     changed = replace(BASE, **option).fit(in_memory(one.X, one.y))(one.X)
     assert float((changed - BASE.fit(in_memory(one.X, one.y))(one.X)).abs().max()) > 1e-4
+
+
+def test_rows_of_the_start_are_those_of_random_features():
+    one = data()
+    head = RidgeHead(penalty=0.1 * len(one.X))
+    other = RandomFeatures(24, Erf(), rows="gaussian", biases=False, head=head)
+    net = replace(BASE, eta=0.0, sample="same", rows="gaussian", intercept=True)
+    close(net.fit(in_memory(one.X, one.y))(one.X), other.fit(in_memory(one.X, one.y))(one.X))

@@ -7,7 +7,7 @@ import torch
 
 from contracts import close, data
 from gradfeat.maths.activations import CentredReLU, Erf
-from gradfeat.maths.residuals import Residual
+from gradfeat.maths.step_names import Residual
 from gradfeat.models.one_step import OneStep
 from gradfeat.models.step_sizes import check_name, first_step, step_errors
 from gradfeat.rows.rows import in_memory

@@ -14,7 +14,7 @@ from test_feature_resolvent import by_quadrature
 
 from gradfeat.maths import hermite
 from gradfeat.maths.activations import CentredReLU, ReLU, Tanh
-from gradfeat.maths.residuals import RESIDUALS, Residual
+from gradfeat.maths.step_names import RESIDUALS, Residual
 from gradfeat.theory.activation_coefficients import scaled_coefficients
 from gradfeat.theory.feature_resolvent import FeatureLimit
 from gradfeat.theory.finite_step_errors import finite_step_errors

@@ -9,7 +9,7 @@ import pytest
 from one_step_samples import SIGMAS, gradient, on_sphere, target, z_score
 
 from gradfeat.maths.activations import CentredReLU, ReLU, Tanh
-from gradfeat.maths.residuals import RESIDUALS
+from gradfeat.maths.step_names import RESIDUALS
 from gradfeat.theory.feature_resolvent import FeatureLimit
 from gradfeat.theory.gradient_direction import gradient_direction
 from gradfeat.theory.one_step_spectrum import (

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import Literal, final
 
 from ..maths.activations import Activation, CentredReLU
-from ..maths.residuals import RESIDUALS, Residual
+from ..maths.step_names import RESIDUALS, ROW_LAWS, Residual, RowLaw
 from ..rows.rows import Rows
 from .base import OneStage
 from .head import RidgeHead
@@ -20,14 +20,16 @@ from .two_layer import TwoLayer
 class OneStep(OneStage[TwoLayer]):
     """W = W0 + eta G, G = (1/n) [(a r^T) o sigma'(W0 X^T)] X; then ridge on sigma(X~ W^T).
 
-    a ~ N(0, I/N), W0 rows on the unit sphere, no biases, head
-    argmin (1/n)|y~ - F a|^2 + lam |a|^2 without intercept.
+    a ~ N(0, I/N), no biases, head argmin (1/n)|y~ - F a|^2 + lam |a|^2.
 
     `eta`: Step size (n^alpha in the theory); 0 is random features.
     `residual`: r = y (the printed theory), y - f_0 (the true gradient), or y - f_0 / sqrt(N) (the
         residual of Ba22, whose output has this further factor), with f_0 = sigma(X W0^T) a.
     `sample`: Head on rows that the gradient has not seen (``fit`` splits its rows in halves), or on
         the same rows (the result differs several-fold).
+    `rows`: Rows of W0 uniform on the unit sphere, or from N(0, I/d): their lengths then carry a
+        constant, which matters from l = 2 on.
+    `intercept`: Whether the head has one, without penalty.
 
     Source: Moniri24, Section 2; Ba et al. 2022.
 
@@ -47,10 +49,13 @@ class OneStep(OneStage[TwoLayer]):
     activation: Activation = field(default_factory=CentredReLU)
     residual: Residual = "y"
     sample: Literal["fresh", "same"] = "fresh"
+    rows: RowLaw = "sphere"
+    intercept: bool = False
 
     def __post_init__(self) -> None:
         check_name("residual", self.residual, RESIDUALS)
         check_name("sample", self.sample, ("fresh", "same"))
+        check_name("rows", self.rows, ROW_LAWS)
 
     def fit(self, rows: Rows, *, seed: int = 0) -> TwoLayer:
         """Fit on one sample; with ``sample="fresh"`` half of it is kept for the head."""
@@ -60,8 +65,9 @@ class OneStep(OneStage[TwoLayer]):
     def step(self, rows: Rows, *, seed: int = 0) -> TwoLayer:
         """The network after the gradient step: W0 + eta G with the initial head."""
         step = first_step(
-            rows, width=self.width, activation=self.activation, residual=self.residual, seed=seed
-        )
+            rows, width=self.width, activation=self.activation, residual=self.residual,
+            law=self.rows, seed=seed,
+        )  # fmt: skip
         return step.network(self.eta)
 
     def fit_head(self, net: TwoLayer, rows: Rows) -> TwoLayer:
@@ -69,4 +75,4 @@ class OneStep(OneStage[TwoLayer]):
 
         The penalty is that of a mean over rows.
         """
-        return with_head(net, rows, RidgeHead(self.lam, intercept=False, mean=True))
+        return with_head(net, rows, RidgeHead(self.lam, intercept=self.intercept, mean=True))

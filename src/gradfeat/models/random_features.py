@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from dataclasses import dataclass, field, replace
-from typing import Literal, final
+from typing import final
 
 import torch
 from jaxtyping import Float
@@ -12,14 +12,13 @@ from torch import Tensor
 
 from ..maths.activations import Activation, ReLU
 from ..maths.blocks import Block
+from ..maths.step_names import RowLaw
 from ..maths.streams import stream
 from ..rows.rows import Rows
 from .base import OneStage
 from .head import INPUTS, Features, RidgeHead
 from .refit import features_of
 from .two_layer import TwoLayer
-
-RowLaw = Literal["gaussian", "sphere"]
 
 
 def draw(X: Tensor, seed: int, name: str, *shape: int) -> Tensor:

@@ -13,9 +13,9 @@ from ..maths.activations import Activation, Polynomial
 from ..maths.blocks import Block
 from ..maths.feature_ridge import RidgeFit, ridge_fit
 from ..maths.memory import BLOCK_BYTES
-from ..maths.residuals import RESIDUALS, Residual
 from ..maths.statistics.combined import Joint
 from ..maths.statistics.first_layer_gradient import FirstLayerGradient
+from ..maths.step_names import RESIDUALS, ROW_LAWS, Residual, RowLaw
 from ..rows.rows import Rows, in_memory
 from .base import row_blocks
 from .head import check_rows_came
@@ -52,7 +52,7 @@ class StepRows:
 class Step:
     """A network at its start and its gradient: W = W0 + eta G for any eta.
 
-    `W0, a` (N, d), (N, c): First layer, rows on the unit sphere, and head, a ~ N(0, I/N).
+    `W0, a` (N, d), (N, c): First layer, and head, a ~ N(0, I/N).
     `G` (N, d): (1/n) [(a r^T) o sigma'(W0 X^T)] X.
     `beta` (d, c): X^T r / n, the direction that the step writes into W: G is near c_1 a beta^T.
     """
@@ -97,20 +97,28 @@ class ScaledRest:
 
 
 def first_step(
-    rows: Rows, *, width: int, activation: Activation, residual: Residual = "y", seed: int = 0
+    rows: Rows,
+    *,
+    width: int,
+    activation: Activation,
+    residual: Residual = "y",
+    law: RowLaw = "sphere",
+    seed: int = 0,
 ) -> Step:
     """G = (1/n) [(a r^T) o sigma'(W0 X^T)] X and beta = X^T r / n, without a step size yet.
 
     `rows`: The rows of the gradient; one pass.
     `residual`: r = y, y - f_0 or y - f_0 / sqrt(N), with f_0 = sigma(X W0^T) a.
+    `law`: Rows of W0 on the unit sphere, or from N(0, I/d).
     `seed`: W0 and a are those of ``OneStep`` at this seed.
 
     Source: Moniri24, Section 2; Ba et al. 2022.
     """
     check_name("residual", residual, RESIDUALS)
+    check_name("law", law, ROW_LAWS)
     X, c = rows.template.X, rows.template.y.shape[1]
     a = draw(X, seed, "a", width, c) / width**0.5
-    W0, b = draw_first_layer(X, width, "sphere", seed), X.new_zeros(width)
+    W0, b = draw_first_layer(X, width, law, seed), X.new_zeros(width)
     zero = X.new_zeros(X.shape[1], c)
     net = TwoLayer(W0, b, a, zero[0], zero, activation)
     rest = None

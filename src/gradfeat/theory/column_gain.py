@@ -32,7 +32,7 @@ class _Weights:
 
     @staticmethod
     def of(traces: Traces, direction: GradientDirection, kept: float, size: int) -> _Weights:
-        """t for the linear column, less what its part along W0^T a loses to F_0 a; s elsewhere.
+        """s, s_0 of the constant, t of the linear column less what its part along W0^T a loses.
 
         `kept` is the share of the feature F_0 a that stays among the features.
         """
@@ -44,6 +44,7 @@ class _Weights:
         v, dv = (
             np.repeat(np.broadcast_to(a, shape)[..., None], size, -1) for a in (traces.s, traces.ds)
         )
+        v[..., 0], dv[..., 0] = traces.s0, traces.ds0
         v[..., 1], dv[..., 1] = linear, dlinear
         return _Weights(v, dv)
 

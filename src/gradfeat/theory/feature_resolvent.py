@@ -1,7 +1,8 @@
 """Limits of traces of the resolvent of random features, the edges and density of their spectrum.
 
 F_0 = sigma(X W0^T) is n x N with Gaussian rows of X in R^d, rows of W0 on the unit sphere and
-d/n -> phi, d/N -> psi. Given X its columns are independent with covariance
+d/n -> phi, d/N -> psi. (Where they are N(0, I/d), their lengths add c_2 (|w_j|^2 - 1) to the column
+of neuron j: a part along the constant.) Given X its columns are independent with covariance
 Sigma = c_1^2 X X^T/d + c_{>1}^2 I, so K = F_0 F_0^T/N + z I has the deterministic equivalent
 K^{-1} ~ (z + g Sigma)^{-1} with 1/g = 1 + tr(Sigma K^{-1})/N.
 
@@ -41,6 +42,8 @@ class FeatureLimit:
     #: linear, nonlinear: c_1^2 and c_{>1}^2 = E sigma^2 - c_0^2 - c_1^2, 0 or more and not both 0.
     linear: ArrayLike
     nonlinear: ArrayLike
+    #: d times the variance of E sigma over neurons: 2 c_2^2 where rows of W0 are N(0, I/d).
+    level: float = 0.0
 
     def __post_init__(self) -> None:
         shapes = np.broadcast_arrays(self.phi, self.psi, self.linear, self.nonlinear)
@@ -121,8 +124,9 @@ class FeatureLimit:
         dm1 = slope * (g - point.u * point.dg) / g**2
         m2, dm2 = m1 * point.h, dm1 * point.h + m1 * point.dh * slope
         return Traces(
-            m1, m2, g, dm1, dm2, point.dg * slope, np.asarray(ratio), np.asarray(self.linear)
-        )
+            m1, m2, g, dm1, dm2, point.dg * slope, np.asarray(ratio), np.asarray(self.linear),
+            np.divide(self.level, self.psi),
+        )  # fmt: skip
 
     def _root(self, ratio: np.ndarray) -> np.ndarray:
         """The u > 0 where 1 = ratio u (c_1^2 h + c_{>1}^2); infinite where there is none."""
@@ -263,6 +267,7 @@ class Traces:
     dg: np.ndarray
     rows_per_neuron: np.ndarray  #: psi/phi.
     linear: np.ndarray  #: c_1^2.
+    constant: np.ndarray  #: 2 c_2^2/psi of Gaussian rows of W0: what the features have of 1.
 
     @property
     def s(self) -> np.ndarray:
@@ -273,6 +278,17 @@ class Traces:
     def t(self) -> np.ndarray:
         """(psi/phi) m_2: weight of the linear component."""
         return self.rows_per_neuron * self.m2
+
+    @property
+    def s0(self) -> np.ndarray:
+        """s/(1 + (2 c_2^2/psi) g s): weight of the constant, s with rows of W0 on the sphere."""
+        return self.s / (1 + self.constant * self.g * self.s)
+
+    @property
+    def ds0(self) -> np.ndarray:
+        """Slope of s0 in the penalty."""
+        inner = 1 + self.constant * self.g * self.s
+        return (self.ds - self.constant * self.s**2 * self.dg) / inner**2
 
     @property
     def ds(self) -> np.ndarray:

@@ -10,10 +10,9 @@ from numpy.typing import ArrayLike
 
 from ..maths.activations import Activation
 from ..maths.hermite import root_factorials
-from ..maths.residuals import Residual
-from .feature_resolvent import FeatureLimit
+from ..maths.step_names import Residual, RowLaw
 from .gradient_direction import gradient_direction
-from .ridge_errors import RidgeErrors, moments, random_feature_errors
+from .ridge_errors import RidgeErrors, feature_limit, moments, random_feature_errors
 from .step_resolvent import K_MAX, TINY, StepGrid, gamma, solve, step_grid
 from .teacher import Teacher
 
@@ -28,10 +27,13 @@ def finite_step_errors(
     eta: ArrayLike,
     n: ArrayLike,
     residual: Residual = "y",
+    rows: RowLaw = "sphere",
+    intercept: bool = False,
 ) -> RidgeErrors:
     """Errors of ridge on F = sigma(X~ (W0 + eta G)^T), a fresh sample, n rows and any step size.
 
-    `eta`: step size, 0 or more: n^alpha in the talk; `n`: rows of each of the two samples.
+    `eta`: step size, 0 or more: n^alpha in the talk; `n`: rows of each of the two samples; `rows`:
+    of W0, on the unit sphere or N(0, I/d); `intercept`: whether the head has one.
     Regime: leading order in n at fixed eta/sqrt(N): spikes of finite size, and rows and neurons
     whose share of the bulk depends on u and a. The gradient's part beyond a beta^T is counted by
     its size alone. It matters from about alpha = 0.3 on where activation and target both have a
@@ -52,8 +54,19 @@ def finite_step_errors(
     arrays = np.broadcast_arrays(phi, psi, penalty, eta, n, teacher.noise)
     cells = zip(*(np.asarray(a, dtype=np.float64).ravel() for a in arrays), strict=True)
     found = [
-        _errors(p, q, lam, step, rows, activation, Teacher(teacher.coefficients, noise), residual)
-        for p, q, lam, step, rows, noise in cells
+        _errors(
+            p,
+            q,
+            lam,
+            step,
+            size,
+            activation,
+            Teacher(teacher.coefficients, noise),
+            residual,
+            rows,
+            intercept,
+        )
+        for p, q, lam, step, size, noise in cells
     ]
     shape = arrays[0].shape
     return RidgeErrors(*np.reshape(found, (-1, 3)).T.reshape(3, *shape))
@@ -68,20 +81,24 @@ def _errors(
     activation: Activation,
     teacher: Teacher,
     residual: Residual,
+    rows: RowLaw,
+    intercept: bool,
 ) -> tuple[float, float, float]:
     """Training loss, training error and test error of one setting."""
     _check(eta, n)
-    mean, linear, nonlinear = moments(activation)
-    if eta == 0 and mean == 0:
-        known = random_feature_errors(phi, psi, penalty, activation, teacher)
+    if eta == 0 and moments(activation)[0] == 0:
+        known = random_feature_errors(
+            phi, psi, penalty, activation, teacher, rows=rows, intercept=intercept
+        )
         return float(known.training_loss), float(known.training_error), float(known.test_error)
-    plain = FeatureLimit(phi, psi, linear, nonlinear).traces(penalty)
+    plain = feature_limit(phi, psi, activation).traces(penalty)
     width, ratio = n * phi / psi, psi / phi
     direction = gradient_direction(phi, activation, teacher, residual, width)
     grid = step_grid(activation, direction, eta=eta, phi=phi, width=width)
     length = float(np.sqrt(direction.norm_squared))
     rho = teacher.linear / length if length > 0 else 0.0
-    form = _Form.of(grid, teacher, rho, float(direction.initial) / max(length, 1e-300), phi, psi, n)
+    initial = float(direction.initial) / max(length, 1e-300)
+    form = _Form.of(grid, teacher, rho, initial, phi, psi, n, rows, intercept)
     solved = solve(grid, phi, ratio, penalty * ratio, (float(plain.m1), float(plain.g)))
     r, g = solved.values
     loss = float(np.real(form.value(r, g)))
@@ -106,6 +123,7 @@ class _Form:
     y: np.ndarray  #: (2 K,), the target in the columns P.
     noise: np.ndarray  #: (U,), what is left of E y^2 given u.
     outer: np.ndarray  #: (A, 2 K, 2 K), N E[V V^T | a].
+    intercept: bool
 
     @staticmethod
     def of(
@@ -116,12 +134,14 @@ class _Form:
         phi: float,
         psi: float,
         n: float,
+        rows: RowLaw,
+        intercept: bool,
     ) -> _Form:
         y, across, noise = _target(grid, teacher, rho)
         width, d = n * phi / psi, n * phi
-        return _Form(
-            grid, phi, psi / phi, np.r_[y, across], noise, _outer(grid, rho, initial, width, d)
-        )
+        lengths = 2 / d if rows == "gaussian" else 0.0
+        outer = _outer(grid, rho, initial, width, d, lengths)
+        return _Form(grid, phi, psi / phi, np.r_[y, across], noise, outer, intercept)
 
     def value(self, r: np.ndarray, g: np.ndarray) -> np.ndarray:
         """q, complex where r and g are."""
@@ -129,9 +149,10 @@ class _Form:
         M = np.einsum("a,ajk->jk", g * grid.weights, self.outer)
         inner = self.phi * gamma(grid, self.phi, r)
         D = np.kron(np.eye(2), inner)
-        b = D @ self.y
-        learned = b @ M @ np.linalg.solve(np.eye(len(D)) + self.ratio * D @ M, b)
-        return self.ratio * ((self.noise * r) @ grid.mass + self.y @ b - self.ratio * learned)
+        left = np.linalg.solve(np.eye(len(D)) + self.ratio * D @ M, D)  # P^T K^{-1} P
+        b = left @ self.y
+        constant = b[0] ** 2 / left[0, 0] if self.intercept else 0.0
+        return self.ratio * ((self.noise * r) @ grid.mass + self.y @ b - constant)
 
 
 def _target(
@@ -160,17 +181,24 @@ def _target(
     return projections[0], projections[1], noise
 
 
-def _outer(grid: StepGrid, rho: float, initial: float, width: float, d: float) -> np.ndarray:
-    """N V V^T at each node of a, averaged over the neurons' components along beta and zeta."""
+def _outer(
+    grid: StepGrid, rho: float, initial: float, width: float, d: float, lengths: float
+) -> np.ndarray:
+    """N V V^T at each node of a, averaged over the neurons' components along beta and zeta.
+
+    `lengths`: the variance of |w_j|^2.
+    """
     K, across = K_MAX + 1, np.sqrt(max(1 - rho**2, 0.0))
-    fixed, along, beside = np.zeros((3, len(grid.a), 2 * K))
+    fixed, along, beside, bent = np.zeros((4, len(grid.a), 2 * K))
+    bent[:, :K] = grid.bend
     against = initial * (grid.a * grid.stretched)[:, None]  # of w_j' along -beta
     fixed[:, :K] = grid.m - against * grid.turned
     if across > 0:  # w_j has no component of its own along b
         fixed[:, K:] = against * rho / across * grid.slope
     along[:, :K], beside[:, K:] = grid.turned, grid.slope
-    squares = [v[:, :, None] * v[:, None, :] for v in (fixed, along, beside)]
-    return width * (squares[0] + grid.own[:, None, None] / d * (squares[1] + squares[2]))
+    squares = [v[:, :, None] * v[:, None, :] for v in (fixed, along, beside, bent)]
+    drawn = grid.own[:, None, None] / d * (squares[1] + squares[2]) + lengths * squares[3]
+    return width * (squares[0] + drawn)
 
 
 def _check(eta: float, n: float) -> None:

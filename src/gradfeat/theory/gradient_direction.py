@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..maths.activations import Activation
-from ..maths.residuals import RESIDUALS, Residual
+from ..maths.step_names import RESIDUALS, Residual
 from .teacher import Teacher
 
 

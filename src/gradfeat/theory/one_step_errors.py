@@ -14,11 +14,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..maths.activations import Activation
-from ..maths.residuals import Residual
+from ..maths.step_names import Residual, RowLaw
 from .column_gain import MOST_POWERS, column_gain, power_columns, step_columns
-from .feature_resolvent import FeatureLimit
 from .gradient_direction import gradient_direction, own_power
-from .ridge_errors import RidgeErrors, errors_from, moments, plain_losses
+from .ridge_errors import RidgeErrors, errors_from, feature_limit, moments, plain_losses
 from .teacher import Teacher
 
 
@@ -32,6 +31,8 @@ def limit_errors(
     degree: ArrayLike,
     residual: Residual = "y",
     printed: bool = False,
+    rows: RowLaw = "sphere",
+    intercept: bool = False,
 ) -> RidgeErrors:
     """Errors of the network in the limit: its step adds l columns, `step_columns`.
 
@@ -48,7 +49,9 @@ def limit_errors(
 
     `degree`: l, see `limit_degree`, nan and l > 12 give nan; `residual`: one of "y", "y - f0",
     "ba22", what weights the gradient, the limit of "ba22" is that of "y"; `printed`: the columns as
-    printed, c_k u^k: a gradient of rank one, and a target of mean 0.
+    printed, c_k u^k: a gradient of rank one, and a target of mean 0; `rows`: of W0, on the unit
+    sphere or N(0, I/d), where the constant weighs less by 1 + (2 c_2^2/psi) g s; `intercept`: of
+    the head, without penalty: the column is u^2 to it, and 3 becomes 2.
     Raises ValueError when a number is out of its range, or f_0 has a random mean.
     Source: Moniri24, Theorems on l = 1, 2; general l by elimination of the columns.
 
@@ -72,8 +75,7 @@ def limit_errors(
     asked = np.asarray(degree, dtype=np.float64)
     if (asked < 0).any() or (asked[np.isfinite(asked)] % 1 != 0).any():
         raise ValueError(f"The degree is {degree}: give whole numbers of 0 or more.")
-    _, linear, nonlinear = moments(activation)
-    traces = FeatureLimit(phi, psi, linear, nonlinear).traces(penalty)
+    traces = feature_limit(phi, psi, activation, rows).traces(penalty)
     gamma = "y" if residual == "ba22" else residual
     direction = gradient_direction(phi, activation, teacher, gamma)
     own = 0.0 if printed else own_power(phi, direction, activation)
@@ -84,6 +86,9 @@ def limit_errors(
     for l_max in np.unique(asked[asked <= MOST_POWERS]):
         size = max(int(l_max), len(teacher.coefficients) - 1, 1) + 1
         columns = step_columns(activation, direction, own, int(l_max), size)
+        if intercept:
+            one = np.broadcast_to(np.eye(size, 1), (*columns.shape[:-1], 1))
+            columns = np.concatenate([one, columns], axis=-1)
         found = column_gain(teacher, direction, columns, traces)
         gains = np.where(
             asked == l_max, np.stack([np.broadcast_to(one, shape) for one in found]), gains
@@ -100,6 +105,7 @@ def column_errors(
     *,
     powers: Sequence[int],
     residual: Residual = "y",
+    rows: RowLaw = "sphere",
 ) -> RidgeErrors:
     """Errors of ridge on F_0 and the unpenalised columns (X~ beta)^{ok}, k in `powers`.
 
@@ -110,7 +116,7 @@ def column_errors(
 
     `powers`: different ones from 0 to 12, whatever the activation would add. An activation of
     mean c_0 != 0 carries the constant, power 0, itself; `residual`: one of "y", "y - f0", r in beta
-    = X^T r/n.
+    = X^T r/n; `rows`: of W0.
     Raises ValueError when a number is out of its range, or f_0 has a random mean.
     Source: Moniri24, Theorems on l = 1, 2; general l and kappa' by block elimination.
 
@@ -127,8 +133,8 @@ def column_errors(
     """
     if len({*powers}) < len(powers) or not all(k in range(MOST_POWERS + 1) for k in powers):
         raise ValueError(f"The powers are {powers}: give different ones, 0 to {MOST_POWERS}.")
-    mean, linear, nonlinear = moments(activation)
-    traces = FeatureLimit(phi, psi, linear, nonlinear).traces(penalty)
+    mean = moments(activation)[0]
+    traces = feature_limit(phi, psi, activation, rows).traces(penalty)
     direction = gradient_direction(phi, activation, teacher, residual)
     q, dq = plain_losses(teacher, traces)
     kept = {int(k) for k in powers} | ({0} if abs(mean) > 1e-9 else set())

@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 
 from ..maths.activations import Activation
 from ..maths.hermite import gauss_hermite
-from ..maths.residuals import Residual
+from ..maths.step_names import Residual
 from .activation_coefficients import scaled_coefficients
 from .feature_resolvent import FeatureLimit
 from .gradient_direction import GradientDirection, gradient_direction, own_power

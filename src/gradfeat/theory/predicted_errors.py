@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..maths.activations import Activation
-from ..maths.residuals import Residual
+from ..maths.step_names import Residual
 from .finite_step_errors import finite_step_errors
 from .gradient_direction import gradient_direction, limit_degree
 from .one_step_errors import limit_errors

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..maths.activations import Activation
-from ..maths.residuals import Residual
+from ..maths.step_names import Residual
 from .feature_resolvent import FeatureLimit, Traces
 from .gradient_direction import GradientDirection, gradient_direction
 from .ridge_errors import RidgeErrors, moments

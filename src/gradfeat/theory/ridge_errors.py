@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..maths.activations import Activation
+from ..maths.step_names import RowLaw
 from .feature_resolvent import FeatureLimit, Traces
 from .teacher import Teacher
 
@@ -52,16 +53,33 @@ def moments(activation: Activation) -> tuple[float, float, float]:
     return mean, slope**2, max(rest, 0.0)
 
 
+def feature_limit(
+    phi: ArrayLike, psi: ArrayLike, activation: Activation, rows: RowLaw = "sphere"
+) -> FeatureLimit:
+    """Random features of this activation in the limit."""
+    _, linear, nonlinear = moments(activation)
+    bend = float(activation.hermite_coefficients(2)[2])
+    return FeatureLimit(phi, psi, linear, nonlinear, 2 * bend**2 if rows == "gaussian" else 0.0)
+
+
 def random_feature_errors(
-    phi: ArrayLike, psi: ArrayLike, penalty: ArrayLike, activation: Activation, teacher: Teacher
+    phi: ArrayLike,
+    psi: ArrayLike,
+    penalty: ArrayLike,
+    activation: Activation,
+    teacher: Teacher,
+    *,
+    rows: RowLaw = "sphere",
+    intercept: bool = False,
 ) -> RidgeErrors:
-    """L_tr and L_te of ridge on F_0 = sigma(X W0^T), rows of W0 on the unit sphere, in the limit.
+    """L_tr and L_te of ridge on F_0 = sigma(X W0^T) in the limit.
 
     L_te = c_{*1}^2 A + (E y^2 - c_{*1}^2) B, A = -t'/s^2, B = -s'/s^2;
     L_tr = lambda [c_{*1}^2 t + (E y^2 - c_{*1}^2) s], with (s, t) = (psi/phi) (m_1, m_2).
     An activation of mean c_0 != 0 carries an intercept, which takes c_{*0}^2 out of E y^2.
 
-    A penalty of 1e-8 stands for none.
+    A penalty of 1e-8 stands for none. `rows`: of W0, which matter to c_{*0} alone; `intercept`:
+    whether the head has one.
     Raises ValueError when a number is out of its range.
     Source: Moniri24, Section 4; Mei & Montanari 2022 for L_te.
 
@@ -70,15 +88,45 @@ def random_feature_errors(
     >>> random_feature_errors(0.5, 2 / 3, 0.01, CentredReLU(), talk).test_error.round(3)
     np.float64(3.021)
     """
-    mean, linear, nonlinear = moments(activation)
-    traces = FeatureLimit(phi, psi, linear, nonlinear).traces(penalty)
-    return errors_from(*plain_losses(teacher, traces, abs(mean) > 1e-9), traces, penalty)
+    traces = feature_limit(phi, psi, activation, rows).traces(penalty)
+    carried = intercept or abs(moments(activation)[0]) > 1e-9
+    return errors_from(*plain_losses(teacher, traces, carried), traces, penalty)
+
+
+def learned_shares(
+    phi: ArrayLike, psi: ArrayLike, penalty: ArrayLike, activation: Activation, n: ArrayLike
+) -> tuple[np.ndarray, np.ndarray]:
+    """What ridge on F_0 has of c_{*1} He_1(b.x) and of c_{*2} He_2(b.x), in shares of each.
+
+    E[f(x) b.x]/c_{*1} -> g c_1^2 m_2/phi, and to leading order E[f He_2(b.x)]/(2 c_{*2}) =
+    g c_2^2 (4 m_1 + 2 m')/(phi^2 n), m' = m_1/(1 + (2 c_2^2/psi) g s) the weight of |x|^2: of
+    d^2/2 quadratic functions n rows learn next to nothing.
+
+    `n`: rows; the second share is 0 in the limit.
+    Source: one neuron left out of the resolvent; Mei & Montanari 2022 for the first.
+
+    >>> from gradfeat.maths.activations import CentredReLU
+    >>> shares = learned_shares(0.5, 2 / 3, 0.01, CentredReLU(), 10_000)
+    >>> [round(float(share), 3) for share in shares]
+    [0.83, 0.002]
+    """
+    traces = feature_limit(phi, psi, activation, "gaussian").traces(penalty)
+    bend = float(activation.hermite_coefficients(2)[2]) ** 2
+    length = traces.s0 / traces.rows_per_neuron
+    linear = traces.g * traces.linear * traces.m2 / phi
+    return linear, traces.g * bend * (4 * traces.m1 + 2 * length) / (np.square(phi) * n)
 
 
 def plain_losses(
     teacher: Teacher, traces: Traces, intercept: bool = False
 ) -> tuple[np.ndarray, np.ndarray]:
-    """q = c_{*1}^2 t + (E y^2 - c_{*1}^2) s and its slope; an intercept takes c_{*0}^2 away."""
-    rest = teacher.beyond_linear - (teacher.coefficients[0] ** 2 if intercept else 0.0)
-    linear = teacher.linear**2
-    return linear * traces.t + rest * traces.s, linear * traces.dt + rest * traces.ds
+    """q = c_{*1}^2 t + (E y^2 - c_{*0}^2 - c_{*1}^2) s + c_{*0}^2 s_0 and its slope.
+
+    An intercept takes the last term away.
+    """
+    linear, mean = teacher.linear**2, teacher.mean**2
+    rest, level = teacher.beyond_linear - mean, 0.0 if intercept else mean
+    return (
+        linear * traces.t + rest * traces.s + level * traces.s0,
+        linear * traces.dt + rest * traces.ds + level * traces.ds0,
+    )

@@ -52,6 +52,7 @@ class StepGrid:
     slope: np.ndarray
     turned: np.ndarray  #: (A, K), u c_1(a, u) in the same basis.
     rest: np.ndarray  #: (A, U), E sigma^2 - m^2 - own c_1^2: variance of what is neither.
+    bend: np.ndarray  #: (A, K), slope of m(a, .) in |w_j|^2 in the same basis.
 
 
 def step_grid(
@@ -77,7 +78,7 @@ def step_grid(
     stretched = 1 + eta * a * direction.stretch
     own = stretched**2 + (eta * a) ** 2 * float(own_power(phi, direction, activation))
     shift = eta * mean_slope * a * math.sqrt(float(direction.norm_squared))
-    m, linear, square = _moments(activation, own, np.outer(shift, u))
+    m, linear, bent, square = _moments(activation, own, np.outer(shift, u))
     slope = linear / np.sqrt(own)[:, None]
     project = mass[:, None] * he
     return StepGrid(
@@ -92,17 +93,18 @@ def step_grid(
         slope=slope @ project,
         turned=(slope * u) @ project,
         rest=np.maximum(square - m**2 - linear**2, 0.0),
+        bend=(bent * (stretched**2 / own)[:, None] / math.sqrt(2)) @ project,
     )
 
 
 def _moments(
     activation: Activation, own: np.ndarray, shifts: np.ndarray
-) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """E sigma, E sigma Z, E sigma^2 of sigma(sqrt(own) Z + shift)."""
+) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    """E sigma, E sigma Z, E sigma he_2(Z), E sigma^2 of sigma(sqrt(own) Z + shift)."""
     scales = np.repeat(np.sqrt(own), U_NODES)
-    found, square = scaled_coefficients(activation, scales, 1, shifts.ravel())
-    m, linear = found.T.reshape(2, -1, U_NODES)
-    return m, linear, square.reshape(m.shape)
+    found, square = scaled_coefficients(activation, scales, 2, shifts.ravel())
+    m, linear, bent = found.T.reshape(3, -1, U_NODES)
+    return m, linear, bent, square.reshape(m.shape)
 
 
 #: Newton's method ends where no logarithm moves by more; it roughly squares the error of each step.

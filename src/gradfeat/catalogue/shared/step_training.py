@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from gradfeat.maths.activations import Activation
     from gradfeat.maths.feature_ridge import RidgeFit
-    from gradfeat.maths.residuals import Residual
+    from gradfeat.maths.step_names import Residual
     from gradfeat.models.step_sizes import Step, StepRows
     from gradfeat.tasks.base import Sample
     from gradfeat.theory.ridge_errors import RidgeErrors
@@ -58,7 +58,7 @@ def columns_at(alpha: float) -> int:
 
 def residual_of(name: str) -> Residual:
     """What weights a gradient, as one of its names."""
-    from gradfeat.maths.residuals import RESIDUALS
+    from gradfeat.maths.step_names import RESIDUALS
 
     one_of(RESIDUALS, residual=name)
     return next(known for known in RESIDUALS if known == name)

@@ -12,7 +12,7 @@ from gradfeat.cli.guard import Refused
 from gradfeat.lab.errors import choices
 from gradfeat.maths.activations import NAMES, Activation, Polynomial
 from gradfeat.maths.activations import activation as named
-from gradfeat.maths.residuals import RESIDUALS
+from gradfeat.maths.step_names import RESIDUALS
 from gradfeat.theory.predicted_errors import MOST_ALPHA, MOST_ROWS, Prediction, predict_error
 from gradfeat.theory.teacher import Teacher
 

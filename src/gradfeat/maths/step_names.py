@@ -1,4 +1,4 @@
-"""What weights the gradient of the first layer: the label, or what the network leaves of it."""
+"""What one gradient step starts from and what weights it, by name."""
 
 from __future__ import annotations
 
@@ -9,3 +9,8 @@ from typing import Literal, get_args
 Residual = Literal["y", "y - f0", "ba22"]
 
 RESIDUALS: tuple[Residual, ...] = get_args(Residual)
+
+#: Rows of W0 ~ N(0, I/d), as in Moniri24, or uniform on the unit sphere.
+RowLaw = Literal["gaussian", "sphere"]
+
+ROW_LAWS: tuple[RowLaw, ...] = get_args(RowLaw)
