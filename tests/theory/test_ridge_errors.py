@@ -13,7 +13,7 @@ from one_step_samples import SIGMAS, on_sphere, target, z_score
 from test_feature_resolvent import by_quadrature
 
 from gradfeat.maths.activations import CentredReLU, Polynomial, ReLU, Tanh
-from gradfeat.theory.ridge_errors import moments, random_feature_errors
+from gradfeat.theory.ridge_errors import learned_shares, moments, random_feature_errors
 from gradfeat.theory.teacher import Teacher
 
 COEFFICIENTS, NOISE = (0.0, 1.0, 0.5, 0.3), 0.5
@@ -201,3 +201,23 @@ def test_bad_numbers_are_named():
         random_feature_errors(1, 0.5, 0, Tanh(), teacher)
     with pytest.raises(ValueError, match="constant activation has no features"):
         random_feature_errors(1, 0.5, 0.1, Polynomial((1.0,)), teacher)
+
+
+def test_shares_of_the_target_that_are_learned_are_simulated_ones():
+    n, d, N, lam, sigma = 200, 100, 150, 0.01, CentredReLU()
+    rng, found = np.random.default_rng(0), []
+    for _ in range(12):
+        W = rng.standard_normal((N, d))
+        W /= np.linalg.norm(W, axis=1, keepdims=True)
+        X, T = rng.standard_normal((2, n, d))
+        F, G = (np.maximum(x @ W.T, 0) - 1 / np.sqrt(2 * np.pi) for x in (X, T))
+        solved = np.linalg.solve(F.T @ F + n * lam * np.eye(N), F.T)
+        # Every direction is one more target: its linear and its quadratic part alone.
+        parts = [(X, T), (X**2 - 1, T**2 - 1)]
+        found.append([np.mean((G @ solved @ y) * new) / np.mean(new**2) for y, new in parts])
+    linear, quadratic = learned_shares(d / n, d / N, lam, sigma, n)
+    draws = np.array(found)
+    error = draws.std(0, ddof=1) / np.sqrt(len(draws))
+    # Of order 1/n beside the leading term, which is .64 and .015.
+    assert (np.abs(draws.mean(0) - [linear, quadratic]) < 4 * error + [0.01, 0.003]).all()
+    assert 0.005 < quadratic < 0.03
