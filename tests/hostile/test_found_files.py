@@ -24,6 +24,7 @@ from gradfeat.estimators.container import ModelFileError, read, rebuilding
 from gradfeat.lab import Experiment, Store, run
 from gradfeat.lab.errors import StoreError
 from gradfeat.lab.outcomes import PackedArray, unpack
+from gradfeat.maths.statistics.combined import Joint
 from gradfeat.maths.statistics.moments import Moments
 from gradfeat.maths.unpacking import TooMuch, check_zip, gunzip, inflate
 from gradfeat.rows import from_arrays
@@ -220,6 +221,18 @@ def test_a_state_of_another_layout_is_a_damaged_checkpoint(tmp_path, name, hurt)
     rewrite(file, arrays)
     with pytest.raises(EngineError, match="is damaged or cannot be read: remove its folder"):
         engine.state(Moments(), rows)
+
+
+@pytest.mark.parametrize("name", ["0.mean_y", "0.mean_x", "0.yy", "1.xy"])
+def test_parts_of_a_state_that_do_not_fit_each_other_are_a_damaged_checkpoint(tmp_path, name):
+    rows = from_arrays(np.eye(3, 2), np.arange(3.0)).source
+    engine = InProcess(checkpoint=Checkpoint(tmp_path))
+    engine.state(Joint((Moments(), Moments())), rows)
+    (file,) = tmp_path.glob("pass-*/total.safetensors")
+    arrays = from_bytes(file.read_bytes())
+    rewrite(file, arrays | {name: np.concatenate([arrays[name]] * 2)})
+    with pytest.raises(EngineError, match="is damaged or cannot be read: remove its folder"):
+        engine.state(Joint((Moments(), Moments())), rows)
 
 
 def test_an_array_holds_as_much_as_it_says():

@@ -177,8 +177,10 @@ class Kept(Generic[State]):
         with _intact(self._states.folder / entry.file):
             state = unpack(self._statistic, packed)
             _check_layout(packed, pack(self._statistic, state))
+            # Parts of one state that do not fit each other do not merge with themselves.
+            twice = self._statistic.merge(*(unpack(self._statistic, packed) for _ in range(2)))
             if entry.level < 0:
-                self._statistic.finish(unpack(self._statistic, packed))
+                self._statistic.finish(twice)
             return state
 
     def keep(self, sums: Assembler[State]) -> None:
