@@ -10,7 +10,8 @@ PYTHON ?= $(shell for p in python3.11 python3; do \
 PIP    := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
 PYTEST := OMP_NUM_THREADS=1 SCIPY_ARRAY_API=1 $(BIN)/python -m pytest -n 2 --dist loadfile
 
-.PHONY: help demo test test-all lint types layers check journeys mutate hostile bench bench-tabular clean
+.PHONY: help demo test test-all lint types layers check journeys docs mutate hostile bench \
+	bench-tabular clean
 
 help:
 	@echo "make demo      fit the shipped table and write demo/report.html"
@@ -20,6 +21,7 @@ help:
 	@echo "make types     pyright"
 	@echo "make layers    import-linter: who may import whom"
 	@echo "make check     test, lint, types and layers"
+	@echo "make docs      the site, in docs/_build/html; needs no network once installed"
 	@echo "make journeys  files and functions of ours that four calls go through, and how deep"
 	@echo "make hostile   try to break every command, and print a table of what came of it"
 	@echo "make mutate    plant errors in the formulas; each must fail a test or a claim (an hour)"
@@ -48,6 +50,11 @@ layers: $(VENV)/.dev
 
 check: test lint types layers
 
+# Every warning is an error: a broken link, a page that no other names, a docstring that does not render.
+docs: $(VENV)/.docs
+	OMP_NUM_THREADS=1 $(BIN)/sphinx-build -W --keep-going -q -b html docs docs/_build/html
+	@echo "docs/_build/html/index.html"
+
 # One of them, its files in the order of first call: `make journeys ROAD="rfm --list"`.
 journeys: $(VENV)/.test
 	OMP_NUM_THREADS=1 $(BIN)/python tools/journeys.py $(ROAD)
@@ -70,7 +77,7 @@ bench-tabular: $(VENV)/.bench-tabular
 	$(BIN)/python benchmarks/tabular/report.py $(FITS)
 
 clean:
-	rm -rf $(VENV) demo .pytest_cache .ruff_cache .hypothesis .import_linter_cache
+	rm -rf $(VENV) demo docs/_build docs/project docs/reference/generated .pytest_cache .ruff_cache .hypothesis .import_linter_cache
 
 # One stamp for each thing installed, so that a second call installs nothing.
 $(VENV)/.created:
@@ -91,6 +98,10 @@ $(VENV)/.test: $(VENV)/.installed
 
 $(VENV)/.dev: $(VENV)/.installed
 	$(PIP) -e '.[dev]'
+	@touch $@
+
+$(VENV)/.docs: $(VENV)/.installed
+	$(PIP) -e '.[docs]'
 	@touch $@
 
 $(VENV)/.bench: $(VENV)/.installed
