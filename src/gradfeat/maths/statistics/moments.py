@@ -59,8 +59,7 @@ class Moments(Statistic[Block, MomentState, MomentState]):
 
     def init(self, block: Block) -> MomentState:
         rows = self._mapped(block.none)
-        d, c = rows.X.shape[1], rows.y.shape[1]
-        shapes = ((), (), (d,), (c,), (d, d), (d, c), (c,))
+        shapes = _shapes(rows.X.shape[1], rows.y.shape[1])
         return MomentState(*(accumulator(*shape, like=rows.X) for shape in shapes))
 
     def _mapped(self, block: Block) -> Block:
@@ -94,9 +93,17 @@ class Moments(Statistic[Block, MomentState, MomentState]):
         return vars(state) | {"xx": to_triangle(state.xx)}
 
     def unpack(self, packed: Mapping[str, Tensor]) -> MomentState:
-        """The square again, its lower half zero."""
+        """The square again, its lower half zero; ValueError where the shapes do not fit."""
         tensors = {name: values.clone() for name, values in packed.items() if name != "xx"}
-        return MomentState(**tensors, xx=from_triangle(packed["xx"]))
+        state = MomentState(**tensors, xx=from_triangle(packed["xx"]))
+        if [t.shape for t in vars(state).values()] != [*map(torch.Size, _shapes(*state.xy.shape))]:
+            raise ValueError("the shapes of the moments do not fit each other")
+        return state
+
+
+def _shapes(d: int, c: int) -> tuple[tuple[int, ...], ...]:
+    """Of the moments of d columns and c outputs, in the order of the fields."""
+    return (), (), (d,), (c,), (d, d), (d, c), (c,)
 
 
 def raw(m: MomentState) -> MomentState:
