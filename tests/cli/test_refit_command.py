@@ -69,6 +69,24 @@ def test_other_classes_come_from_a_model_of_classes(capsys, tmp_path):
     assert np.mean(right) > 0.8
 
 
+def test_a_machine_is_refitted_and_a_model_without_features_names_the_file_that_can_be(
+    capsys, tmp_path, source
+):
+    machine = saved(tmp_path, quantity(60), "rfm")
+    ran = run(capsys, machine, other(), tmp_path)
+    assert (ran.code, ran.err) == (0, "")
+    assert "Recursive feature machine learned for y, head for z" in ran.out
+    shown = gradfeat(capsys, "show", tmp_path / "new.gradfeat").out
+    assert "head_kernel" in shown
+    beside = tmp_path / "out" / "features.gradfeat"
+    beside.write_bytes(source.read_bytes())
+    linear = saved(tmp_path, quantity(40), "linear")
+    beside.write_bytes(source.read_bytes())
+    ran = run(capsys, linear, other(), tmp_path)
+    assert (ran.code, f"give '{beside}'" in " ".join(ran.err.split())) == (2, True)
+    assert run(capsys, tmp_path / "out", other(), tmp_path).code == 0  # the folder: its features
+
+
 @pytest.mark.parametrize(
     ("frame", "words"),
     [
@@ -91,8 +109,8 @@ def test_inputs_and_other_methods_are_no_targets_and_no_sources(capsys, tmp_path
     table = written(other(), tmp_path, "other.csv")
     ran = gradfeat(capsys, "refit", source, table, "--target", "a", "--out", tmp_path / "n")
     assert (ran.code, "as an input" in ran.err) == (2, True)
-    machine = saved(tmp_path, quantity(40), "rfm")
-    ran = run(capsys, machine, other(), tmp_path)
+    linear = saved(tmp_path, quantity(40), "linear")
+    ran = run(capsys, linear, other(), tmp_path)
     assert (ran.code, "no features apart from its fit" in ran.err) == (2, True)
 
 

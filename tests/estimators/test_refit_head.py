@@ -17,8 +17,13 @@ from gradfeat import load, save
 from gradfeat.estimators import (
     GradientFeatureClassifier,
     GradientFeatureRegressor,
+    InducedNetworkRegressor,
+    KernelClassifier,
+    KernelRegressor,
     RandomFeaturesClassifier,
     RandomFeaturesRegressor,
+    RFMClassifier,
+    RFMRegressor,
 )
 
 REGRESSORS: list[Any] = [
@@ -236,3 +241,43 @@ def _gain(seed: int) -> float:
     new = model.fit(X, X[:, 0] ** 2).refit_head(Z[:30], t[:30])
     fresh = GradientFeatureRegressor(**model.get_params()).fit(Z[:30], t[:30])
     return new.score(Z[30:], t[30:]) - fresh.score(Z[30:], t[30:])
+
+
+@pytest.mark.parametrize("classes", [False, True])
+def test_the_metric_of_a_machine_serves_another_target_of_few_rows(tmp_path, classes):
+    """y and z are of the first two of 20 inputs; 100 rows do not tell that of z alone."""
+    rng = np.random.default_rng(0)
+    X, U = rng.standard_normal((300, 20)), rng.standard_normal((400, 20))
+    z, truth = (np.sin(2 * A[:, 0]) + A[:, 1] for A in (X, U))
+    y = X[:, 0] * X[:, 1]
+    make, alone = (RFMClassifier, KernelClassifier) if classes else (RFMRegressor, KernelRegressor)
+    if classes:
+        y, z, truth = y > 0, np.where(z > 0, "plus", "minus"), np.where(truth > 0, "plus", "minus")
+    source = make(n_iter=3).fit(X, y)
+    before = source.predict(U)
+    new = source.refit_head(X[:100], z[:100])
+    assert new.score(U, truth) > 0.9 > alone().fit(X[:100], z[:100]).score(U, truth)
+    np.testing.assert_array_equal(source.predict(U), before)
+    save(new, tmp_path / "m.gradfeat")
+    np.testing.assert_allclose(
+        load(tmp_path / "m.gradfeat").predict(U[:9]) == truth[:9], True
+    ) if classes else None
+    assert new.importances_[:2].sum() > 0.95
+
+
+def test_a_machine_of_a_constant_or_of_more_columns_than_rows_is_refitted():
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((60, 90))
+    constant = RFMRegressor(n_iter=1).fit(X, np.ones(60))
+    assert np.isfinite(constant.refit_head(X, X[:, 0]).predict(X)).all()
+    wide = RFMRegressor(n_iter=1).fit(X, X[:, 0])
+    assert wide.refit_head(X, 3 * X[:, 0]).score(X, 3 * X[:, 0]) > 0.9
+
+
+def test_an_induced_network_keeps_its_first_layer():
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((300, 6))
+    source = InducedNetworkRegressor(neurons=500, search=None).fit(X, X[:, 0])
+    new = source.refit_head(X, np.abs(X[:, 0]))
+    np.testing.assert_array_equal(new.predictor_.W, source.predictor_.W)
+    assert new.score(X, np.abs(X[:, 0])) > 0.8

@@ -73,6 +73,18 @@ class AGOPSummary:
         return self.products.spectrum()
 
     @property
+    def root(self) -> Tensor:
+        """A with A^2 the AGOP: (d, d), V diag(s) (d, k) of fewer directions, or ones of a zero one.
+
+        As :func:`gradfeat.models.kernel_machine.apply_metric` takes it.
+        """
+        e, V = self.spectrum
+        if not e[0] > 0:
+            return torch.ones(len(e), dtype=e.dtype)
+        thin = V * e[: V.shape[1]].clamp(min=0).sqrt()
+        return thin if V.shape[1] < len(e) else thin @ V.T
+
+    @property
     def importances(self) -> NDArray[np.float64]:
         """Share (d,) of the trace on each input; zeros for a constant function."""
         diagonal = self.products.diagonal()

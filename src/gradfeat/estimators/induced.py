@@ -11,15 +11,16 @@ from ..models.induced.network import InducedNetwork
 from ..models.losses import Squared, loss
 from ..models.search.network_space import InducedSetting, induced_space
 from ..models.search.search import GridSpace
-from .base import FeatureModel
 from .checks import check_choice, check_count, check_head, check_positive
 from .classifier import FeatureClassifier
 from .parameters import estimator, parameters
+from .refitting import Refittable
 from .regressor import FeatureRegressor
+from .training import Training
 
 
 @parameters
-class InducedNetworkMethod(FeatureModel, ABC):
+class InducedNetworkMethod(Refittable, ABC):
     """The network that gradient features induce.
 
     Parameters
@@ -110,6 +111,11 @@ class InducedNetworkMethod(FeatureModel, ABC):
         )
         open_ = [name for name in asked if name not in given]
         return induced_space(start, inner, feature_rows, open_)
+
+    def _for_another(self, training: Training, seed: int) -> None:
+        """A ridge head, without bounds, on the features sigma(W z + b)."""
+        head = check_head(self.alpha, self.penalty_by)
+        self._with_network_head(training, head, linear=True, seed=seed)
 
 
 @estimator

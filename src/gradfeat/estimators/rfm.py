@@ -9,11 +9,11 @@ from typing import Any, Literal
 from ..maths.blocks import Block
 from ..models.kernels.radial import Laplace
 from ..models.rfm import RFM, ROUGH
+from ..models.search.metric_space import MetricSpace
 from ..models.search.rfm_losses import RFMLossSetting, rfm_loss_space
 from ..models.search.rfm_space import RFMSetting, RFMSpace, rfm_space
-from ..models.search.search import Space
+from ..models.search.search import FAST, FULL, Space
 from ..models.solvers.adaptive import Adaptive
-from .base import FeatureModel
 from .checks import (
     check_bytes,
     check_choice,
@@ -24,7 +24,9 @@ from .checks import (
 )
 from .classifier import FeatureClassifier
 from .parameters import estimator, parameters
+from .refitting import Refittable
 from .regressor import FeatureRegressor
+from .training import Training
 
 #: Rows that M is learnt from at most where the last fit is that of the RFM itself.
 OWN_METRIC_ROWS = 10_000
@@ -35,7 +37,7 @@ NARROW_BEYOND = 3000
 
 
 @parameters
-class RFMMethod(FeatureModel, ABC):
+class RFMMethod(Refittable, ABC):
     """A recursive feature machine.
 
     Parameters
@@ -125,6 +127,15 @@ class RFMMethod(FeatureModel, ABC):
         directions, thorough = check_directions(self.directions), self.search == "full"
         how = {"thorough": thorough, "memory_limit": limit}
         return rfm_space(rfm, choice, diagonal, power, directions, block, **how)
+
+    def _for_another(self, training: Training, seed: int) -> None:
+        """Kernel ridge in the metric of the AGOP, chosen on held-out rows."""
+        A = self._summary.root.to(training.block.X)
+        limit = check_bytes(self.memory_limit)
+        space, effort = MetricSpace(A, limit), FULL if self.search == "full" else FAST
+        trial = space.best(training.block, seed, effort)
+        self._keep(trial.setting, space.fit(trial.setting, training.rows, seed))
+        self._calibrate((trial.predictions, trial.y, trial.w))
 
 
 @estimator

@@ -198,8 +198,27 @@ class SubspaceRefit(OneStage[Projected]):
         if rows.held is None:
             rows = rows.with_sample(self.rfm.sampled(rows, seed).sample)
         *_, A = self.rfm.metrics(rows, seed=seed)
+        return InMetric(A, self.head, self.directions, self.power).fit(rows, seed=seed)
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class InMetric(OneStage[Projected]):
+    """Fit `head` on B^T x, B = V_r diag(e^power) of a given M = A^2, of total variance 1.
+
+    `A`: As :func:`~gradfeat.models.kernel_machine.apply_metric` takes it; the rest as in
+    :class:`SubspaceRefit`.
+    """
+
+    A: Tensor
+    head: Learner[KernelMachine | LocalMachines]
+    directions: int | None = None
+    power: float = 0.5
+
+    def fit(self, rows: Rows, *, seed: int = 0) -> Projected:
+        """One stage: a pass for the spread, and those of the head."""
         # In the order of rows, as other processes get it: the order decides on rounding.
-        B = leading_metric(A, self.directions, self.power).contiguous()
+        B = leading_metric(self.A, self.directions, self.power).contiguous()
         moments = rows.mapped(_onto(B, rows)).moments("spread in the directions")
         B = _scaled(B, float(moments.xx.trace() / moments.weight))
         head = self.head.fit(rows.mapped(_onto(B, rows)), seed=seed)

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from gradfeat.estimators.network import NetworkMethod
+from gradfeat.estimators.refitting import Refittable
 from gradfeat.rows.sources.tables import Tables, held
 from gradfeat.rows.sources.words import counted
 from gradfeat.table.conformal import held_scores
@@ -36,16 +36,24 @@ class Refitted:
 
 
 def refit_model(
-    model: TableModel, table: Tables, target: str, *, data: str, seed: int = 0, strict: bool = False
+    model: TableModel,
+    table: Tables,
+    target: str,
+    *,
+    data: str,
+    seed: int = 0,
+    strict: bool = False,
+    beside: str = "",
 ) -> Refitted:
     """Refit the head on training rows of `frame`, score it on the rows held out.
 
     The encoding of the columns and the first layer stay those of `model`.
 
     `target` is of the kind (a quantity, or classes) that the model predicts. Where it is `strict`,
-    cells of inputs or target that could not be read are refused.
+    cells of inputs or target that could not be read are refused. `beside` is the file of a model
+    that can be refitted where this one cannot.
     """
-    source = _source(model)
+    source = _source(model, beside)
     frame = held(table, model.encoder.cells)
     frame, remarks, lost = with_target_read(frame, target, "refuse", "auto", read_from=table)
     found = _target(model, frame, target, lost)
@@ -67,6 +75,7 @@ def refit_model(
         "scores": [[name, s.estimate, s.low, s.high] for name, s in scores],
         "seed": seed,
         "importances": None,
+        "settings": dict(estimator.settings_),
     }
     scores_held = held_scores(found.values[split.test], said)
     new = TableModel.of(model.encoder, estimator, target, found.classes, about, scores_held)
@@ -84,13 +93,17 @@ def _about_gaps(found: Target, told: int) -> tuple[str, ...]:
     return (f"{counted(gaps, 'row')} without a target left out.",) if gaps else ()
 
 
-def _source(model: TableModel) -> NetworkMethod:
+def _source(model: TableModel, beside: str) -> Refittable:
     match model.estimator_:
-        case NetworkMethod() as source:
+        case Refittable() as source:
             return source
+    instead = (
+        f"'{beside}', which was written beside it"
+        if beside
+        else ("one that `gradfeat fit --methods gradient-features,rfm` wrote")
+    )
     raise TableError(
-        f"The model ({model.about['method']}) has no features apart from its fit: give one that "
-        "`gradfeat fit --methods gradient-features` wrote."
+        f"The model ({model.about['method']}) has no features apart from its fit: give {instead}."
     )
 
 

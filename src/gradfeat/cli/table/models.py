@@ -62,9 +62,13 @@ def refit_table(
 ) -> None:
     """Fit the head of a model to another column, write the new model, print its scores."""
     source = load_table_model(model, FEATURES, MODEL)
-    check_output(out, str(data), model_file(model, FEATURES, MODEL))
+    file = model_file(model, FEATURES, MODEL)
+    check_output(out, str(data), file)
     table = tables(data, text=source.text(text, target))
-    found = refit_model(source, table, target, data=data.name, seed=seed, strict=strict)
+    other = file.with_name(FEATURES)
+    beside = str(other) if other.is_file() and other != file else ""
+    how = {"data": data.name, "seed": seed, "strict": strict, "beside": beside}
+    found = refit_model(source, table, target, **how)
     new = found.model
     write_atomic(out, new.to_bytes())
     console, about = Terminal(), new.about

@@ -168,7 +168,7 @@ class RFMSpace(Space[RFMSetting]):
         A = one.splits[0].A
         tried = candidate_directions(self.directions, len(A), is_learnt(A))
         small = [split.first(rows) for split in one.splits]
-        found = HeadSearch(small, tried, _penalties(A)).run()
+        found = HeadSearch(small, tried, penalties(A)).run()
         if not _has_more(one.splits, rows) or not math.isfinite(found.loss):
             return found
         predictions = tuple(fit_head(split, found.head, Adaptive()) for split in one.splits)
@@ -240,7 +240,7 @@ def _settled(one: Round, found: HeadTrial, rows: int) -> HeadTrial:
     """Kernel and penalty once more with all training rows, where the search used some."""
     if not _has_more(one.splits, rows) or not math.isfinite(found.loss) or deadline_passed():
         return found
-    search = HeadSearch(one.splits, [found.head.directions], _penalties(one.splits[0].A))
+    search = HeadSearch(one.splits, [found.head.directions], penalties(one.splits[0].A))
     return search.around(found.head)
 
 
@@ -249,7 +249,7 @@ def _has_more(splits: Sequence[Split], rows: int) -> bool:
     return any(len(split.train.X) > rows for split in splits)
 
 
-def _penalties(A: Tensor) -> list[float]:
+def penalties(A: Tensor) -> list[float]:
     """Those of the last fit that its float type allows."""
     return [a for a in ALPHAS if a >= LEAST_ALPHA or A.dtype == torch.float64]
 

@@ -81,7 +81,7 @@ def search_rounds(
     effort: Effort,
 ) -> list[Path]:
     """Paths of the settings tried, one axis at a time, the best first."""
-    parts = _splits(data, effort)
+    parts = splits(data, effort)
     mean = loss_of_mean([held for _, held in parts])
     paths, seen = [_path(make, start, parts, mean, seed, None)], [start]
     for _ in range(effort.sweeps):
@@ -98,7 +98,7 @@ def search_rounds(
     return sorted(paths, key=lambda path: path.loss)
 
 
-def _splits(data: Block, effort: Effort) -> list[tuple[Block, Block]]:
+def splits(data: Block, effort: Effort) -> list[tuple[Block, Block]]:
     """The folds of few rows; of many one split that holds out a third, at most 2,000 rows."""
     n = len(data.X)
     held = min(int(HELD_SHARE * n), HELD_ROWS)
