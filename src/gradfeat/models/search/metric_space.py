@@ -1,5 +1,7 @@
 """Another target in the metric that a recursive feature machine has learned: the last fit alone."""
 
+# Apart: it searches no rounds, and the search of the rounds does not know of it.
+
 from __future__ import annotations
 
 import math
