@@ -28,7 +28,7 @@ ROOMS: Final = {
     "figures": Room(1_760, 14),
     "interface": Room(810, 6),
     "lab": Room(3_470, 20),
-    "maths": Room(4_175, 36),
+    "maths": Room(4_190, 36),
     "models": Room(10_860, 74),
     "planning": Room(1_450, 10),
     "reports": Room(970, 6),

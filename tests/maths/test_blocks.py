@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from gradfeat.maths.activations import ReLU, Tanh
-from gradfeat.maths.blocks import Block, collect
+from gradfeat.maths.blocks import Block, accumulated, collect
 from gradfeat.maths.statistics.combined import Joint, OnMapped
 from gradfeat.maths.statistics.first_layer_gradient import FirstLayerGradient
 from gradfeat.maths.statistics.gradient_outer_products import GradientOuterProducts
@@ -224,3 +224,9 @@ def test_a_map_sees_every_row_once():
         seen.clear()
         collect(statistic, parts)
         assert sum(seen) == len(X)
+
+
+@pytest.mark.parametrize("values", [torch.zeros(2), torch.zeros(3, dtype=torch.float64)])
+def test_an_accumulator_of_another_shape_or_type_is_refused(values):
+    with pytest.raises(ValueError, match="'sums' is torch.float"):
+        accumulated({"sums": values}, sums=(2,))

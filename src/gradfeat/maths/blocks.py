@@ -108,3 +108,11 @@ def collect(statistic: Statistic[Chunk, State, Result_co], blocks: Iterable[Chun
 def accumulator(*shape: int, like: Tensor) -> Tensor:
     """Zeros to add to: float64, on the device of `like`."""
     return torch.zeros(shape, dtype=torch.float64, device=like.device)
+
+
+def accumulated(packed: Mapping[str, Tensor], **shapes: tuple[int, ...]) -> list[Tensor]:
+    """Copies of what an accumulator of each name holds; ValueError where one was of other shape."""
+    for name, shape in shapes.items():
+        if packed[name].dtype != torch.float64 or packed[name].shape != shape:
+            raise ValueError(f"{name!r} is {packed[name].dtype} of shape {(*packed[name].shape,)}")
+    return [packed[name].clone() for name in shapes]

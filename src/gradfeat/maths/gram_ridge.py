@@ -12,7 +12,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from .blocks import Block, Statistic, accumulator
+from .blocks import Block, Statistic, accumulated, accumulator
 from .gram import cholesky_
 from .ridge import penalty_grid
 from .statistics.moments import MomentState, RowMap, raw
@@ -145,4 +145,4 @@ class LeaveOneOut(Statistic[Block, list[Tensor], Tensor]):
         return {"weight": state[0], "errors": state[1]}
 
     def unpack(self, packed: Mapping[str, Tensor]) -> list[Tensor]:
-        return [packed["weight"].clone(), packed["errors"].clone()]
+        return accumulated(packed, weight=(), errors=(len(self.lams),))

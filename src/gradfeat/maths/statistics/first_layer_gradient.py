@@ -10,7 +10,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from ..activations import Activation
-from ..blocks import Block, Statistic, accumulator
+from ..blocks import Block, Statistic, accumulated, accumulator
 from .moments import RowMap
 
 
@@ -76,7 +76,8 @@ class FirstLayerGradient(Statistic[Block, GradientState, GradientState]):
         return vars(state)
 
     def unpack(self, packed: Mapping[str, Tensor]) -> GradientState:
-        return GradientState(**{name: values.clone() for name, values in packed.items()})
+        m, d = self.W.shape
+        return GradientState(*accumulated(packed, weight=(), WT=(d, m), b=(m,)))
 
 
 def _with_ones(X: Float[Tensor, "n d"]) -> Float[Tensor, "n e"]:

@@ -11,7 +11,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from ..blocks import Block, Statistic, accumulator
+from ..blocks import Block, Statistic, accumulated, accumulator
 from .moments import Moments, MomentState
 
 #: Spread relative to the mean up to which a target is constant.
@@ -130,4 +130,4 @@ class ClassSums(Statistic[Block, Tensor, ClassScores]):
         return {"sums": state}
 
     def unpack(self, packed: Mapping[str, Tensor]) -> Tensor:
-        return packed["sums"].clone()
+        return accumulated(packed, sums=(3,))[0]
