@@ -228,5 +228,5 @@ def test_a_map_sees_every_row_once():
 
 @pytest.mark.parametrize("values", [torch.zeros(2), torch.zeros(3, dtype=torch.float64)])
 def test_an_accumulator_of_another_shape_or_type_is_refused(values):
-    with pytest.raises(ValueError, match="'sums' is torch.float"):
+    with pytest.raises(ValueError, match=r"'sums' is torch\.float"):
         accumulated({"sums": values}, sums=(2,))
