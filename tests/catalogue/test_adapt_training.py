@@ -46,8 +46,8 @@ def test_the_kernel_and_the_network_learn_one_smooth_input():
 
 def test_the_curse_is_in_the_number_of_inputs_with_spread():
     g = shifted_sines(1, 1.5)
-    near, far = (gaussian_risk(g, d, 300, d**0.5, 0.1) for d in (4, 32))
-    flat = [gaussian_risk(g, d, 300, 1.0, 0.1, 0.0) for d in (4, 32)]
+    near, far = (gaussian_risk(g.single, 1, d, 300, d**0.5, 0.1) for d in (4, 32))
+    flat = [gaussian_risk(g.single, 1, d, 300, 1.0, 0.1, 0.0) for d in (4, 32)]
     assert far > 3 * near
     assert flat[0] == pytest.approx(flat[1])
 

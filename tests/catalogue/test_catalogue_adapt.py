@@ -10,6 +10,7 @@ import pytest
 import torch
 
 from gradfeat.catalogue.adapt_smooth import centred_ridge
+from gradfeat.catalogue.kernel_iterations import descended
 from gradfeat.catalogue.shared.kernel_training import tuned_ridge
 from gradfeat.lab import judge, run
 from gradfeat.lab.loading import experiment
@@ -129,6 +130,7 @@ def test_a_setting_that_cannot_be_fails_with_its_name(name, setting, value, said
         ("adapt-latent", "updates", [1, 2]),
         ("adapt-latent", "penalty", [0.1, 1.0]),
         ("adapt-latent", "r", [1, 2]),
+        ("adapt-latent", "target", ["sines", "cubic"]),
     ],
 )
 def test_every_setting_changes_the_loss(name, setting, values):
@@ -166,3 +168,33 @@ def test_the_spanned_kernel_machine_is_the_kernel_machine():
     # the fit by less than its own error, here about ten functions of 300 rows: 0.09 * 10/300.
     assert float((spanned - whole).square().mean()) < 0.003
     assert float((whole - task.target(X)).square().mean()) < 0.03
+
+
+def test_more_iterations_do_not_help_a_kernel_on_a_jump_and_its_claims_can_fail():
+    cells = experiment("kernel-iterations").cells("quick")
+    theory = experiment("kernel-iterations").theory_table(cells)
+    assert theory is not None
+    rows = [
+        {**cell, "seed": seed, "loss": loss * (1 + 1e-3 * seed), "twice_network": 0.02}
+        for (cell, loss), seed in itertools.product(
+            zip(cells, theory["loss"], strict=True), range(SEEDS)
+        )
+    ]
+    table = pd.DataFrame(rows).assign(log_loss=lambda t: np.log10(t["loss"]))
+    judged = judge(experiment("kernel-iterations"), table)
+    assert [v.outcome for _, v in judged] == ["holds"] * 4
+    worse = table.assign(
+        loss=table["iterations"] ** np.where(table["target"] == "step", -0.5, -0.1),
+        twice_network=1.0,
+    )
+    worse["log_loss"] = np.log10(worse["loss"])
+    assert [v.outcome for _, v in judge(experiment("kernel-iterations"), worse)] == ["fails"] * 4
+
+
+def test_iterations_on_eigenvectors_are_those_of_gradient_descent():
+    X = torch.linspace(-1, 1, 12, dtype=torch.float64)[:, None]
+    K, y = Matern(1.0, 2.5)(X, X), X.sign()
+    c, rate = torch.zeros_like(y), 1 / torch.linalg.eigvalsh(K)[-1]
+    for _ in range(50):
+        c = c - rate * (K @ c - y)
+    torch.testing.assert_close(descended(K, y, 50), c, rtol=1e-8, atol=1e-8)

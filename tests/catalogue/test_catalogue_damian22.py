@@ -8,10 +8,20 @@ import re
 import numpy as np
 import pandas as pd
 import pytest
+import torch
 
-from gradfeat.catalogue import damian22_gradient, damian22_samples, damian22_transfer
+from gradfeat.catalogue import (
+    damian22_degenerate,
+    damian22_gradient,
+    damian22_head,
+    damian22_phases,
+    damian22_samples,
+    damian22_tensors,
+    damian22_transfer,
+)
 from gradfeat.lab import judge, run
 from gradfeat.lab.loading import experiment
+from gradfeat.maths.streams import stream
 
 
 def made_up(name: str, seeds: int = 6) -> pd.DataFrame:
@@ -36,14 +46,14 @@ def test_samples_claims_hold_where_features_are_learned_and_fail_where_not():
         damian22_samples.theory(m, n, d, p, noise, ridge)["loss"]
         for m, n, d, p, noise, ridge in table[["method", "n", "d", "p", "noise", "ridge"]].values
     ]
-    level = {"gradient step": 0.03, "ntk": 0.3, "random features": 0.5}
+    level = {"gradient step": 0.03, "ntk": 0.3, "random features": 0.5, "both layers": 0.1}
     values = np.where(np.isnan(kernel), [level.get(m, 0.0) for m in table["method"]], kernel)
     table["loss"] = values + jitter(table)
-    assert outcomes("damian22-samples", table) == ["holds"] * 4
+    assert outcomes("damian22-samples", table) == ["holds"] * 5
     table["loss"] = 0.9 + jitter(table)
     assert outcomes("damian22-samples", table)[:2] == ["fails"] * 2
     table["loss"] = 1.0 - values + jitter(table)
-    assert outcomes("damian22-samples", table)[2:] == ["fails"] * 2
+    assert outcomes("damian22-samples", table)[2:] == ["fails"] * 3
 
 
 def test_transfer_claims_fail_where_pretraining_does_nothing():
@@ -51,11 +61,13 @@ def test_transfer_claims_fail_where_pretraining_does_nothing():
     good = {-1: 1.0, 0: 1.0, 1: 1.0, 2: 0.5, 3: 0.2, 4: 0.03}
     late = np.where((table["N"] == 3_000) & (table["power"] > 1), 0.7, 1.0)
     table["loss"] = [good[power] for power in table["power"]] * late + jitter(table)
-    assert outcomes("damian22-transfer", table) == ["holds"] * 5
+    table["excess"] = table["m"] ** -0.5 + jitter(table)
+    assert outcomes("damian22-transfer", table) == ["holds"] * 6
+    table["excess"] = 0.1 + jitter(table)  # as if neurons did not matter
     table["loss"] = 0.6 + 0.2 * (table["d"] == 20) + jitter(table)  # worse with more inputs
     assert outcomes("damian22-transfer", table)[0] == "fails"
     assert outcomes("damian22-transfer", table)[2] == "fails"
-    assert outcomes("damian22-transfer", table)[4] == "fails"
+    assert outcomes("damian22-transfer", table)[4:] == ["fails"] * 2
     table["loss"] = 0.3 + 0.1 * table["power"] + jitter(table)
     assert outcomes("damian22-transfer", table)[3] == "fails"
 
@@ -160,3 +172,62 @@ def test_one_input_has_no_spectrum_and_the_figure_is_drawn_without_it():
     assert np.isnan(theory["loss"].to_numpy(float)).all()
     assert found.figure is not None
     assert found.figure(table, theory).axes
+
+
+def test_phases_claims_fail_where_the_exponents_are_those_of_a_kernel_and_the_reverse():
+    table = made_up("damian22-phases")
+    step = table["method"] == "gradient step"
+    d, r, little = table["d"].to_numpy(float), table["r"].to_numpy(float), 1 + jitter(table)
+    table["needed"] = np.where(step, d**2 * r, d**3) * little
+    found = {32: damian22_phases.theory("gradient step", 32, 1, 3)["aligned"]}
+    table["aligned"] = np.where(step, d**2 * found[32] / 32**2, np.nan) * little
+    assert outcomes("damian22-phases", table) == ["holds"] * 5
+    table["aligned"] = d**3 * little
+    table["needed"] = np.where(step, d**3 * r**3, d**2) * little
+    assert outcomes("damian22-phases", table) == ["fails"] * 5
+
+
+def test_tensors_claims_fail_where_each_derivative_costs_the_same():
+    table = made_up("damian22-tensors")
+    right = [
+        damian22_tensors.theory(int(k), int(d), ratio, bias)
+        for k, d, ratio, bias in table[["k", "d", "ratio", "bias"]].values
+    ]
+    for name in ("alignment", "rows_needed"):
+        table[name] = [one[name] for one in right] * (1 + jitter(table) - 1.5e-4)
+    assert outcomes("damian22-tensors", table) == ["holds"] * 3
+    table["rows_needed"] = table["d"] ** (6.0 - table["k"]) * (1 + jitter(table))
+    table["alignment"] = 0.2 + jitter(table)
+    assert outcomes("damian22-tensors", table) == ["fails"] * 3
+
+
+def test_head_claims_fail_where_neurons_do_not_help():
+    table = made_up("damian22-head")
+    m, r, little = table["m"].to_numpy(float), table["r"].to_numpy(float), 1 + jitter(table)
+    table["excess"], table["excess_within"] = (r**3 / m) ** 0.5 * little, 0.2 * little
+    table["norm_star"], table["share"] = r**2 * m**-0.5 * little, 0.5 * little
+    assert outcomes("damian22-head", table) == ["holds"] * 7
+    table["excess"], table["excess_within"] = (
+        (1 - 0.2 * (table["d"] == 10)) / r + r * (table["m"] > 64) * little,
+        0.3 * little,
+    )
+    table["excess"] += 2.0 * (table["d"] == 20)
+    table["norm_star"], table["share"] = m * r**-1.0 * little, 1.5 * little
+    assert outcomes("damian22-head", table) == ["fails"] * 7
+
+
+def test_heads_of_a_given_loss_and_of_a_given_norm_are_those_of_ridge():
+    F = torch.randn(60, 8, generator=stream(0, "F"), dtype=torch.float64)
+    y = F[:, :1] - 0.5 * F[:, 1:2] + 0.1 * F[:, 2:3] ** 2
+    star = damian22_head._smallest(F, y, 0.2)
+    assert float((F @ star - y).abs().mean()) == pytest.approx(0.2, abs=1e-4)
+    again = damian22_head._of_norm(F, y, float(star.norm()))
+    torch.testing.assert_close(again, star, rtol=1e-4, atol=1e-6)
+    assert damian22_head._smallest(F, y, 1e-6) is None
+
+
+def test_the_alignment_of_a_degenerate_target_is_measured_against_a_random_direction():
+    w = torch.randn(20_000, 7, generator=stream(0, "w"), dtype=torch.float64)
+    found = float((w[:, 0].abs() / w.norm(dim=1)).median())
+    # The density of |cos| at its median is above 1: 4 standard errors are 4/(2 sqrt(20,000)).
+    assert damian22_degenerate.random_cosine(7) == pytest.approx(found, abs=0.0142)

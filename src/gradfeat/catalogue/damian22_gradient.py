@@ -18,7 +18,7 @@ from gradfeat.catalogue.shared.curves import (
     values_of,
 )
 from gradfeat.drawing import series, style
-from gradfeat.drawing.panels import finished, panels
+from gradfeat.drawing.panels import caption, panels
 from gradfeat.lab.claims import Claim, each, every, greater, slope
 from gradfeat.lab.experiment import Experiment
 
@@ -26,15 +26,12 @@ if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
-    from torch import Tensor
-
-    from gradfeat.tasks.base import Sample
 
 
-#: Metrics of the leading term.
 #: Beyond it hardly a neuron of a sample is on at one end, or off at the other.
 LARGEST_BIAS = 4.0
 
+#: Metrics of the leading term.
 LEADING = ("leading_error", "measured_error", "noise_ratio_leading")
 
 
@@ -58,6 +55,7 @@ def trial(
     place of G. The leading term is that of a net without bias. Its measured error is left out where
     sampling noise hides it, n < 16 d^2.
     """
+    from gradfeat.catalogue.shared.first_gradients import gradient_on
     from gradfeat.maths.streams import stream
     from gradfeat.models.gradient_step import GradientStep
     from gradfeat.rows.rows import in_memory
@@ -80,7 +78,7 @@ def trial(
     g, U = task.g.series, task.directions.numpy()
     start = net.start(in_memory(rows.X, rows.y), seed)
     W, a = start.W[: m // 2].numpy(), start.a[: m // 2, 0].numpy()
-    measured = [_gradient(half, start.W[: m // 2], start.a[: m // 2], bias) for half in halves]
+    measured = [gradient_on(half, start.W[: m // 2], start.a[: m // 2], bias) for half in halves]
     G = population_gradient(g, U, W, a, bias)
     V = 4 * np.sum(a**2 * sampling_variance(g, U, W, bias)) / n
     mean = (measured[0] + measured[1]) / 2
@@ -96,26 +94,6 @@ def trial(
         float(np.square(mean - L).sum() / V),
     )
     return found | dict(zip(LEADING, values, strict=True))
-
-
-def _gradient(rows: Sample, W: Tensor, a: Tensor, bias: float) -> np.ndarray:
-    """grad_W of the mean squared error at f = 0, on the rows less their own affine part."""
-    import torch
-
-    from gradfeat.maths.activations import ReLU
-    from gradfeat.maths.blocks import Block, collect
-    from gradfeat.maths.statistics.first_layer_gradient import FirstLayerGradient
-    from gradfeat.models.refit import affine_part
-    from gradfeat.rows.rows import in_memory
-
-    X, y = rows.X, rows.y
-    ones = torch.ones_like(y[:, 0])
-    alpha, beta = affine_part(in_memory(X, y, ones), "moment")
-    residual = y - alpha - X @ beta
-    W, a = W.to(X), a.to(X)
-    gradient = FirstLayerGradient(W, W.new_full((len(W),), bias), a, ReLU())
-    sums = collect(gradient, [Block(X, residual, ones)])
-    return (-2 * sums.WT.T / sums.weight).cpu().numpy()
 
 
 def theory(d: int, bias: float, r: int, p: int) -> dict[str, float]:
@@ -134,15 +112,17 @@ def figure(table: pd.DataFrame, theory_table: pd.DataFrame | None) -> Figure:
     several = sorted({*plain["r"]})
     _errors(axes[0], plain, several, theory_table is not None)
     _ratios(axes[1], table, several)
+    for ax in axes:
+        handles, labels = ax.get_legend_handles_labels()
+        style.key(ax, [h for h, label in zip(handles, labels, strict=True) if label], 3)
     p = int(table["p"].iloc[0])
-    return finished(
+    caption(
         fig,
-        axes,
-        rf"Gradient of {int(table['m'].iloc[0])} ReLU neurons at Algorithm 1's start; "
-        rf"$f^* = [He_2/2 + He_{p}/\sqrt{{2\cdot {p}!}}]/\sqrt{{r}}$ summed over r directions, "
-        f"n = {values_of(table, 'n')} rows. Points: {over_seeds(table)}."
-        f"{averaged(table, 'p', 'm', 'n')}",
+        rf"{int(table['m'].iloc[0])} ReLU neurons at Algorithm 1's start; "
+        rf"$f^*$: He$_2$ and He$_{p}$ of r directions, n = {values_of(table, 'n')}. Lines: theory. "
+        f"Points: {over_seeds(table)}.{averaged(table, 'p', 'm', 'n')}",
     )
+    return fig
 
 
 def _errors(ax: Axes, rows: pd.DataFrame, several: list[int], theory_too: bool) -> None:
@@ -155,8 +135,7 @@ def _errors(ax: Axes, rows: pd.DataFrame, several: list[int], theory_too: bool) 
         own = only(rows, r=r)
         exact = next(marks)
         if theory_too and len(own):
-            words = f"r = {r}, theory"
-            theory_line(ax, own, "d", "leading_error", theory, exact.color, words, 40)
+            theory_line(ax, own, "d", "leading_error", theory, exact.color, "", 40)
         series.points(ax, metric_series(own, "d", "leading_error", exact), shift=-3)
         seen = own.dropna(subset=["measured_error"])
         if len(seen):
@@ -166,7 +145,7 @@ def _errors(ax: Axes, rows: pd.DataFrame, several: list[int], theory_too: bool) 
 
 
 def _ratios(ax: Axes, table: pd.DataFrame, several: list[int]) -> None:
-    title = "What predictions leave of a gradient"
+    title = "Measured gradient less its prediction"
     left = r"$|G_n - $prediction$|^2$ / sampling variance"
     style.dress(ax, title, "number of inputs d", left, "both")
     plain = only(table, bias=0.0, r=several[0]) if several else table
@@ -178,11 +157,12 @@ def _ratios(ax: Axes, table: pd.DataFrame, several: list[int]) -> None:
             for bias in sorted({*table["bias"]} - {0.0})
         ),
     ]
-    marks = style.class_marks(tuple(name for name, _, _ in cells))
+    # Marks of their own: those of the left panel mean numbers of directions.
+    marks = style.class_marks(("", "", "", "", *(name for name, _, _ in cells)))[4:]
     for place, (mark, (_, rows, metric)) in enumerate(zip(marks, cells, strict=True)):
         if len(rows):
-            series.points(ax, metric_series(rows, "d", metric, mark), shift=3 * place - 6)
-    series.level(ax, 1.0, "sampling noise alone", below=True)
+            series.points(ax, metric_series(rows, "d", metric, mark), shift=4 * place - 8)
+    series.level(ax, 1.0, "")
     style.logarithmic(ax, "x")
     style.logarithmic(ax, "y")
 
@@ -195,6 +175,18 @@ FACTOR = 0.29
 EXPERIMENT = Experiment(
     name="damian22-gradient",
     question="Is the first gradient the Hessian times the weights, and what else is in it?",
+    about="""
+Lemma 1: the population gradient of neuron j at Algorithm 1's start is -2 a_j H w_j/sqrt(2 pi)
+plus a remainder of order sqrt(r)/d, relative error d^(-1/2). Left: that relative error, from the
+whole Hermite series of the gradient (by the series) and from gradients of two halves of n rows,
+whose noise is independent (measured); the line is the exact mean over starts. Right: the squared
+distance of the measured gradient from two predictions, in units of its sampling variance: 1
+(dashed) where nothing but noise is left.
+
+The slide's series stops at k = p - 1 and so leaves out c_{p+2} w C_p(w^p), which is of the size
+of the last term in C_{p+1} that it would have; the sum here runs to k = p. The coefficients c_k
+are E[relu(Z) He_k(Z)], and of the odd ones only c_1 is not 0: of the slide's second term, c_3
+C_3(w, w) + c_4 w C_2(w, w), only the part in c_4 is there without biases.""",
     trial=trial,
     grids={
         "quick": [
@@ -219,8 +211,7 @@ EXPERIMENT = Experiment(
             slope("leading_error", "d", -0.6, -0.45, {**PLAIN, "r": 1}),
         ),
         Claim(
-            "By the series and measured it is what theory says, within less than a factor of"
-            " 2^(1/2).",
+            "Series and Monte Carlo relative errors agree with theory within a factor of 2^(1/2).",
             "Damian22, Lemma 1",
             every(
                 near("leading_error", theory, FACTOR, PLAIN),

@@ -42,7 +42,8 @@ class LowDimensionalSupport(Task):
     x ~ N(0, I_d): `gradfeat.tasks.multi_index.MultiIndex`.
 
     Raises ValueError when a parameter is outside its range.
-    Source: the fourth talk, adaptivity to low-dimensional support; the manifold is ours.
+    Source: the talk Feature learning and limitations of kernels, low-dimensional support; the
+    manifold is ours.
 
     >>> from gradfeat.tasks.targets import he2_hep
     >>> task = LowDimensionalSupport(20, 2, he2_hep(4, r=2), curvature=1.0)

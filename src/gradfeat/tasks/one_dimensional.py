@@ -28,7 +28,7 @@ class OneDimensional(Task):
     """y = g(x_1) + noise * eps, x uniform on [-1, 1]^d, eps ~ N(0, 1).
 
     Raises ValueError when a parameter is outside its range.
-    Source: the fourth talk, adaptivity to smoothness.
+    Source: the talk Feature learning and limitations of kernels, smoothness.
 
     >>> from gradfeat.maths.streams import stream
     >>> from gradfeat.tasks.targets import heaviside

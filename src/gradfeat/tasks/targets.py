@@ -200,7 +200,7 @@ class TruncatedPower:
     Heaviside step, here sign(x); a fractional s is Hoelder of order s.
 
     Raises ValueError when s is negative or not finite.
-    Source: the fourth talk, adaptivity to smoothness (Heaviside, C^s).
+    Source: the talk Feature learning and limitations of kernels, smoothness (Heaviside, C^s).
 
     >>> TruncatedPower(0)(np.array([-0.5, 0.5])).tolist()
     [-1.0, 1.0]

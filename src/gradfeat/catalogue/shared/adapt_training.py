@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from torch import Tensor
 
+    from gradfeat.maths.hermite import RealFunction
     from gradfeat.models.base import Predictor
     from gradfeat.tasks.base import Task
     from gradfeat.tasks.targets import SumOfSines
@@ -107,13 +108,16 @@ def network(m: int, steps: int, X: Tensor, y: Tensor, seed: int) -> Predictor:
 
 @cache
 def gaussian_risk(
-    g: SumOfSines, d: int, n: int, size: float, noise: float, ambient: float = 1.0
+    g: RealFunction, r: int, d: int, n: int, size: float, noise: float, ambient: float = 1.0
 ) -> float:
-    """E (f - f*)^2 of `tuned_gaussian` on n rows x ~ N(0, I_r) x N(0, ambient^2 I_{d-r})."""
+    """E (f - f*)^2 of `tuned_gaussian`, f* = sum_{i <= r} g(x_i)/sqrt(r), n rows.
+
+    x ~ N(0, I_r) x N(0, ambient^2 I_{d-r}).
+    """
     from gradfeat.theory.input_spectra import gaussian_law
     from gradfeat.theory.kernel_curve import tuned_risk
 
-    laws = [gaussian_law(g.single, g.r, d, size * b, ambient=ambient) for b in BANDWIDTHS]
+    laws = [gaussian_law(g, r, d, size * b, ambient=ambient) for b in BANDWIDTHS]
     return float(tuned_risk(laws, n, noise))
 
 

@@ -1,0 +1,238 @@
+"""A kernel machine fitted to a step by gradient descent: what more iterations bring."""
+
+from __future__ import annotations
+
+import math
+from functools import cache
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from gradfeat.catalogue.shared.checks import MOST_DEGREE, at_least, at_most, one_of
+from gradfeat.catalogue.shared.curves import draw_series, only, over_seeds, theory_line
+from gradfeat.drawing import series, style
+from gradfeat.drawing.panels import finished, panels
+from gradfeat.lab.claims import Check, Claim, agrees, greater
+from gradfeat.lab.experiment import Experiment
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+    from torch import Tensor
+
+    from gradfeat.maths.hermite import RealFunction
+    from gradfeat.theory.kernel_curve import KernelLaw
+
+
+TARGETS = {"step": "Heaviside function", "sine": "sin(πx)"}
+#: Points at which fits are drawn.
+GRID = 201
+#: Rows of a kernel matrix whose eigenvectors take seconds.
+MOST_ROWS = 4_000
+
+
+def trial(
+    target: str,
+    iterations: int,
+    n: int = 500,
+    bandwidth: float = 0.3,
+    m: int = 256,
+    *,
+    seed: int,
+    device: str = "cpu",
+) -> dict[str, float | np.ndarray]:
+    """E (f - f*)^2 of c <- c - (K c - y)/e_1 after so many iterations; x uniform on [-1, 1].
+
+    Gaussian kernel; e_1 the largest eigenvalue of K; no noise; f* of variance 1. Iterations are
+    summed exactly, (1 - (1 - e/e_1)^t)/e on the eigenvectors. `fit` is f on a grid of [-1, 1].
+    `network` and `network_fit` are loss and fit of m ReLU neurons after one gradient step with a
+    head by ridge, on the same rows.
+    """
+    import torch
+
+    from gradfeat.maths.streams import stream
+    from gradfeat.models.gradient_step import GradientStep
+    from gradfeat.models.kernels.radial import Gaussian
+    from gradfeat.rows.rows import in_memory
+    from gradfeat.tasks.one_dimensional import OneDimensional
+
+    one_of(TARGETS, target=target)
+    at_least(1, iterations=iterations)
+    at_least(2, n=n)
+    at_most(MOST_ROWS, n=n)
+    at_most(10.0**MOST_DEGREE, iterations=iterations)
+    task = OneDimensional(_function(target))
+    rows = task.sample(n, stream(seed, "train"))
+    X, y = rows.X.to(device), rows.y.to(device)
+    Z = torch.linspace(-1, 1, GRID, dtype=X.dtype, device=X.device)[:, None]
+    kernel = Gaussian(bandwidth)
+    c = descended(kernel(X, X), y, iterations)
+    net = GradientStep(m).fit(in_memory(X, y), seed=seed)
+    fits = (kernel(Z, X) @ c, net(Z))
+    losses = [float((f - task.target(Z)).square().mean()) for f in fits]
+    fit, network = (f[:, 0].cpu().numpy() for f in fits)
+    return {
+        "loss": losses[0],
+        "log_loss": math.log10(losses[0]),
+        "network": losses[1],
+        "twice_network": 2 * losses[1],
+        "fit": fit,
+        "network_fit": network,
+    }
+
+
+def descended(K: Tensor, y: Tensor, iterations: int) -> Tensor:
+    """c after so many steps c <- c - (K c - y)/e_1 from 0, by the eigenvectors of K."""
+    import torch
+
+    e, V = torch.linalg.eigh(K)
+    share = (e / e[-1]).clamp(1e-15, 1)
+    moved = -torch.expm1(iterations * torch.log1p(-share.clamp(max=1 - 1e-15)))
+    return V @ ((moved / (share * e[-1]))[:, None] * (V.T @ y))
+
+
+def _function(target: str) -> RealFunction:
+    from gradfeat.tasks.targets import heaviside
+
+    return heaviside() if target == "step" else _sine
+
+
+def _sine(x: np.ndarray) -> np.ndarray:
+    return math.sqrt(2) * np.sin(math.pi * x)
+
+
+def theory(target: str, iterations: int, bandwidth: float) -> dict[str, float]:
+    """sum_k (1 - e_k/e_1)^(2 t) (part of f* in the k-th eigenfunction)^2: many rows, t iterations.
+
+    Eigenvalues of the kernel's integral operator on [-1, 1]; those below rounding count as 0.
+    """
+    law = _law(target, bandwidth)
+    e = np.array(law.spectrum.eigenvalues)
+    left = np.clip(1 - e / e[0], 0, 1) ** (2.0 * iterations)
+    loss = float(left @ np.array(law.shares)) + law.beyond
+    return {"loss": loss, "log_loss": math.log10(max(loss, 1e-300))}
+
+
+@cache
+def _law(target: str, bandwidth: float) -> KernelLaw:
+    from gradfeat.theory.input_spectra import interval_law
+
+    return interval_law(lambda t: np.exp(-(t**2) / (2 * bandwidth**2)), _function(target))
+
+
+#: Iterations after which fits are drawn.
+DRAWN = (10, 1_000, 100_000, 10_000_000)
+
+
+def figure(table: pd.DataFrame, theory_table: pd.DataFrame | None) -> Figure:
+    """Left: fits of the first seed to the step. Right: loss against iterations."""
+    fig, axes = panels(2, 2, (5.4, 4.0))
+    _fits(axes[0], only(table, target="step", seed=table["seed"].min()))
+    style.dress(
+        axes[1],
+        "Loss against the number of iterations",
+        "iterations of gradient descent",
+        r"test loss $E(f-f^*)^2$",
+        "both",
+    )
+    drawn = draw_series(axes[1], table, "target", TARGETS, "iterations", "loss")
+    for found, own in drawn if theory_table is not None else []:
+        theory_line(axes[1], own, "iterations", "loss", theory, found.mark.color, points=30)
+    for ax in axes[1:]:
+        ax.set_xscale("log")
+        ax.set_yscale("log")
+        step = only(table, target="step")
+        if len(step):
+            series.level(ax, float(step["network"].mean()), "network, Heaviside", below=True)
+    row = table.iloc[0]
+    return finished(
+        fig,
+        axes,
+        f"Gaussian kernel of bandwidth {row['bandwidth']:g}, {int(row['n'])} rows without noise. "
+        "Solid lines on the right: eigenvalues of the kernel, infinitely many rows. Network: "
+        f"{int(row['m'])} neurons, one gradient step. Points: {over_seeds(table)}.",
+    )
+
+
+def _fits(ax: Axes, rows: pd.DataFrame) -> None:
+    """A colour from light to dark for more and more iterations; the network's fit; the step."""
+    import matplotlib as mpl
+
+    style.dress(ax, "Fits to the Heaviside function", "x", "f(x)")
+    x = np.linspace(-1, 1, GRID)
+    seen = [t for t in DRAWN if t in set(rows["iterations"])]
+    shades = mpl.colormaps["viridis_r"](np.linspace(0.15, 0.95, max(len(seen), 1)))
+    ax.plot(x, np.sign(x), color=style.QUIET, linewidth=1.0, linestyle=style.DASHES)
+    for t, shade in zip(seen, shades, strict=False):
+        fit = only(rows, iterations=t)["fit"].iloc[0]
+        ax.plot(x, fit, color=shade, linewidth=1.4, label=f"kernel, {t:,} iterations")
+    if len(rows):
+        ax.plot(x, rows["network_fit"].iloc[0], color=style.PURPLE, linewidth=1.4, label="network")
+
+
+TALK = "The talk Feature learning and limitations of kernels"
+LADDER = [1, 10, 100, 1_000, 10_000, 100_000, 1_000_000, 10_000_000]
+MOST = {"target": "step", "iterations": 10**7}
+
+
+def _gain(target: str, low: float, more: bool) -> Check:
+    """Is the fall of log10 loss from 10^3 to 10^7 iterations above `low`, or below it?"""
+    few, many = {"iterations": 1_000, "target": target}, {"iterations": 10**7, "target": target}
+    if more:
+        return greater("log_loss", few, many, low)
+    return greater("log_loss", many, few, -low)
+
+
+EXPERIMENT = Experiment(
+    name="kernel-iterations",
+    question="Do more iterations of gradient descent let a kernel machine fit a discontinuity?",
+    about="""
+The talk on the limitations of kernels shows fits of a kernel machine to the Heaviside function
+that stay smooth "even taking lots of iterations". Here c <- c - eta (K c - y), eta one over the
+largest eigenvalue, is run for 1 to 10^7 iterations, exactly, on the eigenvectors of K. After t
+iterations the part of f* along an eigenfunction of relative eigenvalue e is left with the factor
+(1 - e)^t, and eigenvalues of a Gaussian kernel fall faster than any power. So ten times as many
+iterations add about one more eigenfunction, which a jump hardly notices and a smooth function
+needs none of. The line is the same sum with the eigenvalues of the integral operator: infinitely
+many rows. The points of n rows lie a little above, the more iterations the more.""",
+    trial=trial,
+    grids={
+        "quick": {"target": list(TARGETS), "iterations": LADDER},
+        "paper": {"target": list(TARGETS), "iterations": LADDER, "n": 2_000},
+    },
+    small={"iterations": [10, 1_000], "n": 40, "m": 20},
+    seeds={"quick": 5, "paper": 10},
+    theory=theory,
+    figure=figure,
+    claims=(
+        Claim(
+            "From 10^3 to 10^7 iterations the kernel's loss on the Heaviside function falls by less"
+            " than a factor of 2.",
+            f"{TALK}: even taking lots of iterations",
+            _gain("step", math.log10(2), more=False),
+        ),
+        Claim(
+            "On a smooth target the same iterations lower it by more than a factor of 100.",
+            f"{TALK}, smoothness",
+            _gain("sine", 2.0, more=True),
+        ),
+        Claim(
+            "On the Heaviside function the loss after 10 to 10^5 iterations is what the kernel's"
+            " eigenvalues predict for infinitely many rows, within a factor of 1.3.",
+            "Mercer's theorem; Ma & Belkin 2017",
+            agrees(
+                "log_loss",
+                theory,
+                {"target": "step", "iterations": LADDER[1:6]},
+                margin=math.log10(1.3),
+            ),
+        ),
+        Claim(
+            "A network of one gradient step loses less than half of what the kernel loses after"
+            " 10^7 iterations.",
+            f"{TALK}, networks and smoothness",
+            greater("loss", MOST, MOST, than_metric="twice_network"),
+        ),
+    ),
+)
