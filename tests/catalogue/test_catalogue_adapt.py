@@ -23,7 +23,7 @@ SEEDS = 4
 SMALL = {
     "adapt-support": {"method": "kernel", "support": "near", "d": 4, "n": 40, "n_test": 50},
     "adapt-smooth": {"method": "kernel", "s": 1, "n": 40, "n_test": 50},
-    "adapt-latent": {"method": "rfm", "r": 1, "d": 4, "n": 40, "n_test": 50},
+    "adapt-latent": {"method": "rfm", "target": "sines", "r": 1, "d": 4, "n": 40, "n_test": 50},
 }
 
 

@@ -91,7 +91,7 @@ def test_the_direct_solver_has_the_error_of_the_full_solution_and_theory_its_wor
     predicted = kernel_cost.theory("direct", SMALL["n"], SMALL["d"])
     # One tile: the matrix is formed, and measured once more, whole.
     assert found["work"] == pytest.approx(predicted["work"] + SMALL["d"] * SMALL["n"] ** 2)
-    assert found["bytes"] == pytest.approx(predicted["bytes"])
+    assert found["bytes"] == pytest.approx(predicted["bytes"], rel=1e-3)
 
 
 def test_a_smaller_margin_takes_more_passes():

@@ -20,7 +20,7 @@ class Room(NamedTuple):
 
 ROOMS: Final = {
     "": Room(90, 2),
-    "catalogue": Room(8_850, 40),
+    "catalogue": Room(9_900, 44),
     "cli": Room(3_400, 27),
     "diagnostics": Room(1_150, 8),
     "drawing": Room(710, 8),

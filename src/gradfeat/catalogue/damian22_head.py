@@ -164,7 +164,7 @@ def figure(table: pd.DataFrame, theory_table: pd.DataFrame | None) -> Figure:
 
 def _over_widths(axes: list[Axes], rows: pd.DataFrame, mark: style.Mark, lines: bool) -> None:
     for ax, metric in zip(axes, ("excess", "norm_star"), strict=True):
-        seen = rows[np.isfinite(rows[metric].to_numpy(float))]
+        seen = rows.loc[np.isfinite(rows[metric].to_numpy(float))]
         if not len(seen):
             continue
         found = metric_series(seen, "m", metric, mark)

@@ -198,9 +198,10 @@ def _diagram(ax: Axes, rows: pd.DataFrame, x: str, title: str, power: int, law: 
     names = {"d": "number of inputs d", "r": "number of directions r"}
     style.dress(ax, title, names[x], "number of training rows n")
     if len(rows):
-        means = [(at, *_mean_path(part)) for at, part in rows.groupby(x)]
-        places = np.concatenate([np.full(len(n), at) for at, n, _ in means])
-        n, loss = (np.concatenate([mean[k] for mean in means]) for k in (1, 2))
+        parts = [part for _, part in rows.groupby(x)]
+        means = [_mean_path(part) for part in parts]
+        n, loss = (np.concatenate([mean[k] for mean in means]) for k in (0, 1))
+        places = np.repeat([part[x].iloc[0] for part in parts], [len(m[0]) for m in means])
         ax.scatter(places, n, c=loss, marker="s", s=170, cmap="viridis_r", vmin=0, vmax=1)
         seen = rows.dropna(subset=["needed"])
         if len(seen):
@@ -255,7 +256,8 @@ is seen. The theorem is an upper bound: in r a slower growth is no contradiction
     trial=trial,
     grids={
         "quick": [
-            {"method": "gradient step", "d": [8, 16, 32], "sizes": 8},
+            {"method": "gradient step", "d": 8, "sizes": 12},
+            {"method": "gradient step", "d": [16, 32], "sizes": 8},
             {"method": "gradient step", "d": 16, "r": [2, 4], "sizes": 10},
             {"method": "kernel", "d": [5, 7, 10], "least": 2.0, "sizes": 8},
         ],
@@ -266,7 +268,7 @@ is seen. The theorem is an upper bound: in r a slower growth is no contradiction
         ],
     },
     small={"d": [3, 4], "r": [1, 2], "m": 20, "sizes": 3, "n_test": 100},
-    seeds={"quick": 10, "paper": 20},
+    seeds={"quick": 8, "paper": 20},
     theory=theory,
     figure=figure,
     claims=(

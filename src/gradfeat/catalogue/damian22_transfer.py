@@ -6,6 +6,8 @@ import math
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from gradfeat.catalogue.shared.checks import MOST_DEGREE, MOST_ROWS, at_least, at_most, paired
 from gradfeat.catalogue.shared.curves import averaged, draw_series, only, over_seeds, theory_line
 from gradfeat.drawing import series, style
@@ -116,7 +118,7 @@ def figure(table: pd.DataFrame, theory_table: pd.DataFrame | None) -> Figure:
         )  # fmt: skip
         draw_series(ax, own, "power", names, "N", "loss", connect=True, apart=2.5)
         series.level(ax, 1.0, "nothing learned", below=True)
-        ax.set_xlim(own["N"].min() / 1.4, own["N"].max() * 1.4)
+        ax.set_xlim(np.min(own["N"]) / 1.4, np.max(own["N"]) * 1.4)
         if d**3 < own["N"].max() * 1.4:
             ax.axvline(d**3, color=style.QUIET, linewidth=0.9, linestyle=style.DASHES, zorder=1)
             ax.annotate("$d^3$", (d**3, 0), (2, 3), textcoords="offset points",
@@ -139,7 +141,7 @@ def _rates(
     labels = {"N": "rows N of the new target", "m": "neurons m"}
     style.dress(ax, title, labels[x], "$E|f-f^*|$", "both")
     for found, own in draw_series(
-        ax, rows[rows["power"] == rows["power"].max()], "power", names, x, "excess"
+        ax, only(rows, power=rows["power"].max()), "power", names, x, "excess"
     ):
         if lines and len(found.x) > 1:
             name = "rate of Theorem 3, constant 1"

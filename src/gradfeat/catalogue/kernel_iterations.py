@@ -144,7 +144,9 @@ def figure(table: pd.DataFrame, theory_table: pd.DataFrame | None) -> Figure:
         ax.set_yscale("log")
         step = only(table, target="step")
         if len(step):
-            series.level(ax, float(step["network"].mean()), "network, Heaviside", below=True)
+            series.level(
+                ax, float(step["network"].to_numpy(float).mean()), "network, Heaviside", below=True
+            )
     row = table.iloc[0]
     return finished(
         fig,
