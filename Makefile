@@ -10,7 +10,7 @@ PYTHON ?= $(shell for p in python3.11 python3; do \
 PIP    := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
 PYTEST := OMP_NUM_THREADS=1 SCIPY_ARRAY_API=1 $(BIN)/python -m pytest -n 2 --dist loadfile
 
-.PHONY: help demo test test-all lint types layers check journeys docs mutate hostile bench \
+.PHONY: help demo test test-all lint types layers check journeys docs commands package mutate hostile bench \
 	bench-tabular clean
 
 help:
@@ -22,6 +22,8 @@ help:
 	@echo "make layers    import-linter: who may import whom"
 	@echo "make check     test, lint, types and layers"
 	@echo "make docs      the site, in docs/_build/html; needs no network once installed"
+	@echo "make commands  run every block of README and docs, and compare what they print"
+	@echo "make package   wheel and sdist in dist: built, checked, installed and tried"
 	@echo "make journeys  files and functions of ours that four calls go through, and how deep"
 	@echo "make hostile   try to break every command, and print a table of what came of it"
 	@echo "make mutate    plant errors in the formulas; each must fail a test or a claim (an hour)"
@@ -54,6 +56,14 @@ check: test lint types layers
 docs: $(VENV)/.docs
 	OMP_NUM_THREADS=1 $(BIN)/sphinx-build -W --keep-going -q -b html docs docs/_build/html
 	@echo "docs/_build/html/index.html"
+
+# `make commands PAGES=docs/tutorials/report.md`; MORE=--write puts what is printed into the pages.
+commands: $(VENV)/.test
+	OMP_NUM_THREADS=1 $(BIN)/python tools/commands.py $(MORE) $(PAGES)
+
+# A release's tag has to be that of the version: `make package TAG=v0.1.0`.
+package: $(VENV)/.release
+	$(BIN)/python tools/package.py $(if $(TAG),--tag $(TAG))
 
 # One of them, its files in the order of first call: `make journeys ROAD="rfm --list"`.
 journeys: $(VENV)/.test
@@ -102,6 +112,10 @@ $(VENV)/.dev: $(VENV)/.installed
 
 $(VENV)/.docs: $(VENV)/.installed
 	$(PIP) -e '.[docs]'
+	@touch $@
+
+$(VENV)/.release: $(VENV)/.installed
+	$(PIP) -e '.[release]'
 	@touch $@
 
 $(VENV)/.bench: $(VENV)/.installed
