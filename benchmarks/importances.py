@@ -20,6 +20,7 @@ import pandas as pd
 from scipy.stats import spearmanr
 from sklearn.metrics import accuracy_score, r2_score
 
+from gradfeat.maths.deadline import Deadline
 from gradfeat.rows.sources.in_memory import FrameTables
 from gradfeat.table.compare import fit_all, table_model
 from gradfeat.table.fitting import Fitted
@@ -94,7 +95,7 @@ def lines(name: str, frame: pd.DataFrame, target: str, seconds: float) -> Iterat
     fresh, rest = frame.iloc[order[:cut][:ROWS]], frame.iloc[order[cut:]]
     request = Request(name, target, seconds=seconds)
     table = prepare(FrameTables(rest.reset_index(drop=True), 10_000), request)
-    for fit in fit_all(METHODS, table, request, Steps(silent)):
+    for fit in fit_all(METHODS, table, request, Steps(silent, Deadline.after(seconds))):
         if fit.predictions is None:
             yield f"| {name} | {fit.method.label} | failed | | | |"
             continue

@@ -411,3 +411,13 @@ def test_hexadecimal_codes_are_text_in_all_pieces(piece_rows):
     np.testing.assert_array_equal(
         encoded, encoder.transform(pd.DataFrame({"x": codes, "y": range(120)}))
     )
+
+
+def test_postcodes_are_codes_also_where_they_are_many_and_that_is_said():
+    codes = [f"{k:05}" for k in RNG.permutation(9_000)[:N]]
+    frame = pd.DataFrame({"zip": codes, "z": Z})
+    encoder = TableEncoder().fit(frame)
+    note = encoder.notes_[0]
+    assert (note.kind, note.remark[:40]) == ("text", "'zip' has whole numbers of one width wit")
+    assert plan_column("zip", pd.Series(codes[:30] * 20)).kind == "category"
+    assert plan_column("n", pd.Series(map(str, range(100, 500)))).kind == "number"

@@ -1,10 +1,13 @@
 """Held-out rows: disjoint, in proportion, in order, and independent of global state."""
 
+import io
+
 import numpy as np
 import pandas as pd
 import pytest
 
 from gradfeat.table.errors import TableError
+from gradfeat.table.row_sample import frame_hash
 from gradfeat.table.split import parse_time, split_rows
 
 
@@ -97,3 +100,18 @@ def test_bad_time_columns(values, expected):
 def test_absent_time_column():
     with pytest.raises(TableError, match="did you mean 'when'"):
         parse_time(pd.DataFrame({"when": [1]}), "wehn")
+
+
+@pytest.mark.parametrize("step", ["1D", "7h", "1543ms"])
+def test_dates_as_text_and_as_moments_are_the_same_rows(step):
+    when = pd.Series(pd.date_range("2024-01-01", periods=200, freq=step))
+    real = pd.DataFrame({"when": when, "x": range(200)})
+    hashes = frame_hash(real, 0)
+    clock = when.dt.strftime("%Y-%m-%dT%H:%M:%S.%f")
+    written = [pd.read_csv(io.StringIO(real.to_csv(index=False)))["when"], clock]
+    written += [when.astype("datetime64[s]")] if step != "1543ms" else []
+    for texts in written:
+        np.testing.assert_array_equal(frame_hash(real.assign(when=texts), 0), hashes)
+    far = real.assign(when=when.astype("datetime64[us]"))
+    np.testing.assert_array_equal(frame_hash(far, 0), hashes)
+    assert len(np.unique(hashes)) == 200

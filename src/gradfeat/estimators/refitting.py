@@ -34,8 +34,8 @@ class Refittable(FeatureModel, ABC):
         asks for it) are fitted to the new rows by one ridge, with the penalty `alpha`, or one
         chosen by `penalty_by`; probabilities are calibrated on its leave-one-out decisions. Of a
         recursive feature machine it is its AGOP: kernel ridge is fitted in that metric, with
-        directions, kernel, bandwidth and penalty chosen on held-out rows. This estimator is left as it is, so
-        that it can serve many targets.
+        directions, kernel, bandwidth and penalty chosen on held-out rows. This estimator is left
+        as it is, so that it can serve many targets.
 
         Parameters
         ----------

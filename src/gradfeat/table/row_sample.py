@@ -3,16 +3,30 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import cast
+from typing import Any, cast
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
+import pyarrow.compute
 from numpy.typing import NDArray
 from pandas.api import types
 from pandas.core.util.hashing import hash_array, hash_pandas_object
 
 from gradfeat.maths.statistics.sample import started, with_bits
 from gradfeat.table.reading.plan import as_text
+
+#: Its functions are made when it is imported, which no type checker sees.
+pc: Any = pyarrow.compute
+
+_DAY, _CLOCK = r"^(\d{4}-\d{2}-\d{2})", r"(\d{2}:\d{2}:\d{2})"
+_MOMENT = _DAY + r"[T ]\d{2}:\d{2}"
+_ONE_WAY = (
+    (_DAY + r"[T ](\d{2}:\d{2})$", r"\1 \2:00"),
+    (_DAY + r"[T ]" + _CLOCK + r"(?:\.0+)?$", r"\1 \2"),
+    (_DAY + r"[T ]" + _CLOCK + r"(\.\d*[1-9])0*$", r"\1 \2\3"),
+    (_DAY + r" 00:00:00$", r"\1"),
+)
 
 #: Values of a hash.
 HASHES = 2**63
@@ -21,8 +35,9 @@ HASHES = 2**63
 def frame_hash(frame: pd.DataFrame, seed: int) -> NDArray[np.int64]:
     """Hash (n,) of the values of each row, uniform on 0 to 2^63 - 1.
 
-    Numbers of any width with the same value are the same, and so are truth values and their
-    text: what a column's type is may depend on which rows are read together.
+    Numbers of any width with the same value are the same, and so are truth values and moments
+    and their text (of moments as ISO 8601 has it): what a column's type is may depend on which rows
+    are read together, and on the kind of file.
     """
     h = started(len(frame), seed)
     for _, column in frame.items():
@@ -33,9 +48,22 @@ def frame_hash(frame: pd.DataFrame, seed: int) -> NDArray[np.int64]:
 def _hashes(column: pd.Series) -> NDArray[np.uint64]:
     if is_numbers(column):
         return hash_array(column.to_numpy(dtype=np.float64, na_value=np.nan) + 0.0)
-    kept = types.is_datetime64_any_dtype(column.dtype) or types.is_string_dtype(column.dtype)
-    plain = column if kept and column.dtype != object else as_text(column)
+    if types.is_datetime64_dtype(column.dtype):
+        text = pa.array(column).cast(pa.string())
+    else:
+        kept = types.is_string_dtype(column.dtype) and column.dtype != object
+        text = pa.array(column if kept else as_text(column), pa.string())
+    plain = pd.Series(_same_moments(text).to_pandas(), dtype="str")
     return hash_pandas_object(plain, index=False).to_numpy()
+
+
+def _same_moments(text: Any) -> Any:
+    """Texts of moments written in one way: no midnight, no zeros behind seconds."""
+    if not pc.any(pc.match_substring_regex(text, _MOMENT), min_count=0).as_py():
+        return text
+    for pattern, instead in _ONE_WAY:
+        text = pc.replace_substring_regex(text, pattern, instead)
+    return text
 
 
 def is_numbers(column: pd.Series) -> bool:

@@ -43,9 +43,9 @@ def plan_columns(
 
     Columns of numbers, truth values, dates and durations stay what they are. Text is numbers,
     dates, times of day or durations where it mostly is (:func:`find_numbers`); whole numbers of one
-    width with leading zeros are levels where they are few, as codes are, and whole numbers such as
-    20240131 are dates where the column is named so. All else is levels: two,
-    some, or so many that they are text.
+    width with leading zeros are codes: levels, or text where they are many; and whole numbers
+    such as 20240131 are dates where the column is named so. All else is levels: two, some, or so
+    many that they are text.
 
     `dates`: which number is the day in dates that do not tell; `decimal`: what stands before
     decimals where no column tells.
@@ -126,9 +126,10 @@ def _plan_text(
     whole = whole_dates(name, pd.Series(found.texts, dtype=object))
     if whole is not None:
         return whole
+    codes = zero_padded(found)
     few = len(found.texts) <= most_levels(sum(found.counts))
-    if few and (column.dtype == "category" or zero_padded(found)):
-        return levels_plan(name, found.counts, found.texts)
+    if codes or (few and column.dtype == "category"):
+        return levels_plan(name, found.counts, found.texts, codes=codes)
     numbers = find_numbers(name, found, known.decimal)
     if numbers is not None:
         return numbers

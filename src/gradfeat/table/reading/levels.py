@@ -11,6 +11,7 @@ import pandas as pd
 from numpy.typing import NDArray
 from skrub import MinHashEncoder
 
+from gradfeat.rows.sources.tables import Cells
 from gradfeat.table.reading.plan import (
     MISSING,
     ColumnPlan,
@@ -118,13 +119,30 @@ class Levels(UnambiguousText):
 
 @final
 @dataclass(frozen=True)
-class Text(UnambiguousText):
-    """Any text, as 8 min-hash numbers: similar texts have similar ones."""
+class Text(ColumnPlan):
+    """Any text, as 8 min-hash numbers: similar texts have similar ones.
+
+    `codes`: whether it is of whole numbers of one width with leading zeros.
+    """
 
     kind: ClassVar[Kind] = "text"
     ordered: ClassVar[bool] = False
 
     hint: str = ""
+    codes: bool = False
+
+    @property
+    def cells(self) -> Cells:
+        return "text"
+
+    @property
+    def assumption(self) -> str:
+        if not self.codes:
+            return ""
+        return (
+            f"{self.name!r} has whole numbers of one width with leading zeros, as postcodes have: "
+            "taken as codes, not as quantities; write quantities without these zeros."
+        )
 
     def encode(self, column: pd.Series) -> EncodedColumn:
         values = by_distinct(as_text(column), _hashed)
@@ -144,7 +162,7 @@ def _hashed(texts: NDArray[np.object_]) -> Floats:
 
 
 def levels_plan(
-    name: str, counts: Sequence[int], texts: Sequence[str], hint: str = ""
+    name: str, counts: Sequence[int], texts: Sequence[str], hint: str = "", codes: bool = False
 ) -> ColumnPlan:
     """The plan of a column of these texts, each of which occurs so many times."""
     levels = tuple(sorted(texts))
@@ -152,4 +170,4 @@ def levels_plan(
         return TwoLevels(name, levels)
     if len(levels) <= most_levels(sum(counts)):
         return Levels(name, levels)
-    return Text(name, hint)
+    return Text(name, hint, codes)
