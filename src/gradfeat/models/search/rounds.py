@@ -126,7 +126,7 @@ def _path(
     runs = [make(setting).fit_path(of_block(train), seed=seed) for train, _ in parts]
     rounds: list[Round] = []
     for machines in zip(*runs, strict=True):
-        splits = [Split(t, h, f.A) for (t, h), f in zip(parts, machines, strict=True)]
+        splits = [Split(t, h, f.A.to(t.X)) for (t, h), f in zip(parts, machines, strict=True)]
         predictions = [f(h.X) for (_, h), f in zip(parts, machines, strict=True)]
         rounds.append(Round(splits, predictions, held_out_loss(splits, predictions)))
         losses = [one.loss for one in rounds]
