@@ -76,6 +76,9 @@ class RFMMethod(Refittable, ABC):
         (:class:`~gradfeat.models.local_machines.LocalRidge`), where 1,000 Nystrom centres do not
         exhaust the kernel. Streamed rows, and beyond 20,000 the RFM itself, have at most 2,000
         Nystrom centres, fewer beyond 250,000 rows and where `memory_limit` says so.
+        Predictions are sums over fewer points, and in float32 beyond 3,000 rows, where that
+        changes the squared error by a thousandth of the residuals' or less
+        (:func:`~gradfeat.models.fewer_centres.quickened`).
         ``settings_`` tells the rows that taught M (``metric_rows``), and how many the function is
         a sum over (``points``).
     search : {"fast", "full"} or None

@@ -10,7 +10,9 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from .base import Kernel, Predictor, row_blocks
+from .base import Kernel, Predictor
+from .solvers.base import Meter
+from .solvers.tiles import Tiles, tile_shape
 
 #: Share of the targets' standard deviation that a sum's rounding may reach.
 CANCELLED = 1e-2
@@ -39,7 +41,8 @@ def apply_metric(X: Float[Tensor, "n d"], A: Tensor) -> Float[Tensor, "n d"]:
 class KernelMachine(Predictor):
     """f(x) = offset + sum_i c_i k(A x, A z_i), |u|_M^2 = |A u|^2, M = A^2.
 
-    Evaluated in the float type of Z; results are in that of x.
+    Sums are in the float type of Z, by tiles that stay in a processor's cache; gradients are in
+    the wider type of Z and x. Results are in that of x.
 
     `kernel`: k, on transformed inputs.
     `A` (d, d) symmetric, (d,) for a diagonal one, or (d, k) for one of rank k < d: Square root of
@@ -67,15 +70,18 @@ class KernelMachine(Predictor):
         return (self.kernel.scratch * m + 3 * k * self.Z.shape[1]) * self.Z.element_size()
 
     def __call__(self, X: Float[Tensor, "n d"]) -> Float[Tensor, "n k"]:
-        XA = apply_metric(X.to(self.Z), self.A)
-        blocks = row_blocks(len(X), self.scratch_per_row())
-        parts = [self.kernel(XA[rows], self._ZA) @ self.c for rows in blocks]
-        return (torch.cat([*parts, XA.new_zeros(0, self.c.shape[1])]) + self.offset).to(X)
+        if not len(X):
+            return X.new_zeros(0, self.c.shape[1])
+        XA = whole_tiles(apply_metric(X.to(self.Z), self.A), len(self.Z))
+        tiles = Tiles(self.kernel, XA, self._ZA, Meter(len(XA)), 0)
+        return (tiles.times(self.c)[: len(X)] + self.offset).to(X)
 
     def gradient(self, X: Float[Tensor, "n d"]) -> Float[Tensor, "n k d"]:
         """Closed form: A times the gradient of the expansion at A x."""
-        J = self.kernel.gradient(apply_metric(X.to(self.Z), self.A), self._ZA, self.c)
-        return apply_metric(J.flatten(0, 1), self.A).view_as(J).to(X)
+        wide = torch.promote_types(X.dtype, self.Z.dtype)
+        A, ZA, c = (t.to(X.device, wide) for t in (self.A, self._ZA, self.c))
+        J = self.kernel.gradient(apply_metric(X.to(wide), A), ZA, c)
+        return apply_metric(J.flatten(0, 1), A).view_as(J).to(X)
 
     def in_float64(self) -> KernelMachine:
         """The same function, evaluated in float64.
@@ -83,14 +89,31 @@ class KernelMachine(Predictor):
         Coefficients of a smooth kernel with a small penalty are large and cancel: their sum in
         float32 loses digits, and differs from one block of rows to another.
         """
-        wide = {name: tensor.double() for name, tensor in self.tensors().items()}
-        return KernelMachine(self.kernel, **wide)
+        return self._in(torch.float64)
+
+    def in_float32(self) -> KernelMachine:
+        """The same function but for rounding, with sums in float32."""
+        return self._in(torch.float32)
+
+    def _in(self, dtype: torch.dtype) -> KernelMachine:
+        moved = {name: tensor.to(dtype) for name, tensor in self.tensors().items()}
+        return KernelMachine(self.kernel, **moved)
 
     def tensors(self) -> dict[str, Tensor]:
         return {"Z": self.Z, "c": self.c, "offset": self.offset, "A": self.A}
 
     def spec(self) -> dict[str, Any]:
         return {"type": "KernelMachine", "kernel": dict(self.kernel.spec())}
+
+
+def whole_tiles(X: Float[Tensor, "n d"], m: int) -> Float[Tensor, "p d"]:
+    """Rows of float32, and copies of one until they fill the tiles of products with m points.
+
+    Products of other shapes sum in another order, which float32 shows where coefficients cancel: a
+    prediction would depend on the rows beside it.
+    """
+    missing = -len(X) % tile_shape(X, m)[0] if X.dtype == torch.float32 else 0
+    return torch.cat([X, X[:1].expand(missing, -1)]) if missing else X
 
 
 def expansion(

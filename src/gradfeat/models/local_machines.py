@@ -18,6 +18,7 @@ from ..maths.memory import allowed_bytes
 from ..maths.streams import stream
 from ..rows.rows import Rows, of_block
 from .base import Kernel, OneStage, Predictor, row_blocks
+from .fewer_centres import machine_of, quickened
 from .kernel_machine import KernelMachine
 from .kernel_ridge import KernelRidge
 from .partition import Partition, cut_rows, widest_direction
@@ -45,8 +46,8 @@ SOLVED_WHOLE, EXHAUSTED_BY = 6000, 1000
 class LocalMachines(Predictor):
     """f(x) = base(x) + sum_l s_l(x) sum_i c_li k(x, z_li), s_l the shares of a tree's leaves.
 
-    Continuous with its gradient where k is: neighbours pass into each other. Leaves are evaluated
-    in the float type of x.
+    Continuous with its gradient where k is: neighbours pass into each other. Sums of leaves are in
+    the float type of the base's: what they add is smaller than what the base has.
 
     `base`: Without the leaves.
     `kernel`: k of the leaves.
@@ -62,12 +63,12 @@ class LocalMachines(Predictor):
     starts: Tensor
 
     @cached_property
-    def _leaves(self) -> list[tuple[Tensor, Tensor]]:
-        return [(self.Z[a:b], self.c[a:b]) for a, b in pairwise(self.starts.tolist())]
-
-    def in_float64(self) -> LocalMachines:
-        """The same function, evaluated in float64 at rows of this type."""
-        return replace(self, base=self.base.in_float64())
+    def _leaves(self) -> list[KernelMachine]:
+        Z, c = self.Z.to(self.base.Z.dtype), self.c.to(self.base.Z.dtype)
+        none = torch.zeros_like(self.base.offset)
+        return [
+            machine_of(self.kernel, Z[a:b], c[a:b], none) for a, b in pairwise(self.starts.tolist())
+        ]
 
     def scratch_per_row(self) -> int:
         """Of the larger of the base and a leaf, in float64."""
@@ -79,22 +80,19 @@ class LocalMachines(Predictor):
     def __call__(self, X: Float[Tensor, "n r"]) -> Float[Tensor, "n k"]:
         out = self.base(X)
         for leaf, rows, share, _ in self.tree.parts(X):
-            Z, c = (t.to(X) for t in self._leaves[leaf])
-            for few in row_blocks(len(rows), self.scratch_per_row()):
-                at = rows[few]
-                out[at] += share[few, None] * (self.kernel(X[at], Z) @ c)
+            sums = self._leaves[leaf](X[rows])
+            out[rows] += share[:, None] * sums
         return out
 
     def gradient(self, X: Float[Tensor, "n r"]) -> Float[Tensor, "n k r"]:
         """Of each leaf's part: s_l grad f_l + f_l grad s_l."""
         J = self.base.gradient(X)
         for leaf, rows, share, slope in self.tree.parts(X):
-            Z, c = (t.to(X) for t in self._leaves[leaf])
+            one = self._leaves[leaf]
             for few in row_blocks(len(rows), self.scratch_per_row()):
                 at = rows[few]
-                values = self.kernel(X[at], Z) @ c
-                J[at] += share[few, None, None] * self.kernel.gradient(X[at], Z, c)
-                J[at] += values[:, :, None] * slope[few, None, :]
+                J[at] += share[few, None, None] * one.gradient(X[at])
+                J[at] += one(X[at])[:, :, None] * slope[few, None, :]
         return J
 
     def tensors(self) -> dict[str, Tensor]:
@@ -163,7 +161,8 @@ class LocalRidge(OneStage[KernelMachine | LocalMachines]):
         block = rows.held
         few = NystromDirect(memory_limit=self.memory_limit)
         if block is None:
-            return KernelRidge(self.kernel, self.alpha, few).fit(rows, seed=seed)
+            f = KernelRidge(self.kernel, self.alpha, few).fit(rows, seed=seed)
+            return f.in_float64() if rows.sample is None else self._quick(f, rows.sample, seed)
         if len(block.X) > SOLVED_WHOLE:
             wide, few = block.double(), replace(few, centres=EXHAUSTED_BY)
             if self._exhausted(wide, few, seed):
@@ -174,9 +173,13 @@ class LocalRidge(OneStage[KernelMachine | LocalMachines]):
         one, others = order[:most], order[most:]
         first = block if n <= most else block.at(one)
         base = KernelRidge(self.kernel, self.alpha, whole).fit(of_block(first), seed=seed)
+        base = self._quick(base, first, seed)
         if len(others) < self.fewest:
             return base
         return self._with_leaves(base, block.at(others), seed)
+
+    def _quick(self, f: KernelMachine, rows: Block, seed: int) -> KernelMachine:
+        return quickened(f, rows, seed=seed, memory_limit=self.memory_limit)
 
     def _exhausted(self, block: Block, few: NystromDirect, seed: int) -> bool:
         """Whether so many pivots leave rounding alone of the kernel."""
@@ -194,7 +197,7 @@ class LocalRidge(OneStage[KernelMachine | LocalMachines]):
     def _with_leaves(
         self, base: KernelMachine, block: Block, seed: int
     ) -> KernelMachine | LocalMachines:
-        left = block.y - base.in_float64()(block.X.double()).to(block.y)
+        left = block.y - base(block.X)
         tree, leaves = cut_rows(block.X, block.w, self.leaves(block.X), OVERLAP)
         rest = replace(block, y=left)
         parts = [rest.at(rows) for rows in leaves]

@@ -163,7 +163,7 @@ class SubspaceRefit(OneStage[Projected]):
     """Learn M by `rfm`, then fit `head` on B^T x, B = V_r diag(e^power) of M, of total variance 1.
 
     A kernel fit in all d inputs pays for each of them even where M says which few matter: a smooth
-    kernel on these few does not. The result is evaluated in float64 whatever the fit was in.
+    kernel on these few does not. Rows are projected in float64 whatever the fit was in.
 
     `rfm`: How M is learnt, and from how many rows: after its `n_iter` updates.
     `head`: What is fitted to all projected rows; its bandwidth is in units of their standard
@@ -222,7 +222,7 @@ class InMetric(OneStage[Projected]):
         moments = rows.mapped(_onto(B, rows)).moments("spread in the directions")
         B = _scaled(B, float(moments.xx.trace() / moments.weight))
         head = self.head.fit(rows.mapped(_onto(B, rows)), seed=seed)
-        return Projected(head.in_float64(), B.double())
+        return Projected(head, B.double())
 
 
 def _onto(B: Tensor, rows: Rows) -> Affine:

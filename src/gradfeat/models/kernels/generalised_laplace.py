@@ -32,11 +32,12 @@ def power_distances(
     for i, j in _tiles(X, Z):
         if X is Z and j.start > i.start:
             continue
-        tile = X.new_zeros(i.stop - i.start, j.stop - j.start)
+        tile = D[i, j].zero_()
         for difference in _differences(columns[0][:, i], columns[1][:, j]):
             tile += _power_(difference.abs_(), p)
-        D[i, j] = (tile + tile.T).div_(2) if X is Z and i == j else tile
-        if X is Z and i != j:
+        if X is Z and i == j:
+            tile.copy_((tile + tile.T).div_(2))
+        elif X is Z:
             D[j, i] = tile.T
     return D
 
@@ -114,9 +115,11 @@ def _power_(size: Tensor, p: float) -> Tensor:
 
 
 def _tiles(X: Tensor, Z: Tensor) -> Iterator[tuple[slice, slice]]:
-    side = math.isqrt(CPU_TILE if X.device.type == "cpu" else GPU_TILE)
-    for i, j in itertools.product(range(0, len(X), side), range(0, len(Z), side)):
-        yield slice(i, min(i + side, len(X))), slice(j, min(j + side, len(Z)))
+    entries = CPU_TILE if X.device.type == "cpu" else GPU_TILE
+    height = max(1, min(len(X), math.isqrt(entries)))
+    width = entries // height
+    for i, j in itertools.product(range(0, len(X), height), range(0, len(Z), width)):
+        yield slice(i, min(i + height, len(X))), slice(j, min(j + width, len(Z)))
 
 
 @final

@@ -51,7 +51,7 @@ class ShiftedLogistic(OneStage[KernelMachine]):
         codes, shift = codes_of(block.y)
         f = self.logistic.fit(in_memory(block.X, codes, block.w), seed=seed)
         half = logit_share(codes.shape[1])
-        return replace(f, c=half * f.c, offset=half * f.offset - shift)
+        return replace(f, c=half * f.c, offset=half * f.offset - shift).in_float64()
 
 
 @final
@@ -69,7 +69,8 @@ class LastRound(OneStage[KernelMachine]):
         block = rows.block("an RFM with another last round")
         *_, A = self.rfm.metrics(rows, seed=seed)
         last = in_memory(apply_metric(block.X, A), block.y, block.w)
-        return replace(self.head.fit(last, seed=seed), Z=block.X, A=A)
+        f = self.head.fit(last, seed=seed)
+        return replace(f, Z=block.X.to(f.Z), A=A.to(f.Z))
 
 
 @final

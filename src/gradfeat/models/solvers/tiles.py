@@ -17,6 +17,8 @@ CPU_SIDE = {torch.float32: 512, torch.float64: 384}
 GPU_SIDE = 8192
 #: Columns of a wide tile, in sides of a square one.
 WIDTH = 4
+#: Rows of a tile are a multiple of this: BLAS treats a rest in another way.
+EVEN = 16
 #: Entries of a piece of memory that holds kept tiles.
 PIECE = 2**24
 
@@ -33,7 +35,8 @@ def tile_shape(X: Tensor, m: int) -> tuple[int, int]:
     """
     side = tile_side(X)
     width = min(m, WIDTH * side)
-    return max(1, side * side // width), width
+    height = side * side // width
+    return max(1, height - height % EVEN if height > EVEN else height), width
 
 
 def tile_scratch(kernel: Kernel, X: Tensor) -> int:

@@ -1,0 +1,101 @@
+"""Microseconds a row that predictions take, against gradient boosting, in one run.
+
+    python benchmarks/predict_speed.py [--sizes 4000,30000]
+        [--families multi-index,thresholds,diamonds] [--repetitions 7]
+
+Fits `RFMRegressor()`, CatBoost (where it is installed) and HistGradientBoosting with their defaults
+to the tables of `growth.py`, then predicts the same 4,000 test rows with each in turn: processor
+seconds of one thread, medians, ratios to HistGradientBoosting; then processor seconds of the fit,
+1 - R2, and the centres with their float type.
+"""
+
+from __future__ import annotations
+
+import os
+
+os.environ["OMP_NUM_THREADS"] = "1"
+
+import argparse
+import importlib.util
+import statistics
+import time
+from collections.abc import Callable
+from typing import Any
+
+import torch
+from growth import problem
+from sklearn.ensemble import HistGradientBoostingRegressor
+from sklearn.metrics import r2_score
+
+from gradfeat import RFMRegressor
+
+
+def seconds(work: Callable[[], Any]) -> float:
+    """Of the processor."""
+    start = time.process_time()
+    work()
+    return time.process_time() - start
+
+
+def models() -> dict[str, Any]:
+    """Those that are installed."""
+    found: dict[str, Any] = {"gradfeat": RFMRegressor(), "hist": HistGradientBoostingRegressor()}
+    if importlib.util.find_spec("catboost"):
+        from catboost import CatBoostRegressor
+
+        found["catboost"] = CatBoostRegressor(
+            verbose=False, thread_count=1, allow_writing_files=False
+        )
+    return found
+
+
+def centres(model: Any) -> str:
+    """How many points a fit of gradfeat is a sum over, and in which type."""
+    if not hasattr(model, "predictor_"):
+        return ""
+    types = {str(t.dtype) for n, t in model.predictor_.tensors().items() if n.endswith("Z")}
+    return f"{model.settings_['points']:,} {', '.join(sorted(types))}".replace("torch.", "")
+
+
+def compare(family: str, n: int, repetitions: int) -> None:
+    """One row of the table a model."""
+    rows = problem(family, n, 0)
+    if rows is None:
+        return
+    fitted = models()
+    fits = {name: seconds(lambda m=m: m.fit(rows.X, rows.y)) for name, m in fitted.items()}
+    taken: dict[str, list[float]] = {name: [] for name in fitted}
+    for _ in range(repetitions):
+        for name, model in fitted.items():
+            taken[name].append(seconds(lambda m=model: m.predict(rows.X_test)))
+    each = {name: statistics.median(t) / len(rows.X_test) * 1e6 for name, t in taken.items()}
+    for name, model in fitted.items():
+        score = r2_score(rows.y_test, model.predict(rows.X_test))
+        print(
+            f"| {family} | {n:,} | {name} | {each[name]:.2f} | {each[name] / each['hist']:.2f} | "
+            f"{fits[name]:.1f} | {1 - score:.5f} | {centres(model)} |",
+            flush=True,
+        )
+
+
+def main() -> None:
+    """Print the table."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
+    parser.add_argument("--sizes", type=lambda t: [int(n) for n in t.split(",")], default=[4000])
+    parser.add_argument(
+        "--families",
+        type=lambda t: t.split(","),
+        default=["multi-index", "thresholds", "diamonds"],
+    )
+    parser.add_argument("--repetitions", type=int, default=7)
+    options = parser.parse_args()
+    torch.set_num_threads(1)
+    print("| family | rows | model | us a row | against hist | fit s | 1 - R2 | centres |")
+    print("|---" * 8 + "|")
+    for family in options.families:
+        for n in options.sizes:
+            compare(family, n, options.repetitions)
+
+
+if __name__ == "__main__":
+    main()
