@@ -30,7 +30,10 @@ def in_child(*words: object, first: Callable[[], None] = lambda: None, kill: flo
     os.close(write)
     if kill:
         time.sleep(kill)
-        os.killpg(child, signal.SIGKILL)
+        try:
+            os.killpg(child, signal.SIGKILL)
+        except ProcessLookupError:  # on a busy machine it leads no group yet
+            os.kill(child, signal.SIGKILL)
     with os.fdopen(read, "rb") as said:
         data = said.read()
     os.waitpid(child, 0)
