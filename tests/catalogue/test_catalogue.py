@@ -117,22 +117,28 @@ def outcomes(of: str | Experiment, table) -> list[str]:
 
 def test_accuracy_claims_fail_on_a_network_that_learns_nothing():
     found = experiment("shi22-accuracy")
-    table = run(found, seeds=3, **found.small)
+    table = run(found, seeds=3, **{**found.small, "k": 5})
     table["accuracy"] = np.where(table["structure"] == "yes", 0.9, 0.6) + 1e-4 * table["seed"]
+    table["over_linear"] = -0.01 - 1e-4 * table["seed"]
     table["accuracy_ridge"] = 0.8 + 1e-4 * table["seed"]
-    assert outcomes("shi22-accuracy", table) == ["fails"] * 3
+    assert outcomes("shi22-accuracy", table) == ["fails"] * 5
     table["accuracy"] = (
         np.where(table["method"] == "network", 0.999, 0.8) * (table["structure"] == "yes")
         + (table["structure"] == "no") * 0.5
     )
-    assert outcomes("shi22-accuracy", table) == ["holds"] * 3
+    table["over_linear"] = table["accuracy"] - 27 / 32
+    assert outcomes("shi22-accuracy", table) == ["holds"] * 5
 
 
 def test_emergence_claims_fail_where_the_second_step_loses_the_truth():
     table = run(experiment("shi22-emergence"), seeds=3, n=[1_000, 10_000], d=100, D=100, m=20)
     table["cosine_1"], table["cosine_2"] = 0.9 + 1e-4 * table["seed"], 0.5
     table["ratio_1"], table["ratio_2"] = 10.0, 9.0 + 1e-4 * table["seed"]
-    assert outcomes("shi22-emergence", table) == ["fails"] * 5
+    table["leading_ratio"], table["noise_fall"] = 0.9 + 1e-4 * table["seed"], 1.0
+    few = table[table["n"] == 10_000].assign(D=12, n=400_000)
+    assert outcomes("shi22-emergence", table)[:4] == ["fails"] * 4
+    assert outcomes("shi22-emergence", few)[4] == "fails"
+    assert outcomes("shi22-emergence", table)[5:] == ["fails"] * 2
 
 
 def test_bounds_claims_fail_on_a_loss_below_the_bound(tables):
@@ -146,8 +152,10 @@ def test_real_and_mixed_claims_fail_on_the_reverse(tables):
     real = tables["shi22-real"].copy()
     real["concentration_2"] = real["concentration_0"]
     real["resultant_2"] = 0.0  # one cluster: the other side has no neurons
+    real["resultant_last"] = 0.3 + 1e-3 * real["seed"]
+    real["mean_cosine_1"], real["gained"] = 0.5 + 1e-3 * real["seed"], 0.4
     real["accuracy"] = 0.5
-    assert outcomes("shi22-real", real) == ["fails"] * 3
+    assert outcomes("shi22-real", real) == ["fails"] * 6
     scattered = tables["shi22-real"].assign(accuracy=0.99, resultant_last=0.2)
     assert outcomes("shi22-real", scattered)[2] == "fails"
     mix = tables["shi22-teacher-mix"].copy()

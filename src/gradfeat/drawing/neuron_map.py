@@ -18,14 +18,14 @@ if TYPE_CHECKING:
 
 # Pale grey to full colour: the white edge of a star stands out from both ends.
 _RISING: Final = ["#d3d8de", style.SKY, style.BLUE]
-_SIGNED: Final = [style.BLUE, style.SKY, "#d3d8de", style.ORANGE, "#8f5a00"]
+_SIGNED: Final = [style.BLUE, style.ORANGE]
 
 
 @dataclass(frozen=True, eq=False)
 class ColorScale:
     """What colours say: one array (m,) a panel, the colour bar's label and its two ends.
 
-    Where `low` is below 0 the two signs have colours of their own; set `high` to ``-low`` there.
+    Where `low` is below 0 values are signs, in two colours; set `high` to ``-low`` there.
     """
 
     values: Sequence[np.ndarray]
@@ -35,11 +35,12 @@ class ColorScale:
 
     @property
     def colors(self) -> Colormap:
-        """One hue for a size, two for a sign."""
-        from matplotlib.colors import LinearSegmentedColormap
+        """One hue for a size, two colours for a sign."""
+        from matplotlib.colors import LinearSegmentedColormap, ListedColormap
 
-        ends = _SIGNED if self.low < 0 else _RISING
-        return LinearSegmentedColormap.from_list("neurons", ends)
+        if self.low < 0:
+            return ListedColormap(_SIGNED, "signs")
+        return LinearSegmentedColormap.from_list("neurons", _RISING)
 
 
 def draw_neuron_maps(
@@ -107,6 +108,8 @@ def _color_bar(figure: Figure, axes: Sequence[Axes], scale: ColorScale) -> None:
 
     colors = ScalarMappable(Normalize(scale.low, scale.high), scale.colors)
     bar = figure.colorbar(colors, ax=list(axes), fraction=0.05, pad=0.015, aspect=26, shrink=0.8)
+    if scale.low < 0:
+        bar.set_ticks([scale.low / 2, scale.high / 2], labels=["-", "+"])
     bar.set_label(scale.label, fontsize=style.TEXT, color=style.QUIET)
     bar.ax.tick_params(labelsize=style.SMALL, length=2, width=0.6, color=style.QUIET)
     bar.outline.set_visible(False)  # pyright: ignore[reportCallIssue]

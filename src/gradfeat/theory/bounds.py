@@ -98,6 +98,34 @@ def fixed_feature_bound(D: int, k: int, p_o: float, N: ArrayLike, B: ArrayLike) 
     return np.asarray(p_o * (1 - np.sqrt(2 * N) * B / 2**k))
 
 
+def guarantee_sizes(
+    D: int, k: int, m: int, *, gamma: float, delta: float, eps: float
+) -> dict[str, float]:
+    """Least k, p_o and number of neurons for a loss of eps with probability 1 - delta.
+
+    least_k = log^2(D m/(delta gamma)), least_p_o = k^2/D, least_m = max(k^12/eps^{3/2}, D): the
+    theorem has them up to constants that it leaves open; with constants 1 they are sizes, not
+    proven numbers.
+
+    Raises ValueError when a number is not above 0.
+    Source: Shi22, Theorem 1.
+
+    >>> sizes = guarantee_sizes(100, 5, 300, gamma=0.25, delta=0.01, eps=0.01)
+    >>> {name: float(f"{size:.3g}") for name, size in sizes.items()}
+    {'least_k': 266.0, 'least_p_o': 0.25, 'least_m': 244000000000.0}
+    """
+    if not min(D, k, m, gamma, delta, eps) > 0:
+        raise ValueError(
+            f"D, k, m, gamma, delta, eps are {D}, {k}, {m}, {gamma}, {delta}, {eps}: give numbers"
+            " above 0."
+        )
+    return {
+        "least_k": math.log(D * m / (delta * gamma)) ** 2,
+        "least_p_o": k**2 / D,
+        "least_m": max(k**12 / eps**1.5, float(D)),
+    }
+
+
 def query_bound(D: int, k: int) -> tuple[float, float]:
     """(1/2 - C(D,k)^{-3}, C(D,k)^{1/3}/2): an error, and the cost of going below it.
 

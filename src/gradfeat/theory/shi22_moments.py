@@ -142,6 +142,29 @@ def signal_to_noise(T: np.ndarray, k: int) -> np.ndarray:
         return signal / noise
 
 
+def leading_signal(law: PatternLaw, Q: np.ndarray, b: np.ndarray, s: float) -> np.ndarray:
+    """(gamma/sigma~) Pr[0 < z_o < 1] (m,), z_o = b + sum_{not A} q_j (phi_j - p_o)/sigma~ + noise.
+
+    T_j, j in A, to first order: without the patterns of A in the pre-activation, whether a neuron
+    is active says nothing of the label.
+
+    Regime: |q_j| small against sigma~ for j in A; :func:`gradient_moments` is exact.
+    Raises ValueError as :func:`gradient_moments`.
+    Source: Shi22, Lemma 5 (beta gamma/sigma~ there, beta the probability).
+
+    >>> law = PatternLaw.hard_instance(D=100, k=5, p_o=0.5)
+    >>> leading_signal(law, np.zeros((1, 100)), np.array([0.5]), s=0.01).round(12).tolist()
+    [0.05]
+    """
+    check_neurons(law, Q, b, s)
+    active = np.empty(len(b))
+    for i, (q, c) in enumerate(zip(Q, b, strict=True)):
+        t, coefficients = step_series(s, reach(law, q, c), 1)
+        alone, _ = background_waves(law, q, t, 1)
+        active[i] = (coefficients @ (np.exp(1j * t * c) * alone)).real
+    return law.gamma / law.sigma * active
+
+
 def predicted_cosine(moments: GradientMoments, n: float) -> np.ndarray:
     """(E <G, u>^2 / E |G|^2)^{1/2}, G a neuron's gradient over n rows, u = sum_A M_j/sqrt k.
 

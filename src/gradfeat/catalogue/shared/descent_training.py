@@ -14,7 +14,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from gradfeat.catalogue.shared.checks import at_least, one_of, paired
-from gradfeat.catalogue.shared.curves import averaged, values_of
+from gradfeat.catalogue.shared.curves import averaged, only, values_of
 from gradfeat.diagnostics.alignment import cosines, coverage
 from gradfeat.maths.activations import ReLU, TruncatedReLU
 from gradfeat.maths.streams import stream
@@ -115,8 +115,13 @@ def float_type(name: str) -> torch.dtype:
     return kinds[name]
 
 
-def described(table: pd.DataFrame) -> str:
-    """The setting of a table in words for a caption, and what is averaged over."""
+def described(table: pd.DataFrame, size: tuple[object, ...] = ()) -> str:
+    """The setting of a table in words for a caption, and what is averaged over.
+
+    `size` is a (D, k): the words are of its rows alone.
+    """
+    if size:
+        table = only(table, D=size[0], k=size[1])
     pattern = ", ".join(f"{name} = {values_of(table, name)}" for name in ("d", "D", "k", "p_o"))
     text = f"Sparse coding, {pattern}, {values_of(table, 'm')} neurons."
     return f"{text}{averaged(table, 'd', 'D', 'k', 'p_o', 'm')}"

@@ -39,12 +39,16 @@ _COLUMNS: Final = 4
 
 
 def figure(table: pd.DataFrame, _: pd.DataFrame | None) -> Figure:
-    """A row a pair: leading eigenvectors, and the cosine as training goes on; then all pairs."""
-    pairs, depths = settings(table, "source", "pair"), sorted({*table["layers"]})[:2]
+    """A row a pair: leading eigenvectors, and the cosine as training goes on; then all pairs.
+
+    Pictures are of the least noise.
+    """
+    clean = only(table, noise=table["noise"].min())
+    pairs, depths = settings(clean, "source", "pair"), sorted({*table["layers"]})[:2]
     fig, axes = panels(_COLUMNS * (len(pairs) + 1), _COLUMNS, (3.5, 2.7))
     for i, (source, pair) in enumerate(pairs):
-        own = only(table, source=source, pair=pair)
-        _row(axes[_COLUMNS * i : _COLUMNS * (i + 1)], own, depths)
+        own = only(clean, source=source, pair=pair)
+        _row(fig, axes[_COLUMNS * i : _COLUMNS * (i + 1)], own, depths)
     last = axes[-_COLUMNS:]
     for ax in last[len(depths) : 2]:
         ax.remove()
@@ -60,7 +64,7 @@ def figure(table: pd.DataFrame, _: pd.DataFrame | None) -> Figure:
     return finished(fig, [axes[3], *last[2:]], _words(table))
 
 
-def _row(axes: list[Axes], rows: pd.DataFrame, depths: list[int]) -> None:
+def _row(fig: Figure, axes: list[Axes], rows: pd.DataFrame, depths: list[int]) -> None:
     source, pair = rows["source"].iloc[0], rows["pair"].iloc[0]
     drawn = rows.loc[rows["picture_rfm"].notna()] if "picture_rfm" in rows else rows.iloc[:0]
     _picture(axes[0], f"{file_name(source)} {pair}: RFM's M", drawn, "picture_rfm")
@@ -70,6 +74,7 @@ def _row(axes: list[Axes], rows: pd.DataFrame, depths: list[int]) -> None:
         mean = only(rows, layers=k)["cosine"].mean()
         title = f"{k} layers: cosine {mean:.2f}"
         _picture(ax, title, only(drawn, layers=k), "picture_net")
+    _color_bar(fig, axes[2])
     style.dress(axes[3], _peak(rows), "training loss", "cosine with M", "y")
     names = {k: f"network, {k} layers" for k in depths}
     draw_series(axes[3], rows, "layers", names, "level", "cosines", connect=True)
@@ -87,6 +92,19 @@ def _picture(ax: Axes, title: str, rows: pd.DataFrame, name: str) -> None:
         ax.imshow(image, cmap="RdBu_r", vmin=-most, vmax=most, interpolation="nearest")
 
 
+def _color_bar(fig: Figure, ax: Axes) -> None:
+    """What the colours of a row of pictures say, at its right end."""
+    from matplotlib.cm import ScalarMappable
+    from matplotlib.colors import Normalize
+
+    if ax.figure is None or not ax.images:
+        return
+    colors = ScalarMappable(Normalize(-1, 1), "RdBu_r")
+    bar = fig.colorbar(colors, ax=ax, fraction=0.05, pad=0.02, ticks=[-1, 0, 1])
+    bar.set_label("entry / largest", fontsize=style.SMALL, color=style.QUIET)
+    bar.ax.tick_params(labelsize=style.SMALL, length=2, width=0.6)
+
+
 def _peak(rows: pd.DataFrame) -> str:
     """Where along training the agreement is best, averaged over networks and seeds."""
     paths = np.stack([np.asarray(path, float) for path in rows["cosines"]])
@@ -100,20 +118,22 @@ def _peak(rows: pd.DataFrame) -> str:
 
 def _by_pair(ax: Axes, rows: pd.DataFrame, names: dict[str, str], first: int) -> None:
     """Mean and interval of several metrics at each pair."""
-    pairs = settings(rows, "source", "pair")
+    pairs = sorted(settings(rows, "source", "pair", "noise"), key=lambda one: one[2])  # pyright: ignore[reportArgumentType, reportCallIssue]
     place = {pair: float(i) for i, pair in enumerate(pairs)}
-    keys = zip(rows["source"], rows["pair"], strict=True)
+    keys = zip(rows["source"], rows["pair"], rows["noise"], strict=True)
     rows = rows.assign(place=[place[key] for key in keys])
     marks = style.class_marks(("",) * first + tuple(names.values()))[first:]
     style.dress(ax, "", "pair of classes", "", "y")
     for i, (metric, mark) in enumerate(zip(names, marks, strict=True)):
         found = metric_series(rows, "place", metric, mark)
         series.points(ax, found, shift=5 * (i - (len(names) - 1) / 2))
-    several = len({source for source, _ in pairs}) > 1
+    several = len({source for source, _, _ in pairs}) > 1
     words = [
         f"{pair}\n{style.short(file_name(source), 9)}" if several else str(pair)
-        for source, pair in pairs
+        for source, pair, _ in pairs
     ]
+    for i, (_, _, noise) in enumerate(pairs):
+        words[i] += "\nnoise" if noise > 0 else ""
     ax.set_xticks(list(place.values()), words)
     ax.set_xlim(-0.5, len(pairs) - 0.5)
 
@@ -122,9 +142,9 @@ def _ansatz(ax: Axes, table: pd.DataFrame, depths: list[int]) -> None:
     rows = table.copy()
     names = {f"ansatz_{k}": f"network, {k} layers" for k in depths}
     for k in depths:
-        rows[f"ansatz_{k}"] = rows["ansatz"].where(rows["layers"] == k)
+        rows[f"ansatz_{k}"] = rows["ansatz_least"].where(rows["layers"] == k)
     _by_pair(ax, rows, names, 0)
-    style.headline(ax, f"The ansatz: cosine {_range(table, 'ansatz')}")
+    style.headline(ax, f"Ansatz, least layer: {_range(table, 'ansatz_least')}")
     ax.set_ylabel("cosine of AGOP and W'W", fontsize=style.TEXT, color=style.QUIET)
     ax.set_ylim(0, 1.05)
 
@@ -138,13 +158,12 @@ def _accuracies(ax: Axes, table: pd.DataFrame, depths: list[int]) -> None:
     for metric in ACCURACIES:
         rows[metric] = rows[metric].where(shared)
     _by_pair(ax, rows, names, 0)
-    better = np.nanmean(rows["accuracy_rfm"]) - np.mean(table["accuracy_network"].to_numpy(float))
-    style.headline(ax, f"RFM - network: {100 * better:+.1f} points")
+    style.headline(ax, "Test accuracy")
     ax.set_ylabel("test accuracy", fontsize=style.TEXT, color=style.QUIET)
 
 
 def _range(rows: pd.DataFrame, metric: str) -> str:
-    parts = rows.groupby(["source", "pair", "layers"])[metric]
+    parts = rows.groupby(["source", "pair", "noise", "layers"])[metric]
     means = [float(np.mean(part.to_numpy(float))) for _, part in parts]
     return f"{min(means):.2f} to {max(means):.2f}"
 
@@ -152,11 +171,8 @@ def _range(rows: pd.DataFrame, metric: str) -> str:
 def _words(table: pd.DataFrame) -> str:
     row = table.iloc[0]
     return (
-        "Pictures: leading eigenvector of the RFM's M and of the first layers' change "
-        r"$(W_1 - W_0)^T (W_1 - W_0)$, largest entry positive; seed 0. Networks are compared at "
-        f"training loss {row['until']:g} (labels -1 and 1), the RFM has a Laplace kernel of "
-        f"bandwidth {row['bandwidth']:g}, penalty {row['penalty']:g}, {row['rounds']} updates. "
-        "Cosines are of matrices as vectors: plain is with $W_1^T W_1$, permuted with M of labels "
-        f"in random order. Thresholded: {row['keep']:.0%} of the pixels. Points: "
-        f"{over_seeds(table)}.{averaged(table, 'n', 'until', 'width', 'initial', 'penalty')}"
+        "Pictures: leading eigenvector of M and of the first layer's change, seed 0. Networks at"
+        f" training loss {row['until']:g}; RFM: Laplace kernel, {row['rounds']} updates."
+        f" Thresholded: {row['keep']:.0%} of the pixels. Points: {over_seeds(table)}."
+        f"{averaged(table, 'n', 'until', 'width', 'initial', 'penalty')}"
     )

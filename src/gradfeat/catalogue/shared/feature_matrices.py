@@ -38,10 +38,9 @@ class Stage:
         """(W_1 - W_0)^T (W_1 - W_0): the initial weights removed."""
         return _square(_first(self.module) - _first(self.start))
 
-    def ansatz(self, X: Float[Tensor, "n d"]) -> LayerAnsatz:
-        """Cosines of the network's own AGOP with both."""
-        rows = neural_feature_ansatz(self.module, X.float(), initial=self.start)
-        return rows[0]
+    def ansatz(self, X: Float[Tensor, "n d"]) -> tuple[LayerAnsatz, ...]:
+        """Cosines of the AGOP of each layer with its weights; of the last one 1 by construction."""
+        return neural_feature_ansatz(self.module, X.float(), initial=self.start)
 
 
 def relu_net(d: int, layers: int, width: int, scale: float, seed: int) -> nn.Sequential:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, fields
 
 import numpy as np
@@ -24,6 +24,8 @@ from gradfeat.catalogue.shared.gradient_feature_masses import (
 )
 from gradfeat.maths.activations import ReLU
 from gradfeat.maths.blocks import Block
+from gradfeat.maths.hermite import HermiteSeries
+from gradfeat.maths.links import FunctionLink, sum_of_series
 from gradfeat.maths.simplified_gradients import simplified_gradients
 from gradfeat.maths.streams import stream
 from gradfeat.models.base import Predictor
@@ -38,11 +40,14 @@ from gradfeat.models.two_layer import Linearised
 from gradfeat.tasks.base import Sample, Task
 from gradfeat.tasks.gaussian_mixture import GaussianMixture
 from gradfeat.tasks.linear_labels import LinearLabels
+from gradfeat.tasks.multi_index import MultiIndex
 from gradfeat.tasks.parity_blocks import ParityBlocks
 from gradfeat.tasks.single_index import SingleIndex
 
 #: |cos| from which on a direction is found.
 NEAR = 0.95
+#: Eigenvalue of the second moment of unit vectors from which on a direction of a span is covered.
+COVERED = 0.1
 
 
 def odd_labels(z: np.ndarray) -> np.ndarray:
@@ -51,16 +56,18 @@ def odd_labels(z: np.ndarray) -> np.ndarray:
 
 
 def case_study(case: str, structure: str, d: int, r: int, seed: int) -> Task:
-    """The task of a case: r mirrored pairs of Gaussian components, r blocks, r = 1 direction.
+    """The task of a case: r mirrored pairs of Gaussian components, r blocks, r directions.
 
     Without structure: means at 0, patterns all uniform, labels turned over half of the time, and
     for the single index odd labels that neither E[y x] nor E[y x x^T] shows.
 
-    Raises ValueError when a name is unknown, or r is not 1 where there is one direction.
+    With r >= 2 a single index becomes a multi-index: labels by the length of U^T x.
+
+    Raises ValueError when a name is unknown, or r is not 1 where labels are linear.
     """
     one_of(CASES, case=case)
     one_of(("yes", "no"), structure=structure)
-    if case in ("linear", "single-index") and r != 1:
+    if case == "linear" and r != 1:
         raise ValueError(f"r is {r}: the case {case!r} has one direction, give 1.")
     planted = structure == "yes"
     match case:
@@ -73,8 +80,26 @@ def case_study(case: str, structure: str, d: int, r: int, seed: int) -> Task:
             return ParityBlocks(d, r * K + OUTSIDE, K, r, p_uniform, p_o, seed)
         case "linear":
             return LinearLabels(d, flip=FLIP if planted else 0.5, seed=seed)
+        case _ if r > 1:
+            return MultiIndex(d, radius_labels(r, planted), seed=seed)
         case _:
             return SingleIndex(d, even_labels if planted else odd_labels, seed=seed)
+
+
+def radius_labels(r: int, planted: bool) -> FunctionLink:
+    """+1 where |z|^2 is above its median, else -1 (a polynomial of degree 2); odd ones of z_1 else.
+
+    E[y He_2(z_i)]/2 = Pr[chi^2_{r+2} > median of chi^2_r] - 1/2 for each i: E[y x x^T] has rank r.
+    """
+    from scipy.special import chdtrc, chdtri
+
+    middle = float(chdtri(r, 0.5))
+    if not planted:
+        first = [HermiteSeries((0.0,) * 3), *[HermiteSeries((0.0,))] * (r - 1)]
+        return FunctionLink(lambda Z: odd_labels(Z[:, 0]), sum_of_series(first))
+    even = HermiteSeries((0.0, 0.0, float(chdtrc(r + 2, middle)) - 0.5))
+    series = sum_of_series([even] * r)
+    return FunctionLink(lambda Z: np.where((Z**2).sum(1) > middle, 1.0, -1.0), series)
 
 
 def expected(case: str, U: Tensor, sign: int) -> Tensor:
@@ -140,6 +165,8 @@ def found_features(
         bias_scale=bias,
         seed=seed,
     )
+    if case == "single-index" and U.shape[1] > 1:
+        return _in_span(wide.features, U, p)
     masses = {sign: torch.zeros(expected(case, U, sign).shape[1]) for sign in (1, -1)}
     best, strange = torch.zeros(U.shape[1]), []
     for feature in wide.features:
@@ -156,6 +183,28 @@ def found_features(
         float(masses[1].mean()),
         float(masses[-1].mean()),
         max(strange, default=0.0),
+    )
+
+
+def _in_span(features: Iterable[GradientFeature], U: Tensor, p: float) -> Found:
+    """The same of a multi-index, whose gradients may point anywhere in the span of U.
+
+    Expected is what has a projection of length > .95; missed are directions of the span that the
+    projections leave out (an eigenvalue of their second moment below a tenth); masses are the
+    largest of each sign.
+    """
+    inside = [f for f in features if float((f.direction.to(U) @ U).norm()) > NEAR]
+    outside = [f.mass for f in features if float((f.direction.to(U) @ U).norm()) <= NEAR]
+    kept = [f for f in inside if f.mass >= p]
+    P = torch.stack([f.direction.to(U) @ U for f in kept]) if kept else U.new_zeros(1, U.shape[1])
+    covered = torch.linalg.eigvalsh(P.T @ P / len(P)) > COVERED
+    largest = [max((f.mass for f in inside if f.sign == s), default=0.0) for s in (1, -1)]
+    return Found(
+        tuple(f for f in features if f.mass >= p),
+        int((~covered).sum()),
+        sum(mass >= p for mass in outside),
+        *largest,
+        max(outside, default=0.0),
     )
 
 
