@@ -20,7 +20,11 @@ class Room(NamedTuple):
 
 ROOMS: Final = {
     "": Room(90, 2),
-    "catalogue": Room(9_900, 44),
+<<<<<<< HEAD
+    "catalogue": Room(10_630, 46),
+=======
+    "catalogue": Room(9_220, 41),
+>>>>>>> 156d0f5 (Types of the drawings of queries and accuracies; lines that the catalogue may have for what the talks show)
     "cli": Room(3_400, 27),
     "diagnostics": Room(1_150, 8),
     "drawing": Room(710, 8),
@@ -35,5 +39,5 @@ ROOMS: Final = {
     "rows": Room(7_010, 41),
     "table": Room(8_520, 45),
     "tasks": Room(2_310, 19),
-    "theory": Room(4_190, 24),
+    "theory": Room(4_220, 24),
 }

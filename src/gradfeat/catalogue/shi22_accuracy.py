@@ -179,7 +179,7 @@ def _curves_of(table: pd.DataFrame, first: tuple[object, ...]) -> pd.DataFrame:
 def _panel(ax: Axes, rows: pd.DataFrame, words: str, level: float) -> None:
     draw_series(ax, rows, "method", NAMES, "step", "path", connect=True, apart=3)
     series.level(ax, level, words)
-    last = int(rows["steps"].max()) if len(rows) else 300
+    last = int(np.max(rows["steps"].to_numpy())) if len(rows) else 300
     ax.set_xscale("symlog", linthresh=2)
     ax.set_xlim(0.7, 1.3 * last)
     ticks = [*(step for step in (1, 2, 5, 10, 30, 100) if step < last), last]

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from gradfeat.catalogue.shared.checks import at_least, at_most
-from gradfeat.catalogue.shared.curves import draw_series, only, over_seeds, settings, values_of
+from gradfeat.catalogue.shared.curves import draw_series, only, over_seeds, values_of
 from gradfeat.drawing import series, style
 from gradfeat.drawing.panels import finished, panels
 from gradfeat.lab.claims import Claim, above, each, within
@@ -149,7 +149,7 @@ def theory(D: int, k: int) -> dict[str, float]:
 def figure(table: pd.DataFrame, theory_table: pd.DataFrame | None) -> Figure:
     """Cost against the number of sets; queries against 1/tau where there are most of them."""
     fig, axes = panels(2, 2, (4.8, 3.7))
-    names = {p: _name(p) for (p,) in sorted(settings(table, "power"))}
+    names = {p: _name(p) for p in sorted({*table["power"].tolist()})}
     _costs(axes[0], table, names, theory_table is not None)
     _trade(axes[1], table, names)
     return finished(
@@ -182,13 +182,13 @@ def _trade(ax: Axes, table: pd.DataFrame, names: dict[float, str]) -> None:
     rows = only(table, subsets=table["subsets"].max())
     D, k = rows["D"].iloc[0], rows["k"].iloc[0]
     style.dress(ax, f"What D = {D}, k = {k} takes", "queries", r"$1/\tau$", "both")
-    draw_series(ax, rows.groupby(["power", "seed"], as_index=False).mean(numeric_only=True),
-                "power", names, "queries", "inverse_tolerance")  # fmt: skip
+    used = rows.groupby("power")["queries"].transform("mean")
+    draw_series(ax, rows.assign(queries=used), "power", names, "queries", "inverse_tolerance")
     ax.set_xscale("log")
     ax.set_yscale("log")
     bound = theory(int(D), int(k))["cost"]
-    ax.set_xlim(1, 2 * float(rows["queries"].max()))
-    ax.set_ylim(1, 2 * float(rows["inverse_tolerance"].max()))
+    ax.set_xlim(1, 2 * float(np.max(rows["queries"].to_numpy())))
+    ax.set_ylim(1, 2 * float(np.max(rows["inverse_tolerance"].to_numpy())))
     ax.fill_between([1, bound], 1, bound, color=style.FAINT, zorder=0.5)
 
 

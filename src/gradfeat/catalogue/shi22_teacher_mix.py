@@ -147,7 +147,7 @@ def figure(table: pd.DataFrame, _: pd.DataFrame | None) -> Figure:
     keys = settings(table, "source", "pair", "gaussian")
     fig, axes = panels(len(keys), 2 if len(keys) == 4 else min(len(keys), 4), (3.6, 3.0))
     for ax, (source, pair, kind) in zip(axes, keys, strict=True):
-        title = f"{file_name(source)} {pair}, {COVARIANCES[kind]}"
+        title = f"{file_name(source)} {pair}, {COVARIANCES[str(kind)]}"
         style.dress(ax, title, "gradient step", "test accuracy", "y")
         rows = only(table, source=source, pair=pair, gaussian=kind)
         names = {f"path_{part}": name for part, name in PARTS.items()}

@@ -198,12 +198,13 @@ def _in_span(features: Iterable[GradientFeature], U: Tensor, p: float) -> Found:
     kept = [f for f in inside if f.mass >= p]
     P = torch.stack([f.direction.to(U) @ U for f in kept]) if kept else U.new_zeros(1, U.shape[1])
     covered = torch.linalg.eigvalsh(P.T @ P / len(P)) > COVERED
-    largest = [max((f.mass for f in inside if f.sign == s), default=0.0) for s in (1, -1)]
+    plus, minus = (max((f.mass for f in inside if f.sign == s), default=0.0) for s in (1, -1))
     return Found(
         tuple(f for f in features if f.mass >= p),
         int((~covered).sum()),
         sum(mass >= p for mass in outside),
-        *largest,
+        plus,
+        minus,
         max(outside, default=0.0),
     )
 
