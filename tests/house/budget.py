@@ -20,11 +20,7 @@ class Room(NamedTuple):
 
 ROOMS: Final = {
     "": Room(90, 2),
-<<<<<<< HEAD
     "catalogue": Room(10_630, 46),
-=======
-    "catalogue": Room(9_220, 41),
->>>>>>> 156d0f5 (Types of the drawings of queries and accuracies; lines that the catalogue may have for what the talks show)
     "cli": Room(3_400, 27),
     "diagnostics": Room(1_150, 8),
     "drawing": Room(710, 8),
