@@ -20,6 +20,7 @@ from gradfeat.table.budgets import quickest_threads, reserve
 from gradfeat.table.diagnose import diagnose as diagnose_table
 from gradfeat.table.diagnosis import DiagnosisReport
 from gradfeat.table.diagnosis_rows import DiagnosisRequest
+from gradfeat.table.read import refuse_beyond_memory
 from gradfeat.table.reading.dates import DateOrder
 from gradfeat.table.reading.masked import declared
 from gradfeat.table.steps import Steps, Told, silent
@@ -147,6 +148,9 @@ def diagnose(
     steps, asked = Steps(progress, deadline or Deadline.after(time)), given(table)
     text = text_options(separator, comment, header, encoding)
     steps.begin("Reading", 0.0)
+    if asked.path is not None:
+        why = "a diagnosis reads all of them before it draws at most 5,000 rows"
+        refuse_beyond_memory(asked.path, why, "give a part of the rows, such as one of its files")
     text = replace(text, wanted=(target,), verbatim=(target,))
     rows, _ = asked.open(RunOptions(stream=False), text)
     steps.begin("Reading", 0.0, asked.in_words(rows, target, ""))

@@ -18,14 +18,16 @@ from gradfeat.rows.sources.in_memory import FrameTables
 from gradfeat.rows.sources.tables import Tables
 from gradfeat.table.encode import TableEncoder
 from gradfeat.table.errors import TableError
+from gradfeat.table.first_pass import with_target_read
 from gradfeat.table.notes import unread_sentence
 from gradfeat.table.other_rows import other_rows
 from gradfeat.table.prepared import input_columns
 from gradfeat.table.reading.dates import DateOrder
+from gradfeat.table.request import Request
 from gradfeat.table.results import Remark
 from gradfeat.table.screening import screen
 from gradfeat.table.target import Target, prepare_target
-from gradfeat.table.target_reading import RareClasses, with_target_read
+from gradfeat.table.target_reading import RareClasses
 from gradfeat.table.target_scale import Transform, about_tails, target_scale
 from gradfeat.table.unread import with_places
 
@@ -148,9 +150,8 @@ def diagnosis_rows(
     decimal = table.text.decimal
     others = other_rows(frame, np.ones(len(frame), np.int64), decimal)
     frame, without = others.masked(frame), others.said(table)
-    frame, said, left_out = with_target_read(
-        frame, request.target, request.rare_classes, request.task, read_from=read_from
-    )
+    asked = Request(request.data, request.target, request.task, rare_classes=request.rare_classes)
+    frame, said, left_out = with_target_read(frame, asked, read_from=read_from)
     target = prepare_target(frame, request.target, request.task, left_out)
     target = replace(target, remark=" ".join([target.remark, *without, *said]))
     n = len(target.values)

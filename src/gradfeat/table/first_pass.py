@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pandas as pd
@@ -16,6 +16,7 @@ from torch import Tensor
 
 from gradfeat.maths.blocks import Statistic, collect
 from gradfeat.rows.engine import Engine
+from gradfeat.rows.sources.in_memory import FrameTables
 from gradfeat.rows.sources.tables import Cells, Tables, held, unlike
 from gradfeat.table.errors import TableError
 from gradfeat.table.other_rows import other_rows
@@ -186,6 +187,29 @@ def with_target(
         said.append(about_left_out(reading, before.table, lost))
     said.append(called_missing(read.summary.target))
     return read, tuple(sentence for sentence in said if sentence)
+
+
+def with_target_read(
+    frame: pd.DataFrame, request: Request, *, read_from: Tables | None = None
+) -> tuple[pd.DataFrame, tuple[str, ...], int]:
+    """:func:`with_target` of a frame: it, what became of cells, and the rows that are left out.
+
+    `read_from` knows the places of the rows, and how they are written.
+
+    Examples
+    --------
+    >>> frame = pd.DataFrame({"y": ["1.5", "?", "2"]})
+    >>> frame, said, rows = with_target_read(frame, Request("a table", "y"))
+    >>> frame["y"].tolist(), said, rows
+    ([1.5, nan, 2.0], ("1 row left out, whose 'y' is no number ('?'; the first is row 2).",), 1)
+    """
+    if request.target not in frame.columns:
+        return frame, (), 0
+    table = FrameTables(frame, read_from=read_from)
+    before = _summarised_frame(table, frame, replace(request, decimal=table.text.decimal))
+    read, said = with_target(before, replace(request, decimal=table.text.decimal), None)
+    lost = read.summary.target.missing - before.summary.target.missing
+    return frame if read.frame is None else read.frame, said, lost
 
 
 def _again(

@@ -98,6 +98,21 @@ def why_streamed(path: str, asked: bool | None = None) -> str:
     return "as asked" if asked else _many(path) or _large(path)
 
 
+def refuse_beyond_memory(path: str, why: str, instead: str) -> None:
+    """Refuse a file or folder that takes more memory than is free, with the bytes.
+
+    `why` says what holds all of it; `instead` what to do, as the end of the sentence.
+    """
+    where = Path(path)
+    parts = [where] if where.is_file() else [p for p in where.rglob("*") if p.is_file()]
+    needed, free = sum(_rows_and_bytes(part)[1] for part in parts), available_memory()
+    if needed > free:
+        raise TableError(
+            f"'{path}' takes about {readable(needed)} in memory and {readable(free)} are free, and "
+            f"{why}: {instead}."
+        )
+
+
 def _many(path: str) -> str:
     if "://" in path:
         return "it is a URL"
@@ -110,16 +125,20 @@ def _large(path: str) -> str:
     file = Path(path)
     if not file.is_file():
         return ""
-    ending = file.suffix.lower()
-    if ending in (*ARROW_ENDINGS, *EXCEL_ENDINGS):
-        rows, size = 0, PACKED * file.stat().st_size
-    else:
-        rows, size = _parquet(file) if ending in PARQUET_ENDINGS else _text(file)
+    rows, size = _rows_and_bytes(file)
     if rows > MOST_ROWS:
         return f"it has more than {MOST_ROWS:,} rows"
     if size > MOST_SHARE * available_memory():
         return f"it takes about {readable(size)} in memory, more than a quarter of what is free"
     return ""
+
+
+def _rows_and_bytes(file: Path) -> tuple[int, int]:
+    """Rows, as far as they are known, and about the bytes that they take in memory."""
+    ending = file.suffix.lower()
+    if ending in (*ARROW_ENDINGS, *EXCEL_ENDINGS):
+        return 0, PACKED * file.stat().st_size
+    return _parquet(file) if ending in PARQUET_ENDINGS else _text(file)
 
 
 def _parquet(file: Path) -> tuple[int, int]:

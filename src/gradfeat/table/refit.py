@@ -13,12 +13,13 @@ from gradfeat.rows.sources.tables import Tables, held
 from gradfeat.rows.sources.words import counted
 from gradfeat.table.conformal import held_scores
 from gradfeat.table.errors import TableError
+from gradfeat.table.first_pass import with_target_read
+from gradfeat.table.request import Request
 from gradfeat.table.results import UnreadCells
 from gradfeat.table.scores import Predictions, intervals, replicates, resamples
 from gradfeat.table.split import split_rows
 from gradfeat.table.table_model import TableModel, probabilities
 from gradfeat.table.target import Target, Task, prepare_target
-from gradfeat.table.target_reading import with_target_read
 from gradfeat.table.unread import refuse_unread, with_places
 
 
@@ -55,7 +56,7 @@ def refit_model(
     """
     source = _source(model, beside)
     frame = held(table, model.encoder.cells)
-    frame, remarks, lost = with_target_read(frame, target, "refuse", "auto", read_from=table)
+    frame, remarks, lost = with_target_read(frame, Request(data, target), read_from=table)
     found = _target(model, frame, target, lost)
     split = split_rows(len(found.values), found.values, found.task, seed=seed)
     X, unread = model.encoder.encoded(frame)

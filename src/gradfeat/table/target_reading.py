@@ -10,7 +10,6 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from gradfeat.rows.sources.in_memory import FrameTables
 from gradfeat.rows.sources.tables import Cells, Tables
 from gradfeat.rows.sources.words import counted, listing
 from gradfeat.table.reading.decide import plan_column
@@ -150,43 +149,6 @@ def about_left_out(reading: TargetReading, table: Tables, rows: int) -> str:
         f"{counted(rows, 'row')} left out, whose {reading.name!r} is {reading.why} "
         f"({listing(texts)}; the first is {table.place(number)})."
     )
-
-
-def with_target_read(
-    frame: pd.DataFrame,
-    name: str,
-    rare: RareClasses,
-    task: Literal["auto", "regression", "classification"],
-    *,
-    read_from: Tables | None = None,
-) -> tuple[pd.DataFrame, tuple[str, ...], int]:
-    """A frame with its target read, what became of cells, and the rows that are left out.
-
-    `read_from` knows the places of the rows, and how they are written.
-
-    Examples
-    --------
-    >>> frame = pd.DataFrame({"y": ["1.5", "?", "2"]})
-    >>> frame, said, rows = with_target_read(frame, "y", "drop", "auto")
-    >>> frame["y"].tolist(), said, rows
-    ([1.5, nan, 2.0], ("1 row left out, whose 'y' is no number ('?'; the first is row 2).",), 1)
-    """
-    said: list[str] = []
-    if name not in frame.columns:
-        return frame, (), 0
-    rows = 0
-    for step in ("cells", "classes"):
-        column, table = column_of(frame, name), FrameTables(frame, read_from=read_from)
-        found = TargetValues.of(column)
-        reading = target_reading(name, column, found, table.text.decimal)
-        if step == "classes":
-            reading = rare_reading(name, found, rare, task)
-        if not reading.plain:
-            lost = int(reading.left_out(column).sum())
-            said.append(about_left_out(reading, table, lost))
-            frame, rows = reading.masked(frame), rows + lost
-    said.append(called_missing(TargetValues.of(column_of(frame, name))))
-    return frame, tuple(sentence for sentence in said if sentence), rows
 
 
 def _first_left_out(reading: TargetReading, table: Tables) -> tuple[int, list[str]]:
