@@ -26,7 +26,7 @@ ROOMS: Final = {
     "drawing": Room(710, 8),
     "estimators": Room(3_640, 23),
     "figures": Room(1_760, 14),
-    "interface": Room(810, 6),
+    "interface": Room(820, 6),
     "lab": Room(3_470, 20),
     "maths": Room(4_190, 36),
     "models": Room(11_060, 75),
