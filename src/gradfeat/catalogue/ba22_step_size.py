@@ -212,19 +212,18 @@ def figure(table: pd.DataFrame, theory_table: pd.DataFrame | None) -> Figure:
         rows = only(table, activation=activation, p=p)
         _panel(ax, rows, theory_table is not None, ACTIVATIONS[str(activation)], int(str(p)))
     row = table.iloc[0]
+    ratios = averaged(table, "rows_per_input", "neurons_per_input", "step_scale", "noise")
     return finished(
         fig,
         axes,
-        r"$y = He_1(b\cdot x) + He_p(b\cdot x)/\sqrt{p!}$; one step, then ridge on fresh rows, the"
-        rf" best penalty of a grid for each method. n = {row['rows_per_input']:g}d rows,"
-        rf" N = {row['neurons_per_input']:g}d neurons. No linear function of x is below the"
-        f" dashed line. Lines: theory; points: {over_seeds(table)}."
-        f"{averaged(table, 'rows_per_input', 'neurons_per_input', 'step_scale', 'noise')}",
+        rf"$y = He_1(b\cdot x) + He_p(b\cdot x)/\sqrt{{p!}}$, n = {row['rows_per_input']:g}d,"
+        rf" N = {row['neurons_per_input']:g}d; ridge on fresh rows. Lines: theory; points:"
+        f" {over_seeds(table)}.{ratios}",
     )
 
 
 def _panel(ax: Axes, rows: pd.DataFrame, lines: bool, activation: str, p: int) -> None:
-    title = f"Test error against d: {activation}, p = {p}"
+    title = f"{activation}, p = {p}"
     style.dress(ax, title, "number of inputs d", r"test error $E(y-f)^2$", "both")
     for found, own in draw_series(ax, rows, "method", NAMES, "d", "test_error", apart=3):
         if lines:  # the theory of a step of sqrt(n) alone bends
@@ -234,7 +233,19 @@ def _panel(ax: Axes, rows: pd.DataFrame, lines: bool, activation: str, p: int) -
     bound = float(teacher(p, float(rows["noise"].iloc[0])).beyond_linear)
     style.tick_at(ax, rows["d"], 2)
     ax.set_ylim(0, 1.15 * max(ax.get_ylim()[1], bound))
-    series.level(ax, bound, "best linear function", below=True)
+    series.key_level(ax, bound, "best linear function")
+
+
+ABOUT = """Ridge regression on the inputs, on random features, and on features after one gradient
+step of size 1 or sqrt(n), each at the penalty that is best on rows held out; the target is the sum
+of a linear part and a Hermite polynomial of degree p of one direction. The dashed line is what the
+best linear function of x leaves, so that only what is below has learned of He_p.
+
+The talk says of Ba et al. (2022) that with a step of size O(1) no nonlinear part of the teacher is
+learned and the network is still worse than linear regression, and that with O(sqrt(n)) it learns
+nonlinear functions. The scale of the output is that of Ba et al. (f_0/sqrt(N) in the residual), and
+their rows of the head are new ones, as here.
+"""
 
 
 def _everywhere(check: Check, method: str) -> Check:
@@ -251,6 +262,7 @@ def _beats(method: str, margin: float) -> Check:
 EXPERIMENT = Experiment(
     name="ba22-step-size",
     question="How large must one gradient step be to beat every linear model?",
+    about=ABOUT,
     trial=trial,
     grids={
         "quick": [
@@ -268,28 +280,43 @@ EXPERIMENT = Experiment(
     figure=figure,
     claims=(
         Claim(
-            "A step of size 1 does not beat the best linear function, at any d.",
+            "After a step of size 1 the network does not beat the best linear function, at any d.",
             "Ba et al. 2022, Theorem on small learning rates",
             _everywhere(above("excess", 0.0), "small step"),
         ),
         Claim(
-            "A step of size sqrt(n) beats it by 0.05 or more, at every d.",
+            "After a step of size 1 the network is no better than ridge regression on the inputs,"
+            " which has seen the same rows: from d = 100 on its test error is at least as high.",
+            "Ba et al. 2022, Theorem on small learning rates; Moniri24, prior work",
+            each(
+                "activation",
+                each(
+                    "d",
+                    greater("test_error", {"method": "small step"}, {"method": "linear"}),
+                ),
+                {"d": [100, 200, 400]},
+            ),
+        ),
+        Claim(
+            "After a step of size sqrt(n) it beats the best linear function by 0.05 or more, at"
+            " every d.",
             "Ba et al. 2022, Theorem on large learning rates",
             _everywhere(below("excess", -0.05), "large step"),
         ),
         Claim(
-            "It beats ridge on the inputs of the same rows by 0.15 or more, at every d.",
+            "After a step of size sqrt(n) it beats ridge on the inputs by 0.15 or more, at every"
+            " d.",
             "Ba et al. 2022, Theorem on large learning rates",
             _beats("linear", 0.15),
         ),
         Claim(
-            "It beats a step of size 1 by 0.2 or more, at every d.",
+            "After a step of size sqrt(n) it beats a step of size 1 by 0.2 or more, at every d.",
             "Ba et al. 2022, Figure 1",
             _beats("small step", 0.2),
         ),
         Claim(
-            "From d = 200 on ridge on the inputs, on random features and after the small step loses"
-            " what theory says, within 5 %.",
+            "From d = 200 on the test errors of ridge on the inputs, of random features and after"
+            " the step of size 1 are within 5 % of theory.",
             "Moniri24, section 4; Mei & Montanari 2022",
             every(*(_near(method, 0.05) for method in NAMES if method != "large step")),
         ),

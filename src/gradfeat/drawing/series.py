@@ -120,6 +120,18 @@ def line(ax: Axes, x: np.ndarray, y: np.ndarray, label: str, color: str) -> Line
     return ax.plot(x, y, color=color, linewidth=1.6, label=label, zorder=1.8)[0]
 
 
+def key_level(ax: Axes, y: float, label: str, *, dotted: bool = False) -> Line2D:
+    """A reference level that is named in the key: dashed or dotted, and grey."""
+    return ax.axhline(
+        y,
+        color=style.QUIET,
+        linewidth=0.9,
+        linestyle=":" if dotted else style.DASHES,
+        zorder=1.5,
+        label=label,
+    )
+
+
 def level(ax: Axes, y: float, text: str, *, below: bool = False) -> Line2D:
     """A reference level: dashed, grey, named at its right end above the line, or below it."""
     from matplotlib.patheffects import withStroke

@@ -114,10 +114,38 @@ def theory_line(
     points: int = 12,
 ) -> None:
     """What theory says along a column of whole numbers, the other factors as in the first row."""
+    at = np.unique(np.geomspace(rows[x].min(), rows[x].max(), points).round().astype(int))
+    _theory_at(ax, rows, x, metric, theory, color, label, at)
+
+
+def theory_line_along(
+    ax: Axes,
+    rows: pd.DataFrame,
+    x: str,
+    metric: str,
+    theory: Callable[..., Mapping[str, float]],
+    color: str,
+    label: str = "",
+    points: int = 31,
+) -> None:
+    """The same along a column of any numbers, evenly."""
+    at = np.linspace(rows[x].min(), rows[x].max(), points)
+    _theory_at(ax, rows, x, metric, theory, color, label, at)
+
+
+def _theory_at(
+    ax: Axes,
+    rows: pd.DataFrame,
+    x: str,
+    metric: str,
+    theory: Callable[..., Mapping[str, float]],
+    color: str,
+    label: str,
+    at: np.ndarray,
+) -> None:
     cell = {name: rows[name].iloc[0] for name in inspect.signature(theory).parameters}
-    at = np.unique(np.geomspace(rows[x].min(), rows[x].max(), points).round().astype(int)).tolist()
-    values = [theory(**cell | {x: one})[metric] for one in at]
-    series.line(ax, np.array(at), np.array(values), label, color)
+    values = [theory(**cell | {x: one})[metric] for one in at.tolist()]
+    series.line(ax, at, np.array(values), label, color)
 
 
 def relative(

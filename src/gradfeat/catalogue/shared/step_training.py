@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from gradfeat.maths.activations import Activation
     from gradfeat.maths.feature_ridge import RidgeFit
-    from gradfeat.maths.step_names import Residual
+    from gradfeat.maths.step_names import Residual, RowLaw
     from gradfeat.models.step_sizes import Step, StepRows
     from gradfeat.tasks.base import Sample
     from gradfeat.theory.ridge_errors import RidgeErrors
@@ -64,6 +64,14 @@ def residual_of(name: str) -> Residual:
     return next(known for known in RESIDUALS if known == name)
 
 
+def law_of(name: str) -> RowLaw:
+    """The law of the rows of W0, as one of its names."""
+    from gradfeat.maths.step_names import ROW_LAWS
+
+    one_of(ROW_LAWS, rows=name)
+    return next(known for known in ROW_LAWS if known == name)
+
+
 def _positive(name: str, value: float) -> None:
     if not 1e-8 <= value <= LARGEST:
         raise ValueError(f"{name} is {value}: give a number from 1e-8 to {LARGEST:g}.")
@@ -72,7 +80,7 @@ def _positive(name: str, value: float) -> None:
 @final
 @dataclass(frozen=True)
 class StepSetup:
-    """A target, sizes and penalty; centred ReLU, rows of W0 on the unit sphere, a ~ N(0, I/N).
+    """A target, sizes, penalty and start; centred ReLU, a ~ N(0, I/N).
 
     Raises ValueError where a setting cannot be.
     """
@@ -85,10 +93,12 @@ class StepSetup:
     phi: float
     psi: float
     lam: float  #: Ridge penalty.
+    rows: str = "sphere"  #: {"sphere", "gaussian"}: rows of W0 on the unit sphere or N(0, I/d).
 
     def __post_init__(self) -> None:
         one_of([str(k) for k in SETTINGS], setting=str(self.setting))
         residual_of(self.residual)
+        law_of(self.rows)
         one_of(("fresh", "same"), sample=self.sample)
         at_least(1, n=self.n)
         for name in ("phi", "psi", "lam"):
@@ -142,10 +152,12 @@ class StepSetup:
             width=self.N,
             activation=CentredReLU(),
             residual=self.weighting,
+            law=law_of(self.rows),
             seed=seed,
         )
         seen = step.rows(head.X), step.rows(test.X)
-        return StepSeed(step, head, test, seen, noise, self.lam, self.residual == "y")
+        scale = float(self.teacher.power) / float(head.y.square().mean())
+        return StepSeed(step, head, test, seen, noise, self.lam, self.residual == "y", scale)
 
     def finite_gain(self, alpha: float) -> Numbers:
         """Gains over random features predicted at this n and step size n^alpha.
@@ -163,7 +175,13 @@ class StepSetup:
         from gradfeat.theory.one_step_errors import limit_errors
 
         degrees = [0, degree]
-        found = limit_errors(*self.limits, degree=degrees, residual=self.weighting, printed=printed)
+        found = limit_errors(
+            *self.limits,
+            degree=degrees,
+            residual=self.weighting,
+            printed=printed,
+            rows=law_of(self.rows),
+        )
         return {name: values[0] - values[1] for name, values in _named_arrays(found).items()}
 
     def column_gain(self, degree: int) -> Numbers:
@@ -172,7 +190,9 @@ class StepSetup:
 
         residual = "y" if self.weighting == "ba22" else self.weighting
         plain, beside = (
-            column_errors(*self.limits, powers=range(1, most + 1), residual=residual)
+            column_errors(
+                *self.limits, powers=range(1, most + 1), residual=residual, rows=law_of(self.rows)
+            )
             for most in (0, degree)
         )
         return _named(plain - beside)
@@ -195,7 +215,9 @@ class StepSetup:
 def _finite(setup: StepSetup, eta: float) -> RidgeErrors:
     from gradfeat.theory.finite_step_errors import finite_step_errors
 
-    return finite_step_errors(*setup.limits, eta=eta, n=setup.n, residual=setup.weighting)
+    return finite_step_errors(
+        *setup.limits, eta=eta, n=setup.n, residual=setup.weighting, rows=law_of(setup.rows)
+    )
 
 
 def _reused(setup: StepSetup, eta: float) -> RidgeErrors:
@@ -234,6 +256,7 @@ class StepSeed:
     noise: float
     lam: float
     mirrored: bool
+    scale: float  #: E y^2 over the mean of y^2 on the head's rows.
 
     def networks(self, etas: Sequence[float]) -> list[Numbers]:
         """Errors of ridge on sigma(X (W0 + eta G)^T) for each eta; one gradient for all."""
