@@ -9,7 +9,6 @@ import numpy as np
 
 from gradfeat.catalogue.shared.curves import metric_series, only, over_seeds, settings
 from gradfeat.catalogue.shared.step_spectra import (
-    ACTIVATIONS,
     MARGIN,
     StepModel,
     measured,
@@ -28,13 +27,18 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 
-NAMES = {"centred_relu": "centred ReLU", "sine": "sine", "tanh": "tanh"}
+NAMES = {
+    "centred_relu": "centred ReLU",
+    "sine": "sine",
+    "tanh": "tanh",
+    "odd_sine": "sin z",
+}
 
 #: What a network is, alpha aside.
 MODEL = ("activation", "n", "d", "N", "residual")
 
 #: What a histogram shows, by how many values are separated.
-FOUND = {0.0: "the bulk alone", 1.0: "one value leaves it", 2.0: "two values leave it"}
+FOUND = {0.0: "no outlier", 1.0: "one outlier", 2.0: "two outliers"}
 
 DENSITY = "density of the bulk, theory"
 
@@ -75,9 +79,12 @@ def figure(table: pd.DataFrame, theory_table: pd.DataFrame | None) -> Figure:
     drawn, theory_too = _drawn(table), theory_table is not None
     last = drawn[-1] if drawn else None
     vectors = len(last["vectors"]) if last else 0
-    fig, axes = panels(len(drawn) + vectors + 1, 3, (3.7, 3.0))
+    first = last is not None and len(np.atleast_1d(last.get("first_layer_values", ()))) > 1
+    fig, axes = panels(len(drawn) + vectors + first + 1, 3, (3.7, 3.0))
     for ax, row in zip(axes, drawn, strict=False):
         _histogram(ax, row, theory_too)
+    if first:
+        _first_layer(axes[len(drawn) + vectors], drawn[-1], theory_too)
     for k in range(vectors):
         _vector(axes[len(drawn) + k], drawn[-1], k, theory_too)
     _positions(axes[-1], table, theory_too)
@@ -104,17 +111,17 @@ def _model(row: Mapping[str, Any]) -> StepModel:
 
 
 def _histogram(ax: Axes, row: dict[str, Any], theory_too: bool) -> None:
-    found = FOUND.get(row["separated"], f"{row['separated']:.0f} values leave it")
-    title = rf"$\eta = n^{{{row['alpha']:g}}}$: {found}"
+    found = FOUND.get(row["separated"], f"{row['separated']:.0f} outliers")
+    title = rf"F, $\eta = n^{{{row['alpha']:g}}}$: {found}"
     style.dress(ax, title, "singular value / bulk edge", "density of values")
     values = row["values"]
     inside, beyond = values[values <= 1 + MARGIN], values[values > 1 + MARGIN]
     bins = max(8, min(40, len(values) // 10))
-    ax.hist(inside, bins, density=True, color=style.SKY, alpha=0.55, label="singular values of F")
+    ax.hist(inside, bins, density=True, color=style.SKY, alpha=0.55, label="singular values")
     if theory_too:
         _theory_of_histogram(ax, row)
     floor = np.full(len(beyond), 0.06 * ax.get_ylim()[1])
-    ax.plot(beyond, floor, "v", color=style.BLUE, markersize=7, label="those beyond the bulk")
+    ax.plot(beyond, floor, "v", color=style.BLUE, markersize=7, label="outliers")
 
 
 def _theory_of_histogram(ax: Axes, row: dict[str, Any]) -> None:
@@ -123,22 +130,54 @@ def _theory_of_histogram(ax: Axes, row: dict[str, Any]) -> None:
     density = spectrum.edge * spectrum.limit.singular_value_density(x * spectrum.edge)
     series.line(ax, x, density, DENSITY, style.VERMILLION)
     ax.set_ylim(0, 1.3 * float(np.quantile(density, 0.99)))
-    ax.axvline(1.0, color=style.INK, linewidth=1.0, linestyle=":", label="edge of the bulk, theory")
+    ax.axvline(1.0, color=style.INK, linewidth=1.0, linestyle=":", label="edge of the bulk")
     for value in spectrum.outliers[: spectrum.separated(MARGIN)] / spectrum.edge:
         ax.axvline(
             value, color=style.VERMILLION, linewidth=1.2, linestyle=(0, (4, 2)),
-            label="values beyond it, theory",
+            label="outliers, theory",
         )  # fmt: skip
+
+
+def _first_layer(ax: Axes, row: dict[str, Any], theory_too: bool) -> None:
+    """Singular values of W at the largest step: the bulk of W_0 and the outlier along beta."""
+    model, values = _model(row), np.asarray(row["first_layer_values"])
+    title = rf"W, $\eta = n^{{{row['alpha']:g}}}$"
+    style.dress(ax, title, "singular value / bulk edge", "density of values")
+    inside, beyond = values[values <= 1 + MARGIN], values[values > 1 + MARGIN]
+    ax.hist(
+        inside, max(8, min(40, len(values) // 10)), density=True, color=style.SKY, alpha=0.55,
+        label="singular values",
+    )  # fmt: skip
+    if theory_too:
+        x = np.linspace(0.002, 1.0, 300)
+        series.line(ax, x, _marchenko_pastur(x, model.N / model.d), DENSITY, style.VERMILLION)
+        ax.axvline(1.0, color=style.INK, linewidth=1.0, linestyle=":", label="edge of the bulk")
+        outlier = model.first_layer(step_size(row["n"], row["alpha"]))
+        if np.isfinite(outlier):
+            ax.axvline(
+                outlier, color=style.VERMILLION, linewidth=1.2, linestyle=(0, (4, 2)),
+                label="outliers, theory",
+            )  # fmt: skip
+    floor = np.full(len(beyond), 0.06 * ax.get_ylim()[1])
+    ax.plot(beyond, floor, "v", color=style.BLUE, markersize=7, label="outliers")
+
+
+def _marchenko_pastur(x: np.ndarray, ratio: float) -> np.ndarray:
+    """Density of the singular values of W_0, N/d = ratio, over their edge 1 + sqrt(ratio)."""
+    edge, low = 1 + ratio**0.5, abs(1 - ratio**0.5)
+    s = x * edge
+    inside = np.maximum((edge**2 - s**2) * (s**2 - low**2), 0.0)
+    return edge * np.sqrt(inside) / (np.pi * s * min(ratio, 1.0))
 
 
 def _vector(ax: Axes, row: dict[str, Any], k: int, theory_too: bool) -> None:
     """One left singular vector times sqrt(n) against u, and the mean that overlaps predict."""
-    title = f"Left singular vector {k + 1}"
+    title = f"Left singular vector {k + 1} of F against $He_{k + 1}$"
     x, y = r"$u = \tilde x\cdot\beta/|\beta|$", r"entry of the vector $\cdot\sqrt{n}$"
     style.dress(ax, title, x, y, "both")
     ax.scatter(
         row["projection"], row["vectors"][k], s=7, color=style.BLUE, alpha=0.5, linewidths=0,
-        label="rows of F",
+        label="entries (rows of F)",
     )  # fmt: skip
     if theory_too:
         found = predicted(_model(row), step_size(row["n"], row["alpha"]))
@@ -152,7 +191,7 @@ def _positions(ax: Axes, table: pd.DataFrame, theory_too: bool) -> None:
     """Measured values beyond the bulk of the networks of one size, against alpha."""
     size = settings(table, *MODEL[1:])[0]
     rows = only(table, **dict(zip(MODEL[1:], size, strict=True)))
-    title = "Outliers against the step size"
+    title = "Outliers of F against the step size"
     style.dress(ax, title, r"$\alpha$, $\eta = n^\alpha$", "singular value / bulk edge", "both")
     used = [name for name in NAMES if name in set(rows["activation"])]
     labels = tuple(f"{NAMES[name]}, {order}" for name in used for order in ("first", "second"))
@@ -194,7 +233,11 @@ def _words(table: pd.DataFrame, drawn: list[dict[str, Any]]) -> str:
 APART = {"N": 400, "residual": "y"}
 NONE = {**APART, "alpha": -0.1}
 CLOSE = {"N": [750, 3_000]}
-ONE, TWO = {**APART, "alpha": [0.15, 0.2]}, {**APART, "alpha": 0.3}
+#: sin z has c_2 = 0 and c_3 != 0: its second outlier comes with l = 3.
+ODD = {**APART, "activation": "odd_sine"}
+SHOWN = ["sine", "centred_relu", "tanh"]
+ONE = {**APART, "alpha": [0.15, 0.2]}
+TWO = {**APART, "alpha": 0.3, "activation": SHOWN}
 CURVED = {**TWO, "activation": ["sine", "centred_relu"]}
 
 
@@ -204,14 +247,28 @@ def exactly(count: int, where: Where, metric: str = "separated") -> Check:
     return each("activation", one, where)
 
 
+ABOUT = """Singular values of the features F after one gradient step of size n^alpha, on rows that
+the gradient has not seen, and of the first layer W. Theory is the deterministic equivalent of the
+bulk and the spikes at this finite step size; all are in units of the edge of the bulk.
+
+Histograms: one network at the largest step of each regime; l outliers leave the bulk for
+(l - 1)/(2 l) < alpha < l/(2 l + 2) where the coefficients c_1, ..., c_l are not 0. Scatter plots:
+the left singular vectors are functions of u = x.beta/|beta|, near He_1 and He_2 (with a constant).
+The first layer has one outlier, along beta. Points over alpha: positions of the outliers. A theory
+line starts where its outlier leaves the bulk. The slide has the same pictures as sketches.
+"""
+
+
 EXPERIMENT = Experiment(
     name="moniri24-spectrum",
-    question="How many singular values does a step of size n^alpha lift out of the bulk?",
+    question="How many outliers does a step of size n^alpha add to the spectra of F and W?",
+    about=ABOUT,
     batch=batch,
     along="alpha",
     grids={
         "quick": [
-            {"alpha": [-0.1, 0.15, 0.2, 0.28, 0.3], "activation": list(ACTIVATIONS)},
+            {"alpha": [-0.1, 0.15, 0.2, 0.28, 0.3], "activation": SHOWN},
+            {"alpha": [0.3, 0.36], "activation": "odd_sine"},
             {
                 "alpha": 0.3,
                 "activation": "centred_relu",
@@ -224,8 +281,9 @@ EXPERIMENT = Experiment(
         "paper": [
             {
                 "alpha": [-0.1, 0.05, 0.1, 0.15, 0.2, 0.24, 0.26, 0.28, 0.3, 0.32],
-                "activation": list(ACTIVATIONS),
+                "activation": SHOWN,
             },
+            {"alpha": [0.3, 0.36], "activation": "odd_sine"},
             {
                 "alpha": 0.3,
                 "activation": "centred_relu",
@@ -259,9 +317,20 @@ EXPERIMENT = Experiment(
             exactly(2, CURVED),
         ),
         Claim(
-            "tanh has c_2 = 0 and no second one.",
+            "For tanh (c_2 = 0) no second outlier appears.",
             "Moniri24, Theorem on the spectrum: k counts where c_k is not 0",
             exactly(1, {**TWO, "activation": "tanh"}),
+        ),
+        Claim(
+            "For 1/3 < alpha < 3/8 (l = 3) sin z, whose c_2 is 0, has two outliers at alpha = 0.36,"
+            " where it has one at 0.3; the second one's left singular vector follows he_3(u), cos^2"
+            " within 0.1 of theory (.5).",
+            "Moniri24, Theorem on the spectrum, l = 3: k counts where c_k is not 0",
+            every(
+                exactly(1, {**ODD, "alpha": 0.3}),
+                exactly(2, {**ODD, "alpha": 0.36}),
+                agrees("overlap_cubic", theory, {**ODD, "alpha": 0.36}, margin=0.1),
+            ),
         ),
         Claim(
             "At d/n = 1/2, d/N = 2/3 and n of 1,000 to 4,000 the centred ReLU's second value is"

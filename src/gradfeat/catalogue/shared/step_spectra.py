@@ -37,7 +37,7 @@ MOST_ALPHA: Final = 0.5
 #: Hermite coefficients of y = He_1(b.x) + He_2(b.x)/sqrt(2), setting 2 of the talk: E y^2 = 2.
 TEACHER: Final = (0.0, 1.0, 0.5**0.5)
 
-ACTIVATIONS: Final = ("sine", "centred_relu", "tanh")
+ACTIVATIONS: Final = ("sine", "centred_relu", "tanh", "odd_sine")
 
 
 def sine(z: Tensor) -> Tensor:
@@ -67,6 +67,22 @@ def sine_activation() -> Activation:
     return UserActivation(sine, (), _sine_slope, (_of_arrays, _slope_of_arrays))
 
 
+def odd_sine(z: Tensor) -> Tensor:
+    """sin z: c_1 = e^{-1/2}, c_3 = -e^{-1/2}/6, no even coefficient."""
+    return z.sin()
+
+
+def _odd_slope(z: Tensor) -> Tensor:
+    return z.cos()
+
+
+def odd_sine_activation() -> Activation:
+    """sin z as an activation."""
+    from gradfeat.maths.activations import UserActivation
+
+    return UserActivation(odd_sine, (), _odd_slope, (np.sin, np.cos))
+
+
 @dataclass(frozen=True)
 class StepModel:
     """Setting 2 of the talk, a network of N neurons and one gradient on n rows of d inputs.
@@ -91,7 +107,8 @@ class StepModel:
     def sigma(self) -> Activation:
         from gradfeat.maths.activations import activation
 
-        return sine_activation() if self.activation == "sine" else activation(self.activation)
+        own = {"sine": sine_activation, "odd_sine": odd_sine_activation}.get(self.activation)
+        return own() if own else activation(self.activation)
 
     @property
     def teacher(self) -> Teacher:
@@ -171,6 +188,7 @@ def predicted(model: StepModel, eta: float) -> dict[str, float]:
         "overlap_line": float(overlaps[0, 1]) if seen else math.nan,
         "overlap_parabola": float(overlaps[1, 2]) if both else math.nan,
         "overlap_constant": float(overlaps[1, 0]) if both else math.nan,
+        "overlap_cubic": float(overlaps[1, 3]) if both else math.nan,
         "alignment": float(direction.alignment),
         "norm": float(direction.norm_squared),
         "first_layer": W,
@@ -202,7 +220,9 @@ def measured(
     rows, u = step.rows(X), (X @ step.beta)[:, 0] / step.beta.norm()
     shared = _direction(step, task.directions.to(X)) | _start(model, rows)
     return [
-        shared | _first_layer(model, step, eta) | _features(model, rows.features(eta), u, eta, seed)
+        shared
+        | _first_layer(model, step, eta, seed)
+        | _features(model, rows.features(eta), u, eta, seed)
         for eta in etas
     ]
 
@@ -218,12 +238,18 @@ def _start(model: StepModel, rows: StepRows) -> dict[str, float]:
     return {"start_bulk": float(values[0]), "start_separated": _separated(values)}
 
 
-def _first_layer(model: StepModel, step: Step, eta: float) -> dict[str, float]:
-    from gradfeat.maths.subspaces import leading_singular
+def _first_layer(
+    model: StepModel, step: Step, eta: float, seed: int
+) -> dict[str, float | np.ndarray]:
+    """The largest singular value of W; for a figure all of them, in units of the bulk's edge."""
+    from gradfeat.maths.subspaces import leading_singular, singular_values
 
-    values, _ = leading_singular(step.W(eta), 1)
-    largest, expected = float(values[0]) / model.first_layer_edge, model.first_layer(eta)
-    return {
+    W = step.W(eta)
+    largest = float(leading_singular(W, 1)[0][0]) / model.first_layer_edge
+    expected, array = model.first_layer(eta), {}
+    if seed == 0:
+        array = {"first_layer_values": singular_values(W).cpu().numpy() / model.first_layer_edge}
+    return array | {
         "first_layer": largest,
         "first_layer_separated": float(largest > 1 + MARGIN),
         "first_layer_error": largest / expected - 1,
@@ -263,16 +289,17 @@ def _separated(values: np.ndarray) -> float:
 
 
 def _overlaps(vectors: Tensor, u: Tensor) -> dict[str, float]:
-    """cos^2 of the left singular vectors with he_1(u), then with he_2(u) and the constant."""
+    """cos^2 of the left singular vectors with he_1(u), then with he_2(u), the constant, he_3(u)."""
     import torch
 
-    columns = torch.stack([torch.ones_like(u), u, u**2 - 1])
+    columns = torch.stack([torch.ones_like(u), u, u**2 - 1, u**3 - 3 * u])
     cosines = vectors @ torch.nn.functional.normalize(columns, dim=1).mT
-    squares = [*cosines.square().tolist(), [math.nan] * 3, [math.nan] * 3]
+    squares = [*cosines.square().tolist(), [math.nan] * 4, [math.nan] * 4]
     return {
         "overlap_line": squares[0][1],
         "overlap_parabola": squares[1][2],
         "overlap_constant": squares[1][0],
+        "overlap_cubic": squares[1][3],
     }
 
 
