@@ -57,7 +57,7 @@ def outcome(claim: int, table: pd.DataFrame) -> str:
 
 
 def test_claims_hold_where_theory_is_right(right):
-    assert [verdict.outcome for _, verdict in judge(experiment(NAME), right)] == ["holds"] * 10
+    assert [verdict.outcome for _, verdict in judge(experiment(NAME), right)] == ["holds"] * 11
 
 
 @pytest.mark.parametrize(
@@ -70,18 +70,20 @@ def test_claims_hold_where_theory_is_right(right):
         (2, "separated", 1.0),
         (2, "separated", 3.0),
         (3, "separated", 2.0),
-        (4, "separated", 2.0),
-        (5, "start_bulk", 0.97),
-        (6, "first_error", 0.1),
-        (6, "second_error", -0.1),
-        (7, "overlap_line", 0.5),
-        (7, "overlap_parabola", 0.9),
-        (7, "overlap_constant", 0.0),
-        (8, "alignment", 0.707),  # of the residual y: not that of the true gradient
-        (8, "norm", 2.0),
-        (9, "first_layer_separated", 0.0),
-        (9, "first_layer_separated", 1.0),
-        (9, "first_layer_error", 0.1),
+        (4, "separated", 1.0),
+        (4, "overlap_cubic", 0.1),
+        (5, "separated", 2.0),
+        (6, "start_bulk", 0.97),
+        (7, "first_error", 0.1),
+        (7, "second_error", -0.1),
+        (8, "overlap_line", 0.5),
+        (8, "overlap_parabola", 0.9),
+        (8, "overlap_constant", 0.0),
+        (9, "alignment", 0.707),  # of the residual y: not that of the true gradient
+        (9, "norm", 2.0),
+        (10, "first_layer_separated", 0.0),
+        (10, "first_layer_separated", 1.0),
+        (10, "first_layer_error", 0.1),
     ],
 )
 def test_a_claim_fails_on_another_number(right, claim, metric, value):
@@ -94,7 +96,7 @@ def test_a_claim_fails_on_another_number(right, claim, metric, value):
     [
         (
             {"activation": "relu"},
-            "activation is 'relu': give one of 'sine', 'centred_relu', 'tanh'",
+            "activation is 'relu': give one of 'sine', 'centred_relu', 'tanh', 'odd_sine'",
         ),
         ({"residual": "f0"}, "residual is 'f0': give one of"),
         ({"n": 1}, "n is 1: give 2 or more"),

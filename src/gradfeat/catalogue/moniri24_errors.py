@@ -268,12 +268,13 @@ CLAIMS: Final = (
         near("loss_share", theory, 0.06, FIRST),
     ),
     Claim(
-        "There its gain is nearer to that prediction than to the limit.",
+        "At alpha = .1 and .2 the network's gain is nearer to the prediction at this n than to the"
+        " limit.",
         "Moniri24, Theorem on the spectrum, with spikes of finite size",
         nearer("loss_share", theory, limit, FIRST),
     ),
     Claim(
-        "It approaches the limit as n grows.",
+        "At alpha = .1 and .2 the network's gain approaches the limit as n grows.",
         "Moniri24, Theorem on the training loss at l = 1",
         ordered("loss_share", "n", {**FIRST, "n": [500, *TALK["n"]]}),
     ),
@@ -290,7 +291,7 @@ CLAIMS: Final = (
         _settings_differ(ONE_COLUMN, between(-MARGIN, MARGIN), f"margin {MARGIN}"),
     ),
     Claim(
-        "From alpha = .3 on they differ by more than that.",
+        "At alpha = .3 the gains of settings 1 and 2 differ by more than that.",
         "Moniri24, the experiments",
         _settings_differ(TWO_COLUMNS, over(MARGIN), f"margin {MARGIN}"),
     ),

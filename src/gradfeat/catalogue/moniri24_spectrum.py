@@ -40,7 +40,7 @@ MODEL = ("activation", "n", "d", "N", "residual")
 #: What a histogram shows, by how many values are separated.
 FOUND = {0.0: "no outlier", 1.0: "one outlier", 2.0: "two outliers"}
 
-DENSITY = "density of the bulk, theory"
+DENSITY = "theory"
 
 
 def batch(
@@ -130,7 +130,7 @@ def _theory_of_histogram(ax: Axes, row: dict[str, Any]) -> None:
     density = spectrum.edge * spectrum.limit.singular_value_density(x * spectrum.edge)
     series.line(ax, x, density, DENSITY, style.VERMILLION)
     ax.set_ylim(0, 1.3 * float(np.quantile(density, 0.99)))
-    ax.axvline(1.0, color=style.INK, linewidth=1.0, linestyle=":", label="edge of the bulk")
+    ax.axvline(1.0, color=style.INK, linewidth=1.0, linestyle=":")
     for value in spectrum.outliers[: spectrum.separated(MARGIN)] / spectrum.edge:
         ax.axvline(
             value, color=style.VERMILLION, linewidth=1.2, linestyle=(0, (4, 2)),
@@ -151,7 +151,7 @@ def _first_layer(ax: Axes, row: dict[str, Any], theory_too: bool) -> None:
     if theory_too:
         x = np.linspace(0.002, 1.0, 300)
         series.line(ax, x, _marchenko_pastur(x, model.N / model.d), DENSITY, style.VERMILLION)
-        ax.axvline(1.0, color=style.INK, linewidth=1.0, linestyle=":", label="edge of the bulk")
+        ax.axvline(1.0, color=style.INK, linewidth=1.0, linestyle=":")
         outlier = model.first_layer(step_size(row["n"], row["alpha"]))
         if np.isfinite(outlier):
             ax.axvline(
@@ -177,14 +177,13 @@ def _vector(ax: Axes, row: dict[str, Any], k: int, theory_too: bool) -> None:
     style.dress(ax, title, x, y, "both")
     ax.scatter(
         row["projection"], row["vectors"][k], s=7, color=style.BLUE, alpha=0.5, linewidths=0,
-        label="entries (rows of F)",
     )  # fmt: skip
     if theory_too:
         found = predicted(_model(row), step_size(row["n"], row["alpha"]))
         u = np.linspace(row["projection"].min(), row["projection"].max(), 100)
         parabola = np.sqrt(found["overlap_parabola"]) * (u**2 - 1) / np.sqrt(2)
         curves = (np.sqrt(found["overlap_line"]) * u, np.sqrt(found["overlap_constant"]) + parabola)
-        series.line(ax, u, curves[k], "mean given u, theory", style.VERMILLION)
+        series.line(ax, u, curves[k], DENSITY, style.VERMILLION)
 
 
 def _positions(ax: Axes, table: pd.DataFrame, theory_too: bool) -> None:
@@ -194,18 +193,15 @@ def _positions(ax: Axes, table: pd.DataFrame, theory_too: bool) -> None:
     title = "Outliers of F against the step size"
     style.dress(ax, title, r"$\alpha$, $\eta = n^\alpha$", "singular value / bulk edge", "both")
     used = [name for name in NAMES if name in set(rows["activation"])]
-    labels = tuple(f"{NAMES[name]}, {order}" for name in used for order in ("first", "second"))
-    marks = iter(style.class_marks(labels))
-    for name in used:
+    for name, mark in zip(used, style.class_marks(tuple(NAMES[n] for n in used)), strict=True):
         own = only(rows, activation=name)
         for k, order in enumerate(("first", "second")):
-            mark = next(marks)
             seen = own.dropna(subset=f"{order}_error")
             if len(seen):
                 series.points(ax, metric_series(seen, "alpha", order, mark))
             if theory_too and len(seen):
                 alphas, values = _predicted_line(own, k)
-                series.line(ax, alphas, values, "theory, colour of its points", mark.color)
+                series.line(ax, alphas, values, DENSITY, mark.color)
     ax.set_ylim(bottom=0.6)
     series.level(ax, 1.0, "edge of the bulk", below=True)
 
@@ -305,14 +301,14 @@ EXPERIMENT = Experiment(
             every(exactly(0, NONE, "start_separated"), exactly(0, NONE)),
         ),
         Claim(
-            "For 0 < alpha < 1/4 exactly one is (alpha = 0.15 and 0.2; n = 4,000, d = 800,"
-            " N = 400).",
+            "For 0 < alpha < 1/4 F has exactly one outlier (alpha = 0.15 and 0.2; n = 4,000,"
+            " d = 800, N = 400).",
             "Moniri24, Theorem on the spectrum, l = 1",
             exactly(1, ONE),
         ),
         Claim(
-            "For 1/4 < alpha < 1/3 exactly two are where c_1 and c_2 are not 0: sine and centred"
-            " ReLU at alpha = 0.3.",
+            "For 1/4 < alpha < 1/3 F has exactly two outliers where c_1 and c_2 are not 0: sine and"
+            " centred ReLU at alpha = 0.3.",
             "Moniri24, Theorem on the spectrum, l = 2",
             exactly(2, CURVED),
         ),
@@ -323,18 +319,18 @@ EXPERIMENT = Experiment(
         ),
         Claim(
             "For 1/3 < alpha < 3/8 (l = 3) sin z, whose c_2 is 0, has two outliers at alpha = 0.36,"
-            " where it has one at 0.3; the second one's left singular vector follows he_3(u), cos^2"
-            " within 0.1 of theory (.5).",
+            " where it has one at 0.3; the second one's left singular vector follows he_3(u) as much"
+            " as theory says, cos^2 = 0.50 within 0.05.",
             "Moniri24, Theorem on the spectrum, l = 3: k counts where c_k is not 0",
             every(
                 exactly(1, {**ODD, "alpha": 0.3}),
                 exactly(2, {**ODD, "alpha": 0.36}),
-                agrees("overlap_cubic", theory, {**ODD, "alpha": 0.36}, margin=0.1),
+                agrees("overlap_cubic", theory, {**ODD, "alpha": 0.36}, margin=0.05),
             ),
         ),
         Claim(
             "At d/n = 1/2, d/N = 2/3 and n of 1,000 to 4,000 the centred ReLU's second value is"
-            " still inside the bulk at alpha = 0.3, as predicted: one is separated.",
+            " still inside the bulk at alpha = 0.3, as predicted: F has one outlier.",
             "derived from Moniri24, Theorem on the spectrum, at finite n",
             each("residual", exactly(1, CLOSE), CLOSE),
         ),
@@ -348,7 +344,7 @@ EXPERIMENT = Experiment(
             ),
         ),
         Claim(
-            "The separated values are where theory says, the first within 4 % and the second"
+            "The outliers of F are where theory says, the first within 4 % and the second"
             " within 6 %.",
             "derived from Moniri24, Theorem on the spectrum, at finite step size",
             every(
