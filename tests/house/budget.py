@@ -20,7 +20,7 @@ class Room(NamedTuple):
 
 ROOMS: Final = {
     "": Room(90, 2),
-    "catalogue": Room(10_630, 47),
+    "catalogue": Room(11_350, 49),
     "cli": Room(3_400, 27),
     "diagnostics": Room(1_150, 8),
     "drawing": Room(720, 8),
@@ -35,5 +35,5 @@ ROOMS: Final = {
     "rows": Room(7_010, 41),
     "table": Room(8_520, 45),
     "tasks": Room(2_310, 19),
-    "theory": Room(4_220, 24),
+    "theory": Room(4_260, 24),
 }

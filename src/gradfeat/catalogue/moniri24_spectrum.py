@@ -319,8 +319,8 @@ EXPERIMENT = Experiment(
         ),
         Claim(
             "For 1/3 < alpha < 3/8 (l = 3) sin z, whose c_2 is 0, has two outliers at alpha = 0.36,"
-            " where it has one at 0.3; the second one's left singular vector follows he_3(u) as much"
-            " as theory says, cos^2 = 0.50 within 0.05.",
+            " where it has one at 0.3; the second one's left singular vector follows he_3(u) as"
+            " much as theory says, cos^2 = 0.50 within 0.05.",
             "Moniri24, Theorem on the spectrum, l = 3: k counts where c_k is not 0",
             every(
                 exactly(1, {**ODD, "alpha": 0.3}),
