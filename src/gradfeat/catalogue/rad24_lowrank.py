@@ -177,13 +177,19 @@ def _alignment_panel(ax: Axes, table: pd.DataFrame, marks: dict[Group, style.Mar
 def _words(table: pd.DataFrame) -> str:
     row = table.iloc[0]
     return (
-        f"RFM with a Laplace kernel of bandwidth {row['bandwidth']:g}, penalty {row['penalty']:g}, "
-        r"no noise. gated: $x \sim N(0, I/4)$; product: $x \sim N(0, I)$. centred: M is the "
-        "covariance of the gradients, plain: their second moment. Cosine: of the largest angle "
-        "between the leading eigenvectors of M and the true directions. Points: "
-        f"{over_seeds(table)}.{averaged(table, 'bandwidth', 'penalty', 'n_test')}"
+        f"Laplace kernel of bandwidth {row['bandwidth']:g}, penalty {row['penalty']:g}. Centred: M"
+        " is the covariance of the gradients; plain: their second moment."
+        f" Points: {over_seeds(table)}.{averaged(table, 'bandwidth', 'penalty', 'n_test')}"
     )
 
+
+ABOUT = """The recursive feature machine alternates kernel ridge in the metric M and M <- mean of
+grad f grad f' over the training rows. Two targets of few directions, without noise: gated, y =
+x_0 x_1 1{x_2 > 0} with x ~ N(0, I/4), d = 20; product, y = x_0 x_1 with x ~ N(0, I), d = 100.
+
+Update 0 is kernel ridge (M = I). Cosine: of the largest principal angle between the leading
+eigenvectors of M (three, or two) and the true directions, 1 where all are found. With centred
+gradients M is their covariance, otherwise their second moment."""
 
 ROUNDS: Final = [0, 1, 2, 3, 4, 5]
 GATED: Final = {"target": "gated", "d": 20, "n": 4_000, "gradients": "plain"}
@@ -201,7 +207,8 @@ def _known() -> Check:
 
 EXPERIMENT = Experiment(
     name="rad24-lowrank",
-    question="How far does the error fall, round by round, as a kernel learns its features?",
+    question="How far does the test error fall, update by update, as a kernel learns its features?",
+    about=ABOUT,
     batch=batch,
     batch_size=1,
     along="round",
