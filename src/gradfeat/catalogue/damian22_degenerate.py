@@ -110,7 +110,7 @@ def figure(table: pd.DataFrame, theory_table: pd.DataFrame | None) -> Figure:
             for ax, metric in ((left, "loss"), (right, "cosine")) if len(rows) else ():
                 shift = 3.0 * (place - (len(marks) - 1) / 2)
                 series.points(ax, metric_series(rows, "d", metric, mark), connect=True, shift=shift)
-        series.level(left, 1.0, "nothing learned")
+        series.level(left, 1.0, "nothing learned", below=True)
         left.set_ylim(0, 1.4)
         right.set_ylim(0, 1.03)
         d = np.unique(np.geomspace(table["d"].min(), table["d"].max(), 30).round()).astype(int)
@@ -162,7 +162,7 @@ Assumption 2 asks for an average Hessian H = E grad^2 f* of full rank. He_p of o
 at least 3, has H = 0, and Theorem 2 says of such targets that learners by correlational queries
 need a tolerance tau of at most (log(q d)/d)^(p/4); with tau ~ n^(-1/2), the talk's heuristic, n
 of at least d^(p/2). So n = d^2 and 4 d^2 rows say something for p of at least 5 alone: there 4
-d^2 is below d^(p/2) from d = 16 on (p = 5) and d = 4 on (p = 6).
+d^2 is below d^(p/2) beyond d = 16 (p = 5) and beyond d = 4 (p = 6).
 
 The right panels compare the n used with d^(p/2) and with tau^(-2) as printed, logarithm included,
 for the q = m d numbers of one gradient. With its logarithm the bound is a handful of rows at

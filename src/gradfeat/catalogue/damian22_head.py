@@ -149,7 +149,7 @@ def figure(table: pd.DataFrame, theory_table: pd.DataFrame | None) -> Figure:
     for r, mark in marks_of({r: f"r = {r}" for r in sorted({*table["r"]})}).items():
         _over_widths(axes[:2], only(wide, r=r), mark, theory_table is not None)
     for ax in axes[:2]:
-        ax.set_yscale("log")
+        style.logarithmic(ax, "y")
         style.tick_at(ax, [m for m in WIDTHS if m in set(table["m"])] or table["m"], 2)
     _gaps(axes[2], only(table, r=table["r"].min(), d=table["d"].min(), m=GAP_WIDTH))
     p = int(table["p"].iloc[0])
@@ -164,7 +164,8 @@ def figure(table: pd.DataFrame, theory_table: pd.DataFrame | None) -> Figure:
 
 def _over_widths(axes: list[Axes], rows: pd.DataFrame, mark: style.Mark, lines: bool) -> None:
     for ax, metric in zip(axes, ("excess", "norm_star"), strict=True):
-        seen = rows.loc[np.isfinite(rows[metric].to_numpy(float))]
+        beyond = rows.loc[np.isinf(rows[metric].to_numpy(float)), "m"]
+        seen = rows.loc[~rows["m"].isin(beyond)]  # where every seed has a head that fits
         if not len(seen):
             continue
         found = metric_series(seen, "m", metric, mark)
