@@ -33,7 +33,7 @@ ROOMS: Final = {
     "planning": Room(1_450, 10),
     "reports": Room(970, 6),
     "rows": Room(7_010, 41),
-    "table": Room(8_520, 45),
+    "table": Room(8_540, 45),
     "tasks": Room(2_310, 19),
     "theory": Room(4_260, 24),
 }

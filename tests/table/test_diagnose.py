@@ -174,3 +174,14 @@ def test_inputs_have_unit_covariance_and_no_far_values():
     assert found.clipped == pytest.approx([1 / 500] * 3)
     assert found.varying == 3
     assert float(found.whitened.norm(dim=1).max()) <= 3**0.5 + 3 + 1e-12
+
+
+def test_a_direction_has_a_correlation_for_each_level_of_a_category():
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame({"a": rng.normal(size=400), "kind": rng.choice(["p", "q", "r"], 400)})
+    y = frame["kind"].map({"p": -2.0, "q": 0.0, "r": 2.0}) + 0.1 * frame["a"]
+    found = diagnose(frame.assign(y=y), DiagnosisRequest("t", "y")).directions
+    first = dict(zip(found.columns, found.loadings[:, 0], strict=True))
+    assert list(first) == ["a", "kind: p", "kind: q", "kind: r"]
+    assert first["kind: p"] * first["kind: r"] < 0
+    assert abs(first["kind: q"]) < 0.3 < min(abs(first["kind: p"]), abs(first["kind: r"]))

@@ -216,9 +216,9 @@ def _about_shares(rows: int, tested: int) -> list[Remark]:
 
 
 def _directions(stats: Statistics, table: DiagnosisRows) -> FoundDirections:
-    """Correlations of the columns with the position along each direction, folded by column."""
+    """Correlations with the position along each direction: of columns, and of each level."""
     found = stats.directions
-    columns = tuple(name for name in table.encoder.columns_ if name in table.source)
+    columns = tuple(dict.fromkeys(table.source))
     along = (table.inputs.whitened @ found.directions).numpy()
     along = (along - along.mean(axis=0)) / np.where(along.std(axis=0) > 0, along.std(axis=0), 1.0)
     correlations = table.inputs.columns.T @ along / len(along)

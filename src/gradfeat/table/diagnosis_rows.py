@@ -19,6 +19,7 @@ from gradfeat.rows.sources.tables import Tables
 from gradfeat.table.encode import TableEncoder
 from gradfeat.table.errors import TableError
 from gradfeat.table.first_pass import with_target_read
+from gradfeat.table.interpret import level_name
 from gradfeat.table.notes import unread_sentence
 from gradfeat.table.other_rows import other_rows
 from gradfeat.table.prepared import input_columns
@@ -126,8 +127,8 @@ class DiagnosisRequest:
 class DiagnosisRows:
     """Rows to diagnose.
 
-    `source` names the original column of each of the encoded columns in `inputs`; `y` (n, c) is the
-    target, or 0/1 codes of classes (one column for two classes). `remarks` say what to know of the
+    `source` names the original column of each of the encoded columns in `inputs`, or its level;
+    `y` (n, c) is the target, or 0/1 codes of classes (one column for two classes). `remarks` say what to know of the
     columns before anything that is found, and last what was done to the rows.
     """
 
@@ -175,7 +176,9 @@ def diagnosis_rows(
     inputs = standard_inputs(X[:, varies])
     kept = np.flatnonzero(varies)
     names = [encoder.feature_names_[i] for i in kept]
-    source = tuple(encoder.source_[i] for i in kept)
+    levels = {note.name for note in encoder.notes_ if note.kind == "category"}
+    each = zip(names, (encoder.source_[i] for i in kept), strict=True)
+    source = tuple(level_name(own, name) if own in levels else own for name, own in each)
     cells = _about_cells(encoder, target, read_from or FrameTables(frame))
     first = [*([target.remark] if target.remark else []), *cells, *screened.remarks, *tails]
     last = [*_about_rows(target, len(rows)), *_about_inputs(inputs, names)]

@@ -164,6 +164,17 @@ def directions(
     )
 
 
+def level_name(column: str, encoded: str) -> str:
+    """What the encoded column of a level is called.
+
+    Examples
+    --------
+    >>> level_name("kind", "kind_red")
+    'kind: red'
+    """
+    return f"{column}: {encoded.removeprefix(column).strip('_') or encoded}"
+
+
 def bars_of(
     model: Any,
     loadings: Floats,
@@ -187,7 +198,7 @@ def bars_of(
             rows = np.zeros((len(at), len(source)))
             rows[np.arange(len(at)), at] = 1.0
             found = model.standardised(rows)[:, at] @ loadings[at]
-            labels = [f"{column}: {name.removeprefix(column).strip('_') or name}" for name in own]
+            labels = [level_name(column, name) for name in own]
         elif any(name[-1:].isdigit() for name in own) and len(at) > 2:
             found, labels = np.linalg.norm(loadings[at], axis=0)[None], [column]
         else:
