@@ -185,3 +185,9 @@ def test_a_direction_has_a_correlation_for_each_level_of_a_category():
     assert list(first) == ["a", "kind: p", "kind: q", "kind: r"]
     assert first["kind: p"] * first["kind: r"] < 0
     assert abs(first["kind: q"]) < 0.3 < min(abs(first["kind: p"]), abs(first["kind: r"]))
+
+
+def test_values_of_truth_columns_are_no_outliers():
+    X = np.random.default_rng(0).integers(0, 2, (300, 2)).astype(float)
+    X[:, 1] = X[:, 1] * (np.arange(300) % 7 == 0)
+    assert standard_inputs(X).clipped.tolist() == [0.0, 0.0]

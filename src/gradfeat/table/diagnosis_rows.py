@@ -80,12 +80,13 @@ def standard_inputs(X: Floats) -> StandardInputs:
 def _clipped(X: Floats) -> tuple[Floats, Floats]:
     """Standardised columns with outliers pulled in, and the share of those in each.
 
-    A column whose middle 99 % is one value stays as it is.
+    A column whose middle 99 % is one value stays as it is, and so does what lies in the middle 99 %:
+    both values of 0 and 1.
     """
     X = X / np.abs(X).max(axis=0)
     low, middle, high = np.quantile(X, [0.005, 0.5, 0.995], axis=0)
     reach = np.where(high > low, FAR * (high - low) / _MIDDLE, np.inf)
-    near = np.clip(X, middle - reach, middle + reach)
+    near = np.clip(X, np.minimum(middle - reach, low), np.maximum(middle + reach, high))
     return _standardised(near), (near != X).mean(axis=0)
 
 
@@ -128,8 +129,8 @@ class DiagnosisRows:
     """Rows to diagnose.
 
     `source` names the original column of each of the encoded columns in `inputs`, or its level;
-    `y` (n, c) is the target, or 0/1 codes of classes (one column for two classes). `remarks` say what to know of the
-    columns before anything that is found, and last what was done to the rows.
+    `y` (n, c) is the target, or 0/1 codes of classes (one column for two classes). `remarks` say
+    what to know of the columns before anything that is found, and last what was done to the rows.
     """
 
     target: Target
