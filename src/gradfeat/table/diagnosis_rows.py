@@ -80,8 +80,8 @@ def standard_inputs(X: Floats) -> StandardInputs:
 def _clipped(X: Floats) -> tuple[Floats, Floats]:
     """Standardised columns with outliers pulled in, and the share of those in each.
 
-    A column whose middle 99 % is one value stays as it is, and so does what lies in the middle 99 %:
-    both values of 0 and 1.
+    A column whose middle 99 % is one value stays as it is, and so does what lies in the middle
+    99 %: both values of 0 and 1.
     """
     X = X / np.abs(X).max(axis=0)
     low, middle, high = np.quantile(X, [0.005, 0.5, 0.995], axis=0)
