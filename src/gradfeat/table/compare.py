@@ -269,6 +269,8 @@ def table_model(
         "scores": [[n, s.estimate, s.low, s.high] for n, s in kept.result.scores.items()],
         "settings": kept.result.settings,
         "seed": request.seed,
+        "command": request.command,
+        "version": package_versions()["gradfeat"],
         "importances": None if needed is None else asdict(needed),
         "text": asdict(replace(table.text, target=request.target)),
     }

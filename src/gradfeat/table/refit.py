@@ -15,7 +15,7 @@ from gradfeat.table.conformal import held_scores
 from gradfeat.table.errors import TableError
 from gradfeat.table.first_pass import with_target_read
 from gradfeat.table.request import Request
-from gradfeat.table.results import UnreadCells
+from gradfeat.table.results import UnreadCells, package_versions
 from gradfeat.table.scores import Predictions, intervals, replicates, resamples
 from gradfeat.table.split import split_rows
 from gradfeat.table.table_model import TableModel, probabilities
@@ -45,6 +45,7 @@ def refit_model(
     seed: int = 0,
     strict: bool = False,
     beside: str = "",
+    command: str = "",
 ) -> Refitted:
     """Refit the head on training rows of `frame`, score it on the rows held out.
 
@@ -75,6 +76,8 @@ def refit_model(
         "test_rows": len(split.test),
         "scores": [[name, s.estimate, s.low, s.high] for name, s in scores],
         "seed": seed,
+        "command": command,
+        "version": package_versions()["gradfeat"],
         "importances": None,
         "settings": dict(estimator.settings_),
     }

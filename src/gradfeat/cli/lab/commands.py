@@ -161,6 +161,9 @@ def show(
     about: Annotated[
         bool, typer.Option("--about", help="Say what the experiment computes, and read no store.")
     ] = False,
+    card: Annotated[
+        bool, typer.Option("--card", help="Of a model: print its card, a page in Markdown.")
+    ] = False,
 ) -> None:
     """Show results of an experiment, or what a fitted model reads.
 
@@ -168,10 +171,11 @@ def show(
     """
     from gradfeat.cli.lab.show import View, is_model, show_experiment
 
-    if is_model(name):
+    if card or is_model(name):
+        from gradfeat.cli.table.card import show_card
         from gradfeat.cli.table.models import show_model
 
-        return show_model(Path(name))
+        return show_card(Path(name)) if card else show_model(Path(name))
     if about:
         from gradfeat.cli.lab.list import show_about
 

@@ -315,4 +315,4 @@ def refit(
     from gradfeat.rows.sources.text_options import text_options
 
     text = text_options(separator, comment, header, encoding)
-    refit_table(model, data, target, out, seed, text, strict)
+    refit_table(model, data, target, out, seed, text, strict, _command())

@@ -58,7 +58,14 @@ def predict_table(
 
 
 def refit_table(
-    model: Path, data: Path, target: str, out: Path, seed: int, text: TextOptions, strict: bool
+    model: Path,
+    data: Path,
+    target: str,
+    out: Path,
+    seed: int,
+    text: TextOptions,
+    strict: bool,
+    command: str,
 ) -> None:
     """Fit the head of a model to another column, write the new model, print its scores."""
     source = load_table_model(model, FEATURES, MODEL)
@@ -67,7 +74,7 @@ def refit_table(
     table = tables(data, text=source.text(text, target))
     other = file.with_name(FEATURES)
     beside = str(other) if other.is_file() and other != file else ""
-    how = {"data": data.name, "seed": seed, "strict": strict, "beside": beside}
+    how = {"data": data.name, "seed": seed, "strict": strict, "beside": beside, "command": command}
     found = refit_model(source, table, target, **how)
     new = found.model
     write_atomic(out, new.to_bytes())
@@ -113,17 +120,17 @@ def _about(table_model: TableModel) -> Iterator[RenderableType]:
     settings = ", ".join(f"{k} {v}" for k, v in about["settings"].items())
     yield f"  settings: {settings or 'none chosen'}; seed {about['seed']}"
     own = table_model.own
-    shares = _shares(table_model) if own else {}
+    shares = shares_of_slope(table_model) if own else {}
     if about.get("importances"):
         needed = Importances.from_record(about["importances"])
         yield from ("", losses_table(needed, shares))
     elif own:
         yield from ("", _slopes(shares))
     if own:
-        yield f"\n{_directions(table_model)}"
+        yield f"\n{directions(table_model)}"
 
 
-def _shares(model: TableModel) -> dict[str, float]:
+def shares_of_slope(model: TableModel) -> dict[str, float]:
     """Of the AGOP on each original column, the largest first."""
     share, source = np.asarray(model.estimator_.importances_), np.array(model.encoder.source_)
     each = {name: float(share[source == name].sum()) for name in dict.fromkeys(source.tolist())}
@@ -137,7 +144,7 @@ def _slopes(shares: Mapping[str, float]) -> Table:
     return table
 
 
-def _directions(model: TableModel) -> str:
+def directions(model: TableModel) -> str:
     """How many there are, and the first: what adds up in it, a level of a category by itself."""
     encoder, fitted = model.encoder, model.estimator_
     n = fitted.n_effective_directions_

@@ -1,0 +1,111 @@
+"""show --card: a saved model as a page in Markdown, for those who are given the model."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from gradfeat.cli.table.models import directions, shares_of_slope
+from gradfeat.cli.terminal import Terminal
+from gradfeat.drawing.numbers import number, percent
+from gradfeat.estimators.container import rebuilding
+from gradfeat.figures.losses import loss_rows
+from gradfeat.figures.scores import span
+from gradfeat.table.results import Importances, Interval
+from gradfeat.table.saved import load_table_model
+from gradfeat.table.table_model import TableModel
+
+#: What holds for every model that a fit wrote.
+LIMITS = (
+    "Scores are of rows of the same table that no fit has seen: rows from another time, place or "
+    "way of measuring may be predicted worse.",
+    "What the model needs is not what causes the target.",
+    "A cell that is not what its column held, or a level never seen, is taken as missing; "
+    "`gradfeat predict` counts them, and refuses them with `--strict`.",
+)
+
+
+def show_card(path: Path) -> None:
+    """Print the card of the model in `path`."""
+    with rebuilding(path):
+        text = card(load_table_model(path))
+    Terminal().say(text)
+
+
+def card(model: TableModel) -> str:
+    """The page: what the model is, its data, columns, scores, what it reads, and its limits."""
+    about = model.about
+    parts = [f"# {_cell(model.target)}: {about['method']}"]
+    parts += ["\n".join(_facts(model)), "## Scores", _scores(about)]
+    parts += ["## What the model reads", *_reads(model), "## Columns", _columns(model)]
+    parts += ["## Limits", "\n".join(f"- {one}" for one in (*_own_limits(model), *LIMITS))]
+    return "\n\n".join(parts)
+
+
+def _facts(model: TableModel) -> Iterator[str]:
+    about = model.about
+    settings = ", ".join(f"{name} {value}" for name, value in about["settings"].items())
+    classes = f" of {', '.join(map(_cell, model.classes))}" if model.classes else ""
+    yield f"- **Predicts** {_cell(model.target)} ({about['task']}{classes})"
+    yield f"- **Method** {about['method']}; {settings or 'no settings were chosen'}"
+    yield (
+        f"- **Data** {_cell(about['data'])}: fitted on {about['train_rows']:,} rows, tested on "
+        f"{about['test_rows']:,} others"
+    )
+    yield f"- **Version** gradfeat {about.get('version', '(an earlier one)')}, seed {about['seed']}"
+    if about.get("command"):
+        yield f"- **Command** `{about['command']}`"
+
+
+def _scores(about: Mapping[str, Any]) -> str:
+    rows = [(name, number(ends[0]), span(Interval(*ends))) for name, *ends in about["scores"]]
+    return _table(("score", "on test rows", "95 % interval"), rows)
+
+
+def _reads(model: TableModel) -> Iterator[str]:
+    """What the loss is without a column; of gradfeat's own also where the gradient points."""
+    shares = shares_of_slope(model) if model.own else {}
+    if model.about.get("importances"):
+        needed = Importances.from_record(model.about["importances"])
+        rows = [(_cell(name), *words) for _, name, *words in loss_rows(needed)]
+        yield _table(("column, shuffled", f"{needed.score} lost", "95 % interval"), rows)
+    elif shares:
+        rows = [(_cell(name), percent(share)) for name, share in shares.items()]
+        yield _table(("column", "share of slope"), rows)
+    else:
+        yield "Not measured."
+    if model.own:
+        yield _cell(directions(model))
+
+
+def _columns(model: TableModel) -> str:
+    rows = [
+        (_cell(note.name), note.kind, f"{note.missing:,}", _cell(note.treatment))
+        for note in model.encoder.notes_
+    ]
+    return _table(("column", "kind", "missing", "how it is read"), rows)
+
+
+def _own_limits(model: TableModel) -> Iterator[str]:
+    held = len(model.held)
+    if held:
+        yield (
+            f"Intervals and sets of classes rest on {held:,} held-out rows, and hold on average "
+            "over rows that come as these did."
+        )
+    else:
+        yield "The model has no held-out rows, so it gives no intervals."
+
+
+def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    lines = [head, ["---"] * len(head), *rows]
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+
+
+def _cell(text: object) -> str:
+    """A name of the table as text of Markdown: nothing in it is markup."""
+    words = " ".join(str(text).split())
+    for mark in "\\`*_[]<>|#":
+        words = words.replace(mark, f"\\{mark}")
+    return words

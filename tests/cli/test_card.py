@@ -1,0 +1,44 @@
+"""show --card: a model as a page in Markdown."""
+
+from __future__ import annotations
+
+import pytest
+
+from cli.tables import gradfeat, quantity, written
+from gradfeat import __version__
+from gradfeat.cli import app, guarded
+from gradfeat.cli.table.card import card
+from gradfeat.table.saved import load_table_model
+
+
+@pytest.fixture(scope="module")
+def model(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("card")
+    table = written(quantity(120).rename(columns={"a": "a|b_c*"}), folder)
+    words = ["fit", str(table), "--target", "y", "--out", str(folder / "out"), "--time", "2"]
+    assert guarded(app, [*words, "--methods", "kernel"]) == 0
+    return folder / "out"
+
+
+def test_it_says_what_the_model_is_and_how_it_was_made(capsys, model):
+    ran = gradfeat(capsys, "show", model, "--card")
+    assert (ran.code, ran.err) == (0, "")
+    about = load_table_model(model).about
+    for word in ("# y: Kernel ridge", "R2", f"gradfeat {__version__}", "## Limits", "seed 0"):
+        assert word in ran.out
+    assert f"fitted on {about['train_rows']} rows, tested on {about['test_rows']}" in ran.out
+    assert about["version"] == __version__
+    assert "## Scores" not in gradfeat(capsys, "show", model).out
+
+
+def test_every_row_of_a_table_has_as_many_cells_as_its_head(model):
+    text = card(load_table_model(model)).replace("\\|", "")
+    for part in text.split("\n\n"):
+        assert len({line.count("|") for line in part.splitlines() if line.startswith("|")}) <= 1
+    assert "a\\|b\\_c\\*" in card(load_table_model(model))
+
+
+def test_experiments_have_no_card(capsys):
+    ran = gradfeat(capsys, "show", "shi22-emergence", "--card")
+    assert ran.code != 0
+    assert ran.err.count("\n") == 1
