@@ -20,7 +20,7 @@ class Room(NamedTuple):
 
 ROOMS: Final = {
     "": Room(90, 2),
-    "catalogue": Room(11_350, 49),
+    "catalogue": Room(11_550, 50),
     "cli": Room(3_530, 28),
     "diagnostics": Room(1_150, 8),
     "drawing": Room(720, 8),

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from gradfeat.catalogue.shared.checks import at_least, at_most, paired
-from gradfeat.catalogue.shared.curves import file_name, only, over_seeds, settings
+from gradfeat.catalogue.shared.curves import file_name, only, settings
 from gradfeat.drawing import style
 from gradfeat.drawing.panels import caption, panels
 from gradfeat.lab.claims import Claim, above, each, every
@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from torch import Tensor
 
     from gradfeat.models.base import Predictor
-    from gradfeat.models.two_layer import TwoLayer
 
 
 def trial(
@@ -115,10 +114,11 @@ def _lost(f: Predictor, X: Tensor, y: Tensor, square: Tensor) -> float:
     return float((y * (f(X) - f(hidden))).mean())
 
 
-def _strongest(net: TwoLayer) -> Tensor:
+def _strongest(net: Predictor) -> Tensor:
     """Weights of the neuron with the largest |a||w|, towards the class +1."""
-    place = int((net.a[:, 0].abs() * net.W.norm(dim=1)).argmax())
-    return net.W[place] * net.a[place, 0].sign()
+    W, a = net.tensors()["W"], net.tensors()["a"][:, 0]
+    place = int((a.abs() * W.norm(dim=1)).argmax())
+    return W[place] * a[place].sign()
 
 
 MAPS = {
@@ -143,7 +143,7 @@ def figure(table: pd.DataFrame, _: pd.DataFrame | None) -> Figure:
     caption(
         fig,
         "Third, fourth: what the strongest neuron and the margin lose where a square is covered by"
-        f" the mean image; seed 0 of {over_seeds(table).split(' with')[0]}.",
+        " the mean image. Pictures are of seed 0.",
     )
     return fig
 
