@@ -152,7 +152,7 @@ def figure(table: pd.DataFrame, theory_table: pd.DataFrame | None) -> Figure:  #
         fig,
         axes,
         "Points: losses with N fixed features in [-1, 1] and weights of norm B, one a seed. Lines:"
-        r" $p_o (1 - \sqrt{2N} B / 2^k)$ at the points' N, 0 where the bound says nothing.",
+        " p_o (1 - (2N)^(1/2) B/2^k) at the points' N, 0 where the bound says nothing.",
     )
 
 

@@ -84,7 +84,7 @@ def _draw_masses(ax: Axes, table: pd.DataFrame, predicted: pd.DataFrame | None) 
     if predicted is not None:
         _draw_exact(ax, only(predicted, structure="yes"), marks)
     for p in sorted({*table["p"]}):
-        series.level(ax, p, f"p = {p:g}")
+        series.level(ax, p, f"p = {p:g}", below=True)
     ax.set_yscale("log")
     ax.set_ylim(floor * 0.8, 1)
     _name_places(ax, table)
