@@ -170,7 +170,7 @@ def figure(table: pd.DataFrame, theory_table: pd.DataFrame | None) -> Figure:  #
         part = only(rows, predictive=share)
         _paths(ax, part, "follows", f"Output: simple right in {share:.0%}", "agreement")
         ax.set_ylim(0.3, 1.05)
-        series.level(ax, 0.5, "independent", below=True)
+        series.level(ax, 0.5, "")
     last = axes[len(shares) :]
     title = f"Neurons: simple right in {some[0]:.0%}"
     _paths(last[0], only(rows, predictive=some[0]), "aligned", title, "share of weight in its cone")
@@ -180,7 +180,7 @@ def figure(table: pd.DataFrame, theory_table: pd.DataFrame | None) -> Figure:  #
         fig,
         axes,
         f"Features: a sign and {several[0]} slabs; d = {values_of(table, 'd')},"
-        f" {values_of(table, 'm')} neurons. Agreement: on rows in which the two are independent."
+        f" {values_of(table, 'm')} neurons. Agreement: on rows with the two independent (dashed: unused)."
         f" Points: {over_seeds(table)}."
         f"{averaged(table, 'd', 'm', 'step_size', 'jitter', 'noise')}",
     )
