@@ -268,7 +268,7 @@ is seen. The theorem is an upper bound: in r a slower growth is no contradiction
         ],
     },
     small={"d": [3, 4], "r": [1, 2], "m": 20, "sizes": 3, "n_test": 100},
-    seeds={"quick": 8, "paper": 20},
+    seeds={"quick": 16, "paper": 30},
     theory=theory,
     figure=figure,
     claims=(
