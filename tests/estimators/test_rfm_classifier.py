@@ -17,7 +17,7 @@ from gradfeat.models.rfm import RFM
 from gradfeat.models.search.calibration import codes_of
 from gradfeat.models.search.rfm_losses import (
     CHOICE_ROWS,
-    LastRound,
+    LogisticLastRound,
     ShiftedLogistic,
     allowed_losses,
 )
@@ -124,7 +124,9 @@ def test_the_last_round_is_in_the_metric_of_the_rounds() -> None:
     X, y, _ = noisy(60, 7)
     X, y = torch.from_numpy(X), torch.from_numpy(2.0 * y[:, None] - 1)
     rfm = RFM(Laplace(2.0), alpha=0.1, n_iter=2)
-    f = LastRound(rfm, KernelLogistic(Laplace(2.0), 0.3, tolerance=1e-9)).fit(in_memory(X, y))
+    f = LogisticLastRound(rfm, KernelLogistic(Laplace(2.0), 0.3, tolerance=1e-9)).fit(
+        in_memory(X, y)
+    )
     *_, A = rfm.metrics(in_memory(X, y))
     assert torch.equal(f.A, A)
     slope = -y * torch.sigmoid(-y * f(X))

@@ -29,7 +29,7 @@ ROOMS: Final = {
     "interface": Room(820, 6),
     "lab": Room(3_470, 20),
     "maths": Room(4_190, 36),
-    "models": Room(11_060, 75),
+    "models": Room(11_090, 75),
     "planning": Room(1_450, 10),
     "reports": Room(970, 6),
     "rows": Room(7_010, 41),

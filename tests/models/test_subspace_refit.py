@@ -11,9 +11,16 @@ from contracts import close
 from gradfeat.maths.blocks import Block
 from gradfeat.models.kernel_ridge import KernelRidge
 from gradfeat.models.kernels.radial import Gaussian, Laplace
+from gradfeat.models.local_machines import LocalRidge
 from gradfeat.models.rfm import RFM
 from gradfeat.models.search.head_search import Split
-from gradfeat.models.subspace_refit import Projected, SubspaceRefit, leading_metric, total_variance
+from gradfeat.models.subspace_refit import (
+    LastRound,
+    Projected,
+    SubspaceRefit,
+    leading_metric,
+    total_variance,
+)
 from gradfeat.rows.rows import in_memory
 
 
@@ -126,3 +133,13 @@ def test_every_option_changes_the_fit(option):
     X, y = sample()
     changed = replace(BASE, **option).fit(in_memory(X, y))(X)
     assert float((changed - BASE.fit(in_memory(X, y))(X)).abs().max()) > 1e-4
+
+
+@pytest.mark.parametrize("diagonal", [False, True])
+def test_a_last_round_by_another_learner_is_that_round_where_its_rows_are_all(diagonal: bool):
+    """Solved directly twice: K in the metric A is k of rows A x, to rounding times n / alpha."""
+    X = torch.randn(120, 4, generator=torch.Generator().manual_seed(0)).double()
+    rows = in_memory(X, (X[:, :1] * X[:, 1:2]).sin())
+    rfm = RFM(Laplace(3.0), alpha=1e-2, n_iter=2, diagonal=diagonal)
+    f = LastRound(rfm, LocalRidge(Laplace(3.0), 1e-2)).fit(rows)
+    torch.testing.assert_close(f(X[:20] + 0.1), rfm.fit(rows)(X[:20] + 0.1), rtol=0, atol=1e-9)

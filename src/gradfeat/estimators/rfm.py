@@ -30,7 +30,7 @@ from .training import Training
 
 #: Rows that M is learnt from at most where the last fit is that of the RFM itself.
 OWN_METRIC_ROWS = 10_000
-#: Rows beyond which the last fit has Nystrom centres.
+#: Rows beyond which rounds of an RFM have Nystrom centres.
 EVERY_ROW = 20_000
 #: Rows beyond which matrices of rows x rows are in float32.
 NARROW_BEYOND = 3000
@@ -74,8 +74,8 @@ class RFMMethod(Refittable, ABC):
         first updates from 3,000.
         The last fit has 20,000 rows; what it leaves of further rows is fitted in leaves of a tree
         (:class:`~gradfeat.models.local_machines.LocalRidge`), where 1,000 Nystrom centres do not
-        exhaust the kernel. Streamed rows, and beyond 20,000 the RFM itself, have at most 2,000
-        Nystrom centres, fewer beyond 250,000 rows and where `memory_limit` says so.
+        exhaust the kernel; so it is in the metric of the RFM itself. Streamed rows have at most
+        2,000 Nystrom centres, fewer beyond 250,000 rows and where `memory_limit` says so.
         Predictions are sums over fewer points, and in float32 beyond 3,000 rows, where that
         changes the squared error by a thousandth of the residuals' or less
         (:func:`~gradfeat.models.fewer_centres.quickened`).

@@ -225,6 +225,24 @@ class InMetric(OneStage[Projected]):
         return Projected(head, B.double())
 
 
+@final
+@dataclass(frozen=True)
+class LastRound(OneStage[Projected]):
+    """Learn M = A^2 by `rfm`, then fit `head` on A x in the place of its last round.
+
+    `head`: What takes more rows than the solver of a round does.
+    """
+
+    rfm: RFM
+    head: Learner[KernelMachine | LocalMachines]
+
+    def fit(self, rows: Rows, *, seed: int = 0) -> Projected:
+        """One stage: the rounds, and those of the head. For rows in memory."""
+        *_, A = self.rfm.metrics(rows, seed=seed)
+        B = torch.diag(A) if A.ndim == 1 else A
+        return Projected(self.head.fit(rows.mapped(_onto(B, rows)), seed=seed), B.double())
+
+
 def _onto(B: Tensor, rows: Rows) -> Affine:
     """B^T x in the place of x."""
     none = rows.template

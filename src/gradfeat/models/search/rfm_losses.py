@@ -56,7 +56,7 @@ class ShiftedLogistic(OneStage[KernelMachine]):
 
 @final
 @dataclass(frozen=True)
-class LastRound(OneStage[KernelMachine]):
+class LogisticLastRound(OneStage[KernelMachine]):
     """Learn M = A^2 by `rfm`, then fit `head` on A x in place of its last round.
 
     `rfm`: How M is learnt. `head`: What is fitted.
@@ -115,10 +115,12 @@ class RFMLossSpace(Space[RFMLossSetting]):
         limit = self.rounds.memory_limit
         last = ShiftedLogistic(KernelLogistic(rfm.last_kernel, alpha, memory_limit=limit))
         if rfm.head is None:
-            return LastRound(self.rounds.at(rfm.rounds), last)
+            return LogisticLastRound(self.rounds.at(rfm.rounds), last)
         return self.rounds.inside(rfm.rounds, rfm.head, last)
 
     def fit(self, setting: RFMLossSetting, rows: Rows, seed: int) -> FinishedFit:
+        if setting.logistic_alpha is None:
+            return self.rounds.fit(setting.rfm, rows, seed)
         f = self.learner(setting).fit(rows, seed=seed)
         return FinishedFit(f, used=self.rounds.used(f, setting.rfm, rows))
 

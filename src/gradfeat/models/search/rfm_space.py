@@ -16,10 +16,10 @@ from ...rows.rows import Rows
 from ..base import Kernel, Learner, Predictor
 from ..kernel_machine import KernelMachine, apply_metric
 from ..kernels.named import kernel
-from ..local_machines import LocalMachines, LocalRidge, affordable_rows
+from ..local_machines import ONE_MACHINE, LocalMachines, LocalRidge, affordable_rows
 from ..rfm import RFM
 from ..solvers.adaptive import Adaptive
-from ..subspace_refit import SubspaceRefit
+from ..subspace_refit import LastRound, SubspaceRefit
 from .head_search import (
     ALPHAS,
     BY_COLUMN,
@@ -112,8 +112,7 @@ class RFMSpace(Space[RFMSetting]):
         head = setting.head
         if head is None:
             return self.at(setting.rounds)
-        last = LocalRidge(setting.last_kernel, head.alpha, memory_limit=self.memory_limit)
-        return self.inside(setting.rounds, head, last)
+        return self.inside(setting.rounds, head, self._local(setting, head.alpha))
 
     def inside(
         self, rounds: Rounds, head: Head, learner: Learner[KernelMachine | LocalMachines]
@@ -124,8 +123,15 @@ class RFMSpace(Space[RFMSetting]):
         return SubspaceRefit(rfm, learner, head.directions, head.power)
 
     def fit(self, setting: RFMSetting, rows: Rows, seed: int) -> FinishedFit:
-        f = self.learner(setting).fit(rows, seed=seed)
+        many = rows.held is not None and len(rows.held.X) > ONE_MACHINE
+        learner = self.learner(setting)
+        if setting.head is None and many:
+            learner = LastRound(self.at(setting.rounds), self._local(setting, setting.rounds.alpha))
+        f = learner.fit(rows, seed=seed)
         return FinishedFit(f, used=self.used(f, setting, rows))
+
+    def _local(self, setting: RFMSetting, alpha: float) -> LocalRidge:
+        return LocalRidge(setting.last_kernel, alpha, memory_limit=self.memory_limit)
 
     def used(self, f: Predictor, setting: RFMSetting, rows: Rows) -> dict[str, int]:
         """Rows that taught M, and rows that the last fit is a sum over."""
