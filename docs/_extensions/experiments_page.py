@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import inspect
+import re
 from collections.abc import Iterator
 
 from gradfeat.lab import Experiment
@@ -34,8 +36,9 @@ def _page(found: Experiment) -> str:
 def _lines(found: Experiment) -> Iterator[str]:
     yield f"# {found.name}\n"
     yield f"*{_text(found.question)}*\n"
-    if found.about:
-        yield f"{_text(found.about)}\n"
+    for title, words in _computed(found):
+        if words:
+            yield f"## {title}\n\n{_text(words)}\n"
     yield f"```text\ngradfeat run {found.name} --jobs 2\ngradfeat show {found.name}\n```\n"
     yield "## Settings\n"
     yield "| scale | settings | seeds |"
@@ -48,6 +51,13 @@ def _lines(found: Experiment) -> Iterator[str]:
     yield "|---|---|"
     for claim in found.claims:
         yield f"| {_cell(claim.text)} | {_cell(claim.source)} |"
+
+
+def _computed(found: Experiment) -> Iterator[tuple[str, str]]:
+    """What `gradfeat show --about` says of trial and theory."""
+    yield "What is computed", found.about.strip()
+    yield "Each cell and seed", inspect.getdoc(found.trial or found.batch) or ""
+    yield "Theory", (inspect.getdoc(found.theory) or "") if found.theory else ""
 
 
 def _settings(found: Experiment, scale: str) -> str:
@@ -71,10 +81,10 @@ def _seeds(found: Experiment, scale: str) -> int:
 
 
 def _text(words: str) -> str:
-    """Plain words with formulas as Markdown: stars and underscores are letters there."""
-    for mark in "\\*_<[$":
-        words = words.replace(mark, f"\\{mark}")
-    return words
+    """Plain words with formulas as Markdown: stars and underscores are letters, but in code."""
+    parts = words.split("`")
+    parts[::2] = [re.sub(r"[\\*_<\[$]", r"\\\g<0>", part) for part in parts[::2]]
+    return "`".join(parts)
 
 
 def _cell(words: str) -> str:
