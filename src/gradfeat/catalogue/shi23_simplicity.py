@@ -180,8 +180,8 @@ def figure(table: pd.DataFrame, theory_table: pd.DataFrame | None) -> Figure:  #
         fig,
         axes,
         f"Features: a sign and {several[0]} slabs; d = {values_of(table, 'd')},"
-        f" {values_of(table, 'm')} neurons. Agreement: on rows with the two independent (dashed: unused)."
-        f" Points: {over_seeds(table)}."
+        f" {values_of(table, 'm')} neurons. Agreement: on rows"
+        f" with the two independent (dashed: unused). Points: {over_seeds(table)}."
         f"{averaged(table, 'd', 'm', 'step_size', 'jitter', 'noise')}",
     )
 
