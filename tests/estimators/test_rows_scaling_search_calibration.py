@@ -12,8 +12,8 @@ import torch
 from scipy.special import log_softmax
 
 from gradfeat.estimators import KernelRegressor
-from gradfeat.estimators.arrays import placement, to_numpy, warn_ill_scaled
-from gradfeat.estimators.checks import check_choice, check_count, check_positive
+from gradfeat.estimators.arrays import placement, to_numpy
+from gradfeat.estimators.checks import check_choice, check_count, check_positive, warn_ill_scaled
 from gradfeat.estimators.scaled import Standardiser
 from gradfeat.estimators.training import distinct_rows, in_memory_training, ranks, row_hashes
 from gradfeat.maths.blocks import Block

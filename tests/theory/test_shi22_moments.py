@@ -7,9 +7,8 @@ from itertools import product
 import numpy as np
 import pytest
 
-from gradfeat.theory.activation_coefficients import smoothed_step, step_series
 from gradfeat.theory.patterns import PatternLaw
-from gradfeat.theory.shi22_moments import gradient_moments
+from gradfeat.theory.shi22_moments import gradient_moments, smoothed_step, step_series
 
 LAWS = [
     PatternLaw.hard_instance(D=11, k=3, p_o=0.3),

@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from gradfeat.theory.activation_coefficients import smoothed_step
 from gradfeat.theory.patterns import PatternLaw
 from gradfeat.theory.shi22_moments import (
     gradient_moments,
@@ -13,6 +12,7 @@ from gradfeat.theory.shi22_moments import (
     population_step,
     predicted_cosine,
     signal_to_noise,
+    smoothed_step,
 )
 
 K = 5

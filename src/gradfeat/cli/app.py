@@ -2,19 +2,25 @@
 
 from __future__ import annotations
 
+import math
 import signal
 import sys
+import time
 from io import TextIOWrapper
+from types import FrameType
 from typing import Annotated, cast
 
 import typer
 
 from gradfeat import __version__
-from gradfeat.cli.guard import guarded, interrupts_count_once
+from gradfeat.cli.guard import guarded
 from gradfeat.cli.lab import commands as lab
 from gradfeat.cli.plan.command import plan
 from gradfeat.cli.predict_error.command import predict_error
 from gradfeat.cli.table import commands as table
+
+#: Seconds in which presses of Ctrl-C count as one.
+SETTLING = 3.0
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -61,6 +67,24 @@ GROUPS = {
 for panel, commands in GROUPS.items():
     for name, command in commands.items():
         app.command(name, rich_help_panel=panel)(command)
+
+
+def interrupts_count_once() -> None:
+    """Ctrl-C pressed again within `SETTLING` seconds does not interrupt the tidying up.
+
+    Where the program was started with Ctrl-C ignored, it stays ignored.
+    """
+    if signal.getsignal(signal.SIGINT) is not signal.default_int_handler:
+        return
+    last = -math.inf
+
+    def stop(number: int, frame: FrameType | None) -> None:
+        nonlocal last
+        before, last = last, time.monotonic()
+        if last - before > SETTLING:
+            signal.default_int_handler(number, frame)
+
+    signal.signal(signal.SIGINT, stop)
 
 
 def main() -> None:

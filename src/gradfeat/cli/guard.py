@@ -3,16 +3,12 @@
 from __future__ import annotations
 
 import errno
-import math
 import os
-import signal
 import sys
 import tempfile
-import time
 import traceback
 from collections.abc import Callable, Sequence
 from importlib.metadata import version
-from types import FrameType
 from typing import Any, cast
 
 import typer
@@ -27,9 +23,6 @@ INTERRUPTED = 130
 #: Exit code of a fault of the program itself (EX_SOFTWARE of sysexits.h).
 UNFORESEEN = 70
 NOTHING = "stopped; nothing was written."
-
-#: Seconds in which presses of Ctrl-C count as one.
-SETTLING = 3.0
 
 
 class Refused(Exception):
@@ -114,24 +107,6 @@ def _without_output() -> int:
     """Nobody can read on: what is still to be written goes nowhere."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     return 1
-
-
-def interrupts_count_once() -> None:
-    """Ctrl-C pressed again within `SETTLING` seconds does not interrupt the tidying up.
-
-    Where the program was started with Ctrl-C ignored, it stays ignored.
-    """
-    if signal.getsignal(signal.SIGINT) is not signal.default_int_handler:
-        return
-    last = -math.inf
-
-    def stop(number: int, frame: FrameType | None) -> None:
-        nonlocal last
-        before, last = last, time.monotonic()
-        if last - before > SETTLING:
-            signal.default_int_handler(number, frame)
-
-    signal.signal(signal.SIGINT, stop)
 
 
 def refuse(sentence: str, code: int = 2) -> int:

@@ -67,14 +67,11 @@ def degree_strength(
     n, d = Z.shape
     squares = Z.square().sum(1)
     own = hermite_kernels(squares, 2 * squares, d, k)[k]
-    by_features = feature_count(d, k) <= n
-    sums = _through_features(Z, Y, k) if by_features else _through_kernel(Z, Y, k)
+    if feature_count(d, k) <= n:
+        sums = n**2 * degree_coefficients(Z, Y, k).square().sum(0)
+    else:
+        sums = _through_kernel(Z, Y, k)
     return (sums - own @ Y.square()) / (n * (n - 1))
-
-
-def _through_features(Z: Tensor, Y: Tensor, k: int) -> Tensor:
-    """Sum over all pairs, as n^2 |c|^2."""
-    return len(Z) ** 2 * degree_coefficients(Z, Y, k).square().sum(0)
 
 
 def _through_kernel(Z: Tensor, Y: Tensor, k: int) -> Tensor:

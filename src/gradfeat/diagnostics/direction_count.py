@@ -14,7 +14,7 @@ from torch import Tensor
 
 from ..maths.memory import BLOCK_BYTES, rows_per_block
 from ..maths.null_draws import NullDraws, p_value
-from .hermite_degrees import Residual, degree_coefficients, feature_count, gradient_coefficients
+from .hermite_degrees import Residual, axes_of, degree_coefficients, feature_count
 
 
 @dataclass(frozen=True)
@@ -176,3 +176,23 @@ def _sequential(values: Tensor, V: Tensor, null: Tensor, level: float) -> tuple[
         if p_value(float(values[r]), largest) > level:
             return r, thresholds
     return len(values), thresholds
+
+
+def gradient_coefficients(c: Float[Tensor, "p b"], d: int, k: int) -> Float[Tensor, "b d q"]:
+    """Coefficients of the gradient of f = sum_{|alpha| = k} c_alpha phi_alpha, for each column.
+
+    d f/dz_a = sum_{|beta| = k-1} sqrt(beta_a + 1) c_{beta + e_a} phi_beta, so that G G^T is
+    E[grad f grad f^T] for Z ~ N(0, I_d), with trace k sum c_alpha^2.
+
+    >>> gradient_coefficients(torch.tensor([[0.0], [1.0], [0.0]]), 2, 2)[0].tolist()
+    [[0.0, 1.0], [1.0, 0.0]]
+    """
+    lower = axes_of(d, k - 1)
+    base = d ** torch.arange(k - 1, -1, -1)
+    codes = axes_of(d, k) @ base
+    rows = []
+    for a in range(d):
+        joined = torch.cat([lower, torch.full((len(lower), 1), a)], dim=1).sort(1).values
+        at = torch.searchsorted(codes, joined @ base)
+        rows.append(((lower == a).sum(1) + 1.0).sqrt()[:, None].to(c) * c[at])
+    return torch.stack(rows).permute(2, 0, 1)

@@ -18,6 +18,7 @@ from ..maths import gradients
 from ..maths.blocks import Block
 from ..maths.memory import BLOCK_BYTES, refuse_beyond
 from ..maths.modules import evaluating
+from ..maths.statistics.affine import CONSTANT, standard_deviations
 from ..maths.statistics.combined import Joint
 from ..maths.statistics.gradient_outer_products import GradientOuterProducts
 from ..maths.statistics.moments import Moments
@@ -26,7 +27,6 @@ from ..maths.streams import numpy_stream
 from ..rows.rows import Rows
 from .arrays import seed_from
 from .checks import check_count, check_positive
-from .scaled import CONSTANT, standard_deviations
 from .slopes import TRIAL_ROWS, Slopes, model_slopes, numeric_table, pandas_or_same
 
 

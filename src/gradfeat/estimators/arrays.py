@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -120,22 +119,6 @@ def seed_from(random_state: Any) -> int:
         f"random_state is {random_state!r}: give None, a non-negative integer, or a NumPy "
         "random generator."
     )
-
-
-def warn_ill_scaled(X: NDArray[np.float64], names: list[str], *, standardise: bool) -> None:
-    """Warn, naming the columns, when one column's spread swamps the others and nothing rescales."""
-    if standardise or X.shape[1] < 2:
-        return
-    spread = X.std(axis=0)
-    typical = np.median(spread[spread > 0]) if (spread > 0).any() else 0.0
-    large = [name for name, s in zip(names, spread, strict=True) if s > 1e4 * typical > 0]
-    if large:
-        warnings.warn(
-            f"{', '.join(large)} spreads over 10,000 times more than the typical column and will "
-            "swamp the distances: use standardise=True, or rescale it.",
-            UserWarning,
-            stacklevel=4,
-        )
 
 
 def given_names(estimator: Any) -> list[str] | None:

@@ -39,8 +39,8 @@ from .arrays import (
     seed_from,
     set_names,
     to_numpy,
-    warn_ill_scaled,
 )
+from .checks import warn_ill_scaled
 from .class_codes import ClassCodes
 from .container import (
     Arrays,

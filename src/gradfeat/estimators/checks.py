@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import math
+import warnings
 from collections.abc import Sequence
 from typing import Any, Literal, overload
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ..models.head import RidgeHead
 from ..models.kernels.named import NAMES
@@ -110,3 +112,19 @@ def check_directions(value: Any) -> int | str | None:
     if number.is_integer() and number >= 1:
         return int(number)
     raise ValueError(f"directions is {value!r}: give an integer of at least 1, 'auto' or None.")
+
+
+def warn_ill_scaled(X: NDArray[np.float64], names: list[str], *, standardise: bool) -> None:
+    """Warn, naming the columns, when one column's spread swamps the others and nothing rescales."""
+    if standardise or X.shape[1] < 2:
+        return
+    spread = X.std(axis=0)
+    typical = np.median(spread[spread > 0]) if (spread > 0).any() else 0.0
+    large = [name for name, s in zip(names, spread, strict=True) if s > 1e4 * typical > 0]
+    if large:
+        warnings.warn(
+            f"{', '.join(large)} spreads over 10,000 times more than the typical column and will "
+            "swamp the distances: use standardise=True, or rescale it.",
+            UserWarning,
+            stacklevel=4,
+        )

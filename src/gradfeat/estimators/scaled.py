@@ -11,12 +11,10 @@ from jaxtyping import Float
 from numpy.typing import NDArray
 from torch import Tensor
 
+from ..maths.statistics.affine import CONSTANT, standard_deviations
 from ..models.base import Predictor
 from ..models.search.calibration import Calibration, two_sided
 from .arrays import Placement
-
-#: Standard deviation of a column, relative to its size, up to which it is constant.
-CONSTANT = 1e-12
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,18 +60,6 @@ class Standardiser:
 
     def inverse(self, Z: NDArray[np.float64]) -> NDArray[np.float64]:
         return Z * self.scale + self.mean
-
-
-def standard_deviations(mean: Tensor, variance: Tensor) -> Tensor:
-    """Of columns; 0 for a constant one, whatever its size.
-
-    Examples
-    --------
-    >>> standard_deviations(torch.tensor([0.0, 1e9]), torch.tensor([4.0, 1e-9])).tolist()
-    [2.0, 0.0]
-    """
-    scale = variance.sqrt()
-    return torch.where(scale > CONSTANT * (mean.abs() + scale), scale, 0.0)
 
 
 class TableFunction(ABC):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from io import StringIO
@@ -13,12 +13,11 @@ from pathlib import Path
 from typing import Any, Generic, TypeVar
 
 import pandas as pd
-from matplotlib.axes import Axes
 from rich.console import Console, RenderableType
 
-from gradfeat.figures.captioned import CaptionedFigure
+from gradfeat.figures.captioned import PageFigures, figures_in
 from gradfeat.interface.plain_values import finite
-from gradfeat.reports.page import embedded, figures_in
+from gradfeat.reports.page import embedded
 from gradfeat.rows.checkpoint import Checkpoint
 from gradfeat.table.atomic import write_atomic, write_folder
 from gradfeat.table.diagnosis import DiagnosisReport
@@ -28,37 +27,6 @@ ReportT = TypeVar("ReportT", FitReport, DiagnosisReport)
 
 #: Columns of the text that stands for an object where no page is shown.
 WIDTH = 88
-
-
-class PageFigures:
-    """The figures of a page by their names, each a function of ``ax``.
-
-    Examples
-    --------
-    >>> from matplotlib import pyplot
-    >>> plot = PageFigures({"line": CaptionedFigure("line", lambda ax=None: ax, "A line.")})
-    >>> plot
-    figures: line
-    >>> plot.line(ax=pyplot.gca()) is pyplot.gca()
-    True
-    """
-
-    def __init__(self, figures: Mapping[str, CaptionedFigure]) -> None:
-        self._figures = figures
-
-    def __getattr__(self, name: str) -> Callable[..., Axes]:
-        if name.startswith("_") or name not in self._figures:
-            raise AttributeError(f"there is no figure {name!r}: there are {', '.join(self)}.")
-        return self._figures[name].draw
-
-    def __iter__(self) -> Any:
-        return iter(self._figures)
-
-    def __dir__(self) -> list[str]:
-        return list(self._figures)
-
-    def __repr__(self) -> str:
-        return f"figures: {', '.join(self)}"
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -70,18 +70,15 @@ class FilePresence(Presence):
         self._store = store
         self._held: dict[int, int] = {}
 
-    def _file(self, run: int) -> Path:
-        return self._store.with_name(f"{self._store.name}.run-{run}")
-
     def enter(self, run: int) -> None:
         """Create the locked file of a run, and remove those of dead ones."""
         import fcntl
 
         self._clean()
-        temporary = self._store.with_name(f"{self._store.name}.run-{run}.{os.getpid()}.new")
+        temporary = _file(self._store, f"{run}.{os.getpid()}.new")
         descriptor = os.open(temporary, os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o644)
         fcntl.flock(descriptor, fcntl.LOCK_EX)
-        os.replace(temporary, self._file(run))
+        os.replace(temporary, _file(self._store, run))
         self._held[run] = descriptor
         _OPEN.add(descriptor)
 
@@ -90,13 +87,13 @@ class FilePresence(Presence):
         descriptor = self._held.pop(run, None)
         if descriptor is not None:
             with contextlib.suppress(OSError):
-                self._file(run).unlink()
+                _file(self._store, run).unlink()
             _OPEN.discard(descriptor)
             os.close(descriptor)
 
     def alive(self, run: int) -> bool:
         """Whether the file of the run is locked."""
-        return run in self._held or _locked(self._file(run))
+        return run in self._held or _locked(_file(self._store, run))
 
     def _clean(self) -> None:
         for path in self._store.parent.iterdir():
@@ -112,19 +109,16 @@ class ProcessPresence(Presence):
     def __init__(self, store: Path) -> None:
         self._store = store
 
-    def _file(self, run: int) -> Path:
-        return self._store.with_name(f"{self._store.name}.run-{run}")
-
     def enter(self, run: int) -> None:
         own = psutil.Process()
-        self._file(run).write_text(json.dumps([own.pid, own.create_time()]), "utf-8")
+        _file(self._store, run).write_text(json.dumps([own.pid, own.create_time()]), "utf-8")
 
     def leave(self, run: int) -> None:
-        self._file(run).unlink(missing_ok=True)
+        _file(self._store, run).unlink(missing_ok=True)
 
     def alive(self, run: int) -> bool:
         try:
-            number, start = json.loads(self._file(run).read_text("utf-8"))
+            number, start = json.loads(_file(self._store, run).read_text("utf-8"))
             return psutil.Process(number).create_time() == start
         except (FileNotFoundError, ValueError, psutil.Error):
             return False
@@ -133,6 +127,10 @@ class ProcessPresence(Presence):
 def presence_of(store: Path) -> Presence:
     """By locks where the system has them (Linux, macOS), else by the processes that run."""
     return FilePresence(store) if find_spec("fcntl") else ProcessPresence(store)
+
+
+def _file(store: Path, run: int | str) -> Path:
+    return store.with_name(f"{store.name}.run-{run}")
 
 
 def _locked(path: Path) -> bool:

@@ -59,8 +59,6 @@ class Call:
     def parts(self) -> list[Call]:
         """Return a call for each result, seed by seed.
 
-        Examples
-        --------
         >>> call = Call(None, print, {"n": 1, "eta": 0}, (5, 6), None, "eta", (0, 1))
         >>> [(part.cell["eta"], part.seeds) for part in call.parts()]
         [(0, (5,)), (1, (5,)), (0, (6,)), (1, (6,))]
@@ -80,13 +78,7 @@ class Call:
 
 
 def failure(error: BaseException, seconds: float) -> Outcome:
-    """Return the outcome of an error: its traceback without the frames of this file.
-
-    Examples
-    --------
-    >>> failure(ValueError("no"), 0.0).error
-    'ValueError: no'
-    """
+    """Return the outcome of an error: its traceback without the frames of this file."""
     frame = error.__traceback__
     while frame is not None and frame.tb_frame.f_code.co_filename == __file__:
         frame = frame.tb_next
@@ -95,13 +87,7 @@ def failure(error: BaseException, seconds: float) -> Outcome:
 
 
 def broken(cell: Cell, seed: int) -> Outcome:
-    """Return the outcome of a trial whose worker died.
-
-    Examples
-    --------
-    >>> broken({"n": 1}, 0).error[:24]
-    'the worker process died '
-    """
+    """Return the outcome of a trial whose worker died."""
     text = (
         f"the worker process died twice at {cell} with seed {seed}, alone the second time: killed "
         "for its memory, or crashed; make the cell smaller or run fewer jobs"

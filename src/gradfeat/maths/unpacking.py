@@ -48,12 +48,8 @@ def _too_much(unpacked: int, packed: int) -> bool:
 class Unpacked(io.RawIOBase):
     """What a packed stream holds, for as long as it grows within reason.
 
-    `contents` are read from `packed`, whose place tells how much of it was taken.
-
-    Raises
-    ------
-    TooMuch
-        From a read.
+    `contents` are read from `packed`, whose place tells how much of it was taken. A read raises
+    TooMuch.
     """
 
     def __init__(self, packed: Any, contents: Any, name: str) -> None:
@@ -74,15 +70,9 @@ class Unpacked(io.RawIOBase):
 def gunzip(data: bytes, name: str) -> bytes:
     """What gz bytes hold.
 
-    Raises
-    ------
-    TooMuch
-        Before more than a few pieces of it are unpacked.
-    OSError, EOFError, zlib.error
-        For damaged bytes.
+    Raises TooMuch before more than a few pieces of it are unpacked; OSError, EOFError and
+    zlib.error for damaged bytes.
 
-    Examples
-    --------
     >>> gunzip(gzip.compress(b"a,b"), "t.gz")
     b'a,b'
     """
@@ -94,15 +84,8 @@ def gunzip(data: bytes, name: str) -> bytes:
 def inflate(data: bytes, name: str, most: int | None = None) -> bytes:
     """What zlib bytes hold, of which `most` are known to be meant.
 
-    Raises
-    ------
-    TooMuch
-        Before more is unpacked.
-    zlib.error
-        For damaged bytes.
+    Raises TooMuch before more is unpacked; zlib.error for damaged bytes.
 
-    Examples
-    --------
     >>> inflate(zlib.compress(b"abc"), "the array", most=3)
     b'abc'
     """
@@ -119,13 +102,8 @@ def inflate(data: bytes, name: str, most: int | None = None) -> bytes:
 def json_object(text: str) -> dict[str, Any]:
     """What a JSON object holds.
 
-    Raises
-    ------
-    ValueError, TypeError, RecursionError
-        For a text that is none.
+    Raises ValueError, TypeError or RecursionError for a text that is none.
 
-    Examples
-    --------
     >>> json_object('{"n": 1}')
     {'n': 1}
     """
@@ -138,12 +116,8 @@ def json_object(text: str) -> dict[str, Any]:
 def check_zip(file: Any, name: str) -> None:
     """Refuse a zip archive by what its members say, which is the most that is read of them.
 
-    Raises
-    ------
-    TooMuch
-        Where all of them together, or one of them, are too much.
-    zipfile.BadZipFile
-        For what is no archive.
+    Raises TooMuch where all of them together, or one of them, are too much; zipfile.BadZipFile for
+    what is no archive.
     """
     with zipfile.ZipFile(file) as archive:
         members = archive.infolist()

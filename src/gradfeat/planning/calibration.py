@@ -59,8 +59,7 @@ def calibrate(job: Job, given: Given = Given(), seconds: float = SECONDS) -> Rat
         peak = product_rate(128 if brief else 1024)
         tried = _tried(job, rehearsal, peak, brief=brief)
         sides = [side for one in rehearsal.passes(job) for side in one.sizes.spectra]
-        side = round(max(sides, default=1))
-        spectrum = spectrum_time(min(side, 128 if brief else SPECTRUM_SIDE))
+        spectrum = spectrum_time(min(round(max(sides, default=1)), 128 if brief else SPECTRUM_SIDE))
         sample = sample_time(job)
     read, read_cpu = read_times(job)
     factor = 1.0 if given.peak is None else peak / given.peak
@@ -114,8 +113,7 @@ def _tried(job: Job, rehearsal: Rehearsal, peak: float, *, brief: bool) -> list[
         job.outputs,
     )
     here = rehearsal.at(small)
-    most = max(one.flops for one in here)
-    rows = int((BRIEF_FLOPS if brief else FLOPS) / max(most, 1.0))
+    rows = int((BRIEF_FLOPS if brief else FLOPS) / max(1.0, *(one.flops for one in here)))
     rows = max(1, min(rows, job.piece_rows, MOST_NUMBERS // small.columns))
     found = []
     for one, tried, seen in zip(rehearsal.passes(job), here, timed(small, rows), strict=True):
@@ -147,6 +145,5 @@ def _storage(given: Given) -> Rate | None:
 def _network(given: Given, job: Job) -> Rate | None:
     if not job.on_cluster:
         return None
-    measured = "this machine with itself: optimistic"
     known = _given(given.network, "bytes/s", "a link")
-    return known or Rate(link_rate(), "bytes/s", "measured", measured)
+    return known or Rate(link_rate(), "bytes/s", "measured", "this machine with itself: optimistic")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import re
 import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from io import StringIO
 from typing import cast
 from xml.dom import minidom
@@ -58,20 +58,6 @@ def page(template: str, context: dict[str, object]) -> str:
     environment.filters |= {"percent": percent, "seconds": seconds, "svg": inline_svg}
     html = environment.get_template(template).render(context)
     return _UNPRINTABLE.sub("\N{REPLACEMENT CHARACTER}", html)
-
-
-def figures_in(contents: Mapping[str, object]) -> dict[str, CaptionedFigure]:
-    """All figures among the values of a page, by their names."""
-    found: dict[str, CaptionedFigure] = {}
-    for value in contents.values():
-        match value:
-            case CaptionedFigure(name=name):
-                found[name] = value
-            case [*several]:
-                found |= figures_in({str(k): one for k, one in enumerate(several)})
-            case _:
-                pass
-    return found
 
 
 def embedded(html: str) -> str:

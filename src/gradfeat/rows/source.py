@@ -77,3 +77,30 @@ class Listed(Piece[Chunk_co]):
 
     def read(self) -> Iterator[Chunk_co]:
         return iter(self.chunks)
+
+
+@dataclass(frozen=True)
+class RowRange:
+    """Rows `start` up to `stop` of some array."""
+
+    start: int
+    stop: int
+
+    @property
+    def name(self) -> str:
+        return f"rows {self.start:,} to {self.stop - 1:,}"
+
+    @property
+    def of(self) -> slice:
+        return slice(self.start, self.stop)
+
+
+def ranges(rows: int, piece_rows: int) -> Iterator[RowRange]:
+    """All rows, `piece_rows` at a time."""
+    for start in range(0, rows, piece_rows):
+        yield RowRange(start, min(start + piece_rows, rows))
+
+
+def range_count(rows: int, piece_rows: int) -> int:
+    """How many ranges :func:`ranges` gives."""
+    return -(-rows // piece_rows)

@@ -69,8 +69,6 @@ def _same_moments(text: Any) -> Any:
 def is_numbers(column: pd.Series) -> bool:
     """Whether it is stored as real numbers (truth values are not).
 
-    Examples
-    --------
     >>> is_numbers(pd.Series([1, 2])), is_numbers(pd.Series([True]))
     (True, False)
     """
@@ -133,8 +131,6 @@ class RowSample:
         ceil(f count - u) of a row, u in [0, 1) by its hash and f the same for all: rows that occur
         once are those of least hash, and of others the same share, rounded by their hash.
 
-        Examples
-        --------
         >>> found = RowSample.of(pd.DataFrame({"x": [*range(8), *[9] * 92]}), seed=0, size=50)
         >>> some = found.some(found.count, 25)
         >>> int(some.sum()), int(some.max()) > 15

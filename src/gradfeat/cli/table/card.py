@@ -6,15 +6,20 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from gradfeat.cli.table.models import directions, shares_of_slope
+import numpy as np
+
 from gradfeat.cli.terminal import Terminal
-from gradfeat.drawing.numbers import number, percent
+from gradfeat.drawing.numbers import count, number, percent, plain, signed
 from gradfeat.estimators.container import rebuilding
 from gradfeat.figures.losses import loss_rows
 from gradfeat.figures.scores import span
+from gradfeat.table.interpret import bars_of
 from gradfeat.table.results import Importances, Interval
 from gradfeat.table.saved import load_table_model
 from gradfeat.table.table_model import TableModel
+
+#: Columns and levels that are told of the first direction.
+TOLD = 8
 
 #: What holds for every model that a fit wrote.
 LIMITS = (
@@ -77,6 +82,26 @@ def _reads(model: TableModel) -> Iterator[str]:
         yield "Not measured."
     if model.own:
         yield _cell(directions(model))
+
+
+def shares_of_slope(model: TableModel) -> dict[str, float]:
+    """Of the AGOP on each original column, the largest first."""
+    share, source = np.asarray(model.estimator_.importances_), np.array(model.encoder.source_)
+    each = {name: float(share[source == name].sum()) for name in dict.fromkeys(source.tolist())}
+    return dict(sorted(each.items(), key=lambda one: -one[1]))
+
+
+def directions(model: TableModel) -> str:
+    """How many there are, and the first: what adds up in it, a level of a category by itself."""
+    encoder, fitted = model.encoder, model.estimator_
+    n = fitted.n_effective_directions_
+    levels = frozenset(note.name for note in encoder.notes_ if note.kind == "category")
+    loadings = fitted.leading_directions(1)
+    bars = bars_of(fitted, loadings, encoder.feature_names_, encoder.source_, levels)
+    order = np.argsort(-np.abs(bars.weights[:, 0]), kind="stable")[:TOLD]
+    words = {True: signed, False: plain}
+    each = [f"{bars.names[i]} {words[bars.signed[i]](bars.weights[i, 0])}" for i in order]
+    return f"{count(n, 'effective direction')}; the first adds up {', '.join(each)}."
 
 
 def _columns(model: TableModel) -> str:

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
-import numpy as np
 from rich.console import RenderableType
 from rich.table import Table
 from rich.text import Text
 
+from gradfeat.cli.table.card import directions, shares_of_slope
 from gradfeat.cli.terminal import Terminal
-from gradfeat.drawing.numbers import count, percent, plain, signed
+from gradfeat.drawing.numbers import percent
 from gradfeat.drawing.text_tables import text_table
 from gradfeat.estimators.container import rebuilding
 from gradfeat.figures.scores import with_interval
@@ -21,7 +21,6 @@ from gradfeat.rows.sources.tables import Tables
 from gradfeat.rows.sources.text_options import TextOptions
 from gradfeat.table.atomic import write_atomic
 from gradfeat.table.conformal import interval_sentence
-from gradfeat.table.interpret import bars_of
 from gradfeat.table.notes import layout_sentence, unread_sentence
 from gradfeat.table.predict import Predictor, check_output, write_predictions
 from gradfeat.table.refit import refit_model
@@ -29,9 +28,6 @@ from gradfeat.table.results import Importances, Interval, UnreadCells
 from gradfeat.table.saved import FEATURES, MODEL, load_table_model, model_file
 from gradfeat.table.table_model import TableModel
 from gradfeat.table.unread import with_places
-
-#: Columns and levels that are told of the first direction.
-TOLD = 8
 
 
 def predict_table(
@@ -130,28 +126,8 @@ def _about(table_model: TableModel) -> Iterator[RenderableType]:
         yield f"\n{directions(table_model)}"
 
 
-def shares_of_slope(model: TableModel) -> dict[str, float]:
-    """Of the AGOP on each original column, the largest first."""
-    share, source = np.asarray(model.estimator_.importances_), np.array(model.encoder.source_)
-    each = {name: float(share[source == name].sum()) for name in dict.fromkeys(source.tolist())}
-    return dict(sorted(each.items(), key=lambda one: -one[1]))
-
-
 def _slopes(shares: Mapping[str, float]) -> Table:
     table = text_table(("column", "share of slope"), right=(1,), fold=(0,))
     for name, share in shares.items():
         table.add_row(Text(name), percent(share))
     return table
-
-
-def directions(model: TableModel) -> str:
-    """How many there are, and the first: what adds up in it, a level of a category by itself."""
-    encoder, fitted = model.encoder, model.estimator_
-    n = fitted.n_effective_directions_
-    levels = frozenset(note.name for note in encoder.notes_ if note.kind == "category")
-    loadings = fitted.leading_directions(1)
-    bars = bars_of(fitted, loadings, encoder.feature_names_, encoder.source_, levels)
-    order = np.argsort(-np.abs(bars.weights[:, 0]), kind="stable")[:TOLD]
-    words = {True: signed, False: plain}
-    each = [f"{bars.names[i]} {words[bars.signed[i]](bars.weights[i, 0])}" for i in order]
-    return f"{count(n, 'effective direction')}; the first adds up {', '.join(each)}."

@@ -12,6 +12,9 @@ from torch import Tensor
 from ..blocks import Block
 from .moments import MomentState
 
+#: Standard deviation of a column, relative to its size, up to which it is constant.
+CONSTANT = 1e-12
+
 
 @final
 @dataclass(frozen=True)
@@ -96,3 +99,15 @@ def inputs_only(shift: Float[Tensor, " d"], P: Tensor, outputs: int) -> Affine:
     """x -> (x - shift) P; the targets stay."""
     shift, P = shift.double(), P.double()
     return Affine(shift, P, shift.new_zeros(outputs), shift.new_ones(outputs))
+
+
+def standard_deviations(mean: Tensor, variance: Tensor) -> Tensor:
+    """Of columns; 0 for a constant one, whatever its size.
+
+    Examples
+    --------
+    >>> standard_deviations(torch.tensor([0.0, 1e9]), torch.tensor([4.0, 1e-9])).tolist()
+    [2.0, 0.0]
+    """
+    scale = variance.sqrt()
+    return torch.where(scale > CONSTANT * (mean.abs() + scale), scale, 0.0)

@@ -66,13 +66,12 @@ class Direct(Solver):
 
     def solve(self, system: System, *, seed: int = 0, watch: Watch | None = None) -> Solution:
         """Solve; `seed` draws the rows of an estimated residual."""
-        X, meter = system.X, Meter(len(system.X))
-        refuse_direct(system, self.memory_limit)
+        X, n, meter = system.X, len(system.X), Meter(len(system.X))
+        what = f"a direct kernel solver on {n:,} rows (a matrix of {n:,} x {n:,})"
+        refuse_beyond(direct_bytes(X, system.y), self.memory_limit, what, INSTEAD)
         solution = self._refined(system, *self._factor(system, meter), meter, seed, watch)
-        wide_bytes = direct_bytes(X.double(), system.y) if X.element_size() < 8 else None
-        if solution.converged or wide_bytes is None:
-            return solution
-        if wide_bytes > allowed_bytes(self.memory_limit):
+        needed = direct_bytes(X.double(), system.y) if X.element_size() < 8 else None
+        if solution.converged or needed is None or needed > allowed_bytes(self.memory_limit):
             return solution
         wide = replace(system, X=X.double(), kept=None)
         wider = self._refined(wide, *self._factor(wide, meter), meter, seed, watch)
@@ -87,14 +86,10 @@ class Direct(Solver):
         what = "a measurement of the residual"
         measured = Operator(replace(system, kept=None), None, meter, what=what)
         measured.tiles.budget = 0
-        return refine(
-            measured,
-            steps,
-            Stop(self.tolerance, CORRECTIONS, watch),
-            advice="raise alpha or the tolerance, or use float64",
-            note=note,
-            sample=residual_rows(len(system.X), seed) if self.sampled else None,
-        )
+        stop = Stop(self.tolerance, CORRECTIONS, watch)
+        advice = "raise alpha or the tolerance, or use float64"
+        sample = residual_rows(len(system.X), seed) if self.sampled else None
+        return refine(measured, steps, stop, advice=advice, note=note, sample=sample)
 
     def _factor(self, system: System, meter: Meter) -> tuple[Solve, str]:
         narrow = system.X.dtype
@@ -151,9 +146,3 @@ class Direct(Solver):
     def _refuse(self, n: int, size: int, needed: int, name: str) -> None:
         what = f"{name} on {n:,} rows (matrices of {n:,} x {n:,}, {size} bytes an entry)"
         refuse_beyond(needed, self.memory_limit, what, INSTEAD)
-
-
-def refuse_direct(system: System, memory_limit: int | None) -> None:
-    X, n = system.X, len(system.X)
-    what = f"a direct kernel solver on {n:,} rows (a matrix of {n:,} x {n:,})"
-    refuse_beyond(direct_bytes(X, system.y), memory_limit, what, INSTEAD)

@@ -44,13 +44,11 @@ class Equation(Protocol):
 
     def residual(self, b: Float[Tensor, "n c"]) -> Float[Tensor, "n c"]: ...
 
-    def residual_at(self, b: Float[Tensor, "n c"], rows: Tensor) -> Float[Tensor, "r c"]:
-        """The residual at b, at some rows alone."""
-        ...
+    #: The residual at b, at some rows alone.
+    def residual_at(self, b: Float[Tensor, "n c"], rows: Tensor) -> Float[Tensor, "r c"]: ...
 
-    def coefficients(self, b: Float[Tensor, "n c"]) -> Float[Tensor, "m c"]:
-        """Dual coefficients of the solution b."""
-        ...
+    #: Dual coefficients of the solution b.
+    def coefficients(self, b: Float[Tensor, "n c"]) -> Float[Tensor, "m c"]: ...
 
 
 class _Run:
@@ -76,8 +74,7 @@ class _Run:
 
     def correct(self, steps: Steps, b: Tensor, r: Tensor, size: Tensor) -> Tensor:
         """Iterate on the remainder r until it is small enough; b with the correction."""
-        dtype = self.equation.dtype
-        unit = safe_norms(r)
+        dtype, unit = self.equation.dtype, safe_norms(r)
         delta = torch.zeros_like(r, dtype=dtype)
         for delta, norms in steps((r / unit).to(dtype)):
             self.iteration += 1

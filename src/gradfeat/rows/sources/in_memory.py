@@ -10,7 +10,7 @@ import torch
 from pandas.core.util.hashing import hash_pandas_object
 
 from ..errors import SourceError
-from ..source import PIECE_ROWS, Columns, Listed
+from ..source import PIECE_ROWS, Columns, Listed, range_count, ranges
 from .numeric import (
     BlockPiece,
     Numbers,
@@ -20,8 +20,6 @@ from .numeric import (
     checked_shapes,
     digest,
     numbered,
-    range_count,
-    ranges,
 )
 from .tables import Tables, selected
 from .text_options import TextOptions
@@ -145,8 +143,7 @@ class FrameTables(Tables):
         return f"row {row + 1:,}" if self.read_from is None else self.read_from.place(row)
 
     def pieces(self) -> Iterator[Listed[pd.DataFrame]]:
-        names = self.names
         for number, frame in enumerate(self.frames):
             for rows in ranges(len(frame), self.piece_rows):
                 place = f"data frame {number}, {rows.name}"
-                yield Listed((selected(frame.iloc[rows.of], names),), place)
+                yield Listed((selected(frame.iloc[rows.of], self.names),), place)

@@ -11,18 +11,15 @@ import torch
 
 from ...maths.blocks import Block
 from ..errors import SourceError
-from ..source import PIECE_ROWS, Columns, Piece
+from ..source import PIECE_ROWS, Columns, Piece, RowRange, range_count, ranges
 from .files import FoundFile, find_files
 from .numeric import (
     NumericSource,
-    RowRange,
     as_tensor,
     checked_block,
     checked_dtype,
     checked_shapes,
     numbered,
-    range_count,
-    ranges,
 )
 from .words import checked_piece_rows
 

@@ -13,7 +13,7 @@ from torch import Tensor
 
 from ...maths.blocks import Block
 from ..errors import SourceError
-from ..source import Columns, Piece, Source
+from ..source import Columns, Piece, Source, ranges
 from .words import counted
 
 #: What a source of numbers accepts.
@@ -99,33 +99,6 @@ def checked_block(
 def all_finite(values: Tensor) -> bool:
     """Whether no value is missing or infinite; one sum says so of most data."""
     return bool(values.sum().isfinite()) or bool(values.isfinite().all())
-
-
-@dataclass(frozen=True)
-class RowRange:
-    """Rows `start` up to `stop` of some array."""
-
-    start: int
-    stop: int
-
-    @property
-    def name(self) -> str:
-        return f"rows {self.start:,} to {self.stop - 1:,}"
-
-    @property
-    def of(self) -> slice:
-        return slice(self.start, self.stop)
-
-
-def ranges(rows: int, piece_rows: int) -> Iterator[RowRange]:
-    """All rows, `piece_rows` at a time."""
-    for start in range(0, rows, piece_rows):
-        yield RowRange(start, min(start + piece_rows, rows))
-
-
-def range_count(rows: int, piece_rows: int) -> int:
-    """How many ranges :func:`ranges` gives."""
-    return -(-rows // piece_rows)
 
 
 def digest(arrays: Iterable[Numbers]) -> str:

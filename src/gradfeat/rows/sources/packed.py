@@ -58,7 +58,6 @@ class Plain(Packing):
 class Compressed(Packing):
     """One compressed stream, of a file that is named by the text and an ending."""
 
-    kind: str  # as in "a gzip file"
     ending: str
 
     def inside(self, path: str) -> str:
@@ -84,17 +83,11 @@ class Zipped(Packing):
 
 
 PACKED_ENDINGS = (".gz", ".bz2", ".xz", ".zip")
-
-_STARTS: dict[bytes, Compressed] = {
-    b"\x1f\x8b": Compressed("a gzip file", ".gz"),
-    b"BZh": Compressed("a bzip2 file", ".bz2"),
-    b"\xfd7zXZ\x00": Compressed("an xz file", ".xz"),
-}
+_STARTS = {b"\x1f\x8b": ".gz", b"BZh": ".bz2", b"\xfd7zXZ\x00": ".xz"}
 
 
 def _bounded(raw: BinaryIO, contents: Any, name: str) -> BinaryIO:
-    unpacked = Unpacked(raw, contents, f"'{name}'")
-    return cast(BinaryIO, io.BufferedReader(unpacked, 2**20))
+    return cast(BinaryIO, io.BufferedReader(Unpacked(raw, contents, f"'{name}'"), 2**20))
 
 
 def packing_of(file: FoundFile) -> Packing:
@@ -103,7 +96,8 @@ def packing_of(file: FoundFile) -> Packing:
     if start.startswith((b"PK\x03\x04", b"PK\x05\x06")):
         with opened_safely(file, Plain()) as raw:
             return Zipped(_member(raw, file.name))
-    return next((how for sign, how in _STARTS.items() if start.startswith(sign)), Plain())
+    found = (Compressed(end) for sign, end in _STARTS.items() if start.startswith(sign))
+    return next(found, Plain())
 
 
 @contextmanager
