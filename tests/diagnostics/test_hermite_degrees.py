@@ -13,11 +13,11 @@ from gradfeat.diagnostics.degree_tests import (
     degree_strength,
     hermite_kernels,
 )
+from gradfeat.diagnostics.direction_count import gradient_coefficients
 from gradfeat.diagnostics.hermite_degrees import (
     axes_of,
     degree_coefficients,
     feature_count,
-    gradient_coefficients,
     hermite_features,
 )
 from gradfeat.maths.hermite import hermite

@@ -67,11 +67,13 @@ def degree_strength(
     n, d = Z.shape
     squares = Z.square().sum(1)
     own = hermite_kernels(squares, 2 * squares, d, k)[k]
-    if feature_count(d, k) <= n:
-        sums = n**2 * degree_coefficients(Z, Y, k).square().sum(0)
-    else:
-        sums = _through_kernel(Z, Y, k)
+    sums = (_through_features if feature_count(d, k) <= n else _through_kernel)(Z, Y, k)
     return (sums - own @ Y.square()) / (n * (n - 1))
+
+
+def _through_features(Z: Tensor, Y: Tensor, k: int) -> Tensor:
+    """Sum over all pairs, as n^2 |c|^2."""
+    return len(Z) ** 2 * degree_coefficients(Z, Y, k).square().sum(0)
 
 
 def _through_kernel(Z: Tensor, Y: Tensor, k: int) -> Tensor:
@@ -144,5 +146,4 @@ def information_exponent(tests: list[DegreeTest], level: float) -> int | None:
     >>> information_exponent([nothing, DegreeTest(2, 0.5, torch.zeros(2, 9), 0.001)], 0.05)
     2
     """
-    found = [test.degree for test in tests if test.p_value <= level / len(tests)]
-    return min(found, default=None)
+    return min((t.degree for t in tests if t.p_value <= level / len(tests)), default=None)
