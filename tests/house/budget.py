@@ -34,6 +34,6 @@ ROOMS: Final = {
     "reports": Room(955, 6),
     "rows": Room(6_990, 41),
     "table": Room(8_540, 45),
-    "tasks": Room(2_310, 19),
+    "tasks": Room(2_295, 19),
     "theory": Room(4_260, 24),
 }

@@ -13,7 +13,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from gradfeat.tasks.images import ImageFileError, ImagePair, read_images
-from gradfeat.tasks.images.pictures import attribute_file, class_folder
+from gradfeat.tasks.images.pictures import attribute_file, class_folder, labelled
 
 
 def pair_of(source: str, pair: str) -> ImagePair:
@@ -54,11 +54,12 @@ def picture_pair(
     """
     path = Path(source)
     if path.suffix == ".txt" and path.is_file():
-        images = attribute_file(path, pair, size, most, generator, colour=colour)
+        files = attribute_file(path, pair)
     elif path.is_dir() and any(entry.is_dir() for entry in path.iterdir()):
-        images = class_folder(path, _two(pair), size, most, generator, colour=colour)
+        files = class_folder(path, _two(pair))
     else:
         return pair_of(source, pair)
+    images = labelled(files, path.name, size, most, generator, colour=colour)
     return replace(ImagePair.of(images, 0, 1), name=f"{images.name} {pair}")
 
 

@@ -37,21 +37,10 @@ def read_picture(path: Path, size: int, *, colour: bool = False) -> np.ndarray:
     return np.asarray(small)
 
 
-def class_folder(
-    folder: Path,
-    pair: tuple[str, str],
-    size: int,
-    most: int,
-    generator: torch.Generator,
-    *,
-    colour: bool = False,
-) -> Images:
-    """Two sub-folders of pictures as labels 0 and 1; at most `most` of each, chosen at random.
+def class_folder(folder: Path, pair: tuple[str, str]) -> list[list[Path]]:
+    """Two sub-folders of pictures, of labels 0 and 1; names that start with a dot are left out.
 
-    Files whose names start with a dot are left out.
-
-    Raises ImageFileError where a sub-folder is not there or is empty, both are one, or a file is no
-    picture.
+    Raises ImageFileError where a sub-folder is not there or is empty.
     """
     names = sorted(entry.name for entry in folder.iterdir() if entry.is_dir())
     for name in pair:
@@ -59,27 +48,18 @@ def class_folder(
             raise ImageFileError(
                 f"'{folder.name}' has no sub-folder {name!r}: choose two of {_shown(names)}."
             )
-    files = [_files(folder / name) for name in pair]
-    return _labelled(files, size, most, generator, folder.name, colour)
+    return [_files(folder / name) for name in pair]
 
 
-def attribute_file(
-    file: Path,
-    attribute: str,
-    size: int,
-    most: int,
-    generator: torch.Generator,
-    *,
-    colour: bool = False,
-) -> Images:
-    """Pictures without (label 0) and with (1) an attribute; at most `most` of each, at random.
+def attribute_file(file: Path, attribute: str) -> list[list[Path]]:
+    """Pictures without (label 0) and with (1) an attribute.
 
     The first line is the number of pictures, the second the names of the attributes, each other
     one a file name and 1 or -1 for each attribute. The pictures lie beside the file, or in one
     folder beside it (``img_align_celeba``).
 
     Raises ImageFileError where a line is not so, the attribute is not there or the same in every
-    picture, or a picture is missing or damaged.
+    picture, or the first picture is in no such folder.
     """
     names, labels = _attributes(file, attribute)
     folder = _picture_folder(file, names[0])
@@ -88,7 +68,28 @@ def attribute_file(
         raise ImageFileError(
             f"{attribute!r} is the same in all pictures of '{file.name}': choose another attribute."
         )
-    return _labelled(files, size, most, generator, file.name, colour)
+    return files
+
+
+def labelled(
+    files: Sequence[Sequence[Path]],
+    name: str,
+    size: int,
+    most: int,
+    generator: torch.Generator,
+    *,
+    colour: bool = False,
+) -> Images:
+    """Pictures of labels 0 and 1 as images called `name`; at most `most` of each, at random.
+
+    Raises ImageFileError where a file is missing, damaged or no picture.
+    """
+    pixels, labels = [], []
+    for label, own in enumerate(files):
+        chosen = torch.randperm(len(own), generator=generator)[:most].tolist()
+        pixels += [read_picture(own[i], size, colour=colour) for i in chosen]
+        labels += [label] * len(chosen)
+    return images_of(np.stack(pixels), np.array(labels), name)
 
 
 def _shown(names: Sequence[str]) -> str:
@@ -100,22 +101,6 @@ def _files(folder: Path) -> list[Path]:
     if not found:
         raise ImageFileError(f"The folder '{folder.name}' has no files: put its pictures there.")
     return found
-
-
-def _labelled(
-    files: Sequence[Sequence[Path]],
-    size: int,
-    most: int,
-    generator: torch.Generator,
-    name: str,
-    colour: bool,
-) -> Images:
-    pixels, labels = [], []
-    for label, own in enumerate(files):
-        chosen = torch.randperm(len(own), generator=generator)[:most].tolist()
-        pixels += [read_picture(own[i], size, colour=colour) for i in chosen]
-        labels += [label] * len(chosen)
-    return images_of(np.stack(pixels), np.array(labels), name)
 
 
 def _attributes(file: Path, attribute: str) -> tuple[list[str], list[int]]:
