@@ -11,8 +11,8 @@ from gradfeat.lab.loading import experiment
 
 SPARSE = {"d": 24, "D": 16, "k": 3, "m": 8}
 ACCURACY = {
-    **SPARSE, "p_o": 0.5, "method": "network", "structure": "yes", "steps": 3, "n_first": 20, "n_batch": 20,
-    "n_test": 20,
+    **SPARSE, "p_o": 0.5, "method": "network", "structure": "yes", "steps": 3, "n_first": 20,
+    "n_batch": 20, "n_test": 20,
 }  # fmt: skip
 EMERGENCE = {**SPARSE, "n": 60, "structure": "yes", "map_neurons": 4}
 BOUNDS = {"method": "linear", "k": 5, "C": 0.01, "m": 6, "n": 60, "n_test": 60}
