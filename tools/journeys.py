@@ -99,8 +99,7 @@ def _name(code: CodeType) -> str:
 
 
 def _is_science(code: CodeType) -> bool:
-    own = f"catalogue{os.sep}{EXPERIMENT.replace('-', '_')}.py"
-    return code.co_name in SCIENCE and _file(code).endswith(own)
+    return code.co_name in SCIENCE and f"catalogue{os.sep}" in _file(code)
 
 
 def _traced(run: Callable[[], Any]) -> Road:
