@@ -28,7 +28,7 @@ ROOMS: Final = {
     "figures": Room(1_805, 14),
     "interface": Room(785, 6),
     "lab": Room(3_450, 20),
-    "maths": Room(4_175, 36),
+    "maths": Room(4_180, 36),
     "models": Room(11_080, 75),
     "planning": Room(1_450, 10),
     "reports": Room(955, 6),

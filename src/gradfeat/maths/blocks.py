@@ -110,9 +110,14 @@ def accumulator(*shape: int, like: Tensor) -> Tensor:
     return torch.zeros(shape, dtype=torch.float64, device=like.device)
 
 
-def accumulated(packed: Mapping[str, Tensor], **shapes: tuple[int, ...]) -> list[Tensor]:
-    """Copies of what an accumulator of each name holds; ValueError where one was of other shape."""
+def check_accumulated(found: Mapping[str, Tensor], shapes: Mapping[str, tuple[int, ...]]) -> None:
+    """Raise ValueError unless these are what accumulators of these shapes hold."""
     for name, shape in shapes.items():
-        if packed[name].dtype != torch.float64 or packed[name].shape != shape:
-            raise ValueError(f"{name!r} is {packed[name].dtype} of shape {(*packed[name].shape,)}")
+        if found[name].dtype != torch.float64 or found[name].shape != shape:
+            raise ValueError(f"{name!r} is {found[name].dtype} of shape {(*found[name].shape,)}")
+
+
+def accumulated(packed: Mapping[str, Tensor], **shapes: tuple[int, ...]) -> list[Tensor]:
+    """Copies of what accumulators hold; ValueError where they are of other shapes."""
+    check_accumulated(packed, shapes)
     return [packed[name].clone() for name in shapes]

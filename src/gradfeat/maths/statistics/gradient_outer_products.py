@@ -9,7 +9,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from ..blocks import Block, Statistic, accumulator
+from ..blocks import Block, Statistic, accumulator, check_accumulated
 from ..gram import add_gram, from_triangle, mirrored, to_triangle
 
 
@@ -66,5 +66,8 @@ class GradientOuterProducts(Statistic[Block, OuterState, Tensor]):
         return vars(state) | {"total": to_triangle(state.total)}
 
     def unpack(self, packed: Mapping[str, Tensor]) -> OuterState:
-        weight, mean = packed["weight"].clone(), packed["mean"].clone()
-        return OuterState(weight, from_triangle(packed["total"]), mean)
+        (c, d), total = packed["mean"].shape, from_triangle(packed["total"])
+        check_accumulated(
+            {**packed, "total": total}, {"weight": (), "total": (d, d), "mean": (c, d)}
+        )
+        return OuterState(packed["weight"].clone(), total, packed["mean"].clone())

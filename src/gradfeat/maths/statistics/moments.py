@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 
 import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from ..blocks import Block, Statistic, accumulator
+from ..blocks import Block, Statistic, accumulator, check_accumulated
 from ..gram import add_gram, from_triangle, mirrored, to_triangle
 
 #: Rows to other rows, such as inputs to features; must not depend on which rows come together.
@@ -93,12 +93,11 @@ class Moments(Statistic[Block, MomentState, MomentState]):
         return vars(state) | {"xx": to_triangle(state.xx)}
 
     def unpack(self, packed: Mapping[str, Tensor]) -> MomentState:
-        """The square again, its lower half zero; ValueError where the shapes do not fit."""
-        tensors = {name: values.clone() for name, values in packed.items() if name != "xx"}
-        state = MomentState(**tensors, xx=from_triangle(packed["xx"]))
-        if [t.shape for t in vars(state).values()] != [*map(torch.Size, _shapes(*state.xy.shape))]:
-            raise ValueError("the shapes of the moments do not fit each other")
-        return state
+        """The square again, its lower half zero."""
+        xx, names = from_triangle(packed["xx"]), [field.name for field in fields(MomentState)]
+        shapes = dict(zip(names, _shapes(*packed["xy"].shape), strict=True))
+        check_accumulated({**packed, "xx": xx}, shapes)
+        return MomentState(**{n: packed[n].clone() for n in names if n != "xx"}, xx=xx)
 
 
 def _shapes(d: int, c: int) -> tuple[tuple[int, ...], ...]:
