@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from gradfeat.catalogue.shared.checks import MOST_ROWS, at_least, at_most, positive
 from gradfeat.catalogue.shared.comparisons import near
-from gradfeat.catalogue.shared.curves import averaged, draw_metrics, over_seeds, theory_line_along
+from gradfeat.catalogue.shared.curves import averaged, draw_metrics, over_seeds, theory_line
 from gradfeat.drawing import series, style
 from gradfeat.drawing.panels import finished, panels
 from gradfeat.lab.claims import Claim, agrees, each, every, ordered, within
@@ -136,9 +136,9 @@ def figure(table: pd.DataFrame, theory_table: pd.DataFrame | None) -> Figure:
     if theory_table is not None:
         for name, color in (("along_share", style.VERMILLION), ("beside_share", style.GREEN)):
             label = "limit, in the colour of its points"
-            theory_line_along(axes[0], table, "alpha", name, theory, color, label, 421)
+            theory_line(axes[0], table, "alpha", name, theory, color, label, 421, evenly=True)
         label = "theory of the single-index part, the rest as noise"
-        theory_line_along(axes[1], table, "alpha", "test", theory, style.INK, label)
+        theory_line(axes[1], table, "alpha", "test", theory, style.INK, label, 31, evenly=True)
     axes[1].set_ylim(bottom=0)
     series.key_level(axes[1], 2 * HALF, "best linear function")
     series.key_level(axes[1], HALF, r"best function of $b_1\cdot x$", dotted=True)

@@ -245,7 +245,7 @@ def _lines(ax: Axes, table: pd.DataFrame, metric: str, marks: Sequence[Mark]) ->
     if rows.empty:
         return
     n = np.geomspace(rows["n"].min(), rows["n"].max(), 40)
-    predicted = [_along(rows)(one) for one in n]
+    predicted = list(map(_along(rows), n))
     for step, mark in zip((1, 2), marks, strict=False):
         y = np.array([one[f"{metric}_{step}"] for one in predicted])
         series.line(ax, n, y, "theory" if step == 1 else "", mark.color)

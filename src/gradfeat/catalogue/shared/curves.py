@@ -112,37 +112,18 @@ def theory_line(
     color: str,
     label: str = "",
     points: int = 12,
+    *,
+    evenly: bool = False,
 ) -> None:
-    """What theory says along a column of whole numbers, the other factors as in the first row."""
-    at = np.unique(np.geomspace(rows[x].min(), rows[x].max(), points).round().astype(int))
-    _theory_at(ax, rows, x, metric, theory, color, label, at)
+    """What theory says along a column of whole numbers, the other factors as in the first row.
 
-
-def theory_line_along(
-    ax: Axes,
-    rows: pd.DataFrame,
-    x: str,
-    metric: str,
-    theory: Callable[..., Mapping[str, float]],
-    color: str,
-    label: str = "",
-    points: int = 31,
-) -> None:
-    """The same along a column of any numbers, evenly."""
-    at = np.linspace(rows[x].min(), rows[x].max(), points)
-    _theory_at(ax, rows, x, metric, theory, color, label, at)
-
-
-def _theory_at(
-    ax: Axes,
-    rows: pd.DataFrame,
-    x: str,
-    metric: str,
-    theory: Callable[..., Mapping[str, float]],
-    color: str,
-    label: str,
-    at: np.ndarray,
-) -> None:
+    `evenly`: Along a column of any numbers, at the same distances.
+    """
+    low, high = rows[x].min(), rows[x].max()
+    if evenly:
+        at = np.linspace(low, high, points)
+    else:
+        at = np.unique(np.geomspace(low, high, points).round().astype(int))
     cell = {name: rows[name].iloc[0] for name in inspect.signature(theory).parameters}
     values = [theory(**cell | {x: one})[metric] for one in at.tolist()]
     series.line(ax, at, np.array(values), label, color)
