@@ -52,18 +52,17 @@ def quickened(
     """
     exact, narrow, n = f.in_float64(), rows.X.dtype != torch.float64, len(rows.X)
     order = torch.randperm(n, generator=stream(seed, "rows of fewer centres")).to(rows.X.device)
-    some = rows.at(order[:RESIDUALS]).double()
+    some, X = rows.at(order[:RESIDUALS]).double(), rows.X.double()
     bound = CHANGE * _size(some.y - exact(some.X), some.w)
-    inputs = between(some.X[:MEASURED], rows.X.double(), seed)
+    inputs = between(some.X[:MEASURED], X, seed)
     target = exact(inputs)
 
     def same(g: KernelMachine) -> bool:
         return _size(g(inputs) - target, some.w[:MEASURED]) <= bound
 
-    fewer = on_fewer_centres(exact, rows.X.double(), bound, seed, memory_limit)
-    for g in chain(fewer, [exact]):
-        if narrow and same(g.in_float32()):
-            return g.in_float32()
+    for g in chain(on_fewer_centres(exact, X, bound, seed, memory_limit), [exact]):
+        if narrow and same(short := g.in_float32()):
+            return short
         if same(g):
             return g
     return exact

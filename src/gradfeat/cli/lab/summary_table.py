@@ -84,11 +84,7 @@ def _width(table: Table, console: Console) -> int:
 
 def _rows(parts: Sequence[pd.DataFrame], names: Sequence[str], metrics: Sequence[str]) -> Table:
     shown = text_table()
-    ranges = {
-        name: (float(values.min()), float(values.max()))
-        for name in metrics
-        for values in [np.concatenate([part[name].to_numpy(float) for part in parts])]
-    }
+    ranges = {name: _range([part[name].to_numpy(float) for part in parts]) for name in metrics}
     for name in [*names, *metrics, "seeds"]:
         shown.add_column(Text(name), justify="left" if name in names else "right")
     for part in parts:
@@ -104,6 +100,11 @@ def _plain(value: object) -> str:
             return f"{value:.6g}"
         case _:
             return str(value)
+
+
+def _range(parts: Sequence[np.ndarray]) -> tuple[float, float]:
+    """The least and the largest of all values; nan where one is not known."""
+    return float(np.min([part.min() for part in parts])), float(np.max([p.max() for p in parts]))
 
 
 def _mean(values: np.ndarray, within: tuple[float, float]) -> str:
