@@ -14,11 +14,9 @@ from matplotlib.figure import Figure
 
 from gradfeat import figures
 from gradfeat.drawing import style
-from gradfeat.figures.bars import direction_figure
-from gradfeat.figures.comparison import comparison_figure
+from gradfeat.figures.comparison import FAMILIES, comparison_figure
+from gradfeat.figures.directions import direction_figure, eigenvalues_figure
 from gradfeat.figures.predictions import predicted_figure
-from gradfeat.figures.scores import FAMILIES
-from gradfeat.figures.spectrum import eigenvalues_figure
 from gradfeat.table.results import Bars, Interval, MethodResult
 from reports.factory import (
     HOSTILE,

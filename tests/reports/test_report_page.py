@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from gradfeat.drawing.numbers import number, percent
-from gradfeat.figures.scores import span
+from gradfeat.figures.comparison import span
 from gradfeat.reports import render
 from reports.factory import HOSTILE, METHODS, VARIANTS, regression
 from reports.pages import page_of, parse, source, squeezed

@@ -8,9 +8,8 @@ from io import StringIO
 import pytest
 from rich.console import Console
 
-from gradfeat.drawing.numbers import number
-from gradfeat.drawing.text_tables import text_table
-from gradfeat.figures.scores import span
+from gradfeat.drawing.numbers import number, text_table
+from gradfeat.figures.comparison import span
 from gradfeat.reports import terminal_table
 from gradfeat.table.results import Remark
 from reports.factory import VARIANTS

@@ -1,8 +1,14 @@
-"""How numbers are written in figures, captions and tables: one way everywhere."""
+"""How numbers are written in figures, captions, tables and JSON: one way everywhere."""
 
 from __future__ import annotations
 
+import json
 import math
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from rich.table import Table
 
 MISSING = "–"
 
@@ -102,3 +108,35 @@ def duration(seconds: float) -> str:
     if whole < 86_400:
         return f"{whole // 3600} h {whole % 3600 // 60} min"
     return f"{whole // 86_400} d {whole % 86_400 // 3600} h"
+
+
+def text_table(
+    headings: Iterable[str] = (), *, right: Sequence[int] = (), fold: Sequence[int] = (0,)
+) -> Table:
+    """A table for the terminal, without a frame, to be filled row by row.
+
+    Columns `right` are flush right; all but those in `fold` keep their text on one line.
+
+    >>> [column.justify for column in text_table(["method", "R2"], right=[1]).columns]
+    ['left', 'right']
+    """
+    from rich import box
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table(box=box.SIMPLE_HEAD, show_edge=False, padding=(0, 1, 0, 0))
+    for place, heading in enumerate(headings):
+        side = "right" if place in right else "left"
+        table.add_column(Text(heading), justify=side, no_wrap=place not in fold, overflow="fold")
+    return table
+
+
+def finite(value: Any) -> Any:
+    """Dictionaries, lists, arrays and numbers as strict JSON's own; what is not finite is None.
+
+    >>> import numpy as np
+    >>> finite({"a": np.array([1.0, np.nan]), "b": (np.float32(0.5), np.int64(2), -np.inf)})
+    {'a': [1.0, None], 'b': [0.5, 2, None]}
+    """
+    text = json.dumps(value, default=lambda array: array.tolist())
+    return json.loads(text, parse_constant=lambda _: None)

@@ -3,15 +3,19 @@
 Beside each plot stands its ``..._figure``: the same plot with its caption, for reports.
 """
 
-from gradfeat.figures.bars import column_weights, direction, importances, loadings
 from gradfeat.figures.comparison import comparison
-from gradfeat.figures.first_direction import class_shares, target_curve
+from gradfeat.figures.directions import (
+    column_weights,
+    direction,
+    eigenvalues,
+    importances,
+    loadings,
+)
 from gradfeat.figures.first_step import first_step
 from gradfeat.figures.losses import losses
-from gradfeat.figures.plane import class_plane, target_plane
 from gradfeat.figures.predictions import confusion, predicted
+from gradfeat.figures.projections import class_plane, class_shares, target_curve, target_plane
 from gradfeat.figures.signal import curvature, degrees, variance_parts
-from gradfeat.figures.spectrum import eigenvalues
 from gradfeat.figures.step_errors import step_errors
 
 __all__ = [

@@ -9,9 +9,9 @@ from matplotlib.axes import Axes
 
 from gradfeat.drawing import style
 from gradfeat.drawing.numbers import count, percent
-from gradfeat.figures.bars import column_weights, order, weight
 from gradfeat.figures.captioned import CaptionedFigure
-from gradfeat.figures.scores import span
+from gradfeat.figures.comparison import span
+from gradfeat.figures.directions import column_weights, order, weight
 from gradfeat.table.results import FirstStep, Part
 
 #: Directions drawn, and columns that name each.

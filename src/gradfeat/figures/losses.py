@@ -11,7 +11,7 @@ from matplotlib.axes import Axes
 from gradfeat.drawing import style
 from gradfeat.drawing.numbers import count, listed, number
 from gradfeat.figures.captioned import CaptionedFigure
-from gradfeat.figures.scores import span
+from gradfeat.figures.comparison import span
 from gradfeat.table.results import ColumnLoss, Importances
 
 #: Columns that are drawn, and that are told in a sentence.

@@ -11,8 +11,8 @@ from matplotlib.patches import Rectangle
 from gradfeat.drawing import style
 from gradfeat.drawing.numbers import count, number, percent
 from gradfeat.figures.captioned import CaptionedFigure
+from gradfeat.figures.comparison import label_of
 from gradfeat.figures.points import class_codes, drawn_rows, explained, points_drawn
-from gradfeat.figures.scores import label_of
 from gradfeat.table.results import FitReport
 
 MAX_CLASSES = 20

@@ -12,7 +12,7 @@ from matplotlib.ticker import MaxNLocator
 from gradfeat.drawing import style
 from gradfeat.drawing.numbers import count, listed, number, percent
 from gradfeat.figures.captioned import CaptionedFigure
-from gradfeat.figures.scores import span
+from gradfeat.figures.comparison import span
 from gradfeat.table.diagnosis import Curvature, DegreeFinding, DiagnosisReport, Share, Shares
 from gradfeat.table.results import Interval
 

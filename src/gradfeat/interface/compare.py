@@ -15,8 +15,8 @@ import pandas as pd
 from rich.console import RenderableType
 
 from gradfeat.estimators.container import ModelFileError
+from gradfeat.figures.comparison import failed, ranked
 from gradfeat.figures.losses import together
-from gradfeat.figures.scores import failed, ranked
 from gradfeat.interface.open import RunOptions, given
 from gradfeat.interface.page import PageOf
 from gradfeat.maths.deadline import Deadline

@@ -15,8 +15,8 @@ from typing import Any, Generic, TypeVar
 import pandas as pd
 from rich.console import Console, RenderableType
 
+from gradfeat.drawing.numbers import finite
 from gradfeat.figures.captioned import PageFigures, figures_in
-from gradfeat.interface.plain_values import finite
 from gradfeat.reports.page import embedded
 from gradfeat.rows.checkpoint import Checkpoint
 from gradfeat.table.atomic import write_atomic, write_folder

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from gradfeat.drawing.numbers import count, listed, number, percent
-from gradfeat.figures.bars import loadings_figure
-from gradfeat.figures.scores import span
+from gradfeat.figures.comparison import span
+from gradfeat.figures.directions import loadings_figure
 from gradfeat.figures.signal import (
     DEGREE_NAMES,
     curvature_figure,

@@ -6,24 +6,11 @@ import numpy as np
 
 from gradfeat.drawing.numbers import MISSING, number, percent, seconds
 from gradfeat.estimators.agop_summary import EFFECTIVE_SHARE
-from gradfeat.figures.bars import direction_figure, importances_figure
 from gradfeat.figures.captioned import CaptionedFigure
-from gradfeat.figures.comparison import comparison_figure
-from gradfeat.figures.first_direction import class_shares_figure, target_curve_figure
-from gradfeat.figures.first_step import first_step_figure, step_direction_figure
-from gradfeat.figures.losses import losses_figure, together, told_losses
-from gradfeat.figures.plane import class_plane_figure, target_plane_figure
-from gradfeat.figures.predictions import (
-    MAX_CLASSES,
-    confusion_caption,
-    confusion_counts,
-    confusion_figure,
-    predicted_figure,
-    row_shares,
-)
-from gradfeat.figures.scores import (
+from gradfeat.figures.comparison import (
     FAMILIES,
     best_method,
+    comparison_figure,
     failed,
     label_of,
     marked,
@@ -32,7 +19,23 @@ from gradfeat.figures.scores import (
     span,
     with_interval,
 )
-from gradfeat.figures.spectrum import eigenvalues_figure
+from gradfeat.figures.directions import direction_figure, eigenvalues_figure, importances_figure
+from gradfeat.figures.first_step import first_step_figure, step_direction_figure
+from gradfeat.figures.losses import losses_figure, together, told_losses
+from gradfeat.figures.predictions import (
+    MAX_CLASSES,
+    confusion_caption,
+    confusion_counts,
+    confusion_figure,
+    predicted_figure,
+    row_shares,
+)
+from gradfeat.figures.projections import (
+    class_plane_figure,
+    class_shares_figure,
+    target_curve_figure,
+    target_plane_figure,
+)
 from gradfeat.reports import fit_words
 from gradfeat.reports.page import page
 from gradfeat.table.results import Directions, FitReport, Importances, Interval, MethodResult

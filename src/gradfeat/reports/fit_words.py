@@ -3,9 +3,17 @@
 from __future__ import annotations
 
 from gradfeat.drawing.numbers import count, listed, number, percent, seconds
+from gradfeat.figures.comparison import (
+    best_method,
+    first_score,
+    label_of,
+    marked,
+    ranked,
+    span,
+    tied,
+)
 from gradfeat.figures.first_step import DIRECTIONS, asked, named_columns
 from gradfeat.figures.losses import together, told_losses
-from gradfeat.figures.scores import best_method, first_score, label_of, marked, ranked, span, tied
 from gradfeat.table.results import FirstStep, FitReport, Importances, MethodResult, Streaming
 
 #: Directions of a first step that are described, and that get a figure of their own.

@@ -9,10 +9,9 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from gradfeat.drawing.numbers import number, percent, seconds
-from gradfeat.drawing.text_tables import text_table
+from gradfeat.drawing.numbers import number, percent, seconds, text_table
+from gradfeat.figures.comparison import failed, fewer, marked, ranked, score_names, span
 from gradfeat.figures.losses import loss_rows
-from gradfeat.figures.scores import failed, fewer, marked, ranked, score_names, span
 from gradfeat.reports import diagnosis, fit_words
 from gradfeat.reports.fit import shares_of_slope
 from gradfeat.table.diagnosis import DiagnosisReport

@@ -17,8 +17,7 @@ from rich.text import Text
 from gradfeat.cli.formats import Format, records_in
 from gradfeat.cli.guard import refuse
 from gradfeat.cli.terminal import Terminal
-from gradfeat.drawing.numbers import duration
-from gradfeat.drawing.text_tables import text_table
+from gradfeat.drawing.numbers import duration, text_table
 from gradfeat.lab.cells import listed, products
 from gradfeat.lab.errors import ExperimentError
 from gradfeat.lab.experiment import Experiment

@@ -13,7 +13,7 @@ from rich.table import Table
 from rich.text import Text
 
 from gradfeat.cli.terminal import Terminal
-from gradfeat.drawing.text_tables import text_table
+from gradfeat.drawing.numbers import text_table
 from gradfeat.lab.experiment import Experiment, Point
 from gradfeat.lab.store import Store
 from gradfeat.lab.verdicts import SEVERITY, Claim, Outcome, Verdict

@@ -13,8 +13,7 @@ from rich.table import Table
 from rich.text import Text
 
 from gradfeat.cli.guard import Refused
-from gradfeat.drawing.numbers import MISSING
-from gradfeat.drawing.text_tables import text_table
+from gradfeat.drawing.numbers import MISSING, text_table
 from gradfeat.lab.errors import choices
 from gradfeat.lab.intervals import limits_of
 from gradfeat.lab.rows import factor_names

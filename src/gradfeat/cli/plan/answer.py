@@ -14,7 +14,7 @@ from rich.text import Text
 
 from gradfeat.cli.guard import Refused
 from gradfeat.cli.terminal import Terminal
-from gradfeat.interface.plain_values import finite
+from gradfeat.drawing.numbers import finite
 from gradfeat.maths.memory import readable
 from gradfeat.planning.calibration import Given, assumed, calibrate
 from gradfeat.planning.job import Job, PlanError

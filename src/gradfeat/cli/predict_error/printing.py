@@ -20,9 +20,16 @@ from rich.text import Text
 from gradfeat.cli.figures import check_file, write_figure
 from gradfeat.cli.predict_error.read import PredictionSetting
 from gradfeat.cli.terminal import Terminal
-from gradfeat.drawing.numbers import MISSING, count, listed, number, percent, plain
-from gradfeat.drawing.text_tables import text_table
-from gradfeat.interface.plain_values import finite
+from gradfeat.drawing.numbers import (
+    MISSING,
+    count,
+    finite,
+    listed,
+    number,
+    percent,
+    plain,
+    text_table,
+)
 from gradfeat.theory.column_gain import MOST_POWERS
 from gradfeat.theory.predicted_errors import Prediction
 from gradfeat.theory.ridge_errors import RidgeErrors

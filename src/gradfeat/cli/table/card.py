@@ -11,8 +11,8 @@ import numpy as np
 from gradfeat.cli.terminal import Terminal
 from gradfeat.drawing.numbers import count, number, percent, plain, signed
 from gradfeat.estimators.container import rebuilding
+from gradfeat.figures.comparison import span
 from gradfeat.figures.losses import loss_rows
-from gradfeat.figures.scores import span
 from gradfeat.table.interpret import bars_of
 from gradfeat.table.results import Importances, Interval
 from gradfeat.table.saved import load_table_model

@@ -11,10 +11,9 @@ from rich.text import Text
 
 from gradfeat.cli.table.card import directions, shares_of_slope
 from gradfeat.cli.terminal import Terminal
-from gradfeat.drawing.numbers import percent
-from gradfeat.drawing.text_tables import text_table
+from gradfeat.drawing.numbers import percent, text_table
 from gradfeat.estimators.container import rebuilding
-from gradfeat.figures.scores import with_interval
+from gradfeat.figures.comparison import with_interval
 from gradfeat.reports import losses_table
 from gradfeat.rows.sources.open import tables
 from gradfeat.rows.sources.tables import Tables
