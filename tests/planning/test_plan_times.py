@@ -15,7 +15,7 @@ from gradfeat.planning.plan import Plan, plan_of
 from gradfeat.planning.rehearsal import rehearsed
 from gradfeat.planning.times import CARDS, busiest, card_of
 from gradfeat.planning.traffic import traffic_of
-from gradfeat.rows.source import Listed
+from gradfeat.rows.source import held_piece
 from gradfeat.rows.tree import segmented
 
 GIVEN = Given(peak=2e10, network=1e9)
@@ -87,7 +87,7 @@ def test_a_wide_head_on_few_rows_is_bound_by_the_driver():
 def test_traffic_follows_the_rule_of_the_engine(pieces, workers):
     job = replace(BASE, rows=pieces * BASE.piece_rows, workers=workers)
     found = traffic_of(job, rehearsed(job).passes(job)[-1])
-    segments = list(segmented(iter([Listed(())] * pieces), 0, found.level))
+    segments = list(segmented(iter([held_piece(())] * pieces), 0, found.level))
     assert found.folds == len(segments)
     assert found.tasks == 1 + found.folds
     assert found.merges == pieces - 1

@@ -18,16 +18,16 @@ from gradfeat.rows.source import Piece, Source
 
 
 @dataclass(frozen=True)
-class Drawn(Piece[Block]):
-    """Two blocks drawn from the number of the piece; leaves a line in a file when it is read."""
+class Drawn:
+    """Reads two blocks drawn from the number of a piece; leaves a line in a file when it does."""
 
     number: int
     log: Path | None = None
     rows: int = 9
 
     @property
-    def name(self) -> str:
-        return f"piece {self.number}"
+    def piece(self) -> Piece[Block]:
+        return Piece(f"piece {self.number}", self.read)
 
     def read(self) -> Iterator[Block]:
         if self.log is not None:
@@ -66,7 +66,7 @@ class Bad(Drawn):
     """Cannot be read."""
 
     def read(self) -> Iterator[Block]:
-        raise SourceError(f"{self.name} is damaged: write it again.")
+        raise SourceError(f"{self.piece.name} is damaged: write it again.")
 
 
 @dataclass(frozen=True)
@@ -100,7 +100,7 @@ class Pieces(Source[Block]):
     def pieces(self) -> Iterator[Piece[Block]]:
         for piece in self.listed:
             self.taken.append(piece.number)
-            yield piece
+            yield piece.piece
 
     @property
     def count(self) -> int | None:

@@ -16,7 +16,7 @@ from gradfeat.maths.blocks import Block
 from gradfeat.maths.statistics.first_layer_gradient import FirstLayerGradient
 from gradfeat.maths.statistics.moments import Moments
 from gradfeat.rows.errors import EngineError
-from gradfeat.rows.source import Listed
+from gradfeat.rows.source import held_piece
 from gradfeat.rows.tree import Segment, fold_segment, segmented
 from gradfeat.rows.wire import dumps, loads, pack_folded, segment_bytes, unpack_folded
 
@@ -34,7 +34,7 @@ print(sha256(dumps(FirstLayerGradient(W, W[:, 0], W[:, :1], ReLU()), "it")).hexd
 def test_a_view_is_sent_without_the_rows_around_it():
     X = torch.randn(10_000, 5).double()
     block = Block(X[:10], X[:10, :1], X[:10, 0])
-    data = segment_bytes(Segment(0, (Listed([block]),)), parallel=False)
+    data = segment_bytes(Segment(0, (held_piece([block]),)), parallel=False)
     assert len(data) < 10 * 7 * 8 + 2000
     (back,) = loads(data, "it").pieces[0].read()
     assert torch.equal(back.X, block.X)

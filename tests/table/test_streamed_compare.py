@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import pandas as pd
 import pytest
@@ -80,16 +80,8 @@ def test_a_time_column_needs_the_rows_in_memory():
         compared(FrameTables(mixed()), time_column="when")
 
 
-@dataclass(frozen=True)
-class Torn(Piece[pd.DataFrame]):
-    """Rows that cannot be read."""
-
-    @property
-    def name(self) -> str:
-        return "piece 3"
-
-    def read(self) -> Iterator[pd.DataFrame]:
-        raise SourceError("piece 3 is damaged: write it again.")
+def torn() -> Iterator[pd.DataFrame]:
+    raise SourceError("piece 3 is damaged: write it again.")
 
 
 class TornLater(Tables):
@@ -111,7 +103,7 @@ class TornLater(Tables):
     def pieces(self) -> Iterator[Piece[pd.DataFrame]]:
         found = list(self.table.pieces())
         self.passes += 1
-        return iter([*found[:3], Torn(), *found[4:]] if self.passes > 2 else found)
+        return iter([*found[:3], Piece("piece 3", torn), *found[4:]] if self.passes > 2 else found)
 
 
 def test_rows_that_cannot_be_read_end_the_run():

@@ -19,7 +19,7 @@ from ..maths.streams import stream
 from .engine import Engine
 from .errors import SourceError
 from .in_process import Threads
-from .source import Columns, Listed
+from .source import Columns, Piece, held_piece
 from .sources.numeric import NumericSource, digest, numbered
 
 Result = TypeVar("Result")
@@ -211,8 +211,8 @@ class BlockSource(NumericSource):
         """A digest of the contents: takes about a second a gigabyte."""
         return f"block {digest([self.block.X, self.block.y, self.block.w])}"
 
-    def pieces(self) -> Iterator[Listed[Block]]:
-        yield Listed([self.block])
+    def pieces(self) -> Iterator[Piece[Block]]:
+        yield held_piece([self.block])
 
 
 @dataclass(frozen=True)

@@ -3,27 +3,25 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import ClassVar, Generic, TypeVar
 
+Chunk = TypeVar("Chunk")
 Chunk_co = TypeVar("Chunk_co", covariant=True)
 
 #: Rows of a piece, unless a source is told otherwise: large enough that sums cost nothing.
 PIECE_ROWS = 2**16
 
 
-class Piece(ABC, Generic[Chunk_co]):
+@dataclass(frozen=True)
+class Piece(Generic[Chunk_co]):
     """Some rows of a source, not read yet: what a worker is sent, and computes again when lost."""
 
-    @property
-    @abstractmethod
-    def name(self) -> str:
-        """Where the rows are, in words: ``'a.parquet', row group 3``."""
-
-    @abstractmethod
-    def read(self) -> Iterator[Chunk_co]:
-        """The rows, in one or several chunks that each fit in memory; at each call the same."""
+    name: str  # where the rows are, in words: ``'a.parquet', row group 3``
+    #: Gives the rows, in one or several chunks that each fit in memory; at each call the same.
+    read: Callable[[], Iterable[Chunk_co]]
 
 
 @dataclass(frozen=True)
@@ -64,41 +62,16 @@ class Source(ABC, Generic[Chunk_co]):
         return not self.in_memory
 
 
-@dataclass(frozen=True)
-class Listed(Piece[Chunk_co]):
+def held_piece(chunks: Sequence[Chunk], name: str = "rows in memory") -> Piece[Chunk]:
     """Rows that are held in memory."""
-
-    chunks: Sequence[Chunk_co]
-    name_: str = "rows in memory"
-
-    @property
-    def name(self) -> str:
-        return self.name_
-
-    def read(self) -> Iterator[Chunk_co]:
-        return iter(self.chunks)
+    return Piece(name, partial(iter, chunks))
 
 
-@dataclass(frozen=True)
-class RowRange:
-    """Rows `start` up to `stop` of some array."""
-
-    start: int
-    stop: int
-
-    @property
-    def name(self) -> str:
-        return f"rows {self.start:,} to {self.stop - 1:,}"
-
-    @property
-    def of(self) -> slice:
-        return slice(self.start, self.stop)
-
-
-def ranges(rows: int, piece_rows: int) -> Iterator[RowRange]:
-    """All rows, `piece_rows` at a time."""
+def ranges(rows: int, piece_rows: int) -> Iterator[tuple[slice, str]]:
+    """All rows, `piece_rows` at a time, and what they are called."""
     for start in range(0, rows, piece_rows):
-        yield RowRange(start, min(start + piece_rows, rows))
+        stop = min(start + piece_rows, rows)
+        yield slice(start, stop), f"rows {start:,} to {stop - 1:,}"
 
 
 def range_count(rows: int, piece_rows: int) -> int:

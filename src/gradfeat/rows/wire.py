@@ -17,7 +17,7 @@ from torch import Tensor
 
 from ..maths.blocks import Statistic
 from .errors import EngineError
-from .source import Listed
+from .source import held_piece
 from .tree import Folded, Node, Segment
 
 State = TypeVar("State")
@@ -100,7 +100,7 @@ def loads(data: bytes, what: str) -> Any:
 def segment_bytes(segment: Segment, parallel: bool) -> bytes:
     """A segment to send; where other processes cannot read its pieces, they are read here."""
     if not parallel:
-        copies = tuple(Listed(tuple(piece.read()), piece.name) for piece in segment.pieces)
+        copies = tuple(held_piece(tuple(p.read()), p.name) for p in segment.pieces)
         segment = replace(segment, pieces=copies)
     return dumps(segment, "the source")
 

@@ -6,6 +6,7 @@ import math
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from types import ModuleType
 from typing import Any
 
@@ -104,21 +105,6 @@ def token(collection: Any) -> str:
     return tokenize(collection)
 
 
-@dataclass(frozen=True)
-class PartitionPiece(Piece[pd.DataFrame]):
-    """One partition: its tasks, not computed yet."""
-
-    part: Part
-    number: int
-
-    @property
-    def name(self) -> str:
-        return f"partition {self.number} of the Dask DataFrame"
-
-    def read(self) -> Iterator[pd.DataFrame]:
-        yield self.part.compute(self.name)
-
-
 class DaskTables(Tables):
     """Partitions of a Dask DataFrame; each is computed where its piece is read.
 
@@ -158,30 +144,14 @@ class DaskTables(Tables):
         refuse_unknown(self.name, columns, self.names)
         return DaskTables(self.frame[list(columns)])
 
-    def pieces(self) -> Iterator[PartitionPiece]:
+    def pieces(self) -> Iterator[Piece[pd.DataFrame]]:
         for number, part in enumerate(parts(self.frame.optimize())):
-            yield PartitionPiece(part, number)
+            name = f"partition {number} of the Dask DataFrame"
+            yield Piece(name, partial(_computed, [part], name))
 
 
-@dataclass(frozen=True)
-class ChunkPiece(Piece[Block]):
-    """One block of rows of each array: their tasks, not computed yet."""
-
-    X: Part
-    y: Part
-    w: Part | None
-    number: int
-    dtype: torch.dtype
-
-    @property
-    def name(self) -> str:
-        return f"row chunk {self.number} of the Dask arrays"
-
-    def read(self) -> Iterator[Block]:
-        X, y = (part.compute(self.name) for part in (self.X, self.y))
-        w = None if self.w is None else self.w.compute(self.name)
-        checked_shapes(X.shape, y.shape, None if w is None else w.shape)
-        yield checked_block(X, y, w, self.dtype, self.name)
+def _computed(parts: Sequence[Part], name: str) -> Iterator[Any]:
+    return (part.compute(name) for part in parts)
 
 
 class DaskArrayRows(NumericSource):
@@ -212,10 +182,19 @@ class DaskArrayRows(NumericSource):
     def fingerprint(self) -> str:
         return f"dask {token([self.X, self.y, self.w])} {self.dtype}"
 
-    def pieces(self) -> Iterator[ChunkPiece]:
-        weights = iter(()) if self.w is None else parts(self.w)
-        for number, (X, y) in enumerate(zip(parts(self.X), parts(self.y), strict=True)):
-            yield ChunkPiece(X, y, next(weights, None), number, self.dtype)
+    def pieces(self) -> Iterator[Piece[Block]]:
+        arrays = [parts(array) for array in (self.X, self.y, self.w) if array is not None]
+        for number, each in enumerate(zip(*arrays, strict=True)):
+            name = f"row chunk {number} of the Dask arrays"
+            yield Piece(name, partial(_block, each, self.dtype, name))
+
+
+def _block(parts: Sequence[Part], dtype: torch.dtype, name: str) -> Iterator[Block]:
+    """One row chunk of each array: inputs, targets and perhaps weights."""
+    X, y, *weights = _computed(parts, name)
+    w = weights[0] if weights else None
+    checked_shapes(X.shape, y.shape, None if w is None else w.shape)
+    yield checked_block(X, y, w, dtype, name)
 
 
 def _refuse_other(what: str, array: Any) -> None:

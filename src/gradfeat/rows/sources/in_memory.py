@@ -9,12 +9,13 @@ import pandas as pd
 import torch
 from pandas.core.util.hashing import hash_pandas_object
 
+from ...maths.blocks import Block
 from ..errors import SourceError
-from ..source import PIECE_ROWS, Columns, Listed, range_count, ranges
+from ..source import PIECE_ROWS, Columns, Piece, held_piece, range_count, ranges
 from .numeric import (
-    BlockPiece,
     Numbers,
     NumericSource,
+    array_piece,
     as_tensor,
     checked_dtype,
     checked_shapes,
@@ -62,10 +63,10 @@ class ArrayRows(NumericSource):
         held = [array for array in (self.X, self.y, self.w) if array is not None]
         return f"arrays {digest(held)} {self.piece_rows} {self.dtype}"
 
-    def pieces(self) -> Iterator[BlockPiece]:
-        for rows in ranges(len(self.X), self.piece_rows):
-            w = None if self.w is None else self.w[rows.of]
-            yield BlockPiece(self.X[rows.of], self.y[rows.of], w, self.dtype, rows.name)
+    def pieces(self) -> Iterator[Piece[Block]]:
+        for rows, name in ranges(len(self.X), self.piece_rows):
+            w = None if self.w is None else self.w[rows]
+            yield array_piece(self.X[rows], self.y[rows], w, self.dtype, name)
 
 
 class FrameTables(Tables):
@@ -142,8 +143,8 @@ class FrameTables(Tables):
     def place(self, row: int) -> str:
         return f"row {row + 1:,}" if self.read_from is None else self.read_from.place(row)
 
-    def pieces(self) -> Iterator[Listed[pd.DataFrame]]:
+    def pieces(self) -> Iterator[Piece[pd.DataFrame]]:
         for number, frame in enumerate(self.frames):
-            for rows in ranges(len(frame), self.piece_rows):
-                place = f"data frame {number}, {rows.name}"
-                yield Listed((selected(frame.iloc[rows.of], self.names),), place)
+            for rows, name in ranges(len(frame), self.piece_rows):
+                held = selected(frame.iloc[rows], self.names)
+                yield held_piece((held,), f"data frame {number}, {name}")

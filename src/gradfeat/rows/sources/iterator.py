@@ -9,9 +9,10 @@ from uuid import uuid4
 import pandas as pd
 import torch
 
+from ...maths.blocks import Block
 from ..errors import SourceError
-from ..source import Columns, Listed
-from .numeric import BlockPiece, Numbers, NumericSource, checked_dtype, checked_shapes, numbered
+from ..source import Columns, Piece, held_piece
+from .numeric import Numbers, NumericSource, array_piece, checked_dtype, checked_shapes, numbered
 from .tables import Tables, selected
 from .words import refuse_unknown
 
@@ -89,7 +90,7 @@ class IteratorRows(NumericSource):
     def fingerprint(self) -> str:
         return f"iterator {self.given} {self.dtype}"
 
-    def pieces(self) -> Iterator[BlockPiece]:
+    def pieces(self) -> Iterator[Piece[Block]]:
         for number, item in enumerate(self.passes.all()):
             X, y, w = _arrays(item, number)
             targets = 1 if y.ndim == 1 else y.shape[1]
@@ -98,7 +99,7 @@ class IteratorRows(NumericSource):
                     f"item {number} has {X.shape[1]} inputs and y of shape {tuple(y.shape)} where "
                     f"the first has {self.inputs} and {self.targets}: give the same columns."
                 )
-            yield BlockPiece(X, y, w, self.dtype, f"item {number}")
+            yield array_piece(X, y, w, self.dtype, f"item {number}")
 
 
 def _arrays(item: Any, number: int) -> tuple[Numbers, Numbers, Numbers | None]:
@@ -149,11 +150,12 @@ class IteratorTables(Tables):
         refuse_unknown(self.name, columns, self._names)
         return IteratorTables(self.passes.factory, columns, self.given)
 
-    def pieces(self) -> Iterator[Listed[pd.DataFrame]]:
+    def pieces(self) -> Iterator[Piece[pd.DataFrame]]:
         for number, item in enumerate(self.passes.all()):
             frame = _frame(item, number)
-            refuse_unknown(f"data frame {number} of the iterator", self._names, frame.columns)
-            yield Listed((selected(frame, self._names),), f"data frame {number} of the iterator")
+            name = f"data frame {number} of the iterator"
+            refuse_unknown(name, self._names, frame.columns)
+            yield held_piece((selected(frame, self._names),), name)
 
 
 def _frame(item: Any, number: int) -> pd.DataFrame:

@@ -1,17 +1,19 @@
 """Memory-mapped ``.npy`` files as a source of blocks."""
 
+# Apart: one format a file, as those beside it.
+
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from functools import partial
 
 import numpy as np
 import torch
 
 from ...maths.blocks import Block
 from ..errors import SourceError
-from ..source import PIECE_ROWS, Columns, Piece, RowRange, range_count, ranges
+from ..source import PIECE_ROWS, Columns, Piece, range_count, ranges
 from .files import FoundFile, find_files
 from .numeric import (
     NumericSource,
@@ -22,25 +24,6 @@ from .numeric import (
     numbered,
 )
 from .words import checked_piece_rows
-
-
-@dataclass(frozen=True)
-class NpyPiece(Piece[Block]):
-    """Some rows of the files: paths and a range."""
-
-    files: tuple[FoundFile, ...]  # of inputs, targets and perhaps weights
-    rows: RowRange
-    dtype: torch.dtype
-
-    @property
-    def name(self) -> str:
-        return f"'{self.files[0].name}', {self.rows.name}"
-
-    def read(self) -> Iterator[Block]:
-        for file in self.files:
-            file.refuse_changed()
-        X, y, *w = (np.array(_mapped(file)[self.rows.of]) for file in self.files)
-        yield checked_block(X, y, w[0] if w else None, self.dtype, self.name)
 
 
 def _mapped(file: FoundFile) -> np.ndarray:
@@ -90,9 +73,20 @@ class NpyRows(NumericSource):
         files = [file.fingerprint for file in self.files]
         return "\n".join([*files, f"{self.piece_rows} {self.dtype}"])
 
-    def pieces(self) -> Iterator[NpyPiece]:
-        for rows in ranges(self.length, self.piece_rows):
-            yield NpyPiece(self.files, rows, self.dtype)
+    def pieces(self) -> Iterator[Piece[Block]]:
+        for rows, words in ranges(self.length, self.piece_rows):
+            name = f"'{self.files[0].name}', {words}"
+            yield Piece(name, partial(_read, self.files, rows, self.dtype, name))
+
+
+def _read(
+    files: Sequence[FoundFile], rows: slice, dtype: torch.dtype, name: str
+) -> Iterator[Block]:
+    """Some rows of the files of inputs, targets and perhaps weights."""
+    for file in files:
+        file.refuse_changed()
+    X, y, *w = (np.array(_mapped(file)[rows]) for file in files)
+    yield checked_block(X, y, w[0] if w else None, dtype, name)
 
 
 def _file(path: str | os.PathLike[str]) -> FoundFile:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import hashlib
 from abc import abstractmethod
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from functools import partial
+from typing import Any
 
 import numpy as np
 import torch
@@ -111,24 +112,17 @@ def digest(arrays: Iterable[Numbers]) -> str:
             case _:
                 held = array
         summed.update(f"{held.dtype} {held.shape}".encode())
-        for rows in ranges(len(held), 2**16):
-            summed.update(np.ascontiguousarray(held[rows.of]).data)
+        for rows, _ in ranges(len(held), 2**16):
+            summed.update(np.ascontiguousarray(held[rows]).data)
     return summed.hexdigest()
 
 
-@dataclass(frozen=True)
-class BlockPiece(Piece[Block]):
+def array_piece(
+    X: Numbers, y: Numbers, w: Numbers | None, dtype: torch.dtype, name: str
+) -> Piece[Block]:
     """Rows of arrays in memory, converted and checked when read."""
+    return Piece(name, partial(_one_block, X, y, w, dtype, name))
 
-    X: Numbers
-    y: Numbers
-    w: Numbers | None
-    dtype: torch.dtype
-    place: str
 
-    @property
-    def name(self) -> str:
-        return self.place
-
-    def read(self) -> Iterator[Block]:
-        yield checked_block(self.X, self.y, self.w, self.dtype, self.place)
+def _one_block(*rows: Any) -> Iterator[Block]:
+    yield checked_block(*rows)

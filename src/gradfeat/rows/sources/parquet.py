@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -73,29 +74,21 @@ def _typed(batch: pa.RecordBatch, schema: pa.Schema, given: Mapping[str, pa.Arra
     return pa.Table.from_arrays(columns, schema=schema)
 
 
-@dataclass(frozen=True)
-class ParquetPiece(Piece[pd.DataFrame]):
-    """Some consecutive row groups: one chunk together, or one large row group in several."""
+def _read(groups: Sequence[RowGroup], schema: pa.Schema, most: int) -> Iterator[pd.DataFrame]:
+    """Consecutive row groups: one chunk together, or one large row group in several."""
+    tables = (table for group in groups for table in group.tables(schema, most))
+    if sum(group.rows for group in groups) <= most:
+        tables = iter([pa.concat_tables(tables)])
+    for table in tables:
+        yield table.to_pandas(ignore_metadata=True)
 
-    groups: tuple[RowGroup, ...]
-    schema: pa.Schema
-    piece_rows: int
 
-    @property
-    def name(self) -> str:
-        first, last = self.groups[0], self.groups[-1]
-        if first == last:
-            return first.name
-        if first.file == last.file:
-            return f"'{first.file.name}', row groups {first.number} to {last.number}"
-        return f"{first.name} to {last.name}"
-
-    def read(self) -> Iterator[pd.DataFrame]:
-        tables = (t for group in self.groups for t in group.tables(self.schema, self.piece_rows))
-        if sum(group.rows for group in self.groups) <= self.piece_rows:
-            tables = iter([pa.concat_tables(tables)])
-        for table in tables:
-            yield table.to_pandas(ignore_metadata=True)
+def _name(first: RowGroup, last: RowGroup) -> str:
+    if first == last:
+        return first.name
+    if first.file == last.file:
+        return f"'{first.file.name}', row groups {first.number} to {last.number}"
+    return f"{first.name} to {last.name}"
 
 
 class ParquetTables(Tables):
@@ -155,7 +148,7 @@ class ParquetTables(Tables):
         chosen.schema = common_schema(self.footers, columns)
         return chosen
 
-    def pieces(self) -> Iterator[ParquetPiece]:
+    def pieces(self) -> Iterator[Piece[pd.DataFrame]]:
         waiting: list[RowGroup] = []
         rows = 0
         for group in self._row_groups():
@@ -167,8 +160,9 @@ class ParquetTables(Tables):
         if waiting:
             yield self._piece(waiting)
 
-    def _piece(self, groups: Sequence[RowGroup]) -> ParquetPiece:
-        return ParquetPiece(tuple(groups), self.schema, self.piece_rows)
+    def _piece(self, groups: Sequence[RowGroup]) -> Piece[pd.DataFrame]:
+        read = partial(_read, groups, self.schema, self.piece_rows)
+        return Piece(_name(groups[0], groups[-1]), read)
 
     def _row_groups(self) -> Iterator[RowGroup]:
         for footer in self.footers:

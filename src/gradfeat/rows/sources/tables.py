@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from functools import partial
 from typing import Literal, cast
 
 import pandas as pd
@@ -110,22 +110,6 @@ def _joined(chunks: Sequence[pd.DataFrame]) -> pd.DataFrame:
     return pd.concat(chunks, ignore_index=True)
 
 
-@dataclass(frozen=True)
-class ConvertedPiece(Piece[Block]):
-    """A piece of a table, converted when read."""
-
-    piece: Piece[pd.DataFrame]
-    convert: Convert
-
-    @property
-    def name(self) -> str:
-        return self.piece.name
-
-    def read(self) -> Iterator[Block]:
-        for frame in self.piece.read():
-            yield from self.convert(frame, self.name)
-
-
 class OverTables(NumericSource):
     """Blocks made of the data frames of `tables`, one piece for each of theirs."""
 
@@ -144,5 +128,11 @@ class OverTables(NumericSource):
     def parallel(self) -> bool:
         return self.tables.parallel
 
-    def pieces(self) -> Iterator[ConvertedPiece]:
-        return (ConvertedPiece(piece, self.convert) for piece in self.tables.pieces())
+    def pieces(self) -> Iterator[Piece[Block]]:
+        for piece in self.tables.pieces():
+            yield Piece(piece.name, partial(_converted, piece, self.convert))
+
+
+def _converted(piece: Piece[pd.DataFrame], convert: Convert) -> Iterator[Block]:
+    for frame in piece.read():
+        yield from convert(frame, piece.name)

@@ -153,20 +153,20 @@ class Layout(ABC):
 
 
 @dataclass(frozen=True)
-class TextPiece(Piece[pd.DataFrame]):
+class Records:
     """Some records of a file: a range of bytes, or the bytes of a file read from its start."""
 
     file: TextFile
     span: Span
-    layout: Layout
     data: bytes | None = None
 
     @property
     def name(self) -> str:
         return f"'{self.file.file.name}', from line {self.span.line:,}"
 
-    def read(self) -> Iterator[pd.DataFrame]:
-        yield self.layout.frame(self._bytes(), self.file.file.name, self.span.line)
+    def frames(self, layout: Layout) -> Iterator[pd.DataFrame]:
+        """All of them, as one data frame."""
+        yield layout.frame(self._bytes(), self.file.file.name, self.span.line)
 
     def _bytes(self) -> bytes:
         if self.data is not None:
@@ -176,10 +176,10 @@ class TextPiece(Piece[pd.DataFrame]):
         data = file.bytes(self.span.offset, self.span.offset + self.span.length)
         return self.file.in_line_feeds(data)
 
-    def line(self, row: int) -> int:
-        """The line of the file on which one of its records (from 0) ends."""
+    def line(self, layout: Layout, row: int) -> int:
+        """The line of the file on which one of the records (from 0) ends."""
         data = self._bytes()
-        ends = self.layout.row_ends(data, self.layout.record_ends(data)[0])
+        ends = layout.row_ends(data, layout.record_ends(data)[0])
         end = ends[row] - 1 if row < len(ends) else len(data)
         return self.span.line + data.count(b"\n", 0, int(end))
 
@@ -195,11 +195,9 @@ class TextTables(Tables):
         self.piece_rows = checked_piece_rows(piece_rows)
         self.files, self.layout = tuple(files), layout
         self._footers: dict[str, str] = {}  # of files that were read to their ends
-        whole = any(file.from_start for file in files)
-        self.spans = None if whole else tuple(self._scanned(file) for file in files)
-
-    def _scanned(self, file: TextFile) -> tuple[Span, ...]:
-        return tuple(span for span, _ in self._records(file))
+        self.spans: list[list[Span]] | None = None
+        if not any(file.from_start for file in files):
+            self.spans = [[span for span, _ in self._read_through(file)] for file in files]
 
     @property
     def name(self) -> str:
@@ -233,12 +231,11 @@ class TextTables(Tables):
         return self.layout.cells
 
     def place(self, row: int) -> str:
-        for piece in self.pieces():
-            if row < piece.span.rows:
-                line = f"line {piece.line(row):,}"
-                several = len(self.files) > 1
-                return f"'{piece.file.file.name}', {line}" if several else line
-            row -= piece.span.rows
+        for some in self._records():
+            if row < some.span.rows:
+                line = f"line {some.line(self.layout, row):,}"
+                return f"'{some.file.file.name}', {line}" if len(self.files) > 1 else line
+            row -= some.span.rows
         return f"row {row + 1:,}"
 
     @property
@@ -268,22 +265,20 @@ class TextTables(Tables):
         same.layout = layout
         return same
 
-    def pieces(self) -> Iterator[TextPiece]:
+    def pieces(self) -> Iterator[Piece[pd.DataFrame]]:
+        for some in self._records():
+            yield Piece(some.name, partial(some.frames, self.layout))
+
+    def _records(self) -> Iterator[Records]:
         """Ranges of bytes; where a file is read from its start, the text itself as it is read."""
-        if self.spans is None:
-            yield from self._read_through()
-            return
-        for file, found in zip(self.files, self.spans, strict=True):
-            for span in found:
-                yield TextPiece(file, span, self.layout)
-
-    def _read_through(self) -> Iterator[TextPiece]:
-        for file in self.files:
+        for number, file in enumerate(self.files):
+            if self.spans is not None:
+                yield from (Records(file, span) for span in self.spans[number])
+                continue
             file.file.refuse_changed()
-            for span, data in self._records(file):
-                yield TextPiece(file, span, self.layout, data)
+            yield from (Records(file, span, data) for span, data in self._read_through(file))
 
-    def _records(self, file: TextFile) -> Iterator[tuple[Span, bytes]]:
+    def _read_through(self, file: TextFile) -> Iterator[tuple[Span, bytes]]:
         def tell(footer: bytes) -> None:
             self._footers[file.file.name] = footer.decode("utf-8", "replace")
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 import pandas as pd
@@ -29,23 +30,6 @@ class Masking(ABC):
     @abstractmethod
     def masked(self, frame: pd.DataFrame) -> pd.DataFrame:
         """The frame with these cells empty; the same frame where there are none."""
-
-
-@dataclass(frozen=True)
-class MaskedPiece(Piece[pd.DataFrame]):
-    """Some rows, with what is to be empty so."""
-
-    piece: Piece[pd.DataFrame]
-    masking: Masking
-    names: tuple[str, ...]
-
-    @property
-    def name(self) -> str:
-        return self.piece.name
-
-    def read(self) -> Iterator[pd.DataFrame]:
-        """The frames of the piece."""
-        return (selected(self.masking.masked(frame), self.names) for frame in self.piece.read())
 
 
 class MaskedTables(Tables):
@@ -102,9 +86,15 @@ class MaskedTables(Tables):
     def place(self, row: int) -> str:
         return self.table.place(row)
 
-    def pieces(self) -> Iterator[MaskedPiece]:
-        """Each as it comes, masked when it is read."""
-        return (MaskedPiece(p, self.masking, self._names) for p in self.table.pieces())
+    def pieces(self) -> Iterator[Piece[pd.DataFrame]]:
+        for piece in self.table.pieces():
+            yield Piece(piece.name, partial(_masked, piece, self.masking, self._names))
+
+
+def _masked(
+    piece: Piece[pd.DataFrame], masking: Masking, names: Sequence[str]
+) -> Iterator[pd.DataFrame]:
+    return (selected(masking.masked(frame), names) for frame in piece.read())
 
 
 @dataclass(frozen=True)
