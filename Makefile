@@ -10,7 +10,7 @@ PYTHON ?= $(shell for p in python3.11 python3; do \
 PIP    := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
 PYTEST := OMP_NUM_THREADS=1 SCIPY_ARRAY_API=1 $(BIN)/python -m pytest -n 2 --dist loadfile
 
-.PHONY: help demo test test-all lint types layers check journeys docs commands package mutate hostile bench \
+.PHONY: help demo test test-all lint types layers check journeys docs commands results package mutate hostile bench \
 	bench-tabular clean
 
 help:
@@ -23,6 +23,7 @@ help:
 	@echo "make check     test, lint, types and layers"
 	@echo "make docs      the site, in docs/_build/html; needs no network once installed"
 	@echo "make commands  run every block of README and docs, and compare what they print"
+	@echo "make results   compute what the gallery shows, and store it (an hour; goes on where it was)"
 	@echo "make package   wheel and sdist in dist: built, checked, installed and tried"
 	@echo "make journeys  files and functions of ours that four calls go through, and how deep"
 	@echo "make hostile   try to break every command, and print a table of what came of it"
@@ -61,6 +62,10 @@ docs: $(VENV)/.docs
 commands: $(VENV)/.test
 	OMP_NUM_THREADS=1 $(BIN)/python tools/commands.py $(MORE) $(PAGES)
 
+# Of some experiments or examples: `make results NAMES="shi22-real own-kernel"`.
+results: $(VENV)/.docs
+	OMP_NUM_THREADS=1 $(BIN)/python tools/results.py $(NAMES)
+
 # A release's tag has to be that of the version: `make package TAG=v0.1.0`.
 package: $(VENV)/.release
 	$(BIN)/python tools/package.py $(if $(TAG),--tag $(TAG))
@@ -87,7 +92,7 @@ bench-tabular: $(VENV)/.bench-tabular
 	$(BIN)/python benchmarks/tabular/report.py $(FITS)
 
 clean:
-	rm -rf $(VENV) demo docs/_build docs/project docs/reference/generated .pytest_cache .ruff_cache .hypothesis .import_linter_cache
+	rm -rf $(VENV) demo docs/_build docs/project docs/reference/generated docs/gallery/generated .pytest_cache .ruff_cache .hypothesis .import_linter_cache
 
 # One stamp for each thing installed, so that a second call installs nothing.
 $(VENV)/.created:

@@ -5,6 +5,10 @@ from __future__ import annotations
 import inspect
 import re
 from collections.abc import Iterator
+from typing import Any
+
+import stored_results
+from stored_results import UP
 
 from gradfeat.lab import Experiment
 from gradfeat.lab.loading import experiment, names
@@ -12,20 +16,20 @@ from gradfeat.lab.loading import experiment, names
 HEAD = """# Experiments
 
 Each is one file of `src/gradfeat/catalogue/`: a question, a trial, grids, claims and a figure.
-`gradfeat run NAME` computes what is missing, judges the claims and draws the figure.
+`gradfeat run NAME` computes what is missing, judges the claims and draws the figure. Figures and
+verdicts here are those of the quick scale, stored by `make results`;
+by [talk and slide](../../../talks.md).
 
-| experiment | question | claims |
-|---|---|---|
 """
 
 
 def pages(folder: str) -> dict[str, str]:
     """Markdown by file."""
     found = [experiment(name) for name in names()]
-    rows = [f"| [{e.name}]({e.name}.md) | {_cell(e.question)} | {len(e.claims)} |" for e in found]
+    cards = stored_results.cards([(e.name, e.name, _cell(e.question)) for e in found])
     listed = "\n".join(e.name for e in found)
     tree = f"\n\n```{{toctree}}\n:hidden:\n\n{listed}\n```\n"
-    index = HEAD + "\n".join(rows) + tree
+    index = HEAD + cards + tree
     return {f"{folder}/index.md": index} | {f"{folder}/{e.name}.md": _page(e) for e in found}
 
 
@@ -36,21 +40,66 @@ def _page(found: Experiment) -> str:
 def _lines(found: Experiment) -> Iterator[str]:
     yield f"# {found.name}\n"
     yield f"*{_text(found.question)}*\n"
+    stored = stored_results.facts(found.name)
+    yield from _stored(found, stored) if stored else []
+    yield f"```text\ngradfeat run {found.name} --jobs 2\ngradfeat show {found.name}\n```\n"
+    yield from _claims(found, stored or {"claims": []})
+    yield from _slides(found.name)
     for title, words in _computed(found):
         if words:
             yield f"## {title}\n\n{_text(words)}\n"
-    yield f"```text\ngradfeat run {found.name} --jobs 2\ngradfeat show {found.name}\n```\n"
     yield "## Settings\n"
     yield "| scale | settings | seeds |"
     yield "|---|---|---|"
     for scale in found.grids:
         yield f"| {scale} | {_settings(found, scale)} | {_seeds(found, scale)} |"
-    yield "\n## Claims\n"
-    yield "[How a claim is judged](../../claims.md).\n"
-    yield "| claim | source |"
-    yield "|---|---|"
-    for claim in found.claims:
-        yield f"| {_cell(claim.text)} | {_cell(claim.source)} |"
+
+
+def _stored(found: Experiment, stored: dict[str, Any]) -> Iterator[str]:
+    """The figure, with what it was made of."""
+    if stored["text"] != found.source:
+        yield ":::{admonition} Older results"
+        yield "Figure and verdicts are of an earlier text of the trial."
+        yield "`make results` makes them anew.\n:::\n"
+    versions = ", ".join(f"{name} {'/'.join(of)}" for name, of in stored["made by"].items())
+    yield stored_results.figure(
+        found.name,
+        f"Quick scale: {stored['cells']} settings, {stored['results']:,} results, computed for "
+        f"{stored['seconds']:,} s by {versions}. {{download}}`Means <{UP}/{found.name}.csv>`.",
+    )
+
+
+def _claims(found: Experiment, stored: dict[str, Any]) -> Iterator[str]:
+    yield "## Claims\n"
+    yield "[How a claim is judged](../../../reference/claims.md).\n"
+    yield "| | claim | verdict | estimate [interval] | seeds | source |"
+    yield "|---|---|---|---|---|---|"
+    verdicts = {one["text"]: one for one in stored["claims"]}
+    for number, claim in enumerate(found.claims, start=1):
+        verdict = _verdict(verdicts.get(claim.text))
+        yield f"| {number} | {_cell(claim.text)} | {verdict} | {_cell(claim.source)} |"
+    yield ""
+    for number, claim in enumerate(found.claims, start=1):
+        one = verdicts.get(claim.text, {"outcome": "holds"})
+        if one["outcome"] != "holds":
+            yield f"- Claim {number}: {_text(one['words'])}"
+
+
+def _verdict(one: dict[str, Any] | None) -> str:
+    if one is None:
+        return "not judged | | "
+    ends = [one[name] for name in ("estimate", "low", "high")]
+    words = "" if None in ends else "{:.4g} [{:.4g}, {:.4g}]".format(*ends)
+    return f"{one['outcome']} | {words} | {one['seeds']}"
+
+
+def _slides(name: str) -> Iterator[str]:
+    rows = stored_results.slides().get(name, [])
+    if rows:
+        yield "\n## In the talks\n\n| talk | slide | item |\n|---|---|---|"
+    for talk, slide, item in rows:
+        yield f"| [{talk}](../../../talks.md#{stored_results.anchor(talk)}) | {slide} | {item} |"
+    yield ""
 
 
 def _computed(found: Experiment) -> Iterator[tuple[str, str]]:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import api_pages
 import commands_page
+import examples_page
 import experiments_page
 from repository_links import PAGES
 
@@ -17,12 +18,14 @@ if TYPE_CHECKING:
 def _write(app: Sphinx, _config: object) -> None:
     docs = Path(app.srcdir)
     pages = {"reference/generated/commands.md": commands_page.text()}
-    pages |= experiments_page.pages("reference/generated/experiments")
+    pages |= experiments_page.pages("gallery/generated/experiments")
+    pages |= examples_page.pages("gallery/generated/examples")
     pages |= api_pages.pages("reference/generated/api")
     pages |= {page: (docs.parent / file).read_text("utf-8") for file, page in PAGES.items()}
     for name, text in pages.items():
         _put(docs / name, text)
-    _prune(docs / "reference" / "generated", {docs / name for name in pages})
+    for part in ("reference", "gallery"):
+        _prune(docs / part / "generated", {docs / name for name in pages})
 
 
 def _put(path: Path, text: str) -> None:
