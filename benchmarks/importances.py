@@ -27,10 +27,9 @@ from gradfeat.table.fitting import Fitted
 from gradfeat.table.interpret import column_losses
 from gradfeat.table.methods import METHODS
 from gradfeat.table.prepared import Prepared, prepare
-from gradfeat.table.request import Request
+from gradfeat.table.request import Request, Steps, silent
 from gradfeat.table.results import Importances
 from gradfeat.table.shuffling import correlated_groups
-from gradfeat.table.steps import Steps, silent
 
 ROWS, SHUFFLES = 1_000, 5
 BIKES = Path(__file__).parents[1] / "examples/data/bikeshare.csv"

@@ -16,9 +16,9 @@ from gradfeat.rows.errors import SourceError
 from gradfeat.rows.in_process import InProcess, Threads
 from gradfeat.rows.rows import Rows
 from gradfeat.table.fitting import MethodTime, situation
-from gradfeat.table.methods import MethodInput
+from gradfeat.table.methods import MethodInput, chosen_methods
 from gradfeat.table.prepared import EncodedRows, Prepared
-from gradfeat.table.request import Request, chosen_methods
+from gradfeat.table.request import Request
 from gradfeat.table.scores import Predictions, replicates, resampled, resamples
 from table.streamed_tables import mixed, parted
 

@@ -9,10 +9,11 @@ import pandas as pd
 import pytest
 
 from gradfeat.table.diagnose import diagnose
-from gradfeat.table.diagnosis_rows import FAR, DiagnosisRequest, diagnosis_rows, standard_inputs
+from gradfeat.table.diagnosis_rows import FAR, diagnosis_rows, standard_inputs
 from gradfeat.table.errors import TableError
+from gradfeat.table.request import Request
 
-ASKED = DiagnosisRequest("table.csv", "y")
+ASKED = Request("table.csv", "y")
 
 TARGETS = {
     "noise": (lambda _, e: e, None, 0),
@@ -180,7 +181,7 @@ def test_a_direction_has_a_correlation_for_each_level_of_a_category():
     rng = np.random.default_rng(0)
     frame = pd.DataFrame({"a": rng.normal(size=400), "kind": rng.choice(["p", "q", "r"], 400)})
     y = frame["kind"].map({"p": -2.0, "q": 0.0, "r": 2.0}) + 0.1 * frame["a"]
-    found = diagnose(frame.assign(y=y), DiagnosisRequest("t", "y")).directions
+    found = diagnose(frame.assign(y=y), Request("t", "y")).directions
     first = dict(zip(found.columns, found.loadings[:, 0], strict=True))
     assert list(first) == ["a", "kind: p", "kind: q", "kind: r"]
     assert first["kind: p"] * first["kind: r"] < 0

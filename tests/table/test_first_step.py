@@ -12,9 +12,8 @@ from gradfeat.estimators import InducedNetworkRegressor
 from gradfeat.rows.sources.in_memory import FrameTables
 from gradfeat.table.compare import compare
 from gradfeat.table.interpret import described
-from gradfeat.table.request import Request
+from gradfeat.table.request import Request, Steps
 from gradfeat.table.results import FirstStep, FitReport
-from gradfeat.table.steps import Steps
 
 
 def report(frame: pd.DataFrame, time_column: str | None = None) -> FitReport:

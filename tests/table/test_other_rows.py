@@ -9,7 +9,7 @@ import pytest
 from gradfeat.rows.in_process import InProcess
 from gradfeat.rows.sources.in_memory import FrameTables
 from gradfeat.rows.sources.open import tables
-from gradfeat.table.diagnosis_rows import DiagnosisRequest, diagnosis_rows
+from gradfeat.table.diagnosis_rows import diagnosis_rows
 from gradfeat.table.prepared import prepare
 from gradfeat.table.request import Request
 
@@ -94,6 +94,6 @@ def test_rows_that_may_be_observations_stay(tmp_path, columns, more, said):
 
 def test_a_diagnosis_leaves_them_out_too():
     frame = pd.DataFrame({"x": [*map(str, X), "Total"], "z": [*Z, 0.0], "y": [*Y, Y.sum()]})
-    found = diagnosis_rows(frame, DiagnosisRequest("t", "y"))
+    found = diagnosis_rows(frame, Request("t", "y"))
     assert len(found.target.values) == N
     assert "row 121 ('Total' in 'x') is a row that sums up others" in found.target.remark

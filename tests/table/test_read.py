@@ -193,7 +193,7 @@ def test_a_diagnosis_of_more_than_memory_holds_is_refused_with_the_bytes(tmp_pat
     (tmp_path / "rows").mkdir()
     for name in ("a.csv", "rows/b.csv", "rows/c.csv"):
         (tmp_path / name).write_text("x,y\n" + "1,2\n" * 250)
-    monkeypatch.setattr("gradfeat.table.read.available_memory", lambda: 1_000)
+    monkeypatch.setattr("gradfeat.interface.open.available_memory", lambda: 1_000)
     for name, size in (("a.csv", "2.01 kB"), ("rows", "4.02 kB")):
         words = f"takes about {size} in memory and 1 kB are free.*: give a part of the rows"
         with pytest.raises(TableError, match=words):

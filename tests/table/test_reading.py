@@ -20,13 +20,12 @@ from gradfeat.rows.sources.open import tables
 from gradfeat.rows.sources.tables import held
 from gradfeat.rows.sources.text_options import FOUND
 from gradfeat.table.encode import TableEncoder
-from gradfeat.table.notes import unread_sentence
+from gradfeat.table.notes import unread_sentence, with_places
 from gradfeat.table.prepared import Prepared, prepare
 from gradfeat.table.reading import date_cells
 from gradfeat.table.reading.decide import plan_column
 from gradfeat.table.request import Request
 from gradfeat.table.results import UnreadCells
-from gradfeat.table.unread import with_places
 
 N = 400
 RNG = np.random.default_rng(0)

@@ -9,6 +9,7 @@ import pandas as pd
 import pytest
 from rich.console import Console
 
+from gradfeat.interface.open import why_streamed
 from gradfeat.reports import render, terminal_table
 from gradfeat.rows.errors import SourceError
 from gradfeat.rows.in_process import Threads
@@ -17,9 +18,7 @@ from gradfeat.rows.sources.in_memory import FrameTables
 from gradfeat.rows.sources.tables import Tables
 from gradfeat.table.compare import Compared, compare
 from gradfeat.table.errors import TableError
-from gradfeat.table.read import why_streamed
-from gradfeat.table.request import Request
-from gradfeat.table.steps import Steps
+from gradfeat.table.request import Request, Steps
 from table.streamed_tables import mixed
 
 QUICK = ("linear", "random-features")
@@ -120,10 +119,10 @@ def test_tables_are_passed_over_when_they_are_many_files_or_large(tmp_path, monk
     assert [why_streamed(path, True) for path in small] == ["as asked"] * 2
     assert "folder" in why_streamed(str(tmp_path))
     assert "pattern" in why_streamed(str(tmp_path / "*.csv"))
-    monkeypatch.setattr("gradfeat.table.read.MOST_ROWS", 399)
+    monkeypatch.setattr("gradfeat.interface.open.MOST_ROWS", 399)
     assert [why_streamed(path) for path in small] == ["it has more than 399 rows"] * 2
     assert why_streamed(str(file), False) == ""
-    monkeypatch.setattr("gradfeat.table.read.MOST_ROWS", 10_000)
-    monkeypatch.setattr("gradfeat.table.read.available_memory", lambda: 4096)
+    monkeypatch.setattr("gradfeat.interface.open.MOST_ROWS", 10_000)
+    monkeypatch.setattr("gradfeat.interface.open.available_memory", lambda: 4096)
     assert all("in memory, more than a quarter" in why_streamed(path) for path in small)
     assert why_streamed("a.jsonl", True) == "as asked"

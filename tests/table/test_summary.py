@@ -9,8 +9,7 @@ import pytest
 from gradfeat.rows.wire import pack, unpack
 from gradfeat.table.errors import TableError
 from gradfeat.table.first_pass import Summarise, TableSummary
-from gradfeat.table.row_sample import HASHES, frame_hash
-from gradfeat.table.split import held_out
+from gradfeat.table.row_sample import HASHES, frame_hash, held_out
 from gradfeat.table.target import TargetValues
 from table.streamed_tables import looked, mixed, parted
 

@@ -9,8 +9,9 @@ import pytest
 import gradfeat
 from gradfeat.rows.sources.open import tables
 from gradfeat.rows.sources.tables import held
-from gradfeat.table.diagnosis_rows import DiagnosisRequest, diagnosis_rows
+from gradfeat.table.diagnosis_rows import diagnosis_rows
 from gradfeat.table.errors import TableError
+from gradfeat.table.request import Request
 
 RNG = np.random.default_rng(0)
 X, Z = RNG.normal(size=(2, 240)).round(4)
@@ -95,7 +96,7 @@ def test_rare_classes_are_refused_before_any_fit_or_left_out_or_merged(tmp_path,
 
 def test_a_diagnosis_reads_the_target_as_a_fit_does():
     cells, *_ = CASES["whole numbers"]
-    request = DiagnosisRequest("t", "y")
+    request = Request("t", "y")
     found = diagnosis_rows(pd.DataFrame({"x": X, "z": Z, "y": cells}), request)
     assert found.target.task == "regression"
     assert "5 rows left out" in found.remarks[0].text
@@ -106,5 +107,5 @@ def test_a_diagnosis_names_the_line_of_a_target_that_is_none(tmp_path):
     frame = pd.DataFrame({"x": X, "z": Z, "y": [*map(str, X[:-1]), "n/k"]})
     frame.to_csv(tmp_path / "t.csv", index=False)
     table = tables(tmp_path / "t.csv")
-    found = diagnosis_rows(held(table), DiagnosisRequest("t.csv", "y"), table)
+    found = diagnosis_rows(held(table), Request("t.csv", "y"), table)
     assert f"the first is line {len(frame) + 1}" in found.target.remark

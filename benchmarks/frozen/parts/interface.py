@@ -23,7 +23,7 @@ Found = Iterator[tuple[str, Any]]
 #: Public functions and classes that README, docs and benchmarks name by their module.
 DOCUMENTED = (
     ("diagnose", "diagnose"),
-    ("DiagnosisRequest", "diagnose"),
+    ("Request", "diagnose"),
     ("predict_error", "predicted_errors"),
     ("experiment", "loading"),
     ("names", "loading"),

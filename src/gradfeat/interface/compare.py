@@ -27,10 +27,9 @@ from gradfeat.rows.sources.text_options import text_options
 from gradfeat.table.compare import compare as compare_table
 from gradfeat.table.methods import METHODS, WIDTH
 from gradfeat.table.reading.dates import DateOrder
-from gradfeat.table.request import Request
+from gradfeat.table.request import Request, Steps, Told, silent
 from gradfeat.table.results import FitReport, MethodResult
 from gradfeat.table.saved import FEATURES, MODEL
-from gradfeat.table.steps import Steps, Told, silent
 from gradfeat.table.table_model import TableModel
 from gradfeat.table.target_scale import Transform
 
@@ -305,4 +304,5 @@ def compare(
     steps.begin("Reading", 0.0, asked.in_words(rows, target, why))
     with run.engine(steps) if why else nullcontext((None, "")) as (engine, computes):
         found = compare_table(rows, request, steps, engine, computes)
-    return Comparison(found.report, found.best, found.learner, _checkpoint=run.checkpoint)
+    kept = run.checkpoint if why else None
+    return Comparison(found.report, found.best, found.learner, _checkpoint=kept)

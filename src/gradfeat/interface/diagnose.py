@@ -9,21 +9,19 @@ from typing import Any, Literal
 import pandas as pd
 from rich.console import RenderableType
 
-from gradfeat.interface.open import RunOptions, given
+from gradfeat.interface.open import RunOptions, given, refuse_beyond_memory
 from gradfeat.interface.page import PageOf
 from gradfeat.maths.deadline import Deadline, within
 from gradfeat.reports import diagnosis_contents, diagnosis_text, render_diagnosis
 from gradfeat.reports.diagnosis import advice, answer
+from gradfeat.rows.processors import quickest_threads
 from gradfeat.rows.sources.tables import held
 from gradfeat.rows.sources.text_options import text_options
-from gradfeat.table.budgets import quickest_threads, reserve
 from gradfeat.table.diagnose import diagnose as diagnose_table
 from gradfeat.table.diagnosis import DiagnosisReport
-from gradfeat.table.diagnosis_rows import DiagnosisRequest
-from gradfeat.table.read import refuse_beyond_memory
 from gradfeat.table.reading.dates import DateOrder
 from gradfeat.table.reading.masked import declared
-from gradfeat.table.steps import Steps, Told, silent
+from gradfeat.table.request import Request, Steps, Told, silent
 from gradfeat.table.target_scale import Transform
 
 
@@ -173,8 +171,8 @@ def diagnose(
         encoding=encoding,
         missing=missing,
     )
-    request = DiagnosisRequest(asked.name, target, command=words, missing=missing, **options)
-    frame = held(declared(rows, missing))
-    until = steps.deadline.before(reserve(time, frame.shape[1], steps.busy))
+    request = Request(asked.name, target, command=words, missing=missing, **options)
+    frame = held(declared(rows, missing) if missing else rows)
+    until = steps.page_begins(time, frame.shape[1])
     with within(until, steps.tell), quickest_threads():
         return Diagnosis(diagnose_table(frame, request, steps, rows))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import glob
 import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -11,8 +12,11 @@ from pathlib import Path
 from typing import Any
 
 import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
 
 from gradfeat.drawing.numbers import count
+from gradfeat.maths.memory import available_memory, readable
 from gradfeat.rows.checkpoint import Checkpoint
 from gradfeat.rows.dask_client import local_cluster
 from gradfeat.rows.engine import Engine, Report
@@ -20,12 +24,13 @@ from gradfeat.rows.in_process import Threads
 from gradfeat.rows.on_workers import DaskEngine, Pool
 from gradfeat.rows.source import PIECE_ROWS
 from gradfeat.rows.sources.in_memory import FrameTables
-from gradfeat.rows.sources.open import tables
+from gradfeat.rows.sources.open import ARROW_ENDINGS, EXCEL_ENDINGS, PARQUET_ENDINGS, tables
+from gradfeat.rows.sources.packed import PACKED_ENDINGS
 from gradfeat.rows.sources.tables import Tables, held
 from gradfeat.rows.sources.text_options import TextOptions
 from gradfeat.table.errors import TableError
 from gradfeat.table.notes import layout_sentence
-from gradfeat.table.read import as_frame, why_streamed
+from gradfeat.table.read import as_frame
 
 #: Values of a table that are read at once, by each thread or process.
 PIECE_NUMBERS = 2**22
@@ -144,3 +149,95 @@ def opened(path: str, text: TextOptions, *, streamed: bool) -> Tables:
         return FrameTables(frame, len(frame), read_from=table)
     at_once = max(1024, PIECE_NUMBERS // len(table.names))
     return tables(path, piece_rows=at_once, text=text) if at_once < PIECE_ROWS else table
+
+
+#: Rows beyond which a table streams, and the share of the free memory that it may take.
+MOST_ROWS, MOST_SHARE = 1_000_000, 0.25
+
+#: Bytes in memory for each byte of text, and of packed text.
+TEXT, PACKED = 2, 10
+
+
+def why_streamed(path: str, asked: bool | None = None) -> str:
+    """Why the rows stream, in words; empty where the table is held in memory.
+
+    Examples
+    --------
+    >>> why_streamed("s3://store/rows/"), why_streamed("a.csv", asked=False)
+    ('it is a URL', '')
+    """
+    if asked is False:
+        return ""
+    return "as asked" if asked else _many(path) or _large(path)
+
+
+def refuse_beyond_memory(path: str, why: str, instead: str) -> None:
+    """Refuse a file or folder that takes more memory than is free, with the bytes.
+
+    `why` says what holds all of it; `instead` what to do, as the end of the sentence.
+    """
+    where = Path(path)
+    parts = [where] if where.is_file() else [p for p in where.rglob("*") if p.is_file()]
+    needed, free = sum(_rows_and_bytes(part)[1] for part in parts), available_memory()
+    if needed > free:
+        raise TableError(
+            f"'{path}' takes about {readable(needed)} in memory and {readable(free)} are free, and "
+            f"{why}: {instead}."
+        )
+
+
+def _many(path: str) -> str:
+    if "://" in path:
+        return "it is a URL"
+    if Path(path).is_dir():
+        return "it is a folder"
+    return "it is a pattern of names" if glob.has_magic(path) and not Path(path).exists() else ""
+
+
+def _large(path: str) -> str:
+    file = Path(path)
+    if not file.is_file():
+        return ""
+    rows, size = _rows_and_bytes(file)
+    if rows > MOST_ROWS:
+        return f"it has more than {MOST_ROWS:,} rows"
+    if size > MOST_SHARE * available_memory():
+        return f"it takes about {readable(size)} in memory, more than a quarter of what is free"
+    return ""
+
+
+def _rows_and_bytes(file: Path) -> tuple[int, int]:
+    """Rows, as far as they are known, and about the bytes that they take in memory."""
+    ending = file.suffix.lower()
+    if ending in (*ARROW_ENDINGS, *EXCEL_ENDINGS):
+        return 0, PACKED * file.stat().st_size
+    return _parquet(file) if ending in PARQUET_ENDINGS else _text(file)
+
+
+def _parquet(file: Path) -> tuple[int, int]:
+    """Rows, and bytes once decoded; none of a file that cannot be read, which is refused later."""
+    try:
+        about = pq.read_metadata(file)
+    except (pa.ArrowException, OSError):
+        return 0, 0
+    sizes = (about.row_group(i).total_byte_size for i in range(about.num_row_groups))
+    return about.num_rows, sum(sizes)
+
+
+def _text(file: Path) -> tuple[int, int]:
+    size = file.stat().st_size
+    if file.suffix.lower() in PACKED_ENDINGS:
+        return 0, PACKED * size
+    rows = 0
+    for lines in _lines(file) if size > MOST_ROWS else ():
+        rows += lines
+        if rows > MOST_ROWS:
+            break
+    return rows, TEXT * size
+
+
+def _lines(file: Path) -> Iterator[int]:
+    """Ends of lines, some megabytes at a time."""
+    with file.open("rb") as handle:
+        while data := handle.read(2**22):
+            yield data.count(b"\n")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import threading
+import time
 from collections.abc import Iterator
 from typing import Literal
 
@@ -50,6 +51,9 @@ class _Process:
 
 _PROCESS = _Process()
 
+#: One thread is taken where it is not slower than all of them by more than this.
+SEVERAL = 1.3
+
 
 @contextlib.contextmanager
 def one_thread() -> Iterator[None]:
@@ -64,6 +68,29 @@ def one_thread() -> Iterator[None]:
     with _PROCESS, _one("openmp"):
         in_this_thread()
         yield
+
+
+@contextlib.contextmanager
+def quickest_threads() -> Iterator[None]:
+    """One thread within the block where more of them pay nothing, which some products tell.
+
+    Threads that wait for each other on a machine with other work take twenty times the processor
+    seconds of one.
+    """
+    with one_thread():
+        alone = min(_taken() for _ in range(5))
+    several = min(_taken() for _ in range(5))
+    with one_thread() if alone < SEVERAL * several else contextlib.nullcontext():
+        yield
+
+
+def _taken() -> float:
+    """Seconds of products of sizes of which a fit to few rows has many."""
+    start = time.perf_counter()
+    F = torch.ones(200, 512, dtype=torch.float64)
+    for _ in range(3):
+        torch.linalg.qr((F @ F.T).relu() + torch.eye(200, dtype=torch.float64))
+    return time.perf_counter() - start
 
 
 def in_this_thread() -> None:

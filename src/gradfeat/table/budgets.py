@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, nullcontext
+from collections.abc import Callable, Sequence
 
 import numpy as np
 import torch
@@ -29,14 +28,10 @@ SOLVES = 2
 EPOCHS = (10, 14, 20, 28, 40, 56, 80, 112, 160, 200)
 #: A timing is the least of so many.
 TIMES = 5
-#: One thread is taken where it is not slower than all of them by more than this.
-SEVERAL = 1.3
 #: Trees of boosting: at first so many are timed.
 TREES = (10, 20, 40, 80, 160, 300)
 #: Rows that this is timed on, and about so many fits to all rows of a search and without one.
 TREE_ROWS, TREE_FITS = 1000, (5, 2)
-#: Processor seconds of a page, and for each column; the most that is kept of what was asked.
-PAGE_SECONDS, PAGE_COLUMN, MOST_RESERVED = 2.5, 1e-3, 0.3
 #: Products of a step in units of the first layer's: forward, two backward, and as much again for
 #: the optimiser.
 PRODUCTS = 6
@@ -49,10 +44,6 @@ EVERY = 10**12
 TIMED, FEWEST_ROWS, MOST_ROWS = 100, 500, 5000
 #: Finding the features costs this much of their null level, which is timed.
 COST = 1.5
-
-
-#: Of the time of a comparison, for what the model loses where columns are shuffled.
-SHUFFLING_SHARE = 0.1
 
 
 def direct_rows(seconds: float, columns: int, outputs: int) -> int:
@@ -137,36 +128,6 @@ def stream_numbers(rows: int, columns: int) -> Floats:
     """Normal numbers of their own stream."""
     draw = stream(0, "rows to time")
     return torch.randn(rows, columns, generator=draw, dtype=torch.float64).numpy()
-
-
-@contextmanager
-def quickest_threads() -> Iterator[None]:
-    """One thread within the block where more of them pay nothing, which some products tell.
-
-    Threads that wait for each other on a machine with other work take twenty times the processor
-    seconds of one.
-    """
-    with one_thread():
-        alone = min(_timed(_products, time.perf_counter, 1) for _ in range(TIMES))
-    several = min(_timed(_products, time.perf_counter, 1) for _ in range(TIMES))
-    with one_thread() if alone < SEVERAL * several else nullcontext():
-        yield
-
-
-def _products() -> None:
-    """Sizes of which a fit to few rows has many."""
-    F = torch.ones(BATCH, 512, dtype=torch.float64)
-    for _ in range(3):
-        torch.linalg.qr((F @ F.T).relu() + torch.eye(BATCH, dtype=torch.float64))
-
-
-def reserve(seconds: float, columns: int, busy: float) -> float:
-    """Of the seconds asked, those for reading off the best model, the figures and the page.
-
-    Each column of the table has a line on the page; `busy` are wall seconds for one of the
-    processor.
-    """
-    return min(MOST_RESERVED * seconds, busy * (PAGE_SECONDS + PAGE_COLUMN * columns))
 
 
 def gradient_rows(seconds: float, columns: int, outputs: int) -> int:

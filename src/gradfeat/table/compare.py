@@ -11,20 +11,20 @@ from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import numpy as np
+import torch
 from numpy.typing import NDArray
 
-from gradfeat.maths.deadline import Deadline
 from gradfeat.rows.engine import Engine
+from gradfeat.rows.processors import quickest_threads
 from gradfeat.rows.sources.tables import Tables
-from gradfeat.table.budgets import SHUFFLING_SHARE, quickest_threads, reserve
 from gradfeat.table.conformal import held_scores
 from gradfeat.table.errors import TableError
 from gradfeat.table.fitting import Fitted, MethodTime, failed, fit_method
 from gradfeat.table.interpret import column_losses, directions, first_step
-from gradfeat.table.methods import Method
+from gradfeat.table.methods import Method, chosen_methods
 from gradfeat.table.notes import rows_word, unread_sentence
 from gradfeat.table.prepared import Prepared, prepare
-from gradfeat.table.request import Request, check_device, chosen_methods
+from gradfeat.table.request import Request, Steps
 from gradfeat.table.results import (
     ColumnGroup,
     Directions,
@@ -32,14 +32,14 @@ from gradfeat.table.results import (
     Importances,
     Remark,
     Streaming,
-    package_versions,
 )
 from gradfeat.table.scores import verdict, worth
 from gradfeat.table.screening import about_groups
 from gradfeat.table.shuffling import correlated_groups
-from gradfeat.table.steps import Steps
-from gradfeat.table.table_model import TableModel
+from gradfeat.table.table_model import TableModel, package_versions
 
+#: Of the time of a comparison, for what the model loses where columns are shuffled.
+SHUFFLING_SHARE = 0.1
 #: Numbers of the training rows up to which every method is fitted, whatever time is left.
 SMALL = 50_000
 #: What stands in the place of a method's scores where no time was left.
@@ -78,7 +78,7 @@ def compare(
     Rows stream where there is an `engine`, made with ``report=steps``: methods that cannot stream
     are then fitted to a sample. `computes` says what it is: ``2 threads``.
     """
-    check_device(request.device)
+    _check_device(request.device)
     methods = chosen_methods(request.methods)
     steps.begin("Preparing", 0.0)
     prepared = prepare(table, request, engine)
@@ -98,6 +98,18 @@ def compare(
     return Compared(report, best, table_model(found.learner, prepared, request))
 
 
+def _check_device(name: str | None) -> None:
+    """Refuse a device on which nothing can be computed here."""
+    try:
+        torch.zeros(1, dtype=torch.float64, device=name).item()
+    except (RuntimeError, AssertionError, TypeError, NotImplementedError):
+        here = "cpu and cuda" if torch.cuda.is_available() else "cpu"
+        raise TableError(
+            f"The device {name!r} cannot be used here: allowed {'is' if here == 'cpu' else 'are'} "
+            f"{here}."
+        ) from None
+
+
 def fit_all(
     methods: Sequence[Method], table: Prepared, request: Request, steps: Steps
 ) -> list[Fitted]:
@@ -108,7 +120,8 @@ def fit_all(
     tables where that takes long too, only until all of the time is over.
     """
     total, begun, fits = sum(m.share for m in methods), 0.0, []
-    until = page_begins(table, request, steps).before(SHUFFLING_SHARE * request.seconds)
+    until = steps.page_begins(request.seconds, table.train.shape[1])
+    until = until.before(SHUFFLING_SHARE * request.seconds)
     passed = steps.finished()[:1]
     for method in methods:
         steps.begin(method.label, begun / total)
@@ -121,12 +134,6 @@ def fit_all(
         fits.append(fit_method(method, table, request, time_))
         begun += method.share
     return fits
-
-
-def page_begins(table: Prepared, request: Request, steps: Steps) -> Deadline:
-    """When the rest of the time asked is what the page takes."""
-    kept = reserve(request.seconds, table.train.shape[1], steps.busy)
-    return steps.deadline.before(kept)
 
 
 def leaders(fits: Sequence[Fitted]) -> Leaders:
@@ -162,7 +169,7 @@ def fit_report(
     fewer = {f.method.name: rows_word(f.result, " (fitted to {})") for f in fitted}
     read = None if found.reads is None else _read(found.reads, table, request.seed)
     groups = correlated_groups(table.train, table.encoder.source_)
-    left = page_begins(table, request, steps).left
+    left = steps.page_begins(request.seconds, table.train.shape[1]).left
     shuffling = min(SHUFFLING_SHARE * request.seconds, left)
     return FitReport(
         data=request.data,

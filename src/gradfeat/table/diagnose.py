@@ -27,10 +27,11 @@ from gradfeat.table.diagnosis import (
     FoundDirections,
     SampleSize,
 )
-from gradfeat.table.diagnosis_rows import DiagnosisRequest, DiagnosisRows, diagnosis_rows
+from gradfeat.table.diagnosis_rows import DiagnosisRows, diagnosis_rows
 from gradfeat.table.interpret import fold
-from gradfeat.table.results import Remark, package_versions
-from gradfeat.table.steps import Steps
+from gradfeat.table.request import Request, Steps
+from gradfeat.table.results import Remark
+from gradfeat.table.table_model import package_versions
 from gradfeat.table.variance_shares import FOLDS, variance_shares
 from gradfeat.theory.damian22_rates import suggested_samples
 
@@ -152,7 +153,7 @@ _TESTS = 0.4
 
 def diagnose(
     frame: pd.DataFrame,
-    request: DiagnosisRequest,
+    request: Request,
     steps: Steps | None = None,
     read_from: Tables | None = None,
 ) -> DiagnosisReport:
@@ -164,7 +165,7 @@ def diagnose(
     --------
     >>> X = np.random.default_rng(0).standard_normal((400, 3))
     >>> frame = pd.DataFrame(X, columns=list("abc")).assign(y=X[:, 0] ** 2)
-    >>> found = diagnose(frame, DiagnosisRequest("table.csv", "y"))
+    >>> found = diagnose(frame, Request("table.csv", "y"))
     >>> found.exponent, found.directions.number
     (2, 1)
     """

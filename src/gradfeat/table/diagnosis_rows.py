@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Literal
 
 import numpy as np
 import pandas as pd
@@ -20,17 +19,14 @@ from gradfeat.table.encode import TableEncoder
 from gradfeat.table.errors import TableError
 from gradfeat.table.first_pass import with_target_read
 from gradfeat.table.interpret import level_name
-from gradfeat.table.notes import unread_sentence
+from gradfeat.table.notes import unread_sentence, with_places
 from gradfeat.table.other_rows import other_rows
 from gradfeat.table.prepared import input_columns
-from gradfeat.table.reading.dates import DateOrder
 from gradfeat.table.request import Request
 from gradfeat.table.results import Remark
 from gradfeat.table.screening import screen
 from gradfeat.table.target import Target, prepare_target
-from gradfeat.table.target_reading import RareClasses
-from gradfeat.table.target_scale import Transform, about_tails, target_scale
-from gradfeat.table.unread import with_places
+from gradfeat.table.target_scale import about_tails, target_scale
 
 Floats = NDArray[np.float64]
 
@@ -110,21 +106,6 @@ _NAMED = 5
 
 
 @dataclass(frozen=True)
-class DiagnosisRequest:
-    """What a diagnosis is asked for (the options of `gradfeat diagnose`)."""
-
-    data: str
-    target: str
-    task: Literal["auto", "regression", "classification"] = "auto"
-    seed: int = 0
-    command: str = ""
-    missing: tuple[str, ...] = ()
-    dates: DateOrder = ""
-    rare_classes: RareClasses = "refuse"
-    target_transform: Transform = "none"
-
-
-@dataclass(frozen=True)
 class DiagnosisRows:
     """Rows to diagnose.
 
@@ -142,7 +123,7 @@ class DiagnosisRows:
 
 
 def diagnosis_rows(
-    frame: pd.DataFrame, request: DiagnosisRequest, read_from: Tables | None = None
+    frame: pd.DataFrame, request: Request, read_from: Tables | None = None
 ) -> DiagnosisRows:
     """Encode the table as `gradfeat fit` does, take rows at random, whiten them.
 
@@ -152,8 +133,7 @@ def diagnosis_rows(
     decimal = table.text.decimal
     others = other_rows(frame, np.ones(len(frame), np.int64), decimal)
     frame, without = others.masked(frame), others.said(table)
-    asked = Request(request.data, request.target, request.task, rare_classes=request.rare_classes)
-    frame, said, left_out = with_target_read(frame, asked, read_from=read_from)
+    frame, said, left_out = with_target_read(frame, request, read_from=read_from)
     target = prepare_target(frame, request.target, request.task, left_out)
     target = replace(target, remark=" ".join([target.remark, *without, *said]))
     n = len(target.values)
@@ -187,7 +167,7 @@ def diagnosis_rows(
     return DiagnosisRows(target, encoder, source, inputs, y, remarks)
 
 
-def _on_its_scale(target: Target, request: DiagnosisRequest) -> tuple[Target, list[str]]:
+def _on_its_scale(target: Target, request: Request) -> tuple[Target, list[str]]:
     """The target as it is looked at, and what is said of its tails or its logarithm."""
     y, name, classes = target.values.astype(np.float64), request.target, bool(target.classes)
     scale = target_scale(request.target_transform, name, float(y.min()), classes)

@@ -158,7 +158,8 @@ class TableEncoder:
 
     def _columns(self, frame: pd.DataFrame) -> dict[str, pd.Series]:
         """By name, with what was declared missing empty."""
-        return _by_name(DeclaredMissing(self.missing).masked(frame))
+        empty = DeclaredMissing(self.missing).masked(frame) if self.missing else frame
+        return _by_name(empty)
 
     def _set(
         self,

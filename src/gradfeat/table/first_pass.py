@@ -23,8 +23,14 @@ from gradfeat.table.other_rows import other_rows
 from gradfeat.table.reading.masked import MaskedTables
 from gradfeat.table.reading.plan import as_text, content
 from gradfeat.table.request import Request
-from gradfeat.table.row_sample import RowSample, column_of, has_value
-from gradfeat.table.split import SAMPLE_ROWS, TEST_ROWS
+from gradfeat.table.row_sample import (
+    SAMPLE_ROWS,
+    TEST_ROWS,
+    RowSample,
+    column_of,
+    has_value,
+    is_numbers,
+)
 from gradfeat.table.target import TargetValues
 from gradfeat.table.target_reading import (
     TargetReading,
@@ -176,6 +182,9 @@ def with_target(
     read: ReadRows, request: Request, engine: Engine | None
 ) -> tuple[ReadRows, tuple[str, ...]]:
     """The rows with their target read, and what became of its cells, in sentences."""
+    column = column_of(read.summary.sample.frame, request.target)
+    if is_numbers(column) and request.task != "classification":
+        return read, ()  # neither strays nor rare classes
     said = []
     for find in (_reading, _rare):
         reading = find(read.summary, request)

@@ -6,7 +6,7 @@ Nothing heavy is imported here, so that the command line can name the methods at
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, Literal
@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from gradfeat.table.errors import TableError
 from gradfeat.table.results import Family
 
 if TYPE_CHECKING:
@@ -295,3 +296,21 @@ METHODS = (
         model=attrgetter("best_estimator_"),
     ),
 )
+
+
+def chosen_methods(names: Sequence[str]) -> tuple[Method, ...]:
+    """Methods by name, in the order of the comparison.
+
+    Examples
+    --------
+    >>> [m.label for m in chosen_methods(["rfm", "linear"])]
+    ['Linear model', 'Recursive feature machine']
+    """
+    known = [m.name for m in METHODS]
+    unknown = [name for name in names if name not in known]
+    if unknown or not names:
+        raise TableError(
+            f"The methods asked for include {', '.join(map(repr, unknown)) or 'none'}: allowed are "
+            f"{', '.join(known)}."
+        )
+    return tuple(m for m in METHODS if m.name in names)

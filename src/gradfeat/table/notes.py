@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
 from gradfeat.drawing.numbers import percent
+from gradfeat.rows.sources.tables import Tables
 from gradfeat.table.other_rows import names_sums
 from gradfeat.table.reading.plan import MISSING, ColumnPlan, EncodedColumn, as_text
 from gradfeat.table.results import ColumnNote, MethodResult, UnreadCells
@@ -82,6 +84,11 @@ def strict_sentence(unread: Sequence[UnreadCells]) -> str:
         f"Strict, and not all cells can be read: {each}. Mend them, or leave strict out to take "
         "them as missing."
     )
+
+
+def with_places(unread: Iterable[UnreadCells], table: Tables) -> tuple[UnreadCells, ...]:
+    """The same, with the places of the first ones in words."""
+    return tuple(replace(one, place=table.place(one.row)) for one in unread)
 
 
 def rows_word(method: MethodResult, words: str) -> str:

@@ -13,7 +13,7 @@ from gradfeat.rows.sources.tables import Tables
 from gradfeat.table.reading.masked import Masking
 from gradfeat.table.reading.number_formats import MARKERS, taken_apart
 from gradfeat.table.reading.numbers import DistinctTexts, NumberPlan, find_numbers
-from gradfeat.table.reading.plan import as_text
+from gradfeat.table.reading.plan import as_text, has_digits
 from gradfeat.table.row_sample import column_of
 
 #: What rows are called that hold sums, and that hold something else of all others.
@@ -146,6 +146,8 @@ def other_rows(
 
 def _numbers(name: str, column: pd.Series, distinct: pd.Series, decimal: str) -> NumberPlan | None:
     """The plan of a column of text that is of numbers with strays."""
+    if not has_digits(distinct):
+        return None
     some = [taken_apart(str(text)) is not None for text in distinct.head(_LOOKED_AT)]
     if np.mean(some or [0.0]) <= _SHARE or all(taken_apart(str(t)) for t in distinct):
         return None

@@ -29,14 +29,23 @@ from gradfeat.table.first_pass import (
     with_target,
     without_other_rows,
 )
-from gradfeat.table.notes import layout_sentence
+from gradfeat.table.notes import layout_sentence, with_places
 from gradfeat.table.reading.masked import declared
 from gradfeat.table.reading.plan import as_text, content
 from gradfeat.table.request import Request
 from gradfeat.table.results import ColumnNote, UnreadCells
-from gradfeat.table.row_sample import RowSample, column_of, frame_hash, has_value
+from gradfeat.table.row_sample import (
+    FEWEST_ROWS,
+    SAMPLE_ROWS,
+    HeldOut,
+    RowSample,
+    column_of,
+    frame_hash,
+    has_value,
+    held_out,
+)
 from gradfeat.table.screening import left_out_notes, screen
-from gradfeat.table.split import FEWEST_ROWS, SAMPLE_ROWS, HeldOut, held_out, parse_time, split_rows
+from gradfeat.table.split import parse_time, split_rows
 from gradfeat.table.target import (
     MOST_CLASSES,
     Target,
@@ -47,7 +56,7 @@ from gradfeat.table.target import (
     refuse_missing,
 )
 from gradfeat.table.target_scale import AS_IS, TargetScale, about_tails, target_scale
-from gradfeat.table.unread import CountUnread, with_places
+from gradfeat.table.unread import CountUnread
 
 Floats = NDArray[np.float64]
 
@@ -165,7 +174,9 @@ def prepare(table: Tables, request: Request, engine: Engine | None = None) -> Pr
     """
     text, opened = table.text, table
     request = replace(request, decimal=text.decimal)
-    table = declared(table.select(chosen_columns(table.names, request)), request.missing)
+    table = table.select(chosen_columns(table.names, request))
+    if request.missing:
+        table = declared(table, request.missing)
     read = read_rows(table, request, engine)
     empty = read.summary.target.missing
     read, others = without_other_rows(read, request, engine)

@@ -14,13 +14,14 @@ from gradfeat.rows.sources.words import counted
 from gradfeat.table.conformal import held_scores
 from gradfeat.table.errors import TableError
 from gradfeat.table.first_pass import with_target_read
+from gradfeat.table.notes import with_places
 from gradfeat.table.request import Request
-from gradfeat.table.results import UnreadCells, package_versions
+from gradfeat.table.results import UnreadCells
 from gradfeat.table.scores import Predictions, intervals, replicates, resamples
 from gradfeat.table.split import split_rows
-from gradfeat.table.table_model import TableModel, probabilities
+from gradfeat.table.table_model import TableModel, package_versions, probabilities
 from gradfeat.table.target import Target, Task, prepare_target
-from gradfeat.table.unread import refuse_unread, with_places
+from gradfeat.table.unread import refuse_unread
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,21 +1,25 @@
-"""What a comparison is asked for."""
+"""What is asked of a table, and how far the answer is: its steps, and the passes within them."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
 from typing import Literal
 
+from gradfeat.drawing.numbers import duration
+from gradfeat.maths.deadline import NEVER, Deadline
+from gradfeat.rows.engine import Tick
 from gradfeat.rows.sources.text_options import FOUND, TextOptions
-from gradfeat.table.errors import TableError
-from gradfeat.table.methods import METHODS, WIDTH, Method
+from gradfeat.table.methods import METHODS, WIDTH
 from gradfeat.table.reading.dates import DateOrder
+from gradfeat.table.results import PassTime
 from gradfeat.table.target_scale import Transform
 
 
 @dataclass(frozen=True)
 class Request:
-    """What a comparison is asked for (the options of `gradfeat fit`)."""
+    """What a comparison or a diagnosis is asked for: options of `gradfeat fit` and `diagnose`."""
 
     data: str
     target: str
@@ -45,33 +49,115 @@ class Request:
         return replace(self.text, wanted=wanted, verbatim=(self.target,))
 
 
-def chosen_methods(names: Sequence[str]) -> tuple[Method, ...]:
-    """Methods by name, in the order of the comparison.
+#: Processor seconds of a page, and for each column; the most that is kept of what was asked.
+PAGE_SECONDS, PAGE_COLUMN, MOST_RESERVED = 2.5, 1e-3, 0.3
+
+
+def reserve(seconds: float, columns: int, busy: float) -> float:
+    """Of the seconds asked, those for reading off the best model, the figures and the page.
+
+    Each column of the table has a line on the page; `busy` are wall seconds for one of the
+    processor.
+    """
+    return min(MOST_RESERVED * seconds, busy * (PAGE_SECONDS + PAGE_COLUMN * columns))
+
+
+#: Told the name of a step, the share of all the work that is done (0 to 1), and further words:
+#: none when a step begins.
+Told = Callable[[str, float, str], None]
+
+
+def silent(name: str, done: float, words: str) -> None:
+    """Where nobody asked to be told."""
+    del name, done, words
+
+
+@dataclass(eq=False)
+class Steps:
+    """Tells how far it is, and keeps the times of passes: the reporter that an engine is made with.
+
+    `told` hears when a step begins, and of every tick of a pass within it. All is to be done by
+    the `deadline`. The work began at `start`, by ``time.perf_counter``, when this process had
+    taken `processor` seconds.
 
     Examples
     --------
-    >>> [m.label for m in chosen_methods(["rfm", "linear"])]
-    ['Linear model', 'Recursive feature machine']
+    >>> steps = Steps(lambda *words: print(*words, sep="; "))
+    >>> steps.begin("Linear model", 0.25, "as it begins")
+    Linear model; 0.25; as it begins
+    >>> steps(Tick("moments", 2, 4, 10.0, 2000))
+    Linear model; 0.25; moments, 50 %, 200 rows/s, about 10 s left
     """
-    known = [m.name for m in METHODS]
-    unknown = [name for name in names if name not in known]
-    if unknown or not names:
-        raise TableError(
-            f"The methods asked for include {', '.join(map(repr, unknown)) or 'none'}: allowed are "
-            f"{', '.join(known)}."
-        )
-    return tuple(m for m in METHODS if m.name in names)
+
+    told: Told = silent
+    deadline: Deadline = NEVER
+    start: float = field(default_factory=time.perf_counter)
+    processor: float = field(default_factory=time.process_time)
+    _taken: list[PassTime] = field(default_factory=list)
+    _step: str = ""
+    _done: float = 0.0
+    _begun_at: int = 0
+    _last: Tick | None = None
+
+    @property
+    def seconds(self) -> float:
+        """Wall time since the start of the work."""
+        return time.perf_counter() - self.start
+
+    @property
+    def busy(self) -> float:
+        """Wall seconds for one of the processor, so far: above 1 on a machine with other work."""
+        return busyness(self.seconds, time.process_time() - self.processor)
+
+    def finished(self) -> list[PassTime]:
+        """The passes so far, with their rows and seconds."""
+        self._close()
+        return self._taken
+
+    def page_begins(self, seconds: float, columns: int) -> Deadline:
+        """When what is left of the `seconds` asked is for the page of so many columns."""
+        return self.deadline.before(reserve(seconds, columns, self.busy))
+
+    def tell(self, words: str) -> None:
+        """How far the present step is, in words."""
+        self.told(self._step, self._done, words)
+
+    def begin(self, step: str, done: float, words: str = "") -> None:
+        """A step begins, when so much of the work is done."""
+        self._close()
+        self._step, self._done = step, done
+        self.told(step, done, words)
+
+    def __call__(self, tick: Tick) -> None:
+        """A pass begins, or some of its pieces are summed."""
+        if tick.seconds == 0.0:
+            self._close()
+            self._begun_at = tick.pieces
+        self._last = tick
+        words = ", ".join([tick.label, *_words(tick, self._begun_at)])
+        self.told(self._step, self._done, words)
+
+    def _close(self) -> None:
+        last, self._last = self._last, None
+        if last is not None:
+            self._taken.append(PassTime(f"{self._step}: {last.label}", last.rows, last.seconds))
 
 
-def check_device(name: str | None) -> None:
-    """Refuse a device on which nothing can be computed here."""
-    import torch
+def busyness(wall: float, processor: float) -> float:
+    """Seconds that this process takes for one of the processor, after so many of both."""
+    return max(1.0, wall / max(processor, 0.1))
 
-    try:
-        torch.zeros(1, dtype=torch.float64, device=name).item()
-    except (RuntimeError, AssertionError, TypeError, NotImplementedError):
-        here = "cpu and cuda" if torch.cuda.is_available() else "cpu"
-        raise TableError(
-            f"The device {name!r} cannot be used here: allowed {'is' if here == 'cpu' else 'are'} "
-            f"{here}."
-        ) from None
+
+def _words(tick: Tick, begun_at: int) -> list[str]:
+    """Rows a second and the time left of a pass that began at so many pieces."""
+    parts, done = [], tick.pieces - begun_at
+    if tick.of:
+        parts.append(f"{100 * tick.pieces / tick.of:.0f} %")
+    if tick.rows and tick.seconds:
+        parts.append(f"{tick.rows / tick.seconds:,.0f} rows/s")
+    if tick.of and done > 0 and tick.pieces < tick.of:
+        left = tick.seconds * (tick.of - tick.pieces) / done
+        parts.append(f"about {duration(left)} left")
+    if tick.of and tick.pieces == tick.of and not tick.rows:
+        parts.append("done before")
+    return parts

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
-from hashlib import blake2b
 from typing import Literal
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
 from gradfeat.rows.sources.words import near_names
 from gradfeat.table.errors import TableError
@@ -17,9 +14,7 @@ from gradfeat.table.reading.dates import DateOrder
 from gradfeat.table.reading.decide import plan_column
 from gradfeat.table.reading.numbers import DistinctTexts, find_numbers
 from gradfeat.table.reading.plan import as_text
-from gradfeat.table.row_sample import RowSample, frame_hash
-
-FEWEST_ROWS = 4
+from gradfeat.table.row_sample import FEWEST_ROWS
 
 
 @dataclass(frozen=True)
@@ -137,67 +132,3 @@ def parse_time(frame: pd.DataFrame, column: str, dates: DateOrder = "") -> np.nd
             f"row{'s' * (missing > 1)}: fill it in, or drop those rows."
         )
     return time
-
-
-#: Rows that are tested on, and rows by which columns are encoded and settings chosen, at most.
-TEST_ROWS, SAMPLE_ROWS = 50_000, 22_000
-
-
-@dataclass(frozen=True, eq=False)
-class HeldOut:
-    """How many rows of each content are tested on; all others are learned from.
-
-    `hash` (k,) are those of contents that have test rows, increasing; of the `of` (k,) rows with
-    each, `tested` (k,) are test rows.
-    """
-
-    seed: int
-    hash: NDArray[np.int64]
-    tested: NDArray[np.int64]
-    of: NDArray[np.int64]
-
-    @property
-    def fingerprint(self) -> str:
-        """Text that changes with the rows that are held out."""
-        parts = (self.hash, self.tested, self.of)
-        return blake2b(b"".join(part.tobytes() for part in parts), digest_size=16).hexdigest()
-
-    def weights(self, frame: pd.DataFrame) -> NDArray[np.float64]:
-        """The share (n,) of each row that is learned from: equal rows are interchangeable."""
-        place, found = self._places(frame_hash(frame, self.seed))
-        share = 1.0 - self.tested[place] / self.of[place]
-        return np.where(found, share, 1.0)
-
-    def training(self, frame: pd.DataFrame) -> NDArray[np.int64]:
-        """Positions of the rows of a whole table that are learned from, ordered by their hashes."""
-        h = frame_hash(frame, self.seed)
-        order = np.argsort(h, kind="stable")
-        h = h[order]
-        place, found = self._places(h)
-        earlier = np.arange(len(h)) - np.searchsorted(h, h)
-        return order[~found | (earlier >= self.tested[place])]
-
-    def _places(self, h: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
-        place = np.searchsorted(self.hash, h).clip(max=len(self.hash) - 1)
-        return place, self.hash[place] == h
-
-
-def held_out(
-    sample: RowSample, known: int, size: int, groups: Sequence[NDArray[np.bool_]]
-) -> NDArray[np.int64]:
-    """How many of each row in a sample are tested on: about a quarter of the `known` rows.
-
-    Of every group (a class, or all rows) the same share, at least one row on either side. Of a
-    table with more distinct rows than the `size` of the sample so many that enough are left of it
-    to choose settings by.
-    """
-    held, tested = int(sample.count.sum()), np.zeros(len(sample.count), np.int64)
-    wanted = min(round(known / 4), TEST_ROWS)
-    if len(sample.hash) == size:
-        wanted = min(wanted, held * TEST_ROWS // (TEST_ROWS + SAMPLE_ROWS))
-    for group in groups:
-        count = np.where(group, sample.count, 0)
-        rows = int(count.sum())
-        share = max(1, min(round(wanted * rows / held), rows - 1))
-        tested += sample.some(count, share)
-    return tested

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os
+import platform
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from importlib.metadata import version
 from typing import Any, cast
 
 import numpy as np
@@ -371,3 +373,9 @@ def probabilities(estimator: Any, X: NDArray[np.float64], K: int) -> NDArray[np.
     if len(X):
         P[:, np.asarray(estimator.classes_, dtype=int)] = estimator.predict_proba(X)
     return P
+
+
+def package_versions() -> dict[str, str]:
+    """Of Python and of the packages that numbers depend on."""
+    packages = ("gradfeat", "torch", "numpy", "scikit-learn", "pandas", "skrub")
+    return {"python": platform.python_version(), **{p: version(p) for p in packages}}

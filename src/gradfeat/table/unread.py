@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 
 import numpy as np
@@ -17,7 +17,7 @@ from gradfeat.rows.sources.tables import Tables
 from gradfeat.rows.sources.words import counted
 from gradfeat.table.encode import TableEncoder
 from gradfeat.table.errors import TableError
-from gradfeat.table.notes import strict_sentence
+from gradfeat.table.notes import strict_sentence, with_places
 from gradfeat.table.results import UnreadCells
 
 
@@ -99,11 +99,6 @@ class CountUnread(Statistic[pd.DataFrame, UnreadSoFar, tuple[UnreadCells, ...]])
     def unpack(self, packed: Mapping[str, Tensor]) -> UnreadSoFar:
         plain = json.loads(packed["unread"].numpy().tobytes())
         return UnreadSoFar(plain["rows"], tuple(UnreadCells(**one) for one in plain["cells"]))
-
-
-def with_places(unread: Iterable[UnreadCells], table: Tables) -> tuple[UnreadCells, ...]:
-    """The same, with the places of the first ones in words."""
-    return tuple(replace(one, place=table.place(one.row)) for one in unread)
 
 
 def refuse_unread(unread: Sequence[UnreadCells], table: Tables) -> None:

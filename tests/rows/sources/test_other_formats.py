@@ -12,11 +12,11 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from gradfeat.interface.open import why_streamed
 from gradfeat.rows.errors import SourceError
 from gradfeat.rows.sources.open import tables
 from gradfeat.rows.sources.tables import held
 from gradfeat.table.encode import TableEncoder
-from gradfeat.table.read import why_streamed
 from table.streamed_tables import mixed
 
 FRAME = mixed(120)

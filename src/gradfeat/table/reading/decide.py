@@ -20,7 +20,7 @@ from gradfeat.table.reading.dates import (
 )
 from gradfeat.table.reading.levels import TRUTH, TwoLevels, levels_plan, most_levels
 from gradfeat.table.reading.numbers import DistinctTexts, NumberPlan, find_numbers, zero_padded
-from gradfeat.table.reading.plan import ColumnPlan, as_text, content
+from gradfeat.table.reading.plan import ColumnPlan, as_text, content, has_digits
 
 _STORED_NUMBERS = {"integer", "floating", "mixed-integer-float", "decimal"}
 
@@ -57,14 +57,19 @@ def plan_columns(
     ['number', 'date']
     """
     texts = {n: DistinctTexts.of(as_text(c)) for n, c in table.items() if _is_text(c)}
-    written = {name: DateTexts.of(found) for name, found in texts.items()}
-    known = _conventions(texts, written, decimal)
-    return tuple(
-        _plan_text(name, column, texts[name], written[name], known, dates)
-        if name in texts
-        else plan_stored(name, column)
-        for name, column in table.items()
-    )
+    telling = {name: found for name, found in texts.items() if has_digits(found.texts)}
+    written = {name: DateTexts.of(found) for name, found in telling.items()}
+    known = _conventions(telling, written, decimal)
+
+    def plan(name: str, column: pd.Series) -> ColumnPlan:
+        if name not in texts:
+            return plan_stored(name, column)
+        if name not in telling:
+            found = texts[name]
+            return levels_plan(name, found.counts, found.texts) if found.texts else NumberPlan(name)
+        return _plan_text(name, column, texts[name], written[name], known, dates)
+
+    return tuple(plan(name, column) for name, column in table.items())
 
 
 def plan_column(
@@ -121,8 +126,6 @@ def _plan_text(
     known: Conventions,
     dates: DateOrder,
 ) -> ColumnPlan:
-    if not found.texts:
-        return NumberPlan(name)
     whole = whole_dates(name, pd.Series(found.texts, dtype=object))
     if whole is not None:
         return whole

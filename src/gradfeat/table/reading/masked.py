@@ -133,9 +133,7 @@ class DeclaredMissing(Masking):
                 )
 
     def masked(self, frame: pd.DataFrame) -> pd.DataFrame:
-        """The frame with these cells empty; the same frame where there are none."""
-        if not self.values:
-            return frame
+        """The frame with these cells empty."""
         changed = {str(n): self._masked(str(n), column) for n, column in frame.items()}
         return pd.DataFrame(changed, index=frame.index)
 
@@ -160,4 +158,4 @@ def declared(table: Tables, values: Sequence[str]) -> Tables:
     """The table with these values empty."""
     missing = DeclaredMissing(tuple(values))
     missing.check(table.names)
-    return MaskedTables(table, missing) if values else table
+    return MaskedTables(table, missing)

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import re
 import textwrap
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import ClassVar, Literal
 
@@ -16,6 +17,8 @@ from pandas.api import types
 from gradfeat.rows.sources.tables import Cells
 from gradfeat.table.errors import TableError
 from gradfeat.table.results import UnreadCells
+
+_DIGIT = re.compile(r"\d")
 
 
 def content(column: pd.Series) -> str:
@@ -40,6 +43,11 @@ def as_text(column: pd.Series) -> pd.Series:
     codes, levels = pd.factorize(column)  # each distinct value is looked at once
     found = np.array([*_texts(pd.Series(levels)), None], dtype=object)
     return pd.Series(found[codes], index=column.index, dtype=object, name=column.name)
+
+
+def has_digits(texts: Iterable[str]) -> bool:
+    """Whether any may be a number or a date: each of them is written with a digit."""
+    return any(_DIGIT.search(text) for text in texts)
 
 
 def _texts(column: pd.Series) -> pd.Series:
