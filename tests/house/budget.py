@@ -32,7 +32,7 @@ ROOMS: Final = {
     "models": Room(11_075, 75),
     "planning": Room(1_450, 10),
     "reports": Room(965, 6),
-    "rows": Room(6_915, 41),
+    "rows": Room(6_940, 41),
     "table": Room(8_410, 44),
     "tasks": Room(2_295, 19),
     "theory": Room(4_260, 24),
