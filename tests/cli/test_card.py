@@ -1,4 +1,4 @@
-"""show --card: a model as a page in Markdown."""
+"""show --card: a model as a page in Markdown or HTML."""
 
 from __future__ import annotations
 
@@ -42,3 +42,21 @@ def test_experiments_have_no_card(capsys):
     ran = gradfeat(capsys, "show", "shi22-emergence", "--card")
     assert ran.code != 0
     assert ran.err.count("\n") == 1
+
+
+def test_as_html_it_is_a_page_with_the_same_tables_and_names_as_text(capsys, model):
+    plain, page = (gradfeat(capsys, "show", model, "--card", *form) for form in ([], FORM))
+    assert (page.code, page.err) == (0, "")
+    assert page.out.count("<table") == plain.out.count("| --- |\n") > 1
+    assert "<h1>y: Kernel ridge</h1>" in page.out
+    assert "a|b_c*" in page.out
+    assert not {"http:", "https:"} & {*page.out.split()}
+
+
+def test_a_format_without_a_card_is_refused(capsys, model):
+    ran = gradfeat(capsys, "show", model, *FORM)
+    assert ran.code != 0
+    assert "--card" in ran.err
+
+
+FORM = ["--format", "html"]

@@ -20,6 +20,13 @@ class Format(StrEnum):
     JSON = "json"
 
 
+class CardFormat(StrEnum):
+    """Formats of a model's card."""
+
+    MARKDOWN = "markdown"
+    HTML = "html"
+
+
 Printed = Annotated[
     Format, typer.Option("--format", help="Of what is printed: for people, or csv or json.")
 ]

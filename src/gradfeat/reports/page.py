@@ -60,6 +60,21 @@ def page(template: str, context: dict[str, object]) -> str:
     return _UNPRINTABLE.sub("\N{REPLACEMENT CHARACTER}", html)
 
 
+def markdown_page(text: str) -> str:
+    """Markdown, of which the first line is the title, as a page; markup of HTML in it is text.
+
+    Examples
+    --------
+    >>> "<h1>a</h1>" in markdown_page("# a"), "&lt;b&gt;" in markdown_page("<b>")
+    (True, True)
+    """
+    from markdown_it import MarkdownIt
+
+    body = MarkdownIt("js-default").render(text).replace("<table>", '<table class="scroll">')
+    title = body.partition("</h1>")[0].removeprefix("<h1>")
+    return page("card.html.j2", {"title": Markup(title), "body": Markup(body)})
+
+
 def embedded(html: str) -> str:
     """What a page shows, as a part of another page (a notebook) whose style stays as it is.
 

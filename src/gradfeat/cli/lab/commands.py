@@ -7,7 +7,8 @@ from typing import Annotated
 
 import typer
 
-from gradfeat.cli.formats import Format, Printed
+from gradfeat.cli.formats import CardFormat, Format, Printed
+from gradfeat.cli.guard import Refused
 from gradfeat.cli.lab import STORE
 
 FIGURES = Path("figures")
@@ -162,8 +163,11 @@ def show(
         bool, typer.Option("--about", help="Say what the experiment computes, and read no store.")
     ] = False,
     card: Annotated[
-        bool, typer.Option("--card", help="Of a model: print its card, a page in Markdown.")
+        bool, typer.Option("--card", help="Of a model: print its card, a page of what it is.")
     ] = False,
+    form: Annotated[
+        CardFormat | None, typer.Option("--format", help="Of the card; left out: markdown.")
+    ] = None,
 ) -> None:
     """Show results of an experiment, or what a fitted model reads.
 
@@ -171,11 +175,14 @@ def show(
     """
     from gradfeat.cli.lab.show import View, is_model, show_experiment
 
+    if form is not None and not card:
+        raise Refused(f"--format {form} is of a model's card: give --card too.")
     if card or is_model(name):
         from gradfeat.cli.table.card import show_card
         from gradfeat.cli.table.models import show_model
 
-        return show_card(Path(name)) if card else show_model(Path(name))
+        path = Path(name)
+        return show_card(path, form or CardFormat.MARKDOWN) if card else show_model(path)
     if about:
         from gradfeat.cli.lab.list import show_about
 

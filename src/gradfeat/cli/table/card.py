@@ -1,4 +1,4 @@
-"""show --card: a saved model as a page in Markdown, for those who are given the model."""
+"""show --card: a saved model as a page, in Markdown or HTML, for those who are given the model."""
 
 from __future__ import annotations
 
@@ -8,11 +8,13 @@ from typing import Any
 
 import numpy as np
 
+from gradfeat.cli.formats import CardFormat
 from gradfeat.cli.terminal import Terminal
 from gradfeat.drawing.numbers import count, number, percent, plain, signed
 from gradfeat.estimators.container import rebuilding
 from gradfeat.figures.comparison import span
 from gradfeat.figures.losses import loss_rows
+from gradfeat.reports.page import markdown_page
 from gradfeat.table.interpret import bars_of
 from gradfeat.table.results import Importances, Interval
 from gradfeat.table.saved import load_table_model
@@ -31,11 +33,11 @@ LIMITS = (
 )
 
 
-def show_card(path: Path) -> None:
+def show_card(path: Path, form: CardFormat) -> None:
     """Print the card of the model in `path`."""
     with rebuilding(path):
         text = card(load_table_model(path))
-    Terminal().say(text)
+    Terminal().say(text if form is CardFormat.MARKDOWN else markdown_page(text))
 
 
 def card(model: TableModel) -> str:
