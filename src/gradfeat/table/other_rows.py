@@ -17,8 +17,14 @@ from gradfeat.table.reading.plan import as_text, has_digits
 from gradfeat.table.row_sample import column_of
 
 #: What rows are called that hold sums, and that hold something else of all others.
-_TOTALS = {"total", "totals", "grand total", "subtotal", "sub-total", "sub total", "sum", "sums"}
-SUMS = frozenset(_TOTALS | {"mean", "average", "averages", "avg", "median", "overall", "all"})
+_TOTALS = {
+    "total", "totals", "grand total", "subtotal", "sub-total", "sub total", "sum", "sums",
+    "summe", "gesamt", "insgesamt", "gesamtsumme", "somme", "totale", "somma", "suma", "totaal",
+}  # fmt: skip
+SUMS = frozenset(_TOTALS) | {
+    "mean", "average", "averages", "avg", "median", "overall", "all", "sd", "std", "std dev",
+    "mittelwert", "durchschnitt", "moyenne", "media", "promedio", "gemiddelde",
+}  # fmt: skip
 
 #: Distinct texts by which it is told whether a column may be of numbers, and their share.
 _LOOKED_AT, _SHARE = 100, 0.5
@@ -112,8 +118,8 @@ def other_rows(
 ) -> OtherRows:
     """Find such rows: none where cells do not say so.
 
-    A word such as ``Total`` in a column of numbers, or beside numbers that are the sums or means of
-    their columns; words in two columns of numbers at least of a row that has no number.
+    A word such as ``Total`` in a column of numbers, or beside numbers that are the sums, means or
+    standard deviations of their columns; words in two columns of numbers at least of a row that has no number.
 
     `frame`: distinct rows, or all of them; `times` (n,): how often each row occurs; left out: not
     all rows are there; `decimal`: what stands before decimals where no column tells.
@@ -184,7 +190,7 @@ def _adds_up(
     cell: tuple[str, str],
     left_out: Sequence[tuple[str, str]],
 ) -> bool:
-    """Whether most numbers of the row of a cell are the sums or means of the others."""
+    """Whether most numbers of the row are sums, means or standard deviations of the others."""
     if times is None:
         return False
     row = int(rows_with(frame, cell).argmax())
@@ -203,5 +209,6 @@ def _near(value: float, column: NDArray[np.float64], w: NDArray[np.float64]) -> 
     total, n = float(w[there] @ column[there]), float(w[there].sum())
     spread = float(np.std(column[there]))
     return bool(
-        abs(value - total) <= _NEAR * abs(total) + 1e-9 or abs(value - total / n) <= _NEAR * spread
+        abs(value - total) <= _NEAR * abs(total) + 1e-9
+        or min(abs(value - total / n), abs(value - spread)) <= _NEAR * spread
     )

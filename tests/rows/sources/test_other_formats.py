@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import bz2
+import datetime as dt
 import gzip
 import io
 import lzma
 import zipfile
 
 import numpy as np
+import openpyxl
 import pandas as pd
 import pytest
 
@@ -17,6 +19,7 @@ from gradfeat.rows.errors import SourceError
 from gradfeat.rows.sources.open import tables
 from gradfeat.rows.sources.tables import held
 from gradfeat.table.encode import TableEncoder
+from gradfeat.table.reading.decide import plan_column
 from table.streamed_tables import mixed
 
 FRAME = mixed(120)
@@ -35,8 +38,10 @@ def written(folder, ending):
 @pytest.mark.parametrize("ending", ["feather", "arrow", "xlsx"])
 def test_rows_are_those_that_were_written_held_and_in_pieces(tmp_path, ending):
     table = tables(written(tmp_path, ending), piece_rows=40)
-    assert (table.names, table.rows) == (tuple(FRAME.columns), 120)
-    pd.testing.assert_frame_equal(held(table), FRAME, check_dtype=False)
+    assert (table.names, len(held(table))) == (tuple(FRAME.columns), 120)
+    found = held(table)
+    found["when"] = pd.to_datetime(found["when"])  # of a sheet text, as its cells are
+    pd.testing.assert_frame_equal(found, FRAME, check_dtype=False)
     chunks = [chunk for piece in table.pieces() for chunk in piece.read()]
     assert max(map(len, chunks)) <= 40
     encoder = TableEncoder().fit(FRAME)
@@ -75,12 +80,57 @@ def test_further_sheets_are_told_of_and_names_twice_refused(tmp_path):
 
 
 def test_excel_without_openpyxl_and_a_workbook_that_is_none_are_one_sentence(tmp_path, monkeypatch):
-    (tmp_path / "t.xlsx").write_text("x,y\n1,2\n")
+    path = written(tmp_path, "xlsx")
+    whole = path.read_bytes()
+    path.write_bytes(whole[:3000])
+    with pytest.raises(SourceError, match="cut short or damaged"):
+        tables(path)
+    path.write_bytes(whole.replace(b"xl/worksheets/", b"xl/worksheetz/"))
     with pytest.raises(SourceError, match="no Excel workbook that can be read"):
-        tables(tmp_path / "t.xlsx")
+        tables(path)
+    path.write_bytes(whole)
     monkeypatch.setattr("gradfeat.rows.sources.excel.find_spec", lambda _: None)
     with pytest.raises(SourceError, match="pip install openpyxl"):
         tables(tmp_path / "t.xlsx")
+
+
+ROWS = [["id", "code", "x", "when", "y"]] + [
+    [f"r{i}", f"{i % 7:02d}", i / 8, dt.datetime(2020, 1, 1 + i % 28), i % 3] for i in range(30)
+]
+
+
+@pytest.mark.parametrize(
+    "sheet",
+    [
+        ROWS,
+        [["Report of 2024"], [], *ROWS],
+        [[None], [None, *ROWS[0]], *([None, *row] for row in ROWS[1:])],
+        [*ROWS, [], ["Source: somebody, 2024"]],
+        [*ROWS, ["Source: somebody"]],
+    ],
+)
+def test_a_sheet_is_read_as_text_of_its_cells_is(tmp_path, sheet):
+    book = openpyxl.Workbook()
+    for row in sheet:
+        book.worksheets[0].append(row)
+    book.save(tmp_path / "t.xlsx")
+    table = tables(tmp_path / "t.xlsx")
+    found = held(table)
+    assert (table.names, len(found)) == (tuple(ROWS[0]), 30)
+    assert found["code"].tolist()[:3] == ["00", "01", "02"]
+    assert found["x"].tolist() == [i / 8 for i in range(30)]
+    assert plan_column("when", found["when"]).kind == "date"
+    assert found["y"].dtype.kind in "if"
+    line = 1 + sheet.index(next(row for row in sheet if "r5" in row))
+    assert table.place(5) == f"line {line}"
+
+
+def test_codes_of_a_sheet_stay_so_where_all_of_its_cells_are_digits(tmp_path):
+    pd.DataFrame({"code": ["01", "1A"] * 9}).to_excel(tmp_path / "a.xlsx", index=False)
+    pd.DataFrame({"code": ["01", "02"]}).to_excel(tmp_path / "b.xlsx", index=False)
+    encoder = TableEncoder().fit(held(tables(tmp_path / "a.xlsx")))
+    later = held(tables(tmp_path / "b.xlsx"), encoder.cells)
+    assert later["code"].tolist() == ["01", "02"]
 
 
 @pytest.mark.parametrize(

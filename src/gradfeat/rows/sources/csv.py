@@ -66,6 +66,7 @@ def _refuse_unlike(first: FoundFile, looks: Looks, other: FoundFile, there: Look
 def open_csv(file: FoundFile, options: TextOptions = FOUND) -> tuple[TextFile, Looks]:
     """Read the first lines of a file: what it looks like, and where its rows begin."""
     text, sample = open_text(file, options.encoding, options.like and options.like.encoding)
+    options = text.packing.told.over(options)
     start = len(BOM) if sample.startswith(BOM) else 0
     if sample[start:].lstrip().startswith((b'{"', b"[{")):
         raise SourceError(

@@ -1,59 +1,98 @@
-"""Sheets of Excel workbooks, which are held: pandas reads them, with openpyxl."""
+"""Excel workbooks: the first sheet that can be seen, as delimited text, which is then read."""
 
 # Apart: the one format that another library than pyarrow has to be there for.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import csv
+import io
+import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
 from importlib.util import find_spec
-from typing import Any, cast
+from typing import BinaryIO, final
 from zipfile import BadZipFile
 
-import pandas as pd
-
-from ...maths.unpacking import TooMuch, check_zip
 from ..errors import SourceError
-from ..source import PIECE_ROWS
-from .files import FoundFile, Paths, find_files, reading
-from .in_memory import FrameTables
-from .words import listing, refuse_repeated
+from .files import FoundFile, reading
+from .packing import Packing
+from .text_options import TextOptions
+from .words import listing
 
 
-def excel_tables(
-    path: Paths,
-    columns: Sequence[str] | None = None,
-    piece_rows: int = PIECE_ROWS,
-    storage_options: Mapping[str, Any] | None = None,
-) -> FrameTables:
-    """The first sheet of each workbook; its first row names the columns."""
-    files = find_files(path, storage_options)
+@final
+@dataclass(frozen=True)
+class Workbook(Packing):
+    """A workbook; `others` are the names of the sheets that are not read."""
+
+    file: FoundFile
+    others: tuple[str, ...]
+
+    def inside(self, path: str) -> str:
+        return path
+
+    def unpacked(self, raw: BinaryIO, name: str) -> BinaryIO:
+        del raw, name
+        return io.BytesIO(_text(self.file)[0])
+
+    @property
+    def told(self) -> TextOptions:
+        return TextOptions(",", encoding="utf-8")
+
+    @property
+    def remarks(self) -> tuple[str, ...]:
+        return (f"the first sheet alone, without {listing(self.others)}",) if self.others else ()
+
+
+def workbook(file: FoundFile) -> Workbook:
+    """A file of which it is known that it is a workbook."""
     if find_spec("openpyxl") is None:
         raise SourceError(
-            f"'{files[0].name}' is an Excel workbook, and openpyxl, which reads these, is not "
+            f"'{file.name}' is an Excel workbook, and openpyxl, which reads these, is not "
             "installed: pip install openpyxl, or save the sheet as CSV."
         )
-    sheets = [_first_sheet(file) for file in files]
-    others = [name for _, names in sheets for name in names[1:]]
-    said = (f"the first sheet alone, without {listing(others)}",) if others else ()
-    table = FrameTables([frame for frame, _ in sheets], piece_rows, said=said)
-    return table if columns is None else table.select(columns)
+    return Workbook(file, _text(file)[1])
 
 
-def _first_sheet(file: FoundFile) -> tuple[pd.DataFrame, list[str]]:
-    """Its rows, and the names of all sheets."""
+@lru_cache(maxsize=4)
+def _text(file: FoundFile) -> tuple[bytes, tuple[str, ...]]:
+    """The sheet as comma-separated text, a line a row of the sheet, and the names of the others."""
+    import openpyxl
+
     try:
-        with reading(file.name), file.fs.open(file.path, "rb") as raw:
-            check_zip(raw, f"'{file.name}'")
-            book = pd.ExcelFile(cast(Any, raw), engine="openpyxl")
-            names = [str(name) for name in book.sheet_names]
-            header = pd.read_excel(book, header=None, nrows=1)
-            frame = pd.read_excel(book)
-    except TooMuch as error:
-        raise SourceError(str(error)) from error
-    except (BadZipFile, KeyError, ValueError) as error:
+        with (
+            reading(file.name),
+            file.fs.open(file.path, "rb") as raw,
+            warnings.catch_warnings(action="ignore"),
+        ):
+            book = openpyxl.load_workbook(raw, read_only=True, data_only=True)
+            sheets = [s for s in book.worksheets if s.sheet_state == "visible"] or book.worksheets
+            sheet = sheets[0]
+            sheet.reset_dimensions()  # some programs write wrong ones
+            rows = [
+                ["" if value is None else str(value) for value in row]
+                for row in sheet.iter_rows(values_only=True)
+            ]
+    except (BadZipFile, IndexError, KeyError, TypeError, ValueError) as error:
         raise SourceError(
             f"'{file.name}' is no Excel workbook that can be read: save it again as .xlsx or CSV."
         ) from error
-    if len(header):
-        refuse_repeated(f"'{file.name}'", [str(name) for name in header.iloc[0].dropna()])
-    return frame.set_axis([str(name) for name in frame.columns], axis=1), names
+    names = (name for name in book.sheetnames if name != sheet.title)
+    return _comma_separated(rows), tuple(names)
+
+
+def _comma_separated(rows: Sequence[Sequence[str]]) -> bytes:
+    """Rows of one width, without the blank columns on both sides; blank rows as blank lines."""
+    filled = [i for row in rows for i in (_filled(row)[:1] + _filled(row)[-1:])]
+    start, end = min(filled, default=0), max(filled, default=-1) + 1
+    out = io.StringIO(newline="")
+    writer = csv.writer(out, lineterminator="\n")
+    for row in rows:
+        cells = [*row[start:end], *[""] * (end - max(start, len(row)))]
+        writer.writerow(cells if any(cells) else [])
+    return out.getvalue().encode("utf-8", "replace")
+
+
+def _filled(row: Sequence[str]) -> list[int]:
+    return [i for i, cell in enumerate(row) if cell]

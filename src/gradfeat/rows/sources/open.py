@@ -15,7 +15,6 @@ from ..source import PIECE_ROWS
 from .column_files import MAGIC, ArrowFormat
 from .csv import csv_tables
 from .dask import DaskArrayRows, DaskTables
-from .excel import excel_tables
 from .files import Paths, find_files
 from .in_memory import ArrayRows, FrameTables
 from .iterator import IteratorRows, IteratorTables
@@ -44,7 +43,8 @@ def tables(
 ) -> Tables:
     """A table by its first file: Parquet, Arrow (Feather), Excel, JSON lines, or delimited text.
 
-    Text may be packed: gz, bz2, xz, or a zip archive of one file.
+    Text may be packed: gz, bz2, xz, or a zip archive of one file; of a workbook its first sheet is
+    one.
 
     Examples
     --------
@@ -59,8 +59,6 @@ def tables(
         return ParquetTables(path, columns, piece_rows, storage_options)
     if start == MAGIC[:4] or first.path.lower().endswith(ARROW_ENDINGS):
         return ParquetTables(path, columns, piece_rows, storage_options, ArrowFormat())
-    if first.path.lower().endswith(EXCEL_ENDINGS):
-        return excel_tables(path, columns, piece_rows, storage_options)
     if start.startswith(b"\x93NUM"):
         raise SourceError(f"'{first.name}' is a .npy file: give it to from_npy(X_path, y_path).")
     if packing_of(first).inside(first.path).lower().endswith(JSON_ENDINGS):

@@ -1,4 +1,4 @@
-"""Packed files of text: gz, bz2, xz, and zip archives of one file."""
+"""Packed files of text: gz, bz2, xz, zip archives of one file, and workbooks."""
 
 from __future__ import annotations
 
@@ -8,15 +8,16 @@ import io
 import lzma
 import zipfile
 import zlib
-from abc import ABC, abstractmethod
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, BinaryIO, cast
 
 from ...maths.unpacking import TooMuch, Unpacked, check_zip
 from ..errors import SourceError
+from .excel import workbook
 from .files import FoundFile, reading
+from .packing import Packing, Plain
 from .words import counted, listing
 
 #: What damaged files of these kinds are told by; some are errors of the file system too.
@@ -28,30 +29,6 @@ _DAMAGED = (
     zipfile.BadZipFile,
     zlib.error,
 )
-
-
-class Packing(ABC):
-    """How the text of a file is packed."""
-
-    @abstractmethod
-    def inside(self, path: str) -> str:
-        """The name of the text in the file at `path`."""
-
-    @abstractmethod
-    def unpacked(self, raw: BinaryIO, name: str) -> BinaryIO:
-        """The text as a stream, which goes on reading `raw`."""
-
-
-@dataclass(frozen=True)
-class Plain(Packing):
-    """Text that nothing packs: its file is read as it is."""
-
-    def inside(self, path: str) -> str:
-        return path
-
-    def unpacked(self, raw: BinaryIO, name: str) -> BinaryIO:
-        del name
-        return raw
 
 
 @dataclass(frozen=True)
@@ -95,7 +72,10 @@ def packing_of(file: FoundFile) -> Packing:
     start = file.bytes(0, 6)
     if start.startswith((b"PK\x03\x04", b"PK\x05\x06")):
         with opened_safely(file, Plain()) as raw:
-            return Zipped(_member(raw, file.name))
+            names = _members(raw, file.name)
+        if "xl/workbook.xml" in names:
+            return workbook(file)
+        return Zipped(_only(names, file.name))
     found = (Compressed(end) for sign, end in _STARTS.items() if start.startswith(sign))
     return next(found, Plain())
 
@@ -126,23 +106,25 @@ def _of_bz2() -> Iterator[None]:
         raise EOFError from error
 
 
-def _member(raw: BinaryIO, name: str) -> str:
-    """The only file in a zip archive."""
+def _members(raw: BinaryIO, name: str) -> list[str]:
+    """The files in a zip archive."""
     check_zip(raw, f"'{name}'")
     with zipfile.ZipFile(raw) as archive:
         members = [m for m in archive.infolist() if _visible(m.filename) and not m.is_dir()]
-    names = [member.filename for member in members]
-    if "xl/workbook.xml" in names:
-        raise SourceError(f"'{name}' is an Excel workbook: give it a name that ends in .xlsx.")
-    if len(names) != 1:
-        raise SourceError(
-            f"'{name}' is a zip archive of {counted(len(names), 'file')}"
-            f"{f' ({listing(names)})' if names else ''}: unpack it, and give one file or a folder "
-            "of files of one kind."
-        )
-    if members[0].flag_bits & 1:
+    if any(member.flag_bits & 1 for member in members):
         raise SourceError(f"'{name}' is a zip archive with a password: unpack it.")
-    return names[0]
+    return [member.filename for member in members]
+
+
+def _only(members: Sequence[str], name: str) -> str:
+    """The only file in a zip archive."""
+    if len(members) != 1:
+        raise SourceError(
+            f"'{name}' is a zip archive of {counted(len(members), 'file')}"
+            f"{f' ({listing(members)})' if members else ''}: unpack it, and give one file or a "
+            "folder of files of one kind."
+        )
+    return members[0]
 
 
 def _visible(member: str) -> bool:

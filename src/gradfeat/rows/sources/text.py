@@ -19,7 +19,8 @@ from ..source import Piece
 from .files import FoundFile
 from .footers import footless
 from .other_formats import refuse_others
-from .packed import Packing, Plain, opened_safely, packing_of
+from .packed import opened_safely, packing_of
+from .packing import Packing, Plain
 from .records import Span, not_blank, spans
 from .tables import Cells, Tables
 from .text_options import Recoded, TextOptions, decodes, found_encoding
@@ -73,6 +74,7 @@ def open_text(
     `likely` one is tried first.
     """
     packing = packing_of(file)
+    encoding = packing.told.encoding or encoding
     with TextFile(file, packing).opened() as stream:
         start = stream.read(SAMPLE_BYTES)
     cut = len(start) == SAMPLE_BYTES
@@ -241,7 +243,8 @@ class TextTables(Tables):
     @property
     def remarks(self) -> tuple[str, ...]:
         told = (f"{self._where(file)} left out" for file in self._footers)
-        return (*self.layout.remarks, *told)
+        packed = dict.fromkeys(said for file in self.files for said in file.packing.remarks)
+        return (*packed, *self.layout.remarks, *told)
 
     def _where(self, file: str) -> str:
         """The lines below the rows of a file, in words."""

@@ -122,13 +122,14 @@ class Levels(UnambiguousText):
 class Text(ColumnPlan):
     """Any text, as 8 min-hash numbers: similar texts have similar ones.
 
-    `codes`: whether it is of whole numbers of one width with leading zeros.
+    `doubt`: why it may be meant to be numbers, in a sentence; `codes`: whether it is of whole
+    numbers of one width with leading zeros.
     """
 
     kind: ClassVar[Kind] = "text"
     ordered: ClassVar[bool] = False
 
-    hint: str = ""
+    doubt: str = ""
     codes: bool = False
 
     @property
@@ -138,7 +139,7 @@ class Text(ColumnPlan):
     @property
     def assumption(self) -> str:
         if not self.codes:
-            return ""
+            return self.doubt
         return (
             f"{self.name!r} has whole numbers of one width with leading zeros, as postcodes have: "
             "taken as codes, not as quantities; write quantities without these zeros."
@@ -150,7 +151,7 @@ class Text(ColumnPlan):
 
     def treatment(self, parts: Sequence[str]) -> str:
         hashed = sum(part != MISSING for part in parts)
-        return f"{hashed} min-hash numbers" + self.hint
+        return f"{hashed} min-hash numbers"
 
 
 def _hashed(texts: NDArray[np.object_]) -> Floats:
@@ -162,7 +163,7 @@ def _hashed(texts: NDArray[np.object_]) -> Floats:
 
 
 def levels_plan(
-    name: str, counts: Sequence[int], texts: Sequence[str], hint: str = "", codes: bool = False
+    name: str, counts: Sequence[int], texts: Sequence[str], doubt: str = "", codes: bool = False
 ) -> ColumnPlan:
     """The plan of a column of these texts, each of which occurs so many times."""
     levels = tuple(sorted(texts))
@@ -170,4 +171,4 @@ def levels_plan(
         return TwoLevels(name, levels)
     if len(levels) <= most_levels(sum(counts)):
         return Levels(name, levels)
-    return Text(name, hint, codes)
+    return Text(name, doubt, codes)

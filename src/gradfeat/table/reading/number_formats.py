@@ -42,7 +42,7 @@ _CELL = re.compile(
     rf"(?P<open>\()?\s*[~≈]?\s*(?P<sign>[+-])?\s*(?P<before>{_UNITS})?\s*(?P<inner>[+-])?\s*"
     rf"(?P<body>[\d.,][\d.,'_ ]*?(?:[eE][+-]?\d+)?)"
     rf"(?:\s*(?P<scale>{_SCALE})(?![^\W_]))?"
-    rf"\s*(?P<after>{_UNITS}|\+|{_WORD})?\s*(?P<close>\))?",
+    rf"(?P<trailing>-)?\s*(?P<after>{_UNITS}|\+|{_WORD})?\s*(?P<close>\))?",
     re.ASCII,
 )
 _FEET = re.compile(r"(?P<feet>\d{1,3})(?:'|ft\.?) ?(?P<inches>\d{1,2})(?:\"|''|in\.?)?", re.ASCII)
@@ -86,9 +86,11 @@ def taken_apart(cell: str) -> WrittenNumber | None:
     m = _CELL.fullmatch(plain)
     if m is None or (m["open"] is None) != (m["close"] is None):
         return None
-    signs = [s for s in (m["sign"], m["inner"]) if s]
+    signs = [s for s in (m["sign"], m["inner"], m["trailing"]) if s]
     units = [u for u in (m["before"], m["after"]) if u]
     body = m["body"].rstrip()
+    if m["trailing"] and not set(body) & set(".,"):  # 2- may be a grade
+        return None
     if len(signs) + (m["open"] is not None) > 1 or len(units) > 1 or _is_code(m, body):
         return None
     negative = m["open"] is not None or signs == ["-"]
