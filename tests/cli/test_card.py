@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import csv
+import json
+
 import pytest
 
 from cli.tables import gradfeat, quantity, written
@@ -60,3 +63,16 @@ def test_a_format_without_a_card_is_refused(capsys, model):
 
 
 FORM = ["--format", "html"]
+
+
+def test_other_programs_read_what_show_prints(capsys, model):
+    found, shown = load_table_model(model), gradfeat(capsys, "show", model, "--format", "json")
+    record = json.loads(shown.out)
+    assert (record["target"], record["scores"]) == (
+        "y",
+        [list(one) for one in found.about["scores"]],
+    )
+    rows = list(csv.DictReader(gradfeat(capsys, "show", model, "--format", "csv").out.splitlines()))
+    assert [row["name"] for row in rows] == [one["name"] for one in record["columns"]]
+    assert float(rows[0]["loss"]) == record["columns"][0]["loss"]
+    assert sum(float(row["share_of_slope"]) for row in rows) == pytest.approx(1)

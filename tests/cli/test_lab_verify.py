@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import csv
+import json
+
 import pytest
 
 from cli.lab_files import FAILS, GROWS, UNDECIDED, calls, grows, refused, well
@@ -30,6 +33,18 @@ def test_the_table_of_claims_has_text_source_verdict_estimate_and_seeds(capsys, 
     out = well(capsys, "verify", grows(folder), "--seeds", 3, "--jobs", 2)
     assert all(word in out for word in ("Three is large.", "Theorem 1", "holds", "[", "3"))
     assert all(len(line) <= 80 for line in out.splitlines())
+
+
+def test_other_programs_read_the_claims_and_the_means(capsys, folder):
+    name = grows(folder)
+    ran = gradfeat(capsys, "verify", name, "--seeds", 3, "--format", "json")
+    assert [(one["experiment"], one["outcome"]) for one in json.loads(ran.out)] == 2 * [
+        ("grows", "holds")
+    ]
+    shown = gradfeat(capsys, "show", name, "--format", "csv")
+    means = list(csv.DictReader(shown.out.splitlines()))
+    assert [row["n"] for row in means] == ["1", "2", "3"]
+    assert all(float(m["value_low"]) <= float(m["value"]) <= float(m["value_high"]) for m in means)
 
 
 def test_failed_cells_fail_the_verification(capsys, folder):

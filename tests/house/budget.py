@@ -21,7 +21,7 @@ class Room(NamedTuple):
 ROOMS: Final = {
     "": Room(90, 2),
     "catalogue": Room(11_550, 50),
-    "cli": Room(3_542, 28),
+    "cli": Room(3_620, 28),
     "diagnostics": Room(1_135, 8),
     "drawing": Room(730, 7),
     "estimators": Room(3_620, 23),
@@ -32,8 +32,8 @@ ROOMS: Final = {
     "models": Room(11_075, 75),
     "planning": Room(1_450, 10),
     "reports": Room(978, 6),
-    "rows": Room(6_940, 41),
-    "table": Room(8_410, 44),
+    "rows": Room(6_990, 41),
+    "table": Room(8_470, 44),
     "tasks": Room(2_295, 19),
     "theory": Room(4_260, 24),
 }

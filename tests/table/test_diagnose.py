@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import itertools
 from dataclasses import replace
 
 import numpy as np
 import pandas as pd
 import pytest
 
+from gradfeat.maths.deadline import NEVER, Deadline
+from gradfeat.table import diagnose as module
 from gradfeat.table.diagnose import diagnose
 from gradfeat.table.diagnosis_rows import FAR, diagnosis_rows, standard_inputs
 from gradfeat.table.errors import TableError
@@ -192,3 +195,19 @@ def test_values_of_truth_columns_are_no_outliers():
     X = np.random.default_rng(0).integers(0, 2, (300, 2)).astype(float)
     X[:, 1] = X[:, 1] * (np.arange(300) % 7 == 0)
     assert standard_inputs(X).clipped.tolist() == [0.0, 0.0]
+
+
+@pytest.mark.usefixtures("without_shares")
+def test_the_tests_of_a_diagnosis_read_fewer_rows_where_time_is_short(monkeypatch):
+    X = np.random.default_rng(0).standard_normal((1500, 3))
+    frame = pd.DataFrame(X, columns=list("abc")).assign(y=X[:, 0] ** 2)
+    request = ASKED
+    now = itertools.count()  # a second at each look: a test of 500 rows takes one
+    table = module.diagnosis_rows(frame, request)
+    until = Deadline.after(20.0, lambda: float(next(now)))
+    assert module._rows_in_time(table, 0, until) == 735  # 4 s (735/500)^2 is less than what is left
+    assert module._rows_in_time(table, 0, NEVER) == 1500
+    monkeypatch.setattr(module, "_rows_in_time", lambda *_: 600)
+    found = module.diagnose(frame, request)
+    assert (found.n_tested, found.exponent) == (600, 2)
+    assert any("the tests read 600 of these rows" in one.text for one in found.remarks)

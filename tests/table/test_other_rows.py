@@ -43,6 +43,14 @@ CASES = {
         NAMED, {N: f"Average,{X.mean():.3f},{Y.mean():.3f}"}, "category number",
         "line 122 ('Average' in 'area') is a row that sums up others",
     ),
+    "sums in German": (
+        NAMED, {N: f"Summe,{SUM},{Y.sum():.2f}"}, "category number",
+        "line 122 ('Summe' in 'area') is a row that sums up others",
+    ),
+    "a named spread": (
+        NAMED, {N: f"SD,{X.std():.3f},{Y.std():.3f}"}, "category number",
+        "line 122 ('SD' in 'area') is a row that sums up others",
+    ),
 }  # fmt: skip
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+import re
 from collections.abc import Callable
 from pathlib import Path
 
@@ -222,6 +223,7 @@ def of_csv_text(text: str) -> tuple[UnreadCells, ...]:
         (["32B", "34C", "36A", "36B"], "category"),
         (["01B", "02B", "13B"], "category"),
         (["2WD", "4WD", "AWD"], "category"),
+        (["1-", "2-", "2", "3"], "category"),
         (["1st", "2nd", "3rd", "11th"], "number"),
         (["5G", "4G", "3G"], "number"),
         (["12am", "1pm", "11pm"], "time of day"),
@@ -245,6 +247,7 @@ def test_codes_and_levels_stay_what_they_are(cells, kind):
         (["10,000+", "500+", "1,000,000+"], [1e4, 500, 1e6]),
         (["１２．５", "٣٤", "-１"], [12.5, 34, -1]),
         (["5,000 m²", "120 m²", "1,250m²"], [5000, 120, 1250]),
+        (["123.45-", "1,200.00-", "7.50"], [-123.45, -1200, 7.5]),
     ],
 )
 def test_magnitudes_measures_and_digits_of_other_scripts(cells, numbers):
@@ -295,6 +298,22 @@ def test_what_may_be_either_is_said():
     encoder = TableEncoder().fit(told)
     assert [note.remark for note in encoder.notes_[:2]][1] == ""
     assert encoder.transform(told)[:, 0].tolist()[:2] == [1.234, 5.678]
+
+
+@pytest.mark.parametrize(
+    ("cell", "words"),
+    [
+        ("{:.3f}±0.1", "holds digits and signs such as '0.000±0.1'"),
+        ("{:.0f}/8", "holds digits and signs such as '0/8'"),
+        ("{:.0f} {}", r"^67 % of 'x' is numbers.* as '0 a'"),
+        ("{:.0f} Main St", "^$"),
+    ],
+)
+def test_text_that_may_be_meant_to_be_numbers_is_told(cell, words):
+    cells = [cell.format(i, "a" if i % 3 == 0 else "").strip() for i in range(300)]
+    note = TableEncoder().fit(pd.DataFrame({"x": cells})).notes_[0]
+    assert note.kind == "text"
+    assert re.search(words, note.remark)
 
 
 def test_the_order_of_dates_can_be_told():

@@ -11,6 +11,8 @@ from typing import Annotated, Any
 
 import typer
 
+from gradfeat.drawing.numbers import finite
+
 
 class Format(StrEnum):
     """How a command prints its tables: laid out for people, or for other programs."""
@@ -18,13 +20,6 @@ class Format(StrEnum):
     TEXT = "text"
     CSV = "csv"
     JSON = "json"
-
-
-class CardFormat(StrEnum):
-    """Formats of a model's card."""
-
-    MARKDOWN = "markdown"
-    HTML = "html"
 
 
 Printed = Annotated[
@@ -49,7 +44,8 @@ def records_in(records: Sequence[Mapping[str, Any]], form: Format) -> str:
     '[\\n {\\n  "a": 1\\n }\\n]\\n'
     """
     if form is Format.JSON:
-        return json.dumps([dict(record) for record in records], indent=1) + "\n"
+        plain = finite([dict(record) for record in records])
+        return json.dumps(plain, indent=1, allow_nan=False) + "\n"
     names = list(dict.fromkeys(name for record in records for name in record))
     text = io.StringIO()
     writer = csv.DictWriter(text, names, lineterminator="\n")

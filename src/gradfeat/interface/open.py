@@ -176,8 +176,9 @@ def refuse_beyond_memory(path: str, why: str, instead: str) -> None:
 
     `why` says what holds all of it; `instead` what to do, as the end of the sentence.
     """
-    where = Path(path)
-    parts = [where] if where.is_file() else [p for p in where.rglob("*") if p.is_file()]
+    where = [Path(path)] if Path(path).exists() else [Path(one) for one in glob.glob(path)]
+    inside = [part for one in where for part in ([one] if one.is_file() else one.rglob("*"))]
+    parts = [part for part in inside if part.is_file()]
     needed, free = sum(_rows_and_bytes(part)[1] for part in parts), available_memory()
     if needed > free:
         raise TableError(

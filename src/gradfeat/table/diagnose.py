@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -18,6 +19,7 @@ from gradfeat.diagnostics.direction_count import (
     curvature_test,
 )
 from gradfeat.diagnostics.hermite_degrees import Residual, residuals_by_degree
+from gradfeat.maths.deadline import Deadline
 from gradfeat.maths.null_draws import NullDraws, null_draws
 from gradfeat.rows.sources.tables import Tables
 from gradfeat.table.diagnosis import (
@@ -179,6 +181,8 @@ def diagnose(
         steps.begin(f"Shares, fold {i + 1} of {FOLDS}", _TESTS + (1 - _TESTS) * i / FOLDS)
 
     table = diagnosis_rows(frame, request, read_from)
+    there = len(table.y)
+    table = table.first(_rows_in_time(table, request.seed, steps.deadline.part(_TESTS)))
     Z = table.inputs.whitened
     stats = statistics(Z, table.y, request.seed, degree)
     shares = variance_shares(table.inputs, table.y, request.seed, part)
@@ -207,13 +211,36 @@ def diagnose(
         versions=package_versions(),
         command=request.command,
         seconds=steps.seconds,
-        remarks=(*table.remarks, *_about_shares(shares.rows, len(Z))),
+        remarks=(*table.remarks, *_about_fewer(there, len(Z), shares.rows)),
     )
 
 
-def _about_shares(rows: int, tested: int) -> list[Remark]:
-    words = f"The shares of the variance are of {rows:,} of these rows."
-    return [Remark(words, "last")] if rows < tested else []
+#: Rows by which the time of the tests is told, and how much longer all of them take than the last.
+_FEW, _ALL_TESTS = 500, 4.0
+
+
+def _rows_in_time(table: DiagnosisRows, seed: int, until: Deadline) -> int:
+    """The rows whose tests end in time, by the time of one test of a few: they grow as squares."""
+    n, start = len(table.y), until.clock()
+    if n <= _FEW or math.isinf(until.end):
+        return n
+    few = table.first(_FEW)
+    y = few.y - few.y.mean(0)
+    if not y.any():  # a class that is rarer than one in so many
+        return n
+    residual = residuals_by_degree(few.inputs.whitened, y, 1)[0]
+    degree_test(few.inputs.whitened, residual, 1.0, DEGREES, null_draws(_FEW, DRAWS, seed))
+    seconds = _ALL_TESTS * (until.clock() - start)
+    while n > _FEW and seconds * (n / _FEW) ** 2 > until.left:
+        n = max(_FEW, n * 7 // 10)
+    return n
+
+
+def _about_fewer(rows: int, tested: int, shares: int) -> list[Remark]:
+    fewer = f"To keep to the time asked for, the tests read {tested:,} of these rows."
+    words = f"The shares of the variance are of {shares:,} of these rows."
+    said = [*([fewer] if tested < rows else []), *([words] if shares < tested else [])]
+    return [Remark(one, "last") for one in said]
 
 
 def _directions(stats: Statistics, table: DiagnosisRows) -> FoundDirections:

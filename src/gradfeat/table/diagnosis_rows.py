@@ -121,6 +121,12 @@ class DiagnosisRows:
     y: Tensor
     remarks: tuple[Remark, ...]
 
+    def first(self, n: int) -> DiagnosisRows:
+        """With the first n rows alone, which are as random as all."""
+        columns, whitened = self.inputs.columns[:n], self.inputs.whitened[:n]
+        inputs = replace(self.inputs, columns=columns, whitened=whitened)
+        return replace(self, inputs=inputs, y=self.y[:n])
+
 
 def diagnosis_rows(
     frame: pd.DataFrame, request: Request, read_from: Tables | None = None

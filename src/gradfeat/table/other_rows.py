@@ -119,7 +119,8 @@ def other_rows(
     """Find such rows: none where cells do not say so.
 
     A word such as ``Total`` in a column of numbers, or beside numbers that are the sums, means or
-    standard deviations of their columns; words in two columns of numbers at least of a row that has no number.
+    standard deviations of their columns; words in two columns of numbers at least of a row that has
+    no number.
 
     `frame`: distinct rows, or all of them; `times` (n,): how often each row occurs; left out: not
     all rows are there; `decimal`: what stands before decimals where no column tells.

@@ -31,6 +31,9 @@ CSV = FRAME.to_csv(index=False)
         ("My report 2024,,,\n,,,\n" + CSV, "the first 2 lines above the header left out"),
         ("Report,,2024,\n" + CSV, "the first line above the header left out"),
         (CSV + "\nSource: somebody\n", "the last line ('Source: somebody') left out"),
+        (CSV + "Source: a, b, in 2020\n", "the last line ('Source: a, b, in 2020') left out"),
+        (CSV + "Note: a,,\n", "the last line ('Note: a,,') left out"),
+        (CSV + '"Notes: a, b",""\n', 'the last line (\'"Notes: a, b",""\') left out'),
         (CSV + "Note: a, b\n* p < .05\n", "the last 2 lines ('Note: a, b', '* p < .05') left out"),
         ("A title\n" + CSV + "(c) somebody", "the last line ('(c) somebody') left out"),
         (FRAME.to_csv(index=False, sep=":"), "fields are separated by ':'"),
@@ -48,7 +51,7 @@ def test_what_is_no_row_is_left_out_with_a_word(tmp_path, text, told, packed, ro
         assert table.rows == len(FRAME)
 
 
-@pytest.mark.parametrize("end", ["1,2\n", "12\n", "blue\n", "1,2,Source: x\n"])
+@pytest.mark.parametrize("end", ["1,2\n", "12\n", "blue\n", "1,2,Source: x\n", "Source,1,2\n"])
 def test_a_row_that_is_cut_short_is_no_footer(tmp_path, end):
     (tmp_path / "t.csv").write_text(CSV + end)
     with pytest.raises(SourceError, match=r"line 62 has \d fields? where the header has 4"):

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 
-from gradfeat.cli.formats import CardFormat, Format, Printed
+from gradfeat.cli.formats import Format, Printed
 from gradfeat.cli.guard import Refused
 from gradfeat.cli.lab import STORE
 
@@ -109,13 +109,14 @@ def verify(
     jobs: Jobs = 1,
     store: StoreFile = STORE,
     device: Annotated[str, typer.Option(help="Torch device, e.g. cuda.")] = "cpu",
+    form: Printed = Format.TEXT,
 ) -> int:
     """Check the claims of experiments; exit code 1 if a claim fails or cells failed."""
     from gradfeat.cli.lab.run import verify_experiments
     from gradfeat.cli.lab.selection import Request, Selection
 
     return verify_experiments(
-        names or [], Request(Selection(scale, seeds, {}), store, jobs, device)
+        names or [], Request(Selection(scale, seeds, {}), store, jobs, device), form
     )
 
 
@@ -166,8 +167,9 @@ def show(
         bool, typer.Option("--card", help="Of a model: print its card, a page of what it is.")
     ] = False,
     form: Annotated[
-        CardFormat | None, typer.Option("--format", help="Of the card; left out: markdown.")
-    ] = None,
+        Literal["text", "csv", "json", "html"],
+        typer.Option("--format", help="Of what is printed; a card is text, in Markdown, or html."),
+    ] = "text",
 ) -> None:
     """Show results of an experiment, or what a fitted model reads.
 
@@ -175,19 +177,20 @@ def show(
     """
     from gradfeat.cli.lab.show import View, is_model, show_experiment
 
-    if form is not None and not card:
-        raise Refused(f"--format {form} is of a model's card: give --card too.")
+    if form not in (allowed := ("text", "html") if card else ("text", "csv", "json")):
+        of = "with" if card else "without"
+        raise Refused(f"--format is {form}: {of} --card give {' or '.join(allowed)}.")
     if card or is_model(name):
         from gradfeat.cli.table.card import show_card
         from gradfeat.cli.table.models import show_model
 
         path = Path(name)
-        return show_card(path, form or CardFormat.MARKDOWN) if card else show_model(path)
+        return show_card(path, form == "html") if card else show_model(path, Format(form))
     if about:
         from gradfeat.cli.lab.list import show_about
 
         return show_about(name)
     from gradfeat.cli.lab.selection import Narrowed, parsed
 
-    view = View(metrics, failures, figure)
+    view = View(metrics, failures, figure, Format(form))
     return show_experiment(name, store, Narrowed(scale, seeds, parsed(settings)), view)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import asdict
 from typing import Any
 
 import numpy as np
@@ -84,6 +85,14 @@ def print_claims(judged: Judged, console: Terminal) -> None:
     """Print the table of claims where there are any."""
     if judged:
         console.print(claims_table(judged))
+
+
+def claim_records(name: str, judged: Judged) -> list[dict[str, Any]]:
+    """The same as plain values, a record a claim of the experiment."""
+    return [
+        {"experiment": name, "claim": claim.text, "source": claim.source, **asdict(verdict)}
+        for claim, verdict in judged
+    ]
 
 
 def varying(points: Sequence[Point]) -> list[str]:

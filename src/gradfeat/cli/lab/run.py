@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import sys
 from collections.abc import Iterator, Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass
@@ -13,11 +14,13 @@ from typing import TYPE_CHECKING, Any
 
 from rich.text import Text
 
+from gradfeat.cli.formats import Format, records_in
 from gradfeat.cli.guard import Refused, Stopped, refuse
 from gradfeat.cli.lab.figures import Figures, drawn, saved
 from gradfeat.cli.lab.results import (
     Judged,
     cell_in_words,
+    claim_records,
     counted,
     print_claims,
     reason,
@@ -142,10 +145,11 @@ def _draw(ran: Ran, figures: Figures, selection: Selection, console: Terminal) -
     console.say(f"Figure: {listed([str(p) for p in paths])}")
 
 
-def verify_experiments(names: Sequence[str], request: Request) -> int:
+def verify_experiments(names: Sequence[str], request: Request, form: Format) -> int:
     """Print the claims of each and a summary; return 1 if a claim fails or cells failed."""
     asked = _asked(names or shipped(), request, with_scale=not names)
-    console, judged, runs, code = Terminal(), [], [], 0
+    console, judged, runs, code = Terminal(stderr=form is not Format.TEXT), [], [], 0
+    records: list[dict[str, Any]] = []
     with opened(request.store) as store:
         for one in asked:
             tell_outdated(store, one[1], one[2], console)
@@ -159,9 +163,13 @@ def verify_experiments(names: Sequence[str], request: Request) -> int:
                 code = refuse(str(error))
                 own = []
             judged.extend(own)
-            print_claims(own, console)
+            records += claim_records(one[1].name, own)
+            if form is Format.TEXT:
+                print_claims(own, console)
             print_failures(ran, request, console)
     _summarise(judged, runs, console)
+    if form is not Format.TEXT:
+        sys.stdout.write(records_in(records, form))
     failed = any(v.outcome == "fails" for _, v in judged) or any(ran.failures for ran in runs)
     return code or int(failed)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -10,11 +11,12 @@ from typing import TYPE_CHECKING
 from rich.text import Text
 
 from gradfeat.cli.figures import check_file
+from gradfeat.cli.formats import Format, records_in
 from gradfeat.cli.guard import Refused
 from gradfeat.cli.lab.figures import drawn, file_stem, saved
 from gradfeat.cli.lab.results import cell_in_words, print_claims, tell_outdated, varying
 from gradfeat.cli.lab.selection import Narrowed, Selection, command, store_option
-from gradfeat.cli.lab.summary_table import summarised
+from gradfeat.cli.lab.summary_table import means, summarised
 from gradfeat.cli.terminal import Terminal
 from gradfeat.lab import Experiment, Store, judge
 from gradfeat.lab.errors import choices
@@ -29,11 +31,12 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class View:
-    """What of it to show: metrics by name, tracebacks, the figure as a file."""
+    """What of it to show: metrics by name, tracebacks, the figure as a file, and how."""
 
     metrics: str | None
     failures: bool
     figure: Path | None
+    form: Format
 
 
 @dataclass(frozen=True)
@@ -85,7 +88,7 @@ def show_experiment(name: str, path: Path, narrowed: Narrowed, view: View) -> No
     with Store.open(path, readonly=True) as store:
         selection = selected(name, experiment, store, path, narrowed)
         stored = _stored(experiment, store, selection)
-        console = Terminal()
+        console = Terminal(stderr=view.form is not Format.TEXT)
         console.print(Text(experiment.question, style="bold"))
         console.say(f"{selection.in_words()}: {_counts(stored)}")
         tell_outdated(store, experiment, stored.points, console)
@@ -114,6 +117,10 @@ def _counts(stored: Stored) -> str:
 
 
 def _print_numbers(experiment: Experiment, stored: Stored, view: View, console: Terminal) -> None:
+    if view.form is not Format.TEXT:
+        records = [] if stored.table.empty else means(stored.table, view.metrics)
+        sys.stdout.write(records_in(records, view.form))
+        return
     if stored.table.empty:
         return
     summary = summarised(stored.table, view.metrics, console)

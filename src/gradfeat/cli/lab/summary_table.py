@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from rich.console import Console
@@ -60,20 +60,38 @@ def _named(asked: str, known: Sequence[str]) -> list[str]:
     return names
 
 
+def _parts(table: pd.DataFrame) -> tuple[list[str], list[pd.DataFrame]]:
+    """Factors that vary, and the rows of each cell."""
+    names = [name for name in factor_names(table) if len(set(table[name])) > 1]
+    return names, [p for _, p in table.groupby(names, sort=False)] if names else [table]
+
+
+def means(table: pd.DataFrame, asked: str | None) -> list[dict[str, Any]]:
+    """The numbers of :func:`summarised` as records: all cells, and all metrics unless named."""
+    known, (names, parts) = scalar_metrics(table), _parts(table)
+    records = []
+    for part in parts:
+        record = {name: part[name].tolist()[0] for name in names} | {"seeds": len(part)}
+        for name in known if asked is None else _named(asked, known):
+            found = limits_of(part[name].to_numpy(float), "mean", SIDE)
+            own = (float(part[name].mean()), found.low, found.high)
+            record |= dict(zip((name, f"{name}_low", f"{name}_high"), own, strict=True))
+        records.append(record)
+    return records
+
+
 def summarised(table: pd.DataFrame, asked: str | None, console: Console) -> Summary:
     """Return mean and 95 % interval over seeds of each metric, for each cell.
 
     The intervals are those of figures: Student's t, carried to the scale of the values.
     """
-    known, factors = scalar_metrics(table), factor_names(table)
-    names = [name for name in factors if len(set(table[name])) > 1]
-    parts = [p for _, p in table.groupby(names, sort=False)] if names else [table]
+    known, (names, parts) = scalar_metrics(table), _parts(table)
     metrics = known[:MOST_METRICS] if asked is None else _named(asked, known)
     shown = _rows(parts[:MOST_ROWS], names, metrics)
     while asked is None and len(metrics) > 1 and _width(shown, console) > console.width:
         metrics = metrics[:-1]
         shown = _rows(parts[:MOST_ROWS], names, metrics)
-    notes = _same(table, [name for name in factors if name not in names])
+    notes = _same(table, [name for name in factor_names(table) if name not in names])
     return Summary(shown, notes + _left_out(table, metrics, len(parts)))
 
 

@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 
-from gradfeat.cli.formats import CardFormat
 from gradfeat.cli.terminal import Terminal
 from gradfeat.drawing.numbers import count, number, percent, plain, signed
 from gradfeat.estimators.container import rebuilding
@@ -33,11 +32,11 @@ LIMITS = (
 )
 
 
-def show_card(path: Path, form: CardFormat) -> None:
+def show_card(path: Path, html: bool) -> None:
     """Print the card of the model in `path`."""
     with rebuilding(path):
         text = card(load_table_model(path))
-    Terminal().say(text if form is CardFormat.MARKDOWN else markdown_page(text))
+    Terminal().say(markdown_page(text) if html else text)
 
 
 def card(model: TableModel) -> str:

@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import json
+import sys
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict
 from pathlib import Path
+from typing import Any
 
 from rich.console import RenderableType
 from rich.table import Table
 from rich.text import Text
 
+from gradfeat.cli.formats import Format, records_in
 from gradfeat.cli.table.card import directions, shares_of_slope
 from gradfeat.cli.terminal import Terminal
-from gradfeat.drawing.numbers import percent, text_table
+from gradfeat.drawing.numbers import finite, percent, text_table
 from gradfeat.estimators.container import rebuilding
 from gradfeat.figures.comparison import with_interval
 from gradfeat.reports import losses_table
@@ -93,10 +98,21 @@ def _print_reading(console: Terminal, table: Tables, unread: Sequence[UnreadCell
         console.say(unread_sentence(unread))
 
 
-def show_model(model: Path) -> None:
+def show_model(model: Path, form: Format) -> None:
     """Print what a model is, how well it did, and which columns it reads."""
     with rebuilding(model):
-        lines = list(_about(load_table_model(model)))
+        found = load_table_model(model)
+        lines = list(_about(found))
+        columns = _columns(found)
+    match form:
+        case Format.JSON:
+            about = {k: v for k, v in found.about.items() if k not in ("text", "importances")}
+            whole = {"target": found.target, "classes": found.classes, **about, "columns": columns}
+            sys.stdout.write(json.dumps(finite(whole), indent=1) + "\n")
+            return
+        case Format.CSV:
+            sys.stdout.write(records_in(columns, form))
+            return
     console = Terminal()
     for line in lines:
         console.print(line, markup=False)
@@ -122,6 +138,26 @@ def _about(table_model: TableModel) -> Iterator[RenderableType]:
         yield from ("", _slopes(shares))
     if own:
         yield f"\n{directions(table_model)}"
+
+
+def _columns(model: TableModel) -> list[dict[str, Any]]:
+    """A record a column: how it is read, and what the model loses without it."""
+    shares = shares_of_slope(model) if model.own else {}
+    needed = model.about.get("importances")
+    groups = Importances.from_record(needed).losses if needed else ()
+    lost = {name: asdict(group.loss) for group in groups for name in group.columns}
+    nothing = dict.fromkeys(("estimate", "low", "high"))
+    own = {note.name: lost.get(note.name, nothing) for note in model.encoder.notes_}
+    return [
+        {
+            **asdict(note),
+            "loss": own[note.name]["estimate"],
+            "low": own[note.name]["low"],
+            "high": own[note.name]["high"],
+            "share_of_slope": shares.get(note.name),
+        }
+        for note in model.encoder.notes_
+    ]
 
 
 def _slopes(shares: Mapping[str, float]) -> Table:

@@ -8,56 +8,23 @@ import csv
 import io
 import warnings
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 from importlib.util import find_spec
-from typing import BinaryIO, final
+from typing import Any, cast
 from zipfile import BadZipFile
 
 from ..errors import SourceError
 from .files import FoundFile, reading
-from .packing import Packing
-from .text_options import TextOptions
-from .words import listing
 
 
-@final
-@dataclass(frozen=True)
-class Workbook(Packing):
-    """A workbook; `others` are the names of the sheets that are not read."""
-
-    file: FoundFile
-    others: tuple[str, ...]
-
-    def inside(self, path: str) -> str:
-        return path
-
-    def unpacked(self, raw: BinaryIO, name: str) -> BinaryIO:
-        del raw, name
-        return io.BytesIO(_text(self.file)[0])
-
-    @property
-    def told(self) -> TextOptions:
-        return TextOptions(",", encoding="utf-8")
-
-    @property
-    def remarks(self) -> tuple[str, ...]:
-        return (f"the first sheet alone, without {listing(self.others)}",) if self.others else ()
-
-
-def workbook(file: FoundFile) -> Workbook:
-    """A file of which it is known that it is a workbook."""
+@lru_cache(maxsize=4)
+def first_sheet(file: FoundFile) -> tuple[bytes, tuple[str, ...]]:
+    """Its text, comma-separated with a line a row of the sheet, and the names of other sheets."""
     if find_spec("openpyxl") is None:
         raise SourceError(
             f"'{file.name}' is an Excel workbook, and openpyxl, which reads these, is not "
             "installed: pip install openpyxl, or save the sheet as CSV."
         )
-    return Workbook(file, _text(file)[1])
-
-
-@lru_cache(maxsize=4)
-def _text(file: FoundFile) -> tuple[bytes, tuple[str, ...]]:
-    """The sheet as comma-separated text, a line a row of the sheet, and the names of the others."""
     import openpyxl
 
     try:
@@ -66,7 +33,7 @@ def _text(file: FoundFile) -> tuple[bytes, tuple[str, ...]]:
             file.fs.open(file.path, "rb") as raw,
             warnings.catch_warnings(action="ignore"),
         ):
-            book = openpyxl.load_workbook(raw, read_only=True, data_only=True)
+            book = openpyxl.load_workbook(cast(Any, raw), read_only=True, data_only=True)
             sheets = [s for s in book.worksheets if s.sheet_state == "visible"] or book.worksheets
             sheet = sheets[0]
             sheet.reset_dimensions()  # some programs write wrong ones
@@ -84,7 +51,7 @@ def _text(file: FoundFile) -> tuple[bytes, tuple[str, ...]]:
 
 def _comma_separated(rows: Sequence[Sequence[str]]) -> bytes:
     """Rows of one width, without the blank columns on both sides; blank rows as blank lines."""
-    filled = [i for row in rows for i in (_filled(row)[:1] + _filled(row)[-1:])]
+    filled = [i for row in rows for i, cell in enumerate(row) if cell]
     start, end = min(filled, default=0), max(filled, default=-1) + 1
     out = io.StringIO(newline="")
     writer = csv.writer(out, lineterminator="\n")
@@ -92,7 +59,3 @@ def _comma_separated(rows: Sequence[Sequence[str]]) -> bytes:
         cells = [*row[start:end], *[""] * (end - max(start, len(row)))]
         writer.writerow(cells if any(cells) else [])
     return out.getvalue().encode("utf-8", "replace")
-
-
-def _filled(row: Sequence[str]) -> list[int]:
-    return [i for i, cell in enumerate(row) if cell]

@@ -8,6 +8,7 @@ import io
 import lzma
 import zipfile
 import zlib
+from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -15,9 +16,9 @@ from typing import Any, BinaryIO, cast
 
 from ...maths.unpacking import TooMuch, Unpacked, check_zip
 from ..errors import SourceError
-from .excel import workbook
+from .excel import first_sheet
 from .files import FoundFile, reading
-from .packing import Packing, Plain
+from .text_options import FOUND, TextOptions
 from .words import counted, listing
 
 #: What damaged files of these kinds are told by; some are errors of the file system too.
@@ -29,6 +30,63 @@ _DAMAGED = (
     zipfile.BadZipFile,
     zlib.error,
 )
+
+
+class Packing(ABC):
+    """How the text of a file is packed."""
+
+    @abstractmethod
+    def inside(self, path: str) -> str:
+        """The name of the text in the file at `path`."""
+
+    @abstractmethod
+    def unpacked(self, raw: BinaryIO, name: str) -> BinaryIO:
+        """The text as a stream, which goes on reading `raw`."""
+
+    @property
+    def told(self) -> TextOptions:
+        """How the text is written, where that is known."""
+        return FOUND
+
+    @property
+    def remarks(self) -> tuple[str, ...]:
+        """What is not read, in sentences."""
+        return ()
+
+
+@dataclass(frozen=True)
+class Plain(Packing):
+    """Text that nothing packs: its file is read as it is."""
+
+    def inside(self, path: str) -> str:
+        return path
+
+    def unpacked(self, raw: BinaryIO, name: str) -> BinaryIO:
+        del name
+        return raw
+
+
+@dataclass(frozen=True)
+class Workbook(Packing):
+    """The first sheet of an Excel workbook, as comma-separated text."""
+
+    file: FoundFile
+
+    def inside(self, path: str) -> str:
+        return path
+
+    def unpacked(self, raw: BinaryIO, name: str) -> BinaryIO:
+        del raw, name
+        return io.BytesIO(first_sheet(self.file)[0])
+
+    @property
+    def told(self) -> TextOptions:
+        return TextOptions(",", encoding="utf-8")
+
+    @property
+    def remarks(self) -> tuple[str, ...]:
+        others = first_sheet(self.file)[1]
+        return (f"the first sheet alone, without {listing(others)}",) if others else ()
 
 
 @dataclass(frozen=True)
@@ -74,7 +132,7 @@ def packing_of(file: FoundFile) -> Packing:
         with opened_safely(file, Plain()) as raw:
             names = _members(raw, file.name)
         if "xl/workbook.xml" in names:
-            return workbook(file)
+            return Workbook(file)
         return Zipped(_only(names, file.name))
     found = (Compressed(end) for sign, end in _STARTS.items() if start.startswith(sign))
     return next(found, Plain())

@@ -19,8 +19,7 @@ from ..source import Piece
 from .files import FoundFile
 from .footers import footless
 from .other_formats import refuse_others
-from .packed import opened_safely, packing_of
-from .packing import Packing, Plain
+from .packed import Packing, Plain, opened_safely, packing_of
 from .records import Span, not_blank, spans
 from .tables import Cells, Tables
 from .text_options import Recoded, TextOptions, decodes, found_encoding

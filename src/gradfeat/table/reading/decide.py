@@ -155,8 +155,8 @@ def _doubt(name: str, found: DistinctTexts) -> str:
     if share > _HALF:
         other = next(text for text, v in zip(found.texts, values, strict=True) if np.isnan(v))
         return (
-            f"{percent(share)} of {name!r} is numbers, and it is taken as text: mend the rest, such "
-            f"as {other!r}, to have it read as numbers."
+            f"{percent(share)} of {name!r} is numbers, and it is taken as text: mend the rest, as "
+            f"{other!r}, to have it read as numbers."
         )
     signs = np.array([_DIGITS.fullmatch(text) is not None for text in found.texts])
     if np.sum(signs * every) < _NEARLY_ALL * every.sum():
