@@ -73,8 +73,9 @@ def means(table: pd.DataFrame, asked: str | None) -> list[dict[str, Any]]:
     for part in parts:
         record = {name: part[name].tolist()[0] for name in names} | {"seeds": len(part)}
         for name in known if asked is None else _named(asked, known):
-            found = limits_of(part[name].to_numpy(float), "mean", SIDE)
-            own = (float(part[name].mean()), found.low, found.high)
+            values = part[name].to_numpy(float)
+            found = limits_of(values, "mean", SIDE)
+            own = (float(np.mean(values)), found.low, found.high)
             record |= dict(zip((name, f"{name}_low", f"{name}_high"), own, strict=True))
         records.append(record)
     return records
