@@ -51,16 +51,9 @@ def agrees(
     undecided between: that nothing contradicts is no agreement. The worst cell is shown, the
     largest deviation among equals.
 
-    Parameters
-    ----------
-    metric : str
-    theory : callable or str
-        ``theory(**factors it names) -> {metric: float}``, or the column that holds the prediction.
-    where : mapping, optional
-    z : float
-        Standard errors; 3 is wrong in 0.3 % of true cells.
-    margin : float
-        How near is near enough, in units of the metric: from theory or the source.
+    `theory`: ``theory(**factors it names) -> {metric: float}``, or the column of the predictions.
+    `z`: Standard errors; 3 is wrong in 0.3 % of true cells.
+    `margin`: How near is near enough, in units of the metric: from theory or the source.
 
     Examples
     --------

@@ -32,24 +32,12 @@ class Factor:
 
 
 def listed(values: Any) -> list[Any]:
-    """Return one value as a list of one, several as a list of several.
-
-    Examples
-    --------
-    >>> listed("ab"), listed(range(2))
-    (['ab'], [0, 1])
-    """
+    """One value as a list of one, several as a list of several."""
     return [values] if np.ndim(values) == 0 else list(values)
 
 
 def products(grid: Grid) -> list[Product]:
-    """Return the products whose union is the grid: one for a mapping, as they are for a sequence.
-
-    Examples
-    --------
-    >>> products({"n": [1, 2]})
-    [{'n': [1, 2]}]
-    """
+    """The products whose union is the grid: one for a mapping, as they are for a sequence."""
     match grid:
         case Mapping():
             return [grid]
@@ -65,7 +53,7 @@ def _number(name: str, value: Any) -> int | float:
 
 
 def coerced(name: str, kind: type, value: Any) -> Value:
-    """Return `value` in the type of its factor, so that equal settings are equal cells.
+    """`value` in the type of its factor, so that equal settings are equal cells.
 
     Examples
     --------
@@ -92,7 +80,7 @@ def coerced(name: str, kind: type, value: Any) -> Value:
 
 
 def _kind(name: str, parameter: inspect.Parameter, values: list[Any]) -> type:
-    """Return the type of a factor: as annotated, else of its default, else the widest of values."""
+    """As annotated, else of the default, else the widest of the values."""
     if parameter.annotation in KINDS:
         return KINDS[parameter.annotation]
     if parameter.default is not inspect.Parameter.empty:
@@ -108,14 +96,7 @@ def _kind(name: str, parameter: inspect.Parameter, values: list[Any]) -> type:
 
 
 def factor_of(name: str, parameter: inspect.Parameter, values: list[Any]) -> Factor:
-    """Read a factor from the signature of its trial and the values grids give it.
-
-    Examples
-    --------
-    >>> def trial(n: int = 10, *, seed): ...
-    >>> factor_of("n", inspect.signature(trial).parameters["n"], [])
-    Factor(kind=<class 'int'>, default=10)
-    """
+    """A factor from the signature of its trial and the values that grids give it."""
     kind = _kind(name, parameter, values)
     if parameter.default is inspect.Parameter.empty:
         return Factor(kind, None)
@@ -123,13 +104,7 @@ def factor_of(name: str, parameter: inspect.Parameter, values: list[Any]) -> Fac
 
 
 def named_parameters(function: Callable[..., Any]) -> dict[str, inspect.Parameter]:
-    """Return the parameters that a function takes by name, in their order.
-
-    Examples
-    --------
-    >>> list(named_parameters(lambda n, seed: n))
-    ['n', 'seed']
-    """
+    """The parameters that a function takes by name, in their order."""
     parameters = dict(inspect.signature(function).parameters)
     for name, parameter in parameters.items():
         if parameter.kind not in (parameter.POSITIONAL_OR_KEYWORD, parameter.KEYWORD_ONLY):
@@ -138,12 +113,7 @@ def named_parameters(function: Callable[..., Any]) -> dict[str, inspect.Paramete
 
 
 def check_names(given: Mapping[str, Any], factors: Mapping[str, Factor]) -> None:
-    """Refuse a name that is no factor.
-
-    Examples
-    --------
-    >>> check_names({"n": 1}, {"n": Factor(int, None)})
-    """
+    """Refuse a name that is no factor."""
     for name in given:
         if name not in factors:
             raise ExperimentError(f"{name!r} is no setting{choices(name, factors)}")
@@ -152,7 +122,7 @@ def check_names(given: Mapping[str, Any], factors: Mapping[str, Factor]) -> None
 def expand(
     grid: Grid, factors: Mapping[str, Factor], overrides: Mapping[str, Any] | None = None
 ) -> list[Cell]:
-    """Return the cells of a grid in order, every factor filled in, each cell once.
+    """The cells of a grid in order, every factor filled in, each cell once.
 
     `overrides` replace values of the grid in every product. Of a factor that names things (text),
     products with other names are left out where every name asked for is one of some product, so
@@ -161,13 +131,10 @@ def expand(
 
     Examples
     --------
-    >>> factors = {"n": Factor(int, None), "eta": Factor(float, 1.0)}
-    >>> expand({"n": [1, 2]}, factors, {"eta": 2})
-    [{'n': 1, 'eta': 2.0}, {'n': 2, 'eta': 2.0}]
     >>> union = [{"case": "a", "n": 1}, {"case": ["b", "c"], "n": 2}]
-    >>> factors = {"case": Factor(str, None), "n": Factor(int, None)}
-    >>> expand(union, factors, {"case": "b"})
-    [{'case': 'b', 'n': 2}]
+    >>> factors = {"case": Factor(str, None), "n": Factor(int, None), "eta": Factor(float, 1.0)}
+    >>> expand(union, factors, {"case": "b", "eta": 2})
+    [{'case': 'b', 'n': 2, 'eta': 2.0}]
     """
     cells: dict[tuple[Value, ...], Cell] = {}
     for settings in _overridden(products(grid), factors, overrides or {}):
@@ -211,12 +178,6 @@ def _axis(name: str, factor: Factor, settings: Mapping[str, Any]) -> list[Value]
 
 
 def key_of(name: str, version: int, source: str, cell: Cell, seed: int) -> str:
-    """Return the SHA-256 (64 hexadecimal digits) of experiment, version, source, cell and seed.
-
-    Examples
-    --------
-    >>> key_of("a", 1, "", {"n": 1, "m": 2}, 0) == key_of("a", 1, "", {"m": 2, "n": 1}, 0)
-    True
-    """
+    """SHA-256 (64 hexadecimal digits) of experiment, version, source, cell and seed."""
     text = json.dumps([name, version, source, cell, seed], sort_keys=True, separators=(",", ":"))
     return hashlib.sha256(text.encode()).hexdigest()

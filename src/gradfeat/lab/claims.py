@@ -76,7 +76,6 @@ def above(
     >>> above("accuracy", 0.9)(table).words
     'mean accuracy 0.985 [0.9766, 0.9934] over 3 seeds; bound 0.9'
     """
-
     return _of_metric(metric, where, statistic, f"bound {bound:.4g}", over(bound))
 
 
@@ -94,7 +93,6 @@ def below(
     >>> below("loss", 0.0)(table).outcome
     'holds'
     """
-
     return _of_metric(metric, where, statistic, f"bound {bound:.4g}", under(bound))
 
 
@@ -115,7 +113,6 @@ def within(
     >>> within("accuracy", 0.48, 0.52)(table).outcome
     'holds'
     """
-
     return _of_metric(
         metric, where, statistic, f"bounds {low:.4g} to {high:.4g}", between(low, high)
     )
@@ -133,16 +130,9 @@ def greater(
 
     Rule: as `above`, for the differences of seeds that both sides have (paired by seed).
 
-    Parameters
-    ----------
-    metric, where
-        The greater side.
-    than_where, than_metric
-        The smaller side; `than_metric` is `metric` where left out.
-    margin : float
-        By how much.
-    statistic : {"mean", "median"}
-        Of the differences.
+    `metric, where`: The greater side.
+    `than_where, than_metric`: The smaller side; `than_metric` is `metric` where left out.
+    `statistic`: Of the differences.
 
     Examples
     --------

@@ -176,7 +176,7 @@ def open_for_reading(path: Path) -> sqlite3.Connection:
 
 
 def _readable(path: Path) -> sqlite3.Connection:
-    """Return a read-only connection; immutable where SQLite may not put its files beside it."""
+    """Read-only; immutable where SQLite may not put its files beside it."""
     address = path.resolve().as_uri()
     connection = connect(f"{address}?mode=ro", uri=True)
     try:

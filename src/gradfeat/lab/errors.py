@@ -7,38 +7,20 @@ from difflib import get_close_matches
 
 
 class ExperimentError(ValueError):
-    """An experiment, or a request to run one, that cannot be used: one sentence.
-
-    Examples
-    --------
-    >>> raise ExperimentError("'a.py' has no EXPERIMENT: define one.")
-    Traceback (most recent call last):
-    ...
-    gradfeat.lab.errors.ExperimentError: 'a.py' has no EXPERIMENT: define one.
-    """
+    """An experiment, or a request to run one, that cannot be used: one sentence."""
 
 
 class StoreError(ValueError):
-    """A store that cannot be read or written: one sentence saying what it is and what to do.
-
-    Examples
-    --------
-    >>> raise StoreError("'a.db' is a folder: give a file.")
-    Traceback (most recent call last):
-    ...
-    gradfeat.lab.errors.StoreError: 'a.db' is a folder: give a file.
-    """
+    """A store that cannot be read or written: one sentence saying what it is and what to do."""
 
 
 def choices(name: str, names: Iterable[str]) -> str:
-    """Return "; did you mean 'a'? There are a, b, c." for a name that is none of `names`.
+    """ "; did you mean 'a'? There are a, b, c." for a name that is none of `names`.
 
     Examples
     --------
     >>> choices("quik", ["quick", "paper"])
     "; did you mean 'quick'? There are quick, paper."
-    >>> choices("x", [])
-    '; there are none.'
     """
     known = list(names)
     if not known:

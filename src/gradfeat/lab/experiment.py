@@ -221,7 +221,7 @@ class Experiment:
             raise ExperimentError(f"{scale!r} is no scale of it{choices(scale, self.grids)}")
 
     def cells(self, scale: str, overrides: Mapping[str, Any] | None = None) -> list[Cell]:
-        """Return the cells of a scale, `overrides` in place of the values of the grid."""
+        """The cells of a scale, `overrides` in place of the values of the grid."""
         self._known_scale(scale)
         if overrides:
             return expand(self.grids[scale], self.factors, overrides)
@@ -230,7 +230,7 @@ class Experiment:
         return list(self._cells[scale])
 
     def seed_list(self, scale: str, seeds: int | Sequence[int] | None = None) -> list[int]:
-        """Return the seeds of a scale, or as many or those that are given."""
+        """The seeds of a scale, or as many or those that are given."""
         self._known_scale(scale)
         given = self._seeds_of(scale) if seeds is None else seeds
         chosen = [int(coerced("a seed", int, seed)) for seed in listed(given)]
@@ -255,7 +255,7 @@ class Experiment:
         seeds: int | Sequence[int] | None = None,
         overrides: Mapping[str, Any] | None = None,
     ) -> list[Point]:
-        """Return every (cell, seed) of a request in order, with its key."""
+        """Every (cell, seed) of a request in order, with its key."""
         chosen = self.seed_list(scale, seeds)
         return [
             Point(cell, seed, key_of(self.name, self.version, self.source, cell, seed))
@@ -264,7 +264,7 @@ class Experiment:
         ]
 
     def theory_table(self, cells: Sequence[Cell]) -> pd.DataFrame | None:
-        """Return what theory predicts, a row a cell: factors, then metrics; None without theory.
+        """What theory predicts, a row a cell: factors, then metrics; None without theory.
 
         Theory is evaluated once for each distinct setting of the factors that it names.
         """

@@ -36,14 +36,9 @@ def _lacking(why: str) -> Limits:
 
 
 def mean_limits(values: NDArray[np.float64], level: float = 0.95) -> Limits:
-    """mean ± t_{level, n-1} · s / √n; a point where all values are equal.
+    """mean ± t_{level, n-1} · s / √n of n >= 2 values; a point where all are equal.
 
-    Parameters
-    ----------
-    values : array (n,)
-        One value a seed, n >= 2, finite.
-    level : float
-        Of each side; both together hold with 2 level - 1.
+    Each side has the `level`; both together hold with 2 level - 1.
 
     Source: Student's t; exact for normal values.
 
@@ -89,23 +84,10 @@ def t_quantile(degrees: int, level: float) -> float:
 
 
 def median_limits(values: NDArray[np.float64], level: float = 0.95) -> Limits:
-    """Percentiles 1 - level and level of the medians of resampled seeds.
-
-    Parameters
-    ----------
-    values : array (n,)
-        One value a seed, n >= 5, finite.
-    level : float
-        Of each side.
+    """Percentiles 1 - level and level of the medians of resampled seeds, of n >= 5 values.
 
     Source: Efron and Tibshirani (1993), section 13.3, the percentile interval. The resampling has
     a generator of its own with a fixed seed.
-
-    Examples
-    --------
-    >>> limits = median_limits(np.arange(9.0))
-    >>> limits.low < limits.estimate == 4.0 < limits.high
-    True
     """
     generator = np.random.default_rng(0)
     drawn = values[generator.integers(len(values), size=(RESAMPLES, len(values)))]
@@ -114,13 +96,7 @@ def median_limits(values: NDArray[np.float64], level: float = 0.95) -> Limits:
 
 
 def limits_of(values: NDArray[np.float64], statistic: Statistic, level: float = 0.95) -> Limits:
-    """Return the limits of a statistic, or what is lacking for them.
-
-    Examples
-    --------
-    >>> limits_of(np.array([1.0]), "mean").lack
-    '1 seed, and at least 2 are needed'
-    """
+    """The limits of a statistic, or what is lacking for them."""
     fewest = FEWEST_FOR_MEDIAN if statistic == "median" else 2
     if len(values) < fewest:
         plural = "" if len(values) == 1 else "s"

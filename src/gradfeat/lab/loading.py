@@ -18,7 +18,7 @@ CATALOGUE = "gradfeat.catalogue"
 
 
 def names() -> list[str]:
-    """Return the names of the shipped experiments: the files in ``catalogue/``, without importing.
+    """The names of the shipped experiments: the files in ``catalogue/``, without importing.
 
     A file whose name starts with an underscore is none.
     """

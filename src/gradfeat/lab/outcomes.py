@@ -56,18 +56,7 @@ def pack(name: str, array: np.ndarray) -> PackedArray:
 
 
 def unpack(packed: PackedArray) -> np.ndarray:
-    """Return the array that was packed.
-
-    Raises
-    ------
-    ValueError, TypeError, zlib.error
-        Of bytes that are not such an array.
-
-    Examples
-    --------
-    >>> unpack(pack("a", np.zeros((2, 0)))).shape
-    (2, 0)
-    """
+    """The array that was packed; ValueError, TypeError or zlib.error for bytes of none."""
     dtype, size = np.dtype(packed.dtype), math.prod(packed.shape)
     if dtype.kind not in "biuf" or size < 0 or dtype.itemsize * size > LARGEST_ARRAY:
         raise ValueError(f"array {packed.name!r} has dtype {dtype} and shape {packed.shape}")
@@ -76,7 +65,7 @@ def unpack(packed: PackedArray) -> np.ndarray:
 
 
 def encode_metrics(metrics: Mapping[str, int | float]) -> str:
-    """Return JSON that any reader takes: numbers that are not finite become their names.
+    """JSON that any reader takes: numbers that are not finite become their names.
 
     Examples
     --------
@@ -88,13 +77,7 @@ def encode_metrics(metrics: Mapping[str, int | float]) -> str:
 
 
 def decode_metrics(text: str) -> dict[str, float]:
-    """Return the metrics that were encoded.
-
-    Examples
-    --------
-    >>> decode_metrics('{"a": 1.5, "b": "-inf"}')
-    {'a': 1.5, 'b': -inf}
-    """
+    """The metrics that were encoded."""
     return {name: _number(value) for name, value in json.loads(text).items()}
 
 
@@ -103,13 +86,7 @@ def _number(value: Any) -> int | float:
 
 
 def outcome_of(returned: Any, taken: Iterable[str], seconds: float) -> Outcome:
-    """Check what a trial returned and pack it.
-
-    Examples
-    --------
-    >>> outcome_of({"loss": 0.5}, ["n", "seed"], 0.1).metrics
-    '{"loss": 0.5}'
-    """
+    """Check what a trial returned and pack it."""
     match returned:
         case Mapping() if returned:
             items = [_item(name, value, set(taken)) for name, value in returned.items()]

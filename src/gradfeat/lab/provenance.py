@@ -20,7 +20,7 @@ def _version(package: str) -> str | None:
 
 
 def _git(*arguments: str) -> str | None:
-    """Return what git says of the folder of this package; None without git or checkout."""
+    """What git says of the folder of this package; None without git or checkout."""
     folder = Path(__file__).parent
     try:
         done = subprocess.run(
@@ -32,7 +32,7 @@ def _git(*arguments: str) -> str | None:
 
 
 def revision() -> str | None:
-    """Return the git revision of the source, "-dirty" behind it where files differ.
+    """The git revision of the source, "-dirty" behind it where files differ.
 
     None where the package is not run from a checkout that tracks it.
     """
@@ -45,15 +45,7 @@ def revision() -> str | None:
 
 @functools.cache
 def provenance() -> dict[str, str | int | None]:
-    """Return versions of packages and Python, source revision, platform and processors.
-
-    Read once a process.
-
-    Examples
-    --------
-    >>> sorted(provenance())[:3]
-    ['cpus', 'gradfeat', 'numpy']
-    """
+    """Versions of packages and Python, source revision, platform; read once a process."""
     return {
         **{package: _version(package) for package in PACKAGES},
         "python": platform.python_version(),

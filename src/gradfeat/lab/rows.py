@@ -17,27 +17,12 @@ Where = Mapping[str, Any]
 
 
 def factor_names(table: pd.DataFrame) -> list[str]:
-    """Return the factors of a table: its columns before "seed".
-
-    Examples
-    --------
-    >>> import pandas as pd
-    >>> factor_names(pd.DataFrame(columns=["n", "seed", "loss"]))
-    ['n']
-    """
+    """The factors of a table: its columns before "seed"."""
     return list(table.columns[: list(table.columns).index("seed")])
 
 
 def matching(table: pd.DataFrame, where: Where | None) -> pd.DataFrame:
-    """Return the rows whose factors have the values of `where`.
-
-    Examples
-    --------
-    >>> import pandas as pd
-    >>> table = pd.DataFrame({"n": [1, 2, 3], "seed": 0})
-    >>> matching(table, {"n": [1, 3]})["n"].tolist()
-    [1, 3]
-    """
+    """The rows whose factors have the values of `where`."""
     factors = factor_names(table)
     for name, values in (where or {}).items():
         if name not in factors:
@@ -48,7 +33,7 @@ def matching(table: pd.DataFrame, where: Where | None) -> pd.DataFrame:
 
 
 def by_seed(table: pd.DataFrame, metric: str, where: Where | None) -> pd.Series:
-    """Return the mean over the matched cells for each seed that has all of them.
+    """The mean over the matched cells for each seed that has all of them.
 
     Examples
     --------
@@ -75,11 +60,5 @@ def by_seed(table: pd.DataFrame, metric: str, where: Where | None) -> pd.Series:
 
 
 def described(where: Where | None) -> str:
-    """Return the cells of `where` in words.
-
-    Examples
-    --------
-    >>> described({"n": 1}), described(None)
-    ('n=1', 'all cells')
-    """
+    """The cells of `where` in words."""
     return ", ".join(f"{name}={value}" for name, value in (where or {}).items()) or "all cells"

@@ -92,7 +92,7 @@ def record(
     overrides: Mapping[str, Any],
     device: str,
 ) -> dict[str, Any]:
-    """Return what was asked for, as plain values that go into `run` again."""
+    """What was asked for, as plain values that go into `run` again."""
     factors = experiment.factors
     plain = {
         name: [coerced(name, factors[name].kind, value) for value in listed(values)]
@@ -116,7 +116,7 @@ def run(
     progress: Callable[[Progress], None] | None = None,
     **overrides: Any,
 ) -> pd.DataFrame:
-    """Return the table of the requested cells, computing those that the store lacks.
+    """The table of the requested cells; those that the store lacks are computed.
 
     Every finished result is committed at once: a run that is interrupted or killed goes on where it
     was. A trial that raises is a failure kept in the store with its traceback; the rest goes on.
@@ -125,7 +125,6 @@ def run(
     Parameters
     ----------
     experiment : Experiment
-        What to run.
     store : Store, path or None
         Where results are kept; None keeps them in memory for this call.
     executor : concurrent.futures.Executor, optional
@@ -155,12 +154,9 @@ def run(
 
     Raises
     ------
-    ExperimentError
-        Of a request that makes no sense: one sentence.
-    StoreError
-        Of a store that cannot be used: one sentence; what was finished is kept.
-    KeyboardInterrupt
-        Of Ctrl-C, after saving what is finished.
+    ExperimentError, StoreError
+        Of a request that makes no sense, of a store that cannot be used; what was finished is kept,
+        after Ctrl-C too.
 
     Examples
     --------

@@ -62,15 +62,6 @@ class Store:
     may share a file: each takes a lease on what it computes, and leases of dead runs fall to
     others.
 
-    Parameters
-    ----------
-    connection : sqlite3.Connection
-        From `Store.open`.
-    shown : str
-        The path, for messages.
-    presence : Presence
-        Which runs are alive.
-
     Examples
     --------
     >>> with Store.open(None) as store:
@@ -88,18 +79,11 @@ class Store:
     def open(cls, path: str | os.PathLike[str] | None, readonly: bool = False) -> Store:
         """Open a store, and create it where there is no file unless `readonly`.
 
-        Parameters
-        ----------
-        path : path or None
-            None keeps the results in memory, until the store is closed.
-        readonly : bool
-            Never write; works on a read-only file.
+        None as a path keeps the results in memory, until the store is closed. `readonly` never
+        writes, and works on a read-only file.
 
-        Raises
-        ------
-        StoreError
-            One sentence: a folder, a file of something else or of a newer version, no permission,
-            no such file.
+        Raises StoreError for a folder, a file of something else or of a newer version, no
+        permission, no such file.
         """
         if path is None:
             return cls(open_for_writing(None), ":memory:", MemoryPresence())
@@ -144,7 +128,7 @@ class Store:
     # What a sweep does
 
     def begin(self, experiment: Experiment, selection: Mapping[str, Any]) -> int:
-        """Enter a run of `experiment` with what was asked for; return its number."""
+        """Enter a run of `experiment` with what was asked for; its number."""
         number = self._entered(experiment, selection)
         with in_sentences(self._shown):
             self._presence.enter(number)
@@ -179,20 +163,13 @@ class Store:
             db.execute("UPDATE runs SET finished = ? WHERE id = ?", (_now(), run))
 
     def last_row(self) -> int:
-        """Return the number of the newest result."""
+        """The number of the newest result."""
         return self._rows("SELECT coalesce(max(id), 0) FROM results")[0][0]
 
     def claim(self, keys: Sequence[str], run: int, retry_up_to: int = 0) -> Claimed:
         """Take a lease on those keys that are neither finished nor computed by a live run.
 
-        Parameters
-        ----------
-        keys : sequence of str
-            Of results.
-        run : int
-            From `begin`.
-        retry_up_to : int
-            Failures up to this row are to be computed again.
+        Failures up to the row `retry_up_to` are to be computed again.
         """
         claimed = Claimed([], [], [], [])
         with self._transaction() as db:
@@ -251,11 +228,11 @@ class Store:
                 db.execute("DELETE FROM leases WHERE key = ?", (point.key,))
 
     def statuses(self, keys: Sequence[str]) -> dict[str, str]:
-        """Return "done" or "failed" for those of the keys that have a result."""
+        """Of those of the keys that have a result, whether it is "done" or "failed"."""
         return dict(self._rows(tables.STATUS_OF_KEYS, json.dumps(list(keys))))
 
     def outdated(self, experiment: Experiment, points: Sequence[Point]) -> int:
-        """Return of how many points the store has a result of another text of the trial alone."""
+        """Of how many points the store has results of another text of the trial alone."""
         there = self.statuses([point.key for point in points])
         return sum(
             bool(
@@ -274,16 +251,11 @@ class Store:
     def table(
         self, experiment: Experiment | str, keys: Sequence[str] | None = None, arrays: bool = False
     ) -> pd.DataFrame:
-        """Return the finished results, a row each: factors, ``seed``, metrics, then arrays.
+        """The finished results, a row each: factors, ``seed``, metrics, then arrays.
 
-        Parameters
-        ----------
-        experiment : Experiment or str
-            Its current version; the newest stored one where only the name is given.
-        keys : sequence of str, optional
-            Only these, in this order; all results, ordered by cell and seed, where left out.
-        arrays : bool
-            Add a column of NumPy arrays for each name.
+        Of an experiment its current version; of a name the newest that is stored. Only the `keys`,
+        in their order; left out: all results, ordered by cell and seed. `arrays` adds a column of
+        NumPy arrays for each name.
         """
         name, version = self._identity(experiment)
         if keys is None:
@@ -308,13 +280,13 @@ class Store:
         return tables.unpacked(self._rows(tables.ARRAYS_OF_KEYS, json.dumps(list(keys))))
 
     def arrays(self, key: str) -> dict[str, np.ndarray]:
-        """Return the arrays of one result by name."""
+        """The arrays of one result by name."""
         return self._packed([key]).get(key, {})
 
     def failures(
         self, experiment: Experiment | str, keys: Sequence[str] | None = None
     ) -> pd.DataFrame:
-        """Return the failed results: factors, ``seed``, ``error`` (a traceback), ``finished``."""
+        """The failed results: factors, ``seed``, ``error`` (a traceback), ``finished``."""
         name, version = self._identity(experiment)
         rows = self._rows(tables.FAILED_OF_EXPERIMENT, name, version)
         wanted = None if keys is None else set(keys)
@@ -322,7 +294,7 @@ class Store:
         return tables.failures_of(rows, tables.factors_of(experiment, rows))
 
     def status(self) -> list[Count]:
-        """Return what is stored of each experiment and version."""
+        """What is stored of each experiment and version."""
         running = self._running()
         rows = self._rows(tables.STATUS)
         with tables.intact("what is stored of an experiment"):
@@ -336,14 +308,14 @@ class Store:
         return counts
 
     def last_selection(self, experiment: Experiment | str) -> dict[str, Any] | None:
-        """Return what the newest run of the experiment was asked for; None where there is none."""
+        """What the newest run of the experiment was asked for; None where there is none."""
         name, version = self._identity(experiment)
         sql = "SELECT selection FROM runs WHERE experiment = ? AND version = ? ORDER BY id DESC"
         rows = self._rows(sql + " LIMIT 1", name, version)
         return tables.selection_of(rows[0][0]) if rows else None
 
     def provenance(self, key: str) -> dict[str, Any] | None:
-        """Return versions, revision and machine of one result, with its device and times."""
+        """Versions, revision and machine of one result, with its device and times."""
         rows = self._rows(tables.PROVENANCE_OF_KEY, key)
         if not rows:
             return None

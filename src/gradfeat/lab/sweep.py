@@ -31,18 +31,11 @@ POLL = 0.2
 class Progress:
     """How far a run is.
 
-    Attributes
-    ----------
-    done, total : int
-        Results that are there, and that were asked for; failures count as done.
-    failed : int
-        Failures among them.
-    cached : int
-        Results that were there before, or that another run computed.
-    elapsed : float
-        Seconds since the start.
-    seconds_left : float or None
-        At the pace of this run so far; None before its first result.
+    `done, total`: Results that are there, and that were asked for; failures count as done.
+    `failed`: Failures among them.
+    `cached`: Results that were there before, or that another run computed.
+    `elapsed`: Seconds since the start.
+    `seconds_left`: At the pace of this run so far; None before its first result.
     """
 
     done: int
@@ -194,7 +187,7 @@ class Sweep:
             self._elsewhere.clear()
 
     def _claim(self, unit: Unit) -> Unit:
-        """Return what of a unit is ours to compute; count or put off the rest."""
+        """What of a unit is ours to compute; the rest is counted or put off."""
         claimed = self._store.claim([p.key for p in unit], self._run, self._retry_up_to)
         self._cached += len(claimed.done) + len(claimed.failed)
         self._failed += len(claimed.failed)

@@ -83,10 +83,7 @@ def of_cell(cell: Any, seed: Any) -> AbstractContextManager[None]:
 def selection_of(text: Any) -> dict[str, Any]:
     """What a run was asked for: its scale, seeds and values of factors.
 
-    Raises
-    ------
-    StoreError
-        Where the text says something else.
+    Raises StoreError where the text says something else.
     """
     with intact("what the last run was asked for"):
         found = json_object(text)
@@ -112,13 +109,7 @@ def _text(value: Any) -> str:
 
 
 def in_order(rows: Iterable[Row], keys: Sequence[str]) -> list[Row]:
-    """Return the rows in the order of the keys (their first element).
-
-    Examples
-    --------
-    >>> in_order([("b", 1), ("a", 2)], ["a", "b", "c"])
-    [('a', 2), ('b', 1)]
-    """
+    """The rows in the order of the keys (their first element)."""
     by_key = {row[0]: row for row in rows}
     return [by_key[key] for key in keys if key in by_key]
 
@@ -131,7 +122,7 @@ def count_of(row: Row) -> tuple[str, int, int, int, float, str]:
 
 
 def factors_of(experiment: Experiment | str, rows: Sequence[Row]) -> list[str]:
-    """Return the factors in the order of the trial; of a mere name, as the first row has them."""
+    """The factors in the order of the trial; of a mere name, as the first row has them."""
     match experiment:
         case Experiment():
             return list(experiment.factors)
@@ -145,13 +136,7 @@ def factors_of(experiment: Experiment | str, rows: Sequence[Row]) -> list[str]:
 def table_of(
     rows: Sequence[Row], arrays: Mapping[str, Mapping[str, np.ndarray]], factors: list[str]
 ) -> pd.DataFrame:
-    """Return the table of rows (key, cell, seed, metrics) and the arrays of each key.
-
-    Examples
-    --------
-    >>> table_of([("k", '{"n": 1}', 0, '{"loss": 0.5}')], {}, ["n"]).to_dict("records")
-    [{'n': 1, 'seed': 0, 'loss': 0.5}]
-    """
+    """The table of rows (key, cell, seed, metrics) and the arrays of each key."""
     records = []
     for key, cell, seed, metrics in rows:
         with of_cell(cell, seed):
@@ -170,7 +155,7 @@ def _frame(records: list[dict[str, Any]], first: list[str]) -> pd.DataFrame:
 
 
 def by_cell(table: pd.DataFrame) -> pd.DataFrame:
-    """Return the table ordered by its factors and the seed, rows numbered anew."""
+    """The table ordered by its factors and the seed, rows numbered anew."""
     attrs = dict(table.attrs)
     table = table.sort_values([*attrs["factors"], "seed"], kind="stable", ignore_index=True)
     table.attrs.update(attrs)
@@ -178,7 +163,7 @@ def by_cell(table: pd.DataFrame) -> pd.DataFrame:
 
 
 def failures_of(rows: Sequence[Row], factors: list[str]) -> pd.DataFrame:
-    """Return the table of rows (key, cell, seed, error, finished)."""
+    """The table of rows (key, cell, seed, error, finished)."""
     records = []
     for key, cell, seed, error, finished in rows:
         with of_cell(cell, seed):
@@ -188,7 +173,7 @@ def failures_of(rows: Sequence[Row], factors: list[str]) -> pd.DataFrame:
 
 
 def unpacked(rows: Iterable[Row]) -> dict[str, dict[str, np.ndarray]]:
-    """Return arrays by key and name, of rows (key, name, dtype, shape, data, cell, seed)."""
+    """Arrays by key and name, of rows (key, name, dtype, shape, data, cell, seed)."""
     arrays: dict[str, dict[str, np.ndarray]] = {}
     for key, name, dtype, shape, data, cell, seed in rows:
         with of_cell(cell, seed):
@@ -202,7 +187,6 @@ FORMATS: tuple[Format, ...] = ("csv", "parquet", "json")
 
 
 def _array_columns(table: pd.DataFrame) -> list[str]:
-    """Return the columns with arrays in them."""
     objects = [str(name) for name in table.columns if table[name].dtype == object]
     return [name for name in objects if any(np.ndim(value) > 0 for value in table[name])]
 
@@ -232,7 +216,7 @@ def _plain(value: Any) -> Any:
 
 
 def rendered(table: pd.DataFrame, to: str) -> bytes:
-    """Return the table in a format.
+    """The table in a format.
 
     Examples
     --------

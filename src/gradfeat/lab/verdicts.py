@@ -26,16 +26,9 @@ SEVERITY: tuple[Outcome, ...] = ("fails", UNDECIDED, "holds")
 class Verdict:
     """Whether a claim holds, with the number it rests on.
 
-    Attributes
-    ----------
-    outcome : {"holds", "fails", "not enough evidence"}
-    estimate, low, high : float
-        The number and its interval (each limit one-sided at 95 % unless the check says otherwise);
-        nan where there is none.
-    words : str
-        All of it in a phrase.
-    n : int
-        Seeds it rests on.
+    `estimate, low, high`: The number and its interval (each limit one-sided at 95 % unless the
+        check says otherwise); nan where there is none.
+    `words`: All of it in a phrase. `n`: Seeds it rests on.
     """
 
     outcome: Outcome
@@ -53,14 +46,8 @@ Check = Callable[["pd.DataFrame"], Verdict]
 class Claim:
     """A sentence of the source that the experiment checks.
 
-    Attributes
-    ----------
-    text : str
-        The sentence.
-    source : str
-        Where it stands, to the theorem, figure or page.
-    check : callable (DataFrame) -> Verdict
-        See `above`, `below`, `within`, `greater`, `ordered`, `agrees`, `each`, `every`.
+    `source`: Where it stands, to the theorem, figure or page.
+    `check`: See `above`, `below`, `within`, `greater`, `ordered`, `agrees`, `each`, `every`.
 
     Examples
     --------
@@ -77,31 +64,19 @@ class Claim:
 
 
 def undecided(words: str, n: int = 0) -> Verdict:
-    """Return a verdict of not enough evidence.
-
-    Examples
-    --------
-    >>> undecided("no rows").outcome
-    'not enough evidence'
-    """
+    """A verdict of not enough evidence."""
     return Verdict(UNDECIDED, np.nan, np.nan, np.nan, words, n)
 
 
 def worst(verdicts: Sequence[Verdict]) -> Verdict:
-    """Return the first of the worst verdicts; of none, not enough evidence.
-
-    Examples
-    --------
-    >>> worst([]).words
-    'no rows match'
-    """
+    """The first of the worst verdicts; of none, not enough evidence."""
     if not verdicts:
         return undecided("no rows match")
     return min(verdicts, key=lambda verdict: SEVERITY.index(verdict.outcome))
 
 
 def holding(table: pd.DataFrame, *claims: Claim) -> bool:
-    """Return whether all of these claims hold on a table: what a title may then state.
+    """Whether all of these claims hold on a table: what a title may then state.
 
     Examples
     --------
@@ -115,12 +90,9 @@ def holding(table: pd.DataFrame, *claims: Claim) -> bool:
 
 
 def judge(experiment: Experiment, table: pd.DataFrame) -> list[tuple[Claim, Verdict]]:
-    """Return each claim of an experiment with the verdict of a table.
+    """Each claim of an experiment with the verdict of a table.
 
-    Raises
-    ------
-    ExperimentError
-        Where a check cannot be made of this table, with the text of its claim.
+    Raises ExperimentError where a check cannot be made of this table, with the text of its claim.
 
     Examples
     --------

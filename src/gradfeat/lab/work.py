@@ -44,20 +44,20 @@ class Call:
         return len(self.seeds) * max(1, len(self.values)) > 1
 
     def settings(self) -> dict[str, Any]:
-        """Return what the batch takes besides its seeds."""
+        """What the batch takes besides its seeds."""
         cell = self.cell if self.along is None else {**self.cell, self.along: list(self.values)}
         return cell | self.where()
 
     def where(self) -> dict[str, str]:
-        """Return the device where the trial takes one."""
+        """The device where the trial takes one."""
         return {} if self.device is None else {"device": self.device}
 
     def points(self) -> list[Point]:
-        """Return what is computed, seed by seed."""
+        """What is computed, seed by seed."""
         return [Point(part.cell, part.seeds[0], *part.keys) for part in self.parts()]
 
     def parts(self) -> list[Call]:
-        """Return a call for each result, seed by seed.
+        """A call for each result, seed by seed.
 
         >>> call = Call(None, print, {"n": 1, "eta": 0}, (5, 6), None, "eta", (0, 1))
         >>> [(part.cell["eta"], part.seeds) for part in call.parts()]
@@ -78,7 +78,7 @@ class Call:
 
 
 def failure(error: BaseException, seconds: float) -> Outcome:
-    """Return the outcome of an error: its traceback without the frames of this file."""
+    """An error as an outcome: its traceback without the frames of this file."""
     frame = error.__traceback__
     while frame is not None and frame.tb_frame.f_code.co_filename == __file__:
         frame = frame.tb_next
@@ -87,7 +87,7 @@ def failure(error: BaseException, seconds: float) -> Outcome:
 
 
 def broken(cell: Cell, seed: int) -> Outcome:
-    """Return the outcome of a trial whose worker died."""
+    """The outcome of a trial whose worker died."""
     text = (
         f"the worker process died twice at {cell} with seed {seed}, alone the second time: killed "
         "for its memory, or crashed; make the cell smaller or run fewer jobs"
@@ -96,7 +96,7 @@ def broken(cell: Cell, seed: int) -> Outcome:
 
 
 def compute(call: Call) -> list[Outcome]:
-    """Return an outcome for each part of a call; errors of the trial are outcomes too.
+    """An outcome for each part of a call; errors of the trial are outcomes too.
 
     Where a batch fails its parts are computed one by one, so that only the bad ones fail.
     """
@@ -136,7 +136,7 @@ def _outcomes(call: Call, results: list[Any], seconds: float) -> list[Outcome]:
 
 
 def _of_each_value(call: Call, found: Sequence[Any]) -> list[Any]:
-    """Return the results of one seed, as many as there are values."""
+    """The results of one seed, as many as there are values."""
     match found:
         case [*results] if len(results) == len(call.values):
             return results

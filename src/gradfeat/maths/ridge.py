@@ -91,20 +91,14 @@ class RidgePath:
         scores = [score(lam, h) for lam, h in found]
         return largest_first[scores.index(min(scores))]
 
-    def grid(self, n: int = 25, low: float = 1e-10, high: float = 1e4) -> list[float]:
-        return penalty_grid(self.e, n, low, high)
+    def grid(self) -> list[float]:
+        return penalty_grid(self.e)
 
 
-def penalty_grid(
-    e: Float[Tensor, " k"], n: int = 25, low: float = 1e-10, high: float = 1e4
-) -> list[float]:
-    """`n` penalties, log-spaced between `low` and `high` times the mean of the eigenvalues e."""
+def penalty_grid(e: Float[Tensor, " k"]) -> list[float]:
+    """25 penalties, log-spaced from 1e-10 to 1e4 times the mean of the eigenvalues e."""
     scale = float(e.mean()) if len(e) and float(e.max()) > 0 else 1.0
-    return [scale * float(x) for x in torch.logspace(_log10(low), _log10(high), n)]
-
-
-def _log10(x: float) -> float:
-    return float(torch.log10(torch.tensor(x, dtype=torch.float64)))
+    return [scale * float(x) for x in torch.logspace(-10, 4, 25)]
 
 
 def _spectrum(G: Tensor) -> tuple[Tensor, Tensor]:

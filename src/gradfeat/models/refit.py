@@ -32,12 +32,13 @@ class AffineRest:
 
 @dataclass(frozen=True)
 class NetworkRest:
-    """y less what a network says, in the place of y."""
+    """y less `scale` times what a network says, in the place of y."""
 
     net: TwoLayer
+    scale: float = 1.0
 
     def __call__(self, rows: Block) -> Block:
-        return Block(rows.X, rows.y - self.net(rows.X), rows.w)
+        return Block(rows.X, torch.sub(rows.y, self.net(rows.X), alpha=self.scale), rows.w)
 
 
 @dataclass(frozen=True)

@@ -10,16 +10,15 @@ from jaxtyping import Float
 from torch import Tensor
 
 from ..maths.activations import Activation, Polynomial
-from ..maths.blocks import Block
-from ..maths.feature_ridge import RidgeFit, ridge_fit
 from ..maths.memory import BLOCK_BYTES
 from ..maths.statistics.combined import Joint
 from ..maths.statistics.first_layer_gradient import FirstLayerGradient
 from ..maths.step_names import RESIDUALS, ROW_LAWS, Residual, RowLaw
-from ..rows.rows import Rows, in_memory
+from ..rows.rows import Rows
 from .base import row_blocks
 from .head import check_rows_came
 from .random_features import draw, draw_first_layer
+from .refit import NetworkRest
 from .two_layer import TwoLayer
 
 
@@ -85,17 +84,6 @@ class Step:
         return (X @ self.beta) ** torch.arange(1, degree + 1, device=X.device)
 
 
-@dataclass(frozen=True)
-class ScaledRest:
-    """y - scale f(x) in the place of y."""
-
-    net: TwoLayer
-    scale: float
-
-    def __call__(self, rows: Block) -> Block:
-        return Block(rows.X, torch.sub(rows.y, self.net(rows.X), alpha=self.scale), rows.w)
-
-
 def first_step(
     rows: Rows,
     *,
@@ -123,7 +111,7 @@ def first_step(
     net = TwoLayer(W0, b, a, zero[0], zero, activation)
     rest = None
     if residual != "y":
-        rest = ScaledRest(net, width**-0.5 if residual == "ba22" else 1.0)
+        rest = NetworkRest(net, width**-0.5 if residual == "ba22" else 1.0)
     # X^T r is the gradient of c linear neurons, one for each output.
     linear = FirstLayerGradient(zero.T, zero[0], torch.eye(c).to(X), Polynomial((0.0, 1.0)), rest)
     gradient = FirstLayerGradient(W0, b, a, activation, rest)
@@ -131,68 +119,3 @@ def first_step(
     check_rows_came(sums.weight)
     G, beta = sums.WT.T / sums.weight, products.WT / sums.weight
     return Step(W0, a, G.to(X), beta.to(X), activation)
-
-
-#: Inputs (n, d) and targets (n, c).
-XY = tuple[Tensor, Tensor]
-
-
-@dataclass(frozen=True)
-class StepErrors:
-    """What ridge on the features at one step size leaves, summed over the columns of y.
-
-    `loss`: (1/n) |y - F a|^2 + lam |a|^2 on the rows of the head.
-    `training`: (1/n) |y - F a|^2 on the same rows.
-    `test`: The mean squared error on the test rows.
-    """
-
-    eta: float
-    loss: float
-    training: float
-    test: float
-
-
-def step_errors(
-    gradient: XY,
-    head: XY | None,
-    test: XY,
-    *,
-    width: int,
-    activation: Activation,
-    etas: Sequence[float],
-    lam: float,
-    residual: Residual = "y",
-    seed: int = 0,
-) -> list[StepErrors]:
-    """Errors of W = W0 + eta G and ridge, for each eta: one gradient, two products of each X.
-
-    One network at a time: at most three matrices (n, N) and one Gram matrix of min(n, N)^2 numbers
-    live at once. (Stacking the networks of several seeds is slower even at n = 300, N = 200.)
-
-    `gradient, head, test`: XY of the gradient, of the head and of the test error. ``head=None``
-        is the rows of the gradient again (the result differs several-fold).
-    `width, activation, residual, seed`: As in :func:`first_step`.
-    `etas`: Step sizes; 0 is random features.
-
-    Source: Moniri24, Section 2; Ba et al. 2022.
-    """
-    step = first_step(
-        in_memory(*gradient), width=width, activation=activation, residual=residual, seed=seed
-    )
-    fits = _fits(step, gradient if head is None else head, etas, lam)
-    rows = step.rows(test[0])
-    return [
-        StepErrors(
-            eta, float(fit.loss.sum()), float(fit.error.sum()), _error(rows, fit, test[1], eta)
-        )
-        for eta, fit in zip(etas, fits, strict=True)
-    ]
-
-
-def _fits(step: Step, head: XY, etas: Sequence[float], lam: float) -> list[RidgeFit]:
-    rows = step.rows(head[0])
-    return [ridge_fit(rows.features(eta), head[1], lam) for eta in etas]
-
-
-def _error(rows: StepRows, fit: RidgeFit, y: Tensor, eta: float) -> float:
-    return float(torch.addmm(y, rows.features(eta), fit.a, alpha=-1).square().mean(0).sum())

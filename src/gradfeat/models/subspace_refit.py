@@ -153,10 +153,6 @@ class Projected(Predictor):
         return {"type": "Projected", "inner": self.inner.spec()}
 
 
-def _scaled(B: Tensor, variance: float) -> Tensor:
-    return B / variance**0.5 if variance > 0 else B
-
-
 @final
 @dataclass(frozen=True)
 class SubspaceRefit(OneStage[Projected]):
@@ -220,9 +216,8 @@ class InMetric(OneStage[Projected]):
         # In the order of rows, as other processes get it: the order decides on rounding.
         B = leading_metric(self.A, self.directions, self.power).contiguous()
         moments = rows.mapped(_onto(B, rows)).moments("spread in the directions")
-        B = _scaled(B, float(moments.xx.trace() / moments.weight))
-        head = self.head.fit(rows.mapped(_onto(B, rows)), seed=seed)
-        return Projected(head, B.double())
+        variance = float(moments.xx.trace() / moments.weight)
+        return _projected(self.head, B / variance**0.5 if variance > 0 else B, rows, seed)
 
 
 @final
@@ -239,8 +234,14 @@ class LastRound(OneStage[Projected]):
     def fit(self, rows: Rows, *, seed: int = 0) -> Projected:
         """One stage: the rounds, and those of the head. For rows in memory."""
         *_, A = self.rfm.metrics(rows, seed=seed)
-        B = torch.diag(A) if A.ndim == 1 else A
-        return Projected(self.head.fit(rows.mapped(_onto(B, rows)), seed=seed), B.double())
+        return _projected(self.head, torch.diag(A) if A.ndim == 1 else A, rows, seed)
+
+
+def _projected(
+    head: Learner[KernelMachine | LocalMachines], B: Tensor, rows: Rows, seed: int
+) -> Projected:
+    """The head fitted to B^T x."""
+    return Projected(head.fit(rows.mapped(_onto(B, rows)), seed=seed), B.double())
 
 
 def _onto(B: Tensor, rows: Rows) -> Affine:

@@ -230,12 +230,8 @@ class Checkpoint:
     Ctrl-C and errors save once more; a killed process loses at most `every` seconds of merged
     pieces, and what was in flight.
 
-    Attributes
-    ----------
-    folder : str or Path
-        Made where it is missing.
-    every : float
-        Seconds between two savings.
+    `folder`: Made where it is missing.
+    `every`: Seconds between two savings.
 
     Examples
     --------
@@ -262,10 +258,7 @@ class Checkpoint:
     ) -> Kept[State]:
         """What is kept of this pass.
 
-        Raises
-        ------
-        EngineError
-            When the folder cannot be written, or what is in it is damaged.
+        Raises EngineError when the folder cannot be written, or what is in it is damaged.
         """
         named = (version("gradfeat"), label, source.fingerprint, repr(source.count))
         identity = blake2b(dumps(named, "the source") + identity_of(statistic, "the statistic"))

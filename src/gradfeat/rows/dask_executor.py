@@ -32,12 +32,8 @@ class DaskExecutor(Workers):
     ends with `BrokenExecutor`, and others go on. Functions of the user's own files are sent with
     what they use of the files beside them; packages must be installed on the workers.
 
-    Parameters
-    ----------
-    client : distributed.Client
-        Its cluster computes; it is not closed.
-    patience : float
-        Seconds that the cluster may be without any worker.
+    `client`: A ``distributed.Client``, whose cluster computes; it is not closed.
+    `patience`: Seconds that the cluster may be without any worker.
 
     Examples
     --------
@@ -65,13 +61,7 @@ class DaskExecutor(Workers):
         return max(2, 2 * self._threads)
 
     def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
-        """Start a call.
-
-        Raises
-        ------
-        EngineError
-            When it cannot be sent, or the scheduler is gone.
-        """
+        """Start a call; EngineError when it cannot be sent, or the scheduler is gone."""
         if kwargs:
             raise EngineError("calls on a cluster take no keywords: give values by position.")
         return self._start((), fn, *args)

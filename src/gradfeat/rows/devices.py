@@ -1,7 +1,4 @@
-"""Passes on the GPUs of this host: blocks are copied while those before them are computed.
-
-The statistic is moved once a pass, with all that it is made of.
-"""
+"""Passes on the GPUs of this host: blocks are copied while those before them are computed."""
 
 from __future__ import annotations
 
@@ -35,12 +32,8 @@ class Devices(Engine):
     pass. Each device has a thread that reads blocks into pinned memory, and one that copies a block
     on a stream of its own while the block before it is computed.
 
-    Attributes
-    ----------
-    names : tuple of str
-        Such as ``("cuda:0", "cuda:1")``.
-    prefetch : int
-        Blocks read ahead for each device.
+    `names`: Such as ``("cuda:0", "cuda:1")``.
+    `prefetch`: Blocks read ahead for each device.
 
     Examples
     --------

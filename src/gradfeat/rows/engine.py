@@ -78,12 +78,8 @@ class Engine(ABC):
     Every engine merges the states of pieces in one binary tree over their numbers (see
     :mod:`gradfeat.rows.tree`), so the result does not depend on who computed what, or when.
 
-    Attributes
-    ----------
-    report : callable (Tick) -> None
-        Told how far a pass is, of every engine.
-    checkpoint : Checkpoint, optional
-        Where passes are kept, to go on after an interruption.
+    `report`: Told how far a pass is, of every engine.
+    `checkpoint`: Where passes are kept, to go on after an interruption.
     """
 
     report: Report = silent
@@ -98,12 +94,8 @@ class Engine(ABC):
     ) -> State:
         """State of all rows (not finished), on the CPU.
 
-        Raises
-        ------
-        SourceError
-            When rows cannot be read, or there are none.
-        EngineError
-            When workers, cluster or checkpoint fail; what the checkpoint has is kept.
+        Raises SourceError when rows cannot be read, or there are none; EngineError when workers,
+        cluster or checkpoint fail, where what the checkpoint has is kept.
         """
         kept = self.checkpoint and self.checkpoint.record(statistic, source, label)
         if kept is not None and (total := kept.total()) is not None:

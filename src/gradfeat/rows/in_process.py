@@ -215,10 +215,7 @@ def _arrivals(
 class InProcess(Engine):
     """Computes in the thread that calls, while another thread reads the next blocks.
 
-    Attributes
-    ----------
-    prefetch : int
-        Blocks read ahead.
+    `prefetch`: Blocks read ahead.
 
     Examples
     --------
@@ -244,12 +241,8 @@ class Threads(Engine):
     Thread settings of the process are changed for the duration of a pass, and restored. Each thread
     has one that reads for it. In memory are one block for each thread, and `prefetch` more.
 
-    Attributes
-    ----------
-    n : int
-        Threads that compute; left out: one for each processor that this process may use.
-    prefetch : int
-        Blocks read ahead for each.
+    `n`: Threads that compute; left out: one for each processor that this process may use.
+    `prefetch`: Blocks read ahead for each.
 
     Examples
     --------

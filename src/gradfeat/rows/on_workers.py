@@ -75,11 +75,8 @@ class ExecutorEngine(Engine):
 
     Pieces are read by the workers; rows that this process holds in memory are sent to them.
 
-    Attributes
-    ----------
-    executor : concurrent.futures.Executor
-    n : int
-        About how many workers it has; left out: one for each processor that this process may use.
+    `n`: About how many workers the executor has; left out: one for each processor that this process
+        may use.
 
     Examples
     --------
@@ -109,10 +106,7 @@ class Pool(Engine):
     this process holds in memory are sent to them. In a script, call it under
     ``if __name__ == "__main__":``.
 
-    Attributes
-    ----------
-    jobs : int
-        Processes; left out: one for each processor that this process may use.
+    `jobs`: Processes; left out: one for each processor that this process may use.
 
     Examples
     --------
@@ -161,12 +155,8 @@ class DaskEngine(Engine):
     the scheduler does not grow with the number of pieces. Dask computes again what was lost with a
     worker. Pieces are read by the workers, who must see the files; rows in memory are sent to them.
 
-    Attributes
-    ----------
-    cluster : distributed.Client or str
-        A client, or the address of a scheduler.
-    patience : float
-        Seconds that a cluster may be without any worker.
+    `cluster`: A ``distributed.Client``, or the address of a scheduler.
+    `patience`: Seconds that a cluster may be without any worker.
 
     Examples
     --------

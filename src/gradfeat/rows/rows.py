@@ -32,22 +32,12 @@ class Rows:
     Rows that are held in memory as one block (:func:`in_memory`) are rows too: maps and statistics
     are computed on the block at once.
 
-    Attributes
-    ----------
-    source : NumericSource
-        Where they come from.
-    engine : Engine
-        What computes; threads of this process unless told otherwise.
-    maps : tuple of callables (Block) -> Block
-        What is done to every block after it is read.
-    held : Block, optional
-        All rows, maps applied, where they are held in memory.
-    known : MomentState, optional
-        Finished moments of the rows, where a pass has given them: they need no other one.
-    sample : Block, optional
-        A random sample of the rows, maps applied, where one was drawn.
-    none : Block, optional
-        A block of no row after the maps, where one was seen.
+    `engine`: What computes; threads of this process unless told otherwise.
+    `maps`: What is done to every block after it is read.
+    `held`: All rows, maps applied, where they are held in memory.
+    `known`: Finished moments of the rows, where a pass has given them: they need no other one.
+    `sample`: A random sample of the rows, maps applied, where one was drawn.
+    `none`: A block of no row after the maps, where one was seen.
 
     Examples
     --------
@@ -110,12 +100,8 @@ class Rows:
     def collect(self, statistic: Statistic[Any, Any, Result], label: str = "pass") -> Result:
         """The statistic of all rows, in one pass.
 
-        Raises
-        ------
-        SourceError
-            When rows cannot be read, or there are none.
-        EngineError
-            When workers or the cluster fail.
+        Raises SourceError when rows cannot be read, or there are none; EngineError when workers or
+        the cluster fail.
         """
         if self.held is not None:
             return collect(statistic, [self.held])
@@ -128,10 +114,7 @@ class Rows:
     def template(self) -> Block:
         """No row: a block of the right widths, type and device.
 
-        Raises
-        ------
-        SourceError
-            When there is no block to see them from.
+        Raises SourceError when there is no block to see them from.
         """
         if self.none is not None:
             return self.none
@@ -145,10 +128,7 @@ class Rows:
     def block(self, method: str) -> Block:
         """All rows as one block, for a method that needs them at once.
 
-        Raises
-        ------
-        ValueError
-            Where the rows are streamed.
+        Raises ValueError where the rows are streamed.
         """
         if self.held is None:
             raise ValueError(

@@ -65,8 +65,7 @@ class Here(SendingWorkers):
 
     @property
     def in_flight(self) -> int:
-        """One: it is finished when it has been submitted."""
-        return 1
+        return 1  # it is finished when it has been submitted
 
     def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
         """Call ``fn`` now; Ctrl-C goes through, other errors wait in the future."""

@@ -181,10 +181,8 @@ def from_dask(
 ) -> Rows:
     """A Dask DataFrame with the name of a target, or Dask arrays X, y and perhaps w.
 
-    Raises
-    ------
-    SourceError
-        Where neither a target nor y is given, or both; for what is not a Dask collection.
+    Raises SourceError where neither a target nor y is given, or both; for what is not a Dask
+    collection.
 
     Examples
     --------

@@ -23,12 +23,8 @@ from .words import counted, listing
 
 #: What damaged files of these kinds are told by; some are errors of the file system too.
 _DAMAGED = (
-    EOFError,
-    NotImplementedError,
-    gzip.BadGzipFile,
-    lzma.LZMAError,
-    zipfile.BadZipFile,
-    zlib.error,
+    *(EOFError, NotImplementedError, gzip.BadGzipFile, lzma.LZMAError),
+    *(zipfile.BadZipFile, zlib.error),
 )
 
 

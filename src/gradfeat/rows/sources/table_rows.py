@@ -24,13 +24,10 @@ Missing = Literal["refuse", "drop"]
 
 _PLAIN = {np.dtype(kind) for kind in "bhilqBHILQefd"}
 _WORDS = {
-    "string": "text",
-    "empty": "text",
+    **dict.fromkeys(("string", "empty"), "text"),
+    **dict.fromkeys(("datetime64", "datetime", "date"), "dates"),
     "categorical": "categories",
     "complex": "complex numbers",
-    "datetime64": "dates",
-    "datetime": "dates",
-    "date": "dates",
 }
 _NUMBERS = {"decimal", "boolean", "integer", "floating", "mixed-integer-float", "empty"}
 

@@ -13,19 +13,9 @@ from ..errors import SourceError
 #: The separator of fields that stand between runs of blanks or tabs.
 BLANKS = " "
 
-_WORDS = {
-    "comma": ",",
-    "semicolon": ";",
-    "tab": "\t",
-    "\\t": "\t",
-    "bar": "|",
-    "pipe": "|",
-    "blank": BLANKS,
-    "blanks": BLANKS,
-    "space": BLANKS,
-    "spaces": BLANKS,
-    "colon": ":",
-}
+_WORDS = {"comma": ",", "semicolon": ";", "tab": "\t", "\\t": "\t", "colon": ":"}
+_WORDS |= dict.fromkeys(("bar", "pipe"), "|")
+_WORDS |= dict.fromkeys(("blank", "blanks", "space", "spaces"), BLANKS)
 
 #: Byte order marks of UTF-16, of which that of UTF-8 is apart: its bytes stay as they are.
 _UTF16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
@@ -78,13 +68,7 @@ FOUND = TextOptions()
 def text_options(
     separator: str | None, comment: str | None, header: bool | None, encoding: str | None
 ) -> TextOptions:
-    """What a person asks for, checked.
-
-    Examples
-    --------
-    >>> text_options("tab", "#", False, None).separator
-    '\\t'
-    """
+    """What a person asks for, checked."""
     if separator is not None:
         separator = _WORDS.get(separator.lower(), separator)
         if len(separator) != 1 or separator in '"\r\n' or not separator.isascii():
@@ -131,13 +115,7 @@ def found_encoding(sample: bytes, cut: bool, likely: str | None = None) -> str:
 
 
 def decodes(sample: bytes, encoding: str, cut: bool) -> bool:
-    """Whether bytes are text in an encoding; `cut`: their last character may be torn.
-
-    Examples
-    --------
-    >>> decodes("é".encode()[:1], "utf-8", True), decodes("é".encode()[:1], "utf-8", False)
-    (True, False)
-    """
+    """Whether bytes are text in an encoding; `cut`: their last character may be torn."""
     try:
         codecs.getincrementaldecoder(encoding)().decode(sample, final=not cut)
     except UnicodeError:

@@ -9,13 +9,7 @@ from ..errors import SourceError
 
 
 def listing(names: Iterable[object], most: int = 5) -> str:
-    """The names quoted and joined, the first `most` of them and the number left out.
-
-    Examples
-    --------
-    >>> listing("abc", most=2)
-    "'a', 'b' and 1 more"
-    """
+    """The names quoted and joined, the first `most` of them and the number left out."""
     quoted = [repr(name) for name in names]
     rest = len(quoted) - most
     return ", ".join(quoted[:most]) + (f" and {rest} more" if rest > 0 else "")
