@@ -51,15 +51,12 @@ def first_gradient_test(
     seed: int = 0,
     learner: GradientStep | None = None,
 ) -> GradientTest:
-    """Test of the first gradient step against targets that say nothing of the inputs.
+    """Test of the first gradient step in whitened inputs against targets that say nothing of them.
 
     p = (1 + number of draws whose statistic is at least the observed one) / (1 + draws), the larger
     one of shuffled targets and of targets with random signs: where y^2 depends on x, shuffles alone
-    find a gradient too often (see :class:`gradfeat.maths.null_draws.NullDraws`).
-
-    `X, y`: Inputs (whitened here), and targets.
-    `permutations, seed`: Draws of each kind, and their seed.
-    `learner`: Activation and initialisation of the network tested.
+    find a gradient too often (see :class:`gradfeat.maths.null_draws.NullDraws`). There are
+    `permutations` draws of each kind; `learner` is whose activation and initialisation are tested.
 
     Source: shuffles are exact by exchangeability (Fisher); the statistic is Damian22's Lemma 1.
     """

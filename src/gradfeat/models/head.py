@@ -46,8 +46,8 @@ class RidgeHead:
     validation on a fifth of the rows (by their hash) in the same pass.
 
     `penalty`: None chooses it from 25 log-spaced values.
-    `select`: How it is chosen: leave-one-out, generalised cross-validation, or a fifth of the rows
-        held out (then refitted on all).
+    `select`: How: leave-one-out, generalised cross-validation, or a fifth of the rows held out
+        (then refitted on all).
     `intercept`: False fixes b = 0.
     `mean`: Whether `penalty` is that of the mean over rows: it is multiplied by sum_i w_i.
 
@@ -158,16 +158,7 @@ def check_rows_came(weight: Tensor) -> None:
 
 
 def ridge_of(m: MomentState, head: RidgeHead) -> Head:
-    """Ridge from the moments of features and targets alone: at a given penalty, or GCV's.
-
-    Examples
-    --------
-    >>> from gradfeat.maths.blocks import Block, collect
-    >>> F = torch.arange(4.0).double()[:, None]
-    >>> m = collect(Moments(), [Block(F, 2 * F + 1, torch.ones(4).double())])
-    >>> [round(float(part), 6) for part in ridge_of(m, RidgeHead(1e-9))[:2]]
-    [2.0, 1.0]
-    """
+    """Ridge from the moments of features and targets alone: at a given penalty, or GCV's."""
     lam = head.given(float(m.weight))
     if lam is not None and lam > 0:
         a = solve_gram(m, lam, intercept=head.intercept)

@@ -92,11 +92,6 @@ def learnable(codes: Float[Tensor, "n c"], w: Float[Tensor, " n"]) -> Float[Tens
 
     The one column of two classes that both have weight; else those of classes with weight, where
     there are two.
-
-    Examples
-    --------
-    >>> learnable(torch.tensor([[1.0, -1, -1], [-1, 1, -1]]), torch.ones(2)).tolist()
-    [1.0, 1.0, 0.0]
     """
     up = (w @ (codes > 0).to(w) > 0).to(w)
     down = (w @ (codes < 0).to(w) > 0).to(w)
@@ -109,12 +104,6 @@ def absent_logits(codes: Float[Tensor, "n c"], w: Float[Tensor, " n"]) -> Float[
     """Intercepts as far as absent classes decide them: 0 for the others.
 
     -log(1 + sum w) for a class without weight; two classes in one column: that much away from it.
-
-    Examples
-    --------
-    >>> one = torch.ones(1)
-    >>> absent_logits(torch.ones(1, 1), one).tolist() == one.log1p().tolist()
-    True
     """
     lacks_up = (w @ (codes > 0).to(w) == 0).to(w)
     lacks_down = (w @ (codes < 0).to(w) == 0).to(w)

@@ -83,13 +83,6 @@ def penalty_path(
 
     None where the matrix is not numerically positive definite. (One eigendecomposition of K would
     serve all penalties, and takes as long as 10 to 16 factorisations.)
-
-    Examples
-    --------
-    >>> import torch
-    >>> one = torch.ones(1, 1)
-    >>> [None if c is None else float(c) for c in penalty_path(one, one, one[0], (3.0, 15.0))]
-    [0.25, 0.0625]
     """
     for alpha in alphas:
         A = K.clone()

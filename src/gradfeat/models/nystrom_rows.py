@@ -141,14 +141,9 @@ class NystromRows:
     ) -> KernelMachine:
         """min_c sum_i w_i |y_i - mean y - sum_j c_j k(A z_j, A x_i)|^2 + alpha c^T K_mm c.
 
-        One pass. With K_mm = T^T T and features phi(x) = T^{-T} k(Z, x): (Phi^T W Phi + alpha I)
-        theta = Phi^T W (y - mean y), c = T^{-1} theta; centres Z by randomly pivoted Cholesky
-        among the sample.
-
-        `kernel, alpha`: As in kernel ridge regression.
-        `solver`: How many centres, within which memory.
-        `A`: Square root of the metric.
-        `label`: Name of the pass.
+        One pass, named `label`. With K_mm = T^T T and features phi(x) = T^{-T} k(Z, x): (Phi^T W
+        Phi + alpha I) theta = Phi^T W (y - mean y), c = T^{-1} theta; centres Z by randomly pivoted
+        Cholesky among the sample, as many as `solver` says.
         """
         system = System(kernel, apply_metric(self.sample.X, A), self.sample.y, alpha)
         chosen = pivots(system, self._centres(system, solver), self.seed, Meter(len(system.X)))
@@ -173,10 +168,7 @@ class NystromRows:
     def agop(
         self, machine: KernelMachine, most: int | None, *, centre: bool, label: str
     ) -> Float[Tensor, "d d"]:
-        """AGOP of `machine` in coordinates A x: over all rows in one pass, or `most` of the sample.
-
-        float64.
-        """
+        """AGOP (float64) of `machine` in coordinates A x: of all rows, or `most` of the sample."""
         gradient = ExpansionGradient(
             machine.kernel, apply_metric(machine.Z, machine.A), machine.c, machine.A
         )

@@ -97,11 +97,8 @@ def cut_rows(
     """A tree of at most so many leaves, and the rows of positive share of each.
 
     Every node is cut across the direction in which its rows vary most, where their weights are
-    shared out as its leaves are. Fewer leaves where rows cannot be told apart.
-
-    `X, w`: Rows and their weights.
-    `leaves`: K at most.
-    `overlap`: Share of a node's weight that lies within its border.
+    shared out as its leaves are; `overlap` is the share of a node's weight that lies within its
+    border. Fewer leaves where rows cannot be told apart.
     """
     nodes: list[tuple[Tensor, float, float, int]] = []
     found: list[Tensor] = []
@@ -164,14 +161,7 @@ def _inside(u: Tensor, t: float) -> tuple[float, float]:
 
 
 def widest_direction(X: Float[Tensor, "n r"], w: Float[Tensor, " n"]) -> Float[Tensor, " r"]:
-    """Unit vector along which rows vary most, nearly: few steps of the power method.
-
-    Examples
-    --------
-    >>> X = torch.tensor([[0.0, 0.0], [0.0, 2.0]]).double()
-    >>> widest_direction(X, torch.ones(2).double()).tolist()
-    [0.0, 1.0]
-    """
+    """Unit vector along which rows vary most, nearly: few steps of the power method."""
     p = w / w.sum()
     centred = X - p @ X
     v = (p @ centred.square()).argmax() == torch.arange(X.shape[1], device=X.device)

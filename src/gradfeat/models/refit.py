@@ -89,18 +89,13 @@ def refit_head(
 ) -> TwoLayer:
     """The features of `net` with a head of their own: sigma and (W, b) kept, the rest fitted anew.
 
-    min over a, intercept of sum_i w_i |y_i - alpha - beta.x_i - intercept - a.sigma(W x_i + b)|^2
-    + penalty |a|^2, with alpha + beta.x from the new rows as `linear` says. The number of outputs
-    may differ from that of `net`.
+    min over a, intercept of sum_i w_i |y_i - alpha - beta.x_i - intercept - a.sigma(W x_i + b)|^2 +
+    penalty |a|^2, with alpha + beta.x from the new rows as `linear` says; one of d coefficients
+    needs n of order d rows, which "none" does not (and whose head should have an intercept). The
+    number of outputs may differ from that of `net`.
 
-    `net`: Where the first layer comes from.
-    `rows`: Rows and targets of the new problem.
-    `head`: How a is fitted; with ``linear="none"`` it should have an intercept.
-    `linear`: The affine part; one of d coefficients needs n of order d rows, which "none" does not.
-    `seed`: Of the rows that a head chosen by validation holds out.
-
-    Source: Damian22, Theorem 3: with features pretrained on a target of the same r directions,
-    a new target of degree p needs n of order r^p rows, whatever d is.
+    Source: Damian22, Theorem 3: with features pretrained on a target of the same r directions, a
+    new target of degree p needs n of order r^p rows, whatever d is.
     """
     alpha, beta = affine_part(rows, linear)
     a = alpha.new_zeros(len(net.b), len(alpha))
@@ -136,18 +131,11 @@ def transfer(
 ) -> Transfer:
     """Head on the features of `net` and, if that pays, on the inputs themselves: one ridge.
 
-    min over b, beta, a of sum_i w_i |y_i - b - beta.x_i - a.sigma(W x_i + b_0)|^2
-    + lambda (|a|^2 + |beta|^2 / s^2), for s = 0 (no beta), s = 1, and the s at which the inputs
-    have as much variance as the features; the s of least leave-one-out error is taken. A plain
-    linear part would need n of order d rows; the features need n of order r^p only.
-
-    `net`: Where the first layer comes from.
-    `X, y`: Rows and targets of the new problem; fewer rows than neurons or inputs are solved in the
-        dual (n x n) form.
-    `head`: lambda, or how it is chosen for each s.
-    `linear`: False allows s = 0 only.
-    `weights`: Positive row weights.
-    `seed`: Of the rows that a head chosen by validation holds out.
+    min over b, beta, a of sum_i w_i |y_i - b - beta.x_i - a.sigma(W x_i + b_0)|^2 + lambda (|a|^2 +
+    |beta|^2 / s^2), for s = 0 (no beta), s = 1, and the s at which the inputs have as much variance
+    as the features; the s of least leave-one-out error is taken (0 alone where `linear` is False).
+    A plain linear part would need n of order d rows; the features need n of order r^p only. Fewer
+    rows than neurons or inputs are solved in the dual (n x n) form; weights are positive.
 
     Source: Damian22, Theorem 3.
     """

@@ -35,8 +35,8 @@ LARGEST = 2**26
 class RFM(Staged[KernelMachine]):
     """Repeat from M = I: (K_M + alpha I) c = y - mean y; M <- AGOP of the fit; refit.
 
-    K_M(x, z) = k(|x - z|_M), |u|_M^2 = u^T M u, AGOP = (1/n) sum_i grad f(x_i) grad f(x_i)^T
-    summed over outputs.
+    K_M(x, z) = k(|x - z|_M), |u|_M^2 = u^T M u, AGOP = (1/n) sum_i grad f(x_i) grad f(x_i)^T summed
+    over outputs.
 
     `alpha`: Penalty of every solve.
     `n_iter`: Updates of M; 0 is kernel ridge.
@@ -45,13 +45,11 @@ class RFM(Staged[KernelMachine]):
     `centre_gradients`: Use the covariance of the gradients.
     `normalisation`: Scale M to trace d (the bandwidth keeps its meaning) or to largest entry 1. A
         zero or non-finite AGOP leaves M as it was.
-    `agop_rows`: Average over a random subset of this many rows (default: all); of streamed rows,
-        over so many of the sample.
-    `metric_rows`: Learn M from a random subset of so many rows (default: all); the last round,
-        after `n_iter` updates, is fitted to all rows. Of streamed rows, they are those of the
-        sample, and the rounds take no pass.
+    `agop_rows`: Average over a random subset of so many rows (of the sample, where rows stream).
+    `metric_rows`: Learn M from a random subset of so many rows, by `n_iter` updates; the last round
+        is fitted to all. Where rows stream they are those of the sample, and take no pass.
     `first_metric_rows`: The last update sees all metric rows, each before half of those of the
-        next, but so many at least (default: every update all). First updates need few digits.
+        next, but so many at least. First updates need few digits.
     `solver`: How the last round is solved, within which memory. Nystrom centres make it a machine
         of fewer points for any number of rows, and are needed for streamed rows.
     `rough`: How the rounds before are solved, to fewer digits: those of an AGOP. None: as the last

@@ -95,10 +95,9 @@ def first_step(
 ) -> Step:
     """G = (1/n) [(a r^T) o sigma'(W0 X^T)] X and beta = X^T r / n, without a step size yet.
 
-    `rows`: The rows of the gradient; one pass.
-    `residual`: r = y, y - f_0 or y - f_0 / sqrt(N), with f_0 = sigma(X W0^T) a.
-    `law`: Rows of W0 on the unit sphere, or from N(0, I/d).
-    `seed`: W0 and a are those of ``OneStep`` at this seed.
+    One pass. r = y, y - f_0 or y - f_0 / sqrt(N), with f_0 = sigma(X W0^T) a; rows of W0 on the
+    unit
+    sphere, or from N(0, I/d). W0 and a are those of ``OneStep`` at this seed.
 
     Source: Moniri24, Section 2; Ba et al. 2022.
     """

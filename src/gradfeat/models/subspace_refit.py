@@ -126,11 +126,9 @@ def total_variance(P: Float[Tensor, "n r"], w: Float[Tensor, " n"]) -> float:
 @final
 @dataclass(frozen=True, eq=False)
 class Projected(Predictor):
-    """f(x) = inner(B^T x), gradient B grad inner(B^T x), in the float type of B.
+    """f(x) = inner(B^T x), gradient B grad inner(B^T x), B (d, r), in the float type of B.
 
     Results are in that of x.
-
-    `inner`: A function on R^r. `B` (d, r): Directions, one a column.
     """
 
     inner: Predictor
@@ -161,9 +159,7 @@ class SubspaceRefit(OneStage[Projected]):
     A kernel fit in all d inputs pays for each of them even where M says which few matter: a smooth
     kernel on these few does not. Rows are projected in float64 whatever the fit was in.
 
-    `rfm`: How M is learnt, and from how many rows: after its `n_iter` updates.
-    `head`: What is fitted to all projected rows; its bandwidth is in units of their standard
-        deviation.
+    `head`: Fitted to all projected rows; its bandwidth is in units of their standard deviation.
     `directions`: r; None: all that are not rounding.
     `power`: How far the eigenvalues of M weigh its directions.
 
@@ -178,8 +174,7 @@ class SubspaceRefit(OneStage[Projected]):
     >>> X = torch.randn(400, 8, generator=torch.Generator().manual_seed(0)).double()
     >>> y = (X[:, :1] + X[:, 1:2]).sin()
     >>> rfm = RFM(Laplace(4.0), alpha=1e-3, n_iter=3)
-    >>> f = SubspaceRefit(rfm, KernelRidge(Gaussian(0.5), 1e-4), directions=1)
-    >>> f = f.fit(in_memory(X, y))
+    >>> f = SubspaceRefit(rfm, KernelRidge(Gaussian(0.5), 1e-4), directions=1).fit(in_memory(X, y))
     >>> float((f(X) - y).square().mean() / y.var()) < 1e-2
     True
     """
@@ -200,11 +195,7 @@ class SubspaceRefit(OneStage[Projected]):
 @final
 @dataclass(frozen=True, eq=False)
 class InMetric(OneStage[Projected]):
-    """Fit `head` on B^T x, B = V_r diag(e^power) of a given M = A^2, of total variance 1.
-
-    `A`: As :func:`~gradfeat.models.kernel_machine.apply_metric` takes it; the rest as in
-    :class:`SubspaceRefit`.
-    """
+    """Fit `head` as a :class:`SubspaceRefit` does in a given M = A^2, A as of `apply_metric`."""
 
     A: Tensor
     head: Learner[KernelMachine | LocalMachines]
@@ -223,10 +214,7 @@ class InMetric(OneStage[Projected]):
 @final
 @dataclass(frozen=True)
 class LastRound(OneStage[Projected]):
-    """Learn M = A^2 by `rfm`, then fit `head` on A x in the place of its last round.
-
-    `head`: What takes more rows than the solver of a round does.
-    """
+    """Learn M = A^2 by `rfm`, then fit `head`, for more rows than a solver takes, on A x."""
 
     rfm: RFM
     head: Learner[KernelMachine | LocalMachines]

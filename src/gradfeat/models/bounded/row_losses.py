@@ -172,13 +172,7 @@ def _of_equal_mass(u: Tensor, y: Tensor, v: Tensor) -> Tensor:
 
 
 def longest(x: Float[Tensor, "*shape"], dx: Float[Tensor, "*shape"]) -> float:
-    """The largest s with x + s dx >= 0, x > 0.
-
-    Examples
-    --------
-    >>> longest(torch.ones(2), torch.tensor([-2.0, 1.0]))
-    0.5
-    """
+    """The largest s with x + s dx >= 0, x > 0."""
     falling = dx < 0
     return float((x[falling] / -dx[falling]).min()) if bool(falling.any()) else math.inf
 

@@ -43,11 +43,6 @@ def descend(
     Each network reads its own rows and draws nothing here, so a network comes out the same
     whichever others are stacked with it, up to the rounding of products: BLAS may sum those of a
     stack in another order than one alone.
-
-    `start`: s networks of one shape.
-    `rows`: ``rows(step, size)``: stacked rows of a step.
-    `phases`: What the steps do.
-    `loss, activation, trained`: What goes down, the nonlinearity, and which parameters move.
     """
     layers, velocity, step = start, start.zeros(), 0
     for phase in phases:
@@ -97,9 +92,8 @@ def trace(
 ) -> dict[str, np.ndarray]:
     """Each measure of the predictor after each step, or after the steps of `at` alone.
 
-    `path`: What ``fit_path`` yields: the predictors after steps 1, 2, ...
-    `measures`: Numbers to take, by name.
-    `at`: Steps to look at; those beyond the last are never reached.
+    `path` is what ``fit_path`` yields: the predictors after steps 1, 2, ...; steps of `at` beyond
+        the last are never reached.
     """
     if "step" in measures:
         raise ValueError("a measure is called 'step', the name of the steps: call it otherwise.")

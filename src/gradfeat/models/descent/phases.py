@@ -71,17 +71,14 @@ def shi22_phases(
     first_batch: int | None = None,
     batch: int | None = None,
 ) -> tuple[Phase, Phase, Phase]:
-    """Two steps that erase the old weights, under noise k^(-3/2), then ordinary ones.
+    """Two steps that erase the old weights, under noise k^(-3/2), then ordinary ones: `n_steps` in
+    all.
 
     Step 1 keeps a (lambda_a = 0), step 2 erases both layers. The source gives the step sizes up to
-    constants; those here keep the outputs small after step 1 (every row still has a slope), spread
-    the neurons' corners over the counts after step 2, and do not depend on m.
-
-    `k`: Relevant patterns (sets the noise).
-    `n_steps`: Steps in all, at least 2.
-    `step_sizes`: m eta of the first step, eta of the second, m eta of all later steps.
-    `momentum`: Of the later steps.
-    `first_batch, batch`: Rows of the first two steps, and of the later ones.
+    constants; those here (m eta of the first step, eta of the second, m eta of all later ones) keep
+    the outputs small after step 1 (every row still has a slope), spread the neurons' corners over
+    the counts after step 2, and do not depend on m. `first_batch` rows are those of the first two
+    steps; `momentum` and `batch` are of the later ones.
 
     Source: Shi22, section 3.1 and appendix on training.
     """

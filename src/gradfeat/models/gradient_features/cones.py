@@ -28,11 +28,7 @@ def direction_clusters(U: Float[Tensor, "k d"], width: float, least: int) -> Flo
     members at the edge of one cone are to each other) is moved to the leading eigenvector of its
     own cone until it stands still; its members are set aside, and so on. What is left around a
     cone is no direction of its own: one whose cone overlaps with an earlier one's is kept only if
-    there is a valley between the two.
-
-    `width`: The cone's g, in (0, 1).
-    `least`: Members that a direction needs, at least 1, none of them claimed by an earlier
-        direction.
+    there is a valley between the two. No member of a direction is claimed by an earlier one.
 
     Source: Shi23 (cones up to sign); the algorithm is ours.
     """

@@ -81,16 +81,12 @@ LEAST_MASS, NEURONS = 0.02, 2000
 def first_neurons(
     m: int, d: int, generator: torch.Generator, *, weight_scale: float, bias_scale: float
 ) -> tuple[Float[Tensor, "m d"], Float[Tensor, " m"]]:
-    """w ~ N(0, weight_scale^2 I), b = +bias_scale and -bias_scale in turn: neurons relu(w.x - b).
+    """w ~ N(0, weight_scale^2 I), b = +bias_scale and -bias_scale in turn: m neurons relu(w.x - b).
 
     One size of b, so that all neurons of a sign fire about equally often and one B_G a sign can
     tell their gradients from noise; under b ~ N(0, s^2) the noise of those that nearly always fire
-    hides the gradients of those that rarely do, which hold the features.
-
-    `m, d`: Neurons and inputs.
-    `generator`: On the CPU.
-    `weight_scale, bias_scale`: Only their ratio matters: a neuron with b > 0 fires where
-        w.x/weight_scale is above it.
+    hides the gradients of those that rarely do, which hold the features. Only the ratio of the
+    scales matters: a neuron with b > 0 fires where w.x/weight_scale is above it.
     """
     W = weight_scale * torch.randn(m, d, generator=generator, dtype=torch.float64)
     b = torch.full((m,), bias_scale, dtype=torch.float64)
