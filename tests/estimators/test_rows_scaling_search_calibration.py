@@ -13,7 +13,14 @@ from scipy.special import log_softmax
 
 from gradfeat.estimators import KernelRegressor
 from gradfeat.estimators.arrays import placement, to_numpy
-from gradfeat.estimators.checks import check_choice, check_count, check_positive, warn_ill_scaled
+from gradfeat.estimators.checks import (
+    check_choice,
+    check_count,
+    check_positive,
+    count_or_none,
+    positive_or_none,
+    warn_ill_scaled,
+)
 from gradfeat.estimators.scaled import Standardiser
 from gradfeat.estimators.training import distinct_rows, in_memory_training, ranks, row_hashes
 from gradfeat.maths.blocks import Block
@@ -288,15 +295,15 @@ def test_positive_numbers_of_every_type_pass(value: Any) -> None:
 @pytest.mark.parametrize("value", [0, -1, np.nan, np.inf, "1e", [1, 2], {}])
 def test_what_is_not_a_positive_number_is_one_sentence(value: Any) -> None:
     with pytest.raises(ValueError, match=r"^alpha is .*: give a positive number or None\.$"):
-        check_positive("alpha", value)
+        positive_or_none("alpha", value)
 
 
 def test_zero_and_none_pass_where_they_are_allowed() -> None:
     check_positive("alpha", 0, zero=True)
-    check_positive("alpha", None)
-    check_count("n", None, allow_none=True)
+    assert positive_or_none("alpha", None) is None
+    assert count_or_none("n", None) is None
     with pytest.raises(ValueError, match=r"^alpha is None: give a positive number\.$"):
-        check_positive("alpha", None, allow_none=False)
+        check_positive("alpha", None)
     with pytest.raises(ValueError, match=r"^n is None: give an integer of at least 1\.$"):
         check_count("n", None)
 

@@ -26,7 +26,7 @@ from ..maths.statistics.sample import RowSample
 from ..maths.streams import numpy_stream
 from ..rows.rows import Rows
 from .arrays import seed_from
-from .checks import check_count, check_positive
+from .checks import check_count, check_positive, count_or_none
 from .slopes import TRIAL_ROWS, Slopes, model_slopes, numeric_table, pandas_or_same
 
 
@@ -116,8 +116,8 @@ def agop(
     >>> agop(lambda T: 3 * T[:, 0] + T[:, 1], T, standardise=False).tolist()
     [[9.0, 3.0], [3.0, 1.0]]
     """
-    step = check_positive("step", step, allow_none=False)
-    check_count("rows", rows, allow_none=True)
+    step = check_positive("step", step)
+    count_or_none("rows", rows)
     check_count("batch_size", batch_size)
     seed = seed_from(random_state)
     if type(X) is Rows:

@@ -15,6 +15,7 @@ from ..maths.blocks import Block
 from ..maths.gradients import OuterProducts, mean_outer_products, outer_products
 from ..maths.subspaces import completed
 from ..models.base import Predictor
+from .arrays import Floats
 
 #: Share of the AGOP's trace that the effective directions carry together.
 EFFECTIVE_SHARE = 0.95
@@ -85,7 +86,7 @@ class AGOPSummary:
         return thin if V.shape[1] < len(e) else thin @ V.T
 
     @property
-    def importances(self) -> NDArray[np.float64]:
+    def importances(self) -> Floats:
         """Share (d,) of the trace on each input; zeros for a constant function."""
         diagonal = self.products.diagonal()
         total = float(diagonal.sum())
@@ -100,7 +101,7 @@ class AGOPSummary:
             return 0
         return int(np.searchsorted(values.numpy().cumsum() / total, EFFECTIVE_SHARE)) + 1
 
-    def directions(self, r: int) -> NDArray[np.float64]:
+    def directions(self, r: int) -> Floats:
         return completed(self.spectrum[1], r).numpy()
 
 

@@ -16,7 +16,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from ..rows.rows import Rows
 from .arrays import NUMPY, float_types, given_names, like, set_names, to_numpy
-from .checks import check_choice, check_count
+from .checks import check_choice, count_or_none
 from .container import Arrays, Contents, State, contents_of, params_from, params_state
 from .parameters import parameters
 from .rfm import RFMClassifier, RFMRegressor
@@ -93,7 +93,7 @@ class AGOPTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
             For inputs or parameters that are not allowed, in one sentence.
         """
         check_choice("task", self.task, ("auto", "regression", "classification"))
-        check_count("n_components", self.n_components, allow_none=True)
+        count_or_none("n_components", self.n_components)
         if type(X) is Rows:
             self.model_ = self._model(NUMPY).fit(X, y, sample_weight)
             self._take_names()

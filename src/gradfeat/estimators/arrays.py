@@ -13,6 +13,9 @@ from sklearn import config_context, get_config
 from sklearn.utils._array_api import _convert_to_numpy, device, get_namespace
 from sklearn.utils.validation import _check_sample_weight
 
+#: An array of float64 numbers.
+Floats = NDArray[np.float64]
+
 #: In whose namespace fitted arrays are where rows came from no array.
 NUMPY = np.zeros((0, 0))
 
@@ -24,7 +27,7 @@ class Placement:
     device: torch.device
     dtype: torch.dtype
 
-    def tensor(self, a: NDArray[np.float64]) -> torch.Tensor:
+    def tensor(self, a: Floats) -> torch.Tensor:
         return torch.as_tensor(np.ascontiguousarray(a)).to(device=self.device, dtype=self.dtype)
 
 
@@ -135,7 +138,7 @@ def set_names(estimator: Any, names: Sequence[str] | None) -> None:
         estimator.feature_names_in_ = np.array(names, dtype=object)
 
 
-def row_weights(sample_weight: Any, X: NDArray[np.float64]) -> NDArray[np.float64]:
+def row_weights(sample_weight: Any, X: Floats) -> Floats:
     """Weights (n,) of the rows of X."""
     given = given_weights(sample_weight)
     return _check_sample_weight(given, X, dtype=np.float64, ensure_non_negative=True)

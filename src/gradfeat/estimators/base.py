@@ -29,6 +29,7 @@ from ..rows.rows import Rows
 from .agop_summary import AGOPSummary
 from .arrays import (
     NUMPY,
+    Floats,
     Placement,
     empty_like,
     float_types,
@@ -128,15 +129,11 @@ class FeatureModel(SharedParameters, BaseEstimator, ABC):
         """What to search over for these rows; raises ValueError for bad parameters."""
 
     @abstractmethod
-    def _validated(
-        self, X: Any, y: Any, *, reset: bool, least: int = 2
-    ) -> tuple[Any, NDArray[np.float64]]:
+    def _validated(self, X: Any, y: Any, *, reset: bool, least: int = 2) -> tuple[Any, Floats]:
         """X (n, d), at least so many rows, and the targets (n, c) that are fitted."""
 
     @abstractmethod
-    def _weighted(
-        self, targets: NDArray[np.float64], w: NDArray[np.float64]
-    ) -> NDArray[np.float64]:
+    def _weighted(self, targets: Floats, w: Floats) -> Floats:
         """Row weights (n,), those of classes included."""
 
     @abstractmethod
@@ -287,12 +284,12 @@ class FeatureModel(SharedParameters, BaseEstimator, ABC):
         test = self.first_gradient_
         return self._summary.n_effective if test is None or test.informative else 0
 
-    def leading_directions(self, r: int) -> NDArray[np.float64]:
+    def leading_directions(self, r: int) -> Floats:
         """The r leading eigenvectors (d, r) of ``agop_``, whatever share they carry."""
         check_is_fitted(self)
         return self._summary.directions(r)
 
-    def standardised(self, X: NDArray[np.float64]) -> NDArray[np.float64]:
+    def standardised(self, X: Floats) -> Floats:
         """Inputs (n, d) in the units that directions and importances refer to."""
         check_is_fitted(self)
         return self._inputs(X)

@@ -5,14 +5,14 @@ from __future__ import annotations
 import math
 import warnings
 from collections.abc import Sequence
-from typing import Any, Literal, overload
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ..models.head import RidgeHead
 from ..models.kernels.named import NAMES
 from ..models.search.kernel_space import KernelChoice
+from .arrays import Floats
 
 #: Bandwidths, in units of the standardised inputs; squares beyond are no floating-point numbers.
 LEAST_BANDWIDTH, LARGEST_BANDWIDTH = 1e-100, 1e100
@@ -26,49 +26,29 @@ def _as_float(value: Any) -> float:
         return math.nan
 
 
-@overload
-def check_positive(
-    name: str, value: Any, *, allow_none: Literal[False], zero: bool = False
-) -> float: ...
-
-
-@overload
-def check_positive(name: str, value: Any, *, zero: bool = False) -> float | None: ...
-
-
-def check_positive(
-    name: str, value: Any, *, allow_none: bool = True, zero: bool = False
-) -> float | None:
-    """`value` as a finite number > 0 (>= 0 with `zero`), or None."""
-    if value is None and allow_none:
-        return None
+def check_positive(name: str, value: Any, *, zero: bool = False, none: str = "") -> float:
+    """`value` as a finite number > 0 (>= 0 with `zero`); `none` tells what else is allowed."""
     number = _as_float(value)
     if math.isfinite(number) and (number > 0 or (zero and number == 0)):
         return number
     least = "non-negative" if zero else "positive"
-    none = " or None" if allow_none else ""
     raise ValueError(f"{name} is {value!r}: give a {least} number{none}.")
 
 
-@overload
-def check_count(
-    name: str, value: Any, *, least: int = 1, allow_none: Literal[True]
-) -> int | None: ...
+def positive_or_none(name: str, value: Any, *, zero: bool = False) -> float | None:
+    return None if value is None else check_positive(name, value, zero=zero, none=" or None")
 
 
-@overload
-def check_count(name: str, value: Any, *, least: int = 1) -> int: ...
-
-
-def check_count(name: str, value: Any, *, least: int = 1, allow_none: bool = False) -> int | None:
-    """`value` as an integer >= `least`, or an allowed None."""
-    if value is None and allow_none:
-        return None
+def check_count(name: str, value: Any, *, least: int = 1, none: str = "") -> int:
+    """`value` as an integer >= `least`; `none` tells what else is allowed."""
     number = _as_float(value)
     if number.is_integer() and number >= least:
         return int(number)
-    none = " or None" if allow_none else ""
     raise ValueError(f"{name} is {value!r}: give an integer of at least {least}{none}.")
+
+
+def count_or_none(name: str, value: Any, *, least: int = 1) -> int | None:
+    return None if value is None else check_count(name, value, least=least, none=" or None")
 
 
 def check_choice(name: str, value: Any, allowed: Sequence[Any]) -> Any:
@@ -82,26 +62,26 @@ def check_choice(name: str, value: Any, allowed: Sequence[Any]) -> Any:
 
 def check_bytes(memory_limit: Any) -> int | None:
     """A limit of memory as a whole number of bytes, or None."""
-    limit = check_positive("memory_limit", memory_limit)
+    limit = positive_or_none("memory_limit", memory_limit)
     return None if limit is None else math.ceil(limit)
 
 
 def check_head(alpha: Any, penalty_by: Any) -> RidgeHead:
     """The ridge head of penalty `alpha`, or of one chosen by `penalty_by`."""
-    alpha = check_positive("alpha", alpha)
+    alpha = positive_or_none("alpha", alpha)
     return RidgeHead(alpha, check_choice("penalty_by", penalty_by, ("loo", "gcv", "validation")))
 
 
 def check_kernel(name: Any, bandwidth: Any, alpha: Any) -> KernelChoice:
     """Kernel, bandwidth and penalty, each of them or None."""
     name = check_choice("kernel", name, (*NAMES, None))
-    width = check_positive("bandwidth", bandwidth)
+    width = positive_or_none("bandwidth", bandwidth)
     if width is not None and not LEAST_BANDWIDTH <= width <= LARGEST_BANDWIDTH:
         raise ValueError(
             f"bandwidth is {width}: give a number from {LEAST_BANDWIDTH:g} to "
             f"{LARGEST_BANDWIDTH:g}, in units of the standardised inputs."
         )
-    return KernelChoice(name, width, check_positive("alpha", alpha, zero=True))
+    return KernelChoice(name, width, positive_or_none("alpha", alpha, zero=True))
 
 
 def check_directions(value: Any) -> int | str | None:
@@ -114,7 +94,7 @@ def check_directions(value: Any) -> int | str | None:
     raise ValueError(f"directions is {value!r}: give an integer of at least 1, 'auto' or None.")
 
 
-def warn_ill_scaled(X: NDArray[np.float64], names: list[str], *, standardise: bool) -> None:
+def warn_ill_scaled(X: Floats, names: list[str], *, standardise: bool) -> None:
     """Warn, naming the columns, when one column's spread swamps the others and nothing rescales."""
     if standardise or X.shape[1] < 2:
         return

@@ -15,6 +15,7 @@ from torch import Tensor
 from ..maths.blocks import Block
 from ..maths.statistics.value_counts import CountState, ValueCounts
 from ..rows.errors import SourceError
+from .arrays import Floats
 from .scaled import Standardiser
 
 
@@ -72,13 +73,11 @@ def class_codes(labels: CountState, kind: torch.dtype, class_weight: Any) -> Cla
     return ClassCodes(values, torch.as_tensor(factors))
 
 
-def labels_of(values: NDArray[np.float64]) -> NDArray[Any]:
+def labels_of(values: Floats) -> NDArray[Any]:
     return values.astype(np.int64)
 
 
-def with_class_weights(
-    class_weight: Any, labels: NDArray[Any], w: NDArray[np.float64]
-) -> NDArray[np.float64]:
+def with_class_weights(class_weight: Any, labels: NDArray[Any], w: Floats) -> Floats:
     """w_i times the weight of the class of row i, as scikit-learn defines it.
 
     "balanced" gives class k the weight sum w / (K sum_{i in k} w_i) over the K classes with
@@ -98,9 +97,7 @@ def with_class_weights(
     )
 
 
-def _weighted(
-    class_weight: Any, labels: NDArray[Any], w: NDArray[np.float64]
-) -> NDArray[np.float64]:
+def _weighted(class_weight: Any, labels: NDArray[Any], w: Floats) -> Floats:
     kept = w > 0
     classes, index = np.unique(labels[kept], return_inverse=True)
     if not len(classes):

@@ -16,7 +16,7 @@ from torch import Tensor
 from ..maths.statistics.score_sums import ClassScores, ClassSums
 from ..models.search.calibration import Calibration, fit_calibration, two_sided
 from ..rows.rows import Rows
-from .arrays import float_types, like, to_numpy
+from .arrays import Floats, float_types, like, to_numpy
 from .base import FeatureModel
 from .class_codes import ClassCodes, class_codes, labels_of, with_class_weights
 from .container import State, labels_from, labels_state
@@ -41,9 +41,7 @@ class FeatureClassifier(ClassifierMixin, FeatureModel, ABC):
     classes_: NDArray[Any]
     _calibration: Calibration
 
-    def _validated(
-        self, X: Any, y: Any, *, reset: bool, least: int = 2
-    ) -> tuple[Any, NDArray[np.float64]]:
+    def _validated(self, X: Any, y: Any, *, reset: bool, least: int = 2) -> tuple[Any, Floats]:
         """The labels as +-1 codes: one column for two classes, else one a class."""
         X, y = validate_data(
             self, X, y, reset=reset, dtype=float_types(X), ensure_min_samples=least
@@ -55,9 +53,7 @@ class FeatureClassifier(ClassifierMixin, FeatureModel, ABC):
         codes = np.where(np.arange(K) == index[:, None], 1.0, -1.0)
         return X, codes[:, 1:] if K == 2 else codes
 
-    def _weighted(
-        self, targets: NDArray[np.float64], w: NDArray[np.float64]
-    ) -> NDArray[np.float64]:
+    def _weighted(self, targets: Floats, w: Floats) -> Floats:
         columns = two_sided(targets) if len(self.classes_) == 2 else targets
         return with_class_weights(self.class_weight, self.classes_[columns.argmax(axis=1)], w)
 
@@ -82,7 +78,7 @@ class FeatureClassifier(ClassifierMixin, FeatureModel, ABC):
     def _function(self) -> ClassProbabilities:
         return ClassProbabilities(self._scaled_predictor(), self._calibration, self.classes_)
 
-    def _log_probabilities(self, X: Any, method: str) -> tuple[Any, NDArray[np.float64]]:
+    def _log_probabilities(self, X: Any, method: str) -> tuple[Any, Floats]:
         X, table = self._table(X, method)
         return X, self._function()(table).numpy()
 

@@ -11,7 +11,7 @@ from ..maths.blocks import Block
 from ..models.gradient_step import GradientStep
 from ..models.search.network_space import StepSetting, gradient_step_space
 from ..models.search.search import GridSpace
-from .checks import check_choice, check_count, check_head, check_positive
+from .checks import check_choice, check_count, check_head, count_or_none, positive_or_none
 from .classifier import FeatureClassifier
 from .network import NetworkMethod
 from .parameters import estimator, parameters
@@ -50,8 +50,8 @@ class GradientFeatureMethod(NetworkMethod, ABC):
         del block, streamed
         width, sigma = check_count("width", self.width), activation(self.activation)
         head = check_head(self.alpha, self.penalty_by)
-        n_steps = check_count("n_steps", self.n_steps, least=0, allow_none=True)
-        size = check_positive("step_size", self.step_size)
+        n_steps = count_or_none("n_steps", self.n_steps, least=0)
+        size = positive_or_none("step_size", self.step_size)
         update = check_choice("update", self.update, ("agop", "gradient"))
         whiten = check_choice("whiten", self.whiten, (True, False, None))
         inner = GradientStep(width, sigma, step_size=size, update=update, linear="ridge", head=head)

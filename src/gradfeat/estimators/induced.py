@@ -11,7 +11,7 @@ from ..models.induced.network import InducedNetwork
 from ..models.losses import Squared, loss
 from ..models.search.network_space import InducedSetting, induced_space
 from ..models.search.search import GridSpace
-from .checks import check_choice, check_count, check_head, check_positive
+from .checks import check_choice, check_count, check_head, check_positive, positive_or_none
 from .classifier import FeatureClassifier
 from .parameters import estimator, parameters
 from .refitting import Refittable
@@ -81,12 +81,12 @@ class InducedNetworkMethod(Refittable, ABC):
     B_b: float | None = None
 
     def _with_loss(self, loss_name: str) -> GridSpace[InducedSetting]:
-        p = check_positive("p", self.p, allow_none=False)
-        width = check_positive("width", self.width)
-        bias_scale = check_positive("bias_scale", self.bias_scale)
-        least = check_positive("least_norm", self.least_norm)
+        p = check_positive("p", self.p)
+        width = positive_or_none("width", self.width)
+        bias_scale = positive_or_none("bias_scale", self.bias_scale)
+        least = positive_or_none("least_norm", self.least_norm)
         bounds = {"B_a1": self.B_a1, "B_a2": self.B_a2, "B_b": self.B_b}
-        limits: dict[str, Any] = {name: check_positive(name, B) for name, B in bounds.items()}
+        limits: dict[str, Any] = {name: positive_or_none(name, B) for name, B in bounds.items()}
         neurons = check_count("neurons", self.neurons)
         feature_rows = check_count("feature_rows", self.feature_rows, least=2)
         biases = check_count("biases", self.biases, least=2)

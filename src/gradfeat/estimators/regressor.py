@@ -6,7 +6,6 @@ from abc import ABC
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.base import RegressorMixin
 from sklearn.utils import Tags
 from sklearn.utils.validation import validate_data
@@ -14,7 +13,7 @@ from torch import Tensor
 
 from ..maths.statistics.score_sums import ResidualSums, Scores
 from ..rows.rows import Rows
-from .arrays import float_types, like, to_numpy
+from .arrays import Floats, float_types, like, to_numpy
 from .base import FeatureModel
 from .container import State
 from .scaled import ScaledPredictor
@@ -32,9 +31,7 @@ class FeatureRegressor(RegressorMixin, FeatureModel, ABC):
         tags.target_tags.multi_output = True
         return tags
 
-    def _validated(
-        self, X: Any, y: Any, *, reset: bool, least: int = 2
-    ) -> tuple[Any, NDArray[np.float64]]:
+    def _validated(self, X: Any, y: Any, *, reset: bool, least: int = 2) -> tuple[Any, Floats]:
         """The shape of the targets is kept for the predictions."""
         X, y = validate_data(
             self,
@@ -50,9 +47,7 @@ class FeatureRegressor(RegressorMixin, FeatureModel, ABC):
         self._y_ndim = target.ndim
         return X, target.reshape(len(target), -1)
 
-    def _weighted(
-        self, targets: NDArray[np.float64], w: NDArray[np.float64]
-    ) -> NDArray[np.float64]:
+    def _weighted(self, targets: Floats, w: Floats) -> Floats:
         del targets
         return w
 

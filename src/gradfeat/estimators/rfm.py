@@ -20,7 +20,8 @@ from .checks import (
     check_count,
     check_directions,
     check_kernel,
-    check_positive,
+    count_or_none,
+    positive_or_none,
 )
 from .classifier import FeatureClassifier
 from .parameters import estimator, parameters
@@ -110,9 +111,9 @@ class RFMMethod(Refittable, ABC):
     def _rounds(self, block: Block) -> RFMSpace:
         choice = check_kernel(self.kernel, self.bandwidth, self.alpha)
         n_iter = check_count("n_iter", self.n_iter, least=0)
-        power = check_positive("agop_power", self.agop_power)
+        power = positive_or_none("agop_power", self.agop_power)
         normalisation = check_choice("normalisation", self.normalisation, ("trace", "max"))
-        agop_rows = check_count("agop_rows", self.agop_rows, allow_none=True)
+        agop_rows = count_or_none("agop_rows", self.agop_rows)
         diagonal = check_choice("diagonal", self.diagonal, (True, False, None))
         centre = check_choice("centre_gradients", self.centre_gradients, (True, False))
         limit = check_bytes(self.memory_limit)

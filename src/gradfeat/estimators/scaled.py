@@ -14,7 +14,7 @@ from torch import Tensor
 from ..maths.statistics.affine import CONSTANT, standard_deviations
 from ..models.base import Predictor
 from ..models.search.calibration import Calibration, two_sided
-from .arrays import Placement
+from .arrays import Floats, Placement
 
 
 @dataclass(frozen=True, eq=False)
@@ -24,11 +24,11 @@ class Standardiser:
     `mean, scale`: Weighted mean and standard deviation.
     """
 
-    mean: NDArray[np.float64]
-    scale: NDArray[np.float64]
+    mean: Floats
+    scale: Floats
 
     @classmethod
-    def fit(cls, X: NDArray[np.float64], w: NDArray[np.float64]) -> Standardiser:
+    def fit(cls, X: Floats, w: Floats) -> Standardiser:
         """From rows X (n, d) with weights w (n,), safe for columns of any magnitude."""
         size = np.abs(X).max(axis=0)
         size = np.where(size > 0, size, 1.0)
@@ -49,16 +49,16 @@ class Standardiser:
     def identity(cls, d: int) -> Standardiser:
         return cls(np.zeros(d), np.ones(d))
 
-    def arrays(self) -> dict[str, NDArray[np.float64]]:
+    def arrays(self) -> dict[str, Floats]:
         return {"mean": self.mean, "scale": self.scale}
 
     def tensors(self, device: torch.device | None = None) -> tuple[Tensor, Tensor]:
         return torch.as_tensor(self.mean, device=device), torch.as_tensor(self.scale, device=device)
 
-    def __call__(self, X: NDArray[np.float64]) -> NDArray[np.float64]:
+    def __call__(self, X: Floats) -> Floats:
         return (X - self.mean) / self.scale
 
-    def inverse(self, Z: NDArray[np.float64]) -> NDArray[np.float64]:
+    def inverse(self, Z: Floats) -> Floats:
         return Z * self.scale + self.mean
 
 

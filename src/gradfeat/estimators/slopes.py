@@ -10,7 +10,6 @@ from typing import Any, Protocol, runtime_checkable
 import numpy as np
 import pandas as pd
 import torch
-from numpy.typing import NDArray
 from pandas.api.types import is_numeric_dtype
 from sklearn.base import BaseEstimator, is_classifier
 from sklearn.utils.validation import _check_response_method, check_is_fitted, validate_data
@@ -20,7 +19,7 @@ from ..maths import gradients
 from ..maths.gradients import central_gradient, has_jumps
 from ..maths.modules import check_differentiable, float_place
 from ..models.base import Predictor
-from .arrays import to_numpy
+from .arrays import Floats, to_numpy
 from .base import FeatureModel
 
 #: Least step of finite differences relative to the column's largest value: some roundings.
@@ -150,7 +149,7 @@ def pandas_or_same(X: Any) -> Any:
     return X
 
 
-def numeric_table(X: Any) -> NDArray[np.float64]:
+def numeric_table(X: Any) -> Floats:
     """X (n, d) as finite float64 numbers, a copy."""
     match X:
         case pd.DataFrame():
@@ -181,7 +180,7 @@ def _check_numeric(X: pd.DataFrame) -> None:
             )
 
 
-def _as_floats(X: Any) -> NDArray[np.float64]:
+def _as_floats(X: Any) -> Floats:
     try:
         table = np.array(X)
         if table.dtype.kind != "c":
@@ -239,7 +238,7 @@ def array_function(
     return f
 
 
-def _numbers(out: Any, n: int) -> NDArray[np.float64]:
+def _numbers(out: Any, n: int) -> Floats:
     """Outputs as finite numbers (n, c)."""
     try:
         values = np.asarray(out)

@@ -23,7 +23,7 @@ from ..maths.statistics.value_counts import CountState, ValueCounts
 from ..rows.errors import SourceError
 from ..rows.rows import Rows, of_block
 from ..rows.sources.in_memory import ArrayRows
-from .arrays import NUMPY, Placement
+from .arrays import NUMPY, Floats, Placement
 from .class_codes import ClassCodes
 from .scaled import Standardiser
 
@@ -63,9 +63,9 @@ class Training:
 
 
 def in_memory_training(
-    X: NDArray[np.float64],
-    y: NDArray[np.float64],
-    w: NDArray[np.float64],
+    X: Floats,
+    y: Floats,
+    w: Floats,
     where: Placement,
     seed: int,
     *,
@@ -167,8 +167,8 @@ def is_large(numbers: NDArray[Any]) -> bool:
 
 def chunked_training(
     numbers: NDArray[Any],
-    targets: NDArray[np.float64],
-    w: NDArray[np.float64],
+    targets: Floats,
+    w: Floats,
     where: Placement,
     seed: int,
     *,
@@ -208,9 +208,7 @@ def refuse_other_columns(rows: Rows, names: list[str] | None, n: int) -> None:
         )
 
 
-def row_hashes(
-    table: NDArray[np.float64], seed: int, h: NDArray[np.uint64] | None = None
-) -> NDArray[np.uint64]:
+def row_hashes(table: Floats, seed: int, h: NDArray[np.uint64] | None = None) -> NDArray[np.uint64]:
     """64-bit hash of each row's values; `h` is that of further columns before."""
     h = np.full(len(table), np.uint64(seed), dtype=np.uint64) if h is None else h
     for column in table.T:
@@ -218,13 +216,13 @@ def row_hashes(
     return h
 
 
-def ranks(table: NDArray[np.float64]) -> NDArray[np.float64]:
+def ranks(table: Floats) -> Floats:
     """Rank of each entry among the distinct values of its column: free of shift and scale."""
     columns = [np.unique(column, return_inverse=True)[1] for column in table.T]
     return np.column_stack(columns).astype(np.float64)
 
 
-def spread(y: NDArray[np.float64], seed: int) -> NDArray[np.int64]:
+def spread(y: Floats, seed: int) -> NDArray[np.int64]:
     """An order of rows in which every run of neighbours is a fair sample of the targets.
 
     The row of rank p along the targets (the first column, ties by the next) stands where
@@ -239,9 +237,7 @@ def spread(y: NDArray[np.float64], seed: int) -> NDArray[np.int64]:
     return along[np.argsort(place, kind="stable")]
 
 
-def distinct_rows(
-    X: NDArray[np.float64], y: NDArray[np.float64], w: NDArray[np.float64], seed: int
-) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
+def distinct_rows(X: Floats, y: Floats, w: Floats, seed: int) -> tuple[Floats, Floats, Floats]:
     """Distinct rows (x, y) of positive weight, weights of equal rows summed, :func:`spread` out.
 
     Rows of equal targets are in hash order, to which values contribute by their ranks: units and
@@ -261,9 +257,7 @@ def distinct_rows(
     return X[order], y[order], w[order]
 
 
-def _merged(
-    X: NDArray[np.float64], y: NDArray[np.float64], w: NDArray[np.float64], seed: int
-) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
+def _merged(X: Floats, y: Floats, w: Floats, seed: int) -> tuple[Floats, Floats, Floats]:
     """Equal rows once, in any order; where there are none, what came in."""
     h = row_hashes(y, seed, row_hashes(X, seed))
     order = np.argsort(h)
@@ -277,7 +271,7 @@ def _merged(
     return X[rows], y[rows], np.add.reduceat(w[order], np.flatnonzero(new))
 
 
-def _by_content(X: NDArray[np.float64], y: NDArray[np.float64], seed: int) -> NDArray[np.int64]:
+def _by_content(X: Floats, y: Floats, seed: int) -> NDArray[np.int64]:
     """Rows in the order of their hashes, as far as that shows: among rows of equal targets."""
     along = np.lexsort(y.T[::-1])
     same = (y[along[1:]] == y[along[:-1]]).all(1)

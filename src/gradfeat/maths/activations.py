@@ -23,9 +23,6 @@ else:
 #: E relu(Z) = 1/sqrt(2 pi).
 RELU_MEAN = 1 / math.sqrt(2 * math.pi)
 
-#: The names that `activation` resolves.
-NAMES = ("relu", "centred_relu", "truncated_relu", "tanh", "erf")
-
 
 class Activation(ABC):
     """An elementwise function sigma with its derivative and Hermite coefficients.
@@ -300,39 +297,26 @@ class UserActivation(Activation):
 
 
 def activation(spec: str | Activation) -> Activation:
-    """The activation of that name; an `Activation` is returned as it is.
-
-    Examples
-    --------
-    >>> activation("relu")
-    ReLU()
-    """
+    """The activation of that name; an `Activation` is returned as it is."""
     match spec:
         case Activation():
             return spec
-        case "relu":
-            return ReLU()
-        case "centred_relu":
-            return CentredReLU()
-        case "truncated_relu":
-            return TruncatedReLU()
-        case "tanh":
-            return Tanh()
-        case "erf":
-            return Erf()
+        case str() if spec in NAMES:
+            return _NAMED[spec]()
     raise ValueError(
         f"Activation was {spec!r}; give one of {', '.join(NAMES)}, or an Activation object."
     )
 
 
-def activation_from_spec(spec: dict[str, Any]) -> Activation:
-    """The activation whose `spec` this is.
+_NAMED: dict[str, Callable[[], Activation]] = {
+    kind.name: kind for kind in (ReLU, CentredReLU, TruncatedReLU, Tanh, Erf)
+}
+#: The names that `activation` resolves.
+NAMES = tuple(_NAMED)
 
-    Examples
-    --------
-    >>> activation_from_spec({"name": "polynomial", "coefficients": [0.0, 1.0]})
-    Polynomial(coefficients=(0.0, 1.0))
-    """
+
+def activation_from_spec(spec: dict[str, Any]) -> Activation:
+    """The activation whose `spec` this is."""
     match spec:
         case {"name": "polynomial", "coefficients": [*p]} if {*map(type, p)} <= {int, float}:
             return Polynomial(tuple(map(float, p)))

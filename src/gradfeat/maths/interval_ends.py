@@ -15,16 +15,8 @@ def interval_ends(
     identity elsewhere. So the interval of a proportion stays within [0, 1], and that of a positive
     quantity above 0, as a logarithmic axis needs; both are mean -+ half to first order.
 
-    Parameters
-    ----------
-    mean, half : array-like (k,)
-        Half the width of the interval is on the scale of the values; nan where unknown.
-    least, most : float
-        The smallest and the largest value that was averaged.
-
-    Returns
-    -------
-    low, high : array (k,)
+    `mean, half` (k,): Half the width of the interval is on the scale of the values; nan: unknown.
+    `least, most`: The smallest and the largest value that was averaged.
 
     Source: Casella and Berger (2002), section 5.5.4.
 

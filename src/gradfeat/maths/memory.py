@@ -14,13 +14,7 @@ def available_memory() -> int:
 
 
 def readable(n_bytes: float) -> str:
-    """`n_bytes` in the largest unit that keeps it above one.
-
-    Examples
-    --------
-    >>> readable(12.5e12)
-    '12.5 TB'
-    """
+    """`n_bytes` in the largest unit that keeps it above one: 12.5 TB."""
     for unit in ("bytes", "kB", "MB", "GB", "TB"):
         if n_bytes < 1000 or unit == "TB":
             break

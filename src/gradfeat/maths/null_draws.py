@@ -42,11 +42,5 @@ def null_draws(n: int, draws: int, seed: int) -> NullDraws:
 
 
 def p_value(observed: float, null: Float[Tensor, " draws"]) -> float:
-    """(1 + number of draws at least as large) / (1 + draws).
-
-    Examples
-    --------
-    >>> p_value(2.0, torch.tensor([1.0, 3.0, 0.0]))
-    0.5
-    """
+    """(1 + number of draws at least as large) / (1 + draws)."""
     return float(1 + (null >= observed).sum()) / (1 + len(null))

@@ -95,9 +95,8 @@ def leading_singular(
     Block Lanczos with full orthogonalisation: products of F with k + 2 columns, on every device,
     until each |A v - s^2 v| <= tol s_1^2 (A the smaller of F^T F and F F^T, not formed; tol 1e6
     rounding units unless given). Values apart from the rest take a few steps; the basis ends at all
-    of the space, so it always ends. The relative error of a value is about tol^2 over its relative
-    gap to the next, that of a vector tol over it. Signs of vectors are arbitrary, but the same at
-    every call.
+    of the space. The relative error of a value is about tol^2 over its relative gap to the next,
+    that of a vector tol over it. Signs of vectors are arbitrary, but the same at every call.
 
     Source: Golub & Underwood 1977.
 

@@ -87,11 +87,6 @@ def mixed(h: NDArray[np.uint64]) -> NDArray[np.uint64]:
     """Finaliser of splitmix64: every bit of the result depends on every bit of `h`.
 
     Source: Steele, Lea & Flood 2014.
-
-    Examples
-    --------
-    >>> mixed(np.array([0, 1], dtype=np.uint64)).tolist()
-    [0, 6238072747940578789]
     """
     h = (h ^ (h >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     h = (h ^ (h >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
@@ -114,15 +109,7 @@ def column_hash(values: NDArray[np.float64], h: NDArray[np.uint64]) -> NDArray[n
 
 
 def row_hash(X: Float[Tensor, "n d"], y: Float[Tensor, "n c"], seed: int) -> Int[Tensor, " n"]:
-    """Hash (n,) of the values of each row (x, y), uniform on 0 to 2^63 - 1; on the CPU.
-
-    Examples
-    --------
-    >>> X = torch.tensor([[0.0], [1.0], [-0.0]])
-    >>> h = row_hash(X, X, seed=0)
-    >>> bool(h[0] == h[2]), bool(h[0] == h[1])
-    (True, False)
-    """
+    """Hash (n,) of the values of each row (x, y), uniform on 0 to 2^63 - 1; on the CPU."""
     h = started(len(X), seed)
     for part in (X, y):
         for column in part.double().cpu().numpy().T:

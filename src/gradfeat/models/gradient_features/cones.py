@@ -185,13 +185,11 @@ def clustered(
     Candidates come from the first half of the neurons, masses from the second half, and those with
     mass >= p there are kept: the search cannot flatter the masses. Cones overlap where directions
     are close, and a neuron in both then counts for both. Where G spreads without clusters, only
-    cones that still hold p are features, and of those a choice that does not overlap: in few
-    inputs that is no high bar (evenly spread directions have mass g in any cone for d = 3).
+    cones that still hold p are features, and of those a choice that does not overlap: in few inputs
+    that is no high bar (evenly spread directions have mass g in any cone for d = 3).
 
     `G, b`: Simplified gradients of neurons drawn independently, and their biases.
-    `p, width`: Least mass and the cone's g, both in (0, 1).
-    `least_norm`: B_G for b >= 0 and for b < 0, in the units of G, above 0; twice the same for one
-        B_G.
+    `least_norm`: B_G for b >= 0 and for b < 0, in the units of G, above 0.
 
     Source: Shi23, the gradient feature set.
     """

@@ -38,17 +38,13 @@ def null_norm(
     """B_G(s) = max over null data sets of the upper p-quantile of |G| over neurons, s = sign b.
 
     A null data set is y shuffled, or y with random signs, centred again; the quantile's share p is
-    of all neurons, and the largest output counts. Where the sample's own quantile lies below B_G no
-    cone, however wide, holds mass p: with 39 null data sets of a kind that fails by chance in 1/40
-    of samples a sign, 5 % both. All neurons share the rows, and without structure they agree (those
-    that nearly always fire all give the mean of y x): so it is the level over samples that has to
-    be held, and no number of neurons replaces it. Shuffles are exact where y is independent of x;
-    signs where y is symmetric given x, when y^2 may depend on x. B_G is the larger of the two.
-
-    `X, y, W, b`: As for :func:`gradfeat.maths.simplified_gradients.simplified_gradients`; at most
-        the first 2/p neurons are looked at.
-    `p`: Mass that nothing may reach without structure, in (0, 1).
-    `seed`: Of the shuffles and signs.
+    of all neurons (of which the first 2/p are looked at), and the largest output counts. Where the
+    sample's own quantile lies below B_G no cone, however wide, holds mass p: with 39 null data sets
+    of a kind that fails by chance in 1/40 of samples a sign, 5 % both. All neurons share the rows,
+    and without structure they agree (those that nearly always fire all give the mean of y x): so it
+    is the level over samples that has to be held, and no number of neurons replaces it. Shuffles
+    are exact where y is independent of x; signs where y is symmetric given x, when y^2 may depend
+    on x.
 
     Source: Fisher 1935 (shuffles), Wu 1986 (signs); the rule is ours, Shi23 leaves B_G open.
     """

@@ -24,10 +24,9 @@ from ..two_layer import TwoLayer
 
 @dataclass(frozen=True, eq=False)
 class SignedDirections:
-    """Pairs (D, s): a direction up to its own sign, and the sign of the biases that go with it.
+    """Pairs (D, s): a direction up to its own sign, and the sign, +1 or -1, of the biases with it.
 
-    `D` (d, q): Unit columns; the same direction may come twice, once with each sign.
-    `signs` (q,): +1 or -1.
+    The columns of `D` (d, q) are of length 1; one may come twice, once with each sign.
     """
 
     D: Float[Tensor, "d q"]
@@ -62,13 +61,9 @@ def grid_neurons(
     """Weights w = +D and -D, and b of the sign s: 0 and quantiles of <w, x> among 0 < s b <= B_b.
 
     The quantiles are of the rows with <w, x> in that range, so that the neurons' kinks lie as
-    densely as the data. With s = -1 the grid goes to the end of the range, where the neuron is
-    linear on it; with s = +1 it stops before it, where the neuron is 0.
-
-    `directions`: D and s.
-    `X`: Rows that the quantiles are of.
-    `biases`: At most this many for each w, at least 2.
-    `B_b`: Bound of |b|.
+    densely as the data: at most `biases` (2 or more) for each w. With s = -1 the grid goes to the
+    end of the range, where the neuron is linear on it; with s = +1 it stops before it, where it is
+    0.
     """
     if biases < 2 or not B_b > 0:
         raise ValueError(f"biases, B_b are {biases}, {B_b}: give 2 or more, and a positive bound.")

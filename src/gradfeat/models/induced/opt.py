@@ -64,11 +64,10 @@ EXCHANGED, PASSES = 16, 2
 class OptBounds:
     """lower <= OPT <= upper on the rows given.
 
-    `upper`: Upper bound of OPT: the loss of `network`, a member of the class.
-    `lower`: Lower bound of OPT: no member, whatever its biases in the range, has a smaller loss.
+    `upper`: The loss of `network`, a member of the class: r neurons, of which some may be equal.
+    `lower`: No member, whatever its biases in the range, has a smaller loss.
     `hull`: Loss of a sum of any number of neurons with sum |a_i| <= min(r B_a1, sqrt(r) B_a2),
         which contains the class: what more neurons at the same total could reach.
-    `network`: r neurons; some may be equal.
     """
 
     upper: float

@@ -49,14 +49,7 @@ def power_pull(
     c: Float[Tensor, "m c"],
     p: float,
 ) -> Float[Tensor, "n c d"]:
-    """sum_j s_ij c_j d/dx_i |x_i - z_j|_p^p, with derivative 0 where coordinates coincide.
-
-    Examples
-    --------
-    >>> one = torch.ones(1, 1)
-    >>> power_pull(one, 3 * one, one, 5 * one, 2.0).tolist()
-    [[[20.0]]]
-    """
+    """sum_j s_ij c_j d/dx_i |x_i - z_j|_p^p, with derivative 0 where coordinates coincide."""
     J = X.new_zeros(X.shape[1], len(X), c.shape[1])
     for i, j in _tiles(X, Z):
         for k, pull in enumerate(_pulls(slopes[i, j], X[i], Z[j], p)):

@@ -51,16 +51,6 @@ def tile_gradient(
 
     With W = [c, c x] the sums over j are one product s W of 1 + d columns an output; a tile of s
     serves its own rows and, transposed, those of its mirror image.
-
-    Examples
-    --------
-    >>> class One:
-    ...     rows = [slice(0, 2)]
-    ...     def __call__(self, i, j):
-    ...         return torch.ones(2, 2)
-    >>> X = torch.tensor([[0.0], [1.0]])
-    >>> tile_gradient(lambda x, z, K, out: K, X, torch.ones(2, 1), One())[:, 0, 0].tolist()
-    [-2.0, 2.0]
     """
     k, d = c.shape[1], X.shape[1]
     centred = X - X.mean(0)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import final
 
@@ -17,17 +16,9 @@ from .network import NetworkKernel
 from .radial import Gaussian, Laplace, Matern
 
 
-class RandomMap(ABC):
-    """A map drawn once: phi(X) phi(Z)^T is an unbiased estimate of a kernel matrix."""
-
-    @abstractmethod
-    def __call__(self, X: Float[Tensor, "n d"]) -> Float[Tensor, "n D"]:
-        """phi(x), one row of features for each row of X."""
-
-
 @final
 @dataclass(frozen=True, eq=False)
-class FourierMap(RandomMap):
+class FourierMap:
     """phi(x) = sqrt(2/m) cos(W x + b)."""
 
     W: Float[Tensor, "m d"]
@@ -65,7 +56,7 @@ def fourier_map(
 
 @final
 @dataclass(frozen=True, eq=False)
-class NetworkMap(RandomMap):
+class NetworkMap:
     """Features of a two-layer network at a random start: outputs and gradients of its neurons.
 
     With x~ = weight [x / L, bias/weight] and neurons u_j = w_j.x~, the columns are
@@ -102,12 +93,9 @@ class NetworkMap(RandomMap):
 def network_map(
     kernel: NetworkKernel, width: int, d: int, seed: int = 0, *, sketch: bool = False
 ) -> NetworkMap:
-    """Draw the first layer; see :class:`NetworkMap`.
+    """Draw the first layer of m = `width` neurons for a kernel of depth 1; see :class:`NetworkMap`.
 
-    `kernel`: Of depth 1.
-    `width, d`: Neurons m, columns of the inputs.
-    `seed`: Streams "W0" and "sketch" under it.
-    `sketch`: One column of gradient features a neuron, and not d + 1: fewer columns, more noise.
+    With `sketch` there is one column of gradient features a neuron, and not d + 1: more noise.
     """
     if kernel.depth != 1:
         raise ValueError(f"the kernel has depth {kernel.depth}: random maps are for depth 1.")

@@ -36,8 +36,8 @@ class EigenPro(Solver):
     `q`: Eigenpairs; None is a tenth of the subsample.
     `max_iter`: Epochs allowed. Fewer are a regulariser (early stopping).
 
-    Source: Ma & Belkin 2019 (EigenPro 2), arXiv 1806.06144, algorithm 1; the step of a batch is
-    measured here, theirs is m / (beta + (m - 1) lambda_q).
+    Source: Ma & Belkin 2019 (EigenPro 2), arXiv 1806.06144, algorithm 1, where the step of a batch
+    is not measured but m / (beta + (m - 1) lambda_q).
 
     Examples
     --------

@@ -43,15 +43,6 @@ def low_rank(
 
     Source: Chen, Epperly, Tropp & Webber 2023 (arXiv 2207.06503); in blocks with rejection:
     Epperly, Tropp & Webber 2024 (arXiv 2410.03969).
-
-    Examples
-    --------
-    >>> from gradfeat.models.kernels.radial import Gaussian
-    >>> X = torch.linspace(0, 1, 50).double()[:, None]
-    >>> k = Gaussian(0.5)
-    >>> F, P = low_rank(k, X, None, 12, "rpcholesky", 0, Meter(50))
-    >>> bool((F @ F.T - k(X, X)).abs().max() < 1e-6)
-    True
     """
     n = len(X)
     rank, S = min(rank, n), None if S is None else S.to(X.dtype)

@@ -16,13 +16,7 @@ import torch
 from ...maths.blocks import Block
 from ..errors import SourceError
 from ..source import Columns, Piece
-from .numeric import (
-    NumericSource,
-    checked_block,
-    checked_dtype,
-    checked_shapes,
-    numbered,
-)
+from .numeric import NumericSource, checked_block, checked_dtype, checked_shapes, numbered
 from .tables import Tables
 from .words import refuse_repeated, refuse_unknown
 
