@@ -55,8 +55,6 @@ def agrees(
     `z`: Standard errors; 3 is wrong in 0.3 % of true cells.
     `margin`: How near is near enough, in units of the metric: from theory or the source.
 
-    Examples
-    --------
     >>> import pandas as pd
     >>> table = pd.DataFrame({"n": [1, 1, 1], "seed": range(3), "loss": [0.9, 1.0, 1.1]})
     >>> agrees("loss", lambda n: {"loss": 1.01 / n}, margin=0.6)(table).outcome

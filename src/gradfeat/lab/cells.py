@@ -55,8 +55,6 @@ def _number(name: str, value: Any) -> int | float:
 def coerced(name: str, kind: type, value: Any) -> Value:
     """`value` in the type of its factor, so that equal settings are equal cells.
 
-    Examples
-    --------
     >>> coerced("n", int, 1e4), coerced("eta", float, 1), coerced("n", int, "200")
     (10000, 1.0, 200)
     """
@@ -129,8 +127,6 @@ def expand(
     that each keeps the sizes chosen for it; with a name that none has, all names asked for go with
     the sizes of each.
 
-    Examples
-    --------
     >>> union = [{"case": "a", "n": 1}, {"case": ["b", "c"], "n": 2}]
     >>> factors = {"case": Factor(str, None), "n": Factor(int, None), "eta": Factor(float, 1.0)}
     >>> expand(union, factors, {"case": "b", "eta": 2})

@@ -69,8 +69,6 @@ def above(
     upper one is below it. At the bound itself each happens with probability 5 %. Limits are
     Student's t for the mean, bootstrap percentiles for the median.
 
-    Examples
-    --------
     >>> import pandas as pd
     >>> table = pd.DataFrame({"seed": range(3), "accuracy": [0.98, 0.99, 0.985]})
     >>> above("accuracy", 0.9)(table).words
@@ -86,8 +84,6 @@ def below(
 
     Rule: as `above`, with the sides exchanged.
 
-    Examples
-    --------
     >>> import pandas as pd
     >>> table = pd.DataFrame({"seed": range(3), "loss": [0.0, 0.0, 0.0]})
     >>> below("loss", 0.0)(table).outcome
@@ -106,8 +102,6 @@ def within(
 
     Source: Schuirmann, J. Pharmacokin. Biopharm. 15 (1987), 657, for the test of equivalence.
 
-    Examples
-    --------
     >>> import pandas as pd
     >>> table = pd.DataFrame({"seed": range(3), "accuracy": [0.501, 0.499, 0.5]})
     >>> within("accuracy", 0.48, 0.52)(table).outcome
@@ -134,8 +128,6 @@ def greater(
     `than_where, than_metric`: The smaller side; `than_metric` is `metric` where left out.
     `statistic`: Of the differences.
 
-    Examples
-    --------
     >>> import pandas as pd
     >>> table = pd.DataFrame(
     ...     {"m": ["net", "net", "rf", "rf"], "seed": [0, 1, 0, 1], "acc": [1.0, 0.99, 0.8, 0.79]}
@@ -168,8 +160,6 @@ def ordered(
     Rule: `greater` for each two neighbouring values of the factor, paired by seed; the worst step
     is shown.
 
-    Examples
-    --------
     >>> import pandas as pd
     >>> table = pd.DataFrame({"n": [1, 1, 2, 2], "seed": [0, 1] * 2, "a": [0.1, 0.2, 0.5, 0.6]})
     >>> ordered("a", "n")(table).outcome
@@ -197,8 +187,6 @@ def every(*checks: Check) -> Check:
     correction for their number; "fails" comes from any, and with many checks at their bounds it
     comes more often than from one.
 
-    Examples
-    --------
     >>> import pandas as pd
     >>> table = pd.DataFrame({"seed": range(3), "a": [1.0, 1.1, 1.2]})
     >>> every(above("a", 0), below("a", 1))(table).outcome
@@ -216,8 +204,6 @@ def each(factor: str, check: Check, where: Where | None = None) -> Check:
 
     Rule: as `every`.
 
-    Examples
-    --------
     >>> import pandas as pd
     >>> table = pd.DataFrame({"n": [1, 1, 2, 2], "seed": [0, 1] * 2, "a": [1.0, 1.1, 0.0, 0.1]})
     >>> each("n", above("a", 0.5))(table).words
@@ -265,8 +251,6 @@ def slope(metric: str, factor: str, low: float, high: float, where: Where | None
     Rule: one least-squares slope a seed; holds if its 90 % interval over seeds, whose limits are
     one-sided at 95 %, lies inside the bounds, fails if a limit contradicts the nearer one.
 
-    Examples
-    --------
     >>> import pandas as pd
     >>> table = pd.DataFrame({"n": [1, 4] * 2, "seed": [0, 0, 1, 1], "s": [1.0, 2.0, 3.0, 6.1]})
     >>> slope("s", "n", 0.4, 0.6)(table).outcome

@@ -17,8 +17,6 @@ class StoreError(ValueError):
 def choices(name: str, names: Iterable[str]) -> str:
     """ "; did you mean 'a'? There are a, b, c." for a name that is none of `names`.
 
-    Examples
-    --------
     >>> choices("quik", ["quick", "paper"])
     "; did you mean 'quick'? There are quick, paper."
     """

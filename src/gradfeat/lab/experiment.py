@@ -67,50 +67,33 @@ class Experiment:
     value for every factor, defaults filled in, so a stored result is known by name, version, text
     of the trial, cell and seed.
 
-    Parameters
-    ----------
-    name : str
-        Also the name of its file, dashes for underscores.
-    question : str
-        What the experiment answers, in one sentence.
-    about : str
-        What is computed and how the figure is read, in paragraphs: `gradfeat show --about NAME`.
-    trial : callable, optional
-        ``trial(**cell, seed: int[, device: str]) -> {name: float or array}``. May be left out
+    `name`: Also the name of its file, dashes for underscores.
+    `question`: What the experiment answers, in one sentence.
+    `about`: What is computed and how the figure is read, in paragraphs: `gradfeat show --about
+        NAME`.
+    `trial`: ``trial(**cell, seed: int[, device: str]) -> {name: float or array}``. May be left out
         where `batch` is given.
-    grids : mapping of str to grid
-        By scale ("quick", "paper", ...): values of factors, or a sequence of such mappings
+    `grids`: By scale ("quick", "paper", ...): values of factors, or a sequence of such mappings
         whose products are united. Parameters without default must be in each.
-    seeds : int or mapping of str to int
-        Number of seeds, by scale where it is a mapping; seeds are 0, 1, ...
-    claims : tuple of Claim
-        Sentences of the source with checks on the table.
-    theory : callable, optional
-        ``theory(**cell) -> {metric: float}`` not random; it takes only factors it names.
-    figure : callable, optional
-        ``figure(table with arrays, theory table or None) -> Figure``.
-    batch : callable, optional
-        ``batch(**cell, seeds: Sequence[int][, device]) -> [result of each seed]``: the numbers that
-        `trial` gives one by one, faster.
-    batch_size : int
-        Most seeds in one call of `batch`.
-    along : str, optional
-        A factor whose values are computed together: `batch` takes a list of its values in place of
-        one, and returns for each seed a list with one result for each value. It is asked only for
+    `seeds`: Number of seeds, by scale where it is a mapping; seeds are 0, 1, ...
+    `claims`: Sentences of the source with checks on the table.
+    `theory`: ``theory(**cell) -> {metric: float}``, not random; it takes only factors it names.
+    `figure`: ``figure(table with arrays, theory table or None) -> Figure``.
+    `batch`: ``batch(**cell, seeds: Sequence[int][, device]) -> [result of each seed]``: the numbers
+        that `trial` gives one by one, faster; `batch_size` seeds at most in a call.
+    `along`: A factor whose values are computed together: `batch` takes a list of its values in
+        place
+        of one, and returns for each seed a list with one result for each value. It is asked only
+        for
         pairs of value and seed that are missing. `trial`, where it is given, takes one value.
-    version : int
-        Raise it when the numbers change for a reason outside of the experiment's folder; older
+    `version`: Raise it when the numbers change for a reason outside of the experiment's folder;
+        older
         results are then left aside, as they are where the text of the trial has changed.
-    small : mapping of str to values
-        In place of those of the quick grid, for a run of a second or two: a first try, and tests.
+    `small`: In place of values of the quick grid, for a run of a second or two: a first try, and
+        tests.
 
-    Raises
-    ------
-    ExperimentError
-        One sentence, where these do not fit each other.
+    Raises ExperimentError where these do not fit each other.
 
-    Examples
-    --------
     >>> def trial(n: int, noise: float = 0.0, *, seed: int) -> dict[str, float]:
     ...     return {"error": noise / n}
     >>> e = Experiment("demo", "Does it fall?", trial, {"quick": {"n": [1, 2]}}, seeds=3)

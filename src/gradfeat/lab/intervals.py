@@ -42,8 +42,6 @@ def mean_limits(values: NDArray[np.float64], level: float = 0.95) -> Limits:
 
     Source: Student's t; exact for normal values.
 
-    Examples
-    --------
     >>> limits = mean_limits(np.array([1.0, 2.0, 3.0]))
     >>> round(limits.low, 3), limits.estimate, round(limits.high, 3)
     (0.314, 2.0, 3.686)
@@ -64,8 +62,6 @@ def t_quantile(degrees: int, level: float) -> float:
 
     Source: Abramowitz and Stegun 26.7.3 and 26.7.4.
 
-    Examples
-    --------
     >>> round(t_quantile(2, 0.95), 6), round(t_quantile(1, 0.25), 6)
     (2.919986, -1.0)
     """

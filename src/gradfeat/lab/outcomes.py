@@ -40,8 +40,6 @@ class Outcome:
 def pack(name: str, array: np.ndarray) -> PackedArray:
     """Compress a real array, C order.
 
-    Examples
-    --------
     >>> unpack(pack("a", np.arange(3.0)))
     array([0., 1., 2.])
     """
@@ -67,8 +65,6 @@ def unpack(packed: PackedArray) -> np.ndarray:
 def encode_metrics(metrics: Mapping[str, int | float]) -> str:
     """JSON that any reader takes: numbers that are not finite become their names.
 
-    Examples
-    --------
     >>> encode_metrics({"a": 1.5, "b": float("nan")})
     '{"a": 1.5, "b": "nan"}'
     """

@@ -35,8 +35,6 @@ def matching(table: pd.DataFrame, where: Where | None) -> pd.DataFrame:
 def by_seed(table: pd.DataFrame, metric: str, where: Where | None) -> pd.Series:
     """The mean over the matched cells for each seed that has all of them.
 
-    Examples
-    --------
     >>> import pandas as pd
     >>> table = pd.DataFrame({"n": [1, 2, 1], "seed": [0, 0, 1], "loss": [1.0, 3.0, 5.0]})
     >>> by_seed(table, "loss", None).to_dict()

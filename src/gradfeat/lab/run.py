@@ -118,48 +118,27 @@ def run(
 ) -> pd.DataFrame:
     """The table of the requested cells; those that the store lacks are computed.
 
+    A row for each finished cell and seed, in the order of the grid: factors, ``seed``, metrics.
+    ``attrs`` hold "experiment", "version", "factors" and "failures" (a list of dicts).
+
     Every finished result is committed at once: a run that is interrupted or killed goes on where it
     was. A trial that raises is a failure kept in the store with its traceback; the rest goes on.
     Several runs may share a store; none computes what another has or is computing.
 
-    Parameters
-    ----------
-    experiment : Experiment
-    store : Store, path or None
-        Where results are kept; None keeps them in memory for this call.
-    executor : concurrent.futures.Executor, optional
-        Computes the trials; it is not shut down. Left out: this thread, or processes with `jobs`.
-    jobs : int
-        Worker processes, with one BLAS thread each; with `executor`, about how many workers it has.
-    scale : str
-        Which grid.
-    seeds : int or sequence of int, optional
-        How many, or which, instead of those of the scale.
-    device : str
-        Handed to trials that take it.
-    retry_failed : bool
-        Compute earlier failures again.
-    arrays : bool
-        Add the arrays to the table, as columns of NumPy arrays.
-    progress : callable, optional
-        Called with a `Progress` at the start and after each commit.
-    **overrides : value or sequence of values
-        Settings that replace those of the grid.
+    `store`: Where results are kept; None keeps them in memory for this call.
+    `executor`: Computes the trials; it is not shut down. Left out: this thread, or processes.
+    `jobs`: Worker processes, with one BLAS thread each; about how many workers an `executor` has.
+    `scale`: Which grid.
+    `seeds`: How many, or which, instead of those of the scale.
+    `device`: Handed to trials that take it.
+    `retry_failed`: Compute earlier failures again.
+    `arrays`: Add the arrays to the table, as columns of NumPy arrays.
+    `progress`: Called with a `Progress` at the start and after each commit.
+    `overrides`: Values, or sequences of them, that replace those of the grid.
 
-    Returns
-    -------
-    DataFrame
-        A row for each finished cell and seed, in the order of the grid: factors, ``seed``, metrics.
-        ``attrs`` hold "experiment", "version", "factors" and "failures" (a list of dicts).
+    Raises ExperimentError for a request that makes no sense, StoreError for a store that cannot be
+    used; what was finished is kept, after Ctrl-C too.
 
-    Raises
-    ------
-    ExperimentError, StoreError
-        Of a request that makes no sense, of a store that cannot be used; what was finished is kept,
-        after Ctrl-C too.
-
-    Examples
-    --------
     >>> def trial(n: int, *, seed: int) -> dict[str, float]:
     ...     return {"sum": n + seed}
     >>> demo = Experiment("demo", "What is it?", trial, {"quick": {"n": [1, 2]}}, seeds=2)

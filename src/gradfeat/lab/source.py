@@ -22,8 +22,6 @@ def digest_of(*functions: Callable[..., Any] | None) -> str:
     that they do not reach, comments and docstrings do not count. A function that is in no file has
     the digest of its compiled code.
 
-    Examples
-    --------
     >>> def trial(n: int) -> int:
     ...     return n
     >>> def other(n: int) -> int:

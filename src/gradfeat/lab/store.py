@@ -62,8 +62,6 @@ class Store:
     may share a file: each takes a lease on what it computes, and leases of dead runs fall to
     others.
 
-    Examples
-    --------
     >>> with Store.open(None) as store:
     ...     store.status()
     []

@@ -55,8 +55,6 @@ def units_of(points: Sequence[Point], size: int, along: str | None = None) -> de
     With `along`, cells that differ in this factor alone are one, and seeds that want the same
     values of it come together, so that each unit is some values at some seeds, seed by seed.
 
-    Examples
-    --------
     >>> cells = [Point({"n": n}, seed, f"{n}{seed}") for n in (1, 2) for seed in range(3)]
     >>> [[point.key for point in unit] for unit in units_of(cells, 2)]
     [['10', '11'], ['12'], ['20', '21'], ['22']]

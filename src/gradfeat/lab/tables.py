@@ -218,8 +218,6 @@ def _plain(value: Any) -> Any:
 def rendered(table: pd.DataFrame, to: str) -> bytes:
     """The table in a format.
 
-    Examples
-    --------
     >>> import pandas as pd
     >>> rendered(pd.DataFrame({"n": [1], "a": [np.zeros(2)]}), "json")
     b'[{"n": 1, "a": [0.0, 0.0]}]\\n'

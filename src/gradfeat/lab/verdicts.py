@@ -49,8 +49,6 @@ class Claim:
     `source`: Where it stands, to the theorem, figure or page.
     `check`: See `above`, `below`, `within`, `greater`, `ordered`, `agrees`, `each`, `every`.
 
-    Examples
-    --------
     >>> from gradfeat.lab.claims import above
     >>> import pandas as pd
     >>> table = pd.DataFrame({"n": [1, 1], "seed": [0, 1], "accuracy": [0.99, 0.992]})
@@ -78,8 +76,6 @@ def worst(verdicts: Sequence[Verdict]) -> Verdict:
 def holding(table: pd.DataFrame, *claims: Claim) -> bool:
     """Whether all of these claims hold on a table: what a title may then state.
 
-    Examples
-    --------
     >>> import pandas as pd
     >>> from gradfeat.lab import above
     >>> learned = Claim("It learns.", "Figure 1", above("accuracy", 0.9))
@@ -94,8 +90,6 @@ def judge(experiment: Experiment, table: pd.DataFrame) -> list[tuple[Claim, Verd
 
     Raises ExperimentError where a check cannot be made of this table, with the text of its claim.
 
-    Examples
-    --------
     >>> from gradfeat.lab import Experiment, above, run
     >>> def trial(n: int, *, seed: int) -> dict[str, float]:
     ...     return {"sum": n + seed}

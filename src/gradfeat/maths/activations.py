@@ -253,8 +253,6 @@ class Polynomial(Activation):
 class UserActivation(Activation):
     """sigma = any elementwise torch function.
 
-    Examples
-    --------
     >>> import torch
     >>> UserActivation(torch.sin).derivative(torch.tensor([0.0])).tolist()
     [1.0]

@@ -90,8 +90,6 @@ class Statistic(ABC, Generic[Chunk, State, Result_co]):
 def collect(statistic: Statistic[Chunk, State, Result_co], blocks: Iterable[Chunk]) -> Result_co:
     """The statistic of all blocks, here and now.
 
-    Examples
-    --------
     >>> from gradfeat.maths.statistics.moments import Moments
     >>> one = Block(torch.ones(2, 1), torch.ones(2, 1), torch.ones(2))
     >>> float(collect(Moments(), [one, one]).weight)

@@ -17,8 +17,6 @@ def project(v: Float[Tensor, " r"], B1: float, B2: float) -> Float[Tensor, " r"]
 
     Source: optimality conditions, (1 + lam) a = v on entries inside the box, lam >= 0.
 
-    Examples
-    --------
     >>> project(torch.tensor([3.0, -1.0]), 1.0, 1.25).tolist()
     [1.0, -0.75]
     """

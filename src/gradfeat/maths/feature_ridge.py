@@ -47,8 +47,6 @@ class FeatureRidge:
         With R v what the ridge fit leaves of v, b = (U^T R U)^{-1} U^T R y, and a is the ridge fit
         of y - U b. One solve with the factor serves all of them.
 
-        Examples
-        --------
         >>> X = torch.linspace(-1, 1, 9).double()[:, None]
         >>> fits = feature_ridge(X, 1.0).fit_nested(X ** torch.tensor([2, 1]), X + 2 * X**2)
         >>> [round(float(fit.error), 6) for fit in fits]

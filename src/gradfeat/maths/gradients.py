@@ -22,8 +22,6 @@ def autodiff_gradient(
 
     Rows must not interact inside `f` (no batch normalisation): output i may depend on row i only.
 
-    Examples
-    --------
     >>> autodiff_gradient(lambda X: (X**2).sum(1), torch.tensor([[1.0, 3.0]])).tolist()
     [[[2.0, 6.0]]]
     """
@@ -63,8 +61,6 @@ def agop(
 
     Source: Rad24, the AGOP of "Neural feature ansatz".
 
-    Examples
-    --------
     >>> X, beta = torch.eye(2), torch.tensor([3.0, 4.0])
     >>> G = agop(lambda X: autodiff_gradient(lambda X: X @ beta, X), X)
     >>> G.round(decimals=4).tolist()
@@ -142,8 +138,6 @@ def has_jumps(
     times as long: it is the same for a smooth f and four times as large where f jumps, because a
     jump of size s met with probability in proportion to h gives s/(2h).
 
-    Examples
-    --------
     >>> X, h = torch.linspace(-1, 1, 50).double()[:, None], torch.tensor([1e-3]).double()
     >>> has_jumps(lambda X: (5 * X).round(), X, h, 100), has_jumps(torch.sin, X, h, 100)
     (True, False)

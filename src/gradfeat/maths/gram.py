@@ -124,8 +124,6 @@ def cholesky_(A: Float[Tensor, "n n"]) -> Solve | None:
     On the CPU LAPACK works in place on A's own memory, with neither copies nor a cleared half; A
     must not be changed while the solve is in use.
 
-    Examples
-    --------
     >>> solve = cholesky_(4 * torch.eye(2))
     >>> None if solve is None else solve(torch.ones(2, 1)).tolist()
     [[0.25], [0.25]]

@@ -28,8 +28,6 @@ def hermite(k_max: int, z: Float[np.ndarray, "*shape"] | float) -> Float[np.ndar
 
     Source: Abramowitz & Stegun 22.7.14.
 
-    Examples
-    --------
     >>> hermite(3, 2.0).tolist()
     [1.0, 2.0, 3.0, 2.0]
     """
@@ -68,8 +66,6 @@ def gauss_hermite(n: int) -> tuple[Float[np.ndarray, " n"], Float[np.ndarray, " 
 
     Source: Golub & Welsch 1969; Townsend, Trogdon & Olver 2016 for large n (in SciPy).
 
-    Examples
-    --------
     >>> z, w = gauss_hermite(4)
     >>> round(float(w @ z**6), 10)
     15.0
@@ -89,8 +85,6 @@ def hermite_coefficients(
     they agree with their halves to rounding. Undeclared kinks and jumps are found by the halving
     and cost time, not accuracy. The error is about 1e-14 E|f(Z) He_k(Z)| / k!.
 
-    Examples
-    --------
     >>> hermite_coefficients(lambda z: z**2, 2).round(12).tolist()
     [1.0, 0.0, 1.0]
     """
@@ -109,8 +103,6 @@ def ramp_coefficients(t: float, k_max: int) -> Float[np.ndarray, " k"]:
     k! c_k = phi(t) - t (1 - Phi(t)), 1 - Phi(t), phi(t) He_{k-2}(t) for k = 0, 1, >= 2, with
     phi and Phi the Gaussian density and distribution function.
 
-    Examples
-    --------
     >>> ramp_coefficients(0.0, 3).round(4).tolist()
     [0.3989, 0.5, 0.1995, 0.0]
     """
@@ -127,8 +119,6 @@ def ramp_coefficients(t: float, k_max: int) -> Float[np.ndarray, " k"]:
 class HermiteSeries:
     """g(z) = sum_k c_k He_k(z).
 
-    Examples
-    --------
     >>> g = HermiteSeries((0.0, 0.0, 0.5))
     >>> float(g(3.0)), round(g.norm_squared(), 12), g.information_exponent()
     (4.0, 0.5, 2)

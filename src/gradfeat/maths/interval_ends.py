@@ -20,8 +20,6 @@ def interval_ends(
 
     Source: Casella and Berger (2002), section 5.5.4.
 
-    Examples
-    --------
     >>> low, high = interval_ends([0.9], [0.2], least=0.6, most=1.0)
     >>> low.round(3).tolist(), high.round(3).tolist()
     ([0.494], [0.988])

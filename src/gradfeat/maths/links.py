@@ -43,8 +43,6 @@ class Link(Protocol):
 class FunctionLink:
     """g = f, any function of r variables, with its Hermite series up to some degree.
 
-    Examples
-    --------
     >>> g = FunctionLink.projected(lambda z: np.sin(z[:, 0] * z[:, 1]), r=2, k_max=4)
     >>> g.r, g.series.information_exponent()
     (2, 2)
@@ -77,8 +75,6 @@ class FunctionLink:
 def sum_of_series(factors: Sequence[HermiteSeries]) -> MultiHermite:
     """g(z) = sum_i factors[i](z_i).
 
-    Examples
-    --------
     >>> sum_of_series([HermiteSeries((1.0, 2.0)), HermiteSeries((0.0, 3.0))])
     MultiHermite(degrees=((0, 0), (1, 0), (0, 1)), coefficients=(1.0, 2.0, 3.0))
     """
@@ -94,8 +90,6 @@ def sum_of_series(factors: Sequence[HermiteSeries]) -> MultiHermite:
 def product_of_series(factors: Sequence[HermiteSeries], k_max: int) -> MultiHermite:
     """g(z) = prod_i factors[i](z_i), its terms with |alpha| <= k_max.
 
-    Examples
-    --------
     >>> product_of_series([HermiteSeries((1.0, 2.0)), HermiteSeries((0.0, 3.0))], 1)
     MultiHermite(degrees=((0, 1),), coefficients=(3.0,))
     """

@@ -33,8 +33,6 @@ class MultiHermite:
 
     Source: Damian22, section 2 (the tensors C_k and g = sum_k C_k(He_k(z)) / k!).
 
-    Examples
-    --------
     >>> g = MultiHermite(((1, 1), (2, 0)), (1.0, 0.5))
     >>> float(g(np.array([3.0, 2.0]))), g.norm_squared(), g.information_exponent()
     (10.0, 1.5, 2)
@@ -74,8 +72,6 @@ class MultiHermite:
     def from_polynomial(monomials: Mapping[MultiDegree, float]) -> MultiHermite:
         """g(z) = sum_alpha a_alpha z^alpha, exact: `monomials` maps alpha to a_alpha.
 
-        Examples
-        --------
         >>> MultiHermite.from_polynomial({(2, 1): 1.0})
         MultiHermite(degrees=((0, 1), (2, 1)), coefficients=(1.0, 1.0))
         """
@@ -92,8 +88,6 @@ class MultiHermite:
         See `gradfeat.maths.multi_indices.project` for its accuracy, the default of `n_nodes` and
         what is refused.
 
-        Examples
-        --------
         >>> MultiHermite.from_function(lambda z: np.sin(z[:, 0]), 2, 1).information_exponent()
         1
         """
@@ -181,8 +175,6 @@ class MultiHermite:
 
         No tensor is formed: one pass over the terms of degree k.
 
-        Examples
-        --------
         >>> MultiHermite(((1, 1),), (1.0,)).contract(2, np.array([[3.0, 2.0]])).tolist()
         [12.0]
         """

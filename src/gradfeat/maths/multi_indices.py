@@ -23,8 +23,6 @@ MAX_POINTS, _MOST_NODES = 1_000_000, 64
 def multi_indices(r: int, k: int) -> list[MultiDegree]:
     """Every alpha in N^r with |alpha| = k, in descending lexicographic order.
 
-    Examples
-    --------
     >>> multi_indices(2, 2)
     [(2, 0), (1, 1), (0, 2)]
     """
@@ -37,8 +35,6 @@ def monomial_terms(alpha: MultiDegree, coefficient: float) -> dict[MultiDegree, 
 
     z^a = sum_j a! / (2^j j! (a - 2j)!) He_{a-2j}(z) in each coordinate.
 
-    Examples
-    --------
     >>> monomial_terms((2, 1), 3.0)
     {(0, 1): 3.0, (2, 1): 3.0}
     """

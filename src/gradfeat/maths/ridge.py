@@ -142,8 +142,6 @@ def ridge_path(
 
     Source: Golub, Heath & Wahba 1979 (GCV); the leave-one-out identity is the PRESS statistic.
 
-    Examples
-    --------
     >>> F = torch.tensor([[0.0], [1.0], [2.0]]).double()
     >>> path, mean = ridge_path(F, 2 * F)
     >>> round(float(path.coefficients(1e-9)), 6)

@@ -32,8 +32,6 @@ def simplified_gradients(
 
     Source: Shi23, the simplified gradient vector G(w, b) = E[y x 1{w.x > b}].
 
-    Examples
-    --------
     >>> X = torch.tensor([[1.0, 0.0], [-1.0, 2.0]])
     >>> W, b = torch.eye(2), torch.zeros(2)
     >>> simplified_gradients(X, torch.tensor([[1.0], [3.0]]), W, b).tolist()

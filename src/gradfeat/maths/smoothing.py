@@ -25,8 +25,6 @@ class SmoothedTruncatedReLU(Activation):
 
     Source: Shi22, the smoothing noise of the first two steps.
 
-    Examples
-    --------
     >>> SmoothedTruncatedReLU(0.1)(torch.tensor([0.5])).tolist()
     [0.5]
     """

@@ -18,8 +18,6 @@ def stream(seed: int, name: str) -> torch.Generator:
 
     Draw on the CPU, then move: the numbers are the same on every device.
 
-    Examples
-    --------
     >>> a, b = (torch.rand(2, generator=stream(0, "W0")) for _ in range(2))
     >>> bool((a == b).all())
     True

@@ -18,8 +18,6 @@ def principal_angles(U: Float[Tensor, "d r"], V: Float[Tensor, "d s"]) -> Float[
 
     Source: Bjorck & Golub 1973, with Knyazev & Argentati's sine variant.
 
-    Examples
-    --------
     >>> I = torch.eye(3, dtype=torch.float64)
     >>> principal_angles(I[:, :1], I[:, :2]).tolist()
     [0.0]
@@ -55,8 +53,6 @@ def upright(vectors: Float[Tensor, "d k"]) -> Float[Tensor, "d k"]:
 def row_basis(X: Float[Tensor, "n d"]) -> Float[Tensor, "d n"] | None:
     """Orthonormal columns that span the rows of X, where n < d; None elsewhere.
 
-    Examples
-    --------
     >>> row_basis(torch.tensor([[0.0, 2.0]])).abs().tolist(), row_basis(torch.eye(2))
     ([[0.0], [1.0]], None)
     """
@@ -100,8 +96,6 @@ def leading_singular(
 
     Source: Golub & Underwood 1977.
 
-    Examples
-    --------
     >>> s, u = leading_singular(torch.diag(torch.arange(50.0).double()), 2)
     >>> [round(float(x), 9) for x in s], round(abs(float(u[49, 0])), 9)
     ([49.0, 48.0], 1.0)

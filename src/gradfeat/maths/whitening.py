@@ -114,8 +114,6 @@ def principal_whitening(X: Float[Tensor, "n d"], most: int) -> PrincipalWhitenin
     Columns that follow from others (0/1 columns of all levels of a category) make the covariance
     singular; here their common direction is dropped instead of being blown up.
 
-    Examples
-    --------
     >>> x = torch.tensor([[3.0], [-1.0], [1.0], [5.0]])
     >>> fit = principal_whitening(torch.cat([x, 2 * x], dim=1), most=2)
     >>> fit.varying, [round(abs(float(z)), 4) for z in fit(torch.cat([x, 2 * x], dim=1)).var(0)]

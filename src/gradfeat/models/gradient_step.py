@@ -50,8 +50,6 @@ class GradientStep(Staged[TwoLayer]):
 
     Source: Damian22, Algorithm 1; Rad24 for the AGOP update.
 
-    Examples
-    --------
     >>> from gradfeat.rows import in_memory
     >>> X = torch.randn(2000, 10, generator=torch.Generator().manual_seed(0)).double()
     >>> y = (X[:, :1] ** 2 - 1) / 2**0.5
@@ -164,8 +162,6 @@ class Whitened(Staged[TwoLayer]):
 
     `shrinkage`: Towards isotropy; None is d/n, between 1e-3 and 1, so that noise is not blown up.
 
-    Examples
-    --------
     >>> import torch
     >>> from gradfeat.rows import in_memory
     >>> X = torch.randn(500, 3, generator=torch.Generator().manual_seed(0)).double()

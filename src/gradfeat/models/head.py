@@ -51,8 +51,6 @@ class RidgeHead:
     `intercept`: False fixes b = 0.
     `mean`: Whether `penalty` is that of the mean over rows: it is multiplied by sum_i w_i.
 
-    Examples
-    --------
     >>> from gradfeat.rows.rows import in_memory
     >>> F = torch.arange(4.0).double()[:, None]
     >>> a, b, penalty = RidgeHead(penalty=1e-9).fit(in_memory(F, 2 * F + 1))

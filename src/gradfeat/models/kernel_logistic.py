@@ -141,8 +141,6 @@ class KernelLogistic(OneStage[KernelMachine]):
 
     Source: Rasmussen & Williams 2006, chapter 3.
 
-    Examples
-    --------
     >>> from gradfeat.models.kernels.radial import Gaussian
     >>> from gradfeat.rows import in_memory
     >>> X = torch.linspace(-1, 1, 6).double()[:, None]

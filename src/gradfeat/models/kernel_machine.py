@@ -24,8 +24,6 @@ def apply_metric(X: Float[Tensor, "n d"], A: Tensor) -> Float[Tensor, "n d"]:
     A of k < d columns V diag(s), V orthonormal, stands for the matrix V diag(s) V^T: a metric of
     rank k, kept and applied as thin as it is.
 
-    Examples
-    --------
     >>> apply_metric(torch.ones(1, 2), torch.tensor([2.0, 3.0])).tolist()
     [[2.0, 3.0]]
     >>> apply_metric(torch.ones(1, 2), torch.tensor([[2.0], [0.0]])).tolist()

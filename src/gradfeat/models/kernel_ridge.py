@@ -34,8 +34,6 @@ class KernelRidge(OneStage[KernelMachine]):
         points. Streamed rows need a solver with centres (NystromDirect; Nystrom and Adaptive come
         to the same there).
 
-    Examples
-    --------
     >>> import torch
     >>> from gradfeat.models.kernels.radial import Gaussian
     >>> from gradfeat.rows import in_memory

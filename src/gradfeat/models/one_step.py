@@ -33,8 +33,6 @@ class OneStep(OneStage[TwoLayer]):
 
     Source: Moniri24, Section 2; Ba et al. 2022.
 
-    Examples
-    --------
     >>> import torch
     >>> from gradfeat.rows import in_memory
     >>> X = torch.randn(400, 20, generator=torch.Generator().manual_seed(0)).double()

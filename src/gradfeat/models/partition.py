@@ -36,8 +36,6 @@ class Partition:
     `thresholds, widths` (K - 1,): t and h > 0.
     `left` (K - 1,): How many of a node's leaves are on its left.
 
-    Examples
-    --------
     >>> X = torch.arange(8.0).double()[:, None]
     >>> tree, leaves = cut_rows(X, torch.ones(8).double(), 2, overlap=0.5)
     >>> [rows.tolist() for rows in leaves]

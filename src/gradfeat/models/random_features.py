@@ -69,8 +69,6 @@ class RandomFeatures(FixedFeatures):
 
     Source: Rahimi & Recht 2007; Mei & Montanari 2022.
 
-    Examples
-    --------
     >>> import torch
     >>> from gradfeat.rows import in_memory
     >>> X = torch.linspace(-1, 1, 50).double()[:, None]
@@ -112,8 +110,6 @@ class LinearRidge(FixedFeatures):
 
     `head`: The penalty, or how it is chosen.
 
-    Examples
-    --------
     >>> import torch
     >>> from gradfeat.rows import in_memory
     >>> X = torch.arange(4.0).double()[:, None]

@@ -57,8 +57,6 @@ class RFM(Staged[KernelMachine]):
 
     Source: Rad24, Algorithm 1 (RFM).
 
-    Examples
-    --------
     >>> from gradfeat.models.kernels.radial import Laplace
     >>> from gradfeat.rows import in_memory
     >>> X = torch.randn(200, 5, generator=torch.Generator().manual_seed(0)).double()

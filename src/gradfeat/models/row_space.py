@@ -25,8 +25,6 @@ class RowSpace:
 
     `rows`: In these coordinates. `V` (d, n) or None: None: the inputs.
 
-    Examples
-    --------
     >>> import torch
     >>> from gradfeat.rows import in_memory
     >>> X = torch.tensor([[3.0, 4.0]])

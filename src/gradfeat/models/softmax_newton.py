@@ -108,8 +108,6 @@ def step_length(slope: Callable[[float], float]) -> float:
     One where it is short of the zero (more would undo the exact step in the directions that K
     maps to zero) or slope(0) is rounding (above -NOISE); else by bracketed secants.
 
-    Examples
-    --------
     >>> step_length(lambda t: 4 * t - 1)
     0.25
     >>> step_length(lambda t: t / 4 - 1)

@@ -166,8 +166,6 @@ class SubspaceRefit(OneStage[Projected]):
     Source: Rad24, Algorithm 1; Constantine 2015, chapter 4 (response surfaces in the active
     variables).
 
-    Examples
-    --------
     >>> from gradfeat.models.kernel_ridge import KernelRidge
     >>> from gradfeat.models.kernels.radial import Gaussian, Laplace
     >>> from gradfeat.rows import in_memory

@@ -57,8 +57,6 @@ class TangentRidge(OneStage[Linearised]):
 
     Source: Jacot, Gabriel & Hongler 2018; the NTK baseline of Shi22.
 
-    Examples
-    --------
     >>> from gradfeat.rows import in_memory
     >>> X = torch.linspace(-1, 1, 40).double()[:, None]
     >>> f = TangentRidge(200, start=Start(std_b=1.0), penalty=1e-3).fit(in_memory(X, X.abs()))

@@ -47,8 +47,6 @@ class Operations:
 class Counter(TorchDispatchMode):
     """Adds what torch computes in this thread to `count`.
 
-    Examples
-    --------
     >>> A = torch.ones(3, 4)
     >>> with Counter(found := Operations()):
     ...     B = A @ A.T + 1

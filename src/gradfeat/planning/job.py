@@ -32,8 +32,6 @@ class PlanError(ValueError):
 class Job:
     """A fit by passes.
 
-    Examples
-    --------
     >>> job = Job(rows=10**6, columns=50, method="linear", workers=4)
     >>> job.pieces, job.slots, job.stored_bytes
     (16, 4, 204000000)

@@ -88,8 +88,6 @@ def read_times(job: Job) -> tuple[float, float]:
 def link_rate(size: int = 2**26) -> float:
     """Bytes a second through a TCP connection of this machine with itself.
 
-    Examples
-    --------
     >>> link_rate(2**16) > 0
     True
     """

@@ -170,8 +170,6 @@ def warnings_of(
 ) -> tuple[str, ...]:
     """Sentences on memory and idle threads; `asking` is what the driver needs, in bytes.
 
-    Examples
-    --------
     >>> job = Job(rows=10**6, columns=5, method="linear")
     >>> warnings_of(job, 2e9, 2e9, Traffic(0, 16, 15), 4e9, 1e9)
     ('a worker needs 2 GB and 1 GB are given: take smaller pieces (--piece-rows).',)

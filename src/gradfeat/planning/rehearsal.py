@@ -255,8 +255,6 @@ def rehearsed(job: Job) -> Rehearsal:
     Operations of a row and bytes of states are polynomials of degree 2 of columns and features
     (degree 3 for the driver), linear in outputs: interpolated, they are those of any size.
 
-    Examples
-    --------
     >>> rehearsed(Job(rows=100, columns=5, width=4)).labels
     ('moments', 'gradient', 'normal equations')
     """

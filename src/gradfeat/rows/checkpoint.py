@@ -233,8 +233,6 @@ class Checkpoint:
     `folder`: Made where it is missing.
     `every`: Seconds between two savings.
 
-    Examples
-    --------
     >>> from tempfile import TemporaryDirectory
     >>> import numpy as np
     >>> from gradfeat.maths.statistics.moments import Moments

@@ -35,8 +35,6 @@ class DaskExecutor(Workers):
     `client`: A ``distributed.Client``, whose cluster computes; it is not closed.
     `patience`: Seconds that the cluster may be without any worker.
 
-    Examples
-    --------
     >>> from gradfeat.lab import run
     >>> from gradfeat.rows.dask_client import local_cluster
     >>> with local_cluster(2) as client:  # doctest: +SKIP

@@ -35,8 +35,6 @@ class Devices(Engine):
     `names`: Such as ``("cuda:0", "cuda:1")``.
     `prefetch`: Blocks read ahead for each device.
 
-    Examples
-    --------
     >>> import numpy as np
     >>> from gradfeat.maths.statistics.moments import Moments
     >>> from gradfeat.rows import from_arrays

@@ -217,8 +217,6 @@ class InProcess(Engine):
 
     `prefetch`: Blocks read ahead.
 
-    Examples
-    --------
     >>> import numpy as np
     >>> from gradfeat.maths.statistics.moments import Moments
     >>> from gradfeat.rows import from_arrays
@@ -244,8 +242,6 @@ class Threads(Engine):
     `n`: Threads that compute; left out: one for each processor that this process may use.
     `prefetch`: Blocks read ahead for each.
 
-    Examples
-    --------
     >>> import numpy as np
     >>> from gradfeat.maths.statistics.moments import Moments
     >>> from gradfeat.rows import from_arrays

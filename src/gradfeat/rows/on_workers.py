@@ -78,8 +78,6 @@ class ExecutorEngine(Engine):
     `n`: About how many workers the executor has; left out: one for each processor that this process
         may use.
 
-    Examples
-    --------
     >>> from concurrent.futures import ThreadPoolExecutor
     >>> import numpy as np
     >>> from gradfeat.maths.statistics.moments import Moments
@@ -108,8 +106,6 @@ class Pool(Engine):
 
     `jobs`: Processes; left out: one for each processor that this process may use.
 
-    Examples
-    --------
     >>> import numpy as np
     >>> from gradfeat.maths.statistics.moments import Moments
     >>> from gradfeat.rows import from_arrays
@@ -158,8 +154,6 @@ class DaskEngine(Engine):
     `cluster`: A ``distributed.Client``, or the address of a scheduler.
     `patience`: Seconds that a cluster may be without any worker.
 
-    Examples
-    --------
     >>> from gradfeat.rows.dask_client import local_cluster
     >>> with local_cluster(2) as client:  # doctest: +SKIP
     ...     DaskEngine(client).state(statistic, source)

@@ -39,8 +39,6 @@ class Rows:
     `sample`: A random sample of the rows, maps applied, where one was drawn.
     `none`: A block of no row after the maps, where one was seen.
 
-    Examples
-    --------
     >>> import numpy as np
     >>> from gradfeat.maths.statistics.moments import Moments
     >>> from gradfeat.rows import from_arrays
@@ -155,8 +153,6 @@ class Rows:
 def in_memory(X: Tensor, y: Tensor, w: Tensor | None = None) -> Rows:
     """Rows that are held in memory: inputs (n, d), targets (n, c), weights (n,) (left out: 1).
 
-    Examples
-    --------
     >>> X = torch.arange(4.0)[:, None]
     >>> float(in_memory(X, 2 * X).moments().mean_y)
     3.0

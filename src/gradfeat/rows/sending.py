@@ -103,8 +103,6 @@ def function_of(data: bytes) -> Callable[..., Any]:
 def call_bytes(call: Callable[..., Any], values: tuple[Any, ...]) -> bytes:
     """A call to be made elsewhere by :func:`made`.
 
-    Examples
-    --------
     >>> made(call_bytes(abs, (-2,)))
     2
     """

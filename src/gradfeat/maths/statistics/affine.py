@@ -23,8 +23,6 @@ class Affine:
 
     The shift is taken off first, so that no digits cancel where it is large.
 
-    Examples
-    --------
     >>> one = torch.ones(1).double()
     >>> map = Affine(one, 2 * one, one, one)
     >>> rows = map(Block(torch.tensor([[4.0]]), torch.tensor([[5.0]]), torch.ones(1)))

@@ -44,8 +44,6 @@ class Moments(Statistic[Block, MomentState, MomentState]):
 
     Source: Chan, Golub & LeVeque 1983.
 
-    Examples
-    --------
     >>> from gradfeat.maths.blocks import collect
     >>> X = torch.tensor([[1.0], [3.0]]).double()
     >>> m = collect(Moments(), [Block(X[:1], X[:1], X[:1, 0] * 0 + 1), Block(X[1:], X[1:], X[0])])

@@ -24,8 +24,6 @@ class CountState:
 class ValueCounts(Statistic[Block, CountState, CountState]):
     """Distinct values of y[:, 0] in rows of positive weight, each with its total weight.
 
-    Examples
-    --------
     >>> from gradfeat.maths.blocks import collect
     >>> y = torch.tensor([[2.0], [0.0], [2.0]])
     >>> found = collect(ValueCounts(), [Block(y, y, torch.ones(3))])

@@ -185,8 +185,6 @@ def row_loss(loss: Loss, y: Vector, v: Vector) -> RowLoss:
 
     Source: conjugates as in Rockafellar 1970, section 12.
 
-    Examples
-    --------
     >>> u, y = torch.tensor([-0.5]), torch.tensor([1.0])
     >>> [float(row_loss(l, y, 0 * y + 1).conjugate(u)) for l in (Hinge(), Squared())]
     [-0.5, -0.4375]

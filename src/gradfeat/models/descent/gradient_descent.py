@@ -37,8 +37,6 @@ class GradientDescent(Staged[Predictor]):
 
     Source: Shi22, section 3 (hinge loss, two special steps); plain training otherwise.
 
-    Examples
-    --------
     >>> from gradfeat.rows import in_memory
     >>> X = torch.linspace(-1, 1, 40).double()[:, None]
     >>> learner = GradientDescent(40, start=Start(std_b=1.0))

@@ -57,8 +57,6 @@ class Start:
 
     Source: Shi22, section 3 (antisymmetric initialisation).
 
-    Examples
-    --------
     >>> start = Start(std_b=0.1).draw(4, 3, 1, seed=0)
     >>> bool((start.a[0, :2] == -start.a[0, 2:]).all())
     True

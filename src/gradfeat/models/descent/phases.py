@@ -27,8 +27,6 @@ class Phase:
     `noise`: Standard deviation of Gaussian noise before the activation (averaged in closed form).
     `batch`: Rows of a step; None takes all.
 
-    Examples
-    --------
     >>> Phase(1, 0.5, decay_W="erase").erases("W"), Phase(1, 0.5, decay_W=0.1).pull("W")
     (True, 0.2)
     """

@@ -131,8 +131,6 @@ def gradient_feature_set(
 
     Source: Shi23 (definition); size of b, B_G and clustering are ours.
 
-    Examples
-    --------
     >>> X = torch.randn(1000, 5, generator=torch.Generator().manual_seed(0)).double()
     >>> found = gradient_feature_set(X, X[:, :1].sign(), neurons=400)
     >>> [f.sign for f in found.features][:1], bool(found.directions[0, 0].abs() > 0.95)

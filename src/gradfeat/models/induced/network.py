@@ -115,8 +115,6 @@ class InducedNetwork(OneStage[TwoLayer]):
 
     Source: Shi23, the gradient-feature-induced networks (definition); the grid is ours.
 
-    Examples
-    --------
     >>> X = torch.randn(2000, 10, generator=torch.Generator().manual_seed(0)).double()
     >>> y = torch.relu(X[:, :1]) + X[:, :1]
     >>> f = InducedNetwork(biases=8).fit(in_memory(X, y))

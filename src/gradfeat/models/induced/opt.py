@@ -112,8 +112,6 @@ def opt_bounds(
 
     Source: Shi23, the definition of OPT; duality as in Rockafellar 1970, section 31.
 
-    Examples
-    --------
     >>> from gradfeat.models.losses import Squared
     >>> X = torch.linspace(-1, 1, 101).double()[:, None]
     >>> one = SignedDirections(torch.ones(1, 1).double(), torch.tensor([1]))

@@ -26,8 +26,6 @@ class DotProduct(RotationInvariantKernel):
 
     Source: Schoenberg 1942.
 
-    Examples
-    --------
     >>> float(DotProduct((1.0, 2.0, 1.0))(torch.ones(1, 1), 2 * torch.ones(1, 1)))
     9.0
     """

@@ -129,8 +129,6 @@ class GeneralisedLaplace(Kernel):
 
     Source: Schoenberg 1938 (|u|_p^q is negative definite); Beaglehole et al. 2025 (xRFM).
 
-    Examples
-    --------
     >>> k = GeneralisedLaplace(2.0, p=1.0)
     >>> round(float(k(torch.zeros(1, 2), torch.ones(1, 2))), 4)
     0.3679

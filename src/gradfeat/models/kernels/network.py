@@ -42,8 +42,6 @@ class NetworkKernel(RotationInvariantKernel):
 
     Source: Jacot, Gabriel & Hongler 2018, Theorem 1; Lee et al. 2018 (NNGP).
 
-    Examples
-    --------
     >>> x = torch.ones(1, 1)
     >>> float(NetworkKernel()(x, x)), float(NetworkKernel(trained="head")(x, x))
     (1.0, 0.5)

@@ -140,8 +140,6 @@ class RadialKernel(Kernel):
 class Laplace(RadialKernel):
     """k(x, z) = exp(-|x - z| / bandwidth).
 
-    Examples
-    --------
     >>> round(float(Laplace(2.0)(torch.zeros(1, 1), torch.ones(1, 1))), 4)
     0.6065
     """
@@ -161,8 +159,6 @@ class Laplace(RadialKernel):
 class Gaussian(RadialKernel):
     """k(x, z) = exp(-|x - z|^2 / (2 bandwidth^2)).
 
-    Examples
-    --------
     >>> round(float(Gaussian(1.0)(torch.zeros(1, 1), torch.ones(1, 1))), 4)
     0.6065
     """
@@ -187,8 +183,6 @@ class Matern(RadialKernel):
 
     Source: Rasmussen & Williams 2006, eq. 4.17.
 
-    Examples
-    --------
     >>> round(float(Matern(1.0, 1.5)(torch.zeros(1, 1), torch.ones(1, 1))), 4)
     0.4834
     """

@@ -35,8 +35,6 @@ class Adaptive(Solver):
     `most`: Rows beyond which Nystrom centres are used (None: never).
     `max_iter`: Iterations allowed before Cholesky is tried; None: about as many as take its time.
 
-    Examples
-    --------
     >>> import torch
     >>> from gradfeat.models.kernels.radial import Laplace
     >>> X = torch.linspace(0, 1, 200).double()[:, None]

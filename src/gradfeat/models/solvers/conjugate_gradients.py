@@ -27,8 +27,6 @@ class ConjugateGradients(Solver):
 
     Source: Hestenes & Stiefel 1952.
 
-    Examples
-    --------
     >>> from gradfeat.models.kernels.radial import Gaussian
     >>> X = torch.arange(3.0).double()[:, None]
     >>> ConjugateGradients().solve(System(Gaussian(0.1), X, X, 1.0)).converged

@@ -51,8 +51,6 @@ class Direct(Solver):
     `sampled`: Estimate the residual from a sample of rows, and measure it on all only where that is
         above the tolerance.
 
-    Examples
-    --------
     >>> from gradfeat.models.kernels.radial import Gaussian
     >>> X = torch.arange(3.0).double()[:, None]
     >>> solution = Direct().solve(System(Gaussian(0.1), X, X, 1.0))

@@ -39,8 +39,6 @@ class EigenPro(Solver):
     Source: Ma & Belkin 2019 (EigenPro 2), arXiv 1806.06144, algorithm 1, where the step of a batch
     is not measured but m / (beta + (m - 1) lambda_q).
 
-    Examples
-    --------
     >>> from gradfeat.models.kernels.radial import Laplace
     >>> X = torch.linspace(0, 1, 100).double()[:, None]
     >>> EigenPro(q=20).solve(System(Laplace(0.5), X, X**2, 0.1)).converged

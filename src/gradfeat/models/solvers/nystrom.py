@@ -42,8 +42,6 @@ class Nystrom(Solver):
 
     Source: Rudi, Carratino & Rosasco 2017 (FALKON, arXiv 1705.10958), algorithm 1.
 
-    Examples
-    --------
     >>> from gradfeat.models.kernels.radial import Laplace
     >>> X = torch.linspace(0, 1, 200).double()[:, None]
     >>> solution = Nystrom(centres=20).solve(System(Laplace(0.5), X, X**2, 1e-3))

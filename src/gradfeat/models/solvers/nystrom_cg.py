@@ -32,8 +32,6 @@ class NystromCG(Solver):
     Source: Frangella, Tropp & Udell 2021 (arXiv 2110.02820), eq. 1.3; Diaz, Epperly, Frangella,
     Tropp & Webber 2023 (arXiv 2304.12465) for random pivots.
 
-    Examples
-    --------
     >>> from gradfeat.models.kernels.radial import Gaussian
     >>> X = torch.linspace(0, 1, 200).double()[:, None]
     >>> solution = NystromCG().solve(System(Gaussian(0.5), X, X**2, 1e-6))

@@ -43,8 +43,6 @@ class NystromDirect(Solver):
     Source: Rudi, Camoriano & Rosasco 2015 (arXiv 1507.04717), eq. 10; Chen, Epperly, Tropp &
     Webber 2022 (arXiv 2207.06503), algorithm 2.1 (the pivots).
 
-    Examples
-    --------
     >>> from gradfeat.models.kernels.radial import Laplace
     >>> X = torch.linspace(0, 1, 200).double()[:, None]
     >>> solution = NystromDirect(centres=20).solve(System(Laplace(0.5), X, X**2, 1e-3))

@@ -29,8 +29,6 @@ class Richardson(Solver):
 
     Source: Yao, Rosasco & Caponnetto 2007 (early stopping of this iteration is a regulariser).
 
-    Examples
-    --------
     >>> from gradfeat.models.kernels.radial import Gaussian
     >>> X = torch.arange(3.0).double()[:, None]
     >>> Richardson().solve(System(Gaussian(0.1), X, X, 1.0)).converged

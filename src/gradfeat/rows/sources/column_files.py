@@ -260,8 +260,6 @@ def common_type(name: str, held: Sequence[tuple[str, pa.DataType]]) -> pa.DataTy
     with numbers, truth values, dates and times, which are then text, from which the plan of a
     column reads them. Codes of categories are their values.
 
-    Examples
-    --------
     >>> common_type("x", [("a", pa.int8()), ("b", pa.float64())])
     DataType(double)
     >>> common_type("x", [("a", pa.int8()), ("b", pa.string())])
@@ -315,8 +313,6 @@ def as_type(column: Any, type_: pa.DataType) -> Any:
 
     Whole numbers become the nearest float64; what is no number is missing where numbers are text.
 
-    Examples
-    --------
     >>> as_type(pa.array([2.0, float("nan")]), pa.string()).to_pylist()
     ['2', None]
     """

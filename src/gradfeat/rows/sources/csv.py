@@ -34,8 +34,6 @@ def csv_tables(
     quoted; a decimal comma is understood where the comma is not the delimiter. Kinds of columns
     are decided from the first 20,000 rows and kept; numbers are read as float64.
 
-    Examples
-    --------
     >>> import fsspec
     >>> fsspec.filesystem("memory").pipe("/doc/a.csv", b'x;y\\n1,5;"a\\nb"\\n2;c\\n')
     >>> table = csv_tables("memory://doc/a.csv", piece_rows=1)

@@ -61,8 +61,6 @@ def find_files(
 
     Below a folder, what begins with ``.`` or ``_`` is left out.
 
-    Examples
-    --------
     >>> import fsspec
     >>> fsspec.filesystem("memory").pipe({"/found/a10": b"1", "/found/a9": b"1", "/found/_b": b""})
     >>> [file.below for file in find_files("memory://found")]

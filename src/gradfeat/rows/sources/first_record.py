@@ -18,8 +18,6 @@ Fields = Sequence[str]
 def is_header(first: Fields, others: list[Fields]) -> bool:
     """Whether the first record has words where those below have numbers alone.
 
-    Examples
-    --------
     >>> is_header(["size", "kind"], [["1", "a"]]), is_header(["b", "kind"], [["c", "a"]])
     (True, False)
     """
@@ -46,8 +44,6 @@ def is_row(first: Fields, others: list[Fields]) -> bool:
 
     It has numbers where they do, and a number that is no name, or a value that comes again.
 
-    Examples
-    --------
     >>> is_row(["1.5", "a"], [["2", "b"]]), is_row(["3", "a"], [["2", "a"]])
     (True, True)
     >>> is_row(["2001", "country"], [["2", "b"]])

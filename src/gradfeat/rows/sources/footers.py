@@ -25,8 +25,6 @@ def without_footer(tail: bytes, delimiter: bytes, width: int) -> int:
     A footer has fewer fields than a row: one, of several words, or more behind a word such as
     ``Source``; as many where it begins with such a word and a colon, and the line above does not.
 
-    Examples
-    --------
     >>> without_footer(b"1,2\\n\\nSource: a, b\\n", b",", 3), without_footer(b"1,2\\nab", b",", 2)
     (4, 6)
     """

@@ -187,8 +187,6 @@ def _element(data: bytes) -> bytes:
 def _object_ends(data: bytes) -> np.ndarray:
     """Offsets after each object that is in no other one.
 
-    Examples
-    --------
     >>> _object_ends(b'{"a": {"b": "}"}}, {"a": "\\\\"}"}]').tolist()
     [17, 31]
     """

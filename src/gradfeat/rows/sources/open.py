@@ -46,8 +46,6 @@ def tables(
     Text may be packed: gz, bz2, xz, or a zip archive of one file; of a workbook its first sheet is
     one.
 
-    Examples
-    --------
     >>> import fsspec
     >>> fsspec.filesystem("memory").pipe("/doc/t.tsv", b"x\\ty\\n1\\t2\\n")
     >>> tables("memory://doc/t.tsv").names
@@ -75,8 +73,6 @@ def from_arrays(
 ) -> Rows:
     """Arrays or tensors in memory: see :class:`~gradfeat.rows.sources.in_memory.ArrayRows`.
 
-    Examples
-    --------
     >>> from_arrays(torch.ones(5, 2), torch.ones(5), piece_rows=2).source.count
     3
     """
@@ -92,8 +88,6 @@ def from_npy(
 ) -> Rows:
     """Memory-mapped files: see :class:`~gradfeat.rows.sources.npy.NpyRows`.
 
-    Examples
-    --------
     >>> from_npy("X.npy", "y.npy")
     Traceback (most recent call last):
     ...
@@ -114,8 +108,6 @@ def from_parquet(
 ) -> Rows:
     """Numeric columns of Parquet files: see ``ParquetTables`` and ``TableRows``.
 
-    Examples
-    --------
     >>> import fsspec
     >>> with fsspec.open("memory://doc/p.parquet", "wb") as file:
     ...     pd.DataFrame({"x": [1.0], "y": [2.0]}).to_parquet(file)
@@ -138,8 +130,6 @@ def from_csv(
 ) -> Rows:
     """Numeric columns of delimited text: see ``csv_tables`` and ``TableRows``.
 
-    Examples
-    --------
     >>> import fsspec
     >>> fsspec.filesystem("memory").pipe("/doc/n.csv", b"x,y\\n1,2\\n")
     >>> from_csv("memory://doc/n.csv", "y").columns
@@ -160,8 +150,6 @@ def from_frames(
 ) -> Rows:
     """Numeric columns of data frames in memory: see ``FrameTables`` and ``TableRows``.
 
-    Examples
-    --------
     >>> from_frames(pd.DataFrame({"x": [1.0], "y": [2.0]}), "y").source.count
     1
     """
@@ -184,8 +172,6 @@ def from_dask(
     Raises SourceError where neither a target nor y is given, or both; for what is not a Dask
     collection.
 
-    Examples
-    --------
     >>> from_dask(None)
     Traceback (most recent call last):
     ...
@@ -212,8 +198,6 @@ def from_iterator(
 ) -> Rows:
     """A function that gives a new iterator each time: of (X, y[, w]), or of frames with `target`.
 
-    Examples
-    --------
     >>> rows = from_iterator(lambda: iter([pd.DataFrame({"x": [1.0], "y": [2.0]})]), target="y")
     >>> rows.columns
     Columns(inputs=('x',), targets=('y',))

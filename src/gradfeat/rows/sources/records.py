@@ -38,8 +38,6 @@ def line_ends(data: bytes) -> tuple[np.ndarray, None]:
 def record_ends(data: bytes, delimiter: str) -> tuple[np.ndarray, int | None]:
     """Offsets after the line end of each record, and where a quote opens that is not closed.
 
-    Examples
-    --------
     >>> ends, open_quote = record_ends(b'a,"b\\nc"\\n1,2\\n', ",")
     >>> ends.tolist(), open_quote
     ([8, 12], None)

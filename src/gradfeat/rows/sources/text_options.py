@@ -95,8 +95,6 @@ def found_encoding(sample: bytes, cut: bool, likely: str | None = None) -> str:
 
     `cut`: more bytes follow, so that the last character may be torn.
 
-    Examples
-    --------
     >>> found_encoding("x,é".encode(), False), found_encoding("x,é".encode("cp1252"), False)
     ('utf-8', 'cp1252')
     >>> found_encoding("x,y".encode("utf-16-le"), False)

@@ -18,8 +18,6 @@ def listing(names: Iterable[object], most: int = 5) -> str:
 def near_names(name: str, names: Iterable[str]) -> str:
     """The end of a sentence: ``"; did you mean 'a' or 'b'?"``, or ``"."`` where none is close.
 
-    Examples
-    --------
     >>> near_names("biker", ["bikers", "temp"])
     "; did you mean 'bikers'?"
     """
@@ -60,8 +58,6 @@ def named(given: Iterable[str], names: Iterable[str]) -> tuple[str, ...]:
     A name that is there wins over the names that its commas would make of it; what is no column
     is given back as it was written.
 
-    Examples
-    --------
     >>> named(["resp, heart", "a, b"], ["a", "b", "resp, heart"])
     ('resp, heart', 'a', 'b')
     >>> named(["a,resp, heart"], ["a", "resp, heart"])
