@@ -19,7 +19,8 @@ from gradfeat.lab import judge
 from gradfeat.lab.intervals import over
 from gradfeat.maths.activations import CentredReLU
 from gradfeat.maths.streams import stream
-from gradfeat.models.step_sizes import step_errors
+from gradfeat.models.one_step import OneStep
+from gradfeat.rows.rows import in_memory
 from gradfeat.tasks.multi_index import MultiIndex
 from gradfeat.tasks.targets import he1_he2
 
@@ -142,21 +143,23 @@ def test_values_of_alpha_and_seeds_do_not_depend_on_each_other():
 @pytest.mark.parametrize("residual", ["y", "y - f0"])
 @pytest.mark.parametrize("sample", ["fresh", "same"])
 def test_errors_are_those_of_the_learner(residual, sample):
-    """Against `step_errors`, at eta and, where the start is mirrored, -eta."""
+    """Against `OneStep`, at eta and, where the start is mirrored, -eta."""
     setup = StepSetup(2, 60, residual, sample, 0.5, 0.5, 0.01)
-    seed = setup.seed(3, "cpu")
-    etas = [0.0, 2.0, -2.0]
-    task_rows = _rows(setup, 3)
-    found = step_errors(
-        task_rows[0], task_rows[1], task_rows[2],
-        width=setup.N, activation=CentredReLU(), etas=etas, lam=0.01,
-        residual=setup.weighting, seed=3,
-    )  # fmt: skip
-    plain, plus, minus = (np.array([e.loss, e.training, e.test]) for e in found)
+    seed, etas = setup.seed(3, "cpu"), [0.0, 2.0, -2.0]
+    plain, plus, minus = (_errors_of_learner(setup, eta) for eta in etas)
     expected = (plus + minus) / 2 if residual == "y" else plus
     ours = [list(errors.values()) for errors in seed.networks(etas[:2])]
     np.testing.assert_allclose(ours, [plain, expected], rtol=1e-9)
     np.testing.assert_allclose(list(seed.columns(0)[0].values()), plain, rtol=1e-9)
+
+
+def _errors_of_learner(setup: StepSetup, eta: float) -> np.ndarray:
+    """Loss with the penalty, training and test error."""
+    gradient, head, test = _rows(setup, 3)
+    learner = OneStep(setup.N, eta, 0.01, activation=CentredReLU(), residual=setup.weighting)
+    net = learner.fit_head(learner.step(in_memory(*gradient), seed=3), in_memory(*head))
+    training, error = (float((y - net(X)).square().mean()) for X, y in (head, test))
+    return np.array([training + 0.01 * float(net.a.square().sum()), training, error])
 
 
 def _rows(setup: StepSetup, seed: int) -> list[tuple[torch.Tensor, torch.Tensor]]:

@@ -96,7 +96,8 @@ class AGOPTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
         count_or_none("n_components", self.n_components)
         if type(X) is Rows:
             self.model_ = self._model(NUMPY).fit(X, y, sample_weight)
-            self._take_names()
+            self.n_features_in_ = self.model_.n_features_in_
+            set_names(self, given_names(self.model_))
             X = NUMPY
         else:
             X, y = validate_data(
@@ -111,11 +112,6 @@ class AGOPTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
             )
         self._describe(r, X)
         return self
-
-    def _take_names(self) -> None:
-        """Number and names of the inputs, from the machine."""
-        self.n_features_in_ = self.model_.n_features_in_
-        set_names(self, given_names(self.model_))
 
     def _describe(self, r: int, X: Any) -> None:
         eigenvalues = to_numpy(self.model_.eigenvalues_)

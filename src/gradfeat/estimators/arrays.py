@@ -40,7 +40,9 @@ def placement(X: Any, where: str | None, dtype: str | None) -> Placement:
             kind = torch.float32
         case _:
             raise ValueError(f"dtype is {dtype!r}: allowed are None, 'float32' and 'float64'.")
-    return Placement(_device_of(X) if where is None else _named_device(where), kind)
+    if where is not None:
+        return Placement(_named_device(where), kind)
+    return Placement(X.device if type(X) is torch.Tensor else torch.device("cpu"), kind)
 
 
 def _named_device(name: str) -> torch.device:
@@ -51,10 +53,6 @@ def _named_device(name: str) -> torch.device:
     if where.type == "cuda" and not torch.cuda.is_available():
         raise ValueError(f"device is {name!r} and no CUDA device is here: use device='cpu'.")
     return where
-
-
-def _device_of(X: Any) -> torch.device:
-    return X.device if type(X) is torch.Tensor else torch.device("cpu")
 
 
 def float_types(X: Any) -> Any:

@@ -87,17 +87,14 @@ def outcome_of(returned: Any, taken: Iterable[str], seconds: float) -> Outcome:
         case Mapping() if returned:
             items = [_item(name, value, set(taken)) for name, value in returned.items()]
         case _:
+            came = repr(returned) if returned in (None, {}) else f"a {type(returned).__name__}"
             raise ValueError(
-                f"the trial returned {_described(returned)}: return a dict of numbers and NumPy "
+                f"the trial returned {came}: return a dict of numbers and NumPy "
                 "arrays by name, not empty."
             )
     metrics = {name: number for name, number, _ in items if number is not None}
     arrays = tuple(pack(name, array) for name, _, array in items if array is not None)
     return Outcome(encode_metrics(metrics), arrays, None, seconds)
-
-
-def _described(value: Any) -> str:
-    return repr(value) if value in (None, {}) else f"a {type(value).__name__}"
 
 
 def _item(name: Any, value: Any, taken: set[str]) -> tuple[str, int | float | None, Any]:

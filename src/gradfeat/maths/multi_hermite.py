@@ -128,8 +128,8 @@ class MultiHermite:
 
     def __call__(self, z: Float[np.ndarray, "*shape r"]) -> Float[np.ndarray, "*shape"]:
         """Values of g at the points z (..., r)."""
-        He = hermite(self._highest(), self._points(z))
-        return self._sum_of_products(He)
+        highest = max(map(max, self.degrees))
+        return self._sum_of_products(hermite(highest, self._points(z)))
 
     def gradient(self, z: Float[np.ndarray, "*shape r"]) -> Float[np.ndarray, "*shape r"]:
         """grad g, by He_k' = k He_{k-1}."""
@@ -232,9 +232,6 @@ class MultiHermite:
 
     def _zero(self) -> dict[MultiDegree, float]:
         return {(0,) * self.r: 0.0}
-
-    def _highest(self) -> int:
-        return max(map(max, self.degrees))
 
     def _norms(self) -> np.ndarray:
         """|c_alpha| sqrt(alpha!): the L2 norm of each term."""

@@ -146,7 +146,8 @@ def times_of(
         read = max(read, storage)
         first = job.block_rows * rates.read_row.value  # nothing to compute before it has come
         work = max(compute, read, copy, shared) + first
-    driver = _driver(one, rates, found)
+    spectra = sum(side**3 for side in one.sizes.spectra) * rates.spectrum.value
+    driver = spectra + one.sizes.products / rates.peak.value + found.pack + found.unpack
     total = max(work, reduce) + _tail(job, one, rates, found) + driver
     return Times(compute, read, copy, reduce, driver, total)
 
@@ -184,8 +185,3 @@ def _tail(job: Job, one: RehearsedPass, rates: Rates, found: PassRates) -> float
     way = one.sizes.packed / rates.link
     join = 2 * found.unpack + found.merge + found.pack
     return 2 * (join + way) + way + found.unpack + found.merge
-
-
-def _driver(one: RehearsedPass, rates: Rates, found: PassRates) -> float:
-    spectra = sum(side**3 for side in one.sizes.spectra) * rates.spectrum.value
-    return spectra + one.sizes.products / rates.peak.value + found.pack + found.unpack

@@ -47,7 +47,11 @@ class Devices(Engine):
     prefetch: int = 2
 
     def folds(self, work: Work) -> Generator[Folded[Any], None, None]:
-        lanes = [_lane_of(_device(name)) for name in self.names]
+        devices = [_device(name) for name in self.names]
+        # How blocks are prepared for a device, and computed on it.
+        lanes: list[Lane] = [
+            (_pinned if device.type == "cuda" else iter, partial(_on, device)) for device in devices
+        ]
         if not lanes:
             raise EngineError('no device is named: give some, such as ("cuda:0",).')
         level = min(LEVEL, work.level_for(len(lanes)))
@@ -64,11 +68,6 @@ def _device(name: str) -> torch.device:
             f"device {name!r} cannot be used ({reason}): name one that PyTorch sees here."
         ) from None
     return device
-
-
-def _lane_of(device: torch.device) -> Lane:
-    """How blocks are prepared for a device, and computed on it."""
-    return _pinned if device.type == "cuda" else iter, partial(_on, device)
 
 
 def _on(

@@ -52,7 +52,8 @@ class SparseCoding(Task):
             )
         if not set(self.P) <= set(range(self.k + 1)) or len(set(self.P)) != len(self.P):
             raise ValueError(f"P is {self.P}: give different counts from 0 to k = {self.k}.")
-        if len(self.counts) != self.k + 1 or not _is_law(self.counts):
+        law = math.isclose(sum(self.counts), 1, abs_tol=1e-9)
+        if len(self.counts) != self.k + 1 or not (law and all(0 <= p <= 1 for p in self.counts)):
             raise ValueError(
                 f"counts are {self.counts}: give {self.k + 1} probabilities that add to 1."
             )
@@ -180,7 +181,3 @@ def _binomial(k: int) -> tuple[float, ...]:
 
 def _odd(k: int) -> tuple[int, ...]:
     return tuple(range(1, k + 1, 2))
-
-
-def _is_law(counts: tuple[float, ...]) -> bool:
-    return all(0 <= p <= 1 for p in counts) and math.isclose(sum(counts), 1, abs_tol=1e-9)
