@@ -27,7 +27,7 @@ from matplotlib.axes import Axes
 from torch import Tensor
 
 from gradfeat.drawing import panels, style
-from gradfeat.drawing.saving import save_figure
+from gradfeat.drawing.panels import save_figure
 from gradfeat.lab.intervals import Limits, mean_limits
 from gradfeat.maths.streams import numpy_stream
 from gradfeat.maths.subspaces import flat_cosine, leading_directions, principal_angles

@@ -14,7 +14,7 @@ from matplotlib.figure import Figure
 from catalogue.figure_faults import faults, known_of
 from cli.tables import gradfeat
 from gradfeat import catalogue
-from gradfeat.drawing.saving import save_figure
+from gradfeat.drawing.panels import save_figure
 from gradfeat.lab import Experiment, judge, run
 from gradfeat.lab.loading import experiment, names
 

@@ -10,7 +10,7 @@ import pytest
 import torch
 
 from gradfeat.catalogue import ba22_step_size as ba22
-from gradfeat.drawing.saving import save_figure
+from gradfeat.drawing.panels import save_figure
 from gradfeat.lab import run
 from gradfeat.lab.loading import experiment
 from gradfeat.maths.hermite import HermiteSeries

@@ -10,7 +10,7 @@ import pytest
 
 from gradfeat.catalogue import moniri24_equivalence as equivalence
 from gradfeat.catalogue.shared import equivalent_features
-from gradfeat.drawing.saving import save_figure
+from gradfeat.drawing.panels import save_figure
 from gradfeat.lab import run
 from gradfeat.lab.loading import experiment
 

@@ -20,7 +20,7 @@ from gradfeat.catalogue.shared.step_spectra import (
     sine,
     sine_activation,
 )
-from gradfeat.drawing.saving import save_figure
+from gradfeat.drawing.panels import save_figure
 from gradfeat.lab import judge, run
 from gradfeat.lab.loading import experiment
 from gradfeat.maths.activations import NAMES, UserActivation, activation

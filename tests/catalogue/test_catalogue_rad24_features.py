@@ -14,7 +14,7 @@ from PIL import Image
 from gradfeat.catalogue.rad24_features import EXPERIMENT, batch
 from gradfeat.catalogue.shared.feature_matrices import descend_to, leading_coordinates, relu_net
 from gradfeat.catalogue.shared.picture_pairs import picture_pair, unit_rows
-from gradfeat.drawing.saving import save_figure
+from gradfeat.drawing.panels import save_figure
 from gradfeat.lab import judge, run
 from gradfeat.maths.streams import stream
 from gradfeat.tasks.images import ImageFileError

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from gradfeat.drawing.saving import save_figure
+from gradfeat.drawing.panels import save_figure
 from gradfeat.lab import run
 from gradfeat.lab.loading import experiment
 

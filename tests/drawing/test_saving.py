@@ -7,8 +7,7 @@ import numpy as np
 import pytest
 from matplotlib.figure import Figure
 
-from gradfeat.drawing.panels import panels
-from gradfeat.drawing.saving import save_figure
+from gradfeat.drawing.panels import panels, save_figure
 
 
 def example() -> Figure:

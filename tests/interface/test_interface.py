@@ -107,7 +107,8 @@ def test_all_files_are_saved_together(found, tmp_path):
     folder = found.save(tmp_path / "out")
     assert {"report.html", "results.json", "comparison.csv"} <= {p.name for p in folder.iterdir()}
     told = json.loads((folder / "results.json").read_text())
-    assert told["command"].startswith("gradfeat.compare(table, 'y', width=16, time=1")
+    assert told["command"].startswith("gradfeat.compare(table, 'y', methods=")
+    assert told["command"].endswith(", time=1, width=16)")
     assert pd.read_csv(folder / "comparison.csv")["R2"].tolist() == found.table["R2"].tolist()
 
 

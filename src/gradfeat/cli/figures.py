@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from gradfeat.cli.guard import Refused
-from gradfeat.drawing.saving import check_suffix, save_figure
+from gradfeat.drawing.panels import check_suffix, save_figure
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

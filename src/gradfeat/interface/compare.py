@@ -253,56 +253,33 @@ def compare(
     >>> "importances" in dir(found.plot)
     True
     """
-    steps = Steps(progress, deadline or Deadline.after(time))
-    asked = given(table)
-    run = RunOptions(
-        stream, jobs, dask, None if checkpoint is None else Checkpoint(Path(checkpoint))
-    )
-    text = text_options(separator, comment, header, encoding)
-    names = tuple(m.name for m in METHODS) if methods is None else tuple(methods)
-    options: dict[str, Any] = {
-        "task": task,
-        "seed": seed,
-        "time_column": time_column,
-        "device": device,
-        "missing_target": missing_target,
-        "width": width,
-        "keep_identifiers": keep_identifiers,
-        "target_transform": target_transform,
-        "missing": tuple(missing),
-        "dates": dates,
-    }
-    words = command or asked.call(
-        compare,
-        target,
-        **options,
-        time=time,
-        methods=methods,
-        ignore=ignore,
-        stream=stream,
-        jobs=jobs,
-        dask=dask,
-        rare_classes=rare_classes,
-        separator=separator,
-        comment=comment,
-        header=header,
-        encoding=encoding,
-    )
+    options = {**locals()}
+    steps, asked = Steps(progress, deadline or Deadline.after(time)), given(table)
+    kept = None if checkpoint is None else Checkpoint(Path(checkpoint))
+    run = RunOptions(stream, jobs, dask, kept)
     request = Request(
         asked.name,
         target,
-        **options,
-        methods=names,
+        task,
+        methods=tuple(m.name for m in METHODS) if methods is None else tuple(methods),
         seconds=time,
+        seed=seed,
+        time_column=time_column,
+        device=device,
+        command=command or asked.call(compare, options),
+        missing_target=missing_target,
         ignore=tuple(ignore),
-        command=words,
-        text=text,
+        width=width,
+        missing=tuple(missing),
+        dates=dates,
         rare_classes=rare_classes,
+        text=text_options(separator, comment, header, encoding),
+        keep_identifiers=keep_identifiers,
+        target_transform=target_transform,
     )
     steps.begin("Reading", 0.0)
     rows, why = asked.open(run, request.wanted)
     steps.begin("Reading", 0.0, asked.in_words(rows, target, why))
     with run.engine(steps) if why else nullcontext((None, "")) as (engine, computes):
         found = compare_table(rows, request, steps, engine, computes)
-    kept = run.checkpoint if why else None
-    return Comparison(found.report, found.best, found.learner, _checkpoint=kept)
+    return Comparison(found.report, found.best, found.learner, _checkpoint=kept if why else None)

@@ -143,6 +143,7 @@ def diagnose(
     >>> found.directions.index[found.directions["direction1"].abs().argmax()]
     'a'
     """
+    options = {**locals()}
     steps, asked = Steps(progress, deadline or Deadline.after(time)), given(table)
     text = text_options(separator, comment, header, encoding)
     steps.begin("Reading", 0.0)
@@ -152,26 +153,17 @@ def diagnose(
     text = replace(text, wanted=(target,), verbatim=(target,))
     rows, _ = asked.open(RunOptions(stream=False), text)
     steps.begin("Reading", 0.0, asked.in_words(rows, target, ""))
-    options: dict[str, Any] = {
-        "task": task,
-        "seed": seed,
-        "dates": dates,
-        "rare_classes": rare_classes,
-        "target_transform": target_transform,
-    }
-    missing = tuple(missing)
-    words = command or asked.call(
-        diagnose,
+    request = Request(
+        asked.name,
         target,
-        time=time,
-        **options,
-        separator=separator,
-        comment=comment,
-        header=header,
-        encoding=encoding,
-        missing=missing,
+        task,
+        seed=seed,
+        command=command or asked.call(diagnose, options),
+        missing=tuple(missing),
+        dates=dates,
+        rare_classes=rare_classes,
+        target_transform=target_transform,
     )
-    request = Request(asked.name, target, command=words, missing=missing, **options)
     frame = held(declared(rows, missing) if missing else rows)
     until = steps.page_begins(time, frame.shape[1])
     with within(until, steps.tell), quickest_threads():

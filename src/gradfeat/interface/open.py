@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import glob
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from inspect import signature
@@ -34,6 +34,10 @@ from gradfeat.table.read import as_frame
 
 #: Values of a table that are read at once, by each thread or process.
 PIECE_NUMBERS = 2**22
+
+
+#: What a call that is repeated has in other words, or anew.
+_NOT_REPEATED = {"table", "target", "progress", "deadline", "checkpoint"}
 
 
 @dataclass(frozen=True)
@@ -108,17 +112,19 @@ class UserTable:
         layout = f". {layout_sentence(table.remarks)}" if table.remarks else ""
         return f"{self.name}: {rows}, {count(len(table.names), 'column')}; {how}{layout}"
 
-    def call(self, function: Callable[..., Any], target: str, **options: Any) -> str:
+    def call(self, function: Callable[..., Any], options: Mapping[str, Any]) -> str:
         """How Python has the same again: the call, with the options that are not the defaults.
 
         Examples
         --------
-        >>> UserTable("t.csv", path="t.csv").call(given, "y", data=3)
-        "gradfeat.given('t.csv', 'y', data=3)"
+        >>> def fit(table, target, time=60.0): ...
+        >>> UserTable("t.csv", path="t.csv").call(fit, {"target": "y", "time": 3})
+        "gradfeat.fit('t.csv', 'y', time=3)"
         """
-        usual = {name: one.default for name, one in signature(function).parameters.items()}
-        changed = [f"{name}={value!r}" for name, value in options.items() if value != usual[name]]
-        words = [repr(self.path) if self.path else "table", repr(target), *changed]
+        usual = {n: p.default for n, p in signature(function).parameters.items() if n in options}
+        usual = {n: default for n, default in usual.items() if n not in _NOT_REPEATED}
+        changed = [f"{n}={options[n]!r}" for n, default in usual.items() if options[n] != default]
+        words = [repr(self.path) if self.path else "table", repr(options["target"]), *changed]
         return f"gradfeat.{function.__name__}({', '.join(words)})"
 
 

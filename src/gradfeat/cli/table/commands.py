@@ -115,27 +115,31 @@ def diagnose(
 ) -> None:
     """Say what kind of signal a table holds: its degrees, directions, and the rows it needs."""
     deadline = Deadline.after(time)  # what is imported now takes time too
-    from gradfeat.cli.table.fit import Printing, diagnose_table
+    from gradfeat.cli.table.fit import Printing
+    from gradfeat.interface.diagnose import diagnose as diagnosed
 
-    diagnose_table(
-        data,
-        target,
-        out,
-        Printing(form, quiet, verbose),
-        time=time,
-        deadline=deadline,
-        task=task,
-        seed=seed,
-        command=_command(),
-        separator=separator,
-        comment=comment,
-        header=header,
-        encoding=encoding,
-        missing=missing or (),
-        dates=dates or "",
-        target_transform=target_transform,
-        rare_classes=rare_classes,
-    )
+    printing = Printing(out, form, quiet, verbose)
+    with printing.bar as bar:
+        found = diagnosed(
+            data,
+            target,
+            time=time,
+            deadline=deadline,
+            task=task,
+            seed=seed,
+            command=_command(),
+            separator=separator,
+            comment=comment,
+            header=header,
+            encoding=encoding,
+            missing=missing or (),
+            dates=dates or "",
+            target_transform=target_transform,
+            rare_classes=rare_classes,
+            progress=bar.tell,
+        )
+    printing.found(found)
+    printing.console.say(f"\nReport: {out / 'report.html'}")
 
 
 def fit(
@@ -216,38 +220,43 @@ def fit(
     Large tables stream piece by piece; when interrupted, the same command goes on.
     """
     deadline = Deadline.after(time)  # what is imported now takes time too
-    from gradfeat.cli.table.fit import Printing, fit_table
+    from gradfeat.cli.table.fit import Printing, going_on
+    from gradfeat.interface.compare import compare
 
-    fit_table(
-        data,
-        target,
-        out,
-        Printing(form, quiet, verbose),
-        deadline=deadline,
-        task=task,
-        methods=None if methods is None else _names(methods),
-        command=_command(),
-        time=time,
-        seed=seed,
-        time_column=time_column,
-        device=device,
-        ignore=tuple(ignore or ()),
-        missing_target=missing_target,
-        width=width,
-        keep_identifiers=keep_identifiers,
-        target_transform=target_transform,
-        missing=missing or (),
-        dates=dates or "",
-        stream=stream,
-        jobs=jobs,
-        dask=dask,
-        checkpoint=checkpoint,
-        separator=separator,
-        comment=comment,
-        header=header,
-        encoding=encoding,
-        rare_classes=rare_classes,
-    )
+    printing, kept = Printing(out, form, quiet, verbose), checkpoint or out / "checkpoint"
+    with going_on(kept):
+        with printing.bar as bar:
+            found = compare(
+                data,
+                target,
+                deadline=deadline,
+                task=task,
+                methods=None if methods is None else _names(methods),
+                command=_command(),
+                time=time,
+                seed=seed,
+                time_column=time_column,
+                device=device,
+                ignore=tuple(ignore or ()),
+                missing_target=missing_target,
+                width=width,
+                keep_identifiers=keep_identifiers,
+                target_transform=target_transform,
+                missing=missing or (),
+                dates=dates or "",
+                stream=stream,
+                jobs=jobs,
+                dask=dask,
+                checkpoint=kept,
+                separator=separator,
+                comment=comment,
+                header=header,
+                encoding=encoding,
+                rare_classes=rare_classes,
+                progress=bar.tell,
+            )
+        printing.found(found)
+    printing.files(found)
 
 
 def _command() -> str:

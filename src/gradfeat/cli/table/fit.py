@@ -1,4 +1,4 @@
-"""fit and diagnose: ask the library, say what was found, write files."""
+"""What fit and diagnose print and write: progress, the answer, and where files are."""
 
 # Apart: imports what computes, which commands.py does without.
 
@@ -6,16 +6,17 @@ from __future__ import annotations
 
 import shlex
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
-from typing import Any
 
 from gradfeat.cli.formats import Format
 from gradfeat.cli.guard import Stopped
 from gradfeat.cli.progress import PAUSE, StepBar
 from gradfeat.cli.terminal import Terminal
-from gradfeat.interface.compare import ModelFiles, compare
-from gradfeat.interface.diagnose import diagnose
+from gradfeat.interface.compare import Comparison, ModelFiles
 from gradfeat.interface.page import PageOf
 from gradfeat.maths.deadline import NEVER, within
 from gradfeat.table.atomic import check_folder
@@ -27,69 +28,64 @@ class Printing:
     """What of a command is printed: the answer in a format; progress and files beside it.
 
     What other programs read stands on the standard output alone, all else on the error output.
-    `quiet` leaves out progress and tables, `verbose` prints every step and all remarks.
+    `quiet` leaves out progress and tables, `verbose` prints every step and all remarks. All files
+    go to the folder `out`.
     """
 
-    form: Format = Format.TEXT
-    quiet: bool = False
-    verbose: bool = False
+    out: Path
+    form: Format
+    quiet: bool
+    verbose: bool
 
+    def __post_init__(self) -> None:
+        check_folder(self.out)
+
+    @cached_property
     def console(self) -> Terminal:
         """Where files are named, and the answer where it is for people."""
         return Terminal(stderr=self.form is not Format.TEXT)
 
-    def bar(self, console: Terminal) -> StepBar:
+    @cached_property
+    def bar(self) -> StepBar:
         """What progress is shown by, which is silent where it is to be."""
-        shown = Terminal(quiet=True) if self.quiet else console
+        shown = Terminal(quiet=True) if self.quiet else self.console
         return StepBar(shown, 0.0 if self.verbose else PAUSE)
 
-    def answer(self, found: PageOf, console: Terminal) -> None:
-        """Print what was found, in the format asked for."""
+    def found(self, found: PageOf) -> None:
+        """Print what was found, in the format asked for; write all files, telling which figure."""
         match self.form:
             case Format.CSV:
                 sys.stdout.write(found.table.to_csv(index=False))
             case Format.JSON:
                 sys.stdout.write(found.to_json() + "\n")
             case Format.TEXT:
-                console.print(found.verdict if self.quiet else found, markup=False)
+                self.console.print(found.verdict if self.quiet else found, markup=False)
         shown = self.form is Format.TEXT and not self.quiet
         for remark in found.results.remarks if self.verbose else ():
             if remark.place == "page" or not shown:
-                console.say(remark.text)
+                self.console.say(remark.text)
+        with self.bar as bar, within(NEVER, lambda words: bar.tell("Page", 1.0, words)):
+            found.save(self.out)
+
+    def files(self, found: Comparison) -> None:
+        """Print where the files of a comparison are, and how its best model is used."""
+        models = found.model_files
+        for line in ("", *_files(models, self.out), *_use(models, self.out)):
+            self.console.say(line)
 
 
-def diagnose_table(data: str, target: str, out: Path, printing: Printing, **options: Any) -> None:
-    """Diagnose a table; write report and results to the folder `out`."""
-    console = printing.console()
-    check_folder(out)
-    steps = printing.bar(console)
-    with steps as bar:
-        found = diagnose(data, target, progress=bar.tell, **options)
-    printing.answer(found, console)
-    _drawn(found, out, steps)
-    console.say(f"\nReport: {out / 'report.html'}")
-
-
-def fit_table(data: str, target: str, out: Path, printing: Printing, **options: Any) -> None:
-    """Compare the methods on a table; write report, model and results to the folder `out`."""
-    console = printing.console()
-    check_folder(out)
-    options["checkpoint"] = options["checkpoint"] or out / "checkpoint"
-    steps = printing.bar(console)
+@contextmanager
+def going_on(checkpoint: Path) -> Iterator[None]:
+    """What Ctrl-C within the block leaves, where passes were finished."""
     try:
-        with steps as bar:
-            found = compare(data, target, progress=bar.tell, **options)
-        printing.answer(found, console)
-        _drawn(found, out, steps)
+        yield
     except KeyboardInterrupt:
-        if not Path(options["checkpoint"]).exists():
+        if not checkpoint.exists():
             raise
         raise Stopped(
-            f"stopped; the passes so far are kept in '{options['checkpoint']}', and the same "
-            "command goes on from there."
+            f"stopped; the passes so far are kept in '{checkpoint}', and the same command goes on "
+            "from there."
         ) from None
-    for line in ("", *_files(found.model_files, out), *_use(found.model_files, out)):
-        console.say(line)
 
 
 def _files(models: ModelFiles, out: Path) -> list[str]:
@@ -116,9 +112,3 @@ def _use(models: ModelFiles, out: Path) -> list[str]:
         f"  model = gradfeat.load({path!r})",
         "  print(model.predictions(model.read('NEW.csv')))",
     ]
-
-
-def _drawn(found: PageOf, out: Path, steps: StepBar) -> None:
-    """Write all files, telling which figure is drawn."""
-    with steps as bar, within(NEVER, lambda words: bar.tell("Page", 1.0, words)):
-        found.save(out)
