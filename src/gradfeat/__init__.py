@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from .estimators.agop_of import agop
     from .interface.compare import compare
     from .interface.diagnose import diagnose
+    from .table.onnx_file import export_onnx
     from .table.saved import load, save
     from .table.table_model import TableModel
 
@@ -46,6 +47,7 @@ __all__ = [
     "agop",
     "compare",
     "diagnose",
+    "export_onnx",
     "load",
     "neural_feature_ansatz",
     "save",
@@ -57,6 +59,7 @@ _FUNCTIONS = {
     "agop": ".estimators.agop_of",
     "compare": ".interface.compare",
     "diagnose": ".interface.diagnose",
+    "export_onnx": ".table.onnx_file",
     "load": ".table.saved",
     "neural_feature_ansatz": ".diagnostics.neural_feature_ansatz",
     "save": ".table.saved",

@@ -1,0 +1,78 @@
+"""ONNX files say what `predict` says, or one sentence why they cannot."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.ensemble import HistGradientBoostingRegressor
+
+import gradfeat
+from gradfeat.estimators.container import ModelFileError
+
+runtime = pytest.importorskip("onnxruntime", reason="onnxruntime is not installed")
+pytest.importorskip("onnxscript", reason="onnxscript is not installed")
+
+RNG = np.random.default_rng(0)
+X, NEW = RNG.standard_normal((80, 3)), RNG.standard_normal((20, 3))
+Y = X[:, 0] * X[:, 1] + X[:, 2]
+FAST = {"search": None, "alpha": 1e-3}
+
+
+def evaluated(path, rows: np.ndarray) -> np.ndarray:
+    """What the file says of rows."""
+    session = runtime.InferenceSession(str(path), providers=["CPUExecutionProvider"])
+    return session.run(None, {"X": rows})[0]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "model",
+    [
+        gradfeat.GradientFeatureRegressor(width=32),
+        gradfeat.RandomFeaturesRegressor(width=32, activation="tanh"),
+        gradfeat.KernelRegressor(kernel="laplace", **FAST),
+        gradfeat.KernelRegressor(kernel="gaussian", dtype="float32", **FAST),
+        gradfeat.RFMRegressor(kernel="matern52", directions=2, n_iter=2, alpha=1e-3),
+    ],
+    ids=lambda model: type(model).__name__,
+)
+def test_regressors_to_rounding(model, tmp_path):
+    model.fit(X, np.column_stack([Y, -2 * Y]))
+    gradfeat.export_onnx(model, tmp_path / "m.onnx")
+    expected = model.predict(NEW)
+    # Sums of 80 terms of cancelling coefficients, in the model's own float type.
+    rounding = 1e-4 if model.dtype == "float32" else 1e-9
+    got = evaluated(tmp_path / "m.onnx", NEW)
+    np.testing.assert_allclose(got, expected, atol=rounding * np.abs(expected).max())
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("classes", [2, 3])
+def test_classifiers_give_probabilities(classes, tmp_path):
+    labels = np.digitize(Y, np.quantile(Y, np.linspace(0, 1, classes + 1)[1:-1]))
+    model = gradfeat.KernelClassifier(kernel="laplace", search=None, alpha=1e-2).fit(X, labels)
+    gradfeat.export_onnx(model, tmp_path / "m.onnx")
+    got = evaluated(tmp_path / "m.onnx", NEW)
+    np.testing.assert_allclose(got, model.predict_proba(NEW), atol=1e-9)
+
+
+@pytest.mark.slow
+def test_a_table_of_numbers_with_gaps_and_a_target_as_logarithm(tmp_path):
+    table = pd.DataFrame(X, columns=list("abc")).assign(y=np.exp(Y))
+    table.loc[::7, "b"] = np.nan
+    model = gradfeat.compare(table, "y", methods=["kernel"], time=3, target_transform="log").best
+    gradfeat.export_onnx(model, tmp_path / "m.onnx")
+    got = evaluated(tmp_path / "m.onnx", table[list(model.encoder.columns_)].to_numpy())
+    np.testing.assert_allclose(got[:, 0], model.predict(table), rtol=1e-5)  # kinks at own rows
+
+
+def test_what_onnx_cannot_hold_is_one_sentence(tmp_path):
+    place = tmp_path / "m.onnx"
+    frame = pd.DataFrame({"a": X[:, 0], "town": np.where(X[:, 1] > 0, "Bern", "Chur")})
+    mixed = gradfeat.TableModel(gradfeat.LinearRegressor(alpha=1.0)).fit(frame, Y)
+    trees = gradfeat.TableModel(HistGradientBoostingRegressor(max_iter=2)).fit(frame, Y)
+    for model, word in ((mixed, "town"), (trees, "skl2onnx")):
+        with pytest.raises(ModelFileError, match=word):
+            gradfeat.export_onnx(model, place)
+    assert not place.exists()
