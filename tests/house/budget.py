@@ -20,7 +20,7 @@ class Room(NamedTuple):
 
 ROOMS: Final = {
     "": Room(90, 2),
-    "catalogue": Room(11_550, 50),
+    "catalogue": Room(12_285, 53),
     "cli": Room(3_620, 28),
     "diagnostics": Room(1_135, 8),
     "drawing": Room(730, 6),
@@ -35,5 +35,5 @@ ROOMS: Final = {
     "rows": Room(6_990, 41),
     "table": Room(8_651, 45),
     "tasks": Room(2_295, 19),
-    "theory": Room(4_260, 24),
+    "theory": Room(4_610, 26),
 }
