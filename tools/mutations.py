@@ -27,11 +27,16 @@ STEPS = "tests/models/test_step_sizes.py"
 ERRORS = "tests/catalogue/test_catalogue_moniri24_errors.py"
 SERIES = "tests/theory/test_damian22_gradient.py"
 BOUNDS = "tests/theory/test_shi22_bounds.py"
+ONLINE = "tests/theory/test_online_sgd.py"
+COMMITTEE = "tests/theory/test_committee.py"
+SCALES = "tests/catalogue/test_catalogue_time_scales.py"
 
 _DIRECTION, _COLUMNS = "theory/gradient_direction.py", "theory/column_gain.py"
 _RIDGE, _FINITE = "theory/ridge_errors.py", "theory/finite_step_errors.py"
 _RESOLVENT, _SPIKES = "theory/step_resolvent.py", "theory/step_spikes.py"
 _SPECTRUM, _REUSED = "theory/one_step_spectrum.py", "theory/reused_sample_errors.py"
+_ONLINE, _COMMITTEE = "theory/online_sgd.py", "theory/committee.py"
+_TIMES = "catalogue/benarous21_times.py"
 _STEP, _TRAINING = "models/step_sizes.py", "catalogue/shared/step_training.py"
 
 MUTATIONS: Final = (
@@ -106,4 +111,28 @@ MUTATIONS: Final = (
              "along += (k + 1) * (k + 2) * c", "along += (k + 1) * c", (SERIES,)),
     Mutation("factor 2 of sqrt(2 N)", "theory/shi22_bounds.py", "np.sqrt(2 * N) * B",
              "np.sqrt(N) * B", (BOUNDS,)),
+    Mutation("smoothing by the sphere of one dimension more", _ONLINE, "(sgd.d - 1 + 2 * i)",
+             "(sgd.d + 2 * i)", (ONLINE,)),
+    Mutation("sphere's constraint dropped from a slope", _ONLINE,
+             "found[1:, :-1] -= 2 * (averaged * j)[:-1, 1:]", "found[1:, :-1] += 0", (ONLINE,)),
+    Mutation("renormalisation dropped from a step", _ONLINE,
+             "(m + step * across * v) / np.sqrt(1 + step**2 * rest) - m", "step * across * v",
+             (ONLINE,)),
+    Mutation("degrees of freedom across the overlap", _ONLINE, "_chi_square(self.d - 2)",
+             "_chi_square(self.d + 8)", (ONLINE,)),
+    Mutation("density of the start", _ONLINE, "((self.d - 3) / 2)", "((self.d - 3) / 4)",
+             (ONLINE,)),
+    Mutation("factor 1/2 of the diffusion", _ONLINE, "up, down = variance / 2 / h**2",
+             "up, down = variance / h**2", (ONLINE,)),
+    Mutation("exponent of hitting times", _ONLINE, "k / 2 if smoothed else k - 1.0",
+             "k / 2 if smoothed else float(k)", (ONLINE,)),
+    Mutation("eta^2 of the order parameters", _COMMITTEE, "eta**2 * square", "eta * square",
+             (COMMITTEE,)),
+    Mutation("overlap of two units in their covariance", _COMMITTEE,
+             '- np.einsum("ik,ia,kb->ikab", C[:K, :K], side, side)',
+             '+ np.einsum("ik,ia,kb->ikab", C[:K, :K], side, side)', (COMMITTEE,)),
+    Mutation("noise of the labels in the order parameters", _COMMITTEE, "noise**2 * 2 / np.pi",
+             "noise**2 / np.pi", (COMMITTEE,)),
+    Mutation("projected chain that leaves the sphere", _TIMES,
+             "(now + g * side) / np.sqrt(1 + g * g * rest[t])", "now + g * side", (SCALES,)),
 )  # fmt: skip

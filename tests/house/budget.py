@@ -20,7 +20,7 @@ class Room(NamedTuple):
 
 ROOMS: Final = {
     "": Room(90, 2),
-    "catalogue": Room(12_285, 53),
+    "catalogue": Room(12_310, 54),
     "cli": Room(3_620, 28),
     "diagnostics": Room(1_135, 8),
     "drawing": Room(730, 6),

@@ -57,8 +57,12 @@ def batch(
     from gradfeat.models.descent.trained import AllLayers
     from gradfeat.models.losses import Squared
 
-    at_least(1, leap=leap, m=m, rows=rows), at_most(6, leap=leap), at_least(3, d=d)
-    positive(c=c, level=level), at_most(0.9, level=level), at_least(rows * EVERY, most=most)
+    at_least(1, leap=leap, m=m, rows=rows)
+    at_least(3, d=d)
+    at_least(rows * EVERY, most=most)
+    at_most(6, leap=leap)
+    positive(c=c, level=level)
+    at_most(0.9, level=level)
     eta = c * float(d) ** -max(1.0, leap / 2) * rows / 2
     scale = m**-0.5
     start = Start(scale * d**-0.5, scale, scale, antisymmetric=False)
@@ -74,9 +78,7 @@ def batch(
             if state.step % (100 * EVERY) == 0 and (seen[-1][1][:, 1] > level).all():
                 break
     n, shares = np.array([n for n, _ in seen], float), np.stack([s for _, s in seen], 1)
-    return [
-        one | {"per_d_log_d": one["needed"] / (d * math.log(d))} for one in _found(n, shares, level)
-    ]
+    return [_found(n, own, level, d * math.log(d)) for own in shares]
 
 
 def _fresh(leap: int, d: int, seeds: Sequence[int]) -> Source:
@@ -103,19 +105,17 @@ def _fresh(leap: int, d: int, seeds: Sequence[int]) -> Source:
     return rows
 
 
-def _found(n: np.ndarray, shares: np.ndarray, level: float) -> list[dict[str, float | np.ndarray]]:
-    """First rows at the level, and the paths, of each network: shares (networks, looks, 2)."""
+def _found(
+    n: np.ndarray, shares: np.ndarray, level: float, law: float
+) -> dict[str, float | np.ndarray]:
+    """First rows at the level, and the paths, of a network: shares (looks, 2)."""
     from gradfeat.catalogue.shared.descent_training import spaced_steps
 
     kept = np.array(spaced_steps(len(n), PLACES)) - 1
-    found = []
-    for own in shares:
-        hit = own >= level
-        first = [float(n[h.argmax()]) if h.any() else math.nan for h in hit.T]
-        names = {"needed_first": first[0], "needed": first[1]}
-        paths = {"rows_seen": n[kept], "share_1": own[kept, 0], "share_2": own[kept, 1]}
-        found.append(names | paths)
-    return found
+    hit = shares >= level
+    first, needed = (float(n[h.argmax()]) if h.any() else math.nan for h in hit.T)
+    paths = {"rows_seen": n[kept], "share_1": shares[kept, 0], "share_2": shares[kept, 1]}
+    return {"needed_first": first, "needed": needed, "per_d_log_d": needed / law, **paths}
 
 
 COLORS = {1: style.BLUE, 2: style.GREEN, 3: style.VERMILLION}

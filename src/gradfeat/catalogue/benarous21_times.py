@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-#: Steps that are drawn at once; with whole inputs, for each of which d numbers are drawn.
-CHUNK, WHOLE_CHUNK = 2_000, 100
+#: Steps of the chain that are drawn at once.
+CHUNK = 2_000
 #: Nodes of an average over z_1; places of a path, and steps between two in units of 1/(eta k).
 NODES, PLACES, SPACING = 6, 61, 0.05
 INPUTS = {"projected": "chain of the overlap", "whole": "whole inputs"}
@@ -52,10 +52,13 @@ def batch(
     from gradfeat.theory.online_sgd import SphereSGD, step_size
 
     one_of(INPUTS, inputs=inputs)
-    at_least(2, k=k), at_most(6, k=k)
-    at_least(8, d=d), at_least(1, most=most), at_most(0.5, power=power)
+    at_least(2, k=k)
+    at_most(6, k=k)
+    at_least(8, d=d)
+    at_least(1, most=most)
     positive(c=c, level=level)
-    at_most(0.95, level=level, start=start), at_least(0, start=start, power=power)
+    at_least(0, start=start, power=power)
+    at_most(0.95, level=level, start=start, power=power)
     lam = d**power if power else 0.0
     eta = step_size(k, d, c, lam)
     draws = [numpy_stream(seed, "overlaps") for seed in seeds]
@@ -145,6 +148,8 @@ def _whole(
     k: int, d: int, eta: float, lam: float, start: float, draws: list[np.random.Generator]
 ) -> Run:
     """The same from inputs of d numbers; u is the first of them."""
+    from gradfeat.catalogue.shared.online_inputs import online_inputs
+
     slope, link = _slope(k, d, lam), _link(k)
     W = np.stack([draw.normal(size=d) for draw in draws])
     if start:
@@ -153,10 +158,7 @@ def _whole(
 
     def run(n: int, live: np.ndarray) -> np.ndarray:
         path, now = np.empty((n, len(live))), W[live]
-        for t in range(n):
-            if t % WHOLE_CHUNK == 0:
-                X = np.stack([draws[i].normal(size=(min(n - t, WHOLE_CHUNK), d)) for i in live], 1)
-            x = X[t % WHOLE_CHUNK]
+        for t, x in enumerate(online_inputs([draws[i] for i in live], n, d)):
             p = np.einsum("sd,sd->s", x, now)
             across = x - p[:, None] * now
             g = eta * link(x[:, 0]) * slope(p, np.einsum("sd,sd->s", across, across))
@@ -223,7 +225,7 @@ def figure(table: pd.DataFrame, theory_table: pd.DataFrame | None) -> Figure:
             series.points(axes[0], metric_series(rows, "d", "time", mark), shift=6)
     axes[0].set_yscale("log")
     style.tick_at(axes[0], timed["d"] if len(timed) else [1.0], 2)
-    _paths(axes[1], table[table["start"] > 0], law)
+    _paths(axes[1], table.loc[table["start"] > 0], law)
     return finished(
         fig,
         axes,
@@ -234,20 +236,25 @@ def figure(table: pd.DataFrame, theory_table: pd.DataFrame | None) -> Figure:
 
 def _paths(ax: Axes, rows: pd.DataFrame, law: bool) -> None:
     """Three runs at each of two numbers of inputs, over step size times steps."""
-    from gradfeat.theory.online_sgd import SphereSGD, step_size
+    from gradfeat.theory.online_sgd import SphereSGD
 
     style.dress(ax, "Overlap of single runs, degree 2", "step size x steps", "overlap u.w", "both")
     kept = sorted({*rows["d"]})
-    for d, color in zip(kept[:: max(1, len(kept) - 1)], (style.SKY, style.ORANGE), strict=False):
-        for place, (_, row) in enumerate(only(rows, d=d).head(3).iterrows()):
-            eta = step_size(row["k"], d, row["c"], d ** row["power"] if row["power"] else 0.0)
+    ends = zip(kept[:: max(1, len(kept) - 1)], (style.SKY, style.ORANGE), strict=False)
+    for d, color in ends:
+        for place, row in enumerate(only(rows, d=d).head(3).to_dict("records")):
             label = f"runs at d = {d}" if place == 0 else None
-            ax.plot(eta * row["step"], row["path"], color=color, linewidth=0.8, label=label)
+            ax.plot(_size(row) * row["step"], row["path"], color=color, linewidth=0.8, label=label)
     if law and len(rows):
-        row = rows.iloc[-1]
-        eta = step_size(row["k"], row["d"], row["c"])
-        limit = SphereSGD(row["k"], row["d"], eta).path(row["start"], row["step"])
-        series.line(ax, eta * row["step"], limit, "differential equation", style.BLACK)
+        row = rows.to_dict("records")[-1]
+        limit = SphereSGD(row["k"], row["d"], _size(row)).path(row["start"], row["step"])
+        series.line(ax, _size(row) * row["step"], limit, "differential equation", style.BLACK)
+
+
+def _size(row: dict[str, Any]) -> float:
+    from gradfeat.theory.online_sgd import step_size
+
+    return step_size(row["k"], row["d"], row["c"])
 
 
 PLAIN = {"start": 0.0, "inputs": "projected", "power": 0.0}

@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-#: Points of a path after its start; steps whose inputs are drawn at once.
-PLACES, CHUNK = 50, 100
+#: Points of a path after its start.
+PLACES = 50
 
 
 def batch(
@@ -47,9 +47,12 @@ def batch(
     from gradfeat.maths.streams import numpy_stream
     from gradfeat.theory.committee import committee_error
 
-    at_least(1, K=K, M=M), at_least(K + M, d=d), at_least(0, noise=noise, start=start)
+    at_least(1, K=K, M=M)
+    at_least(K + M, d=d)
+    at_least(0, noise=noise, start=start)
     positive(eta=eta, norm=norm, horizon=horizon)
-    at_most(norm**0.5, start=start), at_most(4.0, eta=eta)
+    at_most(norm**0.5, start=start)
+    at_most(4.0, eta=eta)
     draws = [numpy_stream(seed, "committee") for seed in seeds]
     W, steps = _start(K, M, d, start, norm, len(seeds)), round(horizon * d / PLACES)
     seen = [W, *(W := _trained(W, M, eta, noise, steps, draws) for _ in range(PLACES))]
@@ -83,12 +86,11 @@ def _trained(
     """W after more steps: w_i <- w_i + (eta/d) g'(w_i.x) (y - f) x."""
     from scipy.special import erf
 
+    from gradfeat.catalogue.shared.online_inputs import online_inputs
+
     d = W.shape[2]
-    for t in range(steps):
-        if t % CHUNK == 0:
-            n = min(CHUNK, steps - t)
-            X = np.stack([draw.normal(size=(n, d + 1)) for draw in draws], 1)
-        x, extra = X[t % CHUNK][:, :d], X[t % CHUNK][:, d]
+    for row in online_inputs(draws, steps, d + 1):
+        x, extra = row[:, :d], row[:, d]
         h = np.einsum("skd,sd->sk", W, x)
         y = erf(x[:, :M] / math.sqrt(2)).sum(1) + noise * extra
         left = y - erf(h / math.sqrt(2)).sum(1)

@@ -83,6 +83,7 @@ class SphereSGD:
         3.0
         """
         link = hermite_e.herme2poly(self._power / math.sqrt(math.factorial(self.k)))
+        p, rest = np.asarray(p, dtype=np.float64), np.asarray(rest, dtype=np.float64)
         return polynomial.polyval2d(p, rest, _along(_averaged(link, self)))
 
     def moments(self, m: ArrayLike) -> tuple[np.ndarray, np.ndarray]:
