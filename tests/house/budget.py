@@ -29,7 +29,7 @@ ROOMS: Final = {
     "interface": Room(835, 5),
     "lab": Room(3_450, 20),
     "maths": Room(4_180, 36),
-    "models": Room(11_075, 75),
+    "models": Room(11_310, 77),
     "planning": Room(1_450, 10),
     "reports": Room(980, 6),
     "rows": Room(6_990, 41),

@@ -46,7 +46,7 @@ class RFMMethod(Refittable, ABC):
     kernel : str or None
         "laplace", "laplace-0.7", "laplace-1.4", "laplace-l1", "laplace-l1-0.7", "gaussian",
         "matern12", "matern32", "matern52", "ntk", "nngp", "erf-ntk",
-        "polynomial2" or "polynomial3" (:func:`gradfeat.models.kernels.named.kernel`).
+        "polynomial1" to "polynomial3" (:func:`gradfeat.models.kernels.named.kernel`).
         k of the rounds; None is chosen among laplace, gaussian and laplace-l1; in a full search
         matern32 and laplace-l1-0.7 too.
     bandwidth : float or None
@@ -72,7 +72,9 @@ class RFMMethod(Refittable, ABC):
         of its own. "auto": how many, if any, is chosen on held-out rows, as all that is searched;
         None: the last round of the RFM itself. M is learnt from half of the rows, drawn at random,
         at least 3,000 and at most 12,000 (20,000 in a full search, 10,000 for the RFM itself), its
-        first updates from 3,000.
+        first updates from 3,000. With "auto" and at most 3,000 rows predictions are the weighted
+        mean of up to four last fits, of 6,000 points in all, where held-out rows say that this is
+        better (:class:`~gradfeat.models.stacked.Stack`); ``settings_["stack"]`` lists them.
         The last fit has 20,000 rows; what it leaves of further rows is fitted in leaves of a tree
         (:class:`~gradfeat.models.local_machines.LocalRidge`), where 1,000 Nystrom centres do not
         exhaust the kernel; so it is in the metric of the RFM itself. Streamed rows have at most

@@ -13,6 +13,7 @@ from .kernel_machine import KernelMachine
 from .kernels.named import kernel_from_spec
 from .local_machines import LocalMachines
 from .partition import Partition
+from .stacked import Stacked
 from .subspace_refit import Projected
 from .two_layer import Linearised, TwoLayer
 
@@ -25,8 +26,10 @@ def predictor_from(spec: Mapping[str, Any], tensors: Mapping[str, Tensor]) -> Pr
         case {"type": "LocalMachines"}:
             return _local_machines(spec, tensors)
         case {"type": "Projected", "inner": inner}:
-            parts = {k.removeprefix("inner."): t for k, t in tensors.items() if k != "B"}
-            return Projected(predictor_from(inner, parts), tensors["B"])
+            return Projected(predictor_from(inner, under("inner.", tensors)), tensors["B"])
+        case {"type": "Stacked", "parts": [*parts]}:
+            own = (under(f"{i}.", tensors) for i in range(len(parts)))
+            return Stacked(tuple(map(predictor_from, parts, own)), tensors["weights"])
         case {"type": "TwoLayer", "activation": activation}:
             return TwoLayer(**tensors, activation=activation_from_spec(activation))
         case {"type": "Linearised", "start": start}:
@@ -38,10 +41,13 @@ def predictor_from(spec: Mapping[str, Any], tensors: Mapping[str, Tensor]) -> Pr
     raise ValueError(f"the predictor {dict(spec)!r} is not known to this version of gradfeat.")
 
 
+def under(prefix: str, tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:
+    return {k.removeprefix(prefix): t for k, t in tensors.items() if k.startswith(prefix)}
+
+
 def _local_machines(spec: Mapping[str, Any], tensors: Mapping[str, Tensor]) -> LocalMachines:
-    base = {k.removeprefix("base."): t for k, t in tensors.items() if k.startswith("base.")}
     return LocalMachines(
-        KernelMachine(kernel_from_spec(spec["base"]["kernel"]), **base),
+        KernelMachine(kernel_from_spec(spec["base"]["kernel"]), **under("base.", tensors)),
         kernel_from_spec(spec["kernel"]),
         Partition(*(tensors[name] for name in ("directions", "thresholds", "widths", "left"))),
         *(tensors[name] for name in ("Z", "c", "starts")),

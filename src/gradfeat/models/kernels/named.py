@@ -29,6 +29,7 @@ _KERNELS: Final[dict[str, Callable[[float], Kernel]]] = {
     "ntk": lambda L: NetworkKernel(bias=1.0, bandwidth=L),
     "nngp": lambda L: NetworkKernel(bias=1.0, trained="head", bandwidth=L),
     "erf-ntk": lambda L: NetworkKernel(Erf(), bias=1.0, bandwidth=L),
+    "polynomial1": lambda L: polynomial(1, bandwidth=L),
     "polynomial2": lambda L: polynomial(2, bandwidth=L),
     "polynomial3": lambda L: polynomial(3, bandwidth=L),
 }
@@ -40,8 +41,8 @@ def kernel(name: str, bandwidth: SupportsFloat) -> Kernel:
     """Kernel by the name that estimators and the command line use.
 
     "ntk" and "nngp" are those of the two-layer ReLU network, "erf-ntk" that of the erf network,
-    all with weight and bias 1; "polynomial2" is (x.z / bandwidth^2 + 1)^2. For these the
-    bandwidth is the norm of inputs at which the constant 1 and x weigh the same.
+    all with weight and bias 1; "polynomial2" is (x.z / bandwidth^2 + 1)^2, 1 and 3 likewise. For
+    these the bandwidth is the norm of inputs at which the constant 1 and x weigh the same.
     "laplace-0.7" and "laplace-1.4" are exp(-(|x - z| / bandwidth)^q) with that q, "laplace-l1" and
     "laplace-l1-0.7" the same of the distance sum_k |x_k - z_k| with q = 1 and 0.7.
 

@@ -23,7 +23,7 @@ from ..subspace_refit import MetricSpectrum, total_variance
 #: What is tried, one axis at a time, in this order.
 DIRECTIONS = (1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64)
 POWERS = (0.0, 0.25, 1.0)
-MOST_CLIMBS = 3
+MOST_CLIMBS, PLAIN = 3, (1.0, 2.0, 4.0, 8.0)
 ALPHAS = (1e-6, 1e-5, 1e-4, 1e-3, 1e-2, 1e-1, 1.0, 10.0)
 #: Losses may count as alike within this share of the best and this share of that of the mean.
 ALIKE, NEGLIGIBLE = 0.005, 1e-4
@@ -31,6 +31,8 @@ ALIKE, NEGLIGIBLE = 0.005, 1e-4
 SMOOTHNESS = ("gaussian", "matern52", "matern32", "laplace")
 #: Rougher than these, and the one that knows the columns: a product of kernels of one column each.
 BY_COLUMN = "laplace-l1"
+#: Smoother than these: ridge on the inputs.
+LINEAR = "polynomial1"
 
 
 @dataclass(frozen=True)
@@ -98,6 +100,12 @@ def held_out_loss(splits: Sequence[Split], predictions: Sequence[Tensor]) -> flo
         total += float((split.held.w @ (f - split.held.y).square()).sum())
         mass += float(split.held.w.sum())
     return total / mass if math.isfinite(total) else math.inf
+
+
+def row_errors(splits: Sequence[Split], predictions: Sequence[Tensor]) -> Float[Tensor, "n c"]:
+    """Errors at the held-out rows of all splits, times the roots of their weights."""
+    pairs = zip(splits, predictions, strict=True)
+    return torch.cat([s.held.w[:, None].sqrt() * (f - s.held.y) for s, f in pairs])
 
 
 def predictions_by_penalty(
@@ -173,7 +181,7 @@ class HeadSearch:
         for name in reversed(SMOOTHNESS):
             if name != start.kernel:
                 self._try(replace(self._best.head, kernel=name), self.alphas)
-        self._by_column()
+        self._of_the_columns()
         self._climb(2.0)
         self._climb(0.5)
         for power in POWERS:
@@ -183,11 +191,17 @@ class HeadSearch:
         self._smoother()
         return self.simplest()
 
-    def _by_column(self) -> None:
-        """The product over columns; its distance sums d of them, so its bandwidth is longer."""
+    def _of_the_columns(self) -> None:
+        """Ridge; the product over columns, whose distance sums d of them: a longer bandwidth."""
         if self.directions[-1] is None:
             wide = len(self.splits[0].A) ** 0.5
+            self._try(Head(None, 0.0, LINEAR), self.alphas)
             self._try(Head(None, kernel=BY_COLUMN, bandwidth=wide), self.alphas)
+
+    def plain(self) -> None:
+        """Try the kernel that a search begins with at several bandwidths."""
+        for bandwidth in PLAIN:
+            self._try(Head(self.directions[-1], bandwidth=bandwidth), self.alphas)
 
     def around(self, head: Head) -> HeadTrial:
         """The trial chosen among this head, kernels a step smoother or rougher, and penalties."""
@@ -222,7 +236,8 @@ class HeadSearch:
     def _smoother(self) -> None:
         """Smoother kernels with what else was found, also twice as wide."""
         head = self._best.head
-        for name in SMOOTHNESS[: _roughness(head.kernel)] if head.kernel != BY_COLUMN else ():
+        smoother = SMOOTHNESS.index(head.kernel) if head.kernel in SMOOTHNESS else 0
+        for name in SMOOTHNESS[:smoother]:
             for factor in (1.0, 2.0):
                 self._try(
                     replace(head, kernel=name, bandwidth=factor * head.bandwidth), self.alphas
@@ -254,18 +269,17 @@ class HeadSearch:
 
     def _errors(self, trial: HeadTrial) -> Float[Tensor, " n"]:
         """Weighted squared error of each held-out row."""
-        pairs = zip(self.splits, trial.predictions, strict=True)
-        return torch.cat([s.held.w * (f - s.held.y).square().sum(1) for s, f in pairs])
+        return row_errors(self.splits, trial.predictions).square().sum(1)
 
 
 def _roughness(name: str) -> int:
     """Rank of a kernel, the smoothest 0."""
-    return (*SMOOTHNESS, BY_COLUMN).index(name)
+    return (LINEAR, *SMOOTHNESS, BY_COLUMN).index(name)
 
 
 def _neighbours(name: str) -> tuple[str, ...]:
     """A kernel and those a step smoother and rougher, of the same distance."""
-    if name == BY_COLUMN:
+    if name not in SMOOTHNESS:
         return (name,)
     at = SMOOTHNESS.index(name)
     return SMOOTHNESS[max(0, at - 1) : at + 2]

@@ -162,6 +162,7 @@ def log_loss(trial: Trial[RFMLossSetting]) -> float:
 
 def best_logistic(setting: RFMSetting, last: Round) -> Trial[RFMLossSetting]:
     """The logistic last fit in a setting's metric, at the penalty of least log loss."""
+    setting = replace(setting, stack=())
     paths = [logistic_path(split, setting, ALPHAS) for split in last.splits]
     y, w = joined(last.splits)
     best = Trial(RFMLossSetting(setting, None), math.inf, y, y, w)

@@ -19,6 +19,7 @@ from ..kernels.named import kernel
 from ..local_machines import ONE_MACHINE, LocalMachines, LocalRidge, affordable_rows
 from ..rfm import RFM
 from ..solvers.adaptive import Adaptive
+from ..stacked import Stack
 from ..subspace_refit import LastRound, SubspaceRefit
 from .head_search import (
     ALPHAS,
@@ -35,6 +36,7 @@ from .head_search import (
 from .kernel_space import KERNELS, KernelChoice
 from .rounds import Path, Round, Rounds, search_rounds
 from .search import Effort, FinishedFit, MethodSetting, Space, Trial
+from .stacking import LEAST_MEMBERS, POINTS, Member, Searched, best_stack
 
 #: Kernels tried beyond "laplace": by a fast search, a full one.
 RFM_KERNELS = {False: ("gaussian", BY_COLUMN), True: (*KERNELS, BY_COLUMN, "laplace-l1-0.7")}
@@ -55,13 +57,19 @@ WORTH_A_HEAD = 1.25
 @final
 @dataclass(frozen=True)
 class RFMSetting(MethodSetting):
-    """The rounds that teach M, and the last fit; None: the last round itself."""
+    """The rounds that teach M, and the last fit; None: the last round itself.
+
+    `stack`: Where the last fit is the weighted mean of several: these, of which `head` would be the
+        choice of one.
+    """
 
     rounds: Rounds
     head: Head | None = None
+    stack: tuple[Member, ...] = ()
 
     def named(self) -> dict[str, Any]:
-        return asdict(self.rounds) | ({} if self.head is None else self.head.named())
+        told = {"stack": " + ".join(map(str, self.stack))} if self.stack else {}
+        return asdict(self.rounds) | ({} if self.head is None else self.head.named()) | told
 
     @property
     def last_kernel(self) -> Kernel:
@@ -108,7 +116,11 @@ class RFMSpace(Space[RFMSetting]):
         return replace(self.rfm, kernel=k, **given)
 
     def learner(self, setting: RFMSetting) -> Learner[Predictor]:
-        """RFM, or an RFM and the fit inside its directions."""
+        """RFM, or an RFM and the fit inside its directions, or several of these."""
+        if setting.stack:
+            members = (RFMSetting(one.rounds, one.head) for one in setting.stack)
+            weights = tuple(one.weight for one in setting.stack)
+            return Stack(tuple(map(self.learner, members)), weights)
         head = setting.head
         if head is None:
             return self.at(setting.rounds)
@@ -154,31 +166,35 @@ class RFMSpace(Space[RFMSetting]):
         if self.directions is None:
             return own, last
         rows = HEAD_ROWS[effort.sweeps]
-        heads = []
-        for path, number in _in_time(_candidates(paths, effort.sweeps)):
-            one = path.rounds[number]
-            heads.append((one, path.until(number), self._head(one, rows)))
-        last, rounds, found = min(heads, key=lambda one: one[2].loss)
-        found = _settled(last, found, rows)
-        sampled = self.metric_rows is not None and n > FIRST_METRIC_ROWS
-        if self.directions == "auto" and not found.loss < own.loss and not sampled:
+        candidates = _in_time(_candidates(paths, effort.sweeps))
+        searched = (self._searched(path, number, rows) for path, number in candidates)
+        heads = [(one, _chosen_head(one, rows)) for one in searched]
+        best, found = min(heads, key=lambda one: one[1].loss)
+        last, found = best.last, _settled(best.last, found, rows)
+        auto, sampled = self.directions == "auto", self.metric_rows is not None
+        if auto and n * LEAST_MEMBERS <= POINTS and not deadline_passed():
+            plain = self._searched(top, 0, rows)
+            plain.search.plain()
+            single, alphas = min(own.loss, found.loss), penalties(last.splits[0].A)
+            stack = best_stack([*(one for one, _ in heads), plain], single, n, alphas)
+            if stack is not None:
+                setting = RFMSetting(best.rounds, found.head, stack.members)
+                return _trial(setting, last, stack.loss, stack.predictions), last
+        if auto and not found.loss < own.loss and not (sampled and n > FIRST_METRIC_ROWS):
             return own, top.rounds[top.best]
-        setting = RFMSetting(rounds, found.head)
+        setting = RFMSetting(best.rounds, found.head)
         return _trial(setting, last, found.loss, found.predictions), last
 
-    def _head(self, one: Round, rows: int) -> HeadTrial:
-        """The best head in the metric of a round, fitted to all training rows of its splits.
+    def _searched(self, path: Path, number: int, rows: int) -> Searched:
+        """A search of heads in the metric of a round, of which none is tried yet.
 
-        It is searched on at most `rows` training and twice as many held-out rows of a split.
+        On at most `rows` training and twice as many held-out rows of a split.
         """
+        one = path.rounds[number]
         A = one.splits[0].A
         tried = candidate_directions(self.directions, len(A), is_learnt(A))
         small = [split.first(rows) for split in one.splits]
-        found = HeadSearch(small, tried, penalties(A)).run()
-        if not _has_more(one.splits, rows) or not math.isfinite(found.loss):
-            return found
-        predictions = tuple(fit_head(split, found.head, Adaptive()) for split in one.splits)
-        return HeadTrial(found.head, held_out_loss(one.splits, predictions), predictions)
+        return Searched(one, path.until(number), HeadSearch(small, tried, penalties(A)))
 
 
 def rfm_space(
@@ -240,6 +256,15 @@ def _in_time(candidates: Sequence[tuple[Path, int]]) -> Iterator[tuple[Path, int
     for i, candidate in enumerate(candidates):
         if i == 0 or not deadline_passed():
             yield candidate
+
+
+def _chosen_head(one: Searched, rows: int) -> HeadTrial:
+    """The best head in the metric of a round, fitted to all training rows of its splits."""
+    found, splits = one.search.run(), one.last.splits
+    if not _has_more(splits, rows) or not math.isfinite(found.loss):
+        return found
+    predictions = tuple(fit_head(split, found.head, Adaptive()) for split in splits)
+    return HeadTrial(found.head, held_out_loss(splits, predictions), predictions)
 
 
 def _settled(one: Round, found: HeadTrial, rows: int) -> HeadTrial:
