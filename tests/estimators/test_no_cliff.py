@@ -13,11 +13,12 @@ from gradfeat.models.local_machines import FEWEST, ONE_MACHINE, SOLVED_WHOLE
 from gradfeat.models.search.rfm_space import FIRST_METRIC_ROWS, HEAD_ROWS, METRIC_ROWS
 from gradfeat.models.search.rounds import HELD_ROWS, HELD_SHARE, PATH_ROWS
 from gradfeat.models.search.search import FAST
+from gradfeat.models.search.stacking import LEAST_MEMBERS, MOST, POINTS
 
 Array = NDArray[np.float64]
 SEEDS = range(3)
-#: Rows at which the default fit changes: what is held out, how M is taught, how the last fit is
-#: solved and what predictions are made from.
+#: Rows at which the default fit changes: what is held out, how M is taught, how many last
+#: fits there are, how they are solved and what predictions are made from.
 LIMITS = sorted(
     {
         HEAD_ROWS[1],
@@ -31,6 +32,7 @@ LIMITS = sorted(
         ONE_MACHINE,
         ONE_MACHINE + FEWEST,
         2 * METRIC_ROWS[False],
+        *(POINTS // k for k in range(LEAST_MEMBERS, MOST + 1)),
     }
 )
 
