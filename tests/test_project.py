@@ -7,6 +7,7 @@ import io
 import re
 import statistics
 import subprocess
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -93,3 +94,18 @@ def test_no_tracked_file_names_a_path_of_one_machine():
         if re.search(rf"(?<![\w.~\-/]){place}".encode(), path.read_bytes())
     ]
     assert not found
+
+
+def test_the_conda_recipe_asks_for_what_the_package_does():
+    recipe = (ROOT / "packaging" / "conda" / "recipe.yaml").read_text("utf-8")
+    assert f'version: "{gradfeat.__version__}"' in recipe
+    run = recipe.partition("  run:\n")[2].partition("\n\n")[0]
+    asked = {line.strip("- ").replace(" ", "") for line in run.splitlines()}
+    other = {
+        "pytorch": "torch",
+        "python-safetensors": "safetensors",
+        "matplotlib-base": "matplotlib",
+    }
+    named = {re.sub("^[a-z0-9-]+", lambda m: other.get(m[0], m[0]), one) for one in asked}
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
+    assert named == {f"python{project['requires-python']}", *project["dependencies"]}
