@@ -10,7 +10,7 @@ PYTHON ?= $(shell for p in python3.11 python3; do \
 PIP    := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
 PYTEST := OMP_NUM_THREADS=1 SCIPY_ARRAY_API=1 $(BIN)/python -m pytest -n 2 --dist loadfile
 
-.PHONY: help demo test test-all lint types layers check journeys docs commands results package mutate hostile bench \
+.PHONY: help demo test test-all lint types layers check journeys docs commands results explorer package mutate hostile bench \
 	bench-tabular clean
 
 help:
@@ -24,6 +24,7 @@ help:
 	@echo "make docs      the site, in docs/_build/html; needs no network once installed"
 	@echo "make commands  run every block of README and docs, and compare what they print"
 	@echo "make results   compute what the gallery shows, and store it (an hour; goes on where it was)"
+	@echo "make explorer  compute what the explorer shows (15 minutes)"
 	@echo "make package   wheel and sdist in dist: built, checked, installed and tried"
 	@echo "make journeys  files and functions of ours that four calls go through, and how deep"
 	@echo "make hostile   try to break every command, and print a table of what came of it"
@@ -56,6 +57,7 @@ check: test lint types layers
 # Every warning is an error: a broken link, a page that no other names, a docstring that does not render.
 docs: $(VENV)/.docs
 	OMP_NUM_THREADS=1 $(BIN)/sphinx-build -W --keep-going -q -b html docs docs/_build/html
+	$(BIN)/python tools/links.py docs/_build/html
 	@echo "docs/_build/html/index.html"
 
 # `make commands PAGES=docs/tutorials/report.md`; MORE=--write puts what is printed into the pages.
@@ -65,6 +67,10 @@ commands: $(VENV)/.test
 # Of some experiments or examples: `make results NAMES="shi22-real own-kernel"`.
 results: $(VENV)/.docs
 	OMP_NUM_THREADS=1 $(BIN)/python tools/results.py $(NAMES)
+
+# Theory on a grid, simulations, metrics: after `make results`, whose store it reads.
+explorer: $(VENV)/.docs
+	OMP_NUM_THREADS=1 $(BIN)/python tools/explorer_data.py $(PARTS)
 
 # A release's tag has to be that of the version: `make package TAG=v0.1.0`.
 package: $(VENV)/.release
@@ -92,7 +98,7 @@ bench-tabular: $(VENV)/.bench-tabular
 	$(BIN)/python benchmarks/tabular/report.py $(FITS)
 
 clean:
-	rm -rf $(VENV) demo docs/_build docs/project docs/reference/generated docs/gallery/generated .pytest_cache .ruff_cache .hypothesis .import_linter_cache
+	rm -rf $(VENV) demo docs/_build docs/project docs/reference/generated docs/gallery/generated docs/about/generated .pytest_cache .ruff_cache .hypothesis .import_linter_cache
 
 # One stamp for each thing installed, so that a second call installs nothing.
 $(VENV)/.created:

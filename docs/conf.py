@@ -23,6 +23,7 @@ extensions = [
     "katex",
     "plain_docstrings",
     "generated_pages",
+    "explorer_page",
     "repository_links",
 ]
 exclude_patterns = ["_build", "_extensions", "_templates", "**/*.py"]

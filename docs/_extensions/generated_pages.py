@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import api_pages
+import benchmark_pictures
 import commands_page
 import examples_page
 import experiments_page
@@ -21,10 +22,12 @@ def _write(app: Sphinx, _config: object) -> None:
     pages |= experiments_page.pages("gallery/generated/experiments")
     pages |= examples_page.pages("gallery/generated/examples")
     pages |= api_pages.pages("reference/generated/api")
+    place = "about/generated"
+    pages |= benchmark_pictures.pages(docs / place, f"{place}/pictures.md")
     pages |= {page: (docs.parent / file).read_text("utf-8") for file, page in PAGES.items()}
     for name, text in pages.items():
         _put(docs / name, text)
-    for part in ("reference", "gallery"):
+    for part in ("about", "gallery", "reference"):
         _prune(docs / part / "generated", {docs / name for name in pages})
 
 

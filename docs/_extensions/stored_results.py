@@ -35,7 +35,7 @@ def cards(names: list[tuple[str, str, str]]) -> str:
 
 def _card(name: str, title: str, words: str) -> str:
     picture = f"[![]({UP}/{name}.png)]({name}.md)\n\n" if (STORED / f"{name}.png").is_file() else ""
-    return f":::{{container}} card\n{picture}[{title}]({name}.md)\n\n{words}\n:::\n"
+    return f":::{{container}} tile\n{picture}[{title}]({name}.md)\n\n{words}\n:::\n"
 
 
 @cache
