@@ -96,7 +96,7 @@ def lines(name: str, frame: pd.DataFrame, target: str, seconds: float) -> Iterat
     table = prepare(FrameTables(rest.reset_index(drop=True), 10_000), request)
     for fit in fit_all(METHODS, table, request, Steps(silent, Deadline.after(seconds))):
         if fit.predictions is None:
-            yield f"| {name} | {fit.method.label} | failed | | | |"
+            yield f"| {name} | {fit.method.label} | {fit.result.error} | | | |"
             continue
         found = entries(fit, table, request)
         falls = np.array(on_fresh_rows(fit, table, request, fresh))

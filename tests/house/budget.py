@@ -33,7 +33,7 @@ ROOMS: Final = {
     "planning": Room(1_450, 10),
     "reports": Room(980, 6),
     "rows": Room(6_990, 41),
-    "table": Room(8_651, 45),
+    "table": Room(8_675, 45),
     "tasks": Room(2_295, 19),
     "theory": Room(4_610, 26),
 }

@@ -12,6 +12,8 @@ from gradfeat.rows.sources.tables import held
 from gradfeat.table.diagnosis_rows import diagnosis_rows
 from gradfeat.table.errors import TableError
 from gradfeat.table.request import Request
+from gradfeat.table.target import TargetValues
+from gradfeat.table.target_reading import called_missing
 
 RNG = np.random.default_rng(0)
 X, Z = RNG.normal(size=(2, 240)).round(4)
@@ -109,3 +111,11 @@ def test_a_diagnosis_names_the_line_of_a_target_that_is_none(tmp_path):
     table = tables(tmp_path / "t.csv")
     found = diagnosis_rows(held(table), Request("t.csv", "y"), table)
     assert f"the first is line {len(frame) + 1}" in found.target.remark
+
+
+def test_a_rare_word_among_classes_that_are_numbers_is_named():
+    column = pd.Series(["3", "4", "5"] * 50 + ["ERR"] * 3)
+    assert called_missing(TargetValues.of(column)) == (
+        "'ERR' is a class here (3 rows); --missing ERR takes it as missing."
+    )
+    assert called_missing(TargetValues.of(pd.Series(["3", "4", "many"] * 50))) == ""

@@ -14,7 +14,7 @@ from gradfeat.rows.sources.tables import Cells, Tables
 from gradfeat.rows.sources.words import counted, listing
 from gradfeat.table.reading.decide import plan_column
 from gradfeat.table.reading.masked import MaskedTables, Masking
-from gradfeat.table.reading.number_formats import MARKERS
+from gradfeat.table.reading.number_formats import MARKERS, NumberFormat
 from gradfeat.table.reading.plan import ColumnPlan, as_text, content
 from gradfeat.table.row_sample import column_of
 from gradfeat.table.target import FEWEST_ROWS_OF_CLASS, TargetValues
@@ -127,12 +127,18 @@ def rare_reading(
 
 
 def called_missing(found: TargetValues) -> str:
-    """A sentence on classes whose names elsewhere say that a value is missing; "" for none."""
+    """A sentence on classes that may be none; "" for none.
+
+    Their names elsewhere say that a value is missing, or all others are numbers and they are rare.
+    """
     rows = {str(k): int(n) for k, n in found.table[["key", "count"]].itertuples(index=False)}
+    words = [word for word in rows if np.isnan(NumberFormat().read([word])[0])]
+    rare = sum(rows[word] for word in words) <= FREQUENT * sum(rows.values())
+    strays = words if rare and len(rows) > len(words) else []
     return " ".join(
         f"{word!r} is a class here ({counted(n, 'row')}); --missing {word} takes it as missing."
         for word, n in rows.items()
-        if word.casefold() in _WORDS
+        if word in strays or word.casefold() in _WORDS
     )
 
 

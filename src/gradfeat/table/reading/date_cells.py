@@ -201,8 +201,9 @@ def clock_microseconds(parts: dict[str, NDArray[Any]]) -> Ints:
 
 
 _OF_DAY = re.compile(
-    r"(?P<H>\d{1,2}):(?P<M>\d{2})(?::(?P<S>\d{2})(?:[.,](?P<f>\d+))?)?"
-    r"(?: ?(?P<half>[AaPp])\.?[Mm]\.?)?|(?P<hour>\d{1,2}) ?(?P<part>[AaPp])\.?[Mm]\.?",
+    r"(?P<H>\d{1,2})[:hH](?P<M>\d{2})(?::(?P<S>\d{2})(?:[.,](?P<f>\d+))?)?"
+    r"(?: ?(?P<half>[AaPp])\.?[Mm]\.?| ?(?:Uhr|hrs?|h))?"
+    r"|(?P<hour>\d{1,2}) ?(?:(?P<part>[AaPp])\.?[Mm]\.?|Uhr)",
     re.ASCII,
 )
 _LENGTH = re.compile(
@@ -211,9 +212,16 @@ _LENGTH = re.compile(
     re.ASCII,
 )
 _ISO_LENGTH = re.compile(
-    r"(?P<sign>-)?P(?:(?P<w>\d+)W)?(?:(?P<d>\d+)D)?"
+    r"(?P<sign>-)?P(?:(?P<w>\d+)W)?(?:(?P<d>-?\d+)D)?"
     r"(?:T(?:(?P<H>\d+)H)?(?:(?P<M>\d+)M)?(?:(?P<S>\d+(?:\.\d+)?)S)?)?",
     re.ASCII,
+)
+_NUMBER = r"\d+(?:\.\d+)?"
+_IN_WORDS = re.compile(
+    rf"(?P<sign>-)?(?:(?P<d>{_NUMBER}) ?d(?:ays?)?,? *)?(?:(?P<H>{_NUMBER}) ?h(?:rs?|ours?)?,? *)?"
+    rf"(?:(?P<M>{_NUMBER}) ?m(?:ins?|inutes?)?\.?,? *)?"
+    rf"(?:(?P<S>{_NUMBER}) ?s(?:ecs?|econds?)?\.?)?",
+    re.ASCII | re.IGNORECASE,
 )
 
 
@@ -248,17 +256,19 @@ def durations(texts: NDArray[np.object_]) -> NDArray[np.float64]:
     --------
     >>> durations(np.array(["1 days 02:00", "-1 days +02:00", "PT1H30M"], dtype=object)).tolist()
     [93600.0, -79200.0, 5400.0]
+    >>> durations(np.array(["1h 30m", "90 min", "1.5 s"], dtype=object)).tolist()
+    [5400.0, 5400.0, 1.5]
     """
     return np.array([_duration(text) for text in texts], dtype=np.float64)
 
 
 def _duration(text: str) -> float:
-    m = _LENGTH.fullmatch(text) or _ISO_LENGTH.fullmatch(text)
+    m = _LENGTH.fullmatch(text) or _ISO_LENGTH.fullmatch(text) or _IN_WORDS.fullmatch(text)
     groups = {} if m is None else m.groupdict()
     if not any(groups.get(key) for key in ("w", "d", "H", "M", "S")):
         return np.nan
     sign = -1.0 if groups["sign"] else 1.0
-    days = 86400.0 * (7 * int(groups.get("w") or 0) + int(groups["d"] or 0))
+    days = 86400.0 * (7 * int(groups.get("w") or 0) + float(groups["d"] or 0))
     seconds = float((groups["S"] or "0").replace(",", "."))
-    rest = 3600.0 * int(groups["H"] or 0) + 60 * int(groups["M"] or 0) + seconds
-    return sign * (days + rest) if text.lstrip("-").startswith("P") else days + sign * rest
+    rest = 3600.0 * float(groups["H"] or 0) + 60 * float(groups["M"] or 0) + seconds
+    return days + sign * rest if m is not None and m.re is _LENGTH else sign * (days + rest)

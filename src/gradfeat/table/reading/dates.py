@@ -323,6 +323,10 @@ class DurationPlan(UnambiguousText):
         return "as seconds"
 
 
+#: Share of cells that no time of day is and a duration from which all are durations.
+_LONGER = 0.01
+
+
 def find_clock(name: str, found: DistinctTexts) -> ColumnPlan | None:
     """The plan of a column that is mostly times of day, or durations; None for any other.
 
@@ -335,7 +339,9 @@ def find_clock(name: str, found: DistinctTexts) -> ColumnPlan | None:
     >>> find_clock("t", DistinctTexts(("31:08", "0:15"), (1, 1))).kind
     'duration'
     """
-    texts = np.array(found.texts, dtype=object)
-    if found.mostly(times_of_day(texts)):
+    texts, counts = np.array(found.texts, dtype=object), np.array(found.counts)
+    clock, length = times_of_day(texts), durations(texts)
+    longer = counts[np.isnan(clock) & ~np.isnan(length)].sum()
+    if found.mostly(clock) and longer <= _LONGER * counts.sum():
         return ClockPlan(name)
-    return DurationPlan(name) if found.mostly(durations(texts)) else None
+    return DurationPlan(name) if found.mostly(length) else None
