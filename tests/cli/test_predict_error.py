@@ -55,7 +55,7 @@ def test_json_holds_the_numbers_of_the_function(capsys):
     options = ("--penalty", 0.05, "--residual", "y - f0", "--noise", 0.5)
     found = record(capsys, *sizes, *NET, *options, "--alpha", "0.3")
     expected = predict_error(
-        1 / 2, 2 / 3, CentredReLU(), Teacher((0.0, 1.0, 0.5**0.5), 0.5),
+        1 / 2, 2 / 3, CentredReLU(), Teacher.single((0.0, 1.0, 0.5**0.5), 0.5),
         n=2400, alpha=0.3, penalty=0.05, residual="y - f0",
     )  # fmt: skip
     (one,) = found["predictions"]

@@ -28,7 +28,7 @@ from gradfeat.theory.teacher import Teacher
 PHI, PSI, LAM, NOISE, ALPHA = 0.5, 2 / 3, 0.05, 0.5, 0.2
 #: c_{*0}, ..., c_{*3}, each there or not.
 TEACHERS = [
-    Teacher((0.8 * c0, 1.0 * c1, 0.5 * c2, 0.25 * c3), NOISE)
+    Teacher.single((0.8 * c0, 1.0 * c1, 0.5 * c2, 0.25 * c3), NOISE)
     for c0, c1, c2, c3 in itertools.product((0, 1), repeat=4)
 ]
 RAISED = Sigma(
@@ -42,7 +42,7 @@ GRID = {
     "relu": SIGMAS["relu"],
 }
 CENTRED = ("tanh", "wave")
-THIN = [Teacher(c, NOISE) for c in ((0.8, 1.0), (0.8, -1.0, 0.5, 0.25), (0.8,))]
+THIN = [Teacher.single(c, NOISE) for c in ((0.8, 1.0), (0.8, -1.0, 0.5, 0.25), (0.8,))]
 
 
 def parts(errors: RidgeErrors) -> np.ndarray:
@@ -102,11 +102,13 @@ def test_limits_of_targets_with_a_mean():
     sigma = SIGMAS["centred relu"].activation
     for coefficients, loss, test in (((0.0, 1.0), 0.0839, 0.482), ((0.5, 1.0), 0.138, 0.842),
                                      ((1.0, 1.0), 0.311, 2.01)):  # fmt: skip
-        found = limit_errors(0.5, 2 / 3, 0.01, sigma, Teacher(coefficients), degree=[0, 1])
+        found = limit_errors(0.5, 2 / 3, 0.01, sigma, Teacher.single(coefficients), degree=[0, 1])
         gains = parts(found)[:, 0] - parts(found)[:, 1]
         assert gains[0] == pytest.approx(loss, abs=5e-4)
         assert gains[2] == pytest.approx(test, rel=3e-3)
-    told = predict_error(0.5, 2 / 3, sigma, Teacher((1.0, 1.0)), n=1000, alpha=0.2, penalty=0.01)
+    told = predict_error(
+        0.5, 2 / 3, sigma, Teacher.single((1.0, 1.0)), n=1000, alpha=0.2, penalty=0.01
+    )
     share = 1 - told.errors.test_error / told.random_features.test_error
     assert share == pytest.approx(0.57, abs=0.01)
     assert "a constant, which finds the target's mean" in told.regime
@@ -115,7 +117,10 @@ def test_limits_of_targets_with_a_mean():
 @pytest.mark.parametrize("name", CENTRED)
 def test_the_side_of_the_target_does_not_matter(name):
     # b and -b are one model: odd coefficients change their sign.
-    one, other = Teacher((0.8, 1.0, 0.5, 0.25), NOISE), Teacher((0.8, -1.0, 0.5, -0.25), NOISE)
+    one, other = (
+        Teacher.single((0.8, 1.0, 0.5, 0.25), NOISE),
+        Teacher.single((0.8, -1.0, 0.5, -0.25), NOISE),
+    )
     setting = (PHI, PSI, LAM, GRID[name].activation)
     for found, mirrored in (
         [limit_errors(*setting, t, degree=[1, 2, 3]) for t in (one, other)],
@@ -129,10 +134,10 @@ def test_the_side_of_the_target_does_not_matter(name):
 def test_an_activation_without_a_slope_finds_the_mean_alone():
     square = Polynomial((-1.0, 0.0, 1.0))  # c_1 = 0, c_2 = 1
     for mean in (0.0, 0.7):
-        teacher = Teacher((mean, 1.0, 0.3), NOISE)
+        teacher = Teacher.single((mean, 1.0, 0.3), NOISE)
         found = limit_errors(PHI, PSI, LAM, square, teacher, degree=[0, 1, 2])
         carried = random_feature_errors(
-            PHI, PSI, LAM, Polynomial((0.0, 0.0, 1.0)), Teacher((mean, 1.0, 0.3), NOISE)
+            PHI, PSI, LAM, Polynomial((0.0, 0.0, 1.0)), Teacher.single((mean, 1.0, 0.3), NOISE)
         )
         np.testing.assert_allclose(parts(found)[:, 1], parts(carried), rtol=1e-9)
         np.testing.assert_allclose(parts(found)[:, 2], parts(carried), rtol=1e-9)
@@ -205,7 +210,7 @@ def test_errors_over_all_coefficients_at_600_rows(name):
     ("coefficients", "seen"), [((0.0, 1.0), 0.0590), ((0.5, 1.0), 0.103), ((1.0, 1.0), 0.257)]
 )
 def test_gains_of_targets_with_a_mean_at_1000_rows(coefficients, seen):
-    sigma, teacher, n = SIGMAS["centred relu"], Teacher(coefficients), 1000
+    sigma, teacher, n = SIGMAS["centred relu"], Teacher.single(coefficients), 1000
     gains = []
     for seed in range(30):
         rng = np.random.default_rng(seed)
@@ -295,7 +300,7 @@ def reused(name: str, teacher: Teacher, residual: str, seed: int, n: int = 500) 
 def test_errors_on_the_gradients_own_rows_are_simulated_ones(name, residual):
     if residual != "y" and name not in CENTRED:
         return
-    for teacher in (THIN[0], Teacher((0.8, -1.0, 0.3), NOISE)):
+    for teacher in (THIN[0], Teacher.single((0.8, -1.0, 0.3), NOISE)):
         draws = np.array([reused(name, teacher, residual, seed) for seed in range(4)])
         found = reused_sample_errors(
             PHI, PSI, LAM, GRID[name].activation, teacher, eta=500**0.1, residual=residual

@@ -18,7 +18,7 @@ from gradfeat.theory.gradient_direction import (
 )
 from gradfeat.theory.teacher import Teacher
 
-TALK = Teacher((0.0, 1.0, 0.5**0.5))
+TALK = Teacher.single((0.0, 1.0, 0.5**0.5))
 
 
 def draw(name, phi, psi, teacher, residual, seed, n=160) -> list:
@@ -41,7 +41,7 @@ def draw(name, phi, psi, teacher, residual, seed, n=160) -> list:
     ("name", "phi", "psi", "teacher"),
     [
         ("centred relu", 0.5, 2 / 3, TALK),
-        ("tanh", 1.5, 0.8, Teacher((0.3, 0.7, 0.2), 0.5)),
+        ("tanh", 1.5, 0.8, Teacher.single((0.3, 0.7, 0.2), 0.5)),
     ],
 )
 def test_gradient_is_that_of_simulated_networks(name, phi, psi, teacher, residual):
@@ -90,14 +90,14 @@ def test_ba22_lies_between_and_tends_to_the_printed_scale():
 
 
 def test_a_target_without_linear_part_has_no_alignment():
-    found = gradient_direction([0.5, 2.0], CentredReLU(), Teacher((0.0, 0.0, 1.0)))
+    found = gradient_direction([0.5, 2.0], CentredReLU(), Teacher.single((0.0, 0.0, 1.0)))
     np.testing.assert_array_equal(found.alignment, 0)
     np.testing.assert_allclose(found.norm_squared, [1.0, 4.0])
-    assert np.isnan(gradient_direction(0.5, CentredReLU(), Teacher((0.0,))).alignment)
+    assert np.isnan(gradient_direction(0.5, CentredReLU(), Teacher.single((0.0,))).alignment)
 
 
 def test_moments_of_a_teacher_are_those_of_its_labels():
-    teacher = Teacher((0.4, -0.8, 0.5, 0.3), noise=[0.0, 0.7])
+    teacher = Teacher.single((0.4, -0.8, 0.5, 0.3), noise=[0.0, 0.7])
     z, weight = np.polynomial.hermite_e.hermegauss(20)
     weight = weight / weight.sum()
     f = target(teacher.coefficients, z)
@@ -108,8 +108,8 @@ def test_moments_of_a_teacher_are_those_of_its_labels():
     he = np.polynomial.hermite_e.hermevander(z, 6)
     size = np.sqrt([math.factorial(k) for k in range(7)])
     np.testing.assert_allclose(teacher.components(6), weight @ (f[:, None] * he / size), atol=1e-12)
-    assert teacher.components(1).tolist() == pytest.approx([0.4, -0.8])
-    assert Teacher((2.0,)).linear == 0.0
+    assert teacher.components(1).tolist() == pytest.approx([0.4, 0.8])
+    assert Teacher.single((2.0,)).linear == 0.0
 
 
 @pytest.mark.parametrize("l_max", range(1, 8))
@@ -156,4 +156,4 @@ def test_residual_y_takes_an_activation_with_a_mean():
 )  # fmt: skip
 def test_bad_teachers_are_named(coefficients, noise, words):
     with pytest.raises(ValueError, match=words):
-        Teacher(coefficients, noise)
+        Teacher.single(coefficients, noise)

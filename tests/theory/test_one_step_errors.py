@@ -24,8 +24,8 @@ from gradfeat.theory.ridge_errors import moments, random_feature_errors
 from gradfeat.theory.teacher import Teacher
 
 PHI, PSI, LAM = 0.5, 2 / 3, 0.01
-SETTING_1, SETTING_2 = Teacher((0.0, 1.0), 1.0), Teacher((0.0, 1.0, 0.5**0.5))
-CUBIC = Teacher((0.0, 1.0, 0.5, 0.3), 0.5)
+SETTING_1, SETTING_2 = Teacher.single((0.0, 1.0), 1.0), Teacher.single((0.0, 1.0, 0.5**0.5))
+CUBIC = Teacher.single((0.0, 1.0, 0.5, 0.3), 0.5)
 SIGMA = CentredReLU()
 LINEAR, POWER = 0.25, 0.5 - 1 / (2 * math.pi)
 
@@ -280,7 +280,7 @@ def test_degree_counts_only_powers_that_the_activation_has():
 
 
 def test_a_mean_of_the_activation_adds_the_constant():
-    teacher = Teacher((0.7, 1.0, 0.5), 0.3)
+    teacher = Teacher.single((0.7, 1.0, 0.5), 0.3)
     shifted = limit_errors(PHI, PSI, LAM, ReLU(), teacher, degree=[0, 2])
     columns = column_errors(PHI, PSI, LAM, SIGMA, teacher, powers=[0, 1, 2])
     constant = column_errors(PHI, PSI, LAM, SIGMA, teacher, powers=[0])
@@ -291,7 +291,7 @@ def test_a_mean_of_the_activation_adds_the_constant():
 
 
 def test_columns_beside_features_with_a_mean_have_the_constant():
-    teacher = Teacher((0.7, 1.0, 0.5), 0.3)
+    teacher = Teacher.single((0.7, 1.0, 0.5), 0.3)
     plain = random_feature_errors(PHI, PSI, LAM, ReLU(), teacher)
     found = column_errors(PHI, PSI, LAM, ReLU(), teacher, powers=[])
     np.testing.assert_allclose(parts(found), parts(plain), rtol=1e-9)
@@ -318,10 +318,10 @@ def test_unknown_degrees_are_nan_and_arguments_broadcast():
     for i, j in itertools.product(range(2), (0, 1, 4)):
         one = limit_errors(PHI, PSI, lam[i, 0], SIGMA, CUBIC, degree=degree[j])
         np.testing.assert_allclose(parts(found)[:, i, j], parts(one), rtol=1e-12)
-    noise = Teacher((0.0, 1.0, 0.5), np.array([0.0, 1.0]))
+    noise = Teacher.single((0.0, 1.0, 0.5), np.array([0.0, 1.0]))
     columns = column_errors([[0.5], [1.0], [2.0]], PSI, LAM, SIGMA, noise, powers=[1, 2])
     assert columns.training_loss.shape == (3, 2)
-    one = column_errors(1.0, PSI, LAM, SIGMA, Teacher((0.0, 1.0, 0.5), 1.0), powers=[1, 2])
+    one = column_errors(1.0, PSI, LAM, SIGMA, Teacher.single((0.0, 1.0, 0.5), 1.0), powers=[1, 2])
     np.testing.assert_allclose(parts(columns)[:, 1, 1], parts(one), rtol=1e-12)
 
 
@@ -331,7 +331,7 @@ def test_losses_fall_along_the_staircase_and_scale_with_the_target(lam, phi, psi
     small = limit_errors(phi, psi, lam, SIGMA, CUBIC, degree=[0, 1, 2, 4])
     assert (np.diff(small.training_loss) <= 0).all()
     assert (np.diff(small.test_error) <= 0).all()
-    big = Teacher(tuple(c * k for k in CUBIC.coefficients), c * 0.5)
+    big = Teacher.single(tuple(c * k for k in CUBIC.coefficients), c * 0.5)
     large = limit_errors(phi, psi, lam, SIGMA, big, degree=[0, 1, 2, 4])
     np.testing.assert_allclose(parts(large), c**2 * parts(small), rtol=1e-9)
 

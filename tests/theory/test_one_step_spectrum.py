@@ -22,7 +22,7 @@ from gradfeat.theory.one_step_spectrum import (
 from gradfeat.theory.ridge_errors import moments
 from gradfeat.theory.teacher import Teacher
 
-TALK, NOISY = Teacher((0.0, 1.0, 0.5**0.5)), Teacher((0.0, 1.0), 1.0)
+TALK, NOISY = Teacher.single((0.0, 1.0, 0.5**0.5)), Teacher.single((0.0, 1.0), 1.0)
 #: Sizes at which theory separates two spikes.
 N_ROWS, D, WIDTH = 4000, 800, 400
 
@@ -242,10 +242,10 @@ def test_bad_numbers_are_named(change, words):
         ({"psi": 0.0}, "psi 0.0 and n 900"),
         ({"psi": np.inf}, "psi inf"),
         ({"n": np.nan}, "n nan"),
-        ({"teacher": Teacher((0.0,))}, "y is always 0"),
+        ({"teacher": Teacher.single((0.0,))}, "y is always 0"),
     ],
 )
 def test_a_spectrum_of_nothing_is_refused(change, words):
-    cell = {"phi": 0.5, "psi": 0.5, "teacher": Teacher((0.0, 1.0)), "n": 900}
+    cell = {"phi": 0.5, "psi": 0.5, "teacher": Teacher.single((0.0, 1.0)), "n": 900}
     with pytest.raises(ValueError, match=words):
         feature_spectrum(activation=CentredReLU(), eta=2.0, **(cell | change))

@@ -14,7 +14,7 @@ from gradfeat.theory.ridge_errors import RidgeErrors, random_feature_errors
 from gradfeat.theory.teacher import Teacher
 
 PHI, PSI, LAM, SIGMA = 0.5, 2 / 3, 0.05, CentredReLU()
-CUBIC = Teacher((0.0, 1.0, 0.5, 0.3), noise=0.5)
+CUBIC = Teacher.single((0.0, 1.0, 0.5, 0.3), noise=0.5)
 
 
 def parts(found: RidgeErrors) -> np.ndarray:
@@ -36,18 +36,18 @@ def test_a_step_without_a_direction_changes_nothing_in_the_limit():
 
 
 def test_a_target_of_zeros_has_no_error_and_no_prediction():
-    zero = Teacher((0.0,))
+    zero = Teacher.single((0.0,))
     np.testing.assert_array_equal(
         parts(limit_errors(PHI, PSI, LAM, SIGMA, zero, degree=[0, 1, 2])), 0.0
     )
     np.testing.assert_array_equal(
         parts(column_errors(PHI, PSI, LAM, SIGMA, zero, powers=[0, 1])), 0.0
     )
-    for activation, teacher in ((SIGMA, zero), (ReLU(), Teacher((0.3,)))):
+    for activation, teacher in ((SIGMA, zero), (ReLU(), Teacher.single((0.3,)))):
         with pytest.raises(ValueError, match="give a target that varies, or noise"):
             predict_error(PHI, PSI, activation, teacher, n=1000, alpha=0.2)
     with pytest.raises(ValueError, match="noise has shape"):
-        predict_error(PHI, PSI, SIGMA, Teacher((0.0, 1.0), [0.0, 1.0]), n=1000, alpha=0.2)
+        predict_error(PHI, PSI, SIGMA, Teacher.single((0.0, 1.0), [0.0, 1.0]), n=1000, alpha=0.2)
     with pytest.raises(ValueError, match="psi 0: give d/n and d/N"):
         predict_error(PHI, 0, SIGMA, CUBIC, n=1000, alpha=0.2)
 
@@ -55,5 +55,5 @@ def test_a_target_of_zeros_has_no_error_and_no_prediction():
 def test_reused_rows_broadcast_to_nothing_and_learn_nothing_from_zeros():
     none = reused_sample_errors(PHI, PSI, np.zeros((0, 3)), SIGMA, CUBIC)
     assert parts(none).shape == (3, 0, 3)
-    carried = reused_sample_errors(PHI, PSI, LAM, ReLU(), Teacher((1.0,)))
+    carried = reused_sample_errors(PHI, PSI, LAM, ReLU(), Teacher.single((1.0,)))
     np.testing.assert_array_equal(parts(carried), 0.0)

@@ -52,9 +52,9 @@ def drawn(
     ("name", "teacher", "alpha", "bias"),
     [
         # Four standard errors, and a bias of order 1/n; a finite step bends a row's own features.
-        ("centred relu", Teacher((0.0, 1.0), 1.0), math.inf, 0.03),
-        ("tanh", Teacher((0.0, 1.0, 0.5), 0.3), math.inf, 0.03),
-        ("centred relu", Teacher((0.0, 1.0), 1.0), 0.1, 0.06),
+        ("centred relu", Teacher.single((0.0, 1.0), 1.0), math.inf, 0.03),
+        ("tanh", Teacher.single((0.0, 1.0, 0.5), 0.3), math.inf, 0.03),
+        ("centred relu", Teacher.single((0.0, 1.0), 1.0), 0.1, 0.06),
     ],
 )
 def test_errors_are_those_of_simulated_networks(name, teacher, alpha, bias, residual):
@@ -69,7 +69,7 @@ def test_errors_are_those_of_simulated_networks(name, teacher, alpha, bias, resi
 
 
 def test_a_vanishing_step_is_random_features_and_own_rows_gain_more_than_fresh_ones():
-    sigma, teacher = SIGMAS["centred relu"].activation, Teacher((0.0, 1.0), 1.0)
+    sigma, teacher = SIGMAS["centred relu"].activation, Teacher.single((0.0, 1.0), 1.0)
     plain = random_feature_errors(PHI, PSI, LAM, sigma, teacher)
     none = reused_sample_errors(PHI, PSI, LAM, sigma, teacher, eta=1e-8)
     for part in ("training_loss", "training_error", "test_error"):

@@ -63,7 +63,7 @@ def simulated(name, n, phi, psi, penalties, seed, targets) -> np.ndarray:
     ],
 )
 def test_errors_are_those_of_simulated_ridge(name, phi, psi, lam):
-    n, teacher = 400, Teacher(COEFFICIENTS, NOISE)
+    n, teacher = 400, Teacher.single(COEFFICIENTS, NOISE)
     found = parts(random_feature_errors(phi, psi, lam, SIGMAS[name].activation, teacher))
     draws = np.array([simulated(name, n, phi, psi, [lam], k, 100)[0] for k in range(6)])
     # Six draws of 100 targets: 2 % of spread. Corrections are of relative order 1/n: 4/n is
@@ -80,7 +80,7 @@ def test_errors_over_activations_shapes_and_penalties():
     """
     penalties = np.array([0.01, 0.05, 0.5])
     shapes = [(0.5, 2 / 3), (0.5, 0.5), (0.8, 0.4), (1.5, 1.5), (0.3, 0.9), (0.6, 1.5)]
-    teacher = Teacher(COEFFICIENTS, NOISE)
+    teacher = Teacher.single(COEFFICIENTS, NOISE)
     worst_z, worst = 0.0, 0.0
     for name, (phi, psi) in itertools.product(("relu", "centred relu", "tanh", "erf"), shapes):
         found = parts(
@@ -96,7 +96,7 @@ def test_errors_over_activations_shapes_and_penalties():
 
 @pytest.mark.parametrize(("phi", "psi", "lam"), [(0.5, 2 / 3, 0.01), (2.0, 0.7, 0.1)])
 def test_errors_equal_the_printed_form_over_the_marchenko_pastur_law(phi, psi, lam):
-    activation, teacher, h = CentredReLU(), Teacher(COEFFICIENTS, NOISE), 1e-4
+    activation, teacher, h = CentredReLU(), Teacher.single(COEFFICIENTS, NOISE), 1e-4
     _, linear, rest = moments(activation)
 
     def st_at(penalty: float) -> np.ndarray:
@@ -116,18 +116,18 @@ def test_errors_equal_the_printed_form_over_the_marchenko_pastur_law(phi, psi, l
 @settings(max_examples=10)
 def test_scale_noise_and_order_of_the_errors(phi, psi, lam, noise, c):
     def at(scale: float, spread: float) -> np.ndarray:
-        teacher = Teacher(tuple(scale * k for k in COEFFICIENTS), spread)
+        teacher = Teacher.single(tuple(scale * k for k in COEFFICIENTS), spread)
         return parts(random_feature_errors(phi, psi, lam, Tanh(), teacher))
 
     base = at(1, noise)
     np.testing.assert_allclose(at(c, c * noise), c**2 * base, rtol=1e-12)
     assert (at(1, noise + 0.1) > base).all()
-    assert base[1] < base[0] < float(Teacher(COEFFICIENTS, noise).power)
+    assert base[1] < base[0] < float(Teacher.single(COEFFICIENTS, noise).power)
     assert base[2] > noise**2
 
 
 def test_generalised_cross_validation_joins_training_and_test_error():
-    found = random_feature_errors(0.5, 0.7, 0.03, Tanh(), Teacher(COEFFICIENTS, NOISE))
+    found = random_feature_errors(0.5, 0.7, 0.03, Tanh(), Teacher.single(COEFFICIENTS, NOISE))
     _, linear, rest = moments(Tanh())
     s = 1.4 * by_quadrature(0.5, 0.7, 0.03, linear, rest)[0]
     assert found.test_error == pytest.approx(found.training_error / (0.03 * s) ** 2, rel=1e-10)
@@ -135,7 +135,7 @@ def test_generalised_cross_validation_joins_training_and_test_error():
 
 def test_double_descent_peaks_where_rows_and_neurons_are_as_many():
     psi = 0.5 / np.linspace(0.3, 3.0, 271)  # N/n from 0.3 to 3
-    teacher = Teacher((0.0, 1.0), 0.5)
+    teacher = Teacher.single((0.0, 1.0), 0.5)
     test = random_feature_errors(0.5, psi, 1e-8, CentredReLU(), teacher).test_error
     assert 0.5 / psi[np.argmax(test)] == pytest.approx(1.0, abs=0.01)
     assert test.max() > 20 * test[[0, -1]].max()
@@ -148,14 +148,14 @@ def test_many_linear_neurons_are_ridge_regression_on_x():
     e = np.linalg.eigvalsh(X.T @ X / 400)
     risk = np.mean((shift / (e + shift)) ** 2)
     risk += noise**2 * (1 + phi * np.mean(e / (e + shift) ** 2))
-    teacher = Teacher((0.0, 1.0), noise)
+    teacher = Teacher.single((0.0, 1.0), noise)
     found = random_feature_errors(phi, psi, shift / psi, Polynomial((0.0, 1.0)), teacher)
     # Averages over one spectrum of 200 eigenvalues: a few 1/200.
     assert found.test_error == pytest.approx(risk, rel=0.01)
 
 
 def test_a_mean_of_the_activation_takes_the_mean_of_the_target():
-    with_mean, without = Teacher((5.0, 1.0), 0.5), Teacher((0.0, 1.0), 0.5)
+    with_mean, without = Teacher.single((5.0, 1.0), 0.5), Teacher.single((0.0, 1.0), 0.5)
     centred = parts(random_feature_errors(0.5, 0.7, 0.1, CentredReLU(), without))
     for teacher in (with_mean, without):
         relu = parts(random_feature_errors(0.5, 0.7, 0.1, ReLU(), teacher))
@@ -178,23 +178,23 @@ def test_moments_add_up():
 def test_arguments_broadcast_and_equal_single_calls():
     phi, lam = np.array([[0.5], [1.0]]), np.array([0.01, 0.1, 1.0])
     noise = np.array([0.0, 1.0])[:, None, None]
-    found = random_feature_errors(phi, 0.6, lam, Tanh(), Teacher(COEFFICIENTS, noise))
+    found = random_feature_errors(phi, 0.6, lam, Tanh(), Teacher.single(COEFFICIENTS, noise))
     assert found.test_error.shape == found.training_loss.shape == (2, 2, 3)
     for i, j, k in np.ndindex(2, 2, 3):
-        teacher = Teacher(COEFFICIENTS, noise[i, 0, 0])
+        teacher = Teacher.single(COEFFICIENTS, noise[i, 0, 0])
         one = parts(random_feature_errors(phi[j, 0], 0.6, lam[k], Tanh(), teacher))
         np.testing.assert_allclose(parts(found)[:, i, j, k], one, rtol=1e-12)
 
 
 def test_differences_are_gains():
     low, high = (
-        random_feature_errors(0.5, 0.6, lam, Tanh(), Teacher((0.0, 1.0))) for lam in (1, 2)
+        random_feature_errors(0.5, 0.6, lam, Tanh(), Teacher.single((0.0, 1.0))) for lam in (1, 2)
     )
     np.testing.assert_allclose(parts(high - low), parts(high) - parts(low))
 
 
 def test_bad_numbers_are_named():
-    teacher = Teacher((0.0, 1.0))
+    teacher = Teacher.single((0.0, 1.0))
     with pytest.raises(ValueError, match="phi is -1"):
         random_feature_errors(-1, 0.5, 0.1, Tanh(), teacher)
     with pytest.raises(ValueError, match="The penalty is 0"):

@@ -13,7 +13,7 @@ from gradfeat.theory.ridge_errors import RidgeErrors, feature_limit, random_feat
 from gradfeat.theory.teacher import Teacher
 
 PHI, PSI, LAM = 0.5, 2 / 3, 0.01
-TALK = Teacher((0.0, 1.0, 0.5**0.5))
+TALK = Teacher.single((0.0, 1.0, 0.5**0.5))
 RELU = SIGMAS["centred relu"].activation
 
 
@@ -61,7 +61,7 @@ CASES = [(rows, intercept) for rows in ROW_LAWS for intercept in (False, True)]
 def test_losses_after_a_step_are_simulated_ones(rows, intercept):
     # Training loss without and with a step n^.3, over two targets: with and without a mean.
     n, d, N, sigma, lam = 200, 100, 150, SIGMAS["wave"], 0.05
-    teachers, found = (Teacher((0.0, 1.0, 0.5)), Teacher((0.6, 1.0, 0.5))), []
+    teachers, found = (Teacher.single((0.0, 1.0, 0.5)), Teacher.single((0.6, 1.0, 0.5))), []
     for seed in range(10):
         rng = np.random.default_rng(seed)
         X0, X = rng.standard_normal((2, n, d))
@@ -92,7 +92,7 @@ def loss(F: np.ndarray, y: np.ndarray, lam: float, intercept: bool) -> float:
 
 @pytest.mark.parametrize(("rows", "intercept"), CASES)
 def test_finite_steps_of_huge_networks_are_on_the_stairs(rows, intercept):
-    sigma, teacher, n = SIGMAS["wave"].activation, Teacher((0.8, 1.0, 0.5)), 1e16
+    sigma, teacher, n = SIGMAS["wave"].activation, Teacher.single((0.8, 1.0, 0.5)), 1e16
     start = {"rows": rows, "intercept": intercept}
     for alpha, degree in ((0.2, 1), (0.3, 2)):
         huge = finite_step_errors(PHI, PSI, LAM, sigma, teacher, eta=n**alpha, n=n, **start)
@@ -105,7 +105,7 @@ def test_finite_steps_of_huge_networks_are_on_the_stairs(rows, intercept):
 
 def test_lengths_of_rows_do_not_matter_to_odd_activations():
     tanh = SIGMAS["tanh"].activation
-    teacher = Teacher((0.8, 1.0, 0.5), 0.5)
+    teacher = Teacher.single((0.8, 1.0, 0.5), 0.5)
     for one in (
         lambda **start: finite_step_errors(PHI, PSI, LAM, tanh, teacher, eta=1e-3, n=600, **start),
         lambda **start: limit_errors(PHI, PSI, LAM, tanh, teacher, degree=[0, 1, 2], **start),

@@ -132,7 +132,7 @@ def teacher(p: int, noise: float) -> Teacher:
     """The target as theory takes it."""
     from gradfeat.theory.teacher import Teacher
 
-    return Teacher(coefficients(p), noise)
+    return Teacher.single(coefficients(p), noise)
 
 
 def _rows(task: SingleIndex, n: int, name: str, seed: int, device: str) -> Sample:

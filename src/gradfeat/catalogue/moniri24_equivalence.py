@@ -194,7 +194,7 @@ def _theory_line(ax: Axes, rows: pd.DataFrame) -> None:
     from gradfeat.theory.teacher import Teacher
 
     row, ratio = rows.iloc[0], _ratios(rows)
-    teacher = Teacher(TARGET, float(row["noise"]))
+    teacher = Teacher.single(TARGET, float(row["noise"]))
     sigma, phi = activation_of(str(row["activation"])), float(row["phi"])
     found = random_feature_errors(phi, phi / ratio, float(row["lam"]), sigma, teacher)
     series.line(ax, ratio, found.test_error, "theory", style.INK)

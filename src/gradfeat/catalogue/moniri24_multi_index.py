@@ -116,7 +116,7 @@ def theory(alpha: float, n: int, phi: float, psi: float, lam: float) -> dict[str
     from gradfeat.theory.one_step_errors import limit_share
     from gradfeat.theory.teacher import Teacher
 
-    teacher = Teacher((0.0, 1.0, HALF), math.sqrt(2) * HALF)
+    teacher = Teacher.single((0.0, 1.0, HALF), math.sqrt(2) * HALF)
     setting, degree = (phi, psi, lam, CentredReLU(), teacher), float(limit_degree(alpha))
     found = finite_step_errors(*setting, eta=[0.0, n**alpha], n=n)
     along = limit_share(*setting, degree=int(degree), part=2) if degree <= MOST_POWERS else math.nan

@@ -57,7 +57,7 @@ def step_errors(
     >>> from gradfeat.maths.activations import CentredReLU
     >>> from gradfeat.theory.predicted_errors import predict_error
     >>> from gradfeat.theory.teacher import Teacher
-    >>> net = (0.5, 2 / 3, CentredReLU(), Teacher((0.0, 1.0)))
+    >>> net = (0.5, 2 / 3, CentredReLU(), Teacher.single((0.0, 1.0)))
     >>> curve = [predict_error(*net, n=2400, alpha=a) for a in (0.1, 0.2)]
     >>> step_errors(curve, n=2400).get_ylabel()
     'mean squared error'

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -19,6 +20,7 @@ from .multi_indices import (
     merge,
     monomial_terms,
     multi_indices,
+    product_terms,
     project,
 )
 
@@ -205,6 +207,25 @@ class MultiHermite:
         return MultiHermite(self.degrees, tuple(float(scalar * c) for c in self.coefficients))
 
     __rmul__ = __mul__
+
+    def times(self, other: MultiHermite) -> MultiHermite:
+        """The product of two functions, without terms that vanish.
+
+        He_a He_b = sum_k k! C(a, k) C(b, k) He_{a+b-2k} in each variable.
+
+        Examples
+        --------
+        >>> z = MultiHermite(((1,),), (1.0,))
+        >>> z.times(z)
+        MultiHermite(degrees=((0,), (2,)), coefficients=(1.0, 1.0))
+        """
+        if self.r != other.r:
+            raise ValueError(
+                f"Functions of {self.r} and {other.r} variables met: give equal numbers."
+            )
+        pairs = itertools.product(self._terms(), other._terms())
+        total = merge(*(product_terms(a, b, c * k) for (a, c), (b, k) in pairs))
+        return _of({alpha: c for alpha, c in total.items() if c != 0} or self._zero())
 
     def norm_squared(self) -> float:
         """E g(Z)^2 = sum_alpha c_alpha^2 alpha! (Parseval)."""

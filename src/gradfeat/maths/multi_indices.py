@@ -38,8 +38,30 @@ def monomial_terms(alpha: MultiDegree, coefficient: float) -> dict[MultiDegree, 
     >>> monomial_terms((2, 1), 3.0)
     {(0, 1): 3.0, (2, 1): 3.0}
     """
-    axes = [hermite_e.poly2herme([0.0] * a + [1.0]).tolist() for a in alpha]
-    picks = itertools.product(*(enumerate(axis) for axis in axes))
+    return _outer([hermite_e.poly2herme(_unit(a)) for a in alpha], coefficient)
+
+
+def product_terms(
+    alpha: MultiDegree, beta: MultiDegree, coefficient: float
+) -> dict[MultiDegree, float]:
+    """Hermite coefficients of coefficient * He_alpha He_beta, with the zeros left out.
+
+    Examples
+    --------
+    >>> product_terms((1, 0), (1, 1), 2.0)
+    {(0, 1): 2.0, (2, 1): 2.0}
+    """
+    pairs = zip(alpha, beta, strict=True)
+    return _outer([hermite_e.hermemul(_unit(a), _unit(b)) for a, b in pairs], coefficient)
+
+
+def _unit(k: int) -> list[float]:
+    return [0.0] * k + [1.0]
+
+
+def _outer(axes: list[np.ndarray], coefficient: float) -> dict[MultiDegree, float]:
+    """coefficient times the product over the axes, where it is not 0."""
+    picks = itertools.product(*(enumerate(axis.tolist()) for axis in axes))
     terms = {
         tuple(k for k, _ in pick): float(coefficient * np.prod([c for _, c in pick]))
         for pick in picks

@@ -14,3 +14,8 @@ RESIDUALS: tuple[Residual, ...] = get_args(Residual)
 RowLaw = Literal["gaussian", "sphere"]
 
 ROW_LAWS: tuple[RowLaw, ...] = get_args(RowLaw)
+
+#: sqrt(N) a_j of the head at the start: N(0, 1), -1 or 1, or uniform with variance 1.
+HeadName = Literal["gaussian", "sign", "uniform"]
+
+HEAD_LAWS: tuple[HeadName, ...] = get_args(HeadName)

@@ -13,7 +13,7 @@ from ..maths.activations import Activation, Polynomial
 from ..maths.memory import BLOCK_BYTES
 from ..maths.statistics.combined import Joint
 from ..maths.statistics.first_layer_gradient import FirstLayerGradient
-from ..maths.step_names import RESIDUALS, ROW_LAWS, Residual, RowLaw
+from ..maths.step_names import HEAD_LAWS, RESIDUALS, ROW_LAWS, HeadName, Residual, RowLaw
 from ..rows.rows import Rows
 from .base import row_blocks
 from .head import check_rows_came
@@ -91,20 +91,22 @@ def first_step(
     activation: Activation,
     residual: Residual = "y",
     law: RowLaw = "sphere",
+    head: HeadName = "gaussian",
     seed: int = 0,
 ) -> Step:
     """G = (1/n) [(a r^T) o sigma'(W0 X^T)] X and beta = X^T r / n, without a step size yet.
 
     One pass. r = y, y - f_0 or y - f_0 / sqrt(N), with f_0 = sigma(X W0^T) a; rows of W0 on the
-    unit
-    sphere, or from N(0, I/d). W0 and a are those of ``OneStep`` at this seed.
+    unit sphere, or from N(0, I/d); `head`: the law of sqrt(N) a_j, of variance 1. W0 and a are
+    those of ``OneStep`` at this seed.
 
     Source: Moniri24, Section 2; Ba et al. 2022.
     """
     check_name("residual", residual, RESIDUALS)
     check_name("law", law, ROW_LAWS)
+    check_name("head", head, HEAD_LAWS)
     X, c = rows.template.X, rows.template.y.shape[1]
-    a = draw(X, seed, "a", width, c) / width**0.5
+    a = _of_law(draw(X, seed, "a", width, c), head) / width**0.5
     W0, b = draw_first_layer(X, width, law, seed), X.new_zeros(width)
     zero = X.new_zeros(X.shape[1], c)
     net = TwoLayer(W0, b, a, zero[0], zero, activation)
@@ -118,3 +120,13 @@ def first_step(
     check_rows_came(sums.weight)
     G, beta = sums.WT.T / sums.weight, products.WT / sums.weight
     return Step(W0, a, G.to(X), beta.to(X), activation)
+
+
+def _of_law(z: Tensor, head: HeadName) -> Tensor:
+    """Normal draws as draws of the law, of variance 1."""
+    match head:
+        case "gaussian":
+            return z
+        case "sign":
+            return torch.where(z < 0, -1.0, 1.0).to(z)
+    return 3**0.5 * torch.erf(z / 2**0.5)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from functools import cache
 
 import numpy as np
 from jaxtyping import Float
@@ -11,7 +12,7 @@ from scipy import special
 from scipy.special import ndtr
 
 from ..maths.activations import Activation
-from ..maths.hermite import RealFunction, hermite, hermite_coefficients, orthonormal_hermite
+from ..maths.hermite import RealFunction, hermite, hermite_coefficients
 
 #: (scale (m,), bias (m,), k_max) -> c_0, ..., c_{k_max} of each neuron, (m, k_max + 1).
 NeuronCoefficients = Callable[[np.ndarray, np.ndarray, int], np.ndarray]
@@ -92,9 +93,18 @@ def scaled_coefficients(
     shifts = np.broadcast_to(shifts, scales.shape)
     z, weights = _rule(activation, scales, shifts)
     values = activation.values(scales[:, None] * z + shifts[:, None])
-    weighted = weights * values
-    basis = orthonormal_hermite(k_max, z)
-    return np.einsum("mq,mqk->mk", weighted, basis), (weighted * values).sum(1)
+    term = weights * values  # times he_k(z), k by k
+    square, before = np.einsum("mq,mq->m", term, values), np.zeros(())
+    found = [term.sum(1)]
+    for k in range(k_max):
+        term, before = (z * term - math.sqrt(k) * before) / math.sqrt(k + 1), term
+        found.append(term.sum(1))
+    return np.stack(found, axis=1), square
+
+
+@cache
+def _legendre() -> tuple[np.ndarray, np.ndarray]:
+    return special.roots_legendre(NODES)
 
 
 def _rule(
@@ -104,9 +114,11 @@ def _rule(
     breaks = np.sort(np.asarray(activation.breakpoints, dtype=np.float64))
     inner = np.clip((breaks - shifts[:, None]) / scales[:, None], -REACH, REACH)
     ends = np.pad(inner, ((0, 0), (1, 1)), constant_values=((0, 0), (-REACH, REACH)))
-    left, length = ends[:, :-1, None, None], np.diff(ends)[:, :, None, None] / PANELS
-    nodes, weights = special.roots_legendre(NODES)
-    place = np.arange(PANELS)[:, None] + (nodes + 1) / 2
+    pieces = ends.shape[1] - 1
+    panels = math.ceil(PANELS / math.sqrt(pieces))  # of each piece
+    left, length = ends[:, :-1, None, None], np.diff(ends)[:, :, None, None] / panels
+    nodes, weights = _legendre()
+    place = np.arange(panels)[:, None] + (nodes + 1) / 2
     z = (left + length * place).reshape(len(scales), -1)
-    w = np.broadcast_to(length * weights / 2, (len(scales), ends.shape[1] - 1, PANELS, NODES))
+    w = np.broadcast_to(length * weights / 2, (len(scales), pieces, panels, NODES))
     return z, w.reshape(z.shape) * np.exp(-(z**2) / 2) / np.sqrt(2 * np.pi)

@@ -67,7 +67,7 @@ def _partial(traces: Traces) -> tuple[np.ndarray, np.ndarray]:
 
 def target_components(teacher: Teacher, alignment: np.ndarray, size: int) -> np.ndarray:
     """y_k = E[f* he_k(u)] = sqrt(k!) c_{*k} cos(beta, b)^k for k < size."""
-    rho = np.nan_to_num(math.copysign(1.0, teacher.linear) * alignment)  # nan of a target of zeros
+    rho = np.nan_to_num(alignment)  # nan of a target of zeros
     return teacher.components(size - 1) * rho[..., None] ** np.arange(size)
 
 
@@ -126,7 +126,7 @@ def step_columns(
 
     >>> from gradfeat.maths.activations import CentredReLU
     >>> from gradfeat.theory.gradient_direction import gradient_direction
-    >>> beta = gradient_direction(0.5, CentredReLU(), Teacher((1.0, 1.0)))
+    >>> beta = gradient_direction(0.5, CentredReLU(), Teacher.single((1.0, 1.0)))
     >>> first = step_columns(CentredReLU(), beta, 0.0, 1, 2)[:, 1]
     >>> first.round(4).tolist()  # 4 c_2^2 = 1/(2 pi), and c_1^2 |beta|
     [0.1592, 0.3536]

@@ -5,15 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.polynomial import hermite_e
 from numpy.typing import ArrayLike
 
 from ..maths.activations import Activation
-from ..maths.hermite import root_factorials
 from ..maths.step_names import Residual, RowLaw
-from .gradient_direction import gradient_direction
+from .gradient_direction import GradientDirection, gradient_direction
+from .head_law import GAUSSIAN_HEAD, HeadLaw
 from .ridge_errors import RidgeErrors, feature_limit, moments, random_feature_errors
-from .step_resolvent import K_MAX, TINY, StepGrid, gamma, solve, step_grid
+from .step_resolvent import K_MAX, TINY, StepGrid, StepResolvent, gamma, solve, step_grid
 from .teacher import Teacher
 
 
@@ -29,11 +28,13 @@ def finite_step_errors(
     residual: Residual = "y",
     rows: RowLaw = "sphere",
     intercept: bool = False,
+    head: HeadLaw = GAUSSIAN_HEAD,
 ) -> RidgeErrors:
     """Errors of ridge on F = sigma(X~ (W0 + eta G)^T), a fresh sample, n rows and any step size.
 
     `eta`: step size, 0 or more: n^alpha in the talk; `n`: rows of each of the two samples; `rows`:
-    of W0, on the unit sphere or N(0, I/d); `intercept`: whether the head has one.
+    of W0, on the unit sphere or N(0, I/d); `intercept`: whether the fitted head has one; `head`:
+    the law of the entries of a.
     Regime: leading order in n at fixed eta/sqrt(N): spikes of finite size, and rows and neurons
     whose share of the bulk depends on u and a. The gradient's part beyond a beta^T is counted by
     its size alone. It matters from about alpha = 0.3 on where activation and target both have a
@@ -44,7 +45,7 @@ def finite_step_errors(
     `step_resolvent`.
 
     >>> from gradfeat.maths.activations import CentredReLU
-    >>> talk = Teacher((0.0, 1.0, 0.5**0.5))
+    >>> talk = Teacher.single((0.0, 1.0, 0.5**0.5))
     >>> found = finite_step_errors(
     ...     0.5, 2 / 3, 0.01, CentredReLU(), talk, eta=[0.0, 2.0, 20.0], n=2400
     ... )
@@ -52,75 +53,74 @@ def finite_step_errors(
     [3.02, 2.84, 2.38]
     """
     arrays = np.broadcast_arrays(phi, psi, penalty, eta, n, teacher.noise)
-    cells = zip(*(np.asarray(a, dtype=np.float64).ravel() for a in arrays), strict=True)
-    found = [
-        _errors(
-            p,
-            q,
-            lam,
-            step,
-            size,
-            activation,
-            Teacher(teacher.coefficients, noise),
-            residual,
-            rows,
-            intercept,
-        )
-        for p, q, lam, step, size, noise in cells
-    ]
-    shape = arrays[0].shape
-    return RidgeErrors(*np.reshape(found, (-1, 3)).T.reshape(3, *shape))
+    flat = [np.asarray(a, dtype=np.float64).ravel() for a in arrays]
+    step = _Step(activation, residual, rows, intercept, head)
+    traces = feature_limit(phi, psi, activation).traces(penalty)
+    starts = [np.broadcast_to(part, arrays[0].shape).ravel() for part in (traces.m1, traces.g)]
+    found, solved = [], None
+    for p, q, lam, size, of, noise, m1, g in zip(*flat, *starts, strict=True):
+        own = Teacher(teacher.target, noise)
+        errors, solved = step.errors(p, q, lam, size, of, own, (m1, g), solved)
+        found.append(errors)
+    return RidgeErrors(*np.reshape(found, (-1, 3)).T.reshape(3, *arrays[0].shape))
 
 
-def _errors(
-    phi: float,
-    psi: float,
-    penalty: float,
-    eta: float,
-    n: float,
-    activation: Activation,
-    teacher: Teacher,
-    residual: Residual,
-    rows: RowLaw,
-    intercept: bool,
-) -> tuple[float, float, float]:
-    """Training loss, training error and test error of one setting."""
-    _check(eta, n)
-    if eta == 0 and moments(activation)[0] == 0:
-        known = random_feature_errors(
-            phi, psi, penalty, activation, teacher, rows=rows, intercept=intercept
+@dataclass(frozen=True)
+class _Step:
+    """What all cells of a call share."""
+
+    activation: Activation
+    residual: Residual
+    rows: RowLaw
+    intercept: bool
+    head: HeadLaw
+
+    def errors(
+        self,
+        phi: float,
+        psi: float,
+        penalty: float,
+        eta: float,
+        n: float,
+        teacher: Teacher,
+        start: tuple[float, float],
+        near: StepResolvent | None,
+    ) -> tuple[tuple[float, float, float], StepResolvent | None]:
+        """Training loss, training error and test error; and what a like step may start from."""
+        _check(eta, n)
+        if eta == 0 and moments(self.activation)[0] == 0:
+            setting = (phi, psi, penalty, self.activation, teacher)
+            known = random_feature_errors(*setting, rows=self.rows, intercept=self.intercept)
+            parts = known.training_loss, known.training_error, known.test_error
+            return (float(parts[0]), float(parts[1]), float(parts[2])), near
+        width, ratio = n * phi / psi, psi / phi
+        direction = gradient_direction(phi, self.activation, teacher, self.residual, width)
+        grid = step_grid(self.activation, direction, eta=eta, phi=phi, width=width, head=self.head)
+        form = _Form.of(grid, teacher, direction, phi, psi, n, self.rows, self.intercept)
+        solved = solve(grid, phi, ratio, penalty * ratio, start, near)
+        r, g = solved.values
+        loss = float(np.real(form.value(r, g)))
+        even, left_out = (
+            float(np.imag(form.value(*solved.moved(change)))) / TINY
+            for change in (np.ones_like(r), 1 / r**2)
         )
-        return float(known.training_loss), float(known.training_error), float(known.test_error)
-    plain = feature_limit(phi, psi, activation).traces(penalty)
-    width, ratio = n * phi / psi, psi / phi
-    direction = gradient_direction(phi, activation, teacher, residual, width)
-    grid = step_grid(activation, direction, eta=eta, phi=phi, width=width)
-    length = float(np.sqrt(direction.norm_squared))
-    rho = teacher.linear / length if length > 0 else 0.0
-    initial = float(direction.initial) / max(length, 1e-300)
-    form = _Form.of(grid, teacher, rho, initial, phi, psi, n, rows, intercept)
-    solved = solve(grid, phi, ratio, penalty * ratio, (float(plain.m1), float(plain.g)))
-    r, g = solved.values
-    loss = float(np.real(form.value(r, g)))
-    even, left_out = (
-        float(np.imag(form.value(*solved.moved(change)))) / TINY
-        for change in (np.ones_like(r), 1 / r**2)
-    )
-    return penalty * loss, -(penalty**2) * ratio * even, -left_out / ratio
+        return (penalty * loss, -(penalty**2) * ratio * even, -left_out / ratio), solved
 
 
 @dataclass(frozen=True)
 class _Form:
     """q = (psi/phi) y^T K^{-1} y/n as a function of r and g.
 
-    Columns P: he_k(u) and zeta he_k(u), zeta = the part of b.x beside u. With V the neurons'
-    weights on them, K has P M P^T/N on top of the bulk, M = N E_a[g V V^T].
+    Columns P: he_k(u) and zeta he_k(u), zeta = the part of chat.x beside u. With V the neurons'
+    weights on them, K has P M P^T/N on top of the bulk, M = N E_a[g V V^T]. The target's other
+    directions v, orthogonal to beta, have the columns v he_k(u), each direction for itself.
     """
 
     grid: StepGrid
     phi: float
     ratio: float
     y: np.ndarray  #: (2 K,), the target in the columns P.
+    other: np.ndarray  #: (K, r), the target in v he_k(u): the rows of E[grad f*|u] beside chat.
     noise: np.ndarray  #: (U,), what is left of E y^2 given u.
     outer: np.ndarray  #: (A, 2 K, 2 K), N E[V V^T | a].
     intercept: bool
@@ -129,56 +129,53 @@ class _Form:
     def of(
         grid: StepGrid,
         teacher: Teacher,
-        rho: float,
-        initial: float,
+        direction: GradientDirection,
         phi: float,
         psi: float,
         n: float,
         rows: RowLaw,
         intercept: bool,
     ) -> _Form:
-        y, across, noise = _target(grid, teacher, rho)
+        length = float(np.sqrt(direction.norm_squared))
+        rho = teacher.linear / length if length > 0 else 0.0
+        y, other, noise = _target(grid, teacher, rho)
         width, d = n * phi / psi, n * phi
         lengths = 2 / d if rows == "gaussian" else 0.0
+        initial = float(direction.initial) / max(length, 1e-300)
         outer = _outer(grid, rho, initial, width, d, lengths)
-        return _Form(grid, phi, psi / phi, np.r_[y, across], noise, outer, intercept)
+        return _Form(grid, phi, psi / phi, y, other, noise, outer, intercept)
 
     def value(self, r: np.ndarray, g: np.ndarray) -> np.ndarray:
         """q, complex where r and g are."""
         grid = self.grid
         M = np.einsum("a,ajk->jk", g * grid.weights, self.outer)
         inner = self.phi * gamma(grid, self.phi, r)
-        D = np.kron(np.eye(2), inner)
-        left = np.linalg.solve(np.eye(len(D)) + self.ratio * D @ M, D)  # P^T K^{-1} P
+        left = self._held(np.kron(np.eye(2), inner), M)  # P^T K^{-1} P
         b = left @ self.y
         constant = b[0] ** 2 / left[0, 0] if self.intercept else 0.0
-        return self.ratio * ((self.noise * r) @ grid.mass + self.y @ b - constant)
+        q = (self.noise * r) @ grid.mass + self.y @ b - constant
+        if self.other.any():
+            slopes = (grid.slope.T * (g * grid.weights * grid.own)) @ grid.slope / self.phi
+            beside = self._held(inner, slopes / self.ratio)
+            q = q + np.einsum("ji,jk,ki->", self.other, beside, self.other)
+        return self.ratio * q
+
+    def _held(self, inner: np.ndarray, M: np.ndarray) -> np.ndarray:
+        """(D^{-1} + (psi/phi) M)^{-1} of the columns' D = `inner`."""
+        return np.linalg.solve(np.eye(len(M)) + self.ratio * inner @ M, inner)
 
 
 def _target(
     grid: StepGrid, teacher: Teacher, rho: float
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """f* in he_k(u), in zeta he_k(u), and the variance of y given u that is left.
-
-    E[f* he_m(zeta)|u] is (1 - rho^2)^{m/2} times the sum over k of
-    k!/((k - m)! sqrt(m!)) c_{*k} rho^{k-m} He_{k-m}(u).
-    """
-    c = np.asarray(teacher.coefficients)
-    across, noise = (np.sqrt(max(1 - rho**2, 0.0)), np.full(len(grid.u), np.square(teacher.noise)))
-    projections = []
-    for m in range(len(c)):
-        k = np.arange(m, len(c))
-        falling = np.array([np.prod(np.arange(j - m + 1, j + 1, dtype=float)) for j in k])
-        series = across**m / root_factorials(m)[m] * falling * c[m:] * rho ** (k - m)
-        values = hermite_e.hermeval(grid.u, series)
-        if m > 1:
-            noise = noise + values**2
-            continue
-        kept = (grid.mass * values) @ grid.he
-        noise = noise + (values - grid.he @ kept) ** 2
-        projections.append(kept)
-    projections += [np.zeros(K_MAX + 1)] * (2 - len(projections))
-    return projections[0], projections[1], noise
+    """f* in he_k(u) and zeta he_k(u), in v he_k(u), and the variance of y given u that is left."""
+    means, slopes, squares = teacher.given(grid.u, rho)
+    along = slopes @ teacher.along
+    other = slopes - np.outer(along, teacher.along)
+    values = np.column_stack([means, np.sqrt(max(1 - rho**2, 0.0)) * along, other])
+    kept = grid.he.T @ (grid.mass[:, None] * values)
+    held = np.square(values).sum(1) - np.square(values - grid.he @ kept).sum(1)
+    return kept[:, :2].T.ravel(), kept[:, 2:], squares + np.square(teacher.noise) - held
 
 
 def _outer(

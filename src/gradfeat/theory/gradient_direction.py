@@ -67,7 +67,7 @@ def gradient_direction(
     Source: Moniri24, Lemma on beta; the terms of f_0 by its linear part c_1 X W0^T a and the rest.
 
     >>> from gradfeat.maths.activations import CentredReLU
-    >>> talk = Teacher((0.0, 1.0, 0.5**0.5))
+    >>> talk = Teacher.single((0.0, 1.0, 0.5**0.5))
     >>> float(gradient_direction(0.5, CentredReLU(), talk).alignment.round(3))
     0.707
     >>> float(gradient_direction(0.5, CentredReLU(), talk, "y - f0").alignment.round(3))
@@ -99,7 +99,7 @@ def own_power(phi: ArrayLike, direction: GradientDirection, activation: Activati
     (c_1 |beta| u)^2 does: that column is u^2 + kappa, kappa = own_power/(c_1 |beta|)^2.
 
     >>> from gradfeat.maths.activations import CentredReLU
-    >>> beta = gradient_direction(0.5, CentredReLU(), Teacher((0.0, 1.0), noise=1.0))
+    >>> beta = gradient_direction(0.5, CentredReLU(), Teacher.single((0.0, 1.0), noise=1.0))
     >>> float((own_power(0.5, beta, CentredReLU()) / (0.25 * beta.norm_squared)).round(12))
     0.5
     """

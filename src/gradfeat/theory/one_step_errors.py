@@ -23,6 +23,7 @@ from .column_gain import (
     target_components,
 )
 from .gradient_direction import gradient_direction, own_power
+from .head_law import GAUSSIAN_HEAD, HeadLaw
 from .ridge_errors import RidgeErrors, errors_from, feature_limit, moments, plain_losses
 from .teacher import Teacher
 
@@ -39,6 +40,7 @@ def limit_errors(
     printed: bool = False,
     rows: RowLaw = "sphere",
     intercept: bool = False,
+    head: HeadLaw = GAUSSIAN_HEAD,
 ) -> RidgeErrors:
     """Errors of the network in the limit: its step adds l columns, `step_columns`.
 
@@ -57,12 +59,13 @@ def limit_errors(
     "ba22", what weights the gradient, the limit of "ba22" is that of "y"; `printed`: the columns as
     printed, c_k u^k: a gradient of rank one, and a target of mean 0; `rows`: of W0, on the unit
     sphere or N(0, I/d), where the constant weighs less by 1 + (2 c_2^2/psi) g s; `intercept`: of
-    the head, without penalty: the column is u^2 to it, and 3 becomes 2.
+    the fitted head, without penalty: the column is u^2 to it, and 3 becomes 2; `head`: the law of
+    a, of which a^{ok} is another column only where its values do not make up a^{ok} of lower ones.
     Raises ValueError when a number is out of its range, or f_0 has a random mean.
     Source: Moniri24, Theorems on l = 1, 2; general l by elimination of the columns.
 
     >>> from gradfeat.maths.activations import CentredReLU
-    >>> talk = Teacher((0.0, 1.0, 0.5**0.5))
+    >>> talk = Teacher.single((0.0, 1.0, 0.5**0.5))
     >>> found = limit_errors(0.5, 2 / 3, 0.01, CentredReLU(), talk, degree=[0, 1, 2])
     >>> (found.training_loss[0] - found.training_loss).round(4).tolist()
     [0.0, 0.0629, 0.1044]
@@ -73,7 +76,7 @@ def limit_errors(
     [0.0, 0.0629, 0.1216]
     >>> (found.test_error[0] - found.test_error).round(3).tolist()
     [0.0, 0.361, 0.744]
-    >>> teacher = Teacher((1.0, 1.0))
+    >>> teacher = Teacher.single((1.0, 1.0))
     >>> found = limit_errors(0.5, 2 / 3, 0.01, CentredReLU(), teacher, degree=[0, 1])
     >>> float((found.training_loss[0] - found.training_loss[1]).round(4))  # .081 without the mean
     0.3106
@@ -92,6 +95,8 @@ def limit_errors(
     for l_max in np.unique(asked[asked <= MOST_POWERS]):
         size = max(int(l_max), len(teacher.coefficients) - 1, 1) + 1
         columns = step_columns(activation, direction, own, int(l_max), size)
+        there = np.abs(columns).max(axis=tuple(range(columns.ndim - 1))) > 0
+        columns = columns[..., head.independent(there)]
         if intercept:
             one = np.broadcast_to(np.eye(size, 1), (*columns.shape[:-1], 1))
             columns = np.concatenate([one, columns], axis=-1)
@@ -121,7 +126,7 @@ def limit_share(
     Source: derived here, as `limit_errors`.
 
     >>> from gradfeat.maths.activations import CentredReLU
-    >>> setting = (0.5, 2 / 3, 0.01, CentredReLU(), Teacher((0.0, 1.0, 0.5), noise=0.5**0.5))
+    >>> setting = (0.5, 2 / 3, 0.01, CentredReLU(), Teacher.single((0.0, 1.0, 0.5), noise=0.5**0.5))
     >>> [round(limit_share(*setting, degree=l, part=2), 4) for l in (1, 2)]  # 1/4 * 2/(2 + 9/4)
     [0.0, 0.1176]
     """
@@ -163,7 +168,7 @@ def column_errors(
     Source: Moniri24, Theorems on l = 1, 2; general l and kappa' by block elimination.
 
     >>> from gradfeat.maths.activations import CentredReLU
-    >>> teacher = Teacher((0.0, 1.0, 0.5, 0.3), noise=0.5)
+    >>> teacher = Teacher.single((0.0, 1.0, 0.5, 0.3), noise=0.5)
     >>> losses = [
     ...     column_errors(
     ...         0.5, 2 / 3, 0.05, CentredReLU(), teacher, powers=range(1, l + 1)

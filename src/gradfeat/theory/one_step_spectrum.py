@@ -12,15 +12,15 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..maths.activations import Activation
-from ..maths.hermite import gauss_hermite
-from ..maths.step_names import Residual
+from ..maths.step_names import Residual, RowLaw
 from .activation_coefficients import scaled_coefficients
 from .feature_resolvent import FeatureLimit
 from .gradient_direction import GradientDirection, gradient_direction, own_power
+from .head_law import GAUSSIAN_HEAD, HeadLaw
 from .teacher import Teacher
 
-#: Degrees of u that are kept, and nodes of the average over the head's entries.
-K_MAX, NODES = 10, 32
+#: Degrees of u that are kept.
+K_MAX = 10
 
 
 @dataclass(frozen=True)
@@ -46,6 +46,8 @@ def step_spikes(
     phi: ArrayLike,
     psi: ArrayLike,
     n: ArrayLike,
+    rows: RowLaw = "sphere",
+    head: HeadLaw = GAUSSIAN_HEAD,
 ) -> StepSpikes:
     """Spikes of F = sigma(X~ (W0 + eta G)^T) for a step of any size, on rows that G has not seen.
 
@@ -59,8 +61,11 @@ def step_spikes(
 
     To lowest order in eta the k-th column is c_1^k c_k eta^k a^{ok} (X~ beta)^{ok}, as printed.
 
+    Rows of W0 from N(0, I/d) have norms of variance 2/d in |w_j|^2, which move V_jk by
+    (theta_j |beta|/Q_j)^k sqrt((k + 1)(k + 2)) c~_{k+2}(Q_j) (1 + eta a_j stretch)^2/(2 Q_j^2).
+
     `direction`: beta and E r^2; `eta`: step size, 0 or more; `phi`, `psi`, `n`: d/n, d/N and n,
-    they broadcast with eta.
+    they broadcast with eta; `rows`: of W0; `head`: the law of a.
     Regime: n large; the step's effect on the bulk is kept as an average, which is a small part of
     it while eta/sqrt(N) is small.
     Source: Moniri24, Theorem on the spectrum, with all orders of eta kept.
@@ -68,7 +73,7 @@ def step_spikes(
     >>> from gradfeat.maths.activations import Tanh
     >>> from gradfeat.theory.gradient_direction import gradient_direction
     >>> from gradfeat.theory.teacher import Teacher
-    >>> beta = gradient_direction(0.5, Tanh(), Teacher((0.0, 1.0)))
+    >>> beta = gradient_direction(0.5, Tanh(), Teacher.single((0.0, 1.0)))
     >>> spikes = step_spikes(Tanh(), beta, 5.0, phi=0.5, psi=0.5, n=2000)
     >>> bool(spikes.gram[1, 1] > 1), bool(spikes.gram[2, 2] < 1e-12)  # an odd function: no u^2
     (True, True)
@@ -80,21 +85,27 @@ def step_spikes(
     eta_, phi_, psi_, n_, norm, power_ = flat
     _check(eta_, phi_, psi_, n_)
     width, slope = n_ * phi_ / psi_, float(activation.hermite_coefficients(1)[1])
-    x, weights = gauss_hermite(NODES)
+    x, weights = np.array(head.values), np.array(head.masses)
     a = x / np.sqrt(width)
     stretched = 1 + eta_ * a * direction.stretch
     own = stretched**2 + (eta_ * a) ** 2 * power_
     shift = eta_ * slope * a * np.sqrt(norm)  # theta |beta|
     Q = np.sqrt(own + shift**2)
-    c, square = scaled_coefficients(activation, Q.ravel(), K_MAX)
+    c, square = scaled_coefficients(activation, Q.ravel(), K_MAX + 2)
     c, square = c.reshape(*Q.shape, -1), square.reshape(Q.shape)
     degrees = np.arange(K_MAX + 1)
-    V = c * (shift / Q)[..., None] ** degrees
+    powers = (shift / Q)[..., None] ** degrees
+    V = c[..., :-2] * powers
     linear = c[..., 1] ** 2 * own / Q**2
     nonlinear = square - np.square(V).sum(-1) - linear
     V = np.concatenate([V, (c[..., 2] / np.sqrt(psi_ * width))[..., None]], axis=-1)
     mass = weights * width
     gram = np.einsum("sm,smj,smk->sjk", mass, V, V)
+    if rows == "gaussian":
+        bent = powers * np.sqrt((degrees + 1) * (degrees + 2)) / 2 * c[..., 2:]
+        bent = bent * (stretched / Q)[..., None] ** 2
+        drawn = np.einsum("sm,smj,smk->sjk", mass * 2 / (psi_ * width), bent, bent)
+        gram[:, :-1, :-1] += drawn
     turned = np.einsum("sm,smk->sk", mass * a * stretched * c[..., 1] / Q, V)
 
     def shaped(values: np.ndarray) -> np.ndarray:
@@ -143,6 +154,8 @@ def feature_spectrum(
     eta: float,
     n: float,
     residual: Residual = "y",
+    rows: RowLaw = "sphere",
+    head: HeadLaw = GAUSSIAN_HEAD,
 ) -> FeatureSpectrum:
     """The singular values of F/sqrt(n), F = sigma(X~ (W0 + eta G)^T) on a fresh sample.
 
@@ -151,14 +164,15 @@ def feature_spectrum(
     leaves the bulk where (psi/phi) |V_k|^2 |u| > 1 at the edge; in the limit its size is
     |c_1^k c_k| eta^k |beta|^k sqrt((2k - 1)!!) N^{-(k-1)/2} times the norm of the column.
 
-    `eta`, `n`: step size and rows.
+    `eta`, `n`: step size and rows; `rows`: of W0, on the unit sphere or N(0, I/d); `head`: the law
+    of a.
     Regime: n large; the largest value of the bulk itself is below the edge by about n^{-2/3}.
     Raises ValueError when a number is out of its range, f_0 has a random mean, or y is always 0.
     Source: Moniri24, Theorem on the spectrum; the positions by the deterministic equivalent
     (Benaych-Georges & Nadakuditi 2012 for low-rank perturbations).
 
     >>> from gradfeat.maths.activations import CentredReLU
-    >>> talk = Teacher((0.0, 1.0, 0.5**0.5))
+    >>> talk = Teacher.single((0.0, 1.0, 0.5**0.5))
     >>> found = feature_spectrum(0.2, 2.0, CentredReLU(), talk, eta=4000**0.3, n=4000)
     >>> found.separated()
     2
@@ -171,7 +185,8 @@ def feature_spectrum(
     direction = gradient_direction(phi, activation, teacher, residual, width)
     if not direction.norm_squared > 0:
         raise ValueError("y is always 0, so the step has no direction: give another target.")
-    spikes = step_spikes(activation, direction, eta, phi=phi, psi=psi, n=n)
+    sizes = {"phi": phi, "psi": psi, "n": n}
+    spikes = step_spikes(activation, direction, eta, **sizes, rows=rows, head=head)
     limit = FeatureLimit(phi, psi, spikes.linear, spikes.nonlinear)
     secular = _Secular.of(limit, direction, spikes)
     u_edge = float(limit.edge())
@@ -273,7 +288,7 @@ def first_layer_outlier(
     Source: Baik, Ben Arous & Peche 2005; Benaych-Georges & Nadakuditi 2012; Ba et al. 2022.
 
     >>> from gradfeat.maths.activations import CentredReLU
-    >>> talk = Teacher((0.0, 1.0, 0.5**0.5))
+    >>> talk = Teacher.single((0.0, 1.0, 0.5**0.5))
     >>> first_layer_outlier(0.5, 0.5, CentredReLU(), talk, eta=[1.0, 4.0]).round(3).tolist()
     [nan, 3.354]
     """

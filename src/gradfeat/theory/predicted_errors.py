@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import TypedDict
 
 import numpy as np
 
 from ..maths.activations import Activation
-from ..maths.step_names import Residual
+from ..maths.step_names import Residual, RowLaw
 from .finite_step_errors import finite_step_errors
 from .gradient_direction import gradient_direction, limit_degree
+from .head_law import GAUSSIAN_HEAD, HeadLaw
 from .one_step_errors import limit_errors
 from .reused_sample_errors import reused_sample_errors
 from .ridge_errors import RidgeErrors, random_feature_errors
@@ -55,6 +57,11 @@ class Prediction:
     regime: str  #: Where these numbers hold, or why one is nan: one sentence or two.
 
 
+class _Fitted(TypedDict):
+    rows: RowLaw
+    intercept: bool
+
+
 def predict_error(
     phi: float,
     psi: float,
@@ -66,17 +73,21 @@ def predict_error(
     penalty: float = 0.01,
     residual: Residual = "y",
     sample: str = "fresh",
+    rows: RowLaw = "sphere",
+    intercept: bool = False,
+    head: HeadLaw = GAUSSIAN_HEAD,
 ) -> Prediction:
     """Training and test error of sigma(X (W0 + n^alpha G)^T) a by ridge, with their regime.
 
     `n`: rows of the gradient, and of the head; alpha = -infinity is no step; `sample`, "fresh" or
-    "same": whether the head has rows of its own.
+    "same": whether the head has rows of its own; `rows`: of W0, on the unit sphere or N(0, I/d);
+    `intercept`: whether the fitted head has one; `head`: the law of a at the start.
     Raises ValueError when a number is out of its range, a name is unknown, f_0 has a random mean,
     or nothing of y is left to predict.
     Source: Moniri24; finite steps and reused rows are derived here.
 
     >>> from gradfeat.maths.activations import CentredReLU
-    >>> talk = Teacher((0.0, 1.0, 0.5**0.5))
+    >>> talk = Teacher.single((0.0, 1.0, 0.5**0.5))
     >>> found = predict_error(0.5, 2 / 3, CentredReLU(), talk, n=2400, alpha=0.2)
     >>> round(float(found.errors.test_error), 2), round(float(found.limit.test_error), 2)
     (2.66, 2.66)
@@ -94,20 +105,22 @@ def predict_error(
         raise ValueError(
             f"The penalty is {penalty}: give {LEAST_PENALTY:g} or more, which stands for none."
         )
-    _check_target(activation, teacher)
+    _check_target(activation, teacher, intercept)
     shape = (phi, psi, penalty, activation, teacher)
-    plain = random_feature_errors(*shape)
+    fitted = _Fitted(rows=rows, intercept=intercept)
+    plain = random_feature_errors(*shape, **fitted)
     eta, width = n**alpha, n * phi / psi
     degree = float(limit_degree(alpha))
     mean, slope, bend = np.abs(activation.hermite_coefficients(2)) > 1e-9
-    directed, constant = bool(slope), bool(bend and not mean and teacher.mean != 0)
+    constant = bool(bend and not mean and not intercept and teacher.mean != 0)
+    directed = bool(slope)
     undirected = _CONSTANT if constant else _UNDIRECTED
     if sample == "fresh":
-        errors = finite_step_errors(*shape, eta=eta, n=n, residual=residual)
-        limit = limit_errors(*shape, degree=degree, residual=residual)
+        errors = finite_step_errors(*shape, eta=eta, n=n, residual=residual, head=head, **fitted)
+        limit = limit_errors(*shape, degree=degree, residual=residual, head=head, **fitted)
     elif degree == 1:
-        errors = reused_sample_errors(*shape, eta=eta, residual=residual, width=width)
-        limit = reused_sample_errors(*shape, residual=residual)
+        errors = reused_sample_errors(*shape, eta=eta, residual=residual, width=width, **fitted)
+        limit = reused_sample_errors(*shape, residual=residual, **fitted)
     else:
         errors = limit = plain if degree == 0 else _unknown()
     return Prediction(
@@ -125,15 +138,15 @@ def predict_error(
     )
 
 
-def _check_target(activation: Activation, teacher: Teacher) -> None:
+def _check_target(activation: Activation, teacher: Teacher, intercept: bool) -> None:
     if np.ndim(teacher.noise) > 0:
         raise ValueError(f"The noise has shape {np.shape(teacher.noise)}: give one number.")
-    carried = abs(float(activation.hermite_coefficients(0)[0])) > 1e-9
+    carried = intercept or abs(float(activation.hermite_coefficients(0)[0])) > 1e-9
     power = float(teacher.power)
     if not power - carried * teacher.coefficients[0] ** 2 > 1e-12 * power:
         raise ValueError(
             "Nothing of y is left to predict beside the constant, if any, that the activation's"
-            " mean carries: give a target that varies, or noise."
+            " mean or an intercept carries: give a target that varies, or noise."
         )
 
 

@@ -84,7 +84,7 @@ def random_feature_errors(
     Source: Moniri24, Section 4; Mei & Montanari 2022 for L_te.
 
     >>> from gradfeat.maths.activations import CentredReLU
-    >>> talk = Teacher((0.0, 1.0, 0.5**0.5))
+    >>> talk = Teacher.single((0.0, 1.0, 0.5**0.5))
     >>> random_feature_errors(0.5, 2 / 3, 0.01, CentredReLU(), talk).test_error.round(3)
     np.float64(3.021)
     """

@@ -23,9 +23,10 @@ from ..maths.activations import Activation
 from ..maths.hermite import gauss_hermite, orthonormal_hermite
 from .activation_coefficients import scaled_coefficients
 from .gradient_direction import GradientDirection, own_power
+from .head_law import GAUSSIAN_HEAD, HeadLaw
 
-#: Degrees of u that are kept; nodes of averages over u and over sqrt(N) a.
-K_MAX, U_NODES, A_NODES = 10, 32, 24
+#: Degrees of u that are kept; nodes of averages over u.
+K_MAX, U_NODES = 10, 32
 
 
 @dataclass(frozen=True)
@@ -37,7 +38,7 @@ class StepGrid:
     its parts along beta and w_j is counted by its size, as if its rows had independent directions.
     """
 
-    #: a, weights (A,): nodes of a ~ N(0, 1/N) and their weights.
+    #: a, weights (A,): nodes of the head's entries and their weights.
     a: np.ndarray
     weights: np.ndarray
     #: u, mass (U,): nodes of u ~ N(0, 1) and their weights.
@@ -56,7 +57,13 @@ class StepGrid:
 
 
 def step_grid(
-    activation: Activation, direction: GradientDirection, *, eta: float, phi: float, width: float
+    activation: Activation,
+    direction: GradientDirection,
+    *,
+    eta: float,
+    phi: float,
+    width: float,
+    head: HeadLaw = GAUSSIAN_HEAD,
 ) -> StepGrid:
     """Evaluate the features on the nodes.
 
@@ -66,12 +73,12 @@ def step_grid(
     >>> from gradfeat.maths.activations import Tanh
     >>> from gradfeat.theory.gradient_direction import gradient_direction
     >>> from gradfeat.theory.teacher import Teacher
-    >>> beta = gradient_direction(0.5, Tanh(), Teacher((0.0, 1.0)))
+    >>> beta = gradient_direction(0.5, Tanh(), Teacher.single((0.0, 1.0)))
     >>> grid = step_grid(Tanh(), beta, eta=5.0, phi=0.5, width=2000)
     >>> bool(np.abs(grid.m[:, 2]).max() < 1e-12)  # an odd function adds no u^2 at any a
     True
     """
-    x, weights = gauss_hermite(A_NODES)
+    x, weights = np.array(head.values), np.array(head.masses)
     u, mass = gauss_hermite(U_NODES)
     a, he = x / math.sqrt(width), orthonormal_hermite(K_MAX, u)
     mean_slope = float(activation.hermite_coefficients(1)[1])
@@ -102,13 +109,17 @@ def _moments(
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
     """E sigma, E sigma Z, E sigma he_2(Z), E sigma^2 of sigma(sqrt(own) Z + shift)."""
     scales = np.repeat(np.sqrt(own), U_NODES)
-    found, square = scaled_coefficients(activation, scales, 2, shifts.ravel())
-    m, linear, bent = found.T.reshape(3, -1, U_NODES)
-    return m, linear, bent, square.reshape(m.shape)
+    pairs = np.stack([scales, shifts.ravel()], 1).round(12) + 0.0  # alike at (a, u) and (-a, -u)
+    pairs, which = np.unique(pairs, axis=0, return_inverse=True)
+    found, square = scaled_coefficients(activation, pairs[:, 0], 2, pairs[:, 1])
+    which = which.reshape(shifts.shape)
+    m, linear, bent = found.T[:, which]
+    return m, linear, bent, square[which]
 
 
-#: Newton's method ends where no logarithm moves by more; it roughly squares the error of each step.
-TOLERANCE, MOST_STEPS = 1e-10, 60
+#: Newton's method ends where no logarithm moves by more. Its Jacobian is made again where a step is
+#: not this much smaller than the one before.
+TOLERANCE, MOST_STEPS, SLOW = 1e-10, 60, 0.1
 #: Step of derivatives in the complex plane: they carry no difference of nearly equal numbers.
 TINY = 1e-30
 
@@ -133,28 +144,41 @@ class StepResolvent:
         """r and g at z + i TINY change(u): imaginary parts are derivatives times TINY."""
         x = self.logs.astype(complex)
         wrong = _mismatch(self.grid, self.phi, self.ratio, self.z + 1j * TINY * change, x)
-        return _parted(self.grid, x - 1j * np.linalg.solve(self._jacobian, np.imag(wrong)))
+        return _parted(self.grid, x - 1j * np.linalg.solve(self.jacobian, np.imag(wrong)))
 
     @cached_property
-    def _jacobian(self) -> np.ndarray:
+    def jacobian(self) -> np.ndarray:
+        """Slopes of the mismatch at the solution."""
         return _jacobian(self.grid, self.phi, self.ratio, self.z, self.logs)
 
 
 def solve(
-    grid: StepGrid, phi: float, ratio: float, z: float, start: tuple[float, float]
+    grid: StepGrid,
+    phi: float,
+    ratio: float,
+    z: float,
+    start: tuple[float, float],
+    near: StepResolvent | None = None,
 ) -> StepResolvent:
-    """Solve for r and g from a constant start.
+    """Solve for r and g from a constant start, or from a solution nearby.
 
     `phi`, `ratio`, `z`: d/n, n/N, and the shift (psi/phi) lambda; `start`: r and g to start from:
-    m_1 and g without a step.
+    m_1 and g without a step; `near`: what a like step has, which saves most of the work.
     Raises ArithmeticError where Newton's method does not settle.
     """
-    x = np.log(np.repeat(start, (len(grid.u), len(grid.a))))
+    x, J = np.log(np.repeat(start, (len(grid.u), len(grid.a)))), None
+    if near is not None and len(near.logs) == len(x):
+        x, J = near.logs, near.jacobian
+    before = np.inf
     for _ in range(MOST_STEPS):
-        step = np.linalg.solve(_jacobian(grid, phi, ratio, z, x), _mismatch(grid, phi, ratio, z, x))
-        x = x - step / max(1.0, np.abs(step).max())
-        if np.abs(step).max() < TOLERANCE:
+        if J is None:
+            J = _jacobian(grid, phi, ratio, z, x)
+        step = np.linalg.solve(J, _mismatch(grid, phi, ratio, z, x))
+        size = float(np.abs(step).max())
+        x = x - step / max(1.0, size)
+        if size < TOLERANCE:
             return StepResolvent(grid, phi, ratio, z, x)
+        J, before = (J if size < SLOW * before and size < 1 else None), size
     raise ArithmeticError(
         f"The equations of a step's resolvent do not settle at z = {z:.3g}: give a larger penalty."
     )

@@ -1,54 +1,108 @@
-"""The target of the fifth talk in numbers: a polynomial of one direction, plus noise."""
+"""The target of the theory of one step in numbers: a polynomial of a few directions, plus noise."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cached_property, lru_cache
 
 import numpy as np
+from numpy.polynomial import hermite_e
 from numpy.typing import ArrayLike
 
 from ..maths.hermite import HermiteSeries, root_factorials
+from ..maths.multi_hermite import MultiHermite
+
+#: Terms of a target whose square is formed in a second or so.
+MOST_TERMS = 300
 
 
 @dataclass(frozen=True)
 class Teacher:
-    """y = sum_k c_{*k} He_k(b.x) + noise eps, |b| = 1, eps ~ N(0, 1), x ~ N(0, I_d).
+    """y = f*(x) + noise eps, f*(x) = g(b_1.x, ..., b_r.x), eps ~ N(0, 1), x ~ N(0, I_d).
 
-    Raises ValueError when there is no coefficient, one is not finite, or the noise is negative or
-    not finite.
-    Source: Moniri24, Section 2.
+    b_1, ..., b_r are orthonormal and C_k = E grad^k f*. One step sees the direction chat =
+    C_1/|C_1| alone. Along chat the target is sum_k c_{*k} He_k(chat.x), c_{*k} = C_k(chat^k)/k!,
+    so that c_{*1} = |C_1|; all else of f* acts as noise on what the step adds.
 
-    >>> setting_2 = Teacher((0.0, 1.0, 0.5**0.5))
-    >>> float(setting_2.power.round(9)), float(setting_2.beyond_linear.round(9))
-    (2.0, 1.0)
+    Raises ValueError when the noise is negative or not finite.
+    Source: Moniri24, Section 2, for one direction; several ones: derived here.
+
+    >>> product = Teacher(MultiHermite(((1, 0), (1, 1)), (1.0, 0.5)))  # x1 + x1 x2/2
+    >>> product.coefficients, float(product.power)
+    ((0.0, 1.0, 0.0), 1.25)
+    >>> both = Teacher(MultiHermite(((1, 0), (0, 1), (1, 1)), (1.0, 1.0, 0.5)))
+    >>> np.round(both.coefficients, 3).tolist()  # (x1 + x2)/sqrt(2) = v: x1 x2 = (v^2 - v'^2)/2
+    [0.0, 1.414, 0.25]
     """
 
-    coefficients: Sequence[float]  #: c_{*0}, c_{*1}, ...
+    target: MultiHermite  #: g in products of Hermite polynomials.
     noise: ArrayLike = 0.0  #: Standard deviation sigma_eps, 0 or more.
 
     def __post_init__(self) -> None:
-        series = HermiteSeries(tuple(float(c) for c in self.coefficients))
         noise = np.asarray(self.noise, dtype=np.float64)
         if not (np.isfinite(noise).all() and (noise >= 0).all()):
             raise ValueError(f"The noise is {self.noise}: give standard deviations of 0 or more.")
-        object.__setattr__(self, "coefficients", series.coefficients)
         object.__setattr__(self, "noise", noise)
+
+    @staticmethod
+    def single(coefficients: Sequence[float], noise: ArrayLike = 0.0) -> Teacher:
+        """y = sum_k c_{*k} He_k(b.x) + noise eps.
+
+        Raises ValueError when there is no coefficient, or one is not finite.
+
+        >>> setting_2 = Teacher.single((0.0, 1.0, 0.5**0.5))
+        >>> float(setting_2.power.round(9)), float(setting_2.beyond_linear.round(9))
+        (2.0, 1.0)
+        """
+        series = HermiteSeries(tuple(float(c) for c in coefficients))
+        return Teacher(MultiHermite.from_series(series), noise)
+
+    @staticmethod
+    def of_function(
+        f: Callable[[np.ndarray], np.ndarray], r: int, degree: int, noise: float = 0.0
+    ) -> Teacher:
+        """f (p, r) -> (p,) of r directions: its part up to `degree`, with the rest as noise.
+
+        >>> sine = Teacher.of_function(lambda z: np.sin(z[:, 0]), 1, 5)
+        >>> round(float(sine.power), 6), round(float(sine.target_power), 6)  # (1 - e^-2)/2
+        (0.432332, 0.432258)
+        """
+        held = MultiHermite.from_function(f, r, degree)
+        whole = float(MultiHermite.from_function(lambda z: f(z) ** 2, r, 0).tensor(0))
+        return Teacher(held, math.sqrt(noise**2 + max(whole - held.norm_squared(), 0.0)))
+
+    @cached_property
+    def _gradient(self) -> np.ndarray:
+        """C_1 = E grad f*, (r,)."""
+        return self.target.contract_to_vector(1, np.zeros((1, self.target.r)))[0]
 
     @property
     def mean(self) -> float:
-        """c_{*0} = E y."""
+        """C_0 = c_{*0} = E y."""
         return self.coefficients[0]
 
     @property
     def linear(self) -> float:
-        """c_{*1}."""
-        return self.coefficients[1] if len(self.coefficients) > 1 else 0.0
+        """c_{*1} = |C_1|."""
+        return float(np.linalg.norm(self._gradient))
 
     @property
+    def along(self) -> np.ndarray:
+        """chat = C_1/|C_1|, (r,); the first direction where C_1 = 0."""
+        return self._gradient / self.linear if self.linear > 0 else np.eye(1, self.target.r)[0]
+
+    @cached_property
+    def coefficients(self) -> tuple[float, ...]:
+        """c_{*k} = C_k(chat^k)/k!, k up to the target's degree."""
+        chat, degrees = self.along[None], range(self.target.degree + 1)
+        return tuple(float(self.target.contract(k, chat)[0]) / math.factorial(k) for k in degrees)
+
+    @cached_property
     def target_power(self) -> float:
         """c_*^2 = E f*^2."""
-        return HermiteSeries(tuple(self.coefficients)).norm_squared()
+        return self.target.norm_squared()
 
     @property
     def power(self) -> np.ndarray:
@@ -61,12 +115,45 @@ class Teacher:
         return self.power - self.linear**2
 
     def components(self, k_max: int) -> np.ndarray:
-        """E[f* He_k(b.x)]/sqrt(k!) = sqrt(k!) c_{*k} for k = 0, ..., k_max.
+        """E[f* He_k(chat.x)]/sqrt(k!) = sqrt(k!) c_{*k} for k = 0, ..., k_max.
 
-        >>> Teacher((0.0, 1.0, 0.5**0.5)).components(3).round(3).tolist()
+        >>> Teacher.single((0.0, 1.0, 0.5**0.5)).components(3).round(3).tolist()
         [0.0, 1.0, 1.0, 0.0]
         """
         size = max(k_max + 1, len(self.coefficients))
         c = np.zeros(size)
         c[: len(self.coefficients)] = self.coefficients
         return (c * root_factorials(size - 1))[: k_max + 1]
+
+    def given(self, u: np.ndarray, rho: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """E[f*|u], E[grad f*|u] and E[f*^2|u] for N(0, 1) variables u with E[u z] = rho chat.
+
+        sum_k C_k(chat^k) rho^k He_k(u)/k!, C_k the tensors of f*, its gradient and its square.
+
+        `u`: (U,); returns (U,), (U, r), (U,).
+
+        >>> product = Teacher(MultiHermite(((1, 1),), (1.0,)))
+        >>> [found.round(12).tolist() for found in product.given(np.array([2.0]), 0.5)]
+        [[0.0], [[0.0, 1.0]], [1.75]]
+        """
+        means, slopes, squares = _along(self.target, tuple(self.along))
+        powers = rho ** np.arange(len(squares))
+        found = np.column_stack([means, slopes, squares]) * powers[:, None]
+        values = hermite_e.hermeval(u, found)
+        return values[0], values[1:-1].T, values[-1]
+
+
+@lru_cache(64)
+def _along(g: MultiHermite, along: tuple[float, ...]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """C_k(chat^k)/k!, k to twice the degree, of g, of each part of its gradient, and of g^2."""
+    if len(g.degrees) > MOST_TERMS:
+        raise ValueError(
+            f"The target has {len(g.degrees)} terms: give a polynomial of at most {MOST_TERMS}."
+        )
+    chat, degrees = np.array([along]), range(2 * g.degree + 1)
+
+    def series(h: MultiHermite) -> list[float]:
+        return [float(h.contract(k, chat)[0]) / math.factorial(k) for k in degrees]
+
+    slopes = np.array([series(g.derivative(i)) for i in range(g.r)])
+    return np.array(series(g)), slopes.T, np.array(series(g.times(g)))

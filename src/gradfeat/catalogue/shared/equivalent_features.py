@@ -113,7 +113,7 @@ def _errors(
 
     fit = ridge_fit(F, y, lam)
     linear, quadratic = new
-    share = float(Teacher(TARGET, noise).power) / float(y.square().mean())
+    share = float(Teacher.single(TARGET, noise).power) / float(y.square().mean())
     beside = (linear + quadratic - G @ fit.a).square() - quadratic.square()
     test = share * beside.mean() + 2 * TARGET[2] ** 2 + noise**2
     values = (share * fit.loss.mean(), share * fit.error.mean(), test)
@@ -135,7 +135,7 @@ def theory(
     from gradfeat.theory.teacher import Teacher
 
     d, N = sizes(n, phi, psi)
-    sigma, teacher = activation_of(activation), Teacher(TARGET, noise)
+    sigma, teacher = activation_of(activation), Teacher.single(TARGET, noise)
     found = random_feature_errors(d / n, d / N, lam, sigma, teacher)
     linear, quadratic = (float(one) for one in learned_shares(d / n, d / N, lam, sigma, n))
     errors = [float(one) for one in (found.training_loss, found.training_error, found.test_error)]

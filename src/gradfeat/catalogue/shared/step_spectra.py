@@ -115,7 +115,7 @@ class StepModel:
         """y = He_1(b.x) + He_2(b.x)/sqrt(2) without noise."""
         from gradfeat.theory.teacher import Teacher
 
-        return Teacher(TEACHER)
+        return Teacher.single(TEACHER)
 
     @property
     def weighting(self) -> Residual:

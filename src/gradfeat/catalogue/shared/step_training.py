@@ -118,7 +118,7 @@ class StepSetup:
     def teacher(self) -> Teacher:
         from gradfeat.theory.teacher import Teacher
 
-        return Teacher(*SETTINGS[self.setting])
+        return Teacher.single(*SETTINGS[self.setting])
 
     @property
     def weighting(self) -> Residual:
@@ -257,6 +257,7 @@ class StepSeed:
     lam: float
     mirrored: bool
     scale: float  #: E y^2 over the mean of y^2 on the head's rows.
+    intercept: bool = False  #: Whether the fitted head has one.
 
     def networks(self, etas: Sequence[float]) -> list[Numbers]:
         """Errors of ridge on sigma(X (W0 + eta G)^T) for each eta; one gradient for all."""
@@ -267,8 +268,9 @@ class StepSeed:
         from gradfeat.maths.feature_ridge import feature_ridge
 
         head, test = self.seen
-        fit = feature_ridge(head.features(eta), self.lam).fit(self.head.y)
-        return self._errors(fit, test.features(eta) @ fit.a)
+        ones = self.head.y.new_ones(len(self.head.y), int(self.intercept))
+        fit = feature_ridge(head.features(eta), self.lam).fit_nested(ones, self.head.y)[-1]
+        return self._errors(fit, test.features(eta) @ fit.a + fit.b.sum(0))
 
     def own_to_shared(self) -> float:
         """|G|^2 beside beta over |G beta|^2/|beta|^2."""

@@ -27,6 +27,21 @@ class SampleName(StrEnum):
     SAME = "same"
 
 
+class WeightsName(StrEnum):
+    """Rows of the first layer at the start."""
+
+    SPHERE = "sphere"
+    GAUSSIAN = "gaussian"
+
+
+class HeadLawName(StrEnum):
+    """Entries of the head at the start, of variance 1/N."""
+
+    GAUSSIAN = "gaussian"
+    SIGN = "sign"
+    UNIFORM = "uniform"
+
+
 class OutputName(StrEnum):
     """How the prediction is written."""
 
@@ -45,7 +60,10 @@ def predict_error(
     ],
     teacher: Annotated[
         str,
-        typer.Option(help="Hermite coefficients of the target, 0,1,0.5; or setting-1, setting-2."),
+        typer.Option(
+            help="The target: a polynomial of directions, 'x1 + x1*x2/2 + He2(x3)'; Hermite "
+            "coefficients of one direction, 0,1,0.5; or setting-1, setting-2."
+        ),
     ],
     phi: Annotated[str | None, typer.Option(help="Inputs / rows: 0.5, 2/3.")] = None,
     psi: Annotated[str | None, typer.Option(help="Inputs / neurons.")] = None,
@@ -69,6 +87,15 @@ def predict_error(
     residual: Annotated[
         ResidualName, typer.Option(help="What weights the gradient.")
     ] = ResidualName.TARGET,
+    weights: Annotated[
+        WeightsName, typer.Option(help="First weights: rows on the unit sphere, or N(0, I/d).")
+    ] = WeightsName.SPHERE,
+    head: Annotated[
+        HeadLawName, typer.Option(help="Law of the head that the step starts from.")
+    ] = HeadLawName.GAUSSIAN,
+    intercept: Annotated[
+        bool, typer.Option("--intercept", help="Fit the head with an intercept.")
+    ] = False,
     sample: Annotated[
         SampleName, typer.Option(help="Rows of the head: new, or the gradient's own.")
     ] = SampleName.FRESH,
@@ -81,7 +108,8 @@ def predict_error(
 ) -> None:
     """Predict training and test error after one gradient step on the first layer; train nothing.
 
-    The inputs are Gaussian, the target a polynomial of one direction. For example:
+    The inputs are Gaussian, x1, x2, ... of the target are any orthogonal directions of them. For
+    example:
 
     \b
     gradfeat predict-error --phi 1/2 --psi 2/3 --activation centred_relu \\
@@ -91,6 +119,9 @@ def predict_error(
     from gradfeat.cli.predict_error.read import Options, PredictionSetting, Sizes, step_sizes
 
     sizes = Sizes.of(phi, psi, n, rows, inputs, width)
-    options = Options(activation, teacher, noise, penalty, residual.value, sample.value)
+    options = Options(
+        activation, teacher, noise, penalty, residual.value, sample.value, weights.value,
+        head.value, intercept,
+    )  # fmt: skip
     setting = PredictionSetting.of(sizes, options)
     tell(setting, step_sizes(alpha, eta, setting.sizes.n), output.value, figure)

@@ -33,6 +33,7 @@ from gradfeat.drawing.numbers import (
 from gradfeat.theory.column_gain import MOST_POWERS
 from gradfeat.theory.predicted_errors import Prediction
 from gradfeat.theory.ridge_errors import RidgeErrors
+from gradfeat.theory.teacher import Teacher
 
 #: Step sizes along a curve, evenly; the middles of the limit's stairs come beside them.
 CURVE_POINTS = 21
@@ -68,13 +69,22 @@ def record(setting: PredictionSetting, found: Sequence[Prediction]) -> dict[str,
             "inputs": sizes.inputs,
             "width": sizes.width,
             "activation": options.activation,
-            "teacher": list(teacher.coefficients),
+            "teacher": [
+                {"degrees": list(degrees), "coefficient": value}
+                for degrees, value in zip(
+                    teacher.target.degrees, teacher.target.coefficients, strict=True
+                )
+            ],
+            "along": list(teacher.coefficients),
             "noise": float(np.asarray(teacher.noise)),
             "power": float(teacher.power),
             "linear_share": teacher.linear**2 / float(teacher.power),
             "penalty": options.penalty,
             "residual": options.residual,
             "sample": options.sample,
+            "weights": options.weights,
+            "head": options.head,
+            "intercept": options.intercept,
             "predictions": [{**asdict(one), "gain_percent": 100 * gain(one)} for one in found],
         }
     )
@@ -116,7 +126,7 @@ def _print(setting: PredictionSetting, found: Sequence[Prediction], figure: Path
     console.print()
     console.print(_table(found))
     console.print()
-    for sentence in regimes(found):
+    for sentence in regimes(setting, found):
         console.print(Text(f"- {sentence}"))
     console.print()
     console.print(Text(advice(found), style="bold"))
@@ -218,12 +228,17 @@ def _shares(setting: PredictionSetting) -> str:
     return f"E y^2 = {number(power)}: {listed(parts)}"
 
 
-def regimes(found: Sequence[Prediction]) -> list[str]:
+def regimes(setting: PredictionSetting, found: Sequence[Prediction]) -> list[str]:
     """Where it holds, each sentence once, those shared by several step sizes last."""
     different = dict.fromkeys(one.regime for one in found)
     parts = [part for regime in different for part in re.split(r"(?<=\.) (?=[A-Z])", regime)]
     own = sorted(dict.fromkeys(parts), key=lambda part: parts.count(part) > 1)
-    return [*_joined(own), _direction(found[0]), _assumed(found[0])]
+    return [
+        *_joined(own),
+        *_seen(setting.teacher),
+        _direction(found[0]),
+        _assumed(setting, found[0]),
+    ]
 
 
 def _joined(sentences: Sequence[str]) -> list[str]:
@@ -254,9 +269,31 @@ def _direction(one: Prediction) -> str:
     )
 
 
-def _assumed(one: Prediction) -> str:
+def _seen(teacher: Teacher) -> list[str]:
+    """What one step sees of a target of several directions, or of one without a linear part."""
+    varies = teacher.target_power - teacher.mean**2
+    if teacher.linear**2 <= 1e-9 * varies:
+        return ["E[y x] = 0: the step's direction is noise, and it finds none of the target's."]
+    along = float(np.square(teacher.components(teacher.target.degree)[1:]).sum())
+    if teacher.target.r == 1 or along > (1 - 1e-9) * varies:
+        return []
+    return [
+        f"One step sees the direction of E[y x] alone: {percent(along / varies)} of the target's "
+        "variance is a function of it, and the rest acts as noise."
+    ]
+
+
+#: First weights in words.
+_WEIGHTS = {"sphere": "on the unit sphere", "gaussian": "from N(0, I/d)"}
+_HEADS = {"gaussian": "Gaussian", "sign": "signs", "uniform": "uniform"}
+
+
+def _assumed(setting: PredictionSetting, one: Prediction) -> str:
+    options = setting.options
+    fitted = ", an intercept fitted" if options.intercept else ""
     return (
-        "All of it is for x ~ N(0, I), first weights on the unit sphere and large sizes. The best "
+        f"All of it is for x ~ N(0, I), first weights {_WEIGHTS[options.weights]}, entries of the "
+        f"first head {_HEADS[options.head]}{fitted}, and large sizes. The best "
         f"linear model ({number(one.best_linear)}) is that of unlimited rows, with an intercept."
     )
 

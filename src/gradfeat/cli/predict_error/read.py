@@ -12,14 +12,19 @@ from gradfeat.cli.guard import Refused
 from gradfeat.lab.errors import choices
 from gradfeat.maths.activations import NAMES, Activation, Polynomial
 from gradfeat.maths.activations import activation as named
-from gradfeat.maths.step_names import RESIDUALS
+from gradfeat.maths.polynomial_text import polynomial
+from gradfeat.maths.step_names import HEAD_LAWS, RESIDUALS, ROW_LAWS
+from gradfeat.theory.head_law import HeadLaw
 from gradfeat.theory.predicted_errors import MOST_ALPHA, MOST_ROWS, Prediction, predict_error
 from gradfeat.theory.teacher import Teacher
 
 #: Values in a list or range, at most.
 MOST_VALUES = 200
 #: Targets of the talk.
-SETTINGS = {"setting-1": Teacher((0.0, 1.0), 1.0), "setting-2": Teacher((0.0, 1.0, 0.5**0.5))}
+SETTINGS = {
+    "setting-1": Teacher.single((0.0, 1.0), 1.0),
+    "setting-2": Teacher.single((0.0, 1.0, 0.5**0.5)),
+}
 
 
 def number(option: str, text: str) -> float:
@@ -85,7 +90,7 @@ def activation(text: str) -> Activation:
 
 
 def target(text: str, noise: float | None) -> Teacher:
-    """A setting of the talk, or the target of these Hermite coefficients.
+    """A setting of the talk, the target of these Hermite coefficients, or of a polynomial.
 
     `Refused` where it is neither, or the noise is negative or not finite.
 
@@ -93,20 +98,21 @@ def target(text: str, noise: float | None) -> Teacher:
     --------
     >>> target("0,1,1/2", None).coefficients, float(target("setting-1", 0.5).noise)
     ((0.0, 1.0, 0.5), 0.5)
+    >>> target("x1 + x1*x2/2", None).target.degrees
+    ((1, 0), (1, 1))
     """
-    if text not in SETTINGS and not text.strip("0123456789.,/eE+-_ ") == "":
-        raise Refused(
-            f"--teacher is {text!r}: give Hermite coefficients such as 0,1,0.5, or one of "
-            f"{', '.join(SETTINGS)}"
-        )
-    known = SETTINGS.get(text)
     try:
-        if known is None:
+        if text in SETTINGS:
+            known = SETTINGS[text]
+            return known if noise is None else Teacher(known.target, noise)
+        spread = 0.0 if noise is None else noise
+        if text.strip("0123456789.,/eE+-_ ") == "":
             parts = (number("--teacher", part.strip()) for part in text.split(","))
-            return Teacher(tuple(parts), 0.0 if noise is None else noise)
-        return known if noise is None else Teacher(known.coefficients, noise)
+            return Teacher.single(tuple(parts), spread)
+        return Teacher(polynomial(text), spread)
     except ValueError as error:
-        raise Refused(str(error)) from None
+        others = f"Hermite coefficients 0,1,0.5, or {', '.join(SETTINGS)}"
+        raise Refused(f"--teacher: {str(error).removesuffix('.')}; or {others}") from None
 
 
 def step_sizes(alpha: str | None, eta: str | None, n: int) -> list[float]:
@@ -206,6 +212,9 @@ class Options:
     penalty: float
     residual: str
     sample: str
+    weights: str
+    head: str
+    intercept: bool
 
 
 @dataclass(frozen=True)
@@ -248,6 +257,9 @@ class PredictionSetting:
                     penalty=options.penalty,
                     residual=next(name for name in RESIDUALS if name == options.residual),
                     sample=options.sample,
+                    rows=next(name for name in ROW_LAWS if name == options.weights),
+                    intercept=options.intercept,
+                    head=HeadLaw.named(next(n for n in HEAD_LAWS if n == options.head)),
                 )
         except ValueError as error:
             raise Refused(str(error)) from None
