@@ -20,7 +20,7 @@ from gradfeat.figures.losses import together
 from gradfeat.interface.open import RunOptions, given
 from gradfeat.interface.page import PageOf
 from gradfeat.maths.deadline import Deadline
-from gradfeat.reports import fit_contents, fit_words, render, terminal_table
+from gradfeat.reports import fit_contents, render, terminal_table, words
 from gradfeat.reports.fit import shares_of_slope
 from gradfeat.rows.checkpoint import Checkpoint
 from gradfeat.rows.sources.text_options import text_options
@@ -94,7 +94,7 @@ class Comparison(PageOf[FitReport]):
     def verdict(self) -> str:
         """Whether learning features helps here; where that was not tried, what is best."""
         found = self.results.verdict
-        return found.sentence if found else fit_words.answer(self.results)
+        return found.sentence if found else words.answer(self.results)
 
     @cached_property
     def model_files(self) -> ModelFiles:

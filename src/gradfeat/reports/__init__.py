@@ -4,7 +4,7 @@ from gradfeat.reports.diagnosis import contents as diagnosis_contents
 from gradfeat.reports.diagnosis import render_diagnosis
 from gradfeat.reports.fit import contents as fit_contents
 from gradfeat.reports.fit import render
-from gradfeat.reports.terminal import diagnosis_text, losses_table, terminal_table
+from gradfeat.reports.words import diagnosis_text, losses_table, terminal_table
 
 __all__ = [
     "diagnosis_contents",

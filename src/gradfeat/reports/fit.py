@@ -36,8 +36,9 @@ from gradfeat.figures.projections import (
     target_curve_figure,
     target_plane_figure,
 )
-from gradfeat.reports import fit_words
+from gradfeat.reports import words
 from gradfeat.reports.page import page
+from gradfeat.reports.words import shares_of_slope
 from gradfeat.table.results import Directions, FitReport, Importances, Interval, MethodResult
 
 #: Pairs in the list of confusions that stands for a matrix too large to read.
@@ -64,7 +65,7 @@ def contents(report: FitReport) -> dict[str, object]:
     return {
         "report": report,
         "effective_share": EFFECTIVE_SHARE,
-        "answer": fit_words.answer(report),
+        "answer": words.answer(report),
         "label": label_of(report, report.best),
         "facts": _facts(report),
         "score_names": names,
@@ -179,10 +180,10 @@ def _first_step(report: FitReport) -> dict[str, object]:
     found = report.first_step
     if found is None:
         return {"first_step": "", "first_step_scores": "", "first_step_figures": []}
-    told = [step_direction_figure(found, k) for k in range(min(len(found.mass), fit_words.TOLD))]
+    told = [step_direction_figure(found, k) for k in range(min(len(found.mass), words.TOLD))]
     return {
-        "first_step": fit_words.first_step_sentence(found),
-        "first_step_scores": fit_words.first_step_scores(report, found),
+        "first_step": words.first_step_sentence(found),
+        "first_step_scores": words.first_step_scores(report, found),
         "first_step_figures": [first_step_figure(found), *told] if told else [],
     }
 
@@ -239,12 +240,6 @@ def _columns(report: FitReport) -> list[tuple[str, ...]]:
     ]
 
 
-def shares_of_slope(report: FitReport) -> dict[str, float]:
-    """Of the AGOP, by original column; none where there are no directions."""
-    found = report.directions
-    return dict(zip(found.columns, found.importances.tolist(), strict=True)) if found else {}
-
-
 def _lost(report: FitReport) -> dict[str, str]:
     """What is lost by column; one that was shuffled with others says so."""
     losses = report.importances.losses if report.importances else ()
@@ -259,7 +254,7 @@ def _streaming(report: FitReport) -> dict[str, object]:
     """How rows were streamed; nothing where they were held."""
     found = report.streaming
     return {
-        "streaming": fit_words.streaming_sentence(report, found) if found else "",
+        "streaming": words.streaming_sentence(report, found) if found else "",
         "passes": [_pass_row(p.label, p.rows, p.seconds) for p in found.passes] if found else [],
     }
 

@@ -16,6 +16,7 @@ from threadpoolctl import threadpool_limits
 from gradfeat.maths.deadline import Deadline, within
 from gradfeat.rows.errors import EngineError, SourceError
 from gradfeat.table.budgets import direct_rows, rows_within
+from gradfeat.table.errors import TableError
 from gradfeat.table.methods import Method, MethodInput, validation_folds
 from gradfeat.table.prepared import Prepared
 from gradfeat.table.request import Request
@@ -176,7 +177,7 @@ def _said(estimator: Any, X: Floats, target: Target) -> Predictions:
 
 def _finite(values: Floats) -> Floats:
     if not np.isfinite(values).all():
-        raise ValueError(
+        raise TableError(
             "some of its predictions are not finite: look for values of extreme size in the table."
         )
     return values

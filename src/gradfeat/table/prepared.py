@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -49,11 +49,11 @@ from gradfeat.table.split import parse_time, split_rows
 from gradfeat.table.target import (
     MOST_CLASSES,
     Target,
-    TargetValues,
     decision,
     no_target,
     prepare_target,
     refuse_missing,
+    too_many,
 )
 from gradfeat.table.target_scale import AS_IS, TargetScale, about_tails, target_scale
 from gradfeat.table.unread import CountUnread
@@ -317,7 +317,9 @@ def decide_target(summary: TableSummary, request: Request, empty: int | None = N
         refuse_missing(name, found.missing, summary.rows)
     found.check(name)
     examples = found.examples()
-    _refuse_many(found, examples, name, request.task)
+    classes = request.task == "classification"
+    if found.many and (classes or (request.task == "auto" and content(examples) == "string")):
+        raise too_many(name, f"more than {MOST_CLASSES}", examples)
     target = prepare_target(pd.DataFrame({name: examples}), name, request.task)
     distinct = f"more than {MOST_CLASSES}" if found.many else str(len(found.table))
     remark = decision(
@@ -325,23 +327,6 @@ def decide_target(summary: TableSummary, request: Request, empty: int | None = N
     )
     scale = target_scale(request.target_transform, name, found.least, bool(target.classes))
     return replace(target, rows_dropped=found.missing, remark=remark, scale=scale)
-
-
-def _refuse_many(
-    found: TargetValues,
-    examples: pd.Series,
-    name: str,
-    task: Literal["auto", "regression", "classification"],
-) -> None:
-    what = content(examples)
-    numbers = what in {"floating", "integer", "mixed-integer-float", "decimal"}
-    classes = task == "classification" or (task == "auto" and what == "string")
-    if found.many and classes:
-        instead = "use --task regression" if numbers else "merge rare ones"
-        raise TableError(
-            f"The target {name!r} has more than {MOST_CLASSES} distinct values, and classification "
-            f"takes at most {MOST_CLASSES}: {instead} or choose another target."
-        )
 
 
 def chosen_columns(names: Iterable[object], request: Request) -> list[str]:

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
-import numpy as np
 import pandas as pd
 
 from gradfeat.estimators.refitting import Refittable
@@ -14,12 +12,13 @@ from gradfeat.rows.sources.words import counted
 from gradfeat.table.conformal import held_scores
 from gradfeat.table.errors import TableError
 from gradfeat.table.first_pass import with_target_read
+from gradfeat.table.fitting import predictions
 from gradfeat.table.notes import with_places
 from gradfeat.table.request import Request
 from gradfeat.table.results import UnreadCells
-from gradfeat.table.scores import Predictions, intervals, replicates, resamples
+from gradfeat.table.scores import intervals, replicates, resamples
 from gradfeat.table.split import split_rows
-from gradfeat.table.table_model import TableModel, package_versions, probabilities
+from gradfeat.table.table_model import TableModel, package_versions
 from gradfeat.table.target import Target, Task, prepare_target
 from gradfeat.table.unread import refuse_unread
 
@@ -66,7 +65,7 @@ def refit_model(
     if strict:
         _refuse_strays(remarks if lost else (), unread, table)
     estimator = source.refit_head(X[split.train], found.values[split.train])
-    said = _predictions(estimator, X[split.test], len(found.classes))
+    said = predictions(estimator, X[split.test], found)
     W = resamples(len(split.test), seed)
     y = found.values[split.test].astype(float)
     scores = intervals(y, replicates(y, said, W)).items()
@@ -130,10 +129,3 @@ def _target(model: TableModel, frame: pd.DataFrame, target: str, told: int) -> T
             f"The target {target!r} holds {kinds[found.task]} and the model predicts "
             f"{kinds[task]}: give a target of its kind, or a model fitted with --task {found.task}."
         ) from None
-
-
-def _predictions(estimator: Any, X: np.ndarray, K: int) -> Predictions:
-    if K == 0:
-        return Predictions(np.asarray(estimator.predict(X), dtype=float), None)
-    P = probabilities(estimator, X, K)
-    return Predictions(P.argmax(axis=1).astype(float), P)

@@ -107,7 +107,8 @@ def _column(frame: pd.DataFrame, target: str) -> pd.Series:
     return columns[target].reset_index(drop=True)
 
 
-def _is_number(column: pd.Series) -> bool:
+def is_number(column: pd.Series) -> bool:
+    """Whether the values are numbers, whatever the dtype that holds them."""
     return content(column) in {"floating", "integer", "mixed-integer-float", "decimal"}
 
 
@@ -123,12 +124,7 @@ def _check_values(target: str, column: pd.Series, text: pd.Series) -> None:
             f"The target {target!r} holds {content(column)} values: give a column of numbers or "
             "of classes."
         )
-    infinite = int(np.isinf(_numbers(column)).sum()) if _is_number(column) else 0
-    if infinite:
-        raise TableError(
-            f"The target {target!r} has {infinite} infinite value{'s' * (infinite > 1)}: put "
-            "numbers there or leave the cells empty to drop the rows."
-        )
+    _refuse_infinite(target, int(np.isinf(_numbers(column)).sum()) if is_number(column) else 0)
     if len(text) == 1:
         raise TableError(
             f"The target {target!r} is known in 1 row only, and at least 4 are needed to learn "
@@ -141,10 +137,27 @@ def _check_values(target: str, column: pd.Series, text: pd.Series) -> None:
         )
 
 
+def _refuse_infinite(target: str, infinite: int) -> None:
+    if infinite:
+        raise TableError(
+            f"The target {target!r} has {counted(infinite, 'infinite value')}: put numbers there "
+            "or leave the cells empty to drop the rows."
+        )
+
+
+def too_many(target: str, distinct: str, values: pd.Series) -> TableError:
+    """What is said where classes are more than a classification takes."""
+    instead = "use --task regression" if is_number(values) else "merge rare ones"
+    return TableError(
+        f"The target {target!r} has {distinct} distinct values, and classification takes at most "
+        f"{MOST_CLASSES}: {instead} or choose another target."
+    )
+
+
 def _task(column: pd.Series, text: pd.Series) -> Task:
     if types.is_bool_dtype(column.dtype) or isinstance(column.dtype, pd.CategoricalDtype):
         return "classification"
-    if not _is_number(column):
+    if not is_number(column):
         return "classification"
     whole = bool((_numbers(column) % 1 == 0).all())
     return "classification" if whole and text.nunique() == 2 else "regression"
@@ -164,7 +177,7 @@ def _quantity(target: str, column: pd.Series) -> np.ndarray:
         return column.astype(bool).to_numpy(dtype=float)
     if isinstance(column.dtype, pd.CategoricalDtype):
         column = column.astype(column.cat.categories.dtype)
-    if not _is_number(column):
+    if not is_number(column):
         raise TableError(
             f"The target {target!r} is text (such as {as_text(column).iloc[0]!r}), which "
             "regression cannot predict: use --task classification or a target of numbers."
@@ -181,11 +194,7 @@ def _quantity(target: str, column: pd.Series) -> np.ndarray:
 def _classes(target: str, column: pd.Series, text: pd.Series) -> tuple[str, ...]:
     counts = text.value_counts()
     if len(counts) > MOST_CLASSES:
-        instead = "use --task regression" if _is_number(column) else "merge rare ones"
-        raise TableError(
-            f"The target {target!r} has {len(counts):,} distinct values, and classification takes "
-            f"at most {MOST_CLASSES}: {instead} or choose another target."
-        )
+        raise too_many(target, f"{len(counts):,}", column)
     few = sorted(str(name) for name, count in counts.items() if count < FEWEST_ROWS_OF_CLASS)
     if few:
         raise TableError(
@@ -194,7 +203,7 @@ def _classes(target: str, column: pd.Series, text: pd.Series) -> tuple[str, ...]
             "merge takes such classes together."
         )
     labels = sorted(counts.index)
-    return tuple(sorted(labels, key=float) if _is_number(column) else labels)
+    return tuple(sorted(labels, key=float) if is_number(column) else labels)
 
 
 #: Distinct values that are kept: one more than there may be classes, and one that says "more".
@@ -256,12 +265,7 @@ class TargetValues:
         return len(self.table) > MOST_CLASSES
 
     def check(self, target: str) -> None:
-        if self.infinite:
-            raise TableError(
-                f"The target {target!r} has {self.infinite:,} infinite value"
-                f"{'s' * (self.infinite > 1)}: put numbers there or leave the cells empty to drop "
-                "the rows."
-            )
+        _refuse_infinite(target, self.infinite)
 
     def examples(self) -> pd.Series:
         """Every value that is kept, twice where it occurs twice, and the extremes of numbers."""

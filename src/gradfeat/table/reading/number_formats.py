@@ -128,7 +128,7 @@ class NumberFormat:
     @property
     def plain(self) -> bool:
         """Whether every reader of text knows it."""
-        return self == NumberFormat()
+        return self == PLAIN
 
     def read(self, texts: Iterable[str]) -> NDArray[np.float64]:
         """Numbers (n,), nan for what is none, infinite beyond 1e150.
@@ -187,6 +187,9 @@ class NumberFormat:
 
 
 _NAMES = {" ": "a blank"}
+
+#: Digits and a point: the format of every reader of text.
+PLAIN = NumberFormat()
 
 
 @cache

@@ -15,6 +15,7 @@ from gradfeat.table.reading.number_formats import (
     FEET,
     LARGEST,
     MARKERS,
+    PLAIN,
     NumberFormat,
     find_format,
     is_money,
@@ -87,8 +88,7 @@ class NumberPlan(ColumnPlan):
 
     def treatment(self, parts: Sequence[str]) -> str:
         del parts
-        words = self.format.words
-        return f"as it is, read {words}" if words else "as it is"
+        return "as it is" if self.format == PLAIN else f"as it is, read {self.format.words}"
 
 
 @dataclass(frozen=True)
@@ -154,7 +154,7 @@ def _codes(found: DistinctTexts, values: Floats, written: NumberFormat) -> bool:
     """Whether what looks like numbers and strays are codes or levels together."""
     if written.unit and not is_money(written.unit) and written.unit not in ("%", FEET):
         return _few_with_words(found, values)
-    if written != NumberFormat() or not _whole(found.texts, values):
+    if written != PLAIN or not _whole(found.texts, values):
         return False
     strays = found.strays(values)
     with_digits = sum(n for t, n in strays.items() if any(c.isdigit() for c in t))
