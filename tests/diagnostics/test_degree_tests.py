@@ -7,9 +7,11 @@ import math
 import pytest
 import torch
 
-from gradfeat.diagnostics.degree_tests import degree_test, information_exponent
+from gradfeat.diagnostics.degree_tests import degree_test, information_exponent, label_slices
 from gradfeat.diagnostics.hermite_degrees import residuals_by_degree
+from gradfeat.maths.hermite import HermiteSeries
 from gradfeat.maths.null_draws import null_draws, p_value
+from gradfeat.theory.generative_exponent import label_strengths
 
 
 def normal(*shape: int, seed: int = 0) -> torch.Tensor:
@@ -97,3 +99,30 @@ def test_the_critical_strength_is_where_p_reaches_the_level():
     critical = test.critical(0.05)
     assert max(p_value(critical + 1e-9, one) for one in test.null) <= 0.05
     assert max(p_value(critical - 1e-9, one) for one in test.null) > 0.05
+
+
+def test_slices_show_what_functions_of_a_label_show():
+    """Strengths of slices sum to lambda_k^2 of theory, less what six slices lose."""
+    Z = normal(20_000, 2)
+    y = Z[:, :1] ** 3 - 3 * Z[:, :1]
+    slices = label_slices(y, 40)
+    shares = (slices.T @ Z[:, 0] / len(Z)).square() / slices.mean(0)
+    # 4 standard errors of 20,000 rows, and 40 slices of equal size lose the tails.
+    assert float(shares.sum()) == pytest.approx(
+        float(label_strengths(HermiteSeries((0, 0, 0, 1)), 1)[0]), rel=0.08
+    )
+    assert label_slices(torch.tensor([[0.0], [1.0], [1.0], [1.0]]).double(), 6).shape[1] == 2
+
+
+@pytest.mark.slow
+def test_shuffles_keep_the_level_of_slices():
+    """y^2 depends on x and no function of y has degree 1: named at most as often as the level."""
+    named = 0
+    for seed in range(60):
+        Z = normal(300, 3, seed=seed)
+        y = (Z[:, :1] ** 2 - 1) * normal(300, 1, seed=1000 + seed).abs()
+        slices = label_slices(y, 6)
+        left = residuals_by_degree(Z, slices - slices.mean(0), 1)[0]
+        test = degree_test(Z, left, 1.0, 1, null_draws(300, 99, seed))
+        named += test.p_value <= 0.05
+    assert named <= 9  # of 60 at 5 %: a larger count has probability below 0.2 %

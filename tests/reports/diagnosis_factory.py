@@ -66,6 +66,7 @@ def bikes() -> DiagnosisReport:
         shares=shares(0.51, 0.11, 0.28),
         degrees=(degree(1, 0.51, True), degree(2, 0.09, True), *map(_nothing, (3, 4))),
         exponent=1,
+        generative=1,
         curvature=curvature(24, 0.34),
         directions=directions(2),
         sample_sizes=(SampleSize("one gradient step", "d", 24.0), SampleSize("k", "d^4", 331776.0)),
@@ -93,6 +94,7 @@ def noise() -> DiagnosisReport:
         shares=shares(-0.01, -0.002, -0.012),
         degrees=tuple(map(_nothing, (1, 2, 3, 4))),
         exponent=None,
+        generative=None,
         curvature=curvature(24, 0.1),
         directions=directions(0),
         sample_sizes=(),
@@ -107,10 +109,20 @@ def cubic() -> DiagnosisReport:
         shares=shares(0.0, 0.0, 0.6),
         degrees=(_nothing(1), _nothing(2), degree(3, 1.0, True), _nothing(4)),
         exponent=3,
+        generative=3,
+        transformed=(_nothing(1), _nothing(2)),
         curvature=curvature(24, 0.1),
         directions=replace(directions(1), degrees=(), left_out=(3,)),
         sample_sizes=(SampleSize("one gradient step", "d^3", 13_824.0),),
     )
+
+
+def transformed() -> DiagnosisReport:
+    """Information exponent 3, generative exponent 1."""
+    shown = (degree(1, 0.09, True), _nothing(2))
+    sizes = (SampleSize("steps that use rows again see a function of the target", "d", 24.0),)
+    found = replace(cubic(), generative=1, transformed=shown)
+    return replace(found, sample_sizes=sizes + found.sample_sizes)
 
 
 def linear() -> DiagnosisReport:
@@ -151,6 +163,7 @@ DIAGNOSES = {
     "bikes": bikes(),
     "noise": noise(),
     "cubic": cubic(),
+    "transformed": transformed(),
     "linear": linear(),
     "classes": classes(),
     "narrow": narrow(),

@@ -68,6 +68,9 @@ def test_noise_is_called_no_evidence():
         ("bikes", "a linear model explains 51 %, quadratic terms add 11 % and a flexible model"),
         ("cubic", "cubic (information exponent 3), so the first gradient step of a network is not"),
         ("cubic", "d^3 = 13,824; here 8,645"),
+        ("transformed", "(information exponent 3), but a non-linear function of log_bikers would"),
+        ("transformed", "show one at degree 1 (generative exponent 1), so a first gradient step"),
+        ("transformed", "methods that go over the same rows many times, such as a trained network"),
         ("linear", "a linear model may do as well"),
         ("narrow", "1 direction stands out of 1 input;"),
         ("cubic", "only with many more rows"),
@@ -113,6 +116,14 @@ def test_informative_is_exponent_one_or_two():
     assert bikes().informative
     assert not DIAGNOSES["cubic"].informative
     assert not DIAGNOSES["noise"].informative
+
+
+def test_functions_of_a_target_without_a_degree_of_its_own_are_told():
+    found = replace(DIAGNOSES["transformed"], exponent=None)
+    assert "in 5,000 rows, but a non-linear function of log_bikers would show one" in answer(found)
+    assert "nothing to follow, and steps that use the same rows again can" in answer(found)
+    assert "linear, transformed" in printed("transformed")
+    assert "linear, transformed" in page_of("transformed").text
 
 
 def test_remarks_stand_before_the_answer_and_behind_it():

@@ -57,6 +57,28 @@ def test_exponent_and_number_of_directions_are_named(name):
     assert [d.degree for d in found.degrees] == [1, 2, 3, 4]
 
 
+@pytest.mark.usefixtures("without_shares")
+@pytest.mark.parametrize(
+    ("name", "generative", "tested"),
+    [("noise", None, 2), ("one", 1, 0), ("two", 2, 1), ("three", 1, 2), ("four", 2, 2)],
+)
+def test_functions_of_the_target_are_tested_below_its_exponent(name, generative, tested):
+    found = diagnose(gaussian(name), ASKED)
+    assert (found.generative, len(found.transformed)) == (generative, tested)
+    rates = [size.rate for size in found.sample_sizes]
+    assert (rates[:1] == ["d"]) == (generative != found.exponent or found.exponent == 1)
+
+
+@pytest.mark.usefixtures("without_shares")
+def test_targets_of_two_values_have_no_other_functions():
+    frame = gaussian("three", 500)
+    signs = np.sign(frame["y"])
+    for column in (signs, signs.map({-1.0: "no", 1.0: "yes"})):
+        found = diagnose(frame.assign(y=column), ASKED)
+        assert found.transformed == ()
+        assert found.generative == found.exponent
+
+
 @pytest.mark.parametrize("name", ["one", "noise"])
 def test_shares_are_those_of_the_target(name):
     """y = z + z^2/2: 1 and 1/2 of 1.5 at degrees 1 and 2; six standard errors of a variance."""

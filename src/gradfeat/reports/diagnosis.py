@@ -22,28 +22,45 @@ NAMED_FROM = 0.3
 
 
 def signal_sentence(found: DiagnosisReport) -> str:
-    """Is there a signal, and where does it start?"""
+    """Is there a signal, where does it start, and does a function of the target start lower?"""
+    hidden = _hidden_from_the_mean(found)
+    function = (
+        f"a non-linear function of {found.target} would show one at degree {found.generative} "
+        f"(generative exponent {found.generative})"
+    )
     if found.exponent is None:
         tested = listed([str(one.degree) for one in found.degrees])
-        return (
+        words = (
             f"There is no evidence of a signal about {found.target} at degrees {tested} in "
             f"{count(found.n_tested, 'row')}"
         )
+        return f"{words}, but {function}" if hidden else words
     name = DEGREE_NAMES[found.exponent]
-    return (
+    words = (
         f"The lowest-degree signal about {found.target} is {name} (information exponent "
         f"{found.exponent})"
     )
+    return f"{words}, but {function}" if hidden else words
+
+
+def _hidden_from_the_mean(found: DiagnosisReport) -> bool:
+    """Whether a function of the target shows a degree that its mean does not."""
+    return found.generative != found.exponent
 
 
 def gradient_sentence(found: DiagnosisReport) -> str:
     """Is the first gradient informative?"""
+    again = "steps that use the same rows again can follow that function"
     match found.exponent:
+        case None if _hidden_from_the_mean(found):
+            return f"the first gradient step of a network has nothing to follow, and {again}"
         case None:
             return "the first gradient step of a network has nothing to follow"
         case 1 | 2:
             return "the first gradient step of a network is informative"
     hidden = "the signal is hidden from linear and quadratic views"
+    if _hidden_from_the_mean(found):
+        return f"a first gradient step alone sees little of it, and {again}"
     if _enough(found):
         return f"the leading terms of a network's first gradient have nothing to follow: {hidden}"
     return f"the first gradient step of a network is not informative with so few rows: {hidden}"
@@ -94,6 +111,12 @@ def shares_sentence(found: DiagnosisReport) -> str:
 
 def advice(found: DiagnosisReport) -> str:
     """What follows for the choice of a method."""
+    if found.exponent not in (1, 2) and _hidden_from_the_mean(found):
+        return (
+            f"A function of {found.target} shows what its mean hides: methods that go over the "
+            f"same rows many times, such as a trained network, may find it from the order of d = "
+            f"{found.n_inputs:,} rows. Try them with gradfeat fit, on a transformed target too."
+        )
     linear, quadratic, higher = found.shares.parts
     bent = quadratic.found or higher.found
     if found.exponent is None and not bent and not linear.found:
@@ -229,16 +252,18 @@ def share_rows(found: DiagnosisReport) -> list[tuple[str, str, str, str]]:
 
 
 def degree_rows(found: DiagnosisReport) -> list[tuple[str, str, str, str, str]]:
-    """Degree, test strength, from where it counts, p-value, evidence."""
+    """Degree, test strength, from where it counts, p-value, evidence; functions of the target."""
+    named = [(DEGREE_NAMES[one.degree], one) for one in found.degrees]
+    named += [(f"{DEGREE_NAMES[one.degree]}, transformed", one) for one in found.transformed]
     return [
         (
-            DEGREE_NAMES[one.degree],
+            name,
             number(one.strength),
             number(one.visible_from),
             number(one.p_value),
             "yes" if one.found else "no",
         )
-        for one in found.degrees
+        for name, one in named
     ]
 
 

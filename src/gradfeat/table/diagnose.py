@@ -11,7 +11,12 @@ import pandas as pd
 import torch
 from torch import Tensor
 
-from gradfeat.diagnostics.degree_tests import DegreeTest, degree_test, information_exponent
+from gradfeat.diagnostics.degree_tests import (
+    DegreeTest,
+    degree_test,
+    information_exponent,
+    label_slices,
+)
 from gradfeat.diagnostics.direction_count import (
     CurvatureTest,
     DirectionCount,
@@ -35,7 +40,7 @@ from gradfeat.table.request import Request, Steps
 from gradfeat.table.results import Remark
 from gradfeat.table.table_model import package_versions
 from gradfeat.table.variance_shares import FOLDS, variance_shares
-from gradfeat.theory.damian22_rates import suggested_samples
+from gradfeat.theory.damian22_rates import reuse_samples, suggested_samples
 
 #: Degrees tested.
 DEGREES = 4
@@ -44,7 +49,11 @@ DEGREES = 4
 #: and of each step of the count of directions.
 LEVEL = 0.01
 
-#: Shuffles and signs of a test of a degree, and of curvature and directions.
+#: Functions of the target are constant on so many slices of it, and tested at so many degrees: by
+#: theory gradient steps that use rows again need a signal there.
+SLICES, TRANSFORMED_DEGREES = 6, 2
+
+#: Shuffles and signs of a test of a degree; of curvature, directions and functions of the target.
 DRAWS, FEWER_DRAWS = 499, 199
 
 
@@ -53,7 +62,7 @@ class Statistics:
     """What the tests found, as tensors.
 
     ``residuals`` and ``tests`` are for degrees 1, 2, ...; ``exponent`` is the lowest degree
-    beyond chance and ``found`` are all of them.
+    beyond chance and ``found`` are all of them. ``transformed`` are of functions of the target.
     """
 
     residuals: list[Residual]
@@ -62,6 +71,7 @@ class Statistics:
     found: list[int]
     curvature: CurvatureTest
     directions: DirectionCount
+    transformed: tuple[DegreeFinding, ...]
 
 
 def statistics(
@@ -86,7 +96,28 @@ def statistics(
     curvature = curvature_test(Z, residuals[1], few, level)
     directions = count_directions(Z, residuals, found, few, level)
     exponent = information_exponent(tests, level)
-    return Statistics(residuals, tests, exponent, found, curvature, directions)
+    functions = transformed(Z, y, exponent, few, level)
+    return Statistics(residuals, tests, exponent, found, curvature, directions, functions)
+
+
+def transformed(
+    Z: Tensor, y: Tensor, exponent: int | None, nulls: NullDraws, level: float = LEVEL
+) -> tuple[DegreeFinding, ...]:
+    """Degrees 1 and 2 below the exponent, of all functions that are constant on slices of y.
+
+    None for classes and for targets of two values, which have no other functions.
+    """
+    most = min(TRANSFORMED_DEGREES, (exponent or DEGREES) - 1)
+    slices = label_slices(y, SLICES) if y.shape[1] == 1 else y[:, :0]
+    if most < 1 or slices.shape[1] < 3:
+        return ()
+    total = float(slices.var(0, correction=0).sum())
+    residuals = residuals_by_degree(Z, slices - slices.mean(0), most)
+    tests = [degree_test(Z, one, total, k, nulls) for k, one in enumerate(residuals, start=1)]
+    return tuple(
+        _finding(test, one, level / most, test.p_value <= level / most)
+        for test, one in zip(tests, residuals, strict=True)
+    )
 
 
 def degree_findings(stats: Statistics, level: float = LEVEL) -> tuple[DegreeFinding, ...]:
@@ -119,17 +150,25 @@ def curvature_values(found: CurvatureTest, signed: bool) -> Curvature:
 
 
 def sample_sizes(
-    inputs: int, directions: int, exponent: int | None, degree: int
+    inputs: int, directions: int, exponent: int | None, degree: int, generative: int | None
 ) -> tuple[SampleSize, ...]:
     """One gradient step, any learner by noisy correlations, kernels; none without a signal.
 
+    Where a function of the target has a lower degree, `generative`, steps that use rows again.
+
     Examples
     --------
-    >>> [(size.rate, size.rows) for size in sample_sizes(10, 1, 2, 4)]
+    >>> [(size.rate, size.rows) for size in sample_sizes(10, 1, 2, 4, 2)]
     [('d^2', 100.0), ('d^4', 10000.0)]
+    >>> [size.rate for size in sample_sizes(10, 1, 3, 3, 1)]
+    ['d', 'd^1.5', 'd^3', 'd^3']
     """
+    again = ()
+    if generative is not None and generative != exponent:
+        words = "steps that use rows again see a function of the target"
+        again = (SampleSize(words, "d", reuse_samples(inputs, generative)),)
     if exponent is None:
-        return ()
+        return again
     scales = suggested_samples(inputs, max(1, directions), exponent, degree)
     step = SampleSize(
         f"one gradient step sees the signal of degree {exponent}", power(exponent), scales.one_step
@@ -138,10 +177,10 @@ def sample_sizes(
         f"a kernel fits everything up to degree {degree}", power(degree), scales.kernel
     )
     if exponent < 3:
-        return step, kernel
+        return *again, step, kernel
     bound = "the least for learners that average products of the target"
     query = SampleSize(bound, f"d^{exponent / 2:g}", scales.query_bound)
-    return query, step, kernel
+    return *again, query, step, kernel
 
 
 def power(k: int) -> str:
@@ -189,6 +228,8 @@ def diagnose(
     steps.begin("Summary", 1.0)
     directions = _directions(stats, table)
     highest = max(stats.found, default=1)
+    functions = (one.degree for one in stats.transformed if one.found)
+    lowest = min(functions, default=stats.exponent)
     return DiagnosisReport(
         data=request.data,
         target=request.target,
@@ -202,9 +243,11 @@ def diagnose(
         shares=shares,
         degrees=degree_findings(stats),
         exponent=stats.exponent,
+        generative=lowest,
         curvature=curvature_values(stats.curvature, table.y.shape[1] == 1),
         directions=directions,
-        sample_sizes=sample_sizes(Z.shape[1], directions.number, stats.exponent, highest),
+        sample_sizes=sample_sizes(Z.shape[1], directions.number, stats.exponent, highest, lowest),
+        transformed=stats.transformed,
         level=LEVEL,
         draws=DRAWS,
         seed=request.seed,

@@ -114,6 +114,8 @@ class DiagnosisReport:
     shares: Shares
     degrees: tuple[DegreeFinding, ...]
     exponent: int | None
+    #: The lowest degree that the target or a function of it shows: the generative exponent.
+    generative: int | None
     curvature: Curvature
     directions: FoundDirections
     sample_sizes: tuple[SampleSize, ...]
@@ -124,6 +126,8 @@ class DiagnosisReport:
     command: str
     seconds: float
     remarks: tuple[Remark, ...] = ()
+    #: Degrees below the exponent of functions of the target, where there are others than the line.
+    transformed: tuple[DegreeFinding, ...] = ()
 
     @property
     def informative(self) -> bool:

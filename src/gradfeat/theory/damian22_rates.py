@@ -112,6 +112,23 @@ def query_samples(d: float, p: int) -> float:
     return float(d) ** (p / 2)
 
 
+def reuse_samples(d: float, generative: int) -> float:
+    """n ~ d^{max(1, k/2)}, k the generative exponent: gradients that see a function of the label.
+
+    Gradient steps on rows that are used again reach it for k <= 2; partial traces of tensors for
+    any k; no learner by noisy statistics of (x, y) does with less.
+
+    Regime: a rate, up to constants and powers of log d; one direction, Gaussian inputs.
+    Source: Damian, Pillaud-Vivien, Lee & Bruna 2024, Theorems 1 and 2; Dandi et al. 2024 and Lee
+    et al. 2024 for gradient steps.
+
+    >>> reuse_samples(d=100, generative=1), reuse_samples(d=100, generative=4)
+    (100.0, 10000.0)
+    """
+    _positive(d=d, generative=generative)
+    return float(d) ** max(1.0, generative / 2)
+
+
 def transfer_samples(r: float, p: int, kappa: float = 1.0) -> float:
     """N ~ r^p kappa^{2p}: rows that a new target of degree p on the same directions needs.
 

@@ -1,0 +1,150 @@
+"""The second gradient of a first layer, on fresh rows or on the rows of the first, in the limit."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+from jaxtyping import Float
+
+from ..maths.activations import Activation
+from ..maths.hermite import RealFunction, gauss_hermite
+
+#: Which rows the second gradient is of.
+Rows = Literal["reused", "fresh"]
+
+#: Nodes for the target's input, for a neuron's pre-activation, its noise, and the label noise.
+_NODES = (100, 40, 40, 12)
+
+
+@dataclass(frozen=True)
+class SecondGradient:
+    """G_2 of one neuron: its parts along u, w and the first gradient's noise, and its length."""
+
+    signal: float  #: G_2.u, u the direction of the target.
+    own: float  #: G_2.w.
+    first: float  #: Along the part of G_1 that is neither in u nor in w.
+    norm_squared: float  #: |G_2|^2.
+
+    @property
+    def overlap(self) -> float:
+        """cos(G_2, u)."""
+        return self.signal / math.sqrt(self.norm_squared)
+
+
+def second_gradient(
+    g: RealFunction,
+    activation: Activation,
+    phi: float,
+    eta: float,
+    *,
+    noise: float = 0.0,
+    rows: Rows = "reused",
+) -> SecondGradient:
+    """Limit of G_2 = (1/n) sum y_i sigma'(w_1.x_i) x_i, w_1 = w + eta/n sum y_k sigma'(w.x_k) x_k.
+
+    On row i the first step moved the pre-activation z = w.x_i of its neuron to
+
+        h = (1 + eta q) z + eta [m s + phi y sigma'(z) + sqrt(phi) nu xi],
+
+    s = u.x_i, m = E[y sigma'(z) s], q = E[y sigma'(z) z], nu^2 = E[y^2 sigma'(z)^2], xi ~ N(0, 1)
+    from the other rows. phi y sigma'(z) is the row's own part, |x_i|^2/n -> phi, and is not there
+    on fresh rows. With c = y sigma'(z) and r = y sigma'(h),
+
+        G_2.u = E[r s],  G_2.w = E[r z],  along the rest of G_1: E[r xi] + sqrt(phi) E[r c]/nu,
+        |G_2|^2 = the sum of their squares + phi (E r^2 - E[r c]^2/nu^2),
+
+    where fresh rows have no E[r c]. So reused rows see T(y) = E[y sigma'(h) | y], a function of the
+    label that is not linear: the overlap is not 0 where E[T(y) s] is not, which the information
+    exponent does not ask (`gradfeat.theory.generative_exponent`). On fresh rows y enters once, and
+    an information exponent of 2 or more leaves overlap 0, of order d^{-1/2} at a finite d.
+
+    `g`, `noise`: y = g(s) + noise eps; `phi`: d/n; `eta`: step size times the neuron's a, of either
+    sign.
+    Raises ValueError where phi is not above 0, eta is not finite, the noise is negative, or the
+    rows are neither reused nor fresh.
+    Regime: n, d -> infinity with d/n -> phi; |w| = 1, w.u -> 0, eta = Theta(1), residual y (a head
+    too small to answer).
+    Source: derived here, by leaving row i out; Dandi et al. 2024 and Lee et al. 2024 for the effect
+    of reuse.
+
+    >>> from gradfeat.maths.activations import Tanh
+    >>> from gradfeat.maths.hermite import HermiteSeries
+    >>> He3 = HermiteSeries((0, 0, 0, 6**-0.5))
+    >>> round(second_gradient(He3, Tanh(), 0.25, 2.0).overlap, 3)
+    -0.396
+    >>> round(abs(second_gradient(He3, Tanh(), 0.25, 2.0, rows="fresh").overlap), 9)
+    0.0
+    """
+    _checked(phi, eta, noise, rows)
+    s, z, xi, weights = _rule(noise)
+    y = g(s[0].ravel()).reshape(s[0].shape) + noise * s[1]
+    c = y * activation.derivative_values(z)
+    m, q, power = (float((weights * c * other).sum()) for other in (s[0], z, c))
+    spread, again = math.sqrt(phi * power), float(rows == "reused")
+    if not spread:
+        raise ValueError("y sigma'(w.x) is 0: give a target and an activation that are not flat.")
+    h = (1 + eta * q) * z + eta * (m * s[0] + again * phi * c + spread * xi)
+    r = y * activation.derivative_values(h)
+    signal, own, apart, with_c, square = (
+        float((weights * r * other).sum()) for other in (s[0], z, xi, c, r)
+    )
+    parts = (signal, own, apart + again * phi * with_c / spread)
+    rest = phi * (square - again * with_c**2 / power)
+    return SecondGradient(*parts, sum(part**2 for part in parts) + rest)
+
+
+def step_outliers(alpha_1: float, alpha_2: float) -> float:
+    """How many singular values of W leave the bulk after two steps eta_i = n^{alpha_i}.
+
+    With a ~ N(0, I/N), row j of the second gradient is, in powers of eta_1 a_j beta.x,
+
+        W_2 - W_0 = sum_k [eta_2 eta_1^{k-1}/(k-1)!] c_k k! a_j^k M_k + ...,  k >= 1,
+
+    (the first term with eta_1 + eta_2), M_k = E[y (beta.x)^{k-1} x] on fresh rows; on reused ones
+    the own part of each row adds E[y^j ...], j <= k. |(a_j^k)_j| ~ N^{-(k-1)/2}, so term k is above
+    the bulk, whose norm is O(1), where alpha_2 + (k - 1) alpha_1 > (k - 1)/2 (k = 1: where one of
+    the steps grows). Steps of equal size have the number of Moniri24's spikes in the features after
+    one: k > l where alpha > (l - 1)/(2 l). A small first step and a large second one have fewer
+    than the reverse: alpha_1 counts k - 1 times.
+
+    nan on the edges, where constants decide.
+    Regime: n, d, N -> infinity in proportion, 0 <= alpha_1, alpha_2 < 1/2; rows of W_0 of length 1,
+    c_k != 0 for each k, label moments finite; outside it ValueError.
+    Source: derived here; for one step Moniri24, Theorem 3.3.
+
+    >>> step_outliers(0.1, 0.1), step_outliers(0.3, 0.3), step_outliers(0.35, 0.4)
+    (1.0, 2.0, 3.0)
+    """
+    if not (0 <= alpha_1 < 0.5 and 0 <= alpha_2 < 0.5):
+        raise ValueError(
+            f"The exponents of the steps are {alpha_1} and {alpha_2}: give numbers from 0 to below"
+            " 1/2, as larger steps move every weight by more than its length."
+        )
+    k = np.arange(2, 2 + math.ceil(1 / (1 - 2 * alpha_1)))
+    above = np.r_[max(alpha_1, alpha_2), alpha_2 + (k - 1) * (alpha_1 - 0.5)]
+    return math.nan if (np.abs(above) < 1e-12).any() else float((above > 0).sum())
+
+
+def _rule(
+    noise: float,
+) -> tuple[tuple[np.ndarray, np.ndarray], np.ndarray, np.ndarray, Float[np.ndarray, "s z x e"]]:
+    """Nodes of s with the label noise, of z and of xi, for products of all, and their weights."""
+    sizes = (*_NODES[:3], _NODES[3] if noise else 1)
+    nodes, weights = zip(*(gauss_hermite(k) for k in sizes), strict=True)
+    s, z, xi, eps = np.ix_(*nodes)
+    ws, wz, wx, we = np.ix_(*weights)
+    return (s, eps), z, xi, ws * wz * wx * we
+
+
+def _checked(phi: float, eta: float, noise: float, rows: str) -> None:
+    if not 0 < phi < math.inf:
+        raise ValueError(f"phi is {phi}: give d/n, finite and above 0.")
+    if not math.isfinite(eta):
+        raise ValueError(f"eta is {eta}: give a finite step size.")
+    if not 0 <= noise < math.inf:
+        raise ValueError(f"The noise is {noise}: give a standard deviation of 0 or more.")
+    if rows not in ("reused", "fresh"):
+        raise ValueError(f"The rows are {rows!r}: give 'reused' or 'fresh'.")
