@@ -26,6 +26,10 @@ SPECTRUM = "tests/theory/test_one_step_spectrum.py"
 STEPS = "tests/models/test_step_sizes.py"
 ERRORS = "tests/catalogue/test_catalogue_moniri24_errors.py"
 SERIES = "tests/theory/test_damian22_gradient.py"
+SECOND = "tests/theory/test_second_step.py"
+GENERATIVE = "tests/theory/test_generative_exponent.py"
+REUSE = "tests/catalogue/test_catalogue_dandi24.py"
+DIAGNOSE = "tests/table/test_diagnose.py"
 BOUNDS = "tests/theory/test_shi22_bounds.py"
 ONLINE = "tests/theory/test_online_sgd.py"
 COMMITTEE = "tests/theory/test_committee.py"
@@ -37,6 +41,7 @@ _RESOLVENT, _SPIKES = "theory/step_resolvent.py", "theory/step_spikes.py"
 _SPECTRUM, _REUSED = "theory/one_step_spectrum.py", "theory/reused_sample_errors.py"
 _ONLINE, _COMMITTEE = "theory/online_sgd.py", "theory/committee.py"
 _TIMES = "catalogue/benarous21_times.py"
+_SECOND = "theory/second_step.py"
 _STEP, _TRAINING = "models/step_sizes.py", "catalogue/shared/step_training.py"
 
 MUTATIONS: Final = (
@@ -135,4 +140,27 @@ MUTATIONS: Final = (
              "noise**2 / np.pi", (COMMITTEE,)),
     Mutation("projected chain that leaves the sphere", _TIMES,
              "(now + g * side) / np.sqrt(1 + g * g * rest[t])", "now + g * side", (SCALES,)),
+    Mutation("own part of a row dropped on reused rows", _SECOND,
+             'again = math.sqrt(phi * power), float(rows == "reused")',
+             'again = math.sqrt(phi * power), 0.0', (SECOND, REUSE)),
+    Mutation("own part without phi", _SECOND, "eta * (m * s[0] + again * phi * c",
+             "eta * (m * s[0] + again * c", (SECOND,)),
+    Mutation("noise of the other rows dropped", _SECOND, "+ spread * xi)", ")", (SECOND,)),
+    Mutation("correlation of the two gradients dropped", _SECOND,
+             "rest = phi * (square - again * with_c**2 / power)", "rest = phi * square", (SECOND,)),
+    Mutation("one power of alpha_1 too few", _SECOND, "alpha_2 + (k - 1) * (alpha_1 - 0.5)",
+             "alpha_2 + (k - 2) * (alpha_1 - 0.5)", (SECOND,)),
+    Mutation("sqrt(k) dropped from the mass of a slice", "theory/generative_exponent.py",
+             "rest = -orthonormal_hermite(k_max - 1, at) / np.sqrt(np.arange(1.0, k_max + 1))",
+             "rest = -orthonormal_hermite(k_max - 1, at)", (GENERATIVE,)),
+    Mutation("falling pieces of g taken for rising ones", "theory/generative_exponent.py",
+             "inside = (g(middle) <= edges) == rising", "inside = g(middle) <= edges",
+             (GENERATIVE,)),
+    Mutation("second gradient on the first rows in place of fresh ones",
+             "catalogue/dandi24_reuse.py", '"fresh": other', '"fresh": first', (REUSE,)),
+    Mutation("second gradient at the start", "catalogue/dandi24_reuse.py",
+             "[gradient(stepped, *used[one])", "[gradient(W, *used[one])", (REUSE,)),
+    Mutation("slices of a target that are one", "diagnostics/degree_tests.py",
+             "torch.arange(1, count, dtype=y.dtype) / count", "torch.zeros(1, dtype=y.dtype)",
+             (DIAGNOSE,)),
 )  # fmt: skip

@@ -56,7 +56,7 @@ def batch(
     ratio: float = 4.0,
     eta: float = 2.0,
     m: int = 16,
-    draws: int = 8,
+    draws: int = 12,
     *,
     seeds: Sequence[int],
     device: str = "cpu",
@@ -214,7 +214,7 @@ dashed level is the limit of the overlap on reused rows (theory/second_step)."""
         },
     },
     small={"d": [8, 16], "ratio": 2.0, "m": 4, "draws": 2},
-    seeds={"quick": 10, "paper": 20},
+    seeds={"quick": 12, "paper": 20},
     theory=theory,
     figure=figure,
     claims=(

@@ -1,0 +1,157 @@
+"""Singular values that leave the bulk of the first layer after two steps of different size."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from gradfeat.catalogue.shared.checks import at_least, at_most, one_of, positive
+from gradfeat.catalogue.shared.curves import averaged, marks_of, only, over_seeds
+from gradfeat.drawing import style
+from gradfeat.drawing.panels import finished, panels
+from gradfeat.lab.claims import Claim, agrees, greater
+from gradfeat.lab.experiment import Experiment
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.figure import Figure
+    from torch import Tensor
+
+ROWS = {"reused": "the same rows", "fresh": "fresh rows"}
+#: A singular value counts from so many times the edge of W_0's: ours, between those that theory
+#: counts and those that it does not at n = 4,000.
+BEYOND = 1.4
+#: Singular values that are kept; theory counts fewer below exponents of 0.45.
+KEPT = 6
+MOST_N = 20_000
+
+
+def trial(
+    rows: str,
+    alpha_1: float,
+    alpha_2: float,
+    n: int = 4_000,
+    phi: float = 0.1,
+    psi: float = 0.5,
+    prefactor: float = 1.5,
+    *,
+    seed: int,
+    device: str = "cpu",
+) -> dict[str, float | np.ndarray]:
+    """Singular values of W_2 over the edge 1 + sqrt(N/d) of W_0's, and how many are beyond.
+
+    y = u.x, sigma' = sin + cos, d = phi n, N = d/psi, rows of W_0 on the sphere, a ~ N(0, I/N);
+    two steps eta_i = prefactor n^{alpha_i} along (1/n) sum y_i a_j sigma'(w_j.x_i) x_i.
+    """
+    import torch
+
+    from gradfeat.maths.streams import stream
+
+    one_of(ROWS, rows=rows)
+    at_least(2, n=n)
+    at_most(MOST_N, n=n)
+    positive(phi=phi, psi=psi, prefactor=prefactor)
+    d, N = max(1, round(phi * n)), max(1, round(phi * n / psi))
+    at_most(MOST_N, **{"phi n": d, "phi n/psi": N})
+
+    def drawn(name: str, *shape: int) -> Tensor:
+        return torch.randn(*shape, generator=stream(seed, name), dtype=torch.float64).to(device)
+
+    def gradient(W: Tensor, X: Tensor) -> Tensor:
+        Z = X @ W.T
+        return ((X[:, :1] * (Z.sin() + Z.cos())) * a).T @ X / n
+
+    a, W = drawn("a", N) / math.sqrt(N), drawn("W0", N, d)
+    W = W / W.norm(dim=1, keepdim=True)
+    X = drawn("first", n, d)
+    other = X if rows == "reused" else drawn("second", n, d)
+    for alpha, used in ((alpha_1, X), (alpha_2, other)):
+        W = W + prefactor * n**alpha * gradient(W, used)
+    sizes = torch.linalg.svdvals(W).cpu().numpy() / (1 + math.sqrt(N / d))
+    return {"outliers": float((sizes > BEYOND).sum()), "sizes": np.r_[sizes, np.zeros(KEPT)][:KEPT]}
+
+
+def theory(alpha_1: float, alpha_2: float) -> dict[str, float]:
+    """The number in the limit."""
+    from gradfeat.theory.second_step import step_outliers
+
+    return {"outliers": step_outliers(alpha_1, alpha_2)}
+
+
+def figure(table: pd.DataFrame, theory_table: pd.DataFrame | None) -> Figure:
+    """Counts at each pair of exponents, over the regions of theory."""
+    shown = [name for name in ROWS if len(only(table, rows=name))]
+    fig, axes = panels(len(shown), 2, (4.2, 3.9))
+    marks = marks_of(ROWS)
+    for ax, name in zip(axes, shown, strict=True):
+        label = r"second step $\alpha_2$"
+        style.dress(ax, f"Outliers of W, {ROWS[name]}", r"first step $\alpha_1$", label, None)
+        if theory_table is not None:
+            x = np.linspace(0, 0.5, 101)
+            for k in (1, 2, 3):
+                ax.plot(x, np.clip(k * (0.5 - x), 0, 0.5), color=style.QUIET, linewidth=0.9)
+        cells = only(table, rows=name).groupby(["alpha_1", "alpha_2"])["outliers"].mean()
+        for (one, two), count in cells.items():  # pyright: ignore[reportGeneralTypeIssues]
+            ax.plot(one, two, "o", color=marks[name].color, markersize=5)
+            ax.annotate(f"{count:.3g}", (one, two), (4, 3), textcoords="offset points")
+        ax.set_xlim(0, 0.5)
+        ax.set_ylim(0, 0.5)
+    row = table.iloc[0]
+    return finished(
+        fig,
+        axes,
+        f"n = {row['n']:g}, steps {row['prefactor']:g} n^alpha, y = u.x; numbers: mean count of"
+        f" singular values beyond {BEYOND} of the bulk's edge, {over_seeds(table)}. Lines: from"
+        " below, where theory's number in the limit goes from 1 to 2, to 3 and to 4."
+        f"{averaged(table, 'n', 'phi', 'psi', 'prefactor')}",
+    )
+
+
+ONE = [(0.1, 0.1), (0.05, 0.4), (0.4, 0.05)]
+TWO = [(0.2, 0.4), (0.25, 0.42)]
+THREE = [(0.34, 0.42)]
+
+
+def _cells(pairs: list[tuple[float, float]]) -> list[dict[str, object]]:
+    return [{"rows": list(ROWS), "alpha_1": one, "alpha_2": two} for one, two in pairs]
+
+
+EXPERIMENT = Experiment(
+    name="dandi24-outliers",
+    question="How many directions do two steps write into the first layer, by their sizes?",
+    about="""
+A step eta n^alpha along the gradient moves neuron j by a multiple of a_j. The second gradient,
+taken there, has powers of the first step: (W_2 - W_0)_j = sum_k eta_2 eta_1^(k-1) a_j^k v_k + ...,
+and |(a_j^k)| ~ N^(-(k-1)/2), so singular value k leaves the bulk where alpha_2 + (k - 1) alpha_1 >
+(k - 1)/2 (theory/second_step). Cells are chosen where the values stand apart at n = 4,000: the
+exponents of what is beyond the bulk are above .09, of what is not below -.05.
+
+A first step much larger than the second (alpha_1 = .42, alpha_2 = .3) has four in the limit, and
+one at these sizes: neurons move so far that the means of sigma' and its derivatives are small.""",
+    trial=trial,
+    grids={"quick": _cells([*ONE, *TWO, *THREE]), "paper": _cells([*ONE, *TWO, *THREE])},
+    small={"n": 60, "alpha_1": [0.1, 0.3], "alpha_2": 0.4},
+    seeds={"quick": 6, "paper": 12},
+    theory=theory,
+    figure=figure,
+    claims=(
+        Claim(
+            "The number of outliers is that of the limit, on fresh rows and on reused ones, where"
+            " they stand apart: within .5 at six pairs of exponents.",
+            "gradfeat.theory.second_step, derived here; after Moniri24, Theorem 3.3",
+            agrees("outliers", theory, margin=0.5),
+        ),
+        Claim(
+            "Both exponents count: from (.05, .4) to (.25, .42) there is one more.",
+            "gradfeat.theory.second_step, derived here; after Moniri24, Theorem 3.3",
+            greater(
+                "outliers",
+                {"alpha_1": 0.25, "alpha_2": 0.42},
+                {"alpha_1": 0.05, "alpha_2": 0.4},
+                0.5,
+            ),
+        ),
+    ),
+)

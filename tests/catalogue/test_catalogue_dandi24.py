@@ -1,0 +1,81 @@
+"""Experiments of two steps: claims that fail on the reverse, numbers, settings that cannot be."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+from catalogue.test_catalogue_damian22 import jitter, made_up, outcomes
+from gradfeat.catalogue import dandi24_outliers, dandi24_reuse
+from gradfeat.catalogue.dandi24_reuse import TARGETS, link
+from gradfeat.maths.activations import Tanh
+from gradfeat.maths.hermite import hermite_coefficients
+from gradfeat.theory.second_step import second_gradient
+
+
+def test_reuse_claims_fail_where_reuse_does_nothing_and_where_controls_are_found():
+    table = made_up("dandi24-reuse")
+    fading = table["d"] ** -0.5 * (1 + jitter(table))
+    found = (table["target"] == "cubic") & (table["rows"] == "reused")
+    limit = dandi24_reuse.theory("reused", "cubic", 4.0, 2.0)["cosine"]
+    table["overlap"] = np.where(found, abs(limit), fading)
+    table["cosine"] = np.where(found, limit + jitter(table), 0.0)
+    assert outcomes("dandi24-reuse", table) == ["holds"] * 5
+    table["overlap"], table["cosine"] = fading, fading
+    assert [outcomes("dandi24-reuse", table)[i] for i in (0, 3, 4)] == ["fails"] * 3
+    table["overlap"] = 0.3 + jitter(table)
+    assert [outcomes("dandi24-reuse", table)[i] for i in (1, 2)] == ["fails"] * 2
+
+
+def test_outlier_claims_fail_on_one_outlier_everywhere():
+    table = made_up("dandi24-outliers")
+    table["outliers"] = [
+        dandi24_outliers.theory(one, two)["outliers"]
+        for one, two in table[["alpha_1", "alpha_2"]].values
+    ]
+    assert outcomes("dandi24-outliers", table) == ["holds"] * 2
+    table["outliers"] = 1.0
+    assert outcomes("dandi24-outliers", table) == ["fails"] * 2
+
+
+@pytest.mark.parametrize("target", TARGETS)
+def test_targets_have_variance_1_and_hide_from_the_first_two_degrees(target):
+    g = link(target)
+    edge = [math.sqrt(2 * math.log(2))]
+    breaks = [-edge[0], 0.0, edge[0]]
+    means = hermite_coefficients(g, 2, breaks)
+    assert means == pytest.approx([0, 0, 0], abs=1e-9)
+    assert hermite_coefficients(lambda z: g(z) ** 2, 0, breaks)[0] == pytest.approx(1.0)
+
+
+def test_one_cell_is_near_the_limit_and_its_control_is_not():
+    """d = 100 at 16 draws: the limit within .1, and fresh rows below half of it."""
+    settings = {"target": "cubic", "d": 100, "m": 16, "draws": 16}
+    ((reused, fresh),) = dandi24_reuse.batch(["reused", "fresh"], **settings, seeds=[0])
+    limit = second_gradient(link("cubic"), Tanh(), 0.25, 2.0).overlap
+    assert reused["cosine"] == pytest.approx(limit, abs=0.1)
+    assert abs(fresh["cosine"]) < abs(limit) / 2
+
+
+def test_two_steps_write_one_outlier_where_one_is_small():
+    for rows in dandi24_outliers.ROWS:
+        assert dandi24_outliers.trial(rows, 0.05, 0.4, n=1_000, seed=0)["outliers"] == 1
+
+
+@pytest.mark.parametrize(
+    ("call", "words"),
+    [
+        (lambda: dandi24_reuse.batch(["old"], "cubic", 10, seeds=[0]), "rows is 'old'"),
+        (lambda: dandi24_reuse.batch(["fresh"], "x", 10, seeds=[0]), "target is 'x'"),
+        (lambda: dandi24_reuse.batch(["fresh"], "bump", 1, seeds=[0]), "d is 1: give 2"),
+        (lambda: dandi24_reuse.batch(["fresh"], "bump", 9, ratio=0.0, seeds=[0]), "ratio is 0.0"),
+        (lambda: dandi24_outliers.trial("fresh", 0.1, 0.1, n=1, seed=0), "n is 1: give 2"),
+        (lambda: dandi24_outliers.trial("fresh", 0.1, 0.1, psi=0.0, seed=0), "psi is 0.0"),
+        (lambda: dandi24_outliers.theory(0.6, 0.1), "exponents of the steps are 0.6"),
+    ],
+)
+def test_settings_that_cannot_be_are_refused(call, words):
+    with pytest.raises(ValueError, match=words):
+        call()
