@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from gradfeat.catalogue.shared.checks import at_least, at_most, one_of, positive
-from gradfeat.catalogue.shared.curves import averaged, marks_of, only, over_seeds
+from gradfeat.catalogue.shared.curves import averaged, marks_of, only, over_seeds, settings
 from gradfeat.drawing import style
 from gradfeat.drawing.panels import finished, panels
 from gradfeat.lab.claims import Claim, agrees, greater
@@ -87,15 +87,16 @@ def figure(table: pd.DataFrame, theory_table: pd.DataFrame | None) -> Figure:
     marks = marks_of(ROWS)
     for ax, name in zip(axes, shown, strict=True):
         label = r"second step $\alpha_2$"
-        style.dress(ax, f"Outliers of W, {ROWS[name]}", r"first step $\alpha_1$", label, None)
+        style.dress(ax, f"Outliers of W, {ROWS[name]}", r"first step $\alpha_1$", label, "")
         if theory_table is not None:
             x = np.linspace(0, 0.5, 101)
             for k in (1, 2, 3):
                 ax.plot(x, np.clip(k * (0.5 - x), 0, 0.5), color=style.QUIET, linewidth=0.9)
-        cells = only(table, rows=name).groupby(["alpha_1", "alpha_2"])["outliers"].mean()
-        for (one, two), count in cells.items():  # pyright: ignore[reportGeneralTypeIssues]
-            ax.plot(one, two, "o", color=marks[name].color, markersize=5)
-            ax.annotate(f"{count:.3g}", (one, two), (4, 3), textcoords="offset points")
+        for one, two in settings(only(table, rows=name), "alpha_1", "alpha_2"):
+            count = only(table, rows=name, alpha_1=one, alpha_2=two)["outliers"].mean()
+            place = float(str(one)), float(str(two))
+            ax.plot(*place, "o", color=marks[name].color, markersize=5)
+            ax.annotate(f"{count:.3g}", place, (4, 3), textcoords="offset points")
         ax.set_xlim(0, 0.5)
         ax.set_ylim(0, 0.5)
     row = table.iloc[0]
@@ -114,7 +115,7 @@ TWO = [(0.2, 0.4), (0.25, 0.42)]
 THREE = [(0.34, 0.42)]
 
 
-def _cells(pairs: list[tuple[float, float]]) -> list[dict[str, object]]:
+def _cells(pairs: list[tuple[float, float]]) -> list[dict[str, Any]]:
     return [{"rows": list(ROWS), "alpha_1": one, "alpha_2": two} for one, two in pairs]
 
 
