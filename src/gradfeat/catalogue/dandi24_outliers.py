@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from gradfeat.catalogue.shared.checks import at_least, at_most, one_of, positive
-from gradfeat.catalogue.shared.curves import averaged, marks_of, only, over_seeds, settings
+from gradfeat.catalogue.shared.curves import averaged, marks_of, only, settings
 from gradfeat.drawing import style
 from gradfeat.drawing.panels import finished, panels
 from gradfeat.lab.claims import Claim, agrees, greater
@@ -88,36 +88,30 @@ def figure(table: pd.DataFrame, theory_table: pd.DataFrame | None) -> Figure:
     for ax, name in zip(axes, shown, strict=True):
         label = r"second step $\alpha_2$"
         style.dress(ax, f"Outliers of W, {ROWS[name]}", r"first step $\alpha_1$", label, "")
-        if theory_table is not None:
-            x = np.linspace(0, 0.5, 101)
-            for k in (1, 2, 3):
-                ax.plot(x, np.clip(k * (0.5 - x), 0, 0.5), color=style.QUIET, linewidth=0.9)
+        for k in (1, 2, 3) if theory_table is not None else ():
+            ax.plot([0, 0.5], [k / 2, 0], color=style.QUIET, linewidth=0.9)
         for one, two in settings(only(table, rows=name), "alpha_1", "alpha_2"):
             count = only(table, rows=name, alpha_1=one, alpha_2=two)["outliers"].mean()
             place = float(str(one)), float(str(two))
             ax.plot(*place, "o", color=marks[name].color, markersize=5)
-            ax.annotate(f"{count:.3g}", place, (4, 3), textcoords="offset points")
+            ax.annotate(f"{count:.3g}", place, (-9, 3), textcoords="offset points")
         ax.set_xlim(0, 0.5)
         ax.set_ylim(0, 0.5)
     row = table.iloc[0]
     return finished(
         fig,
         axes,
-        f"n = {row['n']:g}, steps {row['prefactor']:g} n^alpha, y = u.x; numbers: mean count of"
-        f" singular values beyond {BEYOND} of the bulk's edge, {over_seeds(table)}. Lines: from"
-        " below, where theory's number in the limit goes from 1 to 2, to 3 and to 4."
-        f"{averaged(table, 'n', 'phi', 'psi', 'prefactor')}",
+        f"n = {row['n']:,}, steps {row['prefactor']:g} n^alpha, y = u.x. Singular values beyond"
+        f" {BEYOND} of the bulk's edge: mean number over {table['seed'].nunique()} seeds. Lines:"
+        f" theory's goes to 2, 3 and 4.{averaged(table, 'n', 'phi', 'psi', 'prefactor')}",
     )
 
 
-ONE = [(0.1, 0.1), (0.05, 0.4), (0.4, 0.05)]
-TWO = [(0.2, 0.4), (0.25, 0.42)]
-THREE = [(0.34, 0.42)]
-
-
-def _cells(pairs: list[tuple[float, float]]) -> list[dict[str, Any]]:
-    return [{"rows": list(ROWS), "alpha_1": one, "alpha_2": two} for one, two in pairs]
-
+#: Where the limit has one outlier, two, and three.
+PAIRS = [(0.1, 0.1), (0.05, 0.4), (0.4, 0.05), (0.2, 0.4), (0.25, 0.42), (0.34, 0.42)]
+CELLS: list[dict[str, Any]] = [
+    {"rows": list(ROWS), "alpha_1": one, "alpha_2": two} for one, two in PAIRS
+]
 
 EXPERIMENT = Experiment(
     name="dandi24-outliers",
@@ -132,7 +126,7 @@ exponents of what is beyond the bulk are above .09, of what is not below -.05.
 A first step much larger than the second (alpha_1 = .42, alpha_2 = .3) has four in the limit, and
 one at these sizes: neurons move so far that the means of sigma' and its derivatives are small.""",
     trial=trial,
-    grids={"quick": _cells([*ONE, *TWO, *THREE]), "paper": _cells([*ONE, *TWO, *THREE])},
+    grids={"quick": CELLS, "paper": CELLS},
     small={"n": 60, "alpha_1": [0.1, 0.3], "alpha_2": 0.4},
     seeds={"quick": 6, "paper": 12},
     theory=theory,

@@ -12,7 +12,6 @@ from jaxtyping import Float
 from ..maths.activations import Activation
 from ..maths.hermite import RealFunction, gauss_hermite
 
-#: Which rows the second gradient is of.
 Rows = Literal["reused", "fresh"]
 
 #: Nodes for the target's input, for a neuron's pre-activation, its noise, and the label noise.
@@ -63,8 +62,7 @@ def second_gradient(
 
     `g`, `noise`: y = g(s) + noise eps; `phi`: d/n; `eta`: step size times the neuron's a, of either
     sign.
-    Raises ValueError where phi is not above 0, eta is not finite, the noise is negative, or the
-    rows are neither reused nor fresh.
+    Raises ValueError where one of them cannot be.
     Regime: n, d -> infinity with d/n -> phi; |w| = 1, w.u -> 0, eta = Theta(1), residual y (a head
     too small to answer).
     Source: derived here, by leaving row i out; Dandi et al. 2024 and Lee et al. 2024 for the effect
@@ -133,9 +131,9 @@ def _rule(
 ) -> tuple[tuple[np.ndarray, np.ndarray], np.ndarray, np.ndarray, Float[np.ndarray, "s z x e"]]:
     """Nodes of s with the label noise, of z and of xi, for products of all, and their weights."""
     sizes = (*_NODES[:3], _NODES[3] if noise else 1)
-    nodes, weights = zip(*(gauss_hermite(k) for k in sizes), strict=True)
-    s, z, xi, eps = np.ix_(*nodes)
-    ws, wz, wx, we = np.ix_(*weights)
+    rules = [gauss_hermite(k) for k in sizes]
+    s, z, xi, eps = np.ix_(*(nodes for nodes, _ in rules))
+    ws, wz, wx, we = np.ix_(*(weights for _, weights in rules))
     return (s, eps), z, xi, ws * wz * wx * we
 
 
@@ -145,6 +143,6 @@ def _checked(phi: float, eta: float, noise: float, rows: str) -> None:
     if not math.isfinite(eta):
         raise ValueError(f"eta is {eta}: give a finite step size.")
     if not 0 <= noise < math.inf:
-        raise ValueError(f"The noise is {noise}: give a standard deviation of 0 or more.")
+        raise ValueError(f"The noise is {noise}: give 0 or more.")
     if rows not in ("reused", "fresh"):
         raise ValueError(f"The rows are {rows!r}: give 'reused' or 'fresh'.")
