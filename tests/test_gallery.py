@@ -13,6 +13,7 @@ from gradfeat.lab.loading import experiment, names
 ROOT = Path(__file__).resolve().parents[1]
 sys.path += [str(ROOT / "docs" / "_extensions"), str(ROOT / "tools")]
 
+import commands  # noqa: E402
 import examples_page  # noqa: E402
 import experiments_page  # noqa: E402
 import results  # noqa: E402
@@ -30,7 +31,7 @@ def test_every_experiment_has_results_of_today_or_says_that_they_are_older(name)
     assert ("Older results" in page) == (stored["text"] != found.source)
     assert f"stored/{name}.png" in page
     assert f"stored/{name}.csv" in page
-    assert "In the talks" in page
+    assert ("In the talks" in page) == (name in stored_results.slides())
 
 
 def test_a_changed_trial_and_a_changed_claim_are_told():
@@ -55,3 +56,11 @@ def test_what_an_example_printed_is_of_the_script_that_is_shown(name):
 def test_nothing_is_stored_of_what_is_gone():
     stored = {path.stem for path in stored_results.STORED.iterdir()}
     assert stored <= {*names(), *results.examples()}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", results.examples())
+def test_an_example_prints_what_is_stored_but_for_numbers(name):
+    stored = stored_results.facts(name)
+    assert stored is not None
+    assert commands.same(results.outcome_of(name)[0], stored["printed"])

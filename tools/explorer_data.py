@@ -59,7 +59,7 @@ def cells(*axes: str) -> list[dict[str, Any]]:
 
 def teacher(cell: dict[str, Any]) -> Teacher:
     """y = c1 He_1 + c2 He_2 + c3 He_3."""
-    return Teacher((0.0, cell["c1"], cell["c2"], cell["c3"]))
+    return Teacher.single((0.0, cell["c1"], cell["c2"], cell["c3"]))
 
 
 def errors_of(cell: dict[str, Any]) -> tuple[list[float], float]:

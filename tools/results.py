@@ -108,7 +108,7 @@ def save(figure: Figure, path: Path) -> None:
     _shrunk(held, path)
 
 
-def _shrunk(picture: io.BytesIO | Path, path: Path) -> None:
+def _shrunk(picture: io.BytesIO, path: Path) -> None:
     from PIL import Image
 
     with Image.open(picture) as image:
@@ -116,20 +116,29 @@ def _shrunk(picture: io.BytesIO | Path, path: Path) -> None:
 
 
 def of_example(name: str) -> None:
-    """Run a script in a folder of its own that has `examples/`; keep what it prints and draws."""
-    text = (EXAMPLES / f"{name.replace(chr(45), chr(95))}.py").read_text("utf-8")
+    """Keep what a script prints and draws."""
+    printed, picture = outcome_of(name)
+    _write(name, {"text": digest(_script(name)), "printed": printed})
+    if picture:
+        _shrunk(io.BytesIO(picture), STORED / f"{name}.png")
+
+
+def _script(name: str) -> str:
+    return (EXAMPLES / f"{name.replace('-', '_')}.py").read_text("utf-8")
+
+
+def outcome_of(name: str) -> tuple[str, bytes | None]:
+    """Run a script in a folder that has `examples/`: what it prints, and the picture it leaves."""
     with tempfile.TemporaryDirectory() as folder:
         place = Path(folder)
         (place / "examples").symlink_to(ROOT / "examples")
         env = {**os.environ, "MPLBACKEND": "agg", "COLUMNS": "80", "NO_COLOR": "1"}
-        done = subprocess.run(
-            [sys.executable, "-c", text], cwd=place, env=env, capture_output=True, text=True
-        )
+        words = [sys.executable, "-c", _script(name)]
+        done = subprocess.run(words, cwd=place, env=env, capture_output=True, text=True)
         if done.returncode:
             raise RuntimeError(f"{name}: status {done.returncode}\n{done.stderr}")
-        _write(name, {"text": digest(text), "printed": done.stdout})
-        if (place / "figure.png").is_file():
-            _shrunk(place / "figure.png", STORED / f"{name}.png")
+        picture = place / "figure.png"
+        return done.stdout, picture.read_bytes() if picture.is_file() else None
 
 
 def _write(name: str, facts: Mapping[str, Any]) -> None:

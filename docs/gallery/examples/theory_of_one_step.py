@@ -11,7 +11,7 @@ from gradfeat.maths.activations import CentredReLU
 from gradfeat.theory.predicted_errors import predict_error
 from gradfeat.theory.teacher import Teacher
 
-teacher = Teacher((0.0, 1.0, 0.5**0.5))
+teacher = Teacher.single((0.0, 1.0, 0.5**0.5))
 alphas = np.linspace(0, 0.45, 19)
 found = [predict_error(0.1, 0.2, CentredReLU(), teacher, n=4_000, alpha=a) for a in alphas]
 print(f"random features {float(found[0].random_features.test_error):.2f}")
