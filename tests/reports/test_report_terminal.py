@@ -73,6 +73,14 @@ def test_failures_are_plain_lines():
     assert "Kernel ridge (Laplace) failed: Needs 97.6 GB and 16 GB are free." in text
 
 
+def test_methods_that_failed_alike_share_a_line():
+    report = VARIANTS["regression"]
+    kept, *others = report.methods
+    lost = [replace(one, scores={}, error="no time was left") for one in others[:2]]
+    text = " ".join(printed(replace(report, methods=(kept, *lost))).split())
+    assert f"{others[0].label} and {others[1].label} failed: no time was left" in text
+
+
 def test_markup_in_names_is_text():
     report = VARIANTS["regression"]
     named = replace(report.methods[0], label="[bold]odd[/]")

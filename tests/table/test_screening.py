@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -130,8 +132,23 @@ def test_whole_numbers_that_are_all_different_are_an_identifier_by_their_name():
 def test_a_number_of_rows_that_explains_the_target_stays_with_a_remark():
     found = screened(np.arange(1, 301), np.sort(Y))
     assert not found.left_out
-    assert "'c' numbers the rows and alone explains" in found.remarks[0]
+    assert "'c' (100 %) numbers the rows and alone explains so much of 'y'" in found.remarks[0]
     assert "if the file is sorted, it gives the answer away" in found.remarks[0]
+
+
+@pytest.mark.parametrize("name", ["rownames", "Unnamed: 0", "row_id", "Obs", "index", "id"])
+def test_what_is_called_a_number_of_rows_is_left_out_of_a_file_in_order_too(name):
+    inputs = pd.DataFrame({name: np.arange(1, 301), "x": RNG.normal(size=300)})
+    found = screen(inputs, np.sort(Y), "y", 0, 300, keep=False)
+    assert set(found.left_out) == {name}
+    assert "it numbers the rows of a file in order: it alone explains 100 %" in found.remarks[0]
+    assert len(found.remarks) == 1
+
+
+def test_a_column_that_is_known_in_part_of_the_rows_follows_the_target():
+    part = pd.Series(np.where(Y > 0.7, np.round(Y), np.nan))
+    said = screen(pd.DataFrame({"c": part, "x": RNG.normal(size=300)}), Y, "y", 0, 300, False)
+    assert re.match(r"'c' \(\d\d %, is it, rounded\) follows 'y': if it is", said.remarks[0])
 
 
 def test_of_identifiers_alone_all_are_kept():

@@ -218,9 +218,9 @@ def _compared(report: FitReport) -> list[RenderableType]:
         parts = [Text(""), _methods(report, names), Text(_KEY, style="dim")]
     if any(map(fewer, report.methods)):
         parts.append(Text(_FEWER, style="dim"))
-    return parts + [
-        Text(f"{m.label} failed: {m.error}", style="red") for m in failed(report.methods)
-    ]
+    errors = dict.fromkeys(m.error for m in failed(report.methods))
+    labels = {e: [m.label for m in failed(report.methods) if m.error == e] for e in errors}
+    return parts + [Text(f"{listed(labels[e])} failed: {e}", style="red") for e in errors]
 
 
 def diagnosis_text(found: DiagnosisReport) -> RenderableType:

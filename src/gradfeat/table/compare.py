@@ -43,7 +43,7 @@ SHUFFLING_SHARE = 0.1
 #: Numbers of the training rows up to which every method is fitted, whatever time is left.
 SMALL = 50_000
 #: What stands in the place of a method's scores where no time was left.
-NO_TIME = "no time was left for it: give --time more seconds, or fewer --methods"
+NO_TIME = "no time was left; give --time more seconds, or fewer --methods"
 
 
 @dataclass(frozen=True, eq=False)

@@ -33,6 +33,10 @@ LEVELS, BINS = 50, 20
 #: Columns or groups that a remark names.
 NAMED = 5
 
+_ROW_NAME = re.compile(
+    r"(unnamed: ?\d+|row ?names?|(row)?[ _.-]?(id|no|nr|num(ber)?|index|idx)|row|obs|rownum)",
+    re.IGNORECASE,
+)
 _ID_NAME = re.compile(r"(^|[_\W])(id|uuid|guid|index|idx|key|no|nr)$|[a-z](Id|ID)$", re.IGNORECASE)
 
 
@@ -58,7 +62,8 @@ def screen(
 
     Left out, unless they are to be kept, are identifiers: texts of one word that are all different,
     and whole numbers that count the rows or are called an id, and explain less than a tenth of the
-    target. Remarked on are these, columns that alone explain the target, and copies of others.
+    target or are called numbers of rows. Remarked on are these, columns that alone explain the
+    target, and copies of others.
 
     `inputs` (n, p) are training rows in random order, `y` (n,) targets, or codes of `classes`
     (0 for numbers), and `rows` those of the whole table. `keep` says whether identifiers stay,
@@ -78,11 +83,13 @@ def screen(
     same = [name for name in names if column_of(inputs, name).nunique(dropna=False) < 2]
     known = {*left_out, *same}
     others = [name for name in names if name not in known]
+    counting = numbers_of_rows(inputs, others, rows)
+    numbers = [name for name in counting if alone[name] > NO_USE]
     remarks = [
         *([f"Left out, the same in every row: {_names(same)}."] if same else []),
         *_about_identifiers(identifiers, bool(left_out), option),
-        *_about_order(inputs, others, alone, target, rows),
-        *_about_leaks(inputs, others, alone, y, target, classes),
+        *_about_order(numbers, alone, target),
+        *_about_leaks(inputs, [n for n in others if n not in numbers], alone, y, target, classes),
         *_about_copies(selected(inputs, others)),
     ]
     return Screened(left_out, tuple(remarks))
@@ -150,11 +157,14 @@ def _identifier(
     if not is_numbers(column):
         words = f"{said}, such as {str(known.iloc[0])!r}"
         return words if column.dtype.kind in "OUST" and _one_word(known, encoder) else ""
-    if alone > NO_USE or not _all_different(known):
+    named = _ROW_NAME.fullmatch(name.strip()) is not None
+    if not _all_different(known) or (alone > NO_USE and not named):
         return ""
     if _numbers_rows(known, rows):
-        return f"it numbers the rows, {int(known.min()):,} to {int(known.max()):,}"
-    return f"{said}, and it is called {name!r}" if _ID_NAME.search(name) else ""
+        order = f" of a file in order: it alone explains {percent(alone)}" if alone > NO_USE else ""
+        return f"it numbers the rows{order}, {int(known.min()):,} to {int(known.max()):,}"
+    called = alone <= NO_USE and _ID_NAME.search(name)
+    return f"{said}, and it is called {name!r}" if called else ""
 
 
 def _whole(column: pd.Series) -> bool:
@@ -195,17 +205,24 @@ def _about_identifiers(found: Mapping[str, str], left_out: bool, option: bool) -
     return [f"{said}: {_names(each, quoted=True)}{f'; {how}' if option else ''}."]
 
 
-def _about_order(
-    inputs: pd.DataFrame, names: Sequence[str], alone: Mapping[str, float], target: str, rows: int
-) -> list[str]:
+def _about_order(names: Sequence[str], alone: Mapping[str, float], target: str) -> list[str]:
     """Numbers of rows that explain the target, as in a file that is sorted by it."""
-    numbers = [n for n in names if alone[n] > NO_USE and is_numbers(column_of(inputs, n))]
+    if not names:
+        return []
+    one = len(names) == 1
+    each = [f"{name!r} ({percent(alone[name])})" for name in names]
+    verbs = ("numbers", "explains", "it gives") if one else ("number", "explain", "they give")
+    leaves = f"--ignore {names[0]!r} leaves it out" if one else "--ignore NAME leaves one out"
     return [
-        f"{name!r} numbers the rows and alone explains {percent(alone[name])} of {target!r}: if "
-        f"the file is sorted, it gives the answer away; --ignore {name!r} leaves it out."
-        for name in numbers
-        if _all_different(column_of(inputs, name)) and _numbers_rows(column_of(inputs, name), rows)
+        f"{_names(each, quoted=True)} {verbs[0]} the rows and alone {verbs[1]} so much of "
+        f"{target!r}: if the file is sorted, {verbs[2]} the answer away; {leaves}."
     ]
+
+
+def numbers_of_rows(inputs: pd.DataFrame, names: Sequence[str], rows: int) -> list[str]:
+    """Columns of whole numbers that count the rows."""
+    columns = {n: column_of(inputs, n) for n in names if is_numbers(column_of(inputs, n))}
+    return [n for n, c in columns.items() if _all_different(c) and _numbers_rows(c, rows)]
 
 
 def _about_leaks(
@@ -224,13 +241,14 @@ def _about_leaks(
             found[name] = f"{name!r} ({percent(alone[name])}{order and f', {order}'})"
     if not found:
         return []
-    one = len(found) == 1
+    one, most = len(found) == 1, max(alone[name] for name in found)
     it, verb = ("it", "is") if one else ("they", "are")
     leaves = f"--ignore {next(iter(found))!r} leaves it out"
+    says = f"alone explain{'s' * one} nearly all of" if most >= LEAK else f"follow{'s' * one}"
     return [
-        f"{_names([*found.values()], quoted=True)} alone explain{'s' * one} nearly all of "
-        f"{target!r}: if {it} {verb} known only once {target!r} is, the scores below are of no "
-        f"use; {leaves if one else '--ignore NAME leaves one out'}."
+        f"{_names([*found.values()], quoted=True)} {says} {target!r}: if {it} {verb} known only "
+        f"once {target!r} is, the scores below are of no use; "
+        f"{leaves if one else '--ignore NAME leaves one out'}."
     ]
 
 
