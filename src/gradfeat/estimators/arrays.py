@@ -137,6 +137,5 @@ def set_names(estimator: Any, names: Sequence[str] | None) -> None:
 
 
 def row_weights(sample_weight: Any, X: Floats) -> Floats:
-    """Weights (n,) of the rows of X."""
     given = given_weights(sample_weight)
     return _check_sample_weight(given, X, dtype=np.float64, ensure_non_negative=True)

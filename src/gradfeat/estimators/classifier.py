@@ -66,7 +66,6 @@ class FeatureClassifier(ClassifierMixin, FeatureModel, ABC):
         return len(self.classes_) > 1
 
     def _calibrate(self, held: tuple[Tensor, Tensor, Tensor] | None) -> None:
-        """Scale and shifts of the probabilities."""
         self._calibration = Calibration.none(len(self.classes_))
         if held is None or len(self.classes_) == 1:
             return

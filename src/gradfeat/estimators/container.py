@@ -80,7 +80,6 @@ def write(path: str | os.PathLike[str], contents: Contents) -> None:
 
 
 def as_bytes(contents: Contents) -> bytes:
-    """What :func:`write` puts into the file."""
     try:
         state = json.dumps(contents.state, sort_keys=True)
     except TypeError as error:

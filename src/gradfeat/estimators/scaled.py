@@ -41,7 +41,6 @@ class Standardiser:
 
     @classmethod
     def of_moments(cls, mean: Tensor, variance: Tensor) -> Standardiser:
-        """From means and variances of columns."""
         scale = standard_deviations(mean, variance).numpy()
         return cls(mean.numpy(), np.where(scale > 0, scale, 1.0))
 

@@ -239,7 +239,6 @@ def array_function(
 
 
 def _numbers(out: Any, n: int) -> Floats:
-    """Outputs as finite numbers (n, c)."""
     try:
         values = np.asarray(out)
     except ValueError:  # a list of arrays of several sizes

@@ -111,7 +111,6 @@ def named_parameters(function: Callable[..., Any]) -> dict[str, inspect.Paramete
 
 
 def check_names(given: Mapping[str, Any], factors: Mapping[str, Factor]) -> None:
-    """Refuse a name that is no factor."""
     for name in given:
         if name not in factors:
             raise ExperimentError(f"{name!r} is no setting{choices(name, factors)}")

@@ -73,7 +73,6 @@ def encode_metrics(metrics: Mapping[str, int | float]) -> str:
 
 
 def decode_metrics(text: str) -> dict[str, float]:
-    """The metrics that were encoded."""
     return {name: _number(value) for name, value in json.loads(text).items()}
 
 
@@ -82,7 +81,6 @@ def _number(value: Any) -> int | float:
 
 
 def outcome_of(returned: Any, taken: Iterable[str], seconds: float) -> Outcome:
-    """Check what a trial returned and pack it."""
     match returned:
         case Mapping() if returned:
             items = [_item(name, value, set(taken)) for name, value in returned.items()]

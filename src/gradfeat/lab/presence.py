@@ -83,7 +83,6 @@ class FilePresence(Presence):
         _OPEN.add(descriptor)
 
     def leave(self, run: int) -> None:
-        """Remove the file and drop its lock."""
         descriptor = self._held.pop(run, None)
         if descriptor is not None:
             with contextlib.suppress(OSError):
@@ -92,7 +91,6 @@ class FilePresence(Presence):
             os.close(descriptor)
 
     def alive(self, run: int) -> bool:
-        """Whether the file of the run is locked."""
         return run in self._held or _locked(_file(self._store, run))
 
     def _clean(self) -> None:

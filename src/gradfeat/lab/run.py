@@ -27,7 +27,6 @@ if TYPE_CHECKING:
 
 
 def _check_picklable(name: str, *functions: Callable[..., Any] | None) -> None:
-    """Refuse functions that cannot be sent to another process."""
     for function in functions:
         try:
             pickle.dumps(function)

@@ -161,7 +161,6 @@ class Store:
             db.execute("UPDATE runs SET finished = ? WHERE id = ?", (_now(), run))
 
     def last_row(self) -> int:
-        """The number of the newest result."""
         return self._rows("SELECT coalesce(max(id), 0) FROM results")[0][0]
 
     def claim(self, keys: Sequence[str], run: int, retry_up_to: int = 0) -> Claimed:
@@ -278,7 +277,6 @@ class Store:
         return tables.unpacked(self._rows(tables.ARRAYS_OF_KEYS, json.dumps(list(keys))))
 
     def arrays(self, key: str) -> dict[str, np.ndarray]:
-        """The arrays of one result by name."""
         return self._packed([key]).get(key, {})
 
     def failures(

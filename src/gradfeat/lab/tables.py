@@ -163,7 +163,6 @@ def by_cell(table: pd.DataFrame) -> pd.DataFrame:
 
 
 def failures_of(rows: Sequence[Row], factors: list[str]) -> pd.DataFrame:
-    """The table of rows (key, cell, seed, error, finished)."""
     records = []
     for key, cell, seed, error, finished in rows:
         with of_cell(cell, seed):

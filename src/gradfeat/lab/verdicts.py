@@ -62,7 +62,6 @@ class Claim:
 
 
 def undecided(words: str, n: int = 0) -> Verdict:
-    """A verdict of not enough evidence."""
     return Verdict(UNDECIDED, np.nan, np.nan, np.nan, words, n)
 
 

@@ -44,12 +44,10 @@ class Call:
         return len(self.seeds) * max(1, len(self.values)) > 1
 
     def settings(self) -> dict[str, Any]:
-        """What the batch takes besides its seeds."""
         cell = self.cell if self.along is None else {**self.cell, self.along: list(self.values)}
         return cell | self.where()
 
     def where(self) -> dict[str, str]:
-        """The device where the trial takes one."""
         return {} if self.device is None else {"device": self.device}
 
     def points(self) -> list[Point]:
@@ -87,7 +85,6 @@ def failure(error: BaseException, seconds: float) -> Outcome:
 
 
 def broken(cell: Cell, seed: int) -> Outcome:
-    """The outcome of a trial whose worker died."""
     text = (
         f"the worker process died twice at {cell} with seed {seed}, alone the second time: killed "
         "for its memory, or crashed; make the cell smaller or run fewer jobs"

@@ -314,7 +314,6 @@ NAMES = tuple(_NAMED)
 
 
 def activation_from_spec(spec: dict[str, Any]) -> Activation:
-    """The activation whose `spec` this is."""
     match spec:
         case {"name": "polynomial", "coefficients": [*p]} if {*map(type, p)} <= {int, float}:
             return Polynomial(tuple(map(float, p)))

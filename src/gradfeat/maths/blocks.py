@@ -33,11 +33,9 @@ class Block:
         return self.at(slice(0))
 
     def at(self, rows: slice | Tensor | list[int]) -> Block:
-        """Some of the rows, in their order."""
         return Block(self.X[rows], self.y[rows], self.w[rows])
 
     def double(self) -> Block:
-        """The rows in float64."""
         return Block(self.X.double(), self.y.double(), self.w.double())
 
     def chunks(self, bytes_per_row: int, limit: int = CHUNK_BYTES) -> Iterator[Block]:

@@ -21,7 +21,6 @@ class Deadline:
 
     @classmethod
     def after(cls, seconds: float, clock: Callable[[], float] = time.monotonic) -> Deadline:
-        """So many seconds from now."""
         return cls(clock() + seconds, clock)
 
     @property
@@ -31,7 +30,6 @@ class Deadline:
 
     @property
     def passed(self) -> bool:
-        """Whether that moment has come."""
         return self.clock() >= self.end
 
     def part(self, share: float) -> Deadline:

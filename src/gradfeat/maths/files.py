@@ -66,7 +66,6 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
 
 
 def replace_file(path: str | os.PathLike[str], data: bytes) -> None:
-    """Write `data` to `path`, whole or not at all."""
     with replacing(path) as handle:
         handle.write(data)
 

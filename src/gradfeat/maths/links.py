@@ -33,9 +33,7 @@ class Link(Protocol):
         """Its projection onto low degrees, under Z ~ N(0, I_r)."""
         ...
 
-    def __call__(self, z: np.ndarray, /) -> np.ndarray:
-        """Values (p,) at the rows of z (p, r)."""
-        ...
+    def __call__(self, z: np.ndarray, /) -> np.ndarray: ...
 
 
 @final
@@ -68,7 +66,6 @@ class FunctionLink:
         return self.series.r
 
     def __call__(self, z: Float[np.ndarray, "p r"]) -> Float[np.ndarray, " p"]:
-        """f at the rows of z."""
         return row_values(self.f, z)
 
 

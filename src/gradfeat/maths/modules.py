@@ -43,7 +43,6 @@ def check_differentiable(f: Callable[[Tensor], Tensor], X: Tensor) -> int:
 
 
 def _floating_rows(out: object, n: int) -> Tensor:
-    """Outputs as a tensor (n, c)."""
     match out:
         case Tensor() if out.is_floating_point() and out.ndim and len(out) == n:
             return out.reshape(n, -1)

@@ -129,7 +129,6 @@ class MultiHermite:
         return self
 
     def __call__(self, z: Float[np.ndarray, "*shape r"]) -> Float[np.ndarray, "*shape"]:
-        """Values of g at the points z (..., r)."""
         highest = max(map(max, self.degrees))
         return self._sum_of_products(hermite(highest, self._points(z)))
 

@@ -34,7 +34,6 @@ class NullDraws:
 
 
 def null_draws(n: int, draws: int, seed: int) -> NullDraws:
-    """Shuffles and signs of n rows."""
     order, sign = stream(seed, "shuffles"), stream(seed, "signs")
     orders = torch.stack([torch.randperm(n, generator=order) for _ in range(draws)], dim=1)
     signs = torch.randint(0, 2, (n, draws), generator=sign, dtype=torch.float64) * 2 - 1

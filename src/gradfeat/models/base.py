@@ -45,7 +45,6 @@ class Predictor(ABC):
         centre: bool = False,
         block_bytes: int = BLOCK_BYTES,
     ) -> Float[Tensor, "d d"]:
-        """Average gradient outer product over the rows of X."""
         return agop(
             self.gradient,
             X,
@@ -165,5 +164,4 @@ def slices(n: int, step: int) -> list[slice]:
 
 
 def unit_weights(X: Tensor, weights: Tensor | None) -> Tensor:
-    """Row weights, all one when none are given."""
     return torch.ones(len(X), dtype=X.dtype, device=X.device) if weights is None else weights

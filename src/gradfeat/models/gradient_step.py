@@ -175,7 +175,6 @@ class Whitened(Staged[TwoLayer]):
     shrinkage: float | None = None
 
     def fit_path(self, rows: Rows, *, seed: int = 0) -> Iterator[TwoLayer]:
-        """The inner learner's nets, in the coordinates of x."""
         found, whitened = self._whitened(rows)
         for net in self.inner.fit_path(whitened, seed=seed):
             yield in_original(net, found)

@@ -90,7 +90,6 @@ class RandomFeatures(FixedFeatures):
     def network(
         self, none: Block, a: Float[Tensor, "m c"], offset: Float[Tensor, " c"], seed: int
     ) -> TwoLayer:
-        """The net with these coefficients."""
         return replace(self._drawn(none, seed), a=a, offset=offset)
 
     def _drawn(self, none: Block, seed: int) -> TwoLayer:

@@ -155,7 +155,6 @@ class RFM(Staged[KernelMachine]):
                 A = self._next_metric(A, self._agop(system, solve(), w, rows))
 
     def _taught(self, every: Block, subset: Tensor | None, update: int) -> Block:
-        """The rows of this update."""
         most = len(every.X) if subset is None else len(subset)
         size = most
         if self.first_metric_rows is not None:

@@ -54,7 +54,6 @@ class RowSpace:
         return W if self.V is None else W @ self.V
 
     def net_inward(self, net: TwoLayer) -> TwoLayer:
-        """A net as a function of the coordinates."""
         return replace(net, W=self.inward(net.W), beta=self.inward(net.beta.T).T)
 
     def net_outward(self, net: TwoLayer) -> TwoLayer:

@@ -130,7 +130,6 @@ def step_length(slope: Callable[[float], float]) -> float:
 
 
 def times(K: Float[Tensor, "n n"], c: Float[Tensor, "n c"]) -> Float[Tensor, "n c"]:
-    """K c in the type of c."""
     blocks = row_blocks(len(c), c.element_size() * len(c))
     return torch.cat([K[rows].to(c.dtype) @ c for rows in blocks])
 
@@ -183,7 +182,6 @@ class Problem:
         return float(self.loss.value(at.f) + self.alpha / 2 * (at.c * at.f).sum())
 
     def factor(self, at: Point) -> Factor:
-        """The factorisation for the curvatures at a point."""
         D = torch.maximum(self.loss.size(at.f), LEAST_CURVATURE * self.loss.w)
         return factorise(self.K, D, self.alpha, self.work)
 

@@ -72,7 +72,6 @@ class Job:
             )
 
     def sized(self, columns: int, features: int, outputs: int) -> Job:
-        """The same fit at another size."""
         width = features or None
         return replace(self, columns=columns, width=width, outputs=outputs)
 

@@ -133,5 +133,4 @@ def _draw_time(X: torch.Tensor, y: torch.Tensor) -> float:
 
 
 def resident() -> int:
-    """Bytes that this process holds now."""
     return psutil.Process().memory_info().rss

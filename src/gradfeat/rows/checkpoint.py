@@ -266,7 +266,6 @@ class Checkpoint:
         return Kept(statistic, states, self.every)
 
     def clear(self) -> None:
-        """Remove all that is kept here."""
         self._remove(set(Path(self.folder).glob("pass-*")))
 
     def clear_opened(self) -> None:

@@ -15,7 +15,6 @@ ANSWER = 5.0
 
 
 def distributed() -> ModuleType:
-    """Dask's `distributed`."""
     try:
         import distributed as found
     except ImportError as error:

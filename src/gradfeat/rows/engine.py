@@ -43,7 +43,6 @@ Report = Callable[[Tick], None]
 
 
 def silent(tick: Tick) -> None:
-    """Nobody listens."""
     del tick
 
 

@@ -80,7 +80,6 @@ class Ahead(Generic[Read]):
                     del item
 
     def close(self) -> None:
-        """Read no more, and wait for the thread."""
         self._closed = True
         self._free.release()
         self._thread.join()
@@ -164,7 +163,6 @@ class _Pair:
         self._out.put((None, end))
 
     def close(self) -> None:
-        """Stop reading, and wait for both threads."""
         self._items.close()
         if self._thread is not None:
             self._thread.join()

@@ -57,7 +57,6 @@ class Rows:
 
     @property
     def columns(self) -> Columns:
-        """Names of inputs and targets."""
         return self.source.columns
 
     @property

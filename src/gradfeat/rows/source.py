@@ -63,7 +63,6 @@ class Source(ABC, Generic[Chunk_co]):
 
 
 def held_piece(chunks: Sequence[Chunk], name: str = "rows in memory") -> Piece[Chunk]:
-    """Rows that are held in memory."""
     return Piece(name, partial(iter, chunks))
 
 

@@ -204,6 +204,5 @@ def fold(statistic: Statistic[Any, State, Any], items: Iterable[Item]) -> Iterat
 
 
 def fold_segment(statistic: Statistic[Any, State, Any], segment: Segment) -> Folded[State]:
-    """One segment, read and summed here and now."""
     (folded,) = fold(statistic, read([segment]))
     return folded

@@ -87,7 +87,6 @@ def _dumped(value: Any, what: str) -> tuple[bytes, list[Defined]]:
 
 
 def loads(data: bytes, what: str) -> Any:
-    """A value from its bytes."""
     try:
         return pickle.loads(data)
     except (ImportError, AttributeError) as error:
@@ -106,12 +105,10 @@ def segment_bytes(segment: Segment, parallel: bool) -> bytes:
 
 
 def pack(statistic: Statistic[Any, State, Any], state: State) -> Packed:
-    """A state as arrays on the CPU."""
     return {name: to_array(values) for name, values in statistic.pack(state).items()}
 
 
 def unpack(statistic: Statistic[Any, State, Any], packed: Packed) -> State:
-    """A state of arrays, on the CPU."""
     return statistic.unpack({name: _tensor(values, "cpu") for name, values in packed.items()})
 
 

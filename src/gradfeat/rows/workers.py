@@ -211,7 +211,6 @@ class Flight(Generic[Item]):
 
     @property
     def busy(self) -> bool:
-        """Whether anything flies, or has to fly again."""
         return bool(self._flying or self._suspects or self._landed)
 
     @property

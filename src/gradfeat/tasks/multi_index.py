@@ -73,7 +73,6 @@ class MultiIndex(Task):
 
     @property
     def r(self) -> int:
-        """Number of directions."""
         return self.g.r
 
     @property

@@ -118,7 +118,6 @@ class GatedProduct:
         return self.scale**2 * product_of_series([identity, identity, step], 9)
 
     def __call__(self, z: Float[np.ndarray, "p 3"]) -> Float[np.ndarray, " p"]:
-        """Values at the rows of z."""
         return self.scale**2 * z[:, 0] * z[:, 1] * (z[:, 2] > 0)
 
 
@@ -173,7 +172,6 @@ class SumOfSines:
         return (np.sin(self.frequency * z + self.phase) - self.mean) / self.spread
 
     def __call__(self, z: Float[np.ndarray, "p r"]) -> Float[np.ndarray, " p"]:
-        """Values at the rows of z."""
         return self.single(z).sum(axis=1) / math.sqrt(self.r)
 
 
@@ -220,7 +218,6 @@ class TruncatedPower:
         return self.s + 0.5
 
     def __call__(self, x: Float[np.ndarray, " p"]) -> Float[np.ndarray, " p"]:
-        """Values at x (p,)."""
         mean, square = 1 / (2 * (self.s + 1)), 1 / (2 * (2 * self.s + 1))
         power = np.where(x > 0, np.maximum(x, 0) ** self.s, 0.0)
         return (power - mean) / math.sqrt(square - mean**2)

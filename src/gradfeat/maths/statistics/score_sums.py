@@ -78,9 +78,7 @@ LEAST = 1e-15
 class Probabilities(Protocol):
     """Log-probabilities of classes at rows."""
 
-    def __call__(self, X: Float[Tensor, "n d"]) -> Float[Tensor, "n K"]:
-        """At the rows of X."""
-        ...
+    def __call__(self, X: Float[Tensor, "n d"]) -> Float[Tensor, "n K"]: ...
 
     def labels(self) -> Float[Tensor, " K"]:
         """The labels of the classes, as numbers."""

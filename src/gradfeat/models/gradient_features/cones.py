@@ -253,7 +253,6 @@ def check_question(p: float, width: float, neurons: int) -> None:
 
 
 def _check_gradients(G: Tensor, b: Tensor, least_norm: tuple[float, float]) -> None:
-    """Shapes, finite values, positive norms."""
     if G.ndim != 2 or b.shape != G.shape[:1] or not bool(torch.isfinite(G).all()):
         raise ValueError(
             f"G and b have shapes {tuple(G.shape)} and {tuple(b.shape)}, or G has values that are "

@@ -53,7 +53,6 @@ class Dual(ABC):
         """sqrt(E sigma(U)^2 E sigma(V)^2) - value, without cancellation where sigma has a kink."""
 
     def side(self, norm: Tensor) -> Side:
-        """What is needed of rows of these norms."""
         bare = Side(norm, norm, self.coefficients(norm))
         return Side(norm, self.moments(Pairs.equal(bare))[0].clamp_(min=0), bare.coefficients)
 

@@ -154,7 +154,6 @@ class GeneralisedLaplace(Kernel):
 
     @property
     def scratch(self) -> int:
-        """Distances and what is made of them."""
         return self._road.scratch
 
     def __call__(self, X: Tensor, Z: Tensor) -> Tensor:

@@ -124,7 +124,6 @@ class ModuleTangent(BlockKernel):
         return 2
 
     def _outputs(self, theta: dict[str, Tensor], X: Tensor) -> Tensor:
-        """(n, outputs)."""
         return functional_call(self.module, theta, (X,)).reshape(len(X), -1)
 
     def _rows(self, X: Tensor) -> int:

@@ -29,7 +29,6 @@ def least_bytes(system: System, reserved: int = 0) -> int:
 
 
 def residual_rows(n: int, seed: int) -> Tensor:
-    """Rows from which a residual is estimated."""
     return torch.randperm(n, generator=stream(seed, "residual rows"))[:RESIDUAL_ROWS]
 
 
@@ -115,7 +114,6 @@ class Operator:
         return self.right_side - self._apply(tiles, b)
 
     def residual_at(self, b: Float[Tensor, "n c"], rows: Tensor) -> Float[Tensor, "r c"]:
-        """:meth:`residual` at some rows alone."""
         X, c = self.system.X.double(), self.coefficients(b)
         total = Tiles(self.system.kernel, X[rows], X, self.meter, 0).times(c)
         if self._S is not None:

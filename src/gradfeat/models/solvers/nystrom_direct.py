@@ -85,7 +85,6 @@ class NystromDirect(Solver):
         return min(asked, max(FEWEST, int(fit)))
 
     def bytes(self, system: System, m: int, squares: int = SQUARES) -> int:
-        """Bytes that the solve with m centres declares."""
         return m * (8 * squares * m + self._pivot_bytes(system)) + SCRATCH + 16 * system.y.numel()
 
     def _pivot_bytes(self, system: System) -> int:

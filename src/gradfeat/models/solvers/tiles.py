@@ -40,7 +40,6 @@ def tile_shape(X: Tensor, m: int) -> tuple[int, int]:
 
 
 def tile_scratch(kernel: Kernel, X: Tensor) -> int:
-    """Bytes that the evaluation of one tile takes."""
     return kernel.scratch * tile_side(X) ** 2 * X.element_size()
 
 

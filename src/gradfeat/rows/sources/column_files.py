@@ -154,7 +154,6 @@ class Footer:
 
 
 def read_footers(files: Sequence[FoundFile], form: ColumnFormat) -> list[Footer]:
-    """The footers of all files."""
     with ThreadPoolExecutor(min(_READERS, len(files))) as threads:
         opened = list(threads.map(form.opened, files))
     partitioning = _partitioning(files)

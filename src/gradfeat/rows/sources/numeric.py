@@ -39,7 +39,6 @@ def numbered(inputs: int, targets: int) -> Columns:
 
 
 def checked_dtype(dtype: torch.dtype) -> torch.dtype:
-    """The float type of the blocks."""
     if dtype not in _FLOATS:
         raise SourceError(f"dtype is {dtype}: give torch.float64 or torch.float32.")
     return dtype

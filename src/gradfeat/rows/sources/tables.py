@@ -73,7 +73,6 @@ class Tables(Source[pd.DataFrame]):
 
 
 def selected(frame: pd.DataFrame, columns: Sequence[str]) -> pd.DataFrame:
-    """Some columns of a frame, in this order."""
     return cast(pd.DataFrame, frame[list(columns)])
 
 

@@ -33,7 +33,6 @@ def counted(number: int, noun: str) -> str:
 
 
 def refuse_repeated(where: str, names: Iterable[str]) -> None:
-    """Refuse columns of the same name."""
     names = list(names)
     twice = [name for name in dict.fromkeys(names) if names.count(name) > 1]
     if twice:
@@ -44,7 +43,6 @@ def refuse_repeated(where: str, names: Iterable[str]) -> None:
 
 
 def refuse_unknown(where: str, wanted: Iterable[str], names: Iterable[str]) -> None:
-    """Refuse columns that are not there."""
     names = list(names)
     known = set(names)
     for name in wanted:
@@ -88,7 +86,6 @@ def first_and_more(name: str, count: int) -> str:
 
 
 def checked_piece_rows(piece_rows: int) -> int:
-    """The number of rows a piece may have."""
     if type(piece_rows) is int and piece_rows >= 1:
         return piece_rows
     raise SourceError(f"piece_rows is {piece_rows!r}: give a whole number of rows, at least 1.")
