@@ -85,12 +85,7 @@ class AGOPTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
         """Fit the machine to X (n, d) and y, keep its leading directions.
 
         X may be streamed Rows, with targets and weights of their own; they are numbers,
-        and classes only where `task` says so.
-
-        Raises
-        ------
-        ValueError
-            For inputs or parameters that are not allowed, in one sentence.
+        and classes only where `task` says so. ValueError for what is not allowed, in one sentence.
         """
         check_choice("task", self.task, ("auto", "regression", "classification"))
         count_or_none("n_components", self.n_components)

@@ -100,12 +100,7 @@ class FeatureClassifier(ClassifierMixin, FeatureModel, ABC):
     def score_rows(self, rows: Rows) -> ClassScores:
         """Accuracy and log-loss on streamed rows, in one pass.
 
-        Raises
-        ------
-        ValueError
-            Where the rows have other columns than those of the fit.
-        SourceError, EngineError
-            As of a fit.
+        Raises ValueError where the rows have other columns than those of the fit; else as a fit.
         """
         self._check_columns(rows)
         if self.classes_.dtype.kind not in "biuf":

@@ -46,15 +46,7 @@ class Contents:
     arrays: Arrays
 
     def including(self, **parts: Contents) -> Contents:
-        """These, with the contents of parts under their names.
-
-        Examples
-        --------
-        >>> inner = Contents("Inner", {"a": 1}, {"x": np.ones(2)})
-        >>> whole = Contents("Whole", {}, {}).including(first=inner)
-        >>> list(whole.arrays), whole.part("first").state
-        (['first.x'], {'a': 1})
-        """
+        """These, with the contents of parts under their names."""
         states = {name: {"kind": p.kind, "state": p.state} for name, p in parts.items()}
         named = {f"{name}.{key}": a for name, p in parts.items() for key, a in p.arrays.items()}
         return Contents(self.kind, self.state | {"parts": states}, {**self.arrays, **named})
@@ -130,10 +122,8 @@ def read(path: str | os.PathLike[str]) -> Contents:
 def rebuilding(path: str | os.PathLike[str], kind: str = "model") -> Iterator[None]:
     """A model from a file, whose checksum says nothing of who wrote it.
 
-    Raises
-    ------
-    ModelFileError
-        For contents that no gradfeat wrote: a part missing, of another type or of another size.
+    Raises ModelFileError for contents that no gradfeat wrote: a part missing, of another type or
+    size.
     """
     try:
         with np.errstate(all="ignore"):

@@ -48,10 +48,7 @@ class Sums:
 def exact_in_parts(model: Any) -> bool:
     """Whether rows may be added one after the other with the result of all at once.
 
-    Raises
-    ------
-    AttributeError
-        With the reason, where they may not.
+    Raises AttributeError with the reason, where they may not.
     """
     if model.standardise:
         raise AttributeError(

@@ -16,16 +16,7 @@ T = TypeVar("T", bound=type)
 
 @dataclass_transform(kw_only_default=True, eq_default=False)
 def parameters(cls: T) -> T:
-    """The fields of a class as keyword parameters of an estimator.
-
-    Examples
-    --------
-    >>> @parameters
-    ... class Mean:
-    ...     alpha: float = 1.0
-    >>> Mean(alpha=2.0).alpha
-    2.0
-    """
+    """The fields of a class as keyword parameters of an estimator."""
     return dataclass(kw_only=True, eq=False, repr=False)(cls)
 
 

@@ -72,12 +72,7 @@ class FeatureRegressor(RegressorMixin, FeatureModel, ABC):
     def score_rows(self, rows: Rows) -> Scores:
         """Mean squared error and R^2 on streamed rows, in one pass.
 
-        Raises
-        ------
-        ValueError
-            Where the rows have other columns than those of the fit.
-        SourceError, EngineError
-            As of a fit.
+        Raises ValueError where the rows have other columns than those of the fit; else as a fit.
         """
         self._check_columns(rows)
         predict, c = self._function(), len(self._outputs.scale)

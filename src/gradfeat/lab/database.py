@@ -139,17 +139,22 @@ def create(connection: sqlite3.Connection) -> None:
 def open_for_writing(path: Path | None) -> sqlite3.Connection:
     """Open or create a store; a file that is not ours is left as it is."""
     shown = ":memory:" if path is None else str(path)
-    with in_sentences(shown):
-        connection = connect(shown)
-        try:
-            if not is_blank(connection):
-                check_ours(connection, shown)
-            patiently(lambda: _begin(connection))
+    with in_sentences(shown), _or_closed(connect(shown)) as connection:
+        if not is_blank(connection):
             check_ours(connection, shown)
-        except BaseException:
-            connection.close()
-            raise
+        patiently(lambda: _begin(connection))
+        check_ours(connection, shown)
     return connection
+
+
+@contextlib.contextmanager
+def _or_closed(connection: sqlite3.Connection) -> Iterator[sqlite3.Connection]:
+    """The connection, closed where an error leaves the block."""
+    try:
+        yield connection
+    except BaseException:
+        connection.close()
+        raise
 
 
 def _begin(connection: sqlite3.Connection) -> None:
@@ -165,13 +170,8 @@ def open_for_reading(path: Path) -> sqlite3.Connection:
     shown = str(path)
     if not path.is_file():
         raise StoreError(f"store {shown!r} does not exist: check the path, or run something first.")
-    with in_sentences(shown):
-        connection = _readable(path)
-        try:
-            check_ours(connection, shown)
-        except BaseException:
-            connection.close()
-            raise
+    with in_sentences(shown), _or_closed(_readable(path)) as connection:
+        check_ours(connection, shown)
     return connection
 
 

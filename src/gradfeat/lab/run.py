@@ -151,5 +151,6 @@ def run(
     asked = record(experiment, scale, seeds, overrides, device)
     with _opened(store) as db:
         hire = partial(workers_of, experiment, executor, jobs)
-        sweep = Sweep(experiment, db, points, asked, hire, device, retry_failed, progress)
+        report = progress or (lambda _: None)
+        sweep = Sweep(experiment, db, points, asked, hire, device, retry_failed, report)
         return sweep.go(arrays)

@@ -83,34 +83,25 @@ def _values(unit: Unit, along: str | None) -> tuple[Value, ...]:
     return tuple(point.cell[along] for point in unit if point.seed == unit[0].seed)
 
 
+@dataclass
 class Sweep:
     """One run over points, on one store."""
 
-    def __init__(
-        self,
-        experiment: Experiment,
-        store: Store,
-        points: Sequence[Point],
-        asked: dict[str, Any],
-        hire: Callable[[], AbstractContextManager[Workers]],
-        device: str = "cpu",
-        retry_failed: bool = False,
-        report: Callable[[Progress], None] | None = None,
-    ) -> None:
-        self._experiment = experiment
-        self._store = store
-        self._points = points
-        self._asked = asked
-        self._hire = hire
-        self._device = device
-        self._retry_up_to = store.last_row() if retry_failed else 0
-        self._report = report or (lambda _: None)
+    experiment: Experiment
+    store: Store
+    points: Sequence[Point]
+    asked: dict[str, Any]
+    hire: Callable[[], AbstractContextManager[Workers]]
+    device: str
+    retry_failed: bool
+    report: Callable[[Progress], None]
+
+    def __post_init__(self) -> None:
+        self._retry_up_to = self.store.last_row() if self.retry_failed else 0
         self._start = time.monotonic()
-        self._run = 0
         self._elsewhere: list[Unit] = []
-        self._computed = 0
         self._units: deque[Unit] = deque()
-        self._cached = self._failed = 0
+        self._run = self._computed = self._cached = self._failed = 0
 
     def go(self, arrays: bool = False) -> pd.DataFrame:
         """Compute all that is missing, and return the table of `run`."""
@@ -121,19 +112,19 @@ class Sweep:
                         flight.start(call)
                     self._collect(flight)
         else:
-            self._store.note(self._experiment, self._asked)
-        keys = [point.key for point in self._points]
-        table = self._store.table(self._experiment, keys, arrays)
-        failures = self._store.failures(self._experiment, keys)
+            self.store.note(self.experiment, self.asked)
+        keys = [point.key for point in self.points]
+        table = self.store.table(self.experiment, keys, arrays)
+        failures = self.store.failures(self.experiment, keys)
         table.attrs["failures"] = failures.to_dict("records")
         return table
 
     def _missing(self) -> bool:
         """Find what is missing and say so; whether it is anything."""
-        statuses = self._store.statuses([point.key for point in self._points])
+        statuses = self.store.statuses([point.key for point in self.points])
         settled = ("done",) if self._retry_up_to else ("done", "failed")
         there = {key: status for key, status in statuses.items() if status in settled}
-        missing = [point for point in self._points if point.key not in there]
+        missing = [point for point in self.points if point.key not in there]
         self._cached = len(there)
         self._failed = sum(status == "failed" for status in there.values())
         self._units = self._grouped(missing)
@@ -141,21 +132,21 @@ class Sweep:
         return bool(missing)
 
     def _grouped(self, points: Sequence[Point]) -> deque[Unit]:
-        e = self._experiment
+        e = self.experiment
         return units_of(points, 1 if e.batch is None else e.batch_size, e.along)
 
     def _tell(self) -> None:
-        done, total = self._cached + self._computed, len(self._points)
+        done, total = self._cached + self._computed, len(self.points)
         elapsed = time.monotonic() - self._start
         left = elapsed / self._computed * (total - done) if self._computed else None
-        self._report(Progress(done, total, self._failed, self._cached, elapsed, left))
+        self.report(Progress(done, total, self._failed, self._cached, elapsed, left))
 
     @contextlib.contextmanager
     def _flight(self) -> Iterator[Flight[Call]]:
         """Give what starts calls; what is finished when a run is stopped is saved."""
-        self._run = self._store.begin(self._experiment, self._asked)
+        self._run = self.store.begin(self.experiment, self.asked)
         try:
-            with self._hire() as workers:
+            with self.hire() as workers:
                 submit = partial(workers.submit, compute)
                 flight = Flight(workers, submit, deaths=2, apart=Call.parts)
                 try:
@@ -165,7 +156,7 @@ class Sweep:
                         self._save(call, future.result())
                     raise
         finally:
-            self._store.end(self._run)
+            self.store.end(self._run)
 
     def _ready(self, flight: Flight[Call]) -> Iterator[Call]:
         """Claim units for as long as there is room for them."""
@@ -186,7 +177,7 @@ class Sweep:
 
     def _claim(self, unit: Unit) -> Unit:
         """What of a unit is ours to compute; the rest is counted or put off."""
-        claimed = self._store.claim([p.key for p in unit], self._run, self._retry_up_to)
+        claimed = self.store.claim([p.key for p in unit], self._run, self._retry_up_to)
         self._cached += len(claimed.done) + len(claimed.failed)
         self._failed += len(claimed.failed)
         if claimed.done or claimed.failed:
@@ -196,16 +187,16 @@ class Sweep:
         return [p for p in unit if p.key in claimed.mine]
 
     def _call(self, unit: Unit) -> Call:
-        e = self._experiment
+        e = self.experiment
         seeds = tuple(dict.fromkeys(point.seed for point in unit))
-        device = self._device if e.takes_device else None
+        device = self.device if e.takes_device else None
         keys = tuple(point.key for point in unit)
         values = _values(unit, e.along)
         return Call(e.trial, e.batch, unit[0].cell, seeds, device, e.along, values, keys)
 
     def _save(self, call: Call, outcomes: list[Outcome]) -> None:
         results = list(zip(call.points(), outcomes, strict=True))
-        self._store.save(self._experiment, self._run, results, self._device)
+        self.store.save(self.experiment, self._run, results, self.device)
         self._computed += len(outcomes)
         self._failed += sum(outcome.error is not None for outcome in outcomes)
         self._tell()

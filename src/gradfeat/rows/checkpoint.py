@@ -70,54 +70,6 @@ def _digest(data: bytes) -> str:
     return blake2b(data, digest_size=16).hexdigest()
 
 
-@dataclass(frozen=True)
-class States:
-    """The folder of one pass."""
-
-    folder: Path
-
-    @classmethod
-    def made(cls, folder: Path) -> States:
-        with _written(folder):
-            folder.mkdir(parents=True, exist_ok=True)
-        return cls(folder)
-
-    def manifest(self) -> Manifest:
-        path = self.folder / "manifest.json"
-        with _intact(path):
-            return Manifest.of(path.read_text("utf-8")) if path.exists() else Manifest()
-
-    def load(self, entry: Entry) -> Packed | None:
-        if entry.digest is None:
-            return None
-        path = self.folder / entry.file
-        with _intact(path):
-            data = path.read_bytes()
-            if _digest(data) != entry.digest:
-                raise ValueError("other digest")
-            return load(data)
-
-    def save(self, level: int, index: int, packed: Packed | None) -> Entry:
-        """Write a state; it counts once a manifest names it."""
-        if packed is None:
-            return Entry(level, index, None)
-        data = save(packed)
-        entry = Entry(level, index, _digest(data))
-        with _written(self.folder):
-            replace_file(self.folder / entry.file, data)
-        return entry
-
-    def replace(self, manifest: Manifest) -> None:
-        """Make it the manifest, and remove the files that it does not name."""
-        with _written(self.folder):
-            replace_file(self.folder / "manifest.json", manifest.text().encode())
-        named = {entry.file for entry in (*manifest.nodes, manifest.total) if entry is not None}
-        for path in self.folder.glob("*.safetensors"):
-            if path.name not in named:
-                with contextlib.suppress(OSError):  # takes space, and harms nobody
-                    path.unlink()
-
-
 @contextlib.contextmanager
 def _written(folder: Path) -> Iterator[None]:
     try:
@@ -154,11 +106,13 @@ def _check_layout(found: Packed, own: Packed) -> None:
 class Kept(Generic[State]):
     """A pass in its own folder: a file for each node, and a manifest that is replaced whole."""
 
-    def __init__(self, statistic: Statistic[Any, State, Any], states: States, every: float) -> None:
-        self._statistic = statistic
-        self._states = states
-        self._every = every
-        self._manifest = states.manifest()
+    def __init__(self, statistic: Statistic[Any, State, Any], folder: Path, every: float) -> None:
+        self._statistic, self._folder, self._every = statistic, folder, every
+        with _written(folder):
+            folder.mkdir(parents=True, exist_ok=True)
+        path = folder / "manifest.json"
+        with _intact(path):
+            self._manifest = Manifest.of(path.read_text("utf-8")) if path.exists() else Manifest()
         self._saved_at = time.monotonic()
 
     def total(self) -> State | None:
@@ -171,10 +125,14 @@ class Kept(Generic[State]):
         return tuple(Node(e.level, e.index, self._state(e)) for e in self._manifest.nodes)
 
     def _state(self, entry: Entry) -> State | None:
-        packed = self._states.load(entry)
-        if packed is None:
+        if entry.digest is None:
             return None
-        with _intact(self._states.folder / entry.file):
+        path = self._folder / entry.file
+        with _intact(path):
+            data = path.read_bytes()
+            if _digest(data) != entry.digest:
+                raise ValueError("other digest")
+            packed = load(data)
             state = unpack(self._statistic, packed)
             _check_layout(packed, pack(self._statistic, state))
             # Parts of one state that do not fit each other do not merge with themselves.
@@ -206,13 +164,27 @@ class Kept(Generic[State]):
         self._replace(Manifest(tuple(entries), None))
 
     def _write(self, level: int, index: int, state: State | None) -> Entry:
-        packed: Packed | None = None if state is None else pack(self._statistic, state)
-        return self._states.save(level, index, packed)
+        """Write a state; it counts once a manifest names it."""
+        if state is None:
+            return Entry(level, index, None)
+        data = save(pack(self._statistic, state))
+        entry = Entry(level, index, _digest(data))
+        with _written(self._folder):
+            replace_file(self._folder / entry.file, data)
+        return entry
 
     def _replace(self, manifest: Manifest) -> None:
-        if manifest != self._manifest:
-            self._states.replace(manifest)
-            self._manifest = manifest
+        """Make it the manifest, and remove the files that it does not name."""
+        if manifest == self._manifest:
+            return
+        with _written(self._folder):
+            replace_file(self._folder / "manifest.json", manifest.text().encode())
+        named = {entry.file for entry in (*manifest.nodes, manifest.total) if entry is not None}
+        for path in self._folder.glob("*.safetensors"):
+            if path.name not in named:
+                with contextlib.suppress(OSError):  # takes space, and harms nobody
+                    path.unlink()
+        self._manifest = manifest
 
     def finish(self, total: State) -> None:
         """Save the state of all rows in the place of the nodes."""
@@ -261,9 +233,9 @@ class Checkpoint:
         named = (version("gradfeat"), label, source.fingerprint, repr(source.count))
         identity = blake2b(dumps(named, "the source") + identity_of(statistic, "the statistic"))
         folder = Path(self.folder) / f"pass-{identity.hexdigest()[:32]}"
-        states = States.made(folder)
+        kept = Kept(statistic, folder, self.every)
         self._opened.add(folder)
-        return Kept(statistic, states, self.every)
+        return kept
 
     def clear(self) -> None:
         self._remove(set(Path(self.folder).glob("pass-*")))

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Generator, Iterable, Iterator
-from contextlib import ExitStack
+from contextlib import AbstractContextManager, ExitStack
 from dataclasses import dataclass, field
+from functools import partial
 from queue import SimpleQueue
 from typing import Any, Generic, TypeAlias, TypeVar
 
@@ -28,14 +29,14 @@ Prepare: TypeAlias = Callable[[Iterator[Item]], Iterator[Item]]
 Lane: TypeAlias = tuple[Prepare, Compute]
 
 
+@dataclass(frozen=True)
 class _End:
     """No more items; what ended them, where it was an error."""
 
-    def __init__(self, error: BaseException | None) -> None:
-        self.error = error
+    error: BaseException | None
 
 
-class Ahead(Generic[Read]):
+class Ahead(AbstractContextManager["Ahead[Read]"], Generic[Read]):
     """The items of a generator, at most `size` of them read and not yet taken.
 
     An error of the generator comes out where the items are taken, after those before it.
@@ -83,9 +84,6 @@ class Ahead(Generic[Read]):
         self._closed = True
         self._free.release()
         self._thread.join()
-
-    def __enter__(self) -> Ahead[Read]:
-        return self
 
     def __exit__(self, *_: object) -> None:
         self.close()
@@ -136,36 +134,28 @@ class Feed:
             self._change.notify_all()
 
 
-class _Pair:
+def _start(
+    compute: Callable[[Iterable[Item]], Iterator[Folded[Any]]],
+    items: Ahead[Item],
+    out: SimpleQueue[Any],
+) -> threading.Thread:
     """A thread that computes what another one reads for it."""
+    gradients = torch.is_grad_enabled()  # each thread has its own
 
-    def __init__(self, items: Ahead[Item], out: SimpleQueue[Any]) -> None:
-        self._items = items
-        self._out = out
-        self._gradients = torch.is_grad_enabled()  # each thread has its own
-        self._thread: threading.Thread | None = None
-
-    def start(self, compute: Callable[[Iterable[Item]], Iterator[Folded[Any]]]) -> None:
-        self._thread = threading.Thread(
-            target=self._run, args=(compute,), name="gradfeat-lane", daemon=True
-        )
-        self._thread.start()
-
-    def _run(self, compute: Callable[[Iterable[Item]], Iterator[Folded[Any]]]) -> None:
+    def run() -> None:
         end: BaseException | None = None
         try:
-            with torch.set_grad_enabled(self._gradients):
-                for folded in compute(self._items):
-                    self._out.put((folded, None))
+            with torch.set_grad_enabled(gradients):
+                for folded in compute(items):
+                    out.put((folded, None))
                     del folded
         except BaseException as error:
             end = error
-        self._out.put((None, end))
+        out.put((None, end))
 
-    def close(self) -> None:
-        self._items.close()
-        if self._thread is not None:
-            self._thread.join()
+    thread = threading.Thread(target=run, name="gradfeat-lane", daemon=True)
+    thread.start()
+    return thread
 
 
 def run_lanes(
@@ -179,13 +169,14 @@ def run_lanes(
     Each lane reads `prefetch` blocks ahead.
     """
     feed = Feed(segments, width=4 * len(lanes))
-    out = SimpleQueue[Any]()
+    out, threads = SimpleQueue[Any](), list[threading.Thread]()
     with ExitStack() as stack:
+        stack.callback(lambda: [thread.join() for thread in threads])
         for prepare, compute in lanes:
-            lane = _Pair(Ahead(_prepared(feed, prepare), prefetch), out)
-            stack.callback(lane.close)
+            items = Ahead(_prepared(feed, prepare), prefetch)
+            stack.callback(items.close)
             stack.callback(feed.stop)  # called before any lane is closed
-            lane.start(lambda items, compute=compute: compute(statistic, items))
+            threads.append(_start(partial(compute, statistic), items, out))
         yield from _arrivals(feed, out, len(lanes))
 
 

@@ -18,6 +18,7 @@ from concurrent.futures import (
     ProcessPoolExecutor,
     wait,
 )
+from dataclasses import dataclass
 from multiprocessing import connection
 from typing import Any, Generic, TypeAlias, TypeVar
 
@@ -184,6 +185,7 @@ def _whole(item: Item) -> tuple[Item]:
     return (item,)
 
 
+@dataclass(eq=False)
 class Flight(Generic[Item]):
     """Items that workers compute. Those lost with a worker fly again, one at a time.
 
@@ -192,18 +194,13 @@ class Flight(Generic[Item]):
     flies again in the place of a lost item, `sent` the values of an item's call.
     """
 
-    def __init__(
-        self,
-        workers: Workers,
-        start: Start,
-        deaths: int,
-        apart: Callable[[Item], Iterable[Item]] = _whole,
-        sent: Callable[[Item], tuple[Any, ...]] = _whole,
-    ) -> None:
-        self._workers = workers
-        self._call, self._sent = start, sent
-        self._most = deaths
-        self._apart = apart
+    workers: Workers
+    call: Start
+    deaths: int
+    apart: Callable[[Item], Iterable[Item]] = _whole
+    sent: Callable[[Item], tuple[Any, ...]] = _whole
+
+    def __post_init__(self) -> None:
         self._broken = False
         self._flying: dict[Future[Any], tuple[Item, int]] = {}
         self._suspects: deque[tuple[Item, int]] = deque()
@@ -217,7 +214,7 @@ class Flight(Generic[Item]):
     def room(self) -> bool:
         """Whether one more item may be started: not while suspects fly alone."""
         free = not (self._suspects or self._landed)
-        return free and len(self._flying) < self._workers.in_flight
+        return free and len(self._flying) < self.workers.in_flight
 
     @property
     def items(self) -> list[Item]:
@@ -226,10 +223,10 @@ class Flight(Generic[Item]):
     def start(self, item: Item, deaths: int = 0) -> None:
         """Start an item of which workers died so often, and workers anew where they broke down."""
         if self._broken:
-            self._workers.restart()
+            self.workers.restart()
             self._broken = False
         try:
-            self._flying[self._call(*self._sent(item))] = item, deaths
+            self._flying[self.call(*self.sent(item))] = item, deaths
         except BrokenExecutor as error:
             lost: Future[Any] = Future()
             lost.set_exception(error)
@@ -255,10 +252,10 @@ class Flight(Generic[Item]):
         lost = [future for future in self._flying if _died(future)]
         for future in lost:
             item, deaths = self._flying.pop(future)
-            if len(lost) == 1 and deaths + 1 >= self._most:
+            if len(lost) == 1 and deaths + 1 >= self.deaths:
                 self._landed.append((item, future))
             else:
-                self._suspects.extend((part, deaths + 1) for part in self._apart(item))
+                self._suspects.extend((part, deaths + 1) for part in self.apart(item))
 
     def dropped(self) -> Iterator[tuple[Item, Future[Any]]]:
         """Cancel what can be cancelled; give what is finished without error."""
