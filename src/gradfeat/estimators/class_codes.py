@@ -21,14 +21,7 @@ from .scaled import Standardiser
 
 @dataclass(frozen=True)
 class ClassCodes:
-    """+-1 codes of class labels in the place of y, and class weights times the rows' weights.
-
-    Examples
-    --------
-    >>> rows = Block(torch.ones(2, 1), torch.tensor([[5.0], [3.0]]), torch.ones(2))
-    >>> ClassCodes(torch.tensor([3.0, 5.0]), torch.ones(2))(rows).y.tolist()
-    [[1.0], [-1.0]]
-    """
+    """+-1 codes of class labels in the place of y, and class weights times the rows' weights."""
 
     classes: Float[Tensor, " K"]
     factors: Float[Tensor, " K"]
@@ -80,11 +73,9 @@ def labels_of(values: Floats) -> NDArray[Any]:
 def with_class_weights(class_weight: Any, labels: NDArray[Any], w: Floats) -> Floats:
     """w_i times the weight of the class of row i, as scikit-learn defines it.
 
-    "balanced" gives class k the weight sum w / (K sum_{i in k} w_i) over the K classes with
-    weight, so that an integer w_i is the same as so many equal rows.
-
-    `class_weight`: A dict gives the weight of each label; 1 for those that it leaves out.
-    `labels, w`: Labels and non-negative row weights.
+    "balanced" gives class k the weight sum w / (K sum_{i in k} w_i) over the K classes with weight,
+    so that an integer w_i is the same as so many equal rows; a dict that of each label, 1 for those
+    that it leaves out.
 
     Source: King & Zeng 2001.
     """

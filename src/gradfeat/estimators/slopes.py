@@ -47,11 +47,10 @@ class Slopes:
 def model_slopes(
     model: Any, X: Any, points: Tensor, scale: Tensor, step: float, batch_size: int
 ) -> Slopes:
-    """How to differentiate `model`, decided by its type and that of X.
+    """How to differentiate `model`, decided by its type and that of X, at `points` (float64).
 
-    `model, X, step, batch_size`: As in :func:`gradfeat.estimators.agop_of.agop`.
-    `points`: The rows, float64.
-    `scale`: Standard deviations of the columns.
+    `scale` (d,) are standard deviations of the columns; the rest as in
+    :func:`gradfeat.estimators.agop_of.agop`.
     """
     match (model, X):
         case (FeatureModel(), _):
@@ -198,14 +197,7 @@ def _name(X: Any, column: int) -> str:
 
 
 def response(model: BaseEstimator) -> Callable[[Any], Any]:
-    """What a scikit-learn model says: probabilities or decision values of classes, or predictions.
-
-    Examples
-    --------
-    >>> from sklearn.linear_model import LogisticRegression, Ridge
-    >>> response(LogisticRegression()).__name__, response(Ridge()).__name__
-    ('predict_proba', 'predict')
-    """
+    """Of a scikit-learn model: probabilities or decision values of classes, or predictions."""
     classes = is_classifier(model)
     methods = ["predict_proba", "decision_function"] if classes else ["predict"]
     try:
@@ -222,9 +214,8 @@ def array_function(
 ) -> Callable[[Tensor], Tensor]:
     """`call` as a function (p, d) -> (p, c) of tensors: it gets the kind of table that X is.
 
-    `call`: Of arrays, or of data frames where X is one; the latter keep the names of their columns.
-    `X`: What tells the kind.
-    `two_classes`: Keep only the last of two columns, which the first one mirrors.
+    A data frame keeps the names of its columns. `two_classes` keeps only the last of two columns,
+    which the first one mirrors.
     """
     columns = X.columns if type(X) is pd.DataFrame else None
 

@@ -46,12 +46,10 @@ LEAST_SQUARE = 1e-290
 
 @dataclass(frozen=True, eq=False)
 class Training:
-    """Training rows in standardised units, with the maps that lead there.
+    """Training rows in standardised units, with the maps x -> z and y -> its standardised value.
 
-    `rows`: In memory, or streamed.
     `block`: The distinct rows in an order of their own; of streamed rows a sample, in the order
         that rows in memory would have.
-    `inputs, outputs`: x -> z and y -> its standardised value.
     `like`: In whose namespace the fitted arrays are.
     """
 
@@ -241,10 +239,7 @@ def distinct_rows(X: Floats, y: Floats, w: Floats, seed: int) -> tuple[Floats, F
     """Distinct rows (x, y) of positive weight, weights of equal rows summed, :func:`spread` out.
 
     Rows of equal targets are in hash order, to which values contribute by their ranks: units and
-    origins change no order.
-
-    `X, y, w`: Inputs, targets, non-negative weights.
-    `seed`: Varies the order (and with it every later split).
+    origins change no order. The seed varies the order (and with it every later split).
     """
     if not (w > 0).all():
         keep = w > 0

@@ -70,11 +70,7 @@ class FunctionLink:
 
 
 def sum_of_series(factors: Sequence[HermiteSeries]) -> MultiHermite:
-    """g(z) = sum_i factors[i](z_i).
-
-    >>> sum_of_series([HermiteSeries((1.0, 2.0)), HermiteSeries((0.0, 3.0))])
-    MultiHermite(degrees=((0, 0), (1, 0), (0, 1)), coefficients=(1.0, 2.0, 3.0))
-    """
+    """g(z) = sum_i factors[i](z_i)."""
     r = len(factors)
     terms = merge(*(
         {(0,) * i + (k,) + (0,) * (r - i - 1): c}
@@ -85,11 +81,7 @@ def sum_of_series(factors: Sequence[HermiteSeries]) -> MultiHermite:
 
 
 def product_of_series(factors: Sequence[HermiteSeries], k_max: int) -> MultiHermite:
-    """g(z) = prod_i factors[i](z_i), its terms with |alpha| <= k_max.
-
-    >>> product_of_series([HermiteSeries((1.0, 2.0)), HermiteSeries((0.0, 3.0))], 1)
-    MultiHermite(degrees=((0, 1),), coefficients=(3.0,))
-    """
+    """g(z) = prod_i factors[i](z_i), its terms with |alpha| <= k_max."""
     orders = product(*(range(min(len(f.coefficients), k_max + 1)) for f in factors))
     terms = {
         alpha: math.prod(f.coefficients[k] for f, k in zip(factors, alpha, strict=True))

@@ -21,11 +21,7 @@ MAX_POINTS, _MOST_NODES = 1_000_000, 64
 
 
 def multi_indices(r: int, k: int) -> list[MultiDegree]:
-    """Every alpha in N^r with |alpha| = k, in descending lexicographic order.
-
-    >>> multi_indices(2, 2)
-    [(2, 0), (1, 1), (0, 2)]
-    """
+    """Every alpha in N^r with |alpha| = k, in descending lexicographic order."""
     chosen = itertools.combinations_with_replacement(range(r), k)
     return [tuple(axes.count(i) for i in range(r)) for axes in chosen]
 

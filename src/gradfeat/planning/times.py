@@ -64,11 +64,6 @@ def card_rates(card: Card, sizes: PassSizes, here: PassRates) -> PassRates:
 
     A row takes flops / (0.6 peak) + bytes / (0.7 memory rate): products are followed, not
     overlapped, by what works on single numbers. Gram matrices are computed whole.
-
-    >>> from gradfeat.planning.rehearsal import rehearsed
-    >>> job, here = Job(rows=100, columns=50), PassRates(1.0, 1.0, 1.0, 1.0, 1.0)
-    >>> 0 < card_rates(card_of("a100"), rehearsed(job).passes(job)[-1].sizes, here).row < 1e-6
-    True
     """
     work = sizes.whole
     row = work / (EFFICIENCY * card.float64)

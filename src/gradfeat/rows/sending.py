@@ -101,11 +101,7 @@ def function_of(data: bytes) -> Callable[..., Any]:
 
 
 def call_bytes(call: Callable[..., Any], values: tuple[Any, ...]) -> bytes:
-    """A call to be made elsewhere by :func:`made`.
-
-    >>> made(call_bytes(abs, (-2,)))
-    2
-    """
+    """A call to be made elsewhere by :func:`made`."""
     try:
         return _pickled((call, values), apart=True)
     except (pickle.PicklingError, AttributeError, TypeError) as error:

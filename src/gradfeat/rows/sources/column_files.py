@@ -311,9 +311,6 @@ def as_type(column: Any, type_: pa.DataType) -> Any:
     """A column as :func:`common_type` of it and others.
 
     Whole numbers become the nearest float64; what is no number is missing where numbers are text.
-
-    >>> as_type(pa.array([2.0, float("nan")]), pa.string()).to_pylist()
-    ['2', None]
     """
     if kinds.is_floating(column.type) and kinds.is_string(type_):
         column = pc.if_else(pc.is_nan(column), None, column)

@@ -57,14 +57,9 @@ class FoundFile:
 def find_files(
     path: Paths, storage_options: Mapping[str, Any] | None = None
 ) -> tuple[FoundFile, ...]:
-    """All files of a path, in order of their names (numbers in names count as numbers).
+    """All files of a path, in order of their names (numbers in names count as numbers: a9, a10).
 
     Below a folder, what begins with ``.`` or ``_`` is left out.
-
-    >>> import fsspec
-    >>> fsspec.filesystem("memory").pipe({"/found/a10": b"1", "/found/a9": b"1", "/found/_b": b""})
-    >>> [file.below for file in find_files("memory://found")]
-    ['a9', 'a10']
     """
     match path:
         case str() | os.PathLike():

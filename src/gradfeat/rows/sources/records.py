@@ -36,12 +36,7 @@ def line_ends(data: bytes) -> tuple[np.ndarray, None]:
 
 
 def record_ends(data: bytes, delimiter: str) -> tuple[np.ndarray, int | None]:
-    """Offsets after the line end of each record, and where a quote opens that is not closed.
-
-    >>> ends, open_quote = record_ends(b'a,"b\\nc"\\n1,2\\n', ",")
-    >>> ends.tolist(), open_quote
-    ([8, 12], None)
-    """
+    """Offsets after the line end of each record, and where a quote opens that is not closed."""
     values = np.frombuffer(data, np.uint8)
     ends = np.flatnonzero(values == ord("\n")) + 1
     quotes = np.flatnonzero(values == ord('"'))

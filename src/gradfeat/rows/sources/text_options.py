@@ -94,11 +94,6 @@ def found_encoding(sample: bytes, cut: bool, likely: str | None = None) -> str:
     """The encoding of some first bytes: UTF-8, UTF-16, the `likely` one, or that of Windows.
 
     `cut`: more bytes follow, so that the last character may be torn.
-
-    >>> found_encoding("x,é".encode(), False), found_encoding("x,é".encode("cp1252"), False)
-    ('utf-8', 'cp1252')
-    >>> found_encoding("x,y".encode("utf-16-le"), False)
-    'utf-16-le'
     """
     if sample.startswith(_UTF16):
         return "utf-16"

@@ -16,11 +16,7 @@ def listing(names: Iterable[object], most: int = 5) -> str:
 
 
 def near_names(name: str, names: Iterable[str]) -> str:
-    """The end of a sentence: ``"; did you mean 'a' or 'b'?"``, or ``"."`` where none is close.
-
-    >>> near_names("biker", ["bikers", "temp"])
-    "; did you mean 'bikers'?"
-    """
+    """The end of a sentence: ``"; did you mean 'a' or 'b'?"``, or ``"."`` where none is close."""
     by_lower = {other.lower(): other for other in names}
     close = get_close_matches(name.lower(), by_lower, n=3, cutoff=0.6)
     if not close:
