@@ -42,7 +42,6 @@ class GradientStep(Staged[TwoLayer]):
     `width`: Number of neurons, even.
     `n_steps`: First-layer steps; 0 is random features with b ~ N(0, 1).
     `step_size`: eta; None gives each step rows of unit root-mean-square norm.
-    `update`: Rule of the steps after the first.
     `redraw_biases`: Draw b anew after each step, or keep b = 0.
     `linear`: beta as printed, by ridge with a penalty chosen as the head's (for correlated inputs,
         or more columns than rows), or no affine part beyond the head's.
@@ -52,8 +51,7 @@ class GradientStep(Staged[TwoLayer]):
 
     >>> from gradfeat.rows import in_memory
     >>> X = torch.randn(2000, 10, generator=torch.Generator().manual_seed(0)).double()
-    >>> y = (X[:, :1] ** 2 - 1) / 2**0.5
-    >>> net = GradientStep(width=200).fit(in_memory(X, y))
+    >>> net = GradientStep(width=200).fit(in_memory(X, (X[:, :1] ** 2 - 1) / 2**0.5))
     >>> bool((net.W[:, 0].abs() / net.W.norm(dim=1)).median() > 0.9)
     True
     """

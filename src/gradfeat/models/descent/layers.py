@@ -27,11 +27,16 @@ class Layers:
     b: Float[Tensor, "s m"]
     a: Float[Tensor, "s m c"]
 
+    def each(self, change: Callable[..., Tensor], *others: Layers) -> Layers:
+        """W, b and a changed alike, each with those of others."""
+        parts = zip(*((one.W, one.b, one.a) for one in (self, *others)), strict=True)
+        return Layers(*(change(*part) for part in parts))
+
     def zeros(self) -> Layers:
-        return Layers(torch.zeros_like(self.W), torch.zeros_like(self.b), torch.zeros_like(self.a))
+        return self.each(torch.zeros_like)
 
     def part(self, networks: slice) -> Layers:
-        return Layers(self.W[networks], self.b[networks], self.a[networks])
+        return self.each(lambda A: A[networks])
 
     def network(self, i: int, activation: Activation) -> TwoLayer:
         d, c = self.W.shape[2], self.a.shape[2]
@@ -40,11 +45,7 @@ class Layers:
 
 
 def stack(layers: Sequence[Layers]) -> Layers:
-    return Layers(
-        torch.cat([one.W for one in layers]),
-        torch.cat([one.b for one in layers]),
-        torch.cat([one.a for one in layers]),
-    )
+    return layers[0].each(lambda *parts: torch.cat(parts), *layers[1:])
 
 
 @final

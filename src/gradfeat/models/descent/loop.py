@@ -56,13 +56,7 @@ def descend(
 
 
 def _add(velocity: Layers, momentum: float, g: Layers) -> Layers:
-    if momentum == 0:
-        return g
-    return Layers(
-        g.W.add(velocity.W, alpha=momentum),
-        g.b.add(velocity.b, alpha=momentum),
-        g.a.add(velocity.a, alpha=momentum),
-    )
+    return g if momentum == 0 else g.each(lambda a, v: a.add(v, alpha=momentum), velocity)
 
 
 def _penalised(g: Layers, at: Layers, phase: Phase, trained: Trained) -> Layers:
@@ -75,13 +69,10 @@ def _penalised(g: Layers, at: Layers, phase: Phase, trained: Trained) -> Layers:
 
 
 def _move(at: Layers, velocity: Layers, phase: Phase, trained: Trained) -> Layers:
-    W, a, eta = phase.erases("W"), phase.erases("a"), phase.step_size
+    W, a = phase.erases("W"), phase.erases("a")
     anchor = trained.anchor(at) if W or a else at
-    return Layers(
-        torch.add(anchor.W if W else at.W, velocity.W, alpha=-eta),
-        torch.add(at.b, velocity.b, alpha=-eta),
-        torch.add(anchor.a if a else at.a, velocity.a, alpha=-eta),
-    )
+    start = Layers(anchor.W if W else at.W, at.b, anchor.a if a else at.a)
+    return start.each(lambda x, v: torch.add(x, v, alpha=-phase.step_size), velocity)
 
 
 Measure = Callable[[Predictor], float]

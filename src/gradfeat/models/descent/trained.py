@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import final
 
 import torch
@@ -100,14 +100,14 @@ class HeadOnly(Trained):
     ) -> tuple[Layers, Float[Tensor, " s"]]:
         A = activation(_preactivations(at, rows.X))
         slope, value = _slope(loss, _outputs(A, at.a), rows)
-        return Layers(torch.zeros_like(at.W), torch.zeros_like(at.b), A.mT @ slope), value
+        return replace(at.zeros(), a=A.mT @ slope), value
 
     def part(self, networks: slice) -> Trained:  # noqa: ARG002
         return self
 
     def anchor(self, at: Layers) -> Layers:
         """Zero for the head; W and b stay where they are."""
-        return Layers(at.W, at.b, torch.zeros_like(at.a))
+        return replace(at, a=torch.zeros_like(at.a))
 
 
 @final
@@ -128,7 +128,7 @@ class Linearisation(Trained):
     ) -> tuple[Layers, Float[Tensor, " s"]]:
         Z = _preactivations(self.start, rows.X)
         A, S = activation(Z), activation.derivative(Z)
-        moved = Layers(at.W - self.start.W, at.b - self.start.b, at.a)
+        moved = at.each(torch.sub, self.start)
         tangent = S * _preactivations(moved, rows.X)
         f = _outputs(A, at.a) + _outputs(tangent, self.start.a)
         slope, value = _slope(loss, f, rows)
