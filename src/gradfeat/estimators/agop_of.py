@@ -46,67 +46,47 @@ def agop(
 
     J_i (c, d) holds the derivatives of the c outputs at row x_i, S df/dx with S the standard
     deviations of the columns of X. Its diagonal ranks the columns, its leading eigenvectors are
-    the directions that the model reads.
+    the directions that the model reads. An array (d, d), or a tensor where X is one: symmetric,
+    positive semi-definite, float64 (a tensor: the float type of X).
 
-    Parameters
-    ----------
-    model : estimator, module or callable
-        - an estimator of gradfeat: exact gradients;
-        - a ``torch.nn.Module``, or a callable of tensors where X is a tensor: autograd. A module
-          is in evaluation mode during the call. Each row is a function of its own;
-        - a fitted scikit-learn regressor or classifier, or a callable of arrays (of data frames
-          where X is one): central differences.
-
-        Of a classifier, the function is its probabilities, else its decision values; of two
-        classes only the second one's. Give ``model.decision_function`` to choose.
-    X : array, data frame, tensor (n, d), or Rows
-        Points to average over, finite numbers. Streamed rows carry their weights. For
-        modules and callables of tensors also (n, ...), in which case d counts the entries of a
-        row.
-    weights : array (n,), optional
-        Non-negative row weights.
-    centre : bool
-        Covariance of the gradients instead of their second moment.
-    standardise : bool
-        Units. True: output² per standard deviation of each column, so that columns compare
+    `model`: An estimator of gradfeat: exact gradients. A ``torch.nn.Module``, or a callable of
+        tensors
+        where X is a tensor: autograd; a module is in evaluation mode during the call, and each row
+        is
+        a function of its own. A fitted scikit-learn regressor or classifier, or a callable of
+        arrays
+        (of data frames where X is one): central differences. Of a classifier, the function is its
+        probabilities, else its decision values; of two classes only the second one's. Give
+        ``model.decision_function`` to choose.
+    `X`: Points to average over: an array, data frame or tensor (n, d) of finite numbers, or
+        streamed
+        Rows, which carry their weights. For modules and callables of tensors also (n, ...), in
+        which
+        case d counts the entries of a row.
+    `weights`: Non-negative row weights (n,).
+    `centre`: Covariance of the gradients instead of their second moment.
+    `standardise`: Units. True: output² per standard deviation of each column, so that columns
+        compare
         whatever they are measured in; a column that is constant has derivative 0. False:
         output²/(unit of x_j · unit of x_k). (``agop_`` of gradfeat's regressors divides by the
         variance of the targets as well.)
-    step : float
-        Of finite differences, in standard deviations of each column. Central differences err by
+    `step`: Of finite differences, in standard deviations of each column. Central differences err by
         about step²/6 times the third derivative. Models that are constant between jumps (trees,
         boosting) need a large one such as 0.25, which smooths them over that distance. A constant
         column is not moved: its derivative is 0.
-    rows : int, optional
-        Average over so many rows, drawn at random without replacement; None is all. Standard
+    `rows`: Average over so many rows, drawn at random without replacement; None is all. Standard
         deviations are those of all rows.
-    batch_size : int
-        Rows that the model gets in one call, which bounds its memory; of finite differences,
+    `batch_size`: Rows that the model gets in one call, which bounds its memory; of finite
+        differences,
         each row counts 2d times.
-    random_state : int, RandomState, Generator or None
-        Seed of the draw of `rows`; None is 0.
+    `random_state`: Seed of the draw of `rows`; None is 0.
 
-    Returns
-    -------
-    array (d, d), or Tensor where X is one
-        Symmetric, positive semi-definite, float64 (a tensor: the float type of X).
-
-    Raises
-    ------
-    ValueError
-        For a model, X or option that is not allowed, in one sentence.
-    MemoryError
-        Before work starts, when the matrix itself cannot fit.
-
-    Warns
-    -----
-    UserWarning
-        When finite differences at a small step say nothing because the model has jumps.
+    Raises ValueError for a model, X or option that is not allowed, MemoryError before work starts
+    when the matrix itself cannot fit. Warns when finite differences at a small step say nothing
+    because the model has jumps.
 
     Source: Rad24, the AGOP of "Neural feature ansatz"; Constantine 2015 (active subspaces).
 
-    Examples
-    --------
     >>> from sklearn.svm import SVR
     >>> X = np.random.default_rng(0).standard_normal((200, 3)) * [1, 1, 1000]
     >>> G = agop(SVR().fit(X / [1, 1, 1000], X[:, 0] ** 2).predict, X / [1, 1, 1000])

@@ -29,28 +29,16 @@ class AGOPTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
     transform(X) = ((X - mean) / scale) V_r, V_r the r leading eigenvectors of
     (1/n) sum_i grad f(x_i) grad f(x_i)^T for the RFM f fitted to (X, y).
 
-    Parameters
-    ----------
-    n_components : int or None
-        r; None is the number of effective directions (95 % of the trace, at least one).
-    task : {"auto", "regression", "classification"}
-        What y is; "auto" takes numbers as regression targets and anything else as labels.
-    kernel, bandwidth, alpha, n_iter, search, device, dtype, random_state
-        Passed to :class:`RFMRegressor` or :class:`RFMClassifier`.
+    `n_components`: r; None is the number of effective directions (95 % of the trace, at least one).
+    `task`: What y is; "auto" takes numbers as regression targets and anything else as labels.
 
-    Attributes
-    ----------
-    model_ : RFMRegressor or RFMClassifier
-        The fitted machine.
-    components_ : array (r, d)
-        Directions in standardised inputs, orthonormal rows.
-    explained_ratio_ : array (r,)
-        Share of the AGOP's trace that each direction carries.
+    The other parameters are those of :class:`RFMRegressor` and :class:`RFMClassifier`. After the
+    fit
+    ``model_`` is the machine, ``components_`` (r, d) are the directions in standardised inputs,
+    orthonormal rows, and ``explained_ratio_`` (r,) the share of the AGOP's trace that each carries.
 
     Source: Rad24; Constantine 2015 (active subspaces).
 
-    Examples
-    --------
     >>> X = np.random.default_rng(0).standard_normal((300, 8))
     >>> AGOPTransformer(n_components=1).fit_transform(X, X[:, 0] ** 2).shape
     (300, 1)

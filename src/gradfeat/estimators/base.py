@@ -160,29 +160,16 @@ class FeatureModel(SharedParameters, BaseEstimator, ABC):
     def fit(self, X: Any, y: Any = None, sample_weight: ArrayLike | None = None) -> Self:
         """Fit to rows X (n, d) and targets or labels y.
 
-        Parameters
-        ----------
-        X : array-like (n, d), or Rows
-            Inputs, at least two rows, finite. Streamed rows
+        `X`: Inputs (n, d), at least two rows, finite. Streamed rows
             (:func:`gradfeat.rows.from_parquet` and others) carry their targets (or labels, as
             numbers) and weights: settings are then chosen on a sample of them, and the fit streams
             all.
-        y : array-like (n,) or (n, c)
-            Targets of a regressor, in any number; labels (n,) of a classifier, of any kind.
+        `y`: Targets of a regressor, (n,) or (n, c); labels (n,) of a classifier, of any kind.
             Predictions have their shape and kind.
-        sample_weight : array-like (n,), optional
-            Non-negative; an integer weight equals repeating the row.
+        `sample_weight`: Non-negative (n,); an integer weight equals repeating the row.
 
-        Returns
-        -------
-        self
-
-        Raises
-        ------
-        ValueError
-            For inputs or parameters that are not allowed, in one sentence.
-        MemoryError
-            Before work starts, when a direct solve cannot fit.
+        Raises ValueError for inputs or parameters that are not allowed, in one sentence, and
+        MemoryError before work starts, when a direct solve cannot fit.
         """
         if self.search not in ("fast", "full", None):
             raise ValueError(

@@ -70,22 +70,11 @@ class FeatureSumsRegressor(FeatureRegressor, ABC):
     def partial_fit(self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> Self:
         """Add rows: the same fit as to all rows so far at once, whatever the batches.
 
-        Parameters
-        ----------
-        X, y, sample_weight
-            As of `fit`; one row is enough.
-
-        Returns
-        -------
-        self
-
-        Only where that is exact: with ``standardise=False``, and ``alpha`` or
+        One row is enough. Only where that is exact: with ``standardise=False``, and ``alpha`` or
         ``penalty_by="gcv"``.
 
-        Raises
-        ------
-        ValueError
-            After `fit`, or where a parameter of the features was changed between calls.
+        Raises ValueError after `fit`, or where a parameter of the features was changed between
+        calls.
         """
         space = self._space(NO_ROWS)
         learner = cast(FixedFeatures, space.learner(space.start))

@@ -35,30 +35,19 @@ class Refittable(FeatureModel, ABC):
         chosen by `penalty_by`; probabilities are calibrated on its leave-one-out decisions. Of a
         recursive feature machine it is its AGOP: kernel ridge is fitted in that metric, with
         directions, kernel, bandwidth and penalty chosen on held-out rows. This estimator is left
-        as it is, so that it can serve many targets.
+        as it is, so that it can serve many targets; ``agop_`` and what follows from it are of the
+        new
+        fit, of the same class.
 
-        Parameters
-        ----------
-        X : array-like (n, d)
-            At least two rows of the columns that the features were learnt on; n may be far below
-            d and the width.
-        y : array-like (n,) or (n, c)
-            The new targets of a regressor, in any number and unit; labels (n,) of a classifier,
-            of any kind and number of classes.
-        sample_weight : array-like (n,), optional
-            Non-negative; an integer weight equals repeating the row.
+        `X`: At least two rows (n, d) of the columns that the features were learnt on; n may be far
+            below d and the width.
+        `y`: The new targets of a regressor, (n,) or (n, c), in any number and unit; labels (n,) of
+            a
+            classifier, of any kind and number of classes.
+        `sample_weight`: Non-negative (n,); an integer weight equals repeating the row.
 
-        Returns
-        -------
-        estimator
-            Fitted, of the same class; ``agop_`` and what follows from it are of the new fit.
-
-        Raises
-        ------
-        ValueError
-            For other columns, or inputs that are not allowed, in one sentence.
-        sklearn.exceptions.NotFittedError
-            Before `fit`.
+        Raises ValueError for other columns, or inputs that are not allowed, and scikit-learn's
+        NotFittedError before `fit`.
 
         Source: Damian22, Theorem 3: a target of degree p on the r learned directions needs n of
         order r^p rows, whatever d is.
