@@ -206,7 +206,8 @@ class InMetric(OneStage[Projected]):
         B = leading_metric(self.A, self.directions, self.power).contiguous()
         moments = rows.mapped(_onto(B, rows)).moments("spread in the directions")
         variance = float(moments.xx.trace() / moments.weight)
-        return _projected(self.head, B / variance**0.5 if variance > 0 else B, rows, seed)
+        B = B / variance**0.5 if variance > 0 else B
+        return Projected(self.head.fit(rows.mapped(_onto(B, rows)), seed=seed), B.double())
 
 
 @final
@@ -220,14 +221,8 @@ class LastRound(OneStage[Projected]):
     def fit(self, rows: Rows, *, seed: int = 0) -> Projected:
         """One stage: the rounds, and those of the head. For rows in memory."""
         *_, A = self.rfm.metrics(rows, seed=seed)
-        return _projected(self.head, torch.diag(A) if A.ndim == 1 else A, rows, seed)
-
-
-def _projected(
-    head: Learner[KernelMachine | LocalMachines], B: Tensor, rows: Rows, seed: int
-) -> Projected:
-    """The head fitted to B^T x."""
-    return Projected(head.fit(rows.mapped(_onto(B, rows)), seed=seed), B.double())
+        B = torch.diag(A) if A.ndim == 1 else A
+        return Projected(self.head.fit(rows.mapped(_onto(B, rows)), seed=seed), B.double())
 
 
 def _onto(B: Tensor, rows: Rows) -> Affine:

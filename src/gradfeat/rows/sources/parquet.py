@@ -136,7 +136,7 @@ class ParquetTables(Tables):
 
     @property
     def count(self) -> int:
-        return sum(1 for _ in self.pieces())
+        return sum(1 for _ in self._together())
 
     @property
     def fingerprint(self) -> str:
@@ -149,20 +149,22 @@ class ParquetTables(Tables):
         return chosen
 
     def pieces(self) -> Iterator[Piece[pd.DataFrame]]:
+        for groups in self._together():
+            read = partial(_read, groups, self.schema, self.piece_rows)
+            yield Piece(_name(groups[0], groups[-1]), read)
+
+    def _together(self) -> Iterator[list[RowGroup]]:
+        """The row groups of each piece."""
         waiting: list[RowGroup] = []
         rows = 0
         for group in self._row_groups():
             if waiting and rows + group.rows > self.piece_rows:
-                yield self._piece(waiting)
+                yield waiting
                 waiting, rows = [], 0
             waiting.append(group)
             rows += group.rows
         if waiting:
-            yield self._piece(waiting)
-
-    def _piece(self, groups: Sequence[RowGroup]) -> Piece[pd.DataFrame]:
-        read = partial(_read, groups, self.schema, self.piece_rows)
-        return Piece(_name(groups[0], groups[-1]), read)
+            yield waiting
 
     def _row_groups(self) -> Iterator[RowGroup]:
         for footer in self.footers:
