@@ -97,8 +97,9 @@ def _slides(name: str) -> Iterator[str]:
     rows = stored_results.slides().get(name, [])
     if rows:
         yield "\n## In the talks\n\n| talk | slide | item |\n|---|---|---|"
-    for talk, slide, item in rows:
-        yield f"| [{talk}](../../../talks.md#{stored_results.anchor(talk)}) | {slide} | {item} |"
+    for row in rows:
+        place = f"../talks/talk-{row.talk[:3]}.md"
+        yield f"| [{row.talk}]({place}) | {row.slide} | {row.item} |"
     yield ""
 
 

@@ -10,6 +10,7 @@ import benchmark_pictures
 import commands_page
 import examples_page
 import experiments_page
+import talk_pages
 from repository_links import PAGES
 
 if TYPE_CHECKING:
@@ -21,6 +22,7 @@ def _write(app: Sphinx, _config: object) -> None:
     pages = {"reference/generated/commands.md": commands_page.text()}
     pages |= experiments_page.pages("gallery/generated/experiments")
     pages |= examples_page.pages("gallery/generated/examples")
+    pages |= talk_pages.pages("gallery/generated/talks")
     pages |= api_pages.pages("reference/generated/api")
     place = "about/generated"
     pages |= benchmark_pictures.pages(docs / place, f"{place}/pictures.md")

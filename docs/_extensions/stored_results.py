@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -28,27 +29,44 @@ def figure(name: str, caption: str) -> str:
     return f":::{{figure}} {UP}/{name}.png\n:alt: Figure of {name}\n\n{caption}\n:::\n"
 
 
-def cards(names: list[tuple[str, str, str]]) -> str:
-    """A grid of pictures with links, of (name, title, words)."""
-    return "::::{container} gallery\n" + "".join(_card(*one) for one in names) + "::::\n"
+def cards(names: list[tuple[str, str, str]], folder: str = "") -> str:
+    """A grid of pictures with links, of (name, title, words); pages stand in `folder`."""
+    return "::::{container} gallery\n" + "".join(_card(folder, *one) for one in names) + "::::\n"
 
 
-def _card(name: str, title: str, words: str) -> str:
-    picture = f"[![]({UP}/{name}.png)]({name}.md)\n\n" if (STORED / f"{name}.png").is_file() else ""
-    return f":::{{container}} tile\n{picture}[{title}]({name}.md)\n\n{words}\n:::\n"
+def _card(folder: str, name: str, title: str, words: str) -> str:
+    picture = (
+        f"[![]({UP}/{name}.png)]({folder}{name}.md)\n\n"
+        if (STORED / f"{name}.png").is_file()
+        else ""
+    )
+    return f":::{{container}} tile\n{picture}[{title}]({folder}{name}.md)\n\n{words}\n:::\n"
+
+
+@dataclass(frozen=True)
+class Slide:
+    """A row of `talks.md`: what a talk states, and the numbers of the claims that test it."""
+
+    talk: str
+    slide: str
+    item: str
+    claims: str
+    order: int  #: Of the row in the file.
 
 
 @cache
-def slides() -> dict[str, list[tuple[str, str, str]]]:
-    """Of each experiment the (talk, slide, item) that it shows, by the tables of `talks.md`."""
-    found: dict[str, list[tuple[str, str, str]]] = {}
+def slides() -> dict[str, list[Slide]]:
+    """Of each experiment the rows of `talks.md` that name it."""
+    found: dict[str, list[Slide]] = {}
     talk = ""
-    for line in (DOCS / "talks.md").read_text("utf-8").splitlines():
+    for order, line in enumerate((DOCS / "talks.md").read_text("utf-8").splitlines()):
         talk = line.removeprefix("## ") if re.match(r"## \d{3} ", line) else talk
         cells = [cell.strip() for cell in re.split(r"(?<!\\)\|", line)[1:-1]]
-        if talk and len(cells) > 2 and not set(cells[0]) <= {"-", " "}:
-            for name in cells[2].split(", "):
-                found.setdefault(name, []).append((talk, cells[0], cells[1]))
+        if talk and len(cells) > 3 and not set(cells[0]) <= {"-", " "}:
+            named, cited = cells[2].split(", "), cells[3].split("; ")
+            for name, claims in zip(named, cited, strict=len(named) > 1):
+                if name != "experiment":
+                    found.setdefault(name, []).append(Slide(talk, *cells[:2], claims, order))
     return found
 
 
