@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from sklearn.ensemble import HistGradientBoostingRegressor
+from sklearn.exceptions import NotFittedError
 
 import gradfeat
 from gradfeat.estimators.container import ModelFileError
@@ -75,4 +76,16 @@ def test_what_onnx_cannot_hold_is_one_sentence(tmp_path):
     for model, word in ((mixed, "town"), (trees, "skl2onnx")):
         with pytest.raises(ModelFileError, match=word):
             gradfeat.export_onnx(model, place)
+    with pytest.raises(NotFittedError):
+        gradfeat.export_onnx(gradfeat.RFMRegressor(), place)
     assert not place.exists()
+
+
+@pytest.mark.slow
+def test_a_kernel_without_an_operation_and_a_place_that_is_none_are_one_sentence(tmp_path):
+    network = gradfeat.KernelRegressor(kernel="ntk", **FAST).fit(X, Y)
+    with pytest.raises(ModelFileError, match="kernel of distances"):
+        gradfeat.export_onnx(network, tmp_path / "m.onnx")
+    linear = gradfeat.LinearRegressor(alpha=1.0).fit(X, Y)
+    with pytest.raises(ModelFileError, match="could not be written"):
+        gradfeat.export_onnx(linear, tmp_path / "none" / "m.onnx")

@@ -68,7 +68,7 @@ def _checksum(kind: str, state: str, arrays: Arrays) -> str:
 
 def write(path: str | os.PathLike[str], contents: Contents) -> None:
     """Write `contents` to `path`: complete, or not at all (an older file stays whole)."""
-    _replace(Path(path), as_bytes(contents))
+    replace(Path(path), as_bytes(contents))
 
 
 def as_bytes(contents: Contents) -> bytes:
@@ -87,7 +87,7 @@ def as_bytes(contents: Contents) -> bytes:
     return to_bytes(arrays, metadata=metadata)
 
 
-def _replace(path: Path, data: bytes) -> None:
+def replace(path: Path, data: bytes) -> None:
     """Replace the file whole; a refusal of the system as one sentence."""
     try:
         replace_file(path, data)

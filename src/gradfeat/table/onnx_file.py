@@ -7,14 +7,15 @@ import logging
 import os
 import warnings
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any, cast
 
 import torch
+from sklearn.utils.validation import check_is_fitted
 from torch import Tensor, nn
 
-from gradfeat.estimators.container import ModelFileError
+from gradfeat.estimators.container import ModelFileError, replace
 from gradfeat.estimators.scaled import ClassProbabilities, ScaledPredictor, TableFunction
-from gradfeat.maths.files import replace_file
 from gradfeat.models.base import Predictor
 from gradfeat.models.kernel_machine import KernelMachine, apply_metric
 from gradfeat.models.subspace_refit import Projected
@@ -45,7 +46,10 @@ def export_onnx(model: Any, path: str | os.PathLike[str]) -> None:
     Raises
     ------
     ModelFileError
-        One sentence: what of the model ONNX cannot hold, or which packages are missing.
+        One sentence: what of the model ONNX cannot hold, which packages are missing, or that the
+        file cannot be written.
+    NotFittedError
+        Of a model that is not fitted.
 
     Examples
     --------
@@ -55,9 +59,10 @@ def export_onnx(model: Any, path: str | os.PathLike[str]) -> None:
     >>> model = GradientFeatureRegressor(width=16).fit(X, X[:, 0])
     >>> export_onnx(model, "model.onnx")  # doctest: +SKIP
     """
+    check_is_fitted(model)
     names, rows = _described(model)
     example = torch.zeros(3, len(names), dtype=torch.float64)
-    replace_file(path, _bytes(_Graph(rows), example, names))
+    replace(Path(path), _bytes(_Graph(rows), example, names))
 
 
 class _Graph(nn.Module):
@@ -83,7 +88,7 @@ def _bytes(graph: nn.Module, example: Tensor, names: list[str]) -> bytes:
     except torch.onnx.errors.OnnxExporterError as error:
         raise ModelFileError(
             "ONNX has no operation for a part of this model: give a two-layer network, or a kernel "
-            "machine with a radial kernel such as laplace."
+            "machine with a kernel of distances such as laplace."
         ) from error
     cast("torch.onnx.ONNXProgram", program).model.metadata_props["columns"] = "\n".join(names)
     return cast("torch.onnx.ONNXProgram", program).model_proto.SerializeToString()
