@@ -22,7 +22,7 @@ ROOMS: Final = {
     "": Room(90, 2),
     "catalogue": Room(13_069, 57),
     "cli": Room(3_700, 28),
-    "diagnostics": Room(1_152, 8),
+    "diagnostics": Room(1_155, 8),
     "drawing": Room(730, 6),
     "estimators": Room(3_450, 23),
     "figures": Room(1_765, 11),
@@ -33,7 +33,7 @@ ROOMS: Final = {
     "planning": Room(1_420, 10),
     "reports": Room(1_010, 5),
     "rows": Room(6_720, 41),
-    "table": Room(8_729, 45),
+    "table": Room(8_730, 45),
     "tasks": Room(2_290, 19),
     "theory": Room(5_184, 29),
 }
