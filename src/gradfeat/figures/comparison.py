@@ -131,16 +131,8 @@ def comparison(
 ) -> Axes:
     """Estimate and 95 % interval of every method, best on top; colour and marker tell families.
 
-    Parameters
-    ----------
-    methods : sequence of MethodResult
-    score : str, optional
-        One of the printed names in `MethodResult.scores`; the first one if None.
-    ax : Axes, optional
-        Where to draw; new axes if None.
+    `score` is one of the printed names in `MethodResult.scores`; left out: the first one.
 
-    Examples
-    --------
     >>> from gradfeat.table.results import Interval, MethodResult
     >>> r2 = {"R2": Interval(0.6, 0.55, 0.65)}
     >>> ax = comparison([MethodResult("kernel", "Kernel ridge", "fixed", r2, 0.1, 500, {})])

@@ -34,15 +34,9 @@ def predicted_figure(report: FitReport) -> CaptionedFigure:
 def predicted(
     y_true: np.ndarray, y_pred: np.ndarray, *, target: str = "target", ax: Axes | None = None
 ) -> Axes:
-    """Test rows, predicted against true, with the line of perfect prediction and R2.
+    """Test rows (n,), predicted against true, with the line of perfect prediction and R2.
 
-    Parameters
-    ----------
-    y_true, y_pred : ndarray (n,)
-        At most 3,000 rows are drawn; R2 is of all.
-    target : str
-    ax : Axes, optional
-        Where to draw; new axes if None.
+    At most 3,000 rows are drawn; R2 is of all.
     """
     ax = style.axes_or_new(ax, 3.6)
     rows = drawn_rows(y_true, y_pred)
@@ -121,20 +115,8 @@ def confusion(
 ) -> Axes:
     """Share of each true class (row) that is predicted as each class (column).
 
-    Up to six classes each cell has its count too; up to 20 whole per cent.
-
-    Parameters
-    ----------
-    y_true, y_pred : ndarray (n,)
-        Position in `classes` of each row's class.
-    classes : tuple of str, at most 20
-    ax : Axes, optional
-        Where to draw; new axes if None.
-
-    Raises
-    ------
-    ValueError
-        For more than 20 classes.
+    `y_true` and `y_pred` (n,) are positions in `classes`. Up to six classes each cell has its count
+    too; up to 20 whole per cent. Raises ValueError for more than 20 classes.
     """
     k = len(classes)
     if k > MAX_CLASSES:

@@ -60,17 +60,9 @@ def target_curve(
 ) -> Axes:
     """A numeric target against a projection: points, mean in bins, 95 % and middle-80 % bands.
 
-    Parameters
-    ----------
-    projection, y : ndarray (n,)
-        Rows that are not finite are left out; at most 3,000 are drawn, all count in the curve.
-    target : str
-        Name of y, with its unit if it has one.
-    ax : Axes, optional
-        Where to draw; new axes if None.
+    Rows of `projection` (n,) and `y` (n,) that are not finite are left out; at most 3,000 are
+    drawn, all count in the curve. `target` is the name of y, with its unit if it has one.
 
-    Examples
-    --------
     >>> x = np.linspace(-2, 2, 200)
     >>> target_curve(x, x**2, target="rentals").get_ylabel()
     'rentals'
@@ -143,18 +135,8 @@ def class_shares(
 ) -> Axes:
     """Share of each class in bins of a projection, with Wilson's 95 % bands.
 
-    The seven most frequent classes are drawn. Below the curves each row is a point in its
-    class's colour.
-
-    Parameters
-    ----------
-    projection : ndarray (n,)
-    y : ndarray (n,)
-        Position in `classes` of each row's class.
-    classes : tuple of str
-    target : str
-    ax : Axes, optional
-        Where to draw; new axes if None.
+    The seven most frequent classes are drawn; `y` (n,) are positions in `classes`. Below the curves
+    each row is a point at its `projection` (n,), in its class's colour.
     """
     ax = style.axes_or_new(ax, 3.5)
     codes, marks = class_codes(y, classes), style.class_marks(classes)
@@ -185,13 +167,11 @@ def _curves(
         low, high = wilson(share, counts)
         color = marks[c].color
         ax.fill_between(middle, low, high, color=color, alpha=0.16, linewidth=0)
-        kw = {
-            "markersize": 4.5,
-            "markeredgecolor": "white",
-            "linewidth": 1.8,
-            "markevery": np.flatnonzero(share > 0.01),
-        }
-        ax.plot(middle, share, color=color, marker=marks[c].marker, label=marks[c].label, **kw)
+        ax.plot(
+            middle, share, color=color, marker=marks[c].marker, label=marks[c].label,
+            markersize=4.5, markeredgecolor="white", linewidth=1.8,
+            markevery=np.flatnonzero(share > 0.01),
+        )  # fmt: skip
 
 
 def _strip(
@@ -227,16 +207,7 @@ def target_plane_figure(z: np.ndarray, y: np.ndarray, target: str) -> CaptionedF
 def target_plane(
     projections: np.ndarray, y: np.ndarray, *, target: str = "target", ax: Axes | None = None
 ) -> Axes:
-    """Rows on the first two directions, coloured by a numeric target (dark low, bright high).
-
-    Parameters
-    ----------
-    projections : ndarray (n, 2)
-    y : ndarray (n,)
-    target : str
-    ax : Axes, optional
-        Where to draw; new axes if None.
-    """
+    """Rows at `projections` (n, 2) on the first two directions, coloured by y (n,), bright high."""
     ax = style.axes_or_new(ax, 3.7)
     rows = drawn_rows(projections[:, 0], projections[:, 1], y)
     rows = rows[np.argsort(y[rows], kind="stable")]
@@ -287,17 +258,9 @@ def class_plane(
     target: str = "class",
     ax: Axes | None = None,
 ) -> Axes:
-    """Rows on the first two directions; a class has its own colour and marker.
+    """Rows at `projections` (n, 2) on the first two directions, each class in colour and marker.
 
-    Parameters
-    ----------
-    projections : ndarray (n, 2)
-    y : ndarray (n,)
-        Position in `classes` of each row's class.
-    classes : tuple of str
-    target : str
-    ax : Axes, optional
-        Where to draw; new axes if None.
+    `y` (n,) are positions in `classes`.
     """
     ax = style.axes_or_new(ax, 3.7 + 0.16 * (max(len(classes), 1) // 4))
     codes, marks = class_codes(y, classes), style.class_marks(classes)

@@ -32,28 +32,9 @@ def step_errors(
 ) -> Axes:
     """Test and training error against alpha: at n, in the limit, without a step, and linear.
 
-    Parameters
-    ----------
-    curve : sequence of Prediction
-        At finite alpha, ascending; what is nan leaves a gap.
-    chosen : sequence of Prediction
-        Marked on the curves.
-    n : float
-        Rows, for the legend.
-    ax : Axes, optional
-        Where to draw; new axes if None.
+    The `curve` is at finite alpha, ascending; what is nan leaves a gap. Those `chosen` are marked
+    on it; `n` rows are for the legend. Raises ValueError for a curve of no predictions.
 
-    Returns
-    -------
-    Axes
-
-    Raises
-    ------
-    ValueError
-        For a curve of no predictions.
-
-    Examples
-    --------
     >>> from gradfeat.maths.activations import CentredReLU
     >>> from gradfeat.theory.predicted_errors import predict_error
     >>> from gradfeat.theory.teacher import Teacher
