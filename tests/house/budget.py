@@ -25,7 +25,7 @@ ROOMS: Final = {
     "diagnostics": Room(1_155, 8),
     "drawing": Room(730, 6),
     "estimators": Room(3_450, 23),
-    "figures": Room(1_765, 11),
+    "figures": Room(1_685, 11),
     "interface": Room(835, 5),
     "lab": Room(3_115, 20),
     "maths": Room(4_170, 37),
