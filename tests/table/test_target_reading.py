@@ -7,10 +7,12 @@ import pandas as pd
 import pytest
 
 import gradfeat
+from gradfeat.rows.in_process import InProcess
 from gradfeat.rows.sources.open import tables
 from gradfeat.rows.sources.tables import held
 from gradfeat.table.diagnosis_rows import diagnosis_rows
 from gradfeat.table.errors import TableError
+from gradfeat.table.prepared import prepare
 from gradfeat.table.request import Request
 from gradfeat.table.target import TargetValues
 from gradfeat.table.target_reading import called_missing
@@ -119,3 +121,16 @@ def test_a_rare_word_among_classes_that_are_numbers_is_named():
         "'ERR' is a class here (3 rows); --missing ERR takes it as missing."
     )
     assert called_missing(TargetValues.of(pd.Series(["3", "4", "many"] * 50))) == ""
+
+
+def test_what_is_left_out_is_named_alike_where_rows_stream(tmp_path):
+    cells = [f"{v / 7:.3f}" for v in range(60)]
+    for row, cell in {12: "#REF!", 30: "?!", 44: "x"}.items():
+        cells[row] = cell
+    pd.DataFrame({"y": cells, "x": range(60)}).to_csv(tmp_path / "t.csv", index=False)
+    asked = Request("t", "y")
+    whole = tables(tmp_path / "t.csv", text=asked.wanted)
+    pieces = tables(tmp_path / "t.csv", piece_rows=7, text=asked.wanted)
+    held_remarks = prepare(whole, asked).remarks
+    assert "('#REF!', '?!', 'x'; the first is line 14)" in held_remarks[0]
+    assert prepare(pieces, asked, InProcess()).remarks == held_remarks

@@ -21,6 +21,9 @@ from gradfeat.table.target import FEWEST_ROWS_OF_CLASS, TargetValues
 
 RareClasses = Literal["refuse", "drop", "merge"]
 
+#: Cells that are named of rows that are left out.
+NAMED = 5
+
 #: The class of those that are too rare to be one each.
 OTHER = "other"
 
@@ -150,25 +153,28 @@ def about_left_out(reading: TargetReading, table: Tables, rows: int) -> str:
     if not rows:
         merged = [text for text, word in reading.labels if word]
         return f"{listing(merged)} are taken together as {OTHER!r}." if merged else ""
-    number, texts = _first_left_out(reading, table)
+    number, texts = _first_left_out(reading, table, rows)
     return (
         f"{counted(rows, 'row')} left out, whose {reading.name!r} is {reading.why} "
         f"({listing(texts)}; the first is {table.place(number)})."
     )
 
 
-def _first_left_out(reading: TargetReading, table: Tables) -> tuple[int, list[str]]:
-    """The first row, and what stands in the first rows that are left out."""
-    before = 0
-    for piece in table.select([reading.name]).pieces():
-        for frame in piece.read():
-            column = column_of(frame, reading.name)
-            lost = np.flatnonzero(reading.left_out(column))
-            if len(lost):
-                texts = dict.fromkeys(as_text(column.iloc[lost]))
-                return before + int(lost[0]), [*texts]
-            before += len(frame)
-    return before, []
+def _first_left_out(reading: TargetReading, table: Tables, rows: int) -> tuple[int, list[str]]:
+    """The first of the `rows` that are left out, and what stands in them, of a few distinct."""
+    before, first, seen, texts = 0, 0, 0, {}
+    for frame in (
+        frame for piece in table.select([reading.name]).pieces() for frame in piece.read()
+    ):
+        column = column_of(frame, reading.name)
+        lost = np.flatnonzero(reading.left_out(column))
+        if len(lost) and not seen:
+            first = before + int(lost[0])
+        texts |= dict.fromkeys(as_text(column.iloc[lost]))
+        before, seen = before + len(frame), seen + len(lost)
+        if seen >= rows or len(texts) >= NAMED:
+            break
+    return first, [*texts][:NAMED]
 
 
 class WithTargetRead(MaskedTables):
