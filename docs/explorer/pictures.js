@@ -111,10 +111,10 @@ function drawMap() {
 
 function picture(id, values, signed) { // white is 0, orange more, blue less
   const [ctx] = canvas(id, 8), most = Math.max(...values.map(Math.abs)) || 1, pixels = ctx.createImageData(8, 8);
+  pixels.data.fill(255);
   values.forEach((v, k) => {
     const to = signed && v < 0 ? [0, 90, 170] : [194, 84, 0];
     to.forEach((c, j) => { pixels.data[4 * k + j] = 255 + (Math.abs(v) / most) * (c - 255); });
-    pixels.data[4 * k + 3] = 255;
   });
   ctx.putImageData(pixels, 0, 0);
 }
@@ -122,7 +122,7 @@ function drawMetric() {
   const found = DATA.metrics[state.pair], now = found.rounds[state.round], [one, other] = found.means;
   picture("means", other.map((v, k) => v - one[k]), true);
   picture("diagonal", now.diagonal, false);
-  picture("vector", now.vector, true);
+  picture("vector", state.round ? now.vector : [0], true); // M = I has no first one
   const margins = found.rounds.map((r) => r.margin), rounds = margins.map((_, k) => k);
   plot("margin", {
     scales: { x: { time: false, range: [-0.3, rounds.length - 0.7] }, y: { range: [0.97 * Math.min(...margins), 1.02 * Math.max(...margins)] } },
@@ -131,7 +131,7 @@ function drawMetric() {
     hooks: { draw: [(u) => upright(u, state.round, "accent", true)] },
   }, [rounds, margins]);
   const share = [...now.diagonal].sort((a, b) => b - a).slice(0, 8).reduce((a, b) => a + b, 0);
-  $("metric-words").textContent = `Round ${state.round}: the eight strongest of 64 pixels hold ${(100 * share).toFixed(0)} % of M; ${now.wrong} of ${found.tested} test digits are wrong, the mean margin is ${now.margin.toFixed(3)}.`;
+  $("metric-words").textContent = `Round ${state.round}${state.round ? "" : ", where M = I"}: the eight strongest of 64 pixels hold ${(100 * share).toFixed(0)} % of M; ${now.wrong} of ${found.tested} test digits are wrong, the mean margin is ${now.margin.toFixed(3)}.`;
 }
 
 // Rows are [name, from, to, [low, high] of chance or null, whether found, words].
