@@ -36,8 +36,6 @@ Verbose = Annotated[
 def records_in(records: Sequence[Mapping[str, Any]], form: Format) -> str:
     """Records as CSV, with a header, or as a JSON list.
 
-    Examples
-    --------
     >>> records_in([{"a": 1, "b": "x"}], Format.CSV)
     'a,b\\n1,x\\n'
     >>> records_in([{"a": 1}], Format.JSON)

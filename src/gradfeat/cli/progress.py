@@ -75,8 +75,6 @@ class StepBar:
 def in_words(count: Count) -> str:
     """Cells done, failures, time left.
 
-    Examples
-    --------
     >>> from gradfeat.lab import Progress
     >>> in_words(Progress(3, 8, 1, 0, 6.0, 10.0))
     '3 of 8 cells, 1 failed, about 10 s left'

@@ -18,8 +18,6 @@ class Terminal(Console):
 
     A column may be named ``ESC ] 0 ; title BEL``, which sets the title of the terminal.
 
-    Examples
-    --------
     >>> import io
     >>> terminal = Terminal(file=io.StringIO())
     >>> terminal.print("a\\x1b[2Jb", markup=False)

@@ -40,8 +40,6 @@ def figures_in(contents: Mapping[str, object]) -> dict[str, CaptionedFigure]:
 class PageFigures:
     """The figures of a page by their names, each a function of ``ax``.
 
-    Examples
-    --------
     >>> from matplotlib import pyplot
     >>> plot = PageFigures({"line": CaptionedFigure("line", lambda ax=None: ax, "A line.")})
     >>> plot

@@ -132,8 +132,6 @@ def _top(names: tuple[str, ...], weights: np.ndarray, has_sign: tuple[bool, ...]
 def weight(value: float, has_sign: bool) -> str:
     """A weight with its sign, where it has one.
 
-    Examples
-    --------
     >>> weight(0.752, True), weight(0.752, False)
     ('+0.75', '0.75')
     """

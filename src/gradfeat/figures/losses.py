@@ -79,8 +79,6 @@ def told_losses(found: Importances, most: int = TOLD) -> list[ColumnLoss]:
 def together(one: ColumnLoss) -> str:
     """``temp with atemp``, ``x1 with x2, x3 and 17 more``, ``489 others together``.
 
-    Examples
-    --------
     >>> from gradfeat.table.results import Interval
     >>> together(ColumnLoss(("temp", "atemp"), Interval(0.1, 0.0, 0.2)))
     'temp with atemp'

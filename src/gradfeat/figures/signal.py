@@ -140,8 +140,6 @@ def variance_parts(shares: Shares, *, ax: Axes | None = None) -> Axes:
 def nonnegative(share: float) -> str:
     """An estimated share of a variance, as per cent; below zero it is noise around none.
 
-    Examples
-    --------
     >>> nonnegative(0.25), nonnegative(-0.01)
     ('25 %', '0 %')
     """
@@ -151,8 +149,6 @@ def nonnegative(share: float) -> str:
 def share_words(part: Share) -> str:
     """``47 %``, or that there is no evidence of any.
 
-    Examples
-    --------
     >>> share_words(Share("linear", Interval(0.47, 0.4, 0.5), True))
     '47 %'
     >>> share_words(Share("higher", Interval(-0.01, -0.02, 0.01), False))

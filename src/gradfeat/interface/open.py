@@ -115,8 +115,6 @@ class UserTable:
     def call(self, function: Callable[..., Any], options: Mapping[str, Any]) -> str:
         """How Python has the same again: the call, with the options that are not the defaults.
 
-        Examples
-        --------
         >>> def fit(table, target, time=60.0): ...
         >>> UserTable("t.csv", path="t.csv").call(fit, {"target": "y", "time": 3})
         "gradfeat.fit('t.csv', 'y', time=3)"
@@ -131,8 +129,6 @@ class UserTable:
 def given(data: Any) -> UserTable:
     """What users give as a table.
 
-    Examples
-    --------
     >>> import pyarrow as pa
     >>> given(pa.table({"x": [1, 2]})).frame["x"].tolist(), given("rows/t.csv").name
     ([1, 2], 't.csv')
@@ -167,8 +163,6 @@ TEXT, PACKED = 2, 10
 def why_streamed(path: str, asked: bool | None = None) -> str:
     """Why the rows stream, in words; empty where the table is held in memory.
 
-    Examples
-    --------
     >>> why_streamed("s3://store/rows/"), why_streamed("a.csv", asked=False)
     ('it is a URL', '')
     """

@@ -94,10 +94,7 @@ class PageOf(ABC, Generic[ReportT]):
     def report(self, path: str | os.PathLike[str]) -> Path:
         """Write the page, one HTML file that needs no network.
 
-        Raises
-        ------
-        TableError
-            Where the file cannot be written.
+        Raises TableError where the file cannot be written.
         """
         write_atomic(path, self._page)
         return Path(path)
@@ -105,10 +102,7 @@ class PageOf(ABC, Generic[ReportT]):
     def save(self, folder: str | os.PathLike[str]) -> Path:
         """Write page, numbers and models to a folder, all of them or none.
 
-        Raises
-        ------
-        TableError
-            Where the folder cannot be written to.
+        Raises TableError where the folder cannot be written to.
         """
         numbers = {"results.json": self.to_json(), "report.html": self._page}
         write_folder(folder, {**self._files(), **numbers})

@@ -51,10 +51,8 @@ def render(report: FitReport) -> str:
 
     The same report gives the same text, byte for byte; write it as UTF-8.
 
-    Raises
-    ------
-    ValueError
-        If `y_true` or `y_pred` of a classification are not positions in `report.classes`.
+    Raises ValueError if `y_true` or `y_pred` of a classification are not positions in
+    `report.classes`.
     """
     return page("report.html.j2", contents(report))
 

@@ -63,8 +63,6 @@ def page(template: str, context: dict[str, object]) -> str:
 def markdown_page(text: str) -> str:
     """Markdown, of which the first line is the title, as a page; markup of HTML in it is text.
 
-    Examples
-    --------
     >>> "<h1>a</h1>" in markdown_page("# a"), "&lt;b&gt;" in markdown_page("<b>")
     (True, True)
     """
@@ -81,8 +79,6 @@ def embedded(html: str) -> str:
     Rules of style are nested in a class of its own. Ids begin with a digest of the page, so that
     two of them on one page do not meet.
 
-    Examples
-    --------
     >>> embedded("<style>body { margin: 0 }</style><main><p id='a'>x</p></main>")
     '<div class="gradfeat-page"><style>.gradfeat-page { & { margin: 0 } }</style><main>\
 <p id=\\'a\\'>x</p></main></div>'

@@ -109,8 +109,6 @@ def boosting_size(
 
     `fit` takes rows X and a number of trees; it is timed on a few rows of random numbers.
 
-    Examples
-    --------
     >>> boosting_size(60.0, 4, 100, lambda X, trees: None)
     (300, True)
     """

@@ -43,8 +43,6 @@ def held_scores(y: NDArray[np.generic], said: Predictions, scale: TargetScale = 
 def bound(scores: Floats, percent: float) -> float:
     """The score that a new row stays within, in `percent` of all cases or more.
 
-    Examples
-    --------
     >>> bound(np.arange(19.0), 90.0)
     17.0
     """
@@ -70,8 +68,6 @@ def interval_columns(
 ) -> dict[str, Floats]:
     """``low_TARGET`` and ``high_TARGET``: f(x) less and more the score, on the scale of the fit.
 
-    Examples
-    --------
     >>> ends = interval_columns("y", np.array([10.0]), np.log(2.0), TargetScale(0.0))
     >>> [float(end[0].round(9)) for end in ends.values()]
     [5.0, 20.0]

@@ -156,8 +156,6 @@ def sample_sizes(
 
     Where a function of the target has a lower degree, `generative`, steps that use rows again.
 
-    Examples
-    --------
     >>> [(size.rate, size.rows) for size in sample_sizes(10, 1, 2, 4, 2)]
     [('d^2', 100.0), ('d^4', 10000.0)]
     >>> [size.rate for size in sample_sizes(10, 1, 3, 3, 1)]
@@ -202,8 +200,6 @@ def diagnose(
 
     `read_from` knows the places of the rows.
 
-    Examples
-    --------
     >>> X = np.random.default_rng(0).standard_normal((400, 3))
     >>> frame = pd.DataFrame(X, columns=list("abc")).assign(y=X[:, 0] ** 2)
     >>> found = diagnose(frame, Request("table.csv", "y"))

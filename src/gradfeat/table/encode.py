@@ -129,10 +129,8 @@ class TableEncoder:
     def fit(self, frame: pd.DataFrame) -> TableEncoder:
         """Learn levels, medians and formats from the training rows.
 
-        Raises
-        ------
-        TableError
-            For duplicate names, infinite values, complex numbers, and when no column varies.
+        Raises TableError for duplicate names, infinite values, complex numbers, and when no column
+        varies.
         """
         if frame.empty:
             raise TableError("The table has no rows or no columns: give at least one of each.")
@@ -190,10 +188,7 @@ class TableEncoder:
 
         What cannot be read as the training rows were is taken as missing.
 
-        Raises
-        ------
-        TableError
-            For columns that are not there, duplicate names, and infinite values.
+        Raises TableError for columns that are not there, duplicate names, and infinite values.
         """
         return self.encoded(frame)[0]
 
@@ -239,10 +234,7 @@ class TableEncoder:
     def from_contents(contents: Contents) -> TableEncoder:
         """Return the encoder that `to_contents` described.
 
-        Raises
-        ------
-        ModelFileError
-            Where a part is missing or unknown.
+        Raises ModelFileError where a part is missing or unknown.
         """
         about = contents.state
         try:

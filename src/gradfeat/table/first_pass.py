@@ -205,8 +205,6 @@ def with_target_read(
 
     `read_from` knows the places of the rows, and how they are written.
 
-    Examples
-    --------
     >>> frame = pd.DataFrame({"y": ["1.5", "?", "2"]})
     >>> frame, said, rows = with_target_read(frame, Request("a table", "y"))
     >>> frame["y"].tolist(), said, rows

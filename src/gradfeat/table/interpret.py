@@ -167,8 +167,6 @@ def directions(
 def level_name(column: str, encoded: str) -> str:
     """What the encoded column of a level is called.
 
-    Examples
-    --------
     >>> level_name("kind", "kind_red")
     'kind: red'
     """

@@ -302,8 +302,6 @@ METHODS = (
 def chosen_methods(names: Sequence[str]) -> tuple[Method, ...]:
     """Methods by name, in the order of the comparison.
 
-    Examples
-    --------
     >>> [m.label for m in chosen_methods(["rfm", "linear"])]
     ['Linear model', 'Recursive feature machine']
     """

@@ -56,8 +56,6 @@ def layout_sentence(remarks: Sequence[str]) -> str:
 def unread_sentence(unread: Sequence[UnreadCells]) -> str:
     """What could not be read, by column.
 
-    Examples
-    --------
     >>> unread_sentence([UnreadCells("age", 2, "?", "number", 15, "line 17")])
     "Taken as missing: 2 cells of 'age' that are no number (the first: '?', line 17)."
     """
@@ -108,8 +106,6 @@ _LEAST, _FAR = 3, 0.5
 def sentinel(values: NDArray[np.float64]) -> float | None:
     """The number that stands far from all others, occurs again, and is -1 or all nines.
 
-    Examples
-    --------
     >>> sentinel(np.array([*range(40), -999.0, -999.0, -999.0]))
     -999.0
     >>> sentinel(np.array([*range(40), -1.0, -1.0, -1.0])) is None
@@ -132,8 +128,6 @@ def _usual(value: float) -> bool:
 def about_sentinel(name: str, values: NDArray[np.float64]) -> str:
     """A remark on such a number, with its share and the range of the others; "" without one.
 
-    Examples
-    --------
     >>> about_sentinel("x", np.array([*range(97), -999.0, -999.0, -999.0]))
     "3 % of 'x' are -999 and its other values 0 to 96: --missing x=-999 takes them as missing."
     """

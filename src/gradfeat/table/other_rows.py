@@ -39,8 +39,6 @@ _NEAR = 0.01
 def names_sums(text: str) -> bool:
     """Whether a cell says that its row sums up others.
 
-    Examples
-    --------
     >>> names_sums("TOTAL:"), names_sums("totally")
     (True, False)
     """
@@ -125,8 +123,6 @@ def other_rows(
     `frame`: distinct rows, or all of them; `times` (n,): how often each row occurs; left out: not
     all rows are there; `decimal`: what stands before decimals where no column tells.
 
-    Examples
-    --------
     >>> frame = pd.DataFrame({"x": ["kg", *range(20), "Total"], "y": ["m", *range(20), "190"]})
     >>> found = other_rows(frame, np.ones(22, np.int64))
     >>> found.sums, found.units

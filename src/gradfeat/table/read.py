@@ -35,8 +35,6 @@ def read_table(
     cells is one; `text`: what is known of a text beforehand: its separator, comments, header,
     encoding.
 
-    Examples
-    --------
     >>> from pathlib import Path
     >>> from tempfile import TemporaryDirectory
     >>> with TemporaryDirectory() as folder:
@@ -54,8 +52,6 @@ def as_frame(data: Any) -> pd.DataFrame:
     with these columns is, structs one level apart (``a.b``); the columns of an array (n, d) are
     x0, x1, ...
 
-    Examples
-    --------
     >>> as_frame(pa.table({"x": [1, 2]}))["x"].tolist(), as_frame(np.eye(2)).columns.tolist()
     ([1, 2], ['x0', 'x1'])
     """

@@ -80,8 +80,6 @@ class Steps:
     the `deadline`. The work began at `start`, by ``time.perf_counter``, when this process had
     taken `processor` seconds.
 
-    Examples
-    --------
     >>> steps = Steps(lambda *words: print(*words, sep="; "))
     >>> steps.begin("Linear model", 0.25, "as it begins")
     Linear model; 0.25; as it begins

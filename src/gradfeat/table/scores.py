@@ -144,8 +144,6 @@ def intervals(y: Floats, draws: Draws) -> dict[str, Interval]:
     resample has a wrong one, and still the rate may be .926. An AUC of 1 gets the interval of as
     many independent pairs, all in order, as the rarest class has rows.
 
-    Examples
-    --------
     >>> found = intervals(np.zeros(48), {"accuracy": (1.0, np.ones(9))})["accuracy"]
     >>> round(found.low, 3), found.high
     (0.926, 1.0)
@@ -167,8 +165,6 @@ def proportion(right: int, rows: int) -> Interval:
 
     Source: Clopper and Pearson 1934.
 
-    Examples
-    --------
     >>> proportion(0, 10).estimate, round(proportion(0, 10).high, 3)
     (0.0, 0.308)
     """
@@ -179,8 +175,6 @@ def proportion(right: int, rows: int) -> Interval:
 def worth(draws: Draws) -> tuple[float, ...]:
     """What methods are ranked by: the first score, and log-loss where it is the same.
 
-    Examples
-    --------
     >>> none = np.zeros(0)
     >>> worth({"accuracy": (1.0, none), "log-loss": (0.5, none)})
     (1.0, -0.5)

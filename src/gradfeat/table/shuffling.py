@@ -112,8 +112,6 @@ def blocks_of(
 ) -> list[ColumnBlock]:
     """Each group of correlated columns and each other column, the largest shares first.
 
-    Examples
-    --------
     >>> together = [ColumnGroup(("a", "c"), 0.99)]
     >>> found = blocks_of(("a", "b", "b", "c"), together, {"b": 1.0})
     >>> [(block.columns, block.encoded.tolist()) for block in found]
@@ -199,8 +197,6 @@ def correlated_groups(X: Floats, source: Sequence[str]) -> tuple[ColumnGroup, ..
     `X` (n, d): encoded rows; `source`: the original column of each encoded one; the first 4,000
     columns are looked at.
 
-    Examples
-    --------
     >>> x, z = np.random.default_rng(0).normal(size=(2, 100))
     >>> X = np.column_stack([x, z, np.exp(x)])
     >>> correlated_groups(X, ("a", "b", "c"))

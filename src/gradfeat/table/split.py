@@ -41,8 +41,6 @@ def split_rows(
 
     `y` (n,) are targets or codes of classes, `time` (n,) the order of the rows, from `parse_time`.
 
-    Examples
-    --------
     >>> split = split_rows(8, np.zeros(8), "regression", time=np.arange(8.0))
     >>> split.train.tolist(), split.test.tolist()
     ([0, 1, 2, 3, 4, 5], [6, 7])
@@ -102,8 +100,6 @@ def parse_time(frame: pd.DataFrame, column: str, dates: DateOrder = "") -> np.nd
 
     `dates` tells the day from the month where the column does not.
 
-    Examples
-    --------
     >>> parse_time(pd.DataFrame({"when": ["1970-01-02", "1970-01-01"]}), "when").tolist()
     [86400.0, 0.0]
     >>> parse_time(pd.DataFrame({"month": ["01", "12", "02", "03"] * 3}), "month")[:4].tolist()

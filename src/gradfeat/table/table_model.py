@@ -172,11 +172,8 @@ class TableModel(BaseEstimator):
     def predict(self, X: Any) -> NDArray[Any]:
         """Predicted targets (n,): numbers, or labels of classes.
 
-        Raises
-        ------
-        TableError
-            When the columns are not those of the training table, and for rows whose prediction
-            is no finite number.
+        Raises TableError when the columns are not those of the training table, and for rows whose
+        prediction is no finite number.
         """
         f = self._finite(X)
         return self.classes_[f.argmax(1)] if self.classes else f
@@ -295,10 +292,7 @@ class TableModel(BaseEstimator):
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write to one file, completely or not at all.
 
-        Raises
-        ------
-        ModelFileError
-            When the file cannot be written, or the estimator cannot be saved.
+        Raises ModelFileError when the file cannot be written, or the estimator cannot be saved.
         """
         write(path, self.to_contents())
 
@@ -318,10 +312,7 @@ class TableModel(BaseEstimator):
     def from_contents(contents: Contents) -> TableModel:
         """The model that `to_contents` described.
 
-        Raises
-        ------
-        ModelFileError
-            Where a part is missing or cannot be read, or names a foreign type.
+        Raises ModelFileError where a part is missing or cannot be read, or names a foreign type.
         """
         try:
             encoder, inner = contents.part("encoder"), contents.part("estimator")
@@ -341,10 +332,7 @@ class TableModel(BaseEstimator):
     def to_device(self, device: str) -> TableModel:
         """A copy whose estimator lives on `device`.
 
-        Raises
-        ------
-        ModelFileError
-            Where it is scikit-learn's, which knows the CPU alone.
+        Raises ModelFileError where it is scikit-learn's, which knows the CPU alone.
         """
         if not self.own:
             raise ModelFileError(

@@ -60,8 +60,6 @@ def prepare_target(
     rows, so that one can be learned from and one held out. Of the rows without a target `told` are
     told of elsewhere.
 
-    Examples
-    --------
     >>> frame = pd.DataFrame({"y": ["no", "yes", None, "no", "yes"]})
     >>> found = prepare_target(frame, "y")
     >>> found.task, found.classes, found.values.tolist(), found.rows_dropped
@@ -229,8 +227,6 @@ class TargetValues:
     def of(cls, column: pd.Series) -> TargetValues:
         """Those of a column.
 
-        Examples
-        --------
         >>> found = TargetValues.of(pd.Series(["b", None, "a", "b"]))
         >>> found.missing, found.table["key"].tolist(), found.table["count"].tolist()
         (1, ['a', 'b'], [1, 2])

@@ -84,8 +84,6 @@ def target_reading(
     signs such as ``?`` are missing; words such as None or NA are classes where they stand in 5 % of
     the rows at least, and in as many as the rarest other class.
 
-    Examples
-    --------
     >>> column = pd.Series(["None", "Apnea", "None", "Apnea", "?"])
     >>> target_reading("y", column, TargetValues.of(column)).labels
     (('?', ''),)
@@ -114,8 +112,6 @@ def rare_reading(
 ) -> TargetReading:
     """Classes of fewer than two rows left out, or taken together, where that was asked for.
 
-    Examples
-    --------
     >>> found = TargetValues.of(pd.Series(["a", "a", "b", "c"]))
     >>> rare_reading("y", found, "merge", "auto").labels
     (('b', 'other'), ('c', 'other'))

@@ -36,8 +36,6 @@ class TargetScale:
 
     Predictions are ``exp(f) - shift``: the median of y where f is that of its logarithm.
 
-    Examples
-    --------
     >>> scale = TargetScale(1.0)
     >>> scale.back(scale.learned(np.array([0.0, 9.0]))).round(12).tolist()
     [0.0, 9.0]
@@ -95,8 +93,6 @@ def target_scale(asked: Transform, target: str, least: float, classes: bool) -> 
 def about_tails(target: str, y: Floats) -> list[str]:
     """A remark on a target y (n,) whose few largest values rule every squared error.
 
-    Examples
-    --------
     >>> about_tails("y", np.linspace(1.0, 2.0, 100))
     []
     >>> about_tails("y", np.exp(2.0 * np.random.default_rng(0).normal(size=100)))[0][:25]

@@ -24,8 +24,6 @@ if TYPE_CHECKING:
 def file_stem(name: str) -> str:
     """Return the name of an experiment as the name of a file in this folder.
 
-    Examples
-    --------
     >>> file_stem("shi22-accuracy"), file_stem("../a b")
     ('shi22-accuracy', 'a-b')
     """

@@ -64,8 +64,6 @@ def _numbers(verdict: Verdict) -> Text:
 def counted(judged: Judged) -> str:
     """Return how many claims there are of each verdict.
 
-    Examples
-    --------
     >>> counted([])
     'no claims'
     """
@@ -98,8 +96,6 @@ def claim_records(name: str, judged: Judged) -> list[dict[str, Any]]:
 def varying(points: Sequence[Point]) -> list[str]:
     """Return the settings that differ between cells, all where there is but one cell.
 
-    Examples
-    --------
     >>> varying([Point({"n": 1, "m": 5}, 0, "a"), Point({"n": 2, "m": 5}, 0, "b")])
     ['n']
     """
@@ -111,8 +107,6 @@ def varying(points: Sequence[Point]) -> list[str]:
 def cell_in_words(failure: dict[str, Any], names: Sequence[str]) -> str:
     """Return the settings and the seed of a failure.
 
-    Examples
-    --------
     >>> cell_in_words({"n": 3, "seed": 1, "error": "..."}, ["n"])
     'n=3, seed=1'
     """
@@ -122,8 +116,6 @@ def cell_in_words(failure: dict[str, Any], names: Sequence[str]) -> str:
 def reason(error: str) -> str:
     """Return the last line of a traceback, without the module of the exception.
 
-    Examples
-    --------
     >>> reason("Traceback ...\\nmine.errors.FileError: 'a.npz' is broken: give another.")
     "FileError: 'a.npz' is broken: give another."
     """

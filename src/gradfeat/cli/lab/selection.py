@@ -20,8 +20,6 @@ Overrides = Mapping[str, Sequence[Any]]
 def parsed(settings: Sequence[str] | None) -> dict[str, list[str]]:
     """Return the values by name of ``--set`` words; what they mean is for the experiment to say.
 
-    Examples
-    --------
     >>> parsed(["n=100,200", "method=ntk"])
     {'n': ['100', '200'], 'method': ['ntk']}
     """
@@ -56,8 +54,6 @@ class Selection:
     def words(self) -> list[str]:
         """Return its parts: the scale, then seeds and values where they are not the grid's.
 
-        Examples
-        --------
         >>> Selection("quick", None, {"n": [1, 2]}).words()
         ['quick', 'n=1,2']
         """
@@ -73,8 +69,6 @@ class Selection:
     def in_words(self) -> str:
         """Return it for people.
 
-        Examples
-        --------
         >>> Selection("quick", 3, {"n": [1, 2]}).in_words()
         'scale quick, 3 seeds, n=1,2'
         """
@@ -110,8 +104,6 @@ class Narrowed:
     def over(self, last: Selection) -> Selection:
         """Return the last selection changed by what is given; a scale starts from its own grid.
 
-        Examples
-        --------
         >>> last = Selection("paper", 20, {"n": [1]})
         >>> Narrowed(None, 5, {"m": ["2"]}).over(last)
         Selection(scale='paper', seeds=5, overrides={'n': [1], 'm': ['2']})
@@ -167,8 +159,6 @@ def store_option(store: Path) -> list[str]:
 def command(*words: str) -> str:
     """Return a command to copy.
 
-    Examples
-    --------
     >>> command("show", "my file.py")
     "gradfeat show 'my file.py'"
     """

@@ -162,8 +162,6 @@ def _draw(experiment: Experiment, stored: Stored, view: View, console: Terminal)
 def target(to: str, name: str) -> tuple[Path, str]:
     """Return the file to write and its format.
 
-    Examples
-    --------
     >>> target("csv", "demo"), target("a/b.JSON", "demo")
     ((PosixPath('demo.csv'), 'csv'), (PosixPath('a/b.JSON'), 'json'))
     """

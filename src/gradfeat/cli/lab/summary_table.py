@@ -42,8 +42,6 @@ class Summary:
 def scalar_metrics(table: pd.DataFrame) -> list[str]:
     """Return the metrics that are numbers, not arrays.
 
-    Examples
-    --------
     >>> import pandas as pd
     >>> scalar_metrics(pd.DataFrame({"n": [1], "seed": [0], "loss": [0.5], "a": [np.zeros(2)]}))
     ['loss']

@@ -92,8 +92,6 @@ LEAST = 1e-3
 def lasting(seconds: float) -> str:
     """Seconds in the unit that suits them.
 
-    Examples
-    --------
     >>> lasting(0.0123), lasting(75.0), lasting(9000.0), lasting(3e5), lasting(1e-9)
     ('0.012 s', '75 s', '2.5 h', '3.47 d', '< 1 ms')
     """
@@ -108,8 +106,6 @@ def lasting(seconds: float) -> str:
 def many(value: float) -> str:
     """A count in three digits.
 
-    Examples
-    --------
     >>> many(954.0), many(15_259.0), many(3.2e7), many(4e15)
     ('954', '15.3 k', '32 M', '4 P')
     """

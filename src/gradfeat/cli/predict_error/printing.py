@@ -187,8 +187,6 @@ _RESIDUALS = {
 def steps(eta: float) -> str:
     """A step size, or a ratio, in three digits.
 
-    Examples
-    --------
     >>> steps(4.7432), steps(2400.0)
     ('4.74', '2,400')
     """
@@ -244,8 +242,6 @@ def regimes(setting: PredictionSetting, found: Sequence[Prediction]) -> list[str
 def _joined(sentences: Sequence[str]) -> list[str]:
     """What is said alike of several alpha, once.
 
-    Examples
-    --------
     >>> _joined(["alpha = 0 is an edge.", "alpha < 0.", "alpha = 0.25 is an edge."])
     ['alpha = 0 and 0.25: an edge.', 'alpha < 0.']
     """

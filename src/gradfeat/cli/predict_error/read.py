@@ -30,8 +30,6 @@ SETTINGS = {
 def number(option: str, text: str) -> float:
     """A finite number, or a fraction of two; of anything else `Refused`.
 
-    Examples
-    --------
     >>> number("--phi", "0.5"), round(number("--psi", "2/3"), 3)
     (0.5, 0.667)
     """
@@ -94,8 +92,6 @@ def target(text: str, noise: float | None) -> Teacher:
 
     `Refused` where it is neither, or the noise is negative or not finite.
 
-    Examples
-    --------
     >>> target("0,1,1/2", None).coefficients, float(target("setting-1", 0.5).noise)
     ((0.0, 1.0, 0.5), 0.5)
     >>> target("x1 + x1*x2/2", None).target.degrees
@@ -120,8 +116,6 @@ def step_sizes(alpha: str | None, eta: str | None, n: int) -> list[float]:
 
     `Refused` of both or none, and of a step below 0 or above n.
 
-    Examples
-    --------
     >>> step_sizes(None, "0,10", 100)
     [-inf, 0.5]
     """
@@ -179,8 +173,6 @@ class Sizes:
     ) -> Sizes:
         """Read ratios, or sizes; of both, of half, and of numbers out of range `Refused`.
 
-        Examples
-        --------
         >>> Sizes.of(None, None, None, 1800, 900, 1200)
         Sizes(phi=0.5, psi=0.75, n=1800)
         """

@@ -102,8 +102,6 @@ class WrittenDates:
 def written_dates(texts: NDArray[np.object_]) -> WrittenDates:
     """Take texts (n,) apart.
 
-    Examples
-    --------
     >>> found = written_dates(np.array(["3/4/21 1:08 PM", "7 March 2020", "x"], dtype=object))
     >>> found.found.tolist(), found.year.tolist(), found.first.tolist(), found.month.tolist()
     ([True, True, False], [2021, 2020, 0], [3, 0, 0], [0, 3, 0])
@@ -228,8 +226,6 @@ _IN_WORDS = re.compile(
 def times_of_day(texts: NDArray[np.object_]) -> NDArray[np.float64]:
     """Seconds since midnight (n,); nan for what is no time of day.
 
-    Examples
-    --------
     >>> times_of_day(np.array(["1:08 PM", "13:08:05.5", "24:01"], dtype=object)).tolist()
     [47280.0, 47285.5, nan]
     """
@@ -252,8 +248,6 @@ def _time_of_day(text: str) -> float:
 def durations(texts: NDArray[np.object_]) -> NDArray[np.float64]:
     """Seconds (n,); nan for what is no duration.
 
-    Examples
-    --------
     >>> durations(np.array(["1 days 02:00", "-1 days +02:00", "PT1H30M"], dtype=object)).tolist()
     [93600.0, -79200.0, 5400.0]
     >>> durations(np.array(["1h 30m", "90 min", "1.5 s"], dtype=object)).tolist()

@@ -243,8 +243,6 @@ _WORDS_OF_NAME = re.compile(r"[A-Z]?[a-z]+|[A-Z]+")
 def whole_dates(name: str, column: pd.Series) -> DatePlan | None:
     """The plan of whole numbers such as 20240131 in a column named like a date; else None.
 
-    Examples
-    --------
     >>> found = whole_dates("order_date", pd.Series([20240131, 20240201]))
     >>> found.kind if found else None, whole_dates("order", pd.Series([20240131, 20240201]))
     ('date', None)
@@ -262,8 +260,6 @@ def whole_dates(name: str, column: pd.Series) -> DatePlan | None:
 def usual_years(year: NDArray[np.int64], counts: NDArray[np.int64]) -> tuple[int, int]:
     """The years that a column keeps to: 1678 to 2261 where half of its dates do, else any.
 
-    Examples
-    --------
     >>> usual_years(np.array([2020, 9999]), np.array([9, 1]))
     (1678, 2261)
     """
@@ -332,8 +328,6 @@ def find_clock(name: str, found: DistinctTexts) -> ColumnPlan | None:
 
     Hours and minutes are a time of day where nearly all of them can be one.
 
-    Examples
-    --------
     >>> find_clock("t", DistinctTexts(("13:08", "0:15"), (1, 1))).kind
     'time of day'
     >>> find_clock("t", DistinctTexts(("31:08", "0:15"), (1, 1))).kind

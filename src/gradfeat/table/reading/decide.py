@@ -55,8 +55,6 @@ def plan_columns(
     `dates`: which number is the day in dates that do not tell; `decimal`: what stands before
     decimals where no column tells.
 
-    Examples
-    --------
     >>> table = {"a": pd.Series(["1,5", "2,25"]), "b": pd.Series(["31/1/2020", "1/2/2020"])}
     >>> [plan.kind for plan in plan_columns(table)]
     ['number', 'date']

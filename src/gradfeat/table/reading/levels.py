@@ -42,8 +42,6 @@ def most_levels(rows: int) -> int:
     Up to 40 do, and more where there are 10 rows a level, up to 200: a level that is seen less
     often says little, and each costs a column. In small tables half as many as rows.
 
-    Examples
-    --------
     >>> most_levels(20), most_levels(400), most_levels(1000), most_levels(10**6)
     (10, 40, 100, 200)
     """
@@ -57,8 +55,6 @@ def codes_of(
 
     Case counts only where two levels differ in nothing else.
 
-    Examples
-    --------
     >>> codes_of(("No", "Yes"), np.array(["yes", "No", "Y"], dtype=object)).tolist()
     [1.0, 0.0, nan]
     """

@@ -72,8 +72,6 @@ class WrittenNumber:
 def taken_apart(cell: str) -> WrittenNumber | None:
     """A cell that may be a number; None for any other.
 
-    Examples
-    --------
     >>> taken_apart("($1,200)"), taken_apart("12x5")
     (WrittenNumber(sign=-1.0, unit='$', body='1,200', scale=1.0), None)
     >>> taken_apart("12 miles"), taken_apart("1.5M").scale
@@ -133,8 +131,6 @@ class NumberFormat:
     def read(self, texts: Iterable[str]) -> NDArray[np.float64]:
         """Numbers (n,), nan for what is none, infinite beyond 1e150.
 
-        Examples
-        --------
         >>> NumberFormat(",", ".", "$").read(["$1,200", "-3.5", "12 %", "1e400"]).tolist()
         [1200.0, -3.5, nan, inf]
         """
@@ -231,8 +227,6 @@ def find_format(texts: Sequence[str], counts: Sequence[int], decimals: str = "")
     Where commas may stand between thousands or before decimals all over, they stand before
     decimals if other columns of the table have them so (`decimals` is ","), else between thousands.
 
-    Examples
-    --------
     >>> find_format(["5.123,45", "7"], [1, 1]).format
     NumberFormat(thousands='.', decimal=',', unit='', scaled=False)
     >>> find_format(["1,234"], [1]).otherwise

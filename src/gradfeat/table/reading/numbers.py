@@ -136,8 +136,6 @@ def find_numbers(name: str, found: DistinctTexts, decimal: str = "") -> NumberPl
 
     `decimal` stands before decimals in other columns of the table, where that is known.
 
-    Examples
-    --------
     >>> plan = find_numbers("x", DistinctTexts(("1,200", "?", "35", "12,400"), (1, 1, 1, 1)))
     >>> plan.format.words, plan.read(pd.Series(["2,500", "-"])).tolist()
     ('with , between thousands', [2500.0, nan])
@@ -174,8 +172,6 @@ def _whole(texts: Sequence[str], values: Floats) -> bool:
 def zero_padded(found: DistinctTexts) -> bool:
     """Whether all are whole numbers of one width, some with leading zeros, as codes have.
 
-    Examples
-    --------
     >>> zero_padded(DistinctTexts(("01", "12"), (1, 1)))
     True
     """

@@ -33,8 +33,6 @@ def content(column: pd.Series) -> str:
 def as_text(column: pd.Series) -> pd.Series:
     """Return the values as text, None where missing or blank; whole numbers without ``.0``.
 
-    Examples
-    --------
     >>> as_text(pd.Series([1.0, None, 2.5])).tolist()
     ['1', None, '2.5']
     """
@@ -158,8 +156,6 @@ def unread_cells(
 ) -> UnreadCells | None:
     """The cells counted that have a value which was `lost` (n,) in reading; None where none was.
 
-    Examples
-    --------
     >>> column = pd.Series(["1", "?", None])
     >>> unread_cells("x", column, np.array([False, True, True]), "number")
     UnreadCells(column='x', cells=1, example='?', what='number', row=1, place='')
