@@ -14,7 +14,6 @@ from gradfeat.drawing import series, style
 from gradfeat.drawing.panels import finished, panels
 from gradfeat.lab.claims import Claim, ordered, slope
 from gradfeat.lab.experiment import Experiment
-from gradfeat.theory.online_sgd import time_exponent
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -147,6 +146,8 @@ def figure(table: pd.DataFrame, theory_table: pd.DataFrame | None) -> Figure:  #
 
 
 def _law(leap: int, d: np.ndarray) -> np.ndarray:
+    from gradfeat.theory.online_sgd import time_exponent
+
     return d ** time_exponent(leap) * (np.log(d) if leap == 2 else 1.0)
 
 
