@@ -177,8 +177,8 @@ def test_dark_print_and_a_phone(page):
     page.click("#theme")
     assert page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(20, 24, 30)"
     page.set_viewport_size({"width": 390, "height": 844})
-    assert page.evaluate("document.documentElement.scrollWidth") <= 390
-    assert page.evaluate("document.querySelector('#spectrum canvas').clientWidth") <= 390
+    page.wait_for_function("document.querySelector('#spectrum canvas').clientWidth <= 390")
+    page.wait_for_function("document.documentElement.scrollWidth <= 390")
     page.emulate_media(media="print")
     assert not page.is_visible("#theme")
 
