@@ -31,10 +31,10 @@ def outcomes(table: pd.DataFrame) -> list[str]:
 def test_claims_hold_of_theory_and_fail_of_other_numbers(predicted):
     assert outcomes(predicted) == ["holds"] * 4
     one = predicted["setting"] == 7
-    away = predicted["test"].where(~one, 1.05 * predicted["test"])
+    away = predicted["test"].where(~one, 1.06 * predicted["test"])
     assert outcomes(predicted.assign(test=away))[0] == "fails"
     assert outcomes(predicted.assign(plain_loss=0.95 * predicted["plain_loss"]))[1] == "fails"
-    assert outcomes(predicted.assign(test=1.015 * predicted["test"]))[2] == "fails"
+    assert outcomes(predicted.assign(test=1.025 * predicted["test"]))[2] == "fails"
     assert outcomes(predicted.assign(test_gain=0.93 * predicted["test_gain"]))[3] == "fails"
 
 
