@@ -3,9 +3,9 @@
     python benchmarks/formulas.py                        # the table, and 1 where a row is beyond
     python benchmarks/formulas.py --draws 8 --only step  # fewer draws of some groups
 
-A group is a simulation: from a generator to numbers by name; its theory returns the
-same names. A row has the mean of the simulation, the formula, z = (mean - formula)/standard error and
-the relative difference; it is within where |z| <= 4 and the difference <= 2 %.
+A group is a simulation: from a generator to numbers by name; its theory returns the same names. A
+row has the mean of the simulation, the formula, z = (mean - formula)/standard error and the relative
+difference; it is within where |z| <= 4 and the difference <= 2 %.
 """
 
 from __future__ import annotations

@@ -22,6 +22,8 @@ DIRECTION = "tests/theory/test_gradient_direction.py"
 LIMIT = "tests/theory/test_one_step_errors.py"
 FINITE = "tests/theory/test_finite_step_errors.py"
 REUSED = "tests/theory/test_reused_sample_errors.py"
+TEACHER = "tests/theory/test_teacher.py"
+START = "tests/theory/test_start_and_intercept.py"
 SPECTRUM = "tests/theory/test_one_step_spectrum.py"
 STEPS = "tests/models/test_step_sizes.py"
 ERRORS = "tests/catalogue/test_catalogue_moniri24_errors.py"
@@ -37,11 +39,12 @@ SCALES = "tests/catalogue/test_catalogue_time_scales.py"
 
 _DIRECTION, _COLUMNS = "theory/gradient_direction.py", "theory/column_gain.py"
 _RIDGE, _FINITE = "theory/ridge_errors.py", "theory/finite_step_errors.py"
-_RESOLVENT, _SPIKES = "theory/step_resolvent.py", "theory/step_spikes.py"
+_RESOLVENT, _SPIKES = "theory/step_resolvent.py", "theory/one_step_spectrum.py"
 _SPECTRUM, _REUSED = "theory/one_step_spectrum.py", "theory/reused_sample_errors.py"
 _ONLINE, _COMMITTEE = "theory/online_sgd.py", "theory/committee.py"
 _TIMES = "catalogue/benarous21_times.py"
 _SECOND = "theory/second_step.py"
+_TEACHER = "theory/teacher.py"
 _STEP, _TRAINING = "models/step_sizes.py", "catalogue/shared/step_training.py"
 
 MUTATIONS: Final = (
@@ -71,7 +74,7 @@ MUTATIONS: Final = (
     Mutation("power of the alignment", _COLUMNS, "rho[..., None] ** np.arange(size)",
              "rho[..., None]", (LIMIT,)),
     Mutation("sign of the target's direction", _COLUMNS,
-             "math.copysign(1.0, teacher.linear) * alignment", "alignment", (GRID,)),
+             "np.nan_to_num(alignment)", "-np.nan_to_num(alignment)", (GRID,)),
     Mutation("sign of what W0^T a loses", _COLUMNS, "traces.t - q * traces.t**2 * traces.g",
              "traces.t + q * traces.t**2 * traces.g", (LIMIT,)),
     Mutation("power of s in the test error", _RIDGE, "-dq / traces.s**2", "-dq / traces.s",
@@ -79,11 +82,13 @@ MUTATIONS: Final = (
     Mutation("power of lambda in the training error", _RIDGE, "-(penalty**2) * dq",
              "-penalty * dq", ("tests/theory/test_ridge_errors.py",)),
     Mutation("an intercept that takes nothing away", _RIDGE,
-             "teacher.coefficients[0] ** 2 if intercept else 0.0", "0.0",
+             "level = teacher.beyond_linear - mean, 0.0 if intercept else mean",
+             "level = teacher.beyond_linear - mean, mean",
              ("tests/theory/test_ridge_errors.py", GRID)),
     Mutation("sign of beta's part along W0^T a", _FINITE, "grid.m - against * grid.turned",
              "grid.m + against * grid.turned", (FINITE,)),
-    Mutation("power across the direction", _FINITE, "series = across**m", "series = across",
+    Mutation("power across the direction", _FINITE,
+             "np.sqrt(max(1 - rho**2, 0.0)) * along", "along",
              (FINITE, GRID)),
     Mutation("sign of the stretch at finite n", _RESOLVENT,
              "stretched = 1 + eta * a * direction.stretch",
@@ -112,9 +117,31 @@ MUTATIONS: Final = (
     Mutation("head fitted on the gradient's rows", _TRAINING,
              '"head" if self.sample == "fresh" else "gradient", "test"',
              '"gradient", "test"', (ERRORS,)),
+    Mutation("factorial of C_k(chat^k)/k!", _TEACHER,
+             "(self.target.contract(k, chat)[0]) / math.factorial(k)",
+             "(self.target.contract(k, chat)[0])", (TEACHER, GRID)),
+    Mutation("factorial of what is known given u", _TEACHER,
+             "[float(h.contract(k, chat)[0]) / math.factorial(k) for k in degrees]",
+             "[float(h.contract(k, chat)[0]) for k in degrees]", (TEACHER,)),
+    Mutation("power of the alignment given u", _TEACHER,
+             "powers = rho ** np.arange(len(squares))",
+             "powers = rho + 0.0 * np.arange(len(squares))", (TEACHER,)),
+    Mutation("first coordinate for the direction of C_1", _TEACHER,
+             "return self._gradient / self.linear if self.linear > 0 else",
+             "return", (TEACHER,)),
+    Mutation("other directions of the target dropped", _FINITE,
+             "if self.other.any():", "if False:", (TEACHER,)),
+    Mutation("head's law taken for Gaussian", _RESOLVENT,
+             "np.array(head.values), np.array(head.masses)",
+             "np.array(GAUSSIAN_HEAD.values), np.array(GAUSSIAN_HEAD.masses)", (TEACHER,)),
+    Mutation("columns beyond the values of the head's law", "theory/one_step_errors.py",
+             "columns[..., head.independent(there)]", "columns[..., np.flatnonzero(there)]",
+             (TEACHER,)),
+    Mutation("constant of reused rows without its penalty", _REUSED,
+             "inner[1, 1] += self.free", "inner[1, 1] += 1e9", (START,)),
     Mutation("factor k + 2 dropped from the series", "theory/damian22_gradient.py",
              "along += (k + 1) * (k + 2) * c", "along += (k + 1) * c", (SERIES,)),
-    Mutation("factor 2 of sqrt(2 N)", "theory/shi22_bounds.py", "np.sqrt(2 * N) * B",
+    Mutation("factor 2 of sqrt(2 N)", "theory/bounds.py", "np.sqrt(2 * N) * B",
              "np.sqrt(N) * B", (BOUNDS,)),
     Mutation("smoothing by the sphere of one dimension more", _ONLINE, "(sgd.d - 1 + 2 * i)",
              "(sgd.d + 2 * i)", (ONLINE,)),

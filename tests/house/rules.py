@@ -148,6 +148,19 @@ def short_docstrings() -> Iterator[str]:
                         yield f"{module.file}:{name}"
 
 
+def regimes() -> Iterator[str]:
+    """Formulas of theory, functions that name their source, without `Regime:` or an example."""
+    for module in modules().values():
+        if not module.file.startswith("theory/"):
+            continue
+        for node in module.nodes:
+            match node:
+                case ast.FunctionDef(name=name) if not name.startswith("_"):
+                    text = ast.get_docstring(node) or ""
+                    if "Source:" in text and not ("Regime:" in text and ">>>" in text):
+                        yield f"{module.file}:{name}"
+
+
 def words() -> Iterator[str]:
     """Words that docs/vocabulary.md replaces, in source and documentation."""
     files = [module.path for module in modules().values()]
@@ -198,6 +211,7 @@ RULES: Final[dict[str, Callable[[], Iterator[str]]]] = {
         type_dispatch,
         one_armed_matches,
         short_docstrings,
+        regimes,
         words,
     )
 }

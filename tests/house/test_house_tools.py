@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import ast
+import sys
 
 import pytest
-from house_tree import circles, imported, modules
+from house_tree import ROOT, SRC, circles, imported, modules
 from rules import _asks_for_type, _is_one_armed, _pattern
 from tighten import _counts
 
@@ -61,3 +62,14 @@ def test_words_are_found_across_lines_and_names_alone():
 
 def test_counts_follow_a_file_that_moved():
     assert _counts(["a/one.py:f 2", "b/two.py:f 1", "a/one.py"]) == {"f": 3, "one.py": 1}
+
+
+def test_planted_errors_have_their_place_and_their_tests():
+    sys.path.insert(0, str(ROOT / "tools"))
+    from mutations import MUTATIONS
+
+    sys.path.remove(str(ROOT / "tools"))
+    for planted in MUTATIONS:
+        text = (SRC / "gradfeat" / planted.file).read_text(encoding="utf-8")
+        assert text.count(planted.old) == 1, planted.what
+        assert all((ROOT / test).exists() for test in planted.tests), planted.what

@@ -9,6 +9,8 @@ from one_step_samples import SIGMAS, dual, gradient, on_sphere, target, z_score
 from gradfeat.maths.step_names import ROW_LAWS, RowLaw
 from gradfeat.theory.finite_step_errors import finite_step_errors
 from gradfeat.theory.one_step_errors import column_errors, limit_errors
+from gradfeat.theory.one_step_spectrum import feature_spectrum
+from gradfeat.theory.reused_sample_errors import reused_sample_errors
 from gradfeat.theory.ridge_errors import RidgeErrors, feature_limit, random_feature_errors
 from gradfeat.theory.teacher import Teacher
 
@@ -112,3 +114,50 @@ def test_lengths_of_rows_do_not_matter_to_odd_activations():
     ):
         np.testing.assert_allclose(parts(one(rows="gaussian")), parts(one()), rtol=1e-6)
         assert (parts(one(intercept=True)) < parts(one()) - 1e-3).all()
+
+
+@pytest.mark.slow  # .5 s each
+@pytest.mark.parametrize(("rows", "intercept"), CASES)
+def test_reused_rows_without_a_step_are_random_features(rows, intercept):
+    sigma, teacher = SIGMAS["wave"].activation, Teacher.single((0.8, 1.0, 0.5), 0.3)
+    start = {"rows": rows, "intercept": intercept}
+    tiny = reused_sample_errors(PHI, PSI, LAM, sigma, teacher, eta=1e-8, **start)
+    plain = random_feature_errors(PHI, PSI, LAM, sigma, teacher, **start)
+    np.testing.assert_allclose(parts(tiny), parts(plain), rtol=1e-6)
+
+
+@pytest.mark.slow  # .5 s each
+@pytest.mark.parametrize(("rows", "intercept"), CASES)
+def test_reused_rows_with_a_step_are_simulated_ones(rows, intercept):
+    n, d, N, sigma, eta = 400, 200, 300, SIGMAS["wave"], 1.8
+    teacher = Teacher.single((0.8, 1.0, 0.5), 0.5)
+    losses = []
+    for seed in range(12):
+        rng = np.random.default_rng(seed)
+        X, W = rng.standard_normal((n, d)), first_layer(rng, N, d, rows)
+        y = target(teacher.coefficients, X[:, 0]) + 0.5 * rng.standard_normal(n)
+        a = rng.standard_normal(N) / N**0.5
+        G = gradient(sigma, X, W, a, y)
+        F = sigma.values(X @ (W + eta * G).T)
+        losses.append(loss(F, y, LAM, intercept) * float(teacher.power) / np.mean(y**2))
+    said = reused_sample_errors(
+        d / n, d / N, LAM, sigma.activation, teacher, eta=eta, rows=rows, intercept=intercept
+    )
+    # A row's own label bends its features by eta/sqrt(N) = .1 of the step's effect.
+    assert z_score(np.array(losses), float(said.training_loss), 0.1) < 4
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("rows", ROW_LAWS)
+def test_the_largest_value_of_features_with_a_mean_is_a_simulated_one(rows):
+    n, d, N, sigma, eta = 500, 100, 200, SIGMAS["wave"], 4.0
+    teacher = Teacher.single((0.0, 1.0, 0.7))
+    values = []
+    for seed in range(12):
+        rng = np.random.default_rng(seed)
+        X, new = rng.standard_normal((2, n, d))
+        W, a = first_layer(rng, N, d, rows), rng.standard_normal(N) / N**0.5
+        G = gradient(sigma, X, W, a, target(teacher.coefficients, X[:, 0]))
+        values.append(np.linalg.norm(sigma.values(new @ (W + eta * G).T), 2) / n**0.5)
+    found = feature_spectrum(d / n, d / N, sigma.activation, teacher, eta=eta, n=n, rows=rows)
+    assert z_score(np.array(values), found.outliers[0], 0.02) < 4

@@ -27,6 +27,7 @@ def relu_coefficients(
     for k = 0, 1, >= 2.
 
     `scale`, `bias`: |w| > 0 and the bias of each neuron.
+    Regime: exact for every scale above 0 and bias.
     Source: integration by parts; `gradfeat.maths.hermite.ramp_coefficients`.
 
     >>> relu_coefficients(np.array([1.0]), np.array([1.0]), 2).round(4).tolist()

@@ -48,6 +48,7 @@ def explicit_network(law: PatternLaw) -> ExplicitNetwork:
     loss is exactly 0.
 
     Returns 3(k+1) neurons, those of p = 0 first.
+    Regime: exact for every law of patterns.
     Source: Shi22, Lemma 4 (existence with 3(k+1) neurons along sum_A M_j); these breakpoints and
     the margin are chosen here.
 
@@ -107,6 +108,7 @@ def guarantee_sizes(
     theorem has them up to constants that it leaves open; with constants 1 they are sizes, not
     proven numbers.
 
+    Regime: sizes up to constants, which the theorem leaves open.
     Raises ValueError when a number is not above 0.
     Source: Shi22, Theorem 1.
 
@@ -135,6 +137,7 @@ def query_bound(D: int, k: int) -> tuple[float, float]:
 
     `D`, `k`: number of patterns, and of those that decide the label, 1 <= k <= D.
     Returns error (1/2 to rounding for large C(D, k)) and cost.
+    Regime: exact for D and k as allowed; it says nothing where D is near k.
     Raises ValueError when k is not in 1 to D.
     Source: Shi22, Theorem 3.
 

@@ -41,6 +41,7 @@ def gradient_series(
     `U`: orthonormal columns; `W`: first layer, no row zero; `b`: biases, broadcast to (m,);
     `coefficients`: c_k of each neuron, the ReLU by default, any other by `coefficients_of`;
     `order`: last k of a partial sum, by default the degree of g.
+    Regime: exact for polynomials g at every d, x ~ N(0, I), orthonormal columns of U.
     Raises ValueError when U is not orthonormal, shapes disagree, a row of W is zero, or order is
     negative.
     Source: Damian22, Section 4 (proof of Lemma 1).
@@ -93,6 +94,7 @@ def population_gradient(
     alpha = E f*, beta = E[f* x]. Label noise does not enter.
 
     `a` is the head; the others are those of `gradient_series`.
+    Regime: exact at every d, x ~ N(0, I), for unlimited rows.
     Raises ValueError as `gradient_series`.
     Source: Damian22, Algorithm 1 and Lemma 1.
 
@@ -115,6 +117,7 @@ def leading_term(
     The first non-zero term of `population_gradient` there. The gradient does not depend on |w|,
     and so neither does its leading term: for rows of unit length this is the printed one.
 
+    Regime: unlimited rows and d large; the other terms are smaller by 1/sqrt(d).
     Source: Damian22, Lemma 1.
 
     >>> g, U = MultiHermite(((2,),), (0.5,)), np.eye(3)[:, :1]
@@ -169,6 +172,7 @@ def expected_squares(
     `d`: inputs, at least r; `bias`: bias of the neuron; `coefficients`: of the activation, as in
     `gradient_series`.
     Returns (2 c_2)^2 |H|_F^2/d, and the remainder's.
+    Regime: exact at every d.
     Raises ValueError when d < r, or (p + 1)^r is beyond `MAX_POINTS`.
     Source: Damian22, Lemma 1 (there with high probability, up to constants).
 

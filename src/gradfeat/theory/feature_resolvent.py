@@ -91,6 +91,7 @@ class FeatureLimit:
 
         m_1 = lim tr K^{-1}/n and m_2 = lim tr(X^T K^{-1} X)/(n d).
 
+        Regime: n, d, N to infinity in proportion.
         Raises ValueError when the penalty is not above 0 and finite.
         Source: Moniri24, Proposition on m_1, m_2.
 
@@ -140,6 +141,7 @@ class FeatureLimit:
     def edge(self) -> np.ndarray:
         """The u < 0 of the right edge of the spectrum of F_0 F_0^T/N, which is -z there.
 
+        Regime: n, d, N to infinity in proportion.
         Source: Silverstein & Choi 1995.
 
         >>> limit = FeatureLimit(1.0, 1.0, 0.0, 1.0)  # noise alone, n = N: edge at 4

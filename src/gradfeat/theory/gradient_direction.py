@@ -62,6 +62,7 @@ def gradient_direction(
     w.b -> 0 only c_1 c_{*1} b + 2 c_2 c_{*0} w is left: a target with a mean stretches neurons.
 
     `phi`: d/n of the rows of the gradient, above 0; `width`: N, only Ba22's scaling needs it.
+    Regime: n, d, N to infinity with d/n = phi, x ~ N(0, I), a of mean 0 and variance 1/N.
     Raises ValueError when phi or the width is not above 0, the residual is unknown, or E sigma is
     not 0 and f_0 is in the residual (the mean of f_0 is then random and does not settle).
     Source: Moniri24, Lemma on beta; the terms of f_0 by its linear part c_1 X W0^T a and the rest.
@@ -114,6 +115,7 @@ def limit_degree(alpha: ArrayLike) -> np.ndarray:
     0 for alpha < 0; nan on the edges 0, 1/4, 1/3, ..., where terms of no vanishing size are added,
     and from 1/2 on.
 
+    Regime: n to infinity at fixed d/n and d/N, 0 < alpha < 1/2.
     Source: Moniri24, Theorem on the spectrum of F.
 
     >>> limit_degree([-0.1, 0.1, 0.25, 0.3, 0.42, 0.5]).tolist()

@@ -60,9 +60,9 @@ class HeadLaw:
 
     @staticmethod
     def of_moments(moments: Sequence[float]) -> HeadLaw:
-        """The law of k values with E h, ..., E h^{2k} as given; E h^{2k} is not used.
+        """The law of k values with E h, ..., E h^{2k-1} as given; E h^{2k} is not used.
 
-        All averages of polynomials below degree 2 k are exact with it.
+        Regime: exact for averages of polynomials below degree 2 k.
         Raises ValueError where no law has these moments.
         Source: Golub & Welsch 1969.
 

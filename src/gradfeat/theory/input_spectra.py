@@ -91,6 +91,7 @@ def gaussian_law(
 
     `g`: (p,) -> (p,), smooth; `r`, `d`: 1 <= r <= d; `bandwidth`: l, above 0; `ambient`: standard
     deviation of the inputs that do not matter, 0 or more; `k_max`: highest degree listed.
+    Regime: exact but for the degrees left out, which the law holds as a tail.
     Raises ValueError when r or d is out of range, ambient negative or bandwidth not above 0.
     Source: the product of one-dimensional expansions; ours.
 
@@ -177,6 +178,7 @@ def interval_law(profile: RealFunction, g: RealFunction, k_max: int = 150) -> Ke
 
     `profile`: of the distance, (p,) or (p, q) alike, profile(0) > 0; `g`: (p,) -> (p,); `k_max`:
     eigenvalues listed, the largest first, at most 600, the sum of the others is the tail.
+    Regime: exact but for frequencies above k_max.
     Raises ValueError when `k_max` is out of range.
     Source: Mercer's theorem; Rasmussen & Williams 2006, section 4.3.2.
 
@@ -211,6 +213,7 @@ def minimax_exponent(order: float, dimension: int = 1) -> float:
     (up to that order without conditions at the boundary).
 
     `order`: t, above 0; `dimension`: p, at least 1.
+    Regime: a rate, n to infinity.
     Raises ValueError when t or p is out of range.
     Source: Stone 1982; Caponnetto & De Vito 2007 for kernel ridge.
 

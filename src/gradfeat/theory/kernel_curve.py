@@ -43,6 +43,7 @@ def tuned_risk(laws: Iterable[KernelLaw], n: ArrayLike, noise: float = 0.0) -> n
 
     What a choice by leave-one-out aims at; its own error is left out.
 
+    Regime: that of `ridge_risk`.
     Source: Simon et al. 2021 for each of them.
 
     >>> law = KernelLaw(ZonalSpectrum((1.0, 10.0), (0.0, 0.1)), (0.0, 1.0), 0.0)
@@ -94,6 +95,7 @@ def effective_ridge(spectrum: ZonalSpectrum, n: ArrayLike, *, ridge: float) -> n
 
     A degree is learnt where its eigenvalue is well above kappa.
 
+    Regime: that of `ridge_risk`.
     Raises ValueError as `ridge_risk`.
     Source: Simon et al. 2021.
 

@@ -96,6 +96,7 @@ def parity_gradient(
 
     `M`: orthonormal columns, the blocks first; `scale`: sqrt(d / E|phi|^2) by default, for which
     E|x|^2 = d.
+    Regime: exact.
     Raises ValueError when shapes disagree.
     Source: Shi23, section 4.2 (bounded there); exact here.
 
@@ -158,6 +159,7 @@ def mixture_gradient(
     `weights`: y_j, any reals, and p_j; `scale`, `along`: standard deviation of a component across
     its mean, that along it, in units of `scale`; `mirrored`: half of each component is around
     -mu_j.
+    Regime: exact.
     Raises ValueError when U is not orthonormal, shapes disagree or a row of W is zero.
     Source: Shi23, definition of simplified gradient vectors; E[x 1{w.x > b}] of N(mu, Sigma).
 

@@ -285,6 +285,7 @@ def first_layer_outlier(
     value sqrt((1 + tau^2)(y + tau^2))/tau leaves the bulk where tau^2 > sqrt(y) (BBP).
 
     `eta`: step size, of order 1; `width`: N, for "ba22".
+    Regime: n, d, N to infinity in proportion at fixed eta, a target with E y = 0 or c_2 = 0.
     Source: Baik, Ben Arous & Peche 2005; Benaych-Georges & Nadakuditi 2012; Ba et al. 2022.
 
     >>> from gradfeat.maths.activations import CentredReLU

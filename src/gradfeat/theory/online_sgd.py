@@ -154,7 +154,11 @@ class SphereSGD:
         """The overlap after each number of steps by dm/dt = E[m' - m]: the limit of many inputs.
 
         `start`: overlap at 0 steps, in (-1, 1); `steps`: rising, 0 or more.
+        Regime: many inputs and small steps, see the class.
         Source: Ben Arous, Gheissari & Jagannath 2021, the population dynamics.
+
+        >>> SphereSGD(2, 100, 0.002).path(0.2, [0, 500]).round(3).tolist()
+        [0.2, 0.672]
         """
         from scipy.integrate import solve_ivp
 

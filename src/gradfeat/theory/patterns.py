@@ -54,6 +54,7 @@ class PatternLaw:
         The two of the second part have probability 1/2 each; odd s is +1, so k must be odd.
         Then gamma = (1 - p_o)/2.
 
+        Regime: exact.
         Raises ValueError when k is even: all ones would have both labels.
         Source: Shi22, Section 5 and its experiments.
 
@@ -169,6 +170,7 @@ def best_linear_accuracy(k: int, p_o: float) -> float:
     k = 3 mod 4 by the majority with one coordinate of A flipped, which turns the sign of its
     agreement with parity and is still right at all ones and all zeros.
 
+    Regime: exact.
     Raises ValueError when k is even or p_o is not in (0, 1).
     Source: Shi22, experiments (27/32 for k = 5, p_o = 1/2); derived here for any odd k.
 

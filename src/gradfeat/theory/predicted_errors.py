@@ -82,6 +82,8 @@ def predict_error(
     `n`: rows of the gradient, and of the head; alpha = -infinity is no step; `sample`, "fresh" or
     "same": whether the head has rows of its own; `rows`: of W0, on the unit sphere or N(0, I/d);
     `intercept`: whether the fitted head has one; `head`: the law of a at the start.
+    Regime: that of `finite_step_errors`, or of `reused_sample_errors` for the same rows; the field
+    `regime` says which holds, and what does not is nan.
     Raises ValueError when a number is out of its range, a name is unknown, f_0 has a random mean,
     or nothing of y is left to predict.
     Source: Moniri24; finite steps and reused rows are derived here.

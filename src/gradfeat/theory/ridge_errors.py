@@ -80,6 +80,7 @@ def random_feature_errors(
 
     A penalty of 1e-8 stands for none. `rows`: of W0, which matter to c_{*0} alone; `intercept`:
     whether the head has one.
+    Regime: n, d, N to infinity in proportion, x ~ N(0, I); within 1 % from n of about 1,000 on.
     Raises ValueError when a number is out of its range.
     Source: Moniri24, Section 4; Mei & Montanari 2022 for L_te.
 
@@ -103,6 +104,7 @@ def learned_shares(
     d^2/2 quadratic functions n rows learn next to nothing.
 
     `n`: rows; the second share is 0 in the limit.
+    Regime: n, d, N to infinity in proportion, x ~ N(0, I).
     Source: one neuron left out of the resolvent; Mei & Montanari 2022 for the first.
 
     >>> from gradfeat.maths.activations import CentredReLU

@@ -36,6 +36,7 @@ def gradient_moments(law: PatternLaw, Q: np.ndarray, b: np.ndarray, s: float) ->
 
     `Q`: q_ij = <M_j, w_i>, A in the first k columns; `s`: noise standard deviation, > 0, time and
     memory grow as 1/s.
+    Regime: exact while no row has margin 1, as at f = 0.
     Raises ValueError when shapes do not fit the law, s is not positive, or k is above 14.
     Source: Shi22, Lemma 5 (step 1) and Lemma 6 (step 2), whose T_j are bounded there; exact here.
 
@@ -129,6 +130,7 @@ def signal_to_noise(T: np.ndarray, k: int) -> np.ndarray:
 
     `T`: A in the first k columns, k < D.
     Returns nan for a row that is zero.
+    Regime: exact for the moments that are given.
     Raises ValueError when k leaves no column inside or outside A.
     Source: Shi22, Section 4 (T_j in A against T_j outside).
 
@@ -228,6 +230,7 @@ def smoothed_step(z: np.ndarray, s: float) -> np.ndarray:
 
     The derivative of E min(1, max(0, z + s xi)).
 
+    Regime: exact.
     Source: Shi22, Section 4 (noise inside the activation).
 
     >>> smoothed_step(np.array([-1.0, 0.0, 0.5, 2.0]), s=0.01).tolist()

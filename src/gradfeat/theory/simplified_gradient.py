@@ -18,6 +18,7 @@ def linear_gradient(
     Noise on y that is independent of x leaves it as it is.
 
     `u`: unit vector.
+    Regime: exact.
     Raises ValueError when u is no unit vector, shapes disagree or a row of W is zero.
     Source: Shi23, section 4 (linear data); E[z^2 1{z > t}] = Phi(-t) + t phi(t).
 
@@ -45,6 +46,7 @@ def sign_gradient(
     at s = 0 its limit: Phi is 1{t < 0} (1/2 at 0), erf is sign(c t). Zero where flip = 1/2.
 
     `u`: unit vector; `flip`: in [0, 1].
+    Regime: exact.
     Raises ValueError when u is no unit vector, shapes disagree, a row of W is zero or flip is no
     probability.
     Source: Shi23, section 4 (linear data); E[x f(x)] = E grad f(x) with jumps as densities.

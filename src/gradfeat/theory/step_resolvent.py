@@ -68,6 +68,7 @@ def step_grid(
     """Evaluate the features on the nodes.
 
     `direction`: |beta| and E r^2, numbers; `eta`, `phi`, `width`: step size, d/n and N.
+    Regime: n large; degrees of u above 10 are left out.
     Source: Moniri24, Section 3, with all orders of eta kept.
 
     >>> from gradfeat.maths.activations import Tanh

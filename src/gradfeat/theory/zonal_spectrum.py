@@ -43,6 +43,7 @@ class ZonalSpectrum:
 def multiplicities(d: int, k_max: int) -> np.ndarray:
     """Number of spherical harmonics of degree k in R^d: (2k+d-2)/(k+d-2) C(k+d-2, k).
 
+    Regime: exact.
     Raises ValueError when d is below 2 or k_max negative.
     Source: Ghorbani et al. 2021, appendix on harmonics; Müller 1966.
 
@@ -63,6 +64,7 @@ def zonal_spectrum(h: RealFunction, d: int, k_max: int = 30) -> ZonalSpectrum:
     `h`: the kernel as a function of the cosine t in [-1, 1], (p,) -> (p,); `d`: inputs, at least 2;
     `k_max`: highest degree listed. What is beyond is the tail, and so are degrees of a multiplicity
     above `MAX_MULTIPLICITY`, which are listed with eigenvalue 0.
+    Regime: exact to quadrature, for kernels that are smooth in the angle.
     Raises ValueError when d is below 2 or k_max negative, or an eigenvalue is negative: h is no
     kernel.
     Source: Funk-Hecke formula; Ghorbani et al. 2021.
@@ -95,6 +97,7 @@ def spherical_shares(g: RealFunction, d: int, k_max: int = 30) -> tuple[float, .
 
     `g`: (p,) -> (p,): a `HermiteSeries`, or any other smooth function; `d`, `k_max`: inputs, at
     least 2, highest degree.
+    Regime: exact to quadrature.
     Raises ValueError when d is below 2 or k_max negative.
     Source: Ghorbani et al. 2021.
 
