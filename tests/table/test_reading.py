@@ -220,6 +220,8 @@ def of_csv_text(text: str) -> tuple[UnreadCells, ...]:
         (["5 days", "7 days", "1 day"], "duration"),
         (["35 min", "2 h 5 min", "1 hr"], "duration"),
         (["1h30m", "45m", "2h"], "duration"),
+        (["1 Hr 5 Min", "2 Hrs", "45 Min."], "duration"),
+        (["1H", "2H", "1M"], "category"),
         (["P-1DT21H57M11S", "PT3S"], "duration"),
         (["1:02:03", "0:30:00", "1 day, 2:00:00"], "duration"),
         (["13h08", "7h30", "0h15"], "time of day"),
@@ -446,3 +448,8 @@ def test_postcodes_are_codes_also_where_they_are_many_and_that_is_said():
     assert (note.kind, note.remark[:40]) == ("text", "'zip' has whole numbers of one width wit")
     assert plan_column("zip", pd.Series(codes[:30] * 20)).kind == "category"
     assert plan_column("n", pd.Series(map(str, range(100, 500)))).kind == "number"
+
+
+def test_places_are_said_to_be_read_so():
+    note = TableEncoder().fit(pd.DataFrame({"x": ["1st", "2nd", "3rd"] * 9})).notes_[0]
+    assert note.treatment == "as it is, read as places (1st, 2nd)"

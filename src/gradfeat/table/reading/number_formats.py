@@ -166,13 +166,7 @@ class NumberFormat:
     @property
     def words(self) -> str:
         """How numbers are written, in words; empty for plain ones."""
-        said = []
-        if self.unit == "%":
-            said.append("percent as hundredths")
-        elif self.unit == FEET:
-            said.append("feet and inches as inches")
-        elif self.unit:
-            said.append(f"with {self.unit}")
+        said = [_UNIT_NAMES.get(self.unit, f"with {self.unit}")] if self.unit else []
         if self.thousands:
             said.append(f"with {_NAMES.get(self.thousands, self.thousands)} between thousands")
         if self.decimal == ",":
@@ -183,6 +177,11 @@ class NumberFormat:
 
 
 _NAMES = {" ": "a blank"}
+_UNIT_NAMES = {
+    "%": "percent as hundredths",
+    FEET: "feet and inches as inches",
+    "th": "as places (1st, 2nd)",
+}
 
 #: Digits and a point: the format of every reader of text.
 PLAIN = NumberFormat()
