@@ -68,7 +68,7 @@ def outcome(path: str, streamed: bool) -> Prepared | str:
 
 
 @pytest.mark.slow
-@settings(max_examples=100)
+@settings(max_examples=40)
 @given(texts())
 def test_a_table_of_odd_cells_is_the_same_held_and_streamed_or_refused(text):
     with TemporaryDirectory() as folder:
