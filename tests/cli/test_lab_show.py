@@ -7,10 +7,12 @@ import re
 import sqlite3
 
 import pytest
+from matplotlib.figure import Figure
 
 from cli.lab_files import GROWS, calls, grows, refused, well
 from cli.tables import gradfeat
-from gradfeat.lab import run
+from gradfeat.cli.lab.figures import drawn
+from gradfeat.lab import Experiment, run
 from gradfeat.lab.loading import experiment
 
 
@@ -211,3 +213,25 @@ def test_about_of_every_experiment_names_its_claims(capsys):
     out = " ".join(well(capsys, "show", "--about", "damian22-degenerate").split())
     assert "Heₚ" in out or "He_p" in out
     assert all(" ".join(c.text.split()) in out for c in experiment("damian22-degenerate").claims)
+
+
+def test_theory_has_a_row_a_cell_however_many_seeds_there_are():
+    seen = []
+
+    def sums(n: int, *, seed: int) -> dict[str, float]:
+        return {"a": n + seed}
+
+    def doubles(n: int) -> dict[str, float]:
+        return {"a": 2.0 * n}
+
+    def figure(table, theory):
+        seen.append((len(table), theory["n"].tolist()))
+        return Figure()
+
+    found = Experiment(
+        *("demo", "?", sums, {"quick": {"n": [1, 2]}}),
+        seeds=3, theory=doubles, figure=figure,
+    )  # fmt: skip
+    points = found.points("quick", None, None)
+    drawn(found, run(found), [point.cell for point in points])
+    assert seen == [(6, [1, 2])]

@@ -64,7 +64,7 @@ class Figures:
 def drawn(experiment: Experiment, table: pd.DataFrame, cells: Sequence[Cell]) -> Figure | None:
     """Return the figure of a table; None where the experiment has none, or the table no rows.
 
-    Theory is asked only about those of the cells that have a row in the table.
+    Theory is asked about each cell with a row in the table, once.
     """
     from matplotlib.figure import Figure
 
@@ -72,7 +72,8 @@ def drawn(experiment: Experiment, table: pd.DataFrame, cells: Sequence[Cell]) ->
         return None
     try:
         there = set(zip(*(table[name] for name in experiment.factors), strict=True))
-        finished = [cell for cell in cells if tuple(cell.values()) in there]
+        each = {tuple(cell.values()): cell for cell in cells}  # given once a seed
+        finished = [cell for values, cell in each.items() if values in there]
         figure = experiment.figure(table, experiment.theory_table(finished))
     except Exception as error:
         raise _failed(experiment, error) from error
