@@ -103,8 +103,7 @@ def step(rng: np.random.Generator) -> Numbers:
     own = ridge(relu(X @ W.T + ETA["same"] * X @ G.T), y, relu(P_new + ETA["same"] * Q_new), f_new)
     F = relu(P + ETA["spectrum"] * Q) / math.sqrt(N_ROWS)
     values = np.linalg.svd(F, compute_uv=False)
-    eye = np.eye(N_ROWS)
-    K = np.linalg.inv(relu(P) @ relu(P).T / WIDTH + LAM * PSI / PHI * eye)
+    whole, half = _traces(head, W), _traces(*_smaller(rng))
     along = (G @ beta) @ (G @ beta) / norm
     moved = np.linalg.svd(W + 6.0 * G, compute_uv=False)
     return {
@@ -118,16 +117,29 @@ def step(rng: np.random.Generator) -> Numbers:
         * power
         / (np.mean(y**2) + np.mean(f_new**2) + 0.25)
         * own["test"],
-        "gradient_direction: |beta|^2": norm * power / np.mean(y**2),
+        "gradient_direction: squared norm": norm * power / np.mean(y**2),
         "gradient_direction: alignment": float(beta @ _chat()) / math.sqrt(norm),
         "own_power: kappa": float((G**2).sum()) / along - 1,
         "learned_shares: linear": float(np.mean(held * (new @ _chat()))) / TEACHER.linear,
         "feature_spectrum: first value": values[0],
         "first_layer_outlier": moved[0],
-        "FeatureLimit: m_1": np.trace(K) / N_ROWS,
-        "FeatureLimit: m_2": np.sum(head * (K @ head)) / N_ROWS / D,
+        "FeatureLimit: m_1": 2 * whole[0] - half[0],  # without what is of order 1/n
+        "FeatureLimit: m_2": 2 * whole[1] - half[1],
         "FeatureLimit: typical_largest": np.linalg.svd(relu(P), compute_uv=False)[0] / N_ROWS**0.5,
     }
+
+
+def _smaller(rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
+    """Rows and first weights of half the sizes."""
+    W = rng.standard_normal((WIDTH // 2, D // 2))
+    return rng.standard_normal((N_ROWS // 2, D // 2)), W / np.linalg.norm(W, axis=1, keepdims=True)
+
+
+def _traces(X: np.ndarray, W: np.ndarray) -> tuple[float, float]:
+    """tr K^{-1}/n and tr(X^T K^{-1} X)/(n d) of random features."""
+    (n, d), F = X.shape, relu(X @ W.T)
+    K = np.linalg.inv(F @ F.T / len(W) + LAM * PSI / PHI * np.eye(n))
+    return np.trace(K) / n, np.sum(X * (K @ X)) / n / d
 
 
 def _chat() -> np.ndarray:
@@ -155,7 +167,7 @@ def step_theory() -> Numbers:
         "reused_sample_errors: test": float(
             reused_sample_errors(*SHAPE, eta=ETA["same"]).test_error
         ),
-        "gradient_direction: |beta|^2": float(direction.norm_squared),
+        "gradient_direction: squared norm": float(direction.norm_squared),
         "gradient_direction: alignment": float(direction.alignment),
         "own_power: kappa": float(own_power(PHI, direction, RELU)) / shared,
         "learned_shares: linear": float(learned_shares(PHI, PSI, LAM, RELU, N_ROWS)[0]),
