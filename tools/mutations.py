@@ -34,6 +34,7 @@ REUSE = "tests/catalogue/test_catalogue_dandi24.py"
 DIAGNOSE = "tests/table/test_diagnose.py"
 BOUNDS = "tests/theory/test_shi22_bounds.py"
 ONLINE = "tests/theory/test_online_sgd.py"
+LAZY = "tests/theory/test_lazy_limit.py"
 COMMITTEE = "tests/theory/test_committee.py"
 SCALES = "tests/catalogue/test_catalogue_time_scales.py"
 
@@ -42,6 +43,7 @@ _RIDGE, _FINITE = "theory/ridge_errors.py", "theory/finite_step_errors.py"
 _RESOLVENT, _SPIKES = "theory/step_resolvent.py", "theory/one_step_spectrum.py"
 _SPECTRUM, _REUSED = "theory/one_step_spectrum.py", "theory/reused_sample_errors.py"
 _ONLINE, _COMMITTEE = "theory/online_sgd.py", "theory/committee.py"
+_LAZY = "theory/lazy_limit.py"
 _TIMES = "catalogue/benarous21_times.py"
 _SECOND = "theory/second_step.py"
 _TEACHER = "theory/teacher.py"
@@ -165,6 +167,12 @@ MUTATIONS: Final = (
              '+ np.einsum("ik,ia,kb->ikab", C[:K, :K], side, side)', (COMMITTEE,)),
     Mutation("noise of the labels in the order parameters", _COMMITTEE, "noise**2 * 2 / np.pi",
              "noise**2 / np.pi", (COMMITTEE,)),
+    Mutation("head's part of the tangent kernel", _LAZY, "(cosine + 1 + d * cosine)",
+             "(1 + d * cosine)", (LAZY,)),
+    Mutation("time as a penalty", _LAZY, '"ridge": n / (2 * time)', '"ridge": 40 * n / (2 * time)',
+             (LAZY,)),
+    Mutation("bound on the kernel's growth", _LAZY, "return 4 * math.sqrt(d + 1)",
+             "return 8 * math.sqrt(d + 1)", (LAZY,)),
     Mutation("projected chain that leaves the sphere", _TIMES,
              "(now + g * side) / np.sqrt(1 + g * g * rest[t])", "now + g * side", (SCALES,)),
     Mutation("own part of a row dropped on reused rows", _SECOND,

@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 from scipy import stats
 
-from gradfeat.catalogue import abbe23_leaps, benarous21_times, saad95_committee
+from gradfeat.catalogue import abbe23_leaps, benarous21_times, chizat19_dial, saad95_committee
 from gradfeat.lab import judge
 from gradfeat.lab.loading import experiment
 
@@ -92,11 +92,35 @@ def test_leap_claims_fail_for_other_powers():
     table = made_up("abbe23-leaps")
     d, leap = table["d"].to_numpy(float), table["leap"].to_numpy()
     law = np.select([leap == 1, leap == 2], [d, 5 * d * np.log(d)], d**2) * jitter(table)
-    table = table.assign(needed=law, per_d_log_d=law / (d * np.log(d)))
+    table = table.assign(needed=law, waited=law, per_d_log_d=law / (d * np.log(d)))
     assert outcomes("abbe23-leaps", table) == ["holds"] * 4
     same = 100 * d**1.5 * jitter(table)
-    wrong = table.assign(needed=same * leap**-1.0, per_d_log_d=same / (d * np.log(d)))
+    wrong = table.assign(needed=same * leap**-1.0, waited=same, per_d_log_d=same / (d * np.log(d)))
     assert outcomes("abbe23-leaps", wrong) == ["fails"] * 4
+
+
+def test_dial_claims_fail_where_the_scale_does_nothing():
+    table = made_up("chizat19-dial")
+    alpha, m, few = table["alpha"], table["m"], jitter(table)
+    lazy = said(table, chizat19_dial.theory)["loss"]
+    fall = 5 * alpha**-0.9 * (m / 128) ** np.where(table["gamma"] < 1, -0.5, 0.0)
+    good = {"loss": np.where(alpha > 2, lazy, 0.05) * few, "share": np.where(alpha > 2, 0.05, 0.7)}
+    table = table.assign(**good, moved=fall * few, growth=5 / alpha * few, above_bound=0.1 * few)
+    assert outcomes("chizat19-dial", table) == ["holds"] * 6
+    same = {"loss": 0.6 * few, "share": 0.05 * few, "moved": 0.1 * few * m**0.3 * alpha**0.1}
+    wrong = table.assign(**same, growth=few, above_bound=-0.1 * few)
+    assert outcomes("chizat19-dial", wrong) == ["fails"] * 6
+
+
+def test_scale_and_width_act_alike():
+    """alpha m^{1-gamma} decides: the same network by three ways to say its scale."""
+    small = {"m": 16, "n": 20, "d": 4, "steps": 30, "n_test": 50, "seeds": [0]}
+    ways = [(0.5, 1.0), (0.125, 0.5), (0.25, 0.75)]
+    found = [chizat19_dial.batch(alpha, gamma=gamma, **small)[0] for alpha, gamma in ways]
+    for one in found[1:]:
+        assert found[0] == pytest.approx(one, rel=1e-4)
+    other = chizat19_dial.batch(1.0, gamma=1.0, **small)[0]
+    assert other["moved"] != pytest.approx(found[0]["moved"], rel=0.1)
 
 
 def test_a_network_finds_both_directions_of_a_staircase():
@@ -114,6 +138,8 @@ def test_a_network_finds_both_directions_of_a_staircase():
         (lambda: benarous21_times.batch(2, 20, level=1.0, seeds=[0]), "level is 1.0"),
         (lambda: saad95_committee.batch(3, seeds=[0]), "d is 3"),
         (lambda: saad95_committee.batch(8, start=0.9, seeds=[0]), "start is 0.9"),
+        (lambda: chizat19_dial.batch(0.0, seeds=[0]), "alpha is 0"),
+        (lambda: chizat19_dial.batch(1.0, m=3, seeds=[0]), "m is 3"),
         (lambda: abbe23_leaps.batch(7, 20, seeds=[0]), "leap is 7"),
     ],
 )
