@@ -5,6 +5,7 @@ opposite heads, so that f = 0 at the start; |x|^2 = d. This is alpha/m^gamma sum
 with weights of order one, A = alpha m^{1-gamma}, and equal step sizes of both layers.
 """
 
+# Apart: a theory is independent of the experiment that it is drawn over.
 from __future__ import annotations
 
 import math
