@@ -105,6 +105,8 @@ def test_at_finite_steps_a_product_with_u_is_not_noise():
         parts(finite_step_errors(*SETTING, t, eta=0.0, n=1000)) for t in (product, noise)
     )
     np.testing.assert_allclose(small, alike, rtol=1e-12)
+    tiny = parts(finite_step_errors(*SETTING, product, eta=1e-3, n=1000))
+    np.testing.assert_allclose(tiny, small, rtol=1e-5)  # the product has all of its power
 
 
 def test_laws_of_the_head_by_values_and_by_moments():
