@@ -32,6 +32,7 @@ SECOND = "tests/theory/test_second_step.py"
 GENERATIVE = "tests/theory/test_generative_exponent.py"
 REUSE = "tests/catalogue/test_catalogue_dandi24.py"
 DIAGNOSE = "tests/table/test_diagnose.py"
+ROUNDS = "tests/theory/test_rfm_rounds.py"
 BOUNDS = "tests/theory/test_shi22_bounds.py"
 ONLINE = "tests/theory/test_online_sgd.py"
 LAZY = "tests/theory/test_lazy_limit.py"
@@ -47,6 +48,7 @@ _LAZY = "theory/lazy_limit.py"
 _TIMES = "catalogue/benarous21_times.py"
 _SECOND = "theory/second_step.py"
 _TEACHER = "theory/teacher.py"
+_SECOND, _ROUNDS = "theory/second_step.py", "theory/rfm_rounds.py"
 _STEP, _TRAINING = "models/step_sizes.py", "catalogue/shared/step_training.py"
 
 MUTATIONS: Final = (
@@ -198,4 +200,11 @@ MUTATIONS: Final = (
     Mutation("slices of a target that are one", "diagnostics/degree_tests.py",
              "torch.arange(1, count, dtype=y.dtype) / count", "torch.zeros(1, dtype=y.dtype)",
              (DIAGNOSE,)),
+    Mutation("overfitting of ridge dropped", _ROUNDS, "+ total - c @ c) / (1 - gamma)",
+             "+ total - c @ c)", (ROUNDS,)),
+    Mutation("degree of the rest dropped from the AGOP's noise", _ROUNDS,
+             "(np.arange(2, _REST) * variance[2:].sum(1)).sum()", "variance[2:].sum()",
+             (ROUNDS,)),
+    Mutation("updates of M dropped", "catalogue/rad24_rounds.py", "errors[:, k], 0.5)",
+             "errors[:, 0], 0.5)", ("tests/catalogue/test_catalogue_rad24_rounds.py",)),
 )  # fmt: skip

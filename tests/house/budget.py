@@ -20,7 +20,7 @@ class Room(NamedTuple):
 
 ROOMS: Final = {
     "": Room(90, 2),
-    "catalogue": Room(13_370, 58),
+    "catalogue": Room(13_586, 59),
     "cli": Room(3_655, 28),
     "diagnostics": Room(1_155, 8),
     "drawing": Room(730, 6),
@@ -35,5 +35,5 @@ ROOMS: Final = {
     "rows": Room(6_720, 41),
     "table": Room(8_625, 45),
     "tasks": Room(2_290, 19),
-    "theory": Room(5_290, 30),
+    "theory": Room(5_521, 31),
 }

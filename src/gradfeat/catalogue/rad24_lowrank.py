@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Final
 
 from jaxtyping import Float
@@ -12,7 +13,7 @@ from gradfeat.catalogue.shared.checks import MOST_ROWS, at_least, at_most, one_o
 from gradfeat.catalogue.shared.curves import averaged, metric_series, only, over_seeds, settings
 from gradfeat.drawing import series, style
 from gradfeat.drawing.panels import finished, panels
-from gradfeat.lab.claims import Check, Claim, above, below, every, greater, ordered, within
+from gradfeat.lab.claims import Check, Claim, above, agrees, below, every, greater, ordered, within
 from gradfeat.lab.experiment import Experiment
 
 if TYPE_CHECKING:
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from gradfeat.models.kernel_machine import KernelMachine
     from gradfeat.models.rfm import RFM
     from gradfeat.tasks.multi_index import MultiIndex
+    from gradfeat.theory.rfm_rounds import Round
 
 
 TARGETS: Final = {"gated": r"$x_0 x_1 1\{x_2 > 0\}$", "product": r"$x_0 x_1$"}
@@ -109,16 +111,50 @@ def _errors(
     }
 
 
+def theory(
+    round: int, target: str, d: int, n: int, gradients: str, bandwidth: float, penalty: float
+) -> dict[str, float]:
+    """Error by expected AGOPs, fresh rows in each round; of the product, gradients centred."""
+    if target != "product" or gradients != "centred" or d < 9 or n < 2:
+        return {"mse": math.nan, "r2": math.nan}
+    found = _rounds(d, n, bandwidth, penalty)[min(round, _LAST)]
+    return {"mse": found.error, "r2": found.share}
+
+
+#: Later rounds change nothing.
+_LAST = 5
+
+
+@lru_cache(64)
+def _rounds(d: int, n: int, bandwidth: float, penalty: float) -> list[Round]:
+    from gradfeat.theory.rfm_rounds import rfm_rounds
+
+    return rfm_rounds(
+        lambda u: u[:, 0] * u[:, 1], 2, d, n, bandwidth, penalty=penalty, rounds=_LAST
+    )
+
+
 def figure(table: pd.DataFrame, theory_table: pd.DataFrame | None) -> Figure:
     """MSE by round, a panel a target; right: the cosine of the worst direction."""
-    del theory_table  # there is none
     targets = [str(name) for (name,) in settings(table, "target")]
     fig, axes = panels(len(targets) + 1, 3, (3.7, 3.5))
     marks = dict(zip(_groups(table), style.class_marks(_labels(table)), strict=True))
     for ax, target in zip(axes, targets, strict=False):
         _error_panel(ax, table, target, marks)
+        _draw_theory(ax, theory_table, target)
     _alignment_panel(axes[-1], table, marks)
     return finished(fig, axes, _words(table))
+
+
+def _draw_theory(ax: Axes, theory_table: pd.DataFrame | None, target: str) -> None:
+    """A line for each n of which theory says something."""
+    if theory_table is None:
+        return
+    known = only(theory_table, target=target).dropna(subset="mse")
+    for (n,) in settings(known, "n"):
+        rows = only(known, n=n).sort_values("round")
+        mse = rows["mse"].to_numpy(float)
+        series.line(ax, rows["round"].to_numpy(), mse, "theory, fresh rows", style.BLACK)
 
 
 Group = tuple[object, ...]
@@ -187,6 +223,9 @@ ABOUT = """The recursive feature machine alternates kernel ridge in the metric M
 grad f grad f' over the training rows. Two targets of few directions, without noise: gated, y =
 x_0 x_1 1{x_2 > 0} with x ~ N(0, I/4), d = 20; product, y = x_0 x_1 with x ~ N(0, I), d = 100.
 
+The black line is what expected AGOPs promise of the product with fresh rows in each round
+(theory/rfm_rounds): right for kernel ridge, and below what rounds on the same rows reach.
+
 Update 0 is kernel ridge (M = I). Cosine: of the largest principal angle between the leading
 eigenvectors of M (three, or two) and the true directions, 1 where all are found. With centred
 gradients M is their covariance, otherwise their second moment."""
@@ -224,6 +263,7 @@ EXPERIMENT = Experiment(
     },
     small={"round": [0, 1, 2], "d": 6, "n": 60, "bandwidth": 5.0, "n_test": 50},
     seeds={"quick": 5, "paper": 10},
+    theory=theory,
     figure=figure,
     claims=(
         Claim(
@@ -259,6 +299,11 @@ EXPERIMENT = Experiment(
             "All true directions are found: the cosine of the worst is above .95.",
             "Rad24, the low-rank examples",
             every(*(above("alignment", 0.95, {**w, "round": 5}) for w in (GATED, CENTRED))),
+        ),
+        Claim(
+            "Kernel ridge, before any update, has the R2 that theory says there, within .03.",
+            "gradfeat.theory.rfm_rounds, derived here; after Canatar, Bordelon & Pehlevan 2021",
+            agrees("r2", theory, {**CENTRED, "round": 0}, margin=0.03),
         ),
     ),
 )
