@@ -46,7 +46,6 @@ _SPECTRUM, _REUSED = "theory/one_step_spectrum.py", "theory/reused_sample_errors
 _ONLINE, _COMMITTEE = "theory/online_sgd.py", "theory/committee.py"
 _LAZY = "theory/lazy_limit.py"
 _TIMES = "catalogue/benarous21_times.py"
-_SECOND = "theory/second_step.py"
 _TEACHER = "theory/teacher.py"
 _SECOND, _ROUNDS = "theory/second_step.py", "theory/rfm_rounds.py"
 _STEP, _TRAINING = "models/step_sizes.py", "catalogue/shared/step_training.py"

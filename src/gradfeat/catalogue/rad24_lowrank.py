@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from gradfeat.models.kernel_machine import KernelMachine
     from gradfeat.models.rfm import RFM
     from gradfeat.tasks.multi_index import MultiIndex
-    from gradfeat.theory.rfm_rounds import Round
+    from gradfeat.theory.rfm_rounds import RFMRound
 
 
 TARGETS: Final = {"gated": r"$x_0 x_1 1\{x_2 > 0\}$", "product": r"$x_0 x_1$"}
@@ -126,7 +126,7 @@ _LAST = 5
 
 
 @lru_cache(64)
-def _rounds(d: int, n: int, bandwidth: float, penalty: float) -> list[Round]:
+def _rounds(d: int, n: int, bandwidth: float, penalty: float) -> list[RFMRound]:
     from gradfeat.theory.rfm_rounds import rfm_rounds
 
     return rfm_rounds(

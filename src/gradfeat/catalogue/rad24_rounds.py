@@ -100,7 +100,9 @@ def needed(t: int, d: int, width: float, penalty: float) -> float:
 
 
 def figure(table: pd.DataFrame, theory_table: pd.DataFrame | None) -> Figure:
-    """Sample sizes over d."""
+    """Sample sizes over d, measured and as theory has them, with its exponent in the limit."""
+    from gradfeat.theory.rfm_rounds import round_exponent
+
     fig, axes = panels(1, 1, (5.2, 3.9))
     ax = axes[0]
     style.dress(ax, "Rows that x₀x₁ needs", "number of inputs d", "n for half of the error", "y")
@@ -110,12 +112,14 @@ def figure(table: pd.DataFrame, theory_table: pd.DataFrame | None) -> Figure:
     if theory_table is not None:
         row = table.iloc[0]
         colors = (style.BLACK, style.SKY)
-        names = ("kernel ridge, theory", "one update, theory")
+        words = ("kernel ridge", "one update")
+        names = [f"{one}, theory: d^{round_exponent(t):.3g}" for t, one in enumerate(words)]
         for t, color, name in zip((0, 1), colors, names, strict=True):
             n = [needed(t, k, float(row["width"]), float(row["penalty"])) for k in d.tolist()]
             series.line(ax, d, np.array(n), name, color)
     style.logarithmic(ax, "x")
-    style.logarithmic(ax, "y")
+    if table[[f"needed_{k}" for k in UPDATES]].notna().any(axis=None) or theory_table is not None:
+        style.logarithmic(ax, "y")
     style.tick_at(ax, table["d"], 2)
     return finished(
         fig,
@@ -141,7 +145,7 @@ the same rows in every round.""",
         "quick": {"d": DIMENSIONS},
         "paper": {"d": [24, 34, 48, 68, 96, 136]},
     },
-    small={"d": [9, 12], "sizes": 2, "n_test": 50},
+    small={"d": [9, 12], "sizes": 2, "least": 3.0, "n_test": 50},
     seeds={"quick": 12, "paper": 12},
     theory=theory,
     figure=figure,

@@ -20,7 +20,7 @@ _DEGREE, _REST, _SCALES, _NODES = 4, 4, 30, 6
 
 
 @dataclass(frozen=True)
-class Round:
+class RFMRound:
     """A fit, and what its AGOP makes of the metric."""
 
     error: float  #: E (y - f)^2 without the noise of y.
@@ -41,7 +41,7 @@ def rfm_rounds(
     penalty: float = 1e-3,
     rounds: int = 5,
     kernel: Literal["laplace", "gaussian"] = "laplace",
-) -> list[Round]:
+) -> list[RFMRound]:
     """Errors of an RFM with centred gradients after 0, ..., `rounds` updates, on fresh rows each.
 
     The kernel is a mean of exp(-t |x - z|_M^2) over t, and a product over coordinates: in Hermite
@@ -79,14 +79,14 @@ def rfm_rounds(
     U, metric, found = np.eye(2 * r)[:, :r], np.ones(2 * r), []
     for _ in range(rounds + 1):
         c = _coefficients(target, U, index)
-        fit = _Fit.of(c, index, metric, scales, (n, d - 2 * r, penalty, total))
+        fit = _RidgeOfRound.of(c, index, metric, scales, (n, d - 2 * r, penalty, total))
         values, V = fit.agop(index, r)
         lead, rest = values[:r], (values[r:].sum() + fit.noise * (d - r)) / (d - r)
         lead = lead + fit.noise
         inside = V[: 2 * r, :r].T @ U
         cosines = np.linalg.svd(inside, compute_uv=False)
         share = 1 - fit.error / total
-        found.append(Round(fit.error, share, float(cosines.min()), float(lead.min() / rest)))
+        found.append(RFMRound(fit.error, share, float(cosines.min()), float(lead.min() / rest)))
         trace = lead.sum() + rest * (d - r)
         metric = np.r_[lead, np.full(r, rest)] * d / trace
         U = np.vstack([inside, _root(np.eye(r) - inside.T @ inside)])
@@ -111,7 +111,7 @@ def round_exponent(t: int) -> float:
 
 
 @dataclass(frozen=True)
-class _Fit:
+class _RidgeOfRound:
     """Coefficients of a fit in the directions, and the variance of its noise."""
 
     mean: np.ndarray
@@ -127,7 +127,7 @@ class _Fit:
         metric: np.ndarray,
         scales: np.ndarray,
         sizes: tuple[float, int, float, float],
-    ) -> _Fit:
+    ) -> _RidgeOfRound:
         n, rest, penalty, total = sizes
         counts = np.array([float(math.comb(rest + q - 1, q)) for q in range(_REST)])
         L = _kernel(index, metric, scales, rest)
@@ -142,7 +142,7 @@ class _Fit:
         # Of degree 1 alone gradients are constant, and centring takes them out.
         variance[0, index.sum(1) == 1] = variance[1, index.sum(1) == 0] = 0
         higher = float((np.arange(2, _REST) * variance[2:].sum(1)).sum()) / rest
-        return _Fit(mean, error, variance.sum(0), variance[1], higher)
+        return _RidgeOfRound(mean, error, variance.sum(0), variance[1], higher)
 
     def agop(self, index: np.ndarray, r: int) -> tuple[np.ndarray, np.ndarray]:
         """Eigenvalues, descending, and eigenvectors: 2r directions, then one of each noise."""
