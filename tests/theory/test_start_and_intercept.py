@@ -116,7 +116,6 @@ def test_lengths_of_rows_do_not_matter_to_odd_activations():
         assert (parts(one(intercept=True)) < parts(one()) - 1e-3).all()
 
 
-@pytest.mark.slow  # .5 s each
 @pytest.mark.parametrize(("rows", "intercept"), CASES)
 def test_reused_rows_without_a_step_are_random_features(rows, intercept):
     sigma, teacher = SIGMAS["wave"].activation, Teacher.single((0.8, 1.0, 0.5), 0.3)
