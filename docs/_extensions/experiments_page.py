@@ -55,11 +55,17 @@ def _lines(found: Experiment) -> Iterator[str]:
         yield f"| {scale} | {_settings(found, scale)} | {_seeds(found, scale)} |"
 
 
+def older(found: Experiment, stored: dict[str, Any]) -> bool:
+    """Whether results are of another text of the trial, or of another number of cells and seeds."""
+    now = found.source, len(found.points("quick"))
+    return (stored["text"], stored["results"]) != now
+
+
 def _stored(found: Experiment, stored: dict[str, Any]) -> Iterator[str]:
     """The figure, with what it was made of."""
-    if stored["text"] != found.source:
+    if older(found, stored):
         yield ":::{admonition} Older results"
-        yield "Figure and verdicts are of an earlier text of the trial."
+        yield "Figure and verdicts are of an earlier text of the trial, or of other settings."
         yield "`make results` makes them anew.\n:::\n"
     versions = ", ".join(f"{name} {'/'.join(of)}" for name, of in stored["made by"].items())
     yield stored_results.figure(
