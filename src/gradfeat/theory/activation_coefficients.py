@@ -92,8 +92,24 @@ def scaled_coefficients(
     ([[0.7978845608, 1.0]], [2.0])
     """
     shifts = np.broadcast_to(shifts, scales.shape)
-    z, weights = _rule(activation, scales, shifts)
-    values = activation.values(scales[:, None] * z + shifts[:, None])
+    return blurred_coefficients(activation.values, activation.breakpoints, scales, k_max, shifts)
+
+
+def blurred_coefficients(
+    f: RealFunction,
+    breakpoints: Sequence[float],
+    scales: Float[np.ndarray, " m"],
+    k_max: int,
+    shifts: Float[np.ndarray, " m"],
+) -> tuple[Float[np.ndarray, "m k"], Float[np.ndarray, " m"]]:
+    """As `scaled_coefficients`, of any function with these breakpoints.
+
+    >>> step = blurred_coefficients(np.sign, (0.0,), np.ones(1), 1, np.zeros(1))[0]
+    >>> (step.round(10) + 0.0).tolist()
+    [[0.0, 0.7978845608]]
+    """
+    z, weights = _rule(breakpoints, scales, shifts)
+    values = f(scales[:, None] * z + shifts[:, None])
     term = weights * values  # times he_k(z), k by k
     square, before = np.einsum("mq,mq->m", term, values), np.zeros(())
     found = [term.sum(1)]
@@ -109,10 +125,12 @@ def _legendre() -> tuple[np.ndarray, np.ndarray]:
 
 
 def _rule(
-    activation: Activation, scales: Float[np.ndarray, " m"], shifts: Float[np.ndarray, " m"]
+    breakpoints: Sequence[float],
+    scales: Float[np.ndarray, " m"],
+    shifts: Float[np.ndarray, " m"],
 ) -> tuple[Float[np.ndarray, "m q"], Float[np.ndarray, "m q"]]:
-    """Nodes and weights of E f(Z) for f with the activation's breaks where Q z + s meets them."""
-    breaks = np.sort(np.asarray(activation.breakpoints, dtype=np.float64))
+    """Nodes and weights of E f(Z) for f with breaks where Q z + s meets them."""
+    breaks = np.sort(np.asarray(breakpoints, dtype=np.float64))
     inner = np.clip((breaks - shifts[:, None]) / scales[:, None], -REACH, REACH)
     ends = np.pad(inner, ((0, 0), (1, 1)), constant_values=((0, 0), (-REACH, REACH)))
     pieces = ends.shape[1] - 1

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -11,11 +12,18 @@ from jaxtyping import Float
 
 from ..maths.activations import Activation
 from ..maths.hermite import RealFunction, gauss_hermite
+from .activation_coefficients import blurred_coefficients
 
 Rows = Literal["reused", "fresh"]
 
-#: Nodes for the target's input, for a neuron's pre-activation, its noise, and the label noise.
-_NODES = (100, 40, 40, 12)
+#: Panels of 8 nodes for the target's input and for a neuron's pre-activation; nodes of label noise.
+_PANELS, _LABEL = (28, 20), 12
+#: Beyond it a normal variable is left out: 1e-18.
+_REACH = 9.0
+#: Steps of A: in the scale of sigma' and in the noise's; how many are even before they widen.
+_STEP, _SHARE, _EVEN = 0.1, 0.125, 50
+#: Where functions of h change on a scale of 1, however large the noise is.
+_CENTRE = (-8.0, -2.0, -0.5, 0.0, 0.5, 2.0, 8.0)
 
 
 @dataclass(frozen=True)
@@ -77,17 +85,18 @@ def second_gradient(
     0.0
     """
     _checked(phi, eta, noise, rows)
-    s, z, xi, weights = _rule(noise)
-    y = g(s[0].ravel()).reshape(s[0].shape) + noise * s[1]
+    s, z, eps, weights = _rule(noise, activation)
+    y = _labels(g, s) + noise * eps
     c = y * activation.derivative_values(z)
-    m, q, power = (float((weights * c * other).sum()) for other in (s[0], z, c))
+    m, q, power = (float((weights * c * other).sum()) for other in (s, z, c))
     spread, again = math.sqrt(phi * power), float(rows == "reused")
     if not spread:
         raise ValueError("y sigma'(w.x) is 0: give a target and an activation that are not flat.")
-    h = (1 + eta * q) * z + eta * (m * s[0] + again * phi * c + spread * xi)
-    r = y * activation.derivative_values(h)
+    centre = (1 + eta * q) * z + eta * (m * s + again * phi * c)
+    mean, slope, square_mean = _blurred(activation, centre, abs(eta) * spread)
     signal, own, apart, with_c, square = (
-        float((weights * r * other).sum()) for other in (s[0], z, xi, c, r)
+        float((weights * y * part).sum())
+        for part in (mean * s, mean * z, math.copysign(1, eta) * slope, mean * c, y * square_mean)
     )
     parts = (signal, own, apart + again * phi * with_c / spread)
     rest = phi * (square - again * with_c**2 / power)
@@ -127,14 +136,50 @@ def step_outliers(alpha_1: float, alpha_2: float) -> float:
 
 
 def _rule(
-    noise: float,
-) -> tuple[tuple[np.ndarray, np.ndarray], np.ndarray, np.ndarray, Float[np.ndarray, "s z x e"]]:
-    """Nodes of s with the label noise, of z and of xi, for products of all, and their weights."""
-    sizes = (*_NODES[:3], _NODES[3] if noise else 1)
-    rules = [gauss_hermite(k) for k in sizes]
-    s, z, xi, eps = np.ix_(*(nodes for nodes, _ in rules))
-    ws, wz, wx, we = np.ix_(*(weights for _, weights in rules))
-    return (s, eps), z, xi, ws * wz * wx * we
+    noise: float, activation: Activation
+) -> tuple[np.ndarray, np.ndarray, np.ndarray, Float[np.ndarray, "s z e"]]:
+    """Nodes of s, of z and of the label noise, for products of all, and their weights."""
+    rules = [
+        _panels(_PANELS[0], (0.0,)),
+        _panels(_PANELS[1], activation.breakpoints or (0.0,)),
+        gauss_hermite(_LABEL if noise else 1),
+    ]
+    s, z, eps = np.ix_(*(nodes for nodes, _ in rules))
+    ws, wz, we = np.ix_(*(weights for _, weights in rules))
+    return s, z, eps, ws * wz * we
+
+
+def _panels(count: int, breakpoints: Sequence[float]) -> tuple[np.ndarray, np.ndarray]:
+    """Gauss-Legendre panels of a normal variable; none goes across a breakpoint."""
+    inner = [b for b in breakpoints if abs(b) < _REACH]
+    edges = np.unique(np.r_[np.linspace(-_REACH, _REACH, count + 1), inner])
+    nodes, weights = np.polynomial.legendre.leggauss(8)
+    half = np.diff(edges)[:, None] / 2
+    z = (edges[:-1, None] + half * (1 + nodes)).ravel()
+    density = np.exp(-(z**2) / 2) / math.sqrt(2 * math.pi)
+    return z, (half * weights).ravel() * density
+
+
+def _labels(g: RealFunction, s: np.ndarray) -> np.ndarray:
+    y = np.broadcast_to(np.asarray(g(s.ravel()), dtype=np.float64), s.size).reshape(s.shape)
+    if not np.isfinite(y).all():
+        raise ValueError(f"The target is not finite on |s| < {_REACH}: give one that is.")
+    return y
+
+
+def _blurred(activation: Activation, A: np.ndarray, spread: float) -> list[np.ndarray]:
+    """E sigma'(A + spread xi), the same times xi, and E sigma'^2: splines over values of A."""
+    from scipy.interpolate import CubicSpline
+
+    spread = max(spread, 1e-9)
+    even = _EVEN * max(_STEP, _SHARE * spread)  # steps widen beyond
+    end = math.asinh(float(np.abs(A).max()) / even)
+    at = even * np.sinh(np.linspace(-end, end, 2 * math.ceil(_EVEN * end) + 9))
+    turn = spread * np.sinh(np.linspace(-5.0, 5.0, 81))
+    at = np.unique(np.concatenate([at, *(b + turn for b in activation.breakpoints)]))
+    slope, breaks = activation.derivative_values, (*_CENTRE, *activation.breakpoints)
+    found, square = blurred_coefficients(slope, breaks, np.full(len(at), spread), 1, at)
+    return [CubicSpline(at, values)(A) for values in (*found.T, square)]
 
 
 def _checked(phi: float, eta: float, noise: float, rows: str) -> None:
