@@ -17,7 +17,7 @@ from gradfeat.maths.whitening import whitening
 from gradfeat.models.gradient_features.found_features import FoundFeatures
 from gradfeat.models.induced import network
 from gradfeat.models.induced.network import InducedNetwork
-from gradfeat.models.search.network_space import InducedFit
+from gradfeat.models.search.induced_space import InducedFit
 from gradfeat.rows.rows import in_memory
 
 QUICK: dict[str, Any] = {"neurons": 400, "search": None}

@@ -9,8 +9,8 @@ from sklearn.metrics import confusion_matrix, r2_score
 
 from gradfeat.drawing.style import MAX_POINTS
 from gradfeat.figures.comparison import span
+from gradfeat.figures.confusion import confusion_counts
 from gradfeat.figures.points import bin_labels, binned, class_codes, drawn_rows, explained, wilson
-from gradfeat.figures.predictions import confusion_counts
 from gradfeat.table.results import Interval
 
 

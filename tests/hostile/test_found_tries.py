@@ -14,7 +14,7 @@ import pytest
 
 from cli.tables import gradfeat
 from gradfeat.drawing import style
-from gradfeat.figures.predictions import confusion
+from gradfeat.figures.confusion import confusion
 from gradfeat.lab import Store
 from gradfeat.lab.presence import presence_of
 from gradfeat.rows.sources.open import tables

@@ -125,3 +125,17 @@ def _usage(error: Any) -> str:
     sentence = error.format_message().rstrip(".").replace("Value error, ", "")
     more = error.ctx.command_path if error.ctx is not None else "gradfeat"
     return f"{sentence}: see {more} --help."
+
+
+def check_device(name: str, here: bool) -> None:
+    """Refuse what is no device, or none of this machine where it computes `here`."""
+    import torch
+
+    try:
+        kind = torch.device(name).type
+    except RuntimeError:
+        raise Refused(f"--device is {name!r}: give a torch device such as cpu or cuda.") from None
+    if here and kind == "cuda" and not torch.cuda.is_available():
+        raise Refused(f"--device is {name!r}, and no CUDA device is here: leave it out.")
+    if kind not in ("cpu", "cuda", "mps", "xpu"):
+        raise Refused(f"--device is {name!r}: give one that computes, such as cpu or cuda.")

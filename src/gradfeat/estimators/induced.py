@@ -9,7 +9,7 @@ from ..maths.blocks import Block
 from ..models.gradient_features.feature_set import LEAST_MASS, NEURONS
 from ..models.induced.network import InducedNetwork
 from ..models.losses import Squared, loss
-from ..models.search.network_space import InducedSetting, induced_space
+from ..models.search.induced_space import InducedSetting, induced_space
 from ..models.search.search import GridSpace
 from .checks import check_choice, check_count, check_head, check_positive, positive_or_none
 from .classifier import FeatureClassifier

@@ -122,9 +122,7 @@ def over(bound: float) -> Rule:
     """Holds if the lower limit is at least the bound, fails if the upper one is below it."""
 
     def rule(limits: Limits) -> Outcome:
-        if limits.low >= bound:
-            return "holds"
-        return "fails" if limits.high < bound else UNDECIDED
+        return "holds" if limits.low >= bound else "fails" if limits.high < bound else UNDECIDED
 
     return rule
 
@@ -133,9 +131,7 @@ def under(bound: float) -> Rule:
     """Holds if the upper limit is at most the bound, fails if the lower one is above it."""
 
     def rule(limits: Limits) -> Outcome:
-        if limits.high <= bound:
-            return "holds"
-        return "fails" if limits.low > bound else UNDECIDED
+        return "holds" if limits.high <= bound else "fails" if limits.low > bound else UNDECIDED
 
     return rule
 

@@ -76,14 +76,6 @@ def _opened(store: Store | str | os.PathLike[str] | None) -> Iterator[Store]:
                 yield own
 
 
-def _check_device(experiment: Experiment, device: str) -> None:
-    if device != "cpu" and not experiment.takes_device:
-        raise ExperimentError(
-            f"experiment {experiment.name!r} runs on the CPU only, and device is {device!r}: leave "
-            "device out."
-        )
-
-
 def record(
     experiment: Experiment,
     scale: str,
@@ -92,9 +84,8 @@ def record(
     device: str,
 ) -> dict[str, Any]:
     """What was asked for, as plain values that go into `run` again."""
-    factors = experiment.factors
     plain = {
-        name: [coerced(name, factors[name].kind, value) for value in listed(values)]
+        name: [coerced(name, experiment.factors[name].kind, value) for value in listed(values)]
         for name, values in overrides.items()
     }
     which = None if seeds is None else np.asarray(seeds, dtype=int).tolist()
@@ -127,10 +118,8 @@ def run(
     `store`: Where results are kept; None keeps them in memory for this call.
     `executor`: Computes the trials; it is not shut down. Left out: this thread, or processes.
     `jobs`: Worker processes, with one BLAS thread each; about how many workers an `executor` has.
-    `scale`: Which grid.
-    `seeds`: How many, or which, instead of those of the scale.
-    `device`: Handed to trials that take it.
-    `retry_failed`: Compute earlier failures again.
+    `scale`: Which grid. `seeds`: How many, or which, instead of those of the scale.
+    `device`: Handed to trials that take it. `retry_failed`: Compute earlier failures again.
     `arrays`: Add the arrays to the table, as columns of NumPy arrays.
     `progress`: Called with a `Progress` at the start and after each commit.
     `overrides`: Values, or sequences of them, that replace those of the grid.
@@ -146,7 +135,11 @@ def run(
     """
     if jobs < 1:
         raise ExperimentError(f"jobs is {jobs}: give 1 or more.")
-    _check_device(experiment, device)
+    if device != "cpu" and not experiment.takes_device:
+        raise ExperimentError(
+            f"experiment {experiment.name!r} runs on the CPU only, and device is {device!r}: leave "
+            "device out."
+        )
     points = experiment.points(scale, seeds, overrides)
     asked = record(experiment, scale, seeds, overrides, device)
     with _opened(store) as db:

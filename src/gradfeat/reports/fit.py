@@ -19,17 +19,17 @@ from gradfeat.figures.comparison import (
     span,
     with_interval,
 )
-from gradfeat.figures.directions import direction_figure, eigenvalues_figure, importances_figure
-from gradfeat.figures.first_step import first_step_figure, step_direction_figure
-from gradfeat.figures.losses import losses_figure, together, told_losses
-from gradfeat.figures.predictions import (
+from gradfeat.figures.confusion import (
     MAX_CLASSES,
     confusion_caption,
     confusion_counts,
     confusion_figure,
-    predicted_figure,
     row_shares,
 )
+from gradfeat.figures.directions import direction_figure, eigenvalues_figure, importances_figure
+from gradfeat.figures.first_step import first_step_figure, step_direction_figure
+from gradfeat.figures.losses import losses_figure, together, told_losses
+from gradfeat.figures.predictions import predicted_figure
 from gradfeat.figures.projections import (
     class_plane_figure,
     class_shares_figure,

@@ -28,8 +28,7 @@ _STYLE = {
     "svg.fonttype": "none",
     "svg.hashsalt": "gradfeat",
     "font.family": ["DejaVu Sans"],
-    "figure.facecolor": "none",
-    "savefig.facecolor": "none",
+    **dict.fromkeys(("figure.facecolor", "savefig.facecolor"), "none"),
 }
 #: Variables of the page's style by the colours of figures: these follow light, dark and print.
 _VARIABLES = {
@@ -40,7 +39,6 @@ _VARIABLES = {
 _COLORS = re.compile("|".join(_VARIABLES), re.IGNORECASE)
 #: Class of what is shown within another page.
 SCOPE = "gradfeat-page"
-_NO_METADATA = dict.fromkeys(("Creator", "Date", "Format", "Type"))
 
 
 def page(template: str, context: dict[str, object]) -> str:
@@ -83,16 +81,14 @@ def embedded(html: str) -> str:
     '<div class="gradfeat-page"><style>.gradfeat-page { & { margin: 0 } }</style><main>\
 <p id=\\'a\\'>x</p></main></div>'
     """
-    rules, main = (_between(html, tag) for tag in ("style", "main"))
+    rules, main = (
+        html.partition(f"<{tag}>")[2].partition(f"</{tag}>")[0] for tag in ("style", "main")
+    )
     rules = re.sub(r":root\b|\bbody\b", "&", rules)
     key = f"g{hashlib.blake2b(main.encode(), digest_size=4).hexdigest()}-"
     main = re.sub(r'( id="| aria-labelledby="|url\(#| href="#)', rf"\1{key}", main)
     nested = f"<style>.{SCOPE} {{ {rules} }}</style>"
     return f'<div class="{SCOPE}">{nested}<main>{main}</main></div>'
-
-
-def _between(html: str, tag: str) -> str:
-    return html.partition(f"<{tag}>")[2].partition(f"</{tag}>")[0]
 
 
 def inline_svg(figure: CaptionedFigure) -> Markup:
@@ -119,7 +115,8 @@ def _saved(draw: Callable[[], Axes]) -> str:
         # Only measured here; the reader's browser draws the letters.
         warnings.filterwarnings("ignore", message="Glyph .* missing from font")
         figure = draw().get_figure(root=True)
-        kept = {"dpi": style.DPI, "metadata": _NO_METADATA, "bbox_inches": "tight"}
+        no_metadata = dict.fromkeys(("Creator", "Date", "Format", "Type"))
+        kept = {"dpi": style.DPI, "metadata": no_metadata, "bbox_inches": "tight"}
         figure.savefig(buffer, format="svg", pad_inches=0.04, **kept)  # pyright: ignore
     return buffer.getvalue()
 
@@ -145,9 +142,8 @@ def _variable(color: re.Match[str]) -> str:
 
 
 def _describe(root: minidom.Element, alt: str) -> None:
-    for name in ("width", "height", "version", "xmlns", "xmlns:xlink"):
-        if root.getAttribute(name):
-            root.removeAttribute(name)
-    root.setAttribute("role", "img")
-    root.setAttribute("aria-label", " ".join(alt.split()))
-    root.setAttribute("style", "stroke-linejoin:round;stroke-linecap:butt")
+    for name in {"width", "height", "version", "xmlns", "xmlns:xlink"} & {*root.attributes.keys()}:
+        root.removeAttribute(name)
+    lines = "stroke-linejoin:round;stroke-linecap:butt"
+    for name, value in {"role": "img", "aria-label": " ".join(alt.split()), "style": lines}.items():
+        root.setAttribute(name, value)

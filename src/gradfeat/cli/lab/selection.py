@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from gradfeat.cli.guard import Refused
+from gradfeat.cli.guard import Refused, check_device
 from gradfeat.cli.lab import STORE
 from gradfeat.lab.cells import check_names
 from gradfeat.lab.errors import ExperimentError
@@ -44,7 +44,6 @@ class Selection:
     overrides: Overrides
 
     def points(self, experiment: Experiment) -> list[Point]:
-        """Return what is selected of an experiment."""
         try:
             check_names(self.overrides, experiment.factors)
             return experiment.points(self.scale, self.seeds, self.overrides)
@@ -127,28 +126,13 @@ class Request:
     dask: str | None = None
 
     def points(self, experiment: Experiment) -> list[Point]:
-        """Return what is wanted of an experiment."""
         points = self.selection.points(experiment)
-        _check_device(self.device, here=self.dask in (None, "local"))
+        check_device(self.device, here=self.dask in (None, "local"))
         if self.device != "cpu" and not experiment.takes_device:
             raise Refused(
                 f"experiment {experiment.name!r} runs on the CPU only: leave out --device."
             )
         return points
-
-
-def _check_device(name: str, here: bool) -> None:
-    """Refuse what is no device, or none of this machine where it computes `here`."""
-    import torch
-
-    try:
-        kind = torch.device(name).type
-    except RuntimeError:
-        raise Refused(f"--device is {name!r}: give a torch device such as cpu or cuda.") from None
-    if here and kind == "cuda" and not torch.cuda.is_available():
-        raise Refused(f"--device is {name!r}, and no CUDA device is here: leave it out.")
-    if kind not in ("cpu", "cuda", "mps", "xpu"):
-        raise Refused(f"--device is {name!r}: give one that computes, such as cpu or cuda.")
 
 
 def store_option(store: Path) -> list[str]:

@@ -72,8 +72,8 @@ class ArrayRows(NumericSource):
 class FrameTables(Tables):
     """Slices of data frames, at most `piece_rows` rows each; frames are not put together.
 
-    Frames without rows are left out. `read_from` is what the frames were read from, which tells how
-    it was written; `said` what else is to be said of how they were read.
+    `read_from` is what the frames were read from, which tells how it was written; `said` what else
+    is to be said of how they were read.
     """
 
     in_memory = True
@@ -96,8 +96,7 @@ class FrameTables(Tables):
             raise SourceError("the data frames have no rows: give at least one row.")
         refuse_repeated("the data frame", self.names)
         for number, frame in enumerate(self.frames):
-            lacking = [name for name in self.names if name not in frame.columns]
-            if lacking:
+            if lacking := [name for name in self.names if name not in frame.columns]:
                 raise SourceError(
                     f"data frame {number} has no column {listing(lacking)}, which data frame 0 "
                     "has: give frames with the same columns."

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-import numpy as np
 import pandas as pd
 from pandas.api import types
 
-from gradfeat.drawing.numbers import percent
 from gradfeat.table.errors import TableError
 from gradfeat.table.reading.dates import (
     DateOrder,
@@ -21,16 +18,16 @@ from gradfeat.table.reading.dates import (
     whole_dates,
 )
 from gradfeat.table.reading.levels import TRUTH, TwoLevels, levels_plan, most_levels
-from gradfeat.table.reading.number_formats import NumberFormat
-from gradfeat.table.reading.numbers import DistinctTexts, NumberPlan, find_numbers, zero_padded
+from gradfeat.table.reading.numbers import (
+    DistinctTexts,
+    NumberPlan,
+    doubt,
+    find_numbers,
+    zero_padded,
+)
 from gradfeat.table.reading.plan import ColumnPlan, as_text, content, has_digits
 
 _STORED_NUMBERS = {"integer", "floating", "mixed-integer-float", "decimal"}
-
-#: Share of a text's cells that are numbers from which this is said, and share of those that are
-#: digits and signs.
-_HALF, _NEARLY_ALL = 0.5, 0.9
-_DIGITS = re.compile(r"[^\w\s]*\d[\d\W]*")
 
 
 @dataclass(frozen=True)
@@ -142,24 +139,4 @@ def _plan_text(
     if written is not None:
         return written.plan(name, dates, known.date_order)
     clock = find_clock(name, found)
-    return clock or levels_plan(name, found.counts, found.texts, _doubt(name, found))
-
-
-def _doubt(name: str, found: DistinctTexts) -> str:
-    """Why a text may be meant to be numbers; "" where nothing says so."""
-    values = NumberFormat().read(found.texts)
-    every = np.array(found.counts)
-    share = float(np.sum(~np.isnan(values) * every) / every.sum())
-    if share > _HALF:
-        other = next(text for text, v in zip(found.texts, values, strict=True) if np.isnan(v))
-        return (
-            f"{percent(share)} of {name!r} is numbers, and it is taken as text: mend the rest, as "
-            f"{other!r}, to have it read as numbers."
-        )
-    signs = np.array([_DIGITS.fullmatch(text) is not None for text in found.texts])
-    if np.sum(signs * every) < _NEARLY_ALL * every.sum():
-        return ""
-    return (
-        f"{name!r} holds digits and signs such as {found.texts[int(signs.argmax())]!r}, which are "
-        "taken as text: write plain numbers where numbers are meant."
-    )
+    return clock or levels_plan(name, found.counts, found.texts, doubt(name, found))

@@ -7,7 +7,6 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 
-import numpy as np
 import pandas as pd
 
 from gradfeat.rows.source import Piece
@@ -109,16 +108,13 @@ class DeclaredMissing(Masking):
 
     @property
     def needs(self) -> tuple[str, ...]:
-        """Columns that tell what is empty in others: none."""
         return ()
 
     def of(self, column: str) -> tuple[str, ...]:
         """Those of a column: what follows its name, and what stands alone."""
         named = f"{column}="
         return tuple(
-            value.removeprefix(named)
-            for value in self.values
-            if value.startswith(named) or "=" not in value
+            v.removeprefix(named) for v in self.values if v.startswith(named) or "=" not in v
         )
 
     def check(self, names: Iterable[str]) -> None:
@@ -133,25 +129,17 @@ class DeclaredMissing(Masking):
                 )
 
     def masked(self, frame: pd.DataFrame) -> pd.DataFrame:
-        """The frame with these cells empty."""
         changed = {str(n): self._masked(str(n), column) for n, column in frame.items()}
         return pd.DataFrame(changed, index=frame.index)
 
     def _masked(self, name: str, column: pd.Series) -> pd.Series:
-        values = self.of(name)
-        if not values:
+        if not (values := self.of(name)):
             return column
-        hit = column.isin(_floats(values)) if column.dtype.kind in "iuf" else _texts(column, values)
+        if column.dtype.kind in "iuf":
+            hit = column.isin(pd.Series(NumberFormat().read(values)).dropna())
+        else:
+            hit = as_text(column).isin(as_text(pd.Series(values, dtype=object)))
         return column.mask(hit) if hit.any() else column
-
-
-def _floats(values: Sequence[str]) -> list[float]:
-    numbers = NumberFormat().read(values)
-    return numbers[~np.isnan(numbers)].tolist()
-
-
-def _texts(column: pd.Series, values: Sequence[str]) -> pd.Series:
-    return as_text(column).isin(as_text(pd.Series(values, dtype=object)))
 
 
 def declared(table: Tables, values: Sequence[str]) -> Tables:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import ClassVar, final
@@ -10,6 +11,7 @@ import numpy as np
 import pandas as pd
 from pandas.api import types
 
+from gradfeat.drawing.numbers import percent
 from gradfeat.rows.sources.tables import Cells
 from gradfeat.table.reading.number_formats import (
     FEET,
@@ -39,6 +41,11 @@ FEWEST_WITH_STRAY = 4
 
 #: Up to so many distinct whole numbers a word that occurs again is one more level.
 FEW_NUMBERS = 20
+
+#: Share of a text's cells that are numbers from which this is said, and share of those that are
+#: digits and signs.
+_HALF, _NEARLY_ALL = 0.5, 0.9
+_DIGITS = re.compile(r"[^\w\s]*\d[\d\W]*")
 
 
 @final
@@ -182,4 +189,24 @@ def zero_padded(found: DistinctTexts) -> bool:
         and widths != {1}
         and all(t.isdigit() and t.isascii() for t in texts)
         and any(t.startswith("0") for t in texts)
+    )
+
+
+def doubt(name: str, found: DistinctTexts) -> str:
+    """Why a text may be meant to be numbers; "" where nothing says so."""
+    values = NumberFormat().read(found.texts)
+    every = np.array(found.counts)
+    share = float(np.sum(~np.isnan(values) * every) / every.sum())
+    if share > _HALF:
+        other = next(text for text, v in zip(found.texts, values, strict=True) if np.isnan(v))
+        return (
+            f"{percent(share)} of {name!r} is numbers, and it is taken as text: mend the rest, as "
+            f"{other!r}, to have it read as numbers."
+        )
+    signs = np.array([_DIGITS.fullmatch(text) is not None for text in found.texts])
+    if np.sum(signs * every) < _NEARLY_ALL * every.sum():
+        return ""
+    return (
+        f"{name!r} holds digits and signs such as {found.texts[int(signs.argmax())]!r}, which are "
+        "taken as text: write plain numbers where numbers are meant."
     )
