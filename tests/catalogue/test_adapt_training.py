@@ -78,5 +78,5 @@ def test_steeper_compares_slopes_of_a_seed(fast, slow, jitter, outcome):
 
 def test_steeper_needs_rows_and_seeds():
     check = steeper("loss", "n", {"s": 1}, {"s": 0})
-    assert "no rows match" in check(slopes_table(1, 1, 0).query("s == 0")).words
+    assert "no such cells in this run" in check(slopes_table(1, 1, 0).query("s == 0")).words
     assert "1 seed" in check(slopes_table(1, 1, 0, seeds=1)).words

@@ -119,7 +119,7 @@ def test_too_little_is_not_enough_evidence(values, words):
 
 
 def test_no_rows_is_not_enough_evidence_but_wrong_names_are_errors():
-    assert above("a", 0, {"n": 7})(table([1.0, 2.0])).words == "a: no rows match"
+    assert above("a", 0, {"n": 7})(table([1.0, 2.0])).words == "a: no such cells in this run"
     empty = pd.DataFrame(columns=["n", "seed"])
     checks = [
         above("a", 0),
@@ -201,6 +201,12 @@ def test_theory_is_held_against_every_cell():
     assert agrees("a", lambda n: {"a": np.nan}, margin=1.0)(rows).outcome == "not enough evidence"  # noqa: ARG005
     rows["theory"] = rows["n"] + 0.5
     assert agrees("a", "theory", margin=0.1)(rows).outcome == "fails"
+
+
+def test_agreement_with_a_theory_that_lacks_the_metric_names_what_it_has():
+    rows = table([1.0, 2.0])
+    with pytest.raises(ExperimentError, match=r"theory says nothing of 'a'; there are error, b\."):
+        agrees("a", lambda n: {"error": n, "b": n}, margin=1.0)(rows)
 
 
 def test_agreement_without_spread_allows_rounding():

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from gradfeat.lab.errors import ExperimentError, choices
 from gradfeat.lab.intervals import Limits, limits_of
 from gradfeat.lab.rows import Where, by_seed, described, factor_names, matching
 from gradfeat.lab.verdicts import UNDECIDED, Check, Outcome, Verdict, undecided, worst
@@ -32,7 +33,10 @@ def prediction(theory: Theory, metric: str, row: Mapping[str, Any]) -> float:
             names = inspect.signature(theory).parameters
             takes_all = any(p.kind is p.VAR_KEYWORD for p in names.values())
             own = {name: row[name] for name in row if takes_all or name in names}
-            return float(theory(**own)[metric])
+            said = theory(**own)
+            if metric not in said:
+                raise ExperimentError(f"theory says nothing of {metric!r}{choices(metric, said)}")
+            return float(said[metric])
 
 
 def _rule(limits: Limits, margin: float, slack: float) -> Outcome:

@@ -112,7 +112,7 @@ def decided(
     n = len(values)
     limits = limits_of(values, statistic)
     if limits.lack:
-        return undecided(f"{label}: {limits.lack if n else 'no rows match'}", n)
+        return undecided(f"{label}: {limits.lack if n else 'no such cells in this run'}", n)
     numbers = f"{limits.estimate:.4g} [{limits.low:.4g}, {limits.high:.4g}]"
     words = f"{statistic} {label} {numbers} over {n} seeds; {bound}"
     return Verdict(rule(limits), limits.estimate, limits.low, limits.high, words, n)

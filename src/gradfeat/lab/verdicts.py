@@ -68,7 +68,7 @@ def undecided(words: str, n: int = 0) -> Verdict:
 def worst(verdicts: Sequence[Verdict]) -> Verdict:
     """The first of the worst verdicts; of none, not enough evidence."""
     if not verdicts:
-        return undecided("no rows match")
+        return undecided("no such cells in this run")
     return min(verdicts, key=lambda verdict: SEVERITY.index(verdict.outcome))
 
 

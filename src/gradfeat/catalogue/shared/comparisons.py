@@ -154,7 +154,7 @@ def _share_above_half(gap: NDArray[np.float64], label: str) -> Verdict:
     """Verdict on Pr[gap > 0] >= 1/2."""
     n, wins = len(gap), int((gap > 0).sum())
     if n == 0:
-        return undecided(f"{label}: no rows match")
+        return undecided(f"{label}: no such cells in this run")
     limits = share_limits(wins, n)
     words = f"{label} {_counted(wins, n, limits)}{_with_p(gap, 'either first')}"
     return Verdict(over(0.5)(limits), limits.estimate, limits.low, limits.high, words, n)
