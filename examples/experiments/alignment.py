@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import math
 
-from gradfeat.catalogue.shared.curves import metric_series
-from gradfeat.drawing import series, style
+from gradfeat.catalogue.shared.curves import draw_series, theory_line
+from gradfeat.drawing import style
 from gradfeat.drawing.panels import panels, shared_key
 from gradfeat.lab import Claim, Experiment, above, agrees
 from gradfeat.maths.hermite import HermiteSeries
@@ -32,12 +32,13 @@ def theory(n: int, d: int, noise: float) -> dict[str, float]:
     return {"cosine": 1 / math.sqrt(1 + d / n * second_moment)}
 
 
-def figure(table, predicted):
-    """Points are simulation, the line is theory."""
-    (fig, (ax,)), (mark,) = panels(1, 1, (4.6, 3.4)), style.class_marks(("simulation",))
+def figure(table, predicted):  # noqa: ARG001
+    """Points are simulation, lines are theory, a colour for each d."""
+    fig, (ax,) = panels(1, 1, (4.6, 3.4))
     style.dress(ax, "Alignment of one gradient with the truth", "rows n", "|cos|")
-    series.points(ax, metric_series(table, "n", "cosine", mark))
-    series.line(ax, predicted["n"], predicted["cosine"], "theory", mark.color)
+    names = {d: f"d = {d:,}" for d in table["d"].unique()}
+    for points, rows in draw_series(ax, table, "d", names, "n", "cosine"):
+        theory_line(ax, rows, "n", "cosine", theory, points.mark.color, "theory, colour of its d")
     ax.set_xscale("log")
     shared_key(fig, [ax])
     return fig
@@ -51,7 +52,7 @@ EXPERIMENT = Experiment(
     figure=figure,
     grids={
         "quick": {"n": [100, 200, 400, 800, 1_600]},
-        "paper": {"n": [250, 500, 1_000, 2_000, 4_000], "d": 500},
+        "paper": {"n": [500, 1_000, 2_000, 4_000, 8_000], "d": 500},
     },
     seeds=40,
     small={"n": [50, 100], "d": 20},
@@ -59,7 +60,7 @@ EXPERIMENT = Experiment(
         Claim(
             "Sixteen times d rows are enough for 0.9.",
             "Moniri24",
-            above("cosine", 0.9, {"n": 1_600}),
+            above("cosine", 0.9, {"n": [1_600, 8_000], "d": [100, 500]}),
         ),
         Claim("Simulation is at the limit.", "Moniri24", agrees("cosine", theory, margin=0.05)),
     ),

@@ -192,4 +192,6 @@ def test_the_example_of_the_documentation_runs_and_agrees_with_its_theory():
     cells = table[list(found.factors)].drop_duplicates().to_dict("records")
     assert found.figure(table, found.theory_table(cells)).axes
     assert outcomes(found, table)[0] == "holds"
+    wider = run(found, seeds=2, n=[100, 1600], d=[50, 100])
+    assert len(found.figure(wider, None).axes[0].get_legend_handles_labels()[1]) >= 3
     assert set(outcomes(found, table.assign(cosine=0.2 + 1e-4 * table["seed"]))) == {"fails"}
