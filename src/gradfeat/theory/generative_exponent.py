@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
 import numpy as np
 from jaxtyping import Float
@@ -12,8 +13,9 @@ from ..maths.hermite import RealFunction, orthonormal_hermite
 
 #: Inputs beyond it have probability 1e-18; a grid of so many points finds the turns of g.
 _REACH, _GRID = 9.0, 1_801
-#: Slices of labels without noise end at g of so many points; with noise at so many, shifted.
-_SLICES, _COARSE, _SHIFTS = 801, 61, 9
+#: Slices of labels without noise end at g of so many points; with noise at so many, each shifted by
+#: so many parts of the noise at least, and at so many places in all where g has few values.
+_SLICES, _COARSE, _SHIFTS, _PLACES = 801, 181, 5, 801
 _HALVINGS = 32
 
 #: Strengths below it count as 0: rounding leaves less, and no transform of use has so little.
@@ -29,7 +31,7 @@ def label_strengths(
     functions T of the label with E T^2 = 1, which zeta_k itself attains.
 
     T is constant on some hundreds of slices of the labels, so what is returned is below lambda_k^2:
-    by at most 0.1 % without noise and 1 % with noise of at least a twentieth of the standard
+    by at most 0.1 % without noise and 0.5 % with noise of at least a twentieth of the standard
     deviation, for k <= 4 and polynomials of degree <= 6. Without noise the integrals over slices
     are exact, by int He_k phi = -He_{k-1} phi, and a lambda_k that is 0 comes out below 1e-7.
 
@@ -42,20 +44,23 @@ def label_strengths(
     >>> label_strengths(lambda z: z**2, 2).round(2).tolist()
     [0.0, 1.0]
     """
-    if k_max < 1:
-        raise ValueError(f"k_max is {k_max}: give 1 or more.")
+    if not (k_max >= 1 and k_max % 1 == 0):
+        raise ValueError(f"k_max is {k_max}: give a whole number of 1 or more.")
     if not 0 <= noise < math.inf:
         raise ValueError(f"The noise is {noise}: give a standard deviation of 0 or more.")
     grid = np.linspace(-_REACH, _REACH, _GRID)
     if not np.isfinite(g(grid)).all():
         raise ValueError("The function is not finite on |z| < 9: give one that is.")
-    edges = _edges(g, noise)
     if noise:
-        density = np.exp(-(grid**2) / 2) * (grid[1] - grid[0]) / math.sqrt(2 * math.pi)
-        weighted = density[:, None] * orthonormal_hermite(k_max, grid)
-        below = ndtr((edges[:, None] - g(grid)) / noise) @ weighted
+        edges = _edges(g, noise)
+        z = (grid[1:] + grid[:-1]) / 2  # a jump at 0 is between them
+        density = np.exp(-(z**2) / 2) * (z[1] - z[0]) / math.sqrt(2 * math.pi)
+        weighted = density[:, None] * orthonormal_hermite(k_max, z)
+        below = ndtr((edges[:, None] - g(z)) / noise) @ weighted
     else:
-        below = _below(g, _turns(g, grid), edges, k_max)
+        turns = _turns(g, grid)
+        edges = _edges(g, 0.0, [end for _, end, _ in turns[:-1]])
+        below = _below(g, turns, edges, k_max)
     slices = np.diff(below, axis=0, prepend=0.0)
     # Slices of less probability hold rounding alone.
     kept = slices[slices[:, 0] > 1e-14]
@@ -86,11 +91,15 @@ def generative_exponent(g: RealFunction, k_max: int = 6) -> int | None:
     return int(seen[0]) + 1 if len(seen) else None
 
 
-def _edges(g: RealFunction, noise: float) -> np.ndarray:
-    """Upper ends of slices of the labels, ascending, the last one infinite."""
-    z = np.linspace(-_REACH, _REACH, _COARSE if noise else _SLICES)
-    shifts = noise * np.linspace(-4, 4, _SHIFTS) if noise else np.zeros(1)
-    return np.r_[np.unique(g(z)[:, None] + shifts), np.inf]
+def _edges(g: RealFunction, noise: float, turns: Sequence[float] = ()) -> np.ndarray:
+    """Upper ends of slices of the labels, ascending, the last one infinite.
+
+    Densities jump at the labels of turns.
+    """
+    z = np.r_[np.linspace(-_REACH, _REACH, _COARSE if noise else _SLICES), turns]
+    labels = np.unique(g(z))
+    shifts = noise * np.linspace(-4, 4, max(_SHIFTS, _PLACES // len(labels)) if noise else 1)
+    return np.r_[np.unique(labels[:, None] + shifts), np.inf]
 
 
 def _turns(g: RealFunction, grid: np.ndarray) -> list[tuple[float, float, bool]]:
