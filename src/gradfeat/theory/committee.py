@@ -14,6 +14,8 @@ from typing import NamedTuple, final
 import numpy as np
 from numpy.typing import ArrayLike
 
+from .ranges import not_negative, rising
+
 
 @final
 class Overlaps(NamedTuple):
@@ -28,6 +30,7 @@ def committee_error(Q: ArrayLike, R: ArrayLike, T: ArrayLike) -> float:
 
     `Q, R, T`: W W^T, W U^T, U U^T.
     Regime: exact at any d.
+    Raises ValueError where Q, R and T are no overlaps of weights.
     Source: Saad & Solla 1995, equation (5).
 
     >>> committee_error([[1.0]], [[0.0]], [[1.0]]).__round__(12) == round(1 / 3, 12)
@@ -44,13 +47,17 @@ def committee_flow(
     """dQ/dalpha and dR/dalpha, in closed form; `noise` is the standard deviation of the labels'.
 
     Regime: d -> infinity at steps/d = alpha; deviations of single runs fall like d^{-1/2}.
+    Raises ValueError where Q, R and T are no overlaps of weights, or eta or the noise is below 0.
     Source: Saad & Solla 1995, equations (7) to (11) and appendix.
 
     >>> committee_flow([[1.0]], [[0.0]], [[1.0]], 1.0).R.round(4).tolist()
     [[0.3183]]
     """
-    C, s = _joint(Q, R, T)
-    K = len(np.atleast_2d(Q))
+    not_negative(eta=eta, noise=noise)
+    return _flow(*_joint(Q, R, T), len(np.atleast_2d(Q)), eta, noise)
+
+
+def _flow(C: np.ndarray, s: np.ndarray, K: int, eta: float, noise: float) -> Overlaps:
     push = np.einsum("a,iba->ib", s, _three(C, K))
     square = np.einsum("a,b,ikab->ik", s, s, _four(C, K)) + noise**2 * 2 / np.pi / _pairs(C, K)
     inner = push[:, :K]
@@ -63,6 +70,7 @@ def committee_path(
     """Q and R at each alpha = steps/d, rising from 0 or more: first axis of the answer.
 
     Regime: as `committee_flow`.
+    Raises ValueError as `committee_flow`, and where alphas do not rise from 0 or more.
     Source: Saad & Solla 1995.
 
     >>> end = committee_path([[0.5]], [[0.1]], [[1.0]], 1.0, [0, 40])
@@ -71,17 +79,19 @@ def committee_path(
     """
     from scipy.integrate import solve_ivp
 
-    Q, R, alphas = np.array(Q, float), np.array(R, float), np.asarray(alphas, float)
-    K, M = R.shape
+    not_negative(eta=eta, noise=noise)
+    alphas, (C, s) = rising("alphas", alphas), _joint(Q, R, T)
+    K = len(np.atleast_2d(Q))
+    M = len(C) - K
 
     def flow(_: float, state: np.ndarray) -> np.ndarray:
-        step = committee_flow(
-            state[: K * K].reshape(K, K), state[K * K :].reshape(K, M), T, eta, noise
-        )
+        C[:K, :K], C[:K, K:] = state[: K * K].reshape(K, K), state[K * K :].reshape(K, M)
+        C[K:, :K] = C[:K, K:].T
+        step = _flow(C, s, K, eta, noise)
         return np.r_[step.Q.ravel(), step.R.ravel()]
 
-    start = np.r_[Q.ravel(), R.ravel()]
-    found = solve_ivp(flow, (0, alphas[-1]), start, t_eval=alphas, rtol=1e-7, atol=1e-9).y.T
+    start, end = np.r_[C[:K, :K].ravel(), C[:K, K:].ravel()], max(alphas[-1], 1.0)
+    found = solve_ivp(flow, (0, end), start, t_eval=alphas, rtol=1e-7, atol=1e-9).y.T
     return Overlaps(found[:, : K * K].reshape(-1, K, K), found[:, K * K :].reshape(-1, K, M))
 
 
@@ -93,7 +103,14 @@ def _joint(Q: ArrayLike, R: ArrayLike, T: ArrayLike) -> tuple[np.ndarray, np.nda
             f"Q, R and T have shapes {Q.shape}, {R.shape} and {T.shape}: give (K, K), (K, M) and"
             " (M, M)."
         )
-    return np.block([[Q, R], [R.T, T]]), np.r_[-np.ones(len(Q)), np.ones(len(T))]
+    C = np.block([[Q, R], [R.T, T]])
+    least = np.linalg.eigvalsh(C)[0] if np.isfinite(C).all() and np.allclose(C, C.T) else np.nan
+    if not least >= -1e-8 * (1 + np.trace(C)):
+        raise ValueError(
+            "Q, R and T are not the overlaps of weights: give finite W W^T, W U^T and U U^T, which"
+            " together are symmetric with no negative eigenvalue."
+        )
+    return C, np.r_[-np.ones(len(Q)), np.ones(len(T))]
 
 
 def _three(C: np.ndarray, K: int) -> np.ndarray:

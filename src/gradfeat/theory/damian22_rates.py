@@ -15,6 +15,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
+from .ranges import positive
+
 
 def network_samples(d: float, r: float, p: int, kappa: float = 1.0) -> float:
     """n ~ kappa^2 d^2 r + kappa^{2p} d r^p: enough for Algorithm 1 on r directions, degree p.
@@ -29,7 +31,7 @@ def network_samples(d: float, r: float, p: int, kappa: float = 1.0) -> float:
     >>> network_samples(d=10, r=1, p=4)
     110.0
     """
-    _positive(d=d, r=r, p=p, kappa=kappa)
+    positive(d=d, r=r, p=p, kappa=kappa)
     return float(kappa**2 * d**2 * r + kappa ** (2 * p) * d * r**p)
 
 
@@ -42,7 +44,7 @@ def kernel_samples(d: float, p: int) -> float:
     >>> kernel_samples(d=10, p=4)
     10000.0
     """
-    _positive(d=d, p=p)
+    positive(d=d, p=p)
     return float(d) ** p
 
 
@@ -60,7 +62,7 @@ def network_loss(
     0.5
     """
     n, m = np.broadcast_arrays(np.asarray(n, float), np.asarray(m, float))
-    _positive(d=d, r=r, p=p, kappa=kappa, n=n.min(), m=m.min())
+    positive(d=d, r=r, p=p, kappa=kappa, n=n.min(), m=m.min())
     head = r**p * kappa ** (2 * p)
     loss = np.sqrt(d * head / n) + np.sqrt(head / m) + n**-0.25
     return np.where(_in_regime(d, r, kappa, n), loss, np.nan)
@@ -75,7 +77,7 @@ def width_needed(r: float, p: int, excess: float, kappa: float = 1.0) -> float:
     >>> width_needed(r=2, p=3, excess=0.5)
     32.0
     """
-    _positive(r=r, p=p, excess=excess, kappa=kappa)
+    positive(r=r, p=p, excess=excess, kappa=kappa)
     return r**p * kappa ** (2 * p) / excess**2
 
 
@@ -92,7 +94,7 @@ def query_tolerance(d: float, p: int, queries: float) -> float:
     >>> round(query_tolerance(d=1000, p=4, queries=1000), 6)
     0.013816
     """
-    _positive(d=d, p=p, queries=queries)
+    positive(d=d, p=p, queries=queries)
     if queries * d <= 1:
         raise ValueError(f"queries * d is {queries * d}: give more than 1.")
     return (math.log(queries * d) / d) ** (p / 4)
@@ -108,7 +110,7 @@ def query_samples(d: float, p: int) -> float:
     >>> query_samples(d=100, p=3)
     1000.0
     """
-    _positive(d=d, p=p)
+    positive(d=d, p=p)
     return float(d) ** (p / 2)
 
 
@@ -125,7 +127,7 @@ def reuse_samples(d: float, generative: int) -> float:
     >>> reuse_samples(d=100, generative=1), reuse_samples(d=100, generative=4)
     (100.0, 10000.0)
     """
-    _positive(d=d, generative=generative)
+    positive(d=d, generative=generative)
     return float(d) ** max(1.0, generative / 2)
 
 
@@ -140,7 +142,7 @@ def transfer_samples(r: float, p: int, kappa: float = 1.0) -> float:
     >>> transfer_samples(r=2, p=3)
     8.0
     """
-    _positive(r=r, p=p, kappa=kappa)
+    positive(r=r, p=p, kappa=kappa)
     return r**p * kappa ** (2 * p)
 
 
@@ -159,7 +161,7 @@ def transfer_loss(
     0.75
     """
     n, N = np.broadcast_arrays(np.asarray(n, float), np.asarray(N, float))
-    _positive(d=d, r=r, p=p, kappa=kappa, n=n.min(), N=N.min(), m=m)
+    positive(d=d, r=r, p=p, kappa=kappa, n=n.min(), N=N.min(), m=m)
     loss = np.sqrt(r**p * kappa ** (2 * p) / np.minimum(m, N)) + N**-0.25
     return np.where(_in_regime(d, r, kappa, n), loss, np.nan)
 
@@ -195,7 +197,7 @@ def suggested_samples(d: float, r: float, exponent: int, degree: int) -> SampleS
     >>> suggested_samples(d=100, r=1, exponent=3, degree=3).query_bound
     1000.0
     """
-    _positive(d=d, r=r)
+    positive(d=d, r=r)
     if not 1 <= exponent <= degree:
         raise ValueError(
             f"The information exponent was {exponent} and the degree {degree}: give 1 <= exponent"
@@ -208,12 +210,6 @@ def suggested_samples(d: float, r: float, exponent: int, degree: int) -> SampleS
         information=float(d * r),
         kernel=kernel_samples(d, degree),
     )
-
-
-def _positive(**values: float) -> None:
-    for name, value in values.items():
-        if not value > 0:
-            raise ValueError(f"{name} was {value}: give a positive number.")
 
 
 def _in_regime(d: float, r: float, kappa: float, n: np.ndarray) -> np.ndarray:

@@ -11,6 +11,7 @@ from ..maths.activations import Activation
 from ..maths.step_names import Residual, RowLaw
 from .gradient_direction import GradientDirection, gradient_direction
 from .head_law import GAUSSIAN_HEAD, HeadLaw
+from .ranges import lengths_vary
 from .ridge_errors import RidgeErrors, feature_limit, moments, random_feature_errors
 from .step_resolvent import K_MAX, TINY, StepGrid, StepResolvent, gamma, solve, step_grid
 from .teacher import Teacher
@@ -140,7 +141,7 @@ class _Form:
         rho = teacher.linear / length if length > 0 else 0.0
         y, other, noise = _target(grid, teacher, rho)
         width, d = n * phi / psi, n * phi
-        lengths = 2 / d if rows == "gaussian" else 0.0
+        lengths = 2 / d * lengths_vary(rows)
         initial = float(direction.initial) / max(length, 1e-300)
         outer = _outer(grid, rho, initial, width, d, lengths)
         return _Form(grid, phi, psi / phi, y, other, noise, outer, intercept)

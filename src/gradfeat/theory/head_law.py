@@ -70,9 +70,16 @@ class HeadLaw:
         (-1.732050807569, 0.0, 1.732050807569)
         """
         m, k = np.array([1.0, *moments]), len(moments) // 2
-        H = m[np.add.outer(np.arange(k), np.arange(k))]
+        if len(moments) % 2 or k < 2 or not np.isfinite(m).all():
+            raise ValueError(
+                f"The moments were {tuple(moments)}: give E h, ..., E h^{{2k}}, finite, 2 k of 4 or"
+                " more."
+            )
+        whole = m[np.add.outer(np.arange(k + 1), np.arange(k + 1))]
+        H = whole[:k, :k]
         shifted = m[1 + np.add.outer(np.arange(k), np.arange(k))]
         try:
+            np.linalg.cholesky(whole + 1e-9 * np.eye(k + 1))
             L = np.linalg.cholesky(H)
         except np.linalg.LinAlgError:
             raise ValueError(

@@ -126,6 +126,7 @@ def limit_share(
     and target the share of He_2 is 2 cos^4/(2 + (1 + kappa)^2).
 
     Regime: that of `limit_errors`, first weights on the sphere.
+    Raises ValueError where part is not 2 or more or the target has no such part.
     Source: derived here, as `limit_errors`.
 
     >>> from gradfeat.maths.activations import CentredReLU
@@ -133,6 +134,8 @@ def limit_share(
     >>> [round(limit_share(*setting, degree=l, part=2), 4) for l in (1, 2)]  # 1/4 * 2/(2 + 9/4)
     [0.0, 0.1176]
     """
+    if part < 2 or teacher.components(part)[part] == 0:
+        raise ValueError(f"The part was {part}: give a degree of 2 or more that the target has.")
     traces = feature_limit(phi, psi, activation).traces(penalty)
     direction = gradient_direction(phi, activation, teacher)
     size = max(degree, len(teacher.coefficients) - 1, part) + 1

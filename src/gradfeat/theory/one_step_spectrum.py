@@ -17,6 +17,7 @@ from .activation_coefficients import scaled_coefficients
 from .feature_resolvent import FeatureLimit
 from .gradient_direction import GradientDirection, gradient_direction, own_power
 from .head_law import GAUSSIAN_HEAD, HeadLaw
+from .ranges import lengths_vary
 from .teacher import Teacher
 
 #: Degrees of u that are kept.
@@ -101,7 +102,7 @@ def step_spikes(
     V = np.concatenate([V, (c[..., 2] / np.sqrt(psi_ * width))[..., None]], axis=-1)
     mass = weights * width
     gram = np.einsum("sm,smj,smk->sjk", mass, V, V)
-    if rows == "gaussian":
+    if lengths_vary(rows):
         bent = powers * np.sqrt((degrees + 1) * (degrees + 2)) / 2 * c[..., 2:]
         bent = bent * (stretched / Q)[..., None] ** 2
         drawn = np.einsum("sm,smj,smk->sjk", mass * 2 / (psi_ * width), bent, bent)

@@ -21,11 +21,14 @@ from numpy.polynomial import chebyshev, hermite_e, polynomial
 from numpy.typing import ArrayLike
 
 from ..maths.hermite import gauss_hermite, orthonormal_hermite
+from .ranges import not_negative, positive, rising
 
 #: Nodes of the two normal variables and of chi^2; of polynomials in m; of hitting times in m.
 _NORMAL, _LENGTH, _OVERLAPS, _GRID = 40, 6, 24, 2001
 #: Overlaps of an odd degree are followed down to this one: the signal is positive on both sides.
 _LOWEST: Final = -0.8
+#: Largest overlap whose path is followed.
+_FOLLOWED: Final = 0.99
 
 
 @final
@@ -52,13 +55,13 @@ class SphereSGD:
     smoothing: float = 0.0
 
     def __post_init__(self) -> None:
-        if not (2 <= self.k <= 6 and self.d >= 3 and 0 < self.eta < math.inf):
+        whole = self.k % 1 == 0 and self.d % 1 == 0
+        if not (whole and 2 <= self.k <= 6 and self.d >= 3 and 0 < self.eta < math.inf):
             raise ValueError(
-                f"k, d and eta were {self.k}, {self.d} and {self.eta}: give k from 2 to 6, d of 3"
-                " or more, and a finite eta above 0."
+                f"k, d and eta were {self.k}, {self.d} and {self.eta}: give whole numbers k from 2"
+                " to 6 and d of 3 or more, and a finite eta above 0."
             )
-        if not 0 <= self.smoothing < math.inf:
-            raise ValueError(f"smoothing was {self.smoothing}: give a finite number of 0 or more.")
+        not_negative(smoothing=self.smoothing)
 
     def signal(self, m: ArrayLike) -> np.ndarray:
         """(1 - m^2) S'(m), S(m) = E_z ((m + lambda sqrt(1-m^2) z_1)/sqrt(1+lambda^2))^k.
@@ -68,7 +71,7 @@ class SphereSGD:
         >>> SphereSGD(3, 10, 0.1).signal(0.5).item()
         0.5625
         """
-        m = np.asarray(m, dtype=np.float64)
+        m = _overlaps(m)
         far = polynomial.polyval2d(m, 1 - m**2, _along(_averaged(self._power, self)))
         return (1 - m**2) * far
 
@@ -102,7 +105,7 @@ class SphereSGD:
             moved = (m + step * across * v) / np.sqrt(1 + step**2 * rest) - m
             return float(weight[1] @ moved), float(weight[1] @ moved**2)
 
-        found = np.array([one(float(value)) for value in np.ravel(m)])
+        found = np.array([one(float(value)) for value in _overlaps(m).ravel()])
         return tuple(found.T.reshape(2, *np.shape(m)))
 
     @cached_property
@@ -153,7 +156,8 @@ class SphereSGD:
     def path(self, start: float, steps: ArrayLike) -> np.ndarray:
         """The overlap after each number of steps by dm/dt = E[m' - m]: the limit of many inputs.
 
-        `start`: overlap at 0 steps, in (-1, 1); `steps`: rising, 0 or more.
+        `start`: overlap at 0 steps, in [-0.99, 0.99]; `steps`: rising, 0 or more.
+        Raises ValueError where one is outside.
         Regime: many inputs and small steps, see the class.
         Source: Ben Arous, Gheissari & Jagannath 2021, the population dynamics.
 
@@ -162,10 +166,13 @@ class SphereSGD:
         """
         from scipy.integrate import solve_ivp
 
-        steps = np.asarray(steps, dtype=np.float64)
-        drift, _ = self._laws(-0.99, 0.99)
+        steps = rising("steps", steps)
+        if not abs(start) <= _FOLLOWED:
+            raise ValueError(f"start was {start}: give an overlap from -0.99 to 0.99.")
+        drift, _ = self._laws(-_FOLLOWED, _FOLLOWED)
+        end = max(steps[-1], 1.0)
         found = solve_ivp(
-            lambda _, m: drift(m), (0, steps[-1]), [start], t_eval=steps, rtol=1e-8, atol=1e-10
+            lambda _, m: drift(m), (0, end), [start], t_eval=steps, rtol=1e-8, atol=1e-10
         )
         return found.y[0]
 
@@ -174,11 +181,14 @@ def step_size(k: int, d: int, c: float, smoothing: float = 0.0) -> float:
     """eta = c d^{-k/2} (1 + lambda^2)^{k-1}: signal and loss by renormalisation are of one order.
 
     Regime: a rate; c of 0.1 to 0.5.
+    Raises ValueError where k, d or c is not above 0 or the smoothing is below 0.
     Source: Ben Arous, Gheissari & Jagannath 2021 (lambda = 0); Damian et al. 2023, Theorem 1.
 
     >>> step_size(2, 100, 0.5)
     0.005
     """
+    positive(k=k, d=d, c=c)
+    not_negative(smoothing=smoothing)
     return c * float(d) ** (-k / 2) * (1 + smoothing**2) ** (k - 1)
 
 
@@ -192,9 +202,16 @@ def time_exponent(k: int, *, smoothed: bool = False) -> float:
     >>> time_exponent(4), time_exponent(4, smoothed=True)
     (3.0, 2.0)
     """
-    if k < 1:
-        raise ValueError(f"The information exponent was {k}: give 1 or more.")
+    if not 1 <= k < math.inf:
+        raise ValueError(f"The information exponent was {k}: give a finite one of 1 or more.")
     return max(1.0, k / 2 if smoothed else k - 1.0)
+
+
+def _overlaps(m: ArrayLike) -> np.ndarray:
+    m = np.asarray(m, dtype=np.float64)
+    if not (np.abs(m) <= 1).all():
+        raise ValueError(f"m was {m}: give overlaps from -1 to 1.")
+    return m
 
 
 def _averaged(monomials: np.ndarray, sgd: SphereSGD) -> np.ndarray:

@@ -15,6 +15,7 @@ from numpy.typing import ArrayLike
 from ..maths.activations import Activation
 from ..maths.step_names import RowLaw
 from .feature_resolvent import FeatureLimit, Traces
+from .ranges import lengths_vary
 from .teacher import Teacher
 
 
@@ -59,7 +60,7 @@ def feature_limit(
     """Random features of this activation in the limit."""
     _, linear, nonlinear = moments(activation)
     bend = float(activation.hermite_coefficients(2)[2])
-    return FeatureLimit(phi, psi, linear, nonlinear, 2 * bend**2 if rows == "gaussian" else 0.0)
+    return FeatureLimit(phi, psi, linear, nonlinear, 2 * bend**2 * lengths_vary(rows))
 
 
 def random_feature_errors(

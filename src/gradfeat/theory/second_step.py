@@ -130,9 +130,11 @@ def step_outliers(alpha_1: float, alpha_2: float) -> float:
             f"The exponents of the steps are {alpha_1} and {alpha_2}: give numbers from 0 to below"
             " 1/2, as larger steps move every weight by more than its length."
         )
-    k = np.arange(2, 2 + math.ceil(1 / (1 - 2 * alpha_1)))
-    above = np.r_[max(alpha_1, alpha_2), alpha_2 + (k - 1) * (alpha_1 - 0.5)]
-    return math.nan if (np.abs(above) < 1e-12).any() else float((above > 0).sum())
+    powers = alpha_2 / (0.5 - alpha_1)  # k - 1 below it
+    edge = max(1, round(powers))
+    if max(alpha_1, alpha_2) == 0 or abs(alpha_2 - edge * (0.5 - alpha_1)) < 1e-12:
+        return math.nan
+    return 1.0 + math.floor(powers)
 
 
 def _rule(

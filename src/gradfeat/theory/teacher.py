@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike
 
 from ..maths.hermite import HermiteSeries, root_factorials
 from ..maths.multi_hermite import MultiHermite
+from .ranges import not_negative
 
 #: Terms of a target whose square is formed in a second or so.
 MOST_TERMS = 300
@@ -69,6 +70,7 @@ class Teacher:
         >>> round(float(sine.power), 6), round(float(sine.target_power), 6)  # (1 - e^-2)/2
         (0.432332, 0.432258)
         """
+        not_negative(noise=noise)
         held = MultiHermite.from_function(f, r, degree)
         whole = float(MultiHermite.from_function(lambda z: f(z) ** 2, r, 0).tensor(0))
         return Teacher(held, math.sqrt(noise**2 + max(whole - held.norm_squared(), 0.0)))

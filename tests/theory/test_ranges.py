@@ -1,0 +1,97 @@
+"""Numbers outside a formula's range get a sentence: edges, nan, infinity, empty lists, names."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+from gradfeat.maths.activations import CentredReLU
+from gradfeat.theory.committee import committee_error, committee_flow, committee_path
+from gradfeat.theory.finite_step_errors import finite_step_errors
+from gradfeat.theory.generative_exponent import label_strengths
+from gradfeat.theory.head_law import HeadLaw
+from gradfeat.theory.one_step_errors import limit_errors, limit_share
+from gradfeat.theory.one_step_spectrum import feature_spectrum
+from gradfeat.theory.online_sgd import SphereSGD, step_size, time_exponent
+from gradfeat.theory.reused_sample_errors import reused_sample_errors
+from gradfeat.theory.teacher import Teacher
+
+ONE, NONE = np.ones((1, 1)), np.zeros((1, 1))
+SGD = SphereSGD(3, 64, 0.01)
+SETTING = (0.5, 0.7, 0.01, CentredReLU(), Teacher.single((0.0, 1.0, 0.5)))
+LISTS = ([], 5.0, [5, 1], [-1, 2], [0, math.nan], [0, math.inf])
+
+
+@pytest.mark.parametrize("steps", LISTS)
+def test_times_that_do_not_rise_are_refused(steps):
+    for call in (
+        lambda: SGD.path(0.1, steps),
+        lambda: committee_path(ONE, NONE, ONE, 1.0, steps),
+    ):
+        with pytest.raises(ValueError, match="give a list of finite numbers rising from 0"):
+            call()
+
+
+def test_the_first_time_may_be_the_only_one():
+    assert SGD.path(0.1, [0]).tolist() == [0.1]
+    assert committee_path([1.0], [0.0], [1.0], 1.0, [0]).Q.tolist() == [[[1.0]]]
+
+
+@pytest.mark.parametrize("overlap", [2.0, -1.5, math.nan])
+def test_overlaps_are_between_minus_one_and_one(overlap):
+    for call in (SGD.signal, SGD.moments, lambda m: SGD.path(m, [0, 1])):
+        with pytest.raises(ValueError, match="give (an overlap|overlaps) from -"):
+            call(overlap)
+
+
+@pytest.mark.parametrize(
+    ("Q", "R"),
+    [(-2.0, 0.0), (math.nan, 0.0), (math.inf, 0.0), (1.0, 5.0), (1.0, math.nan)],
+)
+def test_overlaps_that_no_weights_have_are_refused(Q, R):
+    for call in (committee_error, lambda *C: committee_flow(*C, 1.0)):
+        with pytest.raises(ValueError, match="not the overlaps of weights"):
+            call([[Q]], [[R]], [[1.0]])
+
+
+@pytest.mark.parametrize(
+    ("call", "words"),
+    [
+        (lambda: SphereSGD(2.5, 64, 0.1), "whole numbers k from 2 to 6"),
+        (lambda: SphereSGD(2, math.inf, 0.1), "whole numbers k from 2 to 6"),
+        (lambda: step_size(0, 64, 0.1), "k was 0: give a positive"),
+        (lambda: step_size(2, 0, 0.1), "d was 0: give a positive"),
+        (lambda: step_size(2, 64, math.nan), "c was nan: give a positive"),
+        (lambda: step_size(2, 64, 0.1, -1.0), "smoothing was -1.0: give a finite"),
+        (lambda: time_exponent(math.nan), "exponent was nan"),
+        (lambda: committee_flow(ONE, NONE, ONE, -1.0), "eta was -1.0: give a finite"),
+        (lambda: committee_flow(ONE, NONE, ONE, 1.0, math.nan), "noise was nan: give a finite"),
+        (lambda: committee_path(ONE, NONE, ONE, math.nan, [0, 1]), "eta was nan: give a finite"),
+        (lambda: label_strengths(np.sign, 1.5), "k_max is 1.5: give a whole"),
+        (lambda: HeadLaw.of_moments(()), "2 k of 4 or more"),
+        (lambda: HeadLaw.of_moments((0, 1, 0)), "2 k of 4 or more"),
+        (lambda: HeadLaw.of_moments((0, 1, 0, 0.5)), "No law has the moments"),
+        (lambda: Teacher.of_function(np.ravel, 1, 3, -1.0), "noise was -1.0: give a finite"),
+        (lambda: limit_share(*SETTING, degree=1, part=3), "part was 3: give a degree"),
+        (lambda: limit_share(*SETTING, degree=1, part=1), "part was 1: give a degree"),
+    ],
+)
+def test_numbers_outside_their_range_are_refused(call, words):
+    with pytest.raises(ValueError, match=words):
+        call()
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda: limit_errors(*SETTING, degree=1, rows="x"),
+        lambda: finite_step_errors(*SETTING, eta=1.0, n=1000, rows="x"),
+        lambda: reused_sample_errors(*SETTING, rows="x"),
+        lambda: feature_spectrum(0.5, 0.7, *SETTING[3:], eta=1.0, n=1000, rows="x"),
+    ],
+)
+def test_a_law_of_first_rows_that_is_not_known_is_refused(call):
+    with pytest.raises(ValueError, match="rows of W0 are 'x': give one of gaussian, sphere"):
+        call()
