@@ -42,7 +42,7 @@ def test_the_first_time_may_be_the_only_one():
 @pytest.mark.parametrize("overlap", [2.0, -1.5, math.nan])
 def test_overlaps_are_between_minus_one_and_one(overlap):
     for call in (SGD.signal, SGD.moments, lambda m: SGD.path(m, [0, 1])):
-        with pytest.raises(ValueError, match="give (an overlap|overlaps) from -"):
+        with pytest.raises(ValueError, match=r"give (an overlap|overlaps) from -"):
             call(overlap)
 
 

@@ -79,7 +79,7 @@ def committee_path(
     """
     from scipy.integrate import solve_ivp
 
-    not_negative(eta=eta, noise=noise)
+    committee_flow(Q, R, T, eta, noise)  # says what is out of range
     alphas, (C, s) = rising("alphas", alphas), _joint(Q, R, T)
     K = len(np.atleast_2d(Q))
     M = len(C) - K
