@@ -8,9 +8,11 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 import pytest
+import torch
 
 from gradfeat.maths.deadline import NEVER, Deadline
 from gradfeat.table import diagnose as module
+from gradfeat.table import variance_shares
 from gradfeat.table.diagnose import diagnose
 from gradfeat.table.diagnosis_rows import FAR, diagnosis_rows, standard_inputs
 from gradfeat.table.errors import TableError
@@ -233,3 +235,15 @@ def test_the_tests_of_a_diagnosis_read_fewer_rows_where_time_is_short(monkeypatc
     found = module.diagnose(frame, request)
     assert (found.n_tested, found.exponent) == (600, 2)
     assert any("the tests read 600 of these rows" in one.text for one in found.remarks)
+
+
+def test_what_hardly_varies_in_a_fold_gets_no_slope_from_it():
+    """A rare level: nearly the same in all rows that are learned from, and not in those held out.
+
+    Its slope there is that of the noise over 1e-3.
+    """
+    Z = torch.as_tensor(np.random.default_rng(0).standard_normal((400, 6)))
+    y = Z[:, :5].sum(1, keepdim=True) + 0.1 * Z[:, 5:]
+    Z[:300, 5] *= 1e-3
+    predicted, _ = variance_shares._ridge(Z[:300], y[:300], Z[300:])
+    assert (y[300:] - predicted).square().mean() < 0.1

@@ -172,3 +172,22 @@ def test_what_a_column_explains_is_adjusted_for_its_levels():
     # sqrt(2 / 2000), and of 20 means that are cut at 0 half a standard deviation is left.
     assert np.mean(noise) < 0.03
     assert explained(pd.Series(y[:, 0]), y) > 0.9
+
+
+@pytest.mark.parametrize(
+    "told",
+    [
+        [f"${v:,.2f}" for v in 50_000 + 9_000 * Y],
+        [f"{v:.3f} kg per m" for v in 50 + 9 * Y],
+        [f"{day:%d.%m.%Y}" for day in pd.Timestamp("2020-01-01") + pd.to_timedelta(900 * Y, "D")],
+        pd.Timestamp("2020-01-01") + pd.to_timedelta(np.round(900 * Y), "D"),
+        [f"{v * 100:.2f}%" for v in Y],
+        [f"{v:.4f}".replace(".", ",") for v in Y],
+    ],
+)
+@pytest.mark.parametrize("noise", [0.0, 0.02])
+def test_amounts_and_days_in_text_are_leaks_too(told, noise):
+    y = Y + noise * RNG.normal(size=300)
+    (said,) = screened(told, y).remarks
+    assert said.startswith("'c' (")
+    assert " alone explains nearly all of 'y'" in said

@@ -178,6 +178,13 @@ class TableEncoder:
         free = {plan.name for plan in self._plans if plan.kind == "text"}
         return tuple(n for n in self.columns_ if n not in free and table[n].dtype == "str")
 
+    def in_order(self, frame: pd.DataFrame) -> dict[str, pd.Series]:
+        """The columns that are read as numbers or moments, read so, without fitting the encoder."""
+        table = self._columns(frame)
+        plans = [plan for plan in plan_columns(table, self.dates, self.decimal) if plan.ordered]
+        blocks = [plan.encode(table[plan.name]) for plan in plans]
+        return {block.source: pd.Series(next(iter(block.parts.values()))) for block in blocks}
+
     @property
     def cells(self) -> dict[str, Cells]:
         """What cells of delimited text are to be read as, by column, whichever rows are read."""

@@ -74,8 +74,9 @@ def screen(
         return Screened({}, ())
     names = [str(name) for name in inputs.columns]
     code = _codes(y[:MOST_ROWS], classes)
-    alone = {n: explained(column_of(inputs, n).iloc[:MOST_ROWS], code) for n in names}
     once, encoder = _each_once(inputs), encoder or TableEncoder()
+    read = _read(inputs, encoder)
+    alone = {n: explained(column.iloc[:MOST_ROWS], code) for n, column in read.items()}
     different = round(rows * len(once) / len(inputs))
     found = {n: _identifier(column_of(once, n), n, different, alone[n], encoder) for n in names}
     identifiers = {name: why for name, why in found.items() if why}
@@ -89,7 +90,7 @@ def screen(
         *([f"Left out, the same in every row: {_names(same)}."] if same else []),
         *_about_identifiers(identifiers, bool(left_out), option),
         *_about_order(numbers, alone, target),
-        *_about_leaks(inputs, [n for n in others if n not in numbers], alone, y, target, classes),
+        *_about_leaks(read, [n for n in others if n not in numbers], alone, y, target, classes),
         *_about_copies(selected(inputs, others)),
     ]
     return Screened(left_out, tuple(remarks))
@@ -119,6 +120,14 @@ def explained(column: pd.Series, code: Floats) -> float:
     means = np.array([np.bincount(group, column, minlength=k) / size for column in code.T]).T
     within = ((code - means[group]) ** 2).sum()
     return float(max(0.0, 1 - (within / (n - k)) / (total / (n - 1))))
+
+
+def _read(inputs: pd.DataFrame, encoder: TableEncoder) -> dict[str, pd.Series]:
+    """The columns by name; of the first rows alone where they are amounts or moments in text."""
+    columns = {str(name): column_of(inputs, str(name)) for name in inputs.columns}
+    first = {n: c.iloc[:MOST_ROWS] for n, c in columns.items() if not is_numbers(c)}
+    many = {n: c for n, c in first.items() if c.nunique() > LEVELS}
+    return columns | (encoder.in_order(pd.DataFrame(many)) if many else {})
 
 
 def _levels(column: pd.Series) -> NDArray[np.intp]:
@@ -226,7 +235,7 @@ def numbers_of_rows(inputs: pd.DataFrame, names: Sequence[str], rows: int) -> li
 
 
 def _about_leaks(
-    inputs: pd.DataFrame,
+    read: Mapping[str, pd.Series],
     names: Sequence[str],
     alone: Mapping[str, float],
     y: Floats,
@@ -236,7 +245,7 @@ def _about_leaks(
     """Columns that may be known only with the target, the most telling first."""
     found: dict[str, str] = {}
     for name in sorted(names, key=lambda name: -alone[name]):
-        order = "" if classes else _same_order(column_of(inputs, name), y)
+        order = "" if classes else _same_order(read[name], y)
         if alone[name] >= LEAK or order:
             found[name] = f"{name!r} ({percent(alone[name])}{order and f', {order}'})"
     if not found:
@@ -257,7 +266,7 @@ def _same_order(column: pd.Series, y: Floats) -> str:
     if not is_numbers(column):
         return ""
     known = column.notna().to_numpy()
-    x, y = column.to_numpy(dtype=np.float64)[known], y[known]
+    x, y = column.to_numpy(dtype=np.float64)[known], y[: len(known)][known]
     if len(x) < FEWEST_ROWS or len(np.unique(x)) < 3:
         return ""
     rising, falling = x[np.lexsort((x, y))], x[np.lexsort((-x, y))]

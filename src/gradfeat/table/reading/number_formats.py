@@ -34,6 +34,10 @@ _UNITS = (
 )
 #: Any word, a measure if most cells of the column have it; what ends times is none.
 _WORD = r"(?!(?i:[ap]m|days?|min|sec)\b)[^\W\d_][^\W\d_]{0,11}(?:/[^\W\d_]{1,5})?[²³]?"
+#: A measure of several words, such as sq. ft., fl oz or miles per hour.
+_MEASURE = rf"(?:(?i:sq|square|cu|cubic|fl|nautical|metric)\b\.?\s?)?{_WORD}\.?"
+#: What an amount is for, as in $450/mo.
+_PER = r"\s*(?:/|per\s)\s*(?P<per>[^\W\d_]{1,8})\.?"
 #: Letters for powers of ten behind digits, as in $110.5M.
 _SCALES = {"k": 1e3, "K": 1e3, "Tsd.": 1e3, "M": 1e6, "mn": 1e6, "Mio": 1e6, "Mio.": 1e6,
            "B": 1e9, "bn": 1e9, "Mrd": 1e9, "Mrd.": 1e9}  # fmt: skip
@@ -42,7 +46,7 @@ _CELL = re.compile(
     rf"(?P<open>\()?\s*[~≈]?\s*(?P<sign>[+-])?\s*(?P<before>{_UNITS})?\s*(?P<inner>[+-])?\s*"
     rf"(?P<body>[\d.,][\d.,'_ ]*?(?:[eE][+-]?\d+)?)"
     rf"(?:\s*(?P<scale>{_SCALE})(?![^\W_]))?"
-    rf"(?P<trailing>-)?\s*(?P<after>{_UNITS}|\+|{_WORD})?\s*(?P<close>\))?",
+    rf"(?P<trailing>-)?\s*(?P<after>{_UNITS}|\+|{_MEASURE})?(?:{_PER})?\s*(?P<close>\))?",
     re.ASCII,
 )
 _FEET = re.compile(r"(?P<feet>\d{1,3})(?:'|ft\.?) ?(?P<inches>\d{1,2})(?:\"|''|in\.?)?", re.ASCII)
@@ -76,6 +80,8 @@ def taken_apart(cell: str) -> WrittenNumber | None:
     (WrittenNumber(sign=-1.0, unit='$', body='1,200', scale=1.0), None)
     >>> taken_apart("12 miles"), taken_apart("1.5M").scale
     (WrittenNumber(sign=1.0, unit='mile', body='12', scale=1.0), 1000000.0)
+    >>> taken_apart("1,991 sq. ft.").unit, taken_apart("$450/mo").unit
+    ('sq ft', '$ per mo')
     """
     plain = _in_ascii(cell)
     if feet := _FEET.fullmatch(plain):
@@ -91,9 +97,11 @@ def taken_apart(cell: str) -> WrittenNumber | None:
         return None
     if len(signs) + (m["open"] is not None) > 1 or len(units) > 1 or _is_code(m, body):
         return None
+    if m["per"] and not units:
+        return None
     negative = m["open"] is not None or signs == ["-"]
     scale = _SCALES.get(m["scale"] or "", 1.0)
-    return WrittenNumber(-1.0 if negative else 1.0, _singular(units), body, scale)
+    return WrittenNumber(-1.0 if negative else 1.0, _unit_words(units, m["per"]), body, scale)
 
 
 def _is_code(m: re.Match[str], body: str) -> bool:
@@ -102,11 +110,13 @@ def _is_code(m: re.Match[str], body: str) -> bool:
     return bool(joined) and joined.isalpha() and body[:1] == "0" and body[1:2].isdigit()
 
 
-def _singular(units: Sequence[str]) -> str:
-    unit = units[0] if units else ""
+def _unit_words(units: Sequence[str], per: str | None) -> str:
+    """A unit in the singular, without points, and what it is of."""
+    unit = units[0].replace(".", "") if units else ""
     if unit in ("st", "nd", "rd", "th"):
         return "th"
-    return unit[:-1] if len(unit) > 2 and unit.endswith("s") else unit
+    one = unit[:-1] if len(unit) > 2 and unit.endswith("s") else unit
+    return f"{one} per {per}" if per else one
 
 
 @dataclass(frozen=True)
