@@ -33,6 +33,7 @@ def test_quietly_the_answer_and_the_files_are_printed(fit):
     assert "0 %" not in quiet
     assert "Linear model predicts y best" in " ".join(quiet.split())
     assert "report.html" in quiet
+    assert "regression (--task classification" in quiet  # remarks, a leak among them
     assert len(full) > 2 * len(quiet)
 
 

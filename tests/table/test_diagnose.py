@@ -247,3 +247,13 @@ def test_what_hardly_varies_in_a_fold_gets_no_slope_from_it():
     Z[:300, 5] *= 1e-3
     predicted, _ = variance_shares._ridge(Z[:300], y[:300], Z[300:])
     assert (y[300:] - predicted).square().mean() < 0.1
+
+
+@pytest.mark.usefixtures("without_shares")
+def test_columns_are_left_out_of_a_diagnosis():
+    frame = gaussian("noise", 200).assign(late=lambda f: 2 * f["y"])
+    found = diagnose(frame, replace(ASKED, ignore=("late",)))
+    assert "late" not in found.directions.columns
+    assert found.exponent is None
+    with pytest.raises(TableError, match="no column 'lat' to ignore"):
+        diagnose(frame, replace(ASKED, ignore=("lat",)))

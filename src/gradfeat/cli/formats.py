@@ -26,7 +26,12 @@ Printed = Annotated[
     Format, typer.Option("--format", help="Of what is printed: for people, or csv or json.")
 ]
 Quiet = Annotated[
-    bool, typer.Option("--quiet", "-q", help="Print the answer and the files, no progress.")
+    bool,
+    typer.Option(
+        "--quiet",
+        "-q",
+        help="Print remarks on the data, the answer and the files; no tables, no progress.",
+    ),
 ]
 Verbose = Annotated[
     bool, typer.Option("--verbose", "-v", help="Print every step of the progress, and all remarks.")

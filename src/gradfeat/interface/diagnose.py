@@ -81,6 +81,7 @@ def diagnose(
     task: Literal["auto", "regression", "classification"] = "auto",
     time: float = 60.0,
     seed: int = 0,
+    ignore: Sequence[str] = (),
     rare_classes: Literal["refuse", "drop", "merge"] = "refuse",
     separator: str | None = None,
     comment: str | None = None,
@@ -107,6 +108,8 @@ def diagnose(
         Seconds to spend, all in: searches of models end in time for the page.
     seed : int
         Of every random draw.
+    ignore : sequence of str
+        Columns to leave out, such as those known later.
     rare_classes : {"refuse", "drop", "merge"}
         Classes of a single row: left out, or taken together as ``other``.
     separator, comment, header, encoding : optional
@@ -150,7 +153,7 @@ def diagnose(
     if asked.path is not None:
         why = "a diagnosis reads all of them before it draws at most 5,000 rows"
         refuse_beyond_memory(asked.path, why, "give a part of the rows, such as one of its files")
-    text = replace(text, wanted=(target,), verbatim=(target,))
+    text = replace(text, wanted=(target, *ignore), verbatim=(target,))
     rows, _ = asked.open(RunOptions(stream=False), text)
     steps.begin("Reading", 0.0, asked.in_words(rows, target, ""))
     request = Request(
@@ -159,6 +162,7 @@ def diagnose(
         task,
         seed=seed,
         command=command or asked.call(diagnose, options),
+        ignore=tuple(ignore),
         missing=tuple(missing),
         dates=dates,
         rare_classes=rare_classes,

@@ -14,14 +14,14 @@ from gradfeat.drawing.numbers import count, listed, percent
 from gradfeat.maths.streams import numpy_stream
 from gradfeat.maths.whitening import principal_whitening
 from gradfeat.rows.sources.in_memory import FrameTables
-from gradfeat.rows.sources.tables import Tables
+from gradfeat.rows.sources.tables import Tables, selected
 from gradfeat.table.encode import TableEncoder
 from gradfeat.table.errors import TableError
 from gradfeat.table.first_pass import with_target_read
 from gradfeat.table.interpret import level_name
 from gradfeat.table.notes import unread_sentence, with_places
 from gradfeat.table.other_rows import other_rows
-from gradfeat.table.prepared import input_columns
+from gradfeat.table.prepared import chosen_columns, input_columns
 from gradfeat.table.request import Request
 from gradfeat.table.results import Remark
 from gradfeat.table.screening import screen
@@ -136,6 +136,7 @@ def diagnosis_rows(
     `read_from` knows the places of the rows.
     """
     table = read_from or FrameTables(frame)
+    frame = selected(frame, chosen_columns(frame.columns, request))
     decimal = table.text.decimal
     others = other_rows(frame, np.ones(len(frame), np.int64), decimal)
     frame, without = others.masked(frame), others.said(table)

@@ -26,8 +26,8 @@ FOLDS = 3
 #: leave such shares to the models after them, the more surely the less noise there is.
 LEAST = 1e-3
 
-#: Smallest penalty, of the median eigenvalue of the features' Gram matrix: what hardly varies over
-#: the training rows of a fold, as a rare level, gets no slope from them; all else loses 1e-4 at most.
+#: Smallest penalty, of the median eigenvalue of the features' Gram matrix: a rare level that hardly
+#: varies over the training rows of a fold gets no slope from them; what varies loses 1e-4.
 SMALLEST = 1e-2
 
 #: Rows at most, and fewer where there are many quadratic features.

@@ -66,6 +66,13 @@ Dates = Annotated[
         case_sensitive=False,
     ),
 ]
+Ignore = Annotated[
+    list[str] | None,
+    typer.Option(
+        help="Column to leave out, such as one known later; again for more, or with commas "
+        "between them."
+    ),
+]
 Strict = Annotated[
     bool,
     typer.Option(
@@ -101,6 +108,7 @@ def diagnose(
         ),
     ] = 60.0,
     seed: Annotated[int, typer.Option(help="Of every random draw.", min=0, max=LARGEST_SEED)] = 0,
+    ignore: Ignore = None,
     separator: Separator = None,
     comment: Comment = None,
     header: Header = None,
@@ -127,6 +135,7 @@ def diagnose(
             deadline=deadline,
             task=task,
             seed=seed,
+            ignore=tuple(ignore or ()),
             command=_command(),
             separator=separator,
             comment=comment,
@@ -171,13 +180,7 @@ def fit(
         str | None, typer.Option(help="Ordered data: hold out the last rows by this column.")
     ] = None,
     device: Annotated[str | None, typer.Option(help="Torch device, e.g. cuda.")] = None,
-    ignore: Annotated[
-        list[str] | None,
-        typer.Option(
-            help="Column to leave out, such as one known later; again for more, or with commas "
-            "between them."
-        ),
-    ] = None,
+    ignore: Ignore = None,
     missing_target: Annotated[
         Literal["drop", "refuse"], typer.Option(help="Rows without a target.")
     ] = "drop",
@@ -307,7 +310,10 @@ def predict(
 
 def refit(
     model: Annotated[
-        Path, typer.Argument(help="Gradient features that `gradfeat fit` wrote, or its folder.")
+        Path,
+        typer.Argument(
+            help="A model that `gradfeat fit` wrote and that learned features, or its folder."
+        ),
     ],
     data: Annotated[Path, typer.Argument(help="A table with its columns and the new target.")],
     target: Annotated[str, typer.Option(help="Column to predict now.")],

@@ -59,10 +59,13 @@ class Printing:
             case Format.JSON:
                 sys.stdout.write(found.to_json() + "\n")
             case Format.TEXT:
-                self.console.print(found.verdict if self.quiet else found, markup=False)
-        shown = self.form is Format.TEXT and not self.quiet
+                first = [r.text for r in found.results.remarks if r.place == "first"]
+                answer = "\n\n".join([*first, found.verdict])  # a leak has the best verdict
+                self.console.print(answer if self.quiet else found, markup=False)
+        text = self.form is Format.TEXT
+        shown = {"first"} if text and self.quiet else {"first", "last"} if text else set()
         for remark in found.results.remarks if self.verbose else ():
-            if remark.place == "page" or not shown:
+            if remark.place not in shown:
                 self.console.say(remark.text)
         with self.bar as bar, within(NEVER, lambda words: bar.tell("Page", 1.0, words)):
             found.save(self.out)
