@@ -14,7 +14,7 @@ from gradfeat.drawing.numbers import count, listed, percent
 from gradfeat.maths.streams import numpy_stream
 from gradfeat.maths.whitening import principal_whitening
 from gradfeat.rows.sources.in_memory import FrameTables
-from gradfeat.rows.sources.tables import Tables, selected
+from gradfeat.rows.sources.tables import Tables
 from gradfeat.table.encode import TableEncoder
 from gradfeat.table.errors import TableError
 from gradfeat.table.first_pass import with_target_read
@@ -136,7 +136,8 @@ def diagnosis_rows(
     `read_from` knows the places of the rows.
     """
     table = read_from or FrameTables(frame)
-    frame = selected(frame, chosen_columns(frame.columns, request))
+    kept = chosen_columns(frame.columns, request)
+    frame = frame.loc[:, [str(name) in kept for name in frame.columns]]
     decimal = table.text.decimal
     others = other_rows(frame, np.ones(len(frame), np.int64), decimal)
     frame, without = others.masked(frame), others.said(table)
