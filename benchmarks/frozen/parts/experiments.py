@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from fits import Note
-from small_cells import CELLS
+from small_cells import CELLS, small
 from trees import named
 
 #: Metrics that are seconds or memory: not reproducible.
@@ -40,7 +40,7 @@ def lab(note: Note, folder: Path) -> None:
     experiment, run, judge = (named("experiment", "loading"), *_lab("run", "judge"))
     for name in named("names", "loading")():
         found = experiment(name)
-        table = run(found, seeds=2, arrays=True, **CELLS[name])
+        table = run(found, seeds=2, arrays=True, **small(found))
         _note_table(note, name, found, table)
         cells = table[list(found.factors)].drop_duplicates().to_dict("records")
         theory = found.theory_table(cells)

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 import samples
-from small_cells import CELLS
+from small_cells import small
 from trees import PLACES, every_module, modules, named
 
 import gradfeat
@@ -179,7 +179,7 @@ def experiments() -> Found:
             yield f"experiment/{name}/claim/{claim.text}", claim.source
         yield f"experiment/{name}/figure", found.figure is not None
         yield f"experiment/{name}/version", found.version
-        table = run(found, seeds=1, arrays=True, **CELLS[name])
+        table = run(found, seeds=1, arrays=True, **small(found))
         cells = table[list(found.factors)].drop_duplicates().to_dict("records")
         theory = found.theory_table(cells[:1])
         yield f"experiment/{name}/theory", theory is not None

@@ -1,4 +1,4 @@
-"""Settings of every experiment that run in a second or two."""
+"""Settings of every experiment that run in a second or two: of later ones, those of their own."""
 
 from __future__ import annotations
 
@@ -101,3 +101,8 @@ CELLS: dict[str, dict[str, Any]] = {
         "n_test": 50,
     },
 }
+
+
+def small(found: Any) -> dict[str, Any]:
+    """Of an experiment of the frozen tree, as it ran there; of a newer one, its own."""
+    return CELLS.get(found.name) or dict(found.small)
