@@ -103,7 +103,7 @@ def figure(table: pd.DataFrame, theory_table: pd.DataFrame | None) -> Figure:
         axes,
         f"n = {row['n']:,}, steps {row['prefactor']:g} n^alpha, y = u.x. Singular values beyond"
         f" {BEYOND} of the bulk's edge: mean number over {table['seed'].nunique()} seeds. Lines:"
-        f" theory's goes to 2, 3 and 4.{averaged(table, 'n', 'phi', 'psi', 'prefactor')}",
+        f" theory has 2, 3, 4 above them.{averaged(table, 'n', 'phi', 'psi', 'prefactor')}",
     )
 
 

@@ -128,16 +128,15 @@ def figure(table: pd.DataFrame, theory_table: pd.DataFrame | None) -> Figure:
         rows = only(table, K=K, M=M, noise=noise, eta=eta)
         _errors(axes[0], only(rows, d=rows["d"].max()), color, theory_table is not None)
     axes[0].set_yscale("log")
-    style.dress(
-        axes[1], "Largest distance of an overlap from the equations", "d", "distance", "both"
-    )
+    title = "Largest distance of an overlap from the equations"
+    style.dress(axes[1], title, "number of inputs d", "distance", "both")
     rows = only(table, **dict(zip(("K", "M", "noise", "eta"), kinds[0], strict=True)))
     found = metric_series(rows, "d", "off", style.Mark("simulation", style.BLUE, "o"))
     series.points(axes[1], found)
     if len(found.x) > 1 and theory_table is not None:
         height = float(np.exp(np.mean(np.log(found.mean * found.x**0.5))))
         series.line(axes[1], found.x, height * found.x**-0.5, "∝ $d^{-1/2}$", style.QUIET)
-    axes[1].set_yscale("log")
+    style.logarithmic(axes[1], "y")
     style.tick_at(axes[1], rows["d"], 2)
     return finished(
         fig,
@@ -150,7 +149,8 @@ def figure(table: pd.DataFrame, theory_table: pd.DataFrame | None) -> Figure:
 def _errors(ax: Axes, rows: pd.DataFrame, color: str, law: bool) -> None:
     row = rows.iloc[0]
     name = f"K = {row['K']}, M = {row['M']}, noise {row['noise']:g}, d = {row['d']}"
-    series.points(ax, path_series(rows, "alpha", "error", style.Mark(name, color, "o")))
+    some = rows.assign(**{one: [path[::3] for path in rows[one]] for one in ("alpha", "error")})
+    series.points(ax, path_series(some, "alpha", "error", style.Mark(name, color, "o")))
     if law:
         series.line(ax, row["alpha"], row["limit"], "", color)
 
