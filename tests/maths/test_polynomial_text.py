@@ -51,6 +51,8 @@ def test_directions_are_counted_in_the_order_of_their_numbers():
         ("True*x1", "'True' in it"),
         ("1e400*x1", "in it"),
         ("9" * 400, "in it"),
+        ("1e155*x1", "very large"),
+        ("1e150*x1^2*1e9", "very large"),
         ("x1.real", "in it"),
         ("exec(x1)", r"exec\(...\) in it"),
         ("__import__('os')", "other signs"),

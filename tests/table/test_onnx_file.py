@@ -5,11 +5,15 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 import pytest
+import torch
 from sklearn.ensemble import HistGradientBoostingRegressor
 from sklearn.exceptions import NotFittedError
 
 import gradfeat
 from gradfeat.estimators.container import ModelFileError
+from gradfeat.table import onnx_file
+from gradfeat.table.encode import TableEncoder
+from gradfeat.table.target_scale import TargetScale
 
 runtime = pytest.importorskip("onnxruntime", reason="onnxruntime is not installed")
 pytest.importorskip("onnxscript", reason="onnxscript is not installed")
@@ -35,6 +39,7 @@ def evaluated(path, rows: np.ndarray) -> np.ndarray:
         gradfeat.KernelRegressor(kernel="laplace", **FAST),
         gradfeat.KernelRegressor(kernel="gaussian", dtype="float32", **FAST),
         gradfeat.RFMRegressor(kernel="matern52", directions=2, n_iter=2, alpha=1e-3),
+        gradfeat.RFMRegressor(),  # a weighted mean of fits
     ],
     ids=lambda model: type(model).__name__,
 )
@@ -68,6 +73,27 @@ def test_a_table_of_numbers_with_gaps_and_a_target_as_logarithm(tmp_path):
     np.testing.assert_allclose(got[:, 0], model.predict(table), rtol=1e-5)  # kinks at own rows
 
 
+def test_values_declared_missing_are_so_in_the_file_too():
+    frame = pd.DataFrame(X, columns=list("abc"))
+    frame.loc[::7, "b"], frame.loc[::9, "a"] = -999, -1
+    encoder = TableEncoder(("-999", "a=-1", "n/k")).fit(frame)
+    table = torch.tensor(frame[list(encoder.columns_)].to_numpy())
+    got = onnx_file._encoding(encoder)(table)
+    np.testing.assert_array_equal(got, encoder.transform(frame))
+
+
+@pytest.mark.slow
+def test_a_target_as_logarithm_is_taken_back_up_to_the_same_value(tmp_path):
+    frame = pd.DataFrame(X, columns=list("abc"))
+    encoder = TableEncoder().fit(frame)
+    fitted = gradfeat.LinearRegressor(alpha=1.0).fit(encoder.transform(frame), Y)
+    model = gradfeat.TableModel.of(encoder, fitted, "y", scale=TargetScale(1.0))
+    gradfeat.export_onnx(model, tmp_path / "m.onnx")
+    far = pd.DataFrame([[0.0, 0.0, 1e6], [0.0, 0.0, -1e6]], columns=list("abc"))
+    got = evaluated(tmp_path / "m.onnx", far.to_numpy())[:, 0]
+    np.testing.assert_allclose(got, model.predict(far), rtol=1e-12)
+
+
 def test_what_onnx_cannot_hold_is_one_sentence(tmp_path):
     place = tmp_path / "m.onnx"
     frame = pd.DataFrame({"a": X[:, 0], "town": np.where(X[:, 1] > 0, "Bern", "Chur")})
@@ -86,6 +112,9 @@ def test_a_kernel_without_an_operation_and_a_place_that_is_none_are_one_sentence
     network = gradfeat.KernelRegressor(kernel="ntk", **FAST).fit(X, Y)
     with pytest.raises(ModelFileError, match="kernel of distances"):
         gradfeat.export_onnx(network, tmp_path / "m.onnx")
+    erf = gradfeat.RandomFeaturesRegressor(width=8, activation="erf").fit(X, Y)
+    with pytest.raises(ModelFileError, match="float32 alone"):
+        gradfeat.export_onnx(erf, tmp_path / "m.onnx")
     linear = gradfeat.LinearRegressor(alpha=1.0).fit(X, Y)
     with pytest.raises(ModelFileError, match="could not be written"):
         gradfeat.export_onnx(linear, tmp_path / "none" / "m.onnx")

@@ -7,10 +7,14 @@ import math
 import re
 from dataclasses import dataclass
 
+import numpy as np
+
 from .multi_hermite import MultiHermite
 
 #: What is read: beyond, the terms are many and their factorials lose digits.
 MOST_DEGREE, MOST_DIRECTIONS, MOST_LETTERS, MOST_PRODUCTS = 12, 8, 500, 2_000
+#: Coefficients are below, so that their squares are finite.
+LARGEST = 1e100
 
 GRAMMAR = "numbers, x1, x2, ..., + - * / ^, brackets, He2(x1) and sqrt(2)"
 
@@ -35,9 +39,12 @@ def polynomial(text: str) -> MultiHermite:
     if not re.fullmatch(r"[\w\s.+*/^()-]*", text, re.ASCII):
         raise reader.refused("other signs in it", GRAMMAR)
     try:
-        found = reader.read(ast.parse(text.strip().replace("^", "**"), mode="eval").body)
+        with np.errstate(all="ignore"):
+            found = reader.read(ast.parse(text.strip().replace("^", "**"), mode="eval").body)
     except (SyntaxError, RecursionError, MemoryError):
         raise reader.refused("what cannot be read", GRAMMAR) from None
+    if not max(map(abs, found.coefficients)) < LARGEST:
+        raise reader.refused("very large coefficients", f"numbers below {LARGEST:g}")
     least = 1e-12 * math.sqrt(found.norm_squared())
     kept = {a: c for a, c in zip(found.degrees, found.coefficients, strict=True) if abs(c) > least}
     return MultiHermite(tuple(kept), tuple(kept.values())) if kept else reader.constant(0.0)

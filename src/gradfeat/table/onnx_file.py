@@ -13,17 +13,21 @@ from typing import Any, cast
 import torch
 from sklearn.utils.validation import check_is_fitted
 from torch import Tensor, nn
+from torch.nn.utils.rnn import pad_sequence
 
 from gradfeat.estimators.container import ModelFileError, replace
 from gradfeat.estimators.scaled import ClassProbabilities, ScaledPredictor, TableFunction
 from gradfeat.models.base import Predictor
 from gradfeat.models.kernel_machine import KernelMachine, apply_metric
+from gradfeat.models.stacked import Stacked
 from gradfeat.models.subspace_refit import Projected
 from gradfeat.models.two_layer import TwoLayer
 from gradfeat.rows.sources.words import listing
 from gradfeat.table.encode import TableEncoder
+from gradfeat.table.reading.masked import DeclaredMissing
 from gradfeat.table.reading.plan import MISSING
 from gradfeat.table.table_model import TableModel
+from gradfeat.table.target_scale import LARGEST_LOG
 
 Rows = Callable[[Tensor], Tensor]
 
@@ -34,7 +38,8 @@ def export_onnx(model: Any, path: str | os.PathLike[str]) -> None:
     The input ``X`` (rows, d) is float64: what the estimator takes or, of a table model, the columns
     of its table in the order of ``encoder.columns_`` (kept in the file's metadata), nan where a
     value is missing. The output ``y`` is (rows, targets), or (rows, classes) with probabilities.
-    Written are two-layer networks and kernel machines of radial kernels, of tables of numbers.
+    Written are two-layer networks, kernel machines of radial kernels and means of such, of tables
+    of numbers.
 
     Parameters
     ----------
@@ -90,7 +95,13 @@ def _bytes(graph: nn.Module, example: Tensor, names: list[str]) -> bytes:
             "ONNX has no operation for a part of this model: give a two-layer network, or a kernel "
             "machine with a kernel of distances such as laplace."
         ) from error
-    cast("torch.onnx.ONNXProgram", program).model.metadata_props["columns"] = "\n".join(names)
+    model = cast("torch.onnx.ONNXProgram", program).model
+    if any(node.op_type == "Erf" for node in model.graph):
+        raise ModelFileError(
+            "Programs that read ONNX have erf for float32 alone: fit with the activation tanh or "
+            "relu."
+        )
+    model.metadata_props["columns"] = "\n".join(names)
     return cast("torch.onnx.ONNXProgram", program).model_proto.SerializeToString()
 
 
@@ -116,7 +127,7 @@ def _described(model: Any) -> tuple[list[str], Rows]:
             names, shift = list(encoder.columns_), scale.shift
             if shift is None:
                 return names, lambda X: inner(encoded(X))
-            return names, lambda X: inner(encoded(X)).exp() - shift
+            return names, lambda X: inner(encoded(X)).clamp(max=LARGEST_LOG).exp() - shift
         case TableModel(about=about):
             raise ModelFileError(
                 f"The model ({about.get('method', 'of scikit-learn')}) is scikit-learn's: export "
@@ -139,10 +150,15 @@ def _encoding(encoder: TableEncoder) -> Rows:
     where = [encoder.columns_.index(column.source) for column in encoder._encoded]
     fill = torch.tensor([column.fill for column in encoder._encoded], dtype=torch.float64)
     flags = torch.tensor([column.part == MISSING for column in encoder._encoded])
+    missing = DeclaredMissing(encoder.missing)
+    declared = [torch.tensor(missing.numbers(column.source)) for column in encoder._encoded]
+    codes = pad_sequence([code.double() for code in declared], padding_value=torch.nan)
 
     def encoded(X: Tensor) -> Tensor:
         picked = X[:, where]
         gaps = picked.isnan()
+        for code in codes:
+            gaps = gaps | (picked == code)
         return torch.where(flags, gaps.double(), torch.where(gaps, fill, picked))
 
     return encoded
@@ -176,6 +192,11 @@ def _predictor(f: Predictor) -> Rows:
         case Projected(inner=inner, B=B):
             along = _predictor(inner)
             return lambda X: along(X.to(B) @ B)
+        case Stacked(parts=parts, weights=weights):
+            each = [_predictor(part) for part in parts]
+            return lambda X: sum(
+                (v.to(X) * f(X) for v, f in zip(weights, each, strict=True)), X.new_zeros(1)
+            )
         case _:
             raise _unknown(f)
 

@@ -136,10 +136,14 @@ class DeclaredMissing(Masking):
         if not (values := self.of(name)):
             return column
         if column.dtype.kind in "iuf":
-            hit = column.isin(pd.Series(NumberFormat().read(values)).dropna())
+            hit = column.isin(self.numbers(name))
         else:
             hit = as_text(column).isin(as_text(pd.Series(values, dtype=object)))
         return column.mask(hit) if hit.any() else column
+
+    def numbers(self, column: str) -> list[float]:
+        """Those of a column that are numbers."""
+        return pd.Series(NumberFormat().read(self.of(column))).dropna().tolist()
 
 
 def declared(table: Tables, values: Sequence[str]) -> Tables:
