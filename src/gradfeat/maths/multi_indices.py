@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Callable, Mapping
+from functools import cache
 
 import numpy as np
 from numpy.polynomial import hermite_e
@@ -47,8 +49,12 @@ def product_terms(
     >>> product_terms((1, 0), (1, 1), 2.0)
     {(0, 1): 2.0, (2, 1): 2.0}
     """
-    pairs = zip(alpha, beta, strict=True)
-    return _outer([hermite_e.hermemul(_unit(a), _unit(b)) for a, b in pairs], coefficient)
+    return _outer(list(map(_product, alpha, beta)), coefficient)
+
+
+@cache
+def _product(a: int, b: int) -> np.ndarray:
+    return hermite_e.hermemul(_unit(a), _unit(b))
 
 
 def _unit(k: int) -> list[float]:
@@ -57,12 +63,9 @@ def _unit(k: int) -> list[float]:
 
 def _outer(axes: list[np.ndarray], coefficient: float) -> dict[MultiDegree, float]:
     """coefficient times the product over the axes, where it is not 0."""
-    picks = itertools.product(*(enumerate(axis.tolist()) for axis in axes))
-    terms = {
-        tuple(k for k, _ in pick): float(coefficient * np.prod([c for _, c in pick]))
-        for pick in picks
-    }
-    return {beta: c for beta, c in terms.items() if c != 0}
+    kept = ([(k, c) for k, c in enumerate(axis.tolist()) if c] for axis in axes)
+    picks = (tuple(zip(*pick, strict=True)) for pick in itertools.product(*kept))
+    return {k: c for k, factors in picks if (c := float(coefficient * math.prod(factors))) != 0}
 
 
 def project(
