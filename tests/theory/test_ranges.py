@@ -12,10 +12,12 @@ from gradfeat.theory.committee import committee_error, committee_flow, committee
 from gradfeat.theory.finite_step_errors import finite_step_errors
 from gradfeat.theory.generative_exponent import label_strengths
 from gradfeat.theory.head_law import HeadLaw
+from gradfeat.theory.lazy_limit import kernel_growth_bound, lazy_loss
 from gradfeat.theory.one_step_errors import limit_errors, limit_share
 from gradfeat.theory.one_step_spectrum import feature_spectrum
 from gradfeat.theory.online_sgd import SphereSGD, step_size, time_exponent
 from gradfeat.theory.reused_sample_errors import reused_sample_errors
+from gradfeat.theory.rfm_rounds import round_exponent
 from gradfeat.theory.teacher import Teacher
 
 ONE, NONE = np.ones((1, 1)), np.zeros((1, 1))
@@ -74,6 +76,12 @@ def test_overlaps_that_no_weights_have_are_refused(Q, R):
         (lambda: HeadLaw.of_moments((0, 1, 0)), "2 k of 4 or more"),
         (lambda: HeadLaw.of_moments((0, 1, 0, 0.5)), "No law has the moments"),
         (lambda: Teacher.of_function(np.ravel, 1, 3, -1.0), "noise was -1.0: give a finite"),
+        (lambda: lazy_loss(np.abs, 20, math.nan, 1.0), "n was nan: give a positive"),
+        (lambda: lazy_loss(np.abs, 20, 100, 1.0, -1.0), "noise was -1.0: give a finite"),
+        (lambda: kernel_growth_bound(-3, 1.0, 1.0), "d was -3: give a positive"),
+        (lambda: kernel_growth_bound(8, [1.0, math.nan], 1.0), "scale was nan: give a positive"),
+        (lambda: kernel_growth_bound(8, 1.0, -1.0), "size was -1.0: give a finite"),
+        (lambda: round_exponent(0.5), "round is 0.5"),
         (lambda: limit_share(*SETTING, degree=1, part=3), "part was 3: give a degree"),
         (lambda: limit_share(*SETTING, degree=1, part=1), "part was 1: give a degree"),
     ],

@@ -105,7 +105,7 @@ def round_exponent(t: int) -> float:
     >>> [round(round_exponent(t), 3) for t in range(3)]
     [2.0, 1.333, 1.091]
     """
-    if t < 0:
+    if not (t >= 0 and t % 1 == 0):
         raise ValueError(f"The round is {t}: give 0, the fit before any update, or more.")
     return 1 + 3 / (2 * (4**t - 1) + 3)
 
@@ -223,9 +223,9 @@ def _root(A: np.ndarray) -> np.ndarray:
 def _checked(r: int, d: int, n: float, bandwidth: float, penalty: float) -> None:
     if not 1 <= r <= 3:
         raise ValueError(f"r is {r}: give 1 to 3 directions.")
-    if d <= 4 * r:
+    if not 4 * r < d < math.inf:
         raise ValueError(f"d is {d}: give more than {4 * r} inputs for {r} directions.")
-    if not (n > 1 and 0 < bandwidth < math.inf and 0 <= penalty < math.inf):
+    if not (1 < n < math.inf and 0 < bandwidth < math.inf and 0 <= penalty < math.inf):
         raise ValueError(
             f"n, bandwidth and penalty are {n}, {bandwidth} and {penalty}: give more than 1 row, a"
             " bandwidth above 0 and a penalty of 0 or more."
