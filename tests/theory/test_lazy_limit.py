@@ -71,7 +71,7 @@ def test_no_network_has_a_smaller_kernel_than_the_bound(seed):
 
 
 def test_arguments_below_zero_are_refused():
-    with pytest.raises(ValueError, match="time was 0.0: give a positive"):
+    with pytest.raises(ValueError, match=r"time was 0\.0: give a positive"):
         lazy_loss(quadratic, 20, 10, 0.0)
     with pytest.raises(ValueError, match="scale was"):
         kernel_growth_bound(20, 0.0, 1.0)
