@@ -119,7 +119,7 @@ def figure(table: pd.DataFrame, theory_table: pd.DataFrame | None) -> Figure:
             n = [needed(t, k, float(row["width"]), float(row["penalty"])) for k in d.tolist()]
             series.line(ax, d, np.array(n), name, color)
     style.logarithmic(ax, "x")
-    if table[[f"needed_{k}" for k in UPDATES]].notna().any(axis=None) or theory_table is not None:
+    if table[[f"needed_{k}" for k in UPDATES]].notna().to_numpy().any() or theory_table is not None:
         style.logarithmic(ax, "y")
     style.tick_at(ax, table["d"], 2)
     return finished(
