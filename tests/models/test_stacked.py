@@ -50,6 +50,16 @@ def test_the_mean_of_fits_and_of_their_gradients():
     assert torch.equal(again(X), h(X))
 
 
+@pytest.mark.parametrize("weights", [[1.0], [0.3, 0.3], [0.5, 0.4, 0.1], [1.5, -0.5]])
+def test_weights_that_are_no_shares_of_the_parts_are_refused(weights):
+    gen = torch.Generator().manual_seed(2)
+    X, y = torch.randn(9, 2, generator=gen).double(), torch.randn(9, 1, generator=gen).double()
+    one = KernelRidge(kernel("gaussian", 2.0), 0.1)
+    h = Stack((one, one), (0.3, 0.7)).fit(in_memory(X, y))
+    with pytest.raises(ValueError, match="no shares of 2 fits"):
+        predictor_from(h.spec(), h.tensors() | {"weights": torch.tensor(weights).double()})
+
+
 def noisy(n: int) -> tuple[np.ndarray, np.ndarray]:
     rng = np.random.default_rng(0)
     X = rng.standard_normal((n, 4))

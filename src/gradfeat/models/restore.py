@@ -28,8 +28,10 @@ def predictor_from(spec: Mapping[str, Any], tensors: Mapping[str, Tensor]) -> Pr
         case {"type": "Projected", "inner": inner}:
             return Projected(predictor_from(inner, under("inner.", tensors)), tensors["B"])
         case {"type": "Stacked", "parts": [*parts]}:
-            own = (under(f"{i}.", tensors) for i in range(len(parts)))
-            return Stacked(tuple(map(predictor_from, parts, own)), tensors["weights"])
+            own, v = (under(f"{i}.", tensors) for i in range(len(parts))), tensors["weights"]
+            if v.shape != (len(parts),) or not abs(float(v.sum()) - 1) < 1e-6 or v.min() < 0:
+                raise ValueError(f"the weights {v.tolist()} are no shares of {len(parts)} fits.")
+            return Stacked(tuple(map(predictor_from, parts, own)), v)
         case {"type": "TwoLayer", "activation": activation}:
             return TwoLayer(**tensors, activation=activation_from_spec(activation))
         case {"type": "Linearised", "start": start}:
