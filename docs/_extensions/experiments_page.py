@@ -70,8 +70,9 @@ def _stored(found: Experiment, stored: dict[str, Any]) -> Iterator[str]:
     versions = ", ".join(f"{name} {'/'.join(of)}" for name, of in stored["made by"].items())
     yield stored_results.figure(
         found.name,
-        f"Quick scale: {stored['cells']} settings, {stored['results']:,} results, computed for "
-        f"{stored['seconds']:,} s by {versions}. {{download}}`Means <{UP}/{found.name}.csv>`.",
+        f"Quick scale: {stored['cells']} settings, {stored['results']:,} results, in at most "
+        f"{stored['seconds']:,} processor seconds by {versions}. "
+        f"{{download}}`Means <{UP}/{found.name}.csv>`.",
     )
 
 
