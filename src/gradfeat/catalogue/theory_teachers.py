@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final, final
 import numpy as np
 
 from gradfeat.catalogue.shared.checks import at_least, at_most
-from gradfeat.catalogue.shared.curves import only, over_seeds, relative
+from gradfeat.catalogue.shared.curves import only, relative
 from gradfeat.catalogue.shared.step_training import METRICS, Numbers, StepSeed
 from gradfeat.drawing import style
 from gradfeat.drawing.panels import finished, panels
@@ -278,13 +278,13 @@ def figure(table: pd.DataFrame, theory_table: pd.DataFrame | None) -> Figure:
     for level in (0.97, 1.03):
         axes[0].axhline(level, color=style.QUIET, linewidth=0.8, linestyle=":", zorder=1)
     axes[0].axhline(1.0, color=style.INK, linewidth=0.8, zorder=1)
-    top = float(rows["test_gain"].max())
-    axes[1].plot([0, top], [0, top], color=style.INK, linewidth=0.8, zorder=1)
+    ends = [float(rows["test_gain"].min()), float(rows["test_gain"].max())]
+    axes[1].plot(ends, ends, color=style.INK, linewidth=0.8, zorder=1)
     return finished(
         fig, axes,
         "Each setting has a target, activation, sizes, penalty, step, first weights, head, residual"
-        f" and rows of its own. n = {n:,}; means and standard errors, {over_seeds(table)}. Dotted:"
-        " 3 %.",
+        f" and rows of its own. n = {n:,}; means and standard errors over {table['seed'].nunique()}"
+        " seeds. Dotted: 3 %.",
     )  # fmt: skip
 
 
