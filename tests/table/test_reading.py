@@ -24,7 +24,7 @@ from gradfeat.table.encode import TableEncoder
 from gradfeat.table.notes import unread_sentence, with_places
 from gradfeat.table.prepared import Prepared, prepare
 from gradfeat.table.reading import date_cells
-from gradfeat.table.reading.decide import plan_column
+from gradfeat.table.reading.decide import plan_column, plan_columns
 from gradfeat.table.request import Request
 from gradfeat.table.results import UnreadCells
 
@@ -458,3 +458,19 @@ def test_postcodes_are_codes_also_where_they_are_many_and_that_is_said():
 def test_places_are_said_to_be_read_so():
     note = TableEncoder().fit(pd.DataFrame({"x": ["1st", "2nd", "3rd"] * 9})).notes_[0]
     assert note.treatment == "as it is, read as places (1st, 2nd)"
+
+
+@pytest.mark.parametrize(
+    ("others", "first", "open_"),
+    [
+        (["$6,655.62", "$12.50", "$9"], 1991.0, False),
+        (["6.655,62 €", "12,50 €", "9 €"], 1.991, False),
+        (["35 sq. ft.", "12 sq. ft.", "9 sq. ft."], 1991.0, True),  # no number has decimals
+    ],
+)
+def test_one_column_tells_what_a_comma_stands_for_in_another(others, first, open_):
+    table = {"area": pd.Series(["1,991", "2,500", "1,100"]), "other": pd.Series(others)}
+    area, _ = plan_columns(table)
+    (numbers,) = area.encode(table["area"]).parts.values()
+    assert numbers[0] == first
+    assert ("tells what" in area.assumption) == open_

@@ -18,6 +18,7 @@ from gradfeat.table.reading.dates import (
     whole_dates,
 )
 from gradfeat.table.reading.levels import TRUTH, TwoLevels, levels_plan, most_levels
+from gradfeat.table.reading.number_formats import taken_apart
 from gradfeat.table.reading.numbers import (
     DistinctTexts,
     NumberPlan,
@@ -90,12 +91,16 @@ def _is_text(column: pd.Series) -> bool:
 def _conventions(
     texts: Mapping[str, DistinctTexts], written: Mapping[str, DateTexts | None], decimal: str
 ) -> Conventions:
-    plans = [find_numbers(name, found) for name, found in texts.items()]
-    told = [p.format.decimal for p in plans if p and not p.format.plain and p.otherwise is None]
+    told: set[str] = set()
+    for name, found in texts.items():
+        plan = find_numbers(name, found)
+        if plan and not plan.format.plain and plan.otherwise is None:
+            bodies = [cell.body for cell in map(taken_apart, found.texts) if cell]
+            told |= {plan.format.decimal for body in bodies if plan.format.decimal in body}
     evidence = [w.evidence for w in written.values() if w and w.evidence]
     orders: set[DateOrder] = {e.order for e in evidence if e.order}
     if told:
-        decimal = "," if set(told) == {","} else ""
+        decimal = told.pop() if len(told) == 1 else ""
     return Conventions(decimal, orders.pop() if len(orders) == 1 else "")
 
 

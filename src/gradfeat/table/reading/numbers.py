@@ -141,7 +141,8 @@ def find_numbers(name: str, found: DistinctTexts, decimal: str = "") -> NumberPl
     ``3+``) that stands in more than one row, and, beside at most 20 distinct ones, a word that
     does. Strays and markers are missing values.
 
-    `decimal` stands before decimals in other columns of the table, where that is known.
+    `decimal` stands before decimals in other columns of the table, where that is known; then
+    nothing is left open.
 
     >>> plan = find_numbers("x", DistinctTexts(("1,200", "?", "35", "12,400"), (1, 1, 1, 1)))
     >>> plan.format.words, plan.read(pd.Series(["2,500", "-"])).tolist()
@@ -152,7 +153,8 @@ def find_numbers(name: str, found: DistinctTexts, decimal: str = "") -> NumberPl
     values = written.format.read(found.texts)
     if not found.mostly(values) or _codes(found, values, written.format):
         return None
-    return NumberPlan(name, written.format, written.otherwise)
+    known = written.format.decimal == decimal
+    return NumberPlan(name, written.format, None if known else written.otherwise)
 
 
 def _codes(found: DistinctTexts, values: Floats, written: NumberFormat) -> bool:
