@@ -60,7 +60,6 @@ class MaskedTables(Tables):
 
     @property
     def fingerprint(self) -> str:
-        """That of the table, and what is empty."""
         return f"{self.table.fingerprint}\nempty {self.masking}"
 
     @property
@@ -112,10 +111,8 @@ class DeclaredMissing(Masking):
 
     def of(self, column: str) -> tuple[str, ...]:
         """Those of a column: what follows its name, and what stands alone."""
-        named = f"{column}="
-        return tuple(
-            v.removeprefix(named) for v in self.values if v.startswith(named) or "=" not in v
-        )
+        key = f"{column}="
+        return tuple(v.removeprefix(key) for v in self.values if v.startswith(key) or "=" not in v)
 
     def check(self, names: Iterable[str]) -> None:
         """Refuse values of columns that are not there."""
@@ -142,7 +139,6 @@ class DeclaredMissing(Masking):
         return column.mask(hit) if hit.any() else column
 
     def numbers(self, column: str) -> list[float]:
-        """Those of a column that are numbers."""
         return pd.Series(NumberFormat().read(self.of(column))).dropna().tolist()
 
 
