@@ -20,7 +20,7 @@ class Room(NamedTuple):
 
 ROOMS: Final = {
     "": Room(90, 2),
-    "catalogue": Room(13_600, 59),
+    "catalogue": Room(13_615, 59),
     "cli": Room(3_666, 28),
     "diagnostics": Room(1_155, 8),
     "drawing": Room(730, 6),

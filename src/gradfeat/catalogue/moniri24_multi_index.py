@@ -20,7 +20,9 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
     from torch import Tensor
 
+    from gradfeat.maths.activations import CentredReLU
     from gradfeat.models.step_sizes import Step
+    from gradfeat.theory.teacher import Teacher
 
 #: y = He_1(b_1.x) + [He_2(b_1.x) + He_2(b_2.x)]/2: the last part has variance 1/2.
 HALF = 0.5
@@ -110,18 +112,32 @@ def theory(alpha: float, n: int, phi: float, psi: float, lam: float) -> dict[str
     Errors are those at this n, the shares those of the limit: the second direction is in none of
     the columns that the step adds.
     """
-    from gradfeat.maths.activations import CentredReLU
     from gradfeat.theory.finite_step_errors import finite_step_errors
+
+    found = finite_step_errors(*_setting(phi, psi, lam), eta=[0.0, n**alpha], n=n)
+    plain, after = (float(error) for error in found.test_error)
+    return {"test": after, "test_gain": plain - after} | shares(alpha, phi, psi, lam)
+
+
+@lru_cache(1024)
+def shares(alpha: float, phi: float, psi: float, lam: float) -> dict[str, float]:
+    """The limit's shares of the parts."""
     from gradfeat.theory.gradient_direction import limit_degree
     from gradfeat.theory.one_step_errors import limit_share
+
+    setting, degree = _setting(phi, psi, lam), float(limit_degree(alpha))
+    along = limit_share(*setting, degree=int(degree), part=2) if degree <= MOST_POWERS else math.nan
+    return {"along_share": along, "beside_share": 0.0}
+
+
+def _setting(
+    phi: float, psi: float, lam: float
+) -> tuple[float, float, float, CentredReLU, Teacher]:
+    from gradfeat.maths.activations import CentredReLU
     from gradfeat.theory.teacher import Teacher
 
     teacher = Teacher.single((0.0, 1.0, HALF), math.sqrt(2) * HALF)
-    setting, degree = (phi, psi, lam, CentredReLU(), teacher), float(limit_degree(alpha))
-    found = finite_step_errors(*setting, eta=[0.0, n**alpha], n=n)
-    along = limit_share(*setting, degree=int(degree), part=2) if degree <= MOST_POWERS else math.nan
-    plain, after = (float(error) for error in found.test_error)
-    return {"test": after, "test_gain": plain - after, "along_share": along, "beside_share": 0.0}
+    return phi, psi, lam, CentredReLU(), teacher
 
 
 def figure(table: pd.DataFrame, theory_table: pd.DataFrame | None) -> Figure:
@@ -136,7 +152,7 @@ def figure(table: pd.DataFrame, theory_table: pd.DataFrame | None) -> Figure:
     if theory_table is not None:
         for name, color in (("along_share", style.VERMILLION), ("beside_share", style.GREEN)):
             label = "limit, in the colour of its points"
-            theory_line(axes[0], table, "alpha", name, theory, color, label, 421, evenly=True)
+            theory_line(axes[0], table, "alpha", name, shares, color, label, 421, evenly=True)
         label = "theory of the single-index part, the rest as noise"
         theory_line(axes[1], table, "alpha", "test", theory, style.INK, label, 31, evenly=True)
     axes[1].set_ylim(bottom=0)
