@@ -50,24 +50,18 @@ def agop(
     positive semi-definite, float64 (a tensor: the float type of X).
 
     `model`: An estimator of gradfeat: exact gradients. A ``torch.nn.Module``, or a callable of
-        tensors
-        where X is a tensor: autograd; a module is in evaluation mode during the call, and each row
-        is
-        a function of its own. A fitted scikit-learn regressor or classifier, or a callable of
-        arrays
-        (of data frames where X is one): central differences. Of a classifier, the function is its
-        probabilities, else its decision values; of two classes only the second one's. Give
-        ``model.decision_function`` to choose.
+        tensors where X is a tensor: autograd; a module is in evaluation mode during the call, and
+        each row is a function of its own. A fitted scikit-learn regressor or classifier, or a
+        callable of arrays (of data frames where X is one): central differences. Of a classifier,
+        the function is its probabilities, else its decision values; of two classes only the second
+        one's. Give ``model.decision_function`` to choose.
     `X`: Points to average over: an array, data frame or tensor (n, d) of finite numbers, or
-        streamed
-        Rows, which carry their weights. For modules and callables of tensors also (n, ...), in
-        which
-        case d counts the entries of a row.
+        streamed Rows, which carry their weights. For modules and callables of tensors also (n,
+        ...), in which case d counts the entries of a row.
     `weights`: Non-negative row weights (n,).
     `centre`: Covariance of the gradients instead of their second moment.
     `standardise`: Units. True: output² per standard deviation of each column, so that columns
-        compare
-        whatever they are measured in; a column that is constant has derivative 0. False:
+        compare whatever they are measured in; a column that is constant has derivative 0. False:
         output²/(unit of x_j · unit of x_k). (``agop_`` of gradfeat's regressors divides by the
         variance of the targets as well.)
     `step`: Of finite differences, in standard deviations of each column. Central differences err by
@@ -77,8 +71,7 @@ def agop(
     `rows`: Average over so many rows, drawn at random without replacement; None is all. Standard
         deviations are those of all rows.
     `batch_size`: Rows that the model gets in one call, which bounds its memory; of finite
-        differences,
-        each row counts 2d times.
+        differences, each row counts 2d times.
     `random_state`: Seed of the draw of `rows`; None is 0.
 
     Raises ValueError for a model, X or option that is not allowed, MemoryError before work starts

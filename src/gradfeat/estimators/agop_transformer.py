@@ -33,8 +33,7 @@ class AGOPTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
     `task`: What y is; "auto" takes numbers as regression targets and anything else as labels.
 
     The other parameters are those of :class:`RFMRegressor` and :class:`RFMClassifier`. After the
-    fit
-    ``model_`` is the machine, ``components_`` (r, d) are the directions in standardised inputs,
+    fit ``model_`` is the machine, ``components_`` (r, d) are the directions in standardised inputs,
     orthonormal rows, and ``explained_ratio_`` (r,) the share of the AGOP's trace that each carries.
 
     Source: Rad24; Constantine 2015 (active subspaces).

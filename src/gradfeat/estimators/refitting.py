@@ -34,16 +34,14 @@ class Refittable(FeatureModel, ABC):
         asks for it) are fitted to the new rows by one ridge, with the penalty `alpha`, or one
         chosen by `penalty_by`; probabilities are calibrated on its leave-one-out decisions. Of a
         recursive feature machine it is its AGOP: kernel ridge is fitted in that metric, with
-        directions, kernel, bandwidth and penalty chosen on held-out rows. This estimator is left
-        as it is, so that it can serve many targets; ``agop_`` and what follows from it are of the
-        new
+        directions, kernel, bandwidth and penalty chosen on held-out rows. This estimator is left as
+        it is, so that it can serve many targets; ``agop_`` and what follows from it are of the new
         fit, of the same class.
 
         `X`: At least two rows (n, d) of the columns that the features were learnt on; n may be far
             below d and the width.
         `y`: The new targets of a regressor, (n,) or (n, c), in any number and unit; labels (n,) of
-            a
-            classifier, of any kind and number of classes.
+            a classifier, of any kind and number of classes.
         `sample_weight`: Non-negative (n,); an integer weight equals repeating the row.
 
         Raises ValueError for other columns, or inputs that are not allowed, and scikit-learn's

@@ -82,13 +82,11 @@ class Experiment:
     `batch`: ``batch(**cell, seeds: Sequence[int][, device]) -> [result of each seed]``: the numbers
         that `trial` gives one by one, faster; `batch_size` seeds at most in a call.
     `along`: A factor whose values are computed together: `batch` takes a list of its values in
-        place
-        of one, and returns for each seed a list with one result for each value. It is asked only
-        for
-        pairs of value and seed that are missing. `trial`, where it is given, takes one value.
+        place of one, and returns for each seed a list with one result for each value. It is asked
+        only for pairs of value and seed that are missing. `trial`, where it is given, takes one
+        value.
     `version`: Raise it when the numbers change for a reason outside of the experiment's folder;
-        older
-        results are then left aside, as they are where the text of the trial has changed.
+        older results are then left aside, as they are where the text of the trial has changed.
     `small`: In place of values of the quick grid, for a run of a second or two: a first try, and
         tests.
 

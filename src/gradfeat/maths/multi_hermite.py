@@ -212,8 +212,6 @@ class MultiHermite:
 
         He_a He_b = sum_k k! C(a, k) C(b, k) He_{a+b-2k} in each variable.
 
-        Examples
-        --------
         >>> z = MultiHermite(((1,),), (1.0,))
         >>> z.times(z)
         MultiHermite(degrees=((0,), (2,)), coefficients=(1.0, 1.0))

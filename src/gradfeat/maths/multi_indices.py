@@ -44,8 +44,6 @@ def product_terms(
 ) -> dict[MultiDegree, float]:
     """Hermite coefficients of coefficient * He_alpha He_beta, with the zeros left out.
 
-    Examples
-    --------
     >>> product_terms((1, 0), (1, 1), 2.0)
     {(0, 1): 2.0, (2, 1): 2.0}
     """

@@ -69,8 +69,6 @@ def stacking_weights(
 
     `errors`: Of each predictor at held-out rows, times the root of their weights.
 
-    Examples
-    --------
     >>> E = torch.tensor([[1.0, -1.0, 5.0], [1.0, -1.0, 4.0]]).double()
     >>> stacking_weights(E, most=2).round(decimals=6).tolist()
     [0.5, 0.5, 0.0]
