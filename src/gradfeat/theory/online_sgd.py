@@ -119,11 +119,10 @@ class SphereSGD:
     def _laws(self, low: float, high: float) -> tuple[Callable[..., np.ndarray], ...]:
         """Drift and variance as polynomials on [low, high]."""
         nodes = chebyshev.chebpts1(_OVERLAPS)
-        found = self.moments((low + high) / 2 + (high - low) / 2 * nodes)
-        domain = [low, high]
         place = (low + high) / 2 + (high - low) / 2 * nodes
         return tuple(
-            chebyshev.Chebyshev.fit(place, values, _OVERLAPS - 3, domain=domain) for values in found
+            chebyshev.Chebyshev.fit(place, values, _OVERLAPS - 3, domain=[low, high])
+            for values in self.moments(place)
         )
 
     def mean_time(self, level: float) -> float:
@@ -240,6 +239,7 @@ def _along(averaged: np.ndarray) -> np.ndarray:
 
 def _chi_square(degrees: int) -> tuple[np.ndarray, np.ndarray]:
     """Nodes and weights of an average over chi^2 (Golub & Welsch 1969, Laguerre polynomials)."""
+    # scipy.special.roots_genlaguerre scales its weights by Gamma(alpha + 1): infinite from d = 346.
     i, alpha = np.arange(float(_LENGTH)), degrees / 2 - 1
     beside = np.sqrt(i[1:] * (i[1:] + alpha))
     nodes, vectors = np.linalg.eigh(np.diag(2 * i + 1 + alpha) + np.diag(beside, 1).T)

@@ -25,9 +25,8 @@ class RFMRound:
 
     error: float  #: E (y - f)^2 without the noise of y.
     share: float  #: 1 - error/E f*^2, or R^2 of a centred target.
-    alignment: (
-        float  #: Cosine of the worst angle between the leading directions of M and the truth.
-    )
+    #: Cosine of the worst angle between the leading directions of M and the truth.
+    alignment: float
     weight: float  #: Smallest leading eigenvalue of M over the mean of the others.
 
 

@@ -95,8 +95,8 @@ def _conventions(
     for name, found in texts.items():
         plan = find_numbers(name, found)
         if plan and not plan.format.plain and plan.otherwise is None:
-            bodies = [cell.body for cell in map(taken_apart, found.texts) if cell]
-            told |= {plan.format.decimal for body in bodies if plan.format.decimal in body}
+            mark, cells = plan.format.decimal, map(taken_apart, found.texts)
+            told |= {mark} if any(cell and mark in cell.body for cell in cells) else set()
     evidence = [w.evidence for w in written.values() if w and w.evidence]
     orders: set[DateOrder] = {e.order for e in evidence if e.order}
     if told:
