@@ -1,6 +1,6 @@
 """Build wheel and sdist, check them, install the wheel in an empty environment, and run it.
 
-    python tools/package.py [--tag v0.1.0] [--no-install]
+    python tools/package.py [--tag v0.2.0] [--no-install]
 
 The environment sees the packages of this one (PyTorch is not fetched again), but gradfeat comes
 from the wheel, and runs in another folder.

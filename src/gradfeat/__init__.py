@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from .table.saved import load, save
     from .table.table_model import TableModel
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 __all__ = [
     "AGOPTransformer",
