@@ -122,3 +122,14 @@ def test_what_cannot_be_fitted_is_refused(X, frame):
         logistic().fit(X, frame["y"])
     with pytest.raises(TableError, match="lacks 'kind'"):
         ridge().fit(X, frame["y"]).predict(X.drop(columns="kind"))
+
+
+def test_cells_that_are_not_what_their_column_held_are_counted_in_a_warning():
+    frame = pd.DataFrame({"x": np.arange(40.0), "k": ["a", "b", "c", "d"] * 10})
+    model = ridge().fit(frame, np.arange(40.0))
+    with pytest.warns(UserWarning, match=r"Taken as missing: 2 cells of 'k' .*'e', row 2"):
+        model.predict(frame.assign(k=["a", "e", "e", "b"] * 10).head(4))
+    with pytest.warns(UserWarning, match="1 cell of 'x' that is no number"):
+        model.predictions(pd.DataFrame({"x": ["?"], "k": ["a"]}))
+    with pytest.warns(UserWarning, match=r"Taken as missing: 1 cell of 'x'.*'--', row 3"):
+        ridge().fit(pd.DataFrame({"x": ["1", "2", "--", "4", "5"]}), [1.0, 2, 3, 4, 5])

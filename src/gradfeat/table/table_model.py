@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import platform
+import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from importlib.metadata import version
@@ -26,7 +27,9 @@ from gradfeat.rows.sources.in_memory import FrameTables
 from gradfeat.rows.sources.text_options import FOUND, TextOptions
 from gradfeat.table.conformal import bound, interval_columns, set_column
 from gradfeat.table.encode import TableEncoder
+from gradfeat.table.notes import unread_sentence, with_places
 from gradfeat.table.read import as_frame, read_table
+from gradfeat.table.results import UnreadCells
 from gradfeat.table.target_scale import AS_IS, TargetScale
 from gradfeat.table.trusted import packed, unpacked
 from gradfeat.table.unread import NotFinite, refuse_unread
@@ -162,6 +165,7 @@ class TableModel(BaseEstimator):
             check_classification_targets(values)
             labels, codes = np.unique(values, return_inverse=True)
         encoder = TableEncoder().fit(frame)
+        _warn(encoder.unread_, frame, 3)
         weights = {} if sample_weight is None else {"sample_weight": sample_weight}
         fitted: Any = clone(self.estimator)
         fitted = fitted.fit(encoder.transform(frame), codes, **weights)
@@ -172,6 +176,8 @@ class TableModel(BaseEstimator):
     def predict(self, X: Any) -> NDArray[Any]:
         """Predicted targets (n,): numbers, or labels of classes.
 
+        Cells that are not what their column held are missing, which a warning counts by column.
+
         Raises TableError when the columns are not those of the training table, and for rows whose
         prediction is no finite number.
         """
@@ -181,7 +187,9 @@ class TableModel(BaseEstimator):
     def _finite(self, data: Any) -> NDArray[Any]:
         check_is_fitted(self)
         frame = as_frame(data)
-        f = self.outputs(self.encoder.transform(frame))
+        encoded, unread = self.encoder.encoded(frame)
+        _warn(unread, frame, 4)
+        f = self.outputs(encoded)
         found = NotFinite.of(f)
         if found.lost:
             found.refuse(FrameTables(frame))
@@ -343,6 +351,13 @@ class TableModel(BaseEstimator):
         return TableModel.of(
             self.encoder, moved, self.target, self.classes, self.about, self.held, self.scale
         )
+
+
+def _warn(unread: Sequence[UnreadCells], frame: pd.DataFrame, level: int) -> None:
+    """A warning of cells taken as missing, by column, so many calls above."""
+    if unread:
+        said = unread_sentence(with_places(unread, FrameTables(frame)))
+        warnings.warn(said, UserWarning, stacklevel=level)
 
 
 def _sklearn_contents(estimator: Any) -> Contents:
