@@ -27,7 +27,7 @@ ROOMS: Final = {
     "estimators": Room(3_450, 23),
     "figures": Room(1_690, 12),
     "interface": Room(825, 5),
-    "lab": Room(3_100, 20),
+    "lab": Room(3_130, 20),
     "maths": Room(4_175, 37),
     "models": Room(11_005, 78),
     "planning": Room(1_420, 10),

@@ -1,4 +1,4 @@
-"""What the text of a trial is: its own lines, and all that they use of the files beside them."""
+"""What the text of a trial is: its own lines, and all that they reach in the files beside them."""
 
 from __future__ import annotations
 
@@ -7,9 +7,10 @@ import functools
 import hashlib
 import importlib.util
 import inspect
+import symtable
 import textwrap
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from importlib.machinery import ModuleSpec, PathFinder
 from pathlib import Path
 from typing import Any
@@ -18,9 +19,10 @@ from typing import Any
 def digest_of(*functions: Callable[..., Any] | None) -> str:
     """SHA-256 of what the functions execute in their file and the files of its folder and below.
 
-    Followed are names of functions, classes and constants, through imports of files there; text
-    that they do not reach, comments and docstrings do not count. A function that is in no file has
-    the digest of its compiled code.
+    Followed are global names of functions, classes and constants, through imports of files there.
+    Text that they do not reach, comments, docstrings and the names of files do not count: what is
+    moved to another file there is the same. A function in no file has the digest of its compiled
+    code.
 
     >>> def trial(n: int) -> int:
     ...     return n
@@ -29,24 +31,29 @@ def digest_of(*functions: Callable[..., Any] | None) -> str:
     >>> digest_of(trial) == digest_of(trial), digest_of(trial) == digest_of(other)
     (True, False)
     """
-    texts = [_text(function) for function in functions if function is not None]
+    texts = [_text(inspect.unwrap(function)) for function in functions if function is not None]
     return hashlib.sha256("\0".join(texts).encode()).hexdigest()
 
 
 def _text(function: Callable[..., Any]) -> str:
-    function = inspect.unwrap(function)
     try:
-        own = textwrap.dedent(inspect.getsource(function))
-        place = _Place(Path(inspect.getsourcefile(function) or "").resolve(), function.__module__)
-        nodes, _ = ast.parse(own).body, place.text
+        nodes = ast.parse(textwrap.dedent(inspect.getsource(function))).body
+        file = Path(inspect.getsourcefile(function) or "").resolve(strict=True)
     except (OSError, TypeError, SyntaxError):  # typed in, or a lambda in the middle of a call
         code = function.__code__
         return repr((code.co_code, code.co_names, [str(c) for c in code.co_consts]))
-    reach = _Reach(place.file.parent)
-    reach.follow(place, nodes)
-    return "\0".join(
-        [_plain(nodes), *(f"{key}:{text}" for key, text in sorted(reach.found.items()))]
-    )
+    reach = _Reach(file.parent)
+    reach.follow(_Place(file, function.__module__), nodes)
+    return "\0".join(reach.texts)
+
+
+@dataclass(frozen=True)
+class _Import:
+    """``from module import name`` or, without a name, ``import module``; bound to `bound`."""
+
+    bound: str
+    module: str
+    name: str | None
 
 
 @dataclass(frozen=True)
@@ -57,29 +64,27 @@ class _Place:
     module: str
 
     @property
-    def text(self) -> str:
-        return self.file.read_text(encoding="utf-8")
+    def contents(self) -> _Contents:
+        return _contents(self.file.read_text(encoding="utf-8"))
 
-    def parent(self, level: int) -> str:
-        """The package that `level` dots stand for."""
-        return ".".join(self.module.split(".")[:-level])
+    def absolute(self, one: _Import) -> str:
+        """The module of an import here, without dots before it."""
+        is_package = self.file.name == "__init__.py"
+        package = self.module if is_package else self.module.rpartition(".")[0]
+        return importlib.util.resolve_name(one.module, package)
 
 
-@dataclass(frozen=True)
-class _Import:
-    """``from module import name`` or, without a name, ``import module``; bound to `bound`."""
-
-    bound: str
-    module: str
-    name: str | None
-    level: int = 0
+_Definition = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
 
 
 class _Imports(ast.NodeVisitor):
-    """Gathers what is imported, at any depth of a statement."""
+    """Gathers what statements import, at any depth."""
 
-    def __init__(self) -> None:
+    def __init__(self, nodes: Sequence[ast.stmt]) -> None:
+        self.names: set[str] = set()
         self.imports: list[_Import] = []
+        for node in nodes:
+            self.visit(node)
 
     def visit_Import(self, node: ast.Import) -> None:
         for alias in node.names:
@@ -87,40 +92,30 @@ class _Imports(ast.NodeVisitor):
             self.imports.append(_Import(bound, alias.name, None))
 
     def visit_ImportFrom(self, node: ast.ImportFrom) -> None:
+        module = "." * node.level + (node.module or "")
         for alias in node.names:
-            found = _Import(alias.asname or alias.name, node.module or "", alias.name, node.level)
-            self.imports.append(found)
-
-
-class _Used(_Imports):
-    """Gathers the names that stand in a statement too, wherever they are bound."""
-
-    def __init__(self, nodes: Iterable[ast.AST]) -> None:
-        super().__init__()
-        self.names: set[str] = set()
-        for node in nodes:
-            self.visit(node)
-
-    def visit_Name(self, node: ast.Name) -> None:
-        self.names.add(node.id)
+            self.imports.append(_Import(alias.asname or alias.name, module, alias.name))
 
 
 class _Bound(_Imports):
-    """Gathers the names that a statement binds where it stands, at any depth of `if` and `try`."""
+    """And what they bind or may change where they stand, at any depth of `if` and `try`."""
 
-    def __init__(self, node: ast.AST) -> None:
-        super().__init__()
-        self.names: set[str] = set()
-        self.visit(node)
+    def visit_Expr(self, node: ast.Expr) -> None:
+        """A call for its effect may change all that it names."""
+        self.names |= _global_names([node])
 
-    def visit_Name(self, node: ast.Name) -> None:
-        self.names.add(node.id)
+    def _changed(self, node: Any) -> None:
+        """A new value, or a new part of one: `A = 1`, `A[k] = 1`, `for A in ...`."""
+        targets = node.targets if "targets" in node._fields else [node.target]
+        self.names |= _global_names([ast.Expr(target) for target in targets])
+        self.generic_visit(node)
 
-    def visit_FunctionDef(self, node: ast.FunctionDef) -> None:
+    visit_Assign = visit_AugAssign = visit_AnnAssign = visit_For = visit_NamedExpr = _changed
+
+    def visit_FunctionDef(self, node: _Definition) -> None:
         self.names.add(node.name)
 
-    def visit_ClassDef(self, node: ast.ClassDef) -> None:
-        self.names.add(node.name)
+    visit_AsyncFunctionDef = visit_ClassDef = visit_FunctionDef
 
     def _own(self, node: ast.AST) -> None:
         """A scope of its own binds nothing here."""
@@ -128,8 +123,23 @@ class _Bound(_Imports):
     visit_Lambda = visit_ListComp = visit_SetComp = visit_DictComp = visit_GeneratorExp = _own
 
 
+def _global_names(nodes: Sequence[ast.stmt]) -> set[str]:
+    """The names in statements of a file that stand for what is bound in the file."""
+    text = ast.unparse(ast.Module(list(nodes), []))
+    return set(_globals(symtable.symtable(text, "trial", "exec")))
+
+
+def _globals(table: symtable.SymbolTable) -> Iterator[str]:
+    top = table.get_type() == "module"
+    for symbol in table.get_symbols():
+        if symbol.is_referenced() if top else symbol.is_global():
+            yield symbol.get_name()
+    for child in table.get_children():
+        yield from _globals(child)
+
+
 class _Plain(ast.NodeTransformer):
-    """Takes docstrings out of functions and classes, at any depth."""
+    """Takes docstrings and imports out of functions and classes, at any depth."""
 
     def _undocumented(self, node: Any) -> Any:
         if ast.get_docstring(node, clean=False) is not None:
@@ -138,8 +148,13 @@ class _Plain(ast.NodeTransformer):
 
     visit_FunctionDef = visit_AsyncFunctionDef = visit_ClassDef = _undocumented
 
+    def _without(self, node: ast.AST) -> None:
+        """What an import gives is followed, wherever the import stands."""
 
-def _plain(nodes: Iterable[ast.stmt]) -> str:
+    visit_Import = visit_ImportFrom = _without
+
+
+def _plain(nodes: Sequence[ast.stmt]) -> str:
     copies = (ast.parse(ast.unparse(node)) for node in nodes)
     return "\n".join(ast.unparse(_Plain().visit(copy)) for copy in copies)
 
@@ -151,12 +166,18 @@ class _Contents:
     statements: dict[str, list[ast.stmt]]
     imports: dict[str, list[_Import]]
 
+    def imports_of(self, name: str) -> list[_Import]:
+        """Where a name comes from; from all that is imported by a star, where nothing says."""
+        if name in self.statements or name in self.imports:
+            return self.imports.get(name, [])
+        return [replace(one, name=name) for one in self.imports.get("*", [])]
+
 
 @functools.lru_cache(256)
 def _contents(text: str) -> _Contents:
     found = _Contents({}, {})
     for node in ast.parse(text).body:
-        bound = _Bound(node)
+        bound = _Bound([node])
         for one in bound.imports:
             found.imports.setdefault(one.bound, []).append(one)
         for name in bound.names:
@@ -165,42 +186,46 @@ def _contents(text: str) -> _Contents:
 
 
 class _Reach:
-    """The text that is used, by file and name."""
+    """The texts that are used, in the order of their names; what was met before is a number."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
-        self.found: dict[tuple[str, str], str] = {}
+        self._seen: dict[tuple[Path, str], int] = {}
+        self.texts: list[str] = []
 
-    def follow(self, place: _Place, nodes: Iterable[ast.stmt]) -> None:
-        """Add what the nodes use, and what that uses."""
-        used = _Used(nodes)
-        for name in sorted(used.names):
+    def follow(self, place: _Place, nodes: Sequence[ast.stmt]) -> None:
+        """Add the nodes, what they use, and what that uses."""
+        self.texts.append(_plain(nodes))
+        for name in sorted(_global_names(nodes)):
             self._add(place, name)
-        for one in used.imports:
+        for one in sorted(_Imports(nodes).imports, key=lambda one: one.bound):
             self._imported(place, one)
 
     def _add(self, place: _Place, name: str) -> None:
-        key = (place.file.relative_to(self._folder).as_posix(), name)
-        if key in self.found:
+        contents, key = place.contents, (place.file, name)
+        statements, imports = contents.statements.get(name, []), contents.imports_of(name)
+        if not statements and not imports:
             return
-        contents = _contents(place.text)
-        nodes = contents.statements.get(name, [])
-        self.found[key] = _plain(nodes)
-        self.follow(place, nodes)
-        for one in contents.imports.get(name, []):
+        if key in self._seen:
+            self.texts.append(str(self._seen[key]))
+            return
+        self._seen[key] = len(self._seen)
+        if statements:
+            self.follow(place, statements)
+        for one in imports:
             self._imported(place, one)
 
     def _imported(self, place: _Place, one: _Import) -> None:
         """Follow an import to a name in a file of the folder, or to all of a file."""
-        parts = [place.parent(one.level)] if one.level else []
-        base = ".".join([*parts, *filter(None, [one.module])])
+        base = place.absolute(one)
         whole = base if one.name is None else f"{base}.{one.name}"
         if (inside := self._beside(whole)) is not None:
-            contents = _contents(inside.text)
-            for name in [*contents.statements, *contents.imports]:
+            for name in [*inside.contents.statements, *inside.contents.imports]:
                 self._add(inside, name)
         elif one.name is not None and (inside := self._beside(base)) is not None:
             self._add(inside, one.name)
+        else:
+            self.texts.append(whole)
 
     def _beside(self, module: str) -> _Place | None:
         """The file of a module, where it is in the folder or below."""
