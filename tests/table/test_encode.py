@@ -191,7 +191,7 @@ def test_columns_are_found_by_name():
 
 
 def test_column_of_some_numbers_is_pointed_out():
-    values = [f"{i}.5" for i in range(60)] + [f"about {i}" for i in range(20)]
+    values = [f"{i}.5" for i in range(60)] + [f"near {i}" for i in range(20)]
     encoder = TableEncoder().fit(pd.DataFrame({"x": values}))
     assert encoder.notes_[0].kind == "text"
     assert "75 % of 'x' is numbers" in encoder.notes_[0].remark

@@ -219,7 +219,12 @@ def of_csv_text(text: str) -> tuple[UnreadCells, ...]:
         (["$450/mo", "$1,200 per mo", "$ 95 / mo."], "number"),
         (["5/mo", "7/mo", "9/mo"], "category"),
         (["5 m per s", "7 m per s", "9 m per s"], "number"),
-        (["12 kg", "500 g", "3 t", "7 lb"], "category"),
+        (["12 kg", "500 g", "3 t", "7 lb"], "number"),
+        (["12 kg", "500 m", "3 t", "7 s"], "category"),
+        (["1 (low)", "2 (mid)", "3 (high)"], "category"),
+        (["<18", "18-30", ">30"], "category"),
+        (["1/2020", "2/2020", "3/2021"], "date"),
+        (["5b", "7c", "9p"], "category"),
         (["1 North", "2 South", "3 East"], "category"),
         (["10 AM", "11 AM", "2 PM"], "time of day"),
         (["5 days", "7 days", "1 day"], "duration"),
@@ -298,6 +303,65 @@ def test_names_of_months_in_each_language_come_in_order():
     assert {name: at for name, at in months.items() if len(at) > 1} == {}
 
 
+@pytest.mark.parametrize(
+    ("cells", "numbers"),
+    [
+        (["21.5°C", "-3 °C", "0.5°C"], [21.5, -3, 0.5]),
+        (["12‰", "7 ‰", "1.5‰"], [0.012, 0.007, 0.0015]),
+        (["12元", "1,200元", "7元"], [12, 1200, 7]),
+        (["3,5 µm", "7 µm", "1,5 µm"], [3.5, 7, 1.5]),
+        (["53 455,84 руб.", "12,50 руб.", "7 руб."], [53455.84, 12.5, 7]),
+        (["Rs. 1,200.50", "Rs 95", "Rs. 7"], [1200.5, 95, 7]),
+        (["12 m2", "7.5 m2", "8 m2"], [12, 7.5, 8]),
+        (["1.2x10^4", "3 × 10⁻²", "7·10³"], [12000, 0.03, 7000]),
+        (["–1.5", "−2.5", "3·25"], [-1.5, -2.5, 3.25]),
+        (["'1.5'", "'2.5'", "'3'"], [1.5, 2.5, 3]),
+        (['="1.5"', '="2.5"', '="30"'], [1.5, 2.5, 30]),
+        (["\ufeff1.5", "2.5\u200b", "3"], [1.5, 2.5, 3]),
+        (["88/100", "7/100", "95.5/100"], [88, 7, 95.5]),
+        (["4.5 out of 5", "3 out of 5", "1 out of 5"], [4.5, 3, 1]),
+        (["16.5:1", "9:1", "11.2:1"], [16.5, 9, 11.2]),
+        (["3 1/2", "1/4", "2"], [3.5, 0.25, 2]),
+        (["2½", "¾", "1"], [2.5, 0.75, 1]),
+        (["5 ft 11 in", "6 feet 0 inches", "5'2\""], [71, 72, 62]),
+        (["7 lb 3 oz", "6 lbs 12 oz", "8lb 0oz"], [115, 108, 128]),
+        (["500 g", "1.5 kg", "2 kg"], [0.5, 1.5, 2]),
+        (["512 MB", "4 GB", "1 TB", "8 GB"], [0.512, 4, 1000, 8]),
+        (["12.50 CR", "7.25 DR", "9.00 CR"], [12.5, -7.25, 9]),
+        (["52.5° N", "33.9°S", "10° N"], [52.5, -33.9, 10]),
+        (["51°30'0\"N", "0°15'S", "10°0'36\" N"], [51.5, -0.25, 10.01]),
+        (["1.5 million", "2 Million", "250 thousand"], [1.5e6, 2e6, 2.5e5]),
+        (["1.5 crore", "20 lakh", "2.25 crore"], [1.5e7, 2e6, 2.25e7]),
+    ],
+)
+def test_measures_signs_and_powers_are_read(cells, numbers):
+    column = pd.Series(cells * 3)
+    plan = plan_column("x", column)
+    np.testing.assert_allclose(plan.encode(column).parts[""][: len(cells)], numbers, rtol=1e-9)
+
+
+@pytest.mark.parametrize(
+    "cell", ["<{}", ">{}", "≤ {}", "ca. {}", "about {}", "{}*", "{}[1]", "{} (a)", "{} e", "{} ± 2"]
+)
+def test_marks_beside_some_numbers_are_left_out_and_that_is_said(cell):
+    cells = [cell.format(i + 0.5) if i % 3 == 0 else f"{i + 0.5}" for i in range(60)]
+    encoder = TableEncoder().fit(pd.DataFrame({"x": cells}))
+    assert encoder.transform(pd.DataFrame({"x": cells}))[:, 0].tolist() == [
+        i + 0.5 for i in range(60)
+    ]
+    assert f"left out, as of {cells[0]!r}" in encoder.notes_[0].remark
+
+
+def test_what_nobody_sees_makes_no_level():
+    cells = ["red", "caf\u00e9", "New York"] * 20
+    model = TableEncoder().fit(pd.DataFrame({"x": cells}))
+    other = pd.DataFrame({"x": ["\ufeffred", "cafe\u0301\u200b", "New\u00a0York"]})
+    assert model.unread(other) == ()
+    assert (
+        model.transform(other).tolist() == model.transform(pd.DataFrame({"x": cells[:3]})).tolist()
+    )
+
+
 def test_codes_beside_many_numbers_are_no_strays():
     codes = [f"{10 + i % 80}" for i in range(400)] + ["2A", "2B"]
     assert TableEncoder().fit(pd.DataFrame({"x": codes})).notes_[0].kind == "text"
@@ -317,8 +381,8 @@ def test_what_may_be_either_is_said():
 @pytest.mark.parametrize(
     ("cell", "words"),
     [
-        ("{:.3f}±0.1", "holds digits and signs such as '0.000±0.1'"),
-        ("{:.0f}/8", "holds digits and signs such as '0/8'"),
+        ("{0:.3f}-{0:.3f}", "holds digits and signs such as '0.000-0.000'"),
+        ("{0:.0f}/{0:.0f}", "holds digits and signs such as '0/0'"),
         ("{:.0f} {}", r"^67 % of 'x' is numbers.* as '0 a'"),
         ("{:.0f} Main St", "^$"),
     ],

@@ -7,10 +7,11 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
-from unicodedata import decimal
 
 import numpy as np
 from numpy.typing import NDArray
+
+from gradfeat.table.reading.cell_text import spelt_plainly
 
 #: Larger numbers count as infinite: the squares that scores and figures take stay finite.
 LARGEST = 1e150
@@ -19,7 +20,8 @@ _WORDS = """
 ? ?? ??? - -- --- \u2013 \u2014 . .. ... * ** # n/a na n.a. n.a #n/a n/d nd n.d. nan null nil none
 unknown unk missing undefined tbd tba #ref! #value! #div/0! #num! #name? #null! <na> nat
 inf -inf +inf infinity -infinity +infinity
-not_available not_applicable not_reported not_recorded no_data
+not_available not_applicable not_reported not_recorded no_data not_stated not_given
+: (blank) (missing) (empty) keine_angabe k.a. k._a. unbekannt inconnu sin_datos s/d
 """
 
 #: The unit of heights such as 5'11".
@@ -29,64 +31,100 @@ FEET = "ft in"
 MARKERS = frozenset(word.replace("_", " ") for word in _WORDS.split())
 
 _UNITS = (
-    r"(?:US|A|C|HK|NZ|R)?\$|[€£¥₹₽₩₺₪฿%]"
+    r"(?:US|A|C|HK|NZ|R)?\$|[€£¥฿₠-₿﷼%]"
     "|USD|EUR|GBP|JPY|CHF|INR|CAD|AUD|NZD|CNY|SEK|NOK|DKK|PLN|BRL"
 )
+#: Words for money that stand before an amount.
+_MONEY = r"(?:kr|Rs|RM|S?Fr|Kč|Ft|zł)\b\.?"
 #: Any word, a measure if most cells of the column have it; what ends times is none.
-_WORD = r"(?!(?i:[ap]m|days?|min|sec)\b)[^\W\d_][^\W\d_]{0,11}(?:/[^\W\d_]{1,5})?[²³]?"
-#: A measure of several words, such as sq. ft., fl oz or miles per hour.
-_MEASURE = rf"(?:(?i:sq|square|cu|cubic|fl|nautical|metric)\b\.?\s?)?{_WORD}\.?"
+_WORD = (
+    r"(?!(?i:[ap]m|days?|min|sec)\b)°?[^\W\d_][^\W\d_]{0,11}(?:/[^\W\d_]{1,5})?(?:[²³]|\^?[23])?"
+)
+#: A measure of several words, such as sq. ft., fl oz or miles per hour; of so many; a sign.
+_MEASURE = (
+    rf"(?:(?i:sq|square|cu|cubic|fl|nautical|metric)\b\.?\s?)?{_WORD}\.?"
+    r"|(?:/|(?:out )?of)\s?\d+|:1|[‰°]"
+)
 #: What an amount is for, as in $450/mo.
 _PER = r"\s*(?:/|per\s)\s*(?P<per>[^\W\d_]{1,8})\.?"
-#: Letters for powers of ten behind digits, as in $110.5M.
-_SCALES = {"k": 1e3, "K": 1e3, "Tsd.": 1e3, "M": 1e6, "mn": 1e6, "Mio": 1e6, "Mio.": 1e6,
-           "B": 1e9, "bn": 1e9, "Mrd": 1e9, "Mrd.": 1e9}  # fmt: skip
+#: Words and letters for powers of ten behind digits, as in $110.5M.
+_SCALES = {word: float(power) for power, words in (
+    ("1e3", "k K Tsd. thousand Thousand"), ("1e5", "lakh Lakh lac Lac"), ("1e7", "crore Crore"),
+    ("1e6", "M mn Mio Mio. million Million"), ("1e9", "B bn Mrd Mrd. billion Billion"),
+) for word in words.split()}  # fmt: skip
 _SCALE = "|".join(re.escape(word) for word in sorted(_SCALES, key=len, reverse=True))
+#: What says of a number that it is about so much, a limit, or has a note.
+_MARKED = r"(?:(?i:ca|c|circa|approx|about|est)\b\.?|[<>]=?)\s*"
+_FLAG = r"\s(?P<flag>[bdeprsuz]{1,2})(?!\w)"  # of statistical offices: estimated, provisional, ...
+_NOTE = r"\s*[*†‡§]+|\s?\[[^\[\]]{1,8}\]|\s?\([^()]{1,12}\)|\s?±\s?[\d.,]+"
 _CELL = re.compile(
-    rf"(?P<open>\()?\s*[~≈]?\s*(?P<sign>[+-])?\s*(?P<before>{_UNITS})?\s*(?P<inner>[+-])?\s*"
-    rf"(?P<body>[\d.,][\d.,'_ ]*?(?:[eE][+-]?\d+)?)"
+    rf"(?P<mark>{_MARKED})?(?P<open>\()?\s*~?\s*(?P<sign>[+-])?\s*(?P<before>{_UNITS}|{_MONEY})?"
+    rf"\s*(?P<inner>[+-])?\s*(?P<body>[\d.,][\d.,'_ ]*?(?:[eE][+-]?\d+)?)"
     rf"(?:\s*(?P<scale>{_SCALE})(?![^\W_]))?"
-    rf"(?P<trailing>-)?\s*(?P<after>{_UNITS}|\+|{_MEASURE})?(?:{_PER})?\s*(?P<close>\))?",
+    rf"(?P<trailing>-)?(?:{_FLAG})?\s*(?P<after>{_UNITS}|\+|{_MEASURE})?(?:{_PER})?\s*(?P<close>\))?"
+    rf"(?P<note>{_NOTE})?"
+)
+#: Measures of two numbers, and so many of the second in the first.
+_PAIRS = {
+    FEET: (12, r"(?P<one>\d{1,3})\s?(?:'|ft\.?|feet)\s?(?P<two>\d{1,2})\s?(?:\"|''|in\.?|inches)?"),
+    "lb oz": (16, r"(?P<one>\d{1,3})\s?lbs?\.?\s?(?P<two>\d{1,2})\s?oz\.?"),
+}
+_DEGREES = re.compile(
+    r"([+-]?)(\d{1,3}(?:\.\d+)?)°\s?(?:(\d{1,2})'\s?(?:(\d{1,2}(?:\.\d+)?)(?:\"|''))?\s?)?([NSEW])?",
     re.ASCII,
 )
-_FEET = re.compile(r"(?P<feet>\d{1,3})(?:'|ft\.?) ?(?P<inches>\d{1,2})(?:\"|''|in\.?)?", re.ASCII)
-_SPELT = str.maketrans({"−": "-", "﹣": "-", "－": "-", "’": "'", "′": "'", "″": '"', "“": '"',
-                        "”": '"', "\u00a0": " ", "\u2009": " ", "\u202f": " ", "．": ".",
-                        "，": ",", "٫": ".", "٬": ","})  # fmt: skip
 
 
-def _in_ascii(cell: str) -> str:
-    """Digits of any script and typographic signs as those of ASCII."""
-    if cell.isascii():
-        return cell
-    plain = cell.translate(_SPELT)
-    return "".join(str(decimal(c)) if c.isdecimal() else c for c in plain)
+def _sizes() -> dict[str, tuple[int, float]]:
+    """For each measure of a kind its kind and its size."""
+    kinds = (
+        "mg .001 g 1 gm 1 gram 1 kg 1000 t 1e6 lb 453.59237 oz 28.349523125",
+        "mm .001 cm .01 m 1 km 1000 mile 1609.344 mi 1609.344 ft .3048 inch .0254",
+        "b 1 kb 1e3 mb 1e6 gb 1e9 tb 1e12", "ml .001 cl .01 l 1", "hz 1 khz 1e3 mhz 1e6 ghz 1e9",
+        "cr 1 dr -1", "°n 1 °s -1", "°e 1 °w -1",
+    )  # fmt: skip
+    pairs = [(k, kind.split()) for k, kind in enumerate(kinds)]
+    return {w: (k, float(s)) for k, ws in pairs for w, s in zip(ws[::2], ws[1::2], strict=True)}
+
+
+_SIZES = _sizes()
+
+
+def _relative(unit: str, to: str) -> float:
+    """One unit in units of another of its kind; nan where it is of another kind."""
+    one, other = _SIZES.get(unit.casefold()), _SIZES.get(to.casefold())
+    if one and other and one[0] == other[0]:
+        return one[1] / abs(other[1])
+    return 1.0 if unit == to else np.nan
 
 
 @dataclass(frozen=True)
 class WrittenNumber:
-    """A cell taken apart: sign, unit ("" for none), digits with separators, power of ten."""
+    """A cell taken apart: sign, unit ("" for none), digits with separators, power of ten.
+
+    `note`: what stands beside the number and is left out.
+    """
 
     sign: float
     unit: str
     body: str
     scale: float = 1.0
+    note: str = ""
 
 
 def taken_apart(cell: str) -> WrittenNumber | None:
     """A cell that may be a number; None for any other.
 
     >>> taken_apart("($1,200)"), taken_apart("12x5")
-    (WrittenNumber(sign=-1.0, unit='$', body='1,200', scale=1.0), None)
-    >>> taken_apart("12 miles"), taken_apart("1.5M").scale
-    (WrittenNumber(sign=1.0, unit='mile', body='12', scale=1.0), 1000000.0)
+    (WrittenNumber(sign=-1.0, unit='$', body='1,200', scale=1.0, note=''), None)
+    >>> taken_apart("12 miles").unit, taken_apart("1.5M").scale, taken_apart("<5*").note
+    ('mile', 1000000.0, '< *')
     >>> taken_apart("1,991 sq. ft.").unit, taken_apart("$450/mo").unit
     ('sq ft', '$ per mo')
     """
-    plain = _in_ascii(cell)
-    if feet := _FEET.fullmatch(plain):
-        inches = 12 * int(feet["feet"]) + int(feet["inches"])
-        return WrittenNumber(1.0, FEET, str(inches)) if int(feet["inches"]) < 12 else None
+    plain = spelt_plainly(cell)
+    if special := _pair(plain) or _degrees(plain):
+        return special
     m = _CELL.fullmatch(plain)
     if m is None or (m["open"] is None) != (m["close"] is None):
         return None
@@ -99,9 +137,28 @@ def taken_apart(cell: str) -> WrittenNumber | None:
         return None
     if m["per"] and not units:
         return None
-    negative = m["open"] is not None or signs == ["-"]
+    sign = -1.0 if m["open"] is not None or signs == ["-"] else 1.0
+    note = " ".join(m[part].strip() for part in ("mark", "flag", "note") if m[part])
     scale = _SCALES.get(m["scale"] or "", 1.0)
-    return WrittenNumber(-1.0 if negative else 1.0, _unit_words(units, m["per"]), body, scale)
+    return WrittenNumber(sign, _unit_words(units, m["per"]), body, scale, note)
+
+
+def _pair(plain: str) -> WrittenNumber | None:
+    """Of feet and inches, and the like: in the smaller of the two."""
+    for unit, (many, pattern) in _PAIRS.items():
+        m = re.fullmatch(pattern, plain, re.ASCII)
+        if m and int(m["two"]) < many:
+            return WrittenNumber(1.0, unit, str(many * int(m["one"]) + int(m["two"])))
+    return None
+
+
+def _degrees(plain: str) -> WrittenNumber | None:
+    """Of degrees, minutes and seconds: in degrees."""
+    m = _DEGREES.fullmatch(plain)
+    if m is None or float(m[3] or 0) >= 60 or float(m[4] or 0) >= 60:
+        return None
+    value = float(m[2]) + float(m[3] or 0) / 60 + float(m[4] or 0) / 3600
+    return WrittenNumber(-1.0 if m[1] == "-" else 1.0, f"°{m[5] or ''}", f"{value:.10g}")
 
 
 def _is_code(m: re.Match[str], body: str) -> bool:
@@ -115,6 +172,7 @@ def _unit_words(units: Sequence[str], per: str | None) -> str:
     unit = units[0].replace(".", "") if units else ""
     if unit in ("st", "nd", "rd", "th"):
         return "th"
+    unit = re.sub(r"^°\s", "°", unit)
     one = unit[:-1] if len(unit) > 2 and unit.endswith("s") else unit
     return f"{one} per {per}" if per else one
 
@@ -154,13 +212,14 @@ class NumberFormat:
         if value is None:
             others = {v for v in (f._value(cell.body) for f in FORMATS) if v is not None}
             value = others.pop() if len(others) == 1 else np.nan
-        value *= cell.sign * cell.scale / (100 if self.unit == "%" else 1)
+        value *= cell.sign * cell.scale / _PARTS.get(self.unit, 1)
+        value *= _relative(cell.unit, self.unit) if cell.unit else 1.0
         return np.copysign(np.inf, value) if abs(value) > LARGEST else value
 
     def _has_unit(self, cell: WrittenNumber) -> bool:
         if cell.unit:
-            return cell.unit == self.unit
-        return self.unit != "%" or not cell.body.strip("0.,")
+            return not np.isnan(_relative(cell.unit, self.unit))
+        return self.unit not in _PARTS or not cell.body.strip("0.,")
 
     def _value(self, body: str) -> float | None:
         if not _pattern(self.thousands, self.decimal).fullmatch(body):
@@ -187,9 +246,12 @@ class NumberFormat:
 
 
 _NAMES = {" ": "a blank"}
+_PARTS = {"%": 100.0, "‰": 1000.0}
 _UNIT_NAMES = {
     "%": "percent as hundredths",
+    "‰": "per mille as thousandths",
     FEET: "feet and inches as inches",
+    "lb oz": "pounds and ounces as ounces",
     "th": "as places (1st, 2nd)",
 }
 
@@ -273,7 +335,8 @@ def _unit(numbers: Sequence[tuple[WrittenNumber, int]]) -> str:
     for cell, count in numbers:
         units[cell.unit] += count
     bare = units.pop("", 0)
-    unit, count = max(units.items(), key=lambda item: item[1], default=("", 0))
+    unit, _ = max(units.items(), key=lambda item: item[1], default=("", 0))
+    count = sum(n for other, n in units.items() if not np.isnan(_relative(other, unit)))
     return "" if not is_money(unit) and count <= bare + sum(units.values()) - count else unit
 
 

@@ -21,6 +21,7 @@ from gradfeat.table.reading.number_formats import (
     NumberFormat,
     find_format,
     is_money,
+    taken_apart,
 )
 from gradfeat.table.reading.plan import (
     ColumnPlan,
@@ -53,6 +54,8 @@ _DIGITS = re.compile(r"[^\w\s]*\d[\d\W]*")
 class NumberPlan(ColumnPlan):
     """Numbers written as `format` says; `otherwise` is what they could be taken for as well.
 
+    `noted`: one that has a note, such as ``<5`` or ``12*``, where others have none.
+
     Numbers beyond 1e150 are missing: the squares that every score and figure takes stay finite.
     """
 
@@ -61,6 +64,7 @@ class NumberPlan(ColumnPlan):
 
     format: NumberFormat = field(default_factory=NumberFormat)
     otherwise: NumberFormat | None = None
+    noted: str = ""
 
     @property
     def cells(self) -> Cells:
@@ -69,8 +73,15 @@ class NumberPlan(ColumnPlan):
 
     @property
     def assumption(self) -> str:
-        if self.otherwise is None:
-            return ""
+        said = [self._ambiguity] if self.otherwise else []
+        if self.noted:
+            said.append(
+                f"Marks beside numbers of {self.name!r} are left out, as of {self.noted!r}."
+            )
+        return " ".join(said)
+
+    @property
+    def _ambiguity(self) -> str:
         between = bool(self.format.thousands)
         mark = self.format.thousands or self.format.decimal
         here, there = ("1234", "1.234") if between else ("1.234", "1234")
@@ -153,14 +164,23 @@ def find_numbers(name: str, found: DistinctTexts, decimal: str = "") -> NumberPl
     values = written.format.read(found.texts)
     if not found.mostly(values) or _codes(found, values, written.format):
         return None
-    known = written.format.decimal == decimal
-    return NumberPlan(name, written.format, None if known else written.otherwise)
+    otherwise = None if written.format.decimal == decimal else written.otherwise
+    return NumberPlan(name, written.format, otherwise, _noted(found, values))
+
+
+def _noted(found: DistinctTexts, values: Floats) -> str:
+    """A cell whose number has a mark or note; "" where none has one, or all have the same."""
+    read = [text for text, v in zip(found.texts, values, strict=True) if not np.isnan(v)]
+    notes = [cell.note if (cell := taken_apart(text)) else "" for text in read]
+    return next((t for t, n in zip(read, notes, strict=True) if n), "") if len({*notes}) > 1 else ""
 
 
 def _codes(found: DistinctTexts, values: Floats, written: NumberFormat) -> bool:
     """Whether what looks like numbers and strays are codes or levels together."""
     if written.unit and not is_money(written.unit) and written.unit not in ("%", FEET):
         return _few_with_words(found, values)
+    if _noted(found, values) and len(np.unique(values[~np.isnan(values)])) <= FEW_NUMBERS:
+        return True
     if written != PLAIN or not _whole(found.texts, values):
         return False
     strays = found.strays(values)
@@ -199,7 +219,7 @@ def doubt(name: str, found: DistinctTexts) -> str:
     values = NumberFormat().read(found.texts)
     every = np.array(found.counts)
     share = float(np.sum(~np.isnan(values) * every) / every.sum())
-    if share > _HALF:
+    if _HALF < share < 1:
         other = next(text for text, v in zip(found.texts, values, strict=True) if np.isnan(v))
         return (
             f"{percent(share)} of {name!r} is numbers, and it is taken as text: mend the rest, as "

@@ -16,6 +16,7 @@ from pandas.api import types
 
 from gradfeat.rows.sources.tables import Cells
 from gradfeat.table.errors import TableError
+from gradfeat.table.reading.cell_text import plain_text
 from gradfeat.table.results import UnreadCells
 
 _DIGIT = re.compile(r"\d")
@@ -67,7 +68,7 @@ def _shortened(value: object) -> str:
 
 
 def _value_as_text(value: object) -> str:
-    text = str(value).strip()
+    text = plain_text(str(value))
     return text[:-2] if text.endswith(".0") and text[:-2].lstrip("-").isdigit() else text
 
 
