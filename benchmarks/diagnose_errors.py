@@ -18,8 +18,7 @@ import torch
 from common import machine
 
 from gradfeat.maths.hermite import HermiteSeries
-from gradfeat.maths.null_draws import p_value
-from gradfeat.maths.streams import stream
+from gradfeat.maths.streams import p_value, stream
 from gradfeat.table.diagnose import LEVEL, Statistics, statistics
 from gradfeat.table.diagnosis_rows import standard_inputs
 from gradfeat.tasks.single_index import SingleIndex, he2_he4

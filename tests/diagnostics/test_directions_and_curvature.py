@@ -12,7 +12,7 @@ from gradfeat.diagnostics.direction_count import (
     hessian_means,
 )
 from gradfeat.diagnostics.hermite_degrees import feature_count, residuals_by_degree
-from gradfeat.maths.null_draws import null_draws
+from gradfeat.maths.streams import null_draws
 from gradfeat.maths.subspaces import principal_angles
 
 

@@ -12,13 +12,14 @@ import torch
 from scipy.special import log_softmax
 
 from gradfeat.estimators import KernelRegressor
-from gradfeat.estimators.arrays import placement, to_numpy
 from gradfeat.estimators.checks import (
     check_choice,
     check_count,
     check_positive,
     count_or_none,
+    placement,
     positive_or_none,
+    to_numpy,
     warn_ill_scaled,
 )
 from gradfeat.estimators.scaled import Standardiser

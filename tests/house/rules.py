@@ -31,7 +31,7 @@ BOUNDARIES: Final[dict[str, str]] = {
     "maths/modules.py:_floating_rows": "outputs of a user's module may be anything",
     "rows/devices.py:_moved": "goes through values of Python's own types",
     "rows/devices.py:_dataclass": "forgets what `functools.cached_property` keeps",
-    "estimators/arrays.py:seed_from": "users give numbers or generators, as scikit-learn has it",
+    "estimators/checks.py:seed_from": "users give numbers or generators, as scikit-learn has it",
     "estimators/container.py:_plain": "JSON knows Python's own types alone",
     "estimators/agop_of.py:_like": "what comes back is of the kind that came",
     "estimators/agop_of.py:_looked_at": "users give models of any library",

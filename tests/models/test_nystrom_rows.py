@@ -13,9 +13,8 @@ from torch import Tensor
 
 from contracts import KERNELS, close
 from gradfeat.maths.blocks import Block, Statistic, collect
-from gradfeat.maths.statistics.affine import inputs_only
 from gradfeat.maths.statistics.gradient_outer_products import GradientOuterProducts
-from gradfeat.maths.statistics.moments import Moments
+from gradfeat.maths.statistics.moments import Moments, inputs_only
 from gradfeat.maths.statistics.sample import RowSample
 from gradfeat.models.base import Learner
 from gradfeat.models.kernel_logistic import KernelLogistic
@@ -30,10 +29,9 @@ from gradfeat.models.nystrom_rows import (
     sampled,
 )
 from gradfeat.models.rfm import RFM
-from gradfeat.models.solvers.adaptive import Adaptive
 from gradfeat.models.solvers.base import Solver
 from gradfeat.models.solvers.conjugate_gradients import ConjugateGradients
-from gradfeat.models.solvers.direct import Direct
+from gradfeat.models.solvers.direct import Adaptive, Direct
 from gradfeat.models.solvers.eigenpro import EigenPro
 from gradfeat.models.solvers.nystrom import Nystrom
 from gradfeat.models.solvers.nystrom_cg import NystromCG

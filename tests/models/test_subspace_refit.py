@@ -15,7 +15,6 @@ from gradfeat.models.local_machines import LocalRidge
 from gradfeat.models.rfm import RFM
 from gradfeat.models.search.head_search import Split
 from gradfeat.models.subspace_refit import (
-    LastRound,
     Projected,
     SubspaceRefit,
     leading_metric,
@@ -125,6 +124,7 @@ def test_noise_is_smoothed_better_inside_the_direction_than_in_all_inputs():
         {"directions": 1},
         {"directions": None},
         {"power": 0.0},
+        {"power": None},
         {"head": KernelRidge(Laplace(1.0), 1e-2)},
         {"rfm": replace(ROUNDS, n_iter=1)},
     ],
@@ -141,5 +141,5 @@ def test_a_last_round_by_another_learner_is_that_round_where_its_rows_are_all(di
     X = torch.randn(120, 4, generator=torch.Generator().manual_seed(0)).double()
     rows = in_memory(X, (X[:, :1] * X[:, 1:2]).sin())
     rfm = RFM(Laplace(3.0), alpha=1e-2, n_iter=2, diagonal=diagonal)
-    f = LastRound(rfm, LocalRidge(Laplace(3.0), 1e-2)).fit(rows)
+    f = SubspaceRefit(rfm, LocalRidge(Laplace(3.0), 1e-2), power=None).fit(rows)
     torch.testing.assert_close(f(X[:20] + 0.1), rfm.fit(rows)(X[:20] + 0.1), rtol=0, atol=1e-9)

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from gradfeat import GradientFeatureRegressor, KernelRegressor, RFMRegressor
-from gradfeat.estimators.arrays import placement
+from gradfeat.estimators.checks import placement
 from gradfeat.estimators.fixed_features import LinearRegressor, RandomFeaturesRegressor
 from gradfeat.estimators.training import first_pass, streamed_training
 from gradfeat.maths.statistics.combined import Joint, OnMapped

@@ -5,9 +5,8 @@ from __future__ import annotations
 import torch
 from engine_rows import drawn
 
-from gradfeat.maths.statistics.affine import inputs_only
 from gradfeat.maths.statistics.combined import OnMapped
-from gradfeat.maths.statistics.moments import Moments
+from gradfeat.maths.statistics.moments import Moments, inputs_only
 from gradfeat.rows import devices
 from gradfeat.rows.devices import Devices
 from gradfeat.rows.in_process import InProcess

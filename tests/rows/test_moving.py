@@ -10,11 +10,10 @@ import torch
 from torch import Tensor
 
 from gradfeat.maths.activations import ReLU
-from gradfeat.maths.statistics.affine import inputs_only
 from gradfeat.maths.statistics.combined import Chain, Joint, OnMapped
 from gradfeat.maths.statistics.first_layer_gradient import FirstLayerGradient
 from gradfeat.maths.statistics.gradient_outer_products import GradientOuterProducts
-from gradfeat.maths.statistics.moments import Moments
+from gradfeat.maths.statistics.moments import Moments, inputs_only
 from gradfeat.rows.devices import moved
 
 META, CPU = torch.device("meta"), torch.device("cpu")

@@ -9,7 +9,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from ..maths.memory import rows_per_block
-from ..maths.null_draws import NullDraws, p_value
+from ..maths.streams import NullDraws, p_value
 from .hermite_degrees import Residual, degree_coefficients, feature_count
 
 
@@ -121,7 +121,7 @@ def degree_test(
     The p-value is 1 where lower degrees leave nothing.
 
     >>> from gradfeat.diagnostics.hermite_degrees import residuals_by_degree
-    >>> from gradfeat.maths.null_draws import null_draws
+    >>> from gradfeat.maths.streams import null_draws
     >>> Z = torch.randn(500, 3, generator=torch.Generator().manual_seed(0)).double()
     >>> y = Z[:, :1] ** 2 - 1
     >>> two = residuals_by_degree(Z, y, 2)[1]

@@ -13,7 +13,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from ..maths.memory import BLOCK_BYTES, rows_per_block
-from ..maths.null_draws import NullDraws, p_value
+from ..maths.streams import NullDraws, p_value
 from .hermite_degrees import Residual, axes_of, degree_coefficients, feature_count
 
 
@@ -61,7 +61,7 @@ def curvature_test(
     threshold.
 
     >>> from gradfeat.diagnostics.hermite_degrees import residuals_by_degree
-    >>> from gradfeat.maths.null_draws import null_draws
+    >>> from gradfeat.maths.streams import null_draws
     >>> Z = torch.randn(2000, 3, generator=torch.Generator().manual_seed(0)).double()
     >>> two = residuals_by_degree(Z, Z[:, :1] ** 2 / 2, 2)[1]
     >>> found = curvature_test(Z, two, null_draws(2000, 99, 0), 0.05)
@@ -132,7 +132,7 @@ def count_directions(
     Source: Li 1992 and Cook 1998 for degree 2 (principal Hessian directions).
 
     >>> from gradfeat.diagnostics.hermite_degrees import residuals_by_degree
-    >>> from gradfeat.maths.null_draws import null_draws
+    >>> from gradfeat.maths.streams import null_draws
     >>> Z = torch.randn(800, 4, generator=torch.Generator().manual_seed(0)).double()
     >>> y = Z[:, :1] + Z[:, :1] * Z[:, 1:2]
     >>> left = residuals_by_degree(Z, y, 2)

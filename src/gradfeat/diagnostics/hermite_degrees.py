@@ -11,7 +11,7 @@ from torch import Tensor
 
 from ..maths.hermite import orthonormal_hermite
 from ..maths.memory import BLOCK_BYTES, rows_per_block
-from ..maths.null_draws import NullDraws
+from ..maths.streams import NullDraws
 
 
 def feature_count(d: int, k: int) -> int:

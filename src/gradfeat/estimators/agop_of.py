@@ -18,15 +18,13 @@ from ..maths import gradients
 from ..maths.blocks import Block
 from ..maths.memory import BLOCK_BYTES, refuse_beyond
 from ..maths.modules import evaluating
-from ..maths.statistics.affine import CONSTANT, standard_deviations
 from ..maths.statistics.combined import Joint
 from ..maths.statistics.gradient_outer_products import GradientOuterProducts
-from ..maths.statistics.moments import Moments
+from ..maths.statistics.moments import CONSTANT, Moments, standard_deviations
 from ..maths.statistics.sample import RowSample
 from ..maths.streams import numpy_stream
 from ..rows.rows import Rows
-from .arrays import seed_from
-from .checks import check_count, check_positive, count_or_none
+from .checks import check_count, check_positive, count_or_none, seed_from
 from .slopes import TRIAL_ROWS, Slopes, model_slopes, numeric_table, pandas_or_same
 
 

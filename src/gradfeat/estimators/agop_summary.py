@@ -15,7 +15,7 @@ from ..maths.blocks import Block
 from ..maths.gradients import OuterProducts, mean_outer_products, outer_products
 from ..maths.subspaces import completed
 from ..models.base import Predictor
-from .arrays import Floats
+from .checks import Floats
 
 #: Share of the AGOP's trace that the effective directions carry together.
 EFFECTIVE_SHARE = 0.95

@@ -15,8 +15,16 @@ from sklearn.utils._array_api import check_same_namespace
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from ..rows.rows import Rows
-from .arrays import NUMPY, float_types, given_names, like, set_names, to_numpy
-from .checks import check_choice, count_or_none
+from .checks import (
+    NUMPY,
+    check_choice,
+    count_or_none,
+    float_types,
+    given_names,
+    like,
+    set_names,
+    to_numpy,
+)
 from .container import Arrays, Contents, State, contents_of, params_from, params_state
 from .parameters import parameters
 from .rfm import RFMClassifier, RFMRegressor

@@ -27,7 +27,7 @@ from ..models.search.kernel_space import UNREACHED
 from ..models.search.search import FAST, FULL, FinishedFit, MethodSetting, Space
 from ..rows.rows import Rows
 from .agop_summary import AGOPSummary
-from .arrays import (
+from .checks import (
     NUMPY,
     Floats,
     Placement,
@@ -40,8 +40,8 @@ from .arrays import (
     seed_from,
     set_names,
     to_numpy,
+    warn_ill_scaled,
 )
-from .checks import warn_ill_scaled
 from .class_codes import ClassCodes
 from .container import (
     Arrays,

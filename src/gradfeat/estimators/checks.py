@@ -1,18 +1,154 @@
-"""Parameters as users give them, turned into what the models take, or refused in one sentence."""
+"""What users give, as what the models take, or refused in one sentence: arrays and parameters.
+
+And results back, in the namespace that the arrays came from.
+"""
 
 from __future__ import annotations
 
 import math
 import warnings
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import torch
+from numpy.typing import NDArray
+from sklearn import config_context, get_config
+from sklearn.utils._array_api import _convert_to_numpy, device, get_namespace
+from sklearn.utils.validation import _check_sample_weight
 
 from ..models.head import RidgeHead
 from ..models.kernels.named import NAMES
 from ..models.search.kernel_space import KernelChoice
-from .arrays import Floats
+
+#: An array of float64 numbers.
+Floats = NDArray[np.float64]
+
+#: In whose namespace fitted arrays are where rows came from no array.
+NUMPY = np.zeros((0, 0))
+
+
+@dataclass(frozen=True)
+class Placement:
+    """Where tensors live and their float type."""
+
+    device: torch.device
+    dtype: torch.dtype
+
+    def tensor(self, a: Floats) -> torch.Tensor:
+        return torch.as_tensor(np.ascontiguousarray(a)).to(device=self.device, dtype=self.dtype)
+
+
+def placement(X: Any, where: str | None, dtype: str | None) -> Placement:
+    """Device and dtype of a fit: asked for, or those of a torch input, or float64 on the CPU."""
+    match dtype:
+        case None | "float64":
+            kind = torch.float64
+        case "float32":
+            kind = torch.float32
+        case _:
+            raise ValueError(f"dtype is {dtype!r}: allowed are None, 'float32' and 'float64'.")
+    if where is not None:
+        return Placement(_named_device(where), kind)
+    return Placement(X.device if type(X) is torch.Tensor else torch.device("cpu"), kind)
+
+
+def _named_device(name: str) -> torch.device:
+    try:
+        where = torch.device(name)
+    except (RuntimeError, TypeError):
+        raise ValueError(f"device is {name!r}: give a torch device such as 'cpu'.") from None
+    if where.type == "cuda" and not torch.cuda.is_available():
+        raise ValueError(f"device is {name!r} and no CUDA device is here: use device='cpu'.")
+    return where
+
+
+def float_types(X: Any) -> Any:
+    """Types that validation leaves alone, in the namespace of X: floats, and arrays of integers.
+
+    An array of small integers is widened in chunks, not as a whole.
+    """
+    if type(X) is np.ndarray and X.dtype.kind in "iub":
+        return "numeric"
+    xp, _ = get_namespace(X)
+    return xp.float64, xp.float32
+
+
+def to_numpy(a: Any) -> NDArray[Any]:
+    """Any validated array as NumPy (a torch tensor is copied to the CPU)."""
+    if type(a) is torch.Tensor:
+        return a.detach().cpu().numpy()
+    return np.asarray(_convert_to_numpy(a, get_namespace(a)[0]))
+
+
+def given_weights(sample_weight: Any) -> Any:
+    """Row weights as scikit-learn's check takes them: None, one number for all, or an array."""
+    as_is = sample_weight is None or np.isscalar(sample_weight)
+    return sample_weight if as_is else to_numpy(sample_weight)
+
+
+def empty_like(X: Any) -> Any:
+    """An array of no number in X's namespace and on its device, where array-API dispatch is on.
+
+    It stands for X where the namespace is all that is to be kept.
+    """
+    return like(np.zeros(0), X)
+
+
+def kept_like(values: NDArray[Any], empty: Any) -> Any:
+    """`values` in the namespace that :func:`empty_like` kept, whatever dispatch is now."""
+    if type(empty) is np.ndarray:
+        return values
+    with config_context(array_api_dispatch=True):
+        return like(values, empty)
+
+
+def like(values: NDArray[Any], X: Any) -> Any:
+    """`values` in the namespace and on the device of X where array-API dispatch is on."""
+    if not get_config()["array_api_dispatch"]:
+        return values
+    if type(X) is torch.Tensor:
+        return torch.as_tensor(values).to(X.device)
+    xp, is_array_api = get_namespace(X)
+    return xp.asarray(values, device=device(X)) if is_array_api else values
+
+
+def seed_from(random_state: Any) -> int:
+    """Seed of the named streams: an int is itself, None is 0, a generator gives its next number."""
+    match random_state:
+        case None:
+            return 0
+        case int() | np.integer() if int(random_state) >= 0:
+            return int(random_state)
+        case np.random.RandomState():
+            return int(random_state.randint(2**31 - 1))
+        case np.random.Generator():
+            return int(random_state.integers(2**31 - 1))
+    raise ValueError(
+        f"random_state is {random_state!r}: give None, a non-negative integer, or a NumPy "
+        "random generator."
+    )
+
+
+def given_names(estimator: Any) -> list[str] | None:
+    """Names of the inputs, where the fit saw any."""
+    names = estimator.__dict__.get("feature_names_in_")
+    return None if names is None else [str(name) for name in names]
+
+
+def set_names(estimator: Any, names: Sequence[str] | None) -> None:
+    """Keep the names of the inputs, as scikit-learn does; None: there are none."""
+    if names is None:
+        estimator.__dict__.pop("feature_names_in_", None)
+    else:
+        estimator.feature_names_in_ = np.array(names, dtype=object)
+
+
+def row_weights(sample_weight: Any, X: Floats) -> Floats:
+    given = given_weights(sample_weight)
+    return _check_sample_weight(given, X, dtype=np.float64, ensure_non_negative=True)
+
 
 #: Bandwidths, in units of the standardised inputs; squares beyond are no floating-point numbers.
 LEAST_BANDWIDTH, LARGEST_BANDWIDTH = 1e-100, 1e100

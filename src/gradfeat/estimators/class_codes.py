@@ -15,7 +15,7 @@ from torch import Tensor
 from ..maths.blocks import Block
 from ..maths.statistics.value_counts import CountState, ValueCounts
 from ..rows.errors import SourceError
-from .arrays import Floats
+from .checks import Floats
 from .scaled import Standardiser
 
 

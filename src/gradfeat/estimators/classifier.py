@@ -16,8 +16,8 @@ from torch import Tensor
 from ..maths.statistics.score_sums import ClassScores, ClassSums
 from ..models.search.calibration import Calibration, fit_calibration, two_sided
 from ..rows.rows import Rows
-from .arrays import Floats, float_types, like, to_numpy
 from .base import FeatureModel
+from .checks import Floats, float_types, like, to_numpy
 from .class_codes import ClassCodes, class_codes, labels_of, with_class_weights
 from .container import State, labels_from, labels_state
 from .scaled import ClassProbabilities

@@ -21,9 +21,8 @@ from ..models.random_features import FixedFeatures, LinearRidge, RandomFeatures
 from ..models.search.network_space import NoSetting, fixed_space
 from ..models.search.search import GridSpace
 from .agop_summary import AGOP_ROWS
-from .arrays import placement, row_weights, seed_from, to_numpy
 from .base import FeatureModel
-from .checks import check_count, check_head
+from .checks import check_count, check_head, placement, row_weights, seed_from, to_numpy
 from .classifier import FeatureClassifier
 from .network import NetworkMethod
 from .parameters import estimator, parameters

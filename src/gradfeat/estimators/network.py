@@ -9,8 +9,7 @@ from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 
 from ..maths.activations import Activation
 from ..models.two_layer import TwoLayer
-from .arrays import like
-from .checks import check_head
+from .checks import check_head, like
 from .parameters import parameters
 from .refitting import Refittable
 from .training import Training

@@ -14,8 +14,8 @@ from sklearn.utils.validation import _get_feature_names, check_is_fitted
 from ..models.head import RidgeHead
 from ..models.refit import transfer
 from ..models.two_layer import TwoLayer
-from .arrays import given_names, row_weights, seed_from, to_numpy
 from .base import FeatureModel
+from .checks import given_names, row_weights, seed_from, to_numpy
 from .training import Training, in_memory_training
 
 

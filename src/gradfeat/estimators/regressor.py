@@ -13,8 +13,8 @@ from torch import Tensor
 
 from ..maths.statistics.score_sums import ResidualSums, Scores
 from ..rows.rows import Rows
-from .arrays import Floats, float_types, like, to_numpy
 from .base import FeatureModel
+from .checks import Floats, float_types, like, to_numpy
 from .container import State
 from .scaled import ScaledPredictor
 from .training import FirstPass

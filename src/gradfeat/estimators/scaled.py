@@ -11,10 +11,10 @@ from jaxtyping import Float
 from numpy.typing import NDArray
 from torch import Tensor
 
-from ..maths.statistics.affine import CONSTANT, standard_deviations
+from ..maths.statistics.moments import CONSTANT, standard_deviations
 from ..models.base import Predictor
 from ..models.search.calibration import Calibration, two_sided
-from .arrays import Floats, Placement
+from .checks import Floats, Placement
 
 
 @dataclass(frozen=True, eq=False)

@@ -19,8 +19,8 @@ from ..maths import gradients
 from ..maths.gradients import central_gradient, has_jumps
 from ..maths.modules import check_differentiable, float_place
 from ..models.base import Predictor
-from .arrays import Floats, to_numpy
 from .base import FeatureModel
+from .checks import Floats, to_numpy
 
 #: Least step of finite differences relative to the column's largest value: some roundings.
 LEAST_STEP = 16 * np.finfo(np.float64).eps

@@ -15,15 +15,14 @@ from numpy.typing import NDArray
 
 from ..maths.blocks import Block
 from ..maths.memory import refuse_beyond
-from ..maths.statistics.affine import Affine
 from ..maths.statistics.combined import Joint
-from ..maths.statistics.moments import Moments, MomentState
+from ..maths.statistics.moments import Affine, Moments, MomentState
 from ..maths.statistics.sample import RowSample, column_hash
 from ..maths.statistics.value_counts import CountState, ValueCounts
 from ..rows.errors import SourceError
 from ..rows.rows import Rows, of_block
 from ..rows.sources.in_memory import ArrayRows
-from .arrays import NUMPY, Floats, Placement
+from .checks import NUMPY, Floats, Placement
 from .class_codes import ClassCodes
 from .scaled import Standardiser
 

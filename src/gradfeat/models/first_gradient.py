@@ -11,12 +11,11 @@ from torch import Tensor
 from ..maths.blocks import Block
 from ..maths.deadline import deadline_passed
 from ..maths.gram import smaller_gram
-from ..maths.null_draws import null_draws, p_value
+from ..maths.streams import null_draws, p_value
 from ..maths.whitening import whitening_of
 from ..rows.rows import in_memory
 from .base import unit_weights
-from .gradient_step import GradientStep
-from .row_space import RowSpace
+from .gradient_step import GradientStep, RowSpace
 
 #: Rows, entries of X, and neurons that the test looks at.
 TEST_ROWS, TEST_NUMBERS, TEST_WIDTH = 5000, 250_000, 256
@@ -55,7 +54,7 @@ def first_gradient_test(
 
     p = (1 + number of draws whose statistic is at least the observed one) / (1 + draws), the larger
     one of shuffled targets and of targets with random signs: where y^2 depends on x, shuffles alone
-    find a gradient too often (see :class:`gradfeat.maths.null_draws.NullDraws`). There are
+    find a gradient too often (see :class:`gradfeat.maths.streams.NullDraws`). There are
     `permutations` draws of each kind; `learner` is whose activation and initialisation are tested.
 
     Source: shuffles are exact by exchangeability (Fisher); the statistic is Damian22's Lemma 1.

@@ -22,9 +22,8 @@ from .fewer_centres import machine_of, quickened
 from .kernel_machine import KernelMachine
 from .kernel_ridge import KernelRidge
 from .partition import Partition, cut_rows, widest_direction
-from .solvers.adaptive import Adaptive
 from .solvers.base import Meter, System
-from .solvers.direct import TILES
+from .solvers.direct import TILES, Adaptive
 from .solvers.nystrom_cg import NystromCG
 from .solvers.nystrom_direct import NystromDirect, pivots
 from .solvers.tiles import tile_side

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from operator import methodcaller
 from typing import Any, final
 
 import numpy as np
@@ -56,7 +57,7 @@ class Stack(OneStage[Stacked]):
     weights: tuple[float, ...]
 
     def fit(self, rows: Rows, *, seed: int = 0) -> Stacked:
-        parts = tuple(learner.fit(rows, seed=seed) for learner in self.learners)
+        parts = tuple(map(methodcaller("fit", rows, seed=seed), self.learners))
         return Stacked(parts, rows.template.X.new_tensor(self.weights).double())
 
 

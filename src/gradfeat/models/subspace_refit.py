@@ -10,7 +10,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from ..maths.statistics.affine import Affine, inputs_only
+from ..maths.statistics.moments import Affine, inputs_only
 from ..rows.rows import Rows
 from .base import Learner, OneStage, Predictor
 from .kernel_machine import KernelMachine, apply_metric
@@ -161,7 +161,8 @@ class SubspaceRefit(OneStage[Projected]):
 
     `head`: Fitted to all projected rows; its bandwidth is in units of their standard deviation.
     `directions`: r; None: all that are not rounding.
-    `power`: How far the eigenvalues of M weigh its directions.
+    `power`: How far the eigenvalues of M weigh its directions. None: rows are A x as they are in
+        the last round, M = A^2, and `head` is that round, for more rows than a solver takes.
 
     Source: Rad24, Algorithm 1; Constantine 2015, chapter 4 (response surfaces in the active
     variables).
@@ -180,14 +181,18 @@ class SubspaceRefit(OneStage[Projected]):
     rfm: RFM
     head: Learner[KernelMachine | LocalMachines]
     directions: int | None = None
-    power: float = 0.5
+    power: float | None = 0.5
 
     def fit(self, rows: Rows, *, seed: int = 0) -> Projected:
         """One stage: the passes of the metric, one for the spread, and those of the head."""
         if rows.held is None:
             rows = rows.with_sample(self.rfm.sampled(rows, seed).sample)
         *_, A = self.rfm.metrics(rows, seed=seed)
-        return InMetric(A, self.head, self.directions, self.power).fit(rows, seed=seed)
+        if self.power is None:
+            B = torch.diag(A) if A.ndim == 1 else A
+        else:
+            B = _of_variance_one(A, self.directions, self.power, rows)
+        return Projected(self.head.fit(rows.mapped(_onto(B, rows)), seed=seed), B.double())
 
 
 @final
@@ -202,27 +207,17 @@ class InMetric(OneStage[Projected]):
 
     def fit(self, rows: Rows, *, seed: int = 0) -> Projected:
         """One stage: a pass for the spread, and those of the head."""
-        # In the order of rows, as other processes get it: the order decides on rounding.
-        B = leading_metric(self.A, self.directions, self.power).contiguous()
-        moments = rows.mapped(_onto(B, rows)).moments("spread in the directions")
-        variance = float(moments.xx.trace() / moments.weight)
-        B = B / variance**0.5 if variance > 0 else B
+        B = _of_variance_one(self.A, self.directions, self.power, rows)
         return Projected(self.head.fit(rows.mapped(_onto(B, rows)), seed=seed), B.double())
 
 
-@final
-@dataclass(frozen=True)
-class LastRound(OneStage[Projected]):
-    """Learn M = A^2 by `rfm`, then fit `head`, for more rows than a solver takes, on A x."""
-
-    rfm: RFM
-    head: Learner[KernelMachine | LocalMachines]
-
-    def fit(self, rows: Rows, *, seed: int = 0) -> Projected:
-        """One stage: the rounds, and those of the head. For rows in memory."""
-        *_, A = self.rfm.metrics(rows, seed=seed)
-        B = torch.diag(A) if A.ndim == 1 else A
-        return Projected(self.head.fit(rows.mapped(_onto(B, rows)), seed=seed), B.double())
+def _of_variance_one(A: Tensor, directions: int | None, power: float, rows: Rows) -> Tensor:
+    """:func:`leading_metric` in the unit in which B^T x has total variance 1."""
+    # In the order of rows, as other processes get it: the order decides on rounding.
+    B = leading_metric(A, directions, power).contiguous()
+    moments = rows.mapped(_onto(B, rows)).moments("spread in the directions")
+    variance = float(moments.xx.trace() / moments.weight)
+    return B / variance**0.5 if variance > 0 else B
 
 
 def _onto(B: Tensor, rows: Rows) -> Affine:

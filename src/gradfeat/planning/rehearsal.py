@@ -13,7 +13,7 @@ from typing import Any, final
 import numpy as np
 from numpy.typing import NDArray
 
-from ..estimators.arrays import placement
+from ..estimators.checks import placement
 from ..estimators.training import first_pass, sample_rows, streamed_training
 from ..maths.activations import Activation, ReLU, Tanh
 from ..maths.blocks import Block

@@ -11,9 +11,8 @@ import torch
 from torch import Tensor
 
 from ..maths.blocks import Block, Statistic, collect
-from ..maths.statistics.affine import Affine
 from ..maths.statistics.combined import Chain, OnMapped
-from ..maths.statistics.moments import Moments, MomentState, RowMap
+from ..maths.statistics.moments import Affine, Moments, MomentState, RowMap
 from ..maths.statistics.sample import row_hash
 from ..maths.streams import stream
 from .engine import Engine

@@ -25,7 +25,7 @@ from gradfeat.diagnostics.direction_count import (
 )
 from gradfeat.diagnostics.hermite_degrees import Residual, residuals_by_degree
 from gradfeat.maths.deadline import Deadline
-from gradfeat.maths.null_draws import NullDraws, null_draws
+from gradfeat.maths.streams import NullDraws, null_draws
 from gradfeat.rows.sources.tables import Tables
 from gradfeat.table.diagnosis import (
     Curvature,

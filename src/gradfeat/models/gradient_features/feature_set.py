@@ -9,9 +9,8 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from ...maths.null_draws import null_draws
 from ...maths.simplified_gradients import check_rows, simplified_gradients
-from ...maths.streams import stream
+from ...maths.streams import null_draws, stream
 from ...maths.subspaces import row_basis
 from .cones import GradientFeatureSet, check_question, clustered, united
 

@@ -11,7 +11,6 @@ from typing import Any, final
 import torch
 from torch import Tensor
 
-from .duals import none
 from .radial import check_bandwidth
 from .rotation_invariant import Pairs, RotationInvariantKernel, Side
 
@@ -50,7 +49,7 @@ class DotProduct(RotationInvariantKernel):
         return 0.0
 
     def sides(self, norm: Tensor) -> tuple[Side, ...]:
-        return (Side(norm, norm, none(norm)),)
+        return (Side(norm, norm, norm.new_empty(len(norm), 0)),)
 
     def values_(self, left: Sequence[Side], right: Sequence[Side], h: Tensor) -> Tensor:
         return _horner(self.coefficients, Pairs(left[0], right[0], h).product())

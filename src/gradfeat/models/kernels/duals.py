@@ -62,15 +62,11 @@ def cancelled(s: Pairs, value: Tensor) -> Tensor:
     return (s.left.own * s.right.own).sqrt_().sub_(value).clamp_(min=0)
 
 
-def none(norm: Tensor) -> Tensor:
-    return norm.new_empty(len(norm), 0)
-
-
 class ClosedDual(Dual):
     """Moments in closed form, for which no coefficients are needed."""
 
     def coefficients(self, norm: Tensor) -> Tensor:
-        return none(norm)
+        return norm.new_empty(len(norm), 0)
 
 
 @final

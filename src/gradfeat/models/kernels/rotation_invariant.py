@@ -14,7 +14,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from ...maths.allocation import unwritten
+from ...maths.memory import unwritten
 from ..base import BlockKernel, slices
 
 #: Squared half chords below this many rounding units of the spread of directions are zero.

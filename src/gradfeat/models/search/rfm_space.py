@@ -18,9 +18,9 @@ from ..kernel_machine import KernelMachine, apply_metric
 from ..kernels.named import kernel
 from ..local_machines import ONE_MACHINE, LocalMachines, LocalRidge, affordable_rows
 from ..rfm import RFM
-from ..solvers.adaptive import Adaptive
+from ..solvers.direct import Adaptive
 from ..stacked import Stack
-from ..subspace_refit import LastRound, SubspaceRefit
+from ..subspace_refit import SubspaceRefit
 from .head_search import (
     ALPHAS,
     BY_COLUMN,
@@ -138,7 +138,8 @@ class RFMSpace(Space[RFMSetting]):
         many = rows.held is not None and len(rows.held.X) > ONE_MACHINE
         learner = self.learner(setting)
         if setting.head is None and many:
-            learner = LastRound(self.at(setting.rounds), self._local(setting, setting.rounds.alpha))
+            local = self._local(setting, setting.rounds.alpha)
+            learner = SubspaceRefit(self.at(setting.rounds), local, power=None)
         f = learner.fit(rows, seed=seed)
         return FinishedFit(f, used=self.used(f, setting, rows))
 
@@ -166,9 +167,10 @@ class RFMSpace(Space[RFMSetting]):
         if self.directions is None:
             return own, last
         rows = HEAD_ROWS[effort.sweeps]
-        candidates = _in_time(_candidates(paths, effort.sweeps))
-        searched = (self._searched(path, number, rows) for path, number in candidates)
-        heads = [(one, _chosen_head(one, rows)) for one in searched]
+        heads = []
+        for path, number in _in_time(_candidates(paths, effort.sweeps)):
+            one = self._searched(path, number, rows)
+            heads.append((one, _chosen_head(one, rows)))
         best, found = min(heads, key=lambda one: one[1].loss)
         last, found = best.last, _settled(best.last, found, rows)
         auto, sampled = self.directions == "auto", self.metric_rows is not None

@@ -11,8 +11,8 @@ import torch
 from torch import Tensor
 
 from .base import Meter, Solution, Solver, System, Watch
-from .matrix import Operator
 from .refine import Stop, refine
+from .tiles import Operator
 
 #: V (n, c) -> a symmetric positive definite matrix times V.
 Apply = Callable[[Tensor], Tensor]

@@ -13,9 +13,8 @@ from torch import Tensor
 from ...maths.memory import refuse_beyond
 from ...maths.streams import stream
 from .base import Meter, Solution, Solver, System, Watch, safe_norms
-from .matrix import Operator, least_bytes
 from .refine import Stop, refine
-from .tiles import tile_side
+from .tiles import Operator, least_bytes, tile_side
 
 #: Power iterations for the step size of a batch; a step may be twice the safe one before it harms.
 POWER_STEPS = 12

@@ -16,9 +16,8 @@ from ...maths.streams import stream
 from .base import Meter, Solution, Solver, System, Watch
 from .conjugate_gradients import conjugate_gradients
 from .low_rank import Pivots, check_pivots, low_rank
-from .matrix import vector_bytes
 from .refine import Stop, refine
-from .tiles import Tiles, tile_scratch
+from .tiles import Tiles, tile_scratch, vector_bytes
 
 #: Candidates a centre, where centres are drawn as pivots.
 CANDIDATES = 4

@@ -13,8 +13,8 @@ from torch import Tensor
 from .base import Meter, Solution, Solver, System, Watch
 from .conjugate_gradients import Apply, conjugate_gradients
 from .low_rank import Pivots, check_pivots, low_rank
-from .matrix import Operator, least_bytes, residual_rows
 from .refine import Stop, refine
+from .tiles import Operator, least_bytes, residual_rows
 
 
 @final

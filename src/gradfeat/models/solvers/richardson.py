@@ -12,8 +12,8 @@ from torch import Tensor
 
 from ...maths.streams import stream
 from .base import Meter, Solution, Solver, System, Watch, safe_norms
-from .matrix import Operator
 from .refine import Stop, refine
+from .tiles import Operator
 
 #: Power iterations for the largest eigenvalue: from below, within a few percent on kernels.
 POWER_STEPS = 10
