@@ -196,7 +196,7 @@ MUTATIONS: Final = (
              "catalogue/dandi24_reuse.py", '"fresh": other', '"fresh": first', (REUSE,)),
     Mutation("second gradient at the start", "catalogue/dandi24_reuse.py",
              "[gradient(stepped, *used[one])", "[gradient(W, *used[one])", (REUSE,)),
-    Mutation("slices of a target that are one", "diagnostics/degree_tests.py",
+    Mutation("slices of a target that are one", "table/diagnosis_rows.py",
              "torch.arange(1, count, dtype=y.dtype) / count", "torch.zeros(1, dtype=y.dtype)",
              (DIAGNOSE,)),
     Mutation("overfitting of ridge dropped", _ROUNDS, "+ total - c @ c) / (1 - gamma)",

@@ -7,10 +7,11 @@ import math
 import pytest
 import torch
 
-from gradfeat.diagnostics.degree_tests import degree_test, information_exponent, label_slices
+from gradfeat.diagnostics.degree_tests import degree_test, information_exponent
 from gradfeat.diagnostics.hermite_degrees import residuals_by_degree
 from gradfeat.maths.hermite import HermiteSeries
 from gradfeat.maths.streams import null_draws, p_value
+from gradfeat.table.diagnosis_rows import label_slices
 from gradfeat.theory.generative_exponent import label_strengths
 
 

@@ -29,9 +29,10 @@ from gradfeat.models.nystrom_rows import (
     sampled,
 )
 from gradfeat.models.rfm import RFM
+from gradfeat.models.solvers.adaptive import Adaptive
 from gradfeat.models.solvers.base import Solver
 from gradfeat.models.solvers.conjugate_gradients import ConjugateGradients
-from gradfeat.models.solvers.direct import Adaptive, Direct
+from gradfeat.models.solvers.direct import Direct
 from gradfeat.models.solvers.eigenpro import EigenPro
 from gradfeat.models.solvers.nystrom import Nystrom
 from gradfeat.models.solvers.nystrom_cg import NystromCG

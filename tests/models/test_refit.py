@@ -9,9 +9,8 @@ import torch
 
 from contracts import BARE, HEAD, close, data
 from gradfeat.models.gradient_step import GradientStep
-from gradfeat.models.head import RidgeHead
+from gradfeat.models.head import Linear, RidgeHead, refit_head, transfer
 from gradfeat.models.random_features import RandomFeatures
-from gradfeat.models.refit import Linear, refit_head, transfer
 from gradfeat.rows.rows import in_memory
 
 LEARNER = GradientStep(width=24, head=BARE)

@@ -42,9 +42,8 @@ def trial(
     no pretraining: random features.
     """
     from gradfeat.maths.streams import stream
-    from gradfeat.models.head import RidgeHead
+    from gradfeat.models.head import RidgeHead, refit_head
     from gradfeat.models.random_features import RandomFeatures
-    from gradfeat.models.refit import refit_head
     from gradfeat.rows.rows import in_memory
     from gradfeat.tasks.multi_index import MultiIndex
     from gradfeat.tasks.targets import pure_hermite

@@ -109,6 +109,7 @@ def figure(table: pd.DataFrame, theory_table: pd.DataFrame | None) -> Figure:
 
 #: Where the limit has one outlier, two, and three.
 PAIRS = [(0.1, 0.1), (0.05, 0.4), (0.4, 0.05), (0.2, 0.4), (0.25, 0.42), (0.34, 0.42)]
+LARGER, SMALLER = {"alpha_1": 0.25, "alpha_2": 0.42}, {"alpha_1": 0.05, "alpha_2": 0.4}
 CELLS: list[dict[str, Any]] = [
     {"rows": list(ROWS), "alpha_1": one, "alpha_2": two} for one, two in PAIRS
 ]
@@ -141,12 +142,7 @@ one at these sizes: neurons move so far that the means of sigma' and its derivat
         Claim(
             "Both exponents count: from (.05, .4) to (.25, .42) there is one more.",
             "gradfeat.theory.second_step, derived here; after Moniri24, Theorem 3.3",
-            greater(
-                "outliers",
-                {"alpha_1": 0.25, "alpha_2": 0.42},
-                {"alpha_1": 0.05, "alpha_2": 0.4},
-                0.5,
-            ),
+            greater("outliers", LARGER, SMALLER, 0.5),
         ),
     ),
 )

@@ -139,23 +139,6 @@ def degree_test(
     return DegreeTest(k, observed, null, p)
 
 
-def label_slices(y: Float[Tensor, "n 1"], count: int) -> Float[Tensor, "n c"]:
-    """1{y in slice} for slices of equal numbers of rows, fewer where values repeat.
-
-    Their strengths at a degree sum to what all functions of y that are constant on slices show
-    there, so nothing has to be chosen: the sliced form of lambda_k^2 of
-    `gradfeat.theory.generative_exponent`.
-
-    Source: Li 1991 (degree 1), Cook & Weisberg 1991 (degree 2).
-
-    >>> label_slices(torch.tensor([[3.0], [1.0], [2.0], [9.0]]).double(), 2).tolist()
-    [[0.0, 1.0], [1.0, 0.0], [1.0, 0.0], [0.0, 1.0]]
-    """
-    ends = y[:, 0].quantile(torch.arange(1, count, dtype=y.dtype) / count).unique()
-    slices = torch.nn.functional.one_hot(torch.bucketize(y[:, 0], ends)).to(y)
-    return slices[:, slices.any(0)]
-
-
 def information_exponent(tests: list[DegreeTest], level: float) -> int | None:
     """Lowest degree with p <= level / number of degrees (Bonferroni); None where there is none.
 

@@ -69,12 +69,10 @@ class AGOPTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
         return tags
 
     def _model(self, y: NDArray[Any]) -> RFMRegressor | RFMClassifier:
-        numeric = y.dtype.kind in "iuf"
-        regression = self.task == "regression" or (self.task == "auto" and numeric)
-        make = RFMRegressor if regression else RFMClassifier
+        regression = self.task == "regression" or (self.task == "auto" and y.dtype.kind in "iuf")
         own = ("n_components", "task")
         shared = {k: v for k, v in self.get_params(deep=False).items() if k not in own}
-        return make(directions=None, **shared)
+        return (RFMRegressor if regression else RFMClassifier)(directions=None, **shared)
 
     def fit(self, X: Any, y: Any = None, sample_weight: ArrayLike | None = None) -> Self:
         """Fit the machine to X (n, d) and y, keep its leading directions.
@@ -90,9 +88,8 @@ class AGOPTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
             set_names(self, given_names(self.model_))
             X = NUMPY
         else:
-            X, y = validate_data(
-                self, X, y, dtype=float_types(X), multi_output=True, ensure_min_samples=2
-            )
+            how = {"dtype": float_types(X), "multi_output": True, "ensure_min_samples": 2}
+            X, y = validate_data(self, X, y, **how)
             self.model_ = self._model(to_numpy(y)).fit(X, y, sample_weight)
         r = self.n_components or max(1, self.model_.n_effective_directions_)
         if r > self.n_features_in_:
@@ -121,13 +118,12 @@ class AGOPTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
     def to_state(self) -> tuple[State, Arrays]:
         """Parameters and the fitted machine, as JSON-able state and arrays (for saving)."""
         inner, arrays = self.model_.to_state()
-        names = given_names(self)
         state = {
             "params": params_state(self),
             "model": inner,
             "r": self._n_features_out,
             "classifier": type(self.model_) is RFMClassifier,
-            "feature_names": names,
+            "feature_names": given_names(self),
         }
         return state, arrays
 

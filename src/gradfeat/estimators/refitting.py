@@ -11,8 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils.validation import _get_feature_names, check_is_fitted
 
-from ..models.head import RidgeHead
-from ..models.refit import transfer
+from ..models.head import RidgeHead, transfer
 from ..models.two_layer import TwoLayer
 from .base import FeatureModel
 from .checks import given_names, row_weights, seed_from, to_numpy

@@ -13,7 +13,7 @@ from ..models.search.metric_space import MetricSpace
 from ..models.search.rfm_losses import RFMLossSetting, rfm_loss_space
 from ..models.search.rfm_space import RFMSetting, RFMSpace, rfm_space
 from ..models.search.search import FAST, FULL, Space
-from ..models.solvers.direct import Adaptive
+from ..models.solvers.adaptive import Adaptive
 from .checks import (
     check_bytes,
     check_choice,

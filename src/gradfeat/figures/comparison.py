@@ -14,7 +14,7 @@ from matplotlib.lines import Line2D
 from matplotlib.ticker import MaxNLocator
 
 from gradfeat.drawing import style
-from gradfeat.drawing.numbers import count, number
+from gradfeat.drawing.numbers import count, number, percent
 from gradfeat.drawing.style import BLUE, GREEN, VERMILLION, Mark
 from gradfeat.figures.captioned import CaptionedFigure
 from gradfeat.table.notes import rows_word
@@ -61,6 +61,15 @@ def tied(report: FitReport) -> list[MethodResult]:
 def fewer(method: MethodResult) -> bool:
     """Whether it was fitted to fewer rows than there are, and gave scores."""
     return bool(method.scores) and method.rows_used < method.rows_there
+
+
+def nonnegative(share: float) -> str:
+    """An estimated share of a variance, as per cent; below zero it is noise around none.
+
+    >>> nonnegative(0.25), nonnegative(-0.01)
+    ('25 %', '0 %')
+    """
+    return percent(max(0.0, share))
 
 
 def marked(method: MethodResult) -> str:

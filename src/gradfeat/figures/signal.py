@@ -12,8 +12,8 @@ from matplotlib.ticker import MaxNLocator
 from gradfeat.drawing import style
 from gradfeat.drawing.numbers import count, listed, number, percent
 from gradfeat.figures.captioned import CaptionedFigure
-from gradfeat.figures.comparison import span
-from gradfeat.table.diagnosis import Curvature, DegreeFinding, DiagnosisReport, Share, Shares
+from gradfeat.figures.comparison import nonnegative, span
+from gradfeat.table.diagnosis import Curvature, DegreeFinding, DiagnosisReport, Shares
 from gradfeat.table.results import Interval
 
 DEGREE_NAMES = {1: "linear", 2: "quadratic", 3: "cubic", 4: "of degree 4"}
@@ -124,7 +124,7 @@ def variance_parts(shares: Shares, *, ax: Axes | None = None) -> Axes:
     """Share of the variance that each part adds, with its 95 % interval; the rest in grey."""
     ax = style.axes_or_new(ax, 2.3)
     for place, part in enumerate(shares.parts):
-        _bar(ax, -place, part.share, COLORS[part.name], share_words(part))
+        _bar(ax, -place, part.share, COLORS[part.name], part.in_words)
     rest = Interval(1 - shares.total.estimate, 1 - shares.total.high, 1 - shares.total.low)
     _bar(ax, -len(shares.parts), rest, style.FAINT, percent(float(np.clip(rest.estimate, 0, 1))))
     names = [*(part.name for part in shares.parts), "not explained"]
@@ -135,26 +135,6 @@ def variance_parts(shares: Shares, *, ax: Axes | None = None) -> Axes:
     ax.set_xticks([0, 0.25, 0.5, 0.75, 1])
     style.rows_of_bars(ax)
     return ax
-
-
-def nonnegative(share: float) -> str:
-    """An estimated share of a variance, as per cent; below zero it is noise around none.
-
-    >>> nonnegative(0.25), nonnegative(-0.01)
-    ('25 %', '0 %')
-    """
-    return percent(max(0.0, share))
-
-
-def share_words(part: Share) -> str:
-    """``47 %``, or that there is no evidence of any.
-
-    >>> share_words(Share("linear", Interval(0.47, 0.4, 0.5), True))
-    '47 %'
-    >>> share_words(Share("higher", Interval(-0.01, -0.02, 0.01), False))
-    'no evidence'
-    """
-    return percent(part.share.estimate) if part.found else "no evidence"
 
 
 def _bar(ax: Axes, y: float, share: Interval, color: str, words: str) -> None:

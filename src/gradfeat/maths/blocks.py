@@ -12,6 +12,8 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
+from .memory import row_blocks
+
 #: Bytes of scratch in which a statistic works on some rows of a block: about a processor's cache.
 CHUNK_BYTES = 4 * 2**20
 
@@ -40,9 +42,11 @@ class Block:
 
     def chunks(self, bytes_per_row: int, limit: int = CHUNK_BYTES) -> Iterator[Block]:
         """The block in pieces of rows, each within `limit` bytes of scratch (at least one row)."""
-        step = max(1, limit // max(1, bytes_per_row))
-        for start in range(0, len(self.X), step):
-            yield self.at(slice(start, start + step))
+        return map(self.at, row_blocks(len(self.X), bytes_per_row, limit))
+
+
+def unit_weights(X: Tensor, weights: Tensor | None) -> Tensor:
+    return torch.ones(len(X), dtype=X.dtype, device=X.device) if weights is None else weights
 
 
 Chunk = TypeVar("Chunk")

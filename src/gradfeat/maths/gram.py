@@ -45,14 +45,12 @@ def add_gram_(C: Float[Tensor, "m m"], F: Float[Tensor, "n m"]) -> None:
 
     Half the multiplications of the plain product. Other threads run meanwhile.
     """
-    for A in (C, F):
-        if A.dtype not in _UPDATES or A.device.type != "cpu" or not A.is_contiguous():
-            raise ValueError(
-                f"a tensor of {A.dtype} on {A.device} came: give contiguous ones of float64 or "
-                "float32 on the CPU."
-            )
-    if C.dtype != F.dtype:
-        raise ValueError(f"C is of {C.dtype} and F of {F.dtype}: give both of one type.")
+    whole = all(A.device.type == "cpu" and A.is_contiguous() for A in (C, F))
+    if not (whole and C.dtype == F.dtype and C.dtype in _UPDATES):
+        raise ValueError(
+            f"C is of {C.dtype} on {C.device} and F of {F.dtype} on {F.device}: give contiguous "
+            "tensors of one type, float64 or float32, on the CPU."
+        )
     if F.numel():
         torch.ops.gradfeat.add_gram_(C, F)
 
@@ -69,8 +67,7 @@ def _update(C: Tensor, F: Tensor) -> None:
 def smaller_gram(F: Float[Tensor, "n m"]) -> Float[Tensor, "k k"]:
     """F^T F where m <= n, else F F^T: k = min(n, m). **Only the upper triangle is defined.**
 
-    On the CPU by the symmetric rank-k update of BLAS on F's own memory: half the multiplications
-    of the plain product.
+    On the CPU by the rank-k update of BLAS on F's own memory: half the multiplications.
     """
     tall = F.shape[1] <= F.shape[0]
     if F.device.type != "cpu":
@@ -83,8 +80,7 @@ def smaller_gram(F: Float[Tensor, "n m"]) -> Float[Tensor, "k k"]:
 def add_gram(total: Float[Tensor, "m m"], F: Float[Tensor, "n m"]) -> None:
     """Add F^T F to `total` (float64) in place. **Only its upper triangle is defined.**
 
-    On the CPU by the symmetric rank-k update of BLAS, in float64 on the memory of `total`, while
-    other threads run.
+    On the CPU by :func:`add_gram_`, in float64 on the memory of `total`.
     """
     if F.device.type != "cpu":
         total.add_(F.mT @ F)
@@ -100,21 +96,6 @@ def mirrored(A: Float[Tensor, "m m"]) -> Float[Tensor, "m m"]:
     """`A` with its upper triangle copied below, in place."""
     for i in range(1, len(A)):
         A[i, :i] = A[:i, i]
-    return A
-
-
-def to_triangle(A: Float[Tensor, "n n"]) -> Float[Tensor, " t"]:
-    """The upper triangle, row by row: t = n (n + 1) / 2 numbers."""
-    return torch.cat([A[i, i:] for i in range(len(A))]) if len(A) else A.new_zeros(0)
-
-
-def from_triangle(t: Float[Tensor, " t"]) -> Float[Tensor, "n n"]:
-    """The square matrix with this upper triangle, and zeros below it."""
-    n = int(((8 * t.numel() + 1) ** 0.5 - 1) / 2 + 0.5)
-    A, start = t.new_zeros(n, n), 0
-    for i in range(n):
-        A[i, i:] = t[start : start + n - i]
-        start += n - i
     return A
 
 
@@ -155,10 +136,7 @@ def upper_cholesky_(A: Float[Tensor, "n n"]) -> Float[Tensor, "n n"] | None:
 
 
 def upper_times_transpose(T: Float[Tensor, "n n"]) -> Float[Tensor, "n n"]:
-    """Upper triangle of T T^T for an upper triangular T (below it is not defined).
-
-    A sixth of the multiplications of the plain product on the CPU.
-    """
+    """Upper triangle of T T^T, T upper triangular: on the CPU a sixth of the multiplications."""
     if T.device.type != "cpu":
         return T @ T.T
     (lauum,) = get_lapack_funcs(("lauum",), (T.numpy(),))

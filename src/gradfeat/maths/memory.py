@@ -48,6 +48,16 @@ def rows_per_block(bytes_per_row: int, limit: int) -> int:
     return max(1, limit // max(1, bytes_per_row))
 
 
+def row_blocks(n: int, bytes_per_row: int, limit: int = BLOCK_BYTES) -> list[slice]:
+    """Consecutive slices of `n` rows, each within `limit` bytes of scratch."""
+    return slices(n, rows_per_block(bytes_per_row, limit))
+
+
+def slices(n: int, step: int) -> list[slice]:
+    """Consecutive slices of `n` rows, at most `step` of them each."""
+    return [slice(start, min(start + step, n)) for start in range(0, n, step)]
+
+
 def unwritten(n: int, m: int, like: Tensor) -> Float[Tensor, "n m"]:
     """A matrix to be filled, of the type and device of `like`.
 

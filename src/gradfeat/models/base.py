@@ -10,7 +10,8 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from ..maths.gradients import BLOCK_BYTES, agop
+from ..maths.gradients import agop
+from ..maths.memory import BLOCK_BYTES, row_blocks
 from ..rows.rows import Rows
 
 
@@ -45,14 +46,9 @@ class Predictor(ABC):
         centre: bool = False,
         block_bytes: int = BLOCK_BYTES,
     ) -> Float[Tensor, "d d"]:
-        return agop(
-            self.gradient,
-            X,
-            weights=weights,
-            centre=centre,
-            bytes_per_row=self.scratch_per_row(),
-            block_bytes=block_bytes,
-        )
+        """The average of grad f grad f^T over the rows of X, summed over outputs."""
+        memory = {"bytes_per_row": self.scratch_per_row(), "block_bytes": block_bytes}
+        return agop(self.gradient, X, weights=weights, centre=centre, **memory)
 
 
 PredictorT_co = TypeVar("PredictorT_co", bound=Predictor, covariant=True)
@@ -151,17 +147,3 @@ def block_gradient(
     """:meth:`Kernel.gradient`, row block by row block within a bounded scratch."""
     per_row = (k.scratch * len(Z) + 3 * c.shape[1] * X.shape[1]) * X.element_size()
     return torch.cat([k.gradient(X[rows], Z, c) for rows in row_blocks(len(X), per_row)])
-
-
-def row_blocks(n: int, bytes_per_row: int, limit: int = BLOCK_BYTES) -> list[slice]:
-    """Consecutive slices of `n` rows, each within `limit` bytes of scratch."""
-    return slices(n, max(1, limit // max(1, bytes_per_row)))
-
-
-def slices(n: int, step: int) -> list[slice]:
-    """Consecutive slices of `n` rows, at most `step` of them each."""
-    return [slice(start, min(start + step, n)) for start in range(0, n, step)]
-
-
-def unit_weights(X: Tensor, weights: Tensor | None) -> Tensor:
-    return torch.ones(len(X), dtype=X.dtype, device=X.device) if weights is None else weights

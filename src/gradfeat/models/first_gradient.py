@@ -8,13 +8,12 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from ..maths.blocks import Block
+from ..maths.blocks import Block, unit_weights
 from ..maths.deadline import deadline_passed
 from ..maths.gram import smaller_gram
 from ..maths.streams import null_draws, p_value
 from ..maths.whitening import whitening_of
 from ..rows.rows import in_memory
-from .base import unit_weights
 from .gradient_step import GradientStep, RowSpace
 
 #: Rows, entries of X, and neurons that the test looks at.

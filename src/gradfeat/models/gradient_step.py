@@ -19,9 +19,16 @@ from ..maths.subspaces import row_basis
 from ..maths.whitening import Whitening, WholeWhitening, whitening, whitening_of
 from ..rows.rows import Rows, of_block
 from .base import Staged
-from .head import RidgeHead, check_rows_came
+from .head import (
+    AffineRest,
+    Linear,
+    NetworkRest,
+    RidgeHead,
+    affine_part,
+    check_rows_came,
+    with_head,
+)
 from .random_features import draw, draw_first_layer
-from .refit import AffineRest, Linear, NetworkRest, affine_part, with_head
 from .two_layer import TwoLayer
 
 

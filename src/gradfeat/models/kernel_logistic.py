@@ -10,9 +10,10 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
+from ..maths.blocks import unit_weights
 from ..maths.memory import refuse_beyond
 from ..rows.rows import Rows
-from .base import Kernel, OneStage, unit_weights
+from .base import Kernel, OneStage
 from .kernel_machine import KernelMachine
 from .losses import Likelihood, ManyClasses, TwoClasses
 from .softmax_newton import Point, Problem, minimise

@@ -14,16 +14,17 @@ from jaxtyping import Float
 from torch import Tensor
 
 from ..maths.blocks import Block
-from ..maths.memory import allowed_bytes
+from ..maths.memory import allowed_bytes, row_blocks
 from ..maths.streams import stream
 from ..rows.rows import Rows, of_block
-from .base import Kernel, OneStage, Predictor, row_blocks
+from .base import Kernel, OneStage, Predictor
 from .fewer_centres import machine_of, quickened
 from .kernel_machine import KernelMachine
 from .kernel_ridge import KernelRidge
 from .partition import Partition, cut_rows, widest_direction
+from .solvers.adaptive import Adaptive
 from .solvers.base import Meter, System
-from .solvers.direct import TILES, Adaptive
+from .solvers.direct import TILES
 from .solvers.nystrom_cg import NystromCG
 from .solvers.nystrom_direct import NystromDirect, pivots
 from .solvers.tiles import tile_side

@@ -9,8 +9,7 @@ from ..maths.activations import Activation, CentredReLU
 from ..maths.step_names import RESIDUALS, ROW_LAWS, Residual, RowLaw
 from ..rows.rows import Rows
 from .base import OneStage
-from .head import RidgeHead
-from .refit import with_head
+from .head import RidgeHead, with_head
 from .step_sizes import check_name, first_step
 from .two_layer import TwoLayer
 

@@ -16,8 +16,7 @@ from ..maths.step_names import RowLaw
 from ..maths.streams import stream
 from ..rows.rows import Rows
 from .base import OneStage
-from .head import INPUTS, Features, RidgeHead
-from .refit import features_of
+from .head import INPUTS, Features, RidgeHead, features_of
 from .two_layer import TwoLayer
 
 

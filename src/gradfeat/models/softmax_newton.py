@@ -16,7 +16,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from ..maths.gram import Solve, cholesky_
-from .base import row_blocks
+from ..maths.memory import row_blocks
 from .losses import Blocks, Likelihood
 
 #: Conjugate-gradient steps allowed within one Newton step.

@@ -10,15 +10,13 @@ from jaxtyping import Float
 from torch import Tensor
 
 from ..maths.activations import Activation, Polynomial
-from ..maths.memory import BLOCK_BYTES
+from ..maths.memory import BLOCK_BYTES, row_blocks
 from ..maths.statistics.combined import Joint
 from ..maths.statistics.first_layer_gradient import FirstLayerGradient
 from ..maths.step_names import HEAD_LAWS, RESIDUALS, ROW_LAWS, HeadName, Residual, RowLaw
 from ..rows.rows import Rows
-from .base import row_blocks
-from .head import check_rows_came
+from .head import NetworkRest, check_rows_came
 from .random_features import draw, draw_first_layer
-from .refit import NetworkRest
 from .two_layer import TwoLayer
 
 

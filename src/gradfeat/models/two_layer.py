@@ -11,7 +11,8 @@ from torch import Tensor
 
 from ..maths.activations import Activation
 from ..maths.gradients import autodiff_gradient
-from .base import Predictor, row_blocks
+from ..maths.memory import row_blocks
+from .base import Predictor
 
 
 @final

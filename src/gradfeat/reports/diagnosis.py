@@ -5,13 +5,12 @@ from __future__ import annotations
 import numpy as np
 
 from gradfeat.drawing.numbers import count, listed, number, percent
-from gradfeat.figures.comparison import span
+from gradfeat.figures.comparison import nonnegative, span
 from gradfeat.figures.directions import loadings_figure
 from gradfeat.figures.signal import (
     DEGREE_NAMES,
     curvature_figure,
     degrees_figure,
-    nonnegative,
     variance_parts_figure,
 )
 from gradfeat.reports.page import page

@@ -11,12 +11,7 @@ import pandas as pd
 import torch
 from torch import Tensor
 
-from gradfeat.diagnostics.degree_tests import (
-    DegreeTest,
-    degree_test,
-    information_exponent,
-    label_slices,
-)
+from gradfeat.diagnostics.degree_tests import DegreeTest, degree_test, information_exponent
 from gradfeat.diagnostics.direction_count import (
     CurvatureTest,
     DirectionCount,
@@ -34,7 +29,7 @@ from gradfeat.table.diagnosis import (
     FoundDirections,
     SampleSize,
 )
-from gradfeat.table.diagnosis_rows import DiagnosisRows, diagnosis_rows
+from gradfeat.table.diagnosis_rows import DiagnosisRows, diagnosis_rows, label_slices
 from gradfeat.table.interpret import fold
 from gradfeat.table.request import Request, Steps
 from gradfeat.table.results import Remark

@@ -10,6 +10,7 @@ from typing import Literal
 
 import numpy as np
 
+from gradfeat.drawing.numbers import percent
 from gradfeat.table.results import ColumnNote, Interval, Remark
 
 
@@ -23,6 +24,15 @@ class Share:
     name: Literal["linear", "quadratic", "higher"]
     share: Interval
     found: bool
+
+    @property
+    def in_words(self) -> str:
+        """``47 %``, or that there is no evidence of any.
+
+        >>> Share("linear", Interval(0.47, 0.4, 0.5), True).in_words
+        '47 %'
+        """
+        return percent(self.share.estimate) if self.found else "no evidence"
 
 
 @dataclass(frozen=True)

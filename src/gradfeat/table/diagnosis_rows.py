@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import pandas as pd
 import torch
+from jaxtyping import Float
 from numpy.typing import NDArray
 from torch import Tensor
 
@@ -241,3 +242,20 @@ def _about_inputs(inputs: StandardInputs, names: list[str]) -> list[str]:
             "were pulled in, so that they do not decide alone."
         )
     return said
+
+
+def label_slices(y: Float[Tensor, "n 1"], count: int) -> Float[Tensor, "n c"]:
+    """1{y in slice} for slices of equal numbers of rows, fewer where values repeat.
+
+    Their strengths at a degree sum to what all functions of y that are constant on slices show
+    there, so nothing has to be chosen: the sliced form of lambda_k^2 of
+    `gradfeat.theory.generative_exponent`.
+
+    Source: Li 1991 (degree 1), Cook & Weisberg 1991 (degree 2).
+
+    >>> label_slices(torch.tensor([[3.0], [1.0], [2.0], [9.0]]).double(), 2).tolist()
+    [[0.0, 1.0], [1.0, 0.0], [1.0, 0.0], [0.0, 1.0]]
+    """
+    ends = y[:, 0].quantile(torch.arange(1, count, dtype=y.dtype) / count).unique()
+    slices = torch.nn.functional.one_hot(torch.bucketize(y[:, 0], ends)).to(y)
+    return slices[:, slices.any(0)]

@@ -49,18 +49,9 @@ class Request:
         return replace(self.text, wanted=wanted, verbatim=(self.target,))
 
 
-#: Processor seconds of a page, and for each column; the most that is kept of what was asked.
+#: Processor seconds of a page, and for each column, which has a line on it; the most that is kept
+#: of what was asked.
 PAGE_SECONDS, PAGE_COLUMN, MOST_RESERVED = 2.5, 1e-3, 0.3
-
-
-def reserve(seconds: float, columns: int, busy: float) -> float:
-    """Of the seconds asked, those for reading off the best model, the figures and the page.
-
-    Each column of the table has a line on the page; `busy` are wall seconds for one of the
-    processor.
-    """
-    return min(MOST_RESERVED * seconds, busy * (PAGE_SECONDS + PAGE_COLUMN * columns))
-
 
 #: Told the name of a step, the share of all the work that is done (0 to 1), and further words:
 #: none when a step begins.
@@ -105,7 +96,7 @@ class Steps:
     @property
     def busy(self) -> float:
         """Wall seconds for one of the processor, so far: above 1 on a machine with other work."""
-        return busyness(self.seconds, time.process_time() - self.processor)
+        return max(1.0, self.seconds / max(time.process_time() - self.processor, 0.1))
 
     def finished(self) -> list[PassTime]:
         """The passes so far, with their rows and seconds."""
@@ -113,8 +104,9 @@ class Steps:
         return self._taken
 
     def page_begins(self, seconds: float, columns: int) -> Deadline:
-        """When what is left of the `seconds` asked is for the page of so many columns."""
-        return self.deadline.before(reserve(seconds, columns, self.busy))
+        """When what is left of the `seconds` asked is for reading the best model and the page."""
+        needed = self.busy * (PAGE_SECONDS + PAGE_COLUMN * columns)
+        return self.deadline.before(min(MOST_RESERVED * seconds, needed))
 
     def tell(self, words: str) -> None:
         """How far the present step is, in words."""
@@ -139,11 +131,6 @@ class Steps:
         last, self._last = self._last, None
         if last is not None:
             self._taken.append(PassTime(f"{self._step}: {last.label}", last.rows, last.seconds))
-
-
-def busyness(wall: float, processor: float) -> float:
-    """Seconds that this process takes for one of the processor, after so many of both."""
-    return max(1.0, wall / max(processor, 0.1))
 
 
 def _words(tick: Tick, begun_at: int) -> list[str]:

@@ -19,7 +19,7 @@ def gradient_on(rows: Sample, W: Tensor, a: Tensor, bias: float) -> np.ndarray:
     from gradfeat.maths.activations import ReLU
     from gradfeat.maths.blocks import Block, collect
     from gradfeat.maths.statistics.first_layer_gradient import FirstLayerGradient
-    from gradfeat.models.refit import affine_part
+    from gradfeat.models.head import affine_part
     from gradfeat.rows.rows import in_memory
 
     X, y = rows.X, rows.y

@@ -10,7 +10,8 @@ from jaxtyping import Float
 from torch import Tensor
 
 from ..blocks import Block, Statistic, accumulator, check_accumulated
-from ..gram import add_gram, from_triangle, mirrored, to_triangle
+from ..gram import add_gram, mirrored
+from .moments import from_triangle, to_triangle
 
 
 @dataclass

@@ -14,7 +14,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from ..blocks import Block, Statistic, accumulator, check_accumulated
-from ..gram import add_gram, from_triangle, mirrored, to_triangle
+from ..gram import add_gram, mirrored
 
 #: Rows to other rows, such as inputs to features; must not depend on which rows come together.
 RowMap = Callable[[Block], Block]
@@ -105,6 +105,21 @@ class Moments(Statistic[Block, MomentState, MomentState]):
 def _shapes(d: int, c: int) -> tuple[tuple[int, ...], ...]:
     """Of the moments of d columns and c outputs, in the order of the fields."""
     return (), (), (d,), (c,), (d, d), (d, c), (c,)
+
+
+def to_triangle(A: Float[Tensor, "n n"]) -> Float[Tensor, " t"]:
+    """The upper triangle, row by row: t = n (n + 1) / 2 numbers."""
+    return torch.cat([A[i, i:] for i in range(len(A))]) if len(A) else A.new_zeros(0)
+
+
+def from_triangle(t: Float[Tensor, " t"]) -> Float[Tensor, "n n"]:
+    """The square matrix with this upper triangle, and zeros below it."""
+    n = int(((8 * t.numel() + 1) ** 0.5 - 1) / 2 + 0.5)
+    A, start = t.new_zeros(n, n), 0
+    for i in range(n):
+        A[i, i:] = t[start : start + n - i]
+        start += n - i
+    return A
 
 
 def raw(m: MomentState) -> MomentState:

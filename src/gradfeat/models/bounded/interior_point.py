@@ -11,10 +11,11 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
+from ...maths.blocks import unit_weights
 from ...maths.box_ball import check_bounds
 from ...maths.gram import Solve, cholesky_
+from ...maths.memory import row_blocks
 from ...maths.ridge import ridge_path
-from ..base import row_blocks, unit_weights
 from ..losses import Loss, Squared
 from .head_sets import Bounds, BoxBall
 from .row_losses import RowLoss, longest, row_loss

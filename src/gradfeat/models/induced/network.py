@@ -11,14 +11,14 @@ from jaxtyping import Float
 from torch import Tensor
 
 from ...maths.activations import ReLU
+from ...maths.blocks import unit_weights
 from ...rows.rows import Rows, in_memory
-from ..base import OneStage, unit_weights
+from ..base import OneStage
 from ..bounded.interior_point import bounded_head
 from ..gradient_features.cones import GradientFeatureSet
 from ..gradient_features.feature_set import LEAST_MASS, NEURONS, gradient_feature_set
-from ..head import RidgeHead
+from ..head import Linear, RidgeHead, affine_part
 from ..losses import Loss, Squared
-from ..refit import Linear, affine_part
 from ..two_layer import TwoLayer
 
 

@@ -10,9 +10,9 @@ from jaxtyping import Float
 from torch import Tensor
 
 from ...maths.activations import ReLU
+from ...maths.blocks import unit_weights
 from ...maths.box_ball import check_bounds
 from ...maths.simplified_gradients import check_rows
-from ..base import unit_weights
 from ..bounded.head_sets import Simplex
 from ..bounded.interior_point import BoundedFit, bounded_head, head_problem
 from ..losses import Loss

@@ -14,8 +14,8 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from ...maths.memory import unwritten
-from ..base import BlockKernel, slices
+from ...maths.memory import slices, unwritten
+from ..base import BlockKernel
 
 #: Squared half chords below this many rounding units of the spread of directions are zero.
 ROUNDING = 4.0

@@ -10,8 +10,8 @@ import torch
 from torch import Tensor, nn
 from torch.func import functional_call, grad, jacrev, vmap
 
-from ...maths.memory import BLOCK_BYTES, rows_per_block
-from ..base import BlockKernel, slices
+from ...maths.memory import BLOCK_BYTES, rows_per_block, slices
+from ..base import BlockKernel
 from ..tangent_ridge import neurons, tangent_kernel
 from ..two_layer import TwoLayer
 

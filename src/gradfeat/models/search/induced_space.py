@@ -12,9 +12,9 @@ from ...rows.rows import Rows, in_memory, of_block
 from ..base import OneStage
 from ..gradient_features.found_features import FoundFeatures
 from ..gradient_step import in_original
+from ..head import Linear
 from ..induced.network import InducedNetwork, SignedDirections
 from ..losses import Squared
-from ..refit import Linear
 from ..two_layer import TwoLayer
 from .calibration import codes_of, logit_share
 from .search import FinishedFit, GridSpace, MethodSetting

@@ -8,9 +8,9 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from ...maths.memory import Arena, allowed_bytes, refuse_beyond
+from ...maths.memory import Arena, allowed_bytes, refuse_beyond, slices
 from ...maths.streams import stream
-from ..base import Kernel, slices
+from ..base import Kernel
 from .base import Meter, System
 
 #: Rows and columns of a tile: a tile of 1 MiB stays in the cache of a CPU, a GPU wants large ones.

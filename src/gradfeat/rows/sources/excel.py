@@ -8,31 +8,24 @@ import csv
 import io
 import warnings
 from collections.abc import Sequence
-from functools import lru_cache
 from importlib.util import find_spec
-from typing import Any, cast
+from typing import Any, BinaryIO, cast
 from zipfile import BadZipFile
 
 from ..errors import SourceError
-from .files import FoundFile, reading
 
 
-@lru_cache(maxsize=4)
-def first_sheet(file: FoundFile) -> tuple[bytes, tuple[str, ...]]:
+def first_sheet(raw: BinaryIO, name: str) -> tuple[bytes, tuple[str, ...]]:
     """Its text, comma-separated with a line a row of the sheet, and the names of other sheets."""
     if find_spec("openpyxl") is None:
         raise SourceError(
-            f"'{file.name}' is an Excel workbook, and openpyxl, which reads these, is not "
+            f"'{name}' is an Excel workbook, and openpyxl, which reads these, is not "
             "installed: pip install openpyxl, or save the sheet as CSV."
         )
     import openpyxl
 
     try:
-        with (
-            reading(file.name),
-            file.fs.open(file.path, "rb") as raw,
-            warnings.catch_warnings(action="ignore"),
-        ):
+        with warnings.catch_warnings(action="ignore"):
             book = openpyxl.load_workbook(cast(Any, raw), read_only=True, data_only=True)
             sheets = [s for s in book.worksheets if s.sheet_state == "visible"] or book.worksheets
             sheet = sheets[0]
@@ -43,10 +36,9 @@ def first_sheet(file: FoundFile) -> tuple[bytes, tuple[str, ...]]:
             ]
     except (BadZipFile, IndexError, KeyError, TypeError, ValueError) as error:
         raise SourceError(
-            f"'{file.name}' is no Excel workbook that can be read: save it again as .xlsx or CSV."
+            f"'{name}' is no Excel workbook that can be read: save it again as .xlsx or CSV."
         ) from error
-    names = (name for name in book.sheetnames if name != sheet.title)
-    return _comma_separated(rows), tuple(names)
+    return _comma_separated(rows), tuple(one for one in book.sheetnames if one != sheet.title)
 
 
 def _comma_separated(rows: Sequence[Sequence[str]]) -> bytes:

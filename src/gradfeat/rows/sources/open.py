@@ -15,13 +15,12 @@ from ..source import PIECE_ROWS
 from .column_files import MAGIC, ArrowFormat
 from .csv import csv_tables
 from .dask import DaskArrayRows, DaskTables
-from .files import Paths, find_files
+from .files import Paths, find_files, packing_of
 from .in_memory import ArrayRows, FrameTables
 from .iterator import IteratorRows, IteratorTables
 from .json_lines import json_tables
 from .npy import NpyRows
 from .numeric import Numbers
-from .packed import packing_of
 from .parquet import ParquetTables
 from .table_rows import Missing, TableRows
 from .tables import Tables

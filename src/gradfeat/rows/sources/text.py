@@ -16,10 +16,9 @@ import pandas as pd
 
 from ..errors import SourceError
 from ..source import Piece
-from .files import FoundFile
+from .files import FoundFile, Packing, Plain, opened_safely, packing_of
 from .footers import footless
 from .other_formats import refuse_others
-from .packed import Packing, Plain, opened_safely, packing_of
 from .records import Span, not_blank, spans
 from .tables import Cells, Tables
 from .text_options import Recoded, TextOptions, decodes, found_encoding
