@@ -29,7 +29,7 @@ ROOMS: Final = {
     "interface": Room(825, 5),
     "lab": Room(3_130, 20),
     "maths": Room(4_162, 34),
-    "models": Room(10_942, 75),
+    "models": Room(11_215, 77),
     "planning": Room(1_420, 10),
     "reports": Room(1_002, 5),
     "rows": Room(6_700, 40),

@@ -10,9 +10,10 @@ from ..maths.blocks import Block
 from ..models.kernels.radial import Laplace
 from ..models.rfm import RFM, ROUGH
 from ..models.search.metric_space import MetricSpace
-from ..models.search.rfm_losses import RFMLossSetting, rfm_loss_space
-from ..models.search.rfm_space import RFMSetting, RFMSpace, rfm_space
+from ..models.search.rfm_losses import rfm_loss_space
+from ..models.search.rfm_space import RFMSpace, rfm_space
 from ..models.search.search import FAST, FULL, Space
+from ..models.search.with_trees import TreesSetting, WithTrees
 from ..models.solvers.adaptive import Adaptive
 from .checks import (
     check_bytes,
@@ -75,6 +76,9 @@ class RFMMethod(Refittable, ABC):
         first updates from 3,000. With "auto" and at most 3,000 rows predictions are the weighted
         mean of up to four last fits, of 6,000 points in all, where held-out rows say that this is
         better (:class:`~gradfeat.models.stacked.Stack`); ``settings_["stack"]`` lists them.
+        Boosted trees join that mean where held-out rows gain a hundredth of the loss
+        (:class:`~gradfeat.models.trees.Boosting`); ``settings_["trees"]`` tells their share. They
+        are steps: gradients, and ``agop_`` with them, are of the other fits.
         The last fit has 20,000 rows; what it leaves of further rows is fitted in leaves of a tree
         (:class:`~gradfeat.models.local_machines.LocalRidge`), where 1,000 Nystrom centres do not
         exhaust the kernel; so it is in the metric of the RFM itself. Streamed rows have at most
@@ -134,6 +138,12 @@ class RFMMethod(Refittable, ABC):
         how = {"thorough": thorough, "memory_limit": limit}
         return rfm_space(rfm, choice, diagonal, power, directions, block, **how)
 
+    def _with_trees(self, space: Space[Any], *, logistic: bool) -> Space[Any]:
+        """Trees may join a last fit that is chosen."""
+        if self.directions != "auto":
+            return space
+        return WithTrees(TreesSetting(space.start), space, logistic)
+
     def _for_another(self, training: Training, seed: int) -> None:
         """Kernel ridge in the metric of the AGOP, chosen on held-out rows."""
         A = self._summary.root.to(training.block.X)
@@ -162,9 +172,9 @@ class RFMRegressor(RFMMethod, FeatureRegressor):
     (0, 1)
     """
 
-    def _space(self, block: Block, *, streamed: bool = False) -> Space[RFMSetting]:
+    def _space(self, block: Block, *, streamed: bool = False) -> Space[Any]:
         del streamed
-        return self._rounds(block)
+        return self._with_trees(self._rounds(block), logistic=False)
 
 
 @estimator
@@ -198,7 +208,8 @@ class RFMClassifier(RFMMethod, FeatureClassifier):
     loss: Literal["squared", "logistic"] | None = "squared"
     class_weight: dict[Any, float] | str | None = None
 
-    def _space(self, block: Block, *, streamed: bool = False) -> Space[RFMLossSetting]:
+    def _space(self, block: Block, *, streamed: bool = False) -> Space[Any]:
         del streamed
         loss = check_choice("loss", self.loss, ("squared", "logistic", None))
-        return rfm_loss_space(self._rounds(block), loss, len(block.X))
+        space = rfm_loss_space(self._rounds(block), loss, len(block.X))
+        return self._with_trees(space, logistic=True)

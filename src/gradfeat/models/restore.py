@@ -15,6 +15,7 @@ from .local_machines import LocalMachines
 from .partition import Partition
 from .stacked import Stacked
 from .subspace_refit import Projected
+from .trees import Trees
 from .two_layer import Linearised, TwoLayer
 
 
@@ -32,6 +33,8 @@ def predictor_from(spec: Mapping[str, Any], tensors: Mapping[str, Tensor]) -> Pr
             if v.shape != (len(parts),) or not abs(float(v.sum()) - 1) < 1e-6 or v.min() < 0:
                 raise ValueError(f"the weights {v.tolist()} are no shares of {len(parts)} fits.")
             return Stacked(tuple(map(predictor_from, parts, own)), v)
+        case {"type": "Trees"}:
+            return Trees(**tensors)
         case {"type": "TwoLayer", "activation": activation}:
             return TwoLayer(**tensors, activation=activation_from_spec(activation))
         case {"type": "Linearised", "start": start}:

@@ -166,7 +166,7 @@ def fit_report(
     """All that is shown of a comparison, as plain values."""
     fitted = [f for f in fits if f.predictions is not None]
     draws = {f.method.name: f.draws for f in fitted}
-    fewer = {f.method.name: rows_word(f.result, " (fitted to {})") for f in fitted}
+    said = {f.method.name: rows_word(f.result, " (fitted to {})") + _trees(f) for f in fitted}
     read = None if found.reads is None else _read(found.reads, table, request.seed)
     groups = correlated_groups(table.train, table.encoder.source_)
     left = steps.page_begins(request.seconds, table.train.shape[1]).left
@@ -182,7 +182,7 @@ def fit_report(
         split=table.split,
         columns=table.columns,
         methods=tuple(f.result for f in fits),
-        verdict=verdict([f.method for f in fitted], draws, len(table.test), fewer),
+        verdict=verdict([f.method for f in fitted], draws, len(table.test), said),
         directions=read,
         importances=column_losses(found.best, table, groups, read, shuffling, request.seed),
         groups=groups,
@@ -198,6 +198,12 @@ def fit_report(
         streaming=streaming,
         unread=table.unread,
     )
+
+
+def _trees(fit: Fitted) -> str:
+    """What share of its predictions is that of boosted trees, in words."""
+    told = fit.result.settings.get("trees")
+    return f" (with {told})" if told else ""
 
 
 def _values(fit: Fitted, table: Prepared) -> NDArray[Any]:

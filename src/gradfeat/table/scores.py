@@ -202,7 +202,7 @@ def verdict(
     methods: Sequence[Method],
     draws: Mapping[str, Draws],
     rows: int,
-    fewer: Mapping[str, str] | None = None,
+    about: Mapping[str, str] | None = None,
 ) -> Verdict | None:
     """Compare the best learned with the best fixed method on the same resamples.
 
@@ -211,8 +211,8 @@ def verdict(
     whole interval is within the smallest difference worth naming (.005 of R2 or accuracy, 1 % of
     an RMSE).
 
-    Of `draws`, the scores of each method with their resamples, the first one decides. `fewer` has
-    what is said of methods that were fitted to fewer rows than there are.
+    Of `draws`, the scores of each method with their resamples, the first one decides. `about` has
+    what is said of methods that were fitted to fewer rows than there are, or have trees too.
     """
     family = {
         kind: [m for m in methods if m.family == kind and m.name in draws]
@@ -233,7 +233,7 @@ def verdict(
     gap = _of_equal(gap, rows) if score == "accuracy" else gap
     least = smallest(score, ends[1])
     answer = _answer(sign, gap, rows, least)
-    said = fewer or {}
+    said = about or {}
     rival = f"{fixed.label.lower()}, the best fixed-feature method{said.get(fixed.name, '')}"
     words = _WORDS[answer].format(learned.label + said.get(learned.name, ""), rival)
     words += f", by {_signed(gap.estimate)} in {score} "

@@ -67,17 +67,18 @@ def fit_calibration(
 
 def calibrated_loss(
     decisions: NDArray[np.float64], labels: NDArray[np.int64], w: NDArray[np.float64]
-) -> float:
-    """Weighted mean of -log p of the labels, p calibrated on these same rows.
+) -> tuple[float, float]:
+    """Weighted mean of -log p of the labels, calibrated on these same rows, and the scale.
 
     Examples
     --------
     >>> f = np.zeros((4, 2))
-    >>> round(calibrated_loss(f, np.array([0, 1, 0, 1]), np.ones(4)), 4)  # log 2
+    >>> round(calibrated_loss(f, np.array([0, 1, 0, 1]), np.ones(4))[0], 4)  # log 2
     0.6931
     """
-    logp = fit_calibration(decisions, labels, w)(decisions)
-    return float(-(w @ logp[np.arange(len(labels)), labels]) / w.sum())
+    found = fit_calibration(decisions, labels, w)
+    logp = found(decisions)[np.arange(len(labels)), labels]
+    return float(-(w @ logp) / w.sum()), found.scale
 
 
 def codes_of(y: Float[Tensor, "n c"]) -> tuple[Float[Tensor, "n c"], Float[Tensor, " c"]]:

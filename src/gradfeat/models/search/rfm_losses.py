@@ -154,6 +154,11 @@ def allowed_losses(loss: str | None, n: int) -> tuple[str, ...]:
 
 def log_loss(trial: Trial[RFMLossSetting]) -> float:
     """Held-out log loss of a setting's decisions once calibrated."""
+    return judged_log_loss(trial)[0]
+
+
+def judged_log_loss(trial: Trial[Any]) -> tuple[float, float]:
+    """Held-out log loss of decisions once calibrated, and the factor that calibrates them."""
     codes, shift = codes_of(trial.y)
     decisions, labels = (two_sided(t.double().cpu().numpy()) for t in (trial.predictions, codes))
     shifted = decisions + two_sided(shift[None].double().cpu().numpy())

@@ -1,0 +1,112 @@
+"""The weighted mean of a method's fit and boosted trees, where held-out rows gain by that."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any, Generic, final
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from ...maths.blocks import Block
+from ...maths.deadline import deadline_passed, tell
+from ...rows.rows import Rows, of_block
+from ..base import Learner, Predictor
+from ..stacked import Stack, Stacked
+from ..trees import Boosting
+from .rfm_losses import judged_log_loss
+from .rounds import splits
+from .search import Effort, FinishedFit, MethodSetting, SettingT, Space, Trial
+
+#: Rounds of boosting at most, trees of all outputs at most, and after how many rounds each time
+#: what they say is judged.
+ROUNDS, MOST_TREES, STEP = 150, 900, 15
+#: Shares of the trees that are tried, and the share of the loss that they must gain.
+SHARES, GAIN = tuple(i / 10 for i in range(1, 10)), 0.01
+
+
+@final
+@dataclass(frozen=True)
+class TreesSetting(MethodSetting, Generic[SettingT]):
+    """The setting of a method, and what share so many rounds of boosting have; 0: none."""
+
+    method: SettingT
+    rounds: int = 0
+    share: float = 0.0
+
+    def named(self) -> dict[str, Any]:
+        told = {"trees": f"{self.share:.2f} of {self.rounds} rounds of boosted trees"}
+        return self.method.named() | (told if self.rounds else {})
+
+
+@final
+@dataclass(frozen=True)
+class WithTrees(Space[TreesSetting[SettingT]]):
+    """A method's search, and then whether the mean of its fit and of boosted trees is better.
+
+    `method`: The search, whose trials are on the held-out rows of :func:`.rounds.splits`.
+    `logistic`: The loss is that of calibrated class codes, else the squared one.
+    """
+
+    start: TreesSetting[SettingT]
+    method: Space[SettingT]
+    logistic: bool
+
+    @property
+    def open(self) -> bool:
+        return self.method.open
+
+    def learner(self, setting: TreesSetting[SettingT]) -> Learner[Predictor]:
+        """The method, or the mean of it and of boosting."""
+        method, v = self.method.learner(setting.method), setting.share
+        if not setting.rounds:
+            return method
+        return Stack((method, self._boosting(setting.rounds)), (1 - v, v))
+
+    def fit(self, setting: TreesSetting[SettingT], rows: Rows, seed: int) -> FinishedFit:
+        found = self.method.fit(setting.method, rows, seed)
+        if not setting.rounds:
+            return found
+        trees = self._boosting(setting.rounds).fit(rows, seed=seed)
+        v = trees.offset.new_tensor([1 - setting.share, setting.share])
+        return replace(found, predictor=Stacked((found.predictor, trees), v))
+
+    def best(self, data: Block, seed: int, effort: Effort) -> Trial[TreesSetting[SettingT]]:
+        """The best of the method, with the share of trees of least loss where that gains enough."""
+        found = self.method.best(data, seed, effort)
+        own = Trial(TreesSetting(found.setting), found.loss, found.predictions, found.y, found.w)
+        if deadline_passed():
+            return own
+        tell("boosted trees")
+        alone = [replace(own, predictions=f) for f in self._stages(data, seed, effort)]
+        rounds = min(range(len(alone)), key=lambda i: self._judged(alone[i])[0])
+        (loss, size), (_, other) = self._judged(own), self._judged(alone[rounds])
+        best, bound = own, (1 - GAIN) * loss
+        for u in SHARES:
+            v = u * other / ((1 - u) * size + u * other)
+            f = (1 - v) * own.predictions + v * alone[rounds].predictions
+            setting = TreesSetting(found.setting, STEP * (rounds + 1), v)
+            trial = replace(own, setting=setting, predictions=f)
+            trial = replace(trial, loss=self._judged(trial)[0])
+            if trial.loss < bound:
+                best, bound = trial, trial.loss
+        return best
+
+    def _boosting(self, rounds: int) -> Boosting:
+        return Boosting(rounds, logistic=self.logistic)
+
+    def _stages(self, data: Block, seed: int, effort: Effort) -> Float[Tensor, "s n c"]:
+        """Predictions of the held-out rows after every so many rounds."""
+        most = min(ROUNDS, max(STEP, MOST_TREES // data.y.shape[1] // STEP * STEP))
+        parts = splits(data, effort)
+        fits = (self._boosting(most).fit(of_block(train), seed=seed) for train, _ in parts)
+        pairs = zip(fits, parts, strict=True)
+        return torch.cat([f.staged(held.X, STEP) for f, (_, held) in pairs], 1)
+
+    def _judged(self, trial: Trial[Any]) -> tuple[float, float]:
+        """The loss of decisions, and the factor by which they are comparable with others."""
+        if self.logistic:
+            return judged_log_loss(trial)
+        error = trial.predictions - trial.y
+        return float((trial.w @ error.square()).sum() / trial.w.sum()), 1.0

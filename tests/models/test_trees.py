@@ -1,0 +1,116 @@
+"""Boosted trees: those of scikit-learn, and when they join a method."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
+
+from gradfeat import RFMRegressor
+from gradfeat.maths.blocks import Block
+from gradfeat.models.kernel_ridge import KernelRidge
+from gradfeat.models.kernels.named import kernel
+from gradfeat.models.restore import predictor_from
+from gradfeat.models.search import with_trees
+from gradfeat.models.search.calibration import two_sided
+from gradfeat.models.search.rfm_space import RFMSetting
+from gradfeat.models.search.rounds import Rounds, splits
+from gradfeat.models.search.search import FAST, Effort, FinishedFit, Space, Trial
+from gradfeat.models.search.with_trees import TreesSetting, WithTrees
+from gradfeat.models.trees import LEAVES, LEVELS, Boosting
+from gradfeat.rows import in_memory
+from gradfeat.rows.rows import Rows, of_block
+
+ROUNDS = 6
+LIKE = {"max_iter": ROUNDS, "max_depth": LEVELS, "max_leaf_nodes": LEAVES, "early_stopping": False}
+
+
+def rows(n: int = 400) -> tuple[torch.Tensor, torch.Tensor]:
+    gen = torch.Generator().manual_seed(0)
+    X = torch.randn(n, 4, generator=gen).double()
+    return X, (X[:, 0] > 0.3).double() + X[:, 1] * X[:, 2]
+
+
+def codes(y: torch.Tensor, cuts: list[float]) -> torch.Tensor:
+    """+-1, a column a class, or the second's of two."""
+    hot = torch.eye(len(cuts) + 1).double()[torch.bucketize(y, torch.tensor(cuts).double())]
+    return (2 * hot - 1)[:, -1:] if len(cuts) == 1 else 2 * hot - 1
+
+
+def test_numbers_as_scikit_learn_predicts_them():
+    X, y = rows()
+    Y = torch.stack([y, X[:, 3].square()], 1)
+    f = Boosting(ROUNDS).fit(in_memory(X, Y))
+    for k in range(2):
+        model = HistGradientBoostingRegressor(**LIKE).fit(X.numpy(), Y[:, k].numpy())
+        assert f(X)[:, k].numpy() == pytest.approx(model.predict(X.numpy()), abs=1e-12)
+    assert torch.allclose(f.staged(X, 2)[-1], f(X), atol=1e-12)
+    assert len(f.staged(X, 2)) == ROUNDS // 2
+    again = predictor_from(f.spec(), f.tensors())
+    assert torch.equal(again(X), f(X))
+    assert float(f.gradient(X).abs().max()) == 0
+
+
+@pytest.mark.parametrize("cuts", [[0.3], [0.0, 0.7]])
+def test_probabilities_as_scikit_learn_has_them(cuts: list[float]):
+    X, y = rows()
+    Y = codes(y, cuts)
+    shift = Y.mean(0)
+    f = Boosting(ROUNDS, logistic=True).fit(in_memory(X, Y - shift))
+    logits = torch.as_tensor(two_sided((f(X) + shift).numpy()))
+    labels = torch.bucketize(y, torch.tensor(cuts).double()).numpy()
+    model = HistGradientBoostingClassifier(**LIKE).fit(X.numpy(), labels)
+    assert logits.softmax(1).numpy() == pytest.approx(model.predict_proba(X.numpy()), abs=1e-12)
+
+
+@pytest.mark.parametrize("cuts", [[9.0], [0.3, 9.0], [8.0, 9.0]])
+def test_classes_without_rows_are_improbable(cuts: list[float]):
+    X, y = rows(60)
+    Y = codes(y, cuts)
+    f = Boosting(ROUNDS, logistic=True).fit(in_memory(X, Y))
+    p = torch.as_tensor(two_sided(f(X).numpy())).softmax(1)
+    assert float(p[:, -1].max()) < 0.05
+
+
+class Flat(Space[RFMSetting]):
+    """A method that says what a line through the rows does."""
+
+    start = RFMSetting(Rounds("laplace", 1.0, 1.0, False, 1.0, 0))
+    open = True
+
+    def learner(self, setting: RFMSetting) -> KernelRidge:
+        del setting
+        return KernelRidge(kernel("polynomial1", 1.0), 1.0)
+
+    def fit(self, setting: RFMSetting, rows: Rows, seed: int) -> FinishedFit:
+        return FinishedFit(self.learner(setting).fit(rows, seed=seed))
+
+    def best(self, data: Block, seed: int, effort: Effort) -> Trial[RFMSetting]:
+        parts = splits(data, effort)
+        fits = [self.learner(self.start).fit(of_block(train), seed=seed) for train, _ in parts]
+        said = [f(held.X) for f, (_, held) in zip(fits, parts, strict=True)]
+        y, w = (torch.cat([getattr(held, name) for _, held in parts]) for name in "yw")
+        return Trial(self.start, 1.0, torch.cat(said), y, w)
+
+
+@pytest.mark.parametrize("logistic", [False, True])
+def test_trees_join_where_they_gain(logistic: bool, monkeypatch: pytest.MonkeyPatch):
+    """A line and a step; not for a line alone, of squared loss."""
+    monkeypatch.setattr(with_trees, "ROUNDS", 30)
+    X, _ = rows(240)
+    line = X[:, 1] + 0.1 * X[:, 3]
+    space = WithTrees(TreesSetting(Flat.start), Flat(), logistic)
+    for target, joined in ((line, False), (line + 2 * (X[:, 0] > 0.3), True)):
+        Y = torch.where(target > 0.5, 1.0, -1.0).double() if logistic else target
+        found = space.best(Block(X, Y[:, None], torch.ones(240).double()), 0, FAST)
+        assert (found.setting.rounds > 0) == (joined or logistic)
+        assert ("trees" in found.setting.named()) == (joined or logistic)
+    fitted = space.fit(found.setting, in_memory(X, Y[:, None]), 0).predictor
+    again = space.learner(found.setting).fit(in_memory(X, Y[:, None]))
+    assert torch.equal(fitted(X), again(X))
+    assert fitted.tensors()["weights"].tolist()[1] == pytest.approx(found.setting.share)
+
+
+def test_no_trees_where_directions_are_given():
+    X, y = rows(60)
+    assert "trees" not in RFMRegressor(directions=None).fit(X.numpy(), y.numpy()).settings_
