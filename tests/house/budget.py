@@ -24,7 +24,7 @@ ROOMS: Final = {
     "cli": Room(3_666, 28),
     "diagnostics": Room(1_135, 8),
     "drawing": Room(730, 6),
-    "estimators": Room(3_424, 22),
+    "estimators": Room(3_436, 22),
     "figures": Room(1_677, 12),
     "interface": Room(825, 5),
     "lab": Room(3_130, 20),
@@ -33,7 +33,7 @@ ROOMS: Final = {
     "planning": Room(1_420, 10),
     "reports": Room(1_002, 5),
     "rows": Room(6_700, 40),
-    "table": Room(8_839, 46),
+    "table": Room(8_846, 46),
     "tasks": Room(2_290, 19),
     "theory": Room(5_686, 32),
 }

@@ -76,7 +76,7 @@ class RFMMethod(Refittable, ABC):
         first updates from 3,000. With "auto" and at most 3,000 rows predictions are the weighted
         mean of up to four last fits, of 6,000 points in all, where held-out rows say that this is
         better (:class:`~gradfeat.models.stacked.Stack`); ``settings_["stack"]`` lists them.
-        Boosted trees join that mean where held-out rows gain a hundredth of the loss
+        Boosted trees join that mean where held-out rows gain half a percent of the loss
         (:class:`~gradfeat.models.trees.Boosting`); ``settings_["trees"]`` tells their share. They
         are steps: gradients, and ``agop_`` with them, are of the other fits.
         The last fit has 20,000 rows; what it leaves of further rows is fitted in leaves of a tree

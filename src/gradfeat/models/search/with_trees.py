@@ -23,7 +23,7 @@ from .search import Effort, FinishedFit, MethodSetting, SettingT, Space, Trial
 #: what they say is judged.
 ROUNDS, MOST_TREES, STEP = 150, 900, 15
 #: Shares of the trees that are tried, and the share of the loss that they must gain.
-SHARES, GAIN = tuple(i / 10 for i in range(1, 10)), 0.01
+SHARES, GAIN = tuple(i / 10 for i in range(1, 10)), 0.005
 
 
 @final
