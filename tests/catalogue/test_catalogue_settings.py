@@ -46,7 +46,7 @@ def drawn(name, table, tmp_path):
         ("shi22-accuracy", "steps", -1, "steps is -1: give 2 or more."),
         ("shi22-accuracy", "n_batch", 0, "n_batch is 0: give 1 or more."),
         ("shi22-accuracy", "m", 7, "m is 7: neurons start in pairs, give an even number"),
-        ("shi22-accuracy", "p_o", 2, "p_o is 2.0: give a probability"),
+        ("shi22-accuracy", "p_o", 2, "p_o is 2.0: give a number from 0 to 1"),
         ("shi22-accuracy", "method", "nope", "method is 'nope'"),
         ("shi22-emergence", "n", -5, "n is -5: give 1 or more."),
         ("shi22-emergence", "k", 4, "k is 4: the hard instance needs an odd number"),

@@ -137,10 +137,10 @@ def test_each_option_changes_the_sample(change):
     [
         ({"d": 0}, "d is 0"),
         ({"r": 6}, "r is 6: give 1 to d = 5"),
-        ({"separation": -1.0}, "separation is -1.0: give a finite length"),
+        ({"separation": -1.0}, "separation is -1.0: give a finite number"),
         ({"separation": math.inf}, "separation is inf"),
-        ({"scale": 0.0}, "scale, along are 0.0, 1.5: give finite numbers above 0"),
-        ({"along": math.nan}, "scale, along are 0.7, nan"),
+        ({"scale": 0.0}, "scale is 0.0: give a finite number above 0"),
+        ({"along": math.nan}, "along is nan: give a finite"),
         ({"labels": (1.0, 2.0)}, "labels are .*: give 3 finite numbers"),
         ({"labels": (1.0, 2.0, math.nan)}, "labels are .*: give 3 finite numbers"),
         ({"weights": (0.5, 0.5)}, "weights are .*: give 3 probabilities"),

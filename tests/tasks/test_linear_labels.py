@@ -53,8 +53,8 @@ def test_each_option_changes_the_sample(change):
     ("change", "sentence"),
     [
         ({"d": 0}, "d is 0"),
-        ({"kind": "cosine"}, "kind is 'cosine': give 'sign' or 'real'"),
-        ({"flip": 0.6}, "flip is 0.6: give a probability in"),
+        ({"kind": "cosine"}, "kind is 'cosine': give one of 'sign', 'real'"),
+        ({"flip": 0.6}, "flip is 0.6: give a number from 0 to 0.5"),
         ({"noise": -1.0, "kind": "real"}, "noise is -1.0"),
         ({"noise": math.nan, "kind": "real"}, "noise is nan"),
         ({"noise": 0.1}, "noise is 0.1 with signs as labels: give flip"),

@@ -124,8 +124,8 @@ def test_the_function_changes_the_targets():
         ({"d": 0}, "d is 0"),
         ({"r": 11}, "r is 11: give 1 to d = 10"),
         ({"r": 0}, "r is 0: give 1 to d = 10"),
-        ({"curvature": -1.0}, "curvature, ambient are -1.0, 0.0: give finite numbers, 0 or more"),
-        ({"ambient": math.nan}, "curvature, ambient are 0.0, nan"),
+        ({"curvature": -1.0}, "curvature is -1.0: give a finite number of 0 or more"),
+        ({"ambient": math.nan}, "ambient is nan: give a finite"),
         ({"noise": -0.1}, "noise is -0.1"),
     ],
 )

@@ -236,11 +236,11 @@ def test_each_option_changes_the_sample(change):
 @pytest.mark.parametrize(
     ("change", "sentence"),
     [
-        ({"d": 0}, "d is 0: a task needs"),
+        ({"d": 0}, "d is 0: give 1 or more"),
         ({"d": 1}, "r is 2: give 1 to d = 1 directions"),
         ({"noise": -1.0}, "noise is -1.0: give"),
         ({"noise": math.nan}, "noise is nan: give"),
-        ({"noise_law": "uniform"}, "noise_law is 'uniform': give 'gaussian' or 'sign'"),
+        ({"noise_law": "uniform"}, "noise_law is 'uniform': give one of 'gaussian', 'sign'"),
         ({"scale": 0.0}, "scale is 0.0: give"),
         ({"scale": math.inf}, "scale is inf: give"),
     ],
@@ -253,7 +253,7 @@ def test_refuses(change, sentence):
 @pytest.mark.parametrize(
     ("call", "sentence"),
     [
-        (lambda: he2_hep(2), "p is 2: give a degree above 2"),
+        (lambda: he2_hep(2), "p is 2: give 3 or more"),
         (lambda: pure_hermite(0), "p is 0: give 1 or more"),
         (lambda: sum_of_squares(0), "r is 0: give 1 or more"),
         (lambda: coordinate_product(0), "r is 0: give 1 or more"),

@@ -98,9 +98,9 @@ def test_each_option_changes_the_sample():
 @pytest.mark.parametrize(
     ("call", "sentence"),
     [
-        (lambda: TruncatedPower(-1), "s is -1: give a finite power"),
+        (lambda: TruncatedPower(-1), "s is -1: give a finite number of 0 or more"),
         (lambda: TruncatedPower(math.inf), "s is inf: give"),
-        (lambda: OneDimensional(np.sin, 0), "d is 0: a task needs"),
+        (lambda: OneDimensional(np.sin, 0), "d is 0: give 1 or more"),
         (lambda: OneDimensional(np.sin, noise=-1.0), "noise is -1.0: give"),
     ],
 )

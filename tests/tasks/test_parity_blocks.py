@@ -120,9 +120,9 @@ def test_each_option_changes_the_sample(change):
         ({"r": -1}, "k, r are 3, -1: give odd numbers"),
         ({"D": 8}, "r k, D, d are 9, 8, 14: r k <= D <= d"),
         ({"d": 11}, "r k, D, d are 9, 12, 11"),
-        ({"p_uniform": 1.1}, "p_uniform, p_o are 1.1, 0.2: give p_uniform"),
-        ({"p_o": 0.6}, "p_uniform, p_o are 0.4, 0.6"),
-        ({"p_o": math.nan}, "p_uniform, p_o are 0.4, nan"),
+        ({"p_uniform": 1.1}, "p_uniform is 1.1: give a number from 0 to 1"),
+        ({"p_o": 0.6}, "p_o is 0.6: give a number from 0 to 0.5"),
+        ({"p_o": math.nan}, "p_o is nan: give a number"),
     ],
 )
 def test_refuses(change, sentence):

@@ -99,7 +99,7 @@ def test_each_option_changes_the_sample(change):
     [
         ({"d": 1}, "give 1 to d = 1 directions"),
         ({"slabs": 1}, "slabs is 1: give 2 or more"),
-        ({"predictive": 0.4}, "predictive is 0.4: give a probability from 0.5"),
+        ({"predictive": 0.4}, "predictive is 0.4: give a number from 0.5 to 1"),
         ({"predictive": 1.1}, "predictive is 1.1"),
         ({"predictive": math.nan}, "predictive is nan"),
         ({"jitter": 1.0}, "jitter is 1.0: give a number from 0 to below 1"),

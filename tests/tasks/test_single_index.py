@@ -95,7 +95,7 @@ def test_target_keeps_the_dtype_of_its_input():
 @pytest.mark.parametrize(
     ("settings", "sentence"),
     [
-        ({"d": 0}, "d is 0: a task needs"),
+        ({"d": 0}, "d is 0: give 1 or more"),
         ({"noise": -1.0}, "noise is -1.0: give"),
         ({"noise": math.inf}, "noise is inf: give"),
     ],

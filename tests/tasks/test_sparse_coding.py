@@ -194,9 +194,9 @@ def test_each_option_changes_the_sample(change):
         ({"counts": (0.5, 0.5, 0.5)}, "give 3 probabilities that add to 1"),
         ({"counts": (1.5, -0.5, 0.0)}, "give 3 probabilities that add to 1"),
         ({"counts": (math.nan, 0.5, 0.5)}, "give 3 probabilities that add to 1"),
-        ({"p_o": 1.1}, "p_o, flip are 1.1, 0.0: give p_o in"),
-        ({"p_o": math.nan}, "p_o, flip are nan, 0.0"),
-        ({"flip": 0.6}, "p_o, flip are 0.5, 0.6"),
+        ({"p_o": 1.1}, "p_o is 1.1: give a number from 0 to 1"),
+        ({"p_o": math.nan}, "p_o is nan: give a number"),
+        ({"flip": 0.6}, "flip is 0.6: give a number from 0 to 0.5"),
         ({"p_o": 0.0, "counts": (0.0, 0.0, 1.0)}, "every pattern is constant: give p_o or counts"),
     ],
 )

@@ -91,9 +91,9 @@ def test_scales_by_information_exponent(k, one_step, query, online):
 
 
 def test_bad_input_is_named():
-    with pytest.raises(ValueError, match="kappa was 0"):
+    with pytest.raises(ValueError, match="kappa is 0"):
         rates.network_samples(10, 1, 4, 0)
-    with pytest.raises(ValueError, match="n was -1"):
+    with pytest.raises(ValueError, match="n is -1"):
         rates.network_loss(10, 1, 2, [100, -1], 10)
     with pytest.raises(ValueError, match=r"queries \* d is 1"):
         rates.query_tolerance(1, 2, 1)

@@ -63,24 +63,27 @@ def test_overlaps_that_no_weights_have_are_refused(Q, R):
     [
         (lambda: SphereSGD(2.5, 64, 0.1), "whole numbers k from 2 to 6"),
         (lambda: SphereSGD(2, math.inf, 0.1), "whole numbers k from 2 to 6"),
-        (lambda: step_size(0, 64, 0.1), "k was 0: give a positive"),
-        (lambda: step_size(2, 0, 0.1), "d was 0: give a positive"),
-        (lambda: step_size(2, 64, math.nan), "c was nan: give a positive"),
-        (lambda: step_size(2, 64, 0.1, -1.0), "smoothing was -1.0: give a finite"),
+        (lambda: step_size(0, 64, 0.1), "k is 0: give a finite number above 0"),
+        (lambda: step_size(2, 0, 0.1), "d is 0: give a finite number above 0"),
+        (lambda: step_size(2, 64, math.nan), "c is nan: give a finite number above 0"),
+        (lambda: step_size(2, 64, 0.1, -1.0), "smoothing is -1.0: give a finite"),
         (lambda: time_exponent(math.nan), "exponent was nan"),
-        (lambda: committee_flow(ONE, NONE, ONE, -1.0), "eta was -1.0: give a finite"),
-        (lambda: committee_flow(ONE, NONE, ONE, 1.0, math.nan), "noise was nan: give a finite"),
-        (lambda: committee_path(ONE, NONE, ONE, math.nan, [0, 1]), "eta was nan: give a finite"),
+        (lambda: committee_flow(ONE, NONE, ONE, -1.0), "eta is -1.0: give a finite"),
+        (lambda: committee_flow(ONE, NONE, ONE, 1.0, math.nan), "noise is nan: give a finite"),
+        (lambda: committee_path(ONE, NONE, ONE, math.nan, [0, 1]), "eta is nan: give a finite"),
         (lambda: label_strengths(np.sign, 1.5), "k_max is 1.5: give a whole"),
         (lambda: HeadLaw.of_moments(()), "2 k of 4 or more"),
         (lambda: HeadLaw.of_moments((0, 1, 0)), "2 k of 4 or more"),
         (lambda: HeadLaw.of_moments((0, 1, 0, 0.5)), "No law has the moments"),
-        (lambda: Teacher.of_function(np.ravel, 1, 3, -1.0), "noise was -1.0: give a finite"),
-        (lambda: lazy_loss(np.abs, 20, math.nan, 1.0), "n was nan: give a positive"),
-        (lambda: lazy_loss(np.abs, 20, 100, 1.0, -1.0), "noise was -1.0: give a finite"),
-        (lambda: kernel_growth_bound(-3, 1.0, 1.0), "d was -3: give a positive"),
-        (lambda: kernel_growth_bound(8, [1.0, math.nan], 1.0), "scale was nan: give a positive"),
-        (lambda: kernel_growth_bound(8, 1.0, -1.0), "size was -1.0: give a finite"),
+        (lambda: Teacher.of_function(np.ravel, 1, 3, -1.0), "noise is -1.0: give a finite"),
+        (lambda: lazy_loss(np.abs, 20, math.nan, 1.0), "n is nan: give a finite number above 0"),
+        (lambda: lazy_loss(np.abs, 20, 100, 1.0, -1.0), "noise is -1.0: give a finite"),
+        (lambda: kernel_growth_bound(-3, 1.0, 1.0), "d is -3: give a finite number above 0"),
+        (
+            lambda: kernel_growth_bound(8, [1.0, math.nan], 1.0),
+            "scale is nan: give a finite number above 0",
+        ),
+        (lambda: kernel_growth_bound(8, 1.0, -1.0), "size is -1.0: give a finite"),
         (lambda: round_exponent(0.5), "round is 0.5"),
         (lambda: limit_share(*SETTING, degree=1, part=3), "part was 3: give a degree"),
         (lambda: limit_share(*SETTING, degree=1, part=1), "part was 1: give a degree"),
@@ -101,5 +104,5 @@ def test_numbers_outside_their_range_are_refused(call, words):
     ],
 )
 def test_a_law_of_first_rows_that_is_not_known_is_refused(call):
-    with pytest.raises(ValueError, match="rows of W0 are 'x': give one of gaussian, sphere"):
+    with pytest.raises(ValueError, match="rows is 'x': give one of 'gaussian', 'sphere'"):
         call()

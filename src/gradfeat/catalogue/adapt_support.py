@@ -18,11 +18,11 @@ from gradfeat.catalogue.shared.adapt_training import (
     training_rows,
     tuned_gaussian,
 )
-from gradfeat.catalogue.shared.checks import at_least, one_of
 from gradfeat.catalogue.shared.curves import averaged, only, over_seeds, theory_line
 from gradfeat.drawing.panels import finished, panels
 from gradfeat.lab.claims import Check, Claim, above, agrees, below, each, every, slope
 from gradfeat.lab.experiment import Experiment
+from gradfeat.maths.ranges import at_least, one_of
 
 if TYPE_CHECKING:
     import pandas as pd

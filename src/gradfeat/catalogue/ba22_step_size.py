@@ -8,14 +8,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from gradfeat.catalogue.shared.checks import (
-    LARGEST,
-    MOST_DEGREE,
-    MOST_ROWS,
-    at_least,
-    at_most,
-    one_of,
-)
 from gradfeat.catalogue.shared.comparisons import ratio_agrees
 from gradfeat.catalogue.shared.curves import (
     averaged,
@@ -29,6 +21,14 @@ from gradfeat.drawing import series, style
 from gradfeat.drawing.panels import finished, panels
 from gradfeat.lab.claims import Check, Claim, above, below, each, every, greater
 from gradfeat.lab.experiment import Experiment
+from gradfeat.maths.ranges import (
+    LARGEST,
+    MOST_DEGREE,
+    MOST_ROWS,
+    at_least,
+    at_most,
+    one_of,
+)
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from gradfeat.catalogue.shared.checks import at_least, at_most, paired, positive
 from gradfeat.catalogue.shared.comparisons import near
 from gradfeat.catalogue.shared.curves import metric_series, only, over_seeds
 from gradfeat.drawing import series, style
 from gradfeat.drawing.panels import finished, panels
 from gradfeat.lab.claims import Claim, above, every, greater, ordered, slope
 from gradfeat.lab.experiment import Experiment
+from gradfeat.maths.ranges import at_least, at_most, paired, positive
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -7,7 +7,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from gradfeat.catalogue.shared.checks import (
+from gradfeat.catalogue.shared.curves import averaged, marks_of, metric_series, only, over_seeds
+from gradfeat.drawing import series, style
+from gradfeat.drawing.panels import finished, panels
+from gradfeat.lab.claims import Claim, above, below, each, every, greater, ordered
+from gradfeat.lab.experiment import Experiment
+from gradfeat.maths.ranges import (
     MOST_DEGREE,
     MOST_ROWS,
     at_least,
@@ -15,11 +20,6 @@ from gradfeat.catalogue.shared.checks import (
     one_of,
     paired,
 )
-from gradfeat.catalogue.shared.curves import averaged, marks_of, metric_series, only, over_seeds
-from gradfeat.drawing import series, style
-from gradfeat.drawing.panels import finished, panels
-from gradfeat.lab.claims import Claim, above, below, each, every, greater, ordered
-from gradfeat.lab.experiment import Experiment
 
 if TYPE_CHECKING:
     import pandas as pd

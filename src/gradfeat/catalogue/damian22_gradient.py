@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from gradfeat.catalogue.shared.checks import MOST_DEGREE, MOST_ROWS, at_least, at_most, paired
 from gradfeat.catalogue.shared.comparisons import near
 from gradfeat.catalogue.shared.curves import (
     averaged,
@@ -21,6 +20,7 @@ from gradfeat.drawing import series, style
 from gradfeat.drawing.panels import caption, panels
 from gradfeat.lab.claims import Claim, each, every, greater, slope
 from gradfeat.lab.experiment import Experiment
+from gradfeat.maths.ranges import MOST_DEGREE, MOST_ROWS, at_least, at_most, paired
 
 if TYPE_CHECKING:
     import pandas as pd

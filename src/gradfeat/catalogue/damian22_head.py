@@ -8,7 +8,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from gradfeat.catalogue.shared.checks import (
+from gradfeat.catalogue.shared.curves import marks_of, metric_series, only, over_seeds, theory_line
+from gradfeat.drawing import series, style
+from gradfeat.drawing.panels import finished, panels
+from gradfeat.lab.claims import Claim, below, each, every, greater, ordered, slope
+from gradfeat.lab.experiment import Experiment
+from gradfeat.maths.ranges import (
     MOST_DEGREE,
     MOST_ROWS,
     at_least,
@@ -16,11 +21,6 @@ from gradfeat.catalogue.shared.checks import (
     paired,
     positive,
 )
-from gradfeat.catalogue.shared.curves import marks_of, metric_series, only, over_seeds, theory_line
-from gradfeat.drawing import series, style
-from gradfeat.drawing.panels import finished, panels
-from gradfeat.lab.claims import Claim, below, each, every, greater, ordered, slope
-from gradfeat.lab.experiment import Experiment
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -8,7 +8,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from gradfeat.catalogue.shared.adapt_training import steeper
-from gradfeat.catalogue.shared.checks import (
+from gradfeat.catalogue.shared.comparisons import near
+from gradfeat.catalogue.shared.curves import averaged, metric_series, only, over_seeds, theory_line
+from gradfeat.drawing import series, style
+from gradfeat.drawing.panels import finished, panels
+from gradfeat.lab.claims import Claim, slope
+from gradfeat.lab.experiment import Experiment
+from gradfeat.maths.ranges import (
     MOST_DEGREE,
     MOST_ROWS,
     at_least,
@@ -16,12 +22,6 @@ from gradfeat.catalogue.shared.checks import (
     one_of,
     paired,
 )
-from gradfeat.catalogue.shared.comparisons import near
-from gradfeat.catalogue.shared.curves import averaged, metric_series, only, over_seeds, theory_line
-from gradfeat.drawing import series, style
-from gradfeat.drawing.panels import finished, panels
-from gradfeat.lab.claims import Claim, slope
-from gradfeat.lab.experiment import Experiment
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -7,7 +7,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from gradfeat.catalogue.shared.checks import (
+from gradfeat.catalogue.shared.curves import averaged, draw_series, marks_of, only, over_seeds
+from gradfeat.drawing import series, style
+from gradfeat.drawing.panels import finished, panels
+from gradfeat.lab.claims import Check, Claim, agrees, below, each, every, greater, within
+from gradfeat.lab.experiment import Experiment
+from gradfeat.maths.ranges import (
     LARGEST,
     MOST_DEGREE,
     MOST_ROWS,
@@ -16,11 +21,6 @@ from gradfeat.catalogue.shared.checks import (
     one_of,
     paired,
 )
-from gradfeat.catalogue.shared.curves import averaged, draw_series, marks_of, only, over_seeds
-from gradfeat.drawing import series, style
-from gradfeat.drawing.panels import finished, panels
-from gradfeat.lab.claims import Check, Claim, agrees, below, each, every, greater, within
-from gradfeat.lab.experiment import Experiment
 
 if TYPE_CHECKING:
     import pandas as pd

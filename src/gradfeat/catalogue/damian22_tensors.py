@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from gradfeat.catalogue.shared.adapt_training import steeper
-from gradfeat.catalogue.shared.checks import MOST_DEGREE, MOST_ROWS, at_least, at_most, paired
 from gradfeat.catalogue.shared.comparisons import near
 from gradfeat.catalogue.shared.curves import (
     averaged,
@@ -23,6 +22,7 @@ from gradfeat.drawing import series, style
 from gradfeat.drawing.panels import finished, panels
 from gradfeat.lab.claims import Claim, agrees, each, every
 from gradfeat.lab.experiment import Experiment
+from gradfeat.maths.ranges import MOST_DEGREE, MOST_ROWS, at_least, at_most, paired
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from gradfeat.catalogue.shared.checks import at_least, one_of, positive
 from gradfeat.catalogue.shared.curves import averaged, draw_series, marks_of, over_seeds
 from gradfeat.drawing import series, style
 from gradfeat.drawing.panels import finished, panels
 from gradfeat.lab.claims import Check, Claim, above, each, every, greater, slope, within
 from gradfeat.lab.experiment import Experiment
+from gradfeat.maths.ranges import at_least, one_of, positive
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -5,7 +5,6 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from gradfeat.catalogue.shared.checks import at_least, at_most, positive
 from gradfeat.catalogue.shared.curves import metric_series, over_seeds, theory_line
 from gradfeat.catalogue.shared.step_spectra import ACTIVATIONS, StepModel, step_size
 from gradfeat.catalogue.shared.step_training import MOST_N
@@ -13,6 +12,7 @@ from gradfeat.drawing import series, style
 from gradfeat.drawing.panels import finished, panels
 from gradfeat.lab.claims import Claim, each, slope, within
 from gradfeat.lab.experiment import Experiment
+from gradfeat.maths.ranges import at_least, at_most, positive
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -7,13 +7,13 @@ from collections.abc import Sequence
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
-from gradfeat.catalogue.shared.checks import MOST_ROWS, at_least, at_most, positive
 from gradfeat.catalogue.shared.comparisons import near
 from gradfeat.catalogue.shared.curves import averaged, draw_metrics, over_seeds, theory_line
 from gradfeat.drawing import series, style
 from gradfeat.drawing.panels import finished, panels
 from gradfeat.lab.claims import Claim, agrees, each, every, ordered, within
 from gradfeat.lab.experiment import Experiment
+from gradfeat.maths.ranges import MOST_ROWS, at_least, at_most, positive
 
 if TYPE_CHECKING:
     import pandas as pd

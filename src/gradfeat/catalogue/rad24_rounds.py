@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from gradfeat.catalogue.damian22_phases import crossing
-from gradfeat.catalogue.shared.checks import MOST_ROWS, at_least, at_most, positive
 from gradfeat.catalogue.shared.curves import averaged, marks_of, metric_series, over_seeds
 from gradfeat.drawing import series, style
 from gradfeat.drawing.panels import finished, panels
 from gradfeat.lab.claims import Claim, every, greater, slope, within
 from gradfeat.lab.experiment import Experiment
+from gradfeat.maths.ranges import MOST_ROWS, at_least, at_most, positive
 
 if TYPE_CHECKING:
     import pandas as pd

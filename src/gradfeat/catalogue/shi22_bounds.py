@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from gradfeat.catalogue.shared.checks import at_least, one_of, paired, positive
 from gradfeat.catalogue.shared.curves import marks_of, only
 from gradfeat.drawing import series, style
 from gradfeat.drawing.panels import finished, panels
 from gradfeat.lab.claims import Claim, above, below, each
 from gradfeat.lab.experiment import Experiment
+from gradfeat.maths.ranges import at_least, one_of, paired, positive
 
 if TYPE_CHECKING:
     import pandas as pd

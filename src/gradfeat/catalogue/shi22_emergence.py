@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from gradfeat.catalogue.shared.checks import at_least
 from gradfeat.catalogue.shared.curves import metric_series, only, over_seeds, settings
 from gradfeat.drawing import series, style
 from gradfeat.drawing.neuron_map import ColorScale, draw_neuron_maps
 from gradfeat.drawing.panels import finished, panels
 from gradfeat.lab.claims import Claim, above, agrees, below, each, every, greater, within
 from gradfeat.lab.experiment import Experiment
+from gradfeat.maths.ranges import at_least
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from gradfeat.catalogue.shared.checks import at_least, at_most, paired
 from gradfeat.catalogue.shared.curves import file_name, only, settings
 from gradfeat.drawing import style
 from gradfeat.drawing.panels import caption, panels
 from gradfeat.lab.claims import Claim, above, each, every
 from gradfeat.lab.experiment import Experiment
+from gradfeat.maths.ranges import at_least, at_most, paired
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from gradfeat.catalogue.shared.checks import at_least, one_of, paired
 from gradfeat.catalogue.shared.curves import (
     averaged,
     draw_series,
@@ -20,6 +19,7 @@ from gradfeat.drawing.neuron_map import ColorScale, draw_neuron_maps
 from gradfeat.drawing.panels import finished, panels
 from gradfeat.lab.claims import Claim, above, below, each, every, greater
 from gradfeat.lab.experiment import Experiment
+from gradfeat.maths.ranges import at_least, one_of, paired
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from gradfeat.catalogue.shared.checks import at_least
 from gradfeat.catalogue.shared.curves import (
     averaged,
     draw_metrics,
@@ -20,6 +19,7 @@ from gradfeat.drawing import series, style
 from gradfeat.drawing.panels import finished, panels
 from gradfeat.lab.claims import Claim, each, greater
 from gradfeat.lab.experiment import Experiment
+from gradfeat.maths.ranges import at_least
 
 if TYPE_CHECKING:
     import pandas as pd

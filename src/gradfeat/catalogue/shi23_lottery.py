@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from gradfeat.catalogue.shared.checks import at_least, at_most, one_of
 from gradfeat.catalogue.shared.curves import draw_metrics, only, over_seeds, settings, values_of
 from gradfeat.drawing import series, style
 from gradfeat.drawing.panels import finished, panels
 from gradfeat.lab.claims import Claim, below, each, greater
 from gradfeat.lab.experiment import Experiment
+from gradfeat.maths.ranges import at_least, at_most, one_of
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from gradfeat.catalogue.shared.checks import at_least, one_of, paired
 from gradfeat.catalogue.shared.comparisons import earlier, earlier_along, ranked
 from gradfeat.catalogue.shared.curves import (
     averaged,
@@ -28,6 +27,7 @@ from gradfeat.drawing import series, style
 from gradfeat.drawing.panels import finished, panels
 from gradfeat.lab.claims import Claim, each, within
 from gradfeat.lab.experiment import Experiment
+from gradfeat.maths.ranges import at_least, one_of, paired
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any, Final, final
 
 import numpy as np
 
-from gradfeat.catalogue.shared.checks import at_least, at_most
 from gradfeat.catalogue.shared.curves import only, relative
 from gradfeat.catalogue.shared.step_training import METRICS, Numbers, StepSeed
 from gradfeat.drawing import style
@@ -18,6 +17,7 @@ from gradfeat.lab.claims import Check, Claim, Verdict, every, undecided
 from gradfeat.lab.experiment import Experiment
 from gradfeat.lab.intervals import between, decided
 from gradfeat.lab.rows import by_seed, factor_names, matching
+from gradfeat.maths.ranges import at_least, at_most
 
 if TYPE_CHECKING:
     import pandas as pd

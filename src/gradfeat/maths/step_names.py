@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Literal, get_args
 
+from .ranges import one_of
+
 #: y as printed in Moniri24; y - f_0 is the true residual of a network with a ~ N(0, I/N);
 #: y - f_0/sqrt(N) is that of Ba22, whose output has another factor 1/sqrt(N).
 Residual = Literal["y", "y - f0", "ba22"]
@@ -19,3 +21,9 @@ ROW_LAWS: tuple[RowLaw, ...] = get_args(RowLaw)
 HeadName = Literal["gaussian", "sign", "uniform"]
 
 HEAD_LAWS: tuple[HeadName, ...] = get_args(HeadName)
+
+
+def lengths_vary(rows: str) -> bool:
+    """Whether rows of W0 of this law differ in length; ValueError for another name."""
+    one_of(ROW_LAWS, rows=rows)
+    return rows == "gaussian"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import Literal
@@ -12,6 +11,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from ..maths.multi_indices import RealFunctionOfRows, row_values
+from ..maths.ranges import at_least
 
 
 @dataclass(frozen=True, eq=False)
@@ -100,15 +100,8 @@ def function_of_projection(
     return torch.as_tensor(row_values(g, z)).to(X)[:, None]
 
 
-def check_noise(noise: float) -> None:
-    """ValueError where the noise is no standard deviation."""
-    if not (math.isfinite(noise) and noise >= 0):
-        raise ValueError(f"noise is {noise}: give a finite standard deviation, 0 or more.")
-
-
 def check_inputs(d: int, r: int) -> None:
     """ValueError unless 1 <= r <= d."""
-    if d < 1:
-        raise ValueError(f"d is {d}: a task needs at least 1 input.")
+    at_least(1, d=d)
     if not 1 <= r <= d:
         raise ValueError(f"r is {r}: give 1 to d = {d} directions.")

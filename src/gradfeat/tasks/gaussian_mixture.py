@@ -11,6 +11,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
+from ..maths.ranges import not_negative, positive
 from ..maths.streams import stream
 from .base import Sample, Task, check_inputs, normal, orthonormal_columns, uniform
 
@@ -51,12 +52,8 @@ class GaussianMixture(Task):
 
     def __post_init__(self) -> None:
         check_inputs(self.d, self.r)
-        if not (math.isfinite(self.separation) and self.separation >= 0):
-            raise ValueError(f"separation is {self.separation}: give a finite length, 0 or more.")
-        if not all(math.isfinite(s) and s > 0 for s in (self.scale, self.along)):
-            raise ValueError(
-                f"scale, along are {self.scale}, {self.along}: give finite numbers above 0."
-            )
+        not_negative(separation=self.separation)
+        positive(scale=self.scale, along=self.along)
         if len(self.component_labels) != self.r or not all(map(math.isfinite, self.labels or ())):
             raise ValueError(f"labels are {self.labels}: give {self.r} finite numbers.")
         p = self.component_weights

@@ -11,17 +11,9 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
+from ..maths.ranges import not_negative, one_of, within
 from ..maths.streams import stream
-from .base import (
-    Sample,
-    Task,
-    check_inputs,
-    check_noise,
-    normal,
-    orthonormal_columns,
-    side,
-    uniform,
-)
+from .base import Sample, Task, check_inputs, normal, orthonormal_columns, side, uniform
 
 #: y = sign(u.x), or y = u.x.
 LinearKind = Literal["sign", "real"]
@@ -50,11 +42,9 @@ class LinearLabels(Task):
 
     def __post_init__(self) -> None:
         check_inputs(self.d, 1)
-        check_noise(self.noise)
-        if self.kind not in ("sign", "real"):
-            raise ValueError(f"kind is {self.kind!r}: give 'sign' or 'real'.")
-        if not 0 <= self.flip <= 0.5:
-            raise ValueError(f"flip is {self.flip}: give a probability in [0, 0.5].")
+        not_negative(noise=self.noise)
+        one_of(("sign", "real"), kind=self.kind)
+        within(0, 0.5, flip=self.flip)
         if self.kind == "sign" and self.noise > 0:
             raise ValueError(f"noise is {self.noise} with signs as labels: give flip instead.")
         if self.kind == "real" and self.flip > 0:

@@ -12,12 +12,12 @@ from jaxtyping import Float
 from torch import Tensor
 
 from ..maths.multi_indices import RealFunctionOfRows
+from ..maths.ranges import not_negative
 from ..maths.streams import stream
 from .base import (
     Sample,
     Task,
     check_inputs,
-    check_noise,
     function_of_projection,
     normal,
     orthonormal_columns,
@@ -63,13 +63,7 @@ class LowDimensionalSupport(Task):
 
     def __post_init__(self) -> None:
         check_inputs(self.d, self.r)
-        check_noise(self.noise)
-        sizes = (self.curvature, self.ambient)
-        if not all(math.isfinite(size) and size >= 0 for size in sizes):
-            raise ValueError(
-                f"curvature, ambient are {self.curvature}, {self.ambient}: give finite numbers,"
-                " 0 or more."
-            )
+        not_negative(noise=self.noise, curvature=self.curvature, ambient=self.ambient)
 
     @cached_property
     def frame(self) -> Float[Tensor, "d d"]:

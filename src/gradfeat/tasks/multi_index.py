@@ -14,13 +14,13 @@ from torch import Tensor
 
 from ..maths.links import Link
 from ..maths.memory import refuse_beyond
+from ..maths.ranges import not_negative, one_of, positive
 from ..maths.streams import stream
 from .base import (
     NoiseLaw,
     Sample,
     Task,
     check_inputs,
-    check_noise,
     function_of_projection,
     normal,
     orthonormal_columns,
@@ -65,11 +65,9 @@ class MultiIndex(Task):
 
     def __post_init__(self) -> None:
         check_inputs(self.d, self.r)
-        check_noise(self.noise)
-        if self.noise_law not in ("gaussian", "sign"):
-            raise ValueError(f"noise_law is {self.noise_law!r}: give 'gaussian' or 'sign'.")
-        if not (math.isfinite(self.scale) and self.scale > 0):
-            raise ValueError(f"scale is {self.scale}: give a finite standard deviation above 0.")
+        not_negative(noise=self.noise)
+        one_of(("gaussian", "sign"), noise_law=self.noise_law)
+        positive(scale=self.scale)
 
     @property
     def r(self) -> int:

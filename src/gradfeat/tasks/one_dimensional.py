@@ -11,15 +11,8 @@ from jaxtyping import Float
 from torch import Tensor
 
 from ..maths.hermite import RealFunction
-from .base import (
-    Sample,
-    Task,
-    check_inputs,
-    check_noise,
-    function_of_projection,
-    uniform,
-    unit_noise,
-)
+from ..maths.ranges import not_negative
+from .base import Sample, Task, check_inputs, function_of_projection, uniform, unit_noise
 
 
 @final
@@ -44,7 +37,7 @@ class OneDimensional(Task):
 
     def __post_init__(self) -> None:
         check_inputs(self.d, 1)
-        check_noise(self.noise)
+        not_negative(noise=self.noise)
 
     @property
     def directions(self) -> Float[Tensor, "d 1"]:

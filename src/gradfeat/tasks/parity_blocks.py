@@ -11,6 +11,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
+from ..maths.ranges import within
 from ..maths.streams import stream
 from .base import Sample, Task, check_inputs, normal, orthonormal_columns, side, uniform
 
@@ -63,11 +64,8 @@ class ParityBlocks(Task):
             raise ValueError(
                 f"r k, D, d are {self.r * self.k}, {self.D}, {self.d}: r k <= D <= d is needed."
             )
-        if not (0 <= self.p_uniform <= 1 and 0 <= self.p_o <= 0.5):
-            raise ValueError(
-                f"p_uniform, p_o are {self.p_uniform}, {self.p_o}: give p_uniform in [0, 1],"
-                " p_o in [0, 0.5]."
-            )
+        within(0, 1, p_uniform=self.p_uniform)
+        within(0, 0.5, p_o=self.p_o)
 
     @classmethod
     def uniform(

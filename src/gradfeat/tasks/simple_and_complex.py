@@ -11,17 +11,9 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
+from ..maths.ranges import at_least, not_negative, within
 from ..maths.streams import stream
-from .base import (
-    Sample,
-    Task,
-    check_inputs,
-    check_noise,
-    normal,
-    orthonormal_columns,
-    side,
-    uniform,
-)
+from .base import Sample, Task, check_inputs, normal, orthonormal_columns, side, uniform
 
 
 @final
@@ -57,13 +49,9 @@ class SimpleAndComplex(Task):
 
     def __post_init__(self) -> None:
         check_inputs(self.d, 2)
-        check_noise(self.noise)
-        if self.slabs < 2:
-            raise ValueError(f"slabs is {self.slabs}: give 2 or more.")
-        if not 0.5 <= self.predictive <= 1:
-            raise ValueError(
-                f"predictive is {self.predictive}: give a probability from 0.5 (says nothing) to 1."
-            )
+        not_negative(noise=self.noise)
+        at_least(2, slabs=self.slabs)
+        within(0.5, 1, predictive=self.predictive)
         if not 0 <= self.jitter < 1:
             raise ValueError(f"jitter is {self.jitter}: give a number from 0 to below 1.")
 

@@ -11,16 +11,9 @@ from jaxtyping import Float
 from torch import Tensor
 
 from ..maths.hermite import HermiteSeries, RealFunction
+from ..maths.ranges import not_negative
 from ..maths.streams import stream
-from .base import (
-    Sample,
-    Task,
-    check_inputs,
-    check_noise,
-    function_of_projection,
-    normal,
-    unit_noise,
-)
+from .base import Sample, Task, check_inputs, function_of_projection, normal, unit_noise
 
 
 def he2_he4() -> HermiteSeries:
@@ -59,7 +52,7 @@ class SingleIndex(Task):
 
     def __post_init__(self) -> None:
         check_inputs(self.d, 1)
-        check_noise(self.noise)
+        not_negative(noise=self.noise)
 
     @property
     def directions(self) -> Float[Tensor, "d 1"]:

@@ -13,6 +13,7 @@ from jaxtyping import Float
 from scipy import special
 from torch import Tensor
 
+from ..maths.ranges import within
 from ..maths.streams import stream
 from .base import Sample, Task, orthonormal_columns, uniform
 
@@ -57,10 +58,8 @@ class SparseCoding(Task):
             raise ValueError(
                 f"counts are {self.counts}: give {self.k + 1} probabilities that add to 1."
             )
-        if not (0 <= self.p_o <= 1 and 0 <= self.flip <= 0.5):
-            raise ValueError(
-                f"p_o, flip are {self.p_o}, {self.flip}: give p_o in [0, 1], flip in [0, 0.5]."
-            )
+        within(0, 1, p_o=self.p_o)
+        within(0, 0.5, flip=self.flip)
         if self.sigma == 0:
             raise ValueError("every pattern is constant: give p_o or counts that vary.")
 
@@ -75,8 +74,7 @@ class SparseCoding(Task):
 
         Raises ValueError when k is even (all ones would have label -1), or p_o is no probability.
         """
-        if not 0 <= p_o <= 1:
-            raise ValueError(f"p_o is {p_o}: give a probability, from 0 to 1.")
+        within(0, 1, p_o=p_o)
         if k % 2 == 0:
             raise ValueError(f"k is {k}: the hard instance needs an odd number of patterns.")
         counts = p_o * np.array(_binomial(k))

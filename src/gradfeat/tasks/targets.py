@@ -12,6 +12,7 @@ from jaxtyping import Float
 from ..maths.hermite import HermiteSeries, hermite
 from ..maths.links import product_of_series, sum_of_series
 from ..maths.multi_hermite import MultiHermite
+from ..maths.ranges import at_least, not_negative, positive
 
 
 def pure_hermite(p: int, r: int = 1) -> MultiHermite:
@@ -25,7 +26,8 @@ def pure_hermite(p: int, r: int = 1) -> MultiHermite:
     >>> pure_hermite(3).information_exponent(), round(pure_hermite(3).norm_squared(), 12)
     (3, 1.0)
     """
-    return _alike([0.0] * _positive("p", p) + [1 / math.sqrt(math.factorial(p))], r)
+    at_least(1, p=p)
+    return _alike([0.0] * p + [1 / math.sqrt(math.factorial(p))], r)
 
 
 def he2_hep(p: int, r: int = 1) -> MultiHermite:
@@ -39,8 +41,7 @@ def he2_hep(p: int, r: int = 1) -> MultiHermite:
     >>> he2_hep(4).coefficients == (1 / 2, 1 / math.sqrt(48))
     True
     """
-    if p < 3:
-        raise ValueError(f"p is {p}: give a degree above 2.")
+    at_least(3, p=p)
     last = 1 / math.sqrt(2 * math.factorial(p))
     return _alike([0.0, 0.0, 1 / 2] + [0.0] * (p - 3) + [last], r)
 
@@ -85,7 +86,8 @@ def coordinate_product(r: int = 2, scale: float = 1.0) -> MultiHermite:
     >>> float(coordinate_product(2, 0.5)(np.array([2.0, 6.0])))
     3.0
     """
-    return MultiHermite(((1,) * _positive("r", r),), (float(scale**r),))
+    at_least(1, r=r)
+    return MultiHermite(((1,) * r,), (float(scale**r),))
 
 
 @final
@@ -142,9 +144,8 @@ class SumOfSines:
     phase: float = 0.0  #: In radians.
 
     def __post_init__(self) -> None:
-        _positive("r", self.r)
-        if not (math.isfinite(self.frequency) and self.frequency > 0):
-            raise ValueError(f"frequency is {self.frequency}: give a finite number above 0.")
+        at_least(1, r=self.r)
+        positive(frequency=self.frequency)
 
     @property
     def mean(self) -> float:
@@ -177,14 +178,9 @@ class SumOfSines:
 
 def _alike(coefficients: list[float], r: int) -> MultiHermite:
     """The same series in each of r variables, over sqrt(r)."""
-    one = HermiteSeries(tuple(coefficients)) * (1 / math.sqrt(_positive("r", r)))
+    at_least(1, r=r)
+    one = HermiteSeries(tuple(coefficients)) * (1 / math.sqrt(r))
     return sum_of_series([one] * r)
-
-
-def _positive(name: str, value: int) -> int:
-    if value < 1:
-        raise ValueError(f"{name} is {value}: give 1 or more.")
-    return value
 
 
 @final
@@ -209,8 +205,7 @@ class TruncatedPower:
     s: float  #: The power, 0 or more.
 
     def __post_init__(self) -> None:
-        if not (math.isfinite(self.s) and self.s >= 0):
-            raise ValueError(f"s is {self.s}: give a finite power, 0 or more.")
+        not_negative(s=self.s)
 
     @property
     def sobolev_order(self) -> float:

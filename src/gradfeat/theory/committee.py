@@ -14,7 +14,7 @@ from typing import NamedTuple, final
 import numpy as np
 from numpy.typing import ArrayLike
 
-from .ranges import not_negative, rising
+from ..maths.ranges import not_negative, rising
 
 
 @final

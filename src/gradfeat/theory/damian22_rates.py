@@ -15,7 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from .ranges import positive
+from ..maths.ranges import positive
 
 
 def network_samples(d: float, r: float, p: int, kappa: float = 1.0) -> float:

@@ -8,10 +8,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..maths.activations import Activation
-from ..maths.step_names import Residual, RowLaw
+from ..maths.step_names import Residual, RowLaw, lengths_vary
 from .gradient_direction import GradientDirection, gradient_direction
 from .head_law import GAUSSIAN_HEAD, HeadLaw
-from .ranges import lengths_vary
 from .ridge_errors import RidgeErrors, feature_limit, moments, random_feature_errors
 from .step_resolvent import K_MAX, TINY, StepGrid, StepResolvent, gamma, solve, step_grid
 from .teacher import Teacher

@@ -14,8 +14,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..maths.hermite import RealFunction
+from ..maths.ranges import not_negative, positive
 from .kernel_curve import ridge_risk
-from .ranges import not_negative, positive
 from .zonal_spectrum import spherical_shares, zonal_spectrum
 
 

@@ -12,12 +12,11 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..maths.activations import Activation
-from ..maths.step_names import Residual, RowLaw
+from ..maths.step_names import Residual, RowLaw, lengths_vary
 from .activation_coefficients import scaled_coefficients
 from .feature_resolvent import FeatureLimit
 from .gradient_direction import GradientDirection, gradient_direction, own_power
 from .head_law import GAUSSIAN_HEAD, HeadLaw
-from .ranges import lengths_vary
 from .teacher import Teacher
 
 #: Degrees of u that are kept.

@@ -21,7 +21,7 @@ from numpy.polynomial import chebyshev, hermite_e, polynomial
 from numpy.typing import ArrayLike
 
 from ..maths.hermite import gauss_hermite, orthonormal_hermite
-from .ranges import not_negative, positive, rising
+from ..maths.ranges import not_negative, positive, rising
 
 #: Nodes of the two normal variables and of chi^2; of polynomials in m; of hitting times in m.
 _NORMAL, _LENGTH, _OVERLAPS, _GRID = 40, 6, 24, 2001

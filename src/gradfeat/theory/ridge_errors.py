@@ -13,9 +13,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..maths.activations import Activation
-from ..maths.step_names import RowLaw
+from ..maths.step_names import RowLaw, lengths_vary
 from .feature_resolvent import FeatureLimit, Traces
-from .ranges import lengths_vary
 from .teacher import Teacher
 
 

@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 
 from ..maths.hermite import HermiteSeries, root_factorials
 from ..maths.multi_hermite import MultiHermite
-from .ranges import not_negative
+from ..maths.ranges import not_negative
 
 #: Terms of a target whose square is formed in a second or so.
 MOST_TERMS = 300

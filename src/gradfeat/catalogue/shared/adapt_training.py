@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from gradfeat.catalogue.shared.checks import LARGEST, MOST_ROWS, at_least, at_most, paired
 from gradfeat.catalogue.shared.curves import Drawn, draw_series
 from gradfeat.drawing import style
 from gradfeat.lab.claims import Check, Verdict, slopes_by_seed
 from gradfeat.lab.intervals import decided, over
 from gradfeat.lab.rows import Where, described
+from gradfeat.maths.ranges import LARGEST, MOST_ROWS, at_least, at_most, paired
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -13,10 +13,10 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from gradfeat.catalogue.shared.checks import at_least, one_of, paired
 from gradfeat.catalogue.shared.curves import averaged, only, values_of
 from gradfeat.diagnostics.alignment import cosines, coverage
 from gradfeat.maths.activations import ReLU, TruncatedReLU
+from gradfeat.maths.ranges import at_least, one_of, paired
 from gradfeat.maths.streams import stream
 from gradfeat.models.base import Predictor
 from gradfeat.models.descent.gradient_descent import GradientDescent, Trains

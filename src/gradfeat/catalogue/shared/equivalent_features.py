@@ -6,7 +6,7 @@ import math
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from gradfeat.catalogue.shared.checks import LARGEST, MOST_ROWS, at_least, at_most, one_of, positive
+from gradfeat.maths.ranges import LARGEST, MOST_ROWS, at_least, at_most, one_of, positive
 
 if TYPE_CHECKING:
     from torch import Tensor

@@ -10,7 +10,6 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from gradfeat.catalogue.shared.checks import at_least, at_most, one_of, paired
 from gradfeat.catalogue.shared.descent_training import finite_outputs
 from gradfeat.catalogue.shared.gradient_feature_masses import (
     CASES,
@@ -26,6 +25,7 @@ from gradfeat.maths.activations import ReLU
 from gradfeat.maths.blocks import Block
 from gradfeat.maths.hermite import HermiteSeries
 from gradfeat.maths.links import FunctionLink, sum_of_series
+from gradfeat.maths.ranges import at_least, at_most, one_of, paired
 from gradfeat.maths.simplified_gradients import simplified_gradients
 from gradfeat.maths.streams import stream
 from gradfeat.models.base import Predictor

@@ -6,7 +6,6 @@ import math
 from collections.abc import Sequence
 from typing import Any, Final
 
-from gradfeat.catalogue.shared.checks import at_most
 from gradfeat.catalogue.shared.step_training import (
     METRICS,
     Numbers,
@@ -14,6 +13,7 @@ from gradfeat.catalogue.shared.step_training import (
     StepSetup,
     columns_at,
 )
+from gradfeat.maths.ranges import at_most
 
 #: Steps beyond n^{1/2}, that of Ba22, are left aside.
 MOST_ALPHA: Final = 0.5

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from gradfeat.catalogue.shared.checks import MOST_ROWS, at_least, at_most, one_of
 from gradfeat.catalogue.shared.step_training import residual_of
+from gradfeat.maths.ranges import MOST_ROWS, at_least, at_most, one_of
 
 if TYPE_CHECKING:
     from torch import Tensor

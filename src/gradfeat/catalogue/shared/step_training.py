@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final, final
 
 import numpy as np
 
-from gradfeat.catalogue.shared.checks import LARGEST, at_least, at_most, one_of
+from gradfeat.maths.ranges import LARGEST, at_least, at_most, one_of, within
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -72,11 +72,6 @@ def law_of(name: str) -> RowLaw:
     return next(known for known in ROW_LAWS if known == name)
 
 
-def _positive(name: str, value: float) -> None:
-    if not 1e-8 <= value <= LARGEST:
-        raise ValueError(f"{name} is {value}: give a number from 1e-8 to {LARGEST:g}.")
-
-
 @final
 @dataclass(frozen=True)
 class StepSetup:
@@ -101,8 +96,7 @@ class StepSetup:
         law_of(self.rows)
         one_of(("fresh", "same"), sample=self.sample)
         at_least(1, n=self.n)
-        for name in ("phi", "psi", "lam"):
-            _positive(name, getattr(self, name))
+        within(1e-8, LARGEST, phi=self.phi, psi=self.psi, lam=self.lam)
         at_most(MOST_N, n=self.n, d=self.d, N=self.N)
         at_least(1, d=self.d, N=self.N)
 

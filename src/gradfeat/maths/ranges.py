@@ -1,0 +1,83 @@
+"""Settings that cannot be: ValueError in one sentence, with the name of the setting."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+#: Rows that a cell of the lab may draw: 10 inputs of each are 800 MB.
+MOST_ROWS = 10_000_000
+
+#: Degrees whose factorials and powers leave digits for an average over rows.
+MOST_DEGREE = 20
+
+#: Noise, of targets with variance 1, and frequencies that a sum of squares can take.
+LARGEST = 1e6
+
+
+def at_least(least: int, **settings: float | np.number) -> None:
+    """Refuse a setting below `least`."""
+    for name, value in settings.items():
+        if not value >= least:
+            raise ValueError(f"{name} is {value}: give {least} or more.")
+
+
+def at_most(most: float, **settings: float | np.number) -> None:
+    """Refuse a setting above `most`, and nan."""
+    for name, value in settings.items():
+        if not value <= most:
+            digits = int(math.log10(value)) if 0 < value < math.inf else 0
+            words = f"about 10^{digits}" if digits > 15 else f"{value:,}"
+            raise ValueError(f"{name} is {words}: give {most:,} or less.")
+
+
+def positive(**settings: float | np.number) -> None:
+    """Refuse a setting that is not above 0 and finite."""
+    for name, value in settings.items():
+        if not 0 < value < math.inf:
+            raise ValueError(f"{name} is {value}: give a finite number above 0.")
+
+
+def not_negative(**settings: float | np.number) -> None:
+    """Refuse a setting that is below 0 or not finite."""
+    for name, value in settings.items():
+        if not 0 <= value < math.inf:
+            raise ValueError(f"{name} is {value}: give a finite number of 0 or more.")
+
+
+def within(low: float, high: float, **settings: float | np.number) -> None:
+    """Refuse a setting outside of [low, high]."""
+    for name, value in settings.items():
+        if not low <= value <= high:
+            raise ValueError(f"{name} is {value}: give a number from {low:g} to {high:g}.")
+
+
+def paired(m: int) -> None:
+    """Refuse a number of neurons that cannot start as pairs."""
+    if m < 2 or m % 2:
+        raise ValueError(f"m is {m}: neurons start in pairs, give an even number of 2 or more.")
+
+
+def one_of(choices: Iterable[str], **settings: str) -> None:
+    """Refuse a setting that is not among `choices`."""
+    known = list(choices)
+    for name, value in settings.items():
+        if value not in known:
+            raise ValueError(f"{name} is {value!r}: give one of {', '.join(map(repr, known))}.")
+
+
+def rising(name: str, values: ArrayLike) -> np.ndarray:
+    """The list as float64; ValueError unless its numbers rise from 0 or more.
+
+    >>> rising("steps", [0, 5]).tolist()
+    [0.0, 5.0]
+    """
+    found = np.asarray(values, dtype=np.float64)
+    if found.ndim != 1 or not (
+        len(found) and np.isfinite(found).all() and found[0] >= 0 and (np.diff(found) > 0).all()
+    ):
+        raise ValueError(f"{name} is {values}: give a list of finite numbers rising from 0.")
+    return found
