@@ -34,6 +34,6 @@ ROOMS: Final = {
     "reports": Room(1_002, 5),
     "rows": Room(6_700, 40),
     "table": Room(8_846, 46),
-    "tasks": Room(2_220, 19),
+    "tasks": Room(2_221, 19),
     "theory": Room(5_639, 31),
 }

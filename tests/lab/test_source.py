@@ -143,3 +143,11 @@ def test_a_file_that_is_imported_whole_counts(text_of, line):
     trial = TRIAL.replace(IMPORTS, line).replace("half(math", "parts.half(math")
     trial = trial.replace("parts.half", "half") if "*" in line else trial
     assert text_of(trial) != text_of(trial, PARTS.replace("FACTOR = 0.5", "FACTOR = 0.25"))
+
+
+def test_of_other_packages_the_name_and_the_package_count(text_of):
+    trial = TRIAL.replace("import math", "from NUMBERS import pi").replace("math.pi", "pi")
+    trial = trial.replace("float(math.pi)", "1.0")
+    one = text_of(trial.replace("NUMBERS", "scipy.constants"))
+    assert one == text_of(trial.replace("NUMBERS", "scipy.constants._constants"))
+    assert one != text_of(trial.replace("NUMBERS", "math"))

@@ -21,8 +21,8 @@ def digest_of(*functions: Callable[..., Any] | None) -> str:
 
     Followed are global names of functions, classes and constants, through imports of files there.
     Text that they do not reach, comments, docstrings and the names of files do not count: what is
-    moved to another file there is the same. A function in no file has the digest of its compiled
-    code.
+    moved to another file there is the same. Of what other packages give, the name and the package
+    count. A function in no file has the digest of its compiled code.
 
     >>> def trial(n: int) -> int:
     ...     return n
@@ -225,7 +225,7 @@ class _Reach:
         elif one.name is not None and (inside := self._beside(base)) is not None:
             self._add(inside, one.name)
         else:
-            self.texts.append(whole)
+            self.texts.append(f"{base.partition('.')[0]}: {one.name or base}")
 
     def _beside(self, module: str) -> _Place | None:
         """The file of a module, where it is in the folder or below."""

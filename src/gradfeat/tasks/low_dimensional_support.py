@@ -1,5 +1,6 @@
 """Inputs near an r-dimensional subspace or curved manifold of R^d."""
 
+# Apart: a data model has a file of its own.
 from __future__ import annotations
 
 import math
