@@ -294,6 +294,63 @@ def test_dates_of_logs_weeks_and_other_languages(cells, days):
     assert plan.read(pd.Series(cells)).dt.strftime("%Y-%m-%d").tolist() == days
 
 
+@pytest.mark.parametrize(
+    ("cell", "moment"),
+    [
+        ("2021-11-17 17:26:04 EST", "2021-11-17 22:26:04"),
+        ("Wed Nov 17 2021 17:26:04 GMT+0100 (CET)", "2021-11-17 16:26:04"),
+        ("2021 11 17", "2021-11-17"),
+        ("2021_11_17", "2021-11-17"),
+        ("17 11 2021", "2021-11-17"),
+        ("17. 11. 2021", "2021-11-17"),
+        ("Mi, 17.11.2021", "2021-11-17"),
+        ("17Nov2021:17:26:04", "2021-11-17 17:26:04"),
+        ("20211117 17:26", "2021-11-17 17:26"),
+        ("20211117172604", "2021-11-17 17:26:04"),
+        ("2021M11", "2021-11-01"),
+        ("Q4 2021", "2021-10-01"),
+        ("4Q2021", "2021-10-01"),
+        ("KW 46/2021", "2021-11-15"),
+        ("17 ноября 2021 г.", "2021-11-17"),
+        ("17 listopada 2021", "2021-11-17"),
+        ("2021年11月17日 17:26", "2021-11-17 17:26"),
+        ("'2021-11-17'", "2021-11-17"),
+        ("17.11.2021 17.26", "2021-11-17 17:26"),
+        ("17/11/2021 17h26", "2021-11-17 17:26"),
+        ("November 17, 2021 at 05:26 PM", "2021-11-17 17:26"),
+    ],
+)
+def test_moments_of_more_writers_are_read(cell, moment):
+    plan = plan_column("x", pd.Series([cell, cell.replace("2021", "2020")] * 3))
+    assert plan.kind == "date"
+    read = plan.encode(pd.Series([cell])).parts["_seconds"][0]
+    assert read == (pd.Timestamp(moment) - pd.Timestamp(0)).total_seconds()
+
+
+@pytest.mark.parametrize(
+    ("cell", "seconds"),
+    [
+        ("2 years", 2 * 365.25 * 86400),
+        ("3y 7m", (3 + 7 / 12) * 365.25 * 86400),
+        ("5 months", 5 / 12 * 365.25 * 86400),
+        ("2 weeks", 14 * 86400),
+        ("1 hour and 5 minutes", 3900),
+        ("2 Std. 5 Min.", 7500),
+        ("1:02.50", 62.5),
+        ("59.87", 59.87),
+    ],
+)
+def test_ages_and_laps_are_durations(cell, seconds):
+    assert date_cells.durations(np.array([cell, "12"], dtype=object)).tolist() == pytest.approx(
+        [seconds, np.nan], nan_ok=True
+    )
+
+
+@pytest.mark.parametrize("cell", ["20:17", "8:17 P", "T20:17:00", "20:17:00+00:00"])
+def test_times_of_day_of_more_writers(cell):
+    assert date_cells.times_of_day(np.array([cell], dtype=object))[0] == 73020
+
+
 def test_names_of_months_in_each_language_come_in_order():
     rows = [row.split() for row in date_cells._LANGUAGES.strip().splitlines()]
     assert {len(row) for row in rows} == {12}

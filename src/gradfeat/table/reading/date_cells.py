@@ -15,7 +15,8 @@ from numpy.typing import NDArray
 #: Its functions are made when it is imported, which no type checker sees.
 pc: Any = pyarrow.compute
 
-#: Names of months: English, German, French, Spanish, Italian, Portuguese, Dutch.
+#: Names of months: English, German, French, Spanish, Italian, Portuguese, Dutch, Swedish, Danish,
+#: Polish, Russian, Czech, Turkish.
 _LANGUAGES = """
 january february march april may june july august september october november december
 januar februar märz april mai juni juli august september oktober november dezember
@@ -30,44 +31,72 @@ janv févr mrt avr mei juin juil août set ott nov déc
 ene fév mars abr mag giu lug ago setem out novem dic
 gen febr março abri maio junho luglio agos settem outub novem dicem
 gen fev maart apr mai giugno luglio ago set out nov dic
+januari februari mars april maj juni juli augusti september oktober november december
+januar februar marts april maj juni juli august september oktober november december
+stycznia lutego marca kwietnia maja czerwca lipca sierpnia września października listopada grudnia
+января февраля марта апреля мая июня июля августа сентября октября ноября декабря
+янв фев мар апр май июн июл авг сен окт ноя дек
+январь февраль март апрель май июнь июль август сентябрь октябрь ноябрь декабрь
+ledna února března dubna května června července srpna září října listopadu prosince
+ocak şubat mart nisan mayıs haziran temmuz ağustos eylül ekim kasım aralık
 """
 _MONTHS = {name: 1 + k % 12 for k, name in enumerate(_LANGUAGES.split())}
 _NAME = rf"(?P<name>(?i:{'|'.join(sorted(_MONTHS, key=len, reverse=True))}))\.?"
-_WEEKDAY = r"(?:(?i:mon|tues?|wed(?:nes)?|thu(?:rs?)?|fri|sat(?:ur)?|sun)(?i:day)?\.?,? +)?"
+_WEEKDAY = r"(?:\pL{2,12}\.?,? +)?"
 _CLOCK = (
-    r"(?P<H>\d{1,2}):(?P<M>\d{2})(?::(?P<S>\d{2})(?:[.,](?P<f>\d{1,9}))?)?"
+    r"(?P<H>\d{1,2})[:.hH](?P<M>\d{2})(?:[:.](?P<S>\d{2})(?:[.,](?P<f>\d{1,9}))?)?"
     r"(?: ?(?P<half>[AaPp])\.?[Mm]\.?)?"
 )
-_ZONE = r"(?: ?(?P<zone>[Zz]|UTC|GMT|[+-]\d{2}:?\d{2}|[+-]\d{2}))?"
-_TIME = rf"(?:(?:[Tt]|,? +){_CLOCK}{_ZONE})?"
+#: Hours before UTC of clocks that have a name of one meaning.
+_NAMED = {
+    "EST": 5,
+    "EDT": 4,
+    "CDT": 5,
+    "MST": 7,
+    "MDT": 6,
+    "PST": 8,
+    "PDT": 7,
+    "CET": -1,
+    "CEST": -2,
+}
+_ZONE = (
+    rf"(?: ?(?P<zone>[Zz]|{'|'.join(_NAMED)}|(?:UTC|GMT)?[+-]\d{{2}}:?\d{{2}}|[+-]\d{{2}}|UTC|GMT)"
+    r"(?: \([^()]*\))?)?"
+)
+_TIME = rf"(?:(?:[Tt]|,? +|,? at ){_CLOCK}{_ZONE})?"
 _TH = r"(?:st|nd|rd|th|er|º|ª)?"
 _OF = r"(?: (?:de|del|of))?"
+_YEAR = r"(?P<y>1[5-9]\d\d|2[01]\d\d)"
 
 #: Ways to write a date; of the numbers a and b of the last either may be the day.
 _WAYS = tuple(
     f"^{way}$"
     for way in (
-        rf"(?P<y>\d{{4}})[-/.](?P<m>\d{{1,2}})[-/.](?P<d>\d{{1,2}}){_TIME}",
-        rf"(?P<a>\d{{1,2}})[-/](?P<b>\d{{1,2}})[-/](?P<y>\d{{4}}|\d{{2}}){_TIME}",
-        rf"(?P<a>\d{{1,2}})\.(?P<b>\d{{1,2}})\.(?P<y>\d{{4}}){_TIME}",
+        rf"{_WEEKDAY}(?P<y>\d{{4}})[-/._ ](?P<m>\d{{1,2}})[-/._ ](?P<d>\d{{1,2}}){_TIME}",
+        rf"{_WEEKDAY}(?P<a>\d{{1,2}})[-/](?P<b>\d{{1,2}})[-/](?P<y>\d{{4}}|\d{{2}}){_TIME}",
+        rf"(?P<a>\d{{1,2}})[_ ](?P<b>\d{{1,2}})[_ ]{_YEAR}{_TIME}",
+        rf"{_WEEKDAY}(?P<a>\d{{1,2}})\. ?(?P<b>\d{{1,2}})\. ?(?P<y>\d{{4}}){_TIME}",
         rf"(?P<a>\d{{2}})\.(?P<b>\d{{2}})\.(?P<y>\d{{2}}){_TIME}",
         rf"{_WEEKDAY}(?P<d>\d{{1,2}}){_TH}{_OF}[-/ .]*{_NAME}{_OF}[-/ ,]*"
-        rf"(?P<y>\d{{4}}|\d{{2}}){_TIME}",
-        rf"(?P<d>\d{{1,2}})/{_NAME}/(?P<y>\d{{4}}):{_CLOCK}{_ZONE}",
+        rf"(?P<y>\d{{4}}|\d{{2}})(?: (?:г\.?|года))?{_TIME}",
+        rf"(?P<d>\d{{1,2}})[-/]?{_NAME}[-/]?(?P<y>\d{{4}}):{_CLOCK}{_ZONE}",
         rf"{_WEEKDAY}{_NAME}[- ]*(?P<d>\d{{1,2}}){_TH}(?:,? +|-)(?P<y>\d{{4}}){_TIME}",
         rf"(?P<y>\d{{4}})[-/ ]{_NAME}[-/ ](?P<d>\d{{1,2}}){_TIME}",
         rf"{_WEEKDAY}{_NAME} +(?P<d>\d{{1,2}}) {_CLOCK}{_ZONE} (?P<y>\d{{4}})",
         rf"{_NAME}{_OF}[-/ ,]*(?P<y>\d{{4}})",
         rf"{_NAME}(?:[-/ ]| ?')(?P<y>\d{{2}})",
         rf"(?P<y>\d{{4}})[-/ ]{_NAME}",
-        r"(?P<y>1[5-9]\d\d|2[01]\d\d)-(?P<m>0[1-9]|1[0-2])",
-        r"(?P<m>0?[1-9]|1[0-2])/(?P<y>1[5-9]\d\d|2[01]\d\d)",
-        r"(?P<y>\d{4})[- ]?[Qq](?P<q>[1-4])",
-        r"(?P<y>1[5-9]\d\d|2[01]\d\d)(?P<m>0[1-9]|1[0-2])(?P<d>0[1-9]|[12]\d|3[01])",
-        r"(?P<y>1[5-9]\d\d|2[01]\d\d)(?P<m>0[1-9]|1[0-2])(?P<d>0[1-9]|[12]\d|3[01])[Tt ]?"
-        rf"(?P<H>[01]\d|2[0-3])(?P<M>[0-5]\d)(?P<S>[0-5]\d)(?:\.(?P<f>\d{{1,9}}))?(?P<half>){_ZONE}",
-        r"(?P<y>1[5-9]\d\d|2[01]\d\d)-?W(?P<w>0[1-9]|[1-4]\d|5[0-3])(?:-?(?P<wd>[1-7]))?",
-        r"(?P<y>\d{4})[年년] ?(?P<m>\d{1,2})[月월] ?(?P<d>\d{1,2})[日일]",
+        rf"{_YEAR}(?:-|-?M)(?P<m>0[1-9]|1[0-2])",
+        rf"(?P<m>0?[1-9]|1[0-2])/{_YEAR}",
+        r"(?P<y>\d{4})[-/ ]?[Qq](?P<q>[1-4])",
+        rf"[Qq](?P<q>[1-4])[-/ ]?{_YEAR}",
+        rf"(?P<q>[1-4])[Qq][-/ ]?{_YEAR}",
+        rf"{_YEAR}(?P<m>0[1-9]|1[0-2])(?P<d>0[1-9]|[12]\d|3[01])(?:[Tt ]{_CLOCK}{_ZONE})?",
+        rf"{_YEAR}(?P<m>0[1-9]|1[0-2])(?P<d>0[1-9]|[12]\d|3[01])[Tt ]?"
+        rf"(?P<H>[01]\d|2[0-3])(?P<M>[0-5]\d)(?P<S>[0-5]\d)?(?:\.(?P<f>\d{{1,9}}))?(?P<half>){_ZONE}",
+        rf"{_YEAR}-?W(?P<w>0[1-9]|[1-4]\d|5[0-3])(?:-?(?P<wd>[1-7]))?",
+        rf"(?:[KC]?W|[Ww]eek) ?(?P<w>0?[1-9]|[1-4]\d|5[0-3])(?P<wd>)[-/, ]+{_YEAR}",
+        rf"(?P<y>\d{{4}})[年년] ?(?P<m>\d{{1,2}})[月월] ?(?P<d>\d{{1,2}})[日일]{_TIME}",
     )
 )
 
@@ -106,13 +135,13 @@ def written_dates(texts: NDArray[np.object_]) -> WrittenDates:
     >>> found.found.tolist(), found.year.tolist(), found.first.tolist(), found.month.tolist()
     ([True, True, False], [2021, 2020, 0], [3, 0, 0], [0, 3, 0])
     """
-    n = len(texts)
+    n, bare = len(texts), np.array([str(text).strip("'\"") for text in texts], dtype=object)
     whole = {k: np.zeros(n, np.int64) for k in ("y", "m", "d", "a", "b", "us")}
     found, dotted = np.zeros(n, bool), np.zeros(n, bool)
     offset = np.full(n, np.nan)
     for way in _WAYS:
         open_ = np.flatnonzero(~found)
-        parts = _extracted(texts[open_], way)
+        parts = _extracted(bare[open_], way)
         hit = open_[parts["hit"]]
         if not hit.size:
             continue
@@ -177,7 +206,10 @@ def _calendar_part(dates: NDArray[np.datetime64], unit: str) -> Ints:
 def _minutes(zone: str) -> float:
     if not zone:
         return np.nan
-    if zone[0] not in "+-":
+    if zone in _NAMED:
+        return -60.0 * _NAMED[zone]
+    zone = zone.removeprefix("UTC").removeprefix("GMT")
+    if zone[:1] not in ("+", "-"):
         return 0.0
     digits = zone[1:].replace(":", "").ljust(4, "0")
     return (-1 if zone[0] == "-" else 1) * (60.0 * int(digits[:2]) + int(digits[2:]))
@@ -199,9 +231,9 @@ def clock_microseconds(parts: dict[str, NDArray[Any]]) -> Ints:
 
 
 _OF_DAY = re.compile(
-    r"(?P<H>\d{1,2})[:hH](?P<M>\d{2})(?::(?P<S>\d{2})(?:[.,](?P<f>\d+))?)?"
-    r"(?: ?(?P<half>[AaPp])\.?[Mm]\.?| ?(?:Uhr|hrs?|h))?"
-    r"|(?P<hour>\d{1,2}) ?(?:(?P<part>[AaPp])\.?[Mm]\.?|Uhr)",
+    r"T?(?P<H>\d{1,2})[:hH](?P<M>\d{2})(?::(?P<S>\d{2})(?:[.,](?P<f>\d+))?)?"
+    r"(?: ?(?P<half>[AaPp])(?:\.?[Mm])?\.?| ?(?:Uhr|hrs?|h)|Z|[+-]\d{2}:?\d{2})?"
+    r"|(?P<hour>\d{1,2}) ?(?:(?P<part>[AaPp])\.?[Mm]\.?|Uhr|o'clock)",
     re.ASCII,
 )
 _LENGTH = re.compile(
@@ -214,14 +246,25 @@ _ISO_LENGTH = re.compile(
     r"(?:T(?:(?P<H>\d+)H)?(?:(?P<M>\d+)M)?(?:(?P<S>\d+(?:\.\d+)?)S)?)?",
     re.ASCII,
 )
-_NUMBER = r"\d+(?:\.\d+)?"
+_NUMBER, _THEN = r"\d+(?:\.\d+)?", r"\.?(?:,| and| und| et)? *"
 _IN_WORDS = re.compile(
-    rf"(?P<sign>-)?(?:(?P<d>{_NUMBER}) ?(?:d|(?i:days?)),? *)?"
-    rf"(?:(?P<H>{_NUMBER}) ?(?:h|(?i:hrs?|hours?))\.?,? *)?"
-    rf"(?:(?P<M>{_NUMBER}) ?(?:m|(?i:mins?|minutes?))\.?,? *)?"
-    rf"(?:(?P<S>{_NUMBER}) ?(?:s|(?i:secs?|seconds?))\.?)?",
+    rf"(?P<sign>-)?(?:(?P<d>{_NUMBER}) ?(?:d|(?i:days?|tage?)){_THEN})?"
+    rf"(?:(?P<H>{_NUMBER}) ?(?:h|(?i:hrs?|hours?|std|stunden?|heures?)){_THEN})?"
+    rf"(?:(?P<M>{_NUMBER}) ?(?:m|(?i:mins?|minuten?|minutes?)){_THEN})?"
+    rf"(?:(?P<S>{_NUMBER}) ?(?:s|(?i:secs?|sek|seconds?))\.?)?",
     re.ASCII,
 )
+#: Ages: a bare m is of months beside years alone.
+_AGE = re.compile(
+    rf"(?:(?P<y>{_NUMBER}) ?(?:y|(?i:yrs?|years?|jahre?|ans?)){_THEN})?"
+    rf"(?:(?P<mo>{_NUMBER}) ?(?:(?(y)m|(?!))|(?i:mos?|mths?|months?|monate?|mois)){_THEN})?"
+    rf"(?:(?P<w>{_NUMBER}) ?(?:w|(?i:wks?|weeks?|wochen?)){_THEN})?"
+    rf"(?:(?P<d>{_NUMBER}) ?(?:d|(?i:days?|tage?)))?\.?",
+    re.ASCII,
+)
+_DAYS = {"y": 365.25, "mo": 365.25 / 12, "w": 7.0, "d": 1.0}
+#: Minutes and seconds of a lap, or seconds alone.
+_LAP = re.compile(r"(?:(?P<M>\d+):(?=\d{2}))?(?P<S>\d{1,2}[.,]\d+)", re.ASCII)
 
 
 def times_of_day(texts: NDArray[np.object_]) -> NDArray[np.float64]:
@@ -258,12 +301,21 @@ def durations(texts: NDArray[np.object_]) -> NDArray[np.float64]:
 
 
 def _duration(text: str) -> float:
+    if lap := _LAP.fullmatch(text):
+        return 60.0 * int(lap["M"] or 0) + float(lap["S"].replace(",", "."))
     m = _LENGTH.fullmatch(text) or _ISO_LENGTH.fullmatch(text) or _IN_WORDS.fullmatch(text)
     groups = {} if m is None else m.groupdict()
     if not any(groups.get(key) for key in ("w", "d", "H", "M", "S")):
-        return np.nan
+        return _age(text)
     sign = -1.0 if groups["sign"] else 1.0
     days = 86400.0 * (7 * int(groups.get("w") or 0) + float(groups["d"] or 0))
     seconds = float((groups["S"] or "0").replace(",", "."))
     rest = 3600.0 * float(groups["H"] or 0) + 60 * float(groups["M"] or 0) + seconds
     return days + sign * rest if m is not None and m.re is _LENGTH else sign * (days + rest)
+
+
+def _age(text: str) -> float:
+    m = _AGE.fullmatch(text) if text else None
+    if m is None:
+        return np.nan
+    return 86400.0 * sum(float(m[key] or 0) * days for key, days in _DAYS.items())

@@ -243,15 +243,20 @@ _WORDS_OF_NAME = re.compile(r"[A-Z]?[a-z]+|[A-Z]+")
 def whole_dates(name: str, column: pd.Series) -> DatePlan | None:
     """The plan of whole numbers such as 20240131 in a column named like a date; else None.
 
+    With hours, minutes and seconds, as 20240131235959, they are dates under any name.
+
     >>> found = whole_dates("order_date", pd.Series([20240131, 20240201]))
     >>> found.kind if found else None, whole_dates("order", pd.Series([20240131, 20240201]))
     ('date', None)
     """
     words = {word.lower() for word in _WORDS_OF_NAME.findall(name)}
-    if not (words & _NAMES or name.lower().endswith("date")):
+    named = bool(words & _NAMES) or name.lower().endswith("date")
+    one = column.max() if column.dtype.kind in "iuf" else column.iloc[0]
+    if not named and len(str(one).removesuffix(".0")) != 14:
         return None
     distinct = as_text(column.drop_duplicates()).dropna().to_numpy(dtype=object)
-    if len(distinct) < 2 or not all(len(text) == 8 and text.isdigit() for text in distinct):
+    digits = (8, 12, 14) if named else (14,)
+    if len(distinct) < 2 or not all(len(text) in digits and text.isdigit() for text in distinct):
         return None
     known = ~np.isnat(calendar(written_dates(distinct), "day-first"))
     return DatePlan(name) if known.all() else None
