@@ -16,8 +16,9 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-# In place of this folder, whose `numbers` would hide Python's own.
-sys.path.pop(0)
+# In place of this folder, whose `numbers` would hide Python's own (worker processes begin without).
+if sys.path[0] == str(Path(__file__).parent):
+    sys.path.pop(0)
 sys.path.insert(0, str(Path(__file__).parent / "parts"))
 
 import argparse

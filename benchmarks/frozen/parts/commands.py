@@ -72,7 +72,7 @@ def _note_directions(note: Note, name: str, found: dict[str, Any]) -> None:
     if read := found["directions"]:
         note(f"{name}/importances", read["importances"], "1e-9")
         note(f"{name}/eigenvalues", read["eigenvalues"], "1e-9")
-        note(f"{name}/folded", np.abs(read["folded"]), "1e-6")
+        note(f"{name}/folded", np.abs(read.get("folded", [])), "1e-6")
     if step := found["first_step"]:
         note(f"{name}/first step, masses", [m["estimate"] for m in step["mass"]], "1e-9")
         note(f"{name}/first step, directions", step["folded"], "1e-6")
