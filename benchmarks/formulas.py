@@ -57,7 +57,7 @@ PHI, PSI = D / N_ROWS, D / WIDTH
 TARGET = polynomial("x1 + x1*x2/2 + He2(x1)/3 + He2(x3)/4")
 TEACHER = Teacher(TARGET, 0.5)
 RELU, MEAN = CentredReLU(), 1 / math.sqrt(2 * math.pi)
-ETA = {"fresh": N_ROWS**0.2, "same": N_ROWS**0.1, "spectrum": N_ROWS**0.3}
+ETA = {"fresh": N_ROWS**0.2, "reused": N_ROWS**0.25, "spectrum": N_ROWS**0.3}
 SHAPE = (PHI, PSI, LAM, RELU, TEACHER)
 
 
@@ -100,7 +100,9 @@ def step(rng: np.random.Generator) -> Numbers:
         np.column_stack([relu(P), head @ beta]), y_head,
         np.column_stack([relu(P_new), new @ beta]), f_new, 1,
     )  # fmt: skip
-    own = ridge(relu(X @ W.T + ETA["same"] * X @ G.T), y, relu(P_new + ETA["same"] * Q_new), f_new)
+    own = ridge(
+        relu(X @ W.T + ETA["reused"] * X @ G.T), y, relu(P_new + ETA["reused"] * Q_new), f_new
+    )
     F = relu(P + ETA["spectrum"] * Q) / math.sqrt(N_ROWS)
     values = np.linalg.svd(F, compute_uv=False)
     whole, half = _traces(head, W), _traces(*_smaller(rng))
@@ -165,7 +167,7 @@ def step_theory() -> Numbers:
             limit_errors(*SHAPE, degree=1).training_loss
         ),
         "reused_sample_errors: test": float(
-            reused_sample_errors(*SHAPE, eta=ETA["same"]).test_error
+            reused_sample_errors(*SHAPE, eta=ETA["reused"]).test_error
         ),
         "gradient_direction: squared norm": float(direction.norm_squared),
         "gradient_direction: alignment": float(direction.alignment),

@@ -19,14 +19,14 @@ from gradfeat.cli.predict_error.command import ResidualName, SampleName
 from gradfeat.cli.predict_error.read import SETTINGS, activation, numbers
 from gradfeat.figures.step_errors import step_errors
 from gradfeat.maths.activations import NAMES, CentredReLU
-from gradfeat.maths.step_names import RESIDUALS
-from gradfeat.theory.predicted_errors import SAMPLES, predict_error
+from gradfeat.maths.step_names import RESIDUALS, ROW_USES
+from gradfeat.theory.predicted_errors import predict_error
 from gradfeat.theory.teacher import Teacher
 
 SIZES = ("--phi", "1/2", "--psi", "2/3")
 NET = ("--activation", "centred_relu", "--teacher", "setting-2")
 #: Where the errors have a closed form, which takes no time.
-SAME = ("--sample", "same")
+REUSED = ("--sample", "reused")
 
 
 def said(capsys: Any, *words: object) -> str:
@@ -71,8 +71,8 @@ def test_json_holds_the_numbers_of_the_function(capsys):
 
 def test_sizes_are_ratios_and_a_step_size_an_exponent(capsys):
     sizes = ("--rows", 100, "--inputs", 50, "--width", 75)
-    first = record(capsys, *sizes, *NET, *SAME, "--eta", "0,2")
-    second = record(capsys, *SIZES, "--n", 100, *NET, *SAME, "--alpha", math.log(2, 100))
+    first = record(capsys, *sizes, *NET, *REUSED, "--eta", "0,2")
+    second = record(capsys, *SIZES, "--n", 100, *NET, *REUSED, "--alpha", math.log(2, 100))
     assert first["predictions"][1]["errors"] == pytest.approx(second["predictions"][0]["errors"])
     none = first["predictions"][0]
     assert (none["eta"], none["alpha"]) == (0, None)
@@ -80,23 +80,24 @@ def test_sizes_are_ratios_and_a_step_size_an_exponent(capsys):
 
 
 def test_csv_has_a_row_for_each_step_and_nothing_where_nothing_is_known(capsys):
-    shown = well(capsys, "predict-error", *SIZES, *NET, *SAME, "--alpha=-.1:.3:3", "--format=csv")
+    shown = well(capsys, "predict-error", *SIZES, *NET, *REUSED, "--alpha=-.1:.5:4", "--format=csv")
     rows = list(csv.DictReader(io.StringIO(shown)))
-    assert [float(row["alpha"]) for row in rows] == pytest.approx([-0.1, 0.1, 0.3])
-    assert [row["degree"] for row in rows] == ["0.0", "1.0", "2.0"]
+    assert [float(row["alpha"]) for row in rows] == pytest.approx([-0.1, 0.1, 0.3, 0.5])
+    assert [row["degree"] for row in rows] == ["0.0", "1.0", "2.0", ""]
     assert float(rows[1]["test_error"]) < float(rows[0]["random_features_test_error"])
-    assert (rows[2]["test_error"], rows[2]["limit_test_error"], rows[2]["gain_percent"]) == (
-        "",
-    ) * 3
-    assert "derived for alpha < 1/4" in rows[2]["regime"]
+    assert float(rows[2]["test_error"]) < float(rows[1]["test_error"])
+    assert rows[2]["limit_test_error"] == ""
+    assert "The limit is known for one column" in rows[2]["regime"]
+    assert rows[3]["test_error"] == rows[3]["limit_test_error"] == rows[3]["gain_percent"] == ""
+    assert "derived for alpha < 1/2" in rows[3]["regime"]
 
 
 def test_what_is_not_known_is_a_dash_with_its_reason(capsys):
-    shown = said(capsys, *SIZES, *NET, *SAME, "--alpha", "0.3,1/3")
-    assert "0.3 10.3 – – – – – 2" in shown
-    assert shown.count("no formula here follows") == 1
+    shown = said(capsys, *SIZES, *NET, *REUSED, "--alpha", "0.5,.6")
+    assert "0.5 49 – – – – – –" in shown
+    assert shown.count("leaves their bulk") == 1
     assert "No test error is predicted" in shown
-    found = record(capsys, *SIZES, *NET, *SAME, "--alpha", "0.3")["predictions"][0]
+    found = record(capsys, *SIZES, *NET, *REUSED, "--alpha", "0.5")["predictions"][0]
     assert (found["errors"]["test_error"], found["gain_percent"]) == (None, None)
 
 
@@ -122,7 +123,7 @@ def test_the_advice_follows_the_prediction(capsys, words, advice):
 
 def test_the_figure_is_a_file_beside_the_numbers(capsys, folder, monkeypatch):
     monkeypatch.setattr(printing, "CURVE_POINTS", 2)
-    words = (*SIZES, *NET, *SAME, "--alpha", 0.2, "--figure")
+    words = (*SIZES, *NET, *REUSED, "--alpha", 0.2, "--figure")
     assert record(capsys, *words, "a.svg")["n"] == 2400
     assert (folder / "a.svg").read_text().startswith("<?xml")
     monkeypatch.setattr(printing, "_draw", lambda *_: None)
@@ -131,8 +132,8 @@ def test_the_figure_is_a_file_beside_the_numbers(capsys, folder, monkeypatch):
 
 def test_the_curves_are_the_predictions():
     net = (0.5, 2 / 3, CentredReLU(), SETTINGS["setting-2"])
-    alphas = [-0.1, 0.1, 0.2, 0.3]
-    curve = [predict_error(*net, n=2400, alpha=alpha, sample="same") for alpha in alphas]
+    alphas = [-0.1, 0.1, 0.2, 0.5]
+    curve = [predict_error(*net, n=2400, alpha=alpha, sample="reused") for alpha in alphas]
     ax = step_errors(curve, curve[:1], n=2400)
     drawn = [np.asarray(line.get_xydata()).tolist() for line in ax.lines]
     tests = [float(one.errors.test_error) for one in curve]
@@ -149,7 +150,7 @@ def test_the_curves_are_the_predictions():
 
 def test_the_options_are_those_of_the_theory(capsys):
     assert tuple(ResidualName) == RESIDUALS
-    assert tuple(SampleName) == SAMPLES
+    assert tuple(SampleName) == ROW_USES
     shown = " ".join(
         re.sub("[│╭╮╰╯─]", " ", gradfeat(capsys, "predict-error", "--help").out).split()
     )

@@ -20,7 +20,7 @@ class Room(NamedTuple):
 
 ROOMS: Final = {
     "": Room(90, 2),
-    "catalogue": Room(13_550, 58),
+    "catalogue": Room(13_551, 58),
     "cli": Room(3_666, 28),
     "diagnostics": Room(1_135, 8),
     "drawing": Room(730, 6),
@@ -28,12 +28,12 @@ ROOMS: Final = {
     "figures": Room(1_677, 12),
     "interface": Room(825, 5),
     "lab": Room(3_122, 20),
-    "maths": Room(4_253, 35),
+    "maths": Room(4_258, 35),
     "models": Room(11_215, 77),
     "planning": Room(1_420, 10),
     "reports": Room(1_002, 5),
     "rows": Room(6_700, 40),
     "table": Room(8_905, 46),
     "tasks": Room(2_221, 19),
-    "theory": Room(5_639, 31),
+    "theory": Room(5_970, 33),
 }

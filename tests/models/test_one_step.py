@@ -34,7 +34,7 @@ def test_zero_step_is_ridge_on_sphere_features():
     one = data()
     head = RidgeHead(penalty=0.1 * len(one.X), intercept=False)
     other = RandomFeatures(24, Erf(), rows="sphere", biases=False, head=head)
-    net = replace(BASE, eta=0.0, sample="same").fit(in_memory(one.X, one.y))
+    net = replace(BASE, eta=0.0, sample="reused").fit(in_memory(one.X, one.y))
     close(net(one.X), other.fit(in_memory(one.X, one.y))(one.X))
 
 
@@ -46,7 +46,7 @@ def test_zero_step_is_ridge_on_sphere_features():
         {"lam": 0.2},
         {"activation": OneStep(2, 0.0, 0.0).activation},
         {"residual": "y - f0"},
-        {"sample": "same"},
+        {"sample": "reused"},
         {"rows": "gaussian"},
         {"intercept": True},
     ],
@@ -61,5 +61,5 @@ def test_rows_of_the_start_are_those_of_random_features():
     one = data()
     head = RidgeHead(penalty=0.1 * len(one.X))
     other = RandomFeatures(24, Erf(), rows="gaussian", biases=False, head=head)
-    net = replace(BASE, eta=0.0, sample="same", rows="gaussian", intercept=True)
+    net = replace(BASE, eta=0.0, sample="reused", rows="gaussian", intercept=True)
     close(net.fit(in_memory(one.X, one.y))(one.X), other.fit(in_memory(one.X, one.y))(one.X))

@@ -31,8 +31,8 @@ LEARNERS: list[Learner[TwoLayer]] = [
     GradientStep(24, n_steps=0, head=HEAD),
     GradientStep(24, n_steps=3, linear="none", head=HEAD),
     GradientStep(24, n_steps=2, update="gradient", head=HEAD),
-    OneStep(24, 3.0, 0.1, sample="same"),
-    OneStep(24, 3.0, 0.1, sample="same", residual="y - f0"),
+    OneStep(24, 3.0, 0.1, sample="reused"),
+    OneStep(24, 3.0, 0.1, sample="reused", residual="y - f0"),
     Whitened(GradientStep(24, head=HEAD), shrinkage=0.1),
     Whitened(GradientStep(24, head=HEAD)),
 ]

@@ -99,7 +99,7 @@ def test_numbers_outside_their_range_are_refused(call, words):
     [
         lambda: limit_errors(*SETTING, degree=1, rows="x"),
         lambda: finite_step_errors(*SETTING, eta=1.0, n=1000, rows="x"),
-        lambda: reused_sample_errors(*SETTING, rows="x"),
+        lambda: reused_sample_errors(*SETTING, eta=1.0, n=1000, rows="x"),
         lambda: feature_spectrum(0.5, 0.7, *SETTING[3:], eta=1.0, n=1000, rows="x"),
     ],
 )

@@ -1,4 +1,4 @@
-"""Errors with a reused sample against simulations of the head's problem in the limit of l = 1."""
+"""Errors on reused rows: networks, the head's problem in the limit, and the way to the limit."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from one_step_samples import SIGMAS, Sigma, on_sphere, target
 
 from gradfeat.theory.gradient_direction import Residual
 from gradfeat.theory.one_step_errors import limit_errors
-from gradfeat.theory.reused_sample_errors import reused_sample_errors
+from gradfeat.theory.reused_sample_errors import reused_limit_errors, reused_sample_errors
 from gradfeat.theory.ridge_errors import random_feature_errors
 from gradfeat.theory.teacher import Teacher
 
@@ -51,17 +51,22 @@ def drawn(
 @pytest.mark.parametrize(
     ("name", "teacher", "alpha", "bias"),
     [
-        # Four standard errors, and a bias of order 1/n; a finite step bends a row's own features.
+        # Four standard errors, and a bias of order 1/n and eta^2/N.
         ("centred relu", Teacher.single((0.0, 1.0), 1.0), math.inf, 0.03),
         ("tanh", Teacher.single((0.0, 1.0, 0.5), 0.3), math.inf, 0.03),
-        ("centred relu", Teacher.single((0.0, 1.0), 1.0), 0.1, 0.06),
+        ("centred relu", Teacher.single((0.0, 1.0), 1.0), 0.1, 0.03),
+        ("wave", Teacher.single((0.3, 1.0, 0.5), 0.3), 0.3, 0.03),
+        ("centred relu", Teacher.single((0.0, 1.0, 0.7)), 0.32, 0.03),
     ],
 )
 def test_errors_are_those_of_simulated_networks(name, teacher, alpha, bias, residual):
     sigma = SIGMAS[name]
     found = np.array([drawn(sigma, teacher, residual, seed, alpha) for seed in range(DRAWS)])
-    predicted = reused_sample_errors(
-        PHI, PSI, LAM, sigma.activation, teacher, eta=N_ROWS**alpha, residual=residual
+    setting = (PHI, PSI, LAM, sigma.activation, teacher)
+    predicted = (
+        reused_limit_errors(*setting, degree=1, residual=residual)
+        if math.isinf(alpha)
+        else reused_sample_errors(*setting, eta=N_ROWS**alpha, n=N_ROWS, residual=residual)
     )
     expected = [predicted.training_loss, predicted.training_error, predicted.test_error]
     error = found.std(0, ddof=1) / math.sqrt(DRAWS)
@@ -71,9 +76,33 @@ def test_errors_are_those_of_simulated_networks(name, teacher, alpha, bias, resi
 def test_a_vanishing_step_is_random_features_and_own_rows_gain_more_than_fresh_ones():
     sigma, teacher = SIGMAS["centred relu"].activation, Teacher.single((0.0, 1.0), 1.0)
     plain = random_feature_errors(PHI, PSI, LAM, sigma, teacher)
-    none = reused_sample_errors(PHI, PSI, LAM, sigma, teacher, eta=1e-8)
+    none = reused_sample_errors(PHI, PSI, LAM, sigma, teacher, eta=1e-8, n=500)
     for part in ("training_loss", "training_error", "test_error"):
         assert getattr(none, part) == pytest.approx(getattr(plain, part), rel=1e-6)
-    own = reused_sample_errors(PHI, PSI, LAM, sigma, teacher)
+    own = reused_limit_errors(PHI, PSI, LAM, sigma, teacher, degree=1)
     fresh = limit_errors(PHI, PSI, LAM, sigma, teacher, degree=1)
     assert own.training_loss < 0.6 * fresh.training_loss
+
+
+@pytest.mark.parametrize(("degree", "alpha"), [(1, 0.125), (2, 0.29)])
+def test_many_rows_come_to_the_limit(degree, alpha):
+    """Its distance falls as the columns of higher powers do."""
+    teacher, sigma = Teacher.single((0.3, 1.0, 0.7), 0.3), SIGMAS["wave"].activation
+    limit = reused_limit_errors(PHI, PSI, LAM, sigma, teacher, degree=degree, residual="y - f0")
+    far, near = (
+        float(
+            reused_sample_errors(
+                PHI, PSI, LAM, sigma, teacher, eta=n**alpha, n=n, residual="y - f0"
+            ).test_error
+            / limit.test_error
+        )
+        for n in (1e4, 1e12)
+    )
+    assert abs(near - 1) < 0.01 < abs(far - 1)
+
+
+def test_a_limit_without_a_formula_is_refused():
+    teacher = Teacher.single((0.0, 1.0))
+    for name, degree in (("tanh", 3), ("centred relu", 2)):
+        with pytest.raises(ValueError, match="without kinks"):
+            reused_limit_errors(PHI, PSI, LAM, SIGMAS[name].activation, teacher, degree=degree)

@@ -66,10 +66,14 @@ def test_errors_do_not_depend_on_the_axes_of_the_target():
     for found in (
         lambda t: finite_step_errors(*SETTING, t, eta=8.0, n=1000, residual="y - f0"),
         lambda t: limit_errors(*SETTING, t, degree=2, intercept=True),
-        lambda t: reused_sample_errors(*SETTING, t, eta=3.0, rows="gaussian"),
     ):
         one, other = (parts(found(Teacher(g, 0.2))) for g in (TARGET, turned(TARGET, Q)))
         np.testing.assert_allclose(one, other, rtol=1e-8)
+    one, other = (  # averages over 4,096 rows, drawn along other axes across C_1
+        parts(reused_sample_errors(*SETTING, Teacher(g, 0.2), eta=3.0, n=900, rows="gaussian"))
+        for g in (TARGET, turned(TARGET, Q))
+    )
+    np.testing.assert_allclose(one, other, rtol=1e-2)
 
 
 def test_a_target_of_one_direction_is_the_same_along_any():

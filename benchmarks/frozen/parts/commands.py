@@ -212,7 +212,7 @@ NET = ("--activation", "centred_relu", "--teacher", "setting-2")
 ASKED = {
     "talk": ("--phi", "1/2", "--psi", "2/3", *NET, "--alpha", "0.2,0.3"),
     "sizes": ("--rows", 900, "--inputs", 300, "--width", 500, *NET, "--eta", "1,3"),
-    "same rows": ("--phi", ".5", "--psi", ".7", *NET, "--alpha", ".25", "--sample", "same"),
+    "reused rows": ("--phi", ".5", "--psi", ".7", *NET, "--alpha", ".25", "--sample", "reused"),
     "true residual": ("--phi", ".5", "--psi", ".7", *NET, "--alpha", ".25", "--residual", "y - f0"),
     "tanh, noise": (
         *("--phi", ".4", "--psi", ".9", "--activation", "tanh", "--teacher", "0,1,0.5"),

@@ -171,7 +171,7 @@ def _shares(ax: Axes, own: pd.DataFrame, theory_too: bool) -> None:
 
 def _words(rows: pd.DataFrame) -> str:
     setup = _setup(rows)
-    own = "a fresh sample" if setup.sample == "fresh" else "the same rows"
+    own = "a fresh sample" if setup.sample == "fresh" else "reused rows"
     return (
         f"n = {setup.n:,}, d = {setup.d:,}, N = {setup.N:,}, $\\lambda$ = {setup.lam:g}, gradient"
         f" of residual {setup.residual}, head on {own}. Setting 1: $y = He_1 + N(0, 1)$; 2:"
@@ -223,7 +223,7 @@ CUBIC: Final = [{"setting": 3, "alpha": alpha} for alpha in (0.1, 0.3, 0.36)]
 #: Where the step adds the square.
 TWO: Final = {"alpha": 0.3, "setting": 2, "n": 500, "residual": "y", "lam": 0.01}
 FRESH: Final = {**TWO, "sample": "fresh"}
-SAME: Final = {"sample": "same", "alpha": 0.1, "setting": 2, "residual": "y", "n": 1_000}
+REUSED: Final = {"sample": "reused", "alpha": 0.1, "setting": 2, "residual": "y", "n": 1_000}
 
 
 def _settings_differ(alpha: list[float], rule: Rule, bound: str) -> Check:
@@ -238,8 +238,8 @@ def _column(metric: str, margin: float) -> Check:
 
 
 def _reused(metric: str) -> Check:
-    """The same rows for both stages against fresh ones."""
-    return differs(metric, SAME, {**SAME, "sample": "fresh"}, over(0.0), "bound 0", times=3.0)
+    """Reused rows against fresh ones."""
+    return differs(metric, REUSED, {**REUSED, "sample": "fresh"}, over(0.0), "bound 0", times=3.0)
 
 
 CLAIMS: Final = (
@@ -263,7 +263,7 @@ CLAIMS: Final = (
     ),
     Claim(
         "At alpha = .1 and .2 the network gains of the training loss what is predicted at this n,"
-        " within 6 % (setting 1, over the gain of the column on the same rows).",
+        " within 6 % (setting 1, over the gain of the column on those rows).",
         "Moniri24, Theorem on the spectrum, with spikes of finite size",
         near("loss_share", theory, 0.06, FIRST),
     ),
@@ -306,30 +306,34 @@ CLAIMS: Final = (
     ),
     Claim(
         "Where the head uses the gradient's rows again, a step of alpha = .1 gains three times as"
-        " much or more, in training loss and test error, and within 15 % what is predicted.",
+        " much or more, in training loss and test error, and within 10 % what is predicted.",
         "Moniri24, Section 2: the head has a fresh sample",
         every(
             *(_reused(f"{name}_gain") for name in ("loss", "test")),
-            *(near(f"{name}_gain", theory, 0.15, SAME) for name in ("loss", "test")),
+            *(near(f"{name}_gain", theory, 0.1, REUSED) for name in ("loss", "test")),
         ),
     ),
     Claim(
-        "Where the head uses the gradient's rows again after a step of alpha = .3 (two columns, for"
-        " which theory has no formula), the training loss falls by twice as much or more as on"
-        " fresh rows, and the test error by more.",
-        "Moniri24, Section 2: the head has a fresh sample",
+        "Where the head uses the gradient's rows again after a step of alpha = .3 (two columns),"
+        " the training loss falls by twice as much or more as on fresh rows, and the test error by"
+        " more, both within 10 % as predicted.",
+        "Moniri24, Section 2: the head has a fresh sample; reused rows are derived here",
         every(
             *(
                 differs(
                     name,
-                    {**TWO, "sample": "same"},
+                    {**TWO, "sample": "reused"},
                     {**FRESH, "rows": "sphere"},
                     over(0.0),
                     "bound 0",
                     times=times,
                 )
                 for name, times in (("loss_gain", 2.0), ("test_gain", 1.0))
-            )
+            ),
+            *(
+                near(f"{name}_gain", theory, 0.1, {**TWO, "n": 500, "sample": "reused"})
+                for name in ("loss", "test")
+            ),
         ),
     ),
     Claim(
@@ -370,19 +374,19 @@ EXPERIMENT = Experiment(
             {"alpha": STEPS, "setting": [1, 2], "n": 1_000},
             {"alpha": ONE_COLUMN, "setting": 1, "n": [250, 500]},
             {"alpha": 0.3, "setting": 2, "n": 500, "rows": ["sphere", "gaussian"]},
-            {"alpha": 0.3, "setting": 2, "n": 500, "sample": "same"},
+            {"alpha": 0.3, "setting": 2, "n": 500, "sample": "reused"},
             {"alpha": [0.1, 0.3, 0.36], "setting": 3, "n": 500, "lam": 0.05},
             {"alpha": [0.1, 0.3], "n": 500, "residual": "y - f0"},
-            {"alpha": 0.1, "n": 1_000, "sample": "same"},
+            {"alpha": 0.1, "n": 1_000, "sample": "reused"},
         ],
         "paper": [
             {"alpha": STEPS, "setting": [1, 2], "n": 2_400},
             {"alpha": [*ONE_COLUMN, *TWO_COLUMNS], "setting": [1, 2], "n": [1_000, 4_000]},
             {"alpha": 0.3, "setting": 2, "n": 500, "rows": ["sphere", "gaussian"]},
-            {"alpha": 0.3, "setting": 2, "n": 500, "sample": "same"},
+            {"alpha": 0.3, "setting": 2, "n": 500, "sample": "reused"},
             {"alpha": [0.1, 0.3, 0.36], "setting": 3, "n": 1_000, "lam": 0.05},
             {"alpha": [0.1, 0.3], "n": 1_000, "residual": ["y - f0", "ba22"]},
-            {"alpha": 0.1, "n": 1_000, "sample": "same"},
+            {"alpha": 0.1, "n": 1_000, "sample": "reused"},
         ],
     },
     small={"alpha": [0.1, 0.3], "setting": [1, 2], "n": [60]},

@@ -68,7 +68,7 @@ class DrawnSetting:
         first = tuple(int(i == 0) for i in range(part.r))
         target = (part + MultiHermite((first,), (0.7,))).normalised()
         sigma = SIGMAS[rng.integers(len(SIGMAS))]
-        sample = "same" if number % 3 == 2 else "fresh"
+        sample = "reused" if number % 3 == 2 else "fresh"
         return DrawnSetting(
             target=target,
             noise=float(rng.choice([0.0, 0.5, 1.0])),
@@ -76,7 +76,7 @@ class DrawnSetting:
             phi=float(rng.uniform(0.25, 0.8)),
             psi=float(rng.uniform(0.5, 1.5)),
             lam=float(rng.choice([0.01, 0.03, 0.1])),
-            alpha=float(rng.uniform(0.05, 0.2 if sample == "same" else 0.35)),
+            alpha=float(rng.uniform(0.05, 0.35)),
             rows=ROW_LAWS[rng.integers(2)],
             head=HEAD_LAWS[rng.integers(3)],
             residual="y" if sigma == "relu" else RESIDUALS[rng.integers(3)],
@@ -144,9 +144,9 @@ class DrawnSetting:
         d, N = self.sizes(n)
         setting = (d / n, d / N, self.lam, self.activation, self.teacher)
         start = {"residual": self.residual, "rows": self.rows, "intercept": self.intercept}
-        if self.sample == "same" and eta > 0:
-            return reused_sample_errors(*setting, eta=eta, width=N, **start)
         head = HeadLaw.named(self.head)
+        if self.sample == "reused" and eta > 0:
+            return reused_sample_errors(*setting, eta=eta, n=n, head=head, **start)
         return finite_step_errors(*setting, eta=eta, n=n, head=head, **start)
 
 
@@ -198,7 +198,7 @@ def fresh(drawn: DrawnSetting) -> bool:
 
 def reused(drawn: DrawnSetting) -> bool:
     """The head is fitted on the gradient's rows."""
-    return drawn.sample == "same"
+    return drawn.sample == "reused"
 
 
 def _of(table: pd.DataFrame, chosen: Chosen) -> pd.DataFrame:
@@ -267,11 +267,11 @@ def figure(table: pd.DataFrame, theory_table: pd.DataFrame | None) -> Figure:
     style.dress(axes[1], "Gain over random features", "predicted", "simulated", "both")
     n = int(table["n"].to_numpy().max())
     rows: Any = only(table, n=n)
-    for sample, color in (("fresh", style.BLUE), ("same", style.VERMILLION)):
+    for sample, color in (("fresh", style.BLUE), ("reused", style.VERMILLION)):
         numbers = [
             k for k in sorted({*rows["setting"]}) if DrawnSetting.of(int(k)).sample == sample
         ]
-        label = {"fresh": "head on fresh rows", "same": "head on the gradient's rows"}[sample]
+        label = {"fresh": "head on fresh rows", "reused": "head on reused rows"}[sample]
         if numbers:
             part = rows[rows["setting"].isin(numbers)]
             _points(axes, part, theory_table, n, color, label)

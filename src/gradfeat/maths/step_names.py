@@ -22,6 +22,11 @@ HeadName = Literal["gaussian", "sign", "uniform"]
 
 HEAD_LAWS: tuple[HeadName, ...] = get_args(HeadName)
 
+#: Rows of what follows a gradient: new ones, or those that it was made of.
+RowUse = Literal["fresh", "reused"]
+
+ROW_USES: tuple[RowUse, ...] = get_args(RowUse)
+
 
 def lengths_vary(rows: str) -> bool:
     """Whether rows of W0 of this law differ in length; ValueError for another name."""

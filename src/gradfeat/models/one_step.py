@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Literal, final
+from typing import final
 
 from ..maths.activations import Activation, CentredReLU
-from ..maths.step_names import RESIDUALS, ROW_LAWS, Residual, RowLaw
+from ..maths.step_names import RESIDUALS, ROW_LAWS, ROW_USES, Residual, RowLaw, RowUse
 from ..rows.rows import Rows
 from .base import OneStage
 from .head import RidgeHead, with_head
@@ -45,13 +45,13 @@ class OneStep(OneStage[TwoLayer]):
     lam: float
     activation: Activation = field(default_factory=CentredReLU)
     residual: Residual = "y"
-    sample: Literal["fresh", "same"] = "fresh"
+    sample: RowUse = "fresh"
     rows: RowLaw = "sphere"
     intercept: bool = False
 
     def __post_init__(self) -> None:
         check_name("residual", self.residual, RESIDUALS)
-        check_name("sample", self.sample, ("fresh", "same"))
+        check_name("sample", self.sample, ROW_USES)
         check_name("rows", self.rows, ROW_LAWS)
 
     def fit(self, rows: Rows, *, seed: int = 0) -> TwoLayer:

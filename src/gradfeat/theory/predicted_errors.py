@@ -9,17 +9,14 @@ from typing import TypedDict
 import numpy as np
 
 from ..maths.activations import Activation
-from ..maths.step_names import Residual, RowLaw
+from ..maths.step_names import ROW_USES, Residual, RowLaw, RowUse
 from .finite_step_errors import finite_step_errors
 from .gradient_direction import gradient_direction, limit_degree
 from .head_law import GAUSSIAN_HEAD, HeadLaw
 from .one_step_errors import limit_errors
-from .reused_sample_errors import reused_sample_errors
+from .reused_sample_errors import reused_limit_errors, reused_sample_errors
 from .ridge_errors import RidgeErrors, random_feature_errors
 from .teacher import Teacher
-
-#: Rows of the head: new ones, or those of the gradient.
-SAMPLES = ("fresh", "same")
 
 #: What is predicted for: beyond, numbers lose their digits.
 MOST_ROWS, MOST_ALPHA, LEAST_PENALTY = 10**12, 1.0, 1e-10
@@ -62,6 +59,11 @@ class _Fitted(TypedDict):
     intercept: bool
 
 
+class _Kept(_Fitted):
+    residual: Residual
+    head: HeadLaw
+
+
 def predict_error(
     phi: float,
     psi: float,
@@ -72,7 +74,7 @@ def predict_error(
     alpha: float,
     penalty: float = 0.01,
     residual: Residual = "y",
-    sample: str = "fresh",
+    sample: RowUse = "fresh",
     rows: RowLaw = "sphere",
     intercept: bool = False,
     head: HeadLaw = GAUSSIAN_HEAD,
@@ -80,9 +82,9 @@ def predict_error(
     """Training and test error of sigma(X (W0 + n^alpha G)^T) a by ridge, with their regime.
 
     `n`: rows of the gradient, and of the head; alpha = -infinity is no step; `sample`, "fresh" or
-    "same": whether the head has rows of its own; `rows`: of W0, on the unit sphere or N(0, I/d);
+    "reused": whether the head has rows of its own; `rows`: of W0, on the unit sphere or N(0, I/d);
     `intercept`: whether the fitted head has one; `head`: the law of a at the start.
-    Regime: that of `finite_step_errors`, or of `reused_sample_errors` for the same rows; the field
+    Regime: that of `finite_step_errors`, or of `reused_sample_errors` for reused rows; the field
     `regime` says which holds, and what does not is nan.
     Raises ValueError when a number is out of its range, a name is unknown, f_0 has a random mean,
     or nothing of y is left to predict.
@@ -96,8 +98,8 @@ def predict_error(
     >>> found.degree, round(found.alignment, 3)
     (1.0, 0.707)
     """
-    if sample not in SAMPLES:
-        raise ValueError(f"The sample is {sample!r}: give one of {', '.join(SAMPLES)}.")
+    if sample not in ROW_USES:
+        raise ValueError(f"The sample is {sample!r}: give one of {', '.join(ROW_USES)}.")
     if not (1 < n <= MOST_ROWS and alpha <= MOST_ALPHA):
         raise ValueError(
             f"n is {n} and alpha {alpha}: give n above 1, at most {MOST_ROWS:.0e}, and alpha of at"
@@ -117,14 +119,17 @@ def predict_error(
     constant = bool(bend and not mean and not intercept and teacher.mean != 0)
     directed = bool(slope)
     undirected = _CONSTANT if constant else _UNDIRECTED
+    kept = _Kept(residual=residual, head=head, **fitted)
     if sample == "fresh":
-        errors = finite_step_errors(*shape, eta=eta, n=n, residual=residual, head=head, **fitted)
-        limit = limit_errors(*shape, degree=degree, residual=residual, head=head, **fitted)
-    elif degree == 1:
-        errors = reused_sample_errors(*shape, eta=eta, residual=residual, width=width, **fitted)
-        limit = reused_sample_errors(*shape, residual=residual, **fitted)
+        errors = finite_step_errors(*shape, eta=eta, n=n, **kept)
+        limit = limit_errors(*shape, degree=degree, **kept)
     else:
-        errors = limit = plain if degree == 0 else _unknown()
+        known = eta > 0 and alpha < 0.5
+        errors = reused_sample_errors(*shape, eta=eta, n=n, **kept) if known else _unknown()
+        errors = plain if eta == 0 else errors
+        settled = degree == 1 or (degree == 2 and not activation.breakpoints)
+        limit = reused_limit_errors(*shape, degree=int(degree), **kept) if settled else _unknown()
+        limit = plain if degree == 0 else limit
     return Prediction(
         alpha,
         eta,
@@ -157,11 +162,16 @@ def _unknown() -> RidgeErrors:
 
 
 def _regime(alpha: float, degree: float, sample: str, n: float, constant: bool) -> str:
-    if sample == "same" and not degree <= 1:
+    if sample == "reused" and not alpha < 0.5:
         return (
-            "With the gradient's own rows in the head the errors are derived for alpha < 1/4, where"
-            " the step adds one column; beyond, the powers of X beta hold the labels in a way that"
-            " no formula here follows."
+            "With the gradient's own rows in the head the errors are derived for alpha < 1/2, where"
+            " the step adds columns to random features and leaves their bulk."
+        )
+    if sample == "reused" and degree > 1:
+        return (
+            f"alpha = {alpha:g} adds {degree:g} columns; with the gradient's own rows in the head"
+            " they hold the labels, and the prediction at finite n keeps all their powers. The"
+            " limit is known for one column, and for two where sigma has no kinks."
         )
     if math.isnan(degree) and alpha < 0.5:
         return (

@@ -1,21 +1,25 @@
-"""Errors after one step when the head is fitted on the rows of the gradient again (l = 1)."""
+"""Errors after one step of any size when the head is fitted on the rows of the gradient again."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from ..maths.activations import Activation
+from ..maths.ranges import not_negative, positive
 from ..maths.step_names import Residual, RowLaw
-from .feature_resolvent import Traces
-from .gradient_direction import GradientDirection, gradient_direction
+from .gradient_direction import gradient_direction
+from .head_law import GAUSSIAN_HEAD, HeadLaw
+from .reused_features import ReusedFeatures
+from .reused_rows import Bulk, ReusedRows
 from .ridge_errors import RidgeErrors, feature_limit, moments
 from .teacher import Teacher
 
-#: Nodes of averages over the Marchenko-Pastur law; they converge like a trapezoidal rule.
-NODES = 400
+#: Step of derivatives in the complex plane.
+TINY = 1e-30
 
 
 def reused_sample_errors(
@@ -25,146 +29,181 @@ def reused_sample_errors(
     activation: Activation,
     teacher: Teacher,
     *,
-    eta: ArrayLike = np.inf,
+    eta: ArrayLike,
+    n: ArrayLike,
     residual: Residual = "y",
-    width: ArrayLike | None = None,
     rows: RowLaw = "sphere",
     intercept: bool = False,
+    head: HeadLaw = GAUSSIAN_HEAD,
 ) -> RidgeErrors:
-    """Errors where gradient and head see the same rows and the step adds one column, l = 1.
+    """Errors of ridge on F = sigma(X (W0 + eta G)^T) on the n rows X that G was made of.
 
-    On its own rows the column is v = (P + mu) r + e with P = X X^T/n,
-    mu = phi (E sigma'^2 - c_1^2)/c_1^2, for each row meets its own label twice, in X beta and in
-    the slopes, and e = 4 c_2^2 c_{*0}/c_1^2 in every row. On new rows it is x.beta + e. A constant
-    column stands beside it, of penalty 0 where the activation has a mean or the head an intercept,
-    and phi/(2 c_2^2 g) where rows of W0 are Gaussian. With R = (z + g Sigma)^{-1} all forms are
-    averages over the spectrum of X X^T/d, and the residual of row i when it is left out is
-    [K^{-1}(y - b v) + b ((K^{-1} P)_ii + mu (K^{-1})_ii) r]_i/(K^{-1})_ii, b the coefficient of v.
+    Each row meets its own label: the column at entry a of the head is the mean of
+    sigma(sqrt(own) z + eta a (c_1 |beta| u_i + phi r_i sigma'(z))) over z, and that without r_i
+    on new rows (`ReusedFeatures`). With c the columns' coefficients, y' = y - columns c and
+    K = F_0 F_0^T/N + lambda psi/phi, a new row that is like row i has the error
 
-    `eta`: step size above 0, n^alpha with alpha < 1/4, infinity is the limit of l = 1; `width`: N,
-    for "ba22", left out it is infinite, and "ba22" is "y"; `rows`: of W0, on the unit sphere or
-    N(0, I/d); `intercept`: whether the fitted head has one.
-    Regime: alpha < 1/4. At n = 1,000 and alpha = 0.1, 0.2 simulated training losses lie up to a
-    tenth above, for a row's own label also bends its features: by n^{alpha - 1/2}, and more where
-    labels have heavy tails (a degree 3: 22 % at n = 500, 11 % at 2,000; test errors up to 11 % at
-    n = 1,000, 2 % on average over 40 settings). From l = 2 on the columns
-    (X beta)^{o2} hold the labels in a way that no formula here follows; `predict_error` gives nan.
-    Raises ValueError when a number is out of its range, f_0 has a random mean, or c_1 = 0.
+        [K^{-1} y']_i/m_1 - kappa E[d(columns c)/du] r_i + what c has on row i and not on new ones,
+
+    kappa = (1 - A m_1)/|beta| being what a row does to the others (`ReusedRows`).
+
+    `eta`: step size, 0 or more: n^alpha in the talk; `n`: rows; `rows`: of W0, on the unit sphere
+    or N(0, I/d); `intercept`: whether the fitted head has one; `head`: the law of the entries of a.
+    Regime: n, d, N to infinity in proportion, alpha < 1/2. All powers of the step are kept in the
+    columns; the bulk is that of random features, to which a step adds parts of size eta^2/N.
+    Raises ValueError when a number is out of its range, or f_0 has a random mean.
     Source: derived here for Moniri24's learner with one sample; checked by simulation.
 
-    >>> from gradfeat.maths.activations import CentredReLU
-    >>> found = reused_sample_errors(
-    ...     0.5, 2 / 3, 0.01, CentredReLU(), Teacher.single((0.0, 1.0), 1.0)
-    ... )
-    >>> float(found.training_loss.round(4)), float(found.test_error.round(3))  # fresh: .4150, 2.660
-    (0.1625, 1.933)
+    >>> from gradfeat.maths.activations import Tanh
+    >>> talk = Teacher.single((0.0, 1.0), 1.0)
+    >>> found = reused_sample_errors(0.5, 2 / 3, 0.01, Tanh(), talk, eta=[0.0, 2.0, 10.0], n=1000)
+    >>> found.training_loss.round(2).tolist()
+    [0.48, 0.37, 0.34]
     """
-    N_ = np.inf if width is None else width
-    arrays = np.broadcast_arrays(phi, psi, penalty, eta, teacher.noise, N_)
-    cells = zip(*(np.asarray(a, dtype=np.float64).ravel() for a in arrays), strict=True)
-    found = []
-    for p, q, lam, step, noise, N in cells:
-        own = Teacher(teacher.target, noise)
-        direction = gradient_direction(p, activation, own, residual, N)
-        traces = feature_limit(p, q, activation, rows).traces(lam)
-        carried = intercept or abs(moments(activation)[0]) > 1e-9
-        forms = _Forms.of(p, traces, lam, activation, own, direction, step, carried)
-        found.append(forms.errors(lam))
-    return RidgeErrors(*np.reshape(found, (-1, 3)).T.reshape(3, *arrays[0].shape))
+    of = _Setting(activation, teacher, residual, rows, intercept, head)
+    return of.errors(phi, psi, penalty, eta, n, None)
+
+
+def reused_limit_errors(
+    phi: ArrayLike,
+    psi: ArrayLike,
+    penalty: ArrayLike,
+    activation: Activation,
+    teacher: Teacher,
+    *,
+    degree: int,
+    residual: Residual = "y",
+    rows: RowLaw = "sphere",
+    intercept: bool = False,
+    head: HeadLaw = GAUSSIAN_HEAD,
+) -> RidgeErrors:
+    """The limit on reused rows, l = 1 or 2: ridge on F_0 beside free columns of a and a^{o2}.
+
+    At l = 1 the column is c_1^2 |beta| u + phi E sigma'^2 r + 4 c_2^2 c_{*0}, r the row's residual
+    and 0 on new rows. At l = 2 squares of both, and their product, are the second column. It finds
+    what r^2 says of the row: the noise of y is in it too.
+
+    `degree`: l; `rows`: of W0; `intercept`: of the fitted head; `head`: the law of a, of which
+    a^{o2} is no column of its own where it is constant and the activation has a mean.
+    Regime: (l - 1)/(2 l) < alpha < l/(2 l + 2), n to infinity; l = 2 for a sigma without kinks (at
+    a kink the second column depends on the side of a).
+    Raises ValueError when a number is out of its range, l is not 1 or 2, sigma has kinks at l = 2,
+    or f_0 has a random mean.
+    Source: derived here.
+
+    >>> from gradfeat.maths.activations import Tanh
+    >>> talk = Teacher.single((0.0, 1.0), 1.0)
+    >>> found = [
+    ...     reused_limit_errors(0.5, 2 / 3, 0.01, Tanh(), talk, degree=l).test_error for l in (1, 2)
+    ... ]
+    >>> [round(float(error), 1) for error in found]  # tanh is odd: no second column
+    [1.9, 1.9]
+    """
+    if degree not in (1, 2) or (degree == 2 and activation.breakpoints):
+        raise ValueError(
+            f"The degree is {degree}: give 1, or 2 for an activation without kinks (the prediction"
+            " at a number of rows, `reused_sample_errors`, holds for all)."
+        )
+    mean = abs(moments(activation)[0]) > 1e-9
+    powers = head.independent([mean, *[True] * degree])
+    of = _Setting(activation, teacher, residual, rows, intercept or mean, head)
+    return of.errors(phi, psi, penalty, 1.0, 1e12, [k for k in powers if k])
 
 
 @dataclass(frozen=True)
-class _Forms:
-    """Averages over eigenvalues s of X X^T/d: of p^T h p/n (`target`) and of f_0^T h f_0/n.
+class _Setting:
+    """What all cells of a call share."""
 
-    y is a sum of parts p, what varies and 1, with the factors `label` in it and `columns` in v and
-    in the constant; `against` is what multiplies the feature F_0 a, of weight gamma in r and 1/|V|
-    in the column's own noise. `free` is the constant's penalty, its slope in z `bent`.
-    """
+    activation: Activation
+    teacher: Teacher
+    residual: Residual
+    law: RowLaw
+    intercept: bool
+    head: HeadLaw
 
-    target: np.ndarray
-    label: np.ndarray
-    feature: np.ndarray
-    R: np.ndarray
-    squared: np.ndarray
-    columns: np.ndarray
-    against: np.ndarray
-    free: float
-    bent: float
-    own: float
-    gamma: float
-    size: float
-    traces: Traces
+    def errors(
+        self,
+        phi: ArrayLike,
+        psi: ArrayLike,
+        penalty: ArrayLike,
+        eta: ArrayLike,
+        n: ArrayLike,
+        powers: list[int] | None,
+    ) -> RidgeErrors:
+        """At this eta and n; or where columns of these powers of a are free."""
+        arrays = np.broadcast_arrays(phi, psi, penalty, eta, n, self.teacher.noise)
+        limit = feature_limit(arrays[0], arrays[1], self.activation, self.law)
+        traces = limit.traces(arrays[2])
+        parts = traces.g, traces.m1, traces.dg, traces.dm1, traces.constant
+        every = (np.broadcast_to(part, arrays[0].shape) for part in (*arrays, *parts))
+        _, linear, beyond = moments(self.activation)
+        drawn = lru_cache(2)(self._drawn)
+        found = []
+        for one in zip(*(np.asarray(part, np.float64).ravel() for part in every), strict=True):
+            p, q, lam, step, size, noise, g, tau, dg, dtau, constant = one
+            not_negative(eta=step)
+            positive(n=size)
+            width, ratio, moving = size * p / q, q / p, 1j * TINY
+            rows = drawn(p, noise, width if self.residual == "ba22" else 1.0)
+            g, z = g + moving * dg / ratio, lam * ratio + moving
+            bulk = Bulk(z + g * beyond, g * linear, tau + moving * dtau / ratio)
+            features = (
+                ReusedFeatures.of(rows, self.activation, step, width, self.head)
+                if powers is None
+                else ReusedFeatures.limit(rows, self.activation, powers)
+            )
+            free = np.inf if self.intercept else g * ratio * constant
+            found.append(_Fit.of(rows, features, bulk, g, z, size, free).errors())
+        return RidgeErrors(*np.reshape(found, (-1, 3)).T.reshape(3, *arrays[0].shape))
+
+    def _drawn(self, phi: float, noise: float, width: float) -> ReusedRows:
+        own = Teacher(self.teacher.target, noise)
+        direction = gradient_direction(phi, self.activation, own, self.residual, width)
+        return ReusedRows.drawn(phi, self.activation, own, direction)
+
+
+@dataclass(frozen=True)
+class _Fit:
+    """Ridge on the bulk beside columns; imaginary parts are derivatives in z times TINY."""
+
+    rows: ReusedRows
+    own: np.ndarray  #: (P, k), columns on the gradient's rows.
+    fresh: np.ndarray  #: (P, k), on new ones.
+    penalties: np.ndarray  #: (k,), complex.
+    bulk: Bulk
+    z: float
 
     @staticmethod
     def of(
-        phi: float,
-        traces: Traces,
-        penalty: float,
-        activation: Activation,
-        teacher: Teacher,
-        direction: GradientDirection,
-        eta: float,
-        carried: bool,
-    ) -> _Forms:
-        _, q, v = moments(activation)
-        if q == 0:
-            raise ValueError("The activation's c_1 is 0, so one step adds no column: take another.")
-        if not eta > 0:
-            raise ValueError(f"The step size is {eta}: give a number above 0.")
-        s, weights = _marchenko_pastur(1 / phi)
-        Sigma, g, ratio = q * s + v, traces.g, float(traces.rows_per_neuron)
-        R = 1 / (penalty * ratio + g * Sigma)
-        varies = teacher.linear**2 * s + teacher.beyond_linear - teacher.mean**2
-        level = 0.0 if carried else teacher.mean  # a free constant takes any level
-        gamma = float(direction.initial) / activation.hermite_coefficients(1)[1]
-        mu = phi * (activation.derivative_second_moment() - q) / q
-        column, inverse = phi * s + mu, 1 / (q * eta)
-        shift = 2 * activation.hermite_coefficients(2)[2] * direction.stretch / q if level else 0.0
-        held, one = float(traces.constant * g) * ratio, np.zeros_like(s)
-        free = 1 / held if held > 0 and not carried else np.inf  # a free one meets zeros
-        return _Forms(
-            target=weights * np.stack([varies, np.ones_like(s)]),
-            label=np.array([[1.0], [level]]),
-            feature=weights * Sigma,
-            R=R,
-            squared=R**2 * (1 + traces.dg / ratio * Sigma),
-            columns=np.array([[column, level * column + shift], [one, one + 1]]),
-            against=gamma * column - inverse,
-            free=free,
-            bent=float(traces.dg / g) / ratio * free if np.isfinite(free) else 0.0,
-            own=float(phi * traces.m2 + mu * traces.m1),
-            gamma=gamma,
-            size=inverse,
-            traces=traces,
-        )
+        rows: ReusedRows,
+        features: ReusedFeatures,
+        bulk: Bulk,
+        g: complex,
+        z: complex,
+        n: float,
+        constant: complex | float,
+    ) -> _Fit:
+        """`constant`: the weight of a column of ones, 0 where there is none."""
+        own, fresh = features.own, features.fresh
+        weights = np.full(features.own.shape[1], n * g)
+        weights[0] = n  # all that F has along a, its bulk too
+        if np.real(constant) > 0:
+            own, fresh = (np.column_stack([part, np.ones(len(part))]) for part in (own, fresh))
+            weights = np.append(weights, constant)
+        return _Fit(rows, own, fresh, 1 / weights, bulk, float(z.real))
 
-    def errors(self, penalty: float) -> tuple[float, float, float]:
+    def errors(self) -> tuple[float, float, float]:
         """Training loss, training error and test error."""
-        p, y, f, R, K2 = self.target, self.label, self.feature, self.R, self.squared
-        Z, w, ratio = self.columns, self.against, float(self.traces.rows_per_neuron)
-        inner, met = np.einsum("ps,jps,kps->jk", p * R, Z, Z), np.einsum("ps,jps->j", p * R * y, Z)
-        inner[0, 0] += f @ (R * w**2) + self.size**2 / ratio
-        there = [0] if inner[0, 0] > 0 else []  # no label, no column
-        there += [1] if np.isfinite(self.free) else []
-        inner[1, 1] += self.free
-        coefficients = np.zeros(2)
-        coefficients[there] = np.linalg.solve(inner[np.ix_(there, there)], met[there])
-        b, level = coefficients
-        loss = np.sum(p * R * y**2) - coefficients @ met
-        left = y - np.tensordot(coefficients, Z, 1)
-        training = np.sum(p * K2 * left**2) + b**2 * (f @ (K2 * w**2)) + level**2 * self.bent
-        c = b * self.own
-        crossed = 2 * c * np.sum(p * R * y * left) + c**2 * np.sum(p * y**2)
-        noise = -2 * c * b * self.gamma * (f @ (R * w)) + (c * self.gamma) ** 2 * f.sum()
-        test = (training + crossed + noise) / float(self.traces.m1) ** 2
-        found = penalty * ratio * loss, (penalty * ratio) ** 2 * training, test
-        return float(found[0]), float(found[1]), float(found[2])
-
-
-def _marchenko_pastur(c: float) -> tuple[np.ndarray, np.ndarray]:
-    """Nodes and weights of the spectrum of X X^T/d, n x n, n/d = c; its atom at 0 is a node."""
-    theta = (np.arange(NODES) + 0.5) * np.pi / NODES
-    s = 1 + c + 2 * np.sqrt(c) * np.cos(theta)
-    weights = 2 / NODES * np.sin(theta) ** 2 / s
-    return np.r_[0.0, s], np.r_[max(0.0, 1 - 1 / c), weights]
+        rows, whole = self.rows, np.column_stack([self.rows.y, self.own])
+        found = rows.forms(whole, whole, self.bulk)
+        found[1:, 1:] += np.diag(self.penalties)
+        met, bent, tau = np.real(found), -np.imag(found) / TINY, float(np.real(self.bulk.tau))
+        c = np.linalg.solve(met[1:, 1:], met[1:, 0])
+        v = np.r_[1.0, -c]
+        loss, squared = met[0] @ v, v @ bent @ v
+        fitted, left = self.own @ c, rows.y - self.own @ c
+        moved = np.real(rows.moved(fitted, self.bulk))
+        changed = fitted - self.fresh @ c - moved * rows.residual
+        crossed = np.real(rows.forms(changed, left, self.bulk))
+        test = squared / tau**2 + 2 * crossed / tau + rows.weighted(changed) @ changed
+        return float(self.z * loss), float(self.z**2 * squared), float(test)

@@ -5,16 +5,14 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal
 
 import numpy as np
 from jaxtyping import Float
 
 from ..maths.activations import Activation
 from ..maths.hermite import RealFunction, gauss_hermite
+from ..maths.step_names import ROW_USES, RowUse
 from .activation_coefficients import blurred_coefficients
-
-Rows = Literal["reused", "fresh"]
 
 #: Panels of 8 nodes for the target's input and for a neuron's pre-activation; nodes of label noise.
 _PANELS, _LABEL = (28, 20), 12
@@ -48,7 +46,7 @@ def second_gradient(
     eta: float,
     *,
     noise: float = 0.0,
-    rows: Rows = "reused",
+    rows: RowUse = "reused",
 ) -> SecondGradient:
     """Limit of G_2 = (1/n) sum y_i sigma'(w_1.x_i) x_i, w_1 = w + eta/n sum y_k sigma'(w.x_k) x_k.
 
@@ -191,5 +189,5 @@ def _checked(phi: float, eta: float, noise: float, rows: str) -> None:
         raise ValueError(f"eta is {eta}: give a finite step size.")
     if not 0 <= noise < math.inf:
         raise ValueError(f"The noise is {noise}: give 0 or more.")
-    if rows not in ("reused", "fresh"):
-        raise ValueError(f"The rows are {rows!r}: give 'reused' or 'fresh'.")
+    if rows not in ROW_USES:
+        raise ValueError(f"The rows are {rows!r}: give {' or '.join(map(repr, ROW_USES))}.")

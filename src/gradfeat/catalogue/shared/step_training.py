@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Final, final
 import numpy as np
 
 from gradfeat.maths.ranges import LARGEST, at_least, at_most, one_of, within
+from gradfeat.maths.step_names import ROW_USES
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -83,7 +84,7 @@ class StepSetup:
     setting: int  #: Of `SETTINGS`.
     n: int  #: Rows of the gradient, as many of the head and for the test.
     residual: str  #: {"y", "y - f0", "ba22"}, what weights the gradient.
-    sample: str  #: {"fresh", "same"}: whether the head has rows of its own.
+    sample: str  #: {"fresh", "reused"}: whether the head has rows of its own.
     #: phi, psi: d/n and d/N, to rounding.
     phi: float
     psi: float
@@ -94,7 +95,7 @@ class StepSetup:
         one_of([str(k) for k in SETTINGS], setting=str(self.setting))
         residual_of(self.residual)
         law_of(self.rows)
-        one_of(("fresh", "same"), sample=self.sample)
+        one_of(ROW_USES, sample=self.sample)
         at_least(1, n=self.n)
         within(1e-8, LARGEST, phi=self.phi, psi=self.psi, lam=self.lam)
         at_most(MOST_N, n=self.n, d=self.d, N=self.N)
@@ -154,15 +155,9 @@ class StepSetup:
         return StepSeed(step, head, test, seen, noise, self.lam, self.residual == "y", scale)
 
     def finite_gain(self, alpha: float) -> Numbers:
-        """Gains over random features predicted at this n and step size n^alpha.
-
-        With the same rows nan outside 0 < alpha < 1/4: one column is all that theory follows there.
-        """
-        if self.sample == "fresh":
-            return _named(_finite(self, 0.0) - _finite(self, self.n**alpha))
-        if not 0 < alpha < 1 / 4:
-            return dict.fromkeys([*METRICS], math.nan)
-        return _named(_finite(self, 0.0) - _reused(self, self.n**alpha))
+        """Gains over random features predicted at this n and step size n^alpha."""
+        after = _finite if self.sample == "fresh" else _reused
+        return _named(_finite(self, 0.0) - after(self, self.n**alpha))
 
     def limit_gain(self, degree: float, printed: bool = False) -> Numbers:
         """Gains of the network in the limit, `degree` columns added; or as in print."""
@@ -217,7 +212,9 @@ def _finite(setup: StepSetup, eta: float) -> RidgeErrors:
 def _reused(setup: StepSetup, eta: float) -> RidgeErrors:
     from gradfeat.theory.reused_sample_errors import reused_sample_errors
 
-    return reused_sample_errors(*setup.limits, eta=eta, residual=setup.weighting, width=setup.N)
+    return reused_sample_errors(
+        *setup.limits, eta=eta, n=setup.n, residual=setup.weighting, rows=law_of(setup.rows)
+    )
 
 
 def _mean(errors: Sequence[Numbers]) -> Numbers:

@@ -24,7 +24,7 @@ class SampleName(StrEnum):
     """Whose rows the head is fitted on."""
 
     FRESH = "fresh"
-    SAME = "same"
+    REUSED = "reused"
 
 
 class WeightsName(StrEnum):

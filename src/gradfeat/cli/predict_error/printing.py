@@ -202,7 +202,7 @@ def gain(one: Prediction) -> float:
 def header(setting: PredictionSetting) -> str:
     """What is predicted: network, rows, step, head and target."""
     sizes, options = setting.sizes, setting.options
-    head = "as many new rows" if options.sample == "fresh" else "the same rows"
+    head = "as many new rows" if options.sample == "fresh" else "the gradient's rows, reused"
     return (
         f"A network of {count(round(sizes.width), 'neuron')} ({options.activation}) on "
         f"{count(round(sizes.inputs), 'Gaussian input')}, phi = d/n = {steps(sizes.phi)} and psi = "

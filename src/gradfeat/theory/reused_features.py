@@ -1,0 +1,131 @@
+"""Mean features of rows that made the gradient, at each entry of the head.
+
+Row i has pre-activations h_ij = sqrt(own_j) z + eta a_j (c_1 |beta| u_i + phi r_i sigma'(z)), z ~
+N(0, 1) the row's first one: beside what the other rows say of it, c_1 |beta| u_i, the step adds the
+row's own label, through the slope that the row had.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.polynomial import chebyshev
+
+from ..maths.activations import Activation
+from ..maths.hermite import gauss_hermite
+from .activation_coefficients import gaussian_rule
+from .head_law import HeadLaw
+from .reused_rows import ReusedRows
+
+#: Entries of the head of less mass are left out; Chebyshev nodes in u and r; nodes without kinks.
+LEAST_MASS, U_NODES, R_NODES, SMOOTH = 1e-7, 15, 21, 32
+
+
+@dataclass(frozen=True)
+class ReusedFeatures:
+    """Columns E[F_ij | row] in an orthonormal basis of the head's law, of which a is the first.
+
+    F F^T/N has them, each with its weight, beside the bulk F_0 F_0^T/N. The column along a holds
+    f_0 = F_0 a too: it is all that F has along a, and the residual may hold f_0.
+    """
+
+    own: np.ndarray  #: (P, k), on the rows of the gradient.
+    fresh: np.ndarray  #: (P, k), on other rows with the same u.
+
+    @staticmethod
+    def of(
+        rows: ReusedRows,
+        activation: Activation,
+        eta: float,
+        width: float,
+        head: HeadLaw,
+    ) -> ReusedFeatures:
+        h, w = np.array(head.values), np.array(head.masses)
+        h, w = h[w > LEAST_MASS], w[w > LEAST_MASS]
+        u, r = _Places.of(rows.u, U_NODES), _Places.of(rows.residual, R_NODES)
+        steps = (eta * h / math.sqrt(width))[:, None, None, None]
+        scale = np.sqrt((1 + steps * rows.stretch) ** 2 + steps**2 * rows.power)
+        z, mass = _rule(activation)
+        bent = rows.phi * np.outer(r.nodes, activation.derivative_values(z))
+        moved = rows.lead * u.nodes[:, None, None] + bent
+        table = activation.values(scale * z + steps * moved) @ mass
+        table = np.einsum("vu,aur,sr->vsa", u.inverse, table, r.inverse, optimize=True)
+        Q, unmoved = _basis(h, w), r.at(np.zeros(1))
+        found = [_at(table, u.basis, r.basis) @ Q, u.basis @ (unmoved @ table)[:, 0] @ Q]
+        for columns in found:
+            columns[:, 0] += rows.start / math.sqrt(width)
+        return ReusedFeatures(*found)
+
+    @staticmethod
+    def limit(rows: ReusedRows, activation: Activation, powers: list[int]) -> ReusedFeatures:
+        """What the step adds along these powers k of a: E[delta^k sigma^{(k)}(z)]/k! over z.
+
+        delta = c_1 |beta| u + phi r sigma'(z) + stretch z + noise of variance `power`; k is 1,
+        or 2 where sigma has no kinks: derivatives are integrated by parts.
+        """
+        z, mass = _rule(activation)
+        slope = activation.derivative_values(z)
+
+        def mean(k: int, power: int) -> float:
+            return float(mass @ (z**k * slope**power))
+
+        q, lead = rows.stretch, rows.lead * rows.u
+
+        def columns(own: np.ndarray) -> np.ndarray:
+            first = lead * mean(0, 1) + own * mean(0, 2) + q * mean(1, 1)
+            second = (
+                (lead**2 + rows.power) * mean(1, 1) + lead * own * mean(1, 2)
+                + own**2 * mean(1, 3) / 3 + 2 * lead * q * (mean(2, 1) - mean(0, 1))
+                + own * q * (mean(2, 2) - mean(0, 2)) + q**2 * (mean(3, 1) - 2 * mean(1, 1))
+            ) / 2  # fmt: skip
+            return np.column_stack([[first, second][k - 1] for k in powers])
+
+        return ReusedFeatures(columns(rows.phi * rows.residual), columns(np.zeros(len(lead))))
+
+
+@dataclass(frozen=True)
+class _Places:
+    """Chebyshev polynomials on the range of a variable, 0 included: new rows have no r."""
+
+    ends: tuple[float, float]
+    nodes: np.ndarray  #: (k,).
+    inverse: np.ndarray  #: (k, k), values at the nodes to coefficients.
+    basis: np.ndarray  #: (P, k), at the drawn rows.
+
+    @staticmethod
+    def of(values: np.ndarray, size: int) -> _Places:
+        t, ends = chebyshev.chebpts1(size), (min(values.min(), 0.0), max(values.max(), 0.0))
+        inverse = np.linalg.inv(chebyshev.chebvander(t, size - 1))
+        nodes = ends[0] + (ends[1] - ends[0]) * (t + 1) / 2
+        return _Places(ends, nodes, inverse, _polynomials(values, ends, size))
+
+    def at(self, values: np.ndarray) -> np.ndarray:
+        """(P, k)."""
+        return _polynomials(values, self.ends, len(self.nodes))
+
+
+def _polynomials(values: np.ndarray, ends: tuple[float, float], size: int) -> np.ndarray:
+    t = 2 * (values - ends[0]) / max(ends[1] - ends[0], 1e-300) - 1
+    return chebyshev.chebvander(t, size - 1)
+
+
+def _at(table: np.ndarray, u: np.ndarray, r: np.ndarray) -> np.ndarray:
+    """Coefficients (U, R, A) at the drawn rows: (P, A)."""
+    of_u = (u @ table.reshape(len(table), -1)).reshape(len(u), *table.shape[1:])
+    return np.matmul(r[:, None, :], of_u)[:, 0]
+
+
+def _basis(h: np.ndarray, w: np.ndarray) -> np.ndarray:
+    """Values at the nodes of the head -> components along h, and along what is orthogonal to it."""
+    first = np.sqrt(w) * h
+    Q = np.linalg.qr(np.column_stack([first, np.eye(len(h))]))[0]
+    Q[:, 0] = first
+    return np.sqrt(w)[:, None] * Q
+
+
+def _rule(activation: Activation) -> tuple[np.ndarray, np.ndarray]:
+    if activation.breakpoints:
+        return gaussian_rule(activation.breakpoints)
+    return gauss_hermite(SMOOTH)
