@@ -11,8 +11,7 @@ import numpy as np
 from gradfeat.catalogue.shared.curves import metric_series, only, over_seeds
 from gradfeat.drawing import series, style
 from gradfeat.drawing.panels import finished, panels
-from gradfeat.lab.claims import Claim, ordered, slope
-from gradfeat.lab.experiment import Experiment
+from gradfeat.lab import Claim, Experiment, ordered, slope
 from gradfeat.maths.ranges import at_least, at_most, positive
 
 if TYPE_CHECKING:

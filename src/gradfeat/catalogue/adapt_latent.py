@@ -19,8 +19,7 @@ from gradfeat.catalogue.shared.adapt_training import (
 )
 from gradfeat.catalogue.shared.curves import averaged, only, over_seeds, settings, theory_line
 from gradfeat.drawing.panels import finished, panels
-from gradfeat.lab.claims import Claim, above, agrees, below, each, every, greater, ordered
-from gradfeat.lab.experiment import Experiment
+from gradfeat.lab import Claim, Experiment, above, agrees, below, each, every, greater, ordered
 from gradfeat.maths.ranges import at_least, one_of, positive
 
 if TYPE_CHECKING:

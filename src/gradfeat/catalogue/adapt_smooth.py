@@ -20,8 +20,8 @@ from gradfeat.catalogue.shared.adapt_training import (
 from gradfeat.catalogue.shared.curves import averaged, marks_of, metric_series, only, over_seeds
 from gradfeat.drawing import series, style
 from gradfeat.drawing.panels import finished, panels
-from gradfeat.lab.claims import Check, Claim, agrees, every, slope, slopes_by_seed
-from gradfeat.lab.experiment import Experiment
+from gradfeat.lab import Claim, Experiment, agrees, every, slope
+from gradfeat.lab.claims import Check, slopes_by_seed
 from gradfeat.maths.ranges import MOST_DEGREE, at_most, one_of
 
 if TYPE_CHECKING:

@@ -20,8 +20,8 @@ from gradfeat.catalogue.shared.adapt_training import (
 )
 from gradfeat.catalogue.shared.curves import averaged, only, over_seeds, theory_line
 from gradfeat.drawing.panels import finished, panels
-from gradfeat.lab.claims import Check, Claim, above, agrees, below, each, every, slope
-from gradfeat.lab.experiment import Experiment
+from gradfeat.lab import Claim, Experiment, above, agrees, below, each, every, slope
+from gradfeat.lab.claims import Check
 from gradfeat.maths.ranges import at_least, one_of
 
 if TYPE_CHECKING:

@@ -19,16 +19,9 @@ from gradfeat.catalogue.shared.curves import (
 )
 from gradfeat.drawing import series, style
 from gradfeat.drawing.panels import finished, panels
-from gradfeat.lab.claims import Check, Claim, above, below, each, every, greater
-from gradfeat.lab.experiment import Experiment
-from gradfeat.maths.ranges import (
-    LARGEST,
-    MOST_DEGREE,
-    MOST_ROWS,
-    at_least,
-    at_most,
-    one_of,
-)
+from gradfeat.lab import Claim, Experiment, above, below, each, every, greater
+from gradfeat.lab.claims import Check
+from gradfeat.maths.ranges import LARGEST, MOST_DEGREE, MOST_ROWS, at_least, at_most, one_of
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -290,10 +283,7 @@ EXPERIMENT = Experiment(
             "Ba et al. 2022, Theorem on small learning rates; Moniri24, prior work",
             each(
                 "activation",
-                each(
-                    "d",
-                    greater("test_error", {"method": "small step"}, {"method": "linear"}),
-                ),
+                each("d", greater("test_error", {"method": "small step"}, {"method": "linear"})),
                 {"d": [100, 200, 400]},
             ),
         ),

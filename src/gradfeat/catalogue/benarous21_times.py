@@ -12,8 +12,7 @@ from gradfeat.catalogue.shared.comparisons import near
 from gradfeat.catalogue.shared.curves import metric_series, only, over_seeds, theory_line
 from gradfeat.drawing import series, style
 from gradfeat.drawing.panels import finished, panels
-from gradfeat.lab.claims import Claim, below, every, slope
-from gradfeat.lab.experiment import Experiment
+from gradfeat.lab import Claim, Experiment, below, every, slope
 from gradfeat.maths.ranges import at_least, at_most, one_of, positive
 
 if TYPE_CHECKING:

@@ -12,8 +12,7 @@ from gradfeat.catalogue.shared.comparisons import near
 from gradfeat.catalogue.shared.curves import metric_series, only, over_seeds
 from gradfeat.drawing import series, style
 from gradfeat.drawing.panels import finished, panels
-from gradfeat.lab.claims import Claim, above, every, greater, ordered, slope
-from gradfeat.lab.experiment import Experiment
+from gradfeat.lab import Claim, Experiment, above, every, greater, ordered, slope
 from gradfeat.maths.ranges import at_least, at_most, paired, positive
 
 if TYPE_CHECKING:

@@ -10,16 +10,8 @@ import numpy as np
 from gradfeat.catalogue.shared.curves import averaged, marks_of, metric_series, only, over_seeds
 from gradfeat.drawing import series, style
 from gradfeat.drawing.panels import finished, panels
-from gradfeat.lab.claims import Claim, above, below, each, every, greater, ordered
-from gradfeat.lab.experiment import Experiment
-from gradfeat.maths.ranges import (
-    MOST_DEGREE,
-    MOST_ROWS,
-    at_least,
-    at_most,
-    one_of,
-    paired,
-)
+from gradfeat.lab import Claim, Experiment, above, below, each, every, greater, ordered
+from gradfeat.maths.ranges import MOST_DEGREE, MOST_ROWS, at_least, at_most, one_of, paired
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -18,8 +18,7 @@ from gradfeat.catalogue.shared.curves import (
 )
 from gradfeat.drawing import series, style
 from gradfeat.drawing.panels import caption, panels
-from gradfeat.lab.claims import Claim, each, every, greater, slope
-from gradfeat.lab.experiment import Experiment
+from gradfeat.lab import Claim, Experiment, each, every, greater, slope
 from gradfeat.maths.ranges import MOST_DEGREE, MOST_ROWS, at_least, at_most, paired
 
 if TYPE_CHECKING:

@@ -11,16 +11,8 @@ import numpy as np
 from gradfeat.catalogue.shared.curves import marks_of, metric_series, only, over_seeds, theory_line
 from gradfeat.drawing import series, style
 from gradfeat.drawing.panels import finished, panels
-from gradfeat.lab.claims import Claim, below, each, every, greater, ordered, slope
-from gradfeat.lab.experiment import Experiment
-from gradfeat.maths.ranges import (
-    MOST_DEGREE,
-    MOST_ROWS,
-    at_least,
-    at_most,
-    paired,
-    positive,
-)
+from gradfeat.lab import Claim, Experiment, below, each, every, greater, ordered, slope
+from gradfeat.maths.ranges import MOST_DEGREE, MOST_ROWS, at_least, at_most, paired, positive
 
 if TYPE_CHECKING:
     import pandas as pd

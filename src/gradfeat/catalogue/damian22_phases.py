@@ -12,16 +12,8 @@ from gradfeat.catalogue.shared.comparisons import near
 from gradfeat.catalogue.shared.curves import averaged, metric_series, only, over_seeds, theory_line
 from gradfeat.drawing import series, style
 from gradfeat.drawing.panels import finished, panels
-from gradfeat.lab.claims import Claim, slope
-from gradfeat.lab.experiment import Experiment
-from gradfeat.maths.ranges import (
-    MOST_DEGREE,
-    MOST_ROWS,
-    at_least,
-    at_most,
-    one_of,
-    paired,
-)
+from gradfeat.lab import Claim, Experiment, slope
+from gradfeat.maths.ranges import MOST_DEGREE, MOST_ROWS, at_least, at_most, one_of, paired
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -10,17 +10,9 @@ import numpy as np
 from gradfeat.catalogue.shared.curves import averaged, draw_series, marks_of, only, over_seeds
 from gradfeat.drawing import series, style
 from gradfeat.drawing.panels import finished, panels
-from gradfeat.lab.claims import Check, Claim, agrees, below, each, every, greater, within
-from gradfeat.lab.experiment import Experiment
-from gradfeat.maths.ranges import (
-    LARGEST,
-    MOST_DEGREE,
-    MOST_ROWS,
-    at_least,
-    at_most,
-    one_of,
-    paired,
-)
+from gradfeat.lab import Claim, Experiment, agrees, below, each, every, greater, within
+from gradfeat.lab.claims import Check
+from gradfeat.maths.ranges import LARGEST, MOST_DEGREE, MOST_ROWS, at_least, at_most, one_of, paired
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -275,10 +267,7 @@ here.""",
             " infinite-width NTK, by 0.05 or more.",
             "Damian22, the outlook on joint training",
             greater(
-                "loss",
-                {"method": "ntk", "n": 10_000},
-                {"method": "both layers", "n": 10_000},
-                0.05,
+                "loss", {"method": "ntk", "n": 10_000}, {"method": "both layers", "n": 10_000}, 0.05
             ),
         ),
         Claim(

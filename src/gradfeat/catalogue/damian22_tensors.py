@@ -20,8 +20,7 @@ from gradfeat.catalogue.shared.curves import (
 )
 from gradfeat.drawing import series, style
 from gradfeat.drawing.panels import finished, panels
-from gradfeat.lab.claims import Claim, agrees, each, every
-from gradfeat.lab.experiment import Experiment
+from gradfeat.lab import Claim, Experiment, agrees, each, every
 from gradfeat.maths.ranges import MOST_DEGREE, MOST_ROWS, at_least, at_most, paired
 
 if TYPE_CHECKING:

@@ -11,8 +11,8 @@ import numpy as np
 from gradfeat.catalogue.shared.curves import averaged, draw_series, only, over_seeds, theory_line
 from gradfeat.drawing import series, style
 from gradfeat.drawing.panels import finished, panels
-from gradfeat.lab.claims import Check, Claim, above, below, every, greater, ordered, within
-from gradfeat.lab.experiment import Experiment
+from gradfeat.lab import Claim, Experiment, above, below, every, greater, ordered, within
+from gradfeat.lab.claims import Check
 from gradfeat.maths.ranges import MOST_DEGREE, MOST_ROWS, at_least, at_most, paired
 
 if TYPE_CHECKING:
@@ -246,11 +246,7 @@ to 1; a line above the points is what a bound is.""",
             " m = 8, 32, 128, 512: by 0.01 or more at each.",
             "Damian22, Theorem 3: min(m, N), where the talk prints min(n, N)",
             ordered(
-                "excess",
-                "m",
-                {"d": 10, "power": 4, "N": 3_000},
-                increasing=False,
-                margin=0.01,
+                "excess", "m", {"d": 10, "power": 4, "N": 3_000}, increasing=False, margin=0.01
             ),
         ),
         Claim(

@@ -10,8 +10,7 @@ import numpy as np
 from gradfeat.catalogue.shared.curves import averaged, marks_of, only, settings
 from gradfeat.drawing import style
 from gradfeat.drawing.panels import finished, panels
-from gradfeat.lab.claims import Claim, agrees, greater
-from gradfeat.lab.experiment import Experiment
+from gradfeat.lab import Claim, Experiment, agrees, greater
 from gradfeat.maths.ranges import at_least, at_most, one_of, positive
 
 if TYPE_CHECKING:

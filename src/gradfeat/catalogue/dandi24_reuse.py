@@ -12,8 +12,7 @@ import numpy as np
 from gradfeat.catalogue.shared.curves import averaged, marks_of, metric_series, only, over_seeds
 from gradfeat.drawing import series, style
 from gradfeat.drawing.panels import finished, panels
-from gradfeat.lab.claims import Claim, agrees, each, greater, slope
-from gradfeat.lab.experiment import Experiment
+from gradfeat.lab import Claim, Experiment, agrees, each, greater, slope
 from gradfeat.maths.ranges import MOST_ROWS, at_least, at_most, one_of, positive
 
 if TYPE_CHECKING:

@@ -13,8 +13,8 @@ import numpy as np
 from gradfeat.catalogue.shared.curves import averaged, draw_series, marks_of, over_seeds
 from gradfeat.drawing import series, style
 from gradfeat.drawing.panels import finished, panels
-from gradfeat.lab.claims import Check, Claim, above, each, every, greater, slope, within
-from gradfeat.lab.experiment import Experiment
+from gradfeat.lab import Claim, Experiment, above, each, every, greater, slope, within
+from gradfeat.lab.claims import Check
 from gradfeat.maths.ranges import at_least, one_of, positive
 
 if TYPE_CHECKING:
@@ -215,10 +215,7 @@ def theory(solver: str, n: int, d: int) -> dict[str, float]:
     """
     if solver != "direct":
         return {"work": math.nan, "bytes": math.nan}
-    return {
-        "work": n**3 / 3 + (d + 1) * n**2,
-        "bytes": 8.0 * (n**2 + 12 * TILE**2 + 12 * n),
-    }
+    return {"work": n**3 / 3 + (d + 1) * n**2, "bytes": 8.0 * (n**2 + 12 * TILE**2 + 12 * n)}
 
 
 PANELS = {

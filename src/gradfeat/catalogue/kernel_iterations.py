@@ -11,8 +11,8 @@ import numpy as np
 from gradfeat.catalogue.shared.curves import draw_series, only, over_seeds, theory_line
 from gradfeat.drawing import series, style
 from gradfeat.drawing.panels import finished, panels
-from gradfeat.lab.claims import Check, Claim, agrees, greater
-from gradfeat.lab.experiment import Experiment
+from gradfeat.lab import Claim, Experiment, agrees, greater
+from gradfeat.lab.claims import Check
 from gradfeat.maths.ranges import MOST_DEGREE, at_least, at_most, one_of
 
 if TYPE_CHECKING:

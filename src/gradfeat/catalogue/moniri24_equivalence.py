@@ -29,19 +29,9 @@ from gradfeat.catalogue.shared.equivalent_features import (
 )
 from gradfeat.drawing import series, style
 from gradfeat.drawing.panels import finished, panels
+from gradfeat.lab import Claim, Experiment, Verdict, above, agrees, below, each, every, greater
 from gradfeat.lab.cells import Value
-from gradfeat.lab.claims import (
-    Check,
-    Claim,
-    Verdict,
-    above,
-    agrees,
-    below,
-    each,
-    every,
-    greater,
-)
-from gradfeat.lab.experiment import Experiment
+from gradfeat.lab.claims import Check
 from gradfeat.lab.rows import Where
 from gradfeat.lab.verdicts import holding, worst
 

@@ -14,8 +14,8 @@ from gradfeat.catalogue.shared.step_training import METRICS, StepSetup, columns_
 from gradfeat.drawing import series, style
 from gradfeat.drawing.panels import finished, panels
 from gradfeat.drawing.style import Mark
-from gradfeat.lab.claims import Check, Claim, above, agrees, each, every, ordered
-from gradfeat.lab.experiment import Experiment
+from gradfeat.lab import Claim, Experiment, above, agrees, each, every, ordered
+from gradfeat.lab.claims import Check
 from gradfeat.lab.intervals import Rule, between, over
 
 if TYPE_CHECKING:

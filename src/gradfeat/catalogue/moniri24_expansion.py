@@ -10,8 +10,7 @@ from gradfeat.catalogue.shared.step_spectra import ACTIVATIONS, StepModel, step_
 from gradfeat.catalogue.shared.step_training import MOST_N
 from gradfeat.drawing import series, style
 from gradfeat.drawing.panels import finished, panels
-from gradfeat.lab.claims import Claim, each, slope, within
-from gradfeat.lab.experiment import Experiment
+from gradfeat.lab import Claim, Experiment, each, slope, within
 from gradfeat.maths.ranges import at_least, at_most, positive
 
 if TYPE_CHECKING:

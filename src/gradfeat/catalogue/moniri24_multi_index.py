@@ -11,8 +11,7 @@ from gradfeat.catalogue.shared.comparisons import near
 from gradfeat.catalogue.shared.curves import averaged, draw_metrics, over_seeds, theory_line
 from gradfeat.drawing import series, style
 from gradfeat.drawing.panels import finished, panels
-from gradfeat.lab.claims import Claim, agrees, each, every, ordered, within
-from gradfeat.lab.experiment import Experiment
+from gradfeat.lab import Claim, Experiment, agrees, each, every, ordered, within
 from gradfeat.maths.ranges import MOST_ROWS, at_least, at_most, positive
 
 if TYPE_CHECKING:
@@ -27,11 +26,7 @@ if TYPE_CHECKING:
 #: y = He_1(b_1.x) + [He_2(b_1.x) + He_2(b_2.x)]/2: the last part has variance 1/2.
 HALF = 0.5
 
-PARTS = {
-    "linear_share": "He₁(b₁·x)",
-    "along_share": "He₂(b₁·x)",
-    "beside_share": "He₂(b₂·x)",
-}
+PARTS = {"linear_share": "He₁(b₁·x)", "along_share": "He₂(b₁·x)", "beside_share": "He₂(b₂·x)"}
 #: Steps beyond n^{1/2}, that of Ba22, are left aside; powers whose columns theory lists.
 MOST_ALPHA, MOST_POWERS = 0.5, 8
 

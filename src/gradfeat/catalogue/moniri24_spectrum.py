@@ -8,17 +8,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from gradfeat.catalogue.shared.curves import metric_series, only, over_seeds, settings
-from gradfeat.catalogue.shared.step_spectra import (
-    MARGIN,
-    StepModel,
-    measured,
-    predicted,
-    step_size,
-)
+from gradfeat.catalogue.shared.step_spectra import MARGIN, StepModel, measured, predicted, step_size
 from gradfeat.drawing import series, style
 from gradfeat.drawing.panels import finished, panels
-from gradfeat.lab.claims import Check, Claim, agrees, each, every, within
-from gradfeat.lab.experiment import Experiment
+from gradfeat.lab import Claim, Experiment, agrees, each, every, within
+from gradfeat.lab.claims import Check
 from gradfeat.lab.rows import Where
 
 if TYPE_CHECKING:
@@ -27,12 +21,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 
-NAMES = {
-    "centred_relu": "centred ReLU",
-    "sine": "sine",
-    "tanh": "tanh",
-    "odd_sine": "sin z",
-}
+NAMES = {"centred_relu": "centred ReLU", "sine": "sine", "tanh": "tanh", "odd_sine": "sin z"}
 
 #: What a network is, alpha aside.
 MODEL = ("activation", "n", "d", "N", "residual")

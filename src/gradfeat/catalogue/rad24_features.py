@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from gradfeat.catalogue.shared.feature_figure import figure
-from gradfeat.lab.claims import Claim, above, each, every, greater
-from gradfeat.lab.experiment import Experiment
+from gradfeat.lab import Claim, Experiment, above, each, every, greater
 from gradfeat.maths.ranges import at_least, at_most, one_of, positive
 
 if TYPE_CHECKING:

@@ -12,8 +12,8 @@ from jaxtyping import Float
 from gradfeat.catalogue.shared.curves import averaged, metric_series, only, over_seeds, settings
 from gradfeat.drawing import series, style
 from gradfeat.drawing.panels import finished, panels
-from gradfeat.lab.claims import Check, Claim, above, agrees, below, every, greater, ordered, within
-from gradfeat.lab.experiment import Experiment
+from gradfeat.lab import Claim, Experiment, above, agrees, below, every, greater, ordered, within
+from gradfeat.lab.claims import Check
 from gradfeat.maths.ranges import MOST_ROWS, at_least, at_most, one_of, positive
 
 if TYPE_CHECKING:

@@ -12,8 +12,7 @@ from gradfeat.catalogue.damian22_phases import crossing
 from gradfeat.catalogue.shared.curves import averaged, marks_of, metric_series, over_seeds
 from gradfeat.drawing import series, style
 from gradfeat.drawing.panels import finished, panels
-from gradfeat.lab.claims import Claim, every, greater, slope, within
-from gradfeat.lab.experiment import Experiment
+from gradfeat.lab import Claim, Experiment, every, greater, slope, within
 from gradfeat.maths.ranges import MOST_ROWS, at_least, at_most, positive
 
 if TYPE_CHECKING:
@@ -142,10 +141,7 @@ n/d times the others; the next fit learns at n ~ d^(4/3), the ones after it at d
 (theory/rfm_rounds, derived there for fresh rows in each round). Measured here as the RFM is used:
 the same rows in every round.""",
     trial=trial,
-    grids={
-        "quick": {"d": DIMENSIONS},
-        "paper": {"d": [24, 34, 48, 68, 96, 136]},
-    },
+    grids={"quick": {"d": DIMENSIONS}, "paper": {"d": [24, 34, 48, 68, 96, 136]}},
     small={"d": [9, 12], "sizes": 2, "least": 3.0, "n_test": 50},
     seeds={"quick": 12, "paper": 12},
     theory=theory,

@@ -12,8 +12,7 @@ from gradfeat.catalogue.shared.comparisons import near
 from gradfeat.catalogue.shared.curves import metric_series, only, over_seeds, path_series, settings
 from gradfeat.drawing import series, style
 from gradfeat.drawing.panels import finished, panels
-from gradfeat.lab.claims import Claim, below, every, slope
-from gradfeat.lab.experiment import Experiment
+from gradfeat.lab import Claim, Experiment, below, every, slope
 from gradfeat.maths.ranges import at_least, at_most, positive
 
 if TYPE_CHECKING:
@@ -170,11 +169,7 @@ labels leaves an error that the step size sets.""",
     batch=batch,
     batch_size=12,
     grids={
-        "quick": [
-            {"d": [64, 256, 1_024]},
-            {"d": 256, "noise": 0.3},
-            {"d": 256, "K": 3},
-        ],
+        "quick": [{"d": [64, 256, 1_024]}, {"d": 256, "noise": 0.3}, {"d": 256, "K": 3}],
         "paper": [
             {"d": [64, 128, 256, 512, 1_024]},
             {"d": 1_024, "noise": 0.3},
@@ -190,10 +185,7 @@ labels leaves an error that the step size sets.""",
             "Overlaps of single runs come to those of the equations like d^{-1/2}: the slope of the"
             " largest distance is within 0.15 of -1/2, and at d = 1,024 it is below 0.1.",
             "Saad & Solla 1995; Goldt et al. 2019, Theorem 1",
-            every(
-                slope("off", "d", -0.65, -0.35, EQUAL),
-                below("off", 0.1, {**EQUAL, "d": 1_024}),
-            ),
+            every(slope("off", "d", -0.65, -0.35, EQUAL), below("off", 0.1, {**EQUAL, "d": 1_024})),
         ),
         Claim(
             "The error on the plateau is that of the equations, within 5 % at d = 1,024.",

@@ -12,8 +12,7 @@ import numpy as np
 from gradfeat.catalogue.shared.curves import draw_series, only, over_seeds, settings
 from gradfeat.drawing import series, style
 from gradfeat.drawing.panels import finished, panels
-from gradfeat.lab.claims import Claim, above, below, each, every, within
-from gradfeat.lab.experiment import Experiment
+from gradfeat.lab import Claim, Experiment, above, below, each, every, within
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -12,8 +12,7 @@ from numpy.typing import NDArray
 from gradfeat.catalogue.shared.curves import marks_of, only
 from gradfeat.drawing import series, style
 from gradfeat.drawing.panels import finished, panels
-from gradfeat.lab.claims import Claim, above, below, each
-from gradfeat.lab.experiment import Experiment
+from gradfeat.lab import Claim, Experiment, above, below, each
 from gradfeat.maths.ranges import at_least, one_of, paired, positive
 
 if TYPE_CHECKING:

@@ -12,8 +12,7 @@ from gradfeat.catalogue.shared.curves import metric_series, only, over_seeds, se
 from gradfeat.drawing import series, style
 from gradfeat.drawing.neuron_map import ColorScale, draw_neuron_maps
 from gradfeat.drawing.panels import finished, panels
-from gradfeat.lab.claims import Claim, above, agrees, below, each, every, greater, within
-from gradfeat.lab.experiment import Experiment
+from gradfeat.lab import Claim, Experiment, above, agrees, below, each, every, greater, within
 from gradfeat.maths.ranges import at_least
 
 if TYPE_CHECKING:

@@ -9,8 +9,7 @@ import numpy as np
 from gradfeat.catalogue.shared.curves import file_name, only, settings
 from gradfeat.drawing import style
 from gradfeat.drawing.panels import caption, panels
-from gradfeat.lab.claims import Claim, above, each, every
-from gradfeat.lab.experiment import Experiment
+from gradfeat.lab import Claim, Experiment, above, each, every
 from gradfeat.maths.ranges import at_least, at_most, paired
 
 if TYPE_CHECKING:

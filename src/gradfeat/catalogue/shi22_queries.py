@@ -13,8 +13,7 @@ import numpy as np
 from gradfeat.catalogue.shared.curves import draw_series, only, over_seeds, values_of
 from gradfeat.drawing import series, style
 from gradfeat.drawing.panels import finished, panels
-from gradfeat.lab.claims import Claim, above, each, within
-from gradfeat.lab.experiment import Experiment
+from gradfeat.lab import Claim, Experiment, above, each, within
 from gradfeat.maths.ranges import at_least, at_most
 
 if TYPE_CHECKING:

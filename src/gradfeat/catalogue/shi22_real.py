@@ -17,8 +17,7 @@ from gradfeat.catalogue.shared.curves import (
 from gradfeat.drawing import series, style
 from gradfeat.drawing.neuron_map import ColorScale, draw_neuron_maps
 from gradfeat.drawing.panels import finished, panels
-from gradfeat.lab.claims import Claim, above, below, each, every, greater
-from gradfeat.lab.experiment import Experiment
+from gradfeat.lab import Claim, Experiment, above, below, each, every, greater
 from gradfeat.maths.ranges import at_least, one_of, paired
 
 if TYPE_CHECKING:
@@ -182,10 +181,7 @@ def figure(table: pd.DataFrame, _: pd.DataFrame | None) -> Figure:
     )
 
 
-PATHS = (
-    ("concentrations", "Concentration on a line"),
-    ("mean_cosines", "Class-mean difference"),
-)
+PATHS = (("concentrations", "Concentration on a line"), ("mean_cosines", "Class-mean difference"))
 
 
 def _row(fig: Figure, axes: list[Axes], rows: pd.DataFrame, name: str) -> None:
@@ -308,9 +304,7 @@ EXPERIMENT = Experiment(
             " than 0.05), and tells the classes apart all the same (accuracy above 0.9).",
             "control, ours: what the erased start of Shi22's schedule is needed for",
             each(
-                "pair",
-                every(below("gained", 0.05), above("accuracy", 0.9)),
-                {"training": "plain"},
+                "pair", every(below("gained", 0.05), above("accuracy", 0.9)), {"training": "plain"}
             ),
         ),
     ),

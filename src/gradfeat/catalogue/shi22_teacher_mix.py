@@ -17,8 +17,7 @@ from gradfeat.catalogue.shared.curves import (
 )
 from gradfeat.drawing import series, style
 from gradfeat.drawing.panels import finished, panels
-from gradfeat.lab.claims import Claim, each, greater
-from gradfeat.lab.experiment import Experiment
+from gradfeat.lab import Claim, Experiment, each, greater
 from gradfeat.maths.ranges import at_least
 
 if TYPE_CHECKING:

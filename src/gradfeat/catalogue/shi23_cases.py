@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any
 from gradfeat.catalogue.shared.case_figure import figure
 from gradfeat.catalogue.shared.comparisons import near, never
 from gradfeat.catalogue.shared.gradient_feature_masses import exact_masses
-from gradfeat.lab.claims import Claim, above, below, each, every, greater
-from gradfeat.lab.experiment import Experiment
+from gradfeat.lab import Claim, Experiment, above, below, each, every, greater
 from gradfeat.maths.ranges import at_least
 
 if TYPE_CHECKING:

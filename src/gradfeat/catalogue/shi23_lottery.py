@@ -11,8 +11,7 @@ import numpy as np
 from gradfeat.catalogue.shared.curves import draw_metrics, only, over_seeds, settings, values_of
 from gradfeat.drawing import series, style
 from gradfeat.drawing.panels import finished, panels
-from gradfeat.lab.claims import Claim, below, each, greater
-from gradfeat.lab.experiment import Experiment
+from gradfeat.lab import Claim, Experiment, below, each, greater
 from gradfeat.maths.ranges import at_least, at_most, one_of
 
 if TYPE_CHECKING:

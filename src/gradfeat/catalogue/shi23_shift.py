@@ -25,8 +25,7 @@ from gradfeat.catalogue.shared.curves import (
 )
 from gradfeat.drawing import series, style
 from gradfeat.drawing.panels import finished, panels
-from gradfeat.lab.claims import Claim, each, within
-from gradfeat.lab.experiment import Experiment
+from gradfeat.lab import Claim, Experiment, each, within
 from gradfeat.maths.ranges import at_least, one_of, paired
 
 if TYPE_CHECKING:

@@ -12,8 +12,7 @@ from gradfeat.catalogue.shared.comparisons import earlier, earlier_along
 from gradfeat.catalogue.shared.curves import averaged, draw_metrics, only, over_seeds, values_of
 from gradfeat.drawing import series, style
 from gradfeat.drawing.panels import finished, panels
-from gradfeat.lab.claims import Claim, above, each, every, greater, within
-from gradfeat.lab.experiment import Experiment
+from gradfeat.lab import Claim, Experiment, above, each, every, greater, within
 from gradfeat.maths.ranges import at_least, paired
 
 if TYPE_CHECKING:

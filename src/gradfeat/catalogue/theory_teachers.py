@@ -13,8 +13,8 @@ from gradfeat.catalogue.shared.curves import only, relative
 from gradfeat.catalogue.shared.step_training import METRICS, Numbers, StepSeed
 from gradfeat.drawing import style
 from gradfeat.drawing.panels import finished, panels
-from gradfeat.lab.claims import Check, Claim, Verdict, every, undecided
-from gradfeat.lab.experiment import Experiment
+from gradfeat.lab import Claim, Experiment, Verdict, every
+from gradfeat.lab.claims import Check, undecided
 from gradfeat.lab.intervals import between, decided
 from gradfeat.lab.rows import by_seed, factor_names, matching
 from gradfeat.maths.ranges import at_least, at_most
