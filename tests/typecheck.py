@@ -1,12 +1,14 @@
 """The import hook's checker of annotations: how a value is checked, and how often in a test.
 
 Checks take as long as the code that they check. Loops call one function hundreds of times with the
-same shapes, so `make test` checks the first calls of every function in every test; with random
-draws, as in `make test-all`, every call is checked.
+same shapes, so `make test` checks the first calls of every function in every test, of methods,
+properties and the constructors of dataclasses too; with random draws, as in `make test-all`, every
+call is checked.
 """
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 import inspect
 import math
@@ -43,6 +45,15 @@ def first_calls(*, typechecker: Callable) -> Callable:
     """In place of ``jaxtyping.jaxtyped``, which the hook puts on functions and classes."""
 
     def decorate(fn: Any) -> Any:
+        match fn:
+            case type():
+                if dataclasses.is_dataclass(fn) and not hasattr(fn.__init__, "checks_calls"):
+                    fn.__init__ = decorate(fn.__init__)
+                return fn
+            case classmethod() | staticmethod():
+                return type(fn)(decorate(fn.__func__))
+            case property():
+                return property(*(f and decorate(f) for f in (fn.fget, fn.fset, fn.fdel)))
         wrapped = every_call(fn, typechecker=typechecker)
         if not inspect.isfunction(fn):
             return wrapped
@@ -58,6 +69,7 @@ def first_calls(*, typechecker: Callable) -> Callable:
             calls += 1
             return wrapped(*args, **kwargs)
 
+        called.checks_calls = True
         return called
 
     return decorate
