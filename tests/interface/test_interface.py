@@ -153,6 +153,14 @@ def test_names_of_columns_may_be_numbers():
     assert found.importances["column"][0] == "0"
 
 
+@pytest.mark.parametrize(("names", "target"), [([0, 1], 1), ([("a", "p"), ("y", "")], ("y", ""))])
+def test_a_target_may_be_any_name_of_a_column(names, target):
+    values = np.random.default_rng(0).normal(size=(60, 1)) @ np.ones((1, 2))
+    columns = pd.MultiIndex.from_tuples(names) if target != 1 else names
+    frame = pd.DataFrame(values, columns=columns)
+    assert gradfeat.compare(frame, target, time=1, methods=["linear"]).table["R2"][0] > 0.99
+
+
 def test_a_diagnosis_is_tables_and_words():
     a, b = np.random.default_rng(0).standard_normal((2, 300))
     frame = pd.DataFrame({"a": a, "b": b, "y": a**2})

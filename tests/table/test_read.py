@@ -1,6 +1,7 @@
 """Files that are tables come out whole; files that are not give one sentence."""
 
 import csv
+import datetime as dt
 import gzip
 import io
 import json
@@ -10,6 +11,7 @@ from pathlib import Path
 import fsspec
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -19,7 +21,7 @@ from gradfeat.rows.errors import SourceError
 from gradfeat.rows.sources.looks import looks_of
 from gradfeat.rows.sources.text_options import TextOptions
 from gradfeat.table.errors import TableError
-from gradfeat.table.read import read_table
+from gradfeat.table.read import as_frame, read_table
 
 FRAME = pd.DataFrame(
     {"n": [1, 2, 3], "x": [0.5, np.nan, -2.0], "t": ['a, "b"', "c;d|e\tf", "two\nlines"]}
@@ -198,3 +200,27 @@ def test_a_diagnosis_of_more_than_memory_holds_is_refused_with_the_bytes(tmp_pat
         words = f"takes about {size} in memory and 1 kB are free.*: give a part of the rows"
         with pytest.raises(TableError, match=words):
             diagnose(tmp_path / name, "y")
+
+
+def test_columns_of_arrows_types_are_pandas_own():
+    days = [dt.date(2020, 1, 1), None]
+    arrow = {
+        "day": pa.date32(),
+        "at": pa.time64("us"),
+        "kind": pa.dictionary(pa.int32(), pa.string()),
+        "length": pa.duration("us"),
+        "count": pa.int64(),
+    }
+    cells = [days, [dt.time(1), None], ["a", "b"], [dt.timedelta(1), None], [1, None]]
+    columns = {
+        name: pd.Series(pa.array(c).cast(kind), dtype=pd.ArrowDtype(kind))
+        for (name, kind), c in zip(arrow.items(), cells, strict=True)
+    }
+    frame = as_frame(pd.DataFrame(columns))
+    plain = as_frame(
+        pa.table(
+            [pa.array(c).cast(k) for c, k in zip(cells, arrow.values(), strict=True)], [*arrow]
+        )
+    )
+    pd.testing.assert_frame_equal(frame.drop(columns="kind"), plain.drop(columns="kind"))
+    assert frame["kind"].tolist() == ["a", "b"]

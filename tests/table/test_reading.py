@@ -594,3 +594,9 @@ def test_one_column_tells_what_a_comma_stands_for_in_another(others, first, open
     area, _ = plan_columns(table)
     assert next(iter(area.encode(table["area"]).parts.values()))[0] == first
     assert ("tells what" in area.assumption) == open_
+
+
+def test_whole_numbers_that_floating_point_confuses_are_levels():
+    column = pd.Series([10**18 + 1, 10**18 + 2, 10**18 + 3] * 20)
+    assert plan_column("shop", column).kind == "category"
+    assert plan_column("when_ns", 10**18 + 10**9 * column.index.to_series()).kind == "number"

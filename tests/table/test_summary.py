@@ -123,7 +123,7 @@ def test_classes_are_held_out_in_proportion_and_one_row_stays_on_either_side():
     [
         ([1.0, np.inf, -np.inf, 2.0] * 5, "10 infinite values"),
         ([None] * 20, "missing in every row"),
-        ([3.0] * 20, "is '3' in all"),
+        ([3.0] * 20, "is '3' in every row"),
         (pd.date_range("2024", periods=20), "holds datetime64 values"),
         ([f"t{i}" for i in range(150)], "more than 100 distinct values"),
         (["u", "v"] * 9 + ["w", "u"], "only 1 row of 'w'"),

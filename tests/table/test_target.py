@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 from gradfeat.table.errors import TableError
-from gradfeat.table.target import prepare_target
+from gradfeat.table.target import prepare_target, too_many
 
 N = 12
 
@@ -67,9 +67,9 @@ def test_rows_without_a_target_are_left_out_and_counted():
 
 
 BAD = {
-    "constant": ([1.5] * N, "auto", "'1.5' in all 12 rows"),
+    "constant": ([1.5] * N, "auto", "'1.5' in every row"),
     "constant text": (["x"] * N, "auto", "nothing to predict"),
-    "constant but for gaps": ([2.0, np.nan] * 6, "auto", "in all 6 rows"),
+    "constant but for gaps": ([2.0, np.nan] * 6, "auto", "in every row"),
     "one row": ([2.0], "auto", "in 1 row only"),
     "all missing": ([np.nan] * N, "auto", "missing in every row"),
     "infinite": ([1.0, np.inf, -np.inf] * 4, "auto", "8 infinite values"),
@@ -105,3 +105,17 @@ def test_absent_target():
 def test_outputs_are_one_for_a_quantity_and_two_classes_and_else_one_a_class():
     for values, outputs in (([1.5, 2.5, 3.5], 1), (list("abab"), 1), (list("abcabc"), 3)):
         assert prepare_target(pd.DataFrame({"y": values}), "y").outputs == outputs
+
+
+@pytest.mark.parametrize(
+    ("cell", "kind"),
+    [
+        ("{:%Y-%m-%d}", "dates"),
+        ("{:%H:%M:%S}", "times of day"),
+        ("{0.day}h {0.second}m", "durations"),
+    ],
+)
+def test_a_target_of_moments_is_named_so(cell, kind):
+    moments = pd.date_range("2020-01-01", periods=300, freq="23h13s")
+    values = pd.Series([cell.format(moment) for moment in moments])
+    assert f"holds {kind} (such as" in str(too_many("y", "300", values))

@@ -15,7 +15,7 @@ from gradfeat.table.errors import TableError
 from gradfeat.table.prepared import prepare
 from gradfeat.table.request import Request
 from gradfeat.table.target import TargetValues
-from gradfeat.table.target_reading import called_missing
+from gradfeat.table.target_reading import called_missing, target_reading
 
 RNG = np.random.default_rng(0)
 X, Z = RNG.normal(size=(2, 240)).round(4)
@@ -134,3 +134,25 @@ def test_what_is_left_out_is_named_alike_where_rows_stream(tmp_path):
     held_remarks = prepare(whole, asked).remarks
     assert "('#REF!', '?!', 'x'; the first is line 14)" in held_remarks[0]
     assert prepare(pieces, asked, InProcess()).remarks == held_remarks
+
+
+@pytest.mark.parametrize(
+    ("cells", "gone"),
+    [
+        (["+", "-"] * 20, []),
+        (["+", "-", "0"] * 20, []),
+        (["yes", "-"] * 20, []),
+        (["a", "b", "-"] * 20, ["-"]),
+        (["yes", "no", "?"] * 20, ["?"]),
+        (["yes"] * 40 + ["?"], ["?"]),
+    ],
+)
+def test_a_sign_is_a_class_where_it_is_one_of_two(cells, gone):
+    column = pd.Series(cells)
+    reading = target_reading("y", column, TargetValues.of(column))
+    assert [text for text, _ in reading.labels] == gone
+
+
+def test_classes_that_differ_in_case_alone_are_told():
+    said = called_missing(TargetValues.of(pd.Series(["low", "LOW", "high"] * 9)))
+    assert said.startswith("Classes differ in case alone: 'LOW', 'low'")

@@ -259,7 +259,7 @@ def compare(
     run = RunOptions(stream, jobs, dask, kept)
     request = Request(
         asked.name,
-        target,
+        str(target),
         task,
         methods=tuple(m.name for m in METHODS) if methods is None else tuple(methods),
         seconds=time,

@@ -153,12 +153,12 @@ def diagnose(
     if asked.path is not None:
         why = "a diagnosis reads all of them before it draws at most 5,000 rows"
         refuse_beyond_memory(asked.path, why, "give a part of the rows, such as one of its files")
-    text = replace(text, wanted=(target, *ignore), verbatim=(target,))
+    text = replace(text, wanted=(str(target), *ignore), verbatim=(str(target),))
     rows, _ = asked.open(RunOptions(stream=False), text)
     steps.begin("Reading", 0.0, asked.in_words(rows, target, ""))
     request = Request(
         asked.name,
-        target,
+        str(target),
         task,
         seed=seed,
         command=command or asked.call(diagnose, options),

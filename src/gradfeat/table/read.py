@@ -57,7 +57,7 @@ def as_frame(data: Any) -> pd.DataFrame:
     """
     match data:
         case pd.DataFrame():
-            return data.set_axis([str(name) for name in data.columns], axis=1)
+            return _own_types(data).set_axis([str(name) for name in data.columns], axis=1)
         case np.ndarray(ndim=2):
             return pd.DataFrame(data, columns=[f"x{k}" for k in range(data.shape[1])])
     try:
@@ -67,3 +67,15 @@ def as_frame(data: Any) -> pd.DataFrame:
             f"The table is of type {type(data).__name__}: give a DataFrame of pandas or polars, a "
             "pyarrow Table, or the path of a file or folder."
         ) from None
+
+
+def _own_types(frame: pd.DataFrame) -> pd.DataFrame:
+    """Columns of Arrow's types as pandas' own, as those of files are."""
+    arrow = [str(dtype).endswith("[pyarrow]") for dtype in frame.dtypes]
+    if not any(arrow):
+        return frame
+    columns = [
+        pd.Series(pa.array(column).to_pandas().to_numpy(), frame.index) if own else column
+        for own, (_, column) in zip(arrow, frame.items(), strict=True)
+    ]
+    return pd.concat(columns, axis=1)

@@ -12,6 +12,7 @@ from pandas.api import types
 
 from gradfeat.rows.sources.words import counted, listing, near_names
 from gradfeat.table.errors import TableError
+from gradfeat.table.reading.decide import plan_column
 from gradfeat.table.reading.number_formats import LARGEST
 from gradfeat.table.reading.plan import as_text, content
 from gradfeat.table.row_sample import column_of, is_numbers
@@ -130,7 +131,7 @@ def _check_values(target: str, column: pd.Series, text: pd.Series) -> None:
         )
     if text.nunique() == 1:
         raise TableError(
-            f"The target {target!r} is {text.iloc[0]!r} in all {len(text)} rows that have it: "
+            f"The target {target!r} is {text.iloc[0]!r} in every row that has one: "
             "there is nothing to predict; give a target that varies."
         )
 
@@ -143,9 +144,18 @@ def _refuse_infinite(target: str, infinite: int) -> None:
         )
 
 
+_MOMENTS = {"date": "dates", "time of day": "times of day", "duration": "durations"}
+
+
 def too_many(target: str, distinct: str, values: pd.Series) -> TableError:
     """What is said where classes are more than a classification takes."""
     instead = "use --task regression" if is_number(values) else "merge rare ones"
+    kind = "number" if is_number(values) else plan_column(target, values).kind
+    if kind in _MOMENTS:
+        return TableError(
+            f"The target {target!r} holds {_MOMENTS[kind]} (such as {str(values.iloc[0])!r}): give "
+            "numbers, such as seconds or days from a fixed moment, or of classes."
+        )
     return TableError(
         f"The target {target!r} has {distinct} distinct values, and classification takes at most "
         f"{MOST_CLASSES}: {instead} or choose another target."

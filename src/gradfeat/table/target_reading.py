@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -81,8 +82,9 @@ def target_reading(
     """How to read a target, by a sample of its cells and the counts of all.
 
     Text that is mostly numbers is numbers (as of inputs), and what is none is missing. Of classes,
-    signs such as ``?`` are missing; words such as None or NA are classes where they stand in 5 % of
-    the rows at least, and in as many as the rarest other class.
+    signs such as ``?`` are missing, but beside one other class or as ``-`` beside ``+``; words such
+    as None or NA are classes where they stand in 5 % of the rows at least, and in as many as the
+    rarest other class.
 
     >>> column = pd.Series(["None", "Apnea", "None", "Apnea", "?"])
     >>> target_reading("y", column, TargetValues.of(column)).labels
@@ -99,8 +101,13 @@ def target_reading(
     counts = {str(key): int(n) for key, n in found.table[["key", "count"]].itertuples(index=False)}
     words = {key: n for key, n in counts.items() if key.casefold() in MARKERS}
     others = [n for key, n in counts.items() if key not in words]
-    least = max(FREQUENT * sum(counts.values()), min(others, default=0))
-    gone = [k for k, n in words.items() if k.casefold() not in _WORDS or n < least]
+    some = FREQUENT * sum(counts.values())
+    least = max(some, min(others, default=0))
+    kept = {key for key, n in words.items() if key.casefold() in _WORDS and n >= least}
+    if len(others) + len(kept) == 1 or {"+", "-"} <= {*counts}:
+        signs = "-" if "+" in counts else words
+        kept |= {key for key, n in words.items() if key in signs and n >= some}
+    gone = [key for key in words if key not in kept]
     return TargetReading(name, None, tuple((key, "") for key in gone if others))
 
 
@@ -134,11 +141,21 @@ def called_missing(found: TargetValues) -> str:
     words = [word for word in rows if np.isnan(NumberFormat().read([word])[0])]
     rare = sum(rows[word] for word in words) <= FREQUENT * sum(rows.values())
     strays = words if rare and len(rows) > len(words) else []
+    if not strays and len({*map(str.casefold, rows)}) < len(rows):
+        return (
+            f"Classes differ in case alone: {listing(_alike(rows))}; write them alike to have one."
+        )
     return " ".join(
         f"{word!r} is a class here ({counted(n, 'row')}); --missing {word} takes it as missing."
         for word, n in rows.items()
-        if word in strays or word.casefold() in _WORDS
+        if word in strays or (word.casefold() in MARKERS and word not in "+-")
     )
+
+
+def _alike(texts: Iterable[str]) -> list[str]:
+    """Those that another one differs from in case alone."""
+    found = Counter(text.casefold() for text in texts)
+    return [text for text in texts if found[text.casefold()] > 1]
 
 
 def about_left_out(reading: TargetReading, table: Tables, rows: int) -> str:

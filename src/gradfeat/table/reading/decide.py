@@ -120,6 +120,9 @@ def plan_stored(name: str, column: pd.Series) -> ColumnPlan:
         return DurationPlan(name)
     if types.is_datetime64_any_dtype(column.dtype) or what == "period":
         return stored_plan(name, column)
+    if column.dtype.kind in "iu" and column.nunique() > column.astype(float).nunique():
+        found = DistinctTexts.of(as_text(column))  # codes, which floating-point numbers confuse
+        return levels_plan(name, found.counts, found.texts)
     return whole_dates(name, column) or NumberPlan(name)
 
 
