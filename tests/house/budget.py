@@ -24,7 +24,7 @@ ROOMS: Final = {
     "cli": Room(3_666, 28),
     "diagnostics": Room(1_135, 8),
     "drawing": Room(730, 6),
-    "estimators": Room(3_436, 22),
+    "estimators": Room(3_440, 22),
     "figures": Room(1_677, 12),
     "interface": Room(825, 5),
     "lab": Room(3_122, 20),

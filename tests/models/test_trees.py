@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 import torch
 from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
@@ -111,6 +113,9 @@ def test_trees_join_where_they_gain(logistic: bool, monkeypatch: pytest.MonkeyPa
     assert fitted.tensors()["weights"].tolist()[1] == pytest.approx(found.setting.share)
 
 
-def test_no_trees_where_directions_are_given():
-    X, y = rows(60)
-    assert "trees" not in RFMRegressor(directions=None).fit(X.numpy(), y.numpy()).settings_
+@pytest.mark.parametrize("how", [{"directions": None}, {"trees": False}, {}])
+def test_trees_join_a_chosen_last_fit_only_and_may_be_left_out(how: dict[str, Any]):
+    X, _ = rows(120)
+    y = torch.where(X[:, 0] > 0.3, 1.0, -1.0) + torch.where(X[:, 1] > 0, 0.5, -0.5)
+    found = RFMRegressor(**how).fit(X.numpy(), y.numpy()).settings_
+    assert ("trees" in found) == (how == {})

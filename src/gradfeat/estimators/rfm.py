@@ -76,9 +76,6 @@ class RFMMethod(Refittable, ABC):
         first updates from 3,000. With "auto" and at most 3,000 rows predictions are the weighted
         mean of up to four last fits, of 6,000 points in all, where held-out rows say that this is
         better (:class:`~gradfeat.models.stacked.Stack`); ``settings_["stack"]`` lists them.
-        Boosted trees join that mean where held-out rows gain half a percent of the loss
-        (:class:`~gradfeat.models.trees.Boosting`); ``settings_["trees"]`` tells their share. They
-        are steps: gradients, and ``agop_`` with them, are of the other fits.
         The last fit has 20,000 rows; what it leaves of further rows is fitted in leaves of a tree
         (:class:`~gradfeat.models.local_machines.LocalRidge`), where 1,000 Nystrom centres do not
         exhaust the kernel; so it is in the metric of the RFM itself. Streamed rows have at most
@@ -88,6 +85,11 @@ class RFMMethod(Refittable, ABC):
         (:func:`~gradfeat.models.fewer_centres.quickened`).
         ``settings_`` tells the rows that taught M (``metric_rows``), and how many the function is
         a sum over (``points``).
+    trees : bool
+        Boosted trees join that mean, where `directions` is "auto", if held-out rows gain half a
+        percent of the loss (:class:`~gradfeat.models.trees.Boosting`); ``settings_["trees"]`` tells
+        their share. They are steps: gradients, and ``agop_`` with them, are of the other fits.
+        False: predictions are those of kernel machines alone.
     search : {"fast", "full"} or None
         Validated search over everything left None, and of the last fit (see `directions`): folds
         up to 1,500 or 4,000 rows, beyond these a third held out (at most 2,000) and the rounds
@@ -112,6 +114,7 @@ class RFMMethod(Refittable, ABC):
     normalisation: Literal["trace", "max"] = "trace"
     agop_rows: int | None = None
     directions: int | str | None = "auto"
+    trees: bool = True
     memory_limit: int | None = None
 
     def _rounds(self, block: Block) -> RFMSpace:
@@ -140,7 +143,8 @@ class RFMMethod(Refittable, ABC):
 
     def _with_trees(self, space: Space[Any], *, logistic: bool) -> Space[Any]:
         """Trees may join a last fit that is chosen."""
-        if self.directions != "auto":
+        trees = check_choice("trees", self.trees, (True, False))
+        if not trees or self.directions != "auto":
             return space
         return WithTrees(TreesSetting(space.start), space, logistic)
 
