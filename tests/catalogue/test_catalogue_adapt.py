@@ -101,7 +101,7 @@ REVERSED = {
         ("adapt-support", "ambient", -1, "ambient is -1.0: give 0 or more."),
         ("adapt-support", "frequency", 0, "frequency is 0.0: give a finite number above 0."),
         ("adapt-smooth", "method", "nope", "method is 'nope': give one of 'kernel', 'network'."),
-        ("adapt-smooth", "s", -1, "s is -1: give a finite power, 0 or more."),
+        ("adapt-smooth", "s", -1, "s is -1: give a finite number of 0 or more."),
         ("adapt-smooth", "n", 1, "n is 1: give 2 or more."),
         ("adapt-latent", "method", "nope", "give one of 'kernel', 'network', 'rfm'."),
         ("adapt-latent", "r", 0, "r is 0: give 1 or more."),

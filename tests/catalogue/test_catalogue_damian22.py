@@ -103,7 +103,7 @@ def test_degenerate_claims_fail_where_both_targets_are_found():
         ("damian22-samples", {"method": "net", "n": 10}, "method is 'net': give one of"),
         ("damian22-samples", {"method": "ntk", "n": 0}, "n is 0: give 1 or more"),
         ("damian22-samples", {"method": "ntk", "n": 10, "m": 3}, "m is 3: neurons start in pairs"),
-        ("damian22-samples", {"method": "ntk", "n": 9, "p": 2}, "p is 2: give a degree above 2"),
+        ("damian22-samples", {"method": "ntk", "n": 9, "p": 2}, "p is 2: give 3 or more"),
         ("damian22-transfer", {"power": -2, "N": 10}, "power is -2: give -1 or more"),
         ("damian22-transfer", {"power": 1, "N": 1}, "N is 1: give 2 or more"),
         ("damian22-gradient", {"d": 20, "n": 100}, "n is 100: give 200 or more"),

@@ -144,7 +144,7 @@ def test_one_cell_that_is_wrong_lets_its_claim_alone_fail(name, metrics, number)
     ("name", "setting", "value", "said"),
     [
         ("shi23-simplicity", "slabs", 1, "slabs is 1: give 2 or more."),
-        ("shi23-simplicity", "predictive", 0.2, "predictive is 0.2: give a probability"),
+        ("shi23-simplicity", "predictive", 0.2, "predictive is 0.2: give a number from 0.5 to 1"),
         ("shi23-simplicity", "m", 7, "m is 7: neurons start in pairs"),
         ("shi23-simplicity", "steps", 0, "steps is 0: give 1 or more."),
         ("shi23-simplicity", "n_test", 0, "n_test is 0: give 1 or more."),
