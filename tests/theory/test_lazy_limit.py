@@ -7,7 +7,10 @@ import math
 import numpy as np
 import pytest
 
+from gradfeat.theory.kernel_curve import ridge_risk
+from gradfeat.theory.kernel_flow import flow_risk
 from gradfeat.theory.lazy_limit import kernel_growth_bound, lazy_loss
+from gradfeat.theory.zonal_spectrum import ZonalSpectrum
 
 
 def quadratic(z):
@@ -19,8 +22,9 @@ def sphere(rng, n, d):
     return X * math.sqrt(d) / np.linalg.norm(X, axis=1, keepdims=True)
 
 
-def kernel_loss(n, d, noise, seed, n_test, learned):
-    """Of the tangent kernel of a wide network, divided by its scale; `learned` at eigenvalues."""
+def flow_loss(n, d, time, noise, seed):
+    """Of the tangent kernel of a wide network, divided by its scale, after flow for `time`."""
+    n_test = 600
     rng = np.random.default_rng(seed)
     X = sphere(rng, n + n_test, d)
     cosine = np.clip(X @ X[:n].T / d, -1, 1)
@@ -29,38 +33,29 @@ def kernel_loss(n, d, noise, seed, n_test, learned):
     K = head + (math.pi - t) / (2 * math.pi) * (1 + d * cosine)
     y = quadratic(X[:, 0])
     e, U = np.linalg.eigh(K[:n])
-    fitted = U @ (learned(e) / e * (U.T @ (y[:n] + noise * rng.normal(size=n))))
+    learned = -np.expm1(-2 * time * e / n) / e
+    fitted = U @ (learned * (U.T @ (y[:n] + noise * rng.normal(size=n))))
     return np.square(K[n:] @ fitted - y[n:]).mean()
-
-
-def flow_loss(n, d, time, noise, seed):
-    """Gradient flow for `time`."""
-    return kernel_loss(n, d, noise, seed, 500, lambda e: 1 - np.exp(-2 * time * e / n))
 
 
 @pytest.mark.parametrize(
     ("n", "d", "time", "noise"),
-    [(60, 10, 2_000, 0.0), (150, 20, 2_000, 0.0), (200, 20, 1_000, 0.5), (60, 40, 1_000, 0.0)],
-)
+    [(60, 10, 2_000, 0.0), (150, 20, 30.0, 0.0), (200, 20, 3.0, 0.5), (60, 40, 1_000, 0.0),
+     (150, 5, 0.3, 0.0), (150, 5, 3.0, 0.0), (150, 5, 30.0, 0.0), (150, 5, 3.0, 0.5)],
+)  # fmt: skip
 def test_the_loss_is_that_of_simulated_kernel_flow(n, d, time, noise):
-    """20 draws; 3 % for early stopping as a penalty, and n of a few tens."""
+    """20 draws; 3 % for n of a few tens."""
     found = np.array([flow_loss(n, d, time, noise, seed) for seed in range(20)])
     expected = lazy_loss(quadratic, d, n, time, noise)
     assert abs(found.mean() - expected) < 4 * found.std() / 20**0.5 + 0.03 * expected
 
 
-@pytest.mark.parametrize("time", [0.3, 1.0])
-def test_after_short_times_the_loss_is_that_of_ridge(time):
-    """40 draws; 1 % for n of 150. Here every degree is learned in part."""
-    n, d = 150, 5
-    found = np.array(
-        [
-            kernel_loss(n, d, 0.0, seed, 2000, lambda e: e / (e + n / (2 * time)))
-            for seed in range(40)
-        ]
-    )
-    expected = lazy_loss(quadratic, d, n, time)
-    assert abs(found.mean() - expected) < 4 * found.std() / 40**0.5 + 0.01 * expected
+def test_long_flow_is_ridge_without_a_penalty_and_none_learns_nothing():
+    spectrum, shares = ZonalSpectrum((1.0, 8.0, 20.0), (0.5, 0.2, 0.02), 0.3), (0.2, 1.0, 0.5)
+    said = {"noise": 0.4, "beyond": 0.1}
+    long, none = (flow_risk(spectrum, shares, 60, time=time, **said) for time in (1e7, 1e-7))
+    assert long == pytest.approx(ridge_risk(spectrum, shares, 60, ridge=0.0, **said), rel=1e-6)
+    assert none == pytest.approx(1.8, rel=1e-6)
 
 
 def test_less_time_is_more_penalty():

@@ -15,21 +15,18 @@ from numpy.typing import ArrayLike
 
 from ..maths.hermite import RealFunction
 from ..maths.ranges import not_negative, positive
-from .kernel_curve import ridge_risk
+from .kernel_flow import flow_risk
 from .zonal_spectrum import spherical_shares, zonal_spectrum
 
 
 def lazy_loss(g: RealFunction, d: int, n: float, time: float, noise: float = 0.0) -> float:
-    """E (f - g)^2 of gradient flow with the start's tangent kernel, as ridge with n/(2 time).
+    """E (f - g)^2 of gradient flow with the start's tangent kernel, see `flow_risk`.
 
     `g`: target of one direction, x uniform on the sphere of radius sqrt(d); `n`: rows; `time`: step
     size times steps, of the loss (1/n) sum (f - y)^2 and the kernel divided by A; `noise`: of y.
-    Regime: A and m large; a deterministic equivalent, n and d at least a few tens; long times. The
-    penalty learns less than the flow of what either learns in part: at d = 20, n = 150 and a target
-    of degrees 1 and 2 the loss is 6 % above simulated flows from time 1,000 on, 14 % at 100 and
-    20 to 28 % at 3 to 30; that of a constant which is half learned, 70 %.
+    Regime: A and m large; a deterministic equivalent, n of at least a few tens.
     Raises ValueError where an argument is not positive, or the noise is below 0.
-    Source: Jacot et al. 2018; Chizat, Oyallon & Bach 2019, Theorem 2.2; Simon et al. 2021.
+    Source: Jacot et al. 2018; Chizat, Oyallon & Bach 2019, Theorem 2.2; `flow_risk` for the loss.
 
     >>> round(lazy_loss(lambda z: z, 20, 100, 1e4), 2)
     0.03
@@ -41,8 +38,8 @@ def lazy_loss(g: RealFunction, d: int, n: float, time: float, noise: float = 0.0
         t = np.arccos(np.clip(cosine, -1, 1))
         return (np.sin(t) + (math.pi - t) * (cosine + 1 + d * cosine)) / (2 * math.pi)
 
-    shares, beside = spherical_shares(g, d), {"ridge": n / (2 * time), "noise": noise}
-    return float(ridge_risk(zonal_spectrum(kernel, d), shares, n, **beside))
+    spectrum = zonal_spectrum(kernel, d)
+    return flow_risk(spectrum, spherical_shares(g, d), n, time=time, noise=noise)
 
 
 def kernel_growth_bound(d: int, scale: ArrayLike, size: ArrayLike) -> np.ndarray:
