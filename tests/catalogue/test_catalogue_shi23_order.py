@@ -151,7 +151,7 @@ def test_one_cell_that_is_wrong_lets_its_claim_alone_fail(name, metrics, number)
         ("shi23-simplicity", "neurons", 100, "neurons is 100: give 200 or more."),
         ("shi23-simplicity", "dtype", "half", "dtype is 'half'"),
         ("shi23-shift", "inputs", "images", "inputs is 'images': give one of 'patterns',"),
-        ("shi23-shift", "p_uniform", 2, "give p_uniform in [0, 1]"),
+        ("shi23-shift", "p_uniform", 2, "give a number from 0 to 1"),
         ("shi23-shift", "inputs", "gaussian", "p_uniform is 0.5: Gaussian inputs have no planted"),
         ("shi23-shift", "k", 4, "k, r are 4, 1: give odd numbers"),
         ("shi23-shift", "steps", 1, "steps is 1: give 2 or more."),
