@@ -26,6 +26,24 @@ def test_what_the_system_refuses_is_a_sentence_with_the_file(capsys):
     )
 
 
+@pytest.mark.parametrize(
+    "error",
+    [
+        RuntimeError("[enforce fail] DefaultCPUAllocator: can't allocate memory: you tried"),
+        RuntimeError("can't start new thread"),
+        ImportError("a.so: failed to map segment from shared object"),
+        OSError(errno.ENOMEM, "Cannot allocate memory"),
+        MemoryError(),
+        MemoryError("Unable to allocate 68.0 MiB for an array with shape (1,)"),
+    ],
+    ids=repr,
+)
+def test_memory_that_the_system_refuses_is_a_sentence_whoever_asked_for_it(error, capsys):
+    code, said = run(error, capsys)
+    assert code == 2
+    assert said.startswith("gradfeat: the memory is used up: give less at once")
+
+
 def test_a_fault_of_the_program_is_a_sentence_and_a_report(capsys, tmp_path, monkeypatch):
     monkeypatch.delenv("GRADFEAT_DEBUG")
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))

@@ -5,12 +5,13 @@ from __future__ import annotations
 import os
 import pickle
 import resource
+import select
 import signal
 import time
 from collections.abc import Callable
 from pathlib import Path
 
-from hostile.attempt import Ran, attempt
+from hostile.attempt import LONGEST, Ran, attempt
 
 
 def in_child(*words: object, first: Callable[[], None] = lambda: None, kill: float = 0.0) -> Ran:
@@ -35,9 +36,12 @@ def in_child(*words: object, first: Callable[[], None] = lambda: None, kill: flo
         except ProcessLookupError:  # on a busy machine it leads no group yet
             os.kill(child, signal.SIGKILL)
     with os.fdopen(read, "rb") as said:
+        hangs = not select.select([said], [], [], 2 * LONGEST)[0]  # no signal ends compiled code
+        if hangs:
+            os.kill(child, signal.SIGKILL)
         data = said.read()
     os.waitpid(child, 0)
-    return pickle.loads(data) if data else Ran(-9, "", "")
+    return pickle.loads(data) if data else Ran(124 if hangs else -9, "", "")
 
 
 def short_of_disk(size: int) -> Callable[[], None]:

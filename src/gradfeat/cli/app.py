@@ -18,6 +18,7 @@ from gradfeat.cli.lab import commands as lab
 from gradfeat.cli.plan.command import plan
 from gradfeat.cli.predict_error.command import predict_error
 from gradfeat.cli.table import commands as table
+from gradfeat.maths.process_memory import reserve_for_products, share_one_heap
 
 #: Seconds in which presses of Ctrl-C count as one.
 SETTLING = 3.0
@@ -42,6 +43,7 @@ def program(
 ) -> None:
     """Options before the name of a command."""
     del version
+    reserve_for_products()
 
 
 app.callback()(program)
@@ -92,6 +94,7 @@ def main() -> None:
     for stream in (sys.stdout, sys.stderr):
         cast(TextIOWrapper, stream).reconfigure(errors="replace")
     interrupts_count_once()
+    share_one_heap()
     code = guarded(app)
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the interpreter ends undisturbed
     sys.exit(code)
