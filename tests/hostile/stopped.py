@@ -90,9 +90,10 @@ def limits(tally: Tally, seeds: range, home: Path) -> None:
     table = written(quantity(5000), home)
     out, small = home / "out", home / "small"
     small.mkdir()
-    fit = ("fit", table, "--target", "y", "--methods", "rfm", "--time", "2", "--out", out)
+    method = ("--methods", "gradient-features", "--stream")
+    fit = ("fit", table, "--target", "y", *method, "--time", "2", "--out", out)
     with pages(False):
-        attempt(*fit)
+        in_child(*fit)  # what this process has freed a child could use
         attempt("predict", out, table, "--out", out / "p.csv")
         work = (
             fit,

@@ -12,11 +12,12 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from cli.tables import gradfeat
+from cli.tables import gradfeat, quantity, written
 from gradfeat.drawing import style
 from gradfeat.figures.confusion import confusion
 from gradfeat.lab import Store
 from gradfeat.lab.presence import presence_of
+from gradfeat.maths.files import with_link
 from gradfeat.rows.sources.open import tables
 from gradfeat.table.screening import _same_order
 
@@ -36,6 +37,27 @@ def test_a_pipe_that_nobody_writes_to_is_refused_at_once(capsys, tmp_path):
         ran = gradfeat(capsys, *words)
         assert ran.code == 2, words
         assert "is no regular file" in ran.err or "is a pipe or a device" in ran.err, ran.err
+
+
+@pytest.mark.parametrize("name", ["model.gradfeat", "report.html", "comparison.csv"])
+@pytest.mark.parametrize("command", ["fit", "diagnose"])
+def test_a_table_in_the_place_of_a_file_of_the_report_is_not_written_to(
+    capsys, tmp_path, command, name
+):
+    table = written(quantity(30), tmp_path, name)
+    (tmp_path / "linked").mkdir()
+    (tmp_path / "linked" / name).symlink_to(table)
+    before = table.read_bytes()
+    for out in (tmp_path, tmp_path / "linked"):
+        ran = gradfeat(capsys, command, table, "--target", "y", "--time", "1", "--out", out)
+        assert (ran.code, table.read_bytes()) == (2, before)
+        assert "is read by this command" in ran.err
+
+
+def test_who_writes_through_a_link_is_told_where_the_file_is(tmp_path):
+    (tmp_path / "link").symlink_to(tmp_path / "file")
+    assert with_link(tmp_path / "link") == f"{tmp_path / 'link'} (a link to {tmp_path / 'file'})"
+    assert with_link(tmp_path / "file") == str(tmp_path / "file")
 
 
 def test_names_without_a_blank_are_broken_into_lines():

@@ -14,7 +14,7 @@ from typing import Any, cast
 import typer
 
 from gradfeat.cli.terminal import Terminal
-from gradfeat.maths.process_memory import memory_was_refused
+from gradfeat.maths.process_memory import USED_UP, memory_was_refused
 
 #: Of an option or argument that does not parse; typer exports only this subclass of it.
 USAGE_ERROR = cast(type[Exception], typer.BadParameter.__mro__[1])
@@ -24,7 +24,6 @@ INTERRUPTED = 130
 #: Exit code of a fault of the program itself (EX_SOFTWARE of sysexits.h).
 UNFORESEEN = 70
 NOTHING = "stopped; nothing was written."
-_USED_UP = "the memory is used up: give less at once, or let the process take more (ulimit -v)."
 
 
 class Refused(Exception):
@@ -69,7 +68,7 @@ def guarded(run: Callable[..., Any], arguments: Sequence[str] | None = None) -> 
         return _without_output()
     except MemoryError as error:
         ours = str(error) and not memory_was_refused(error)
-        return refuse(str(error) if ours else _USED_UP)
+        return refuse(str(error) if ours else USED_UP)
     except (Refused, *_sentences()) as error:
         return refuse(str(error))
     except OSError as error:
@@ -81,7 +80,7 @@ def guarded(run: Callable[..., Any], arguments: Sequence[str] | None = None) -> 
 def _of_the_system(error: OSError) -> int:
     """What the system refused, and which file it was."""
     if memory_was_refused(error):
-        return refuse(_USED_UP)
+        return refuse(USED_UP)
     if error.errno == errno.ENOSPC:
         _without_output()
         return refuse("the disk is full: free space and run again.")
@@ -92,7 +91,7 @@ def _of_the_system(error: OSError) -> int:
 def _unforeseen(error: Exception) -> int:
     """A fault of the program, in one sentence; its traceback goes to a temporary file."""
     if memory_was_refused(error):
-        return refuse(_USED_UP)
+        return refuse(USED_UP)
     if os.environ.get("GRADFEAT_DEBUG"):
         raise error
     said = f"{type(error).__name__}: {error}".splitlines()[0][:200]

@@ -37,6 +37,11 @@ def place(path: str | os.PathLike[str]) -> Path:
     return final
 
 
+def with_link(path: str | os.PathLike[str]) -> str:
+    """The path, and where what was written is, if it is a link."""
+    return f"{path} (a link to {os.path.realpath(path)})" if os.path.islink(path) else str(path)
+
+
 def write_and_flush(path: Path, data: bytes) -> None:
     """Write a new file and wait until it is on the disk."""
     with path.open("xb") as handle:

@@ -8,9 +8,6 @@ import os
 #: Option of glibc's `mallopt`: how many heaps the threads of a process take memory from.
 _HEAPS = -8
 
-#: The sentence on them.
-USED_UP = "the memory is used up: give less at once, or let the process take more (ulimit -v)."
-
 #: Bytes that the OpenBLAS of NumPy and that of SciPy take at the first product.
 _PRODUCT_BUFFERS = 2 * 2**25 + 2**22
 
@@ -21,7 +18,11 @@ _REFUSED = (
     "failed to map segment",
     "can't start new thread",
     "out of memory",
+    "bad_alloc",
 )
+
+#: The sentence on it.
+USED_UP = "the memory is used up: give less at once, or let the process take more (ulimit -v)."
 
 
 def share_one_heap() -> None:

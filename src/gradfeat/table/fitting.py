@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
 from gradfeat.maths.deadline import Deadline, within
+from gradfeat.maths.process_memory import USED_UP, memory_was_refused
 from gradfeat.rows.errors import EngineError, SourceError
 from gradfeat.table.budgets import direct_rows, rows_within
 from gradfeat.table.errors import TableError
@@ -185,6 +186,8 @@ def _finite(values: Floats) -> Floats:
 
 def _sentence(error: Exception) -> str:
     """What a library says, without the traces and advice that follow it."""
+    if memory_was_refused(error):
+        return USED_UP
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
     lines = lines or [type(error).__name__]
     return lines[-1] if "Traceback" in str(error) else lines[0]

@@ -132,14 +132,20 @@ class Predictor:
         return f
 
 
-def check_output(out: Path, data: str, *others: Path) -> None:
+def check_outputs(outs: Iterable[Path], data: str, *others: Path) -> None:
     """Refuse, before any work, to write over what is read."""
-    inputs = [Path(file.path) for file in find_files(data)]
-    if any(_same(out, one) for one in (*inputs, *others)):
-        raise TableError(
-            f"The file '{out}' is read by this command, so it is not written to: give another "
-            "file with --out."
-        )
+    inputs = [*(Path(file.path) for file in find_files(data)), *others]
+    for out in outs:
+        if any(_same(out, one) for one in inputs):
+            raise TableError(
+                f"The file '{out}' is read by this command, so it is not written to: give another "
+                "place with --out."
+            )
+
+
+def check_output(out: Path, data: str, *others: Path) -> None:
+    """:func:`check_outputs` of one file, which is not to become one of those that are read."""
+    check_outputs([out], data, *others)
     if _within(out, Path(data)):
         raise TableError(
             f"The file '{out}' lies in the folder that is read, and would be one of its files the "

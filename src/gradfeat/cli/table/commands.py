@@ -126,7 +126,7 @@ def diagnose(
     from gradfeat.cli.table.fit import Printing
     from gradfeat.interface.diagnose import diagnose as diagnosed
 
-    printing = Printing(out, form, quiet, verbose)
+    printing = Printing(data, out, form, quiet, verbose)
     with printing.bar as bar:
         found = diagnosed(
             data,
@@ -226,7 +226,7 @@ def fit(
     from gradfeat.cli.table.fit import Printing, going_on
     from gradfeat.interface.compare import compare
 
-    printing, kept = Printing(out, form, quiet, verbose), checkpoint or out / "checkpoint"
+    printing, kept = Printing(data, out, form, quiet, verbose), checkpoint or out / "checkpoint"
     with going_on(kept):
         with printing.bar as bar:
             found = compare(

@@ -19,8 +19,13 @@ from gradfeat.cli.terminal import Terminal
 from gradfeat.interface.compare import Comparison, ModelFiles
 from gradfeat.interface.page import PageOf
 from gradfeat.maths.deadline import NEVER, within
+from gradfeat.maths.files import with_link
 from gradfeat.table.atomic import check_folder
+from gradfeat.table.predict import check_outputs
 from gradfeat.table.saved import FEATURES, MODEL
+
+#: What is written to the folder.
+WRITTEN = ("results.json", "report.html", "comparison.csv", MODEL, FEATURES)
 
 
 @dataclass(frozen=True)
@@ -32,6 +37,7 @@ class Printing:
     go to the folder `out`.
     """
 
+    data: str
     out: Path
     form: Format
     quiet: bool
@@ -39,6 +45,7 @@ class Printing:
 
     def __post_init__(self) -> None:
         check_folder(self.out)
+        check_outputs([self.out / name for name in WRITTEN], self.data)
 
     @cached_property
     def console(self) -> Terminal:
@@ -95,10 +102,10 @@ def _files(models: ModelFiles, out: Path) -> list[str]:
     """Where models and report are, and models of an earlier fit that are still there."""
     heads, lines = {MODEL: "Model:   ", FEATURES: "Features:"}, []
     for name, head in heads.items():
-        path, said = out / name, models.said[name]
-        old = f"; {path} is of an earlier fit" if path.exists() else ""
+        path, said = with_link(out / name), models.said[name]
+        old = f"; {path} is of an earlier fit" if (out / name).exists() else ""
         lines.append(f"{head} {path} ({said})" if name in models.files else f"{head} {said}{old}")
-    return [*lines, f"Report:   {out / 'report.html'}"]
+    return [*lines, f"Report:   {with_link(out / 'report.html')}"]
 
 
 def _use(models: ModelFiles, out: Path) -> list[str]:

@@ -19,6 +19,7 @@ from gradfeat.cli.terminal import Terminal
 from gradfeat.drawing.numbers import finite, percent, text_table
 from gradfeat.estimators.container import rebuilding
 from gradfeat.figures.comparison import with_interval
+from gradfeat.maths.files import with_link
 from gradfeat.reports import losses_table
 from gradfeat.rows.sources.open import tables
 from gradfeat.rows.sources.tables import Tables
@@ -48,7 +49,7 @@ def predict_table(
     predictor = Predictor(table_model, keep, interval, strict)
     table = tables(data, text=table_model.text(text))
     rows = write_predictions(predictor.frames(table), out)
-    console.say(f"{rows:,} predictions of {table_model.target}: {out}")
+    console.say(f"{rows:,} predictions of {table_model.target}: {with_link(out)}")
     if interval is not None:
         rows = len(table_model.held)
         words = interval_sentence(table_model.target, table_model.classes, rows, interval)
@@ -87,7 +88,7 @@ def refit_table(
     for sentence in found.remarks:
         console.say(sentence)
     _print_reading(console, table, found.unread)
-    console.say(f"Model:  {out}")
+    console.say(f"Model:  {with_link(out)}")
 
 
 def _print_reading(console: Terminal, table: Tables, unread: Sequence[UnreadCells]) -> None:
