@@ -51,11 +51,10 @@ def reserve_for_products() -> None:
     if resource.getrlimit(resource.RLIMIT_AS)[0] == resource.RLIM_INFINITY:
         return
     import numpy as np
-    from scipy.linalg import lapack
+    from scipy.linalg import cholesky
 
     np.empty(_PRODUCT_BUFFERS, dtype=np.uint8)
-    square = np.eye(128)
-    lapack.dpotrf(square @ square)
+    cholesky(np.eye(128) @ np.eye(128))
 
 
 def memory_was_refused(error: BaseException) -> bool:
