@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Collection
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -61,12 +61,11 @@ def paired(m: int) -> None:
         raise ValueError(f"m is {m}: neurons start in pairs, give an even number of 2 or more.")
 
 
-def one_of(choices: Iterable[str], **settings: str) -> None:
+def one_of(choices: Collection[str], **settings: str) -> None:
     """Refuse a setting that is not among `choices`."""
-    known = list(choices)
     for name, value in settings.items():
-        if value not in known:
-            raise ValueError(f"{name} is {value!r}: give one of {', '.join(map(repr, known))}.")
+        if value not in choices:
+            raise ValueError(f"{name} is {value!r}: give one of {', '.join(map(repr, choices))}.")
 
 
 def rising(name: str, values: ArrayLike) -> np.ndarray:
