@@ -27,7 +27,6 @@ LIBRARY: Final = {
     "gradfeat.tasks.one_dimensional": "named targets for the tasks",
     "gradfeat.models.one_step": "the learner of Moniri24",
     "gradfeat.models.step_sizes": "the learner of Moniri24 at many step sizes",
-    "gradfeat.models.kernels.random_maps": "random features of a kernel",
     "gradfeat.models.kernels.tangent": "kernels of finite networks and of torch modules",
     "gradfeat.theory.activation_coefficients": "of any activation; the closed form has the ReLU's",
     "gradfeat.theory.patterns": "the best threshold, from which the best linear accuracy follows",

@@ -31,7 +31,6 @@ FULL: list[Solver] = [
     Richardson(TOLERANCE, 5000),
     ConjugateGradients(TOLERANCE),
     NystromCG(rank=30, tolerance=TOLERANCE),
-    NystromCG(rank=30, pivots="uniform", tolerance=TOLERANCE),
     EigenPro(subsample=60, q=20, tolerance=TOLERANCE, max_iter=500),
 ]
 #: With all points as centres this is one of them.

@@ -23,8 +23,7 @@ def evaluating(module: nn.Module) -> Iterator[None]:
 
 def float_place(module: nn.Module, X: Tensor) -> tuple[torch.device, torch.dtype]:
     """Device and float type of a module's parameters; those of X where it has none."""
-    floats = (p for p in module.parameters() if p.is_floating_point())
-    first = next(floats, X)
+    first = next((p for p in module.parameters() if p.is_floating_point()), X)
     return first.device, first.dtype
 
 

@@ -129,7 +129,7 @@ class PivotFit:
         cls, kernel: Kernel, X: Float[Tensor, "n d"], v: Float[Tensor, "n c"], most: int, seed: int
     ) -> PivotFit:
         n, v = len(X), v.double()
-        F, chosen = low_rank(kernel, X, None, most, "rpcholesky", seed, Meter(n))
+        F, chosen = low_rank(kernel, X, None, most, seed, Meter(n))
         G = F.T @ F
         G.diagonal().add_(JITTER * float(G.diagonal().mean()))
         R = torch.linalg.cholesky(G)

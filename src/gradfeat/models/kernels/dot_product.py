@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any, final
 
 import torch
@@ -62,11 +62,7 @@ class DotProduct(RotationInvariantKernel):
         return _horner(powers, Pairs(left[0], right[0], h).product()), torch.zeros_like(h)
 
     def spec(self) -> Mapping[str, Any]:
-        return {
-            "name": "DotProduct",
-            "coefficients": list(self.coefficients),
-            "bandwidth": self.bandwidth,
-        }
+        return {"name": "DotProduct", **asdict(self)}
 
 
 def polynomial(degree: int, offset: float = 1.0, bandwidth: float | None = None) -> DotProduct:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from typing import Any, Literal, final
 
 import torch
@@ -149,15 +149,7 @@ class NetworkKernel(RotationInvariantKernel):
                 return hidden
 
     def spec(self) -> Mapping[str, Any]:
-        return {
-            "name": "NetworkKernel",
-            "activation": self.activation.spec(),
-            "depth": self.depth,
-            "weight": self.weight,
-            "bias": self.bias,
-            "trained": self.trained,
-            "bandwidth": self.bandwidth,
-        }
+        return {"name": "NetworkKernel", **asdict(self), "activation": self.activation.spec()}
 
 
 _CLOSED: tuple[tuple[Activation, Dual], ...] = (

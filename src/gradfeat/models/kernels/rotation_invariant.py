@@ -5,10 +5,10 @@ from __future__ import annotations
 import itertools
 import math
 from abc import abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import Any, final
+from typing import final
 
 import torch
 from jaxtyping import Float
@@ -167,10 +167,6 @@ class RotationInvariantKernel(BlockKernel):
         self, left: Sequence[Side], right: Sequence[Side], h: Tensor
     ) -> tuple[Tensor, Tensor]:
         """dk/du and dk/dp, zero where k has a kink."""
-
-    @abstractmethod
-    def spec(self) -> Mapping[str, Any]:
-        """Name and parameters, as `kernel_from_spec` takes them."""
 
     @property
     def scratch(self) -> int:

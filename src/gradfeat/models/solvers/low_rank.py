@@ -1,8 +1,6 @@
-"""Low-rank factors F F^T of a kernel matrix: random Nystrom columns, random pivots."""
+"""Low-rank factors F F^T of a kernel matrix, by random pivots."""
 
 from __future__ import annotations
-
-from typing import Literal
 
 import torch
 from jaxtyping import Float
@@ -13,17 +11,8 @@ from ..base import Kernel
 from .base import Meter
 from .tiles import Tiles
 
-#: How the columns are chosen.
-Pivots = Literal["uniform", "rpcholesky"]
-PIVOTS: tuple[Pivots, ...] = ("uniform", "rpcholesky")
-
 #: Pivots proposed at a time.
 BATCH = 100
-
-
-def check_pivots(pivots: str) -> None:
-    if pivots not in PIVOTS:
-        raise ValueError(f"pivots is {pivots!r}: allowed are {', '.join(map(repr, PIVOTS))}.")
 
 
 def low_rank(
@@ -31,44 +20,18 @@ def low_rank(
     X: Float[Tensor, "n d"],
     S: Float[Tensor, "n 1"] | None,
     rank: int,
-    pivots: Pivots,
     seed: int,
     meter: Meter,
 ) -> tuple[Float[Tensor, "n k"], Tensor]:
     """F with F F^T close to S K S from `rank` of its columns at most, and the rows chosen.
 
-    "uniform": K_{:P} K_PP^+ K_{P:} for a uniform subset P. "rpcholesky": pivots drawn in
-    proportion to the diagonal of what is left (randomly pivoted Cholesky), which avoids near
-    duplicates and costs the same.
+    Pivots are drawn in proportion to the diagonal of what is left (randomly pivoted Cholesky), a
+    batch at a time, until the rank is reached or rounding is left: no near duplicates.
 
     Source: Chen, Epperly, Tropp & Webber 2023 (arXiv 2207.06503); in blocks with rejection:
     Epperly, Tropp & Webber 2024 (arXiv 2410.03969).
     """
-    n = len(X)
-    rank, S = min(rank, n), None if S is None else S.to(X.dtype)
-    if pivots == "uniform":
-        rows = torch.randperm(n, generator=stream(seed, "pivots"))[:rank].to(X.device)
-        return _uniform(kernel, X, S, rows, meter), rows
-    return _pivoted(kernel, X, S, rank, seed, meter)
-
-
-def _columns(kernel: Kernel, X: Tensor, S: Tensor | None, rows: Tensor, meter: Meter) -> Tensor:
-    """Columns `rows` of S K S."""
-    C = Tiles(kernel, X, X[rows], meter, 0).fill_(X.new_empty(len(X), len(rows)))
-    return C if S is None else C.mul_(S).mul_(S[rows].T)
-
-
-def _uniform(kernel: Kernel, X: Tensor, S: Tensor | None, rows: Tensor, meter: Meter) -> Tensor:
-    C = _columns(kernel, X, S, rows, meter)
-    e, V = torch.linalg.eigh(C[rows].double())
-    keep = e > len(e) * torch.finfo(X.dtype).eps * e[-1].clamp(min=0)
-    return C @ (V[:, keep] / e[keep].sqrt()).to(X.dtype)
-
-
-def _pivoted(
-    kernel: Kernel, X: Tensor, S: Tensor | None, rank: int, seed: int, meter: Meter
-) -> tuple[Tensor, Tensor]:
-    """Random pivots a batch at a time, until the rank is reached or rounding is left."""
+    rank, S = min(rank, len(X)), None if S is None else S.to(X.dtype)
     F, rows = X.new_empty(len(X), rank), torch.empty(0, dtype=torch.long, device=X.device)
     left = kernel.diagonal(X) if S is None else kernel.diagonal(X) * S[:, 0].square()
     floor = 100 * torch.finfo(X.dtype).eps * float(left.max())
@@ -90,6 +53,12 @@ def _pivoted(
         left[new] = 0
         rows = torch.cat([rows, new])
     return F[:, : len(rows)], rows
+
+
+def _columns(kernel: Kernel, X: Tensor, S: Tensor | None, rows: Tensor, meter: Meter) -> Tensor:
+    """Columns `rows` of S K S."""
+    C = Tiles(kernel, X, X[rows], meter, 0).fill_(X.new_empty(len(X), len(rows)))
+    return C if S is None else C.mul_(S).mul_(S[rows].T)
 
 
 def _remainder(

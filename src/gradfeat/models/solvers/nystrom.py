@@ -15,12 +15,8 @@ from ...maths.memory import allowed_bytes, refuse_beyond
 from ...maths.streams import stream
 from .base import Meter, Solution, Solver, System, Watch
 from .conjugate_gradients import conjugate_gradients
-from .low_rank import Pivots, check_pivots, low_rank
 from .refine import Stop, refine
 from .tiles import Tiles, tile_scratch, vector_bytes
-
-#: Candidates a centre, where centres are drawn as pivots.
-CANDIDATES = 4
 
 
 @final
@@ -31,12 +27,10 @@ class Nystrom(Solver):
     The normal equations (K_mn W K_nm + alpha K_mm) c = K_mn W y are solved by conjugate gradients
     in b, c = T^{-1} A^{-1} b, with K_mm = T^T T and A^T A = (sum w / m) T T^T + alpha I. Jitter
     that makes K_mm factorisable enters the preconditioner only, never the equations; what they do
-    not reach in float32 is solved in float64. Time n m an
-    iteration, memory m^2. With all points as centres this is full kernel ridge.
+    not reach in float32 is solved in float64. Time n m an iteration, memory m^2. With all points as
+    centres this is full kernel ridge.
 
     `centres`: m; None is 10 sqrt(n). All points when there are fewer.
-    `pivots`: How centres are drawn; "rpcholesky" draws pivots among 4 m points, and fewer than m
-        where only rounding is left of the kernel.
     `tolerance`: On the relative residual of the preconditioned normal equations.
 
     Source: Rudi, Carratino & Rosasco 2017 (FALKON, arXiv 1705.10958), algorithm 1.
@@ -49,28 +43,29 @@ class Nystrom(Solver):
     """
 
     centres: int | None = None
-    pivots: Pivots = "uniform"
     tolerance: float = 1e-5
     max_iter: int = 200
     memory_limit: int | None = None
 
     def solve(self, system: System, *, seed: int = 0, watch: Watch | None = None) -> Solution:
         """Solve; `seed` draws the centres."""
-        check_pivots(self.pivots)
         meter = Meter(len(system.X))
         m = self.count(len(system.X))
         needed = self.bytes(system)
         what = f"Nystrom with {m:,} centres on {len(system.X):,} rows"
         refuse_beyond(needed, self.memory_limit, what, "fit on fewer rows or with fewer centres")
         meter.bytes = needed
-        rows = self._centres(system, m, seed, meter)
+        rows = None  # all
+        if m < len(system.X):
+            order = torch.randperm(len(system.X), generator=stream(seed, "centres"))
+            rows = order.to(system.X.device)[:m]
         Z = system.X if rows is None else system.X[rows]
         normal = _NormalEquations(system, Z, allowed_bytes(self.memory_limit) - needed, meter)
         solution = refine(
             normal,
             partial(conjugate_gradients, normal, lambda r: r),
             Stop(self.tolerance, self.max_iter, watch),
-            advice="raise max_iter, alpha or the tolerance, or draw centres by 'rpcholesky'",
+            advice="raise max_iter, alpha or the tolerance",
         )
         if solution.converged or system.X.element_size() == 8:
             return replace(solution, index=rows)
@@ -85,20 +80,7 @@ class Nystrom(Solver):
         """Bytes that the solve declares before it keeps any tile."""
         X, m = system.X, self.count(len(system.X))
         tiles = min(tile_scratch(system.kernel, X), len(X) ** 2 * 8 * system.kernel.scratch)
-        pivoting = CANDIDATES * 2 * m * m * 8 if self.pivots == "rpcholesky" else 0
-        return vector_bytes(system) + 3 * tiles + 4 * 8 * m * m + pivoting
-
-    def _centres(self, system: System, m: int, seed: int, meter: Meter) -> Tensor | None:
-        """Rows of the centres; None: all."""
-        X, n = system.X, len(system.X)
-        if m == n:
-            return None
-        order = torch.randperm(n, generator=stream(seed, "centres")).to(X.device)
-        if self.pivots == "uniform":
-            return order[:m]
-        candidates = order[: CANDIDATES * m]
-        _, rows = low_rank(system.kernel, X[candidates], None, m, "rpcholesky", seed, meter)
-        return candidates[rows]
+        return vector_bytes(system) + 3 * tiles + 4 * 8 * m * m
 
 
 class _NormalEquations:

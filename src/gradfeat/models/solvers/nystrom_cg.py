@@ -12,7 +12,7 @@ from torch import Tensor
 
 from .base import Meter, Solution, Solver, System, Watch
 from .conjugate_gradients import Apply, conjugate_gradients
-from .low_rank import Pivots, check_pivots, low_rank
+from .low_rank import low_rank
 from .refine import Stop, refine
 from .tiles import Operator, least_bytes, residual_rows
 
@@ -25,7 +25,6 @@ class NystromCG(Solver):
     With S K S ~ U Lambda U^T: P^{-1} = (lambda_k + alpha) U (Lambda + alpha)^{-1} U^T + I - U U^T.
 
     `rank`: k; None is 3 sqrt(n).
-    `pivots`: How the columns are drawn.
     `sampled`: Estimate the residual in float64 from a sample of rows first, and measure it on all
         only where that is above the tolerance.
 
@@ -40,7 +39,6 @@ class NystromCG(Solver):
     """
 
     rank: int | None = None
-    pivots: Pivots = "rpcholesky"
     tolerance: float = 1e-5
     max_iter: int = 500
     memory_limit: int | None = None
@@ -48,7 +46,6 @@ class NystromCG(Solver):
 
     def solve(self, system: System, *, seed: int = 0, watch: Watch | None = None) -> Solution:
         """Solve; `seed` draws the columns."""
-        check_pivots(self.pivots)
         meter, rank = Meter(len(system.X)), self.columns(len(system.X))
         A = Operator(
             system,
@@ -58,9 +55,7 @@ class NystromCG(Solver):
             instead="lower the rank or raise memory_limit",
             reserved=self._reserved(system),
         )
-        F, _ = low_rank(
-            system.kernel, system.X, system.root_weights, rank, self.pivots, seed, meter
-        )
+        F, _ = low_rank(system.kernel, system.X, system.root_weights, rank, seed, meter)
         return refine(
             A,
             partial(conjugate_gradients, A, preconditioner(F, system.alpha)),

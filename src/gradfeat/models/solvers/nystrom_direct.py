@@ -96,7 +96,7 @@ def pivots(system: System, m: int, seed: int, meter: Meter) -> Tensor:
     X = system.X
     order = torch.randperm(len(X), generator=stream(seed, "centres")).to(X.device)
     candidates = order[:CANDIDATES]
-    _, rows = low_rank(system.kernel, X[candidates], None, m, "rpcholesky", seed, meter)
+    _, rows = low_rank(system.kernel, X[candidates], None, m, seed, meter)
     return candidates[rows] if len(rows) else candidates[:1]
 
 
