@@ -257,3 +257,30 @@ def test_columns_are_left_out_of_a_diagnosis():
     assert found.exponent is None
     with pytest.raises(TableError, match="no column 'lat' to ignore"):
         diagnose(frame, replace(ASKED, ignore=("lat",)))
+
+
+@pytest.mark.slow
+def test_models_of_a_diagnosis_are_tested_on_stretches_of_time_they_have_not_seen():
+    """Levels of a walk tell of rows at the same time alone."""
+    rng = np.random.default_rng(0)
+    walk = np.repeat(rng.normal(size=60), 10)
+    frame = pd.DataFrame({"when": np.arange(600), "x": walk + 0.01 * rng.normal(size=600)})
+    frame["y"] = np.repeat(rng.normal(size=60), 10)
+    shuffled = frame.sample(frac=1, random_state=0)
+    mixed = diagnose(shuffled.drop(columns="when"), ASKED).shares
+    apart = diagnose(shuffled, replace(ASKED, time_column="when")).shares
+    assert mixed.total.low > 0.3
+    assert apart.total.estimate < 0.05
+
+
+def test_rows_of_a_diagnosis_know_their_stretch_of_time():
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame(
+        {"when": np.arange(90), "x": rng.normal(size=90), "y": rng.normal(size=90)}
+    )
+    table = diagnosis_rows(frame, replace(ASKED, time_column="when"))
+    assert table.source == ("x",)
+    assert np.bincount(table.stretch).tolist() == [30, 30, 30]
+    assert "a stretch of 'when' at a time" in table.remarks[-1].text
+    with pytest.raises(TableError, match="so many equal values"):
+        diagnosis_rows(frame.assign(when=1), replace(ASKED, time_column="when"))

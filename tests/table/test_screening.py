@@ -191,3 +191,15 @@ def test_amounts_and_days_in_text_are_leaks_too(told, noise):
     (said,) = screened(told, y).remarks
     assert said.startswith("'c' (")
     assert " alone explains nearly all of 'y'" in said
+
+
+def test_what_is_called_an_identifier_and_tells_something_is_named():
+    rng = np.random.default_rng(0)
+    pid = 10_000 + 37 * rng.permutation(400)
+    frame = pd.DataFrame({"PID": pid, "humid": pid + 1, "z": rng.normal(size=400)})
+    frame["y"] = (pid > 15_000) + rng.normal(size=400)
+    said = "\n".join(prepare(FrameTables(frame, 400), Request("t", "y")).remarks)
+    assert re.search(
+        r"Kept, though called an identifier: 'PID' \(all different; \d+ % of 'y'\)", said
+    )
+    assert "humid" not in said

@@ -81,6 +81,7 @@ def diagnose(
     task: Literal["auto", "regression", "classification"] = "auto",
     time: float = 60.0,
     seed: int = 0,
+    time_column: str | None = None,
     ignore: Sequence[str] = (),
     rare_classes: Literal["refuse", "drop", "merge"] = "refuse",
     separator: str | None = None,
@@ -108,6 +109,8 @@ def diagnose(
         Seconds to spend, all in: searches of models end in time for the page.
     seed : int
         Of every random draw.
+    time_column : str, optional
+        Puts the rows in order: models are then tested on stretches of it that they have not seen.
     ignore : sequence of str
         Columns to leave out, such as those known later.
     rare_classes : {"refuse", "drop", "merge"}
@@ -153,7 +156,8 @@ def diagnose(
     if asked.path is not None:
         why = "a diagnosis reads all of them before it draws at most 5,000 rows"
         refuse_beyond_memory(asked.path, why, "give a part of the rows, such as one of its files")
-    text = replace(text, wanted=(str(target), *ignore), verbatim=(str(target),))
+    wanted = (str(target), *filter(None, [time_column]), *ignore)
+    text = replace(text, wanted=wanted, verbatim=(str(target),))
     rows, _ = asked.open(RunOptions(stream=False), text)
     steps.begin("Reading", 0.0, asked.in_words(rows, target, ""))
     request = Request(
@@ -161,6 +165,7 @@ def diagnose(
         str(target),
         task,
         seed=seed,
+        time_column=time_column,
         command=command or asked.call(diagnose, options),
         ignore=tuple(ignore),
         missing=tuple(missing),

@@ -215,7 +215,7 @@ def diagnose(
     table = table.first(_rows_in_time(table, request.seed, steps.deadline.part(_TESTS)))
     Z = table.inputs.whitened
     stats = statistics(Z, table.y, request.seed, degree)
-    shares = variance_shares(table.inputs, table.y, request.seed, part)
+    shares = variance_shares(table.inputs, table.y, request.seed, part, table.stretch)
     steps.begin("Summary", 1.0)
     directions = _directions(stats, table)
     highest = max(stats.found, default=1)

@@ -26,6 +26,7 @@ from gradfeat.table.prepared import chosen_columns, input_columns
 from gradfeat.table.request import Request
 from gradfeat.table.results import Remark
 from gradfeat.table.screening import screen
+from gradfeat.table.split import parse_time, stretches
 from gradfeat.table.target import Target, prepare_target
 from gradfeat.table.target_scale import about_tails, target_scale
 
@@ -97,6 +98,9 @@ def _standardised(X: Floats) -> Floats:
 #: Rows that the tests read at most, and at least.
 MOST_ROWS, FEWEST_ROWS = 5_000, 50
 
+#: Stretches of time, each of which models are tested on in turn.
+STRETCHES = 3
+
 #: Classes whose 0/1 codes are targets at most: the most frequent ones.
 MOST_CODES = 5
 
@@ -113,6 +117,7 @@ class DiagnosisRows:
     `source` names the original column of each of the encoded columns in `inputs`, or its level;
     `y` (n, c) is the target, or 0/1 codes of classes (one column for two classes). `remarks` say
     what to know of the columns before anything that is found, and last what was done to the rows.
+    `stretch` (n,): in which third of the time each row lies, where a column of times was asked for.
     """
 
     target: Target
@@ -121,12 +126,14 @@ class DiagnosisRows:
     inputs: StandardInputs
     y: Tensor
     remarks: tuple[Remark, ...]
+    stretch: NDArray[np.intp] | None = None
 
     def first(self, n: int) -> DiagnosisRows:
         """With the first n rows alone, which are as random as all."""
         columns, whitened = self.inputs.columns[:n], self.inputs.whitened[:n]
         inputs = replace(self.inputs, columns=columns, whitened=whitened)
-        return replace(self, inputs=inputs, y=self.y[:n])
+        stretch = None if self.stretch is None else self.stretch[:n]
+        return replace(self, inputs=inputs, y=self.y[:n], stretch=stretch)
 
 
 def diagnosis_rows(
@@ -152,7 +159,9 @@ def diagnosis_rows(
             f"at least {FEWEST_ROWS} to tell a signal from chance: give more rows."
         )
     target, tails = _on_its_scale(target, request)
-    table = input_columns(frame.iloc[target.rows], [request.target])
+    when, table = request.time_column, frame.iloc[target.rows]
+    time = None if when is None else parse_time(table, when, request.dates)
+    table = input_columns(table, [request.target, *([] if when is None else [when])])
     rows = numpy_stream(request.seed, "diagnosis rows").permutation(n)[:MOST_ROWS]
     table = table.set_axis([str(name) for name in table.columns], axis=1)
     drawn, y = table.iloc[rows], target.values[rows].astype(np.float64)
@@ -172,8 +181,11 @@ def diagnosis_rows(
     cells = _about_cells(encoder, target, read_from or FrameTables(frame))
     first = [*([target.remark] if target.remark else []), *cells, *screened.remarks, *tails]
     last = [*_about_rows(target, len(rows)), *_about_inputs(inputs, names)]
+    if when is not None:
+        last.append(f"Shares of the variance are of rows left out a stretch of {when!r} at a time.")
     remarks = (*map(Remark, first), *(Remark(words, "last") for words in last))
-    return DiagnosisRows(target, encoder, source, inputs, y, remarks)
+    thirds = None if time is None else stretches(time[rows], STRETCHES)
+    return DiagnosisRows(target, encoder, source, inputs, y, remarks, thirds)
 
 
 def _on_its_scale(target: Target, request: Request) -> tuple[Target, list[str]]:

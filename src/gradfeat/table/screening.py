@@ -37,7 +37,9 @@ _ROW_NAME = re.compile(
     r"(unnamed: ?\d+|row ?names?|(row)?[ _.-]?(id|no|nr|num(ber)?|index|idx)|row|obs|rownum)",
     re.IGNORECASE,
 )
-_ID_NAME = re.compile(r"(^|[_\W])(id|uuid|guid|index|idx|key|no|nr)$|[a-z](Id|ID)$", re.IGNORECASE)
+_ID_NAME = re.compile(
+    r"(?i:(^|[_\W])(id|pid|uid|uuid|guid|index|idx|key|no|nr)$)|[a-z](Id|ID)$|^[A-Z]{1,4}ID$"
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -90,6 +92,7 @@ def screen(
         *([f"Left out, the same in every row: {_names(same)}."] if same else []),
         *_about_identifiers(identifiers, bool(left_out), option),
         *_about_order(numbers, alone, target),
+        *_about_named([n for n in others if n not in numbers], once, alone, target, option),
         *_about_leaks(read, [n for n in others if n not in numbers], alone, y, target, classes),
         *_about_copies(selected(inputs, others)),
     ]
@@ -226,6 +229,19 @@ def _about_order(names: Sequence[str], alone: Mapping[str, float], target: str) 
         f"{_names(each, quoted=True)} {verbs[0]} the rows and alone {verbs[1]} so much of "
         f"{target!r}: if the file is sorted, {verbs[2]} the answer away; {leaves}."
     ]
+
+
+def _about_named(
+    names: Sequence[str], once: pd.DataFrame, alone: Mapping[str, float], target: str, option: bool
+) -> list[str]:
+    """Numbers that are called identifiers and are all different, and tell of the target."""
+    columns = {n: column_of(once, n) for n in names if _ID_NAME.search(n) and alone[n] > NO_USE}
+    found = [n for n, c in columns.items() if is_numbers(c) and _all_different(c.dropna())]
+    if not found:
+        return []
+    each = [f"{name!r} (all different; {percent(alone[name])} of {target!r})" for name in found]
+    how = f"; --ignore {found[0]!r} leaves it out" if option else ""
+    return [f"Kept, though called an identifier: {_names(each, quoted=True)}{how}."]
 
 
 def numbers_of_rows(inputs: pd.DataFrame, names: Sequence[str], rows: int) -> list[str]:

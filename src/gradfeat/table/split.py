@@ -128,3 +128,21 @@ def parse_time(frame: pd.DataFrame, column: str, dates: DateOrder = "") -> np.nd
             f"row{'s' * (missing > 1)}: fill it in, or drop those rows."
         )
     return time
+
+
+def stretches(time: np.ndarray, n: int) -> np.ndarray:
+    """In which of `n` stretches of time each row lies, of about as many rows each.
+
+    Raises TableError where too many rows have the same time for that.
+
+    >>> stretches(np.array([5.0, 1.0, 1.0, 9.0, 7.0, 6.0]), 3).tolist()
+    [1, 0, 0, 2, 2, 1]
+    """
+    ends = np.sort(time)[[len(time) * k // n for k in range(1, n)]]
+    found = np.searchsorted(ends, time, side="right")
+    if len(np.unique(found)) < n:
+        raise TableError(
+            f"The time column has so many equal values that it makes no {n} stretches: give one "
+            "that orders the rows, or leave it out."
+        )
+    return found

@@ -14,13 +14,13 @@ from gradfeat.estimators import RFMRegressor
 from gradfeat.maths.ridge import ridge_path
 from gradfeat.maths.streams import numpy_stream
 from gradfeat.table.diagnosis import Share, Shares
-from gradfeat.table.diagnosis_rows import StandardInputs
+from gradfeat.table.diagnosis_rows import STRETCHES, StandardInputs
 from gradfeat.table.results import Interval
 from gradfeat.table.scores import interval, resamples
 
 Floats = NDArray[np.float64]
 
-FOLDS = 3
+FOLDS = STRETCHES
 
 #: Of the variance: a share below it counts for nothing. Penalties and rounding of the models before
 #: leave such shares to the models after them, the more surely the less noise there is.
@@ -35,7 +35,11 @@ MOST_ROWS, FEWER_ROWS, MANY_FEATURES = 3_000, 1_500, 1_000
 
 
 def variance_shares(
-    inputs: StandardInputs, y: Tensor, seed: int, tell: Callable[[int], None]
+    inputs: StandardInputs,
+    y: Tensor,
+    seed: int,
+    tell: Callable[[int], None],
+    stretch: NDArray[np.intp] | None = None,
 ) -> Shares:
     """Shares of Var y that a linear, a quadratic and a flexible model add, on rows left out.
 
@@ -47,16 +51,17 @@ def variance_shares(
     rows with the models held fixed.
 
     `y` (n, c) may be codes of classes, whose squared errors add up. `tell` hears the number of each
-    fold before its work.
+    fold before its work. Folds are the stretches of time `stretch` (n,), or at random.
     """
     n, q = inputs.whitened.shape
     most = FEWER_ROWS if feature_count(q, 2) > MANY_FEATURES else MOST_ROWS
     rows = numpy_stream(seed, "share rows").permutation(n)[:most]
     X, Z, y = inputs.columns[rows], inputs.whitened[rows], y[rows]
     errors, settings = np.empty((4, len(rows))), []
+    place = np.arange(len(rows)) % FOLDS if stretch is None else stretch[rows]
     for fold in range(FOLDS):
         tell(fold)
-        held = np.flatnonzero(np.arange(len(rows)) % FOLDS == fold)
+        held = np.flatnonzero(place == fold)
         steps, setting = _predictions(X, Z, y, held, seed)
         errors[:, held] = [(y[held] - f).square().sum(1).numpy() for f in steps]
         settings.append(setting)

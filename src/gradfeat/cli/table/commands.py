@@ -108,6 +108,9 @@ def diagnose(
         ),
     ] = 60.0,
     seed: Annotated[int, typer.Option(help="Of every random draw.", min=0, max=LARGEST_SEED)] = 0,
+    time_column: Annotated[
+        str | None, typer.Option(help="Ordered data: test models on stretches of this column.")
+    ] = None,
     ignore: Ignore = None,
     separator: Separator = None,
     comment: Comment = None,
@@ -135,6 +138,7 @@ def diagnose(
             deadline=deadline,
             task=task,
             seed=seed,
+            time_column=time_column,
             ignore=tuple(ignore or ()),
             command=_command(),
             separator=separator,
