@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import io
 
-from gradfeat.cli.progress import CellBar, StepBar
-from gradfeat.cli.terminal import Terminal
+from gradfeat.cli.lab.run import CellBar
+from gradfeat.cli.terminal import StepBar, Terminal
 from gradfeat.lab import Progress
 
 
@@ -13,7 +13,7 @@ def told(terminal: bool, times: list[float], monkeypatch) -> str:
     """What ten cells print, finished at these times."""
     out, clock = io.StringIO(), iter(times)
     now = [0.0]
-    monkeypatch.setattr("gradfeat.cli.progress.time.monotonic", lambda: now[0])
+    monkeypatch.setattr("gradfeat.cli.terminal.time.monotonic", lambda: now[0])
     console = Terminal(file=out, force_terminal=terminal, width=80)
     with CellBar(console, "demo [x]") as bar:
         for done in range(11):
@@ -43,7 +43,7 @@ def test_a_terminal_keeps_the_last_count(monkeypatch):
 
 def test_steps_print_a_line_in_a_few_seconds_whatever_they_tell(monkeypatch):
     now = [0.0]
-    monkeypatch.setattr("gradfeat.cli.progress.time.monotonic", lambda: now[0])
+    monkeypatch.setattr("gradfeat.cli.terminal.time.monotonic", lambda: now[0])
     out = io.StringIO()
     steps = StepBar(Terminal(file=out, width=80))
     for name in ("Linear model", "Page"):

@@ -26,7 +26,7 @@ from gradfeat.estimators import (
     RFMRegressor,
 )
 from gradfeat.maths.blocks import Block
-from gradfeat.models.first_gradient import first_gradient_test
+from gradfeat.models.gradient_step import first_gradient_test
 from gradfeat.models.kernel_ridge import KernelRidge
 from gradfeat.models.kernels.radial import Laplace
 from gradfeat.models.rfm import RFM

@@ -16,7 +16,7 @@ from gradfeat import figures
 from gradfeat.drawing import style
 from gradfeat.figures.comparison import FAMILIES, comparison_figure
 from gradfeat.figures.directions import direction_figure, eigenvalues_figure
-from gradfeat.figures.predictions import predicted_figure
+from gradfeat.figures.projections import predicted_figure
 from gradfeat.table.results import Bars, Interval, MethodResult
 from reports.factory import (
     HOSTILE,

@@ -27,7 +27,7 @@ LIBRARY: Final = {
     "gradfeat.tasks.one_dimensional": "named targets for the tasks",
     "gradfeat.models.one_step": "the learner of Moniri24",
     "gradfeat.models.step_sizes": "the learner of Moniri24 at many step sizes",
-    "gradfeat.models.kernels.tangent": "kernels of finite networks and of torch modules",
+    "gradfeat.models.kernels.network": "kernels of finite networks and of torch modules",
     "gradfeat.theory.activation_coefficients": "of any activation; the closed form has the ReLU's",
     "gradfeat.theory.patterns": "the best threshold, from which the best linear accuracy follows",
     "gradfeat.theory.shi22_moments": "signal to noise at every step of Shi22",

@@ -29,8 +29,8 @@ PLAIN: Final = re.compile(r"\w[a-z'-]*(?:,? \w[a-z'-]*){0,3}\.?")
 BOUNDARIES: Final[dict[str, str]] = {
     "maths/activations.py:activation": "users give a name or an activation",
     "maths/modules.py:_floating_rows": "outputs of a user's module may be anything",
-    "rows/devices.py:_moved": "goes through values of Python's own types",
-    "rows/devices.py:_dataclass": "forgets what `functools.cached_property` keeps",
+    "rows/on_workers.py:_moved": "goes through values of Python's own types",
+    "rows/on_workers.py:_dataclass": "forgets what `functools.cached_property` keeps",
     "estimators/checks.py:seed_from": "users give numbers or generators, as scikit-learn has it",
     "estimators/container.py:_plain": "JSON knows Python's own types alone",
     "estimators/agop_of.py:_like": "what comes back is of the kind that came",

@@ -5,8 +5,7 @@ from __future__ import annotations
 import pytest
 import torch
 
-from gradfeat.models.first_gradient import first_gradient_test
-from gradfeat.models.gradient_step import GradientStep
+from gradfeat.models.gradient_step import GradientStep, first_gradient_test
 
 SMALL = GradientStep(32)
 

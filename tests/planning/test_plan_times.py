@@ -15,7 +15,7 @@ from gradfeat.planning.plan import Plan, plan_of
 from gradfeat.planning.rehearsal import rehearsed
 from gradfeat.planning.times import CARDS, busiest, card_of
 from gradfeat.planning.traffic import traffic_of
-from gradfeat.rows.source import held_piece
+from gradfeat.rows.sources.words import held_piece
 from gradfeat.rows.tree import segmented
 
 GIVEN = Given(peak=2e10, network=1e9)

@@ -11,7 +11,7 @@ import pytest
 
 from gradfeat import GradientFeatureRegressor, KernelRegressor, RFMRegressor
 from gradfeat.estimators.checks import placement
-from gradfeat.estimators.fixed_features import LinearRegressor, RandomFeaturesRegressor
+from gradfeat.estimators.network import LinearRegressor, RandomFeaturesRegressor
 from gradfeat.estimators.training import first_pass, streamed_training
 from gradfeat.maths.statistics.combined import Joint, OnMapped
 from gradfeat.planning.job import Job

@@ -7,9 +7,9 @@ from engine_rows import drawn
 
 from gradfeat.maths.statistics.combined import OnMapped
 from gradfeat.maths.statistics.moments import Moments, inputs_only
-from gradfeat.rows import devices
-from gradfeat.rows.devices import Devices
+from gradfeat.rows import on_workers
 from gradfeat.rows.in_process import InProcess
+from gradfeat.rows.on_workers import Devices
 
 
 def statistic(shift: float) -> OnMapped:
@@ -23,7 +23,7 @@ def test_the_statistic_is_moved_once_for_each_device(monkeypatch):
         asked.append((value, device))
         return statistic(5.0)
 
-    monkeypatch.setattr(devices, "moved", elsewhere)
+    monkeypatch.setattr(on_workers, "moved", elsewhere)
     one = statistic(1.0)
     found = Devices(("cpu", "cpu")).state(one, drawn(40))
     assert asked == [(one, torch.device("cpu"))] * 2

@@ -18,11 +18,10 @@ from gradfeat.maths.activations import ReLU
 from gradfeat.maths.blocks import Block, Statistic
 from gradfeat.maths.statistics.first_layer_gradient import FirstLayerGradient
 from gradfeat.maths.statistics.moments import Moments
-from gradfeat.rows.devices import Devices
 from gradfeat.rows.engine import Engine
 from gradfeat.rows.errors import EngineError, SourceError
 from gradfeat.rows.in_process import InProcess, Threads
-from gradfeat.rows.on_workers import ExecutorEngine, Pool
+from gradfeat.rows.on_workers import Devices, ExecutorEngine, Pool
 
 W = torch.tensor([[1.0, -0.5, 0.2], [0.3, 0.1, -0.7]], dtype=torch.float64)
 STATISTICS: list[Statistic[Any, Any, Any]] = [

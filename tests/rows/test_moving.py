@@ -14,7 +14,7 @@ from gradfeat.maths.statistics.combined import Chain, Joint, OnMapped
 from gradfeat.maths.statistics.first_layer_gradient import FirstLayerGradient
 from gradfeat.maths.statistics.gradient_outer_products import GradientOuterProducts
 from gradfeat.maths.statistics.moments import Moments, inputs_only
-from gradfeat.rows.devices import moved
+from gradfeat.rows.on_workers import moved
 
 META, CPU = torch.device("meta"), torch.device("cpu")
 

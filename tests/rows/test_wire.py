@@ -16,7 +16,7 @@ from gradfeat.maths.blocks import Block
 from gradfeat.maths.statistics.first_layer_gradient import FirstLayerGradient
 from gradfeat.maths.statistics.moments import Moments
 from gradfeat.rows.errors import EngineError
-from gradfeat.rows.source import held_piece
+from gradfeat.rows.sources.words import held_piece
 from gradfeat.rows.tree import Segment, fold_segment, segmented
 from gradfeat.rows.wire import dumps, loads, pack_folded, segment_bytes, unpack_folded
 

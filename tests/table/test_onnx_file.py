@@ -13,7 +13,7 @@ import gradfeat
 from gradfeat.estimators.container import ModelFileError
 from gradfeat.table import onnx_file
 from gradfeat.table.encode import TableEncoder
-from gradfeat.table.target_scale import TargetScale
+from gradfeat.table.target import TargetScale
 
 runtime = pytest.importorskip("onnxruntime", reason="onnxruntime is not installed")
 pytest.importorskip("onnxscript", reason="onnxscript is not installed")

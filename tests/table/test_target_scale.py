@@ -14,7 +14,8 @@ from gradfeat.table.errors import TableError
 from gradfeat.table.prepared import prepare
 from gradfeat.table.request import Request
 from gradfeat.table.saved import load
-from gradfeat.table.target_scale import TargetScale, about_tails, target_scale
+from gradfeat.table.screening import about_tails
+from gradfeat.table.target import TargetScale, target_scale
 
 
 def lognormal(n: int = 300, noise: float = 0.1) -> pd.DataFrame:

@@ -11,7 +11,7 @@ import torch
 
 from gradfeat import GradientFeatureClassifier, RFMClassifier
 from gradfeat.maths.deadline import Deadline, within
-from gradfeat.models.first_gradient import FEWEST_DRAWS, first_gradient_test
+from gradfeat.models.gradient_step import FEWEST_DRAWS, first_gradient_test
 from gradfeat.rows.engine import Tick
 from gradfeat.table import budgets, compare
 from gradfeat.table.budgets import TREES, boosting_size, rows_within

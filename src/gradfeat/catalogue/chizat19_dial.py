@@ -98,7 +98,7 @@ def _target(z: Tensor) -> Tensor:
 
 
 def _measured(start: TwoLayer, end: TwoLayer, Z: Tensor, A: float) -> dict[str, float]:
-    from gradfeat.models.kernels.tangent import TwoLayerTangent
+    from gradfeat.models.kernels.network import TwoLayerTangent
     from gradfeat.theory.lazy_limit import kernel_growth_bound
 
     f, y, some = end(Z), _target(Z[:, :1]), Z[:KERNEL_ROWS]

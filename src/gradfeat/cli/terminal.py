@@ -1,11 +1,14 @@
-"""What the commands print on: names from files cannot steer the terminal."""
+"""What the commands print on, and how far they are: names from files cannot steer the terminal."""
 
 from __future__ import annotations
 
+import threading
+import time
 from collections.abc import Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from rich.console import Console
+from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.segment import Segment
 
 #: Control characters to the pictures that Unicode has of them; new lines and tabs are laid out.
@@ -36,3 +39,63 @@ class Terminal(Console):
         """Segments of text with their control characters made visible."""
         for text, style, control in super().render(*values, **options):
             yield Segment(text if control else text.translate(_VISIBLE), style, control)
+
+
+if TYPE_CHECKING:
+    pass
+
+#: Seconds between plain lines.
+PAUSE = 5.0
+
+
+class StepBar:
+    """Of steps one after the other, and of passes over rows within them.
+
+    Plain lines come at most once in `pause` seconds, the first one after as many: the newest then,
+    also where a step is silent.
+    """
+
+    def __init__(self, console: Terminal, pause: float = PAUSE) -> None:
+        self._console, self._pause = console, pause
+        self._start = self._spoken = time.monotonic()
+        self._waiting, self._timer = "", threading.Timer(0.0, self._say_waiting)
+        self._bar = Progress(
+            TextColumn("{task.description}", markup=False),
+            BarColumn(bar_width=30),
+            TimeElapsedColumn(),
+            TextColumn("{task.fields[words]}", markup=False),
+            console=console,
+            transient=True,
+            disable=not console.is_terminal,
+        )
+        self._task = self._bar.add_task("Reading", total=1.0, words="")
+
+    def __enter__(self) -> StepBar:
+        self._bar.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._timer.cancel()
+        self._waiting = ""
+        self._bar.stop()
+
+    def tell(self, name: str, done: float, words: str) -> None:
+        """When a step begins (no words), and as its pieces are summed."""
+        if self._console.is_terminal:
+            self._bar.update(self._task, description=name, completed=done, words=words)
+            return
+        line = f"{time.monotonic() - self._start:6.1f} s  {100 * done:3.0f} %  {name}"
+        self._waiting = f"{line}: {words}" if words else line
+        left = self._pause - (time.monotonic() - self._spoken)
+        if left <= 0:
+            self._say_waiting()
+        elif not self._timer.is_alive():
+            self._timer = threading.Timer(left, self._say_waiting)
+            self._timer.daemon = True
+            self._timer.start()
+
+    def _say_waiting(self) -> None:
+        line, self._waiting = self._waiting, ""
+        if line:
+            self._spoken = time.monotonic()
+            self._console.say(line)

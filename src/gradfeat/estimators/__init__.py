@@ -1,15 +1,16 @@
 """The scikit-learn face of gradfeat."""
 
 from .agop_transformer import AGOPTransformer
-from .fixed_features import (
+from .induced import InducedNetworkClassifier, InducedNetworkRegressor
+from .kernel import KernelClassifier, KernelRegressor
+from .network import (
+    GradientFeatureClassifier,
+    GradientFeatureRegressor,
     LinearClassifier,
     LinearRegressor,
     RandomFeaturesClassifier,
     RandomFeaturesRegressor,
 )
-from .gradient_features import GradientFeatureClassifier, GradientFeatureRegressor
-from .induced import InducedNetworkClassifier, InducedNetworkRegressor
-from .kernel import KernelClassifier, KernelRegressor
 from .rfm import RFMClassifier, RFMRegressor
 
 __all__ = [

@@ -20,8 +20,8 @@ from torch import Tensor
 
 from ..maths.blocks import Block
 from ..models.base import Predictor
-from ..models.first_gradient import GradientTest
 from ..models.gradient_features.found_features import FoundFeatures
+from ..models.gradient_step import GradientTest
 from ..models.restore import predictor_from
 from ..models.search.kernel_space import UNREACHED
 from ..models.search.search import FAST, FULL, FinishedFit, MethodSetting, Space

@@ -3,7 +3,7 @@
 Beside each plot stands its ``..._figure``: the same plot with its caption, for reports.
 """
 
-from gradfeat.figures.comparison import comparison
+from gradfeat.figures.comparison import comparison, losses
 from gradfeat.figures.confusion import confusion
 from gradfeat.figures.directions import (
     column_weights,
@@ -13,9 +13,13 @@ from gradfeat.figures.directions import (
     loadings,
 )
 from gradfeat.figures.first_step import first_step
-from gradfeat.figures.losses import losses
-from gradfeat.figures.predictions import predicted
-from gradfeat.figures.projections import class_plane, class_shares, target_curve, target_plane
+from gradfeat.figures.projections import (
+    class_plane,
+    class_shares,
+    predicted,
+    target_curve,
+    target_plane,
+)
 from gradfeat.figures.signal import curvature, degrees, variance_parts
 from gradfeat.figures.step_errors import step_errors
 

@@ -15,8 +15,7 @@ import pandas as pd
 from rich.console import RenderableType
 
 from gradfeat.estimators.container import ModelFileError
-from gradfeat.figures.comparison import failed, ranked
-from gradfeat.figures.losses import together
+from gradfeat.figures.comparison import failed, ranked, together
 from gradfeat.interface.open import RunOptions, given
 from gradfeat.interface.page import PageOf
 from gradfeat.maths.deadline import Deadline
@@ -31,7 +30,7 @@ from gradfeat.table.request import Request, Steps, Told, silent
 from gradfeat.table.results import FitReport, MethodResult
 from gradfeat.table.saved import FEATURES, MODEL
 from gradfeat.table.table_model import TableModel
-from gradfeat.table.target_scale import Transform
+from gradfeat.table.target import Transform
 
 
 @dataclass(frozen=True)

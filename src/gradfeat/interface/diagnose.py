@@ -22,7 +22,7 @@ from gradfeat.table.diagnosis import DiagnosisReport
 from gradfeat.table.reading.dates import DateOrder
 from gradfeat.table.reading.masked import declared
 from gradfeat.table.request import Request, Steps, Told, silent
-from gradfeat.table.target_scale import Transform
+from gradfeat.table.target import Transform
 
 
 @dataclass(frozen=True, eq=False, repr=False)

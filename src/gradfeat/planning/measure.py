@@ -17,7 +17,7 @@ import pyarrow.parquet as pq
 import torch
 
 from ..estimators.training import distinct_rows, sample_rows
-from ..models.first_gradient import TEST_NUMBERS, TEST_ROWS, first_gradient_test
+from ..models.gradient_step import TEST_NUMBERS, TEST_ROWS, first_gradient_test
 from ..rows import from_parquet
 from .job import Job
 

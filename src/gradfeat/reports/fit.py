@@ -13,10 +13,13 @@ from gradfeat.figures.comparison import (
     comparison_figure,
     failed,
     label_of,
+    losses_figure,
     marked,
     ranked,
     score_names,
     span,
+    together,
+    told_losses,
     with_interval,
 )
 from gradfeat.figures.confusion import (
@@ -28,11 +31,10 @@ from gradfeat.figures.confusion import (
 )
 from gradfeat.figures.directions import direction_figure, eigenvalues_figure, importances_figure
 from gradfeat.figures.first_step import first_step_figure, step_direction_figure
-from gradfeat.figures.losses import losses_figure, together, told_losses
-from gradfeat.figures.predictions import predicted_figure
 from gradfeat.figures.projections import (
     class_plane_figure,
     class_shares_figure,
+    predicted_figure,
     target_curve_figure,
     target_plane_figure,
 )

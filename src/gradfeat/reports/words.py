@@ -19,14 +19,16 @@ from gradfeat.figures.comparison import (
     fewer,
     first_score,
     label_of,
+    loss_rows,
     marked,
     ranked,
     score_names,
     span,
     tied,
+    together,
+    told_losses,
 )
 from gradfeat.figures.first_step import DIRECTIONS, asked, named_columns
-from gradfeat.figures.losses import loss_rows, together, told_losses
 from gradfeat.reports import diagnosis
 from gradfeat.table.diagnosis import DiagnosisReport
 from gradfeat.table.results import (
@@ -285,6 +287,5 @@ def _first_step(found: FirstStep) -> list[RenderableType]:
     """What the first gradients find: a line a direction."""
     if not found.mass:
         return [Text(f"\n{first_step_sentence(found)}")]
-    told = first_step_lines(found, TOLD)
-    lines = [Padding(Text(line), (0, 0, 0, 2)) for line in told]
+    lines = [Padding(Text(line), (0, 0, 0, 2)) for line in first_step_lines(found, TOLD)]
     return [Text(f"\n{first_step_number(found)}:"), *lines]

@@ -12,10 +12,9 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from .checkpoint import Checkpoint
-    from .devices import Devices
     from .errors import EngineError, SourceError
     from .in_process import InProcess, Threads
-    from .on_workers import DaskEngine, ExecutorEngine, Pool
+    from .on_workers import DaskEngine, Devices, ExecutorEngine, Pool
     from .rows import Rows, in_memory
     from .sources.open import (
         from_arrays,

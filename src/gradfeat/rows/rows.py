@@ -18,8 +18,9 @@ from ..maths.streams import stream
 from .engine import Engine
 from .errors import SourceError
 from .in_process import Threads
-from .source import Columns, Piece, held_piece
+from .source import Columns, Piece
 from .sources.numeric import NumericSource, digest, numbered
+from .sources.words import held_piece
 
 Result = TypeVar("Result")
 

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from functools import partial
 from typing import ClassVar, Generic, TypeVar
 
-Chunk = TypeVar("Chunk")
 Chunk_co = TypeVar("Chunk_co", covariant=True)
 
 #: Rows of a piece, unless a source is told otherwise: large enough that sums cost nothing.
@@ -60,19 +58,3 @@ class Source(ABC, Generic[Chunk_co]):
     def parallel(self) -> bool:
         """Whether pieces are cheap to send: files are, rows held in memory are not."""
         return not self.in_memory
-
-
-def held_piece(chunks: Sequence[Chunk], name: str = "rows in memory") -> Piece[Chunk]:
-    return Piece(name, partial(iter, chunks))
-
-
-def ranges(rows: int, piece_rows: int) -> Iterator[tuple[slice, str]]:
-    """All rows, `piece_rows` at a time, and what they are called."""
-    for start in range(0, rows, piece_rows):
-        stop = min(start + piece_rows, rows)
-        yield slice(start, stop), f"rows {start:,} to {stop - 1:,}"
-
-
-def range_count(rows: int, piece_rows: int) -> int:
-    """How many ranges :func:`ranges` gives."""
-    return -(-rows // piece_rows)

@@ -17,7 +17,7 @@ from torch import Tensor
 
 from ..maths.blocks import Statistic
 from .errors import EngineError
-from .source import held_piece
+from .sources.words import held_piece
 from .tree import Folded, Node, Segment
 
 State = TypeVar("State")

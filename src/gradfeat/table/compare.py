@@ -17,7 +17,6 @@ from numpy.typing import NDArray
 from gradfeat.rows.engine import Engine
 from gradfeat.rows.processors import quickest_threads
 from gradfeat.rows.sources.tables import Tables
-from gradfeat.table.conformal import held_scores
 from gradfeat.table.errors import TableError
 from gradfeat.table.fitting import Fitted, MethodTime, failed, fit_method
 from gradfeat.table.interpret import column_losses, directions, first_step
@@ -33,7 +32,7 @@ from gradfeat.table.results import (
     Remark,
     Streaming,
 )
-from gradfeat.table.scores import verdict, worth
+from gradfeat.table.scores import held_scores, verdict, worth
 from gradfeat.table.screening import about_groups
 from gradfeat.table.shuffling import correlated_groups
 from gradfeat.table.table_model import TableModel, package_versions

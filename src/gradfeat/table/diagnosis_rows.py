@@ -25,10 +25,9 @@ from gradfeat.table.other_rows import other_rows
 from gradfeat.table.prepared import chosen_columns, input_columns
 from gradfeat.table.request import Request
 from gradfeat.table.results import Remark
-from gradfeat.table.screening import screen
+from gradfeat.table.screening import about_tails, screen
 from gradfeat.table.split import parse_time, stretches
-from gradfeat.table.target import Target, prepare_target
-from gradfeat.table.target_scale import about_tails, target_scale
+from gradfeat.table.target import Target, prepare_target, target_scale
 
 Floats = NDArray[np.float64]
 

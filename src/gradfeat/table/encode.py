@@ -17,11 +17,18 @@ from gradfeat.table.errors import TableError
 from gradfeat.table.notes import column_note
 from gradfeat.table.reading.dates import ClockPlan, DateOrder, DatePlan, DurationPlan
 from gradfeat.table.reading.decide import plan_columns
-from gradfeat.table.reading.levels import Levels, Text, TwoLevels
 from gradfeat.table.reading.masked import DeclaredMissing
 from gradfeat.table.reading.number_formats import NumberFormat
 from gradfeat.table.reading.numbers import NumberPlan
-from gradfeat.table.reading.plan import MISSING, ColumnPlan, Encoded, EncodedColumn
+from gradfeat.table.reading.plan import (
+    MISSING,
+    ColumnPlan,
+    Encoded,
+    EncodedColumn,
+    Levels,
+    Text,
+    TwoLevels,
+)
 from gradfeat.table.results import ColumnNote, UnreadCells
 
 #: What a model file calls an encoder.

@@ -27,7 +27,7 @@ from gradfeat.table.encode import TableEncoder
 from gradfeat.table.reading.masked import DeclaredMissing
 from gradfeat.table.reading.plan import MISSING
 from gradfeat.table.table_model import TableModel
-from gradfeat.table.target_scale import LARGEST_LOG
+from gradfeat.table.target import LARGEST_LOG
 
 Rows = Callable[[Tensor], Tensor]
 

@@ -44,18 +44,20 @@ from gradfeat.table.row_sample import (
     has_value,
     held_out,
 )
-from gradfeat.table.screening import left_out_notes, screen
+from gradfeat.table.screening import about_tails, left_out_notes, screen
 from gradfeat.table.split import parse_time, split_rows
 from gradfeat.table.target import (
+    AS_IS,
     MOST_CLASSES,
     Target,
+    TargetScale,
     decision,
     no_target,
     prepare_target,
     refuse_missing,
+    target_scale,
     too_many,
 )
-from gradfeat.table.target_scale import AS_IS, TargetScale, about_tails, target_scale
 from gradfeat.table.unread import CountUnread
 
 Floats = NDArray[np.float64]

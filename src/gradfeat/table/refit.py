@@ -9,14 +9,13 @@ import pandas as pd
 from gradfeat.estimators.refitting import Refittable
 from gradfeat.rows.sources.tables import Tables, held
 from gradfeat.rows.sources.words import counted
-from gradfeat.table.conformal import held_scores
 from gradfeat.table.errors import TableError
 from gradfeat.table.first_pass import with_target_read
 from gradfeat.table.fitting import predictions
 from gradfeat.table.notes import with_places
 from gradfeat.table.request import Request
 from gradfeat.table.results import UnreadCells
-from gradfeat.table.scores import intervals, replicates, resamples
+from gradfeat.table.scores import held_scores, intervals, replicates, resamples
 from gradfeat.table.split import split_rows
 from gradfeat.table.table_model import TableModel, package_versions
 from gradfeat.table.target import Target, Task, prepare_target

@@ -14,7 +14,7 @@ from gradfeat.rows.sources.text_options import FOUND, TextOptions
 from gradfeat.table.methods import METHODS, WIDTH
 from gradfeat.table.reading.dates import DateOrder
 from gradfeat.table.results import PassTime
-from gradfeat.table.target_scale import Transform
+from gradfeat.table.target import Transform
 
 
 @dataclass(frozen=True)

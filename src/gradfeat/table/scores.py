@@ -12,6 +12,7 @@ from scipy.stats import binomtest
 from gradfeat.maths.streams import numpy_stream
 from gradfeat.table.methods import Method
 from gradfeat.table.results import Answer, Interval, Verdict
+from gradfeat.table.target import AS_IS, TargetScale
 
 #: Bootstrap resamples of the test rows.
 RESAMPLES = 500
@@ -21,6 +22,9 @@ ROUNDING = 1e-10
 
 #: Numbers of resamples that are held at once.
 HELD_NUMBERS = 2**21
+
+#: Scores that are kept with a model for its intervals: a random sample of the held-out rows.
+KEPT = 10_000
 
 #: Scores of which the lower is the better.
 LOWER_IS_BETTER = frozenset({"RMSE", "log-loss"})
@@ -275,3 +279,16 @@ def _answer(sign: float, gap: Interval, rows: int, least: float) -> Answer:
 def _signed(value: float) -> str:
     text = f"{value:+.3f}" if abs(value) < 1e4 else f"{value:+.2e}"
     return "0.000" if text in {"+0.000", "-0.000"} else text.replace("-", "−", 1)
+
+
+def held_scores(y: NDArray[np.generic], said: Predictions, scale: TargetScale = AS_IS) -> Floats:
+    """Scores of held-out rows (m,), rising, of `gradfeat.table.conformal`; `y`: targets or codes.
+
+    Quantities are compared on the scale on which they were learned.
+    """
+    if said.probabilities is None:
+        scores = np.abs(scale.learned(y.astype(np.float64)) - scale.learned(said.values))
+    else:
+        scores = 1.0 - said.probabilities[np.arange(len(y)), y.astype(np.int64)]
+    places = np.linspace(0, len(scores) - 1, min(len(scores), KEPT)).round().astype(np.int64)
+    return np.sort(scores[places])

@@ -9,9 +9,9 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
-from scipy.stats import rankdata
+from scipy.stats import rankdata, skew
 
-from gradfeat.drawing.numbers import listed, percent
+from gradfeat.drawing.numbers import listed, number, percent
 from gradfeat.rows.sources.tables import selected
 from gradfeat.table.encode import TableEncoder
 from gradfeat.table.results import ColumnGroup, ColumnNote
@@ -316,3 +316,31 @@ def _names(names: Sequence[str], quoted: bool = False) -> str:
     shown = [name if quoted else repr(name) for name in names[:NAMED]]
     more = len(names) - len(shown)
     return listed([*shown, *([f"{more:,} more"] if more else [])])
+
+
+#: Skewness from which a target is heavy-tailed, and the share of it that logarithms may leave.
+SKEWED, LEFT = 2.0, 0.5
+
+
+def about_tails(target: str, y: Floats) -> list[str]:
+    """A remark on a target y (n,) whose few largest values rule every squared error.
+
+    >>> about_tails("y", np.linspace(1.0, 2.0, 100))
+    []
+    >>> about_tails("y", np.exp(2.0 * np.random.default_rng(0).normal(size=100)))[0][:25]
+    "'y' is skewed to the righ"
+    """
+    if len(y) < FEWEST_ROWS or y.min() < 0 or np.ptp(y) == 0:
+        return []
+    logs = np.log(y + (0.0 if y.min() > 0 else 1.0))
+    if np.ptp(logs) == 0 or skew(y) < SKEWED or abs(skew(logs)) > LEFT * skew(y):
+        return []
+    counts = bool((y % 1 == 0).all())
+    squares = np.sort((y / y.max() - (y / y.max()).mean()) ** 2)
+    share = squares[-max(1, len(y) // 100) :].sum() / squares.sum()
+    what = "counts, skewed to the right" if counts else "skewed to the right"
+    return [
+        f"{target!r} is {what} (largest {number(float(y.max()))}, median "
+        f"{number(float(np.median(y)))}): 1 % of the rows make {100 * share:.0f} % of its "
+        "variance, so that few rows decide R2; --target-transform log learns its logarithm."
+    ]

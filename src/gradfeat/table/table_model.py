@@ -30,7 +30,7 @@ from gradfeat.table.encode import TableEncoder
 from gradfeat.table.notes import unread_sentence, with_places
 from gradfeat.table.read import as_frame, read_table
 from gradfeat.table.results import UnreadCells
-from gradfeat.table.target_scale import AS_IS, TargetScale
+from gradfeat.table.target import AS_IS, TargetScale
 from gradfeat.table.trusted import packed, unpacked
 from gradfeat.table.unread import NotFinite, refuse_unread
 

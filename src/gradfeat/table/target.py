@@ -1,4 +1,4 @@
-"""The target column: which task it is, its values, and the rows that have one."""
+"""The target column: which task it is, its values and their scale, and the rows that have one."""
 
 from __future__ import annotations
 
@@ -8,20 +8,91 @@ from typing import Literal
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 from pandas.api import types
 
+from gradfeat.drawing.numbers import number
 from gradfeat.rows.sources.words import counted, listing, near_names
 from gradfeat.table.errors import TableError
 from gradfeat.table.reading.decide import plan_column
 from gradfeat.table.reading.number_formats import LARGEST
 from gradfeat.table.reading.plan import as_text, content
 from gradfeat.table.row_sample import column_of, is_numbers
-from gradfeat.table.target_scale import AS_IS, TargetScale
 
 Task = Literal["regression", "classification"]
 
 MOST_CLASSES = 100
 FEWEST_ROWS_OF_CLASS = 2
+
+
+Transform = Literal["none", "log"]
+
+#: The largest logarithm that is taken back, so that squares of predictions stay finite.
+LARGEST_LOG = 345.0
+
+
+#: What is above 0 where exp of a prediction is not.
+SMALLEST = float(np.finfo(np.float64).tiny)
+
+
+@dataclass(frozen=True)
+class TargetScale:
+    """Methods are fitted to log(y + shift), or to y where there is no shift.
+
+    Predictions are ``exp(f) - shift``: the median of y where f is that of its logarithm.
+
+    >>> scale = TargetScale(1.0)
+    >>> scale.back(scale.learned(np.array([0.0, 9.0]))).round(12).tolist()
+    [0.0, 9.0]
+    """
+
+    shift: float | None = None
+
+    def learned(self, y: Floats) -> Floats:
+        """What methods are fitted to."""
+        return y if self.shift is None else np.log(np.maximum(y + self.shift, SMALLEST))
+
+    def back(self, f: Floats) -> Floats:
+        """Predictions in the units of y."""
+        if self.shift is None:
+            return f
+        return np.exp(np.minimum(f, LARGEST_LOG)) - self.shift
+
+    def learned_name(self, target: str) -> str:
+        """What is learned, as a formula: ``log(y)``."""
+        if self.shift is None:
+            return target
+        return f"log({target})" if self.shift == 0 else f"log({number(self.shift, 0)} + {target})"
+
+    def in_words(self, target: str) -> str:
+        """What is learned and predicted, in a sentence; '' where y is learned as it is."""
+        if self.shift is None:
+            return ""
+        return (
+            f"Methods are fitted to {self.learned_name(target)}, and predict the median of "
+            f"{target!r}: their predictions are taken back by exp. Scores are of {target!r} itself."
+        )
+
+
+#: A target that is learned as it is.
+AS_IS = TargetScale()
+
+
+def target_scale(asked: Transform, target: str, least: float, classes: bool) -> TargetScale:
+    """The scale that was asked for; of a target that holds 0, log(1 + y)."""
+    if asked == "none":
+        return AS_IS
+    if classes:
+        raise TableError(
+            f"--target-transform log is for quantities, and {target!r} holds classes: leave it "
+            "out, or give --task regression."
+        )
+    if least < 0:
+        raise TableError(
+            f"--target-transform log is for targets of at least 0, and {target!r} goes down to "
+            f"{least:.4g}: leave it out, or add a constant to the column."
+        )
+    return TargetScale(0.0 if least > 0 else 1.0)
 
 
 @dataclass(frozen=True)
@@ -287,3 +358,6 @@ def _distinct(table: pd.DataFrame) -> pd.DataFrame:
     grouped = table.groupby("key", sort=True)
     found = grouped.agg(value=("value", "first"), count=("count", "sum")).head(MOST_VALUES)
     return found.reset_index()
+
+
+Floats = NDArray[np.float64]

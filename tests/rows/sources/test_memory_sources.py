@@ -11,8 +11,8 @@ import torch
 
 from gradfeat.rows.errors import SourceError
 from gradfeat.rows.sources.in_memory import ArrayRows, FrameTables
-from gradfeat.rows.sources.iterator import IteratorRows, IteratorTables
 from gradfeat.rows.sources.npy import NpyRows
+from gradfeat.rows.sources.table_rows import IteratorRows, IteratorTables
 
 X = np.arange(10.0).reshape(5, 2)
 Y = np.arange(5.0)

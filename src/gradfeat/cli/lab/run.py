@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import contextlib
 import sys
+import time
 from collections.abc import Iterator, Sequence
 from concurrent.futures import Executor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from multiprocessing import resource_tracker
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import rich.progress
+from rich.progress import BarColumn, TextColumn
 from rich.text import Text
 
 from gradfeat.cli.formats import Format, records_in
@@ -28,8 +31,7 @@ from gradfeat.cli.lab.results import (
     varying,
 )
 from gradfeat.cli.lab.selection import Request, Selection, command, store_option
-from gradfeat.cli.progress import CellBar
-from gradfeat.cli.terminal import Terminal
+from gradfeat.cli.terminal import PAUSE, Terminal
 from gradfeat.drawing.numbers import duration, listed
 from gradfeat.lab import Experiment, ExperimentError, Progress, Store, judge
 from gradfeat.lab.experiment import Point
@@ -109,6 +111,70 @@ def sweep(
     return Sweep(
         experiment, store, points, words, hire, request.device, request.retry_failed, bar.tell
     )
+
+
+def in_words(count: Progress) -> str:
+    """Cells done, failures, time left.
+
+    >>> from gradfeat.lab import Progress
+    >>> in_words(Progress(3, 8, 1, 0, 6.0, 10.0))
+    '3 of 8 cells, 1 failed, about 10 s left'
+    """
+    parts = [f"{count.done:,} of {count.total:,} cells"]
+    if count.failed:
+        parts.append(f"{count.failed:,} failed")
+    if count.seconds_left is not None and count.done < count.total:
+        parts.append(f"about {duration(count.seconds_left)} left")
+    return ", ".join(parts)
+
+
+class CellBar:
+    """Of a run, by its cells; remembers the last count.
+
+    Plain lines come with the first count, then at most one in `PAUSE` seconds, and at the end; on
+    a terminal the last count stays in place of the bar.
+    """
+
+    def __init__(self, console: Terminal, name: str) -> None:
+        self._console, self._name = console, name
+        self._spoken = -PAUSE
+        self.count = Progress(0, 0, 0, 0, 0.0, None)
+        self._bar = rich.progress.Progress(
+            TextColumn("{task.description}", markup=False),
+            BarColumn(bar_width=30),
+            TextColumn("{task.fields[words]}", markup=False),
+            console=console,
+            transient=True,
+            disable=not console.is_terminal,
+        )
+        self._task = self._bar.add_task(name, total=None, words="")
+
+    def __enter__(self) -> CellBar:
+        self._bar.start()
+        return self
+
+    def __exit__(self, *_: Any) -> None:
+        self._bar.stop()
+        if self._console.is_terminal and self.count.total:
+            self._say(in_words(replace(self.count, seconds_left=None)))
+
+    def _say(self, words: str) -> None:
+        self._console.say(f"{self._name}: {words}")
+
+    def tell(self, count: Progress) -> None:
+        """At the start and after each commit."""
+        first, self.count = not self.count.total, count
+        words = in_words(count)
+        if first and count.cached:
+            words = f"{words}; {count.cached:,} were there before"
+        if self._console.is_terminal:
+            self._bar.update(self._task, completed=count.done, total=count.total, words=words)
+        elif first or count.done == count.total or self._due():
+            self._spoken = time.monotonic()
+            self._say(words)
+
+    def _due(self) -> bool:
+        return time.monotonic() - self._spoken >= PAUSE
 
 
 @contextlib.contextmanager

@@ -7,12 +7,13 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from rich.table import Table
+from rich.text import Text
 
 from gradfeat.cli.terminal import Terminal
-from gradfeat.drawing.numbers import count, number, percent, plain, signed
+from gradfeat.drawing.numbers import count, number, percent, plain, signed, text_table
 from gradfeat.estimators.container import rebuilding
-from gradfeat.figures.comparison import span
-from gradfeat.figures.losses import loss_rows
+from gradfeat.figures.comparison import loss_rows, span
 from gradfeat.reports.page import markdown_page
 from gradfeat.table.interpret import bars_of
 from gradfeat.table.results import Importances, Interval
@@ -90,6 +91,13 @@ def shares_of_slope(model: TableModel) -> dict[str, float]:
     share, source = np.asarray(model.estimator_.importances_), np.array(model.encoder.source_)
     each = {name: float(share[source == name].sum()) for name in dict.fromkeys(source.tolist())}
     return dict(sorted(each.items(), key=lambda one: -one[1]))
+
+
+def slopes_table(shares: Mapping[str, float]) -> Table:
+    table = text_table(("column", "share of slope"), right=(1,), fold=(0,))
+    for name, share in shares.items():
+        table.add_row(Text(name), percent(share))
+    return table
 
 
 def directions(model: TableModel) -> str:

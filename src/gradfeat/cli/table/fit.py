@@ -14,8 +14,7 @@ from pathlib import Path
 
 from gradfeat.cli.formats import Format
 from gradfeat.cli.guard import Stopped
-from gradfeat.cli.progress import PAUSE, StepBar
-from gradfeat.cli.terminal import Terminal
+from gradfeat.cli.terminal import PAUSE, StepBar, Terminal
 from gradfeat.interface.compare import Comparison, ModelFiles
 from gradfeat.interface.page import PageOf
 from gradfeat.maths.deadline import NEVER, within

@@ -4,19 +4,15 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from rich.console import RenderableType
-from rich.table import Table
-from rich.text import Text
-
 from gradfeat.cli.formats import Format, records_in
-from gradfeat.cli.table.card import directions, shares_of_slope
+from gradfeat.cli.table.card import directions, shares_of_slope, slopes_table
 from gradfeat.cli.terminal import Terminal
-from gradfeat.drawing.numbers import finite, percent, text_table
+from gradfeat.drawing.numbers import finite
 from gradfeat.estimators.container import rebuilding
 from gradfeat.figures.comparison import with_interval
 from gradfeat.maths.files import with_link
@@ -51,9 +47,8 @@ def predict_table(
     rows = write_predictions(predictor.frames(table), out)
     console.say(f"{rows:,} predictions of {table_model.target}: {with_link(out)}")
     if interval is not None:
-        rows = len(table_model.held)
-        words = interval_sentence(table_model.target, table_model.classes, rows, interval)
-        console.say(words)
+        about = table_model.target, table_model.classes, len(table_model.held)
+        console.say(interval_sentence(*about, interval))
     _print_reading(console, table, with_places(predictor.unread, table))
 
 
@@ -76,9 +71,8 @@ def refit_table(
     beside = str(other) if other.is_file() and other != file else ""
     how = {"data": data.name, "seed": seed, "strict": strict, "beside": beside, "command": command}
     found = refit_model(source, table, target, **how)
-    new = found.model
-    write_atomic(out, new.to_bytes())
-    console, about = Terminal(), new.about
+    write_atomic(out, found.model.to_bytes())
+    console, about = Terminal(), found.model.about
     console.say(
         f"{about['method']} learned for {source.target}, head for {target}: fitted on "
         f"{about['train_rows']:,} rows of {about['data']}, tested on {about['test_rows']:,}"
@@ -103,23 +97,21 @@ def show_model(model: Path, form: Format) -> None:
     """Print what a model is, how well it did, and which columns it reads."""
     with rebuilding(model):
         found = load_table_model(model)
-        lines = list(_about(found))
-        columns = _columns(found)
+        lines, columns = list(_about(found)), _columns(found)
     match form:
         case Format.JSON:
             about = {k: v for k, v in found.about.items() if k not in ("text", "importances")}
             whole = {"target": found.target, "classes": found.classes, **about, "columns": columns}
             sys.stdout.write(json.dumps(finite(whole), indent=1) + "\n")
-            return
         case Format.CSV:
             sys.stdout.write(records_in(columns, form))
-            return
-    console = Terminal()
-    for line in lines:
-        console.print(line, markup=False)
+        case Format.TEXT:
+            console = Terminal()
+            for line in lines:
+                console.print(line, markup=False)
 
 
-def _about(table_model: TableModel) -> Iterator[RenderableType]:
+def _about(table_model: TableModel) -> Iterator[Any]:
     """Lines and tables that tell of a model, from what its file keeps."""
     about = table_model.about
     yield (
@@ -133,10 +125,9 @@ def _about(table_model: TableModel) -> Iterator[RenderableType]:
     own = table_model.own
     shares = shares_of_slope(table_model) if own else {}
     if about.get("importances"):
-        needed = Importances.from_record(about["importances"])
-        yield from ("", losses_table(needed, shares))
+        yield from ("", losses_table(Importances.from_record(about["importances"]), shares))
     elif own:
-        yield from ("", _slopes(shares))
+        yield from ("", slopes_table(shares))
     if own:
         yield f"\n{directions(table_model)}"
 
@@ -146,23 +137,13 @@ def _columns(model: TableModel) -> list[dict[str, Any]]:
     shares = shares_of_slope(model) if model.own else {}
     needed = model.about.get("importances")
     groups = Importances.from_record(needed).losses if needed else ()
-    lost = {name: asdict(group.loss) for group in groups for name in group.columns}
-    nothing = dict.fromkeys(("estimate", "low", "high"))
-    own = {note.name: lost.get(note.name, nothing) for note in model.encoder.notes_}
+    lost = {
+        name: {"loss": one.loss.estimate, "low": one.loss.low, "high": one.loss.high}
+        for one in groups
+        for name in one.columns
+    }
+    nothing = dict.fromkeys(("loss", "low", "high"))
     return [
-        {
-            **asdict(note),
-            "loss": own[note.name]["estimate"],
-            "low": own[note.name]["low"],
-            "high": own[note.name]["high"],
-            "share_of_slope": shares.get(note.name),
-        }
+        asdict(note) | lost.get(note.name, nothing) | {"share_of_slope": shares.get(note.name)}
         for note in model.encoder.notes_
     ]
-
-
-def _slopes(shares: Mapping[str, float]) -> Table:
-    table = text_table(("column", "share of slope"), right=(1,), fold=(0,))
-    for name, share in shares.items():
-        table.add_row(Text(name), percent(share))
-    return table

@@ -11,7 +11,7 @@ from pandas.core.util.hashing import hash_pandas_object
 
 from ...maths.blocks import Block
 from ..errors import SourceError
-from ..source import PIECE_ROWS, Columns, Piece, held_piece, range_count, ranges
+from ..source import PIECE_ROWS, Columns, Piece
 from .numeric import (
     Numbers,
     NumericSource,
@@ -24,7 +24,7 @@ from .numeric import (
 )
 from .tables import Tables, selected
 from .text_options import TextOptions
-from .words import checked_piece_rows, listing, refuse_repeated, refuse_unknown
+from .words import checked_piece_rows, held_piece, listing, ranges, refuse_repeated, refuse_unknown
 
 
 class ArrayRows(NumericSource):
@@ -55,7 +55,7 @@ class ArrayRows(NumericSource):
 
     @property
     def count(self) -> int:
-        return range_count(len(self.X), self.piece_rows)
+        return len(ranges(len(self.X), self.piece_rows))
 
     @property
     def fingerprint(self) -> str:
@@ -124,7 +124,7 @@ class FrameTables(Tables):
 
     @property
     def count(self) -> int:
-        return sum(range_count(len(frame), self.piece_rows) for frame in self.frames)
+        return sum(len(ranges(len(frame), self.piece_rows)) for frame in self.frames)
 
     @property
     def fingerprint(self) -> str:

@@ -13,7 +13,7 @@ import torch
 
 from ...maths.blocks import Block
 from ..errors import SourceError
-from ..source import PIECE_ROWS, Columns, Piece, range_count, ranges
+from ..source import PIECE_ROWS, Columns, Piece
 from .files import FoundFile, find_files
 from .numeric import (
     NumericSource,
@@ -23,7 +23,7 @@ from .numeric import (
     checked_shapes,
     numbered,
 )
-from .words import checked_piece_rows
+from .words import checked_piece_rows, ranges
 
 
 def _mapped(file: FoundFile) -> np.ndarray:
@@ -66,7 +66,7 @@ class NpyRows(NumericSource):
 
     @property
     def count(self) -> int:
-        return range_count(self.length, self.piece_rows)
+        return len(ranges(self.length, self.piece_rows))
 
     @property
     def fingerprint(self) -> str:

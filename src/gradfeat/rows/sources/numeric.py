@@ -14,8 +14,8 @@ from torch import Tensor
 
 from ...maths.blocks import Block
 from ..errors import SourceError
-from ..source import Columns, Piece, Source, ranges
-from .words import counted
+from ..source import Columns, Piece, Source
+from .words import counted, ranges
 
 #: What a source of numbers accepts.
 Numbers = np.ndarray | Tensor

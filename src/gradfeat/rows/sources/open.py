@@ -17,12 +17,11 @@ from .csv import csv_tables
 from .dask import DaskArrayRows, DaskTables
 from .files import Paths, find_files, packing_of
 from .in_memory import ArrayRows, FrameTables
-from .iterator import IteratorRows, IteratorTables
 from .json_lines import json_tables
 from .npy import NpyRows
 from .numeric import Numbers
 from .parquet import ParquetTables
-from .table_rows import Missing, TableRows
+from .table_rows import IteratorRows, IteratorTables, Missing, TableRows
 from .tables import Tables
 from .text_options import FOUND, TextOptions
 

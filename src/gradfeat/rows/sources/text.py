@@ -1,8 +1,12 @@
-"""Tables of text: records of plain or packed files, as ranges of bytes read in any order."""
+"""Tables of text: records of plain or packed files, as ranges of bytes read in any order.
+
+Files that hold no text are refused with what they are, and how to have them read.
+"""
 
 from __future__ import annotations
 
 import io
+import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -17,8 +21,6 @@ import pandas as pd
 from ..errors import SourceError
 from ..source import Piece
 from .files import FoundFile, Packing, Plain, opened_safely, packing_of
-from .footers import footless
-from .other_formats import refuse_others
 from .records import Span, not_blank, spans
 from .tables import Cells, Tables
 from .text_options import Recoded, TextOptions, decodes, found_encoding
@@ -302,3 +304,86 @@ def records(
         find, keep = layout.record_ends, layout.row_ends
         body = footless(read, partial(layout.end_of_rows, name=file.file.name), tell)
         yield from spans(body, find, rows, file.file.name, file.body, file.line, keep)
+
+
+#: Bytes at the end of a text in which lines below the table stand.
+_TAIL = 4096
+
+
+def footless(
+    read: Callable[[int], bytes], end_of: Callable[[bytes], int], tell: Callable[[bytes], object]
+) -> Callable[[int], bytes]:
+    """`read`, without the footer of what it reads, which is given to `tell`.
+
+    `end_of` says where rows end in the last bytes.
+    """
+    held = b""
+
+    def read_on(size: int) -> bytes:
+        nonlocal held
+        block = read(size + _TAIL)
+        if not block:
+            data, held = held, b""
+            end = end_of(data)
+            if data[end:].strip():
+                tell(data[end:].strip())
+            return data[:end]
+        data = held + block
+        held, data = data[-_TAIL:], data[:-_TAIL]
+        return data or read_on(size)
+
+    return read_on
+
+
+#: What pandas reads, by the first bytes: what the file is, and the function that reads it.
+_BY_PANDAS = {
+    rb"<stata_dta>|[\x6c-\x73][\x01\x02]\x01\x00": ("a Stata file", "read_stata"),
+    rb"ORC": ("an ORC file", "read_orc"),
+    rb"\x80[\x02-\x05]": ("a pickle", "read_pickle"),
+    rb"\$FL[23]": ("an SPSS file", "read_spss"),
+    rb"\x00{12}\xc2\xea\x81\x60|HEADER RECORD\*{7}LIB": ("a SAS file", "read_sas"),
+    rb"\x89HDF": ("an HDF5 file", "read_hdf"),
+    rb"\s*(?:<!doctype html|<html|<table|<div|<head|<body)": ("an HTML page", "read_html"),
+    rb"\s*(?:<\?xml|<[a-z]+ xmlns)": ("an XML file", "read_xml"),
+    rb"\xd0\xcf\x11\xe0": ("an old Excel or Word file", "read_excel"),
+}
+
+_OTHERS = {
+    rb"\x89PNG": "a PNG image",
+    rb"\xff\xd8\xff": "a JPEG image",
+    rb"%PDF": "a PDF",
+    rb"PK\x03\x04": "a zip archive",
+    rb"PAR1": "a packed Parquet file",
+    rb"SQLite format 3": "an SQLite database",
+    rb"RD[ABX]\d?\n|X\n\x00\x00\x00": "a file of R's objects",
+    rb"MATLAB 5": "a MATLAB file",
+    rb"\s*<svg": "a picture",
+    rb"(?s:.{257}ustar)": "a tar archive",
+}
+
+
+def refuse_others(name: str, data: bytes) -> None:
+    """Refuse a file whose first bytes are no text."""
+    for start, (what, reader) in _BY_PANDAS.items():
+        if re.match(start, data, re.IGNORECASE):
+            which = "[0]" if reader == "read_html" else ""
+            raise SourceError(
+                f"'{name}' is {what}, which is not read here: write its table as Parquet or CSV "
+                f"first, as pandas.{reader}(...){which}.to_csv('table.csv', index=False) does."
+            )
+    found = (what for start, what in _OTHERS.items() if re.match(start, data))
+    what = next(found, "binary data" if _is_binary(data) else "")
+    if what:
+        raise SourceError(
+            f"'{name}' is not a table but {what}: give CSV, TSV or other delimited text, JSON "
+            "(these also as .gz, .bz2, .xz or .zip), Parquet, Feather or Arrow (.feather, .arrow), "
+            "or Excel (.xlsx)."
+        )
+
+
+def _is_binary(data: bytes) -> bool:
+    """Whether control characters, which text does not use, are present."""
+    control = bytes(set(range(32)) - set(b"\t\n\r\f\v\x1a\x1b")) + b"\x7f"
+    sample = data[:65536]
+    found = len(sample) - len(sample.translate(None, control))
+    return b"\0" in data or found > len(sample) // 100

@@ -1,11 +1,17 @@
-"""Names in sentences."""
+"""Names in sentences, and what pieces of rows are called."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from difflib import get_close_matches
+from functools import partial
+from typing import TypeVar
 
+from ...maths.memory import slices
 from ..errors import SourceError
+from ..source import Piece
+
+Chunk = TypeVar("Chunk")
 
 
 def listing(names: Iterable[object], most: int = 5) -> str:
@@ -90,3 +96,13 @@ def checked_piece_rows(piece_rows: int) -> int:
 def expanded_remark(names: Sequence[str]) -> tuple[str, ...]:
     """What is said of columns that come from objects (JSON) or structs (Parquet, Arrow)."""
     return (f"objects are columns: {listing(names)}",) if names else ()
+
+
+def held_piece(chunks: Sequence[Chunk], name: str = "rows in memory") -> Piece[Chunk]:
+    return Piece(name, partial(iter, chunks))
+
+
+def ranges(rows: int, piece_rows: int) -> list[tuple[slice, str]]:
+    """All rows, `piece_rows` at a time, and what they are called."""
+    parts = slices(rows, piece_rows)
+    return [(part, f"rows {part.start:,} to {part.stop - 1:,}") for part in parts]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar, Literal, final
@@ -25,6 +24,7 @@ from gradfeat.table.reading.plan import (
     as_text,
     by_distinct,
     content,
+    named_date,
     unread_cells,
     with_gaps,
 )
@@ -234,28 +234,17 @@ class DateTexts:
         return DatePlan(name, told or "month-first", not told, zone, years)
 
 
-#: Words in the names of columns of dates.
-_NAMES = {"date", "dates", "datum", "day", "dt", "ymd", "yyyymmdd", "fecha", "when", "timestamp"}
-
-_WORDS_OF_NAME = re.compile(r"[A-Z]?[a-z]+|[A-Z]+")
-
-
 def whole_dates(name: str, column: pd.Series) -> DatePlan | None:
-    """The plan of whole numbers such as 20240131 in a column named like a date; else None.
+    """The plan of whole numbers such as 20240131; None where not all of them are dates.
 
     With hours, minutes and seconds, as 20240131235959, they are dates under any name.
 
     >>> found = whole_dates("order_date", pd.Series([20240131, 20240201]))
-    >>> found.kind if found else None, whole_dates("order", pd.Series([20240131, 20240201]))
+    >>> found.kind if found else None, whole_dates("order_date", pd.Series([20240131, 20249901]))
     ('date', None)
     """
-    words = {word.lower() for word in _WORDS_OF_NAME.findall(name)}
-    named = bool(words & _NAMES) or name.lower().endswith("date")
-    one = column.max() if column.dtype.kind in "iuf" else column.iloc[0]
-    if not named and len(str(one).removesuffix(".0")) != 14:
-        return None
     distinct = as_text(column.drop_duplicates()).dropna().to_numpy(dtype=object)
-    digits = (8, 12, 14) if named else (14,)
+    digits = (8, 12, 14) if named_date(name) else (14,)
     if len(distinct) < 2 or not all(len(text) in digits and text.isdigit() for text in distinct):
         return None
     known = ~np.isnat(calendar(written_dates(distinct), "day-first"))

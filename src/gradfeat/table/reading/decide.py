@@ -17,7 +17,6 @@ from gradfeat.table.reading.dates import (
     stored_plan,
     whole_dates,
 )
-from gradfeat.table.reading.levels import TRUTH, TwoLevels, levels_plan, most_levels
 from gradfeat.table.reading.number_formats import taken_apart
 from gradfeat.table.reading.numbers import (
     DistinctTexts,
@@ -26,9 +25,20 @@ from gradfeat.table.reading.numbers import (
     find_numbers,
     zero_padded,
 )
-from gradfeat.table.reading.plan import ColumnPlan, as_text, content, has_digits
+from gradfeat.table.reading.plan import (
+    TRUTH,
+    ColumnPlan,
+    TwoLevels,
+    as_text,
+    content,
+    has_digits,
+    levels_plan,
+    may_hold_dates,
+    most_levels,
+)
 
 _STORED_NUMBERS = {"integer", "floating", "mixed-integer-float", "decimal"}
+_NO_TEXT = {*_STORED_NUMBERS, "boolean", "complex", "period", "empty"}
 
 
 @dataclass(frozen=True)
@@ -46,12 +56,10 @@ def plan_columns(
 
     Columns of numbers, truth values, dates and durations stay what they are. Text is numbers,
     dates, times of day or durations where it mostly is (:func:`find_numbers`); whole numbers of one
-    width with leading zeros are codes: levels, or text where they are many; and whole numbers
-    such as 20240131 are dates where the column is named so. All else is levels: two, some, or so
-    many that they are text.
+    width with leading zeros are codes (levels, or text), those such as 20240131 dates where the
+    column is named so. All else is levels, or text where levels are many.
 
-    `dates`: which number is the day in dates that do not tell; `decimal`: what stands before
-    decimals where no column tells.
+    `dates`: which number is the day where dates do not tell; `decimal`: the mark where none tells.
 
     >>> table = {"a": pd.Series(["1,5", "2,25"]), "b": pd.Series(["31/1/2020", "1/2/2020"])}
     >>> [plan.kind for plan in plan_columns(table)]
@@ -81,11 +89,8 @@ def plan_column(
 
 
 def _is_text(column: pd.Series) -> bool:
-    if types.is_string_dtype(column.dtype) and column.dtype != object:
-        return True
-    return column.dtype in ("category", object) and content(column) not in (
-        *_STORED_NUMBERS, "boolean", "complex", "period", "empty",
-    )  # fmt: skip
+    string = types.is_string_dtype(column.dtype) and column.dtype != object
+    return string or (column.dtype in ("category", object) and content(column) not in _NO_TEXT)
 
 
 def _conventions(
@@ -108,10 +113,7 @@ def plan_stored(name: str, column: pd.Series) -> ColumnPlan:
     """The plan of a column whose values have types."""
     what = content(column)
     if what == "complex":
-        raise TableError(
-            f"Column {name!r} holds complex numbers: give its real and imaginary parts as two "
-            "columns."
-        )
+        raise TableError(f"Column {name!r} holds complex numbers: give two columns of their parts.")
     if column.isna().all():
         return NumberPlan(name)
     if what == "boolean":
@@ -123,28 +125,25 @@ def plan_stored(name: str, column: pd.Series) -> ColumnPlan:
     if column.dtype.kind in "iu" and column.nunique() > column.astype(float).nunique():
         found = DistinctTexts.of(as_text(column))  # codes, which floating-point numbers confuse
         return levels_plan(name, found.counts, found.texts)
-    return whole_dates(name, column) or NumberPlan(name)
+    return (may_hold_dates(name, column) and whole_dates(name, column)) or NumberPlan(name)
 
 
 def _plan_text(
     name: str,
     column: pd.Series,
-    found: DistinctTexts,
+    text: DistinctTexts,
     written: DateTexts | None,
     known: Conventions,
     dates: DateOrder,
 ) -> ColumnPlan:
-    whole = whole_dates(name, pd.Series(found.texts, dtype=object))
-    if whole is not None:
+    texts = pd.Series(text.texts, dtype=object)
+    if may_hold_dates(name, texts) and (whole := whole_dates(name, texts)):
         return whole
-    codes = zero_padded(found)
-    few = len(found.texts) <= most_levels(sum(found.counts))
-    if codes or (few and column.dtype == "category"):
-        return levels_plan(name, found.counts, found.texts, codes=codes)
-    numbers = find_numbers(name, found, known.decimal)
-    if numbers is not None:
+    codes = zero_padded(text)
+    if codes or (column.dtype == "category" and len(text.texts) <= most_levels(sum(text.counts))):
+        return levels_plan(name, text.counts, text.texts, codes=codes)
+    if numbers := find_numbers(name, text, known.decimal):
         return numbers
     if written is not None:
         return written.plan(name, dates, known.date_order)
-    clock = find_clock(name, found)
-    return clock or levels_plan(name, found.counts, found.texts, doubt(name, found))
+    return find_clock(name, text) or levels_plan(name, text.counts, text.texts, doubt(name, text))
