@@ -114,15 +114,20 @@ def theory(alpha: float, n: int, phi: float, psi: float, lam: float) -> dict[str
     return {"test": after, "test_gain": plain - after} | shares(alpha, phi, psi, lam)
 
 
-@lru_cache(1024)
 def shares(alpha: float, phi: float, psi: float, lam: float) -> dict[str, float]:
-    """The limit's shares of the parts."""
+    """The limit's shares of the parts, which change with alpha where a column comes in."""
     from gradfeat.theory.gradient_direction import limit_degree
+
+    degree = float(limit_degree(alpha))
+    along = _along(int(degree), phi, psi, lam) if degree <= MOST_POWERS else math.nan
+    return {"along_share": along, "beside_share": 0.0}
+
+
+@lru_cache(1024)
+def _along(degree: int, phi: float, psi: float, lam: float) -> float:
     from gradfeat.theory.one_step_errors import limit_share
 
-    setting, degree = _setting(phi, psi, lam), float(limit_degree(alpha))
-    along = limit_share(*setting, degree=int(degree), part=2) if degree <= MOST_POWERS else math.nan
-    return {"along_share": along, "beside_share": 0.0}
+    return limit_share(*_setting(phi, psi, lam), degree=degree, part=2)
 
 
 def _setting(
