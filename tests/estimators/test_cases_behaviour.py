@@ -143,7 +143,7 @@ def test_a_full_search_tries_powers_of_the_agop_unless_one_is_given() -> None:
     X, y = regression(30)
     block = Block(torch.as_tensor(X), torch.as_tensor(y)[:, None], torch.ones(30).double())
     for search, power, tried in (("full", None, True), ("full", 0.5, False), ("fast", None, False)):
-        space = RFMRegressor(search=search, agop_power=power)._space(block)
+        space = RFMRegressor(search=search, agop_power=power)._rounds(block)
         assert ("agop_power" in space.axes) is tried
         assert space.start.rounds.agop_power == (power or 1.0)
         rounds = replace(space.start.rounds, agop_power=0.25)

@@ -19,10 +19,11 @@ from contracts import (
 from gradfeat.maths.blocks import Block
 from gradfeat.models.kernel_ridge import KernelRidge
 from gradfeat.models.kernels.radial import Gaussian, Laplace, Matern
-from gradfeat.models.local_machines import LocalMachines, LocalRidge, leave_one_out
+from gradfeat.models.local_machines import LocalMachines, LocalRidge, gathered, leave_one_out
 from gradfeat.models.partition import cut_rows
 from gradfeat.models.rfm import RFM
 from gradfeat.models.solvers.direct import Direct
+from gradfeat.rows import from_arrays
 from gradfeat.rows.rows import in_memory
 
 
@@ -57,6 +58,18 @@ def test_contracts_of_predictors(check, fitted: LocalMachines):
 
 def test_a_fit_repeats():
     check_fit_repeats_and_leaves_global_state(SMALL)
+
+
+def test_rows_that_stream_have_leaves_as_those_in_memory():
+    X, y, _ = table(60)
+    rows = from_arrays(X.numpy(), y.numpy())
+    f = SMALL.fit(rows)
+    sample = gathered(rows, 0).sample
+    assert sample is not None
+    g = SMALL.fit(in_memory(sample.X, sample.y, sample.w))
+    assert f.spec()["type"] == "LocalMachines"
+    assert sorted(sample.y.flatten().tolist()) == sorted(y.flatten().tolist())
+    close(f(X), g(X))
 
 
 @pytest.mark.parametrize("leaves", [1, 2, 3, 7])

@@ -19,8 +19,9 @@ from gradfeat.models.search.rfm_space import RFMSetting
 from gradfeat.models.search.rounds import Rounds, splits
 from gradfeat.models.search.search import FAST, Effort, FinishedFit, Space, Trial
 from gradfeat.models.search.with_trees import TreesSetting, WithTrees
+from gradfeat.models.solvers.nystrom_direct import NystromDirect
 from gradfeat.models.trees import LEAVES, LEVELS, Boosting
-from gradfeat.rows import in_memory
+from gradfeat.rows import from_arrays, in_memory
 from gradfeat.rows.rows import Rows, of_block
 
 ROUNDS = 6
@@ -82,7 +83,7 @@ class Flat(Space[RFMSetting]):
 
     def learner(self, setting: RFMSetting) -> KernelRidge:
         del setting
-        return KernelRidge(kernel("polynomial1", 1.0), 1.0)
+        return KernelRidge(kernel("polynomial1", 1.0), 1.0, NystromDirect())
 
     def fit(self, setting: RFMSetting, rows: Rows, seed: int) -> FinishedFit:
         return FinishedFit(self.learner(setting).fit(rows, seed=seed))
@@ -106,8 +107,9 @@ def test_trees_join_where_they_gain(logistic: bool, monkeypatch: pytest.MonkeyPa
         Y = torch.where(target > 0.5, 1.0, -1.0).double() if logistic else target
         found = space.best(Block(X, Y[:, None], torch.ones(240).double()), 0, FAST)
         assert (found.setting.rounds > 0) == (joined or logistic)
-        assert ("trees" in found.setting.named()) == (joined or logistic)
-    fitted = space.fit(found.setting, in_memory(X, Y[:, None]), 0).predictor
+    finished = space.fit(found.setting, in_memory(X, Y[:, None]), 0)
+    assert finished.used["trees"].endswith("30 rounds of boosted trees")
+    fitted = finished.predictor
     again = space.learner(found.setting).fit(in_memory(X, Y[:, None]))
     assert torch.equal(fitted(X), again(X))
     assert fitted.tensors()["weights"].tolist()[1] == pytest.approx(found.setting.share)
@@ -119,3 +121,26 @@ def test_trees_join_a_chosen_last_fit_only_and_may_be_left_out(how: dict[str, An
     y = torch.where(X[:, 0] > 0.3, 1.0, -1.0) + torch.where(X[:, 1] > 0, 0.5, -0.5)
     found = RFMRegressor(**how).fit(X.numpy(), y.numpy()).settings_
     assert ("trees" in found) == (how == {})
+
+
+@pytest.mark.parametrize("logistic", [False, True])
+@pytest.mark.parametrize("streamed", [False, True])
+def test_many_rows_judge_the_fits_themselves(
+    logistic: bool, streamed: bool, monkeypatch: pytest.MonkeyPatch
+):
+    """Of 300 rows 60 are kept out; the share is theirs, not that of the search."""
+    for name, value in {"ONE_MACHINE": 200, "FEWEST_KEPT_OUT": 20, "MOST_KEPT_OUT": 60}.items():
+        monkeypatch.setattr(with_trees, name, value)
+    monkeypatch.setattr(with_trees, "MORE_ROUNDS", 30)
+    X, y = rows(300)
+    Y = torch.where(y > 0.5, 1.0, -1.0).double()[:, None] if logistic else y[:, None]
+    data = from_arrays(X.numpy(), Y.numpy()) if streamed else in_memory(X, Y)
+    searched = TreesSetting(Flat.start, 15, 0.123, judged=True)
+    found = WithTrees(searched, Flat(), logistic).fit(searched, data, 0)
+    assert found.held is not None
+    predictions, target, w = found.held
+    assert len(predictions) == len(target) == len(w) == 60
+    v = float(found.predictor.weights[1])
+    assert v != pytest.approx(0.123)
+    assert f"{v:.2f} of " in found.used["trees"]
+    assert (predictions - target).square().mean() < target.var()

@@ -192,9 +192,11 @@ class FeatureModel(SharedParameters, BaseEstimator, ABC):
             elif self._needs_held_out() and len(block.X) > 1:
                 trial = space.given(block, seed, effort.rows)
         self._inputs, self._outputs = training.inputs, training.outputs
-        self._keep(setting, space.fit(setting, training.rows, seed))
+        fitted = space.fit(setting, training.rows, seed)
+        self._keep(setting, fitted)
         self._summarise(block, training.like)
-        self._calibrate(None if trial is None else (trial.predictions, trial.y, trial.w))
+        searched = None if trial is None else (trial.predictions, trial.y, trial.w)
+        self._calibrate(searched if fitted.held is None else fitted.held)
         return self
 
     def _keep(self, setting: MethodSetting, fitted: FinishedFit) -> None:

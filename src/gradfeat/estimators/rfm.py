@@ -78,8 +78,9 @@ class RFMMethod(Refittable, ABC):
         better (:class:`~gradfeat.models.stacked.Stack`); ``settings_["stack"]`` lists them.
         The last fit has 20,000 rows; what it leaves of further rows is fitted in leaves of a tree
         (:class:`~gradfeat.models.local_machines.LocalRidge`), where 1,000 Nystrom centres do not
-        exhaust the kernel; so it is in the metric of the RFM itself. Streamed rows have at most
-        2,000 Nystrom centres, fewer beyond 250,000 rows and where `memory_limit` says so.
+        exhaust the kernel; so it is in the metric of the RFM itself. Of streamed rows 250,000 at
+        most are gathered for that. Beyond 20,500 rows up to 2,000 are kept out, to decide on the
+        share of trees and on probabilities by the fits themselves.
         Predictions are sums over fewer points, and in float32 beyond 3,000 rows, where that
         changes the squared error by a thousandth of the residuals' or less
         (:func:`~gradfeat.models.fewer_centres.quickened`).

@@ -15,6 +15,7 @@ from torch import Tensor
 
 from ..maths.blocks import Block
 from ..maths.memory import allowed_bytes, row_blocks
+from ..maths.statistics.sample import RowSample
 from ..maths.streams import stream
 from ..rows.rows import Rows, of_block
 from .base import Kernel, OneStage, Predictor
@@ -35,6 +36,8 @@ ONE_MACHINE = 20_000
 LEAF_ROWS, WORK, FEWEST = 5000, 3 * 10**12, 500
 #: Share of a node's rows that belong to both of its sides, and what leaves have of it at most.
 OVERLAP, SHARED = 0.1, 1.5
+#: Rows of those that stream that are gathered for leaves, and their numbers, at most.
+GATHERED, NUMBERS = 250_000, 2**26
 #: Penalties of the leaves, in that of all rows, and where they are compared.
 PENALTIES, CHOICE_LEAVES, CHOICE_ROWS = (1.0, 10.0, 100.0), 3, 1500
 #: Rows beyond which a kernel is asked whether so many centres exhaust it.
@@ -157,16 +160,13 @@ class LocalRidge(OneStage[KernelMachine | LocalMachines]):
     memory_limit: int | None = None
 
     def fit(self, rows: Rows, *, seed: int = 0) -> KernelMachine | LocalMachines:
-        """One stage. Streamed rows: Nystrom centres alone."""
-        block = rows.held
-        few = NystromDirect(memory_limit=self.memory_limit)
-        if block is None:
-            f = KernelRidge(self.kernel, self.alpha, few).fit(rows, seed=seed)
-            return f.in_float64() if rows.sample is None else self._quick(f, rows.sample, seed)
+        """One stage. Of streamed rows those that are :func:`gathered`, unless centres exhaust k."""
+        sample = gathered(rows, seed).sample
+        block = rows.block("leaves") if sample is None else sample
         if len(block.X) > SOLVED_WHOLE:
-            wide, few = block.double(), replace(few, centres=EXHAUSTED_BY)
-            if self._exhausted(wide, few, seed):
-                return KernelRidge(self.kernel, self.alpha, few).fit(of_block(wide), seed=seed)
+            few = NystromDirect(EXHAUSTED_BY, memory_limit=self.memory_limit)
+            if self._exhausted(block.double(), few, seed):
+                return self._on_centres(rows, block, few, seed)
         n, whole = len(block.X), Adaptive(memory_limit=self.memory_limit)
         most = affordable_rows(self.kernel, block, self.one_machine, self.memory_limit)
         order = torch.randperm(n, generator=stream(seed, "rows of one machine"))
@@ -180,6 +180,16 @@ class LocalRidge(OneStage[KernelMachine | LocalMachines]):
 
     def _quick(self, f: KernelMachine, rows: Block, seed: int) -> KernelMachine:
         return quickened(f, rows, seed=seed, memory_limit=self.memory_limit)
+
+    def _on_centres(self, rows: Rows, block: Block, few: NystromDirect, seed: int) -> KernelMachine:
+        """All rows, on few centres; those that stream are in their own float type, on more."""
+        if rows.held is not None:
+            wide = of_block(block.double())
+            return KernelRidge(self.kernel, self.alpha, few).fit(wide, seed=seed)
+        more = NystromDirect(memory_limit=self.memory_limit)
+        return self._quick(
+            KernelRidge(self.kernel, self.alpha, more).fit(rows, seed=seed), block, seed
+        )
 
     def _exhausted(self, block: Block, few: NystromDirect, seed: int) -> bool:
         """Whether so many pivots leave rounding alone of the kernel."""
@@ -236,6 +246,22 @@ class LocalRidge(OneStage[KernelMachine | LocalMachines]):
         best = max(range(len(alphas)), key=lambda i: float(gain[i].sum()))
         error = float(gain[best].std()) * len(nothing) ** 0.5
         return alphas[best] if float(gain[best].sum()) > error else None
+
+
+def gathered(rows: Rows, seed: int) -> Rows:
+    """Streamed rows with a sample of as many as leaves may have, in one more pass.
+
+    Rows in memory, and those whose sample is large enough, are returned as they are.
+    """
+    if rows.held is not None:
+        return rows
+    none = rows.template
+    most = min(GATHERED, NUMBERS // none.X.shape[1])
+    has = 0 if rows.sample is None else len(rows.sample.X)
+    if has >= min(most, int(rows.moments().count)):
+        return rows
+    found = rows.collect(RowSample(most, seed), "rows for leaves")
+    return rows.with_sample(Block(found.X.to(none.X), found.y.to(none.y), found.w.to(none.w)))
 
 
 def affordable_rows(kernel: Kernel, block: Block, most: int, memory_limit: int | None) -> int:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from itertools import chain
 from typing import Any, final
 
@@ -47,7 +47,7 @@ class Trees(Predictor):
     def scratch_per_row(self) -> int:
         return 48 * len(self.features) + 8 * len(self.offset)
 
-    def __call__(self, X: Float[Tensor, "n d"]) -> Float[Tensor, "n c"]:
+    def __call__(self, X: Tensor) -> Float[Tensor, "n c"]:
         return self.staged(X, len(self.values) // len(self.mix))[0]
 
     def staged(self, X: Float[Tensor, "n d"], step: int) -> Float[Tensor, "s n c"]:
@@ -66,6 +66,10 @@ class Trees(Predictor):
             place = 2 * place + 1 + (X.gather(1, features[node]) > thresholds[node]).long()
         found = self.values.flatten()[place - (leaves - 1) + tree * leaves]
         return found.reshape(len(X), -1, len(self.mix))
+
+    def first(self, rounds: int) -> Trees:
+        few, grown = rounds * len(self.mix), ("features", "thresholds", "values")
+        return replace(self, **{name: getattr(self, name)[:few] for name in grown})
 
     def gradient(self, X: Float[Tensor, "n d"]) -> Float[Tensor, "n c d"]:
         return X.new_zeros(len(X), len(self.offset), X.shape[1])

@@ -135,7 +135,7 @@ class RFMSpace(Space[RFMSetting]):
         return SubspaceRefit(rfm, learner, head.directions, head.power)
 
     def fit(self, setting: RFMSetting, rows: Rows, seed: int) -> FinishedFit:
-        many = rows.held is not None and len(rows.held.X) > ONE_MACHINE
+        many = rows.held is None or len(rows.held.X) > ONE_MACHINE
         learner = self.learner(setting)
         if setting.head is None and many:
             local = self._local(setting, setting.rounds.alpha)

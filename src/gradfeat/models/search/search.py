@@ -53,13 +53,15 @@ class FinishedFit:
     `predictor`: Fitted to all rows.
     `first_gradient`: Of methods that rest on the first gradient step: is it beyond chance?
     `gradient_features`: Of methods made of them: the gradient feature set of the rows.
-    `used`: Of methods that leave rows out of a part of the fit: how many it had.
+    `used`: What the fit itself decided, such as how many rows a part of it had.
+    `held`: Predictions, targets and weights of rows that were kept out of the fit, if any.
     """
 
     predictor: Predictor
     first_gradient: GradientTest | None = None
     gradient_features: FoundFeatures | None = None
-    used: Mapping[str, int] = field(default_factory=dict)
+    used: Mapping[str, Any] = field(default_factory=dict)
+    held: tuple[Tensor, Tensor, Tensor] | None = None
 
 
 #: Effort of ``search="fast"`` and ``"full"``.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 from typing import Any, Generic, final
 
@@ -13,15 +14,18 @@ from ...maths.blocks import Block
 from ...maths.deadline import deadline_passed, tell
 from ...rows.rows import Rows, of_block
 from ..base import Learner, Predictor
+from ..local_machines import ONE_MACHINE, gathered
 from ..stacked import Stack, Stacked
-from ..trees import Boosting
+from ..trees import Boosting, Trees
 from .rfm_losses import judged_log_loss
 from .rounds import splits
 from .search import Effort, FinishedFit, MethodSetting, SettingT, Space, Trial
 
-#: Rounds of boosting at most, trees of all outputs at most, and after how many rounds each time
-#: what they say is judged.
-ROUNDS, MOST_TREES, STEP = 150, 900, 15
+#: Rounds of boosting at most, of many rows too, trees of all outputs at most, and after how many
+#: rounds each time what they say is judged.
+ROUNDS, MORE_ROUNDS, MOST_TREES, STEP = 150, 300, 900, 15
+#: Rows beyond those of one machine that are kept out to judge the fits themselves, within.
+FEWEST_KEPT_OUT, MOST_KEPT_OUT = 500, 2000
 #: Shares of the trees that are tried, and the share of the loss that they must gain.
 SHARES, GAIN = tuple(i / 10 for i in range(1, 10)), 0.005
 
@@ -29,15 +33,20 @@ SHARES, GAIN = tuple(i / 10 for i in range(1, 10)), 0.005
 @final
 @dataclass(frozen=True)
 class TreesSetting(MethodSetting, Generic[SettingT]):
-    """The setting of a method, and what share so many rounds of boosting have; 0: none."""
+    """The setting of a method, what share so many rounds of boosting have, and by held-out rows?"""
 
     method: SettingT
     rounds: int = 0
     share: float = 0.0
+    judged: bool = False
 
     def named(self) -> dict[str, Any]:
-        told = {"trees": f"{self.share:.2f} of {self.rounds} rounds of boosted trees"}
-        return self.method.named() | (told if self.rounds else {})
+        return self.method.named()
+
+    def told(self) -> dict[str, str]:
+        """The trees in words, where there are any."""
+        words = f"{self.share:.2f} of {self.rounds} rounds of boosted trees"
+        return {"trees": words} if self.rounds else {}
 
 
 @final
@@ -65,28 +74,54 @@ class WithTrees(Space[TreesSetting[SettingT]]):
         return Stack((method, self._boosting(setting.rounds)), (1 - v, v))
 
     def fit(self, setting: TreesSetting[SettingT], rows: Rows, seed: int) -> FinishedFit:
+        """All rows; of very many some judge the two fits, which see the others, once more."""
+        rows = gathered(rows, seed)
+        block = rows.block("boosted trees") if rows.sample is None else rows.sample
+        beyond = min(len(block.X) - ONE_MACHINE, MOST_KEPT_OUT)
+        if setting.judged and beyond >= FEWEST_KEPT_OUT:
+            return self._judged_again(setting, rows, block, beyond, seed)
         found = self.method.fit(setting.method, rows, seed)
         if not setting.rounds:
             return found
-        trees = self._boosting(setting.rounds).fit(rows, seed=seed)
-        v = trees.offset.new_tensor([1 - setting.share, setting.share])
-        return replace(found, predictor=Stacked((found.predictor, trees), v))
+        return _mean(found, self._boosting(setting.rounds).fit(rows, seed=seed), setting)
+
+    def _judged_again(
+        self, setting: TreesSetting[SettingT], rows: Rows, block: Block, kept: int, seed: int
+    ) -> FinishedFit:
+        held, others = block.at(slice(kept)), block.at(slice(kept, None))
+        few = of_block(others) if rows.held is not None else rows.with_sample(others)
+        found = self.method.fit(setting.method, few, seed)
+        trees = self._boosting(self._most(block, MORE_ROUNDS)).fit(few, seed=seed)
+        plain = replace(setting, rounds=0, share=0.0)
+        own = Trial(plain, math.nan, found.predictor(held.X), held.y, held.w)
+        best = self._joined(own, trees.staged(held.X, STEP))
+        found = replace(found, held=(best.predictions, held.y, held.w))
+        if not best.setting.rounds:
+            return found
+        return _mean(found, trees.first(best.setting.rounds), best.setting)
 
     def best(self, data: Block, seed: int, effort: Effort) -> Trial[TreesSetting[SettingT]]:
         """The best of the method, with the share of trees of least loss where that gains enough."""
         found = self.method.best(data, seed, effort)
-        own = Trial(TreesSetting(found.setting), found.loss, found.predictions, found.y, found.w)
+        setting = TreesSetting(found.setting, judged=True)
+        own = Trial(setting, found.loss, found.predictions, found.y, found.w)
         if deadline_passed():
             return own
         tell("boosted trees")
-        alone = [replace(own, predictions=f) for f in self._stages(data, seed, effort)]
+        return self._joined(own, self._stages(data, seed, effort))
+
+    def _joined(
+        self, own: Trial[TreesSetting[SettingT]], stages: Float[Tensor, "s n c"]
+    ) -> Trial[TreesSetting[SettingT]]:
+        """The trial, or its mean with what trees say after the best number of rounds."""
+        alone = [replace(own, predictions=f) for f in stages]
         rounds = min(range(len(alone)), key=lambda i: self._judged(alone[i])[0])
         (loss, size), (_, other) = self._judged(own), self._judged(alone[rounds])
         best, bound = own, (1 - GAIN) * loss
         for u in SHARES:
             v = u * other / ((1 - u) * size + u * other)
             f = (1 - v) * own.predictions + v * alone[rounds].predictions
-            setting = TreesSetting(found.setting, STEP * (rounds + 1), v)
+            setting = replace(own.setting, rounds=STEP * (rounds + 1), share=v)
             trial = replace(own, setting=setting, predictions=f)
             trial = replace(trial, loss=self._judged(trial)[0])
             if trial.loss < bound:
@@ -96,11 +131,14 @@ class WithTrees(Space[TreesSetting[SettingT]]):
     def _boosting(self, rounds: int) -> Boosting:
         return Boosting(rounds, logistic=self.logistic)
 
+    def _most(self, data: Block, rounds: int) -> int:
+        """So many rounds, or as many as trees allow."""
+        return min(rounds, max(STEP, MOST_TREES // data.y.shape[1] // STEP * STEP))
+
     def _stages(self, data: Block, seed: int, effort: Effort) -> Float[Tensor, "s n c"]:
         """Predictions of the held-out rows after every so many rounds."""
-        most = min(ROUNDS, max(STEP, MOST_TREES // data.y.shape[1] // STEP * STEP))
-        parts = splits(data, effort)
-        fits = (self._boosting(most).fit(of_block(train), seed=seed) for train, _ in parts)
+        boosting, parts = self._boosting(self._most(data, ROUNDS)), splits(data, effort)
+        fits = [boosting.fit(of_block(train), seed=seed) for train, _ in parts]
         pairs = zip(fits, parts, strict=True)
         return torch.cat([f.staged(held.X, STEP) for f, (_, held) in pairs], 1)
 
@@ -110,3 +148,9 @@ class WithTrees(Space[TreesSetting[SettingT]]):
             return judged_log_loss(trial)
         error = trial.predictions - trial.y
         return float((trial.w @ error.square()).sum() / trial.w.sum()), 1.0
+
+
+def _mean(found: FinishedFit, trees: Trees, setting: TreesSetting[Any]) -> FinishedFit:
+    v = trees.offset.new_tensor([1 - setting.share, setting.share])
+    f = Stacked((found.predictor, trees), v)
+    return replace(found, predictor=f, used={**found.used, **setting.told()})
