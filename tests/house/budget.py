@@ -33,7 +33,7 @@ ROOMS: Final = {
     "planning": Room(1_414, 10),
     "reports": Room(1_002, 5),
     "rows": Room(6_671, 36),
-    "table": Room(8_985, 44),
+    "table": Room(8_991, 44),
     "tasks": Room(2_221, 19),
     "theory": Room(6_060, 34),
 }

@@ -186,6 +186,9 @@ def test_columns_are_found_by_name():
     encoder = TableEncoder().fit(frame)
     other = frame[list(frame)[::-1]].assign(further=np.inf).drop(columns="empty")
     assert np.array_equal(encoder.transform(other), encoder.transform(frame))
+    upper = frame.rename(columns={"level": "LEVEL"})
+    with pytest.raises(TableError, match=r"lacks 'level'.*\(it has 'LEVEL', spelt otherwise\)"):
+        encoder.transform(upper)
     with pytest.raises(TableError, match="lacks 'number', 'level'"):
         encoder.transform(frame.drop(columns=["level", "number"]))
 

@@ -215,8 +215,11 @@ class TableEncoder:
         table = self._columns(frame)
         absent = [name for name in self.columns_ if name not in table]
         if absent:
+            folded = {name.strip().casefold(): name for name in table}
+            like = [folded[n.strip().casefold()] for n in absent if n.strip().casefold() in folded]
+            has = f" (it has {listing(like)}, spelt otherwise)" if like else ""
             raise TableError(
-                f"The table lacks {listing(absent)}, which the model was fitted on: "
+                f"The table lacks {listing(absent)}, which the model was fitted on{has}: "
                 "give a table with the columns of the training table."
             )
         if len(frame) == 0:
