@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from gradfeat.catalogue.shared.curves import metric_series, only, over_seeds
-from gradfeat.drawing import series, style
+from gradfeat.catalogue.shared.curves import draw_metric, law_line, only, over_seeds
+from gradfeat.drawing import style
 from gradfeat.drawing.panels import finished, panels
 from gradfeat.lab import Claim, Experiment, ordered, slope
 from gradfeat.maths.ranges import at_least, at_most, positive
@@ -128,22 +129,16 @@ LAWS = {1: "d", 2: "d log d", 3: "$d^2$"}
 
 def figure(table: pd.DataFrame, theory_table: pd.DataFrame | None) -> Figure:  # noqa: ARG001
     """Rows needed over d with the laws' slopes; how both shares grow in the largest networks."""
-    fig, axes = panels(2, 2, (5.0, 4.0))
+    _, axes = panels(2, 2, (5.0, 4.0))
     style.dress(axes[0], "Rows until $x_2$ is found", "number of inputs d", "rows", "both")
     for leap, color in COLORS.items():
-        rows = only(table, leap=leap).dropna(subset=["needed"])
-        if len(rows):
-            mark = style.Mark(f"leap {leap}: {LAWS[leap]}", color, "oDs"[leap - 1])
-            found = metric_series(rows, "d", "needed", mark)
-            series.points(axes[0], found)
-            law = _law(leap, found.x)
-            height = float(np.exp(np.mean(np.log(found.mean / law))))
-            series.line(axes[0], found.x, height * law, "", color)
+        mark = style.Mark(f"leap {leap}: {LAWS[leap]}", color, "oDs"[leap - 1])
+        if found := draw_metric(axes[0], only(table, leap=leap), "d", "needed", mark):
+            law_line(axes[0], found, partial(_law, leap), "", color)
     axes[0].set_yscale("log")
     style.tick_at(axes[0], table["d"], 2)
     _shares(axes[1], table)
     return finished(
-        fig,
         axes,
         f"ReLU network of {table['m'].iloc[0]} neurons, all layers trained online,"
         f" {over_seeds(table)}. Lines on the left: powers of theory at the height of the points.",

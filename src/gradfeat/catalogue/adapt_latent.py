@@ -107,7 +107,7 @@ def theory(
 def figure(table: pd.DataFrame, theory_table: pd.DataFrame | None) -> Figure:
     """A panel for each target, number of directions and of rows: loss against d."""
     cells = settings(table, "target", "r", "n")
-    fig, axes = panels(len(cells), 3, (4.2, 3.4))
+    _, axes = panels(len(cells), 3, (4.2, 3.4))
     for ax, (target, r, n) in zip(axes, cells, strict=True):
         few = "one direction" if r == 1 else f"{r} directions"
         rows = only(table, target=target, r=r, n=n)
@@ -115,7 +115,7 @@ def figure(table: pd.DataFrame, theory_table: pd.DataFrame | None) -> Figure:
         for found, own in loss_panel(ax, rows, "d", ("method", NAMES), title):
             if theory_table is not None and own["method"].iloc[0] == "kernel":
                 theory_line(ax, own, "d", "loss", theory, found.mark.color, "theory of the kernel")
-    return finished(fig, axes, _words(table))
+    return finished(axes, _words(table))
 
 
 def _words(table: pd.DataFrame) -> str:

@@ -17,7 +17,7 @@ from gradfeat.catalogue.shared.adapt_training import (
     steeper,
     training_rows,
 )
-from gradfeat.catalogue.shared.curves import averaged, marks_of, metric_series, only, over_seeds
+from gradfeat.catalogue.shared.curves import averaged, draw_metric, marks_of, only, over_seeds
 from gradfeat.drawing import series, style
 from gradfeat.drawing.panels import finished, panels
 from gradfeat.lab import Claim, Experiment, agrees, every, slope
@@ -133,7 +133,7 @@ def rate(s: int) -> float:
 
 def figure(table: pd.DataFrame, theory_table: pd.DataFrame | None) -> Figure:
     """A panel a method, a colour a target, losses times n; the fitted exponents over s."""
-    fig, axes = panels(3, 3, (4.2, 3.7))
+    _, axes = panels(3, 3, (4.2, 3.7))
     for ax, (method, title) in zip(axes, TITLES.items(), strict=False):
         rows = only(table, method=method)
         scaled = rows.assign(loss=rows["loss"] * rows["n"])
@@ -142,7 +142,7 @@ def figure(table: pd.DataFrame, theory_table: pd.DataFrame | None) -> Figure:
         for found, own in drawn if theory_table is not None else []:
             _theory_line(ax, own, found.mark.color)
     _exponents(axes[2], table)
-    return finished(fig, axes, _words(table))
+    return finished(axes, _words(table))
 
 
 def _exponents(ax: Axes, table: pd.DataFrame) -> None:
@@ -152,9 +152,7 @@ def _exponents(ax: Axes, table: pd.DataFrame) -> None:
     marks = marks_of({**{f"{s}": "" for s in TARGETS}, **short})
     for place, method in enumerate(TITLES):
         slopes = _exponent_table(only(table, method=method))
-        if len(slopes):
-            found = metric_series(slopes, "s", "exponent", marks[method])
-            series.points(ax, found, shift=4.0 * place - 2)
+        draw_metric(ax, slopes, "s", "exponent", marks[method], shift=4.0 * place - 2)
     s = np.linspace(min(TARGETS), max(TARGETS), 40)
     series.line(ax, s, (2 * s + 1) / (2 * s + 2), "minimax exponent", style.BLACK)
     ax.set_xticks(list(TARGETS))

@@ -110,7 +110,7 @@ def theory(
 
 def figure(table: pd.DataFrame, theory_table: pd.DataFrame | None) -> Figure:
     """Rows: kernel, network. Columns: loss against d at one n, against n at the largest d."""
-    fig, axes = panels(4, 2, (4.6, 3.2))
+    _, axes = panels(4, 2, (4.6, 3.2))
     counts = [int(value) for value in table["n"]]
     n, d = max(counts, key=counts.count), max(int(value) for value in table["d"])
     for row, (method, title) in enumerate(TITLES.items()):
@@ -118,7 +118,7 @@ def figure(table: pd.DataFrame, theory_table: pd.DataFrame | None) -> Figure:
         across, along = axes[2 * row : 2 * row + 2]
         _panel(across, only(own, n=n), "d", f"{title}, n = {n:,}", theory_table is not None)
         _panel(along, only(own, d=d), "n", f"{title}, d = {d}", theory_table is not None)
-    return finished(fig, axes, _words(table))
+    return finished(axes, _words(table))
 
 
 def _panel(ax: Axes, rows: pd.DataFrame, x: str, title: str, lines: bool) -> None:

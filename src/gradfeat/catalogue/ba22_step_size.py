@@ -200,14 +200,13 @@ def _near(method: str, margin: float) -> Check:
 def figure(table: pd.DataFrame, theory_table: pd.DataFrame | None) -> Figure:
     """A panel for each activation and target: test error against d, with the linear bound."""
     cells = settings(table, "activation", "p")
-    fig, axes = panels(len(cells), 3, (4.8, 3.8))
+    _, axes = panels(len(cells), 3, (4.8, 3.8))
     for ax, (activation, p) in zip(axes, cells, strict=True):
         rows = only(table, activation=activation, p=p)
         _panel(ax, rows, theory_table is not None, ACTIVATIONS[str(activation)], int(str(p)))
     row = table.iloc[0]
     ratios = averaged(table, "rows_per_input", "neurons_per_input", "step_scale", "noise")
     return finished(
-        fig,
         axes,
         rf"$y = He_1(b\cdot x) + He_p(b\cdot x)/\sqrt{{p!}}$, n = {row['rows_per_input']:g}d,"
         rf" N = {row['neurons_per_input']:g}d; ridge on fresh rows. Lines: theory; points:"

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from gradfeat.catalogue.shared.comparisons import near
-from gradfeat.catalogue.shared.curves import metric_series, only, over_seeds, theory_line
+from gradfeat.catalogue.shared.curves import draw_metric, only, over_seeds, theory_line
 from gradfeat.drawing import series, style
 from gradfeat.drawing.panels import finished, panels
 from gradfeat.lab import Claim, Experiment, below, every, slope
@@ -207,26 +207,21 @@ SERIES = (
 
 def figure(table: pd.DataFrame, theory_table: pd.DataFrame | None) -> Figure:
     """Steps over d with theory through them; overlaps of single runs around their limit."""
-    fig, axes = panels(2, 2, (5.0, 4.2))
+    _, axes = panels(2, 2, (5.0, 4.2))
     timed, law = only(table, start=0.0), theory_table is not None
     style.dress(axes[0], "Steps to the overlap 0.6", "number of inputs d", "steps", "both")
     for (k, power), name, grows, color, marker in SERIES:
         rows = only(timed, k=k, power=power, inputs="projected").dropna(subset=["time"])
-        if len(rows):
-            mark = style.Mark(f"{name}: {grows}", color, marker)
-            series.points(axes[0], metric_series(rows, "d", "time", mark))
-            if law and len({*rows["d"]}) > 1:
-                theory_line(axes[0], rows, "d", "time", theory, color, points=8)
-    whole = only(timed, inputs="whole").dropna(subset=["time"])
-    if len(whole):
-        mark = style.Mark("whole inputs drawn", style.BLACK, "P")
-        for _, rows in whole.groupby(["k", "power"]):
-            series.points(axes[0], metric_series(rows, "d", "time", mark), shift=6)
+        draw_metric(axes[0], rows, "d", "time", style.Mark(f"{name}: {grows}", color, marker))
+        if law and len({*rows["d"]}) > 1:
+            theory_line(axes[0], rows, "d", "time", theory, color, points=8)
+    mark = style.Mark("whole inputs drawn", style.BLACK, "P")
+    for _, rows in only(timed, inputs="whole").groupby(["k", "power"]):
+        draw_metric(axes[0], rows, "d", "time", mark, shift=6)
     axes[0].set_yscale("log")
     style.tick_at(axes[0], timed["d"] if len(timed) else [1.0], 2)
     _paths(axes[1], table.loc[table["start"] > 0], law)
     return finished(
-        fig,
         axes,
         f"One neuron on the sphere, one fresh row a step, {over_seeds(table)}. Lines on the left:"
         " theory, nothing fitted. Right: single runs and their limit for many inputs.",

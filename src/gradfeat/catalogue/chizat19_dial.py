@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from gradfeat.catalogue.shared.comparisons import near
-from gradfeat.catalogue.shared.curves import metric_series, only, over_seeds
+from gradfeat.catalogue.shared.curves import draw_metric, only, over_seeds
 from gradfeat.drawing import series, style
 from gradfeat.drawing.panels import finished, panels
 from gradfeat.lab import Claim, Experiment, above, every, greater, ordered, slope
@@ -133,7 +133,7 @@ NAMES = {0.5: "NTK, $m^{-1/2}$", 0.75: "between, $m^{-3/4}$", 1.0: "mean field, 
 
 def figure(table: pd.DataFrame, theory_table: pd.DataFrame | None) -> Figure:
     """Loss, share of the true direction and kernel over the output's scale; kernel over width."""
-    fig, axes = panels(4, 2, (4.8, 3.4))
+    _, axes = panels(4, 2, (4.8, 3.4))
     law = theory_table is not None
     m = max(
         {*table["m"]}, key=lambda one: len({*only(table, gamma=1.0, m=one)["alpha"]}), default=0
@@ -147,12 +147,12 @@ def figure(table: pd.DataFrame, theory_table: pd.DataFrame | None) -> Figure:
     for ax, (metric, title, words) in zip(axes, parts, strict=False):
         style.dress(ax, title, r"output scale $\alpha$: rich to lazy", words, "both")
         mark = style.Mark(f"{m} neurons", style.BLUE, "o")
-        series.points(ax, metric_series(rows, "alpha", metric, mark), connect=True)
+        draw_metric(ax, rows, "alpha", metric, mark, connect=True)
         ax.set_xscale("log")
     wide = only(table, gamma=1.0, alpha=table["alpha"].max(), m=table["m"].max())
     if len(wide) and wide["m"].iloc[0] > m:  # what theory is about
         mark = style.Mark(f"{wide['m'].iloc[0]:,} neurons", style.BLACK, "v")
-        series.points(axes[0], metric_series(wide, "alpha", "loss", mark))
+        draw_metric(axes[0], wide, "alpha", "loss", mark)
     row = table.iloc[0]
     if law:
         lazy = theory(row["n"], row["d"], row["steps"], row["eta"])["loss"]
@@ -162,7 +162,6 @@ def figure(table: pd.DataFrame, theory_table: pd.DataFrame | None) -> Figure:
     axes[2].set_yscale("log")
     _widths(axes[3], only(table, alpha=1.0))
     return finished(
-        fig,
         axes,
         f"ReLU network, {m} neurons, {row['n']:g} rows in {row['d']:g} inputs, He$_1$ + He$_2$ of"
         f" one direction, {over_seeds(table)}. Orange: no network fits it with less growth.",
@@ -185,10 +184,8 @@ def _widths(ax: Axes, rows: pd.DataFrame) -> None:
     style.dress(ax, "Movement of the kernel over width", "neurons m", "|K - K_0| / |K_0|", "both")
     colors = (style.VERMILLION, style.GREEN, style.PURPLE)
     for (gamma, name), color, marker in zip(NAMES.items(), colors, "Ds^", strict=True):
-        own = only(rows, gamma=gamma)
-        if len(own):
-            found = metric_series(own, "m", "moved", style.Mark(name, color, marker))
-            series.points(ax, found, connect=True)
+        mark = style.Mark(name, color, marker)
+        draw_metric(ax, only(rows, gamma=gamma), "m", "moved", mark, connect=True)
     ax.set_yscale("log")
     style.tick_at(ax, rows["m"] if len(rows) else [1.0], 2)
 

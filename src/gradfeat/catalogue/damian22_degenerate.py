@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from gradfeat.catalogue.shared.curves import averaged, marks_of, metric_series, only, over_seeds
+from gradfeat.catalogue.shared.curves import averaged, draw_metric, marks_of, only, over_seeds
 from gradfeat.drawing import series, style
 from gradfeat.drawing.panels import finished, panels
 from gradfeat.lab import Claim, Experiment, above, below, each, every, greater, ordered
@@ -89,7 +89,7 @@ def _times(ratio: float) -> str:
 def figure(table: pd.DataFrame, theory_table: pd.DataFrame | None) -> Figure:
     """Loss, alignment and sample sizes over d: a row of panels for each p."""
     powers, ratios = sorted({*table["p"]}), sorted({*table["ratio"]})
-    fig, axes = panels(3 * len(powers), 3, (4.3, 3.3))
+    _, axes = panels(3 * len(powers), 3, (4.3, 3.3))
     marks = marks_of({(t, c): f"{NAMES[t]}, n = {_times(c)}d²" for t in NAMES for c in ratios})
     for i, p in enumerate(powers):
         left, right, sizes = axes[3 * i : 3 * i + 3]
@@ -101,7 +101,7 @@ def figure(table: pd.DataFrame, theory_table: pd.DataFrame | None) -> Figure:
             rows = only(table, p=p, target=target, ratio=ratio)
             for ax, metric in ((left, "loss"), (right, "cosine")) if len(rows) else ():
                 shift = 3.0 * (place - (len(marks) - 1) / 2)
-                series.points(ax, metric_series(rows, "d", metric, mark), connect=True, shift=shift)
+                draw_metric(ax, rows, "d", metric, mark, connect=True, shift=shift)
         series.level(left, 1.0, "nothing learned", below=True)
         left.set_ylim(0, 1.4)
         right.set_ylim(0, 1.03)
@@ -113,7 +113,6 @@ def figure(table: pd.DataFrame, theory_table: pd.DataFrame | None) -> Figure:
         for ax in (left, right, sizes):
             style.tick_at(ax, table["d"], 2)
     return finished(
-        fig,
         axes,
         f"One gradient step on {int(table['m'].iloc[0])} neurons. Targets of one direction u: "
         r"$He_2/2 + He_p/\sqrt{2p!}$, and $He_p/\sqrt{p!}$, whose average Hessian is zero. "
@@ -132,7 +131,7 @@ def _sizes(
     for (target, ratio), mark in marks.items():
         part = only(own, ratio=ratio)
         if target == "degenerate" and len(part):
-            series.points(ax, metric_series(part, "d", "rows", mark))
+            draw_metric(ax, part, "d", "rows", mark)
     m = float(rows["m"].iloc[0]) if len(rows) else 1.0
     without = np.array([query_samples(k, p) for k in d.tolist()])
     with_log = np.array([query_tolerance(k, p, m * k) ** -2.0 for k in d.tolist()])

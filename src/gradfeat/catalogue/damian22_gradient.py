@@ -10,7 +10,7 @@ import numpy as np
 from gradfeat.catalogue.shared.comparisons import near
 from gradfeat.catalogue.shared.curves import (
     averaged,
-    metric_series,
+    draw_metric,
     only,
     over_seeds,
     theory_line,
@@ -135,10 +135,10 @@ def _errors(ax: Axes, rows: pd.DataFrame, several: list[int], theory_too: bool) 
         exact = next(marks)
         if theory_too and len(own):
             theory_line(ax, own, "d", "leading_error", theory, exact.color, "", 40)
-        series.points(ax, metric_series(own, "d", "leading_error", exact), shift=-3)
+        draw_metric(ax, own, "d", "leading_error", exact, shift=-3)
         seen = own.dropna(subset=["measured_error"])
         if len(seen):
-            series.points(ax, metric_series(seen, "d", "measured_error", next(marks)), shift=3)
+            draw_metric(ax, seen, "d", "measured_error", next(marks), shift=3)
     style.logarithmic(ax, "x")
     style.logarithmic(ax, "y")
 
@@ -159,8 +159,7 @@ def _ratios(ax: Axes, table: pd.DataFrame, several: list[int]) -> None:
     # Marks of their own: those of the left panel mean numbers of directions.
     marks = style.class_marks(("", "", "", "", *(name for name, _, _ in cells)))[4:]
     for place, (mark, (_, rows, metric)) in enumerate(zip(marks, cells, strict=True)):
-        if len(rows):
-            series.points(ax, metric_series(rows, "d", metric, mark), shift=4 * place - 8)
+        draw_metric(ax, rows, "d", metric, mark, shift=4 * place - 8)
     series.level(ax, 1.0, "")
     style.logarithmic(ax, "x")
     style.logarithmic(ax, "y")

@@ -8,7 +8,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from gradfeat.catalogue.shared.curves import marks_of, metric_series, only, over_seeds, theory_line
+from gradfeat.catalogue.shared.curves import (
+    draw_metric,
+    law_line,
+    marks_of,
+    only,
+    over_seeds,
+    theory_line,
+)
 from gradfeat.drawing import series, style
 from gradfeat.drawing.panels import finished, panels
 from gradfeat.lab import Claim, Experiment, below, each, every, greater, ordered, slope
@@ -132,7 +139,7 @@ MANY, GAP_WIDTH = 4_000, 256
 
 def figure(table: pd.DataFrame, theory_table: pd.DataFrame | None) -> Figure:
     """Loss and norm against neurons, a colour a number of directions; the gap against rows."""
-    fig, axes = panels(3, 3, (4.3, 3.8))
+    _, axes = panels(3, 3, (4.3, 3.8))
     style.dress(axes[0], "Loss against width", "neurons m", "$E|f-f^*|$", "both")
     style.dress(axes[1], "Norm of a head that fits", "neurons m", "|a*|", "both")
     style.dress(axes[2], "Generalisation gap", "training rows n", "$E|f-f^*|$, difference", "both")
@@ -146,7 +153,6 @@ def figure(table: pd.DataFrame, theory_table: pd.DataFrame | None) -> Figure:
     _gaps(axes[2], only(table, r=table["r"].min(), d=table["d"].min(), m=GAP_WIDTH))
     p = int(table["p"].iloc[0])
     return finished(
-        fig,
         axes,
         rf"$f^*$: He$_2$ and He$_{p}$ of r directions. Lines: $\sqrt{{r^p/m}}$ with"
         r" constant 1 on the left, slope −1/2 at the height of the points in the middle. Right: "
@@ -158,22 +164,18 @@ def _over_widths(axes: list[Axes], rows: pd.DataFrame, mark: style.Mark, lines: 
     for ax, metric in zip(axes, ("excess", "norm_star"), strict=True):
         beyond = rows.loc[np.isinf(rows[metric].to_numpy(float)), "m"]
         seen = rows.loc[~rows["m"].isin(beyond)]  # where every seed has a head that fits
-        if not len(seen):
-            continue
-        found = metric_series(seen, "m", metric, mark)
-        series.points(ax, found)
-        if lines and metric == "excess":
+        found = draw_metric(ax, seen, "m", metric, mark)
+        if found and lines and metric == "excess":
             theory_line(ax, seen, "m", "excess", theory, mark.color)
-        elif lines:
-            height = np.exp(np.mean(np.log(found.mean * found.x**0.5)))
-            series.line(ax, found.x, height * found.x**-0.5, "", mark.color)
+        elif found and lines:
+            law_line(ax, found, lambda m: m**-0.5, "", mark.color)
 
 
 def _gaps(ax: Axes, rows: pd.DataFrame) -> None:
     names = {"gap": "test less training loss", "rademacher": "Rademacher bound"}
     for metric, mark in marks_of({"": "", "r": "", "s": "", **names}).items():
-        if metric in names and len(rows):
-            series.points(ax, metric_series(rows, "n", metric, mark), connect=True)
+        if metric in names:
+            draw_metric(ax, rows, "n", metric, mark, connect=True)
     series.level(ax, 0.0, "")
     ax.set_yscale("symlog", linthresh=0.01)
     if len(rows):

@@ -9,7 +9,14 @@ import numpy as np
 
 from gradfeat.catalogue.shared.adapt_training import steeper
 from gradfeat.catalogue.shared.comparisons import near
-from gradfeat.catalogue.shared.curves import averaged, metric_series, only, over_seeds, theory_line
+from gradfeat.catalogue.shared.curves import (
+    averaged,
+    draw_metric,
+    law_line,
+    only,
+    over_seeds,
+    theory_line,
+)
 from gradfeat.drawing import series, style
 from gradfeat.drawing.panels import finished, panels
 from gradfeat.lab import Claim, Experiment, slope
@@ -164,7 +171,6 @@ def figure(table: pd.DataFrame, theory_table: pd.DataFrame | None) -> Figure:
         bar.set_label(r"test loss $E(f-f^*)^2/E f^{*2}$", fontsize=style.SMALL, color=style.QUIET)
     p = int(table["p"].iloc[0])
     return finished(
-        fig,
         axes,
         rf"$f^*$: He$_2$ and He$_{p}$ of r directions, equal variances; {int(table['m'].iloc[0])} "
         f"neurons. Black: n at which the loss is {LEARNED:g}, {over_seeds(table)}. Lines: powers "
@@ -175,12 +181,10 @@ def figure(table: pd.DataFrame, theory_table: pd.DataFrame | None) -> Figure:
 def _directions(ax: Axes, rows: pd.DataFrame, law: bool) -> None:
     title = "Sample size at which the direction is found"
     style.dress(ax, title, "number of inputs d", r"n at $|Wu|^2/|W|^2$ = 1/2", "both")
-    seen = rows.dropna(subset=["aligned"])
-    if len(seen):
-        mark = style.Mark("direction found", style.BLUE, "s")
-        series.points(ax, metric_series(seen, "d", "aligned", mark))
-        if law:
-            theory_line(ax, seen, "d", "aligned", theory, style.BLUE, "theory, no free constant")
+    mark = style.Mark("direction found", style.BLUE, "s")
+    if draw_metric(ax, rows, "d", "aligned", mark) and law:
+        seen = rows.dropna(subset=["aligned"])
+        theory_line(ax, seen, "d", "aligned", theory, style.BLUE, "theory, no free constant")
     ax.set_yscale("log")
     style.tick_at(ax, rows["d"], 2)
 
@@ -195,13 +199,10 @@ def _diagram(ax: Axes, rows: pd.DataFrame, x: str, title: str, power: int, law: 
         n, loss = (np.concatenate([mean[k] for mean in means]) for k in (0, 1))
         places = np.repeat([part[x].iloc[0] for part in parts], [len(m[0]) for m in means])
         ax.scatter(places, n, c=loss, marker="s", s=170, cmap="viridis_r", vmin=0, vmax=1)
-        seen = rows.dropna(subset=["needed"])
-        if len(seen):
-            mark = style.Mark(f"n at loss {LEARNED:g}", style.BLACK, "o")
-            found = metric_series(seen, x, "needed", mark)
-            series.points(ax, found)
-            if law and len(found.x) > 1:
-                _law(ax, rows, found.x, found.mean, power)
+        mark = style.Mark(f"n at loss {LEARNED:g}", style.BLACK, "o")
+        found = draw_metric(ax, rows, x, "needed", mark)
+        if found and law and len(found.x) > 1:
+            _law(ax, rows, found, power)
     ax.set_yscale("log")
     style.tick_at(ax, rows[x] if len(rows) else [1.0], 2)
     ax.margins(0.12)
@@ -211,17 +212,17 @@ def _mean_path(rows: pd.DataFrame) -> tuple[np.ndarray, np.ndarray]:
     return np.mean(np.stack(list(rows["rows"])), 0), np.mean(np.stack(list(rows["losses"])), 0)
 
 
-def _law(ax: Axes, rows: pd.DataFrame, x: np.ndarray, y: np.ndarray, power: int) -> None:
+def _law(ax: Axes, rows: pd.DataFrame, found: series.Series, power: int) -> None:
     from gradfeat.theory.damian22_rates import network_samples
 
     d, p = int(rows["d"].iloc[0]), int(rows["p"].iloc[0])
-    at = np.geomspace(x.min(), x.max(), 30)
-    shape = at**power if power else np.array([network_samples(d, r, p) for r in at])
-    own = x**power if power else np.array([network_samples(d, r, p) for r in x])
-    height = np.exp(np.mean(np.log(y) - np.log(own)))
+
+    def law(x: np.ndarray) -> np.ndarray:
+        return x**power if power else np.array([network_samples(d, r, p) for r in x])
+
     name = rf"n ∝ $d^{power}$" if power else "n ∝ $d^2r + dr^p$"
     color = {2: style.VERMILLION, 0: style.PURPLE}.get(power, style.ORANGE)
-    series.line(ax, at, height * shape, name, color)
+    law_line(ax, found, law, name, color)
 
 
 #: Slope of log(d^2 r + d r^3) on log r at d = 16, r = 1, 2, 4.

@@ -160,7 +160,7 @@ def _theory_line(ax: Axes, table: pd.DataFrame, color: str) -> None:
 
 def figure(table: pd.DataFrame, theory_table: pd.DataFrame | None) -> Figure:
     """Loss against n, a colour a method; edges d^2 and d^p of the kernels' staircase."""
-    fig, (ax,) = panels(1, 1, (6.4, 4.2))
+    _, (ax,) = panels(1, 1, (6.4, 4.2))
     loss = r"test loss $E(f-f^*)^2 / E f^{*2}$"
     style.dress(ax, "Test error against sample size", "number of training rows n", loss, "both")
     draw_series(ax, table, "method", NAMES, "n", "loss", connect=True)
@@ -170,7 +170,7 @@ def figure(table: pd.DataFrame, theory_table: pd.DataFrame | None) -> Figure:
     ax.set_ylim(0, 1.2)
     series.level(ax, 0.5, "degree 2 learned, no more", below=True)
     _edges(ax, int(table["d"].iloc[0]), int(table["p"].iloc[0]))
-    return finished(fig, [ax], _words(table))
+    return finished([ax], _words(table))
 
 
 def _edges(ax: Axes, d: int, p: int) -> None:

@@ -12,8 +12,8 @@ from gradfeat.catalogue.shared.adapt_training import steeper
 from gradfeat.catalogue.shared.comparisons import near
 from gradfeat.catalogue.shared.curves import (
     averaged,
+    draw_metric,
     marks_of,
-    metric_series,
     only,
     over_seeds,
     theory_line,
@@ -113,7 +113,7 @@ def _starts(d: int) -> np.ndarray:
 
 def figure(table: pd.DataFrame, theory_table: pd.DataFrame | None) -> Figure:
     """Alignment over n/d^k at the largest d; n at which signal equals noise, over d."""
-    fig, axes = panels(2, 2, (5.2, 3.9))
+    _, axes = panels(2, 2, (5.2, 3.9))
     left = "Alignment of the gradient with its population value"
     style.dress(axes[0], left, "$n/d^k$", r"$\cos^2(G_n, G)$", "both")
     right = "Sample size at which signal equals noise"
@@ -124,7 +124,7 @@ def figure(table: pd.DataFrame, theory_table: pd.DataFrame | None) -> Figure:
         if len(rows):
             _alignment(axes[0], only(rows, d=rows["d"].max()), mark, theory_table is not None)
             rows = only(rows, ratio=rows["ratio"].max())
-            series.points(axes[1], metric_series(rows, "d", "rows_needed", mark))
+            draw_metric(axes[1], rows, "d", "rows_needed", mark)
             if theory_table is not None:
                 theory_line(axes[1], rows, "d", "rows_needed", theory, mark.color, "", 6)
                 _power(axes[1], rows, k)
@@ -133,7 +133,6 @@ def figure(table: pd.DataFrame, theory_table: pd.DataFrame | None) -> Figure:
     axes[1].set_yscale("log")
     style.tick_at(axes[1], table["d"], 2)
     return finished(
-        fig,
         axes,
         rf"Target $He_k/\sqrt{{k!}}$ of one direction, {int(table['m'].iloc[0]) // 2} ReLU neurons "
         "at their start. Lines: exact sampling variance over signal; dashed: $d^k$. Points: "
@@ -142,7 +141,7 @@ def figure(table: pd.DataFrame, theory_table: pd.DataFrame | None) -> Figure:
 
 
 def _alignment(ax: Axes, rows: pd.DataFrame, mark: style.Mark, lines: bool) -> None:
-    series.points(ax, metric_series(rows, "ratio", "alignment", mark))
+    draw_metric(ax, rows, "ratio", "alignment", mark)
     if lines:
         first = rows.iloc[0]
         ratios = np.geomspace(rows["ratio"].min(), rows["ratio"].max(), 40)

@@ -108,7 +108,7 @@ def figure(table: pd.DataFrame, theory_table: pd.DataFrame | None) -> Figure:
     names = {power: _name(power) for power in sorted({*table["power"]})}
     m = max(table["m"])
     wide, dimensions = only(table, m=m), sorted({*table["d"]})
-    fig, axes = panels(len(dimensions) + 2, 2, (5.4, 3.7))
+    _, axes = panels(len(dimensions) + 2, 2, (5.4, 3.7))
     for ax, d in zip(axes, dimensions, strict=False):
         own = only(wide, d=d)
         style.dress(
@@ -130,7 +130,7 @@ def figure(table: pd.DataFrame, theory_table: pd.DataFrame | None) -> Figure:
         (axes[-1], only(least, N=least["N"].max()), "m", f"Against m, N = {least['N'].max():,}"),
     ):
         _rates(ax, rows, x, title, names, theory_table is not None)
-    return finished(fig, axes, _words(table))
+    return finished(axes, _words(table))
 
 
 def _rates(

@@ -82,7 +82,7 @@ def theory(alpha_1: float, alpha_2: float) -> dict[str, float]:
 def figure(table: pd.DataFrame, theory_table: pd.DataFrame | None) -> Figure:
     """Counts at each pair of exponents, over the regions of theory."""
     shown = [name for name in ROWS if len(only(table, rows=name))]
-    fig, axes = panels(len(shown), 2, (4.2, 3.9))
+    _, axes = panels(len(shown), 2, (4.2, 3.9))
     marks = marks_of(ROWS)
     for ax, name in zip(axes, shown, strict=True):
         label = r"second step $\alpha_2$"
@@ -98,7 +98,6 @@ def figure(table: pd.DataFrame, theory_table: pd.DataFrame | None) -> Figure:
         ax.set_ylim(0, 0.5)
     row = table.iloc[0]
     return finished(
-        fig,
         axes,
         f"n = {row['n']:,}, steps {row['prefactor']:g} n^alpha, y = u.x. Singular values beyond"
         f" {BEYOND} of the bulk's edge: mean number over {table['seed'].nunique()} seeds. Lines:"

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from gradfeat.catalogue.shared.curves import averaged, marks_of, metric_series, only, over_seeds
+from gradfeat.catalogue.shared.curves import averaged, draw_metric, marks_of, only, over_seeds
 from gradfeat.drawing import series, style
 from gradfeat.drawing.panels import finished, panels
 from gradfeat.lab import Claim, Experiment, agrees, each, greater, slope
@@ -148,7 +148,7 @@ def _limit(rows: str, target: str, ratio: float, eta: float) -> float:
 def figure(table: pd.DataFrame, theory_table: pd.DataFrame | None) -> Figure:
     """Overlap against d, a panel a target."""
     targets = [name for name in TARGETS if len(only(table, target=name))]
-    fig, axes = panels(len(targets), 3, (3.9, 3.5))
+    _, axes = panels(len(targets), 3, (3.9, 3.5))
     marks = marks_of(ROWS)
     for ax, target in zip(axes, targets, strict=True):
         style.dress(
@@ -156,8 +156,7 @@ def figure(table: pd.DataFrame, theory_table: pd.DataFrame | None) -> Figure:
         )
         for name, mark in marks.items():
             own = only(table, target=target, rows=name)
-            if len(own):
-                series.points(ax, metric_series(own, "d", "overlap", mark), connect=True)
+            draw_metric(ax, own, "d", "overlap", mark, connect=True)
             level = _level(theory_table, target, name)
             if level is not None:
                 series.level(ax, level, "limit on reused rows", below=True)
@@ -169,7 +168,6 @@ def figure(table: pd.DataFrame, theory_table: pd.DataFrame | None) -> Figure:
         style.tick_at(ax, table["d"], 2)
     row = table.iloc[0]
     return finished(
-        fig,
         axes,
         f"n = {row['ratio']:g} d rows, first step eta = {row['eta']:g}. Exponents: information,"
         f" generative. Points: {over_seeds(table)}.{averaged(table, 'ratio', 'eta', 'm', 'draws')}",

@@ -234,7 +234,7 @@ DAY = 1e13 * 86_400
 
 def figure(table: pd.DataFrame, theory_table: pd.DataFrame | None) -> Figure:
     """Time, work, memory and passes against n, a colour a solver; work up to the talk's n."""
-    fig, axes = panels(5, 3, (4.2, 3.4))
+    _, axes = panels(5, 3, (4.2, 3.4))
     direct = marks_of(NAMES)["direct"]
     for ax, (metric, (title, label, unit)) in zip(axes, PANELS.items(), strict=False):
         style.dress(ax, title, "number of training rows n", label, "both")
@@ -249,7 +249,7 @@ def figure(table: pd.DataFrame, theory_table: pd.DataFrame | None) -> Figure:
         style.logarithmic(ax, "y")
     _slopes(axes[0], table)
     _talk_sizes(axes[4], table)
-    return finished(fig, axes, _words(table))
+    return finished(axes, _words(table))
 
 
 def _talk_sizes(ax: Axes, table: pd.DataFrame) -> None:

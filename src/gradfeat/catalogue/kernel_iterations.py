@@ -127,7 +127,7 @@ DRAWN = (10, 1_000, 100_000, 10_000_000)
 
 def figure(table: pd.DataFrame, theory_table: pd.DataFrame | None) -> Figure:
     """Left: fits of the first seed to the step. Right: loss against iterations."""
-    fig, axes = panels(2, 2, (5.4, 4.0))
+    _, axes = panels(2, 2, (5.4, 4.0))
     _fits(axes[0], only(table, target="step", seed=table["seed"].min()))
     style.dress(
         axes[1],
@@ -149,7 +149,6 @@ def figure(table: pd.DataFrame, theory_table: pd.DataFrame | None) -> Figure:
             )
     row = table.iloc[0]
     return finished(
-        fig,
         axes,
         f"Gaussian kernel of bandwidth {row['bandwidth']:g}, {int(row['n'])} rows without noise. "
         "Solid lines on the right: eigenvalues of the kernel, infinitely many rows. Network: "

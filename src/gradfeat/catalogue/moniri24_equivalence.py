@@ -10,7 +10,7 @@ import numpy as np
 from gradfeat.catalogue.shared.comparisons import ratio_agrees
 from gradfeat.catalogue.shared.curves import (
     averaged,
-    metric_series,
+    draw_metric,
     only,
     over_seeds,
     relative,
@@ -60,7 +60,7 @@ def _alike(metric: str, where: Where, margin: float) -> Check:
 
 def figure(table: pd.DataFrame, theory_table: pd.DataFrame | None) -> Figure:
     """Shares of the target that are learned; errors over theory; double descent."""
-    fig, axes = panels(3, 3, (4.4, 4.0))
+    _, axes = panels(3, 3, (4.4, 4.0))
     curve = only(table, lam=SMALL)
     points = table.loc[~table.index.isin(curve.index)]
     theory_too = theory_table is not None
@@ -70,7 +70,6 @@ def figure(table: pd.DataFrame, theory_table: pd.DataFrame | None) -> Figure:
     _descent(axes[2], rows, theory_too)
     row = rows.iloc[0]
     return finished(
-        fig,
         axes,
         rf"Left, right: {ACTIVATIONS[row['activation']]}, d/n = {row['phi']:g}, $\lambda$ ="
         rf" {row['lam']:g}, n = {row['n']}. Middle: every activation, d/n, d/N at n ="
@@ -99,8 +98,7 @@ def _shares(ax: Axes, rows: pd.DataFrame, theory_too: bool) -> None:
     style.dress(ax, "Share of the target that is learned", NEURONS, "share of the part", "y")
     for before, mark in MARKS.items():
         for name in SHARES:
-            found = metric_series(rows, "ratio", before + name, mark)
-            series.points(ax, found, shift=3 if before else 0)
+            draw_metric(ax, rows, "ratio", before + name, mark, shift=3 if before else 0)
     if theory_too:
         ratio = _ratios(rows)
         for name, said in SHARES.items():
@@ -168,8 +166,7 @@ def _deviation(ax: Axes, table: pd.DataFrame) -> None:
 def _descent(ax: Axes, rows: pd.DataFrame, theory_too: bool) -> None:
     style.dress(ax, "Double descent of the test error", NEURONS, r"test error $E(y-f)^2$", "both")
     for before, mark in MARKS.items():
-        found = metric_series(rows, "ratio", before + "test_error", mark)
-        series.points(ax, found, shift=3 if before else 0)
+        draw_metric(ax, rows, "ratio", before + "test_error", mark, shift=3 if before else 0)
     if theory_too:
         _theory_line(ax, rows)
     ax.axvline(1.0, color=style.QUIET, linewidth=0.9, linestyle=(0, (4, 3)), zorder=1.5)

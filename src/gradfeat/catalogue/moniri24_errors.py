@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from gradfeat.catalogue.shared.comparisons import differs, near, nearer
-from gradfeat.catalogue.shared.curves import metric_series, only, over_seeds
+from gradfeat.catalogue.shared.curves import draw_metric, only, over_seeds
 from gradfeat.catalogue.shared.step_errors import batch, limit, theory
 from gradfeat.catalogue.shared.step_training import METRICS, StepSetup, columns_at
 from gradfeat.drawing import series, style
@@ -29,7 +29,7 @@ def figure(table: pd.DataFrame, theory_table: pd.DataFrame | None) -> Figure:
     rows = _shown(table)
     shared = _one_column(table, rows)
     theory_too = theory_table is not None
-    fig, axes = panels(5 if len(shared) else 4, 3, (4.4, 3.5))
+    _, axes = panels(5 if len(shared) else 4, 3, (4.4, 3.5))
     for place, (metric, name) in enumerate((("loss", "training loss"), ("test", "test error"))):
         style.dress(axes[place], name.capitalize(), STEP, name, "y")
         _errors(axes[place], rows, metric, theory_too)
@@ -38,7 +38,7 @@ def figure(table: pd.DataFrame, theory_table: pd.DataFrame | None) -> Figure:
         _gained(gain, rows, metric, theory_too)
     if len(shared):
         _shares(axes[4], shared, theory_too)
-    return finished(fig, axes, _words(rows))
+    return finished(axes, _words(rows))
 
 
 #: Levels of the staircase that are drawn: those beyond hardly differ.
@@ -85,7 +85,7 @@ def _errors(ax: Axes, rows: pd.DataFrame, metric: str, theory_too: bool) -> None
             alphas, plain = _alphas(rows), setup.plain()[metric]
             gains = np.array([setup.finite_gain(a)[metric] for a in alphas])
             series.line(ax, alphas, plain - gains, PREDICTED, mark.color)
-        series.points(ax, metric_series(own, "alpha", metric, mark), shift=4 * place - 2)
+        draw_metric(ax, own, "alpha", metric, mark, shift=4 * place - 2)
     ax.set_ylim(bottom=0)
     if metric == "test":
         setup = _setup(rows, setting=several[-1])
@@ -103,7 +103,7 @@ def _gained(ax: Axes, rows: pd.DataFrame, metric: str, theory_too: bool) -> None
             series.line(ax, alphas, predicted, PREDICTED, mark.color)
             _stairs(ax, setup, alphas, metric, mark.color)
         _columns(ax, own, metric, COLUMNS[s])
-        series.points(ax, metric_series(own, "alpha", f"{metric}_gain", mark), shift=4 * place - 2)
+        draw_metric(ax, own, "alpha", f"{metric}_gain", mark, shift=4 * place - 2)
     ax.set_ylim(bottom=0)
     for edge in (0, 1 / 4, 1 / 3, 3 / 8):
         if alphas[0] <= edge <= alphas[-1]:
@@ -142,7 +142,7 @@ def _columns(ax: Axes, rows: pd.DataFrame, metric: str, mark: Mark) -> None:
         placed = seen.assign(
             middle=seen["degree"].map(lambda degree: np.dot((0.75, 0.25), _edges(degree)))
         )
-        series.points(ax, metric_series(placed, "middle", f"column_{metric}_gain", mark))
+        draw_metric(ax, placed, "middle", f"column_{metric}_gain", mark)
 
 
 def _one_column(table: pd.DataFrame, rows: pd.DataFrame) -> pd.DataFrame:
@@ -163,7 +163,7 @@ def _shares(ax: Axes, own: pd.DataFrame, theory_too: bool) -> None:
         setups = [_setup(own, n=int(one)) for one in n]
         share = [s.finite_gain(alpha)["loss"] / s.column_gain(1)["loss"] for s in setups]
         series.line(ax, n, np.array(share), PREDICTED, mark.color)
-    series.points(ax, metric_series(own, "n", "loss_share", mark))
+    draw_metric(ax, own, "n", "loss_share", mark)
     style.logarithmic(ax, "x")
     ax.set_ylim(0, 1.1)
     series.level(ax, 1.0, "limit", below=True)

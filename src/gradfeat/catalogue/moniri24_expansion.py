@@ -5,10 +5,10 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from gradfeat.catalogue.shared.curves import metric_series, over_seeds, theory_line
+from gradfeat.catalogue.shared.curves import draw_metric, over_seeds, theory_line
 from gradfeat.catalogue.shared.step_spectra import ACTIVATIONS, StepModel, step_size
 from gradfeat.catalogue.shared.step_training import MOST_N
-from gradfeat.drawing import series, style
+from gradfeat.drawing import style
 from gradfeat.drawing.panels import finished, panels
 from gradfeat.lab import Claim, Experiment, each, slope, within
 from gradfeat.maths.ranges import at_least, at_most, positive
@@ -146,7 +146,7 @@ def theory(n: int, activation: str, alpha: float, phi: float, psi: float) -> dic
 
 def figure(table: pd.DataFrame, theory_table: pd.DataFrame | None) -> Figure:
     """The gradient's rest, the features' rest, and the constant in it, against n."""
-    fig, axes = panels(3, 3, (4.4, 3.6))
+    _, axes = panels(3, 3, (4.4, 3.6))
     kept = next(name for name in ACTIVATIONS if name in set(table["activation"]))
     rows = table.loc[table["activation"] == kept]
     for ax, title, y, marks, lines in (
@@ -161,14 +161,13 @@ def figure(table: pd.DataFrame, theory_table: pd.DataFrame | None) -> Figure:
             label = "leading order, colour of its points"
             theory_line(ax, rows, "n", name, theory, marks[name].color, label)
         for place, (name, mark) in enumerate(marks.items()):
-            series.points(ax, metric_series(rows, "n", name, mark), shift=2 * place)
+            draw_metric(ax, rows, "n", name, mark, shift=2 * place)
         style.logarithmic(ax, "x")
         style.tick_at(ax, rows["n"], 2)
     for ax in axes[:2]:
         ax.set_ylim(bottom=0)
     row = rows.iloc[0]
     return finished(
-        fig,
         axes,
         rf"{kept.replace('_', ' ')}, $\eta = n^{{{row['alpha']:g}}}$,"
         rf" d/n = {row['phi']:g}, d/N = {row['psi']:.3g}, target $He_1 + He_2/\sqrt{{2}}$, F on"

@@ -142,7 +142,7 @@ def _setting(
 
 def figure(table: pd.DataFrame, theory_table: pd.DataFrame | None) -> Figure:
     """Shares of the parts, and test errors, against alpha."""
-    fig, axes = panels(2, 2, (5.0, 3.6))
+    _, axes = panels(2, 2, (5.0, 3.6))
     x = r"$\alpha$, step size $\eta = n^\alpha$"
     style.dress(axes[0], "What the network has of the target", x, "share of the part", "both")
     draw_metrics(axes[0], table, "alpha", PARTS, apart=3)
@@ -159,7 +159,6 @@ def figure(table: pd.DataFrame, theory_table: pd.DataFrame | None) -> Figure:
     series.key_level(axes[1], 2 * HALF, "best linear function")
     series.key_level(axes[1], HALF, r"best function of $b_1\cdot x$", dotted=True)
     return finished(
-        fig,
         axes,
         r"$y = He_1(b_1\cdot x) + [He_2(b_1\cdot x) + He_2(b_2\cdot x)]/2$, centred ReLU,"
         rf" n = {row['n']:.0f}, d/n = {row['phi']:g}, d/N = {row['psi']:.3g}, $\lambda$ ="

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from gradfeat.catalogue.shared.curves import metric_series, only, over_seeds, settings
+from gradfeat.catalogue.shared.curves import draw_metric, only, over_seeds, settings
 from gradfeat.catalogue.shared.step_spectra import MARGIN, StepModel, measured, predicted, step_size
 from gradfeat.drawing import series, style
 from gradfeat.drawing.panels import finished, panels
@@ -69,7 +69,7 @@ def figure(table: pd.DataFrame, theory_table: pd.DataFrame | None) -> Figure:
     last = drawn[-1] if drawn else None
     vectors = len(last["vectors"]) if last else 0
     first = last is not None and len(np.atleast_1d(last.get("first_layer_values", ()))) > 1
-    fig, axes = panels(len(drawn) + vectors + first + 1, 3, (3.7, 3.0))
+    _, axes = panels(len(drawn) + vectors + first + 1, 3, (3.7, 3.0))
     for ax, row in zip(axes, drawn, strict=False):
         _histogram(ax, row, theory_too)
     if first:
@@ -77,7 +77,7 @@ def figure(table: pd.DataFrame, theory_table: pd.DataFrame | None) -> Figure:
     for k in range(vectors):
         _vector(axes[len(drawn) + k], drawn[-1], k, theory_too)
     _positions(axes[-1], table, theory_too)
-    return finished(fig, axes, _words(table, drawn))
+    return finished(axes, _words(table, drawn))
 
 
 def _drawn(table: pd.DataFrame) -> list[dict[str, Any]]:
@@ -186,9 +186,7 @@ def _positions(ax: Axes, table: pd.DataFrame, theory_too: bool) -> None:
         own = only(rows, activation=name)
         for k, order in enumerate(("first", "second")):
             seen = own.dropna(subset=f"{order}_error")
-            if len(seen):
-                series.points(ax, metric_series(seen, "alpha", order, mark))
-            if theory_too and len(seen):
+            if draw_metric(ax, seen, "alpha", order, mark) and theory_too:
                 alphas, values = _predicted_line(own, k)
                 series.line(ax, alphas, values, DENSITY, mark.color)
     ax.set_ylim(bottom=0.6)

@@ -137,13 +137,13 @@ def _rounds(d: int, n: int, bandwidth: float, penalty: float) -> list[RFMRound]:
 def figure(table: pd.DataFrame, theory_table: pd.DataFrame | None) -> Figure:
     """MSE by round, a panel a target; right: the cosine of the worst direction."""
     targets = [str(name) for (name,) in settings(table, "target")]
-    fig, axes = panels(len(targets) + 1, 3, (3.7, 3.5))
+    _, axes = panels(len(targets) + 1, 3, (3.7, 3.5))
     marks = dict(zip(_groups(table), style.class_marks(_labels(table)), strict=True))
     for ax, target in zip(axes, targets, strict=False):
         _error_panel(ax, table, target, marks)
         _draw_theory(ax, theory_table, target)
     _alignment_panel(axes[-1], table, marks)
-    return finished(fig, axes, _words(table))
+    return finished(axes, _words(table))
 
 
 def _draw_theory(ax: Axes, theory_table: pd.DataFrame | None, target: str) -> None:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from gradfeat.catalogue.damian22_phases import crossing
-from gradfeat.catalogue.shared.curves import averaged, marks_of, metric_series, over_seeds
+from gradfeat.catalogue.shared.curves import averaged, draw_metric, marks_of, over_seeds
 from gradfeat.drawing import series, style
 from gradfeat.drawing.panels import finished, panels
 from gradfeat.lab import Claim, Experiment, every, greater, slope, within
@@ -102,11 +102,11 @@ def figure(table: pd.DataFrame, theory_table: pd.DataFrame | None) -> Figure:
     """Sample sizes over d, measured and as theory has them, with its exponent in the limit."""
     from gradfeat.theory.rfm_rounds import round_exponent
 
-    fig, axes = panels(1, 1, (5.2, 3.9))
+    _, axes = panels(1, 1, (5.2, 3.9))
     ax = axes[0]
     style.dress(ax, "Rows that x₀x₁ needs", "number of inputs d", "n for half of the error", "y")
     for (k, _), mark in zip(UPDATES.items(), marks_of(UPDATES).values(), strict=True):
-        series.points(ax, metric_series(table, "d", f"needed_{k}", mark), connect=True)
+        draw_metric(ax, table, "d", f"needed_{k}", mark, connect=True)
     d = np.unique(np.geomspace(table["d"].min(), table["d"].max(), 4).round()).astype(int)
     if theory_table is not None:
         row = table.iloc[0]
@@ -122,7 +122,6 @@ def figure(table: pd.DataFrame, theory_table: pd.DataFrame | None) -> Figure:
         style.logarithmic(ax, "y")
     style.tick_at(ax, table["d"], 2)
     return finished(
-        fig,
         axes,
         f"Theory: fresh rows in each round; in brackets for large d. Points: {over_seeds(table)}."
         f"{averaged(table, 'width', 'penalty', 'least', 'n_test')}",

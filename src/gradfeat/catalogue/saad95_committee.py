@@ -9,7 +9,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from gradfeat.catalogue.shared.comparisons import near
-from gradfeat.catalogue.shared.curves import metric_series, only, over_seeds, path_series, settings
+from gradfeat.catalogue.shared.curves import (
+    draw_metric,
+    law_line,
+    only,
+    over_seeds,
+    path_series,
+    settings,
+)
 from gradfeat.drawing import series, style
 from gradfeat.drawing.panels import finished, panels
 from gradfeat.lab import Claim, Experiment, below, every, slope
@@ -119,7 +126,7 @@ def theory(
 
 def figure(table: pd.DataFrame, theory_table: pd.DataFrame | None) -> Figure:
     """Errors over steps/d, an equation's line through each; distances over d."""
-    fig, axes = panels(2, 2, (5.0, 4.0))
+    _, axes = panels(2, 2, (5.0, 4.0))
     style.dress(axes[0], "Error of the student", "steps / d", "$E(f-y)^2/2$ without noise", "both")
     colors = (style.BLUE, style.VERMILLION, style.GREEN, style.PURPLE)
     kinds = settings(table, "K", "M", "noise", "eta")
@@ -130,15 +137,12 @@ def figure(table: pd.DataFrame, theory_table: pd.DataFrame | None) -> Figure:
     title = "Largest distance of an overlap from the equations"
     style.dress(axes[1], title, "number of inputs d", "distance", "both")
     rows = only(table, **dict(zip(("K", "M", "noise", "eta"), kinds[0], strict=True)))
-    found = metric_series(rows, "d", "off", style.Mark("simulation", style.BLUE, "o"))
-    series.points(axes[1], found)
-    if len(found.x) > 1 and theory_table is not None:
-        height = float(np.exp(np.mean(np.log(found.mean * found.x**0.5))))
-        series.line(axes[1], found.x, height * found.x**-0.5, "∝ $d^{-1/2}$", style.QUIET)
+    found = draw_metric(axes[1], rows, "d", "off", style.Mark("simulation", style.BLUE, "o"))
+    if found and len(found.x) > 1 and theory_table is not None:
+        law_line(axes[1], found, lambda d: d**-0.5, "∝ $d^{-1/2}$", style.QUIET)
     style.logarithmic(axes[1], "y")
     style.tick_at(axes[1], rows["d"], 2)
     return finished(
-        fig,
         axes,
         f"Student of K erf units, teacher of M, one fresh row a step, {over_seeds(table)}. Lines on"
         " the left: Saad and Solla's equations from the same start, nothing fitted.",

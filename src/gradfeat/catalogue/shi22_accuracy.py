@@ -163,7 +163,7 @@ def figure(table: pd.DataFrame, theory_table: pd.DataFrame | None) -> Figure:
     if len(swept) > 1:
         _sweep(fig, axes[2], only(table, method="network", structure="yes"), theory_table)
     text = f"{described(own)} Points: {over_seeds(table)}."
-    return finished(fig, axes[:2], text + (SWEPT if len(swept) > 1 else ""))
+    return finished(axes[:2], text + (SWEPT if len(swept) > 1 else ""))
 
 
 SWEPT = " Right: accuracy at the last step, in brackets the best linear one."

@@ -131,7 +131,7 @@ def _raw(method: str, net: TwoLayer, X: NDArray[np.float64]) -> NDArray[np.float
 def figure(table: pd.DataFrame, theory_table: pd.DataFrame | None) -> Figure:  # noqa: ARG001
     """A panel for each k: measured losses against B, and the bound at the same N."""
     values = sorted(table["k"].unique())
-    fig, axes = panels(len(values), len(values), (4.2, 3.4))
+    _, axes = panels(len(values), len(values), (4.2, 3.4))
     for ax, k in zip(axes, values, strict=True):
         rows = only(table, k=k)
         style.dress(
@@ -148,7 +148,6 @@ def figure(table: pd.DataFrame, theory_table: pd.DataFrame | None) -> Figure:  #
             series.level(ax, loss, f"explicit network: {loss:.3g}", below=True)
         ax.set_ylim(-0.12, 1.15)
     return finished(
-        fig,
         axes,
         "Points: losses with N fixed features in [-1, 1] and weights of norm B, one a seed. Lines:"
         " p_o (1 - (2N)^(1/2) B/2^k) at the points' N, 0 where the bound says nothing.",

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from gradfeat.catalogue.shared.curves import metric_series, only, over_seeds, settings
+from gradfeat.catalogue.shared.curves import draw_metric, only, over_seeds, settings
 from gradfeat.drawing import series, style
 from gradfeat.drawing.neuron_map import ColorScale, draw_neuron_maps
 from gradfeat.drawing.panels import finished, panels
@@ -194,7 +194,7 @@ def figure(table: pd.DataFrame, theory_table: pd.DataFrame | None) -> Figure:
         _signals(ax, _sized(structured, size), lines)
     maps = f" Maps: neurons placed by pairwise cosines, one seed{_at(table)}" if mapped else ""
     return finished(
-        fig, below, f"{described(table, first)} Points: {over_seeds(table)}; lines: theory.{maps}"
+        below, f"{described(table, first)} Points: {over_seeds(table)}; lines: theory.{maps}"
     )
 
 
@@ -233,9 +233,7 @@ def _curves(
     """A metric of each step against n, with structure and without."""
     for key, mark in zip(names, marks, strict=True):
         structure, step = key.split()
-        rows = only(table, structure=structure)
-        if len(rows):
-            series.points(ax, metric_series(rows, "n", f"{metric}_{step}", mark))
+        draw_metric(ax, only(table, structure=structure), "n", f"{metric}_{step}", mark)
 
 
 def _lines(ax: Axes, table: pd.DataFrame, metric: str, marks: Sequence[Mark]) -> None:

@@ -147,12 +147,11 @@ def theory(D: int, k: int) -> dict[str, float]:
 
 def figure(table: pd.DataFrame, theory_table: pd.DataFrame | None) -> Figure:
     """Cost against the number of sets; queries against 1/tau where there are most of them."""
-    fig, axes = panels(2, 2, (4.8, 3.7))
+    _, axes = panels(2, 2, (4.8, 3.7))
     names = {p: _name(p) for p in sorted({*table["power"].tolist()})}
     _costs(axes[0], table, names, theory_table is not None)
     _trade(axes[1], table, names)
     return finished(
-        fig,
         axes,
         f"k = {values_of(table, 'k')}, D = {values_of(table, 'D')}. Points: {over_seeds(table)}."
         " Grey: both below the bound, where Theorem 3 leaves no more than chance.",

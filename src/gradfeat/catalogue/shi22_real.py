@@ -174,7 +174,6 @@ def figure(table: pd.DataFrame, _: pd.DataFrame | None) -> Figure:
         metric, title = PATHS[i % 2 if len(mapped) > 1 else 0]
         _curve(own[4], rows, metric, title)
     return finished(
-        fig,
         axes[4::5],
         "Maps: neurons placed by their pairwise cosines, one seed; stars: +- the difference of the"
         f" class means. Points: {over_seeds(table)}.{averaged(table, 'm', 'steps', 'n', 'k')}",

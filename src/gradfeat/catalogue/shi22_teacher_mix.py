@@ -144,7 +144,7 @@ def _first(steps: np.ndarray, path: np.ndarray, level: float) -> float:
 def figure(table: pd.DataFrame, _: pd.DataFrame | None) -> Figure:
     """A panel for each kind of Gaussian rows and pair: accuracy of both parts by step."""
     keys = settings(table, "source", "pair", "gaussian")
-    fig, axes = panels(len(keys), 2 if len(keys) == 4 else min(len(keys), 4), (3.6, 3.0))
+    _fig, axes = panels(len(keys), 2 if len(keys) == 4 else min(len(keys), 4), (3.6, 3.0))
     for ax, (source, pair, kind) in zip(axes, keys, strict=True):
         title = f"{file_name(source)} {pair}, {COVARIANCES[str(kind)]}"
         style.dress(ax, title, "gradient step", "test accuracy", "y")
@@ -155,7 +155,6 @@ def figure(table: pd.DataFrame, _: pd.DataFrame | None) -> Figure:
         ax.set_xscale("log")
         ax.set_ylim(0.42, 1.03)
     return finished(
-        fig,
         axes,
         "Training rows: half images, half Gaussian (isotropic, or with the images' covariance);"
         f" one teacher labels both. Points: {over_seeds(table)}."

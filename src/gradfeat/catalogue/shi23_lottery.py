@@ -202,13 +202,12 @@ def _largest(trained: Layers) -> Tensor:
 def figure(table: pd.DataFrame, theory_table: pd.DataFrame | None) -> Figure:  # noqa: ARG001
     """Accuracy against the share kept, a panel for each case and training, a line a rule."""
     kinds = settings(table, "case", "trains", "rewind")
-    fig, axes = panels(len(kinds), 2, (4.6, 3.2))
+    _, axes = panels(len(kinds), 2, (4.6, 3.2))
     for ax, (case, trains, rewind) in zip(axes, kinds, strict=True):
         rows = only(table, case=case, trains=trains, rewind=rewind)
         all_move = f"all layers trained, rewound to step {rewind}"
         _panel(ax, rows, f"{case}, {'head trained' if trains == 'head' else all_move}".capitalize())
     return finished(
-        fig,
         axes,
         f"d = {values_of(table, 'd')}, {values_of(table, 'm')} neurons before pruning. Points:"
         f" {over_seeds(table)}. Head trained: W is the first gradient, only a is trained later.",

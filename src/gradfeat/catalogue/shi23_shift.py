@@ -17,7 +17,7 @@ import numpy as np
 from gradfeat.catalogue.shared.comparisons import earlier, earlier_along, ranked
 from gradfeat.catalogue.shared.curves import (
     averaged,
-    metric_series,
+    draw_metric,
     only,
     over_seeds,
     path_series,
@@ -182,7 +182,7 @@ def _times(ax: Axes, table: pd.DataFrame) -> None:
         "step from which 90 % are right",
     )  # fmt: skip
     for mark, rows in _groups(table):
-        series.points(ax, metric_series(rows, "p_uniform", "step_learnt", mark))
+        draw_metric(ax, rows, "p_uniform", "step_learnt", mark)
     _never(ax, table)
 
 
@@ -210,12 +210,11 @@ def _never(ax: Axes, table: pd.DataFrame) -> None:
 
 def figure(table: pd.DataFrame, theory_table: pd.DataFrame | None) -> Figure:  # noqa: ARG001
     """Accuracy by step; steps against structure; steps against mass, a point a network."""
-    fig, axes = panels(3, 3, (4.2, 3.5))
+    _, axes = panels(3, 3, (4.2, 3.5))
     _learning(axes[0], table)
     _times(axes[1], table)
     _against_mass(axes[2], table)
     return finished(
-        fig,
         axes,
         f"Parity of k = {values_of(table, 'k')} patterns of D = {values_of(table, 'D')},"
         f" d = {values_of(table, 'd')}, m = {values_of(table, 'm')}. Points:"

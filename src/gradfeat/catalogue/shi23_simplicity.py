@@ -164,7 +164,7 @@ def figure(table: pd.DataFrame, theory_table: pd.DataFrame | None) -> Figure:  #
     rows = only(table, slabs=several[0])
     shares = sorted({*rows["predictive"]}, reverse=True)
     some = [share for share in shares if 0.5 < share < 1] or shares
-    fig, axes = panels(len(shares) + 3, 3, (4.2, 3.2))
+    _, axes = panels(len(shares) + 3, 3, (4.2, 3.2))
     for ax, share in zip(axes, shares, strict=False):
         part = only(rows, predictive=share)
         _paths(ax, part, "follows", f"Output: simple right in {share:.0%}", "agreement")
@@ -176,7 +176,6 @@ def figure(table: pd.DataFrame, theory_table: pd.DataFrame | None) -> Figure:  #
     _masses(last[1], rows, several[0])
     _steps(last[2], table, some[0])
     return finished(
-        fig,
         axes,
         f"Features: a sign and {several[0]} slabs; d = {values_of(table, 'd')},"
         f" {values_of(table, 'm')} neurons. Agreement: on rows"

@@ -262,7 +262,7 @@ def pooled(metric: str, share: float, chosen: Chosen) -> Check:
 
 def figure(table: pd.DataFrame, theory_table: pd.DataFrame | None) -> Figure:
     """Simulated over predicted test error by setting; gains against predicted ones."""
-    fig, axes = panels(2, 2, (5.6, 3.8))
+    _, axes = panels(2, 2, (5.6, 3.8))
     style.dress(axes[0], "Test error", "setting", "simulated / predicted", "y")
     style.dress(axes[1], "Gain over random features", "predicted", "simulated", "both")
     n = int(table["n"].to_numpy().max())
@@ -281,7 +281,7 @@ def figure(table: pd.DataFrame, theory_table: pd.DataFrame | None) -> Figure:
     ends = [float(rows["test_gain"].min()), float(rows["test_gain"].max())]
     axes[1].plot(ends, ends, color=style.INK, linewidth=0.8, zorder=1)
     return finished(
-        fig, axes,
+        axes,
         "Each setting has a target, activation, sizes, penalty, step, first weights, head, residual"
         f" and rows of its own. n = {n:,}; means and standard errors over {table['seed'].nunique()}"
         " seeds. Dotted: 3 %.",

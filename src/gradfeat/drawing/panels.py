@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from textwrap import fill
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, cast
 
 from gradfeat.drawing import style
 
@@ -79,8 +79,9 @@ def key_columns(labels: Sequence[str], width: float) -> int:
     return 1
 
 
-def finished(figure: Figure, axes: Sequence[Axes], text: str) -> Figure:
-    """The figure with the key of these panels and its caption."""
+def finished(axes: Sequence[Axes], text: str) -> Figure:
+    """The figure of these panels with their key and its caption."""
+    figure = cast("Figure", axes[0].figure)
     shared_key(figure, axes)
     caption(figure, text)
     return figure

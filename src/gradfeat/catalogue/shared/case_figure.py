@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from gradfeat.catalogue.shared.curves import draw_metrics, metric_series, only, over_seeds
+from gradfeat.catalogue.shared.curves import draw_metric, draw_metrics, only, over_seeds
 from gradfeat.drawing import series, style
 from gradfeat.drawing.panels import caption, panels
 from gradfeat.drawing.series import summary
@@ -78,9 +78,8 @@ def _draw_masses(ax: Axes, table: pd.DataFrame, predicted: pd.DataFrame | None) 
     no = no.assign(any_mass=no[["other_mass", "mass_plus", "mass_minus"]].max(axis=1))
     drawn = ((yes, "mass_plus"), (yes, "mass_minus"), (yes, "other_mass"), (no, "any_mass"))
     for mark, (rows, metric), shift in zip(marks, drawn, (-9, -3, 3, 9), strict=True):
-        if len(rows):
-            clipped = rows.assign(**{metric: rows[metric].clip(lower=floor)})
-            series.points(ax, metric_series(clipped, "place", metric, mark), shift=shift)
+        clipped = rows.assign(**{metric: rows[metric].clip(lower=floor)})
+        draw_metric(ax, clipped, "place", metric, mark, shift=shift)
     if predicted is not None:
         _draw_exact(ax, only(predicted, structure="yes"), marks)
     for p in sorted({*table["p"]}):

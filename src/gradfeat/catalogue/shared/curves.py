@@ -26,6 +26,25 @@ def metric_series(rows: pd.DataFrame, x: str, metric: str, mark: Mark) -> Series
     return Series(*(found[c].to_numpy() for c in (x, "mean", "low", "high")), mark=mark)
 
 
+def draw_metric(
+    ax: Axes,
+    rows: pd.DataFrame,
+    x: str,
+    metric: str,
+    mark: Mark,
+    *,
+    connect: bool = False,
+    shift: float = 0.0,
+) -> Series | None:
+    """Points of a metric against a column; None, and nothing drawn, where no row has it."""
+    seen = rows.dropna(subset=[metric])
+    if seen.empty:
+        return None
+    found = metric_series(seen, x, metric, mark)
+    series.points(ax, found, connect=connect, shift=shift)
+    return found
+
+
 def path_series(rows: pd.DataFrame, x: str, path: str, mark: Mark) -> Series:
     """The same for arrays: `path` holds a value at each entry of `x`, one pair of arrays a row.
 
@@ -127,6 +146,15 @@ def theory_line(
     cell = {name: rows[name].iloc[0] for name in inspect.signature(theory).parameters}
     values = [theory(**cell | {x: one})[metric] for one in at.tolist()]
     series.line(ax, at, np.array(values), label, color)
+
+
+def law_line(
+    ax: Axes, found: Series, law: Callable[[np.ndarray], np.ndarray], label: str, color: str
+) -> None:
+    """A law that is known up to a factor, at the height of the points of a series."""
+    height = float(np.exp(np.mean(np.log(found.mean / law(found.x)))))
+    x = np.geomspace(found.x.min(), found.x.max(), 30)
+    series.line(ax, x, height * law(x), label, color)
 
 
 def relative(

@@ -8,14 +8,14 @@ import numpy as np
 
 from gradfeat.catalogue.shared.curves import (
     averaged,
+    draw_metric,
     draw_series,
     file_name,
-    metric_series,
     only,
     over_seeds,
     settings,
 )
-from gradfeat.drawing import series, style
+from gradfeat.drawing import style
 from gradfeat.drawing.panels import finished, panels
 
 if TYPE_CHECKING:
@@ -61,7 +61,7 @@ def figure(table: pd.DataFrame, _: pd.DataFrame | None) -> Figure:
         ax.legend(loc="center left", fontsize=style.SMALL, frameon=False, labelcolor=style.INK)
     _ansatz(last[2], table, depths)
     _accuracies(last[3], table, depths)
-    return finished(fig, [axes[3], *last[2:]], _words(table))
+    return finished([axes[3], *last[2:]], _words(table))
 
 
 def _row(fig: Figure, axes: list[Axes], rows: pd.DataFrame, depths: list[int]) -> None:
@@ -125,8 +125,7 @@ def _by_pair(ax: Axes, rows: pd.DataFrame, names: dict[str, str], first: int) ->
     marks = style.class_marks(("",) * first + tuple(names.values()))[first:]
     style.dress(ax, "", "pair of classes", "", "y")
     for i, (metric, mark) in enumerate(zip(names, marks, strict=True)):
-        found = metric_series(rows, "place", metric, mark)
-        series.points(ax, found, shift=5 * (i - (len(names) - 1) / 2))
+        draw_metric(ax, rows, "place", metric, mark, shift=5 * (i - (len(names) - 1) / 2))
     several = len({source for source, _, _ in pairs}) > 1
     words = [
         f"{pair}\n{style.short(file_name(source), 9)}" if several else str(pair)
