@@ -14,7 +14,7 @@ from gradfeat.maths.statistics.first_layer_gradient import FirstLayerGradient
 from gradfeat.maths.statistics.gradient_outer_products import GradientOuterProducts
 from gradfeat.maths.statistics.moments import Moments
 from gradfeat.maths.statistics.sample import RowSample
-from gradfeat.maths.statistics.score_sums import ResidualSums
+from gradfeat.maths.statistics.score_sums import Residuals, scores_of
 
 G = torch.Generator().manual_seed(0)
 X, y = torch.randn(50, 3, generator=G).double() + 1e3, torch.randn(50, 2, generator=G).double()
@@ -60,7 +60,7 @@ STATISTICS = [
     FirstLayerGradient(W, b, a[:, :1], Tanh(), lambda rows: Block(rows.X, rows.y[:, :1], rows.w)),
     GradientOuterProducts(slopes, 8),
     GradientOuterProducts(slopes, 2**20, centre=True),
-    ResidualSums(predict, 8),
+    Moments(Residuals(predict), 8),
     RowSample(20, seed=3),
     Joint((Moments(), RowSample(100))),
 ]
@@ -172,7 +172,7 @@ def test_outer_products_are_the_mean_of_the_gradients():
 def test_scores_are_those_of_scikit_learn():
     from sklearn.metrics import mean_squared_error, r2_score
 
-    found = collect(ResidualSums(predict, 8), [Block(X, y, w)])
+    found = scores_of(collect(Moments(Residuals(predict), 8), [Block(X, y, w)]))
     for of, value in ((mean_squared_error, found.mse), (r2_score, found.r2)):
         expected = of(y, predict(X), sample_weight=w, multioutput="raw_values")
         torch.testing.assert_close(value, torch.as_tensor(expected), rtol=1e-10, atol=1e-10)

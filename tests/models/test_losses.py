@@ -7,9 +7,9 @@ import math
 import pytest
 import torch
 
-from gradfeat.models.losses import NAMES, Hinge, Logistic, Loss, Squared, loss
+from gradfeat.models.losses import NAMED, Hinge, Logistic, Loss, Squared, loss
 
-every = pytest.mark.parametrize("name", NAMES)
+every = pytest.mark.parametrize("name", NAMED)
 #: No product y f is 1, where the hinge bends.
 F = torch.linspace(-3.05, 3.05, 62, dtype=torch.float64)
 
@@ -70,7 +70,7 @@ def test_float32_and_shape_are_kept(name):
 
 
 def test_names_resolve_and_objects_stay():
-    assert [loss(name) for name in NAMES] == [Hinge(), Squared(), Logistic()]
+    assert [loss(name) for name in NAMED] == [Hinge(), Squared(), Logistic()]
     one = Squared()
     assert loss(one) is one
     assert isinstance(one, Loss)

@@ -13,6 +13,7 @@ from sklearn.utils.validation import _get_feature_names, check_is_fitted
 
 from ..models.head import RidgeHead, transfer
 from ..models.two_layer import TwoLayer
+from ..rows.sources.words import listing
 from .base import FeatureModel
 from .checks import given_names, row_weights, seed_from, to_numpy
 from .training import Training, in_memory_training
@@ -85,15 +86,9 @@ def _check_columns(X: Any, learnt_on: Sequence[str] | None) -> None:
         return
     lacking = [name for name in learnt_on if name not in set(names)]
     further = [name for name in names if name not in set(learnt_on)]
-    faults = [f"lacks {_some(lacking)}"] * bool(lacking) + [f"adds {_some(further)}"] * bool(
-        further
-    )
+    pairs = (("lacks", lacking), ("adds", further))
+    faults = [f"{verb} {listing(columns)}" for verb, columns in pairs if columns]
     raise ValueError(
         f"X {' and '.join(faults) or 'has its columns in another order'}: give the columns that "
         "the features were learnt on, in that order."
     )
-
-
-def _some(names: Sequence[str], most: int = 5) -> str:
-    more = f" and {len(names) - most} more" if len(names) > most else ""
-    return ", ".join(map(repr, names[:most])) + more

@@ -11,7 +11,8 @@ from sklearn.utils import Tags
 from sklearn.utils.validation import validate_data
 from torch import Tensor
 
-from ..maths.statistics.score_sums import ResidualSums, Scores
+from ..maths.statistics.moments import Moments
+from ..maths.statistics.score_sums import Residuals, Scores, scores_of
 from ..rows.rows import Rows
 from .base import FeatureModel
 from .checks import Floats, float_types, like, to_numpy
@@ -81,8 +82,8 @@ class FeatureRegressor(RegressorMixin, FeatureModel, ABC):
                 f"the rows have {len(rows.columns.targets)} targets and the estimator was fitted "
                 f"to {c}: open them with the targets of the fit."
             )
-        scratch = self.predictor_.scratch_per_row()
-        return rows.collect(ResidualSums(predict, scratch), "scores")
+        residuals = Moments(Residuals(predict), self.predictor_.scratch_per_row())
+        return scores_of(rows.collect(residuals, "scores"))
 
     def _extra_state(self) -> State:
         return {"y_ndim": self._y_ndim}

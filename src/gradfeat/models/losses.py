@@ -13,9 +13,6 @@ from torch import Tensor
 
 Entries = Float[Tensor, "*shape"]
 
-#: The names that `loss` resolves.
-NAMES = ("hinge", "squared", "logistic")
-
 
 class Loss(ABC):
     """l(f, y), convex in f."""
@@ -68,17 +65,17 @@ class Logistic(Loss):
         return -y * torch.sigmoid(-y * f)
 
 
+#: By the names that users type.
+NAMED: dict[str, Loss] = {"hinge": Hinge(), "squared": Squared(), "logistic": Logistic()}
+
+
 def loss(name: str | Loss) -> Loss:
     match name:
         case Loss():
             return name
-        case "hinge":
-            return Hinge()
-        case "squared":
-            return Squared()
-        case "logistic":
-            return Logistic()
-    raise ValueError(f"loss was {name!r}; give one of {', '.join(NAMES)}, or a Loss object.")
+        case _ if name in NAMED:
+            return NAMED[name]
+    raise ValueError(f"loss was {name!r}; give one of {', '.join(NAMED)}, or a Loss object.")
 
 
 #: F (n, c) -> H F of a matrix with one symmetric block a row.

@@ -12,7 +12,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from ..blocks import Block, Statistic, accumulated, accumulator
-from .moments import Moments, MomentState
+from .moments import MomentState
 
 #: Spread relative to the mean up to which a target is constant.
 ROUNDING = 1e-12
@@ -28,46 +28,24 @@ class Scores:
 
 
 @dataclass(frozen=True)
-class ResidualSums(Statistic[Block, MomentState, Scores]):
-    """Mean squared error and R^2 of `predict` on the rows."""
+class Residuals:
+    """Squared residuals of `predict`, which is in the units of y, as inputs beside the targets."""
 
-    predict: Callable[[Tensor], Tensor]  # predictions in the units of y
-    row_bytes: int  # scratch that it takes for one row
+    predict: Callable[[Tensor], Tensor]
 
-    def _pairs(self, block: Block) -> Block:
-        """Squared residuals as inputs beside the targets."""
-        return Block((block.y - self.predict(block.X)).square(), block.y, block.w)
+    def __call__(self, rows: Block) -> Block:
+        return Block((rows.y - self.predict(rows.X)).square(), rows.y, rows.w)
 
-    @property
-    def _moments(self) -> Moments:
-        return Moments(self._pairs, self.row_bytes)
 
-    def init(self, block: Block) -> MomentState:
-        c = block.y.shape[1]
-        shapes = ((), (), (c,), (c,), (c, c), (c, c), (c,))
-        return MomentState(*(accumulator(*s, like=block.X) for s in shapes))
-
-    def update(self, state: MomentState, block: Block) -> MomentState:
-        return self._moments.update(state, block)
-
-    def merge(self, one: MomentState, other: MomentState) -> MomentState:
-        return self._moments.merge(one, other)
-
-    def finish(self, state: MomentState) -> Scores:
-        """Mean squared error and R^2; nan where no row has a weight."""
-        # What rounding leaves of a constant target is no spread.
-        varies = state.yy > ROUNDING**2 * state.weight * state.mean_y.square()
-        spread = torch.where(varies, state.yy, 1.0) / state.weight
-        r2 = torch.where(varies, 1 - state.mean_x / spread, torch.nan)
-        some = state.weight > 0
-        mse, r2 = (torch.where(some, values, torch.nan) for values in (state.mean_x, r2))
-        return Scores(float(state.weight), mse, r2)
-
-    def pack(self, state: MomentState) -> dict[str, Tensor]:
-        return self._moments.pack(state)
-
-    def unpack(self, packed: Mapping[str, Tensor]) -> MomentState:
-        return self._moments.unpack(packed)
+def scores_of(m: MomentState) -> Scores:
+    """Mean squared error and R^2 by moments of :class:`Residuals`; nan where no row has weight."""
+    # What rounding leaves of a constant target is no spread.
+    varies = m.yy > ROUNDING**2 * m.weight * m.mean_y.square()
+    spread = torch.where(varies, m.yy, 1.0) / m.weight
+    r2 = torch.where(varies, 1 - m.mean_x / spread, torch.nan)
+    some = m.weight > 0
+    mse, r2 = (torch.where(some, values, torch.nan) for values in (m.mean_x, r2))
+    return Scores(float(m.weight), mse, r2)
 
 
 #: Least probability of a label, for a log-loss that stays finite.

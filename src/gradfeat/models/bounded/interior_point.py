@@ -16,6 +16,7 @@ from ...maths.box_ball import check_bounds
 from ...maths.gram import Solve, cholesky_
 from ...maths.memory import row_blocks
 from ...maths.ridge import ridge_path
+from ...maths.simplified_gradients import check_rows
 from ..losses import Loss, Squared
 from .head_sets import Bounds, BoxBall
 from .row_losses import RowLoss, longest, row_loss
@@ -62,21 +63,9 @@ def head_problem(
     offset: bool = False,
 ) -> HeadProblem:
     """The rows with weight, in float64, and the constant column where there is an offset."""
+    check_rows(F, y[:, None], weights)
     w = unit_weights(F, weights).double()
-    if y.shape != F.shape[:1] or w.shape != y.shape:
-        raise ValueError(
-            f"F, y and weights have shapes {tuple(F.shape)}, {tuple(y.shape)} and "
-            f"{tuple(w.shape)}: give (n, r), (n,) and (n,)."
-        )
-    if not bool(torch.isfinite(F).all() and torch.isfinite(y).all() and torch.isfinite(w).all()):
-        raise ValueError(
-            "F, y or weights have values that are not finite: drop these rows or fill them."
-        )
-    if bool((w < 0).any()):
-        raise ValueError("weights have negative values: give weights of 0 or more.")
     kept = w > 0
-    if not bool(kept.any()):
-        raise ValueError(f"none of the {len(F)} rows has positive weight: give at least one.")
     A = F.double() if bool(kept.all()) else F.double()[kept]
     if offset:
         A = torch.cat([A, A.new_ones(len(A), 1)], dim=1)
@@ -301,8 +290,6 @@ def bounded_head(
     check_bounds(B1, B2)
     problem = head_problem(F, y, loss, weights, offset)
     r = F.shape[1]
-    if r == 0:
-        raise ValueError("F has no columns: give at least one feature.")
     # A bound that the other one implies would only add slacks.
     bounds = BoxBall(B1 if B1 < B2 else math.inf, B2 if B1 * math.sqrt(r) > B2 else math.inf)
     if math.isinf(B1) and math.isinf(B2):

@@ -11,7 +11,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from ...maths.activations import Activation
-from ...maths.streams import stream
+from ..random_features import draw
 from ..two_layer import TwoLayer
 
 
@@ -84,10 +84,10 @@ class Start:
                 f"width is {m}: the antisymmetric start pairs neurons, give an even number."
             )
         own = m // 2 if self.antisymmetric else m
-        normal = _normal(seed, dtype, device)
-        W = normal("W0", own, d) * (d**-0.5 if self.std_W is None else self.std_W)
-        b = normal("b0", own, 1)[:, 0] * (0.0 if self.std_b is None else self.std_b)
-        a = normal("a0", own, c) * (m**-0.5 if self.std_a is None else self.std_a)
+        like = torch.empty(0, dtype=dtype, device=device)
+        W = draw(like, seed, "W0", own, d) * (d**-0.5 if self.std_W is None else self.std_W)
+        b = draw(like, seed, "b0", own, 1)[:, 0] * (0.0 if self.std_b is None else self.std_b)
+        a = draw(like, seed, "a0", own, c) * (m**-0.5 if self.std_a is None else self.std_a)
         if self.antisymmetric:
             W, b, a = W.repeat(2, 1), b.repeat(2), torch.cat([a, -a])
         return Layers(W[None], b[None], a[None])
@@ -99,15 +99,3 @@ def shi22_start(k: int, gamma: float, sigma: float) -> Start:
     Source: Shi22, section 3, initialisation.
     """
     return Start(1 / k, 1 / k**2, sigma**2 / (gamma * k**2))
-
-
-def _normal(
-    seed: int, dtype: torch.dtype, device: torch.device | str
-) -> Callable[[str, int, int], Tensor]:
-    """Standard normal matrices by stream, drawn on the CPU in float64."""
-
-    def normal(name: str, rows: int, columns: int) -> Tensor:
-        z = torch.randn(rows, columns, generator=stream(seed, name), dtype=torch.float64)
-        return z.to(device=device, dtype=dtype)
-
-    return normal
