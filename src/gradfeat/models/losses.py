@@ -73,7 +73,7 @@ def loss(name: str | Loss) -> Loss:
     match name:
         case Loss():
             return name
-        case _ if name in NAMED:
+        case "hinge" | "squared" | "logistic":
             return NAMED[name]
     raise ValueError(f"loss was {name!r}; give one of {', '.join(NAMED)}, or a Loss object.")
 
