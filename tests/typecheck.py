@@ -54,22 +54,23 @@ def first_calls(*, typechecker: Callable) -> Callable:
                 return type(fn)(decorate(fn.__func__))
             case property():
                 return property(*(f and decorate(f) for f in (fn.fget, fn.fset, fn.fdel)))
-        wrapped = every_call(fn, typechecker=typechecker)
         if not inspect.isfunction(fn):
-            return wrapped
-        test, calls = budget.test, 0
+            return every_call(fn, typechecker=typechecker)
+        # Made at the first call: most of what a test imports is never called in it.
+        test, calls, checks = budget.test, 0, None
 
         @functools.wraps(fn)
         def called(*args: Any, **kwargs: Any) -> Any:
-            nonlocal test, calls
+            nonlocal test, calls, checks
             if test != budget.test:
                 test, calls = budget.test, 0
             if calls >= budget.calls:
                 return fn(*args, **kwargs)
             calls += 1
-            return wrapped(*args, **kwargs)
+            checks = checks or every_call(fn, typechecker=typechecker)
+            return checks(*args, **kwargs)
 
-        called.checks_calls = True
+        vars(called)["checks_calls"] = True
         return called
 
     return decorate
