@@ -17,6 +17,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 
+import formulas_beyond
 import numpy as np
 
 from gradfeat.maths.activations import CentredReLU, Tanh
@@ -115,10 +116,11 @@ def step(rng: np.random.Generator) -> Numbers:
         "finite_step_errors: loss": scale * (steps[0]["loss"] + steps[1]["loss"]) / 2,
         "column_errors: test": tested * beside["test"],
         "limit_errors: loss (ridge on F_0 and X beta)": scale * beside["loss"],
-        "reused_sample_errors: test": 2
+        "reused_sample_errors: test": own["test"]
+        * 2
         * power
-        / (np.mean(y**2) + np.mean(f_new**2) + 0.25)
-        * own["test"],
+        / (np.mean(y**2) + np.mean(f_new**2) + 0.25),
+        "reused_sample_errors: loss": own["loss"] * power / np.mean(y**2),
         "gradient_direction: squared norm": norm * power / np.mean(y**2),
         "gradient_direction: alignment": float(beta @ _chat()) / math.sqrt(norm),
         "own_power: kappa": float((G**2).sum()) / along - 1,
@@ -167,7 +169,10 @@ def step_theory() -> Numbers:
             limit_errors(*SHAPE, degree=1).training_loss
         ),
         "reused_sample_errors: test": float(
-            reused_sample_errors(*SHAPE, eta=ETA["reused"]).test_error
+            reused_sample_errors(*SHAPE, eta=ETA["reused"], n=N_ROWS).test_error
+        ),
+        "reused_sample_errors: loss": float(
+            reused_sample_errors(*SHAPE, eta=ETA["reused"], n=N_ROWS).training_loss
         ),
         "gradient_direction: squared norm": float(direction.norm_squared),
         "gradient_direction: alignment": float(direction.alignment),
@@ -312,6 +317,7 @@ GROUPS = {
     "samples": Group(samples, samples_theory, 300),
     "kernels": Group(kernels, kernels_theory, 60),
     "patterns": Group(patterns, patterns_theory, 12),
+    **{name: Group(*parts) for name, parts in formulas_beyond.GROUPS.items()},
 }
 
 
@@ -320,7 +326,7 @@ def times() -> list[tuple[str, float, float]]:
     etas = N_ROWS ** np.linspace(0, 0.5, 100)
     calls: list[tuple[str, Callable[[object], object]]] = [
         ("finite_step_errors", lambda eta: finite_step_errors(*SHAPE, eta=eta, n=N_ROWS)),
-        ("reused_sample_errors", lambda eta: reused_sample_errors(*SHAPE, eta=eta)),
+        ("reused_sample_errors", lambda eta: reused_sample_errors(*SHAPE, eta=eta, n=N_ROWS)),
         ("limit_errors", lambda _: limit_errors(*SHAPE, degree=[0, 1, 2])),
     ]
     found = []

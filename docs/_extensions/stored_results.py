@@ -60,7 +60,8 @@ def slides() -> dict[str, list[Slide]]:
     found: dict[str, list[Slide]] = {}
     talk = ""
     for order, line in enumerate((DOCS / "talks.md").read_text("utf-8").splitlines()):
-        talk = line.removeprefix("## ") if re.match(r"## \d{3} ", line) else talk
+        if line.startswith("## "):
+            talk = line.removeprefix("## ") if re.match(r"## \d{3} ", line) else ""
         cells = [cell.strip() for cell in re.split(r"(?<!\\)\|", line)[1:-1]]
         if talk and len(cells) > 3 and not set(cells[0]) <= {"-", " "}:
             named, cited = cells[2].split(", "), cells[3].split("; ")

@@ -376,7 +376,7 @@ EXPERIMENT = Experiment(
             {"alpha": 0.3, "setting": 2, "n": 500, "rows": ["sphere", "gaussian"]},
             {"alpha": 0.3, "setting": 2, "n": 500, "sample": "reused"},
             {"alpha": [0.1, 0.3, 0.36], "setting": 3, "n": 500, "lam": 0.05},
-            {"alpha": [0.1, 0.3], "n": 500, "residual": "y - f0"},
+            {"alpha": [0.1, 0.3], "n": 1_000, "residual": "y - f0"},
             {"alpha": 0.1, "n": 1_000, "sample": "reused"},
         ],
         "paper": [

@@ -1,0 +1,275 @@
+"""Simulations of `formulas.py`: gradients of patterns, kernels' laws, second steps, online SGD.
+
+Each group is (a draw, the theory, how many draws), both of which return numbers by name.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+import numpy as np
+from scipy.special import erf, ndtr
+
+from gradfeat.maths.activations import Tanh
+from gradfeat.maths.hermite import HermiteSeries
+from gradfeat.theory.committee import committee_flow, committee_path
+from gradfeat.theory.generative_exponent import label_strengths
+from gradfeat.theory.input_spectra import gaussian_law, interval_law
+from gradfeat.theory.kernel_flow import flow_risk
+from gradfeat.theory.label_gradients import BlockLaw, parity_gradient
+from gradfeat.theory.online_sgd import SphereSGD
+from gradfeat.theory.patterns import PatternLaw
+from gradfeat.theory.rfm_rounds import rfm_rounds
+from gradfeat.theory.second_step import second_gradient
+from gradfeat.theory.shi22_moments import gradient_moments, leading_signal, population_step
+from gradfeat.theory.zonal_spectrum import zonal_spectrum
+
+Numbers = dict[str, float]
+
+# Gradients of patterns ---------------------------------------------------------------------------
+
+ROWS, S = 200_000, 0.2
+LAW = PatternLaw.hard_instance(D=30, k=3, p_o=0.5)
+Q = np.r_[0.5, 0.3, 0.4, 0.3 * np.cos(np.arange(27.0))]
+BLOCKS = BlockLaw(D=8, k=3, r=1, p_uniform=0.5, p_o=0.25)
+W = np.r_[0.6, 0.5, 0.7, 0.4 * np.sin(np.arange(1.0, 6.0))]
+
+
+def gradients(rng: np.random.Generator) -> Numbers:
+    s = rng.choice(4, size=ROWS, p=LAW.probabilities)
+    inside = rng.random((ROWS, 3)).argsort(1) < s[:, None]
+    code = (np.hstack([inside, rng.random((ROWS, 27)) < LAW.p_o]) - LAW.means) / LAW.sigma
+    y = np.array(LAW.labels)[s]
+
+    def slope(z: np.ndarray) -> np.ndarray:
+        return ndtr((1 - z) / S) - ndtr(-z / S)
+
+    X = (y * slope(code @ Q + 0.1))[:, None] * code
+    after = X.mean(0)
+    outside = LAW.gamma / LAW.sigma * slope(code[:, 3:] @ Q[3:] + 0.1)
+    uniform = rng.random(ROWS) < BLOCKS.p_uniform
+    signs = rng.choice([-1.0, 1.0], (ROWS, 3))
+    signs = np.where(uniform[:, None], signs, signs[:, :1])
+    other = rng.choice([-1.0, 0.0, 1.0], (ROWS, 5), p=[0.25, 0.5, 0.25])
+    phi = np.hstack([signs, other])
+    met = np.sign(signs.prod(1)) * (phi @ W > 0.3)
+    return {
+        "gradient_moments: T in A": after[0],
+        "gradient_moments: variance": X[:, 0].var(),
+        "population_step: weight": 5.0 * after[1],
+        "leading_signal": outside.mean(),
+        "parity_gradient": np.mean(met * phi[:, 0]),
+    }
+
+
+def gradients_theory() -> Numbers:
+    neuron = (LAW, Q[None], np.array([0.1]))
+    moments = gradient_moments(*neuron, S)
+    step = population_step(*neuron, np.ones(1), S, 5.0)[0]
+    return {
+        "gradient_moments: T in A": moments.T[0, 0],
+        "gradient_moments: variance": moments.variance[0, 0],
+        "population_step: weight": step[0, 1],
+        "leading_signal": leading_signal(*neuron, S)[0],
+        "parity_gradient": parity_gradient(BLOCKS, np.eye(8), W[None], 0.3, scale=1.0)[0, 0],
+    }
+
+
+# Kernels -----------------------------------------------------------------------------------------
+
+
+def ridge(K: np.ndarray, n: int, y: np.ndarray, penalty: float) -> np.ndarray:
+    """Fitted at all rows from the first n."""
+    return K[:, :n] @ np.linalg.solve(K[:n, :n] + penalty * np.eye(n), y[:n])
+
+
+def laws(rng: np.random.Generator) -> Numbers:
+    n, new = 200, 1_000
+    X = rng.standard_normal((n + new, 8))
+    f = np.sin(X[:, :2]).sum(1) / 2**0.5
+    y = f + 0.3 * rng.standard_normal(n + new)
+    square = (X**2).sum(1)
+    far = np.maximum(square[:, None] + square[:n] - 2 * X @ X[:n].T, 0)
+    fit = ridge(np.exp(-far / 18), n, y, 0.1)
+    x = rng.uniform(-1, 1, n + new)
+    line = np.sign(x) + 0.3 * rng.standard_normal(n + new)
+    fit_line = ridge(np.exp(-np.abs(x[:, None] - x[:n])), n, line, 1.0)
+    Z = rng.standard_normal((150 + new, 6))
+    Z /= np.linalg.norm(Z, axis=1, keepdims=True)
+    K = np.exp(Z @ Z[:150].T)
+    g = 6**0.5 * Z[:, 0]
+    e, U = np.linalg.eigh(K[:150])
+    noisy = g[:150] + 0.5 * rng.standard_normal(150)
+    flow = K @ (U @ (-np.expm1(-2 * 5.0 * e / 150) / e * (U.T @ noisy)))
+    return {
+        "gaussian_law: risk": np.mean((fit - f)[n:] ** 2),
+        "interval_law: risk": np.mean((fit_line - np.sign(x))[n:] ** 2),
+        "flow_risk": np.mean((flow - g)[150:] ** 2),
+    }
+
+
+def laws_theory() -> Numbers:
+    sphere = zonal_spectrum(np.exp, 6, 12)
+    line = interval_law(lambda t: np.exp(-t), np.sign)
+    return {
+        "gaussian_law: risk": float(gaussian_law(np.sin, 2, 8, 3.0).risk(200, 0.1, 0.3)),
+        "interval_law: risk": float(line.risk(200, 1.0, 0.3)),
+        "flow_risk": flow_risk(sphere, (0.0, 1.0), 150, time=5.0, noise=0.5),
+    }
+
+
+# The second step ---------------------------------------------------------------------------------
+
+CURVED = HermiteSeries((0.0, 0.8, 0.5))
+
+
+def second(rng: np.random.Generator) -> Numbers:
+    whole, half = (gradient_of_two_steps(rng, d) for d in (400, 200))
+    along, own, square = 2 * whole - half  # without what is of order 1/d
+    z = rng.standard_normal(ROWS)
+    label = np.where(np.abs(z - 0.2) < 1, 1.0, -1.0)
+    strength = sum(
+        np.mean(label == side) * np.mean((z * z - 1)[label == side]) ** 2 / 2 for side in (-1, 1)
+    )
+    return {
+        "second_gradient: along u": along,
+        "second_gradient: along w": own,
+        "second_gradient: squared length": square,
+        "label_strengths: degree 2": float(strength),
+    }
+
+
+def gradient_of_two_steps(rng: np.random.Generator, d: int) -> np.ndarray:
+    """Means of G_2.u, G_2.w and |G_2|^2 over 60 neurons across u, on the same 4 d rows twice."""
+    X, V = rng.standard_normal((4 * d, d)), rng.standard_normal((60, d))
+    y, slope = CURVED(X[:, 0]), Tanh().derivative_values
+    V[:, 0] = 0.0
+    V /= np.linalg.norm(V, axis=1, keepdims=True)
+    moved = V + 2.0 * (y[:, None] * slope(X @ V.T)).T @ X / (4 * d)
+    G = (y[:, None] * slope(X @ moved.T)).T @ X / (4 * d)
+    return np.array([G[:, 0].mean(), (G * V).sum(1).mean(), np.square(G).sum(1).mean()])
+
+
+def second_theory() -> Numbers:
+    found = second_gradient(CURVED, Tanh(), 0.25, 2.0)
+    strengths = label_strengths(lambda z: np.where(np.abs(z - 0.2) < 1, 1.0, -1.0), 2)
+    return {
+        "second_gradient: along u": found.signal,
+        "second_gradient: along w": found.own,
+        "second_gradient: squared length": found.norm_squared,
+        "label_strengths: degree 2": float(strengths[1]),
+    }
+
+
+# Online SGD --------------------------------------------------------------------------------------
+
+SGD = SphereSGD(2, 128, 0.05 / 128)
+
+
+def online(rng: np.random.Generator) -> Numbers:
+    m = np.full(ROWS, 0.4)
+    steps = chain(rng, m) - m
+    far, time, runs = np.full(400, 0.3), 0, rng.standard_normal((300, 128))
+    for _ in range(1_800):
+        far = chain(rng, far)
+    start = runs[:, 0] / np.linalg.norm(runs, axis=1)
+    alive, total = np.ones(300, bool), np.zeros(300)
+    while alive.any() and time < 100_000:
+        start[alive] = chain(rng, start[alive])
+        time += 1
+        total[alive] = time
+        alive &= np.abs(start) < 0.6
+    return {
+        "SphereSGD.moments: variance": np.mean(steps**2),
+        "SphereSGD.moments: drift": steps.mean(),
+        "SphereSGD.path": far.mean(),
+        "SphereSGD.mean_time": total.mean(),
+    }
+
+
+def chain(rng: np.random.Generator, m: np.ndarray) -> np.ndarray:
+    """One step of m = u.w: w.x, the part of x along u across w, and the rest's squared length."""
+    p, v = rng.standard_normal((2, len(m)))
+    rest = v**2 + rng.chisquare(SGD.d - 2, len(m))
+    across = np.sqrt(1 - m**2)
+    y = ((m * p + across * v) ** 2 - 1) / 2**0.5
+    g = SGD.eta * y * 2**0.5 * p
+    return (m + g * across * v) / np.sqrt(1 + g**2 * rest)
+
+
+def online_theory() -> Numbers:
+    drift, variance = SGD.moments(0.4)
+    return {
+        "SphereSGD.moments: variance": float(variance),
+        "SphereSGD.moments: drift": float(drift),
+        "SphereSGD.path": float(SGD.path(0.3, [0, 1_800])[-1]),
+        "SphereSGD.mean_time": SGD.mean_time(0.6),
+    }
+
+
+STUDENT = np.array([[0.8, 0.0], [0.3, 0.6]])
+TEACHER = np.eye(2)
+OVERLAPS = (STUDENT @ STUDENT.T, STUDENT @ TEACHER.T, TEACHER @ TEACHER.T)
+
+
+def committee(rng: np.random.Generator) -> Numbers:
+    x = rng.standard_normal((ROWS, 2))
+    delta = deltas(x @ STUDENT.T, x @ TEACHER.T)
+    met = delta.T @ (x @ TEACHER.T) / ROWS
+    own = delta.T @ (x @ STUDENT.T) / ROWS
+    d = 400
+    w = np.zeros((2, d))
+    w[:, :2] = STUDENT
+    u = np.eye(2, d)
+    for _ in range(5 * d):
+        row = rng.standard_normal(d)
+        w += np.outer(deltas(w @ row, u @ row), row) / d
+    return {
+        "committee_flow: dR": met[0, 0],
+        "committee_flow: dQ": 2 * own[0, 0] + np.mean(delta[:, 0] ** 2),
+        "committee_path: R": w[0, 0],
+    }
+
+
+def deltas(z: np.ndarray, t: np.ndarray) -> np.ndarray:
+    """g'(w.x) (y - f) of each unit."""
+    left = (erf(t / 2**0.5) - erf(z / 2**0.5)).sum(-1, keepdims=True)
+    return (2 / math.pi) ** 0.5 * np.exp(-(z**2) / 2) * left
+
+
+def committee_theory() -> Numbers:
+    flow = committee_flow(*OVERLAPS, 1.0)
+    return {
+        "committee_flow: dR": flow.R[0, 0],
+        "committee_flow: dQ": flow.Q[0, 0],
+        "committee_path: R": committee_path(*OVERLAPS, 1.0, [0, 5]).R[-1, 0, 0],
+    }
+
+
+# Rounds of an RFM --------------------------------------------------------------------------------
+
+
+def rounds(rng: np.random.Generator) -> Numbers:
+    n, d, new = 500, 30, 2_000
+    X = rng.standard_normal((n + new, d))
+    y = X[:, 0] * X[:, 1]
+    square = (X**2).sum(1)
+    far = np.maximum(square[:, None] + square[:n] - 2 * X @ X[:n].T, 0)
+    fit = ridge(np.exp(-far / 200), n, y, 1e-3)
+    return {"rfm_rounds: first error": np.mean((fit - y)[n:] ** 2)}
+
+
+def rounds_theory() -> Numbers:
+    said = (lambda u: u[:, 0] * u[:, 1], 2, 30, 500, 10.0)
+    return {"rfm_rounds: first error": rfm_rounds(*said, rounds=0, kernel="gaussian")[0].error}
+
+
+GROUPS: dict[str, tuple[Callable[[np.random.Generator], Numbers], Callable[[], Numbers], int]] = {
+    "gradients": (gradients, gradients_theory, 30),
+    "laws": (laws, laws_theory, 200),
+    "second": (second, second_theory, 200),
+    "online": (online, online_theory, 40),
+    "committee": (committee, committee_theory, 40),
+    "rounds": (rounds, rounds_theory, 80),
+}
