@@ -144,11 +144,6 @@ def _rule(
 
 
 def gaussian_rule(breakpoints: Sequence[float]) -> tuple[np.ndarray, np.ndarray]:
-    """Nodes and weights of E f(Z), Z ~ N(0, 1), for f with these breaks.
-
-    >>> z, weights = gaussian_rule((0.0,))
-    >>> round(float(weights @ np.abs(z)), 12)  # sqrt(2/pi)
-    0.797884560803
-    """
+    """Nodes and weights of E f(Z), Z ~ N(0, 1), for f with these breaks."""
     z, weights = _rule(breakpoints, np.ones(1), np.zeros(1))
     return z[0], weights[0]
