@@ -7,6 +7,7 @@ import weakref
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
+from importlib import import_module
 from typing import Any
 
 import pytest
@@ -245,3 +246,10 @@ def test_settings_that_make_no_sense_are_refused():
         Devices(("cuda:77",)).state(Moments(), drawn(1))
     with pytest.raises(EngineError, match="prefetch is 0"):
         InProcess(prefetch=0).state(Moments(), drawn(1))
+
+
+@pytest.mark.parametrize("package", ["gradfeat", "gradfeat.rows", "gradfeat.lab"])
+def test_every_public_name_is_there(package):
+    """Names are imported where they are first asked for: a module that moved is seen here."""
+    module = import_module(package)
+    assert all(getattr(module, name) is not None for name in module.__all__)

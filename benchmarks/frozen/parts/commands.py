@@ -212,7 +212,7 @@ NET = ("--activation", "centred_relu", "--teacher", "setting-2")
 ASKED = {
     "talk": ("--phi", "1/2", "--psi", "2/3", *NET, "--alpha", "0.2,0.3"),
     "sizes": ("--rows", 900, "--inputs", 300, "--width", 500, *NET, "--eta", "1,3"),
-    "reused rows": ("--phi", ".5", "--psi", ".7", *NET, "--alpha", ".25", "--sample", "reused"),
+    "same rows": ("--phi", ".5", "--psi", ".7", *NET, "--alpha", ".25", "--sample", "same"),
     "true residual": ("--phi", ".5", "--psi", ".7", *NET, "--alpha", ".25", "--residual", "y - f0"),
     "tanh, noise": (
         *("--phi", ".4", "--psi", ".9", "--activation", "tanh", "--teacher", "0,1,0.5"),
@@ -224,8 +224,11 @@ RATES = ("--no-calibration", "--rate", 20, "--network", 1200, "--read", 500, "--
 
 def theory(note: Note, folder: Path) -> None:
     """predict-error, as JSON."""
+    known = gradfeat(folder, "predict-error", "--help")
+    reused = "reused" if "reused" in known else "same"  # as it was called in the frozen tree
     for name, words in ASKED.items():
-        found = json.loads(gradfeat(folder, "predict-error", *words, "--format", "json"))
+        said = [reused if word == "same" else word for word in words]
+        found = json.loads(gradfeat(folder, "predict-error", *said, "--format", "json"))
         for key, values in flattened(found).items():
             note(f"predict-error {name}/{key}", values, "1e-9")
 

@@ -51,7 +51,7 @@ __all__ = [
 _MODULES = {
     "Checkpoint": ".checkpoint",
     "DaskEngine": ".on_workers",
-    "Devices": ".devices",
+    "Devices": ".on_workers",
     "EngineError": ".errors",
     "ExecutorEngine": ".on_workers",
     "InProcess": ".in_process",
