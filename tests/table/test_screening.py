@@ -203,3 +203,35 @@ def test_what_is_called_an_identifier_and_tells_something_is_named():
         r"Kept, though called an identifier: 'PID' \(all different; \d+ % of 'y'\)", said
     )
     assert "humid" not in said
+
+
+@pytest.mark.parametrize("streamed", [False, True])
+def test_rows_that_come_again_and_values_far_from_others_are_told(streamed):
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame({"x": rng.normal(size=200), "z": rng.normal(size=200).round(1)})
+    frame["when"] = [f"2020-{1 + i % 12:02d}-{1 + i % 28:02d}" for i in range(200)]
+    frame.loc[::10, "when"] = "1900-01-01"
+    frame.loc[::20, "z"] = 1e20
+    frame["y"] = frame["x"] + 10
+    frame.loc[::25, "y"] = -999
+    twice = pd.concat([frame, frame.head(60)], ignore_index=True)
+    engine = InProcess() if streamed else None
+    found = prepare(FrameTables(twice, 60), Request("t", "y"), engine)
+    said = "\n".join([*found.remarks, *(note.remark for note in found.columns)])
+    assert "23 % of the rows are copies of others in every column" in said
+    assert re.search(r"\d % of 'y' are -999 and its other values .*--missing y=-999", said)
+    assert re.search(r"\d % of 'z' are 1e\+20 and its other values", said)
+    assert re.search(r"\d+ % of 'when' are 1900-01-01, long before all others", said)
+
+
+@pytest.mark.parametrize("classes", [False, True])
+def test_where_nothing_is_learned_the_verdict_says_so(classes):
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame(rng.normal(size=(200, 3)), columns=["a", "b", "y"])
+    if classes:
+        frame["y"] = np.where(frame["y"] > 1, "yes", "no")
+    found = compare(frame, "y", time=2, methods=["linear"])
+    assert found.verdict.startswith("No method predicts y beyond chance on these 50 test rows")
+    assert "best, with" not in found.verdict
+    learned = compare(frame.assign(y=frame["a"]), "y", time=2, methods=["linear"])
+    assert "beyond chance" not in learned.verdict

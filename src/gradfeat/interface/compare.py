@@ -92,8 +92,10 @@ class Comparison(PageOf[FitReport]):
     @property
     def verdict(self) -> str:
         """Whether learning features helps here; where that was not tried, what is best."""
-        found = self.results.verdict
-        return found.sentence if found else words.answer(self.results)
+        found, nothing = self.results.verdict, words.chance(self.results)
+        if nothing or not found:
+            return words.answer(self.results)
+        return found.sentence
 
     @cached_property
     def model_files(self) -> ModelFiles:

@@ -40,6 +40,7 @@ from gradfeat.table.results import (
     Remark,
     Streaming,
 )
+from gradfeat.table.scores import beyond_chance
 
 #: Directions of a first step that are described, and that get a figure of their own.
 TOLD = 3
@@ -57,7 +58,11 @@ def rows_sentence(report: FitReport) -> str:
 
 def answer(report: FitReport) -> str:
     """Verdict, best method and its score, columns that matter most: a sentence each."""
-    parts = [report.verdict.sentence.rstrip(". ")] if report.verdict else []
+    nothing = chance(report)
+    parts = [nothing] if nothing else []
+    parts += [report.verdict.sentence.rstrip(". ")] if report.verdict else []
+    if nothing:
+        return " ".join(f"{part[0].upper()}{part[1:]}." for part in parts)
     if best_method(report):
         parts.append(best_sentence(report))
     else:
@@ -65,6 +70,19 @@ def answer(report: FitReport) -> str:
     if report.importances:
         parts.append(columns_sentence(report, report.importances))
     return " ".join(f"{part[0].upper()}{part[1:]}." for part in parts)
+
+
+def chance(report: FitReport) -> str:
+    """That no method does better than a constant, where test rows do not show that one does."""
+    methods = ranked(report.methods)
+    if not methods or beyond_chance(report.y_true, methods[0].scores):
+        return ""
+    constant = "the most frequent class" if report.classes else "the mean"
+    return (
+        f"No method predicts {report.target} beyond chance on these {len(report.y_true):,} test "
+        f"rows: the best ({methods[0].label}) has {first_score(methods[0])}, no more than "
+        f"{constant} may have"
+    )
 
 
 def best_sentence(report: FitReport) -> str:

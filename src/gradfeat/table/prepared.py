@@ -11,6 +11,7 @@ import pandas as pd
 import torch
 from numpy.typing import NDArray
 
+from gradfeat.drawing.numbers import percent
 from gradfeat.maths.blocks import Block, collect
 from gradfeat.rows.engine import Engine
 from gradfeat.rows.errors import SourceError
@@ -32,6 +33,7 @@ from gradfeat.table.first_pass import (
 from gradfeat.table.notes import layout_sentence, with_places
 from gradfeat.table.reading.masked import declared
 from gradfeat.table.reading.plan import as_text, content
+from gradfeat.table.reading.sentinels import about_sentinel
 from gradfeat.table.request import Request
 from gradfeat.table.results import ColumnNote, UnreadCells
 from gradfeat.table.row_sample import (
@@ -64,6 +66,9 @@ Floats = NDArray[np.float64]
 
 #: Bytes of encoded rows in a block, and rows that are encoded at once in any case.
 BLOCK_BYTES, LEAST_ROWS = 2**26, 1024
+
+#: Share of rows that are copies from which this is said.
+EQUAL_ROWS = 0.1
 
 
 def target_values(column: pd.Series, classes: tuple[str, ...]) -> Floats:
@@ -194,7 +199,7 @@ def prepare(table: Tables, request: Request, engine: Engine | None = None) -> Pr
     else:
         found = _from_frame(read, read.frame, target, request)
     unread = with_places(_unread(read, found, engine), table)
-    remarks = (*said, *found.remarks)
+    remarks = (*said, *_about_equal_rows(read.summary.sample), *found.remarks)
     return replace(found, unread=unread, text=text, remarks=remarks)
 
 
@@ -292,6 +297,8 @@ def _prepared(
     encoder.fit(inputs.drop(columns=[*screened.left_out]))
     X, (Z, unread) = encoder.transform(train), encoder.encoded(test)
     said = [*screened.remarks, *_about_tails(target, request.target, y)]
+    if not target.classes and (far := about_sentinel(request.target, y)):
+        said.append(far)
     y = target.scale.learned(y)
     if target.classes:
         y, z = y.astype(np.int64), z.astype(np.int64)
@@ -302,6 +309,17 @@ def _prepared(
     columns = {note.name: note for note in encoder.notes_} | notes
     order = [str(name) for name in inputs.columns]
     return replace(found, columns=tuple(columns[n] for n in order), remarks=tuple(said))
+
+
+def _about_equal_rows(sample: RowSample) -> list[str]:
+    """A remark on rows that come again, so that some of them are learned from and tested on."""
+    share = 1 - len(sample.hash) / max(1, int(sample.count.sum()))
+    if share < EQUAL_ROWS:
+        return []
+    return [
+        f"{percent(share)} of the rows are copies of others in every column: of equal rows some "
+        "are learned from and some tested on, so that scores may be too good for rows that are new."
+    ]
 
 
 def _about_tails(target: Target, name: str, y: Floats) -> list[str]:

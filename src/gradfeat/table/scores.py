@@ -164,6 +164,22 @@ def intervals(y: Floats, draws: Draws) -> dict[str, Interval]:
     return {name: one(name, value, many) for name, (value, many) in draws.items()}
 
 
+def beyond_chance(y: Floats, scores: Mapping[str, Interval]) -> bool:
+    """Whether scores say more than the mean of test rows `y`, or the most frequent class, does.
+
+    >>> beyond_chance(np.arange(9.0), {"R2": Interval(0.1, -0.1, 0.2)})
+    False
+    >>> codes, auc = np.repeat([0, 1], [9, 1]), Interval(0.9, 0.7, 0.99)
+    >>> beyond_chance(codes, {"accuracy": Interval(0.9, 0.6, 1.0), "AUC": auc})
+    True
+    """
+    if "accuracy" in scores:
+        share = np.unique(y, return_counts=True)[1].max() / len(y)
+        ranks = scores.get("AUC")
+        return scores["accuracy"].low > share or (ranks is not None and ranks.low > 0.5)
+    return "R2" not in scores or scores["R2"].low > 0
+
+
 def proportion(right: int, rows: int) -> Interval:
     """`right` of `rows` with the exact 95 % interval of the probability.
 
