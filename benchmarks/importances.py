@@ -22,8 +22,8 @@ from sklearn.metrics import accuracy_score, r2_score
 
 from gradfeat.maths.deadline import Deadline
 from gradfeat.rows.sources.in_memory import FrameTables
-from gradfeat.table.compare import fit_all, table_model
-from gradfeat.table.fitting import Fitted
+from gradfeat.table.compare import in_turn, table_model
+from gradfeat.table.fitting import Fitted, fit_method
 from gradfeat.table.interpret import column_losses
 from gradfeat.table.methods import METHODS
 from gradfeat.table.prepared import Prepared, prepare
@@ -94,7 +94,9 @@ def lines(name: str, frame: pd.DataFrame, target: str, seconds: float) -> Iterat
     fresh, rest = frame.iloc[order[:cut][:ROWS]], frame.iloc[order[cut:]]
     request = Request(name, target, seconds=seconds)
     table = prepare(FrameTables(rest.reset_index(drop=True), 10_000), request)
-    for fit in fit_all(METHODS, table, request, Steps(silent, Deadline.after(seconds))):
+    steps = Steps(silent, Deadline.after(seconds))
+    for method, time_ in in_turn(METHODS, table, request, steps):
+        fit = fit_method(method, table, request, time_)
         if fit.predictions is None:
             yield f"| {name} | {fit.method.label} | {fit.result.error} | | | |"
             continue

@@ -6,7 +6,9 @@ from dataclasses import dataclass, field
 from functools import cache
 from html.parser import HTMLParser
 
-from gradfeat.reports import render, render_diagnosis
+from gradfeat.reports import diagnosis_contents, fit_contents, page
+from gradfeat.table.diagnosis import DiagnosisReport
+from gradfeat.table.results import FitReport
 from reports.diagnosis_factory import DIAGNOSES
 from reports.factory import VARIANTS
 
@@ -50,10 +52,18 @@ class Page(HTMLParser):
 
 
 def parse(html: str) -> Page:
-    page = Page()
-    page.feed(html)
-    page.close()
-    return page
+    parsed = Page()
+    parsed.feed(html)
+    parsed.close()
+    return parsed
+
+
+def render(report: FitReport) -> str:
+    return page("report.html.j2", fit_contents(report))
+
+
+def render_diagnosis(found: DiagnosisReport) -> str:
+    return page("diagnosis.html.j2", diagnosis_contents(found))
 
 
 #: By a name: what renders, and what is rendered.

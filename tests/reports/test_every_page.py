@@ -11,10 +11,9 @@ from matplotlib.axes import Axes
 
 from gradfeat.drawing.style import axes_or_new, dress
 from gradfeat.figures.captioned import CaptionedFigure
-from gradfeat.reports import render
 from gradfeat.reports.page import inline_svg
 from reports.factory import VARIANTS
-from reports.pages import PAGES, page_of, source
+from reports.pages import PAGES, page_of, render, source
 
 
 @pytest.mark.parametrize("name", PAGES)

@@ -10,9 +10,8 @@ import pytest
 
 from gradfeat.drawing.numbers import number, percent
 from gradfeat.figures.comparison import span
-from gradfeat.reports import render
 from reports.factory import HOSTILE, METHODS, VARIANTS, regression
-from reports.pages import page_of, parse, source, squeezed
+from reports.pages import page_of, parse, render, source, squeezed
 
 
 @pytest.mark.parametrize("name", VARIANTS)

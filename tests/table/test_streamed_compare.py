@@ -10,7 +10,7 @@ import pytest
 from rich.console import Console
 
 from gradfeat.interface.open import why_streamed
-from gradfeat.reports import render, terminal_table
+from gradfeat.reports import fit_contents, page, terminal_table
 from gradfeat.rows.errors import SourceError
 from gradfeat.rows.in_process import Threads
 from gradfeat.rows.source import Piece
@@ -19,9 +19,14 @@ from gradfeat.rows.sources.tables import Tables
 from gradfeat.table.compare import Compared, compare
 from gradfeat.table.errors import TableError
 from gradfeat.table.request import Request, Steps
+from gradfeat.table.results import FitReport
 from table.streamed_tables import mixed
 
 QUICK = ("linear", "random-features")
+
+
+def rendered(report: FitReport) -> str:
+    return page("report.html.j2", fit_contents(report))
 
 
 def compared(table: Tables, methods: tuple[str, ...] = QUICK, **options) -> Compared:
@@ -42,14 +47,14 @@ def test_the_report_counts_all_rows_and_tells_every_pass():
     assert taken["Random features: normal equations"] == 270
     assert report.directions is not None
     assert "a" in report.directions.columns
-    page = render(report)
-    assert "streamed in 8 pieces by 1 thread" in page
-    assert "every fit is to all 270" in page
+    html = rendered(report)
+    assert "streamed in 8 pieces by 1 thread" in html
+    assert "every fit is to all 270" in html
 
 
 def test_a_report_of_rows_in_memory_has_no_word_of_passes():
     report = compared(FrameTables(mixed(), 50)).report
-    assert "streamed" not in render(replace(report, streaming=None))
+    assert "streamed" not in rendered(replace(report, streaming=None))
 
 
 def test_methods_that_need_their_rows_in_memory_are_fitted_to_a_sample(monkeypatch):
@@ -59,10 +64,10 @@ def test_methods_that_need_their_rows_in_memory_are_fitted_to_a_sample(monkeypat
     assert found == {"linear": (300, False, ""), "boosting": (100, True, "")}
     said = "Gradient boosting was fitted on 100 of the 300 training rows, which it needs in memory"
     assert any(said in remark.text for remark in report.remarks)
-    page, console = render(report), Console(width=100, record=True)
+    html, console = rendered(report), Console(width=100, record=True)
     console.print(terminal_table(report))
     text = console.export_text()
-    for shown in (page, text):
+    for shown in (html, text):
         assert "Gradient boosting (100 of 300 rows)" in " ".join(shown.split())
         assert "Linear model (" not in shown
 

@@ -15,8 +15,8 @@ from gradfeat.models.gradient_step import FEWEST_DRAWS, first_gradient_test
 from gradfeat.rows.engine import Tick
 from gradfeat.table import budgets, compare
 from gradfeat.table.budgets import TREES, boosting_size, rows_within
-from gradfeat.table.compare import NO_TIME, fit_all
-from gradfeat.table.fitting import Fitted, MethodTime
+from gradfeat.table.compare import in_turn
+from gradfeat.table.fitting import NO_TIME, fit_method
 from gradfeat.table.methods import METHODS
 from gradfeat.table.prepared import prepare
 from gradfeat.table.request import MOST_RESERVED, Request, Steps
@@ -45,52 +45,40 @@ def table():
 
 @pytest.fixture
 def given(monkeypatch, table):
-    """Seconds that each method was given, where each takes what `takes` says."""
+    """Seconds that each method was given, where each takes `takes`; None where none was left."""
 
-    def run(
-        takes: float, seconds: float = 100.0, small: int = 0
-    ) -> tuple[list[float], list[Fitted]]:
+    def run(takes: float, seconds: float = 100.0, small: int = 0) -> list[float | None]:
         clock, given = Clock(), []
         monkeypatch.setattr(Steps, "page_begins", lambda self, *_: self.deadline.before(10.0))
         monkeypatch.setattr(compare, "SMALL", small)
-
-        def fit(method, prepared, request, time_: MethodTime) -> Fitted:
-            del prepared, request
-            given.append(time_.deadline.left)
-            clock.now += takes
-            return compare.failed(method, "", 0)
-
-        monkeypatch.setattr(compare, "fit_method", fit)
-        steps = Steps(deadline=Deadline.after(seconds, clock))
         request = replace(table[1], seconds=seconds)
-        return given, fit_all(CHOSEN, table[0], request, steps)
+        steps = Steps(deadline=Deadline.after(seconds, clock))
+        for _, time_ in in_turn(CHOSEN, table[0], request, steps):
+            given.append(None if time_ is None else time_.deadline.left)
+            clock.now += takes if time_ else 0.0
+        return given
 
     return run
 
 
 def test_what_a_method_leaves_goes_to_those_that_follow(given):
-    seconds, _ = given(takes=1.0)
+    seconds = given(takes=1.0)
     shares = [m.share for m in CHOSEN]
     assert seconds[0] == pytest.approx(80.0 * shares[0] / sum(shares))
     assert seconds[2] == pytest.approx(78.0)
 
 
-def test_a_method_for_which_nothing_is_left_is_not_fitted_and_says_so(given):
-    seconds, fits = given(takes=50.0)
-    assert len(seconds) == 2
-    assert fits[2].result.error == NO_TIME
+def test_a_method_for_which_nothing_is_left_is_not_fitted_and_says_so(given, table):
+    assert given(takes=50.0)[2] is None
+    assert fit_method(CHOSEN[0], *table, None).result.error == NO_TIME
 
 
 def test_the_first_method_is_fitted_whatever_is_left(given):
-    seconds, fits = given(takes=9.0, seconds=5.0)
-    assert seconds == [0.0]
-    assert [f.result.error for f in fits] == ["", NO_TIME, NO_TIME]
+    assert given(takes=9.0, seconds=5.0) == [0.0, None, None]
 
 
 def test_small_tables_have_every_method_whatever_is_left(given):
-    seconds, fits = given(takes=9.0, seconds=5.0, small=10**6)
-    assert seconds == [0.0, 0.0, 0.0]
-    assert [f.result.error for f in fits] == ["", "", ""]
+    assert given(takes=9.0, seconds=5.0, small=10**6) == [0.0, 0.0, 0.0]
 
 
 def test_a_reserve_is_kept_for_the_page():

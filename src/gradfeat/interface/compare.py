@@ -19,7 +19,7 @@ from gradfeat.figures.comparison import failed, ranked, together
 from gradfeat.interface.open import RunOptions, given
 from gradfeat.interface.page import PageOf
 from gradfeat.maths.deadline import Deadline
-from gradfeat.reports import fit_contents, render, terminal_table, words
+from gradfeat.reports import fit_contents, terminal_table, words
 from gradfeat.reports.fit import shares_of_slope
 from gradfeat.rows.checkpoint import Checkpoint
 from gradfeat.rows.sources.text_options import text_options
@@ -80,6 +80,8 @@ class Comparison(PageOf[FitReport]):
         Of the best method that learns features; None where none does. It may be `best` itself.
     """
 
+    _template = "report.html.j2"
+
     best: TableModel
     learner: TableModel | None
 
@@ -124,9 +126,6 @@ class Comparison(PageOf[FitReport]):
 
     def _contents(self) -> dict[str, object]:
         return fit_contents(self.results)
-
-    def _rendered(self) -> str:
-        return render(self.results)
 
     def _record(self) -> dict[str, Any]:
         record = dataclasses.asdict(self.results)

@@ -12,7 +12,7 @@ from rich.console import RenderableType
 from gradfeat.interface.open import RunOptions, given, refuse_beyond_memory
 from gradfeat.interface.page import PageOf
 from gradfeat.maths.deadline import Deadline, within
-from gradfeat.reports import diagnosis_contents, diagnosis_text, render_diagnosis
+from gradfeat.reports import diagnosis_contents, diagnosis_text
 from gradfeat.reports.diagnosis import advice, answer
 from gradfeat.rows.processors import quickest_threads
 from gradfeat.rows.sources.tables import held
@@ -28,6 +28,8 @@ from gradfeat.table.target import Transform
 @dataclass(frozen=True, eq=False, repr=False)
 class Diagnosis(PageOf[DiagnosisReport]):
     """What kind of signal about a target a table holds; a notebook shows it as a page."""
+
+    _template = "diagnosis.html.j2"
 
     @property
     def table(self) -> pd.DataFrame:
@@ -63,9 +65,6 @@ class Diagnosis(PageOf[DiagnosisReport]):
 
     def _contents(self) -> dict[str, object]:
         return diagnosis_contents(self.results)
-
-    def _rendered(self) -> str:
-        return render_diagnosis(self.results)
 
     def _record(self) -> dict[str, Any]:
         return asdict(self.results)

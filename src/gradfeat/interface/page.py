@@ -10,14 +10,14 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from io import StringIO
 from pathlib import Path
-from typing import Any, Generic, TypeVar
+from typing import Any, ClassVar, Generic, TypeVar
 
 import pandas as pd
 from rich.console import Console, RenderableType
 
 from gradfeat.drawing.numbers import finite
 from gradfeat.figures.captioned import PageFigures, figures_in
-from gradfeat.reports.page import embedded
+from gradfeat.reports.page import embedded, page
 from gradfeat.rows.checkpoint import Checkpoint
 from gradfeat.table.atomic import write_atomic, write_folder
 from gradfeat.table.diagnosis import DiagnosisReport
@@ -38,6 +38,9 @@ class PageOf(ABC, Generic[ReportT]):
     results : FitReport or DiagnosisReport
         All that the page shows, as plain values.
     """
+
+    #: The file of the page's template, filled with :meth:`_contents`.
+    _template: ClassVar[str]
 
     results: ReportT
     _checkpoint: Checkpoint | None = field(default=None, kw_only=True)
@@ -66,10 +69,6 @@ class PageOf(ABC, Generic[ReportT]):
         """Values of the page's template."""
 
     @abstractmethod
-    def _rendered(self) -> str:
-        """The page, as HTML."""
-
-    @abstractmethod
     def _record(self) -> dict[str, Any]:
         """The results by name, without what stands for single rows."""
 
@@ -84,7 +83,8 @@ class PageOf(ABC, Generic[ReportT]):
 
     @cached_property
     def _page(self) -> str:
-        return self._rendered()
+        """One HTML file that needs no network; the same results give the same bytes of UTF-8."""
+        return page(self._template, self._contents())
 
     @cached_property
     def plot(self) -> PageFigures:

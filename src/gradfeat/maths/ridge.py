@@ -87,8 +87,7 @@ class RidgePath:
         """The penalty of `lams` with the least criterion (the larger one of equals)."""
         score = self._loo if by == "loo" else self._gcv
         largest_first = sorted(lams, reverse=True)
-        found = zip(largest_first, self._leverages(largest_first), strict=True)
-        scores = [score(lam, h) for lam, h in found]
+        scores = [*map(score, largest_first, self._leverages(largest_first))]
         return largest_first[scores.index(min(scores))]
 
     def grid(self) -> list[float]:

@@ -1,9 +1,8 @@
 """Reports: comparisons and diagnoses as HTML pages and as text for the terminal."""
 
 from gradfeat.reports.diagnosis import contents as diagnosis_contents
-from gradfeat.reports.diagnosis import render_diagnosis
 from gradfeat.reports.fit import contents as fit_contents
-from gradfeat.reports.fit import render
+from gradfeat.reports.page import page
 from gradfeat.reports.words import diagnosis_text, losses_table, terminal_table
 
 __all__ = [
@@ -11,7 +10,6 @@ __all__ = [
     "diagnosis_text",
     "fit_contents",
     "losses_table",
-    "render",
-    "render_diagnosis",
+    "page",
     "terminal_table",
 ]

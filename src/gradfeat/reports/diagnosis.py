@@ -13,7 +13,6 @@ from gradfeat.figures.signal import (
     degrees_figure,
     variance_parts_figure,
 )
-from gradfeat.reports.page import page
 from gradfeat.table.diagnosis import DiagnosisReport, FoundDirections, Share
 
 #: A column is named for a direction from this correlation on.
@@ -181,14 +180,6 @@ def evidence(part: Share) -> str:
 
 #: Directions drawn at most.
 DRAWN = 4
-
-
-def render_diagnosis(found: DiagnosisReport) -> str:
-    """The diagnosis as one HTML page that needs no network.
-
-    The same diagnosis gives the same text, byte for byte; write it as UTF-8.
-    """
-    return page("diagnosis.html.j2", contents(found))
 
 
 def rows_sentence(found: DiagnosisReport) -> str:

@@ -39,24 +39,12 @@ from gradfeat.figures.projections import (
     target_plane_figure,
 )
 from gradfeat.reports import words
-from gradfeat.reports.page import page
 from gradfeat.reports.words import shares_of_slope
 from gradfeat.table.results import Directions, FitReport, Importances, Interval, MethodResult
 
 #: Pairs in the list of confusions that stands for a matrix too large to read.
 WORST = 20
 _UNKNOWN = Interval(float("nan"), float("nan"), float("nan"))
-
-
-def render(report: FitReport) -> str:
-    """The report as one HTML page that needs no network: figures, styles and text inside.
-
-    The same report gives the same text, byte for byte; write it as UTF-8.
-
-    Raises ValueError if `y_true` or `y_pred` of a classification are not positions in
-    `report.classes`.
-    """
-    return page("report.html.j2", contents(report))
 
 
 def contents(report: FitReport) -> dict[str, object]:

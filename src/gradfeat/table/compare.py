@@ -6,7 +6,7 @@ reads, remark on what is odd, and put all of it into a report of plain values.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
@@ -18,7 +18,7 @@ from gradfeat.rows.engine import Engine
 from gradfeat.rows.processors import quickest_threads
 from gradfeat.rows.sources.tables import Tables
 from gradfeat.table.errors import TableError
-from gradfeat.table.fitting import Fitted, MethodTime, failed, fit_method
+from gradfeat.table.fitting import Fitted, MethodTime, fit_method
 from gradfeat.table.interpret import column_losses, directions, first_step
 from gradfeat.table.methods import Method, chosen_methods
 from gradfeat.table.notes import rows_word, unread_sentence
@@ -41,8 +41,6 @@ from gradfeat.table.table_model import TableModel, package_versions
 SHUFFLING_SHARE = 0.1
 #: Numbers of the training rows up to which every method is fitted, whatever time is left.
 SMALL = 50_000
-#: What stands in the place of a method's scores where no time was left.
-NO_TIME = "no time was left; give --time more seconds, or fewer --methods"
 
 
 @dataclass(frozen=True, eq=False)
@@ -81,8 +79,10 @@ def compare(
     methods = chosen_methods(request.methods)
     steps.begin("Preparing", 0.0)
     prepared = prepare(table, request, engine)
+    fits: list[Fitted] = []
     with quickest_threads():
-        fits = fit_all(methods, prepared, request, steps)
+        for method, time_ in in_turn(methods, prepared, request, steps):
+            fits.append(fit_method(method, prepared, request, time_))
     steps.begin("Summary", 1.0)
     found = leaders(fits)
     streaming = None
@@ -109,30 +109,28 @@ def _check_device(name: str | None) -> None:
         ) from None
 
 
-def fit_all(
+def in_turn(
     methods: Sequence[Method], table: Prepared, request: Request, steps: Steps
-) -> list[Fitted]:
-    """Each method within its share of the time that is left when it begins.
+) -> Iterator[tuple[Method, MethodTime | None]]:
+    """Each method with its share of the time that is left when it begins; None: there is none.
 
     What is left of the time asked, without a reserve for the page; one that takes less leaves more
     to those that follow. A method for which nothing is left has its least fit, of one trial; on
     tables where that takes long too, only until all of the time is over.
     """
-    total, begun, fits = sum(m.share for m in methods), 0.0, []
+    total, begun = sum(m.share for m in methods), 0.0
     until = steps.page_begins(request.seconds, table.train.shape[1])
     until = until.before(SHUFFLING_SHARE * request.seconds)
     passed = steps.finished()[:1]
     for method in methods:
         steps.begin(method.label, begun / total)
-        if fits and steps.deadline.passed and table.train.size > SMALL:
-            fits.append(failed(method, NO_TIME, 0))
+        if begun and steps.deadline.passed and table.train.size > SMALL:
+            yield method, None
             continue
         share = until.part(method.share / (total - begun))
         asked = request.seconds * method.share / total
-        time_ = MethodTime(share, asked, sum(p.seconds for p in passed), steps.tell)
-        fits.append(fit_method(method, table, request, time_))
+        yield method, MethodTime(share, asked, sum(p.seconds for p in passed), steps.tell)
         begun += method.share
-    return fits
 
 
 def leaders(fits: Sequence[Fitted]) -> Leaders:

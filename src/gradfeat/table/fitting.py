@@ -7,6 +7,7 @@ import warnings
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -38,6 +39,10 @@ FOLDS_SHARE, SEARCH_SHARE = 0.75, 0.5
 FOLDED = 1500
 
 
+#: What stands in the place of a method's scores where no time was left.
+NO_TIME = "no time was left; give --time more seconds, or fewer --methods"
+
+
 @dataclass(frozen=True)
 class MethodTime:
     """What a method may take.
@@ -62,13 +67,17 @@ class Fitted:
     draws: dict[str, tuple[float, Floats]] = field(default_factory=dict)
 
 
-def fit_method(method: Method, table: Prepared, request: Request, time_: MethodTime) -> Fitted:
+def fit_method(
+    method: Method, table: Prepared, request: Request, time_: MethodTime | None
+) -> Fitted:
     """Fit a method to the training rows, in memory or as they stream, and score it.
 
     A method that needs its rows in memory is fitted to those that are held, as is one whose passes
     would take longer than its time. Where that is too short for all rows that are held, it has the
     first of them: they are ordered by hash, so these are a random sample.
     """
+    if time_ is None:
+        return failed(method, NO_TIME, 0)
     start = time.perf_counter()
     streams = _streams(method, table, request, time_)
     held = len(table.train) if streams else _rows_in_time(method, table, request, time_)
@@ -161,18 +170,12 @@ def _threads(method: Method) -> AbstractContextManager[Any]:
 
 def predictions(estimator: Any, X: Floats, target: Target) -> Predictions:
     """What a fitted estimator says about encoded rows (n, d), some thousands at a time."""
-    starts = range(0, len(X), AT_ONCE)
-    said = [_said(estimator, X[s : s + AT_ONCE], target) for s in starts]
-    shares = [each.probabilities for each in said if each.probabilities is not None]
-    values = np.concatenate([each.values for each in said])
-    return Predictions(values, np.concatenate(shares) if shares else None)
-
-
-def _said(estimator: Any, X: Floats, target: Target) -> Predictions:
+    parts = [X[s : s + AT_ONCE] for s in range(0, len(X), AT_ONCE)]
     if not target.classes:
-        f = np.asarray(estimator.predict(X), dtype=float)
+        f = np.concatenate([*map(estimator.predict, parts)]).astype(float)
         return Predictions(_finite(target.scale.back(f)), None)
-    P = _finite(probabilities(estimator, X, len(target.classes)))
+    said = partial(probabilities, estimator, K=len(target.classes))
+    P = _finite(np.concatenate([*map(said, parts)]))
     return Predictions(P.argmax(axis=1).astype(float), P)
 
 

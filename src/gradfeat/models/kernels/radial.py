@@ -25,9 +25,12 @@ ROUNDING = 8.0
 
 
 def squared_distances(
-    X: Float[Tensor, "n d"], Z: Float[Tensor, "m d"], out: Float[Tensor, "n m"] | None = None
+    X: Float[Tensor, "n d"],
+    Z: Float[Tensor, "m d"],
+    out: Float[Tensor, "n m"] | None = None,
+    unit: float = 1.0,
 ) -> Float[Tensor, "n m"]:
-    """|x_i - z_j|^2 by one matrix product, both sides centred first so that digits do not cancel.
+    """|x_i - z_j|^2 / unit^2 by one matrix product, both sides centred: digits do not cancel.
 
     Distances that rounding cannot tell from zero are zero, so that equal rows are at distance 0
     wherever they stand; ``Z is X`` gives an exactly symmetric matrix with a zero diagonal. `out` is
@@ -37,7 +40,8 @@ def squared_distances(
     X, Z = X - centre, Z - centre
     own = X.square().sum(1, keepdim=True) * (1 - ROUNDING * torch.finfo(X.dtype).eps)
     D = torch.addmm(Z.square().sum(1), X, Z.T, alpha=-2, out=out).add_(own).clamp_(min=0)
-    return torch.div(D + D.T, 2, out=out).fill_diagonal_(0.0) if same else D
+    D = torch.div(D + D.T, 2, out=out).fill_diagonal_(0.0) if same else D
+    return D if unit == 1.0 else D.mul_(1.0 / unit**2)
 
 
 #: (X_i, X_j, k(X_i, X_j), memory for the result) -> dk/ds at these pairs.
@@ -90,17 +94,13 @@ class RadialKernel(Kernel):
     def slope_from(self, s: Tensor, K: Tensor) -> Tensor:
         """dk/ds from s and K = k(s) already at hand; may overwrite s."""
 
-    def scaled_distances(self, X: Tensor, Z: Tensor, out: Tensor | None = None) -> Tensor:
-        """Return s = |x - z|^2 / bandwidth^2, in the memory of `out` if there is one."""
-        return squared_distances(X, Z, out).mul_(1.0 / self.bandwidth**2)
-
     @property
     def scratch(self) -> int:
         """Distances and what a profile or slope makes of them."""
         return 4
 
     def __call__(self, X: Tensor, Z: Tensor) -> Tensor:
-        return self.profile_(self.scaled_distances(X, Z))
+        return self.profile_(squared_distances(X, Z, unit=self.bandwidth))
 
     def diagonal(self, X: Tensor) -> Tensor:
         """k(x, x) = profile(0)."""
@@ -110,13 +110,14 @@ class RadialKernel(Kernel):
         """Each slope once, for both of its points, from the kernel's value at hand."""
 
         def slopes(left: Tensor, right: Tensor, K: Tensor, out: Tensor) -> Tensor:
-            return self.slope_from(self.scaled_distances(left, right, out), K)
+            return self.slope_from(squared_distances(left, right, out, self.bandwidth), K)
 
         return tile_gradient(slopes, X, c, tiles).mul_(1.0 / self.bandwidth**2)
 
     def gradient(self, X: Tensor, Z: Tensor, c: Tensor) -> Tensor:
         """2 / bandwidth^2 sum_j c_j k'(s_ij) (x_i - z_j)."""
-        return self.expansion_gradient(self.slope_(self.scaled_distances(X, Z)), X, Z, c)
+        slope = self.slope_(squared_distances(X, Z, unit=self.bandwidth))
+        return self.expansion_gradient(slope, X, Z, c)
 
     def expansion_gradient(
         self,

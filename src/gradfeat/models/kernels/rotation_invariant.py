@@ -8,6 +8,7 @@ from abc import abstractmethod
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from operator import methodcaller
 from typing import final
 
 import torch
@@ -62,8 +63,8 @@ class Directions:
     sides: tuple[Side, ...]
 
     def part(self, rows: slice) -> Directions:
-        sides = tuple(side.part(rows) for side in self.sides)
-        return Directions(self.rows[rows], self.unit[rows], self.spread[rows], sides)
+        sides = map(methodcaller("part", rows), self.sides)
+        return Directions(self.rows[rows], self.unit[rows], self.spread[rows], (*sides,))
 
 
 def split(rows: Float[Tensor, "n D"]) -> tuple[Float[Tensor, " n"], Float[Tensor, "n D"]]:

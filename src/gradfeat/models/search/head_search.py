@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 import torch
@@ -133,7 +133,7 @@ def fit_head(split: Split, head: Head, solver: Solver) -> Float[Tensor, "h c"]:
 
 def evaluate_head(splits: Sequence[Split], head: Head, alphas: Sequence[float]) -> HeadTrial:
     """The head with the best of these penalties."""
-    paths = [predictions_by_penalty(split, head, alphas) for split in splits]
+    paths = map(partial(predictions_by_penalty, head=head, alphas=alphas), splits)
     best = HeadTrial(head, math.inf, ())
     for alpha, predictions in zip(alphas, zip(*paths, strict=True), strict=True):
         whole = tuple(f for f in predictions if f is not None)

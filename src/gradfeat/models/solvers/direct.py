@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import final
 
 import numpy as np
@@ -14,7 +15,7 @@ from torch import Tensor
 from ...maths.gram import Solve, cholesky_
 from ...maths.memory import allowed_bytes, refuse_beyond, unwritten
 from .base import Meter, Solution, Solver, System, Watch
-from .refine import Stop, refine
+from .refine import Steps, Stop, refine
 from .tiles import Operator, Tiles, residual_rows, tile_side
 
 #: What to do when a kernel matrix cannot be formed.
@@ -22,6 +23,7 @@ INSTEAD = (
     "fit on fewer rows, use solver Nystrom() or EigenPro(), or use random features or gradient "
     "features, whose memory does not grow with the square of the rows"
 )
+ADVICE, MEASURED = "raise alpha or the tolerance, or use float64", "a measurement of the residual"
 #: Corrections of one solve; more than a few cannot help a factor that is not good enough.
 CORRECTIONS = 10
 #: Tiles that an evaluation holds.
@@ -65,27 +67,26 @@ class Direct(Solver):
         X, n, meter = system.X, len(system.X), Meter(len(system.X))
         what = f"a direct kernel solver on {n:,} rows (a matrix of {n:,} x {n:,})"
         refuse_beyond(direct_bytes(X, system.y), self.memory_limit, what, INSTEAD)
-        solution = self._refined(system, *self._factor(system, meter), meter, seed, watch)
-        needed = direct_bytes(X.double(), system.y) if X.element_size() < 8 else None
-        if solution.converged or needed is None or needed > allowed_bytes(self.memory_limit):
-            return solution
-        wide = replace(system, X=X.double(), kept=None)
-        wider = self._refined(wide, *self._factor(wide, meter), meter, seed, watch)
-        return replace(wider, Z=X)
-
-    def _refined(
-        self, system: System, solve: Solve, note: str, meter: Meter, seed: int, watch: Watch | None
-    ) -> Solution:
-        def steps(r: Tensor) -> Iterator[tuple[Tensor, None]]:
-            yield solve(r), None
-
-        what = "a measurement of the residual"
-        measured = Operator(replace(system, kept=None), None, meter, what=what)
-        measured.tiles.budget = 0
         stop = Stop(self.tolerance, CORRECTIONS, watch)
-        advice = "raise alpha or the tolerance, or use float64"
-        sample = residual_rows(len(system.X), seed) if self.sampled else None
-        return refine(measured, steps, stop, advice=advice, note=note, sample=sample)
+        how = {"advice": ADVICE, "sample": residual_rows(n, seed) if self.sampled else None}
+        tried: list[Solution] = []
+        for one in self._in_types(system):
+            solve, note = self._factor(one, meter)
+            measured = Operator(replace(one, kept=None), None, meter, what=MEASURED)
+            measured.tiles.budget = 0
+            steps: Steps = partial(_once, solve)
+            tried.append(refine(measured, steps, stop, note=note, **how))
+            del solve, steps  # with their matrix, before there is another
+            if tried[-1].converged:
+                break
+        return replace(tried[-1], Z=X)
+
+    def _in_types(self, system: System) -> Iterator[System]:
+        """As it is, then in float64 where that is wider and memory allows it."""
+        yield system
+        X, y = system.X.double(), system.y
+        if system.X.element_size() < 8 and direct_bytes(X, y) <= allowed_bytes(self.memory_limit):
+            yield replace(system, X=X, kept=None)
 
     def _factor(self, system: System, meter: Meter) -> tuple[Solve, str]:
         narrow = system.X.dtype
@@ -142,3 +143,7 @@ class Direct(Solver):
     def _refuse(self, n: int, size: int, needed: int, name: str) -> None:
         what = f"{name} on {n:,} rows (matrices of {n:,} x {n:,}, {size} bytes an entry)"
         refuse_beyond(needed, self.memory_limit, what, INSTEAD)
+
+
+def _once(solve: Solve, r: Tensor) -> Iterator[tuple[Tensor, None]]:
+    yield solve(r), None
