@@ -20,14 +20,14 @@ class Room(NamedTuple):
 
 ROOMS: Final = {
     "": Room(90, 2),
-    "catalogue": Room(13_443, 58),
+    "catalogue": Room(13_442, 58),
     "cli": Room(3_665, 27),
     "diagnostics": Room(1_135, 8),
     "drawing": Room(730, 6),
     "estimators": Room(3_431, 20),
     "figures": Room(1_664, 10),
     "interface": Room(829, 5),
-    "lab": Room(3_122, 20),
+    "lab": Room(3_133, 20),
     "maths": Room(4_306, 36),
     "models": Room(11_060, 73),
     "planning": Room(1_414, 10),

@@ -14,7 +14,9 @@ TRIAL = """
 from __future__ import annotations
 import math
 from gradfeat.lab import Claim, Experiment, above
+from gradfeat.maths.ranges import at_least, one_of
 from source_parts import half
+KINDS = {"small": "a small one", "large": "a large one"}
 SCALES = {"small": 1.0}
 SCALES["large"] = 2.0
 SCALES.update(huge=3.0)
@@ -27,6 +29,8 @@ def figure(table, theory):
 
 def trial(n: int, kind: str = "small", *, seed: int) -> dict[str, float]:
     from source_parts import Shape
+    one_of(KINDS, kind=kind)
+    at_least(1, n=n)
     title = figure = "local"
     claims = [Shape(float(i)).size() for i in range(n)]
     return {"value": half(math.pi * SCALES[kind]) + sum(claims) + len(title + figure)}
@@ -90,6 +94,8 @@ IMPORTS = "from source_parts import half\n"
         ("Three is large.", "Three is more."),
         ("float(math.pi)", "float(math.e)"),
         ("list(range(3))", "list(range(4))"),
+        ("a small one", "the smallest"),
+        ("    at_least(1, n=n)\n", ""),
         ("return TITLE", "return TITLE + TITLE"),
         ('"""Half."""', '"""One half."""'),
         ('WORDS = "half"', 'WORDS = "part"'),
@@ -146,8 +152,8 @@ def test_a_file_that_is_imported_whole_counts(text_of, line):
 
 
 def test_of_other_packages_the_name_and_the_package_count(text_of):
-    trial = TRIAL.replace("import math", "from NUMBERS import pi").replace("math.pi", "pi")
-    trial = trial.replace("float(math.pi)", "1.0")
-    one = text_of(trial.replace("NUMBERS", "scipy.constants"))
-    assert one == text_of(trial.replace("NUMBERS", "scipy.constants._constants"))
-    assert one != text_of(trial.replace("NUMBERS", "math"))
+    trial = TRIAL.replace("import math", "from PLACE as math").replace("float(math.pi)", "1.0")
+    trial = trial.replace("math.pi", "math.ELEMENT_NODE")
+    one = text_of(trial.replace("PLACE", "xml.dom import Node"))
+    assert one == text_of(trial.replace("PLACE", "xml.dom.minidom import Node"))
+    assert one != text_of(trial.replace("PLACE", "xml.dom import minidom"))

@@ -15,14 +15,19 @@ from importlib.machinery import ModuleSpec, PathFinder
 from pathlib import Path
 from typing import Any
 
+#: Refuses settings, in statements that have no other effect.
+CHECKS = "gradfeat.maths.ranges"
+
 
 def digest_of(*functions: Callable[..., Any] | None) -> str:
     """SHA-256 of what the functions execute in their file and the files of its folder and below.
 
     Followed are global names of functions, classes and constants, through imports of files there.
     Text that they do not reach, comments, docstrings and the names of files do not count: what is
-    moved to another file there is the same. Of what other packages give, the name and the package
-    count. A function in no file has the digest of its compiled code.
+    moved to another file there is the same. Nor do checks of `gradfeat.maths.ranges`: what they let
+    through they do not change, and the names that they allow are often those of a figure. Of what
+    other packages give, the name and the package count. A function in no file has the digest of its
+    compiled code.
 
     >>> def trial(n: int) -> int:
     ...     return n
@@ -139,24 +144,26 @@ def _globals(table: symtable.SymbolTable) -> Iterator[str]:
 
 
 class _Plain(ast.NodeTransformer):
-    """Takes docstrings and imports out of functions and classes, at any depth."""
+    """`pass` in place of docstrings, of imports, which are followed, and of calls of checks."""
+
+    def __init__(self, checks: set[str]) -> None:
+        self._checks = checks
 
     def _undocumented(self, node: Any) -> Any:
         if ast.get_docstring(node, clean=False) is not None:
-            node.body = node.body[1:] or [ast.Pass()]
+            node.body[0] = ast.Pass()
         return self.generic_visit(node)
 
     visit_FunctionDef = visit_AsyncFunctionDef = visit_ClassDef = _undocumented
 
-    def _without(self, node: ast.AST) -> None:
-        """What an import gives is followed, wherever the import stands."""
+    def _passed(self, node: ast.AST) -> ast.Pass:  # noqa: ARG002
+        return ast.Pass()
 
-    visit_Import = visit_ImportFrom = _without
+    visit_Import = visit_ImportFrom = _passed
 
-
-def _plain(nodes: Sequence[ast.stmt]) -> str:
-    copies = (ast.parse(ast.unparse(node)) for node in nodes)
-    return "\n".join(ast.unparse(_Plain().visit(copy)) for copy in copies)
+    def visit_Expr(self, node: ast.Expr) -> ast.Expr | ast.Pass:
+        called = getattr(getattr(node.value, "func", None), "id", None)
+        return ast.Pass() if called in self._checks else node
 
 
 @dataclass(frozen=True)
@@ -195,8 +202,12 @@ class _Reach:
 
     def follow(self, place: _Place, nodes: Sequence[ast.stmt]) -> None:
         """Add the nodes, what they use, and what that uses."""
-        self.texts.append(_plain(nodes))
-        for name in sorted(_global_names(nodes)):
+        bound = [one for found in place.contents.imports.values() for one in found]
+        checks = {one.bound for one in bound if place.absolute(one) == CHECKS}
+        plain = _Plain(checks).visit(ast.parse(ast.unparse(ast.Module(list(nodes), []))))
+        lines = ast.unparse(plain).splitlines()
+        self.texts.append("\n".join(line for line in lines if line.strip() != "pass"))
+        for name in sorted(_global_names(plain.body)):
             self._add(place, name)
         for one in sorted(_Imports(nodes).imports, key=lambda one: one.bound):
             self._imported(place, one)
