@@ -14,6 +14,7 @@ from gradfeat.models.search.rfm_space import FIRST_METRIC_ROWS, HEAD_ROWS, METRI
 from gradfeat.models.search.rounds import HELD_ROWS, HELD_SHARE, PATH_ROWS
 from gradfeat.models.search.search import FAST
 from gradfeat.models.search.stacking import LEAST_MEMBERS, MOST, POINTS
+from gradfeat.models.search.with_trees import FEWEST_KEPT_OUT, MOST_KEPT_OUT
 
 Array = NDArray[np.float64]
 SEEDS = range(3)
@@ -31,6 +32,8 @@ LIMITS = sorted(
         SOLVED_WHOLE,
         ONE_MACHINE,
         ONE_MACHINE + FEWEST,
+        ONE_MACHINE + FEWEST_KEPT_OUT,
+        ONE_MACHINE + MOST_KEPT_OUT,
         2 * METRIC_ROWS[False],
         *(POINTS // k for k in range(LEAST_MEMBERS, MOST + 1)),
     }
