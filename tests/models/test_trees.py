@@ -75,6 +75,10 @@ def test_classes_without_rows_are_improbable(cuts: list[float]):
     assert float(p[:, -1].max()) < 0.05
 
 
+#: Rows of each fit of a :class:`Flat`.
+SEEN: list[int] = []
+
+
 class Flat(Space[RFMSetting]):
     """A method that says what a line through the rows does."""
 
@@ -86,6 +90,7 @@ class Flat(Space[RFMSetting]):
         return KernelRidge(kernel("polynomial1", 1.0), 1.0, NystromDirect())
 
     def fit(self, setting: RFMSetting, rows: Rows, seed: int) -> FinishedFit:
+        SEEN.append(len(rows.block("a line").X))
         return FinishedFit(self.learner(setting).fit(rows, seed=seed))
 
     def best(self, data: Block, seed: int, effort: Effort) -> Trial[RFMSetting]:
@@ -137,6 +142,7 @@ def test_many_rows_judge_the_fits_themselves(
     data = from_arrays(X.numpy(), Y.numpy()) if streamed else in_memory(X, Y)
     searched = TreesSetting(Flat.start, 15, 0.123, judged=True)
     found = WithTrees(searched, Flat(), logistic).fit(searched, data, 0)
+    assert SEEN[-1] == 240
     assert found.held is not None
     predictions, target, w = found.held
     assert len(predictions) == len(target) == len(w) == 60

@@ -79,17 +79,17 @@ class WithTrees(Space[TreesSetting[SettingT]]):
         block = rows.block("boosted trees") if rows.sample is None else rows.sample
         beyond = min(len(block.X) - ONE_MACHINE, MOST_KEPT_OUT)
         if setting.judged and beyond >= FEWEST_KEPT_OUT:
-            return self._judged_again(setting, rows, block, beyond, seed)
+            return self._judged_again(setting, block, beyond, seed)
         found = self.method.fit(setting.method, rows, seed)
         if not setting.rounds:
             return found
         return _mean(found, self._boosting(setting.rounds).fit(rows, seed=seed), setting)
 
     def _judged_again(
-        self, setting: TreesSetting[SettingT], rows: Rows, block: Block, kept: int, seed: int
+        self, setting: TreesSetting[SettingT], block: Block, kept: int, seed: int
     ) -> FinishedFit:
         held, others = block.at(slice(kept)), block.at(slice(kept, None))
-        few = of_block(others) if rows.held is not None else rows.with_sample(others)
+        few = of_block(others)
         found = self.method.fit(setting.method, few, seed)
         trees = self._boosting(self._most(block, MORE_ROUNDS)).fit(few, seed=seed)
         plain = replace(setting, rounds=0, share=0.0)
