@@ -124,7 +124,7 @@ def changed(hoped: Metrics, where: Callable[[dict[str, Any]], bool], **values: f
         ),
         (
             "shi23-shift",
-            changed(structure_first, lambda c: c["p_uniform"] == 0.25, step_learnt=700.0),
+            changed(structure_first, lambda c: c["p_uniform"] == 0.25, step_learnt=1.0),
             1,
         ),
         (

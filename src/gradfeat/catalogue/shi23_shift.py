@@ -1,6 +1,7 @@
 """One labelling rule, several input distributions: how many steps does each take to learn?
 
-Between all rows planted and half of them the order is weak: the majority of the block's entries, a
+Between three quarters of the rows planted and half of them the order is weak (37 of 64 seeds, four
+ties: some 110 seeds would be needed to tell it from none): the majority of the block's entries, a
 linear rule, is right on 1 - 5 p_uniform/16 of rows for k = 5, 92 % at p_uniform = 1/4. It is found
 at once and left again for a while as the parity is learnt, of which planted rows say nothing. So
 structure gives the direction; the rest takes rows without it.
@@ -285,10 +286,10 @@ EXPERIMENT = Experiment(
             earlier_along("step_learnt", "p_uniform", PATTERNS | {"p_uniform": DISTANT}),
         ),
         Claim(
-            "p_uniform = 0, 1/4 and 1/2 are learnt in this order, each neighbouring two so in more"
-            " than half of the seeds.",
+            "The rule is learnt earlier where all rows are planted than where three quarters are, in"
+            " more than half of the seeds.",
             TALK,
-            earlier_along("step_learnt", "p_uniform", PATTERNS | {"p_uniform": [0.0, 0.25, 0.5]}),
+            earlier_along("step_learnt", "p_uniform", PATTERNS | {"p_uniform": [0.0, 0.25]}),
         ),
         Claim(
             "The steps follow p_uniform (rank correlation of 0.9 or more, over all patterns).",
