@@ -286,7 +286,7 @@ EXPERIMENT = Experiment(
             earlier_along("step_learnt", "p_uniform", PATTERNS | {"p_uniform": DISTANT}),
         ),
         Claim(
-            "The rule is learnt earlier where all rows are planted than where three quarters are, in"
+            "It is learnt earlier where all rows are planted than where three quarters are, in"
             " more than half of the seeds.",
             TALK,
             earlier_along("step_learnt", "p_uniform", PATTERNS | {"p_uniform": [0.0, 0.25]}),
