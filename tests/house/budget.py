@@ -20,7 +20,7 @@ class Room(NamedTuple):
 
 ROOMS: Final = {
     "": Room(90, 2),
-    "catalogue": Room(13_442, 58),
+    "catalogue": Room(13_443, 58),
     "cli": Room(3_665, 27),
     "diagnostics": Room(1_135, 8),
     "drawing": Room(730, 6),
