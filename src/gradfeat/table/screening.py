@@ -135,11 +135,15 @@ def _read(inputs: pd.DataFrame, encoder: TableEncoder) -> dict[str, pd.Series]:
 
 def _levels(column: pd.Series) -> NDArray[np.intp]:
     """Codes (n,) of levels, without gaps; what is missing is one."""
-    code, values = pd.factorize(column, use_na_sentinel=False)
-    if not is_numbers(column) or len(values) <= LEVELS:
+    if not is_numbers(column):
+        return pd.factorize(column, use_na_sentinel=False)[0]
+    values = column.to_numpy(dtype=np.float64, na_value=np.nan)
+    _, code, count = np.unique(values, return_inverse=True, return_counts=True)  # nan is last
+    if len(count) <= LEVELS:
         return code
-    rank = column.rank(pct=True).fillna(1 + 1 / BINS).to_numpy()
-    return np.unique(np.ceil(BINS * rank), return_inverse=True)[1]
+    rank = (np.cumsum(count) - (count - 1) / 2)[code] / np.sum(~np.isnan(values))
+    binned = np.where(np.isnan(values), BINS + 1, np.ceil(BINS * rank))
+    return np.unique(binned, return_inverse=True)[1]
 
 
 def _codes(y: Floats, classes: int) -> Floats:
@@ -187,8 +191,9 @@ def _whole(column: pd.Series) -> bool:
 
 def _all_different(known: pd.Series) -> bool:
     """Whether they are whole numbers of which none comes twice."""
-    finite = np.isfinite(known.to_numpy(dtype=np.float64)).all()
-    return bool(len(known) and finite and known.is_unique and (known % 1 == 0).all())
+    values = known.to_numpy(dtype=np.float64)
+    whole = np.isfinite(values).all() and (values % 1 == 0).all()
+    return bool(len(values) and whole and known.is_unique)
 
 
 def _numbers_rows(known: pd.Series, rows: int) -> bool:
