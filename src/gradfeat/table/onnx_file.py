@@ -204,5 +204,5 @@ def _predictor(f: Predictor) -> Rows:
 def _unknown(f: object) -> ModelFileError:
     return ModelFileError(
         f"A {type(f).__name__} is not written as ONNX: give a two-layer network or one kernel "
-        "machine, such as GradientFeatureRegressor and KernelRegressor fit."
+        "machine, as GradientFeatureRegressor and KernelRegressor fit, or an RFM of trees=False."
     )
