@@ -21,10 +21,10 @@ class Room(NamedTuple):
 ROOMS: Final = {
     "": Room(90, 2),
     "catalogue": Room(13_443, 58),
-    "cli": Room(3_665, 27),
+    "cli": Room(3_661, 27),
     "diagnostics": Room(1_135, 8),
-    "drawing": Room(730, 6),
-    "estimators": Room(3_431, 20),
+    "drawing": Room(728, 6),
+    "estimators": Room(3_440, 20),
     "figures": Room(1_664, 10),
     "interface": Room(829, 5),
     "lab": Room(3_133, 20),

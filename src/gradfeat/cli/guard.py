@@ -135,13 +135,9 @@ def _usage(error: Any) -> str:
 
 def check_device(name: str, here: bool) -> None:
     """Refuse what is no device, or none of this machine where it computes `here`."""
-    import torch
+    from gradfeat.estimators.checks import usable_device
 
     try:
-        kind = torch.device(name).type
-    except RuntimeError:
-        raise Refused(f"--device is {name!r}: give a torch device such as cpu or cuda.") from None
-    if here and kind == "cuda" and not torch.cuda.is_available():
-        raise Refused(f"--device is {name!r}, and no CUDA device is here: leave it out.")
-    if kind not in ("cpu", "cuda", "mps", "xpu"):
-        raise Refused(f"--device is {name!r}: give one that computes, such as cpu or cuda.")
+        usable_device(name, here=here)
+    except ValueError as error:
+        raise Refused(f"--{error}") from None

@@ -68,7 +68,8 @@ def short(text: str, length: int = 28) -> str:
     price \\$
     """
     line = " ".join(text.split()) or "(no name)"
-    line = "".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in line)
+    if not line.isprintable():
+        line = "".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in line)
     if len(line) > length:
         head, tail = length // 2, (length - 1) // 2
         line = f"{line[:head]}…{line[-tail:]}"

@@ -50,17 +50,26 @@ def placement(X: Any, where: str | None, dtype: str | None) -> Placement:
         case _:
             raise ValueError(f"dtype is {dtype!r}: allowed are None, 'float32' and 'float64'.")
     if where is not None:
-        return Placement(_named_device(where), kind)
+        return Placement(usable_device(where), kind)
     return Placement(X.device if type(X) is torch.Tensor else torch.device("cpu"), kind)
 
 
-def _named_device(name: str) -> torch.device:
+def usable_device(name: Any, *, here: bool = True) -> torch.device:
+    """The torch device of that name; ValueError where nothing is computed on one (that is `here`).
+
+    >>> usable_device("cpu")
+    device(type='cpu')
+    """
     try:
         where = torch.device(name)
     except (RuntimeError, TypeError):
         raise ValueError(f"device is {name!r}: give a torch device such as 'cpu'.") from None
-    if where.type == "cuda" and not torch.cuda.is_available():
+    if here and where.type == "cuda" and not torch.cuda.is_available():
         raise ValueError(f"device is {name!r} and no CUDA device is here: use device='cpu'.")
+    try:
+        torch.zeros(1, device=where if here or where.type == "meta" else "cpu").item()
+    except (RuntimeError, AssertionError, NotImplementedError):
+        raise ValueError(f"device is {name!r}, which computes nothing: use device='cpu'.") from None
     return where
 
 

@@ -55,7 +55,8 @@ def row_blocks(n: int, bytes_per_row: int, limit: int = BLOCK_BYTES) -> list[sli
 
 def slices(n: int, step: int) -> list[slice]:
     """Consecutive slices of `n` rows, at most `step` of them each."""
-    return [slice(start, min(start + step, n)) for start in range(0, n, step)]
+    starts = range(0, n, step)
+    return [*map(slice, starts, (*starts[1:], n))]
 
 
 def unwritten(n: int, m: int, like: Tensor) -> Float[Tensor, "n m"]:

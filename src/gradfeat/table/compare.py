@@ -11,9 +11,9 @@ from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
 
+from gradfeat.estimators.checks import usable_device
 from gradfeat.rows.engine import Engine
 from gradfeat.rows.processors import quickest_threads
 from gradfeat.rows.sources.tables import Tables
@@ -98,15 +98,10 @@ def compare(
 
 
 def _check_device(name: str | None) -> None:
-    """Refuse a device on which nothing can be computed here."""
     try:
-        torch.zeros(1, dtype=torch.float64, device=name).item()
-    except (RuntimeError, AssertionError, TypeError, NotImplementedError):
-        here = "cpu and cuda" if torch.cuda.is_available() else "cpu"
-        raise TableError(
-            f"The device {name!r} cannot be used here: allowed {'is' if here == 'cpu' else 'are'} "
-            f"{here}."
-        ) from None
+        usable_device(name or "cpu")
+    except ValueError as error:
+        raise TableError(f"The {error}") from None
 
 
 def in_turn(
