@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import sys
 import warnings
 
@@ -19,6 +20,7 @@ from gradfeat.lab import Store
 from gradfeat.lab.presence import presence_of
 from gradfeat.maths.files import with_link
 from gradfeat.rows.sources.open import tables
+from gradfeat.rows.workers import interrupts_held
 from gradfeat.table.screening import _same_order
 
 
@@ -93,6 +95,13 @@ def test_columns_near_the_largest_number_are_screened_without_a_warning():
     assert _same_order(pd.Series(x), y) == ""
     assert _same_order(pd.Series(x), x) != ""
     assert _same_order(pd.Series(-x), x) != ""
+
+
+def test_without_masks_of_signals_processes_start_as_well(monkeypatch):
+    for name in ("pthread_sigmask", "SIG_BLOCK", "SIG_SETMASK", "SIG_UNBLOCK"):
+        monkeypatch.delattr(signal, name)  # Windows has none of them
+    with interrupts_held():
+        pass
 
 
 def test_without_locks_of_files_a_run_is_alive_as_long_as_its_process(tmp_path, monkeypatch):

@@ -9,14 +9,16 @@ from itertools import pairwise
 
 import pytest
 
+from gradfeat.models.search.search import FAST
 from gradfeat.planning.calibration import Given, assumed, calibrate
 from gradfeat.planning.job import METHODS, Job, PlanError
 from gradfeat.planning.plan import Plan, plan_of
 from gradfeat.planning.rehearsal import rehearsed
 from gradfeat.planning.times import CARDS, busiest, card_of
-from gradfeat.planning.traffic import traffic_of
+from gradfeat.planning.traffic import TABLE_ROWS, TRIAL_ARRAYS, traffic_of
 from gradfeat.rows.sources.words import held_piece
 from gradfeat.rows.tree import segmented
+from gradfeat.table import row_sample
 
 GIVEN = Given(peak=2e10, network=1e9)
 BASE = Job(rows=10**8, columns=50, width=512, workers=8)
@@ -106,6 +108,16 @@ def test_memory_grows_with_pieces_width_and_threads():
     assert plan(replace(BASE, piece_rows=2**20)).memory > least
     assert plan(replace(BASE, width=4096)).memory > least
     assert plan(replace(BASE, threads=4)).memory > least
+
+
+def test_a_fit_holds_rows_of_the_table_and_features_of_a_search():
+    assert TABLE_ROWS == row_sample.TEST_ROWS + row_sample.SAMPLE_ROWS
+    one = Job(rows=10**6, columns=50, width=1024)
+    here, half = (plan(job, memory=1e12).memory for job in (one, replace(one, width=512)))
+    assert here - half >= 8 * 512 * TRIAL_ARRAYS * FAST.rows
+    few = plan(replace(one, rows=10**4, piece_rows=10**3), memory=1e12).memory
+    many = plan(replace(one, piece_rows=10**3), memory=1e12).memory
+    assert many - few >= 8 * 51 * (TABLE_ROWS - 10**4)
 
 
 def test_warnings_say_what_to_change():

@@ -144,8 +144,8 @@ def assumptions(job: Job, card: Card | None) -> tuple[str, ...]:
         "linear in rows; pieces are spread evenly, and the last wave of them is "
         "as long as the others.",
         "Operations and bytes are those of the learner itself in small rehearsals.",
-        "The settings of the fit are given or chosen on the sample: a search is not counted, nor "
-        "are the rounds of an RFM on the sample.",
+        "Memory is that of gradfeat fit, rows that it holds and a search among them included; "
+        "seconds of a search are not counted, nor those of the rounds of an RFM.",
     ]
     if job.on_cluster:
         said += [

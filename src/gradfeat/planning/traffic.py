@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ..maths.blocks import CHUNK_BYTES
+from ..models.search.search import FAST
 from ..rows.engine import level_for
 from ..rows.on_workers import EACH_ON_CLUSTER
 from .counting import WIDE
@@ -13,6 +14,13 @@ from .rehearsal import RehearsedPass
 
 #: Scratch of a statistic, in chunks of the processor's cache.
 SCRATCH = 6 * CHUNK_BYTES
+
+#: Rows of a table that a fit holds: those that settings are searched on, and those tested on.
+TABLE_ROWS = 72_000
+
+#: Arrays of features of the rows of a trial that its fit holds: those that it learns from and is
+#: judged by, centred, and what their factorisation takes.
+TRIAL_ARRAYS = 8
 
 #: Matrices of a spectrum held at once: itself, its vectors, workspace.
 SPECTRUM = 6
@@ -88,6 +96,15 @@ def merging_bytes(one: RehearsedPass, traffic: Traffic) -> float:
     return (levels + 2) * one.sizes.held + one.sizes.sent
 
 
+def held_bytes(job: Job) -> int:
+    """Where the fit was asked for: rows that it holds, and features of them in a search.
+
+    What a search had is not given back before the passes.
+    """
+    rows = min(job.rows, TABLE_ROWS) * (job.columns + job.outputs)
+    return WIDE * (rows + TRIAL_ARRAYS * min(job.rows, FAST.rows) * job.m)
+
+
 def solving_bytes(one: RehearsedPass) -> int:
     """Of the spectra after the pass."""
     side = round(max(one.sizes.spectra, default=0))
@@ -98,12 +115,12 @@ def worker_bytes(job: Job, one: RehearsedPass, traffic: Traffic, base: float) ->
     """Of one worker; of this process where it is the only one."""
     if job.on_cluster:
         return base + job.threads * thread_bytes(job, one, traffic)
-    own = job.threads * lane_bytes(job, one)
-    return base + max(own + merging_bytes(one, traffic), solving_bytes(one))
+    own = job.threads * lane_bytes(job, one) + merging_bytes(one, traffic)
+    return base + held_bytes(job) + max(own, solving_bytes(one))
 
 
 def asking_bytes(job: Job, one: RehearsedPass, traffic: Traffic, base: float) -> float:
     """Of the driver, which merges the last sums and solves."""
     if not job.on_cluster:
         return worker_bytes(job, one, traffic, base)
-    return base + max(merging_bytes(one, traffic), solving_bytes(one))
+    return base + held_bytes(job) + max(merging_bytes(one, traffic), solving_bytes(one))

@@ -157,17 +157,25 @@ class Processes(SendingWorkers):
 @contextlib.contextmanager
 def interrupts_held() -> Iterator[None]:
     """Processes started inside get no Ctrl-C while they start; for us it comes afterwards."""
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    before = _masked("SIG_BLOCK", {signal.SIGINT})
     try:
         yield
     finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+        _masked("SIG_SETMASK", before)
+
+
+def _masked(how: str, signals: Iterable[int]) -> set[Any]:
+    """Change which signals wait, and say which did; Windows holds none back."""
+    try:
+        return signal.pthread_sigmask(getattr(signal, how), signals)
+    except AttributeError:
+        return set()
 
 
 def _enter_worker(leash: connection.Connection) -> None:
     """Set up a fresh worker process; it is ours alone, so its settings are too."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
+    _masked("SIG_UNBLOCK", {signal.SIGINT})
     import torch  # here, so that commands that start no worker do without
     from threadpoolctl import threadpool_limits
 

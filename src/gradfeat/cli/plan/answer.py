@@ -6,6 +6,7 @@ import json
 import re
 from collections.abc import Iterator
 from decimal import Decimal, InvalidOperation
+from importlib import import_module
 from typing import Any
 
 from rich.console import RenderableType
@@ -21,6 +22,7 @@ from gradfeat.planning.job import Job, PlanError
 from gradfeat.planning.plan import PassPlan, Plan, plan_of
 from gradfeat.planning.rates import Rate
 from gradfeat.planning.times import card_of
+from gradfeat.rows.processors import processors
 
 _LETTERS = {"": 0, "k": 3, "m": 6, "b": 9, "g": 9, "t": 12}
 
@@ -53,6 +55,7 @@ def tell_plan(
     read: float | None,
     network: float | None,
     memory: float | None,
+    threads: int | None,
     calibration: bool,
     as_json: bool,
     **job: Any,
@@ -64,7 +67,10 @@ def tell_plan(
             storage=_in_units("--read", read, 1e6),
             network=_in_units("--network", network, 1e6),
         )
-        wanted = Job(rows=row_count(rows), **job)
+        workers = int(job["workers"])
+        threads = threads or (processors() if workers == 1 else 1)
+        wanted = Job(rows=row_count(rows), threads=threads, **job)
+        import_module("gradfeat.cli.table.fit")  # what it imports counts in its memory
         card = None if gpu is None else card_of(gpu)
         most = _in_units("--memory", memory, 1e9)
         rates = (calibrate if calibration else assumed)(wanted, given)

@@ -43,7 +43,13 @@ def plan(
         int, typer.Option(help="1: this process; more: workers of a Dask cluster.")
     ] = 1,
     outputs: Annotated[int, typer.Option(help="Targets, or classes beyond two.")] = 1,
-    threads_per_worker: Annotated[int, typer.Option(help="Threads that compute in each.")] = 1,
+    threads_per_worker: Annotated[
+        int | None,
+        typer.Option(
+            help="Threads that compute in each; left out: as many as a fit here takes, "
+            "1 in a worker of a cluster."
+        ),
+    ] = None,
     float_bytes: Annotated[int, typer.Option(help="Stored bytes of a number.")] = 4,
     piece_rows: Annotated[int, typer.Option(help="Rows of a piece.")] = 65_536,
     method: Annotated[MethodName, typer.Option(help="What is fitted.")] = (
@@ -87,6 +93,7 @@ def plan(
         read,
         network,
         memory,
+        threads_per_worker,
         calibration,
         output == PlanFormat.JSON,
         columns=columns,
@@ -96,7 +103,6 @@ def plan(
         steps=steps,
         penalty_by=penalty_by.value,
         workers=workers,
-        threads=threads_per_worker,
         float_bytes=float_bytes,
         piece_rows=piece_rows,
     )
