@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import os
 import signal
 import sys
@@ -14,11 +15,15 @@ import pyarrow.parquet as pq
 import pytest
 
 from cli.tables import gradfeat, quantity, written
+from gradfeat.cli.terminal import Terminal
 from gradfeat.drawing import style
 from gradfeat.figures.confusion import confusion
 from gradfeat.lab import Store
 from gradfeat.lab.presence import presence_of
 from gradfeat.maths.files import with_link
+from gradfeat.maths.statistics.moments import Moments
+from gradfeat.rows.checkpoint import Kept, _read
+from gradfeat.rows.errors import EngineError
 from gradfeat.rows.sources.open import tables
 from gradfeat.rows.workers import interrupts_held
 from gradfeat.table.screening import _same_order
@@ -95,6 +100,22 @@ def test_columns_near_the_largest_number_are_screened_without_a_warning():
     assert _same_order(pd.Series(x), y) == ""
     assert _same_order(pd.Series(x), x) != ""
     assert _same_order(pd.Series(-x), x) != ""
+
+
+@pytest.mark.parametrize("mark", ["\u202e", "\u2066", "\u2028", "\x9b", "\x1b", "\x7f"])
+def test_a_name_steers_no_terminal_and_does_not_turn_round(mark):
+    Terminal(file=(shown := io.StringIO())).say(f"{mark}evil")
+    assert mark not in shown.getvalue()
+    assert "evil" in shown.getvalue()
+
+
+def test_a_checkpoint_reads_regular_files_alone(tmp_path):
+    os.mkfifo(tmp_path / "manifest.json")
+    with pytest.raises(EngineError, match="is damaged or cannot be read"):
+        Kept(Moments(), tmp_path, 1.0)
+    (tmp_path / "total.safetensors").symlink_to("/dev/zero")
+    with pytest.raises(ValueError, match="no regular file"):
+        _read(tmp_path / "total.safetensors")
 
 
 def test_without_masks_of_signals_processes_start_as_well(monkeypatch):

@@ -13,7 +13,9 @@ from rich.segment import Segment
 
 #: Control characters to the pictures that Unicode has of them; new lines and tabs are laid out.
 _PICTURES = {code: 0x2400 + code for code in range(0x20) if chr(code) not in "\n\t"}
-_VISIBLE = {**_PICTURES, 0x7F: 0x2421, **dict.fromkeys(range(0x80, 0xA0), 0xFFFD)}
+#: Others, ends of lines, and what turns the order of letters round: a name would read as another.
+_OTHERS = (*range(0x80, 0xA0), *range(0x2028, 0x202F), *range(0x2066, 0x206A))
+_VISIBLE = {**_PICTURES, 0x7F: 0x2421, **dict.fromkeys(_OTHERS, 0xFFFD)}
 
 
 class Terminal(Console):

@@ -103,6 +103,13 @@ def _check_layout(found: Packed, own: Packed) -> None:
             raise ValueError(f"the array {name!r} holds what is no number")
 
 
+def _read(path: Path) -> bytes:
+    """The bytes of a file; a pipe would be waited for, a device have no end."""
+    if not path.is_file():
+        raise ValueError("no regular file")
+    return path.read_bytes()
+
+
 class Kept(Generic[State]):
     """A pass in its own folder: a file for each node, and a manifest that is replaced whole."""
 
@@ -112,7 +119,7 @@ class Kept(Generic[State]):
             folder.mkdir(parents=True, exist_ok=True)
         path = folder / "manifest.json"
         with _intact(path):
-            self._manifest = Manifest.of(path.read_text("utf-8")) if path.exists() else Manifest()
+            self._manifest = Manifest.of(_read(path).decode()) if path.exists() else Manifest()
         self._saved_at = time.monotonic()
 
     def total(self) -> State | None:
@@ -129,7 +136,7 @@ class Kept(Generic[State]):
             return None
         path = self._folder / entry.file
         with _intact(path):
-            data = path.read_bytes()
+            data = _read(path)
             if _digest(data) != entry.digest:
                 raise ValueError("other digest")
             packed = load(data)
