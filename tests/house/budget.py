@@ -29,7 +29,7 @@ ROOMS: Final = {
     "interface": Room(829, 5),
     "lab": Room(3_133, 20),
     "maths": Room(4_306, 36),
-    "models": Room(11_060, 73),
+    "models": Room(11_055, 73),
     "planning": Room(1_432, 10),
     "reports": Room(997, 5),
     "rows": Room(6_686, 36),

@@ -10,6 +10,7 @@ from typing import final
 import torch
 from jaxtyping import Float
 from torch import Tensor
+from torch.linalg import solve_triangular
 
 from ..maths.blocks import Block
 from ..maths.memory import allowed_bytes
@@ -133,7 +134,7 @@ class PivotFit:
         G = F.T @ F
         G.diagonal().add_(JITTER * float(G.diagonal().mean()))
         R = torch.linalg.cholesky(G)
-        theta = _solve(R, F.T @ v, upper=False)
+        theta = solve_triangular(R, F.T @ v, upper=False)
         left = (v.square().sum() - theta.square().sum(1).cumsum(0)).clamp(min=0) / n
         return cls(chosen, F[chosen], R, theta, left, n)
 
@@ -150,8 +151,8 @@ class PivotFit:
 
     def coefficients(self, q: int) -> Float[Tensor, "q c"]:
         """Of the expansion in the first q pivots."""
-        w = _solve(self.R[:q, :q].T, self.theta[:q], upper=True)
-        return _solve(self.L[:q, :q].T, w, upper=True)
+        w = solve_triangular(self.R[:q, :q].T, self.theta[:q], upper=True)
+        return solve_triangular(self.L[:q, :q].T, w, upper=True)
 
 
 def machine_of(
@@ -159,7 +160,3 @@ def machine_of(
 ) -> KernelMachine:
     """The expansion in the metric I."""
     return KernelMachine(kernel, Z, c, offset, Z.new_ones(Z.shape[1]))
-
-
-def _solve(T: Tensor, V: Tensor, *, upper: bool) -> Tensor:
-    return torch.linalg.solve_triangular(T, V, upper=upper)

@@ -8,6 +8,7 @@ from typing import final
 import torch
 from jaxtyping import Float
 from torch import Tensor
+from torch.linalg import solve_triangular
 
 from ...maths.memory import BLOCK_BYTES, allowed_bytes, refuse_beyond, rows_per_block
 from ...maths.streams import stream
@@ -117,7 +118,7 @@ def _features(
     for start in range(0, len(X), side):
         rows = slice(start, start + side)
         Phi, y = k(X[rows].double(), Z), system.y[rows].double()
-        Phi = torch.linalg.solve_triangular(T, Phi, upper=True, left=False)
+        Phi = solve_triangular(T, Phi, upper=True, left=False)
         pull = Phi if w is None else w[rows].double()[:, None] * Phi
         H.addmm_(pull.T, Phi)
         g.addmm_(pull.T, y)
@@ -134,10 +135,7 @@ def expansion(
     Only the upper triangle of H is read.
     """
     R = upper_factor(H, alpha)
-    theta = _solve(R, _solve(R.T, g, upper=False))
+    theta = solve_triangular(R, solve_triangular(R.T, g, upper=False), upper=True)
     left = g - H.triu() @ theta - H.triu(1).T @ theta - alpha * theta
-    return _solve(T, theta), float((left.norm(dim=0) / safe_norms(g)).max())
-
-
-def _solve(T: Tensor, V: Tensor, *, upper: bool = True) -> Tensor:
-    return torch.linalg.solve_triangular(T, V, upper=upper)
+    c = solve_triangular(T, theta, upper=True)
+    return c, float((left.norm(dim=0) / safe_norms(g)).max())
