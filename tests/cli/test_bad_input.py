@@ -136,6 +136,14 @@ def test_no_words_show_the_help(capsys):
     assert gradfeat(capsys, "--help").code == 0
 
 
+@pytest.mark.parametrize("command", ["diagnose", "fit", "predict", "refit", "plan", "run"])
+def test_help_names_options_in_full_on_a_narrow_screen(capsys, monkeypatch, command):
+    monkeypatch.setenv("COLUMNS", "80")
+    names = re.findall(r"--\S+", gradfeat(capsys, command, "--help").out)
+    assert names
+    assert not [name for name in names if "…" in name]
+
+
 def test_out_is_a_file(capsys, tmp_path):
     taken = tmp_path / "taken"
     taken.write_text("mine")

@@ -91,7 +91,7 @@ def test_the_bound_is_the_order_statistic():
     scores = np.arange(1.0, 10.0)
     assert bound(scores, 90) == 9.0  # ceil(.9 * 10) of 9
     assert bound(scores, 50) == 5.0
-    for percent, words in ((95, "at most 90 %"), (0, "more than 0"), (100, "less than 100")):
+    for percent, words in ((95, "at most 90 %"), (0.9, "as 90"), (100, "to below 100")):
         with pytest.raises(TableError, match=words):
             bound(scores, percent)
     with pytest.raises(TableError, match="no scores"):

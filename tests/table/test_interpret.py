@@ -78,6 +78,17 @@ def test_one_input_and_a_constant_fit():
     assert directions("rfm", constant, X, ("a",), ("a",), ("a",), 0) is None
 
 
+def test_a_date_has_a_sign_in_its_seconds_and_a_size_in_what_comes_round():
+    """Two moments whose difference counts are taken from each other, not added up."""
+    parts = ("seconds", "hour_circular_0", "hour_circular_1")
+    encoded = tuple(f"{moment}_{part}" for moment in ("start", "end") for part in parts)
+    L = np.array([[-0.7, 0.3, 0.4, 0.7, 0.0, 0.0]]).T
+    found = bars_of(None, L, encoded, ("start",) * 3 + ("end",) * 3, frozenset())
+    assert found.names == ("start_seconds", "start_hour", "end_seconds", "end_hour")
+    assert found.signed == (True, False, True, False)
+    np.testing.assert_allclose(found.weights[:, 0], [-0.7, 0.5, 0.7, 0.0])
+
+
 def test_a_level_has_a_bar_and_texts_have_a_size_without_a_sign():
     """c is of two levels; of d, hashed to three numbers, nothing is more or less."""
     X = np.random.default_rng(3).normal(size=(300, 6))

@@ -235,3 +235,28 @@ def test_where_nothing_is_learned_the_verdict_says_so(classes):
     assert "best, with" not in found.verdict
     learned = compare(frame.assign(y=frame["a"]), "y", time=2, methods=["linear"])
     assert "beyond chance" not in learned.verdict
+
+
+@pytest.mark.parametrize("told", ["subtype", "cause"])
+def test_what_is_filled_in_afterwards_is_a_leak_where_it_is(told):
+    """Half the animals have a subtype, of which each belongs to one outcome; few have a cause."""
+    rng = np.random.default_rng(0)
+    y = rng.choice(3, 2_000, p=[0.6, 0.3, 0.1])
+    kinds = np.array([["foster", "offsite"], ["partner", "barn"], ["medical", "age"]])
+    frame = pd.DataFrame({"x": rng.standard_normal(2_000), "chance": rng.choice(["a", "b"], 2_000)})
+    frame["subtype"] = kinds[y, rng.integers(0, 2, 2_000)]
+    frame.loc[rng.random(2_000) < 0.5, ["subtype", "chance"]] = np.nan
+    frame["cause"] = np.where(y == 2, "illness", np.array(np.nan, dtype=object))
+    (said,) = screen(frame[["x", "chance", told]], y.astype(float), "y", 3, 2_000, False).remarks
+    share = frame[told].notna().mean()
+    assert said.startswith(
+        f"'{told}' (100 % where it is filled in, {100 * share:.0f} % of rows) alone explains"
+    )
+
+
+def test_a_rare_remark_that_falls_on_the_common_class_is_no_leak():
+    rng = np.random.default_rng(0)
+    y = (rng.random(2_000) < 0.01).astype(float)
+    frame = pd.DataFrame({"remark": np.where(np.arange(2_000) < 110, "seen", None)})
+    y[:110] = 0
+    assert not screen(frame, y, "y", 2, 2_000, False).remarks

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -119,6 +120,19 @@ def test_rows_follow_the_rate_that_is_measured(monkeypatch):
     # 2 x 200 x 100^2 operations took a second.
     assert rows_within(1000.0, 1e5, 100) == 40_000
     assert rows_within(1.0, 1e9, 100) == budgets.FEWEST_ROWS
+
+
+def test_few_trees_take_longer_steps_and_are_told(monkeypatch):
+    X = np.random.default_rng(0).standard_normal((400, 2))
+    monkeypatch.setattr(budgets, "boosting_size", lambda *_: (10, False))
+    (boosting,) = (method for method in METHODS if method.name == "boosting")
+    given = SimpleNamespace(classification=False, seconds=0.0, columns=2, rows=400, seed=0)
+    fit = boosting.make(given).fit(X, X[:, 0])
+    assert boosting.settings(fit) == {
+        "learning_rate": 0.4,
+        "rounds": "10, all that its time allowed",
+    }
+    assert fit.score(X, X[:, 0]) > -0.05  # at 0.1 a tenth of the variance and more is left
 
 
 def test_trees_follow_the_time_of_a_few(monkeypatch):

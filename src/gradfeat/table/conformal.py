@@ -29,9 +29,9 @@ def bound(scores: Floats, percent: float) -> float:
     >>> bound(np.arange(19.0), 90.0)
     17.0
     """
-    if not 0 < percent < 100:
+    if not 1 <= percent < 100:
         raise TableError(
-            f"An interval of {percent:g} % was asked for: give more than 0 and less than 100."
+            f"An interval of {percent:g} % was asked for: give per cent from 1 to below 100, as 90."
         )
     m = len(scores)
     if m == 0:

@@ -180,7 +180,9 @@ def bars_of(
     source: tuple[str, ...],
     levels: frozenset[str],
 ) -> Bars:
-    """A bar a number and a level, and one without a sign for a column of hashed texts.
+    """A bar a number and a level; one without a sign for texts, and for parts that come round.
+
+    Of a date the seconds have a sign, its hours and weekdays a size alone: they lie on circles.
 
     A level's is the position along a direction of a row with that level and the mean of all other
     columns: its standardised 0/1 columns times their loadings.
@@ -197,14 +199,26 @@ def bars_of(
             rows[np.arange(len(at)), at] = 1.0
             found = model.standardised(rows)[:, at] @ loadings[at]
             labels = [level_name(column, name) for name in own]
-        elif any(name[-1:].isdigit() for name in own) and len(at) > 2:
-            found, labels = np.linalg.norm(loadings[at], axis=0)[None], [column]
+            signs = [True] * len(at)
         else:
-            found, labels = loadings[at], own
+            labels, places = zip(*_parts(own), strict=True)
+            signs = [len(i) == 1 for i in places]
+            parts = [loadings[at[i]] for i in places]
+            found = [part[0] if len(part) == 1 else np.linalg.norm(part, axis=0) for part in parts]
         names += labels
         weights += [*found]
-        signed += [column in levels or len(labels) == len(at)] * len(labels)
+        signed += signs
     return Bars(tuple(names), np.array(weights), tuple(signed))
+
+
+def _parts(names: Sequence[str]) -> list[tuple[str, NDArray[np.intp]]]:
+    """Encoded names of a column, those that count together as one: its stem, and where they are."""
+    stems = np.array([name.rstrip("0123456789").removesuffix("_") for name in names])
+    each = [np.flatnonzero(stems == stem) for stem in dict.fromkeys(stems)]
+    stem = [str(stems[at[0]]).removesuffix("_circular") for at in each]
+    return [
+        (names[int(at[0])] if len(at) == 1 else s, at) for s, at in zip(stem, each, strict=True)
+    ]
 
 
 def first_step(fits: Sequence[Fitted], table: Prepared) -> FirstStep | None:

@@ -21,6 +21,9 @@ Floats = NDArray[np.float64]
 
 #: Rows that are looked at for what a column alone explains, and the fewest that say anything.
 MOST_ROWS, FEWEST_ROWS = 2_000, 20
+#: Rows that hold a value of a column with gaps, at least, to look at by themselves; and how rarely
+#: so many rows would all have one class by chance.
+FEWEST_KNOWN, RARELY = 100, 1e-6
 #: Rows that are compared with each other, to count equal ones once.
 MOST_COMPARED = 200_000
 #: Share of distinct values, and of values without a blank, from which texts are identifiers.
@@ -93,7 +96,9 @@ def screen(
         *_about_identifiers(identifiers, bool(left_out), option),
         *_about_order(numbers, alone, target),
         *_about_named([n for n in others if n not in numbers], once, alone, target, option),
-        *_about_leaks(read, [n for n in others if n not in numbers], alone, y, target, classes),
+        *_about_leaks(
+            {n: read[n] for n in others if n not in numbers}, alone, y, code, target, classes
+        ),
         *_about_copies(selected(inputs, others)),
     ]
     return Screened(left_out, tuple(remarks))
@@ -257,21 +262,30 @@ def numbers_of_rows(inputs: pd.DataFrame, names: Sequence[str], rows: int) -> li
 
 def _about_leaks(
     read: Mapping[str, pd.Series],
-    names: Sequence[str],
     alone: Mapping[str, float],
     y: Floats,
+    code: Floats,
     target: str,
     classes: int,
 ) -> list[str]:
     """Columns that may be known only with the target, the most telling first."""
     found: dict[str, str] = {}
-    for name in sorted(names, key=lambda name: -alone[name]):
+    known = {n: _where_known(column.iloc[:MOST_ROWS], code) for n, column in read.items()}
+    most = 0.0
+    for name in sorted(read, key=lambda name: (-alone[name], -known[name])):
         order = "" if classes else _same_order(read[name], y)
-        if alone[name] >= LEAK or order:
-            found[name] = f"{name!r} ({percent(alone[name])}{order and f', {order}'})"
+        if max(alone[name], known[name]) >= LEAK or order:
+            share, gaps = alone[name], ""
+            if share < LEAK <= known[name]:
+                share, gaps = (
+                    known[name],
+                    f" where it is filled in, {percent(read[name].notna().mean())} of rows",
+                )
+            found[name] = f"{name!r} ({percent(share)}{gaps}{order and f', {order}'})"
+            most = max(most, share)
     if not found:
         return []
-    one, most = len(found) == 1, max(alone[name] for name in found)
+    one = len(found) == 1
     it, verb = ("it", "is") if one else ("they", "are")
     leaves = f"--ignore {next(iter(found))!r} leaves it out"
     says = f"alone explain{'s' * one} nearly all of" if most >= LEAK else f"follow{'s' * one}"
@@ -280,6 +294,20 @@ def _about_leaks(
         f"once {target!r} is, the scores below are of no use; "
         f"{leaves if one else '--ignore NAME leaves one out'}."
     ]
+
+
+def _where_known(column: pd.Series, code: Floats) -> float:
+    """What a column with gaps explains in the rows that hold a value, as one of later remarks.
+
+    1 where all of these have one class, and others do not.
+    """
+    known = column.notna().to_numpy()
+    if known.all() or known.sum() < FEWEST_KNOWN:
+        return 0.0
+    there = code[known]
+    if (there == there[0]).all():
+        return float((code == there[0]).all(axis=1).mean() ** known.sum() < RARELY)
+    return explained(column.loc[known], there)
 
 
 def _same_order(column: pd.Series, y: Floats) -> str:

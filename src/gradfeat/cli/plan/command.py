@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from enum import StrEnum
+from functools import partial
 from typing import Annotated
 
 import typer
@@ -28,6 +29,9 @@ class PlanFormat(StrEnum):
 
     TEXT = "text"
     JSON = "json"
+
+
+rates = partial(typer.Option, rich_help_panel="Rates of the machines")
 
 
 def plan(
@@ -60,19 +64,17 @@ def plan(
         PenaltyName, typer.Option(help="How the head's penalty is chosen.")
     ] = PenaltyName.GCV,
     gpu: Annotated[
-        str | None, typer.Option(help="Card in every worker: v100, a100, h100, h200, l40s, mi300x.")
+        str | None, rates(help="Card in every worker: v100, a100, h100, h200, l40s, mi300x.")
     ] = None,
     rate: Annotated[
-        float | None, typer.Option(help="GFLOPS of float64 products of one thread of a worker.")
+        float | None, rates(help="GFLOPS of float64 products of one thread of a worker.")
     ] = None,
     read: Annotated[
-        float | None, typer.Option(help="MB/s that storage delivers to all workers together.")
+        float | None, rates(help="MB/s that storage delivers to all workers together.")
     ] = None,
-    network: Annotated[float | None, typer.Option(help="MB/s of one link.")] = None,
-    memory: Annotated[float | None, typer.Option(help="GB that a worker may take.")] = None,
-    calibration: Annotated[
-        bool, typer.Option(help="Measure this machine for about 5 seconds.")
-    ] = True,
+    network: Annotated[float | None, rates(help="MB/s of one link.")] = None,
+    memory: Annotated[float | None, rates(help="GB that a worker may take.")] = None,
+    calibration: Annotated[bool, rates(help="Measure this machine for about 5 seconds.")] = True,
     output: Annotated[
         PlanFormat, typer.Option("--format", help="How the plan is written.")
     ] = PlanFormat.TEXT,

@@ -22,6 +22,8 @@ from gradfeat.table.table_model import TableModel
 
 #: Columns and levels that are told of the first direction.
 TOLD = 8
+#: A weight that stands as 0.00 is not told.
+LEAST = 0.005
 
 #: What holds for every model that a fit wrote.
 LIMITS = (
@@ -108,6 +110,7 @@ def directions(model: TableModel) -> str:
     loadings = fitted.leading_directions(1)
     bars = bars_of(fitted, loadings, encoder.feature_names_, encoder.source_, levels)
     order = np.argsort(-np.abs(bars.weights[:, 0]), kind="stable")[:TOLD]
+    order = order[np.abs(bars.weights[order, 0]) >= LEAST]
     words = {True: signed, False: plain}
     each = [f"{bars.names[i]} {words[bars.signed[i]](bars.weights[i, 0])}" for i in order]
     return f"{count(n, 'effective direction')}; the first adds up {', '.join(each)}."

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shlex
 import sys
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -23,6 +24,10 @@ LONGEST = 604_800.0
 _METHODS = ", ".join(method.name for method in METHODS)
 
 
+# Groups in the help: in one table the longest names would be cut at 80 columns.
+reading = partial(typer.Option, rich_help_panel="How the table is read")
+streaming = partial(typer.Option, rich_help_panel="Larger than memory")
+
 Task = Annotated[
     Literal["auto", "regression", "classification"], typer.Option(help="What the target is.")
 ]
@@ -32,36 +37,36 @@ RareClasses = Annotated[
 ]
 Separator = Annotated[
     str | None,
-    typer.Option(
+    reading(
         help="Of delimited text: a character, or comma, semicolon, tab, bar or blanks; left out: "
         "found."
     ),
 ]
 Comment = Annotated[
-    str | None, typer.Option(help="What lines of a text begin with that are left out; #: found.")
+    str | None, reading(help="What lines of a text begin with that are left out; #: found.")
 ]
 Header = Annotated[
     bool | None,
-    typer.Option(
+    reading(
         help="Whether the first line of a text names the columns; without, they are column_1, ...; "
         "left out: found."
     ),
 ]
 Encoding = Annotated[
-    str | None, typer.Option(help="Of the characters of a text, such as cp1251; left out: found.")
+    str | None, reading(help="Of the characters of a text, such as cp1251; left out: found.")
 ]
 
 
 Missing = Annotated[
     list[str] | None,
-    typer.Option(
+    reading(
         help="A value that means missing, such as -999, or height=0 in one column; may be given "
         "again."
     ),
 ]
 Dates = Annotated[
     Literal["day-first", "month-first"] | None,
-    typer.Option(
+    reading(
         help="How dates such as 3/4/2021 are read where the column does not tell.",
         case_sensitive=False,
     ),
@@ -199,19 +204,19 @@ def fit(
     dates: Dates = None,
     stream: Annotated[
         bool | None,
-        typer.Option(
+        streaming(
             help="Read the rows by pieces in place of holding them; left out: where they are many."
         ),
     ] = None,
     jobs: Annotated[
-        int | None, typer.Option(help="Stream the rows in so many processes.", min=1, max=1024)
+        int | None, streaming(help="Stream the rows in so many processes.", min=1, max=1024)
     ] = None,
     dask: Annotated[
-        str | None, typer.Option(help="Stream the rows on a Dask cluster: its address, or local.")
+        str | None, streaming(help="Stream the rows on a Dask cluster: its address, or local.")
     ] = None,
     checkpoint: Annotated[
         Path | None,
-        typer.Option(help="Folder of its own for interrupted passes; left out: OUT/checkpoint."),
+        streaming(help="Folder of its own for interrupted passes; left out: OUT/checkpoint."),
     ] = None,
     separator: Separator = None,
     comment: Comment = None,
