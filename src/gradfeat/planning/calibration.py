@@ -130,8 +130,7 @@ def _work(s: PassSizes) -> float:
 
 
 def _assumed(s: PassSizes, peak: float) -> PassRates:
-    row = s.flops / (SHARE * peak) + WIDE * s.touched / MEMORY_RATE
-    state = s.held / MEMORY_RATE
+    row, state = s.flops / (SHARE * peak) + WIDE * s.touched / MEMORY_RATE, s.held / MEMORY_RATE
     return PassRates(row, state, 3 * state, 2 * state, 2 * state, s.flops / row / peak)
 
 
