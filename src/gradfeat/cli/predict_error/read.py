@@ -13,7 +13,7 @@ from gradfeat.lab.errors import choices
 from gradfeat.maths.activations import NAMES, Activation, Polynomial
 from gradfeat.maths.activations import activation as named
 from gradfeat.maths.polynomial_text import polynomial
-from gradfeat.maths.step_names import HEAD_LAWS, RESIDUALS, ROW_LAWS
+from gradfeat.maths.step_names import HEAD_LAWS, RESIDUALS, ROW_LAWS, ROW_USES
 from gradfeat.theory.head_law import HeadLaw
 from gradfeat.theory.predicted_errors import MOST_ALPHA, MOST_ROWS, Prediction, predict_error
 from gradfeat.theory.teacher import Teacher
@@ -248,7 +248,7 @@ class PredictionSetting:
                     alpha=alpha,
                     penalty=options.penalty,
                     residual=next(name for name in RESIDUALS if name == options.residual),
-                    sample=options.sample,
+                    sample=next(name for name in ROW_USES if name == options.sample),
                     rows=next(name for name in ROW_LAWS if name == options.weights),
                     intercept=options.intercept,
                     head=HeadLaw.named(next(n for n in HEAD_LAWS if n == options.head)),
