@@ -600,3 +600,48 @@ def test_whole_numbers_that_floating_point_confuses_are_levels():
     column = pd.Series([10**18 + 1, 10**18 + 2, 10**18 + 3] * 20)
     assert plan_column("shop", column).kind == "category"
     assert plan_column("when_ns", 10**18 + 10**9 * column.index.to_series()).kind == "number"
+
+
+@pytest.mark.parametrize(
+    ("cell", "kind"),
+    [
+        ("{0} 7/{2}/2020", "text"),  # what a word before a date says is kept
+        ("{0} 2020-01-{2:02d}", "text"),
+        ("0{1}:00-1{1}:30", "category"),  # opening hours
+        ("{3}_{1}_{2}", "text"),  # codes of an article
+        ("{3} {1} {2}", "text"),
+    ],
+)
+def test_what_only_looks_like_a_date_or_a_time_stays_what_it_was(cell, kind):
+    words = ("Delivered", "Ann", "Model", "Sold", "Morning")
+    cells = [cell.format(words[i % 5], 1 + i % 9, 1 + i % 28, 3000 + i) for i in range(120)]
+    assert plan_column("x", pd.Series(cells)).kind == kind
+
+
+@pytest.mark.parametrize(
+    ("cells", "numbers"),
+    [
+        (["2dr", "4dr", "5dr"], [2, 4, 5]),
+        (["1 DR", "2.5 CR", "3 DR"], [-1, 2.5, -3]),
+        (["33.9°S", "10° S", "12.5°S"], [-33.9, -10, -12.5]),
+        (["70.5° W", "10° E", "12°W"], [-70.5, 10, -12]),
+    ],
+)
+def test_debits_and_sides_of_the_globe_have_a_sign_beside_their_others(cells, numbers):
+    plan = plan_column("x", pd.Series(cells * 3))
+    np.testing.assert_allclose(plan.encode(pd.Series(cells)).parts[""], numbers)
+
+
+def test_six_m_are_months_beside_years_and_minutes_beside_hours():
+    year = 365.25 * 86400.0
+    tenors = plan_column("x", pd.Series(["1w", "6m", "1y", "3m", "10y"] * 3))
+    found = tenors.encode(pd.Series(["6m", "1y", "2w"])).parts[""]
+    assert found.tolist() == [year / 2, year, 14 * 86400.0]
+    ago = plan_column("x", pd.Series(["5m", "2h", "1w", "3d", "30s"] * 3))
+    assert ago.encode(pd.Series(["6m"])).parts[""].tolist() == [360.0]
+
+
+@pytest.mark.parametrize("cell", ["lundi 3/2/2020", "пн, 03.02.2020", "Pon. 3/2/2020", "Mo 3.2.2020"])
+def test_days_of_the_week_before_a_date_add_nothing(cell):
+    plan = plan_column("x", pd.Series([cell, cell.replace("2020", "2021")] * 3))
+    assert plan.kind == "date"

@@ -146,8 +146,8 @@ class WithTrees(Space[TreesSetting[SettingT]]):
         """The loss of decisions, and the factor by which they are comparable with others."""
         if self.logistic:
             return judged_log_loss(trial)
-        error = trial.predictions - trial.y
-        return float((trial.w @ error.square()).sum() / trial.w.sum()), 1.0
+        error, w = (trial.predictions - trial.y).double(), trial.w.double()
+        return float((w @ error.square()).sum() / w.sum()), 1.0
 
 
 def _mean(found: FinishedFit, trees: Trees, setting: TreesSetting[Any]) -> FinishedFit:

@@ -42,7 +42,23 @@ ocak şubat mart nisan mayıs haziran temmuz ağustos eylül ekim kasım aralık
 """
 _MONTHS = {name: 1 + k % 12 for k, name in enumerate(_LANGUAGES.split())}
 _NAME = rf"(?P<name>(?i:{'|'.join(sorted(_MONTHS, key=len, reverse=True))}))\.?"
-_WEEKDAY = r"(?:\pL{2,12}\.?,? +)?"
+#: Days of the week in these languages; any other word before a date says something of its own.
+_WEEKDAYS = """
+monday tuesday wednesday thursday friday saturday sunday mon tues? wed thu thurs? fri sat sun
+montag dienstag mittwoch donnerstag freitag samstag sonnabend sonntag mo di mi do fr sa so
+lundi mardi mercredi jeudi vendredi samedi dimanche lun mar mer jeu ven sam dim
+lunes martes mi[ée]rcoles jueves viernes s[áa]bado domingo lun mar mi[ée] jue vie s[áa]b dom
+luned[ìi] marted[ìi] mercoled[ìi] gioved[ìi] venerd[ìi] sabato domenica gio ven
+(?:segunda|terça|quarta|quinta|sexta)(?:-feira)? seg ter qua qui sex
+maandag dinsdag woensdag donderdag vrijdag zaterdag zondag ma di wo do vr za zo
+måndag tisdag onsdag torsdag fredag lördag söndag mån tis ons tors? fre lör sön
+mandag tirsdag onsdag torsdag fredag lørdag søndag man tir ons tor fre lør søn
+poniedziałek wtorek środa czwartek piątek sobota niedziela pon wt śr czw pt sob ndz?
+понедельник вторник среда четверг пятница суббота воскресенье пн вт ср чт пт сб вс
+pondělí úterý středa čtvrtek pátek sobota neděle po út st čt pá so ne
+pazartesi salı çarşamba perşembe cuma cumartesi pazar pzt sal çar per cum cmt paz
+"""
+_WEEKDAY = rf"(?:(?i:{'|'.join(_WEEKDAYS.split())})\.?,? +)?"
 _CLOCK = (
     r"(?P<H>\d{1,2})[:.hH](?P<M>\d{2})(?:[:.](?P<S>\d{2})(?:[.,](?P<f>\d{1,9}))?)?"
     r"(?: ?(?P<half>[AaPp])\.?[Mm]\.?)?"
@@ -60,7 +76,7 @@ _NAMED = {
     "CEST": -2,
 }
 _ZONE = (
-    rf"(?: ?(?P<zone>[Zz]|{'|'.join(_NAMED)}|(?:UTC|GMT)?[+-]\d{{2}}:?\d{{2}}|[+-]\d{{2}}|UTC|GMT)"
+    rf"(?: ?(?P<zone>[Zz]|{'|'.join(_NAMED)}|(?:UTC|GMT)?[+-](?:0\d|1[0-4]):?[0-5]\d|[+-]\d{{2}}|UTC|GMT)"
     r"(?: \([^()]*\))?)?"
 )
 _TIME = rf"(?:(?:[Tt]|,? +|,? at ){_CLOCK}{_ZONE})?"
@@ -72,7 +88,8 @@ _YEAR = r"(?P<y>1[5-9]\d\d|2[01]\d\d)"
 _WAYS = tuple(
     f"^{way}$"
     for way in (
-        rf"{_WEEKDAY}(?P<y>\d{{4}})[-/._ ](?P<m>\d{{1,2}})[-/._ ](?P<d>\d{{1,2}}){_TIME}",
+        rf"{_WEEKDAY}(?P<y>\d{{4}})[-/.](?P<m>\d{{1,2}})[-/.](?P<d>\d{{1,2}}){_TIME}",
+        rf"{_YEAR}[_ ](?P<m>\d{{1,2}})[_ ](?P<d>\d{{1,2}}){_TIME}",
         rf"{_WEEKDAY}(?P<a>\d{{1,2}})[-/](?P<b>\d{{1,2}})[-/](?P<y>\d{{4}}|\d{{2}}){_TIME}",
         rf"(?P<a>\d{{1,2}})[_ ](?P<b>\d{{1,2}})[_ ]{_YEAR}{_TIME}",
         rf"{_WEEKDAY}(?P<a>\d{{1,2}})\. ?(?P<b>\d{{1,2}})\. ?(?P<y>\d{{4}}){_TIME}",
@@ -230,9 +247,10 @@ def clock_microseconds(parts: dict[str, NDArray[Any]]) -> Ints:
     return np.where(good, ((hours * 60 + minutes) * 60 + seconds) * 10**6 + fraction, -1)
 
 
+#: With a zone, but 9:00-17:00 is a range.
 _OF_DAY = re.compile(
     r"T?(?P<H>\d{1,2})[:hH](?P<M>\d{2})(?::(?P<S>\d{2})(?:[.,](?P<f>\d+))?)?"
-    r"(?: ?(?P<half>[AaPp])(?:\.?[Mm])?\.?| ?(?:Uhr|hrs?|h)|Z|[+-]\d{2}:?\d{2})?"
+    r"(?: ?(?P<half>[AaPp])(?:\.?[Mm])?\.?| ?(?:Uhr|hrs?|h)|Z|(?(S)[+-]|\+)(?:0\d|1[0-4]):?[0-5]\d)?"
     r"|(?P<hour>\d{1,2}) ?(?:(?P<part>[AaPp])\.?[Mm]\.?|Uhr|o'clock)",
     re.ASCII,
 )
@@ -254,13 +272,16 @@ _IN_WORDS = re.compile(
     rf"(?:(?P<S>{_NUMBER}) ?(?:s|(?i:secs?|sek|seconds?))\.?)?",
     re.ASCII,
 )
-#: Ages: a bare m is of months beside years alone.
-_AGE = re.compile(
-    rf"(?:(?P<y>{_NUMBER}) ?(?:y|(?i:yrs?|years?|jahre?|ans?)){_THEN})?"
-    rf"(?:(?P<mo>{_NUMBER}) ?(?:(?(y)m|(?!))|(?i:mos?|mths?|months?|monate?|mois)){_THEN})?"
-    rf"(?:(?P<w>{_NUMBER}) ?(?:w|(?i:wks?|weeks?|wochen?)){_THEN})?"
-    rf"(?:(?P<d>{_NUMBER}) ?(?:d|(?i:days?|tage?)))?\.?",
-    re.ASCII,
+#: Ages: a bare m is of months beside years alone, and all over a column of such.
+_AGE, _AGE_OF_MONTHS = (
+    re.compile(
+        rf"(?:(?P<y>{_NUMBER}) ?(?:y|(?i:yrs?|years?|jahre?|ans?)){_THEN})?"
+        rf"(?:(?P<mo>{_NUMBER}) ?(?:{bare}|(?i:mos?|mths?|months?|monate?|mois)){_THEN})?"
+        rf"(?:(?P<w>{_NUMBER}) ?(?:w|(?i:wks?|weeks?|wochen?)){_THEN})?"
+        rf"(?:(?P<d>{_NUMBER}) ?(?:d|(?i:days?|tage?)))?\.?",
+        re.ASCII,
+    )
+    for bare in ("(?(y)m|(?!))", "m")
 )
 _DAYS = {"y": 365.25, "mo": 365.25 / 12, "w": 7.0, "d": 1.0}
 #: Minutes and seconds of a lap, or seconds alone.
@@ -289,24 +310,36 @@ def _time_of_day(text: str) -> float:
     return 3600.0 * hours + 60 * minutes + seconds + float(f"0.{m['f'] or 0}")
 
 
-def durations(texts: NDArray[np.object_]) -> NDArray[np.float64]:
-    """Seconds (n,); nan for what is no duration.
+def in_months(texts: NDArray[np.object_]) -> bool:
+    """Whether 6m is six months, as beside 1y and 2w: no minutes, as beside 2h.
+
+    >>> in_months(np.array(["6m", "1y"])), in_months(np.array(["6m", "2h", "1w"]))
+    (True, False)
+    """
+    said = "\n".join(texts).lower()
+    return bool(re.search(r"\d ?[yw]", said)) and not re.search(r"\d ?[hs]", said)
+
+
+def durations(texts: NDArray[np.object_], *, months: bool = False) -> NDArray[np.float64]:
+    """Seconds (n,); nan for what is no duration; 6m is six months if `months`, else minutes.
 
     >>> durations(np.array(["1 days 02:00", "-1 days +02:00", "PT1H30M"], dtype=object)).tolist()
     [93600.0, -79200.0, 5400.0]
     >>> durations(np.array(["1h 30m", "90 min", "1.5 s"], dtype=object)).tolist()
     [5400.0, 5400.0, 1.5]
     """
-    return np.array([_duration(text) for text in texts], dtype=np.float64)
+    return np.array([_duration(text, months) for text in texts], dtype=np.float64)
 
 
-def _duration(text: str) -> float:
+def _duration(text: str, months: bool) -> float:
+    if months and not np.isnan(age := _age(text, _AGE_OF_MONTHS)):
+        return age
     if lap := _LAP.fullmatch(text):
         return 60.0 * int(lap["M"] or 0) + float(lap["S"].replace(",", "."))
     m = _LENGTH.fullmatch(text) or _ISO_LENGTH.fullmatch(text) or _IN_WORDS.fullmatch(text)
     groups = {} if m is None else m.groupdict()
     if not any(groups.get(key) for key in ("w", "d", "H", "M", "S")):
-        return _age(text)
+        return _age(text, _AGE)
     sign = -1.0 if groups["sign"] else 1.0
     days = 86400.0 * (7 * int(groups.get("w") or 0) + float(groups["d"] or 0))
     seconds = float((groups["S"] or "0").replace(",", "."))
@@ -314,8 +347,8 @@ def _duration(text: str) -> float:
     return days + sign * rest if m is not None and m.re is _LENGTH else sign * (days + rest)
 
 
-def _age(text: str) -> float:
-    m = _AGE.fullmatch(text) if text else None
+def _age(text: str, way: re.Pattern[str]) -> float:
+    m = way.fullmatch(text) if text else None
     if m is None:
         return np.nan
     return 86400.0 * sum(float(m[key] or 0) * days for key, days in _DAYS.items())

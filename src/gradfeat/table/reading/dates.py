@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import ClassVar, Literal, final
 
 import numpy as np
@@ -12,7 +13,13 @@ from numpy.typing import NDArray
 from pandas.api import types
 
 from gradfeat.rows.sources.tables import Cells
-from gradfeat.table.reading.date_cells import WrittenDates, durations, times_of_day, written_dates
+from gradfeat.table.reading.date_cells import (
+    WrittenDates,
+    durations,
+    in_months,
+    times_of_day,
+    written_dates,
+)
 from gradfeat.table.reading.numbers import DistinctTexts
 from gradfeat.table.reading.plan import (
     MISSING,
@@ -300,11 +307,13 @@ class DurationPlan(UnambiguousText):
     kind: ClassVar[Kind] = "duration"
     ordered: ClassVar[bool] = True
 
+    months: bool = False  #: Of what is written, 6m is six months and no minutes.
+
     def encode(self, column: pd.Series) -> EncodedColumn:
         if types.is_timedelta64_dtype(column.dtype):
             seconds = column.dt.total_seconds().to_numpy(dtype=float)
         else:
-            seconds = by_distinct(as_text(column), durations)
+            seconds = by_distinct(as_text(column), partial(durations, months=self.months))
         unread = unread_cells(self.name, column, np.isnan(seconds), self.kind)
         return with_gaps(self, {"": seconds}, unread)
 
@@ -328,8 +337,9 @@ def find_clock(name: str, found: DistinctTexts) -> ColumnPlan | None:
     'duration'
     """
     texts, counts = np.array(found.texts, dtype=object), np.array(found.counts)
-    clock, length = times_of_day(texts), durations(texts)
+    months = in_months(texts)
+    clock, length = times_of_day(texts), durations(texts, months=months)
     longer = counts[np.isnan(clock) & ~np.isnan(length)].sum()
     if found.mostly(clock) and longer <= _LONGER * counts.sum():
         return ClockPlan(name)
-    return DurationPlan(name) if found.mostly(length) else None
+    return DurationPlan(name, months) if found.mostly(length) else None

@@ -81,7 +81,7 @@ def _sizes() -> dict[str, tuple[int, float]]:
         "mg .001 g 1 gm 1 gram 1 kg 1000 t 1e6 lb 453.59237 oz 28.349523125",
         "mm .001 cm .01 m 1 km 1000 mile 1609.344 mi 1609.344 ft .3048 inch .0254",
         "b 1 kb 1e3 mb 1e6 gb 1e9 tb 1e12", "ml .001 cl .01 l 1", "hz 1 khz 1e3 mhz 1e6 ghz 1e9",
-        "cr 1 dr -1", "°n 1 °s -1", "°e 1 °w -1",
+        "cr 1 dr -1",
     )  # fmt: skip
     pairs = [(k, kind.split()) for k, kind in enumerate(kinds)]
     return {w: (k, float(s)) for k, ws in pairs for w, s in zip(ws[::2], ws[1::2], strict=True)}
@@ -90,11 +90,15 @@ def _sizes() -> dict[str, tuple[int, float]]:
 _SIZES = _sizes()
 
 
+def _size(unit: str) -> float:
+    return _SIZES.get(unit.casefold(), (0, 1.0))[1]
+
+
 def _relative(unit: str, to: str) -> float:
     """One unit in units of another of its kind; nan where it is of another kind."""
     one, other = _SIZES.get(unit.casefold()), _SIZES.get(to.casefold())
     if one and other and one[0] == other[0]:
-        return one[1] / abs(other[1])
+        return one[1] / other[1]
     return 1.0 if unit == to else np.nan
 
 
@@ -153,12 +157,14 @@ def _pair(plain: str) -> WrittenNumber | None:
 
 
 def _degrees(plain: str) -> WrittenNumber | None:
-    """Of degrees, minutes and seconds: in degrees."""
+    """Of degrees, minutes and seconds: in degrees, those south and west below 0."""
     m = _DEGREES.fullmatch(plain)
     if m is None or float(m[3] or 0) >= 60 or float(m[4] or 0) >= 60:
         return None
     value = float(m[2]) + float(m[3] or 0) / 60 + float(m[4] or 0) / 3600
-    return WrittenNumber(-1.0 if m[1] == "-" else 1.0, f"°{m[5] or ''}", f"{value:.10g}")
+    side, beyond = m[5] or "", m[5] in ("S", "W")
+    sign = -1.0 if (m[1] == "-") != beyond else 1.0
+    return WrittenNumber(sign, f"°{'NE'['SW'.index(side)] if beyond else side}", f"{value:.10g}")
 
 
 def _is_code(m: re.Match[str], body: str) -> bool:
@@ -330,13 +336,17 @@ def is_money(unit: str) -> bool:
 
 
 def _unit(numbers: Sequence[tuple[WrittenNumber, int]]) -> str:
-    """The unit that most cells with a unit have; of money it may be some, else most of all."""
+    """The unit that most cells with a unit have; of money it may be some, else most of all.
+
+    Of credits and debits it is that of credits, whose sign is kept; 4dr alone is no -4.
+    """
     units = Counter[str]()
     for cell, count in numbers:
         units[cell.unit] += count
     bare = units.pop("", 0)
     unit, _ = max(units.items(), key=lambda item: item[1], default=("", 0))
     count = sum(n for other, n in units.items() if not np.isnan(_relative(other, unit)))
+    unit = next((other for other in units if _relative(other, unit) < 0 < _size(other)), unit)
     return "" if not is_money(unit) and count <= bare + sum(units.values()) - count else unit
 
 
