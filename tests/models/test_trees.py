@@ -10,6 +10,7 @@ from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostin
 
 from gradfeat import RFMRegressor
 from gradfeat.maths.blocks import Block
+from gradfeat.maths.deadline import Deadline, within
 from gradfeat.models.kernel_ridge import KernelRidge
 from gradfeat.models.kernels.named import kernel
 from gradfeat.models.restore import predictor_from
@@ -150,3 +151,24 @@ def test_many_rows_judge_the_fits_themselves(
     assert v != pytest.approx(0.123)
     assert f"{v:.2f} of " in found.used["trees"]
     assert (predictions - target).square().mean() < target.var()
+
+
+def test_no_trees_after_the_deadline_of_many_rows_either(monkeypatch: pytest.MonkeyPatch):
+    for name, value in {"ONE_MACHINE": 200, "FEWEST_KEPT_OUT": 20}.items():
+        monkeypatch.setattr(with_trees, name, value)
+    X, y = rows(300)
+    space = WithTrees(TreesSetting(Flat.start), Flat(), logistic=False)
+    data = Block(X, y[:, None], torch.ones(300).double())
+    with within(Deadline(0.0, clock=lambda: 1.0)):
+        found = space.fit(space.best(data, 0, FAST).setting, of_block(data), 0)
+    assert SEEN[-1] == 300
+    assert "trees" not in found.used
+
+
+def test_trees_join_a_fit_in_float32():
+    """It stopped: weights of one float type, errors of the other."""
+    X, y = rows(120)
+    y = y.round() + torch.sign(X[:, 3])
+    model = RFMRegressor(dtype="float32").fit(X.numpy(), y.numpy())
+    assert "trees" in model.settings_
+    assert float(model.score(X.numpy(), y.numpy())) > 0.9

@@ -641,7 +641,9 @@ def test_six_m_are_months_beside_years_and_minutes_beside_hours():
     assert ago.encode(pd.Series(["6m"])).parts[""].tolist() == [360.0]
 
 
-@pytest.mark.parametrize("cell", ["lundi 3/2/2020", "пн, 03.02.2020", "Pon. 3/2/2020", "Mo 3.2.2020"])
+@pytest.mark.parametrize(
+    "cell", ["lundi 3/2/2020", "пн, 03.02.2020", "Pon. 3/2/2020", "Mo 3.2.2020"]
+)
 def test_days_of_the_week_before_a_date_add_nothing(cell):
     plan = plan_column("x", pd.Series([cell, cell.replace("2020", "2021")] * 3))
     assert plan.kind == "date"
