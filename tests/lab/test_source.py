@@ -157,3 +157,25 @@ def test_of_other_packages_the_name_and_the_package_count(text_of):
     one = text_of(trial.replace("PLACE", "xml.dom import Node"))
     assert one == text_of(trial.replace("PLACE", "xml.dom.minidom import Node"))
     assert one != text_of(trial.replace("PLACE", "xml.dom import minidom"))
+
+
+@pytest.mark.parametrize(
+    ("before", "change"),
+    [
+        ("MADE = {}\ndef add(f):\n    MADE[f.__name__] = f\n@add\ndef one(): return 1", "return 1"),
+        ("MADE = []\ndef add(x): _add(x)\ndef _add(x): MADE.append(x)\nadd(1)", "add(1)"),
+        ("MADE = 0\ndef setting():\n    global MADE\n    MADE = 1\nsetting()", "MADE = 1"),
+        ("import contextlib\nwith contextlib.nullcontext(1) as MADE:\n    pass", "(1) as"),
+        ("match 1:\n    case MADE:\n        pass", "match 1"),
+        ("(MADE := 1)", ":= 1"),
+    ],
+)
+def test_what_calls_and_decorators_put_into_a_variable_is_its_text(text_of, before, change):
+    text = f"{before}\ndef trial(*, seed): return MADE\n"
+    assert text_of(text) != text_of(text.replace(change, change.replace("1", "2")))
+
+
+def test_what_the_maker_of_a_trial_gave_is_its_text(text_of):
+    made = "def made(k):\n    def trial(*, seed): return k\n    return trial\n"
+    assert text_of(f"{made}trial = made(1)\n") != text_of(f"{made}trial = made(2)\n")
+    assert text_of(f"{made}trial = made(1)\n") == text_of(f"{made}trial = made(1)  # one\n")

@@ -87,3 +87,9 @@ def test_arguments_below_zero_are_refused():
         lazy_loss(quadratic, 20, 10, 0.0)
     with pytest.raises(ValueError, match="scale is"):
         kernel_growth_bound(20, 0.0, 1.0)
+
+
+@pytest.mark.parametrize(("n", "time"), [(20, 0.0), (20, -1.0), (20, float("inf")), (0, 1.0)])
+def test_flow_of_no_rows_or_for_no_time_is_refused_in_a_sentence(n: float, time: float):
+    with pytest.raises(ValueError, match="give a finite number above 0"):
+        flow_risk(ZonalSpectrum((1.0, 10.0), (0.0, 1.0)), (0.0, 1.0), n, time=time)

@@ -36,11 +36,30 @@ def digest_of(*functions: Callable[..., Any] | None) -> str:
     >>> digest_of(trial) == digest_of(trial), digest_of(trial) == digest_of(other)
     (True, False)
     """
-    texts = [_text(inspect.unwrap(function)) for function in functions if function is not None]
+    texts = [_text(function) for function in functions if function is not None]
     return hashlib.sha256("\0".join(texts).encode()).hexdigest()
 
 
 def _text(function: Callable[..., Any]) -> str:
+    own = inspect.unwrap(function)
+    return _own_text(own) + _enclosed(own)
+
+
+def _enclosed(function: Callable[..., Any]) -> str:
+    """The numbers, words and tuples of them that a function has from the call that made it."""
+    cells = inspect.getclosurevars(function).nonlocals
+    return "".join(f"\0{name} = {v!r}" for name, v in sorted(cells.items()) if _is_literal(v))
+
+
+def _is_literal(value: Any) -> bool:
+    try:
+        ast.literal_eval(repr(value))
+    except (ValueError, SyntaxError):
+        return False
+    return True
+
+
+def _own_text(function: Callable[..., Any]) -> str:
     try:
         nodes = ast.parse(textwrap.dedent(inspect.getsource(function))).body
         file = Path(inspect.getsourcefile(function) or "").resolve(strict=True)
@@ -87,6 +106,7 @@ class _Imports(ast.NodeVisitor):
 
     def __init__(self, nodes: Sequence[ast.stmt]) -> None:
         self.names: set[str] = set()
+        self.called: set[str] = set()  # for what they change
         self.imports: list[_Import] = []
         for node in nodes:
             self.visit(node)
@@ -107,7 +127,8 @@ class _Bound(_Imports):
 
     def visit_Expr(self, node: ast.Expr) -> None:
         """A call for its effect may change all that it names."""
-        self.names |= _global_names([node])
+        self.names |= (names := _global_names([node]))
+        self.called |= names
 
     def _changed(self, node: Any) -> None:
         """A new value, or a new part of one: `A = 1`, `A[k] = 1`, `for A in ...`."""
@@ -115,10 +136,10 @@ class _Bound(_Imports):
         self.names |= _global_names([ast.Expr(target) for target in targets])
         self.generic_visit(node)
 
-    visit_Assign = visit_AugAssign = visit_AnnAssign = visit_For = visit_NamedExpr = _changed
+    visit_Assign = visit_AugAssign = visit_AnnAssign = visit_For = _changed
 
     def visit_FunctionDef(self, node: _Definition) -> None:
-        self.names.add(node.name)
+        self.called |= _global_names([ast.Expr(one) for one in node.decorator_list])
 
     visit_AsyncFunctionDef = visit_ClassDef = visit_FunctionDef
 
@@ -126,6 +147,12 @@ class _Bound(_Imports):
         """A scope of its own binds nothing here."""
 
     visit_Lambda = visit_ListComp = visit_SetComp = visit_DictComp = visit_GeneratorExp = _own
+
+
+def _assigned(node: ast.stmt) -> set[str]:
+    """The names that a statement of a file binds, by `with`, `match` and `:=` too."""
+    table = symtable.symtable(ast.unparse(node), "trial", "exec")
+    return {s.get_name() for s in table.get_symbols() if s.is_assigned() and not s.is_imported()}
 
 
 def _global_names(nodes: Sequence[ast.stmt]) -> set[str]:
@@ -179,6 +206,20 @@ class _Contents:
             return self.imports.get(name, [])
         return [replace(one, name=name) for one in self.imports.get("*", [])]
 
+    def changed_by(self, called: set[str]) -> set[str]:
+        """Variables of the file that its functions `called` may change, as a registry of them."""
+        seen, variables = set[str](), set[str]()
+        while called - seen:
+            seen.add(name := min(called - seen))
+            found = self.statements.get(name, [])
+            inside = _global_names([node for node in found if "name" in node._fields])
+            called = called | inside
+            variables |= {one for one in inside if one in self.statements and self._varies(one)}
+        return variables
+
+    def _varies(self, name: str) -> bool:
+        return not any("name" in node._fields for node in self.statements[name])
+
 
 @functools.lru_cache(256)
 def _contents(text: str) -> _Contents:
@@ -187,7 +228,7 @@ def _contents(text: str) -> _Contents:
         bound = _Bound([node])
         for one in bound.imports:
             found.imports.setdefault(one.bound, []).append(one)
-        for name in bound.names:
+        for name in bound.names | _assigned(node) | found.changed_by(bound.called):
             found.statements.setdefault(name, []).append(node)
     return found
 

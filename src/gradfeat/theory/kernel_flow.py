@@ -15,6 +15,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from ..maths.ranges import positive
 from .zonal_spectrum import ZonalSpectrum
 
 #: Nodes of a panel of the contour, panels of a ray, and the ray's angle.
@@ -36,12 +37,14 @@ def flow_risk(
 
     `spectrum`, `shares`, `noise`, `beyond`: as for `ridge_risk`; `n`: rows; `time`: above 0.
     Regime: a deterministic equivalent, that of `ridge_risk` at each penalty.
+    Raises ValueError when n or the time is not a finite number above 0.
     Source: derived here from the equivalent of two ridges, Simon et al. 2021 where they are one.
 
     >>> linear = ZonalSpectrum((1.0, 10.0), (0.0, 1.0))
     >>> round(flow_risk(linear, (0.0, 1.0), 200, time=0.5), 2)  # exp(-2 T) = .14, .15 over rows
     0.15
     """
+    positive(n=n, time=time)
     N, eigenvalues = np.array(spectrum.multiplicities), np.array(spectrum.eigenvalues)
     speed = 2 * time / n
     largest = n * float(eigenvalues.max()) + float(N @ eigenvalues) + spectrum.tail

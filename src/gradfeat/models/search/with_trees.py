@@ -103,10 +103,9 @@ class WithTrees(Space[TreesSetting[SettingT]]):
     def best(self, data: Block, seed: int, effort: Effort) -> Trial[TreesSetting[SettingT]]:
         """The best of the method, with the share of trees of least loss where that gains enough."""
         found = self.method.best(data, seed, effort)
-        late = deadline_passed()
-        setting = TreesSetting(found.setting, judged=not late)
+        setting = TreesSetting(found.setting, judged=not deadline_passed())
         own = Trial(setting, found.loss, found.predictions, found.y, found.w)
-        if late:
+        if not setting.judged:
             return own
         tell("boosted trees")
         return self._joined(own, self._stages(data, seed, effort))

@@ -75,8 +75,9 @@ _NAMED = {
     "CET": -1,
     "CEST": -2,
 }
+_OFFSET = r"(?:0\d|1[0-4]):?[0-5]\d"
 _ZONE = (
-    rf"(?: ?(?P<zone>[Zz]|{'|'.join(_NAMED)}|(?:UTC|GMT)?[+-](?:0\d|1[0-4]):?[0-5]\d|[+-]\d{{2}}|UTC|GMT)"
+    rf"(?: ?(?P<zone>[Zz]|{'|'.join(_NAMED)}|(?:UTC|GMT)?[+-]{_OFFSET}|[+-]\d{{2}}|UTC|GMT)"
     r"(?: \([^()]*\))?)?"
 )
 _TIME = rf"(?:(?:[Tt]|,? +|,? at ){_CLOCK}{_ZONE})?"
@@ -250,7 +251,7 @@ def clock_microseconds(parts: dict[str, NDArray[Any]]) -> Ints:
 #: With a zone, but 9:00-17:00 is a range.
 _OF_DAY = re.compile(
     r"T?(?P<H>\d{1,2})[:hH](?P<M>\d{2})(?::(?P<S>\d{2})(?:[.,](?P<f>\d+))?)?"
-    r"(?: ?(?P<half>[AaPp])(?:\.?[Mm])?\.?| ?(?:Uhr|hrs?|h)|Z|(?(S)[+-]|\+)(?:0\d|1[0-4]):?[0-5]\d)?"
+    rf"(?: ?(?P<half>[AaPp])(?:\.?[Mm])?\.?| ?(?:Uhr|hrs?|h)|Z|(?(S)[+-]|\+){_OFFSET})?"
     r"|(?P<hour>\d{1,2}) ?(?:(?P<part>[AaPp])\.?[Mm]\.?|Uhr|o'clock)",
     re.ASCII,
 )
