@@ -68,7 +68,9 @@ def test_rank_correlation_takes_any_scale_and_sees_the_wrong_order():
     rising = grid(lambda p, s: np.exp(5 * p) + s)
     assert ranked("t", "p", 0.99)(rising).estimate == 1
     assert ranked("t", "p", 0.5, falling=True)(rising).outcome == "fails"
-    assert ranked("t", "p", 0.5, falling=True)(grid(lambda p, s: -p - s)).outcome == "holds"
+    found = ranked("t", "p", 0.5, falling=True)(grid(lambda p, s: -p - s))
+    assert (found.outcome, found.estimate) == ("holds", -1)  # the sign that the claim names
+    assert found.words.endswith("bound -0.5; p = 0.031 of none")
     assert "p = 0.031 of none" in ranked("t", "p", 0.5)(rising).words
 
 

@@ -89,8 +89,8 @@ def test_a_bad_setting_is_refused_in_a_sentence(overrides, words):
     ("request_", "words"),
     [
         ({"scale": "papr"}, "'papr' is no scale of it; did you mean 'paper'?"),
-        ({"seeds": 0}, "seeds is 0: give a number of 1 or more"),
-        ({"seeds": [-1]}, "seeds is [-1]: give a number of 1 or more"),
+        ({"seeds": 0}, "seeds is 0: give how many, or a list"),
+        ({"seeds": [-1]}, "seeds is [-1]: give how many, or a list"),
         ({"jobs": 0}, "jobs is 0: give 1 or more."),
         ({"device": "cuda"}, "runs on the CPU only, and device is 'cuda'"),
     ],

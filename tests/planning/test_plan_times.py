@@ -10,6 +10,7 @@ from itertools import pairwise
 import pytest
 
 from gradfeat.models.search.search import FAST
+from gradfeat.planning import calibration
 from gradfeat.planning.calibration import Given, assumed, calibrate
 from gradfeat.planning.job import METHODS, Job, PlanError
 from gradfeat.planning.plan import Plan, plan_of
@@ -202,3 +203,9 @@ def test_bad_figures_are_refused_in_a_sentence():
         assumed(BASE, Given(peak=1e10))
     with pytest.raises(PlanError, match=r"^gpu is 'abacus': give one of v100, a100"):
         card_of("abacus")
+
+
+def test_a_plan_without_a_spectrum_still_measures_one_of_some_size(monkeypatch):
+    monkeypatch.setattr(calibration, "spectrum_time", float)
+    rates = calibrate(Job(rows=1000, columns=20, method="kernel", width=50), seconds=0.1)
+    assert rates.spectrum.value == 64  # of a side of 1 the call alone came to hours at 1,000

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from gradfeat.maths.activations import CentredReLU, Polynomial, ReLU
+from gradfeat.maths.polynomial_text import polynomial
 from gradfeat.theory.finite_step_errors import finite_step_errors
 from gradfeat.theory.one_step_errors import column_errors, limit_errors
 from gradfeat.theory.predicted_errors import predict_error
@@ -33,6 +34,11 @@ def test_a_step_without_a_direction_changes_nothing_in_the_limit():
     told = predict_error(PHI, PSI, square, CUBIC, n=1000, alpha=0.3)
     assert "c_1 is 0" in told.regime
     assert np.isnan(told.alignment)
+
+
+def test_the_best_linear_model_of_a_linear_target_has_no_error():
+    plane = Teacher(polynomial("x1 + x2"))  # 2 - sqrt(2)^2 rounds to less than 0
+    assert predict_error(PHI, PSI, SIGMA, plane, n=1000, alpha=0.2).best_linear == 0
 
 
 def test_a_target_of_zeros_has_no_error_and_no_prediction():

@@ -218,7 +218,7 @@ class Experiment:
         if np.ndim(given) == 0:
             chosen = list(range(chosen[0]))
         if not chosen or min(chosen) < 0:
-            raise ExperimentError(f"seeds is {given!r}: give a number of 1 or more, or seeds >= 0.")
+            raise ExperimentError(f"seeds is {given!r}: give how many, or a list of 0, 1, ...")
         return list(dict.fromkeys(chosen))
 
     def _seeds_of(self, scale: str) -> int:

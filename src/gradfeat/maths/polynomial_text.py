@@ -16,6 +16,9 @@ MOST_DEGREE, MOST_DIRECTIONS, MOST_LETTERS, MOST_PRODUCTS = 12, 8, 500, 2_000
 #: Coefficients are below, so that their squares are finite.
 LARGEST = 1e100
 
+#: Two factors with no sign between them, 2x1.
+_BARE = re.compile(r"(?:(?<![A-Za-z\d])[\d.]+\s*|\)\s*|x\d+\s+)(?:x\d+|He|sqrt|\()")
+
 GRAMMAR = "numbers, x1, x2, ..., + - * / ^, brackets, He2(x1) and sqrt(2)"
 
 
@@ -42,7 +45,10 @@ def polynomial(text: str) -> MultiHermite:
         with np.errstate(all="ignore"):
             found = reader.read(ast.parse(text.strip().replace("^", "**"), mode="eval").body)
     except (SyntaxError, RecursionError, MemoryError):
-        raise reader.refused("what cannot be read", GRAMMAR) from None
+        bare = _BARE.search(text)
+        raise reader.refused(
+            f"no * in {bare[0]!r}" if bare else "what cannot be read", GRAMMAR
+        ) from None
     if not max(map(abs, found.coefficients)) < LARGEST:
         raise reader.refused("very large coefficients", f"numbers below {LARGEST:g}")
     least = 1e-12 * math.sqrt(found.norm_squared())

@@ -136,7 +136,7 @@ def predict_error(
         errors,
         limit,
         plain,
-        float(teacher.beyond_linear) - teacher.coefficients[0] ** 2,
+        _rest(teacher),
         degree,
         float(gradient_direction(phi, activation, teacher, residual, width).alignment)
         if directed
@@ -155,6 +155,12 @@ def _check_target(activation: Activation, teacher: Teacher, intercept: bool) -> 
             "Nothing of y is left to predict beside the constant, if any, that the activation's"
             " mean or an intercept carries: give a target that varies, or noise."
         )
+
+
+def _rest(teacher: Teacher) -> float:
+    """Test error of the best linear model: 0, and not what rounding leaves, of a linear target."""
+    rest = float(teacher.beyond_linear) - teacher.coefficients[0] ** 2
+    return rest if rest > 1e-12 * float(teacher.power) else 0.0
 
 
 def _unknown() -> RidgeErrors:

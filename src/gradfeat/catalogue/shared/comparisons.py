@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from gradfeat.catalogue.shared.curves import relative
 from gradfeat.lab.agreement import Theory, agrees, prediction
-from gradfeat.lab.intervals import Limits, Rule, between, decided, over
+from gradfeat.lab.intervals import Limits, Rule, between, decided, over, under
 from gradfeat.lab.rows import Where, by_seed, described, factor_names, matching
 from gradfeat.lab.verdicts import Check, Verdict, undecided, worst
 
@@ -228,19 +228,19 @@ def ranked(
 ) -> Check:
     """Do the ranks of a metric follow those of another column over the matched cells?
 
-    Rule: one rank correlation (Spearman) a seed that has all cells, times -1 if `falling`; holds
-    if the lower one-sided 95 % limit of their mean is at least `least`, as in `above`. The words
-    have the p of the sign test against 0.
+    Rule: one rank correlation (Spearman) a seed that has all cells; holds if their mean is at least
+    `least`, as in `above`, or at most -`least` if `falling`, as in `below`. The words have the p of
+    the sign test against 0.
     """
 
     def check(table: pd.DataFrame) -> Verdict:
         rows = matching(table, where)
         most = rows.groupby("seed").size().max() if len(rows) else 0
         parts = [part for _, part in rows.groupby("seed") if len(part) == most]
-        sign = -1.0 if falling else 1.0
-        values = np.array([sign * _correlation(part, metric, by) for part in parts])
-        label = f"rank correlation of {metric} with {'falling ' if falling else ''}{by}"
-        verdict = decided(values, "mean", label, f"bound {least:.4g}", over(least))
+        values = np.array([_correlation(part, metric, by) for part in parts])
+        bound, rule = (-least, under(-least)) if falling else (least, over(least))
+        label = f"rank correlation of {metric} with {by}"
+        verdict = decided(values, "mean", label, f"bound {bound:.4g}", rule)
         return replace(verdict, words=verdict.words + _with_p(values, "none"))
 
     return check

@@ -102,7 +102,7 @@ def target(text: str, noise: float | None) -> Teacher:
             known = SETTINGS[text]
             return known if noise is None else Teacher(known.target, noise)
         spread = 0.0 if noise is None else noise
-        if text.strip("0123456789.,/eE+-_ ") == "":
+        if text.strip() and text.strip("0123456789.,/eE+-_ ") == "":
             parts = (number("--teacher", part.strip()) for part in text.split(","))
             return Teacher.single(tuple(parts), spread)
         return Teacher(polynomial(text), spread)
