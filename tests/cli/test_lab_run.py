@@ -345,3 +345,17 @@ def test_runs_of_other_settings_have_figures_of_their_own(capsys, folder):
     well(capsys, "run", name, "--set", f"n={many}", "--seeds", 1)
     well(capsys, "run", name, "--set", f"n={many},60", "--seeds", 1)
     assert len(list((folder / "figures").iterdir())) == 6
+
+
+def test_a_claim_about_no_setting_is_refused_before_anything_is_computed(capsys, folder):
+    (folder / "mine.py").write_text(
+        "from gradfeat.lab import Claim, Experiment, above\n"
+        "def trial(n: int, *, seed: int) -> dict[str, float]:\n"
+        "    raise SystemError\n"
+        "CLAIMS = (Claim('Large.', 'here', above('a', 1.0, {'rows': 1})),)\n"
+        "EXPERIMENT = Experiment('mine', '?', trial, {'quick': {'n': 1}}, seeds=2, claims=CLAIMS)\n"
+    )
+    for command in ("run", "verify"):
+        told = refused(capsys, command, "mine.py")
+        assert "claim 'Large.' of 'mine' cannot be checked: 'rows' is no setting" in told
+        assert "0 of 2" not in told

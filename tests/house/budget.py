@@ -21,7 +21,7 @@ class Room(NamedTuple):
 ROOMS: Final = {
     "": Room(90, 2),
     "catalogue": Room(13_443, 58),
-    "cli": Room(3_685, 27),
+    "cli": Room(3_701, 27),
     "diagnostics": Room(1_135, 8),
     "drawing": Room(728, 6),
     "estimators": Room(3_440, 20),

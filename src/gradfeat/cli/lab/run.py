@@ -85,6 +85,21 @@ def run_experiments(names: Sequence[str], request: Request, figures: Figures | N
     return max(codes)
 
 
+def _of_its_settings(experiment: Experiment) -> None:
+    """Refuse a claim about a setting that is none before hours are spent on the cells."""
+    import pandas as pd
+
+    none = pd.DataFrame(columns=[*experiment.factors, "seed"])
+    for claim in experiment.claims:
+        try:
+            claim.check(none)
+        except ExperimentError as error:
+            text = f"claim {claim.text!r} of {experiment.name!r} cannot be checked: {error}"
+            raise Refused(text) from None
+        except Exception:  # what else a check makes of no rows is no matter
+            continue
+
+
 def _asked(names: Sequence[str], request: Request, with_scale: bool = False) -> list[Asked]:
     """Return the experiments, each once; refuse two of one name, as results would mix."""
     found: dict[str, tuple[str, Experiment]] = {}
@@ -95,6 +110,7 @@ def _asked(names: Sequence[str], request: Request, with_scale: bool = False) -> 
                 f"{found[experiment.name][0]!r} and {name!r} are both called {experiment.name!r}: "
                 "rename one, or run one at a time on stores of their own."
             )
+        _of_its_settings(experiment)
         if not with_scale or request.selection.scale in experiment.grids:
             found[experiment.name] = name, experiment
     return [(name, experiment, request.points(experiment)) for name, experiment in found.values()]
