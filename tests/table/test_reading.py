@@ -622,12 +622,14 @@ def test_what_only_looks_like_a_date_or_a_time_stays_what_it_was(cell, kind):
     ("cells", "numbers"),
     [
         (["2dr", "4dr", "5dr"], [2, 4, 5]),
+        (["76,- €", "19,50 €", "1.250,- €"], [76, 19.5, 1250]),
+        (["5.-", "12.50", "7.-"], [5, 12.5, 7]),
         (["1 DR", "2.5 CR", "3 DR"], [-1, 2.5, -3]),
         (["33.9°S", "10° S", "12.5°S"], [-33.9, -10, -12.5]),
         (["70.5° W", "10° E", "12°W"], [-70.5, 10, -12]),
     ],
 )
-def test_debits_and_sides_of_the_globe_have_a_sign_beside_their_others(cells, numbers):
+def test_signs_are_those_of_debits_of_the_globe_and_of_no_cents(cells, numbers):
     plan = plan_column("x", pd.Series(cells * 3))
     np.testing.assert_allclose(plan.encode(pd.Series(cells)).parts[""], numbers)
 

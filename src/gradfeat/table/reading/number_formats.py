@@ -132,10 +132,11 @@ def taken_apart(cell: str) -> WrittenNumber | None:
     m = _CELL.fullmatch(plain)
     if m is None or (m["open"] is None) != (m["close"] is None):
         return None
-    signs = [s for s in (m["sign"], m["inner"], m["trailing"]) if s]
-    units = [u for u in (m["before"], m["after"]) if u]
     body = m["body"].rstrip()
-    if m["trailing"] and not set(body) & set(".,"):  # 2- may be a grade
+    trailing = "" if body[-1:] in (",", ".") else m["trailing"]  # 76,- has no cents
+    signs = [s for s in (m["sign"], m["inner"], trailing) if s]
+    units = [u for u in (m["before"], m["after"]) if u]
+    if trailing and not set(body) & set(".,"):  # 2- may be a grade
         return None
     if len(signs) + (m["open"] is not None) > 1 or len(units) > 1 or _is_code(m, body):
         return None
