@@ -17,16 +17,14 @@ from .rehearsal import PassSizes, Rehearsal, rehearsed, timed
 #: Seconds that a calibration takes, about; below the second number sides are small.
 SECONDS, BRIEF = 5.0, 2.0
 
-#: Columns and features of a timed rehearsal at most, sides of a brief one, and of a spectrum: at
-#: least (of a smaller one the call takes longer than the work) and at most.
+#: Columns and features of a rehearsal at most, sides of a brief one and of a spectrum (least, most).
 COLUMNS, FEATURES, BRIEF_SIDE, SPECTRUM_SIDES = 512, 1024, 32, (64, 1024)
 
 #: Operations that the largest pass of a timed rehearsal takes, about, and numbers of its rows.
 FLOPS, BRIEF_FLOPS, MOST_NUMBERS = 5e9, 1e6, 2**22
 
-#: Operations of the spectrum of a symmetric matrix of side m, over m^3: the usual count of the
-#: divide-and-conquer method with its reduction and back-transformation.
-#: Source: Golub & Van Loan 2013, section 8.3.
+#: Operations of the spectrum of a symmetric matrix of side m, over m^3: divide and conquer with its
+#: reduction and back-transformation. Source: Golub & Van Loan 2013, section 8.3.
 SPECTRUM = 9.0
 
 #: Where nothing is measured: share of the peak of products, bytes a second of memory by one thread,
@@ -61,8 +59,8 @@ def calibrate(job: Job, given: Given = Given(), seconds: float = SECONDS) -> Rat
         peak = product_rate(128 if brief else 1024)
         tried = _tried(job, rehearsal, peak, brief=brief)
         sides = [side for one in rehearsal.passes(job) for side in one.sizes.spectra]
-        least, most = SPECTRUM_SIDES
-        spectrum = spectrum_time(round(min(max([least, *sides]), 128 if brief else most)))
+        most = 128 if brief else SPECTRUM_SIDES[1]
+        spectrum = spectrum_time(round(min(max([SPECTRUM_SIDES[0], *sides]), most)))
         sample = sample_time(job)
     read, read_cpu = read_times(job)
     factor = 1.0 if given.peak is None else peak / given.peak
