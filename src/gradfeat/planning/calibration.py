@@ -17,7 +17,7 @@ from .rehearsal import PassSizes, Rehearsal, rehearsed, timed
 #: Seconds that a calibration takes, about; below the second number sides are small.
 SECONDS, BRIEF = 5.0, 2.0
 
-#: Columns and features of a rehearsal at most, sides of a brief one and of a spectrum (least, most).
+#: Most columns and features of a rehearsal, sides of a brief one and of a spectrum (least, most).
 COLUMNS, FEATURES, BRIEF_SIDE, SPECTRUM_SIDES = 512, 1024, 32, (64, 1024)
 
 #: Operations that the largest pass of a timed rehearsal takes, about, and numbers of its rows.
