@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 import torch
 from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
 
-from gradfeat import RFMRegressor
+from gradfeat import RFMClassifier, RFMRegressor, load, save
 from gradfeat.maths.blocks import Block
 from gradfeat.maths.deadline import Deadline, within
 from gradfeat.models.kernel_ridge import KernelRidge
@@ -172,3 +174,14 @@ def test_trees_join_a_fit_in_float32():
     model = RFMRegressor(dtype="float32").fit(X.numpy(), y.numpy())
     assert "trees" in model.settings_
     assert float(model.score(X.numpy(), y.numpy())) > 0.9
+
+
+@pytest.mark.parametrize("classes", [2, 3])
+def test_a_model_with_trees_is_loaded_as_saved(classes: int, tmp_path: Path):
+    X = np.random.default_rng(0).standard_normal((400, 4))
+    y = (X[:, 0] > 0.3) + (classes - 2) * (X[:, 1] > 0)
+    model = RFMClassifier().fit(X, y)
+    assert "trees" in model.settings_
+    save(model, tmp_path / "model.gradfeat")
+    again = load(tmp_path / "model.gradfeat")
+    assert (again.predict_proba(X) == model.predict_proba(X)).all()

@@ -20,6 +20,8 @@ from .search.calibration import codes_of, logit_share, two_sided
 
 #: Splits of a tree one under another, and leaves of it, at most.
 LEVELS, LEAVES = 6, 31
+#: No number is above.
+ALL = np.finfo(np.float64).max
 
 
 @final
@@ -135,10 +137,13 @@ def _signs(present: list[int], c: int) -> Float[Tensor, "k c"]:
 
 
 def _trees(rounds: Any, mix: Tensor, offset: Tensor) -> Trees:
-    """Complete trees of those that scikit-learn grows: what ends early goes left to the end."""
+    """Complete trees of those that scikit-learn grows: what ends early goes left to the end.
+
+    There thresholds are the largest number: models with infinite ones do not load.
+    """
     all_nodes = [tree.nodes for each in rounds for tree in each]
     count, inner = len(all_nodes), 2**LEVELS - 1
-    features, thresholds = np.zeros((count, inner), int), np.full((count, inner), np.inf)
+    features, thresholds = np.zeros((count, inner), int), np.full((count, inner), ALL)
     values = np.zeros((count, inner + 1))
     for t, nodes in enumerate(all_nodes):
         at, place = np.zeros((2, 1), int)  # nodes, and where they stand
