@@ -142,7 +142,7 @@ def test_the_same_command_gives_the_same_results(capsys, tmp_path):
 @pytest.fixture
 def no_page(monkeypatch):
     """Leave out the figures, which take most of the time of a small fit."""
-    monkeypatch.setattr("gradfeat.interface.compare.render", lambda _: "<p>page</p>")
+    monkeypatch.setattr("gradfeat.interface.page.page", lambda *_: "<p>page</p>")
 
 
 @pytest.mark.parametrize("method", [m.name for m in METHODS])

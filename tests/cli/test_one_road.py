@@ -27,8 +27,8 @@ AFTER_STEPS = 1e-6
 def no_page(monkeypatch):
     """Leave out the figures, which take most of the time of a small fit."""
     monkeypatch.setattr(
-        "gradfeat.interface.compare.render",
-        lambda report: "".join(remark.text for remark in report.remarks),
+        "gradfeat.interface.page.page",
+        lambda _, contents: "".join(one.text for one in contents["report"].remarks),
     )
 
 

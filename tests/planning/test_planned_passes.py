@@ -66,7 +66,6 @@ CASES = [
         3,
     ),
     (KernelRegressor(), "kernel", "gcv", 1),
-    (RFMRegressor(directions=2), "rfm", "gcv", 1),
 ]
 
 
@@ -95,3 +94,11 @@ def test_planned_passes_are_those_of_a_fit(model, method, by, steps, outputs):
     fit = [(label, made_of(statistic)) for label, statistic in seen]
     assert [(label, made_of(statistic)) for label, statistic in engine.seen] == fit
     assert list(rehearsed(job).labels) == [label for label, _ in fit]
+
+
+def test_an_rfm_takes_the_passes_that_are_planned_at_most():
+    """Those of a last fit on centres: one on the sample, or on gathered rows, has fewer."""
+    seen = fitted(RFMRegressor(directions=2, search=None))
+    planned = rehearsed(Job(rows=N, columns=D, method="rfm", width=WIDTH)).labels
+    assert planned == ("moments", "normal equations")
+    assert [label for label, _ in seen] == [*planned[: len(seen)]]

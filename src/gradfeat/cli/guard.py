@@ -135,7 +135,7 @@ def _usage(error: Any) -> str:
 
 def check_device(name: str, here: bool) -> None:
     """Refuse what is no device, or none of this machine where it computes `here`."""
-    from gradfeat.estimators.checks import usable_device
+    from gradfeat.maths.devices import usable_device
 
     try:
         usable_device(name, here=here)

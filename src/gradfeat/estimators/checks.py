@@ -18,6 +18,7 @@ from sklearn import config_context, get_config
 from sklearn.utils._array_api import _convert_to_numpy, device, get_namespace
 from sklearn.utils.validation import _check_sample_weight
 
+from ..maths.devices import usable_device
 from ..models.head import RidgeHead
 from ..models.kernels.named import NAMES
 from ..models.search.kernel_space import KernelChoice
@@ -52,25 +53,6 @@ def placement(X: Any, where: str | None, dtype: str | None) -> Placement:
     if where is not None:
         return Placement(usable_device(where), kind)
     return Placement(X.device if type(X) is torch.Tensor else torch.device("cpu"), kind)
-
-
-def usable_device(name: Any, *, here: bool = True) -> torch.device:
-    """The torch device of that name; ValueError where nothing is computed on one (that is `here`).
-
-    >>> usable_device("cpu")
-    device(type='cpu')
-    """
-    try:
-        where = torch.device(name)
-    except (RuntimeError, TypeError):
-        raise ValueError(f"device is {name!r}: give a torch device such as 'cpu'.") from None
-    if here and where.type == "cuda" and not torch.cuda.is_available():
-        raise ValueError(f"device is {name!r} and no CUDA device is here: use device='cpu'.")
-    try:
-        torch.zeros(1, device=where if here or where.type == "meta" else "cpu").item()
-    except (RuntimeError, AssertionError, NotImplementedError):
-        raise ValueError(f"device is {name!r}, which computes nothing: use device='cpu'.") from None
-    return where
 
 
 def float_types(X: Any) -> Any:

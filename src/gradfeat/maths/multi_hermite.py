@@ -12,6 +12,7 @@ import numpy as np
 from jaxtyping import Float
 
 from .hermite import HermiteSeries, check_degree, hermite, root_factorials
+from .memory import refuse_beyond
 from .multi_indices import (
     MultiDegree,
     RealFunctionOfRows,
@@ -153,8 +154,6 @@ class MultiHermite:
 
         Source: Damian22, section 2.
         """
-        from .memory import refuse_beyond  # which imports torch, as theory does not
-
         if not 0 <= k <= MAX_TENSOR_ORDER:
             raise ValueError(
                 f"A tensor of order {k} was asked for; give 0 to {MAX_TENSOR_ORDER}, or contract"

@@ -52,7 +52,10 @@ MOST_SPECTRA = 4
 
 
 def learner_of(job: Job, activation: Activation | None = None) -> Learner[Predictor]:
-    """What a fit of the job gives its rows to, at given settings; an RFM without its rounds."""
+    """What a fit of the job gives its rows to, at given settings.
+
+    An RFM is without its rounds, and its last fit on centres: the most passes that it may take.
+    """
     sigma = ReLU() if activation is None else activation
     head, nystrom = RidgeHead(select=job.penalty_by), NystromDirect(job.m or None)
     kernel = Laplace(job.columns**0.5)

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from gradfeat.estimators.checks import usable_device
+from gradfeat.maths.devices import usable_device
 from gradfeat.rows.engine import Engine
 from gradfeat.rows.processors import quickest_threads
 from gradfeat.rows.sources.tables import Tables

@@ -22,7 +22,7 @@ from .gradient_direction import GradientDirection, own_power
 from .ridge_errors import moments
 from .teacher import Teacher
 
-#: Drawn rows are 2^POWER points of a Sobol sequence.
+#: Drawn rows are 2^POWER points of an additive recurrence, which needs no import of scipy.stats.
 POWER = 12
 
 
@@ -122,11 +122,17 @@ def _from(chat: np.ndarray) -> np.ndarray:
 
 @lru_cache(8)
 def _normal(columns: int) -> np.ndarray:
-    """Points of a Sobol sequence as N(0, I), their means and covariances exactly so."""
-    from scipy.special import ndtri
-    from scipy.stats import qmc
+    """Points of an additive recurrence as N(0, I), their means and covariances exactly so.
 
-    z = ndtri(qmc.Sobol(columns, rng=0).random_base2(POWER))
+    Steps are powers of 1/g, g^(columns + 1) = g + 1 the golden ratio of so many columns.
+    """
+    from scipy.special import ndtri
+
+    golden = 2.0
+    for _ in range(64):
+        golden = (1 + golden) ** (1 / (columns + 1))
+    steps = golden ** -np.arange(1.0, columns + 1)
+    z = ndtri((0.5 + np.arange(1, 2**POWER + 1)[:, None] * steps) % 1)
     z -= z.mean(0)
     return np.linalg.solve(np.linalg.cholesky(z.T @ z / len(z)), z.T).T
 

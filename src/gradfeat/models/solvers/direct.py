@@ -13,7 +13,8 @@ from jaxtyping import Float
 from torch import Tensor
 
 from ...maths.gram import Solve, cholesky_
-from ...maths.memory import allowed_bytes, refuse_beyond, unwritten
+from ...maths.memory import allowed_bytes, refuse_beyond
+from ...maths.unwritten import unwritten
 from .base import Meter, Solution, Solver, System, Watch
 from .refine import Steps, Stop, refine
 from .tiles import Operator, Tiles, residual_rows, tile_side

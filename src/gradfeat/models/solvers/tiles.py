@@ -8,8 +8,9 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from ...maths.memory import Arena, allowed_bytes, refuse_beyond, slices
+from ...maths.memory import allowed_bytes, refuse_beyond, slices
 from ...maths.streams import stream
+from ...maths.unwritten import Arena
 from ..base import Kernel
 from .base import Meter, System
 
