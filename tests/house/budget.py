@@ -29,7 +29,7 @@ ROOMS: Final = {
     "interface": Room(829, 5),
     "lab": Room(3_174, 20),
     "maths": Room(4_342, 38),
-    "models": Room(11_062, 73),
+    "models": Room(11_063, 73),
     "planning": Room(1_436, 10),
     "reports": Room(997, 5),
     "rows": Room(6_686, 36),
