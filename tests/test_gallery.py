@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import sys
+from importlib import import_module
 from pathlib import Path
 
 import pytest
@@ -13,6 +14,7 @@ from gradfeat.lab.loading import experiment, names
 ROOT = Path(__file__).resolve().parents[1]
 sys.path += [str(ROOT / "docs" / "_extensions"), str(ROOT / "tools")]
 
+import api_pages  # noqa: E402
 import commands  # noqa: E402
 import examples_page  # noqa: E402
 import experiments_page  # noqa: E402
@@ -64,3 +66,11 @@ def test_an_example_prints_what_is_stored_but_for_numbers(name):
     stored = stored_results.facts(name)
     assert stored is not None
     assert commands.same(results.outcome_of(name)[0], stored["printed"])
+
+
+@pytest.mark.parametrize(
+    "module",
+    [f"{api_pages.PLACES[of]}.{m}" for of in api_pages.PLACES for m in api_pages.MODULES[of]],
+)
+def test_every_module_of_the_reference_is_there(module: str):
+    assert import_module(module).__doc__
