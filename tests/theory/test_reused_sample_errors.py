@@ -8,8 +8,10 @@ import numpy as np
 import pytest
 from one_step_samples import SIGMAS, Sigma, on_sphere, target
 
-from gradfeat.theory.gradient_direction import Residual
+from gradfeat.theory.gradient_direction import Residual, gradient_direction
 from gradfeat.theory.one_step_errors import limit_errors
+from gradfeat.theory.reused_features import ReusedFeatures
+from gradfeat.theory.reused_rows import ReusedRows
 from gradfeat.theory.reused_sample_errors import reused_limit_errors, reused_sample_errors
 from gradfeat.theory.ridge_errors import random_feature_errors
 from gradfeat.theory.teacher import Teacher
@@ -99,6 +101,25 @@ def test_many_rows_come_to_the_limit(degree, alpha):
         for n in (1e4, 1e12)
     )
     assert abs(near - 1) < 0.01 < abs(far - 1)
+
+
+@pytest.mark.parametrize("teacher", [(0.0, 1.0), (0.3, 1.0, 0.7)])
+def test_columns_of_the_limit_are_averages_of_derivatives(teacher):
+    """E[delta^k sigma^(k)(z)]/k!, sigma'' by differences in place of integration by parts."""
+    sigma, step = SIGMAS["wave"].activation, 1e-4
+    own = Teacher.single(teacher, 0.3)
+    direction = gradient_direction(PHI, sigma, own, "y", 1.0)
+    rows = ReusedRows.drawn(PHI, sigma, own, direction)
+    z, mass = np.polynomial.hermite_e.hermegauss(80)
+    slope = sigma.derivative_values(z)
+    bent = (sigma.derivative_values(z + step) - sigma.derivative_values(z - step)) / (2 * step)
+    found = ReusedFeatures.limit(rows, sigma, [1, 2])
+    for columns, label in ((found.own, rows.residual), (found.fresh, 0 * rows.residual)):
+        delta = np.outer(rows.lead * rows.u, np.ones(len(z))) + rows.stretch * z
+        delta += PHI * np.outer(label, slope)
+        first, second = delta * slope, (delta**2 + rows.power) * bent / 2
+        wanted = np.stack([first, second], 2).transpose(0, 2, 1) @ mass / math.sqrt(2 * math.pi)
+        np.testing.assert_allclose(columns, wanted, atol=1e-6)
 
 
 def test_a_limit_without_a_formula_is_refused():
