@@ -176,7 +176,10 @@ class TestDirections:
         bars = Bars(("a", "note"), np.array([[-0.6], [0.8]]), (True, False))
         found = replace(BIKES.directions, bars=bars)
         assert texts(figures.direction(found)) == ["0.80", "−0.60"]
-        assert "Grey: texts, and what comes round" in direction_figure(found, 0).caption
+        assert (
+            "Grey: texts, hours and weekdays, of a size without sign."
+            in direction_figure(found, 0).caption
+        )
         assert "note (0.80) and a (−0.60)" in direction_figure(found, 0).caption
 
     def test_losses_are_drawn_with_intervals_by_columns_that_were_shuffled_together(self):

@@ -29,7 +29,7 @@ def direction_figure(found: Directions, index: int) -> CaptionedFigure:
     caption = (
         "Bars to the right (blue) raise a row's position along this direction, those to the left "
         "(orange) lower it: a number by one standard deviation, a level against the average row. "
-        f"{'' if all(bars.signed) else 'Grey: texts, and what comes round, have a size alone. '}"
+        f"{'' if all(bars.signed) else 'Grey: texts, hours and weekdays, of a size without sign. '}"
         f"Direction {index + 1} carries {share} of the AGOP and "
         f"rests mainly on {_top(bars.names, weights, bars.signed)}."
     )

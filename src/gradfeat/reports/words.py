@@ -80,8 +80,8 @@ def chance(report: FitReport) -> str:
     constant = "the most frequent class" if report.classes else "the mean"
     return (
         f"No method predicts {report.target} beyond chance on these {len(report.y_true):,} test "
-        f"rows: the best ({methods[0].label}) has {first_score(methods[0])}, no more than "
-        f"{constant} may have"
+        f"rows: the best ({methods[0].label}) has {first_score(methods[0])}, which these rows do "
+        f"not tell from predicting {constant}"
     )
 
 

@@ -180,7 +180,7 @@ def bars_of(
     source: tuple[str, ...],
     levels: frozenset[str],
 ) -> Bars:
-    """A bar a number and a level; one without a sign for texts, and for parts that come round.
+    """A bar a number and a level; one without a sign for texts, and for cyclic parts of dates.
 
     Of a date the seconds have a sign, its hours and weekdays a size alone: they lie on circles.
 

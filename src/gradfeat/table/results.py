@@ -70,7 +70,7 @@ class Bars:
 
     A number has the weight of its standardised column, which is how far one standard deviation
     moves a row; a level how far it lies from the average row. Texts, of which nothing is more or
-    less, and hours or weekdays of dates, which come round, have no sign (``signed``).
+    less, and hours or weekdays of dates, which are cyclic, have no sign (``signed``).
     """
 
     names: tuple[str, ...]
