@@ -239,6 +239,21 @@ def test_ctrl_c_keeps_what_is_finished_and_says_so(folder, jobs):
     assert f"stopped: {done} of 120 cells are saved in gradfeat.sqlite" in err
 
 
+def test_what_an_interrupt_leaves_is_counted_in_the_store(capsys, folder, monkeypatch):
+    """It came between a commit and the count of the bar, and one cell was not told."""
+
+    def late(bar, count):
+        if count.done:
+            raise KeyboardInterrupt
+        bar.count = count
+
+    monkeypatch.setattr("gradfeat.cli.lab.run.CellBar.tell", late)
+    ran = gradfeat(capsys, "run", grows(folder), "--no-figure")
+    done = len(stored(folder))
+    assert done > 0
+    assert f"stopped: {done} of " in ran.err
+
+
 @pytest.mark.parametrize(
     ("where", "said"),
     [

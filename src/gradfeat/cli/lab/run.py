@@ -79,7 +79,7 @@ def run_experiments(names: Sequence[str], request: Request, figures: Figures | N
     with executor_of(request.dask, request.jobs) as executor, opened(request.store) as store:
         for one in asked:
             tell_outdated(store, one[1], one[2], console)
-            with followed(one, request, console) as bar:
+            with followed(one, store, request, console) as bar:
                 table = sweep(one, request, store, bar, executor).go(figures is not None)
             codes.append(_told(Ran(*one, table, bar.count), request, console, figures))
     return max(codes)
@@ -194,13 +194,15 @@ class CellBar:
 
 
 @contextlib.contextmanager
-def followed(asked: Asked, request: Request, console: Terminal) -> Iterator[CellBar]:
-    """Show how far it is."""
+def followed(asked: Asked, store: Store, request: Request, console: Terminal) -> Iterator[CellBar]:
+    """Show how far it is; what an interrupt leaves is counted in the store, as bars lag behind."""
     with CellBar(console, asked[1].name) as bar:
         try:
             yield bar
         except KeyboardInterrupt:
-            raise Stopped(_stopped(bar, request)) from None
+            saved = len(store.statuses([point.key for point in asked[2]]))
+            known = f"{saved:,} of {len(asked[2]):,} cells are saved in {request.store}"
+            raise Stopped(f"stopped: {known}; the same command goes on from there.") from None
 
 
 def _told(ran: Ran, request: Request, console: Terminal, figures: Figures | None) -> int:
@@ -235,7 +237,7 @@ def verify_experiments(names: Sequence[str], request: Request, form: Format) -> 
     with opened(request.store) as store:
         for one in asked:
             tell_outdated(store, one[1], one[2], console)
-            with followed(one, request, console) as bar:
+            with followed(one, store, request, console) as bar:
                 table = sweep(one, request, store, bar).go(arrays=True)
             ran = Ran(*one, table, bar.count)
             runs.append(ran)
@@ -272,13 +274,6 @@ def opened(path: Path) -> Iterator[Store]:
             yield store
         except KeyboardInterrupt:
             raise Stopped(f"stopped: finished cells are saved in {path}.") from None
-
-
-def _stopped(bar: CellBar, request: Request) -> str:
-    known = "what is finished is"
-    if bar.count.total:
-        known = f"{bar.count.done:,} of {bar.count.total:,} cells are"
-    return f"stopped: {known} saved in {request.store}; the same command goes on from there."
 
 
 def print_failures(ran: Ran, request: Request, console: Terminal) -> None:
