@@ -37,8 +37,9 @@ def test_every_experiment_has_results_of_today_or_says_that_they_are_older(name)
 
 def test_a_changed_trial_and_a_changed_claim_are_told():
     found = experiment("shi22-occlusion")
-    claim = dataclasses.replace(found.claims[0], text="Another sentence.")
-    page = experiments_page._page(dataclasses.replace(found, claims=(claim,)))
+    (check, *_) = found.checks.values()
+    other = dataclasses.replace(found, checks={"Another sentence. [Shi22]": check})
+    page = experiments_page._page(other)
     stored = stored_results.facts(found.name) or {}
     for other in ({"text": "another"}, {"results": 1}):
         assert "Older results" in "".join(experiments_page._stored(found, {**stored, **other}))

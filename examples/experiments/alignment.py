@@ -10,7 +10,7 @@ import math
 from gradfeat.catalogue.shared.curves import draw_series, theory_line
 from gradfeat.drawing import style
 from gradfeat.drawing.panels import panels, shared_key
-from gradfeat.lab import Claim, Experiment, above, agrees
+from gradfeat.lab import Experiment, above, agrees
 from gradfeat.maths.hermite import HermiteSeries
 from gradfeat.maths.streams import stream
 from gradfeat.tasks.single_index import SingleIndex
@@ -56,12 +56,10 @@ EXPERIMENT = Experiment(
     },
     seeds=40,
     small={"n": [50, 100], "d": 20},
-    claims=(
-        Claim(
-            "Sixteen times d rows are enough for 0.9.",
-            "Moniri24",
-            above("cosine", 0.9, {"n": [1_600, 8_000], "d": [100, 500]}),
+    checks={
+        "Sixteen times d rows are enough for 0.9. [Moniri24]": above(
+            "cosine", 0.9, {"n": [1_600, 8_000], "d": [100, 500]}
         ),
-        Claim("Simulation is at the limit.", "Moniri24", agrees("cosine", theory, margin=0.05)),
-    ),
+        "Simulation is at the limit. [Moniri24]": agrees("cosine", theory, margin=0.05),
+    },
 )

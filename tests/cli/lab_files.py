@@ -14,7 +14,7 @@ from gradfeat.lab import Store
 GROWS = """
 import pathlib, random
 from matplotlib.figure import Figure
-from gradfeat.lab import Claim, Experiment, above, below
+from gradfeat.lab import Experiment, above, below
 
 HERE = pathlib.Path(__file__).parent
 
@@ -33,10 +33,10 @@ def figure(table, theory):
 EXPERIMENT = Experiment(
     "grows", "Does it grow?", trial, {"quick": {"n": [1, 2, 3]}, "paper": {"n": [1, 2, 9]}},
     seeds=2, figure=figure,
-    claims=(
-        Claim("Three is large.", "Theorem 1", above("value", 2.0, {"n": 3})),
-        Claim("One is small.", "Page 2", below("value", 2.0, {"n": 1})),
-    ),
+    checks={
+        "Three is large. [Theorem 1]": above("value", 2.0, {"n": 3}),
+        "One is small. [Page 2]": below("value", 2.0, {"n": 1}),
+    },
 )
 """
 

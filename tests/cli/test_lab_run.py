@@ -364,11 +364,11 @@ def test_runs_of_other_settings_have_figures_of_their_own(capsys, folder):
 
 def test_a_claim_about_no_setting_is_refused_before_anything_is_computed(capsys, folder):
     (folder / "mine.py").write_text(
-        "from gradfeat.lab import Claim, Experiment, above\n"
+        "from gradfeat.lab import Experiment, above\n"
         "def trial(n: int, *, seed: int) -> dict[str, float]:\n"
         "    raise SystemError\n"
-        "CLAIMS = (Claim('Large.', 'here', above('a', 1.0, {'rows': 1})),)\n"
-        "EXPERIMENT = Experiment('mine', '?', trial, {'quick': {'n': 1}}, seeds=2, claims=CLAIMS)\n"
+        "CHECKS = {'Large. [here]': above('a', 1.0, {'rows': 1})}\n"
+        "EXPERIMENT = Experiment('mine', '?', trial, {'quick': {'n': 1}}, seeds=2, checks=CHECKS)\n"
     )
     for command in ("run", "verify"):
         told = refused(capsys, command, "mine.py")

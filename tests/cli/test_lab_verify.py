@@ -18,7 +18,7 @@ from gradfeat.lab import loading
         (GROWS, 0, "2 claims: 2 hold"),
         (FAILS, 1, "2 claims: 1 holds, 1 fails"),
         (UNDECIDED, 0, "2 claims: 1 holds, 1 not enough evidence"),
-        (GROWS.replace("claims=(", "claims=() and ("), 0, "no claims"),
+        (GROWS.replace("checks={", "checks={} and {"), 0, "no claims"),
     ],
     ids=["hold", "fails", "undecided", "none"],
 )

@@ -20,14 +20,14 @@ class Room(NamedTuple):
 
 ROOMS: Final = {
     "": Room(90, 2),
-    "catalogue": Room(13_443, 58),
+    "catalogue": Room(12_996, 58),
     "cli": Room(3_701, 27),
     "diagnostics": Room(1_135, 8),
     "drawing": Room(728, 6),
     "estimators": Room(3_425, 20),
     "figures": Room(1_664, 10),
     "interface": Room(829, 5),
-    "lab": Room(3_174, 20),
+    "lab": Room(3_195, 20),
     "maths": Room(4_342, 38),
     "models": Room(11_063, 73),
     "planning": Room(1_436, 10),

@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 from sweep_trials import make
 
 from gradfeat.lab import (
-    Claim,
     ExperimentError,
     above,
     agrees,
@@ -224,11 +223,17 @@ def test_a_theory_at_its_margin_is_contradicted_about_as_often_as_its_level_says
 
 
 def test_judging_names_the_claim_that_cannot_be_checked():
-    good, bad = Claim("Fine.", "p. 1", above("a", 0)), Claim("Odd.", "p. 2", above("b", 0))
-    judged = judge(make(claims=(good,)), table([1.0, 1.1]))
+    good, bad = {"Fine. [p. 1]": above("a", 0)}, {"Odd. [p. 2]": above("b", 0)}
+    judged = judge(make(checks=good), table([1.0, 1.1]))
     assert [(claim.text, verdict.outcome) for claim, verdict in judged] == [("Fine.", "holds")]
     with pytest.raises(ExperimentError, match=r"claim 'Odd.' of 'test' cannot be checked: 'b'"):
-        judge(make(claims=(good, bad)), table([1.0, 1.1]))
+        judge(make(checks=good | bad), table([1.0, 1.1]))
+
+
+@pytest.mark.parametrize("sentence", ["Fine.", "Fine. [p. 1", "[p. 1]", "Fine.[p. 1]"])
+def test_a_claim_without_its_source_is_refused(sentence):
+    with pytest.raises(ExperimentError, match=r"has no source: end the sentence in one, such as"):
+        make(checks={sentence: above("a", 0)})
 
 
 def test_slopes_are_those_of_powers_and_decided_by_their_interval():

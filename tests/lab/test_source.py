@@ -13,7 +13,7 @@ from gradfeat.lab.source import digest_of
 TRIAL = """
 from __future__ import annotations
 import math
-from gradfeat.lab import Claim, Experiment, above
+from gradfeat.lab import Experiment, above
 from gradfeat.maths.ranges import at_least, one_of
 from source_parts import half
 KINDS = {"small": "a small one", "large": "a large one"}
@@ -37,7 +37,7 @@ def trial(n: int, kind: str = "small", *, seed: int) -> dict[str, float]:
 
 EXPERIMENT = Experiment(
     "grows", "Does it grow?", trial, {"quick": {"n": list(range(3)), "kind": sorted(SCALES)}},
-    claims=(Claim("Three is large.", "Page 1", above("value", float(math.pi))),), figure=figure,
+    checks={"Three is large. [Page 1]": above("value", float(math.pi))}, figure=figure,
 )
 """
 PARTS = """

@@ -6,7 +6,7 @@ interval.
 
 import numpy as np
 
-from gradfeat.lab import Claim, Experiment, above, judge, run
+from gradfeat.lab import Experiment, above, judge, run
 
 
 def trial(n: int, d: int = 50, *, seed: int) -> dict[str, float]:
@@ -16,12 +16,10 @@ def trial(n: int, d: int = 50, *, seed: int) -> dict[str, float]:
     return {"cosine": abs(beta[0]) / np.linalg.norm(beta)}
 
 
-claim = Claim(
-    "Eight times d rows are enough for 0.9.", "Moniri24", above("cosine", 0.9, {"n": 400})
-)
 found = Experiment(
     "cosines", "How many rows show a direction?", trial, {"quick": {"n": [50, 100, 400]}},
-    seeds=20, claims=(claim,),
+    checks={"Eight times d rows are enough for 0.9. [Moniri24]": above("cosine", 0.9, {"n": 400})},
+    seeds=20,
 )  # fmt: skip
 table = run(found)
 print(table.groupby("n")["cosine"].mean().round(2).to_dict())

@@ -12,7 +12,7 @@ import numpy as np
 from gradfeat.catalogue.shared.curves import draw_metric, law_line, only, over_seeds
 from gradfeat.drawing import style
 from gradfeat.drawing.panels import finished, panels
-from gradfeat.lab import Claim, Experiment, ordered, slope
+from gradfeat.lab import Experiment, ordered, slope
 from gradfeat.maths.ranges import at_least, at_most, positive
 
 if TYPE_CHECKING:
@@ -191,26 +191,15 @@ reads an input; the second input is found when its share comes to a level: 0.3, 
     small={"leap": [1, 2], "d": [6, 10], "m": 6, "most": 4_000},
     seeds={"quick": 20, "paper": 24},
     figure=figure,
-    claims=(
-        Claim(
-            "A leap of 1 takes d rows: the slope is within 0.15 of 1.",
-            "Abbe et al. 2023, Theorem 1",
-            slope("needed", "d", 0.85, 1.15, {"leap": 1}),
+    checks={
+        "A leap of 1 takes d rows: the slope is within 0.15 of 1."
+        " [Abbe et al. 2023, Theorem 1]": slope("needed", "d", 0.85, 1.15, {"leap": 1}),
+        "A leap of 2 takes d log d rows: rows/(d log d) has a slope within 0.15 of 0."
+        " [Abbe et al. 2023, Theorem 1]": slope("per_d_log_d", "d", -0.15, 0.15, {"leap": 2}),
+        "A leap of 3 takes d^2 rows after the first direction: the slope is within 0.15 of 2."
+        " [Abbe et al. 2023, Theorem 1]": slope("waited", "d", 1.85, 2.15, {"leap": 3}),
+        "The larger the leap, the more rows at the same d. [Abbe et al. 2023, section 1]": ordered(
+            "needed", "leap", {"d": 256}
         ),
-        Claim(
-            "A leap of 2 takes d log d rows: rows/(d log d) has a slope within 0.15 of 0.",
-            "Abbe et al. 2023, Theorem 1",
-            slope("per_d_log_d", "d", -0.15, 0.15, {"leap": 2}),
-        ),
-        Claim(
-            "A leap of 3 takes d^2 rows after the first direction: the slope is within 0.15 of 2.",
-            "Abbe et al. 2023, Theorem 1",
-            slope("waited", "d", 1.85, 2.15, {"leap": 3}),
-        ),
-        Claim(
-            "The larger the leap, the more rows at the same d.",
-            "Abbe et al. 2023, section 1",
-            ordered("needed", "leap", {"d": 256}),
-        ),
-    ),
+    },
 )

@@ -19,7 +19,7 @@ from gradfeat.catalogue.shared.adapt_training import (
 )
 from gradfeat.catalogue.shared.curves import averaged, only, over_seeds, settings, theory_line
 from gradfeat.drawing.panels import finished, panels
-from gradfeat.lab import Claim, Experiment, above, agrees, below, each, every, greater, ordered
+from gradfeat.lab import Experiment, above, agrees, below, each, every, greater, ordered
 from gradfeat.maths.ranges import at_least, one_of, positive
 
 if TYPE_CHECKING:
@@ -169,47 +169,41 @@ loss that grows. The kernel pays for d in every function of degree p of all inpu
     seeds={"quick": 8, "paper": 10},
     theory=theory,
     figure=figure,
-    claims=(
-        Claim(
-            "At a fixed number of rows the kernel's loss grows with every doubling of d, by 0.02"
-            " or more.",
-            f"{TALK}; Ghorbani et al. 2021, Theorem 4",
-            each("r", ordered("loss", "d", {"method": "kernel", **SINES}, margin=0.02)),
+    checks={
+        "At a fixed number of rows the kernel's loss grows with every doubling of d, by 0.02 or"
+        " more."
+        f" [{TALK}; Ghorbani et al. 2021, Theorem 4]": each(
+            "r", ordered("loss", "d", {"method": "kernel", **SINES}, margin=0.02)
         ),
-        Claim(
-            f"The kernel still loses more than half of the variance at d = {FAR}.",
-            TALK,
-            each("r", above("loss", 0.5, {"method": "kernel", "d": FAR, **SINES})),
+        f"The kernel still loses more than half of the variance at d = {FAR}. [{TALK}]": each(
+            "r", above("loss", 0.5, {"method": "kernel", "d": FAR, **SINES})
         ),
-        Claim(
-            f"Learners of features lose less than a tenth at every d up to {FAR}.",
-            f"{TALK}; Rad24; Damian22",
-            each("r", each("method", each("d", below("loss", 0.1, SINES)), LEARNERS),
-                 {"d": [4, 8, 16, FAR]}),
+        f"Learners of features lose less than a tenth at every d up to {FAR}."
+        f" [{TALK}; Rad24; Damian22]": each(
+            "r",
+            each("method", each("d", below("loss", 0.1, SINES)), LEARNERS),
+            {"d": [4, 8, 16, FAR]},
         ),
-        Claim(
-            f"On a polynomial of degree 3 of one direction the kernel loses more at d = {FAR} than"
-            " each learner of features, by 0.3 or more.",
-            f"{TALK}: polynomials; Damian22, Theorem 1",
-            every(
-                *(
-                    greater(
-                        "loss",
-                        {"method": "kernel", "d": FAR, **CUBIC},
-                        {"method": name, "d": FAR, **CUBIC},
-                        0.3,
-                    )
-                    for name in LEARNERS["method"]
+        f"On a polynomial of degree 3 of one direction the kernel loses more at d = {FAR} than each"
+        " learner of features, by 0.3 or more."
+        f" [{TALK}: polynomials; Damian22, Theorem 1]": every(
+            *(
+                greater(
+                    "loss",
+                    {"method": "kernel", "d": FAR, **CUBIC},
+                    {"method": name, "d": FAR, **CUBIC},
+                    0.3,
                 )
-            ),
+                for name in LEARNERS["method"]
+            )
         ),
-        Claim(
-            "From d = 8 on the kernel loses what its eigenvalues predict, within a factor of 1.6"
-            " (in fewer inputs its own eigenfunctions are too far from Gaussian).",
-            "Simon et al. 2021, the eigenlearning equations",
-            agrees("log_loss", theory,
-                   {"method": "kernel", "target": "sines", "d": [8, 16, FAR, 64]},
-                   margin=math.log10(1.6)),
+        "From d = 8 on the kernel loses what its eigenvalues predict, within a factor of 1.6 (in"
+        " fewer inputs its own eigenfunctions are too far from Gaussian)."
+        " [Simon et al. 2021, the eigenlearning equations]": agrees(
+            "log_loss",
+            theory,
+            {"method": "kernel", "target": "sines", "d": [8, 16, FAR, 64]},
+            margin=math.log10(1.6),
         ),
-    ),
-)  # fmt: skip
+    },
+)

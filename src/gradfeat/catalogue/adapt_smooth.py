@@ -20,7 +20,7 @@ from gradfeat.catalogue.shared.adapt_training import (
 from gradfeat.catalogue.shared.curves import averaged, draw_metric, marks_of, only, over_seeds
 from gradfeat.drawing import series, style
 from gradfeat.drawing.panels import finished, panels
-from gradfeat.lab import Claim, Experiment, agrees, every, slope
+from gradfeat.lab import Experiment, agrees, every, slope
 from gradfeat.lab.claims import Check, slopes_by_seed
 from gradfeat.maths.ranges import MOST_DEGREE, at_most, one_of
 
@@ -243,27 +243,17 @@ function by the number of iterations are in kernel-iterations.""",
     seeds={"quick": 32, "paper": 60},
     theory=theory,
     figure=figure,
-    claims=(
-        Claim(
-            "The loss falls faster with n where the target is continuous than at a step, by 0.1 or"
-            " more in the slope, for kernel and network.",
-            f"{TALK}; Stone 1982",
-            _steeper(0.1),
+    checks={
+        "The loss falls faster with n where the target is continuous than at a step, by 0.1 or more"
+        " in the slope, for kernel and network."
+        f" [{TALK}; Stone 1982]": _steeper(0.1),
+        "The kernel's slopes are those of n^(-2t/(2t+1)), t = s + 1/2, within 0.25."
+        " [Stone 1982; Caponnetto & De Vito 2007]": _slopes("kernel"),
+        "The network's slopes are those of n^(-2t/(2t+1)), t = s + 1/2, within 0.25."
+        f" [{TALK}; Stone 1982]": _slopes("network"),
+        "The kernel loses what its eigenvalues predict, within a factor of 2."
+        " [Simon et al. 2021, the eigenlearning equations]": agrees(
+            "log_loss", theory, {"method": "kernel"}, margin=math.log10(2)
         ),
-        Claim(
-            "The kernel's slopes are those of n^(-2t/(2t+1)), t = s + 1/2, within 0.25.",
-            "Stone 1982; Caponnetto & De Vito 2007",
-            _slopes("kernel"),
-        ),
-        Claim(
-            "The network's slopes are those of n^(-2t/(2t+1)), t = s + 1/2, within 0.25.",
-            f"{TALK}; Stone 1982",
-            _slopes("network"),
-        ),
-        Claim(
-            "The kernel loses what its eigenvalues predict, within a factor of 2.",
-            "Simon et al. 2021, the eigenlearning equations",
-            agrees("log_loss", theory, {"method": "kernel"}, margin=math.log10(2)),
-        ),
-    ),
+    },
 )

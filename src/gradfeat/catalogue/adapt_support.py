@@ -20,7 +20,7 @@ from gradfeat.catalogue.shared.adapt_training import (
 )
 from gradfeat.catalogue.shared.curves import averaged, only, over_seeds, theory_line
 from gradfeat.drawing.panels import finished, panels
-from gradfeat.lab import Claim, Experiment, above, agrees, below, each, every, slope
+from gradfeat.lab import Experiment, above, agrees, below, each, every, slope
 from gradfeat.lab.claims import Check
 from gradfeat.maths.ranges import at_least, one_of
 
@@ -186,63 +186,63 @@ out of its range.""",
     grids={
         "quick": [
             {"method": list(TITLES), "support": list(SUPPORTS), "d": [4, 8, 16], "n": 500},
-            {"method": list(TITLES), "support": list(SUPPORTS), "d": FAR,
-             "n": [125, 250, 500, 1_000]},
+            {
+                "method": list(TITLES),
+                "support": list(SUPPORTS),
+                "d": FAR,
+                "n": [125, 250, 500, 1_000],
+            },
         ],
         "paper": [
-            {"method": list(TITLES), "support": list(SUPPORTS), "d": [4, 8, 16, FAR, 64],
-             "n": [500, 2_000], "m": 512},
-            {"method": list(TITLES), "support": list(SUPPORTS), "d": FAR,
-             "n": [125, 250, 1_000, 4_000], "m": 512},
+            {
+                "method": list(TITLES),
+                "support": list(SUPPORTS),
+                "d": [4, 8, 16, FAR, 64],
+                "n": [500, 2_000],
+                "m": 512,
+            },
+            {
+                "method": list(TITLES),
+                "support": list(SUPPORTS),
+                "d": FAR,
+                "n": [125, 250, 1_000, 4_000],
+                "m": 512,
+            },
         ],
     },
     small={"d": [4, 6], "n": [30, 60], "m": 20, "n_test": 100},
     seeds={"quick": 10, "paper": 20},
     theory=theory,
     figure=figure,
-    claims=(
-        Claim(
-            "On a plane or a curved surface the loss does not grow with d, for kernel and network"
-            " (slope of log loss on log d below 0.25).",
-            f"{TALK}, low-dimensional support",
-            _slopes("d", -math.inf, 0.25, EACH),
+    checks={
+        "On a plane or a curved surface the loss does not grow with d, for kernel and network"
+        " (slope of log loss on log d below 0.25)."
+        f" [{TALK}, low-dimensional support]": _slopes("d", -math.inf, 0.25, EACH),
+        "On full-dimensional inputs the kernel's loss grows with d (slope above 1)."
+        f" [{TALK}, the curse of dimensionality]": slope(
+            "loss", "d", 1.0, math.inf, {"method": "kernel", "support": "full", **EACH}
         ),
-        Claim(
-            "On full-dimensional inputs the kernel's loss grows with d (slope above 1).",
-            f"{TALK}, the curse of dimensionality",
-            slope("loss", "d", 1.0, math.inf, {"method": "kernel", "support": "full", **EACH}),
+        f"Of {FAR} inputs near a plane both lose below 0.05; the kernel loses above 0.8 of"
+        " full-dimensional ones."
+        f" [{TALK}, low-dimensional support]": every(
+            each("method", below("loss", 0.05, {"support": "near", "d": FAR, **EACH})),
+            above("loss", 0.8, {"method": "kernel", "support": "full", "d": FAR, **EACH}),
         ),
-        Claim(
-            f"Of {FAR} inputs near a plane both lose below 0.05; the kernel loses above 0.8 of"
-            " full-dimensional ones.",
-            f"{TALK}, low-dimensional support",
-            every(
-                each("method", below("loss", 0.05, {"support": "near", "d": FAR, **EACH})),
-                above("loss", 0.8, {"method": "kernel", "support": "full", "d": FAR, **EACH}),
-            ),
+        f"In {FAR} inputs the loss on a plane or a curved surface falls with n faster than on"
+        " full-dimensional inputs, by 0.3 or more in the slope, for kernel and network."
+        f" [{TALK}, low-dimensional support]": _steeper_than_full(0.3),
+        f"The kernel's slope in n on a plane in {FAR} inputs is that of 2 inputs, about 1/n for a"
+        " smooth function (-1.25 to -0.6)."
+        f" [{TALK}, low-dimensional support]": slope(
+            "loss", "n", -1.25, -0.6, {"method": "kernel", "support": "subspace", "d": FAR}
         ),
-        Claim(
-            f"In {FAR} inputs the loss on a plane or a curved surface falls with n faster than on"
-            " full-dimensional inputs, by 0.3 or more in the slope, for kernel and network.",
-            f"{TALK}, low-dimensional support",
-            _steeper_than_full(0.3),
+        "On full-dimensional inputs, from d = 8 on, the kernel loses what its eigenvalues predict,"
+        " within 0.1 in log10."
+        " [Simon et al. 2021, the eigenlearning equations]": agrees(
+            "log_loss",
+            theory,
+            {"method": "kernel", "support": "full", "d": [8, 16, FAR, 64]},
+            margin=0.1,
         ),
-        Claim(
-            f"The kernel's slope in n on a plane in {FAR} inputs is that of 2 inputs, about 1/n for"
-            " a smooth function (-1.25 to -0.6).",
-            f"{TALK}, low-dimensional support",
-            slope("loss", "n", -1.25, -0.6, {"method": "kernel", "support": "subspace", "d": FAR}),
-        ),
-        Claim(
-            "On full-dimensional inputs, from d = 8 on, the kernel loses what its eigenvalues"
-            " predict, within 0.1 in log10.",
-            "Simon et al. 2021, the eigenlearning equations",
-            agrees(
-                "log_loss",
-                theory,
-                {"method": "kernel", "support": "full", "d": [8, 16, FAR, 64]},
-                margin=0.1,
-            ),
-        ),
-    ),
-)  # fmt: skip
+    },
+)

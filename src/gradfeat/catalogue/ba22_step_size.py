@@ -19,7 +19,7 @@ from gradfeat.catalogue.shared.curves import (
 )
 from gradfeat.drawing import series, style
 from gradfeat.drawing.panels import finished, panels
-from gradfeat.lab import Claim, Experiment, above, below, each, every, greater
+from gradfeat.lab import Experiment, above, below, each, every, greater
 from gradfeat.lab.claims import Check
 from gradfeat.maths.ranges import LARGEST, MOST_DEGREE, MOST_ROWS, at_least, at_most, one_of
 
@@ -270,44 +270,31 @@ EXPERIMENT = Experiment(
     seeds={"quick": 10, "paper": 10},
     theory=theory,
     figure=figure,
-    claims=(
-        Claim(
-            "After a step of size 1 the network does not beat the best linear function, at any d.",
-            "Ba et al. 2022, Theorem on small learning rates",
-            _everywhere(above("excess", 0.0), "small step"),
+    checks={
+        "After a step of size 1 the network does not beat the best linear function, at any d."
+        " [Ba et al. 2022, Theorem on small learning rates]": _everywhere(
+            above("excess", 0.0), "small step"
         ),
-        Claim(
-            "After a step of size 1 the network is no better than ridge regression on the inputs,"
-            " which has seen the same rows: from d = 100 on its test error is at least as high.",
-            "Ba et al. 2022, Theorem on small learning rates; Moniri24, prior work",
-            each(
-                "activation",
-                each("d", greater("test_error", {"method": "small step"}, {"method": "linear"})),
-                {"d": [100, 200, 400]},
-            ),
+        "After a step of size 1 the network is no better than ridge regression on the inputs, which"
+        " has seen the same rows: from d = 100 on its test error is at least as high."
+        " [Ba et al. 2022, Theorem on small learning rates; Moniri24, prior work]": each(
+            "activation",
+            each("d", greater("test_error", {"method": "small step"}, {"method": "linear"})),
+            {"d": [100, 200, 400]},
         ),
-        Claim(
-            "After a step of size sqrt(n) it beats the best linear function by 0.05 or more, at"
-            " every d.",
-            "Ba et al. 2022, Theorem on large learning rates",
-            _everywhere(below("excess", -0.05), "large step"),
+        "After a step of size sqrt(n) it beats the best linear function by 0.05 or more, at every"
+        " d."
+        " [Ba et al. 2022, Theorem on large learning rates]": _everywhere(
+            below("excess", -0.05), "large step"
         ),
-        Claim(
-            "After a step of size sqrt(n) it beats ridge on the inputs by 0.15 or more, at every"
-            " d.",
-            "Ba et al. 2022, Theorem on large learning rates",
-            _beats("linear", 0.15),
+        "After a step of size sqrt(n) it beats ridge on the inputs by 0.15 or more, at every d."
+        " [Ba et al. 2022, Theorem on large learning rates]": _beats("linear", 0.15),
+        "After a step of size sqrt(n) it beats a step of size 1 by 0.2 or more, at every d."
+        " [Ba et al. 2022, Figure 1]": _beats("small step", 0.2),
+        "From d = 200 on the test errors of ridge on the inputs, of random features and after the"
+        " step of size 1 are within 5 % of theory."
+        " [Moniri24, section 4; Mei & Montanari 2022]": every(
+            *(_near(method, 0.05) for method in NAMES if method != "large step")
         ),
-        Claim(
-            "After a step of size sqrt(n) it beats a step of size 1 by 0.2 or more, at every d.",
-            "Ba et al. 2022, Figure 1",
-            _beats("small step", 0.2),
-        ),
-        Claim(
-            "From d = 200 on the test errors of ridge on the inputs, of random features and after"
-            " the step of size 1 are within 5 % of theory.",
-            "Moniri24, section 4; Mei & Montanari 2022",
-            every(*(_near(method, 0.05) for method in NAMES if method != "large step")),
-        ),
-    ),
+    },
 )

@@ -12,7 +12,7 @@ from gradfeat.catalogue.shared.comparisons import near
 from gradfeat.catalogue.shared.curves import draw_metric, only, over_seeds
 from gradfeat.drawing import series, style
 from gradfeat.drawing.panels import finished, panels
-from gradfeat.lab import Claim, Experiment, above, every, greater, ordered, slope
+from gradfeat.lab import Experiment, above, every, greater, ordered, slope
 from gradfeat.maths.ranges import at_least, at_most, paired, positive
 
 if TYPE_CHECKING:
@@ -221,46 +221,36 @@ mean field's, gamma = 1, all widths move alike. Kernels are compared at new rows
     seeds={"quick": 16, "paper": 32},
     theory=theory,
     figure=figure,
-    claims=(
-        Claim(
-            "At the lazy end wide networks have the loss of the tangent kernel's learning curve,"
-            " within 25 %.",
-            "Chizat, Oyallon & Bach 2019, Theorem 2.2; Simon et al. 2021",
-            near("loss", theory, 0.25, {"alpha": 256.0, "m": [1_024, 2_048]}),
+    checks={
+        "At the lazy end wide networks have the loss of the tangent kernel's learning curve, within"
+        " 25 %."
+        " [Chizat, Oyallon & Bach 2019, Theorem 2.2; Simon et al. 2021]": near(
+            "loss", theory, 0.25, {"alpha": 256.0, "m": [1_024, 2_048]}
         ),
-        Claim(
-            "At the rich end the loss of a network of as many neurons is lower by at least 0.2.",
-            "Chizat, Oyallon & Bach 2019, section 3; Ghorbani et al. 2021",
-            greater("loss", LAZY, RICH, 0.2),
+        "At the rich end the loss of a network of as many neurons is lower by at least 0.2."
+        " [Chizat, Oyallon & Bach 2019, section 3; Ghorbani et al. 2021]": greater(
+            "loss", LAZY, RICH, 0.2
         ),
-        Claim(
-            "The weights gather along the true direction at the rich end (share above 0.6), and do"
-            " not at the lazy end.",
-            "Chizat, Oyallon & Bach 2019; Damian22, introduction",
-            every(above("share", 0.6, RICH), greater("share", RICH, LAZY, 0.5)),
+        "The weights gather along the true direction at the rich end (share above 0.6), and do not"
+        " at the lazy end."
+        " [Chizat, Oyallon & Bach 2019; Damian22, introduction]": every(
+            above("share", 0.6, RICH), greater("share", RICH, LAZY, 0.5)
         ),
-        Claim(
-            "The kernel moves less the larger the scale.",
-            "Chizat, Oyallon & Bach 2019, Theorem 2.2",
-            ordered("moved", "alpha", DIAL, increasing=False),
+        "The kernel moves less the larger the scale."
+        " [Chizat, Oyallon & Bach 2019, Theorem 2.2]": ordered(
+            "moved", "alpha", DIAL, increasing=False
         ),
-        Claim(
-            "The kernel grows at least as the bound says, and like 1/alpha at the rich end: the"
-            " slope from alpha = 1/16 to 1/4 is within 0.15 of -1.",
-            "Chizat, Oyallon & Bach 2019; the bound is derived here",
-            every(
-                above("above_bound", 0.0, DIAL),
-                slope("growth", "alpha", -1.15, -0.85, {**DIAL, "alpha": [0.0625, 0.25]}),
-            ),
+        "The kernel grows at least as the bound says, and like 1/alpha at the rich end: the slope"
+        " from alpha = 1/16 to 1/4 is within 0.15 of -1."
+        " [Chizat, Oyallon & Bach 2019; the bound is derived here]": every(
+            above("above_bound", 0.0, DIAL),
+            slope("growth", "alpha", -1.15, -0.85, {**DIAL, "alpha": [0.0625, 0.25]}),
         ),
-        Claim(
-            "In the NTK's scaling wider networks move less (slope below -0.25); in the mean"
-            " field's the movement is free of the width (slope within 0.15 of 0).",
-            "Chizat, Oyallon & Bach 2019, section 1; Mei, Montanari & Nguyen 2018",
-            every(
-                slope("moved", "m", -math.inf, -0.25, {**WIDTHS, "gamma": 0.5}),
-                slope("moved", "m", -0.15, 0.15, {**WIDTHS, "gamma": 1.0}),
-            ),
+        "In the NTK's scaling wider networks move less (slope below -0.25); in the mean field's the"
+        " movement is free of the width (slope within 0.15 of 0)."
+        " [Chizat, Oyallon & Bach 2019, section 1; Mei, Montanari & Nguyen 2018]": every(
+            slope("moved", "m", -math.inf, -0.25, {**WIDTHS, "gamma": 0.5}),
+            slope("moved", "m", -0.15, 0.15, {**WIDTHS, "gamma": 1.0}),
         ),
-    ),
+    },
 )

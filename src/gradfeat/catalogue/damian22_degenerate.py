@@ -10,7 +10,7 @@ import numpy as np
 from gradfeat.catalogue.shared.curves import averaged, draw_metric, marks_of, only, over_seeds
 from gradfeat.drawing import series, style
 from gradfeat.drawing.panels import finished, panels
-from gradfeat.lab import Claim, Experiment, above, below, each, every, greater, ordered
+from gradfeat.lab import Experiment, above, below, each, every, greater, ordered
 from gradfeat.maths.ranges import MOST_DEGREE, MOST_ROWS, at_least, at_most, one_of, paired
 
 if TYPE_CHECKING:
@@ -173,60 +173,47 @@ line is the median |cos| of a random direction: what the degenerate target tends
     seeds={"quick": 12, "paper": 20},
     theory=theory,
     figure=figure,
-    claims=(
-        Claim(
-            "At n = 4 d^2, d = 40, below d^(p/2), the target with a quadratic part is learned"
-            " (median loss below half of E f*^2) and its direction found (median |cos| above"
-            " 0.65).",
-            "Damian22, Theorem 1",
-            every(
-                each(
-                    "p",
-                    below("loss", 0.5, statistic="median"),
-                    {"target": "quadratic part", **LARGE},
-                ),
-                each("p", above("cosine", 0.65), {"target": "quadratic part", **LARGE}),
-            ),
-        ),
-        Claim(
-            "There the degenerate target loses more by at least 0.4 E f*^2, and its direction is"
-            " not found (median |cos| below 0.4).",
-            "Damian22, Assumption 2 and Theorem 2 (n < d^(p/2))",
-            every(
-                each(
-                    "p",
-                    greater(
-                        "loss",
-                        {"target": "degenerate"},
-                        {"target": "quadratic part"},
-                        0.4,
-                        statistic="median",
-                    ),
-                    LARGE,
-                ),
-                each("p", below("cosine", 0.4), {"target": "degenerate", **LARGE}),
-            ),
-        ),
-        Claim(
-            "At n = d^2 rows, d = 40, the direction is found better with a quadratic part: the"
-            " median |cos| is larger by at least 0.1, for p = 5 and 6.",
-            "Damian22, Assumption 2 and Theorem 2 (n < d^(p/2))",
+    checks={
+        "At n = 4 d^2, d = 40, below d^(p/2), the target with a quadratic part is learned (median"
+        " loss below half of E f*^2) and its direction found (median |cos| above 0.65)."
+        " [Damian22, Theorem 1]": every(
             each(
                 "p",
-                greater("cosine", {"target": "quadratic part"}, {"target": "degenerate"}, 0.1),
-                SQUARE,
+                below("loss", 0.5, statistic="median"),
+                {"target": "quadratic part", **LARGE},
             ),
+            each("p", above("cosine", 0.65), {"target": "quadratic part", **LARGE}),
         ),
-        Claim(
-            "At n = 4 d^2 the degenerate target's direction fades as d grows (p = 6, for which"
-            " 4 d^2 is below d^(p/2) at d = 10 already).",
-            "Damian22, Theorem 2 (n < d^(p/2))",
-            ordered(
-                "cosine",
-                "d",
-                {"target": "degenerate", "ratio": 4.0, "d": [10, 40], "p": 6},
-                increasing=False,
+        "There the degenerate target loses more by at least 0.4 E f*^2, and its direction is not"
+        " found (median |cos| below 0.4)."
+        " [Damian22, Assumption 2 and Theorem 2 (n < d^(p/2))]": every(
+            each(
+                "p",
+                greater(
+                    "loss",
+                    {"target": "degenerate"},
+                    {"target": "quadratic part"},
+                    0.4,
+                    statistic="median",
+                ),
+                LARGE,
             ),
+            each("p", below("cosine", 0.4), {"target": "degenerate", **LARGE}),
         ),
-    ),
+        "At n = d^2 rows, d = 40, the direction is found better with a quadratic part: the median"
+        " |cos| is larger by at least 0.1, for p = 5 and 6."
+        " [Damian22, Assumption 2 and Theorem 2 (n < d^(p/2))]": each(
+            "p",
+            greater("cosine", {"target": "quadratic part"}, {"target": "degenerate"}, 0.1),
+            SQUARE,
+        ),
+        "At n = 4 d^2 the degenerate target's direction fades as d grows (p = 6, for which 4 d^2 is"
+        " below d^(p/2) at d = 10 already)."
+        " [Damian22, Theorem 2 (n < d^(p/2))]": ordered(
+            "cosine",
+            "d",
+            {"target": "degenerate", "ratio": 4.0, "d": [10, 40], "p": 6},
+            increasing=False,
+        ),
+    },
 )

@@ -18,7 +18,7 @@ from gradfeat.catalogue.shared.curves import (
 )
 from gradfeat.drawing import series, style
 from gradfeat.drawing.panels import caption, panels
-from gradfeat.lab import Claim, Experiment, each, every, greater, slope
+from gradfeat.lab import Experiment, each, every, greater, slope
 from gradfeat.maths.ranges import MOST_DEGREE, MOST_ROWS, at_least, at_most, paired
 
 if TYPE_CHECKING:
@@ -201,41 +201,30 @@ C_3(w, w) + c_4 w C_2(w, w), only the part in c_4 is there without biases.""",
     seeds={"quick": 8, "paper": 20},
     theory=theory,
     figure=figure,
-    claims=(
-        Claim(
-            "The leading term's relative error falls like d^(-1/2): slope -0.6 to -0.45 on"
-            " d = 20 to 500.",
-            "Damian22, Lemma 1",
-            slope("leading_error", "d", -0.6, -0.45, {**PLAIN, "r": 1}),
+    checks={
+        "The leading term's relative error falls like d^(-1/2): slope -0.6 to -0.45 on d = 20 to"
+        " 500."
+        " [Damian22, Lemma 1]": slope("leading_error", "d", -0.6, -0.45, {**PLAIN, "r": 1}),
+        "Series and Monte Carlo relative errors agree with theory within a factor of 2^(1/2)."
+        " [Damian22, Lemma 1]": every(
+            near("leading_error", theory, FACTOR, PLAIN),
+            near("measured_error", theory, FACTOR, {**PLAIN, "d": 20}),
         ),
-        Claim(
-            "Series and Monte Carlo relative errors agree with theory within a factor of 2^(1/2).",
-            "Damian22, Lemma 1",
-            every(
-                near("leading_error", theory, FACTOR, PLAIN),
-                near("measured_error", theory, FACTOR, {**PLAIN, "d": 20}),
-            ),
+        "Measured gradients differ from the whole series by their sampling noise alone, within less"
+        " than a factor of 2^(1/2), with and without bias."
+        " [Damian22, section 4: the Hermite expansion of the gradient]": near(
+            "noise_ratio", theory, FACTOR
         ),
-        Claim(
-            "Measured gradients differ from the whole series by their sampling noise alone, within"
-            " less than a factor of 2^(1/2), with and without bias.",
-            "Damian22, section 4: the Hermite expansion of the gradient",
-            near("noise_ratio", theory, FACTOR),
-        ),
-        Claim(
-            "The leading term alone leaves more than noise at d = 20.",
-            "Damian22, Lemma 1",
-            each(
-                "r",
-                greater(
-                    "noise_ratio_leading",
-                    {**PLAIN, "d": 20},
-                    {**PLAIN, "d": 20},
-                    margin=1.0,
-                    than_metric="noise_ratio",
-                ),
+        "The leading term alone leaves more than noise at d = 20. [Damian22, Lemma 1]": each(
+            "r",
+            greater(
+                "noise_ratio_leading",
                 {**PLAIN, "d": 20},
+                {**PLAIN, "d": 20},
+                margin=1.0,
+                than_metric="noise_ratio",
             ),
+            {**PLAIN, "d": 20},
         ),
-    ),
+    },
 )

@@ -18,7 +18,7 @@ from gradfeat.catalogue.shared.curves import (
 )
 from gradfeat.drawing import series, style
 from gradfeat.drawing.panels import finished, panels
-from gradfeat.lab import Claim, Experiment, below, each, every, greater, ordered, slope
+from gradfeat.lab import Experiment, below, each, every, greater, ordered, slope
 from gradfeat.maths.ranges import MOST_DEGREE, MOST_ROWS, at_least, at_most, paired, positive
 
 if TYPE_CHECKING:
@@ -219,50 +219,33 @@ sqrt(r^p/m) of the loss; the theorem leaves its constant open, and 1 is drawn.""
     seeds={"quick": 6, "paper": 20},
     theory=theory,
     figure=figure,
-    claims=(
-        Claim(
-            "m = 16 r^p neurons lose no more at r = 2 and 3 than at r = 1 (by 0.02).",
-            "Damian22, Theorem 1: m of at least r^p",
-            every(
-                *(
-                    greater("excess", {"r": 1, "m": R[1]}, {"r": r, "m": R[r]}, -0.02)
-                    for r in (2, 3)
-                )
-            ),
+    checks={
+        "m = 16 r^p neurons lose no more at r = 2 and 3 than at r = 1 (by 0.02)."
+        " [Damian22, Theorem 1: m of at least r^p]": every(
+            *(greater("excess", {"r": 1, "m": R[1]}, {"r": r, "m": R[r]}, -0.02) for r in (2, 3))
         ),
-        Claim(
-            "At a fixed width, m = 64, more directions lose more.",
-            "Damian22, Theorem 1: m of at least r^p",
-            ordered("excess", "r", {"m": 64, **WIDE}),
+        "At a fixed width, m = 64, more directions lose more."
+        " [Damian22, Theorem 1: m of at least r^p]": ordered("excess", "r", {"m": 64, **WIDE}),
+        "The width does not depend on d: with n = 40 d^2 rows, m = 128 neurons lose no more (by"
+        " 0.05) at d = 20 than at d = 10."
+        " [Damian22, Theorem 1: m of at least r^p]": greater(
+            "excess", {"m": 128, "r": 1, **WIDE}, {"m": 128, "r": 1, "d": 20}, -0.05
         ),
-        Claim(
-            "The width does not depend on d: with n = 40 d^2 rows, m = 128 neurons lose no more (by"
-            " 0.05) at d = 20 than at d = 10.",
-            "Damian22, Theorem 1: m of at least r^p",
-            greater("excess", {"m": 128, "r": 1, **WIDE}, {"m": 128, "r": 1, "d": 20}, -0.05),
+        "The norm of a head that fits falls like m^(-1/2): slope -0.75 to -0.25 on m = 128 to 512,"
+        " r = 1."
+        " [Damian22, step A.2 of the proof of Theorem 1]": slope(
+            "norm_star", "m", -0.75, -0.25, {"r": 1, "m": [128, 256, 512], **WIDE}
         ),
-        Claim(
-            "The norm of a head that fits falls like m^(-1/2): slope -0.75 to -0.25 on m = 128 to"
-            " 512, r = 1.",
-            "Damian22, step A.2 of the proof of Theorem 1",
-            slope("norm_star", "m", -0.75, -0.25, {"r": 1, "m": [128, 256, 512], **WIDE}),
+        "That norm grows with r, and no faster than r^p, p = 3: slope 0.5 to 3 on r = 1 to 3 at m ="
+        " 512."
+        " [Damian22, step A.2 of the proof of Theorem 1]": slope(
+            "norm_star", "r", 0.5, 3.0, {"m": 512, **WIDE}
         ),
-        Claim(
-            "That norm grows with r, and no faster than r^p, p = 3: slope 0.5 to 3 on r = 1 to 3 at"
-            " m = 512.",
-            "Damian22, step A.2 of the proof of Theorem 1",
-            slope("norm_star", "r", 0.5, 3.0, {"m": 512, **WIDE}),
+        "On n = 4,000 rows the head with |a| of at most |a*| loses below 0.25, where a* loses 0.2."
+        " [Damian22, step A.3 of the proof of Theorem 1]": below(
+            "excess_within", 0.25, {"m": 512, "r": [1, 2], **WIDE}
         ),
-        Claim(
-            "On n = 4,000 rows the head with |a| of at most |a*| loses below 0.25, where a* loses"
-            " 0.2.",
-            "Damian22, step A.3 of the proof of Theorem 1",
-            below("excess_within", 0.25, {"m": 512, "r": [1, 2], **WIDE}),
-        ),
-        Claim(
-            "Test loss exceeds training loss by no more than the Rademacher bound at every n.",
-            "Damian22, step A.3 of the proof of Theorem 1",
-            each("n", below("share", 1.0), GAPS),
-        ),
-    ),
+        "Test loss exceeds training loss by no more than the Rademacher bound at every n."
+        " [Damian22, step A.3 of the proof of Theorem 1]": each("n", below("share", 1.0), GAPS),
+    },
 )

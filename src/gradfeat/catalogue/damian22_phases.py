@@ -19,7 +19,7 @@ from gradfeat.catalogue.shared.curves import (
 )
 from gradfeat.drawing import series, style
 from gradfeat.drawing.panels import finished, panels
-from gradfeat.lab import Claim, Experiment, slope
+from gradfeat.lab import Experiment, slope
 from gradfeat.maths.ranges import MOST_DEGREE, MOST_ROWS, at_least, at_most, one_of, paired
 
 if TYPE_CHECKING:
@@ -264,34 +264,23 @@ is seen. The theorem is an upper bound: in r a slower growth is no contradiction
     seeds={"quick": 16, "paper": 30},
     theory=theory,
     figure=figure,
-    claims=(
-        Claim(
-            "The direction is found from n ~ d^2 rows: the fitted exponent is within 0.5 of 2, half"
-            " of its distance from the kernel's 3.",
-            "Damian22, Lemma 1 and Theorem 1",
-            slope("aligned", "d", 1.5, 2.5, STEP),
+    checks={
+        "The direction is found from n ~ d^2 rows: the fitted exponent is within 0.5 of 2, half of"
+        " its distance from the kernel's 3."
+        " [Damian22, Lemma 1 and Theorem 1]": slope("aligned", "d", 1.5, 2.5, STEP),
+        "The direction is found at the sample size that signal and sampling variance of the"
+        " gradient predict, within 30 % at d = 32."
+        " [Damian22, Lemma 1; the delta method]": near("aligned", theory, 0.3, {**STEP, "d": 32}),
+        "The loss of one gradient step needs no more than n ~ d^2: the exponent is below 2.5."
+        " [Damian22, Theorem 1]": slope("needed", "d", -math.inf, 2.5, STEP),
+        "The NTK's sample size grows with d by a larger power than that of one gradient step."
+        " [Damian22, Theorem 1; Ghorbani et al. 2021, Theorem 4]": steeper(
+            "needed", "d", STEP, KERNEL
         ),
-        Claim(
-            "The direction is found at the sample size that signal and sampling variance of the"
-            " gradient predict, within 30 % at d = 32.",
-            "Damian22, Lemma 1; the delta method",
-            near("aligned", theory, 0.3, {**STEP, "d": 32}),
+        "More directions need more rows, and no faster than d^2 r + d r^p: the exponent on r = 1 to"
+        f" 4 is between 0.5 and {STEEPEST_IN_R}."
+        " [Damian22, Theorem 1]": slope(
+            "needed", "r", 0.5, STEEPEST_IN_R, {"method": "gradient step", "d": 16}
         ),
-        Claim(
-            "The loss of one gradient step needs no more than n ~ d^2: the exponent is below 2.5.",
-            "Damian22, Theorem 1",
-            slope("needed", "d", -math.inf, 2.5, STEP),
-        ),
-        Claim(
-            "The NTK's sample size grows with d by a larger power than that of one gradient step.",
-            "Damian22, Theorem 1; Ghorbani et al. 2021, Theorem 4",
-            steeper("needed", "d", STEP, KERNEL),
-        ),
-        Claim(
-            "More directions need more rows, and no faster than d^2 r + d r^p: the exponent on r ="
-            f" 1 to 4 is between 0.5 and {STEEPEST_IN_R}.",
-            "Damian22, Theorem 1",
-            slope("needed", "r", 0.5, STEEPEST_IN_R, {"method": "gradient step", "d": 16}),
-        ),
-    ),
+    },
 )

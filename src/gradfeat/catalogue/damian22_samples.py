@@ -10,7 +10,7 @@ import numpy as np
 from gradfeat.catalogue.shared.curves import averaged, draw_series, marks_of, only, over_seeds
 from gradfeat.drawing import series, style
 from gradfeat.drawing.panels import finished, panels
-from gradfeat.lab import Claim, Experiment, agrees, below, each, every, greater, within
+from gradfeat.lab import Experiment, agrees, below, each, every, greater, within
 from gradfeat.lab.claims import Check
 from gradfeat.maths.ranges import LARGEST, MOST_DEGREE, MOST_ROWS, at_least, at_most, one_of, paired
 
@@ -242,38 +242,29 @@ here.""",
     seeds={"quick": 6, "paper": 10},
     theory=theory,
     figure=figure,
-    claims=(
-        Claim(
-            "After one gradient step the loss is below 0.1 at n = 10^4.",
-            "Damian22, Theorem 1 and the experiments",
-            below("loss", 0.1, {"method": "gradient step", "n": 10_000}),
+    checks={
+        "After one gradient step the loss is below 0.1 at n = 10^4."
+        " [Damian22, Theorem 1 and the experiments]": below(
+            "loss", 0.1, {"method": "gradient step", "n": 10_000}
         ),
-        Claim(
-            "Random features stay near 1/2 from n = 10^3.5 on (median between 0.35 and 0.8).",
-            "Damian22, the experiments",
-            each(
-                "n",
-                within("loss", 0.35, 0.8, {"method": "random features"}, "median"),
-                {"method": "random features", **LATE},
-            ),
+        "Random features stay near 1/2 from n = 10^3.5 on (median between 0.35 and 0.8)."
+        " [Damian22, the experiments]": each(
+            "n",
+            within("loss", 0.35, 0.8, {"method": "random features"}, "median"),
+            {"method": "random features", **LATE},
         ),
-        Claim(
-            "From n = 10^3.5 on the infinite-width NTK lies between the two.",
-            "Damian22, the experiments",
-            every(_exceeds("ntk", "gradient step"), _exceeds("random features", "ntk")),
+        "From n = 10^3.5 on the infinite-width NTK lies between the two."
+        " [Damian22, the experiments]": every(
+            _exceeds("ntk", "gradient step"), _exceeds("random features", "ntk")
         ),
-        Claim(
-            "At n = 10^4 a network whose layers are trained together loses less than the"
-            " infinite-width NTK, by 0.05 or more.",
-            "Damian22, the outlook on joint training",
-            greater(
-                "loss", {"method": "ntk", "n": 10_000}, {"method": "both layers", "n": 10_000}, 0.05
-            ),
+        "At n = 10^4 a network whose layers are trained together loses less than the infinite-width"
+        " NTK, by 0.05 or more."
+        " [Damian22, the outlook on joint training]": greater(
+            "loss", {"method": "ntk", "n": 10_000}, {"method": "both layers", "n": 10_000}, 0.05
         ),
-        Claim(
-            "From n = 10^3 on the NTK without bias loses what its eigenvalues predict, within 0.1.",
-            "Simon et al. 2021; Damian22, section 1 on kernels",
-            agrees("loss", theory, {"method": "ntk without bias", **FROM_1000}, 2.0, margin=0.1),
+        "From n = 10^3 on the NTK without bias loses what its eigenvalues predict, within 0.1."
+        " [Simon et al. 2021; Damian22, section 1 on kernels]": agrees(
+            "loss", theory, {"method": "ntk without bias", **FROM_1000}, 2.0, margin=0.1
         ),
-    ),
+    },
 )

@@ -20,7 +20,7 @@ from gradfeat.catalogue.shared.curves import (
 )
 from gradfeat.drawing import series, style
 from gradfeat.drawing.panels import finished, panels
-from gradfeat.lab import Claim, Experiment, agrees, each, every
+from gradfeat.lab import Experiment, agrees, each, every
 from gradfeat.maths.ranges import MOST_DEGREE, MOST_ROWS, at_least, at_most, paired
 
 if TYPE_CHECKING:
@@ -190,28 +190,20 @@ with bias 1 it does not vanish, and that is what is drawn for k = 3.""",
     seeds={"quick": 60, "paper": 40},
     theory=theory,
     figure=figure,
-    claims=(
-        Claim(
-            "The sample size at which signal equals noise is the exact V/S, within 30 %.",
-            "Damian22, section 4: the Hermite expansion of the gradient; the delta method",
-            each("k", near("rows_needed", theory, 0.3, MANY)),
+    checks={
+        "The sample size at which signal equals noise is the exact V/S, within 30 %."
+        " [Damian22, section 4: the Hermite expansion of the gradient; the delta method]": each(
+            "k", near("rows_needed", theory, 0.3, MANY)
         ),
-        Claim(
-            "Gradients of n = 3 d^k rows align with the population gradient as V/(n S) says:"
-            " cos^2 within 0.15.",
-            "Damian22, section 4: n of at least d^k for C_k",
-            agrees("alignment", theory, MANY, 2.0, margin=0.15),
+        "Gradients of n = 3 d^k rows align with the population gradient as V/(n S) says: cos^2"
+        " within 0.15."
+        " [Damian22, section 4: n of at least d^k for C_k]": agrees(
+            "alignment", theory, MANY, 2.0, margin=0.15
         ),
-        Claim(
-            "Each further derivative costs a larger power of d: the exponent rises from k = 2 to 3"
-            " and from 3 to 4.",
-            "Damian22, section 4: n of at least d^k for C_k",
-            every(
-                *(
-                    steeper("rows_needed", "d", {"k": k, **MANY}, {"k": k + 1, **MANY})
-                    for k in (2, 3)
-                )
-            ),
+        "Each further derivative costs a larger power of d: the exponent rises from k = 2 to 3 and"
+        " from 3 to 4."
+        " [Damian22, section 4: n of at least d^k for C_k]": every(
+            *(steeper("rows_needed", "d", {"k": k, **MANY}, {"k": k + 1, **MANY}) for k in (2, 3))
         ),
-    ),
+    },
 )

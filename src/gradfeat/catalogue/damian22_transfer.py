@@ -11,7 +11,7 @@ import numpy as np
 from gradfeat.catalogue.shared.curves import averaged, draw_series, only, over_seeds, theory_line
 from gradfeat.drawing import series, style
 from gradfeat.drawing.panels import finished, panels
-from gradfeat.lab import Claim, Experiment, above, below, every, greater, ordered, within
+from gradfeat.lab import Experiment, above, below, every, greater, ordered, within
 from gradfeat.lab.claims import Check
 from gradfeat.maths.ranges import MOST_DEGREE, MOST_ROWS, at_least, at_most, paired
 
@@ -213,52 +213,34 @@ to 1; a line above the points is what a bound is.""",
     seeds={"quick": 8, "paper": 10},
     theory=theory,
     figure=figure,
-    claims=(
-        Claim(
-            "Pretrained on n = 1 or n = d rows, the features learn nothing of the new target at any"
-            " N from 10 to 3,000 = 3 d^3 (loss above 0.9); the talk says until N = d^3.",
-            "Damian22, the transfer experiment (n = d^0, d^1)",
-            every(
-                *(above("loss", 0.9, {**WIDE, "power": k, "N": N}) for k in (0, 1) for N in ROWS)
-            ),
+    checks={
+        "Pretrained on n = 1 or n = d rows, the features learn nothing of the new target at any N"
+        " from 10 to 3,000 = 3 d^3 (loss above 0.9); the talk says until N = d^3."
+        " [Damian22, the transfer experiment (n = d^0, d^1)]": every(
+            *(above("loss", 0.9, {**WIDE, "power": k, "N": N}) for k in (0, 1) for N in ROWS)
         ),
-        Claim(
-            "Pretrained on n = d^2 rows, the loss is between 0.35 and 0.85 at N = 300 and below"
-            " 0.45 at N = 3,000.",
-            "Damian22, the transfer experiment",
-            every(
-                within("loss", 0.35, 0.85, {**WIDE, "power": 2, "N": 300}),
-                below("loss", 0.45, {**WIDE, "power": 2, "N": 3_000}),
-            ),
+        "Pretrained on n = d^2 rows, the loss is between 0.35 and 0.85 at N = 300 and below 0.45 at"
+        " N = 3,000."
+        " [Damian22, the transfer experiment]": every(
+            within("loss", 0.35, 0.85, {**WIDE, "power": 2, "N": 300}),
+            below("loss", 0.45, {**WIDE, "power": 2, "N": 3_000}),
         ),
-        Claim(
-            "Pretrained on n = d^4 rows, the loss is below 0.1 at N = 300.",
-            "Damian22, the transfer experiment",
-            below("loss", 0.1, {**WIDE, "power": 4, "N": 300}),
+        "Pretrained on n = d^4 rows, the loss is below 0.1 at N = 300."
+        " [Damian22, the transfer experiment]": below("loss", 0.1, {**WIDE, "power": 4, "N": 300}),
+        "From n = d on, more pretraining leaves less at N = 300 and at N = 3,000."
+        " [Damian22, the transfer experiment]": every(_less_with_more(300), _less_with_more(3_000)),
+        "With n = 10^4 and N = 3,000 fixed the loss E|f - f*| falls with the number of neurons, m ="
+        " 8, 32, 128, 512: by 0.01 or more at each."
+        " [Damian22, Theorem 3: min(m, N), where the talk prints min(n, N)]": ordered(
+            "excess", "m", {"d": 10, "power": 4, "N": 3_000}, increasing=False, margin=0.01
         ),
-        Claim(
-            "From n = d on, more pretraining leaves less at N = 300 and at N = 3,000.",
-            "Damian22, the transfer experiment",
-            every(_less_with_more(300), _less_with_more(3_000)),
+        "N does not grow with d: at N = 300 twice the inputs lose no more (by 0.03), both"
+        " pretrained on n = d^3 rows."
+        " [Damian22, Theorem 3]": greater(
+            "loss",
+            {"d": 10, "power": 3, "N": 300},
+            {"d": 20, "power": 3, "N": 300},
+            margin=-0.03,
         ),
-        Claim(
-            "With n = 10^4 and N = 3,000 fixed the loss E|f - f*| falls with the number of neurons,"
-            " m = 8, 32, 128, 512: by 0.01 or more at each.",
-            "Damian22, Theorem 3: min(m, N), where the talk prints min(n, N)",
-            ordered(
-                "excess", "m", {"d": 10, "power": 4, "N": 3_000}, increasing=False, margin=0.01
-            ),
-        ),
-        Claim(
-            "N does not grow with d: at N = 300 twice the inputs lose no more (by 0.03), both"
-            " pretrained on n = d^3 rows.",
-            "Damian22, Theorem 3",
-            greater(
-                "loss",
-                {"d": 10, "power": 3, "N": 300},
-                {"d": 20, "power": 3, "N": 300},
-                margin=-0.03,
-            ),
-        ),
-    ),
+    },
 )

@@ -10,7 +10,7 @@ import numpy as np
 from gradfeat.catalogue.shared.curves import averaged, marks_of, only, settings
 from gradfeat.drawing import style
 from gradfeat.drawing.panels import finished, panels
-from gradfeat.lab import Claim, Experiment, agrees, greater
+from gradfeat.lab import Experiment, agrees, greater
 from gradfeat.maths.ranges import at_least, at_most, one_of, positive
 
 if TYPE_CHECKING:
@@ -130,17 +130,15 @@ one at these sizes: neurons move so far that the means of sigma' and its derivat
     seeds={"quick": 6, "paper": 12},
     theory=theory,
     figure=figure,
-    claims=(
-        Claim(
-            "The number of outliers is that of the limit, on fresh rows and on reused ones, where"
-            " they stand apart: within .5 at six pairs of exponents.",
-            "gradfeat.theory.second_step, derived here; after Moniri24, Theorem 3.3",
-            agrees("outliers", theory, margin=0.5),
+    checks={
+        "The number of outliers is that of the limit, on fresh rows and on reused ones, where they"
+        " stand apart: within .5 at six pairs of exponents."
+        " [gradfeat.theory.second_step, derived here; after Moniri24, Theorem 3.3]": agrees(
+            "outliers", theory, margin=0.5
         ),
-        Claim(
-            "Both exponents count: from (.05, .4) to (.25, .42) there is one more.",
-            "gradfeat.theory.second_step, derived here; after Moniri24, Theorem 3.3",
-            greater("outliers", LARGER, SMALLER, 0.5),
+        "Both exponents count: from (.05, .4) to (.25, .42) there is one more."
+        " [gradfeat.theory.second_step, derived here; after Moniri24, Theorem 3.3]": greater(
+            "outliers", LARGER, SMALLER, 0.5
         ),
-    ),
+    },
 )

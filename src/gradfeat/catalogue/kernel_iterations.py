@@ -11,7 +11,7 @@ import numpy as np
 from gradfeat.catalogue.shared.curves import draw_series, only, over_seeds, theory_line
 from gradfeat.drawing import series, style
 from gradfeat.drawing.panels import finished, panels
-from gradfeat.lab import Claim, Experiment, agrees, greater
+from gradfeat.lab import Experiment, agrees, greater
 from gradfeat.lab.claims import Check
 from gradfeat.maths.ranges import MOST_DEGREE, at_least, at_most, one_of
 
@@ -206,34 +206,24 @@ many rows. The points of n rows lie a little above, the more iterations the more
     seeds={"quick": 5, "paper": 10},
     theory=theory,
     figure=figure,
-    claims=(
-        Claim(
-            "From 10^3 to 10^7 iterations the kernel's loss on the Heaviside function falls by less"
-            " than a factor of 2.",
-            f"{TALK}: even taking lots of iterations",
-            _gain("step", math.log10(2), more=False),
+    checks={
+        "From 10^3 to 10^7 iterations the kernel's loss on the Heaviside function falls by less"
+        " than a factor of 2."
+        f" [{TALK}: even taking lots of iterations]": _gain("step", math.log10(2), more=False),
+        "On a smooth target the same iterations lower it by more than a factor of 100."
+        f" [{TALK}, smoothness]": _gain("sine", 2.0, more=True),
+        "On the Heaviside function the loss after 10 to 10^5 iterations is what the kernel's"
+        " eigenvalues predict for infinitely many rows, within a factor of 1.3."
+        " [Mercer's theorem; Ma & Belkin 2017]": agrees(
+            "log_loss",
+            theory,
+            {"target": "step", "iterations": LADDER[1:6]},
+            margin=math.log10(1.3),
         ),
-        Claim(
-            "On a smooth target the same iterations lower it by more than a factor of 100.",
-            f"{TALK}, smoothness",
-            _gain("sine", 2.0, more=True),
+        "A network of one gradient step loses less than half of what the kernel loses after 10^7"
+        " iterations."
+        f" [{TALK}, networks and smoothness]": greater(
+            "loss", MOST, MOST, than_metric="twice_network"
         ),
-        Claim(
-            "On the Heaviside function the loss after 10 to 10^5 iterations is what the kernel's"
-            " eigenvalues predict for infinitely many rows, within a factor of 1.3.",
-            "Mercer's theorem; Ma & Belkin 2017",
-            agrees(
-                "log_loss",
-                theory,
-                {"target": "step", "iterations": LADDER[1:6]},
-                margin=math.log10(1.3),
-            ),
-        ),
-        Claim(
-            "A network of one gradient step loses less than half of what the kernel loses after"
-            " 10^7 iterations.",
-            f"{TALK}, networks and smoothness",
-            greater("loss", MOST, MOST, than_metric="twice_network"),
-        ),
-    ),
+    },
 )

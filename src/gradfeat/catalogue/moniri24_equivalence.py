@@ -29,7 +29,7 @@ from gradfeat.catalogue.shared.equivalent_features import (
 )
 from gradfeat.drawing import series, style
 from gradfeat.drawing.panels import finished, panels
-from gradfeat.lab import Claim, Experiment, Verdict, above, agrees, below, each, every, greater
+from gradfeat.lab import Experiment, Verdict, above, agrees, below, each, every, greater
 from gradfeat.lab.cells import Value
 from gradfeat.lab.claims import Check
 from gradfeat.lab.rows import Where
@@ -261,50 +261,40 @@ EXPERIMENT = Experiment(
     seeds={"quick": 10, "paper": 20},
     theory=theory,
     figure=figure,
-    claims=(
-        Claim(
-            "Random features learn the linear part of the target alone: of He_1 the share that"
-            " theory says, within 0.05 (a third of what the best of them leaves), and of He_2 less"
-            " than 3 %, for four activations.",
-            "Moniri24, random features; Mei & Montanari 2022; Hu & Lu 2023",
-            every(
-                agrees("linear_share", theory, LARGE, margin=0.05),
-                agrees("quadratic_share", theory, LARGE, margin=0.02),
-                _everywhere(below("quadratic_share", 0.03)),
-                _everywhere(above("test_error", BEST_LINEAR)),
-            ),
+    checks={
+        "Random features learn the linear part of the target alone: of He_1 the share that theory"
+        " says, within 0.05 (a third of what the best of them leaves), and of He_2 less than 3 %,"
+        " for four activations."
+        " [Moniri24, random features; Mei & Montanari 2022; Hu & Lu 2023]": every(
+            agrees("linear_share", theory, LARGE, margin=0.05),
+            agrees("quadratic_share", theory, LARGE, margin=0.02),
+            _everywhere(below("quadratic_share", 0.03)),
+            _everywhere(above("test_error", BEST_LINEAR)),
         ),
-        Claim(
-            "Training loss, training error and test error of random features are within 2 % of"
-            " theory, for four activations.",
-            "Moniri24, section 4; Mei & Montanari 2022",
-            every(*(ratio_agrees(name, theory, LARGE, 0.02) for name in ERRORS)),
+        "Training loss, training error and test error of random features are within 2 % of theory,"
+        " for four activations."
+        " [Moniri24, section 4; Mei & Montanari 2022]": every(
+            *(ratio_agrees(name, theory, LARGE, 0.02) for name in ERRORS)
         ),
-        Claim(
-            "Errors of the Gaussian equivalent are within 2 % of the same theory.",
-            "Moniri24, the Gaussian equivalence; Mei & Montanari 2022",
-            every(*(ratio_agrees(EQUIVALENT + name, theory, LARGE, 0.02) for name in ERRORS)),
+        "Errors of the Gaussian equivalent are within 2 % of the same theory."
+        " [Moniri24, the Gaussian equivalence; Mei & Montanari 2022]": every(
+            *(ratio_agrees(EQUIVALENT + name, theory, LARGE, 0.02) for name in ERRORS)
         ),
-        Claim(
-            "On the same rows and first layer, errors of neurons and of the Gaussian equivalent"
-            " differ by less than 2 %.",
-            "Moniri24, the Gaussian equivalence",
-            every(*(_alike(name, LARGE, 0.02) for name in ERRORS)),
+        "On the same rows and first layer, errors of neurons and of the Gaussian equivalent differ"
+        " by less than 2 %."
+        " [Moniri24, the Gaussian equivalence]": every(
+            *(_alike(name, LARGE, 0.02) for name in ERRORS)
         ),
-        Claim(
-            "At a small penalty the test error peaks at N = n, by 0.1 or more, for neurons and for"
-            " the Gaussian equivalent.",
-            "Mei & Montanari 2022, double descent",
-            every(_peak("test_error"), _peak(EQUIVALENT + "test_error")),
+        "At a small penalty the test error peaks at N = n, by 0.1 or more, for neurons and for the"
+        " Gaussian equivalent."
+        " [Mei & Montanari 2022, double descent]": every(
+            _peak("test_error"), _peak(EQUIVALENT + "test_error")
         ),
-        Claim(
-            "Along the double descent, test errors are within 6.5 % of theory (half of the fall"
-            " from the peak to n = 1.1 N).",
-            "Mei & Montanari 2022, Theorem 1",
-            every(
-                ratio_agrees("test_error", theory, CURVE, 0.065),
-                ratio_agrees(EQUIVALENT + "test_error", theory, CURVE, 0.065),
-            ),
+        "Along the double descent, test errors are within 6.5 % of theory (half of the fall from"
+        " the peak to n = 1.1 N)."
+        " [Mei & Montanari 2022, Theorem 1]": every(
+            ratio_agrees("test_error", theory, CURVE, 0.065),
+            ratio_agrees(EQUIVALENT + "test_error", theory, CURVE, 0.065),
         ),
-    ),
+    },
 )

@@ -10,7 +10,7 @@ from gradfeat.catalogue.shared.step_spectra import ACTIVATIONS, StepModel, step_
 from gradfeat.catalogue.shared.step_training import MOST_N
 from gradfeat.drawing import style
 from gradfeat.drawing.panels import finished, panels
-from gradfeat.lab import Claim, Experiment, each, slope, within
+from gradfeat.lab import Experiment, each, slope, within
 from gradfeat.maths.ranges import at_least, at_most, positive
 
 if TYPE_CHECKING:
@@ -201,35 +201,30 @@ EXPERIMENT = Experiment(
     seeds={"quick": 6, "paper": 8},
     theory=theory,
     figure=figure,
-    claims=(
-        Claim(
-            "|G - c_1 a beta^T| over |c_1 a beta^T| falls against n, by a power between -1/2 and"
-            " -1/4: 1/2 with a logarithm, from the largest of N entries of a.",
-            "Moniri24, rank-one approximation of the gradient",
-            each("activation", slope("gradient_rest", "n", -0.55, -0.25)),
+    checks={
+        "|G - c_1 a beta^T| over |c_1 a beta^T| falls against n, by a power between -1/2 and -1/4:"
+        " 1/2 with a logarithm, from the largest of N entries of a."
+        " [Moniri24, rank-one approximation of the gradient]": each(
+            "activation", slope("gradient_rest", "n", -0.55, -0.25)
         ),
-        Claim(
-            "Rows of the rest do not get smaller than those of the rank-one part: their ratio keeps"
-            " its size over n, with a power between -0.05 and 0.05.",
-            "Moniri24, rest of the rank-one approximation; docs/findings.md",
-            each("activation", slope("gradient_rows", "n", -0.05, 0.05)),
+        "Rows of the rest do not get smaller than those of the rank-one part: their ratio keeps its"
+        " size over n, with a power between -0.05 and 0.05."
+        " [Moniri24, rest of the rank-one approximation; docs/findings.md]": each(
+            "activation", slope("gradient_rows", "n", -0.05, 0.05)
         ),
-        Claim(
-            "With the second column u^2 + kappa |F - F_2|/sqrt(n) does not grow: its power of n is"
-            " below that at which the printed one's constant grows, 2 alpha - 1/2 = 0.1.",
-            "Moniri24, Theorem on the spectrum, l = 2; docs/findings.md",
-            each("activation", slope("rest_kappa", "n", -1.0, 0.1)),
+        "With the second column u^2 + kappa |F - F_2|/sqrt(n) does not grow: its power of n is"
+        " below that at which the printed one's constant grows, 2 alpha - 1/2 = 0.1."
+        " [Moniri24, Theorem on the spectrum, l = 2; docs/findings.md]": each(
+            "activation", slope("rest_kappa", "n", -1.0, 0.1)
         ),
-        Claim(
-            "The constant along a^{o2} that the printed F_2 leaves grows against sqrt(n), by a"
-            " power above 0 (in the limit 0.1): F - F_2 as printed is not o(sqrt n).",
-            "derived beside Moniri24, Theorem on the spectrum, l = 2; docs/findings.md",
-            each("activation", slope("constant_2", "n", 0.0, 0.5)),
+        "The constant along a^{o2} that the printed F_2 leaves grows against sqrt(n), by a power"
+        " above 0 (in the limit 0.1): F - F_2 as printed is not o(sqrt n)."
+        " [derived beside Moniri24, Theorem on the spectrum, l = 2; docs/findings.md]": each(
+            "activation", slope("constant_2", "n", 0.0, 0.5)
         ),
-        Claim(
-            "With u^2 + kappa less than half of that constant is left from n = 1,000 on.",
-            "derived beside Moniri24, Theorem on the spectrum, l = 2; docs/findings.md",
-            each("activation", each("n", within("constant_left", -0.5, 0.5), LARGER)),
+        "With u^2 + kappa less than half of that constant is left from n = 1,000 on."
+        " [derived beside Moniri24, Theorem on the spectrum, l = 2; docs/findings.md]": each(
+            "activation", each("n", within("constant_left", -0.5, 0.5), LARGER)
         ),
-    ),
+    },
 )

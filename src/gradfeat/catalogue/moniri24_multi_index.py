@@ -11,7 +11,7 @@ from gradfeat.catalogue.shared.comparisons import near
 from gradfeat.catalogue.shared.curves import averaged, draw_metrics, over_seeds, theory_line
 from gradfeat.drawing import series, style
 from gradfeat.drawing.panels import finished, panels
-from gradfeat.lab import Claim, Experiment, agrees, each, every, ordered, within
+from gradfeat.lab import Experiment, agrees, each, every, ordered, within
 from gradfeat.maths.ranges import MOST_ROWS, at_least, at_most, positive
 
 if TYPE_CHECKING:
@@ -195,28 +195,21 @@ EXPERIMENT = Experiment(
     seeds={"quick": 20, "paper": 12},
     theory=theory,
     figure=figure,
-    claims=(
-        Claim(
-            "Of the quadratic part along b_2, which the gradient's mean does not see, the network"
-            " has less than 5 % at every step size.",
-            "Moniri24, data generation; Dandi et al. 2023",
-            each("n", each("alpha", within("beside_share", -0.05, 0.05))),
+    checks={
+        "Of the quadratic part along b_2, which the gradient's mean does not see, the network has"
+        " less than 5 % at every step size."
+        " [Moniri24, data generation; Dandi et al. 2023]": each(
+            "n", each("alpha", within("beside_share", -0.05, 0.05))
         ),
-        Claim(
-            "Of the equal part along b_1 it has at alpha = 0.3 the share that the limit has, .118,"
-            " within half of what a gradient of rank one would have more, and the more the larger"
-            " the step.",
-            "Moniri24, data generation, Theorem on the spectrum; Dandi et al. 2023",
-            every(
-                agrees("along_share", theory, SQUARED, margin=0.024),
-                each("n", ordered("along_share", "alpha")),
-            ),
+        "Of the equal part along b_1 it has at alpha = 0.3 the share that the limit has, .118,"
+        " within half of what a gradient of rank one would have more, and the more the larger the"
+        " step."
+        " [Moniri24, data generation, Theorem on the spectrum; Dandi et al. 2023]": every(
+            agrees("along_share", theory, SQUARED, margin=0.024),
+            each("n", ordered("along_share", "alpha")),
         ),
-        Claim(
-            "The test error at every step size is within 3 % of the prediction for the single-index"
-            " part, with noise in the place of the rest.",
-            "Moniri24, Theorem on the test error; Dandi et al. 2023",
-            near("test", theory, 0.03),
-        ),
-    ),
-)  # fmt: skip
+        "The test error at every step size is within 3 % of the prediction for the single-index"
+        " part, with noise in the place of the rest."
+        " [Moniri24, Theorem on the test error; Dandi et al. 2023]": near("test", theory, 0.03),
+    },
+)

@@ -11,7 +11,7 @@ from gradfeat.catalogue.shared.curves import draw_metric, only, over_seeds, sett
 from gradfeat.catalogue.shared.step_spectra import MARGIN, StepModel, measured, predicted, step_size
 from gradfeat.drawing import series, style
 from gradfeat.drawing.panels import finished, panels
-from gradfeat.lab import Claim, Experiment, agrees, each, every, within
+from gradfeat.lab import Experiment, agrees, each, every, within
 from gradfeat.lab.claims import Check
 from gradfeat.lab.rows import Where
 
@@ -289,99 +289,69 @@ EXPERIMENT = Experiment(
     seeds={"quick": 20, "paper": 20},
     theory=theory,
     figure=figure,
-    claims=(
-        Claim(
-            "Without a step, and after one of n^-0.1, no singular value of F is separated from the"
-            " bulk (10 % beyond its edge).",
-            "Moniri24, Theorem on the spectrum, l = 0",
-            every(exactly(0, NONE, "start_separated"), exactly(0, NONE)),
+    checks={
+        "Without a step, and after one of n^-0.1, no singular value of F is separated from the bulk"
+        " (10 % beyond its edge)."
+        " [Moniri24, Theorem on the spectrum, l = 0]": every(
+            exactly(0, NONE, "start_separated"), exactly(0, NONE)
         ),
-        Claim(
-            "For 0 < alpha < 1/4 F has exactly one outlier (alpha = 0.15 and 0.2; n = 4,000,"
-            " d = 800, N = 400).",
-            "Moniri24, Theorem on the spectrum, l = 1",
-            exactly(1, ONE),
+        "For 0 < alpha < 1/4 F has exactly one outlier (alpha = 0.15 and 0.2; n = 4,000, d = 800, N"
+        " = 400)."
+        " [Moniri24, Theorem on the spectrum, l = 1]": exactly(1, ONE),
+        "For 1/4 < alpha < 1/3 F has exactly two outliers where c_1 and c_2 are not 0: sine and"
+        " centred ReLU at alpha = 0.3."
+        " [Moniri24, Theorem on the spectrum, l = 2]": exactly(2, CURVED),
+        "For tanh (c_2 = 0) no second outlier appears."
+        " [Moniri24, Theorem on the spectrum: k counts where c_k is not 0]": exactly(
+            1, {**TWO, "activation": "tanh"}
         ),
-        Claim(
-            "For 1/4 < alpha < 1/3 F has exactly two outliers where c_1 and c_2 are not 0: sine and"
-            " centred ReLU at alpha = 0.3.",
-            "Moniri24, Theorem on the spectrum, l = 2",
-            exactly(2, CURVED),
+        "For 1/3 < alpha < 3/8 (l = 3) sin z, whose c_2 is 0, has two outliers at alpha = 0.36,"
+        " where it has one at 0.3; the second one's left singular vector follows he_3(u) as much as"
+        " theory says, cos^2 = 0.50 within 0.05."
+        " [Moniri24, Theorem on the spectrum, l = 3: k counts where c_k is not 0]": every(
+            exactly(1, {**ODD, "alpha": 0.3}),
+            exactly(2, {**ODD, "alpha": 0.36}),
+            agrees("overlap_cubic", theory, {**ODD, "alpha": 0.36}, margin=0.05),
         ),
-        Claim(
-            "For tanh (c_2 = 0) no second outlier appears.",
-            "Moniri24, Theorem on the spectrum: k counts where c_k is not 0",
-            exactly(1, {**TWO, "activation": "tanh"}),
+        "At d/n = 1/2, d/N = 2/3 and n of 1,000 to 4,000 the centred ReLU's second value is still"
+        " inside the bulk at alpha = 0.3, as predicted: F has one outlier."
+        " [derived from Moniri24, Theorem on the spectrum, at finite n]": each(
+            "residual", exactly(1, CLOSE), CLOSE
         ),
-        Claim(
-            "For 1/3 < alpha < 3/8 (l = 3) sin z, whose c_2 is 0, has two outliers at alpha = 0.36,"
-            " where it has one at 0.3; the second one's left singular vector follows he_3(u) as"
-            " much as theory says, cos^2 = 0.50 within 0.05.",
-            "Moniri24, Theorem on the spectrum, l = 3: k counts where c_k is not 0",
-            every(
-                exactly(1, {**ODD, "alpha": 0.3}),
-                exactly(2, {**ODD, "alpha": 0.36}),
-                agrees("overlap_cubic", theory, {**ODD, "alpha": 0.36}, margin=0.05),
-            ),
+        "The largest singular value of F_0 is within 1 % of its prediction, the edge less a shift"
+        " of order n^(-2/3), and within 1.5 % of the edge itself."
+        " [derived from Moniri24: the deterministic equivalent of F_0; Tracy and Widom"
+        " 1996]": every(
+            agrees("start_bulk", theory, NONE, margin=0.01),
+            each("activation", within("start_bulk", 0.985, 1.015), NONE),
         ),
-        Claim(
-            "At d/n = 1/2, d/N = 2/3 and n of 1,000 to 4,000 the centred ReLU's second value is"
-            " still inside the bulk at alpha = 0.3, as predicted: F has one outlier.",
-            "derived from Moniri24, Theorem on the spectrum, at finite n",
-            each("residual", exactly(1, CLOSE), CLOSE),
+        "The outliers of F are where theory says, the first within 4 % and the second within 6 %."
+        " [derived from Moniri24, Theorem on the spectrum, at finite step size]": every(
+            *(each("activation", within("first_error", -0.04, 0.04), w) for w in (ONE, TWO)),
+            each("activation", within("second_error", -0.06, 0.06), CURVED),
         ),
-        Claim(
-            "The largest singular value of F_0 is within 1 % of its prediction, the edge less a"
-            " shift of order n^(-2/3), and within 1.5 % of the edge itself.",
-            "derived from Moniri24: the deterministic equivalent of F_0; Tracy and Widom 1996",
-            every(
-                agrees("start_bulk", theory, NONE, margin=0.01),
-                each("activation", within("start_bulk", 0.985, 1.015), NONE),
-            ),
+        "Left singular vectors follow he_1(u), then he_2(u) and the constant, as much as theory"
+        " says: cos^2 within 0.03 for one and 0.05 for two (they mix at finite N)."
+        " [Moniri24, Theorem on the spectrum: left singular space]": every(
+            agrees("overlap_line", theory, ONE, margin=0.03),
+            agrees("overlap_line", theory, TWO, margin=0.05),
+            agrees("overlap_parabola", theory, CURVED, margin=0.05),
+            agrees("overlap_constant", theory, CURVED, margin=0.05),
         ),
-        Claim(
-            "The outliers of F are where theory says, the first within 4 % and the second"
-            " within 6 %.",
-            "derived from Moniri24, Theorem on the spectrum, at finite step size",
-            every(
-                *(each("activation", within("first_error", -0.04, 0.04), w) for w in (ONE, TWO)),
-                each("activation", within("second_error", -0.06, 0.06), CURVED),
-            ),
+        "At d/n = 1/2 beta has cosine 0.707 with the target's direction for the residual y and"
+        " 0.643 for the true gradient, both within 0.03, and the length that theory says."
+        " [Moniri24, Lemma on beta; derived for y - f0]": every(
+            agrees("alignment", theory, LONG, margin=0.03),
+            # Half of how far the two squared lengths, 2 and 2.42, are apart.
+            agrees("norm", theory, LONG, margin=0.21),
         ),
-        Claim(
-            "Left singular vectors follow he_1(u), then he_2(u) and the constant, as much as theory"
-            " says: cos^2 within 0.03 for one and 0.05 for two (they mix at finite N).",
-            "Moniri24, Theorem on the spectrum: left singular space",
-            every(
-                agrees("overlap_line", theory, ONE, margin=0.03),
-                agrees("overlap_line", theory, TWO, margin=0.05),
-                agrees("overlap_parabola", theory, CURVED, margin=0.05),
-                agrees("overlap_constant", theory, CURVED, margin=0.05),
-            ),
+        "W has a singular value beyond its bulk only above the threshold eta c_1 |beta| ="
+        " (N/d)^(1/4), and it is where theory says within 4 %."
+        " [Baik, Ben Arous and Peche 2005; Ba et al. 2022]": every(
+            exactly(0, NONE, "first_layer_separated"),
+            exactly(1, ONE, "first_layer_separated"),
+            exactly(1, TWO, "first_layer_separated"),
+            *(each("activation", within("first_layer_error", -0.04, 0.04), w) for w in (ONE, TWO)),
         ),
-        Claim(
-            "At d/n = 1/2 beta has cosine 0.707 with the target's direction for the residual y and"
-            " 0.643 for the true gradient, both within 0.03, and the length that theory says.",
-            "Moniri24, Lemma on beta; derived for y - f0",
-            every(
-                agrees("alignment", theory, LONG, margin=0.03),
-                # Half of how far the two squared lengths, 2 and 2.42, are apart.
-                agrees("norm", theory, LONG, margin=0.21),
-            ),
-        ),
-        Claim(
-            "W has a singular value beyond its bulk only above the threshold eta c_1 |beta| ="
-            " (N/d)^(1/4), and it is where theory says within 4 %.",
-            "Baik, Ben Arous and Peche 2005; Ba et al. 2022",
-            every(
-                exactly(0, NONE, "first_layer_separated"),
-                exactly(1, ONE, "first_layer_separated"),
-                exactly(1, TWO, "first_layer_separated"),
-                *(
-                    each("activation", within("first_layer_error", -0.04, 0.04), w)
-                    for w in (ONE, TWO)
-                ),
-            ),
-        ),
-    ),
+    },
 )

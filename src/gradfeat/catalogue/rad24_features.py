@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from gradfeat.catalogue.shared.feature_figure import figure
-from gradfeat.lab import Claim, Experiment, above, each, every, greater
+from gradfeat.lab import Experiment, above, each, every, greater
 from gradfeat.maths.ranges import at_least, at_most, one_of, positive
 
 if TYPE_CHECKING:
@@ -263,63 +263,47 @@ EXPERIMENT = Experiment(
     small={"layers": [2, 3], "pair": ["3/8"], "n": 60, "width": 20, "steps": 40, "rounds": 2},
     seeds={"quick": 10, "paper": 10},
     figure=figure,
-    claims=(
-        Claim(
-            "M and the change of the first layer, (W - W0)'(W - W0), have a cosine above .9 with"
-            " two layers and above .85 with three, averaged over pairs of digits.",
-            TALK,
+    checks={
+        "M and the change of the first layer, (W - W0)'(W - W0), have a cosine above .9 with two"
+        " layers and above .85 with three, averaged over pairs of digits."
+        f" [{TALK}]": every(
+            above("cosine", 0.9, {**DIGITS, "layers": 2}),
+            above("cosine", 0.85, {**DIGITS, "layers": 3}),
+        ),
+        f"For each of these pairs it is above .75. [{TALK}]": each(
+            "pair", each("layers", above("cosine", 0.75)), DIGITS
+        ),
+        "M reflects the labels and not the inputs alone: the cosine of an RFM on permuted labels is"
+        " lower by at least .5, and so is the cosine of the inputs' second moment."
+        f" [{TALK}; the control is ours]": each(
+            "pair",
             every(
-                above("cosine", 0.9, {**DIGITS, "layers": 2}),
-                above("cosine", 0.85, {**DIGITS, "layers": 3}),
+                greater("cosine", None, None, 0.5, than_metric="cosine_permuted"),
+                greater("cosine", None, None, 0.5, than_metric="cosine_inputs"),
             ),
+            CLEAN,
         ),
-        Claim(
-            "For each of these pairs it is above .75.",
-            TALK,
-            each("pair", each("layers", above("cosine", 0.75)), DIGITS),
+        "Every hidden layer satisfies the neural feature ansatz: W'W and the AGOP with respect to"
+        " the layer's input have a cosine above .9."
+        " [Rad24, neural feature ansatz]": each(
+            "source", each("pair", each("layers", above("ansatz_least", 0.9))), CLEAN
         ),
-        Claim(
-            "M reflects the labels and not the inputs alone: the cosine of an RFM on permuted"
-            " labels is lower by at least .5, and so is the cosine of the inputs' second moment.",
-            f"{TALK}; the control is ours",
-            each(
-                "pair",
-                every(
-                    greater("cosine", None, None, 0.5, than_metric="cosine_permuted"),
-                    greater("cosine", None, None, 0.5, than_metric="cosine_inputs"),
-                ),
-                CLEAN,
-            ),
+        "Without noise, where accuracies are .98 to 1.00, the RFM classifies no worse than the"
+        " network at its best, within .01."
+        f" [{TALK}]": each(
+            "source",
+            each("layers", greater("accuracy_rfm", None, None, -0.01, "accuracy_best")),
+            CLEAN,
         ),
-        Claim(
-            "Every hidden layer satisfies the neural feature ansatz: W'W and the AGOP with respect"
-            " to the layer's input have a cosine above .9.",
-            "Rad24, neural feature ansatz",
-            each("source", each("pair", each("layers", above("ansatz_least", 0.9))), CLEAN),
+        "With pixel noise of 1.5 times the images' length, where accuracies are about .8, the RFM"
+        " is ahead of networks trained to the same loss."
+        f" [{TALK}]": each(
+            "layers", greater("accuracy_rfm", None, None, 0.0, "accuracy_network"), NOISY
         ),
-        Claim(
-            "Without noise, where accuracies are .98 to 1.00, the RFM classifies no worse than the"
-            " network at its best, within .01.",
-            TALK,
-            each(
-                "source",
-                each("layers", greater("accuracy_rfm", None, None, -0.01, "accuracy_best")),
-                CLEAN,
-            ),
+        "Thresholded to the 30 % of the coordinates with the largest diagonal of M, the RFM is no"
+        " worse, within .01 (without noise)."
+        " [Rad24, thresholded RFM]": each(
+            "source", greater("accuracy_thresholded", None, None, -0.01, "accuracy_rfm"), CLEAN
         ),
-        Claim(
-            "With pixel noise of 1.5 times the images' length, where accuracies are about .8, the"
-            " RFM is ahead of networks trained to the same loss.",
-            TALK,
-            each("layers", greater("accuracy_rfm", None, None, 0.0, "accuracy_network"), NOISY),
-        ),
-        Claim(
-            "Thresholded to the 30 % of the coordinates with the largest diagonal of M, the RFM is"
-            " no worse, within .01 (without noise).",
-            "Rad24, thresholded RFM",
-            each(
-                "source", greater("accuracy_thresholded", None, None, -0.01, "accuracy_rfm"), CLEAN
-            ),
-        ),
-    ),
+    },
 )

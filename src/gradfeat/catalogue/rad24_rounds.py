@@ -12,7 +12,7 @@ from gradfeat.catalogue.damian22_phases import crossing
 from gradfeat.catalogue.shared.curves import averaged, draw_metric, marks_of, over_seeds
 from gradfeat.drawing import series, style
 from gradfeat.drawing.panels import finished, panels
-from gradfeat.lab import Claim, Experiment, every, greater, slope, within
+from gradfeat.lab import Experiment, every, greater, slope, within
 from gradfeat.maths.ranges import MOST_ROWS, at_least, at_most, positive
 
 if TYPE_CHECKING:
@@ -145,27 +145,22 @@ the same rows in every round.""",
     seeds={"quick": 12, "paper": 12},
     theory=theory,
     figure=figure,
-    claims=(
-        Claim(
-            "After one update the sample size grows with theory's exponent, 1.17 from d = 24 to 96"
-            " (4/3 in the limit), within .15.",
-            "gradfeat.theory.rfm_rounds, derived here; after Rad24",
-            slope("needed_1", "d", 1.02, 1.32, {"d": DIMENSIONS}),
+    checks={
+        "After one update the sample size grows with theory's exponent, 1.17 from d = 24 to 96 (4/3"
+        " in the limit), within .15."
+        " [gradfeat.theory.rfm_rounds, derived here; after Rad24]": slope(
+            "needed_1", "d", 1.02, 1.32, {"d": DIMENSIONS}
         ),
-        Claim(
-            "The same rows in every round ask for more than theory's 506 rows of fresh ones at d ="
-            " 96, and for less than 2.2 times as many.",
-            "gradfeat.theory.rfm_rounds, derived here; after Rad24",
-            within("needed_1", 506, 1_113, {"d": 96}),
+        "The same rows in every round ask for more than theory's 506 rows of fresh ones at d = 96,"
+        " and for less than 2.2 times as many."
+        " [gradfeat.theory.rfm_rounds, derived here; after Rad24]": within(
+            "needed_1", 506, 1_113, {"d": 96}
         ),
-        Claim(
-            "After three updates fewer rows are enough, by 100 (a tenth) at least at d = 96, and"
-            " the exponent is below 1.3.",
-            "gradfeat.theory.rfm_rounds, derived here; after Rad24",
-            every(
-                greater("needed_1", {"d": 96}, {"d": 96}, 100.0, "needed_3"),
-                slope("needed_3", "d", 1.0, 1.3, {"d": DIMENSIONS}),
-            ),
+        "After three updates fewer rows are enough, by 100 (a tenth) at least at d = 96, and the"
+        " exponent is below 1.3."
+        " [gradfeat.theory.rfm_rounds, derived here; after Rad24]": every(
+            greater("needed_1", {"d": 96}, {"d": 96}, 100.0, "needed_3"),
+            slope("needed_3", "d", 1.0, 1.3, {"d": DIMENSIONS}),
         ),
-    ),
+    },
 )

@@ -19,7 +19,7 @@ from gradfeat.catalogue.shared.curves import (
 )
 from gradfeat.drawing import series, style
 from gradfeat.drawing.panels import finished, panels
-from gradfeat.lab import Claim, Experiment, below, every, slope
+from gradfeat.lab import Experiment, below, every, slope
 from gradfeat.maths.ranges import at_least, at_most, positive
 
 if TYPE_CHECKING:
@@ -184,22 +184,15 @@ labels leaves an error that the step size sets.""",
     seeds={"quick": 24, "paper": 48},
     theory=theory,
     figure=figure,
-    claims=(
-        Claim(
-            "Overlaps of single runs come to those of the equations like d^{-1/2}: the slope of the"
-            " largest distance is within 0.15 of -1/2, and at d = 1,024 it is below 0.1.",
-            "Saad & Solla 1995; Goldt et al. 2019, Theorem 1",
-            every(slope("off", "d", -0.65, -0.35, EQUAL), below("off", 0.1, {**EQUAL, "d": 1_024})),
+    checks={
+        "Overlaps of single runs come to those of the equations like d^{-1/2}: the slope of the"
+        " largest distance is within 0.15 of -1/2, and at d = 1,024 it is below 0.1."
+        " [Saad & Solla 1995; Goldt et al. 2019, Theorem 1]": every(
+            slope("off", "d", -0.65, -0.35, EQUAL), below("off", 0.1, {**EQUAL, "d": 1_024})
         ),
-        Claim(
-            "The error on the plateau is that of the equations, within 5 % at d = 1,024.",
-            "Saad & Solla 1995, section 4",
-            near("plateau", theory, 0.05, {**EQUAL, "d": 1_024}),
-        ),
-        Claim(
-            "With noise in the labels the last error is that of the equations, within 25 %.",
-            "Saad & Solla 1995; Goldt et al. 2019",
-            near("late", theory, 0.25, {"noise": 0.3}),
-        ),
-    ),
+        "The error on the plateau is that of the equations, within 5 % at d = 1,024."
+        " [Saad & Solla 1995, section 4]": near("plateau", theory, 0.05, {**EQUAL, "d": 1_024}),
+        "With noise in the labels the last error is that of the equations, within 25 %."
+        " [Saad & Solla 1995; Goldt et al. 2019]": near("late", theory, 0.25, {"noise": 0.3}),
+    },
 )

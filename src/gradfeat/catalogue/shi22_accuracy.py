@@ -12,7 +12,7 @@ import numpy as np
 from gradfeat.catalogue.shared.curves import draw_series, only, over_seeds, settings
 from gradfeat.drawing import series, style
 from gradfeat.drawing.panels import finished, panels
-from gradfeat.lab import Claim, Experiment, above, below, each, every, within
+from gradfeat.lab import Experiment, above, below, each, every, within
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -281,36 +281,29 @@ EXPERIMENT = Experiment(
     seeds={"quick": 4, "paper": 10},
     theory=theory,
     figure=figure,
-    claims=(
-        Claim(
-            "With structure in the inputs the network's accuracy reaches 1 (above 0.99).",
-            "Shi22, Theorem 1 and the synthetic experiments",
-            above("accuracy", 0.99, {"method": "network", "structure": "yes", **TALK}),
+    checks={
+        "With structure in the inputs the network's accuracy reaches 1 (above 0.99)."
+        " [Shi22, Theorem 1 and the synthetic experiments]": above(
+            "accuracy", 0.99, {"method": "network", "structure": "yes", **TALK}
         ),
-        Claim(
-            "For k = 3 and 5 and every p_o from 0.1 to 0.5 the network's accuracy is above 0.99.",
-            "Shi22, Theorem 1: a wide range of p_o and k",
-            each("k", each("p_o", above("accuracy", 0.99)), SWEPT_CELLS | {"k": [3, 5]}),
+        "For k = 3 and 5 and every p_o from 0.1 to 0.5 the network's accuracy is above 0.99."
+        " [Shi22, Theorem 1: a wide range of p_o and k]": each(
+            "k", each("p_o", above("accuracy", 0.99)), SWEPT_CELLS | {"k": [3, 5]}
         ),
-        Claim(
-            "There and for k = 7 no linear function of the patterns reaches the network's accuracy:"
-            " the best one is below.",
-            "Shi22, Theorems 1 and 2",
-            each("k", each("p_o", above("over_linear", 0.0)), SWEPT_CELLS),
+        "There and for k = 7 no linear function of the patterns reaches the network's accuracy: the"
+        " best one is below."
+        " [Shi22, Theorems 1 and 2]": each(
+            "k", each("p_o", above("over_linear", 0.0)), SWEPT_CELLS
         ),
-        Claim(
-            "Fixed features do not beat the best linear rule, 27/32 at k = 5, p_o = 1/2, by more"
-            " than half a point, neither by descent nor by ridge.",
-            "Shi22, Theorem 2 and the synthetic experiments",
-            every(
-                each("method", below("accuracy", 27 / 32 + 0.005, FIXED), FIXED),
-                each("method", below("accuracy_ridge", 27 / 32 + 0.005, FIXED), FIXED),
-            ),
+        "Fixed features do not beat the best linear rule, 27/32 at k = 5, p_o = 1/2, by more than"
+        " half a point, neither by descent nor by ridge."
+        " [Shi22, Theorem 2 and the synthetic experiments]": every(
+            each("method", below("accuracy", 27 / 32 + 0.005, FIXED), FIXED),
+            each("method", below("accuracy_ridge", 27 / 32 + 0.005, FIXED), FIXED),
         ),
-        Claim(
-            "Without structure every method stays at chance (0.48 to 0.52).",
-            "Shi22, Theorem 3 and the synthetic experiments",
-            each("method", within("accuracy", 0.48, 0.52, {"structure": "no"})),
+        "Without structure every method stays at chance (0.48 to 0.52)."
+        " [Shi22, Theorem 3 and the synthetic experiments]": each(
+            "method", within("accuracy", 0.48, 0.52, {"structure": "no"})
         ),
-    ),
+    },
 )

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from gradfeat.catalogue.shared.curves import marks_of, only
 from gradfeat.drawing import series, style
 from gradfeat.drawing.panels import finished, panels
-from gradfeat.lab import Claim, Experiment, above, below, each
+from gradfeat.lab import Experiment, above, below, each
 from gradfeat.maths.ranges import at_least, one_of, paired, positive
 
 if TYPE_CHECKING:
@@ -203,16 +203,12 @@ EXPERIMENT = Experiment(
     small={"k": 5, "C": 0.01, "m": 10, "n": 200, "n_test": 300},
     seeds={"quick": 3, "paper": 10},
     figure=figure,
-    claims=(
-        Claim(
-            "Every fixed-feature learner's hinge loss is at least p_o (1 - (2N)^(1/2) B/2^k).",
-            "Shi22, Theorem 2 (the talk prints (2 N B)^(1/2))",
-            each("k", each("method", each("C", above("excess", 0.0)), FIXED)),
+    checks={
+        "Every fixed-feature learner's hinge loss is at least p_o (1 - (2N)^(1/2) B/2^k)."
+        " [Shi22, Theorem 2 (the talk prints (2 N B)^(1/2))]": each(
+            "k", each("method", each("C", above("excess", 0.0)), FIXED)
         ),
-        Claim(
-            "The explicit network of 3(k+1) neurons along the truth has no loss.",
-            "Shi22, Lemma 4",
-            each("k", below("loss", 0.0, {"method": "explicit"})),
-        ),
-    ),
+        "The explicit network of 3(k+1) neurons along the truth has no loss."
+        " [Shi22, Lemma 4]": each("k", below("loss", 0.0, {"method": "explicit"})),
+    },
 )

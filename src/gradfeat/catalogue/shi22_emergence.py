@@ -12,7 +12,7 @@ from gradfeat.catalogue.shared.curves import draw_metric, only, over_seeds, sett
 from gradfeat.drawing import series, style
 from gradfeat.drawing.neuron_map import ColorScale, draw_neuron_maps
 from gradfeat.drawing.panels import finished, panels
-from gradfeat.lab import Claim, Experiment, above, agrees, below, each, every, greater, within
+from gradfeat.lab import Experiment, above, agrees, below, each, every, greater, within
 from gradfeat.maths.ranges import at_least
 
 if TYPE_CHECKING:
@@ -334,48 +334,30 @@ EXPERIMENT = Experiment(
     seeds={"quick": 8, "paper": 20},
     theory=theory,
     figure=figure,
-    claims=(
-        Claim(
-            "Neurons are closer to the truth after step 2 than after step 1, at every n.",
-            "Shi22, Lemmas 5 and 6",
-            each("n", greater("cosine_2", YES, YES, than_metric="cosine_1"), YES),
+    checks={
+        "Neurons are closer to the truth after step 2 than after step 1, at every n."
+        " [Shi22, Lemmas 5 and 6]": each(
+            "n", greater("cosine_2", YES, YES, than_metric="cosine_1"), YES
         ),
-        Claim(
-            "With enough samples the median |cos| passes 0.99 after step 2 (n = 10,000).",
-            "Shi22, Lemma 6 and the figures of neurons",
-            above("cosine_2", 0.99, ENOUGH),
+        "With enough samples the median |cos| passes 0.99 after step 2 (n = 10,000)."
+        " [Shi22, Lemma 6 and the figures of neurons]": above("cosine_2", 0.99, ENOUGH),
+        "The signal-to-noise ratio of T_j grows from step 1 to step 2."
+        " [Shi22, Lemmas 5 and 6]": each(
+            "n", greater("ratio_2", YES, YES, than_metric="ratio_1"), YES
         ),
-        Claim(
-            "The signal-to-noise ratio of T_j grows from step 1 to step 2.",
-            "Shi22, Lemmas 5 and 6",
-            each("n", greater("ratio_2", YES, YES, than_metric="ratio_1"), YES),
+        "After step 1 T_j in A is Lemma 5's leading term, (gamma/sigma~) Pr[neuron active], within"
+        " 3 % (n = 10,000, neuron by neuron)."
+        " [Shi22, Lemma 5]": within("leading_ratio", 0.97, 1.03, ENOUGH),
+        "Outside A, |T_j| of step 2 is below half of that of step 1 (D = 12, n = 400,000, where the"
+        " bias of step 1 is above the sampling noise)."
+        " [Shi22, Lemma 6]": above("noise_fall", 2.0, MANY_ROWS),
+        "Cosines are those of the exact moments of the gradient, within 0.02, from n = 1,000 on."
+        " [derived from Shi22, Lemmas 5 and 6]": every(
+            agrees("cosine_1", theory, FROM_1000, margin=0.02),
+            agrees("cosine_2", theory, FROM_1000, margin=0.02),
         ),
-        Claim(
-            "After step 1 T_j in A is Lemma 5's leading term, (gamma/sigma~) Pr[neuron active],"
-            " within 3 % (n = 10,000, neuron by neuron).",
-            "Shi22, Lemma 5",
-            within("leading_ratio", 0.97, 1.03, ENOUGH),
-        ),
-        Claim(
-            "Outside A, |T_j| of step 2 is below half of that of step 1 (D = 12, n = 400,000, where"
-            " the bias of step 1 is above the sampling noise).",
-            "Shi22, Lemma 6",
-            above("noise_fall", 2.0, MANY_ROWS),
-        ),
-        Claim(
-            "Cosines are those of the exact moments of the gradient, within 0.02, from n = 1,000"
-            " on.",
-            "derived from Shi22, Lemmas 5 and 6",
-            every(
-                agrees("cosine_1", theory, FROM_1000, margin=0.02),
-                agrees("cosine_2", theory, FROM_1000, margin=0.02),
-            ),
-        ),
-        Claim(
-            "Without structure the truth does not emerge: median |cos| after step 2 below 0.2 (one"
-            " random direction among D = 100 has 0.08).",
-            "Shi22, the figures of neurons",
-            below("cosine_2", 0.2, {"structure": "no"}),
-        ),
-    ),
+        "Without structure the truth does not emerge: median |cos| after step 2 below 0.2 (one"
+        " random direction among D = 100 has 0.08)."
+        " [Shi22, the figures of neurons]": below("cosine_2", 0.2, {"structure": "no"}),
+    },
 )

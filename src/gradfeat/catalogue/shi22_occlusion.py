@@ -9,7 +9,7 @@ import numpy as np
 from gradfeat.catalogue.shared.curves import file_name, only, settings
 from gradfeat.drawing import style
 from gradfeat.drawing.panels import caption, panels
-from gradfeat.lab import Claim, Experiment, above, each, every
+from gradfeat.lab import Experiment, above, each, every
 from gradfeat.maths.ranges import at_least, at_most, paired
 
 if TYPE_CHECKING:
@@ -174,18 +174,14 @@ EXPERIMENT = Experiment(
     small={"pair": "0/1", "m": 20, "steps": 10},
     seeds={"quick": 8, "paper": 10},
     figure=figure,
-    claims=(
-        Claim(
-            "On test rows, covering the square that the training margin needs most costs more"
-            " margin than an average square, and covering the one it needs least costs less.",
-            "Shi22, background: occlusion (Zeiler & Fergus 2014)",
-            each("pair", every(above("over_average", 0.0), above("under_average", 0.0))),
+    checks={
+        "On test rows, covering the square that the training margin needs most costs more margin"
+        " than an average square, and covering the one it needs least costs less."
+        " [Shi22, background: occlusion (Zeiler & Fergus 2014)]": each(
+            "pair", every(above("over_average", 0.0), above("under_average", 0.0))
         ),
-        Claim(
-            "The strongest neuron sees where the classes differ: its loss and the squared"
-            " difference of the class means correlate above 0.8 over squares.",
-            "Shi22, background: patterns that neurons see",
-            each("pair", above("match", 0.8)),
-        ),
-    ),
+        "The strongest neuron sees where the classes differ: its loss and the squared difference of"
+        " the class means correlate above 0.8 over squares."
+        " [Shi22, background: patterns that neurons see]": each("pair", above("match", 0.8)),
+    },
 )

@@ -17,7 +17,7 @@ from gradfeat.catalogue.shared.curves import (
 from gradfeat.drawing import series, style
 from gradfeat.drawing.neuron_map import ColorScale, draw_neuron_maps
 from gradfeat.drawing.panels import finished, panels
-from gradfeat.lab import Claim, Experiment, above, below, each, every, greater
+from gradfeat.lab import Experiment, above, below, each, every, greater
 from gradfeat.maths.ranges import at_least, one_of, paired
 
 if TYPE_CHECKING:
@@ -260,51 +260,39 @@ EXPERIMENT = Experiment(
     small={"pair": "0/1", "m": 30, "steps": 4, "n": 150},
     seeds={"quick": 5, "paper": 10},
     figure=figure,
-    claims=(
-        Claim(
-            "The schedule's neurons are more concentrated on one line after two steps than at the"
-            " start, by at least 0.3.",
-            "Shi22, the figures of neurons on images",
-            each(
-                "pair",
-                greater("concentration_2", None, None, 0.3, than_metric="concentration_0"),
-                SCHEDULE,
-            ),
+    checks={
+        "The schedule's neurons are more concentrated on one line after two steps than at the"
+        " start, by at least 0.3."
+        " [Shi22, the figures of neurons on images]": each(
+            "pair",
+            greater("concentration_2", None, None, 0.3, than_metric="concentration_0"),
+            SCHEDULE,
         ),
-        Claim(
-            "After two steps there are two opposite clusters: each side of the leading line has 5 %"
-            " of the neurons or more, and their mean unit vector a length above 0.7.",
-            "Shi22, the figures of neurons on images",
-            each("pair", above("resultant_2", 0.7), SCHEDULE),
+        "After two steps there are two opposite clusters: each side of the leading line has 5 % of"
+        " the neurons or more, and their mean unit vector a length above 0.7."
+        " [Shi22, the figures of neurons on images]": each(
+            "pair", above("resultant_2", 0.7), SCHEDULE
         ),
-        Claim(
-            "Both clusters are there at the last step too, and the network tells the classes apart"
-            " (accuracy above 0.9).",
-            "Shi22, the experiments on images",
-            every(
-                each("pair", above("resultant_last", 0.7), SCHEDULE),
-                each("pair", above("accuracy", 0.9), SCHEDULE),
-            ),
+        "Both clusters are there at the last step too, and the network tells the classes apart"
+        " (accuracy above 0.9)."
+        " [Shi22, the experiments on images]": every(
+            each("pair", above("resultant_last", 0.7), SCHEDULE),
+            each("pair", above("accuracy", 0.9), SCHEDULE),
         ),
-        Claim(
-            "Control: after step 1 the clusters are the difference of the class means and its"
-            " negative (median |cos| above 0.95).",
-            "Shi22, Lemma 5 without a dictionary: the first gradient is about E[y x]; ours",
-            each("pair", above("mean_cosine_1", 0.95), SCHEDULE),
+        "Control: after step 1 the clusters are the difference of the class means and its negative"
+        " (median |cos| above 0.95)."
+        " [Shi22, Lemma 5 without a dictionary: the first gradient is about E[y x]; ours]": each(
+            "pair", above("mean_cosine_1", 0.95), SCHEDULE
         ),
-        Claim(
-            "Plain descent from a small start forms two opposite clusters without erasing it (mean"
-            " unit vectors above 0.6 at the last step).",
-            "Shi22, the figures of neurons on images; plain descent is ours",
-            each("pair", above("resultant_last", 0.6), {"training": "small"}),
+        "Plain descent from a small start forms two opposite clusters without erasing it (mean unit"
+        " vectors above 0.6 at the last step)."
+        " [Shi22, the figures of neurons on images; plain descent is ours]": each(
+            "pair", above("resultant_last", 0.6), {"training": "small"}
         ),
-        Claim(
-            "Plain descent from the schedule's own start forms none (concentration grows by less"
-            " than 0.05), and tells the classes apart all the same (accuracy above 0.9).",
-            "control, ours: what the erased start of Shi22's schedule is needed for",
-            each(
-                "pair", every(below("gained", 0.05), above("accuracy", 0.9)), {"training": "plain"}
-            ),
+        "Plain descent from the schedule's own start forms none (concentration grows by less than"
+        " 0.05), and tells the classes apart all the same (accuracy above 0.9)."
+        " [control, ours: what the erased start of Shi22's schedule is needed for]": each(
+            "pair", every(below("gained", 0.05), above("accuracy", 0.9)), {"training": "plain"}
         ),
-    ),
+    },
 )

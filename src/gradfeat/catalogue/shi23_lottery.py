@@ -11,7 +11,7 @@ import numpy as np
 from gradfeat.catalogue.shared.curves import draw_metrics, only, over_seeds, settings, values_of
 from gradfeat.drawing import series, style
 from gradfeat.drawing.panels import finished, panels
-from gradfeat.lab import Claim, Experiment, below, each, greater
+from gradfeat.lab import Experiment, below, each, greater
 from gradfeat.maths.ranges import at_least, at_most, one_of
 
 if TYPE_CHECKING:
@@ -268,30 +268,26 @@ EXPERIMENT = Experiment(
     small={"share": [0.1, 0.5], "n": 200, "neurons": 1100, "m": 8, "steps": 5, "n_test": 50},
     seeds={"quick": 12, "paper": 40},
     figure=figure,
-    claims=(
-        Claim(
-            "Pruned to the tenth of the neurons nearest gradient features, rewound and trained"
-            " again, the network is within 1 point of the full one: on mixtures (all layers or only"
-            " the head) and on parity (all layers), at each step that is rewound to.",
-            "Shi23, the lottery ticket hypothesis",
-            each("case", each("trains", each("rewind", below("lost_gradient", 0.01, TENTH)))),
+    checks={
+        "Pruned to the tenth of the neurons nearest gradient features, rewound and trained again,"
+        " the network is within 1 point of the full one: on mixtures (all layers or only the head)"
+        " and on parity (all layers), at each step that is rewound to."
+        " [Shi23, the lottery ticket hypothesis]": each(
+            "case", each("trains", each("rewind", below("lost_gradient", 0.01, TENTH)))
         ),
-        Claim(
-            "The largest |a| |w| after training do as well (within 1 point at a tenth).",
-            "Shi23, the lottery ticket hypothesis; Frankle & Carbin 2019 (the rule)",
-            each("case", each("trains", each("rewind", below("lost_magnitude", 0.01, TENTH)))),
+        "The largest |a| |w| after training do as well (within 1 point at a tenth)."
+        " [Shi23, the lottery ticket hypothesis; Frankle & Carbin 2019 (the rule)]": each(
+            "case", each("trains", each("rewind", below("lost_magnitude", 0.01, TENTH)))
         ),
-        Claim(
-            "When only the head trains (mixtures), random pruning to 10 % is worse than pruning to"
-            " the neurons near gradient features by more than 1 point.",
-            "Shi23, the lottery ticket hypothesis",
-            greater("accuracy_gradient", HEAD, HEAD, 0.01, than_metric="accuracy_random"),
+        "When only the head trains (mixtures), random pruning to 10 % is worse than pruning to the"
+        " neurons near gradient features by more than 1 point."
+        " [Shi23, the lottery ticket hypothesis]": greater(
+            "accuracy_gradient", HEAD, HEAD, 0.01, than_metric="accuracy_random"
         ),
-        Claim(
-            "When all layers train, random pruning to 10 % also loses under 1 point, on mixtures"
-            " and on parity, at each step that is rewound to.",
-            "Shi23, the lottery ticket hypothesis, its control",
-            each("case", each("rewind", below("lost_random", 0.01)), ALL),
+        "When all layers train, random pruning to 10 % also loses under 1 point, on mixtures and on"
+        " parity, at each step that is rewound to."
+        " [Shi23, the lottery ticket hypothesis, its control]": each(
+            "case", each("rewind", below("lost_random", 0.01)), ALL
         ),
-    ),
+    },
 )

@@ -26,7 +26,7 @@ from gradfeat.catalogue.shared.curves import (
 )
 from gradfeat.drawing import series, style
 from gradfeat.drawing.panels import finished, panels
-from gradfeat.lab import Claim, Experiment, each, within
+from gradfeat.lab import Experiment, each, within
 from gradfeat.maths.ranges import at_least, one_of, paired
 
 if TYPE_CHECKING:
@@ -278,40 +278,26 @@ EXPERIMENT = Experiment(
     },
     seeds={"quick": 10, "paper": 20},
     figure=figure,
-    claims=(
-        Claim(
-            "The less structure the more steps: p_uniform = 0, 1/2, 3/4 and 9/10 are learnt in this"
-            " order and 1 not at all, each neighbouring two so in more than half of the seeds.",
-            TALK,
-            earlier_along("step_learnt", "p_uniform", PATTERNS | {"p_uniform": DISTANT}),
+    checks={
+        "The less structure the more steps: p_uniform = 0, 1/2, 3/4 and 9/10 are learnt in this"
+        " order and 1 not at all, each neighbouring two so in more than half of the seeds."
+        f" [{TALK}]": earlier_along("step_learnt", "p_uniform", PATTERNS | {"p_uniform": DISTANT}),
+        "It is learnt earlier where all rows are planted than where three quarters are, in more"
+        " than half of the seeds."
+        f" [{TALK}]": earlier_along(
+            "step_learnt", "p_uniform", PATTERNS | {"p_uniform": [0.0, 0.25]}
         ),
-        Claim(
-            "It is learnt earlier where all rows are planted than where three quarters are, in"
-            " more than half of the seeds.",
-            TALK,
-            earlier_along("step_learnt", "p_uniform", PATTERNS | {"p_uniform": [0.0, 0.25]}),
+        "The steps follow p_uniform (rank correlation of 0.9 or more, over all patterns)."
+        f" [{TALK}]": ranked("step_learnt", "p_uniform", 0.9, PATTERNS),
+        "Without structure the same rule is not learnt within these steps, on uniform patterns and"
+        " on Gaussian inputs (accuracy 0.45 to 0.55)."
+        f" [{TALK}]": _unstructured(within("accuracy", 0.45, 0.55)),
+        "Gaussian inputs take longer than patterns of which a tenth has structure."
+        f" [{TALK}]": earlier("step_learnt", PATTERNS | {"p_uniform": 0.9}, {"inputs": "gaussian"}),
+        "The mass of the planted gradient feature before training predicts these steps (rank"
+        " correlation of -0.9 or less over all distributions)."
+        " [Shi23, the gradient feature set]": ranked(
+            "step_learnt", "mass", 0.9, None, falling=True
         ),
-        Claim(
-            "The steps follow p_uniform (rank correlation of 0.9 or more, over all patterns).",
-            TALK,
-            ranked("step_learnt", "p_uniform", 0.9, PATTERNS),
-        ),
-        Claim(
-            "Without structure the same rule is not learnt within these steps, on uniform patterns"
-            " and on Gaussian inputs (accuracy 0.45 to 0.55).",
-            TALK,
-            _unstructured(within("accuracy", 0.45, 0.55)),
-        ),
-        Claim(
-            "Gaussian inputs take longer than patterns of which a tenth has structure.",
-            TALK,
-            earlier("step_learnt", PATTERNS | {"p_uniform": 0.9}, {"inputs": "gaussian"}),
-        ),
-        Claim(
-            "The mass of the planted gradient feature before training predicts these steps (rank"
-            " correlation of -0.9 or less over all distributions).",
-            "Shi23, the gradient feature set",
-            ranked("step_learnt", "mass", 0.9, None, falling=True),
-        ),
-    ),
+    },
 )

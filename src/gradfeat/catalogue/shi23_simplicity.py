@@ -12,7 +12,7 @@ from gradfeat.catalogue.shared.comparisons import earlier, earlier_along
 from gradfeat.catalogue.shared.curves import averaged, draw_metrics, only, over_seeds, values_of
 from gradfeat.drawing import series, style
 from gradfeat.drawing.panels import finished, panels
-from gradfeat.lab import Claim, Experiment, above, each, every, greater, within
+from gradfeat.lab import Experiment, above, each, every, greater, within
 from gradfeat.maths.ranges import at_least, paired
 
 if TYPE_CHECKING:
@@ -238,65 +238,44 @@ EXPERIMENT = Experiment(
     },
     seeds={"quick": 12, "paper": 20},
     figure=figure,
-    claims=(
-        Claim(
-            "Neurons align with the simple feature before the complex one (3 and 5 slabs, simple"
-            " right in 90 % and 100 % of rows).",
-            TALK,
-            _in_each(
-                earlier("step_aligned_simple", None, None, than_metric="step_aligned_complex"),
-                USEFUL,
-            ),
+    checks={
+        "Neurons align with the simple feature before the complex one (3 and 5 slabs, simple right"
+        " in 90 % and 100 % of rows)."
+        f" [{TALK}]": _in_each(
+            earlier("step_aligned_simple", None, None, than_metric="step_aligned_complex"),
+            USEFUL,
         ),
-        Claim(
-            "The network's output follows the simple feature before the complex one.",
-            TALK,
-            _in_each(
-                earlier("step_follows_simple", None, None, than_metric="step_follows_complex"),
-                USEFUL,
-            ),
+        "The network's output follows the simple feature before the complex one."
+        f" [{TALK}]": _in_each(
+            earlier("step_follows_simple", None, None, than_metric="step_follows_complex"),
+            USEFUL,
         ),
-        Claim(
-            "Already before training the mass of the simple gradient feature is larger: it exceeds"
-            " that of the complex one by 0.5 or more of all neurons.",
-            "Shi23, the gradient feature set",
-            _in_each(greater("mass_simple", None, None, 0.5, than_metric="mass_complex"), USEFUL),
+        "Already before training the mass of the simple gradient feature is larger: it exceeds that"
+        " of the complex one by 0.5 or more of all neurons."
+        " [Shi23, the gradient feature set]": _in_each(
+            greater("mass_simple", None, None, 0.5, than_metric="mass_complex"), USEFUL
         ),
-        Claim(
-            "Control: with an uninformative simple feature the network learns the complex one (at"
-            " least 95 % agreement).",
-            TALK,
-            each("slabs", above("last_follows_complex", 0.95), ALONE),
+        "Control: with an uninformative simple feature the network learns the complex one (at least"
+        " 95 % agreement)."
+        f" [{TALK}]": each("slabs", above("last_follows_complex", 0.95), ALONE),
+        "Where the simple feature is always right, the complex one is not learnt (45 to 55 %"
+        " agreement)."
+        " [Shah et al. 2020, extreme simplicity bias]": each(
+            "slabs", within("last_follows_complex", 0.45, 0.55), HARDER | {"predictive": 1.0}
         ),
-        Claim(
-            "Where the simple feature is always right, the complex one is not learnt (45 to 55 %"
-            " agreement).",
-            "Shah et al. 2020, extreme simplicity bias",
-            each("slabs", within("last_follows_complex", 0.45, 0.55), HARDER | {"predictive": 1.0}),
+        "At 90 % predictiveness the network finally follows the 3-slab feature (at least 95 %"
+        " agreement) and ignores the simple one (40 to 60 %)."
+        f" [{TALK}]": every(
+            above("last_follows_complex", 0.95, LATEST),
+            within("last_follows_simple", 0.4, 0.6, LATEST),
         ),
-        Claim(
-            "At 90 % predictiveness the network finally follows the 3-slab feature (at least 95 %"
-            " agreement) and ignores the simple one (40 to 60 %).",
-            TALK,
-            every(
-                above("last_follows_complex", 0.95, LATEST),
-                within("last_follows_simple", 0.4, 0.6, LATEST),
-            ),
+        "A more complex feature is followed later: 5 slabs after 3 (simple feature uninformative)."
+        f" [{TALK}]": earlier_along("step_follows_complex", "slabs", ALONE),
+        "Two slabs, as simple as the other feature, are learnt beside it: the output has the sign"
+        " of each on 62.5 to 87.5 % of rows (75 % of both, 100 % and 50 % of one alone)."
+        f" [{TALK}]": every(
+            within("last_follows_simple", 0.625, 0.875, ALIKE),
+            within("last_follows_complex", 0.625, 0.875, ALIKE),
         ),
-        Claim(
-            "A more complex feature is followed later: 5 slabs after 3 (simple feature"
-            " uninformative).",
-            TALK,
-            earlier_along("step_follows_complex", "slabs", ALONE),
-        ),
-        Claim(
-            "Two slabs, as simple as the other feature, are learnt beside it: the output has the"
-            " sign of each on 62.5 to 87.5 % of rows (75 % of both, 100 % and 50 % of one alone).",
-            TALK,
-            every(
-                within("last_follows_simple", 0.625, 0.875, ALIKE),
-                within("last_follows_complex", 0.625, 0.875, ALIKE),
-            ),
-        ),
-    ),
+    },
 )

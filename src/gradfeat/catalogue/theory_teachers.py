@@ -13,7 +13,7 @@ from gradfeat.catalogue.shared.curves import only, relative
 from gradfeat.catalogue.shared.step_training import METRICS, Numbers, StepSeed
 from gradfeat.drawing import style
 from gradfeat.drawing.panels import finished, panels
-from gradfeat.lab import Claim, Experiment, Verdict, every
+from gradfeat.lab import Experiment, Verdict, every
 from gradfeat.lab.claims import Check, undecided
 from gradfeat.lab.intervals import between, decided
 from gradfeat.lab.rows import by_seed, factor_names, matching
@@ -342,36 +342,23 @@ EXPERIMENT = Experiment(
     seeds={"quick": 5, "paper": 4},
     theory=theory,
     figure=figure,
-    claims=(
-        Claim(
-            "In every setting on fresh rows the test error is within 3 % of the prediction, or 4"
-            " standard errors beyond.",
-            SOURCE,
-            everywhere("test", 0.03, 4.0, fresh),
+    checks={
+        "In every setting on fresh rows the test error is within 3 % of the prediction, or 4"
+        " standard errors beyond."
+        f" [{SOURCE}]": everywhere("test", 0.03, 4.0, fresh),
+        f"So is the training loss on fresh rows, and that of random features. [{SOURCE}]": every(
+            everywhere("plain_loss", 0.03, 4.0, fresh),
+            everywhere("plain_loss", 0.03, 4.0, reused),
+            everywhere("loss", 0.03, 4.0, fresh),
         ),
-        Claim(
-            "So is the training loss on fresh rows, and that of random features.",
-            SOURCE,
-            every(
-                everywhere("plain_loss", 0.03, 4.0, fresh),
-                everywhere("plain_loss", 0.03, 4.0, reused),
-                everywhere("loss", 0.03, 4.0, fresh),
-            ),
+        "Summed over the settings the test error is the predicted one within 2 % on fresh rows,"
+        " within 5 % on reused ones."
+        f" [{SOURCE}]": every(pooled("test", 0.02, fresh), pooled("test", 0.05, reused)),
+        "What the step gains over random features on fresh rows is the predicted gain within 10 %,"
+        " over targets of one direction and over those of several."
+        f" [{SOURCE}]": every(
+            pooled("test_gain", 0.1, lambda drawn: fresh(drawn) and drawn.target.r == 1),
+            pooled("test_gain", 0.1, lambda drawn: fresh(drawn) and drawn.target.r > 1),
         ),
-        Claim(
-            "Summed over the settings the test error is the predicted one within 2 % on fresh rows,"
-            " within 5 % on reused ones.",
-            SOURCE,
-            every(pooled("test", 0.02, fresh), pooled("test", 0.05, reused)),
-        ),
-        Claim(
-            "What the step gains over random features on fresh rows is the predicted gain within"
-            " 10 %, over targets of one direction and over those of several.",
-            SOURCE,
-            every(
-                pooled("test_gain", 0.1, lambda drawn: fresh(drawn) and drawn.target.r == 1),
-                pooled("test_gain", 0.1, lambda drawn: fresh(drawn) and drawn.target.r > 1),
-            ),
-        ),
-    ),
+    },
 )

@@ -26,7 +26,7 @@ from gradfeat.lab.cells import (
 )
 from gradfeat.lab.errors import ExperimentError, choices
 from gradfeat.lab.source import digest_of
-from gradfeat.lab.verdicts import Claim
+from gradfeat.lab.verdicts import Check, Claim
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -76,7 +76,8 @@ class Experiment:
     `grids`: By scale ("quick", "paper", ...): values of factors, or a sequence of such mappings
         whose products are united. Parameters without default must be in each.
     `seeds`: Number of seeds, by scale where it is a mapping; seeds are 0, 1, ...
-    `claims`: Sentences of the source with checks on the table.
+    `checks`: Claims: by sentences that end in their source in brackets, the check of each on the
+        table.
     `theory`: ``theory(**cell) -> {metric: float}``, not random; it takes only factors it names.
     `figure`: ``figure(table with arrays, theory table or None) -> Figure``.
     `batch`: ``batch(**cell, seeds: Sequence[int][, device]) -> [result of each seed]``: the numbers
@@ -104,7 +105,7 @@ class Experiment:
     trial: Callable[..., Metrics] | None = None
     grids: Mapping[str, Grid] = field(default_factory=dict)
     seeds: Mapping[str, int] | int = 10
-    claims: tuple[Claim, ...] = ()
+    checks: Mapping[str, Check] = field(default_factory=dict)
     theory: Callable[..., Mapping[str, float]] | None = None
     figure: Callable[[pd.DataFrame, pd.DataFrame | None], Figure] | None = None
     batch: Callable[..., Sequence[Metrics] | Sequence[Sequence[Metrics]]] | None = None
@@ -149,6 +150,11 @@ class Experiment:
         """Digest of what trial and batch execute in their file and folder."""
         return digest_of(self.trial, self.batch)
 
+    @cached_property
+    def claims(self) -> tuple[Claim, ...]:
+        """Each sentence of `checks`, its source and its check."""
+        return tuple(Claim.cited(sentence, check) for sentence, check in self.checks.items())
+
     def _given(self, name: str) -> list[Any]:
         every = [product for grid in self.grids.values() for product in products(grid)]
         return [value for product in every if name in product for value in listed(product[name])]
@@ -166,6 +172,7 @@ class Experiment:
         if self.batch_size < 1:
             raise ExperimentError(f"batch_size is {self.batch_size}: give 1 or more.")
         self._check_along()
+        len(self.claims)  # each has a source
         check_names(self.small, self.factors)
         for scale in self.grids:
             self.cells(scale)

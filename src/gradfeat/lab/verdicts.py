@@ -60,6 +60,20 @@ class Claim:
     source: str
     check: Check
 
+    @staticmethod
+    def cited(sentence: str, check: Check) -> Claim:
+        """The claim of a sentence that ends in its source in brackets.
+
+        >>> Claim.cited("It learns. [Fig. 1]", lambda table: undecided("no rows")).source
+        'Fig. 1'
+        """
+        text, _, source = sentence.rpartition(" [")
+        if not text or not source.endswith("]"):
+            raise ExperimentError(
+                f"the claim {sentence!r} has no source: end the sentence in one, such as [Fig. 1]."
+            )
+        return Claim(text, source[:-1], check)
+
 
 def undecided(words: str, n: int = 0) -> Verdict:
     return Verdict(UNDECIDED, np.nan, np.nan, np.nan, words, n)
@@ -92,8 +106,8 @@ def judge(experiment: Experiment, table: pd.DataFrame) -> list[tuple[Claim, Verd
     >>> from gradfeat.lab import Experiment, above, run
     >>> def trial(n: int, *, seed: int) -> dict[str, float]:
     ...     return {"sum": n + seed}
-    >>> claims = (Claim("Sums are positive.", "arithmetic", above("sum", 0)),)
-    >>> demo = Experiment("demo", "?", trial, {"quick": {"n": 10}}, seeds=5, claims=claims)
+    >>> checks = {"Sums are positive. [arithmetic]": above("sum", 0)}
+    >>> demo = Experiment("demo", "?", trial, {"quick": {"n": 10}}, seeds=5, checks=checks)
     >>> [verdict.words for _, verdict in judge(demo, run(demo))]
     ['mean sum 12 [10.49, 13.51] over 5 seeds; bound 0']
     """
