@@ -3,27 +3,17 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator
 from pathlib import Path
+from unittest.mock import patch
 
 from cli.lab_files import GROWS
-from gradfeat.interface.compare import Comparison
-from gradfeat.interface.diagnose import Diagnosis
 from hostile.attempt import attempt
 
 
-@contextlib.contextmanager
-def pages(wanted: bool) -> Iterator[None]:
+def pages(wanted: bool) -> contextlib.AbstractContextManager[object]:
     """Whether pages are drawn."""
-    kinds = (Comparison, Diagnosis)
-    kept = [kind._rendered for kind in kinds]
-    for kind in kinds if not wanted else ():
-        kind._rendered = lambda _: "<p>page</p>"  # pyright: ignore
-    try:
-        yield
-    finally:
-        for kind, rendered in zip(kinds, kept, strict=True):
-            kind._rendered = rendered
+    kept = contextlib.nullcontext()
+    return kept if wanted else patch("gradfeat.interface.page.page", lambda *_: "<p>page</p>")
 
 
 def experiment(home: Path) -> tuple[Path, Path]:
