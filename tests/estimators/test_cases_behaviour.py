@@ -166,7 +166,7 @@ BAD_PARAMETERS = [
     (KernelRegressor(search="slow"), "search is 'slow': allowed are"),
     (KernelRegressor(dtype="float16"), "dtype is 'float16': allowed are"),
     (KernelRegressor(device="abacus"), "device is 'abacus': give a torch device such as 'cpu'."),
-    (KernelRegressor(random_state=-1), "random_state is -1: give None, a non-negative integer"),
+    (KernelRegressor(random_state=-1), "random_state is -1: give None, an integer from 0"),
     (RFMRegressor(n_iter=-1), "n_iter is -1: give an integer of at least 0."),
     (RFMRegressor(n_iter=1.5), "n_iter is 1.5"),
     (RFMRegressor(agop_power=0), "agop_power is 0: give a positive number or None."),
@@ -191,6 +191,19 @@ BAD_PARAMETERS = [
     (InducedNetworkRegressor(B_a2=-1.0), "B_a2 is -1.0: give a positive number or None."),
     (transformer().set_params(n_components=5), "n_components is 5 and X has 4 columns"),
     (transformer().set_params(n_components=0), "n_components is 0"),
+    (transformer().set_params(n_components=1.5), "n_components is 1.5"),
+    (KernelRegressor(standardise="yes"), "standardise is 'yes': allowed are True, False."),
+    (KernelRegressor(standardise=np.ones(2)), "allowed are True, False."),
+    (KernelRegressor(search=np.ones(2)), "allowed are 'fast', 'full', None."),
+    (KernelRegressor(dtype=np.ones(2)), "allowed are None, 'float32', 'float64'."),
+    (KernelRegressor(device=2**200), "give a torch device such as 'cpu'."),
+    (KernelRegressor(device="hpu"), "device is 'hpu', which computes nothing"),
+    (KernelRegressor(random_state=2**200), "give None, an integer from 0 to 2**64 - 1, or a"),
+    (RFMRegressor(n_iter=1e308), "n_iter is 1e+308: give an integer from 0 to 1,000,000."),
+    (RFMRegressor(agop_rows=10**30), "from 1 to 1,000,000,000,000 or None."),
+    (RandomFeaturesRegressor(width=2**63), "give an integer from 1 to 1,000,000."),
+    (GradientFeatureRegressor(activation=""), "activation is '': give one of relu"),
+    (GradientFeatureRegressor(n_steps=10**9), "give an integer from 0 to 1,000,000 or None."),
     (transformer().set_params(task="ranking"), "task is 'ranking': allowed are"),
 ]
 
@@ -202,6 +215,13 @@ def test_case_10_a_value_that_is_not_allowed_is_one_sentence(model: Any, says: s
     with pytest.raises(ValueError, match=r"^[^\n]+\.$") as caught:
         model.fit(X, y)
     assert says in str(caught.value)
+
+
+def test_case_10_a_whole_number_of_any_type_is_a_number_of_directions() -> None:
+    """Row 10: n_components of NumPy's floats, such as a grid gives."""
+    X, y = regression(30)
+    fitted = transformer().set_params(n_components=np.float64(1)).fit(X, y)
+    assert fitted.transform(X).shape == (30, 1)
 
 
 def _global_state() -> tuple[Any, ...]:

@@ -297,3 +297,37 @@ def test_case_23_columns_by_name(model: Any, change: Any, names: str) -> None:
     assert fitted.feature_names_in_.tolist() == list("abcd")
     with pytest.raises(ValueError, match=names):
         use(change(frame))
+
+
+ONE = KernelRegressor(search=None)
+
+
+@pytest.mark.parametrize(
+    ("X", "y", "w", "says"),
+    [
+        (np.eye(4), np.array([None, 1.0, 2.0, 3.0], object), None, "Input y contains NaN"),
+        (np.ma.masked_greater(np.eye(4), 0.5), np.arange(4.0), None, "4 cells are masked"),
+        (np.eye(4), np.ma.masked_less(np.arange(4.0), 1), None, "y is a masked array"),
+        (np.eye(4), np.arange(4.0), np.ma.masked_less(np.arange(4.0), 1), "sample_weight is a ma"),
+        (np.eye(4), np.arange(4.0), float("nan"), "sample_weight contains NaN"),
+        (np.eye(4), np.arange(4.0), float("inf"), "sample_weight contains infinity"),
+    ],
+    ids=str,
+)
+def test_what_is_no_number_is_refused(X: Any, y: Any, w: Any, says: str) -> None:
+    with pytest.raises(ValueError, match=says):
+        clone(ONE).fit(X, y, sample_weight=w)
+
+
+def test_masked_arrays_without_masked_cells_are_arrays() -> None:
+    X, y = regression(30)
+    same = clone(ONE).fit(np.ma.array(X), np.ma.array(y)).predict(np.ma.array(X))
+    assert np.array_equal(same, clone(ONE).fit(X, y).predict(X))
+
+
+def test_tensors_with_a_graph_are_tensors() -> None:
+    """The numbers of a tensor that requires gradients are those of the tensor."""
+    X, y = regression(30)
+    Z = torch.nn.Parameter(torch.tensor(X))
+    out = clone(ONE).fit(Z, torch.tensor(y, requires_grad=True)).predict(Z)
+    assert np.array_equal(out, clone(ONE).fit(X, y).predict(X))

@@ -17,6 +17,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from ..rows.rows import Rows
 from .checks import (
     NUMPY,
+    as_given,
     check_choice,
     count_or_none,
     float_types,
@@ -81,7 +82,7 @@ class AGOPTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
         and classes only where `task` says so. ValueError for what is not allowed, in one sentence.
         """
         check_choice("task", self.task, ("auto", "regression", "classification"))
-        count_or_none("n_components", self.n_components)
+        r = count_or_none("n_components", self.n_components)
         if type(X) is Rows:
             self.model_ = self._model(NUMPY).fit(X, y, sample_weight)
             self.n_features_in_ = self.model_.n_features_in_
@@ -89,9 +90,9 @@ class AGOPTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
             X = NUMPY
         else:
             how = {"dtype": float_types(X), "multi_output": True, "ensure_min_samples": 2}
-            X, y = validate_data(self, X, y, **how)
+            X, y = validate_data(self, as_given(X, "X"), as_given(y, "y"), **how)
             self.model_ = self._model(to_numpy(y)).fit(X, y, sample_weight)
-        r = self.n_components or max(1, self.model_.n_effective_directions_)
+        r = r or max(1, self.model_.n_effective_directions_)
         if r > self.n_features_in_:
             raise ValueError(
                 f"n_components is {r} and X has {self.n_features_in_} columns: ask for at most "
@@ -111,7 +112,7 @@ class AGOPTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
         """Coordinates (n, r) of the rows of X along the directions."""
         check_is_fitted(self)
         check_same_namespace(X, self, attribute="components_", method="transform")
-        X = validate_data(self, X, reset=False, dtype=float_types(X))
+        X = validate_data(self, as_given(X, "X"), reset=False, dtype=float_types(X))
         Z = self.model_.standardised(to_numpy(X).astype(np.float64))
         return like(Z @ to_numpy(self.components_).T, X)
 

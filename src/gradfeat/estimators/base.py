@@ -31,6 +31,8 @@ from .checks import (
     NUMPY,
     Floats,
     Placement,
+    as_given,
+    check_choice,
     empty_like,
     float_types,
     given_names,
@@ -171,11 +173,8 @@ class FeatureModel(SharedParameters, BaseEstimator, ABC):
         Raises ValueError for inputs or parameters that are not allowed, in one sentence, and
         MemoryError before work starts, when a direct solve cannot fit.
         """
-        if self.search not in ("fast", "full", None):
-            raise ValueError(
-                f"search is {self.search!r}: allowed are 'fast', 'full' and None (every setting "
-                "given, nothing chosen)."
-            )
+        check_choice("search", self.search, ("fast", "full", None))
+        check_choice("standardise", self.standardise, (True, False))
         self._sums = None
         seed = seed_from(self.random_state)
         prepare = self._streamed if type(X) is Rows else self._in_memory
@@ -368,5 +367,5 @@ class FeatureModel(SharedParameters, BaseEstimator, ABC):
                 "`gradfeat predict` for files."
             )
         check_same_namespace(X, self, attribute="_like", method=method)
-        X = validate_data(self, X, reset=False, dtype=float_types(X))
+        X = validate_data(self, as_given(X, "X"), reset=False, dtype=float_types(X))
         return X, torch.as_tensor(to_numpy(X).astype(np.float64))

@@ -43,16 +43,23 @@ class Placement:
 
 def placement(X: Any, where: str | None, dtype: str | None) -> Placement:
     """Device and dtype of a fit: asked for, or those of a torch input, or float64 on the CPU."""
-    match dtype:
-        case None | "float64":
-            kind = torch.float64
-        case "float32":
-            kind = torch.float32
-        case _:
-            raise ValueError(f"dtype is {dtype!r}: allowed are None, 'float32' and 'float64'.")
+    dtype = check_choice("dtype", dtype, (None, "float32", "float64"))
+    kind = torch.float32 if dtype == "float32" else torch.float64
     if where is not None:
         return Placement(usable_device(where), kind)
     return Placement(X.device if type(X) is torch.Tensor else torch.device("cpu"), kind)
+
+
+def as_given(a: Any, name: str) -> Any:
+    """`a` as scikit-learn validates it: a tensor leaves its graph, a masked cell is no number."""
+    if torch.is_tensor(a):
+        return a.detach()
+    if type(a) is np.ma.MaskedArray and (masked := np.ma.count_masked(a)):
+        raise ValueError(
+            f"{name} is a masked array of which {masked} cells are masked: fill them (filled) or "
+            "leave their rows out."
+        )
+    return a
 
 
 def float_types(X: Any) -> Any:
@@ -76,7 +83,7 @@ def to_numpy(a: Any) -> NDArray[Any]:
 def given_weights(sample_weight: Any) -> Any:
     """Row weights as scikit-learn's check takes them: None, one number for all, or an array."""
     as_is = sample_weight is None or np.isscalar(sample_weight)
-    return sample_weight if as_is else to_numpy(sample_weight)
+    return sample_weight if as_is else to_numpy(as_given(sample_weight, "sample_weight"))
 
 
 def empty_like(X: Any) -> Any:
@@ -110,15 +117,15 @@ def seed_from(random_state: Any) -> int:
     match random_state:
         case None:
             return 0
-        case int() | np.integer() if int(random_state) >= 0:
+        case int() | np.integer() if 0 <= int(random_state) < 2**64:
             return int(random_state)
         case np.random.RandomState():
             return int(random_state.randint(2**31 - 1))
         case np.random.Generator():
             return int(random_state.integers(2**31 - 1))
     raise ValueError(
-        f"random_state is {random_state!r}: give None, a non-negative integer, or a NumPy "
-        "random generator."
+        f"random_state is {random_state!r}: give None, an integer from 0 to 2**64 - 1, or a "
+        "NumPy random generator."
     )
 
 
@@ -138,6 +145,7 @@ def set_names(estimator: Any, names: Sequence[str] | None) -> None:
 
 def row_weights(sample_weight: Any, X: Floats) -> Floats:
     given = given_weights(sample_weight)
+    given = np.full(len(X), given) if np.isscalar(given) else given
     return _check_sample_weight(given, X, dtype=np.float64, ensure_non_negative=True)
 
 
@@ -166,16 +174,25 @@ def positive_or_none(name: str, value: Any, *, zero: bool = False) -> float | No
     return None if value is None else check_positive(name, value, zero=zero, none=" or None")
 
 
-def check_count(name: str, value: Any, *, least: int = 1, none: str = "") -> int:
-    """`value` as an integer >= `least`; `none` tells what else is allowed."""
+#: Neurons, rounds and steps at most, of which more never end; and numbers of rows.
+MOST, MOST_ROWS = 10**6, 10**12
+
+
+def check_count(
+    name: str, value: Any, *, least: int = 1, most: int = MOST_ROWS, none: str = ""
+) -> int:
+    """`value` as an integer from `least` to `most`; `none` tells what else is allowed."""
     number = _as_float(value)
-    if number.is_integer() and number >= least:
+    if number.is_integer() and least <= number <= most:
         return int(number)
-    raise ValueError(f"{name} is {value!r}: give an integer of at least {least}{none}.")
+    range_ = f"from {least} to {most:,}" if number > most else f"of at least {least}"
+    raise ValueError(f"{name} is {value!r}: give an integer {range_}{none}.")
 
 
-def count_or_none(name: str, value: Any, *, least: int = 1) -> int | None:
-    return None if value is None else check_count(name, value, least=least, none=" or None")
+def count_or_none(name: str, value: Any, *, least: int = 1, most: int = MOST_ROWS) -> int | None:
+    if value is None:
+        return None
+    return check_count(name, value, least=least, most=most, none=" or None")
 
 
 def check_choice(name: str, value: Any, allowed: Sequence[Any]) -> Any:

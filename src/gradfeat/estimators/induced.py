@@ -11,7 +11,7 @@ from ..models.induced.network import InducedNetwork
 from ..models.losses import Squared, loss
 from ..models.search.induced_space import InducedSetting, induced_space
 from ..models.search.search import GridSpace
-from .checks import check_choice, check_count, check_head, check_positive, positive_or_none
+from .checks import MOST, check_choice, check_count, check_head, check_positive, positive_or_none
 from .classifier import FeatureClassifier
 from .parameters import estimator, parameters
 from .refitting import Refittable
@@ -87,9 +87,9 @@ class InducedNetworkMethod(Refittable, ABC):
         least = positive_or_none("least_norm", self.least_norm)
         bounds = {"B_a1": self.B_a1, "B_a2": self.B_a2, "B_b": self.B_b}
         limits: dict[str, Any] = {name: positive_or_none(name, B) for name, B in bounds.items()}
-        neurons = check_count("neurons", self.neurons)
+        neurons = check_count("neurons", self.neurons, most=MOST)
         feature_rows = check_count("feature_rows", self.feature_rows, least=2)
-        biases = check_count("biases", self.biases, least=2)
+        biases = check_count("biases", self.biases, least=2, most=MOST)
         linear = check_choice("linear", self.linear, ("ridge", "moment", "none", None))
         whiten = check_choice("whiten", self.whiten, (True, False, None))
         head = check_head(self.alpha, self.penalty_by)

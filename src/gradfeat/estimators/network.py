@@ -35,6 +35,7 @@ from ..models.two_layer import TwoLayer
 from .agop_summary import AGOP_ROWS
 from .base import FeatureModel
 from .checks import (
+    MOST,
     check_choice,
     check_count,
     check_head,
@@ -266,7 +267,7 @@ class RandomFeaturesMethod(NetworkMethod, ABC):
 
     def _space(self, block: Block, *, streamed: bool = False) -> GridSpace[NoSetting]:
         del block, streamed
-        width, sigma = check_count("width", self.width), activation(self.activation)
+        width, sigma = check_count("width", self.width, most=MOST), activation(self.activation)
         head = check_head(self.alpha, self.penalty_by)
         return fixed_space(RandomFeatures(width, sigma, head=head))
 
@@ -333,9 +334,9 @@ class GradientFeatureMethod(NetworkMethod, ABC):
 
     def _space(self, block: Block, *, streamed: bool = False) -> GridSpace[StepSetting]:
         del block, streamed
-        width, sigma = check_count("width", self.width), activation(self.activation)
+        width, sigma = check_count("width", self.width, most=MOST), activation(self.activation)
         head = check_head(self.alpha, self.penalty_by)
-        n_steps = count_or_none("n_steps", self.n_steps, least=0)
+        n_steps = count_or_none("n_steps", self.n_steps, least=0, most=MOST)
         size = positive_or_none("step_size", self.step_size)
         update = check_choice("update", self.update, ("agop", "gradient"))
         whiten = check_choice("whiten", self.whiten, (True, False, None))

@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.base import RegressorMixin
-from sklearn.utils import Tags
+from sklearn.utils import Tags, assert_all_finite
 from sklearn.utils.validation import validate_data
 from torch import Tensor
 
@@ -15,7 +15,7 @@ from ..maths.statistics.moments import Moments
 from ..maths.statistics.score_sums import Residuals, Scores, scores_of
 from ..rows.rows import Rows
 from .base import FeatureModel
-from .checks import Floats, float_types, like, to_numpy
+from .checks import Floats, as_given, float_types, like, to_numpy
 from .container import State
 from .scaled import ScaledPredictor
 from .training import FirstPass
@@ -36,8 +36,8 @@ class FeatureRegressor(RegressorMixin, FeatureModel, ABC):
         """The shape of the targets is kept for the predictions."""
         X, y = validate_data(
             self,
-            X,
-            y,
+            as_given(X, "X"),
+            as_given(y, "y"),
             reset=reset,
             dtype=float_types(X),
             multi_output=True,
@@ -45,6 +45,7 @@ class FeatureRegressor(RegressorMixin, FeatureModel, ABC):
             ensure_min_samples=least,
         )
         target = to_numpy(y).astype(np.float64)
+        assert_all_finite(target, input_name="y")  # None among objects is nan now
         self._y_ndim = target.ndim
         return X, target.reshape(len(target), -1)
 

@@ -16,6 +16,7 @@ from ..models.search.search import FAST, FULL, Space
 from ..models.search.with_trees import TreesSetting, WithTrees
 from ..models.solvers.adaptive import Adaptive
 from .checks import (
+    MOST,
     check_bytes,
     check_choice,
     check_count,
@@ -120,7 +121,7 @@ class RFMMethod(Refittable, ABC):
 
     def _rounds(self, block: Block) -> RFMSpace:
         choice = check_kernel(self.kernel, self.bandwidth, self.alpha)
-        n_iter = check_count("n_iter", self.n_iter, least=0)
+        n_iter = check_count("n_iter", self.n_iter, least=0, most=MOST)
         power = positive_or_none("agop_power", self.agop_power)
         normalisation = check_choice("normalisation", self.normalisation, ("trace", "max"))
         agop_rows = count_or_none("agop_rows", self.agop_rows)

@@ -302,7 +302,7 @@ def activation(spec: str | Activation) -> Activation:
         case str() if spec in NAMES:
             return _NAMED[spec]()
     raise ValueError(
-        f"Activation was {spec!r}; give one of {', '.join(NAMES)}, or an Activation object."
+        f"activation is {spec!r}: give one of {', '.join(NAMES)}, or an Activation object."
     )
 
 

@@ -15,12 +15,12 @@ def usable_device(name: Any, *, here: bool = True) -> torch.device:
     """
     try:
         where = torch.device(name)
-    except (RuntimeError, TypeError):
+    except (RuntimeError, TypeError, ValueError):
         raise ValueError(f"device is {name!r}: give a torch device such as 'cpu'.") from None
     if here and where.type == "cuda" and not torch.cuda.is_available():
         raise ValueError(f"device is {name!r} and no CUDA device is here: use device='cpu'.")
     try:
         torch.zeros(1, device=where if here or where.type == "meta" else "cpu").item()
-    except (RuntimeError, AssertionError, NotImplementedError):
+    except (RuntimeError, AssertionError, NotImplementedError, ImportError):
         raise ValueError(f"device is {name!r}, which computes nothing: use device='cpu'.") from None
     return where
