@@ -187,3 +187,12 @@ def test_a_prediction_does_not_depend_on_the_rows_beside_it():
     alone = np.concatenate([model.predict(z[None]) for z in Z])
     # The sum is in float64; its result is rounded to float32.
     assert np.abs(model.predict(Z) - alone).max() <= 1e-6 * np.abs(alone).max()
+
+
+@pytest.mark.parametrize("diagonal", [True, False])
+def test_the_largest_power_leaves_one_direction(diagonal: bool) -> None:
+    """Shares of the trace all vanished, and every prediction was nan."""
+    fitted = RFMRegressor(agop_power=1e308, diagonal=diagonal, search=None, trees=False)
+    out = fitted.fit(X, X[:, 0] + 0.1 * X[:, 1]).predict(T)
+    assert np.isfinite(out).all()
+    assert np.corrcoef(out, T[:, 0])[0, 1] > 0.9

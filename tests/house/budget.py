@@ -24,7 +24,7 @@ ROOMS: Final = {
     "cli": Room(3_701, 27),
     "diagnostics": Room(1_135, 8),
     "drawing": Room(728, 6),
-    "estimators": Room(3_425, 20),
+    "estimators": Room(3_447, 20),
     "figures": Room(1_664, 10),
     "interface": Room(829, 5),
     "lab": Room(3_195, 20),

@@ -199,7 +199,7 @@ def check_choice(name: str, value: Any, allowed: Sequence[Any]) -> Any:
     """That of the `allowed` values which `value` is."""
     try:
         return allowed[list(allowed).index(value)]
-    except ValueError:  # also where an array has no one answer to ==
+    except (ValueError, RuntimeError):  # also where an array or tensor has no one answer to ==
         pass
     raise ValueError(f"{name} is {value!r}: allowed are {', '.join(map(repr, allowed))}.")
 

@@ -184,14 +184,13 @@ class RFM(Staged[KernelMachine]):
         """Square root of the normalised AGOP^power; `inner` is the AGOP in coordinates A x."""
         G = inner.turned(lambda W: apply_metric(W, A))
         diagonal = G.diagonal()
-        size = diagonal.sum()
-        if not (torch.isfinite(size) and size > 0):
+        if not (torch.isfinite(diagonal.sum()) and diagonal.sum() > 0):
             return A
-        if self.diagonal:
-            m = (diagonal / size).clamp(min=0) ** self.agop_power
+        if self.diagonal:  # powers are of shares of the largest, so that one of them stays
+            m = (diagonal / diagonal.max()).clamp(min=0) ** self.agop_power
             return (m * (1 / m.max() if self.normalisation == "max" else len(m) / m.sum())).sqrt()
         values, V = G.spectrum()
-        return self._root(values[: V.shape[1]] / size, V)
+        return self._root(values[: V.shape[1]] / values.max(), V)
 
     def _root(self, e: Tensor, V: Tensor) -> Tensor:
         """Square root of V diag(e^power) V^T, normalised; a thin one where V is."""

@@ -248,7 +248,7 @@ def check_question(p: float, width: float, neurons: int) -> None:
         raise ValueError(f"p is {p} and width {width}: give both between 0 and 1.")
     if neurons * p < 4:
         raise ValueError(
-            f"{neurons} neurons cannot show a mass of {p}: give at least {math.ceil(4 / p)}."
+            f"{neurons} neurons cannot show a mass of {p}: give at least {-(-4 // p):.0f}."
         )
 
 
