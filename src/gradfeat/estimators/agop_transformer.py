@@ -95,8 +95,7 @@ class AGOPTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
         r = r or max(1, self.model_.n_effective_directions_)
         if r > self.n_features_in_:
             raise ValueError(
-                f"n_components is {r} and X has {self.n_features_in_} columns: ask for at most "
-                "that many."
+                f"n_components is {r} and X has {self.n_features_in_} columns: ask for no more."
             )
         self._describe(r, X)
         return self
