@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import errno
 import re
+import sys
 from pathlib import Path
 
 import pytest
 
+from gradfeat.cli.app import open_streams
 from gradfeat.cli.guard import UNFORESEEN, guarded
 
 
@@ -59,3 +61,13 @@ def test_a_fault_of_the_program_is_a_sentence_and_a_report(capsys, tmp_path, mon
 def test_a_traceback_for_those_who_ask(capsys):
     with pytest.raises(ZeroDivisionError):
         run(ZeroDivisionError(), capsys)
+
+
+def test_a_program_without_standard_streams_writes_nowhere(monkeypatch):
+    for name in ("stdin", "stdout", "stderr"):
+        monkeypatch.setattr(sys, name, None)
+    open_streams()
+    with sys.stdin, sys.stdout, sys.stderr:
+        assert sys.stdin.read() == ""
+        sys.stdout.write("x")
+        sys.stderr.write("x")

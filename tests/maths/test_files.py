@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import stat
+import struct
 
 import pytest
 
@@ -53,6 +54,38 @@ def test_mode_and_owner_stay(tmp_path):
     assert path.read_bytes() == b"newer"
     assert stat.S_IMODE(path.stat().st_mode) == 0o640
     assert (path.stat().st_uid, path.stat().st_gid) == owner
+
+
+#: An access list: the owner and user 12345 read and write, others nothing (mask rw-).
+LIST = struct.pack(
+    "<I" + 5 * "HHI",
+    *(2, 0x01, 6, 0xFFFFFFFF, 0x02, 6, 12345, 0x04, 0, 0xFFFFFFFF),
+    *(0x10, 6, 0xFFFFFFFF, 0x20, 0, 0xFFFFFFFF),
+)
+
+
+@pytest.mark.parametrize(
+    ("name", "value"), [("user.label", b"secret"), ("system.posix_acl_access", LIST)]
+)
+def test_labels_and_access_lists_stay(tmp_path, name, value):
+    path = tmp_path / "a"
+    path.write_bytes(b"old")
+    try:
+        os.setxattr(path, name, value)
+    except (OSError, AttributeError):
+        pytest.skip("no extended attributes here")
+    mode = path.stat().st_mode
+    replace_file(path, b"new")
+    replace_files(tmp_path, {"a": b"newer"})
+    assert (os.getxattr(path, name), path.stat().st_mode) == (value, mode)
+
+
+def test_where_there_are_no_extended_attributes_files_are_replaced(tmp_path, monkeypatch):
+    monkeypatch.setattr("sys.platform", "darwin")
+    monkeypatch.delattr(os, "listxattr", raising=False)
+    (tmp_path / "a").write_bytes(b"old")
+    replace_file(tmp_path / "a", b"new")
+    assert (tmp_path / "a").read_bytes() == b"new"
 
 
 def test_a_set_is_placed_whole_or_not_at_all(tmp_path):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import os
 import signal
 import sys
 import time
@@ -89,8 +90,16 @@ def interrupts_count_once() -> None:
     signal.signal(signal.SIGINT, stop)
 
 
+def open_streams() -> None:
+    """Streams that are closed (`>&-`) go nowhere: the next file would take their descriptors."""
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+        if getattr(sys, name) is None:
+            setattr(sys, name, open(os.devnull, mode, encoding="utf-8"))  # noqa: SIM115
+
+
 def main() -> None:
     """Entry point of the `gradfeat` command."""
+    open_streams()
     for stream in (sys.stdout, sys.stderr):
         cast(TextIOWrapper, stream).reconfigure(errors="replace")
     interrupts_count_once()

@@ -8,6 +8,7 @@ import os
 import secrets
 import shutil
 import stat
+import sys
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -54,7 +55,7 @@ def write_and_flush(path: Path, data: bytes) -> None:
 def replacing(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
     """A new file beside `path`, which takes its place at the end of a block that went well.
 
-    Mode, and where the system allows it owner, are those of the old file.
+    Mode, and where the system allows it owner and extended attributes, are those of the old file.
     """
     final = place(path)
     temporary = final.with_name(f".gradfeat-{secrets.token_hex(8)}.tmp")
@@ -122,9 +123,16 @@ def _second_name(path: Path, name: Path) -> None:
 
 
 def _like_the_old(old: Path, new: Path) -> None:
-    """Mode and owner of the old file, where there is one and the system allows it."""
+    """Mode, owner and extended attributes (labels, access lists) of the old file, if there is one.
+
+    What the system does not allow stays as it is; attributes come last, as access lists do in mode.
+    """
     with contextlib.suppress(OSError):
         before, now = old.stat(), new.stat()
         if (before.st_uid, before.st_gid) != (now.st_uid, now.st_gid):
-            os.chown(new, before.st_uid, before.st_gid)
+            with contextlib.suppress(OSError):
+                os.chown(new, before.st_uid, before.st_gid)
         new.chmod(stat.S_IMODE(before.st_mode))
+        for name in os.listxattr(old) if sys.platform == "linux" else ():
+            with contextlib.suppress(OSError):
+                os.setxattr(new, name, os.getxattr(old, name))
