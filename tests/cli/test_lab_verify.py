@@ -76,6 +76,7 @@ def test_a_claim_that_cannot_be_checked_is_code_two(capsys, folder):
     ran = gradfeat(capsys, "verify", grows(folder, GROWS.replace('e("value"', 'e("valu"')))
     assert ran.code == 2
     assert "cannot be checked" in ran.err
+    assert "1 holds, 1 cannot be checked" in " ".join(ran.out.split())
 
 
 def test_status_counts(capsys, folder):

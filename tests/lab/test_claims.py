@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -222,12 +224,40 @@ def test_a_theory_at_its_margin_is_contradicted_about_as_often_as_its_level_says
     assert abs(share - true) < 3 * (true * (1 - true) / repetitions) ** 0.5
 
 
-def test_judging_names_the_claim_that_cannot_be_checked():
+def test_a_claim_that_cannot_be_checked_leaves_the_others():
     good, bad = {"Fine. [p. 1]": above("a", 0)}, {"Odd. [p. 2]": above("b", 0)}
-    judged = judge(make(checks=good), table([1.0, 1.1]))
-    assert [(claim.text, verdict.outcome) for claim, verdict in judged] == [("Fine.", "holds")]
-    with pytest.raises(ExperimentError, match=r"claim 'Odd.' of 'test' cannot be checked: 'b'"):
-        judge(make(checks=good | bad), table([1.0, 1.1]))
+    odd, fine = judge(make(checks=bad | good), table([1.0, 1.1]))
+    assert (fine[1].outcome, odd[1].outcome) == ("holds", "cannot be checked")
+    assert odd[1].words.startswith("claim 'Odd.' of 'test' cannot be checked: 'b'")
+
+
+@pytest.mark.parametrize("places", [(0, 1), (1, 0)])
+def test_the_verdict_of_several_checks_is_the_nearest_to_its_bound(places):
+    rows = table([1.0, 1.2, 1.1])
+    checks = [above("a", 0.0), above("a", 0.9)]
+    clearances = [check(rows).clearance for check in checks]
+    assert 0 < clearances[1] < clearances[0]
+    assert every(*(checks[i] for i in places))(rows).words.endswith("bound 0.9")
+
+
+@pytest.mark.parametrize(
+    ("check", "clearance"),
+    [
+        (above("a", 1.0), (1.1 - 1.0) / 0.337 - 0.5),
+        (below("a", 1.0), (1.0 - 1.1) / 0.337 - 0.5),
+        (within("a", 0.5, 1.3), (1.3 - 1.1) / 0.337 - 0.5),
+        (within("a", 0.9, 3.0), (1.1 - 0.9) / 0.337 - 0.5),
+    ],
+)
+def test_clearance_is_in_lengths_of_the_interval(check, clearance):
+    # 2.92 sd / sqrt(3) to each side, so the interval is .3372 long.
+    assert check(table([1.0, 1.2, 1.1])).clearance == pytest.approx(clearance, abs=2e-3)
+
+
+def test_without_an_interval_clearance_is_the_least_or_has_the_sign_of_the_gap():
+    assert above("a", 0.0)(table([1.0])).clearance == -math.inf
+    assert above("a", 0.0)(table([1.0, 1.0])).clearance == math.inf
+    assert above("a", 2.0)(table([1.0, 1.0])).clearance == -math.inf
 
 
 @pytest.mark.parametrize("sentence", ["Fine.", "Fine. [p. 1", "[p. 1]", "Fine.[p. 1]"])

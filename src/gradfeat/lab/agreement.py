@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from gradfeat.lab.errors import ExperimentError, choices
-from gradfeat.lab.intervals import Limits, limits_of
+from gradfeat.lab.intervals import between, limits_of, verdict
 from gradfeat.lab.rows import Where, by_seed, described, factor_names, matching
-from gradfeat.lab.verdicts import UNDECIDED, Check, Outcome, Verdict, undecided, worst
+from gradfeat.lab.verdicts import Check, Verdict, undecided, worst
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -39,12 +39,6 @@ def prediction(theory: Theory, metric: str, row: Mapping[str, Any]) -> float:
             return float(said[metric])
 
 
-def _rule(limits: Limits, margin: float, slack: float) -> Outcome:
-    if limits.low - slack > margin or limits.high + slack < -margin:
-        return "fails"
-    return "holds" if max(-limits.low, limits.high) <= margin + slack else UNDECIDED
-
-
 def agrees(
     metric: str, theory: Theory, where: Where | None = None, z: float = 3.0, *, margin: float
 ) -> Check:
@@ -53,7 +47,7 @@ def agrees(
     Rule: in each cell the interval of mean - prediction, with Student's t at the level of ±`z`
     normal standard errors, holds if it lies within ±margin, fails if it lies outside, and is
     undecided between: that nothing contradicts is no agreement. The worst cell is shown, the
-    largest deviation among equals.
+    nearest to its bound among equals, in lengths of its interval.
 
     `theory`: ``theory(**factors it names) -> {metric: float}``, or the column of the predictions.
     `z`: Standard errors; 3 is wrong in 0.3 % of true cells.
@@ -71,7 +65,7 @@ def agrees(
         factors = factor_names(table)
         parts = [rows] if not factors else [part for _, part in rows.groupby(factors, sort=False)]
         verdicts = [_cell(part, metric, theory, level, margin) for part in parts if len(part)]
-        return worst(sorted(verdicts, key=lambda v: -abs(v.estimate)))
+        return worst(verdicts)
 
     return check
 
@@ -86,11 +80,10 @@ def _cell(part: pd.DataFrame, metric: str, theory: Theory, level: float, margin:
         return undecided(f"theory says {predicted} of {metric} at {cell}", len(values))
     if limits.lack:
         return undecided(f"{metric} at {cell}: {limits.lack}", len(values))
-    slack = ROUNDING * max(1.0, abs(predicted))
+    reach = margin + ROUNDING * max(1.0, abs(predicted))
     numbers = f"{limits.estimate:+.4g} [{limits.low:.4g}, {limits.high:.4g}]"
     words = (
         f"mean {metric} - theory ({predicted:.4g}) {numbers} over {len(values)} seeds "
         f"at {cell}; bound {margin:.4g}"
     )
-    outcome = _rule(limits, margin, slack)
-    return Verdict(outcome, limits.estimate, limits.low, limits.high, words, len(values))
+    return verdict(between(-reach, reach), limits, words, len(values))

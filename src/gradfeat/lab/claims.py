@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -20,9 +19,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gradfeat.lab.agreement import agrees
-from gradfeat.lab.intervals import Limits, Statistic, between, decided, over, under
+from gradfeat.lab.intervals import Rule, Statistic, between, decided, over, under
 from gradfeat.lab.rows import Where, by_seed, described, matching
-from gradfeat.lab.verdicts import Check, Claim, Outcome, Verdict, judge, undecided, worst
+from gradfeat.lab.verdicts import Check, Claim, Verdict, judge, undecided, worst
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -49,7 +48,7 @@ def _of_metric(
     where: Where | None,
     statistic: Statistic,
     bound: str,
-    rule: Callable[[Limits], Outcome],
+    rule: Rule,
 ) -> Check:
     """Check one metric in the matched cells by a rule."""
 
@@ -183,7 +182,8 @@ def ordered(
 def every(*checks: Check) -> Check:
     """Do all the checks hold?
 
-    Rule: the worst verdict is shown, the first of its kind. All must hold, so "holds" needs no
+    Rule: the worst verdict is shown, the nearest to its bound among equals (in lengths of its
+    interval). All must hold, so "holds" needs no
     correction for their number; "fails" comes from any, and with many checks at their bounds it
     comes more often than from one.
 

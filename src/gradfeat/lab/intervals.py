@@ -9,7 +9,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from gradfeat.lab.verdicts import SEVERITY, UNDECIDED, Outcome, Verdict, undecided
+from gradfeat.lab.verdicts import UNDECIDED, Verdict, undecided
 
 Statistic = Literal["mean", "median"]
 
@@ -102,7 +102,9 @@ def limits_of(values: NDArray[np.float64], statistic: Statistic, level: float = 
     return (median_limits if statistic == "median" else mean_limits)(values, level)
 
 
-Rule = Callable[[Limits], Outcome]
+#: How far the deciding limit lies inside a bound (holds from 0 on), and the other one (fails
+#: below 0).
+Rule = Callable[[Limits], tuple[float, float]]
 
 
 def decided(
@@ -114,33 +116,33 @@ def decided(
     if limits.lack:
         return undecided(f"{label}: {limits.lack if n else 'no such cells in this run'}", n)
     numbers = f"{limits.estimate:.4g} [{limits.low:.4g}, {limits.high:.4g}]"
-    words = f"{statistic} {label} {numbers} over {n} seeds; {bound}"
-    return Verdict(rule(limits), limits.estimate, limits.low, limits.high, words, n)
+    return verdict(rule, limits, f"{statistic} {label} {numbers} over {n} seeds; {bound}", n)
+
+
+def verdict(rule: Rule, limits: Limits, words: str, n: int) -> Verdict:
+    """What a rule says of limits; its clearance is in lengths of the interval."""
+    deciding, other = rule(limits)
+    outcome = "holds" if deciding >= 0 else "fails" if other < 0 else UNDECIDED
+    length = limits.high - limits.low
+    clearance = deciding / length if length else np.copysign(np.inf, deciding)
+    return Verdict(outcome, limits.estimate, limits.low, limits.high, words, n, float(clearance))
 
 
 def over(bound: float) -> Rule:
     """Holds if the lower limit is at least the bound, fails if the upper one is below it."""
-
-    def rule(limits: Limits) -> Outcome:
-        return "holds" if limits.low >= bound else "fails" if limits.high < bound else UNDECIDED
-
-    return rule
+    return lambda limits: (limits.low - bound, limits.high - bound)
 
 
 def under(bound: float) -> Rule:
     """Holds if the upper limit is at most the bound, fails if the lower one is above it."""
-
-    def rule(limits: Limits) -> Outcome:
-        return "holds" if limits.high <= bound else "fails" if limits.low > bound else UNDECIDED
-
-    return rule
+    return lambda limits: (bound - limits.high, bound - limits.low)
 
 
 def between(low: float, high: float) -> Rule:
     """The worse of the verdicts on the two bounds."""
 
-    def rule(limits: Limits) -> Outcome:
-        sides = {over(low)(limits), under(high)(limits)}
-        return next(outcome for outcome in SEVERITY if outcome in sides)
+    def rule(limits: Limits) -> tuple[float, float]:
+        (a, b), (c, d) = over(low)(limits), under(high)(limits)
+        return min(a, c), min(b, d)
 
     return rule

@@ -6,11 +6,12 @@ import importlib
 import pkgutil
 import sys
 import traceback
+from difflib import get_close_matches
 from importlib.util import find_spec
 from pathlib import Path
 from types import ModuleType
 
-from gradfeat.lab.errors import ExperimentError, choices
+from gradfeat.lab.errors import ExperimentError
 from gradfeat.lab.experiment import Experiment
 
 #: The package of the shipped experiments: above this one, so that its files may import it.
@@ -27,6 +28,17 @@ def names() -> list[str]:
     return sorted(name.replace("_", "-") for name in files if not name.startswith("_"))
 
 
+def known(name: str) -> str:
+    """What to give in place of a name that no shipped experiment has: one that is close, or where
+    all are listed.
+    """
+    there = names()
+    close = " or ".join(map(repr, get_close_matches(name, there, n=2)))
+    guess = f"; did you mean {close}? " if close else "; "
+    listed = f"`gradfeat list` shows all {len(there)}"
+    return f"{guess}{listed}; a file of your own is given by its path, ending in .py."
+
+
 def experiment(name_or_path: str) -> Experiment:
     """Return the ``EXPERIMENT`` of a shipped file (by name) or of a user's file (ends in .py).
 
@@ -36,10 +48,7 @@ def experiment(name_or_path: str) -> Experiment:
     if name_or_path.endswith(".py"):
         return _of_file(Path(name_or_path))
     if name_or_path not in names():
-        raise ExperimentError(
-            f"{name_or_path!r} is no experiment{choices(name_or_path, names())} A file of your own "
-            "is given by its path, ending in .py."
-        )
+        raise ExperimentError(f"{name_or_path!r} is no experiment{known(name_or_path)}")
     module = name_or_path.replace("-", "_")
     return _experiment_in(importlib.import_module(f"{CATALOGUE}.{module}"), name_or_path)
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, get_args
 
 import numpy as np
 
@@ -15,11 +16,13 @@ if TYPE_CHECKING:
 
     from gradfeat.lab.experiment import Experiment
 
-Outcome = Literal["holds", "fails", "not enough evidence"]
+Outcome = Literal["cannot be checked", "fails", "not enough evidence", "holds"]
 
 UNDECIDED: Outcome = "not enough evidence"
+#: The check itself stops, say on a metric that the trial does not give.
+UNCHECKED: Outcome = "cannot be checked"
 #: From worst to best.
-SEVERITY: tuple[Outcome, ...] = ("fails", UNDECIDED, "holds")
+SEVERITY: tuple[Outcome, ...] = get_args(Outcome)
 
 
 @dataclass(frozen=True)
@@ -29,6 +32,8 @@ class Verdict:
     `estimate, low, high`: The number and its interval (each limit one-sided at 95 % unless the
         check says otherwise); nan where there is none.
     `words`: All of it in a phrase. `n`: Seeds it rests on.
+    `clearance`: How far inside its bound the deciding limit lies, in lengths of the interval;
+        below 0 where it lies outside, -inf where there is no interval.
     """
 
     outcome: Outcome
@@ -37,6 +42,7 @@ class Verdict:
     high: float
     words: str
     n: int
+    clearance: float = -math.inf
 
 
 Check = Callable[["pd.DataFrame"], Verdict]
@@ -80,10 +86,10 @@ def undecided(words: str, n: int = 0) -> Verdict:
 
 
 def worst(verdicts: Sequence[Verdict]) -> Verdict:
-    """The first of the worst verdicts; of none, not enough evidence."""
+    """The worst; of equals the least clearance; of none, not enough evidence."""
     if not verdicts:
         return undecided("no such cells in this run")
-    return min(verdicts, key=lambda verdict: SEVERITY.index(verdict.outcome))
+    return min(verdicts, key=lambda one: (SEVERITY.index(one.outcome), one.clearance))
 
 
 def holding(table: pd.DataFrame, *claims: Claim) -> bool:
@@ -101,7 +107,8 @@ def holding(table: pd.DataFrame, *claims: Claim) -> bool:
 def judge(experiment: Experiment, table: pd.DataFrame) -> list[tuple[Claim, Verdict]]:
     """Each claim of an experiment with the verdict of a table.
 
-    Raises ExperimentError where a check cannot be made of this table, with the text of its claim.
+    A check that stops leaves the others as they are: its verdict is "cannot be checked", and its
+    words say why.
 
     >>> from gradfeat.lab import Experiment, above, run
     >>> def trial(n: int, *, seed: int) -> dict[str, float]:
@@ -118,6 +125,5 @@ def _judged(experiment: Experiment, claim: Claim, table: pd.DataFrame) -> Verdic
     try:
         return claim.check(table)
     except Exception as error:
-        raise ExperimentError(
-            f"claim {claim.text!r} of {experiment.name!r} cannot be checked: {error}"
-        ) from error
+        text = f"claim {claim.text!r} of {experiment.name!r} cannot be checked: {error}"
+        return Verdict(UNCHECKED, np.nan, np.nan, np.nan, text, 0)

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from gradfeat.catalogue.shared.curves import relative
 from gradfeat.lab.agreement import Theory, agrees, prediction
-from gradfeat.lab.intervals import Limits, Rule, between, decided, over, under
+from gradfeat.lab.intervals import Limits, Rule, between, decided, over, under, verdict
 from gradfeat.lab.rows import Where, by_seed, described, factor_names, matching
 from gradfeat.lab.verdicts import Check, Verdict, undecided, worst
 
@@ -157,7 +157,7 @@ def _share_above_half(gap: NDArray[np.float64], label: str) -> Verdict:
         return undecided(f"{label}: no such cells in this run")
     limits = share_limits(wins, n)
     words = f"{label} {_counted(wins, n, limits)}{_with_p(gap, 'either first')}"
-    return Verdict(over(0.5)(limits), limits.estimate, limits.low, limits.high, words, n)
+    return verdict(over(0.5), limits, words, n)
 
 
 def share_limits(count: int, n: int) -> Limits:

@@ -13,11 +13,12 @@ from rich.console import Group
 from rich.table import Table
 from rich.text import Text
 
+from gradfeat.cli.guard import refuse
 from gradfeat.cli.terminal import Terminal
 from gradfeat.drawing.numbers import text_table
 from gradfeat.lab.experiment import Experiment, Point
 from gradfeat.lab.store import Store
-from gradfeat.lab.verdicts import SEVERITY, Claim, Outcome, Verdict
+from gradfeat.lab.verdicts import SEVERITY, UNCHECKED, Claim, Outcome, Verdict, worst
 
 Judged = Sequence[tuple[Claim, Verdict]]
 
@@ -25,6 +26,7 @@ _STYLES: dict[Outcome, str] = {
     "holds": "green",
     "fails": "bold red",
     "not enough evidence": "yellow",
+    "cannot be checked": "bold red",
 }
 
 
@@ -83,6 +85,14 @@ def print_claims(judged: Judged, console: Terminal) -> None:
     """Print the table of claims where there are any."""
     if judged:
         console.print(claims_table(judged))
+
+
+def verdict_code(judged: Judged) -> int:
+    """2 where a claim cannot be checked, told on standard error; 1 where one fails; else 0."""
+    for _, verdict in judged:
+        if verdict.outcome == UNCHECKED:
+            refuse(verdict.words)
+    return {UNCHECKED: 2, "fails": 1}.get(worst([v for _, v in judged]).outcome, 0)
 
 
 def claim_records(name: str, judged: Judged) -> list[dict[str, Any]]:

@@ -29,6 +29,7 @@ from gradfeat.cli.lab.results import (
     reason,
     tell_outdated,
     varying,
+    verdict_code,
 )
 from gradfeat.cli.lab.selection import Request, Selection, command, store_option
 from gradfeat.cli.terminal import PAUSE, Terminal
@@ -206,9 +207,10 @@ def followed(asked: Asked, store: Store, request: Request, console: Terminal) ->
 
 
 def _told(ran: Ran, request: Request, console: Terminal, figures: Figures | None) -> int:
-    code = 1 if ran.failures else 0
+    judged = ran.judged()
+    print_claims(judged, console)
+    code = 2 if verdict_code(judged) == 2 else int(bool(ran.failures))
     try:
-        print_claims(ran.judged(), console)
         if figures is not None:
             _draw(ran, figures, request.selection, console)
     except (Refused, ExperimentError) as error:
@@ -232,7 +234,7 @@ def _draw(ran: Ran, figures: Figures, selection: Selection, console: Terminal) -
 def verify_experiments(names: Sequence[str], request: Request, form: Format) -> int:
     """Print the claims of each and a summary; return 1 if a claim fails or cells failed."""
     asked = _asked(names or shipped(), request, with_scale=not names)
-    console, judged, runs, code = Terminal(stderr=form is not Format.TEXT), [], [], 0
+    console, judged, runs = Terminal(stderr=form is not Format.TEXT), [], []
     records: list[dict[str, Any]] = []
     with opened(request.store) as store:
         for one in asked:
@@ -241,11 +243,7 @@ def verify_experiments(names: Sequence[str], request: Request, form: Format) -> 
                 table = sweep(one, request, store, bar).go(arrays=True)
             ran = Ran(*one, table, bar.count)
             runs.append(ran)
-            try:
-                own = ran.judged()
-            except ExperimentError as error:
-                code = refuse(str(error))
-                own = []
+            own = ran.judged()
             judged.extend(own)
             records += claim_records(one[1].name, own)
             if form is Format.TEXT:
@@ -254,8 +252,7 @@ def verify_experiments(names: Sequence[str], request: Request, form: Format) -> 
     _summarise(judged, runs, console)
     if form is not Format.TEXT:
         sys.stdout.write(records_in(records, form))
-    failed = any(v.outcome == "fails" for _, v in judged) or any(ran.failures for ran in runs)
-    return code or int(failed)
+    return max(verdict_code(judged), int(any(ran.failures for ran in runs)))
 
 
 def _summarise(judged: Judged, runs: Sequence[Ran], console: Terminal) -> None:

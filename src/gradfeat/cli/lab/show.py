@@ -22,6 +22,7 @@ from gradfeat.lab import Experiment, Store, judge
 from gradfeat.lab.errors import choices
 from gradfeat.lab.experiment import Point
 from gradfeat.lab.loading import experiment as loaded
+from gradfeat.lab.loading import known as known_names
 from gradfeat.lab.loading import names as shipped
 from gradfeat.lab.tables import FORMATS, export
 
@@ -61,8 +62,7 @@ def is_model(name: str) -> bool:
         return True
     raise Refused(
         f"{name!r} does not exist, so it is no model, and no experiment has that name"
-        f"{choices(name, shipped()).rstrip('.').replace('? There', '?; there')}; a file of your "
-        "own is given by its path, ending in .py."
+        f"{known_names(name)}"
     )
 
 
