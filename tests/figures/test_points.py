@@ -10,7 +10,15 @@ from sklearn.metrics import confusion_matrix, r2_score
 from gradfeat.drawing.style import MAX_POINTS
 from gradfeat.figures.comparison import span
 from gradfeat.figures.confusion import confusion_counts
-from gradfeat.figures.points import bin_labels, binned, class_codes, drawn_rows, explained, wilson
+from gradfeat.figures.points import (
+    bin_labels,
+    binned,
+    class_codes,
+    drawn_rows,
+    explained,
+    inner_limits,
+    wilson,
+)
 from gradfeat.table.results import Interval
 
 
@@ -70,3 +78,10 @@ def test_class_codes_are_positions(y):
 def test_the_span_of_an_interval():
     assert span(Interval(1.0, 0.5, 2.0)) == "0.500 to 2.000"
     assert span(Interval(1.0, float("nan"), 2.0)) == ""
+
+
+@pytest.mark.parametrize("level", [0.0, -3.0, 1.18e21, 1e300])
+def test_limits_of_one_value_leave_room_at_any_size(level):
+    low, high = inner_limits(level * (1 + 1e-15 * np.arange(5)))
+    assert low < level < high
+    assert high - low > 1e-3 * abs(level)

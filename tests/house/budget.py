@@ -25,7 +25,7 @@ ROOMS: Final = {
     "diagnostics": Room(1_135, 8),
     "drawing": Room(728, 6),
     "estimators": Room(3_447, 20),
-    "figures": Room(1_664, 10),
+    "figures": Room(1_665, 10),
     "interface": Room(829, 5),
     "lab": Room(3_205, 20),
     "maths": Room(4_351, 38),

@@ -36,7 +36,8 @@ def most_of(shown: int, total: int, noun: str) -> str:
 def inner_limits(values: np.ndarray) -> tuple[float, float]:
     """Limits that a few far points cannot stretch: the central 99.6 %, with room."""
     low, high = np.quantile(values, [0.002, 0.998])
-    room = 0.05 * (high - low) or 0.5
+    size = max(abs(low), abs(high))  # next to which a range may be rounding alone
+    room = 0.05 * (high - low if high - low > 1e-9 * size else size) or 0.5
     return low - room, high + room
 
 

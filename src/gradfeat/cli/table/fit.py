@@ -58,7 +58,9 @@ class Printing:
         return StepBar(shown, 0.0 if self.verbose else PAUSE)
 
     def found(self, found: PageOf) -> None:
-        """Print what was found, in the format asked for; write all files, telling which figure."""
+        """Write all files, telling which figure, and print: a reader may stop (`| head -1`)."""
+        with self.bar as bar, within(NEVER, lambda words: bar.tell("Page", 1.0, words)):
+            found.save(self.out)
         match self.form:
             case Format.CSV:
                 sys.stdout.write(found.table.to_csv(index=False))
@@ -73,8 +75,6 @@ class Printing:
         for remark in found.results.remarks if self.verbose else ():
             if remark.place not in shown:
                 self.console.say(remark.text)
-        with self.bar as bar, within(NEVER, lambda words: bar.tell("Page", 1.0, words)):
-            found.save(self.out)
 
     def files(self, found: Comparison) -> None:
         """Print where the files of a comparison are, and how its best model is used."""
