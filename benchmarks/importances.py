@@ -21,7 +21,7 @@ from scipy.stats import spearmanr
 from sklearn.metrics import accuracy_score, r2_score
 
 from gradfeat.maths.deadline import Deadline
-from gradfeat.rows.sources.in_memory import FrameTables
+from gradfeat.rows.sources.tables import FrameTables
 from gradfeat.table.compare import in_turn, table_model
 from gradfeat.table.fitting import Fitted, fit_method
 from gradfeat.table.interpret import column_losses

@@ -11,7 +11,7 @@ from gradfeat.cli.plan.answer import row_count
 from gradfeat.cli.plan.command import MethodName, PenaltyName
 from gradfeat.planning import calibration
 from gradfeat.planning.job import METHODS, WIDTH, PlanError
-from gradfeat.planning.times import CARDS
+from gradfeat.planning.rates import CARDS
 from gradfeat.rows.source import PIECE_ROWS
 
 SIZES = ("plan", "--rows", "1e9", "--columns", 200, "--width", 2048, "--workers", 64)

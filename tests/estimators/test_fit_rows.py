@@ -25,8 +25,8 @@ from gradfeat.estimators.agop_of import agop
 from gradfeat.rows.errors import SourceError
 from gradfeat.rows.in_process import Threads
 from gradfeat.rows.rows import Rows
-from gradfeat.rows.sources.in_memory import ArrayRows
 from gradfeat.rows.sources.open import from_frames
+from gradfeat.rows.sources.tables import ArrayRows
 from gradfeat.table.saved import load, save
 
 REGRESSORS = [

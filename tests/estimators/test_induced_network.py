@@ -12,8 +12,7 @@ from small_fits import FINE, binary, classifiers, named, regression, regressors
 from gradfeat import load, save
 from gradfeat.estimators import InducedNetworkClassifier, InducedNetworkRegressor
 from gradfeat.maths.blocks import Block, collect
-from gradfeat.maths.statistics.moments import Moments
-from gradfeat.maths.whitening import whitening
+from gradfeat.maths.statistics.moments import Moments, whitening
 from gradfeat.models.gradient_features.found_features import FoundFeatures
 from gradfeat.models.induced import network
 from gradfeat.models.induced.network import InducedNetwork

@@ -7,10 +7,8 @@ import pytest
 from scipy.stats import binomtest
 from sklearn.metrics import confusion_matrix, r2_score
 
-from gradfeat.drawing.style import MAX_POINTS
-from gradfeat.figures.comparison import span
-from gradfeat.figures.confusion import confusion_counts
-from gradfeat.figures.points import (
+from gradfeat.drawing.style import (
+    MAX_POINTS,
     bin_labels,
     binned,
     class_codes,
@@ -19,6 +17,8 @@ from gradfeat.figures.points import (
     inner_limits,
     wilson,
 )
+from gradfeat.figures.comparison import span
+from gradfeat.figures.confusion import confusion_counts
 from gradfeat.table.results import Interval
 
 

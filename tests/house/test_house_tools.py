@@ -19,7 +19,7 @@ def test_circles_are_found_and_lines_are_none():
 def test_imports_are_followed_into_functions_and_packages():
     assert "gradfeat.estimators" in imported("gradfeat")
     assert "gradfeat.estimators" not in imported("gradfeat", types_too=False)
-    assert "gradfeat.cli.table.fit" in imported("gradfeat.cli.table.commands")
+    assert "gradfeat.interface.compare" in imported("gradfeat.cli.table.commands")
     assert all(not name.startswith("gradfeat.tests") for name in modules())
 
 

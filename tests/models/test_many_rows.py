@@ -11,9 +11,8 @@ from contracts import close
 from gradfeat.models.kernel_ridge import KernelRidge
 from gradfeat.models.kernels.radial import Gaussian, Laplace
 from gradfeat.models.rfm import RFM
-from gradfeat.models.solvers.adaptive import Adaptive
 from gradfeat.models.solvers.base import System
-from gradfeat.models.solvers.direct import Direct
+from gradfeat.models.solvers.direct import Adaptive, Direct
 from gradfeat.models.solvers.nystrom_direct import NystromDirect
 from gradfeat.rows.rows import in_memory
 

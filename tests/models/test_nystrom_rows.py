@@ -29,10 +29,9 @@ from gradfeat.models.nystrom_rows import (
     sampled,
 )
 from gradfeat.models.rfm import RFM
-from gradfeat.models.solvers.adaptive import Adaptive
 from gradfeat.models.solvers.base import Solver
 from gradfeat.models.solvers.conjugate_gradients import ConjugateGradients
-from gradfeat.models.solvers.direct import Direct
+from gradfeat.models.solvers.direct import Adaptive, Direct
 from gradfeat.models.solvers.eigenpro import EigenPro
 from gradfeat.models.solvers.nystrom import Nystrom
 from gradfeat.models.solvers.nystrom_cg import NystromCG
@@ -44,7 +43,7 @@ from gradfeat.rows.engine import Work
 from gradfeat.rows.errors import SourceError
 from gradfeat.rows.in_process import InProcess, Threads
 from gradfeat.rows.rows import Rows, in_memory
-from gradfeat.rows.sources.in_memory import ArrayRows
+from gradfeat.rows.sources.tables import ArrayRows
 from gradfeat.rows.tree import Folded
 from gradfeat.rows.wire import dumps, loads
 

@@ -12,8 +12,7 @@ from contracts import close, data
 from gradfeat.models.kernel_ridge import KernelRidge
 from gradfeat.models.kernels.radial import Laplace
 from gradfeat.models.rfm import RFM
-from gradfeat.models.solvers.adaptive import Adaptive
-from gradfeat.models.solvers.direct import Direct
+from gradfeat.models.solvers.direct import Adaptive, Direct
 from gradfeat.models.solvers.nystrom import Nystrom
 from gradfeat.rows.rows import in_memory
 

@@ -18,7 +18,7 @@ from gradfeat.models.two_layer import TwoLayer
 from gradfeat.rows.engine import Engine
 from gradfeat.rows.in_process import InProcess
 from gradfeat.rows.rows import HashPart, Rows, in_memory, of_block
-from gradfeat.rows.sources.in_memory import ArrayRows
+from gradfeat.rows.sources.tables import ArrayRows
 
 HEAD = RidgeHead(penalty=0.5)
 LEARNERS: list[Learner[TwoLayer]] = [

@@ -14,8 +14,9 @@ from gradfeat.planning import calibration
 from gradfeat.planning.calibration import Given, assumed, calibrate
 from gradfeat.planning.job import METHODS, Job, PlanError
 from gradfeat.planning.plan import Plan, plan_of
+from gradfeat.planning.rates import CARDS, card_of
 from gradfeat.planning.rehearsal import rehearsed
-from gradfeat.planning.times import CARDS, busiest, card_of
+from gradfeat.planning.times import busiest
 from gradfeat.planning.traffic import TABLE_ROWS, TRIAL_ARRAYS, traffic_of
 from gradfeat.rows.sources.words import held_piece
 from gradfeat.rows.tree import segmented

@@ -6,7 +6,8 @@ from dataclasses import dataclass, field
 from functools import cache
 from html.parser import HTMLParser
 
-from gradfeat.reports import diagnosis_contents, fit_contents, page
+from gradfeat.interface.page import page
+from gradfeat.reports import diagnosis_contents, fit_contents
 from gradfeat.table.diagnosis import DiagnosisReport
 from gradfeat.table.results import FitReport
 from reports.diagnosis_factory import DIAGNOSES

@@ -11,7 +11,7 @@ from matplotlib.axes import Axes
 
 from gradfeat.drawing.style import axes_or_new, dress
 from gradfeat.figures.captioned import CaptionedFigure
-from gradfeat.reports.page import inline_svg
+from gradfeat.interface.page import inline_svg
 from reports.factory import VARIANTS
 from reports.pages import PAGES, page_of, render, source
 

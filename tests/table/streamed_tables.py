@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 
 from gradfeat.rows.in_process import InProcess
-from gradfeat.rows.sources.in_memory import FrameTables
+from gradfeat.rows.sources.tables import FrameTables
 from gradfeat.table.first_pass import Summarise, TableSummary
 from gradfeat.table.prepared import Prepared, prepare
 from gradfeat.table.request import Request

@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 from gradfeat.estimators import InducedNetworkRegressor
-from gradfeat.rows.sources.in_memory import FrameTables
+from gradfeat.rows.sources.tables import FrameTables
 from gradfeat.table.compare import compare
 from gradfeat.table.interpret import described
 from gradfeat.table.request import Request, Steps

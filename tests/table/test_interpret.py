@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from gradfeat.estimators import RFMRegressor
-from gradfeat.table.interpret import bars_of, directions, effective_number, fold, spectrum_bands
+from gradfeat.maths.gradients import effective_number
+from gradfeat.table.interpret import bars_of, directions, fold, spectrum_bands
 
 # Sums of a few squares of order one.
 ROUNDING = 1e-12

@@ -7,8 +7,8 @@ import pandas as pd
 import pytest
 
 from gradfeat.rows.in_process import InProcess
-from gradfeat.rows.sources.in_memory import FrameTables
 from gradfeat.rows.sources.open import tables
+from gradfeat.rows.sources.tables import FrameTables
 from gradfeat.table.diagnosis_rows import diagnosis_rows
 from gradfeat.table.prepared import prepare
 from gradfeat.table.request import Request

@@ -16,9 +16,8 @@ from hypothesis import strategies as st
 
 from gradfeat.interface.open import opened
 from gradfeat.rows.in_process import InProcess
-from gradfeat.rows.sources.in_memory import FrameTables
 from gradfeat.rows.sources.open import tables
-from gradfeat.rows.sources.tables import held
+from gradfeat.rows.sources.tables import FrameTables, held
 from gradfeat.rows.sources.text_options import FOUND
 from gradfeat.table.encode import TableEncoder
 from gradfeat.table.notes import unread_sentence, with_places

@@ -10,12 +10,12 @@ import pytest
 from rich.console import Console
 
 from gradfeat.interface.open import why_streamed
-from gradfeat.reports import fit_contents, page, terminal_table
+from gradfeat.interface.page import page
+from gradfeat.reports import fit_contents, terminal_table
 from gradfeat.rows.errors import SourceError
 from gradfeat.rows.in_process import Threads
 from gradfeat.rows.source import Piece
-from gradfeat.rows.sources.in_memory import FrameTables
-from gradfeat.rows.sources.tables import Tables
+from gradfeat.rows.sources.tables import FrameTables, Tables
 from gradfeat.table.compare import Compared, compare
 from gradfeat.table.errors import TableError
 from gradfeat.table.request import Request, Steps

@@ -9,7 +9,7 @@ import pytest
 from gradfeat.interface.compare import compare
 from gradfeat.interface.diagnose import diagnose
 from gradfeat.rows.in_process import InProcess
-from gradfeat.rows.sources.in_memory import FrameTables
+from gradfeat.rows.sources.tables import FrameTables
 from gradfeat.table.errors import TableError
 from gradfeat.table.prepared import prepare
 from gradfeat.table.request import Request

@@ -39,7 +39,7 @@ def table():
     X = np.random.default_rng(0).standard_normal((120, 3))
     frame = pd.DataFrame(X, columns=list("abc")).assign(y=X[:, 0] ** 2 + X[:, 1])
     request = Request("t.csv", "y", seconds=100.0, methods=NAMES)
-    from gradfeat.rows.sources.in_memory import FrameTables
+    from gradfeat.rows.sources.tables import FrameTables
 
     return prepare(FrameTables(frame, len(frame)), request, None), request
 

@@ -14,7 +14,7 @@ from typing import Any, cast
 import typer
 
 from gradfeat.cli.terminal import Terminal
-from gradfeat.maths.process_memory import USED_UP, memory_was_refused
+from gradfeat.maths.memory import USED_UP, memory_was_refused
 
 #: Of an option or argument that does not parse; typer exports only this subclass of it.
 USAGE_ERROR = cast(type[Exception], typer.BadParameter.__mro__[1])

@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
@@ -42,9 +42,6 @@ class Terminal(Console):
         for text, style, control in super().render(*values, **options):
             yield Segment(text if control else text.translate(_VISIBLE), style, control)
 
-
-if TYPE_CHECKING:
-    pass
 
 #: Seconds between plain lines.
 PAUSE = 5.0

@@ -7,6 +7,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from copy import copy
 from dataclasses import asdict, replace
+from functools import partial
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -19,6 +20,7 @@ from sklearn.utils.validation import _check_feature_names_in, check_is_fitted, v
 from torch import Tensor
 
 from ..maths.blocks import Block
+from ..maths.gradients import AGOPSummary, OuterProducts, mean_outer_products
 from ..models.base import Predictor
 from ..models.gradient_features.found_features import FoundFeatures
 from ..models.gradient_step import GradientTest
@@ -26,7 +28,6 @@ from ..models.restore import predictor_from
 from ..models.search.kernel_space import UNREACHED
 from ..models.search.search import FAST, FULL, FinishedFit, MethodSetting, Space
 from ..rows.rows import Rows
-from .agop_summary import AGOPSummary
 from .checks import (
     NUMPY,
     Floats,
@@ -69,6 +70,14 @@ from .training import (
     refuse_other_columns,
     streamed_training,
 )
+
+#: Rows over which the AGOP of a fitted model is averaged: the first, a fair sample of them.
+AGOP_ROWS = 2000
+
+
+def _mean_products(predictor: Predictor, rows: Block) -> OuterProducts:
+    scratch, outputs = predictor.scratch_per_row(), rows.y.shape[1]
+    return mean_outer_products(predictor.gradient, rows.X, rows.w, outputs, scratch)
 
 
 def column_names(estimator: BaseEstimator) -> list[str]:
@@ -245,7 +254,10 @@ class FeatureModel(SharedParameters, BaseEstimator, ABC):
 
     def _summarise(self, block: Block, X: Any) -> None:
         """What the AGOP over a sample of the rows tells, when it is asked for; in X's namespace."""
-        self._summary, self._like = AGOPSummary.over(self.predictor_, block), empty_like(X)
+        first = block.at(slice(AGOP_ROWS))
+        rows = Block(*(t.clone() for t in (first.X, first.y, first.w)))
+        self._summary = AGOPSummary(partial(_mean_products, self.predictor_, rows))
+        self._like = empty_like(X)
 
     @property
     def agop_(self) -> Any:

@@ -32,8 +32,7 @@ from ..models.search.search import (
     gradient_step_space,
 )
 from ..models.two_layer import TwoLayer
-from .agop_summary import AGOP_ROWS
-from .base import FeatureModel
+from .base import AGOP_ROWS, FeatureModel
 from .checks import (
     MOST,
     check_choice,

@@ -14,7 +14,7 @@ from ..models.search.rfm_losses import rfm_loss_space
 from ..models.search.rfm_space import RFMSpace, rfm_space
 from ..models.search.search import FAST, FULL, Space
 from ..models.search.with_trees import TreesSetting, WithTrees
-from ..models.solvers.adaptive import Adaptive
+from ..models.solvers.direct import Adaptive
 from .checks import (
     MOST,
     check_bytes,

@@ -17,11 +17,12 @@ from ..maths.blocks import Block
 from ..maths.memory import refuse_beyond
 from ..maths.statistics.combined import Joint
 from ..maths.statistics.moments import Affine, Moments, MomentState
-from ..maths.statistics.sample import RowSample, column_hash
+from ..maths.statistics.sample import RowSample
 from ..maths.statistics.value_counts import CountState, ValueCounts
+from ..maths.streams import column_hash
 from ..rows.errors import SourceError
 from ..rows.rows import Rows, of_block
-from ..rows.sources.in_memory import ArrayRows
+from ..rows.sources.tables import ArrayRows
 from .checks import NUMPY, Floats, Placement
 from .class_codes import ClassCodes
 from .scaled import Standardiser

@@ -10,9 +10,9 @@ from matplotlib.patches import Rectangle
 
 from gradfeat.drawing import style
 from gradfeat.drawing.numbers import count, percent
+from gradfeat.drawing.style import class_codes
 from gradfeat.figures.captioned import CaptionedFigure
 from gradfeat.figures.comparison import label_of
-from gradfeat.figures.points import class_codes
 from gradfeat.table.results import FitReport
 
 MAX_CLASSES = 20

@@ -11,9 +11,7 @@ from matplotlib.patheffects import withStroke
 
 from gradfeat.drawing import style
 from gradfeat.drawing.numbers import number, percent
-from gradfeat.figures.captioned import CaptionedFigure
-from gradfeat.figures.comparison import label_of
-from gradfeat.figures.points import (
+from gradfeat.drawing.style import (
     Bins,
     bin_labels,
     binned,
@@ -25,6 +23,8 @@ from gradfeat.figures.points import (
     points_drawn,
     wilson,
 )
+from gradfeat.figures.captioned import CaptionedFigure
+from gradfeat.figures.comparison import label_of
 from gradfeat.table.results import FitReport
 
 X_LABEL = "projection on direction 1 (standard units)"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import os
+import shlex
 from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
@@ -19,6 +20,7 @@ from gradfeat.figures.comparison import failed, ranked, together
 from gradfeat.interface.open import RunOptions, given
 from gradfeat.interface.page import PageOf
 from gradfeat.maths.deadline import Deadline
+from gradfeat.maths.files import with_link
 from gradfeat.reports import fit_contents, terminal_table, words
 from gradfeat.reports.fit import shares_of_slope
 from gradfeat.rows.checkpoint import Checkpoint
@@ -48,6 +50,30 @@ class ModelFiles:
 
     files: Mapping[str, bytes]
     said: Mapping[str, str]
+
+    def places(self, out: Path) -> list[str]:
+        """Where models and report are in a folder, and models of an earlier fit still there."""
+        heads, lines = {MODEL: "Model:   ", FEATURES: "Features:"}, []
+        for name, head in heads.items():
+            path, said = with_link(out / name), self.said[name]
+            old = f"; {path} is of an earlier fit" if (out / name).exists() else ""
+            lines.append(f"{head} {path} ({said})" if name in self.files else f"{head} {said}{old}")
+        return [*lines, f"Report:   {with_link(out / 'report.html')}"]
+
+    def use(self, out: Path) -> list[str]:
+        """How to predict with the best model, on the command line and in Python."""
+        if MODEL not in self.files:
+            return []
+        path = str(out / MODEL)
+        return [
+            "",
+            "Predict new rows, on the command line or in Python:",
+            f"  gradfeat predict {shlex.quote(path)} NEW.csv --out predictions.csv",
+            "",
+            "  import gradfeat",
+            f"  model = gradfeat.load({path!r})",
+            "  print(model.predictions(model.read('NEW.csv')))",
+        ]
 
 
 def files_of(best: TableModel, learner: TableModel | None) -> ModelFiles:

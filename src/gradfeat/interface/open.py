@@ -24,9 +24,8 @@ from gradfeat.rows.in_process import Threads
 from gradfeat.rows.on_workers import DaskEngine, Pool
 from gradfeat.rows.source import PIECE_ROWS
 from gradfeat.rows.sources.files import PACKED_ENDINGS
-from gradfeat.rows.sources.in_memory import FrameTables
 from gradfeat.rows.sources.open import ARROW_ENDINGS, EXCEL_ENDINGS, PARQUET_ENDINGS, tables
-from gradfeat.rows.sources.tables import Tables, held
+from gradfeat.rows.sources.tables import FrameTables, Tables, held
 from gradfeat.rows.sources.text_options import TextOptions
 from gradfeat.table.errors import TableError
 from gradfeat.table.notes import layout_sentence

@@ -1,23 +1,35 @@
-"""What a comparison and a diagnosis share: a page, its figures, and how a notebook shows them."""
+"""What a comparison and a diagnosis share: a page, its figures, and how a notebook shows them.
+
+The page is one HTML file that needs nothing else: a template, its values, and figures as SVG.
+"""
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
+import re
+import warnings
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from io import StringIO
 from pathlib import Path
-from typing import Any, ClassVar, Generic, TypeVar
+from typing import Any, ClassVar, Generic, TypeVar, cast
+from xml.dom import minidom
 
 import pandas as pd
+from jinja2 import Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup
+from matplotlib import style as mpl_style
+from matplotlib.axes import Axes
 from rich.console import Console, RenderableType
 
-from gradfeat.drawing.numbers import finite
-from gradfeat.figures.captioned import PageFigures, figures_in
-from gradfeat.reports.page import embedded, page
+from gradfeat.drawing import style
+from gradfeat.drawing.numbers import finite, percent, seconds
+from gradfeat.figures.captioned import CaptionedFigure, PageFigures, figures_in
+from gradfeat.maths.deadline import tell
 from gradfeat.rows.checkpoint import Checkpoint
 from gradfeat.table.atomic import write_atomic, write_folder
 from gradfeat.table.diagnosis import DiagnosisReport
@@ -119,3 +131,132 @@ class PageOf(ABC, Generic[ReportT]):
         with console.capture() as said:
             console.print(self)
         return said.get().rstrip()
+
+
+# Characters that neither XML nor UTF-8 can hold: controls and lone halves of surrogate pairs.
+_UNPRINTABLE = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\ud800-\udfff]")
+
+# Text stays text: it can be searched and selected, and the reader's fonts draw any script.
+_STYLE = {
+    "svg.fonttype": "none",
+    "svg.hashsalt": "gradfeat",
+    "font.family": ["DejaVu Sans"],
+    **dict.fromkeys(("figure.facecolor", "savefig.facecolor"), "none"),
+}
+#: Variables of the page's style by the colours of figures: these follow light, dark and print.
+_VARIABLES = {
+    style.INK: "ink", style.QUIET: "quiet", style.FAINT: "line", "#ffffff": "panel",
+    style.BLUE: "blue", style.VERMILLION: "vermillion", style.GREEN: "green", style.SKY: "sky",
+    style.ORANGE: "orange", style.PURPLE: "purple", style.BLACK: "ink",
+}  # fmt: skip
+_COLORS = re.compile("|".join(_VARIABLES), re.IGNORECASE)
+#: Class of what is shown within another page.
+SCOPE = "gradfeat-page"
+
+
+def page(template: str, context: dict[str, object]) -> str:
+    """A template of this package with its values, without characters that cannot be printed.
+
+    All values are escaped. In templates the filter ``svg`` draws a `CaptionedFigure`.
+    """
+    environment = Environment(
+        loader=PackageLoader("gradfeat.reports"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters |= {"percent": percent, "seconds": seconds, "svg": inline_svg}
+    html = environment.get_template(template).render(context)
+    return _UNPRINTABLE.sub("\N{REPLACEMENT CHARACTER}", html)
+
+
+def markdown_page(text: str) -> str:
+    """Markdown, of which the first line is the title, as a page; markup of HTML in it is text.
+
+    >>> "<h1>a</h1>" in markdown_page("# a"), "&lt;b&gt;" in markdown_page("<b>")
+    (True, True)
+    """
+    from markdown_it import MarkdownIt
+
+    body = MarkdownIt("js-default").render(text).replace("<table>", '<table class="scroll">')
+    title = body.partition("</h1>")[0].removeprefix("<h1>")
+    return page("card.html.j2", {"title": Markup(title), "body": Markup(body)})
+
+
+def embedded(html: str) -> str:
+    """What a page shows, as a part of another page (a notebook) whose style stays as it is.
+
+    Rules of style are nested in a class of its own. Ids begin with a digest of the page, so that
+    two of them on one page do not meet.
+
+    >>> embedded("<style>body { margin: 0 }</style><main><p id='a'>x</p></main>")
+    '<div class="gradfeat-page"><style>.gradfeat-page { & { margin: 0 } }</style><main>\
+<p id=\\'a\\'>x</p></main></div>'
+    """
+    rules, main = (
+        html.partition(f"<{tag}>")[2].partition(f"</{tag}>")[0] for tag in ("style", "main")
+    )
+    rules = re.sub(r":root\b|\bbody\b", "&", rules)
+    key = f"g{hashlib.blake2b(main.encode(), digest_size=4).hexdigest()}-"
+    main = re.sub(r'( id="| aria-labelledby="|url\(#| href="#)', rf"\1{key}", main)
+    nested = f"<style>.{SCOPE} {{ {rules} }}</style>"
+    return f'<div class="{SCOPE}">{nested}<main>{main}</main></div>'
+
+
+def inline_svg(figure: CaptionedFigure) -> Markup:
+    """Draw under fixed settings and return one ``<svg>`` element, the same bytes every time.
+
+    Ids begin with the figure's name, so that figures on one page do not share any; the caption
+    is there for readers who do not see the figure.
+    """
+    tell(f"figure {figure.name}")
+    root = cast(minidom.Element, minidom.parseString(_saved(figure.draw)).documentElement)
+    for defs in root.getElementsByTagName("defs"):
+        for rule in defs.getElementsByTagName("style"):  # it would apply to the whole page
+            defs.removeChild(rule)
+    for node in [root, *root.getElementsByTagName("*")]:
+        _localise(node, figure.name)
+    _describe(root, f"Figure. {figure.caption}")
+    return Markup(root.toxml())
+
+
+def _saved(draw: Callable[[], Axes]) -> str:
+    """Drawn as large as its texts reach: a title or label beyond the edge is not cut."""
+    buffer = StringIO()
+    with mpl_style.context(["default", _STYLE]), warnings.catch_warnings():
+        # Only measured here; the reader's browser draws the letters.
+        warnings.filterwarnings("ignore", message="Glyph .* missing from font")
+        figure = draw().get_figure(root=True)
+        no_metadata = dict.fromkeys(("Creator", "Date", "Format", "Type"))
+        kept = {"dpi": style.DPI, "metadata": no_metadata, "bbox_inches": "tight"}
+        figure.savefig(buffer, format="svg", pad_inches=0.04, **kept)  # pyright: ignore
+    return buffer.getvalue()
+
+
+def _localise(node: minidom.Element, key: str) -> None:
+    """Prefix ids and references to them; plain ``href`` for ``xlink:href``; colours of the page."""
+    for name, value in list(node.attributes.items()):
+        if name == "id":
+            node.setAttribute(name, f"{key}-{value}")
+        elif "url(#" in value:
+            node.setAttribute(name, re.sub(r"url\(#", f"url(#{key}-", value))
+        elif name == "style":
+            node.setAttribute(name, _COLORS.sub(_variable, value))
+        elif name == "xlink:href":
+            node.removeAttribute(name)
+            node.setAttribute("href", re.sub(r"^#", f"#{key}-", value))
+
+
+def _variable(color: re.Match[str]) -> str:
+    """``var(--ink, #1f2430)``: the colour itself where the page's style is not there."""
+    found = {value.lower(): name for value, name in _VARIABLES.items()}
+    return f"var(--{found[color[0].lower()]}, {color[0]})"
+
+
+def _describe(root: minidom.Element, alt: str) -> None:
+    for name in {"width", "height", "version", "xmlns", "xmlns:xlink"} & {*root.attributes.keys()}:
+        root.removeAttribute(name)
+    lines = "stroke-linejoin:round;stroke-linecap:butt"
+    for name, value in {"role": "img", "aria-label": " ".join(alt.split()), "style": lines}.items():
+        root.setAttribute(name, value)

@@ -1,4 +1,4 @@
-"""Row blocks and mergeable statistics: a learner is passes over rows."""
+"""Row blocks and mergeable statistics: a learner is passes over rows; room for large matrices."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from functools import reduce as fold
 from typing import Generic, TypeVar
 
+import numpy as np
 import torch
 from jaxtyping import Float
 from torch import Tensor
@@ -121,3 +122,14 @@ def accumulated(packed: Mapping[str, Tensor], **shapes: tuple[int, ...]) -> list
     """Copies of what accumulators hold; ValueError where they are of other shapes."""
     check_accumulated(packed, shapes)
     return [packed[name].clone() for name in shapes]
+
+
+def unwritten(n: int, m: int, like: Tensor) -> Float[Tensor, "n m"]:
+    """A matrix to be filled, of the type and device of `like`.
+
+    On a CPU NumPy allocates it: it asks the system for huge pages, without which the first write of
+    a large matrix costs as much as its exponentials.
+    """
+    if like.device.type != "cpu":
+        return like.new_empty(n, m)
+    return torch.from_numpy(np.empty((n, m), dtype=like.new_empty(0).numpy().dtype))

@@ -1,18 +1,21 @@
-"""The average gradient outer product (AGOP), whole or thin, and gradients without formulas."""
+"""The average gradient outer product (AGOP), whole or thin, its summary; other gradients."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import final
+from functools import cached_property
+from typing import Any, final
 
+import numpy as np
 import torch
 from jaxtyping import Float
+from numpy.typing import NDArray
 from torch import Tensor
 
 from .memory import BLOCK_BYTES, rows_per_block
-from .subspaces import leading_directions, upright
+from .subspaces import completed, leading_directions, upright
 
 
 def autodiff_gradient(
@@ -265,3 +268,88 @@ def thin_products(
     if centre:
         J = J - torch.einsum("n,ncd->cd", p, J)
     return Thin((J * p.sqrt()[:, None, None]).flatten(0, 1))
+
+
+#: Share of the AGOP's trace that the effective directions carry together.
+EFFECTIVE_SHARE = 0.95
+
+
+def effective_number(eigenvalues: NDArray[np.float64]) -> int:
+    """Least number of eigenvalues that carry 95 % of the sum; 0 for a zero spectrum."""
+    total = float(eigenvalues.sum())
+    if not total > 0:
+        return 0
+    return int(np.searchsorted(np.cumsum(eigenvalues) / total, EFFECTIVE_SHARE)) + 1
+
+
+class AGOPSummary:
+    """The AGOP of a predictor over a sample of rows, its directions and shares.
+
+    Nothing is computed before it is asked for, and then once. The rows are let go of with it, and
+    are in no copy, pickle or file: what goes there is the AGOP.
+
+    Examples
+    --------
+    >>> summary = AGOPSummary.of_arrays({"agop": np.diag([1.0, 3.0])})
+    >>> summary.importances.tolist(), summary.n_effective
+    ([0.25, 0.75], 2)
+    """
+
+    def __init__(self, compute: Callable[[], OuterProducts]) -> None:
+        self._compute = compute
+
+    @classmethod
+    def of_arrays(cls, arrays: Mapping[str, NDArray[Any]]) -> AGOPSummary:
+        """From what :meth:`arrays` gave, among other arrays."""
+        names = [name for name in ("agop", "agop_factor") if name in arrays]
+        return cls.of(outer_products({name: torch.as_tensor(arrays[name]) for name in names}))
+
+    @classmethod
+    def of(cls, products: OuterProducts) -> AGOPSummary:
+        """Of an AGOP that is known."""
+        return cls(lambda: products)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return AGOPSummary.of, (self.products,)
+
+    @cached_property
+    def products(self) -> OuterProducts:
+        """The AGOP, as thin as it is."""
+        found = self._compute()
+        self._compute = lambda: found  # what it was computed from is let go
+        return found
+
+    def arrays(self) -> dict[str, NDArray[Any]]:
+        return {name: t.numpy() for name, t in self.products.tensors().items()}
+
+    @cached_property
+    def spectrum(self) -> tuple[Tensor, Tensor]:
+        """Eigenvalues (d,), decreasing, and vectors (d, k) of those that may be above zero."""
+        return self.products.spectrum()
+
+    @property
+    def root(self) -> Tensor:
+        """A with A^2 the AGOP: (d, d), V diag(s) (d, k) of fewer directions, or ones of a zero one.
+
+        As :func:`gradfeat.models.kernel_machine.apply_metric` takes it.
+        """
+        e, V = self.spectrum
+        if not e[0] > 0:
+            return torch.ones(len(e), dtype=e.dtype)
+        thin = V * e[: V.shape[1]].clamp(min=0).sqrt()
+        return thin if V.shape[1] < len(e) else thin @ V.T
+
+    @property
+    def importances(self) -> NDArray[np.float64]:
+        """Share (d,) of the trace on each input; zeros for a constant function."""
+        diagonal = self.products.diagonal()
+        total = float(diagonal.sum())
+        return (diagonal / (total if total > 0 else 1.0)).numpy()
+
+    @property
+    def n_effective(self) -> int:
+        """Least number of directions with `EFFECTIVE_SHARE` of the trace; 0 of a zero AGOP."""
+        return effective_number(self.spectrum[0].numpy())
+
+    def directions(self, r: int) -> NDArray[np.float64]:
+        return completed(self.spectrum[1], r).numpy()

@@ -1,6 +1,7 @@
 """Named random streams: the same numbers whatever else was drawn, on every device.
 
-Among them the shuffles and signs of targets as they would be if the inputs said nothing.
+Among them the shuffles and signs of targets as they would be if the inputs said nothing; and hashes
+of values, which are as good as random numbers that do not depend on the order of rows.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 import torch
 from jaxtyping import Float, Int
+from numpy.typing import NDArray
 from torch import Tensor
 
 
@@ -68,3 +70,31 @@ def null_draws(n: int, draws: int, seed: int) -> NullDraws:
 def p_value(observed: float, null: Float[Tensor, " draws"]) -> float:
     """(1 + number of draws at least as large) / (1 + draws)."""
     return float(1 + (null >= observed).sum()) / (1 + len(null))
+
+
+_MULTIPLIER = np.uint64(0x9E3779B97F4A7C15)
+
+
+def mixed(h: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    """Finaliser of splitmix64: every bit of the result depends on every bit of `h`.
+
+    Source: Steele, Lea & Flood 2014.
+    """
+    h = (h ^ (h >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    h = (h ^ (h >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return h ^ (h >> np.uint64(31))
+
+
+def started(n: int, seed: int) -> NDArray[np.uint64]:
+    """Hashes of n rows before any of their values."""
+    return mixed(np.full(n, np.uint64(seed), dtype=np.uint64) + _MULTIPLIER)
+
+
+def with_bits(h: NDArray[np.uint64], bits: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    """`h` with one more column mixed in, given as 64 bits a row."""
+    return mixed(h * _MULTIPLIER + bits)
+
+
+def column_hash(values: NDArray[np.float64], h: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    """`h` with one more column of values (n,) mixed in; 0.0 and -0.0 are the same value."""
+    return with_bits(h, np.ascontiguousarray(values + 0.0).view(np.uint64))

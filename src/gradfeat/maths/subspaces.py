@@ -131,3 +131,19 @@ def _leading(A: Tensor, k: int, tol: float) -> tuple[Tensor, Tensor]:
 
 def _orthonormal(rows: Tensor) -> Tensor:
     return torch.linalg.qr(rows.mT)[0].mT
+
+
+#: Steps towards the direction of most variance: it need not be exact.
+POWERS = 10
+
+
+def widest_direction(X: Float[Tensor, "n r"], w: Float[Tensor, " n"]) -> Float[Tensor, " r"]:
+    """Unit vector along which rows vary most, nearly: few steps of the power method."""
+    p = w / w.sum()
+    centred = X - p @ X
+    v = (p @ centred.square()).argmax() == torch.arange(X.shape[1], device=X.device)
+    v = v.to(X)
+    for _ in range(POWERS):
+        pulled = (p * (centred @ v)) @ centred
+        v = pulled / pulled.norm() if float(pulled.norm()) > 0 else v
+    return v

@@ -19,10 +19,15 @@ from ..maths.deadline import deadline_passed
 from ..maths.gram import smaller_gram
 from ..maths.statistics.first_layer_gradient import FirstLayerGradient
 from ..maths.statistics.gradient_outer_products import GradientOuterProducts
-from ..maths.statistics.moments import inputs_only
+from ..maths.statistics.moments import (
+    Whitening,
+    WholeWhitening,
+    inputs_only,
+    whitening,
+    whitening_of,
+)
 from ..maths.streams import null_draws, p_value
 from ..maths.subspaces import row_basis
-from ..maths.whitening import Whitening, WholeWhitening, whitening, whitening_of
 from ..rows.rows import Rows, in_memory, of_block
 from .base import Staged
 from .head import (

@@ -15,8 +15,14 @@ from ..maths.memory import refuse_beyond
 from ..rows.rows import Rows
 from .base import Kernel, OneStage
 from .kernel_machine import KernelMachine
-from .losses import Likelihood, ManyClasses, TwoClasses
-from .softmax_newton import Point, Problem, minimise
+from .softmax_newton import (
+    Problem,
+    absent_logits,
+    learnable,
+    likelihood,
+    minimise,
+    starting_point,
+)
 
 #: Matrices of the size of K that a fit holds: K, its factor, and what makes either of them.
 MATRICES = 3
@@ -81,50 +87,6 @@ def logistic_coefficients(
         at, residual = minimise(problem, starting_point(problem, first), tolerance, max_iter)
         c[rows, columns], offset[columns] = at.c, at.offset
     return LogisticFit(c.to(K.dtype), offset.to(K.dtype), residual <= tolerance, residual)
-
-
-def likelihood(codes: Float[Tensor, "n c"], w: Float[Tensor, " n"]) -> Likelihood:
-    y = codes.to(w)
-    return TwoClasses(w, y) if y.shape[1] == 1 else ManyClasses(w, (1 + y) / 2)
-
-
-def learnable(codes: Float[Tensor, "n c"], w: Float[Tensor, " n"]) -> Float[Tensor, " c"]:
-    """1 for the columns that something can be learnt of.
-
-    The one column of two classes that both have weight; else those of classes with weight, where
-    there are two.
-    """
-    up = (w @ (codes > 0).to(w) > 0).to(w)
-    down = (w @ (codes < 0).to(w) > 0).to(w)
-    if codes.shape[1] == 1:
-        return up * down
-    return up if float(up.sum()) > 1 else 0 * up
-
-
-def absent_logits(codes: Float[Tensor, "n c"], w: Float[Tensor, " n"]) -> Float[Tensor, " c"]:
-    """Intercepts as far as absent classes decide them: 0 for the others.
-
-    -log(1 + sum w) for a class without weight; two classes in one column: that much away from it.
-    """
-    lacks_up = (w @ (codes > 0).to(w) == 0).to(w)
-    lacks_down = (w @ (codes < 0).to(w) == 0).to(w)
-    if codes.shape[1] > 1:
-        lacks_down = 0 * lacks_down
-    return (lacks_down - lacks_up) * w.sum().log1p()
-
-
-def starting_point(problem: Problem, start: tuple[Tensor, Tensor] | None) -> Point:
-    """The better of the best constant logits and `start` (c, offset), brought into the gauge."""
-    f = problem.loss.constant()
-    constant = Point(torch.zeros_like(f), f[0], f)
-    if start is None:
-        return constant
-    c, offset = start[0].to(f), start[1].to(f)
-    c = c - c.mean(0)
-    if f.shape[1] > 1:
-        c, offset = c - c.mean(1, keepdim=True), offset - offset.mean()
-    given = problem.point(c, offset)
-    return given if problem.value(given) < problem.value(constant) else constant
 
 
 @final

@@ -17,15 +17,15 @@ from ..maths.blocks import Block
 from ..maths.memory import allowed_bytes, row_blocks
 from ..maths.statistics.sample import RowSample
 from ..maths.streams import stream
+from ..maths.subspaces import widest_direction
 from ..rows.rows import Rows, of_block
 from .base import Kernel, OneStage, Predictor
 from .fewer_centres import machine_of, quickened
 from .kernel_machine import KernelMachine
 from .kernel_ridge import KernelRidge
-from .partition import Partition, cut_rows, widest_direction
-from .solvers.adaptive import Adaptive
+from .partition import Partition, cut_rows
 from .solvers.base import Meter, System
-from .solvers.direct import TILES
+from .solvers.direct import TILES, Adaptive
 from .solvers.nystrom_cg import NystromCG
 from .solvers.nystrom_direct import NystromDirect, pivots
 from .solvers.tiles import tile_side

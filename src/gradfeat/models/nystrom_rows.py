@@ -20,8 +20,8 @@ from ..rows.errors import SourceError
 from ..rows.rows import Rows
 from .base import Kernel
 from .kernel_machine import KernelMachine, apply_metric
-from .solvers.adaptive import Adaptive
 from .solvers.base import Meter, Solver, System
+from .solvers.direct import Adaptive
 from .solvers.nystrom import Nystrom
 from .solvers.nystrom_direct import (
     CANDIDATES,

@@ -10,8 +10,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-#: Steps towards the direction of most variance: it need not be exact.
-POWERS = 10
+from gradfeat.maths.subspaces import widest_direction
 
 
 class LeafShare(NamedTuple):
@@ -120,15 +119,8 @@ def cut_rows(
         return Partition(X.new_zeros(0, X.shape[1]).double(), none, none, none.long()), found
     directions, t, h, left = zip(*nodes, strict=True)
     wide = {"dtype": torch.float64, "device": X.device}
-    return (
-        Partition(
-            torch.stack(directions),
-            torch.tensor(t, **wide),
-            torch.tensor(h, **wide),
-            torch.tensor(left, device=X.device),
-        ),
-        found,
-    )
+    t, h, left = torch.tensor(t, **wide), torch.tensor(h, **wide), torch.tensor(left)
+    return Partition(torch.stack(directions), t, h, left.to(X.device)), found
 
 
 def _cut(
@@ -150,21 +142,4 @@ def _cut(
         for side in (float(mass[at]) - overlap / 2, float(mass[at]) + overlap / 2)
     )
     h = max(t - low, high - t, float(u[at + 1] - u[at]) / 2)
-    return v, t, min(h, *_inside(u, t))
-
-
-def _inside(u: Tensor, t: float) -> tuple[float, float]:
-    """Half-widths that leave the extreme rows to one side alone."""
-    return t - float(u[0]), float(u[-1]) - t
-
-
-def widest_direction(X: Float[Tensor, "n r"], w: Float[Tensor, " n"]) -> Float[Tensor, " r"]:
-    """Unit vector along which rows vary most, nearly: few steps of the power method."""
-    p = w / w.sum()
-    centred = X - p @ X
-    v = (p @ centred.square()).argmax() == torch.arange(X.shape[1], device=X.device)
-    v = v.to(X)
-    for _ in range(POWERS):
-        pulled = (p * (centred @ v)) @ centred
-        v = pulled / pulled.norm() if float(pulled.norm()) > 0 else v
-    return v
+    return v, t, min(h, t - float(u[0]), float(u[-1]) - t)  # extreme rows on one side alone

@@ -17,8 +17,8 @@ from ..rows.rows import Rows, of_block
 from .base import Kernel, Staged
 from .kernel_machine import KernelMachine, apply_metric, expansion
 from .nystrom_rows import NystromRows, centres_of, sampled
-from .solvers.adaptive import Adaptive
 from .solvers.base import Solution, Solver, System
+from .solvers.direct import Adaptive
 from .solvers.nystrom_direct import CANDIDATES, NystromDirect
 from .solvers.tiles import own_tiles
 

@@ -6,9 +6,11 @@ of classes, and one Cholesky factorisation serves several steps.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import final
 
 import numpy as np
 import torch
@@ -17,7 +19,7 @@ from torch import Tensor
 
 from ..maths.gram import Solve, cholesky_
 from ..maths.memory import row_blocks
-from .losses import Blocks, Likelihood
+from .losses import Logistic
 
 #: Conjugate-gradient steps allowed within one Newton step.
 INNER = 100
@@ -226,3 +228,137 @@ def minimise(problem: Problem, at: Point, tolerance: float, max_iter: int) -> tu
         at, solves = problem.advanced(at, M)
     at = problem.point(at.c, at.offset)
     return at, problem.residual(at)
+
+
+#: F (n, c) -> H F of a matrix with one symmetric block a row.
+Blocks = Callable[[Tensor], Tensor]
+
+
+@dataclass(frozen=True, eq=False)
+class Likelihood(ABC):
+    """sum_i w_i loss(y_i, f_i) of logits f (n, c), convex."""
+
+    w: Float[Tensor, " n"]
+
+    @abstractmethod
+    def value(self, f: Float[Tensor, "n c"]) -> Tensor:
+        """The loss, summed over rows."""
+
+    @abstractmethod
+    def slope(self, f: Float[Tensor, "n c"]) -> Float[Tensor, "n c"]:
+        """Its gradient in f."""
+
+    @abstractmethod
+    def curvature(self, f: Float[Tensor, "n c"]) -> Blocks:
+        """F -> H F, H its Hessian at f."""
+
+    @abstractmethod
+    def size(self, f: Float[Tensor, "n c"]) -> Float[Tensor, " n"]:
+        """One number for each row's block of H: the mean of its eigenvalues but the gauge's."""
+
+    @abstractmethod
+    def constant(self) -> Float[Tensor, "n c"]:
+        """The best constant logits, at every row; finite where every class has weight."""
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class TwoClasses(Likelihood):
+    """sum_i w_i log(1 + exp(-y_i f_i)), y = +-1 (n, 1)."""
+
+    y: Float[Tensor, "n 1"]
+
+    def value(self, f: Tensor) -> Tensor:
+        return self.w @ Logistic()(f, self.y)[:, 0]
+
+    def slope(self, f: Tensor) -> Tensor:
+        """-w y sigmoid(-y f)."""
+        return self.w[:, None] * Logistic().slope(f, self.y)
+
+    def curvature(self, f: Tensor) -> Blocks:
+        """F -> w p (1 - p) F."""
+        H = self.size(f)[:, None]
+        return lambda F: H * F
+
+    def size(self, f: Tensor) -> Tensor:
+        """w p (1 - p)."""
+        return self.w * (torch.sigmoid(f) * torch.sigmoid(-f))[:, 0]
+
+    def constant(self) -> Tensor:
+        up = self.w @ (self.y > 0).to(self.w)
+        return (up / (self.w.sum() - up)).log().expand_as(self.y)
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class ManyClasses(Likelihood):
+    """-sum_i w_i log softmax(f_i)[class of i], classes one-hot (n, c), c >= 2."""
+
+    hot: Float[Tensor, "n c"]
+
+    def value(self, f: Tensor) -> Tensor:
+        return -self.w @ (self.hot * f.log_softmax(1)).sum(1)
+
+    def slope(self, f: Tensor) -> Tensor:
+        """w (p - hot)."""
+        return self.w[:, None] * (f.softmax(1) - self.hot)
+
+    def curvature(self, f: Tensor) -> Blocks:
+        """F -> w (p F - p (p . F))."""
+        p = f.softmax(1)
+        wp = self.w[:, None] * p
+        return lambda F: wp * (F - (p * F).sum(1, keepdim=True))
+
+    def size(self, f: Tensor) -> Tensor:
+        """w (1 - |p|^2) / (c - 1): the trace over c - 1 dimensions."""
+        p = f.softmax(1)
+        return self.w * (p * (1 - p)).sum(1) / (f.shape[1] - 1)
+
+    def constant(self) -> Tensor:
+        """Log-shares of the weights, of mean zero."""
+        logs = (self.w @ self.hot).log()
+        return (logs - logs.mean()).expand_as(self.hot)
+
+
+def likelihood(codes: Float[Tensor, "n c"], w: Float[Tensor, " n"]) -> Likelihood:
+    y = codes.to(w)
+    return TwoClasses(w, y) if y.shape[1] == 1 else ManyClasses(w, (1 + y) / 2)
+
+
+def starting_point(problem: Problem, start: tuple[Tensor, Tensor] | None) -> Point:
+    """The better of the best constant logits and `start` (c, offset), brought into the gauge."""
+    f = problem.loss.constant()
+    constant = Point(torch.zeros_like(f), f[0], f)
+    if start is None:
+        return constant
+    c, offset = start[0].to(f), start[1].to(f)
+    c = c - c.mean(0)
+    if f.shape[1] > 1:
+        c, offset = c - c.mean(1, keepdim=True), offset - offset.mean()
+    given = problem.point(c, offset)
+    return given if problem.value(given) < problem.value(constant) else constant
+
+
+def learnable(codes: Float[Tensor, "n c"], w: Float[Tensor, " n"]) -> Float[Tensor, " c"]:
+    """1 for the columns that something can be learnt of.
+
+    The one column of two classes that both have weight; else those of classes with weight, where
+    there are two.
+    """
+    up = (w @ (codes > 0).to(w) > 0).to(w)
+    down = (w @ (codes < 0).to(w) > 0).to(w)
+    if codes.shape[1] == 1:
+        return up * down
+    return up if float(up.sum()) > 1 else 0 * up
+
+
+def absent_logits(codes: Float[Tensor, "n c"], w: Float[Tensor, " n"]) -> Float[Tensor, " c"]:
+    """Intercepts as far as absent classes decide them: 0 for the others.
+
+    -log(1 + sum w) for a class without weight; two classes in one column: that much away from it.
+    """
+    lacks_up = (w @ (codes > 0).to(w) == 0).to(w)
+    lacks_down = (w @ (codes < 0).to(w) == 0).to(w)
+    if codes.shape[1] > 1:
+        lacks_down = 0 * lacks_down
+    return (lacks_down - lacks_up) * w.sum().log1p()

@@ -15,8 +15,8 @@ from torch import Tensor
 from ..maths.blocks import Block
 from ..rows.rows import Rows
 from .base import OneStage, Predictor, row_blocks
-from .kernel_logistic import absent_logits
 from .search.calibration import codes_of, logit_share, two_sided
+from .softmax_newton import absent_logits
 
 #: Splits of a tree one under another, and leaves of it, at most.
 LEVELS, LEAVES = 6, 31

@@ -7,9 +7,9 @@ from typing import Any
 
 from ..maths.memory import readable
 from .job import Job
-from .rates import PassRates, Rates
+from .rates import Card, PassRates, Rates
 from .rehearsal import RehearsedPass, rehearsed
-from .times import EFFICIENCY, LOOKS, Card, Times, on_card, times_of
+from .times import EFFICIENCY, LOOKS, Times, on_card, times_of
 from .traffic import Traffic, asking_bytes, traffic_of, worker_bytes
 
 

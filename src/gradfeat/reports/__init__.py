@@ -2,7 +2,6 @@
 
 from gradfeat.reports.diagnosis import contents as diagnosis_contents
 from gradfeat.reports.fit import contents as fit_contents
-from gradfeat.reports.page import page
 from gradfeat.reports.words import diagnosis_text, losses_table, terminal_table
 
 __all__ = [
@@ -10,6 +9,5 @@ __all__ = [
     "diagnosis_text",
     "fit_contents",
     "losses_table",
-    "page",
     "terminal_table",
 ]

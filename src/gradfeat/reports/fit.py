@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 
 from gradfeat.drawing.numbers import MISSING, number, percent, seconds
-from gradfeat.estimators.agop_summary import EFFECTIVE_SHARE
 from gradfeat.figures.captioned import CaptionedFigure
 from gradfeat.figures.comparison import (
     FAMILIES,
@@ -38,6 +37,7 @@ from gradfeat.figures.projections import (
     target_curve_figure,
     target_plane_figure,
 )
+from gradfeat.maths.gradients import EFFECTIVE_SHARE
 from gradfeat.reports import words
 from gradfeat.reports.words import shares_of_slope
 from gradfeat.table.results import Directions, FitReport, Importances, Interval, MethodResult

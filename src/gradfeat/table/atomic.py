@@ -1,12 +1,13 @@
-"""Write a file whole or not at all."""
+"""Write a file whole or not at all, and not over what is read."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from gradfeat.maths.files import replace_file, replace_files
+from gradfeat.rows.sources.files import find_files
 from gradfeat.table.errors import TableError
 
 
@@ -46,3 +47,32 @@ def check_folder(folder: str | os.PathLike[str]) -> None:
         raise TableError(f"'{nearest}' is a file: give a folder, which is made if need be.")
     if not os.access(nearest, os.W_OK | os.X_OK):
         raise TableError(f"The folder '{nearest}' may not be written to: give another one.")
+
+
+def check_outputs(outs: Iterable[Path], data: str, *others: Path) -> None:
+    """Refuse, before any work, to write over what is read."""
+    inputs = [*(Path(file.path) for file in find_files(data)), *others]
+    for out in outs:
+        if any(_same(out, one) for one in inputs):
+            raise TableError(
+                f"The file '{out}' is read by this command, so it is not written to: give another "
+                "place with --out."
+            )
+
+
+def check_output(out: Path, data: str, *others: Path) -> None:
+    """:func:`check_outputs` of one file, which is not to become one of those that are read."""
+    check_outputs([out], data, *others)
+    if _within(out, Path(data)):
+        raise TableError(
+            f"The file '{out}' lies in the folder that is read, and would be one of its files the "
+            "next time: give a file elsewhere with --out."
+        )
+
+
+def _same(one: Path, other: Path) -> bool:
+    return os.path.exists(one) and os.path.exists(other) and os.path.samefile(one, other)
+
+
+def _within(out: Path, folder: Path) -> bool:
+    return folder.is_dir() and Path(os.path.realpath(out)).is_relative_to(folder.resolve())

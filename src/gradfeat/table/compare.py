@@ -75,7 +75,8 @@ def compare(
     Rows stream where there is an `engine`, made with ``report=steps``: methods that cannot stream
     are then fitted to a sample. `computes` says what it is: ``2 threads``.
     """
-    _check_device(request.device)
+    if request.device is not None:
+        _check_device(request.device)
     methods = chosen_methods(request.methods)
     steps.begin("Preparing", 0.0)
     prepared = prepare(table, request, engine)
@@ -97,9 +98,9 @@ def compare(
     return Compared(report, best, table_model(found.learner, prepared, request))
 
 
-def _check_device(name: str | None) -> None:
+def _check_device(name: str) -> None:
     try:
-        usable_device(name or "cpu")
+        usable_device(name)
     except ValueError as error:
         raise TableError(f"The {error}") from None
 

@@ -12,10 +12,9 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from gradfeat.drawing.numbers import count, listed, percent
+from gradfeat.maths.statistics.moments import principal_whitening
 from gradfeat.maths.streams import numpy_stream
-from gradfeat.maths.whitening import principal_whitening
-from gradfeat.rows.sources.in_memory import FrameTables
-from gradfeat.rows.sources.tables import Tables
+from gradfeat.rows.sources.tables import FrameTables, Tables
 from gradfeat.table.encode import TableEncoder
 from gradfeat.table.errors import TableError
 from gradfeat.table.first_pass import with_target_read

@@ -16,8 +16,7 @@ from torch import Tensor
 
 from gradfeat.maths.blocks import Statistic, collect
 from gradfeat.rows.engine import Engine
-from gradfeat.rows.sources.in_memory import FrameTables
-from gradfeat.rows.sources.tables import Cells, Tables, held, unlike
+from gradfeat.rows.sources.tables import Cells, FrameTables, Tables, held, unlike
 from gradfeat.table.errors import TableError
 from gradfeat.table.other_rows import other_rows
 from gradfeat.table.reading.masked import MaskedTables

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
 from gradfeat.maths.deadline import Deadline, within
-from gradfeat.maths.process_memory import USED_UP, memory_was_refused
+from gradfeat.maths.memory import USED_UP, memory_was_refused
 from gradfeat.rows.errors import EngineError, SourceError
 from gradfeat.table.budgets import direct_rows, rows_within
 from gradfeat.table.errors import TableError

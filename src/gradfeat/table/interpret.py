@@ -9,8 +9,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from gradfeat.estimators.agop_summary import EFFECTIVE_SHARE
-from gradfeat.maths.gradients import outer_spectrum
+from gradfeat.maths.gradients import effective_number, outer_spectrum
 from gradfeat.maths.streams import numpy_stream
 from gradfeat.models.gradient_features.found_features import FoundFeatures
 from gradfeat.table.fitting import Fitted, predictions
@@ -75,14 +74,6 @@ def fold(values: Floats, source: tuple[str, ...], columns: tuple[str, ...]) -> F
             largest = np.take_along_axis(part, np.abs(part).argmax(0)[None], axis=0)[0]
             out[i] = np.sign(largest) * np.sqrt((part**2).sum(axis=0))
     return out
-
-
-def effective_number(eigenvalues: Floats) -> int:
-    """Least number of eigenvalues that carry 95 % of the sum; 0 for a zero spectrum."""
-    total = eigenvalues.sum()
-    if total <= 0:
-        return 0
-    return int(np.searchsorted(np.cumsum(eigenvalues) / total, EFFECTIVE_SHARE)) + 1
 
 
 def spectrum_bands(model: Any, X: Floats, seed: int) -> tuple[Floats, Floats, Floats, Interval]:

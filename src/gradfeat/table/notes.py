@@ -9,8 +9,8 @@ import pandas as pd
 
 from gradfeat.rows.sources.tables import Tables
 from gradfeat.table.other_rows import names_sums
+from gradfeat.table.reading.numbers import about_first_day, about_sentinel
 from gradfeat.table.reading.plan import MISSING, ColumnPlan, EncodedColumn, as_text
-from gradfeat.table.reading.sentinels import about_first_day, about_sentinel
 from gradfeat.table.results import ColumnNote, MethodResult, UnreadCells
 
 

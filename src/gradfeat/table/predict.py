@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -15,54 +14,13 @@ from numpy.typing import NDArray
 
 from gradfeat.maths.files import replacing
 from gradfeat.rows.errors import SourceError
-from gradfeat.rows.sources.files import find_files
 from gradfeat.rows.sources.open import PARQUET_ENDINGS
 from gradfeat.rows.sources.tables import Tables
-from gradfeat.rows.sources.words import named, near_names
 from gradfeat.table.errors import TableError
+from gradfeat.table.read import KeptColumns, columns_to_keep
 from gradfeat.table.results import UnreadCells
 from gradfeat.table.table_model import TableModel
 from gradfeat.table.unread import NotFinite, UnreadSoFar, refuse_unread
-
-
-def columns_to_keep(asked: Sequence[str], names: Sequence[str]) -> list[str]:
-    """Columns asked for one by one, or with commas between their names; each once."""
-    kept = list(dict.fromkeys(named(asked, list(names))))
-    for name in kept:
-        if name not in names:
-            raise TableError(f"The table has no column {name!r} to keep{near_names(name, names)}")
-    return kept
-
-
-class KeptColumns:
-    """The next rows of some columns, in chunks of any size.
-
-    `names`: columns; cells of text are given letter by letter (``007`` stays so).
-    """
-
-    def __init__(self, table: Tables, names: Sequence[str]) -> None:
-        self._chunks = self._read(table, names)
-        self._held = pd.DataFrame(columns=list(names))
-
-    @staticmethod
-    def _read(table: Tables, names: Sequence[str]) -> Iterator[pd.DataFrame]:
-        if names:
-            rows = table.select(names).read_as(dict.fromkeys(names, "text"))
-            for piece in rows.pieces():
-                yield from piece.read()
-
-    def take(self, n: int) -> pd.DataFrame:
-        """The n rows after those taken before, numbered from 0."""
-        parts, there = [self._held], len(self._held)
-        if not len(self._held.columns):
-            return pd.DataFrame(index=range(n))
-        while there < n:
-            parts.append(next(self._chunks))
-            there += len(parts[-1])
-        rows = pd.concat([part for part in parts if len(part)] or parts, ignore_index=True)
-        self._held = rows.iloc[n:]
-        return rows.iloc[:n].reset_index(drop=True)
-
 
 #: Rows that are predicted at once.
 AT_ONCE = 2**15
@@ -130,35 +88,6 @@ class Predictor:
         f = self.model.outputs(X)
         self._not_finite = self._not_finite.then(NotFinite.of(f))
         return f
-
-
-def check_outputs(outs: Iterable[Path], data: str, *others: Path) -> None:
-    """Refuse, before any work, to write over what is read."""
-    inputs = [*(Path(file.path) for file in find_files(data)), *others]
-    for out in outs:
-        if any(_same(out, one) for one in inputs):
-            raise TableError(
-                f"The file '{out}' is read by this command, so it is not written to: give another "
-                "place with --out."
-            )
-
-
-def check_output(out: Path, data: str, *others: Path) -> None:
-    """:func:`check_outputs` of one file, which is not to become one of those that are read."""
-    check_outputs([out], data, *others)
-    if _within(out, Path(data)):
-        raise TableError(
-            f"The file '{out}' lies in the folder that is read, and would be one of its files the "
-            "next time: give a file elsewhere with --out."
-        )
-
-
-def _same(one: Path, other: Path) -> bool:
-    return os.path.exists(one) and os.path.exists(other) and os.path.samefile(one, other)
-
-
-def _within(out: Path, folder: Path) -> bool:
-    return folder.is_dir() and Path(os.path.realpath(out)).is_relative_to(folder.resolve())
 
 
 def write_predictions(frames: Iterable[pd.DataFrame], out: Path) -> int:

@@ -32,8 +32,8 @@ from gradfeat.table.first_pass import (
 )
 from gradfeat.table.notes import layout_sentence, with_places
 from gradfeat.table.reading.masked import declared
+from gradfeat.table.reading.numbers import about_sentinel
 from gradfeat.table.reading.plan import as_text, content
-from gradfeat.table.reading.sentinels import about_sentinel
 from gradfeat.table.request import Request
 from gradfeat.table.results import ColumnNote, UnreadCells
 from gradfeat.table.row_sample import (

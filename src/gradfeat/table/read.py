@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -11,8 +11,9 @@ import pandas as pd
 import pyarrow as pa
 
 from gradfeat.rows.sources.open import tables
-from gradfeat.rows.sources.tables import Cells, held
+from gradfeat.rows.sources.tables import Cells, Tables, held
 from gradfeat.rows.sources.text_options import FOUND, TextOptions
+from gradfeat.rows.sources.words import named, near_names
 from gradfeat.table.errors import TableError
 
 
@@ -79,3 +80,42 @@ def _own_types(frame: pd.DataFrame) -> pd.DataFrame:
         for own, (_, column) in zip(arrow, frame.items(), strict=True)
     ]
     return pd.concat(columns, axis=1)
+
+
+def columns_to_keep(asked: Sequence[str], names: Sequence[str]) -> list[str]:
+    """Columns asked for one by one, or with commas between their names; each once."""
+    kept = list(dict.fromkeys(named(asked, list(names))))
+    for name in kept:
+        if name not in names:
+            raise TableError(f"The table has no column {name!r} to keep{near_names(name, names)}")
+    return kept
+
+
+class KeptColumns:
+    """The next rows of some columns, in chunks of any size.
+
+    `names`: columns; cells of text are given letter by letter (``007`` stays so).
+    """
+
+    def __init__(self, table: Tables, names: Sequence[str]) -> None:
+        self._chunks = self._read(table, names)
+        self._held = pd.DataFrame(columns=list(names))
+
+    @staticmethod
+    def _read(table: Tables, names: Sequence[str]) -> Iterator[pd.DataFrame]:
+        if names:
+            rows = table.select(names).read_as(dict.fromkeys(names, "text"))
+            for piece in rows.pieces():
+                yield from piece.read()
+
+    def take(self, n: int) -> pd.DataFrame:
+        """The n rows after those taken before, numbered from 0."""
+        parts, there = [self._held], len(self._held)
+        if not len(self._held.columns):
+            return pd.DataFrame(index=range(n))
+        while there < n:
+            parts.append(next(self._chunks))
+            there += len(parts[-1])
+        rows = pd.concat([part for part in parts if len(part)] or parts, ignore_index=True)
+        self._held = rows.iloc[n:]
+        return rows.iloc[:n].reset_index(drop=True)

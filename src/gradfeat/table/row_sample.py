@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from pandas.api import types
 from pandas.core.util.hashing import hash_array, hash_pandas_object
 
-from gradfeat.maths.statistics.sample import started, with_bits
+from gradfeat.maths.streams import started, with_bits
 from gradfeat.table.reading.plan import as_text
 
 #: Its functions are made when it is imported, which no type checker sees.

@@ -23,7 +23,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from gradfeat.estimators.container import Contents, ModelFileError, as_bytes, write
 from gradfeat.estimators.persistence import CLASSES, estimator_from
-from gradfeat.rows.sources.in_memory import FrameTables
+from gradfeat.rows.sources.tables import FrameTables
 from gradfeat.rows.sources.text_options import FOUND, TextOptions
 from gradfeat.table.conformal import bound, interval_columns, set_column
 from gradfeat.table.encode import TableEncoder

@@ -10,9 +10,9 @@ import pytest
 import torch
 
 from gradfeat.rows.errors import SourceError
-from gradfeat.rows.sources.in_memory import ArrayRows, FrameTables
 from gradfeat.rows.sources.npy import NpyRows
 from gradfeat.rows.sources.table_rows import IteratorRows, IteratorTables
+from gradfeat.rows.sources.tables import ArrayRows, FrameTables
 
 X = np.arange(10.0).reshape(5, 2)
 Y = np.arange(5.0)

@@ -13,9 +13,9 @@ import pytest
 import torch
 
 from gradfeat.rows.errors import SourceError
-from gradfeat.rows.sources.in_memory import FrameTables
 from gradfeat.rows.sources.parquet import ParquetTables
 from gradfeat.rows.sources.table_rows import TableRows
+from gradfeat.rows.sources.tables import FrameTables
 
 GOOD = {"a": [1.0, 2.0, 3.0, 4.0], "b": [1, 2, 3, 4], "w": [1, 0, 2, 1], "y": [1.0, 2.0, 3.0, 4.0]}
 

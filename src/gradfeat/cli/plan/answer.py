@@ -20,8 +20,7 @@ from gradfeat.maths.memory import readable
 from gradfeat.planning.calibration import Given, assumed, calibrate
 from gradfeat.planning.job import Job, PlanError
 from gradfeat.planning.plan import PassPlan, Plan, plan_of
-from gradfeat.planning.rates import Rate
-from gradfeat.planning.times import card_of
+from gradfeat.planning.rates import Rate, card_of
 from gradfeat.rows.processors import processors
 
 _LETTERS = {"": 0, "k": 3, "m": 6, "b": 9, "g": 9, "t": 12}
@@ -70,7 +69,7 @@ def tell_plan(
         workers = int(job["workers"])
         threads = threads or (processors() if workers == 1 else 1)
         wanted = Job(rows=row_count(rows), threads=threads, **job)
-        import_module("gradfeat.cli.table.fit")  # what it imports counts in its memory
+        import_module("gradfeat.interface.compare")  # what it imports counts in its memory
         card = None if gpu is None else card_of(gpu)
         most = _in_units("--memory", memory, 1e9)
         rates = (calibrate if calibration else assumed)(wanted, given)

@@ -14,7 +14,7 @@ from gradfeat.cli.terminal import Terminal
 from gradfeat.drawing.numbers import count, number, percent, plain, signed, text_table
 from gradfeat.estimators.container import rebuilding
 from gradfeat.figures.comparison import loss_rows, span
-from gradfeat.reports.page import markdown_page
+from gradfeat.interface.page import markdown_page
 from gradfeat.table.interpret import bars_of
 from gradfeat.table.results import Importances, Interval
 from gradfeat.table.saved import load_table_model

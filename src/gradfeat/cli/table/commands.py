@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import shlex
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 from typing import Annotated, Literal
 
 import typer
 
-from gradfeat.cli.formats import Format, Printed, Quiet, Verbose
+from gradfeat.cli.formats import Format, Printed, Printing, Quiet, Verbose
+from gradfeat.cli.guard import Stopped
 from gradfeat.maths.deadline import Deadline
 from gradfeat.table.methods import METHODS, WIDTH
 
@@ -131,7 +134,6 @@ def diagnose(
 ) -> None:
     """Say what kind of signal a table holds: its degrees, directions, and the rows it needs."""
     deadline = Deadline.after(time)  # what is imported now takes time too
-    from gradfeat.cli.table.fit import Printing
     from gradfeat.interface.diagnose import diagnose as diagnosed
 
     printing = Printing(data, out, form, quiet, verbose)
@@ -232,7 +234,6 @@ def fit(
     Large tables stream piece by piece; when interrupted, the same command goes on.
     """
     deadline = Deadline.after(time)  # what is imported now takes time too
-    from gradfeat.cli.table.fit import Printing, going_on
     from gradfeat.interface.compare import compare
 
     printing, kept = Printing(data, out, form, quiet, verbose), checkpoint or out / "checkpoint"
@@ -340,3 +341,17 @@ def refit(
 
     text = text_options(separator, comment, header, encoding)
     refit_table(model, data, target, out, seed, text, strict, _command())
+
+
+@contextmanager
+def going_on(checkpoint: Path) -> Iterator[None]:
+    """What Ctrl-C within the block leaves, where passes were finished."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        if not checkpoint.exists():
+            raise
+        raise Stopped(
+            f"stopped; the passes so far are kept in '{checkpoint}', and the same command goes on "
+            "from there."
+        ) from None

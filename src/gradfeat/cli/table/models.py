@@ -20,10 +20,10 @@ from gradfeat.reports import losses_table
 from gradfeat.rows.sources.open import tables
 from gradfeat.rows.sources.tables import Tables
 from gradfeat.rows.sources.text_options import TextOptions
-from gradfeat.table.atomic import write_atomic
+from gradfeat.table.atomic import check_output, write_atomic
 from gradfeat.table.conformal import interval_sentence
 from gradfeat.table.notes import layout_sentence, unread_sentence, with_places
-from gradfeat.table.predict import Predictor, check_output, write_predictions
+from gradfeat.table.predict import Predictor, write_predictions
 from gradfeat.table.refit import refit_model
 from gradfeat.table.results import Importances, Interval, UnreadCells
 from gradfeat.table.saved import FEATURES, MODEL, load_table_model, model_file

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ...maths.whitening import Whitening
+from ...maths.statistics.moments import Whitening
 from .cones import GradientFeatureSet
 
 

@@ -15,8 +15,8 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
+from ...maths.blocks import unwritten
 from ...maths.memory import slices
-from ...maths.unwritten import unwritten
 from ..base import BlockKernel
 
 #: Squared half chords below this many rounding units of the spread of directions are zero.

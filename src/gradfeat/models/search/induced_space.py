@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass, replace
 from typing import Any, final
 
 from ...maths.blocks import Block
-from ...maths.whitening import Whitening, whitening_of
+from ...maths.statistics.moments import Whitening, whitening_of
 from ...rows.rows import Rows, in_memory, of_block
 from ..base import OneStage
 from ..gradient_features.found_features import FoundFeatures

@@ -16,7 +16,7 @@ from ...rows.rows import Rows
 from ..base import Learner, Predictor
 from ..kernels.named import kernel
 from ..local_machines import LocalRidge
-from ..solvers.adaptive import Adaptive
+from ..solvers.direct import Adaptive
 from ..subspace_refit import InMetric
 from .head_search import (
     Head,

@@ -18,7 +18,7 @@ from ..kernel_machine import KernelMachine, apply_metric
 from ..kernels.named import kernel
 from ..local_machines import ONE_MACHINE, LocalMachines, LocalRidge, affordable_rows
 from ..rfm import RFM
-from ..solvers.adaptive import Adaptive
+from ..solvers.direct import Adaptive
 from ..stacked import Stack
 from ..subspace_refit import SubspaceRefit
 from .head_search import (

@@ -6,6 +6,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
+from ...maths.gram import upper_cholesky_
 from ...maths.streams import stream
 from ..base import Kernel
 from .base import Meter
@@ -93,3 +94,19 @@ def _accepted(
             kept.append(i)
     L = torch.stack([G.new_zeros(len(G)), *columns], 1)[kept, 1:]
     return L.tril(), kept
+
+
+def upper_factor(K: Float[Tensor, "m m"], alpha: float = 0.0) -> Float[Tensor, "m m"]:
+    """Upper T with T^T T = K + alpha I, plus jitter at rounding or as makes it factorisable.
+
+    Only the upper triangle of K is read.
+    """
+    scale = float(K.diagonal().mean()) + alpha or 1.0
+    jitter = len(K) * torch.finfo(K.dtype).eps * scale
+    while True:
+        shifted = K.clone()
+        shifted.diagonal().add_(alpha + jitter)
+        T = upper_cholesky_(shifted)
+        if T is not None:
+            return T
+        jitter *= 10

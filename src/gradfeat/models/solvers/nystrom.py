@@ -10,11 +10,12 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from ...maths.gram import upper_cholesky_, upper_times_transpose
+from ...maths.gram import upper_times_transpose
 from ...maths.memory import allowed_bytes, refuse_beyond
 from ...maths.streams import stream
 from .base import Meter, Solution, Solver, System, Watch
 from .conjugate_gradients import conjugate_gradients
+from .low_rank import upper_factor
 from .refine import Stop, refine
 from .tiles import Tiles, tile_scratch, vector_bytes
 
@@ -143,19 +144,3 @@ class _NormalEquations:
         if X.element_size() == 8:
             return self.tiles
         return Tiles(self.system.kernel, X.double(), self.Z.double(), self.meter, 0)
-
-
-def upper_factor(K: Float[Tensor, "m m"], alpha: float = 0.0) -> Float[Tensor, "m m"]:
-    """Upper T with T^T T = K + alpha I, plus jitter at rounding or as makes it factorisable.
-
-    Only the upper triangle of K is read.
-    """
-    scale = float(K.diagonal().mean()) + alpha or 1.0
-    jitter = len(K) * torch.finfo(K.dtype).eps * scale
-    while True:
-        shifted = K.clone()
-        shifted.diagonal().add_(alpha + jitter)
-        T = upper_cholesky_(shifted)
-        if T is not None:
-            return T
-        jitter *= 10

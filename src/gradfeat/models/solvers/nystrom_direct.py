@@ -13,8 +13,7 @@ from torch.linalg import solve_triangular
 from ...maths.memory import BLOCK_BYTES, allowed_bytes, refuse_beyond, rows_per_block
 from ...maths.streams import stream
 from .base import Meter, Solution, Solver, System, Watch, safe_norms
-from .low_rank import low_rank
-from .nystrom import upper_factor
+from .low_rank import low_rank, upper_factor
 
 #: Rows among which pivots are drawn.
 CANDIDATES = 20_000

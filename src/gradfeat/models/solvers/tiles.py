@@ -8,9 +8,9 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
+from ...maths.blocks import unwritten
 from ...maths.memory import allowed_bytes, refuse_beyond, slices
 from ...maths.streams import stream
-from ...maths.unwritten import Arena
 from ..base import Kernel
 from .base import Meter, System
 
@@ -251,3 +251,21 @@ class Operator:
         if self._S is not None:
             total = self._S[rows] * total
         return self.right_side[rows] - total - self.system.alpha * b[rows]
+
+
+class Arena:
+    """Room for copies of many small matrices, taken from few parts of memory of `entries` numbers.
+
+    A larger matrix gets a part of its own.
+    """
+
+    def __init__(self, entries: int = 2**24) -> None:
+        self._entries = entries
+        self._part = torch.empty(0)
+
+    def keep(self, A: Float[Tensor, "n m"]) -> Float[Tensor, "n m"]:
+        size = A.numel()
+        if size > len(self._part) or self._part.dtype != A.dtype:
+            self._part = unwritten(1, max(size, self._entries), A)[0]
+        room, self._part = self._part[:size], self._part[size:]
+        return room.view(A.shape).copy_(A)

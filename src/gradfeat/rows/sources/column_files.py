@@ -5,7 +5,7 @@ from __future__ import annotations
 import operator
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
@@ -13,6 +13,8 @@ from functools import lru_cache
 from typing import Any, final
 from urllib.parse import unquote
 
+import numpy as np
+import pandas as pd
 import pyarrow as pa
 import pyarrow.compute
 import pyarrow.dataset as ds
@@ -22,7 +24,11 @@ import pyarrow.types as kinds
 from ...maths.unpacking import FOREIGN
 from ..errors import SourceError
 from .files import FoundFile
-from .words import listing, refuse_repeated, refuse_unknown
+from .words import (
+    listing,
+    refuse_repeated,
+    refuse_unknown,
+)
 
 #: How Arrow files begin.
 MAGIC = b"ARROW1"
@@ -316,3 +322,74 @@ def as_type(column: Any, type_: pa.DataType) -> Any:
         column = pc.if_else(pc.is_nan(column), None, column)
     whole = kinds.is_integer(column.type) and kinds.is_floating(type_)
     return pc.cast(column, options=pc.CastOptions(type_, allow_float_truncate=whole))
+
+
+@dataclass(frozen=True)
+class RowGroup:
+    """One row group of one file, not read yet."""
+
+    file: FoundFile
+    number: int
+    rows: int
+    before: int
+    keys: tuple[tuple[str, object], ...]
+    count: tuple[str, int, int] | None
+    form: ColumnFormat
+
+    @property
+    def name(self) -> str:
+        return f"'{self.file.name}', row group {self.number}"
+
+    def tables(self, schema: pa.Schema, most: int) -> Iterator[pa.Table]:
+        """The rows, at most `most` at a time, with the columns and types of `schema`."""
+        self.file.refuse_changed()
+        given = {*dict(self.keys), *(self.count or ())[:1]}
+        inside = [name for name in schema.names if name not in given]
+        seen = 0
+        try:
+            for batch in self.form.batches(self.file, self.number, self.rows, most, inside):
+                yield _typed(batch, schema, self._given(self.before + seen, len(batch)))
+                seen += len(batch)
+        except (pa.ArrowException, OSError) as error:
+            raise SourceError(_damaged(self.name, str(error))) from error
+        if seen != self.rows:
+            raise SourceError(_damaged(self.name, f"{seen} rows where {self.rows} were announced"))
+
+    def _given(self, first: int, rows: int) -> dict[str, pa.Array]:
+        """Columns that are not in the file, for some rows of it."""
+        columns = {name: pa.repeat(pa.scalar(value), rows) for name, value in self.keys}
+        if self.count is not None:
+            name, start, step = self.count
+            columns[name] = pa.array(start + step * np.arange(first, first + rows))
+        return columns
+
+
+def _damaged(name: str, why: str) -> str:
+    reason = why.strip().splitlines()[0][:120].rstrip(".") if why.strip() else "unreadable"
+    return f"{name} is damaged ({reason}): write the file again, or leave it out."
+
+
+def _typed(batch: pa.RecordBatch, schema: pa.Schema, given: Mapping[str, pa.Array]) -> pa.Table:
+    batch.validate(full=True)
+    flat = pa.Table.from_batches([batch]).flatten()
+    columns = [
+        as_type(given[f.name] if f.name in given else flat.column(f.name), f.type) for f in schema
+    ]
+    return pa.Table.from_arrays(columns, schema=schema)
+
+
+def _read(groups: Sequence[RowGroup], schema: pa.Schema, most: int) -> Iterator[pd.DataFrame]:
+    """Consecutive row groups: one chunk together, or one large row group in several."""
+    tables = (table for group in groups for table in group.tables(schema, most))
+    if sum(group.rows for group in groups) <= most:
+        tables = iter([pa.concat_tables(tables)])
+    for table in tables:
+        yield table.to_pandas(ignore_metadata=True)
+
+
+def _name(first: RowGroup, last: RowGroup) -> str:
+    if first == last:
+        return first.name
+    if first.file == last.file:
+        return f"'{first.file.name}', row groups {first.number} to {last.number}"
+    return f"{first.name} to {last.name}"

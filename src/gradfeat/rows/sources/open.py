@@ -16,13 +16,12 @@ from .column_files import MAGIC, ArrowFormat
 from .csv import csv_tables
 from .dask import DaskArrayRows, DaskTables
 from .files import Paths, find_files, packing_of
-from .in_memory import ArrayRows, FrameTables
 from .json_lines import json_tables
 from .npy import NpyRows
 from .numeric import Numbers
 from .parquet import ParquetTables
 from .table_rows import IteratorRows, IteratorTables, Missing, TableRows
-from .tables import Tables
+from .tables import ArrayRows, FrameTables, Tables
 from .text_options import FOUND, TextOptions
 
 PARQUET_ENDINGS = (".parquet", ".pq")
@@ -69,7 +68,7 @@ def from_arrays(
     piece_rows: int = PIECE_ROWS,
     dtype: torch.dtype = torch.float64,
 ) -> Rows:
-    """Arrays or tensors in memory: see :class:`~gradfeat.rows.sources.in_memory.ArrayRows`.
+    """Arrays or tensors in memory: see :class:`~gradfeat.rows.sources.tables.ArrayRows`.
 
     >>> from_arrays(torch.ones(5, 2), torch.ones(5), piece_rows=2).source.count
     3

@@ -4,91 +4,26 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from copy import copy
-from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-import numpy as np
 import pandas as pd
-import pyarrow as pa
 
 from ..errors import SourceError
 from ..source import PIECE_ROWS, Piece
-from .column_files import ColumnFormat, Footer, ParquetFormat, as_type, common_schema, read_footers
-from .files import FoundFile, Paths, find_files
+from .column_files import (
+    ColumnFormat,
+    Footer,
+    ParquetFormat,
+    RowGroup,
+    _name,
+    _read,
+    common_schema,
+    read_footers,
+)
+from .files import Paths, find_files
 from .tables import Tables
 from .words import checked_piece_rows, expanded_remark, first_and_more
-
-
-@dataclass(frozen=True)
-class RowGroup:
-    """One row group of one file, not read yet."""
-
-    file: FoundFile
-    number: int
-    rows: int
-    before: int
-    keys: tuple[tuple[str, object], ...]
-    count: tuple[str, int, int] | None
-    form: ColumnFormat
-
-    @property
-    def name(self) -> str:
-        return f"'{self.file.name}', row group {self.number}"
-
-    def tables(self, schema: pa.Schema, most: int) -> Iterator[pa.Table]:
-        """The rows, at most `most` at a time, with the columns and types of `schema`."""
-        self.file.refuse_changed()
-        given = {*dict(self.keys), *(self.count or ())[:1]}
-        inside = [name for name in schema.names if name not in given]
-        seen = 0
-        try:
-            for batch in self.form.batches(self.file, self.number, self.rows, most, inside):
-                yield _typed(batch, schema, self._given(self.before + seen, len(batch)))
-                seen += len(batch)
-        except (pa.ArrowException, OSError) as error:
-            raise SourceError(_damaged(self.name, str(error))) from error
-        if seen != self.rows:
-            raise SourceError(_damaged(self.name, f"{seen} rows where {self.rows} were announced"))
-
-    def _given(self, first: int, rows: int) -> dict[str, pa.Array]:
-        """Columns that are not in the file, for some rows of it."""
-        columns = {name: pa.repeat(pa.scalar(value), rows) for name, value in self.keys}
-        if self.count is not None:
-            name, start, step = self.count
-            columns[name] = pa.array(start + step * np.arange(first, first + rows))
-        return columns
-
-
-def _damaged(name: str, why: str) -> str:
-    reason = why.strip().splitlines()[0][:120].rstrip(".") if why.strip() else "unreadable"
-    return f"{name} is damaged ({reason}): write the file again, or leave it out."
-
-
-def _typed(batch: pa.RecordBatch, schema: pa.Schema, given: Mapping[str, pa.Array]) -> pa.Table:
-    batch.validate(full=True)
-    flat = pa.Table.from_batches([batch]).flatten()
-    columns = [
-        as_type(given[f.name] if f.name in given else flat.column(f.name), f.type) for f in schema
-    ]
-    return pa.Table.from_arrays(columns, schema=schema)
-
-
-def _read(groups: Sequence[RowGroup], schema: pa.Schema, most: int) -> Iterator[pd.DataFrame]:
-    """Consecutive row groups: one chunk together, or one large row group in several."""
-    tables = (table for group in groups for table in group.tables(schema, most))
-    if sum(group.rows for group in groups) <= most:
-        tables = iter([pa.concat_tables(tables)])
-    for table in tables:
-        yield table.to_pandas(ignore_metadata=True)
-
-
-def _name(first: RowGroup, last: RowGroup) -> str:
-    if first == last:
-        return first.name
-    if first.file == last.file:
-        return f"'{first.file.name}', row groups {first.number} to {last.number}"
-    return f"{first.name} to {last.name}"
 
 
 class ParquetTables(Tables):
