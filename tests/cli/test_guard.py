@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from gradfeat.cli.app import open_streams
+from gradfeat.cli.app import app, open_streams
 from gradfeat.cli.guard import UNFORESEEN, guarded
 
 
@@ -71,3 +71,11 @@ def test_a_program_without_standard_streams_writes_nowhere(monkeypatch):
         assert sys.stdin.read() == ""
         sys.stdout.write("x")
         sys.stderr.write("x")
+
+
+def test_a_folder_that_is_gone_is_a_sentence(tmp_path, monkeypatch, capsys):
+    (gone := tmp_path / "gone").mkdir()
+    monkeypatch.chdir(gone)
+    gone.rmdir()
+    assert guarded(app, ["list"]) == 2
+    assert capsys.readouterr().err.startswith("gradfeat: the current folder is gone")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import socket
 import subprocess
 import sys
 import time
@@ -176,6 +177,13 @@ def test_no_scheduler_and_no_dask_are_one_sentence_each(monkeypatch):
         DaskEngine("tcp://127.0.0.1:9").state(Moments(), drawn(3))
     with pytest.raises(EngineError, match="no Dask scheduler answers at 'nonsense'"):
         DaskEngine("nonsense").state(Moments(), drawn(3))
+    for address in ("tls://127.0.0.1:9", "ucx://127.0.0.1:9", "localhost", "inproc://1", ""):
+        with pytest.raises(EngineError, match=f"no Dask scheduler answers at '{address}'"):
+            DaskEngine(address).state(Moments(), drawn(3))
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        at = f"tcp://127.0.0.1:{silent.getsockname()[1]}"
+        with pytest.raises(EngineError, match=rf"answers at '{at}' \(silence\)"):
+            DaskEngine(at).state(Moments(), drawn(3))
     with pytest.raises(EngineError, match="0 workers"), local_cluster(0):
         pass
     monkeypatch.setitem(sys.modules, "distributed", None)

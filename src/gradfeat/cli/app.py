@@ -14,7 +14,7 @@ from typing import Annotated, cast
 import typer
 
 from gradfeat import __version__
-from gradfeat.cli.guard import guarded
+from gradfeat.cli.guard import Refused, guarded
 from gradfeat.cli.lab import commands as lab
 from gradfeat.cli.plan.command import plan
 from gradfeat.cli.predict_error.command import predict_error
@@ -44,6 +44,10 @@ def program(
 ) -> None:
     """Options before the name of a command."""
     del version
+    try:
+        os.getcwd()
+    except OSError:
+        raise Refused("the current folder is gone, or closed to you: change to another.") from None
     reserve_for_products()
 
 

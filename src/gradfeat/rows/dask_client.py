@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import logging
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from types import ModuleType
 from typing import Any
 
@@ -36,15 +38,29 @@ def client_of(cluster: Any) -> Iterator[Any]:
 
 
 def _connected(address: str) -> Any:
-    client = distributed().Client
+    """A client, once a scheduler was greeted: one that is not answered leaves a half-made client.
+
+    In a thread of its own, as a notebook has a loop in this one.
+    """
     try:
-        with quiet():
-            return client(address, timeout=ANSWER, set_as_default=False)
-    except (OSError, ValueError) as error:
+        with quiet(), ThreadPoolExecutor(1) as thread:
+            thread.submit(asyncio.run, _greet(address)).result()
+            return distributed().Client(address, timeout=ANSWER, set_as_default=False)
+    except (OSError, ValueError, TypeError, RuntimeError, ImportError) as error:
         raise EngineError(
-            f"no Dask scheduler answers at {address!r} ({error}): start one there with `dask "
-            "scheduler`, or name the address that it prints, such as 'tcp://host:8786'."
+            f"no Dask scheduler answers at {address!r} ({str(error) or 'silence'}): "
+            "start one there with `dask scheduler`, or name the address that it prints, such as "
+            "'tcp://host:8786'."
         ) from None
+
+
+async def _greet(address: str) -> None:
+    """Connect and take leave; what listens without an answer ends as a TimeoutError."""
+    dask = distributed()
+    how = dask.Security().get_connection_args("client")
+    async with asyncio.timeout(1.2 * ANSWER):
+        line = await dask.comm.connect(address, timeout=ANSWER, **how)
+        await line.close()
 
 
 @contextlib.contextmanager
