@@ -220,3 +220,21 @@ def test_half_of_the_sizes_and_a_random_mean_are_refused(capsys):
     assert "not all there" in refused(capsys, "predict-error", *half, *NET, "--alpha", "0.1")
     relu = ("--activation", "relu", "--teacher", "0,1", "--residual", "y - f0", "--alpha", "0.1")
     assert "centre the activation" in refused(capsys, "predict-error", *SIZES, *relu)
+
+
+def test_rows_of_the_gradient_may_be_counted_apart(capsys):
+    sizes = ("--rows", 600, "--inputs", 200, "--width", 200, "--eta", 20)
+    net = ("--activation", "tanh", "--teacher", "x1", "--head", "ones")
+    shown = said(capsys, *sizes, *net, "--gradient-rows", 4_000)
+    assert "one gradient step of size eta = n^alpha on 4,000 rows" in shown
+    assert "ridge, lambda = 0.01, on 600 new rows" in shown
+    assert "entries of the first head all alike" in shown
+    few, many = (
+        record(capsys, *sizes, *net, "--gradient-rows", rows)["predictions"][0]
+        for rows in (100, 4_000)
+    )
+    assert few["errors"]["test_error"] > 2 * many["errors"]["test_error"]
+    assert few["alignment"] < many["alignment"]
+    for words in ((*REUSED, "--gradient-rows", 100), ("--gradient-rows", 1), (*REUSED,),
+                  ("--residual", "y - f0")):  # fmt: skip
+        refused(capsys, "predict-error", *sizes, *net, *words)

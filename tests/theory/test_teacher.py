@@ -145,9 +145,9 @@ def test_signs_add_no_more_columns_than_they_have_values():
 @pytest.mark.parametrize(
     ("make", "words"),
     [
-        (lambda: HeadLaw((0.0, 2.0), (0.5, 0.5)), "E h = 0 and E h"),
+        (lambda: HeadLaw((0.0, 2.0), (0.5, 0.5)), "sum 1 and E h"),
         (lambda: HeadLaw((-1.0, 1.0), (1.5, -0.5)), "masses of 0 or more"),
-        (lambda: HeadLaw((1.0,), (0.5, 0.5)), "mass, mean"),
+        (lambda: HeadLaw((1.0,), (0.5, 0.5)), "mass and E h"),
         (lambda: HeadLaw.of_moments((0, 1, 0, 0.5, 0, 1)), "No law has the moments"),
         (lambda: Teacher(TARGET, -1.0), "standard deviations of 0 or more"),
         (

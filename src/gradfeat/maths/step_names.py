@@ -17,8 +17,8 @@ RowLaw = Literal["gaussian", "sphere"]
 
 ROW_LAWS: tuple[RowLaw, ...] = get_args(RowLaw)
 
-#: sqrt(N) a_j of the head at the start: N(0, 1), -1 or 1, or uniform with variance 1.
-HeadName = Literal["gaussian", "sign", "uniform"]
+#: sqrt(N) a_j of the head at the start: N(0, 1), -1 or 1, uniform with variance 1, or all 1.
+HeadName = Literal["gaussian", "sign", "uniform", "ones"]
 
 HEAD_LAWS: tuple[HeadName, ...] = get_args(HeadName)
 

@@ -95,7 +95,7 @@ def first_step(
     """G = (1/n) [(a r^T) o sigma'(W0 X^T)] X and beta = X^T r / n, without a step size yet.
 
     One pass. r = y, y - f_0 or y - f_0 / sqrt(N), with f_0 = sigma(X W0^T) a; rows of W0 on the
-    unit sphere, or from N(0, I/d); `head`: the law of sqrt(N) a_j, of variance 1. W0 and a are
+    unit sphere, or from N(0, I/d); `head`: the law of sqrt(N) a_j, of square 1 in the mean. W0 and a are
     those of ``OneStep`` at this seed.
 
     Source: Moniri24, Section 2; Ba et al. 2022.
@@ -121,10 +121,12 @@ def first_step(
 
 
 def _of_law(z: Tensor, head: HeadName) -> Tensor:
-    """Normal draws as draws of the law, of variance 1."""
+    """Normal draws as draws of the law."""
     match head:
         case "gaussian":
             return z
         case "sign":
             return torch.where(z < 0, -1.0, 1.0).to(z)
+        case "ones":
+            return torch.ones_like(z)
     return 3**0.5 * torch.erf(z / 2**0.5)

@@ -18,10 +18,10 @@ NODES = 24
 class HeadLaw:
     """h = sqrt(N) a_j takes `values` with `masses`; a density stands as its quadrature.
 
-    Of a step only averages over h are seen: E h = 0, E h^2 = 1 make |beta| and f_0, the others the
-    sizes of spikes. A law of m values has only the columns of 1, h, ..., h^{m-1}.
+    Of a step only averages over h are seen: E h^2 = 1 makes |beta| and f_0, the others the sizes of
+    spikes. A law of m values has only the columns of 1, h, ..., h^{m-1}.
 
-    Raises ValueError unless the masses are a law with mean 0 and variance 1.
+    Raises ValueError unless the masses are a law with E h^2 = 1.
 
     >>> sign = HeadLaw((-1.0, 1.0), (0.5, 0.5))
     >>> sign == HeadLaw.named("sign"), sign == HeadLaw.of_moments((0.0, 1.0, 0.0, 1.0))
@@ -33,16 +33,24 @@ class HeadLaw:
 
     def __post_init__(self) -> None:
         h, w = np.array(self.values), np.array(self.masses)
-        found = [w.sum(), w @ h, w @ h**2] if len(h) == len(w) else [np.nan] * 3
-        if not (np.abs(np.subtract(found, (1, 0, 1))) < 1e-9).all() or (w < 0).any():
+        found = [w.sum(), w @ h**2] if len(h) == len(w) else [np.nan] * 2
+        if not (np.abs(np.subtract(found, 1)) < 1e-9).all() or (w < 0).any():
             raise ValueError(
-                f"The head's law has mass, mean and E h^2 of {np.round(found, 4).tolist()}: give"
-                " masses of 0 or more with sum 1, E h = 0 and E h^2 = 1 (other sizes are eta's)."
+                f"The head's law has mass and E h^2 of {np.round(found, 4).tolist()}: give masses"
+                " of 0 or more with sum 1 and E h^2 = 1 (other sizes are eta's)."
+            )
+
+    def centred(self, where: str) -> None:
+        """Nothing of a law with E h = 0; ValueError of another one, whose f_0 holds |x|^2 too."""
+        if abs(mean := float(np.dot(self.values, self.masses))) > 1e-9:
+            raise ValueError(
+                f"The head's entries have mean {mean:.3g}/sqrt(N), for which {where} is not"
+                " derived: give a head of mean 0, or residual 'y' on fresh rows."
             )
 
     @staticmethod
     def named(name: HeadName) -> HeadLaw:
-        """N(0, 1), -1 or 1, or uniform on [-sqrt(3), sqrt(3)].
+        """N(0, 1), -1 or 1, uniform on [-sqrt(3), sqrt(3)], or 1 in every neuron.
 
         Raises ValueError for another name.
         """
@@ -54,6 +62,8 @@ class HeadLaw:
             case "uniform":
                 h, w = np.polynomial.legendre.leggauss(NODES)
                 h, w = 3**0.5 * h, w / 2
+            case "ones":
+                h, w = np.ones(1), np.ones(1)
             case _:
                 raise ValueError(f"The head is {name!r}: give one of {', '.join(HEAD_LAWS)}.")
         return HeadLaw(tuple(h.tolist()), tuple(w.tolist()))

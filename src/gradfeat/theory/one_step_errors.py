@@ -41,6 +41,7 @@ def limit_errors(
     rows: RowLaw = "sphere",
     intercept: bool = False,
     head: HeadLaw = GAUSSIAN_HEAD,
+    gradient_phi: ArrayLike | None = None,
 ) -> RidgeErrors:
     """Errors of the network in the limit: its step adds l columns, `step_columns`.
 
@@ -60,7 +61,8 @@ def limit_errors(
     printed, c_k u^k: a gradient of rank one, and a target of mean 0; `rows`: of W0, on the unit
     sphere or N(0, I/d), where the constant weighs less by 1 + (2 c_2^2/psi) g s; `intercept`: of
     the fitted head, without penalty: the column is u^2 to it, and 3 becomes 2; `head`: the law of
-    a, of which a^{ok} is another column only where its values do not make up a^{ok} of lower ones.
+    a, of which a^{ok} is another column only where its values do not make up a^{ok} of lower ones;
+    `gradient_phi`: d/n_0 of the gradient's n_0 rows, left out: phi.
     Regime: n, d, N to infinity in proportion, x ~ N(0, I), alpha inside a stair; at n of a few
     thousand the gain is 10 to 30 % short of this limit: `finite_step_errors`.
     Raises ValueError when a number is out of its range, or f_0 has a random mean.
@@ -88,8 +90,11 @@ def limit_errors(
         raise ValueError(f"The degree is {degree}: give whole numbers of 0 or more.")
     traces = feature_limit(phi, psi, activation, rows).traces(penalty)
     gamma = "y" if residual == "ba22" else residual
-    direction = gradient_direction(phi, activation, teacher, gamma)
-    own = 0.0 if printed else own_power(phi, direction, activation)
+    if residual != "y":
+        head.centred("f_0 in the residual")
+    of_gradient = phi if gradient_phi is None else gradient_phi
+    direction = gradient_direction(of_gradient, activation, teacher, gamma)
+    own = 0.0 if printed else own_power(of_gradient, direction, activation)
     direction = replace(direction, stretch=0.0) if printed else direction
     q, dq = plain_losses(teacher, traces)
     shape = np.broadcast_shapes(np.shape(q), asked.shape, np.shape(direction.alignment))

@@ -181,6 +181,8 @@ def feature_spectrum(
         raise ValueError(
             f"phi is {phi}, psi {psi} and n {n}: give d/n, d/N and rows, finite and above 0."
         )
+    if residual != "y":
+        head.centred("f_0 in the residual")
     width = n * phi / psi
     direction = gradient_direction(phi, activation, teacher, residual, width)
     if not direction.norm_squared > 0:

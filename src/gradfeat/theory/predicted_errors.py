@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TypedDict
+from typing import NotRequired, TypedDict
 
 import numpy as np
 
@@ -62,6 +62,7 @@ class _Fitted(TypedDict):
 class _Kept(_Fitted):
     residual: Residual
     head: HeadLaw
+    gradient_phi: NotRequired[float | None]
 
 
 def predict_error(
@@ -78,10 +79,11 @@ def predict_error(
     rows: RowLaw = "sphere",
     intercept: bool = False,
     head: HeadLaw = GAUSSIAN_HEAD,
+    gradient_phi: float | None = None,
 ) -> Prediction:
     """Training and test error of sigma(X (W0 + n^alpha G)^T) a by ridge, with their regime.
 
-    `n`: rows of the gradient, and of the head; alpha = -infinity is no step; `sample`, "fresh" or
+    `n`: rows of the head, and of the gradient unless `gradient_phi`, d/n_0, says how many; alpha = -infinity is no step; `sample`, "fresh" or
     "reused": whether the head has rows of its own; `rows`: of W0, on the unit sphere or N(0, I/d);
     `intercept`: whether the fitted head has one; `head`: the law of a at the start.
     Regime: that of `finite_step_errors`, or of `reused_sample_errors` for reused rows; the field
@@ -105,6 +107,11 @@ def predict_error(
             f"n is {n} and alpha {alpha}: give n above 1, at most {MOST_ROWS:.0e}, and alpha of at"
             f" most {MOST_ALPHA:g} (eta = n)."
         )
+    if sample == "reused" and gradient_phi is not None:
+        raise ValueError(
+            "The rows of the gradient were counted apart, but they are those of the head: give the"
+            " sample 'fresh', or leave their number out."
+        )
     if 0 < penalty < LEAST_PENALTY:
         raise ValueError(
             f"The penalty is {penalty}: give {LEAST_PENALTY:g} or more, which stands for none."
@@ -114,6 +121,7 @@ def predict_error(
     fitted = _Fitted(rows=rows, intercept=intercept)
     plain = random_feature_errors(*shape, **fitted)
     eta, width = n**alpha, n * phi / psi
+    of_gradient = phi if gradient_phi is None else gradient_phi
     degree = float(limit_degree(alpha))
     mean, slope, bend = np.abs(activation.hermite_coefficients(2)) > 1e-9
     constant = bool(bend and not mean and not intercept and teacher.mean != 0)
@@ -121,6 +129,7 @@ def predict_error(
     undirected = _CONSTANT if constant else _UNDIRECTED
     kept = _Kept(residual=residual, head=head, **fitted)
     if sample == "fresh":
+        kept["gradient_phi"] = gradient_phi
         errors = finite_step_errors(*shape, eta=eta, n=n, **kept)
         limit = limit_errors(*shape, degree=degree, **kept)
     else:
@@ -138,7 +147,7 @@ def predict_error(
         plain,
         _rest(teacher),
         degree,
-        float(gradient_direction(phi, activation, teacher, residual, width).alignment)
+        float(gradient_direction(of_gradient, activation, teacher, residual, width).alignment)
         if directed
         else math.nan,
         _regime(alpha, degree, sample, n, constant) if directed else undirected,

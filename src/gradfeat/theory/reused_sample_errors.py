@@ -131,6 +131,7 @@ class _Setting:
         powers: list[int] | None,
     ) -> RidgeErrors:
         """At this eta and n; or where columns of these powers of a are free."""
+        self.head.centred("a head on reused rows")
         arrays = np.broadcast_arrays(phi, psi, penalty, eta, n, self.teacher.noise)
         limit = feature_limit(arrays[0], arrays[1], self.activation, self.law)
         traces = limit.traces(arrays[2])

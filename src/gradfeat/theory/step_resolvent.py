@@ -36,6 +36,7 @@ class StepGrid:
     Neuron j has pre-activation w_j'.x + theta_j |beta| u, theta_j = eta c_1 a_j, and |w_j'|^2 =
     own_j = (1 + eta a_j stretch)^2 + eta^2 a_j^2 phi E r^2 (E sigma'^2 - c_1^2): the gradient less
     its parts along beta and w_j is counted by its size, as if its rows had independent directions.
+    Its part 3 c_3 He_2(w_j.x) x has 6 c_3 (w_j.beta) w_j, so that |w_j'| follows w_j.beta.
     """
 
     #: a, weights (A,): nodes of the head's entries and their weights.
@@ -53,7 +54,8 @@ class StepGrid:
     slope: np.ndarray
     turned: np.ndarray  #: (A, K), u c_1(a, u) in the same basis.
     rest: np.ndarray  #: (A, U), E sigma^2 - m^2 - own c_1^2: variance of what is neither.
-    bend: np.ndarray  #: (A, K), slope of m(a, .) in |w_j|^2 in the same basis.
+    bend: np.ndarray  #: (A, K), slope of m(a, .) in |w_j'|^2 in the same basis.
+    lengthened: np.ndarray  #: (A,), slope of |w_j'|^2 in w_j.beta/|beta|, 12 eta a c_3 |beta|.
 
 
 def step_grid(
@@ -67,7 +69,8 @@ def step_grid(
 ) -> StepGrid:
     """Evaluate the features on the nodes.
 
-    `direction`: |beta| and E r^2, numbers; `eta`, `phi`, `width`: step size, d/n and N.
+    `direction`: |beta| and E r^2, numbers; `eta`, `phi`, `width`: step size, d/n of the gradient's
+    rows, and N.
     Regime: n large; degrees of u above 10 are left out.
     Source: Moniri24, Section 3, with all orders of eta kept.
 
@@ -82,10 +85,11 @@ def step_grid(
     x, weights = np.array(head.values), np.array(head.masses)
     u, mass = gauss_hermite(U_NODES)
     a, he = x / math.sqrt(width), orthonormal_hermite(K_MAX, u)
-    mean_slope = float(activation.hermite_coefficients(1)[1])
+    _, mean_slope, _, third = activation.hermite_coefficients(3)
+    length = math.sqrt(float(direction.norm_squared))
     stretched = 1 + eta * a * direction.stretch
     own = stretched**2 + (eta * a) ** 2 * float(own_power(phi, direction, activation))
-    shift = eta * mean_slope * a * math.sqrt(float(direction.norm_squared))
+    shift = eta * mean_slope * a * length
     m, linear, bent, square = _moments(activation, own, np.outer(shift, u))
     slope = linear / np.sqrt(own)[:, None]
     project = mass[:, None] * he
@@ -101,7 +105,8 @@ def step_grid(
         slope=slope @ project,
         turned=(slope * u) @ project,
         rest=np.maximum(square - m**2 - linear**2, 0.0),
-        bend=(bent * (stretched**2 / own)[:, None] / math.sqrt(2)) @ project,
+        bend=(bent / own[:, None] / math.sqrt(2)) @ project,
+        lengthened=12 * third * length * eta * a * stretched,
     )
 
 

@@ -40,6 +40,7 @@ class HeadLawName(StrEnum):
     GAUSSIAN = "gaussian"
     SIGN = "sign"
     UNIFORM = "uniform"
+    ONES = "ones"
 
 
 class OutputName(StrEnum):
@@ -96,6 +97,9 @@ def predict_error(
     intercept: Annotated[
         bool, typer.Option("--intercept", help="Fit the head with an intercept.")
     ] = False,
+    gradient_rows: Annotated[
+        int | None, typer.Option(help="Rows of the gradient; left out: as many as of the head.")
+    ] = None,
     sample: Annotated[
         SampleName, typer.Option(help="Rows of the head: new, or the gradient's own.")
     ] = SampleName.FRESH,
@@ -121,7 +125,7 @@ def predict_error(
     sizes = Sizes.of(phi, psi, n, rows, inputs, width)
     options = Options(
         activation, teacher, noise, penalty, residual.value, sample.value, weights.value,
-        head.value, intercept,
+        head.value, intercept, gradient_rows,
     )  # fmt: skip
     setting = PredictionSetting.of(sizes, options)
     tell(setting, step_sizes(alpha, eta, setting.sizes.n), output.value, figure)

@@ -85,6 +85,7 @@ def record(setting: PredictionSetting, found: Sequence[Prediction]) -> dict[str,
             "weights": options.weights,
             "head": options.head,
             "intercept": options.intercept,
+            "gradient_rows": options.gradient_rows or sizes.n,
             "predictions": [{**asdict(one), "gain_percent": 100 * gain(one)} for one in found],
         }
     )
@@ -202,11 +203,14 @@ def gain(one: Prediction) -> float:
 def header(setting: PredictionSetting) -> str:
     """What is predicted: network, rows, step, head and target."""
     sizes, options = setting.sizes, setting.options
-    head = "as many new rows" if options.sample == "fresh" else "the gradient's rows, reused"
+    own = sizes.n if options.gradient_rows is None else options.gradient_rows
+    new = "as many new rows" if own == sizes.n else f"{sizes.n:,} new rows"
+    head = new if options.sample == "fresh" else "the gradient's rows, reused"
+    size = "n = " if own == sizes.n else ""
     return (
         f"A network of {count(round(sizes.width), 'neuron')} ({options.activation}) on "
         f"{count(round(sizes.inputs), 'Gaussian input')}, phi = d/n = {steps(sizes.phi)} and psi = "
-        f"d/N = {steps(sizes.psi)}: one gradient step of size eta = n^alpha on n = {sizes.n:,} "
+        f"d/N = {steps(sizes.psi)}: one gradient step of size eta = n^alpha on {size}{own:,} "
         f"rows, the gradient weighted by {_RESIDUALS[options.residual]}; then ridge, lambda = "
         f"{options.penalty:g}, on {head}. The target has {_shares(setting)}."
     )
@@ -281,7 +285,7 @@ def _seen(teacher: Teacher) -> list[str]:
 
 #: First weights in words.
 _WEIGHTS = {"sphere": "on the unit sphere", "gaussian": "from N(0, I/d)"}
-_HEADS = {"gaussian": "Gaussian", "sign": "signs", "uniform": "uniform"}
+_HEADS = {"gaussian": "Gaussian", "sign": "signs", "uniform": "uniform", "ones": "all alike"}
 
 
 def _assumed(setting: PredictionSetting, one: Prediction) -> str:

@@ -207,6 +207,7 @@ class Options:
     weights: str
     head: str
     intercept: bool
+    gradient_rows: int | None = None
 
 
 @dataclass(frozen=True)
@@ -237,6 +238,8 @@ class PredictionSetting:
         `Refused` of what the theory refuses, and where its equations cannot be solved.
         """
         sizes, options = self.sizes, self.options
+        rows = options.gradient_rows
+        own = None if rows is None else sizes.inputs / _count("--gradient-rows", rows)
         try:
             with np.errstate(over="raise", invalid="raise", divide="raise"):
                 return predict_error(
@@ -252,6 +255,7 @@ class PredictionSetting:
                     rows=next(name for name in ROW_LAWS if name == options.weights),
                     intercept=options.intercept,
                     head=HeadLaw.named(next(n for n in HEAD_LAWS if n == options.head)),
+                    gradient_phi=own,
                 )
         except ValueError as error:
             raise Refused(str(error)) from None
