@@ -18,6 +18,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import formulas_beyond
+import formulas_more
 import numpy as np
 
 from gradfeat.maths.activations import CentredReLU, Tanh
@@ -318,6 +319,7 @@ GROUPS = {
     "kernels": Group(kernels, kernels_theory, 60),
     "patterns": Group(patterns, patterns_theory, 12),
     **{name: Group(*parts) for name, parts in formulas_beyond.GROUPS.items()},
+    **{name: Group(*parts) for name, parts in formulas_more.GROUPS.items()},
 }
 
 
@@ -345,11 +347,21 @@ def main() -> int:
     options = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     options.add_argument("--draws", type=int, help="of every group, in place of its own")
     options.add_argument("--only", choices=sorted(GROUPS), action="append")
+    options.add_argument("--sizes", action="store_true", help="two equivalents as d grows, alone")
     asked = options.parse_args()
+    if asked.sizes:
+        formulas_beyond.sizes()
+        return 0
     print("| formula | simulated | theory | z | difference | within |\n|---|---|---|---|---|---|")
     beyond = 0
     for name in asked.only or GROUPS:
         beyond += table(GROUPS[name], asked.draws or GROUPS[name].draws)
+    if asked.only is None:
+        rows = {name.split(":")[0] for group in GROUPS.values() for name in group.theory()}
+        print("\n| without a row | why |\n|---|---|")
+        for name, why in formulas_more.without_row(rows).items():
+            print(f"| `{name}` | {why} |")
+            beyond += not why
     print("\n| function | one evaluation | 100 step sizes |\n|---|---|---|")
     for name, one, curve in times():
         print(f"| `{name}` | {one:.0f} ms | {curve:.2f} s |")

@@ -84,14 +84,26 @@ def ridge(K: np.ndarray, n: int, y: np.ndarray, penalty: float) -> np.ndarray:
     return K[:, :n] @ np.linalg.solve(K[:n, :n] + penalty * np.eye(n), y[:n])
 
 
+def gaussian_risk(rng: np.random.Generator, d: int, new: int = 1_000) -> float:
+    """Of 400 rows of d Gaussian inputs, bandwidth 3 sqrt(d/8)."""
+    X = rng.standard_normal((400 + new, d))
+    f = np.sin(X[:, :2]).sum(1) / 2**0.5
+    y = f + 0.3 * rng.standard_normal(400 + new)
+    return float(np.mean((ridge(np.exp(-4 * apart(X, 400) / 9 / d), 400, y, 0.1) - f)[400:] ** 2))
+
+
+def gaussian_theory(d: int) -> float:
+    return float(gaussian_law(np.sin, 2, d, 3 * (d / 8) ** 0.5).risk(400, 0.1, 0.3))
+
+
+def apart(X: np.ndarray, n: int) -> np.ndarray:
+    """Squared distances of all rows from the first n."""
+    square = (X**2).sum(1)
+    return np.maximum(square[:, None] + square[:n] - 2 * X @ X[:n].T, 0)
+
+
 def laws(rng: np.random.Generator) -> Numbers:
     n, new = 200, 1_000
-    X = rng.standard_normal((n + new, 8))
-    f = np.sin(X[:, :2]).sum(1) / 2**0.5
-    y = f + 0.3 * rng.standard_normal(n + new)
-    square = (X**2).sum(1)
-    far = np.maximum(square[:, None] + square[:n] - 2 * X @ X[:n].T, 0)
-    fit = ridge(np.exp(-far / 18), n, y, 0.1)
     x = rng.uniform(-1, 1, n + new)
     line = np.sign(x) + 0.3 * rng.standard_normal(n + new)
     fit_line = ridge(np.exp(-np.abs(x[:, None] - x[:n])), n, line, 1.0)
@@ -103,7 +115,7 @@ def laws(rng: np.random.Generator) -> Numbers:
     noisy = g[:150] + 0.5 * rng.standard_normal(150)
     flow = K @ (U @ (-np.expm1(-2 * 5.0 * e / 150) / e * (U.T @ noisy)))
     return {
-        "gaussian_law: risk": np.mean((fit - f)[n:] ** 2),
+        "gaussian_law: risk at d = 32": gaussian_risk(rng, 32),
         "interval_law: risk": np.mean((fit_line - np.sign(x))[n:] ** 2),
         "flow_risk": np.mean((flow - g)[150:] ** 2),
     }
@@ -113,7 +125,7 @@ def laws_theory() -> Numbers:
     sphere = zonal_spectrum(np.exp, 6, 12)
     line = interval_law(lambda t: np.exp(-t), np.sign)
     return {
-        "gaussian_law: risk": float(gaussian_law(np.sin, 2, 8, 3.0).risk(200, 0.1, 0.3)),
+        "gaussian_law: risk at d = 32": gaussian_theory(32),
         "interval_law: risk": float(line.risk(200, 1.0, 0.3)),
         "flow_risk": flow_risk(sphere, (0.0, 1.0), 150, time=5.0, noise=0.5),
     }
@@ -251,19 +263,60 @@ def committee_theory() -> Numbers:
 # Rounds of an RFM --------------------------------------------------------------------------------
 
 
-def rounds(rng: np.random.Generator) -> Numbers:
-    n, d, new = 500, 30, 2_000
+def first_error(rng: np.random.Generator, n: int, d: int, new: int = 2_000) -> float:
+    """Of kernel ridge on y = x_1 x_2, bandwidth 10 sqrt(d/30)."""
     X = rng.standard_normal((n + new, d))
     y = X[:, 0] * X[:, 1]
-    square = (X**2).sum(1)
-    far = np.maximum(square[:, None] + square[:n] - 2 * X @ X[:n].T, 0)
-    fit = ridge(np.exp(-far / 200), n, y, 1e-3)
-    return {"rfm_rounds: first error": np.mean((fit - y)[n:] ** 2)}
+    fit = ridge(np.exp(-0.15 * apart(X, n) / d), n, y, 1e-3)
+    return float(np.mean((fit - y)[n:] ** 2) / np.mean(y[n:] ** 2))
+
+
+def first_theory(n: int, d: int) -> float:
+    said = (lambda u: u[:, 0] * u[:, 1], 2, d, n, 10 * (d / 30) ** 0.5)
+    return rfm_rounds(*said, rounds=0, kernel="gaussian")[0].error
+
+
+def rounds(rng: np.random.Generator) -> Numbers:
+    return {"rfm_rounds: first error at n = 250": first_error(rng, 250, 30)}
 
 
 def rounds_theory() -> Numbers:
-    said = (lambda u: u[:, 0] * u[:, 1], 2, 30, 500, 10.0)
-    return {"rfm_rounds: first error": rfm_rounds(*said, rounds=0, kernel="gaussian")[0].error}
+    return {"rfm_rounds: first error at n = 250": first_theory(250, 30)}
+
+
+def sizes() -> None:
+    """Print how two equivalents, which take features as Gaussian, come true as d grows."""
+    print("\n| formula | n | d | simulated | theory | difference |\n|---|---|---|---|---|---|")
+    for d, draws in ((4, 100), (8, 100), (16, 100), (32, 100)):
+        _size(
+            "gaussian_law",
+            400,
+            d,
+            draws,
+            lambda rng, d=d: gaussian_risk(rng, d),
+            gaussian_theory(d),
+        )
+    for d, draws in ((15, 300), (30, 150), (60, 40)):
+        n = 5 * d * d // 9
+        draw = lambda rng, n=n, d=d: first_error(rng, n, d)  # noqa: E731
+        _size("rfm_rounds", n, d, draws, draw, first_theory(n, d))
+
+
+def _size(
+    name: str,
+    n: int,
+    d: int,
+    draws: int,
+    draw: Callable[[np.random.Generator], float],
+    theory: float,
+) -> None:
+    seen = np.array([draw(np.random.default_rng([22, seed])) for seed in range(draws)])
+    share, error = seen.mean() / theory - 1, seen.std(ddof=1) / math.sqrt(draws) / theory
+    print(
+        f"| `{name}` | {n:,} | {d} | {seen.mean():.4g} | {theory:.4g} | {share:+.1%} ±"
+        f" {error:.1%} |",
+        flush=True,
+    )
 
 
 GROUPS: dict[str, tuple[Callable[[np.random.Generator], Numbers], Callable[[], Numbers], int]] = {
@@ -272,5 +325,5 @@ GROUPS: dict[str, tuple[Callable[[np.random.Generator], Numbers], Callable[[], N
     "second": (second, second_theory, 200),
     "online": (online, online_theory, 40),
     "committee": (committee, committee_theory, 40),
-    "rounds": (rounds, rounds_theory, 80),
+    "rounds": (rounds, rounds_theory, 150),
 }
