@@ -277,11 +277,11 @@ def first_theory(n: int, d: int) -> float:
 
 
 def rounds(rng: np.random.Generator) -> Numbers:
-    return {"rfm_rounds: first error at n = 250": first_error(rng, 250, 30)}
+    return {"rfm_rounds: first error at d = 60": first_error(rng, 500, 60)}
 
 
 def rounds_theory() -> Numbers:
-    return {"rfm_rounds: first error at n = 250": first_theory(250, 30)}
+    return {"rfm_rounds: first error at d = 60": first_theory(500, 60)}
 
 
 def sizes() -> None:

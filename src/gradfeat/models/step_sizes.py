@@ -95,8 +95,7 @@ def first_step(
     """G = (1/n) [(a r^T) o sigma'(W0 X^T)] X and beta = X^T r / n, without a step size yet.
 
     One pass. r = y, y - f_0 or y - f_0 / sqrt(N), with f_0 = sigma(X W0^T) a; rows of W0 on the
-    unit sphere, or from N(0, I/d); `head`: the law of sqrt(N) a_j, of square 1 in the mean. W0 and a are
-    those of ``OneStep`` at this seed.
+    unit sphere, or from N(0, I/d); `head`: the law of sqrt(N) a_j. W0 and a are ``OneStep``'s.
 
     Source: Moniri24, Section 2; Ba et al. 2022.
     """

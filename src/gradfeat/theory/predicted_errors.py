@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import NotRequired, TypedDict
+from typing import TypedDict
 
 import numpy as np
 
@@ -64,7 +64,6 @@ class _Fitted(TypedDict):
 class _Kept(_Fitted):
     residual: Residual
     head: HeadLaw
-    gradient_phi: NotRequired[float | None]
 
 
 def predict_error(
@@ -85,9 +84,10 @@ def predict_error(
 ) -> Prediction:
     """Training and test error of sigma(X (W0 + n^alpha G)^T) a by ridge, with their regime.
 
-    `n`: rows of the head, and of the gradient unless `gradient_phi`, d/n_0, says how many; alpha = -infinity is no step; `sample`, "fresh" or
-    "reused": whether the head has rows of its own; `rows`: of W0, on the unit sphere or N(0, I/d);
-    `intercept`: whether the fitted head has one; `head`: the law of a at the start.
+    `n`: rows of the head, and of the gradient unless `gradient_phi`, d/n_0, says how many; alpha =
+    -infinity is no step; `sample`, "fresh" or "reused": whether the head has rows of its own;
+    `rows`: of W0, on the unit sphere or N(0, I/d); `intercept`: whether the fitted head has one;
+    `head`: the law of a at the start.
     Regime: that of `finite_step_errors`, or of `reused_sample_errors` for reused rows; the field
     `regime` says which holds, and what does not is nan.
     Raises ValueError when a number is out of its range, a name is unknown, f_0 has a random mean,
@@ -131,9 +131,8 @@ def predict_error(
     undirected = _CONSTANT if constant else _UNDIRECTED
     kept = _Kept(residual=residual, head=head, **fitted)
     if sample == "fresh":
-        kept["gradient_phi"] = gradient_phi
-        errors = finite_step_errors(*shape, eta=eta, n=n, **kept)
-        limit = limit_errors(*shape, degree=degree, **kept)
+        errors = finite_step_errors(*shape, eta=eta, n=n, gradient_phi=gradient_phi, **kept)
+        limit = limit_errors(*shape, degree=degree, gradient_phi=gradient_phi, **kept)
     else:
         known = eta > 0 and alpha < 0.5
         errors = reused_sample_errors(*shape, eta=eta, n=n, **kept) if known else _unknown()
