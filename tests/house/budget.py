@@ -30,7 +30,7 @@ ROOMS: Final = {
     "lab": Room(3_205, 20),
     "maths": Room(4_419, 35),
     "models": Room(11_060, 72),
-    "planning": Room(1_436, 10),
+    "planning": Room(1_461, 10),
     "reports": Room(846, 4),
     "rows": Room(6_702, 35),
     "table": Room(9_151, 44),

@@ -17,7 +17,13 @@ from gradfeat.planning.plan import Plan, plan_of
 from gradfeat.planning.rates import CARDS, card_of
 from gradfeat.planning.rehearsal import rehearsed
 from gradfeat.planning.times import busiest
-from gradfeat.planning.traffic import TABLE_ROWS, TRIAL_ARRAYS, traffic_of
+from gradfeat.planning.traffic import (
+    TABLE_ROWS,
+    TRAINING_ROWS,
+    TRIAL_ARRAYS,
+    matrix_bytes,
+    traffic_of,
+)
 from gradfeat.rows.sources.words import held_piece
 from gradfeat.rows.tree import segmented
 from gradfeat.table import row_sample
@@ -105,6 +111,23 @@ def test_the_busiest_thread_has_the_last_wave():
     assert (share.segments, share.rows) == (3, 30_000)
 
 
+@pytest.mark.parametrize(
+    ("method", "rows", "size"),
+    [
+        ("kernel", 4000, 8 * 3000**2),
+        ("kernel", 29_000, 8 * 21_750**2),
+        ("kernel", 30_000, 0),  # all do not stay in memory: they stream, to centres
+        ("rfm", 4000, 16 * 3000**2),
+        ("rfm", 8004, 0),  # conjugate gradients
+        ("linear", 4000, 0),
+    ],
+)
+def test_kernel_matrices_of_rows_that_are_held_count(method, rows, size):
+    job = Job(rows=rows, columns=5, method=method)
+    assert matrix_bytes(job, 10**10) == size
+    assert matrix_bytes(job, 1) == 0
+
+
 def test_memory_grows_with_pieces_width_and_threads():
     least = plan().memory
     assert plan(replace(BASE, piece_rows=2**20)).memory > least
@@ -113,6 +136,7 @@ def test_memory_grows_with_pieces_width_and_threads():
 
 
 def test_a_fit_holds_rows_of_the_table_and_features_of_a_search():
+    assert TRAINING_ROWS == row_sample.SAMPLE_ROWS
     assert TABLE_ROWS == row_sample.TEST_ROWS + row_sample.SAMPLE_ROWS
     one = Job(rows=10**6, columns=50, width=1024)
     here, half = (plan(job, memory=1e12).memory for job in (one, replace(one, width=512)))

@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from ..maths.memory import readable
+from ..maths.memory import allowed_bytes, readable
 from .job import Job
 from .rates import Card, PassRates, Rates
 from .rehearsal import RehearsedPass, rehearsed
 from .times import EFFICIENCY, LOOKS, Times, on_card, times_of
-from .traffic import Traffic, asking_bytes, traffic_of, worker_bytes
+from .traffic import Traffic, asking_bytes, matrix_bytes, traffic_of, worker_bytes
 
 
 @dataclass(frozen=True)
@@ -147,6 +147,11 @@ def assumptions(job: Job, card: Card | None) -> tuple[str, ...]:
         "Memory is that of gradfeat fit, rows that it holds and a search among them included; "
         "seconds of a search are not counted, nor those of the rounds of an RFM.",
     ]
+    if matrix_bytes(job, allowed_bytes(None)):
+        said.append(
+            "Rows are few enough to be held: the memory is that of the kernel matrix of all of "
+            "them, and a fit whose time is short takes fewer."
+        )
     if job.on_cluster:
         said += [
             "Every thread of a worker computes as one thread of this machine does; it reads and "

@@ -5,7 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ..maths.blocks import CHUNK_BYTES
+from ..maths.memory import allowed_bytes
 from ..models.search.search import FAST
+from ..models.solvers.direct import Adaptive
 from ..rows.engine import level_for
 from ..rows.on_workers import EACH_ON_CLUSTER
 from .counting import WIDE
@@ -17,6 +19,9 @@ SCRATCH = 6 * CHUNK_BYTES
 
 #: Rows of a table that a fit holds: those that settings are searched on, and those tested on.
 TABLE_ROWS = 72_000
+
+#: Share of the rows that a method is fitted to, and how many of them are held at most.
+TRAINING, TRAINING_ROWS = 0.75, 22_000
 
 #: Arrays of features of the rows of a trial that its fit holds: those that it learns from and is
 #: judged by, centred, and what their factorisation takes.
@@ -102,7 +107,22 @@ def held_bytes(job: Job) -> int:
     What a search had is not given back before the passes.
     """
     rows = min(job.rows, TABLE_ROWS) * (job.columns + job.outputs)
-    return WIDE * (rows + TRIAL_ARRAYS * min(job.rows, FAST.rows) * job.m)
+    trial = WIDE * (rows + TRIAL_ARRAYS * min(job.rows, FAST.rows) * job.m)
+    return trial + matrix_bytes(job, allowed_bytes(None))
+
+
+def matrix_bytes(job: Job, allowed: int) -> int:
+    """Kernel matrices where all rows to fit are held; centres where one is beyond `allowed`.
+
+    >>> matrix_bytes(Job(rows=4000, columns=20, method="kernel"), 10**9)
+    72000000
+    """
+    n = round(TRAINING * job.rows)
+    one = WIDE * n * n
+    if n > TRAINING_ROWS or one > allowed:
+        return 0
+    # An RFM keeps its tiles too, which the gradient takes up again; it iterates on more rows.
+    return {"kernel": one, "rfm": 2 * one if n <= Adaptive.few else 0}.get(job.method, 0)
 
 
 def solving_bytes(one: RehearsedPass) -> int:
