@@ -11,14 +11,27 @@ import pytest
 import torch
 
 from gradfeat.maths.deadline import NEVER, Deadline
+from gradfeat.rows.in_process import Threads
+from gradfeat.rows.sources.open import tables
+from gradfeat.rows.sources.tables import FrameTables
 from gradfeat.table import diagnose as module
+from gradfeat.table import diagnosis_rows as rows_module
 from gradfeat.table import variance_shares
-from gradfeat.table.diagnose import diagnose
-from gradfeat.table.diagnosis_rows import FAR, diagnosis_rows, standard_inputs
+from gradfeat.table.diagnosis_rows import FAR, standard_inputs
 from gradfeat.table.errors import TableError
+from gradfeat.table.read import as_frame
 from gradfeat.table.request import Request
 
 ASKED = Request("table.csv", "y")
+
+
+def diagnose(frame: pd.DataFrame, request: Request):
+    return module.diagnose(FrameTables(as_frame(frame)), request)
+
+
+def diagnosis_rows(frame: pd.DataFrame, request: Request):
+    return rows_module.diagnosis_rows(FrameTables(as_frame(frame)), request)
+
 
 TARGETS = {
     "noise": (lambda _, e: e, None, 0),
@@ -227,12 +240,12 @@ def test_the_tests_of_a_diagnosis_read_fewer_rows_where_time_is_short(monkeypatc
     frame = pd.DataFrame(X, columns=list("abc")).assign(y=X[:, 0] ** 2)
     request = ASKED
     now = itertools.count()  # a second at each look: a test of 500 rows takes one
-    table = module.diagnosis_rows(frame, request)
+    table = diagnosis_rows(frame, request)
     until = Deadline.after(20.0, lambda: float(next(now)))
     assert module._rows_in_time(table, 0, until) == 735  # 4 s (735/500)^2 is less than what is left
     assert module._rows_in_time(table, 0, NEVER) == 1500
     monkeypatch.setattr(module, "_rows_in_time", lambda *_: 600)
-    found = module.diagnose(frame, request)
+    found = diagnose(frame, request)
     assert (found.n_tested, found.exponent) == (600, 2)
     assert any("the tests read 600 of these rows" in one.text for one in found.remarks)
 
@@ -284,3 +297,23 @@ def test_rows_of_a_diagnosis_know_their_stretch_of_time():
     assert "a stretch of 'when' at a time" in table.remarks[-1].text
     with pytest.raises(TableError, match="so many equal values"):
         diagnosis_rows(frame.assign(when=1), replace(ASKED, time_column="when"))
+
+
+@pytest.mark.usefixtures("without_shares")
+@pytest.mark.parametrize("when", [None, "when"])
+def test_rows_that_stream_are_diagnosed_as_rows_that_are_held(tmp_path, monkeypatch, when):
+    """A mixed table with gaps, strays, and more rows than the tests read, in one piece and nine."""
+    monkeypatch.setattr(rows_module, "MOST_ROWS", 300)
+    frame = gaussian("two", 700, 3).assign(kind=list("abcdefg") * 100, code=["1", "2"] * 350)
+    frame["when"] = pd.date_range("2020-01-01", periods=700).strftime("%Y-%m-%d")
+    frame.loc[::9, "x1"], frame.loc[5, "code"] = None, "?"
+    frame.to_csv(tmp_path / "t.csv", index=False)
+    asked = replace(ASKED, time_column=when)
+    held = module.diagnose(tables(tmp_path / "t.csv"), asked)
+    pieces = tables(tmp_path / "t.csv", piece_rows=80)
+    streamed = module.diagnose(pieces, asked, engine=Threads(2))
+    assert repr(replace(held, seconds=0.0)) == repr(replace(streamed, seconds=0.0))
+    assert (held.n_rows, held.n_tested) == (700, 300)
+    said = " ".join(remark.text for remark in held.remarks)
+    assert "The tests read 300 of the 700 rows, drawn at random by a hash." in said
+    assert "'?', line 7" in said

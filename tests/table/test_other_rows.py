@@ -102,6 +102,7 @@ def test_rows_that_may_be_observations_stay(tmp_path, columns, more, said):
 
 def test_a_diagnosis_leaves_them_out_too():
     frame = pd.DataFrame({"x": [*map(str, X), "Total"], "z": [*Z, 0.0], "y": [*Y, Y.sum()]})
-    found = diagnosis_rows(frame, Request("t", "y"))
-    assert len(found.target.values) == N
-    assert "row 121 ('Total' in 'x') is a row that sums up others" in found.target.remark
+    found = diagnosis_rows(FrameTables(frame), Request("t", "y"))
+    assert found.known == N
+    said = " ".join(remark.text for remark in found.remarks)
+    assert "row 121 ('Total' in 'x') is a row that sums up others" in said

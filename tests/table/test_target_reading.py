@@ -9,7 +9,7 @@ import pytest
 import gradfeat
 from gradfeat.rows.in_process import InProcess
 from gradfeat.rows.sources.open import tables
-from gradfeat.rows.sources.tables import held
+from gradfeat.rows.sources.tables import FrameTables
 from gradfeat.table.diagnosis_rows import diagnosis_rows
 from gradfeat.table.errors import TableError
 from gradfeat.table.prepared import prepare
@@ -101,9 +101,10 @@ def test_rare_classes_are_refused_before_any_fit_or_left_out_or_merged(tmp_path,
 def test_a_diagnosis_reads_the_target_as_a_fit_does():
     cells, *_ = CASES["whole numbers"]
     request = Request("t", "y")
-    found = diagnosis_rows(pd.DataFrame({"x": X, "z": Z, "y": cells}), request)
+    frame = pd.DataFrame({"x": X, "z": Z, "y": cells})
+    found = diagnosis_rows(FrameTables(frame), request)
     assert found.target.task == "regression"
-    assert "5 rows left out" in found.remarks[0].text
+    assert any("5 rows left out" in remark.text for remark in found.remarks)
     assert "without a target" not in " ".join(remark.text for remark in found.remarks)
 
 
@@ -111,8 +112,9 @@ def test_a_diagnosis_names_the_line_of_a_target_that_is_none(tmp_path):
     frame = pd.DataFrame({"x": X, "z": Z, "y": [*map(str, X[:-1]), "n/k"]})
     frame.to_csv(tmp_path / "t.csv", index=False)
     table = tables(tmp_path / "t.csv")
-    found = diagnosis_rows(held(table), Request("t.csv", "y"), table)
-    assert f"the first is line {len(frame) + 1}" in found.target.remark
+    found = diagnosis_rows(table, Request("t.csv", "y"))
+    said = " ".join(remark.text for remark in found.remarks)
+    assert f"the first is line {len(frame) + 1}" in said
 
 
 def test_a_rare_word_among_classes_that_are_numbers_is_named():

@@ -160,13 +160,15 @@ def test_words_of_a_step_come_between_its_passes():
 
 
 def test_a_diagnosis_ends_its_searches_in_time(monkeypatch):
-    from gradfeat.interface import diagnose as module
+    from gradfeat.interface.diagnose import diagnose
     from gradfeat.maths.deadline import deadline_passed
 
     seen = []
-    monkeypatch.setattr(module, "diagnose_table", lambda *_: seen.append(deadline_passed()))
+    monkeypatch.setattr(
+        "gradfeat.table.diagnose._diagnosed", lambda *_: seen.append(deadline_passed())
+    )
     frame = pd.DataFrame(np.random.default_rng(0).standard_normal((60, 2)), columns=["a", "y"])
     clock = Clock()
     for seconds in (100.0, 0.0):
-        module.diagnose(frame, "y", time=seconds, deadline=Deadline.after(seconds, clock))
+        diagnose(frame, "y", time=seconds, deadline=Deadline.after(seconds, clock))
     assert seen == [False, True]

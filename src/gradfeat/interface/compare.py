@@ -6,7 +6,6 @@ import dataclasses
 import os
 import shlex
 from collections.abc import Mapping, Sequence
-from contextlib import nullcontext
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -303,9 +302,7 @@ def compare(
         keep_identifiers=keep_identifiers,
         target_transform=target_transform,
     )
-    steps.begin("Reading", 0.0)
-    rows, why = asked.open(run, request.wanted)
-    steps.begin("Reading", 0.0, asked.in_words(rows, target, why))
-    with run.engine(steps) if why else nullcontext((None, "")) as (engine, computes):
+    with asked.reading(run, request, steps) as (rows, engine, computes):
         found = compare_table(rows, request, steps, engine, computes)
-    return Comparison(found.report, found.best, found.learner, _checkpoint=kept if why else None)
+    kept = None if engine is None else kept
+    return Comparison(found.report, found.best, found.learner, _checkpoint=kept)

@@ -2,25 +2,25 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
+from pathlib import Path
 from typing import Any, Literal
 
 import pandas as pd
 from rich.console import RenderableType
 
-from gradfeat.interface.open import RunOptions, given, refuse_beyond_memory
+from gradfeat.interface.open import RunOptions, given
 from gradfeat.interface.page import PageOf
-from gradfeat.maths.deadline import Deadline, within
+from gradfeat.maths.deadline import Deadline
 from gradfeat.reports import diagnosis_contents, diagnosis_text
 from gradfeat.reports.diagnosis import advice, answer
-from gradfeat.rows.processors import quickest_threads
-from gradfeat.rows.sources.tables import held
+from gradfeat.rows.checkpoint import Checkpoint
 from gradfeat.rows.sources.text_options import text_options
 from gradfeat.table.diagnose import diagnose as diagnose_table
 from gradfeat.table.diagnosis import DiagnosisReport
 from gradfeat.table.reading.dates import DateOrder
-from gradfeat.table.reading.masked import declared
 from gradfeat.table.request import Request, Steps, Told, silent
 from gradfeat.table.target import Transform
 
@@ -90,11 +90,17 @@ def diagnose(
     missing: Sequence[str] = (),
     dates: DateOrder = "",
     target_transform: Transform = "none",
+    stream: bool | None = None,
+    jobs: int | None = None,
+    dask: str | None = None,
+    checkpoint: str | os.PathLike[str] | None = None,
     progress: Told = silent,
     deadline: Deadline | None = None,
     command: str = "",
 ) -> Diagnosis:
     """Say what kind of signal a table holds: its degrees, directions, and the rows it needs.
+
+    A table of more than 5,000 rows is told by so many of them, the same where rows stream.
 
     Parameters
     ----------
@@ -112,24 +118,14 @@ def diagnose(
         Puts the rows in order: models are then tested on stretches of it that they have not seen.
     ignore : sequence of str
         Columns to leave out, such as those known later.
-    rare_classes : {"refuse", "drop", "merge"}
-        Classes of a single row: left out, or taken together as ``other``.
-    separator, comment, header, encoding : optional
-        Of delimited text: a character, or ``"tab"`` or ``"blanks"``; what comments begin with;
-        whether the first line names the columns (without, they are ``column_1``, ...); of its
-        characters. Left out: found.
-    missing : sequence of str
-        Values that are missing ones: ``-999``, or ``height=0`` in one column.
-    dates : {"", "day-first", "month-first"}
-        How dates such as 3/4/2021 are read where the column does not tell.
     target_transform : {"none", "log"}
         Look at the logarithm of a quantity.
-    progress : callable (str, float, str), optional
-        Told the name of a step, the share of the work that is done, and further words.
-    deadline : Deadline, optional
-        When these seconds are over; left out: counted from this call.
-    command : str
-        How the diagnosis can be had again, in words of the page; left out: this call.
+    rare_classes, separator, comment, header, encoding, missing, dates : optional
+        How the table is read: as in :func:`gradfeat.compare`.
+    stream, jobs, dask, checkpoint : optional
+        Whether and how rows stream: as there.
+    progress, deadline, command : optional
+        Who is told how far it is, until when, and how the diagnosis can be had again.
 
     Raises
     ------
@@ -150,19 +146,12 @@ def diagnose(
     """
     options = {**locals()}
     steps, asked = Steps(progress, deadline or Deadline.after(time)), given(table)
-    text = text_options(separator, comment, header, encoding)
-    steps.begin("Reading", 0.0)
-    if asked.path is not None:
-        why = "a diagnosis reads all of them before it draws at most 5,000 rows"
-        refuse_beyond_memory(asked.path, why, "give a part of the rows, such as one of its files")
-    wanted = (str(target), *filter(None, [time_column]), *ignore)
-    text = replace(text, wanted=wanted, verbatim=(str(target),))
-    rows, _ = asked.open(RunOptions(stream=False), text)
-    steps.begin("Reading", 0.0, asked.in_words(rows, target, ""))
+    kept = None if checkpoint is None else Checkpoint(Path(checkpoint))
     request = Request(
         asked.name,
         str(target),
         task,
+        seconds=time,
         seed=seed,
         time_column=time_column,
         command=command or asked.call(diagnose, options),
@@ -170,9 +159,10 @@ def diagnose(
         missing=tuple(missing),
         dates=dates,
         rare_classes=rare_classes,
+        text=text_options(separator, comment, header, encoding),
         target_transform=target_transform,
     )
-    frame = held(declared(rows, missing) if missing else rows)
-    until = steps.page_begins(time, frame.shape[1])
-    with within(until, steps.tell), quickest_threads():
-        return Diagnosis(diagnose_table(frame, request, steps, rows))
+    run = RunOptions(stream, jobs, dask, kept)
+    with asked.reading(run, request, steps) as (rows, engine, _):
+        found = diagnose_table(rows, request, steps, engine)
+    return Diagnosis(found, _checkpoint=None if engine is None else kept)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import glob
 import os
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from inspect import signature
 from pathlib import Path
@@ -30,6 +30,7 @@ from gradfeat.rows.sources.text_options import TextOptions
 from gradfeat.table.errors import TableError
 from gradfeat.table.notes import layout_sentence
 from gradfeat.table.read import as_frame
+from gradfeat.table.request import Request, Steps
 
 #: Values of a table that are read at once, by each thread or process.
 PIECE_NUMBERS = 2**22
@@ -103,6 +104,17 @@ class UserTable:
         rows = PIECE_ROWS if why else max(1, len(self.frame))
         return FrameTables(self.frame, rows), why
 
+    @contextmanager
+    def reading(
+        self, run: RunOptions, request: Request, steps: Steps
+    ) -> Iterator[tuple[Tables, Engine | None, str]]:
+        """The rows, what computes passes where they stream, and what that is in words."""
+        steps.begin("Reading", 0.0)
+        rows, why = self.open(run, request.wanted)
+        steps.begin("Reading", 0.0, self.in_words(rows, request.target, why))
+        with run.engine(steps) if why else nullcontext((None, "")) as (engine, computes):
+            yield rows, engine, computes
+
     def in_words(self, table: Tables, target: str, why: str) -> str:
         """``t.csv: 240 rows, 7 columns; target y``."""
         rows = "rows not counted yet" if table.rows is None else count(table.rows, "row")
@@ -168,22 +180,6 @@ def why_streamed(path: str, asked: bool | None = None) -> str:
     if asked is False:
         return ""
     return "as asked" if asked else _many(path) or _large(path)
-
-
-def refuse_beyond_memory(path: str, why: str, instead: str) -> None:
-    """Refuse a file or folder that takes more memory than is free, with the bytes.
-
-    `why` says what holds all of it; `instead` what to do, as the end of the sentence.
-    """
-    where = [Path(path)] if Path(path).exists() else [Path(one) for one in glob.glob(path)]
-    inside = [part for one in where for part in ([one] if one.is_file() else one.rglob("*"))]
-    parts = [part for part in inside if part.is_file()]
-    needed, free = sum(_rows_and_bytes(part)[1] for part in parts), available_memory()
-    if needed > free:
-        raise TableError(
-            f"'{path}' takes about {readable(needed)} in memory and {readable(free)} are free, and "
-            f"{why}: {instead}."
-        )
 
 
 def _many(path: str) -> str:

@@ -7,7 +7,6 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-import pandas as pd
 import torch
 from torch import Tensor
 
@@ -19,8 +18,10 @@ from gradfeat.diagnostics.direction_count import (
     curvature_test,
 )
 from gradfeat.diagnostics.hermite_degrees import Residual, residuals_by_degree
-from gradfeat.maths.deadline import Deadline
+from gradfeat.maths.deadline import Deadline, within
 from gradfeat.maths.streams import NullDraws, null_draws
+from gradfeat.rows.engine import Engine
+from gradfeat.rows.processors import quickest_threads
 from gradfeat.rows.sources.tables import Tables
 from gradfeat.table.diagnosis import (
     Curvature,
@@ -186,22 +187,29 @@ _TESTS = 0.4
 
 
 def diagnose(
-    frame: pd.DataFrame,
-    request: Request,
-    steps: Steps | None = None,
-    read_from: Tables | None = None,
+    table: Tables, request: Request, steps: Steps | None = None, engine: Engine | None = None
 ) -> DiagnosisReport:
     """Which degrees, how much of the variance, how many directions, how many rows.
 
-    `read_from` knows the places of the rows.
+    Rows stream where there is an `engine`, made with ``report=steps``.
 
+    >>> import pandas as pd
+    >>> from gradfeat.rows.sources.tables import FrameTables
     >>> X = np.random.default_rng(0).standard_normal((400, 3))
     >>> frame = pd.DataFrame(X, columns=list("abc")).assign(y=X[:, 0] ** 2)
-    >>> found = diagnose(frame, Request("table.csv", "y"))
+    >>> found = diagnose(FrameTables(frame), Request("table.csv", "y"))
     >>> found.exponent, found.directions.number
     (2, 1)
     """
     steps = steps or Steps()
+    rows = diagnosis_rows(table, request, engine)
+    until = steps.page_begins(request.seconds, len(table.names))
+    with within(until, steps.tell), quickest_threads():
+        return _diagnosed(rows, request, steps)
+
+
+def _diagnosed(table: DiagnosisRows, request: Request, steps: Steps) -> DiagnosisReport:
+    """What tests and models find in the rows."""
 
     def degree(k: int) -> None:
         label = f"Signal of degree {k}" if k <= DEGREES else "Directions"
@@ -210,7 +218,6 @@ def diagnose(
     def part(i: int) -> None:
         steps.begin(f"Shares, fold {i + 1} of {FOLDS}", _TESTS + (1 - _TESTS) * i / FOLDS)
 
-    table = diagnosis_rows(frame, request, read_from)
     there = len(table.y)
     table = table.first(_rows_in_time(table, request.seed, steps.deadline.part(_TESTS)))
     Z = table.inputs.whitened
@@ -226,7 +233,7 @@ def diagnose(
         target=request.target,
         task=table.target.task,
         classes=table.target.classes,
-        n_rows=len(table.target.values),
+        n_rows=table.known,
         n_tested=len(Z),
         n_encoded=table.inputs.columns.shape[1],
         n_inputs=Z.shape[1],

@@ -12,21 +12,22 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from gradfeat.drawing.numbers import count, listed, percent
+from gradfeat.estimators.training import ranks, row_hashes
 from gradfeat.maths.statistics.moments import principal_whitening
-from gradfeat.maths.streams import numpy_stream
-from gradfeat.rows.sources.tables import FrameTables, Tables
+from gradfeat.rows.engine import Engine
+from gradfeat.rows.sources.tables import Tables
 from gradfeat.table.encode import TableEncoder
 from gradfeat.table.errors import TableError
-from gradfeat.table.first_pass import with_target_read
+from gradfeat.table.first_pass import KnownTable, known_table
 from gradfeat.table.interpret import level_name
-from gradfeat.table.notes import unread_sentence, with_places
-from gradfeat.table.other_rows import other_rows
-from gradfeat.table.prepared import chosen_columns, input_columns
+from gradfeat.table.notes import unread_sentence
+from gradfeat.table.prepared import about_quantity, input_columns, target_values, unread_cells
 from gradfeat.table.request import Request
 from gradfeat.table.results import Remark
-from gradfeat.table.screening import about_tails, screen
+from gradfeat.table.row_sample import SAMPLE_ROWS, RowSample, column_of
+from gradfeat.table.screening import screen
 from gradfeat.table.split import parse_time, stretches
-from gradfeat.table.target import Target, prepare_target, target_scale
+from gradfeat.table.target import Target
 
 Floats = NDArray[np.float64]
 
@@ -114,7 +115,8 @@ class DiagnosisRows:
 
     `source` names the original column of each of the encoded columns in `inputs`, or its level;
     `y` (n, c) is the target, or 0/1 codes of classes (one column for two classes). `remarks` say
-    what to know of the columns before anything that is found, and last what was done to the rows.
+    what to know of the columns before anything that is found, and last what was done to the rows,
+    of which `known` have a target.
     `stretch` (n,): in which third of the time each row lies, where a column of times was asked for.
     """
 
@@ -124,6 +126,7 @@ class DiagnosisRows:
     inputs: StandardInputs
     y: Tensor
     remarks: tuple[Remark, ...]
+    known: int
     stretch: NDArray[np.intp] | None = None
 
     def first(self, n: int) -> DiagnosisRows:
@@ -134,100 +137,90 @@ class DiagnosisRows:
         return replace(self, inputs=inputs, y=self.y[:n], stretch=stretch)
 
 
-def diagnosis_rows(
-    frame: pd.DataFrame, request: Request, read_from: Tables | None = None
-) -> DiagnosisRows:
-    """Encode the table as `gradfeat fit` does, take rows at random, whiten them.
+def diagnosis_rows(table: Tables, request: Request, engine: Engine | None = None) -> DiagnosisRows:
+    """Read and encode the table as `gradfeat fit` does, take rows at random, whiten them.
 
-    `read_from` knows the places of the rows.
+    Columns are read by a sample of the rows, and some of these are drawn, by the hash of their
+    contents: rows that are held and rows that stream (with an `engine`) give the same.
     """
-    table = read_from or FrameTables(frame)
-    kept = chosen_columns(frame.columns, request)
-    frame = frame.loc[:, [str(name) in kept for name in frame.columns]]
-    decimal = table.text.decimal
-    others = other_rows(frame, np.ones(len(frame), np.int64), decimal)
-    frame, without = others.masked(frame), others.said(table)
-    frame, said, left_out = with_target_read(frame, request, read_from=read_from)
-    target = prepare_target(frame, request.target, request.task, left_out)
-    target = replace(target, remark=" ".join([target.remark, *without, *said]))
-    n = len(target.values)
+    known = known_table(table, request, engine)
+    request, target, summary = known.request, known.target, known.read.summary
+    n, name, when = summary.known, request.target, request.time_column
     if n < FEWEST_ROWS:
         raise TableError(
-            f"The target {request.target!r} is known in {count(n, 'row')}, and a diagnosis needs "
+            f"The target {name!r} is known in {count(n, 'row')}, and a diagnosis needs "
             f"at least {FEWEST_ROWS} to tell a signal from chance: give more rows."
         )
-    target, tails = _on_its_scale(target, request)
-    when, table = request.time_column, frame.iloc[target.rows]
-    time = None if when is None else parse_time(table, when, request.dates)
-    table = input_columns(table, [request.target, *([] if when is None else [when])])
-    rows = numpy_stream(request.seed, "diagnosis rows").permutation(n)[:MOST_ROWS]
-    table = table.set_axis([str(name) for name in table.columns], axis=1)
-    drawn, y = table.iloc[rows], target.values[rows].astype(np.float64)
-    encoder = TableEncoder(request.missing, request.dates, decimal)
+    seen, drawn = (_sampled(summary.sample, most) for most in (SAMPLE_ROWS, MOST_ROWS))
+    others = [name, *([] if when is None else [when])]
+    encoder = TableEncoder(request.missing, request.dates, request.decimal)
+    inputs, y = input_columns(drawn, others), target_values(column_of(drawn, name), target.classes)
     classes = len(target.classes)
-    screened = screen(drawn, y, request.target, classes, n, False, False, encoder)
-    table = table.drop(columns=[*screened.left_out])
-    encoder.fit(table)
-    X, y = encoder.transform(table.iloc[rows]), _codes(target, rows, request.target)
-    varies = np.ptp(X, axis=0) > 0
-    inputs = standard_inputs(X[:, varies])
-    kept = np.flatnonzero(varies)
+    screened = screen(inputs, y, name, classes, summary.rows, False, False, encoder)
+    encoder.fit(input_columns(seen, others).drop(columns=[*screened.left_out]))
+    X = encoder.transform(drawn)
+    order = _order(X, request.seed)
+    X, y, kept = X[order], target.scale.learned(y)[order], np.flatnonzero(np.ptp(X, axis=0) > 0)
+    whitened = standard_inputs(X[:, kept])
     names = [encoder.feature_names_[i] for i in kept]
     levels = {note.name for note in encoder.notes_ if note.kind == "category"}
     each = zip(names, (encoder.source_[i] for i in kept), strict=True)
-    source = tuple(level_name(own, name) if own in levels else own for name, own in each)
-    cells = _about_cells(encoder, target, read_from or FrameTables(frame))
-    first = [*([target.remark] if target.remark else []), *cells, *screened.remarks, *tails]
-    last = [*_about_rows(target, len(rows)), *_about_inputs(inputs, names)]
+    source = tuple(level_name(own, one) if own in levels else own for one, own in each)
+    first = [target.remark, *known.said, *_about_cells(known, encoder, engine)]
+    first += [*screened.remarks, *about_quantity(target, name, y)]
+    if target.scale.shift is not None:
+        first.append(f"All that is said here is of {target.scale.learned_name(name)}.")
+    last = [*_about_rows(len(y), len(seen), n), *_about_inputs(whitened, names)]
+    if classes > MOST_CODES:
+        last.append(
+            f"Of the {classes} classes the {MOST_CODES} most frequent ones are looked at, each "
+            "against all others."
+        )
+    thirds = None
     if when is not None:
         last.append(f"Shares of the variance are of rows left out a stretch of {when!r} at a time.")
-    remarks = (*map(Remark, first), *(Remark(words, "last") for words in last))
-    thirds = None if time is None else stretches(time[rows], STRETCHES)
-    return DiagnosisRows(target, encoder, source, inputs, y, remarks, thirds)
+        thirds = stretches(parse_time(drawn, when, request.dates)[order], STRETCHES)
+    remarks = (*map(Remark, filter(None, first)), *(Remark(words, "last") for words in last))
+    codes = _codes(y, classes, name)
+    return DiagnosisRows(target, encoder, source, whitened, codes, remarks, n, thirds)
 
 
-def _on_its_scale(target: Target, request: Request) -> tuple[Target, list[str]]:
-    """The target as it is looked at, and what is said of its tails or its logarithm."""
-    y, name, classes = target.values.astype(np.float64), request.target, bool(target.classes)
-    scale = target_scale(request.target_transform, name, float(y.min()), classes)
-    if scale.shift is None:
-        return target, [] if classes else about_tails(name, y)
-    said = f"All that is said here is of {scale.learned_name(name)}."
-    return replace(target, values=scale.learned(y), scale=scale), [said]
+def _sampled(sample: RowSample, most: int) -> pd.DataFrame:
+    return sample.rows(sample.some(sample.count, most))
 
 
-def _codes(target: Target, rows: np.ndarray, name: str) -> Tensor:
+def _order(X: Floats, seed: int) -> NDArray[np.intp]:
+    """An order of rows (n, d) as good as a random one, whatever units and signs columns have."""
+    places = ranks(X)
+    middle = places.max(axis=0) / 2
+    return np.argsort(row_hashes(np.abs(places - middle), seed), kind="stable")
+
+
+def _codes(y: Floats, classes: int, name: str) -> Tensor:
     """Columns of numbers whose squared errors are counted."""
-    values = target.values[rows]
-    if np.ptp(values) == 0:
+    if np.ptp(y) == 0:
         raise TableError(
-            f"The target {name!r} is the same in all {len(rows):,} rows that were drawn: give a "
+            f"The target {name!r} is the same in all {len(y):,} rows that were drawn: give a "
             "target that varies more often."
         )
-    if not target.classes:
-        size = np.abs(values).max()
-        return torch.as_tensor(values / size)[:, None]
-    codes = np.argsort(-np.bincount(values), kind="stable")[:MOST_CODES]
-    codes = codes[:1] if len(target.classes) == 2 else codes
-    return torch.as_tensor(values[:, None] == codes).double()
+    if not classes:
+        return torch.as_tensor(y / np.abs(y).max())[:, None]
+    codes = np.argsort(-np.bincount(y.astype(np.int64)), kind="stable")[:MOST_CODES]
+    codes = codes[:1] if classes == 2 else codes
+    return torch.as_tensor(y[:, None] == codes).double()
 
 
-def _about_rows(target: Target, rows: int) -> list[str]:
-    said: list[str] = []
-    if rows < len(target.values):
-        said.append(f"The tests read {rows:,} of the {len(target.values):,} rows, drawn at random.")
-    if len(target.classes) > MOST_CODES:
-        said.append(
-            f"Of the {len(target.classes)} classes the {MOST_CODES} most frequent ones are looked "
-            "at, each against all others."
-        )
-    return said
+def _about_rows(drawn: int, seen: int, n: int) -> list[str]:
+    if drawn == n:
+        return []
+    by = f"; how columns are read is decided by {seen:,} of them" if seen < n else ""
+    return [f"The tests read {drawn:,} of the {n:,} rows, drawn at random by a hash{by}."]
 
 
-def _about_cells(encoder: TableEncoder, target: Target, table: Tables) -> list[str]:
-    at = [replace(one, row=int(target.rows[one.row])) for one in encoder.unread_]
+def _about_cells(known: KnownTable, encoder: TableEncoder, engine: Engine | None) -> list[str]:
+    unread = unread_cells(known, encoder, (), engine)
     said = [note.remark for note in encoder.notes_ if note.remark]
-    return [*said, *([unread_sentence(with_places(at, table))] if at else [])]
+    return [*said, *([unread_sentence(unread)] if unread else [])]
 
 
 def _about_inputs(inputs: StandardInputs, names: list[str]) -> list[str]:

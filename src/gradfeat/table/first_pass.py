@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -16,10 +16,18 @@ from torch import Tensor
 
 from gradfeat.maths.blocks import Statistic, collect
 from gradfeat.rows.engine import Engine
-from gradfeat.rows.sources.tables import Cells, FrameTables, Tables, held, unlike
+from gradfeat.rows.sources.tables import (
+    Cells,
+    FrameTables,
+    Tables,
+    held,
+    unlike,
+)
+from gradfeat.rows.sources.words import named, near_names
 from gradfeat.table.errors import TableError
+from gradfeat.table.notes import layout_sentence
 from gradfeat.table.other_rows import other_rows
-from gradfeat.table.reading.masked import MaskedTables
+from gradfeat.table.reading.masked import MaskedTables, declared
 from gradfeat.table.reading.plan import as_text, content
 from gradfeat.table.request import Request
 from gradfeat.table.row_sample import (
@@ -30,7 +38,17 @@ from gradfeat.table.row_sample import (
     has_value,
     is_numbers,
 )
-from gradfeat.table.target import TargetValues
+from gradfeat.table.target import (
+    MOST_CLASSES,
+    Target,
+    TargetValues,
+    decision,
+    no_target,
+    prepare_target,
+    refuse_missing,
+    target_scale,
+    too_many,
+)
 from gradfeat.table.target_reading import (
     TargetReading,
     WithTargetRead,
@@ -250,11 +268,6 @@ def _summarised_frame(table: Tables, frame: pd.DataFrame, request: Request) -> R
 
 
 def _streamed(table: Tables, request: Request, engine: Engine) -> ReadRows:
-    if request.time_column is not None:
-        raise TableError(
-            "--time-column holds out the last rows of a table in memory, and this one is streamed: "
-            "leave it out, or give --no-stream where the table fits in memory."
-        )
     table = table.read_as(table.cells)
     size = sample_size(next(frame for piece in table.pieces() for frame in piece.read()))
     table, summary = summarised(table, request, size, engine)
@@ -283,3 +296,73 @@ def sample_size(frame: pd.DataFrame) -> int:
     rows = frame.head(1000)
     size = float(rows.memory_usage(index=False, deep=True).sum()) / max(1, len(rows))
     return max(1000, min(TEST_ROWS + SAMPLE_ROWS, int(SAMPLE_BYTES / (size + 16))))
+
+
+@dataclass(frozen=True, eq=False)
+class KnownTable:
+    """A table after its first pass: its rows, the decision on its target, and what is `said` of it.
+
+    `request` has how the text is written; `table` knows the places of the rows.
+    """
+
+    read: ReadRows
+    target: Target
+    said: tuple[str, ...]
+    request: Request
+    table: Tables
+
+
+def known_table(table: Tables, request: Request, engine: Engine | None = None) -> KnownTable:
+    """Read a table once, leave out what are no rows of it, decide about its target."""
+    opened, request = table, replace(request, decimal=table.text.decimal)
+    table = table.select(chosen_columns(table.names, request))
+    if request.missing:
+        table = declared(table, request.missing)
+    read = read_rows(table, request, engine)
+    empty = read.summary.target.missing
+    read, others = without_other_rows(read, request, engine)
+    read, said = with_target(read, request, engine)
+    layout = opened.remarks  # also of what was read last
+    said = (*([layout_sentence(layout)] if layout else []), *others, *said)
+    target = decide_target(read.summary, request, empty)
+    return KnownTable(read, target, said, request, table)
+
+
+def decide_target(summary: TableSummary, request: Request, empty: int | None = None) -> Target:
+    """The decision about the target, from its distinct values.
+
+    `empty` are the rows whose target is empty as it came; left out: as it was read.
+    """
+    found, name = summary.target, request.target
+    if request.missing_target == "refuse":
+        refuse_missing(name, found.missing, summary.rows)
+    found.check(name)
+    examples = found.examples()
+    classes = request.task == "classification"
+    if found.many and (classes or (request.task == "auto" and content(examples) == "string")):
+        raise too_many(name, f"more than {MOST_CLASSES}", examples)
+    target = prepare_target(pd.DataFrame({name: examples}), name, request.task)
+    distinct = f"more than {MOST_CLASSES}" if found.many else str(len(found.table))
+    remark = decision(
+        name, target.task, request.task, distinct, found.missing if empty is None else empty
+    )
+    scale = target_scale(request.target_transform, name, found.least, bool(target.classes))
+    return replace(target, rows_dropped=found.missing, remark=remark, scale=scale)
+
+
+def chosen_columns(names: Iterable[object], request: Request) -> list[str]:
+    """The columns that are read: all but those to be ignored; a TableError without the target."""
+    kept = kept_names(names, request.ignore)
+    if request.target not in kept:
+        raise no_target(request.target, kept)
+    return kept
+
+
+def kept_names(names: Iterable[object], ignored: Sequence[str]) -> list[str]:
+    """Names of columns but those ignored, which are named one by one or with commas between."""
+    known = [str(name) for name in names]
+    ignored = named(ignored, known)
+    for name in ignored:
+        if name not in known:
+            raise TableError(f"The table has no column {name!r} to ignore{near_names(name, known)}")
+    return [name for name in known if name not in ignored]

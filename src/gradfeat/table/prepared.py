@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -20,20 +20,17 @@ from gradfeat.rows.source import Columns
 from gradfeat.rows.sources.numeric import numbered
 from gradfeat.rows.sources.tables import Convert, OverTables, Tables, held, selected
 from gradfeat.rows.sources.text_options import FOUND, TextOptions
-from gradfeat.rows.sources.words import named, near_names
 from gradfeat.table.encode import TableEncoder
 from gradfeat.table.errors import TableError
 from gradfeat.table.first_pass import (
+    KnownTable,
     ReadRows,
     TableSummary,
-    read_rows,
-    with_target,
-    without_other_rows,
+    known_table,
 )
-from gradfeat.table.notes import layout_sentence, with_places
-from gradfeat.table.reading.masked import declared
+from gradfeat.table.notes import with_places
 from gradfeat.table.reading.numbers import about_sentinel
-from gradfeat.table.reading.plan import as_text, content
+from gradfeat.table.reading.plan import as_text
 from gradfeat.table.request import Request
 from gradfeat.table.results import ColumnNote, UnreadCells
 from gradfeat.table.row_sample import (
@@ -50,15 +47,8 @@ from gradfeat.table.screening import about_tails, left_out_notes, screen
 from gradfeat.table.split import parse_time, split_rows
 from gradfeat.table.target import (
     AS_IS,
-    MOST_CLASSES,
     Target,
     TargetScale,
-    decision,
-    no_target,
-    prepare_target,
-    refuse_missing,
-    target_scale,
-    too_many,
 )
 from gradfeat.table.unread import CountUnread
 
@@ -179,18 +169,13 @@ def prepare(table: Tables, request: Request, engine: Engine | None = None) -> Pr
     Rows stream where there is an `engine`: test rows and a sample are held then, and all training
     rows are read by pieces.
     """
-    text, opened = table.text, table
-    request = replace(request, decimal=text.decimal)
-    table = table.select(chosen_columns(table.names, request))
-    if request.missing:
-        table = declared(table, request.missing)
-    read = read_rows(table, request, engine)
-    empty = read.summary.target.missing
-    read, others = without_other_rows(read, request, engine)
-    read, said = with_target(read, request, engine)
-    layout = opened.remarks  # also of what was read last
-    said = [*([layout_sentence(layout)] if layout else []), *others, *said]
-    target = decide_target(read.summary, request, empty)
+    if engine is not None and request.time_column is not None:
+        raise TableError(
+            "--time-column holds out the last rows of a table in memory, and this one is streamed: "
+            "leave it out, or give --no-stream where the table fits in memory."
+        )
+    known = known_table(table, request, engine)
+    read, target, request = known.read, known.target, known.request
     _enough(read.summary)
     if read.frame is None:
         found, coding = _from_sample(read, target, request)
@@ -198,15 +183,26 @@ def prepare(table: Tables, request: Request, engine: Engine | None = None) -> Pr
         found = replace(found, rows=rows if engine is None else rows.on(engine))
     else:
         found = _from_frame(read, read.frame, target, request)
-    unread = with_places(_unread(read, found, engine), table)
-    remarks = (*said, *_about_equal_rows(read.summary.sample), *found.remarks)
-    return replace(found, unread=unread, text=text, remarks=remarks)
+    unread = unread_cells(known, found.encoder, found.unread, engine)
+    remarks = (*known.said, *_about_equal_rows(read.summary.sample), *found.remarks)
+    return replace(found, unread=unread, text=table.text, remarks=remarks)
 
 
-def _unread(read: ReadRows, found: Prepared, engine: Engine | None) -> Sequence[UnreadCells]:
+def unread_cells(
+    known: KnownTable,
+    encoder: TableEncoder,
+    more: Sequence[UnreadCells],
+    engine: Engine | None,
+) -> tuple[UnreadCells, ...]:
     """Counted over all rows, in those columns where such cells are known or may be."""
-    encoder, sample = found.encoder, read.summary.sample
-    columns = {one.column for one in (*encoder.unread_, *found.unread)}
+    return with_places(_unread(known.read, encoder, more, engine), known.table)
+
+
+def _unread(
+    read: ReadRows, encoder: TableEncoder, more: Sequence[UnreadCells], engine: Engine | None
+) -> Sequence[UnreadCells]:
+    sample = read.summary.sample
+    columns = {one.column for one in (*encoder.unread_, *more)}
     if sample.count.sum() < read.summary.known:
         columns |= {*encoder.doubtful(sample.frame)}
     if not columns:
@@ -296,9 +292,7 @@ def _prepared(
     screened = screen(inputs, y, request.target, classes, summary.rows, keep, encoder=encoder)
     encoder.fit(inputs.drop(columns=[*screened.left_out]))
     X, (Z, unread) = encoder.transform(train), encoder.encoded(test)
-    said = [*screened.remarks, *_about_tails(target, request.target, y)]
-    if not target.classes and (far := about_sentinel(request.target, y)):
-        said.append(far)
+    said = [*screened.remarks, *about_quantity(target, request.target, y)]
     y = target.scale.learned(y)
     if target.classes:
         y, z = y.astype(np.int64), z.astype(np.int64)
@@ -322,39 +316,12 @@ def _about_equal_rows(sample: RowSample) -> list[str]:
     ]
 
 
-def _about_tails(target: Target, name: str, y: Floats) -> list[str]:
-    """A remark on a quantity that is learned as it is."""
-    return [] if target.classes or target.scale.shift is not None else about_tails(name, y)
-
-
-def decide_target(summary: TableSummary, request: Request, empty: int | None = None) -> Target:
-    """The decision about the target, from its distinct values.
-
-    `empty` are the rows whose target is empty as it came; left out: as it was read.
-    """
-    found, name = summary.target, request.target
-    if request.missing_target == "refuse":
-        refuse_missing(name, found.missing, summary.rows)
-    found.check(name)
-    examples = found.examples()
-    classes = request.task == "classification"
-    if found.many and (classes or (request.task == "auto" and content(examples) == "string")):
-        raise too_many(name, f"more than {MOST_CLASSES}", examples)
-    target = prepare_target(pd.DataFrame({name: examples}), name, request.task)
-    distinct = f"more than {MOST_CLASSES}" if found.many else str(len(found.table))
-    remark = decision(
-        name, target.task, request.task, distinct, found.missing if empty is None else empty
-    )
-    scale = target_scale(request.target_transform, name, found.least, bool(target.classes))
-    return replace(target, rows_dropped=found.missing, remark=remark, scale=scale)
-
-
-def chosen_columns(names: Iterable[object], request: Request) -> list[str]:
-    """The columns that are read: all but those to be ignored; a TableError without the target."""
-    kept = kept_names(names, request.ignore)
-    if request.target not in kept:
-        raise no_target(request.target, kept)
-    return kept
+def about_quantity(target: Target, name: str, y: Floats) -> list[str]:
+    """Remarks on a quantity: its tails, where it is learned as it is, and values that are none."""
+    if target.classes:
+        return []
+    far = about_sentinel(name, y)
+    return [*(about_tails(name, y) if target.scale.shift is None else []), *([far] if far else [])]
 
 
 def input_columns(frame: pd.DataFrame, others: Sequence[str]) -> pd.DataFrame:
@@ -366,13 +333,3 @@ def input_columns(frame: pd.DataFrame, others: Sequence[str]) -> pd.DataFrame:
             "from."
         )
     return inputs
-
-
-def kept_names(names: Iterable[object], ignored: Sequence[str]) -> list[str]:
-    """Names of columns but those ignored, which are named one by one or with commas between."""
-    known = [str(name) for name in names]
-    ignored = named(ignored, known)
-    for name in ignored:
-        if name not in known:
-            raise TableError(f"The table has no column {name!r} to ignore{near_names(name, known)}")
-    return [name for name in known if name not in ignored]

@@ -91,6 +91,23 @@ Strict = Annotated[
 ]
 
 
+Stream = Annotated[
+    bool | None,
+    streaming(
+        help="Read the rows by pieces in place of holding them; left out: where they are many."
+    ),
+]
+Jobs = Annotated[
+    int | None, streaming(help="Stream the rows in so many processes.", min=1, max=1024)
+]
+Dask = Annotated[
+    str | None, streaming(help="Stream the rows on a Dask cluster: its address, or local.")
+]
+Kept = Annotated[
+    Path | None,
+    streaming(help="Folder of its own for interrupted passes; left out: OUT/checkpoint."),
+]
+
 Transform = Annotated[
     Literal["none", "log"],
     typer.Option(help="Learn the logarithm of the target; predictions are of the target."),
@@ -131,13 +148,17 @@ def diagnose(
     verbose: Verbose = False,
     rare_classes: RareClasses = "refuse",
     target_transform: Transform = "none",
+    stream: Stream = None,
+    jobs: Jobs = None,
+    dask: Dask = None,
+    checkpoint: Kept = None,
 ) -> None:
     """Say what kind of signal a table holds: its degrees, directions, and the rows it needs."""
     deadline = Deadline.after(time)  # what is imported now takes time too
     from gradfeat.interface.diagnose import diagnose as diagnosed
 
-    printing = Printing(data, out, form, quiet, verbose)
-    with printing.bar as bar:
+    printing, kept = Printing(data, out, form, quiet, verbose), checkpoint or out / "checkpoint"
+    with going_on(kept), printing.bar as bar:
         found = diagnosed(
             data,
             target,
@@ -156,6 +177,10 @@ def diagnose(
             dates=dates or "",
             target_transform=target_transform,
             rare_classes=rare_classes,
+            stream=stream,
+            jobs=jobs,
+            dask=dask,
+            checkpoint=kept,
             progress=bar.tell,
         )
     printing.found(found)
@@ -204,22 +229,10 @@ def fit(
     target_transform: Transform = "none",
     missing: Missing = None,
     dates: Dates = None,
-    stream: Annotated[
-        bool | None,
-        streaming(
-            help="Read the rows by pieces in place of holding them; left out: where they are many."
-        ),
-    ] = None,
-    jobs: Annotated[
-        int | None, streaming(help="Stream the rows in so many processes.", min=1, max=1024)
-    ] = None,
-    dask: Annotated[
-        str | None, streaming(help="Stream the rows on a Dask cluster: its address, or local.")
-    ] = None,
-    checkpoint: Annotated[
-        Path | None,
-        streaming(help="Folder of its own for interrupted passes; left out: OUT/checkpoint."),
-    ] = None,
+    stream: Stream = None,
+    jobs: Jobs = None,
+    dask: Dask = None,
+    checkpoint: Kept = None,
     separator: Separator = None,
     comment: Comment = None,
     header: Header = None,
