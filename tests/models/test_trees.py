@@ -13,6 +13,7 @@ from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostin
 from gradfeat import RFMClassifier, RFMRegressor, load, save
 from gradfeat.maths.blocks import Block
 from gradfeat.maths.deadline import Deadline, within
+from gradfeat.models import trees
 from gradfeat.models.kernel_ridge import KernelRidge
 from gradfeat.models.kernels.named import kernel
 from gradfeat.models.restore import predictor_from
@@ -23,7 +24,7 @@ from gradfeat.models.search.rounds import Rounds, splits
 from gradfeat.models.search.search import FAST, Effort, FinishedFit, Space, Trial
 from gradfeat.models.search.with_trees import TreesSetting, WithTrees
 from gradfeat.models.solvers.nystrom_direct import NystromDirect
-from gradfeat.models.trees import LEAVES, LEVELS, Boosting
+from gradfeat.models.trees import ALL, BINS, LEAVES, LEVELS, Bins, Boosting, Trees
 from gradfeat.rows import from_arrays, in_memory
 from gradfeat.rows.rows import Rows, of_block
 
@@ -55,6 +56,44 @@ def test_numbers_as_scikit_learn_predicts_them():
     again = predictor_from(f.spec(), f.tensors())
     assert torch.equal(again(X), f(X))
     assert float(f.gradient(X).abs().max()) == 0
+
+
+def test_rows_that_weigh_more_do_not_move_the_cuts():
+    """They would cost scikit-learn seconds; leaves and gains are weighted."""
+    X, y = rows()
+    w = 1.0 + (torch.arange(400) % 3).double()
+    assert len(np.unique(X[:, 0])) > BINS
+    f = Boosting(ROUNDS).fit(in_memory(X, y[:, None], w))
+    binned = Bins.of(X)
+    every = np.concatenate([*binned.cuts, [ALL]])
+    assert np.isin(f.thresholds, every).all()
+    few = X.mul(10).round()
+    f = Boosting(ROUNDS).fit(in_memory(few, y[:, None], w))
+    model = HistGradientBoostingRegressor(**LIKE).fit(few.numpy(), y.numpy(), w.numpy())
+    assert f(few)[:, 0].numpy() == pytest.approx(model.predict(few.numpy()), abs=1e-12)
+
+
+@pytest.mark.parametrize("outputs", [1, 2])
+def test_groups_of_trees_and_blocks_of_rows_are_as_one(
+    outputs: int, monkeypatch: pytest.MonkeyPatch
+):
+    X, y = rows(40)
+    Y = torch.stack([y, X[:, 3]], 1)[:, :outputs]
+    f = Boosting(5).fit(in_memory(X, Y))
+    one, staged = f(X), f.staged(X, 2)
+    monkeypatch.setattr(trees, "GROUP", 3)
+    monkeypatch.setattr(trees, "ROWS", 7)
+    few = f.first(5)
+    assert torch.allclose(few(X), one, atol=1e-12)
+    assert torch.allclose(few.staged(X, 2), staged, atol=1e-12)
+    assert few(X[:0]).shape == (0, outputs)
+
+
+def test_more_leaves_than_bits_are_refused():
+    at = torch.zeros(1, 63)
+    f = Trees(at.long(), at.double(), torch.zeros(1, 64).double(), torch.ones(1, 1), torch.ones(1))
+    with pytest.raises(ValueError, match="a tree has 64 leaves: at most 31"):
+        f(torch.zeros(1, 1))
 
 
 @pytest.mark.parametrize("cuts", [[0.3], [0.0, 0.7]])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, fields, replace
+from functools import cached_property
 from itertools import chain
 from typing import Any, final
 
@@ -10,16 +11,24 @@ import numpy as np
 import torch
 from jaxtyping import Float, Int
 from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
+from threadpoolctl import threadpool_limits
 from torch import Tensor
 
 from ..maths.blocks import Block
+from ..maths.memory import slices
 from ..rows.rows import Rows
-from .base import OneStage, Predictor, row_blocks
+from .base import OneStage, Predictor
 from .search.calibration import codes_of, logit_share, two_sided
 from .softmax_newton import absent_logits
 
 #: Splits of a tree one under another, and leaves of it, at most.
 LEVELS, LEAVES = 6, 31
+#: Values that a column has at most before they are put into bins.
+BINS = 255
+#: Numbers up to which threads would only wait for each other.
+ALONE = 2 * 10**5
+#: Trees that a row passes at once, and rows.
+GROUP, ROWS = 300, 1024
 #: No number is above.
 ALL = np.finfo(np.float64).max
 
@@ -46,28 +55,29 @@ class Trees(Predictor):
     mix: Float[Tensor, "k c"]
     offset: Float[Tensor, " c"]
 
+    @cached_property
+    def _leaves(self) -> list[Leaves]:
+        size, arrays = max(1, GROUP // len(self.mix)) * len(self.mix), []
+        for first in range(0, len(self.features), size):
+            part = (t[first : first + size] for t in (self.features, self.thresholds, self.values))
+            arrays.append([t.cpu().numpy() for t in part])
+        return [Leaves.of(*part).to(self.values.device) for part in arrays]
+
     def scratch_per_row(self) -> int:
-        return 48 * len(self.features) + 8 * len(self.offset)
+        return 48 * GROUP + 16 * len(self.features) + 8 * len(self.offset)
 
     def __call__(self, X: Tensor) -> Float[Tensor, "n c"]:
-        return self.staged(X, len(self.values) // len(self.mix))[0]
+        sums = [self._rounds(X[rows]).sum(1) @ self.mix for rows in slices(len(X), ROWS)]
+        return (torch.cat([*sums, self.mix[:0]]) + self.offset).to(X)
 
     def staged(self, X: Float[Tensor, "n d"], step: int) -> Float[Tensor, "s n c"]:
         """After each `step` rounds of boosting; a round is a tree for each row of `mix`."""
-        parts = [self._rounds(X[rows]) for rows in row_blocks(len(X), self.scratch_per_row())]
-        sums = torch.cat(parts).cumsum(1)[:, step - 1 :: step]
-        return (sums @ self.mix + self.offset).transpose(0, 1).to(X)
+        sums = torch.cat([self._rounds(X[rows]) for rows in slices(len(X), ROWS)]).cumsum(1)
+        return (sums[:, step - 1 :: step] @ self.mix + self.offset).transpose(0, 1).to(X)
 
     def _rounds(self, X: Tensor) -> Float[Tensor, "n r k"]:
-        trees, leaves = self.values.shape
-        tree = torch.arange(trees, device=X.device)
-        place, features = tree.new_zeros(len(X), trees), self.features.flatten()
-        thresholds = self.thresholds.flatten()
-        for _ in range(leaves.bit_length() - 1):
-            node = place + tree * (leaves - 1)
-            place = 2 * place + 1 + (X.gather(1, features[node]) > thresholds[node]).long()
-        found = self.values.flatten()[place - (leaves - 1) + tree * leaves]
-        return found.reshape(len(X), -1, len(self.mix))
+        found = [leaves(X.double()) for leaves in self._leaves]
+        return torch.cat(found, 1).reshape(len(X), -1, len(self.mix))
 
     def first(self, rounds: int) -> Trees:
         few, grown = rounds * len(self.mix), ("features", "thresholds", "values")
@@ -81,6 +91,74 @@ class Trees(Predictor):
 
     def spec(self) -> dict[str, Any]:
         return {"type": "Trees"}
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Leaves:
+    """The value of the leaf that a row ends in, of each of T trees of complete binary form.
+
+    A bit of an integer stands for a leaf, from left to right. A threshold below x takes those away
+    that are left of its node; the lowest bit that no column takes away is the leaf of x. So a row
+    costs one `and` of T integers a column.
+
+    `columns`: Those that are asked for. `cuts`: Their thresholds, increasing.
+    `kept` (cuts + 1, T): Of each column the leaves that are kept by a value above so many cuts.
+    `values` (T, l): Of the leaves that rows can reach.
+
+    Source: Lucchese et al. 2015 (QuickScorer).
+    """
+
+    columns: list[int]
+    cuts: list[Tensor]
+    kept: list[Tensor]
+    values: Float[Tensor, "t l"]
+
+    @classmethod
+    def of(cls, features: Any, thresholds: Any, values: Any) -> Leaves:
+        """From the arrays of :class:`Trees`; ValueError where a tree has more leaves than bits."""
+        (trees, inner), asked = features.shape, thresholds < ALL
+        reached = np.ones((trees, 2 * inner + 1), bool)
+        for i in range(inner):
+            reached[:, 2 * i + 1] = reached[:, i]
+            reached[:, 2 * i + 2] = reached[:, i] & asked[:, i]
+        ends = reached[:, inner:]
+        place = ends.cumsum(1) - 1
+        if place.max() >= LEAVES:
+            raise ValueError(f"a tree has {place.max() + 1} leaves: at most {LEAVES} are allowed.")
+        below = np.zeros_like(reached, np.int32)
+        below[:, inner:] = np.where(ends, 1 << place.clip(0), 0)
+        for i in reversed(range(inner)):
+            below[:, i] = below[:, 2 * i + 1] | below[:, 2 * i + 2]
+        found = np.zeros((trees, place.max() + 1))
+        found[np.nonzero(ends)[0], place[ends]] = values[ends]
+        tree, node = np.nonzero(asked & reached[:, :inner])
+        column, cut, left = features[tree, node], thresholds[tree, node], below[tree, 2 * node + 1]
+        columns = np.unique(column).tolist()
+        parts = [_kept(cut[at], left[at], tree[at], trees) for at in (column == k for k in columns)]
+        return cls(columns, [u for u, _ in parts], [k for _, k in parts], torch.from_numpy(found))
+
+    def to(self, device: torch.device) -> Leaves:
+        cuts, kept = ([t.to(device) for t in ts] for ts in (self.cuts, self.kept))
+        return Leaves(self.columns, cuts, kept, self.values.to(device))
+
+    def __call__(self, X: Float[Tensor, "n d"]) -> Float[Tensor, "n t"]:
+        trees, most = self.values.shape
+        bits = torch.full((len(X), trees), -1, dtype=torch.int32, device=X.device)
+        for k, cuts, kept in zip(self.columns, self.cuts, self.kept, strict=True):
+            bits &= kept.index_select(0, torch.searchsorted(cuts, X[:, k].contiguous()))
+        # The exponent of the lowest bit, as floating-point numbers have it.
+        place = ((bits & -bits).float().view(torch.int32) >> 23) - 127
+        place += most * torch.arange(trees, dtype=torch.int32, device=X.device)
+        return self.values.flatten().index_select(0, place.flatten()).view(place.shape)
+
+
+def _kept(cut: Any, left: Any, tree: Any, trees: int) -> tuple[Tensor, Tensor]:
+    """Cuts of a column, and the leaves of each tree that are kept above the first ones of them."""
+    cuts, rank = np.unique(cut, return_inverse=True)
+    kept = np.full((len(cuts) + 1, trees), -1, np.int32)
+    np.bitwise_and.at(kept, (rank + 1, tree), ~left)
+    return torch.from_numpy(cuts), torch.from_numpy(np.bitwise_and.accumulate(kept, 0))
 
 
 @final
@@ -109,25 +187,31 @@ class Boosting(OneStage[Trees]):
         block = rows.block("boosted trees") if sample is None else sample
         how = {"learning_rate": self.rate, "max_iter": self.trees, "early_stopping": False}
         how |= {"max_depth": LEVELS, "max_leaf_nodes": LEAVES, "random_state": seed % 2**32}
+        threads = None if block.X.numel() > ALONE else 1
+        with threadpool_limits(threads, user_api="openmp"):
+            return self._grown(block, how)
+
+    def _grown(self, block: Block, how: dict[str, Any]) -> Trees:
         if self.logistic:
             return _of_classes(HistGradientBoostingClassifier(**how), block)
-        X, w, *columns = (t.double().cpu().numpy() for t in (block.X, block.w, *block.y.T))
-        each = [HistGradientBoostingRegressor(**how).fit(X, y, w) for y in columns]
+        bins, w = Bins.of(block.X), _weights(block.w)
+        columns = [y.double().cpu().numpy() for y in block.y.T]
+        each = [HistGradientBoostingRegressor(**how).fit(bins.codes, y, w) for y in columns]
         rounds = [[*chain(*same)] for same in zip(*(m._predictors for m in each), strict=True)]
         offset = block.y.new_tensor([m._baseline_prediction.item() for m in each])
-        return _trees(rounds, torch.eye(len(each)).to(offset), offset)
+        return _trees(rounds, bins, torch.eye(len(each)).to(offset), offset)
 
 
 def _of_classes(model: Any, block: Block) -> Trees:
     """Decisions as a :class:`~gradfeat.models.search.rfm_losses.ShiftedLogistic` has them."""
     codes, shift = codes_of(block.y)
     c, absent = codes.shape[1], absent_logits(codes, block.w)
-    X, codes, w = (t.double().cpu().numpy() for t in (block.X, codes, block.w))
-    model.fit(X, two_sided(codes).argmax(1), w)
+    bins = Bins.of(block.X)
+    model.fit(bins.codes, two_sided(codes.cpu().numpy()).argmax(1), _weights(block.w))
     signs = _signs(model.classes_.tolist(), c).to(absent)
     raw = absent.new_tensor(model._baseline_prediction[0])
     offset = raw @ signs + logit_share(c) * absent - shift
-    return _trees(model._predictors, signs, offset)
+    return _trees(model._predictors, bins, signs, offset)
 
 
 def _signs(present: list[int], c: int) -> Float[Tensor, "k c"]:
@@ -136,7 +220,43 @@ def _signs(present: list[int], c: int) -> Float[Tensor, "k c"]:
     return each if len(present) > 2 else (each[-1:] - each[:1]) / 2
 
 
-def _trees(rounds: Any, mix: Tensor, offset: Tensor) -> Trees:
+@final
+@dataclass(frozen=True, eq=False)
+class Bins:
+    """Columns as numbers of bins, and what parts these: means of neighbours, or quantiles of rows.
+
+    (scikit-learn cuts weighted rows at weighted quantiles, one after another in Python: seconds.)
+    """
+
+    codes: Any
+    cuts: list[Any]
+
+    @classmethod
+    def of(cls, X: Tensor) -> Bins:
+        columns = X.double().cpu().numpy().T
+        cuts = [*map(_cuts, columns)]
+        codes = [np.searchsorted(u, x) for u, x in zip(cuts, columns, strict=True)]
+        return cls(np.stack(codes, 1).astype(np.float64), cuts)
+
+    def thresholds(self, features: Any, codes: Any) -> list[float]:
+        """Of codes between two bins."""
+        return [self.cuts[k][int(at)] for k, at in zip(features, codes, strict=True)]
+
+
+def _cuts(x: Any) -> Any:
+    values = np.unique(x)
+    if len(values) <= BINS:
+        return (values[1:] + values[:-1]) / 2
+    shares = np.linspace(0, 100, BINS + 1)[1:-1]
+    return np.unique(np.percentile(x, shares, method="averaged_inverted_cdf"))
+
+
+def _weights(w: Tensor) -> Any:
+    """None of equal ones, which take less time."""
+    return None if bool((w == w[0]).all()) else w.double().cpu().numpy()
+
+
+def _trees(rounds: Any, bins: Bins, mix: Tensor, offset: Tensor) -> Trees:
     """Complete trees of those that scikit-learn grows: what ends early goes left to the end.
 
     There thresholds are the largest number: models with infinite ones do not load.
@@ -150,7 +270,8 @@ def _trees(rounds: Any, mix: Tensor, offset: Tensor) -> Trees:
         for _ in range(LEVELS):
             ends = nodes["is_leaf"][at].astype(bool)
             on, there = nodes[at[~ends]], place[~ends]
-            features[t, there], thresholds[t, there] = on["feature_idx"], on["num_threshold"]
+            asked, cuts = on["feature_idx"], on["num_threshold"]
+            features[t, there], thresholds[t, there] = asked, bins.thresholds(asked, cuts)
             at = np.concatenate([at[ends], on["left"], on["right"]])
             place = np.concatenate([2 * place[ends] + 1, 2 * there + 1, 2 * there + 2])
         values[t, place - inner] = nodes["value"][at]
