@@ -24,7 +24,7 @@ from gradfeat.models.search.rounds import Rounds, splits
 from gradfeat.models.search.search import FAST, Effort, FinishedFit, Space, Trial
 from gradfeat.models.search.with_trees import TreesSetting, WithTrees
 from gradfeat.models.solvers.nystrom_direct import NystromDirect
-from gradfeat.models.trees import ALL, BINS, LEAVES, LEVELS, Bins, Boosting, Trees
+from gradfeat.models.trees import ALL, BINS, LEAVES, LEVELS, BinnedColumns, Boosting, Trees
 from gradfeat.rows import from_arrays, in_memory
 from gradfeat.rows.rows import Rows, of_block
 
@@ -64,7 +64,7 @@ def test_rows_that_weigh_more_do_not_move_the_cuts():
     w = 1.0 + (torch.arange(400) % 3).double()
     assert len(np.unique(X[:, 0])) > BINS
     f = Boosting(ROUNDS).fit(in_memory(X, y[:, None], w))
-    binned = Bins.of(X)
+    binned = BinnedColumns.of(X)
     every = np.concatenate([*binned.cuts, [ALL]])
     assert np.isin(f.thresholds, every).all()
     few = X.mul(10).round()

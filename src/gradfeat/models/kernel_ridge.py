@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import final
 
@@ -71,19 +70,15 @@ class KernelRidge(OneStage[KernelMachine]):
         return data.ridge(self.kernel, self.alpha, solver, A, "normal equations")
 
 
-def penalty_path(
-    K: Float[Tensor, "n n"],
-    y: Float[Tensor, "n c"],
-    w: Float[Tensor, " n"],
-    alphas: Sequence[float],
-) -> Iterator[Float[Tensor, "n c"] | None]:
-    """c of (K + alpha W^{-1}) c = y for each alpha: one kernel matrix, a factorisation each.
+def penalised(
+    K: Float[Tensor, "n n"], y: Float[Tensor, "n c"], w: Float[Tensor, " n"], alpha: float
+) -> Float[Tensor, "n c"] | None:
+    """c of (K + alpha W^{-1}) c = y, or None where the matrix is not numerically positive definite.
 
-    None where the matrix is not numerically positive definite. (One eigendecomposition of K would
-    serve all penalties, and takes as long as 10 to 16 factorisations.)
+    (One eigendecomposition of K would serve all penalties, and takes as long as 10 to 16
+    factorisations, of which a search needs three to five.)
     """
-    for alpha in alphas:
-        A = K.clone()
-        A.diagonal().add_(alpha / w)
-        solve = cholesky_(A)
-        yield None if solve is None else solve(y)
+    A = K.clone()
+    A.diagonal().add_(alpha / w)
+    solve = cholesky_(A)
+    return None if solve is None else solve(y)

@@ -194,7 +194,7 @@ class Boosting(OneStage[Trees]):
     def _grown(self, block: Block, how: dict[str, Any]) -> Trees:
         if self.logistic:
             return _of_classes(HistGradientBoostingClassifier(**how), block)
-        bins, w = Bins.of(block.X), _weights(block.w)
+        bins, w = BinnedColumns.of(block.X), _weights(block.w)
         columns = [y.double().cpu().numpy() for y in block.y.T]
         each = [HistGradientBoostingRegressor(**how).fit(bins.codes, y, w) for y in columns]
         rounds = [[*chain(*same)] for same in zip(*(m._predictors for m in each), strict=True)]
@@ -206,7 +206,7 @@ def _of_classes(model: Any, block: Block) -> Trees:
     """Decisions as a :class:`~gradfeat.models.search.rfm_losses.ShiftedLogistic` has them."""
     codes, shift = codes_of(block.y)
     c, absent = codes.shape[1], absent_logits(codes, block.w)
-    bins = Bins.of(block.X)
+    bins = BinnedColumns.of(block.X)
     model.fit(bins.codes, two_sided(codes.cpu().numpy()).argmax(1), _weights(block.w))
     signs = _signs(model.classes_.tolist(), c).to(absent)
     raw = absent.new_tensor(model._baseline_prediction[0])
@@ -222,7 +222,7 @@ def _signs(present: list[int], c: int) -> Float[Tensor, "k c"]:
 
 @final
 @dataclass(frozen=True, eq=False)
-class Bins:
+class BinnedColumns:
     """Columns as numbers of bins, and what parts these: means of neighbours, or quantiles of rows.
 
     (scikit-learn cuts weighted rows at weighted quantiles, one after another in Python: seconds.)
@@ -232,7 +232,7 @@ class Bins:
     cuts: list[Any]
 
     @classmethod
-    def of(cls, X: Tensor) -> Bins:
+    def of(cls, X: Tensor) -> BinnedColumns:
         columns = X.double().cpu().numpy().T
         cuts = [*map(_cuts, columns)]
         codes = [np.searchsorted(u, x) for u, x in zip(cuts, columns, strict=True)]
@@ -256,7 +256,7 @@ def _weights(w: Tensor) -> Any:
     return None if bool((w == w[0]).all()) else w.double().cpu().numpy()
 
 
-def _trees(rounds: Any, bins: Bins, mix: Tensor, offset: Tensor) -> Trees:
+def _trees(rounds: Any, bins: BinnedColumns, mix: Tensor, offset: Tensor) -> Trees:
     """Complete trees of those that scikit-learn grows: what ends early goes left to the end.
 
     There thresholds are the largest number: models with infinite ones do not load.

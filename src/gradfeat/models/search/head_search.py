@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, replace
-from functools import cached_property, partial
+from functools import cached_property
 from typing import Any
 
 import torch
@@ -15,7 +15,7 @@ from torch import Tensor
 from ...maths.blocks import Block
 from ...maths.deadline import deadline_passed, tell
 from ...rows.rows import in_memory
-from ..kernel_ridge import KernelRidge, penalty_path
+from ..kernel_ridge import KernelRidge, penalised
 from ..kernels.named import kernel
 from ..solvers.base import Solver
 from ..subspace_refit import MetricSpectrum, total_variance
@@ -25,6 +25,10 @@ DIRECTIONS = (1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64)
 POWERS = (0.0, 0.25, 1.0)
 MOST_CLIMBS, PLAIN = 3, (1.0, 2.0, 4.0, 8.0)
 ALPHAS = (1e-6, 1e-5, 1e-4, 1e-3, 1e-2, 1e-1, 1.0, 10.0)
+#: Heads that a search in another metric begins with.
+KNOWN = 4
+#: A head is given up where its loss is so many times that of the best.
+HOPELESS = 1.25
 #: Losses may count as alike within this share of the best and this share of that of the mean.
 ALIKE, NEGLIGIBLE = 0.005, 1e-4
 #: Kernels of the last fit, the smoothest first.
@@ -108,18 +112,24 @@ def row_errors(splits: Sequence[Split], predictions: Sequence[Tensor]) -> Float[
     return torch.cat([s.held.w[:, None].sqrt() * (f - s.held.y) for s, f in pairs])
 
 
-def predictions_by_penalty(
-    split: Split, head: Head, alphas: Sequence[float]
-) -> list[Tensor | None]:
-    """Held-out predictions of a head at several penalties, from one kernel matrix.
+class PenaltyPath:
+    """Held-out predictions of a head at the penalties asked for, each solved once, from one matrix.
 
     None where the matrix is not numerically positive definite.
     """
-    train = split.train
-    k, (P, Q) = kernel(head.kernel, head.bandwidth), split.onto(head.directions, head.power)
-    across, offset = k(Q, P), (train.w @ train.y) / train.w.sum()
-    solutions = penalty_path(k(P, P), train.y - offset, train.w, alphas)
-    return [None if c is None else across @ c + offset for c in solutions]
+
+    def __init__(self, split: Split, head: Head) -> None:
+        train = split.train
+        k, (P, Q) = kernel(head.kernel, head.bandwidth), split.onto(head.directions, head.power)
+        self._across, self._offset = k(Q, P), (train.w @ train.y) / train.w.sum()
+        self._K, self._y, self._w = k(P, P), train.y - self._offset, train.w
+        self._found: dict[float, Tensor | None] = {}
+
+    def __call__(self, alpha: float) -> Tensor | None:
+        if alpha not in self._found:
+            c = penalised(self._K, self._y, self._w, alpha)
+            self._found[alpha] = None if c is None else self._across @ c + self._offset
+        return self._found[alpha]
 
 
 def fit_head(split: Split, head: Head, solver: Solver) -> Float[Tensor, "h c"]:
@@ -131,22 +141,53 @@ def fit_head(split: Split, head: Head, solver: Solver) -> Float[Tensor, "h c"]:
     return f(Q.double()).to(held.y)
 
 
-def evaluate_head(splits: Sequence[Split], head: Head, alphas: Sequence[float]) -> HeadTrial:
-    """The head with the best of these penalties."""
-    paths = map(partial(predictions_by_penalty, head=head, alphas=alphas), splits)
-    best = HeadTrial(head, math.inf, ())
-    for alpha, predictions in zip(alphas, zip(*paths, strict=True), strict=True):
-        whole = tuple(f for f in predictions if f is not None)
-        if len(whole) == len(splits):
-            loss = held_out_loss(splits, whole)
-            if loss < best.loss:
-                best = HeadTrial(replace(head, alpha=alpha), loss, whole)
+def evaluate_head(
+    splits: Sequence[Split],
+    head: Head,
+    alphas: Sequence[float],
+    rival: HeadTrial | None = None,
+) -> HeadTrial:
+    """The head with the best of these penalties that is reached downhill from its own.
+
+    It is given up, as worth nothing, where it is hopelessly behind a rival on the first of several
+    splits.
+    """
+    paths = [PenaltyPath(splits[0], head)]
+
+    def trial(alpha: float) -> HeadTrial:
+        found = [path(alpha) for path in paths]
+        whole = tuple(f for f in found if f is not None)
+        enough = len(whole) == len(paths)
+        loss = held_out_loss(splits[: len(paths)], whole) if enough else math.inf
+        return HeadTrial(replace(head, alpha=alpha), loss, whole if math.isfinite(loss) else ())
+
+    best = _downhill(trial, alphas, head.alpha)
+    if len(splits) == 1:
+        return best
+    if rival is not None and rival.predictions:
+        same = held_out_loss(splits[:1], rival.predictions[:1])
+        if not best.loss <= HOPELESS * same:
+            return HeadTrial(best.head, math.inf, ())
+    paths += [PenaltyPath(split, head) for split in splits[1:]]
+    return _downhill(trial, alphas, best.head.alpha)
+
+
+def _downhill(
+    trial: Callable[[float], HeadTrial], alphas: Sequence[float], start: float
+) -> HeadTrial:
+    """The best trial, a step at a time from the last penalty that is no larger than the start."""
+    place = max(sum(a <= start for a in alphas) - 1, 0)
+    best = trial(alphas[place])
+    while not best.predictions and place + 1 < len(alphas):
+        place += 1
+        best = trial(alphas[place])
+    for step in (1, -1):
+        at = place + step
+        while 0 <= at < len(alphas) and (other := trial(alphas[at])).loss < best.loss:
+            best, at = other, at + step
+        if at != place + step:
+            break
     return best
-
-
-def nearby(alpha: float, alphas: Sequence[float]) -> tuple[float, ...]:
-    """The penalties of a grid from a tenth of this one to ten times."""
-    return tuple(a for a in alphas if alpha / 11 <= a <= 11 * alpha)
 
 
 class HeadSearch:
@@ -172,66 +213,83 @@ class HeadSearch:
         self.splits, self.directions, self.alphas = splits, directions, alphas
         self.tried: list[HeadTrial] = []
 
-    def run(self) -> HeadTrial:
-        """The trial of the head chosen."""
-        start = Head(self.directions[-1])
-        self._try(start, self.alphas)
-        for r in self.directions[:-1]:
-            self._try(replace(start, directions=r), nearby(self._best.head.alpha, self.alphas))
-        for name in reversed(SMOOTHNESS):
-            if name != start.kernel:
-                self._try(replace(self._best.head, kernel=name), self.alphas)
-        self._of_the_columns()
+    def run(self, known: Sequence[Head] = ()) -> HeadTrial:
+        """The trial of the head chosen; `known` are good ones in another metric, to begin with."""
+        for head in known:
+            self._try(head)
+        if not known:
+            self._first()
         self._climb(2.0)
         self._climb(0.5)
         for power in POWERS:
-            head = self._best.head
-            self._try(replace(head, power=power), nearby(head.alpha, self.alphas))
-        self._fewer()
+            self._try(replace(self._best.head, power=power))
+        self._fewer(self.directions.index(self._best.head.directions) + 2)
         self._smoother()
         return self.simplest()
+
+    def _first(self) -> None:
+        """One kernel in each number of directions, then the others in the best."""
+        start = Head(self.directions[-1])
+        self._try(start)
+        self._fewer(len(self.directions) - 1)
+        for name in reversed(SMOOTHNESS):
+            if name != start.kernel:
+                self._try(replace(self._best.head, kernel=name))
+        self._of_the_columns()
+
+    def leading(self) -> list[Head]:
+        """The best heads tried, the best first."""
+        good = sorted((t for t in self.tried if t.predictions), key=lambda trial: trial.loss)
+        return [trial.head for trial in good[:KNOWN]]
 
     def _of_the_columns(self) -> None:
         """Ridge; the product over columns, whose distance sums d of them: a longer bandwidth."""
         if self.directions[-1] is None:
             wide = len(self.splits[0].A) ** 0.5
-            self._try(Head(None, 0.0, LINEAR), self.alphas)
-            self._try(Head(None, kernel=BY_COLUMN, bandwidth=wide), self.alphas)
+            self._try(Head(None, 0.0, LINEAR))
+            self._try(Head(None, kernel=BY_COLUMN, bandwidth=wide))
 
     def plain(self) -> None:
         """Try the kernel that a search begins with at several bandwidths."""
         for bandwidth in PLAIN:
-            self._try(Head(self.directions[-1], bandwidth=bandwidth), self.alphas)
+            self._try(Head(self.directions[-1], bandwidth=bandwidth))
 
     def around(self, head: Head) -> HeadTrial:
         """The trial chosen among this head, kernels a step smoother or rougher, and penalties."""
         for name in _neighbours(head.kernel):
-            self._try(replace(head, kernel=name), nearby(head.alpha, self.alphas))
+            self._try(replace(head, kernel=name))
         return self.simplest()
 
     @property
     def _best(self) -> HeadTrial:
         return min(self.tried, key=lambda trial: trial.loss)
 
-    def _try(self, head: Head, alphas: Sequence[float]) -> None:
+    def _try(self, head: Head) -> None:
         if not self.tried or not deadline_passed():
             tell(f"last fit {len(self.tried) + 1}")
-            self.tried.append(evaluate_head(self.splits, head, alphas))
+            best = self._best if self.tried else None
+            self.tried.append(evaluate_head(self.splits, head, self.alphas, best))
 
     def _climb(self, factor: float) -> None:
         """Bandwidths times a factor for as long as that helps."""
         for _ in range(MOST_CLIMBS):
             head = self._best.head
-            self._try(replace(head, bandwidth=factor * head.bandwidth), self.alphas)
+            self._try(replace(head, bandwidth=factor * head.bandwidth))
             if self.tried[-1] is not self._best:
                 break
 
-    def _fewer(self) -> None:
-        """Every smaller number of directions with what else was found, and the next larger."""
-        head, order = self._best.head, list(self.directions)
-        for r in order[: order.index(head.directions) + 2]:
+    def _fewer(self, most: int) -> None:
+        """The first `most` numbers of directions with what else was found, the largest first.
+
+        Until one is hopelessly too small: of fewer still more would be missing.
+        """
+        head = self._best.head
+        for r in reversed(self.directions[:most]):
             if r != head.directions:
-                self._try(replace(head, directions=r), nearby(head.alpha, self.alphas))
+                self._try(replace(head, directions=r, alpha=self._best.head.alpha))
+                few = self._best.head.directions in self.directions[self.directions.index(r) + 1 :]
+                if few and not self.tried[-1].loss <= HOPELESS * self._best.loss:
+                    break
 
     def _smoother(self) -> None:
         """Smoother kernels with what else was found, also twice as wide."""
@@ -239,9 +297,7 @@ class HeadSearch:
         smoother = SMOOTHNESS.index(head.kernel) if head.kernel in SMOOTHNESS else 0
         for name in SMOOTHNESS[:smoother]:
             for factor in (1.0, 2.0):
-                self._try(
-                    replace(head, kernel=name, bandwidth=factor * head.bandwidth), self.alphas
-                )
+                self._try(replace(head, kernel=name, bandwidth=factor * head.bandwidth))
 
     def simplest(self) -> HeadTrial:
         """Of the trials not worse than the best by more than chance: few directions, smooth."""

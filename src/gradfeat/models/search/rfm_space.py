@@ -167,10 +167,11 @@ class RFMSpace(Space[RFMSetting]):
         if self.directions is None:
             return own, last
         rows = HEAD_ROWS[effort.sweeps]
-        heads = []
+        heads: list[tuple[Searched, HeadTrial]] = []
         for path, number in _in_time(_candidates(paths, effort.sweeps)):
             one = self._searched(path, number, rows)
-            heads.append((one, _chosen_head(one, rows)))
+            known = heads[0][0].search.leading() if heads else ()
+            heads.append((one, _chosen_head(one, known, rows)))
         best, found = min(heads, key=lambda one: one[1].loss)
         last, found = best.last, _settled(best.last, found, rows)
         auto, sampled = self.directions == "auto", self.metric_rows is not None
@@ -260,9 +261,9 @@ def _in_time(candidates: Sequence[tuple[Path, int]]) -> Iterator[tuple[Path, int
             yield candidate
 
 
-def _chosen_head(one: Searched, rows: int) -> HeadTrial:
+def _chosen_head(one: Searched, known: Sequence[Head], rows: int) -> HeadTrial:
     """The best head in the metric of a round, fitted to all training rows of its splits."""
-    found, splits = one.search.run(), one.last.splits
+    found, splits = one.search.run(known), one.last.splits
     if not _has_more(splits, rows) or not math.isfinite(found.loss):
         return found
     predictions = tuple(fit_head(split, found.head, Adaptive()) for split in splits)

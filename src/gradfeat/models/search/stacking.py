@@ -19,7 +19,6 @@ from .head_search import (
     Split,
     evaluate_head,
     held_out_loss,
-    nearby,
     row_errors,
 )
 from .rounds import Round, Rounds, loss_of_mean
@@ -78,10 +77,7 @@ def best_stack(
         return None
     v = _weights([(one.search.splits, t) for one, t in pool], most)
     few = [pool[i] for i in v.nonzero().flatten().tolist()]
-    fits = [
-        (one, evaluate_head(one.last.splits, t.head, nearby(t.head.alpha, alphas)))
-        for one, t in few
-    ]
+    fits = [(one, evaluate_head(one.last.splits, t.head, alphas)) for one, t in few]
     if not all(t.predictions for _, t in fits):
         return None  # a matrix of more rows is singular
     splits = found[0].last.splits

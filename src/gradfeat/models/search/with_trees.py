@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Generic, final
 
@@ -101,23 +102,31 @@ class WithTrees(Space[TreesSetting[SettingT]]):
         return _mean(found, trees.first(best.setting.rounds), best.setting)
 
     def best(self, data: Block, seed: int, effort: Effort) -> Trial[TreesSetting[SettingT]]:
-        """The best of the method, with the share of trees of least loss where that gains enough."""
+        """The best of the method, with the share of trees of least loss where that gains enough.
+
+        On the first split, and then, where it does there, on all of them.
+        """
         found = self.method.best(data, seed, effort)
         setting = TreesSetting(found.setting, judged=not deadline_passed())
         own = Trial(setting, found.loss, found.predictions, found.y, found.w)
         if not setting.judged:
             return own
         tell("boosted trees")
-        return self._joined(own, self._stages(data, seed, effort))
+        parts = splits(data, effort)
+        first = self._stages(data, seed, parts[:1])
+        if not self._joined(_beginning(own, first.shape[1]), first, 0.0).setting.rounds:
+            return own
+        others = self._stages(data, seed, parts[1:]) if len(parts) > 1 else first[:, :0]
+        return self._joined(own, torch.cat([first, others], 1))
 
     def _joined(
-        self, own: Trial[TreesSetting[SettingT]], stages: Float[Tensor, "s n c"]
+        self, own: Trial[TreesSetting[SettingT]], stages: Float[Tensor, "s n c"], gain: float = GAIN
     ) -> Trial[TreesSetting[SettingT]]:
         """The trial, or its mean with what trees say after the best number of rounds."""
         alone = [replace(own, predictions=f) for f in stages]
         rounds = min(range(len(alone)), key=lambda i: self._judged(alone[i])[0])
         (loss, size), (_, other) = self._judged(own), self._judged(alone[rounds])
-        best, bound = own, (1 - GAIN) * loss
+        best, bound = own, (1 - gain) * loss
         for u in SHARES:
             v = u * other / ((1 - u) * size + u * other)
             f = (1 - v) * own.predictions + v * alone[rounds].predictions
@@ -135,9 +144,11 @@ class WithTrees(Space[TreesSetting[SettingT]]):
         """So many rounds, or as many as trees allow."""
         return min(rounds, max(STEP, MOST_TREES // data.y.shape[1] // STEP * STEP))
 
-    def _stages(self, data: Block, seed: int, effort: Effort) -> Float[Tensor, "s n c"]:
+    def _stages(
+        self, data: Block, seed: int, parts: Sequence[tuple[Block, Block]]
+    ) -> Float[Tensor, "s n c"]:
         """Predictions of the held-out rows after every so many rounds."""
-        boosting, parts = self._boosting(self._most(data, ROUNDS)), splits(data, effort)
+        boosting = self._boosting(self._most(data, ROUNDS))
         fits = [boosting.fit(of_block(train), seed=seed) for train, _ in parts]
         pairs = zip(fits, parts, strict=True)
         return torch.cat([f.staged(held.X, STEP) for f, (_, held) in pairs], 1)
@@ -148,6 +159,11 @@ class WithTrees(Space[TreesSetting[SettingT]]):
             return judged_log_loss(trial)
         error, w = (trial.predictions - trial.y).double(), trial.w.double()
         return float((w @ error.square()).sum() / w.sum()), 1.0
+
+
+def _beginning(trial: Trial[SettingT], n: int) -> Trial[SettingT]:
+    """On the first n held-out rows."""
+    return replace(trial, predictions=trial.predictions[:n], y=trial.y[:n], w=trial.w[:n])
 
 
 def _mean(found: FinishedFit, trees: Trees, setting: TreesSetting[Any]) -> FinishedFit:
