@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import pytest
 import torch
 
@@ -64,6 +66,43 @@ def test_held_out_targets_do_not_enter_the_predictions():
     first, second = (evaluate_head([s], head, [1e-2]) for s in (one, other))
     assert torch.equal(first.predictions[0], second.predictions[0])
     assert first.loss != second.loss
+
+
+@pytest.mark.parametrize("start", [1e-6, 1e-3, 10.0])
+def test_penalties_are_tried_downhill_from_the_heads_own(start: float):
+    one = split(0.3)
+    every = [evaluate_head([one], Head(2, alpha=a), [a]).loss for a in ALPHAS]
+    found = evaluate_head([one], Head(2, alpha=start), ALPHAS)
+    assert found.loss == min(every)
+    assert found.head.alpha == ALPHAS[every.index(min(every))]
+
+
+def test_a_head_that_is_hopeless_on_the_first_split_sees_no_other():
+    splits = [split(), split(0.3)]
+    good = HeadTrial(Head(1), 0.0, tuple(one.held.y for one in splits))
+    poor = Head(None, kernel="laplace")
+    assert evaluate_head(splits, poor, ALPHAS).loss < math.inf
+    given_up = evaluate_head(splits, poor, ALPHAS, good)
+    assert given_up.loss == math.inf
+    assert given_up.predictions == ()
+    found = evaluate_head(splits, Head(1), ALPHAS)
+    assert evaluate_head(splits, Head(1), ALPHAS, found).loss == found.loss
+
+
+def test_too_few_directions_end_the_scan():
+    """Two inputs count: with one a fit is hopeless, and with less there is none."""
+    A = torch.ones(6).double()
+    one = split()
+    both = [Block(b.X, b.y + b.X[:, 1:2].cos(), b.w) for b in (one.train, one.held)]
+    A[2:] = 0.01
+    search = HeadSearch([Split(*both, A)], [1, 2, 4, None], ALPHAS)
+    found = search.run()
+    assert found.head.directions == 2
+    scanned = [t.head.directions for t in search.tried[:4]]
+    assert scanned == [None, 4, 2, 1]
+    again = HeadSearch(search.splits, [1, 2, 4, None], ALPHAS)
+    assert again.run(search.leading()).loss <= 1.01 * found.loss
+    assert len(again.tried) < len(search.tried)
 
 
 def trial(one: Split, head: Head, spread: float, seed: int) -> HeadTrial:

@@ -162,6 +162,23 @@ def test_trees_join_where_they_gain(logistic: bool, monkeypatch: pytest.MonkeyPa
     assert fitted.tensors()["weights"].tolist()[1] == pytest.approx(found.setting.share)
 
 
+def test_trees_that_gain_nothing_on_the_first_split_see_no_other(monkeypatch: pytest.MonkeyPatch):
+    fits, stages = [], WithTrees._stages
+
+    def counted(self: Any, data: Block, seed: int, parts: Any) -> Any:
+        fits.append(len(parts))
+        return stages(self, data, seed, parts)
+
+    monkeypatch.setattr(WithTrees, "_stages", counted)
+    monkeypatch.setattr(with_trees, "ROUNDS", 15)
+    X, _ = rows(240)
+    space = WithTrees(TreesSetting(Flat.start), Flat(), logistic=False)
+    for target, expected in ((X[:, 1], [1]), (X[:, 1] + 2 * (X[:, 0] > 0.3), [1, 2])):
+        fits.clear()
+        space.best(Block(X, target[:, None], torch.ones(240).double()), 0, FAST)
+        assert fits == expected
+
+
 @pytest.mark.parametrize("how", [{"directions": None}, {"trees": False}, {}])
 def test_trees_join_a_chosen_last_fit_only_and_may_be_left_out(how: dict[str, Any]):
     X, _ = rows(120)
