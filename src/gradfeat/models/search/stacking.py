@@ -1,5 +1,7 @@
 """Several last fits of an RFM in the place of one, where their weighted mean does better."""
 
+# Apart: what a mean of several fits gains is another question than which fit is best.
+
 from __future__ import annotations
 
 from collections.abc import Sequence
