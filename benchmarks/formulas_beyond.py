@@ -277,11 +277,11 @@ def first_theory(n: int, d: int) -> float:
 
 
 def rounds(rng: np.random.Generator) -> Numbers:
-    return {"rfm_rounds: first error at d = 60": first_error(rng, 500, 60)}
+    return {"rfm_rounds: first error at d = 100": first_error(rng, 1_000, 100)}
 
 
 def rounds_theory() -> Numbers:
-    return {"rfm_rounds: first error at d = 60": first_theory(500, 60)}
+    return {"rfm_rounds: first error at d = 100": first_theory(1_000, 100)}
 
 
 def sizes() -> None:
@@ -325,5 +325,5 @@ GROUPS: dict[str, tuple[Callable[[np.random.Generator], Numbers], Callable[[], N
     "second": (second, second_theory, 200),
     "online": (online, online_theory, 40),
     "committee": (committee, committee_theory, 40),
-    "rounds": (rounds, rounds_theory, 150),
+    "rounds": (rounds, rounds_theory, 60),
 }

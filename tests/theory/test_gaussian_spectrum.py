@@ -106,7 +106,7 @@ def test_the_chosen_penalty_and_kernel_are_the_best():
 
 
 def test_bad_arguments_are_named():
-    with pytest.raises(ValueError, match="bandwidth 0"):
+    with pytest.raises(ValueError, match="bandwidth is 0"):
         GaussianLine(1.0, 0.0)
     with pytest.raises(ValueError, match="r is 3, d 2"):
         gaussian_law(np.sin, 3, 2, 1.0)

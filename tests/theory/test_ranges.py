@@ -12,13 +12,17 @@ from gradfeat.theory.committee import committee_error, committee_flow, committee
 from gradfeat.theory.finite_step_errors import finite_step_errors
 from gradfeat.theory.generative_exponent import label_strengths
 from gradfeat.theory.head_law import HeadLaw
+from gradfeat.theory.input_spectra import gaussian_law
+from gradfeat.theory.kernel_curve import ridge_risk
 from gradfeat.theory.lazy_limit import kernel_growth_bound, lazy_loss
 from gradfeat.theory.one_step_errors import limit_errors, limit_share
-from gradfeat.theory.one_step_spectrum import feature_spectrum
+from gradfeat.theory.one_step_spectrum import feature_spectrum, first_layer_outlier
 from gradfeat.theory.online_sgd import SphereSGD, step_size, time_exponent
 from gradfeat.theory.reused_sample_errors import reused_sample_errors
-from gradfeat.theory.rfm_rounds import round_exponent
+from gradfeat.theory.rfm_rounds import rfm_rounds, round_exponent
+from gradfeat.theory.ridge_errors import learned_shares
 from gradfeat.theory.teacher import Teacher
+from gradfeat.theory.zonal_spectrum import zonal_spectrum
 
 ONE, NONE = np.ones((1, 1)), np.zeros((1, 1))
 SGD = SphereSGD(3, 64, 0.01)
@@ -106,3 +110,38 @@ def test_numbers_outside_their_range_are_refused(call, words):
 def test_a_law_of_first_rows_that_is_not_known_is_refused(call):
     with pytest.raises(ValueError, match="rows is 'x': give one of 'gaussian', 'sphere'"):
         call()
+
+
+def product(u: np.ndarray) -> np.ndarray:
+    return u[:, 0] * u[:, 1]
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda: Teacher.single((0.0, 1e200)),
+        lambda: Teacher.single((0.0, 1.0), 1e200),
+        lambda: finite_step_errors(0.5, 0.7, 1e-300, *SETTING[3:], eta=1.0, n=900),
+        lambda: finite_step_errors(0.5, 0.7, 0.01, *SETTING[3:], eta=1.0, n=900, gradient_phi=0.0),
+        lambda: reused_sample_errors(*SETTING, eta=30.0, n=900),
+        lambda: limit_share(*SETTING, degree=40, part=2),
+        lambda: first_layer_outlier(0.5, 0.0, *SETTING[3:], eta=1.0),
+        lambda: first_layer_outlier(0.5, 0.7, *SETTING[3:], eta=[1.0, math.nan]),
+        lambda: learned_shares(*SETTING[:4], 0),
+        lambda: gaussian_law(np.sin, 2, 8, math.nan),
+        lambda: ridge_risk(zonal_spectrum(np.exp, 6, 5), (0.0, 1.0), 9, ridge=math.inf),
+        lambda: ridge_risk(zonal_spectrum(np.exp, 6, 5), (0.0, 1.0), 9, ridge=1, noise=math.nan),
+        lambda: rfm_rounds(product, 2, 99.5, 900, 10.0),  # pyright: ignore[reportArgumentType]
+        lambda: rfm_rounds(product, 2, 99, 900, 10.0, rounds=-1),
+        lambda: rfm_rounds(lambda u: product(u) + 1, 2, 99, 900, 10.0),
+        lambda: rfm_rounds(lambda u: 0 * u[:, 0], 2, 99, 900, 10.0),
+    ],
+)
+def test_outside_the_regime_is_a_sentence(call):
+    with pytest.raises(ValueError, match=r"give .*\."):
+        call()
+
+
+def test_a_step_that_no_equations_follow_is_a_sentence():
+    with pytest.raises(ArithmeticError, match="or a smaller step"):
+        finite_step_errors(*SETTING, eta=1e12, n=900)

@@ -23,6 +23,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
+#: The least penalty: below it m_1 at n < N, about 1/penalty, has no digits.
+LEAST = 1e-100
+
 
 @dataclass(frozen=True)
 class FeatureLimit:
@@ -102,9 +105,10 @@ class FeatureLimit:
         from scipy.optimize import elementwise
 
         penalty = np.asarray(penalty, dtype=np.float64)
-        if not (np.isfinite(penalty).all() and (penalty > 0).all()):
+        if not (np.isfinite(penalty).all() and (penalty >= LEAST).all()):
             raise ValueError(
-                f"The penalty is {penalty}: give finite numbers above 0 (1e-8 stands for none)."
+                f"The penalty is {penalty}: give finite numbers above 0, {LEAST:g} at least (1e-8"
+                " stands for none)."
             )
         ratio = self.rows_per_neuron
         z = penalty * ratio

@@ -20,6 +20,7 @@ import numpy as np
 from scipy import special
 
 from ..maths.hermite import RealFunction, gauss_hermite, orthonormal_hermite
+from ..maths.ranges import positive
 from .kernel_curve import KernelLaw
 from .zonal_spectrum import ZonalSpectrum
 
@@ -45,10 +46,7 @@ class GaussianLine:
     bandwidth: float
 
     def __post_init__(self) -> None:
-        if not min(self.std, self.bandwidth) > 0:
-            raise ValueError(
-                f"std is {self.std} and bandwidth {self.bandwidth}: give numbers above 0."
-            )
+        positive(std=self.std, bandwidth=self.bandwidth)
 
     @property
     def _a(self) -> float:

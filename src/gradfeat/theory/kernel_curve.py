@@ -130,15 +130,16 @@ def _check(
     ridge: float,
     amounts: Sequence[float],
 ) -> None:
-    if not (n > 0).all() or not min((0.0, *shares, *amounts)) >= 0:
+    given = np.array([*shares, *amounts])
+    if not ((n > 0).all() and (given >= 0).all() and np.isfinite(given).all()):
         raise ValueError(
             f"n goes down to {n.min()}, the shares are {tuple(shares)} and the noise and the part"
             f" beyond {tuple(amounts)}: give n > 0 and numbers of 0 or more."
         )
-    if not (ridge >= 0 and ridge + spectrum.tail > 0):
+    if not (0 <= ridge < math.inf and ridge + spectrum.tail > 0):
         raise ValueError(
             f"The ridge is {ridge} and the tail of the spectrum {spectrum.tail}: give a ridge"
-            " above 0."
+            " above 0 and finite."
         )
     if len(shares) > len(spectrum.eigenvalues):
         raise ValueError(

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..maths.activations import Activation
+from ..maths.ranges import within
 from ..maths.step_names import Residual, RowLaw
 from .column_gain import (
     MOST_POWERS,
@@ -141,6 +142,7 @@ def limit_share(
     """
     if part < 2 or teacher.components(part)[part] == 0:
         raise ValueError(f"The part was {part}: give a degree of 2 or more that the target has.")
+    within(0, MOST_POWERS, degree=degree)
     traces = feature_limit(phi, psi, activation).traces(penalty)
     direction = gradient_direction(phi, activation, teacher)
     size = max(degree, len(teacher.coefficients) - 1, part) + 1

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..maths.activations import Activation
+from ..maths.ranges import not_negative, positive
 from ..maths.step_names import Residual, RowLaw, lengths_vary
 from .activation_coefficients import scaled_coefficients
 from .feature_resolvent import FeatureLimit
@@ -295,6 +296,8 @@ def first_layer_outlier(
     >>> first_layer_outlier(0.5, 0.5, CentredReLU(), talk, eta=[1.0, 4.0]).round(3).tolist()
     [nan, 3.354]
     """
+    positive(psi=np.min(psi))
+    not_negative(eta=np.ravel(eta) @ np.ravel(eta))
     direction = gradient_direction(phi, activation, teacher, residual, width)
     slope = float(activation.hermite_coefficients(1)[1])
     eta, ratio = np.asarray(eta, dtype=np.float64), 1 / np.asarray(psi, dtype=np.float64)

@@ -72,8 +72,15 @@ def rfm_rounds(
     (0.1, 0.95, 25)
     """
     _checked(r, d, n, bandwidth, penalty)
+    if not (rounds >= 0 and rounds % 1 == 0):
+        raise ValueError(f"rounds is {rounds}: give a whole number of 0 or more.")
     index = _indices(2 * r)
-    total = float(np.square(target(_grid(r)[0])) @ _grid(r)[1])
+    values, mass = target(_grid(r)[0]), _grid(r)[1]
+    total, mean = float(np.square(values) @ mass), float(values @ mass)
+    if not total > mean**2 * 1e9:
+        raise ValueError(
+            f"The target has mean {mean:.4g} and power {total:.4g}: give a varying one of mean 0."
+        )
     scales = 1 / (2 * bandwidth**2 * _inverse_scales(kernel))
     U, metric, found = np.eye(2 * r)[:, :r], np.ones(2 * r), []
     for _ in range(rounds + 1):
@@ -222,8 +229,8 @@ def _root(A: np.ndarray) -> np.ndarray:
 def _checked(r: int, d: int, n: float, bandwidth: float, penalty: float) -> None:
     if not 1 <= r <= 3:
         raise ValueError(f"r is {r}: give 1 to 3 directions.")
-    if not 4 * r < d < math.inf:
-        raise ValueError(f"d is {d}: give more than {4 * r} inputs for {r} directions.")
+    if not (4 * r < d < math.inf and d % 1 == 0):
+        raise ValueError(f"d is {d}: give a whole number above {4 * r} for {r} directions.")
     if not (1 < n < math.inf and 0 < bandwidth < math.inf and 0 <= penalty < math.inf):
         raise ValueError(
             f"n, bandwidth and penalty are {n}, {bandwidth} and {penalty}: give more than 1 row, a"

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..maths.activations import Activation
+from ..maths.ranges import positive
 from ..maths.step_names import RowLaw, lengths_vary
 from .feature_resolvent import FeatureLimit, Traces
 from .teacher import Teacher
@@ -112,6 +113,8 @@ def learned_shares(
     >>> [round(float(share), 3) for share in shares]
     [0.643, 0.006]
     """
+    for rows in np.ravel(n):
+        positive(n=rows)
     traces = feature_limit(phi, psi, activation, "gaussian").traces(penalty)
     bend = float(activation.hermite_coefficients(2)[2]) ** 2
     length = traces.s0 / traces.rows_per_neuron

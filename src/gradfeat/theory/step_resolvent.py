@@ -179,14 +179,18 @@ def solve(
     for _ in range(MOST_STEPS):
         if J is None:
             J = _jacobian(grid, phi, ratio, z, x)
-        step = np.linalg.solve(J, _mismatch(grid, phi, ratio, z, x))
+        with np.errstate(all="ignore"):
+            step = np.linalg.solve(J, _mismatch(grid, phi, ratio, z, x))
         size = float(np.abs(step).max())
+        if not size < np.inf:
+            break
         x = x - step / max(1.0, size)
         if size < TOLERANCE:
             return StepResolvent(grid, phi, ratio, z, x)
         J, before = (J if size < SLOW * before and size < 1 else None), size
     raise ArithmeticError(
-        f"The equations of a step's resolvent do not settle at z = {z:.3g}: give a larger penalty."
+        f"The equations of a step's resolvent do not settle at z = {z:.3g}: give a larger"
+        " penalty, or a smaller step."
     )
 
 

@@ -27,7 +27,7 @@ class Teacher:
     C_1/|C_1| alone. Along chat the target is sum_k c_{*k} He_k(chat.x), c_{*k} = C_k(chat^k)/k!,
     so that c_{*1} = |C_1|; all else of f* acts as noise on what the step adds.
 
-    Raises ValueError when the noise is negative or not finite.
+    Raises ValueError when the noise is negative or not finite, or E y^2 is not finite.
     Source: Moniri24, Section 2, for one direction; several ones: derived here.
 
     >>> product = Teacher(MultiHermite(((1, 0), (1, 1)), (1.0, 0.5)))  # x1 + x1 x2/2
@@ -46,6 +46,9 @@ class Teacher:
         if not (np.isfinite(noise).all() and (noise >= 0).all()):
             raise ValueError(f"The noise is {self.noise}: give standard deviations of 0 or more.")
         object.__setattr__(self, "noise", noise)
+        with np.errstate(over="ignore"):
+            if not np.isfinite(self.power).all():
+                raise ValueError("E y^2 is inf: give smaller coefficients, or less noise.")
 
     @staticmethod
     def single(coefficients: Sequence[float], noise: ArrayLike = 0.0) -> Teacher:

@@ -226,10 +226,8 @@ class PredictionSetting:
         `Refused` of an unknown name, of coefficients that are no numbers, and where y is always 0.
         """
         sigma, teacher = activation(options.activation), target(options.teacher, options.noise)
-        with np.errstate(over="ignore"):
-            power = float(teacher.power)
-        if not 0 < power < math.inf:
-            raise Refused(f"E y^2 is {power:g}: give a target and noise that make it finite, not 0")
+        if not teacher.power > 0:
+            raise Refused("E y^2 is 0: give a target or noise that is not always 0")
         return cls(sizes, options, sigma, teacher)
 
     def predicted(self, alpha: float) -> Prediction:
