@@ -35,5 +35,5 @@ ROOMS: Final = {
     "rows": Room(6_700, 35),
     "table": Room(9_191, 44),
     "tasks": Room(2_218, 19),
-    "theory": Room(6_114, 34),
+    "theory": Room(6_145, 34),
 }
