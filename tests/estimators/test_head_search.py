@@ -103,6 +103,8 @@ def test_too_few_directions_end_the_scan():
     again = HeadSearch(search.splits, [1, 2, 4, None], ALPHAS)
     assert again.run(search.leading()).loss <= 1.01 * found.loss
     assert len(again.tried) < len(search.tried)
+    # A metric that nothing was learnt for has no number of directions to choose.
+    assert HeadSearch(search.splits, [None], ALPHAS).run([Head(2)]).head.directions is None
 
 
 def trial(one: Split, head: Head, spread: float, seed: int) -> HeadTrial:

@@ -216,8 +216,9 @@ class HeadSearch:
     def run(self, known: Sequence[Head] = ()) -> HeadTrial:
         """The trial of the head chosen; `known` are good ones in another metric, to begin with."""
         for head in known:
-            self._try(head)
-        if not known:
+            if head.directions in self.directions:
+                self._try(head)
+        if not self.tried:
             self._first()
         self._climb(2.0)
         self._climb(0.5)
