@@ -29,7 +29,7 @@ ROOMS: Final = {
     "interface": Room(978, 5),
     "lab": Room(3_205, 20),
     "maths": Room(4_419, 35),
-    "models": Room(11_247, 72),
+    "models": Room(11_248, 72),
     "planning": Room(1_461, 10),
     "reports": Room(846, 4),
     "rows": Room(6_700, 35),
