@@ -7,6 +7,7 @@ import os
 import signal
 import sys
 import warnings
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -26,6 +27,7 @@ from gradfeat.rows.checkpoint import Kept, _read
 from gradfeat.rows.errors import EngineError
 from gradfeat.rows.sources.open import tables
 from gradfeat.rows.workers import interrupts_held
+from gradfeat.table.reading import plan
 from gradfeat.table.screening import _same_order
 
 
@@ -135,3 +137,19 @@ def test_without_locks_of_files_a_run_is_alive_as_long_as_its_process(tmp_path, 
     assert not presence.alive(1)
     with Store.open(tmp_path / "s.db") as store:
         assert store.status() == []
+
+
+def test_reading_a_table_makes_no_folder_at_home(tmp_path, monkeypatch):
+    """skrub makes one where it is imported, which failed in a home that cannot be written to."""
+    name, made = "SKB_DATA_DIRECTORY", []
+    monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.delitem(sys.modules, "skrub")
+    with plan._without_its_folder():
+        assert os.path.isdir(os.environ[name])
+        fake = SimpleNamespace(set_config=lambda **how: made.append(how))
+        monkeypatch.setitem(sys.modules, "skrub", fake)
+    assert made == [{"data_dir": str(tmp_path / "skrub_data")}]
+    assert name not in os.environ
+    with plan._without_its_folder():  # it is imported
+        assert name not in os.environ

@@ -5,10 +5,13 @@ Levels are two, a few, or so many that their texts are hashed.
 
 from __future__ import annotations
 
+import contextlib
+import os
 import re
+import sys
 import textwrap
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import ClassVar, Literal, final
 
@@ -16,12 +19,31 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 from pandas.api import types
-from skrub import MinHashEncoder
 
 from gradfeat.rows.sources.tables import Cells
 from gradfeat.table.errors import TableError
 from gradfeat.table.reading.cell_text import plain_text
 from gradfeat.table.results import UnreadCells
+
+
+@contextlib.contextmanager
+def _without_its_folder() -> Iterator[None]:
+    """skrub makes a folder in the home of whoever imports it: there may be no home to write to."""
+    name, home = "SKB_DATA_DIRECTORY", os.path.expanduser("~")
+    ours = not {name, "SKRUB_DATA_DIRECTORY"} & os.environ.keys() and "skrub" not in sys.modules
+    if ours:
+        os.environ[name] = os.path.abspath(os.sep)  # which is there
+    try:
+        yield
+        if ours:
+            sys.modules["skrub"].set_config(data_dir=os.path.join(home, "skrub_data"))
+    finally:
+        if ours:
+            del os.environ[name]
+
+
+with _without_its_folder():
+    from skrub import MinHashEncoder
 
 _DIGIT = re.compile(r"\d")
 
