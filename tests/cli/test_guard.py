@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import errno
+import os
 import re
 import sys
 from pathlib import Path
 
 import pytest
 
-from gradfeat.cli.app import app, open_streams
+from gradfeat.cli.app import app, leave_room, open_streams
 from gradfeat.cli.guard import UNFORESEEN, guarded
 
 
@@ -79,3 +80,12 @@ def test_a_folder_that_is_gone_is_a_sentence(tmp_path, monkeypatch, capsys):
     gone.rmdir()
     assert guarded(app, ["list"]) == 2
     assert capsys.readouterr().err.startswith("gradfeat: the current folder is gone")
+
+
+@pytest.mark.parametrize(
+    ("columns", "kept"), [("0", False), ("1", False), ("20", True), ("x", True)]
+)
+def test_a_width_that_shows_nothing_is_left_out(monkeypatch, columns, kept):
+    monkeypatch.setenv("COLUMNS", columns)
+    leave_room()
+    assert ("COLUMNS" in os.environ) == kept

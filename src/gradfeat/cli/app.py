@@ -101,9 +101,16 @@ def open_streams() -> None:
             setattr(sys, name, open(os.devnull, mode, encoding="utf-8"))  # noqa: SIM115
 
 
+def leave_room() -> None:
+    """COLUMNS below 20 is of no terminal that somebody reads: 0 printed nothing, 1 letter by letter."""
+    if (width := os.environ.get("COLUMNS", "")).isdecimal() and int(width) < 20:
+        del os.environ["COLUMNS"]
+
+
 def main() -> None:
     """Entry point of the `gradfeat` command."""
     open_streams()
+    leave_room()
     for stream in (sys.stdout, sys.stderr):
         cast(TextIOWrapper, stream).reconfigure(errors="replace")
     interrupts_count_once()
