@@ -21,7 +21,7 @@ class Room(NamedTuple):
 ROOMS: Final = {
     "": Room(83, 2),
     "catalogue": Room(12_996, 58),
-    "cli": Room(3_699, 26),
+    "cli": Room(3_704, 26),
     "diagnostics": Room(1_135, 8),
     "drawing": Room(822, 6),
     "estimators": Room(3_348, 19),

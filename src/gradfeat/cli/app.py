@@ -102,7 +102,7 @@ def open_streams() -> None:
 
 
 def leave_room() -> None:
-    """COLUMNS below 20 is of no terminal that somebody reads: 0 printed nothing, 1 letter by letter."""
+    """COLUMNS below 20 is nobody's: 0 printed nothing, 1 a letter a line."""
     if (width := os.environ.get("COLUMNS", "")).isdecimal() and int(width) < 20:
         del os.environ["COLUMNS"]
 
