@@ -20,6 +20,7 @@ import pandas as pd
 from scipy.stats import spearmanr
 from sklearn.metrics import accuracy_score, r2_score
 
+from gradfeat.figures.comparison import told_losses
 from gradfeat.maths.deadline import Deadline
 from gradfeat.rows.sources.tables import FrameTables
 from gradfeat.table.compare import in_turn, table_model
@@ -31,7 +32,8 @@ from gradfeat.table.request import Request, Steps, silent
 from gradfeat.table.results import Importances
 from gradfeat.table.shuffling import correlated_groups
 
-ROWS, SHUFFLES = 1_000, 5
+#: Of the rows put aside, and of the entries with the largest losses.
+ROWS, SHUFFLES, ENTRIES = 400, 2, 12
 BIKES = Path(__file__).parents[1] / "examples/data/bikeshare.csv"
 
 
@@ -66,7 +68,7 @@ def on_fresh_rows(
     score = accuracy_score if table.target.classes else r2_score
     truth = truth.astype(str) if table.target.classes else truth
     base, falls = score(truth, model.predict(fresh)), []
-    for one in entries(fit, table, request).losses:
+    for one in entries(fit, table, request).losses[:ENTRIES]:
         lost = []
         for _ in range(SHUFFLES):
             shuffled = fresh.copy()
@@ -95,15 +97,15 @@ def lines(name: str, frame: pd.DataFrame, target: str, seconds: float) -> Iterat
     request = Request(name, target, seconds=seconds)
     table = prepare(FrameTables(rest.reset_index(drop=True), 10_000), request)
     steps = Steps(silent, Deadline.after(seconds))
-    for method, time_ in in_turn(METHODS, table, request, steps):
-        fit = fit_method(method, table, request, time_)
+    turns = in_turn(METHODS, table, request, steps)
+    for fit in [fit_method(method, table, request, time_) for method, time_ in turns]:
         if fit.predictions is None:
             yield f"| {name} | {fit.method.label} | {fit.result.error} | | | |"
             continue
         found = entries(fit, table, request)
         falls = np.array(on_fresh_rows(fit, table, request, fresh))
-        own = np.array([one.loss.estimate for one in found.losses])
-        sure = [k for k, one in enumerate(found.losses) if one.loss.low > 0]
+        own = np.array([one.loss.estimate for one in found.losses[: len(falls)]])
+        sure = [k for k, one in enumerate(told_losses(found, ENTRIES))]
         rank = spearmanr(own[sure], falls[sure]).statistic if len(sure) > 2 else float("nan")
         first = [" + ".join(found.losses[k].columns[:2]) for k in (0, int(falls.argmax()))]
         top = len({*np.argsort(-own)[:3]} & {*np.argsort(-falls)[:3]})

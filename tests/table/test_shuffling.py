@@ -96,7 +96,29 @@ def test_groups_are_of_columns_that_say_the_same_under_any_encoding():
     one_hot = (level[:, None] == np.arange(3)).astype(float)
     X = np.column_stack([x, np.exp(x), noise, one_hot, one_hot[:, [2, 0, 1]], level]).astype(float)
     source = ("x", "exp", "noise", *["state"] * 3, *["code"] * 3, "number")
-    assert [g.columns for g in correlated_groups(X, source)] == [("x", "exp"), ("state", "code")]
+    assert [g.columns for g in correlated_groups(X, source)] == [
+        ("x", "exp"),
+        ("state", "code", "number"),
+    ]
+
+
+def test_columns_that_follow_from_others_are_grouped_with_them():
+    """A grade and its sub-grades, a number and its bands; not levels that are drawn apart."""
+    rng = np.random.default_rng(0)
+    sub, x, other = rng.integers(35, size=2000), rng.normal(size=2000), rng.integers(35, size=2000)
+    codes = [sub // 5, sub, np.digitize(x, np.linspace(-2, 2, 12)), other]
+    parts = [np.eye(k.max() + 1)[k] for k in codes]
+    names = ("grade", "sub", "band", "other")
+    source = [name for name, part in zip(names, parts, strict=True) for _ in part.T]
+    X = np.column_stack([*parts, x])
+    found = correlated_groups(X, [*source, "x"])
+    assert [group.columns for group in found] == [("grade", "sub"), ("band", "x")]
+
+
+def test_many_levels_of_few_rows_explain_nothing():
+    rng = np.random.default_rng(0)
+    levels = np.eye(50)[rng.integers(50, size=60)]
+    assert not correlated_groups(np.column_stack([levels, rng.normal(size=60)]), ["a"] * 50 + ["b"])
 
 
 @pytest.mark.parametrize(("correlation", "grouped"), [(0.97, True), (0.7, False)])

@@ -241,6 +241,8 @@ def _handle(mark: style.Mark) -> Line2D:
 
 #: Columns that are drawn, and that are told in a sentence.
 COLUMNS_DRAWN, COLUMNS_TOLD = 12, 3
+#: Share of the largest loss below which one is not told.
+TINY = 0.01
 #: Names of a group that are written out.
 NAMED = 3
 
@@ -297,8 +299,9 @@ def _loss_limits(ax: Axes, shown: tuple[ColumnLoss, ...]) -> None:
 
 
 def told_losses(found: Importances, most: int = COLUMNS_TOLD) -> list[ColumnLoss]:
-    """The largest losses that are beyond chance: their interval is above 0."""
-    return [one for one in found.losses if one.loss.low > 0][:most]
+    """The largest losses beyond chance (their interval is above 0), but for tiny ones."""
+    sure = [one for one in found.losses if one.loss.low > 0]
+    return [one for one in sure if one.loss.estimate >= TINY * sure[0].loss.estimate][:most]
 
 
 def together(one: ColumnLoss) -> str:

@@ -21,9 +21,6 @@ from gradfeat.rows.processors import one_thread
 
 Floats = NDArray[np.float64]
 
-#: Direct solves in all rows that a fit is taken to cost.
-SOLVES = 2
-
 #: Passes of mini-batch training; few values, so that the noise of a timing rarely changes them.
 EPOCHS = (10, 14, 20, 28, 40, 56, 80, 112, 160, 200)
 #: A timing is the least of so many.
@@ -47,19 +44,20 @@ COST = 1.5
 
 
 def direct_rows(seconds: float, columns: int, outputs: int) -> int:
-    """Rows that two direct solves with AGOP passes can take in about `seconds`.
+    """Rows that a direct solve with AGOP passes can take in about `seconds`.
 
-    One Cholesky factorisation of 1,000 rows is timed; the rest scales by counting operations.
-    Kernel ridge and RFM solve once in all rows, and search on a few thousand of them.
+    Cholesky factorisations of 1,000 rows are timed, of which the quickest counts; the rest scales
+    by counting operations. Kernel ridge and RFM solve once in all rows, by iterations that end when
+    a factorisation would have where these are many; a metric is learnt from half of them at most.
     """
     K = torch.eye(1000, dtype=torch.float64)
-    torch.linalg.cholesky(K)
-    start = time.perf_counter()
-    torch.linalg.cholesky(K)
-    rate = 1e9 / 3 / max(time.perf_counter() - start, 1e-4)
+    taken = min(
+        _timed(lambda: torch.linalg.cholesky(K), time.perf_counter, 1) for _ in range(TIMES)
+    )
+    rate = 1e9 / 3 / max(taken, 1e-4)
     per_pair = (60.0 + 4.0 * (columns + 1) * outputs + 4.0 * columns) / rate
     n = 500
-    while SOLVES * ((1.1 * n) ** 3 / 3 / rate + (1.1 * n) ** 2 * per_pair) < seconds:
+    while (1.1 * n) ** 3 / 3 / rate + (1.1 * n) ** 2 * per_pair < seconds:
         n = int(1.1 * n)
     return n
 

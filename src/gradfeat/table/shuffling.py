@@ -183,6 +183,9 @@ LEAST_CORRELATION = 0.9
 #: Rows and columns that are compared at most, and the fewest rows that say anything.
 COMPARED_ROWS, COMPARED_COLUMNS, FEWEST_COMPARED = 2_000, 4_000, 20
 
+#: Share of a column that as many parts of another explain by chance, above which none is told.
+MOST_CHANCE = 0.1
+
 #: Relative to the largest singular value of a column's parts: what is below is none of its own.
 RANK = 1e-8
 
@@ -191,8 +194,10 @@ def correlated_groups(X: Floats, source: Sequence[str]) -> tuple[ColumnGroup, ..
     """Columns of a table that are correlated by .9 or more (average linkage), two or more a group.
 
     Of two columns with orthonormal bases Q, R of their centred ranks (of their encoded parts, where
-    they have several) the correlation is ``|Q^T R| / sqrt(max(q, r))`` in the Frobenius norm:
-    Spearman's of two numbers without sign, and 1 of levels that are the same under other names.
+    they have several) the correlation is ``|Q^T R| / sqrt(min(q, r))`` in the Frobenius norm, less
+    what chance gives the larger basis: Spearman's of two numbers without sign, and 1 where one
+    column follows from the other, as a grade from its sub-grades. Where the larger basis has more
+    than a tenth of the rows, ``max`` stands in place of ``min``.
 
     `X` (n, d): encoded rows; `source`: the original column of each encoded one; the first 4,000
     columns are looked at.
@@ -228,7 +233,10 @@ def correlations(X: Floats, source: Sequence[str], columns: Sequence[str]) -> Fl
     Q = np.column_stack(bases)
     squares = (Q.T @ Q) ** 2
     total = np.add.reduceat(np.add.reduceat(squares, starts, axis=0), starts, axis=1)
-    R = np.sqrt(np.clip(total / np.maximum(sizes[:, None], sizes), 0, 1))
+    smaller, larger = np.minimum(sizes[:, None], sizes), np.maximum(sizes[:, None], sizes)
+    chance = (larger - smaller) / (len(X) - 1)
+    nested = np.where(chance < MOST_CHANCE, total / smaller - chance, 0.0) / (1 - chance).clip(0.5)
+    R = np.sqrt(np.clip(np.maximum(total / larger, nested), 0, 1))
     np.fill_diagonal(R, 1.0)
     return R
 
