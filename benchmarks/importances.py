@@ -106,12 +106,12 @@ def lines(name: str, frame: pd.DataFrame, target: str, seconds: float) -> Iterat
         falls = np.array(on_fresh_rows(fit, table, request, fresh))
         own = np.array([one.loss.estimate for one in found.losses[: len(falls)]])
         sure = [k for k, one in enumerate(told_losses(found, ENTRIES))]
-        rank = spearmanr(own[sure], falls[sure]).statistic if len(sure) > 2 else float("nan")
+        rank = f"{spearmanr(own[sure], falls[sure]).statistic:.2f}" if len(sure) > 2 else "–"
         first = [" + ".join(found.losses[k].columns[:2]) for k in (0, int(falls.argmax()))]
         top = len({*np.argsort(-own)[:3]} & {*np.argsort(-falls)[:3]})
         yield (
             f"| {name} | {fit.method.label} | {first[0]} {own[0]:.3f} | {first[1]} "
-            f"{falls.max():.3f} | {top} of 3 | {rank:.2f} of {len(sure)} |"
+            f"{falls.max():.3f} | {top} of 3 | {rank} of {len(sure)} |"
         )
 
 

@@ -25,7 +25,7 @@ ROOMS: Final = {
     "diagnostics": Room(1_135, 8),
     "drawing": Room(822, 6),
     "estimators": Room(3_348, 19),
-    "figures": Room(1_564, 9),
+    "figures": Room(1_567, 9),
     "interface": Room(978, 5),
     "lab": Room(3_205, 20),
     "maths": Room(4_419, 35),
@@ -33,7 +33,7 @@ ROOMS: Final = {
     "planning": Room(1_461, 10),
     "reports": Room(846, 4),
     "rows": Room(6_700, 35),
-    "table": Room(9_213, 44),
+    "table": Room(9_219, 44),
     "tasks": Room(2_218, 19),
     "theory": Room(6_145, 34),
 }
