@@ -20,14 +20,14 @@ class Room(NamedTuple):
 
 ROOMS: Final = {
     "": Room(83, 2),
-    "catalogue": Room(12_996, 58),
+    "catalogue": Room(12_292, 58),
     "cli": Room(3_704, 26),
     "diagnostics": Room(1_135, 8),
-    "drawing": Room(822, 6),
+    "drawing": Room(836, 7),
     "estimators": Room(3_348, 19),
     "figures": Room(1_567, 9),
     "interface": Room(978, 5),
-    "lab": Room(3_205, 20),
+    "lab": Room(3_354, 21),
     "maths": Room(4_419, 35),
     "models": Room(11_248, 72),
     "planning": Room(1_461, 10),

@@ -287,3 +287,13 @@ def test_a_slope_needs_positive_values_and_all_levels():
     assert "not finite for 1 of 3" in slope("a", "n", 0, 1)(rows).words
     with pytest.raises(ExperimentError, match="'m' is no setting"):
         slope("a", "m", 0, 1)(rows)
+
+
+def test_each_of_several_factors_is_each_within_each():
+    cells = [(n, m, seed) for n in (1, 2) for m in (3, 4) for seed in range(3)]
+    rows = pd.DataFrame(cells, columns=["n", "m", "seed"])
+    rows["a"] = rows["n"] * rows["m"] + 0.01 * rows["seed"]
+    for bound in (2.0, 5.0):
+        check, where = above("a", bound), {"m": [3, 4]}
+        assert each("n m", check, where)(rows) == each("n", each("m", check), where)(rows)
+    assert each("n m", above("a", 5.0))(rows).words.endswith("at m=3 at n=1")

@@ -12,14 +12,11 @@ import numpy as np
 from gradfeat.catalogue.shared.curves import draw_metric, law_line, only, over_seeds
 from gradfeat.drawing import style
 from gradfeat.drawing.panels import finished, panels
-from gradfeat.lab import Experiment, ordered, slope
+from gradfeat.drawing.types import Axes, DataFrame, Figure
+from gradfeat.lab import Experiment, lazy, ordered, slope
 from gradfeat.maths.ranges import at_least, at_most, positive
 
 if TYPE_CHECKING:
-    import pandas as pd
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
-
     from gradfeat.models.descent.loop import Source
 
 #: Steps between two looks at the network; steps whose rows are drawn at once; points of a path.
@@ -48,13 +45,6 @@ def batch(
     import torch
 
     from gradfeat.catalogue.shared.descent_training import starts
-    from gradfeat.maths.activations import ReLU
-    from gradfeat.models.descent.gradient_descent import GradientDescent
-    from gradfeat.models.descent.layers import Layers, Start
-    from gradfeat.models.descent.loop import descend
-    from gradfeat.models.descent.phases import Phase
-    from gradfeat.models.descent.trained import AllLayers
-    from gradfeat.models.losses import Squared
 
     at_least(1, leap=leap, m=m, rows=rows)
     at_least(3, d=d)
@@ -64,12 +54,14 @@ def batch(
     at_most(0.9, level=level)
     eta = c * float(d) ** -max(1.0, leap / 2) * rows / 2
     scale = m**-0.5
-    start = Start(scale * d**-0.5, scale, scale, antisymmetric=False)
-    drawn = starts(GradientDescent(m, start=start), d, seeds, torch.float32, "cpu")
-    layers = Layers(drawn.W, drawn.b, drawn.a.sign() * scale)
-    phases = [Phase(most // rows, eta, batch=rows)]
+    start = lazy.Start(scale * d**-0.5, scale, scale, antisymmetric=False)
+    drawn = starts(lazy.GradientDescent(m, start=start), d, seeds, torch.float32, "cpu")
+    layers = lazy.Layers(drawn.W, drawn.b, drawn.a.sign() * scale)
+    phases = [lazy.Phase(most // rows, eta, batch=rows)]
     source, seen = _fresh(leap, d, seeds), []
-    for state in descend(layers, source, phases, Squared(), ReLU(), AllLayers()):
+    for state in lazy.descend(
+        layers, source, phases, lazy.Squared(), lazy.ReLU(), lazy.AllLayers()
+    ):
         if state.step % EVERY == 0:
             square = (state.layers.a * state.layers.W).square().sum(1)
             shares = (square[:, :2] / square.sum(1, keepdim=True)).numpy()
@@ -84,22 +76,20 @@ def _fresh(leap: int, d: int, seeds: Sequence[int]) -> Source:
     """New rows at every step, each network's from one generator."""
     import torch
 
-    from gradfeat.maths.hermite import orthonormal_hermite
-    from gradfeat.maths.streams import stream
-    from gradfeat.models.descent.trained import Batch
+    generators, held = [lazy.stream(seed, "rows") for seed in seeds], []
 
-    generators, held = [stream(seed, "rows") for seed in seeds], []
-
-    def rows(step: int, size: int | None) -> Batch:
+    def rows(step: int, size: int | None) -> lazy.Batch:
         n, place = size or 1, (step - 1) % CHUNK
         if place == 0:
             shape = (CHUNK, n, d)
             drawn = [torch.randn(shape, generator=g) for g in generators]
             held[:] = [torch.stack(drawn, 1)]
         X = held[0][place]
-        factor = torch.from_numpy(orthonormal_hermite(leap, X[..., 1:2].numpy())[..., leap]).to(X)
+        factor = torch.from_numpy(
+            lazy.orthonormal_hermite(leap, X[..., 1:2].numpy())[..., leap]
+        ).to(X)
         y = X[..., :1] * (1 + factor) / math.sqrt(2)
-        return Batch(X, y, torch.full_like(y, 1 / n))
+        return lazy.Batch(X, y, torch.full_like(y, 1 / n))
 
     return rows
 
@@ -127,7 +117,7 @@ COLORS = {1: style.BLUE, 2: style.GREEN, 3: style.VERMILLION}
 LAWS = {1: "d", 2: "d log d", 3: "$d^2$"}
 
 
-def figure(table: pd.DataFrame, theory_table: pd.DataFrame | None) -> Figure:  # noqa: ARG001
+def figure(table: DataFrame, theory_table: DataFrame | None) -> Figure:  # noqa: ARG001
     """Rows needed over d with the laws' slopes; how both shares grow in the largest networks."""
     _, axes = panels(2, 2, (5.0, 4.0))
     style.dress(axes[0], "Rows until $x_2$ is found", "number of inputs d", "rows", "both")
@@ -146,12 +136,10 @@ def figure(table: pd.DataFrame, theory_table: pd.DataFrame | None) -> Figure:  #
 
 
 def _law(leap: int, d: np.ndarray) -> np.ndarray:
-    from gradfeat.theory.online_sgd import time_exponent
-
-    return d ** time_exponent(leap) * (np.log(d) if leap == 2 else 1.0)
+    return d ** lazy.time_exponent(leap) * (np.log(d) if leap == 2 else 1.0)
 
 
-def _shares(ax: Axes, table: pd.DataFrame) -> None:
+def _shares(ax: Axes, table: DataFrame) -> None:
     """The second direction's share in one run of each leap, over rows divided by d."""
     style.dress(ax, "Share of the second direction", "rows / d", "share of the first layer", "both")
     for leap, color in COLORS.items():

@@ -19,12 +19,11 @@ from gradfeat.catalogue.shared.adapt_training import (
 )
 from gradfeat.catalogue.shared.curves import averaged, only, over_seeds, settings, theory_line
 from gradfeat.drawing.panels import finished, panels
-from gradfeat.lab import Experiment, above, agrees, below, each, every, greater, ordered
+from gradfeat.drawing.types import DataFrame, Figure
+from gradfeat.lab import Experiment, above, agrees, below, each, every, greater, lazy, ordered
 from gradfeat.maths.ranges import at_least, one_of, positive
 
 if TYPE_CHECKING:
-    import pandas as pd
-    from matplotlib.figure import Figure
     from torch import Tensor
 
     from gradfeat.models.base import Predictor
@@ -59,16 +58,13 @@ def trial(
     step, then `steps` - 1 updates of the first layer by AGOP; the RFM makes `updates` of its
     metric, from the Gaussian kernel of bandwidth sqrt(d), with a fixed penalty.
     """
-    from gradfeat.tasks.multi_index import MultiIndex
-    from gradfeat.tasks.targets import he2_hep
-
     one_of(NAMES, method=method)
     one_of(TARGETS, target=target)
     check_rows(n, n_test, m, noise=noise, frequency=frequency, penalty=penalty)
     at_least(1, steps=steps, updates=updates)
     positive(penalty=penalty)
-    g = he2_hep(3, r) if target == "cubic" else shifted_sines(r, frequency)
-    task = MultiIndex(d, g, noise, seed=seed)
+    g = lazy.he2_hep(3, r) if target == "cubic" else shifted_sines(r, frequency)
+    task = lazy.MultiIndex(d, g, noise, seed=seed)
     X, y = training_rows(task, n, seed, device)
     f = _fit(method, m, steps, updates, penalty, X, y, seed)
     return fresh_loss(f, task, n_test, seed, device)
@@ -77,10 +73,6 @@ def trial(
 def _fit(
     method: str, m: int, steps: int, updates: int, penalty: float, X: Tensor, y: Tensor, seed: int
 ) -> Predictor:
-    from gradfeat.models.kernels.radial import Gaussian
-    from gradfeat.models.rfm import RFM
-    from gradfeat.rows.rows import in_memory
-
     size = math.sqrt(X.shape[1])
     match method:
         case "kernel":
@@ -88,23 +80,23 @@ def _fit(
         case "network":
             return network(m, steps, X, y, seed)
         case _:
-            return RFM(Gaussian(size), penalty, updates).fit(in_memory(X, y), seed=seed)
+            return lazy.RFM(lazy.Gaussian(size), penalty, updates).fit(
+                lazy.in_memory(X, y), seed=seed
+            )
 
 
 def theory(
     method: str, d: int, r: int, target: str, n: int, frequency: float, noise: float
 ) -> dict[str, float]:
     """The kernel's learning curve at the best bandwidth and penalty; nothing for the others."""
-    from gradfeat.maths.hermite import HermiteSeries
-
     if method != "kernel":
         return UNKNOWN
-    cubic = HermiteSeries((0.0, 0.0, 0.5, 1 / math.sqrt(12)))
+    cubic = lazy.HermiteSeries((0.0, 0.0, 0.5, 1 / math.sqrt(12)))
     g = cubic if target == "cubic" else shifted_sines(r, frequency).single
     return logged(gaussian_risk(g, r, d, n, math.sqrt(d), noise))
 
 
-def figure(table: pd.DataFrame, theory_table: pd.DataFrame | None) -> Figure:
+def figure(table: DataFrame, theory_table: DataFrame | None) -> Figure:
     """A panel for each target, number of directions and of rows: loss against d."""
     cells = settings(table, "target", "r", "n")
     _, axes = panels(len(cells), 3, (4.2, 3.4))
@@ -115,16 +107,13 @@ def figure(table: pd.DataFrame, theory_table: pd.DataFrame | None) -> Figure:
         for found, own in loss_panel(ax, rows, "d", ("method", NAMES), title):
             if theory_table is not None and own["method"].iloc[0] == "kernel":
                 theory_line(ax, own, "d", "loss", theory, found.mark.color, "theory of the kernel")
-    return finished(axes, _words(table))
-
-
-def _words(table: pd.DataFrame) -> str:
     row = table.iloc[0]
-    return (
+    return finished(
+        axes,
         rf"$f^*(x) = g(Ux)$, Gaussian inputs, noise {row['noise']:g}. Network: {int(row['m'])} "
         f"neurons, a gradient step, {int(row['steps']) - 1} updates by AGOP; RFM: "
         f"{int(row['updates'])} updates. "
-        f"Points: {over_seeds(table)}.{averaged(table, 'frequency', 'noise', 'm', 'steps')}"
+        f"Points: {over_seeds(table)}.{averaged(table, 'frequency', 'noise', 'm', 'steps')}",
     )
 
 
@@ -133,6 +122,8 @@ LEARNERS = {"method": ["network", "rfm"]}
 FAR = 32
 SINES = {"target": "sines", "n": 1_000}
 CUBIC = {"target": "cubic", "n": 1_000, "r": 1}
+
+EACH = {"method": list(NAMES), "d": [4, 8, 16, FAR]}
 
 EXPERIMENT = Experiment(
     name="adapt-latent",
@@ -152,12 +143,9 @@ gradient is as large as its signal, and what is left of it in the d - r other di
 loss that grows. The kernel pays for d in every function of degree p of all inputs, d^p of them.""",
     trial=trial,
     grids={
-        "quick": [
-            {"method": list(NAMES), "d": [4, 8, 16, FAR], "r": [1, 2]},
-            {"method": list(NAMES), "d": [4, 8, 16, FAR], "target": "cubic"},
-        ],
+        "quick": [{**EACH, "r": [1, 2]}, {**EACH, "target": "cubic"}],
         "paper": {
-            "method": list(NAMES),
+            **EACH,
             "target": list(TARGETS),
             "d": [4, 8, 16, FAR, 64],
             "r": [1, 2],
@@ -180,9 +168,7 @@ loss that grows. The kernel pays for d in every function of degree p of all inpu
         ),
         f"Learners of features lose less than a tenth at every d up to {FAR}."
         f" [{TALK}; Rad24; Damian22]": each(
-            "r",
-            each("method", each("d", below("loss", 0.1, SINES)), LEARNERS),
-            {"d": [4, 8, 16, FAR]},
+            "r", each("method d", below("loss", 0.1, SINES), LEARNERS), {"d": [4, 8, 16, FAR]}
         ),
         f"On a polynomial of degree 3 of one direction the kernel loses more at d = {FAR} than each"
         " learner of features, by 0.3 or more."

@@ -20,14 +20,12 @@ from gradfeat.catalogue.shared.adapt_training import (
 from gradfeat.catalogue.shared.curves import averaged, draw_metric, marks_of, only, over_seeds
 from gradfeat.drawing import series, style
 from gradfeat.drawing.panels import finished, panels
-from gradfeat.lab import Experiment, agrees, every, slope
+from gradfeat.drawing.types import Axes, DataFrame, Figure
+from gradfeat.lab import Experiment, agrees, every, lazy, slope
 from gradfeat.lab.claims import Check, slopes_by_seed
 from gradfeat.maths.ranges import MOST_DEGREE, at_most, one_of
 
 if TYPE_CHECKING:
-    import pandas as pd
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
     from torch import Tensor
 
     from gradfeat.models.base import Kernel, Predictor
@@ -63,21 +61,15 @@ def trial(
     than any target is smooth but the last. Its penalty is chosen by leave-one-out. So is that of
     the head of the network: m ReLU neurons after one gradient step. Labels have Gaussian noise.
     """
-    from gradfeat.models.gradient_step import GradientStep
-    from gradfeat.models.kernels.radial import Matern
-    from gradfeat.rows.rows import in_memory
-    from gradfeat.tasks.one_dimensional import OneDimensional
-    from gradfeat.tasks.targets import TruncatedPower
-
     one_of(TITLES, method=method)
     check_rows(n, n_test, m, noise=noise)
     at_most(MOST_DEGREE, s=s)
-    task = OneDimensional(TruncatedPower(s), noise=noise)
+    task = lazy.OneDimensional(lazy.TruncatedPower(s), noise=noise)
     X, y = training_rows(task, n, seed, device)
     if method == "kernel":
-        f = centred_ridge(Matern(1.0, 2.5), X, y)
+        f = centred_ridge(lazy.Matern(1.0, 2.5), X, y)
     else:
-        f = GradientStep(m).fit(in_memory(X, y), seed=seed)
+        f = lazy.GradientStep(m).fit(lazy.in_memory(X, y), seed=seed)
     return fresh_loss(f, task, n_test, seed, device)
 
 
@@ -89,38 +81,30 @@ def centred_ridge(kernel: Kernel, X: Tensor, y: Tensor) -> Predictor:
     """
     import torch
 
-    from gradfeat.models.head import RidgeHead
-    from gradfeat.models.kernel_machine import KernelMachine
-    from gradfeat.rows.rows import in_memory
-
     Z = torch.linspace(-1, 1, CENTRES, dtype=X.dtype, device=X.device)[:, None]
     e, V = torch.linalg.eigh(kernel(Z, Z))
     kept = e > FINEST * e[-1]
     root = V[:, kept] / e[kept].sqrt()
-    a, offset, _ = RidgeHead().fit(in_memory(kernel(X, Z) @ root, y))
-    return KernelMachine(kernel, Z, root @ a, offset, X.new_ones(1))
+    a, offset, _ = lazy.RidgeHead().fit(lazy.in_memory(kernel(X, Z) @ root, y))
+    return lazy.KernelMachine(kernel, Z, root @ a, offset, X.new_ones(1))
 
 
 def theory(method: str, s: int, n: int, noise: float) -> dict[str, float]:
     """The kernel's learning curve at the best penalty; of the network only the slope is known."""
-    from gradfeat.theory.kernel_curve import tuned_risk
-
     if method != "kernel":
         return UNKNOWN
-    return logged(float(tuned_risk([_law(s)], n, noise)))
+    return logged(float(lazy.tuned_risk([_law(s)], n, noise)))
 
 
 @cache
 def _law(s: int) -> KernelLaw:
     """Of exp(-t)(1 + t + t^2/3), t = sqrt(5) |x - z|."""
-    from gradfeat.tasks.targets import TruncatedPower
-    from gradfeat.theory.input_spectra import interval_law
 
     def matern(distance: np.ndarray) -> np.ndarray:
         t = math.sqrt(5) * distance
         return np.exp(-t) * (1 + t + t**2 / 3)
 
-    return interval_law(matern, TruncatedPower(s))
+    return lazy.interval_law(matern, lazy.TruncatedPower(s))
 
 
 def rate(s: int) -> float:
@@ -131,7 +115,7 @@ def rate(s: int) -> float:
     return (2 * s + 1) / (2 * s + 2)
 
 
-def figure(table: pd.DataFrame, theory_table: pd.DataFrame | None) -> Figure:
+def figure(table: DataFrame, theory_table: DataFrame | None) -> Figure:
     """A panel a method, a colour a target, losses times n; the fitted exponents over s."""
     _, axes = panels(3, 3, (4.2, 3.7))
     for ax, (method, title) in zip(axes, TITLES.items(), strict=False):
@@ -142,10 +126,16 @@ def figure(table: pd.DataFrame, theory_table: pd.DataFrame | None) -> Figure:
         for found, own in drawn if theory_table is not None else []:
             _theory_line(ax, own, found.mark.color)
     _exponents(axes[2], table)
-    return finished(axes, _words(table))
+    row = table.iloc[0]
+    return finished(
+        axes,
+        rf"$f^* = \max(x, 0)^s$, variance 1, noise {row['noise']:g}; {int(row['m'])} neurons. "
+        "Solid: eigenvalues of the kernel; dotted: minimax slope at the height of the points. "
+        f"Points: {over_seeds(table)}.{averaged(table, 'noise', 'm')}",
+    )
 
 
-def _exponents(ax: Axes, table: pd.DataFrame) -> None:
+def _exponents(ax: Axes, table: DataFrame) -> None:
     """Least-squares slopes of each seed over s, beside the minimax exponent."""
     style.dress(ax, "Fitted exponents", "smoothness s", "exponent of 1/n", "both")
     short = {"kernel": "kernel", "network": "network"}
@@ -158,7 +148,7 @@ def _exponents(ax: Axes, table: pd.DataFrame) -> None:
     ax.set_xticks(list(TARGETS))
 
 
-def _exponent_table(rows: pd.DataFrame) -> pd.DataFrame:
+def _exponent_table(rows: DataFrame) -> DataFrame:
     """seed, s and minus the slope of log loss on log n."""
     import pandas as pd
 
@@ -170,28 +160,16 @@ def _exponent_table(rows: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame(found, columns=["s", "seed", "exponent"]).dropna()
 
 
-def _theory_line(ax: Axes, rows: pd.DataFrame, color: str) -> None:
+def _theory_line(ax: Axes, rows: DataFrame, color: str) -> None:
     """The kernel's curve; for the network the power law through the middle of the points."""
-    from gradfeat.theory.input_spectra import minimax_exponent
-    from gradfeat.theory.kernel_curve import tuned_risk
-
     row = rows.iloc[0]
     s, n = int(row["s"]), np.geomspace(rows["n"].min(), rows["n"].max(), 40)
     if row["method"] == "kernel":
-        series.line(ax, n, n * tuned_risk([_law(s)], n, float(row["noise"])), "", color)
+        series.line(ax, n, n * lazy.tuned_risk([_law(s)], n, float(row["noise"])), "", color)
         return
-    best = minimax_exponent(s + 0.5) - 1
+    best = lazy.minimax_exponent(s + 0.5) - 1
     middle = np.exp(np.mean(np.log(rows["loss"]) + best * np.log(rows["n"])))
     series.line(ax, n, middle * n**-best, "", color).set_linestyle((0, (1, 1.2)))
-
-
-def _words(table: pd.DataFrame) -> str:
-    row = table.iloc[0]
-    return (
-        rf"$f^* = \max(x, 0)^s$, variance 1, noise {row['noise']:g}; {int(row['m'])} neurons. "
-        "Solid: eigenvalues of the kernel; dotted: minimax slope at the height of the points. "
-        f"Points: {over_seeds(table)}.{averaged(table, 'noise', 'm')}"
-    )
 
 
 def _steeper(margin: float) -> Check:
@@ -214,6 +192,8 @@ def _slopes(method: str) -> Check:
     )
 
 
+EACH = {"method": list(TITLES), "s": list(TARGETS)}
+
 EXPERIMENT = Experiment(
     name="adapt-smooth",
     question="Do kernel ridge and the network adapt to unknown smoothness?",
@@ -231,13 +211,8 @@ these n, and s = 1 from s = 2 with many more seeds only. Fits of a kernel to the
 function by the number of iterations are in kernel-iterations.""",
     trial=trial,
     grids={
-        "quick": {"method": list(TITLES), "s": list(TARGETS), "n": [128, 256, 512, 1_024, 2_048]},
-        "paper": {
-            "method": list(TITLES),
-            "s": list(TARGETS),
-            "n": [128, 256, 512, 1_024, 2_048, 4_096],
-            "m": 512,
-        },
+        "quick": {**EACH, "n": [128, 256, 512, 1_024, 2_048]},
+        "paper": {**EACH, "n": [128, 256, 512, 1_024, 2_048, 4_096], "m": 512},
     },
     small={"s": [0, 2], "n": [30, 60], "m": 20, "n_test": 100},
     seeds={"quick": 32, "paper": 60},

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from gradfeat.catalogue.shared.adapt_training import (
     UNKNOWN,
@@ -20,15 +20,10 @@ from gradfeat.catalogue.shared.adapt_training import (
 )
 from gradfeat.catalogue.shared.curves import averaged, only, over_seeds, theory_line
 from gradfeat.drawing.panels import finished, panels
-from gradfeat.lab import Experiment, above, agrees, below, each, every, slope
+from gradfeat.drawing.types import Axes, DataFrame, Figure
+from gradfeat.lab import Experiment, above, agrees, below, each, every, lazy, slope
 from gradfeat.lab.claims import Check
 from gradfeat.maths.ranges import at_least, one_of
-
-if TYPE_CHECKING:
-    import pandas as pd
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
-
 
 TITLES = {"kernel": "Gaussian kernel", "network": "Network"}
 SUPPORTS = {
@@ -61,15 +56,13 @@ def trial(
     in units of the inputs' norm, and its penalty by leave-one-out; the network has m neurons and
     one gradient step. Labels have Gaussian noise.
     """
-    from gradfeat.tasks.low_dimensional_support import LowDimensionalSupport
-
     one_of(TITLES, method=method)
     one_of(SUPPORTS, support=support)
     check_rows(n, n_test, m, noise=noise, frequency=frequency, ambient=ambient)
     at_least(0, ambient=ambient)
     bent, spread = _shape(support, ambient)
     g = shifted_sines(r, frequency)
-    task = LowDimensionalSupport(d, r, g, bent, spread, noise, seed)
+    task = lazy.LowDimensionalSupport(d, r, g, bent, spread, noise, seed)
     X, y = training_rows(task, n, seed, device)
     if method == "kernel":
         f = tuned_gaussian(_size(d, r, bent, spread), X, y, seed)
@@ -108,7 +101,7 @@ def theory(
     return logged(gaussian_risk(g, r, inputs, n, size, noise, spread))
 
 
-def figure(table: pd.DataFrame, theory_table: pd.DataFrame | None) -> Figure:
+def figure(table: DataFrame, theory_table: DataFrame | None) -> Figure:
     """Rows: kernel, network. Columns: loss against d at one n, against n at the largest d."""
     _, axes = panels(4, 2, (4.6, 3.2))
     counts = [int(value) for value in table["n"]]
@@ -121,7 +114,7 @@ def figure(table: pd.DataFrame, theory_table: pd.DataFrame | None) -> Figure:
     return finished(axes, _words(table))
 
 
-def _panel(ax: Axes, rows: pd.DataFrame, x: str, title: str, lines: bool) -> None:
+def _panel(ax: Axes, rows: DataFrame, x: str, title: str, lines: bool) -> None:
     for found, own in loss_panel(ax, rows, x, ("support", SUPPORTS), title, apart=2):
         method, support = (own[name].iloc[0] for name in ("method", "support"))
         if lines and support != "manifold" and method == "kernel":
@@ -130,7 +123,7 @@ def _panel(ax: Axes, rows: pd.DataFrame, x: str, title: str, lines: bool) -> Non
                 ax.lines[-1].set_linestyle((0, (1, 1.2)))
 
 
-def _words(table: pd.DataFrame) -> str:
+def _words(table: DataFrame) -> str:
     row = table.iloc[0]
     return (
         f"Sines of {int(row['r'])} coordinates, noise {row['noise']:g}. Lines: eigenvalues of the "
@@ -166,6 +159,8 @@ def _steeper_than_full(margin: float) -> Check:
     )
 
 
+KINDS = {"method": list(TITLES), "support": list(SUPPORTS)}
+
 EXPERIMENT = Experiment(
     name="adapt-support",
     question="Is sample complexity governed by the ambient or the intrinsic dimension?",
@@ -185,29 +180,12 @@ out of its range.""",
     trial=trial,
     grids={
         "quick": [
-            {"method": list(TITLES), "support": list(SUPPORTS), "d": [4, 8, 16], "n": 500},
-            {
-                "method": list(TITLES),
-                "support": list(SUPPORTS),
-                "d": FAR,
-                "n": [125, 250, 500, 1_000],
-            },
+            {**KINDS, "d": [4, 8, 16], "n": 500},
+            {**KINDS, "d": FAR, "n": [125, 250, 500, 1_000]},
         ],
         "paper": [
-            {
-                "method": list(TITLES),
-                "support": list(SUPPORTS),
-                "d": [4, 8, 16, FAR, 64],
-                "n": [500, 2_000],
-                "m": 512,
-            },
-            {
-                "method": list(TITLES),
-                "support": list(SUPPORTS),
-                "d": FAR,
-                "n": [125, 250, 1_000, 4_000],
-                "m": 512,
-            },
+            {**KINDS, "d": [4, 8, 16, FAR, 64], "n": [500, 2_000], "m": 512},
+            {**KINDS, "d": FAR, "n": [125, 250, 1_000, 4_000], "m": 512},
         ],
     },
     small={"d": [4, 6], "n": [30, 60], "m": 20, "n_test": 100},

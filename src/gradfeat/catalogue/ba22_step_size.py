@@ -19,19 +19,15 @@ from gradfeat.catalogue.shared.curves import (
 )
 from gradfeat.drawing import series, style
 from gradfeat.drawing.panels import finished, panels
-from gradfeat.lab import Experiment, above, below, each, every, greater
+from gradfeat.drawing.types import Axes, DataFrame, Figure
+from gradfeat.lab import Experiment, above, below, each, every, greater, lazy
 from gradfeat.lab.claims import Check
 from gradfeat.maths.ranges import LARGEST, MOST_DEGREE, MOST_ROWS, at_least, at_most, one_of
 
 if TYPE_CHECKING:
-    import pandas as pd
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
     from torch import Tensor
 
-    from gradfeat.tasks.base import Sample
     from gradfeat.tasks.single_index import SingleIndex
-    from gradfeat.theory.teacher import Teacher
 
 
 NAMES = {
@@ -70,13 +66,6 @@ def trial(
     probability. That keeps means unbiased and takes the tails of y^2 out of their variance. The
     noise of their labels is added by its variance.
     """
-    from gradfeat.maths.activations import activation as activation_of
-    from gradfeat.maths.feature_ridge import ridge_fit
-    from gradfeat.maths.hermite import HermiteSeries
-    from gradfeat.models.step_sizes import first_step
-    from gradfeat.rows.rows import in_memory
-    from gradfeat.tasks.single_index import SingleIndex
-
     one_of(NAMES, method=method)
     one_of(ACTIVATIONS, activation=activation)
     at_least(2, p=p)
@@ -89,18 +78,18 @@ def trial(
     at_least(4, **{"rows_per_input d": n})
     at_least(1, **{"neurons_per_input d": N})
     at_most(MOST_ROWS, n_test=n_test, **{"rows_per_input d": n, "neurons_per_input d": N})
-    task = SingleIndex(d, HermiteSeries(coefficients(p)), noise, seed=seed)
+    task = lazy.SingleIndex(d, lazy.HermiteSeries(coefficients(p)), noise, seed=seed)
     first, head = (_rows(task, n, name, seed, device) for name in ("gradient", "train"))
     held, test = _stratified(task, n // 4, "held", seed), _stratified(task, n_test, "test", seed)
     parts = [head.X, held.X.to(device), test.X.to(device)]
     if method != "linear":
-        step = first_step(
-            in_memory(first.X, first.y), width=N, activation=activation_of(activation),
-            residual="ba22", seed=seed,
+        step = lazy.first_step(
+            lazy.in_memory(first.X, first.y), width=N, activation=lazy.activation(activation),
+            residual="ba22", seed=seed
         )  # fmt: skip
         eta = eta_of(method, n, step_scale)
         parts = [step.rows(X).features(eta) for X in parts]
-    fits = [ridge_fit(parts[0], head.y, lam).a for lam in PENALTIES]
+    fits = [lazy.ridge_fit(parts[0], head.y, lam).a for lam in PENALTIES]
     chosen = min(range(len(fits)), key=lambda i: _error(parts[1], fits[i], held.y))
     error = _error(parts[2], fits[chosen], test.y) + noise**2
     bound = float(teacher(p, noise).beyond_linear)
@@ -121,35 +110,27 @@ def coefficients(p: int) -> tuple[float, ...]:
     return (0.0, 1.0, *[0.0] * (p - 2), 1 / math.sqrt(math.factorial(p)))
 
 
-def teacher(p: int, noise: float) -> Teacher:
+def teacher(p: int, noise: float) -> lazy.Teacher:
     """The target as theory takes it."""
-    from gradfeat.theory.teacher import Teacher
-
-    return Teacher.single(coefficients(p), noise)
+    return lazy.Teacher.single(coefficients(p), noise)
 
 
-def _rows(task: SingleIndex, n: int, name: str, seed: int, device: str) -> Sample:
-    from gradfeat.maths.streams import stream
-    from gradfeat.tasks.base import Sample
-
-    rows = task.sample(n, stream(seed, name))
-    return Sample(rows.X.to(device), rows.y.to(device))
+def _rows(task: SingleIndex, n: int, name: str, seed: int, device: str) -> lazy.Sample:
+    rows = task.sample(n, lazy.stream(seed, name))
+    return lazy.Sample(rows.X.to(device), rows.y.to(device))
 
 
-def _stratified(task: SingleIndex, n: int, name: str, seed: int) -> Sample:
+def _stratified(task: SingleIndex, n: int, name: str, seed: int) -> lazy.Sample:
     """n Gaussian inputs whose b.x are one in each cell of probability 1/n, and f* at them."""
     import torch
 
-    from gradfeat.maths.streams import stream
-    from gradfeat.tasks.base import Sample
-
-    random = stream(seed, name)
+    random = lazy.stream(seed, name)
     X = torch.randn(n, task.d, generator=random, dtype=torch.float64)
     cells = (torch.arange(n) + torch.rand(n, 1, generator=random, dtype=torch.float64)[:, 0]) / n
     z = torch.special.ndtri(cells.clamp(1e-15, 1 - 1e-15))[:, None]
     u = task.directions
     X += (z - X @ u) @ u.mT
-    return Sample(X, task.target(X))
+    return lazy.Sample(X, task.target(X))
 
 
 def _error(F: Tensor, a: Tensor, f: Tensor) -> float:
@@ -171,22 +152,17 @@ def theory(
 
     Ridge on the inputs is that on very many linear neurons, N/d times the penalty.
     """
-    from gradfeat.maths.activations import Polynomial
-    from gradfeat.maths.activations import activation as activation_of
-    from gradfeat.theory.finite_step_errors import finite_step_errors
-    from gradfeat.theory.ridge_errors import random_feature_errors
-
     n, N = sizes(d, rows_per_input, neurons_per_input)
     target, lams = teacher(p, noise), np.array(PENALTIES)
     if method == "linear":
         many = 1e6
-        found = random_feature_errors(
-            d / n, 1 / many, lams * many, Polynomial((0.0, 1.0)), target
+        found = lazy.random_feature_errors(
+            d / n, 1 / many, lams * many, lazy.Polynomial((0.0, 1.0)), target
         ).test_error
     else:
-        found = finite_step_errors(
-            d / n, d / N, lams, activation_of(activation), target,
-            eta=eta_of(method, n, step_scale), n=n, residual="ba22",
+        found = lazy.finite_step_errors(
+            d / n, d / N, lams, lazy.activation(activation), target,
+            eta=eta_of(method, n, step_scale), n=n, residual="ba22"
         ).test_error  # fmt: skip
     error = float(np.min(found))
     return {"test_error": error, "excess": error - float(target.beyond_linear)}
@@ -197,7 +173,7 @@ def _near(method: str, margin: float) -> Check:
     return ratio_agrees("test_error", theory, {"method": method, "d": [200, 400]}, margin)
 
 
-def figure(table: pd.DataFrame, theory_table: pd.DataFrame | None) -> Figure:
+def figure(table: DataFrame, theory_table: DataFrame | None) -> Figure:
     """A panel for each activation and target: test error against d, with the linear bound."""
     cells = settings(table, "activation", "p")
     _, axes = panels(len(cells), 3, (4.8, 3.8))
@@ -214,7 +190,7 @@ def figure(table: pd.DataFrame, theory_table: pd.DataFrame | None) -> Figure:
     )
 
 
-def _panel(ax: Axes, rows: pd.DataFrame, lines: bool, activation: str, p: int) -> None:
+def _panel(ax: Axes, rows: DataFrame, lines: bool, activation: str, p: int) -> None:
     title = f"{activation}, p = {p}"
     style.dress(ax, title, "number of inputs d", r"test error $E(y-f)^2$", "both")
     for found, own in draw_series(ax, rows, "method", NAMES, "d", "test_error", apart=3):
@@ -240,15 +216,10 @@ their rows of the head are new ones, as here.
 """
 
 
-def _everywhere(check: Check, method: str) -> Check:
-    """The check at each activation and d."""
-    return each("activation", each("d", check), {"method": method})
-
-
 def _beats(method: str, margin: float) -> Check:
     """Is the large step below `method` by the margin, at each activation and d?"""
     check = greater("test_error", {"method": method}, {"method": "large step"}, margin)
-    return each("activation", each("d", check))
+    return each("activation d", check)
 
 
 EXPERIMENT = Experiment(
@@ -272,20 +243,20 @@ EXPERIMENT = Experiment(
     figure=figure,
     checks={
         "After a step of size 1 the network does not beat the best linear function, at any d."
-        " [Ba et al. 2022, Theorem on small learning rates]": _everywhere(
-            above("excess", 0.0), "small step"
+        " [Ba et al. 2022, Theorem on small learning rates]": each(
+            "activation d", above("excess", 0.0), {"method": "small step"}
         ),
         "After a step of size 1 the network is no better than ridge regression on the inputs, which"
         " has seen the same rows: from d = 100 on its test error is at least as high."
         " [Ba et al. 2022, Theorem on small learning rates; Moniri24, prior work]": each(
-            "activation",
-            each("d", greater("test_error", {"method": "small step"}, {"method": "linear"})),
+            "activation d",
+            greater("test_error", {"method": "small step"}, {"method": "linear"}),
             {"d": [100, 200, 400]},
         ),
         "After a step of size sqrt(n) it beats the best linear function by 0.05 or more, at every"
         " d."
-        " [Ba et al. 2022, Theorem on large learning rates]": _everywhere(
-            below("excess", -0.05), "large step"
+        " [Ba et al. 2022, Theorem on large learning rates]": each(
+            "activation d", below("excess", -0.05), {"method": "large step"}
         ),
         "After a step of size sqrt(n) it beats ridge on the inputs by 0.15 or more, at every d."
         " [Ba et al. 2022, Theorem on large learning rates]": _beats("linear", 0.15),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -12,13 +12,9 @@ from gradfeat.catalogue.shared.comparisons import near
 from gradfeat.catalogue.shared.curves import draw_metric, only, over_seeds, theory_line
 from gradfeat.drawing import series, style
 from gradfeat.drawing.panels import finished, panels
-from gradfeat.lab import Experiment, below, every, slope
+from gradfeat.drawing.types import Axes, DataFrame, Figure
+from gradfeat.lab import Experiment, below, every, lazy, slope
 from gradfeat.maths.ranges import at_least, at_most, one_of, positive
-
-if TYPE_CHECKING:
-    import pandas as pd
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
 
 #: Steps of the chain that are drawn at once.
 CHUNK = 2_000
@@ -47,9 +43,6 @@ def batch(
     is all that the overlap depends on. With a `start` above 0 the overlap begins there: `path` at
     `step`s, and `off`, its largest distance from the differential equation.
     """
-    from gradfeat.maths.streams import numpy_stream
-    from gradfeat.theory.online_sgd import SphereSGD, step_size
-
     one_of(INPUTS, inputs=inputs)
     at_least(2, k=k)
     at_most(6, k=k)
@@ -59,8 +52,8 @@ def batch(
     at_least(0, start=start, power=power)
     at_most(0.95, level=level, start=start, power=power)
     lam = d**power if power else 0.0
-    eta = step_size(k, d, c, lam)
-    draws = [numpy_stream(seed, "overlaps") for seed in seeds]
+    eta = lazy.step_size(k, d, c, lam)
+    draws = [lazy.numpy_stream(seed, "overlaps") for seed in seeds]
     run = (_projected if inputs == "projected" else _whole)(k, d, eta, lam, start, draws)
     if not start:
         reached = np.abs if k % 2 == 0 else np.asarray
@@ -72,7 +65,7 @@ def batch(
     step = np.arange(0.0, every * PLACES, every)
     walked = [run(every, np.arange(len(seeds)))[-1] for _ in step[1:]]
     paths = np.array([np.full(len(seeds), start), *walked]).T
-    limit = SphereSGD(k, d, eta, lam).path(start, step)
+    limit = lazy.SphereSGD(k, d, eta, lam).path(start, step)
     return [
         {"time": math.nan, "per_d_log_d": math.nan, "off": off, "step": step, "path": path}
         for path, off in zip(paths, abs(paths - limit).max(1).tolist(), strict=True)
@@ -99,8 +92,6 @@ def _slope(k: int, d: int, lam: float) -> Callable[[np.ndarray, np.ndarray], np.
     """s(x) from w.x and |x - (w.x) w|^2: the derivative of an average over z_1, |z| = 1."""
     from scipy.special import roots_gegenbauer
 
-    from gradfeat.maths.hermite import orthonormal_hermite
-
     z, weight = roots_gegenbauer(NODES, (d - 3) / 2) if lam else (np.zeros(1), np.ones(1))
     long = math.sqrt(1 + lam**2)
 
@@ -109,7 +100,9 @@ def _slope(k: int, d: int, lam: float) -> Callable[[np.ndarray, np.ndarray], np.
         for node, share in zip(z, weight / weight.sum(), strict=True):
             inner = (p + lam * node * np.sqrt(rest)) / long
             moved = (1 - lam * node * p / np.sqrt(rest)) / long
-            total += share * math.sqrt(k) * orthonormal_hermite(k - 1, inner)[..., k - 1] * moved
+            total += (
+                share * math.sqrt(k) * lazy.orthonormal_hermite(k - 1, inner)[..., k - 1] * moved
+            )
         return total
 
     return slope
@@ -188,12 +181,10 @@ def _link(k: int) -> Callable[[np.ndarray], np.ndarray]:
 
 def theory(k: int, d: int, c: float, power: float, level: float, start: float) -> dict[str, float]:
     """Mean time of the diffusion with the mean and variance of a step; nothing is fitted."""
-    from gradfeat.theory.online_sgd import SphereSGD, step_size
-
     if start:
         return {"time": math.nan, "per_d_log_d": math.nan}
     lam = d**power if power else 0.0
-    time = SphereSGD(k, d, step_size(k, d, c, lam), lam).mean_time(level)
+    time = lazy.SphereSGD(k, d, lazy.step_size(k, d, c, lam), lam).mean_time(level)
     return {"time": time, "per_d_log_d": time / (d * math.log(d))}
 
 
@@ -205,7 +196,7 @@ SERIES = (
 )
 
 
-def figure(table: pd.DataFrame, theory_table: pd.DataFrame | None) -> Figure:
+def figure(table: DataFrame, theory_table: DataFrame | None) -> Figure:
     """Steps over d with theory through them; overlaps of single runs around their limit."""
     _, axes = panels(2, 2, (5.0, 4.2))
     timed, law = only(table, start=0.0), theory_table is not None
@@ -228,10 +219,8 @@ def figure(table: pd.DataFrame, theory_table: pd.DataFrame | None) -> Figure:
     )
 
 
-def _paths(ax: Axes, rows: pd.DataFrame, law: bool) -> None:
+def _paths(ax: Axes, rows: DataFrame, law: bool) -> None:
     """Three runs at each of two numbers of inputs, over step size times steps."""
-    from gradfeat.theory.online_sgd import SphereSGD
-
     style.dress(ax, "Overlap of single runs, degree 2", "step size x steps", "overlap u.w", "both")
     kept = sorted({*rows["d"]})
     ends = zip(kept[:: max(1, len(kept) - 1)], (style.SKY, style.ORANGE), strict=False)
@@ -241,14 +230,12 @@ def _paths(ax: Axes, rows: pd.DataFrame, law: bool) -> None:
             ax.plot(_size(row) * row["step"], row["path"], color=color, linewidth=0.8, label=label)
     if law and len(rows):
         row = rows.to_dict("records")[-1]
-        limit = SphereSGD(row["k"], row["d"], _size(row)).path(row["start"], row["step"])
+        limit = lazy.SphereSGD(row["k"], row["d"], _size(row)).path(row["start"], row["step"])
         series.line(ax, _size(row) * row["step"], limit, "differential equation", style.BLACK)
 
 
 def _size(row: dict[str, Any]) -> float:
-    from gradfeat.theory.online_sgd import step_size
-
-    return step_size(row["k"], row["d"], row["c"])
+    return lazy.step_size(row["k"], row["d"], row["c"])
 
 
 PLAIN = {"start": 0.0, "inputs": "projected", "power": 0.0}

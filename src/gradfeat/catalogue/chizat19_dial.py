@@ -12,14 +12,12 @@ from gradfeat.catalogue.shared.comparisons import near
 from gradfeat.catalogue.shared.curves import draw_metric, only, over_seeds
 from gradfeat.drawing import series, style
 from gradfeat.drawing.panels import finished, panels
-from gradfeat.lab import Experiment, above, every, greater, ordered, slope
+from gradfeat.drawing.types import Axes, DataFrame, Figure
+from gradfeat.lab import Experiment, above, every, greater, lazy, ordered, slope
 from gradfeat.maths.ranges import at_least, at_most, paired, positive
 
 if TYPE_CHECKING:
-    import pandas as pd
     import torch
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
     from torch import Tensor
 
     from gradfeat.models.two_layer import TwoLayer
@@ -52,14 +50,6 @@ def batch(
     import torch
 
     from gradfeat.catalogue.shared.descent_training import starts
-    from gradfeat.maths.activations import ReLU
-    from gradfeat.maths.streams import stream
-    from gradfeat.models.descent.gradient_descent import GradientDescent
-    from gradfeat.models.descent.layers import Start
-    from gradfeat.models.descent.loop import descend
-    from gradfeat.models.descent.phases import Phase
-    from gradfeat.models.descent.trained import AllLayers, Batch
-    from gradfeat.models.losses import Squared
 
     paired(m)
     positive(alpha=alpha, eta=eta)
@@ -69,18 +59,20 @@ def batch(
     at_most(2, gamma=gamma)
     A = alpha * m ** (1 - gamma)
     std = math.sqrt(A / m)
-    learner = GradientDescent(m, start=Start(std / math.sqrt(d), 0.0, std))
+    learner = lazy.GradientDescent(m, start=lazy.Start(std / math.sqrt(d), 0.0, std))
     first = starts(learner, d, seeds, torch.float32, "cpu")
-    X = torch.stack([_sphere(n, d, stream(seed, "train")) for seed in seeds])
+    X = torch.stack([_sphere(n, d, lazy.stream(seed, "train")) for seed in seeds])
     y = _target(X[..., :1])
-    rows = Batch(X, y, torch.full_like(y, 1 / n))
-    phases, last = [Phase(steps, eta / max(A, STEADY))], first
-    for state in descend(first, lambda *_: rows, phases, Squared(), ReLU(), AllLayers()):
+    rows = lazy.Batch(X, y, torch.full_like(y, 1 / n))
+    phases, last = [lazy.Phase(steps, eta / max(A, STEADY))], first
+    for state in lazy.descend(
+        first, lambda *_: rows, phases, lazy.Squared(), lazy.ReLU(), lazy.AllLayers()
+    ):
         last = state.layers
     found = []
     for i, seed in enumerate(seeds):
-        start, end = (layers.network(i, ReLU()) for layers in (first, last))
-        Z = _sphere(n_test, d, stream(seed, "test"))
+        start, end = (layers.network(i, lazy.ReLU()) for layers in (first, last))
+        Z = _sphere(n_test, d, lazy.stream(seed, "test"))
         left = float((end(X[i]) - y[i]).square().mean() / y[i].square().mean())
         found.append({"train": left, **_measured(start, end, Z, A)})
     return found
@@ -98,15 +90,12 @@ def _target(z: Tensor) -> Tensor:
 
 
 def _measured(start: TwoLayer, end: TwoLayer, Z: Tensor, A: float) -> dict[str, float]:
-    from gradfeat.models.kernels.network import TwoLayerTangent
-    from gradfeat.theory.lazy_limit import kernel_growth_bound
-
     f, y, some = end(Z), _target(Z[:, :1]), Z[:KERNEL_ROWS]
-    before, after = (TwoLayerTangent(net)(some, some) for net in (start, end))
-    traces = [float(TwoLayerTangent(net).diagonal(Z).mean()) for net in (start, end)]
+    before, after = (lazy.TwoLayerTangent(net)(some, some) for net in (start, end))
+    traces = [float(lazy.TwoLayerTangent(net).diagonal(Z).mean()) for net in (start, end)]
     growth = traces[1] / traces[0]
     weight = (end.a * end.W).square().sum(0)
-    bound = kernel_growth_bound(Z.shape[1], A, float(f.abs().mean()))
+    bound = lazy.kernel_growth_bound(Z.shape[1], A, float(f.abs().mean()))
     return {
         "loss": float((f - y).square().mean() / y.square().mean()),
         "moved": float((after - before).norm() / before.norm()),
@@ -118,12 +107,11 @@ def _measured(start: TwoLayer, end: TwoLayer, Z: Tensor, A: float) -> dict[str, 
 
 def theory(n: int, d: int, steps: int, eta: float) -> dict[str, float]:
     """The loss at the lazy end, by the tangent kernel's learning curve; nothing fitted."""
-    from gradfeat.theory.lazy_limit import lazy_loss
 
     def g(z: np.ndarray) -> np.ndarray:
         return (z + (z * z - 1) / math.sqrt(2)) / math.sqrt(2)
 
-    return {"loss": lazy_loss(g, d, n, eta * steps)}
+    return {"loss": lazy.lazy_loss(g, d, n, eta * steps)}
 
 
 DIAL, WIDTHS = {"gamma": 1.0, "m": 128}, {"alpha": 1.0, "m": [32, 128, 512]}
@@ -131,7 +119,7 @@ RICH, LAZY = {**DIAL, "alpha": 0.0625}, {**DIAL, "alpha": 256.0}
 NAMES = {0.5: "NTK, $m^{-1/2}$", 0.75: "between, $m^{-3/4}$", 1.0: "mean field, $m^{-1}$"}
 
 
-def figure(table: pd.DataFrame, theory_table: pd.DataFrame | None) -> Figure:
+def figure(table: DataFrame, theory_table: DataFrame | None) -> Figure:
     """Loss, share of the true direction and kernel over the output's scale; kernel over width."""
     _, axes = panels(4, 2, (4.8, 3.4))
     law = theory_table is not None
@@ -168,19 +156,16 @@ def figure(table: pd.DataFrame, theory_table: pd.DataFrame | None) -> Figure:
     )
 
 
-def _bound(ax: Axes, rows: pd.DataFrame) -> None:
-    from gradfeat.maths.hermite import gauss_hermite
-    from gradfeat.theory.lazy_limit import kernel_growth_bound
-
-    z, w = gauss_hermite(200)
+def _bound(ax: Axes, rows: DataFrame) -> None:
+    z, w = lazy.gauss_hermite(200)
     size = float(w @ abs(z + (z * z - 1) / math.sqrt(2))) / math.sqrt(2)
     alphas = np.geomspace(rows["alpha"].min(), rows["alpha"].max(), 40)
-    bound = kernel_growth_bound(rows["d"].iloc[0], alphas, size)
+    bound = lazy.kernel_growth_bound(rows["d"].iloc[0], alphas, size)
     kept = bound >= bound.max() if bound.max() < 1 else bound >= 1
     series.line(ax, alphas[kept], bound[kept], "lower bound", style.ORANGE)
 
 
-def _widths(ax: Axes, rows: pd.DataFrame) -> None:
+def _widths(ax: Axes, rows: DataFrame) -> None:
     style.dress(ax, "Movement of the kernel over width", "neurons m", "|K - K_0| / |K_0|", "both")
     colors = (style.VERMILLION, style.GREEN, style.PURPLE)
     for (gamma, name), color, marker in zip(NAMES.items(), colors, "Ds^", strict=True):

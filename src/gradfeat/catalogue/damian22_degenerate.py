@@ -3,21 +3,15 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from gradfeat.catalogue.shared.curves import averaged, draw_metric, marks_of, only, over_seeds
 from gradfeat.drawing import series, style
 from gradfeat.drawing.panels import finished, panels
-from gradfeat.lab import Experiment, above, below, each, every, greater, ordered
+from gradfeat.drawing.types import Axes, DataFrame, Figure
+from gradfeat.lab import Experiment, above, below, each, every, greater, lazy, ordered
 from gradfeat.maths.ranges import MOST_DEGREE, MOST_ROWS, at_least, at_most, one_of, paired
-
-if TYPE_CHECKING:
-    import pandas as pd
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
-
 
 NAMES = {"quadratic part": "He₂ + Heₚ", "degenerate": "Heₚ alone"}
 
@@ -38,12 +32,6 @@ def trial(
     Both are means over the same test rows, as f*^2 has heavy tails. The target is He_2/2 +
     He_p/sqrt(2 p!), or He_p/sqrt(p!) alone, whose H = E grad^2 f* is zero.
     """
-    from gradfeat.maths.streams import stream
-    from gradfeat.models.gradient_step import GradientStep
-    from gradfeat.rows.rows import in_memory
-    from gradfeat.tasks.multi_index import MultiIndex
-    from gradfeat.tasks.targets import he2_hep, pure_hermite
-
     one_of(NAMES, target=target)
     paired(m)
     at_least(1, d=d, n_test=n_test)
@@ -52,9 +40,11 @@ def trial(
     at_most(MOST_ROWS, n_test=n_test, **{"ratio d^2": ratio * d**2})
     n = round(ratio * d**2)
     at_least(2, **{"ratio d^2": n})
-    task = MultiIndex(d, he2_hep(p) if target != "degenerate" else pure_hermite(p), seed=seed)
-    rows, test = (task.sample(k, stream(seed, s)) for k, s in ((n, "train"), (n_test, "test")))
-    net = GradientStep(m).fit(in_memory(rows.X.to(device), rows.y.to(device)), seed=seed)
+    task = lazy.MultiIndex(
+        d, lazy.he2_hep(p) if target != "degenerate" else lazy.pure_hermite(p), seed=seed
+    )
+    rows, test = (task.sample(k, lazy.stream(seed, s)) for k, s in ((n, "train"), (n_test, "test")))
+    net = lazy.GradientStep(m).fit(lazy.in_memory(rows.X.to(device), rows.y.to(device)), seed=seed)
     cosines = (net.W @ task.directions.to(device)).abs().squeeze(1) / net.W.norm(dim=1)
     loss = (net(test.X.to(device)) - test.y.to(device)).square().mean()
     return {
@@ -86,7 +76,7 @@ def _times(ratio: float) -> str:
     return "" if ratio == 1 else f"{ratio:g} "
 
 
-def figure(table: pd.DataFrame, theory_table: pd.DataFrame | None) -> Figure:
+def figure(table: DataFrame, theory_table: DataFrame | None) -> Figure:
     """Loss, alignment and sample sizes over d: a row of panels for each p."""
     powers, ratios = sorted({*table["p"]}), sorted({*table["ratio"]})
     _, axes = panels(3 * len(powers), 3, (4.3, 3.3))
@@ -121,11 +111,9 @@ def figure(table: pd.DataFrame, theory_table: pd.DataFrame | None) -> Figure:
 
 
 def _sizes(
-    ax: Axes, rows: pd.DataFrame, p: int, d: np.ndarray, marks: dict[tuple[str, float], style.Mark]
+    ax: Axes, rows: DataFrame, p: int, d: np.ndarray, marks: dict[tuple[str, float], style.Mark]
 ) -> None:
     """The n used beside Theorem 2's, with its logarithm and without."""
-    from gradfeat.theory.damian22_rates import query_samples, query_tolerance
-
     style.dress(ax, f"Sample sizes, p = {p}", "number of inputs d", "n", "y")
     own = only(rows, target="degenerate")
     for (target, ratio), mark in marks.items():
@@ -133,8 +121,8 @@ def _sizes(
         if target == "degenerate" and len(part):
             draw_metric(ax, part, "d", "rows", mark)
     m = float(rows["m"].iloc[0]) if len(rows) else 1.0
-    without = np.array([query_samples(k, p) for k in d.tolist()])
-    with_log = np.array([query_tolerance(k, p, m * k) ** -2.0 for k in d.tolist()])
+    without = np.array([lazy.query_samples(k, p) for k in d.tolist()])
+    with_log = np.array([lazy.query_tolerance(k, p, m * k) ** -2.0 for k in d.tolist()])
     series.line(ax, d, without, r"$d^{p/2}$", style.SKY)
     series.line(ax, d, with_log, r"$\tau^{-2}$ of Theorem 2, q = md", style.ORANGE)
     ax.set_yscale("log")
@@ -144,6 +132,8 @@ DIMENSIONS = [10, 20, 40]
 #: Theorem 2 asks for n of at least d^{p/2}: 10,119 rows for p = 5, 64,000 for p = 6.
 LARGE = {"d": 40, "ratio": 4.0}
 SQUARE = {"d": 40, "ratio": 1.0}
+
+EACH = {"target": list(NAMES), "p": [5, 6]}
 
 EXPERIMENT = Experiment(
     name="damian22-degenerate",
@@ -161,13 +151,8 @@ these d: the theorem is a statement on large d, and what fails here fails well a
 line is the median |cos| of a random direction: what the degenerate target tends to as d grows.""",
     trial=trial,
     grids={
-        "quick": {"target": list(NAMES), "p": [5, 6], "d": DIMENSIONS, "ratio": [1.0, 4.0]},
-        "paper": {
-            "target": list(NAMES),
-            "p": [5, 6],
-            "d": [*DIMENSIONS, 80],
-            "ratio": [0.25, 1.0, 4.0, 16.0],
-        },
+        "quick": {**EACH, "d": DIMENSIONS, "ratio": [1.0, 4.0]},
+        "paper": {**EACH, "d": [*DIMENSIONS, 80], "ratio": [0.25, 1.0, 4.0, 16.0]},
     },
     small={"d": [4, 6], "ratio": [1.0, 4.0], "p": 3, "m": 20, "n_test": 100},
     seeds={"quick": 12, "paper": 20},
@@ -178,9 +163,7 @@ line is the median |cos| of a random direction: what the degenerate target tends
         " loss below half of E f*^2) and its direction found (median |cos| above 0.65)."
         " [Damian22, Theorem 1]": every(
             each(
-                "p",
-                below("loss", 0.5, statistic="median"),
-                {"target": "quadratic part", **LARGE},
+                "p", below("loss", 0.5, statistic="median"), {"target": "quadratic part", **LARGE}
             ),
             each("p", above("cosine", 0.65), {"target": "quadratic part", **LARGE}),
         ),

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -18,14 +17,9 @@ from gradfeat.catalogue.shared.curves import (
 )
 from gradfeat.drawing import series, style
 from gradfeat.drawing.panels import caption, panels
-from gradfeat.lab import Experiment, each, every, greater, slope
+from gradfeat.drawing.types import Axes, DataFrame, Figure
+from gradfeat.lab import Experiment, each, every, greater, lazy, slope
 from gradfeat.maths.ranges import MOST_DEGREE, MOST_ROWS, at_least, at_most, paired
-
-if TYPE_CHECKING:
-    import pandas as pd
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
-
 
 #: Beyond it hardly a neuron of a sample is on at one end, or off at the other.
 LARGEST_BIAS = 4.0
@@ -55,14 +49,6 @@ def trial(
     sampling noise hides it, n < 16 d^2.
     """
     from gradfeat.catalogue.shared.first_gradients import gradient_on
-    from gradfeat.maths.streams import stream
-    from gradfeat.models.gradient_step import GradientStep
-    from gradfeat.rows.rows import in_memory
-    from gradfeat.tasks.base import Sample
-    from gradfeat.tasks.multi_index import MultiIndex
-    from gradfeat.tasks.targets import he2_hep
-    from gradfeat.theory.damian22_gradient import leading_term, population_gradient
-    from gradfeat.theory.damian22_noise import sampling_variance
 
     paired(m)
     at_least(1, d=d, r=r)
@@ -70,21 +56,21 @@ def trial(
     at_most(MOST_ROWS, n=n)
     at_most(MOST_DEGREE, p=p)
     at_most(LARGEST_BIAS, **{"|bias|": abs(bias)})
-    task = MultiIndex(d, he2_hep(p, r), seed=seed)
-    net = GradientStep(m)
-    rows = task.sample(n, stream(seed, "train"))
-    halves = [Sample(rows.X[i::2].to(device), rows.y[i::2].to(device)) for i in (0, 1)]
+    task = lazy.MultiIndex(d, lazy.he2_hep(p, r), seed=seed)
+    net = lazy.GradientStep(m)
+    rows = task.sample(n, lazy.stream(seed, "train"))
+    halves = [lazy.Sample(rows.X[i::2].to(device), rows.y[i::2].to(device)) for i in (0, 1)]
     g, U = task.g.series, task.directions.numpy()
-    start = net.start(in_memory(rows.X, rows.y), seed)
+    start = net.start(lazy.in_memory(rows.X, rows.y), seed)
     W, a = start.W[: m // 2].numpy(), start.a[: m // 2, 0].numpy()
     measured = [gradient_on(half, start.W[: m // 2], start.a[: m // 2], bias) for half in halves]
-    G = population_gradient(g, U, W, a, bias)
-    V = 4 * np.sum(a**2 * sampling_variance(g, U, W, bias)) / n
+    G = lazy.population_gradient(g, U, W, a, bias)
+    V = 4 * np.sum(a**2 * lazy.sampling_variance(g, U, W, bias)) / n
     mean = (measured[0] + measured[1]) / 2
     found = {"noise_ratio": float(np.square(mean - G).sum() / V)}
     if bias != 0:
         return found | dict.fromkeys(LEADING, math.nan)
-    L = leading_term(g, U, W, a)
+    L = lazy.leading_term(g, U, W, a)
     size = np.square(L).sum()
     square = float(np.sum((measured[0] - L) * (measured[1] - L)) / size)
     values = (
@@ -97,14 +83,11 @@ def trial(
 
 def theory(d: int, bias: float, r: int, p: int) -> dict[str, float]:
     """The leading term's error over the start, exact; 1 for what is in units of noise."""
-    from gradfeat.tasks.targets import he2_hep
-    from gradfeat.theory.damian22_gradient import relative_error
-
-    error = relative_error(he2_hep(p, r), d) if bias == 0 else math.nan
+    error = lazy.relative_error(lazy.he2_hep(p, r), d) if bias == 0 else math.nan
     return {"leading_error": error, "measured_error": error, "noise_ratio": 1.0}
 
 
-def figure(table: pd.DataFrame, theory_table: pd.DataFrame | None) -> Figure:
+def figure(table: DataFrame, theory_table: DataFrame | None) -> Figure:
     """Left: error of the leading term over d. Right: what is left of the measured gradient."""
     fig, axes = panels(2, 2, (5.2, 4.0))
     plain = only(table, bias=0.0)
@@ -124,7 +107,7 @@ def figure(table: pd.DataFrame, theory_table: pd.DataFrame | None) -> Figure:
     return fig
 
 
-def _errors(ax: Axes, rows: pd.DataFrame, several: list[int], theory_too: bool) -> None:
+def _errors(ax: Axes, rows: DataFrame, several: list[int], theory_too: bool) -> None:
     style.dress(
         ax, "Relative error of the leading term", "number of inputs d", "relative error", "both"
     )
@@ -143,7 +126,7 @@ def _errors(ax: Axes, rows: pd.DataFrame, several: list[int], theory_too: bool) 
     style.logarithmic(ax, "y")
 
 
-def _ratios(ax: Axes, table: pd.DataFrame, several: list[int]) -> None:
+def _ratios(ax: Axes, table: DataFrame, several: list[int]) -> None:
     title = "Measured gradient less its prediction"
     left = r"$|G_n - $prediction$|^2$ / sampling variance"
     style.dress(ax, title, "number of inputs d", left, "both")

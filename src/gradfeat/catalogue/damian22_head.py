@@ -18,13 +18,11 @@ from gradfeat.catalogue.shared.curves import (
 )
 from gradfeat.drawing import series, style
 from gradfeat.drawing.panels import finished, panels
-from gradfeat.lab import Experiment, below, each, every, greater, ordered, slope
+from gradfeat.drawing.types import Axes, DataFrame, Figure
+from gradfeat.lab import Experiment, below, each, every, greater, lazy, ordered, slope
 from gradfeat.maths.ranges import MOST_DEGREE, MOST_ROWS, at_least, at_most, paired, positive
 
 if TYPE_CHECKING:
-    import pandas as pd
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
     from torch import Tensor
 
     from gradfeat.models.two_layer import TwoLayer
@@ -52,23 +50,19 @@ def trial(
     2 |a| (sum_i |F_i|^2)^(1/2)/n on the expected gap, F_i the features of row i;
     share is gap/rademacher.
     """
-    from gradfeat.maths.streams import stream
-    from gradfeat.models.gradient_step import GradientStep
-    from gradfeat.rows.rows import in_memory
-    from gradfeat.tasks.multi_index import MultiIndex
-    from gradfeat.tasks.targets import he2_hep
-
     paired(m)
     at_least(2, n=n, n_many=n_many)
     at_most(MOST_ROWS, n=n, n_many=n_many)
     at_most(MOST_DEGREE, p=p)
     positive(target=target)
-    task = MultiIndex(d, he2_hep(p, r), seed=seed)
+    task = lazy.MultiIndex(d, lazy.he2_hep(p, r), seed=seed)
     train, many, test = (
-        task.sample(k, stream(seed, name))
+        task.sample(k, lazy.stream(seed, name))
         for k, name in ((n, "train"), (n_many, "many"), (n_many, "test"))
     )
-    net = GradientStep(m).fit(in_memory(train.X.to(device), train.y.to(device)), seed=seed)
+    net = lazy.GradientStep(m).fit(
+        lazy.in_memory(train.X.to(device), train.y.to(device)), seed=seed
+    )
     F, y = _features(net, train.X.to(device), train.y.to(device))
     F_many, y_many = _features(net, many.X.to(device), many.y.to(device))
     F_test, y_test = _features(net, test.X.to(device), test.y.to(device))
@@ -105,9 +99,7 @@ def _where(holds: Callable[[float], bool]) -> float:
 
 def _smallest(F: Tensor, y: Tensor, loss: float) -> Tensor | None:
     """The ridge solution of least norm with mean |F a - y| <= loss; None where there is none."""
-    from gradfeat.maths.ridge import ridge_path
-
-    path, _ = ridge_path(F, y, None, intercept=False)
+    path, _ = lazy.ridge_path(F, y, None, intercept=False)
 
     def met(penalty: float) -> bool:
         return float((F @ path.coefficients(penalty) - y).abs().mean()) <= loss
@@ -117,19 +109,15 @@ def _smallest(F: Tensor, y: Tensor, loss: float) -> Tensor | None:
 
 def _of_norm(F: Tensor, y: Tensor, norm: float) -> Tensor:
     """The ridge solution of least penalty whose norm is at most `norm`."""
-    from gradfeat.maths.ridge import ridge_path
-
-    path, _ = ridge_path(F, y, None, intercept=False)
+    path, _ = lazy.ridge_path(F, y, None, intercept=False)
     found = _where(lambda penalty: float(path.coefficients(penalty).norm()) > norm)
     return path.coefficients(found * 10.0 ** (20 / 2**24))
 
 
 def theory(r: int, p: int, m: int) -> dict[str, float]:
     """The term in m of Theorem 1's loss, with its constant set to 1."""
-    from gradfeat.theory.damian22_rates import network_loss
-
     few, many = 1.0, 1e300  # of inputs, of rows: their terms vanish
-    return {"excess": float(network_loss(max(few, r**1.5), r, p, many, m))}
+    return {"excess": float(lazy.network_loss(max(few, r**1.5), r, p, many, m))}
 
 
 #: Cells of the two panels over m, and of the one over n.
@@ -137,7 +125,7 @@ WIDTHS = [16, 32, 64, 128, 256, 512]
 MANY, GAP_WIDTH = 4_000, 256
 
 
-def figure(table: pd.DataFrame, theory_table: pd.DataFrame | None) -> Figure:
+def figure(table: DataFrame, theory_table: DataFrame | None) -> Figure:
     """Loss and norm against neurons, a colour a number of directions; the gap against rows."""
     _, axes = panels(3, 3, (4.3, 3.8))
     style.dress(axes[0], "Loss against width", "neurons m", "$E|f-f^*|$", "both")
@@ -160,7 +148,7 @@ def figure(table: pd.DataFrame, theory_table: pd.DataFrame | None) -> Figure:
     )
 
 
-def _over_widths(axes: list[Axes], rows: pd.DataFrame, mark: style.Mark, lines: bool) -> None:
+def _over_widths(axes: list[Axes], rows: DataFrame, mark: style.Mark, lines: bool) -> None:
     for ax, metric in zip(axes, ("excess", "norm_star"), strict=True):
         beyond = rows.loc[np.isinf(rows[metric].to_numpy(float)), "m"]
         seen = rows.loc[~rows["m"].isin(beyond)]  # where every seed has a head that fits
@@ -171,7 +159,7 @@ def _over_widths(axes: list[Axes], rows: pd.DataFrame, mark: style.Mark, lines: 
             law_line(ax, found, lambda m: m**-0.5, "", mark.color)
 
 
-def _gaps(ax: Axes, rows: pd.DataFrame) -> None:
+def _gaps(ax: Axes, rows: DataFrame) -> None:
     names = {"gap": "test less training loss", "rademacher": "Rademacher bound"}
     for metric, mark in marks_of({"": "", "r": "", "s": "", **names}).items():
         if metric in names:

@@ -19,13 +19,11 @@ from gradfeat.catalogue.shared.curves import (
 )
 from gradfeat.drawing import series, style
 from gradfeat.drawing.panels import finished, panels
-from gradfeat.lab import Experiment, slope
+from gradfeat.drawing.types import Axes, DataFrame, Figure
+from gradfeat.lab import Experiment, lazy, slope
 from gradfeat.maths.ranges import MOST_DEGREE, MOST_ROWS, at_least, at_most, one_of, paired
 
 if TYPE_CHECKING:
-    import pandas as pd
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
     from torch import Tensor
 
     from gradfeat.models.base import Predictor
@@ -61,10 +59,6 @@ def trial(
     |W U|^2/|W|^2 comes to 1/2. Methods: Algorithm 1 with m neurons; ridge with the NTK of a ReLU
     network with biases N(0, 1), penalty by leave-one-out, which has no W.
     """
-    from gradfeat.maths.streams import stream
-    from gradfeat.tasks.multi_index import MultiIndex
-    from gradfeat.tasks.targets import he2_hep
-
     one_of(NAMES, method=method)
     paired(m)
     at_least(1, d=d, n_test=n_test)
@@ -74,10 +68,10 @@ def trial(
     n = [round(least * d**2 * FACTOR**i) for i in range(sizes)]
     at_least(2, **{"least d^2": n[0]})
     at_most(most, **{"the largest n": n[-1]})
-    task = MultiIndex(d, he2_hep(p, r), seed=seed)
+    task = lazy.MultiIndex(d, lazy.he2_hep(p, r), seed=seed)
     train, test = (
-        task.sample(n[-1], stream(seed, "train")),
-        task.sample(n_test, stream(seed, "test")),
+        task.sample(n[-1], lazy.stream(seed, "train")),
+        task.sample(n_test, lazy.stream(seed, "test")),
     )
     X, y = train.X.to(device), train.y.to(device)
     Z, target = test.X.to(device), test.y.to(device)
@@ -99,13 +93,10 @@ def _fit(
 ) -> tuple[Predictor, float]:
     """The fitted function, and the part of |W|^2 that lies in the span of U."""
     from gradfeat.catalogue.shared.kernel_training import tuned_ridge
-    from gradfeat.models.gradient_step import GradientStep
-    from gradfeat.models.kernels.network import NetworkKernel
-    from gradfeat.rows.rows import in_memory
 
     if method == "kernel":
-        return tuned_ridge([NetworkKernel(bias=1.0)], X, y, seed), math.nan
-    net = GradientStep(m).fit(in_memory(X, y), seed=seed)
+        return tuned_ridge([lazy.NetworkKernel(bias=1.0)], X, y, seed), math.nan
+    net = lazy.GradientStep(m).fit(lazy.in_memory(X, y), seed=seed)
     return net, float((net.W @ U).square().sum() / net.W.square().sum())
 
 
@@ -136,22 +127,18 @@ def theory(method: str, d: int, r: int, p: int) -> dict[str, float]:
     of neuron and U; so V_U = V - (d - r) B, but for the direction of the neuron. Nothing is known
     of the losses' constants.
     """
-    from gradfeat.tasks.targets import he2_hep
-    from gradfeat.theory.damian22_gradient import gradient_series
-    from gradfeat.theory.damian22_noise import sampling_variance
-
     if method == "kernel" or d <= r:
         return {"aligned": math.nan}
-    g, U = he2_hep(p, r), np.eye(d + 1)[:, :r]
+    g, U = lazy.he2_hep(p, r), np.eye(d + 1)[:, :r]
     W = np.random.default_rng(0).normal(size=(THEORY_NEURONS, d)) / d**0.5
-    V = float(sampling_variance(g, U[:d], W).sum())
-    B = float(sampling_variance(g, U, np.pad(W, ((0, 0), (0, 1)))).sum()) - V
-    G = gradient_series(g, U[:d], W)
+    V = float(lazy.sampling_variance(g, U[:d], W).sum())
+    B = float(lazy.sampling_variance(g, U, np.pad(W, ((0, 0), (0, 1)))).sum()) - V
+    G = lazy.gradient_series(g, U[:d], W)
     S, inside = float(np.square(G).sum()), float(np.square(G[:, :r]).sum())
     return {"aligned": (V - 2 * (V - (d - r) * B)) / (2 * inside - S)}
 
 
-def figure(table: pd.DataFrame, theory_table: pd.DataFrame | None) -> Figure:
+def figure(table: DataFrame, theory_table: DataFrame | None) -> Figure:
     """Loss as a colour over (d, n) and over (r, n), with the sample sizes needed on top."""
     fig, axes = panels(4, 2, (5.0, 3.7))
     one, most = min(table["r"]), max(table["d"][table["r"] > 1], default=0)
@@ -178,7 +165,7 @@ def figure(table: pd.DataFrame, theory_table: pd.DataFrame | None) -> Figure:
     )
 
 
-def _directions(ax: Axes, rows: pd.DataFrame, law: bool) -> None:
+def _directions(ax: Axes, rows: DataFrame, law: bool) -> None:
     title = "Sample size at which the direction is found"
     style.dress(ax, title, "number of inputs d", r"n at $|Wu|^2/|W|^2$ = 1/2", "both")
     mark = style.Mark("direction found", style.BLUE, "s")
@@ -189,7 +176,7 @@ def _directions(ax: Axes, rows: pd.DataFrame, law: bool) -> None:
     style.tick_at(ax, rows["d"], 2)
 
 
-def _diagram(ax: Axes, rows: pd.DataFrame, x: str, title: str, power: int, law: bool) -> None:
+def _diagram(ax: Axes, rows: DataFrame, x: str, title: str, power: int, law: bool) -> None:
     """Squares coloured by loss, points where it is `LEARNED`, the law n ~ d^power or Theorem 1."""
     names = {"d": "number of inputs d", "r": "number of directions r"}
     style.dress(ax, title, names[x], "number of training rows n")
@@ -208,17 +195,15 @@ def _diagram(ax: Axes, rows: pd.DataFrame, x: str, title: str, power: int, law: 
     ax.margins(0.12)
 
 
-def _mean_path(rows: pd.DataFrame) -> tuple[np.ndarray, np.ndarray]:
+def _mean_path(rows: DataFrame) -> tuple[np.ndarray, np.ndarray]:
     return np.mean(np.stack(list(rows["rows"])), 0), np.mean(np.stack(list(rows["losses"])), 0)
 
 
-def _law(ax: Axes, rows: pd.DataFrame, found: series.Series, power: int) -> None:
-    from gradfeat.theory.damian22_rates import network_samples
-
+def _law(ax: Axes, rows: DataFrame, found: series.Series, power: int) -> None:
     d, p = int(rows["d"].iloc[0]), int(rows["p"].iloc[0])
 
     def law(x: np.ndarray) -> np.ndarray:
-        return x**power if power else np.array([network_samples(d, r, p) for r in x])
+        return x**power if power else np.array([lazy.network_samples(d, r, p) for r in x])
 
     name = rf"n ∝ $d^{power}$" if power else "n ∝ $d^2r + dr^p$"
     color = {2: style.VERMILLION, 0: style.PURPLE}.get(power, style.ORANGE)

@@ -10,17 +10,14 @@ import numpy as np
 from gradfeat.catalogue.shared.curves import averaged, draw_series, marks_of, only, over_seeds
 from gradfeat.drawing import series, style
 from gradfeat.drawing.panels import finished, panels
-from gradfeat.lab import Experiment, agrees, below, each, every, greater, within
+from gradfeat.drawing.types import Axes, DataFrame, Figure
+from gradfeat.lab import Experiment, agrees, below, each, every, greater, lazy, within
 from gradfeat.lab.claims import Check
 from gradfeat.maths.ranges import LARGEST, MOST_DEGREE, MOST_ROWS, at_least, at_most, one_of, paired
 
 if TYPE_CHECKING:
-    import pandas as pd
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
     from torch import Tensor
 
-    from gradfeat.maths.hermite import HermiteSeries
     from gradfeat.models.base import Predictor
     from gradfeat.theory.zonal_spectrum import ZonalSpectrum
 
@@ -58,10 +55,6 @@ def trial(
     trained biases, `STEPS` of stochastic gradient descent. Labels have noise uniform on
     {-noise, noise}.
     """
-    from gradfeat.maths.streams import stream
-    from gradfeat.tasks.multi_index import MultiIndex
-    from gradfeat.tasks.targets import he2_hep
-
     one_of(NAMES, method=method)
     paired(m)
     at_least(1, n=n, n_test=n_test)
@@ -69,33 +62,28 @@ def trial(
     at_most(MOST_ROWS, n=n, n_test=n_test)
     at_most(MOST_DEGREE, p=p)
     at_most(LARGEST, noise=noise, ridge=ridge)
-    task = MultiIndex(d, he2_hep(p), noise, "sign", seed=seed)
-    train = task.sample(n, stream(seed, "train"))
+    task = lazy.MultiIndex(d, lazy.he2_hep(p), noise, "sign", seed=seed)
+    train = task.sample(n, lazy.stream(seed, "train"))
     f = _fit(method, m, ridge, train.X.to(device), train.y.to(device), seed)
-    X = task.sample(n_test, stream(seed, "test")).X.to(device)
+    X = task.sample(n_test, lazy.stream(seed, "test")).X.to(device)
     target = task.target(X)
     return {"loss": float((f(X) - target).square().mean() / target.square().mean())}
 
 
 def _fit(method: str, m: int, ridge: float, X: Tensor, y: Tensor, seed: int) -> Predictor:
     from gradfeat.catalogue.shared.kernel_training import tuned_ridge
-    from gradfeat.models.gradient_step import GradientStep
-    from gradfeat.models.kernel_ridge import KernelRidge
-    from gradfeat.models.kernels.network import NetworkKernel
-    from gradfeat.models.random_features import RandomFeatures
-    from gradfeat.rows.rows import in_memory
 
     match method:
         case "gradient step":
-            return GradientStep(m).fit(in_memory(X, y), seed=seed)
+            return lazy.GradientStep(m).fit(lazy.in_memory(X, y), seed=seed)
         case "random features":
-            return RandomFeatures(m).fit(in_memory(X, y), seed=seed)
+            return lazy.RandomFeatures(m).fit(lazy.in_memory(X, y), seed=seed)
         case "ntk":
-            return tuned_ridge([NetworkKernel(bias=1.0)], X, y, seed)
+            return tuned_ridge([lazy.NetworkKernel(bias=1.0)], X, y, seed)
         case "both layers":
             return _jointly(m // 2 + m // 2 % 2, X, y, seed)
         case _:
-            return KernelRidge(NetworkKernel(), ridge).fit(in_memory(X, y))
+            return lazy.KernelRidge(lazy.NetworkKernel(), ridge).fit(lazy.in_memory(X, y))
 
 
 #: Steps of a tenth of the step size come after those of 0.01; momentum 0.9, batches of 128 rows.
@@ -104,15 +92,11 @@ STEPS = (4_000, 1_000)
 
 def _jointly(m: int, X: Tensor, y: Tensor, seed: int) -> Predictor:
     """The network of m neurons whose layers are trained together: the talk's outlook."""
-    from gradfeat.models.descent.gradient_descent import GradientDescent
-    from gradfeat.models.descent.phases import Phase
-    from gradfeat.rows.rows import in_memory
-
     phases = tuple(
-        Phase(steps, size, momentum=0.9, batch=min(128, len(X)))
+        lazy.Phase(steps, size, momentum=0.9, batch=min(128, len(X)))
         for steps, size in zip(STEPS, (0.01, 0.001), strict=True)
     )
-    return GradientDescent(m, phases=phases).fit(in_memory(X, y), seed=seed)
+    return lazy.GradientDescent(m, phases=phases).fit(lazy.in_memory(X, y), seed=seed)
 
 
 def theory(method: str, n: int, d: int, p: int, noise: float, ridge: float) -> dict[str, float]:
@@ -124,31 +108,27 @@ def theory(method: str, n: int, d: int, p: int, noise: float, ridge: float) -> d
 
 def kernel_loss(n: np.ndarray, d: int, p: int, noise: float, ridge: float) -> np.ndarray:
     """E (f - f*)^2 of ridge with the ReLU's NTK without bias at each n: eigenvalues and shares."""
-    from gradfeat.theory.kernel_curve import ridge_risk
-    from gradfeat.theory.zonal_spectrum import homogeneous_shares
-
-    shares, beyond = homogeneous_shares(_target(p), d)
-    return ridge_risk(_spectrum(d), shares, n, ridge=ridge, noise=noise, beyond=beyond)
+    shares, beyond = lazy.homogeneous_shares(_target(p), d)
+    return lazy.ridge_risk(_spectrum(d), shares, n, ridge=ridge, noise=noise, beyond=beyond)
 
 
 def _spectrum(d: int) -> ZonalSpectrum:
     """Of k(x, z)/(|x||z|/d) = [sin t + 2 (pi - t) cos t]/(2 pi), t the angle of x and z."""
-    from gradfeat.theory.zonal_spectrum import zonal_spectrum
 
     def h(cosine: np.ndarray) -> np.ndarray:
         t = np.arccos(cosine)
         return (np.sin(t) + 2 * (math.pi - t) * np.cos(t)) / (2 * math.pi)
 
-    return zonal_spectrum(h, d)
+    return lazy.zonal_spectrum(h, d)
 
 
-def _target(p: int) -> HermiteSeries:
-    from gradfeat.maths.hermite import HermiteSeries
+def _target(p: int) -> lazy.HermiteSeries:
+    return lazy.HermiteSeries(
+        (0.0, 0.0, 0.5, *[0.0] * (p - 3), 1 / math.sqrt(2 * math.factorial(p)))
+    )
 
-    return HermiteSeries((0.0, 0.0, 0.5, *[0.0] * (p - 3), 1 / math.sqrt(2 * math.factorial(p))))
 
-
-def _theory_line(ax: Axes, table: pd.DataFrame, color: str) -> None:
+def _theory_line(ax: Axes, table: DataFrame, color: str) -> None:
     for _, row in only(table, method="ntk without bias").iloc[:1].iterrows():
         d, p = int(row["d"]), int(row["p"])
         if d < 2:  # no angles, no spectrum
@@ -158,7 +138,7 @@ def _theory_line(ax: Axes, table: pd.DataFrame, color: str) -> None:
         series.line(ax, n, curve, "theory of the NTK without bias", color)
 
 
-def figure(table: pd.DataFrame, theory_table: pd.DataFrame | None) -> Figure:
+def figure(table: DataFrame, theory_table: DataFrame | None) -> Figure:
     """Loss against n, a colour a method; edges d^2 and d^p of the kernels' staircase."""
     _, (ax,) = panels(1, 1, (6.4, 4.2))
     loss = r"test loss $E(f-f^*)^2 / E f^{*2}$"
@@ -170,7 +150,14 @@ def figure(table: pd.DataFrame, theory_table: pd.DataFrame | None) -> Figure:
     ax.set_ylim(0, 1.2)
     series.level(ax, 0.5, "degree 2 learned, no more", below=True)
     _edges(ax, int(table["d"].iloc[0]), int(table["p"].iloc[0]))
-    return finished([ax], _words(table))
+    row = table.iloc[0]
+    d, p = int(row["d"]), int(row["p"])
+    return finished(
+        [ax],
+        rf"$f^* = He_2/2 + He_{p}/\sqrt{{2\cdot {p}!}}$ of one of {d} directions; "
+        f"{int(row['m'])} neurons. Points: {over_seeds(table)}."
+        f"{averaged(table, 'd', 'p', 'm', 'noise', 'ridge')}",
+    )
 
 
 def _edges(ax: Axes, d: int, p: int) -> None:
@@ -181,18 +168,8 @@ def _edges(ax: Axes, d: int, p: int) -> None:
             ax.axvline(d**power, color=style.QUIET, linewidth=0.9, linestyle=style.DASHES, zorder=1)
             ax.annotate(
                 f"$d^{power}$", (d**power, 1.2), (2, -2), va="top", fontsize=style.SMALL,
-                textcoords="offset points", color=style.QUIET,
+                textcoords="offset points", color=style.QUIET
             )  # fmt: skip
-
-
-def _words(table: pd.DataFrame) -> str:
-    row = table.iloc[0]
-    d, p = int(row["d"]), int(row["p"])
-    return (
-        rf"$f^* = He_2/2 + He_{p}/\sqrt{{2\cdot {p}!}}$ of one of {d} directions; "
-        f"{int(row['m'])} neurons. Points: {over_seeds(table)}."
-        f"{averaged(table, 'd', 'p', 'm', 'noise', 'ridge')}"
-    )
 
 
 LATE = {"n": [3_162, 10_000]}

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from functools import cache
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -20,14 +19,9 @@ from gradfeat.catalogue.shared.curves import (
 )
 from gradfeat.drawing import series, style
 from gradfeat.drawing.panels import finished, panels
-from gradfeat.lab import Experiment, agrees, each, every
+from gradfeat.drawing.types import Axes, DataFrame, Figure
+from gradfeat.lab import Experiment, agrees, each, every, lazy
 from gradfeat.maths.ranges import MOST_DEGREE, MOST_ROWS, at_least, at_most, paired
-
-if TYPE_CHECKING:
-    import pandas as pd
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
-
 
 NAMES = {2: "k = 2", 3: "k = 3, bias 1", 4: "k = 4"}
 
@@ -42,13 +36,6 @@ def trial(
     equal. G is 0, and both are nan, where k is odd and the neurons have no bias.
     """
     from gradfeat.catalogue.shared.first_gradients import gradient_on
-    from gradfeat.maths.streams import stream
-    from gradfeat.models.gradient_step import GradientStep
-    from gradfeat.rows.rows import in_memory
-    from gradfeat.tasks.base import Sample
-    from gradfeat.tasks.multi_index import MultiIndex
-    from gradfeat.tasks.targets import pure_hermite
-    from gradfeat.theory.damian22_gradient import population_gradient
 
     paired(m)
     at_least(2, k=k, d=d)
@@ -56,14 +43,14 @@ def trial(
     at_most(MOST_ROWS, **{"ratio d^k": ratio * d**k})
     n = round(ratio * d**k)
     at_least(2, **{"ratio d^k": n})
-    task = MultiIndex(d, pure_hermite(k), seed=seed)
-    rows = task.sample(n, stream(seed, "train"))
-    start = GradientStep(m).start(in_memory(rows.X, rows.y), seed)
+    task = lazy.MultiIndex(d, lazy.pure_hermite(k), seed=seed)
+    rows = task.sample(n, lazy.stream(seed, "train"))
+    start = lazy.GradientStep(m).start(lazy.in_memory(rows.X, rows.y), seed)
     W, a = start.W[: m // 2], start.a[: m // 2]
-    G = population_gradient(
+    G = lazy.population_gradient(
         task.g.series, task.directions.numpy(), W.numpy(), a[:, 0].numpy(), bias
     )
-    found = gradient_on(Sample(rows.X.to(device), rows.y.to(device)), W, a, bias)
+    found = gradient_on(lazy.Sample(rows.X.to(device), rows.y.to(device)), W, a, bias)
     size = float(np.square(G).sum())
     if size < 1e-20:
         return {"alignment": math.nan, "rows_needed": math.nan}
@@ -88,30 +75,24 @@ def theory(k: int, d: int, ratio: float, bias: float) -> dict[str, float]:
 @cache
 def rows_needed(k: int, d: int, bias: float) -> float:
     """V/S of the mean over starts; nan where the series of the gradient is 0."""
-    from gradfeat.tasks.targets import pure_hermite
-    from gradfeat.theory.damian22_noise import sampling_variance
-
     S = signal(k, d, bias)
     few = _starts(d)[:THEORY_FEW]
-    V = float(sampling_variance(pure_hermite(k), np.eye(d)[:, :1], few, bias).mean())
+    V = float(lazy.sampling_variance(lazy.pure_hermite(k), np.eye(d)[:, :1], few, bias).mean())
     return V / S if S > 1e-20 else math.nan
 
 
 @cache
 def signal(k: int, d: int, bias: float) -> float:
     """S, the mean over starts of |G_j|^2/(4 a_j^2)."""
-    from gradfeat.tasks.targets import pure_hermite
-    from gradfeat.theory.damian22_gradient import gradient_series
-
-    g, U = pure_hermite(k), np.eye(d)[:, :1]
-    return float(np.square(gradient_series(g, U, _starts(d), bias)).sum(1).mean())
+    g, U = lazy.pure_hermite(k), np.eye(d)[:, :1]
+    return float(np.square(lazy.gradient_series(g, U, _starts(d), bias)).sum(1).mean())
 
 
 def _starts(d: int) -> np.ndarray:
     return np.random.default_rng(0).normal(size=(THEORY_NEURONS, d)) / d**0.5
 
 
-def figure(table: pd.DataFrame, theory_table: pd.DataFrame | None) -> Figure:
+def figure(table: DataFrame, theory_table: DataFrame | None) -> Figure:
     """Alignment over n/d^k at the largest d; n at which signal equals noise, over d."""
     _, axes = panels(2, 2, (5.2, 3.9))
     left = "Alignment of the gradient with its population value"
@@ -140,7 +121,7 @@ def figure(table: pd.DataFrame, theory_table: pd.DataFrame | None) -> Figure:
     )
 
 
-def _alignment(ax: Axes, rows: pd.DataFrame, mark: style.Mark, lines: bool) -> None:
+def _alignment(ax: Axes, rows: DataFrame, mark: style.Mark, lines: bool) -> None:
     draw_metric(ax, rows, "ratio", "alignment", mark)
     if lines:
         first = rows.iloc[0]
@@ -150,7 +131,7 @@ def _alignment(ax: Axes, rows: pd.DataFrame, mark: style.Mark, lines: bool) -> N
         series.line(ax, ratios, np.array(values), "", mark.color)
 
 
-def _power(ax: Axes, rows: pd.DataFrame, k: int) -> None:
+def _power(ax: Axes, rows: DataFrame, k: int) -> None:
     d = np.array([rows["d"].min(), rows["d"].max()], float)
     ax.plot(d, d**k, color=style.QUIET, linewidth=0.9, linestyle=style.DASHES, zorder=1.5)
 

@@ -11,15 +11,12 @@ import numpy as np
 from gradfeat.catalogue.shared.curves import averaged, draw_series, only, over_seeds, theory_line
 from gradfeat.drawing import series, style
 from gradfeat.drawing.panels import finished, panels
-from gradfeat.lab import Experiment, above, below, every, greater, ordered, within
+from gradfeat.drawing.types import Axes, DataFrame, Figure
+from gradfeat.lab import Experiment, above, below, every, greater, lazy, ordered, within
 from gradfeat.lab.claims import Check
 from gradfeat.maths.ranges import MOST_DEGREE, MOST_ROWS, at_least, at_most, paired
 
 if TYPE_CHECKING:
-    import pandas as pd
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
-
     from gradfeat.models.two_layer import TwoLayer
 
 
@@ -41,13 +38,6 @@ def trial(
     same direction u; the head is ridge on its features with leave-one-out penalty. power = -1 is
     no pretraining: random features.
     """
-    from gradfeat.maths.streams import stream
-    from gradfeat.models.head import RidgeHead, refit_head
-    from gradfeat.models.random_features import RandomFeatures
-    from gradfeat.rows.rows import in_memory
-    from gradfeat.tasks.multi_index import MultiIndex
-    from gradfeat.tasks.targets import pure_hermite
-
     paired(m)
     at_least(-1, power=power)
     at_least(1, n_test=n_test, q=q, d=d)
@@ -55,15 +45,20 @@ def trial(
     at_most(MOST_POWER, power=power)
     at_most(MOST_ROWS, N=N, n_test=n_test, **{"d^power": d ** max(0, power)})
     at_least(2, N=N)
-    target = MultiIndex(d, pure_hermite(q), seed=seed)
-    rows, test = (target.sample(k, stream(seed, s)) for k, s in ((N, "target"), (n_test, "test")))
+    target = lazy.MultiIndex(d, lazy.pure_hermite(q), seed=seed)
+    rows, test = (
+        target.sample(k, lazy.stream(seed, s)) for k, s in ((N, "target"), (n_test, "test"))
+    )
     X, y = rows.X.to(device), rows.y.to(device)
     U = target.directions.to(device)
     if power < 0:
-        f = RandomFeatures(m).fit(in_memory(X, y), seed=seed)
+        f = lazy.RandomFeatures(m).fit(lazy.in_memory(X, y), seed=seed)
     else:
-        f = refit_head(
-            _pretrained(power, d, p, m, seed, device), in_memory(X, y), RidgeHead(), seed=seed
+        f = lazy.refit_head(
+            _pretrained(power, d, p, m, seed, device),
+            lazy.in_memory(X, y),
+            lazy.RidgeHead(),
+            seed=seed,
         )
     cosines = (f.W @ U).norm(dim=1) / f.W.norm(dim=1)
     gap = f(test.X.to(device)) - test.y.to(device)
@@ -76,23 +71,19 @@ def trial(
 
 @lru_cache(maxsize=32)  # cells that differ only in N share it
 def _pretrained(power: int, d: int, p: int, m: int, seed: int, device: str) -> TwoLayer:
-    from gradfeat.maths.streams import stream
-    from gradfeat.models.gradient_step import GradientStep
-    from gradfeat.rows.rows import in_memory
-    from gradfeat.tasks.multi_index import MultiIndex
-    from gradfeat.tasks.targets import he2_hep
-
-    source = MultiIndex(d, he2_hep(p), seed=seed).sample(d**power, stream(seed, "source"))
-    return GradientStep(m).fit(in_memory(source.X.to(device), source.y.to(device)), seed=seed)
+    source = lazy.MultiIndex(d, lazy.he2_hep(p), seed=seed).sample(
+        d**power, lazy.stream(seed, "source")
+    )
+    return lazy.GradientStep(m).fit(
+        lazy.in_memory(source.X.to(device), source.y.to(device)), seed=seed
+    )
 
 
 def theory(power: int, N: int, d: int, q: int, m: int) -> dict[str, float]:
     """Theorem 3's rate with constant 1, where it speaks: n = d^power rows of at least d^2."""
-    from gradfeat.theory.damian22_rates import transfer_loss
-
     if power < 2:
         return {"excess": math.nan}
-    return {"excess": float(transfer_loss(d, 1, q, float(d) ** power, N, m))}
+    return {"excess": float(lazy.transfer_loss(d, 1, q, float(d) ** power, N, m))}
 
 
 def _name(power: int) -> str:
@@ -103,7 +94,7 @@ def _raised(power: int) -> str:
     return str(power).translate(str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹"))
 
 
-def figure(table: pd.DataFrame, theory_table: pd.DataFrame | None) -> Figure:
+def figure(table: DataFrame, theory_table: DataFrame | None) -> Figure:
     """Loss against N, a colour for each number of pretraining rows; Theorem 3 over N and over m."""
     names = {power: _name(power) for power in sorted({*table["power"]})}
     m = max(table["m"])
@@ -113,7 +104,7 @@ def figure(table: pd.DataFrame, theory_table: pd.DataFrame | None) -> Figure:
         own = only(wide, d=d)
         style.dress(
             ax, f"Transfer to a new target, d = {d}", "rows N of the new target",
-            r"test loss $E(f-f^*)^2$", "both",
+            r"test loss $E(f-f^*)^2$", "both"
         )  # fmt: skip
         draw_series(ax, own, "power", names, "N", "loss", connect=True, apart=2.5)
         series.level(ax, 1.0, "nothing learned", below=True)
@@ -134,7 +125,7 @@ def figure(table: pd.DataFrame, theory_table: pd.DataFrame | None) -> Figure:
 
 
 def _rates(
-    ax: Axes, rows: pd.DataFrame, x: str, title: str, names: dict[int, str], lines: bool
+    ax: Axes, rows: DataFrame, x: str, title: str, names: dict[int, str], lines: bool
 ) -> None:
     """E|f - f*| after much pretraining, and Theorem 3's rate."""
     labels = {"N": "rows N of the new target", "m": "neurons m"}
@@ -149,7 +140,7 @@ def _rates(
     ax.set_yscale("log")
 
 
-def _words(table: pd.DataFrame) -> str:
+def _words(table: DataFrame) -> str:
     p, q = int(table["p"].iloc[0]), int(table["q"].iloc[0])
     return (
         rf"First layer: one gradient step on n rows of $He_2/2 + He_{p}/\sqrt{{2\cdot {p}!}}$. New "
@@ -237,10 +228,7 @@ to 1; a line above the points is what a bound is.""",
         "N does not grow with d: at N = 300 twice the inputs lose no more (by 0.03), both"
         " pretrained on n = d^3 rows."
         " [Damian22, Theorem 3]": greater(
-            "loss",
-            {"d": 10, "power": 3, "N": 300},
-            {"d": 20, "power": 3, "N": 300},
-            margin=-0.03,
+            "loss", {"d": 10, "power": 3, "N": 300}, {"d": 20, "power": 3, "N": 300}, margin=-0.03
         ),
     },
 )

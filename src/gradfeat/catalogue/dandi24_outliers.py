@@ -10,12 +10,11 @@ import numpy as np
 from gradfeat.catalogue.shared.curves import averaged, marks_of, only, settings
 from gradfeat.drawing import style
 from gradfeat.drawing.panels import finished, panels
-from gradfeat.lab import Experiment, agrees, greater
+from gradfeat.drawing.types import DataFrame, Figure
+from gradfeat.lab import Experiment, agrees, greater, lazy
 from gradfeat.maths.ranges import at_least, at_most, one_of, positive
 
 if TYPE_CHECKING:
-    import pandas as pd
-    from matplotlib.figure import Figure
     from torch import Tensor
 
 ROWS = {"reused": "the same rows", "fresh": "fresh rows"}
@@ -46,8 +45,6 @@ def trial(
     """
     import torch
 
-    from gradfeat.maths.streams import stream
-
     one_of(ROWS, rows=rows)
     at_least(2, n=n)
     at_most(MOST_N, n=n)
@@ -56,7 +53,9 @@ def trial(
     at_most(MOST_N, **{"phi n": d, "phi n/psi": N})
 
     def drawn(name: str, *shape: int) -> Tensor:
-        return torch.randn(*shape, generator=stream(seed, name), dtype=torch.float64).to(device)
+        return torch.randn(*shape, generator=lazy.stream(seed, name), dtype=torch.float64).to(
+            device
+        )
 
     def gradient(W: Tensor, X: Tensor) -> Tensor:
         Z = X @ W.T
@@ -74,12 +73,10 @@ def trial(
 
 def theory(alpha_1: float, alpha_2: float) -> dict[str, float]:
     """The number in the limit."""
-    from gradfeat.theory.second_step import step_outliers
-
-    return {"outliers": step_outliers(alpha_1, alpha_2)}
+    return {"outliers": lazy.step_outliers(alpha_1, alpha_2)}
 
 
-def figure(table: pd.DataFrame, theory_table: pd.DataFrame | None) -> Figure:
+def figure(table: DataFrame, theory_table: DataFrame | None) -> Figure:
     """Counts at each pair of exponents, over the regions of theory."""
     shown = [name for name in ROWS if len(only(table, rows=name))]
     _, axes = panels(len(shown), 2, (4.2, 3.9))

@@ -12,12 +12,11 @@ import numpy as np
 from gradfeat.catalogue.shared.curves import averaged, draw_metric, marks_of, only, over_seeds
 from gradfeat.drawing import series, style
 from gradfeat.drawing.panels import finished, panels
-from gradfeat.lab import Experiment, agrees, each, greater, slope
+from gradfeat.drawing.types import DataFrame, Figure
+from gradfeat.lab import Experiment, agrees, each, greater, lazy, slope
 from gradfeat.maths.ranges import MOST_ROWS, at_least, at_most, one_of, positive
 
 if TYPE_CHECKING:
-    import pandas as pd
-    from matplotlib.figure import Figure
     from torch import Generator, Tensor
 
     from gradfeat.maths.hermite import RealFunction
@@ -98,15 +97,13 @@ def _cosines(
     device: str,
 ) -> np.ndarray:
     """(draws, rows, m); inputs are rotated so that u is the first of them."""
-    from gradfeat.maths.streams import stream
-
-    generator = stream(seed, "draws")
+    generator = lazy.stream(seed, "draws")
     return np.array([_one_draw(rows, g, d, n, eta, m, generator, device) for _ in range(draws)])
 
 
 def _one_draw(
     rows: list[str], g: RealFunction, d: int, n: int, eta: float, m: int, generator: Generator,
-    device: str,
+    device: str
 ) -> list[np.ndarray]:  # fmt: skip
     import torch
 
@@ -135,17 +132,13 @@ def theory(rows: str, target: str, ratio: float, eta: float) -> dict[str, float]
 
 @lru_cache(256)
 def _limit(rows: str, target: str, ratio: float, eta: float) -> float:
-    from gradfeat.maths.activations import Tanh
-    from gradfeat.theory.generative_exponent import generative_exponent
-    from gradfeat.theory.second_step import second_gradient
-
-    if generative_exponent(link(target)) != 1:  # no function of the label shows u
+    if lazy.generative_exponent(link(target)) != 1:  # no function of the label shows u
         return 0.0
     known = "reused" if rows == "reused" else "fresh"
-    return second_gradient(link(target), Tanh(), 1 / ratio, eta, rows=known).overlap
+    return lazy.second_gradient(link(target), lazy.Tanh(), 1 / ratio, eta, rows=known).overlap
 
 
-def figure(table: pd.DataFrame, theory_table: pd.DataFrame | None) -> Figure:
+def figure(table: DataFrame, theory_table: DataFrame | None) -> Figure:
     """Overlap against d, a panel a target."""
     targets = [name for name in TARGETS if len(only(table, target=name))]
     _, axes = panels(len(targets), 3, (3.9, 3.5))
@@ -174,7 +167,7 @@ def figure(table: pd.DataFrame, theory_table: pd.DataFrame | None) -> Figure:
     )
 
 
-def _level(theory_table: pd.DataFrame | None, target: str, rows: str) -> float | None:
+def _level(theory_table: DataFrame | None, target: str, rows: str) -> float | None:
     if theory_table is None:
         return None
     found = only(theory_table, target=target, rows=rows)["overlap"].dropna()
@@ -183,6 +176,8 @@ def _level(theory_table: pd.DataFrame | None, target: str, rows: str) -> float |
 
 DIMENSIONS = [200, 400, 800, 1_600]
 CUBIC = {"target": "cubic", "rows": "reused"}
+
+EACH = {"rows": list(ROWS), "target": list(TARGETS)}
 
 EXPERIMENT = Experiment(
     name="dandi24-reuse",
@@ -202,13 +197,8 @@ dashed level is the limit of the overlap on reused rows (theory/second_step)."""
     batch_size=1,
     along="rows",
     grids={
-        "quick": {"rows": list(ROWS), "target": list(TARGETS), "d": DIMENSIONS},
-        "paper": {
-            "rows": list(ROWS),
-            "target": list(TARGETS),
-            "d": [100, *DIMENSIONS, 3_200],
-            "ratio": [1.0, 4.0],
-        },
+        "quick": {**EACH, "d": DIMENSIONS},
+        "paper": {**EACH, "d": [100, *DIMENSIONS, 3_200], "ratio": [1.0, 4.0]},
     },
     small={"d": [8, 16], "ratio": 2.0, "m": 4, "draws": 2},
     seeds={"quick": 12, "paper": 20},

@@ -11,14 +11,12 @@ import numpy as np
 from gradfeat.catalogue.shared.curves import draw_series, only, over_seeds, theory_line
 from gradfeat.drawing import series, style
 from gradfeat.drawing.panels import finished, panels
-from gradfeat.lab import Experiment, agrees, greater
+from gradfeat.drawing.types import Axes, DataFrame, Figure
+from gradfeat.lab import Experiment, agrees, greater, lazy
 from gradfeat.lab.claims import Check
 from gradfeat.maths.ranges import MOST_DEGREE, at_least, at_most, one_of
 
 if TYPE_CHECKING:
-    import pandas as pd
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
     from torch import Tensor
 
     from gradfeat.maths.hermite import RealFunction
@@ -51,24 +49,18 @@ def trial(
     """
     import torch
 
-    from gradfeat.maths.streams import stream
-    from gradfeat.models.gradient_step import GradientStep
-    from gradfeat.models.kernels.radial import Gaussian
-    from gradfeat.rows.rows import in_memory
-    from gradfeat.tasks.one_dimensional import OneDimensional
-
     one_of(TARGETS, target=target)
     at_least(1, iterations=iterations)
     at_least(2, n=n)
     at_most(MOST_ROWS, n=n)
     at_most(10.0**MOST_DEGREE, iterations=iterations)
-    task = OneDimensional(_function(target))
-    rows = task.sample(n, stream(seed, "train"))
+    task = lazy.OneDimensional(_function(target))
+    rows = task.sample(n, lazy.stream(seed, "train"))
     X, y = rows.X.to(device), rows.y.to(device)
     Z = torch.linspace(-1, 1, GRID, dtype=X.dtype, device=X.device)[:, None]
-    kernel = Gaussian(bandwidth)
+    kernel = lazy.Gaussian(bandwidth)
     c = descended(kernel(X, X), y, iterations)
-    net = GradientStep(m).fit(in_memory(X, y), seed=seed)
+    net = lazy.GradientStep(m).fit(lazy.in_memory(X, y), seed=seed)
     fits = (kernel(Z, X) @ c, net(Z))
     losses = [float((f - task.target(Z)).square().mean()) for f in fits]
     fit, network = (f[:, 0].cpu().numpy() for f in fits)
@@ -93,9 +85,7 @@ def descended(K: Tensor, y: Tensor, iterations: int) -> Tensor:
 
 
 def _function(target: str) -> RealFunction:
-    from gradfeat.tasks.targets import heaviside
-
-    return heaviside() if target == "step" else _sine
+    return lazy.heaviside() if target == "step" else _sine
 
 
 def _sine(x: np.ndarray) -> np.ndarray:
@@ -116,16 +106,14 @@ def theory(target: str, iterations: int, bandwidth: float) -> dict[str, float]:
 
 @cache
 def _law(target: str, bandwidth: float) -> KernelLaw:
-    from gradfeat.theory.input_spectra import interval_law
-
-    return interval_law(lambda t: np.exp(-(t**2) / (2 * bandwidth**2)), _function(target))
+    return lazy.interval_law(lambda t: np.exp(-(t**2) / (2 * bandwidth**2)), _function(target))
 
 
 #: Iterations after which fits are drawn.
 DRAWN = (10, 1_000, 100_000, 10_000_000)
 
 
-def figure(table: pd.DataFrame, theory_table: pd.DataFrame | None) -> Figure:
+def figure(table: DataFrame, theory_table: DataFrame | None) -> Figure:
     """Left: fits of the first seed to the step. Right: loss against iterations."""
     _, axes = panels(2, 2, (5.4, 4.0))
     _fits(axes[0], only(table, target="step", seed=table["seed"].min()))
@@ -156,7 +144,7 @@ def figure(table: pd.DataFrame, theory_table: pd.DataFrame | None) -> Figure:
     )
 
 
-def _fits(ax: Axes, rows: pd.DataFrame) -> None:
+def _fits(ax: Axes, rows: DataFrame) -> None:
     """A colour from light to dark for more and more iterations; the network's fit; the step."""
     import matplotlib as mpl
 

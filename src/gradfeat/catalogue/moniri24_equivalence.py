@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -29,17 +28,12 @@ from gradfeat.catalogue.shared.equivalent_features import (
 )
 from gradfeat.drawing import series, style
 from gradfeat.drawing.panels import finished, panels
-from gradfeat.lab import Experiment, Verdict, above, agrees, below, each, every, greater
+from gradfeat.drawing.types import Axes, DataFrame, Figure
+from gradfeat.lab import Experiment, Verdict, above, agrees, below, each, every, greater, lazy
 from gradfeat.lab.cells import Value
 from gradfeat.lab.claims import Check
 from gradfeat.lab.rows import Where
 from gradfeat.lab.verdicts import holding, worst
-
-if TYPE_CHECKING:
-    import pandas as pd
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
-
 
 #: d/n and penalty of the double descent.
 PHI, SMALL = 0.5, 1e-3
@@ -49,7 +43,7 @@ def _alike(metric: str, where: Where, margin: float) -> Check:
     """Do neurons and Gaussian equivalent differ by at most margin of theory, in each cell?"""
     check = agrees(metric, lambda: {metric: 0.0}, where, 2.0, margin=margin)
 
-    def checked(table: pd.DataFrame) -> Verdict:
+    def checked(table: DataFrame) -> Verdict:
         if table.empty:
             return worst([])
         ratio = relative(table, theory, METRICS)
@@ -58,7 +52,7 @@ def _alike(metric: str, where: Where, margin: float) -> Check:
     return checked
 
 
-def figure(table: pd.DataFrame, theory_table: pd.DataFrame | None) -> Figure:
+def figure(table: DataFrame, theory_table: DataFrame | None) -> Figure:
     """Shares of the target that are learned; errors over theory; double descent."""
     _, axes = panels(3, 3, (4.4, 4.0))
     curve = only(table, lam=SMALL)
@@ -85,7 +79,7 @@ MARKS = {
 }
 
 
-def _curve(table: pd.DataFrame) -> pd.DataFrame:
+def _curve(table: DataFrame) -> DataFrame:
     """Rows of one curve over N/n: that of the double descent where the table has it."""
     rows = only(table, activation=CURVE["activation"], phi=PHI, lam=SMALL)
     rows = rows if len(rows) else table.loc[table["lam"] == table["lam"].min()]
@@ -93,7 +87,7 @@ def _curve(table: pd.DataFrame) -> pd.DataFrame:
     return rows.assign(ratio=rows["phi"] / rows["psi"])
 
 
-def _shares(ax: Axes, rows: pd.DataFrame, theory_too: bool) -> None:
+def _shares(ax: Axes, rows: DataFrame, theory_too: bool) -> None:
     """How much of each part of the target the fits have, in shares of the part."""
     style.dress(ax, "Share of the target that is learned", NEURONS, "share of the part", "y")
     for before, mark in MARKS.items():
@@ -106,17 +100,17 @@ def _shares(ax: Axes, rows: pd.DataFrame, theory_too: bool) -> None:
             series.line(ax, ratio, values, "theory", style.INK)
             ax.annotate(
                 said, (ratio[-1], values[-1]), (-2, 9), textcoords="offset points", ha="right",
-                fontsize=style.SMALL, color=style.INK,
+                fontsize=style.SMALL, color=style.INK
             )  # fmt: skip
     ax.set_ylim(-0.1, 1.0)
     _ratio_axis(ax)
 
 
-def _ratios(rows: pd.DataFrame) -> np.ndarray:
+def _ratios(rows: DataFrame) -> np.ndarray:
     return np.sort(np.append(np.geomspace(rows["ratio"].min(), rows["ratio"].max(), 101), 1.0))
 
 
-def _theory_at(rows: pd.DataFrame, ratio: float) -> dict[str, float]:
+def _theory_at(rows: DataFrame, ratio: float) -> dict[str, float]:
     cell = {name: rows[name].iloc[0] for name in KEYS}
     return theory(**cell | {"psi": float(cell["phi"]) / float(ratio)})
 
@@ -130,7 +124,7 @@ def _ratio_axis(ax: Axes) -> None:
     style.tick_at(ax, [r for r in (0.25, 0.5, 1, 2, 4) if low <= r <= high], 2)
 
 
-def _cells(table: pd.DataFrame, before: str) -> pd.DataFrame:
+def _cells(table: DataFrame, before: str) -> DataFrame:
     """Mean and standard error of each error/theory in each cell, with the prediction."""
     import pandas as pd
 
@@ -143,7 +137,7 @@ def _cells(table: pd.DataFrame, before: str) -> pd.DataFrame:
     return pd.concat(parts)
 
 
-def _deviation(ax: Axes, table: pd.DataFrame) -> None:
+def _deviation(ax: Axes, table: DataFrame) -> None:
     from matplotlib.ticker import PercentFormatter
 
     near = holding(table, *EXPERIMENT.claims[1:3])
@@ -163,7 +157,7 @@ def _deviation(ax: Axes, table: pd.DataFrame) -> None:
     style.logarithmic(ax, "x")
 
 
-def _descent(ax: Axes, rows: pd.DataFrame, theory_too: bool) -> None:
+def _descent(ax: Axes, rows: DataFrame, theory_too: bool) -> None:
     style.dress(ax, "Double descent of the test error", NEURONS, r"test error $E(y-f)^2$", "both")
     for before, mark in MARKS.items():
         draw_metric(ax, rows, "ratio", before + "test_error", mark, shift=3 if before else 0)
@@ -175,15 +169,11 @@ def _descent(ax: Axes, rows: pd.DataFrame, theory_too: bool) -> None:
     _ratio_axis(ax)
 
 
-def _theory_line(ax: Axes, rows: pd.DataFrame) -> None:
-    from gradfeat.maths.activations import activation as activation_of
-    from gradfeat.theory.ridge_errors import random_feature_errors
-    from gradfeat.theory.teacher import Teacher
-
+def _theory_line(ax: Axes, rows: DataFrame) -> None:
     row, ratio = rows.iloc[0], _ratios(rows)
-    teacher = Teacher.single(TARGET, float(row["noise"]))
-    sigma, phi = activation_of(str(row["activation"])), float(row["phi"])
-    found = random_feature_errors(phi, phi / ratio, float(row["lam"]), sigma, teacher)
+    teacher = lazy.Teacher.single(TARGET, float(row["noise"]))
+    sigma, phi = lazy.activation(str(row["activation"])), float(row["phi"])
+    found = lazy.random_feature_errors(phi, phi / ratio, float(row["lam"]), sigma, teacher)
     series.line(ax, ratio, found.test_error, "theory", style.INK)
 
 
@@ -208,11 +198,6 @@ def _points(phis: list[float], lams: list[float]) -> list[Settings]:
 
 #: E y^2 - c_{*1}^2 at the noise of the grids: what the best linear function leaves.
 BEST_LINEAR = 2 * TARGET[2] ** 2 + 0.5**2
-
-
-def _everywhere(check: Check) -> Check:
-    """The check in each cell of the larger penalties."""
-    return each("activation", each("phi", each("psi", check)), LARGE)
 
 
 ABOUT = """Ridge regression on N random features of n rows, sigma(X W0^T), and on their Gaussian
@@ -268,8 +253,8 @@ EXPERIMENT = Experiment(
         " [Moniri24, random features; Mei & Montanari 2022; Hu & Lu 2023]": every(
             agrees("linear_share", theory, LARGE, margin=0.05),
             agrees("quadratic_share", theory, LARGE, margin=0.02),
-            _everywhere(below("quadratic_share", 0.03)),
-            _everywhere(above("test_error", BEST_LINEAR)),
+            each("activation phi psi", below("quadratic_share", 0.03), LARGE),
+            each("activation phi psi", above("test_error", BEST_LINEAR), LARGE),
         ),
         "Training loss, training error and test error of random features are within 2 % of theory,"
         " for four activations."

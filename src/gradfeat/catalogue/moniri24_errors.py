@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import numpy as np
 
@@ -14,17 +14,13 @@ from gradfeat.catalogue.shared.step_training import METRICS, StepSetup, columns_
 from gradfeat.drawing import series, style
 from gradfeat.drawing.panels import finished, panels
 from gradfeat.drawing.style import Mark
+from gradfeat.drawing.types import Axes, DataFrame, Figure
 from gradfeat.lab import Experiment, above, agrees, each, every, ordered
 from gradfeat.lab.claims import Check
 from gradfeat.lab.intervals import Rule, between, over
 
-if TYPE_CHECKING:
-    import pandas as pd
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
 
-
-def figure(table: pd.DataFrame, theory_table: pd.DataFrame | None) -> Figure:
+def figure(table: DataFrame, theory_table: DataFrame | None) -> Figure:
     """Errors and gains against alpha; last: the share of the limit's gain against n."""
     rows = _shown(table)
     shared = _one_column(table, rows)
@@ -38,7 +34,15 @@ def figure(table: pd.DataFrame, theory_table: pd.DataFrame | None) -> Figure:
         _gained(gain, rows, metric, theory_too)
     if len(shared):
         _shares(axes[4], shared, theory_too)
-    return finished(axes, _words(rows))
+    setup = _setup(rows)
+    own = "a fresh sample" if setup.sample == "fresh" else "reused rows"
+    return finished(
+        axes,
+        f"n = {setup.n:,}, d = {setup.d:,}, N = {setup.N:,}, $\\lambda$ = {setup.lam:g}, gradient"
+        f" of residual {setup.residual}, head on {own}. Setting 1: $y = He_1 + N(0, 1)$; 2:"
+        r" $y = He_1 + He_2/\sqrt{2}$. Lines: theory, in the colour of the setting;"
+        f" points: {over_seeds(rows)}.",
+    )
 
 
 #: Levels of the staircase that are drawn: those beyond hardly differ.
@@ -60,23 +64,23 @@ COLUMNS: Final = {
 }
 
 
-def _setup(rows: pd.DataFrame, **other: Any) -> StepSetup:
+def _setup(rows: DataFrame, **other: Any) -> StepSetup:
     """Of the first row, with other settings."""
     cell = rows.iloc[0].to_dict() | other
     return StepSetup(**{name: cell[name] for name in ("setting", *SETUP)})
 
 
-def _shown(table: pd.DataFrame) -> pd.DataFrame:
+def _shown(table: DataFrame) -> DataFrame:
     """The rows of the model with the most different points, the largest n among equals."""
     groups = [part for _, part in table.groupby(list(SETUP), sort=False)]
     return max(groups, key=lambda p: (len(p[["alpha", "setting"]].drop_duplicates()), p["n"].max()))
 
 
-def _alphas(rows: pd.DataFrame) -> np.ndarray:
+def _alphas(rows: DataFrame) -> np.ndarray:
     return np.linspace(rows["alpha"].min(), max(rows["alpha"].max(), 0.3), 41)
 
 
-def _errors(ax: Axes, rows: pd.DataFrame, metric: str, theory_too: bool) -> None:
+def _errors(ax: Axes, rows: DataFrame, metric: str, theory_too: bool) -> None:
     """The network's errors; in test error the linear models, alike in both settings."""
     several = sorted({*rows["setting"]})
     for place, s in enumerate(several):
@@ -94,7 +98,7 @@ def _errors(ax: Axes, rows: pd.DataFrame, metric: str, theory_too: bool) -> None
         series.key_level(ax, least, "best linear function", dotted=True)
 
 
-def _gained(ax: Axes, rows: pd.DataFrame, metric: str, theory_too: bool) -> None:
+def _gained(ax: Axes, rows: DataFrame, metric: str, theory_too: bool) -> None:
     several, alphas = sorted({*rows["setting"]}), _alphas(rows)
     for place, s in enumerate(several):
         own, setup, mark = only(rows, setting=s), _setup(rows, setting=s), NETWORK[s]
@@ -119,12 +123,12 @@ def _stairs(ax: Axes, setup: StepSetup, alphas: np.ndarray, metric: str, color: 
         printed, own = (setup.limit_gain(degree, said)[metric] for said in (True, False))
         ax.plot(
             [low, high], [printed] * 2, color=color, linewidth=1.3, linestyle=(0, (4, 2)),
-            label="limit as printed", zorder=1.7,
+            label="limit as printed", zorder=1.7
         )  # fmt: skip
         if abs(own - printed) > 1e-6 * abs(printed):
             ax.plot(
                 [low, high], [own] * 2, color=color, linewidth=1.5, linestyle=(0, (1, 1.5)),
-                label=r"limit with $u^2 + \kappa$", zorder=1.7,
+                label=r"limit with $u^2 + \kappa$", zorder=1.7
             )  # fmt: skip
 
 
@@ -134,7 +138,7 @@ def _edges(degree: int) -> tuple[float, float]:
     return low, degree / (2 * degree + 2)
 
 
-def _columns(ax: Axes, rows: pd.DataFrame, metric: str, mark: Mark) -> None:
+def _columns(ax: Axes, rows: DataFrame, metric: str, mark: Mark) -> None:
     """One point on each step: ridge on F_0 and the columns, which is the same for all its alpha."""
     seen = rows.assign(degree=rows["alpha"].map(columns_at))
     seen = seen.loc[seen["degree"] > 0].drop_duplicates(["degree", "seed"])
@@ -145,7 +149,7 @@ def _columns(ax: Axes, rows: pd.DataFrame, metric: str, mark: Mark) -> None:
         draw_metric(ax, placed, "middle", f"column_{metric}_gain", mark)
 
 
-def _one_column(table: pd.DataFrame, rows: pd.DataFrame) -> pd.DataFrame:
+def _one_column(table: DataFrame, rows: DataFrame) -> DataFrame:
     """The first setting over n, at the largest step that adds one column in the limit."""
     same = {name: rows[name].iloc[0] for name in SETUP if name != "n"}
     own = only(table, **same, setting=rows["setting"].min())
@@ -153,7 +157,7 @@ def _one_column(table: pd.DataFrame, rows: pd.DataFrame) -> pd.DataFrame:
     return only(own, alpha=own["alpha"].max())
 
 
-def _shares(ax: Axes, own: pd.DataFrame, theory_too: bool) -> None:
+def _shares(ax: Axes, own: DataFrame, theory_too: bool) -> None:
     alpha = own["alpha"].iloc[0]
     title = rf"Approach to the limit, $\alpha$ = {alpha:g}"
     style.dress(ax, title, "rows n", "reduction in training loss / its limit", "y")
@@ -167,17 +171,6 @@ def _shares(ax: Axes, own: pd.DataFrame, theory_too: bool) -> None:
     style.logarithmic(ax, "x")
     ax.set_ylim(0, 1.1)
     series.level(ax, 1.0, "limit", below=True)
-
-
-def _words(rows: pd.DataFrame) -> str:
-    setup = _setup(rows)
-    own = "a fresh sample" if setup.sample == "fresh" else "reused rows"
-    return (
-        f"n = {setup.n:,}, d = {setup.d:,}, N = {setup.N:,}, $\\lambda$ = {setup.lam:g}, gradient"
-        f" of residual {setup.residual}, head on {own}. Setting 1: $y = He_1 + N(0, 1)$; 2:"
-        r" $y = He_1 + He_2/\sqrt{2}$. Lines: theory, in the colour of the setting;"
-        f" points: {over_seeds(rows)}."
-    )
 
 
 ABOUT = """Training loss and test error of ridge regression on the features after one gradient step
@@ -201,7 +194,7 @@ and the network stays above linear regression, which does not have to fit N dire
 #: The talk's settings, where n is large enough for its limits.
 TALK: Final = {
     "residual": "y", "sample": "fresh", "rows": "sphere", "lam": 0.01,
-    "n": [1_000, 2_400, 4_000],
+    "n": [1_000, 2_400, 4_000]
 }  # fmt: skip
 ONE_COLUMN: Final = [0.1, 0.2]
 TWO_COLUMNS: Final = [0.3]
@@ -327,7 +320,7 @@ CLAIMS: Final = {
     "At lambda = .01 the network's test error stays above that of linear regression on as many"
     " rows, 1/(1 - d/n) = 2, at every step size of both settings."
     " [Moniri24, prior work: worse than linear regression]": each(
-        "setting", each("alpha", above("test", 2.0)), {**TALK, "setting": [1, 2]}
+        "setting alpha", above("test", 2.0), {**TALK, "setting": [1, 2]}
     ),
     "Beside its part along beta the gradient has kappa = .5 as much of its own, within 5 %: the"
     " second column is u^2 + kappa, in print u^2."

@@ -10,12 +10,11 @@ from gradfeat.catalogue.shared.step_spectra import ACTIVATIONS, StepModel, step_
 from gradfeat.catalogue.shared.step_training import MOST_N
 from gradfeat.drawing import style
 from gradfeat.drawing.panels import finished, panels
-from gradfeat.lab import Experiment, each, slope, within
+from gradfeat.drawing.types import DataFrame, Figure
+from gradfeat.lab import Experiment, each, lazy, slope, within
 from gradfeat.maths.ranges import at_least, at_most, positive
 
 if TYPE_CHECKING:
-    import pandas as pd
-    from matplotlib.figure import Figure
     from torch import Tensor
 
     from gradfeat.models.step_sizes import Step
@@ -54,19 +53,13 @@ def trial(
     constant and a^{o2}, 1^T (F - F_2) a^{o2}/(sqrt(n) |a^{o2}|)/sqrt(n), the mean over a and -a.
     Setting 2 of the talk, residual y.
     """
-    from gradfeat.maths.streams import stream
-    from gradfeat.models.step_sizes import first_step
-    from gradfeat.rows.rows import in_memory
-    from gradfeat.tasks.multi_index import MultiIndex
-    from gradfeat.tasks.targets import he1_he2
-
     model = model_of(n, activation, phi, psi)
-    task = MultiIndex(model.d, he1_he2(), 0.0, seed=seed)
-    train = task.sample(n, stream(seed, "train"))
-    X = task.sample(n, stream(seed, "test")).X.to(device)
-    step = first_step(
-        in_memory(train.X.to(device), train.y.to(device)), width=model.N, activation=model.sigma,
-        seed=seed,
+    task = lazy.MultiIndex(model.d, lazy.he1_he2(), 0.0, seed=seed)
+    train = task.sample(n, lazy.stream(seed, "train"))
+    X = task.sample(n, lazy.stream(seed, "test")).X.to(device)
+    step = lazy.first_step(
+        lazy.in_memory(train.X.to(device), train.y.to(device)),
+        width=model.N, activation=model.sigma, seed=seed
     )  # fmt: skip
     return _gradient(step) | _features(model, step, X, step_size(n, alpha))
 
@@ -81,9 +74,7 @@ def model_of(n: int, activation: str, phi: float, psi: float) -> StepModel:
 
 
 def _norm(A: Tensor) -> float:
-    from gradfeat.maths.subspaces import leading_singular
-
-    return float(leading_singular(A, 1)[0][0])
+    return float(lazy.leading_singular(A, 1)[0][0])
 
 
 def _gradient(step: Step) -> dict[str, float]:
@@ -125,9 +116,7 @@ def _constant(model: StepModel, eta: float) -> float:
 
 def _own(model: StepModel) -> float:
     """phi E y^2 (E sigma'^2 - c_1^2)."""
-    from gradfeat.theory.gradient_direction import own_power
-
-    return float(own_power(model.ratios[0], model.direction(), model.sigma))
+    return float(lazy.own_power(model.ratios[0], model.direction(), model.sigma))
 
 
 @lru_cache(256)
@@ -144,7 +133,7 @@ def theory(n: int, activation: str, alpha: float, phi: float, psi: float) -> dic
     }
 
 
-def figure(table: pd.DataFrame, theory_table: pd.DataFrame | None) -> Figure:
+def figure(table: DataFrame, theory_table: DataFrame | None) -> Figure:
     """The gradient's rest, the features' rest, and the constant in it, against n."""
     _, axes = panels(3, 3, (4.4, 3.6))
     kept = next(name for name in ACTIVATIONS if name in set(table["activation"]))
@@ -154,7 +143,7 @@ def figure(table: pd.DataFrame, theory_table: pd.DataFrame | None) -> Figure:
          ["gradient_rows"]),
         (axes[1], "Features less their expansion", r"$|F - F_l|_{op}/\sqrt{n}$", FEATURES, []),
         (axes[2], "Constant that is left of $F - F_2$", r"size along $a^{\circ 2}$ / $\sqrt{n}$",
-         CONSTANTS, list(CONSTANTS)),
+         CONSTANTS, list(CONSTANTS))
     ):  # fmt: skip
         style.dress(ax, title, "rows n", y, "both")
         for name in lines if theory_table is not None else []:

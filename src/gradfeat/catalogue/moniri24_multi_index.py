@@ -11,17 +11,14 @@ from gradfeat.catalogue.shared.comparisons import near
 from gradfeat.catalogue.shared.curves import averaged, draw_metrics, over_seeds, theory_line
 from gradfeat.drawing import series, style
 from gradfeat.drawing.panels import finished, panels
-from gradfeat.lab import Experiment, agrees, each, every, ordered, within
+from gradfeat.drawing.types import DataFrame, Figure
+from gradfeat.lab import Experiment, agrees, each, every, lazy, ordered, within
 from gradfeat.maths.ranges import MOST_ROWS, at_least, at_most, positive
 
 if TYPE_CHECKING:
-    import pandas as pd
-    from matplotlib.figure import Figure
     from torch import Tensor
 
-    from gradfeat.maths.activations import CentredReLU
     from gradfeat.models.step_sizes import Step
-    from gradfeat.theory.teacher import Teacher
 
 #: y = He_1(b_1.x) + [He_2(b_1.x) + He_2(b_2.x)]/2: the last part has variance 1/2.
 HALF = 0.5
@@ -58,19 +55,16 @@ def batch(
 def _of_seed(
     alpha: Sequence[float], n: int, phi: float, psi: float, lam: float, seed: int, device: str
 ) -> list[dict[str, float]]:
-    from gradfeat.maths.activations import CentredReLU
-    from gradfeat.maths.multi_hermite import MultiHermite
-    from gradfeat.maths.streams import stream
-    from gradfeat.models.step_sizes import first_step
-    from gradfeat.rows.rows import in_memory
-    from gradfeat.tasks.multi_index import MultiIndex
-
     d = max(2, round(phi * n))
-    task = MultiIndex(d, MultiHermite(((1, 0), (2, 0), (0, 2)), (1.0, HALF, HALF)), seed=seed)
-    first, head, test = (task.sample(n, stream(seed, name)) for name in ("step", "head", "test"))
-    step = first_step(
-        in_memory(first.X.to(device), first.y.to(device)),
-        width=max(1, round(d / psi)), activation=CentredReLU(), seed=seed,
+    task = lazy.MultiIndex(
+        d, lazy.MultiHermite(((1, 0), (2, 0), (0, 2)), (1.0, HALF, HALF)), seed=seed
+    )
+    first, head, test = (
+        task.sample(n, lazy.stream(seed, name)) for name in ("step", "head", "test")
+    )
+    step = lazy.first_step(
+        lazy.in_memory(first.X.to(device), first.y.to(device)),
+        width=max(1, round(d / psi)), activation=lazy.CentredReLU(), seed=seed
     )  # fmt: skip
     b = task.directions.to(step.W0)
     power = 1 + 4 * HALF**2  # E y^2
@@ -87,10 +81,8 @@ def _of_seed(
 
 
 def _network(step: Step, eta: float, rows: list[Any], lam: float, b: Tensor) -> dict[str, float]:
-    from gradfeat.maths.feature_ridge import ridge_fit
-
     (head, y), (test, wanted) = rows
-    a = ridge_fit(head.features(eta), y, lam).a[:, 0]
+    a = lazy.ridge_fit(head.features(eta), y, lam).a[:, 0]
     error = float((wanted[:, 0] - test.features(eta) @ a).square().mean())
     W = step.W(eta)
     met, bend = W @ b, 2 * float(step.activation.hermite_coefficients(2)[2])
@@ -107,40 +99,31 @@ def theory(alpha: float, n: int, phi: float, psi: float, lam: float) -> dict[str
     Errors are those at this n, the shares those of the limit: the second direction is in none of
     the columns that the step adds.
     """
-    from gradfeat.theory.finite_step_errors import finite_step_errors
-
-    found = finite_step_errors(*_setting(phi, psi, lam), eta=[0.0, n**alpha], n=n)
+    found = lazy.finite_step_errors(*_setting(phi, psi, lam), eta=[0.0, n**alpha], n=n)
     plain, after = (float(error) for error in found.test_error)
     return {"test": after, "test_gain": plain - after} | shares(alpha, phi, psi, lam)
 
 
 def shares(alpha: float, phi: float, psi: float, lam: float) -> dict[str, float]:
     """The limit's shares of the parts, which change with alpha where a column comes in."""
-    from gradfeat.theory.gradient_direction import limit_degree
-
-    degree = float(limit_degree(alpha))
+    degree = float(lazy.limit_degree(alpha))
     along = _along(int(degree), phi, psi, lam) if degree <= MOST_POWERS else math.nan
     return {"along_share": along, "beside_share": 0.0}
 
 
 @lru_cache(1024)
 def _along(degree: int, phi: float, psi: float, lam: float) -> float:
-    from gradfeat.theory.one_step_errors import limit_share
-
-    return limit_share(*_setting(phi, psi, lam), degree=degree, part=2)
+    return lazy.limit_share(*_setting(phi, psi, lam), degree=degree, part=2)
 
 
 def _setting(
     phi: float, psi: float, lam: float
-) -> tuple[float, float, float, CentredReLU, Teacher]:
-    from gradfeat.maths.activations import CentredReLU
-    from gradfeat.theory.teacher import Teacher
-
-    teacher = Teacher.single((0.0, 1.0, HALF), math.sqrt(2) * HALF)
-    return phi, psi, lam, CentredReLU(), teacher
+) -> tuple[float, float, float, lazy.CentredReLU, lazy.Teacher]:
+    teacher = lazy.Teacher.single((0.0, 1.0, HALF), math.sqrt(2) * HALF)
+    return phi, psi, lam, lazy.CentredReLU(), teacher
 
 
-def figure(table: pd.DataFrame, theory_table: pd.DataFrame | None) -> Figure:
+def figure(table: DataFrame, theory_table: DataFrame | None) -> Figure:
     """Shares of the parts, and test errors, against alpha."""
     _, axes = panels(2, 2, (5.0, 3.6))
     x = r"$\alpha$, step size $\eta = n^\alpha$"
@@ -199,7 +182,7 @@ EXPERIMENT = Experiment(
         "Of the quadratic part along b_2, which the gradient's mean does not see, the network has"
         " less than 5 % at every step size."
         " [Moniri24, data generation; Dandi et al. 2023]": each(
-            "n", each("alpha", within("beside_share", -0.05, 0.05))
+            "n alpha", within("beside_share", -0.05, 0.05)
         ),
         "Of the equal part along b_1 it has at alpha = 0.3 the share that the limit has, .118,"
         " within half of what a gradient of rank one would have more, and the more the larger the"

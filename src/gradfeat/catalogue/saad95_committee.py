@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -19,13 +18,9 @@ from gradfeat.catalogue.shared.curves import (
 )
 from gradfeat.drawing import series, style
 from gradfeat.drawing.panels import finished, panels
-from gradfeat.lab import Experiment, below, every, slope
+from gradfeat.drawing.types import Axes, DataFrame, Figure
+from gradfeat.lab import Experiment, below, every, lazy, slope
 from gradfeat.maths.ranges import at_least, at_most, positive
-
-if TYPE_CHECKING:
-    import pandas as pd
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
 
 #: Points of a path after its start.
 PLACES = 50
@@ -50,23 +45,22 @@ def batch(
     of the equations; `off` is the largest distance of an overlap w_i.u_n from them, `plateau` and
     `late` are errors at three tenths and nine tenths of the horizon.
     """
-    from gradfeat.maths.streams import numpy_stream
-    from gradfeat.theory.committee import committee_error
-
     at_least(1, K=K, M=M)
     at_least(K + M, d=d)
     at_least(0, noise=noise, start=start)
     positive(eta=eta, norm=norm, horizon=horizon)
     at_most(norm**0.5, start=start)
     at_most(4.0, eta=eta)
-    draws = [numpy_stream(seed, "committee") for seed in seeds]
+    draws = [lazy.numpy_stream(seed, "committee") for seed in seeds]
     W, steps = _start(K, M, d, start, norm, len(seeds)), round(horizon * d / PLACES)
     seen = [W, *(W := _trained(W, M, eta, noise, steps, draws) for _ in range(PLACES))]
     limit = _limit(K, M, eta, noise, start, norm, horizon * np.arange(PLACES + 1) / PLACES)
     found = []
     for i in range(len(seeds)):
         R = np.array([W[i][:, :M] for W in seen])
-        errors = np.array([committee_error(W[i] @ W[i].T, W[i][:, :M], np.eye(M)) for W in seen])
+        errors = np.array(
+            [lazy.committee_error(W[i] @ W[i].T, W[i][:, :M], np.eye(M)) for W in seen]
+        )
         paths = {"alpha": steps / d * np.arange(PLACES + 1), "error": errors, "limit": limit[1]}
         off = float(abs(R - limit[0]).max())
         found.append({"off": off, "start_error": errors[0], **_levels(errors), **paths})
@@ -109,11 +103,9 @@ def _limit(
     K: int, M: int, eta: float, noise: float, start: float, norm: float, alphas: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
     """R and the error at each alpha by the equations."""
-    from gradfeat.theory.committee import committee_error, committee_path
-
     T = np.eye(M)
-    Q, R = committee_path(norm * np.eye(K), start * np.eye(K, M), T, eta, alphas, noise)
-    return R, np.array([committee_error(q, r, T) for q, r in zip(Q, R, strict=True)])
+    Q, R = lazy.committee_path(norm * np.eye(K), start * np.eye(K, M), T, eta, alphas, noise)
+    return R, np.array([lazy.committee_error(q, r, T) for q, r in zip(Q, R, strict=True)])
 
 
 def theory(
@@ -124,7 +116,7 @@ def theory(
     return _levels(_limit(K, M, eta, noise, start, norm, alphas)[1])
 
 
-def figure(table: pd.DataFrame, theory_table: pd.DataFrame | None) -> Figure:
+def figure(table: DataFrame, theory_table: DataFrame | None) -> Figure:
     """Errors over steps/d, an equation's line through each; distances over d."""
     _, axes = panels(2, 2, (5.0, 4.0))
     style.dress(axes[0], "Error of the student", "steps / d", "$E(f-y)^2/2$ without noise", "both")
@@ -149,7 +141,7 @@ def figure(table: pd.DataFrame, theory_table: pd.DataFrame | None) -> Figure:
     )
 
 
-def _errors(ax: Axes, rows: pd.DataFrame, color: str, law: bool) -> None:
+def _errors(ax: Axes, rows: DataFrame, color: str, law: bool) -> None:
     row = rows.iloc[0]
     name = f"K = {row['K']}, M = {row['M']}, noise {row['noise']:g}, d = {row['d']}"
     some = rows.assign(**{one: [path[::3] for path in rows[one]] for one in ("alpha", "error")})

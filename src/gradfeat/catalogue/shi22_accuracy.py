@@ -12,12 +12,10 @@ import numpy as np
 from gradfeat.catalogue.shared.curves import draw_series, only, over_seeds, settings
 from gradfeat.drawing import series, style
 from gradfeat.drawing.panels import finished, panels
-from gradfeat.lab import Experiment, above, below, each, every, within
+from gradfeat.drawing.types import Axes, DataFrame, Figure
+from gradfeat.lab import Experiment, above, below, each, every, lazy, within
 
 if TYPE_CHECKING:
-    import pandas as pd
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
     from torch import Tensor
 
     from gradfeat.models.base import Predictor
@@ -64,7 +62,6 @@ def batch(
         learner_of,
         starts,
     )
-    from gradfeat.theory.patterns import best_linear_accuracy
 
     learner = learner_of(method, k, D, p_o, m, steps, n_first, n_batch)
     tasks = [instance(structure, d, D, k, p_o, seed) for seed in seeds]
@@ -77,7 +74,7 @@ def batch(
         fits = [_ridge(learner, start, i, s, trains[i]) for i, s in enumerate(seeds)]
         best = [accuracy(f, test) for f, test in zip(fits, tests, strict=True)]
     steps_seen = np.array(evaluation_steps(steps), dtype=float)
-    linear = best_linear_accuracy(k, p_o) if structure == "yes" else 0.5
+    linear = lazy.best_linear_accuracy(k, p_o) if structure == "yes" else 0.5
     return [
         {
             "accuracy": seen[-1],
@@ -95,10 +92,9 @@ def _rows(
 ) -> list[Sample]:
     """A sample of each task from a stream of its seed, on the device and in the type of `like`."""
     from gradfeat.catalogue.shared.descent_training import placed
-    from gradfeat.maths.streams import stream
 
     pairs = zip(tasks, seeds, strict=True)
-    return [placed(task.sample(n, stream(seed, name)), like) for task, seed in pairs]
+    return [placed(task.sample(n, lazy.stream(seed, name)), like) for task, seed in pairs]
 
 
 def _train(
@@ -106,15 +102,13 @@ def _train(
 ) -> list[list[float]]:
     """Accuracy at the evaluation steps, a list a network."""
     from gradfeat.catalogue.shared.descent_training import accuracy, evaluation_steps
-    from gradfeat.maths.activations import TruncatedReLU
-    from gradfeat.models.descent.gradient_descent import trained
-    from gradfeat.models.descent.loop import descend
-    from gradfeat.models.losses import Hinge
 
     steps = sum(phase.steps for phase in learner.phases)
     wanted, seen = set(evaluation_steps(steps)), [[] for _ in tests]
-    what = trained(learner.trains, start)
-    for state in descend(start, rows, learner.phases, Hinge(), TruncatedReLU(), what):
+    what = lazy.trained(learner.trains, start)
+    for state in lazy.descend(
+        start, rows, learner.phases, lazy.Hinge(), lazy.TruncatedReLU(), what
+    ):
         if state.step in wanted:
             for i, test in enumerate(tests):
                 seen[i].append(accuracy(learner.predictor(start, state.layers, i), test))
@@ -123,30 +117,25 @@ def _train(
 
 def _ridge(learner: GradientDescent, start: Layers, i: int, seed: int, train: Sample) -> Predictor:
     """The best ridge fit of the same fixed features."""
-    from gradfeat.models.head import RidgeHead
-    from gradfeat.models.tangent_ridge import TangentRidge
-    from gradfeat.rows.rows import in_memory
-
     if learner.trains == "linearisation":
-        ntk = TangentRidge(learner.width, learner.activation, learner.start)
-        return ntk.fit(in_memory(train.X, train.y), seed=seed)
+        ntk = lazy.TangentRidge(learner.width, learner.activation, learner.start)
+        return ntk.fit(lazy.in_memory(train.X, train.y), seed=seed)
     net = start.network(i, learner.activation)
-    a, offset, _ = RidgeHead().fit(in_memory(net.features(train.X).double(), train.y.double()))
+    a, offset, _ = lazy.RidgeHead().fit(
+        lazy.in_memory(net.features(train.X).double(), train.y.double())
+    )
     return replace(net, a=a.to(net.a), offset=offset.to(net.a))
 
 
 def theory(structure: str, D: int, k: int, p_o: float, m: int) -> dict[str, float]:
     """The best linear accuracy (27/32 at k = 5, p_o = 1/2); Theorem 1's conditions, constants 1."""
-    from gradfeat.theory.bounds import guarantee_sizes
-    from gradfeat.theory.patterns import best_linear_accuracy
-
     if structure == "no":
         return {"best_linear": 0.5}
-    sizes = guarantee_sizes(D, k, m, gamma=(1 - p_o) / 2, delta=RISK, eps=RISK)
-    return {"best_linear": best_linear_accuracy(k, p_o)} | sizes
+    sizes = lazy.guarantee_sizes(D, k, m, gamma=(1 - p_o) / 2, delta=RISK, eps=RISK)
+    return {"best_linear": lazy.best_linear_accuracy(k, p_o)} | sizes
 
 
-def figure(table: pd.DataFrame, theory_table: pd.DataFrame | None) -> Figure:
+def figure(table: DataFrame, theory_table: DataFrame | None) -> Figure:
     """Accuracy by step with structure and without, and the network's over k and p_o."""
     from gradfeat.catalogue.shared.descent_training import described
 
@@ -169,13 +158,13 @@ def figure(table: pd.DataFrame, theory_table: pd.DataFrame | None) -> Figure:
 SWEPT = " Right: accuracy at the last step, in brackets the best linear one."
 
 
-def _curves_of(table: pd.DataFrame, first: tuple[object, ...]) -> pd.DataFrame:
+def _curves_of(table: DataFrame, first: tuple[object, ...]) -> DataFrame:
     """The rows of one D, k and p_o, of the schedule that most methods have."""
     rows = only(table, **dict(zip(("D", "k", "p_o"), first, strict=True)))
     return only(rows, steps=rows["steps"].iloc[0])
 
 
-def _panel(ax: Axes, rows: pd.DataFrame, words: str, level: float) -> None:
+def _panel(ax: Axes, rows: DataFrame, words: str, level: float) -> None:
     draw_series(ax, rows, "method", NAMES, "step", "path", connect=True, apart=3)
     series.level(ax, level, words)
     last = int(np.max(rows["steps"].to_numpy())) if len(rows) else 300
@@ -186,14 +175,14 @@ def _panel(ax: Axes, rows: pd.DataFrame, words: str, level: float) -> None:
     ax.set_xticks([], minor=True)
 
 
-def _level(theory_table: pd.DataFrame | None, structure: str, D: Any, k: Any, p_o: Any) -> float:
+def _level(theory_table: DataFrame | None, structure: str, D: Any, k: Any, p_o: Any) -> float:
     if theory_table is None:
         return math.nan
     found = only(theory_table, structure=structure, D=D, k=k, p_o=p_o)["best_linear"]
     return float(found.iloc[0]) if len(found) else math.nan
 
 
-def _sweep(fig: Figure, ax: Axes, rows: pd.DataFrame, theory_table: pd.DataFrame | None) -> None:
+def _sweep(fig: Figure, ax: Axes, rows: DataFrame, theory_table: DataFrame | None) -> None:
     """Accuracy of the network as colours over p_o and k."""
     ks, shares = sorted({*rows["k"]}), sorted({*rows["p_o"]})
     means = np.full((len(ks), len(shares)), np.nan)
@@ -288,13 +277,11 @@ EXPERIMENT = Experiment(
         ),
         "For k = 3 and 5 and every p_o from 0.1 to 0.5 the network's accuracy is above 0.99."
         " [Shi22, Theorem 1: a wide range of p_o and k]": each(
-            "k", each("p_o", above("accuracy", 0.99)), SWEPT_CELLS | {"k": [3, 5]}
+            "k p_o", above("accuracy", 0.99), SWEPT_CELLS | {"k": [3, 5]}
         ),
         "There and for k = 7 no linear function of the patterns reaches the network's accuracy: the"
         " best one is below."
-        " [Shi22, Theorems 1 and 2]": each(
-            "k", each("p_o", above("over_linear", 0.0)), SWEPT_CELLS
-        ),
+        " [Shi22, Theorems 1 and 2]": each("k p_o", above("over_linear", 0.0), SWEPT_CELLS),
         "Fixed features do not beat the best linear rule, 27/32 at k = 5, p_o = 1/2, by more than"
         " half a point, neither by descent nor by ridge."
         " [Shi22, Theorem 2 and the synthetic experiments]": every(

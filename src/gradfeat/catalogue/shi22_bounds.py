@@ -12,14 +12,11 @@ from numpy.typing import NDArray
 from gradfeat.catalogue.shared.curves import marks_of, only
 from gradfeat.drawing import series, style
 from gradfeat.drawing.panels import finished, panels
-from gradfeat.lab import Experiment, above, below, each
+from gradfeat.drawing.types import Axes, DataFrame, Figure
+from gradfeat.lab import Experiment, above, below, each, lazy
 from gradfeat.maths.ranges import at_least, one_of, paired, positive
 
 if TYPE_CHECKING:
-    import pandas as pd
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
-
     from gradfeat.models.two_layer import TwoLayer
     from gradfeat.tasks.sparse_coding import SparseCoding
 
@@ -47,19 +44,14 @@ def trial(
     from sklearn.exceptions import ConvergenceWarning
     from sklearn.svm import LinearSVC
 
-    from gradfeat.maths.streams import stream
-    from gradfeat.tasks.sparse_coding import SparseCoding
-    from gradfeat.theory.bounds import explicit_network, fixed_feature_bound
-    from gradfeat.theory.patterns import PatternLaw
-
     _check(method, C, k, m)
     at_least(1, n=n, n_test=n_test)
     D = 16 * k
-    task = SparseCoding.hard(D, D, k, p_o, seed=seed)
-    test = task.sample(n_test, stream(seed, "test"))
+    task = lazy.SparseCoding.hard(D, D, k, p_o, seed=seed)
+    test = task.sample(n_test, lazy.stream(seed, "test"))
     y = test.y[:, 0].numpy()
     if method == "explicit":
-        net = explicit_network(PatternLaw.hard_instance(D, k, p_o))
+        net = lazy.explicit_network(lazy.PatternLaw.hard_instance(D, k, p_o))
         f = net((test.X @ task.dictionary).numpy())
         return {
             "loss": _hinge(f, y),
@@ -68,7 +60,7 @@ def trial(
             "bound": 0.0,
             "excess": math.nan,
         }
-    train = task.sample(n, stream(seed, "train"))
+    train = task.sample(n, lazy.stream(seed, "train"))
     if len(train.y.unique()) == 1:
         raise ValueError(f"n is {n} with one label among the rows: give more rows.")
     F, F_test = _features(method, task, m, seed, train.X.numpy(), test.X.numpy())
@@ -77,7 +69,7 @@ def trial(
         fit = LinearSVC(loss="hinge", C=C, fit_intercept=False, max_iter=2_000, random_state=0)
         w = fit.fit(F, train.y[:, 0].numpy()).coef_[0]
     N, B = F.shape[1], float(np.linalg.norm(w))
-    loss, bound = _hinge(F_test @ w, y), float(fixed_feature_bound(D, k, p_o, N, B))
+    loss, bound = _hinge(F_test @ w, y), float(lazy.fixed_feature_bound(D, k, p_o, N, B))
     return {"loss": loss, "N": float(N), "B": B, "bound": bound, "excess": loss - max(bound, 0.0)}
 
 
@@ -103,10 +95,9 @@ def _features(
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """A constant and the method's features at X and Z, divided by one number to lie in [-1, 1]."""
     from gradfeat.catalogue.shared.descent_training import start_of
-    from gradfeat.maths.activations import TruncatedReLU
 
     start = start_of(task.k, task.D, task.p_o)
-    net = start.draw(m, task.d, 1, seed).network(0, TruncatedReLU())
+    net = start.draw(m, task.d, 1, seed).network(0, lazy.TruncatedReLU())
     found = [_raw(method, net, rows) for rows in (X, Z)]
     largest = max(np.abs(F).max() for F in found)
     one = [np.c_[np.ones(len(F)), F / largest] for F in found]
@@ -128,7 +119,7 @@ def _raw(method: str, net: TwoLayer, X: NDArray[np.float64]) -> NDArray[np.float
             return np.hstack([F, S, (S[:, :, None] * X[:, None]).reshape(len(X), -1)])
 
 
-def figure(table: pd.DataFrame, theory_table: pd.DataFrame | None) -> Figure:  # noqa: ARG001
+def figure(table: DataFrame, theory_table: DataFrame | None) -> Figure:  # noqa: ARG001
     """A panel for each k: measured losses against B, and the bound at the same N."""
     values = sorted(table["k"].unique())
     _, axes = panels(len(values), len(values), (4.2, 3.4))
@@ -154,18 +145,16 @@ def figure(table: pd.DataFrame, theory_table: pd.DataFrame | None) -> Figure:  #
     )
 
 
-def _method(ax: Axes, rows: pd.DataFrame, mark: style.Mark) -> None:
-    from gradfeat.theory.bounds import fixed_feature_bound
-
+def _method(ax: Axes, rows: DataFrame, mark: style.Mark) -> None:
     if rows.empty:
         return
     ax.plot(
         rows["B"], rows["loss"], linestyle="", marker=mark.marker, color=mark.color,
-        markersize=5, markeredgecolor="white", markeredgewidth=0.4, label=mark.label,
+        markersize=5, markeredgecolor="white", markeredgewidth=0.4, label=mark.label
     )  # fmt: skip
     N, k, p_o = rows["N"].iloc[0], int(rows["k"].iloc[0]), float(rows["p_o"].iloc[0])
     B = np.geomspace(rows["B"].min() / 3, rows["B"].max() * 1.5, 200)
-    bound = np.maximum(fixed_feature_bound(16 * k, k, p_o, N, B), 0)
+    bound = np.maximum(lazy.fixed_feature_bound(16 * k, k, p_o, N, B), 0)
     series.line(ax, B, bound, "", mark.color)
 
 
@@ -206,7 +195,7 @@ EXPERIMENT = Experiment(
     checks={
         "Every fixed-feature learner's hinge loss is at least p_o (1 - (2N)^(1/2) B/2^k)."
         " [Shi22, Theorem 2 (the talk prints (2 N B)^(1/2))]": each(
-            "k", each("method", each("C", above("excess", 0.0)), FIXED)
+            "k", each("method C", above("excess", 0.0), FIXED)
         ),
         "The explicit network of 3(k+1) neurons along the truth has no loss."
         " [Shi22, Lemma 4]": each("k", below("loss", 0.0, {"method": "explicit"})),

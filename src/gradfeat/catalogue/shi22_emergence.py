@@ -12,14 +12,11 @@ from gradfeat.catalogue.shared.curves import draw_metric, only, over_seeds, sett
 from gradfeat.drawing import series, style
 from gradfeat.drawing.neuron_map import ColorScale, draw_neuron_maps
 from gradfeat.drawing.panels import finished, panels
-from gradfeat.lab import Experiment, above, agrees, below, each, every, greater, within
+from gradfeat.drawing.types import Axes, DataFrame, Figure
+from gradfeat.lab import Experiment, above, agrees, below, each, every, greater, lazy, within
 from gradfeat.maths.ranges import at_least
 
 if TYPE_CHECKING:
-    import pandas as pd
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
-
     from gradfeat.drawing.style import Mark
     from gradfeat.models.descent.layers import Layers
     from gradfeat.tasks.sparse_coding import SparseCoding
@@ -61,11 +58,6 @@ def trial(
         learner_of,
         starts,
     )
-    from gradfeat.diagnostics.alignment import pattern_signal
-    from gradfeat.maths.activations import TruncatedReLU
-    from gradfeat.models.descent.loop import descend
-    from gradfeat.models.descent.trained import AllLayers
-    from gradfeat.models.losses import Hinge
 
     at_least(1, n=n)
     at_least(0, map_neurons=map_neurons)
@@ -74,9 +66,11 @@ def trial(
     start = starts(learner, d, [seed], float_type(dtype), device)
     rows = fresh_rows([task], [seed], float_type(dtype), device)
     stages, found = [start], {"cosine_0": _median_cosine(start, task)}
-    for state in descend(start, rows, learner.phases, Hinge(), TruncatedReLU(), AllLayers()):
+    for state in lazy.descend(
+        start, rows, learner.phases, lazy.Hinge(), lazy.TruncatedReLU(), lazy.AllLayers()
+    ):
         head = stages[-1].a[0, :, 0].double()
-        signal = pattern_signal(
+        signal = lazy.pattern_signal(
             -state.gradient.W[0].double(), head, task.dictionary.to(head), range(k)
         )
         stages.append(state.layers)
@@ -95,35 +89,29 @@ def trial(
 
 def _to_leading(start: Layers, task: SparseCoding, inside: np.ndarray) -> float:
     """Median over 50 neurons of T_j in A over the leading term; nan where gamma = 0."""
-    from gradfeat.theory.patterns import PatternLaw
-    from gradfeat.theory.shi22_moments import leading_signal
-
     if not task.gamma > 0:
         return float("nan")
-    law = PatternLaw.hard_instance(task.D, task.k, task.p_o)
+    law = lazy.PatternLaw.hard_instance(task.D, task.k, task.p_o)
     W, b = start.W[0, :COMPARED].double().cpu(), start.b[0, :COMPARED].double().cpu()
-    leading = leading_signal(law, (W @ task.dictionary).numpy(), b.numpy(), task.k**-1.5)
+    leading = lazy.leading_signal(law, (W @ task.dictionary).numpy(), b.numpy(), task.k**-1.5)
     return float(np.median(inside[:COMPARED] / leading))
 
 
 def _median_cosine(layers: Layers, task: SparseCoding) -> float:
-    from gradfeat.diagnostics.alignment import cosines
-
     W = layers.W[0].double()
-    return float(cosines(W, task.directions.to(W)).median())
+    return float(lazy.cosines(W, task.directions.to(W)).median())
 
 
 def _maps(stages: list[Layers], task: SparseCoding, size: int) -> dict[str, np.ndarray]:
     """Positions of neurons and stars in each stage, and the neurons' |cos| with the truth."""
     import torch
 
-    from gradfeat.diagnostics.alignment import cosines
-    from gradfeat.diagnostics.neuron_map import neuron_maps
-
     truth = task.directions
     weights = [stage.W[0].double().cpu() for stage in stages]
-    maps = neuron_maps(weights, truth, size=size)
-    shades = [cosines(W, truth)[found.indices, 0] for W, found in zip(weights, maps, strict=True)]
+    maps = lazy.neuron_maps(weights, truth, size=size)
+    shades = [
+        lazy.cosines(W, truth)[found.indices, 0] for W, found in zip(weights, maps, strict=True)
+    ]
     return {
         "map_points": np.stack([found.points for found in maps]),
         "map_stars": np.stack([found.stars for found in maps]),
@@ -145,36 +133,30 @@ def _steps(
     structure: str, D: int, k: int, p_o: float, m: int
 ) -> tuple[GradientMoments, GradientMoments]:
     """The moments of both steps, which do not depend on the number of rows."""
-    from gradfeat.models.descent.phases import SHI22_STEP_SIZES
-    from gradfeat.theory.patterns import PatternLaw
-    from gradfeat.theory.shi22_moments import gradient_moments, population_step
-
     odd = range(1, k + 1, 2)
-    hard = PatternLaw.hard_instance(D, k, p_o)
-    law = hard if structure == "yes" else PatternLaw.uniform(D, k, odd)
+    hard = lazy.PatternLaw.hard_instance(D, k, p_o)
+    law = hard if structure == "yes" else lazy.PatternLaw.uniform(D, k, odd)
     draw = np.random.default_rng(0)
     Q, b = draw.standard_normal((200, D)) / k, draw.standard_normal(200) / k**2
     a = draw.standard_normal(200) * hard.sigma**2 / (hard.gamma * k**2)
-    first = gradient_moments(law, Q, b, k**-1.5)
-    Q, b = population_step(law, Q, b, a, k**-1.5, SHI22_STEP_SIZES[0] / m)
-    second = gradient_moments(law, Q, b, k**-1.5)
+    first = lazy.gradient_moments(law, Q, b, k**-1.5)
+    Q, b = lazy.population_step(law, Q, b, a, k**-1.5, lazy.SHI22_STEP_SIZES[0] / m)
+    second = lazy.gradient_moments(law, Q, b, k**-1.5)
     return first, second
 
 
 def _predicted(moments: GradientMoments, step: int, n: float) -> dict[str, float]:
-    from gradfeat.theory.shi22_moments import predicted_cosine
-
     inside = np.abs(moments.T[:, : moments.k]).mean(1)
     outside = np.sqrt((moments.T**2 + moments.variance / n)[:, moments.k :].mean(1))
     return {
-        f"cosine_{step}": float(np.nanmedian(predicted_cosine(moments, n))),
+        f"cosine_{step}": float(np.nanmedian(lazy.predicted_cosine(moments, n))),
         f"signal_{step}": float(np.nanmedian(inside)),
         f"noise_{step}": float(np.nanmedian(outside)),
         f"ratio_{step}": float(np.nanmedian(inside / outside)),
     }
 
 
-def figure(table: pd.DataFrame, theory_table: pd.DataFrame | None) -> Figure:
+def figure(table: DataFrame, theory_table: DataFrame | None) -> Figure:
     """Above the map of neurons at three stages, below angles and T_j against n.
 
     The maps are left out where no row has one, what needs structure where no row has it.
@@ -198,11 +180,11 @@ def figure(table: pd.DataFrame, theory_table: pd.DataFrame | None) -> Figure:
     )
 
 
-def _sized(table: pd.DataFrame, size: tuple[object, ...]) -> pd.DataFrame:
+def _sized(table: DataFrame, size: tuple[object, ...]) -> DataFrame:
     return only(table, D=size[0], k=size[1])
 
 
-def _angles(ax: Axes, table: pd.DataFrame, lines: bool) -> None:
+def _angles(ax: Axes, table: DataFrame, lines: bool) -> None:
     """1 - |cos| with the truth after each step, with structure and without."""
     style.dress(ax, "Misalignment with the truth", "samples in a gradient", "1 - median |cos|")
     names = {"yes 1": "step 1", "yes 2": "step 2", "no 2": "step 2, no structure"}
@@ -213,7 +195,7 @@ def _angles(ax: Axes, table: pd.DataFrame, lines: bool) -> None:
     _logarithmic(ax)
 
 
-def _signals(ax: Axes, table: pd.DataFrame, lines: bool) -> None:
+def _signals(ax: Axes, table: DataFrame, lines: bool) -> None:
     """T_j in A and outside, of both steps; the theory of each."""
     D, k = settings(table, "D", "k")[0]
     title = f"Gradient along $M_j$: D = {D}, k = {k}"
@@ -228,7 +210,7 @@ def _signals(ax: Axes, table: pd.DataFrame, lines: bool) -> None:
 
 
 def _curves(
-    ax: Axes, table: pd.DataFrame, metric: str, names: Mapping[str, str], marks: Sequence[Mark]
+    ax: Axes, table: DataFrame, metric: str, names: Mapping[str, str], marks: Sequence[Mark]
 ) -> None:
     """A metric of each step against n, with structure and without."""
     for key, mark in zip(names, marks, strict=True):
@@ -236,7 +218,7 @@ def _curves(
         draw_metric(ax, only(table, structure=structure), "n", f"{metric}_{step}", mark)
 
 
-def _lines(ax: Axes, table: pd.DataFrame, metric: str, marks: Sequence[Mark]) -> None:
+def _lines(ax: Axes, table: DataFrame, metric: str, marks: Sequence[Mark]) -> None:
     """The theory of both steps along n."""
     rows = only(table, **YES)
     if rows.empty:
@@ -255,7 +237,7 @@ def _logarithmic(ax: Axes) -> None:
     style.grid(ax)
 
 
-def _along(table: pd.DataFrame) -> Predicted:
+def _along(table: DataFrame) -> Predicted:
     """The theory against n with structure, the mean over the settings that points are means of."""
     names = ("D", "k", "p_o", "m")
     rows = settings(table, *names)
@@ -269,16 +251,16 @@ def _along(table: pd.DataFrame) -> Predicted:
     return predicted
 
 
-def _at(table: pd.DataFrame) -> str:
+def _at(table: DataFrame) -> str:
     return f", n = {_drawn(_with_map(table))['n']:,}."
 
 
-def _with_map(table: pd.DataFrame) -> pd.DataFrame:
+def _with_map(table: DataFrame) -> DataFrame:
     rows = only(table, seed=0, structure="yes")
     return rows.dropna(subset="map_points") if "map_points" in rows else rows.iloc[:0]
 
 
-def _draw_maps(fig: Figure, axes: list[Axes], table: pd.DataFrame) -> None:
+def _draw_maps(fig: Figure, axes: list[Axes], table: DataFrame) -> None:
     row = _drawn(_with_map(table))
     cosines = ColorScale(list(row["map_cosines"]), "|cos| with the truth")
     titles = [f"Neurons {stage}" for stage in STAGES]
@@ -288,7 +270,7 @@ def _draw_maps(fig: Figure, axes: list[Axes], table: pd.DataFrame) -> None:
         ax.text(0.5, 0.03, words, transform=ax.transAxes, ha="center", fontsize=style.SMALL)
 
 
-def _drawn(rows: pd.DataFrame) -> dict[str, Any]:
+def _drawn(rows: DataFrame) -> dict[str, Any]:
     """The least n of 1,000 or more: with many samples all neurons of a side are one point."""
     enough = rows.loc[rows["n"] >= 1_000]
     chosen = enough if len(enough) else rows

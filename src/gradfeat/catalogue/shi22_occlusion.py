@@ -9,13 +9,11 @@ import numpy as np
 from gradfeat.catalogue.shared.curves import file_name, only, settings
 from gradfeat.drawing import style
 from gradfeat.drawing.panels import caption, panels
-from gradfeat.lab import Experiment, above, each, every
+from gradfeat.drawing.types import Axes, DataFrame, Figure
+from gradfeat.lab import Experiment, above, each, every, lazy
 from gradfeat.maths.ranges import at_least, at_most, paired
 
 if TYPE_CHECKING:
-    import pandas as pd
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
     from torch import Tensor
 
     from gradfeat.models.base import Predictor
@@ -34,28 +32,20 @@ def trial(
     """
     from gradfeat.catalogue.shared.descent_training import accuracy
     from gradfeat.catalogue.shared.picture_pairs import pair_of
-    from gradfeat.maths.activations import TruncatedReLU
-    from gradfeat.maths.streams import stream
-    from gradfeat.models.descent.gradient_descent import GradientDescent
-    from gradfeat.models.descent.layers import Start
-    from gradfeat.models.descent.phases import Phase
-    from gradfeat.models.losses import Hinge
-    from gradfeat.rows.rows import in_memory
-    from gradfeat.tasks.base import Sample
 
     paired(m)
     at_least(1, patch=patch, steps=steps)
     images = pair_of(source, pair)
     at_most(min(images.shape[:2]), patch=patch)
-    train, test = images.split(0.25, stream(seed, "split"))
-    learner = GradientDescent(
+    train, test = images.split(0.25, lazy.stream(seed, "split"))
+    learner = lazy.GradientDescent(
         m,
-        TruncatedReLU(),
-        Hinge(),
-        (Phase(steps, 30 / m, momentum=0.9),),
-        Start(0.002, 0.002, 0.05),
+        lazy.TruncatedReLU(),
+        lazy.Hinge(),
+        (lazy.Phase(steps, 30 / m, momentum=0.9),),
+        lazy.Start(0.002, 0.002, 0.05),
     )
-    net = learner.fit(in_memory(train.X, train.y), seed=seed)
+    net = learner.fit(lazy.in_memory(train.X, train.y), seed=seed)
     squares = covers(images.shape[:2], patch)
     lost = np.array([_lost(net, train.X, train.y, square) for square in squares])
     w, means = (
@@ -68,13 +58,13 @@ def trial(
     def covered(square: Tensor) -> float:
         X = test.X.clone()
         X[:, square] = 0
-        return accuracy(net, Sample(X, test.y))
+        return accuracy(net, lazy.Sample(X, test.y))
 
     unseen = np.array([_lost(net, test.X, test.y, square) for square in squares])
     found: dict[str, float | np.ndarray] = {
         "over_average": float(unseen[lost.argmax()] - unseen.mean()),
         "under_average": float(unseen.mean() - unseen[lost.argmin()]),
-        "accuracy": accuracy(net, Sample(test.X, test.y)),
+        "accuracy": accuracy(net, lazy.Sample(test.X, test.y)),
         "accuracy_most": covered(squares[int(lost.argmax())]),
         "accuracy_least": covered(squares[int(lost.argmin())]),
         "match": float(np.corrcoef(seen, energy)[0, 1]),
@@ -128,7 +118,7 @@ MAPS = {
 }
 
 
-def figure(table: pd.DataFrame, _: pd.DataFrame | None) -> Figure:
+def figure(table: DataFrame, _: DataFrame | None) -> Figure:
     """A row a pair: the means, the strongest neuron, what covering costs it and the network."""
     pairs = settings(table, "source", "pair")
     fig, axes = panels(4 * len(pairs), 4, (3.3, 2.9))

@@ -6,21 +6,15 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from itertools import combinations
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from gradfeat.catalogue.shared.curves import draw_series, only, over_seeds, values_of
 from gradfeat.drawing import series, style
 from gradfeat.drawing.panels import finished, panels
-from gradfeat.lab import Experiment, above, each, within
+from gradfeat.drawing.types import Axes, DataFrame, Figure
+from gradfeat.lab import Experiment, above, each, lazy, within
 from gradfeat.maths.ranges import at_least, at_most
-
-if TYPE_CHECKING:
-    import pandas as pd
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
-
 
 #: Largest D: all 2^D inputs are visited for each query.
 MOST_PATTERNS = 16
@@ -37,12 +31,10 @@ def trial(D: int, power: float, k: int = 3, hidden: int = 30, *, seed: int) -> d
     with all replies to tau, asks about each group in turn, then about halves of what is left.
     `worst_below` is its largest error over A where queries and 1/tau are both below the bound.
     """
-    from gradfeat.theory.bounds import query_bound
-
     at_least(1, k=k, hidden=hidden)
     at_most(MOST_PATTERNS, D=D)
     at_most(1, power=power)
-    error, bound = query_bound(D, k)
+    error, bound = lazy.query_bound(D, k)
     rng = np.random.default_rng(seed)
     subsets = np.array([sum(1 << i for i in one) for one in combinations(range(D), k)])
     queries = Queries(D, rng.permutation(subsets))
@@ -140,12 +132,10 @@ def walsh(values: np.ndarray) -> np.ndarray:
 
 def theory(D: int, k: int) -> dict[str, float]:
     """Theorem 3: what queries or 1/tolerance must be at least."""
-    from gradfeat.theory.bounds import query_bound
-
-    return {"cost": query_bound(D, k)[1]}
+    return {"cost": lazy.query_bound(D, k)[1]}
 
 
-def figure(table: pd.DataFrame, theory_table: pd.DataFrame | None) -> Figure:
+def figure(table: DataFrame, theory_table: DataFrame | None) -> Figure:
     """Cost against the number of sets; queries against 1/tau where there are most of them."""
     _, axes = panels(2, 2, (4.8, 3.7))
     names = {p: _name(p) for p in sorted({*table["power"].tolist()})}
@@ -162,7 +152,7 @@ def _name(power: float) -> str:
     return "one set a query" if power == 0 else f"C^{power:.2g} sets a query"
 
 
-def _costs(ax: Axes, table: pd.DataFrame, names: dict[float, str], lines: bool) -> None:
+def _costs(ax: Axes, table: DataFrame, names: dict[float, str], lines: bool) -> None:
     title, x = "Cost of finding A", "number C of sets of k patterns"
     style.dress(ax, title, x, r"larger of queries and $1/\tau$", "both")
     draw_series(ax, table, "power", names, "subsets", "cost")
@@ -176,7 +166,7 @@ def _costs(ax: Axes, table: pd.DataFrame, names: dict[float, str], lines: bool) 
     ax.set_yscale("log")
 
 
-def _trade(ax: Axes, table: pd.DataFrame, names: dict[float, str]) -> None:
+def _trade(ax: Axes, table: DataFrame, names: dict[float, str]) -> None:
     rows = only(table, subsets=table["subsets"].max())
     D, k = rows["D"].iloc[0], rows["k"].iloc[0]
     style.dress(ax, f"What D = {D}, k = {k} takes", "queries", r"$1/\tau$", "both")
@@ -223,9 +213,9 @@ EXPERIMENT = Experiment(
     checks={
         "With fewer than C(D, k)^(1/3)/2 queries and 1/tau below that, the learner's error on the"
         " worst set is at least 1/2 - C(D, k)^(-3)."
-        " [Shi22, Theorem 3]": each("D", each("power", above("below_excess", 0.0))),
+        " [Shi22, Theorem 3]": each("D power", above("below_excess", 0.0)),
         "Where the learner finds every set, its queries or 1/tau are at least C(D, k)^(1/3)/2."
-        " [Shi22, Theorem 3]": each("D", each("power", above("over_bound", 1.0))),
+        " [Shi22, Theorem 3]": each("D power", above("over_bound", 1.0)),
         "One set a query takes as many queries as there are sets: 85 to 100 % of C(D, k), the last"
         " of 30 hidden ones among them."
         " [Shi22, Theorem 3, read for one learner]": each(

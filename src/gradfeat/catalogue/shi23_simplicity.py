@@ -12,13 +12,11 @@ from gradfeat.catalogue.shared.comparisons import earlier, earlier_along
 from gradfeat.catalogue.shared.curves import averaged, draw_metrics, only, over_seeds, values_of
 from gradfeat.drawing import series, style
 from gradfeat.drawing.panels import finished, panels
-from gradfeat.lab import Experiment, above, each, every, greater, within
+from gradfeat.drawing.types import Axes, DataFrame, Figure
+from gradfeat.lab import Experiment, above, each, every, greater, lazy, within
 from gradfeat.maths.ranges import at_least, paired
 
 if TYPE_CHECKING:
-    import pandas as pd
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
     from torch import Tensor
 
     from gradfeat.models.base import Predictor
@@ -65,25 +63,21 @@ def trial(
         spaced_steps,
         start_masses,
     )
-    from gradfeat.maths.streams import stream
-    from gradfeat.models.descent.layers import Start
-    from gradfeat.models.descent.phases import Phase
-    from gradfeat.tasks.simple_and_complex import SimpleAndComplex
 
     paired(m)
     at_least(1, steps=steps, n_batch=n_batch, n_mass=n_mass, n_test=n_test)
     at_least(200, neurons=neurons)
-    task = SimpleAndComplex(d, slabs, predictive, jitter, noise, seed)
+    task = lazy.SimpleAndComplex(d, slabs, predictive, jitter, noise, seed)
     kind = float_type(dtype)
-    start = Start(std_W=SMALL, std_b=SMALL, std_a=0.2)
+    start = lazy.Start(std_W=SMALL, std_b=SMALL, std_a=0.2)
     net = start.draw(m, d, 1, seed, dtype=kind, device=device)
     rows = fresh_rows([task], [seed], kind, device)
     watched = Watched(task.directions, FEATURES, following(task, n_test, seed, net.W))
-    phases = [Phase(steps, step_size, batch=n_batch)]
+    phases = [lazy.Phase(steps, step_size, batch=n_batch)]
     (path,) = followed(net, rows, phases, [watched], spaced_steps(steps))
     masses = start_masses(
-        task.sample(n_mass, stream(seed, "mass")), task.directions, neurons=neurons,
-        weight_scale=SMALL, bias_scale=SMALL, seed=seed,
+        task.sample(n_mass, lazy.stream(seed, "mass")), task.directions, neurons=neurons,
+        weight_scale=SMALL, bias_scale=SMALL, seed=seed
     )  # fmt: skip
     named = {f"mass_{name}": mass for name, mass in zip(FEATURES, masses, strict=True)}
     return named | summarised(path) | path
@@ -95,10 +89,8 @@ def following(
     """Shares of n rows, in which features are independent, where the output has each one's sign."""
     import torch
 
-    from gradfeat.maths.streams import stream
-
     apart = replace(task, predictive=0.5)
-    sample = apart.sample(n, stream(seed, "test"))
+    sample = apart.sample(n, lazy.stream(seed, "test"))
     signs = torch.cat([apart.simple_signs(sample.X), sample.y], 1).to(like)
     X = sample.X.to(like)
 
@@ -124,7 +116,7 @@ def summarised(path: dict[str, np.ndarray]) -> dict[str, float]:
     return found
 
 
-def _paths(ax: Axes, rows: pd.DataFrame, path: str, title: str, y: str) -> None:
+def _paths(ax: Axes, rows: DataFrame, path: str, title: str, y: str) -> None:
     style.dress(ax, title, "gradient step", y, "y")
     names = _names(path)
     later = rows.assign(**{name: rows[name].map(lambda p: p[1:]) for name in ("step", *names)})
@@ -136,7 +128,7 @@ def _names(metric: str) -> dict[str, str]:
     return {f"{metric}_{name}": f"{name} feature" for name in FEATURES}
 
 
-def _masses(ax: Axes, rows: pd.DataFrame, slabs: Any) -> None:
+def _masses(ax: Axes, rows: DataFrame, slabs: Any) -> None:
     title, right = (
         f"Gradient features at the start, {slabs} slabs",
         "share of rows with the simple feature right",
@@ -145,7 +137,7 @@ def _masses(ax: Axes, rows: pd.DataFrame, slabs: Any) -> None:
     draw_metrics(ax, rows, "predictive", _names("mass"), apart=4)
 
 
-def _steps(ax: Axes, table: pd.DataFrame, predictive: float) -> None:
+def _steps(ax: Axes, table: DataFrame, predictive: float) -> None:
     """When each is followed, against the number of slabs."""
     rows = only(table, predictive=predictive)
     title, steps = (
@@ -158,7 +150,7 @@ def _steps(ax: Axes, table: pd.DataFrame, predictive: float) -> None:
     ax.set_xticks(sorted({*rows["slabs"]}))
 
 
-def figure(table: pd.DataFrame, theory_table: pd.DataFrame | None) -> Figure:  # noqa: ARG001
+def figure(table: DataFrame, theory_table: DataFrame | None) -> Figure:  # noqa: ARG001
     """Which feature the output follows, for each share; what neurons do; masses; steps by slabs."""
     several = [k for k in sorted({*table["slabs"]}) if k > 2] or sorted({*table["slabs"]})
     rows = only(table, slabs=several[0])
@@ -206,11 +198,6 @@ ALIKE = {"slabs": 2, "predictive": 1.0}
 LONG = {"d": 30, "m": 200, "steps": 3_000, "neurons": 4_000, "n_mass": 10_000}
 
 
-def _in_each(check: Any, where: dict[str, Any]) -> Any:
-    """A check at each number of slabs and each share among the cells."""
-    return each("slabs", each("predictive", check), where)
-
-
 EXPERIMENT = Experiment(
     name="shi23-simplicity",
     question="Of a simple and a complex feature that predict the label, which is learnt first?",
@@ -241,19 +228,22 @@ EXPERIMENT = Experiment(
     checks={
         "Neurons align with the simple feature before the complex one (3 and 5 slabs, simple right"
         " in 90 % and 100 % of rows)."
-        f" [{TALK}]": _in_each(
+        f" [{TALK}]": each(
+            "slabs predictive",
             earlier("step_aligned_simple", None, None, than_metric="step_aligned_complex"),
             USEFUL,
         ),
-        "The network's output follows the simple feature before the complex one."
-        f" [{TALK}]": _in_each(
+        f"The network's output follows the simple feature before the complex one. [{TALK}]": each(
+            "slabs predictive",
             earlier("step_follows_simple", None, None, than_metric="step_follows_complex"),
             USEFUL,
         ),
         "Already before training the mass of the simple gradient feature is larger: it exceeds that"
         " of the complex one by 0.5 or more of all neurons."
-        " [Shi23, the gradient feature set]": _in_each(
-            greater("mass_simple", None, None, 0.5, than_metric="mass_complex"), USEFUL
+        " [Shi23, the gradient feature set]": each(
+            "slabs predictive",
+            greater("mass_simple", None, None, 0.5, than_metric="mass_complex"),
+            USEFUL,
         ),
         "Control: with an uninformative simple feature the network learns the complex one (at least"
         " 95 % agreement)."

@@ -13,22 +13,18 @@ from gradfeat.catalogue.shared.curves import only, relative
 from gradfeat.catalogue.shared.step_training import METRICS, Numbers, StepSeed
 from gradfeat.drawing import style
 from gradfeat.drawing.panels import finished, panels
-from gradfeat.lab import Experiment, Verdict, every
+from gradfeat.drawing.types import Axes, DataFrame, Figure
+from gradfeat.lab import Experiment, Verdict, every, lazy
 from gradfeat.lab.claims import Check, undecided
 from gradfeat.lab.intervals import between, decided
 from gradfeat.lab.rows import by_seed, factor_names, matching
 from gradfeat.maths.ranges import at_least, at_most
 
 if TYPE_CHECKING:
-    import pandas as pd
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
-
     from gradfeat.maths.activations import Activation
     from gradfeat.maths.multi_hermite import MultiHermite
     from gradfeat.maths.step_names import HeadName, Residual, RowLaw
     from gradfeat.theory.ridge_errors import RidgeErrors
-    from gradfeat.theory.teacher import Teacher
 
 #: Settings that are numbered; each has its own draws.
 MOST: Final = 10_000
@@ -59,14 +55,11 @@ class DrawnSetting:
     @staticmethod
     def of(number: int) -> DrawnSetting:
         """Targets of 1 to 3 directions and degree, means among them; a third on reused rows."""
-        from gradfeat.maths.multi_hermite import MultiHermite
-        from gradfeat.maths.step_names import HEAD_LAWS, RESIDUALS, ROW_LAWS
-
         rng = np.random.default_rng([2310, number])
         r, degree = rng.integers(1, 4), rng.integers(1, 4)
-        part = MultiHermite.random(int(r), int(degree), rng, lowest=int(rng.integers(0, 2)))
+        part = lazy.MultiHermite.random(int(r), int(degree), rng, lowest=int(rng.integers(0, 2)))
         first = tuple(int(i == 0) for i in range(part.r))
-        target = (part + MultiHermite((first,), (0.7,))).normalised()
+        target = (part + lazy.MultiHermite((first,), (0.7,))).normalised()
         sigma = SIGMAS[rng.integers(len(SIGMAS))]
         sample = "reused" if number % 3 == 2 else "fresh"
         return DrawnSetting(
@@ -77,9 +70,9 @@ class DrawnSetting:
             psi=float(rng.uniform(0.5, 1.5)),
             lam=float(rng.choice([0.01, 0.03, 0.1])),
             alpha=float(rng.uniform(0.05, 0.35)),
-            rows=ROW_LAWS[rng.integers(2)],
-            head=HEAD_LAWS[rng.integers(3)],
-            residual="y" if sigma == "relu" else RESIDUALS[rng.integers(3)],
+            rows=lazy.ROW_LAWS[rng.integers(2)],
+            head=lazy.HEAD_LAWS[rng.integers(3)],
+            residual="y" if sigma == "relu" else lazy.RESIDUALS[rng.integers(3)],
             sample=sample,
             intercept=bool(rng.integers(2)),
         )
@@ -87,15 +80,12 @@ class DrawnSetting:
     @property
     def activation(self) -> Activation:
         from gradfeat.catalogue.shared.step_spectra import sine_activation
-        from gradfeat.maths.activations import activation
 
-        return sine_activation() if self.sigma == "sine" else activation(self.sigma)
+        return sine_activation() if self.sigma == "sine" else lazy.activation(self.sigma)
 
     @property
-    def teacher(self) -> Teacher:
-        from gradfeat.theory.teacher import Teacher
-
-        return Teacher(self.target, self.noise)
+    def teacher(self) -> lazy.Teacher:
+        return lazy.Teacher(self.target, self.noise)
 
     def sizes(self, n: int) -> tuple[int, int]:
         """d = phi n inputs, at least 4, and N = d/psi neurons, at least 2."""
@@ -104,27 +94,21 @@ class DrawnSetting:
 
     def simulated(self, n: int, seed: int, device: str) -> tuple[Numbers, Numbers]:
         """Errors without a step and after one."""
-        from gradfeat.maths.streams import stream
-        from gradfeat.models.step_sizes import first_step
-        from gradfeat.rows.rows import in_memory
-        from gradfeat.tasks.base import Sample
-        from gradfeat.tasks.multi_index import MultiIndex
-
         d, N = self.sizes(n)
-        task = MultiIndex(d, self.target, self.noise, seed=seed)
+        task = lazy.MultiIndex(d, self.target, self.noise, seed=seed)
         names = ("gradient", "head" if self.sample == "fresh" else "gradient", "test")
-        parts = [task.sample(n, stream(seed, name)) for name in names]
-        parts[2] = Sample(parts[2].X, task.target(parts[2].X))
-        gradient, head, test = (Sample(one.X.to(device), one.y.to(device)) for one in parts)
-        step = first_step(
-            in_memory(gradient.X, gradient.y), width=N, activation=self.activation,
-            residual=self.residual, law=self.rows, head=self.head, seed=seed,
+        parts = [task.sample(n, lazy.stream(seed, name)) for name in names]
+        parts[2] = lazy.Sample(parts[2].X, task.target(parts[2].X))
+        gradient, head, test = (lazy.Sample(one.X.to(device), one.y.to(device)) for one in parts)
+        step = lazy.first_step(
+            lazy.in_memory(gradient.X, gradient.y), width=N, activation=self.activation,
+            residual=self.residual, law=self.rows, head=self.head, seed=seed
         )  # fmt: skip
         seen = step.rows(head.X), step.rows(test.X)
         scale = float(self.teacher.power) / float(head.y.square().mean())
         of_seed = StepSeed(
             step, head, test, seen, self.noise, self.lam, self.residual == "y", scale,
-            self.intercept,
+            self.intercept
         )  # fmt: skip
         new = float(test.y.square().mean()) + self.noise**2
         both = 2 / (1 / scale + new / float(self.teacher.power))  # heavy tails on either side
@@ -137,17 +121,13 @@ class DrawnSetting:
 
     def predicted(self, n: int, eta: float) -> RidgeErrors:
         """Errors at step size eta, 0 or n^alpha, and the sizes of n rows."""
-        from gradfeat.theory.finite_step_errors import finite_step_errors
-        from gradfeat.theory.head_law import HeadLaw
-        from gradfeat.theory.reused_sample_errors import reused_sample_errors
-
         d, N = self.sizes(n)
         setting = (d / n, d / N, self.lam, self.activation, self.teacher)
         start = {"residual": self.residual, "rows": self.rows, "intercept": self.intercept}
-        head = HeadLaw.named(self.head)
+        head = lazy.HeadLaw.named(self.head)
         if self.sample == "reused" and eta > 0:
-            return reused_sample_errors(*setting, eta=eta, n=n, head=head, **start)
-        return finite_step_errors(*setting, eta=eta, n=n, head=head, **start)
+            return lazy.reused_sample_errors(*setting, eta=eta, n=n, head=head, **start)
+        return lazy.finite_step_errors(*setting, eta=eta, n=n, head=head, **start)
 
 
 def batch(setting: int, n: int = 1_000, *, seeds: Sequence[int], device: str = "cpu") -> list[Any]:
@@ -201,7 +181,7 @@ def reused(drawn: DrawnSetting) -> bool:
     return drawn.sample == "reused"
 
 
-def _of(table: pd.DataFrame, chosen: Chosen) -> pd.DataFrame:
+def _of(table: DataFrame, chosen: Chosen) -> DataFrame:
     """Rows of the chosen settings."""
     numbers = [k for k in sorted({*table["setting"]}) if chosen(DrawnSetting.of(int(k)))]
     return matching(table, {"setting": numbers})
@@ -214,7 +194,7 @@ def everywhere(metric: str, share: float, errors: float, chosen: Chosen) -> Chec
     shown. Takes 2 seeds at least.
     """
 
-    def check(table: pd.DataFrame) -> Verdict:
+    def check(table: DataFrame) -> Verdict:
         groups = relative(_of(table, chosen), theory, [metric]).groupby(
             factor_names(table), sort=False
         )
@@ -244,7 +224,7 @@ def pooled(metric: str, share: float, chosen: Chosen) -> Check:
     Rule: one ratio a seed, of the sums over the chosen settings; `within` 1 - share and 1 + share.
     """
 
-    def check(table: pd.DataFrame) -> Verdict:
+    def check(table: DataFrame) -> Verdict:
         rows = _of(table, chosen)
         cells = rows[["setting", "n"]].drop_duplicates()
         if cells.empty:
@@ -260,7 +240,7 @@ def pooled(metric: str, share: float, chosen: Chosen) -> Check:
     return check
 
 
-def figure(table: pd.DataFrame, theory_table: pd.DataFrame | None) -> Figure:
+def figure(table: DataFrame, theory_table: DataFrame | None) -> Figure:
     """Simulated over predicted test error by setting; gains against predicted ones."""
     _, axes = panels(2, 2, (5.6, 3.8))
     style.dress(axes[0], "Test error", "setting", "simulated / predicted", "y")
@@ -284,17 +264,12 @@ def figure(table: pd.DataFrame, theory_table: pd.DataFrame | None) -> Figure:
         axes,
         "Each setting has a target, activation, sizes, penalty, step, first weights, head, residual"
         f" and rows of its own. n = {n:,}; means and standard errors over {table['seed'].nunique()}"
-        " seeds. Dotted: 3 %.",
+        " seeds. Dotted: 3 %."
     )  # fmt: skip
 
 
 def _points(
-    axes: Sequence[Axes],
-    rows: pd.DataFrame,
-    said: pd.DataFrame | None,
-    n: int,
-    color: str,
-    label: str,
+    axes: Sequence[Axes], rows: DataFrame, said: DataFrame | None, n: int, color: str, label: str
 ) -> None:
     of_setting = rows.groupby("setting")
     mean: Any = of_setting.mean(numeric_only=True)
@@ -303,7 +278,7 @@ def _points(
     if said is not None:
         known = only(said, n=n).drop_duplicates("setting").set_index("setting").loc[mean.index]
     look: dict[str, Any] = {
-        "fmt": "o", "color": color, "markersize": 3, "linewidth": 0.8, "label": label,
+        "fmt": "o", "color": color, "markersize": 3, "linewidth": 0.8, "label": label
     }  # fmt: skip
     if known is None:
         return

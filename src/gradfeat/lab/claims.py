@@ -199,21 +199,23 @@ def every(*checks: Check) -> Check:
     return check
 
 
-def each(factor: str, check: Check, where: Where | None = None) -> Check:
-    """Does the check hold at each value of a factor among the matched rows?
+def each(factors: str, check: Check, where: Where | None = None) -> Check:
+    """Does the check hold at each value of a factor, or of several, among the matched rows?
 
-    Rule: as `every`.
+    Rule: as `every`. `factors`: Their names, with a blank between.
 
     >>> import pandas as pd
     >>> table = pd.DataFrame({"n": [1, 1, 2, 2], "seed": [0, 1] * 2, "a": [1.0, 1.1, 0.0, 0.1]})
     >>> each("n", above("a", 0.5))(table).words
     'mean a 0.05 [-0.2657, 0.3657] over 2 seeds; bound 0.5 at n=2'
     """
+    factor, _, others = factors.partition(" ")
+    inner = each(others, check) if others else check
 
     def checked(table: pd.DataFrame) -> Verdict:
         matching(table, {factor: []})
         parts = matching(table, where).groupby(factor, sort=False)
-        verdicts = [(value, check(part)) for value, part in parts]
+        verdicts = [(value, inner(part)) for value, part in parts]
         return worst([replace(v, words=f"{v.words} at {factor}={value}") for value, v in verdicts])
 
     return checked

@@ -11,20 +11,19 @@ import numpy as np
 
 from gradfeat.catalogue.shared.curves import Drawn, draw_series
 from gradfeat.drawing import style
+from gradfeat.drawing.types import Axes, DataFrame
+from gradfeat.lab import lazy
 from gradfeat.lab.claims import Check, Verdict, slopes_by_seed
 from gradfeat.lab.intervals import decided, over
 from gradfeat.lab.rows import Where, described
 from gradfeat.maths.ranges import LARGEST, MOST_ROWS, at_least, at_most, paired
 
 if TYPE_CHECKING:
-    import pandas as pd
-    from matplotlib.axes import Axes
     from torch import Tensor
 
     from gradfeat.maths.hermite import RealFunction
     from gradfeat.models.base import Predictor
     from gradfeat.tasks.base import Task
-    from gradfeat.tasks.targets import SumOfSines
 
 #: Bandwidths between which the kernel chooses, times the root-mean-square norm of the inputs.
 BANDWIDTHS: Final = (0.5, 1.0)
@@ -45,17 +44,13 @@ def check_rows(n: int, n_test: int, m: int, **sizes: float) -> None:
 
 
 def training_rows(task: Task, n: int, seed: int, device: str) -> tuple[Tensor, Tensor]:
-    from gradfeat.maths.streams import stream
-
-    train = task.sample(n, stream(seed, "train"))
+    train = task.sample(n, lazy.stream(seed, "train"))
     return train.X.to(device), train.y.to(device)
 
 
 def fresh_loss(f: Predictor, task: Task, n: int, seed: int, device: str) -> dict[str, float]:
     """E (f - f*)^2 on fresh rows."""
-    from gradfeat.maths.streams import stream
-
-    X = task.sample(n, stream(seed, "test")).X.to(device)
+    X = task.sample(n, lazy.stream(seed, "test")).X.to(device)
     return logged(float((f(X) - task.target(X)).square().mean()))
 
 
@@ -66,7 +61,7 @@ def logged(loss: float) -> dict[str, float]:
 
 def loss_panel(
     ax: Axes,
-    rows: pd.DataFrame,
+    rows: DataFrame,
     x: str,
     series_of: tuple[str, Mapping[Any, str]],
     title: str,
@@ -83,27 +78,21 @@ def loss_panel(
     return drawn
 
 
-def shifted_sines(r: int, frequency: float) -> SumOfSines:
+def shifted_sines(r: int, frequency: float) -> lazy.SumOfSines:
     """Sines at phase pi/4: H has full rank, so nothing hides a direction from a gradient step."""
-    from gradfeat.tasks.targets import SumOfSines
-
-    return SumOfSines(r, frequency, math.pi / 4)
+    return lazy.SumOfSines(r, frequency, math.pi / 4)
 
 
 def tuned_gaussian(size: float, X: Tensor, y: Tensor, seed: int) -> Predictor:
     """Ridge with the Gaussian kernel; bandwidth (times `size`) and penalty by leave-one-out."""
     from gradfeat.catalogue.shared.kernel_training import tuned_ridge
-    from gradfeat.models.kernels.radial import Gaussian
 
-    return tuned_ridge([Gaussian(size * b) for b in BANDWIDTHS], X, y, seed)
+    return tuned_ridge([lazy.Gaussian(size * b) for b in BANDWIDTHS], X, y, seed)
 
 
 def network(m: int, steps: int, X: Tensor, y: Tensor, seed: int) -> Predictor:
     """A gradient step on m ReLU neurons, then `steps` - 1 updates by AGOP; the head by ridge."""
-    from gradfeat.models.gradient_step import GradientStep
-    from gradfeat.rows.rows import in_memory
-
-    return GradientStep(m, n_steps=steps).fit(in_memory(X, y), seed=seed)
+    return lazy.GradientStep(m, n_steps=steps).fit(lazy.in_memory(X, y), seed=seed)
 
 
 @cache
@@ -114,11 +103,8 @@ def gaussian_risk(
 
     x ~ N(0, I_r) x N(0, ambient^2 I_{d-r}).
     """
-    from gradfeat.theory.input_spectra import gaussian_law
-    from gradfeat.theory.kernel_curve import tuned_risk
-
-    laws = [gaussian_law(g, r, d, size * b, ambient=ambient) for b in BANDWIDTHS]
-    return float(tuned_risk(laws, n, noise))
+    laws = [lazy.gaussian_law(g, r, d, size * b, ambient=ambient) for b in BANDWIDTHS]
+    return float(lazy.tuned_risk(laws, n, noise))
 
 
 def steeper(
@@ -130,7 +116,7 @@ def steeper(
     limit over seeds (Student's t) is at least the margin, fails if the upper one is below it.
     """
 
-    def check(table: pd.DataFrame) -> Verdict:
+    def check(table: DataFrame) -> Verdict:
         fast = slopes_by_seed(table, metric, factor, where)
         slow = slopes_by_seed(table, metric, factor, than_where)
         values = np.array([slow[s] - fast[s] for s in fast.index if s in slow.index])

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -11,14 +10,10 @@ from gradfeat.catalogue.shared.curves import draw_metric, draw_metrics, only, ov
 from gradfeat.drawing import series, style
 from gradfeat.drawing.panels import caption, panels
 from gradfeat.drawing.series import summary
-
-if TYPE_CHECKING:
-    import pandas as pd
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
+from gradfeat.drawing.types import Axes, DataFrame, Figure
 
 
-def figure(table: pd.DataFrame, theory_table: pd.DataFrame | None) -> Figure:
+def figure(table: DataFrame, theory_table: DataFrame | None) -> Figure:
     """Masses against p on the left; losses, OPT and the bound on the right where trained."""
     table = _placed(table)
     trained = _placed(table.dropna(subset="bound"))
@@ -48,7 +43,7 @@ def _label(case: str, r: int) -> str:
             return case
 
 
-def _placed(table: pd.DataFrame) -> pd.DataFrame:
+def _placed(table: DataFrame) -> DataFrame:
     """With a place on the axis for each case and r, in the order of the cases."""
     pairs = sorted({*zip(table["case"], table["r"], strict=True)}, key=_order)
     places = {pair: float(i) for i, pair in enumerate(pairs)}
@@ -62,14 +57,14 @@ def _order(pair: tuple[str, int]) -> tuple[int, int]:
     return CASES.index(pair[0]), pair[1]
 
 
-def _name_places(ax: Axes, table: pd.DataFrame) -> None:
+def _name_places(ax: Axes, table: DataFrame) -> None:
     pairs = sorted({*zip(table["case"], table["r"], strict=True)}, key=_order)
     labels = [_label(*pair) for pair in pairs]
     ax.set_xticks(range(len(labels)), labels, fontsize=style.SMALL)
     ax.set_xlim(-0.6, len(labels) - 0.4)
 
 
-def _draw_masses(ax: Axes, table: pd.DataFrame, predicted: pd.DataFrame | None) -> None:
+def _draw_masses(ax: Axes, table: DataFrame, predicted: DataFrame | None) -> None:
     style.dress(ax, "Mass of gradient features", "", "share of neurons", "y")
     floor = float(np.min(_columns(table, "p"))) / 4
     names = ("expected, b > 0", "expected, b < 0", "largest other", "largest, no structure")
@@ -89,7 +84,7 @@ def _draw_masses(ax: Axes, table: pd.DataFrame, predicted: pd.DataFrame | None) 
     _name_places(ax, table)
 
 
-def _draw_exact(ax: Axes, rows: pd.DataFrame, marks: Sequence[style.Mark]) -> None:
+def _draw_exact(ax: Axes, rows: DataFrame, marks: Sequence[style.Mark]) -> None:
     """A short line at the mass that population gradients give."""
     words = ("population, b > 0", "population, b < 0")
     for mark, metric, label in zip(marks, ("mass_plus", "mass_minus"), words, strict=False):
@@ -97,11 +92,11 @@ def _draw_exact(ax: Axes, rows: pd.DataFrame, marks: Sequence[style.Mark]) -> No
         ax.hlines(mass, place - 0.35, place + 0.05, colors=mark.color, linewidth=1.6, label=label)
 
 
-def _columns(rows: pd.DataFrame, *names: str) -> tuple[np.ndarray, ...]:
+def _columns(rows: DataFrame, *names: str) -> tuple[np.ndarray, ...]:
     return tuple(np.array(rows[name].tolist(), dtype=float) for name in names)
 
 
-def _draw_losses(ax: Axes, table: pd.DataFrame) -> None:
+def _draw_losses(ax: Axes, table: DataFrame) -> None:
     style.dress(ax, "Trained loss, OPT, and the theorem's bound", "", "hinge loss, test rows", "y")
     words = ("network", "random features", "NTK", "bound (C = 1, eps = 0)")
     metrics = ("loss_network", "loss_features", "loss_ntk", "bound")

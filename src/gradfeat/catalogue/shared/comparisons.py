@@ -8,19 +8,17 @@ import itertools
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from gradfeat.catalogue.shared.curves import relative
+from gradfeat.drawing.types import DataFrame
 from gradfeat.lab.agreement import Theory, agrees, prediction
 from gradfeat.lab.intervals import Limits, Rule, between, decided, over, under, verdict
 from gradfeat.lab.rows import Where, by_seed, described, factor_names, matching
 from gradfeat.lab.verdicts import Check, Verdict, undecided, worst
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 
 def near(metric: str, theory: Theory, share: float, where: Where | None = None) -> Check:
@@ -46,7 +44,7 @@ def ratio_agrees(
     """Does metric/theory agree with 1 within the margin, at 2 standard errors, in each cell?"""
     check = agrees(metric, lambda: {metric: 1.0}, where, 2.0, margin=margin)
 
-    def checked(table: pd.DataFrame) -> Verdict:
+    def checked(table: DataFrame) -> Verdict:
         return worst([]) if table.empty else check(relative(table, theory, [metric]))
 
     return checked
@@ -71,7 +69,7 @@ def _cellwise(
 ) -> Check:
     """The worst verdict over the matched cells, from one value a seed in each."""
 
-    def check(table: pd.DataFrame) -> Verdict:
+    def check(table: DataFrame) -> Verdict:
         factors = factor_names(table)
         verdicts = []
         for _, part in matching(table, where).groupby(factors, sort=False):
@@ -91,7 +89,7 @@ def differs(
     test of no difference, two-sided, where there are values for one.
     """
 
-    def check(table: pd.DataFrame) -> Verdict:
+    def check(table: DataFrame) -> Verdict:
         one, other = by_seed(table, metric, more), by_seed(table, metric, less)
         gap = (one - times * other).dropna().to_numpy()
         factor = "" if times == 1 else f"{times:g} x "
@@ -141,7 +139,7 @@ def earlier(
     """
     other = than_metric or metric
 
-    def check(table: pd.DataFrame) -> Verdict:
+    def check(table: DataFrame) -> Verdict:
         one, two = by_seed(table, metric, where), by_seed(table, other, than_where)
         gap = (two - one).dropna().to_numpy()
         label = f"{metric} ({described(where)}) < {other} ({described(than_where)})"
@@ -187,7 +185,7 @@ def never(metric: str, where: Where | None = None) -> Check:
     other seed contradicts.
     """
 
-    def check(table: pd.DataFrame) -> Verdict:
+    def check(table: DataFrame) -> Verdict:
         # Of sizes, so that values of opposite signs do not make a mean of 0.
         sizes = table.assign(**{metric: table[metric].abs()}) if metric in table else table
         values = by_seed(sizes, metric, where).to_numpy()
@@ -211,7 +209,7 @@ def earlier_along(metric: str, factor: str, where: Where | None = None) -> Check
     The worst pair is shown.
     """
 
-    def check(table: pd.DataFrame) -> Verdict:
+    def check(table: DataFrame) -> Verdict:
         matching(table, {factor: []})
         rows = matching(table, where)
         levels = sorted(rows[factor].unique())
@@ -233,7 +231,7 @@ def ranked(
     the sign test against 0.
     """
 
-    def check(table: pd.DataFrame) -> Verdict:
+    def check(table: DataFrame) -> Verdict:
         rows = matching(table, where)
         most = rows.groupby("seed").size().max() if len(rows) else 0
         parts = [part for _, part in rows.groupby("seed") if len(part) == most]
@@ -246,7 +244,7 @@ def ranked(
     return check
 
 
-def _correlation(rows: pd.DataFrame, metric: str, by: str) -> float:
+def _correlation(rows: DataFrame, metric: str, by: str) -> float:
     """Spearman's, ties at their mean rank; nan where one of them does not vary."""
     ranks = [rows[name].rank().to_numpy() for name in (metric, by)]
     if any(np.ptp(r) == 0 for r in ranks):

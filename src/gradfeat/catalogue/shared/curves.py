@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Iterable, Mapping
-from typing import TYPE_CHECKING, TypeVar
+from typing import TypeVar
 
 import numpy as np
 
@@ -12,15 +12,12 @@ from gradfeat.drawing import series
 from gradfeat.drawing.numbers import listed
 from gradfeat.drawing.series import Series, summary
 from gradfeat.drawing.style import Mark, class_marks
-
-if TYPE_CHECKING:
-    import pandas as pd
-    from matplotlib.axes import Axes
+from gradfeat.drawing.types import Axes, DataFrame
 
 K = TypeVar("K")
 
 
-def metric_series(rows: pd.DataFrame, x: str, metric: str, mark: Mark) -> Series:
+def metric_series(rows: DataFrame, x: str, metric: str, mark: Mark) -> Series:
     """Mean and 95 % interval over seeds of a metric at each value of a column."""
     found = summary(rows, x, metric)
     return Series(*(found[c].to_numpy() for c in (x, "mean", "low", "high")), mark=mark)
@@ -28,7 +25,7 @@ def metric_series(rows: pd.DataFrame, x: str, metric: str, mark: Mark) -> Series
 
 def draw_metric(
     ax: Axes,
-    rows: pd.DataFrame,
+    rows: DataFrame,
     x: str,
     metric: str,
     mark: Mark,
@@ -45,7 +42,7 @@ def draw_metric(
     return found
 
 
-def path_series(rows: pd.DataFrame, x: str, path: str, mark: Mark) -> Series:
+def path_series(rows: DataFrame, x: str, path: str, mark: Mark) -> Series:
     """The same for arrays: `path` holds a value at each entry of `x`, one pair of arrays a row.
 
     >>> import pandas as pd
@@ -70,12 +67,12 @@ def marks_of(names: Mapping[K, str]) -> dict[K, Mark]:
 
 
 #: What was drawn, and of which rows.
-Drawn = list[tuple[Series, "pd.DataFrame"]]
+Drawn = list[tuple[Series, "DataFrame"]]
 
 
 def draw_series(
     ax: Axes,
-    rows: pd.DataFrame,
+    rows: DataFrame,
     factor: str,
     names: Mapping[K, str],
     x: str,
@@ -96,7 +93,7 @@ def draw_series(
 
 def draw_metrics(
     ax: Axes,
-    rows: pd.DataFrame,
+    rows: DataFrame,
     x: str,
     names: Mapping[str, str],
     *,
@@ -109,7 +106,7 @@ def draw_metrics(
 
 
 def _drawn(
-    ax: Axes, x: str, parts: list[tuple[Mark, pd.DataFrame, str]], connect: bool, apart: float
+    ax: Axes, x: str, parts: list[tuple[Mark, DataFrame, str]], connect: bool, apart: float
 ) -> Drawn:
     drawn = []
     for place, (mark, rows, metric) in enumerate(parts):
@@ -124,7 +121,7 @@ def _drawn(
 
 def theory_line(
     ax: Axes,
-    rows: pd.DataFrame,
+    rows: DataFrame,
     x: str,
     metric: str,
     theory: Callable[..., Mapping[str, float]],
@@ -158,22 +155,22 @@ def law_line(
 
 
 def relative(
-    table: pd.DataFrame, theory: Callable[..., Mapping[str, float]], metrics: Iterable[str]
-) -> pd.DataFrame:
+    table: DataFrame, theory: Callable[..., Mapping[str, float]], metrics: Iterable[str]
+) -> DataFrame:
     """The table with each metric divided by what theory says of it."""
     names = list(inspect.signature(theory).parameters)
     said = [theory(*row) for row in table[names].itertuples(index=False, name=None)]
     return table.assign(**{m: table[m] / [one[m] for one in said] for m in metrics})
 
 
-def only(table: pd.DataFrame, **values: object) -> pd.DataFrame:
+def only(table: DataFrame, **values: object) -> DataFrame:
     """Rows whose columns have these values."""
     for name, value in values.items():
         table = table.loc[table[name] == value]
     return table
 
 
-def settings(table: pd.DataFrame, *names: str) -> list[tuple[object, ...]]:
+def settings(table: DataFrame, *names: str) -> list[tuple[object, ...]]:
     """Different values of these columns, in the order in which they come."""
     distinct = table[list(names)].drop_duplicates()
     return list(zip(*(distinct[name] for name in names), strict=True))
@@ -188,7 +185,7 @@ def file_name(source: object) -> str:
     return str(source).replace("\\", "/").rsplit("/", 1)[-1]
 
 
-def over_seeds(table: pd.DataFrame) -> str:
+def over_seeds(table: DataFrame) -> str:
     """What points and bars mean, for a caption.
 
     >>> import pandas as pd
@@ -201,7 +198,7 @@ def over_seeds(table: pd.DataFrame) -> str:
     return "one seed" if seeds == 1 else f"mean over {seeds} seeds with 95 % intervals"
 
 
-def values_of(table: pd.DataFrame, name: str) -> str:
+def values_of(table: DataFrame, name: str) -> str:
     """The different values of a column, for a caption.
 
     >>> import pandas as pd
@@ -211,7 +208,7 @@ def values_of(table: pd.DataFrame, name: str) -> str:
     return listed([str(value) for value in table[name].unique()])
 
 
-def averaged(table: pd.DataFrame, *names: str) -> str:
+def averaged(table: DataFrame, *names: str) -> str:
     """A sentence on settings that a figure does not tell apart; nothing where each has one value.
 
     >>> import pandas as pd

@@ -6,6 +6,7 @@ import math
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
+from gradfeat.lab import lazy
 from gradfeat.maths.ranges import LARGEST, MOST_ROWS, at_least, at_most, one_of, positive
 
 if TYPE_CHECKING:
@@ -59,9 +60,6 @@ def trial(
     """
     from torch import Tensor
 
-    from gradfeat.maths.activations import activation as activation_of
-    from gradfeat.models.random_features import draw, draw_first_layer
-
     one_of(ACTIVATIONS, activation=activation)
     at_least(1, n=n, n_test=n_test, targets=targets)
     at_least(0, noise=noise)
@@ -72,11 +70,13 @@ def trial(
     at_most(MOST_ROWS, **{"phi n": d, "phi n/psi": N})
     at_most(d, targets=targets)
     device_of = Tensor().double().to(device)
-    X, T = (draw(device_of, seed, name, rows, d) for name, rows in (("X", n), ("test", n_test)))
-    W0 = draw_first_layer(X, N, "sphere", seed)
-    y = sum(_parts(X, targets), noise * draw(X, seed, "noise", n, targets))
+    X, T = (
+        lazy.draw(device_of, seed, name, rows, d) for name, rows in (("X", n), ("test", n_test))
+    )
+    W0 = lazy.draw_first_layer(X, N, "sphere", seed)
+    y = sum(_parts(X, targets), noise * lazy.draw(X, seed, "noise", n, targets))
     new, P, Q = _parts(T, targets), X @ W0.mT, T @ W0.mT
-    sigma = activation_of(activation)
+    sigma = lazy.activation(activation)
     found = _errors(sigma(P), y, sigma(Q), new, lam, noise)
     F, G = (_equivalent(sigma, *rows, seed) for rows in ((P, "Z"), (Q, "Z test")))
     other = _errors(F, y, G, new, lam, noise)
@@ -97,23 +97,17 @@ def _parts(X: Tensor, targets: int) -> tuple[Tensor, Tensor]:
 
 def _equivalent(sigma: Activation, P: Tensor, name: str, seed: int) -> Tensor:
     """c_0 + c_1 P + c_{>1} Z."""
-    from gradfeat.models.random_features import draw
-    from gradfeat.theory.ridge_errors import moments
-
     mean, slope = (float(c) for c in sigma.hermite_coefficients(1))
-    return mean + slope * P + math.sqrt(moments(sigma)[2]) * draw(P, seed, name, *P.shape)
+    return mean + slope * P + math.sqrt(lazy.moments(sigma)[2]) * lazy.draw(P, seed, name, *P.shape)
 
 
 def _errors(
     F: Tensor, y: Tensor, G: Tensor, new: tuple[Tensor, Tensor], lam: float, noise: float
 ) -> dict[str, float]:
     """Averages over targets of the errors of ridge on F; G, `new` are of new rows."""
-    from gradfeat.maths.feature_ridge import ridge_fit
-    from gradfeat.theory.teacher import Teacher
-
-    fit = ridge_fit(F, y, lam)
+    fit = lazy.ridge_fit(F, y, lam)
     linear, quadratic = new
-    share = float(Teacher.single(TARGET, noise).power) / float(y.square().mean())
+    share = float(lazy.Teacher.single(TARGET, noise).power) / float(y.square().mean())
     beside = (linear + quadratic - G @ fit.a).square() - quadratic.square()
     test = share * beside.mean() + 2 * TARGET[2] ** 2 + noise**2
     values = (share * fit.loss.mean(), share * fit.error.mean(), test)
@@ -130,14 +124,10 @@ def theory(
 
     They are the same for both, but for the little that neurons learn of He_2 at n rows.
     """
-    from gradfeat.maths.activations import activation as activation_of
-    from gradfeat.theory.ridge_errors import learned_shares, random_feature_errors
-    from gradfeat.theory.teacher import Teacher
-
     d, N = sizes(n, phi, psi)
-    sigma, teacher = activation_of(activation), Teacher.single(TARGET, noise)
-    found = random_feature_errors(d / n, d / N, lam, sigma, teacher)
-    linear, quadratic = (float(one) for one in learned_shares(d / n, d / N, lam, sigma, n))
+    sigma, teacher = lazy.activation(activation), lazy.Teacher.single(TARGET, noise)
+    found = lazy.random_feature_errors(d / n, d / N, lam, sigma, teacher)
+    linear, quadratic = (float(one) for one in lazy.learned_shares(d / n, d / N, lam, sigma, n))
     errors = [float(one) for one in (found.training_loss, found.training_error, found.test_error)]
     names = (*ERRORS, *SHARES)
     neurons = dict(zip(names, (*errors, linear, quadratic), strict=True))

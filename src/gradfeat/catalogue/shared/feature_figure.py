@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import numpy as np
 
@@ -17,12 +17,7 @@ from gradfeat.catalogue.shared.curves import (
 )
 from gradfeat.drawing import style
 from gradfeat.drawing.panels import finished, panels
-
-if TYPE_CHECKING:
-    import pandas as pd
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
-
+from gradfeat.drawing.types import Axes, DataFrame, Figure
 
 COSINES: Final = {
     "cosine": "initial removed",
@@ -38,7 +33,7 @@ ACCURACIES: Final = {
 _COLUMNS: Final = 4
 
 
-def figure(table: pd.DataFrame, _: pd.DataFrame | None) -> Figure:
+def figure(table: DataFrame, _: DataFrame | None) -> Figure:
     """A row a pair: leading eigenvectors, and the cosine as training goes on; then all pairs.
 
     Pictures are of the least noise.
@@ -64,7 +59,7 @@ def figure(table: pd.DataFrame, _: pd.DataFrame | None) -> Figure:
     return finished([axes[3], *last[2:]], _words(table))
 
 
-def _row(fig: Figure, axes: list[Axes], rows: pd.DataFrame, depths: list[int]) -> None:
+def _row(fig: Figure, axes: list[Axes], rows: DataFrame, depths: list[int]) -> None:
     source, pair = rows["source"].iloc[0], rows["pair"].iloc[0]
     drawn = rows.loc[rows["picture_rfm"].notna()] if "picture_rfm" in rows else rows.iloc[:0]
     _picture(axes[0], f"{file_name(source)} {pair}: RFM's M", drawn, "picture_rfm")
@@ -83,7 +78,7 @@ def _row(fig: Figure, axes: list[Axes], rows: pd.DataFrame, depths: list[int]) -
     axes[3].invert_xaxis()
 
 
-def _picture(ax: Axes, title: str, rows: pd.DataFrame, name: str) -> None:
+def _picture(ax: Axes, title: str, rows: DataFrame, name: str) -> None:
     style.dress(ax, title)
     ax.set_axis_off()
     if len(rows):
@@ -105,7 +100,7 @@ def _color_bar(fig: Figure, ax: Axes) -> None:
     bar.ax.tick_params(labelsize=style.SMALL, length=2, width=0.6)
 
 
-def _peak(rows: pd.DataFrame) -> str:
+def _peak(rows: DataFrame) -> str:
     """Where along training the agreement is best, averaged over networks and seeds."""
     paths = np.stack([np.asarray(path, float) for path in rows["cosines"]])
     whole = np.isfinite(paths).all(0)
@@ -116,7 +111,7 @@ def _peak(rows: pd.DataFrame) -> str:
     return f"Agreement is best at loss {level:g}"
 
 
-def _by_pair(ax: Axes, rows: pd.DataFrame, names: dict[str, str], first: int) -> None:
+def _by_pair(ax: Axes, rows: DataFrame, names: dict[str, str], first: int) -> None:
     """Mean and interval of several metrics at each pair."""
     pairs = sorted(settings(rows, "source", "pair", "noise"), key=lambda one: one[2])  # pyright: ignore[reportArgumentType, reportCallIssue]
     place = {pair: float(i) for i, pair in enumerate(pairs)}
@@ -137,7 +132,7 @@ def _by_pair(ax: Axes, rows: pd.DataFrame, names: dict[str, str], first: int) ->
     ax.set_xlim(-0.5, len(pairs) - 0.5)
 
 
-def _ansatz(ax: Axes, table: pd.DataFrame, depths: list[int]) -> None:
+def _ansatz(ax: Axes, table: DataFrame, depths: list[int]) -> None:
     rows = table.copy()
     names = {f"ansatz_{k}": f"network, {k} layers" for k in depths}
     for k in depths:
@@ -148,7 +143,7 @@ def _ansatz(ax: Axes, table: pd.DataFrame, depths: list[int]) -> None:
     ax.set_ylim(0, 1.05)
 
 
-def _accuracies(ax: Axes, table: pd.DataFrame, depths: list[int]) -> None:
+def _accuracies(ax: Axes, table: DataFrame, depths: list[int]) -> None:
     rows = table.copy()
     names = {f"network_{k}": f"network, {k} layers" for k in depths} | ACCURACIES
     for k in depths:
@@ -161,13 +156,13 @@ def _accuracies(ax: Axes, table: pd.DataFrame, depths: list[int]) -> None:
     ax.set_ylabel("test accuracy", fontsize=style.TEXT, color=style.QUIET)
 
 
-def _range(rows: pd.DataFrame, metric: str) -> str:
+def _range(rows: DataFrame, metric: str) -> str:
     parts = rows.groupby(["source", "pair", "noise", "layers"])[metric]
     means = [float(np.mean(part.to_numpy(float))) for _, part in parts]
     return f"{min(means):.2f} to {max(means):.2f}"
 
 
-def _words(table: pd.DataFrame) -> str:
+def _words(table: DataFrame) -> str:
     row = table.iloc[0]
     return (
         "Pictures: leading eigenvector of M and of the first layer's change, seed 0. Networks at"

@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from gradfeat.lab import lazy
+
 if TYPE_CHECKING:
     from torch import Tensor
 
@@ -16,17 +18,11 @@ def gradient_on(rows: Sample, W: Tensor, a: Tensor, bias: float) -> np.ndarray:
     """grad_W of the mean squared error at f = 0, on the rows less their own affine part."""
     import torch
 
-    from gradfeat.maths.activations import ReLU
-    from gradfeat.maths.blocks import Block, collect
-    from gradfeat.maths.statistics.first_layer_gradient import FirstLayerGradient
-    from gradfeat.models.head import affine_part
-    from gradfeat.rows.rows import in_memory
-
     X, y = rows.X, rows.y
     ones = torch.ones_like(y[:, 0])
-    alpha, beta = affine_part(in_memory(X, y, ones), "moment")
+    alpha, beta = lazy.affine_part(lazy.in_memory(X, y, ones), "moment")
     residual = y - alpha - X @ beta
     W, a = W.to(X), a.to(X)
-    gradient = FirstLayerGradient(W, W.new_full((len(W),), bias), a, ReLU())
-    sums = collect(gradient, [Block(X, residual, ones)])
+    gradient = lazy.FirstLayerGradient(W, W.new_full((len(W),), bias), a, lazy.ReLU())
+    sums = lazy.collect(gradient, [lazy.Block(X, residual, ones)])
     return (-2 * sums.WT.T / sums.weight).cpu().numpy()

@@ -7,6 +7,8 @@ from functools import cache
 
 import numpy as np
 
+from gradfeat.lab import lazy
+
 CASES = ("mixture", "parity", "linear", "single-index")
 #: Of a component, across its mean; the mean has length sqrt(d).
 SCALE = 0.5
@@ -57,27 +59,24 @@ def _exact(
     case: str, r: int, d: int, W: np.ndarray, b: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
     """Planted directions (d, r) and G of the neurons (m, d)."""
-    from gradfeat.theory.label_gradients import BlockLaw, mixture_gradient, parity_gradient
-    from gradfeat.theory.simplified_gradient import sign_gradient
-
     U = np.eye(d)[:, :r]
     match case:
         case "mixture":
             y = (-1.0) ** np.arange(r)
             y = y - y.mean()
-            G = mixture_gradient(
+            G = lazy.mixture_gradient(
                 U, W, b, separation=math.sqrt(d), labels=y / y.std(), weights=np.full(r, 1 / r),
                 scale=SCALE, mirrored=True,
             )  # fmt: skip
             return U, G
         case "parity":
             p_uniform, p_o = parity_law(r)
-            law = BlockLaw(r * K + OUTSIDE, K, r, p_uniform, p_o)
+            law = lazy.BlockLaw(r * K + OUTSIDE, K, r, p_uniform, p_o)
             M = np.eye(d)[:, : law.D]
             U = M[:, : r * K].reshape(d, r, K).sum(2) / math.sqrt(K)
-            return U, parity_gradient(law, M, W, b)
+            return U, lazy.parity_gradient(law, M, W, b)
         case "linear":
-            return U, sign_gradient(U[:, 0], W, b, flip=FLIP)
+            return U, lazy.sign_gradient(U[:, 0], W, b, flip=FLIP)
         case _:
             return U, even_gradient(U[:, 0], W, b)
 
@@ -90,8 +89,6 @@ def even_gradient(u: np.ndarray, W: np.ndarray, b: np.ndarray) -> np.ndarray:
     """
     from scipy.special import ndtr
 
-    from gradfeat.theory.simplified_gradient import normal_density
-
     length = np.linalg.norm(W, axis=1)
     c, t = (W @ u / length)[:, None], (b / length)[:, None]
     s = np.sqrt(1 - c**2)
@@ -99,17 +96,15 @@ def even_gradient(u: np.ndarray, W: np.ndarray, b: np.ndarray) -> np.ndarray:
     at = (c * z - t) / s
     y = weight * even_labels(z)
     along = ndtr(at) @ (y * z)
-    across = normal_density(at) @ y / s[:, 0]
+    across = lazy.normal_density(at) @ y / s[:, 0]
     v = W / length[:, None]
     return along[:, None] * u + across[:, None] * (v - c * u)
 
 
 def _nodes() -> tuple[np.ndarray, np.ndarray]:
     """Gauss-Legendre nodes between the jumps of y and out to 9, with the weights of N(0, 1)."""
-    from gradfeat.theory.simplified_gradient import normal_density
-
     x, w = np.polynomial.legendre.leggauss(40)
     edges = np.array([-9.0, -3.0, -EVEN, EVEN, 3.0, 9.0])
     half, middle = np.diff(edges)[:, None] / 2, (edges[1:] + edges[:-1])[:, None] / 2
     z = (middle + half * x).ravel()
-    return z, (half * w).ravel() * normal_density(z)
+    return z, (half * w).ravel() * lazy.normal_density(z)

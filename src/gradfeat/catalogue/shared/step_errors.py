@@ -13,6 +13,7 @@ from gradfeat.catalogue.shared.step_training import (
     StepSetup,
     columns_at,
 )
+from gradfeat.lab import lazy
 from gradfeat.maths.ranges import at_most
 
 #: Steps beyond n^{1/2}, that of Ba22, are left aside.
@@ -94,9 +95,7 @@ def theory(
 
 def limit(alpha: float, **cell: Any) -> Numbers:
     """Gains of the network in the limit, and their shares of the columns'."""
-    from gradfeat.theory.gradient_direction import limit_degree
-
     setup = StepSetup(**cell)
     return _with_shares(
-        setup.limit_gain(float(limit_degree(alpha))), setup.column_gain(columns_at(alpha))
+        setup.limit_gain(float(lazy.limit_degree(alpha))), setup.column_gain(columns_at(alpha))
     )

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from gradfeat.catalogue.shared.step_training import residual_of
+from gradfeat.lab import lazy
 from gradfeat.maths.ranges import MOST_ROWS, at_least, at_most, one_of
 
 if TYPE_CHECKING:
@@ -20,7 +21,6 @@ if TYPE_CHECKING:
     from gradfeat.models.step_sizes import Step, StepRows
     from gradfeat.theory.gradient_direction import GradientDirection, Residual
     from gradfeat.theory.one_step_spectrum import FeatureSpectrum
-    from gradfeat.theory.teacher import Teacher
 
 
 #: A value is separated where it is this share of the predicted edge beyond it, in simulation and
@@ -62,9 +62,7 @@ def _slope_of_arrays(z: np.ndarray) -> np.ndarray:
 
 def sine_activation() -> Activation:
     """sin z - cos z + e^{-1/2} as an activation."""
-    from gradfeat.maths.activations import UserActivation
-
-    return UserActivation(sine, (), _sine_slope, (_of_arrays, _slope_of_arrays))
+    return lazy.UserActivation(sine, (), _sine_slope, (_of_arrays, _slope_of_arrays))
 
 
 def odd_sine(z: Tensor) -> Tensor:
@@ -78,9 +76,7 @@ def _odd_slope(z: Tensor) -> Tensor:
 
 def odd_sine_activation() -> Activation:
     """sin z as an activation."""
-    from gradfeat.maths.activations import UserActivation
-
-    return UserActivation(odd_sine, (), _odd_slope, (np.sin, np.cos))
+    return lazy.UserActivation(odd_sine, (), _odd_slope, (np.sin, np.cos))
 
 
 @dataclass(frozen=True)
@@ -105,17 +101,13 @@ class StepModel:
 
     @property
     def sigma(self) -> Activation:
-        from gradfeat.maths.activations import activation
-
         own = {"sine": sine_activation, "odd_sine": odd_sine_activation}.get(self.activation)
-        return own() if own else activation(self.activation)
+        return own() if own else lazy.activation(self.activation)
 
     @property
-    def teacher(self) -> Teacher:
+    def teacher(self) -> lazy.Teacher:
         """y = He_1(b.x) + He_2(b.x)/sqrt(2) without noise."""
-        from gradfeat.theory.teacher import Teacher
-
-        return Teacher.single(TEACHER)
+        return lazy.Teacher.single(TEACHER)
 
     @property
     def weighting(self) -> Residual:
@@ -133,9 +125,9 @@ class StepModel:
 
     def direction(self) -> GradientDirection:
         """|beta|^2 and alignment in the limit."""
-        from gradfeat.theory.gradient_direction import gradient_direction
-
-        return gradient_direction(self.ratios[0], self.sigma, self.teacher, self.weighting, self.N)
+        return lazy.gradient_direction(
+            self.ratios[0], self.sigma, self.teacher, self.weighting, self.N
+        )
 
     def spectrum(self, eta: float) -> FeatureSpectrum:
         """Edge and outliers of F/sqrt(n) after a step, kept for the next time it is asked for."""
@@ -143,9 +135,7 @@ class StepModel:
 
     def first_layer(self, eta: float) -> float:
         """The outlier of W over its bulk's edge, nan where there is none."""
-        from gradfeat.theory.one_step_spectrum import first_layer_outlier
-
-        found = first_layer_outlier(
+        found = lazy.first_layer_outlier(
             *self.ratios, self.sigma, self.teacher, eta=eta, residual=self.weighting, width=self.N
         )
         return float(found) / self.first_layer_edge
@@ -153,9 +143,7 @@ class StepModel:
 
 @lru_cache(512)
 def _spectrum(model: StepModel, eta: float) -> FeatureSpectrum:
-    from gradfeat.theory.one_step_spectrum import feature_spectrum
-
-    return feature_spectrum(
+    return lazy.feature_spectrum(
         *model.ratios, model.sigma, model.teacher, eta=eta, n=model.n, residual=model.weighting
     )
 
@@ -203,19 +191,13 @@ def measured(
 
     `first_error` and its like are measured/predicted - 1. Arrays for a figure come with seed 0.
     """
-    from gradfeat.maths.streams import stream
-    from gradfeat.models.step_sizes import first_step
-    from gradfeat.rows.rows import in_memory
-    from gradfeat.tasks.multi_index import MultiIndex
-    from gradfeat.tasks.targets import he1_he2
-
     etas = [step_size(model.n, alpha) for alpha in alphas]
-    task = MultiIndex(model.d, he1_he2(), 0.0, seed=seed)
-    train = task.sample(model.n, stream(seed, "train"))
-    X = task.sample(model.n, stream(seed, "test")).X.to(device)
-    step = first_step(
-        in_memory(train.X.to(device), train.y.to(device)), width=model.N, activation=model.sigma,
-        residual=model.weighting, seed=seed,
+    task = lazy.MultiIndex(model.d, lazy.he1_he2(), 0.0, seed=seed)
+    train = task.sample(model.n, lazy.stream(seed, "train"))
+    X = task.sample(model.n, lazy.stream(seed, "test")).X.to(device)
+    step = lazy.first_step(
+        lazy.in_memory(train.X.to(device), train.y.to(device)),
+        width=model.N, activation=model.sigma, residual=model.weighting, seed=seed,
     )  # fmt: skip
     rows, u = step.rows(X), (X @ step.beta)[:, 0] / step.beta.norm()
     shared = _direction(step, task.directions.to(X)) | _start(model, rows)
@@ -242,13 +224,13 @@ def _first_layer(
     model: StepModel, step: Step, eta: float, seed: int
 ) -> dict[str, float | np.ndarray]:
     """The largest singular value of W; for a figure all of them, in units of the bulk's edge."""
-    from gradfeat.maths.subspaces import leading_singular, singular_values
-
     W = step.W(eta)
-    largest = float(leading_singular(W, 1)[0][0]) / model.first_layer_edge
+    largest = float(lazy.leading_singular(W, 1)[0][0]) / model.first_layer_edge
     expected, array = model.first_layer(eta), {}
     if seed == 0:
-        array = {"first_layer_values": singular_values(W).cpu().numpy() / model.first_layer_edge}
+        array = {
+            "first_layer_values": lazy.singular_values(W).cpu().numpy() / model.first_layer_edge
+        }
     return array | {
         "first_layer": largest,
         "first_layer_separated": float(largest > 1 + MARGIN),
@@ -259,13 +241,11 @@ def _first_layer(
 def _features(
     model: StepModel, F: Tensor, u: Tensor, eta: float, seed: int
 ) -> dict[str, float | np.ndarray]:
-    from gradfeat.maths.subspaces import leading_singular
-
     spectrum = model.spectrum(eta)
     values = _values(F) / spectrum.edge
     seen = min(spectrum.separated(MARGIN), 2)
     expected = (*(spectrum.outliers[:seen] / spectrum.edge), math.nan, math.nan)
-    vectors = leading_singular(F, seen)[1].mT if seen else F.new_empty(0, len(F))
+    vectors = lazy.leading_singular(F, seen)[1].mT if seen else F.new_empty(0, len(F))
     found = {
         "separated": _separated(values),
         "first": float(values[0]),
@@ -279,9 +259,7 @@ def _features(
 
 def _values(F: Tensor) -> np.ndarray:
     """All singular values of F/sqrt(n), falling."""
-    from gradfeat.maths.subspaces import singular_values
-
-    return singular_values(F).cpu().numpy() / math.sqrt(len(F))
+    return lazy.singular_values(F).cpu().numpy() / math.sqrt(len(F))
 
 
 def _separated(values: np.ndarray) -> float:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Final, final
 
 import numpy as np
 
+from gradfeat.lab import lazy
 from gradfeat.maths.ranges import LARGEST, at_least, at_most, one_of, within
 from gradfeat.maths.step_names import ROW_USES
 
@@ -51,26 +52,20 @@ def columns_at(alpha: float) -> int:
     >>> [columns_at(alpha) for alpha in (-0.5, 0.1, 0.25, 0.3, 0.36, 0.45)]
     [0, 1, 0, 2, 3, 0]
     """
-    from gradfeat.theory.gradient_direction import limit_degree
-
-    degree = float(limit_degree(alpha))
+    degree = float(lazy.limit_degree(alpha))
     return int(degree) if degree <= MOST_COLUMNS else 0
 
 
 def residual_of(name: str) -> Residual:
     """What weights a gradient, as one of its names."""
-    from gradfeat.maths.step_names import RESIDUALS
-
-    one_of(RESIDUALS, residual=name)
-    return next(known for known in RESIDUALS if known == name)
+    one_of(lazy.RESIDUALS, residual=name)
+    return next(known for known in lazy.RESIDUALS if known == name)
 
 
 def law_of(name: str) -> RowLaw:
     """The law of the rows of W0, as one of its names."""
-    from gradfeat.maths.step_names import ROW_LAWS
-
-    one_of(ROW_LAWS, rows=name)
-    return next(known for known in ROW_LAWS if known == name)
+    one_of(lazy.ROW_LAWS, rows=name)
+    return next(known for known in lazy.ROW_LAWS if known == name)
 
 
 @final
@@ -110,10 +105,8 @@ class StepSetup:
         return round(self.d / self.psi)
 
     @property
-    def teacher(self) -> Teacher:
-        from gradfeat.theory.teacher import Teacher
-
-        return Teacher.single(*SETTINGS[self.setting])
+    def teacher(self) -> lazy.Teacher:
+        return lazy.Teacher.single(*SETTINGS[self.setting])
 
     @property
     def weighting(self) -> Residual:
@@ -122,30 +115,20 @@ class StepSetup:
     @property
     def limits(self) -> tuple[float, float, float, Activation, Teacher]:
         """What theory takes: phi, psi, lambda, sigma and the target."""
-        from gradfeat.maths.activations import CentredReLU
-
-        return self.phi, self.psi, self.lam, CentredReLU(), self.teacher
+        return self.phi, self.psi, self.lam, lazy.CentredReLU(), self.teacher
 
     def seed(self, seed: int, device: str) -> StepSeed:
         """Draw a seed: settings share direction, inputs, first layer and test rows."""
-        from gradfeat.maths.activations import CentredReLU
-        from gradfeat.maths.hermite import HermiteSeries
-        from gradfeat.maths.streams import stream
-        from gradfeat.models.step_sizes import first_step
-        from gradfeat.rows.rows import in_memory
-        from gradfeat.tasks.base import Sample
-        from gradfeat.tasks.single_index import SingleIndex
-
         coefficients, noise = SETTINGS[self.setting]
-        task = SingleIndex(self.d, HermiteSeries(coefficients), noise, seed)
+        task = lazy.SingleIndex(self.d, lazy.HermiteSeries(coefficients), noise, seed)
         names = ("gradient", "head" if self.sample == "fresh" else "gradient", "test")
-        rows = [task.sample(self.n, stream(seed, name)) for name in names]
-        rows[2] = Sample(rows[2].X, task.target(rows[2].X))
-        gradient, head, test = (Sample(part.X.to(device), part.y.to(device)) for part in rows)
-        step = first_step(
-            in_memory(gradient.X, gradient.y),
+        rows = [task.sample(self.n, lazy.stream(seed, name)) for name in names]
+        rows[2] = lazy.Sample(rows[2].X, task.target(rows[2].X))
+        gradient, head, test = (lazy.Sample(part.X.to(device), part.y.to(device)) for part in rows)
+        step = lazy.first_step(
+            lazy.in_memory(gradient.X, gradient.y),
             width=self.N,
-            activation=CentredReLU(),
+            activation=lazy.CentredReLU(),
             residual=self.weighting,
             law=law_of(self.rows),
             seed=seed,
@@ -161,10 +144,8 @@ class StepSetup:
 
     def limit_gain(self, degree: float, printed: bool = False) -> Numbers:
         """Gains of the network in the limit, `degree` columns added; or as in print."""
-        from gradfeat.theory.one_step_errors import limit_errors
-
         degrees = [0, degree]
-        found = limit_errors(
+        found = lazy.limit_errors(
             *self.limits,
             degree=degrees,
             residual=self.weighting,
@@ -175,11 +156,9 @@ class StepSetup:
 
     def column_gain(self, degree: int) -> Numbers:
         """Gains of the unpenalised columns (X beta)^{ok}, k <= degree, beside F_0 in the limit."""
-        from gradfeat.theory.one_step_errors import column_errors
-
         residual = "y" if self.weighting == "ba22" else self.weighting
         plain, beside = (
-            column_errors(
+            lazy.column_errors(
                 *self.limits, powers=range(1, most + 1), residual=residual, rows=law_of(self.rows)
             )
             for most in (0, degree)
@@ -188,12 +167,10 @@ class StepSetup:
 
     def own_to_shared(self) -> float:
         """kappa: E|G_j|^2 beside c_1 a_j beta over that of c_1 a_j beta, in the limit."""
-        from gradfeat.theory.gradient_direction import gradient_direction, own_power
-
         phi, _, _, sigma, teacher = self.limits
-        beta = gradient_direction(phi, sigma, teacher, self.weighting, self.N)
+        beta = lazy.gradient_direction(phi, sigma, teacher, self.weighting, self.N)
         shared = float(sigma.hermite_coefficients(1)[1]) ** 2 * float(beta.norm_squared)
-        return float(own_power(self.phi, beta, sigma)) / shared
+        return float(lazy.own_power(self.phi, beta, sigma)) / shared
 
     def plain(self) -> Numbers:
         """Errors of random features in the limit."""
@@ -202,17 +179,13 @@ class StepSetup:
 
 @lru_cache(4096)
 def _finite(setup: StepSetup, eta: float) -> RidgeErrors:
-    from gradfeat.theory.finite_step_errors import finite_step_errors
-
-    return finite_step_errors(
+    return lazy.finite_step_errors(
         *setup.limits, eta=eta, n=setup.n, residual=setup.weighting, rows=law_of(setup.rows)
     )
 
 
 def _reused(setup: StepSetup, eta: float) -> RidgeErrors:
-    from gradfeat.theory.reused_sample_errors import reused_sample_errors
-
-    return reused_sample_errors(
+    return lazy.reused_sample_errors(
         *setup.limits, eta=eta, n=setup.n, residual=setup.weighting, rows=law_of(setup.rows)
     )
 
@@ -256,11 +229,9 @@ class StepSeed:
         return [_mean([self._network(sign * eta) for sign in signs]) for eta in etas]
 
     def _network(self, eta: float) -> Numbers:
-        from gradfeat.maths.feature_ridge import feature_ridge
-
         head, test = self.seen
         ones = self.head.y.new_ones(len(self.head.y), int(self.intercept))
-        fit = feature_ridge(head.features(eta), self.lam).fit_nested(ones, self.head.y)[-1]
+        fit = lazy.feature_ridge(head.features(eta), self.lam).fit_nested(ones, self.head.y)[-1]
         return self._errors(fit, test.features(eta) @ fit.a + fit.b.sum(0))
 
     def own_to_shared(self) -> float:
@@ -270,11 +241,9 @@ class StepSeed:
 
     def columns(self, degree: int) -> list[Numbers]:
         """Errors of ridge on F_0 and no power of X beta, the first, ..., all up to `degree`."""
-        from gradfeat.maths.feature_ridge import feature_ridge
-
         F, F_test = (rows.features(0.0) for rows in self.seen)
         U, U_test = (self.step.powers(rows.X, degree) for rows in (self.head, self.test))
-        fits = feature_ridge(F, self.lam).fit_nested(U, self.head.y)
+        fits = lazy.feature_ridge(F, self.lam).fit_nested(U, self.head.y)
         return [self._errors(fit, F_test @ fit.a + U_test[:, : len(fit.b)] @ fit.b) for fit in fits]
 
     def _errors(self, fit: RidgeFit, predicted: Tensor) -> Numbers:
