@@ -297,7 +297,7 @@ def first_layer_outlier(
     [nan, 3.354]
     """
     positive(psi=np.min(psi))
-    not_negative(eta=np.ravel(eta) @ np.ravel(eta))
+    not_negative(eta=float(np.square(eta).sum()))
     direction = gradient_direction(phi, activation, teacher, residual, width)
     slope = float(activation.hermite_coefficients(1)[1])
     eta, ratio = np.asarray(eta, dtype=np.float64), 1 / np.asarray(psi, dtype=np.float64)

@@ -113,8 +113,7 @@ def learned_shares(
     >>> [round(float(share), 3) for share in shares]
     [0.643, 0.006]
     """
-    for rows in np.ravel(n):
-        positive(n=rows)
+    positive(n=float(np.min(n)))
     traces = feature_limit(phi, psi, activation, "gaussian").traces(penalty)
     bend = float(activation.hermite_coefficients(2)[2]) ** 2
     length = traces.s0 / traces.rows_per_neuron
