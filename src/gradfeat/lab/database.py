@@ -178,12 +178,11 @@ def open_for_reading(path: Path) -> sqlite3.Connection:
 def _readable(path: Path) -> sqlite3.Connection:
     """Read-only; immutable where SQLite may not put its files beside it."""
     address = path.resolve().as_uri()
-    connection = connect(f"{address}?mode=ro", uri=True)
     try:
-        is_blank(connection)
+        with _or_closed(connect(f"{address}?mode=ro", uri=True)) as connection:
+            is_blank(connection)
+        return connection
     except sqlite3.OperationalError as error:
-        connection.close()
         if error.sqlite_errorcode & 0xFF not in (sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY):
             raise
-        connection = connect(f"{address}?immutable=1", uri=True)
-    return connection
+    return connect(f"{address}?immutable=1", uri=True)
