@@ -27,7 +27,7 @@ def mixed() -> pd.DataFrame:
             "truth": rng.random(N) < 0.5,
             "two": rng.choice(["yes", "no"], N),
             "level": rng.choice(["x", "y", "z"], N),
-            "text": [f"house {i} on street {i % 7}" for i in range(N)],
+            "text": [f"{'pqrst'[i % 5]}{i} on street {i % 7} {'pqrst'[i % 5]}" for i in range(N)],
             "when": dates,
             "written": dates.strftime("%d/%m/%Y %H:%M"),
             "constant": 1.0,

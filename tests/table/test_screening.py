@@ -260,3 +260,36 @@ def test_a_rare_remark_that_falls_on_the_common_class_is_no_leak():
     frame = pd.DataFrame({"remark": np.where(np.arange(2_000) < 110, "seen", None)})
     y[:110] = 0
     assert not screen(frame, y, "y", 2, 2_000, False).remarks
+
+
+def _said(inputs, y, classes=0):
+    frame = pd.DataFrame(inputs)
+    return " ".join(screen(frame, np.asarray(y, float), "y", classes, len(frame), False).remarks)
+
+
+@pytest.mark.parametrize("bins", [2, 3, 4])
+def test_a_target_in_bins_under_any_names_is_a_leak(bins):
+    y = np.random.default_rng(0).normal(size=300)
+    names = np.array(["mid", "low", "top", "end"])[pd.qcut(y, bins, labels=False)]
+    assert re.match(r"'bin' \(.*, its values are ranges of it\) ", _said({"bin": names}, y))
+    shuffled = np.random.default_rng(1).permutation(names)
+    assert _said({"bin": shuffled}, y) == ""
+
+
+def test_columns_that_add_up_or_multiply_to_the_target_are_named():
+    rng = np.random.default_rng(0)
+    fare, tip = rng.gamma(2, 8, 300), rng.gamma(1, 2, 300) * (rng.random(300) < 0.5)
+    parts = {"fare": fare, "tip": tip, "z": rng.normal(size=300)}
+    assert "'fare' and 'tip' make 'y', which is a sum of them" in _said(parts, fare + tip)
+    assert "which is a sum" not in _said(parts, fare + tip + rng.normal(size=300))
+    n = rng.integers(1, 9, 300)
+    assert "'fare' and 'n' make 'y', which is a product" in _said({**parts, "n": n}, fare * n)
+    assert "'total' (" in (said := _said({"total": fare + tip + 3.3}, fare))
+    assert "3.3 more than it in" in said
+
+
+def test_columns_that_stand_for_the_same_are_copies():
+    kinds = np.random.default_rng(0).choice(["red", "green", "blue"], 300)
+    codes = pd.factorize(kinds)[0]
+    said = _said({"kind": kinds, "code": codes}, np.arange(300) % 7)
+    assert said == "Columns that are copies: 'code' of 'kind', written otherwise."

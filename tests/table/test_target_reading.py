@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -12,6 +14,7 @@ from gradfeat.rows.sources.open import tables
 from gradfeat.rows.sources.tables import FrameTables
 from gradfeat.table.diagnosis_rows import diagnosis_rows
 from gradfeat.table.errors import TableError
+from gradfeat.table.first_pass import with_target_read
 from gradfeat.table.prepared import prepare
 from gradfeat.table.request import Request
 from gradfeat.table.target import TargetValues
@@ -158,3 +161,22 @@ def test_a_sign_is_a_class_where_it_is_one_of_two(cells, gone):
 def test_classes_that_differ_in_case_alone_are_told():
     said = called_missing(TargetValues.of(pd.Series(["low", "LOW", "high"] * 9)))
     assert said.startswith("Classes differ in case alone: 'LOW', 'low'")
+
+
+@pytest.mark.parametrize(
+    ("cell", "said"),
+    [
+        ("{}%", r"Predictions of 'y' are plain numbers: 0\.(\d\d?) for '\d+%'\."),
+        ("{} kg", r"Predictions of 'y' are plain numbers: (\d+) for '\1 kg'\."),
+        ("<{}", r"In 'y' '<(\d+)' is taken as \1\."),
+        (
+            "1,{}1",
+            "Nothing in 'y' tells what ',' stands for: 1,234 is taken as 1234; where 1.234 .*",
+        ),
+        ("{}.5", None),
+    ],
+)
+def test_how_numbers_of_a_target_are_written_is_said(cell, said):
+    frame = pd.DataFrame({"x": range(40), "y": [cell.format(i) for i in range(11, 51)]})
+    _, told, _ = with_target_read(frame, Request("t", "y"))
+    assert not told if said is None else re.fullmatch(said, told[0])

@@ -15,11 +15,13 @@ from gradfeat.rows.sources.tables import Cells
 from gradfeat.rows.sources.words import listing
 from gradfeat.table.errors import TableError
 from gradfeat.table.notes import column_note
-from gradfeat.table.reading.dates import ClockPlan, DateOrder, DatePlan, DurationPlan
+from gradfeat.table.reading.clocks import ClockPlan, DurationPlan
+from gradfeat.table.reading.dates import DateOrder, DatePlan
 from gradfeat.table.reading.decide import plan_columns
 from gradfeat.table.reading.masked import DeclaredMissing
 from gradfeat.table.reading.number_formats import NumberFormat
 from gradfeat.table.reading.numbers import NumberPlan
+from gradfeat.table.reading.parts import PartsPlan
 from gradfeat.table.reading.plan import (
     MISSING,
     ColumnPlan,
@@ -28,6 +30,7 @@ from gradfeat.table.reading.plan import (
     Levels,
     Text,
     TwoLevels,
+    refuse_complex,
 )
 from gradfeat.table.results import ColumnNote, UnreadCells
 
@@ -36,14 +39,14 @@ KIND = "TableEncoder"
 
 _PLANS = {
     plan.__name__: plan
-    for plan in (ClockPlan, DatePlan, DurationPlan, Levels, NumberPlan, Text, TwoLevels)
+    for plan in (ClockPlan, DatePlan, DurationPlan, Levels, NumberPlan, PartsPlan, Text, TwoLevels)
 }
 
 
 def _plan(about: dict[str, Any]) -> ColumnPlan:
     """JSON has lists for tuples, and objects for formats of numbers."""
     values = {key: value for key, value in about.items() if key != "plan"}
-    for key in {"levels", "years"} & values.keys():
+    for key in {"levels", "years", "words"} & values.keys():
         values[key] = tuple(values[key])
     for key in {"format", "otherwise"} & values.keys():
         values[key] = values[key] and NumberFormat(**values[key])
@@ -63,6 +66,7 @@ class TableEncoder:
     truth values, two levels  0 and 1; missing or unseen: the more frequent of the two
     some levels               one 0/1 column a level; missing or unseen: all of them 0
     more levels, free text    8 min-hash numbers (similar text, similar numbers); missing: median
+    120/80, No. 7             the numbers, where all stand among the same words; missing: median
     dates                     seconds, year, and month, day, weekday and hour on a circle;
                               missing: median
     times of day              seconds since midnight, and the hour on a circle; missing: median
@@ -270,6 +274,7 @@ class TableEncoder:
 
 
 def _by_name(frame: pd.DataFrame) -> dict[str, pd.Series]:
+    refuse_complex(frame)
     names = frame.columns.map(str)
     twice = names[names.duplicated()].unique()
     if len(twice):

@@ -210,7 +210,7 @@ def with_target(
         before, table = read, WithTargetRead(read.table, reading)
         read = _again(read, table, request, engine)
         lost = read.summary.target.missing - before.summary.target.missing
-        said.append(about_left_out(reading, before.table, lost))
+        said += [about_left_out(reading, before.table, lost), reading.remark]
     said.append(called_missing(read.summary.target))
     return read, tuple(sentence for sentence in said if sentence)
 

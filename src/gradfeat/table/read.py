@@ -15,6 +15,7 @@ from gradfeat.rows.sources.tables import Cells, Tables, held
 from gradfeat.rows.sources.text_options import FOUND, TextOptions
 from gradfeat.rows.sources.words import named, near_names
 from gradfeat.table.errors import TableError
+from gradfeat.table.reading.plan import refuse_complex
 
 
 def read_table(
@@ -58,15 +59,18 @@ def as_frame(data: Any) -> pd.DataFrame:
     """
     match data:
         case pd.DataFrame():
+            refuse_complex(data)
             return _own_types(data).set_axis([str(name) for name in data.columns], axis=1)
+        case [{}, *_]:  # records
+            return pd.DataFrame(data)
         case np.ndarray(ndim=2):
-            return pd.DataFrame(data, columns=[f"x{k}" for k in range(data.shape[1])])
+            return as_frame(pd.DataFrame(data, columns=[f"x{k}" for k in range(data.shape[1])]))
     try:
         return pa.table(data).flatten().to_pandas(ignore_metadata=True)
     except (TypeError, ValueError):
         raise TableError(
             f"The table is of type {type(data).__name__}: give a DataFrame of pandas or polars, a "
-            "pyarrow Table, or the path of a file or folder."
+            "pyarrow Table, a list of records, or the path of a file or folder."
         ) from None
 
 

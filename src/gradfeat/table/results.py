@@ -188,7 +188,15 @@ class ColumnNote:
 
     name: str
     kind: Literal[
-        "number", "category", "text", "date", "time of day", "duration", "yes/no", "dropped"
+        "number",
+        "numbers",
+        "category",
+        "text",
+        "date",
+        "time of day",
+        "duration",
+        "yes/no",
+        "dropped",
     ]
     distinct: int
     missing: int

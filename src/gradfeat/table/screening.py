@@ -11,30 +11,29 @@ import pandas as pd
 from numpy.typing import NDArray
 from scipy.stats import rankdata, skew
 
-from gradfeat.drawing.numbers import listed, number, percent
+from gradfeat.drawing.numbers import number, percent
 from gradfeat.rows.sources.tables import selected
 from gradfeat.table.encode import TableEncoder
+from gradfeat.table.leaks import (
+    FEWEST_ROWS,
+    LEVELS,
+    MOST_ROWS,
+    about_leaks,
+    about_sums,
+    explained,
+    names_of,
+)
 from gradfeat.table.results import ColumnGroup, ColumnNote
 from gradfeat.table.row_sample import column_of, is_numbers
 
 Floats = NDArray[np.float64]
 
-#: Rows that are looked at for what a column alone explains, and the fewest that say anything.
-MOST_ROWS, FEWEST_ROWS = 2_000, 20
-#: Rows that hold a value of a column with gaps, at least, to look at by themselves; and how rarely
-#: so many rows would all have one class by chance.
-FEWEST_KNOWN, RARELY = 100, 1e-6
 #: Rows that are compared with each other, to count equal ones once.
 MOST_COMPARED = 200_000
 #: Share of distinct values, and of values without a blank, from which texts are identifiers.
 DISTINCT, ONE_WORD = 0.99, 0.9
-#: Share of the target that a column explains alone: from which it may be a leak, and up to which
-#: numbers of rows are of no use.
-LEAK, NO_USE = 0.95, 0.1
-#: Distinct numbers that are levels, and bins of more of them.
-LEVELS, BINS = 50, 20
-#: Columns or groups that a remark names.
-NAMED = 5
+#: Share of the target up to which numbers of rows are of no use.
+NO_USE = 0.1
 
 _ROW_NAME = re.compile(
     r"(unnamed: ?\d+|row ?names?|(row)?[ _.-]?(id|no|nr|num(ber)?|index|idx)|row|obs|rownum)",
@@ -92,13 +91,14 @@ def screen(
     counting = numbers_of_rows(inputs, others, rows)
     numbers = [name for name in counting if alone[name] > NO_USE]
     remarks = [
-        *([f"Left out, the same in every row: {_names(same)}."] if same else []),
+        *([f"Left out, the same in every row: {names_of(same)}."] if same else []),
         *_about_identifiers(identifiers, bool(left_out), option),
         *_about_order(numbers, alone, target),
         *_about_named([n for n in others if n not in numbers], once, alone, target, option),
-        *_about_leaks(
+        *about_leaks(
             {n: read[n] for n in others if n not in numbers}, alone, y, code, target, classes
         ),
+        *([] if classes else about_sums({n: read[n] for n in others}, y, target)),
         *_about_copies(selected(inputs, others)),
     ]
     return Screened(left_out, tuple(remarks))
@@ -113,42 +113,12 @@ def left_out_notes(inputs: pd.DataFrame, left_out: Mapping[str, str]) -> list[Co
     ]
 
 
-def explained(column: pd.Series, code: Floats) -> float:
-    """The share of the variance of `code` (n, c) between the levels of a column, adjusted.
-
-    ``1 - (within / (n - k)) / (total / (n - 1))`` for k levels, of numbers 20 bins of equal
-    size where they are many; 0 where nearly every row is a level of its own.
-    """
-    group = _levels(column)
-    n, k = len(group), int(group.max()) + 1
-    total = ((code - code.mean(axis=0)) ** 2).sum()
-    if n - k < max(FEWEST_ROWS, n // 4) or total == 0:
-        return 0.0
-    size = np.bincount(group, minlength=k)
-    means = np.array([np.bincount(group, column, minlength=k) / size for column in code.T]).T
-    within = ((code - means[group]) ** 2).sum()
-    return float(max(0.0, 1 - (within / (n - k)) / (total / (n - 1))))
-
-
 def _read(inputs: pd.DataFrame, encoder: TableEncoder) -> dict[str, pd.Series]:
     """The columns by name; of the first rows alone where they are amounts or moments in text."""
     columns = {str(name): column_of(inputs, str(name)) for name in inputs.columns}
     first = {n: c.iloc[:MOST_ROWS] for n, c in columns.items() if not is_numbers(c)}
     many = {n: c for n, c in first.items() if c.nunique() > LEVELS}
     return columns | (encoder.in_order(pd.DataFrame(many)) if many else {})
-
-
-def _levels(column: pd.Series) -> NDArray[np.intp]:
-    """Codes (n,) of levels, without gaps; what is missing is one."""
-    if not is_numbers(column):
-        return pd.factorize(column, use_na_sentinel=False)[0]
-    values = column.to_numpy(dtype=np.float64, na_value=np.nan)
-    _, code, count = np.unique(values, return_inverse=True, return_counts=True)  # nan is last
-    if len(count) <= LEVELS:
-        return code
-    rank = (np.cumsum(count) - (count - 1) / 2)[code] / np.sum(~np.isnan(values))
-    binned = np.where(np.isnan(values), BINS + 1, np.ceil(BINS * rank))
-    return np.unique(binned, return_inverse=True)[1]
 
 
 def _codes(y: Floats, classes: int) -> Floats:
@@ -211,7 +181,8 @@ def _one_word(known: pd.Series, encoder: TableEncoder) -> bool:
     texts = known.head(MOST_ROWS).astype(str).str.strip()
     if texts.str.contains(r"\s").mean() > 1 - ONE_WORD:
         return False
-    return encoder.fit(known.head(MOST_ROWS).to_frame()).notes_[0].kind == "text"
+    kind = encoder.fit(known.head(MOST_ROWS).to_frame()).notes_[0].kind
+    return kind == "text" or (kind == "numbers" and len(encoder.feature_names_) == 1)
 
 
 def _about_identifiers(found: Mapping[str, str], left_out: bool, option: bool) -> list[str]:
@@ -224,7 +195,7 @@ def _about_identifiers(found: Mapping[str, str], left_out: bool, option: bool) -
     how = f"--keep-identifiers keeps {'it' if one else 'them'}"
     how = how if left_out else f"--ignore leaves {'it' if one else 'them'} out"
     each = [f"{name!r} ({why})" for name, why in found.items()]
-    return [f"{said}: {_names(each, quoted=True)}{f'; {how}' if option else ''}."]
+    return [f"{said}: {names_of(each, quoted=True)}{f'; {how}' if option else ''}."]
 
 
 def _about_order(names: Sequence[str], alone: Mapping[str, float], target: str) -> list[str]:
@@ -236,7 +207,7 @@ def _about_order(names: Sequence[str], alone: Mapping[str, float], target: str) 
     verbs = ("numbers", "explains", "it gives") if one else ("number", "explain", "they give")
     leaves = f"--ignore {names[0]!r} leaves it out" if one else "--ignore NAME leaves one out"
     return [
-        f"{_names(each, quoted=True)} {verbs[0]} the rows and alone {verbs[1]} so much of "
+        f"{names_of(each, quoted=True)} {verbs[0]} the rows and alone {verbs[1]} so much of "
         f"{target!r}: if the file is sorted, {verbs[2]} the answer away; {leaves}."
     ]
 
@@ -251,7 +222,7 @@ def _about_named(
         return []
     each = [f"{name!r} (all different; {percent(alone[name])} of {target!r})" for name in found]
     how = f"; --ignore {found[0]!r} leaves it out" if option else ""
-    return [f"Kept, though called an identifier: {_names(each, quoted=True)}{how}."]
+    return [f"Kept, though called an identifier: {names_of(each, quoted=True)}{how}."]
 
 
 def numbers_of_rows(inputs: pd.DataFrame, names: Sequence[str], rows: int) -> list[str]:
@@ -260,95 +231,31 @@ def numbers_of_rows(inputs: pd.DataFrame, names: Sequence[str], rows: int) -> li
     return [n for n, c in columns.items() if _all_different(c) and _numbers_rows(c, rows)]
 
 
-def _about_leaks(
-    read: Mapping[str, pd.Series],
-    alone: Mapping[str, float],
-    y: Floats,
-    code: Floats,
-    target: str,
-    classes: int,
-) -> list[str]:
-    """Columns that may be known only with the target, the most telling first."""
-    found: dict[str, str] = {}
-    known = {n: _where_known(column.iloc[:MOST_ROWS], code) for n, column in read.items()}
-    most = 0.0
-    for name in sorted(read, key=lambda name: (-alone[name], -known[name])):
-        order = "" if classes else _same_order(read[name], y)
-        if max(alone[name], known[name]) >= LEAK or order:
-            share, gaps = alone[name], ""
-            if share < LEAK <= known[name]:
-                share, gaps = (
-                    known[name],
-                    f" where it is filled in, {percent(read[name].notna().mean())} of rows",
-                )
-            found[name] = f"{name!r} ({percent(share)}{gaps}{order and f', {order}'})"
-            most = max(most, share)
-    if not found:
-        return []
-    one = len(found) == 1
-    it, verb = ("it", "is") if one else ("they", "are")
-    leaves = f"--ignore {next(iter(found))!r} leaves it out"
-    says = f"alone explain{'s' * one} nearly all of" if most >= LEAK else f"follow{'s' * one}"
-    return [
-        f"{_names([*found.values()], quoted=True)} {says} {target!r}: if {it} {verb} known only "
-        f"once {target!r} is, the scores below are of no use; "
-        f"{leaves if one else '--ignore NAME leaves one out'}."
-    ]
-
-
-def _where_known(column: pd.Series, code: Floats) -> float:
-    """What a column with gaps explains in the rows that hold a value, as one of later remarks.
-
-    1 where all of these have one class, and others do not.
-    """
-    known = column.notna().to_numpy()
-    if known.all() or known.sum() < FEWEST_KNOWN:
-        return 0.0
-    there = code[known]
-    if (there == there[0]).all():
-        return float((code == there[0]).all(axis=1).mean() ** known.sum() < RARELY)
-    return explained(column.loc[known], there)
-
-
-def _same_order(column: pd.Series, y: Floats) -> str:
-    """Whether a column of numbers never goes against the target, as one that is rounded does."""
-    if not is_numbers(column):
-        return ""
-    known = column.notna().to_numpy()
-    x, y = column.to_numpy(dtype=np.float64)[known], y[: len(known)][known]
-    if len(x) < FEWEST_ROWS or len(np.unique(x)) < 3:
-        return ""
-    rising, falling = x[np.lexsort((x, y))], x[np.lexsort((-x, y))]
-    if not ((rising[1:] < rising[:-1]).any() and (falling[1:] > falling[:-1]).any()):
-        rounded = np.array_equal(x, np.round(y))
-        return "is it, rounded" if rounded else "never goes against it"
-    return ""
-
-
 def _about_copies(inputs: pd.DataFrame) -> list[str]:
-    """Columns that hold the same values as one before them."""
+    """Columns that hold the same values as one before them, or stand for the same."""
     first: dict[bytes, str] = {}
     copies: list[str] = []
     for name, column in inputs.items():
         code, values = pd.factorize(column)
-        key = code.tobytes() + repr([*values[:3]]).encode()
-        if key in first and column.equals(inputs[first[key]]):
-            copies.append(f"{str(name)!r} of {first[key]!r}")
-        first.setdefault(key, str(name))
-    return [f"Columns that are copies: {_names(copies, quoted=True)}."] if copies else []
+        same = code.tobytes()
+        exact = same + repr([*values[:3]]).encode()
+        if exact in first and column.equals(inputs[first[exact]]):
+            copies.append(f"{str(name)!r} of {first[exact]!r}")
+        elif same in first and 2 * len(values) <= len(column):
+            copies.append(f"{str(name)!r} of {first[same]!r}, written otherwise")
+        for key in (same, exact):
+            first.setdefault(key, str(name))
+    return [f"Columns that are copies: {names_of(copies, quoted=True)}."] if copies else []
 
 
 def about_groups(groups: Sequence[ColumnGroup]) -> list[str]:
     """Which columns say nearly the same, in a sentence."""
-    each = [f"{_names(group.columns)} ({group.correlation:.3g})" for group in groups]
-    return [f"Correlated, and so shuffled together: {_names(each, quoted=True)}."] if each else []
+    each = [f"{names_of(one.columns)} ({_alike(one.correlation)})" for one in groups]
+    return [f"Correlated, and so shuffled together: {names_of(each, quoted=True)}."] if each else []
 
 
-def _names(names: Sequence[str], quoted: bool = False) -> str:
-    """The first few, and how many more."""
-    shown = [name if quoted else repr(name) for name in names[:NAMED]]
-    more = len(names) - len(shown)
-    return listed([*shown, *([f"{more:,} more"] if more else [])])
+def _alike(correlation: float) -> str:
+    return "the same but for a unit" if abs(correlation) > 1 - 1e-9 else f"{correlation:.3g}"
 
 
 #: Skewness from which a target is heavy-tailed, and the share of it that logarithms may leave.

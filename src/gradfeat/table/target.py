@@ -166,7 +166,8 @@ def no_target(target: str, names: Sequence[str]) -> TableError:
     """What is said where no column has the target's name."""
     hint = near_names(target, names)
     if hint == ".":
-        hint = f": its columns are {listing(names, most=8)}."
+        one = ", where --separator says what stands between columns" if len(names) == 1 else ""
+        hint = f": its columns are {listing(names, most=8)}{one}."
     return TableError(f"The table has no column {target!r}{hint}")
 
 

@@ -41,13 +41,14 @@ class TargetReading(Masking):
 
     `numbers`: how text is read that is mostly numbers; what is none is missing; `labels` (str,
     str): other words for some classes; "" where rows of a class are left out; `why`: what the
-    target is where rows are left out.
+    target is where rows are left out; `remark`: how its numbers are read, where that is to be said.
     """
 
     name: str
     numbers: ColumnPlan | None = None
     labels: tuple[tuple[str, str], ...] = ()
     why: str = "no class"
+    remark: str = ""
 
     @property
     def plain(self) -> bool:
@@ -97,7 +98,7 @@ def target_reading(
         return TargetReading(name)
     plan = plan_column(name, column, decimal=decimal)
     if plan.kind == "number" and column.dtype != "category":
-        return TargetReading(name, plan, why="no number")
+        return TargetReading(name, plan, why="no number", remark=_about_numbers(plan, column))
     counts = {str(key): int(n) for key, n in found.table[["key", "count"]].itertuples(index=False)}
     words = {key: n for key, n in counts.items() if key.casefold() in MARKERS}
     others = [n for key, n in counts.items() if key not in words]
@@ -109,6 +110,17 @@ def target_reading(
         kept |= {key for key, n in words.items() if key in signs and n >= some}
     gone = [key for key in words if key not in kept]
     return TargetReading(name, None, tuple((key, "") for key in gone if others))
+
+
+def _about_numbers(plan: ColumnPlan, column: pd.Series) -> str:
+    """What predictions are where the target is written otherwise, and what was assumed of it."""
+    text = as_text(column).dropna()
+    values = plan.encode(text).parts[""]
+    other = np.flatnonzero(~np.isnan(values) & (values != NumberFormat().read(text)))
+    if not len(other) or plan.assumption:
+        return plan.assumption
+    cell, value = text.iloc[other[0]], values[other[0]]
+    return f"Predictions of {plan.name!r} are plain numbers: {value:.10g} for {cell!r}."
 
 
 def rare_reading(

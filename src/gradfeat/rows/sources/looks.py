@@ -28,6 +28,9 @@ _MARKS = ("#", "%")
 #: Records by which it is decided, and lines before the header at most.
 _RECORDS, _MOST_TITLES = 1_000, 20
 
+#: What Excel reads the separator from, above the header.
+_SEPARATOR_LINE = re.compile(rb"sep=([,;\t|])\r?\n", re.IGNORECASE)
+
 _GENERATED = re.compile(r"column_[1-9]\d*")
 _BETWEEN_BLANKS = re.compile(
     rb'((?:(?<=[\n \t])|\A)"(?:[^"]|"")*")|^[ \t]+|[ \t]+(?=\r?$)|([ \t]+)', re.MULTILINE
@@ -111,6 +114,9 @@ def looks_of(sample: bytes, options: TextOptions, name: str) -> Looks:
 
 
 def _looks(sample: bytes, options: TextOptions, name: str) -> Looks:
+    if excel := _SEPARATOR_LINE.match(sample):
+        separator = options.separator or excel[1].decode()
+        options = replace(options, comment=options.comment or "sep=", separator=separator)
     comment = options.comment if options.comment is not None else _comment(sample)
     found = Looks(",", comment)
     found = replace(found, separator=options.separator or _separator(sample, found, options))

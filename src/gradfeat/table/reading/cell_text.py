@@ -33,6 +33,11 @@ _POWER = re.compile(r"\s?[x*.]\s?10(?:\s?(?:\^|\*\*)\s?([-+]?\d+)|([⁻⁺]?[⁰
 _FRACTION = re.compile(r"([-+]?)(?:(\d+)[ -])?(\d{1,2})/(2|3|4|8|16|32|64)", re.ASCII)
 
 
+def signs_of_ascii(text: str) -> str:
+    """The text with the dashes, points and quotes that ASCII has."""
+    return text if text.isascii() else text.translate(_SPELT)
+
+
 def spelt_plainly(text: str) -> str:
     """The text of a number in digits, signs and points of ASCII, fractions as decimals.
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import date, timedelta
 from typing import Any
@@ -60,25 +61,19 @@ pazartesi salı çarşamba perşembe cuma cumartesi pazar pzt sal çar per cum c
 """
 _WEEKDAY = rf"(?:(?i:{'|'.join(_WEEKDAYS.split())})\.?,? +)?"
 _CLOCK = (
-    r"(?P<H>\d{1,2})[:.hH](?P<M>\d{2})(?:[:.](?P<S>\d{2})(?:[.,](?P<f>\d{1,9}))?)?"
+    r"(?P<H>\d{1,2})(?:[:.hH](?P<M>\d{2})(?:[:.](?P<S>\d{2})(?:[.,](?P<f>\d{1,9}))?)?)?"
     r"(?: ?(?P<half>[AaPp])\.?[Mm]\.?)?"
 )
-#: Hours before UTC of clocks that have a name of one meaning.
-_NAMED = {
-    "EST": 5,
-    "EDT": 4,
-    "CDT": 5,
-    "MST": 7,
-    "MDT": 6,
-    "PST": 8,
-    "PDT": 7,
-    "CET": -1,
-    "CEST": -2,
-}
+#: Hours before UTC of clocks that have a name of one meaning; others are as they are written.
+_HOURS = (
+    "EST 5,EDT 4,CDT 5,MST 7,MDT 6,PST 8,PDT 7,WET 0,BST -1,WEST -1,CET -1,CEST -2,EET -2,EEST -3,"
+    "MSK -3,SGT -8,HKT -8,JST -9,KST -9,AEST -10,AEDT -11,NZST -12,NZDT -13"
+)
+_NAMED = {name: float(hours) for name, hours in (one.split() for one in _HOURS.split(","))}
 _OFFSET = r"(?:0\d|1[0-4]):?[0-5]\d"
 _ZONE = (
-    rf"(?: ?(?P<zone>[Zz]|{'|'.join(_NAMED)}|(?:UTC|GMT)?[+-]{_OFFSET}|[+-]\d{{2}}|UTC|GMT)"
-    r"(?: \([^()]*\))?)?"
+    rf"(?: ?(?P<zone>[Zz]|(?:UTC|GMT)?[+-]{_OFFSET}|[+-]\d{{2}}|[A-Z]{{2,5}}|[A-Z][a-z]+/\w+)"
+    r"(?: \([^()]*\)|\[[^]]*\])?)?"
 )
 _TIME = rf"(?:(?:[Tt]|,? +|,? at ){_CLOCK}{_ZONE})?"
 _TH = r"(?:st|nd|rd|th|er|º|ª)?"
@@ -102,9 +97,12 @@ _WAYS = tuple(
         rf"(?P<y>\d{{4}})[-/ ]{_NAME}[-/ ](?P<d>\d{{1,2}}){_TIME}",
         rf"{_WEEKDAY}{_NAME} +(?P<d>\d{{1,2}}) {_CLOCK}{_ZONE} (?P<y>\d{{4}})",
         rf"{_NAME}{_OF}[-/ ,]*(?P<y>\d{{4}})",
-        rf"{_NAME}(?:[-/ ]| ?')(?P<y>\d{{2}})",
+        rf"{_NAME}(?:[-/]| ?')(?P<y>\d{{2}})",
+        rf"{_NAME} (?P<e>\d{{1,2}}){_TH}",
+        rf"(?P<e>\d{{1,2}})-{_NAME}",
+        rf"(?P<d>\d{{1,2}}){_TH}{_OF}[ .]*{_NAME}",
         rf"(?P<y>\d{{4}})[-/ ]{_NAME}",
-        rf"{_YEAR}(?:-|-?M)(?P<m>0[1-9]|1[0-2])",
+        rf"{_YEAR}(?:-?M?)(?P<m>0[1-9]|1[0-2])",
         rf"(?P<m>0?[1-9]|1[0-2])/{_YEAR}",
         r"(?P<y>\d{4})[-/ ]?[Qq](?P<q>[1-4])",
         rf"[Qq](?P<q>[1-4])[-/ ]?{_YEAR}",
@@ -114,8 +112,16 @@ _WAYS = tuple(
         rf"(?P<H>[01]\d|2[0-3])(?P<M>[0-5]\d)(?P<S>[0-5]\d)?(?:\.(?P<f>\d{{1,9}}))?(?P<half>){_ZONE}",
         rf"{_YEAR}-?W(?P<w>0[1-9]|[1-4]\d|5[0-3])(?:-?(?P<wd>[1-7]))?",
         rf"(?:[KC]?W|[Ww]eek) ?(?P<w>0?[1-9]|[1-4]\d|5[0-3])(?P<wd>)[-/, ]+{_YEAR}",
+        rf"(?P<a>\d{{2}})(?P<b>\d{{2}}){_YEAR}",
+        r"(?P<epoch>\d{9,10}(?:\d{3})?)",
         rf"(?P<y>\d{{4}})[年년] ?(?P<m>\d{{1,2}})[月월] ?(?P<d>\d{{1,2}})[日일]{_TIME}",
     )
+)
+
+#: The year of days without one, of 366 days; and a number that is a day, or a year of two digits.
+NO_YEAR = 4
+EITHER = re.compile(
+    rf"(?:{_NAME} (?=\d))?(?P<e>\d{{1,2}})(?(name)|-{_NAME.replace('?P<name>', '?:')})"
 )
 
 #: Two digits of a year up to this one are of the century after. Source: POSIX strptime.
@@ -146,8 +152,18 @@ class WrittenDates:
     offset: NDArray[np.float64]
 
 
-def written_dates(texts: NDArray[np.object_]) -> WrittenDates:
-    """Take texts (n,) apart.
+def in_days(texts: Sequence[str]) -> bool:
+    """Whether Jun 14 is a day and no year, by how many numbers there are from 1 to 31.
+
+    >>> in_days(["Jun 14", "Jul 14"]), in_days([f"Jun {day}" for day in range(1, 31)])
+    (False, True)
+    """
+    numbers = {int(m["e"]) for text in texts if (m := EITHER.fullmatch(text))}
+    return len(numbers) > 12 and numbers <= {*range(1, 32)}
+
+
+def written_dates(texts: NDArray[np.object_], *, days: bool = False) -> WrittenDates:
+    """Take texts (n,) apart; Jun 14 is a day of no year if `days`, else a month.
 
     >>> found = written_dates(np.array(["3/4/21 1:08 PM", "7 March 2020", "x"], dtype=object))
     >>> found.found.tolist(), found.year.tolist(), found.first.tolist(), found.month.tolist()
@@ -164,7 +180,10 @@ def written_dates(texts: NDArray[np.object_]) -> WrittenDates:
         if not hit.size:
             continue
         found[hit] = True
-        _fill(whole, hit, {k: v[parts["hit"]] for k, v in parts.items() if k != "hit"}, offset)
+        said = {k: v[parts["hit"]] for k, v in parts.items() if k != "hit"}
+        if "e" in said:
+            said["d" if days else "y"] = said.pop("e")
+        (_fill_epoch if "epoch" in said else _fill)(whole, hit, said, offset)
         dotted[hit] = r"\.(?P<b>" in way
     return WrittenDates(
         found, whole["y"], whole["m"], whole["d"], whole["a"], whole["b"], dotted, whole["us"],
@@ -181,14 +200,26 @@ def _extracted(texts: NDArray[np.object_], way: str) -> dict[str, NDArray[Any]]:
     return {"hit": hit, **columns}
 
 
+def _fill_epoch(
+    whole: dict[str, Ints], hit: Ints, parts: dict[str, NDArray[Any]], offset: NDArray[np.float64]
+) -> None:
+    """Seconds, or milliseconds, since 1970."""
+    scale = [10**6 if len(text) < 11 else 1000 for text in parts["epoch"]]
+    moment = (parts["epoch"].astype(np.int64) * scale).astype("datetime64[us]")
+    for key, unit in (("y", "Y"), ("m", "M"), ("d", "D")):
+        whole[key][hit] = _calendar_part(moment, unit)
+    whole["us"][hit] = (moment - moment.astype("datetime64[D]")).astype(np.int64)
+    offset[hit] = 0.0
+
+
 def _fill(
     whole: dict[str, Ints], hit: Ints, parts: dict[str, NDArray[Any]], offset: NDArray[np.float64]
 ) -> None:
     for key in ("y", "m", "d", "a", "b"):
         if key in parts:
             whole[key][hit] = parts[key].astype(np.int64)
-    short = np.array([len(text) <= 2 for text in parts["y"]], dtype=bool)
-    years = whole["y"][hit]
+    short = np.array([len(text) <= 2 for text in parts.get("y", ["    "] * len(hit))], dtype=bool)
+    years = whole["y"][hit] if "y" in parts else np.full(len(hit), NO_YEAR)
     whole["y"][hit] = np.where(short, years + np.where(years <= _PIVOT, 2000, 1900), years)
     if "name" in parts:
         whole["m"][hit] = [_MONTHS[name.lower()] for name in parts["name"]]
@@ -214,6 +245,7 @@ def _monday(year: int, week: int) -> date:
 
 def _calendar_part(dates: NDArray[np.datetime64], unit: str) -> Ints:
     """Year, month of the year or day of the month."""
+    dates = dates.astype("datetime64[D]")
     if unit == "Y":
         return dates.astype("datetime64[Y]").astype(np.int64) + 1970
     whole = "Y" if unit == "M" else "M"
@@ -228,7 +260,7 @@ def _minutes(zone: str) -> float:
         return -60.0 * _NAMED[zone]
     zone = zone.removeprefix("UTC").removeprefix("GMT")
     if zone[:1] not in ("+", "-"):
-        return 0.0
+        return 0.0 if zone in ("", "Z", "z") else np.nan
     digits = zone[1:].replace(":", "").ljust(4, "0")
     return (-1 if zone[0] == "-" else 1) * (60.0 * int(digits[:2]) + int(digits[2:]))
 
@@ -333,6 +365,7 @@ def durations(texts: NDArray[np.object_], *, months: bool = False) -> NDArray[np
 
 
 def _duration(text: str, months: bool) -> float:
+    text = text.removesuffix(" ago").removesuffix(" old")
     if months and not np.isnan(age := _age(text, _AGE_OF_MONTHS)):
         return age
     if lap := _LAP.fullmatch(text):

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from functools import partial
+from dataclasses import dataclass, replace
 from typing import ClassVar, Literal, final
 
 import numpy as np
@@ -14,10 +13,10 @@ from pandas.api import types
 
 from gradfeat.rows.sources.tables import Cells
 from gradfeat.table.reading.date_cells import (
+    EITHER,
+    NO_YEAR,
     WrittenDates,
-    durations,
-    in_months,
-    times_of_day,
+    in_days,
     written_dates,
 )
 from gradfeat.table.reading.numbers import DistinctTexts
@@ -27,11 +26,8 @@ from gradfeat.table.reading.plan import (
     EncodedColumn,
     Floats,
     Kind,
-    UnambiguousText,
     as_text,
-    by_distinct,
     content,
-    named_date,
     unread_cells,
     with_gaps,
 )
@@ -43,6 +39,7 @@ DateOrder = Literal["", "day-first", "month-first"]
 #: 9999-12-31 for "open" does not stretch it.
 USUAL_YEARS = (1678, 2261)
 ALL_YEARS = (1, 9999)
+NO_YEARS = (NO_YEAR, NO_YEAR)
 
 #: What comes round, and after how many.
 _ROUND = {"month": 12, "day": 30, "weekday": 7, "hour": 24}
@@ -58,7 +55,7 @@ class DatePlan(ColumnPlan):
     `order`: of dates such as 3/4/2021; year first and names of months are read in any case;
     `assumed`: whether nothing in the table told the order; `timezone`: in which the parts of a date
     are taken; "" for the clock that is written; `years`: first and last year; dates beyond are
-    missing.
+    missing; `also`: what else was assumed, in a sentence.
     """
 
     kind: ClassVar[Kind] = "date"
@@ -68,6 +65,7 @@ class DatePlan(ColumnPlan):
     assumed: bool = False
     timezone: str = ""
     years: tuple[int, int] = USUAL_YEARS
+    also: str = ""
 
     @property
     def cells(self) -> Cells:
@@ -83,7 +81,8 @@ class DatePlan(ColumnPlan):
 
     def _written(self, text: pd.Series) -> pd.Series:
         codes, distinct = pd.factorize(text)
-        written = written_dates(np.asarray(distinct, dtype=object))
+        days = self.years == NO_YEARS
+        written = written_dates(np.asarray(distinct, dtype=object), days=days)
         values = calendar(written, self.order)
         known = ~np.isnan(written.offset)
         if self.timezone:
@@ -104,24 +103,34 @@ class DatePlan(ColumnPlan):
         missing = dates.isna().to_numpy()
         parts = {"_seconds": _seconds(dates), "_year": dates.dt.year.to_numpy(dtype=float)}
         for name, period in _ROUND.items():
+            if name == "weekday" and self.years == NO_YEARS:
+                continue
             turns = _part(dates, name).to_numpy(dtype=float) / period
             parts |= on_circle(f"_{name}", turns)
-        return with_gaps(self, parts, unread_cells(self.name, column, missing, self._what))
+        unread = unread_cells(self.name, column, missing, self._what)
+        if unread and self.order and not self._turned.read(column[missing]).isna().all():
+            first, other = (one.order.removesuffix("-first") for one in (self, self._turned))
+            turned = f"but some with the {other} first, so that others may be misread"
+            unread = replace(unread, what=f"date with the {first} first, {turned}")
+        return with_gaps(self, parts, unread)
+
+    @property
+    def _turned(self) -> DatePlan:
+        return replace(self, order="day-first" if self.order == "month-first" else "month-first")
 
     @property
     def _what(self) -> str:
-        if self.years == ALL_YEARS:
-            return "date"
-        return f"date from {self.years[0]} to {self.years[1]}"
+        named = {ALL_YEARS: "date", NO_YEARS: "day without a year"}
+        return named.get(self.years, f"date from {self.years[0]} to {self.years[1]}")
 
     @property
     def assumption(self) -> str:
         if not self.assumed:
-            return ""
+            return self.also
         return (
             f"Nothing in {self.name!r} tells day from month: 3/4/2021 is taken as March 4; --dates "
-            "day-first takes it as 3 April."
-        )
+            f"day-first takes it as 3 April. {self.also}"
+        ).strip()
 
     def treatment(self, parts: Sequence[str]) -> str:
         read = f"read {self.order}, " if self.order else ""
@@ -219,7 +228,8 @@ class DateTexts:
     @classmethod
     def of(cls, found: DistinctTexts) -> DateTexts | None:
         """None where they are not mostly dates."""
-        written = written_dates(np.array(found.texts, dtype=object))
+        days = in_days(found.texts)
+        written = written_dates(np.array(found.texts, dtype=object), days=days)
         counts = np.array(found.counts, dtype=np.int64)
         evidence = date_evidence(written, counts)
         order = evidence.order if evidence else ""
@@ -234,37 +244,58 @@ class DateTexts:
         """
         zone = "UTC" if (~np.isnan(self.written.offset)).any() else ""
         years = usual_years(self.written.year, np.array(self.found.counts))
+        also = self._also(name, years)
         if self.evidence is None:
-            return DatePlan(name, timezone=zone, years=years)
+            return DatePlan(name, timezone=zone, years=years, also=also)
         usual: DateOrder = "day-first" if self.evidence.dotted else ""
         told = self.evidence.order or asked or usual or elsewhere
-        return DatePlan(name, told or "month-first", not told, zone, years)
+        return DatePlan(name, told or "month-first", not told, zone, years, also)
+
+    def _also(self, name: str, years: tuple[int, int]) -> str:
+        """What was assumed of years and zones that are not written, in a sentence."""
+        texts = [text for text in self.found.texts if EITHER.fullmatch(text)]
+        if texts:
+            taken = "a day without a year" if years == NO_YEARS else "a month of a year"
+            return f"In {name!r} {texts[0]!r} is taken as {taken}: write years with four digits."
+        bare = np.flatnonzero(self.written.found & np.isnan(self.written.offset))
+        if 0 < len(bare) < self.written.found.sum():
+            example = self.found.texts[bare[0]]
+            return f"Times of {name!r} without a zone, as {example!r}, are taken as UTC."
+        return ""
 
 
-def whole_dates(name: str, column: pd.Series) -> DatePlan | None:
+def whole_dates(
+    name: str, found: DistinctTexts, asked: DateOrder = "", elsewhere: DateOrder = ""
+) -> DatePlan | None:
     """The plan of whole numbers such as 20240131; None where not all of them are dates.
 
-    With hours, minutes and seconds, as 20240131235959, they are dates under any name.
+    In columns that are named as dates are, these are also 31012024, 202401 and seconds or
+    milliseconds since 1970; with hours, minutes and seconds, as 20240131235959, under any name.
 
-    >>> found = whole_dates("order_date", pd.Series([20240131, 20240201]))
-    >>> found.kind if found else None, whole_dates("order_date", pd.Series([20240131, 20249901]))
-    ('date', None)
+    >>> found = whole_dates("order_date", DistinctTexts(("20240131", "20240201"), (1, 1)))
+    >>> found.kind if found else None
+    'date'
+    >>> whole_dates("order_date", DistinctTexts(("20240131", "20249901"), (1, 1)))
     """
-    distinct = as_text(column.drop_duplicates()).dropna().to_numpy(dtype=object)
-    digits = (8, 12, 14) if named_date(name) else (14,)
-    if len(distinct) < 2 or not all(len(text) in digits and text.isdigit() for text in distinct):
+    lengths = {len(text) if text.isdigit() else 0 for text in found.texts}
+    if len(found.texts) < 2 or 0 in lengths or len(lengths - {9, 12}) > 1:
         return None
-    known = ~np.isnat(calendar(written_dates(distinct), "day-first"))
-    return DatePlan(name) if known.all() else None
+    texts = DateTexts.of(found)
+    plan = texts and texts.plan(name, asked, elsewhere)
+    return None if plan is None or plan.read(pd.Series(found.texts)).isna().any() else plan
 
 
 def usual_years(year: NDArray[np.int64], counts: NDArray[np.int64]) -> tuple[int, int]:
     """The years that a column keeps to: 1678 to 2261 where half of its dates do, else any.
 
+    NO_YEARS where half of them at least are days without one.
+
     >>> usual_years(np.array([2020, 9999]), np.array([9, 1]))
     (1678, 2261)
     """
     known = year > 0
+    if 2 * counts[year == NO_YEAR].sum() > counts[known].sum():
+        return NO_YEARS
     usual = known & (year >= USUAL_YEARS[0]) & (year <= USUAL_YEARS[1])
     return USUAL_YEARS if 2 * counts[usual].sum() >= counts[known].sum() else ALL_YEARS
 
@@ -275,71 +306,3 @@ def stored_plan(name: str, column: pd.Series) -> DatePlan:
     year = dates.dt.year.dropna().to_numpy(dtype=np.int64)
     zone = str(dates.dt.tz or "")
     return DatePlan(name, timezone=zone, years=usual_years(year, np.ones(len(year), np.int64)))
-
-
-_DAY = 86_400.0
-
-
-@final
-@dataclass(frozen=True)
-class ClockPlan(UnambiguousText):
-    """Times of day such as 13:08 or 1:08 PM: seconds since midnight, and the hour on a circle."""
-
-    kind: ClassVar[Kind] = "time of day"
-    ordered: ClassVar[bool] = True
-
-    def encode(self, column: pd.Series) -> EncodedColumn:
-        seconds = by_distinct(as_text(column), times_of_day)
-        parts = {"_seconds": seconds} | on_circle("_hour", seconds / _DAY)
-        unread = unread_cells(self.name, column, np.isnan(seconds), self.kind)
-        return with_gaps(self, parts, unread)
-
-    def treatment(self, parts: Sequence[str]) -> str:
-        del parts
-        return "as seconds since midnight, and the hour on a circle"
-
-
-@final
-@dataclass(frozen=True)
-class DurationPlan(UnambiguousText):
-    """Durations, stored or written such as ``1 days 02:00:00``, ``36:15:00`` or ``PT1H30M``."""
-
-    kind: ClassVar[Kind] = "duration"
-    ordered: ClassVar[bool] = True
-
-    months: bool = False  #: Of what is written, 6m is six months and no minutes.
-
-    def encode(self, column: pd.Series) -> EncodedColumn:
-        if types.is_timedelta64_dtype(column.dtype):
-            seconds = column.dt.total_seconds().to_numpy(dtype=float)
-        else:
-            seconds = by_distinct(as_text(column), partial(durations, months=self.months))
-        unread = unread_cells(self.name, column, np.isnan(seconds), self.kind)
-        return with_gaps(self, {"": seconds}, unread)
-
-    def treatment(self, parts: Sequence[str]) -> str:
-        del parts
-        return "as seconds"
-
-
-#: Share of cells that no time of day is and a duration from which all are durations.
-_LONGER = 0.01
-
-
-def find_clock(name: str, found: DistinctTexts) -> ColumnPlan | None:
-    """The plan of a column that is mostly times of day, or durations; None for any other.
-
-    Hours and minutes are a time of day where nearly all of them can be one.
-
-    >>> find_clock("t", DistinctTexts(("13:08", "0:15"), (1, 1))).kind
-    'time of day'
-    >>> find_clock("t", DistinctTexts(("31:08", "0:15"), (1, 1))).kind
-    'duration'
-    """
-    texts, counts = np.array(found.texts, dtype=object), np.array(found.counts)
-    months = in_months(texts)
-    clock, length = times_of_day(texts), durations(texts, months=months)
-    longer = counts[np.isnan(clock) & ~np.isnan(length)].sum()
-    if found.mostly(clock) and longer <= _LONGER * counts.sum():
-        return ClockPlan(name)
-    return DurationPlan(name, months) if found.mostly(length) else None

@@ -8,12 +8,10 @@ from dataclasses import dataclass
 import pandas as pd
 from pandas.api import types
 
-from gradfeat.table.errors import TableError
+from gradfeat.table.reading.clocks import DurationPlan, find_clock
 from gradfeat.table.reading.dates import (
     DateOrder,
     DateTexts,
-    DurationPlan,
-    find_clock,
     stored_plan,
     whole_dates,
 )
@@ -23,8 +21,10 @@ from gradfeat.table.reading.numbers import (
     NumberPlan,
     doubt,
     find_numbers,
+    stored_numbers,
     zero_padded,
 )
+from gradfeat.table.reading.parts import find_parts
 from gradfeat.table.reading.plan import (
     TRUTH,
     ColumnPlan,
@@ -112,8 +112,6 @@ def _conventions(
 def plan_stored(name: str, column: pd.Series) -> ColumnPlan:
     """The plan of a column whose values have types."""
     what = content(column)
-    if what == "complex":
-        raise TableError(f"Column {name!r} holds complex numbers: give two columns of their parts.")
     if column.isna().all():
         return NumberPlan(name)
     if what == "boolean":
@@ -125,7 +123,9 @@ def plan_stored(name: str, column: pd.Series) -> ColumnPlan:
     if column.dtype.kind in "iu" and column.nunique() > column.astype(float).nunique():
         found = DistinctTexts.of(as_text(column))  # codes, which floating-point numbers confuse
         return levels_plan(name, found.counts, found.texts)
-    return (may_hold_dates(name, column) and whole_dates(name, column)) or NumberPlan(name)
+    if not may_hold_dates(name, column):
+        return stored_numbers(name, column)
+    return whole_dates(name, DistinctTexts.of(as_text(column))) or NumberPlan(name)
 
 
 def _plan_text(
@@ -137,7 +137,8 @@ def _plan_text(
     dates: DateOrder,
 ) -> ColumnPlan:
     texts = pd.Series(text.texts, dtype=object)
-    if may_hold_dates(name, texts) and (whole := whole_dates(name, texts)):
+    order = known.date_order
+    if may_hold_dates(name, texts) and (whole := whole_dates(name, text, dates, order)):
         return whole
     codes = zero_padded(text)
     if codes or (column.dtype == "category" and len(text.texts) <= most_levels(sum(text.counts))):
@@ -146,4 +147,5 @@ def _plan_text(
         return numbers
     if written is not None:
         return written.plan(name, dates, known.date_order)
-    return find_clock(name, text) or levels_plan(name, text.counts, text.texts, doubt(name, text))
+    found = find_clock(name, text) or levels_plan(name, text.counts, text.texts, doubt(name, text))
+    return (found.kind == "text" and find_parts(name, text)) or found

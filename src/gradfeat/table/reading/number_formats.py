@@ -24,6 +24,9 @@ not_available not_applicable not_reported not_recorded no_data not_stated not_gi
 : (blank) (missing) (empty) keine_angabe k.a. k._a. unbekannt inconnu sin_datos s/d
 """
 
+#: The note of 3/4, which is taken as .75.
+FRACTION = "fraction"
+
 #: The unit of heights such as 5'11".
 FEET = "ft in"
 
@@ -81,7 +84,7 @@ def _sizes() -> dict[str, tuple[int, float]]:
         "mg .001 g 1 gm 1 gram 1 kg 1000 t 1e6 lb 453.59237 oz 28.349523125",
         "mm .001 cm .01 m 1 km 1000 mile 1609.344 mi 1609.344 ft .3048 inch .0254",
         "b 1 kb 1e3 mb 1e6 gb 1e9 tb 1e12", "ml .001 cl .01 l 1", "hz 1 khz 1e3 mhz 1e6 ghz 1e9",
-        "cr 1 dr -1",
+        "cr 1 dr -1", "ad 1 ce 1 bc -1 bce -1",
     )  # fmt: skip
     pairs = [(k, kind.split()) for k, kind in enumerate(kinds)]
     return {w: (k, float(s)) for k, ws in pairs for w, s in zip(ws[::2], ws[1::2], strict=True)}
@@ -144,6 +147,7 @@ def taken_apart(cell: str) -> WrittenNumber | None:
         return None
     sign = -1.0 if m["open"] is not None or signs == ["-"] else 1.0
     note = " ".join(m[part].strip() for part in ("mark", "flag", "note") if m[part])
+    note = FRACTION if "/" in cell and "/" not in plain else note
     scale = _SCALES.get(m["scale"] or "", 1.0)
     return WrittenNumber(sign, _unit_words(units, m["per"]), body, scale, note)
 
@@ -210,6 +214,10 @@ class NumberFormat:
         [1200.0, -3.5, nan, inf]
         """
         return np.array([self._number(text) for text in texts], dtype=np.float64)
+
+    def stored(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Numbers that are stored as such: of percent only 0 is sure, as in text without a sign."""
+        return np.where(values != 0, np.nan, values) if self.unit in _PARTS else values
 
     def _number(self, text: str) -> float:
         cell = taken_apart(text)

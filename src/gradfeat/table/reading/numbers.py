@@ -16,6 +16,7 @@ from gradfeat.drawing.numbers import percent
 from gradfeat.rows.sources.tables import Cells
 from gradfeat.table.reading.number_formats import (
     FEET,
+    FRACTION,
     LARGEST,
     MARKERS,
     PLAIN,
@@ -47,6 +48,10 @@ FEW_NUMBERS = 20
 #: Share of a text's cells that are numbers from which this is said, and share of those that are
 #: digits and signs.
 _HALF, _NEARLY_ALL = 0.5, 0.9
+
+#: What cells have to be where a number alone may be of percent or hundredths.
+_WITH_SIGN = {"%": "number with %", "‰": "number with ‰"}
+_VERSION = re.compile(r"(?<![^\W_])version|^release$", re.IGNORECASE)
 _DIGITS = re.compile(r"[^\w\s]*\d[\d\W]*")
 
 
@@ -55,7 +60,7 @@ _DIGITS = re.compile(r"[^\w\s]*\d[\d\W]*")
 class NumberPlan(ColumnPlan):
     """Numbers written as `format` says; `otherwise` is what they could be taken for as well.
 
-    `noted`: one that has a note, such as ``<5`` or ``12*``, where others have none.
+    `noted`: one that has a note, such as ``<5`` or ``12*``, or is a fraction.
 
     Numbers beyond 1e150 are missing: the squares that every score and figure takes stay finite.
     """
@@ -76,9 +81,8 @@ class NumberPlan(ColumnPlan):
     def assumption(self) -> str:
         said = [self._ambiguity] if self.otherwise else []
         if self.noted:
-            said.append(
-                f"Marks beside numbers of {self.name!r} are left out, as of {self.noted!r}."
-            )
+            value = f"{self.format.read([self.noted])[0]:.10g}"
+            said.append(f"In {self.name!r} {self.noted!r} is taken as {value}.")
         return " ".join(said)
 
     @property
@@ -94,7 +98,7 @@ class NumberPlan(ColumnPlan):
     def read(self, column: pd.Series) -> Floats:
         """The numbers (n,), nan where a cell is missing or is none."""
         if types.is_numeric_dtype(column.dtype) and not types.is_bool_dtype(column.dtype):
-            values = column.to_numpy(dtype=float, na_value=np.nan)
+            values = self.format.stored(column.to_numpy(dtype=float, na_value=np.nan))
             far = np.abs(values) > LARGEST
             return np.where(far, np.nan, values) if far.any() else values
         values = by_distinct(as_text(column), self.format.read)
@@ -102,7 +106,8 @@ class NumberPlan(ColumnPlan):
 
     def encode(self, column: pd.Series) -> EncodedColumn:
         values = self.read(column)
-        unread = unread_cells(self.name, column, np.isnan(values), "number")
+        what = _WITH_SIGN.get(self.format.unit, "number")
+        unread = unread_cells(self.name, column, np.isnan(values), what)
         return with_gaps(self, {"": values}, unread)
 
     def treatment(self, parts: Sequence[str]) -> str:
@@ -169,18 +174,34 @@ def find_numbers(name: str, found: DistinctTexts, decimal: str = "") -> NumberPl
     return NumberPlan(name, written.format, otherwise, _noted(found, values))
 
 
-def _noted(found: DistinctTexts, values: Floats) -> str:
-    """A cell whose number has a mark or note; "" where none has one, or all have the same."""
+def stored_numbers(name: str, column: pd.Series) -> NumberPlan:
+    """Numbers as they are; of versions, 1.10 is said to be 1.1.
+
+    >>> stored_numbers("version", pd.Series([1.1, 1.2])).assumption
+    "In 'version' '1.10' is taken as 1.1."
+    """
+    decimals = _VERSION.search(name) and (column.dropna().astype(float) % 1 != 0).any()
+    return NumberPlan(name, noted="1.10" if decimals else "")
+
+
+def _notes(found: DistinctTexts, values: Floats) -> dict[str, str]:
+    """For each mark or note beside numbers the first cell with it, "" for cells without."""
     read = [text for text, v in zip(found.texts, values, strict=True) if not np.isnan(v)]
-    notes = [cell.note if (cell := taken_apart(text)) else "" for text in read]
-    return next((t for t, n in zip(read, notes, strict=True) if n), "") if len({*notes}) > 1 else ""
+    cells = [(text, cell) for text in reversed(read) if (cell := taken_apart(text))]
+    return {cell.note: text for text, cell in cells}
+
+
+def _noted(found: DistinctTexts, values: Floats) -> str:
+    """A cell whose number has a mark or note; "" where none has one."""
+    return next((text for note, text in _notes(found, values).items() if note), "")
 
 
 def _codes(found: DistinctTexts, values: Floats, written: NumberFormat) -> bool:
     """Whether what looks like numbers and strays are codes or levels together."""
     if written.unit and not is_money(written.unit) and written.unit not in ("%", FEET):
         return _few_with_words(found, values)
-    if _noted(found, values) and len(np.unique(values[~np.isnan(values)])) <= FEW_NUMBERS:
+    notes = _notes(found, values).keys() - {FRACTION}
+    if len(notes) > 1 and len(np.unique(values[~np.isnan(values)])) <= FEW_NUMBERS:
         return True
     if written != PLAIN or not _whole(found.texts, values):
         return False

@@ -57,6 +57,15 @@ def content(column: pd.Series) -> str:
     return types.infer_dtype(column, skipna=True)
 
 
+def refuse_complex(frame: pd.DataFrame) -> None:
+    """Refuse a table with complex numbers."""
+    for name, dtype in frame.dtypes.items():
+        if types.is_complex_dtype(dtype):
+            raise TableError(
+                f"Column {name!r} holds complex numbers: give two columns of their parts."
+            )
+
+
 def as_text(column: pd.Series) -> pd.Series:
     """Return the values as text, None where missing or blank; whole numbers without ``.0``.
 
@@ -99,7 +108,7 @@ def _value_as_text(value: object) -> str:
 
 
 #: What a column holds, in reports.
-Kind = Literal["number", "category", "text", "date", "time of day", "duration", "yes/no"]
+Kind = Literal["number", "numbers", "category", "text", "date", "time of day", "duration", "yes/no"]
 
 #: The ending of the name of a column that says where another has no value.
 MISSING = "_missing"
@@ -209,7 +218,10 @@ def with_gaps(
 
 
 #: Words in the names of columns of dates.
-_DATES = {"date", "dates", "datum", "day", "dt", "ymd", "yyyymmdd", "fecha", "when", "timestamp"}
+_DATES = {
+    "date", "dates", "datum", "day", "dt", "ymd", "yyyymmdd", "fecha", "when", "timestamp", "epoch",
+    "unix", "ts", "time", "created", "updated", "month", "yyyymm", "yearmonth", "period",
+}  # fmt: skip
 
 
 def named_date(name: str) -> bool:
@@ -223,9 +235,10 @@ def named_date(name: str) -> bool:
 
 
 def may_hold_dates(name: str, column: pd.Series) -> bool:
-    """Whether whole numbers may be dates: by their column's name or 14 digits (20240131235959)."""
-    one = column.max() if column.dtype.kind in "iuf" else column.iloc[0]
-    return named_date(name) or len(str(one).removesuffix(".0")) == 14
+    """Whether whole numbers may be dates, by their first few: see :func:`whole_dates`."""
+    digits = (6, 8, 9, 10, 12, 13, 14) if named_date(name) else (14,)
+    some = as_text(column.dropna().head(50)).dropna()
+    return len(some) > 0 and all(len(text) in digits and text.isdigit() for text in some)
 
 
 #: Levels that have a column each in any case; with enough rows a level, and at most.

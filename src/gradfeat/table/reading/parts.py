@@ -1,0 +1,121 @@
+"""Columns of text that hold numbers among the same words and signs: 120/80, 4x5x6 cm, No. 7."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar, final
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from gradfeat.rows.sources.words import counted
+from gradfeat.table.reading.cell_text import signs_of_ascii
+from gradfeat.table.reading.numbers import DistinctTexts
+from gradfeat.table.reading.plan import (
+    EncodedColumn,
+    Floats,
+    Kind,
+    UnambiguousText,
+    as_text,
+    by_distinct,
+    unread_cells,
+    with_gaps,
+)
+
+#: A sign counts where no word or number ends before it; of 10.0.0.1 each digit group is a number.
+_NUMBER = re.compile(r"((?<![\w)/])[-+](?=\d))?((?<![\d.])\d+\.\d+(?![\d.])|\d+)")
+
+#: Most numbers in a cell; digits of codes, which are no quantities.
+_MOST, _CODE = 8, 3
+
+#: What stands between the ends of a range, and the words around an open one.
+_RANGES, _OPEN = {"-", "to", "bis", "till", "until", "a"}, {("", "+"), ("<", ""), (">", "")}
+
+#: The words around the numbers of a cell.
+Words = tuple[str, ...]
+
+
+def _taken_apart(text: str) -> tuple[Words, tuple[str, ...]]:
+    """The words around the numbers of a cell, one more than these, and the numbers."""
+    parts = _NUMBER.split(signs_of_ascii(text))
+    words = tuple("".join(word.split()).casefold() for word in parts[::3])
+    signed = zip(parts[1::3], parts[2::3], strict=True)
+    return words, tuple((sign or "") + digits for sign, digits in signed)
+
+
+@final
+@dataclass(frozen=True)
+class PartsPlan(UnambiguousText):
+    """Numbers among the same `words` in each cell, such as `example`: a column a number.
+
+    An open end of a range, as in 65+ beside 55-64, is both of its ends.
+
+    >>> found = DistinctTexts(("120/80", "95 / 60"), (1, 1))
+    >>> plan = find_parts("bp", found)
+    >>> {k: v.tolist() for k, v in plan.encode(pd.Series(["140/90", "high"])).parts.items()}
+    {'_1': [140.0, nan], '_2': [90.0, nan], '_missing': [0.0, 1.0]}
+    """
+
+    kind: ClassVar[Kind] = "numbers"
+    ordered: ClassVar[bool] = True
+
+    words: Words
+    example: str
+
+    @property
+    def assumption(self) -> str:
+        many = "a number" if len(self.words) == 2 else counted(len(self.words) - 1, "number")
+        return f"Each cell of {self.name!r} is taken as {many}, as {self.example!r} has."
+
+    def read(self, texts: NDArray[np.object_]) -> Floats:
+        """The numbers (n, k), nan where a text has other words."""
+        return np.array([self._numbers(text) for text in texts], dtype=np.float64).reshape(
+            len(texts), len(self.words) - 1
+        )
+
+    def _numbers(self, text: str) -> Sequence[float]:
+        words, digits = _taken_apart(text)
+        if words == self.words:
+            return [float(one) for one in digits]
+        open_ = len(self.words) == 3 and self.words[1] in _RANGES and words in _OPEN
+        return [float(digits[0]) if open_ else np.nan] * (len(self.words) - 1)
+
+    def encode(self, column: pd.Series) -> EncodedColumn:
+        values = by_distinct(as_text(column), self.read)
+        unread = unread_cells(
+            self.name, column, np.isnan(values[:, 0]), f"text such as {self.example!r}"
+        )
+        return with_gaps(self, {f"_{k + 1}": v for k, v in enumerate(values.T)}, unread)
+
+    def treatment(self, parts: Sequence[str]) -> str:
+        return f"{counted(sum(part[1:].isdigit() for part in parts), 'number')} of each cell"
+
+
+def find_parts(name: str, found: DistinctTexts) -> PartsPlan | None:
+    """The plan of a column most of whose texts have numbers among the same words; None for others.
+
+    Numbers of three digits at least with leading zeros, all of one length, are codes.
+    """
+    apart = [_taken_apart(text) for text in found.texts]
+    often = Counter[Words]()
+    for (words, _), count in zip(apart, found.counts, strict=True):
+        often[words] += count
+    words, _ = often.most_common(1)[0]
+    like = [k for k, (other, _) in enumerate(apart) if other == words]
+    plan = PartsPlan(name, words, found.texts[like[0]])
+    if words == ("", "") or not 2 <= len(words) <= _MOST + 1:
+        return None
+    unread = np.isnan(plan.read(np.array(found.texts, dtype=object))[:, 0])
+    if not found.mostly(np.where(unread, np.nan, np.arange(len(unread)))):
+        return None
+    columns = zip(*(apart[k][1] for k in like), strict=True)
+    return None if any(map(_codes, columns)) else plan
+
+
+def _codes(digits: Sequence[str]) -> bool:
+    lengths = {len(text) for text in digits}
+    return len(lengths) == 1 and lengths.pop() >= _CODE and any(t[0] == "0" for t in digits)
