@@ -146,3 +146,10 @@ def test_strict_refuses_them_and_writes_nothing(capsys, tmp_path, source, words)
     assert not (tmp_path / "new.gradfeat").exists()
     frame = strays().drop(index=[3, 4, 10])
     assert run(capsys, source, frame, tmp_path, "--strict").code == 0
+
+
+def test_a_row_of_sums_is_left_out(capsys, tmp_path, source):
+    frame = other()
+    sums = frame.select_dtypes("number").sum().to_frame().T.assign(kind="Total")
+    ran = run(capsys, source, pd.concat([frame, sums]), tmp_path)
+    assert (ran.code, "('Total' in 'kind') is a row that sums up others" in ran.out) == (0, True)

@@ -218,7 +218,7 @@ def with_target(
 def with_target_read(
     frame: pd.DataFrame, request: Request, *, read_from: Tables | None = None
 ) -> tuple[pd.DataFrame, tuple[str, ...], int]:
-    """:func:`with_target` of a frame: it, what became of cells, and the rows that are left out.
+    """A frame without other rows, its target read, what became of both, and how many rows went.
 
     `read_from` knows the places of the rows, and how they are written.
 
@@ -231,9 +231,11 @@ def with_target_read(
         return frame, (), 0
     table = FrameTables(frame, read_from=read_from)
     before = _summarised_frame(table, frame, replace(request, decimal=table.text.decimal))
-    read, said = with_target(before, replace(request, decimal=table.text.decimal), None)
+    request = replace(request, decimal=table.text.decimal)
+    read, others = without_other_rows(before, request, None)
+    read, said = with_target(read, request, None)
     lost = read.summary.target.missing - before.summary.target.missing
-    return frame if read.frame is None else read.frame, said, lost
+    return frame if read.frame is None else read.frame, (*others, *said), lost
 
 
 def _again(
