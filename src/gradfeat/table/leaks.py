@@ -113,7 +113,7 @@ def _where_known(column: pd.Series, code: Floats) -> float:
 def _same_order(column: pd.Series, y: Floats) -> str:
     """Whether a column never goes against the target, as one that is rounded or binned does."""
     known = column.notna().to_numpy()
-    column, y = column.loc[known], y[: len(known)][known]
+    column, y = column.iloc[np.flatnonzero(known)], y[: len(known)][known]
     code, levels = pd.factorize(column)
     if len(y) < FEWEST_ROWS or len(levels) < 2:
         return ""

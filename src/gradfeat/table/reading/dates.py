@@ -108,7 +108,11 @@ class DatePlan(ColumnPlan):
             turns = _part(dates, name).to_numpy(dtype=float) / period
             parts |= on_circle(f"_{name}", turns)
         unread = unread_cells(self.name, column, missing, self._what)
-        if unread and self.order and not self._turned.read(column.loc[missing]).isna().all():
+        if (
+            unread
+            and self.order
+            and not self._turned.read(column.iloc[np.flatnonzero(missing)]).isna().all()
+        ):
             first, other = (one.order.removesuffix("-first") for one in (self, self._turned))
             turned = f"but some with the {other} first, so that others may be misread"
             unread = replace(unread, what=f"date with the {first} first, {turned}")

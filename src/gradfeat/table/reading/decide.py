@@ -9,12 +9,7 @@ import pandas as pd
 from pandas.api import types
 
 from gradfeat.table.reading.clocks import DurationPlan, find_clock
-from gradfeat.table.reading.dates import (
-    DateOrder,
-    DateTexts,
-    stored_plan,
-    whole_dates,
-)
+from gradfeat.table.reading.dates import DateOrder, DateTexts, stored_plan, whole_dates
 from gradfeat.table.reading.number_formats import taken_apart
 from gradfeat.table.reading.numbers import (
     DistinctTexts,
@@ -55,9 +50,9 @@ def plan_columns(
     """Decide how to read each column of a table.
 
     Columns of numbers, truth values, dates and durations stay what they are. Text is numbers,
-    dates, times of day or durations where it mostly is (:func:`find_numbers`); whole numbers of one
-    width with leading zeros are codes (levels, or text), those such as 20240131 dates where the
-    column is named so. All else is levels, or text where levels are many.
+    dates, times of day or durations where it mostly is; whole numbers of one width with leading
+    zeros are codes, those such as 20240131 dates where the column is named so. All else is levels,
+    and where these are many numbers among words, or text.
 
     `dates`: which number is the day where dates do not tell; `decimal`: the mark where none tells.
 
@@ -73,10 +68,10 @@ def plan_columns(
     def plan(name: str, column: pd.Series) -> ColumnPlan:
         if name not in texts:
             return plan_stored(name, column)
-        if name not in telling:
-            found = texts[name]
-            return levels_plan(name, found.counts, found.texts) if found.texts else NumberPlan(name)
-        return _plan_text(name, column, texts[name], written[name], known, dates)
+        found = texts[name]
+        if name in telling:
+            return _plan_text(name, column, found, written[name], known, dates)
+        return levels_plan(name, found.counts, found.texts) if found.texts else NumberPlan(name)
 
     return tuple(plan(name, column) for name, column in table.items())
 
@@ -137,8 +132,8 @@ def _plan_text(
     dates: DateOrder,
 ) -> ColumnPlan:
     texts = pd.Series(text.texts, dtype=object)
-    order = known.date_order
-    if may_hold_dates(name, texts) and (whole := whole_dates(name, text, dates, order)):
+    orders = dates, known.date_order
+    if may_hold_dates(name, texts) and (whole := whole_dates(name, text, *orders)):
         return whole
     codes = zero_padded(text)
     if codes or (column.dtype == "category" and len(text.texts) <= most_levels(sum(text.counts))):
@@ -146,6 +141,6 @@ def _plan_text(
     if numbers := find_numbers(name, text, known.decimal):
         return numbers
     if written is not None:
-        return written.plan(name, dates, known.date_order)
+        return written.plan(name, *orders)
     found = find_clock(name, text) or levels_plan(name, text.counts, text.texts, doubt(name, text))
     return (found.kind == "text" and find_parts(name, text)) or found
