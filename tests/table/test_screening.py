@@ -293,3 +293,6 @@ def test_columns_that_stand_for_the_same_are_copies():
     codes = pd.factorize(kinds)[0]
     said = _said({"kind": kinds, "code": codes}, np.arange(300) % 7)
     assert said == "Columns that are copies: 'code' of 'kind', written otherwise."
+    km = np.random.default_rng(0).gamma(2.0, 5.0, 300)
+    said = _said({"km": km, "miles": -km / 1.609344 + 3, "z": np.sqrt(km)}, np.arange(300) % 7)
+    assert said == "Columns that are copies: 'miles' of 'km' in another unit."

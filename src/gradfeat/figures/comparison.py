@@ -37,6 +37,10 @@ FAMILIES: Final[dict[Family, Mark]] = {
     "reference": Mark("reference", GREEN, "s"),
 }
 
+#: What shares of the slope are, beside a table or a figure of them.
+SLOPE = "Slope: how strongly predictions react to small changes of a column, squared. Columns that "
+SLOPE += "nearly agree divide it by chance: read the sum of theirs."
+
 
 def score_names(methods: Sequence[MethodResult]) -> list[str]:
     """All scores in the order in which methods list them; the first one ranks."""

@@ -13,7 +13,7 @@ from matplotlib.ticker import MaxNLocator
 from gradfeat.drawing import style
 from gradfeat.drawing.numbers import count, listed, percent, plain, signed
 from gradfeat.figures.captioned import CaptionedFigure
-from gradfeat.figures.comparison import with_interval
+from gradfeat.figures.comparison import SLOPE, with_interval
 from gradfeat.table.diagnosis import FoundDirections
 from gradfeat.table.results import Directions, Interval
 
@@ -91,7 +91,7 @@ def importances_figure(found: Directions) -> CaptionedFigure:
         said = "No column carries as much as 1 %."
     caption = (
         "Where the slope is: how much of the learned function's squared slope falls on each "
-        f"original column, the parts of an encoded column added up. {said}"
+        f"original column, the parts of an encoded column added up. {said} {SLOPE}"
     )
     return CaptionedFigure("importances", partial(importances, found), caption)
 

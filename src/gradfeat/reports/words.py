@@ -14,6 +14,7 @@ from rich.text import Text
 
 from gradfeat.drawing.numbers import count, listed, number, percent, seconds, text_table
 from gradfeat.figures.comparison import (
+    SLOPE,
     best_method,
     failed,
     fewer,
@@ -292,6 +293,7 @@ def losses_table(found: Importances, share: Mapping[str, float]) -> Table:
     headings = ("column, shuffled", f"{found.score} lost", "95 % interval")
     more = ("share of slope",) if share else ()
     table = text_table([*headings, *more], right=(1, 3), fold=(0,))
+    table.caption, table.caption_justify = SLOPE if share else None, "left"
     for one, *words in loss_rows(found)[:LOSSES]:
         beside = [percent(sum(share.get(c, 0.0) for c in one.columns))] if share else []
         table.add_row(*map(Text, [*words, *beside]))

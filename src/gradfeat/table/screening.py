@@ -243,19 +243,27 @@ def _about_copies(inputs: pd.DataFrame) -> list[str]:
             copies.append(f"{str(name)!r} of {first[exact]!r}")
         elif same in first and 2 * len(values) <= len(column):
             copies.append(f"{str(name)!r} of {first[same]!r}, written otherwise")
-        for key in (same, exact):
+        elif (unit := _without_unit(column)) in first:
+            copies.append(f"{str(name)!r} of {first[unit]!r} in another unit")
+        for key in (same, exact, _without_unit(column)):
             first.setdefault(key, str(name))
     return [f"Columns that are copies: {names_of(copies, quoted=True)}."] if copies else []
 
 
+def _without_unit(column: pd.Series) -> bytes:
+    """The first numbers of a column from its first one, in units of the step to the second."""
+    if not is_numbers(column) or column.nunique() < FEWEST_ROWS:
+        return str(column.name).encode()
+    x = column.to_numpy(dtype=np.float64, na_value=np.nan)[:MOST_ROWS].copy()
+    x -= x[np.isfinite(x)][:1].sum()
+    steps = x[np.isfinite(x) & (x != 0)]
+    return (np.round(x / steps[0], 4) + 0.0).tobytes() if len(steps) else str(column.name).encode()
+
+
 def about_groups(groups: Sequence[ColumnGroup]) -> list[str]:
     """Which columns say nearly the same, in a sentence."""
-    each = [f"{names_of(one.columns)} ({_alike(one.correlation)})" for one in groups]
+    each = [f"{names_of(one.columns)} ({one.correlation:.3g})" for one in groups]
     return [f"Correlated, and so shuffled together: {names_of(each, quoted=True)}."] if each else []
-
-
-def _alike(correlation: float) -> str:
-    return "the same but for a unit" if abs(correlation) > 1 - 1e-9 else f"{correlation:.3g}"
 
 
 #: Skewness from which a target is heavy-tailed, and the share of it that logarithms may leave.

@@ -13,7 +13,7 @@ from rich.text import Text
 from gradfeat.cli.terminal import Terminal
 from gradfeat.drawing.numbers import count, number, percent, plain, signed, text_table
 from gradfeat.estimators.container import rebuilding
-from gradfeat.figures.comparison import loss_rows, span
+from gradfeat.figures.comparison import SLOPE, loss_rows, span
 from gradfeat.interface.page import markdown_page
 from gradfeat.table.interpret import bars_of
 from gradfeat.table.results import Importances, Interval
@@ -97,6 +97,7 @@ def shares_of_slope(model: TableModel) -> dict[str, float]:
 
 def slopes_table(shares: Mapping[str, float]) -> Table:
     table = text_table(("column", "share of slope"), right=(1,), fold=(0,))
+    table.caption, table.caption_justify = SLOPE, "left"
     for name, share in shares.items():
         table.add_row(Text(name), percent(share))
     return table
