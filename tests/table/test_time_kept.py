@@ -14,10 +14,10 @@ from gradfeat import GradientFeatureClassifier, RFMClassifier
 from gradfeat.maths.deadline import Deadline, within
 from gradfeat.models.gradient_step import FEWEST_DRAWS, first_gradient_test
 from gradfeat.rows.engine import Tick
-from gradfeat.table import budgets, compare
+from gradfeat.table import budgets, compare, fitting
 from gradfeat.table.budgets import TREES, boosting_size, rows_within
 from gradfeat.table.compare import in_turn
-from gradfeat.table.fitting import NO_TIME, fit_method
+from gradfeat.table.fitting import NO_TIME, MethodTime, fit_method
 from gradfeat.table.methods import METHODS
 from gradfeat.table.prepared import prepare
 from gradfeat.table.request import MOST_RESERVED, Request, Steps
@@ -80,6 +80,13 @@ def test_the_first_method_is_fitted_whatever_is_left(given):
 
 def test_small_tables_have_every_method_whatever_is_left(given):
     assert given(takes=9.0, seconds=5.0, small=10**6) == [0.0, 0.0, 0.0]
+
+
+def test_a_linear_model_has_all_rows_where_nothing_is_left(monkeypatch, table):
+    monkeypatch.setattr(fitting, "FOLDED", 10)
+    monkeypatch.setattr(budgets, "FEWEST_ROWS", 10)
+    found = fit_method(CHOSEN[0], *table, MethodTime(Deadline.after(0.0), 0.0))
+    assert found.result.rows_used == found.result.rows_there > 10
 
 
 def test_a_reserve_is_kept_for_the_page():

@@ -35,6 +35,8 @@ AT_ONCE = 4096
 #: The share of the time of a method that its search may take: of rows that are searched in folds,
 #: which a last fit costs less than, and of more rows.
 FOLDS_SHARE, SEARCH_SHARE = 0.75, 0.5
+#: Seconds that a last fit may take in any case: a linear model then has all rows of most tables.
+LEAST = 0.25
 #: Rows up to which a search has folds.
 FOLDED = 1500
 
@@ -128,7 +130,7 @@ def _streams(method: Method, table: Prepared, request: Request, time_: MethodTim
 
 def _rows_in_time(method: Method, table: Prepared, request: Request, time_: MethodTime) -> int:
     """Rows that are held and that the method is fitted to."""
-    n, seconds, d = len(table.train), 0.5 * time_.deadline.left, table.train.shape[1]
+    n, seconds, d = len(table.train), max(LEAST, 0.5 * time_.deadline.left), table.train.shape[1]
     work = method.work(situation(table, request, time_, n, table.y_train))
     if n <= FOLDED:
         return n
