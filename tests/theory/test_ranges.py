@@ -123,7 +123,6 @@ def product(u: np.ndarray) -> np.ndarray:
         lambda: Teacher.single((0.0, 1.0), 1e200),
         lambda: finite_step_errors(0.5, 0.7, 1e-300, *SETTING[3:], eta=1.0, n=900),
         lambda: finite_step_errors(0.5, 0.7, 0.01, *SETTING[3:], eta=1.0, n=900, gradient_phi=0.0),
-        lambda: reused_sample_errors(*SETTING, eta=30.0, n=900),
         lambda: limit_share(*SETTING, degree=40, part=2),
         lambda: first_layer_outlier(0.5, 0.0, *SETTING[3:], eta=1.0),
         lambda: first_layer_outlier(0.5, 0.7, *SETTING[3:], eta=[1.0, math.nan]),
@@ -145,3 +144,8 @@ def test_outside_the_regime_is_a_sentence(call):
 def test_a_step_that_no_equations_follow_is_a_sentence():
     with pytest.raises(ArithmeticError, match="or a smaller step"):
         finite_step_errors(*SETTING, eta=1e12, n=900)
+
+
+def test_a_step_of_sqrt_n_on_reused_rows_is_beyond_the_theory():
+    found = reused_sample_errors(*SETTING, eta=[29.0, 30.0], n=900)
+    assert np.isnan(found.test_error).tolist() == [False, True]
