@@ -222,6 +222,7 @@ def campaign(part: str, seeds: range) -> Tally:
     """One part, in a folder of its own."""
     os.environ["MPLBACKEND"] = "Agg"
     tally = Tally()
+    sys.modules.pop("grows", None)  # of the folder of the part before, in the same process
     with tempfile.TemporaryDirectory(prefix="gradfeat-hostile-") as home, contextlib.chdir(home):
         PARTS[part](tally, seeds, Path(home))
     return tally

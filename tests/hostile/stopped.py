@@ -53,7 +53,9 @@ def kills(tally: Tally, seeds: range, home: Path) -> None:
 
 
 def _finished(words: tuple[object, ...], place: Path, table: Path) -> bytes:
-    attempt(*words)
+    ran = attempt(*words)
+    if ran.code:
+        raise RuntimeError(f"{words[0]} does not work: {ran.err}")
     return _content(str(words[0]), place, table)
 
 
