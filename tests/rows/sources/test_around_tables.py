@@ -51,6 +51,13 @@ def test_what_is_no_row_is_left_out_with_a_word(tmp_path, text, told, packed, ro
         assert table.rows == len(FRAME)
 
 
+@pytest.mark.parametrize("rows", [7, 1_000])
+def test_the_line_from_which_excel_reads_the_separator_is_no_row(tmp_path, rows):
+    (tmp_path / "t.csv").write_text("sep=;\n" + FRAME.to_csv(index=False, sep=";"))
+    read = held(tables(tmp_path / "t.csv", piece_rows=rows))
+    pd.testing.assert_frame_equal(read, FRAME, check_dtype=False)
+
+
 @pytest.mark.parametrize("end", ["1,2\n", "12\n", "blue\n", "1,2,Source: x\n", "Source,1,2\n"])
 def test_a_row_that_is_cut_short_is_no_footer(tmp_path, end):
     (tmp_path / "t.csv").write_text(CSV + end)
