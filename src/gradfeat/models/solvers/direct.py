@@ -153,7 +153,7 @@ def _once(solve: Solve, r: Tensor) -> Iterator[tuple[Tensor, None]]:
 
 
 #: Where not even an iteration fits.
-INSTEAD = (
+EVEN_LESS = (
     "fit on fewer rows, raise memory_limit, or use gradient features, whose memory does not grow "
     "with the square of the rows"
 )
@@ -209,7 +209,7 @@ class Adaptive(Solver):
             sampled=True,
         )
         what = f"kernel ridge on {n:,} rows"
-        refuse_beyond(quick.bytes(system), self.memory_limit, what, INSTEAD)
+        refuse_beyond(quick.bytes(system), self.memory_limit, what, EVEN_LESS)
         solution = quick.solve(system, seed=seed, watch=watch)
         if solution.converged or not fits:
             return solution
