@@ -27,8 +27,8 @@ MOST_CLIMBS, PLAIN = 3, (1.0, 2.0, 4.0, 8.0)
 ALPHAS = (1e-6, 1e-5, 1e-4, 1e-3, 1e-2, 1e-1, 1.0, 10.0)
 #: Heads that a search in another metric begins with.
 KNOWN = 4
-#: A head is given up where its loss is so many times that of the best.
-HOPELESS = 1.25
+#: A head is given up where its loss is so many times that of the best, at so many rows or more.
+HOPELESS, JUDGES = 1.25, 150
 #: Losses may count as alike within this share of the best and this share of that of the mean.
 ALIKE, NEGLIGIBLE = 0.005, 1e-4
 #: Kernels of the last fit, the smoothest first.
@@ -164,7 +164,7 @@ def evaluate_head(
     best = _downhill(trial, alphas, head.alpha)
     if len(splits) == 1:
         return best
-    if rival is not None and rival.predictions:
+    if rival is not None and rival.predictions and len(splits[0].held.X) >= JUDGES:
         same = held_out_loss(splits[:1], rival.predictions[:1])
         if not best.loss <= HOPELESS * same:
             return HeadTrial(best.head, math.inf, ())
