@@ -16,11 +16,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gradfeat.interface.diagnose import diagnose
 from gradfeat.rows.errors import SourceError
 from gradfeat.rows.sources.looks import looks_of
 from gradfeat.rows.sources.text_options import TextOptions
-from gradfeat.table.errors import TableError
 from gradfeat.table.read import as_frame, read_table
 
 FRAME = pd.DataFrame(
@@ -189,17 +187,6 @@ def test_json_lines_with_absent_names(tmp_path):
     lines = "\n".join(json.dumps(record) for record in ({"a": 1}, {"a": 2, "b": "x"}))
     frame = read_table(written(tmp_path, "t.json", lines))
     assert frame["b"].isna().tolist() == [True, False]
-
-
-def test_a_diagnosis_of_more_than_memory_holds_is_refused_with_the_bytes(tmp_path, monkeypatch):
-    (tmp_path / "rows").mkdir()
-    for name in ("a.csv", "rows/b.csv", "rows/c.csv"):
-        (tmp_path / name).write_text("x,y\n" + "1,2\n" * 250)
-    monkeypatch.setattr("gradfeat.interface.open.available_memory", lambda: 1_000)
-    for name, size in (("a.csv", "2.01 kB"), ("rows", "4.02 kB")):
-        words = f"takes about {size} in memory and 1 kB are free.*: give a part of the rows"
-        with pytest.raises(TableError, match=words):
-            diagnose(tmp_path / name, "y")
 
 
 def test_columns_of_arrows_types_are_pandas_own():
