@@ -27,8 +27,8 @@ from gradfeat.rows.checkpoint import Kept, _read
 from gradfeat.rows.errors import EngineError
 from gradfeat.rows.sources.open import tables
 from gradfeat.rows.workers import interrupts_held
+from gradfeat.table.leaks import _same_order
 from gradfeat.table.reading import plan
-from gradfeat.table.screening import _same_order
 
 
 def test_a_pipe_that_nobody_writes_to_is_refused_at_once(capsys, tmp_path):

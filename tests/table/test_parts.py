@@ -54,6 +54,8 @@ def test_numbers_among_the_same_words_are_a_column_each(write, cell, numbers):
     [
         [f"{i:05d}-{7 * i % 10000:04d}" for i in range(9, 300)],
         [f"{'ABCDEFG'[i % 7]}{i}.{i % 9}" for i in range(200)],
+        [f"c{i}" for i in range(200)],
+        [f"SKU{7 * i % 199}-{i % 9}" for i in range(200)],
         [f"text {i} of {'many words '[: i % 11]}" for i in range(200)],
     ],
 )

@@ -32,6 +32,9 @@ _NUMBER = re.compile(r"((?<![\w)/])[-+](?=\d))?((?<![\d.])\d+\.\d+(?![\d.])|\d+)
 #: Most numbers in a cell; digits of codes, which are no quantities.
 _MOST, _CODE = 8, 3
 
+#: Letters that the first number follows at once, as in c17 or SKU123: a code, but for fiscal years.
+_GLUED = re.compile(r"(?!fy\d)[^\W\d_]+\d", re.I)
+
 #: What stands between the ends of a range, and the words around an open one.
 _RANGES, _OPEN = {"-", "to", "bis", "till", "until", "a"}, {("", "+"), ("<", ""), (">", "")}
 
@@ -98,7 +101,8 @@ class PartsPlan(UnambiguousText):
 def find_parts(name: str, found: DistinctTexts) -> PartsPlan | None:
     """The plan of a column most of whose texts have numbers among the same words; None for others.
 
-    Numbers of three digits at least with leading zeros, all of one length, are codes.
+    Numbers of three digits at least with leading zeros, all of one length, are codes, and so are
+    those that letters begin.
     """
     apart = [_taken_apart(text) for text in found.texts]
     often = Counter[Words]()
@@ -107,7 +111,7 @@ def find_parts(name: str, found: DistinctTexts) -> PartsPlan | None:
     words, _ = often.most_common(1)[0]
     like = [k for k, (other, _) in enumerate(apart) if other == words]
     plan = PartsPlan(name, words, found.texts[like[0]])
-    if words == ("", "") or not 2 <= len(words) <= _MOST + 1:
+    if words == ("", "") or not 2 <= len(words) <= _MOST + 1 or _GLUED.match(plan.example):
         return None
     unread = np.isnan(plan.read(np.array(found.texts, dtype=object))[:, 0])
     if not found.mostly(np.where(unread, np.nan, np.arange(len(unread)))):
