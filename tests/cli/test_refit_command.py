@@ -67,6 +67,22 @@ def test_other_classes_come_from_a_model_of_classes(capsys, tmp_path):
     assert new.classes == ("minus", "plus")
     right = new.predictions(frame)["predicted_z"].to_numpy() == frame["z"].to_numpy()
     assert np.mean(right) > 0.8
+    rare = frame.assign(z=["odd", *frame["z"][1:]])
+    assert "--rare-classes drop" in run(capsys, model, rare, tmp_path).err
+    assert "tested on 14" in run(capsys, model, rare, tmp_path, "--rare-classes", "drop").out
+
+
+def test_a_declared_value_is_missing_in_the_new_target_and_the_inputs(capsys, tmp_path, source):
+    odd = other().assign(z=[-999.0] * 3 + other()["z"].tolist()[3:])
+    odd.loc[5, "a"] = -999.0
+    assert "3 rows without a target" in run(capsys, source, odd, tmp_path, "--missing", "-999").out
+    new = load_table_model(tmp_path / "new.gradfeat")
+    assert new.about["train_rows"] + new.about["test_rows"] == 57
+    gap, declared = (new.predictions(odd.assign(a=a))["predicted_z"] for a in (np.nan, -999.0))
+    assert gap.tolist() == declared.tolist()
+    assert (
+        "The table has no column 'c'" in run(capsys, source, odd, tmp_path, "--missing", "c=1").err
+    )
 
 
 def test_a_machine_is_refitted_and_a_model_without_features_names_the_file_that_can_be(

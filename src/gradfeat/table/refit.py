@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from copy import copy
 from dataclasses import dataclass
 
 import pandas as pd
@@ -13,6 +14,7 @@ from gradfeat.table.errors import TableError
 from gradfeat.table.first_pass import with_target_read
 from gradfeat.table.fitting import predictions
 from gradfeat.table.notes import with_places
+from gradfeat.table.reading.masked import declared
 from gradfeat.table.request import Request
 from gradfeat.table.results import UnreadCells
 from gradfeat.table.scores import held_scores, intervals, replicates, resamples
@@ -38,28 +40,31 @@ class Refitted:
 def refit_model(
     model: TableModel,
     table: Tables,
-    target: str,
+    request: Request,
     *,
-    data: str,
-    seed: int = 0,
     strict: bool = False,
     beside: str = "",
-    command: str = "",
 ) -> Refitted:
-    """Refit the head on training rows of `frame`, score it on the rows held out.
+    """Refit the head on training rows of a table, score it on the rows held out.
 
     The encoding of the columns and the first layer stay those of `model`.
 
-    `target` is of the kind (a quantity, or classes) that the model predicts. Where it is `strict`,
+    The target of the `request` is of the kind (a quantity, or classes) that the model predicts;
+    what the request says of missing values, rare classes and the seed holds. Where it is `strict`,
     cells of inputs or target that could not be read are refused. `beside` is the file of a model
     that can be refitted where this one cannot.
     """
     source = _source(model, beside)
-    frame = held(table, model.encoder.cells)
-    frame, remarks, lost = with_target_read(frame, Request(data, target), read_from=table)
+    target, seed = request.target, request.seed
+    encoder = copy(model.encoder)
+    if request.missing:
+        table = declared(table, request.missing)
+        encoder.missing = (*encoder.missing, *request.missing)
+    frame = held(table, encoder.cells)
+    frame, remarks, lost = with_target_read(frame, request, read_from=table)
     found = _target(model, frame, target, lost)
     split = split_rows(len(found.values), found.values, found.task, seed=seed)
-    X, unread = model.encoder.encoded(frame)
+    X, unread = encoder.encoded(frame)
     X = X[found.rows]
     if strict:
         _refuse_strays(remarks if lost else (), unread, table)
@@ -70,18 +75,18 @@ def refit_model(
     scores = intervals(y, replicates(y, said, W)).items()
     about = {
         **model.about,
-        "data": data,
+        "data": request.data,
         "train_rows": len(split.train),
         "test_rows": len(split.test),
         "scores": [[name, s.estimate, s.low, s.high] for name, s in scores],
         "seed": seed,
-        "command": command,
+        "command": request.command,
         "version": package_versions()["gradfeat"],
         "importances": None,
         "settings": dict(estimator.settings_),
     }
     scores_held = held_scores(found.values[split.test], said)
-    new = TableModel.of(model.encoder, estimator, target, found.classes, about, scores_held)
+    new = TableModel.of(encoder, estimator, target, found.classes, about, scores_held)
     return Refitted(new, (*_about_gaps(found, lost), *remarks), with_places(unread, table))
 
 

@@ -346,14 +346,25 @@ def refit(
     comment: Comment = None,
     header: Header = None,
     encoding: Encoding = None,
+    missing: Missing = None,
+    rare_classes: RareClasses = "refuse",
     strict: Strict = False,
 ) -> None:
     """Keep the features of a model, fit its head to another target, score it on held-out rows."""
     from gradfeat.cli.table.models import refit_table
     from gradfeat.rows.sources.text_options import text_options
+    from gradfeat.table.request import Request
 
-    text = text_options(separator, comment, header, encoding)
-    refit_table(model, data, target, out, seed, text, strict, _command())
+    request = Request(
+        data.name,
+        target,
+        seed=seed,
+        command=_command(),
+        missing=tuple(missing or ()),
+        rare_classes=rare_classes,
+        text=text_options(separator, comment, header, encoding),
+    )
+    refit_table(model, data, request, out, strict)
 
 
 @contextmanager

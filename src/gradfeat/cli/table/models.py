@@ -25,6 +25,7 @@ from gradfeat.table.conformal import interval_sentence
 from gradfeat.table.notes import layout_sentence, unread_sentence, with_places
 from gradfeat.table.predict import Predictor, write_predictions
 from gradfeat.table.refit import refit_model
+from gradfeat.table.request import Request
 from gradfeat.table.results import Importances, Interval, UnreadCells
 from gradfeat.table.saved import FEATURES, MODEL, load_table_model, model_file
 from gradfeat.table.table_model import TableModel
@@ -55,22 +56,19 @@ def predict_table(
 def refit_table(
     model: Path,
     data: Path,
-    target: str,
+    request: Request,
     out: Path,
-    seed: int,
-    text: TextOptions,
     strict: bool,
-    command: str,
 ) -> None:
     """Fit the head of a model to another column, write the new model, print its scores."""
     source = load_table_model(model, FEATURES, MODEL)
     file = model_file(model, FEATURES, MODEL)
     check_output(out, str(data), file)
-    table = tables(data, text=source.text(text, target))
+    target = request.target
+    table = tables(data, text=source.text(request.text, target))
     other = file.with_name(FEATURES)
     beside = str(other) if other.is_file() and other != file else ""
-    how = {"data": data.name, "seed": seed, "strict": strict, "beside": beside, "command": command}
-    found = refit_model(source, table, target, **how)
+    found = refit_model(source, table, request, strict=strict, beside=beside)
     write_atomic(out, found.model.to_bytes())
     console, about = Terminal(), found.model.about
     console.say(
