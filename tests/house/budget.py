@@ -29,7 +29,7 @@ ROOMS: Final = {
     "interface": Room(978, 5),
     "lab": Room(3_353, 21),
     "maths": Room(4_419, 35),
-    "models": Room(11_248, 72),
+    "models": Room(11_245, 72),
     "planning": Room(1_461, 10),
     "reports": Room(848, 4),
     "rows": Room(6_706, 35),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, replace
@@ -168,7 +169,7 @@ def evaluate_head(
         same = held_out_loss(splits[:1], rival.predictions[:1])
         if not best.loss <= HOPELESS * same:
             return HeadTrial(best.head, math.inf, ())
-    paths += [PenaltyPath(split, head) for split in splits[1:]]
+    paths += map(PenaltyPath, splits[1:], itertools.repeat(head))
     return _downhill(trial, alphas, best.head.alpha)
 
 
@@ -219,7 +220,13 @@ class HeadSearch:
             if head.directions in self.directions:
                 self._try(head)
         if not self.tried:
-            self._first()
+            start = Head(self.directions[-1])
+            self._try(start)
+            self._fewer(len(self.directions) - 1)
+            for name in reversed(SMOOTHNESS):
+                if name != start.kernel:
+                    self._try(replace(self._best.head, kernel=name))
+            self._of_the_columns()
         self._climb(2.0)
         self._climb(0.5)
         for power in POWERS:
@@ -227,16 +234,6 @@ class HeadSearch:
         self._fewer(self.directions.index(self._best.head.directions) + 2)
         self._smoother()
         return self.simplest()
-
-    def _first(self) -> None:
-        """One kernel in each number of directions, then the others in the best."""
-        start = Head(self.directions[-1])
-        self._try(start)
-        self._fewer(len(self.directions) - 1)
-        for name in reversed(SMOOTHNESS):
-            if name != start.kernel:
-                self._try(replace(self._best.head, kernel=name))
-        self._of_the_columns()
 
     def leading(self) -> list[Head]:
         """The best heads tried, the best first."""
