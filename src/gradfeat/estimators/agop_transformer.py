@@ -12,19 +12,18 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils import Tags
 from sklearn.utils._array_api import check_same_namespace
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from ..rows.rows import Rows
 from .checks import (
     NUMPY,
-    as_given,
     check_choice,
     count_or_none,
-    float_types,
     given_names,
     like,
     set_names,
     to_numpy,
+    validated,
 )
 from .container import Arrays, Contents, State, contents_of, params_from, params_state
 from .parameters import parameters
@@ -89,8 +88,7 @@ class AGOPTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
             set_names(self, given_names(self.model_))
             X = NUMPY
         else:
-            how = {"dtype": float_types(X), "multi_output": True, "ensure_min_samples": 2}
-            X, y = validate_data(self, as_given(X, "X"), as_given(y, "y"), **how)
+            X, y = validated(self, X, y, multi_output=True, ensure_min_samples=2)
             self.model_ = self._model(to_numpy(y)).fit(X, y, sample_weight)
         r = r or max(1, self.model_.n_effective_directions_)
         if r > self.n_features_in_:
@@ -111,7 +109,7 @@ class AGOPTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
         """Coordinates (n, r) of the rows of X along the directions."""
         check_is_fitted(self)
         check_same_namespace(X, self, attribute="components_", method="transform")
-        X = validate_data(self, as_given(X, "X"), reset=False, dtype=float_types(X))
+        X = validated(self, X, reset=False)
         Z = self.model_.standardised(to_numpy(X).astype(np.float64))
         return like(Z @ to_numpy(self.components_).T, X)
 

@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator
 from sklearn.utils import Tags
 from sklearn.utils._array_api import check_same_namespace
-from sklearn.utils.validation import _check_feature_names_in, check_is_fitted, validate_data
+from sklearn.utils.validation import _check_feature_names_in, check_is_fitted
 from torch import Tensor
 
 from ..maths.blocks import Block
@@ -32,10 +32,8 @@ from .checks import (
     NUMPY,
     Floats,
     Placement,
-    as_given,
     check_choice,
     empty_like,
-    float_types,
     given_names,
     kept_like,
     placement,
@@ -43,6 +41,7 @@ from .checks import (
     seed_from,
     set_names,
     to_numpy,
+    validated,
     warn_ill_scaled,
 )
 from .class_codes import ClassCodes
@@ -379,5 +378,5 @@ class FeatureModel(SharedParameters, BaseEstimator, ABC):
                 "`gradfeat predict` for files."
             )
         check_same_namespace(X, self, attribute="_like", method=method)
-        X = validate_data(self, as_given(X, "X"), reset=False, dtype=float_types(X))
+        X = validated(self, X, reset=False)
         return X, torch.as_tensor(to_numpy(X).astype(np.float64))

@@ -16,7 +16,7 @@ import torch
 from numpy.typing import NDArray
 from sklearn import config_context, get_config
 from sklearn.utils._array_api import _convert_to_numpy, device, get_namespace
-from sklearn.utils.validation import _check_sample_weight
+from sklearn.utils.validation import _check_sample_weight, validate_data
 
 from ..maths.devices import usable_device
 from ..models.head import RidgeHead
@@ -60,6 +60,12 @@ def as_given(a: Any, name: str) -> Any:
             "leave their rows out."
         )
     return a
+
+
+def validated(estimator: Any, X: Any, *y: Any, **how: Any) -> Any:
+    """X, and y where it is given, as scikit-learn validates them, in the float type of X."""
+    given = (as_given(X, "X"), *(as_given(one, "y") for one in y))
+    return validate_data(estimator, *given, dtype=float_types(X), **how)
 
 
 def float_types(X: Any) -> Any:

@@ -10,14 +10,14 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import ClassifierMixin
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import column_or_1d, validate_data
+from sklearn.utils.validation import column_or_1d
 from torch import Tensor
 
 from ..maths.statistics.score_sums import ClassScores, ClassSums
 from ..models.search.calibration import Calibration, fit_calibration, two_sided
 from ..rows.rows import Rows
 from .base import FeatureModel
-from .checks import Floats, as_given, float_types, like, to_numpy
+from .checks import Floats, like, to_numpy, validated
 from .class_codes import ClassCodes, class_codes, labels_of, with_class_weights
 from .container import State, labels_from, labels_state
 from .scaled import ClassProbabilities
@@ -43,14 +43,7 @@ class FeatureClassifier(ClassifierMixin, FeatureModel, ABC):
 
     def _validated(self, X: Any, y: Any, *, reset: bool, least: int = 2) -> tuple[Any, Floats]:
         """The labels as +-1 codes: one column for two classes, else one a class."""
-        X, y = validate_data(
-            self,
-            as_given(X, "X"),
-            as_given(y, "y"),
-            reset=reset,
-            dtype=float_types(X),
-            ensure_min_samples=least,
-        )
+        X, y = validated(self, X, y, reset=reset, ensure_min_samples=least)
         labels = column_or_1d(to_numpy(y), warn=True)
         check_classification_targets(labels)
         self.classes_, index = np.unique(labels, return_inverse=True)

@@ -8,14 +8,13 @@ from typing import Any, ClassVar
 import numpy as np
 from sklearn.base import RegressorMixin
 from sklearn.utils import Tags, assert_all_finite
-from sklearn.utils.validation import validate_data
 from torch import Tensor
 
 from ..maths.statistics.moments import Moments
 from ..maths.statistics.score_sums import Residuals, Scores, scores_of
 from ..rows.rows import Rows
 from .base import FeatureModel
-from .checks import Floats, as_given, float_types, like, to_numpy
+from .checks import Floats, like, to_numpy, validated
 from .container import State
 from .scaled import ScaledPredictor
 from .training import FirstPass
@@ -34,16 +33,8 @@ class FeatureRegressor(RegressorMixin, FeatureModel, ABC):
 
     def _validated(self, X: Any, y: Any, *, reset: bool, least: int = 2) -> tuple[Any, Floats]:
         """The shape of the targets is kept for the predictions."""
-        X, y = validate_data(
-            self,
-            as_given(X, "X"),
-            as_given(y, "y"),
-            reset=reset,
-            dtype=float_types(X),
-            multi_output=True,
-            y_numeric=True,
-            ensure_min_samples=least,
-        )
+        how = {"multi_output": True, "y_numeric": True, "ensure_min_samples": least}
+        X, y = validated(self, X, y, reset=reset, **how)
         target = to_numpy(y).astype(np.float64)
         assert_all_finite(target, input_name="y")  # None among objects is nan now
         self._y_ndim = target.ndim

@@ -183,9 +183,8 @@ def every(*checks: Check) -> Check:
     """Do all the checks hold?
 
     Rule: the worst verdict is shown, the nearest to its bound among equals (in lengths of its
-    interval). All must hold, so "holds" needs no
-    correction for their number; "fails" comes from any, and with many checks at their bounds it
-    comes more often than from one.
+    interval). All must hold, so "holds" needs no correction for their number; "fails" comes from
+    any, and with many checks at their bounds it comes more often than from one.
 
     >>> import pandas as pd
     >>> table = pd.DataFrame({"seed": range(3), "a": [1.0, 1.1, 1.2]})

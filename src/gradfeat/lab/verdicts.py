@@ -125,5 +125,10 @@ def _judged(experiment: Experiment, claim: Claim, table: pd.DataFrame) -> Verdic
     try:
         return claim.check(table)
     except Exception as error:
-        text = f"claim {claim.text!r} of {experiment.name!r} cannot be checked: {error}"
+        text = not_checked(experiment, claim, error)
         return Verdict(UNCHECKED, np.nan, np.nan, np.nan, text, 0)
+
+
+def not_checked(experiment: Experiment, claim: Claim, error: Exception) -> str:
+    """What is said of a claim whose check stops."""
+    return f"claim {claim.text!r} of {experiment.name!r} cannot be checked: {error}"

@@ -16,13 +16,7 @@ from torch import Tensor
 
 from gradfeat.maths.blocks import Statistic, collect
 from gradfeat.rows.engine import Engine
-from gradfeat.rows.sources.tables import (
-    Cells,
-    FrameTables,
-    Tables,
-    held,
-    unlike,
-)
+from gradfeat.rows.sources.tables import Cells, FrameTables, Tables, held, unlike
 from gradfeat.rows.sources.words import named, near_names
 from gradfeat.table.errors import TableError
 from gradfeat.table.notes import layout_sentence
@@ -230,8 +224,8 @@ def with_target_read(
     if request.target not in frame.columns:
         return frame, (), 0
     table = FrameTables(frame, read_from=read_from)
-    before = _summarised_frame(table, frame, replace(request, decimal=table.text.decimal))
     request = replace(request, decimal=table.text.decimal)
+    before = _summarised_frame(table, frame, request)
     read, others = without_other_rows(before, request, None)
     read, said = with_target(read, request, None)
     lost = read.summary.target.missing - before.summary.target.missing

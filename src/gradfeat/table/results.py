@@ -182,22 +182,16 @@ class Remark:
     place: Literal["first", "last", "page"] = "first"
 
 
+#: What a column holds.
+Kind = Literal["number", "numbers", "category", "text", "date", "time of day", "duration", "yes/no"]
+
+
 @dataclass(frozen=True)
 class ColumnNote:
     """One input column: what it holds and what was done to it."""
 
     name: str
-    kind: Literal[
-        "number",
-        "numbers",
-        "category",
-        "text",
-        "date",
-        "time of day",
-        "duration",
-        "yes/no",
-        "dropped",
-    ]
+    kind: Kind | Literal["dropped"]
     distinct: int
     missing: int
     treatment: str

@@ -238,14 +238,14 @@ def _about_copies(inputs: pd.DataFrame) -> list[str]:
     for name, column in inputs.items():
         code, values = pd.factorize(column)
         same = code.tobytes()
-        exact = same + repr([*values[:3]]).encode()
+        exact, unit = same + repr([*values[:3]]).encode(), _without_unit(column)
         if exact in first and column.equals(inputs[first[exact]]):
             copies.append(f"{str(name)!r} of {first[exact]!r}")
         elif same in first and 2 * len(values) <= len(column):
             copies.append(f"{str(name)!r} of {first[same]!r}, written otherwise")
-        elif (unit := _without_unit(column)) in first:
+        elif unit in first:
             copies.append(f"{str(name)!r} of {first[unit]!r} in another unit")
-        for key in (same, exact, _without_unit(column)):
+        for key in (same, exact, unit):
             first.setdefault(key, str(name))
     return [f"Columns that are copies: {names_of(copies, quoted=True)}."] if copies else []
 

@@ -40,6 +40,7 @@ from gradfeat.lab.loading import experiment as loaded
 from gradfeat.lab.loading import names as shipped
 from gradfeat.lab.run import record, workers_of
 from gradfeat.lab.sweep import Sweep
+from gradfeat.lab.verdicts import not_checked
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -95,8 +96,7 @@ def _of_its_settings(experiment: Experiment) -> None:
         try:
             claim.check(none)
         except ExperimentError as error:
-            text = f"claim {claim.text!r} of {experiment.name!r} cannot be checked: {error}"
-            raise Refused(text) from None
+            raise Refused(not_checked(experiment, claim, error)) from None
         except Exception:  # what else a check makes of no rows is no matter
             continue
 
@@ -232,7 +232,10 @@ def _draw(ran: Ran, figures: Figures, selection: Selection, console: Terminal) -
 
 
 def verify_experiments(names: Sequence[str], request: Request, form: Format) -> int:
-    """Print the claims of each and a summary; return 1 if a claim fails or cells failed."""
+    """Print the claims of each and a summary.
+
+    Return 2 if a claim cannot be checked, 1 if one fails or cells failed.
+    """
     asked = _asked(names or shipped(), request, with_scale=not names)
     console, judged, runs = Terminal(stderr=form is not Format.TEXT), [], []
     records: list[dict[str, Any]] = []

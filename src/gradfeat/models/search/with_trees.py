@@ -46,7 +46,7 @@ class TreesSetting(MethodSetting, Generic[SettingT]):
 
     def told(self) -> dict[str, str]:
         """The trees in words, where there are any."""
-        words = f"{self.share:.2f} of {self.rounds} rounds of boosted trees"
+        words = f"a weight of {self.share:.2f} on {self.rounds} rounds of boosted trees"
         return {"trees": words} if self.rounds else {}
 
 

@@ -378,7 +378,7 @@ def _typed(batch: pa.RecordBatch, schema: pa.Schema, given: Mapping[str, pa.Arra
     return pa.Table.from_arrays(columns, schema=schema)
 
 
-def _read(groups: Sequence[RowGroup], schema: pa.Schema, most: int) -> Iterator[pd.DataFrame]:
+def frames_of(groups: Sequence[RowGroup], schema: pa.Schema, most: int) -> Iterator[pd.DataFrame]:
     """Consecutive row groups: one chunk together, or one large row group in several."""
     tables = (table for group in groups for table in group.tables(schema, most))
     if sum(group.rows for group in groups) <= most:
@@ -387,7 +387,7 @@ def _read(groups: Sequence[RowGroup], schema: pa.Schema, most: int) -> Iterator[
         yield table.to_pandas(ignore_metadata=True)
 
 
-def _name(first: RowGroup, last: RowGroup) -> str:
+def group_names(first: RowGroup, last: RowGroup) -> str:
     if first == last:
         return first.name
     if first.file == last.file:

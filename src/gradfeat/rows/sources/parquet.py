@@ -16,9 +16,9 @@ from .column_files import (
     Footer,
     ParquetFormat,
     RowGroup,
-    _name,
-    _read,
     common_schema,
+    frames_of,
+    group_names,
     read_footers,
 )
 from .files import Paths, find_files
@@ -85,8 +85,8 @@ class ParquetTables(Tables):
 
     def pieces(self) -> Iterator[Piece[pd.DataFrame]]:
         for groups in self._together():
-            read = partial(_read, groups, self.schema, self.piece_rows)
-            yield Piece(_name(groups[0], groups[-1]), read)
+            read = partial(frames_of, groups, self.schema, self.piece_rows)
+            yield Piece(group_names(groups[0], groups[-1]), read)
 
     def _together(self) -> Iterator[list[RowGroup]]:
         """The row groups of each piece."""

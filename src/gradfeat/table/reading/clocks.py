@@ -19,13 +19,13 @@ from gradfeat.table.reading.numbers import DistinctTexts
 from gradfeat.table.reading.plan import (
     ColumnPlan,
     EncodedColumn,
-    Kind,
     UnambiguousText,
     as_text,
     by_distinct,
     unread_cells,
     with_gaps,
 )
+from gradfeat.table.results import Kind
 
 _DAY = 86_400.0
 

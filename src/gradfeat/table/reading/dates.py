@@ -25,12 +25,12 @@ from gradfeat.table.reading.plan import (
     ColumnPlan,
     EncodedColumn,
     Floats,
-    Kind,
     as_text,
     content,
     unread_cells,
     with_gaps,
 )
+from gradfeat.table.results import Kind
 
 #: Which of two numbers is the day; "" where the column has none that may be either.
 DateOrder = Literal["", "day-first", "month-first"]

@@ -29,12 +29,12 @@ from gradfeat.table.reading.plan import (
     ColumnPlan,
     EncodedColumn,
     Floats,
-    Kind,
     as_text,
     by_distinct,
     unread_cells,
     with_gaps,
 )
+from gradfeat.table.results import Kind
 
 #: Of so many cells that are no markers of missing values at least one may be none of the others.
 ONE_STRAY_IN = 10

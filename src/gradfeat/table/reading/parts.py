@@ -18,13 +18,13 @@ from gradfeat.table.reading.numbers import DistinctTexts
 from gradfeat.table.reading.plan import (
     EncodedColumn,
     Floats,
-    Kind,
     UnambiguousText,
     as_text,
     by_distinct,
     unread_cells,
     with_gaps,
 )
+from gradfeat.table.results import Kind
 
 #: A sign counts where no word or number ends before it; of 10.0.0.1 each digit group is a number.
 _NUMBER = re.compile(r"((?<![\w)/])[-+](?=\d))?((?<![\d.])\d+\.\d+(?![\d.])|\d+)")
@@ -76,12 +76,11 @@ class PartsPlan(UnambiguousText):
 
     def read(self, texts: NDArray[np.object_]) -> Floats:
         """The numbers (n, k), nan where a text has other words."""
-        return np.array([self._numbers(text) for text in texts], dtype=np.float64).reshape(
-            len(texts), len(self.words) - 1
-        )
+        found = [self.numbers(*_taken_apart(text)) for text in texts]
+        return np.array(found, dtype=np.float64).reshape(len(texts), len(self.words) - 1)
 
-    def _numbers(self, text: str) -> Sequence[float]:
-        words, digits = _taken_apart(text)
+    def numbers(self, words: Words, digits: tuple[str, ...]) -> Sequence[float]:
+        """Those of a text that was taken apart, nan where it has other words."""
         if words == self.words:
             return [float(one) for one in digits]
         open_ = len(self.words) == 3 and self.words[1] in _RANGES and words in _OPEN
@@ -113,7 +112,7 @@ def find_parts(name: str, found: DistinctTexts) -> PartsPlan | None:
     plan = PartsPlan(name, words, found.texts[like[0]])
     if words == ("", "") or not 2 <= len(words) <= _MOST + 1 or _GLUED.match(plan.example):
         return None
-    unread = np.isnan(plan.read(np.array(found.texts, dtype=object))[:, 0])
+    unread = np.isnan([plan.numbers(*one)[0] for one in apart])
     if not found.mostly(np.where(unread, np.nan, np.arange(len(unread)))):
         return None
     columns = zip(*(apart[k][1] for k in like), strict=True)

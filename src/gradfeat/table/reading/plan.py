@@ -13,7 +13,7 @@ import textwrap
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import ClassVar, Literal, final
+from typing import ClassVar, final
 
 import numpy as np
 import pandas as pd
@@ -23,7 +23,7 @@ from pandas.api import types
 from gradfeat.rows.sources.tables import Cells
 from gradfeat.table.errors import TableError
 from gradfeat.table.reading.cell_text import plain_text
-from gradfeat.table.results import UnreadCells
+from gradfeat.table.results import Kind, UnreadCells
 
 
 @contextlib.contextmanager
@@ -106,9 +106,6 @@ def _value_as_text(value: object) -> str:
     text = plain_text(str(value))
     return text[:-2] if text.endswith(".0") and text[:-2].lstrip("-").isdigit() else text
 
-
-#: What a column holds, in reports.
-Kind = Literal["number", "numbers", "category", "text", "date", "time of day", "duration", "yes/no"]
 
 #: The ending of the name of a column that says where another has no value.
 MISSING = "_missing"
