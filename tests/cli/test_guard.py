@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import importlib
 import os
 import re
 import sys
@@ -10,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from gradfeat.cli.app import app, leave_room, open_streams
+from gradfeat.cli.app import app, open_streams, own_surroundings
 from gradfeat.cli.guard import UNFORESEEN, guarded
 
 
@@ -87,5 +88,37 @@ def test_a_folder_that_is_gone_is_a_sentence(tmp_path, monkeypatch, capsys):
 )
 def test_a_width_that_shows_nothing_is_left_out(monkeypatch, columns, kept):
     monkeypatch.setenv("COLUMNS", columns)
-    leave_room()
+    own_surroundings()
     assert ("COLUMNS" in os.environ) == kept
+
+
+def test_figures_go_to_files_whatever_a_notebook_left(monkeypatch):
+    monkeypatch.setenv("MPLBACKEND", "module://nonesuch")
+    own_surroundings()
+    assert os.environ["MPLBACKEND"] == "agg"
+
+
+@pytest.mark.parametrize(
+    ("source", "named"),
+    [
+        ("import os\nint(os.environ['SIZE_OF_IT'])", " (SIZE_OF_IT='x');"),
+        ("raise ValueError('SIZE_OF_IT is neither 0 nor 1')", " (SIZE_OF_IT='x');"),
+        ("raise ValueError", " does not allow;"),
+    ],
+)
+def test_a_library_that_stops_while_it_is_loaded_is_named(
+    tmp_path, monkeypatch, capsys, source, named
+):
+    (tmp_path / "alibrary.py").write_text(source)
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.setenv("SIZE_OF_IT", "x")
+    monkeypatch.delenv("GRADFEAT_DEBUG")
+    monkeypatch.delitem(sys.modules, "alibrary", raising=False)
+
+    def command(**_):
+        importlib.import_module("alibrary")
+
+    assert guarded(command) == 2
+    said = capsys.readouterr().err
+    assert said.startswith("gradfeat: the library alibrary stopped while it was loaded")
+    assert named in said

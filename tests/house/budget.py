@@ -21,7 +21,7 @@ class Room(NamedTuple):
 ROOMS: Final = {
     "": Room(83, 2),
     "catalogue": Room(12_292, 58),
-    "cli": Room(3_717, 26),
+    "cli": Room(3_743, 26),
     "diagnostics": Room(1_135, 8),
     "drawing": Room(836, 7),
     "estimators": Room(3_335, 19),

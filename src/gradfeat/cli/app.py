@@ -101,8 +101,9 @@ def open_streams() -> None:
             setattr(sys, name, open(os.devnull, mode, encoding="utf-8"))  # noqa: SIM115
 
 
-def leave_room() -> None:
-    """COLUMNS below 20 is nobody's: 0 printed nothing, 1 a letter a line."""
+def own_surroundings() -> None:
+    """Figures go to files, whatever MPLBACKEND a notebook left; COLUMNS below 20 is nobody's."""
+    os.environ["MPLBACKEND"] = "agg"
     if (width := os.environ.get("COLUMNS", "")).isdecimal() and int(width) < 20:
         del os.environ["COLUMNS"]
 
@@ -110,7 +111,7 @@ def leave_room() -> None:
 def main() -> None:
     """Entry point of the `gradfeat` command."""
     open_streams()
-    leave_room()
+    own_surroundings()
     for stream in (sys.stdout, sys.stderr):
         cast(TextIOWrapper, stream).reconfigure(errors="replace")
     interrupts_count_once()

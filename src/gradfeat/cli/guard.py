@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
+import re
 import sys
 import tempfile
 import traceback
@@ -95,6 +96,12 @@ def _unforeseen(error: Exception) -> int:
     if os.environ.get("GRADFEAT_DEBUG"):
         raise error
     said = f"{type(error).__name__}: {error}".splitlines()[0][:200]
+    if library := _not_loaded(error):
+        return refuse(
+            f"the library {library} stopped while it was loaded ({said}): an environment variable "
+            f"that it reads may have a value that it does not allow{_suspects(error)}; unset it, "
+            "or install the library anew. GRADFEAT_DEBUG=1 shows the traceback."
+        )
     try:
         handle, path = tempfile.mkstemp(prefix="gradfeat-error-", suffix=".txt")
         with os.fdopen(handle, "w", encoding="utf-8", errors="backslashreplace") as report:
@@ -107,6 +114,24 @@ def _unforeseen(error: Exception) -> int:
         "GRADFEAT_DEBUG=1 shows it here.",
         UNFORESEEN,
     )
+
+
+def _not_loaded(error: Exception) -> str:
+    """The library whose own lines were still being imported when the error came, "" if none."""
+    modules = [
+        frame.f_globals.get("__name__", "__main__").partition(".")[0]
+        for frame, _ in traceback.walk_tb(error.__traceback__)
+        if frame.f_code.co_name == "<module>"
+    ]
+    return next((name for name in modules[::-1] if name not in ("gradfeat", "__main__")), "")
+
+
+def _suspects(error: Exception) -> str:
+    """Environment variables which the lines that failed, or the error, name."""
+    frames = traceback.extract_tb(error.__traceback__)
+    lines = f"{error} {' '.join(frame.line or '' for frame in frames)}"
+    named = set(re.findall(r"\b[A-Z][A-Z0-9_]{3,}\b", lines)) & set(os.environ)
+    return "".join(f" ({name}={os.environ[name]!r})" for name in sorted(named))
 
 
 def _without_output() -> int:
