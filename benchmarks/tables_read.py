@@ -11,11 +11,10 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-from gradfeat.rows.errors import SourceError
+from gradfeat.errors import SourceError, TableError
 from gradfeat.rows.sources.open import tables
 from gradfeat.rows.sources.tables import held
 from gradfeat.table.encode import TableEncoder
-from gradfeat.table.errors import TableError
 
 
 def lines_of(path: str) -> list[str]:

@@ -14,7 +14,7 @@ from gradfeat.lab.loading import names
 PROGRAM = """
 import re, sys
 import numpy as np, pandas as pd
-from gradfeat.lab.errors import ExperimentError
+from gradfeat.errors import ExperimentError
 from gradfeat.lab.loading import experiment
 from gradfeat.lab.verdicts import judge
 

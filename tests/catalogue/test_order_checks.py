@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 from gradfeat.catalogue.shared.comparisons import earlier, earlier_along, never, ranked, sign_p
-from gradfeat.lab.errors import ExperimentError
+from gradfeat.errors import ExperimentError
 
 BOTH = {"than_metric": "b"}
 

@@ -8,6 +8,7 @@ import torch
 from sklearn.metrics import accuracy_score, log_loss, mean_squared_error, r2_score
 from small_fits import named
 
+from gradfeat.errors import SourceError
 from gradfeat.estimators import (
     AGOPTransformer,
     GradientFeatureClassifier,
@@ -22,7 +23,6 @@ from gradfeat.estimators import (
     RFMRegressor,
 )
 from gradfeat.estimators.agop_of import agop
-from gradfeat.rows.errors import SourceError
 from gradfeat.rows.in_process import Threads
 from gradfeat.rows.rows import Rows
 from gradfeat.rows.sources.open import from_frames

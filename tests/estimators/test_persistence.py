@@ -20,13 +20,14 @@ from sklearn.exceptions import NotFittedError
 from small_fits import binary, classifiers, named, regression, regressors, transformer
 
 from gradfeat import load, save
+from gradfeat.errors import ModelFileError
 from gradfeat.estimators import (
     GradientFeatureClassifier,
     GradientFeatureRegressor,
     KernelClassifier,
     KernelRegressor,
 )
-from gradfeat.estimators.container import FORMAT_VERSION, Contents, ModelFileError, write
+from gradfeat.estimators.container import FORMAT_VERSION, Contents, write
 from gradfeat.maths.activations import Polynomial, UserActivation
 
 SENTENCE = r"^[^\n]+\.$"

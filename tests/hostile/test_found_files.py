@@ -20,16 +20,15 @@ from safetensors.numpy import load as from_bytes
 from sklearn.linear_model import Ridge
 
 from gradfeat import LinearRegressor, load, save
-from gradfeat.estimators.container import ModelFileError, read, rebuilding
+from gradfeat.errors import EngineError, ModelFileError, SourceError, StoreError
+from gradfeat.estimators.container import read, rebuilding
 from gradfeat.lab import Experiment, Store, run
-from gradfeat.lab.errors import StoreError
 from gradfeat.lab.outcomes import PackedArray, unpack
 from gradfeat.maths.statistics.combined import Joint
 from gradfeat.maths.statistics.moments import Moments
 from gradfeat.maths.unpacking import TooMuch, check_zip, gunzip, inflate
 from gradfeat.rows import from_arrays
 from gradfeat.rows.checkpoint import Checkpoint
-from gradfeat.rows.errors import EngineError, SourceError
 from gradfeat.rows.in_process import InProcess
 from gradfeat.rows.sources.open import tables
 from gradfeat.table.table_model import TableModel

@@ -18,13 +18,13 @@ import pytest
 from cli.tables import gradfeat, quantity, written
 from gradfeat.cli.terminal import Terminal
 from gradfeat.drawing import style
+from gradfeat.errors import EngineError
 from gradfeat.figures.confusion import confusion
 from gradfeat.lab import Store
 from gradfeat.lab.presence import presence_of
 from gradfeat.maths.files import with_link
 from gradfeat.maths.statistics.moments import Moments
 from gradfeat.rows.checkpoint import Kept, _read
-from gradfeat.rows.errors import EngineError
 from gradfeat.rows.sources.open import tables
 from gradfeat.rows.workers import interrupts_held
 from gradfeat.table.leaks import _same_order

@@ -12,11 +12,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from gradfeat.errors import SourceError, TableError
 from gradfeat.interface.open import opened
-from gradfeat.rows.errors import SourceError
 from gradfeat.rows.in_process import InProcess
 from gradfeat.rows.sources.open import tables
-from gradfeat.table.errors import TableError
 from gradfeat.table.prepared import Prepared, prepare
 from gradfeat.table.request import Request
 from hostile.malformed import ODD

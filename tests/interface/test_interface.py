@@ -15,8 +15,8 @@ from matplotlib import pyplot as plt
 
 import gradfeat
 from gradfeat.cli.table import commands
+from gradfeat.errors import TableError
 from gradfeat.interface.compare import Comparison
-from gradfeat.table.errors import TableError
 from table.streamed_tables import mixed
 
 QUICK = {"methods": ["linear", "random-features"], "width": 16, "time": 1}

@@ -12,12 +12,12 @@ import pandas as pd
 import pytest
 from sweep_trials import SLOW, dies, make, make_stepped, measured, measured_together, odd_fails
 
+from gradfeat.errors import EngineError
 from gradfeat.lab import ExperimentError, Store, run
 from gradfeat.lab.loading import experiment as loaded
 from gradfeat.rows import dask_executor
 from gradfeat.rows.dask_client import local_cluster, quiet
 from gradfeat.rows.dask_executor import DaskExecutor
-from gradfeat.rows.errors import EngineError
 
 distributed = pytest.importorskip("distributed")
 

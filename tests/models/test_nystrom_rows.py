@@ -12,6 +12,7 @@ import torch
 from torch import Tensor
 
 from contracts import KERNELS, close
+from gradfeat.errors import SourceError
 from gradfeat.maths.blocks import Block, Statistic, collect
 from gradfeat.maths.statistics.gradient_outer_products import GradientOuterProducts
 from gradfeat.maths.statistics.moments import Moments, inputs_only
@@ -40,7 +41,6 @@ from gradfeat.models.solvers.richardson import Richardson
 from gradfeat.models.subspace_refit import SubspaceRefit
 from gradfeat.rows.checkpoint import Checkpoint
 from gradfeat.rows.engine import Work
-from gradfeat.rows.errors import SourceError
 from gradfeat.rows.in_process import InProcess, Threads
 from gradfeat.rows.rows import Rows, in_memory
 from gradfeat.rows.sources.tables import ArrayRows

@@ -11,9 +11,9 @@ from pathlib import Path
 
 import torch
 
+from gradfeat.errors import SourceError
 from gradfeat.maths.blocks import Block
 from gradfeat.maths.streams import stream
-from gradfeat.rows.errors import SourceError
 from gradfeat.rows.source import Piece, Source
 
 

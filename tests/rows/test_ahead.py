@@ -7,7 +7,7 @@ import time
 
 import pytest
 
-from gradfeat.rows.errors import EngineError
+from gradfeat.errors import EngineError
 from gradfeat.rows.in_process import Ahead
 
 

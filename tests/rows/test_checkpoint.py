@@ -16,13 +16,13 @@ import pytest
 import torch
 from engine_rows import Bad, Deadly, Empty, drawn, reads, with_piece
 
+from gradfeat.errors import EngineError, SourceError
 from gradfeat.maths.activations import ReLU
 from gradfeat.maths.blocks import Block
 from gradfeat.maths.statistics.combined import Chain, OnMapped
 from gradfeat.maths.statistics.first_layer_gradient import FirstLayerGradient
 from gradfeat.maths.statistics.moments import Moments, MomentState
 from gradfeat.rows.checkpoint import Checkpoint
-from gradfeat.rows.errors import EngineError, SourceError
 from gradfeat.rows.in_process import InProcess, Threads
 from gradfeat.rows.on_workers import Pool
 

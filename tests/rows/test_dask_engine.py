@@ -13,6 +13,7 @@ import pytest
 import torch
 from engine_rows import Bad, Deadly, Late, OneMarker, Pieces, Slow, drawn, reads, with_piece
 
+from gradfeat.errors import EngineError, SourceError
 from gradfeat.maths.activations import ReLU
 from gradfeat.maths.blocks import Block
 from gradfeat.maths.statistics.first_layer_gradient import FirstLayerGradient
@@ -20,7 +21,6 @@ from gradfeat.maths.statistics.moments import Moments
 from gradfeat.rows import dask_client, dask_executor
 from gradfeat.rows.checkpoint import Checkpoint
 from gradfeat.rows.dask_client import local_cluster
-from gradfeat.rows.errors import EngineError, SourceError
 from gradfeat.rows.in_process import InProcess
 from gradfeat.rows.on_workers import DaskEngine
 

@@ -15,12 +15,12 @@ import torch
 from engine_rows import Bad, Empty, Pieces, Slow, drawn, with_piece
 from torch import Tensor
 
+from gradfeat.errors import EngineError, SourceError
 from gradfeat.maths.activations import ReLU
 from gradfeat.maths.blocks import Block, Statistic
 from gradfeat.maths.statistics.first_layer_gradient import FirstLayerGradient
 from gradfeat.maths.statistics.moments import Moments
 from gradfeat.rows.engine import Engine
-from gradfeat.rows.errors import EngineError, SourceError
 from gradfeat.rows.in_process import InProcess, Threads
 from gradfeat.rows.on_workers import Devices, ExecutorEngine, Pool
 

@@ -9,9 +9,9 @@ import pytest
 import torch
 from engine_rows import Deadly, OneMarker, Pieces, Slow, drawn, reads, with_piece
 
+from gradfeat.errors import EngineError
 from gradfeat.maths.blocks import Block
 from gradfeat.maths.statistics.moments import Moments
-from gradfeat.rows.errors import EngineError
 from gradfeat.rows.in_process import InProcess
 from gradfeat.rows.on_workers import Pool
 

@@ -11,11 +11,11 @@ import pytest
 import torch
 from engine_rows import drawn
 
+from gradfeat.errors import EngineError
 from gradfeat.maths.activations import ReLU
 from gradfeat.maths.blocks import Block
 from gradfeat.maths.statistics.first_layer_gradient import FirstLayerGradient
 from gradfeat.maths.statistics.moments import Moments
-from gradfeat.rows.errors import EngineError
 from gradfeat.rows.sources.words import held_piece
 from gradfeat.rows.tree import Segment, fold_segment, segmented
 from gradfeat.rows.wire import dumps, loads, pack_folded, segment_bytes, unpack_folded

@@ -10,8 +10,8 @@ from functools import partial
 import pytest
 from engine_rows import Deadly, drawn, with_piece
 
+from gradfeat.errors import EngineError
 from gradfeat.maths.statistics.moments import Moments
-from gradfeat.rows.errors import EngineError
 from gradfeat.rows.on_workers import ExecutorEngine
 from gradfeat.rows.workers import Flight, Here
 

@@ -5,8 +5,8 @@ import os
 
 import pytest
 
+from gradfeat.errors import TableError
 from gradfeat.table.atomic import write_atomic
-from gradfeat.table.errors import TableError
 
 
 def test_text_and_bytes_replace_the_old_file(tmp_path):

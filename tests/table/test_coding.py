@@ -10,9 +10,9 @@ import pandas as pd
 import pytest
 import torch
 
+from gradfeat.errors import SourceError
 from gradfeat.maths.blocks import Block
 from gradfeat.maths.deadline import Deadline
-from gradfeat.rows.errors import SourceError
 from gradfeat.rows.in_process import InProcess, Threads
 from gradfeat.rows.rows import Rows
 from gradfeat.table.fitting import MethodTime, situation

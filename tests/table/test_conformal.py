@@ -9,10 +9,10 @@ import pandas as pd
 import pytest
 from scipy.stats import binom
 
+from gradfeat.errors import TableError
 from gradfeat.estimators import LinearClassifier, LinearRegressor
 from gradfeat.table.conformal import bound
 from gradfeat.table.encode import TableEncoder
-from gradfeat.table.errors import TableError
 from gradfeat.table.scores import Predictions, held_scores
 from gradfeat.table.table_model import TableModel, probabilities
 

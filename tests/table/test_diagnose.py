@@ -10,6 +10,7 @@ import pandas as pd
 import pytest
 import torch
 
+from gradfeat.errors import TableError
 from gradfeat.maths.deadline import NEVER, Deadline
 from gradfeat.rows.in_process import Threads
 from gradfeat.rows.sources.open import tables
@@ -18,7 +19,6 @@ from gradfeat.table import diagnose as module
 from gradfeat.table import diagnosis_rows as rows_module
 from gradfeat.table import variance_shares
 from gradfeat.table.diagnosis_rows import FAR, standard_inputs
-from gradfeat.table.errors import TableError
 from gradfeat.table.read import as_frame
 from gradfeat.table.request import Request
 

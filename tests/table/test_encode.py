@@ -7,9 +7,9 @@ import pandas as pd
 import pytest
 
 from gradfeat import load, save
-from gradfeat.estimators.container import ModelFileError, as_bytes
+from gradfeat.errors import ModelFileError, TableError
+from gradfeat.estimators.container import as_bytes
 from gradfeat.table.encode import TableEncoder
-from gradfeat.table.errors import TableError
 from gradfeat.table.results import UnreadCells
 
 N = 120

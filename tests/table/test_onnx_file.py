@@ -10,7 +10,7 @@ from sklearn.ensemble import HistGradientBoostingRegressor
 from sklearn.exceptions import NotFittedError
 
 import gradfeat
-from gradfeat.estimators.container import ModelFileError
+from gradfeat.errors import ModelFileError
 from gradfeat.table import onnx_file
 from gradfeat.table.encode import TableEncoder
 from gradfeat.table.target import TargetScale

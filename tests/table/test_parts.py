@@ -7,8 +7,8 @@ import pandas as pd
 import pytest
 
 import gradfeat
+from gradfeat.errors import TableError
 from gradfeat.table.encode import TableEncoder
-from gradfeat.table.errors import TableError
 from gradfeat.table.read import as_frame
 from gradfeat.table.reading.decide import plan_column
 

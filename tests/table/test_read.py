@@ -16,7 +16,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gradfeat.rows.errors import SourceError
+from gradfeat.errors import SourceError
 from gradfeat.rows.sources.looks import looks_of
 from gradfeat.rows.sources.text_options import TextOptions
 from gradfeat.table.read import as_frame, read_table

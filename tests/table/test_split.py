@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from gradfeat.table.errors import TableError
+from gradfeat.errors import TableError
 from gradfeat.table.row_sample import frame_hash
 from gradfeat.table.split import parse_time, split_rows
 

@@ -9,15 +9,14 @@ import pandas as pd
 import pytest
 from rich.console import Console
 
+from gradfeat.errors import SourceError, TableError
 from gradfeat.interface.open import why_streamed
 from gradfeat.interface.page import page
 from gradfeat.reports import fit_contents, terminal_table
-from gradfeat.rows.errors import SourceError
 from gradfeat.rows.in_process import Threads
 from gradfeat.rows.source import Piece
 from gradfeat.rows.sources.tables import FrameTables, Tables
 from gradfeat.table.compare import Compared, compare
-from gradfeat.table.errors import TableError
 from gradfeat.table.request import Request, Steps
 from gradfeat.table.results import FitReport
 from table.streamed_tables import mixed

@@ -6,8 +6,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from gradfeat.errors import TableError
 from gradfeat.rows.wire import pack, unpack
-from gradfeat.table.errors import TableError
 from gradfeat.table.first_pass import Summarise, TableSummary
 from gradfeat.table.row_sample import HASHES, frame_hash, held_out
 from gradfeat.table.target import TargetValues

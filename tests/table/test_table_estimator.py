@@ -16,7 +16,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from gradfeat import LinearClassifier, LinearRegressor, TableModel, load, save
-from gradfeat.table.errors import TableError
+from gradfeat.errors import TableError
 from table.streamed_tables import mixed
 
 

@@ -10,10 +10,9 @@ import pytest
 from sklearn.linear_model import Ridge
 
 from gradfeat import load, save
+from gradfeat.errors import ModelFileError, TableError
 from gradfeat.estimators import KernelClassifier, KernelRegressor
-from gradfeat.estimators.container import ModelFileError
 from gradfeat.table.encode import TableEncoder
-from gradfeat.table.errors import TableError
 from gradfeat.table.methods import METHODS, MethodInput, validation_folds
 from gradfeat.table.saved import load_table_model
 from gradfeat.table.table_model import TableModel, probabilities

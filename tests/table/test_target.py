@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from gradfeat.table.errors import TableError
+from gradfeat.errors import TableError
 from gradfeat.table.target import prepare_target, too_many
 
 N = 12

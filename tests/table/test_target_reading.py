@@ -9,11 +9,11 @@ import pandas as pd
 import pytest
 
 import gradfeat
+from gradfeat.errors import TableError
 from gradfeat.rows.in_process import InProcess
 from gradfeat.rows.sources.open import tables
 from gradfeat.rows.sources.tables import FrameTables
 from gradfeat.table.diagnosis_rows import diagnosis_rows
-from gradfeat.table.errors import TableError
 from gradfeat.table.first_pass import with_target_read
 from gradfeat.table.prepared import prepare
 from gradfeat.table.request import Request

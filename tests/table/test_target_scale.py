@@ -6,11 +6,11 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from gradfeat.errors import TableError
 from gradfeat.interface.compare import compare
 from gradfeat.interface.diagnose import diagnose
 from gradfeat.rows.in_process import InProcess
 from gradfeat.rows.sources.tables import FrameTables
-from gradfeat.table.errors import TableError
 from gradfeat.table.prepared import prepare
 from gradfeat.table.request import Request
 from gradfeat.table.saved import load

@@ -15,6 +15,7 @@ from typing import Any, cast
 import typer
 
 from gradfeat.cli.terminal import Terminal
+from gradfeat.errors import OURS
 from gradfeat.maths.memory import USED_UP, memory_was_refused
 
 #: Of an option or argument that does not parse; typer exports only this subclass of it.
@@ -33,21 +34,6 @@ class Refused(Exception):
 
 class Stopped(Exception):
     """Ctrl-C, with what is kept and how to go on: one sentence."""
-
-
-#: Errors whose message is for the person at the keyboard, by the module that defines them.
-_SENTENCES = {
-    "gradfeat.estimators.container": ("ModelFileError",),
-    "gradfeat.lab.errors": ("ExperimentError", "StoreError"),
-    "gradfeat.rows.errors": ("EngineError", "SourceError"),
-    "gradfeat.table.errors": ("TableError",),
-}
-
-
-def _sentences() -> tuple[type[Exception], ...]:
-    """Those that can have been raised: only of modules that were imported."""
-    loaded = {name: sys.modules[name] for name in _SENTENCES if name in sys.modules}
-    return tuple(getattr(loaded[m], error) for m in loaded for error in _SENTENCES[m])
 
 
 def guarded(run: Callable[..., Any], arguments: Sequence[str] | None = None) -> int:
@@ -70,7 +56,7 @@ def guarded(run: Callable[..., Any], arguments: Sequence[str] | None = None) -> 
     except MemoryError as error:
         ours = str(error) and not memory_was_refused(error)
         return refuse(str(error) if ours else USED_UP)
-    except (Refused, *_sentences()) as error:
+    except (Refused, *OURS) as error:
         return refuse(str(error))
     except OSError as error:
         return _of_the_system(error)
@@ -160,7 +146,7 @@ def _usage(error: Any) -> str:
 
 def check_device(name: str, here: bool) -> None:
     """Refuse what is no device, or none of this machine where it computes `here`."""
-    from gradfeat.maths.devices import usable_device
+    from gradfeat.maths.ranges import usable_device
 
     try:
         usable_device(name, here=here)

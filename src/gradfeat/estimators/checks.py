@@ -18,7 +18,7 @@ from sklearn import config_context, get_config
 from sklearn.utils._array_api import _convert_to_numpy, device, get_namespace
 from sklearn.utils.validation import _check_sample_weight, validate_data
 
-from ..maths.devices import usable_device
+from ..maths.ranges import usable_device
 from ..models.head import RidgeHead
 from ..models.kernels.named import NAMES
 from ..models.search.kernel_space import KernelChoice

@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 from sklearn.utils.class_weight import compute_class_weight
 from torch import Tensor
 
+from ..errors import SourceError
 from ..maths.blocks import Block
 from ..maths.statistics.value_counts import CountState, ValueCounts
-from ..rows.errors import SourceError
 from .checks import Floats
 from .scaled import Standardiser
 

@@ -22,6 +22,7 @@ from safetensors.numpy import save as to_bytes
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
+from ..errors import ModelFileError
 from ..maths.activations import Activation, activation_from_spec
 from ..maths.files import replace_file
 from ..maths.unpacking import FOREIGN, json_object
@@ -31,10 +32,6 @@ FORMAT_VERSION = 2
 
 State = dict[str, Any]
 Arrays = dict[str, NDArray[Any]]
-
-
-class ModelFileError(ValueError):
-    """A model file that cannot be read or written; the message is one sentence for the user."""
 
 
 @dataclass(frozen=True)

@@ -6,9 +6,10 @@ import os
 from typing import Final
 
 from .. import estimators
+from ..errors import ModelFileError
 from .agop_transformer import AGOPTransformer
 from .base import FeatureModel
-from .container import Contents, ModelFileError, rebuilding
+from .container import Contents, rebuilding
 
 Saved = FeatureModel | AGOPTransformer
 

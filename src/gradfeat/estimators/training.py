@@ -13,6 +13,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
+from ..errors import SourceError
 from ..maths.blocks import Block
 from ..maths.memory import refuse_beyond
 from ..maths.statistics.combined import Joint
@@ -20,7 +21,6 @@ from ..maths.statistics.moments import Affine, Moments, MomentState
 from ..maths.statistics.sample import RowSample
 from ..maths.statistics.value_counts import CountState, ValueCounts
 from ..maths.streams import column_hash
-from ..rows.errors import SourceError
 from ..rows.rows import Rows, of_block
 from ..rows.sources.tables import ArrayRows
 from .checks import NUMPY, Floats, Placement

@@ -14,7 +14,7 @@ from typing import Any, Literal
 import pandas as pd
 from rich.console import RenderableType
 
-from gradfeat.estimators.container import ModelFileError
+from gradfeat.errors import ModelFileError
 from gradfeat.figures.comparison import failed, ranked, together
 from gradfeat.interface.open import RunOptions, given
 from gradfeat.interface.page import PageOf

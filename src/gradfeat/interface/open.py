@@ -16,6 +16,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from gradfeat.drawing.numbers import count
+from gradfeat.errors import TableError
 from gradfeat.maths.memory import available_memory, readable
 from gradfeat.rows.checkpoint import Checkpoint
 from gradfeat.rows.dask_client import local_cluster
@@ -27,7 +28,6 @@ from gradfeat.rows.sources.files import PACKED_ENDINGS
 from gradfeat.rows.sources.open import ARROW_ENDINGS, EXCEL_ENDINGS, PARQUET_ENDINGS, tables
 from gradfeat.rows.sources.tables import FrameTables, Tables, held
 from gradfeat.rows.sources.text_options import TextOptions
-from gradfeat.table.errors import TableError
 from gradfeat.table.notes import layout_sentence
 from gradfeat.table.read import as_frame
 from gradfeat.table.request import Request, Steps

@@ -1,5 +1,6 @@
 """Experiments: run a grid of trials into a store, and judge the claims of a source by it."""
 
+from gradfeat.errors import ExperimentError, StoreError
 from gradfeat.lab.claims import (
     Claim,
     Verdict,
@@ -14,7 +15,6 @@ from gradfeat.lab.claims import (
     slope,
     within,
 )
-from gradfeat.lab.errors import ExperimentError, StoreError
 from gradfeat.lab.experiment import Experiment
 from gradfeat.lab.run import run
 from gradfeat.lab.store import Store

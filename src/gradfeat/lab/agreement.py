@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from gradfeat.lab.errors import ExperimentError, choices
+from gradfeat.errors import ExperimentError, choices
 from gradfeat.lab.intervals import between, limits_of, verdict
 from gradfeat.lab.rows import Where, by_seed, described, factor_names, matching
 from gradfeat.lab.verdicts import Check, Verdict, undecided, worst

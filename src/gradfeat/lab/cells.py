@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from gradfeat.lab.errors import ExperimentError, choices
+from gradfeat.errors import ExperimentError, choices
 
 Value = str | int | float
 Cell = dict[str, Value]

@@ -14,7 +14,7 @@ import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from gradfeat.lab.errors import StoreError
+from gradfeat.errors import StoreError
 
 #: "gfst" in ASCII, at a fixed place of the file's header.
 APPLICATION_ID = 0x67667374

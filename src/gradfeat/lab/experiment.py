@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from gradfeat.errors import ExperimentError, choices
 from gradfeat.lab.cells import (
     Cell,
     Factor,
@@ -24,7 +25,6 @@ from gradfeat.lab.cells import (
     named_parameters,
     products,
 )
-from gradfeat.lab.errors import ExperimentError, choices
 from gradfeat.lab.source import digest_of
 from gradfeat.lab.verdicts import Check, Claim
 

@@ -11,7 +11,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from types import ModuleType
 
-from gradfeat.lab.errors import ExperimentError
+from gradfeat.errors import ExperimentError
 from gradfeat.lab.experiment import Experiment
 
 #: The package of the shipped experiments: above this one, so that its files may import it.

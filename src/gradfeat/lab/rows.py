@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from gradfeat.lab.errors import ExperimentError, choices
+from gradfeat.errors import ExperimentError, choices
 
 if TYPE_CHECKING:
     import pandas as pd

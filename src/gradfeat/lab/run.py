@@ -13,13 +13,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from gradfeat.errors import EngineError, ExperimentError
 from gradfeat.lab.cells import coerced, listed
-from gradfeat.lab.errors import ExperimentError
 from gradfeat.lab.experiment import Experiment
 from gradfeat.lab.store import Store
 from gradfeat.lab.sweep import Progress, Sweep
 from gradfeat.rows.dask_executor import DaskExecutor
-from gradfeat.rows.errors import EngineError
 from gradfeat.rows.workers import GivenWorkers, Here, Processes, Workers
 
 if TYPE_CHECKING:

@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from gradfeat.errors import StoreError
 from gradfeat.lab import tables
 from gradfeat.lab.database import in_sentences, open_for_reading, open_for_writing
-from gradfeat.lab.errors import StoreError
 from gradfeat.lab.experiment import Experiment, Point
 from gradfeat.lab.outcomes import Outcome
 from gradfeat.lab.presence import MemoryPresence, Presence, presence_of

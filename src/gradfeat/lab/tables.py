@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from gradfeat.lab.errors import ExperimentError, StoreError, choices
+from gradfeat.errors import ExperimentError, StoreError, choices
 from gradfeat.lab.experiment import Experiment
 from gradfeat.lab.outcomes import PackedArray, decode_metrics, unpack
 from gradfeat.maths.files import replace_file

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Literal, get_args
 
 import numpy as np
 
-from gradfeat.lab.errors import ExperimentError
+from gradfeat.errors import ExperimentError
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike
+
+if TYPE_CHECKING:
+    import torch
 
 #: Rows that a cell of the lab may draw: 10 inputs of each are 800 MB.
 MOST_ROWS = 10_000_000
@@ -80,3 +84,24 @@ def rising(name: str, values: ArrayLike) -> np.ndarray:
     ):
         raise ValueError(f"{name} is {values}: give a list of finite numbers rising from 0.")
     return found
+
+
+def usable_device(name: Any, *, here: bool = True) -> torch.device:
+    """The torch device of that name; ValueError where nothing is computed on one (that is `here`).
+
+    >>> usable_device("cpu")
+    device(type='cpu')
+    """
+    import torch  # pages that only read ranges do without
+
+    try:
+        where = torch.device(name)
+    except (RuntimeError, TypeError, ValueError):
+        raise ValueError(f"device is {name!r}: give a torch device such as 'cpu'.") from None
+    if here and where.type == "cuda" and not torch.cuda.is_available():
+        raise ValueError(f"device is {name!r} and no CUDA device is here: use device='cpu'.")
+    try:
+        torch.zeros(1, device=where if here or where.type == "meta" else "cpu").item()
+    except (RuntimeError, AssertionError, NotImplementedError, ImportError):
+        raise ValueError(f"device is {name!r}, which computes nothing: use device='cpu'.") from None
+    return where

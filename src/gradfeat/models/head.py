@@ -13,13 +13,13 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
+from ..errors import SourceError
 from ..maths.blocks import Block, unit_weights
 from ..maths.gram_ridge import GramRidge, LeaveOneOut, gram_ridge, solve_gram
 from ..maths.ridge import RidgePath, ridge_path
 from ..maths.statistics.combined import Joint, OnMapped
 from ..maths.statistics.moments import Moments, MomentState, RowMap
 from ..maths.streams import stream
-from ..rows.errors import SourceError
 from ..rows.rows import HashPart, Rows
 from .two_layer import TwoLayer
 

@@ -10,13 +10,13 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
+from ..errors import SourceError
 from ..maths.blocks import CHUNK_BYTES, Block, collect
 from ..maths.memory import refuse_beyond
 from ..maths.statistics.combined import Joint
 from ..maths.statistics.gradient_outer_products import GradientOuterProducts
 from ..maths.statistics.moments import Moments, raw
 from ..maths.statistics.sample import RowSample
-from ..rows.errors import SourceError
 from ..rows.rows import Rows
 from .base import Kernel
 from .kernel_machine import KernelMachine, apply_metric

@@ -11,8 +11,8 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from ..errors import EngineError, SourceError
     from .checkpoint import Checkpoint
-    from .errors import EngineError, SourceError
     from .in_process import InProcess, Threads
     from .on_workers import DaskEngine, Devices, ExecutorEngine, Pool
     from .rows import Rows, in_memory
@@ -52,12 +52,12 @@ _MODULES = {
     "Checkpoint": ".checkpoint",
     "DaskEngine": ".on_workers",
     "Devices": ".on_workers",
-    "EngineError": ".errors",
+    "EngineError": "..errors",
     "ExecutorEngine": ".on_workers",
     "InProcess": ".in_process",
     "Pool": ".on_workers",
     "Rows": ".rows",
-    "SourceError": ".errors",
+    "SourceError": "..errors",
     "in_memory": ".rows",
     "Threads": ".in_process",
 }

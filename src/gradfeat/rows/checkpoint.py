@@ -19,10 +19,10 @@ from typing import Any, Generic, TypeVar
 import numpy as np
 from safetensors.numpy import load, save
 
+from ..errors import EngineError
 from ..maths.blocks import Statistic
 from ..maths.files import replace_file
 from ..maths.unpacking import FOREIGN
-from .errors import EngineError
 from .source import Source
 from .tree import Assembler, Node
 from .wire import Packed, dumps, identity_of, pack, unpack

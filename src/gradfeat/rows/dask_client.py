@@ -10,7 +10,7 @@ from concurrent.futures import ThreadPoolExecutor
 from types import ModuleType
 from typing import Any
 
-from .errors import EngineError
+from ..errors import EngineError
 
 #: Seconds in which a scheduler must answer.
 ANSWER = 5.0

@@ -13,8 +13,8 @@ from functools import partial
 from importlib.metadata import version
 from typing import Any
 
+from ..errors import EngineError
 from .dask_client import distributed
-from .errors import EngineError
 from .sending import call_bytes, made
 from .workers import Start, Workers
 

@@ -10,9 +10,9 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import Any, TypeVar
 
+from ..errors import SourceError
 from ..maths.blocks import Statistic
 from .checkpoint import Checkpoint, Kept
-from .errors import SourceError
 from .source import Source
 from .tree import Assembler, Folded, Segment, segmented
 from .wire import pack, unpack

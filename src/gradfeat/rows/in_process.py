@@ -12,9 +12,9 @@ from typing import Any, Generic, TypeAlias, TypeVar
 
 import torch
 
+from ..errors import EngineError
 from ..maths.blocks import Statistic
 from .engine import Engine, Work
-from .errors import EngineError
 from .processors import in_this_thread, one_thread, processors
 from .tree import Folded, Item, Segment, fold, read
 

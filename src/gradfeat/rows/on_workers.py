@@ -17,11 +17,11 @@ from typing import Any, TypeVar
 import torch
 from torch import Tensor
 
+from ..errors import EngineError
 from ..maths.blocks import Block, Statistic
 from .dask_client import client_of, quiet
 from .dask_executor import DaskExecutor
 from .engine import Engine, Work
-from .errors import EngineError
 from .in_process import Lane, run_lanes
 from .processors import processors
 from .tree import Folded, Item, Segment, fold, fold_segment

@@ -10,13 +10,13 @@ from typing import Any, TypeVar
 import torch
 from torch import Tensor
 
+from ..errors import SourceError
 from ..maths.blocks import Block, Statistic, collect
 from ..maths.statistics.combined import Chain, OnMapped
 from ..maths.statistics.moments import Affine, Moments, MomentState, RowMap
 from ..maths.statistics.sample import row_hash
 from ..maths.streams import stream
 from .engine import Engine
-from .errors import SourceError
 from .in_process import Threads
 from .source import Columns, Piece
 from .sources.numeric import NumericSource, digest, numbered

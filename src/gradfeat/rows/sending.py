@@ -12,7 +12,7 @@ from pathlib import Path
 from types import FunctionType, ModuleType
 from typing import Any
 
-from .errors import EngineError
+from ..errors import EngineError
 
 #: Functions that a worker keeps, so that what they cache is kept too.
 KEPT = 32

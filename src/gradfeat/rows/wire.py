@@ -15,8 +15,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from ..errors import EngineError
 from ..maths.blocks import Statistic
-from .errors import EngineError
 from .sources.words import held_piece
 from .tree import Folded, Node, Segment
 

@@ -22,7 +22,7 @@ from dataclasses import dataclass
 from multiprocessing import connection
 from typing import Any, Generic, TypeAlias, TypeVar
 
-from .errors import EngineError
+from ..errors import EngineError
 
 Item = TypeVar("Item")
 

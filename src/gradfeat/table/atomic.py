@@ -6,9 +6,9 @@ import os
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
+from gradfeat.errors import TableError
 from gradfeat.maths.files import replace_file, replace_files
 from gradfeat.rows.sources.files import find_files
-from gradfeat.table.errors import TableError
 
 
 def write_atomic(path: str | os.PathLike[str], content: bytes | str) -> None:

@@ -13,11 +13,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from gradfeat.maths.devices import usable_device
+from gradfeat.errors import TableError
+from gradfeat.maths.ranges import usable_device
 from gradfeat.rows.engine import Engine
 from gradfeat.rows.processors import quickest_threads
 from gradfeat.rows.sources.tables import Tables
-from gradfeat.table.errors import TableError
 from gradfeat.table.fitting import Fitted, MethodTime, fit_method
 from gradfeat.table.interpret import column_losses, directions, first_step
 from gradfeat.table.methods import Method, chosen_methods

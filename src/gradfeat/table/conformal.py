@@ -17,7 +17,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from gradfeat.table.errors import TableError
+from gradfeat.errors import TableError
 from gradfeat.table.target import AS_IS, TargetScale
 
 Floats = NDArray[np.float64]

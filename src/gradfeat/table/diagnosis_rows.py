@@ -12,12 +12,12 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from gradfeat.drawing.numbers import count, listed, percent
+from gradfeat.errors import TableError
 from gradfeat.estimators.training import ranks, row_hashes
 from gradfeat.maths.statistics.moments import principal_whitening
 from gradfeat.rows.engine import Engine
 from gradfeat.rows.sources.tables import Tables
 from gradfeat.table.encode import TableEncoder
-from gradfeat.table.errors import TableError
 from gradfeat.table.first_pass import KnownTable, known_table
 from gradfeat.table.interpret import level_name
 from gradfeat.table.notes import unread_sentence

@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from gradfeat.estimators.container import Contents, ModelFileError
+from gradfeat.errors import ModelFileError, TableError
+from gradfeat.estimators.container import Contents
 from gradfeat.rows.sources.tables import Cells
 from gradfeat.rows.sources.words import listing
-from gradfeat.table.errors import TableError
 from gradfeat.table.notes import column_note
 from gradfeat.table.reading.clocks import ClockPlan, DurationPlan
 from gradfeat.table.reading.dates import DateOrder, DatePlan

@@ -14,11 +14,11 @@ import torch
 from jaxtyping import UInt8
 from torch import Tensor
 
+from gradfeat.errors import TableError
 from gradfeat.maths.blocks import Statistic, collect
 from gradfeat.rows.engine import Engine
 from gradfeat.rows.sources.tables import Cells, FrameTables, Tables, held, unlike
 from gradfeat.rows.sources.words import named, near_names
-from gradfeat.table.errors import TableError
 from gradfeat.table.notes import layout_sentence
 from gradfeat.table.other_rows import other_rows
 from gradfeat.table.reading.masked import MaskedTables, declared

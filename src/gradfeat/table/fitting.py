@@ -14,11 +14,10 @@ import numpy as np
 from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
+from gradfeat.errors import EngineError, SourceError, TableError
 from gradfeat.maths.deadline import Deadline, within
 from gradfeat.maths.memory import USED_UP, memory_was_refused
-from gradfeat.rows.errors import EngineError, SourceError
 from gradfeat.table.budgets import direct_rows, rows_within
-from gradfeat.table.errors import TableError
 from gradfeat.table.methods import Method, MethodInput, validation_folds
 from gradfeat.table.prepared import Prepared
 from gradfeat.table.request import Request

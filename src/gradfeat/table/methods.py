@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from gradfeat.table.errors import TableError
+from gradfeat.errors import TableError
 from gradfeat.table.results import Family
 
 if TYPE_CHECKING:

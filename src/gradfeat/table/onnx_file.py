@@ -15,7 +15,8 @@ from sklearn.utils.validation import check_is_fitted
 from torch import Tensor, nn
 from torch.nn.utils.rnn import pad_sequence
 
-from gradfeat.estimators.container import ModelFileError, replace
+from gradfeat.errors import ModelFileError
+from gradfeat.estimators.container import replace
 from gradfeat.estimators.scaled import ClassProbabilities, ScaledPredictor, TableFunction
 from gradfeat.models.base import Predictor
 from gradfeat.models.kernel_machine import KernelMachine, apply_metric

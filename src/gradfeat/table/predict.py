@@ -12,11 +12,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
+from gradfeat.errors import SourceError, TableError
 from gradfeat.maths.files import replacing
-from gradfeat.rows.errors import SourceError
 from gradfeat.rows.sources.open import PARQUET_ENDINGS
 from gradfeat.rows.sources.tables import Tables
-from gradfeat.table.errors import TableError
 from gradfeat.table.read import KeptColumns, columns_to_keep
 from gradfeat.table.results import UnreadCells
 from gradfeat.table.table_model import TableModel

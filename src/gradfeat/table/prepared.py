@@ -12,16 +12,15 @@ import torch
 from numpy.typing import NDArray
 
 from gradfeat.drawing.numbers import percent
+from gradfeat.errors import SourceError, TableError
 from gradfeat.maths.blocks import Block, collect
 from gradfeat.rows.engine import Engine
-from gradfeat.rows.errors import SourceError
 from gradfeat.rows.rows import Rows
 from gradfeat.rows.source import Columns
 from gradfeat.rows.sources.numeric import numbered
 from gradfeat.rows.sources.tables import Convert, OverTables, Tables, held, selected
 from gradfeat.rows.sources.text_options import FOUND, TextOptions
 from gradfeat.table.encode import TableEncoder
-from gradfeat.table.errors import TableError
 from gradfeat.table.first_pass import (
     KnownTable,
     ReadRows,

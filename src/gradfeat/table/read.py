@@ -10,11 +10,11 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 
+from gradfeat.errors import TableError
 from gradfeat.rows.sources.open import tables
 from gradfeat.rows.sources.tables import Cells, Tables, held
 from gradfeat.rows.sources.text_options import FOUND, TextOptions
 from gradfeat.rows.sources.words import named, near_names
-from gradfeat.table.errors import TableError
 from gradfeat.table.reading.plan import refuse_complex
 
 

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 
 import pandas as pd
 
+from gradfeat.errors import TableError
 from gradfeat.estimators.refitting import Refittable
 from gradfeat.rows.sources.tables import Tables, held
 from gradfeat.rows.sources.words import counted
-from gradfeat.table.errors import TableError
 from gradfeat.table.first_pass import with_target_read
 from gradfeat.table.fitting import predictions
 from gradfeat.table.notes import with_places

@@ -6,7 +6,8 @@ import os
 from pathlib import Path
 from typing import Any, Protocol
 
-from gradfeat.estimators.container import Contents, ModelFileError, read, rebuilding, write
+from gradfeat.errors import ModelFileError
+from gradfeat.estimators.container import Contents, read, rebuilding, write
 
 #: Names of the models that `gradfeat fit` writes into its folder: the best one, and the best of
 #: those that learn features where that is another.

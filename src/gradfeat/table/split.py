@@ -8,8 +8,8 @@ from typing import Literal
 import numpy as np
 import pandas as pd
 
+from gradfeat.errors import TableError
 from gradfeat.rows.sources.words import near_names
-from gradfeat.table.errors import TableError
 from gradfeat.table.reading.dates import DateOrder
 from gradfeat.table.reading.decide import plan_column
 from gradfeat.table.reading.numbers import DistinctTexts, find_numbers

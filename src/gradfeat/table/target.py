@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 from pandas.api import types
 
 from gradfeat.drawing.numbers import number
+from gradfeat.errors import TableError
 from gradfeat.rows.sources.words import counted, listing, near_names
-from gradfeat.table.errors import TableError
 from gradfeat.table.reading.decide import plan_column
 from gradfeat.table.reading.number_formats import LARGEST
 from gradfeat.table.reading.plan import as_text, content

@@ -12,7 +12,7 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from gradfeat.estimators.container import ModelFileError
+from gradfeat.errors import ModelFileError
 from gradfeat.maths.unpacking import TooMuch, check_zip
 
 #: Types beside those that skops trusts by itself. Loading builds these and nothing else: what

@@ -12,11 +12,11 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from gradfeat.errors import TableError
 from gradfeat.maths.blocks import Statistic
 from gradfeat.rows.sources.tables import Tables
 from gradfeat.rows.sources.words import counted
 from gradfeat.table.encode import TableEncoder
-from gradfeat.table.errors import TableError
 from gradfeat.table.notes import strict_sentence, with_places
 from gradfeat.table.results import UnreadCells
 

@@ -9,8 +9,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from gradfeat.errors import SourceError
 from gradfeat.interface.compare import compare
-from gradfeat.rows.errors import SourceError
 from gradfeat.rows.sources.open import tables
 from gradfeat.rows.sources.tables import held
 

@@ -13,7 +13,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from gradfeat.rows.errors import SourceError
+from gradfeat.errors import SourceError
 from gradfeat.rows.sources.csv import csv_tables
 from gradfeat.rows.sources.records import record_ends, spans
 from gradfeat.rows.sources.tables import held

@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 import torch
 
-from gradfeat.rows.errors import SourceError
+from gradfeat.errors import SourceError
 from gradfeat.rows.sources.dask import DaskArrayRows, DaskTables
 
 da = pytest.importorskip("dask.array")

@@ -10,7 +10,7 @@ from dataclasses import asdict, replace
 import pandas as pd
 import pytest
 
-from gradfeat.rows.errors import SourceError
+from gradfeat.errors import SourceError
 from gradfeat.rows.sources.csv import csv_tables
 from gradfeat.rows.sources.open import tables
 from gradfeat.rows.sources.tables import held

@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 import torch
 
-from gradfeat.rows.errors import SourceError
+from gradfeat.errors import SourceError
 from gradfeat.rows.sources.npy import NpyRows
 from gradfeat.rows.sources.table_rows import IteratorRows, IteratorTables
 from gradfeat.rows.sources.tables import ArrayRows, FrameTables

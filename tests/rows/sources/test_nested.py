@@ -10,11 +10,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from gradfeat.rows.errors import SourceError
+from gradfeat.errors import SourceError, TableError
 from gradfeat.rows.sources.open import tables
 from gradfeat.rows.sources.tables import held
 from gradfeat.table.encode import TableEncoder
-from gradfeat.table.errors import TableError
 from gradfeat.table.read import as_frame
 
 ROWS = [{"at": {"lat": i % 7, "how": "uv"[i % 2]} if i % 9 else None, "y": i} for i in range(40)]

@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 import torch
 
-from gradfeat.rows.errors import SourceError
+from gradfeat.errors import SourceError
 from gradfeat.rows.sources.open import (
     from_arrays,
     from_csv,

@@ -14,8 +14,8 @@ import openpyxl
 import pandas as pd
 import pytest
 
+from gradfeat.errors import SourceError
 from gradfeat.interface.open import why_streamed
-from gradfeat.rows.errors import SourceError
 from gradfeat.rows.sources.open import tables
 from gradfeat.rows.sources.tables import held
 from gradfeat.table.encode import TableEncoder

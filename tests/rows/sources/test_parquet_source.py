@@ -13,7 +13,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from gradfeat.rows.errors import SourceError
+from gradfeat.errors import SourceError
 from gradfeat.rows.sources.parquet import ParquetTables
 from gradfeat.rows.sources.tables import held
 from gradfeat.table.reading.decide import plan_column

@@ -12,7 +12,7 @@ import pandas as pd
 import pytest
 import torch
 
-from gradfeat.rows.errors import SourceError
+from gradfeat.errors import SourceError
 from gradfeat.rows.sources.parquet import ParquetTables
 from gradfeat.rows.sources.table_rows import TableRows
 from gradfeat.rows.sources.tables import FrameTables

@@ -18,8 +18,8 @@ from gradfeat.cli.formats import Format, records_in
 from gradfeat.cli.guard import refuse
 from gradfeat.cli.terminal import Terminal
 from gradfeat.drawing.numbers import duration, text_table
+from gradfeat.errors import ExperimentError
 from gradfeat.lab.cells import listed, products
-from gradfeat.lab.errors import ExperimentError
 from gradfeat.lab.experiment import Experiment
 from gradfeat.lab.loading import experiment as loaded
 from gradfeat.lab.loading import names as shipped

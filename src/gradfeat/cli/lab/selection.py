@@ -10,8 +10,8 @@ from typing import Any
 
 from gradfeat.cli.guard import Refused, check_device
 from gradfeat.cli.lab import STORE
+from gradfeat.errors import ExperimentError
 from gradfeat.lab.cells import check_names
-from gradfeat.lab.errors import ExperimentError
 from gradfeat.lab.experiment import Experiment, Point
 
 Overrides = Mapping[str, Sequence[Any]]

@@ -18,8 +18,8 @@ from gradfeat.cli.lab.results import cell_in_words, print_claims, tell_outdated,
 from gradfeat.cli.lab.selection import Narrowed, Selection, command, store_option
 from gradfeat.cli.lab.summary_table import means, summarised
 from gradfeat.cli.terminal import Terminal
+from gradfeat.errors import choices
 from gradfeat.lab import Experiment, Store, judge
-from gradfeat.lab.errors import choices
 from gradfeat.lab.experiment import Point
 from gradfeat.lab.loading import experiment as loaded
 from gradfeat.lab.loading import known as known_names

@@ -14,7 +14,7 @@ from rich.text import Text
 
 from gradfeat.cli.guard import Refused
 from gradfeat.drawing.numbers import MISSING, text_table
-from gradfeat.lab.errors import choices
+from gradfeat.errors import choices
 from gradfeat.lab.intervals import limits_of
 from gradfeat.lab.rows import factor_names
 from gradfeat.maths.interval_ends import interval_ends

@@ -9,7 +9,7 @@ import numpy as np
 
 from gradfeat.catalogue.shared.step_spectra import sine_activation
 from gradfeat.cli.guard import Refused
-from gradfeat.lab.errors import choices
+from gradfeat.errors import choices
 from gradfeat.maths.activations import NAMES, Activation, Polynomial
 from gradfeat.maths.activations import activation as named
 from gradfeat.maths.polynomial_text import polynomial

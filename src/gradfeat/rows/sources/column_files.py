@@ -21,8 +21,8 @@ import pyarrow.dataset as ds
 import pyarrow.parquet as pq
 import pyarrow.types as kinds
 
+from ...errors import SourceError
 from ...maths.unpacking import FOREIGN
-from ..errors import SourceError
 from .files import FoundFile
 from .words import (
     listing,

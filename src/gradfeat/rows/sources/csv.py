@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from ..errors import SourceError
+from ...errors import SourceError
 from ..source import PIECE_ROWS
 from .csv_layout import CsvLayout, infer_layout
 from .files import FoundFile, Paths, find_files

@@ -15,7 +15,7 @@ import pyarrow as pa
 import pyarrow.compute
 import pyarrow.csv as pacsv
 
-from ..errors import SourceError
+from ...errors import SourceError
 from .looks import Looks
 from .tables import Cells
 from .text import Layout

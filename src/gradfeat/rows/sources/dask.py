@@ -13,8 +13,8 @@ from typing import Any
 import pandas as pd
 import torch
 
+from ...errors import SourceError
 from ...maths.blocks import Block
-from ..errors import SourceError
 from ..source import Columns, Piece
 from .numeric import NumericSource, checked_block, checked_dtype, checked_shapes, numbered
 from .tables import Tables

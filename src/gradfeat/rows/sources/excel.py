@@ -12,7 +12,7 @@ from importlib.util import find_spec
 from typing import Any, BinaryIO, cast
 from zipfile import BadZipFile
 
-from ..errors import SourceError
+from ...errors import SourceError
 
 
 def first_sheet(raw: BinaryIO, name: str) -> tuple[bytes, tuple[str, ...]]:

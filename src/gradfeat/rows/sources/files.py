@@ -25,8 +25,8 @@ from typing import Any, BinaryIO, cast
 from fsspec import AbstractFileSystem
 from fsspec.core import has_magic, url_to_fs
 
+from ...errors import SourceError
 from ...maths.unpacking import TooMuch, Unpacked, check_zip
-from ..errors import SourceError
 from .excel import first_sheet
 from .text_options import FOUND, TextOptions
 from .words import counted, listing, near_names

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from ..errors import SourceError
+from ...errors import SourceError
 from ..source import PIECE_ROWS
 from .files import Paths, find_files
 from .records import line_ends, not_blank

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from ..errors import SourceError
+from ...errors import SourceError
 from .first_record import Fields, is_header, is_number, is_row, looks_like_row
 from .records import not_blank, record_ends
 from .text_options import BLANKS, TextOptions

@@ -11,8 +11,8 @@ from functools import partial
 import numpy as np
 import torch
 
+from ...errors import SourceError
 from ...maths.blocks import Block
-from ..errors import SourceError
 from ..source import PIECE_ROWS, Columns, Piece
 from .files import FoundFile, find_files
 from .numeric import (

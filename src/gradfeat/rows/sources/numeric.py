@@ -12,8 +12,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from ...errors import SourceError
 from ...maths.blocks import Block
-from ..errors import SourceError
 from ..source import Columns, Piece, Source
 from .words import counted, ranges
 

@@ -9,7 +9,7 @@ from typing import Any
 import pandas as pd
 import torch
 
-from ..errors import SourceError
+from ...errors import SourceError
 from ..rows import Rows
 from ..source import PIECE_ROWS
 from .column_files import MAGIC, ArrowFormat
@@ -88,7 +88,7 @@ def from_npy(
     >>> from_npy("X.npy", "y.npy")
     Traceback (most recent call last):
     ...
-    gradfeat.rows.errors.SourceError: there is no file or folder 'X.npy'.
+    gradfeat.errors.SourceError: there is no file or folder 'X.npy'.
     """
     return Rows(NpyRows(X_path, y_path, w_path, piece_rows, dtype))
 
@@ -172,7 +172,7 @@ def from_dask(
     >>> from_dask(None)
     Traceback (most recent call last):
     ...
-    gradfeat.rows.errors.SourceError: from_dask needs one of the two: target= with a Dask \
+    gradfeat.errors.SourceError: from_dask needs one of the two: target= with a Dask \
 DataFrame, or y with a Dask Array.
     """
     if (target is None) == (y is None):

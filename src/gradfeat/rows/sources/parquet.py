@@ -9,7 +9,7 @@ from typing import Any
 
 import pandas as pd
 
-from ..errors import SourceError
+from ...errors import SourceError
 from ..source import PIECE_ROWS, Piece
 from .column_files import (
     ColumnFormat,

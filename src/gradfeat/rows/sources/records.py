@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..errors import SourceError
+from ...errors import SourceError
 
 #: Offsets after each record of some bytes, and where a quote opens that is not closed.
 FindEnds = Callable[[bytes], tuple[np.ndarray, int | None]]

@@ -13,8 +13,8 @@ import torch
 from pandas.api.types import infer_dtype
 from torch import Tensor
 
+from ...errors import SourceError
 from ...maths.blocks import Block
-from ..errors import SourceError
 from ..source import Columns, Piece
 from .numeric import (
     Numbers,

@@ -12,8 +12,8 @@ import pandas as pd
 import torch
 from pandas.core.util.hashing import hash_pandas_object
 
+from ...errors import SourceError
 from ...maths.blocks import Block
-from ..errors import SourceError
 from ..source import PIECE_ROWS, Columns, Piece, Source
 from .numeric import (
     Numbers,

@@ -18,7 +18,7 @@ from typing import BinaryIO, Literal, Self
 import numpy as np
 import pandas as pd
 
-from ..errors import SourceError
+from ...errors import SourceError
 from ..source import Piece
 from .files import FoundFile, Packing, Plain, opened_safely, packing_of
 from .records import Span, not_blank, spans

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
 from typing import Any, BinaryIO, Literal
 
-from ..errors import SourceError
+from ...errors import SourceError
 
 #: The separator of fields that stand between runs of blanks or tabs.
 BLANKS = " "

@@ -7,8 +7,8 @@ from difflib import get_close_matches
 from functools import partial
 from typing import TypeVar
 
+from ...errors import SourceError
 from ...maths.memory import slices
-from ..errors import SourceError
 from ..source import Piece
 
 Chunk = TypeVar("Chunk")

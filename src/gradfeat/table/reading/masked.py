@@ -9,11 +9,11 @@ from functools import partial
 
 import pandas as pd
 
+from gradfeat.errors import TableError
 from gradfeat.rows.source import Piece
 from gradfeat.rows.sources.tables import Cells, Tables, selected
 from gradfeat.rows.sources.text_options import TextOptions
 from gradfeat.rows.sources.words import near_names
-from gradfeat.table.errors import TableError
 from gradfeat.table.reading.number_formats import NumberFormat
 from gradfeat.table.reading.plan import as_text
 

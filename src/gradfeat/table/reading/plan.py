@@ -20,8 +20,8 @@ import pandas as pd
 from numpy.typing import NDArray
 from pandas.api import types
 
+from gradfeat.errors import TableError
 from gradfeat.rows.sources.tables import Cells
-from gradfeat.table.errors import TableError
 from gradfeat.table.reading.cell_text import plain_text
 from gradfeat.table.results import Kind, UnreadCells
 
