@@ -15,7 +15,7 @@ class EngineError(RuntimeError):
 
 
 class TableError(ValueError):
-    """A table, target or file that cannot be used."""
+    """A table, target, file or device that cannot be used."""
 
 
 class ModelFileError(ValueError):

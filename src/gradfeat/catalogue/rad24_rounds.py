@@ -96,14 +96,11 @@ def figure(table: DataFrame, theory_table: DataFrame | None) -> Figure:
         draw_metric(ax, table, "d", f"needed_{k}", mark, connect=True)
     d = np.unique(np.geomspace(table["d"].min(), table["d"].max(), 4).round()).astype(int)
     if theory_table is not None:
-        row = table.iloc[0]
-        colors = (style.BLACK, style.SKY)
-        words = ("kernel ridge", "one update")
-        limits = [f"$d^{{{lazy.round_exponent(t):.3g}}}$" for t in (0, 1)]
-        names = [f"{one}, theory ({law})" for one, law in zip(words, limits, strict=True)]
-        for t, color, name in zip((0, 1), colors, names, strict=True):
-            n = [needed(t, k, float(row["width"]), float(row["penalty"])) for k in d.tolist()]
-            series.line(ax, d, np.array(n), name, color)
+        settings = [float(table[name].iloc[0]) for name in ("width", "penalty")]
+        for t, word, color in (0, "kernel ridge", style.BLACK), (1, "one update", style.SKY):
+            n = [needed(t, k, *settings) for k in d.tolist()]
+            law = f"$d^{{{lazy.round_exponent(t):.3g}}}$"
+            series.line(ax, d, np.array(n), f"{word}, theory ({law})", color)
     style.logarithmic(ax, "x")
     if table[[f"needed_{k}" for k in UPDATES]].notna().to_numpy().any() or theory_table is not None:
         style.logarithmic(ax, "y")
@@ -124,8 +121,7 @@ EXPERIMENT = Experiment(
 y = x_0 x_1 is of degree 2: kernel ridge learns a share n/d^2 of it. The AGOP of that fit is
 quadratic in the share, and its noise is spread over d directions, so M weighs the two directions
 n/d times the others; the next fit learns at n ~ d^(4/3), the ones after it at d^(12/11) and less
-(theory/rfm_rounds, derived there for fresh rows in each round). Measured here as the RFM is used:
-the same rows in every round.""",
+(theory/rfm_rounds, for fresh rows in each round). Measured here as used, on the same rows.""",
     trial=trial,
     grids={"quick": {"d": DIMENSIONS}, "paper": {"d": [24, 34, 48, 68, 96, 136]}},
     small={"d": [9, 12], "sizes": 2, "least": 3.0, "n_test": 50},

@@ -142,13 +142,3 @@ def _usage(error: Any) -> str:
     sentence = error.format_message().rstrip(".").replace("Value error, ", "")
     more = error.ctx.command_path if error.ctx is not None else "gradfeat"
     return f"{sentence}: see {more} --help."
-
-
-def check_device(name: str, here: bool) -> None:
-    """Refuse what is no device, or none of this machine where it computes `here`."""
-    from gradfeat.maths.ranges import usable_device
-
-    try:
-        usable_device(name, here=here)
-    except ValueError as error:
-        raise Refused(f"--{error}") from None

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from ..errors import TableError
+
 if TYPE_CHECKING:
     import torch
 
@@ -87,7 +89,7 @@ def rising(name: str, values: ArrayLike) -> np.ndarray:
 
 
 def usable_device(name: Any, *, here: bool = True) -> torch.device:
-    """The torch device of that name; ValueError where nothing is computed on one (that is `here`).
+    """The torch device of that name; TableError where nothing is computed on one (that is `here`).
 
     >>> usable_device("cpu")
     device(type='cpu')
@@ -97,11 +99,11 @@ def usable_device(name: Any, *, here: bool = True) -> torch.device:
     try:
         where = torch.device(name)
     except (RuntimeError, TypeError, ValueError):
-        raise ValueError(f"device is {name!r}: give a torch device such as 'cpu'.") from None
+        raise TableError(f"device is {name!r}: give a torch device such as 'cpu'.") from None
     if here and where.type == "cuda" and not torch.cuda.is_available():
-        raise ValueError(f"device is {name!r} and no CUDA device is here: use device='cpu'.")
+        raise TableError(f"device is {name!r} and no CUDA device is here: use device='cpu'.")
     try:
         torch.zeros(1, device=where if here or where.type == "meta" else "cpu").item()
     except (RuntimeError, AssertionError, NotImplementedError, ImportError):
-        raise ValueError(f"device is {name!r}, which computes nothing: use device='cpu'.") from None
+        raise TableError(f"device is {name!r}, which computes nothing: use device='cpu'.") from None
     return where

@@ -76,7 +76,7 @@ def compare(
     are then fitted to a sample. `computes` says what it is: ``2 threads``.
     """
     if request.device is not None:
-        _check_device(request.device)
+        usable_device(request.device)
     methods = chosen_methods(request.methods)
     steps.begin("Preparing", 0.0)
     prepared = prepare(table, request, engine)
@@ -96,13 +96,6 @@ def compare(
     if found.learner is None or found.learner is found.best:
         return Compared(report, best, None if found.learner is None else best)
     return Compared(report, best, table_model(found.learner, prepared, request))
-
-
-def _check_device(name: str) -> None:
-    try:
-        usable_device(name)
-    except ValueError as error:
-        raise TableError(f"The {error}") from None
 
 
 def in_turn(

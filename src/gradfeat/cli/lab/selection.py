@@ -8,11 +8,12 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from gradfeat.cli.guard import Refused, check_device
+from gradfeat.cli.guard import Refused
 from gradfeat.cli.lab import STORE
 from gradfeat.errors import ExperimentError
 from gradfeat.lab.cells import check_names
 from gradfeat.lab.experiment import Experiment, Point
+from gradfeat.maths.ranges import usable_device
 
 Overrides = Mapping[str, Sequence[Any]]
 
@@ -127,11 +128,9 @@ class Request:
 
     def points(self, experiment: Experiment) -> list[Point]:
         points = self.selection.points(experiment)
-        check_device(self.device, here=self.dask in (None, "local"))
+        usable_device(self.device, here=self.dask in (None, "local"))
         if self.device != "cpu" and not experiment.takes_device:
-            raise Refused(
-                f"experiment {experiment.name!r} runs on the CPU only: leave out --device."
-            )
+            raise Refused(f"{experiment.name!r} runs on the CPU only: leave out --device.")
         return points
 
 
