@@ -22,11 +22,13 @@ def test_reuse_claims_fail_where_reuse_does_nothing_and_where_controls_are_found
     limit = dandi24_reuse.theory("reused", "cubic", 4.0, 2.0)["cosine"]
     table["overlap"] = np.where(found, abs(limit), fading)
     table["cosine"] = np.where(found, limit + jitter(table), 0.0)
-    assert outcomes("dandi24-reuse", table) == ["holds"] * 5
+    assert outcomes("dandi24-reuse", table) == ["holds"] * 6
     table["overlap"], table["cosine"] = fading, fading
     assert [outcomes("dandi24-reuse", table)[i] for i in (0, 3, 4)] == ["fails"] * 3
     table["overlap"] = 0.3 + jitter(table)
     assert [outcomes("dandi24-reuse", table)[i] for i in (1, 2)] == ["fails"] * 2
+    table["cosine"] = np.where(table["inputs"] == "whole", limit + 0.1, limit) + jitter(table)
+    assert outcomes("dandi24-reuse", table)[5] == "fails"
 
 
 def test_outlier_claims_fail_on_one_outlier_everywhere():
@@ -50,13 +52,28 @@ def test_targets_have_variance_1_and_hide_from_the_first_two_degrees(target):
     assert hermite_coefficients(lambda z: g(z) ** 2, 0, breaks)[0] == pytest.approx(1.0)
 
 
-def test_one_cell_is_near_the_limit_and_its_control_is_not():
+@pytest.mark.parametrize("inputs", dandi24_reuse.INPUTS)
+def test_one_cell_is_near_the_limit_and_its_control_is_not(inputs):
     """d = 100 at 16 draws: the limit within .1, and fresh rows below half of it."""
-    settings = {"target": "cubic", "d": 100, "m": 16, "draws": 16}
+    settings = {"target": "cubic", "d": 100, "m": 16, "draws": 16, "inputs": inputs}
     ((reused, fresh),) = dandi24_reuse.batch(["reused", "fresh"], **settings, seeds=[0])
     limit = second_gradient(link("cubic"), Tanh(), 0.25, 2.0).overlap
     assert reused["cosine"] == pytest.approx(limit, abs=0.1)
     assert abs(fresh["cosine"]) < abs(limit) / 2
+
+
+def test_inputs_drawn_by_their_products_have_the_law_of_whole_ones():
+    """Means over 60 seeds at d = 30: within 4 standard errors, on both uses of rows."""
+    settings = {"target": "cubic", "d": 30, "m": 6, "draws": 8, "seeds": range(60)}
+    one, other = (
+        dandi24_reuse.batch(["reused", "fresh"], inputs=inputs, **settings)
+        for inputs in dandi24_reuse.INPUTS
+    )
+    for place in (0, 1):
+        for metric in ("overlap", "cosine"):
+            a, b = (np.array([seed[place][metric] for seed in found]) for found in (one, other))
+            error = ((a.var(ddof=1) + b.var(ddof=1)) / len(a)) ** 0.5
+            assert abs(a.mean() - b.mean()) < 4 * error
 
 
 def test_two_steps_write_one_outlier_where_one_is_small():
@@ -69,8 +86,16 @@ def test_two_steps_write_one_outlier_where_one_is_small():
     [
         (lambda: dandi24_reuse.batch(["old"], "cubic", 10, seeds=[0]), "rows is 'old'"),
         (lambda: dandi24_reuse.batch(["fresh"], "x", 10, seeds=[0]), "target is 'x'"),
-        (lambda: dandi24_reuse.batch(["fresh"], "bump", 1, seeds=[0]), "d is 1: give 2"),
-        (lambda: dandi24_reuse.batch(["fresh"], "bump", 9, ratio=0.0, seeds=[0]), "ratio is 0.0"),
+        (lambda: dandi24_reuse.batch(["fresh"], "bump", 33, seeds=[0]), "d is 33: give 34"),
+        (
+            lambda: dandi24_reuse.batch(["fresh"], "bump", 1, inputs="whole", seeds=[0]),
+            "d is 1: give 2",
+        ),
+        (
+            lambda: dandi24_reuse.batch(["fresh"], "bump", 40, inputs="x", seeds=[0]),
+            "inputs is 'x'",
+        ),
+        (lambda: dandi24_reuse.batch(["fresh"], "bump", 40, ratio=0.0, seeds=[0]), "ratio is 0.0"),
         (lambda: dandi24_outliers.trial("fresh", 0.1, 0.1, n=1, seed=0), "n is 1: give 2"),
         (lambda: dandi24_outliers.trial("fresh", 0.1, 0.1, psi=0.0, seed=0), "psi is 0.0"),
         (lambda: dandi24_outliers.theory(0.6, 0.1), "exponents of the steps are 0.6"),

@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import importlib
 import os
 import time
 from collections.abc import Sequence
@@ -11,6 +12,7 @@ from pathlib import Path
 
 import numpy as np
 import torch
+from threadpoolctl import threadpool_info
 
 from gradfeat.lab import Experiment
 
@@ -79,7 +81,13 @@ def stepped_together(n: int, eta: list[float], *, seeds: Sequence[int]) -> list[
 def dies(n: int, *, seed: int) -> dict:
     if n == 3:
         os._exit(9)
-    return {"value": float(n), "threads": torch.get_num_threads()}
+    return {"value": float(n), "threads": max(torch.get_num_threads(), *_threads())}
+
+
+def _threads() -> list[int]:
+    """Those of every library, SciPy's own BLAS included, which a worker loads when it is needed."""
+    importlib.import_module("scipy.linalg")
+    return [library["num_threads"] for library in threadpool_info()]
 
 
 def unbounded(n: int, *, seed: int) -> dict:

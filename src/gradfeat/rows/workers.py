@@ -172,6 +172,10 @@ def _masked(how: str, signals: Iterable[int]) -> set[Any]:
         return set()
 
 
+#: How libraries of threads are told how many, when they are loaded.
+THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
+
+
 def _enter_worker(leash: connection.Connection) -> None:
     """Set up a fresh worker process; it is ours alone, so its settings are too."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
@@ -180,6 +184,7 @@ def _enter_worker(leash: connection.Connection) -> None:
     from threadpoolctl import threadpool_limits
 
     threadpool_limits(1)
+    os.environ.update(dict.fromkeys(THREADS, "1"))  # of what is loaded later, as SciPy's own BLAS
     torch.set_num_threads(1)
     threading.Thread(target=_die_with, args=(leash,), daemon=True).start()
 
