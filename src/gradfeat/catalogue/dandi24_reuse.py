@@ -269,7 +269,7 @@ few of their products, so that only these are drawn; whole inputs are the check 
         ),
         "Whole inputs have the mean cosine on reused rows of inputs that are drawn by what the"
         " cosine depends on, within .03 at d = 200."
-        " [derived here]": differs(
+        " [derived here; the experiment of Dandi et al. 2024]": differs(
             "cosine", {**CHECKED, "inputs": "whole"}, CHECKED, between(-0.03, 0.03), "margin .03"
         ),
     },
