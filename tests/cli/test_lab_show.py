@@ -209,6 +209,13 @@ def test_about_tells_what_is_computed_and_reads_no_store(capsys, folder):
     assert not list(folder.glob("*.sqlite"))
 
 
+def test_about_breaks_the_lines_of_a_docstring_where_the_terminal_ends(capsys, folder):
+    text = '    """One line of it,\n    and the next.\n\n    - a list\n    - stays\n    """\n'
+    opened = '    with (HERE / "calls")'
+    out = well(capsys, "show", "--about", grows(folder, GROWS.replace(opened, text + opened)))
+    assert "One line of it, and the next.\n\n- a list\n- stays\n" in out
+
+
 def test_about_of_every_experiment_names_its_claims(capsys):
     out = " ".join(well(capsys, "show", "--about", "damian22-degenerate").split())
     assert "Heₚ" in out or "He_p" in out

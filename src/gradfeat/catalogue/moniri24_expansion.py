@@ -48,9 +48,10 @@ def trial(
 
     gradient_rest is |G - c_1 a beta^T| over |c_1 a beta^T|, gradient_rows the same of the root mean
     square of rows over a_j. rest_l is |F - F_l|/sqrt(n) on n fresh rows, F_l = F_0 + sum_{k <= l}
-    c_1^k c_k eta^k (X beta)^{ok} (a^{ok})^T; rest_kappa has (X beta)^{o2} + own/c_1^2 in the place
-    of the square, own = phi E y^2 (E sigma'^2 - c_1^2). constant_* is the part of F - F_2 along the
-    constant and a^{o2}, 1^T (F - F_2) a^{o2}/(sqrt(n) |a^{o2}|)/sqrt(n), the mean over a and -a.
+    c_1^k c_k eta^k (X beta)^k (a^k)^T, powers of each entry; rest_kappa has (X beta)^2 + own/c_1^2
+    in the place of the square, own = phi E y^2 (E sigma'^2 - c_1^2). constant_* is the part of
+    F - F_2 along the constant and a^2, 1^T (F - F_2) a^2/(sqrt(n) |a^2|)/sqrt(n), the mean over a
+    and -a.
     Setting 2 of the talk, residual y.
     """
     model = model_of(n, activation, phi, psi)

@@ -155,7 +155,7 @@ class StepSetup:
         return {name: values[0] - values[1] for name, values in _named_arrays(found).items()}
 
     def column_gain(self, degree: int) -> Numbers:
-        """Gains of the unpenalised columns (X beta)^{ok}, k <= degree, beside F_0 in the limit."""
+        """Gains of the unpenalised columns (X beta)^k, k <= degree, beside F_0 in the limit."""
         residual = "y" if self.weighting == "ba22" else self.weighting
         plain, beside = (
             lazy.column_errors(

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import dataclasses
 import inspect
+import re
 import sys
-import textwrap
 from collections.abc import Callable, Iterator, Sequence
 from datetime import datetime
 from pathlib import Path
@@ -105,19 +105,22 @@ def show_about(name: str) -> None:
 
 
 def _parts(experiment: Experiment) -> Iterator[tuple[str, str]]:
-    yield "What is computed", "\n\n".join(map(_filled, experiment.about.strip().split("\n\n")))
+    yield "What is computed", _filled(experiment.about.strip())
     yield "Each cell and seed", _docstring(experiment.trial or experiment.batch)
     yield "Theory", _docstring(experiment.theory)
     yield "Settings", "\n".join(_settings(experiment))
     yield "Claims", "\n".join(f"- {claim.text} [{claim.source}]" for claim in experiment.claims)
 
 
-def _filled(paragraph: str) -> str:
-    return " ".join(paragraph.split())
+def _filled(text: str) -> str:
+    """Each paragraph in one line, which the terminal breaks; lists and indented lines stay."""
+    paragraphs = text.split("\n\n")
+    lines = re.compile(r"^(\s|- |\d+\. |>>> )", re.MULTILINE)
+    return "\n\n".join(p if lines.search(p) else " ".join(p.split()) for p in paragraphs)
 
 
 def _docstring(function: Callable[..., Any] | None) -> str:
-    return textwrap.dedent(inspect.getdoc(function) or "") if function else ""
+    return _filled(inspect.getdoc(function) or "") if function else ""
 
 
 def _settings(experiment: Experiment) -> Iterator[str]:
