@@ -21,7 +21,7 @@ class Room(NamedTuple):
 ROOMS: Final = {
     "": Room(131, 3),
     "catalogue": Room(12_327, 58),
-    "cli": Room(3_718, 26),
+    "cli": Room(3_721, 26),
     "diagnostics": Room(1_135, 8),
     "drawing": Room(836, 7),
     "estimators": Room(3_333, 19),

@@ -51,8 +51,7 @@ def trial(
     c_1^k c_k eta^k (X beta)^k (a^k)^T, powers of each entry; rest_kappa has (X beta)^2 + own/c_1^2
     in the place of the square, own = phi E y^2 (E sigma'^2 - c_1^2). constant_* is the part of
     F - F_2 along the constant and a^2, 1^T (F - F_2) a^2/(sqrt(n) |a^2|)/sqrt(n), the mean over a
-    and -a.
-    Setting 2 of the talk, residual y.
+    and -a. Setting 2 of the talk, residual y.
     """
     model = model_of(n, activation, phi, psi)
     task = lazy.MultiIndex(model.d, lazy.he1_he2(), 0.0, seed=seed)

@@ -41,9 +41,8 @@ def batch(
     loss is (1/n)|y - F a|^2 + lam |a|^2, training the same without the ridge term, test the mean
     squared error on n new rows. A gain is how much lower one is than that of random features of the
     same seed (eta = 0), times E y^2/mean y^2 of the head's rows, whose tails are heavy.
-    column_*_gain is that of ridge on F_0 and the unpenalised powers (X beta)^k of each entry,
-    k <= l, where l is how many powers a step n^alpha adds in the limit; nan where there is none, on
-    the edges and above 4.
+    column_*_gain is that of ridge on F_0 and the unpenalised (X beta)^k, entry by entry, k <= l,
+    where a step n^alpha adds l powers in the limit; nan where there is none, on edges and above 4.
     *_share is the network's gain over it, with less noise than either.
 
     rows are those of W0, on the unit sphere or N(0, I/d). own_to_shared is |G|^2 beside beta over
