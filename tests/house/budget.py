@@ -27,7 +27,7 @@ ROOMS: Final = {
     "estimators": Room(3_333, 19),
     "figures": Room(1_571, 9),
     "interface": Room(978, 5),
-    "lab": Room(3_328, 20),
+    "lab": Room(3_357, 20),
     "maths": Room(4_420, 34),
     "models": Room(11_245, 72),
     "planning": Room(1_461, 10),

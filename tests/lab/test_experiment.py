@@ -112,7 +112,7 @@ def mixed_theory(m): ...
     ("options", "words"),
     [
         ({"trial": many}, "a trial takes 'rest': name each of its parameters instead."),
-        ({"trial": no_seed}, "no_seed has no parameter 'seed': add it."),
+        ({"trial": no_seed}, "the trial has no parameter 'seed': add it."),
         ({"trial": called_jobs, "grids": {"quick": {"jobs": 1}}}, "'jobs' cannot name a parameter"),
         ({"trial": by_default_none}, "n has values [None]: give text only or numbers only."),
         ({"trial": None}, "there is nothing to run: give a trial or a batch."),

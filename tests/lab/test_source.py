@@ -179,3 +179,29 @@ def test_what_the_maker_of_a_trial_gave_is_its_text(text_of):
     made = "def made(k):\n    def trial(*, seed): return k\n    return trial\n"
     assert text_of(f"{made}trial = made(1)\n") != text_of(f"{made}trial = made(2)\n")
     assert text_of(f"{made}trial = made(1)\n") == text_of(f"{made}trial = made(1)  # one\n")
+
+
+@pytest.mark.parametrize(
+    ("text", "old", "new"),
+    [
+        ("import functools as f\ndef g(k, *, seed): return k\ntrial = f.partial(g, 1)", "1", "2"),
+        ("class T:\n    def __init__(self, k): self.k = k\n    def __call__(self, *, seed):"
+         " return self.k\ntrial = T(1)", "1", "2"),
+        ("class T:\n    def __init__(self, k): self.k = k\n    def run(self, *, seed):"
+         " return self.k\ntrial = T(1).run", "1", "2"),
+        ("class T:\n    def half(self): return 1\n    def run(self, *, seed): return self.half()\n"
+         "trial = T().run", "return 1", "return 2"),
+        ("class T:\n    K = 1\n    @classmethod\n    def run(cls, *, seed): return cls.K\n"
+         "trial = T.run", "K = 1", "K = 2"),
+        ("import functools\ndef scaled(f):\n    @functools.wraps(f)\n    def g(*, seed):"
+         " return 1 * f(seed=seed)\n    return g\ndef f(*, seed): return 3\ntrial = scaled(f)",
+         "1 *", "2 *"),
+        ("def made(f):\n    def trial(*, seed): return f(seed)\n    return trial\n"
+         "def f(x): return 1 + x\ntrial = made(f)", "1 +", "2 +"),
+        ("a, trial = (lambda *, seed: 1), (lambda *, seed: 2)", "2)", "3)"),
+    ],
+)  # fmt: skip
+def test_callables_of_every_kind_have_what_they_were_made_of(text_of, text, old, new):
+    assert text.count(old) == 1
+    assert text_of(text) == text_of(f"{text}  # a remark")
+    assert text_of(text) != text_of(text.replace(old, new))

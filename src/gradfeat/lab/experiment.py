@@ -160,9 +160,10 @@ class Experiment:
         return [value for product in every if name in product for value in listed(product[name])]
 
     def _check(self) -> None:
-        for function, word in ((self.trial, "seed"), (self.batch, "seeds")):
+        asked = (("trial", self.trial, "seed"), ("batch", self.batch, "seeds"))
+        for name, function, word in asked:
             if function is not None and word not in named_parameters(function):
-                raise ExperimentError(f"{function.__name__} has no parameter {word!r}: add it.")
+                raise ExperimentError(f"the {name} has no parameter {word!r}: add it.")
         if reserved := RESERVED.intersection(self.factors):
             raise ExperimentError(f"{min(reserved)!r} cannot name a parameter: call it otherwise.")
         if not self.grids:

@@ -9,7 +9,8 @@ import importlib.util
 import inspect
 import symtable
 import textwrap
-from collections.abc import Callable, Iterator, Sequence
+import types
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from importlib.machinery import ModuleSpec, PathFinder
 from pathlib import Path
@@ -40,15 +41,35 @@ def digest_of(*functions: Callable[..., Any] | None) -> str:
     return hashlib.sha256("\0".join(texts).encode()).hexdigest()
 
 
-def _text(function: Callable[..., Any]) -> str:
-    own = inspect.unwrap(function)
-    return _own_text(own) + _enclosed(own)
+def _text(given: Any, seen: frozenset[int] = frozenset()) -> str:
+    """Of a callable: its own text, that of what it wraps, and what it was given before a call."""
+    if id(given) in seen:
+        return ""
+    seen |= {id(given)}
+    match given:
+        case functools.partial(func=function, args=args, keywords=named):
+            return _text(function, seen) + _given({**dict(enumerate(args)), **named}, seen)
+        case types.MethodType(__self__=owner, __name__=name):
+            kind = owner if inspect.isclass(owner) else type(owner)
+            return f"{_own_text(kind, given)}\0{name}{_given(owner.__dict__, seen)}"
+    if not inspect.isroutine(given):
+        return _text(given.__call__, seen)
+    text = _function_text(given, seen) if inspect.isfunction(given) else ""
+    return text + _text(getattr(given, "__wrapped__", given), seen)
 
 
-def _enclosed(function: Callable[..., Any]) -> str:
-    """The numbers, words and tuples of them that a function has from the call that made it."""
-    cells = inspect.getclosurevars(function).nonlocals
-    return "".join(f"\0{name} = {v!r}" for name, v in sorted(cells.items()) if _is_literal(v))
+def _function_text(function: types.FunctionType, seen: frozenset[int]) -> str:
+    closed = _given(inspect.getclosurevars(function).nonlocals, seen)
+    lambdas = _compiled(function.__code__) if function.__name__ == "<lambda>" else ""  # on one line
+    return _own_text(function.__code__, function) + closed + lambdas
+
+
+def _given(values: Mapping[Any, Any], seen: frozenset[int]) -> str:
+    """The numbers, words, tuples of them and functions that something has from what made it."""
+    own = sorted(values.items(), key=lambda item: str(item[0]))
+    functions = {name: _text(v, seen) for name, v in own if inspect.isfunction(v)}
+    literal = {name: f" = {v!r}" for name, v in own if _is_literal(v)}
+    return "".join(f"\0{name}{text}" for name, text in (functions | literal).items())
 
 
 def _is_literal(value: Any) -> bool:
@@ -59,16 +80,23 @@ def _is_literal(value: Any) -> bool:
     return True
 
 
-def _own_text(function: Callable[..., Any]) -> str:
+def _own_text(source: Any, function: Any) -> str:
+    """What statements of a class or of compiled code reach; the code, where it is in no file."""
     try:
-        nodes = ast.parse(textwrap.dedent(inspect.getsource(function))).body
-        file = Path(inspect.getsourcefile(function) or "").resolve(strict=True)
+        nodes = ast.parse(textwrap.dedent(inspect.getsource(source))).body
+        file = Path(inspect.getsourcefile(source) or "").resolve(strict=True)
     except (OSError, TypeError, SyntaxError):  # typed in, or a lambda in the middle of a call
-        code = function.__code__
-        return repr((code.co_code, code.co_names, [str(c) for c in code.co_consts]))
+        return _compiled(function.__code__)
     reach = _Reach(file.parent)
     reach.follow(_Place(file, function.__module__), nodes)
     return "\0".join(reach.texts)
+
+
+def _compiled(code: types.CodeType) -> str:
+    """Instructions, names and constants; of code within, its own."""
+    inner = {id(c): _compiled(c) for c in code.co_consts if inspect.iscode(c)}
+    constants = [inner.get(id(c), str(c)) for c in code.co_consts]
+    return repr((code.co_code, code.co_names, constants))
 
 
 @dataclass(frozen=True)
