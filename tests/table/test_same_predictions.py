@@ -63,8 +63,41 @@ COLUMNS: dict[str, list[str]] = {
     "moments": [t.strftime("%Y-%m-%d %H:%M:%S") for t in TIMES],
     "clock times": [t.strftime("%H:%M") for t in TIMES],
     "nothing": [""] * N,
+    "signs of Unicode": [f"{v:+.2f}".replace("-", "−") for v in V],
+    "narrow blanks": [f"{u:,.0f}".replace(",", "\u202f") for u in U],
+    "magnitudes": [f"{u / 1000:.1f}K" if u < 5e4 else f"{u / 1e6:.3f}M" for u in U],
+    "two measures": [f"{u:.0f} g" if u < 1000 else f"{u / 1000:.2f} kg" for u in U],
+    "feet": [f"{4 + k}'{d % 12}\"" for k, d in zip(K, DAY, strict=True)],
+    "fractions": [f"{d % 9} {1 + 2 * (k % 2)}/4" for k, d in zip(K, DAY, strict=True)],
+    "limits": ["<5" if d < 300 else str(d) for d in DAY],
+    "places": [f"{k + 4}th" for k in DAY % 9],
+    "ranges": [f"{5 * k}-{5 * k + 4}" if k < 11 else "55+" for k in DAY % 12],
+    "numbers among words": [f"{100 + d % 60}/{60 + 5 * k}" for k, d in zip(K, DAY, strict=True)],
+    "sizes": [f"{d % 90}x{k + 1}x5 cm" for k, d in zip(K, DAY, strict=True)],
+    "places on a map": [f"{v:.4f}, {w:.4f}" for v, w in zip(V, V[::-1], strict=True)],
+    "versions": [f"{k}.{d % 24}" for k, d in zip(K, DAY, strict=True)],
+    "powers": [f"{10 + d % 80}E{k}" for k, d in zip(K, DAY, strict=True)],
+    "ja und nein": gaps([["ja", "nein"][k % 2] for k in K], "?", "NULL"),
+    "a cross": ["x" if k == 1 else "" for k in K],
+    "notes": gaps([f"{d}" for d in DAY], "12*", "7 (est.)"),
+    "years among dates": [t.strftime("%Y" if t.day < 9 else "%Y-%m-%d") for t in TIMES],
+    "two digits": [t.strftime("%d/%m/%y") for t in TIMES],
+    "the day's date": [t.strftime("%y%m%d") for t in TIMES],
+    "days of no year": [t.strftime("%d %b") for t in TIMES],
+    "quarters": [f"{t.year}Q{t.quarter}" for t in TIMES],
+    "months": [t.strftime("%b %Y") for t in TIMES],
+    "zones": [f"{t:%Y-%m-%d %H:%M}{z}" for t, z in zip(TIMES, ["Z", "+02:00"] * 45, strict=True)],
+    "the time before the date": [t.strftime("%H:%M, %d %b %Y") for t in TIMES],
+    "when_epoch": [str(int(t.timestamp())) for t in TIMES],
+    "durations": gaps([f"{k}h {d % 60}m" for k, d in zip(K, DAY, strict=True)], "n/a"),
+    "laps": [f"{1 + k}:{d % 60:02}.{d % 997:03}" for k, d in zip(K, DAY, strict=True)],
+    "ages": [f"{d % 20} years" if k else f"{d % 11} months" for k, d in zip(K, DAY, strict=True)],
+    "links": [f"https://x.org/{k}/{d}" for k, d in zip(K, DAY, strict=True)],
+    "long ids": [str(10**17 + int(d)) for d in DAY],
+    "endless": gaps([f"{v:.2f}" for v in V], "inf"),
+    "a formula": [f'="{k:03}"' for k in DAY],
 }
-ENDINGS = ("csv", "csv.gz", "tsv", "jsonl", "json", "parquet", "feather")
+ENDINGS = ("csv", "csv.gz", "tsv", "jsonl", "json", "parquet", "feather", "xlsx", "csv.zip")
 
 
 def write(frame: pd.DataFrame, path: Path) -> None:
@@ -76,6 +109,8 @@ def write(frame: pd.DataFrame, path: Path) -> None:
         frame.replace("", None).astype("string").to_parquet(path, row_group_size=5)
     elif name.endswith("feather"):
         frame.replace("", None).astype("string").to_feather(path)
+    elif name.endswith("xlsx"):
+        frame.to_excel(path, index=False)
     else:
         frame.to_csv(path, index=False, sep="\t" if name.endswith("tsv") else ",")
 

@@ -123,9 +123,10 @@ def test_folders_and_urls_are_read_and_a_header_alone_has_no_rows():
         csv_tables("memory://csv-source/c.csv")
 
 
+@pytest.mark.parametrize("last", [b"\r", b"\n", b"\r\n"])
 @pytest.mark.parametrize("name", ["a.csv", "a.csv.gz"])
-def test_lines_may_end_in_carriage_returns_alone(tmp_path, name):
-    data = b'x,t\r1,a\r\r2,"b\rc"\r'
+def test_lines_may_end_in_carriage_returns_alone(tmp_path, name, last):
+    data = b'x,t\r1,a\r\r2,"b\rc"' + last
     path = written(tmp_path, gzip.compress(data) if name.endswith("gz") else data, name)
     assert joined(csv_tables(path, piece_rows=1)).to_dict("list") == {
         "x": [1, 2],

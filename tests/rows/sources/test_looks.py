@@ -146,6 +146,7 @@ PLAIN = {
         "",
     ),
     "utf-16": ("x\té\r\n1\tü\r\n2\tö\r\n".encode("utf-16"), ["x", "é"], [1.0, "ü"], "UTF-16"),
+    "utf-32": ("x\té\r\n1\tü\r\n2\tö\r\n".encode("utf-32"), ["x", "é"], [1.0, "ü"], "UTF-32"),
     "utf-16 without mark": (
         "x,é\n1,ü\n2,ö\n".encode("utf-16-be"),
         ["x", "é"],

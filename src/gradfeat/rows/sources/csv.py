@@ -109,8 +109,8 @@ def _end(data: bytes, looks: Looks) -> int:
 
 
 def _about_encoding(encoding: str) -> str:
-    if encoding.startswith("utf-16"):
-        return "the text is UTF-16"
+    if encoding.startswith(("utf-16", "utf-32")):
+        return f"the text is {encoding[:6].upper()}"
     return f"the text is not UTF-8 and was read as {encoding} (--encoding reads it otherwise)"
 
 

@@ -79,7 +79,7 @@ def open_text(
         start = stream.read(SAMPLE_BYTES)
     cut = len(start) == SAMPLE_BYTES
     encoding = encoding or found_encoding(start, cut, likely)
-    if not encoding.startswith("utf-16"):
+    if not encoding.startswith(("utf-16", "utf-32")):
         refuse_others(file.name, start)
     text = TextFile(file, packing, encoding)
     if encoding == "utf-8":
@@ -90,7 +90,7 @@ def open_text(
             sample = stream.read(SAMPLE_BYTES)
     if not sample.removeprefix(BOM).strip():
         raise SourceError(f"'{file.name}' is blank: give a table with a header and rows.")
-    if b"\n" not in sample and b"\r" in sample.strip():
+    if b"\n" not in sample.rstrip(b"\n") and b"\r" in sample.strip():
         text = replace(text, line_ends="return")
     return text, text.in_line_feeds(sample)
 

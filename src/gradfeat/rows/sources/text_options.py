@@ -17,8 +17,9 @@ _WORDS = {"comma": ",", "semicolon": ";", "tab": "\t", "\\t": "\t", "colon": ":"
 _WORDS |= dict.fromkeys(("bar", "pipe"), "|")
 _WORDS |= dict.fromkeys(("blank", "blanks", "space", "spaces"), BLANKS)
 
-#: Byte order marks of UTF-16, of which that of UTF-8 is apart: its bytes stay as they are.
+#: Byte order marks of UTF-16 and UTF-32; that of UTF-8 is apart: its bytes stay as they are.
 _UTF16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
+_UTF32 = (codecs.BOM_UTF32_LE, codecs.BOM_UTF32_BE)
 
 _READ = 2**20
 
@@ -91,10 +92,12 @@ def text_options(
 
 
 def found_encoding(sample: bytes, cut: bool, likely: str | None = None) -> str:
-    """The encoding of some first bytes: UTF-8, UTF-16, the `likely` one, or that of Windows.
+    """The encoding of some first bytes: UTF-8, UTF-16 or 32, the `likely` one, that of Windows.
 
     `cut`: more bytes follow, so that the last character may be torn.
     """
+    if sample.startswith(_UTF32):
+        return "utf-32"
     if sample.startswith(_UTF16):
         return "utf-16"
     even, odd = (sample[start:2000:2].count(0) for start in (0, 1))

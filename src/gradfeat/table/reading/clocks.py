@@ -13,7 +13,12 @@ import pandas as pd
 from pandas.api import types
 
 from gradfeat.rows.sources.tables import Cells
-from gradfeat.table.reading.date_cells import durations, in_months, times_of_day
+from gradfeat.table.reading.clock_cells import (
+    bare_seconds,
+    durations,
+    in_months,
+    times_of_day,
+)
 from gradfeat.table.reading.dates import on_circle
 from gradfeat.table.reading.numbers import DistinctTexts
 from gradfeat.table.reading.plan import (
@@ -75,13 +80,16 @@ class DurationPlan(UnambiguousText):
     kind: ClassVar[Kind] = "duration"
     ordered: ClassVar[bool] = True
 
-    months: bool = False  #: Of what is written, 6m is six months and no minutes.
+    #: Of what is written, 6m is six months and no minutes, and a number alone is of seconds.
+    months: bool = False
+    bare: bool = False
 
     def encode(self, column: pd.Series) -> EncodedColumn:
         if types.is_timedelta64_dtype(column.dtype):
             seconds = column.dt.total_seconds().to_numpy(dtype=float)
         else:
-            seconds = by_distinct(as_text(column), partial(durations, months=self.months))
+            read = partial(durations, months=self.months, bare=self.bare)
+            seconds = by_distinct(as_text(column), read)
         unread = unread_cells(self.name, column, np.isnan(seconds), self.kind)
         return with_gaps(self, {"": seconds}, unread)
 
@@ -115,4 +123,4 @@ def find_clock(name: str, found: DistinctTexts) -> ColumnPlan | None:
     if found.mostly(clock) and longer <= _LONGER * counts.sum() and not _LENGTH.search(name):
         early = not (clock >= _DAY / 2).any() and all(map(_BARE_CLOCK.fullmatch, found.texts))
         return ClockPlan(name, found.texts[0] if early else "")
-    return DurationPlan(name, months) if found.mostly(length) else None
+    return DurationPlan(name, months, bare_seconds(found.texts)) if found.mostly(length) else None

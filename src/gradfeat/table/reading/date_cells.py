@@ -1,12 +1,12 @@
-"""Dates, times of day and durations written as text, taken apart."""
+"""Dates written as text, taken apart."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date, timedelta
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import pyarrow as pa
@@ -70,9 +70,9 @@ _HOURS = (
     "MSK -3,SGT -8,HKT -8,JST -9,KST -9,AEST -10,AEDT -11,NZST -12,NZDT -13"
 )
 _NAMED = {name: float(hours) for name, hours in (one.split() for one in _HOURS.split(","))}
-_OFFSET = r"(?:0\d|1[0-4]):?[0-5]\d"
+OFFSET = r"(?:0\d|1[0-4]):?[0-5]\d"
 _ZONE = (
-    rf"(?: ?(?P<zone>[Zz]|(?:UTC|GMT)?[+-]{_OFFSET}|[+-]\d{{2}}|[A-Z]{{2,5}}|[A-Z][a-z]+/\w+)"
+    rf"(?: ?(?P<zone>[Zz]|(?:UTC|GMT)?[+-]{OFFSET}|[+-]\d{{2}}|[A-Z]{{2,5}}|[A-Z][a-z]+/\w+)"
     r"(?: \([^()]*\)|\[[^]]*\])?)?"
 )
 _TIME = rf"(?:(?:[Tt]|,? +|,? at ){_CLOCK}{_ZONE})?"
@@ -94,14 +94,16 @@ _WAYS = tuple(
         rf"(?P<y>\d{{4}}|\d{{2}})(?: (?:г\.?|года))?{_TIME}",
         rf"(?P<d>\d{{1,2}})[-/]?{_NAME}[-/]?(?P<y>\d{{4}}):{_CLOCK}{_ZONE}",
         rf"{_WEEKDAY}{_NAME}[- ]*(?P<d>\d{{1,2}}){_TH}(?:,? +|-)(?P<y>\d{{4}}){_TIME}",
-        rf"(?P<y>\d{{4}})[-/ ]{_NAME}[-/ ](?P<d>\d{{1,2}}){_TIME}",
+        rf"(?P<y>\d{{4}}),?[-/ ]{_NAME}[-/ ](?P<d>\d{{1,2}}){_TIME}",
         rf"{_WEEKDAY}{_NAME} +(?P<d>\d{{1,2}}) {_CLOCK}{_ZONE} (?P<y>\d{{4}})",
         rf"{_NAME}{_OF}[-/ ,]*(?P<y>\d{{4}})",
         rf"{_NAME}(?:[-/]| ?')(?P<y>\d{{2}})",
         rf"{_NAME} (?P<e>\d{{1,2}}){_TH}",
         rf"(?P<e>\d{{1,2}})-{_NAME}",
         rf"(?P<d>\d{{1,2}}){_TH}{_OF}[ .]*{_NAME}",
-        rf"(?P<y>\d{{4}})[-/ ]{_NAME}",
+        rf"(?P<y>\d{{4}}),?[-/ ]{_NAME}",
+        _YEAR,
+        r"~(?P<y>\d{2})(?P<m>\d{2})(?P<d>\d{2})",
         rf"{_YEAR}(?:-?M?)(?P<m>0[1-9]|1[0-2])",
         rf"(?P<m>0?[1-9]|1[0-2])/{_YEAR}",
         r"(?P<y>\d{4})[-/ ]?[Qq](?P<q>[1-4])",
@@ -118,14 +120,24 @@ _WAYS = tuple(
     )
 )
 
+#: Where the year of two digits is in a day of six; "" where six digits are no day.
+Short = Literal["", "first", "last"]
+
+BARE_YEAR = re.compile(_YEAR)
+_OF_YEAR = re.compile(rf"{_NAME}(?:[-/]| ?')\d{{2}}")
+_TIME_FIRST = re.compile(
+    r"(?P<time>\d{1,2}:\d\d(?::\d\d(?:[.,]\d+)?)?(?: ?[AaPp]\.?[Mm]\.?)?),?(?: on)? +(?P<date>.+)"
+)
+
 #: The year of days without one, of 366 days; and a number that is a day, or a year of two digits.
 NO_YEAR = 4
 EITHER = re.compile(
     rf"(?:{_NAME} (?=\d))?(?P<e>\d{{1,2}})(?(name)|-{_NAME.replace('?P<name>', '?:')})"
 )
 
-#: Two digits of a year up to this one are of the century after. Source: POSIX strptime.
-_PIVOT = 68
+#: Two digits of a year up to this one are of the century after. Source: POSIX strptime. Columns
+#: whose years are dense there are cut elsewhere from 20 on.
+PIVOT, _EARLIEST = 68, 20
 
 Ints = NDArray[np.int64]
 
@@ -135,14 +147,15 @@ class WrittenDates:
     """Dates (n,) taken apart; what is not written counts as the first possible.
 
     `found`: which texts are written like a date; `year`, `month`, `day`: 0 where not found; month
-    and day are 0 where either of two numbers may be it; `first`, `second`: these two numbers; 0
-    elsewhere; `dotted`: which have dots between these, as only those who write the day first do;
-    `microseconds`: since midnight; -1 where that is no time; `offset`: minutes before UTC; nan
-    where none is written.
+    and day are 0 where either of two numbers may be it; `short`: which years have two digits;
+    `first`, `second`: these two numbers; 0 elsewhere; `dotted`: which have dots between these, as
+    only those who write the day first do; `microseconds`: since midnight; -1 where that is no time;
+    `offset`: minutes before UTC; nan where none is written.
     """
 
     found: NDArray[np.bool_]
     year: Ints
+    short: NDArray[np.bool_]
     month: Ints
     day: Ints
     first: Ints
@@ -150,6 +163,24 @@ class WrittenDates:
     dotted: NDArray[np.bool_]
     microseconds: Ints
     offset: NDArray[np.float64]
+
+    def since(self, pivot: int) -> WrittenDates:
+        """With years of two digits up to `pivot` in the 2000s, the others in the 1900s."""
+        two = self.year % 100
+        years = two + np.where(two <= pivot, 2000, 1900)
+        return replace(self, year=np.where(self.short, years, self.year))
+
+    @property
+    def pivot(self) -> int:
+        """Where these years are cut: at 40, or in the widest gap of 20 years at least."""
+        there = np.unique(self.year[self.short] % 100)
+        if not len(there):
+            return PIVOT
+        cuts = np.arange(_EARLIEST, PIVOT + 1)
+        after = there[np.searchsorted(there, cuts, side="right") % len(there)]
+        before = there[np.searchsorted(there, cuts, side="right") - 1]
+        gap = (after - before - 1) % 100
+        return int(cuts[np.lexsort((np.abs(cuts - 40), -gap * (gap >= 20)))[0]])
 
 
 def in_days(texts: Sequence[str]) -> bool:
@@ -159,18 +190,38 @@ def in_days(texts: Sequence[str]) -> bool:
     (False, True)
     """
     numbers = {int(m["e"]) for text in texts if (m := EITHER.fullmatch(text))}
-    return len(numbers) > 12 and numbers <= {*range(1, 32)}
+    of_years = any(map(_OF_YEAR.fullmatch, texts))
+    return len(numbers) > 12 and numbers <= {*range(1, 32)} and not of_years
 
 
-def written_dates(texts: NDArray[np.object_], *, days: bool = False) -> WrittenDates:
+def _spelt_out(text: str, short: Short) -> str:
+    """A date without quotes, its time behind it, and with signs in six digits if these are `short`.
+
+    >>> _spelt_out("1:08 PM 3 Sep 2020", ""), _spelt_out("241130", "first")
+    ('3 Sep 2020 1:08 PM', '~241130')
+    """
+    text = text.strip("'\"")
+    if short and len(text) == 6 and text.isdigit():
+        if short == "last":
+            return f"{text[:2]}-{text[2:4]}-{text[4:]}"
+        return f"~{text}"
+    m = _TIME_FIRST.fullmatch(text) if ":" in text[:3] else None
+    return f"{m['date']} {m['time']}" if m else text
+
+
+def written_dates(
+    texts: NDArray[np.object_], *, days: bool = False, short: Short = ""
+) -> WrittenDates:
     """Take texts (n,) apart; Jun 14 is a day of no year if `days`, else a month.
+
+    Six digits are a day if `short` says where its year is, else a year with a month.
 
     >>> found = written_dates(np.array(["3/4/21 1:08 PM", "7 March 2020", "x"], dtype=object))
     >>> found.found.tolist(), found.year.tolist(), found.first.tolist(), found.month.tolist()
     ([True, True, False], [2021, 2020, 0], [3, 0, 0], [0, 3, 0])
     """
-    n, bare = len(texts), np.array([str(text).strip("'\"") for text in texts], dtype=object)
-    whole = {k: np.zeros(n, np.int64) for k in ("y", "m", "d", "a", "b", "us")}
+    n, bare = len(texts), np.array([_spelt_out(str(text), short) for text in texts], dtype=object)
+    whole = {k: np.zeros(n, np.int64) for k in ("y", "short", "m", "d", "a", "b", "us")}
     found, dotted = np.zeros(n, bool), np.zeros(n, bool)
     offset = np.full(n, np.nan)
     for way in _WAYS:
@@ -185,10 +236,8 @@ def written_dates(texts: NDArray[np.object_], *, days: bool = False) -> WrittenD
             said["d" if days else "y"] = said.pop("e")
         (_fill_epoch if "epoch" in said else _fill)(whole, hit, said, offset)
         dotted[hit] = r"\.(?P<b>" in way
-    return WrittenDates(
-        found, whole["y"], whole["m"], whole["d"], whole["a"], whole["b"], dotted, whole["us"],
-        offset,
-    )  # fmt: skip
+    year, short_, *rest, microseconds = whole.values()
+    return WrittenDates(found, year, short_ > 0, *rest, dotted, microseconds, offset)
 
 
 def _extracted(texts: NDArray[np.object_], way: str) -> dict[str, NDArray[Any]]:
@@ -220,7 +269,8 @@ def _fill(
             whole[key][hit] = parts[key].astype(np.int64)
     short = np.array([len(text) <= 2 for text in parts.get("y", ["    "] * len(hit))], dtype=bool)
     years = whole["y"][hit] if "y" in parts else np.full(len(hit), NO_YEAR)
-    whole["y"][hit] = np.where(short, years + np.where(years <= _PIVOT, 2000, 1900), years)
+    whole["short"][hit] = short
+    whole["y"][hit] = np.where(short, years + np.where(years <= PIVOT, 2000, 1900), years)
     if "name" in parts:
         whole["m"][hit] = [_MONTHS[name.lower()] for name in parts["name"]]
     if "q" in parts:
@@ -233,6 +283,8 @@ def _fill(
             whole[key][hit] = _calendar_part(dates, unit)
     elif "d" not in parts and "b" not in parts:
         whole["d"][hit] = 1
+        if not {"m", "name", "q"} & parts.keys():
+            whole["m"][hit] = 1
     if "H" in parts:
         whole["us"][hit] = clock_microseconds(parts)
         offset[hit] = [_minutes(zone) for zone in parts["zone"]]
@@ -278,111 +330,3 @@ def clock_microseconds(parts: dict[str, NDArray[Any]]) -> Ints:
     hours = np.where(twelve, hours % 12 + 12 * (halves == "p"), hours)
     fraction = np.array([int(f.ljust(9, "0")[:6]) if f else 0 for f in parts["f"]], dtype=np.int64)
     return np.where(good, ((hours * 60 + minutes) * 60 + seconds) * 10**6 + fraction, -1)
-
-
-#: With a zone, but 9:00-17:00 is a range.
-_OF_DAY = re.compile(
-    r"T?(?P<H>\d{1,2})[:hH](?P<M>\d{2})(?::(?P<S>\d{2})(?:[.,](?P<f>\d+))?)?"
-    rf"(?: ?(?P<half>[AaPp])(?:\.?[Mm])?\.?| ?(?:Uhr|hrs?|h)|Z|(?(S)[+-]|\+){_OFFSET})?"
-    r"|(?P<hour>\d{1,2}) ?(?:(?P<part>[AaPp])\.?[Mm]\.?|Uhr|o'clock)",
-    re.ASCII,
-)
-_LENGTH = re.compile(
-    r"(?:(?P<d>-?\d+) days?,? ?\+?)?(?:(?P<sign>-)?(?P<H>\d+):(?P<M>\d{2})"
-    r"(?::(?P<S>\d{2}(?:[.,]\d+)?))?)?",
-    re.ASCII,
-)
-_ISO_LENGTH = re.compile(
-    r"(?P<sign>-)?P(?:(?P<w>\d+)W)?(?:(?P<d>-?\d+)D)?"
-    r"(?:T(?:(?P<H>\d+)H)?(?:(?P<M>\d+)M)?(?:(?P<S>\d+(?:\.\d+)?)S)?)?",
-    re.ASCII,
-)
-_NUMBER, _THEN = r"\d+(?:\.\d+)?", r"\.?(?:,| and| und| et)? *"
-_IN_WORDS = re.compile(
-    rf"(?P<sign>-)?(?:(?P<d>{_NUMBER}) ?(?:d|(?i:days?|tage?)){_THEN})?"
-    rf"(?:(?P<H>{_NUMBER}) ?(?:h|(?i:hrs?|hours?|std|stunden?|heures?)){_THEN})?"
-    rf"(?:(?P<M>{_NUMBER}) ?(?:m|(?i:mins?|minuten?|minutes?)){_THEN})?"
-    rf"(?:(?P<S>{_NUMBER}) ?(?:s|(?i:secs?|sek|seconds?))\.?)?",
-    re.ASCII,
-)
-#: Ages: a bare m is of months beside years alone, and all over a column of such.
-_AGE, _AGE_OF_MONTHS = (
-    re.compile(
-        rf"(?:(?P<y>{_NUMBER}) ?(?:y|(?i:yrs?|years?|jahre?|ans?)){_THEN})?"
-        rf"(?:(?P<mo>{_NUMBER}) ?(?:{bare}|(?i:mos?|mths?|months?|monate?|mois)){_THEN})?"
-        rf"(?:(?P<w>{_NUMBER}) ?(?:w|(?i:wks?|weeks?|wochen?)){_THEN})?"
-        rf"(?:(?P<d>{_NUMBER}) ?(?:d|(?i:days?|tage?)))?\.?",
-        re.ASCII,
-    )
-    for bare in ("(?(y)m|(?!))", "m")
-)
-_DAYS = {"y": 365.25, "mo": 365.25 / 12, "w": 7.0, "d": 1.0}
-#: Minutes and seconds of a lap, or seconds alone.
-_LAP = re.compile(r"(?:(?P<M>\d+):(?=\d{2}))?(?P<S>\d{1,2}[.,]\d+)", re.ASCII)
-
-
-def times_of_day(texts: NDArray[np.object_]) -> NDArray[np.float64]:
-    """Seconds since midnight (n,); nan for what is no time of day.
-
-    >>> times_of_day(np.array(["1:08 PM", "13:08:05.5", "24:01"], dtype=object)).tolist()
-    [47280.0, 47285.5, nan]
-    """
-    return np.array([_time_of_day(text) for text in texts], dtype=np.float64)
-
-
-def _time_of_day(text: str) -> float:
-    m = _OF_DAY.fullmatch(text)
-    if m is None:
-        return np.nan
-    hours, half = int(m["H"] or m["hour"]), (m["half"] or m["part"] or "").lower()
-    minutes, seconds = int(m["M"] or 0), int(m["S"] or 0)
-    good = 0 < hours < 13 if half else hours < 24
-    if not good or minutes > 59 or seconds > 59:
-        return np.nan
-    hours = hours % 12 + 12 * (half == "p") if half else hours
-    return 3600.0 * hours + 60 * minutes + seconds + float(f"0.{m['f'] or 0}")
-
-
-def in_months(texts: NDArray[np.object_]) -> bool:
-    """Whether 6m is six months, as beside 1y and 2w: no minutes, as beside 2h.
-
-    >>> in_months(np.array(["6m", "1y"])), in_months(np.array(["6m", "2h", "1w"]))
-    (True, False)
-    """
-    said = "\n".join(texts).lower()
-    return bool(re.search(r"\d ?[yw]", said)) and not re.search(r"\d ?[hs]", said)
-
-
-def durations(texts: NDArray[np.object_], *, months: bool = False) -> NDArray[np.float64]:
-    """Seconds (n,); nan for what is no duration; 6m is six months if `months`, else minutes.
-
-    >>> durations(np.array(["1 days 02:00", "-1 days +02:00", "PT1H30M"], dtype=object)).tolist()
-    [93600.0, -79200.0, 5400.0]
-    >>> durations(np.array(["1h 30m", "90 min", "1.5 s"], dtype=object)).tolist()
-    [5400.0, 5400.0, 1.5]
-    """
-    return np.array([_duration(text, months) for text in texts], dtype=np.float64)
-
-
-def _duration(text: str, months: bool) -> float:
-    text = text.removesuffix(" ago").removesuffix(" old")
-    if months and not np.isnan(age := _age(text, _AGE_OF_MONTHS)):
-        return age
-    if lap := _LAP.fullmatch(text):
-        return 60.0 * int(lap["M"] or 0) + float(lap["S"].replace(",", "."))
-    m = _LENGTH.fullmatch(text) or _ISO_LENGTH.fullmatch(text) or _IN_WORDS.fullmatch(text)
-    groups = {} if m is None else m.groupdict()
-    if not any(groups.get(key) for key in ("w", "d", "H", "M", "S")):
-        return _age(text, _AGE)
-    sign = -1.0 if groups["sign"] else 1.0
-    days = 86400.0 * (7 * int(groups.get("w") or 0) + float(groups["d"] or 0))
-    seconds = float((groups["S"] or "0").replace(",", "."))
-    rest = 3600.0 * float(groups["H"] or 0) + 60 * float(groups["M"] or 0) + seconds
-    return days + sign * rest if m is not None and m.re is _LENGTH else sign * (days + rest)
-
-
-def _age(text: str, way: re.Pattern[str]) -> float:
-    m = way.fullmatch(text) if text else None
-    if m is None:
-        return np.nan
-    return 86400.0 * sum(float(m[key] or 0) * days for key, days in _DAYS.items())

@@ -13,8 +13,11 @@ from pandas.api import types
 
 from gradfeat.rows.sources.tables import Cells
 from gradfeat.table.reading.date_cells import (
+    BARE_YEAR,
     EITHER,
     NO_YEAR,
+    PIVOT,
+    Short,
     WrittenDates,
     in_days,
     written_dates,
@@ -44,6 +47,9 @@ NO_YEARS = (NO_YEAR, NO_YEAR)
 #: What comes round, and after how many.
 _ROUND = {"month": 12, "day": 30, "weekday": 7, "hour": 24}
 
+#: Years of two digits that span more than these are all there are, and cut somewhere.
+_DENSE = 90
+
 Dates = NDArray[np.datetime64]
 
 
@@ -55,7 +61,8 @@ class DatePlan(ColumnPlan):
     `order`: of dates such as 3/4/2021; year first and names of months are read in any case;
     `assumed`: whether nothing in the table told the order; `timezone`: in which the parts of a date
     are taken; "" for the clock that is written; `years`: first and last year; dates beyond are
-    missing; `also`: what else was assumed, in a sentence.
+    missing; `also`: what else was assumed, in a sentence; `short`: where the year of six digits is;
+    `pivot`: the last year of two digits that is of the 2000s.
     """
 
     kind: ClassVar[Kind] = "date"
@@ -66,6 +73,8 @@ class DatePlan(ColumnPlan):
     timezone: str = ""
     years: tuple[int, int] = USUAL_YEARS
     also: str = ""
+    short: Short = ""
+    pivot: int = PIVOT
 
     @property
     def cells(self) -> Cells:
@@ -82,8 +91,9 @@ class DatePlan(ColumnPlan):
     def _written(self, text: pd.Series) -> pd.Series:
         codes, distinct = pd.factorize(text)
         days = self.years == NO_YEARS
-        written = written_dates(np.asarray(distinct, dtype=object), days=days)
-        values = calendar(written, self.order)
+        texts = np.asarray(distinct, dtype=object)
+        written = written_dates(texts, days=days, short=self.short)
+        values = calendar(written.since(self.pivot), self.order)
         known = ~np.isnan(written.offset)
         if self.timezone:
             minutes = np.where(known, written.offset, 0.0)
@@ -228,18 +238,22 @@ class DateTexts:
     found: DistinctTexts
     written: WrittenDates
     evidence: DateEvidence | None
+    short: Short = ""
 
     @classmethod
-    def of(cls, found: DistinctTexts) -> DateTexts | None:
-        """None where they are not mostly dates."""
-        days = in_days(found.texts)
-        written = written_dates(np.array(found.texts, dtype=object), days=days)
+    def of(cls, found: DistinctTexts, short: Short = "") -> DateTexts | None:
+        """None where they are not mostly dates, or years alone."""
+        texts = np.array(found.texts, dtype=object)
+        written = written_dates(texts, days=in_days(found.texts), short=short)
+        written = written.since(written.pivot)
         counts = np.array(found.counts, dtype=np.int64)
         evidence = date_evidence(written, counts)
         order = evidence.order if evidence else ""
         values = calendar(written, order or "day-first").astype(float)
         values[values == np.iinfo(np.int64).min] = np.nan
-        return cls(found, written, evidence) if found.mostly(values) else None
+        if not found.mostly(values) or not (written.found & ~_bare_years(found)).any():
+            return None
+        return cls(found, written, evidence, short)
 
     def plan(self, name: str, asked: DateOrder, elsewhere: DateOrder) -> DatePlan:
         """Day and month as the column tells, as `asked`, as other columns do, else month-first.
@@ -248,24 +262,40 @@ class DateTexts:
         """
         zone = "UTC" if (~np.isnan(self.written.offset)).any() else ""
         years = usual_years(self.written.year, np.array(self.found.counts))
-        also = self._also(name, years)
+        short, pivot = self.short, self.written.pivot
+        plan = DatePlan(name, "", False, zone, years, self._also(name, years), short, pivot)
         if self.evidence is None:
-            return DatePlan(name, timezone=zone, years=years, also=also)
+            return plan
         usual: DateOrder = "day-first" if self.evidence.dotted else ""
         told = self.evidence.order or asked or usual or elsewhere
-        return DatePlan(name, told or "month-first", not told, zone, years, also)
+        return replace(plan, order=told or "month-first", assumed=not told)
 
     def _also(self, name: str, years: tuple[int, int]) -> str:
-        """What was assumed of years and zones that are not written, in a sentence."""
+        """What was assumed of years and zones that are not written, in sentences."""
+        said = []
         texts = [text for text in self.found.texts if EITHER.fullmatch(text)]
         if texts:
             taken = "a day without a year" if years == NO_YEARS else "a month of a year"
             return f"In {name!r} {texts[0]!r} is taken as {taken}: write years with four digits."
+        if self.short:
+            digits = f"Six digits in {name!r}, as {self.found.texts[0]!r},"
+            said.append(f"{digits} are taken as a day with the year {self.short}.")
+        if (alone := _bare_years(self.found)).any():
+            year = self.found.texts[int(alone.argmax())]
+            said.append(f"In {name!r} {year!r} alone is taken as its first day.")
+        two = self.written.year[self.written.short]
+        if len(two) and np.ptp(two) > _DENSE:
+            ends = f"{two.min()} to {two.max()}"
+            said.append(f"Years of two digits in {name!r} are taken as {ends}.")
         bare = np.flatnonzero(self.written.found & np.isnan(self.written.offset))
         if 0 < len(bare) < self.written.found.sum():
             example = self.found.texts[bare[0]]
-            return f"Times of {name!r} without a zone, as {example!r}, are taken as UTC."
-        return ""
+            said.append(f"Times of {name!r} without a zone, as {example!r}, are taken as UTC.")
+        return " ".join(said)
+
+
+def _bare_years(found: DistinctTexts) -> NDArray[np.bool_]:
+    return np.array([BARE_YEAR.fullmatch(text) is not None for text in found.texts], dtype=bool)
 
 
 def whole_dates(
@@ -273,8 +303,8 @@ def whole_dates(
 ) -> DatePlan | None:
     """The plan of whole numbers such as 20240131; None where not all of them are dates.
 
-    In columns that are named as dates are, these are also 31012024, 202401 and seconds or
-    milliseconds since 1970; with hours, minutes and seconds, as 20240131235959, under any name.
+    In columns that are named as dates are, these are also 31012024, 202401, 240131 or 310124, and
+    seconds or milliseconds since 1970; with a time, as 20240131235959, under any name.
 
     >>> found = whole_dates("order_date", DistinctTexts(("20240131", "20240201"), (1, 1)))
     >>> found.kind if found else None
@@ -284,9 +314,13 @@ def whole_dates(
     lengths = {len(text) if text.isdigit() else 0 for text in found.texts}
     if len(found.texts) < 2 or 0 in lengths or len(lengths - {9, 12}) > 1:
         return None
-    texts = DateTexts.of(found)
-    plan = texts and texts.plan(name, asked, elsewhere)
-    return None if plan is None or plan.read(pd.Series(found.texts)).isna().any() else plan
+    shorts: tuple[Short, ...] = ("", "first", "last") if lengths == {6} else ("",)
+    tried = (DateTexts.of(found, short) for short in shorts)
+    plans = (one.plan(name, asked, elsewhere) for one in tried if one)
+    texts = pd.Series(found.texts)
+    read = [(one.read(texts).dt.year, one) for one in plans]
+    right = [(years.nunique(), one) for years, one in read if years.notna().all()]
+    return min(right, key=lambda item: item[0], default=(0, None))[1]
 
 
 def usual_years(year: NDArray[np.int64], counts: NDArray[np.int64]) -> tuple[int, int]:

@@ -53,6 +53,7 @@ _HALF, _NEARLY_ALL = 0.5, 0.9
 _WITH_SIGN = {"%": "number with %", "‰": "number with ‰"}
 _VERSION = re.compile(r"(?<![^\W_])version|^release$", re.IGNORECASE)
 _DIGITS = re.compile(r"[^\w\s]*\d[\d\W]*")
+_POWER = re.compile(r"\d{2,}[eE](\d{1,3})", re.ASCII)
 
 
 @final
@@ -203,11 +204,24 @@ def _codes(found: DistinctTexts, values: Floats, written: NumberFormat) -> bool:
     notes = _notes(found, values).keys() - {FRACTION}
     if len(notes) > 1 and len(np.unique(values[~np.isnan(values)])) <= FEW_NUMBERS:
         return True
-    if written != PLAIN or not _whole(found.texts, values):
+    if written != PLAIN or _powers(found):
+        return written == PLAIN
+    if not _whole(found.texts, values):
         return False
     strays = found.strays(values)
     with_digits = sum(n for t, n in strays.items() if any(c.isdigit() for c in t))
     return with_digits > 1 or _few_with_words(found, values)
+
+
+def _powers(found: DistinctTexts) -> bool:
+    """Whether one cell in ten is as 10E5, which nobody writes for a million, and no other is 1.5E6.
+
+    Thousands, millions and so on are written so, as 100E3.
+    """
+    said = [_POWER.fullmatch(text) for text in found.texts]
+    codes = sum(n for m, n in zip(said, found.counts, strict=True) if m and int(m[1]) % 3)
+    pointed = any("." in text for text in found.texts)
+    return not pointed and codes * ONE_STRAY_IN > sum(found.counts)
 
 
 def _few_with_words(found: DistinctTexts, values: Floats) -> bool:

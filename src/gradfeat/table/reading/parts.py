@@ -32,8 +32,9 @@ _NUMBER = re.compile(r"((?<![\w)/])[-+](?=\d))?((?<![\d.])\d+\.\d+(?![\d.])|\d+)
 #: Most numbers in a cell; digits of codes, which are no quantities.
 _MOST, _CODE = 8, 3
 
-#: Letters that the first number follows at once, as in c17 or SKU123: a code, but for fiscal years.
-_GLUED = re.compile(r"(?!fy\d)[^\W\d_]+\d", re.I)
+#: Letters that the first number follows at once, as in c17 or SKU123: a code, but for fiscal years;
+#: links and addresses.
+_GLUED = re.compile(r"(?!fy\d)[^\W\d_]+\d|\S*(?:://|@|www\.)", re.I)
 
 #: What stands between the ends of a range, and the words around an open one.
 _RANGES, _OPEN = {"-", "to", "bis", "till", "until", "a"}, {("", "+"), ("<", ""), (">", "")}

@@ -1,0 +1,109 @@
+"""Dates whose year, century or place in the cell only the whole column tells."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from gradfeat.table.encode import TableEncoder
+from gradfeat.table.reading.decide import plan_column
+
+RNG = np.random.default_rng(3)
+DAYS = pd.Series(pd.Timestamp("2012-03-05") + pd.to_timedelta(RNG.integers(0, 3000, 200), unit="D"))
+
+
+def years_of(plan, cells):
+    return plan.encode(pd.Series(cells)).parts["_year"].tolist()
+
+
+@pytest.mark.parametrize("way", ["%Y-%m-%d", "%d/%m/%Y", "%B %d, %Y", "%Y-%m", "%Y, %B"])
+@pytest.mark.parametrize("each", [3, 30])
+def test_years_alone_among_dates_are_their_first_days_and_that_is_said(way, each):
+    cells = DAYS.dt.strftime(way).where(DAYS.index % each > 0, DAYS.dt.strftime("%Y"))
+    plan = plan_column("released", cells)
+    assert plan.kind == "date"
+    assert years_of(plan, cells) == DAYS.dt.year.tolist()
+    assert "alone is taken as its first day" in plan.assumption
+
+
+def test_years_without_dates_stay_numbers_or_levels():
+    years = pd.Series([str(2000 + k % 7) for k in range(100)])
+    assert plan_column("x", years).kind == "number"
+    assert plan_column("x", years.where(years.index % 20 > 0, "PRESENT")).kind == "category"
+
+
+@pytest.mark.parametrize(
+    ("way", "name"),
+    [("%y%m%d", "date"), ("%d%m%y", "order_date"), ("%m%d%y", "date")],
+)
+def test_six_digits_are_days_where_the_column_is_named_so(way, name):
+    cells = DAYS.dt.strftime(way)
+    plan = plan_column(name, cells)
+    assert years_of(plan, cells) == DAYS.dt.year.tolist()
+    assert "Six digits" in plan.assumption
+    assert plan_column("lot", "7" + cells.str[1:]).kind == "number"
+
+
+def test_six_digits_of_years_and_months_stay_these():
+    cells = pd.Series(["201201", "201212", "201911"] * 9)
+    assert years_of(plan_column("date", cells), cells) == [2012, 2012, 2019] * 9
+
+
+@pytest.mark.parametrize(
+    "years", [(1935, 2005), (1955, 1968), (1962, 2006), (1990, 2024), (2020, 2050)]
+)
+def test_the_century_of_two_digits_leaves_no_gap_between_years(years):
+    first, last = years
+    told = [first + 5 * k % (last - first + 1) for k in range(200)]
+    cells = [f"{k % 28 + 1:02}/{k % 12 + 1:02}/{year % 100:02}" for k, year in enumerate(told)]
+    assert years_of(plan_column("d", pd.Series(cells)), cells) == told
+
+
+def test_years_of_two_digits_that_fill_a_century_are_told():
+    cells = pd.Series([f"{k % 28 + 1:02}/{k % 12 + 1:02}/{k % 100:02}" for k in range(300)])
+    assert "are taken as 1941 to 2040" in plan_column("d", cells).assumption
+
+
+def test_days_that_a_spreadsheet_made_of_months_are_months_again():
+    cells = [f"{k}-Jul" for k in range(1, 16)] + ["May-98", "Feb-78"] * 4
+    found = years_of(plan_column("joined", pd.Series(cells)), ["13-Jul", "1-Jul", "May-98"])
+    assert found == [2013, 2001, 1998]
+
+
+@pytest.mark.parametrize(
+    ("cell", "moment"),
+    [
+        ("08:02:13  3 Sep 2020", "2020-09-03 08:02:13"),
+        ("1:08 PM, 31/01/2020", "2020-01-31 13:08"),
+        ("13:08 on 2020-01-31", "2020-01-31 13:08"),
+    ],
+)
+def test_the_time_may_stand_before_the_date(cell, moment):
+    plan = plan_column("x", pd.Series([cell, cell.replace("2020", "2021")] * 3))
+    seconds = plan.encode(pd.Series([cell])).parts["_seconds"][0]
+    assert seconds == (pd.Timestamp(moment) - pd.Timestamp(0)).total_seconds()
+
+
+def test_a_number_alone_is_no_duration_where_no_training_row_had_one():
+    laps = TableEncoder().fit(pd.DataFrame({"t": ["1:02.50", "58.31", "59.02", "1:00.00"] * 5}))
+    X, _ = laps.encoded(pd.DataFrame({"t": ["57.5"]}))
+    assert X[0, 0] == 57.5
+    stored = TableEncoder().fit(pd.DataFrame({"t": pd.to_timedelta(range(20), unit="min")}))
+    _, unread = stored.encoded(pd.DataFrame({"t": ["0.0113", "1 days 02:00:00"]}))
+    assert [(one.cells, one.example) for one in unread] == [(1, "0.0113")]
+
+
+@pytest.mark.parametrize(
+    ("cells", "kind"),
+    [
+        (["10E5", "20E6", "15E3"], "category"),
+        (["1E5", "2E6", "3E4"], "number"),
+        (["10E3", "470E3", "22E6"], "number"),
+        (["12.5E4", "10E5", "2E1"], "number"),
+        ([f"https://x.org/s/{k}" for k in range(60)], "text"),
+        ([f"u{k}@x.org" for k in range(60)], "text"),
+    ],
+)
+def test_powers_of_ten_codes_and_links(cells, kind):
+    assert plan_column("x", pd.Series(cells * (1 if len(cells) > 9 else 20))).kind == kind
