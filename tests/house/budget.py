@@ -32,8 +32,8 @@ ROOMS: Final = {
     "models": Room(11_245, 72),
     "planning": Room(1_461, 10),
     "reports": Room(848, 4),
-    "rows": Room(6_700, 34),
-    "table": Room(9_639, 46),
+    "rows": Room(6_703, 34),
+    "table": Room(9_767, 47),
     "tasks": Room(2_218, 19),
     "theory": Room(6_142, 34),
 }

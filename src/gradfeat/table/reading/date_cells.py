@@ -236,8 +236,8 @@ def written_dates(
             said["d" if days else "y"] = said.pop("e")
         (_fill_epoch if "epoch" in said else _fill)(whole, hit, said, offset)
         dotted[hit] = r"\.(?P<b>" in way
-    year, short_, *rest, microseconds = whole.values()
-    return WrittenDates(found, year, short_ > 0, *rest, dotted, microseconds, offset)
+    year, two, month, day, first, second, time = whole.values()
+    return WrittenDates(found, year, two > 0, month, day, first, second, dotted, time, offset)
 
 
 def _extracted(texts: NDArray[np.object_], way: str) -> dict[str, NDArray[Any]]:
