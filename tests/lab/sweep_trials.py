@@ -58,6 +58,10 @@ def odd_fails(n: int, *, seed: int) -> dict:
     return {"value": float(n)}
 
 
+def too_large(n: int, *, seed: int) -> dict:
+    return {"value": float(torch.empty(n, dtype=torch.float64)[0])}
+
+
 def one_seed_fails(n: int, seeds: Sequence[int]) -> list[dict]:
     if 1 in seeds:
         raise ArithmeticError("seed 1 is bad")

@@ -18,6 +18,7 @@ from sweep_trials import (
     measured_together,
     odd_fails,
     one_seed_fails,
+    too_large,
     unbounded,
 )
 
@@ -86,6 +87,12 @@ def test_a_failure_is_kept_with_its_traceback_and_retried_on_request(tmp_path, l
     assert len(lines(log)) == 10
     assert mended["n"].tolist() == [1, 1, 2, 2, 3, 3]
     assert mended.attrs["failures"] == []
+
+
+def test_a_cell_that_asks_for_more_memory_than_there_is_says_so():
+    failures = run(make(too_large), n=2**50, seeds=1).attrs["failures"]
+    assert failures[0]["error"].endswith("make the cell smaller or run fewer jobs.")
+    assert "in too_large" in failures[0]["error"]
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from gradfeat.maths.activations import CentredReLU, Polynomial, ReLU
+from gradfeat.maths.activations import CentredReLU, Polynomial, ReLU, Tanh
 from gradfeat.maths.polynomial_text import polynomial
 from gradfeat.theory.finite_step_errors import finite_step_errors
 from gradfeat.theory.one_step_errors import column_errors, limit_errors
@@ -34,6 +34,17 @@ def test_a_step_without_a_direction_changes_nothing_in_the_limit():
     told = predict_error(PHI, PSI, square, CUBIC, n=1000, alpha=0.3)
     assert "c_1 is 0" in told.regime
     assert np.isnan(told.alignment)
+
+
+@pytest.mark.parametrize(
+    ("alpha", "gradient_phi", "said"), [(0.5, 2.0, True), (0.3, 2.0, False), (0.5, 0.5, False)]
+)
+def test_few_rows_of_the_gradient_are_told_at_large_steps(alpha, gradient_phi, said):
+    told = predict_error(
+        1.0, 1.0, Tanh(), CUBIC, n=1000, alpha=alpha, gradient_phi=gradient_phi
+    ).regime
+    assert ("0.5 times the inputs" in told) == said
+    assert ("2 to 4 % above" in told) == said
 
 
 def test_the_best_linear_model_of_a_linear_target_has_no_error():

@@ -11,6 +11,7 @@ from typing import Any
 from gradfeat.lab.cells import Cell, Value
 from gradfeat.lab.experiment import Point
 from gradfeat.lab.outcomes import Outcome, outcome_of
+from gradfeat.maths.memory import memory_was_refused
 
 #: Of a traceback, so that a store stays small.
 LONGEST_ERROR = 20_000
@@ -81,6 +82,8 @@ def failure(error: BaseException, seconds: float) -> Outcome:
     while frame is not None and frame.tb_frame.f_code.co_filename == __file__:
         frame = frame.tb_next
     lines = traceback.format_exception(type(error), error, frame)
+    if memory_was_refused(error):
+        lines.append("MemoryError: the memory is used up: make the cell smaller or run fewer jobs.")
     return Outcome("{}", (), "".join(lines).strip()[-LONGEST_ERROR:], seconds)
 
 
