@@ -1,6 +1,7 @@
 # gradfeat: `make demo` shows it at work, `make test` tests it, `make check` is the whole gate.
 # Everything is installed into .venv, once; nothing outside this folder is touched.
-# One thread a test process; SCIPY_ARRAY_API=1 lets scikit-learn check torch and array-API inputs.
+# One thread a test process, and where a test asks for more they sleep while they wait instead of
+# turning round; SCIPY_ARRAY_API=1 lets scikit-learn check torch and array-API inputs.
 
 VENV   := .venv
 BIN    := $(VENV)/bin
@@ -8,7 +9,8 @@ NEWEST := import sys; sys.exit(sys.version_info < (3, 11))
 PYTHON ?= $(shell for p in python3.11 python3; do \
 	$$p -c '$(NEWEST)' 2>/dev/null && echo $$p && break; done)
 PIP    := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
-PYTEST := OMP_NUM_THREADS=1 SCIPY_ARRAY_API=1 $(BIN)/python -m pytest -n 2 --dist loadfile
+PYTEST := OMP_NUM_THREADS=1 OMP_WAIT_POLICY=passive SCIPY_ARRAY_API=1 \
+	$(BIN)/python -m pytest -n 2 --dist loadfile
 
 .PHONY: help demo test test-all lint types layers check journeys docs commands results explorer package mutate hostile bench \
 	bench-tabular clean

@@ -7,16 +7,21 @@ come with ``--hypothesis-profile random``, as in `make test-all`; what they find
 
 from __future__ import annotations
 
+import functools
 import random
 
 import numpy as np
 import pytest
 import torch
+import typer.main
 from hypothesis import settings
 
 import typecheck
 
 typecheck.install("gradfeat.maths", "gradfeat.models")
+
+# Commands are made once in a process, as a program does, and not at each call of a test.
+typer.main.get_command = functools.cache(typer.main.get_command)
 
 settings.register_profile("gate", derandomize=True, database=None, deadline=None)
 settings.register_profile("random", deadline=None, print_blob=True)
