@@ -33,8 +33,8 @@ from gradfeat.maths.streams import numpy_stream
 from gradfeat.maths.subspaces import flat_cosine, leading_directions, principal_angles
 from gradfeat.models.gradient_step import GradientStep, Whitened
 from gradfeat.models.head import RidgeHead
-from gradfeat.models.kernels.named import kernel
 from gradfeat.models.rfm import RFM
+from gradfeat.models.search.kernel_space import kernel
 from gradfeat.rows.rows import in_memory
 
 FIGURE = Path(__file__).with_suffix(".png")

@@ -13,7 +13,7 @@ PACKAGES = {
 }
 #: Modules that are used by their full name, each on one page.
 MODULES = {
-    "Kernels": ("named", "radial", "dot_product", "rotation_invariant", "network"),
+    "Kernels": ("radial", "dot_product", "rotation_invariant", "network"),
     "Theory": (
         *("predicted_errors", "one_step_errors", "finite_step_errors", "one_step_spectrum"),
         *("ridge_errors", "kernel_curve", "zonal_spectrum", "damian22_rates", "bounds", "patterns"),

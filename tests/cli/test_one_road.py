@@ -134,7 +134,7 @@ def test_a_cell_is_read_the_same_in_python(codes):
 def test_what_looks_like_numbers_in_the_first_rows_is_decided_by_all(
     capsys, tmp_path, monkeypatch, how
 ):
-    monkeypatch.setattr("gradfeat.rows.sources.csv.SAMPLE_ROWS", 50)
+    monkeypatch.setattr("gradfeat.rows.sources.open.SAMPLE_ROWS", 50)
     rng = np.random.default_rng(0)
     frame = pd.DataFrame({"hex": ["0x12", "0x13"] * 100, "late": ["1", "2"] * 95 + ["1A"] * 10})
     frame["y"] = rng.standard_normal(200)

@@ -10,8 +10,7 @@ import torch
 from gradfeat.maths.activations import ReLU, Tanh
 from gradfeat.maths.blocks import Block, accumulated, collect
 from gradfeat.maths.statistics.combined import Joint, OnMapped
-from gradfeat.maths.statistics.first_layer_gradient import FirstLayerGradient
-from gradfeat.maths.statistics.gradient_outer_products import GradientOuterProducts
+from gradfeat.maths.statistics.gradient_sums import FirstLayerGradient, GradientOuterProducts
 from gradfeat.maths.statistics.moments import Moments
 from gradfeat.maths.statistics.sample import RowSample
 from gradfeat.maths.statistics.score_sums import Residuals, scores_of

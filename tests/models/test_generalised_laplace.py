@@ -11,9 +11,10 @@ from sklearn.metrics.pairwise import laplacian_kernel
 from contracts import data
 from gradfeat.models.kernels import generalised_laplace as minkowski
 from gradfeat.models.kernels.generalised_laplace import GeneralisedLaplace, power_distances
-from gradfeat.models.kernels.named import kernel, kernel_from_spec
 from gradfeat.models.kernels.radial import Gaussian, Laplace
+from gradfeat.models.restore import kernel_from_spec
 from gradfeat.models.rfm import RFM
+from gradfeat.models.search.kernel_space import kernel
 from gradfeat.rows.rows import in_memory
 
 X = data().X

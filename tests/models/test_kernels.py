@@ -9,8 +9,9 @@ from sklearn.gaussian_process import kernels as gp
 from sklearn.metrics.pairwise import laplacian_kernel, rbf_kernel
 
 from contracts import KERNELS, RADIAL, data
-from gradfeat.models.kernels.named import NAMES, kernel, kernel_from_spec
 from gradfeat.models.kernels.radial import Gaussian, Laplace, Matern, squared_distances
+from gradfeat.models.restore import kernel_from_spec
+from gradfeat.models.search.kernel_space import NAMES, kernel
 from gradfeat.models.solvers.base import Meter
 from gradfeat.models.solvers.tiles import Tiles
 

@@ -14,7 +14,7 @@ from torch import Tensor
 from contracts import KERNELS, close
 from gradfeat.errors import SourceError
 from gradfeat.maths.blocks import Block, Statistic, collect
-from gradfeat.maths.statistics.gradient_outer_products import GradientOuterProducts
+from gradfeat.maths.statistics.gradient_sums import GradientOuterProducts
 from gradfeat.maths.statistics.moments import Moments, inputs_only
 from gradfeat.maths.statistics.sample import RowSample
 from gradfeat.models.base import Learner

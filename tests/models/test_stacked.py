@@ -8,8 +8,8 @@ import torch
 
 from gradfeat import RFMRegressor
 from gradfeat.models.kernel_ridge import KernelRidge
-from gradfeat.models.kernels.named import kernel
 from gradfeat.models.restore import predictor_from
+from gradfeat.models.search.kernel_space import kernel
 from gradfeat.models.stacked import Stack, stacking_weights
 from gradfeat.rows import in_memory
 

@@ -15,10 +15,10 @@ from gradfeat.maths.blocks import Block
 from gradfeat.maths.deadline import Deadline, within
 from gradfeat.models import trees
 from gradfeat.models.kernel_ridge import KernelRidge
-from gradfeat.models.kernels.named import kernel
 from gradfeat.models.restore import predictor_from
 from gradfeat.models.search import with_trees
 from gradfeat.models.search.calibration import two_sided
+from gradfeat.models.search.kernel_space import kernel
 from gradfeat.models.search.rfm_space import RFMSetting
 from gradfeat.models.search.rounds import Rounds, splits
 from gradfeat.models.search.search import FAST, Effort, FinishedFit, Space, Trial

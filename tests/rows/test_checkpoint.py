@@ -20,7 +20,7 @@ from gradfeat.errors import EngineError, SourceError
 from gradfeat.maths.activations import ReLU
 from gradfeat.maths.blocks import Block
 from gradfeat.maths.statistics.combined import Chain, OnMapped
-from gradfeat.maths.statistics.first_layer_gradient import FirstLayerGradient
+from gradfeat.maths.statistics.gradient_sums import FirstLayerGradient
 from gradfeat.maths.statistics.moments import Moments, MomentState
 from gradfeat.rows.checkpoint import Checkpoint
 from gradfeat.rows.in_process import InProcess, Threads

@@ -16,7 +16,7 @@ from engine_rows import Bad, Deadly, Late, OneMarker, Pieces, Slow, drawn, reads
 from gradfeat.errors import EngineError, SourceError
 from gradfeat.maths.activations import ReLU
 from gradfeat.maths.blocks import Block
-from gradfeat.maths.statistics.first_layer_gradient import FirstLayerGradient
+from gradfeat.maths.statistics.gradient_sums import FirstLayerGradient
 from gradfeat.maths.statistics.moments import Moments
 from gradfeat.rows import dask_client, dask_executor
 from gradfeat.rows.checkpoint import Checkpoint

@@ -18,7 +18,7 @@ from torch import Tensor
 from gradfeat.errors import EngineError, SourceError
 from gradfeat.maths.activations import ReLU
 from gradfeat.maths.blocks import Block, Statistic
-from gradfeat.maths.statistics.first_layer_gradient import FirstLayerGradient
+from gradfeat.maths.statistics.gradient_sums import FirstLayerGradient
 from gradfeat.maths.statistics.moments import Moments
 from gradfeat.rows.engine import Engine
 from gradfeat.rows.in_process import InProcess, Threads

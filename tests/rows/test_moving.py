@@ -11,8 +11,7 @@ from torch import Tensor
 
 from gradfeat.maths.activations import ReLU
 from gradfeat.maths.statistics.combined import Chain, Joint, OnMapped
-from gradfeat.maths.statistics.first_layer_gradient import FirstLayerGradient
-from gradfeat.maths.statistics.gradient_outer_products import GradientOuterProducts
+from gradfeat.maths.statistics.gradient_sums import FirstLayerGradient, GradientOuterProducts
 from gradfeat.maths.statistics.moments import Moments, inputs_only
 from gradfeat.rows.on_workers import moved
 

@@ -14,7 +14,7 @@ from engine_rows import drawn
 from gradfeat.errors import EngineError
 from gradfeat.maths.activations import ReLU
 from gradfeat.maths.blocks import Block
-from gradfeat.maths.statistics.first_layer_gradient import FirstLayerGradient
+from gradfeat.maths.statistics.gradient_sums import FirstLayerGradient
 from gradfeat.maths.statistics.moments import Moments
 from gradfeat.rows.sources.words import held_piece
 from gradfeat.rows.tree import Segment, fold_segment, segmented
@@ -24,7 +24,7 @@ GRADIENT = """
 import sys, torch
 from hashlib import sha256
 from gradfeat.maths.activations import ReLU
-from gradfeat.maths.statistics.first_layer_gradient import FirstLayerGradient
+from gradfeat.maths.statistics.gradient_sums import FirstLayerGradient
 from gradfeat.rows.wire import dumps
 W = torch.arange(12.0).reshape(4, 3)
 print(sha256(dumps(FirstLayerGradient(W, W[:, 0], W[:, :1], ReLU()), "it")).hexdigest())

@@ -17,15 +17,15 @@ from hypothesis import strategies as st
 from gradfeat.interface.open import opened
 from gradfeat.rows.in_process import InProcess
 from gradfeat.rows.sources.open import tables
-from gradfeat.rows.sources.tables import FrameTables, held
+from gradfeat.rows.sources.tables import FrameTables, held, with_places
 from gradfeat.rows.sources.text_options import FOUND
 from gradfeat.table.encode import TableEncoder
-from gradfeat.table.notes import unread_sentence, with_places
 from gradfeat.table.prepared import Prepared, prepare
 from gradfeat.table.reading import clock_cells, date_cells
 from gradfeat.table.reading.decide import plan_column, plan_columns
 from gradfeat.table.request import Request
 from gradfeat.table.results import UnreadCells
+from gradfeat.table.unread import unread_sentence
 
 N = 400
 RNG = np.random.default_rng(0)

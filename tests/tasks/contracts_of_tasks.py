@@ -13,11 +13,11 @@ from gradfeat.maths.links import FunctionLink
 from gradfeat.maths.streams import stream
 from gradfeat.tasks.base import Task
 from gradfeat.tasks.gaussian_mixture import GaussianMixture
-from gradfeat.tasks.linear_labels import LinearLabels
+from gradfeat.tasks.linear_labels import GaussianParity, LinearLabels
 from gradfeat.tasks.low_dimensional_support import LowDimensionalSupport
 from gradfeat.tasks.multi_index import MultiIndex
 from gradfeat.tasks.one_dimensional import OneDimensional
-from gradfeat.tasks.parity_blocks import GaussianParity, ParityBlocks
+from gradfeat.tasks.parity_blocks import ParityBlocks
 from gradfeat.tasks.simple_and_complex import SimpleAndComplex
 from gradfeat.tasks.single_index import SingleIndex, he2_he4
 from gradfeat.tasks.sparse_coding import SparseCoding

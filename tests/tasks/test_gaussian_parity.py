@@ -7,7 +7,8 @@ import torch
 from contracts_of_tasks import Z, errors
 
 from gradfeat.maths.streams import stream
-from gradfeat.tasks.parity_blocks import GaussianParity, ParityBlocks
+from gradfeat.tasks.linear_labels import GaussianParity
+from gradfeat.tasks.parity_blocks import ParityBlocks
 
 
 @pytest.mark.parametrize("p_uniform", [0.0, 0.5, 1.0])

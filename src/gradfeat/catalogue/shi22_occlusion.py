@@ -9,7 +9,7 @@ import numpy as np
 from gradfeat.catalogue.shared.curves import file_name, only, settings
 from gradfeat.drawing import style
 from gradfeat.drawing.panels import caption, panels
-from gradfeat.drawing.types import Axes, DataFrame, Figure
+from gradfeat.drawing.types import DataFrame, Figure
 from gradfeat.lab import Experiment, above, each, every, lazy
 from gradfeat.maths.ranges import at_least, at_most, paired
 
@@ -128,21 +128,14 @@ def figure(table: DataFrame, _: DataFrame | None) -> Figure:
             style.dress(ax, f"{file_name(source)} {pair}: {title}" if ax is axes[4 * i] else title)
             ax.set_axis_off()
             if len(rows) and name in rows:
-                _picture(fig, ax, np.asarray(rows[name].iloc[0], float))
+                style.picture(ax, np.asarray(rows[name].iloc[0], float))
+                style.picture_bar(fig, ax, "value / largest")
     caption(
         fig,
         "Third, fourth: what the strongest neuron and the margin lose where a square is covered by"
         " the mean image. Pictures are of seed 0.",
     )
     return fig
-
-
-def _picture(fig: Figure, ax: Axes, image: np.ndarray) -> None:
-    most = float(np.abs(image).max()) or 1.0
-    drawn = ax.imshow(image / most, cmap="RdBu_r", vmin=-1, vmax=1, interpolation="nearest")
-    bar = fig.colorbar(drawn, ax=ax, fraction=0.05, pad=0.02, ticks=[-1, 0, 1])
-    bar.set_label("value / largest", fontsize=style.SMALL, color=style.QUIET)
-    bar.ax.tick_params(labelsize=style.SMALL, length=2, width=0.6)
 
 
 ABOUT = """The talk's background: Zeiler and Fergus cover parts of a picture with a grey square

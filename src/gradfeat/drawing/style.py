@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from matplotlib.artist import Artist
     from matplotlib.axes import Axes
     from matplotlib.axis import Axis
+    from matplotlib.figure import Figure
 
 
 # Okabe & Ito 2008: eight colours told apart with any of the common colour-vision deficiencies.
@@ -124,6 +125,19 @@ def dress(
     if lines:
         grid(ax, lines)
     return ax
+
+
+def picture(ax: Axes, image: np.ndarray) -> None:
+    """A matrix as an image, in shares of its largest entry: red below 0, blue above."""
+    most = float(np.abs(image).max()) or 1.0
+    ax.imshow(image / most, cmap="RdBu_r", vmin=-1, vmax=1, interpolation="nearest")
+
+
+def picture_bar(figure: Figure, ax: Axes, words: str) -> None:
+    """What the colours of a :func:`picture` say, at its right end."""
+    bar = figure.colorbar(ax.images[0], ax=ax, fraction=0.05, pad=0.02, ticks=[-1, 0, 1])
+    bar.set_label(words, fontsize=SMALL, color=QUIET)
+    bar.ax.tick_params(labelsize=SMALL, length=2, width=0.6)
 
 
 def headline(ax: Axes, title: str, pad: float = 8) -> None:

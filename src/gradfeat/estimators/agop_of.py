@@ -19,7 +19,7 @@ from ..maths.blocks import Block
 from ..maths.memory import BLOCK_BYTES, refuse_beyond
 from ..maths.modules import evaluating
 from ..maths.statistics.combined import Joint
-from ..maths.statistics.gradient_outer_products import GradientOuterProducts
+from ..maths.statistics.gradient_sums import GradientOuterProducts
 from ..maths.statistics.moments import CONSTANT, Moments, standard_deviations
 from ..maths.statistics.sample import RowSample
 from ..maths.streams import numpy_stream

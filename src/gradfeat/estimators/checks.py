@@ -20,8 +20,7 @@ from sklearn.utils.validation import _check_sample_weight, validate_data
 
 from ..maths.ranges import usable_device
 from ..models.head import RidgeHead
-from ..models.kernels.named import NAMES
-from ..models.search.kernel_space import KernelChoice
+from ..models.search.kernel_space import NAMES, KernelChoice
 
 #: An array of float64 numbers.
 Floats = NDArray[np.float64]

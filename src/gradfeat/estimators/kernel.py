@@ -24,7 +24,7 @@ class KernelMethod(FeatureModel, ABC):
     kernel : str or None
         "laplace", "laplace-0.7", "laplace-1.4", "laplace-l1", "laplace-l1-0.7", "gaussian",
         "matern12", "matern32", "matern52", "ntk", "nngp", "erf-ntk",
-        "polynomial1" to "polynomial3" (:func:`gradfeat.models.kernels.named.kernel`).
+        "polynomial1" to "polynomial3" (:func:`gradfeat.models.search.kernel_space.kernel`).
         k; None is chosen among laplace, matern32 and gaussian.
     bandwidth : float or None
         Length scale in units of the standardised inputs; None is chosen around the median

@@ -48,7 +48,7 @@ class RFMMethod(Refittable, ABC):
     kernel : str or None
         "laplace", "laplace-0.7", "laplace-1.4", "laplace-l1", "laplace-l1-0.7", "gaussian",
         "matern12", "matern32", "matern52", "ntk", "nngp", "erf-ntk",
-        "polynomial1" to "polynomial3" (:func:`gradfeat.models.kernels.named.kernel`).
+        "polynomial1" to "polynomial3" (:func:`gradfeat.models.search.kernel_space.kernel`).
         k of the rounds; None is chosen among laplace, gaussian and laplace-l1; in a full search
         matern32 and laplace-l1-0.7 too.
     bandwidth : float or None

@@ -20,7 +20,7 @@ from gradfeat.drawing import style
 from gradfeat.drawing.numbers import count, listed, number, percent
 from gradfeat.drawing.style import BLUE, GREEN, VERMILLION, Mark
 from gradfeat.figures.captioned import CaptionedFigure
-from gradfeat.table.notes import rows_word
+from gradfeat.rows.sources.words import partly
 from gradfeat.table.results import (
     ColumnLoss,
     Family,
@@ -88,7 +88,7 @@ def nonnegative(share: float) -> str:
 
 def marked(method: MethodResult) -> str:
     """Its label, with the rows where it was fitted to fewer than there are."""
-    return method.label + rows_word(method, " ({})")
+    return method.label + partly(method.rows_used, method.rows_there, " ({})")
 
 
 def failed(methods: Sequence[MethodResult]) -> list[MethodResult]:
@@ -207,7 +207,7 @@ def _row(ax: Axes, y: float, method: MethodResult, score: str) -> None:
 
 def _words(ax: Axes, y: float, method: MethodResult, value: Interval) -> None:
     line = {"transform": ax.get_yaxis_transform(), "bbox": style.BACKING}
-    label = style.short(method.label, 34) + rows_word(method, " ({})")
+    label = style.short(method.label, 34) + partly(method.rows_used, method.rows_there, " ({})")
     ax.text(0, y + 0.24, label, fontsize=style.TEXT, color=style.INK, **line)
     inside = span(value)
     text = f"{number(value.estimate)}  ({inside})" if inside else number(value.estimate)

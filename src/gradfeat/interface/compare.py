@@ -16,18 +16,16 @@ from rich.console import RenderableType
 
 from gradfeat.errors import ModelFileError
 from gradfeat.figures.comparison import failed, ranked, together
-from gradfeat.interface.open import RunOptions, given
+from gradfeat.interface.open import Call
 from gradfeat.interface.page import PageOf
 from gradfeat.maths.deadline import Deadline
 from gradfeat.maths.files import with_link
 from gradfeat.reports import fit_contents, terminal_table, words
 from gradfeat.reports.fit import shares_of_slope
-from gradfeat.rows.checkpoint import Checkpoint
-from gradfeat.rows.sources.text_options import text_options
 from gradfeat.table.compare import compare as compare_table
-from gradfeat.table.methods import METHODS, WIDTH
+from gradfeat.table.methods import WIDTH
 from gradfeat.table.reading.dates import DateOrder
-from gradfeat.table.request import Request, Steps, Told, silent
+from gradfeat.table.request import Told, silent
 from gradfeat.table.results import FitReport, MethodResult
 from gradfeat.table.saved import FEATURES, MODEL
 from gradfeat.table.table_model import TableModel
@@ -278,31 +276,8 @@ def compare(
     >>> "importances" in dir(found.plot)
     True
     """
-    options = {**locals()}
-    steps, asked = Steps(progress, deadline or Deadline.after(time)), given(table)
-    kept = None if checkpoint is None else Checkpoint(Path(checkpoint))
-    run = RunOptions(stream, jobs, dask, kept)
-    request = Request(
-        asked.name,
-        str(target),
-        task,
-        methods=tuple(m.name for m in METHODS) if methods is None else tuple(methods),
-        seconds=time,
-        seed=seed,
-        time_column=time_column,
-        device=device,
-        command=command or asked.call(compare, options),
-        missing_target=missing_target,
-        ignore=tuple(ignore),
-        width=width,
-        missing=tuple(missing),
-        dates=dates,
-        rare_classes=rare_classes,
-        text=text_options(separator, comment, header, encoding),
-        keep_identifiers=keep_identifiers,
-        target_transform=target_transform,
-    )
-    with asked.reading(run, request, steps) as (rows, engine, computes):
-        found = compare_table(rows, request, steps, engine, computes)
-    kept = None if engine is None else kept
+    call = Call.of(compare, {**locals()})
+    with call.reading() as (rows, engine, computes):
+        found = compare_table(rows, call.request, call.steps, engine, computes)
+    kept = call.kept(engine)
     return Comparison(found.report, found.best, found.learner, _checkpoint=kept)

@@ -5,23 +5,20 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
-from pathlib import Path
 from typing import Any, Literal
 
 import pandas as pd
 from rich.console import RenderableType
 
-from gradfeat.interface.open import RunOptions, given
+from gradfeat.interface.open import Call
 from gradfeat.interface.page import PageOf
 from gradfeat.maths.deadline import Deadline
 from gradfeat.reports import diagnosis_contents, diagnosis_text
 from gradfeat.reports.diagnosis import advice, answer
-from gradfeat.rows.checkpoint import Checkpoint
-from gradfeat.rows.sources.text_options import text_options
 from gradfeat.table.diagnose import diagnose as diagnose_table
 from gradfeat.table.diagnosis import DiagnosisReport
 from gradfeat.table.reading.dates import DateOrder
-from gradfeat.table.request import Request, Steps, Told, silent
+from gradfeat.table.request import Told, silent
 from gradfeat.table.target import Transform
 
 
@@ -144,25 +141,7 @@ def diagnose(
     >>> found.directions.index[found.directions["direction1"].abs().argmax()]
     'a'
     """
-    options = {**locals()}
-    steps, asked = Steps(progress, deadline or Deadline.after(time)), given(table)
-    kept = None if checkpoint is None else Checkpoint(Path(checkpoint))
-    request = Request(
-        asked.name,
-        str(target),
-        task,
-        seconds=time,
-        seed=seed,
-        time_column=time_column,
-        command=command or asked.call(diagnose, options),
-        ignore=tuple(ignore),
-        missing=tuple(missing),
-        dates=dates,
-        rare_classes=rare_classes,
-        text=text_options(separator, comment, header, encoding),
-        target_transform=target_transform,
-    )
-    run = RunOptions(stream, jobs, dask, kept)
-    with asked.reading(run, request, steps) as (rows, engine, _):
-        found = diagnose_table(rows, request, steps, engine)
-    return Diagnosis(found, _checkpoint=None if engine is None else kept)
+    call = Call.of(diagnose, {**locals()})
+    with call.reading() as (rows, engine, _):
+        found = diagnose_table(rows, call.request, call.steps, engine)
+    return Diagnosis(found, _checkpoint=call.kept(engine))

@@ -6,7 +6,7 @@ import glob
 import os
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from inspect import signature
 from pathlib import Path
 from typing import Any
@@ -17,6 +17,7 @@ import pyarrow.parquet as pq
 
 from gradfeat.drawing.numbers import count
 from gradfeat.errors import TableError
+from gradfeat.maths.deadline import Deadline
 from gradfeat.maths.memory import available_memory, readable
 from gradfeat.rows.checkpoint import Checkpoint
 from gradfeat.rows.dask_client import local_cluster
@@ -27,8 +28,8 @@ from gradfeat.rows.source import PIECE_ROWS
 from gradfeat.rows.sources.files import PACKED_ENDINGS
 from gradfeat.rows.sources.open import ARROW_ENDINGS, EXCEL_ENDINGS, PARQUET_ENDINGS, tables
 from gradfeat.rows.sources.tables import FrameTables, Tables, held
-from gradfeat.rows.sources.text_options import TextOptions
-from gradfeat.table.notes import layout_sentence
+from gradfeat.rows.sources.text_options import TextOptions, text_options
+from gradfeat.rows.sources.words import layout_sentence
 from gradfeat.table.read import as_frame
 from gradfeat.table.request import Request, Steps
 
@@ -38,6 +39,9 @@ PIECE_NUMBERS = 2**22
 
 #: What a call that is repeated has in other words, or anew.
 _NOT_REPEATED = {"table", "target", "progress", "deadline", "checkpoint"}
+
+#: What a request has as tuples.
+_LISTS = {"methods", "ignore", "missing"}
 
 
 @dataclass(frozen=True)
@@ -104,17 +108,6 @@ class UserTable:
         rows = PIECE_ROWS if why else max(1, len(self.frame))
         return FrameTables(self.frame, rows), why
 
-    @contextmanager
-    def reading(
-        self, run: RunOptions, request: Request, steps: Steps
-    ) -> Iterator[tuple[Tables, Engine | None, str]]:
-        """The rows, what computes passes where they stream, and what that is in words."""
-        steps.begin("Reading", 0.0)
-        rows, why = self.open(run, request.wanted)
-        steps.begin("Reading", 0.0, self.in_words(rows, request.target, why))
-        with run.engine(steps) if why else nullcontext((None, "")) as (engine, computes):
-            yield rows, engine, computes
-
     def in_words(self, table: Tables, target: str, why: str) -> str:
         """``t.csv: 240 rows, 7 columns; target y``."""
         rows = "rows not counted yet" if table.rows is None else count(table.rows, "row")
@@ -135,6 +128,48 @@ class UserTable:
         changed = [f"{n}={options[n]!r}" for n, default in usual.items() if options[n] != default]
         words = [repr(self.path) if self.path else "table", repr(options["target"]), *changed]
         return f"gradfeat.{function.__name__}({', '.join(words)})"
+
+
+@dataclass(frozen=True, eq=False)
+class Call:
+    """A call of `compare` or `diagnose`: what it asks for, of which table, by which means."""
+
+    table: UserTable
+    request: Request
+    run: RunOptions
+    steps: Steps
+
+    @classmethod
+    def of(cls, function: Callable[..., Any], given_: Mapping[str, Any]) -> Call:
+        """Of its arguments by name; those of the request are called as there."""
+        table, time, kept = given(given_["table"]), given_["time"], given_["checkpoint"]
+        names = {f.name for f in fields(Request)} - {n for n in _LISTS if given_.get(n) is None}
+        asked: dict[str, Any] = {n: given_[n] for n in names & given_.keys()}
+        asked |= {n: tuple(asked[n]) for n in _LISTS & asked.keys()}
+        asked["command"] = asked["command"] or table.call(function, given_)
+        asked["target"] = str(asked["target"])
+        kept = None if kept is None else Checkpoint(Path(kept))
+        text = text_options(*(given_[n] for n in ("separator", "comment", "header", "encoding")))
+        return cls(
+            table,
+            Request(table.name, seconds=time, text=text, **asked),
+            RunOptions(given_["stream"], given_["jobs"], given_["dask"], kept),
+            Steps(given_["progress"], given_["deadline"] or Deadline.after(time)),
+        )
+
+    @contextmanager
+    def reading(self) -> Iterator[tuple[Tables, Engine | None, str]]:
+        """The rows, what computes passes where they stream, and what that is in words."""
+        self.steps.begin("Reading", 0.0)
+        rows, why = self.table.open(self.run, self.request.wanted)
+        words = self.table.in_words(rows, self.request.target, why)
+        self.steps.begin("Reading", 0.0, words)
+        with self.run.engine(self.steps) if why else nullcontext((None, "")) as (engine, computes):
+            yield rows, engine, computes
+
+    def kept(self, engine: Engine | None) -> Checkpoint | None:
+        """Where finished passes are, of rows that stream."""
+        return None if engine is None else self.run.checkpoint
 
 
 def given(data: Any) -> UserTable:

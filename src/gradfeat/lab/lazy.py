@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from gradfeat.maths.multi_hermite import MultiHermite
     from gradfeat.maths.ridge import ridge_path
     from gradfeat.maths.simplified_gradients import simplified_gradients
-    from gradfeat.maths.statistics.first_layer_gradient import FirstLayerGradient
+    from gradfeat.maths.statistics.gradient_sums import FirstLayerGradient
     from gradfeat.maths.step_names import HEAD_LAWS, RESIDUALS, ROW_LAWS
     from gradfeat.maths.streams import numpy_stream, stream
     from gradfeat.maths.subspaces import (
@@ -67,10 +67,11 @@ if TYPE_CHECKING:
     from gradfeat.rows.rows import in_memory
     from gradfeat.tasks.base import Sample
     from gradfeat.tasks.images import ImagePair
+    from gradfeat.tasks.linear_labels import GaussianParity
     from gradfeat.tasks.low_dimensional_support import LowDimensionalSupport
     from gradfeat.tasks.multi_index import MultiIndex
     from gradfeat.tasks.one_dimensional import OneDimensional
-    from gradfeat.tasks.parity_blocks import GaussianParity, ParityBlocks
+    from gradfeat.tasks.parity_blocks import ParityBlocks
     from gradfeat.tasks.simple_and_complex import SimpleAndComplex
     from gradfeat.tasks.single_index import SingleIndex
     from gradfeat.tasks.sparse_coding import SparseCoding

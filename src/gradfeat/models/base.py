@@ -128,7 +128,7 @@ class Kernel(ABC):
 
     @abstractmethod
     def spec(self) -> Mapping[str, Any]:
-        """JSON-able description, restored by ``kernels.named.kernel_from_spec``."""
+        """JSON-able description, restored by ``restore.kernel_from_spec``."""
 
 
 class BlockKernel(Kernel):

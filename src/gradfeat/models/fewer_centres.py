@@ -16,14 +16,14 @@ from ..maths.blocks import Block
 from ..maths.memory import allowed_bytes
 from ..maths.streams import stream
 from .base import Kernel
-from .kernel_machine import KernelMachine
+from .kernel_machine import KernelMachine, machine_of
 from .solvers.base import Meter
 from .solvers.low_rank import low_rank
 
 #: Root mean square of a change that is none, in that of the residuals: .1 % of the squared error.
 CHANGE = 0.03
-#: Machines of no more centres keep them.
-FEW = 1000
+#: Machines of no more centres keep them; jitter of normal equations, in their mean diagonal entry.
+FEW, JITTER = 1000, 1e-10
 #: Rows that a change is measured at, and rows that residuals are.
 MEASURED, RESIDUALS = 1000, 2000
 #: Rows a centre at least, and n q^2 of q centres at most.
@@ -32,8 +32,6 @@ ROWS_PER_CENTRE, WORK = 3, 2 * 10**10
 FIRST, HOPELESS = 4, 3.0
 #: Share of the bound that fewer centres may take, as float32 needs some too; more of them next.
 ROOM, MORE = 0.8, 1.4
-#: Jitter of the normal equations, in their mean diagonal entry.
-JITTER = 1e-10
 
 
 def quickened(
@@ -48,7 +46,6 @@ def quickened(
     no residuals to speak of, and f stays as it is.
 
     `f`: A kernel ridge machine of these rows, or of some of them, with metric I.
-    `seed`: Draws inputs and centres.
     `memory_limit`: Bytes that factors may take; where they need more the centres stay.
     """
     exact, narrow, n = f.in_float64(), rows.X.dtype != torch.float64, len(rows.X)
@@ -61,12 +58,9 @@ def quickened(
     def same(g: KernelMachine) -> bool:
         return _size(g(inputs) - target, some.w[:MEASURED]) <= bound
 
-    for g in chain(on_fewer_centres(exact, X, bound, seed, memory_limit), [exact]):
-        if narrow and same(short := g.in_float32()):
-            return short
-        if same(g):
-            return g
-    return exact
+    machines = chain(on_fewer_centres(exact, X, bound, seed, memory_limit), [exact])
+    tried = (h for g in machines for h in ((g.in_float32(), g) if narrow else (g,)))
+    return next(filter(same, tried), exact)
 
 
 def between(X: Float[Tensor, "m d"], Z: Float[Tensor, "n d"], seed: int) -> Float[Tensor, "m d"]:
@@ -96,7 +90,8 @@ def on_fewer_centres(
         return
     values = f(X) - f.offset
     few = PivotFit.of(f.kernel, X, values, most // FIRST, seed)
-    if few.change(-1) ** 2 > HOPELESS * bound * few.change(len(few.chosen) // FIRST):
+    last = len(few.chosen)
+    if few.change(last) ** 2 > HOPELESS * bound * few.change(last // FIRST + 1):
         return
     whole = PivotFit.of(f.kernel, X, values, most, seed)
     first, most = whole.enough(ROOM * bound), len(whole.chosen)
@@ -138,10 +133,9 @@ class PivotFit:
         left = (v.square().sum() - theta.square().sum(1).cumsum(0)).clamp(min=0) / n
         return cls(chosen, F[chosen], R, theta, left, n)
 
-    def change(self, place: int) -> float:
-        """Root mean square of what is left at other rows, by generalised cross-validation."""
-        q = range(1, len(self.left) + 1)[place]
-        return float(self.left[place]) ** 0.5 / (1 - q / self.rows)
+    def change(self, q: int) -> float:
+        """Root mean square of what q pivots leave at other rows, by GCV."""
+        return float(self.left[q - 1]) ** 0.5 / (1 - q / self.rows)
 
     def enough(self, bound: float) -> int:
         """The least number of pivots that leaves no more than this, or all."""
@@ -153,10 +147,3 @@ class PivotFit:
         """Of the expansion in the first q pivots."""
         w = solve_triangular(self.R[:q, :q].T, self.theta[:q], upper=True)
         return solve_triangular(self.L[:q, :q].T, w, upper=True)
-
-
-def machine_of(
-    kernel: Kernel, Z: Float[Tensor, "m d"], c: Float[Tensor, "m c"], offset: Float[Tensor, " c"]
-) -> KernelMachine:
-    """The expansion in the metric I."""
-    return KernelMachine(kernel, Z, c, offset, Z.new_ones(Z.shape[1]))

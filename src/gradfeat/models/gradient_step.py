@@ -17,8 +17,7 @@ from ..maths.activations import Activation, ReLU
 from ..maths.blocks import Block, unit_weights
 from ..maths.deadline import deadline_passed
 from ..maths.gram import smaller_gram
-from ..maths.statistics.first_layer_gradient import FirstLayerGradient
-from ..maths.statistics.gradient_outer_products import GradientOuterProducts
+from ..maths.statistics.gradient_sums import FirstLayerGradient, GradientOuterProducts
 from ..maths.statistics.moments import (
     Whitening,
     WholeWhitening,

@@ -114,6 +114,13 @@ def whole_tiles(X: Float[Tensor, "n d"], m: int) -> Float[Tensor, "p d"]:
     return torch.cat([X, X[:1].expand(missing, -1)]) if missing else X
 
 
+def machine_of(
+    kernel: Kernel, Z: Float[Tensor, "m d"], c: Float[Tensor, "m c"], offset: Float[Tensor, " c"]
+) -> KernelMachine:
+    """The expansion in the metric I."""
+    return KernelMachine(kernel, Z, c, offset, Z.new_ones(Z.shape[1]))
+
+
 def expansion(
     kernel: Kernel,
     Z: Float[Tensor, "m d"],

@@ -20,8 +20,8 @@ from ..maths.streams import stream
 from ..maths.subspaces import widest_direction
 from ..rows.rows import Rows, of_block
 from .base import Kernel, OneStage, Predictor
-from .fewer_centres import machine_of, quickened
-from .kernel_machine import KernelMachine
+from .fewer_centres import quickened
+from .kernel_machine import KernelMachine, machine_of
 from .kernel_ridge import KernelRidge
 from .partition import Partition, cut_rows
 from .solvers.base import Meter, System

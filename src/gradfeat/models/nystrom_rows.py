@@ -14,7 +14,7 @@ from ..errors import SourceError
 from ..maths.blocks import CHUNK_BYTES, Block, collect
 from ..maths.memory import refuse_beyond
 from ..maths.statistics.combined import Joint
-from ..maths.statistics.gradient_outer_products import GradientOuterProducts
+from ..maths.statistics.gradient_sums import GradientOuterProducts
 from ..maths.statistics.moments import Moments, raw
 from ..maths.statistics.sample import RowSample
 from ..rows.rows import Rows

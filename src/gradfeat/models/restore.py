@@ -1,16 +1,19 @@
-"""Predictors from the description and tensors that they were saved as."""
+"""Predictors and kernels from the descriptions and tensors that they were saved as."""
 
 from __future__ import annotations
 
+import pkgutil
 from collections.abc import Mapping
+from functools import cache
+from importlib import import_module
 from typing import Any
 
 from torch import Tensor
 
 from ..maths.activations import activation_from_spec
-from .base import Predictor
+from . import kernels
+from .base import Kernel, Predictor
 from .kernel_machine import KernelMachine
-from .kernels.named import kernel_from_spec
 from .local_machines import LocalMachines
 from .partition import Partition
 from .stacked import Stacked
@@ -57,3 +60,34 @@ def _local_machines(spec: Mapping[str, Any], tensors: Mapping[str, Tensor]) -> L
         Partition(*(tensors[name] for name in ("directions", "thresholds", "widths", "left"))),
         *(tensors[name] for name in ("Z", "c", "starts")),
     )
+
+
+def kernel_from_spec(spec: Mapping[str, Any]) -> Kernel:
+    values = {name: _value(part) for name, part in spec.items() if name != "name"}
+    found = _classes().get(spec.get("name", ""))
+    if found is None:
+        raise ValueError(f"the kernel {dict(spec)!r} is not known to this version of gradfeat.")
+    return found(**values)
+
+
+def _value(part: Any) -> Any:
+    """A field of a kernel as it was: lists are tuples, and descriptions are activations."""
+    match part:
+        case [*entries]:
+            return tuple(map(float, entries))
+        case {"name": _}:
+            return activation_from_spec(part)
+    return part
+
+
+@cache
+def _classes() -> dict[str, type[Kernel]]:
+    """Kernels by name: what stands in a file of the folder `kernels` is found."""
+    here, found, waiting = kernels.__name__, {}, [Kernel]
+    for module in pkgutil.iter_modules(kernels.__path__):
+        import_module(f"{here}.{module.name}")
+    while waiting:
+        below = waiting.pop().__subclasses__()
+        waiting += below
+        found |= {one.__name__: one for one in below if one.__module__.startswith(here)}
+    return found

@@ -12,7 +12,7 @@ from torch import Tensor
 from ..maths.activations import Activation, Polynomial
 from ..maths.memory import BLOCK_BYTES, row_blocks
 from ..maths.statistics.combined import Joint
-from ..maths.statistics.first_layer_gradient import FirstLayerGradient
+from ..maths.statistics.gradient_sums import FirstLayerGradient
 from ..maths.step_names import HEAD_LAWS, RESIDUALS, ROW_LAWS, HeadName, Residual, RowLaw
 from ..rows.rows import Rows
 from .head import NetworkRest, check_rows_came

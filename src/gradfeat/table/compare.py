@@ -18,10 +18,10 @@ from gradfeat.maths.ranges import usable_device
 from gradfeat.rows.engine import Engine
 from gradfeat.rows.processors import quickest_threads
 from gradfeat.rows.sources.tables import Tables
+from gradfeat.rows.sources.words import partly
 from gradfeat.table.fitting import Fitted, MethodTime, fit_method
 from gradfeat.table.interpret import column_losses, directions, first_step
 from gradfeat.table.methods import Method, chosen_methods
-from gradfeat.table.notes import rows_word, unread_sentence
 from gradfeat.table.prepared import Prepared, prepare
 from gradfeat.table.request import Request, Steps
 from gradfeat.table.results import (
@@ -36,6 +36,7 @@ from gradfeat.table.scores import held_scores, verdict, worth
 from gradfeat.table.screening import about_groups
 from gradfeat.table.shuffling import correlated_groups
 from gradfeat.table.table_model import TableModel, package_versions
+from gradfeat.table.unread import unread_sentence
 
 #: Of the time of a comparison, for what the model loses where columns are shuffled.
 SHUFFLING_SHARE = 0.1
@@ -98,6 +99,11 @@ def compare(
     return Compared(report, best, table_model(found.learner, prepared, request))
 
 
+def _fitted_to(fit: Fitted) -> str:
+    """Of a method: the rows, where they are not all, and its trees."""
+    return partly(fit.result.rows_used, fit.result.rows_there, " (fitted to {})") + _trees(fit)
+
+
 def in_turn(
     methods: Sequence[Method], table: Prepared, request: Request, steps: Steps
 ) -> Iterator[tuple[Method, MethodTime | None]]:
@@ -152,7 +158,7 @@ def fit_report(
     """All that is shown of a comparison, as plain values."""
     fitted = [f for f in fits if f.predictions is not None]
     draws = {f.method.name: f.draws for f in fitted}
-    said = {f.method.name: rows_word(f.result, " (fitted to {})") + _trees(f) for f in fitted}
+    said = {f.method.name: _fitted_to(f) for f in fitted}
     read = None if found.reads is None else _read(found.reads, table, request.seed)
     groups = correlated_groups(table.train, table.encoder.source_)
     left = steps.page_begins(request.seconds, table.train.shape[1]).left

@@ -20,7 +20,6 @@ from gradfeat.rows.sources.tables import Tables
 from gradfeat.table.encode import TableEncoder
 from gradfeat.table.first_pass import KnownTable, known_table
 from gradfeat.table.interpret import level_name
-from gradfeat.table.notes import unread_sentence
 from gradfeat.table.prepared import about_quantity, input_columns, target_values, unread_cells
 from gradfeat.table.request import Request
 from gradfeat.table.results import Remark
@@ -28,6 +27,7 @@ from gradfeat.table.row_sample import SAMPLE_ROWS, RowSample, column_of
 from gradfeat.table.screening import screen
 from gradfeat.table.split import parse_time, stretches
 from gradfeat.table.target import Target
+from gradfeat.table.unread import unread_sentence
 
 Floats = NDArray[np.float64]
 

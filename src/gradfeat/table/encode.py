@@ -14,13 +14,12 @@ from gradfeat.errors import ModelFileError, TableError
 from gradfeat.estimators.container import Contents
 from gradfeat.rows.sources.tables import Cells
 from gradfeat.rows.sources.words import listing
-from gradfeat.table.notes import column_note
 from gradfeat.table.reading.clocks import ClockPlan, DurationPlan
 from gradfeat.table.reading.dates import DateOrder, DatePlan
 from gradfeat.table.reading.decide import plan_columns
 from gradfeat.table.reading.masked import DeclaredMissing
 from gradfeat.table.reading.number_formats import NumberFormat
-from gradfeat.table.reading.numbers import NumberPlan
+from gradfeat.table.reading.numbers import NumberPlan, about_first_day, about_sentinel
 from gradfeat.table.reading.parts import PartsPlan
 from gradfeat.table.reading.plan import (
     MISSING,
@@ -30,6 +29,7 @@ from gradfeat.table.reading.plan import (
     Levels,
     Text,
     TwoLevels,
+    as_text,
     refuse_complex,
 )
 from gradfeat.table.results import ColumnNote, UnreadCells
@@ -158,7 +158,7 @@ class TableEncoder:
         for column in encoded:
             parts[column.source].append(column.part)
         notes = tuple(
-            column_note(plan, table[plan.name], block, parts[plan.name])
+            _note(plan, table[plan.name], block, parts[plan.name])
             for plan, block in zip(plans, blocks, strict=True)
         )
         self._set(plans, encoded, notes)
@@ -314,3 +314,37 @@ def _median(values: np.ndarray) -> float:
 
 def _filled(values: np.ndarray, fill: float) -> np.ndarray:
     return np.where(np.isnan(values), fill, values)
+
+
+def _note(
+    plan: ColumnPlan, column: pd.Series, block: EncodedColumn, own: Sequence[str]
+) -> ColumnNote:
+    """What the column holds and what became of it, with its `own` parts that are encoded."""
+    text = column if column.dtype.kind in "iuf" else as_text(column)
+    distinct, missing = int(text.nunique()), int(text.isna().sum())
+    if not own:
+        return ColumnNote(plan.name, "dropped", distinct, missing, _why_dropped(distinct))
+    lost = block.unread.cells if block.unread else 0
+    treatment = plan.treatment(own)
+    if MISSING in block.parts:
+        treatment += _about_missing(missing + lost, own)
+    remarks = [plan.assumption]
+    if plan.kind == "number":
+        remarks.append(about_sentinel(plan.name, block.parts[""]))
+    if plan.kind == "date":
+        remarks.append(about_first_day(plan.name, block.parts["_seconds"]))
+    said = " ".join(remark for remark in remarks if remark)
+    return ColumnNote(plan.name, plan.kind, distinct, missing + lost, treatment, said)
+
+
+def _why_dropped(distinct: int) -> str:
+    if distinct == 0:
+        return "every value is missing"
+    return "the same value in every row" if distinct == 1 else "encodes to the same in every row"
+
+
+def _about_missing(missing: int, own: Sequence[str]) -> str:
+    if not missing:
+        return ""
+    marked = ", and marked" if MISSING in own else ""
+    return f"; missing: the median of the training rows{marked}"

@@ -18,8 +18,7 @@ from gradfeat.errors import TableError
 from gradfeat.maths.blocks import Statistic, collect
 from gradfeat.rows.engine import Engine
 from gradfeat.rows.sources.tables import Cells, FrameTables, Tables, held, unlike
-from gradfeat.rows.sources.words import named, near_names
-from gradfeat.table.notes import layout_sentence
+from gradfeat.rows.sources.words import layout_sentence, named, near_names
 from gradfeat.table.other_rows import other_rows
 from gradfeat.table.reading.masked import MaskedTables, declared
 from gradfeat.table.reading.plan import as_text, content

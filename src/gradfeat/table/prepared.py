@@ -18,7 +18,7 @@ from gradfeat.rows.engine import Engine
 from gradfeat.rows.rows import Rows
 from gradfeat.rows.source import Columns
 from gradfeat.rows.sources.numeric import numbered
-from gradfeat.rows.sources.tables import Convert, OverTables, Tables, held, selected
+from gradfeat.rows.sources.tables import Convert, OverTables, Tables, held, selected, with_places
 from gradfeat.rows.sources.text_options import FOUND, TextOptions
 from gradfeat.table.encode import TableEncoder
 from gradfeat.table.first_pass import (
@@ -27,7 +27,6 @@ from gradfeat.table.first_pass import (
     TableSummary,
     known_table,
 )
-from gradfeat.table.notes import with_places
 from gradfeat.table.reading.numbers import about_sentinel
 from gradfeat.table.reading.plan import as_text
 from gradfeat.table.request import Request

@@ -9,11 +9,10 @@ import pandas as pd
 
 from gradfeat.errors import TableError
 from gradfeat.estimators.refitting import Refittable
-from gradfeat.rows.sources.tables import Tables, held
+from gradfeat.rows.sources.tables import Tables, held, with_places
 from gradfeat.rows.sources.words import counted
 from gradfeat.table.first_pass import with_target_read
 from gradfeat.table.fitting import predictions
-from gradfeat.table.notes import with_places
 from gradfeat.table.reading.masked import declared
 from gradfeat.table.request import Request
 from gradfeat.table.results import UnreadCells

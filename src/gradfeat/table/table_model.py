@@ -24,16 +24,15 @@ from sklearn.utils.validation import check_is_fitted
 from gradfeat.errors import ModelFileError
 from gradfeat.estimators.container import Contents, as_bytes, write
 from gradfeat.estimators.persistence import CLASSES, estimator_from
-from gradfeat.rows.sources.tables import FrameTables
+from gradfeat.rows.sources.tables import FrameTables, with_places
 from gradfeat.rows.sources.text_options import FOUND, TextOptions
 from gradfeat.table.conformal import bound, interval_columns, set_column
 from gradfeat.table.encode import TableEncoder
-from gradfeat.table.notes import unread_sentence, with_places
 from gradfeat.table.read import as_frame, read_table
 from gradfeat.table.results import UnreadCells
 from gradfeat.table.target import AS_IS, TargetScale
 from gradfeat.table.trusted import packed, unpacked
-from gradfeat.table.unread import NotFinite, refuse_unread
+from gradfeat.table.unread import NotFinite, refuse_unread, unread_sentence
 
 KIND = "TableModel"
 

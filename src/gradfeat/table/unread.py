@@ -14,10 +14,10 @@ from torch import Tensor
 
 from gradfeat.errors import TableError
 from gradfeat.maths.blocks import Statistic
-from gradfeat.rows.sources.tables import Tables
+from gradfeat.rows.sources.tables import Tables, with_places
 from gradfeat.rows.sources.words import counted
 from gradfeat.table.encode import TableEncoder
-from gradfeat.table.notes import strict_sentence, with_places
+from gradfeat.table.other_rows import names_sums
 from gradfeat.table.results import UnreadCells
 
 
@@ -105,3 +105,34 @@ def refuse_unread(unread: Sequence[UnreadCells], table: Tables) -> None:
     """Refuse rows of which some cells could not be read."""
     if unread:
         raise TableError(strict_sentence(with_places(unread, table)))
+
+
+def unread_sentence(unread: Sequence[UnreadCells]) -> str:
+    """What could not be read, by column.
+
+    >>> unread_sentence([UnreadCells("age", 2, "?", "number", 15, "line 17")])
+    "Taken as missing: 2 cells of 'age' that are no number (the first: '?', line 17)."
+    """
+    each = [_unread(one) for one in unread]
+    sums = [one for one in unread if names_sums(one.example)]
+    said = f"Taken as missing: {'; '.join(each)}."
+    if not sums:
+        return said
+    where = f" ({sums[0].place})" if sums[0].place else ""
+    return f"{said} The row of {sums[0].example!r}{where} sums up others: take it out of the table."
+
+
+def _unread(one: UnreadCells) -> str:
+    cells = "1 cell" if one.cells == 1 else f"{one.cells:,} cells"
+    verb, first = ("is", "") if one.cells == 1 else ("are", "the first: ")
+    place = f", {one.place}" if one.place else ""
+    return f"{cells} of {one.column!r} that {verb} no {one.what} ({first}{one.example!r}{place})"
+
+
+def strict_sentence(unread: Sequence[UnreadCells]) -> str:
+    """Why nothing is done with rows whose cells could not all be read, by column."""
+    each = "; ".join(_unread(one) for one in unread)
+    return (
+        f"Strict, and not all cells can be read: {each}. Mend them, or leave strict out to take "
+        "them as missing."
+    )

@@ -14,7 +14,7 @@ import pandas as pd
 import pytest
 
 from gradfeat.errors import SourceError
-from gradfeat.rows.sources.csv import csv_tables
+from gradfeat.rows.sources.open import csv_tables
 from gradfeat.rows.sources.records import record_ends, spans
 from gradfeat.rows.sources.tables import held
 
@@ -186,7 +186,7 @@ def test_missing_values_are_those_of_pandas(tmp_path):
 
 def late(tmp_path, monkeypatch, text, sampled=2, **keywords):
     """A table whose kinds were decided before the last lines."""
-    monkeypatch.setattr("gradfeat.rows.sources.csv.SAMPLE_ROWS", sampled)
+    monkeypatch.setattr("gradfeat.rows.sources.open.SAMPLE_ROWS", sampled)
     monkeypatch.setattr("gradfeat.rows.sources.text.SAMPLE_BYTES", 12)
     return csv_tables(written(tmp_path, text), **keywords)
 

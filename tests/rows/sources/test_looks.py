@@ -11,8 +11,7 @@ import pandas as pd
 import pytest
 
 from gradfeat.errors import SourceError
-from gradfeat.rows.sources.csv import csv_tables
-from gradfeat.rows.sources.open import tables
+from gradfeat.rows.sources.open import csv_tables, tables
 from gradfeat.rows.sources.tables import held
 from gradfeat.rows.sources.text_options import FOUND, TextOptions, text_options
 

@@ -34,10 +34,7 @@ _COLUMNS: Final = 4
 
 
 def figure(table: DataFrame, _: DataFrame | None) -> Figure:
-    """A row a pair: leading eigenvectors, and the cosine as training goes on; then all pairs.
-
-    Pictures are of the least noise.
-    """
+    """A row a pair, of the least noise: leading eigenvectors, cosines over training; then all."""
     clean = only(table, noise=table["noise"].min())
     pairs, depths = settings(clean, "source", "pair"), sorted({*table["layers"]})[:2]
     fig, axes = panels(_COLUMNS * (len(pairs) + 1), _COLUMNS, (3.5, 2.7))
@@ -49,9 +46,8 @@ def figure(table: DataFrame, _: DataFrame | None) -> Figure:
         ax.remove()
     for ax, k in zip(last[:2], depths, strict=False):
         rows = only(table, layers=k)
-        _by_pair(ax, rows, COSINES, len(depths))
-        style.headline(ax, f"{k} layers: cosine {_range(rows, 'cosine')}")
-        ax.set_ylabel("cosine with the RFM's M", fontsize=style.TEXT, color=style.QUIET)
+        title = f"{k} layers: cosine {_range(rows, 'cosine')}"
+        _by_pair(ax, rows, COSINES, title, "cosine with the RFM's M", len(depths))
         ax.set_ylim(-0.05, 1.05)
         ax.legend(loc="center left", fontsize=style.SMALL, frameon=False, labelcolor=style.INK)
     _ansatz(last[2], table, depths)
@@ -67,9 +63,9 @@ def _row(fig: Figure, axes: list[Axes], rows: DataFrame, depths: list[int]) -> N
         ax.remove()
     for ax, k in zip(axes[1:3], depths, strict=False):
         mean = only(rows, layers=k)["cosine"].mean()
-        title = f"{k} layers: cosine {mean:.2f}"
-        _picture(ax, title, only(drawn, layers=k), "picture_net")
-    _color_bar(fig, axes[2])
+        _picture(ax, f"{k} layers: cosine {mean:.2f}", only(drawn, layers=k), "picture_net")
+    if axes[2].figure is not None and axes[2].images:
+        style.picture_bar(fig, axes[2], "entry / largest")
     style.dress(axes[3], _peak(rows), "training loss", "cosine with M", "y")
     names = {k: f"network, {k} layers" for k in depths}
     draw_series(axes[3], rows, "layers", names, "level", "cosines", connect=True)
@@ -82,22 +78,7 @@ def _picture(ax: Axes, title: str, rows: DataFrame, name: str) -> None:
     style.dress(ax, title)
     ax.set_axis_off()
     if len(rows):
-        image = np.asarray(rows[name].iloc[0], dtype=float)
-        most = float(np.abs(image).max()) or 1.0
-        ax.imshow(image, cmap="RdBu_r", vmin=-most, vmax=most, interpolation="nearest")
-
-
-def _color_bar(fig: Figure, ax: Axes) -> None:
-    """What the colours of a row of pictures say, at its right end."""
-    from matplotlib.cm import ScalarMappable
-    from matplotlib.colors import Normalize
-
-    if ax.figure is None or not ax.images:
-        return
-    colors = ScalarMappable(Normalize(-1, 1), "RdBu_r")
-    bar = fig.colorbar(colors, ax=ax, fraction=0.05, pad=0.02, ticks=[-1, 0, 1])
-    bar.set_label("entry / largest", fontsize=style.SMALL, color=style.QUIET)
-    bar.ax.tick_params(labelsize=style.SMALL, length=2, width=0.6)
+        style.picture(ax, np.asarray(rows[name].iloc[0], dtype=float))
 
 
 def _peak(rows: DataFrame) -> str:
@@ -111,23 +92,23 @@ def _peak(rows: DataFrame) -> str:
     return f"Agreement is best at loss {level:g}"
 
 
-def _by_pair(ax: Axes, rows: DataFrame, names: dict[str, str], first: int) -> None:
+def _by_pair(
+    ax: Axes, rows: DataFrame, names: dict[str, str], title: str, label: str, first: int = 0
+) -> None:
     """Mean and interval of several metrics at each pair."""
     pairs = sorted(settings(rows, "source", "pair", "noise"), key=lambda one: one[2])  # pyright: ignore[reportArgumentType, reportCallIssue]
     place = {pair: float(i) for i, pair in enumerate(pairs)}
     keys = zip(rows["source"], rows["pair"], rows["noise"], strict=True)
     rows = rows.assign(place=[place[key] for key in keys])
     marks = style.class_marks(("",) * first + tuple(names.values()))[first:]
-    style.dress(ax, "", "pair of classes", "", "y")
+    style.dress(ax, title, "pair of classes", label, "y")
     for i, (metric, mark) in enumerate(zip(names, marks, strict=True)):
         draw_metric(ax, rows, "place", metric, mark, shift=5 * (i - (len(names) - 1) / 2))
     several = len({source for source, _, _ in pairs}) > 1
     words = [
-        f"{pair}\n{style.short(file_name(source), 9)}" if several else str(pair)
-        for source, pair, _ in pairs
+        str(pair) + f"\n{style.short(file_name(source), 9)}" * several + "\nnoise" * (noise > 0)
+        for source, pair, noise in pairs
     ]
-    for i, (_, _, noise) in enumerate(pairs):
-        words[i] += "\nnoise" if noise > 0 else ""
     ax.set_xticks(list(place.values()), words)
     ax.set_xlim(-0.5, len(pairs) - 0.5)
 
@@ -137,9 +118,8 @@ def _ansatz(ax: Axes, table: DataFrame, depths: list[int]) -> None:
     names = {f"ansatz_{k}": f"network, {k} layers" for k in depths}
     for k in depths:
         rows[f"ansatz_{k}"] = rows["ansatz_least"].where(rows["layers"] == k)
-    _by_pair(ax, rows, names, 0)
-    style.headline(ax, f"Ansatz, least layer: {_range(table, 'ansatz_least')}")
-    ax.set_ylabel("cosine of AGOP and W'W", fontsize=style.TEXT, color=style.QUIET)
+    title = f"Ansatz, least layer: {_range(table, 'ansatz_least')}"
+    _by_pair(ax, rows, names, title, "cosine of AGOP and W'W")
     ax.set_ylim(0, 1.05)
 
 
@@ -148,12 +128,9 @@ def _accuracies(ax: Axes, table: DataFrame, depths: list[int]) -> None:
     names = {f"network_{k}": f"network, {k} layers" for k in depths} | ACCURACIES
     for k in depths:
         rows[f"network_{k}"] = rows["accuracy_network"].where(rows["layers"] == k)
-    shared = rows["layers"] == depths[0]
-    for metric in ACCURACIES:
-        rows[metric] = rows[metric].where(shared)
-    _by_pair(ax, rows, names, 0)
-    style.headline(ax, "Test accuracy")
-    ax.set_ylabel("test accuracy", fontsize=style.TEXT, color=style.QUIET)
+    for metric in ACCURACIES:  # the same at all depths
+        rows[metric] = rows[metric].where(rows["layers"] == depths[0])
+    _by_pair(ax, rows, names, "Test accuracy", "test accuracy")
 
 
 def _range(rows: DataFrame, metric: str) -> str:

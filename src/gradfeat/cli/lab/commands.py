@@ -7,9 +7,9 @@ from typing import Annotated, Literal
 
 import typer
 
-from gradfeat.cli.formats import Format, Printed
 from gradfeat.cli.guard import Refused
 from gradfeat.cli.lab import STORE
+from gradfeat.cli.terminal import Format, Printed
 
 FIGURES = Path("figures")
 

@@ -14,9 +14,8 @@ from typing import Any
 from rich.table import Table
 from rich.text import Text
 
-from gradfeat.cli.formats import Format, records_in
 from gradfeat.cli.guard import refuse
-from gradfeat.cli.terminal import Terminal
+from gradfeat.cli.terminal import Format, Terminal, records_in
 from gradfeat.drawing.numbers import duration, text_table
 from gradfeat.errors import ExperimentError
 from gradfeat.lab.cells import listed, products

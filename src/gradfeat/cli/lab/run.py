@@ -17,7 +17,6 @@ import rich.progress
 from rich.progress import BarColumn, TextColumn
 from rich.text import Text
 
-from gradfeat.cli.formats import Format, records_in
 from gradfeat.cli.guard import Refused, Stopped, refuse
 from gradfeat.cli.lab.figures import Figures, drawn, saved
 from gradfeat.cli.lab.results import (
@@ -32,7 +31,7 @@ from gradfeat.cli.lab.results import (
     verdict_code,
 )
 from gradfeat.cli.lab.selection import Request, Selection, command, store_option
-from gradfeat.cli.terminal import PAUSE, Terminal
+from gradfeat.cli.terminal import PAUSE, Format, Terminal, records_in
 from gradfeat.drawing.numbers import duration, listed
 from gradfeat.lab import Experiment, ExperimentError, Progress, Store, judge
 from gradfeat.lab.experiment import Point

@@ -12,8 +12,8 @@ from typing import Annotated, Literal
 
 import typer
 
-from gradfeat.cli.formats import Format, Printed, Printing, Quiet, Verbose
 from gradfeat.cli.guard import Stopped
+from gradfeat.cli.terminal import Format, Printed, Printing, Quiet, Verbose
 from gradfeat.maths.deadline import Deadline
 from gradfeat.table.methods import METHODS, WIDTH
 

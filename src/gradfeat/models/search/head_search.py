@@ -17,9 +17,9 @@ from ...maths.blocks import Block
 from ...maths.deadline import deadline_passed, tell
 from ...rows.rows import in_memory
 from ..kernel_ridge import KernelRidge, penalised
-from ..kernels.named import kernel
 from ..solvers.base import Solver
 from ..subspace_refit import MetricSpectrum, total_variance
+from .kernel_space import kernel
 
 #: What is tried, one axis at a time, in this order.
 DIRECTIONS = (1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64)

@@ -4,17 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, replace
-from typing import Any, Final, final
+from functools import partial
+from typing import Any, Final, SupportsFloat, final
 
 import torch
 from torch import Tensor
 
+from ...maths.activations import Erf
 from ...maths.blocks import Block
 from ...maths.memory import allowed_bytes
 from ..base import Kernel
 from ..kernel_ridge import KernelRidge
-from ..kernels.named import kernel
-from ..kernels.radial import squared_distances
+from ..kernels.dot_product import polynomial
+from ..kernels.generalised_laplace import GeneralisedLaplace
+from ..kernels.network import NetworkKernel
+from ..kernels.radial import Gaussian, Laplace, Matern, check_bandwidth, squared_distances
 from ..solvers.base import Solution, Solver, System, Watch
 from ..solvers.conjugate_gradients import ConjugateGradients
 from ..solvers.direct import Direct, direct_bytes
@@ -24,6 +28,46 @@ from ..solvers.nystrom_cg import NystromCG
 from ..solvers.nystrom_direct import NystromDirect
 from ..solvers.richardson import Richardson
 from .search import GridSpace, MethodSetting
+
+_KERNELS: Final[dict[str, Callable[[float], Kernel]]] = {
+    "laplace": Laplace,
+    "laplace-0.7": partial(GeneralisedLaplace, q=0.7),
+    "laplace-1.4": partial(GeneralisedLaplace, q=1.4),
+    "laplace-l1": partial(GeneralisedLaplace, p=1.0),
+    "laplace-l1-0.7": partial(GeneralisedLaplace, p=1.0, q=0.7),
+    "gaussian": Gaussian,
+    "matern12": partial(Matern, nu=0.5),
+    "matern32": partial(Matern, nu=1.5),
+    "matern52": partial(Matern, nu=2.5),
+    "ntk": lambda L: NetworkKernel(bias=1.0, bandwidth=L),
+    "nngp": lambda L: NetworkKernel(bias=1.0, trained="head", bandwidth=L),
+    "erf-ntk": lambda L: NetworkKernel(Erf(), bias=1.0, bandwidth=L),
+    "polynomial1": lambda L: polynomial(1, bandwidth=L),
+    "polynomial2": lambda L: polynomial(2, bandwidth=L),
+    "polynomial3": lambda L: polynomial(3, bandwidth=L),
+}
+#: The names that `kernel` resolves.
+NAMES = tuple(_KERNELS)
+
+
+def kernel(name: str, bandwidth: SupportsFloat) -> Kernel:
+    """Kernel by the name that estimators and the command line use.
+
+    "ntk" and "nngp" are those of the two-layer ReLU network, "erf-ntk" that of the erf network,
+    all with weight and bias 1; "polynomial2" is (x.z / bandwidth^2 + 1)^2, 1 and 3 likewise. For
+    these the bandwidth is the norm of inputs at which the constant 1 and x weigh the same.
+    "laplace-0.7" and "laplace-1.4" are exp(-(|x - z| / bandwidth)^q) with that q, "laplace-l1" and
+    "laplace-l1-0.7" the same of the distance sum_k |x_k - z_k| with q = 1 and 0.7.
+
+    `name`: One of `NAMES`. `bandwidth`: Length scale, positive.
+    """
+    L = float(bandwidth)
+    check_bandwidth(L)
+    if name not in _KERNELS:
+        allowed = ", ".join(map(repr, NAMES[:-1]))
+        raise ValueError(f"kernel is {name!r}: allowed are {allowed} and {NAMES[-1]!r}.")
+    return _KERNELS[name](L)
+
 
 KERNELS = ("laplace", "matern32", "gaussian")
 FACTORS = (0.5, 2.0, 4.0)

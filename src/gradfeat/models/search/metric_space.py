@@ -14,7 +14,6 @@ from torch import Tensor
 from ...maths.blocks import Block
 from ...rows.rows import Rows
 from ..base import Learner, Predictor
-from ..kernels.named import kernel
 from ..local_machines import LocalRidge
 from ..solvers.direct import Adaptive
 from ..subspace_refit import InMetric
@@ -28,6 +27,7 @@ from .head_search import (
     held_out_loss,
     is_learnt,
 )
+from .kernel_space import kernel
 from .rfm_space import HEAD_ROWS, joined, penalties
 from .rounds import splits
 from .search import Effort, FinishedFit, MethodSetting, Space, Trial

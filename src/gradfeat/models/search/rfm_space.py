@@ -15,7 +15,6 @@ from ...maths.deadline import deadline_passed
 from ...rows.rows import Rows
 from ..base import Kernel, Learner, Predictor
 from ..kernel_machine import KernelMachine, apply_metric
-from ..kernels.named import kernel
 from ..local_machines import ONE_MACHINE, LocalMachines, LocalRidge, affordable_rows
 from ..rfm import RFM
 from ..solvers.direct import Adaptive
@@ -33,7 +32,7 @@ from .head_search import (
     held_out_loss,
     is_learnt,
 )
-from .kernel_space import KERNELS, KernelChoice
+from .kernel_space import KERNELS, KernelChoice, kernel
 from .rounds import Path, Round, Rounds, search_rounds
 from .search import Effort, FinishedFit, MethodSetting, Space, Trial
 from .stacking import LEAST_MEMBERS, POINTS, Member, Searched, best_stack

@@ -6,13 +6,13 @@ import csv
 import io
 import re
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import islice
 
 import numpy as np
 
 from ...errors import SourceError
-from .first_record import Fields, is_header, is_number, is_row, looks_like_row
 from .records import not_blank, record_ends
 from .text_options import BLANKS, TextOptions
 from .words import listing
@@ -30,6 +30,13 @@ _RECORDS, _MOST_TITLES = 1_000, 20
 
 #: What Excel reads the separator from, above the header.
 _SEPARATOR_LINE = re.compile(rb"sep=([,;\t|])\r?\n", re.IGNORECASE)
+
+_NUMBER = re.compile(r"\s*[+-]?(?:\d+(?:[.,]\d*)*|[.,]\d+)(?:[eE][+-]?\d+)?\s*")
+_WHOLE = re.compile(r"\s*\d+\s*")
+_GAPS = frozenset({"", "?", "-", ".", "*", "NA", "N/A", "NaN", "nan", "null", "NULL", "None"})
+
+#: The fields of one record.
+Fields = Sequence[str]
 
 _GENERATED = re.compile(r"column_[1-9]\d*")
 _BETWEEN_BLANKS = re.compile(
@@ -246,24 +253,17 @@ def _commented(sample: bytes, found: Looks) -> Fields:
 def _records(sample: bytes, found: Looks) -> list[Fields]:
     text = found.plain(sample).decode("utf-8", "replace")
     reader = csv.reader(io.StringIO(text, newline=""), delimiter=found.delimiter)
-    rows: list[Fields] = []
     try:
-        for row in reader:
-            if row:
-                rows.append(row)
-            if len(rows) == _RECORDS:
-                break
+        return list(islice(filter(None, reader), _RECORDS))
     except csv.Error:
         return []
-    return rows
 
 
 def _padded(sample: bytes, found: Looks) -> Looks:
     """With blanks between separators and quotes, where there are any."""
-    begins = [
-        cell.lstrip(" ")[:1] for row in _records(sample, found) for cell in row if cell[:1] == " "
-    ]
-    return replace(found, padded=found.separator != BLANKS and '"' in begins)
+    cells = [cell for row in _records(sample, found) for cell in row if cell[:1] == " "]
+    quoted = any(cell.lstrip(" ")[:1] == '"' for cell in cells)
+    return replace(found, padded=found.separator != BLANKS and quoted)
 
 
 def _separator(sample: bytes, found: Looks, options: TextOptions) -> str:
@@ -300,11 +300,9 @@ def _score(rows: list[Fields], options: TextOptions) -> tuple[int, float, float,
     numbers = sum(map(is_number, some)) / max(1, len(some))
     if widths[0] == 1 and not _titles(rows):
         return 0, widths.count(1) / len(widths), 0.0, 1
-    grade = _SPLIT
-    if widths[0] > 1:
-        grade = _HEADER if widths[0] in (width, width - 1) else _SPLIT
-        told = {cell.strip() for cell in rows[0]} & set(options.wanted)
-        grade = _WANTED if told else grade
+    grade = _HEADER if widths[0] > 1 and widths[0] in (width, width - 1) else _SPLIT
+    if widths[0] > 1 and {cell.strip() for cell in rows[0]} & set(options.wanted):
+        grade = _WANTED
     if grade < _HEADER and _titles(rows):
         grade = _BELOW
     return grade, round(agreeing, 2), round(numbers, 2), width
@@ -339,3 +337,63 @@ def _has_header(first: Fields, others: list[Fields], options: TextOptions) -> bo
     if any(_GENERATED.fullmatch(name) for name in options.wanted):
         return False
     return is_header(first, others) or not is_row(first, others)
+
+
+def is_header(first: Fields, others: list[Fields]) -> bool:
+    """Whether the first record has words where those below have numbers alone."""
+    cells = [cell.strip() for cell in first]
+    if _names_an_index(cells, others):
+        return True
+    if len(set(cells)) < len(cells) or not all(cells):
+        return False
+    return any(not is_number(cells[i]) and cells[i] not in _GAPS for i in _numeric(cells, others))
+
+
+def _names_an_index(cells: Sequence[str], others: list[Fields]) -> bool:
+    """Whether names follow a blank above numbers of rows, as pandas and R write tables."""
+    alike = [row for row in others if len(row) == len(cells)]
+    if len(cells) < 2 or cells[0] or not all(cells[1:]) or not alike:
+        return False
+    if len(set(cells)) < len(cells) or 0 not in _numeric(cells, others):
+        return False
+    return not any(cells[i] in {row[i].strip() for row in alike} for i in range(len(cells)))
+
+
+def is_row(first: Fields, others: list[Fields]) -> bool:
+    """Whether the first record is certainly like those below.
+
+    It has numbers where they do, and a number that is no name, or a value that comes again.
+    """
+    width = len(first)
+    alike = [row for row in others if len(row) == width]
+    if width < 2 or not alike:
+        return False
+    numeric = _numeric(first, others)
+    texts = [i for i in range(width) if i not in numeric]
+    again = [first[i] in {row[i].strip() for row in alike} for i in texts]
+    if not numeric:
+        return all(again)
+    if any(not is_number(first[i]) and first[i] not in _GAPS for i in numeric):
+        return False
+    numbers = [first[i] for i in numeric if is_number(first[i])]
+    no_name = any(not _WHOLE.fullmatch(cell) for cell in numbers)
+    return no_name or len(set(numbers)) < len(numbers) or any(again) or len(numbers) < len(numeric)
+
+
+def _numeric(first: Fields, others: list[Fields]) -> list[int]:
+    """Columns that hold numbers and gaps alone below the first record."""
+    alike = [row for row in others if len(row) == len(first)]
+    known = [{row[i].strip() for row in alike} - _GAPS for i in range(len(first))]
+    return [i for i, cells in enumerate(known) if cells and all(map(is_number, cells))]
+
+
+def is_number(cell: str) -> bool:
+    """Whether a field is a number, with a decimal point or comma."""
+    return _NUMBER.fullmatch(cell) is not None
+
+
+def looks_like_row(first: Fields) -> bool:
+    """Whether a header looks like a row: numbers that do not count from 0 or 1 on."""
+    numbers = [int(cell) for cell in first if _WHOLE.fullmatch(cell)]
+    counted = numbers == list(range(numbers[0], numbers[0] + len(numbers))) if numbers else True
+    return len(numbers) > len(first) / 2 and not counted

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import pandas as pd
@@ -13,16 +15,22 @@ from ...errors import SourceError
 from ..rows import Rows
 from ..source import PIECE_ROWS
 from .column_files import MAGIC, ArrowFormat
-from .csv import csv_tables
+from .csv_layout import CsvLayout, infer_layout
 from .dask import DaskArrayRows, DaskTables
-from .files import Paths, find_files, packing_of
+from .files import FoundFile, Paths, find_files, packing_of
 from .json_lines import json_tables
+from .looks import Looks, looks_of
 from .npy import NpyRows
 from .numeric import Numbers
 from .parquet import ParquetTables
 from .table_rows import IteratorRows, IteratorTables, Missing, TableRows
 from .tables import ArrayRows, FrameTables, Tables
+from .text import BOM, SAMPLE_BYTES, TextFile, TextTables, open_text, records
 from .text_options import FOUND, TextOptions
+from .words import first_and_more, listing, refuse_repeated
+
+#: Rows from which it is decided what cells are read as.
+SAMPLE_ROWS = 20_000
 
 PARQUET_ENDINGS = (".parquet", ".pq")
 ARROW_ENDINGS = (".feather", ".arrow", ".ipc")
@@ -59,6 +67,112 @@ def tables(
     if packing_of(first).inside(first.path).lower().endswith(JSON_ENDINGS):
         return json_tables(path, columns, piece_rows, storage_options, text.encoding)
     return csv_tables(path, columns, piece_rows, storage_options, text)
+
+
+def csv_tables(
+    path: Paths,
+    columns: Sequence[str] | None = None,
+    piece_rows: int = PIECE_ROWS,
+    storage_options: Mapping[str, Any] | None = None,
+    text: TextOptions = FOUND,
+) -> TextTables:
+    """CSV, TSV or other delimited text: a file, folder, glob, list, or fsspec URL.
+
+    The separator (comma, semicolon, tab, bar or blanks), comments, and whether there is a header
+    are found from the text (``looks``), and what is not plain is told in `remarks`; fields may be
+    quoted; a decimal comma is understood where the comma is not the delimiter. Kinds of columns
+    are decided from the first 20,000 rows and kept; numbers are read as float64.
+
+    >>> import fsspec
+    >>> fsspec.filesystem("memory").pipe("/doc/a.csv", b'x;y\\n1,5;"a\\nb"\\n2;c\\n')
+    >>> table = csv_tables("memory://doc/a.csv", piece_rows=1)
+    >>> [frame.to_dict("list") for piece in table.pieces() for frame in piece.read()]
+    [{'x': [1.5], 'y': ['a\\nb']}, {'x': [2.0], 'y': ['c']}]
+    """
+    found = find_files(path, storage_options)
+    first, looks = open_csv(found[0], text)
+    files = [first]
+    for file in found[1:]:
+        other, there = open_csv(file, looks.told.over(text))
+        _refuse_unlike(found[0], looks, file, there)
+        files.append(other)
+    layout = _layout(files, looks, text.verbatim)
+    if columns is not None:
+        layout = layout.select(columns, first_and_more(found[0].name, len(found)))
+    return TextTables(files, layout, piece_rows)
+
+
+def _refuse_unlike(first: FoundFile, looks: Looks, other: FoundFile, there: Looks) -> None:
+    if (there.names, there.row_names) != (looks.names, looks.row_names):
+        raise SourceError(
+            f"the header of '{other.name}' ({listing(there.names)}) is not that of '{first.name}' "
+            f"({listing(looks.names)}): give files with the same header."
+        )
+
+
+def open_csv(file: FoundFile, options: TextOptions = FOUND) -> tuple[TextFile, Looks]:
+    """Read the first lines of a file: what it looks like, and where its rows begin."""
+    text, sample = open_text(file, options.encoding, options.like and options.like.encoding)
+    options = text.packing.told.over(options)
+    start = len(BOM) if sample.startswith(BOM) else 0
+    if sample[start:].lstrip().startswith((b'{"', b"[{")):
+        raise SourceError(
+            f"'{file.name}' is JSON: call it .jsonl where each line is an object, or give CSV, TSV "
+            "or Parquet."
+        )
+    start += len(sample[start:]) - len(sample[start:].lstrip(b"\r\n"))
+    rest = sample[start:]
+    whole = rest if len(sample) < SAMPLE_BYTES else rest[: rest.rfind(b"\n") + 1] or rest
+    _refuse_sparse(file.name, whole)
+    looks = looks_of(whole, options, file.name)
+    refuse_repeated(f"'{file.name}'", looks.names)
+    told = {"utf-8", options.encoding, options.like and options.like.encoding}
+    if text.encoding not in told:
+        looks = replace(looks, remarks=(_about_encoding(text.encoding), *looks.remarks))
+    end = start + _end(rest, looks)
+    line = sample.count(b"\n", 0, end) + 1
+    return replace(text, body=end, line=line), looks
+
+
+_SPARSE = re.compile(rb"(?:[-+.\d]\S*(?: +\d+:[-+.\w]+)+ *\r?\n){2}")
+
+
+def _refuse_sparse(name: str, sample: bytes) -> None:
+    """Refuse tables whose rows do not say all of their columns, and those with a header of ARFF."""
+    what = "sparse rows as LIBSVM writes them" if _SPARSE.match(sample) else ""
+    if re.match(rb"(?:\s*%.*\n)*\s*@relation\b", sample, re.IGNORECASE):
+        what = "an ARFF file"
+    if what:
+        raise SourceError(
+            f"'{name}' is {what}: give CSV, TSV, Parquet or JSON lines with all columns in each "
+            "row."
+        )
+
+
+def _end(data: bytes, looks: Looks) -> int:
+    """Where the records before the first row end."""
+    if not looks.before:
+        return 0
+    ends = looks.row_ends(data, looks.record_ends(data)[0])
+    return int(ends[looks.before - 1]) if len(ends) >= looks.before else len(data)
+
+
+def _about_encoding(encoding: str) -> str:
+    if encoding.startswith(("utf-16", "utf-32")):
+        return f"the text is {encoding[:6].upper()}"
+    return f"the text is not UTF-8 and was read as {encoding} (--encoding reads it otherwise)"
+
+
+def _layout(files: Sequence[TextFile], looks: Looks, verbatim: tuple[str, ...]) -> CsvLayout:
+    names = looks.names
+    text = CsvLayout(names, names, looks, ("text",) * len(names), 0)
+    for file in files:
+        for span, data in records(file, text, SAMPLE_ROWS):
+            layout = infer_layout(data, span.rows, looks, file.file.name, span.line)
+            layout = replace(layout, verbatim=verbatim)
+            return replace(layout, selected=names[1:]) if looks.row_names else layout
+    name = first_and_more(files[0].file.name, len(files))
+    raise SourceError(f"{name} has no rows: give a table with at least one row.")
 
 
 def from_arrays(

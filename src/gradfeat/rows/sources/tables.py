@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import hashlib
 from abc import abstractmethod
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
-from typing import Literal, cast
+from typing import Any, Literal, cast
 
 import pandas as pd
 import torch
@@ -271,3 +272,8 @@ class FrameTables(Tables):
             for rows, name in ranges(len(frame), self.piece_rows):
                 held = selected(frame.iloc[rows], self.names)
                 yield held_piece((held,), f"data frame {number}, {name}")
+
+
+def with_places(found: Iterable[Any], table: Tables) -> tuple[Any, ...]:
+    """What was found in a row of the table each (`row`), with the place in words (`place`)."""
+    return tuple(replace(one, place=table.place(one.row)) for one in found)

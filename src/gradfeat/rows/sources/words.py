@@ -106,3 +106,13 @@ def ranges(rows: int, piece_rows: int) -> list[tuple[slice, str]]:
     """All rows, `piece_rows` at a time, and what they are called."""
     parts = slices(rows, piece_rows)
     return [(part, f"rows {part.start:,} to {part.stop - 1:,}") for part in parts]
+
+
+def layout_sentence(remarks: Sequence[str]) -> str:
+    """How a table is written, where that was found and not told."""
+    return f"Read so: {'; '.join(remarks)}."
+
+
+def partly(used: int, there: int, words: str) -> str:
+    """`words` with ``1,500 of 6,800 rows``; nothing where all of them were used."""
+    return "" if used >= there else words.format(f"{used:,} of {there:,} rows")

@@ -7,11 +7,20 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
+from unicodedata import decimal, numeric
 
 import numpy as np
 from numpy.typing import NDArray
 
-from gradfeat.table.reading.cell_text import spelt_plainly
+#: What ASCII has signs for.
+SPELT = str.maketrans({"−": "-", "﹣": "-", "－": "-", "–": "-", "‑": "-", "’": "'", "′": "'",
+                        "″": '"', "“": '"', "”": '"', "．": ".", "·": ".", "，": ",", "٫": ".",
+                        "٬": ",", "×": "x", "º": "°", "˚": "°", "≤": "<", "≥": ">", "≈": "~",
+                        "⁄": "/"})  # fmt: skip
+_SUPERSCRIPTS = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹⁻⁺", "0123456789-+")
+_QUOTED = re.compile(r"'(?=[-+\d.])([^']*)'?|\"(?=[-+\d.])([^\"]*)\"")
+_POWER = re.compile(r"\s?[x*.]\s?10(?:\s?(?:\^|\*\*)\s?([-+]?\d+)|([⁻⁺]?[⁰¹²³⁴-⁹]+))")
+_FRACTION = re.compile(r"([-+]?)(?:(\d+)[ -])?(\d{1,2})/(2|3|4|8|16|32|64)", re.ASCII)
 
 #: Larger numbers count as infinite: the squares that scores and figures take stay finite.
 LARGEST = 1e150
@@ -78,6 +87,25 @@ _DEGREES = re.compile(
 )
 
 
+def spelt_plainly(text: str) -> str:
+    """The text of a number in digits, signs and points of ASCII, fractions as decimals.
+
+    >>> [spelt_plainly(text) for text in ("−1٫5", "1.2×10⁴", "3 1/2", "2½", "'1.5'")]
+    ['-1.5', '1.2e4', '3.5', '2.5', '1.5']
+    """
+    if not text.isascii():
+        text = "".join(str(decimal(c)) if c.isdecimal() else c for c in text.translate(SPELT))
+        if numeric(text[-1], 0) % 1 and (text[:-1].strip() or "0").isdigit():
+            text = f"{int(text[:-1] or 0) + numeric(text[-1]):.10g}"
+    if text[:1] in "'\"" and (quoted := _QUOTED.fullmatch(text)):
+        text = quoted[1] or quoted[2]
+    if "10" in text:
+        text = _POWER.sub(lambda m: f"e{(m[1] or m[2]).translate(_SUPERSCRIPTS)}", text)
+    if "/" in text and (m := _FRACTION.fullmatch(text)) and int(m[3]) < int(m[4]):
+        return f"{m[1]}{int(m[2] or 0) + int(m[3]) / int(m[4]):.10g}"
+    return text
+
+
 def _sizes() -> dict[str, tuple[int, float]]:
     """For each measure of a kind its kind and its size."""
     kinds = (
@@ -91,10 +119,6 @@ def _sizes() -> dict[str, tuple[int, float]]:
 
 
 _SIZES = _sizes()
-
-
-def _size(unit: str) -> float:
-    return _SIZES.get(unit.casefold(), (0, 1.0))[1]
 
 
 def _relative(unit: str, to: str) -> float:
@@ -237,7 +261,7 @@ class NumberFormat:
         return self.unit not in _PARTS or not cell.body.strip("0.,")
 
     def _value(self, body: str) -> float | None:
-        if not _pattern(self.thousands, self.decimal).fullmatch(body):
+        if not self.follows(body):
             return None
         if self.thousands:
             body = body.replace(self.thousands, "")
@@ -252,7 +276,7 @@ class NumberFormat:
         """How numbers are written, in words; empty for plain ones."""
         said = [_UNIT_NAMES.get(self.unit, f"with {self.unit}")] if self.unit else []
         if self.thousands:
-            said.append(f"with {_NAMES.get(self.thousands, self.thousands)} between thousands")
+            said.append(f"with {self.thousands.replace(' ', 'a blank')} between thousands")
         if self.decimal == ",":
             said.append("with , before decimals")
         if self.scaled:
@@ -260,7 +284,6 @@ class NumberFormat:
         return ", ".join(said)
 
 
-_NAMES = {" ": "a blank"}
 _PARTS = {"%": 100.0, "‰": 1000.0}
 _UNIT_NAMES = {
     "%": "percent as hundredths",
@@ -355,7 +378,8 @@ def _unit(numbers: Sequence[tuple[WrittenNumber, int]]) -> str:
     bare = units.pop("", 0)
     unit, _ = max(units.items(), key=lambda item: item[1], default=("", 0))
     count = sum(n for other, n in units.items() if not np.isnan(_relative(other, unit)))
-    unit = next((other for other in units if _relative(other, unit) < 0 < _size(other)), unit)
+    credit = (one for one in units if _relative(one, unit) < 0 < _SIZES[one.casefold()][1])
+    unit = next(credit, unit)
     return "" if not is_money(unit) and count <= bare + sum(units.values()) - count else unit
 
 

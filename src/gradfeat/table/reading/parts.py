@@ -13,7 +13,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from gradfeat.rows.sources.words import counted
-from gradfeat.table.reading.cell_text import signs_of_ascii
+from gradfeat.table.reading.number_formats import SPELT
 from gradfeat.table.reading.numbers import DistinctTexts
 from gradfeat.table.reading.plan import (
     EncodedColumn,
@@ -45,7 +45,7 @@ Words = tuple[str, ...]
 
 def _taken_apart(text: str) -> tuple[Words, tuple[str, ...]]:
     """The words around the numbers of a cell, one more than these, and the numbers."""
-    parts = _NUMBER.split(signs_of_ascii(text))
+    parts = _NUMBER.split(text.translate(SPELT))
     words = tuple("".join(word.split()).casefold() for word in parts[::3])
     signed = zip(parts[1::3], parts[2::3], strict=True)
     return words, tuple((sign or "") + digits for sign, digits in signed)

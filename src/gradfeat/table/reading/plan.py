@@ -14,6 +14,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import ClassVar, final
+from unicodedata import normalize
 
 import numpy as np
 import pandas as pd
@@ -22,7 +23,6 @@ from pandas.api import types
 
 from gradfeat.errors import TableError
 from gradfeat.rows.sources.tables import Cells
-from gradfeat.table.reading.cell_text import plain_text
 from gradfeat.table.results import Kind, UnreadCells
 
 
@@ -45,6 +45,10 @@ def _without_its_folder() -> Iterator[None]:
 with _without_its_folder():
     from skrub import MinHashEncoder
 
+#: Characters that nobody sees, and blanks of all kinds.
+_UNSEEN = dict.fromkeys([0x200B, 0x200E, 0x200F, 0x2060, 0xFEFF, 0xAD]) | dict.fromkeys(
+    [0xA0, 0x2007, 0x2009, 0x202F], " "
+)
 _DIGIT = re.compile(r"\d")
 
 
@@ -88,18 +92,26 @@ def _texts(column: pd.Series) -> pd.Series:
     values = column.astype(object)
     nested = values.map(types.is_list_like).to_numpy(dtype=bool)
     if nested.any():
+        first = textwrap.shorten(str(values.iloc[nested.argmax()]), 60, placeholder=" ...")
         raise TableError(
-            f"Column {column.name!r} holds lists or objects (the first is "
-            f"{_shortened(values.iloc[nested.argmax()])}): give each part a column of its own, or "
-            "leave the column out with --ignore."
+            f"Column {column.name!r} holds lists or objects (the first is {first}): give each part "
+            "a column of its own, or leave the column out with --ignore."
         )
     text = values.map(_value_as_text, na_action="ignore")
     blank = text.isna() | (text == "")
     return text.astype(object).mask(blank, None)
 
 
-def _shortened(value: object) -> str:
-    return textwrap.shorten(str(value), 60, placeholder=" ...")
+def plain_text(text: str) -> str:
+    """The text without blanks at its ends, unseen characters, and a spreadsheet's ``="..."``.
+
+    >>> plain_text('="007" '), plain_text("\\ufeffred\\u200b")
+    ('007', 'red')
+    """
+    if not text.isascii():
+        text = normalize("NFC", text.translate(_UNSEEN))
+    text = text.strip()
+    return text[2:-1] if text[:2] == '="' and text[-1] == '"' and len(text) > 3 else text
 
 
 def _value_as_text(value: object) -> str:
