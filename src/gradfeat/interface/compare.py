@@ -16,7 +16,7 @@ from rich.console import RenderableType
 
 from gradfeat.errors import ModelFileError
 from gradfeat.figures.comparison import failed, ranked, together
-from gradfeat.interface.open import Call
+from gradfeat.interface.open import Asked
 from gradfeat.interface.page import PageOf
 from gradfeat.maths.deadline import Deadline
 from gradfeat.maths.files import with_link
@@ -276,7 +276,7 @@ def compare(
     >>> "importances" in dir(found.plot)
     True
     """
-    call = Call.of(compare, {**locals()})
+    call = Asked.of(compare, {**locals()})
     with call.reading() as (rows, engine, computes):
         found = compare_table(rows, call.request, call.steps, engine, computes)
     kept = call.kept(engine)

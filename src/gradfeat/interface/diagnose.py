@@ -10,7 +10,7 @@ from typing import Any, Literal
 import pandas as pd
 from rich.console import RenderableType
 
-from gradfeat.interface.open import Call
+from gradfeat.interface.open import Asked
 from gradfeat.interface.page import PageOf
 from gradfeat.maths.deadline import Deadline
 from gradfeat.reports import diagnosis_contents, diagnosis_text
@@ -141,7 +141,7 @@ def diagnose(
     >>> found.directions.index[found.directions["direction1"].abs().argmax()]
     'a'
     """
-    call = Call.of(diagnose, {**locals()})
+    call = Asked.of(diagnose, {**locals()})
     with call.reading() as (rows, engine, _):
         found = diagnose_table(rows, call.request, call.steps, engine)
     return Diagnosis(found, _checkpoint=call.kept(engine))

@@ -131,7 +131,7 @@ class UserTable:
 
 
 @dataclass(frozen=True, eq=False)
-class Call:
+class Asked:
     """A call of `compare` or `diagnose`: what it asks for, of which table, by which means."""
 
     table: UserTable
@@ -140,7 +140,7 @@ class Call:
     steps: Steps
 
     @classmethod
-    def of(cls, function: Callable[..., Any], given_: Mapping[str, Any]) -> Call:
+    def of(cls, function: Callable[..., Any], given_: Mapping[str, Any]) -> Asked:
         """Of its arguments by name; those of the request are called as there."""
         table, time, kept = given(given_["table"]), given_["time"], given_["checkpoint"]
         names = {f.name for f in fields(Request)} - {n for n in _LISTS if given_.get(n) is None}
