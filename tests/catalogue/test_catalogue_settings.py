@@ -133,3 +133,26 @@ def test_no_method_chosen_alone_gets_the_settings_of_another(scale):
     cells = experiment("shi22-bounds").cells(scale, {"method": "ntk"})
     alone = [c for c in experiment("shi22-bounds").cells(scale) if c["method"] == "ntk"]
     assert cells == alone
+
+
+@pytest.mark.parametrize(
+    ("name", "setting", "value", "said"),
+    [
+        ("damian22-phases", "sizes", 10**9, "sizes is 1,000,000,000: give 64 or less."),
+        ("rad24-rounds", "sizes", 10**9, "sizes is 1,000,000,000: give 64 or less."),
+        ("dandi24-outliers", "alpha_2", 1e9, "alpha_2 is 1,000,000,000.0: give 1.0 or less."),
+        ("dandi24-reuse", "eta", 1e9, "eta is 1,000,000,000.0: give 100 or less."),
+        ("kernel-cost", "n", 1, "n is 1: give 2 or more."),
+        ("kernel-iterations", "bandwidth", 0, "bandwidth is 0.0: give a finite number above 0."),
+        ("saad95-committee", "noise", 1e9, "noise is 1,000,000,000.0: give 100.0 or less."),
+        ("shi22-accuracy", "k", 0, "k is 0: give 1 or more."),
+        ("shi22-emergence", "k", -1, "k is -1: give 1 or more."),
+        ("shi23-cases", "r", 1, "r is 1: give 2 or more."),
+    ],
+)
+def test_settings_that_no_trial_can_take_are_told(name, setting, value, said):
+    found = experiment(name)
+    one = {k: v[0] if np.ndim(v) else v for k, v in found.small.items()}
+    failures = run(found, seeds=1, **{**one, setting: value}).attrs["failures"]
+    assert failures
+    assert any(said in failure["error"] for failure in failures)

@@ -21,7 +21,15 @@ from gradfeat.drawing import series, style
 from gradfeat.drawing.panels import finished, panels
 from gradfeat.drawing.types import Axes, DataFrame, Figure
 from gradfeat.lab import Experiment, lazy, slope
-from gradfeat.maths.ranges import MOST_DEGREE, MOST_ROWS, at_least, at_most, one_of, paired
+from gradfeat.maths.ranges import (
+    MOST_DEGREE,
+    MOST_ROWS,
+    MOST_SIZES,
+    at_least,
+    at_most,
+    one_of,
+    paired,
+)
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -64,6 +72,7 @@ def trial(
     at_least(1, d=d, n_test=n_test)
     at_least(2, sizes=sizes)
     at_most(MOST_DEGREE, p=p)
+    at_most(MOST_SIZES, sizes=sizes)
     most = MOST_KERNEL_ROWS if method == "kernel" else MOST_ROWS
     n = [round(least * d**2 * FACTOR**i) for i in range(sizes)]
     at_least(2, **{"least d^2": n[0]})

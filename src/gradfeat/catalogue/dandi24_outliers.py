@@ -48,6 +48,7 @@ def trial(
     one_of(ROWS, rows=rows)
     at_least(2, n=n)
     at_most(MOST_N, n=n)
+    at_most(1.0, alpha_1=alpha_1, alpha_2=alpha_2)
     positive(phi=phi, psi=psi, prefactor=prefactor)
     d, N = max(1, round(phi * n)), max(1, round(phi * n / psi))
     at_most(MOST_N, **{"phi n": d, "phi n/psi": N})

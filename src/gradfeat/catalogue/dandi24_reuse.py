@@ -32,6 +32,8 @@ INPUTS = ("projected", "whole")
 WHOLE = style.Mark("whole inputs drawn", style.BLACK, "P")
 #: Inputs of one cell: 10,000 of them ask for 40,000 rows, 3 GB.
 MOST_INPUTS = 10_000
+#: Step at which tanh is flat on nearly all rows.
+MOST_ETA = 100
 
 
 def link(target: str) -> RealFunction:
@@ -79,6 +81,7 @@ def batch(
     at_most(MOST_INPUTS if whole else MOST_ROWS, d=d)
     at_most(MOST_INPUTS, m=m, draws=draws)
     positive(ratio=ratio, eta=eta)
+    at_most(MOST_ETA, eta=eta)  # beyond it all neurons saturate
     n = round(ratio * d)
     at_least(2 if whole else m + 1, **{"ratio d": n})
     at_most(MOST_ROWS, **{"ratio d": n})

@@ -61,7 +61,8 @@ def trial(
     counts multiplications. loss_direct is the error of the system solved to a residual of 1e-6.
     """
     one_of(NAMES, solver=solver)
-    at_least(1, n=n, d=d, n_test=n_test)
+    at_least(2, n=n)
+    at_least(1, d=d, n_test=n_test)
     positive(bandwidth=bandwidth, margin=margin)
     system, error = problem(n, d, bandwidth, penalty, noise, n_test, seed)
     target = reference(n, d, bandwidth, penalty, noise, n_test, seed)

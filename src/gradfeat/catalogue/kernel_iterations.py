@@ -14,7 +14,7 @@ from gradfeat.drawing.panels import finished, panels
 from gradfeat.drawing.types import Axes, DataFrame, Figure
 from gradfeat.lab import Experiment, agrees, greater, lazy
 from gradfeat.lab.claims import Check
-from gradfeat.maths.ranges import MOST_DEGREE, at_least, at_most, one_of
+from gradfeat.maths.ranges import MOST_DEGREE, at_least, at_most, one_of, positive
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -53,6 +53,7 @@ def trial(
     at_least(1, iterations=iterations)
     at_least(2, n=n)
     at_most(MOST_ROWS, n=n)
+    positive(bandwidth=bandwidth)
     at_most(10.0**MOST_DEGREE, iterations=iterations)
     task = lazy.OneDimensional(_function(target))
     rows = task.sample(n, lazy.stream(seed, "train"))

@@ -13,7 +13,7 @@ from gradfeat.drawing import series, style
 from gradfeat.drawing.panels import finished, panels
 from gradfeat.drawing.types import DataFrame, Figure
 from gradfeat.lab import Experiment, every, greater, lazy, slope, within
-from gradfeat.maths.ranges import MOST_ROWS, at_least, at_most, positive
+from gradfeat.maths.ranges import MOST_ROWS, MOST_SIZES, at_least, at_most, positive
 
 UPDATES = {1: "after one update of M", 3: "after three updates"}
 #: Rows of a kernel matrix that is solved in seconds.
@@ -42,6 +42,7 @@ def trial(
     at_least(2, sizes=sizes, n_test=n_test)
     positive(least=least, width=width, penalty=penalty)
     at_most(MOST_ROWS, n_test=n_test)
+    at_most(MOST_SIZES, sizes=sizes)
     n = [round(least * d ** (4 / 3) * 2 ** (i / 2)) for i in range(sizes)]
     at_least(2, **{"least d^(4/3)": n[0]})
     at_most(MOST_KERNEL_ROWS, **{"the largest n": n[-1]})

@@ -20,7 +20,7 @@ from gradfeat.drawing import series, style
 from gradfeat.drawing.panels import finished, panels
 from gradfeat.drawing.types import Axes, DataFrame, Figure
 from gradfeat.lab import Experiment, below, every, lazy, slope
-from gradfeat.maths.ranges import at_least, at_most, positive
+from gradfeat.maths.ranges import LARGEST, at_least, at_most, positive
 
 #: Points of a path after its start.
 PLACES = 50
@@ -51,6 +51,8 @@ def batch(
     positive(eta=eta, norm=norm, horizon=horizon)
     at_most(norm**0.5, start=start)
     at_most(4.0, eta=eta)
+    at_most(LARGEST, horizon=horizon)
+    at_most(100.0, noise=noise, norm=norm)
     draws = [lazy.numpy_stream(seed, "committee") for seed in seeds]
     W, steps = _start(K, M, d, start, norm, len(seeds)), round(horizon * d / PLACES)
     seen = [W, *(W := _trained(W, M, eta, noise, steps, draws) for _ in range(PLACES))]

@@ -24,6 +24,10 @@ MOST_DEGREE = 20
 LARGEST = 1e6
 
 
+#: Sizes of one ladder: more of them come to numbers that no computer holds.
+MOST_SIZES = 64
+
+
 def at_least(least: int, **settings: float | np.number) -> None:
     """Refuse a setting below `least`."""
     for name, value in settings.items():

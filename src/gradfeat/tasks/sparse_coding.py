@@ -13,7 +13,7 @@ from jaxtyping import Float
 from scipy import special
 from torch import Tensor
 
-from ..maths.ranges import within
+from ..maths.ranges import at_least, within
 from ..maths.streams import stream
 from .base import Sample, Task, orthonormal_columns, uniform
 
@@ -75,6 +75,7 @@ class SparseCoding(Task):
         Raises ValueError when k is even (all ones would have label -1), or p_o is no probability.
         """
         within(0, 1, p_o=p_o)
+        at_least(1, k=k)
         if k % 2 == 0:
             raise ValueError(f"k is {k}: the hard instance needs an odd number of patterns.")
         counts = p_o * np.array(_binomial(k))

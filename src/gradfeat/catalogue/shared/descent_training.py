@@ -39,6 +39,7 @@ def instance(structure: str, d: int, D: int, k: int, p_o: float, seed: int) -> S
     Raises ValueError when `structure` is neither "yes" nor "no".
     """
     one_of(("yes", "no"), structure=structure)
+    at_least(1, k=k)
     if structure == "yes":
         return SparseCoding.hard(d, D, k, p_o, seed=seed)
     return SparseCoding.parity(d, D, k, 0.5, seed=seed)
@@ -64,6 +65,7 @@ def learner_of(
     """
     one_of(TRAINS, method=method)
     paired(m)
+    at_least(1, k=k)
     at_least(2 if method == "network" else 1, steps=steps)
     at_least(1, n_first=first_batch, n_batch=batch)
     plain = {"ntk": 0.06 / m, "random features": 60 / m}

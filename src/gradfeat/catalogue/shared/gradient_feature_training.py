@@ -72,6 +72,7 @@ def case_study(case: str, structure: str, d: int, r: int, seed: int) -> Task:
     planted = structure == "yes"
     match case:
         case "mixture":
+            at_least(2, r=r)  # one part would have one label
             away = math.sqrt(d) if planted else 0.0
             return GaussianMixture(d, r, away, SCALE, mirrored=True, seed=seed)
         case "parity":
