@@ -120,7 +120,7 @@ def test_work_counts_passes_and_evaluations_alike(solver):
 def test_settings_that_cannot_be_are_told():
     with pytest.raises(ValueError, match=r"solver is 'lu': give one of 'direct', 'richardson'"):
         trial("lu", **SMALL, seed=0)
-    with pytest.raises(ValueError, match="n is 0: give 1 or more"):
+    with pytest.raises(ValueError, match="n is 0: give 2 or more"):
         trial("cg", 0, seed=0)
     with pytest.raises(ValueError, match=r"margin is 0\.0: give a finite number above 0"):
         trial("cg", **SMALL, margin=0.0, seed=0)
