@@ -20,7 +20,7 @@ from gradfeat.maths.multi_hermite import MultiHermite
 from gradfeat.theory.damian22_gradient import expected_squares, gradient_series, leading_term
 from gradfeat.theory.finite_step_errors import finite_step_errors
 from gradfeat.theory.head_law import HeadLaw
-from gradfeat.theory.lazy_limit import lazy_loss
+from gradfeat.theory.kernel_flow import lazy_loss
 from gradfeat.theory.patterns import PatternLaw
 from gradfeat.theory.shi22_moments import (
     gradient_moments,

@@ -21,7 +21,6 @@ from gradfeat.models.kernels.dot_product import polynomial
 from gradfeat.models.kernels.generalised_laplace import GeneralisedLaplace
 from gradfeat.models.kernels.network import NetworkKernel
 from gradfeat.models.kernels.radial import Gaussian, Laplace, Matern, RadialKernel
-from gradfeat.models.one_step import OneStep
 from gradfeat.models.random_features import RandomFeatures
 from gradfeat.models.restore import predictor_from
 from gradfeat.models.rfm import RFM
@@ -73,8 +72,6 @@ LEARNERS: list[Learner] = [
     STEP,
     GradientStep(width=24, n_steps=3, head=HEAD, linear="none"),
     GradientStep(width=24, n_steps=2, update="gradient", head=BARE),
-    OneStep(24, 3.0, 0.1, sample="reused"),
-    OneStep(24, 3.0, 0.1, sample="reused", residual="y - f0"),
     Whitened(STEP, shrinkage=0.1),
     DESCENT,
     GradientDescent(24, phases=PHASES, start=START, trains="head"),
@@ -186,8 +183,5 @@ LEARNER_CHECKS = [
     check_constant_target_is_predicted,
 ]
 NETS = [learner for learner in LEARNERS if not isinstance(learner, KernelRidge | RFM)]
-#: The step with residual y - f_0 and steps of given size are not equivariant: f_0 has no scale.
-#: Descent on both layers is not, on either alone it is.
-EQUIVARIANT = [
-    learner for learner in LEARNERS if not isinstance(learner, OneStep) and learner != DESCENT
-]
+#: Descent on both layers is not equivariant, on either alone it is.
+EQUIVARIANT = [learner for learner in LEARNERS if learner != DESCENT]

@@ -19,7 +19,8 @@ from gradfeat.lab import judge
 from gradfeat.lab.intervals import over
 from gradfeat.maths.activations import CentredReLU
 from gradfeat.maths.streams import stream
-from gradfeat.models.one_step import OneStep
+from gradfeat.models.head import RidgeHead, with_head
+from gradfeat.models.step_sizes import first_step
 from gradfeat.rows.rows import in_memory
 from gradfeat.tasks.multi_index import MultiIndex
 from gradfeat.tasks.targets import he1_he2
@@ -140,7 +141,7 @@ def test_values_of_alpha_and_seeds_do_not_depend_on_each_other():
 @pytest.mark.parametrize("residual", ["y", "y - f0"])
 @pytest.mark.parametrize("sample", ["fresh", "reused"])
 def test_errors_are_those_of_the_learner(residual, sample):
-    """Against `OneStep`, at eta and, where the start is mirrored, -eta."""
+    """Against a network with a ridge head, at eta and, where the start is mirrored, -eta."""
     setup = StepSetup(2, 60, residual, sample, 0.5, 0.5, 0.01)
     seed, etas = setup.seed(3, "cpu"), [0.0, 2.0, -2.0]
     plain, plus, minus = (_errors_of_learner(setup, eta) for eta in etas)
@@ -153,8 +154,10 @@ def test_errors_are_those_of_the_learner(residual, sample):
 def _errors_of_learner(setup: StepSetup, eta: float) -> np.ndarray:
     """Loss with the penalty, training and test error."""
     gradient, head, test = _rows(setup, 3)
-    learner = OneStep(setup.N, eta, 0.01, activation=CentredReLU(), residual=setup.weighting)
-    net = learner.fit_head(learner.step(in_memory(*gradient), seed=3), in_memory(*head))
+    options = {"width": setup.N, "activation": CentredReLU(), "residual": setup.weighting}
+    step = first_step(in_memory(*gradient), **options, seed=3)
+    ridge = RidgeHead(0.01 * len(head[0]), intercept=False)
+    net = with_head(step.network(eta), in_memory(*head), ridge)
     training, error = (float((y - net(X)).square().mean()) for X, y in (head, test))
     return np.array([training + 0.01 * float(net.a.square().sum()), training, error])
 

@@ -25,7 +25,6 @@ LIBRARY: Final = {
     "gradfeat.tasks.targets": "named targets for the tasks",
     "gradfeat.tasks.single_index": "named targets for the tasks",
     "gradfeat.tasks.one_dimensional": "named targets for the tasks",
-    "gradfeat.models.one_step": "the learner of Moniri24",
     "gradfeat.models.step_sizes": "the learner of Moniri24 at many step sizes",
     "gradfeat.models.kernels.network": "kernels of finite networks and of torch modules",
     "gradfeat.theory.activation_coefficients": "of any activation; the closed form has the ReLU's",

@@ -1,4 +1,4 @@
-"""One gradient for many step sizes: the numbers of OneStep, whatever the residual."""
+"""One gradient for many step sizes, whatever the residual."""
 
 from __future__ import annotations
 
@@ -8,8 +8,9 @@ import torch
 from contracts import close, data
 from gradfeat.maths.activations import Erf
 from gradfeat.maths.step_names import Residual
-from gradfeat.models.one_step import OneStep
-from gradfeat.models.step_sizes import check_name, first_step
+from gradfeat.models.head import RidgeHead, with_head
+from gradfeat.models.random_features import RandomFeatures
+from gradfeat.models.step_sizes import first_step
 from gradfeat.rows.rows import in_memory
 
 RESIDUALS: list[Residual] = ["y", "y - f0", "ba22"]
@@ -22,15 +23,13 @@ def gaussian(n, d, name):
 
 @pytest.mark.parametrize("residual", RESIDUALS)
 @pytest.mark.parametrize("columns", [1, 2])
-def test_every_step_size_is_that_of_one_step(residual, columns):
+def test_features_at_every_step_size_are_those_of_its_network(residual, columns):
     one = data()
     y = torch.cat([one.y[:, :1], one.X[:, :1]], 1)[:, :columns]
     step = first_step(in_memory(one.X, y), width=24, activation=Erf(), residual=residual, seed=3)
     for eta in (0.0, 0.7, 30.0):
-        learner = OneStep(24, eta, 0.1, activation=Erf(), residual=residual)
-        net = learner.step(in_memory(one.X, y), seed=3)
-        # The same sums in the same order, up to rounding of entries near 10.
-        assert float((step.W(eta) - net.W).abs().max()) < 1e-12
+        net = step.network(eta)
+        # The same sums in another order, up to rounding of entries near 10.
         assert float((step.rows(one.X).features(eta) - net.features(one.X)).abs().max()) < 1e-12
 
 
@@ -70,7 +69,7 @@ def test_single_precision_stays_single():
     assert step.rows(X).features(2.0).dtype == torch.float32
 
 
-def test_the_residuals_differ_and_another_name_is_refused():
+def test_the_residuals_differ():
     one = data()
     steps = [
         first_step(in_memory(one.X, one.y), width=24, activation=Erf(), residual=r)
@@ -78,5 +77,12 @@ def test_the_residuals_differ_and_another_name_is_refused():
     ]
     for i, j in ((0, 1), (0, 2), (1, 2)):
         assert float((steps[i].G - steps[j].G).abs().max()) > 1e-4
-    with pytest.raises(ValueError, match="residual is 'f0': give 'y' or 'y - f0' or 'ba22'"):
-        check_name("residual", "f0", RESIDUALS)
+
+
+@pytest.mark.parametrize("law", ["sphere", "gaussian"])
+def test_no_step_and_a_head_are_random_features(law):
+    one = data()
+    rows, head = in_memory(one.X, one.y), RidgeHead(penalty=0.1)
+    step = first_step(rows, width=24, activation=Erf(), law=law)
+    other = RandomFeatures(24, Erf(), rows=law, biases=False, head=head).fit(rows)
+    close(with_head(step.network(0.0), rows, head)(one.X), other(one.X))

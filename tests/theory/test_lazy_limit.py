@@ -8,8 +8,7 @@ import numpy as np
 import pytest
 
 from gradfeat.theory.kernel_curve import ridge_risk
-from gradfeat.theory.kernel_flow import flow_risk
-from gradfeat.theory.lazy_limit import kernel_growth_bound, lazy_loss
+from gradfeat.theory.kernel_flow import flow_risk, kernel_growth_bound, lazy_loss
 from gradfeat.theory.zonal_spectrum import ZonalSpectrum
 
 

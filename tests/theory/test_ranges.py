@@ -14,7 +14,7 @@ from gradfeat.theory.generative_exponent import label_strengths
 from gradfeat.theory.head_law import HeadLaw
 from gradfeat.theory.input_spectra import gaussian_law
 from gradfeat.theory.kernel_curve import ridge_risk
-from gradfeat.theory.lazy_limit import kernel_growth_bound, lazy_loss
+from gradfeat.theory.kernel_flow import kernel_growth_bound, lazy_loss
 from gradfeat.theory.one_step_errors import limit_errors, limit_share
 from gradfeat.theory.one_step_spectrum import feature_spectrum, first_layer_outlier
 from gradfeat.theory.online_sgd import SphereSGD, step_size, time_exponent

@@ -113,8 +113,8 @@ if TYPE_CHECKING:
     from gradfeat.theory.head_law import HeadLaw
     from gradfeat.theory.input_spectra import gaussian_law, interval_law, minimax_exponent
     from gradfeat.theory.kernel_curve import ridge_risk, tuned_risk
+    from gradfeat.theory.kernel_flow import kernel_growth_bound, lazy_loss
     from gradfeat.theory.label_gradients import BlockLaw, mixture_gradient, parity_gradient
-    from gradfeat.theory.lazy_limit import kernel_growth_bound, lazy_loss
     from gradfeat.theory.one_step_errors import column_errors, limit_errors, limit_share
     from gradfeat.theory.one_step_spectrum import feature_spectrum, first_layer_outlier
     from gradfeat.theory.online_sgd import SphereSGD, step_size, time_exponent

@@ -53,7 +53,6 @@ class RidgeHead:
     `select`: How: leave-one-out, generalised cross-validation, or a fifth of the rows held out
         (then refitted on all).
     `intercept`: False fixes b = 0.
-    `mean`: Whether `penalty` is that of the mean over rows: it is multiplied by sum_i w_i.
 
     >>> from gradfeat.rows.rows import in_memory
     >>> F = torch.arange(4.0).double()[:, None]
@@ -65,11 +64,6 @@ class RidgeHead:
     penalty: float | None = None
     select: Select = "loo"
     intercept: bool = True
-    mean: bool = False
-
-    def given(self, weight: float) -> float | None:
-        """The penalty that was given, for rows of this total weight; None: it is to be chosen."""
-        return self.penalty * weight if self.penalty is not None and self.mean else self.penalty
 
     def fit(
         self,
@@ -109,7 +103,7 @@ class RidgeHead:
     ) -> tuple[RidgePath, Float[Tensor, " m"], float]:
         """The ridge path of all rows, the feature means, and the penalty used."""
         path, means = ridge_path(F, y, weights, intercept=self.intercept)
-        lam = self.given(float(unit_weights(F, weights).sum()))
+        lam = self.penalty
         if lam is None and self.select == "validation" and len(F) >= 5:
             lam = self._by_validation(F, y, unit_weights(F, weights), path.grid(), seed)
         elif lam is None:
@@ -161,7 +155,7 @@ def check_rows_came(weight: Tensor) -> None:
 
 def ridge_of(m: MomentState, head: RidgeHead) -> Head:
     """Ridge from the moments of features and targets alone: at a given penalty, or GCV's."""
-    lam = head.given(float(m.weight))
+    lam = head.penalty
     if lam is not None and lam > 0:
         a = solve_gram(m, lam, intercept=head.intercept)
         offset = m.mean_y - m.mean_x @ a

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import torch
@@ -11,6 +10,7 @@ from torch import Tensor
 
 from ..maths.activations import Activation, Polynomial
 from ..maths.memory import BLOCK_BYTES, row_blocks
+from ..maths.ranges import one_of
 from ..maths.statistics.combined import Joint
 from ..maths.statistics.gradient_sums import FirstLayerGradient
 from ..maths.step_names import HEAD_LAWS, RESIDUALS, ROW_LAWS, HeadName, Residual, RowLaw
@@ -18,12 +18,6 @@ from ..rows.rows import Rows
 from .head import NetworkRest, check_rows_came
 from .random_features import draw, draw_first_layer
 from .two_layer import TwoLayer
-
-
-def check_name(what: str, given: str, allowed: Sequence[str]) -> None:
-    if given not in allowed:
-        names = " or ".join(map(repr, allowed))
-        raise ValueError(f"{what} is {given!r}: give {names}.")
 
 
 @dataclass(frozen=True, eq=False)
@@ -95,13 +89,13 @@ def first_step(
     """G = (1/n) [(a r^T) o sigma'(W0 X^T)] X and beta = X^T r / n, without a step size yet.
 
     One pass. r = y, y - f_0 or y - f_0 / sqrt(N), with f_0 = sigma(X W0^T) a; rows of W0 on the
-    unit sphere, or from N(0, I/d); `head`: the law of sqrt(N) a_j. W0 and a are ``OneStep``'s.
+    unit sphere, or from N(0, I/d); `head`: the law of sqrt(N) a_j.
 
     Source: Moniri24, Section 2; Ba et al. 2022.
     """
-    check_name("residual", residual, RESIDUALS)
-    check_name("law", law, ROW_LAWS)
-    check_name("head", head, HEAD_LAWS)
+    one_of(RESIDUALS, residual=residual)
+    one_of(ROW_LAWS, law=law)
+    one_of(HEAD_LAWS, head=head)
     X, c = rows.template.X, rows.template.y.shape[1]
     a = _of_law(draw(X, seed, "a", width, c), head) / width**0.5
     W0, b = draw_first_layer(X, width, law, seed), X.new_zeros(width)

@@ -15,7 +15,6 @@ from ..maths.blocks import Block, Statistic, collect
 from ..maths.statistics.combined import Chain, OnMapped
 from ..maths.statistics.moments import Affine, Moments, MomentState, RowMap
 from ..maths.statistics.sample import row_hash
-from ..maths.streams import stream
 from .engine import Engine
 from .in_process import Threads
 from .source import Columns, Piece
@@ -134,19 +133,6 @@ class Rows:
                 "that are streamed."
             )
         return self.held
-
-    def halves(self, seed: int) -> tuple[Rows, Rows]:
-        """Two random halves without a row in common.
-
-        In memory by a random permutation; of a stream by the hash of the rows, where equal rows
-        fall into the same half.
-        """
-        if self.held is None:
-            return self.mapped(HashPart((0,), 2, seed)), self.mapped(HashPart((1,), 2, seed))
-        X, y, w = self.held.X, self.held.y, self.held.w
-        order = torch.randperm(len(X), generator=stream(seed, "fresh half"))
-        one, two = order[: len(X) // 2], order[len(X) // 2 :]
-        return in_memory(X[one], y[one], w[one]), in_memory(X[two], y[two], w[two])
 
 
 def in_memory(X: Tensor, y: Tensor, w: Tensor | None = None) -> Rows:

@@ -57,9 +57,8 @@ class TextOptions:
     @classmethod
     def kept(cls, plain: Mapping[str, Any]) -> TextOptions:
         """From what JSON keeps of them (``dataclasses.asdict``)."""
-        own = ("separator", "comment", "header", "encoding", "target")
-        known = {name: plain[name] for name in own if name in plain}
-        return cls(**known, names=tuple(plain.get("names", ())))
+        own = plain.keys() & {"separator", "comment", "header", "encoding", "target"}
+        return cls(**{name: plain[name] for name in own}, names=tuple(plain.get("names", ())))
 
 
 #: Nothing is known: everything is found.
@@ -96,18 +95,17 @@ def found_encoding(sample: bytes, cut: bool, likely: str | None = None) -> str:
 
     `cut`: more bytes follow, so that the last character may be torn.
     """
-    if sample.startswith(_UTF32):
-        return "utf-32"
-    if sample.startswith(_UTF16):
-        return "utf-16"
+    for marks, name in ((_UTF32, "utf-32"), (_UTF16, "utf-16")):
+        if sample.startswith(marks):
+            return name
     even, odd = (sample[start:2000:2].count(0) for start in (0, 1))
     half = max(1, min(len(sample), 2000) // 2)
     if max(even, odd) > 0.7 * half and min(even, odd) < 0.1 * half:
         return "utf-16-le" if odd > even else "utf-16-be"
     if decodes(sample, "utf-8", cut):
         return "utf-8"
-    others = [*([likely] if likely else []), "cp1252"]
-    return next((other for other in others if decodes(sample, other, cut)), "latin-1")
+    others = (one for one in (likely, "cp1252") if one and decodes(sample, one, cut))
+    return next(others, "latin-1")
 
 
 def decodes(sample: bytes, encoding: str, cut: bool) -> bool:
