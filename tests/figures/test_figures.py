@@ -14,10 +14,11 @@ from matplotlib.figure import Figure
 
 from gradfeat import figures
 from gradfeat.drawing import style
-from gradfeat.figures.comparison import FAMILIES, comparison_figure
+from gradfeat.figures.comparison import FAMILIES, comparison_figure, losses_figure
 from gradfeat.figures.directions import direction_figure, eigenvalues_figure
-from gradfeat.figures.projections import predicted_figure
-from gradfeat.table.results import Bars, Interval, MethodResult
+from gradfeat.figures.projections import class_plane_figure, predicted_figure
+from gradfeat.reports.words import columns_sentence
+from gradfeat.table.results import Bars, ColumnLoss, Interval, MethodResult
 from reports.factory import (
     HOSTILE,
     classification,
@@ -191,12 +192,56 @@ class TestDirections:
         assert names[:2] == ["hr", "temp with atemp"]
         many = figures.losses(wide(BIKES).importances)
         assert len(many.patches) == 12
-        assert "80 others together" not in [t.get_text() for t in many.get_yticklabels()]
+        assert not [t for t in many.get_yticklabels() if "more" in t.get_text()]
+
+    def test_what_costs_more_but_is_not_told_is_said(self):
+        """The first row, the caption and the sentence of the answer name the same column."""
+        lost = (
+            ColumnLoss(("SEX",), Interval(0.05, 0.01, 0.09)),
+            ColumnLoss((*"abcd",), Interval(0.06, 0.02, 0.09), rest=True),
+            ColumnLoss(("ID",), Interval(0.07, -0.02, 0.16)),
+        )
+        found = replace(BIKES.importances, losses=lost)
+        report = replace(BIKES, importances=found)
+        said = losses_figure(found, "Boosting").caption
+        for words in (said, columns_sentence(report, found)):
+            assert "needs SEX most" in words
+            assert "ID may cost more (0.070), but its interval holds 0" in words
+            assert "a with b and 2 more, for which there was no time apart, cost 0.060" in words
+        assert figures.losses(found).get_yticklabels()[0].get_text() == "SEX"
 
     def test_one_column(self):
         found = one_column(BIKES).directions
         assert len(figures.direction(found).patches) == 1
         assert figures.eigenvalues(found).has_data()
+
+
+class TestLargeNumbers:
+    """No offset such as 1e6 apart from the ticks, where it would lie on the legend."""
+
+    @pytest.mark.parametrize(("scale", "word"), [(1e6, "M"), (1e-8, "e−8")])
+    def test_ticks_have_their_unit(self, scale, word):
+        z = BIKES.directions.projections
+        y, p = BIKES.y_true * scale, BIKES.y_pred * scale
+        for ax in (
+            figures.target_curve(z[:, 0], y),
+            figures.predicted(y, p),
+            figures.target_plane(z, y),
+        ):
+            ax.figure.draw_without_rendering()
+            offsets = [side.yaxis.get_offset_text().get_text() for side in ax.figure.axes]
+            assert not any(offsets)
+            last = ax.figure.axes[-1]
+            assert last.get_yticklabels()[-1].get_text().endswith(word)
+
+
+def test_classes_of_few_test_rows_are_not_called_far_apart():
+    z = np.array([[0.0, 0.0]] * 20 + [[1.0, 0.0]] * 20 + [[9.0, 0.0]])
+    names, y = ("a", "b", "rare"), np.repeat([0, 1, 2], [20, 20, 1])
+    assert "a and b lie furthest apart: 1.00" in class_plane_figure(z, y, names, "kind").caption
+    few = class_plane_figure(z[19:21], y[19:21], names, "kind").caption
+    assert "apart" not in few
+    assert "10 test rows" in few
 
 
 class TestFirstStep:

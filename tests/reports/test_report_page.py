@@ -10,6 +10,8 @@ import pytest
 
 from gradfeat.drawing.numbers import number, percent
 from gradfeat.figures.comparison import span
+from gradfeat.reports.fit import contents
+from gradfeat.reports.words import answer as answer_of
 from reports.factory import HOSTILE, METHODS, VARIANTS, regression
 from reports.pages import page_of, parse, render, source, squeezed
 
@@ -68,8 +70,8 @@ def test_the_answer_names_verdict_best_method_and_columns():
     sentence = report.verdict.sentence.rstrip(".")
     assert text.count(sentence) == 1
     assert "Does learning features help?" not in text
-    best = "Gradient-boosted trees predicts log1p(bikers) best, with test R2 0.944"
-    assert f"{sentence}. {best} (95 % interval" in text
+    best = "Gradient-boosted trees predicts log1p(bikers) best, with test R2 0.944 (95 % interval"
+    assert text.index(best) < text.index(f"). {sentence}. ")
     needs = "Recursive feature machine needs hr most: shuffled, R2 falls by 0.800, then temp with"
     assert needs in text
 
@@ -180,13 +182,16 @@ def test_the_page_begins_with_what_a_direction_is_and_ends_with_what_next():
         assert words in last
 
 
-def test_figures_take_the_colours_of_the_page():
-    html = render(VARIANTS["three"])
+@pytest.mark.parametrize("name", ["three", "regression"])
+def test_figures_take_the_colours_of_the_page(name):
+    html = source(name)
     drawn = "".join(re.findall(r"<svg.*?</svg>", html, flags=re.DOTALL))
     for name, color in (("ink", "#1f2430"), ("panel", "#ffffff"), ("blue", "#0072b2")):
         assert f"var(--{name}, {color})" in drawn
         assert f"--{name}:" in html
     assert not re.search(r"(?:fill|stroke): #", drawn)
+    texts = re.findall("<text[^>]*>", drawn)
+    assert [text for text in texts if "fill: var(--" not in text] == []
 
 
 def test_shares_of_first_gradients_of_classes_add_to_at_most_one():
@@ -196,3 +201,33 @@ def test_shares_of_first_gradients_of_classes_add_to_at_most_one():
     assert "of first gradients point along it" in text
     assert "for each of 3 classes" in text
     assert "of random neurons" not in text.split("What the words mean")[0]
+
+
+@pytest.mark.parametrize(
+    ("answer", "words"),
+    [
+        ("yes", "Learned features helped"),
+        ("no", "Fixed features did better"),
+        ("same", "predict alike here"),
+        ("unclear", "is open: more test rows decide it"),
+    ],
+)
+def test_what_next_follows_from_the_verdict(answer, words):
+    report = VARIANTS["regression"]
+    verdict = replace(report.verdict, answer=answer)
+    foot = contents(replace(report, verdict=verdict))["follows"]
+    assert words in str(foot)
+    assert ("more test rows" in str(foot)) == (answer == "unclear")
+    assert contents(VARIANTS["bare"])["follows"] == ""
+
+
+def test_accuracy_stands_beside_what_the_most_frequent_class_gives():
+    report = VARIANTS["three"]
+    rows = np.bincount(report.y_true, minlength=3)
+    top = report.classes[rows.argmax()]
+    text = page_of("three").text
+    assert f"Always '{top}' would be right in {percent(rows.max() / rows.sum())}" in text
+    right = [(report.y_pred[report.y_true == k] == k).mean() for k in range(3)]
+    assert f"(balanced accuracy) is {number(float(np.mean(right)))}." in text
+    pred = np.where(report.y_pred == 1, 0, report.y_pred)
+    assert "'Chinstrap' is never predicted" in answer_of(replace(report, y_pred=pred))

@@ -106,5 +106,21 @@ def test_a_level_has_a_bar_and_texts_have_a_size_without_a_sign():
     # positions of a row of each level, of which the mean over rows is 0
     Z = model.standardised(X)[:, 1:3] @ L[1:3]
     yes = X[:, 1] == 1
-    np.testing.assert_allclose(found.weights[1], Z[yes].mean(axis=0), atol=ROUNDING)
-    np.testing.assert_allclose(found.weights[2], Z[~yes].mean(axis=0), atol=ROUNDING)
+    for k, level in ((1, yes), (2, ~yes)):
+        expected = level.mean() ** 0.5 * Z[level].mean(axis=0)
+        np.testing.assert_allclose(found.weights[k], expected, atol=ROUNDING)
+    np.testing.assert_allclose((found.weights[1:3] ** 2).sum(axis=0), Z.var(axis=0), atol=ROUNDING)
+
+
+def test_a_level_of_two_rows_does_not_lead_a_direction():
+    """Its standardised column is 14 in its rows, and every other number is of size 1."""
+    rng = np.random.default_rng(4)
+    level = np.r_[np.zeros(2), rng.integers(1, 4, 398)].astype(int)
+    X = np.column_stack([rng.normal(size=400), np.eye(4)[level]])
+    model = RFMRegressor(n_iter=1, bandwidth=3.0, alpha=1e-2, search=None).fit(X, X[:, 0])
+    L = np.array([[0.6, 0.4, 0.3, 0.3, 0.3]]).T
+    names = ("a", "c_rare", "c_x", "c_y", "c_z")
+    found = bars_of(model, L, names, ("a", *["c"] * 4), frozenset({"c"}))
+    size = dict(zip(found.names, np.abs(found.weights[:, 0]), strict=True))
+    assert max(size, key=size.get) == "a"
+    assert size["c: rare"] < 0.5

@@ -80,6 +80,22 @@ def test_without_time_the_largest_shares_come_first_and_the_rest_as_one(rows):
     assert len(rest) == 1
     assert len(rest[0].columns) == 20 - (len(found.losses) - 1)
     assert "x7" not in rest[0].columns
+    assert found.losses.index(rest[0]) == sum(one.sure for one in found.losses) - rest[0].sure
+
+
+def test_what_is_beyond_chance_comes_before_what_may_cost_more():
+    """Shuffling b changes the prediction of one row alone, which many resamples lack."""
+    rng = np.random.default_rng(0)
+    X = np.column_stack([rng.normal(size=300), np.zeros((300, 2))])
+    X[0] = 1.0, 9.0, 1.0
+
+    def predict(X):
+        return 0.1 * X[:, 0] + X[:, 1] * X[:, 2]
+
+    held, blocks = HeldRows(X, predict(X), False), blocks_of(tuple("abc"), (), {})[:2]
+    found = importances("m", predict, held, blocks, LONG, 0)
+    assert [(one.columns[0], one.sure) for one in found.losses] == [("a", True), ("b", False)]
+    assert found.losses[1].loss.estimate > found.losses[0].loss.estimate
 
 
 def test_nothing_is_lost_of_a_target_that_is_the_same_everywhere(rows):

@@ -164,7 +164,7 @@ def figure(table: DataFrame, theory_table: DataFrame | None) -> Figure:
     shown = next((ax for ax in axes if ax.collections), None)
     if shown is not None:
         bar = fig.colorbar(shown.collections[0], ax=axes, shrink=0.8, pad=0.01)
-        bar.set_label(r"test loss $E(f-f^*)^2/E f^{*2}$", fontsize=style.SMALL, color=style.QUIET)
+        style.color_bar(bar, r"test loss $E(f-f^*)^2/E f^{*2}$")
     p = int(table["p"].iloc[0])
     return finished(
         axes,

@@ -203,9 +203,8 @@ def _sweep(fig: Figure, ax: Axes, rows: DataFrame, theory_table: DataFrame | Non
     ax.set_xticks(range(len(shares)), [f"{p:g}" for p in shares])
     ax.set_yticks(range(len(ks)), [str(k) for k in ks])
     bar = fig.colorbar(shown, ax=ax, fraction=0.05, pad=0.02)
-    bar.set_label("test accuracy", fontsize=style.TEXT, color=style.QUIET)
+    style.color_bar(bar, "test accuracy")
     bar.ax.set_ylim(0.5, 1.0)
-    bar.ax.tick_params(labelsize=style.SMALL)
 
 
 ABOUT = """Sparse coding: x = M phi, the label depends on how many of the k patterns in A are

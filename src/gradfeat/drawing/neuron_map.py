@@ -110,6 +110,4 @@ def _color_bar(figure: Figure, axes: Sequence[Axes], scale: ColorScale) -> None:
     bar = figure.colorbar(colors, ax=list(axes), fraction=0.05, pad=0.015, aspect=26, shrink=0.8)
     if scale.low < 0:
         bar.set_ticks([scale.low / 2, scale.high / 2], labels=["-", "+"])
-    bar.set_label(scale.label, fontsize=style.TEXT, color=style.QUIET)
-    bar.ax.tick_params(labelsize=style.SMALL, length=2, width=0.6, color=style.QUIET)
-    bar.outline.set_visible(False)  # pyright: ignore[reportCallIssue]
+    style.color_bar(bar, scale.label)

@@ -19,12 +19,15 @@ if TYPE_CHECKING:
     from matplotlib.artist import Artist
     from matplotlib.axes import Axes
     from matplotlib.axis import Axis
+    from matplotlib.colorbar import Colorbar
+    from matplotlib.colors import Colormap
     from matplotlib.figure import Figure
 
 
 # Okabe & Ito 2008: eight colours told apart with any of the common colour-vision deficiencies.
 ORANGE, SKY, GREEN, YELLOW = "#E69F00", "#56B4E9", "#009E73", "#F0E442"
 BLUE, VERMILLION, PURPLE, BLACK = "#0072B2", "#D55E00", "#CC79A7", "#000000"
+GREY = "#7d8794"  # as black is no colour of points on a dark page, which are drawn once for both
 INK, QUIET, FAINT = "#1f2430", "#5b6472", "#dfe3e8"
 
 WIDTH: Final = 4.9  # inches: text of 9 points stays readable when 350 CSS pixels wide
@@ -47,7 +50,7 @@ class Mark:
     marker: str
 
 
-_CLASS_COLORS = (BLUE, VERMILLION, GREEN, PURPLE, ORANGE, SKY, BLACK)
+_CLASS_COLORS = (BLUE, VERMILLION, GREEN, PURPLE, ORANGE, SKY, GREY)
 _CLASS_MARKERS = ("o", "D", "s", "^", "v", "P", "X", "<")
 
 
@@ -57,6 +60,13 @@ def class_marks(classes: tuple[str, ...]) -> tuple[Mark, ...]:
         Mark(short(name, 24), _CLASS_COLORS[i % 7], _CLASS_MARKERS[i % 8])
         for i, name in enumerate(classes)
     )
+
+
+def low_to_high() -> Colormap:
+    """Colours of a quantity that are seen on white and on a dark page, told apart by lightness."""
+    from matplotlib.colors import LinearSegmentedColormap
+
+    return LinearSegmentedColormap.from_list("low_to_high", (BLUE, GREEN, ORANGE))
 
 
 def short(text: str, length: int = 28) -> str:
@@ -109,6 +119,8 @@ def dress(
     ax: Axes, title: str, x: str = "", y: str = "", lines: Literal["", "both", "x", "y"] = ""
 ) -> Axes:
     """Title on the left, axis labels, light spines and ticks, and a grid of these `lines`."""
+    from gradfeat.drawing.ticks import Amounts
+
     headline(ax, fill(title, 54))
     ax.set_xlabel(x, fontsize=TEXT, color=QUIET)
     ax.set_ylabel(y, fontsize=TEXT, color=QUIET)
@@ -122,6 +134,7 @@ def dress(
     for side in ("x", "y"):
         with suppress(AttributeError):  # an axis of dates, powers or names has no offset
             ax.ticklabel_format(axis=side, useOffset=False)
+            (ax.xaxis if side == "x" else ax.yaxis).set_major_formatter(Amounts())
     if lines:
         grid(ax, lines)
     return ax
@@ -136,8 +149,20 @@ def picture(ax: Axes, image: np.ndarray) -> None:
 def picture_bar(figure: Figure, ax: Axes, words: str) -> None:
     """What the colours of a :func:`picture` say, at its right end."""
     bar = figure.colorbar(ax.images[0], ax=ax, fraction=0.05, pad=0.02, ticks=[-1, 0, 1])
-    bar.set_label(words, fontsize=SMALL, color=QUIET)
-    bar.ax.tick_params(labelsize=SMALL, length=2, width=0.6)
+    color_bar(bar, words)
+
+
+def color_bar(bar: Colorbar, label: str) -> None:
+    """Label, ticks and numbers of a bar of colours as those of axes, without a frame."""
+    from gradfeat.drawing.ticks import Amounts
+
+    bar.set_label(label, fontsize=TEXT, color=QUIET)
+    with suppress(AttributeError):  # powers and names have no offset
+        bar.ax.ticklabel_format(axis="y", useOffset=False)
+        bar.formatter = Amounts()
+        bar.update_ticks()
+    bar.ax.tick_params(labelsize=SMALL, labelcolor=INK, length=2, width=0.6, color=QUIET)
+    bar.outline.set_visible(False)  # pyright: ignore[reportCallIssue]
 
 
 def headline(ax: Axes, title: str, pad: float = 8) -> None:

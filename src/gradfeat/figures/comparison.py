@@ -254,7 +254,8 @@ NAMED = 3
 def losses_figure(found: Importances, label: str) -> CaptionedFigure:
     """Every column's loss for the model `label`, and which ones it cannot do without."""
     top = [together(one) for one in told_losses(found)]
-    said = f"It needs {listed(top)} most." if top else "No single column is needed."
+    said = f"It needs {listed(top)} most" if top else "Of no single column is a loss beyond chance"
+    said += f"{less_known(found)}."
     groups = [one for one in found.losses if len(one.columns) > 1 and not one.rest]
     more = " Columns that are strongly correlated are shuffled together." if groups else ""
     caption = (
@@ -303,26 +304,50 @@ def _loss_limits(ax: Axes, shown: tuple[ColumnLoss, ...]) -> None:
 
 
 def told_losses(found: Importances, most: int = COLUMNS_TOLD) -> list[ColumnLoss]:
-    """The largest losses beyond chance (their interval is above 0), but for tiny ones."""
-    sure = [one for one in found.losses if one.loss.low > 0]
+    """The largest losses beyond chance (their interval is above 0), but for tiny ones.
+
+    Columns that there was no time to shuffle apart from each other are not among them.
+    """
+    sure = [one for one in found.losses if one.sure and not one.rest]
     return [one for one in sure if one.loss.estimate >= TINY * sure[0].loss.estimate][:most]
 
 
-def together(one: ColumnLoss) -> str:
-    """``temp with atemp``, ``x1 with x2, x3 and 17 more``, ``489 others together``.
+def less_known(found: Importances) -> str:
+    """What costs more than the first that is told, and why it is not told; "" where nothing does.
 
     >>> from gradfeat.table.results import Interval
-    >>> together(ColumnLoss(("temp", "atemp"), Interval(0.1, 0.0, 0.2)))
-    'temp with atemp'
+    >>> a = ColumnLoss(("a",), Interval(0.1, 0.05, 0.2))
+    >>> b = ColumnLoss(("b",), Interval(0.3, -0.1, 0.6))
+    >>> less_known(Importances("rfm", "R2", (a, b), 50, 1))
+    '; b may cost more (0.300), but its interval holds 0'
     """
-    if one.rest and len(one.columns) > 1:
-        return f"{count(len(one.columns), 'other')} together"
-    first, *others = [*one.columns]
-    left = len(others) + 1 - NAMED
-    if not others:
-        return first
-    names = [*others[: NAMED - 1], *([f"{left:,} more"] if left > 0 else [])]
-    return f"{first} with {listed(names)}"
+    least = max((one.loss.estimate for one in told_losses(found, 1)), default=0.0)
+    more = [one for one in found.losses if one.loss.estimate > max(least, 0.0)]
+    unsure = [o for o in more if not o.sure and least > 0]
+    each = [
+        f"{together(o)} may cost more ({number(o.loss.estimate)}), but its interval holds 0"
+        for o in sorted(unsure, key=lambda o: -o.loss.estimate)[:1]
+    ]
+    each += [
+        f"{together(o)}, for which there was no time apart, cost {number(o.loss.estimate)} together"
+        for o in more
+        if o.sure and o.rest
+    ]
+    return "".join(f"; {words}" for words in each)
+
+
+def together(one: ColumnLoss) -> str:
+    """``temp with atemp``, ``x1 with x2 and 17 more``: up to three columns, or the first two.
+
+    >>> from gradfeat.table.results import Interval
+    >>> loss = Interval(0.1, 0.0, 0.2)
+    >>> together(ColumnLoss(("temp", "atemp"), loss)), together(ColumnLoss((*"abcde",), loss))
+    ('temp with atemp', 'a with b and 3 more')
+    """
+    first, *others = one.columns
+    if len(one.columns) > NAMED:
+        others = [others[0], f"{len(others) - 1:,} more"]
+    return f"{first} with {listed(others)}" if others else first
 
 
 def loss_rows(found: Importances) -> list[tuple[ColumnLoss, str, str, str]]:

@@ -28,7 +28,8 @@ def direction_figure(found: Directions, index: int) -> CaptionedFigure:
     share = percent(float(found.eigenvalues[index]))
     caption = (
         "Bars to the right (blue) raise a row's position along this direction, those to the left "
-        "(orange) lower it: a number by one standard deviation, a level against the average row. "
+        "(orange) lower it: a number by one standard deviation, a level by its distance from the "
+        "average row times the root of its share of the rows, so that rare levels count little. "
         f"{'' if all(bars.signed) else 'Grey: texts, hours and weekdays, of a size without sign. '}"
         f"Direction {index + 1} carries {share} of the AGOP and "
         f"rests mainly on {_top(bars.names, weights, bars.signed)}."
@@ -101,7 +102,7 @@ def importances(directions: Directions, *, ax: Axes | None = None) -> Axes:
     names, values = _largest(directions.columns, np.asarray(directions.importances, dtype=float))
     ax = style.axes_or_new(ax, _height(names))
     _bars(ax, names, values, [style.GREEN] * len(names), [percent(v) for v in values])
-    style.dress(ax, "Where the slope is", "share of AGOP, all directions together")
+    style.dress(ax, "Where the slope is", "share of slope, all directions together")
     style.percents(ax.xaxis)
     _tidy(ax)
     return ax

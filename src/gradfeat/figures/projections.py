@@ -192,6 +192,7 @@ def _strip(
 
 
 NAMED = 20  # classes in the legend
+LEAST_ROWS = 10  # of a class, for a centre that says where it lies
 
 
 def target_plane_figure(z: np.ndarray, y: np.ndarray, target: str) -> CaptionedFigure:
@@ -199,9 +200,9 @@ def target_plane_figure(z: np.ndarray, y: np.ndarray, target: str) -> CaptionedF
     low, high = np.nanquantile(y, [0.25, 0.75])
     bottom, top = np.nanmean(z[y <= low], axis=0), np.nanmean(z[y >= high], axis=0)
     caption = (
-        f"{points_drawn(z[:, 0], z[:, 1], y)} Bright dots have a high value of {target}. The "
-        f"highest quarter centres at ({number(top[0], 2)}, {number(top[1], 2)}), the lowest at "
-        f"({number(bottom[0], 2)}, {number(bottom[1], 2)})."
+        f"{points_drawn(z[:, 0], z[:, 1], y)} Blue dots have a low, orange ones a high value of "
+        f"{target}. The highest quarter centres at ({number(top[0], 2)}, {number(top[1], 2)}), "
+        f"the lowest at ({number(bottom[0], 2)}, {number(bottom[1], 2)})."
     )
     return CaptionedFigure("plane", partial(target_plane, z, y, target=target), caption)
 
@@ -209,20 +210,18 @@ def target_plane_figure(z: np.ndarray, y: np.ndarray, target: str) -> CaptionedF
 def target_plane(
     projections: np.ndarray, y: np.ndarray, *, target: str = "target", ax: Axes | None = None
 ) -> Axes:
-    """Rows at `projections` (n, 2) on the first two directions, coloured by y (n,), bright high."""
+    """Rows at `projections` (n, 2) on the first two directions, from blue to orange by y (n,)."""
     ax = style.axes_or_new(ax, 3.7)
     rows = drawn_rows(projections[:, 0], projections[:, 1], y)
     rows = rows[np.argsort(y[rows], kind="stable")]
     first, second, shade = projections[rows, 0], projections[rows, 1], y[rows]
     low, high = np.quantile(shade, [0.01, 0.99]) if len(rows) else (0.0, 1.0)
-    kw = {"cmap": "viridis", "vmin": low, "vmax": high, "linewidths": 0, "rasterized": True}
-    dots = ax.scatter(first, second, c=shade, s=_size(len(rows)), alpha=0.85, **kw)
+    kw = {"cmap": style.low_to_high(), "vmin": low, "vmax": high, "alpha": 0.85, "linewidths": 0}
+    dots = ax.scatter(first, second, c=shade, s=_size(len(rows)), rasterized=True, **kw)
     name = style.short(target, 30)
     _finish(ax, name, projections[rows])
     bar = ax.figure.colorbar(dots, ax=ax, fraction=0.05, pad=0.03, aspect=28)
-    bar.set_label(name, fontsize=style.TEXT, color=style.QUIET)
-    bar.ax.tick_params(labelsize=style.SMALL, length=2, width=0.6, color=style.QUIET)
-    bar.outline.set_visible(False)  # pyright: ignore[reportCallIssue]
+    style.color_bar(bar, name)
     bar.solids.set(alpha=1)  # pyright: ignore[reportOptionalMemberAccess]
     return ax
 
@@ -239,15 +238,19 @@ def _class_caption(z: np.ndarray, y: np.ndarray, classes: tuple[str, ...]) -> st
     most = most_of(NAMED, len(classes), "first classes")
     read = f"{points_drawn(z[:, 0], z[:, 1])} Colour and marker tell the class{most}."
     codes = class_codes(y, classes)
-    present = np.unique(codes)
+    present, rows = np.unique(codes, return_counts=True)
     if len(present) < 2:
         return f"{read} Only one class occurs."
+    present = present[rows >= LEAST_ROWS]
+    if len(present) < 2:
+        return f"{read} Fewer than two classes have {LEAST_ROWS} test rows, to compare centres."
     centres = np.array([np.nanmean(z[codes == c], axis=0) for c in present])
     apart = np.linalg.norm(centres[:, None] - centres, axis=-1)
     a, b = np.unravel_index(apart.argmax(), apart.shape)
     first, second = classes[present[a]], classes[present[b]]
+    fewer = f" with {LEAST_ROWS} test rows or more" if (rows < LEAST_ROWS).any() else ""
     return (
-        f"{read} Of all pairs of classes {first} and {second} lie furthest apart: "
+        f"{read} Of all pairs of classes{fewer} {first} and {second} lie furthest apart: "
         f"{number(float(apart.max()), 2)} standard units between their centres."
     )
 

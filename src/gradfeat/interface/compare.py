@@ -133,7 +133,7 @@ class Comparison(PageOf[FitReport]):
 
         ``loss`` of R2 or accuracy where its test rows are shuffled, with a 95 % interval, largest
         first; columns that were shuffled together share a ``group`` and a loss. Beside it
-        ``share_of_agop``: where the slope of the best learner is.
+        ``share_of_slope``: where the slope of the best learner is.
         """
         found, shares = self.results.importances, shares_of_slope(self.results)
         rows = [
@@ -141,7 +141,7 @@ class Comparison(PageOf[FitReport]):
             for one in (found.losses if found else ())
             for name in one.columns
         ]
-        names = ["column", "loss", "low", "high", "group", "share_of_agop"]
+        names = ["column", "loss", "low", "high", "group", "share_of_slope"]
         return pd.DataFrame(rows, columns=pd.Index(names))
 
     def __rich__(self) -> RenderableType:

@@ -54,6 +54,7 @@ def contents(report: FitReport) -> dict[str, object]:
         "report": report,
         "effective_share": EFFECTIVE_SHARE,
         "answer": words.answer(report),
+        "follows": words.follows(report),
         "label": label_of(report, report.best),
         "facts": _facts(report),
         "score_names": names,

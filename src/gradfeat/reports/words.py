@@ -20,6 +20,7 @@ from gradfeat.figures.comparison import (
     fewer,
     first_score,
     label_of,
+    less_known,
     loss_rows,
     marked,
     ranked,
@@ -33,6 +34,7 @@ from gradfeat.figures.first_step import DIRECTIONS, asked, named_columns
 from gradfeat.reports import diagnosis
 from gradfeat.table.diagnosis import DiagnosisReport
 from gradfeat.table.results import (
+    Answer,
     Family,
     FirstStep,
     FitReport,
@@ -41,7 +43,7 @@ from gradfeat.table.results import (
     Remark,
     Streaming,
 )
-from gradfeat.table.scores import beyond_chance
+from gradfeat.table.scores import about_classes, beyond_chance
 
 #: Directions of a first step that are described, and that get a figure of their own.
 TOLD = 3
@@ -58,19 +60,18 @@ def rows_sentence(report: FitReport) -> str:
 
 
 def answer(report: FitReport) -> str:
-    """Verdict, best method and its score, columns that matter most: a sentence each."""
+    """Best method and its score, verdict, columns that matter most: a sentence each."""
     nothing = chance(report)
     parts = [nothing] if nothing else []
-    parts += [report.verdict.sentence.rstrip(". ")] if report.verdict else []
-    if nothing:
-        return " ".join(f"{part[0].upper()}{part[1:]}." for part in parts)
-    if best_method(report):
-        parts.append(best_sentence(report))
-    else:
+    if not best_method(report):
         parts.append(f"No method could be fitted to predict {report.target}, for the reasons below")
-    if report.importances:
+    elif not nothing:
+        parts.append(best_sentence(report))
+    parts.append(about_classes(report.y_true, report.y_pred, report.classes))
+    parts += [report.verdict.sentence.rstrip(". ")] if report.verdict else []
+    if report.importances and not nothing:
         parts.append(columns_sentence(report, report.importances))
-    return " ".join(f"{part[0].upper()}{part[1:]}." for part in parts)
+    return " ".join(f"{part[0].upper()}{part[1:]}." for part in parts if part)
 
 
 def chance(report: FitReport) -> str:
@@ -84,6 +85,23 @@ def chance(report: FitReport) -> str:
         f"rows: the best ({methods[0].label}) has {first_score(methods[0])}, which these rows do "
         f"not tell from predicting {constant}"
     )
+
+
+_FOLLOWS: dict[Answer, str] = {
+    "yes": "Learned features helped: gradfeat refit keeps those of features.gradfeat, or of the "
+    "model where that is not there, for another target of the same columns.",
+    "no": "Fixed features did better: they are quicker to fit too, and --methods with their names "
+    "spends all of --time on them.",
+    "same": "Learned and fixed features predict alike here: choose by fit time, or by what you "
+    "want to read from the model.",
+    "unclear": "Whether learning features helps is open: more test rows decide it, and --time "
+    "gives each method a longer search.",
+}
+
+
+def follows(report: FitReport) -> str:
+    """What to do after the verdict; "" where there is none."""
+    return _FOLLOWS[report.verdict.answer] if report.verdict and not chance(report) else ""
 
 
 def best_sentence(report: FitReport) -> str:
@@ -101,16 +119,15 @@ def best_sentence(report: FitReport) -> str:
 
 
 def columns_sentence(report: FitReport, found: Importances) -> str:
-    """``it needs hr most: shuffled, R2 falls by 0.81, then temp with atemp (0.12)``."""
-    top = told_losses(found)
-    which = "it" if found.method == report.best else label_of(report, found.method)
+    """``Boosting needs hr most: shuffled, R2 falls by 0.81, then temp with atemp (0.12)``."""
+    top, which, less = told_losses(found), label_of(report, found.method), less_known(found)
     if not top:
-        return f"shuffling any one column costs {which} nothing that these test rows show"
+        return f"shuffling any one column costs {which} nothing that these test rows show{less}"
     first, *rest = top
     words = f"{which} needs {together(first)} most: shuffled, {found.score} falls by "
     words += number(first.loss.estimate)
     others = listed([f"{together(one)} ({number(one.loss.estimate)})" for one in rest])
-    return f"{words}, then {others}" if others else words
+    return words + (f", then {others}" if others else "") + less
 
 
 def first_step_sentence(found: FirstStep) -> str:
@@ -299,7 +316,7 @@ def losses_table(found: Importances, share: Mapping[str, float]) -> Table:
         table.add_row(*map(Text, [*words, *beside]))
     left = len(found.losses) - LOSSES
     if left > 0:
-        table.add_row(Text(f"and {left:,} that cost less", style="dim"))
+        table.add_row(Text(f"and {left:,} more", style="dim"))
     return table
 
 

@@ -32,7 +32,7 @@ from gradfeat.table.results import (
     Remark,
     Streaming,
 )
-from gradfeat.table.scores import held_scores, verdict, worth
+from gradfeat.table.scores import about_classes, held_scores, verdict, worth
 from gradfeat.table.screening import about_groups
 from gradfeat.table.shuffling import correlated_groups
 from gradfeat.table.table_model import TableModel, package_versions
@@ -282,5 +282,6 @@ def table_model(
     model, classes = kept.method.model(kept.estimator), table.target.classes
     held, scale = np.zeros(0), table.target.scale
     if kept.predictions is not None:
+        about["classes"] = about_classes(table.y_test, kept.predictions.values, classes)
         held = held_scores(table.y_test, kept.predictions, scale)
     return TableModel.of(table.encoder, model, request.target, classes, about, held, scale)

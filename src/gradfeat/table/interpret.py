@@ -176,7 +176,9 @@ def bars_of(
     Of a date the seconds have a sign, its hours and weekdays a size alone: they lie on circles.
 
     A level's is the position along a direction of a row with that level and the mean of all other
-    columns: its standardised 0/1 columns times their loadings.
+    columns, times the root of the level's share of the training rows. The squares of a column's
+    bars add up to the variance that it alone gives the positions of rows, as the square of a
+    number's does: a level of one row in a thousand does not stand above all others.
     """
     owner = np.array(source)
     names: list[str] = []
@@ -186,9 +188,7 @@ def bars_of(
         at = np.flatnonzero(owner == column)
         own = [encoded[i] for i in at]
         if column in levels:
-            rows = np.zeros((len(at), len(source)))
-            rows[np.arange(len(at)), at] = 1.0
-            found = model.standardised(rows)[:, at] @ loadings[at]
+            found = _level_bars(model, loadings, at)
             labels = [level_name(column, name) for name in own]
             signs = [True] * len(at)
         else:
@@ -200,6 +200,16 @@ def bars_of(
         weights += [*found]
         signed += signs
     return Bars(tuple(names), np.array(weights), tuple(signed))
+
+
+def _level_bars(model: Any, loadings: Floats, at: NDArray[np.intp]) -> Floats:
+    """Bars (k, r) of the levels whose 0/1 columns of the training rows are `at` (k,)."""
+    rows = np.zeros((len(at) + 1, len(loadings)))
+    rows[np.arange(len(at)), at] = 1.0
+    *ones, zero = model.standardised(rows)[:, at]
+    ones = np.array(ones)
+    share = np.clip(-zero / (ones.diagonal() - zero), 0.0, 1.0)
+    return np.sqrt(share)[:, None] * (ones @ loadings[at])
 
 
 def _parts(names: Sequence[str]) -> list[tuple[str, NDArray[np.intp]]]:

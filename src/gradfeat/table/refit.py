@@ -16,7 +16,7 @@ from gradfeat.table.fitting import predictions
 from gradfeat.table.reading.masked import declared
 from gradfeat.table.request import Request
 from gradfeat.table.results import UnreadCells
-from gradfeat.table.scores import held_scores, intervals, replicates, resamples
+from gradfeat.table.scores import about_classes, held_scores, intervals, replicates, resamples
 from gradfeat.table.split import split_rows
 from gradfeat.table.table_model import TableModel, package_versions
 from gradfeat.table.target import Target, Task, prepare_target
@@ -83,6 +83,7 @@ def refit_model(
         "version": package_versions()["gradfeat"],
         "importances": None,
         "settings": dict(estimator.settings_),
+        "classes": about_classes(found.values[split.test], said.values, found.classes),
     }
     scores_held = held_scores(found.values[split.test], said)
     new = TableModel.of(encoder, estimator, target, found.classes, about, scores_held)

@@ -69,8 +69,9 @@ class Bars:
     """What directions are made of, a bar each: ``weights`` (b, r) of ``names`` (b,).
 
     A number has the weight of its standardised column, which is how far one standard deviation
-    moves a row; a level how far it lies from the average row. Texts, of which nothing is more or
-    less, and hours or weekdays of dates, which are cyclic, have no sign (``signed``).
+    moves a row; a level its distance from the average row times the root of its share of the rows.
+    Their squares are parts of the variance of positions. Texts, of which nothing is more or less,
+    and hours or weekdays of dates, which are cyclic, have no sign (``signed``).
     """
 
     names: tuple[str, ...]
@@ -120,13 +121,19 @@ class ColumnLoss:
     loss: Interval
     rest: bool = False
 
+    @property
+    def sure(self) -> bool:
+        """Whether it is beyond chance: the interval is above 0."""
+        return self.loss.low > 0
+
 
 @dataclass(frozen=True)
 class Importances:
     """What a model loses without a column: permutation importance on test rows.
 
-    ``losses`` of ``score`` (R2 or accuracy), largest first; ``rows`` that were shuffled, in how
-    many ``shuffles``; ``method`` the model's.
+    ``losses`` of ``score`` (R2 or accuracy): those beyond chance, whose interval is above 0, then
+    the others, of both the largest first; ``rows`` that were shuffled, in how many ``shuffles``;
+    ``method`` the model's.
     """
 
     method: str

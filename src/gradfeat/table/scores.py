@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import binomtest
 
+from gradfeat.drawing.numbers import listed, number, percent
 from gradfeat.maths.streams import numpy_stream
 from gradfeat.table.methods import Method
 from gradfeat.table.results import Answer, Interval, Verdict
@@ -178,6 +180,33 @@ def beyond_chance(y: Floats, scores: Mapping[str, Interval]) -> bool:
         ranks = scores.get("AUC")
         return scores["accuracy"].low > share or (ranks is not None and ranks.low > 0.5)
     return "R2" not in scores or scores["R2"].low > 0
+
+
+def about_classes(y: NDArray[Any], f: NDArray[Any], classes: Sequence[str]) -> str:
+    """What accuracy is to be read against, of codes y (n,) that are predicted as f (n,).
+
+    The share of the most frequent class, balanced accuracy (the mean over classes of the share that
+    is right), and classes with test rows that are never predicted.
+
+    >>> about_classes(np.array([0, 0, 0, 1]), np.zeros(4), ("no", "yes"))
+    "always 'no' would be right in 75 %; the mean over classes of what is right (balanced \
+accuracy) is 0.500; 'yes' is never predicted"
+    """
+    if not classes or len(y) != len(f) or len(np.unique(y)) < 2:
+        return ""
+    y, f = y.astype(int), f.astype(int)
+    rows = np.bincount(y, minlength=len(classes))
+    right = np.bincount(y[y == f], minlength=len(classes))
+    balanced = (right[rows > 0] / rows[rows > 0]).mean()
+    absent = np.flatnonzero((rows > 0) & (np.bincount(f, minlength=len(classes)) == 0))
+    never = [repr(classes[k]) for k in absent[:3]]
+    never += [f"{len(absent) - 3} more"] if len(absent) > 3 else []
+    verb = "is" if len(never) == 1 else "are"
+    return (
+        f"always {classes[int(rows.argmax())]!r} would be right in {percent(rows.max() / len(y))}; the "
+        f"mean over classes of what is right (balanced accuracy) is {number(float(balanced))}"
+        + (f"; {listed(never)} {verb} never predicted" if never else "")
+    )
 
 
 def proportion(right: int, rows: int) -> Interval:

@@ -103,7 +103,7 @@ def importances(
         rounds += 1
     gaps = _intervals(rows, lost / rounds - rows.lost(predict(rows.X)), seed)
     found = [ColumnLoss(b.columns, gap, b.rest) for b, gap in zip(blocks, gaps, strict=True)]
-    found.sort(key=lambda one: -one.loss.estimate)
+    found.sort(key=lambda one: (not one.sure, one.rest, -one.loss.estimate))
     return Importances(method, rows.score, tuple(found), len(rows.y), rounds)
 
 

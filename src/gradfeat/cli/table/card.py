@@ -69,7 +69,9 @@ def _facts(model: TableModel) -> Iterator[str]:
 
 def _scores(about: Mapping[str, Any]) -> str:
     rows = [(name, number(ends[0]), span(Interval(*ends))) for name, *ends in about["scores"]]
-    return _table(("score", "on test rows", "95 % interval"), rows)
+    said = _cell(about.get("classes", ""))
+    table = _table(("score", "on test rows", "95 % interval"), rows)
+    return f"{table}\n\n{said[0].upper()}{said[1:]}." if said else table
 
 
 def _reads(model: TableModel) -> Iterator[str]:

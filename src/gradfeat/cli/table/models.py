@@ -77,6 +77,8 @@ def refit_table(
     )
     for name, *ends in about["scores"]:
         console.print(f"  {name} {with_interval(Interval(*ends))}", markup=False)
+    if about["classes"]:
+        console.say(f"  {about['classes']}")
     for sentence in found.remarks:
         console.say(sentence)
     _print_reading(console, table, found.unread)
@@ -118,6 +120,8 @@ def _about(table_model: TableModel) -> Iterator[Any]:
     )
     for name, *ends in about["scores"]:
         yield f"  {name} {with_interval(Interval(*ends))}"
+    if about.get("classes"):
+        yield f"  {about['classes']}"
     settings = ", ".join(f"{k} {v}" for k, v in about["settings"].items())
     yield f"  settings: {settings or 'none chosen'}; seed {about['seed']}"
     own = table_model.own
