@@ -228,6 +228,6 @@ def test_accuracy_stands_beside_what_the_most_frequent_class_gives():
     text = page_of("three").text
     assert f"Always '{top}' would be right in {percent(rows.max() / rows.sum())}" in text
     right = [(report.y_pred[report.y_true == k] == k).mean() for k in range(3)]
-    assert f"(balanced accuracy) is {number(float(np.mean(right)))}." in text
+    assert f"of what is right by class, is {number(float(np.mean(right)))}." in text
     pred = np.where(report.y_pred == 1, 0, report.y_pred)
     assert "'Chinstrap' is never predicted" in answer_of(replace(report, y_pred=pred))

@@ -1,5 +1,7 @@
 """Numbers along an axis in words of their size: 1.2M where matplotlib would set 1e6 apart."""
 
+# Apart: matplotlib is imported where something is drawn, and style without that.
+
 from __future__ import annotations
 
 from collections.abc import Sequence

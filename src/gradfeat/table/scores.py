@@ -188,24 +188,21 @@ def about_classes(y: NDArray[Any], f: NDArray[Any], classes: Sequence[str]) -> s
     The share of the most frequent class, balanced accuracy (the mean over classes of the share that
     is right), and classes with test rows that are never predicted.
 
-    >>> about_classes(np.array([0, 0, 0, 1]), np.zeros(4), ("no", "yes"))
-    "always 'no' would be right in 75 %; the mean over classes of what is right (balanced \
-accuracy) is 0.500; 'yes' is never predicted"
+    >>> about_classes(np.array([0, 0, 0, 1]), np.zeros(4), ("no", "yes")).partition("; ")[2]
+    "balanced accuracy, the mean of what is right by class, is 0.500; 'yes' is never predicted"
     """
     if not classes or len(y) != len(f) or len(np.unique(y)) < 2:
         return ""
-    y, f = y.astype(int), f.astype(int)
-    rows = np.bincount(y, minlength=len(classes))
-    right = np.bincount(y[y == f], minlength=len(classes))
-    balanced = (right[rows > 0] / rows[rows > 0]).mean()
-    absent = np.flatnonzero((rows > 0) & (np.bincount(f, minlength=len(classes)) == 0))
-    never = [repr(classes[k]) for k in absent[:3]]
-    never += [f"{len(absent) - 3} more"] if len(absent) > 3 else []
-    verb = "is" if len(never) == 1 else "are"
+    y, f, K = y.astype(int), f.astype(int), len(classes)
+    rows, said = np.bincount(y, minlength=K), np.bincount(f, minlength=K)
+    right = np.bincount(y[y == f], minlength=K)[rows > 0] / rows[rows > 0]
+    never = [repr(classes[k]) for k in np.flatnonzero((rows > 0) & (said == 0))]
+    names = listed([*never[:3], *([f"{len(never) - 3} more"] if len(never) > 3 else [])])
+    last = f"; {names} {'is' if len(never) == 1 else 'are'} never predicted" if never else ""
     return (
-        f"always {classes[int(rows.argmax())]!r} would be right in {percent(rows.max() / len(y))}; the "
-        f"mean over classes of what is right (balanced accuracy) is {number(float(balanced))}"
-        + (f"; {listed(never)} {verb} never predicted" if never else "")
+        f"always {classes[int(rows.argmax())]!r} would be right in {percent(rows.max() / len(y))}; "
+        "balanced accuracy, the mean of what is right by class, is "
+        f"{number(float(right.mean()))}{last}"
     )
 
 

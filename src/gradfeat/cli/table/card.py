@@ -58,10 +58,8 @@ def _facts(model: TableModel) -> Iterator[str]:
     classes = f" of {', '.join(map(_cell, model.classes))}" if model.classes else ""
     yield f"- **Predicts** {_cell(model.target)} ({about['task']}{classes})"
     yield f"- **Method** {about['method']}; {settings or 'no settings were chosen'}"
-    yield (
-        f"- **Data** {_cell(about['data'])}: fitted on {about['train_rows']:,} rows, tested on "
-        f"{about['test_rows']:,} others"
-    )
+    rows = f"fitted on {about['train_rows']:,} rows, tested on {about['test_rows']:,} others"
+    yield f"- **Data** {_cell(about['data'])}: {rows}"
     yield f"- **Version** gradfeat {about.get('version', '(an earlier one)')}, seed {about['seed']}"
     if about.get("command"):
         yield f"- **Command** `{about['command']}`"
@@ -70,8 +68,7 @@ def _facts(model: TableModel) -> Iterator[str]:
 def _scores(about: Mapping[str, Any]) -> str:
     rows = [(name, number(ends[0]), span(Interval(*ends))) for name, *ends in about["scores"]]
     said = _cell(about.get("classes", ""))
-    table = _table(("score", "on test rows", "95 % interval"), rows)
-    return f"{table}\n\n{said[0].upper()}{said[1:]}." if said else table
+    return _table(("score", "on test rows", "95 % interval"), rows) + (said and f"\n\n{said}")
 
 
 def _reads(model: TableModel) -> Iterator[str]:

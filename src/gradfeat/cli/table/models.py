@@ -77,9 +77,7 @@ def refit_table(
     )
     for name, *ends in about["scores"]:
         console.print(f"  {name} {with_interval(Interval(*ends))}", markup=False)
-    if about["classes"]:
-        console.say(f"  {about['classes']}")
-    for sentence in found.remarks:
+    for sentence in (*filter(None, [about["classes"]]), *found.remarks):
         console.say(sentence)
     _print_reading(console, table, found.unread)
     console.say(f"Model:  {with_link(out)}")
@@ -120,8 +118,7 @@ def _about(table_model: TableModel) -> Iterator[Any]:
     )
     for name, *ends in about["scores"]:
         yield f"  {name} {with_interval(Interval(*ends))}"
-    if about.get("classes"):
-        yield f"  {about['classes']}"
+    yield from [f"  {about['classes']}"] if about.get("classes") else []
     settings = ", ".join(f"{k} {v}" for k, v in about["settings"].items())
     yield f"  settings: {settings or 'none chosen'}; seed {about['seed']}"
     own = table_model.own
