@@ -196,7 +196,7 @@ def about_classes(y: NDArray[Any], f: NDArray[Any], classes: Sequence[str]) -> s
     y, f, K = y.astype(int), f.astype(int), len(classes)
     rows, said = np.bincount(y, minlength=K), np.bincount(f, minlength=K)
     right = np.bincount(y[y == f], minlength=K)[rows > 0] / rows[rows > 0]
-    never = [repr(classes[k]) for k in np.flatnonzero((rows > 0) & (said == 0))]
+    never = [repr(classes[int(k)]) for k in np.flatnonzero((rows > 0) & (said == 0))]
     names = listed([*never[:3], *([f"{len(never) - 3} more"] if len(never) > 3 else [])])
     last = f"; {names} {'is' if len(never) == 1 else 'are'} never predicted" if never else ""
     return (
