@@ -72,6 +72,19 @@ def test_days_that_a_spreadsheet_made_of_months_are_months_again():
 
 
 @pytest.mark.parametrize(
+    ("way", "order"),
+    [("%d/%m/%Y", "day-first"), ("%m/%d/%Y", "month-first"), ("%d-%m-%y", "day-first")],
+)
+def test_the_day_is_what_stays_the_same_from_month_to_month(way, order):
+    months = pd.Series(pd.date_range("2003-01-01", periods=40, freq="MS"))
+    plan = plan_column("d", months.dt.strftime(way))
+    assert plan.order == order
+    assert plan.assumption == ""
+    within = plan_column("d", pd.Series([f"1/{k}/2003" for k in range(1, 13)] * 3))
+    assert "Nothing in 'd' tells" in within.assumption
+
+
+@pytest.mark.parametrize(
     ("cell", "moment"),
     [
         ("08:02:13  3 Sep 2020", "2020-09-03 08:02:13"),

@@ -157,6 +157,18 @@ def test_trees_follow_the_time_of_a_few(monkeypatch):
     assert boosting_size(0.0, 3, 100, fit) == (TREES[0], False)
 
 
+def test_trees_of_many_rows_follow_a_line_through_two_sizes(monkeypatch):
+    clock = Clock()
+    monkeypatch.setattr(budgets.time, "perf_counter", clock)
+
+    def fit(X, trees):
+        clock.now += trees * (0.01 + 1e-6 * len(X))
+
+    # A tree of 10,000 rows takes .02 s, twice what one of none does and no ten times one of 1,000.
+    assert boosting_size(2 * 0.02 * 85, 3, 10_000, fit) == (80, False)
+    assert boosting_size(1e4, 3, 10_000, fit) == (TREES[-1], True)
+
+
 def test_words_of_a_step_come_between_its_passes():
     told = []
     steps = Steps(lambda *words: told.append(words))

@@ -137,6 +137,12 @@ PLAIN = {
     "a column of sentences": ("text\nhello, world\nmy, dear\n", ["text"], ["hello, world"], ""),
     "blanks before quotes": ('"a", "b"\n 41, "x, y"\n 42, "z"\n', ["a", "b"], [41.0, "x, y"], ""),
     "a separator at the end": ("a,b\n1,2,\n4,5,\n", ["a", "b", "Unnamed: 2"], [1.0, 2.0, None], ""),
+    "a column named as those without a name": (
+        ",Unnamed: 0,b\n1,2,4\n5,6,7\n",
+        ["Unnamed: 0.1", "Unnamed: 0", "b"],
+        [1.0, 2.0, 4.0],
+        "",
+    ),
     "colours": ("color,v\n#ff0000,1\n#00ff00,2\n", ["color", "v"], ["#ff0000", 1.0], ""),
     "quoted lines": (
         'x,t\n1,"a\n# no comment\nb"\n2,c\n',

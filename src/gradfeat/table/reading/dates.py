@@ -228,6 +228,10 @@ def date_evidence(written: WrittenDates, counts: NDArray[np.int64]) -> DateEvide
         return None
     day = int(counts[either & (written.first > 12) & (written.second <= 12)].sum())
     month = int(counts[either & (written.second > 12) & (written.first <= 12)].sum())
+    if day == month == 0 and len(np.unique(written.year[either])) > 1:
+        # Of months, quarters or years the day is the same in all.
+        one, other = (len(np.unique(part[either])) for part in (written.first, written.second))
+        day, month = int(one == 1 and other > 2), int(other == 1 and one > 2)
     return DateEvidence(day, month, bool(written.dotted[either].all()))
 
 
