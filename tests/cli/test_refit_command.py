@@ -167,5 +167,13 @@ def test_strict_refuses_them_and_writes_nothing(capsys, tmp_path, source, words)
 def test_a_row_of_sums_is_left_out(capsys, tmp_path, source):
     frame = other()
     sums = frame.select_dtypes("number").sum().to_frame().T.assign(kind="Total")
-    ran = run(capsys, source, pd.concat([frame, sums]), tmp_path)
-    assert (ran.code, "('Total' in 'kind') is a row that sums up others" in ran.out) == (0, True)
+    for options in ((), ("--strict",)):  # such a row is no stray
+        ran = run(capsys, source, pd.concat([frame, sums]), tmp_path, *options)
+        said = "('Total' in 'kind') is a row that sums up others" in ran.out
+        assert (ran.code, ran.err, said) == (0, "", True)
+
+
+def test_dates_are_said_to_be_dates(capsys, tmp_path, source):
+    days = pd.date_range("2020-01-31", periods=60).strftime("%d.%m.%Y")
+    ran = run(capsys, source, other().assign(z=days), tmp_path)
+    assert (ran.code, "'z' holds dates (such as '31.01.2020')" in ran.err) == (2, True)

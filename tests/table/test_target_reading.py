@@ -178,5 +178,5 @@ def test_classes_that_differ_in_case_alone_are_told():
 )
 def test_how_numbers_of_a_target_are_written_is_said(cell, said):
     frame = pd.DataFrame({"x": range(40), "y": [cell.format(i) for i in range(11, 51)]})
-    _, told, _ = with_target_read(frame, Request("t", "y"))
+    _, _, told, _ = with_target_read(frame, Request("t", "y"))
     assert not told if said is None else re.fullmatch(said, told[0])

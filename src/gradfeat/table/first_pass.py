@@ -210,25 +210,25 @@ def with_target(
 
 def with_target_read(
     frame: pd.DataFrame, request: Request, *, read_from: Tables | None = None
-) -> tuple[pd.DataFrame, tuple[str, ...], int]:
-    """A frame without other rows, its target read, what became of both, and how many rows went.
+) -> tuple[pd.DataFrame, tuple[str, ...], tuple[str, ...], int]:
+    """A frame without other rows, its target read, what became of each, and how many rows went.
 
     `read_from` knows the places of the rows, and how they are written.
 
     >>> frame = pd.DataFrame({"y": ["1.5", "?", "2"]})
-    >>> frame, said, rows = with_target_read(frame, Request("a table", "y"))
+    >>> frame, _, said, rows = with_target_read(frame, Request("a table", "y"))
     >>> frame["y"].tolist(), said, rows
     ([1.5, nan, 2.0], ("1 row left out, whose 'y' is no number ('?'; the first is row 2).",), 1)
     """
     if request.target not in frame.columns:
-        return frame, (), 0
+        return frame, (), (), 0
     table = FrameTables(frame, read_from=read_from)
     request = replace(request, decimal=table.text.decimal)
     before = _summarised_frame(table, frame, request)
     read, others = without_other_rows(before, request, None)
     read, said = with_target(read, request, None)
     lost = read.summary.target.missing - before.summary.target.missing
-    return frame if read.frame is None else read.frame, (*others, *said), lost
+    return frame if read.frame is None else read.frame, tuple(others), tuple(said), lost
 
 
 def _again(

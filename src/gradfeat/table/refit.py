@@ -19,7 +19,7 @@ from gradfeat.table.results import UnreadCells
 from gradfeat.table.scores import about_classes, held_scores, intervals, replicates, resamples
 from gradfeat.table.split import split_rows
 from gradfeat.table.table_model import TableModel, package_versions
-from gradfeat.table.target import Target, Task, prepare_target
+from gradfeat.table.target import Target, Task, about_moments, prepare_target
 from gradfeat.table.unread import refuse_unread
 
 
@@ -60,7 +60,7 @@ def refit_model(
         table = declared(table, request.missing)
         encoder.missing = (*encoder.missing, *request.missing)
     frame = held(table, encoder.cells)
-    frame, remarks, lost = with_target_read(frame, request, read_from=table)
+    frame, others, remarks, lost = with_target_read(frame, request, read_from=table)
     found = _target(model, frame, target, lost)
     split = split_rows(len(found.values), found.values, found.task, seed=seed)
     X, unread = encoder.encoded(frame)
@@ -87,7 +87,8 @@ def refit_model(
     }
     scores_held = held_scores(found.values[split.test], said)
     new = TableModel.of(encoder, estimator, target, found.classes, about, scores_held)
-    return Refitted(new, (*_about_gaps(found, lost), *remarks), with_places(unread, table))
+    told = (*_about_gaps(found, lost), *others, *remarks)
+    return Refitted(new, told, with_places(unread, table))
 
 
 def _refuse_strays(target: tuple[str, ...], unread: tuple[UnreadCells, ...], table: Tables) -> None:
@@ -130,6 +131,7 @@ def _target(model: TableModel, frame: pd.DataFrame, target: str, told: int) -> T
     except TableError:
         kinds = {"classification": "classes", "regression": "quantities"}
         raise TableError(
-            f"The target {target!r} holds {kinds[found.task]} and the model predicts "
+            about_moments(target, frame[target].dropna())
+            or f"The target {target!r} holds {kinds[found.task]} and the model predicts "
             f"{kinds[task]}: give a target of its kind, or a model fitted with --task {found.task}."
         ) from None

@@ -219,17 +219,23 @@ def _refuse_infinite(target: str, infinite: int) -> None:
 _MOMENTS = {"date": "dates", "time of day": "times of day", "duration": "durations"}
 
 
+def about_moments(target: str, values: pd.Series) -> str:
+    """What is said of a target that holds dates or times; "" of any other."""
+    kind = "number" if is_number(values) else plan_column(target, values).kind
+    if kind not in _MOMENTS:
+        return ""
+    return (
+        f"The target {target!r} holds {_MOMENTS[kind]} (such as {str(values.iloc[0])!r}): give "
+        "numbers, such as seconds or days from a fixed moment, or classes."
+    )
+
+
 def too_many(target: str, distinct: str, values: pd.Series) -> TableError:
     """What is said where classes are more than a classification takes."""
     instead = "use --task regression" if is_number(values) else "merge rare ones"
-    kind = "number" if is_number(values) else plan_column(target, values).kind
-    if kind in _MOMENTS:
-        return TableError(
-            f"The target {target!r} holds {_MOMENTS[kind]} (such as {str(values.iloc[0])!r}): give "
-            "numbers, such as seconds or days from a fixed moment, or of classes."
-        )
     return TableError(
-        f"The target {target!r} has {distinct} distinct values, and classification takes at most "
+        about_moments(target, values)
+        or f"The target {target!r} has {distinct} distinct values, and classification takes at most "
         f"{MOST_CLASSES}: {instead} or choose another target."
     )
 
@@ -278,7 +284,8 @@ def _classes(target: str, column: pd.Series, text: pd.Series) -> tuple[str, ...]
     few = sorted(str(name) for name, count in counts.items() if count < FEWEST_ROWS_OF_CLASS)
     if few:
         raise TableError(
-            f"The target {target!r} has only 1 row of {listing(few)}, and a class needs at least "
+            about_moments(target, column)
+            or f"The target {target!r} has only 1 row of {listing(few)}, and a class needs at least "
             f"{FEWEST_ROWS_OF_CLASS}: --rare-classes drop leaves them out, --rare-classes "
             "merge takes such classes together."
         )
