@@ -32,8 +32,8 @@ ROOMS: Final = {
     "models": Room(11_141, 70),
     "planning": Room(1_461, 10),
     "reports": Room(866, 4),
-    "rows": Room(6_670, 32),
-    "table": Room(9_762, 45),
+    "rows": Room(6_671, 32),
+    "table": Room(9_782, 45),
     "tasks": Room(2_219, 19),
     "theory": Room(6_156, 33),
 }

@@ -105,24 +105,22 @@ def boosting_size(
 ) -> tuple[int, bool]:
     """Trees of boosting, and whether there is time to choose its rate, within about `seconds`.
 
-    `fit` takes rows X and a number of trees; it is timed on a few rows of random numbers, at two
-    sizes, as most of a tree's time does not grow with them: on a line through both.
+    `fit` takes random rows X and a number of trees; it is timed at two sizes, for a line.
 
     >>> boosting_size(60.0, 4, 100, lambda X, trees: None)
     (300, True)
     """
     sizes = sorted({min(rows, size) for size in TREE_ROWS})
     taken = np.array([_trees_timed(fit, stream_numbers(size, columns)) for size in sizes])
-    rate = (taken[-1] - taken[0]) / max(1, sizes[-1] - sizes[0])
-    least = taken[-1] / (4 * sizes[-1])  # timings are noisy
-    base, tree = taken[-1] + (rows - sizes[-1]) * np.maximum(rate, least)
+    rate = (taken[-1] - taken[0]) / max(1, sizes[-1] - sizes[0])  # noisy: at least a quarter
+    rate = np.maximum(rate, taken[-1] / 4 / sizes[-1])
+    base, tree = (taken[-1] + (rows - sizes[-1]) * rate).tolist()
     chosen = TREE_FITS[0] * (base + tree * TREES[2]) <= seconds
-    left = seconds / TREE_FITS[0 if chosen else 1] - base
-    return _at_most(left / max(tree, 1e-9), TREES), chosen
+    return _at_most((seconds / TREE_FITS[not chosen] - base) / max(tree, 1e-9), TREES), chosen
 
 
 def _trees_timed(fit: Callable[[Floats, int], object], X: Floats) -> tuple[float, float]:
-    """Seconds of a fit with one tree, and of each further one."""
+    """Seconds of one tree, and of each further one."""
     base = _timed(lambda: fit(X, 1), time.perf_counter, 1)
     more = _timed(lambda: fit(X, 1 + TREES[0]), time.perf_counter, 1)
     return base, max(0.0, more - base) / TREES[0]

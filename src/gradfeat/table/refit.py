@@ -16,6 +16,7 @@ from gradfeat.table.fitting import predictions
 from gradfeat.table.reading.masked import declared
 from gradfeat.table.request import Request
 from gradfeat.table.results import UnreadCells
+from gradfeat.table.row_sample import column_of
 from gradfeat.table.scores import about_classes, held_scores, intervals, replicates, resamples
 from gradfeat.table.split import split_rows
 from gradfeat.table.table_model import TableModel, package_versions
@@ -131,7 +132,7 @@ def _target(model: TableModel, frame: pd.DataFrame, target: str, told: int) -> T
     except TableError:
         kinds = {"classification": "classes", "regression": "quantities"}
         raise TableError(
-            about_moments(target, frame[target].dropna())
+            about_moments(target, column_of(frame, target).dropna())
             or f"The target {target!r} holds {kinds[found.task]} and the model predicts "
             f"{kinds[task]}: give a target of its kind, or a model fitted with --task {found.task}."
         ) from None

@@ -235,8 +235,8 @@ def too_many(target: str, distinct: str, values: pd.Series) -> TableError:
     instead = "use --task regression" if is_number(values) else "merge rare ones"
     return TableError(
         about_moments(target, values)
-        or f"The target {target!r} has {distinct} distinct values, and classification takes at most "
-        f"{MOST_CLASSES}: {instead} or choose another target."
+        or f"The target {target!r} has {distinct} distinct values, and classification takes at "
+        f"most {MOST_CLASSES}: {instead} or choose another target."
     )
 
 
@@ -285,8 +285,8 @@ def _classes(target: str, column: pd.Series, text: pd.Series) -> tuple[str, ...]
     if few:
         raise TableError(
             about_moments(target, column)
-            or f"The target {target!r} has only 1 row of {listing(few)}, and a class needs at least "
-            f"{FEWEST_ROWS_OF_CLASS}: --rare-classes drop leaves them out, --rare-classes "
+            or f"The target {target!r} has only 1 row of {listing(few)}, and a class needs at "
+            f"least {FEWEST_ROWS_OF_CLASS}: --rare-classes drop leaves them out, --rare-classes "
             "merge takes such classes together."
         )
     labels = sorted(counts.index)

@@ -194,10 +194,8 @@ def _names_columns(commented: Fields, found: Looks, options: TextOptions) -> boo
 def _named(cells: Fields) -> tuple[str, ...]:
     if all(len(cell) > 2 and cell[0] == cell[-1] == "'" for cell in cells):
         cells = [cell[1:-1] for cell in cells]  # quoted otherwise
-    given = [cell.strip() for cell in cells]
-    unnamed = ("Unnamed: {}", "Unnamed: {}.1")  # which a file that pandas wrote may have itself
-    named = [[way.format(i) for way in unnamed] for i in range(len(given))]
-    return tuple(cell or one[one[0] in given] for cell, one in zip(given, named, strict=True))
+    given, more = [cell.strip() for cell in cells], ("", ".1")  # pandas writes such names itself
+    return tuple(c or f"Unnamed: {i}{more[f'Unnamed: {i}' in given]}" for i, c in enumerate(given))
 
 
 def _without_header(width: int, options: TextOptions) -> tuple[str, ...]:
