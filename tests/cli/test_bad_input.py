@@ -291,7 +291,7 @@ def test_predict_on_text_in_place_of_numbers_is_told(capsys, tmp_path, model):
     assert (ran.code, ran.err) == (0, "")
     assert "Taken as missing" in ran.out
     assert "2 cells of 'a' that are no number (the first: 'x', line 5)" in ran.out
-    assert "1 cell of 'kind' that is no level of the training rows ('unseen', line 7)" in ran.out
+    assert "1 cell of 'kind' that is no value seen in training ('unseen', line 7)" in ran.out
 
 
 def test_predict_into_a_folder_that_is_not_there(capsys, tmp_path, model):

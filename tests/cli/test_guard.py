@@ -13,6 +13,8 @@ import pytest
 
 from gradfeat.cli.app import app, open_streams, own_surroundings
 from gradfeat.cli.guard import UNFORESEEN, guarded
+from gradfeat.errors import TableError
+from gradfeat.table.methods import chosen_methods
 
 
 def run(error: Exception, capsys: pytest.CaptureFixture[str]) -> tuple[int, str]:
@@ -122,3 +124,20 @@ def test_a_library_that_stops_while_it_is_loaded_is_named(
     said = capsys.readouterr().err
     assert said.startswith("gradfeat: the library alibrary stopped while it was loaded")
     assert named in said
+
+
+@pytest.mark.parametrize(
+    ("words", "hint"),
+    [
+        (["compare", "t.csv"], "`gradfeat fit` compares methods"),
+        (["export", "folder"], "gradfeat.export_onnx in Python"),
+    ],
+)
+def test_what_people_try_is_pointed_to_what_does_it(words, hint, capsys):
+    assert guarded(app, words) == 2
+    assert hint in " ".join(capsys.readouterr().err.split())
+
+
+def test_libraries_of_trees_are_pointed_to_boosting():
+    with pytest.raises(TableError, match="boosting is boosted trees"):
+        chosen_methods(["xgboost"])

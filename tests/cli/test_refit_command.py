@@ -144,7 +144,7 @@ def test_what_could_not_be_read_is_told_with_its_line(capsys, tmp_path, source):
     assert "1 row left out, whose 'z' is no number ('n/k'; the first is line 12)." in ran.out
     assert "1 row without a target left out." in ran.out
     assert "1 cell of 'a' that is no number ('?', line 5)" in ran.out
-    assert "1 cell of 'kind' that is no level of the training rows ('s', line 6)" in ran.out
+    assert "1 cell of 'kind' that is no value seen in training ('s', line 6)" in ran.out
 
 
 def test_how_the_text_was_found_to_be_written_is_told(capsys, tmp_path, source):

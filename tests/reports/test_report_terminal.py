@@ -11,6 +11,7 @@ from rich.console import Console
 from gradfeat.drawing.numbers import number, text_table
 from gradfeat.figures.comparison import span
 from gradfeat.reports import terminal_table
+from gradfeat.reports.words import first_step_number
 from gradfeat.table.results import Remark
 from reports.factory import VARIANTS
 
@@ -98,3 +99,17 @@ def test_a_long_name_goes_on_in_the_next_line():
     out = StringIO()
     Console(file=out, width=60).print(table)
     assert out.getvalue().count("n") == len(name) + "column".count("n")
+
+
+@pytest.mark.parametrize(
+    ("lows", "words"),
+    [
+        ((0.03, 0.04), "would find 2 directions"),
+        ((0.03, 0.01), "would find 1 direction, and may find 1 more"),
+        ((0.01, 0.01), "may find 2 directions"),
+    ],
+)
+def test_a_first_step_may_find_what_is_not_surely_of_the_least_share(lows, words):
+    step = VARIANTS["regression"].first_step
+    mass = tuple(replace(one, low=low) for one, low in zip(step.mass, lows, strict=True))
+    assert first_step_number(replace(step, mass=mass)) == f"A first gradient step {words}"

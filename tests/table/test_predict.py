@@ -189,8 +189,8 @@ def test_strict_refuses_what_could_not_be_read_and_writes_nothing(model, tmp_pat
         write_predictions(frames, tmp_path / "p.csv")
     said = str(error.value)
     assert "2 cells of 'a' that are no number (the first: '?', line 42)" in said
-    assert "1 cell of 'kind' that is no level of the training rows ('z', line 32)" in said
-    assert "1 cell of 'flag' that is no level of the training rows ('maybe', line 79)" in said
+    assert "1 cell of 'kind' that is no value seen in training ('z', line 32)" in said
+    assert "1 cell of 'flag' that is no value seen in training ('maybe', line 79)" in said
     assert [path.name for path in tmp_path.iterdir()] == ["t.csv"]
     with pytest.raises(TableError, match=r"2 cells of 'a' that are no number .*row 41"):
         model.predictions(STRAYS, strict=True)

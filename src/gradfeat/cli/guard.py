@@ -135,10 +135,20 @@ def refuse(sentence: str, code: int = 2) -> int:
     return code
 
 
+#: What is behind a word that a person tried.
+_HINTS = {
+    "No such command 'compare'": " (`gradfeat fit` compares methods)",
+    "No such command 'train'": " (`gradfeat fit` trains models)",
+    "Missing option '--to'": " (export writes stored results of an experiment; a model of `fit` is "
+    "written as ONNX by gradfeat.export_onnx in Python)",
+}
+
+
 def _usage(error: Any) -> str:
     """What is wrong with the words of the command, in one sentence."""
     if error.ctx is not None and not str(error):
         return f"say what to do: {error.ctx.command_path} --help lists it."
     sentence = error.format_message().rstrip(".").replace("Value error, ", "")
+    sentence += next((hint for words, hint in _HINTS.items() if words in sentence), "")
     more = error.ctx.command_path if error.ctx is not None else "gradfeat"
     return f"{sentence}: see {more} --help."

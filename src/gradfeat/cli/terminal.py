@@ -125,7 +125,10 @@ class Format(StrEnum):
 
 
 Printed = Annotated[
-    Format, typer.Option("--format", help="Of what is printed: for people, or csv or json.")
+    Format,
+    typer.Option(
+        "--format", help="How the result is printed: text for people, csv or json for programs."
+    ),
 ]
 Quiet = Annotated[
     bool,

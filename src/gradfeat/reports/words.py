@@ -144,8 +144,12 @@ def first_step_sentence(found: FirstStep) -> str:
 
 
 def first_step_number(found: FirstStep) -> str:
-    """``A first gradient step would find 2 directions``."""
-    return f"A first gradient step would find {count(len(found.mass), 'direction')}"
+    """``A first gradient step would find 2 directions``; *may* where an interval begins below p."""
+    sure = sum(mass.low >= found.p for mass in found.mass)
+    n = len(found.mass)
+    more = f", and may find {n - sure} more" if 0 < sure < n else ""
+    verb = "would" if sure else "may"
+    return f"A first gradient step {verb} find {count(sure or n, 'direction')}{more}"
 
 
 def _columns(found: FirstStep, k: int) -> str:

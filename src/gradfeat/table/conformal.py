@@ -75,5 +75,6 @@ def interval_sentence(target: str, classes: Sequence[str], rows: int, percent: f
     what = f"set_{target}" if classes else f"low_{target} to high_{target}"
     return (
         f"{what} holds {target} in {percent:g} % of new rows or more, if they come as the "
-        f"{rows:,} held-out rows did."
+        f"{rows:,} held-out rows did: on average over rows, and more or less often where values "
+        "are large or rare."
     )

@@ -310,6 +310,11 @@ METHODS = (
 )
 
 
+#: Libraries of boosted trees whose names people try, and what stands here for them.
+BOOSTERS = frozenset({"xgboost", "lightgbm", "catboost", "gbm", "trees"})
+BOOSTED = "; boosting is boosted trees"
+
+
 def chosen_methods(names: Sequence[str]) -> tuple[Method, ...]:
     """Methods by name, in the order of the comparison.
 
@@ -321,6 +326,6 @@ def chosen_methods(names: Sequence[str]) -> tuple[Method, ...]:
     if unknown or not names:
         raise TableError(
             f"The methods asked for include {', '.join(map(repr, unknown)) or 'none'}: allowed are "
-            f"{', '.join(known)}."
+            f"{', '.join(known)}{BOOSTED if BOOSTERS & {*unknown} else ''}."
         )
     return tuple(m for m in METHODS if m.name in names)

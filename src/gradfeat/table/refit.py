@@ -121,7 +121,8 @@ def _target(model: TableModel, frame: pd.DataFrame, target: str, told: int) -> T
     """The new target, as the kind that the model predicts."""
     if target in model.encoder.columns_:
         raise TableError(
-            f"The model reads the column {target!r} as an input: give a target that it does not."
+            f"The model reads the column {target!r} as an input: give a target that it does "
+            f"not, or fit again with --ignore {target!r}."
         )
     task: Task = "classification" if model.classes else "regression"
     found = prepare_target(frame, target, told=told)

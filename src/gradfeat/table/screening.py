@@ -286,7 +286,7 @@ def about_tails(target: str, y: Floats) -> list[str]:
     counts = bool((y % 1 == 0).all())
     squares = np.sort((y / y.max() - (y / y.max()).mean()) ** 2)
     share = squares[-max(1, len(y) // 100) :].sum() / squares.sum()
-    what = "counts, skewed to the right" if counts else "skewed to the right"
+    what = "whole numbers, skewed to the right" if counts else "skewed to the right"
     return [
         f"{target!r} is {what} (largest {number(float(y.max()))}, median "
         f"{number(float(np.median(y)))}): 1 % of the rows make {100 * share:.0f} % of its "

@@ -309,7 +309,7 @@ class TwoLevels(UnambiguousText):
         values = by_distinct(
             text, lambda texts: codes_of(self.levels, texts, _TRUTH if truth else {})
         )
-        unread = unread_cells(self.name, text, np.isnan(values), "level of the training rows")
+        unread = unread_cells(self.name, text, np.isnan(values), "value seen in training")
         return with_gaps(self, {"": values}, unread)
 
     def treatment(self, parts: Sequence[str]) -> str:
@@ -331,7 +331,7 @@ class Levels(UnambiguousText):
         text = as_text(column)
         codes = by_distinct(text, lambda texts: codes_of(self.levels, texts))
         parts = {f"_{x}": (codes == code).astype(float) for code, x in enumerate(self.levels)}
-        unread = unread_cells(self.name, text, np.isnan(codes), "level of the training rows")
+        unread = unread_cells(self.name, text, np.isnan(codes), "value seen in training")
         return EncodedColumn(self.name, parts, unread)
 
     def treatment(self, parts: Sequence[str]) -> str:
@@ -372,7 +372,7 @@ class Text(ColumnPlan):
 
     def treatment(self, parts: Sequence[str]) -> str:
         hashed = sum(part != MISSING for part in parts)
-        return f"{hashed} min-hash numbers"
+        return f"{hashed} numbers made of its letters, alike for like texts (min-hash)"
 
 
 def _hashed(texts: NDArray[np.object_]) -> Floats:
