@@ -26,6 +26,11 @@ INTERRUPTED = 130
 #: Exit code of a fault of the program itself (EX_SOFTWARE of sysexits.h).
 UNFORESEEN = 70
 NOTHING = "stopped; nothing was written."
+#: What people look for behind a word that they try.
+_HINTS = {
+    "No such command 'compare'": " (`gradfeat fit` compares methods)",
+    "option '--to'": " (of an experiment's results; for a model: gradfeat.export_onnx in Python)",
+}
 
 
 class Refused(Exception):
@@ -129,19 +134,9 @@ def _without_output() -> int:
 def refuse(sentence: str, code: int = 2) -> int:
     """Print the sentence on stderr, in one line; return the exit code."""
     words = f"gradfeat: {' '.join(sentence.split())}"
-    if words[-1] not in ".?!":
-        words += "."
+    words += "" if words[-1] in ".?!" else "."
     Terminal(stderr=True).say(words)
     return code
-
-
-#: What is behind a word that a person tried.
-_HINTS = {
-    "No such command 'compare'": " (`gradfeat fit` compares methods)",
-    "No such command 'train'": " (`gradfeat fit` trains models)",
-    "Missing option '--to'": " (export writes stored results of an experiment; a model of `fit` is "
-    "written as ONNX by gradfeat.export_onnx in Python)",
-}
 
 
 def _usage(error: Any) -> str:
@@ -149,6 +144,6 @@ def _usage(error: Any) -> str:
     if error.ctx is not None and not str(error):
         return f"say what to do: {error.ctx.command_path} --help lists it."
     sentence = error.format_message().rstrip(".").replace("Value error, ", "")
-    sentence += next((hint for words, hint in _HINTS.items() if words in sentence), "")
+    sentence += "".join(hint for words, hint in _HINTS.items() if words in sentence)
     more = error.ctx.command_path if error.ctx is not None else "gradfeat"
     return f"{sentence}: see {more} --help."

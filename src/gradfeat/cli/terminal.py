@@ -125,10 +125,7 @@ class Format(StrEnum):
 
 
 Printed = Annotated[
-    Format,
-    typer.Option(
-        "--format", help="How the result is printed: text for people, csv or json for programs."
-    ),
+    Format, typer.Option("--format", help="How results are printed: for people, or for programs.")
 ]
 Quiet = Annotated[
     bool,
