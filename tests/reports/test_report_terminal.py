@@ -71,7 +71,7 @@ def test_a_line_for_each_direction_of_a_first_step():
 
 def test_failures_are_plain_lines():
     text = " ".join(printed(VARIANTS["failure"]).split())
-    assert "Kernel ridge (Laplace) failed: Needs 97.6 GB and 16 GB are free." in text
+    assert "Kernel ridge (Laplace) could not be fitted: Needs 97.6 GB and 16 GB are free." in text
 
 
 def test_methods_that_failed_alike_share_a_line():
@@ -79,7 +79,7 @@ def test_methods_that_failed_alike_share_a_line():
     kept, *others = report.methods
     lost = [replace(one, scores={}, error="no time was left") for one in others[:2]]
     text = " ".join(printed(replace(report, methods=(kept, *lost))).split())
-    assert f"{others[0].label} and {others[1].label} failed: no time was left" in text
+    assert f"{others[0].label} and {others[1].label} could not be fitted: no time was left" in text
 
 
 def test_markup_in_names_is_text():

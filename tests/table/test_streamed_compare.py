@@ -9,6 +9,7 @@ import pandas as pd
 import pytest
 from rich.console import Console
 
+from gradfeat import KernelRegressor
 from gradfeat.errors import SourceError, TableError
 from gradfeat.interface.open import why_streamed
 from gradfeat.interface.page import page
@@ -17,6 +18,8 @@ from gradfeat.rows.in_process import Threads
 from gradfeat.rows.source import Piece
 from gradfeat.rows.sources.tables import FrameTables, Tables
 from gradfeat.table.compare import Compared, compare
+from gradfeat.table.fitting import predictions
+from gradfeat.table.methods import chosen_methods
 from gradfeat.table.request import Request, Steps
 from gradfeat.table.results import FitReport
 from table.streamed_tables import mixed
@@ -130,3 +133,43 @@ def test_tables_are_passed_over_when_they_are_many_files_or_large(tmp_path, monk
     monkeypatch.setattr("gradfeat.interface.open.available_memory", lambda: 4096)
     assert all("in memory, more than a quarter" in why_streamed(path) for path in small)
     assert why_streamed("a.jsonl", True) == "as asked"
+
+
+def test_a_machine_that_updated_no_metric_counts_as_fixed_features(monkeypatch):
+    (rfm,) = chosen_methods(["rfm"])
+    still = replace(
+        rfm, make=lambda s: KernelRegressor(random_state=s.seed), unlearned=bool_of_rows
+    )
+    monkeypatch.setattr("gradfeat.table.methods.METHODS", (*chosen_methods(["linear"]), still))
+    frame = mixed().drop(columns="text", errors="ignore")
+    report = compare(
+        FrameTables(frame, 500), Request("t", "y", methods=("linear", "rfm"), seconds=2.0), Steps()
+    ).report
+    assert {m.name: m.family for m in report.methods} == {"linear": "fixed", "rfm": "fixed"}
+    assert report.verdict is None
+    said = [r.text for r in report.remarks if r.place == "last"]
+    assert said[-1].startswith("Recursive feature machine learned no features here")
+
+
+def bool_of_rows(estimator):
+    return estimator.n_features_in_ > 0
+
+
+def test_a_question_that_no_method_could_answer_stays_open():
+    frame = mixed().drop(columns="text", errors="ignore")
+    request = Request("t", "y", methods=("linear", "induced-network"), seconds=2.0)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("gradfeat.table.fitting.predictions", failing_for("Induced"))
+        report = compare(FrameTables(frame, 500), request, Steps()).report
+    first = [r.text for r in report.remarks if r.place == "first"]
+    assert any(text.startswith("Whether learning features helps stays open") for text in first)
+    assert report.verdict is None
+
+
+def failing_for(name: str):
+    def said(estimator, X, target):
+        if type(estimator).__name__.startswith(name):
+            raise ValueError("it does not fit")
+        return predictions(estimator, X, target)
+
+    return said

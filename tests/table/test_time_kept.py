@@ -18,7 +18,7 @@ from gradfeat.table import budgets, compare, fitting
 from gradfeat.table.budgets import TREES, boosting_size, rows_within
 from gradfeat.table.compare import in_turn
 from gradfeat.table.fitting import NO_TIME, MethodTime, fit_method
-from gradfeat.table.methods import METHODS
+from gradfeat.table.methods import METHODS, validation_folds
 from gradfeat.table.prepared import prepare
 from gradfeat.table.request import MOST_RESERVED, Request, Steps
 
@@ -111,6 +111,8 @@ def test_a_search_stops_within_its_first_trial(make):
     assert model.score(X, y) > 0.8
     if make is GradientFeatureClassifier:
         assert model.settings_["n_steps"] == 1
+    else:
+        assert model.settings_["n_iter"] > 0
 
 
 def test_a_test_of_the_first_gradient_ends_with_fewer_draws():
@@ -167,6 +169,20 @@ def test_trees_of_many_rows_follow_a_line_through_two_sizes(monkeypatch):
     # A tree of 10,000 rows takes .02 s, twice what one of none does and no ten times one of 1,000.
     assert boosting_size(2 * 0.02 * 85, 3, 10_000, fit) == (80, False)
     assert boosting_size(1e4, 3, 10_000, fit) == (TREES[-1], True)
+
+
+@pytest.mark.filterwarnings("ignore:The least populated class")
+@pytest.mark.parametrize("seconds", [0.0, 1e4])
+def test_boosting_fits_a_class_of_two_rows(seconds, monkeypatch):
+    monkeypatch.setattr(budgets, "boosting_size", lambda s, *_: (40, s > 0))
+    y = np.repeat([0, 1, 2], [60, 38, 2])
+    X = np.random.default_rng(0).standard_normal((100, 2)) + 3 * y[:, None]
+    (boosting,) = (method for method in METHODS if method.name == "boosting")
+    folds = validation_folds(y, classification=True)
+    given = {"classification": True, "seconds": seconds, "columns": 2, "rows": 100, "seed": 0}
+    fit = boosting.make(SimpleNamespace(**given, fewest=2, outputs=3, folds=folds)).fit(X, y)
+    assert fit.score(X, y) > -0.5
+    assert "all that its time" not in boosting.settings(fit)["rounds"] or seconds == 0
 
 
 def test_words_of_a_step_come_between_its_passes():

@@ -2,13 +2,21 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from gradfeat.table.methods import METHODS
+from gradfeat.table.results import MethodResult
 from gradfeat.table.scores import FEWEST_TEST_ROWS, verdict
 
 NOISE = np.random.default_rng(0).normal(scale=0.1, size=400)
+
+
+RESULTS = [
+    MethodResult(m.name, m.label, m.family, {}, 0.0, 100, {}, rows_there=100) for m in METHODS
+]
 
 
 def draws(score: str = "R2", **centres: float):
@@ -16,7 +24,7 @@ def draws(score: str = "R2", **centres: float):
 
 
 def answer(score: str = "R2", rows: int = 100, **centres: float):
-    found = verdict(METHODS, draws(score, **centres), rows)
+    found = verdict(RESULTS, draws(score, **centres), rows)
     assert found is not None
     return found
 
@@ -38,7 +46,7 @@ def test_the_answer_follows_the_interval(rfm, expected, words):
 
 def test_an_interval_on_both_sides_decides_nothing():
     both = {"linear": {"R2": (0.5, 0.5 + NOISE)}, "rfm": {"R2": (0.55, 0.55 - NOISE)}}
-    found = verdict(METHODS, both, 100)
+    found = verdict(RESULTS, both, 100)
     assert found is not None
     assert found.answer == "unclear"
     assert "do not decide" in found.sentence
@@ -58,7 +66,7 @@ def test_noise_shared_by_both_families_cancels():
 def test_the_best_of_each_family_is_taken_anew_in_every_resample():
     swing = np.where(np.arange(400) < 200, 1.0, -1.0)
     both = {"linear": (0.0, swing), "kernel": (0.0, -swing), "rfm": (0.5, np.full(400, 0.5))}
-    found = verdict(METHODS, {name: {"R2": found} for name, found in both.items()}, 100)
+    found = verdict(RESULTS, {name: {"R2": found} for name, found in both.items()}, 100)
     assert found is not None
     assert found.answer == "no"
 
@@ -69,8 +77,8 @@ def test_few_test_rows_decide_nothing():
 
 
 def test_one_family_alone_has_no_verdict():
-    assert verdict(METHODS, draws(linear=0.5, boosting=0.9), 100) is None
-    assert verdict(METHODS, draws(rfm=0.5), 100) is None
+    assert verdict(RESULTS, draws(linear=0.5, boosting=0.9), 100) is None
+    assert verdict(RESULTS, draws(rfm=0.5), 100) is None
 
 
 def test_extreme_differences_are_short():
@@ -91,7 +99,7 @@ def test_a_difference_that_is_not_worth_naming_is_no_practical_difference(score)
 
 def test_methods_that_agree_on_every_test_row_may_differ_on_others():
     said = {name: {"accuracy": (1.0, np.ones(400))} for name in ("rfm", "linear")}
-    few, many = (verdict(METHODS, said, rows) for rows in (48, 3000))
+    few, many = (verdict(RESULTS, said, rows) for rows in (48, 3000))
     assert few is not None
     assert many is not None
     assert (few.answer, many.answer) == ("unclear", "same")
@@ -105,7 +113,27 @@ def test_of_ties_the_next_score_decides_and_fewer_rows_are_said():
         "kernel": {"accuracy": (0.9, 0.9 + NOISE), "log-loss": (0.3, 0.3 + NOISE)},
         "rfm": {"accuracy": (0.95, 0.95 + NOISE), "log-loss": (0.3, 0.3 + NOISE)},
     }
-    found = verdict(METHODS, draws, 100, {"rfm": " (fitted to 5 of 9 rows)"})
+    found = verdict(RESULTS, draws, 100, {"rfm": " (fitted to 5 of 9 rows)"})
     assert found is not None
     assert found.fixed == "kernel"
     assert "Recursive feature machine (fitted to 5 of 9 rows) beats" in found.sentence
+
+
+@pytest.mark.parametrize(
+    ("rfm", "rows", "expected"),
+    [
+        (0.9, {"rfm": 50}, "yes"),
+        (0.9, {"linear": 91}, "yes"),
+        (0.9, {"linear": 50}, "uneven"),
+        (0.1, {"rfm": 50}, "uneven"),
+        (0.1, {"linear": 50}, "no"),
+        (0.5, {"rfm": 50}, "uneven"),
+        (0.5, {"linear": 50}, "uneven"),
+    ],
+)
+def test_more_rows_alone_are_no_help_of_features(rfm, rows, expected):
+    results = [replace(r, rows_used=rows.get(r.name, 100)) for r in RESULTS]
+    found = verdict(results, draws(rfm=rfm, linear=0.5), 100)
+    assert found is not None
+    assert found.answer == expected
+    assert ("different rows" in found.sentence) == (expected == "uneven")

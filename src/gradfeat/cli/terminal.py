@@ -204,7 +204,8 @@ class Printing:
                 sys.stdout.write(found.to_json() + "\n")
             case Format.TEXT:
                 first = [r.text for r in found.results.remarks if r.place == "first"]
-                answer = "\n\n".join([*first, found.verdict])  # a leak has the best verdict
+                # a leak has the best verdict
+                answer = "\n\n".join([*first, found.verdict, *found.failures])
                 self.console.print(answer if self.quiet else found, markup=False)
         text = self.form is Format.TEXT
         shown = {"first"} if text and self.quiet else {"first", "last"} if text else set()

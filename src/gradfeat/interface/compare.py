@@ -122,6 +122,11 @@ class Comparison(PageOf[FitReport]):
             return words.answer(self.results)
         return found.sentence
 
+    @property
+    def failures(self) -> Sequence[str]:
+        """Methods that could not be fitted, and why."""
+        return words.not_fitted(self.results)
+
     @cached_property
     def model_files(self) -> ModelFiles:
         """The files of models that :meth:`save` writes, and what is to be said of them."""

@@ -11,7 +11,7 @@ import os
 import re
 import warnings
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from io import StringIO
@@ -71,6 +71,11 @@ class PageOf(ABC, Generic[ReportT]):
     def remarks(self) -> tuple[str, ...]:
         """What to know of the data and the fits before the verdict is believed."""
         return tuple(remark.text for remark in self.results.remarks)
+
+    @property
+    def failures(self) -> Sequence[str]:
+        """What could not be done, in sentences."""
+        return ()
 
     @abstractmethod
     def __rich__(self) -> RenderableType:

@@ -96,12 +96,22 @@ _FOLLOWS: dict[Answer, str] = {
     "want to read from the model.",
     "unclear": "Whether learning features helps is open: more test rows decide it, and --time "
     "gives each method a longer search.",
+    "uneven": "Whether learning features helps is open: --time with more seconds gives all methods "
+    "the same rows.",
 }
 
 
 def follows(report: FitReport) -> str:
     """What to do after the verdict; "" where there is none."""
     return _FOLLOWS[report.verdict.answer] if report.verdict and not chance(report) else ""
+
+
+def not_fitted(report: FitReport) -> list[str]:
+    """The methods without a fit, a sentence a reason."""
+    methods = failed(report.methods)
+    errors = dict.fromkeys(m.error for m in methods)
+    labels = {e: listed([m.label for m in methods if m.error == e]) for e in errors}
+    return [f"{labels[e]} could not be fitted: {e.rstrip('.')}." for e in errors]
 
 
 def best_sentence(report: FitReport) -> str:
@@ -260,9 +270,7 @@ def _compared(report: FitReport) -> list[RenderableType]:
         parts = [Text(""), _methods(report, names), Text(_KEY, style="dim")]
     if any(map(fewer, report.methods)):
         parts.append(Text(_FEWER, style="dim"))
-    errors = dict.fromkeys(m.error for m in failed(report.methods))
-    labels = {e: [m.label for m in failed(report.methods) if m.error == e] for e in errors}
-    return parts + [Text(f"{listed(labels[e])} failed: {e}", style="red") for e in errors]
+    return parts + [Text(words, style="red") for words in not_fitted(report)]
 
 
 def diagnosis_text(found: DiagnosisReport) -> RenderableType:

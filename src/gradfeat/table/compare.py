@@ -138,8 +138,8 @@ def leaders(fits: Sequence[Fitted]) -> Leaders:
     def merits(fit: Fitted) -> tuple[float, ...]:
         return worth(fit.draws)
 
-    own = [f for f in fitted if f.method.family != "reference"]
-    learned = [f for f in own if f.method.family == "learned"]
+    own = [f for f in fitted if f.result.family != "reference"]
+    learned = [f for f in own if f.result.family == "learned"]
     return Leaders(
         max(fitted, key=merits),
         max(learned, key=merits, default=None),
@@ -174,7 +174,7 @@ def fit_report(
         split=table.split,
         columns=table.columns,
         methods=tuple(f.result for f in fits),
-        verdict=verdict([f.method for f in fitted], draws, len(table.test), said),
+        verdict=verdict([f.result for f in fitted], draws, len(table.test), said),
         directions=read,
         importances=column_losses(found.best, table, groups, read, shuffling, request.seed),
         groups=groups,
@@ -224,14 +224,16 @@ def _remarks(
     first = [
         unread_sentence(table.unread) if table.unread else "",
         table.target.remark,
+        _open_question(fits),
         *table.remarks,
         *(note.remark for note in table.encoder.notes_),
         *about_groups(groups),
         table.target.scale.in_words(request.target),
     ]
     rows = "the training rows" if table.rows is None else "a sample of the training rows"
-    last = [*_fitted_to_fewer(fits, table.n_train), *_first_gradient(fits, rows)]
-    return (*map(Remark, filter(None, first)), *(Remark(words, "page") for words in last))
+    page = [*_fitted_to_fewer(fits, table.n_train), *_first_gradient(fits, rows)]
+    remarks = (*map(Remark, filter(None, first)), *(Remark(words, "page") for words in page))
+    return (*remarks, *(Remark(words, "last") for words in _unlearned(fits)))
 
 
 def _fitted_to_fewer(fits: Sequence[Fitted], n: int) -> list[str]:
@@ -245,6 +247,29 @@ def _fitted_to_fewer(fits: Sequence[Fitted], n: int) -> list[str]:
         f"{why[one.sampled]}."
         for one in results
         if one.rows_used < n and not one.error
+    ]
+
+
+def _open_question(fits: Sequence[Fitted]) -> str:
+    """That nothing is said of learned features, where that was asked and no method was fitted."""
+    asked = {fit.method.family for fit in fits}
+    there = {fit.method.family for fit in fits if not fit.result.error}
+    kinds = [kind for kind in ("learned", "fixed") if kind in asked - there]
+    if not kinds or not asked >= {"learned", "fixed"}:
+        return ""
+    return (
+        f"Whether learning features helps stays open: no method with {kinds[0]} features could be "
+        "fitted."
+    )
+
+
+def _unlearned(fits: Sequence[Fitted]) -> list[str]:
+    """Methods that learn features, and learned none here."""
+    return [
+        f"{fit.result.label} learned no features here, as no update of its metric did better on "
+        "validation rows: it counts among the methods with fixed features."
+        for fit in fits
+        if fit.result.family == "fixed" != fit.method.family
     ]
 
 

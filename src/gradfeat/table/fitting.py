@@ -101,7 +101,8 @@ def fit_method(
     draws = resampled(table.y_test.astype(float), said, request.seed)
     scores = intervals(table.y_test, draws)
     settings = _readable(method.settings(estimator))
-    named = (method.name, method.label, method.family)
+    family = "fixed" if method.unlearned(estimator) else method.family
+    named = (method.name, method.label, family)
     result = MethodResult(
         *named, scores, took, rows, settings, sampled=sampled, rows_there=table.n_train
     )

@@ -94,8 +94,9 @@ class Method:
     lose more by waiting for each other than they gain.
 
     Of a fitted estimator `settings` are what its search chose, `model` is what predicts and is
-    saved, `first_gradient` a test of the first gradient step, `found` the gradient features that
-    the fit is made of; the last two are None where there are none.
+    saved, `unlearned` whether its features stayed those of its start, which are fixed whatever
+    `family` says, `first_gradient` a test of the first gradient step, `found` the gradient
+    features that the fit is made of; the last two are None where there are none.
     """
 
     name: str
@@ -110,6 +111,7 @@ class Method:
     threads: int | None = None
     settings: Callable[[Any], Mapping[str, Any]] = attrgetter("settings_")
     model: Callable[[Any], Any] = _itself
+    unlearned: Callable[[Any], Any] = _none
     first_gradient: Callable[[Any], Any] = _none
     found: Callable[[Any], FoundFeatures | None] = _none
 
@@ -212,9 +214,15 @@ def _trained_network(s: MethodInput) -> Any:
     return TransformedTargetRegressor(network, transformer=StandardScaler())
 
 
+#: Rows of the rarest class from which on boosting holds some out to stop.
+STOPPING_ROWS = 4
+#: What a setting says that was bounded by the time.
+CUT_SHORT = ", all that its time allowed"
+
+
 def _boosting(s: MethodInput) -> Any:
     from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
-    from sklearn.model_selection import GridSearchCV, ShuffleSplit
+    from sklearn.model_selection import GridSearchCV, ShuffleSplit, StratifiedShuffleSplit
 
     from gradfeat.table.budgets import boosting_size
 
@@ -226,12 +234,18 @@ def _boosting(s: MethodInput) -> Any:
         model.fit(X, y)
 
     trees, searched = boosting_size(s.seconds, s.columns, s.rows, some_trees)
+    # scikit-learn holds out rows of each class to stop early, which rare classes do not have.
+    codes = max(2, s.outputs) if s.classification else 0
+    stops = not codes or (s.fewest >= STOPPING_ROWS and s.rows >= 20 * codes)
     # Steps leave (1 - rate)^trees of a target that each meets in full: of 10 at 0.1 a third.
-    rates = {max(rate, 4 / trees) for rate in ((0.05, 0.15) if searched else (0.1,))}
-    grid = {"learning_rate": sorted(rates)}
+    rates = {max(rate, 4 / trees) for rate in ((0.05, 0.15) if searched and stops else (0.1,))}
+    grid: dict[str, list[Any]] = {"learning_rate": sorted(rates)}
+    if searched and not stops:
+        grid["max_iter"] = [trees // 4, trees // 2, trees]
     scoring = log_likelihood if s.classification else "neg_mean_squared_error"
-    model = make(random_state=s.seed, max_iter=trees).set_params(early_stopping=True)
-    folds = s.folds if searched else ShuffleSplit(1, test_size=0.2, random_state=s.seed)
+    model = make(random_state=s.seed, max_iter=trees).set_params(early_stopping=stops)
+    once = StratifiedShuffleSplit if codes and stops else ShuffleSplit
+    folds = s.folds if searched else once(1, test_size=0.2, random_state=s.seed)
     return GridSearchCV(model, grid, cv=folds, scoring=scoring)
 
 
@@ -240,8 +254,9 @@ def _boosted(search: Any) -> dict[str, Any]:
     from gradfeat.table.budgets import TREES
 
     model = search.best_estimator_
-    cut = ", all that its time allowed" if model.n_iter_ == model.max_iter < TREES[-1] else ""
-    return search.best_params_ | {"rounds": f"{model.n_iter_}{cut}"}
+    cut = CUT_SHORT if model.n_iter_ == search.estimator.max_iter < TREES[-1] else ""
+    rate = search.best_params_["learning_rate"]
+    return {"learning_rate": rate, "rounds": f"{model.n_iter_}{cut}"}
 
 
 TREE_THREADS = max(1, (os.cpu_count() or 1) // 4)
@@ -285,7 +300,15 @@ METHODS = (
         passes=3 * GRADIENT_STEPS,
         first_gradient=attrgetter("first_gradient_"),
     ),
-    Method("rfm", "Recursive feature machine", "learned", _rfm, 6.0, square=True),
+    Method(
+        "rfm",
+        "Recursive feature machine",
+        "learned",
+        _rfm,
+        6.0,
+        square=True,
+        unlearned=lambda rfm: rfm.settings_["metric_rows"] == 0,
+    ),
     Method(
         "boosting",
         "Gradient boosting",

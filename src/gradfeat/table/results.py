@@ -13,8 +13,9 @@ import numpy as np
 
 Family = Literal["fixed", "learned", "reference"]
 
-#: Does learning features help? *Same*: by less than is worth naming.
-Answer = Literal["yes", "no", "same", "unclear"]
+#: Does learning features help? *Same*: by less than is worth naming; *uneven*: the methods saw
+#: different numbers of rows, which may be what makes the difference.
+Answer = Literal["yes", "no", "same", "unclear", "uneven"]
 
 #: Rows that the neurons fire on which find a direction.
 Part = Literal["most", "few", "both"]

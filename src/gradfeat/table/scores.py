@@ -12,8 +12,7 @@ from scipy.stats import binomtest
 
 from gradfeat.drawing.numbers import listed, number, percent
 from gradfeat.maths.streams import numpy_stream
-from gradfeat.table.methods import Method
-from gradfeat.table.results import Answer, Interval, Verdict
+from gradfeat.table.results import Answer, Interval, MethodResult, Verdict
 from gradfeat.table.target import AS_IS, TargetScale
 
 #: Bootstrap resamples of the test rows.
@@ -241,11 +240,19 @@ _WORDS: dict[Answer, str] = {
     "no": "Learning features does not help here: {} falls behind {}",
     "same": "Learning features makes no practical difference here: {} against {}",
     "unclear": "These test rows do not decide whether learning features helps: {} against {}",
+    "uneven": "Methods fitted to different rows do not tell whether learning features helps: {} "
+    "against {}",
 }
+_MORE: dict[Answer, str] = {
+    "same": "; less than {:.3g} is not worth naming",
+    "uneven": "; --time with more seconds gives both the same rows",
+}
+#: Methods were fitted to about as many rows where the fewer are this share of the others.
+AS_MANY = 0.9
 
 
 def verdict(
-    methods: Sequence[Method],
+    methods: Sequence[MethodResult],
     draws: Mapping[str, Draws],
     rows: int,
     about: Mapping[str, str] | None = None,
@@ -255,7 +262,8 @@ def verdict(
     The best of each family is taken anew in every resample, so that picking it does not
     flatter either side. Unclear for fewer than 10 test rows. No practical difference where the
     whole interval is within the smallest difference worth naming (.005 of R2 or accuracy, 1 % of
-    an RMSE).
+    an RMSE). Uneven where the method that does worse, or either of two that do as well, was fitted
+    to fewer rows than the other: more rows alone may make the difference.
 
     Of `draws`, the scores of each method with their resamples, the first one decides. `about` has
     what is said of methods that were fitted to fewer rows than there are, or have trees too.
@@ -278,13 +286,13 @@ def verdict(
     gap = interval(ends[0] - ends[1], top["learned"] - top["fixed"])
     gap = _of_equal(gap, rows) if score == "accuracy" else gap
     least = smallest(score, ends[1])
-    answer = _answer(sign, gap, rows, least)
+    answer = _of_rows(_answer(sign, gap, rows, least), learned.rows_used / fixed.rows_used)
     said = about or {}
     rival = f"{fixed.label.lower()}, the best fixed-feature method{said.get(fixed.name, '')}"
     words = _WORDS[answer].format(learned.label + said.get(learned.name, ""), rival)
     words += f", by {_signed(gap.estimate)} in {score} "
     words += f"(95 % interval {_signed(gap.low)} to {_signed(gap.high)})"
-    words += f"; less than {least:.3g} is not worth naming." if answer == "same" else "."
+    words += _MORE.get(answer, "").format(least) + "."
     return Verdict(answer, words, score, gap, learned.name, fixed.name)
 
 
@@ -316,6 +324,13 @@ def _answer(sign: float, gap: Interval, rows: int, least: float) -> Answer:
     if high < 0 and middle <= -least:
         return "no"
     return "unclear"
+
+
+def _of_rows(answer: Answer, ratio: float) -> Answer:
+    """The same, where the `ratio` of the learned method's rows to the fixed one's lets it stand."""
+    fair = {"yes": ratio * AS_MANY <= 1, "no": ratio >= AS_MANY}
+    fair["same"] = fair["yes"] and fair["no"]
+    return answer if fair.get(answer, True) else "uneven"
 
 
 def _signed(value: float) -> str:

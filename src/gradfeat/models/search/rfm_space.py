@@ -71,6 +71,12 @@ class RFMSetting(MethodSetting):
         return asdict(self.rounds) | ({} if self.head is None else self.head.named()) | told
 
     @property
+    def learns(self) -> bool:
+        """Whether any of its fits is in a metric that was updated."""
+        paths = [member.rounds for member in self.stack] or [self.rounds]
+        return any(path.n_iter > 0 for path in paths)
+
+    @property
     def last_kernel(self) -> Kernel:
         one = self.rounds if self.head is None else self.head
         return kernel(one.kernel, one.bandwidth)
@@ -149,7 +155,7 @@ class RFMSpace(Space[RFMSetting]):
         """Rows that taught M, and rows that the last fit is a sum over."""
         held = rows.sample if rows.held is None else rows.held
         most = self.rfm.metric_rows if setting.head is None else self.metric_rows
-        n = 0 if held is None or setting.rounds.n_iter == 0 else len(held.X)
+        n = 0 if held is None or not setting.learns else len(held.X)
         parts = (t for name, t in f.tensors().items() if name.split(".")[-1] == "Z")
         return {"metric_rows": n if most is None else min(n, most), "points": sum(map(len, parts))}
 

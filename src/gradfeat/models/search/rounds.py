@@ -26,6 +26,8 @@ HOPELESS = 1.25
 #: A round that gains less than this share of the loss of the mean is the last of its path, and
 #: with no more loss than that no other path is tried.
 ENOUGH = 1e-3
+#: Updates of the first path, whatever time is left: a fit without one has learned no features.
+LEAST_UPDATES = 2
 #: Share of the loss of the mean below which the targets have too little noise for large penalties.
 LITTLE = 0.1
 
@@ -132,7 +134,8 @@ def _path(
         losses = [one.loss for one in rounds]
         little = len(losses) > 1 and losses[-2] - losses[-1] < ENOUGH * mean
         tell(f"round {len(rounds)} of {setting.kernel}")
-        if not gains(losses) or little or _behind(rounds, rival) or deadline_passed():
+        late = deadline_passed() and (rival is not None or len(rounds) > LEAST_UPDATES)
+        if not gains(losses) or little or _behind(rounds, rival) or late:
             break
     return Path(setting, rounds)
 
