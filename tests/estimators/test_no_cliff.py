@@ -11,10 +11,11 @@ from gradfeat.estimators.rfm import NARROW_BEYOND
 from gradfeat.models.fewer_centres import FEW
 from gradfeat.models.local_machines import FEWEST, ONE_MACHINE, SOLVED_WHOLE
 from gradfeat.models.search.rfm_space import FIRST_METRIC_ROWS, HEAD_ROWS, METRIC_ROWS
-from gradfeat.models.search.rounds import HELD_ROWS, HELD_SHARE, PATH_ROWS
+from gradfeat.models.search.rounds import HELD_ROWS, HELD_SHARE, PATH_ROWS, PATH_SHARE
 from gradfeat.models.search.search import FAST
 from gradfeat.models.search.stacking import LEAST_MEMBERS, MOST, POINTS
 from gradfeat.models.search.with_trees import FEWEST_KEPT_OUT, MOST_KEPT_OUT
+from gradfeat.models.trees import FEW_ROWS
 
 Array = NDArray[np.float64]
 SEEDS = range(3)
@@ -26,7 +27,9 @@ LIMITS = sorted(
         FEW,
         FAST.rows,
         NARROW_BEYOND,
-        HELD_ROWS + PATH_ROWS[1],
+        HELD_ROWS + PATH_ROWS[1][0],
+        *(int(n / PATH_SHARE) for n in PATH_ROWS[1]),
+        FEW_ROWS,
         2 * FIRST_METRIC_ROWS,
         int(HELD_ROWS / HELD_SHARE),
         SOLVED_WHOLE,

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import pytest
 import torch
+from torch import Tensor
 
 from gradfeat.maths.blocks import Block
+from gradfeat.models import fewer_centres
+from gradfeat.models.base import Kernel
 from gradfeat.models.fewer_centres import CHANGE, PivotFit, between, quickened
 from gradfeat.models.kernel_machine import KernelMachine
 from gradfeat.models.kernel_ridge import KernelRidge
@@ -13,6 +16,7 @@ from gradfeat.models.kernels.radial import Gaussian, Laplace, Matern
 from gradfeat.models.rfm import RFM
 from gradfeat.models.search.rounds import Rounds, search_rounds
 from gradfeat.models.search.search import FAST
+from gradfeat.models.solvers.base import Meter
 from gradfeat.rows.rows import of_block
 
 
@@ -41,6 +45,22 @@ def test_a_smooth_kernel_has_fewer_centres_and_float32(smooth):
     residual = float((rows.y - f(rows.X)).square().mean().sqrt())
     # Certified at made inputs: at drawn ones the tails are a few percent more.
     assert float((g(X) - f.in_float64()(X)).square().mean().sqrt()) < 1.2 * CHANGE * residual
+
+
+@pytest.mark.parametrize(("bandwidth", "tried"), [(3.0, [100]), (1.0, [100, 400])])
+def test_more_pivots_are_tried_where_a_quarter_leaves_too_much(
+    bandwidth: float, tried: list[int], monkeypatch: pytest.MonkeyPatch
+):
+    asked, factor = [], fewer_centres.low_rank
+
+    def counted(k: Kernel, X: Tensor, S: None, most: int, seed: int, meter: Meter):
+        asked.append(most)
+        return factor(k, X, S, most, seed, meter)
+
+    monkeypatch.setattr(fewer_centres, "low_rank", counted)
+    rows = table(1200, 0.3)
+    assert len(quickened(ridge(Matern(bandwidth, 2.5), 0.1, rows), rows).Z) < 1200
+    assert asked == tried
 
 
 def test_rows_in_float64_have_sums_in_float64(smooth):

@@ -22,14 +22,25 @@ from gradfeat.models.search.kernel_space import kernel
 from gradfeat.models.search.rfm_space import RFMSetting
 from gradfeat.models.search.rounds import Rounds, splits
 from gradfeat.models.search.search import FAST, Effort, FinishedFit, Space, Trial
-from gradfeat.models.search.with_trees import TreesSetting, WithTrees
+from gradfeat.models.search.with_trees import GLANCE, TreesSetting, WithTrees
 from gradfeat.models.solvers.nystrom_direct import NystromDirect
-from gradfeat.models.trees import ALL, BINS, LEAVES, LEVELS, BinnedColumns, Boosting, Trees
+from gradfeat.models.trees import (
+    ALL,
+    BINS,
+    FEW_ROWS,
+    LEAVES,
+    LEVELS,
+    RATES,
+    BinnedColumns,
+    Boosting,
+    Trees,
+)
 from gradfeat.rows import from_arrays, in_memory
 from gradfeat.rows.rows import Rows, of_block
 
 ROUNDS = 6
-LIKE = {"max_iter": ROUNDS, "max_depth": LEVELS, "max_leaf_nodes": LEAVES, "early_stopping": False}
+LIKE = {"max_iter": ROUNDS, "max_depth": LEVELS, "early_stopping": False}
+LIKE |= {"max_leaf_nodes": LEAVES[0], "learning_rate": RATES[0]}
 
 
 def rows(n: int = 400) -> tuple[torch.Tensor, torch.Tensor]:
@@ -56,6 +67,15 @@ def test_numbers_as_scikit_learn_predicts_them():
     again = predictor_from(f.spec(), f.tensors())
     assert torch.equal(again(X), f(X))
     assert float(f.gradient(X).abs().max()) == 0
+
+
+def test_trees_of_many_rows_have_more_leaves_and_smaller_steps():
+    X, y = rows(FEW_ROWS + 1)
+    f = Boosting(1).fit(in_memory(X, y[:, None]))
+    how = LIKE | {"max_iter": 1, "max_leaf_nodes": LEAVES[1], "learning_rate": RATES[1]}
+    binned = BinnedColumns.of(X).codes
+    model = HistGradientBoostingRegressor(**how).fit(binned, y.numpy())
+    assert f(X)[:, 0].numpy() == pytest.approx(model.predict(binned), abs=1e-12)
 
 
 def test_rows_that_weigh_more_do_not_move_the_cuts():
@@ -162,18 +182,19 @@ def test_trees_join_where_they_gain(logistic: bool, monkeypatch: pytest.MonkeyPa
     assert fitted.tensors()["weights"].tolist()[1] == pytest.approx(found.setting.share)
 
 
-def test_trees_that_gain_nothing_on_the_first_split_see_no_other(monkeypatch: pytest.MonkeyPatch):
+def test_few_trees_that_gain_nothing_on_the_first_split_are_all(monkeypatch: pytest.MonkeyPatch):
     fits, stages = [], WithTrees._stages
 
-    def counted(self: Any, data: Block, seed: int, parts: Any) -> Any:
-        fits.append(len(parts))
-        return stages(self, data, seed, parts)
+    def counted(self: Any, data: Block, seed: int, parts: Any, rounds: int) -> Any:
+        fits.append((len(parts), rounds))
+        return stages(self, data, seed, parts, rounds)
 
     monkeypatch.setattr(WithTrees, "_stages", counted)
-    monkeypatch.setattr(with_trees, "ROUNDS", 15)
+    monkeypatch.setattr(with_trees, "ROUNDS", 45)
     X, _ = rows(240)
     space = WithTrees(TreesSetting(Flat.start), Flat(), logistic=False)
-    for target, expected in ((X[:, 1], [1]), (X[:, 1] + 2 * (X[:, 0] > 0.3), [1, 2])):
+    few, every = (1, GLANCE), (3, 45)
+    for target, expected in ((X[:, 1], [few]), (X[:, 1] + 2 * (X[:, 0] > 0.3), [few, every])):
         fits.clear()
         space.best(Block(X, target[:, None], torch.ones(240).double()), 0, FAST)
         assert fits == expected
@@ -207,7 +228,7 @@ def test_many_rows_judge_the_fits_themselves(
     assert len(predictions) == len(target) == len(w) == 60
     v = float(found.predictor.weights[1])
     assert v != pytest.approx(0.123)
-    assert f"{v:.2f} of " in found.used["trees"]
+    assert f"a weight of {v:.2f} on " in found.used["trees"]
     assert (predictions - target).square().mean() < target.var()
 
 

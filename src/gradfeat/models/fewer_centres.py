@@ -13,12 +13,13 @@ from torch import Tensor
 from torch.linalg import solve_triangular
 
 from ..maths.blocks import Block
+from ..maths.gram import smaller_gram
 from ..maths.memory import allowed_bytes
 from ..maths.streams import stream
 from .base import Kernel
 from .kernel_machine import KernelMachine, machine_of
 from .solvers.base import Meter
-from .solvers.low_rank import low_rank
+from .solvers.low_rank import low_rank, upper_factor
 
 #: Root mean square of a change that is none, in that of the residuals: .1 % of the squared error.
 CHANGE = 0.03
@@ -81,8 +82,9 @@ def on_fewer_centres(
 ) -> Iterator[KernelMachine]:
     """Machines on pivots among the rows, fitted to f there: the fewest that may be in the bound.
 
-    Then more, and as many as there may be. None for a machine of few centres, where memory allows
-    no factor, and where a quarter of them says, by the law of powers, that all would not do.
+    Then more, and as many as there may be, of a quarter of them where that leaves little enough.
+    None for a machine of few centres, where memory allows no factor, and where a quarter says, by
+    the law of powers, that all would not do.
     """
     n, m = len(X), len(f.Z)
     most = min(n // ROWS_PER_CENTRE, m // 2, int((WORK / n) ** 0.5))
@@ -93,10 +95,9 @@ def on_fewer_centres(
     last = len(few.chosen)
     if few.change(last) ** 2 > HOPELESS * bound * few.change(last // FIRST + 1):
         return
-    whole = PivotFit.of(f.kernel, X, values, most, seed)
-    first, most = whole.enough(ROOM * bound), len(whole.chosen)
-    for q in dict.fromkeys([first, min(most, int(MORE * first)), most]):
-        yield machine_of(f.kernel, X[whole.chosen[:q]], whole.coefficients(q), f.offset.double())
+    if few.change(-1) <= ROOM * bound:
+        yield from few.machines(f, X, ROOM * bound)
+    yield from PivotFit.of(f.kernel, X, values, most, seed).machines(f, X, ROOM * bound)
 
 
 @final
@@ -104,18 +105,18 @@ def on_fewer_centres(
 class PivotFit:
     """Least squares of values at rows on the first q of k pivots, for every q.
 
-    With F F^T, F = K_nk L^{-T}, the kernel of pivots by randomly pivoted Cholesky and R R^T =
-    F^T F, what the first q leave of the values v is |v|^2 - sum_{i <= q} (R^{-1} F^T v)_i^2.
+    With F F^T, F = K_nk L^{-T}, the kernel of pivots by randomly pivoted Cholesky and T^T T =
+    F^T F, what the first q leave of the values v is |v|^2 - sum_{i <= q} (T^{-T} F^T v)_i^2.
 
-    `L, R` (k, k): Lower triangles. `theta` (k, c): R^{-1} F^T v. `left` (k,): What is left of each
-    number of pivots, as mean squares. `rows`: n.
+    `L` (k, k): Lower triangle. `T` (k, k): Upper one. `theta` (k, c): T^{-T} F^T v. `left` (k,):
+    What is left of each number of pivots, as mean squares. `rows`: n.
 
     Source: Chen, Epperly, Tropp & Webber 2023 (arXiv 2207.06503), for the pivots.
     """
 
     chosen: Tensor
     L: Float[Tensor, "k k"]
-    R: Float[Tensor, "k k"]
+    T: Float[Tensor, "k k"]
     theta: Float[Tensor, "k c"]
     left: Float[Tensor, " k"]
     rows: int
@@ -126,12 +127,11 @@ class PivotFit:
     ) -> PivotFit:
         n, v = len(X), v.double()
         F, chosen = low_rank(kernel, X, None, most, seed, Meter(n))
-        G = F.T @ F
-        G.diagonal().add_(JITTER * float(G.diagonal().mean()))
-        R = torch.linalg.cholesky(G)
-        theta = solve_triangular(R, F.T @ v, upper=False)
+        G = smaller_gram(F)
+        T = upper_factor(G, JITTER * float(G.diagonal().mean()))
+        theta = solve_triangular(T.T, F.T @ v, upper=False)
         left = (v.square().sum() - theta.square().sum(1).cumsum(0)).clamp(min=0) / n
-        return cls(chosen, F[chosen], R, theta, left, n)
+        return cls(chosen, F[chosen], T, theta, left, n)
 
     def change(self, q: int) -> float:
         """Root mean square of what q pivots leave at other rows, by GCV."""
@@ -145,5 +145,14 @@ class PivotFit:
 
     def coefficients(self, q: int) -> Float[Tensor, "q c"]:
         """Of the expansion in the first q pivots."""
-        w = solve_triangular(self.R[:q, :q].T, self.theta[:q], upper=True)
+        w = solve_triangular(self.T[:q, :q], self.theta[:q], upper=True)
         return solve_triangular(self.L[:q, :q].T, w, upper=True)
+
+    def machines(
+        self, f: KernelMachine, X: Float[Tensor, "n d"], bound: float
+    ) -> Iterator[KernelMachine]:
+        """In the place of f: on the fewest pivots for a bound, on more, and on all."""
+        first, most = self.enough(bound), len(self.chosen)
+        for q in dict.fromkeys([first, min(most, int(MORE * first)), most]):
+            Z, c = X[self.chosen[:q]], self.coefficients(q)
+            yield machine_of(f.kernel, Z, c, f.offset.double())

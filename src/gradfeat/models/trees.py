@@ -21,8 +21,10 @@ from .base import OneStage, Predictor
 from .search.calibration import codes_of, logit_share, two_sided
 from .softmax_newton import absent_logits
 
-#: Splits of a tree one under another, and leaves of it, at most.
-LEVELS, LEAVES = 6, 31
+#: Splits of a tree one under another at most.
+LEVELS = 6
+#: Leaves of a tree at most, and what a round counts: of few rows, and of more than so many.
+LEAVES, RATES, FEW_ROWS = (15, 31), (0.15, 0.1), 6000
 #: Values that a column has at most before they are put into bins.
 BINS = 255
 #: Numbers up to which threads would only wait for each other.
@@ -124,8 +126,9 @@ class Leaves:
             reached[:, 2 * i + 2] = reached[:, i] & asked[:, i]
         ends = reached[:, inner:]
         place = ends.cumsum(1) - 1
-        if place.max() >= LEAVES:
-            raise ValueError(f"a tree has {place.max() + 1} leaves: at most {LEAVES} are allowed.")
+        if place.max() >= LEAVES[1]:
+            most = f"at most {LEAVES[1]} are allowed"
+            raise ValueError(f"a tree has {place.max() + 1} leaves: {most}.")
         below = np.zeros_like(reached, np.int32)
         below[:, inner:] = np.where(ends, 1 << place.clip(0), 0)
         for i in reversed(range(inner)):
@@ -164,7 +167,7 @@ def _kept(cut: Any, left: Any, tree: Any, trees: int) -> tuple[Tensor, Tensor]:
 @final
 @dataclass(frozen=True)
 class Boosting(OneStage[Trees]):
-    """Gradient boosting of histogram trees: so many rounds, of which each counts `rate`.
+    """Gradient boosting of histogram trees: so many rounds.
 
     `logistic`: Log loss of +-1 codes, one column of two classes, else one a class, from which a
         constant may have been subtracted; decisions are then half the log-odds or the logits.
@@ -178,15 +181,16 @@ class Boosting(OneStage[Trees]):
     """
 
     trees: int
-    rate: float = 0.1
     logistic: bool = False
 
     def fit(self, rows: Rows, *, seed: int = 0) -> Trees:
         """Of streamed rows their sample."""
         sample = rows.sample if rows.held is None else None
         block = rows.block("boosted trees") if sample is None else sample
-        how = {"learning_rate": self.rate, "max_iter": self.trees, "early_stopping": False}
-        how |= {"max_depth": LEVELS, "max_leaf_nodes": LEAVES, "random_state": seed % 2**32}
+        many = len(block.X) > FEW_ROWS
+        how = {"max_iter": self.trees, "early_stopping": False, "max_depth": LEVELS}
+        how |= {"learning_rate": RATES[many], "max_leaf_nodes": LEAVES[many]}
+        how |= {"random_state": seed % 2**32}
         threads = None if block.X.numel() > ALONE else 1
         with threadpool_limits(threads, user_api="openmp"):
             return self._grown(block, how)

@@ -16,9 +16,10 @@ from ..rfm import RFM
 from .head_search import Split, held_out_loss
 from .search import Effort, folds, gains
 
-#: Of many rows: held out at most, and their share; training rows of a path at most, by sweeps.
+#: Of many rows: held out at most, and their share; training rows of a path at most, by sweeps: so
+#: many, or this share of all rows up to the second number.
 HELD_ROWS, HELD_SHARE = 2000, 1 / 3
-PATH_ROWS = {1: 2500, 2: 10_000}
+PATH_ROWS, PATH_SHARE = {1: (1500, 2500), 2: (10_000, 10_000)}, 1 / 6
 #: Folds of few rows: each takes a path of rounds and dozens of heads.
 FOLDS = 3
 #: A path is given up where a round's loss is so many times that of the best path's same round.
@@ -102,9 +103,9 @@ def search_rounds(
 
 def splits(data: Block, effort: Effort) -> list[tuple[Block, Block]]:
     """The folds of few rows; of many one split that holds out a third, at most 2,000 rows."""
-    n = len(data.X)
-    held = min(int(HELD_SHARE * n), HELD_ROWS)
-    parts = [(slice(held, min(n, held + PATH_ROWS[effort.sweeps])), slice(0, held))]
+    n, (few, most) = len(data.X), PATH_ROWS[effort.sweeps]
+    held, taught = min(int(HELD_SHARE * n), HELD_ROWS), min(most, max(few, int(PATH_SHARE * n)))
+    parts = [(slice(held, min(n, held + taught)), slice(0, held))]
     if n <= effort.rows:
         parts = folds(n, effort.rows, FOLDS)
     return [(data.at(train), data.at(held)) for train, held in parts]

@@ -22,9 +22,9 @@ from .rfm_losses import judged_log_loss
 from .rounds import splits
 from .search import Effort, FinishedFit, MethodSetting, SettingT, Space, Trial
 
-#: Rounds of boosting at most, of many rows too, trees of all outputs at most, and after how many
-#: rounds each time what they say is judged.
-ROUNDS, MORE_ROUNDS, MOST_TREES, STEP = 150, 300, 900, 15
+#: Rounds of boosting at most, of many rows too, trees of all outputs at most, after how many rounds
+#: each time what they say is judged, and rounds that show whether they gain anything.
+ROUNDS, MORE_ROUNDS, MOST_TREES, STEP, GLANCE = 105, 300, 900, 15, 30
 #: Rows beyond those of one machine that are kept out to judge the fits themselves, within.
 FEWEST_KEPT_OUT, MOST_KEPT_OUT = 500, 2000
 #: Shares of the trees that are tried, and the share of the loss that they must gain.
@@ -104,7 +104,7 @@ class WithTrees(Space[TreesSetting[SettingT]]):
     def best(self, data: Block, seed: int, effort: Effort) -> Trial[TreesSetting[SettingT]]:
         """The best of the method, with the share of trees of least loss where that gains enough.
 
-        On the first split, and then, where it does there, on all of them.
+        By few rounds on the first split, and then, where these gain, by all rounds on all splits.
         """
         found = self.method.best(data, seed, effort)
         setting = TreesSetting(found.setting, judged=not deadline_passed())
@@ -113,11 +113,10 @@ class WithTrees(Space[TreesSetting[SettingT]]):
             return own
         tell("boosted trees")
         parts = splits(data, effort)
-        first = self._stages(data, seed, parts[:1])
+        first = self._stages(data, seed, parts[:1], GLANCE)
         if not self._joined(_beginning(own, first.shape[1]), first, 0.0).setting.rounds:
             return own
-        others = self._stages(data, seed, parts[1:]) if len(parts) > 1 else first[:, :0]
-        return self._joined(own, torch.cat([first, others], 1))
+        return self._joined(own, self._stages(data, seed, parts, ROUNDS))
 
     def _joined(
         self, own: Trial[TreesSetting[SettingT]], stages: Float[Tensor, "s n c"], gain: float = GAIN
@@ -145,10 +144,10 @@ class WithTrees(Space[TreesSetting[SettingT]]):
         return min(rounds, max(STEP, MOST_TREES // data.y.shape[1] // STEP * STEP))
 
     def _stages(
-        self, data: Block, seed: int, parts: Sequence[tuple[Block, Block]]
+        self, data: Block, seed: int, parts: Sequence[tuple[Block, Block]], rounds: int
     ) -> Float[Tensor, "s n c"]:
         """Predictions of the held-out rows after every so many rounds."""
-        boosting = self._boosting(self._most(data, ROUNDS))
+        boosting = self._boosting(self._most(data, rounds))
         fits = [boosting.fit(of_block(train), seed=seed) for train, _ in parts]
         pairs = zip(fits, parts, strict=True)
         return torch.cat([f.staged(held.X, STEP) for f, (_, held) in pairs], 1)
