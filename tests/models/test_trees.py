@@ -200,6 +200,26 @@ def test_few_trees_that_gain_nothing_on_the_first_split_are_all(monkeypatch: pyt
         assert fits == expected
 
 
+@pytest.mark.parametrize(
+    ("n", "logistic", "taught"),
+    [(4000, False, 1500), (4000, True, 2100), (12_000, False, 2000), (30_000, True, 2500)],
+)
+def test_more_rows_and_calibrated_classes_teach_the_searched_fits_more(
+    n: int, logistic: bool, taught: int, monkeypatch: pytest.MonkeyPatch
+):
+    seen = []
+
+    def parts(data: Block, effort: Effort) -> Any:
+        seen.append(splits(data, effort))
+        return seen[-1]
+
+    monkeypatch.setattr(with_trees, "splits", parts)
+    y = torch.where(torch.arange(n) % 2 == 0, 1.0, -1.0)[:, None].double()
+    data = Block(y.clone(), y, torch.ones(n).double())
+    WithTrees(TreesSetting(Flat.start), Flat(), logistic).best(data, 0, FAST)
+    assert {len(train) for train, _ in seen[0]} == {taught}
+
+
 @pytest.mark.parametrize("how", [{"directions": None}, {"trees": False}, {}])
 def test_trees_join_a_chosen_last_fit_only_and_may_be_left_out(how: dict[str, Any]):
     X, _ = rows(120)

@@ -126,7 +126,7 @@ class RFMLossSpace(Space[RFMLossSetting]):
 
     def best(self, data: Block, seed: int, effort: Effort) -> Trial[RFMLossSetting]:
         """The rounds' best setting, its last fit made with the better of the losses."""
-        rfm = self.rounds
+        rfm, effort = self.rounds, replace(effort, calibrated=True)
         paths = search_rounds(rfm.at, rfm.start.rounds, rfm.axes, data, seed, effort)
         found, last = rfm.chosen(paths, len(data.X), effort)
         squared = Trial(

@@ -20,6 +20,8 @@ from .search import Effort, folds, gains
 #: many, or this share of all rows up to the second number.
 HELD_ROWS, HELD_SHARE = 2000, 1 / 3
 PATH_ROWS, PATH_SHARE = {1: (1500, 2500), 2: (10_000, 10_000)}, 1 / 6
+#: The first number where predictions are calibrated.
+CALIBRATED_ROWS = 2100
 #: Folds of few rows: each takes a path of rounds and dozens of heads.
 FOLDS = 3
 #: A path is given up where a round's loss is so many times that of the best path's same round.
@@ -104,6 +106,7 @@ def search_rounds(
 def splits(data: Block, effort: Effort) -> list[tuple[Block, Block]]:
     """The folds of few rows; of many one split that holds out a third, at most 2,000 rows."""
     n, (few, most) = len(data.X), PATH_ROWS[effort.sweeps]
+    few = max(few, CALIBRATED_ROWS) if effort.calibrated else few
     held, taught = min(int(HELD_SHARE * n), HELD_ROWS), min(most, max(few, int(PATH_SHARE * n)))
     parts = [(slice(held, min(n, held + taught)), slice(0, held))]
     if n <= effort.rows:

@@ -39,11 +39,13 @@ SettingT = TypeVar("SettingT", bound=MethodSetting)
 class Effort:
     """How much a search may do.
 
-    `rows`: Rows that one fit may train on. `sweeps`: Passes over the axes.
+    `rows`: Rows that one fit may train on. `sweeps`: Passes over the axes. `calibrated`: Held-out
+    predictions calibrate probabilities too, which are then those of fits to more rows.
     """
 
     rows: int
     sweeps: int
+    calibrated: bool = False
 
 
 @dataclass(frozen=True, eq=False)

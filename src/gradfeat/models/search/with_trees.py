@@ -106,6 +106,7 @@ class WithTrees(Space[TreesSetting[SettingT]]):
 
         By few rounds on the first split, and then, where these gain, by all rounds on all splits.
         """
+        effort = replace(effort, calibrated=self.logistic)
         found = self.method.best(data, seed, effort)
         setting = TreesSetting(found.setting, judged=not deadline_passed())
         own = Trial(setting, found.loss, found.predictions, found.y, found.w)
