@@ -16,7 +16,7 @@ import re, sys
 import numpy as np, pandas as pd
 from gradfeat.errors import ExperimentError
 from gradfeat.lab.loading import experiment
-from gradfeat.lab.verdicts import judge
+from gradfeat.lab.judging import judge
 
 def judged(found, table):
     while True:

@@ -297,3 +297,19 @@ def test_each_of_several_factors_is_each_within_each():
         check, where = above("a", bound), {"m": [3, 4]}
         assert each("n m", check, where)(rows) == each("n", each("m", check), where)(rows)
     assert each("n m", above("a", 5.0))(rows).words.endswith("at m=3 at n=1")
+
+
+def test_a_verdict_says_at_which_settings_that_no_grid_has_it_was_reached():
+    both = {"Positive. [x]": above("a", 0.0), "Of the first. [x]": above("a", 0.0, {"n": 1})}
+    found = make(checks=both)
+    own, strange = table([1.0, 1.1], n=1), table([-1.0, -1.1], n=600)
+    assert [v.elsewhere for _, v in judge(found, own)] == ["", ""]
+    mixed = judge(found, pd.concat([own, strange]))
+    assert [v.elsewhere for _, v in mixed] == ["n = 600", ""]
+    fails = judge(found, strange)[0][1]
+    assert (fails.outcome, fails.elsewhere) == ("fails", "n = 600")
+
+
+def test_a_mean_over_cells_is_called_one():
+    words = above("a", 0.0)(table([[1.0, 1.1], [1.0, 1.2]])).words
+    assert words.startswith("mean a over 2 cells 1.075")

@@ -10,12 +10,12 @@ from gradfeat.lab.claims import (
     each,
     every,
     greater,
-    judge,
     ordered,
     slope,
     within,
 )
 from gradfeat.lab.experiment import Experiment
+from gradfeat.lab.judging import judge
 from gradfeat.lab.run import run
 from gradfeat.lab.store import Store
 from gradfeat.lab.sweep import Progress

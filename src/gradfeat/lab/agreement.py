@@ -11,7 +11,7 @@ import numpy as np
 
 from gradfeat.errors import ExperimentError, choices
 from gradfeat.lab.intervals import between, limits_of, verdict
-from gradfeat.lab.rows import Where, by_seed, described, factor_names, matching
+from gradfeat.lab.rows import Where, by_seed, described, factor_names, matching, varying
 from gradfeat.lab.verdicts import Check, Verdict, undecided, worst
 
 if TYPE_CHECKING:
@@ -64,17 +64,22 @@ def agrees(
         rows = matching(table, where)
         factors = factor_names(table)
         parts = [rows] if not factors else [part for _, part in rows.groupby(factors, sort=False)]
-        verdicts = [_cell(part, metric, theory, level, margin) for part in parts if len(part)]
+        named = varying(table)
+        verdicts = [
+            _cell(part, metric, theory, level, margin, named) for part in parts if len(part)
+        ]
         return worst(verdicts)
 
     return check
 
 
-def _cell(part: pd.DataFrame, metric: str, theory: Theory, level: float, margin: float) -> Verdict:
+def _cell(
+    part: pd.DataFrame, metric: str, theory: Theory, level: float, margin: float, named: list[str]
+) -> Verdict:
     values = by_seed(part, metric, None).to_numpy()
     row = {str(name): part[name].iloc[0] for name in part.columns}
     predicted = prediction(theory, metric, row)
-    cell = described({name: row[name] for name in factor_names(part)})
+    cell = described({name: row[name] for name in named})
     limits = limits_of(values - predicted, "mean", level)
     if not np.isfinite(predicted):
         return undecided(f"theory says {predicted} of {metric} at {cell}", len(values))

@@ -172,6 +172,25 @@ def _axis(name: str, factor: Factor, settings: Mapping[str, Any]) -> list[Value]
     return values
 
 
+def strangers(cells: Sequence[Cell], known: Sequence[Cell]) -> list[dict[str, Value]]:
+    """Of each cell the settings in which it differs from the nearest known one; numbers, not names,
+    where that leaves a choice.
+
+    >>> known = [{"case": "a", "n": 1}, {"case": "b", "n": 2}]
+    >>> strangers([{"case": "a", "n": 1}, {"case": "a", "n": 2}, {"case": "b", "n": 5}], known)
+    [{}, {'n': 2}, {'n': 5}]
+    """
+    there = {tuple(cell.values()) for cell in known}
+
+    def differing(cell: Cell) -> dict[str, Value]:
+        if tuple(cell.values()) in there:
+            return {}
+        found = [{n: v for n, v in cell.items() if v != one[n]} for one in known]
+        return min(found, key=lambda own: (len(own), sum(v.__class__ is str for v in own.values())))
+
+    return [differing(cell) for cell in cells]
+
+
 def key_of(name: str, version: int, source: str, cell: Cell, seed: int) -> str:
     """SHA-256 (64 hexadecimal digits) of experiment, version, source, cell and seed."""
     text = json.dumps([name, version, source, cell, seed], sort_keys=True, separators=(",", ":"))

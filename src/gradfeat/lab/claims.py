@@ -20,8 +20,8 @@ from numpy.typing import NDArray
 
 from gradfeat.lab.agreement import agrees
 from gradfeat.lab.intervals import Rule, Statistic, between, decided, over, under
-from gradfeat.lab.rows import Where, by_seed, described, matching
-from gradfeat.lab.verdicts import Check, Claim, Verdict, judge, undecided, worst
+from gradfeat.lab.rows import Where, by_seed, described, matching, of_cells
+from gradfeat.lab.verdicts import Check, Claim, Verdict, undecided, worst
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -36,7 +36,6 @@ __all__ = [
     "each",
     "every",
     "greater",
-    "judge",
     "ordered",
     "slope",
     "within",
@@ -54,7 +53,7 @@ def _of_metric(
 
     def check(table: pd.DataFrame) -> Verdict:
         values = by_seed(table, metric, where).to_numpy()
-        return decided(values, statistic, metric, bound, rule)
+        return decided(values, statistic, f"{metric}{of_cells(table, where)}", bound, rule)
 
     return check
 
@@ -141,7 +140,8 @@ def greater(
         difference = np.array(
             [more[seed] - less[seed] for seed in more.index if seed in less.index]
         )
-        label = f"{metric} ({described(where)}) - {other} ({described(than_where)})"
+        sides = [described(own) + of_cells(table, own) for own in (where, than_where)]
+        label = f"{metric} ({sides[0]}) - {other} ({sides[1]})"
         return decided(difference, statistic, label, f"bound {margin:.4g}", over(margin))
 
     return check

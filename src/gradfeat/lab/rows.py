@@ -57,6 +57,23 @@ def by_seed(table: pd.DataFrame, metric: str, where: Where | None) -> pd.Series:
     )
 
 
+def of_cells(table: pd.DataFrame, where: Where | None) -> str:
+    """What a mean over the matched cells is said to be over; "" where there is one.
+
+    >>> import pandas as pd
+    >>> of_cells(pd.DataFrame({"n": [1, 2, 1], "seed": [0, 0, 1]}), None)
+    ' over 2 cells'
+    """
+    cells = len(matching(table, where)[factor_names(table)].drop_duplicates())
+    return f" over {cells} cells" if cells > 1 else ""
+
+
+def varying(table: pd.DataFrame) -> list[str]:
+    """The factors with several values, all where none has."""
+    factors = factor_names(table)
+    return [name for name in factors if len({*table[name]}) > 1] or factors
+
+
 def described(where: Where | None) -> str:
     """The cells of `where` in words."""
     return ", ".join(f"{name}={value}" for name, value in (where or {}).items()) or "all cells"

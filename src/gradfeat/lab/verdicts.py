@@ -14,8 +14,6 @@ from gradfeat.errors import ExperimentError
 if TYPE_CHECKING:
     import pandas as pd
 
-    from gradfeat.lab.experiment import Experiment
-
 Outcome = Literal["cannot be checked", "fails", "not enough evidence", "holds"]
 
 UNDECIDED: Outcome = "not enough evidence"
@@ -34,6 +32,8 @@ class Verdict:
     `words`: All of it in a phrase. `n`: Seeds it rests on.
     `clearance`: How far inside its bound the deciding limit lies, in lengths of the interval;
         below 0 where it lies outside, -inf where there is no interval.
+    `elsewhere`: The settings that it rests on and that no grid of the experiment has, as
+        "n = 600, d = 300"; "" where there are none. The sentence of the claim is not about these.
     """
 
     outcome: Outcome
@@ -43,6 +43,7 @@ class Verdict:
     words: str
     n: int
     clearance: float = -math.inf
+    elsewhere: str = ""
 
 
 Check = Callable[["pd.DataFrame"], Verdict]
@@ -102,33 +103,3 @@ def holding(table: pd.DataFrame, *claims: Claim) -> bool:
     True
     """
     return all(claim.check(table).outcome == "holds" for claim in claims)
-
-
-def judge(experiment: Experiment, table: pd.DataFrame) -> list[tuple[Claim, Verdict]]:
-    """Each claim of an experiment with the verdict of a table.
-
-    A check that stops leaves the others as they are: its verdict is "cannot be checked", and its
-    words say why.
-
-    >>> from gradfeat.lab import Experiment, above, run
-    >>> def trial(n: int, *, seed: int) -> dict[str, float]:
-    ...     return {"sum": n + seed}
-    >>> checks = {"Sums are positive. [arithmetic]": above("sum", 0)}
-    >>> demo = Experiment("demo", "?", trial, {"quick": {"n": 10}}, seeds=5, checks=checks)
-    >>> [verdict.words for _, verdict in judge(demo, run(demo))]
-    ['mean sum 12 [10.49, 13.51] over 5 seeds; bound 0']
-    """
-    return [(claim, _judged(experiment, claim, table)) for claim in experiment.claims]
-
-
-def _judged(experiment: Experiment, claim: Claim, table: pd.DataFrame) -> Verdict:
-    try:
-        return claim.check(table)
-    except Exception as error:
-        text = not_checked(experiment, claim, error)
-        return Verdict(UNCHECKED, np.nan, np.nan, np.nan, text, 0)
-
-
-def not_checked(experiment: Experiment, claim: Claim, error: Exception) -> str:
-    """What is said of a claim whose check stops."""
-    return f"claim {claim.text!r} of {experiment.name!r} cannot be checked: {error}"

@@ -17,7 +17,7 @@ from gradfeat.catalogue.shared.curves import relative
 from gradfeat.drawing.types import DataFrame
 from gradfeat.lab.agreement import Theory, agrees, prediction
 from gradfeat.lab.intervals import Limits, Rule, between, decided, over, under, verdict
-from gradfeat.lab.rows import Where, by_seed, described, factor_names, matching
+from gradfeat.lab.rows import Where, by_seed, described, factor_names, matching, varying
 from gradfeat.lab.verdicts import Check, Verdict, undecided, worst
 
 
@@ -28,8 +28,8 @@ def near(metric: str, theory: Theory, share: float, where: Where | None = None) 
     in `within`. The worst cell is shown.
     """
 
-    def judged(values: np.ndarray, cell: Mapping[str, Any]) -> Verdict:
-        label, bounds = f"{metric} / theory ({described(cell)})", (1 - share, 1 + share)
+    def judged(values: np.ndarray, cell: Mapping[str, Any], named: Where) -> Verdict:
+        label, bounds = f"{metric} / theory ({described(named)})", (1 - share, 1 + share)
         ratio = values / prediction(theory, metric, cell)
         return decided(
             ratio, "mean", label, "bounds {:g} to {:g}".format(*bounds), between(*bounds)
@@ -56,25 +56,28 @@ def nearer(metric: str, theory: Theory, other: Theory, where: Where | None = Non
     Rule: `above` 1/2 for (x - other)/(theory - other), which is 0 at the other and 1 at the one.
     """
 
-    def judged(values: np.ndarray, cell: Mapping[str, Any]) -> Verdict:
+    def judged(values: np.ndarray, cell: Mapping[str, Any], named: Where) -> Verdict:
         one, two = prediction(theory, metric, cell), prediction(other, metric, cell)
-        label = f"way of {metric} from {two:.4g} to {one:.4g} ({described(cell)})"
+        label = f"way of {metric} from {two:.4g} to {one:.4g} ({described(named)})"
         return decided((values - two) / (one - two), "mean", label, "bound 0.5", over(0.5))
 
     return _cellwise(metric, where, judged)
 
 
 def _cellwise(
-    metric: str, where: Where | None, judged: Callable[[np.ndarray, Mapping[str, Any]], Verdict]
+    metric: str,
+    where: Where | None,
+    judged: Callable[[np.ndarray, Mapping[str, Any], Where], Verdict],
 ) -> Check:
     """The worst verdict over the matched cells, from one value a seed in each."""
 
     def check(table: DataFrame) -> Verdict:
-        factors = factor_names(table)
+        factors, names = factor_names(table), varying(table)
         verdicts = []
         for _, part in matching(table, where).groupby(factors, sort=False):
             cell = {name: part[name].iloc[0] for name in factors}
-            verdicts.append(judged(by_seed(part, metric, None).to_numpy(), cell))
+            named = {name: cell[name] for name in names}
+            verdicts.append(judged(by_seed(part, metric, None).to_numpy(), cell, named))
         return worst(verdicts)
 
     return check

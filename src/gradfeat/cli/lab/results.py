@@ -31,19 +31,18 @@ _STYLES: dict[Outcome, str] = {
 
 
 def claims_table(judged: Judged) -> Table:
-    """Claim and source, verdict, estimate with its interval, seeds; it fits 80 columns.
-
-    Of a claim that does not hold the rule is told in words.
-    """
+    """Number, claim, source and rule in words; verdict, estimate, seeds; it fits 80 columns."""
     table = text_table()
+    table.add_column("", justify="right", width=2)
     table.add_column("claim", ratio=1)
     table.add_column("verdict", width=10)
     table.add_column("estimate", width=18)
     table.add_column("seeds", justify="right", width=5)
-    for claim, verdict in judged:
+    for number, (claim, verdict) in enumerate(judged, start=1):
         table.add_row(
+            str(number),
             Group(*_about(claim, verdict)),
-            Text(verdict.outcome, style=_STYLES[verdict.outcome]),
+            Text(_outcome(verdict), style=_STYLES[verdict.outcome]),
             _numbers(verdict),
             str(verdict.n),
         )
@@ -51,10 +50,14 @@ def claims_table(judged: Judged) -> Table:
 
 
 def _about(claim: Claim, verdict: Verdict) -> list[Text]:
-    lines = [Text(claim.text), Text(claim.source, style="dim")]
-    if verdict.outcome != "holds":
-        lines.append(Text(verdict.words, style="italic"))
+    lines = [Text(claim.text), Text(claim.source, style="dim"), Text(verdict.words, style="italic")]
+    if verdict.elsewhere:
+        lines.append(Text(f"at settings that the claim is not about: {verdict.elsewhere}"))
     return lines
+
+
+def _outcome(verdict: Verdict) -> str:
+    return verdict.outcome + " at other settings" * bool(verdict.elsewhere)
 
 
 def _numbers(verdict: Verdict) -> Text:
@@ -71,12 +74,13 @@ def counted(judged: Judged) -> str:
     """
     if not judged:
         return "no claims"
-    counts = Counter(verdict.outcome for _, verdict in judged)
+    counts = Counter((verdict.outcome, bool(verdict.elsewhere)) for _, verdict in judged)
     verbs = {"holds": ("holds", "hold"), "fails": ("fails", "fail")}
     parts = [
-        f"{counts[outcome]} {verbs.get(outcome, (outcome,) * 2)[counts[outcome] != 1]}"
+        f"{n} {verbs.get(outcome, (outcome,) * 2)[n != 1]}{' at other settings' * elsewhere}"
         for outcome in reversed(SEVERITY)
-        if counts[outcome]
+        for elsewhere in (False, True)
+        if (n := counts[outcome, elsewhere])
     ]
     return f"{len(judged)} claim{'s' * (len(judged) != 1)}: {', '.join(parts)}"
 
@@ -88,18 +92,28 @@ def print_claims(judged: Judged, console: Terminal) -> None:
 
 
 def verdict_code(judged: Judged) -> int:
-    """2 where a claim cannot be checked, told on standard error; 1 where one fails; else 0."""
+    """2 where a claim cannot be checked, told on standard error; 1 where one fails; else 0.
+
+    Failing at settings that the claim is not about is no failure of the claim.
+    """
     for _, verdict in judged:
         if verdict.outcome == UNCHECKED:
             refuse(verdict.words)
-    return {UNCHECKED: 2, "fails": 1}.get(worst([v for _, v in judged]).outcome, 0)
+    own = [v for _, v in judged if v.outcome == UNCHECKED or not v.elsewhere]
+    return {UNCHECKED: 2, "fails": 1}.get(worst(own).outcome, 0)
 
 
 def claim_records(name: str, judged: Judged) -> list[dict[str, Any]]:
     """The same as plain values, a record a claim of the experiment."""
     return [
-        {"experiment": name, "claim": claim.text, "source": claim.source, **asdict(verdict)}
-        for claim, verdict in judged
+        {
+            "experiment": name,
+            "number": number,
+            "claim": claim.text,
+            "source": claim.source,
+            **asdict(verdict),
+        }
+        for number, (claim, verdict) in enumerate(judged, start=1)
     ]
 
 
