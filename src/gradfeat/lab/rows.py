@@ -64,7 +64,8 @@ def of_cells(table: pd.DataFrame, where: Where | None) -> str:
     >>> of_cells(pd.DataFrame({"n": [1, 2, 1], "seed": [0, 0, 1]}), None)
     ' over 2 cells'
     """
-    cells = len(matching(table, where)[factor_names(table)].drop_duplicates())
+    factors = factor_names(table)
+    cells = len(matching(table, where)[factors].drop_duplicates()) if factors else 1
     return f" over {cells} cells" if cells > 1 else ""
 
 
