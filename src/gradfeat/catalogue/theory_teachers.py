@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final, final
 import numpy as np
 
 from gradfeat.catalogue.shared.curves import only, relative
-from gradfeat.catalogue.shared.step_training import METRICS, Numbers, StepSeed
+from gradfeat.catalogue.shared.step_training import METRICS, Numbers, StepSeed, single
 from gradfeat.drawing import style
 from gradfeat.drawing.panels import finished, panels
 from gradfeat.drawing.types import Axes, DataFrame, Figure
@@ -99,7 +99,7 @@ class DrawnSetting:
         names = ("gradient", "head" if self.sample == "fresh" else "gradient", "test")
         parts = [task.sample(n, lazy.stream(seed, name)) for name in names]
         parts[2] = lazy.Sample(parts[2].X, task.target(parts[2].X))
-        gradient, head, test = (lazy.Sample(one.X.to(device), one.y.to(device)) for one in parts)
+        gradient, head, test = (single(one, device) for one in parts)
         step = lazy.first_step(
             lazy.in_memory(gradient.X, gradient.y), width=N, activation=self.activation,
             residual=self.residual, law=self.rows, head=self.head, seed=seed

@@ -68,6 +68,13 @@ def law_of(name: str) -> RowLaw:
     return next(known for known in lazy.ROW_LAWS if known == name)
 
 
+def single(rows: Sample, device: str) -> Sample:
+    """Rows in float32: half of the time, and errors within 1e-4 of those in float64."""
+    import torch
+
+    return lazy.Sample(*(part.to(device, torch.float32) for part in (rows.X, rows.y)))
+
+
 @final
 @dataclass(frozen=True)
 class StepSetup:
@@ -124,7 +131,7 @@ class StepSetup:
         names = ("gradient", "head" if self.sample == "fresh" else "gradient", "test")
         rows = [task.sample(self.n, lazy.stream(seed, name)) for name in names]
         rows[2] = lazy.Sample(rows[2].X, task.target(rows[2].X))
-        gradient, head, test = (lazy.Sample(part.X.to(device), part.y.to(device)) for part in rows)
+        gradient, head, test = (single(part, device) for part in rows)
         step = lazy.first_step(
             lazy.in_memory(gradient.X, gradient.y),
             width=self.N,
