@@ -116,7 +116,7 @@ def test_what_has_no_logarithm_is_refused(least, classes, words):
 def test_only_tails_that_logarithms_cure_are_remarked_on(y, said):
     remarks = about_tails("y", y.astype(float))
     assert bool(remarks) == said
-    assert all(("counts" in r) == bool((y % 1 == 0).all()) for r in remarks)
+    assert all(("whole numbers" in r) == bool((y % 1 == 0).all()) for r in remarks)
 
 
 def test_a_diagnosis_of_a_heavy_tail_says_so_and_looks_at_the_logarithm_where_asked():

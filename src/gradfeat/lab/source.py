@@ -85,6 +85,7 @@ def _own_text(source: Any, function: Any) -> str:
     try:
         nodes = ast.parse(textwrap.dedent(inspect.getsource(source))).body
         file = Path(inspect.getsourcefile(source) or "").resolve(strict=True)
+        file.read_bytes()  # an example of a docstring has lines, and is in no file
     except (OSError, TypeError, SyntaxError):  # typed in, or a lambda in the middle of a call
         return _compiled(function.__code__)
     reach = _Reach(file.parent)

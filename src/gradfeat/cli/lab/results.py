@@ -39,13 +39,9 @@ def claims_table(judged: Judged) -> Table:
     table.add_column("estimate", width=18)
     table.add_column("seeds", justify="right", width=5)
     for number, (claim, verdict) in enumerate(judged, start=1):
-        table.add_row(
-            str(number),
-            Group(*_about(claim, verdict)),
-            Text(_outcome(verdict), style=_STYLES[verdict.outcome]),
-            _numbers(verdict),
-            str(verdict.n),
-        )
+        outcome = verdict.outcome + " at other settings" * bool(verdict.elsewhere)
+        said = Text(outcome, style=_STYLES[verdict.outcome]), _numbers(verdict), str(verdict.n)
+        table.add_row(str(number), Group(*_about(claim, verdict)), *said)
     return table
 
 
@@ -54,10 +50,6 @@ def _about(claim: Claim, verdict: Verdict) -> list[Text]:
     if verdict.elsewhere:
         lines.append(Text(f"at settings that the claim is not about: {verdict.elsewhere}"))
     return lines
-
-
-def _outcome(verdict: Verdict) -> str:
-    return verdict.outcome + " at other settings" * bool(verdict.elsewhere)
 
 
 def _numbers(verdict: Verdict) -> Text:
@@ -92,10 +84,7 @@ def print_claims(judged: Judged, console: Terminal) -> None:
 
 
 def verdict_code(judged: Judged) -> int:
-    """2 where a claim cannot be checked, told on standard error; 1 where one fails; else 0.
-
-    Failing at settings that the claim is not about is no failure of the claim.
-    """
+    """2 where a claim cannot be checked, told on stderr; 1 where one fails at its own; or 0."""
     for _, verdict in judged:
         if verdict.outcome == UNCHECKED:
             refuse(verdict.words)
@@ -108,12 +97,12 @@ def claim_records(name: str, judged: Judged) -> list[dict[str, Any]]:
     return [
         {
             "experiment": name,
-            "number": number,
-            "claim": claim.text,
-            "source": claim.source,
+            "number": n,
+            "claim": one.text,
+            "source": one.source,
             **asdict(verdict),
         }
-        for number, (claim, verdict) in enumerate(judged, start=1)
+        for n, (one, verdict) in enumerate(judged, start=1)
     ]
 
 
@@ -151,6 +140,5 @@ def tell_outdated(
 ) -> None:
     """Say of how many cells the results are those of another text of the trial."""
     if old := store.outdated(experiment, points):
-        what = "cell was" if old == 1 else "cells were"
-        text = f"{old:,} {what} computed by another text of the trial of {experiment.name!r}: "
-        console.say(text + "such results are left aside.")
+        text = f"by another text of the trial of {experiment.name!r}: such results are left aside."
+        console.say(f"{old:,} {'cell was' if old == 1 else 'cells were'} computed {text}")

@@ -16,22 +16,18 @@ from ..rfm import RFM
 from .head_search import Split, held_out_loss
 from .search import Effort, folds, gains
 
-#: Of many rows: held out at most, and their share; training rows of a path at most, by sweeps: so
-#: many, or this share of all rows up to the second number.
+#: Of many rows: held out at most, and their share; training rows of a path, by sweeps: a share
+#: of all within two numbers, of which the first is another where predictions are calibrated.
 HELD_ROWS, HELD_SHARE = 2000, 1 / 3
 PATH_ROWS, PATH_SHARE = {1: (1500, 2500), 2: (10_000, 10_000)}, 1 / 6
-#: The first number where predictions are calibrated.
 CALIBRATED_ROWS = 2100
-#: Folds of few rows: each takes a path of rounds and dozens of heads.
-FOLDS = 3
-#: A path is given up where a round's loss is so many times that of the best path's same round.
-HOPELESS = 1.25
-#: A round that gains less than this share of the loss of the mean is the last of its path, and
-#: with no more loss than that no other path is tried.
+#: Folds of few rows; a path is given up at a round of so many times the best path's loss there.
+FOLDS, HOPELESS = 3, 1.25
+#: Share of the loss of the mean that a round gains at least, and that further paths are worth.
 ENOUGH = 1e-3
-#: Updates of the first path, whatever time is left: a fit without one has learned no features.
+#: Updates of the first path, whatever time is left.
 LEAST_UPDATES = 2
-#: Share of the loss of the mean below which the targets have too little noise for large penalties.
+#: Share of the loss of the mean below which targets have too little noise for large penalties.
 LITTLE = 0.1
 
 
@@ -106,7 +102,7 @@ def search_rounds(
 def splits(data: Block, effort: Effort) -> list[tuple[Block, Block]]:
     """The folds of few rows; of many one split that holds out a third, at most 2,000 rows."""
     n, (few, most) = len(data.X), PATH_ROWS[effort.sweeps]
-    few = max(few, CALIBRATED_ROWS) if effort.calibrated else few
+    few = max(few, CALIBRATED_ROWS * effort.calibrated)
     held, taught = min(int(HELD_SHARE * n), HELD_ROWS), min(most, max(few, int(PATH_SHARE * n)))
     parts = [(slice(held, min(n, held + taught)), slice(0, held))]
     if n <= effort.rows:
@@ -138,7 +134,7 @@ def _path(
         losses = [one.loss for one in rounds]
         little = len(losses) > 1 and losses[-2] - losses[-1] < ENOUGH * mean
         tell(f"round {len(rounds)} of {setting.kernel}")
-        late = deadline_passed() and (rival is not None or len(rounds) > LEAST_UPDATES)
+        late = deadline_passed() and (rival or len(rounds) > LEAST_UPDATES)
         if not gains(losses) or little or _behind(rounds, rival) or late:
             break
     return Path(setting, rounds)
