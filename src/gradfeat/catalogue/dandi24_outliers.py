@@ -125,7 +125,7 @@ one at these sizes: neurons move so far that the means of sigma' and its derivat
     trial=trial,
     grids={"quick": CELLS, "paper": CELLS},
     small={"n": 60, "alpha_1": [0.1, 0.3], "alpha_2": 0.4},
-    seeds={"quick": 6, "paper": 12},
+    seeds={"quick": 6, "paper": 36},
     theory=theory,
     figure=figure,
     checks={
