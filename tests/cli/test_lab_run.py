@@ -232,7 +232,7 @@ def test_ctrl_c_keeps_what_is_finished_and_says_so(folder, jobs):
         os.killpg(process.pid, signal.SIGINT)
         time.sleep(0.1)
     _, err = process.communicate(timeout=600)
-    assert process.returncode == 130
+    assert process.returncode == 130, err
     assert len(err.splitlines()) == 1, err
     done = len(stored(folder))
     assert 0 < done < 120
