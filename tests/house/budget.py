@@ -27,7 +27,7 @@ ROOMS: Final = {
     "estimators": Room(3_332, 19),
     "figures": Room(1_600, 9),
     "interface": Room(977, 5),
-    "lab": Room(3_445, 21),
+    "lab": Room(3_457, 21),
     "maths": Room(4_411, 33),
     "models": Room(11_172, 70),
     "planning": Room(1_461, 10),

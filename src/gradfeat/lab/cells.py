@@ -7,7 +7,7 @@ import inspect
 import itertools
 import json
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -172,9 +172,19 @@ def _axis(name: str, factor: Factor, settings: Mapping[str, Any]) -> list[Value]
     return values
 
 
+def several(settings: Mapping[str, Iterable[Value]]) -> list[str]:
+    """The settings that have several values, all where none has.
+
+    >>> several({"n": [1, 2], "m": [5, 5]}), several({"n": [1], "m": [5]})
+    (['n'], ['n', 'm'])
+    """
+    return [name for name, values in settings.items() if len({*values}) > 1] or [*settings]
+
+
 def strangers(cells: Sequence[Cell], known: Sequence[Cell]) -> list[dict[str, Value]]:
-    """Of each cell the settings in which it differs from the nearest known one; numbers, not names,
-    where that leaves a choice.
+    """Of each cell the settings in which it differs from the nearest known one.
+
+    Of known cells at the same distance, one that differs in numbers rather than in names counts.
 
     >>> known = [{"case": "a", "n": 1}, {"case": "b", "n": 2}]
     >>> strangers([{"case": "a", "n": 1}, {"case": "a", "n": 2}, {"case": "b", "n": 5}], known)
@@ -186,7 +196,7 @@ def strangers(cells: Sequence[Cell], known: Sequence[Cell]) -> list[dict[str, Va
         if tuple(cell.values()) in there:
             return {}
         found = [{n: v for n, v in cell.items() if v != one[n]} for one in known]
-        return min(found, key=lambda own: (len(own), sum(v.__class__ is str for v in own.values())))
+        return min(found, key=lambda own: (len(own), sum(v == str(v) for v in own.values())))
 
     return [differing(cell) for cell in cells]
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from gradfeat.errors import ExperimentError, choices
+from gradfeat.lab.cells import several
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -48,8 +49,7 @@ def by_seed(table: pd.DataFrame, metric: str, where: Where | None) -> pd.Series:
     if metric not in table.columns:
         metrics = table.columns[len(factor_names(table)) + 1 :]
         raise ExperimentError(f"{metric!r} is no metric{choices(metric, map(str, metrics))}")
-    factors = factor_names(table)
-    cells = rows.groupby(factors).ngroups if factors else 1
+    cells = _cells(rows)
     values = {seed: part[metric].to_numpy(float) for seed, part in rows.groupby("seed")}
     return pd.Series(
         {seed: float(np.mean(own)) for seed, own in values.items() if len(own) == cells},
@@ -64,15 +64,18 @@ def of_cells(table: pd.DataFrame, where: Where | None) -> str:
     >>> of_cells(pd.DataFrame({"n": [1, 2, 1], "seed": [0, 0, 1]}), None)
     ' over 2 cells'
     """
-    factors = factor_names(table)
-    cells = len(matching(table, where)[factors].drop_duplicates()) if factors else 1
+    cells = _cells(matching(table, where))
     return f" over {cells} cells" if cells > 1 else ""
+
+
+def _cells(rows: pd.DataFrame) -> int:
+    factors = factor_names(rows)
+    return rows.groupby(factors).ngroups if factors else 1
 
 
 def varying(table: pd.DataFrame) -> list[str]:
     """The factors with several values, all where none has."""
-    factors = factor_names(table)
-    return [name for name in factors if len({*table[name]}) > 1] or factors
+    return several({name: table[name] for name in factor_names(table)})
 
 
 def described(where: Where | None) -> str:

@@ -84,9 +84,8 @@ def _own_text(source: Any, function: Any) -> str:
     """What statements of a class or of compiled code reach; the code, where it is in no file."""
     try:
         nodes = ast.parse(textwrap.dedent(inspect.getsource(source))).body
-        file = Path(inspect.getsourcefile(source) or "").resolve(strict=True)
-        file.read_bytes()  # an example of a docstring has lines, and is in no file
-    except (OSError, TypeError, SyntaxError):  # typed in, or a lambda in the middle of a call
+        file = Path(inspect.getsourcefile(source) or "<no file>").resolve(strict=True)
+    except (OSError, TypeError, SyntaxError):  # typed in, an example, a lambda within a call
         return _compiled(function.__code__)
     reach = _Reach(file.parent)
     reach.follow(_Place(file, function.__module__), nodes)

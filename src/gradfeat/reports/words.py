@@ -96,8 +96,8 @@ _FOLLOWS: dict[Answer, str] = {
     "want to read from the model.",
     "unclear": "Whether learning features helps is open: more test rows decide it, and --time "
     "gives each method a longer search.",
-    "uneven": "Whether learning features helps is open: --time with more seconds gives all methods "
-    "the same rows.",
+    "uneven": "Whether learning features helps is open: --time with more seconds may give all "
+    "methods the same rows.",
 }
 
 

@@ -216,8 +216,6 @@ def _trained_network(s: MethodInput) -> Any:
 
 #: Rows of the rarest class from which on boosting holds some out to stop.
 STOPPING_ROWS = 4
-#: What a setting says that was bounded by the time.
-CUT_SHORT = ", all that its time allowed"
 
 
 def _boosting(s: MethodInput) -> Any:
@@ -254,9 +252,9 @@ def _boosted(search: Any) -> dict[str, Any]:
     from gradfeat.table.budgets import TREES
 
     model = search.best_estimator_
-    cut = CUT_SHORT if model.n_iter_ == search.estimator.max_iter < TREES[-1] else ""
-    rate = search.best_params_["learning_rate"]
-    return {"learning_rate": rate, "rounds": f"{model.n_iter_}{cut}"}
+    cut = model.n_iter_ == search.estimator.max_iter < TREES[-1]
+    rounds = f"{model.n_iter_}{', all that its time allowed' if cut else ''}"
+    return {"learning_rate": search.best_params_["learning_rate"], "rounds": rounds}
 
 
 TREE_THREADS = max(1, (os.cpu_count() or 1) // 4)

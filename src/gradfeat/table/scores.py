@@ -245,7 +245,7 @@ _WORDS: dict[Answer, str] = {
 }
 _MORE: dict[Answer, str] = {
     "same": "; less than {:.3g} is not worth naming",
-    "uneven": "; --time with more seconds gives both the same rows",
+    "uneven": "; --time with more seconds may give both the same rows",
 }
 #: Methods were fitted to about as many rows where the fewer are this share of the others.
 AS_MANY = 0.9

@@ -16,6 +16,7 @@ from rich.text import Text
 from gradfeat.cli.guard import refuse
 from gradfeat.cli.terminal import Terminal
 from gradfeat.drawing.numbers import text_table
+from gradfeat.lab.cells import several
 from gradfeat.lab.experiment import Experiment, Point
 from gradfeat.lab.store import Store
 from gradfeat.lab.verdicts import SEVERITY, UNCHECKED, Claim, Outcome, Verdict, worst
@@ -112,9 +113,8 @@ def varying(points: Sequence[Point]) -> list[str]:
     >>> varying([Point({"n": 1, "m": 5}, 0, "a"), Point({"n": 2, "m": 5}, 0, "b")])
     ['n']
     """
-    names = list(points[0].cell) if points else []
-    found = [name for name in names if len({point.cell[name] for point in points}) > 1]
-    return found or names
+    names = points[0].cell if points else ()
+    return several({name: [point.cell[name] for point in points] for name in names})
 
 
 def cell_in_words(failure: dict[str, Any], names: Sequence[str]) -> str:

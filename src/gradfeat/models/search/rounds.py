@@ -17,13 +17,14 @@ from .head_search import Split, held_out_loss
 from .search import Effort, folds, gains
 
 #: Of many rows: held out at most, and their share; training rows of a path, by sweeps: a share
-#: of all within two numbers, of which the first is another where predictions are calibrated.
+#: of all within two numbers, of which the first is larger where predictions are calibrated.
 HELD_ROWS, HELD_SHARE = 2000, 1 / 3
 PATH_ROWS, PATH_SHARE = {1: (1500, 2500), 2: (10_000, 10_000)}, 1 / 6
 CALIBRATED_ROWS = 2100
-#: Folds of few rows; a path is given up at a round of so many times the best path's loss there.
+#: Folds of few rows: each takes a path of rounds and dozens of heads. A path is given up where a
+#: round's loss is so many times that of the best path's same round.
 FOLDS, HOPELESS = 3, 1.25
-#: Share of the loss of the mean that a round gains at least, and that further paths are worth.
+#: Share of the loss of the mean: a round that gains less ends its path, no more loss the search.
 ENOUGH = 1e-3
 #: Updates of the first path, whatever time is left.
 LEAST_UPDATES = 2
