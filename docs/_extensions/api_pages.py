@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from importlib import import_module
 
+from gradfeat import errors
+
 #: Packages whose `__all__` is the API, with what they are for.
 PACKAGES = {
     "gradfeat": "Estimators, comparison and diagnosis of tables, models in files.",
@@ -19,11 +21,14 @@ MODULES = {
         *("ridge_errors", "kernel_curve", "zonal_spectrum", "damian22_rates", "bounds", "patterns"),
     ),
     "Tasks": ("single_index", "multi_index", "sparse_coding", "gaussian_mixture", "parity_blocks"),
+    # Packages have them too; a page of sources links to one place a module.
+    "Errors": ("errors",),
 }
 PLACES = {
     "Kernels": "gradfeat.models.kernels",
     "Theory": "gradfeat.theory",
     "Tasks": "gradfeat.tasks",
+    "Errors": "gradfeat",
 }
 
 HEAD = """# Python
@@ -47,7 +52,9 @@ def pages(folder: str) -> dict[str, str]:
 
 
 def _package(name: str, words: str) -> str:
-    listed = "\n".join(f"{name}.{one}" for one in sorted(import_module(name).__all__))
+    package = import_module(name)
+    own = [one for one in sorted(package.__all__) if one not in vars(errors)]
+    listed = "\n".join(f"{name}.{one}" for one in own)
     table = "```{eval-rst}\n.. autosummary::\n   :toctree: names\n   :nosignatures:\n\n"
     indented = "\n".join(f"   {one}" for one in listed.splitlines())
     return f"# {name}\n\n{words}\n\n{table}{indented}\n```\n"
