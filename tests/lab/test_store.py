@@ -11,10 +11,13 @@ import time
 
 import pandas as pd
 import pytest
+from interrupted import each_interrupt
 from sweep_trials import make, odd_fails
 
 from gradfeat.lab import Store, StoreError, run
 from gradfeat.lab.database import APPLICATION_ID, open_for_writing
+from gradfeat.lab.experiment import Point
+from gradfeat.lab.outcomes import Outcome
 from gradfeat.lab.presence import _OPEN, FilePresence
 
 
@@ -251,3 +254,23 @@ def test_no_file_stays_beside_the_store(tmp_path):
     (tmp_path / "s.db.run-99").touch()  # of a run that was killed
     run(make(), store=tmp_path / "s.db", n=50)
     assert [path.name for path in tmp_path.iterdir()] == ["s.db"]
+
+
+def test_after_ctrl_c_at_any_place_of_a_save_the_store_takes_what_else_is_finished():
+    e, outcome = make(), Outcome("{}", (), None, 0.0)
+    one, other = ([(Point({"n": n}, 0, str(n)), outcome)] for n in (1, 2))
+    place = 0
+    with Store.open(None) as store:
+        number = store.begin(e, {})
+        for place in each_interrupt(lambda: store.save(e, number, one)):
+            store.save(e, number, other)
+        assert place > 20
+        assert len(store.statuses(["1", "2"])) == 2
+
+
+def test_ctrl_c_while_a_store_is_created_is_no_error_of_the_store(tmp_path):
+    path = tmp_path / "s.db"
+    place = 0
+    for place in each_interrupt(lambda: open_for_writing(path).close()):
+        path.unlink(missing_ok=True)
+    assert place > 20

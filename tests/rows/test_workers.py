@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import multiprocessing
+import os
+import signal
+import threading
+import time
 from collections import Counter
 from concurrent.futures import BrokenExecutor, Future, ProcessPoolExecutor
 from functools import partial
@@ -13,7 +17,7 @@ from engine_rows import Deadly, drawn, with_piece
 from gradfeat.errors import EngineError
 from gradfeat.maths.statistics.moments import Moments
 from gradfeat.rows.on_workers import ExecutorEngine
-from gradfeat.rows.workers import Flight, Here
+from gradfeat.rows.workers import Flight, Here, interrupts_held
 
 
 class Mortal(Here):
@@ -79,3 +83,20 @@ def test_an_executor_of_someone_else_that_broke_down_is_one_sentence(tmp_path):
         engine = ExecutorEngine(executor, 1)
         with pytest.raises(EngineError, match="the executor given broke down"):
             engine.state(Moments(), with_piece(drawn(6, tmp_path / "log"), 2, Deadly))
+
+
+def test_ctrl_c_that_another_thread_gets_waits_until_a_process_is_started():
+    """The kernel gives a signal to any thread that does not hold it back."""
+    done, inside = threading.Event(), False
+    other = threading.Thread(target=done.wait, daemon=True)
+    other.start()
+    with pytest.raises(KeyboardInterrupt):  # noqa: PT012
+        with interrupts_held():
+            os.kill(os.getpid(), signal.SIGINT)
+            time.sleep(0.1)  # the handler would run here
+            inside = True
+        inside = False
+    done.set()
+    other.join()
+    assert inside
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler

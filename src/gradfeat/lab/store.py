@@ -7,7 +7,7 @@ import json
 import os
 import sqlite3
 import threading
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -17,7 +17,7 @@ import numpy as np
 
 from gradfeat.errors import StoreError
 from gradfeat.lab import tables
-from gradfeat.lab.database import in_sentences, open_for_reading, open_for_writing
+from gradfeat.lab.database import BEGIN, in_sentences, open_for_reading, open_for_writing
 from gradfeat.lab.experiment import Experiment, Point
 from gradfeat.lab.outcomes import Outcome
 from gradfeat.lab.presence import MemoryPresence, Presence, presence_of
@@ -106,19 +106,6 @@ class Store:
         with self._lock, contextlib.suppress(sqlite3.Error):
             self._connection.close()
 
-    @contextlib.contextmanager
-    def _transaction(self) -> Iterator[sqlite3.Connection]:
-        """All or nothing, also when interrupted."""
-        with self._lock, in_sentences(self._shown):
-            self._connection.execute("BEGIN IMMEDIATE")
-            try:
-                yield self._connection
-                self._connection.execute("COMMIT")
-            except BaseException:
-                if self._connection.in_transaction:
-                    self._connection.execute("ROLLBACK")
-                raise
-
     def _rows(self, sql: str, *values: Any) -> list[tuple[Any, ...]]:
         with self._lock, in_sentences(self._shown):
             return self._connection.execute(sql, values).fetchall()
@@ -142,7 +129,8 @@ class Store:
         self, experiment: Experiment, selection: Mapping[str, Any], finished: str | None = None
     ) -> int:
         facts = json.dumps(provenance(), sort_keys=True)
-        with self._transaction() as db:
+        with self._lock, in_sentences(self._shown), self._connection as db:
+            db.execute(BEGIN)
             db.execute("INSERT OR IGNORE INTO provenance (facts) VALUES (?)", (facts,))
             row = db.execute("SELECT id FROM provenance WHERE facts = ?", (facts,)).fetchone()
             what = (experiment.name, experiment.version, json.dumps(selection), row[0])
@@ -156,7 +144,13 @@ class Store:
     def end(self, run: int) -> None:
         """Release what a run holds; what cannot be written now falls to the next run anyway."""
         self._presence.leave(run)
-        with contextlib.suppress(StoreError), self._transaction() as db:
+        with (
+            contextlib.suppress(StoreError),
+            self._lock,
+            in_sentences(self._shown),
+            self._connection as db,
+        ):
+            db.execute(BEGIN)
             db.execute("DELETE FROM leases WHERE run = ?", (run,))
             db.execute("UPDATE runs SET finished = ? WHERE id = ?", (_now(), run))
 
@@ -169,7 +163,8 @@ class Store:
         Failures up to the row `retry_up_to` are to be computed again.
         """
         claimed = Claimed([], [], [], [])
-        with self._transaction() as db:
+        with self._lock, in_sentences(self._shown), self._connection as db:
+            db.execute(BEGIN)
             for key in keys:
                 self._claim_one(db, key, run, retry_up_to, claimed)
         return claimed
@@ -200,7 +195,8 @@ class Store:
         Results of the same cells by an earlier text of the trial go.
         """
         name, version, now = experiment.name, experiment.version, _now()
-        with self._transaction() as db:
+        with self._lock, in_sentences(self._shown), self._connection as db:
+            db.execute(BEGIN)
             for point, outcome in results:
                 status = "done" if outcome.error is None else "failed"
                 same = (name, version, json.dumps(point.cell), point.seed, point.key)

@@ -157,11 +157,26 @@ class Processes(SendingWorkers):
 @contextlib.contextmanager
 def interrupts_held() -> Iterator[None]:
     """Processes started inside get no Ctrl-C while they start; for us it comes afterwards."""
+    came = False
+
+    def note(*_: object) -> None:
+        nonlocal came
+        came = True
+
+    # Threads that do not hold the signal back, as those of a BLAS, get it instead, and Python then
+    # interrupts the main thread all the same: halfway through starting a process.
+    handler = signal.getsignal(signal.SIGINT)  # None where it is not one of Python
+    if handler is not None and threading.current_thread() is threading.main_thread():
+        signal.signal(signal.SIGINT, note)
     before = _masked("SIG_BLOCK", {signal.SIGINT})
     try:
         yield
     finally:
         _masked("SIG_SETMASK", before)
+        if signal.getsignal(signal.SIGINT) is note:
+            signal.signal(signal.SIGINT, handler)
+        if came:
+            signal.raise_signal(signal.SIGINT)
 
 
 def _masked(how: str, signals: Iterable[int]) -> set[Any]:
