@@ -259,18 +259,14 @@ def test_no_file_stays_beside_the_store(tmp_path):
 def test_after_ctrl_c_at_any_place_of_a_save_the_store_takes_what_else_is_finished():
     e, outcome = make(), Outcome("{}", (), None, 0.0)
     one, other = ([(Point({"n": n}, 0, str(n)), outcome)] for n in (1, 2))
-    place = 0
     with Store.open(None) as store:
         number = store.begin(e, {})
-        for place in each_interrupt(lambda: store.save(e, number, one)):
+        for _ in each_interrupt(lambda: store.save(e, number, one)):
             store.save(e, number, other)
-        assert place > 20
         assert len(store.statuses(["1", "2"])) == 2
 
 
 def test_ctrl_c_while_a_store_is_created_is_no_error_of_the_store(tmp_path):
     path = tmp_path / "s.db"
-    place = 0
-    for place in each_interrupt(lambda: open_for_writing(path).close()):
+    for _ in each_interrupt(lambda: open_for_writing(path).close()):
         path.unlink(missing_ok=True)
-    assert place > 20
