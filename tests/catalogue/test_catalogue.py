@@ -136,7 +136,8 @@ def test_emergence_claims_fail_where_the_second_step_loses_the_truth(tables):
     table = rows.reindex(columns=tables["shi22-emergence"].columns)
     table["cosine_1"], table["cosine_2"] = 0.9 + 1e-4 * table["seed"], 0.5
     table["ratio_1"], table["ratio_2"] = 10.0, 9.0 + 1e-4 * table["seed"]
-    table["leading_ratio"], table["noise_fall"] = 0.9 + 1e-4 * table["seed"], 1.0
+    table["leading_ratio"], table["noise_2"] = 0.9 + 1e-4 * table["seed"], 1.0
+    table["noise_1"] = 1.0
     few = table[table["n"] == 10_000].assign(D=12, n=400_000)
     assert outcomes("shi22-emergence", table)[:4] == ["fails"] * 4
     assert outcomes("shi22-emergence", few)[4] == "fails"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -21,6 +22,7 @@ from gradfeat.lab import (
     greater,
     judge,
     ordered,
+    ratio,
     slope,
     within,
 )
@@ -295,8 +297,44 @@ def test_each_of_several_factors_is_each_within_each():
     rows["a"] = rows["n"] * rows["m"] + 0.01 * rows["seed"]
     for bound in (2.0, 5.0):
         check, where = above("a", bound), {"m": [3, 4]}
-        assert each("n m", check, where)(rows) == each("n", each("m", check), where)(rows)
-    assert each("n m", above("a", 5.0))(rows).words.endswith("at m=3 at n=1")
+        both, nested = each("n m", check, where)(rows), each("n", each("m", check), where)(rows)
+        assert replace(both, words="") == replace(nested, words="")
+    assert each("n m", above("a", 5.0))(rows).words.endswith("at n=1, m=3")
+
+
+@pytest.mark.parametrize(
+    ("bounds", "outcome"),
+    [((1.9, 2.1), "holds"), ((2.2, 9.0), "fails"), ((0.0, 2.0), "not enough evidence")],
+)
+def test_a_ratio_is_judged_and_told_in_its_own_unit(bounds, outcome):
+    """Of ratios 1.97, 2, 2.03: their logarithms are symmetric about log 2."""
+    rows = [(t, s, v) for s, own in enumerate((1.97, 2.0, 4 / 1.97)) for t, v in ((1, own), (9, 1))]
+    times = pd.DataFrame(rows, columns=["t", "seed", "loss"])
+    found = ratio("loss", {"t": 1}, {"t": 9}, *bounds)(times)
+    assert (found.outcome, round(found.estimate, 9)) == (outcome, 2.0)
+    assert found.low * found.high == pytest.approx(4.0)
+    assert found.words.startswith("geometric mean loss (t=1) / loss (t=9) 2 [")
+
+
+def test_a_ratio_needs_positive_numbers():
+    rows = pd.DataFrame({"t": [1, 9] * 2, "seed": [0, 0, 1, 1], "loss": [1, 1, -1, 1]})
+    found = ratio("loss", {"t": 1}, {"t": 9}, 1.0)(rows)
+    assert (found.outcome, "not positive for 1 of 2" in found.words) == (
+        "not enough evidence",
+        True,
+    )
+
+
+def test_an_agreement_within_a_factor_or_a_share_is_told_as_a_ratio_to_theory():
+    losses = pd.DataFrame({"n": [1] * 4, "seed": range(4), "loss": [0.95, 1.0, 1.0, 1.05]})
+    theory = lambda n: {"loss": 0.8 / n}  # noqa: E731
+    for near, outcome in ((2.0, "holds"), (1.1, "fails")):
+        found = agrees("loss", theory, z=2.0, margin=near, by="factor")(losses)
+        assert (found.outcome, round(found.estimate, 2)) == (outcome, 1.25)
+        assert "geometric mean loss / theory (0.8) 1.249 [" in found.words
+    for near, outcome in ((0.5, "holds"), (0.05, "fails")):
+        found = agrees("loss", theory, z=2.0, margin=near, by="share")(losses)
+        assert (found.outcome, round(found.estimate, 9)) == (outcome, 1.25)
 
 
 def test_a_verdict_says_at_which_settings_that_no_grid_has_it_was_reached():

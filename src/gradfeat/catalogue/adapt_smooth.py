@@ -12,7 +12,6 @@ from gradfeat.catalogue.shared.adapt_training import (
     UNKNOWN,
     check_rows,
     fresh_loss,
-    logged,
     loss_panel,
     steeper,
     training_rows,
@@ -93,7 +92,7 @@ def theory(method: str, s: int, n: int, noise: float) -> dict[str, float]:
     """The kernel's learning curve at the best penalty; of the network only the slope is known."""
     if method != "kernel":
         return UNKNOWN
-    return logged(float(lazy.tuned_risk([_law(s)], n, noise)))
+    return {"loss": float(lazy.tuned_risk([_law(s)], n, noise))}
 
 
 @cache
@@ -228,7 +227,7 @@ function by the number of iterations are in kernel-iterations.""",
         f" [{TALK}; Stone 1982]": _slopes("network"),
         "The kernel loses what its eigenvalues predict, within a factor of 2."
         " [Simon et al. 2021, the eigenlearning equations]": agrees(
-            "log_loss", theory, {"method": "kernel"}, margin=math.log10(2)
+            "loss", theory, {"method": "kernel"}, margin=2.0, by="factor"
         ),
     },
 )

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from gradfeat.catalogue.shared.comparisons import ratio_agrees
 from gradfeat.catalogue.shared.curves import (
     averaged,
     draw_series,
@@ -20,7 +19,7 @@ from gradfeat.catalogue.shared.curves import (
 from gradfeat.drawing import series, style
 from gradfeat.drawing.panels import finished, panels
 from gradfeat.drawing.types import Axes, DataFrame, Figure
-from gradfeat.lab import Experiment, above, below, each, every, greater, lazy
+from gradfeat.lab import Experiment, above, agrees, below, each, every, greater, lazy
 from gradfeat.lab.claims import Check
 from gradfeat.maths.ranges import LARGEST, MOST_DEGREE, MOST_ROWS, at_least, at_most, one_of
 
@@ -168,11 +167,6 @@ def theory(
     return {"test_error": error, "excess": error - float(target.beyond_linear)}
 
 
-def _near(method: str, margin: float) -> Check:
-    """Is test_error/theory within 1 +- margin in each cell, at 2 standard errors?"""
-    return ratio_agrees("test_error", theory, {"method": method, "d": [200, 400]}, margin)
-
-
 def figure(table: DataFrame, theory_table: DataFrame | None) -> Figure:
     """A panel for each activation and target: test error against d, with the linear bound."""
     cells = settings(table, "activation", "p")
@@ -265,7 +259,18 @@ EXPERIMENT = Experiment(
         "From d = 200 on the test errors of ridge on the inputs, of random features and after the"
         " step of size 1 are within 5 % of theory."
         " [Moniri24, section 4; Mei & Montanari 2022]": every(
-            *(_near(method, 0.05) for method in NAMES if method != "large step")
+            *(
+                agrees(
+                    "test_error",
+                    theory,
+                    {"method": name, "d": [200, 400]},
+                    2.0,
+                    margin=0.05,
+                    by="share",
+                )
+                for name in NAMES
+                if name != "large step"
+            )
         ),
     },
 )

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from gradfeat.catalogue.shared.comparisons import ratio_agrees
 from gradfeat.catalogue.shared.curves import (
     averaged,
     draw_metric,
@@ -29,27 +28,30 @@ from gradfeat.catalogue.shared.equivalent_features import (
 from gradfeat.drawing import series, style
 from gradfeat.drawing.panels import finished, panels
 from gradfeat.drawing.types import Axes, DataFrame, Figure
-from gradfeat.lab import Experiment, Verdict, above, agrees, below, each, every, greater, lazy
+from gradfeat.lab import (
+    Experiment,
+    above,
+    agrees,
+    below,
+    each,
+    every,
+    greater,
+    lazy,
+    ratio,
+)
 from gradfeat.lab.cells import Value
 from gradfeat.lab.claims import Check
 from gradfeat.lab.rows import Where
-from gradfeat.lab.verdicts import holding, worst
+from gradfeat.lab.verdicts import holding
 
 #: d/n and penalty of the double descent.
 PHI, SMALL = 0.5, 1e-3
 
 
 def _alike(metric: str, where: Where, margin: float) -> Check:
-    """Do neurons and Gaussian equivalent differ by at most margin of theory, in each cell?"""
-    check = agrees(metric, lambda: {metric: 0.0}, where, 2.0, margin=margin)
-
-    def checked(table: DataFrame) -> Verdict:
-        if table.empty:
-            return worst([])
-        ratio = relative(table, theory, METRICS)
-        return check(table.assign(**{metric: ratio[EQUIVALENT + metric] - ratio[metric]}))
-
-    return checked
+    """Do neurons and Gaussian equivalent differ by at most a share, in each cell?"""
+    alike = ratio(metric, None, None, 1 - margin, 1 + margin, EQUIVALENT + metric)
+    return each("activation phi psi lam", alike, where)
 
 
 def figure(table: DataFrame, theory_table: DataFrame | None) -> Figure:
@@ -259,11 +261,14 @@ EXPERIMENT = Experiment(
         "Training loss, training error and test error of random features are within 2 % of theory,"
         " for four activations."
         " [Moniri24, section 4; Mei & Montanari 2022]": every(
-            *(ratio_agrees(name, theory, LARGE, 0.02) for name in ERRORS)
+            *(agrees(name, theory, LARGE, 2.0, margin=0.02, by="share") for name in ERRORS)
         ),
         "Errors of the Gaussian equivalent are within 2 % of the same theory."
         " [Moniri24, the Gaussian equivalence; Mei & Montanari 2022]": every(
-            *(ratio_agrees(EQUIVALENT + name, theory, LARGE, 0.02) for name in ERRORS)
+            *(
+                agrees(EQUIVALENT + name, theory, LARGE, 2.0, margin=0.02, by="share")
+                for name in ERRORS
+            )
         ),
         "On the same rows and first layer, errors of neurons and of the Gaussian equivalent differ"
         " by less than 2 %."
@@ -278,8 +283,8 @@ EXPERIMENT = Experiment(
         "Along the double descent, test errors are within 6.5 % of theory (half of the fall from"
         " the peak to n = 1.1 N)."
         " [Mei & Montanari 2022, Theorem 1]": every(
-            ratio_agrees("test_error", theory, CURVE, 0.065),
-            ratio_agrees(EQUIVALENT + "test_error", theory, CURVE, 0.065),
+            agrees("test_error", theory, CURVE, 2.0, margin=0.065, by="share"),
+            agrees(EQUIVALENT + "test_error", theory, CURVE, 2.0, margin=0.065, by="share"),
         ),
     },
 )

@@ -11,6 +11,7 @@ from gradfeat.lab.claims import (
     every,
     greater,
     ordered,
+    ratio,
     slope,
     within,
 )
@@ -36,6 +37,7 @@ __all__ = [
     "greater",
     "judge",
     "ordered",
+    "ratio",
     "run",
     "slope",
     "within",

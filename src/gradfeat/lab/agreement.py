@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 import math
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 #: Rounding of values that do not vary over seeds, relative to the predicted one.
 ROUNDING = 1e-9
 
+#: A difference from theory, a share of it, or a factor either way.
+Nearness = Literal["difference", "share", "factor"]
 Theory = Callable[..., Mapping[str, float]] | str
 
 
@@ -40,7 +42,13 @@ def prediction(theory: Theory, metric: str, row: Mapping[str, Any]) -> float:
 
 
 def agrees(
-    metric: str, theory: Theory, where: Where | None = None, z: float = 3.0, *, margin: float
+    metric: str,
+    theory: Theory,
+    where: Where | None = None,
+    z: float = 3.0,
+    *,
+    margin: float,
+    by: Nearness = "difference",
 ) -> Check:
     """Is the mean of the metric what theory predicts, in every matched cell?
 
@@ -51,12 +59,16 @@ def agrees(
 
     `theory`: ``theory(**factors it names) -> {metric: float}``, or the column of the predictions.
     `z`: Standard errors; 3 is wrong in 0.3 % of true cells.
-    `margin`: How near is near enough, in units of the metric: from theory or the source.
+    `margin`: How near is near enough, from theory or the source, in units of the metric.
+    `by`: "share" asks mean/prediction to lie within 1 ± margin; "factor" asks the geometric mean of
+        metric/prediction to lie between 1/margin and margin.
 
     >>> import pandas as pd
     >>> table = pd.DataFrame({"n": [1, 1, 1], "seed": range(3), "loss": [0.9, 1.0, 1.1]})
     >>> agrees("loss", lambda n: {"loss": 1.01 / n}, margin=0.6)(table).outcome
     'not enough evidence'
+    >>> agrees("loss", lambda n: {"loss": 0.9 / n}, z=1, margin=2, by="factor")(table).words
+    'geometric mean loss / theory (0.9) 1.107 [1.026, 1.196] over 3 seeds at n=1; bounds 0.5 to 2'
     """
 
     def check(table: pd.DataFrame) -> Verdict:
@@ -66,7 +78,7 @@ def agrees(
         parts = [rows] if not factors else [part for _, part in rows.groupby(factors, sort=False)]
         named = varying(table)
         verdicts = [
-            _cell(part, metric, theory, level, margin, named) for part in parts if len(part)
+            _cell(part, metric, theory, level, margin, by, named) for part in parts if len(part)
         ]
         return worst(verdicts)
 
@@ -74,21 +86,37 @@ def agrees(
 
 
 def _cell(
-    part: pd.DataFrame, metric: str, theory: Theory, level: float, margin: float, named: list[str]
+    part: pd.DataFrame,
+    metric: str,
+    theory: Theory,
+    level: float,
+    margin: float,
+    by: Nearness,
+    named: list[str],
 ) -> Verdict:
     values = by_seed(part, metric, None).to_numpy()
     row = {str(name): part[name].iloc[0] for name in part.columns}
     predicted = prediction(theory, metric, row)
     cell = described({name: row[name] for name in named})
-    limits = limits_of(values - predicted, "mean", level)
     if not np.isfinite(predicted):
         return undecided(f"theory says {predicted} of {metric} at {cell}", len(values))
+    apart = values - predicted if by == "difference" else values / predicted
+    statistic = "geometric mean" if by == "factor" else "mean"
+    limits = limits_of(apart, statistic, level)
     if limits.lack:
         return undecided(f"{metric} at {cell}: {limits.lack}", len(values))
-    reach = margin + ROUNDING * max(1.0, abs(predicted))
-    numbers = f"{limits.estimate:+.4g} [{limits.low:.4g}, {limits.high:.4g}]"
+    sign, plus, scale = ("-", "+", max(1.0, abs(predicted))) if by == "difference" else ("/", "", 1)
     words = (
-        f"mean {metric} - theory ({predicted:.4g}) {numbers} over {len(values)} seeds "
-        f"at {cell}; bound {margin:.4g}"
+        f"{statistic} {metric} {sign} theory ({predicted:.4g}) {limits.estimate:{plus}.4g} "
+        f"[{limits.low:.4g}, {limits.high:.4g}] over {len(values)} seeds at {cell}; "
     )
-    return verdict(between(-reach, reach), limits, words, len(values))
+    low, high, bounds = _bounds(margin, by)
+    rule = between(low - ROUNDING * scale, high + ROUNDING * scale)
+    return verdict(rule, limits, words + bounds, len(values))
+
+
+def _bounds(margin: float, by: Nearness) -> tuple[float, float, str]:
+    if by == "difference":
+        return -margin, margin, f"bound {margin:.4g}"
+    low, high = (1 - margin, 1 + margin) if by == "share" else (1 / margin, margin)
+    return low, high, f"bounds {low:.4g} to {high:.4g}"

@@ -37,6 +37,7 @@ __all__ = [
     "every",
     "greater",
     "ordered",
+    "ratio",
     "slope",
     "within",
 ]
@@ -140,9 +141,47 @@ def greater(
         difference = np.array(
             [more[seed] - less[seed] for seed in more.index if seed in less.index]
         )
-        sides = [described(own) + of_cells(table, own) for own in (where, than_where)]
-        label = f"{metric} ({sides[0]}) - {other} ({sides[1]})"
+        label = _sides(table, " - ", (metric, where), (other, than_where))
         return decided(difference, statistic, label, f"bound {margin:.4g}", over(margin))
+
+    return check
+
+
+def _sides(table: pd.DataFrame, sign: str, *sides: tuple[str, Where | None]) -> str:
+    """Two metrics, each with its cells; what both are about is said once."""
+    cells = [described(where) + of_cells(table, where) for _, where in sides]
+    if cells[0] == cells[1]:
+        both = cells[0].removeprefix("all cells").strip()
+        return sign.join(metric for metric, _ in sides) + (f" ({both})" if both else "")
+    return sign.join(f"{sides[i][0]} ({cells[i]})" for i in range(2))
+
+
+def ratio(
+    metric: str,
+    where: Where | None,
+    than_where: Where | None,
+    low: float = 0.0,
+    high: float = math.inf,
+    than_metric: str | None = None,
+) -> Check:
+    """Is the metric in some cells between `low` and `high` times that in others?
+
+    Rule: as `within`, for the geometric mean of the ratios of seeds that both sides have: Student's
+    t of their logarithms. `where, than_where, than_metric`: as in `greater`.
+
+    >>> import pandas as pd
+    >>> table = pd.DataFrame({"t": [1, 9] * 2, "seed": [0, 0, 1, 1], "loss": [4, 1, 4.2, 1]})
+    >>> ratio("loss", {"t": 1}, {"t": 9}, 3)(table).words
+    'geometric mean loss (t=1) / loss (t=9) 4.099 [3.514, 4.781] over 2 seeds; bound 3'
+    """
+    other = than_metric or metric
+    ends = [f"{end:.4g}" for end in (low, high) if end not in (0, math.inf)]
+    bounds = f"bound{'s' * (len(ends) > 1)} {' to '.join(ends)}"
+
+    def check(table: pd.DataFrame) -> Verdict:
+        paired = (by_seed(table, metric, where) / by_seed(table, other, than_where)).dropna()
+        label = _sides(table, " / ", (metric, where), (other, than_where))
+        return decided(paired.to_numpy(float), "geometric mean", label, bounds, between(low, high))
 
     return check
 
@@ -208,14 +247,14 @@ def each(factors: str, check: Check, where: Where | None = None) -> Check:
     >>> each("n", above("a", 0.5))(table).words
     'mean a 0.05 [-0.2657, 0.3657] over 2 seeds; bound 0.5 at n=2'
     """
-    factor, _, others = factors.partition(" ")
-    inner = each(others, check) if others else check
+    names = factors.split()
 
     def checked(table: pd.DataFrame) -> Verdict:
-        matching(table, {factor: []})
-        parts = matching(table, where).groupby(factor, sort=False)
-        verdicts = [(value, inner(part)) for value, part in parts]
-        return worst([replace(v, words=f"{v.words} at {factor}={value}") for value, v in verdicts])
+        matching(table, {name: [] for name in names})
+        parts = [part for _, part in matching(table, where).groupby(names, sort=False)]
+        cells = [described({name: part[name].iloc[0] for name in names}) for part in parts]
+        verdicts = zip(cells, map(check, parts), strict=True)
+        return worst([replace(v, words=f"{v.words} at {at}") for at, v in verdicts])
 
     return checked
 

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from gradfeat.lab.verdicts import UNDECIDED, Verdict, undecided
 
-Statistic = Literal["mean", "median"]
+Statistic = Literal["mean", "median", "geometric mean"]
 
 #: Below this, limits of a bootstrapped median are the extremes and cover too little.
 FEWEST_FOR_MEDIAN = 5
@@ -25,14 +25,10 @@ class Limits:
     Where there is not enough to say, `lack` says why and the numbers are nan.
     """
 
-    estimate: float
-    low: float
-    high: float
+    estimate: float = np.nan
+    low: float = np.nan
+    high: float = np.nan
     lack: str = ""
-
-
-def _lacking(why: str) -> Limits:
-    return Limits(np.nan, np.nan, np.nan, why)
 
 
 def mean_limits(values: NDArray[np.float64], level: float = 0.95) -> Limits:
@@ -96,9 +92,14 @@ def limits_of(values: NDArray[np.float64], statistic: Statistic, level: float = 
     fewest = FEWEST_FOR_MEDIAN if statistic == "median" else 2
     if len(values) < fewest:
         plural = "" if len(values) == 1 else "s"
-        return _lacking(f"{len(values)} seed{plural}, and at least {fewest} are needed")
+        return Limits(lack=f"{len(values)} seed{plural}, and at least {fewest} are needed")
     if bad := int((~np.isfinite(values)).sum()):
-        return _lacking(f"not finite for {bad} of {len(values)} seeds")
+        return Limits(lack=f"not finite for {bad} of {len(values)} seeds")
+    if statistic == "geometric mean":
+        if bad := int((values <= 0).sum()):
+            return Limits(lack=f"not positive for {bad} of {len(values)} seeds")
+        logs = mean_limits(np.log(values), level)
+        return Limits(*np.exp([logs.estimate, logs.low, logs.high]).tolist())
     return (median_limits if statistic == "median" else mean_limits)(values, level)
 
 

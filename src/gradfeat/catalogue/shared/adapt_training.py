@@ -30,7 +30,7 @@ BANDWIDTHS: Final = (0.5, 1.0)
 
 
 #: What theory does not know.
-UNKNOWN: Final = {"loss": math.nan, "log_loss": math.nan}
+UNKNOWN: Final = {"loss": math.nan}
 AXES: Final = {"d": "number of inputs d", "n": "number of training rows n"}
 
 
@@ -51,12 +51,7 @@ def training_rows(task: Task, n: int, seed: int, device: str) -> tuple[Tensor, T
 def fresh_loss(f: Predictor, task: Task, n: int, seed: int, device: str) -> dict[str, float]:
     """E (f - f*)^2 on fresh rows."""
     X = task.sample(n, lazy.stream(seed, "test")).X.to(device)
-    return logged(float((f(X) - task.target(X)).square().mean()))
-
-
-def logged(loss: float) -> dict[str, float]:
-    """A loss, and its logarithm, which claims compare."""
-    return {"loss": loss, "log_loss": math.log10(loss)}
+    return {"loss": float((f(X) - task.target(X)).square().mean())}
 
 
 def loss_panel(

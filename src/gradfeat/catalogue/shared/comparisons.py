@@ -6,19 +6,19 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Callable, Mapping
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from gradfeat.catalogue.shared.curves import relative
 from gradfeat.drawing.types import DataFrame
 from gradfeat.lab.agreement import Theory, agrees, prediction
-from gradfeat.lab.intervals import Limits, Rule, between, decided, over, under, verdict
+from gradfeat.lab.intervals import Limits, Rule, decided, over, under, verdict
 from gradfeat.lab.rows import Where, by_seed, described, factor_names, matching, varying
 from gradfeat.lab.verdicts import Check, Verdict, undecided, worst
+
+#: Standard errors with the level of the limits of `within`, one-sided at 95 %.
+AS_WITHIN = 1.6448536
 
 
 def near(metric: str, theory: Theory, share: float, where: Where | None = None) -> Check:
@@ -27,27 +27,7 @@ def near(metric: str, theory: Theory, share: float, where: Where | None = None) 
     Rule: in each cell the 90 % interval of mean/prediction lies within 1 - share and 1 + share, as
     in `within`. The worst cell is shown.
     """
-
-    def judged(values: np.ndarray, cell: Mapping[str, Any], named: Where) -> Verdict:
-        label, bounds = f"{metric} / theory ({described(named)})", (1 - share, 1 + share)
-        ratio = values / prediction(theory, metric, cell)
-        return decided(
-            ratio, "mean", label, "bounds {:g} to {:g}".format(*bounds), between(*bounds)
-        )
-
-    return _cellwise(metric, where, judged)
-
-
-def ratio_agrees(
-    metric: str, theory: Callable[..., Mapping[str, float]], where: Where | None, margin: float
-) -> Check:
-    """Does metric/theory agree with 1 within the margin, at 2 standard errors, in each cell?"""
-    check = agrees(metric, lambda: {metric: 1.0}, where, 2.0, margin=margin)
-
-    def checked(table: DataFrame) -> Verdict:
-        return worst([]) if table.empty else check(relative(table, theory, [metric]))
-
-    return checked
+    return agrees(metric, theory, where, AS_WITHIN, margin=share, by="share")
 
 
 def nearer(metric: str, theory: Theory, other: Theory, where: Where | None = None) -> Check:
@@ -56,28 +36,16 @@ def nearer(metric: str, theory: Theory, other: Theory, where: Where | None = Non
     Rule: `above` 1/2 for (x - other)/(theory - other), which is 0 at the other and 1 at the one.
     """
 
-    def judged(values: np.ndarray, cell: Mapping[str, Any], named: Where) -> Verdict:
-        one, two = prediction(theory, metric, cell), prediction(other, metric, cell)
-        label = f"way of {metric} from {two:.4g} to {one:.4g} ({described(named)})"
-        return decided((values - two) / (one - two), "mean", label, "bound 0.5", over(0.5))
-
-    return _cellwise(metric, where, judged)
-
-
-def _cellwise(
-    metric: str,
-    where: Where | None,
-    judged: Callable[[np.ndarray, Mapping[str, Any], Where], Verdict],
-) -> Check:
-    """The worst verdict over the matched cells, from one value a seed in each."""
-
     def check(table: DataFrame) -> Verdict:
         factors, names = factor_names(table), varying(table)
         verdicts = []
         for _, part in matching(table, where).groupby(factors, sort=False):
             cell = {name: part[name].iloc[0] for name in factors}
-            named = {name: cell[name] for name in names}
-            verdicts.append(judged(by_seed(part, metric, None).to_numpy(), cell, named))
+            one, two = prediction(theory, metric, cell), prediction(other, metric, cell)
+            way = (by_seed(part, metric, None).to_numpy() - two) / (one - two)
+            named = described({name: cell[name] for name in names})
+            label = f"way of {metric} from {two:.4g} to {one:.4g} ({named})"
+            verdicts.append(decided(way, "mean", label, "bound 0.5", over(0.5)))
         return worst(verdicts)
 
     return check
