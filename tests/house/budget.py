@@ -32,8 +32,8 @@ ROOMS: Final = {
     "models": Room(11_169, 70),
     "planning": Room(1_461, 10),
     "reports": Room(878, 4),
-    "rows": Room(6_686, 32),
-    "table": Room(9_852, 45),
+    "rows": Room(6_684, 32),
+    "table": Room(9_910, 45),
     "tasks": Room(2_219, 19),
     "theory": Room(6_142, 33),
 }

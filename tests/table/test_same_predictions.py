@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
+import polars
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -140,7 +141,7 @@ def predicted(model: TableModel, path: Path, at_once: int) -> pd.DataFrame:
     task=st.sampled_from(["classes", "numbers"]),
     rows=st.lists(st.integers(0, N - 1), min_size=1, max_size=25),
     cuts=st.lists(st.integers(0, 25), max_size=3),
-    endings=st.tuples(st.sampled_from(["csv", "tsv"]), st.sampled_from(ENDINGS)),
+    endings=st.tuples(st.sampled_from(ENDINGS), st.sampled_from(ENDINGS)),
     at_once=st.integers(1, 30),
 )
 def test_any_rows_in_any_order_and_files_are_predicted_alike(
@@ -164,6 +165,24 @@ def test_any_rows_in_any_order_and_files_are_predicted_alike(
         rtol=1e-9,
         atol=1e-9,  # the same numbers, summed otherwise
     )
+
+
+@pytest.mark.parametrize("ending", ["csv", "jsonl", "parquet", "feather", "xlsx"])
+def test_words_for_missing_values_are_the_same_in_every_format(tmp_path, ending):
+    drinks = [["NA", "beer", "None", "wine", "n/a", "", "tea"][d % 7] for d in DAY]
+    smokes = [["yes", "no", "NA"][k % 3] for k in K]
+    frame = pd.DataFrame({"drinks": drinks, "smokes": smokes, "y": [f"{v:.6f}" for v in V]})
+    for other in {"csv", "jsonl", "parquet", "feather", "xlsx"}:
+        write(frame, tmp_path / f"all.{other}")
+    model = fitted(tmp_path / f"all.{ending}", "numbers")
+    assert model.encoder.feature_names_ == (
+        *("drinks_beer", "drinks_tea", "drinks_wine", "smokes", "smokes_missing"),
+    )
+    known = model.predict(frame)
+    assert np.array_equal(model.predict(polars.from_pandas(frame)), known)
+    for other in ("csv", "jsonl", "parquet", "feather", "xlsx"):
+        found = predicted(model, tmp_path / f"all.{other}", 7).iloc[:, -1]
+        np.testing.assert_allclose(found, known, rtol=1e-9)
 
 
 @pytest.mark.slow

@@ -226,7 +226,7 @@ def _remarks(
         table.target.remark,
         _open_question(fits),
         *table.remarks,
-        *(note.remark for note in table.encoder.notes_),
+        *table.encoder.remarks,
         *about_groups(groups),
         table.target.scale.in_words(request.target),
     ]

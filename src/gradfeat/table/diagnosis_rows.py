@@ -219,8 +219,7 @@ def _about_rows(drawn: int, seen: int, n: int) -> list[str]:
 
 def _about_cells(known: KnownTable, encoder: TableEncoder, engine: Engine | None) -> list[str]:
     unread = unread_cells(known, encoder, (), engine)
-    said = [note.remark for note in encoder.notes_ if note.remark]
-    return [*said, *([unread_sentence(unread)] if unread else [])]
+    return [*encoder.remarks, *([unread_sentence(unread)] if unread else [])]
 
 
 def _about_inputs(inputs: StandardInputs, names: list[str]) -> list[str]:

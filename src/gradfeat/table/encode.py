@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from typing import Any
 
 import numpy as np
 import pandas as pd
+from pandas.api import types
 
+from gradfeat.drawing.numbers import listed, percent
 from gradfeat.errors import ModelFileError, TableError
 from gradfeat.estimators.container import Contents
 from gradfeat.rows.sources.tables import Cells
@@ -30,7 +32,7 @@ from gradfeat.table.reading.plan import (
     Text,
     TwoLevels,
     as_text,
-    refuse_complex,
+    cell_text,
 )
 from gradfeat.table.results import ColumnNote, UnreadCells
 
@@ -53,7 +55,14 @@ def _plan(about: dict[str, Any]) -> ColumnPlan:
     return _PLANS[about["plan"]](**values)
 
 
+#: Share of rows without a value from which a column marks them, or a word for them is told.
 MISSING_SHARE = 0.05
+
+#: Columns that a remark names.
+NAMED = 5
+
+#: What columns hold in which a word such as None may be a level.
+_OF_WORDS = ("category", "text", "yes/no")
 
 
 class TableEncoder:
@@ -183,6 +192,12 @@ class TableEncoder:
         self.feature_names_ = tuple(column.name for column in encoded)
         self.source_ = tuple(column.source for column in encoded)
 
+    @property
+    def remarks(self) -> tuple[str, ...]:
+        """What was assumed in reading the columns, in sentences."""
+        said = (*(note.remark for note in self.notes_), _about_words(self.notes_))
+        return tuple(sentence for sentence in said if sentence)
+
     def doubtful(self, frame: pd.DataFrame) -> tuple[str, ...]:
         """Columns of text whose cells may be other than what the column holds."""
         table = _by_name(frame)
@@ -273,6 +288,15 @@ class TableEncoder:
         return encoder
 
 
+def refuse_complex(frame: pd.DataFrame) -> None:
+    """Refuse a table with complex numbers."""
+    for name, dtype in frame.dtypes.items():
+        if types.is_complex_dtype(dtype):
+            raise TableError(
+                f"Column {name!r} holds complex numbers: give two columns of their parts."
+            )
+
+
 def _by_name(frame: pd.DataFrame) -> dict[str, pd.Series]:
     refuse_complex(frame)
     names = frame.columns.map(str)
@@ -320,7 +344,7 @@ def _note(
     plan: ColumnPlan, column: pd.Series, block: EncodedColumn, own: Sequence[str]
 ) -> ColumnNote:
     """What the column holds and what became of it, with its `own` parts that are encoded."""
-    text = column if column.dtype.kind in "iuf" else as_text(column)
+    text = column if column.dtype.kind in "iuf" else cell_text(column)
     distinct, missing = int(text.nunique()), int(text.isna().sum())
     if not own:
         return ColumnNote(plan.name, "dropped", distinct, missing, _why_dropped(distinct))
@@ -334,7 +358,31 @@ def _note(
     if plan.kind == "date":
         remarks.append(about_first_day(plan.name, block.parts["_seconds"]))
     said = " ".join(remark for remark in remarks if remark)
-    return ColumnNote(plan.name, plan.kind, distinct, missing + lost, treatment, said)
+    word, share = _word_of_gaps(column) if plan.kind in _OF_WORDS else ("", 0.0)
+    note = ColumnNote(plan.name, plan.kind, distinct, missing + lost, treatment, said)
+    return replace(note, word=word, word_share=share)
+
+
+def _word_of_gaps(column: pd.Series) -> tuple[str, float]:
+    """The most frequent word that says a value is missing, and the share of cells with any."""
+    words = as_text(column)[cell_text(column).isna().to_numpy()].dropna()
+    return (str(words.mode().iloc[0]), len(words) / len(column)) if len(words) else ("", 0.0)
+
+
+def _about_words(notes: Sequence[ColumnNote]) -> str:
+    """That words are taken as missing where they are as frequent as levels; "" for none.
+
+    >>> _about_words([ColumnNote("drink", "category", 2, 30, "", word="None", word_share=0.3)])
+    "'None' is taken as missing: in 'drink' (30 % of rows); write it otherwise where it is a level."
+    """
+    often = sorted((n for n in notes if n.word_share >= MISSING_SHARE), key=lambda n: -n.word_share)
+    if not often:
+        return ""
+    words = listing(dict.fromkeys(note.word for note in often))
+    each = [f"{note.name!r} ({percent(note.word_share)} of rows)" for note in often[:NAMED]]
+    more = [f"{len(often) - NAMED} more"] if len(often) > NAMED else []
+    said = f"{words} {'is' if ',' not in words else 'are'} taken as missing"
+    return f"{said}: in {listed([*each, *more])}; write it otherwise where it is a level."
 
 
 def _why_dropped(distinct: int) -> str:

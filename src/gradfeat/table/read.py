@@ -15,7 +15,7 @@ from gradfeat.rows.sources.open import tables
 from gradfeat.rows.sources.tables import Cells, Tables, held
 from gradfeat.rows.sources.text_options import FOUND, TextOptions
 from gradfeat.rows.sources.words import named, near_names
-from gradfeat.table.reading.plan import refuse_complex
+from gradfeat.table.encode import refuse_complex
 
 
 def read_table(

@@ -46,7 +46,7 @@ class Request:
         """What is known of the text that the table is in, the columns that are named among it."""
         time = () if self.time_column is None else (self.time_column,)
         wanted = (self.target, *time, *self.ignore)
-        return replace(self.text, wanted=wanted, verbatim=(self.target,))
+        return replace(self.text, wanted=wanted)
 
 
 #: Processor seconds of a page, and for each column, which has a line on it; the most that is kept

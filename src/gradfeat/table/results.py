@@ -196,7 +196,10 @@ Kind = Literal["number", "numbers", "category", "text", "date", "time of day", "
 
 @dataclass(frozen=True)
 class ColumnNote:
-    """One input column: what it holds and what was done to it."""
+    """One input column: what it holds and what was done to it.
+
+    `word`: what says that values are missing, such as NA, in a share `word_share` of the cells.
+    """
 
     name: str
     kind: Kind | Literal["dropped"]
@@ -204,6 +207,8 @@ class ColumnNote:
     missing: int
     treatment: str
     remark: str = ""
+    word: str = ""
+    word_share: float = 0.0
 
 
 @dataclass(frozen=True)

@@ -23,6 +23,7 @@ from gradfeat.table.leaks import (
     explained,
     names_of,
 )
+from gradfeat.table.reading.plan import cell_text
 from gradfeat.table.results import ColumnGroup, ColumnNote
 from gradfeat.table.row_sample import column_of, is_numbers
 
@@ -76,6 +77,8 @@ def screen(
     """
     if len(inputs) < FEWEST_ROWS:
         return Screened({}, ())
+    texts = inputs.select_dtypes(["str", "string", "category", object])
+    inputs = inputs.assign(**{str(name): cell_text(column) for name, column in texts.items()})
     names = [str(name) for name in inputs.columns]
     code = _codes(y[:MOST_ROWS], classes)
     once, encoder = _each_once(inputs), encoder or TableEncoder()

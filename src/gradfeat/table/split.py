@@ -13,7 +13,7 @@ from gradfeat.rows.sources.words import near_names
 from gradfeat.table.reading.dates import DateOrder
 from gradfeat.table.reading.decide import plan_column
 from gradfeat.table.reading.numbers import DistinctTexts, find_numbers
-from gradfeat.table.reading.plan import as_text
+from gradfeat.table.reading.plan import cell_text
 from gradfeat.table.row_sample import FEWEST_ROWS
 
 
@@ -111,7 +111,7 @@ def parse_time(frame: pd.DataFrame, column: str, dates: DateOrder = "") -> np.nd
     values = columns[column]
     plan = plan_column(column, values, dates)
     if not plan.ordered:  # codes such as 01 are in order too
-        plan = find_numbers(column, DistinctTexts.of(as_text(values))) or plan
+        plan = find_numbers(column, DistinctTexts.of(cell_text(values))) or plan
     if not plan.ordered:
         example = values.dropna().iloc[0]
         raise TableError(

@@ -295,7 +295,7 @@ class TableModel(BaseEstimator):
             Names of further columns that will be asked for.
         """
         like = TextOptions.kept(self.about.get("text", {}))
-        return replace(asked, wanted=(*self.encoder.columns_, *more), verbatim=more, like=like)
+        return replace(asked, wanted=(*self.encoder.columns_, *more), like=like)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write to one file, completely or not at all.

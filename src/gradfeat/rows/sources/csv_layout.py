@@ -20,6 +20,7 @@ from .looks import Looks
 from .tables import Cells
 from .text import Layout
 from .text_options import TextOptions
+from .words import MISSING_WORDS
 
 #: Its functions are made when it is imported, which no type checker sees.
 pc: Any = pyarrow.compute
@@ -36,10 +37,7 @@ Kind = Literal[
 ]
 
 _DECIMAL_COMMA = r"\s*[+-]?\d+(?:,\d+)?(?:[eE][+-]?\d+)?\s*"
-_MISSING = [
-    "", "#N/A", "#N/A N/A", "#NA", "-1.#IND", "-1.#QNAN", "-NaN", "-nan", "1.#IND", "1.#QNAN",
-    "<NA>", "N/A", "NA", "NULL", "NaN", "None", "n/a", "nan", "null",
-]  # fmt: skip
+_MISSING = ["", *MISSING_WORDS]
 _TRUE, _FALSE = ["True", "TRUE", "true"], ["False", "FALSE", "false"]
 _PADDED = r"^\s*[+-]?0\d"
 _TYPES = {
@@ -61,7 +59,6 @@ class CsvLayout(Layout):
     sampled: int  # rows from which the kinds were decided
     #: Whether a cell that is not of its column's kind is an error; else its chunk has text there.
     strict: bool = True
-    verbatim: tuple[str, ...] = ()  # columns of text in which words such as NA are values
 
     @property
     def remarks(self) -> tuple[str, ...]:
@@ -114,16 +111,14 @@ class CsvLayout(Layout):
         return frame
 
     def _parsed(self, data: bytes, types: dict[str, pa.DataType]) -> pa.Table:
-        """The selected columns; words for missing values are none where they are to stay."""
-        kept = [n for n in self.selected if n in self.verbatim and types[n] == pa.string()]
-        nulls = not kept
-        table = _parsed(data, self.looks.delimiter, self.names, types, self.selected, nulls)
-        for number, name in enumerate(self.selected if kept else ()):
+        """The selected columns; words such as NA stay in text, where they may be values."""
+        table = _parsed(data, self.looks.delimiter, self.names, types, self.selected, nulls=False)
+        kinds = dict(zip(self.names, self.kinds, strict=True))
+        none = pa.scalar(None, pa.string())
+        for number, name in enumerate(self.selected):
             if types[name] == pa.string():
-                words = pa.array([""] if name in kept else _MISSING)
                 texts = table.column(name)
-                gaps = pc.is_in(texts, words)
-                none = pa.scalar(None, pa.string())
+                gaps = pc.is_in(texts, pa.array([""] if kinds[name] == "text" else _MISSING))
                 table = table.set_column(number, name, pc.if_else(gaps, none, texts))
         return table
 

@@ -96,7 +96,7 @@ def csv_tables(
         other, there = open_csv(file, looks.told.over(text))
         _refuse_unlike(found[0], looks, file, there)
         files.append(other)
-    layout = _layout(files, looks, text.verbatim)
+    layout = _layout(files, looks)
     if columns is not None:
         layout = layout.select(columns, first_and_more(found[0].name, len(found)))
     return TextTables(files, layout, piece_rows)
@@ -163,13 +163,12 @@ def _about_encoding(encoding: str) -> str:
     return f"the text is not UTF-8 and was read as {encoding} (--encoding reads it otherwise)"
 
 
-def _layout(files: Sequence[TextFile], looks: Looks, verbatim: tuple[str, ...]) -> CsvLayout:
+def _layout(files: Sequence[TextFile], looks: Looks) -> CsvLayout:
     names = looks.names
     text = CsvLayout(names, names, looks, ("text",) * len(names), 0)
     for file in files:
         for span, data in records(file, text, SAMPLE_ROWS):
             layout = infer_layout(data, span.rows, looks, file.file.name, span.line)
-            layout = replace(layout, verbatim=verbatim)
             return replace(layout, selected=names[1:]) if looks.row_names else layout
     name = first_and_more(files[0].file.name, len(files))
     raise SourceError(f"{name} has no rows: give a table with at least one row.")

@@ -36,8 +36,6 @@ class TextOptions:
     encoding: str | None = None  # of the characters, by Python's name
     #: Columns that will be asked for: a first line that holds one of them is a header.
     wanted: tuple[str, ...] = ()
-    #: Columns in which words such as NA and None are values: targets, which may be called so.
-    verbatim: tuple[str, ...] = ()
     names: tuple[str, ...] = ()  # columns of a text without a header
     target: str = ""  # the one of `names` that further files may lack
     #: How the text was written that a model was fitted to: what a text is taken for whose first

@@ -13,6 +13,12 @@ from ..source import Piece
 
 Chunk = TypeVar("Chunk")
 
+#: Words that say in any text, of whatever format, that a value is missing: those of pandas.
+MISSING_WORDS = frozenset({
+    "#N/A", "#N/A N/A", "#NA", "-1.#IND", "-1.#QNAN", "-NaN", "-nan", "1.#IND", "1.#QNAN", "<NA>",
+    "N/A", "NA", "NULL", "NaN", "None", "n/a", "nan", "null",
+})  # fmt: skip
+
 
 def listing(names: Iterable[object], most: int = 5) -> str:
     """The names quoted and joined, the first `most` of them and the number left out."""

@@ -25,8 +25,8 @@ from gradfeat.table.reading.plan import (
     ColumnPlan,
     EncodedColumn,
     UnambiguousText,
-    as_text,
     by_distinct,
+    cell_text,
     unread_cells,
     with_gaps,
 )
@@ -62,7 +62,7 @@ class ClockPlan(ColumnPlan):
         )
 
     def encode(self, column: pd.Series) -> EncodedColumn:
-        seconds = by_distinct(as_text(column), times_of_day)
+        seconds = by_distinct(cell_text(column), times_of_day)
         parts = {"_seconds": seconds} | on_circle("_hour", seconds / _DAY)
         unread = unread_cells(self.name, column, np.isnan(seconds), self.kind)
         return with_gaps(self, parts, unread)
@@ -89,7 +89,7 @@ class DurationPlan(UnambiguousText):
             seconds = column.dt.total_seconds().to_numpy(dtype=float)
         else:
             read = partial(durations, months=self.months, bare=self.bare)
-            seconds = by_distinct(as_text(column), read)
+            seconds = by_distinct(cell_text(column), read)
         unread = unread_cells(self.name, column, np.isnan(seconds), self.kind)
         return with_gaps(self, {"": seconds}, unread)
 

@@ -28,7 +28,7 @@ from gradfeat.table.reading.plan import (
     ColumnPlan,
     EncodedColumn,
     Floats,
-    as_text,
+    cell_text,
     content,
     unread_cells,
     with_gaps,
@@ -82,7 +82,7 @@ class DatePlan(ColumnPlan):
 
     def read(self, column: pd.Series) -> pd.Series:
         """The dates to the microsecond, in the zone of the plan; NaT where they are missing."""
-        dates = self._stored(column) if _is_stored(column) else self._written(as_text(column))
+        dates = self._stored(column) if _is_stored(column) else self._written(cell_text(column))
         return dates.mask((dates.dt.year < self.years[0]) | (dates.dt.year > self.years[1]))
 
     def _stored(self, column: pd.Series) -> pd.Series:

@@ -24,7 +24,7 @@ from gradfeat.table.reading.plan import (
     TRUTH,
     ColumnPlan,
     TwoLevels,
-    as_text,
+    cell_text,
     content,
     has_digits,
     levels_plan,
@@ -60,7 +60,7 @@ def plan_columns(
     >>> [plan.kind for plan in plan_columns(table)]
     ['number', 'date']
     """
-    texts = {n: DistinctTexts.of(as_text(c)) for n, c in table.items() if _is_text(c)}
+    texts = {n: DistinctTexts.of(cell_text(c)) for n, c in table.items() if _is_text(c)}
     telling = {name: found for name, found in texts.items() if has_digits(found.texts)}
     written = {name: DateTexts.of(found) for name, found in telling.items()}
     known = _conventions(telling, written, decimal)
@@ -116,11 +116,11 @@ def plan_stored(name: str, column: pd.Series) -> ColumnPlan:
     if types.is_datetime64_any_dtype(column.dtype) or what == "period":
         return stored_plan(name, column)
     if column.dtype.kind in "iu" and column.nunique() > column.astype(float).nunique():
-        found = DistinctTexts.of(as_text(column))  # codes, which floating-point numbers confuse
+        found = DistinctTexts.of(cell_text(column))  # codes, which floating-point numbers confuse
         return levels_plan(name, found.counts, found.texts)
     if not may_hold_dates(name, column):
         return stored_numbers(name, column)
-    return whole_dates(name, DistinctTexts.of(as_text(column))) or NumberPlan(name)
+    return whole_dates(name, DistinctTexts.of(cell_text(column))) or NumberPlan(name)
 
 
 def _plan_text(

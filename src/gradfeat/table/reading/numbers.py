@@ -29,8 +29,8 @@ from gradfeat.table.reading.plan import (
     ColumnPlan,
     EncodedColumn,
     Floats,
-    as_text,
     by_distinct,
+    cell_text,
     unread_cells,
     with_gaps,
 )
@@ -102,7 +102,7 @@ class NumberPlan(ColumnPlan):
             values = self.format.stored(column.to_numpy(dtype=float, na_value=np.nan))
             far = np.abs(values) > LARGEST
             return np.where(far, np.nan, values) if far.any() else values
-        values = by_distinct(as_text(column), self.format.read)
+        values = by_distinct(cell_text(column), self.format.read)
         return np.where(np.isinf(values), np.nan, values)
 
     def encode(self, column: pd.Series) -> EncodedColumn:

@@ -19,8 +19,8 @@ from gradfeat.table.reading.plan import (
     EncodedColumn,
     Floats,
     UnambiguousText,
-    as_text,
     by_distinct,
+    cell_text,
     unread_cells,
     with_gaps,
 )
@@ -88,7 +88,7 @@ class PartsPlan(UnambiguousText):
         return [float(digits[0]) if open_ else np.nan] * (len(self.words) - 1)
 
     def encode(self, column: pd.Series) -> EncodedColumn:
-        values = by_distinct(as_text(column), self.read)
+        values = by_distinct(cell_text(column), self.read)
         unread = unread_cells(
             self.name, column, np.isnan(values[:, 0]), f"text such as {self.example!r}"
         )

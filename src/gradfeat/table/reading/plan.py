@@ -23,6 +23,7 @@ from pandas.api import types
 
 from gradfeat.errors import TableError
 from gradfeat.rows.sources.tables import Cells
+from gradfeat.rows.sources.words import MISSING_WORDS
 from gradfeat.table.results import Kind, UnreadCells
 
 
@@ -61,15 +62,6 @@ def content(column: pd.Series) -> str:
     return types.infer_dtype(column, skipna=True)
 
 
-def refuse_complex(frame: pd.DataFrame) -> None:
-    """Refuse a table with complex numbers."""
-    for name, dtype in frame.dtypes.items():
-        if types.is_complex_dtype(dtype):
-            raise TableError(
-                f"Column {name!r} holds complex numbers: give two columns of their parts."
-            )
-
-
 def as_text(column: pd.Series) -> pd.Series:
     """Return the values as text, None where missing or blank; whole numbers without ``.0``.
 
@@ -81,6 +73,17 @@ def as_text(column: pd.Series) -> pd.Series:
     codes, levels = pd.factorize(column)  # each distinct value is looked at once
     found = np.array([*_texts(pd.Series(levels)), None], dtype=object)
     return pd.Series(found[codes], index=column.index, dtype=object, name=column.name)
+
+
+def cell_text(column: pd.Series) -> pd.Series:
+    """:func:`as_text` of an input: None also where a word such as NA says that a value is missing.
+
+    >>> cell_text(pd.Series(["red", "NA", "none"])).tolist()
+    ['red', None, 'none']
+    """
+    text = as_text(column)
+    gaps = text.isin(MISSING_WORDS)
+    return text.mask(gaps, None) if gaps.any() else text
 
 
 def has_digits(texts: Iterable[str]) -> bool:
@@ -208,7 +211,7 @@ def unread_cells(
     at = np.flatnonzero(lost)
     if not at.size:
         return None
-    text = as_text(column.iloc[at])
+    text = cell_text(column.iloc[at])
     wrong = at[text.notna().to_numpy()]
     if not wrong.size:
         return None
@@ -246,7 +249,7 @@ def named_date(name: str) -> bool:
 def may_hold_dates(name: str, column: pd.Series) -> bool:
     """Whether whole numbers may be dates, by their first few: see :func:`whole_dates`."""
     digits = (6, 8, 9, 10, 12, 13, 14) if named_date(name) else (14,)
-    some = as_text(column.dropna().head(50)).dropna()
+    some = cell_text(column.dropna().head(50)).dropna()
     return len(some) > 0 and all(len(text) in digits and text.isdigit() for text in some)
 
 
@@ -304,7 +307,7 @@ class TwoLevels(UnambiguousText):
     levels: tuple[str, ...] = TRUTH
 
     def encode(self, column: pd.Series) -> EncodedColumn:
-        text = as_text(column)
+        text = cell_text(column)
         truth = [level.casefold() for level in self.levels] == ["false", "true"]
         values = by_distinct(
             text, lambda texts: codes_of(self.levels, texts, _TRUTH if truth else {})
@@ -328,7 +331,7 @@ class Levels(UnambiguousText):
     levels: tuple[str, ...]
 
     def encode(self, column: pd.Series) -> EncodedColumn:
-        text = as_text(column)
+        text = cell_text(column)
         codes = by_distinct(text, lambda texts: codes_of(self.levels, texts))
         parts = {f"_{x}": (codes == code).astype(float) for code, x in enumerate(self.levels)}
         unread = unread_cells(self.name, text, np.isnan(codes), "value seen in training")
@@ -367,7 +370,7 @@ class Text(ColumnPlan):
         )
 
     def encode(self, column: pd.Series) -> EncodedColumn:
-        values = by_distinct(as_text(column), _hashed)
+        values = by_distinct(cell_text(column), _hashed)
         return with_gaps(self, {f"_{k}": values[:, k] for k in range(TEXT_COMPONENTS)}, None)
 
     def treatment(self, parts: Sequence[str]) -> str:
