@@ -113,7 +113,7 @@ def _slides(name: str) -> Iterator[str]:
 def _computed(found: Experiment) -> Iterator[tuple[str, str]]:
     """What `gradfeat show --about` says of trial and theory."""
     yield "What is computed", found.about.strip()
-    yield "Each cell and seed", inspect.getdoc(found.trial or found.batch) or ""
+    yield "Each trial, and the numbers that it returns", inspect.getdoc(found.simulation) or ""
     yield "Theory", (inspect.getdoc(found.theory) or "") if found.theory else ""
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import sys
+from fnmatch import fnmatch
 from pathlib import Path
 
 import numpy as np
@@ -14,6 +15,7 @@ from matplotlib.figure import Figure
 from catalogue.figure_faults import faults, known_of
 from cli.tables import gradfeat
 from gradfeat import catalogue
+from gradfeat.cli.lab.summary_table import scalar_metrics
 from gradfeat.drawing.panels import save_figure
 from gradfeat.lab import Experiment, judge, run
 from gradfeat.lab.loading import experiment, names
@@ -67,6 +69,23 @@ def test_small_cells_all_finish_and_every_claim_can_be_judged(name, tables):
     assert not table.attrs["failures"]
     assert len(table) >= 2
     assert len(judge(experiment(name), table)) == len(experiment(name).claims)
+
+
+@pytest.mark.parametrize("name", names())
+def test_about_has_every_number_and_every_setting_with_what_is_allowed(name, tables, capsys):
+    found, table = experiment(name), tables[name]
+    said = gradfeat(capsys, "show", "--about", name).out
+    words = set(re.findall(r"[A-Za-z_*][\w*]*", said.partition("\nTheory\n")[0]))
+    numbers = [m for m in scalar_metrics(table) if m not in found.factors]
+    assert [m for m in numbers if not any(fnmatch(m, w) for w in words if w.strip("*"))] == []
+    rows = said.partition("\nSettings\n")[2].partition("\nClaims\n")[0].splitlines()[2:]
+    for factor in found.factors:
+        (row,) = (line for line in rows if line.split()[:1] == [factor])
+        given = [cell[factor] for scale in found.grids for cell in found.cells(scale)]
+        for least in re.findall(r"(\S+) or more|(?<= )(\S+) to ", row):
+            assert min(given) >= float("".join(least).replace(",", ""))
+        for most in re.findall(r"(\S+) or less| to (\S+)", row):
+            assert max(given) <= float("".join(most).replace(",", ""))
 
 
 @pytest.mark.parametrize("name", names())

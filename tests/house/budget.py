@@ -20,14 +20,14 @@ class Room(NamedTuple):
 
 ROOMS: Final = {
     "": Room(131, 3),
-    "catalogue": Room(12_296, 58),
-    "cli": Room(3_718, 25),
+    "catalogue": Room(12_374, 58),
+    "cli": Room(3_864, 26),
     "diagnostics": Room(1_135, 8),
     "drawing": Room(924, 8),
     "estimators": Room(3_332, 19),
     "figures": Room(1_600, 9),
     "interface": Room(977, 5),
-    "lab": Room(3_522, 21),
+    "lab": Room(3_529, 21),
     "maths": Room(4_411, 33),
     "models": Room(11_169, 70),
     "planning": Room(1_461, 10),

@@ -41,6 +41,8 @@ def batch(
     sum_j a_j^2 w_ji^2/sum_j a_j^2 |w_j|^2; `needed` is the number of rows at which share_2 is
     `level`, nan beyond `most`, `needed_first` that of share_1, `waited` the difference, and the
     paths hold both shares over `rows_seen`.
+
+    `per_d_log_d` is needed/(d log d).
     """
     import torch
 

@@ -58,7 +58,7 @@ def trial(
 
     n rows for the gradient of Ba22, y - f_0/sqrt(N), and n fresh ones for the head. eta is 0,
     `step_scale` or `step_scale` sqrt(n); the penalty of every method is the best of the same grid
-    on n/4 rows held out. excess is the error less that of the best linear function,
+    on n/4 rows held out. `excess` is `test_error` less that of the best linear function,
     E y^2 - c_{*1}^2.
 
     Held-out and test rows have b.x stratified: one value in each of so many cells of equal

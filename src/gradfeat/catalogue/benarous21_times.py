@@ -42,6 +42,8 @@ def batch(
     w uniform on the sphere. `inputs`: "whole" draws x, "projected" w.x, u.x and |x| alone, which
     is all that the overlap depends on. With a `start` above 0 the overlap begins there: `path` at
     `step`s, and `off`, its largest distance from the differential equation.
+
+    `per_d_log_d` is time/(d log d).
     """
     one_of(INPUTS, inputs=inputs)
     at_least(2, k=k)

@@ -31,6 +31,8 @@ def trial(
 
     Both are means over the same test rows, as f*^2 has heavy tails. The target is He_2/2 +
     He_p/sqrt(2 p!), or He_p/sqrt(p!) alone, whose H = E grad^2 f* is zero.
+
+    `cosine` is the median |cos(w, u)| of the neurons, `rows` is n.
     """
     one_of(NAMES, target=target)
     paired(m)

@@ -37,6 +37,8 @@ def trial(
     The first layer is that of Algorithm 1 on n = d^power rows of He_2/2 + He_p/sqrt(2 p!) of the
     same direction u; the head is ridge on its features with leave-one-out penalty. power = -1 is
     no pretraining: random features.
+
+    `cosine` is the median |cos(w, u)| of the neurons.
     """
     paired(m)
     at_least(-1, power=power)

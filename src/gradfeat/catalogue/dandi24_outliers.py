@@ -42,6 +42,8 @@ def trial(
 
     y = u.x, sigma' = sin + cos, d = phi n, N = d/psi, rows of W_0 on the sphere, a ~ N(0, I/N);
     two steps eta_i = prefactor n^{alpha_i} along (1/n) sum y_i a_j sigma'(w_j.x_i) x_i.
+
+    `outliers` is how many are beyond the edge by the margin that the theory of the number uses.
     """
     import torch
 

@@ -59,6 +59,9 @@ def trial(
     the processor, which other work on the machine disturbs less, without the measurements of the
     error; bytes are what the solver declares; passes and evaluations are in units of n^2; work
     counts multiplications. loss_direct is the error of the system solved to a residual of 1e-6.
+
+    `loss` is the error reached, `ratio` that error over loss_direct, `reached` 1 where it is
+    within the margin and 0 where not, `iterations` the last iteration of the solver.
     """
     one_of(NAMES, solver=solver)
     at_least(2, n=n)

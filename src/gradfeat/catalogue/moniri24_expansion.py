@@ -52,6 +52,9 @@ def trial(
     in the place of the square, own = phi E y^2 (E sigma'^2 - c_1^2). constant_* is the part of
     F - F_2 along the constant and a^2, 1^T (F - F_2) a^2/(sqrt(n) |a^2|)/sqrt(n), the mean over a
     and -a. Setting 2 of the talk, residual y.
+
+    `rest_0`, `rest_1`, `rest_2` are rest_l for l = 0, 1, 2, and `constant_left` is
+    constant_kappa over what theory says of constant_2.
     """
     model = model_of(n, activation, phi, psi)
     task = lazy.MultiIndex(model.d, lazy.he1_he2(), 0.0, seed=seed)

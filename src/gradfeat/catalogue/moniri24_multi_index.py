@@ -44,6 +44,9 @@ def batch(
     for the head. The share of a part p is E[f p]/E p^2, exact: E[sigma(w.x) He_2(b.x)] = 2 c_2
     (w.b)^2/|w| for a ReLU. All is the mean over the start a and its mirror image -a; test_gain is
     what random features of the same seed lose more.
+
+    `linear_share` is that of the linear part, `along_share` and `beside_share` are those of the
+    quadratic parts along b_1 and along b_2.
     """
     at_most(MOST_ALPHA, alpha=max(alpha))
     at_least(4, n=n)

@@ -46,6 +46,11 @@ def batch(
     constant, u = X~ beta/|beta|; alignment |cos(beta, b)| and `norm` |beta|^2. The target is
     setting 2, y = He_1(b.x) + He_2(b.x)/sqrt(2) without noise. For each seed the metrics at each
     alpha.
+
+    `start_separated` and `first_layer_separated` count the values of F_0 and of W beyond their
+    edges, `*_error` is measured/predicted - 1. `overlap_line` is cos^2 of the first singular
+    vector with he_1(u); `overlap_parabola`, `overlap_constant` and `overlap_cubic` are those of
+    the second with he_2(u), the constant and he_3(u).
     """
     model = StepModel(activation, n, d, N, residual)
     return [measured(model, alpha, seed, device) for seed in seeds]

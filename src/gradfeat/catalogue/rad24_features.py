@@ -56,6 +56,12 @@ def batch(
     ansatz_least: the least of the hidden ones. Accuracies on the test rows;
     accuracy_best is the network's best at any of the losses passed; thresholded keeps the share
     `keep` of the coordinates, those with the largest diagonal of M.
+
+    `accuracy_rfm`, `accuracy_ridge` (before any update) and `accuracy_thresholded` (on `kept`
+    coordinates) are those of the kernel machines, `accuracy_network` and `accuracy_train` the
+    network's on test and training rows at training `loss` and `step`. `cosine_plain`,
+    `cosine_permuted`, `cosine_inputs` are the cosines named so above, `ansatz_change` is ansatz
+    with W - W_0 in the place of W.
     """
     from gradfeat.catalogue.shared.feature_matrices import descend_to, relu_net
     from gradfeat.catalogue.shared.picture_pairs import picture_pair

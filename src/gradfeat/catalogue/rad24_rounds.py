@@ -33,10 +33,10 @@ def trial(
 ) -> dict[str, float | np.ndarray]:
     """n at which the test error of y = x_0 x_1 falls to half of E y^2, after one and three updates.
 
-    n = least d^(4/3) 2^(i/2), i = 0 ... `sizes` - 1, each sample a part of the next; log error is
-    linear in log n between them, nan where the ladder does not reach. Laplace kernel of bandwidth
-    width sqrt(d), gradients centred, the same rows in every round. `errors` are (sizes, 4), after
-    no update (kernel ridge), one, two and three.
+    `needed_1` and `needed_3` of n = least d^(4/3) 2^(i/2), i = 0 ... `sizes` - 1, each sample a
+    part of the next; log error is linear in log n between, nan where the ladder does not reach.
+    Laplace kernel of bandwidth width sqrt(d), gradients centred, the same rows in every round.
+    `errors` are (sizes, 4), after no update (kernel ridge), one, two and three.
     """
     at_least(9, d=d)
     at_least(2, sizes=sizes, n_test=n_test)

@@ -44,6 +44,8 @@ def batch(
     to `horizon`; there `error` = E(f - y)^2/2 without noise, exact from the overlaps, and `limit`
     of the equations; `off` is the largest distance of an overlap w_i.u_n from them, `plateau` and
     `late` are errors at three tenths and nine tenths of the horizon.
+
+    `start_error` is the error at alpha = 0.
     """
     at_least(1, K=K, M=M)
     at_least(K + M, d=d)

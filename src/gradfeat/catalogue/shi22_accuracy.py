@@ -52,6 +52,9 @@ def batch(
 
     m neurons are m/2 pairs, the source's m = 300. `n_first` rows in each of steps 1 and 2,
     `n_batch` in later ones, `n_fixed` for the ridge fits, whose penalty is chosen.
+
+    `over_linear` is the accuracy less that of the best linear function of the patterns,
+    `accuracy_ridge` the accuracy of fixed features with a head by ridge.
     """
     from gradfeat.catalogue.shared.descent_training import (
         accuracy,

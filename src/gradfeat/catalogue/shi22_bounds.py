@@ -40,6 +40,8 @@ def trial(
     D = d = 16 k, the edge of the theorem's regime. The weights minimise
     |w|^2/2 + C sum_i hinge; the bound holds for any weights, converged or not. "explicit" is the
     written-down network of Lemma 4, whose features depend on the task: no bound holds for it.
+
+    `excess` is the loss less the bound, or less 0 where the bound is negative.
     """
     from sklearn.exceptions import ConvergenceWarning
     from sklearn.svm import LinearSVC

@@ -29,6 +29,9 @@ def trial(
     over_average is the test rows' loss of margin for the first of them less that of an average
     square, under_average the average less the second. `match` is the correlation over squares of
     what the strongest neuron's pre-activation loses with the squared difference of the class means.
+
+    `accuracy` is that of whole images, `accuracy_most` and `accuracy_least` are those with
+    these squares covered.
     """
     from gradfeat.catalogue.shared.descent_training import accuracy
     from gradfeat.catalogue.shared.picture_pairs import pair_of

@@ -30,6 +30,10 @@ def trial(D: int, power: float, k: int = 3, hidden: int = 30, *, seed: int) -> d
     wherever that is within tau of the truth, else the truth. The learner keeps the sets that agree
     with all replies to tau, asks about each group in turn, then about halves of what is left.
     `worst_below` is its largest error over A where queries and 1/tau are both below the bound.
+
+    `subsets` is C(D, k), `inverse_tolerance` that 1/tau, `share_asked` queries over subsets,
+    `cost` the larger of queries and 1/tau, `over_bound` cost over the bound, `below_excess`
+    worst_below less the bound on the error.
     """
     at_least(1, k=k, hidden=hidden)
     at_most(MOST_PATTERNS, D=D)

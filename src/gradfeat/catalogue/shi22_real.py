@@ -59,6 +59,12 @@ def trial(
     the start in steps 1 and 2, *plain* is descent with momentum .9 from the same start, *small*
     from one of a hundredth of its size. `mean_cosine` is the neurons' median |cos| with the
     difference of the class means.
+
+    After step 0, 1, 2 and the last `concentration_*` is the largest mean cos^2 of the neurons
+    with a line (`null` that of isotropic ones), `resultant_*` the length of the mean unit
+    vector of its looser side (0 where a side has under 5 % of the neurons), `silhouette_*` that
+    of two clusters. `gained` is the last concentration less the first, `accuracy` that on test
+    rows, `mean_cosine_1` mean_cosine after step 1.
     """
     from gradfeat.catalogue.shared.descent_training import accuracy
     from gradfeat.catalogue.shared.picture_pairs import pair_of, shown_steps

@@ -50,6 +50,9 @@ def trial(
     directions that matter on real inputs. Labels are its sign, of each part about its own median,
     so that both are balanced. Gaussian rows have the images' mean and total variance
     ("isotropic"), or their covariance as well ("matched").
+
+    At the last step `accuracy_real` and `accuracy_gaussian` are the accuracies on the two
+    parts, `steps_to_80_*` the first step with 80 % of a part right.
     """
     import torch
 

@@ -64,6 +64,13 @@ def trial(
     |b_j| <= B_b on the found (D, s), is that of n_opt other rows. `bound` is OPT's lower bound
     and the theorem's terms with constant 1 and eps = 0, `cone` and `sampling` its two parts under
     the root.
+
+    `loss_*` and `error_*` are those of the network, of its random features and of its
+    linearisation (ntk). `opt_lower` and `opt_upper` bound OPT, `gap` is the network's loss less
+    opt_upper, `slack` bound less the network's loss. `features` counts directions with a mass
+    of p or more, `missed` the planted ones among which none is near, `others` those that nobody
+    planted; `mass_plus` and `mass_minus` are the masses of expected directions for b > 0 and b
+    < 0, `other_mass` is the largest of any other.
     """
     from gradfeat.catalogue.shared.gradient_feature_training import (
         case_study,

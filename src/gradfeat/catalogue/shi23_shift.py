@@ -72,6 +72,9 @@ def trial(
     Step 1 replaces W by its gradient on `n_first` rows, the later ones train all. The mass is that
     of the direction sum_{i in A} M_i on the rows of step 1, both signs of b = +-`bias` together. A
     step that is never reached is `steps` + 1.
+
+    `step_learnt` is that step, `accuracy` the last one, `aligned` the share of the weight along
+    the planted direction after step 1.
     """
     from gradfeat.catalogue.shared.descent_training import (
         Watched,

@@ -54,6 +54,11 @@ def trial(
 
     Following is measured on rows in which the two features are independent. A step that is never
     reached is `steps` + 1. Masses are those of both signs of b together, before training.
+
+    `mass_simple` and `mass_complex` are these masses, `step_aligned_*` is the first step with
+    enough weight in the feature's cone, `step_follows_*` that from which the output has the
+    sign of the feature on enough rows, `last_follows_*` the share of such rows at the last
+    step.
     """
     from gradfeat.catalogue.shared.descent_training import (
         Watched,

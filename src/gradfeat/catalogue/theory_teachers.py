@@ -138,6 +138,8 @@ def batch(setting: int, n: int = 1_000, *, seeds: Sequence[int], device: str = "
     test error on these and the new ones; plain_* are those of random features of the same seed,
     test_gain is what these lose more. With the residual y all is the mean over the start a and its
     mirror image -a.
+
+    `plain_*` are the same three numbers of random features.
     """
     at_least(0, setting=setting)
     at_most(MOST, setting=setting)

@@ -145,6 +145,13 @@ class Experiment:
         object.__setattr__(self, "factors", factors)
         object.__setattr__(self, "takes_device", "device" in kept[0])
 
+    @property
+    def simulation(self) -> Callable[..., Any]:
+        """The trial, or the batch that stands for it."""
+        found = self.trial or self.batch
+        assert found is not None  # checked when it was made
+        return found
+
     @cached_property
     def source(self) -> str:
         """Digest of what trial and batch execute in their file and folder."""

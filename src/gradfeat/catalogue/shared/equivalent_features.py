@@ -56,7 +56,8 @@ def trial(
     q mean((f* - f)^2 - h^2) + E h^2 + noise^2; the bias of q is of order 1/(n targets).
 
     linear_share and quadratic_share are E[f p]/E p^2 of the parts p = He_1 and He_2/sqrt(2) of f*:
-    how much of each the fit has.
+    how much of each the fit has. training_loss, training_error and test_error are those of F_0, and
+    `equivalent_*` the same numbers of the Gaussian equivalent.
     """
     from torch import Tensor
 

@@ -39,8 +39,8 @@ def batch(
     """Errors of ridge on sigma(X (W0 + n^alpha G)^T), d = phi n, N = d/psi: by seed, then by alpha.
 
     loss is (1/n)|y - F a|^2 + lam |a|^2, training the same without the ridge term, test the mean
-    squared error on n new rows. A gain is how much lower one is than that of random features of the
-    same seed (eta = 0), times E y^2/mean y^2 of the head's rows, whose tails are heavy.
+    squared error on n new rows. `*_gain` is how much lower one is than that of random features of
+    the same seed (eta = 0), times E y^2/mean y^2 of the head's rows, whose tails are heavy.
     column_*_gain is that of ridge on F_0 and the unpenalised (X beta)^k, entry by entry, k <= l,
     where a step n^alpha adds l powers in the limit; nan where there is none, on edges and above 4.
     *_share is the network's gain over it, with less noise than either.

@@ -15,6 +15,7 @@ from rich.table import Table
 from rich.text import Text
 
 from gradfeat.cli.guard import refuse
+from gradfeat.cli.lab.allowed import allowed
 from gradfeat.cli.terminal import Format, Terminal, records_in
 from gradfeat.drawing.numbers import duration, text_table
 from gradfeat.errors import ExperimentError
@@ -101,13 +102,17 @@ def show_about(name: str) -> None:
         if text:
             console.print(Text(f"\n{title}", style="bold"))
             console.print(Text(text))
+        if title == "Grids":
+            console.print(Text("\nSettings", style="bold"))
+            console.print(_settings(experiment))
+            console.print(Text("What hangs on other settings is checked when a cell is computed."))
 
 
 def _parts(experiment: Experiment) -> Iterator[tuple[str, str]]:
     yield "What is computed", _filled(experiment.about.strip())
-    yield "Each cell and seed", _docstring(experiment.trial or experiment.batch)
+    yield "Each trial, and the numbers that it returns", _docstring(experiment.simulation)
     yield "Theory", _docstring(experiment.theory)
-    yield "Settings", "\n".join(_settings(experiment))
+    yield "Grids", "\n".join(_grids(experiment))
     yield "Claims", "\n".join(f"- {claim.text} [{claim.source}]" for claim in experiment.claims)
 
 
@@ -122,10 +127,23 @@ def _docstring(function: Callable[..., Any] | None) -> str:
     return _filled(inspect.getdoc(function) or "") if function else ""
 
 
-def _settings(experiment: Experiment) -> Iterator[str]:
+def _grids(experiment: Experiment) -> Iterator[str]:
     for scale, grid in experiment.grids.items():
         for part in products(grid):
             words = (
                 f"{name} = {', '.join(map(str, listed(values)))}" for name, values in part.items()
             )
             yield f"{scale}: {'; '.join(words)}"
+
+
+def _settings(experiment: Experiment) -> Table:
+    """Every setting, its default where it has one, and which values its checks let through."""
+    table, found = text_table(), allowed(experiment)
+    table.add_column("setting", no_wrap=True)
+    table.add_column("default", no_wrap=True)
+    table.add_column("allowed", ratio=1)
+    kinds = {int: "whole numbers", float: "numbers", str: "names"}
+    for name, factor in experiment.factors.items():
+        default = "" if factor.default is None else f"{factor.default}"
+        table.add_row(*map(Text, (name, default, found[name] or kinds[factor.kind])))
+    return table

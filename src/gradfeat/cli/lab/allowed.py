@@ -1,0 +1,128 @@
+"""What the settings of an experiment may be: read from the checks in the text of its trial."""
+
+from __future__ import annotations
+
+import ast
+import importlib
+import inspect
+import re
+import textwrap
+import types
+from collections.abc import Callable, Collection, Sequence
+from typing import Any
+
+from gradfeat.lab import Experiment
+
+
+def allowed(experiment: Experiment) -> dict[str, str]:
+    """What the checks of the trial let through, in words; not what hangs on another setting."""
+    found = _Checks(experiment.factors)
+    for function in _reached(experiment.simulation):
+        found.scope = function.__globals__
+        found.visit(_text_of(function))
+    return {name: found.in_words(name) for name in experiment.factors}
+
+
+def _reached(function: Callable[..., Any]) -> list[Any]:
+    """The function, and those of its own and the shared files that it names."""
+    found, folder = [function], "gradfeat.catalogue."
+    for one in found:
+        text = ast.unparse(_text_of(one))
+        known = one.__globals__ | {
+            name: getattr(importlib.import_module(home), name)
+            for home, names in re.findall(rf"from ({re.escape(folder)}[\w.]+) import (.*)", text)
+            for name in names.split(", ")
+        }
+        used = re.findall(r"\w+", re.sub(r"from [\w.]+ import .*", "", text))
+        for value in map(known.get, dict.fromkeys(used)):
+            home = getattr(value, "__module__", None) or ""
+            if home == one.__module__ or home.startswith(folder):
+                parts = [*vars(value).values()] if inspect.isclass(value) else [value]
+                found += [p for p in parts if inspect.isfunction(p) and p not in found]
+    return found
+
+
+def _text_of(function: types.FunctionType) -> ast.Module:
+    """What it does whatever its settings are; nothing of a method that a dataclass made."""
+    made = inspect.unwrap(function).__code__.co_filename.startswith("<")
+    text = "" if made else textwrap.dedent(inspect.getsource(function))
+    return _Unconditional().visit(ast.parse(text))
+
+
+class _Unconditional(ast.NodeTransformer):
+    """Takes out branches, and what comes after one that returns."""
+
+    def visit_If(self, node: ast.If | ast.Match) -> None:
+        del node
+
+    visit_Match = visit_If
+
+    def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.FunctionDef:
+        body = [(part, ast.unparse(part)) for part in node.body]
+        ends = [i for i, (_, text) in enumerate(body) if re.match("(?s)(if|match) .*return", text)]
+        node.body = [part for part, _ in body[: min(ends, default=len(body))]]
+        self.generic_visit(node)
+        return node
+
+
+class _Checks(ast.NodeVisitor):
+    """Collects calls of the checks of `gradfeat.maths.ranges` on settings by their own names."""
+
+    def __init__(self, names: Collection[str]) -> None:
+        self.scope: dict[str, Any] = {}
+        self._low: dict[str, list[float]] = {name: [] for name in names}
+        self._high: dict[str, list[float]] = {name: [] for name in names}
+        self._words: dict[str, list[str]] = {name: [] for name in names}
+        self._each: dict[str, str] = {}
+
+    def in_words(self, name: str) -> str:
+        """Of 2 or more and 9 or less: "2 to 9"."""
+        low, high = max(self._low[name], default=None), min(self._high[name], default=None)
+        words = list(dict.fromkeys(self._words[name]))
+        if low is not None and high is not None and not words:
+            return f"{low:,.15g} to {high:,.15g}"
+        parts = [f"{low:,.15g} or more"] if low is not None else []
+        return ", ".join(words + parts + ([f"{high:,.15g} or less"] if high is not None else []))
+
+    def visit_For(self, node: ast.For) -> None:
+        self._each[ast.unparse(node.target)] = ast.unparse(node.iter)
+        self.generic_visit(node)
+
+    def visit_Call(self, node: ast.Call) -> None:
+        check, given = ast.unparse(node.func), [*map(ast.unparse, node.args)]
+        if check == "paired" and given[0] in self._words:
+            self._words[given[0]].append("an even number")
+            self._low[given[0]].append(2)
+        for keyword in node.keywords if check in _CHECKS else []:
+            name, value = keyword.arg or "", ast.unparse(keyword.value)
+            value = re.sub(r"^self\.|^(?:min|max)\((\w+)\)$", r"\1", value)
+            if name in self._words and self._each.get(value, value) == name:
+                self._note(check, name, given)
+        self.generic_visit(node)
+
+    def _note(self, check: str, name: str, given: Sequence[str]) -> None:
+        try:
+            bounds = [eval(text, self.scope) for text in given]
+        except NameError:  # a bound that hangs on another setting
+            return
+        match check:
+            case "at_least" | "at_most":
+                (self._low if check == "at_least" else self._high)[name].append(bounds[0])
+            case "within":
+                self._low[name].append(bounds[0])
+                self._high[name].append(bounds[1])
+            case "one_of":
+                self._words[name].append(", ".join(bounds[0]))
+            case _:
+                self._words[name].append(_CHECKS[check])
+
+
+#: Checks, and the words of those without a bound.
+_CHECKS = {
+    "at_least": "",
+    "at_most": "",
+    "within": "",
+    "one_of": "",
+    "positive": "above 0",
+    "not_negative": "0 or more",
+}
