@@ -20,6 +20,8 @@ from gradfeat.models.search.head_search import (
     fit_head,
     held_out_loss,
 )
+from gradfeat.models.search.rfm_space import rougher
+from gradfeat.models.search.rounds import Round
 from gradfeat.models.solvers.direct import Direct
 
 
@@ -205,3 +207,23 @@ def test_the_kernel_of_single_columns_has_no_neighbours():
     search = HeadSearch([one], [None], ALPHAS)
     search.around(Head(None, kernel="laplace-l1", bandwidth=2.0))
     assert [trial.head.kernel for trial in search.tried] == ["laplace-l1"]
+
+
+@pytest.mark.parametrize(
+    ("target", "rows", "expected"),
+    [
+        (torch.abs, 3000, "matern52"),
+        (torch.abs, 400, "gaussian"),
+        (torch.square, 3000, "gaussian"),
+    ],
+)
+def test_a_gaussian_gives_way_to_a_rougher_kernel_that_many_rows_favour(target, rows, expected):
+    """Its error on |x| stops falling with rows; 300 of them, as a search has, do not show that."""
+    g = torch.Generator().manual_seed(0)
+    X = torch.randn(rows, 2, generator=g).double()
+    y = target(X[:, :1]) + 0.05 * torch.randn(rows, 1, generator=g).double()
+    data = Block(X, y, torch.ones(rows).double())
+    one = Split(data.at(slice(150, 300)), data.at(slice(150)), torch.ones(2).double())
+    smooth = evaluate_head([one], Head(None, 0.0, "gaussian", 1.0), ALPHAS)
+    last = Round([one], list(smooth.predictions), smooth.loss)
+    assert rougher(last, smooth, data, None).head.kernel == expected

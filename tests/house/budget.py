@@ -29,7 +29,7 @@ ROOMS: Final = {
     "interface": Room(977, 5),
     "lab": Room(3_529, 21),
     "maths": Room(4_411, 33),
-    "models": Room(11_169, 70),
+    "models": Room(11_205, 70),
     "planning": Room(1_461, 10),
     "reports": Room(878, 4),
     "rows": Room(6_684, 32),

@@ -128,7 +128,7 @@ class RFMLossSpace(Space[RFMLossSetting]):
         """The rounds' best setting, its last fit made with the better of the losses."""
         rfm, effort = self.rounds, replace(effort, calibrated=True)
         paths = search_rounds(rfm.at, rfm.start.rounds, rfm.axes, data, seed, effort)
-        found, last = rfm.chosen(paths, len(data.X), effort)
+        found, last = rfm.chosen(paths, data, effort)
         squared = Trial(
             RFMLossSetting(found.setting, None), found.loss, found.predictions, found.y, found.w
         )

@@ -15,22 +15,26 @@ from ...maths.deadline import deadline_passed
 from ...rows.rows import Rows
 from ..base import Kernel, Learner, Predictor
 from ..kernel_machine import KernelMachine, apply_metric
-from ..local_machines import ONE_MACHINE, LocalMachines, LocalRidge, affordable_rows
+from ..local_machines import EXHAUSTED_BY, ONE_MACHINE, LocalMachines, LocalRidge, affordable_rows
 from ..rfm import RFM
 from ..solvers.direct import Adaptive
+from ..solvers.nystrom_direct import NystromDirect
 from ..stacked import Stack
 from ..subspace_refit import SubspaceRefit
 from .head_search import (
     ALPHAS,
     BY_COLUMN,
+    SMOOTHNESS,
     Head,
     HeadSearch,
     HeadTrial,
     Split,
     candidate_directions,
+    evaluate_head,
     fit_head,
     held_out_loss,
     is_learnt,
+    row_errors,
 )
 from .kernel_space import KERNELS, KernelChoice, kernel
 from .rounds import Path, Round, Rounds, search_rounds
@@ -49,6 +53,8 @@ METRIC_ROWS, FIRST_METRIC_ROWS = {False: 12_000, True: 20_000}, 3_000
 LEAST_ALPHA = 1e-3
 #: Rows that the many small fits of a head search train on, at most, by sweeps; twice are held out.
 HEAD_ROWS = {1: 700, 2: 2000}
+#: So many times the training rows of a split and more rows decide on a rougher kernel again.
+MORE_ROWS = 3
 #: Paths up to so many times the least loss have their heads searched.
 WORTH_A_HEAD = 1.25
 
@@ -162,11 +168,13 @@ class RFMSpace(Space[RFMSetting]):
     def best(self, data: Block, seed: int, effort: Effort) -> Trial[RFMSetting]:
         """The best of the paths' rounds and of the heads in the metrics of the two best paths."""
         paths = search_rounds(self.at, self.start.rounds, self.axes, data, seed, effort)
-        return self.chosen(paths, len(data.X), effort)[0]
+        return self.chosen(paths, data, effort)[0]
 
-    def chosen(self, paths: list[Path], n: int, effort: Effort) -> tuple[Trial[RFMSetting], Round]:
-        """The best setting for n rows, and the round whose metric it is in."""
-        top = paths[0]
+    def chosen(
+        self, paths: list[Path], data: Block, effort: Effort
+    ) -> tuple[Trial[RFMSetting], Round]:
+        """The best setting for these rows, and the round whose metric it is in."""
+        top, n = paths[0], len(data.X)
         last = top.rounds[top.best]
         own = _trial(RFMSetting(top.until(top.best)), last, last.loss, last.predictions)
         if self.directions is None:
@@ -179,6 +187,8 @@ class RFMSpace(Space[RFMSetting]):
             heads.append((one, _chosen_head(one, known, rows)))
         best, found = min(heads, key=lambda one: one[1].loss)
         last, found = best.last, _settled(best.last, found, rows)
+        if effort.rows < n:
+            found = rougher(last, found, data, self.memory_limit)
         auto, sampled = self.directions == "auto", self.metric_rows is not None
         if auto and n * LEAST_MEMBERS <= POINTS and not deadline_passed():
             plain = self._searched(top, 0, rows)
@@ -281,6 +291,32 @@ def _settled(one: Round, found: HeadTrial, rows: int) -> HeadTrial:
         return found
     search = HeadSearch(one.splits, [found.head.directions], penalties(one.splits[0].A))
     return search.around(found.head)
+
+
+def rougher(one: Round, found: HeadTrial, data: Block, memory_limit: int | None) -> HeadTrial:
+    """A kernel a step rougher than a Gaussian, where it is better on the rows of one machine.
+
+    A Gaussian is exhausted by few centres, and then gains nothing by further rows. On the few
+    training rows of a split it may lead all the same, so both are compared on more, by Nystrom
+    centres, which a rougher kernel needs more of: where it is ahead it is so with every row too.
+    """
+    split, smooth = one.splits[0], SMOOTHNESS[0]
+    first = len(split.held.X)
+    more = replace(split, train=data.at(slice(first, first + ONE_MACHINE)))
+    many = len(more.train.X) > MORE_ROWS * len(split.train.X)
+    if found.head.kernel != smooth or not many or deadline_passed():
+        return found
+    head = replace(found.head, kernel=SMOOTHNESS[1])
+    other = evaluate_head(one.splits, head, penalties(split.A))
+    if not other.predictions:
+        return found
+    few = NystromDirect(EXHAUSTED_BY, memory_limit=memory_limit)
+    each = [
+        row_errors([more], [fit_head(more, h, few)]).square().sum(1)
+        for h in (found.head, other.head)
+    ]
+    gain = each[0] - each[1]
+    return other if float(gain.mean()) > float(gain.std()) / len(gain) ** 0.5 else found
 
 
 def _has_more(splits: Sequence[Split], rows: int) -> bool:
