@@ -146,6 +146,35 @@ def test_what_is_no_table_is_one_sentence(frame):
         gradfeat.compare(frame, "y", methods=["lineal"])
 
 
+def test_a_text_is_one_name_in_every_list(frame, found):
+    other = gradfeat.compare(frame.assign(ab=frame["y"]), "y", ignore="ab", **QUICK)
+    assert other.table["R2"].tolist() == found.table["R2"].tolist()
+    other = gradfeat.compare(frame, "y", **QUICK | {"methods": "linear"})
+    assert other.table["method"].tolist() == ["linear"]
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"time": 0}, "time is 0: give 1 or more"),
+        ({"seed": -1}, "seed is -1: give 0 or more"),
+        ({"task": "class"}, "task is 'class': give 'auto' or 'regression' or 'classification'"),
+        ({"missing_target": "keep"}, "missing_target is 'keep': give 'drop' or 'refuse'"),
+    ],
+)
+def test_what_the_command_refuses_is_refused_in_python_too(frame, options, words):
+    with pytest.raises(ValueError, match=words):
+        gradfeat.compare(frame, "y", **options)
+
+
+def test_the_verdict_names_the_best_method_where_features_make_no_difference():
+    x = np.random.default_rng(0).normal(size=(200, 2))
+    frame = pd.DataFrame(x, columns=["a", "b"]).assign(y=x[:, 0])
+    found = gradfeat.compare(frame, "y", methods=["linear", "induced-network"], time=1)
+    assert "Linear model" in found.verdict.partition(", with test R2 1.000 (95 % ")[0]
+    assert "Learning features makes no practical difference" in found.verdict
+
+
 def test_names_of_columns_may_be_numbers():
     draw = np.random.default_rng(0)
     frame = pd.DataFrame(draw.standard_normal((80, 3)))

@@ -11,8 +11,8 @@ from rich.console import Console
 from gradfeat.drawing.numbers import number, text_table
 from gradfeat.figures.comparison import span
 from gradfeat.reports import terminal_table
-from gradfeat.reports.words import first_step_number
-from gradfeat.table.results import Remark
+from gradfeat.reports.words import answer, first_step_number, outcome
+from gradfeat.table.results import ColumnLoss, Interval, Remark
 from reports.factory import VARIANTS
 
 
@@ -67,6 +67,33 @@ def test_a_line_for_each_direction_of_a_first_step():
     assert "4. " not in many
     assert "and 9 more" in many
     assert "first gradient" not in printed(VARIANTS["bare"])
+
+
+def with_best(score: Interval):
+    """One method of six that was fitted."""
+    report = VARIANTS["regression"]
+    first, *others = report.methods
+    lost = [replace(one, scores={}, error="no time was left") for one in others]
+    fitted = replace(first, scores={"R2": score})
+    return replace(report, methods=(fitted, *lost), best=first.name, verdict=None)
+
+
+def test_a_score_whose_whole_interval_is_below_chance_is_worse_than_the_mean():
+    text = outcome(with_best(Interval(-3.984, -4.753, -3.435)))
+    assert text.startswith("The only method that was fitted (Linear (ridge)) does not predict ")
+    assert text.endswith(
+        "(95 % interval −4.753 to −3.435), which is worse than predicting the mean."
+    )
+    text = outcome(with_best(Interval(-0.1, -0.3, 0.1)))
+    assert text.endswith("which these rows do not tell from predicting the mean.")
+
+
+def test_what_is_needed_most_is_so_of_the_columns_that_were_shuffled_apart():
+    report = VARIANTS["regression"]
+    rest = ColumnLoss(("u", "v"), Interval(0.9, 0.8, 1.0), rest=True)
+    found = replace(report.importances, losses=(*report.importances.losses[:2], rest))
+    text = answer(replace(report, importances=found))
+    assert "needs hr most of the 2 that were shuffled apart: shuffled, R2 falls by 0.800" in text
 
 
 def test_failures_are_plain_lines():

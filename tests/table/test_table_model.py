@@ -47,6 +47,15 @@ def test_a_class_without_training_rows_has_probability_zero(classifier):
     assert len(classifier.predictions(table().head(0))) == 0
 
 
+def test_predictions_have_the_index_of_the_frame(classifier):
+    """So that ``frame["p"] = model.predictions(frame)["predicted_y"]`` puts each at its row."""
+    frame = table().sample(frac=1, random_state=0)
+    for fitted in (classifier, model(table()["a"].to_numpy(), ())):
+        said = fitted.predictions(frame)
+        assert said.index.equals(frame.index)
+        pd.testing.assert_frame_equal(said.sort_index(), fitted.predictions(table()))
+
+
 def test_the_file_gives_the_same_model(classifier, tmp_path):
     for kept in (classifier, model(table()["a"].to_numpy(), ())):
         kept.save(tmp_path / "m")

@@ -116,11 +116,8 @@ class Comparison(PageOf[FitReport]):
 
     @property
     def verdict(self) -> str:
-        """Whether learning features helps here; where that was not tried, what is best."""
-        found, nothing = self.results.verdict, words.chance(self.results)
-        if nothing or not found:
-            return words.answer(self.results)
-        return found.sentence
+        """The best method with its score, and whether learning features helps here."""
+        return words.outcome(self.results)
 
     @property
     def failures(self) -> Sequence[str]:

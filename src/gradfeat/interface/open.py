@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import glob
 import os
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, fields
 from inspect import signature
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 import pandas as pd
 import pyarrow as pa
@@ -19,6 +19,7 @@ from gradfeat.drawing.numbers import count
 from gradfeat.errors import TableError
 from gradfeat.maths.deadline import Deadline
 from gradfeat.maths.memory import available_memory, readable
+from gradfeat.maths.ranges import at_least
 from gradfeat.rows.checkpoint import Checkpoint
 from gradfeat.rows.dask_client import local_cluster
 from gradfeat.rows.engine import Engine, Report
@@ -145,7 +146,8 @@ class Asked:
         table, time, kept = given(given_["table"]), given_["time"], given_["checkpoint"]
         names = {f.name for f in fields(Request)} - {n for n in _LISTS if given_.get(n) is None}
         asked: dict[str, Any] = {n: given_[n] for n in names & given_.keys()}
-        asked |= {n: tuple(asked[n]) for n in _LISTS & asked.keys()}
+        asked |= {n: _names(asked[n]) for n in _LISTS & asked.keys()}
+        _refuse(asked, given_)
         asked["command"] = asked["command"] or table.call(function, given_)
         asked["target"] = str(asked["target"])
         kept = None if kept is None else Checkpoint(Path(kept))
@@ -170,6 +172,24 @@ class Asked:
     def kept(self, engine: Engine | None) -> Checkpoint | None:
         """Where finished passes are, of rows that stream."""
         return None if engine is None else self.run.checkpoint
+
+
+def _names(asked: str | Sequence[str]) -> tuple[str, ...]:
+    """A text is one name, and not a name a letter."""
+    return (asked,) if type(asked) is str else tuple(asked)
+
+
+def _refuse(asked: Mapping[str, Any], given_: Mapping[str, Any]) -> None:
+    """Values that an option cannot have, in the same bounds as those of the command line."""
+    for name, hint in get_type_hints(Request).items():
+        allowed = get_args(hint)
+        if get_origin(hint) is Literal and name in asked and asked[name] not in allowed:
+            words = " or ".join(repr(one) for one in allowed)
+            raise TableError(f"{name} is {asked[name]!r}: give {words}.")
+    at_least(1, time=given_["time"])
+    at_least(0, seed=asked["seed"])
+    at_least(2, width=asked.get("width", 2))
+    at_least(1, jobs=given_["jobs"] or 1)
 
 
 def given(data: Any) -> UserTable:

@@ -43,7 +43,7 @@ from gradfeat.table.results import (
     Remark,
     Streaming,
 )
-from gradfeat.table.scores import about_classes, beyond_chance
+from gradfeat.table.scores import about_classes, below_chance, beyond_chance
 
 #: Directions of a first step that are described, and that get a figure of their own.
 TOLD = 3
@@ -61,17 +61,28 @@ def rows_sentence(report: FitReport) -> str:
 
 def answer(report: FitReport) -> str:
     """Best method and its score, verdict, columns that matter most: a sentence each."""
-    nothing = chance(report)
-    parts = [nothing] if nothing else []
-    if not best_method(report):
-        parts.append(f"No method could be fitted to predict {report.target}, for the reasons below")
-    elif not nothing:
-        parts.append(best_sentence(report))
-    parts.append(about_classes(report.y_true, report.y_pred, report.classes))
-    parts += [report.verdict.sentence.rstrip(". ")] if report.verdict else []
-    if report.importances and not nothing:
-        parts.append(columns_sentence(report, report.importances))
-    return " ".join(f"{part[0].upper()}{part[1:]}." for part in parts if part)
+    best, features = _outcome(report)
+    classes = about_classes(report.y_true, report.y_pred, report.classes)
+    needs = report.importances and not chance(report)
+    columns = columns_sentence(report, report.importances) if report.importances and needs else ""
+    return _sentences(best, classes, features, columns)
+
+
+def outcome(report: FitReport) -> str:
+    """Best method and its score, and whether learning features helps: a sentence each."""
+    return _sentences(*_outcome(report))
+
+
+def _outcome(report: FitReport) -> tuple[str, str]:
+    best = f"No method could be fitted to predict {report.target}, for the reasons below"
+    if best_method(report):
+        best = chance(report) or best_sentence(report)
+    return best, report.verdict.sentence if report.verdict else ""
+
+
+def _sentences(*parts: str) -> str:
+    said = [part.rstrip(". ") for part in parts if part]
+    return " ".join(f"{part[0].upper()}{part[1:]}." for part in said)
 
 
 def chance(report: FitReport) -> str:
@@ -79,12 +90,18 @@ def chance(report: FitReport) -> str:
     methods = ranked(report.methods)
     if not methods or beyond_chance(report.y_true, methods[0].scores):
         return ""
+    best, score = methods[0].label, first_score(methods[0])
+    told = f"{report.target} beyond chance on these {len(report.y_true):,} test rows"
+    words = f"No method predicts {told}: the best ({best}) has {score}"
+    if len(methods) < len(report.methods):
+        words = f"None of the {len(methods)} methods that were fitted predicts {told}"
+        words += f": the best ({best}) has {score}"
+    if len(methods) == 1:
+        words = f"The only method that was fitted ({best}) does not predict {told}: {score}"
     constant = "the most frequent class" if report.classes else "the mean"
-    return (
-        f"No method predicts {report.target} beyond chance on these {len(report.y_true):,} test "
-        f"rows: the best ({methods[0].label}) has {first_score(methods[0])}, which these rows do "
-        f"not tell from predicting {constant}"
-    )
+    if below_chance(report.y_true, methods[0].scores):
+        return f"{words}, which is worse than predicting {constant}"
+    return f"{words}, which these rows do not tell from predicting {constant}"
 
 
 _FOLLOWS: dict[Answer, str] = {
@@ -134,7 +151,10 @@ def columns_sentence(report: FitReport, found: Importances) -> str:
     if not top:
         return f"shuffling any one column costs {which} nothing that these test rows show{less}"
     first, *rest = top
-    words = f"{which} needs {together(first)} most: shuffled, {found.score} falls by "
+    apart = [one for one in found.losses if not one.rest]
+    unknown = any(o.rest and o.loss.estimate > first.loss.estimate for o in found.losses)
+    of = f" of the {len(apart)} that were shuffled apart" if unknown else ""
+    words = f"{which} needs {together(first)} most{of}: shuffled, {found.score} falls by "
     words += number(first.loss.estimate)
     others = listed([f"{together(one)} ({number(one.loss.estimate)})" for one in rest])
     return words + (f", then {others}" if others else "") + less

@@ -175,10 +175,25 @@ def beyond_chance(y: Floats, scores: Mapping[str, Interval]) -> bool:
     True
     """
     if "accuracy" in scores:
-        share = np.unique(y, return_counts=True)[1].max() / len(y)
         ranks = scores.get("AUC")
-        return scores["accuracy"].low > share or (ranks is not None and ranks.low > 0.5)
+        return scores["accuracy"].low > _usual(y) or (ranks is not None and ranks.low > 0.5)
     return "R2" not in scores or scores["R2"].low > 0
+
+
+def below_chance(y: Floats, scores: Mapping[str, Interval]) -> bool:
+    """Whether the mean of test rows `y`, or the most frequent class, does better than scores say.
+
+    >>> below_chance(np.arange(9.0), {"R2": Interval(-4.0, -4.8, -3.4)})
+    True
+    """
+    if "accuracy" in scores:
+        return scores["accuracy"].high < _usual(y)
+    return "R2" in scores and scores["R2"].high < 0
+
+
+def _usual(y: Floats) -> float:
+    """The share of the most frequent class."""
+    return float(np.unique(y, return_counts=True)[1].max() / len(y))
 
 
 def about_classes(y: NDArray[Any], f: NDArray[Any], classes: Sequence[str]) -> str:

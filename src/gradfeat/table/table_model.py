@@ -250,7 +250,7 @@ class TableModel(BaseEstimator):
         Parameters
         ----------
         frame : DataFrame of pandas or polars, pyarrow Table, array
-            Of a file: ``model.read(path)``.
+            Of a file: ``model.read(path)``. Predictions have the index of a DataFrame of pandas.
         interval : float, optional
             Per cent of new rows whose target lies between ``low_TARGET`` and ``high_TARGET``, or
             in ``set_TARGET`` (a JSON list of classes).
@@ -268,7 +268,7 @@ class TableModel(BaseEstimator):
         rows = as_frame(frame)
         if strict:
             refuse_unread(self.encoder.unread(rows), FrameTables(rows))
-        return self.in_columns(self._finite(rows), interval)
+        return self.in_columns(self._finite(rows), interval).set_axis(rows.index)
 
     def in_columns(self, f: NDArray[Any], interval: float | None = None) -> pd.DataFrame:
         """:meth:`predictions`, of :meth:`outputs` ``f``."""
