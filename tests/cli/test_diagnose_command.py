@@ -48,7 +48,7 @@ def test_files_and_words(capsys, tmp_path):
     assert [d["degree"] for d in found["degrees"]] == [1, 2, 3, 4]
     assert len(found["directions"]["loadings"]) == len(found["directions"]["columns"])
     assert "information exponent 1" in " ".join(ran.out.split())
-    assert "table.csv: 300 rows with a target" in ran.out
+    assert "table.csv: 300 rows used" in ran.out
     lines = ran.out.split("\nReport:")[0].splitlines()
     assert all(len(line) <= 80 for line in lines)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 
+import numpy as np
 import pytest
 import torch
 
@@ -11,7 +12,8 @@ from gradfeat.diagnostics.degree_tests import degree_test, information_exponent
 from gradfeat.diagnostics.hermite_degrees import residuals_by_degree
 from gradfeat.maths.hermite import HermiteSeries
 from gradfeat.maths.streams import null_draws, p_value
-from gradfeat.table.diagnosis_rows import label_slices
+from gradfeat.table.diagnose import statistics
+from gradfeat.table.diagnosis_rows import label_slices, standard_inputs
 from gradfeat.theory.generative_exponent import label_strengths
 
 
@@ -82,8 +84,21 @@ def test_an_exact_fit_leaves_no_rounding_to_be_tested():
 
 
 def test_degrees_with_too_many_features_are_not_taken_out():
-    left = residuals_by_degree(normal(100, 5), normal(100, 1, seed=1), 4)
-    assert [r.removed for r in left] == [0, 1, 1, 1]  # 1 + 5 + 15 features are above 10
+    left = residuals_by_degree(normal(60, 5), normal(60, 1, seed=1), 4)
+    assert [r.removed for r in left] == [0, 1, 1, 1]  # 1 + 5 + 15 features are above 20
+
+
+def test_a_linear_target_of_few_rows_and_levels_shows_no_higher_degree():
+    """The powers of a level's 0 and 1 are linear in it: degree 2 is degree 1 seen again."""
+    rng = np.random.default_rng(0)
+    p = []
+    for seed in range(10):
+        levels = rng.integers(0, 3, 70)
+        X = np.column_stack([levels == 0, levels == 1, rng.random((70, 5)) < 0.3]).astype(float)
+        Z = standard_inputs(X).whitened
+        y = torch.as_tensor(X @ [4.0, 2.0, 1.0, 0, 0, 0, 0] + rng.standard_normal(70))[:, None]
+        p += [one.p_value for one in statistics(Z, y, seed, print).tests[1:]]
+    assert np.mean(np.array(p) < 0.05) < 0.2  # 30 of 5 %: above 0.2 once in 10^4 where independent
 
 
 def test_the_scale_of_the_target_does_not_matter():

@@ -71,7 +71,7 @@ def degree_coefficients(
 
 
 #: Lower degrees are fitted while their features are at most this share of the rows.
-MOST_FEATURES = 0.1
+MOST_FEATURES = 1 / 3
 
 #: Of a row that the fit follows entirely, so much counts as left.
 LEAST_KEPT = 0.05
@@ -117,7 +117,7 @@ def residuals_by_degree(
 
     On inputs that are not Gaussian the Hermite polynomials of different degree are correlated;
     taking the lower ones out keeps a linear target from being seen at degree 2. Degrees whose
-    features would exceed a tenth of the rows are not taken out (the fit would follow the noise).
+    features would exceed a third of the rows are not taken out (the fit would follow the noise).
 
     >>> Z = torch.randn(200, 2, generator=torch.Generator().manual_seed(0)).double()
     >>> [round(float(r.values.abs().max()), 8) for r in residuals_by_degree(Z, Z[:, :1], 3)][1:]

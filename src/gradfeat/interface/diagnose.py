@@ -97,7 +97,8 @@ def diagnose(
 ) -> Diagnosis:
     """Say what kind of signal a table holds: its degrees, directions, and the rows it needs.
 
-    A table of more than 5,000 rows is told by so many of them, the same where rows stream.
+    A table of more than 5,000 rows (2,000 of a wide one) is told by so many of them, the same
+    where rows stream.
 
     Parameters
     ----------

@@ -13,7 +13,19 @@ from gradfeat.figures.signal import (
     degrees_figure,
     variance_parts_figure,
 )
-from gradfeat.table.diagnosis import DiagnosisReport, FoundDirections, Share
+from gradfeat.table.diagnosis import (
+    DegreeFinding,
+    DiagnosisReport,
+    FoundDirections,
+    Share,
+)
+from gradfeat.table.results import Interval
+
+#: Share of the variance that may be hidden from which it cannot be told whether it is there.
+WORTH_NAMING = 0.05
+
+#: Of a share whose interval is so wide the interval is told.
+WIDE = 0.05
 
 #: A column is named for a direction from this correlation on.
 NAMED_FROM = 0.3
@@ -32,6 +44,12 @@ def signal_sentence(found: DiagnosisReport) -> str:
             f"There is no evidence of a signal about {found.target} at degrees {tested} in "
             f"{count(found.n_tested, 'row')}"
         )
+        if _open(found):
+            linear, quadratic = (percent(one.visible_from) for one in found.degrees[:2])
+            words += (
+                f", which are too few to tell: a linear part below {linear} or a quadratic one "
+                f"below {quadratic} of the variance would not show"
+            )
         return f"{words}, but {function}" if hidden else words
     name = DEGREE_NAMES[found.exponent]
     words = (
@@ -39,6 +57,18 @@ def signal_sentence(found: DiagnosisReport) -> str:
         f"{found.exponent})"
     )
     return f"{words}, but {function}" if hidden else words
+
+
+def _open(found: DiagnosisReport) -> bool:
+    """Whether nothing was found, and a linear or quadratic part worth naming may be there."""
+    hidden = max(one.visible_from for one in found.degrees if one.degree <= 2)
+    return found.exponent is None and hidden >= WORTH_NAMING
+
+
+def _apart(found: DiagnosisReport, one: DegreeFinding) -> bool:
+    """Whether what was found at a degree cannot be a lower one that was left in."""
+    lower = (other.degree for other in found.degrees if other.found)
+    return not any(one.without < degree < one.degree for degree in lower)
 
 
 def _hidden_from_the_mean(found: DiagnosisReport) -> bool:
@@ -52,8 +82,10 @@ def gradient_sentence(found: DiagnosisReport) -> str:
     match found.exponent:
         case None if _hidden_from_the_mean(found):
             return f"the first gradient step of a network has nothing to follow, and {again}"
+        case None if _open(found):
+            return "whether a network's first gradient step has anything to follow stays open"
         case None:
-            return "the first gradient step of a network has nothing to follow"
+            return "the first gradient step of a network has nothing to follow that shows here"
         case 1 | 2:
             return "the first gradient step of a network is informative"
     hidden = "the signal is hidden from linear and quadratic views"
@@ -98,13 +130,20 @@ def shares_sentence(found: DiagnosisReport) -> str:
         "higher": "a flexible model adds {}",
     }
     parts = [
-        words[part.name].format(percent(part.share.estimate))
-        for part in found.shares.parts
-        if part.found
+        words[part.name].format(_size(part.share)) for part in found.shares.parts if part.found
     ]
     if not parts:
-        return "out of sample, none of the models explains any of the variance"
+        return "out of sample, none of the models does better than the mean"
     return f"out of sample, {listed(parts)} of the variance"
+
+
+def _size(share: Interval) -> str:
+    """The share, or its interval where that is wide.
+
+    >>> _size(Interval(0.5, 0.49, 0.52)), _size(Interval(0.5, 0.31, 0.62))
+    ('50 %', '31 % to 62 %')
+    """
+    return percent(share.estimate) if share.high - share.low < WIDE else span(share, nonnegative)
 
 
 def advice(found: DiagnosisReport) -> str:
@@ -129,7 +168,9 @@ def advice(found: DiagnosisReport) -> str:
         )
     if found.exponent > 2:
         return _hidden(found, found.exponent)
-    if not bent and any(one.found and one.degree > 1 for one in found.degrees):
+    if not bent and any(
+        one.found and one.degree > 1 and _apart(found, one) for one in found.degrees
+    ):
         return (
             "There is more than the linear part, and no model could use it with so many rows: with "
             "more of them, methods that learn features may. gradfeat fit compares them."
@@ -172,10 +213,11 @@ def answer(found: DiagnosisReport) -> str:
 
 
 def evidence(part: Share) -> str:
-    """``yes``, or what at most it could be."""
+    """``yes``, or what at most it could be, which may be too much to tell."""
     if part.found:
         return "yes"
-    return f"no (at most {percent(max(0.0, part.share.high))})"
+    most = percent(max(0.0, part.share.high))
+    return f"cannot tell (up to {most})" if part.share.high >= WORTH_NAMING else f"no (<{most})"
 
 
 #: Directions drawn at most.
@@ -183,12 +225,18 @@ DRAWN = 4
 
 
 def rows_sentence(found: DiagnosisReport) -> str:
-    """``t.csv: 721 rows with a target, all of them tested, in 23 whitened inputs.``"""
-    tested = "all" if found.n_tested == found.n_rows else f"{found.n_tested:,}"
-    return (
-        f"{found.data}: {count(found.n_rows, 'row')} with a target, {tested} of them tested, in "
-        f"{count(found.n_inputs, 'whitened input')}."
-    )
+    """``t.csv: 721 rows used, in 23 whitened inputs.``"""
+    return f"{found.data}: {used(found)}, in {count(found.n_inputs, 'whitened input')}."
+
+
+def used(found: DiagnosisReport) -> str:
+    """``721 rows used``, or of how many.
+
+    Only rows with a target count.
+    """
+    if found.n_tested == found.n_rows:
+        return f"{count(found.n_tested, 'row')} used"
+    return f"{found.n_tested:,} of {count(found.n_rows, 'row')} used"
 
 
 def contents(found: DiagnosisReport) -> dict[str, object]:
@@ -199,6 +247,7 @@ def contents(found: DiagnosisReport) -> dict[str, object]:
         "answer": answer(found),
         "advice": advice(found),
         "facts": _facts(found),
+        "used": used(found),
         "shares": variance_parts_figure(found.shares),
         "share_rows": share_rows(found),
         "degrees": degrees_figure(found),
@@ -219,13 +268,14 @@ def _facts(found: DiagnosisReport) -> list[tuple[str, str, str]]:
     name = "no evidence" if found.exponent is None else str(found.exponent)
     kind = DEGREE_NAMES.get(found.exponent or 0, "at degrees 1 to 4")
     gradient = gradient_sentence(found)
+    informative = "Yes" if found.informative else "Cannot tell" if _open(found) else "No"
     directions = found.directions
     top = leading_columns(directions, 0) if directions.number else ["none beyond chance"]
     total = found.shares.total
     inside = span(total, nonnegative)
     return [
         ("Information exponent", name, f"lowest degree with a signal: {kind}"),
-        ("Is the first gradient informative?", "Yes" if found.informative else "No", gradient),
+        ("Is the first gradient informative?", informative, gradient),
         ("Directions", str(directions.number), ", ".join(top)),
         ("Explained out of sample", nonnegative(total.estimate), f"95 % interval {inside}"),
     ]
@@ -251,10 +301,17 @@ def degree_rows(found: DiagnosisReport) -> list[tuple[str, str, str, str, str]]:
             number(one.strength),
             number(one.visible_from),
             number(one.p_value),
-            "yes" if one.found else "no",
+            evidence_of_degree(found, one),
         )
         for name, one in named
     ]
+
+
+def evidence_of_degree(found: DiagnosisReport, one: DegreeFinding) -> str:
+    """Whether a degree is beyond chance, and by itself."""
+    if one.found and not _apart(found, one):
+        return "cannot tell"
+    return "yes" if one.found else "no"
 
 
 def size_rows(found: DiagnosisReport) -> list[tuple[str, str, str, str]]:

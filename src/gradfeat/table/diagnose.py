@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 import torch
@@ -29,11 +29,12 @@ from gradfeat.table.diagnosis import (
     DiagnosisReport,
     FoundDirections,
     SampleSize,
+    Shares,
 )
 from gradfeat.table.diagnosis_rows import DiagnosisRows, diagnosis_rows, label_slices
 from gradfeat.table.interpret import fold
 from gradfeat.table.request import Request, Steps
-from gradfeat.table.results import Remark
+from gradfeat.table.results import Interval, Remark
 from gradfeat.table.table_model import package_versions
 from gradfeat.table.variance_shares import FOLDS, variance_shares
 from gradfeat.theory.damian22_rates import reuse_samples, suggested_samples
@@ -139,6 +140,27 @@ def _finding(test: DegreeTest, residual: Residual, level: float, found: bool) ->
     )
 
 
+def with_blind_spots(shares: Shares, degrees: Sequence[DegreeFinding]) -> Shares:
+    """Shares without evidence may be as large as what the tests of their degrees would not see.
+
+    The bootstrap knows of the models that were fitted: where these are constant its interval is a
+    point, whatever they missed.
+    """
+    blind = {"linear": degrees[0], "quadratic": degrees[1]}
+    rest = max(degrees[2:], key=lambda one: one.visible_from)
+    parts = tuple(
+        part if part.found else replace(part, share=_up_to(part.share, blind.get(part.name, rest)))
+        for part in shares.parts
+    )
+    highest = max(part.share.high for part in parts)
+    total = replace(shares.total, high=max(shares.total.high, highest))
+    return replace(shares, parts=parts, total=total)
+
+
+def _up_to(share: Interval, degree: DegreeFinding) -> Interval:
+    return replace(share, high=min(1.0, max(share.high, degree.visible_from)))
+
+
 def curvature_values(found: CurvatureTest, signed: bool) -> Curvature:
     """The spectrum as plain values."""
     arrays = (found.eigenvalues.numpy(), found.low.numpy(), found.high.numpy())
@@ -224,7 +246,7 @@ def _diagnosed(table: DiagnosisRows, request: Request, steps: Steps) -> Diagnosi
     stats = statistics(Z, table.y, request.seed, degree)
     shares = variance_shares(table.inputs, table.y, request.seed, part, table.stretch)
     steps.begin("Summary", 1.0)
-    directions = _directions(stats, table)
+    directions, degrees = _directions(stats, table), degree_findings(stats)
     highest = max(stats.found, default=1)
     functions = (one.degree for one in stats.transformed if one.found)
     lowest = min(functions, default=stats.exponent)
@@ -238,8 +260,8 @@ def _diagnosed(table: DiagnosisRows, request: Request, steps: Steps) -> Diagnosi
         n_encoded=table.inputs.columns.shape[1],
         n_inputs=Z.shape[1],
         columns=table.encoder.notes_,
-        shares=shares,
-        degrees=degree_findings(stats),
+        shares=with_blind_spots(shares, degrees),
+        degrees=degrees,
         exponent=stats.exponent,
         generative=lowest,
         curvature=curvature_values(stats.curvature, table.y.shape[1] == 1),
@@ -252,7 +274,7 @@ def _diagnosed(table: DiagnosisRows, request: Request, steps: Steps) -> Diagnosi
         versions=package_versions(),
         command=request.command,
         seconds=steps.seconds,
-        remarks=(*table.remarks, *_about_fewer(there, len(Z), shares.rows)),
+        remarks=(*table.remarks, *_about_fewer(there, len(Z))),
     )
 
 
@@ -277,11 +299,9 @@ def _rows_in_time(table: DiagnosisRows, seed: int, until: Deadline) -> int:
     return n
 
 
-def _about_fewer(rows: int, tested: int, shares: int) -> list[Remark]:
-    fewer = f"To keep to the time asked for, the tests read {tested:,} of these rows."
-    words = f"The shares of the variance are of {shares:,} of these rows."
-    said = [*([fewer] if tested < rows else []), *([words] if shares < tested else [])]
-    return [Remark(one, "last") for one in said]
+def _about_fewer(rows: int, tested: int) -> list[Remark]:
+    words = "To keep to the time asked for, fewer rows were used than are there: --time takes more."
+    return [Remark(words, "last")] if tested < rows else []
 
 
 def _directions(stats: Statistics, table: DiagnosisRows) -> FoundDirections:

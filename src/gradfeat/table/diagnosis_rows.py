@@ -11,6 +11,7 @@ from jaxtyping import Float
 from numpy.typing import NDArray
 from torch import Tensor
 
+from gradfeat.diagnostics.hermite_degrees import feature_count
 from gradfeat.drawing.numbers import count, listed, percent
 from gradfeat.errors import TableError
 from gradfeat.estimators.training import ranks, row_hashes
@@ -94,8 +95,10 @@ def _standardised(X: Floats) -> Floats:
     return X / X.std(axis=0)
 
 
-#: Rows that the tests read at most, and at least.
+#: Rows that are used at most, and at least; and at most of wide tables, in which there are many
+#: products of two inputs.
 MOST_ROWS, FEWEST_ROWS = 5_000, 50
+FEWER_ROWS, MANY_PRODUCTS = 2_000, 1_000
 
 #: Stretches of time, each of which models are tested on in turn.
 STRETCHES = 3
@@ -162,6 +165,7 @@ def diagnosis_rows(table: Tables, request: Request, engine: Engine | None = None
     order = _order(X, request.seed)
     X, y, kept = X[order], target.scale.learned(y)[order], np.flatnonzero(np.ptp(X, axis=0) > 0)
     whitened = standard_inputs(X[:, kept])
+    wide = feature_count(whitened.whitened.shape[1], 2) > MANY_PRODUCTS
     names = [encoder.feature_names_[i] for i in kept]
     levels = {note.name for note in encoder.notes_ if note.kind == "category"}
     each = zip(names, (encoder.source_[i] for i in kept), strict=True)
@@ -170,7 +174,7 @@ def diagnosis_rows(table: Tables, request: Request, engine: Engine | None = None
     first += [*screened.remarks, *about_quantity(target, name, y)]
     if target.scale.shift is not None:
         first.append(f"All that is said here is of {target.scale.learned_name(name)}.")
-    last = [*_about_rows(len(y), len(seen), n), *_about_inputs(whitened, names)]
+    last = [*_about_rows(len(y), n), *_about_inputs(whitened, names)]
     if classes > MOST_CODES:
         last.append(
             f"Of the {classes} classes the {MOST_CODES} most frequent ones are looked at, each "
@@ -182,7 +186,8 @@ def diagnosis_rows(table: Tables, request: Request, engine: Engine | None = None
         thirds = stretches(parse_time(drawn, when, request.dates)[order], STRETCHES)
     remarks = (*map(Remark, filter(None, first)), *(Remark(words, "last") for words in last))
     codes = _codes(y, classes, name)
-    return DiagnosisRows(target, encoder, source, whitened, codes, remarks, n, thirds)
+    found = DiagnosisRows(target, encoder, source, whitened, codes, remarks, n, thirds)
+    return found.first(FEWER_ROWS) if wide else found
 
 
 def _sampled(sample: RowSample, most: int) -> pd.DataFrame:
@@ -210,11 +215,8 @@ def _codes(y: Floats, classes: int, name: str) -> Tensor:
     return torch.as_tensor(y[:, None] == codes).double()
 
 
-def _about_rows(drawn: int, seen: int, n: int) -> list[str]:
-    if drawn == n:
-        return []
-    by = f"; how columns are read is decided by {seen:,} of them" if seen < n else ""
-    return [f"The tests read {drawn:,} of the {n:,} rows, drawn at random by a hash{by}."]
+def _about_rows(drawn: int, n: int) -> list[str]:
+    return ["The rows that are used were drawn at random, by a hash."] if drawn < n else []
 
 
 def _about_cells(known: KnownTable, encoder: TableEncoder, engine: Engine | None) -> list[str]:

@@ -365,7 +365,7 @@ def _note(
 
 def _word_of_gaps(column: pd.Series) -> tuple[str, float]:
     """The most frequent word that says a value is missing, and the share of cells with any."""
-    words = as_text(column)[cell_text(column).isna().to_numpy()].dropna()
+    words = as_text(column).mask(cell_text(column).notna()).dropna()
     return (str(words.mode().iloc[0]), len(words) / len(column)) if len(words) else ("", 0.0)
 
 

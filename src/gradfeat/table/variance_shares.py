@@ -9,7 +9,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from gradfeat.diagnostics.hermite_degrees import axes_of, feature_count, hermite_features
+from gradfeat.diagnostics.hermite_degrees import axes_of, hermite_features
 from gradfeat.estimators import RFMRegressor
 from gradfeat.maths.ridge import ridge_path
 from gradfeat.maths.streams import numpy_stream
@@ -29,9 +29,6 @@ LEAST = 1e-3
 #: Smallest penalty, of the median eigenvalue of the features' Gram matrix: a rare level that hardly
 #: varies over the training rows of a fold gets no slope from them; what varies loses 1e-4.
 SMALLEST = 1e-2
-
-#: Rows at most, and fewer where there are many quadratic features.
-MOST_ROWS, FEWER_ROWS, MANY_FEATURES = 3_000, 1_500, 1_000
 
 
 def variance_shares(
@@ -53,9 +50,7 @@ def variance_shares(
     `y` (n, c) may be codes of classes, whose squared errors add up. `tell` hears the number of each
     fold before its work. Folds are the stretches of time `stretch` (n,), or at random.
     """
-    n, q = inputs.whitened.shape
-    most = FEWER_ROWS if feature_count(q, 2) > MANY_FEATURES else MOST_ROWS
-    rows = numpy_stream(seed, "share rows").permutation(n)[:most]
+    rows = numpy_stream(seed, "share rows").permutation(len(y))
     X, Z, y = inputs.columns[rows], inputs.whitened[rows], y[rows]
     errors, settings = np.empty((4, len(rows))), []
     place = np.arange(len(rows)) % FOLDS if stretch is None else stretch[rows]
