@@ -18,7 +18,6 @@ from typing import Any
 
 import numpy as np
 
-from gradfeat.catalogue.shared.step_spectra import sine_activation
 from gradfeat.maths.activations import activation
 from gradfeat.theory.finite_step_errors import finite_step_errors
 from gradfeat.theory.one_step_spectrum import feature_spectrum
@@ -49,7 +48,7 @@ OUTLIERS, BINS = 3, 36
 
 def sigma(name: str) -> Any:
     """The activation of a name; "sine" is sin z - cos z + e^(-1/2), which has mean 0."""
-    return sine_activation() if name == "sine" else activation(name)
+    return activation(name)
 
 
 def cells(*axes: str) -> list[dict[str, Any]]:

@@ -17,8 +17,6 @@ from gradfeat.catalogue.shared.step_spectra import (
     StepModel,
     measured,
     predicted,
-    sine,
-    sine_activation,
 )
 from gradfeat.drawing.panels import save_figure
 from gradfeat.lab import judge, run
@@ -176,17 +174,15 @@ def test_arrays_of_seed_0_are_the_vectors_with_their_signs():
 
 
 def test_the_sine_has_its_coefficients_and_its_slope():
-    sigma, z = sine_activation(), torch.linspace(-4, 4, 41, dtype=torch.float64)
+    sigma, z = activation("sine"), torch.linspace(-4, 4, 41, dtype=torch.float64)
     c = [0.0, *(math.exp(-0.5) / k for k in (1, 2))]
     np.testing.assert_allclose(sigma.hermite_coefficients(2), c, atol=1e-12)
     h = 1e-5  # the error of a central difference is h^2/6 here, 2e-11
-    slope = (sine(z + h) - sine(z - h)) / (2 * h)
+    slope = (sigma(z + h) - sigma(z - h)) / (2 * h)
     torch.testing.assert_close(sigma.derivative(z), slope, atol=1e-9, rtol=0)
 
 
-@pytest.mark.parametrize(
-    "sigma", [sine_activation(), *map(activation, NAMES)], ids=lambda one: one.name
-)
+@pytest.mark.parametrize("sigma", [*map(activation, NAMES)], ids=lambda one: one.name)
 def test_moments_that_need_no_torch_are_those_of_its_values(sigma):
     plain = UserActivation(sigma, sigma.breakpoints, sigma.derivative)
     for k_max in (0, 7):

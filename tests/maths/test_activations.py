@@ -18,6 +18,7 @@ from gradfeat.maths.activations import (
     Erf,
     Polynomial,
     ReLU,
+    Sine,
     Tanh,
     TruncatedReLU,
     UserActivation,
@@ -31,6 +32,7 @@ NAMED = {
     "truncated_relu": TruncatedReLU(),
     "tanh": Tanh(),
     "erf": Erf(),
+    "sine": Sine(),
 }
 SAVED = [*NAMED.values(), Polynomial((1.0, -2.0, 0.5, 0.25)), Polynomial((3.0,))]
 LEAKY = UserActivation(lambda z: torch.where(z > 0.7, z, 0.1 * z), (0.7,))
@@ -204,7 +206,7 @@ def test_objects_resolve_to_themselves() -> None:
 
 @pytest.mark.parametrize("bad", ["rleu", "", "ReLU", "polynomial"])
 def test_unknown_names_are_refused_with_the_allowed_ones(bad: str) -> None:
-    with pytest.raises(ValueError, match="relu, centred_relu, truncated_relu, tanh, erf, or an"):
+    with pytest.raises(ValueError, match="truncated_relu, tanh, erf, sine, or an"):
         activation(bad)
 
 

@@ -79,9 +79,7 @@ class DrawnSetting:
 
     @property
     def activation(self) -> Activation:
-        from gradfeat.catalogue.shared.step_spectra import sine_activation
-
-        return sine_activation() if self.sigma == "sine" else lazy.activation(self.sigma)
+        return lazy.activation(self.sigma)
 
     @property
     def teacher(self) -> lazy.Teacher:

@@ -63,7 +63,7 @@ class NetworkMethod(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Refittabl
     width : int
         Number of neurons.
     activation : str or Activation
-        "relu", "centred_relu", "truncated_relu", "tanh", "erf", or an Activation object.
+        "relu", "centred_relu", "truncated_relu", "tanh", "erf", "sine", or an Activation object.
     alpha : float or None
         Penalty of the head, sum_i w_i (y_i - f_i)^2 + alpha |a|^2; None is chosen.
     penalty_by : {"loo", "gcv", "validation"}

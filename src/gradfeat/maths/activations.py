@@ -212,6 +212,29 @@ class Erf(Activation):
 
 @final
 @dataclass(frozen=True)
+class Sine(Activation):
+    """sigma(z) = sin z - cos z + e^{-1/2}: mean 0, c_1 = e^{-1/2}, c_2 = c_1/2, all slopes bounded.
+
+    Source: sin z = Im e^{iz} and E e^{iZ} = e^{-1/2}; its moments are by quadrature.
+    """
+
+    name: ClassVar[str] = "sine"
+
+    def __call__(self, z: Float[Tensor, "*shape"]) -> Float[Tensor, "*shape"]:
+        return z.sin() - z.cos() + math.exp(-0.5)
+
+    def derivative(self, z: Float[Tensor, "*shape"]) -> Float[Tensor, "*shape"]:
+        return z.cos() + z.sin()
+
+    def values(self, z: Float[np.ndarray, "*shape"]) -> Float[np.ndarray, "*shape"]:
+        return np.sin(z) - np.cos(z) + math.exp(-0.5)
+
+    def derivative_values(self, z: Float[np.ndarray, "*shape"]) -> Float[np.ndarray, "*shape"]:
+        return np.cos(z) + np.sin(z)
+
+
+@final
+@dataclass(frozen=True)
 class Polynomial(Activation):
     """sigma(z) = p_0 + p_1 z + p_2 z^2 + ..."""
 
@@ -307,7 +330,7 @@ def activation(spec: str | Activation) -> Activation:
 
 
 _NAMED: dict[str, Callable[[], Activation]] = {
-    kind.name: kind for kind in (ReLU, CentredReLU, TruncatedReLU, Tanh, Erf)
+    kind.name: kind for kind in (ReLU, CentredReLU, TruncatedReLU, Tanh, Erf, Sine)
 }
 #: The names that `activation` resolves.
 NAMES = tuple(_NAMED)

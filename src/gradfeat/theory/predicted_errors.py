@@ -211,8 +211,8 @@ def _regime(alpha: float, degree: float, sample: str, n: float, constant: bool) 
         )
     if math.isnan(degree) and alpha < 0.5:
         return (
-            f"alpha = {alpha:g} is an edge between two stairs of the limit, which is nan there; the"
-            " prediction at finite n holds."
+            f"alpha = {alpha:g} is an edge, where the number of columns changes and the limit is"
+            " nan; the prediction at this n holds."
         )
     if math.isnan(degree):
         return (
@@ -223,12 +223,14 @@ def _regime(alpha: float, degree: float, sample: str, n: float, constant: bool) 
         return "alpha < 0: the step is too small to change random features in the limit."
     if degree > 12:
         return f"The limit has l = {degree:g} powers; stairs above 12 are not computed (nan)."
-    powers = "the direction X beta" if degree == 1 else f"the powers 1 to {degree:g} of X beta"
+    powers = (
+        "the column X beta" if degree == 1 else f"the columns (X beta)^1 to (X beta)^{degree:g}"
+    )
     beside = ", and a constant, which finds the target's mean" if constant else ""
     low, high = (degree - 1) / (2 * degree), degree / (2 * degree + 2)
     return (
-        f"{low:.3g} < alpha < {high:.3g}: the step adds {powers} where sigma has that degree"
-        f"{beside}. At"
-        f" n = {n:,.0f} the columns have a finite size, which the prediction keeps and the limit"
-        " does not."
+        f"{low:.3g} < alpha < {high:.3g}: to the features the step adds {powers}, beta its"
+        f" direction, of each degree at which sigma's Hermite coefficient is not 0{beside}. In the"
+        " limit such a column has no penalty; the prediction has its finite size at"
+        f" n = {n:,.0f}."
     )

@@ -40,31 +40,6 @@ TEACHER: Final = (0.0, 1.0, 0.5**0.5)
 ACTIVATIONS: Final = ("sine", "centred_relu", "tanh", "odd_sine")
 
 
-def sine(z: Tensor) -> Tensor:
-    """sin z - cos z + e^{-1/2}: mean 0, c_1 = e^{-1/2}, c_2 = e^{-1/2}/2, all slopes bounded.
-
-    Source: sin z = Im e^{iz} and E e^{iZ} = e^{-1/2}.
-    """
-    return z.sin() - z.cos() + math.exp(-0.5)
-
-
-def _sine_slope(z: Tensor) -> Tensor:
-    return z.cos() + z.sin()
-
-
-def _of_arrays(z: np.ndarray) -> np.ndarray:
-    return np.sin(z) - np.cos(z) + math.exp(-0.5)
-
-
-def _slope_of_arrays(z: np.ndarray) -> np.ndarray:
-    return np.cos(z) + np.sin(z)
-
-
-def sine_activation() -> Activation:
-    """sin z - cos z + e^{-1/2} as an activation."""
-    return lazy.UserActivation(sine, (), _sine_slope, (_of_arrays, _slope_of_arrays))
-
-
 def odd_sine(z: Tensor) -> Tensor:
     """sin z: c_1 = e^{-1/2}, c_3 = -e^{-1/2}/6, no even coefficient."""
     return z.sin()
@@ -101,8 +76,8 @@ class StepModel:
 
     @property
     def sigma(self) -> Activation:
-        own = {"sine": sine_activation, "odd_sine": odd_sine_activation}.get(self.activation)
-        return own() if own else lazy.activation(self.activation)
+        odd = self.activation == "odd_sine"
+        return odd_sine_activation() if odd else lazy.activation(self.activation)
 
     @property
     def teacher(self) -> lazy.Teacher:

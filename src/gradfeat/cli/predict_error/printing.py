@@ -150,7 +150,7 @@ def _table(found: Sequence[Prediction]) -> Table:
 def _cells(one: Prediction) -> list[str]:
     size = f"{one.alpha:.4g}".replace("-inf", "-∞").replace("-", "−")
     rounded = round(100 * gain(one), 1) + 0.0  # no -0.0
-    share = MISSING if math.isnan(rounded) else f"{number(rounded, 1)} %"
+    share = MISSING if math.isnan(rounded) else f"{rounded:.1f} %".replace("-", "−")
     limit = number(float(one.limit.test_error))
     return [size, steps(one.eta), *_errors(one.errors), share, limit, plain(one.degree)]
 
@@ -262,10 +262,10 @@ def _joined(sentences: Sequence[str]) -> list[str]:
 
 def _direction(one: Prediction) -> str:
     if math.isnan(one.alignment):
-        return "The training loss has the ridge term in it."
+        return "The training loss includes the ridge term, lambda |a|^2."
     return (
-        "The alignment |cos| of the step's direction with the target's is "
-        f"{number(one.alignment)}; the training loss has the ridge term in it."
+        "The step's direction and the target's have |cos| = "
+        f"{number(one.alignment)}. The training loss includes the ridge term, lambda |a|^2."
     )
 
 
@@ -292,9 +292,9 @@ def _assumed(setting: PredictionSetting, one: Prediction) -> str:
     options = setting.options
     fitted = ", an intercept fitted" if options.intercept else ""
     return (
-        f"All of it is for x ~ N(0, I), first weights {_WEIGHTS[options.weights]}, entries of the "
-        f"first head {_HEADS[options.head]}{fitted}, and large sizes. The best "
-        f"linear model ({number(one.best_linear)}) is that of unlimited rows, with an intercept."
+        f"The prediction assumes x ~ N(0, I), first weights {_WEIGHTS[options.weights]}, entries "
+        f"of the first head {_HEADS[options.head]}{fitted}, and many rows, inputs and neurons. The "
+        f"best linear model ({number(one.best_linear)}) is the linear function of least test error."
     )
 
 
@@ -318,20 +318,20 @@ def _effect(best: Prediction, of_several: bool) -> str:
     change = f"the test error by {percent(abs(gain(best)))} over random features"
     if abs(gain(best)) < RESOLVED:
         return (
-            "change the test error by less than 1 %: random features do as well without a gradient."
+            "change the test error by less than 1 %: random features, without a step, do as well."
         )
     if gain(best) > 0:
-        return f"{'be the best and to ' if of_several else ''}lower {change}."
+        return f"{'be the best, and to ' if of_several else ''}lower {change}."
     return f"raise {change}: leave the first layer as it is."
 
 
 def _against_linear(best: Prediction, linear: str) -> str:
     if float(best.errors.test_error) < best.best_linear:
         return (
-            f"It is below the best linear model ({linear}): the network holds more than a linear "
-            "model can, with however many rows."
+            f"It is below that of the best linear model ({linear}): no linear model does as well, "
+            "on however many rows."
         )
     return (
-        f"It stays above the best linear model ({linear}), which a linear fit comes near given "
-        "enough rows."
+        f"It stays above that of the best linear model ({linear}), which linear regression comes "
+        "near on enough rows."
     )

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from gradfeat.catalogue.shared.step_spectra import sine_activation
 from gradfeat.cli.guard import Refused
 from gradfeat.errors import choices
 from gradfeat.maths.activations import NAMES, Activation, Polynomial
@@ -20,6 +19,8 @@ from gradfeat.theory.teacher import Teacher
 
 #: Values in a list or range, at most.
 MOST_VALUES = 200
+#: Of functions that are no polynomials; `gradfeat.maths.hermite.hermite_coefficients` has others.
+_COEFFICIENTS = "0,0.606,0,-0.0606 of tanh or 0.798,0,0.399,0,-0.0332 of |x|"
 #: Targets of the talk.
 SETTINGS = {
     "setting-1": Teacher.single((0.0, 1.0), 1.0),
@@ -81,9 +82,7 @@ def activation(text: str) -> Activation:
         return Polynomial(tuple(number("--activation", part.strip()) for part in parts))
     if text in NAMES:
         return named(text)
-    if text == "sine":
-        return sine_activation()
-    known = choices(text, [*NAMES, "polynomial:P0,P1,...", "sine"])
+    known = choices(text, [*NAMES, "polynomial:P0,P1,..."])
     raise Refused(f"--activation is {text!r}, which is none{known}")
 
 
@@ -107,8 +106,11 @@ def target(text: str, noise: float | None) -> Teacher:
             return Teacher.single(tuple(parts), spread)
         return Teacher(polynomial(text), spread)
     except ValueError as error:
-        others = f"Hermite coefficients 0,1,0.5, or {', '.join(SETTINGS)}"
-        raise Refused(f"--teacher: {str(error).removesuffix('.')}; or {others}") from None
+        raise Refused(
+            f"--teacher: {str(error).removesuffix('.')}; or {', '.join(SETTINGS)}; or, of another "
+            "function g of one direction, its Hermite coefficients E[g(Z) He_k(Z)]/k!, k = 0, 1, "
+            f"..., such as {_COEFFICIENTS}"
+        ) from None
 
 
 def step_sizes(alpha: str | None, eta: str | None, n: int) -> list[float]:
