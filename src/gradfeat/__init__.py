@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from .estimators.agop_of import agop
     from .interface.compare import compare
     from .interface.diagnose import diagnose
+    from .interface.importances import importances
     from .table.onnx_file import export_onnx
     from .table.saved import load, save
     from .table.table_model import TableModel
@@ -48,6 +49,7 @@ __all__ = [
     "compare",
     "diagnose",
     "export_onnx",
+    "importances",
     "load",
     "neural_feature_ansatz",
     "save",
@@ -60,6 +62,7 @@ _FUNCTIONS = {
     "compare": ".interface.compare",
     "diagnose": ".interface.diagnose",
     "export_onnx": ".table.onnx_file",
+    "importances": ".interface.importances",
     "load": ".table.saved",
     "neural_feature_ansatz": ".diagnostics.neural_feature_ansatz",
     "save": ".table.saved",

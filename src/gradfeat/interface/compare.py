@@ -15,7 +15,8 @@ import pandas as pd
 from rich.console import RenderableType
 
 from gradfeat.errors import ModelFileError
-from gradfeat.figures.comparison import failed, ranked, together
+from gradfeat.figures.comparison import failed, ranked
+from gradfeat.interface.importances import losses
 from gradfeat.interface.open import Asked
 from gradfeat.interface.page import PageOf
 from gradfeat.maths.deadline import Deadline
@@ -137,14 +138,8 @@ class Comparison(PageOf[FitReport]):
         first; columns that were shuffled together share a ``group`` and a loss. Beside it
         ``share_of_slope``: where the slope of the best learner is.
         """
-        found, shares = self.results.importances, shares_of_slope(self.results)
-        rows = [
-            (name, one.loss.estimate, one.loss.low, one.loss.high, together(one), shares.get(name))
-            for one in (found.losses if found else ())
-            for name in one.columns
-        ]
-        names = ["column", "loss", "low", "high", "group", "share_of_slope"]
-        return pd.DataFrame(rows, columns=pd.Index(names))
+        found, shares = losses(self.results.importances), shares_of_slope(self.results)
+        return found.assign(share_of_slope=[shares.get(name) for name in found["column"]])
 
     def __rich__(self) -> RenderableType:
         return terminal_table(self.results)

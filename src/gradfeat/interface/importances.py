@@ -1,0 +1,108 @@
+"""`gradfeat.importances`: what any fitted model loses without a column."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+from sklearn.base import is_classifier
+from sklearn.utils import assert_all_finite, check_consistent_length, column_or_1d
+
+from gradfeat.errors import TableError
+from gradfeat.figures.comparison import together
+from gradfeat.maths.ranges import at_least
+from gradfeat.table.encode import TableEncoder
+from gradfeat.table.read import as_frame
+from gradfeat.table.results import Importances
+from gradfeat.table.shuffling import (
+    HeldRows,
+    blocks_of,
+    correlated_groups,
+)
+from gradfeat.table.shuffling import (
+    importances as shuffled,
+)
+
+
+def importances(
+    model: Any, X: Any, y: Any, *, time: float = 20.0, random_state: int = 0
+) -> pd.DataFrame:
+    """What a fitted model of any library loses where a column of these rows is shuffled.
+
+    The fall of R2, or of the accuracy of a classifier, with a 95 % interval (bootstrap over rows):
+    a row a column, largest first. Columns that are correlated by .9 or more are shuffled together:
+    they share a ``group`` and a ``loss``. Give rows that the model was not fitted to.
+
+    Parameters
+    ----------
+    model : fitted estimator
+        With `predict`: :class:`TableModel`, an estimator or pipeline of scikit-learn, or alike.
+    X : DataFrame of pandas or polars, pyarrow Table, array (n, d)
+        The input columns, mixed ones too. The model is given an array where this is one, and a
+        data frame of pandas otherwise.
+    y : array-like (n,)
+        Numbers, or labels of classes.
+    time : float
+        Seconds. Columns are shuffled up to 10 times, on at most 2,000 rows drawn at random.
+    random_state : int
+        Seed of the shuffles.
+
+    Raises
+    ------
+    TableError
+        For a model without `predict`, columns that cannot be read, a target that is the same in
+        all rows.
+    ValueError
+        For a target with gaps, or of another length.
+
+    Examples
+    --------
+    >>> from sklearn.ensemble import RandomForestRegressor
+    >>> frame = pd.DataFrame(np.random.default_rng(0).normal(size=(300, 3)), columns=list("abc"))
+    >>> y = frame["a"] ** 2
+    >>> forest = RandomForestRegressor(20, random_state=0).fit(frame[:200], y[:200])
+    >>> importances(forest, frame[200:], y[200:])["column"][0]
+    'a'
+    """
+    at_least(0, time=time)
+    if not callable(getattr(model, "predict", None)):
+        raise TableError(
+            f"The model is a {type(model).__name__} without predict: give a fitted estimator."
+        )
+    frame = as_frame(X).reset_index(drop=True)
+    values = column_or_1d(y)
+    check_consistent_length(frame, values)
+    assert_all_finite(values, input_name="y")
+    labels = pd.Index(np.unique(values)) if is_classifier(model) else None
+    encoder = TableEncoder().fit(frame)
+    groups = correlated_groups(encoder.transform(frame), encoder.source_)
+    names = tuple(str(name) for name in frame.columns)
+
+    def predict(rows: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Predictions where the cell of a column j comes from row ``rows[i, j]``."""
+        at = rows.astype(np.intp)
+        taken = pd.DataFrame({n: frame[n].array.take(at[:, j]) for j, n in enumerate(names)})
+        f = np.asarray(model.predict(taken.to_numpy() if type(X) is np.ndarray else taken))
+        f = column_or_1d(f)
+        return np.asarray(f if labels is None else labels.get_indexer(f), dtype=np.float64)
+
+    own = np.tile(np.arange(len(frame), dtype=np.float64)[:, None], len(names))
+    codes = values if labels is None else labels.get_indexer(values)
+    rows = HeldRows(own, np.asarray(codes, dtype=np.float64), labels is not None)
+    blocks = blocks_of(names, groups, {})
+    found = shuffled(type(model).__name__, predict, rows, blocks, time, random_state)
+    if found is None:
+        raise TableError("The target is the same in all rows: give rows in which it varies.")
+    return losses(found)
+
+
+def losses(found: Importances | None) -> pd.DataFrame:
+    """A row a column: loss, ends of its interval, and what it was shuffled together with."""
+    rows = [
+        (name, one.loss.estimate, one.loss.low, one.loss.high, together(one))
+        for one in (found.losses if found else ())
+        for name in one.columns
+    ]
+    return pd.DataFrame(rows, columns=pd.Index(["column", "loss", "low", "high", "group"]))

@@ -1,0 +1,65 @@
+"""What models of other libraries lose without a column."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.compose import make_column_transformer
+from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
+from sklearn.inspection import permutation_importance
+from sklearn.linear_model import Ridge
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import OneHotEncoder
+
+import gradfeat
+from gradfeat.errors import TableError
+
+RNG = np.random.default_rng(0)
+FRAME = pd.DataFrame(RNG.standard_normal((400, 4)), columns=list("abcd")).assign(
+    kind=RNG.choice(["red", "blue", "green"], 400)
+)
+Y = 2 * FRAME["a"] + FRAME["b"] + 3 * (FRAME["kind"] == "red")
+FIRST, LATER = slice(0, 250), slice(250, 400)
+
+
+def test_a_pipeline_of_mixed_columns_loses_what_scikit_learn_says():
+    columns = make_column_transformer((OneHotEncoder(), ["kind"]), remainder="passthrough")
+    model = make_pipeline(columns, Ridge()).fit(FRAME[FIRST], Y[FIRST])
+    found = gradfeat.importances(model, FRAME[LATER], Y[LATER]).set_index("column")
+    other = permutation_importance(model, FRAME[LATER], Y[LATER], n_repeats=30, random_state=0)
+    theirs = pd.Series(other.importances_mean, index=FRAME.columns)
+    assert found.index.tolist()[:3] == ["a", "kind", "b"]
+    # Means of 10 and of 30 shuffles of 150 rows: their standard errors, four of them.
+    error = 4 * pd.Series(other.importances_std, index=FRAME.columns) * (1 / 10 + 1 / 30) ** 0.5
+    assert ((found["loss"] - theirs).abs() < error + 1e-12).all()
+    assert (found["low"] <= found["loss"]).all()
+
+
+def test_correlated_columns_of_an_array_are_shuffled_together():
+    X = FRAME[["a", "b", "c"]].to_numpy()
+    X = np.column_stack([X, X[:, 0] + 0.01 * X[:, 2]])
+    model = RandomForestRegressor(20, random_state=0).fit(X[FIRST], X[FIRST, 0])
+    found = gradfeat.importances(model, X[LATER], X[LATER, 0])
+    assert found["group"].tolist()[:2] == ["x0 with x3"] * 2
+    assert found["loss"][0] > 1
+
+
+def test_classes_are_judged_by_accuracy_whatever_model_reads_the_columns():
+    y = np.where(FRAME["a"] > 0, "up", "down")
+    forest = RandomForestClassifier(30, random_state=0)
+    for model, columns in ((forest, FRAME[["a", "b"]]), (gradfeat.TableModel(forest), FRAME)):
+        fitted = model.fit(columns[FIRST], y[FIRST])
+        found = gradfeat.importances(fitted, columns[LATER], y[LATER])
+        assert found["column"][0] == "a"
+        assert 0.4 < found["loss"][0] < 0.6  # half of the rows are on the other side
+
+
+def test_what_cannot_be_asked_is_said():
+    model = Ridge().fit(FRAME[["a"]], Y)
+    with pytest.raises(TableError, match="without predict"):
+        gradfeat.importances(len, FRAME, Y)
+    with pytest.raises(ValueError, match="inconsistent numbers"):
+        gradfeat.importances(model, FRAME[["a"]], Y[:5])
+    with pytest.raises(TableError, match="same in all rows"):
+        gradfeat.importances(model, FRAME[["a"]], np.ones(400))
