@@ -145,6 +145,45 @@ def test_what_is_called_a_number_of_rows_is_left_out_of_a_file_in_order_too(name
     assert len(found.remarks) == 1
 
 
+@pytest.mark.parametrize("streamed", [False, True])
+@pytest.mark.parametrize("name", ["rownames", "Unnamed: 0", "index", "id", " ", "seq"])
+def test_numbers_of_rows_are_found_in_a_sample_of_a_file_in_order(name, streamed):
+    """Three quarters of a file that is ordered by its target: the numbers have gaps by chance."""
+    rng = np.random.default_rng(0)
+    y = np.sort(rng.gamma(2.0, size=800))
+    frame = pd.DataFrame({name: np.arange(1, 801), "x": y + rng.normal(size=800), "y": y})
+    some = frame.sample(frac=0.75, random_state=1)
+    found = prepare(FrameTables(some, 100), Request("t", "y"), InProcess() if streamed else None)
+    said = "\n".join(found.remarks)
+    if name == "seq":
+        assert re.search(
+            r"'seq' \(100 %; 450 of the numbers \d+ to 800, none of them twice\)", said
+        )
+        assert "numbers the rows and alone explains so much of 'y'" in said
+    else:
+        assert found.encoder.columns_ == ("x",)
+        assert f"and it is called {name!r}: it alone explains 100 %" in said
+
+
+def test_different_numbers_that_do_not_count_rows_are_no_numbers_of_rows():
+    far = RNG.permutation(10**5)[:300]
+    assert screened(far, far + RNG.normal(size=300)).remarks[0].startswith("'c' (100 %, never")
+
+
+def test_names_that_tell_nothing_are_identifiers():
+    letters = np.array([*"abcdefghijklmnopqrstuvwxyz"])
+    names = ["".join(RNG.choice(letters, 6)) + " " + "".join(RNG.choice(letters, 7)) for _ in Y]
+    found = screened(names, Y)
+    assert set(found.left_out) == {"c"}
+    assert "300 of 300 training rows have a value of their own, such as" in found.remarks[0]
+    assert "and similar ones have no similar targets" in found.remarks[0]
+    titled = [("Lady " if y > 0 else "King ") + name for y, name in zip(Y, names, strict=True)]
+    frame = pd.DataFrame({"c": titled, "x": RNG.normal(size=300), "y": Y})
+    kept = prepare(FrameTables(frame, 300), Request("t", "y"))
+    assert "c" in kept.encoder.columns_
+    assert "Read as text, similar ones as similar numbers: 'c'." in kept.remarks
+
+
 def test_a_column_that_is_known_in_part_of_the_rows_follows_the_target():
     part = pd.Series(np.where(Y > 0.7, np.round(Y), np.nan))
     said = screen(pd.DataFrame({"c": part, "x": RNG.normal(size=300)}), Y, "y", 0, 300, False)

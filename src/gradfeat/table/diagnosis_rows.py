@@ -20,6 +20,7 @@ from gradfeat.rows.engine import Engine
 from gradfeat.rows.sources.tables import Tables
 from gradfeat.table.encode import TableEncoder
 from gradfeat.table.first_pass import KnownTable, known_table
+from gradfeat.table.identifiers import about_texts
 from gradfeat.table.interpret import level_name
 from gradfeat.table.prepared import about_quantity, input_columns, target_values, unread_cells
 from gradfeat.table.request import Request
@@ -171,7 +172,7 @@ def diagnosis_rows(table: Tables, request: Request, engine: Engine | None = None
     each = zip(names, (encoder.source_[i] for i in kept), strict=True)
     source = tuple(level_name(own, one) if own in levels else own for one, own in each)
     first = [target.remark, *known.said, *_about_cells(known, encoder, engine)]
-    first += [*screened.remarks, *about_quantity(target, name, y)]
+    first += [*screened.remarks, *about_texts(encoder.notes_), *about_quantity(target, name, y)]
     if target.scale.shift is not None:
         first.append(f"All that is said here is of {target.scale.learned_name(name)}.")
     last = [*_about_rows(len(y), n), *_about_inputs(whitened, names)]

@@ -27,6 +27,7 @@ from gradfeat.table.first_pass import (
     TableSummary,
     known_table,
 )
+from gradfeat.table.identifiers import about_texts
 from gradfeat.table.reading.numbers import about_sentinel
 from gradfeat.table.reading.plan import as_text
 from gradfeat.table.request import Request
@@ -290,7 +291,8 @@ def _prepared(
     screened = screen(inputs, y, request.target, classes, summary.rows, keep, encoder=encoder)
     encoder.fit(inputs.drop(columns=[*screened.left_out]))
     X, (Z, unread) = encoder.transform(train), encoder.encoded(test)
-    said = [*screened.remarks, *about_quantity(target, request.target, y)]
+    said = [*screened.remarks, *about_texts(encoder.notes_)]
+    said += about_quantity(target, request.target, y)
     y = target.scale.learned(y)
     if target.classes:
         y, z = y.astype(np.int64), z.astype(np.int64)

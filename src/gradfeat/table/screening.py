@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -11,9 +10,17 @@ import pandas as pd
 from numpy.typing import NDArray
 from scipy.stats import rankdata, skew
 
-from gradfeat.drawing.numbers import number, percent
+from gradfeat.drawing.numbers import number
 from gradfeat.rows.sources.tables import selected
 from gradfeat.table.encode import TableEncoder
+from gradfeat.table.identifiers import (
+    NO_USE,
+    about_identifiers,
+    about_named,
+    about_order,
+    identifiers,
+    numbers_of_rows,
+)
 from gradfeat.table.leaks import (
     FEWEST_ROWS,
     LEVELS,
@@ -31,18 +38,6 @@ Floats = NDArray[np.float64]
 
 #: Rows that are compared with each other, to count equal ones once.
 MOST_COMPARED = 200_000
-#: Share of distinct values, and of values without a blank, from which texts are identifiers.
-DISTINCT, ONE_WORD = 0.99, 0.9
-#: Share of the target up to which numbers of rows are of no use.
-NO_USE = 0.1
-
-_ROW_NAME = re.compile(
-    r"(unnamed: ?\d+|row ?names?|(row)?[ _.-]?(id|no|nr|num(ber)?|index|idx)|row|obs|rownum)",
-    re.IGNORECASE,
-)
-_ID_NAME = re.compile(
-    r"(?i:(^|[_\W])(id|pid|uid|uuid|guid|index|idx|key|no|nr)$)|[a-z](Id|ID)$|^[A-Z]{1,4}ID$"
-)
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,15 +60,15 @@ def screen(
 ) -> Screened:
     """Look at each input column alone, on training rows.
 
-    Left out, unless they are to be kept, are identifiers: texts of one word that are all different,
-    and whole numbers that count the rows or are called an id, and explain less than a tenth of the
-    target or are called numbers of rows. Remarked on are these, columns that alone explain the
-    target, and copies of others.
+    Left out, unless they are to be kept, are identifiers: texts that are all different and of one
+    word, or tell nothing of the target; whole numbers that are all different and called numbers of
+    rows, or that count the rows or are called an id and explain less than a tenth of the target.
+    Remarked on are these, columns that alone explain the target, and copies of others.
 
     `inputs` (n, p) are training rows in random order, `y` (n,) targets, or codes of `classes`
     (0 for numbers), and `rows` those of the whole table. `keep` says whether identifiers stay,
     `option` whether the command has an option for that, to name. `encoder` reads cells as those of
-    the fit are read; it is fitted to single columns here.
+    the fit are read.
     """
     if len(inputs) < FEWEST_ROWS:
         return Screened({}, ())
@@ -85,19 +80,18 @@ def screen(
     read = _read(inputs, encoder)
     alone = {n: explained(column.iloc[:MOST_ROWS], code) for n, column in read.items()}
     different = round(rows * len(once) / len(inputs))
-    found = {n: _identifier(column_of(once, n), n, different, alone[n], encoder) for n in names}
-    identifiers = {name: why for name, why in found.items() if why}
-    left_out = {} if keep or len(identifiers) == len(names) else identifiers
+    found = identifiers(inputs, once, different, alone, code, encoder)
+    left_out = {} if keep or len(found) == len(names) else found
     same = [name for name in names if column_of(inputs, name).nunique(dropna=False) < 2]
     known = {*left_out, *same}
     others = [name for name in names if name not in known]
     counting = numbers_of_rows(inputs, others, rows)
-    numbers = [name for name in counting if alone[name] > NO_USE]
+    numbers = {name: more for name, more in counting.items() if alone[name] > NO_USE}
     remarks = [
         *([f"Left out, the same in every row: {names_of(same)}."] if same else []),
-        *_about_identifiers(identifiers, bool(left_out), option),
-        *_about_order(numbers, alone, target),
-        *_about_named([n for n in others if n not in numbers], once, alone, target, option),
+        *about_identifiers(found, bool(left_out), option),
+        *about_order(numbers, alone, target),
+        *about_named([n for n in others if n not in numbers], once, alone, target, option),
         *about_leaks(
             {n: read[n] for n in others if n not in numbers}, alone, y, code, target, classes
         ),
@@ -135,103 +129,6 @@ def _each_once(inputs: pd.DataFrame) -> pd.DataFrame:
     """The rows without their copies, which would hide that a column has no value twice."""
     few = len(inputs) <= MOST_COMPARED
     return inputs.drop_duplicates() if few else inputs
-
-
-def _identifier(
-    column: pd.Series, name: str, rows: int, alone: float, encoder: TableEncoder
-) -> str:
-    """Why a column tells nothing but which row it is; '' where it may tell more."""
-    if is_numbers(column) and not _whole(column):
-        return ""
-    known = column.dropna()
-    distinct = known.nunique()
-    if len(known) < FEWEST_ROWS or distinct < DISTINCT * len(known):
-        return ""
-    said = f"{distinct:,} of {len(known):,} training rows have a value of their own"
-    if not is_numbers(column):
-        words = f"{said}, such as {str(known.iloc[0])!r}"
-        return words if column.dtype.kind in "OUST" and _one_word(known, encoder) else ""
-    named = _ROW_NAME.fullmatch(name.strip()) is not None
-    if not _all_different(known) or (alone > NO_USE and not named):
-        return ""
-    if _numbers_rows(known, rows):
-        order = f" of a file in order: it alone explains {percent(alone)}" if alone > NO_USE else ""
-        return f"it numbers the rows{order}, {int(known.min()):,} to {int(known.max()):,}"
-    called = alone <= NO_USE and _ID_NAME.search(name)
-    return f"{said}, and it is called {name!r}" if called else ""
-
-
-def _whole(column: pd.Series) -> bool:
-    """Whether all numbers that are there are whole."""
-    values = column.to_numpy(dtype=np.float64, na_value=np.nan)
-    return not (values[np.isfinite(values)] % 1 > 0).any()
-
-
-def _all_different(known: pd.Series) -> bool:
-    """Whether they are whole numbers of which none comes twice."""
-    values = known.to_numpy(dtype=np.float64)
-    whole = np.isfinite(values).all() and (values % 1 == 0).all()
-    return bool(len(values) and whole and known.is_unique)
-
-
-def _numbers_rows(known: pd.Series, rows: int) -> bool:
-    """Whether different whole numbers, of a sample perhaps, count the rows of the table."""
-    return 0.9 * rows <= known.max() - known.min() + 1 <= 1.05 * rows
-
-
-def _one_word(known: pd.Series, encoder: TableEncoder) -> bool:
-    """Whether nearly all texts are one word each, and none of the things that texts are read as."""
-    texts = known.head(MOST_ROWS).astype(str).str.strip()
-    if texts.str.contains(r"\s").mean() > 1 - ONE_WORD:
-        return False
-    kind = encoder.fit(known.head(MOST_ROWS).to_frame()).notes_[0].kind
-    return kind == "text" or (kind == "numbers" and len(encoder.feature_names_) == 1)
-
-
-def _about_identifiers(found: Mapping[str, str], left_out: bool, option: bool) -> list[str]:
-    if not found:
-        return []
-    one = len(found) == 1
-    what = "as an identifier" if one else "as identifiers"
-    said = f"Left out {what}" if left_out else f"Kept, though {'it looks' if one else 'they look'} "
-    said = said if left_out else f"{said}{what.replace('as', 'like')}"
-    how = f"--keep-identifiers keeps {'it' if one else 'them'}"
-    how = how if left_out else f"--ignore leaves {'it' if one else 'them'} out"
-    each = [f"{name!r} ({why})" for name, why in found.items()]
-    return [f"{said}: {names_of(each, quoted=True)}{f'; {how}' if option else ''}."]
-
-
-def _about_order(names: Sequence[str], alone: Mapping[str, float], target: str) -> list[str]:
-    """Numbers of rows that explain the target, as in a file that is sorted by it."""
-    if not names:
-        return []
-    one = len(names) == 1
-    each = [f"{name!r} ({percent(alone[name])})" for name in names]
-    verbs = ("numbers", "explains", "it gives") if one else ("number", "explain", "they give")
-    leaves = f"--ignore {names[0]!r} leaves it out" if one else "--ignore NAME leaves one out"
-    return [
-        f"{names_of(each, quoted=True)} {verbs[0]} the rows and alone {verbs[1]} so much of "
-        f"{target!r}: if the file is sorted, {verbs[2]} the answer away; {leaves}."
-    ]
-
-
-def _about_named(
-    names: Sequence[str], once: pd.DataFrame, alone: Mapping[str, float], target: str, option: bool
-) -> list[str]:
-    """Numbers that are called identifiers and are all different, and tell of the target."""
-    columns = {n: column_of(once, n) for n in names if _ID_NAME.search(n) and alone[n] > NO_USE}
-    found = [n for n, c in columns.items() if is_numbers(c) and _all_different(c.dropna())]
-    if not found:
-        return []
-    each = [f"{name!r} (all different; {percent(alone[name])} of {target!r})" for name in found]
-    how = f"; --ignore {found[0]!r} leaves it out" if option else ""
-    return [f"Kept, though called an identifier: {names_of(each, quoted=True)}{how}."]
-
-
-def numbers_of_rows(inputs: pd.DataFrame, names: Sequence[str], rows: int) -> list[str]:
-    """Columns of whole numbers that count the rows."""
-    columns = {n: column_of(inputs, n) for n in names if is_numbers(column_of(inputs, n))}
-    return [n for n, c in columns.items() if _all_different(c) and _numbers_rows(c, rows)]
 
 
 def _about_copies(inputs: pd.DataFrame) -> list[str]:

@@ -1,0 +1,205 @@
+"""Columns that tell which row it is and nothing else: numbers of rows, keys, names."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from math import lgamma, log
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from gradfeat.drawing.numbers import percent
+from gradfeat.table.encode import TableEncoder
+from gradfeat.table.leaks import FEWEST_ROWS, MOST_ROWS, RARELY, names_of
+from gradfeat.table.reading.decide import plan_column
+from gradfeat.table.results import ColumnNote
+from gradfeat.table.row_sample import column_of, is_numbers
+
+Floats = NDArray[np.float64]
+
+#: Share of distinct values, and of values without a blank, from which texts are identifiers.
+DISTINCT, ONE_WORD = 0.99, 0.9
+#: Share of their range that numbers of rows fill at least, where further rows are not here.
+FILLED = 0.1
+#: Share of the target up to which numbers of rows are of no use.
+NO_USE = 0.1
+#: Characters that names, titles and addresses have at most, at the median, and rows of them that
+#: are tried; by so many trees, with so many rows a leaf; standard errors from which what they tell
+#: is beyond chance.
+NAME_LENGTH, TRIED, TREES, LEAF_ROWS, BEYOND = 60, 1_000, 50, 5, 3.0
+
+_ROW_NAME = re.compile(
+    r"(unnamed: ?\d+|row ?names?|(row)?[ _.-]?(id|no|nr|num(ber)?|index|idx)|row|obs|rownum|)",
+    re.IGNORECASE,
+)
+_ID_NAME = re.compile(
+    r"(?i:(^|[_\W])(id|pid|uid|uuid|guid|index|idx|key|no|nr)$)|[a-z](Id|ID)$|^[A-Z]{1,4}ID$"
+)
+
+
+def identifiers(
+    inputs: pd.DataFrame,
+    once: pd.DataFrame,
+    rows: int,
+    alone: Mapping[str, float],
+    code: Floats,
+    encoder: TableEncoder,
+) -> dict[str, str]:
+    """The columns that tell nothing but which row it is, each with the reason.
+
+    `inputs` (n, p) are training rows in random order, `once` those without their copies, of a table
+    of so many different `rows`. `alone` are shares of the target that columns explain, `code`
+    (m, c) the target of the first rows; `encoder` says how cells are read.
+    """
+    found: dict[str, str] = {}
+    for name in map(str, inputs.columns):
+        column = column_of(once, name).dropna()
+        if is_numbers(column):
+            why = _row_number(column, name, rows, alone[name])
+        else:
+            why = _name(column, column_of(inputs, name).iloc[:TRIED], code[:TRIED], encoder)
+        if why:
+            found[name] = why
+    return found
+
+
+def _row_number(known: pd.Series, name: str, rows: int, alone: float) -> str:
+    """Why numbers only count or name the rows; '' where they may tell more."""
+    named = _ROW_NAME.fullmatch(name.strip()) is not None
+    if len(known) < FEWEST_ROWS or not _all_different(known) or (alone > NO_USE and not named):
+        return ""
+    telling = f": it alone explains {percent(alone)}" if alone > NO_USE else ""
+    if _numbers_rows(known, rows):
+        order = f" of a file in order{telling}" if telling else ""
+        return f"it numbers the rows{order}, {int(known.min()):,} to {int(known.max()):,}"
+    called = named or _ID_NAME.search(name)
+    return f"{_own_values(known)}, and it is called {name!r}{telling}" if called else ""
+
+
+def _name(known: pd.Series, first: pd.Series, code: Floats, encoder: TableEncoder) -> str:
+    """Why texts only name the rows; '' where similar ones have similar targets, or none is.
+
+    Texts of one word are keys. Of names, titles and addresses, the `first` (m,) are encoded as they
+    would be for a fit, to see whether these numbers tell of the target in rows that are not fitted.
+    """
+    if len(known) < FEWEST_ROWS or known.nunique() < DISTINCT * len(known):
+        return ""
+    some = known.head(MOST_ROWS)
+    plan = plan_column(str(known.name), some, encoder.dates, encoder.decimal)
+    texts = some.astype(str).str.strip()
+    words = f"{_own_values(known)}, such as {str(known.iloc[0])!r}"
+    if texts.str.contains(r"\s").mean() <= 1 - ONE_WORD:
+        one = plan.kind == "numbers" and len(plan.encode(some.head(FEWEST_ROWS)).parts) == 1
+        return words if known.dtype.kind in "OUST" and (plan.kind == "text" or one) else ""
+    if plan.kind != "text" or texts.str.len().median() > NAME_LENGTH:
+        return ""
+    tells = _tells(np.column_stack([*plan.encode(first).parts.values()]), code)
+    return "" if tells else f"{words}, and similar ones have no similar targets"
+
+
+def _tells(X: Floats, code: Floats) -> bool:
+    """Whether trees on X (n, d) predict the target (n, c) of rows left out of them, beyond chance.
+
+    A correlation of n rows has a standard error of 1/sqrt(n) where nothing is told.
+    """
+    from sklearn.ensemble import ExtraTreesRegressor
+
+    trees = ExtraTreesRegressor(
+        TREES, min_samples_leaf=LEAF_ROWS, bootstrap=True, oob_score=True, random_state=0
+    )
+    found = trees.fit(np.nan_to_num(X), code if code.shape[1] > 1 else code[:, 0]).oob_prediction_
+    x, y = (v - v.mean(axis=0) for v in (found.reshape(code.shape), code))
+    scale = np.sqrt((x**2).sum(axis=0) * (y**2).sum(axis=0))
+    correlation = (x * y).sum(axis=0) / np.where(scale > 0, scale, np.inf)
+    return bool(correlation.max() * np.sqrt(len(y)) > BEYOND)
+
+
+def _own_values(known: pd.Series) -> str:
+    return f"{known.nunique():,} of {len(known):,} training rows have a value of their own"
+
+
+def _all_different(known: pd.Series) -> bool:
+    """Whether they are whole numbers of which none comes twice."""
+    values = known.to_numpy(dtype=np.float64)
+    whole = np.isfinite(values).all() and (values % 1 == 0).all()
+    return bool(len(values) and whole and known.is_unique)
+
+
+def _numbers_rows(known: pd.Series, rows: int) -> bool:
+    """Whether different whole numbers, of a sample perhaps, count the rows of the table."""
+    return 0.9 * rows <= known.max() - known.min() + 1 <= 1.05 * rows
+
+
+def _numbers_more(known: pd.Series) -> bool:
+    """Whether n different whole numbers lie so close that they number rows, some of them not here.
+
+    Independent draws of N numbers are all different with probability N! / ((N - n)! N^n).
+    """
+    n, N = len(known), int(known.max() - known.min()) + 1
+    return n >= FILLED * N and lgamma(N + 1) - lgamma(N - n + 1) - n * log(N) < log(RARELY)
+
+
+def numbers_of_rows(inputs: pd.DataFrame, names: Sequence[str], rows: int) -> dict[str, str]:
+    """Columns of whole numbers that count rows, with words on those that count further rows too."""
+    found: dict[str, str] = {}
+    for name in names:
+        column = column_of(inputs, name)
+        if not is_numbers(column) or not _all_different(column):
+            continue
+        if _numbers_rows(column, rows):
+            found[name] = ""
+        elif _numbers_more(column):
+            ends = f"{int(column.min()):,} to {int(column.max()):,}"
+            found[name] = f"; {len(column):,} of the numbers {ends}, none of them twice"
+    return found
+
+
+def about_identifiers(found: Mapping[str, str], left_out: bool, option: bool) -> list[str]:
+    """Which columns are identifiers, why, and how they are kept or left out."""
+    if not found:
+        return []
+    one = len(found) == 1
+    what = "as an identifier" if one else "as identifiers"
+    said = f"Left out {what}" if left_out else f"Kept, though {'it looks' if one else 'they look'} "
+    said = said if left_out else f"{said}{what.replace('as', 'like')}"
+    how = f"--keep-identifiers keeps {'it' if one else 'them'}"
+    how = how if left_out else f"--ignore leaves {'it' if one else 'them'} out"
+    each = [f"{name!r} ({why})" for name, why in found.items()]
+    return [f"{said}: {names_of(each, quoted=True)}{f'; {how}' if option else ''}."]
+
+
+def about_order(found: Mapping[str, str], alone: Mapping[str, float], target: str) -> list[str]:
+    """Numbers of rows that explain the target, as in a file that is sorted by it."""
+    if not found:
+        return []
+    one = len(found) == 1
+    each = [f"{name!r} ({percent(alone[name])}{more})" for name, more in found.items()]
+    verbs = ("numbers", "explains", "it gives") if one else ("number", "explain", "they give")
+    leaves = (
+        f"--ignore {next(iter(found))!r} leaves it out" if one else "--ignore NAME leaves one out"
+    )
+    return [
+        f"{names_of(each, quoted=True)} {verbs[0]} the rows and alone {verbs[1]} so much of "
+        f"{target!r}: if the file is sorted, {verbs[2]} the answer away; {leaves}."
+    ]
+
+
+def about_named(
+    names: Sequence[str], once: pd.DataFrame, alone: Mapping[str, float], target: str, option: bool
+) -> list[str]:
+    """Numbers that are called identifiers and are all different, and tell of the target."""
+    columns = {n: column_of(once, n) for n in names if _ID_NAME.search(n) and alone[n] > NO_USE}
+    found = [n for n, c in columns.items() if is_numbers(c) and _all_different(c.dropna())]
+    if not found:
+        return []
+    each = [f"{name!r} (all different; {percent(alone[name])} of {target!r})" for name in found]
+    how = f"; --ignore {found[0]!r} leaves it out" if option else ""
+    return [f"Kept, though called an identifier: {names_of(each, quoted=True)}{how}."]
+
+
+def about_texts(notes: Iterable[ColumnNote]) -> list[str]:
+    """Which columns are read as text."""
+    found = [note.name for note in notes if note.kind == "text"]
+    return [f"Read as text, similar ones as similar numbers: {names_of(found)}."] if found else []
