@@ -124,6 +124,29 @@ def test_the_advice_follows_the_prediction(capsys, words, advice):
     assert advice in said(capsys, *SIZES, "--activation", *words.split())
 
 
+def test_a_target_without_a_linear_part_is_said_alike_in_every_sentence(capsys):
+    net = ("--activation", "centred_relu", "--teacher", "x1^3-3*x1", "--alpha", 0.2)
+    shown = said(capsys, *SIZES, *net)
+    assert "the column X beta, beta its direction, which is noise here, of each" in shown
+    assert "(6.000), which is the mean of y" in shown
+    assert "a linear fit comes near" not in shown
+
+
+def test_no_step_is_none(capsys):
+    shown = said(capsys, *SIZES, *NET, "--eta", 0)
+    assert "no step 0 0.478" in shown
+    assert "eta = 0: no step is taken, and the features are random." in shown
+    assert "No step is taken: give an eta above 0" in shown
+    assert "have |cos| = " not in shown
+    (row,) = csv.DictReader(
+        io.StringIO(well(capsys, "predict-error", *SIZES, *NET, "--eta", 0, "--format", "csv"))
+    )
+    assert row["alpha"] == row["alignment"] == ""
+    shown = said(capsys, *SIZES, *NET, *REUSED, "--eta", "0,4")
+    assert "Of these steps eta = 4" in shown
+    assert "have |cos| = " in shown
+
+
 def test_the_figure_is_a_file_beside_the_numbers(capsys, folder, monkeypatch):
     monkeypatch.setattr(printing, "CURVE_POINTS", 2)
     words = (*SIZES, *NET, *REUSED, "--alpha", 0.2, "--figure")
@@ -190,8 +213,8 @@ BAD = [
     ("--alpha 0.1 --n 1", "--n is 1"),
     ("--alpha 0.1 --penalty 0", "above 0"),
     ("--alpha 0.1 --penalty nan", "above 0"),
-    ("--alpha 0.1 --noise -1", "0 or more"),
-    ("--alpha 0.1 --noise nan", "0 or more"),
+    ("--alpha 0.1 --noise -1", "--noise is -1: give a standard deviation"),
+    ("--alpha 0.1 --noise nan", "--noise is nan: give a standard deviation"),
     ("--alpha 0.1 --residual z", "'y - f0'"),
     ("--alpha 0.1 --sample z", "'fresh'"),
     ("--alpha 0.1 --format z", "'csv'"),

@@ -33,6 +33,8 @@ _CONSTANT = (
     " of the target than its mean."
 )
 
+_NO_STEP = "eta = 0: no step is taken, and the features are random."
+
 
 @dataclass(frozen=True)
 class Prediction:
@@ -51,7 +53,7 @@ class Prediction:
     #: l, how many powers of X beta the step adds in the limit; nan where no l is settled.
     degree: float
     #: |cos(beta, b)| of the step's direction and the target's; nan where the activation's c_1 is 0,
-    #: for the step then follows no direction.
+    #: for the step then follows no direction, and where no step is taken.
     alignment: float
     regime: str  #: Where these numbers hold, or why one is nan: one sentence or two.
 
@@ -127,8 +129,9 @@ def predict_error(
     degree = float(limit_degree(alpha))
     mean, slope, bend = np.abs(activation.hermite_coefficients(2)) > 1e-9
     constant = bool(bend and not mean and not intercept and teacher.mean != 0)
-    directed = bool(slope)
+    directed = bool(slope) and eta > 0
     undirected = _CONSTANT if constant else _UNDIRECTED
+    undirected = undirected if eta > 0 else _NO_STEP
     kept = _Kept(residual=residual, head=head, **fitted)
     if sample == "fresh":
         errors = finite_step_errors(*shape, eta=eta, n=n, gradient_phi=gradient_phi, **kept)
@@ -151,7 +154,8 @@ def predict_error(
         float(gradient_direction(of_gradient, activation, teacher, residual, width).alignment)
         if directed
         else math.nan,
-        _regime(alpha, degree, sample, n, constant) + _few(alpha, of_gradient)
+        _regime(alpha, degree, sample, n, constant, sees_nothing(teacher))
+        + _few(alpha, of_gradient)
         if directed
         else undirected,
     )
@@ -191,7 +195,16 @@ def _few(alpha: float, gradient_phi: float) -> str:
     )
 
 
-def _regime(alpha: float, degree: float, sample: str, n: float, constant: bool) -> str:
+def sees_nothing(teacher: Teacher) -> bool:
+    """Whether E[y x] = 0 but for rounding: the step's direction is noise.
+
+    >>> sees_nothing(Teacher.single((1.0, 0.0, 1.0))), sees_nothing(Teacher.single((0.0, 1.0)))
+    (True, False)
+    """
+    return bool(teacher.linear**2 <= 1e-9 * (teacher.target_power - teacher.mean**2))
+
+
+def _regime(alpha: float, degree: float, sample: str, n: float, constant: bool, noise: bool) -> str:
     if sample == "reused" and not alpha < 0.5:
         return (
             "With the gradient's own rows in the head the errors are derived for alpha < 1/2, where"
@@ -226,11 +239,12 @@ def _regime(alpha: float, degree: float, sample: str, n: float, constant: bool) 
     powers = (
         "the column X beta" if degree == 1 else f"the columns (X beta)^1 to (X beta)^{degree:g}"
     )
+    its = "its direction, which is noise here" if noise else "its direction"
     beside = ", and a constant, which finds the target's mean" if constant else ""
     low, high = (degree - 1) / (2 * degree), degree / (2 * degree + 2)
     return (
-        f"{low:.3g} < alpha < {high:.3g}: to the features the step adds {powers}, beta its"
-        f" direction, of each degree at which sigma's Hermite coefficient is not 0{beside}. In the"
+        f"{low:.3g} < alpha < {high:.3g}: to the features the step adds {powers}, beta"
+        f" {its}, of each degree at which sigma's Hermite coefficient is not 0{beside}. In the"
         " limit such a column has no penalty; the prediction has its finite size at"
         f" n = {n:,.0f}."
     )

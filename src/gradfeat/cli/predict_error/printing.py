@@ -31,7 +31,7 @@ from gradfeat.drawing.numbers import (
     text_table,
 )
 from gradfeat.theory.column_gain import MOST_POWERS
-from gradfeat.theory.predicted_errors import Prediction
+from gradfeat.theory.predicted_errors import Prediction, sees_nothing
 from gradfeat.theory.ridge_errors import RidgeErrors
 from gradfeat.theory.teacher import Teacher
 
@@ -113,7 +113,7 @@ def _row(one: Prediction) -> dict[str, Any]:
         "degree": one.degree,
         "alignment": one.alignment,
     }
-    numbers = {name: "" if math.isnan(value) else value for name, value in cells.items()}
+    numbers = {name: value if math.isfinite(value) else "" for name, value in cells.items()}
     return {**numbers, "regime": one.regime}
 
 
@@ -130,7 +130,7 @@ def _print(setting: PredictionSetting, found: Sequence[Prediction], figure: Path
     for sentence in regimes(setting, found):
         console.print(Text(f"- {sentence}"))
     console.print()
-    console.print(Text(advice(found), style="bold"))
+    console.print(Text(advice(setting.teacher, found), style="bold"))
     if figure is not None:
         console.say(f"Figure: {figure}")
 
@@ -148,7 +148,7 @@ def _table(found: Sequence[Prediction]) -> Table:
 
 
 def _cells(one: Prediction) -> list[str]:
-    size = f"{one.alpha:.4g}".replace("-inf", "-∞").replace("-", "−")
+    size = f"{one.alpha:.4g}".replace("-", "−") if one.eta > 0 else "no step"
     rounded = round(100 * gain(one), 1) + 0.0  # no -0.0
     share = MISSING if math.isnan(rounded) else f"{rounded:.1f} %".replace("-", "−")
     limit = number(float(one.limit.test_error))
@@ -238,7 +238,7 @@ def regimes(setting: PredictionSetting, found: Sequence[Prediction]) -> list[str
     return [
         *_joined(own),
         *_seen(setting.teacher),
-        _direction(found[0]),
+        _direction(found[-1] if found[0].eta == 0 else found[0]),
         _assumed(setting, found[0]),
     ]
 
@@ -272,7 +272,7 @@ def _direction(one: Prediction) -> str:
 def _seen(teacher: Teacher) -> list[str]:
     """What one step sees of a target of several directions, or of one without a linear part."""
     varies = teacher.target_power - teacher.mean**2
-    if teacher.linear**2 <= 1e-9 * varies:
+    if sees_nothing(teacher):
         return ["E[y x] = 0: the step's direction is noise, and it finds none of the target's."]
     along = float(np.square(teacher.components(teacher.target.degree)[1:]).sum())
     if teacher.target.r == 1 or along > (1 - 1e-9) * varies:
@@ -298,8 +298,10 @@ def _assumed(setting: PredictionSetting, one: Prediction) -> str:
     )
 
 
-def advice(found: Sequence[Prediction]) -> str:
+def advice(teacher: Teacher, found: Sequence[Prediction]) -> str:
     """What to do with it, in a sentence or two."""
+    if all(one.eta == 0 for one in found):
+        return "No step is taken: give an eta above 0 to see what a gradient brings."
     known = [one for one in found if math.isfinite(float(one.errors.test_error))]
     if not known:
         return (
@@ -307,11 +309,13 @@ def advice(found: Sequence[Prediction]) -> str:
             "head (--sample fresh)."
         )
     best = min(known, key=lambda one: float(one.errors.test_error))
+    if best.eta == 0:
+        return "None of these steps is predicted to do better than random features without a step."
     what = f"A step of eta = {steps(best.eta)}"
     if len(found) > 1:
         what = f"Of these steps eta = {steps(best.eta)} (alpha = {best.alpha:.3g})"
     effect = _effect(best, len(found) > 1)
-    return f"{what} is predicted to {effect} {_against_linear(best, number(best.best_linear))}"
+    return f"{what} is predicted to {effect} {_against_linear(best, teacher)}"
 
 
 def _effect(best: Prediction, of_several: bool) -> str:
@@ -325,11 +329,17 @@ def _effect(best: Prediction, of_several: bool) -> str:
     return f"raise {change}: leave the first layer as it is."
 
 
-def _against_linear(best: Prediction, linear: str) -> str:
+def _against_linear(best: Prediction, teacher: Teacher) -> str:
+    linear = number(best.best_linear)
     if float(best.errors.test_error) < best.best_linear:
         return (
             f"It is below that of the best linear model ({linear}): no linear model does as well, "
             "on however many rows."
+        )
+    if sees_nothing(teacher):
+        return (
+            f"It stays above the best linear model ({linear}), which is the mean of y: the target "
+            "has no linear part."
         )
     return (
         f"It stays above that of the best linear model ({linear}), which linear regression comes "

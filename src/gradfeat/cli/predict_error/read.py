@@ -96,6 +96,8 @@ def target(text: str, noise: float | None) -> Teacher:
     >>> target("x1 + x1*x2/2", None).target.degrees
     ((1, 0), (1, 1))
     """
+    if noise is not None and not 0 <= noise < math.inf:
+        raise Refused(f"--noise is {noise:g}: give a standard deviation of 0 or more")
     try:
         if text in SETTINGS:
             known = SETTINGS[text]
