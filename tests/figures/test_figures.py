@@ -119,7 +119,7 @@ class TestComparison:
 
     def test_a_failed_method_is_named_as_failed(self):
         lines = texts(figures.comparison(failing(BIKES).methods))
-        assert "Kernel ridge (Laplace): failed, see the table" in lines
+        assert "Kernel ridge (Laplace) could not be fitted" in lines
 
     def test_an_unknown_interval_draws_the_point_alone(self):
         nan = float("nan")
@@ -134,7 +134,8 @@ class TestComparison:
 
     def test_nothing_but_failures_still_draws(self):
         lost = [replace(m, scores={}, error="no") for m in BIKES.methods]
-        assert len(texts(figures.comparison(lost))) == len(lost)
+        assert texts(figures.comparison(lost)) == ["7 methods could not be fitted"]
+        assert texts(figures.comparison(lost[:1])) == ["Linear (ridge) could not be fitted"]
 
 
 class TestDirections:
@@ -348,6 +349,8 @@ class TestCaptions:
         found = BIKES.directions
         assert "dark line its 95 % bootstrap" in eigenvalues_figure(found).caption
         assert "left of the orange line, is 3 (95 %" in eigenvalues_figure(found).caption
+        same = replace(found, n_effective=Interval(2.0, 2.0, 2.0))
+        assert eigenvalues_figure(same).caption.endswith("left of the orange line, is 2.")
         nan = float("nan")
         empty = np.full(12, nan)
         unknown = replace(found, eigenvalues_low=empty, eigenvalues_high=empty)

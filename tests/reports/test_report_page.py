@@ -12,6 +12,7 @@ from gradfeat.drawing.numbers import number, percent
 from gradfeat.figures.comparison import span
 from gradfeat.reports.fit import contents
 from gradfeat.reports.words import answer as answer_of
+from gradfeat.table.results import Remark
 from reports.factory import HOSTILE, METHODS, VARIANTS, regression
 from reports.pages import page_of, parse, render, source, squeezed
 
@@ -49,6 +50,23 @@ def test_what_users_name_is_text(name):
     assert "\x07" not in source(name)
     # in the figures too: names that are drawn are text elements
     assert page.text.count("<script>") > 15
+
+
+def test_a_name_with_blanks_is_one_word_of_commands_and_a_question_ends_once():
+    text = parse(render(replace(VARIANTS["regression"], target="rude on a plane?"))).text
+    assert "gradfeat diagnose DATA --target 'rude on a plane?'" in text
+    assert "What predicts rude on a plane?" in text.replace("? ", "?")
+    assert "??" not in text.replace(" ", "")
+
+
+def test_methods_that_failed_alike_share_a_sentence_and_long_remarks_are_folded():
+    report = VARIANTS["regression"]
+    lost = [replace(one, scores={}, error="no time was left") for one in report.methods[3:]]
+    remark = Remark("Taken as missing: " + "2 cells of 'a' that are no number; " * 30)
+    html = render(replace(report, methods=(*report.methods[:3], *lost), remarks=(remark,)))
+    assert parse(html).text.count("no time was left") == 1
+    shown, more = html.split("<details><summary>and more</summary>2 cells")
+    assert shown.count("2 cells of") + 1 + more.count("2 cells of") == 30
 
 
 def test_a_lone_surrogate_and_other_scripts_can_be_written():

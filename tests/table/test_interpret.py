@@ -69,6 +69,16 @@ def test_directions_of_original_columns(fitted):
     assert found.projections.shape == (30, 2)
 
 
+def test_as_many_directions_are_effective_as_the_model_says(fitted, monkeypatch):
+    """Of its training rows, as `gradfeat show` has it."""
+    model, X = fitted
+    monkeypatch.setattr(type(model), "n_effective_directions_", 4)
+    found = directions("rfm", model, X, tuple("abcd"), tuple("abcd"), tuple("abcd"), 0)
+    assert found is not None
+    assert (found.n_effective.estimate, found.n_effective.high) == (4, 4)
+    assert found.n_effective.low == spectrum_bands(model, X, 0)[3].low < 4
+
+
 def test_one_input_and_a_constant_fit():
     X = np.random.default_rng(2).normal(size=(40, 1))
     model = RFMRegressor(random_state=0).fit(X, X[:, 0])

@@ -42,6 +42,10 @@ SLOPE = "Slope: how strongly predictions react to small changes of a column, squ
 SLOPE += "nearly agree divide it by chance: read the sum of theirs."
 
 
+#: Methods without a fit that are named in the figure, each by itself.
+LOST = 2
+
+
 def score_names(methods: Sequence[MethodResult]) -> list[str]:
     """All scores in the order in which methods list them; the first one ranks."""
     return list(dict.fromkeys(name for method in methods for name in method.scores))
@@ -164,14 +168,14 @@ def comparison(
     """
     names = score_names(methods)
     score = score or (names[0] if names else "score")
-    rows, lost = ranked(methods, score), failed(methods)
+    rows, lost = ranked(methods, score), _not_fitted(methods)
     ax = style.axes_or_new(ax, 1.15 + 0.45 * len(rows) + 0.22 * len(lost))
     _limits(ax, [m.scores[score] for m in rows], _FLOOR.get(score, -math.inf))
     _guide(ax, rows, score)
     for place, method in enumerate(rows):
         _row(ax, -place, method, score)
-    for place, method in enumerate(lost):
-        _lost(ax, -len(rows) - 0.5 * place + 0.15, method)
+    for place, words in enumerate(lost):
+        _lost(ax, -len(rows) - 0.5 * place + 0.15, words)
     _finish(ax, rows, len(rows) + 0.5 * len(lost), score)
     return ax
 
@@ -214,10 +218,17 @@ def _words(ax: Axes, y: float, method: MethodResult, value: Interval) -> None:
     ax.text(1, y + 0.24, text, ha="right", fontsize=style.SMALL, color=style.QUIET, **line)
 
 
-def _lost(ax: Axes, y: float, method: MethodResult) -> None:
-    text = f"{style.short(method.label, 34)}: failed, see the table"
+def _not_fitted(methods: Sequence[MethodResult]) -> list[str]:
+    """A line a method without a fit, or one for all where they are many."""
+    labels = [style.short(m.label, 34) for m in failed(methods)]
+    if len(labels) > LOST:
+        return [f"{len(labels)} methods could not be fitted"]
+    return [f"{label} could not be fitted" for label in labels]
+
+
+def _lost(ax: Axes, y: float, words: str) -> None:
     line = ax.get_yaxis_transform()
-    ax.text(0, y, text, transform=line, fontsize=style.SMALL, color=style.QUIET, style="italic")
+    ax.text(0, y, words, transform=line, fontsize=style.SMALL, color=style.QUIET, style="italic")
 
 
 def _finish(ax: Axes, rows: list[MethodResult], length: float, score: str) -> None:

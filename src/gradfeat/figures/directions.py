@@ -230,9 +230,14 @@ def eigenvalues_figure(found: Directions) -> CaptionedFigure:
     caption = (
         "Each bar is the share of the learned function's squared slope that lies along one "
         f"direction of the inputs{bands}. {first}; the number of effective directions{left} is "
-        f"{with_interval(found.n_effective, plain)}."
+        f"{_number(found.n_effective)}."
     )
     return CaptionedFigure("eigenvalues", partial(eigenvalues, found), caption)
+
+
+def _number(n: Interval) -> str:
+    """The count, with its interval where resamples differ in it."""
+    return plain(n.estimate) if n.low == n.high else with_interval(n, plain)
 
 
 def eigenvalues(directions: Directions, *, ax: Axes | None = None) -> Axes:

@@ -9,6 +9,7 @@ import hashlib
 import json
 import os
 import re
+import shlex
 import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
@@ -162,7 +163,8 @@ SCOPE = "gradfeat-page"
 def page(template: str, context: dict[str, object]) -> str:
     """A template of this package with its values, without characters that cannot be printed.
 
-    All values are escaped. In templates the filter ``svg`` draws a `CaptionedFigure`.
+    All values are escaped. In templates the filter ``svg`` draws a `CaptionedFigure`, and
+    ``quoted`` writes a name as one word of a command; ``folded`` is below.
     """
     environment = Environment(
         loader=PackageLoader("gradfeat.reports"),
@@ -171,9 +173,27 @@ def page(template: str, context: dict[str, object]) -> str:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters |= {"percent": percent, "seconds": seconds, "svg": inline_svg}
+    environment.filters |= {
+        "percent": percent, "seconds": seconds, "svg": inline_svg, "quoted": shlex.quote,
+        "folded": folded,
+    }  # fmt: skip
     html = environment.get_template(template).render(context)
     return _UNPRINTABLE.sub("\N{REPLACEMENT CHARACTER}", html)
+
+
+#: Letters of a remark beyond which some are folded away, and of those that stay about so many.
+LONG, SHOWN = 500, 250
+
+
+def folded(text: str) -> tuple[str, str]:
+    """What of a long text is shown at once, up to the end of one of its parts, and what is not.
+
+    >>> folded("one; two"), [len(part) for part in folded("a column; " * 60)]
+    (('one; two', ''), [249, 350])
+    """
+    ends = [one.end() for one in re.finditer(r"[;.] ", text[:SHOWN])]
+    at = ends[-1] if ends and len(text) > LONG else len(text)
+    return text[:at].rstrip(), text[at:]
 
 
 def markdown_page(text: str) -> str:

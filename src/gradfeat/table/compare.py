@@ -220,15 +220,15 @@ def _read(leader: Fitted, table: Prepared, seed: int) -> Directions | None:
 def _remarks(
     table: Prepared, fits: Sequence[Fitted], groups: Sequence[ColumnGroup], request: Request
 ) -> tuple[Remark, ...]:
-    """On the data before the verdict; on the fits at the end of the page."""
+    """On the data before the verdict, what may undo it first; on the fits at the page's end."""
     first = [
-        unread_sentence(table.unread) if table.unread else "",
-        table.target.remark,
-        _open_question(fits),
         *table.remarks,
+        _open_question(fits),
+        unread_sentence(table.unread) if table.unread else "",
         *table.encoder.remarks,
         *about_groups(groups),
         table.target.scale.in_words(request.target),
+        table.target.remark,
     ]
     rows = "the training rows" if table.rows is None else "a sample of the training rows"
     page = [*_fitted_to_fewer(fits, table.n_train), *_first_gradient(fits, rows)]

@@ -127,11 +127,14 @@ def directions(
 ) -> Directions | None:
     """Directions of a fitted gradfeat estimator on test rows X (n, d); None for a constant fit.
 
-    `levels` are the columns with an encoded column a level.
+    `levels` are the columns with an encoded column a level. The number of effective directions is
+    the estimator's, of its training rows, and its interval goes on to that of the test rows.
     """
     values, low, high, number = spectrum_bands(model, X, seed)
     if number.estimate == 0:
         return None
+    own = float(model.n_effective_directions_ or number.estimate)
+    number = Interval(own, min(own, number.low), max(own, number.high))
     r = int(min(X.shape[1], max(2, min(MAX_DIRECTIONS, number.estimate))))
     loadings = model.leading_directions(r)
     Z = model.standardised(X) @ loadings[:, :2]
